@@ -1,0 +1,232 @@
+#include "tracker/heap_client.h"
+
+#include "tracker/internal/callback_scope.h"
+#include "tracker/internal/entries.h"
+#include "tracker/internal/trial.h"
+
+namespace allomon::heap_client {
+namespace {
+
+using namespace ::allomon::internal;  // NOLINT: this file is the tracker's own face
+
+__thread Trial t_trial __attribute__((ALLOMON_TLS_MODEL));
+
+// A gap of g leaves g - 1 words that may pass.
+int64_t FreshCountdown(ThreadState& thread) {
+  if (thread.active.rate <= 0) return kNeverWords;
+  return DrawGap(thread.bits, thread.active.gap_scale) - 1;
+}
+
+// Brings the thread into the current epoch.  Returns the countdown from the start of the
+// block that is being judged.
+int64_t EnterEpochSlow(ThreadState& thread) {
+  if (!thread.registered) RegisterThreadSlow(thread);
+  RefreshThreadSlow(thread);
+  return FreshCountdown(thread);
+}
+
+// The block is hit: its (left + words)-th word is the first one, where `left` is the
+// negative countdown behind the block.
+Verdict DrawTrial(ThreadState& thread, int64_t left) {
+  DrawFirstHit(thread.active, thread.bits, &t_trial);
+  AddLaterHits(thread.active, thread.bits, static_cast<uint64_t>(-left - 1), &t_trial);
+  SetCountdown(thread, FreshCountdown(thread));
+  return thread.active.follows_blocks ? Verdict::kFollow : Verdict::kCount;
+}
+
+Verdict JudgeBusy(ThreadState& thread, uint64_t words) {
+  int64_t left = countdown_words.load(std::memory_order_relaxed);
+  if (thread.epoch_seen.load(std::memory_order_relaxed) != Registry::Get().epoch()) {
+    left = EnterEpochSlow(thread) - static_cast<int64_t>(words);
+    if (left >= 0) {
+      SetCountdown(thread, left);
+      return Verdict::kNotSampled;
+    }
+  }
+  return DrawTrial(thread, left);
+}
+
+}  // namespace
+
+Verdict JudgeAllocationSlow(uint64_t words) {
+  ThreadState& thread = CurrentThread();
+  if (thread.in_callback) {
+    // Only a wake-up brings us here; the epoch is entered when the callback returns.
+    countdown_words.store(kNeverWords, std::memory_order_relaxed);
+    return Verdict::kNotSampled;
+  }
+  // An allocation by the tracker's own system calls, or by a signal handler that
+  // interrupted it: the interrupted code is about to set the countdown.
+  if (thread.busy) return Verdict::kNotSampled;
+  thread.busy = true;
+  const Verdict verdict = JudgeBusy(thread, words);
+  if (verdict == Verdict::kNotSampled) thread.busy = false;
+  return verdict;
+}
+
+namespace {
+
+Allocation MakeAllocation(const Block& block, uint64_t hits, double rate, StackId stack,
+                          uint32_t callstack_size) {
+  Allocation allocation;
+  allocation.n_samples = hits;
+  allocation.size_bytes = block.size_bytes;
+  allocation.size_words = block.size_bytes / 8 + (block.size_bytes % 8 != 0 ? 1 : 0);
+  allocation.source = block.source;
+  allocation.rate = rate;
+  if (callstack_size == 0) return allocation;
+  const StackView view = Stacks().View(stack);
+  const bool cut = view.cut || view.depth > callstack_size;
+  allocation.callstack = Callstack(
+      stack, view.frames, view.depth < callstack_size ? view.depth : callstack_size, cut);
+  return allocation;
+}
+
+StackId CaptureStack(uint32_t callstack_size, FrameState caller) {
+  if (callstack_size == 0) return 0;
+  uintptr_t* frames =
+      static_cast<uintptr_t*>(__builtin_alloca(callstack_size * sizeof(uintptr_t)));
+  bool cut = false;
+  const size_t depth = CaptureCallstack(caller, frames, callstack_size, &cut);
+  return Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
+}
+
+bool RunAlloc(Session& session, const Block& block, const Allocation& allocation,
+              ValueSlot* value) {
+  SessionCounters& counters = session.counters();
+  counters.reported_blocks.fetch_add(1, std::memory_order_relaxed);
+  counters.samples.fetch_add(allocation.n_samples, std::memory_order_relaxed);
+  return block.young ? session.client().AllocMinor(allocation, value)
+                     : session.client().AllocMajor(allocation, value);
+}
+
+void CountDrop(Session& session, const Block& block) {
+  session.counters().dropped_blocks.fetch_add(1, std::memory_order_relaxed);
+  session.counters().dropped_bytes.fetch_add(block.size_bytes, std::memory_order_relaxed);
+}
+
+void ReportWithoutEntry(Session& session, const Block& block, const Allocation& allocation) {
+  ValueSlot value;
+  if (!RunAlloc(session, block, allocation, &value)) return;
+  if (block.young) {
+    session.client().DestroyMinor(&value);
+  } else {
+    session.client().DestroyMajor(&value);
+  }
+}
+
+void FillEntry(Entry& entry, Session& session, const Allocation& allocation) {
+  entry.SetLife({session.id(), EntryState::kAllocating});
+  entry.stack = allocation.callstack.id();
+  entry.size_bytes = allocation.size_bytes;
+  entry.n_samples = allocation.n_samples;
+  entry.source = allocation.source;
+}
+
+// The entry exists before the callback runs: what cannot be followed to its end is
+// dropped as a whole.
+EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& allocation) {
+  const EntryId id = Entries().Allocate();
+  if (id == 0) {
+    CountDrop(session, block);
+    return 0;
+  }
+  ScopedEntry scoped(id);
+  Entry& entry = Entries().At(id);
+  FillEntry(entry, session, allocation);
+  if (!RunAlloc(session, block, allocation, &entry.value)) return 0;
+  MakeLive(session, entry, block.young ? EntryState::kLiveMinor : EntryState::kLiveMajor);
+  return scoped.Keep();
+}
+
+EntryId ReportToSession(const ActiveSet::Item& item, const Block& block, uint64_t hits,
+                        StackId stack, bool follow) {
+  PinnedSession session(item.id);
+  if (!session || !session->sampling()) return 0;
+  const Session::Config& config = session->config();
+  const Allocation allocation =
+      MakeAllocation(block, hits, item.rate, stack, config.callstack_size);
+  if (follow && config.follows_blocks) return ReportWithEntry(*session, block, allocation);
+  ReportWithoutEntry(*session, block, allocation);
+  return 0;
+}
+
+// Puts `entry` in front of the block's chain.
+EntryId Chain(EntryId head, EntryId entry) {
+  if (entry == 0) return head;
+  Entries().At(entry).next.store(head, std::memory_order_relaxed);
+  return entry;
+}
+
+// Ends what JudgeAllocationSlow() began, also when a callback ends its thread.
+struct EndOfTrial {
+  ThreadState& thread;
+  ~EndOfTrial() { thread.busy = false; }
+};
+
+BlockHandle Report(const Block& block, FrameState caller, bool follow) {
+  ThreadState& thread = CurrentThread();
+  const EndOfTrial end_of_trial{thread};
+  // Copies: a callback may start or stop a tracker, which changes both.
+  const Trial trial = t_trial;
+  const ActiveSet active = thread.active;
+  const StackId stack = CaptureStack(active.callstack_size, caller);
+  EntryId head = 0;
+  CallbackScope scope(thread);
+  for (uint32_t i = 0; i < active.count; ++i) {
+    if (trial.hits[i] == 0) continue;
+    head = Chain(head, ReportToSession(active.items[i], block, trial.hits[i], stack, follow));
+  }
+  return head;
+}
+
+// Applies `run` to every entry of the chain; `next` is read first, since running may
+// release the entry.
+template <typename Run>
+void ForEachEntry(EntryId head, Run run) {
+  while (head != 0) {
+    const EntryId next = Entries().At(head).next.load(std::memory_order_relaxed);
+    run(head);
+    head = next;
+  }
+}
+
+}  // namespace
+
+void ReportCounted(const Block& block, FrameState caller) { Report(block, caller, false); }
+
+BlockHandle ReportFollowed(const Block& block, FrameState caller) {
+  return Report(block, caller, true);
+}
+
+void DropSample(const Block& block) {
+  ThreadState& thread = CurrentThread();
+  const EndOfTrial end_of_trial{thread};
+  for (uint32_t i = 0; i < thread.active.count; ++i) {
+    if (t_trial.hits[i] == 0) continue;
+    PinnedSession session(thread.active.items[i].id);
+    if (session) CountDrop(*session, block);
+  }
+}
+
+BlockHandle OnPromote(BlockHandle handle) {
+  EntryId head = 0;
+  CallbackScope scope(CurrentThread());
+  ForEachEntry(handle, [&head](EntryId id) {
+    if (PromoteEntry(id)) head = Chain(head, id);
+  });
+  return head;
+}
+
+void OnFree(BlockHandle handle) {
+  if (handle == 0) return;
+  ThreadState& thread = CurrentThread();
+  if (thread.in_callback) {
+    ForEachEntry(handle, [&thread](EntryId id) { PostponeDealloc(thread, id); });
+    return;
+  }
+  CallbackScope scope(thread);
+  ForEachEntry(handle, DeallocEntry);
+}
+
+}  // namespace allomon::heap_client

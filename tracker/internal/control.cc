@@ -1,0 +1,192 @@
+#include "tracker/internal/control.h"
+
+#include <pthread.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include <mutex>
+
+#include "tracker/heap_client.h"
+#include "tracker/internal/callback_scope.h"
+#include "tracker/internal/entries.h"
+#include "tracker/internal/trial.h"
+
+namespace allomon::internal {
+namespace {
+
+void InstallForkHandlersOnce() {
+  static const int installed = pthread_atfork(heap_client::BeforeFork, heap_client::AfterForkInParent,
+                                              heap_client::AfterForkInChild);
+  static_cast<void>(installed);
+}
+
+bool IsExclusive(SessionId id) {
+  const Session* session = Session::Find(id);
+  return session != nullptr && !session->config().concurrent;
+}
+
+SessionId ExclusiveLocked() {
+  const ActiveSet& active = Registry::Get().active_locked();
+  for (uint32_t i = 0; i < active.count; ++i) {
+    if (IsExclusive(active.items[i].id)) return active.items[i].id;
+  }
+  return 0;
+}
+
+// What the whole set needs, from its items.
+void RecomputeLocked(ActiveSet* active) {
+  SetCombinedRate(active);
+  active->callstack_size = 0;
+  active->follows_blocks = false;
+  for (uint32_t i = 0; i < active->count; ++i) {
+    const Session* session = Session::Find(active->items[i].id);
+    const Session::Config& config = session->config();
+    if (config.callstack_size > active->callstack_size) active->callstack_size = config.callstack_size;
+    active->follows_blocks |= config.follows_blocks;
+  }
+}
+
+void AddToActiveLocked(const Session& session) {
+  ActiveSet active = Registry::Get().active_locked();
+  if (active.count == 0) Registry::Get().RestartStreamsLocked();
+  active.items[active.count++] = {session.id(), session.config().rate};
+  active.seed = session.config().seed;
+  RecomputeLocked(&active);
+  Registry::Get().PublishLocked(active);
+}
+
+bool RemoveFromActiveLocked(SessionId id) {
+  ActiveSet active = Registry::Get().active_locked();
+  for (uint32_t i = 0; i < active.count; ++i) {
+    if (active.items[i].id != id) continue;
+    active.items[i] = active.items[--active.count];
+    RecomputeLocked(&active);
+    Registry::Get().PublishLocked(active);
+    return true;
+  }
+  return false;
+}
+
+ControlError Validate(const Session::Config& config) {
+  // Written so that a NaN fails.
+  if (!(config.rate >= 0 && config.rate <= 1)) return ControlError::kBadRate;
+  if (config.callstack_size > kMaxCallstackSize) return ControlError::kBadCallstackSize;
+  return ControlError::kNone;
+}
+
+StartResult StartLocked(const Session::Config& config, SessionClient* client) {
+  if (!config.concurrent && ExclusiveLocked() != 0) return {ControlError::kAlreadyStarted, 0};
+  if (Registry::Get().active_locked().count == kMaxSamplingSessions) {
+    return {ControlError::kTooMany, 0};
+  }
+  Session* session = Session::ClaimLocked(config, client);
+  if (session == nullptr) return {ControlError::kTooMany, 0};
+  AddToActiveLocked(*session);
+  return {ControlError::kNone, session->id()};
+}
+
+ControlError StopLocked(SessionId* id) {
+  if (*id == 0) *id = ExclusiveLocked();
+  if (*id == 0 || !RemoveFromActiveLocked(*id)) return ControlError::kNotStarted;
+  Session::Find(*id)->SetStoppedLocked();
+  return ControlError::kNone;
+}
+
+// Marks the session discarded; who gets kNone must go on with DestroySession().
+ControlError BeginDiscardLocked(SessionId id) {
+  Session* session = Session::Find(id);
+  if (session == nullptr || session->status() == SessionStatus::kDiscarded) {
+    return ControlError::kNoSuchTracker;
+  }
+  if (session->sampling()) return ControlError::kNotStopped;
+  session->SetDiscardedLocked();
+  return ControlError::kNone;
+}
+
+// Destroys the values that nobody will ask for any more, and gives up the session's own
+// reference.  User destructors run here: without the lock, and unsampled.
+void DestroySession(SessionId id) {
+  Session& session = *Session::Find(id);
+  ThreadState& thread = CurrentThread();
+  if (thread.in_callback) {
+    ForgetEntriesOf(session);
+    session.Unpin();
+    return;
+  }
+  CallbackScope scope(thread);
+  ForgetEntriesOf(session);
+  session.Unpin();
+}
+
+}  // namespace
+
+StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client) {
+  const ControlError error = Validate(config);
+  if (error != ControlError::kNone) return {error, 0};
+  InstallForkHandlersOnce();
+  std::lock_guard<SpinLock> hold(Registry::Get().lock());
+  const StartResult result = StartLocked(config, client.get());
+  if (result.error == ControlError::kNone) client.release();
+  return result;
+}
+
+ControlError StopSession(SessionId id) {
+  std::lock_guard<SpinLock> hold(Registry::Get().lock());
+  return StopLocked(&id);
+}
+
+ControlError DiscardSession(SessionId id) {
+  {
+    std::lock_guard<SpinLock> hold(Registry::Get().lock());
+    const ControlError error = BeginDiscardLocked(id);
+    if (error != ControlError::kNone) return error;
+  }
+  DestroySession(id);
+  return ControlError::kNone;
+}
+
+ControlError StopAndDiscardSession(SessionId id) {
+  {
+    std::lock_guard<SpinLock> hold(Registry::Get().lock());
+    const ControlError error = StopLocked(&id);
+    if (error != ControlError::kNone) return error;
+    BeginDiscardLocked(id);
+  }
+  DestroySession(id);
+  return ControlError::kNone;
+}
+
+SessionId ExclusiveSession() {
+  std::lock_guard<SpinLock> hold(Registry::Get().lock());
+  return ExclusiveLocked();
+}
+
+uint64_t RandomSeed() {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed)) return seed;
+  // Early in boot: not secret, but different from run to run.
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_nsec) << 32 ^ static_cast<uint64_t>(now.tv_sec);
+}
+
+}  // namespace allomon::internal
+
+namespace allomon::heap_client {
+
+void BeforeFork() {
+  internal::Registry::Get().lock().lock();
+  internal::Stacks().lock().lock();
+}
+
+void AfterForkInParent() {
+  internal::Stacks().lock().unlock();
+  internal::Registry::Get().lock().unlock();
+}
+
+void AfterForkInChild() {
+  internal::Registry::Get().KeepOnlyLocked(internal::CurrentThread());
+  AfterForkInParent();
+}
+
+}  // namespace allomon::heap_client

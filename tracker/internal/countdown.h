@@ -1,0 +1,69 @@
+// The only thing that an allocation pays for being sampled: subtract the block's words
+// from a thread-local number, and branch if it went below zero.
+//
+// The countdown holds the words that may still be allocated before the next hit; after
+// a gap of g it starts at g - 1, so the block that contains the g-th word makes it
+// negative.  While the thread is not sampling it stands at kNeverWords.
+//
+// Written by its own thread, and by `start` on another thread (see "Waking threads" in
+// tracker/README.md).
+#ifndef ALLOMON_TRACKER_INTERNAL_COUNTDOWN_H_
+#define ALLOMON_TRACKER_INTERNAL_COUNTDOWN_H_
+
+#include <atomic>
+#include <cstdint>
+
+#if defined(__SANITIZE_THREAD__)
+#define ALLOMON_PORTABLE_COUNTDOWN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ALLOMON_PORTABLE_COUNTDOWN 1
+#endif
+#endif
+#if !defined(__x86_64__)
+#define ALLOMON_PORTABLE_COUNTDOWN 1
+#endif
+
+// Position-independent code that is not for an executable goes into liballomon.so, which
+// is loaded at start-up and so may use static TLS; an executable knows the offset.
+// Neither ever calls __tls_get_addr, which may call malloc.
+#if defined(__PIC__) && !defined(__PIE__)
+#define ALLOMON_TLS_MODEL tls_model("initial-exec")
+#else
+#define ALLOMON_TLS_MODEL tls_model("local-exec")
+#endif
+
+namespace allomon::internal {
+
+// Zero-initialised: the first allocation of a thread takes the slow path, which sets the
+// thread up.  __thread, not thread_local: no initialisation check in the fast path.
+extern __thread std::atomic<int64_t> countdown_words
+    __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
+
+// Returns true if the countdown went below zero: the caller must go on in
+// JudgeAllocationSlow() with the same number of words.
+#ifndef ALLOMON_PORTABLE_COUNTDOWN
+// Two instructions.  A single `sub` to memory cannot be interleaved with anything of its
+// own thread; a compiler may not merge an atomic load, subtraction and store into it.
+__attribute__((always_inline)) inline bool CountDown(uint64_t words) {
+  asm goto("subq %[words], %[countdown]\n\tjs %l[below_zero]"
+           : [countdown] "+m"(countdown_words)
+           : [words] "r"(words)
+           : "cc"
+           : below_zero);
+  return false;
+below_zero:
+  return true;
+}
+#else
+inline bool CountDown(uint64_t words) {
+  const int64_t left =
+      countdown_words.load(std::memory_order_relaxed) - static_cast<int64_t>(words);
+  countdown_words.store(left, std::memory_order_relaxed);
+  return left < 0;
+}
+#endif
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_INTERNAL_COUNTDOWN_H_

@@ -1,0 +1,54 @@
+// The life of an entry: created for an alloc callback, promoted, consumed by dealloc or
+// by discard.  See "Entries" in tracker/README.md.
+#ifndef ALLOMON_TRACKER_INTERNAL_ENTRIES_H_
+#define ALLOMON_TRACKER_INTERNAL_ENTRIES_H_
+
+#include "tracker/internal/entry_table.h"
+#include "tracker/internal/stack_table.h"
+
+namespace allomon::internal {
+
+EntryTable& Entries();
+StackTable& Stacks();
+
+// Releases an entry at the end of a scope unless it was kept.
+class ScopedEntry {
+ public:
+  explicit ScopedEntry(EntryId id) : id_(id) {}
+  ~ScopedEntry() {
+    if (id_ != 0) Entries().Release(id_);
+  }
+  ScopedEntry(const ScopedEntry&) = delete;
+  ScopedEntry& operator=(const ScopedEntry&) = delete;
+
+  EntryId Keep() {
+    const EntryId id = id_;
+    id_ = 0;
+    return id;
+  }
+
+ private:
+  EntryId id_;
+};
+
+// The callers below have opened a CallbackScope.
+
+// Runs promote; false if the entry is no longer followed (it is then released).
+bool PromoteEntry(EntryId id);
+
+// Runs dealloc if the entry is still live, and releases it.
+void DeallocEntry(EntryId id);
+
+// Ends kAllocating or kRunning: the entry has a value, which dealloc or discard takes.
+void MakeLive(Session& session, Entry& entry, EntryState state);
+
+// Destroys the value of one entry of a discarded session, if it still has one.
+void ForgetEntry(Session& session, Entry& entry);
+
+// Destroys the values of all entries of a discarded session, which the caller has pinned.
+// Cost: one pass over all entries ever used.
+void ForgetEntriesOf(Session& session);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_INTERNAL_ENTRIES_H_

@@ -1,0 +1,94 @@
+// One entry per (sampled block, session that follows it): 64 bytes, in own memory.
+//
+// inv.entry.owner   An entry is released by whoever holds the block's handle, and by
+//                   nobody else: the heap, when the block dies.
+// inv.entry.once    A callback runs on an entry only after its life went from live to
+//                   running by compare-exchange, so dealloc (the freeing thread) and
+//                   discard (any thread) cannot both consume the value.
+// inv.entry.session The session is part of the word that is compared, so discard cannot
+//                   take the value of a later session that reuses the entry.
+#ifndef ALLOMON_TRACKER_INTERNAL_ENTRY_TABLE_H_
+#define ALLOMON_TRACKER_INTERNAL_ENTRY_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/allocation.h"
+#include "tracker/internal/own_memory.h"
+#include "tracker/internal/session.h"
+#include "tracker/internal/stack_table.h"
+
+namespace allomon::internal {
+
+using EntryId = uint32_t;  // 0 is "none"
+
+enum class EntryState : uint8_t {
+  kFree,
+  kAllocating,  // the alloc callback has not returned
+  kLiveMinor,
+  kLiveMajor,
+  kRunning,     // promote or dealloc runs, or discard destroys the value
+  kForgotten,   // no value any more; the block still lives
+};
+
+// Session and state in one word.
+struct EntryLife {
+  SessionId session = 0;
+  EntryState state = EntryState::kFree;
+
+  uint64_t Pack() const { return uint64_t{session} << 8 | static_cast<uint64_t>(state); }
+  static EntryLife Unpack(uint64_t word) {
+    return {static_cast<SessionId>(word >> 8), static_cast<EntryState>(word & 0xff)};
+  }
+  bool live() const {
+    return state == EntryState::kLiveMinor || state == EntryState::kLiveMajor;
+  }
+};
+
+struct alignas(64) Entry {
+  std::atomic<uint64_t> life;  // an EntryLife
+  // Next entry of the same block (several trackers), of a thread's postponed deallocs,
+  // or of the free list: an entry is in one of these at a time.
+  std::atomic<EntryId> next;
+  StackId stack;
+  uint64_t size_bytes;
+  uint64_t n_samples;
+  ValueSlot value;
+  AllocationSource source;
+
+  EntryLife Life() const { return EntryLife::Unpack(life.load(std::memory_order_acquire)); }
+  // Release pairs with the acquire in TakeLive(): who takes the value sees it whole.
+  void SetLife(EntryLife next_life) { life.store(next_life.Pack(), std::memory_order_release); }
+  // Takes the right to consume the value, if the entry is live and of that session
+  // (inv.entry.once).  Returns the state it was live in, or kForgotten.
+  EntryState TakeLive(SessionId session);
+};
+static_assert(sizeof(Entry) == 64, "one cache line, and the budget of a live sample");
+
+// Thread safe, lock free, async-signal-safe.
+class EntryTable {
+ public:
+  // 0 when own memory is exhausted.  The entry's fields are those of its last use.
+  EntryId Allocate();
+  void Release(EntryId id);
+  Entry& At(EntryId id) { return entries_.At(id); }
+
+  // Ids ever handed out are in [1, end()).
+  EntryId end() const { return next_id_.load(std::memory_order_acquire); }
+  uint64_t live() const { return live_.load(std::memory_order_relaxed); }
+
+ private:
+  EntryId PopFree();
+  EntryId AllocateFreshSlow();
+
+  SegmentedArray<Entry, 4096, 4096> entries_;  // 16 million
+  // Free list: tag << 32 | id.  The tag changes with every pop and push, so that a pop
+  // whose head was popped and pushed back meanwhile fails instead of losing the list.
+  std::atomic<uint64_t> free_{0};
+  std::atomic<EntryId> next_id_{1};
+  std::atomic<uint64_t> live_{0};
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_INTERNAL_ENTRY_TABLE_H_

@@ -1,0 +1,119 @@
+#include "tracker/internal/random.h"
+
+#include <cmath>
+
+namespace allomon::internal {
+namespace {
+
+uint64_t SplitMix64(uint64_t& state) {
+  uint64_t z = (state += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+uint64_t RotateLeft(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+
+// Few hits are expected: jump from hit to hit.
+uint64_t CountByGaps(RandomBits& bits, uint64_t trials, double rate) {
+  const double scale = GapScale(rate);
+  uint64_t hits = 0;
+  uint64_t left = trials;
+  while (true) {
+    const uint64_t gap = static_cast<uint64_t>(DrawGap(bits, scale));
+    if (gap > left) return hits;
+    left -= gap;
+    ++hits;
+  }
+}
+
+// log of k! without lgamma's global signgam: Stirling's series, exact to double
+// precision from 16 on, and the sum of logarithms below.
+double LogFactorial(double k) {
+  if (k < 16) {
+    double product = 1;
+    for (double i = 2; i <= k; ++i) product *= i;
+    return std::log(product);
+  }
+  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+  const double x = k + 1;
+  const double r = 1 / x;
+  const double r2 = r * r;
+  const double series = r * (1.0 / 12 - r2 * (1.0 / 360 - r2 * (1.0 / 1260 - r2 / 1680)));
+  return (x - 0.5) * std::log(x) - x + kHalfLogTwoPi + series;
+}
+
+// Many hits are expected (trials * rate >= 10, rate <= 1/2): transformed rejection,
+// algorithm BTRS of Hormann, "The generation of binomial random variates", Journal of
+// Statistical Computation and Simulation 46 (1993).  The acceptance test compares with
+// the true density, so the law is exact.
+uint64_t CountByRejection(RandomBits& bits, uint64_t trials, double rate) {
+  const double n = static_cast<double>(trials);
+  const double spread = std::sqrt(n * rate * (1 - rate));
+  const double b = 1.15 + 2.53 * spread;
+  const double a = -0.0873 + 0.0248 * b + 0.01 * rate;
+  const double center = n * rate + 0.5;
+  const double v_r = 0.92 - 4.2 / b;
+  const double alpha = (2.83 + 5.1 / b) * spread;
+  const double log_odds = std::log(rate / (1 - rate));
+  const double mode = std::floor((n + 1) * rate);
+  const double log_mode = LogFactorial(mode) + LogFactorial(n - mode);
+  while (true) {
+    const double u = bits.NextUnit() - 0.5;
+    double v = bits.NextUnit();
+    const double us = 0.5 - std::fabs(u);
+    if (us <= 0) continue;
+    const double k = std::floor((2 * a / us + b) * u + center);
+    if (k < 0 || k > n) continue;
+    if (us >= 0.07 && v <= v_r) return static_cast<uint64_t>(k);
+    v = std::log(v * alpha / (a / (us * us) + b));
+    const double log_density =
+        log_mode - LogFactorial(k) - LogFactorial(n - k) + (k - mode) * log_odds;
+    if (v <= log_density) return static_cast<uint64_t>(k);
+  }
+}
+
+}  // namespace
+
+void RandomBits::Seed(uint64_t seed, uint64_t stream) {
+  uint64_t mixed_stream = stream;
+  uint64_t state = seed ^ SplitMix64(mixed_stream);
+  for (uint64_t& word : state_) word = SplitMix64(state);
+}
+
+uint64_t RandomBits::Next() {
+  const uint64_t result = RotateLeft(state_[0] + state_[3], 23) + state_[0];
+  const uint64_t t = state_[1] << 17;
+  state_[2] ^= state_[0];
+  state_[3] ^= state_[1];
+  state_[1] ^= state_[2];
+  state_[0] ^= state_[3];
+  state_[2] ^= t;
+  state_[3] = RotateLeft(state_[3], 45);
+  return result;
+}
+
+double RandomBits::NextUnit() {
+  // Half a unit is added before scaling so that zero bits do not give zero; near 1 the
+  // sum rounds to 1, which stands for the last 2^-54 of the interval.
+  return (static_cast<double>(Next()) + 0.5) * 0x1p-64;
+}
+
+double GapScale(double rate) { return rate >= 1 ? 0 : 1 / std::log1p(-rate); }
+
+int64_t DrawGap(RandomBits& bits, double gap_scale) {
+  const double skipped = std::floor(std::log(bits.NextUnit()) * gap_scale);
+  // Written so that an infinite product (rate 1e-300) is clipped too.
+  return skipped < static_cast<double>(kNeverWords - 1) ? static_cast<int64_t>(skipped) + 1
+                                                        : kNeverWords;
+}
+
+uint64_t DrawBinomial(RandomBits& bits, uint64_t trials, double rate) {
+  if (rate <= 0 || trials == 0) return 0;
+  if (rate >= 1) return trials;
+  if (rate > 0.5) return trials - DrawBinomial(bits, trials, 1 - rate);
+  if (static_cast<double>(trials) * rate < 10) return CountByGaps(bits, trials, rate);
+  return CountByRejection(bits, trials, rate);
+}
+
+}  // namespace allomon::internal

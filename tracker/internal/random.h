@@ -1,0 +1,51 @@
+// Exact draws from the two laws that sampling needs.
+//
+// A gap is the number of words from one hit to the next, the hit included, when every
+// word is an independent Bernoulli(rate) trial: P(gap = k) = rate (1 - rate)^(k-1).
+// It is drawn by inversion from 64 random bits in double precision, so that short gaps
+// are as frequent as they should be (a float and an approximate logarithm, as in
+// OCaml's memprof.c, cannot produce a gap below 7 at rate 1e-6).
+//
+// Nothing here allocates, locks or throws; a generator belongs to one thread.
+#ifndef ALLOMON_TRACKER_INTERNAL_RANDOM_H_
+#define ALLOMON_TRACKER_INTERNAL_RANDOM_H_
+
+#include <cstdint>
+
+namespace allomon::internal {
+
+// xoshiro256++ 1.0 by Blackman and Vigna ("Scrambled linear pseudorandom number
+// generators", 2021), seeded through SplitMix64 as they recommend.
+class RandomBits {
+ public:
+  RandomBits() = default;
+  // Streams of one seed are independent for all practical purposes: both words go
+  // through SplitMix64.
+  void Seed(uint64_t seed, uint64_t stream);
+
+  uint64_t Next();
+
+  // Uniform in (0, 1]; never 0, so that its logarithm is finite.
+  double NextUnit();
+
+ private:
+  uint64_t state_[4] = {};
+};
+
+// Longest gap ever returned.  2^62 words can be neither allocated nor counted down.
+inline constexpr int64_t kNeverWords = int64_t{1} << 62;
+
+// One over log(1 - rate), the factor that turns the logarithm of a unit draw into a
+// gap.  0 for rate 1 (every gap is 1); must not be called for rate 0.
+double GapScale(double rate);
+
+// Draws a gap in [1, kNeverWords].  Cost: one logarithm, about 10 ns.
+int64_t DrawGap(RandomBits& bits, double gap_scale);
+
+// Draws the number of hits among `trials` independent words.  Exact for every rate in
+// [0, 1].  Cost: at most about 20 gaps, whatever `trials` is.
+uint64_t DrawBinomial(RandomBits& bits, uint64_t trials, double rate);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_INTERNAL_RANDOM_H_

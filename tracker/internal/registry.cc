@@ -1,0 +1,75 @@
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tracker/internal/thread_state.h"
+
+namespace allomon::internal {
+namespace {
+
+Registry g_registry;
+
+// Every running thread of the process executes a full barrier, between two of its
+// instructions.  Without the system call (old kernels, seccomp) yielding a few times is
+// the next best: a wake-up is then lost only if a thread stands still inside one
+// instruction for that long.
+void BarrierOnAllThreads() {
+  static const bool registered =
+      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  if (registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) {
+    return;
+  }
+  for (int i = 0; i < 8; ++i) sched_yield();
+}
+
+}  // namespace
+
+Registry& Registry::Get() { return g_registry; }
+
+void Registry::AddLocked(ThreadState& thread) {
+  thread.previous = nullptr;
+  thread.next = threads_;
+  if (threads_ != nullptr) threads_->previous = &thread;
+  threads_ = &thread;
+}
+
+void Registry::RemoveLocked(ThreadState& thread) {
+  (thread.previous != nullptr ? thread.previous->next : threads_) = thread.next;
+  if (thread.next != nullptr) thread.next->previous = thread.previous;
+}
+
+void Registry::KeepOnlyLocked(ThreadState& survivor) {
+  threads_ = nullptr;
+  if (survivor.registered) AddLocked(survivor);
+}
+
+void Registry::PublishLocked(const ActiveSet& set) {
+  active_ = set;
+  active_.epoch = epoch_.load(std::memory_order_relaxed) + 1;
+  epoch_.store(active_.epoch, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  WakeThreadsLocked();
+}
+
+// A wake-up is a zero stored into another thread's countdown.  That thread may be in the
+// middle of its `sub`: it has read the old number and overwrites our zero.  After a
+// barrier on all threads no such `sub` is in flight any more, so a number above zero
+// proves a loss, and is stored over again.
+void Registry::WakeThreadsLocked() {
+  for (int round = 0; round < 1000 && WakeOnceLocked(); ++round) BarrierOnAllThreads();
+}
+
+// Returns true if any thread had to be woken (and so must be looked at again).
+bool Registry::WakeOnceLocked() {
+  bool woke = false;
+  for (ThreadState* thread = threads_; thread != nullptr; thread = thread->next) {
+    if (thread->epoch_seen.load(std::memory_order_relaxed) == active_.epoch) continue;
+    if (thread->countdown->load(std::memory_order_relaxed) <= 0) continue;
+    thread->countdown->store(0, std::memory_order_relaxed);
+    woke = true;
+  }
+  return woke;
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,125 @@
+#include "tracker/internal/stack_table.h"
+
+#include <cstring>
+#include <mutex>
+
+namespace allomon::internal {
+namespace {
+
+constexpr uint32_t kFirstBuckets = 2048;
+
+// Multiply and fold per frame.  Return addresses differ in few low bits, so each step
+// spreads them over the whole word.
+uint32_t HashStack(const uintptr_t* frames, uint32_t depth_and_cut) {
+  uint64_t hash = depth_and_cut;
+  for (uint32_t i = 0; i < depth_and_cut / 2; ++i) {
+    hash = (hash ^ frames[i]) * 0x9fb21c651e98df25;
+    hash ^= hash >> 32;
+  }
+  return static_cast<uint32_t>(hash);
+}
+
+uint64_t BucketWord(uint32_t hash, uint32_t ref) { return uint64_t{hash} << 32 | ref; }
+
+}  // namespace
+
+const StackTable::Record* StackTable::RecordAt(BumpArena::Ref ref) const {
+  return static_cast<const Record*>(arena_.At(ref));
+}
+
+StackId StackTable::Intern(const uintptr_t* frames, uint32_t depth, bool cut) {
+  if (depth == 0 && !cut) return 0;
+  const uint32_t depth_and_cut = depth * 2 + (cut ? 1 : 0);
+  const uint32_t hash = HashStack(frames, depth_and_cut);
+  // Acquire pairs with the release in EnsureRoomLocked.
+  const Buckets* buckets = buckets_.load(std::memory_order_acquire);
+  if (buckets != nullptr) {
+    const StackId id = Find(buckets, hash, frames, depth_and_cut);
+    if (id != 0) return id;
+  }
+  return InsertSlow(hash, frames, depth, cut);
+}
+
+StackId StackTable::Find(const Buckets* buckets, uint32_t hash, const uintptr_t* frames,
+                         uint32_t depth_and_cut) const {
+  for (uint32_t i = hash;; ++i) {
+    // Acquire pairs with the release in PutLocked: the record is filled before its word
+    // can be seen.
+    const uint64_t word =
+        buckets->words[i & buckets->mask].load(std::memory_order_acquire);
+    if (word == 0) return 0;
+    if (static_cast<uint32_t>(word >> 32) != hash) continue;
+    const Record* record = RecordAt(static_cast<uint32_t>(word));
+    const size_t frame_bytes = depth_and_cut / 2 * sizeof(uintptr_t);
+    if (record->depth_and_cut == depth_and_cut &&
+        memcmp(record->frames, frames, frame_bytes) == 0) {
+      return record->id;
+    }
+  }
+}
+
+StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth,
+                               bool cut) {
+  std::lock_guard<SpinLock> hold(lock_);
+  if (!EnsureRoomLocked()) return 0;
+  // Another thread may have inserted the same stack since the look-up without the lock.
+  const Buckets* buckets = buckets_.load(std::memory_order_relaxed);
+  const StackId id = Find(buckets, hash, frames, depth * 2 + (cut ? 1 : 0));
+  return id != 0 ? id : AddRecordLocked(hash, frames, depth, cut);
+}
+
+StackId StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames,
+                                    uint32_t depth, bool cut) {
+  const StackId id = next_id_.load(std::memory_order_relaxed);
+  const BumpArena::Ref ref =
+      arena_.Allocate(offsetof(Record, frames) + depth * sizeof(uintptr_t));
+  if (ref == 0 || !refs_.Reserve(id)) return 0;
+  Record* record = static_cast<Record*>(arena_.At(ref));
+  record->id = id;
+  record->depth_and_cut = depth * 2 + (cut ? 1 : 0);
+  memcpy(record->frames, frames, depth * sizeof(uintptr_t));
+  refs_.At(id).store(ref, std::memory_order_release);
+  next_id_.store(id + 1, std::memory_order_release);
+  PutLocked(buckets_.load(std::memory_order_relaxed), BucketWord(hash, ref));
+  return id;
+}
+
+void StackTable::PutLocked(Buckets* buckets, uint64_t word) {
+  uint32_t i = static_cast<uint32_t>(word >> 32);
+  while (buckets->words[i & buckets->mask].load(std::memory_order_relaxed) != 0) ++i;
+  buckets->words[i & buckets->mask].store(word, std::memory_order_release);
+}
+
+StackTable::Buckets* StackTable::MapBuckets(uint32_t count) {
+  Buckets* buckets = static_cast<Buckets*>(
+      OwnMemory::Map(offsetof(Buckets, words) + count * sizeof(uint64_t)));
+  if (buckets != nullptr) buckets->mask = count - 1;
+  return buckets;
+}
+
+// At most half of the buckets are ever used, so every probe ends.  Readers of an old
+// array stay correct (they miss, and retry under the lock), so it is never unmapped:
+// all old arrays together are smaller than the newest.
+bool StackTable::EnsureRoomLocked() {
+  Buckets* old = buckets_.load(std::memory_order_relaxed);
+  const uint32_t used = next_id_.load(std::memory_order_relaxed);
+  if (old != nullptr && used * 2 <= old->mask) return true;
+  Buckets* grown = MapBuckets(old == nullptr ? kFirstBuckets : (old->mask + 1) * 2);
+  if (grown == nullptr) return false;
+  for (uint32_t i = 0; old != nullptr && i <= old->mask; ++i) {
+    const uint64_t word = old->words[i].load(std::memory_order_relaxed);
+    if (word != 0) PutLocked(grown, word);
+  }
+  buckets_.store(grown, std::memory_order_release);
+  return true;
+}
+
+StackView StackTable::View(StackId id) const {
+  std::atomic<uint32_t>* ref = id == 0 ? nullptr : refs_.Find(id);
+  const uint32_t at = ref == nullptr ? 0 : ref->load(std::memory_order_acquire);
+  if (at == 0) return {};
+  const Record* record = RecordAt(at);
+  return {record->frames, record->depth_and_cut / 2, (record->depth_and_cut & 1) != 0};
+}
+
+}  // namespace allomon::internal

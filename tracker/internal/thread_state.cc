@@ -1,0 +1,82 @@
+#include "tracker/internal/thread_state.h"
+
+#include <pthread.h>
+
+#include <mutex>
+
+#include "tracker/internal/postponed.h"
+
+namespace allomon::internal {
+
+__thread std::atomic<int64_t> countdown_words;
+
+namespace {
+
+__thread ThreadState t_state __attribute__((ALLOMON_TLS_MODEL));
+
+// Destructors of other keys may allocate after ours: stay registered for as many rounds
+// as POSIX promises (4), less one.
+constexpr uint8_t kExitRounds = 3;
+
+pthread_key_t g_exit_key;
+std::atomic<bool> g_exit_key_made{false};
+
+void LeaveRegistry(ThreadState& thread) {
+  std::lock_guard<SpinLock> hold(Registry::Get().lock());
+  Registry::Get().RemoveLocked(thread);
+  countdown_words.store(kNeverWords, std::memory_order_relaxed);
+}
+
+void OnThreadExit(void* value) {
+  ThreadState& thread = *static_cast<ThreadState*>(value);
+  RunPostponedDeallocs(thread);
+  const bool was_busy = thread.busy;
+  thread.busy = true;
+  if (++thread.exit_rounds < kExitRounds) {
+    pthread_setspecific(g_exit_key, value);
+  } else {
+    LeaveRegistry(thread);
+  }
+  thread.busy = was_busy;
+}
+
+void MakeExitKeyLocked() {
+  if (g_exit_key_made.load(std::memory_order_relaxed)) return;
+  if (pthread_key_create(&g_exit_key, OnThreadExit) == 0) g_exit_key_made.store(true);
+}
+
+}  // namespace
+
+ThreadState& CurrentThread() { return t_state; }
+
+void RegisterThreadSlow(ThreadState& thread) {
+  {
+    std::lock_guard<SpinLock> hold(Registry::Get().lock());
+    MakeExitKeyLocked();
+    thread.countdown = &countdown_words;
+    Registry::Get().AddLocked(thread);
+  }
+  thread.registered = true;
+  if (g_exit_key_made.load()) pthread_setspecific(g_exit_key, &thread);
+}
+
+void RefreshThreadSlow(ThreadState& thread) {
+  Registry& registry = Registry::Get();
+  std::lock_guard<SpinLock> hold(registry.lock());
+  thread.active = registry.active_locked();
+  thread.bits.Seed(thread.active.seed, registry.NextStreamLocked());
+  // Under the lock, so that WakeThreadsLocked() cannot zero a countdown that already
+  // belongs to the new epoch.
+  thread.epoch_seen.store(thread.active.epoch, std::memory_order_relaxed);
+}
+
+void SetCountdown(ThreadState& thread, int64_t words) {
+  countdown_words.store(words, std::memory_order_relaxed);
+  // Pairs with the fence in PublishLocked(): either this thread sees the new epoch here,
+  // or the waker sees the number just stored and overwrites it.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const uint64_t seen = thread.epoch_seen.load(std::memory_order_relaxed);
+  if (Registry::Get().epoch() != seen) countdown_words.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,98 @@
+// What the tracker knows about each thread, and the registry of all of them.
+// See "Threads" in tracker/README.md.
+#ifndef ALLOMON_TRACKER_INTERNAL_THREAD_STATE_H_
+#define ALLOMON_TRACKER_INTERNAL_THREAD_STATE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/internal/countdown.h"
+#include "tracker/internal/entry_table.h"
+#include "tracker/internal/random.h"
+#include "tracker/internal/session.h"
+#include "tracker/internal/spin_lock.h"
+
+namespace allomon::internal {
+
+inline constexpr uint32_t kMaxSamplingSessions = 8;
+
+// The sessions that sample, and the one stream of gaps that serves them all: a word is
+// hit with the probability that at least one session's own trial would hit it.
+struct ActiveSet {
+  uint64_t epoch = 0;  // changes with every start and stop
+  uint64_t seed = 0;
+  double rate = 0;       // 1 - prod(1 - rate_i)
+  double gap_scale = 0;  // of `rate`
+  uint32_t count = 0;
+  uint32_t callstack_size = 0;  // the largest that any session wants
+  bool follows_blocks = false;  // whether any session does
+  struct Item {
+    SessionId id;
+    double rate;
+  } items[kMaxSamplingSessions] = {};
+};
+
+// Plain data in static TLS: valid from the thread's first instruction to its last, and
+// all zero at first.  Touched by its own thread only, except where stated.
+struct ThreadState {
+  std::atomic<uint64_t> epoch_seen;  // read by the registry
+  ActiveSet active;                  // the thread's copy for that epoch
+  RandomBits bits;
+  int64_t saved_countdown;  // while in_callback
+  bool registered;
+  bool busy;         // inside the tracker: allocations and signal handlers stay out
+  bool in_callback;  // sampling is suspended
+  uint8_t exit_rounds;
+  EntryId postponed;                 // deallocs noticed inside a callback
+  std::atomic<int64_t>* countdown;   // its countdown_words, for the registry
+  ThreadState* previous;             // registry's list, under its lock
+  ThreadState* next;
+};
+
+ThreadState& CurrentThread();
+
+// Puts the thread into the registry, so that `start` reaches it.  Its first slow path
+// calls it; it may allocate (pthread_setspecific), so `busy` must be set.
+void RegisterThreadSlow(ThreadState& thread);
+
+// Copies the active set of the current epoch and reseeds the thread's generator.
+void RefreshThreadSlow(ThreadState& thread);
+
+// Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next
+// allocation must take the slow path.
+void SetCountdown(ThreadState& thread, int64_t words);
+
+// The state that all threads share.  Its lock is never held while user code runs.
+class Registry {
+ public:
+  static Registry& Get();
+
+  SpinLock& lock() { return lock_; }
+  uint64_t epoch() const { return epoch_.load(std::memory_order_seq_cst); }
+
+  // Sets what is sampled from now on, and wakes every thread.  Caller holds the lock.
+  void PublishLocked(const ActiveSet& set);
+  const ActiveSet& active_locked() const { return active_; }
+
+  void AddLocked(ThreadState& thread);
+  void RemoveLocked(ThreadState& thread);
+  uint64_t NextStreamLocked() { return next_stream_++; }
+  void RestartStreamsLocked() { next_stream_ = 0; }
+
+  // In a forked child only the calling thread exists.
+  void KeepOnlyLocked(ThreadState& survivor);
+
+ private:
+  void WakeThreadsLocked();
+  bool WakeOnceLocked();
+
+  SpinLock lock_;
+  std::atomic<uint64_t> epoch_{1};  // 0 is "never seen"
+  ActiveSet active_;
+  uint64_t next_stream_ = 0;
+  ThreadState* threads_ = nullptr;
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_INTERNAL_THREAD_STATE_H_

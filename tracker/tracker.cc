@@ -1,0 +1,88 @@
+#include "tracker/tracker.h"
+
+#include <string>
+
+#include "tracker/internal/control.h"
+
+namespace allomon {
+namespace {
+
+using internal::ControlError;
+
+absl::Status ToStatus(ControlError error) {
+  switch (error) {
+    case ControlError::kNone:
+      return absl::OkStatus();
+    case ControlError::kBadRate:
+      return absl::InvalidArgumentError(
+          "Tracker::start: the rate must be a number in [0, 1] (samples per word)");
+    case ControlError::kBadCallstackSize:
+      return absl::InvalidArgumentError("Tracker::start: callstack_size must be at most 1024");
+    case ControlError::kAlreadyStarted:
+      return absl::FailedPreconditionError(
+          "Tracker::start: already started; stop() first, or set StartOptions::concurrent");
+    case ControlError::kTooMany:
+      return absl::ResourceExhaustedError(
+          "Tracker::start: too many trackers; stop or discard one first");
+    case ControlError::kNotStarted:
+      return absl::FailedPreconditionError("Tracker::stop: not started");
+    case ControlError::kNotStopped:
+      return absl::FailedPreconditionError("Tracker::discard: still sampling; stop() first");
+    case ControlError::kNoSuchTracker:
+      return absl::NotFoundError("no such tracker, or it was discarded already");
+  }
+  return absl::InternalError("unknown tracker error");
+}
+
+internal::Session::Config ToConfig(double rate, const StartOptions& options) {
+  internal::Session::Config config;
+  config.rate = rate;
+  config.seed = options.seed.has_value() ? *options.seed : internal::RandomSeed();
+  config.callstack_size = options.callstack_size;
+  config.concurrent = options.concurrent;
+  return config;
+}
+
+absl::Status StopById(internal::SessionId id, StopMode mode) {
+  return ToStatus(mode == StopMode::kDiscard ? internal::StopAndDiscardSession(id)
+                                             : internal::StopSession(id));
+}
+
+}  // namespace
+
+absl::StatusOr<TrackerId> Tracker::StartClient(double rate, const StartOptions& options,
+                                               std::unique_ptr<internal::SessionClient> client) {
+  const internal::StartResult result = internal::StartSession(ToConfig(rate, options), client);
+  if (result.error != ControlError::kNone) return ToStatus(result.error);
+  return TrackerId{result.id};
+}
+
+absl::Status Tracker::stop(StopMode mode) { return StopById(0, mode); }
+
+absl::Status Tracker::stop(TrackerId id, StopMode mode) {
+  if (id.value == 0) return ToStatus(ControlError::kNotStarted);
+  return StopById(id.value, mode);
+}
+
+absl::Status Tracker::discard(TrackerId id) {
+  return ToStatus(internal::DiscardSession(id.value));
+}
+
+bool Tracker::is_sampling() { return internal::ExclusiveSession() != 0; }
+
+absl::StatusOr<Tracker::Statistics> Tracker::statistics(TrackerId id) {
+  internal::PinnedSession session(id.value);
+  if (!session) return ToStatus(ControlError::kNoSuchTracker);
+  const internal::SessionCounters& counters = session->counters();
+  Statistics statistics;
+  statistics.rate = session->config().rate;
+  statistics.seed = session->config().seed;
+  statistics.n_samples = counters.samples.load();
+  statistics.reported_blocks = counters.reported_blocks.load();
+  statistics.dropped_blocks = counters.dropped_blocks.load();
+  statistics.dropped_bytes = counters.dropped_bytes.load();
+  statistics.callback_exceptions = session->client().exceptions();
+  return statistics;
+}
+
+}  // namespace allomon

@@ -1,0 +1,127 @@
+// Samples allocations and follows the sampled blocks: the C++ counterpart of OCaml's
+// Gc.Memprof.
+//
+// A tracker is any object with some of these five methods (those it lacks do nothing):
+//
+//   class MyTracker {
+//    public:
+//     std::optional<Minor> alloc_minor(const Allocation&);  // born in a nursery
+//     std::optional<Major> alloc_major(const Allocation&);  // born elsewhere: malloc
+//     std::optional<Major> promote(Minor);                  // survived the nursery
+//     void dealloc_minor(Minor);                            // died in the nursery
+//     void dealloc_major(Major);                            // died elsewhere
+//   };
+//
+// Minor and Major are the tracker's own: whatever it returns is kept with the block and
+// handed back.  std::nullopt from alloc_* or promote ends the tracking of that block.
+//
+//   allomon::Tracker::start(1e-4, MyTracker{});   // one sample per 10,000 words
+//   ...
+//   allomon::Tracker::stop();
+//
+// At 1e-4 a block of 64 bytes is reported with probability 0.09 %, one of 1 MiB always.
+//
+// Rules of the callbacks (Gc.Memprof's, see "Callbacks" in tracker/README.md):
+//  - For one block: alloc, then promote at most once, then dealloc at most once.
+//  - malloc blocks: alloc runs before malloc returns, dealloc before the memory can be
+//    reused; both on the calling thread.
+//  - Within a callback the thread is not sampled; it may allocate, free, lock, start and
+//    stop trackers.  A dealloc that falls due inside a callback runs right after it.
+//  - Several threads may be in callbacks at once: a tracker with state of its own guards
+//    it, with std::mutex for instance.
+//  - An exception from a callback ends the tracking of that block and is counted.
+//
+// Thread rule: start, stop and discard are thread safe and may be called in callbacks;
+// not in signal handlers.  Nothing is sampled unless a heap that reports is linked in:
+// //allocator:malloc, a preloaded liballomon.so's own, or //runtime.
+#ifndef ALLOMON_TRACKER_TRACKER_H_
+#define ALLOMON_TRACKER_TRACKER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tracker/allocation.h"
+#include "tracker/internal/client.h"
+
+namespace allomon {
+
+// Frames kept per call stack unless StartOptions says otherwise; at most 1024.
+inline constexpr uint32_t kDefaultCallstackSize = 128;
+
+struct StartOptions {
+  // Innermost frames kept; 0 captures nothing and is the cheapest.
+  uint32_t callstack_size = kDefaultCallstackSize;
+
+  // Fixes the stream of random gaps.  With one thread and a deterministic program the
+  // same blocks are sampled again.  Default: unpredictable; see Statistics::seed.
+  std::optional<uint64_t> seed;
+
+  // Joins trackers that already sample.  Without it, start fails while another tracker
+  // that was started without it is sampling.
+  bool concurrent = false;
+};
+
+// Names one start, for programs with several trackers.
+struct TrackerId {
+  uint32_t value = 0;
+};
+
+enum class StopMode {
+  kDiscard,       // OCaml 4.14: forget all tracked blocks; no callback begins afterwards
+  kKeepTracking,  // OCaml 5: go on following them until discard()
+};
+
+class Tracker {
+ public:
+  struct Statistics {
+    double rate = 0;
+    uint64_t seed = 0;
+    uint64_t n_samples = 0;        // words hit, over all reported blocks
+    uint64_t reported_blocks = 0;  // alloc callbacks called
+    uint64_t dropped_blocks = 0;   // sampled, but there was no room to follow them
+    uint64_t dropped_bytes = 0;
+    uint64_t callback_exceptions = 0;
+  };
+
+  // Samples every word allocated from now on, by any thread, with probability `rate`.
+  // The tracker is moved in, and destroyed when it is discarded and its last callback
+  // has returned.  Fails with
+  //   kInvalidArgument     the rate is NaN or outside [0, 1]; a callstack_size over 1024
+  //   kFailedPrecondition  already started
+  //   kResourceExhausted   eight trackers sample already, or sixteen exist
+  template <typename UserTracker>
+  static absl::StatusOr<TrackerId> start(double rate, UserTracker tracker,
+                                         StartOptions options = {}) {
+    return StartClient(rate, options,
+                       std::make_unique<internal::Client<UserTracker>>(std::move(tracker)));
+  }
+
+  // Stops the plain tracker, or the one named.  Fails with kFailedPrecondition when it
+  // is not sampling.  Callbacks that other threads have begun may still be running when
+  // it returns.
+  static absl::Status stop(StopMode mode = StopMode::kDiscard);
+  static absl::Status stop(TrackerId id, StopMode mode = StopMode::kDiscard);
+
+  // Ends the tracking of a stopped tracker: no callback begins afterwards.  Fails with
+  // kFailedPrecondition when it still samples, kNotFound when it was discarded.
+  static absl::Status discard(TrackerId id);
+
+  // Whether the plain tracker is sampling.
+  static bool is_sampling();
+
+  // Exact at a quiet moment; while threads allocate, each number by itself is.  Fails
+  // with kNotFound when the tracker was discarded, so read it before stop().
+  static absl::StatusOr<Statistics> statistics(TrackerId id);
+
+ private:
+  static absl::StatusOr<TrackerId> StartClient(double rate, const StartOptions& options,
+                                               std::unique_ptr<internal::SessionClient> client);
+};
+
+}  // namespace allomon
+
+#endif  // ALLOMON_TRACKER_TRACKER_H_
