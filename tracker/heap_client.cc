@@ -82,12 +82,27 @@ Allocation MakeAllocation(const Block& block, uint64_t hits, double rate, StackI
   return allocation;
 }
 
+// Code of malloc, operator new and their slow paths.  Set before the first sample.
+uintptr_t g_allocator_begin = 0;
+uintptr_t g_allocator_end = 0;
+
+// operator new calls malloc's slow path, and where the compiler made no tail call so
+// does malloc: at most this many frames are ours.
+constexpr uint32_t kAllocatorFrames = 4;
+
 StackId CaptureStack(uint32_t callstack_size, FrameState caller) {
   if (callstack_size == 0) return 0;
-  uintptr_t* frames =
-      static_cast<uintptr_t*>(__builtin_alloca(callstack_size * sizeof(uintptr_t)));
+  const uint32_t room = callstack_size + kAllocatorFrames;
+  uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));
   bool cut = false;
-  const size_t depth = CaptureCallstack(caller, frames, callstack_size, &cut);
+  size_t depth = CaptureCallstack(caller, frames, room, &cut);
+  for (; depth > 0 && *frames - g_allocator_begin < g_allocator_end - g_allocator_begin; --depth) {
+    ++frames;
+  }
+  if (depth > callstack_size) {
+    depth = callstack_size;
+    cut = true;
+  }
   return Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
 }
 
@@ -192,6 +207,11 @@ void ForEachEntry(EntryId head, Run run) {
 }
 
 }  // namespace
+
+void SetAllocatorText(uintptr_t begin, uintptr_t end) {
+  g_allocator_begin = begin;
+  g_allocator_end = end;
+}
 
 void ReportCounted(const Block& block, FrameState caller) { Report(block, caller, false); }
 

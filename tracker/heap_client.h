@@ -26,10 +26,12 @@
 #include "tracker/allocation.h"
 #include "tracker/callstack/capture.h"
 #include "tracker/internal/countdown.h"
+#include "tracker/internal/spin_lock.h"
 
 namespace allomon::heap_client {
 
 using internal::CountDown;
+using internal::SpinLock;  // for the rare paths of heaps; never held across a call here
 
 // Names the entries of a followed block.  0 is "not followed".  The heap keeps it with
 // the block and gives it back once, to OnFree().
@@ -68,6 +70,10 @@ BlockHandle OnPromote(BlockHandle handle);
 // block's memory can be reused.  Inside a callback of the same thread the dealloc
 // callback is postponed until that one has returned.
 void OnFree(BlockHandle handle);
+
+// Tells where the code of the malloc entry points lies: frames in [begin, end) are left
+// out of the innermost end of call stacks.  Before the first sample.
+void SetAllocatorText(uintptr_t begin, uintptr_t end);
 
 // Around fork: hold all tracker locks, so that the child inherits none.  In the child
 // only the calling thread is left.

@@ -35,18 +35,18 @@ struct ActiveSet {
 // Plain data in static TLS: valid from the thread's first instruction to its last, and
 // all zero at first.  Touched by its own thread only, except where stated.
 struct ThreadState {
-  std::atomic<uint64_t> epoch_seen;  // read by the registry
-  ActiveSet active;                  // the thread's copy for that epoch
+  std::atomic<uint64_t> epoch_seen{0};  // read by the registry
+  ActiveSet active;                     // the thread's copy for that epoch
   RandomBits bits;
-  int64_t saved_countdown;  // while in_callback
-  bool registered;
-  bool busy;         // inside the tracker: allocations and signal handlers stay out
-  bool in_callback;  // sampling is suspended
-  uint8_t exit_rounds;
-  EntryId postponed;                 // deallocs noticed inside a callback
-  std::atomic<int64_t>* countdown;   // its countdown_words, for the registry
-  ThreadState* previous;             // registry's list, under its lock
-  ThreadState* next;
+  int64_t saved_countdown = 0;  // while in_callback
+  bool registered = false;
+  bool busy = false;         // inside the tracker: allocations and signal handlers stay out
+  bool in_callback = false;  // sampling is suspended
+  uint8_t exit_rounds = 0;
+  EntryId postponed = 0;                       // deallocs noticed inside a callback
+  std::atomic<int64_t>* countdown = nullptr;   // its countdown_words, for the registry
+  ThreadState* previous = nullptr;             // registry's list, under its lock
+  ThreadState* next = nullptr;
 };
 
 ThreadState& CurrentThread();

@@ -1,0 +1,64 @@
+// The fast paths of the sampling allocator, inline: what malloc and free execute for a
+// block that is not sampled.  benchmarks/golden holds their instruction counts.
+//
+// malloc adds to the backend's own path: subtract the words, branch.  free adds: test
+// one bit of the pointer, branch.
+#ifndef ALLOMON_ALLOCATOR_ALLOC_PATH_H_
+#define ALLOMON_ALLOCATOR_ALLOC_PATH_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/sampled_block.h"
+#include "allocator/sampled_range.h"
+#include "allomon_backend.h"
+#include "tracker/heap_client.h"
+
+namespace allomon::internal {
+
+// Trials of a block: its words, rounded up, and one for the header.  A size so large
+// that the sum wraps cannot be allocated anyway.
+inline uint64_t TrialWordsOf(size_t size_bytes) { return (size_bytes + 15) / 8; }
+
+__attribute__((always_inline)) inline void* AllocateFast(size_t size_bytes) {
+  if (__builtin_expect(heap_client::CountDown(TrialWordsOf(size_bytes)), 0)) {
+    return AllocateSlow(size_bytes);
+  }
+  return backend::Malloc(size_bytes);
+}
+
+__attribute__((always_inline)) inline void FreeFast(void* block) {
+  if (__builtin_expect(SampledRange::MayContain(block), 0)) return FreeHighSlow(block);
+  backend::Free(block);
+}
+
+__attribute__((always_inline)) inline void* AllocateZeroedFast(size_t size_bytes) {
+  if (__builtin_expect(heap_client::CountDown(TrialWordsOf(size_bytes)), 0)) {
+    return AllocateZeroedSlow(size_bytes);
+  }
+  return backend::Calloc(size_bytes);
+}
+
+// `alignment_bytes` is a power of two.
+__attribute__((always_inline)) inline void* AllocateAlignedFast(size_t alignment_bytes,
+                                                                size_t size_bytes) {
+  if (__builtin_expect(heap_client::CountDown(TrialWordsOf(size_bytes)), 0)) {
+    return AllocateAlignedSlow(alignment_bytes, size_bytes);
+  }
+  return backend::Aligned(alignment_bytes, size_bytes);
+}
+
+// `block` is not nullptr.
+__attribute__((always_inline)) inline void* ReallocateFast(void* block, size_t size_bytes) {
+  if (__builtin_expect(SampledRange::MayContain(block), 0)) {
+    return ReallocateHighSlow(block, size_bytes);
+  }
+  if (__builtin_expect(heap_client::CountDown(TrialWordsOf(size_bytes)), 0)) {
+    return ReallocateSlow(block, size_bytes);
+  }
+  return backend::Realloc(block, size_bytes);
+}
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_ALLOCATOR_ALLOC_PATH_H_

@@ -1,0 +1,88 @@
+"""The build flag that chooses the backend allocator, as a name or a label."""
+
+_NAMED = {
+    "mimalloc": "//allocator:mimalloc_backend",
+    "system": "//allocator:system_backend",
+}
+
+BackendName = provider(fields = ["value"])
+
+def _backend_flag_impl(ctx):
+    return [BackendName(value = ctx.build_setting_value)]
+
+# A string, not a label_flag: "mimalloc" would be read as the label //mimalloc.
+backend_flag = rule(
+    implementation = _backend_flag_impl,
+    build_setting = config.string(flag = True),
+)
+
+def _choose_impl(settings, attr):
+    value = settings["//allocator:backend"]
+    if value in _NAMED:
+        label = _NAMED[value]
+    elif value.startswith("//") or value.startswith("@"):
+        label = value
+    else:
+        fail("--//allocator:backend=%s: expected mimalloc, system or a label such as //my/own:backend" % value)
+    return {"//allocator:backend_label": label}
+
+_choose = transition(
+    implementation = _choose_impl,
+    inputs = ["//allocator:backend"],
+    outputs = ["//allocator:backend_label"],
+)
+
+def _chosen_backend_impl(ctx):
+    # An attribute with an outgoing transition is a list, also with one configuration.
+    return [ctx.attr.label_of_backend[0][CcInfo]]
+
+# Stands for the chosen backend: what depends on it sees the headers and libraries of
+# the target that --//allocator:backend names.
+chosen_backend = rule(
+    implementation = _chosen_backend_impl,
+    attrs = {
+        "label_of_backend": attr.label(
+            cfg = _choose,
+            providers = [CcInfo],
+        ),
+        "_allowlist_function_transition": attr.label(
+            default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
+        ),
+    },
+)
+
+def _set_backend_impl(_, attr):
+    return {"//allocator:backend": attr.backend}
+
+_set_backend = transition(
+    implementation = _set_backend_impl,
+    inputs = [],
+    outputs = ["//allocator:backend"],
+)
+
+def _with_backend_impl(ctx):
+    built = ctx.attr.binary[0][DefaultInfo]
+    launcher = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.symlink(
+        output = launcher,
+        target_file = built.files_to_run.executable,
+        is_executable = True,
+    )
+    return [DefaultInfo(executable = launcher, runfiles = built.default_runfiles)]
+
+# Runs a test binary that is built with another backend than the command line's.
+backend_test = rule(
+    implementation = _with_backend_impl,
+    attrs = {
+        "backend": attr.string(mandatory = True),
+        "binary": attr.label(
+            cfg = _set_backend,
+            executable = True,
+            mandatory = True,
+        ),
+        "_allowlist_function_transition": attr.label(
+            default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
+        ),
+    },
+    test = True,
+)

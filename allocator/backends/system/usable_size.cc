@@ -1,0 +1,15 @@
+#include <dlfcn.h>
+
+#include "allomon_backend.h"
+
+namespace allomon::backend {
+
+// glibc has no __libc_malloc_usable_size; the definition behind ours is found by name.
+size_t UsableSize(const void* block) {
+  using Function = size_t (*)(void*);
+  static const Function function =
+      reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+  return function == nullptr ? 0 : function(const_cast<void*>(block));
+}
+
+}  // namespace allomon::backend

@@ -1,0 +1,141 @@
+#include "allocator/large_runs.h"
+
+#include <sys/mman.h>
+
+#include <mutex>
+
+namespace allomon::internal {
+namespace {
+
+// Run descriptors are made readable 4,096 granules (128 MiB of runs) at a time.
+constexpr size_t kMetaGranulesPerCommit = 4096;
+
+size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
+
+}  // namespace
+
+size_t LargeRuns::MetaBytes(size_t area_bytes) {
+  return RoundUp(area_bytes / kGranuleBytes, kMetaGranulesPerCommit) * sizeof(Run);
+}
+
+void LargeRuns::Init(uintptr_t base, size_t area_bytes, uintptr_t meta) {
+  base_ = base;
+  granules_ = area_bytes / kGranuleBytes;
+  runs_ = reinterpret_cast<Run*>(meta);
+}
+
+uintptr_t LargeRuns::AddressOf(const Run& run) const {
+  return base_ + static_cast<uintptr_t>(&run - runs_) * kGranuleBytes;
+}
+
+LargeRuns::Run* LargeRuns::RunAt(const void* block) const {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(block) - base_;
+  const size_t granule = offset / kGranuleBytes;
+  // Acquire pairs with the release in CommitMetaLocked(): the descriptor is readable.
+  if (offset % kGranuleBytes != 0 || granule >= committed_meta_.load(std::memory_order_acquire)) {
+    return nullptr;
+  }
+  return &runs_[granule];
+}
+
+void* LargeRuns::Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed,
+                          heap_client::SpinLock& lock) {
+  // Any run is aligned to a granule; beyond that, a power of two aligned to itself.
+  const bool aligned = alignment_bytes > kGranuleBytes;
+  const size_t needed = aligned && size_bytes < alignment_bytes ? alignment_bytes : size_bytes;
+  uint32_t size_class = StepIndex(needed / kGranuleBytes + (needed % kGranuleBytes != 0));
+  while (aligned && (StepUnits(size_class) & (StepUnits(size_class) - 1)) != 0) ++size_class;
+  if (size_class >= kClasses) return nullptr;
+  std::lock_guard<heap_client::SpinLock> hold(lock);
+  Run* run = PopFreeLocked(size_class, aligned);
+  if (run == nullptr) run = AllocateFreshLocked(size_class, aligned);
+  if (run == nullptr) return nullptr;
+  *zeroed = !run->dirty;
+  run->dirty = true;
+  run->handle.store(kPending, std::memory_order_relaxed);
+  return reinterpret_cast<void*>(AddressOf(*run));
+}
+
+LargeRuns::Run* LargeRuns::PopFreeLocked(uint32_t size_class, bool aligned) {
+  uint32_t& head = free_[aligned][size_class];
+  if (head == 0) return nullptr;
+  Run* run = &runs_[head - 1];
+  head = run->next_free;
+  if (run->dirty) retained_bytes_ -= BytesOf(*run);
+  return run;
+}
+
+LargeRuns::Run* LargeRuns::AllocateFreshLocked(uint32_t size_class, bool aligned) {
+  const size_t units = StepUnits(size_class);
+  size_t first = next_granule_;
+  if (aligned) first = RoundUp(base_ / kGranuleBytes + first, units) - base_ / kGranuleBytes;
+  if (units > granules_ || first > granules_ - units) return nullptr;
+  if (!CommitMetaLocked(first) ||
+      !CommitLocked(base_ + first * kGranuleBytes, units * kGranuleBytes)) {
+    return nullptr;
+  }
+  next_granule_ = first + units;
+  Run* run = &runs_[first];
+  run->size_class = static_cast<uint8_t>(size_class);
+  run->aligned = aligned;
+  return run;
+}
+
+bool LargeRuns::CommitLocked(uintptr_t start, size_t size_bytes) {
+  return mprotect(reinterpret_cast<void*>(start), size_bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+bool LargeRuns::CommitMetaLocked(size_t granule) {
+  size_t committed = committed_meta_.load(std::memory_order_relaxed);
+  for (; granule >= committed; committed += kMetaGranulesPerCommit) {
+    if (!CommitLocked(reinterpret_cast<uintptr_t>(&runs_[committed]),
+                      kMetaGranulesPerCommit * sizeof(Run))) {
+      return false;
+    }
+    committed_meta_.store(committed + kMetaGranulesPerCommit, std::memory_order_release);
+  }
+  return true;
+}
+
+void LargeRuns::SetHandle(void* block, uint32_t handle) {
+  RunAt(block)->handle.store(handle, std::memory_order_relaxed);
+}
+
+// As in SlotClasses: only one of two frees can turn a handle into kPending.
+uint32_t LargeRuns::TakeHandle(void* block) {
+  Run* run = RunAt(block);
+  if (run == nullptr) return kNotAllocated;
+  uint32_t handle = run->handle.load(std::memory_order_relaxed);
+  if (handle == 0 || handle >= kPending) return kNotAllocated;
+  const bool taken =
+      run->handle.compare_exchange_strong(handle, kPending, std::memory_order_relaxed);
+  return taken ? handle : kNotAllocated;
+}
+
+void LargeRuns::Release(void* block, heap_client::SpinLock& lock) {
+  std::lock_guard<heap_client::SpinLock> hold(lock);
+  Run& run = *RunAt(block);
+  run.handle.store(0, std::memory_order_relaxed);
+  RetainOrReturnLocked(run);
+  uint32_t& head = free_[run.aligned][run.size_class];
+  run.next_free = head;
+  head = static_cast<uint32_t>(&run - runs_) + 1;
+}
+
+void LargeRuns::RetainOrReturnLocked(Run& run) {
+  const size_t size_bytes = BytesOf(run);
+  if (retained_bytes_ + size_bytes <= kMaxRetainedBytes) {
+    retained_bytes_ += size_bytes;
+    return;
+  }
+  // Private anonymous pages read as zero after MADV_DONTNEED.
+  run.dirty = madvise(reinterpret_cast<void*>(AddressOf(run)), size_bytes, MADV_DONTNEED) != 0;
+  if (run.dirty) retained_bytes_ += size_bytes;
+}
+
+size_t LargeRuns::RunBytesOf(const void* block) const {
+  const Run* run = RunAt(block);
+  return run == nullptr ? 0 : BytesOf(*run);
+}
+
+}  // namespace allomon::internal

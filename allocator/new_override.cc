@@ -1,0 +1,93 @@
+// operator new and delete, all standard forms, replaced.
+#include <new>
+
+#include "allocator/alloc_path.h"
+
+#define ALLOMON_EXPORT ALLOMON_MALLOC_SECTION __attribute__((visibility("default"), used))
+
+namespace {
+
+using allomon::internal::AllocateAlignedFast;
+using allomon::internal::AllocateFast;
+using allomon::internal::FreeFast;
+
+// Retries while a new-handler is installed, as [new.delete.single] asks; nullptr when
+// there is none.
+template <typename Allocate>
+ALLOMON_MALLOC_SLOW void* RetrySlow(Allocate allocate) {
+  while (std::new_handler handler = std::get_new_handler()) {
+    handler();
+    if (void* block = allocate()) return block;
+  }
+  return nullptr;
+}
+
+template <typename Allocate>
+__attribute__((always_inline)) inline void* NewOrThrow(Allocate allocate) {
+  void* block = allocate();
+  if (__builtin_expect(block == nullptr, 0)) block = RetrySlow(allocate);
+  if (__builtin_expect(block == nullptr, 0)) throw std::bad_alloc();
+  return block;
+}
+
+// A handler may throw bad_alloc, which a nothrow form turns into nullptr.
+template <typename Allocate>
+__attribute__((always_inline)) inline void* NewOrNull(Allocate allocate) noexcept {
+  void* block = allocate();
+  if (__builtin_expect(block != nullptr, 1)) return block;
+  try {
+    return RetrySlow(allocate);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+inline auto Plain(size_t size_bytes) {
+  return [size_bytes] { return AllocateFast(size_bytes); };
+}
+
+inline auto Aligned(size_t size_bytes, std::align_val_t alignment) {
+  return [size_bytes, alignment] {
+    return AllocateAlignedFast(static_cast<size_t>(alignment), size_bytes);
+  };
+}
+
+}  // namespace
+
+ALLOMON_EXPORT void* operator new(size_t n) { return NewOrThrow(Plain(n)); }
+ALLOMON_EXPORT void* operator new[](size_t n) { return NewOrThrow(Plain(n)); }
+ALLOMON_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept {
+  return NewOrNull(Plain(n));
+}
+ALLOMON_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept {
+  return NewOrNull(Plain(n));
+}
+ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a) {
+  return NewOrThrow(Aligned(n, a));
+}
+ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a) {
+  return NewOrThrow(Aligned(n, a));
+}
+ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return NewOrNull(Aligned(n, a));
+}
+ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return NewOrNull(Aligned(n, a));
+}
+
+ALLOMON_EXPORT void operator delete(void* p) noexcept { FreeFast(p); }
+ALLOMON_EXPORT void operator delete[](void* p) noexcept { FreeFast(p); }
+ALLOMON_EXPORT void operator delete(void* p, size_t) noexcept { FreeFast(p); }
+ALLOMON_EXPORT void operator delete[](void* p, size_t) noexcept { FreeFast(p); }
+ALLOMON_EXPORT void operator delete(void* p, const std::nothrow_t&) noexcept { FreeFast(p); }
+ALLOMON_EXPORT void operator delete[](void* p, const std::nothrow_t&) noexcept { FreeFast(p); }
+ALLOMON_EXPORT void operator delete(void* p, std::align_val_t) noexcept { FreeFast(p); }
+ALLOMON_EXPORT void operator delete[](void* p, std::align_val_t) noexcept { FreeFast(p); }
+ALLOMON_EXPORT void operator delete(void* p, size_t, std::align_val_t) noexcept { FreeFast(p); }
+ALLOMON_EXPORT void operator delete[](void* p, size_t, std::align_val_t) noexcept { FreeFast(p); }
+ALLOMON_EXPORT void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept {
+  FreeFast(p);
+}
+ALLOMON_EXPORT void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept {
+  FreeFast(p);
+}

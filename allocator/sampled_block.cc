@@ -1,0 +1,180 @@
+#include "allocator/sampled_block.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "allocator/alloc_path.h"
+
+namespace allomon::internal {
+namespace {
+
+using heap_client::Block;
+using heap_client::BlockHandle;
+using heap_client::Verdict;
+
+std::atomic<uint64_t> g_double_frees{0};
+
+// What is asked for.  Alignment 16 is what every allocation gets.
+struct Request {
+  size_t size_bytes;
+  size_t alignment_bytes = 16;
+  bool zeroed = false;
+};
+
+class ErrnoKeeper {
+ public:
+  ~ErrnoKeeper() { errno = kept_; }
+
+ private:
+  const int kept_ = errno;
+};
+
+void* FromBackend(const Request& request) {
+  if (request.alignment_bytes > 16) {
+    return backend::Aligned(request.alignment_bytes, request.size_bytes);
+  }
+  return request.zeroed ? backend::Calloc(request.size_bytes) : backend::Malloc(request.size_bytes);
+}
+
+Block BlockOf(size_t size_bytes) {
+  Block block = {};
+  block.size_bytes = size_bytes;
+  return block;
+}
+
+// A block of its own in the sampled range, with the tracker's handle.  nullptr if nobody
+// follows it, or if there is no room: then the caller takes a block from the backend.
+void* PlaceFollowed(const Request& request, FrameState caller) {
+  const ErrnoKeeper keeper;
+  SampledRange& range = TheSampledRange();
+  bool zeroed = false;
+  void* block = range.Allocate(request.size_bytes, request.alignment_bytes, &zeroed);
+  if (block == nullptr) {
+    heap_client::DropSample(BlockOf(request.size_bytes));
+    return nullptr;
+  }
+  const BlockHandle handle = heap_client::ReportFollowed(BlockOf(request.size_bytes), caller);
+  if (handle == 0) {
+    range.Release(block);
+    return nullptr;
+  }
+  range.SetHandle(block, handle);
+  if (request.zeroed && !zeroed) memset(block, 0, request.size_bytes);
+  return block;
+}
+
+// Reports a block that the backend has given, or a failure to give one.
+void* ReportFromBackend(void* block, size_t size_bytes, FrameState caller) {
+  const ErrnoKeeper keeper;
+  if (block == nullptr) {
+    heap_client::DropSample(BlockOf(size_bytes));
+  } else {
+    heap_client::ReportCounted(BlockOf(size_bytes), caller);
+  }
+  return block;
+}
+
+void* Allocate(const Request& request, FrameState caller) {
+  switch (heap_client::JudgeAllocationSlow(TrialWordsOf(request.size_bytes))) {
+    case Verdict::kNotSampled:
+      break;
+    case Verdict::kCount:
+      return ReportFromBackend(FromBackend(request), request.size_bytes, caller);
+    case Verdict::kFollow:
+      if (void* block = PlaceFollowed(request, caller)) return block;
+      break;
+  }
+  return FromBackend(request);
+}
+
+// Moves a backend block into the sampled range.  nullptr: nothing has changed.
+void* MoveToRange(void* old_block, size_t size_bytes, FrameState caller) {
+  Request request = {size_bytes};
+  void* block = PlaceFollowed(request, caller);
+  if (block == nullptr) return nullptr;
+  const size_t old_bytes = backend::UsableSize(old_block);
+  memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
+  backend::Free(old_block);
+  return block;
+}
+
+// The block dies: callbacks first, then the memory may be used again.
+void FreeSampled(void* block) {
+  const ErrnoKeeper keeper;
+  SampledRange& range = TheSampledRange();
+  const BlockHandle handle = range.TakeHandle(block);
+  if (handle == SampledRange::kNotAllocated) {
+    g_double_frees.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  heap_client::OnFree(handle);
+  range.Release(block);
+}
+
+// A new block is taken first: if there is none, the old one lives on, as C requires.
+void* ReallocateSampled(void* old_block, size_t size_bytes, FrameState caller) {
+  const size_t old_bytes = TheSampledRange().UsableBytes(old_block);
+  const bool hit = heap_client::CountDown(TrialWordsOf(size_bytes));
+  const Request request = {size_bytes};
+  void* block = hit ? Allocate(request, caller) : FromBackend(request);
+  if (block == nullptr) return nullptr;
+  memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
+  FreeSampled(old_block);
+  return block;
+}
+
+}  // namespace
+
+void* AllocateSlow(size_t size_bytes) {
+  return Allocate(Request{size_bytes}, ALLOMON_CALLER_FRAME());
+}
+
+void* AllocateZeroedSlow(size_t size_bytes) {
+  return Allocate(Request{size_bytes, 16, true}, ALLOMON_CALLER_FRAME());
+}
+
+void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes) {
+  return Allocate(Request{size_bytes, alignment_bytes}, ALLOMON_CALLER_FRAME());
+}
+
+void* ReallocateSlow(void* old_block, size_t size_bytes) {
+  const FrameState caller = ALLOMON_CALLER_FRAME();
+  switch (heap_client::JudgeAllocationSlow(TrialWordsOf(size_bytes))) {
+    case Verdict::kNotSampled:
+      break;
+    case Verdict::kCount:
+      return ReportFromBackend(backend::Realloc(old_block, size_bytes), size_bytes, caller);
+    case Verdict::kFollow:
+      if (void* block = MoveToRange(old_block, size_bytes, caller)) return block;
+      break;
+  }
+  return backend::Realloc(old_block, size_bytes);
+}
+
+void FreeHighSlow(void* block) {
+  if (TheSampledRange().Contains(block)) {
+    FreeSampled(block);
+  } else {
+    backend::Free(block);
+  }
+}
+
+void* ReallocateHighSlow(void* block, size_t size_bytes) {
+  if (TheSampledRange().Contains(block)) {
+    return ReallocateSampled(block, size_bytes, ALLOMON_CALLER_FRAME());
+  }
+  if (heap_client::CountDown(TrialWordsOf(size_bytes))) return ReallocateSlow(block, size_bytes);
+  return backend::Realloc(block, size_bytes);
+}
+
+size_t UsableSizeOf(const void* block) {
+  if (block == nullptr) return 0;
+  if (SampledRange::MayContain(block) && TheSampledRange().Contains(block)) {
+    return TheSampledRange().UsableBytes(block);
+  }
+  return backend::UsableSize(block);
+}
+
+uint64_t DoubleFrees() { return g_double_frees.load(std::memory_order_relaxed); }
+
+}  // namespace allomon::internal

@@ -1,0 +1,56 @@
+// Sizes of the slots in which sampled blocks live.
+//
+// Small slots: multiples of 16 up to 128, then four sizes per doubling up to 32 KiB, so
+// at most a fifth of a slot is unused.  Large runs: four sizes per doubling of 32 KiB
+// granules; what is unused there is address space, not memory.
+#ifndef ALLOMON_ALLOCATOR_SIZE_CLASSES_H_
+#define ALLOMON_ALLOCATOR_SIZE_CLASSES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allomon::internal {
+
+// Index of the smallest of {1, 2, ..., 8, 10, 12, 14, 16, 20, ...} that is >= units.
+constexpr uint32_t StepIndex(uint64_t units) {
+  if (units <= 8) return units == 0 ? 0 : static_cast<uint32_t>(units - 1);
+  const uint32_t log2 = 63 - static_cast<uint32_t>(__builtin_clzll(units - 1));
+  const uint64_t quarter = uint64_t{1} << (log2 - 2);
+  const uint64_t step = (units - 1 - (uint64_t{1} << log2)) / quarter;
+  return 8 + (log2 - 3) * 4 + static_cast<uint32_t>(step);
+}
+
+// The size at that index.
+constexpr uint64_t StepUnits(uint32_t index) {
+  if (index < 8) return index + 1;
+  const uint32_t log2 = (index - 8) / 4 + 3;
+  const uint64_t quarter = uint64_t{1} << (log2 - 2);
+  return (uint64_t{1} << log2) + ((index - 8) % 4 + 1) * quarter;
+}
+
+inline constexpr size_t kSlotUnitBytes = 16;
+inline constexpr size_t kMaxSlotBytes = 32768;
+inline constexpr uint32_t kSlotClasses = StepIndex(kMaxSlotBytes / kSlotUnitBytes) + 1;
+
+constexpr uint32_t SlotClass(size_t size_bytes) {
+  return StepIndex((size_bytes + kSlotUnitBytes - 1) / kSlotUnitBytes);
+}
+constexpr size_t SlotBytes(uint32_t slot_class) {
+  return StepUnits(slot_class) * kSlotUnitBytes;
+}
+
+// The class for an aligned block: slots start at multiples of their size, so that size
+// must be a multiple of the alignment.  kSlotClasses if there is none.
+constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
+  uint32_t slot_class = SlotClass(size_bytes);
+  while (slot_class < kSlotClasses && SlotBytes(slot_class) % alignment_bytes != 0) ++slot_class;
+  return slot_class;
+}
+
+static_assert(SlotBytes(SlotClass(1)) == 16 && SlotBytes(SlotClass(129)) == 160);
+static_assert(SlotBytes(SlotClass(128)) == 128 && SlotBytes(SlotClass(32768)) == 32768);
+static_assert(SlotBytes(kSlotClasses - 1) == kMaxSlotBytes);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_ALLOCATOR_SIZE_CLASSES_H_

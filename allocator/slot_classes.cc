@@ -1,0 +1,149 @@
+#include "allocator/slot_classes.h"
+
+#include <sys/mman.h>
+
+#include <mutex>
+
+namespace allomon::internal {
+namespace {
+
+constexpr uint64_t kTagStep = uint64_t{1} << 32;
+constexpr uint32_t kSpansPerCommit = 16;  // 1 MiB: one system call per 16 spans
+
+uint64_t NextHead(uint64_t head, uint32_t slot) {
+  return ((head & ~(kTagStep - 1)) + kTagStep) | slot;
+}
+
+bool Commit(uintptr_t address, size_t size_bytes) {
+  void* start = reinterpret_cast<void*>(address);
+  if (mprotect(start, size_bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  // A huge page for a handful of samples would cost 2 MiB of memory.
+  madvise(start, size_bytes, MADV_NOHUGEPAGE);
+  return true;
+}
+
+}  // namespace
+
+// The words of all slots, then the classes of all spans.
+size_t SlotClasses::MetaBytes(size_t area_bytes) {
+  const size_t spans = area_bytes / kSpanBytes;
+  const size_t words = spans * kSlotsPerSpan * sizeof(SlotWord);
+  return words + ((spans + 4095) & ~size_t{4095});
+}
+
+void SlotClasses::Init(uintptr_t base, size_t area_bytes, uintptr_t meta) {
+  base_ = base;
+  area_bytes_ = area_bytes;
+  const size_t spans = area_bytes / kSpanBytes;
+  words_ = reinterpret_cast<std::atomic<SlotWord>*>(meta);
+  span_classes_ = reinterpret_cast<uint8_t*>(meta + spans * kSlotsPerSpan * sizeof(SlotWord));
+  Commit(reinterpret_cast<uintptr_t>(span_classes_), spans);
+}
+
+uint32_t SlotClasses::ClassOf(const void* block) const {
+  return span_classes_[(reinterpret_cast<uintptr_t>(block) - base_) / kSpanBytes] - 1u;
+}
+
+size_t SlotClasses::SlotBytesOf(const void* block) const { return SlotBytes(ClassOf(block)); }
+
+void* SlotClasses::AddressOf(SlotId slot) const {
+  const uintptr_t span_start = base_ + slot / kSlotsPerSpan * kSpanBytes;
+  const uint32_t slot_class = span_classes_[slot / kSlotsPerSpan] - 1u;
+  return reinterpret_cast<void*>(span_start + slot % kSlotsPerSpan * SlotBytes(slot_class));
+}
+
+SlotClasses::SlotId SlotClasses::SlotAt(const void* block) const {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(block) - base_;
+  const uintptr_t span = offset / kSpanBytes;
+  if (span_classes_[span] == 0) return kEndOfList;
+  const size_t slot_bytes = SlotBytes(span_classes_[span] - 1u);
+  const size_t in_span = offset % kSpanBytes;
+  if (in_span % slot_bytes != 0) return kEndOfList;
+  return static_cast<SlotId>(span * kSlotsPerSpan + in_span / slot_bytes);
+}
+
+void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock) {
+  void* block = PopFree(classes_[slot_class]);
+  if (block != nullptr) return block;
+  std::lock_guard<SpinLock> hold(growth_lock);
+  return AllocateFreshLocked(slot_class);
+}
+
+void* SlotClasses::PopFree(Class& c) {
+  uint64_t head = c.free.load(std::memory_order_acquire);
+  while (static_cast<SlotId>(head) != kEndOfList) {
+    std::atomic<SlotWord>& word = WordOf(static_cast<SlotId>(head));
+    // If another thread has popped this slot, the word is no link; the tag then differs
+    // and the exchange fails.
+    const SlotId next = word.load(std::memory_order_relaxed) & ~kFreeBit;
+    // Acquire pairs with the release in Release().
+    if (c.free.compare_exchange_weak(head, NextHead(head, next), std::memory_order_acquire)) {
+      word.store(kPending, std::memory_order_relaxed);
+      return AddressOf(static_cast<SlotId>(head));
+    }
+  }
+  return nullptr;
+}
+
+void* SlotClasses::AllocateFreshLocked(uint32_t slot_class) {
+  Class& c = classes_[slot_class];
+  if (c.next_index == c.end_index && !StartSpanLocked(slot_class)) return nullptr;
+  const SlotId slot = c.span * kSlotsPerSpan + c.next_index++;
+  WordOf(slot).store(kPending, std::memory_order_relaxed);
+  return AddressOf(slot);
+}
+
+bool SlotClasses::StartSpanLocked(uint32_t slot_class) {
+  const uint32_t span = next_span_;
+  if (!CommitSpanLocked(span)) return false;
+  ++next_span_;
+  span_classes_[span] = static_cast<uint8_t>(slot_class + 1);
+  Class& c = classes_[slot_class];
+  c.span = span;
+  c.next_index = 0;
+  c.end_index = static_cast<uint32_t>(kSpanBytes / SlotBytes(slot_class));
+  return true;
+}
+
+bool SlotClasses::CommitSpanLocked(uint32_t span) {
+  if (span < committed_spans_) return true;
+  if ((uint64_t{span} + kSpansPerCommit) * kSpanBytes > area_bytes_) return false;
+  constexpr size_t kWordBytes = kSlotsPerSpan * sizeof(SlotWord);
+  const uintptr_t words = reinterpret_cast<uintptr_t>(words_) + span * kWordBytes;
+  if (!Commit(base_ + uintptr_t{span} * kSpanBytes, kSpansPerCommit * kSpanBytes) ||
+      !Commit(words, kSpansPerCommit * kWordBytes)) {
+    return false;
+  }
+  committed_spans_ = span + kSpansPerCommit;
+  return true;
+}
+
+void SlotClasses::SetHandle(void* block, uint32_t handle) {
+  WordOf(SlotAt(block)).store(handle, std::memory_order_relaxed);
+}
+
+// Only the thread that turns the handle into kPending has freed the block; a second one
+// finds no handle and is told so.
+uint32_t SlotClasses::TakeHandle(void* block) {
+  const SlotId slot = SlotAt(block);
+  if (slot == kEndOfList) return kNotAllocated;
+  SlotWord word = WordOf(slot).load(std::memory_order_relaxed);
+  if (word == 0 || word >= kPending) return kNotAllocated;
+  if (!WordOf(slot).compare_exchange_strong(word, kPending, std::memory_order_relaxed)) {
+    return kNotAllocated;
+  }
+  return word;
+}
+
+void SlotClasses::Release(void* block) {
+  const SlotId slot = SlotAt(block);
+  Class& c = classes_[ClassOf(block)];
+  uint64_t head = c.free.load(std::memory_order_relaxed);
+  do {
+    WordOf(slot).store(kFreeBit | static_cast<SlotId>(head), std::memory_order_relaxed);
+    // Release pairs with the acquire in PopFree().
+  } while (!c.free.compare_exchange_weak(head, NextHead(head, slot), std::memory_order_release,
+                                         std::memory_order_relaxed));
+}
+
+}  // namespace allomon::internal

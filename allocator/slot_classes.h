@@ -1,0 +1,83 @@
+// The small half of the sampled range: spans of equal slots, and a word per slot.
+#ifndef ALLOMON_ALLOCATOR_SLOT_CLASSES_H_
+#define ALLOMON_ALLOCATOR_SLOT_CLASSES_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/size_classes.h"
+#include "tracker/heap_client.h"
+
+namespace allomon::internal {
+
+// A slot's word: whose it is.
+//   0                  never used
+//   1 .. kMaxHandle    the handle of the live block
+//   kPending           allocated, and not yet or no longer with a handle
+//   kFreeBit | next    free; next slot of the class's free list (kEndOfList: none)
+using SlotWord = uint32_t;
+
+using heap_client::SpinLock;
+
+class SlotClasses {
+ public:
+  // Manages [base, base + area_bytes), whose metadata goes to [meta, ...); both are
+  // reserved without access.  Called once, before anything else.
+  void Init(uintptr_t base, size_t area_bytes, uintptr_t meta);
+
+  // Bytes of metadata for an area of that size.
+  static size_t MetaBytes(size_t area_bytes);
+
+  void* Allocate(uint32_t slot_class, SpinLock& growth_lock);
+  void SetHandle(void* block, uint32_t handle);
+  uint32_t TakeHandle(void* block);  // kNotAllocated if it is no live block
+  void Release(void* block);
+  size_t SlotBytesOf(const void* block) const;
+
+  bool Contains(const void* block) const {
+    return reinterpret_cast<uintptr_t>(block) - base_ < area_bytes_;
+  }
+
+  static constexpr uint32_t kNotAllocated = UINT32_MAX;
+
+ private:
+  using SlotId = uint32_t;  // span * kSlotsPerSpan + index within the span
+
+  static constexpr size_t kSpanBytes = 65536;
+  static constexpr uint32_t kSlotsPerSpan = kSpanBytes / kSlotUnitBytes;
+  static constexpr SlotWord kFreeBit = SlotWord{1} << 31;
+  static constexpr SlotWord kPending = kFreeBit - 1;
+  static constexpr SlotId kEndOfList = kFreeBit - 1;
+
+  struct alignas(64) Class {
+    std::atomic<uint64_t> free{kEndOfList};  // tag << 32 | first free slot
+    // Under the growth lock: the span that fresh slots come from.
+    uint32_t span = 0;
+    uint32_t next_index = 0;
+    uint32_t end_index = 0;
+  };
+
+  void* PopFree(Class& c);
+  void* AllocateFreshLocked(uint32_t slot_class);
+  bool StartSpanLocked(uint32_t slot_class);
+  bool CommitSpanLocked(uint32_t span);
+
+  std::atomic<SlotWord>& WordOf(SlotId slot) const { return words_[slot]; }
+  uint32_t ClassOf(const void* block) const;
+  void* AddressOf(SlotId slot) const;
+  // kEndOfList if the address is not the start of a slot.
+  SlotId SlotAt(const void* block) const;
+
+  uintptr_t base_ = 0;
+  size_t area_bytes_ = 0;
+  std::atomic<SlotWord>* words_ = nullptr;
+  uint8_t* span_classes_ = nullptr;  // class + 1 of each span; written before publication
+  uint32_t next_span_ = 0;           // under the growth lock
+  uint32_t committed_spans_ = 0;     // under the growth lock
+  Class classes_[kSlotClasses];
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_ALLOCATOR_SLOT_CLASSES_H_
