@@ -41,8 +41,9 @@ trap 'exit 1' INT TERM HUP
 
 # The first mirror of Debian proper among the machine's apt sources.
 mirror() {
-  apt-get indextargets --format '$(SITE) $(RELEASE)' 2>/dev/null |
-    awk '$2 == "bookworm" { print $1; exit }'
+  # shellcheck disable=SC2016 # apt expands these
+  apt-get indextargets --format '$(ORIGIN) $(RELEASE) $(SITE)' 2>/dev/null |
+    awk '$1 == "Debian" && $2 == "bookworm" { print $3; exit }'
 }
 
 bootstrap() {
