@@ -4,9 +4,8 @@
 #   sudo tests/integration/fresh_machine.sh          about 20 minutes, 5 GB, needs network
 #
 # Makes a minimal Debian 12 in a chroot (apt sources and keys are this machine's), clones
-# HEAD there into a directory with a space in its name, and runs both commands of the
-# README, first as root and then as an ordinary user in a second clone.  Ends with PASS or
-# FAIL, with times.  Not part of `bazel test`: it needs root, network and patience.
+# HEAD there and runs both commands of the README, first as root and then as an ordinary
+# user in a second clone.  Ends with PASS or FAIL, with times.  Not part of `bazel test`: it needs root, network and patience.
 #
 #   ALLOMON_COMMANDS  the commands, separated by semicolons
 #                     (run //examples:fib_tak; test //...)
@@ -80,8 +79,8 @@ for user in $users; do
   [[ $user == root ]] || chroot "$chroot" id "$user" >/dev/null 2>&1 ||
     chroot "$chroot" useradd --create-home "$user"
 
-  clone="/srv/$user's new clone"
-  rm -rf "${chroot:?}$clone"
+  clone=/srv/$user+1/allomon
+  rm -rf "${chroot:?}${clone%/*}"
   git clone --quiet --no-hardlinks "$source_dir" "$chroot$clone"
   # shellcheck disable=SC2016 # expanded inside, where the user exists
   chroot "$chroot" chown -R "$user:$user" "$clone"
