@@ -23,7 +23,7 @@ exec 9>"$deps/lock"
 flock 9 # another bazelw may be at it: wait, and find it done
 is_ready && exit
 
-echo "bazelw: fetching the source of mimalloc $version with apt (once; 10 seconds)" >&2
+echo "bazelw: fetching the source of mimalloc $version with apt (once; a few seconds)" >&2
 
 private=$(mktemp -d)
 trap 'rm -rf "$private" "$deps/mimalloc.new"' EXIT
