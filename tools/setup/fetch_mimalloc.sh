@@ -64,7 +64,7 @@ cd "$private/download"
 # Another source of the machine may fail; what counts is whether mimalloc is found.
 apt-get "${options[@]}" -q update >"$private/log" 2>&1 || true
 found=$(apt-cache "${options[@]}" showsrc --only-source mimalloc 2>>"$private/log" |
-  sed -n 's/^Version: //p' | sort -uV)
+  sed -n 's/^Version: //p' | sort -uV) || true
 package=$(grep -E "^$version([^0-9.]|\$)" <<<"$found" | tail -n 1) || true
 
 [[ $found ]] || fail \
