@@ -68,7 +68,7 @@ found=$(apt-cache "${options[@]}" showsrc --only-source mimalloc 2>>"$private/lo
 package=$(grep -E "^$version([^0-9.]|\$)" <<<"$found" | tail -n 1) || true
 
 [[ $found ]] || fail \
-  "apt knows no source package of mimalloc: is the mirror of this machine's apt sources reachable?"
+  "apt found no source package of mimalloc: make its mirror reachable, then run this again."
 [[ $package ]] || fail \
   "Allomon needs mimalloc $version, which is in Debian 12; this machine's apt offers ${found//$'\n'/, }."
 apt-get "${options[@]}" -q source --download-only "mimalloc=$package" >>"$private/log" 2>&1 ||
