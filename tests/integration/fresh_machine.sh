@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Does the README's first command work on a Debian 12 with nothing installed?
 #
-#   sudo tests/integration/fresh_machine.sh          about 20 minutes, 5 GB, needs network
+#   sudo tests/integration/fresh_machine.sh          needs network and 3 GB
 #
 # Makes a minimal Debian 12 in a chroot (apt sources and keys are this machine's), clones
 # HEAD there and runs both commands of the README, first as root and then as an ordinary
@@ -27,6 +27,7 @@ scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/allomon-fresh.XXXXXX")
 chroot=${ALLOMON_CHROOT:-$scratch/root}
 mkdir -p "$chroot"
 
+# shellcheck disable=SC2317 # called by trap
 clean_up() {
   umount -l "$chroot/dev/pts" "$chroot/dev/shm" "$chroot/dev" "$chroot/proc" 2>/dev/null || true
   if mountpoint -q "$chroot/dev" || mountpoint -q "$chroot/proc"; then

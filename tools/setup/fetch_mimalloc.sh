@@ -44,7 +44,7 @@ as_deb_src() {
   esac
 }
 
-# shellcheck disable=SC2154 # list and parts are set by eval
+list='' parts=''
 eval "$(apt-config shell list Dir::Etc::SourceList/f parts Dir::Etc::SourceParts/d)"
 if [[ -f $list ]]; then as_deb_src "$list" >"$private/sources.list"; fi
 for file in "$parts"*.list "$parts"*.sources; do
