@@ -5,7 +5,8 @@
 #
 # Makes a minimal Debian 12 in a chroot (apt sources and keys are this machine's), clones
 # HEAD there and runs both commands of the README, first as root and then as an ordinary
-# user in a second clone.  Ends with PASS or FAIL, with times.  Not part of `bazel test`: it needs root, network and patience.
+# user in a second clone.  Ends with PASS or FAIL and the time for each.  Not part of
+# `bazel test`: it needs root, network and patience.
 #
 #   ALLOMON_COMMANDS  the commands, separated by semicolons
 #                     (run //examples:fib_tak; test //...)

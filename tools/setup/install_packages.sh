@@ -17,9 +17,18 @@ for package in "${wanted[@]}"; do
 done
 [[ ${#missing[@]} -eq 0 ]] && exit
 
+# Asks for a password only where somebody can answer.
+may_sudo() {
+  type sudo >/dev/null 2>&1 || return
+  sudo -n true 2>/dev/null && return
+  [[ -t 0 ]] || return
+  echo "bazelw: the build needs Debian packages; sudo is asked to install them" >&2
+  sudo -v
+}
+
 if [[ $EUID -eq 0 ]]; then
   as_root=()
-elif type sudo >/dev/null 2>&1 && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+elif may_sudo; then
   as_root=(sudo)
 else
   die "some Debian packages are missing.  Run this as root, then try again:
