@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Unpacks Debian's source package of mimalloc into .deps/mimalloc (Debian's binary
+# package has only the shared library, and a static one is 30 % faster).
+#
+# apt-get source needs deb-src lines that few machines have, so this runs apt on a
+# private copy of the machine's sources with every `deb` turned into `deb-src`, and with
+# private lists: no privileges needed, nothing of the machine is changed, and apt checks
+# signatures and hashes as always.
+set -euo pipefail
+
+version=2.0.9 # allocator/backends mirrors the fast path of exactly this one
+
+workspace=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
+deps=$workspace/.deps
+
+is_ready() {
+  grep -q '^#define MI_MALLOC_VERSION 209' "$deps/mimalloc/include/mimalloc.h" 2>/dev/null
+}
+is_ready && exit
+
+mkdir -p "$deps"
+exec 9>"$deps/lock"
+flock 9 # another bazelw may be at it: wait, and find it done
+is_ready && exit
+
+echo "bazelw: fetching the source of mimalloc $version with apt (once; a few seconds)" >&2
+
+private=$(mktemp -d)
+trap 'rm -rf "$private" "$deps/mimalloc.new"' EXIT
+trap 'exit 1' INT TERM HUP
+chmod 755 "$private" # apt downloads as the user _apt
+mkdir -p "$private"/{parts,lists/partial,cache/archives/partial,download}
+
+fail() {
+  tail -n 15 "$private/log" >&2
+  echo "bazelw: $1" >&2
+  exit 1
+}
+
+as_deb_src() {
+  case $1 in
+    *.sources) sed -E 's/^types:.*/Types: deb-src/I' "$1" ;;
+    *) sed -nE '/cdrom:/d; s/^[[:space:]]*deb[[:space:]]/deb-src /p' "$1" ;;
+  esac
+}
+
+list='' parts=''
+eval "$(apt-config shell list Dir::Etc::SourceList/f parts Dir::Etc::SourceParts/d)"
+if [[ -f $list ]]; then as_deb_src "$list" >"$private/sources.list"; fi
+for file in "$parts"*.list "$parts"*.sources; do
+  if [[ -f $file ]]; then as_deb_src "$file" >"$private/parts/$(basename "$file")"; fi
+done
+
+options=(
+  -o Dir::Etc::SourceList="$private/sources.list"
+  -o Dir::Etc::SourceParts="$private/parts"
+  -o Dir::State::Lists="$private/lists"
+  -o Dir::Cache="$private/cache"
+  -o Acquire::AllowInsecureRepositories=false
+  -o APT::Get::AllowUnauthenticated=false
+)
+
+cd "$private/download"
+# Another source of the machine may fail; what counts is whether mimalloc is found.
+apt-get "${options[@]}" -q update >"$private/log" 2>&1 || true
+found=$(apt-cache "${options[@]}" showsrc --only-source mimalloc 2>>"$private/log" |
+  sed -n 's/^Version: //p' | sort -uV) || true
+package=$(grep -E "^$version([^0-9.]|\$)" <<<"$found" | tail -n 1) || true
+
+[[ $found ]] || fail \
+  "apt found no source package of mimalloc: make its mirror reachable, then run this again."
+[[ $package ]] || fail \
+  "Allomon needs mimalloc $version, which is in Debian 12; this machine's apt offers ${found//$'\n'/, }."
+apt-get "${options[@]}" -q source --download-only "mimalloc=$package" >>"$private/log" 2>&1 ||
+  fail "apt could not download the source of mimalloc $package: try again when the mirror answers."
+
+# apt has checked the files; complete under another name, then one rename.
+rm -rf "$deps/mimalloc.new"
+dpkg-source --no-check --no-copy -x mimalloc_*.dsc "$deps/mimalloc.new" >>"$private/log" 2>&1 ||
+  fail "the source package of mimalloc did not unpack; the disk may be full."
+rm -rf "$deps/mimalloc"
+mv "$deps/mimalloc.new" "$deps/mimalloc"
+is_ready || fail "the unpacked mimalloc is not $version: remove .deps and try again."

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs those packages of packages.txt that are missing; says so before it does.
+set -euo pipefail
+
+die() { echo "bazelw: $1" >&2; exit 1; }
+
+here=$(dirname "$(readlink -f "$0")")
+mapfile -t wanted < <(sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$here/packages.txt")
+
+type dpkg-query apt-get >/dev/null 2>&1 ||
+  die "Allomon is built with the packages of Debian 12, and this system has no apt."
+
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null) || true
+missing=()
+for package in "${wanted[@]}"; do
+  [[ $'\n'$installed$'\n' == *$'\n'"$package installed"$'\n'* ]] || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit
+
+# Asks for a password only where somebody can answer.
+may_sudo() {
+  type sudo >/dev/null 2>&1 || return
+  sudo -n true 2>/dev/null && return
+  [[ -t 0 ]] || return
+  echo "bazelw: the build needs Debian packages; sudo is asked to install them" >&2
+  sudo -v
+}
+
+if [[ $EUID -eq 0 ]]; then
+  as_root=()
+elif may_sudo; then
+  as_root=(sudo)
+else
+  die "some Debian packages are missing.  Run this as root, then try again:
+apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+fi
+
+echo "bazelw: installing ${missing[*]}" >&2
+echo "bazelw: (once; on a bare Debian 12 that is 300 MB to download and half a minute to install)" >&2
+
+apt_get() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 "$@"
+}
+install_missing() {
+  apt_get update || true # an old list may still do; if not, the next line says so
+  apt_get install -y --no-install-recommends "${missing[@]}"
+}
+
+if [[ -t 2 ]]; then
+  install_missing >&2 || die "apt-get failed, see above."
+else
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
+  install_missing >"$log" 2>&1 || { tail -n 25 "$log" >&2; die "apt-get failed, see above."; }
+fi
