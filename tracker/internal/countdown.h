@@ -43,17 +43,15 @@ extern __thread std::atomic<int64_t> countdown_words
 // Returns true if the countdown went below zero: the caller must go on in
 // JudgeAllocationSlow() with the same number of words.
 #ifndef ALLOMON_PORTABLE_COUNTDOWN
-// Two instructions.  A single `sub` to memory cannot be interleaved with anything of its
-// own thread; a compiler may not merge an atomic load, subtraction and store into it.
+// Two instructions: a `sub` to memory, which nothing of its own thread can interleave,
+// and a branch on its sign.  (A compiler may not merge an atomic load, subtraction and
+// store into one `sub`; and g++ 12 drops the far branch of an asm goto with outputs.)
 __attribute__((always_inline)) inline bool CountDown(uint64_t words) {
-  asm goto("subq %[words], %[countdown]\n\tjs %l[below_zero]"
-           : [countdown] "+m"(countdown_words)
-           : [words] "r"(words)
-           : "cc"
-           : below_zero);
-  return false;
-below_zero:
-  return true;
+  bool below_zero;
+  asm("subq %[words], %[countdown]"
+      : [countdown] "+m"(countdown_words), "=@ccs"(below_zero)
+      : [words] "r"(words));
+  return below_zero;
 }
 #else
 inline bool CountDown(uint64_t words) {
