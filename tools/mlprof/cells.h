@@ -1,0 +1,26 @@
+#ifndef TOOLS_MLPROF_CELLS_H_
+#define TOOLS_MLPROF_CELLS_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/mlprof/profile_view.h"
+
+namespace allomon::mlprof {
+
+// The numbers of one function: a percentage for cur and, with stack data, stack
+// and GC, each followed by the amount itself under -raw.
+std::vector<std::string> Cells(const ProfileView& view, bool raw,
+                               const MlmonCount& count);
+
+// The heads of these columns, `function` before them.
+std::vector<std::string> ColumnHeads(const ProfileView& view, bool raw);
+
+// The first line of the report; empty without data.
+std::string TotalsLine(const ProfileView& view);
+
+bool IsNonZero(const MlmonCount& count);
+
+}  // namespace allomon::mlprof
+
+#endif  // TOOLS_MLPROF_CELLS_H_

@@ -1,0 +1,73 @@
+#ifndef TOOLS_MLPROF_PROFILE_VIEW_H_
+#define TOOLS_MLPROF_PROFILE_VIEW_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/mlprof/program.h"
+#include "tracker/profile/mlmon.h"
+
+namespace allomon::mlprof {
+
+// A program and what its profiles say, if there are any: one place that knows
+// which numbers belong to which function.  Immutable; refers to the program,
+// which must outlive it.
+class ProfileView {
+ public:
+  // The lengths of `data` fit `program` (see LoadProfile).
+  ProfileView(const Program& program, std::optional<Mlmon> data);
+
+  const Program& program() const { return program_; }
+
+  bool has_data() const { return has_data_; }
+  bool has_stack() const {
+    return has_data_ && data_.style == ProfileStyle::kStack;
+  }
+
+  // Meaningful with data only.
+  ProfileKind kind() const { return data_.kind; }
+  MlmonInt total() const { return data_.total; }
+  MlmonInt total_gc() const { return data_.total_gc; }
+
+  size_t source_count() const { return program_.table.sources.size(); }
+  uint32_t NameIndex(uint32_t source) const {
+    return program_.table.sources[source].name_index;
+  }
+  bool IsSplit(uint32_t source) const {
+    return program_.is_split[NameIndex(source)];
+  }
+
+  // In the order of the executable's answer.
+  const std::vector<uint32_t>& Successors(uint32_t source) const {
+    const SourceTable& table = program_.table;
+    return table.sequences[table.sources[source].successor_sequence];
+  }
+
+  // Zeros without data.
+  const MlmonCount& SplitCount(uint32_t source) const {
+    return data_.splits[source];
+  }
+  const MlmonCount& MasterCount(uint32_t name) const {
+    return data_.masters[name];
+  }
+
+  // The count that is shown for a source: its own if it is split, else its
+  // name's.
+  const MlmonCount& CountOfSource(uint32_t source) const;
+
+  // Of both totals together; 0 if they are 0.
+  double Percent(MlmonInt count) const;
+
+ private:
+  const Program& program_;
+  const bool has_data_;
+  const Mlmon data_;
+  const double whole_;
+};
+
+}  // namespace allomon::mlprof
+
+#endif  // TOOLS_MLPROF_PROFILE_VIEW_H_

@@ -1,0 +1,59 @@
+#include "tools/mlprof/program.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tools/mlprof/ask_sources.h"
+
+namespace allomon::mlprof {
+namespace {
+
+bool UserError(const std::string& file, const char* what, std::string* error) {
+  *error = "Error: executable '" + file + "' " + what + ".";
+  return false;
+}
+
+// The part after the last dot that has something after it.  A name of dots
+// stays.
+void Shorten(SourceName* name) {
+  // Those without a position are the runtime's own and have no long form.
+  if (name->position.empty()) return;
+  const size_t end = name->name.find_last_not_of('.');
+  if (end == std::string::npos) return;
+  const size_t dot = name->name.rfind('.', end);
+  const size_t start = dot == std::string::npos ? 0 : dot + 1;
+  name->name = name->name.substr(start, end + 1 - start);
+}
+
+}  // namespace
+
+std::string FullName(const SourceName& name) {
+  return name.position.empty() ? name.name : name.name + "  " + name.position;
+}
+
+bool LoadProgram(const std::string& file, bool long_names,
+                 const std::vector<Regexp>& split, Program* program,
+                 std::string* error) {
+  if (access(file.c_str(), F_OK) != 0) {
+    return UserError(file, "does not exist", error);
+  }
+  if (access(file.c_str(), X_OK) != 0) {
+    return UserError(file, "does not run", error);
+  }
+  program->file = file;
+  if (!ParseSources(AskSources(file), &program->table, error)) return false;
+  if (program->table.names.empty()) {
+    return UserError(file, "is not compiled for profiling", error);
+  }
+  for (SourceName& name : program->table.names) {
+    if (!long_names) Shorten(&name);
+    const std::string full_name = FullName(name);
+    program->is_split.push_back(std::any_of(
+        split.begin(), split.end(),
+        [&](const Regexp& regexp) { return regexp.MatchesPrefix(full_name); }));
+  }
+  return true;
+}
+
+}  // namespace allomon::mlprof

@@ -1,0 +1,49 @@
+#include "tools/mlprof/read_file.h"
+
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace allomon::mlprof {
+namespace {
+
+// ENOENT is called noent.
+std::string SmlErrorName(int error) {
+  const char* name = strerrorname_np(error);
+  std::string sml_name = name == nullptr ? "?" : name + 1;
+  for (char& c : sml_name) c = static_cast<char>(tolower(c));
+  return sml_name;
+}
+
+std::string IoError(const char* operation, const std::string& path, int error) {
+  return std::string("Io: ") + operation + " \"" + path +
+         "\" failed with SysErr: " + strerror(error) + " [" +
+         SmlErrorName(error) + "]";
+}
+
+struct FileCloser {
+  void operator()(FILE* file) const { fclose(file); }
+};
+
+}  // namespace
+
+bool ReadFile(const std::string& path, std::string* contents,
+              std::string* error) {
+  std::unique_ptr<FILE, FileCloser> file(fopen(path.c_str(), "rbe"));
+  if (file == nullptr) {
+    *error = IoError("openIn", path, errno);
+    return false;
+  }
+  contents->clear();
+  char buffer[1 << 16];
+  while (size_t got = fread(buffer, 1, sizeof buffer, file.get())) {
+    contents->append(buffer, got);
+  }
+  if (ferror(file.get()) == 0) return true;
+  *error = IoError("inputLine", path, errno);
+  return false;
+}
+
+}  // namespace allomon::mlprof

@@ -1,0 +1,16 @@
+#ifndef TOOLS_MLPROF_READ_FILE_H_
+#define TOOLS_MLPROF_READ_FILE_H_
+
+#include <string>
+
+namespace allomon::mlprof {
+
+// Reads the whole file, which may be a pipe.  On failure returns false and sets
+// `error` to Standard ML's words, for example
+//   Io: openIn "x" failed with SysErr: No such file or directory [noent]
+bool ReadFile(const std::string& path, std::string* contents,
+              std::string* error);
+
+}  // namespace allomon::mlprof
+
+#endif  // TOOLS_MLPROF_READ_FILE_H_

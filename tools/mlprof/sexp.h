@@ -1,0 +1,34 @@
+#ifndef TOOLS_MLPROF_SEXP_H_
+#define TOOLS_MLPROF_SEXP_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace allomon::mlprof {
+
+// The notation of -keep: (lists of things), "strings" and atoms.  A semicolon
+// outside a string starts a comment that ends with the line; in a string a
+// backslash makes the next character an ordinary one.
+struct Sexp {
+  enum class Kind { kAtom, kString, kList };
+
+  // Deeper nesting is refused, so that what follows a Sexp may recurse.
+  static constexpr int kMaxDepth = 500;
+
+  Kind kind = Kind::kAtom;
+  std::string text;         // of an atom or a string, without quotes
+  std::vector<Sexp> items;  // of a list
+};
+
+// Reads the first expression of `text` and ignores the rest.  On failure
+// returns false and sets `error` to mlprof's words.
+bool ParseSexp(std::string_view text, Sexp* sexp, std::string* error);
+
+// On one line, as mlprof prints it: a quote in a string is doubled, a backslash
+// too.
+std::string FormatSexp(const Sexp& sexp);
+
+}  // namespace allomon::mlprof
+
+#endif  // TOOLS_MLPROF_SEXP_H_

@@ -1,0 +1,89 @@
+#include "tools/mlprof/table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tools/mlprof/cells.h"
+#include "tools/mlprof/row_order.h"
+
+namespace allomon::mlprof {
+namespace {
+
+using Row = std::vector<std::string>;
+
+std::vector<size_t> Widths(const Row& heads, const std::vector<Row>& rows) {
+  std::vector<size_t> widths(heads.size(), 0);
+  const auto widen = [&widths](const Row& row) {
+    for (size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  };
+  widen(heads);
+  for (const Row& row : rows) widen(row);
+  return widths;
+}
+
+void AppendPadded(const std::string& cell, size_t before, size_t after,
+                  std::string* out) {
+  out->append(before, ' ').append(cell).append(after, ' ');
+}
+
+// `blanks_before` says how many of a cell's spare blanks go before its text.
+template <typename BlanksBefore>
+void AppendLine(const Row& row, const std::vector<size_t>& widths,
+                BlanksBefore blanks_before, std::string* out) {
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (i > 0) out->push_back(' ');
+    const size_t spare = widths[i] - row[i].size();
+    const size_t before = blanks_before(i, spare);
+    AppendPadded(row[i], before, spare - before, out);
+  }
+  out->push_back('\n');
+}
+
+bool HasRow(const ProfileView& view, const ShownFunction& function) {
+  if (IsNonZero(*function.count)) return true;
+  return view.has_data() && view.kind() == ProfileKind::kCount &&
+         !view.program().table.names[function.name].position.empty();
+}
+
+}  // namespace
+
+std::string JustifiedTable(const Row& heads, const std::vector<Row>& rows) {
+  const std::vector<size_t> widths = Widths(heads, rows);
+  std::string out;
+  AppendLine(
+      heads, widths, [](size_t, size_t spare) { return spare / 2; }, &out);
+  Row dashes;
+  for (size_t width : widths) dashes.emplace_back(width, '-');
+  const auto justify = [](size_t column, size_t spare) {
+    return column == 0 ? 0 : spare;
+  };
+  AppendLine(dashes, widths, justify, &out);
+  for (const Row& row : rows) AppendLine(row, widths, justify, &out);
+  return out;
+}
+
+std::string FormatTable(const ProfileView& view, const Selection& selection,
+                        bool raw, bool show_line) {
+  // mlprof sorts a list to which each row was added at the front.
+  std::vector<const ShownFunction*> candidates;
+  std::vector<double> percents;
+  for (auto function = selection.functions.rbegin();
+       function != selection.functions.rend(); ++function) {
+    if (!HasRow(view, *function)) continue;
+    candidates.push_back(&*function);
+    percents.push_back(view.Percent(function->count->current));
+  }
+  std::vector<Row> rows;
+  for (size_t i : RowOrder(percents)) {
+    const SourceName& name = view.program().table.names[candidates[i]->name];
+    Row row = {show_line ? FullName(name) : name.name};
+    Row cells = Cells(view, raw, *candidates[i]->count);
+    std::move(cells.begin(), cells.end(), std::back_inserter(row));
+    rows.push_back(std::move(row));
+  }
+  return JustifiedTable(ColumnHeads(view, raw), rows);
+}
+
+}  // namespace allomon::mlprof

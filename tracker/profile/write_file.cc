@@ -1,0 +1,158 @@
+#include "tracker/profile/write_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace allomon {
+namespace {
+
+// All of these return 0 or the errno of what failed.
+
+int Open(const std::string& path, int flags, int mode, int* fd) {
+  do {
+    *fd = open(path.c_str(), flags | O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY,
+               static_cast<mode_t>(mode));
+  } while (*fd < 0 && errno == EINTR);
+  return *fd < 0 ? errno : 0;
+}
+
+int WriteAll(int fd, std::string_view rest) {
+  while (!rest.empty()) {
+    ssize_t written = write(fd, rest.data(), rest.size());
+    if (written > 0) {
+      rest.remove_prefix(static_cast<size_t>(written));
+    } else if (written == 0) {
+      return ENOSPC;  // no progress and no reason: do not spin
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+// A quota or a file server may report a full disk only here.  Linux has closed
+// the descriptor even when it says EINTR; a second close could hit another
+// thread's file.
+int Close(int fd) { return close(fd) == 0 || errno == EINTR ? 0 : errno; }
+
+int WriteAndClose(int fd, std::string_view contents) {
+  int write_error = WriteAll(fd, contents);
+  int close_error = Close(fd);
+  return write_error != 0 ? write_error : close_error;
+}
+
+int WriteDirectly(const std::string& path, std::string_view contents,
+                  int mode) {
+  int fd = -1;
+  if (int error = Open(path, O_TRUNC, mode, &fd)) return error;
+  return WriteAndClose(fd, contents);
+}
+
+// A name in the same directory, hence on the same file system, as rename
+// demands.  Not an extension of the path's last part, which may already be as
+// long as names can be.
+std::string TemporaryName(const std::string& path) {
+  static std::atomic<unsigned> serial{0};
+  size_t slash = path.rfind('/');
+  std::string directory =
+      slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  return directory + ".allomon-" + std::to_string(getpid()) + "-" +
+         std::to_string(serial.fetch_add(1, std::memory_order_relaxed)) +
+         ".tmp";
+}
+
+int CreateBeside(const std::string& path, int mode, std::string* name,
+                 int* fd) {
+  int error = EEXIST;
+  // A name is taken only if a process of the same id was killed in the middle,
+  // here or in another pid namespace; a hundred of those are a fault that
+  // should be reported.
+  for (int i = 0; i < 100 && error == EEXIST; ++i) {
+    *name = TemporaryName(path);
+    error = Open(*name, O_EXCL, mode, fd);
+  }
+  return error;
+}
+
+int Replace(const std::string& path, std::string_view contents, int mode) {
+  std::string name;
+  int fd = -1;
+  if (int error = CreateBeside(path, mode, &name, &fd)) return error;
+  int error = WriteAndClose(fd, contents);
+  if (error == 0 && rename(name.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) unlink(name.c_str());
+  return error;
+}
+
+bool IsUnder(const std::string& path, std::string_view directory) {
+  return path.compare(0, directory.size(), directory) == 0;
+}
+
+// The file to replace, or nothing if there is none to be replaced.  /dev/stdout
+// may lead to a regular file, but one that the process has open and will go on
+// using.
+std::string Replaceable(const std::string& path) {
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0) return path;
+  if (S_ISREG(status.st_mode)) return path;
+  if (!S_ISLNK(status.st_mode) || IsUnder(path, "/dev/") ||
+      IsUnder(path, "/proc/")) {
+    return "";
+  }
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr) return "";
+  if (stat(resolved, &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  return resolved;
+}
+
+const char* Remedy(int error) {
+  switch (error) {
+    case ENOENT:
+      return "create the directory or choose another output";
+    case ENOTDIR:
+      return "part of the path is a file, choose another output";
+    case EISDIR:
+      return "it is a directory, choose a file in it";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "make the directory writable or choose another output";
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return "make room or choose another output";
+    default:
+      return "choose another output";
+  }
+}
+
+std::string Message(const std::string& path, int error) {
+  std::string message =
+      "cannot write " + path + ": " + strerror(error) + "; " + Remedy(error);
+  for (char& c : message) {
+    if (c == '\n') c = '?';  // a path may hold one, a message is one line
+  }
+  return message;
+}
+
+}  // namespace
+
+bool WriteFileAtomically(const std::string& path, std::string_view contents,
+                         int mode, std::string* error) {
+  std::string target = Replaceable(path);
+  int cause = target.empty() ? WriteDirectly(path, contents, mode)
+                             : Replace(target, contents, mode);
+  if (cause == 0) return true;
+  *error = Message(path, cause);
+  return false;
+}
+
+}  // namespace allomon
