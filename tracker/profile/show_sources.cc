@@ -1,0 +1,61 @@
+// Linked into an executable, answers `program @MLton show-sources` as a program that
+// MLton compiled for profiling does, so that mlprof can be pointed at it.
+//
+// The answer must be all there is on standard output.  Constructors of other code may
+// print, so standard output is set aside before the first of them runs (the executable's
+// own pre-initialisation), and given back for the answer once the functions of the
+// program are registered; then the process ends, before main.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "tracker/profile/attribution.h"
+#include "tracker/profile/source_function.h"
+
+namespace allomon {
+namespace {
+
+int g_answer_fd = -1;
+
+// `@MLton` and, before an optional `--`, show-sources.
+bool AsksForSources(int argc, char** argv) {
+  if (argc < 3 || strcmp(argv[1], "@MLton") != 0) return false;
+  for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; ++i) {
+    if (strcmp(argv[i], "show-sources") == 0) return true;
+  }
+  return false;
+}
+
+// Runs before any constructor, also before those of shared libraries.
+void SetStandardOutputAside(int argc, char** argv, char**) {
+  if (!AsksForSources(argc, argv)) return;
+  g_answer_fd = dup(STDOUT_FILENO);
+  const int nowhere = open("/dev/null", O_WRONLY);
+  if (nowhere < 0) return;
+  dup2(nowhere, STDOUT_FILENO);
+  close(nowhere);
+}
+
+void WriteAll(int fd, const std::string& text) {
+  size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t n = write(fd, text.data() + written, text.size() - written);
+    if (n <= 0) _exit(1);
+    written += static_cast<size_t>(n);
+  }
+}
+
+// Behind the registrations (101), before every ordinary constructor.
+__attribute__((constructor(102))) void AnswerIfAsked() {
+  if (g_answer_fd < 0) return;
+  WriteAll(g_answer_fd, FormatSources(RegisteredSourceTable()));
+  _exit(0);
+}
+
+__attribute__((section(".preinit_array"), used)) void (*const g_preinit)(int, char**, char**) =
+    SetStandardOutputAside;
+
+}  // namespace
+}  // namespace allomon
