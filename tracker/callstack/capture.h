@@ -14,14 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace allomon {
+#include "tracker/callstack/frame_state.h"
 
-// Where a walk starts: a pc, and the register values on entry to the instruction there.
-struct FrameState {
-  uintptr_t pc;
-  uintptr_t sp;
-  uintptr_t bp;
-};
+namespace allomon {
 
 // Writes at most max_frames code addresses to `frames`, innermost first; frames[0] is
 // start.pc and the others are return addresses, except that the frame a signal

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "tracker/callstack/byte_reader.h"
-#include "tracker/callstack/capture.h"
+#include "tracker/callstack/frame_state.h"
 #include "tracker/callstack/stack_window.h"
 
 namespace allomon::internal {
