@@ -45,6 +45,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tracker/allocation.h"
+#include "tracker/estimate.h"
 #include "tracker/internal/client.h"
 
 namespace allomon {

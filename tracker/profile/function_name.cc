@@ -38,9 +38,27 @@ size_t NameStart(std::string_view head) {
   return 0;
 }
 
+// Anonymous namespaces say nothing; the position tells equal names apart.
+std::string WithoutAnonymous(std::string name) {
+  for (const std::string_view qualifier : {"{anonymous}::", "(anonymous namespace)::"}) {
+    for (size_t at; (at = name.find(qualifier)) != std::string::npos;) {
+      name.erase(at, qualifier.size());
+    }
+  }
+  return name;
+}
+
+std::string NameWithin(std::string_view signature);
+
 }  // namespace
 
 std::string FunctionNameOf(std::string_view signature) {
+  return WithoutAnonymous(NameWithin(signature));
+}
+
+namespace {
+
+std::string NameWithin(std::string_view signature) {
   const std::string_view whole = signature;
   const std::string arguments = CutTemplateArguments(&signature);
   // Operators contain the characters that we go by; lambdas have no name to cut out.
@@ -57,4 +75,5 @@ std::string FunctionNameOf(std::string_view signature) {
   return std::string(name) + arguments;
 }
 
+}  // namespace
 }  // namespace allomon

@@ -44,6 +44,16 @@ void CellTable::Add(uint32_t id, const Estimate& bytes) {
   if (bytes.variance > 0) AtomicAdd(cell->variance, bytes.variance);
 }
 
+void CellTable::Clear() {
+  for (std::atomic<Cell*>& slot : segments_) {
+    Cell* segment = slot.load(std::memory_order_relaxed);
+    for (size_t i = 0; segment != nullptr && i < kSegmentCells; ++i) {
+      segment[i].value.store(0, std::memory_order_relaxed);
+      segment[i].variance.store(0, std::memory_order_relaxed);
+    }
+  }
+}
+
 void CellTable::ForEach(const std::function<void(uint32_t, const Estimate&)>& visit) const {
   for (size_t s = 0; s < kSegments; ++s) {
     const Cell* segment = segments_[s].load(std::memory_order_acquire);
@@ -64,6 +74,11 @@ void ProfileData::Add(const Allocation& allocation, const SourceFunction* functi
   } else {
     by_stack_.Add(allocation.callstack.id(), bytes);
   }
+}
+
+void ProfileData::Clear() {
+  by_function_.Clear();
+  by_stack_.Clear();
 }
 
 ProfileData& DefaultProfileData() {

@@ -30,6 +30,9 @@ class CellTable {
   // Loses the estimate if memory runs out or the id is beyond four million.
   void Add(uint32_t id, const Estimate& bytes);
 
+  // Forgets all that was added.  No other thread may be adding.
+  void Clear();
+
   // Calls visit(id, bytes) for every id that was added to, in order.
   void ForEach(const std::function<void(uint32_t, const Estimate&)>& visit) const;
 
@@ -50,6 +53,9 @@ class ProfileData {
  public:
   // Charges the function in whose scope the thread is, else the call stack.
   void Add(const Allocation& allocation, const SourceFunction* function);
+
+  // No other thread may be adding: for a forked child.
+  void Clear();
 
   const CellTable& by_function() const { return by_function_; }  // SourceFunction::id
   const CellTable& by_stack() const { return by_stack_; }        // Callstack::id

@@ -3,8 +3,8 @@
 //
 // The answer must be all there is on standard output.  Constructors of other code may
 // print, so standard output is set aside before the first of them runs (the executable's
-// own pre-initialisation), and given back for the answer once the functions of the
-// program are registered; then the process ends, before main.
+// own pre-initialisation), and given back for the answer once all constructors, those
+// that register functions among them, have run; then the process ends, before main.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -13,6 +13,13 @@
 
 #include "tracker/profile/attribution.h"
 #include "tracker/profile/source_function.h"
+
+// The linker's names for the two ends of the executable's list of constructors.
+extern "C" {
+using Constructor = void (*)(int, char**, char**);
+extern Constructor __init_array_start[] __attribute__((visibility("hidden")));
+extern Constructor __init_array_end[] __attribute__((visibility("hidden")));
+}
 
 namespace allomon {
 namespace {
@@ -47,9 +54,21 @@ void WriteAll(int fd, const std::string& text) {
   }
 }
 
-// Behind the registrations (101), before every ordinary constructor.
-__attribute__((constructor(102))) void AnswerIfAsked() {
+// Calls the constructors that come after `self`, as the start-up code would.
+void RunConstructorsAfter(Constructor self, int argc, char** argv, char** environment) {
+  Constructor* next = __init_array_start;
+  while (next != __init_array_end && *next != self) ++next;
+  while (next != __init_array_end && ++next != __init_array_end) {
+    (*next)(argc, argv, environment);
+  }
+}
+
+// g++ does not honour the priority of FunctionRegistrar's constructors, so whoever wants
+// the whole table has to come last.
+__attribute__((constructor(102))) void AnswerIfAsked(int argc, char** argv,
+                                                     char** environment) {
   if (g_answer_fd < 0) return;
+  RunConstructorsAfter(AnswerIfAsked, argc, argv, environment);
   WriteAll(g_answer_fd, FormatSources(RegisteredSourceTable()));
   _exit(0);
 }

@@ -45,11 +45,10 @@ uint32_t RegisteredFunctionCount();
 extern __thread SourceFunction* current_function
     __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
 
-// Runs Register() before main for each Tag that is mentioned, at a priority before that
-// of every ordinary constructor.
+// Runs Register() before main for each Tag that is mentioned.
 template <typename Tag>
 struct FunctionRegistrar {
-  __attribute__((constructor(101), used)) static void Register() {
+  __attribute__((constructor, used)) static void Register() {
     RegisterSourceFunction(&Tag::Function());
   }
 };

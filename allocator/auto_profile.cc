@@ -1,0 +1,85 @@
+// Profiles the process it is loaded into, from its environment, and writes mlmon.out
+// when the process exits.  Part of liballomon.so; link //allocator:auto_profile to have
+// the same in an executable.
+//
+// It never makes its host fail: what it cannot do it says in one line on standard error,
+// and steps aside.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "allocator/environment.h"
+#include "tracker/profile/alloc_session.h"
+#include "tracker/profile/profile_data.h"
+#include "tracker/profile/profile_file.h"
+
+namespace allomon {
+namespace {
+
+// Static data without destructor: it is used after the last destructor of the process.
+struct AutoProfile {
+  EnvironmentOptions options;
+  uint64_t seed = 0;
+  internal::SessionId session = 0;  // 0: not profiling
+  bool forked = false;
+};
+AutoProfile* g_profile = nullptr;
+
+void Say(const std::string& message) {
+  const std::string line = "allomon: " + message + "\n";
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody left to tell
+}
+
+// A child starts with no counts of its own.
+void AfterForkInChild() {
+  if (g_profile == nullptr) return;
+  g_profile->forked = true;
+  DefaultProfileData().Clear();
+}
+
+void StartProfile(AutoProfile* profile) {
+  profile->seed = profile->options.seed.value_or(internal::RandomSeed());
+  const internal::StartResult started = StartAllocSession(profile->options.rate, profile->seed);
+  if (started.error != internal::ControlError::kNone) {
+    return Say("cannot start: too many trackers; the program runs unprofiled");
+  }
+  profile->session = started.id;
+  pthread_atfork(nullptr, nullptr, AfterForkInChild);
+}
+
+__attribute__((constructor)) void StartFromEnvironment() {
+  const int saved_errno = errno;
+  AutoProfile* profile = new AutoProfile;
+  std::string error;
+  if (ReadEnvironment(environ, &profile->options, &error)) {
+    g_profile = profile;
+    StartProfile(profile);
+  } else {
+    Say(error + "; the program runs unprofiled");
+    delete profile;
+  }
+  errno = saved_errno;
+}
+
+void WriteProfile(const AutoProfile& profile) {
+  const std::string path = ExpandOut(profile.options.out, getpid());
+  std::string error;
+  if (!WriteProfileFile(path, DefaultProfileData(), &error)) return Say(error);
+  if (!profile.options.summary) return;
+  Say(ProfileSummary(DefaultProfileData(), profile.options.rate, profile.seed) + "; mlprof " +
+      path + ".sources " + path);
+}
+
+// Runs after main's own exit handlers.
+__attribute__((destructor)) void WriteAtExit() {
+  if (g_profile == nullptr || g_profile->session == 0) return;
+  internal::StopSession(g_profile->session);
+  // A forked child would overwrite its parent's file, unless the name tells them apart.
+  if (g_profile->forked && !NamesProcess(g_profile->options.out)) return;
+  WriteProfile(*g_profile);
+}
+
+}  // namespace
+}  // namespace allomon

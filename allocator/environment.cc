@@ -1,0 +1,89 @@
+#include "allocator/environment.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace allomon {
+namespace {
+
+constexpr std::string_view kPrefix = "ALLOMON_";
+
+// strtod alone would take "1e-4x", " 1", "0x1" and "nan".
+bool ParseRate(const std::string& text, double* rate) {
+  if (text.empty() || text.find_first_not_of("0123456789.eE+-") != std::string::npos) return false;
+  char* end = nullptr;
+  *rate = strtod(text.c_str(), &end);
+  return *end == '\0' && *rate >= 0 && *rate <= 1;
+}
+
+bool ParseSeed(const std::string& text, uint64_t* seed) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) return false;
+  errno = 0;
+  *seed = strtoull(text.c_str(), nullptr, 10);
+  return errno == 0;
+}
+
+bool Fail(const std::string& name, const std::string& value, const char* allowed,
+          std::string* error) {
+  *error = name + "=" + value + ": expected " + allowed;
+  return false;
+}
+
+bool SetOption(const std::string& name, const std::string& value, EnvironmentOptions* options,
+               std::string* error) {
+  if (name == "ALLOMON_RATE") {
+    return ParseRate(value, &options->rate) ||
+           Fail(name, value, "a number in [0, 1] (samples per word), such as 1e-4", error);
+  }
+  if (name == "ALLOMON_OUT") {
+    options->out = value;
+    return !value.empty() || Fail(name, value, "the name of a file, such as mlmon.%p.out", error);
+  }
+  if (name == "ALLOMON_SEED") {
+    uint64_t seed = 0;
+    if (!ParseSeed(value, &seed)) return Fail(name, value, "a number below 2^64", error);
+    options->seed = seed;
+    return true;
+  }
+  if (name == "ALLOMON_SUMMARY") {
+    options->summary = value == "1";
+    return value == "0" || value == "1" || Fail(name, value, "0 or 1", error);
+  }
+  *error = name + ": unknown; known are ALLOMON_RATE, ALLOMON_OUT, ALLOMON_SEED, ALLOMON_SUMMARY";
+  return false;
+}
+
+}  // namespace
+
+bool ReadEnvironment(char** variables, EnvironmentOptions* options, std::string* error) {
+  for (; variables != nullptr && *variables != nullptr; ++variables) {
+    const std::string_view variable = *variables;
+    if (variable.substr(0, kPrefix.size()) != kPrefix) continue;
+    const size_t equals = variable.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string name(variable.substr(0, equals));
+    if (!SetOption(name, std::string(variable.substr(equals + 1)), options, error)) return false;
+  }
+  return true;
+}
+
+bool NamesProcess(const std::string& out) { return ExpandOut(out, 1) != ExpandOut(out, 2); }
+
+std::string ExpandOut(const std::string& out, int64_t process_id) {
+  std::string expanded;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const char next = out[i] == '%' && i + 1 < out.size() ? out[i + 1] : '\0';
+    if (next == 'p') expanded += std::to_string(process_id);
+    if (next == '%') expanded += '%';
+    if (next == 'p' || next == '%') {
+      ++i;
+    } else {
+      expanded += out[i];
+    }
+  }
+  return expanded;
+}
+
+}  // namespace allomon

@@ -1,0 +1,30 @@
+// The settings of a preloaded Allomon, from its environment.
+#ifndef ALLOMON_ALLOCATOR_ENVIRONMENT_H_
+#define ALLOMON_ALLOCATOR_ENVIRONMENT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace allomon {
+
+struct EnvironmentOptions {
+  double rate = 1e-4;                    // ALLOMON_RATE, samples per word, in [0, 1]
+  std::string out = "mlmon.out";         // ALLOMON_OUT, %p is the process id
+  std::optional<uint64_t> seed;          // ALLOMON_SEED
+  bool summary = false;                  // ALLOMON_SUMMARY=1: a line on stderr at exit
+};
+
+// Reads variables of the form NAME=value from a null-terminated list such as `environ`.
+// On failure returns false, and *error is one line that names the variable, what is
+// wrong and what is allowed.  An unknown ALLOMON_ variable is an error: it is a typing
+// mistake, and its silence would cost an afternoon.
+bool ReadEnvironment(char** variables, EnvironmentOptions* options, std::string* error);
+
+// `out` with every %p replaced by the process id, and %% by %.
+std::string ExpandOut(const std::string& out, int64_t process_id);
+bool NamesProcess(const std::string& out);
+
+}  // namespace allomon
+
+#endif  // ALLOMON_ALLOCATOR_ENVIRONMENT_H_
