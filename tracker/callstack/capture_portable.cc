@@ -1,0 +1,59 @@
+#include "tracker/callstack/capture.h"
+
+#if !defined(__x86_64__)
+
+#include "tracker/callstack/stack_window.h"
+
+// The twin of capture.cc for other architectures: follows frame pointers, as the ABIs
+// of AArch64 and RISC-V promise them.
+namespace allomon {
+namespace {
+
+// What a frame pointer leads to.  RISC-V's points above its record.
+struct FrameRecord {
+  uintptr_t bp;
+  uintptr_t pc;
+};
+
+#if defined(__riscv)
+constexpr uintptr_t kRecordOffset = sizeof(FrameRecord);
+#else
+constexpr uintptr_t kRecordOffset = 0;
+#endif
+
+bool LoadRecord(uintptr_t bp, internal::StackWindow* window, FrameRecord* record) {
+  const uintptr_t address = bp - kRecordOffset;
+  return window->Load(address, &record->bp) &&
+         window->Load(address + sizeof(uintptr_t), &record->pc);
+}
+
+}  // namespace
+
+size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated) {
+  internal::StackWindow window(start.sp);
+  FrameState frame = start;
+  size_t count = 0;
+  *truncated = false;
+  while (frame.pc != 0) {
+    if (count == max_frames) {
+      *truncated = true;
+      break;
+    }
+    frames[count++] = frame.pc;
+    FrameRecord record;
+    if (frame.bp == 0) break;
+    if (frame.bp < frame.sp || !LoadRecord(frame.bp, &window, &record)) {
+      *truncated = true;
+      break;
+    }
+    // One above the record, so that the next one must lie higher.
+    frame = FrameState{record.pc, frame.bp + 1, record.bp};
+  }
+  return count;
+}
+
+void ForgetUnloadedCode() {}
+
+}  // namespace allomon
+
+#endif  // !defined(__x86_64__)

@@ -1,0 +1,54 @@
+// Runs the call frame instructions of one function up to a pc and yields the row of
+// the unwind table that holds there, for the registers a call stack needs: the
+// canonical frame address (CFA), the frame pointer, and the return address.
+//
+// No allocation, no lock, async-signal-safe.  Cost: about 5 ns per instruction.
+#ifndef ALLOMON_TRACKER_CALLSTACK_CFI_PROGRAM_H_
+#define ALLOMON_TRACKER_CALLSTACK_CFI_PROGRAM_H_
+
+#include <cstdint>
+
+#include "tracker/callstack/cfi_entry.h"
+
+namespace allomon::internal {
+
+// DWARF's numbers of x86-64's registers.
+inline constexpr uint64_t kDwarfRbp = 6;
+inline constexpr uint64_t kDwarfRsp = 7;
+inline constexpr uint64_t kDwarfRip = 16;
+
+// Where the caller's value of a register is.
+struct RegisterRule {
+  enum Kind : uint8_t {
+    kSame,             // still in the register
+    kUndefined,        // nowhere; for the return address: there is no caller
+    kAtCfa,            // in memory at CFA + offset
+    kAtExpression,     // in memory at the address the expression yields
+    kValueExpression,  // is what the expression yields
+    kElsewhere,        // in a register or a form that we do not follow
+  };
+  Kind kind = kSame;
+  int64_t offset = 0;
+  ByteReader expression;
+};
+
+struct CfaRule {
+  bool is_expression = false;
+  uint64_t base_register = 0;
+  int64_t offset = 0;
+  ByteReader expression;
+};
+
+struct CfiRow {
+  CfaRule cfa;
+  RegisterRule frame_pointer;
+  RegisterRule return_address;
+};
+
+// False if the program uses an instruction that we do not know or is malformed.
+[[nodiscard]] bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc,
+                                 CfiRow* row);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CALLSTACK_CFI_PROGRAM_H_

@@ -1,0 +1,123 @@
+#include "tracker/callstack/stack_window.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Where the kernel put the first word of the main thread's stack.  Exported by ld.so
+// (and libc.a) under a public version, though no header declares it.
+extern "C" {
+extern void* __libc_stack_end __attribute__((weak));
+}
+
+namespace allomon::internal {
+
+thread_local KnownStacks known_stacks __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+// The smallest page of the architectures we know; where pages are larger, a few
+// probes are redundant.
+constexpr uintptr_t kPageBytes = 4096;
+
+// How far above sp the end of the thread's own stack may be: 16 MiB.  Deeper at the
+// first capture, that part of the stack is treated like a foreign one.
+constexpr int kMaxOwnPages = 4096;
+
+// How large a frame may be on a foreign stack: 1 MiB.
+constexpr uintptr_t kMaxForeignPages = 256;
+
+uintptr_t PageOf(uintptr_t address) { return address & ~(kPageBytes - 1); }
+
+// True if the eight bytes at `page` can be read.  The kernel copies the signal set
+// before it rejects `how`, so it answers EFAULT or EINVAL and changes nothing.  Chosen
+// because every sandbox lets it through, unlike process_vm_readv; mincore would call
+// a guard page mapped, and a pipe needs descriptors.
+bool IsReadable(uintptr_t page) {
+  constexpr int kNoSuchHow = -1;
+  const int saved_errno = errno;
+  const long result = syscall(SYS_rt_sigprocmask, kNoSuchHow, page, nullptr, 8);
+  const bool readable = result == 0 || errno != EFAULT;
+  errno = saved_errno;
+  return readable;
+}
+
+// An address in the stack the thread was born with that is mapped and above all its
+// frames: glibc puts the thread's control block at the upper end of its stack; the
+// main thread's control block is elsewhere, but the kernel told ld.so its stack's end.
+uintptr_t OwnStackAnchor() {
+  if (syscall(SYS_gettid) == syscall(SYS_getpid)) {
+    return &__libc_stack_end == nullptr ? 0 : reinterpret_cast<uintptr_t>(__libc_stack_end);
+  }
+#if defined(__x86_64__)
+  // Not __builtin_thread_pointer(): clang 14 has it for few targets.
+  uintptr_t thread_pointer;
+  __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
+  return thread_pointer;
+#elif defined(__aarch64__)
+  return reinterpret_cast<uintptr_t>(__builtin_thread_pointer());
+#else
+  return 0;
+#endif
+}
+
+// The first page boundary in [page, limit) that cannot be read, or `limit`; gives up
+// at a boundary kMaxOwnPages further on.
+uintptr_t ReadableUntil(uintptr_t page, uintptr_t limit) {
+  for (int i = 0; i < kMaxOwnPages && page < limit; ++i, page += kPageBytes) {
+    if (!IsReadable(page)) return page;
+  }
+  return page < limit ? page : limit;
+}
+
+uintptr_t Get(const std::atomic<uintptr_t>& value) {
+  return value.load(std::memory_order_relaxed);
+}
+
+// own_low first: until own_high is stored too, the range is empty for a signal handler
+// that comes in between.  Later calls of this thread find the same anchor.
+void LearnAnchor() {
+  const uintptr_t anchor = OwnStackAnchor();
+  known_stacks.own_low.store(anchor, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_release);
+  known_stacks.own_high.store(anchor, std::memory_order_relaxed);
+}
+
+// True if sp is on the stack the thread was born with: every page from there to the
+// part that is known is readable.  Any other stack is cut off from it by a guard page,
+// or by the gap that the kernel keeps free below the main thread's stack.
+bool ReachesOwnStack(uintptr_t sp) {
+  const uintptr_t own_low = Get(known_stacks.own_low);
+  if (sp >= own_low || sp < Get(known_stacks.foreign_below)) return false;
+  const uintptr_t end = ReadableUntil(PageOf(sp), own_low);
+  if (end < own_low) known_stacks.foreign_below.store(end, std::memory_order_relaxed);
+  return end == own_low;
+}
+
+}  // namespace
+
+void StackWindow::OpenSlow(uintptr_t sp) {
+  if (Get(known_stacks.own_high) == 0) LearnAnchor();
+  if (ReachesOwnStack(sp)) {
+    known_stacks.own_low.store(PageOf(sp), std::memory_order_relaxed);
+    high_ = Get(known_stacks.own_high);
+    return;
+  }
+  growable_ = IsReadable(PageOf(sp));
+  high_ = growable_ ? PageOf(sp) + kPageBytes : sp;
+}
+
+bool StackWindow::Grow(uintptr_t address) {
+  const uintptr_t needed = address + sizeof(uintptr_t);
+  if (needed < address || needed - high_ > kMaxForeignPages * kPageBytes) return false;
+  while (high_ < needed) {
+    if (!IsReadable(high_)) {
+      growable_ = false;
+      return false;
+    }
+    high_ += kPageBytes;
+  }
+  return true;
+}
+
+}  // namespace allomon::internal
