@@ -69,6 +69,15 @@ FrameRule RuleOf(const CfiEntry& entry, const CfiRow& row) {
   return PackRow(row);
 }
 
+// True if a function starts right behind pc, which is in none: a return address made up
+// of a function's own address, as makecontext puts it under a fiber's first frame.  No
+// call instruction can have left it, so that frame is the outermost.
+bool IsBeforeFunction(uintptr_t pc) {
+  CfiBytes bytes;
+  CfiEntry entry;
+  return FindCfi(pc + 1, &bytes, &entry) == CfiLookup::kFound && entry.pc_begin == pc + 1;
+}
+
 // Finds the rule for a pc that the cache does not know.  Generated code is not cached,
 // because its addresses are used again for other code.
 FrameRule FindRule(uintptr_t pc, RuleCache* cache) {
@@ -78,8 +87,10 @@ FrameRule FindRule(uintptr_t pc, RuleCache* cache) {
   FrameRule rule(FrameRule::kFramePointer);
   const CfiLookup found = FindCfi(pc, &bytes, &entry);
   if (found == CfiLookup::kNoObject) return rule;
-  if (found == CfiLookup::kFound && RunCfiProgram(bytes, entry, pc, &row)) {
-    rule = RuleOf(entry, row);
+  if (found == CfiLookup::kFound) {
+    if (RunCfiProgram(bytes, entry, pc, &row)) rule = RuleOf(entry, row);
+  } else if (IsBeforeFunction(pc)) {
+    rule = FrameRule(FrameRule::kEnd);
   }
   cache->Store(pc, rule);
   return rule;

@@ -29,14 +29,16 @@ constexpr uintptr_t kMaxForeignPages = 256;
 
 uintptr_t PageOf(uintptr_t address) { return address & ~(kPageBytes - 1); }
 
-// True if the eight bytes at `page` can be read.  The kernel copies the signal set
+// True if `page` can be read.  The kernel copies the signal set
 // before it rejects `how`, so it answers EFAULT or EINVAL and changes nothing.  Chosen
 // because every sandbox lets it through, unlike process_vm_readv; mincore would call
 // a guard page mapped, and a pipe needs descriptors.
 bool IsReadable(uintptr_t page) {
   constexpr int kNoSuchHow = -1;
+  // Any word of the page will do, but not its first: a set at 0 means no set.
+  const uintptr_t word = page + sizeof(uintptr_t);
   const int saved_errno = errno;
-  const long result = syscall(SYS_rt_sigprocmask, kNoSuchHow, page, nullptr, 8);
+  const long result = syscall(SYS_rt_sigprocmask, kNoSuchHow, word, nullptr, 8);
   const bool readable = result == 0 || errno != EFAULT;
   errno = saved_errno;
   return readable;
@@ -105,6 +107,13 @@ void StackWindow::OpenSlow(uintptr_t sp) {
   }
   growable_ = IsReadable(PageOf(sp));
   high_ = growable_ ? PageOf(sp) + kPageBytes : sp;
+}
+
+// An interrupted epilogue may have popped what its unwind row still says is saved: the
+// ABI keeps 128 bytes below sp for the function that runs.
+bool StackWindow::IsInRedZone(uintptr_t address) const {
+  constexpr uintptr_t kRedZoneBytes = 128;
+  return low_ - address <= kRedZoneBytes && IsReadable(PageOf(address));
 }
 
 bool StackWindow::Grow(uintptr_t address) {

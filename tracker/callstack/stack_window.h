@@ -62,12 +62,13 @@ class StackWindow {
  private:
   // True if the word at `address` lies in the window, which grows for it if it can.
   bool Covers(uintptr_t address) {
-    if (address < low_) return false;
+    if (address < low_) return IsInRedZone(address);
     if (address < high_ && high_ - address >= sizeof(uintptr_t)) return true;
     return growable_ && Grow(address);
   }
 
   void OpenSlow(uintptr_t sp);
+  bool IsInRedZone(uintptr_t address) const;
   bool Grow(uintptr_t address);
 
   uintptr_t low_;

@@ -1,0 +1,71 @@
+// The functions of one ELF file: by symbol, and by unwind table.
+//
+// May allocate; not for use inside malloc.  Addresses are without load bias.
+#ifndef ALLOMON_TRACKER_CALLSTACK_FUNCTION_TABLE_H_
+#define ALLOMON_TRACKER_CALLSTACK_FUNCTION_TABLE_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tracker/callstack/elf_file.h"
+
+namespace allomon::internal {
+
+struct FunctionRange {
+  uint64_t begin;
+  uint64_t end;
+};
+
+// The function that contains an address.  The name is mangled and belongs to the ELF
+// file it was read from; a symbol's version is cut off.
+struct FunctionSymbol {
+  FunctionRange range;
+  std::string_view name;
+};
+
+// Named functions.  Where several symbols share an address, the name is chosen so that
+// every run chooses alike: global before local, then without a leading underscore
+// (which C++ names do not count as), then shorter, then by alphabet.
+class SymbolTable {
+ public:
+  // Adds the functions of .symtab and .dynsym; call Sort when all files are added.
+  // The files must outlive the table.
+  void Add(const ElfFile& file);
+  void Sort();
+
+  // The function whose extent contains `address`, the innermost if they are nested; a
+  // symbol without a size reaches to the next symbol, but yields to one that has.
+  // nullptr if there is none.
+  const FunctionSymbol* Find(uint64_t address) const;
+
+ private:
+  struct Candidate {
+    FunctionSymbol symbol;
+    uint64_t section_end;
+    bool is_local;
+  };
+
+  static bool IsBetterName(const Candidate& a, const Candidate& b);
+  void AddSection(const ElfFile& file, const ElfSection& symbols);
+
+  std::vector<Candidate> candidates_;
+  std::vector<FunctionSymbol> symbols_;  // by begin, which is unique
+  // The highest end among symbols_[0..i]: where a search to the left may stop.
+  std::vector<uint64_t> highest_end_;
+};
+
+// The extents that .eh_frame gives; every function has one, named or not.
+class FdeTable {
+ public:
+  explicit FdeTable(const ElfFile& file);
+  // nullptr if no FDE covers `address`.
+  const FunctionRange* Find(uint64_t address) const;
+
+ private:
+  std::vector<FunctionRange> ranges_;  // by begin
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CALLSTACK_FUNCTION_TABLE_H_
