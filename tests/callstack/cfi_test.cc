@@ -1,0 +1,197 @@
+// The unwinder's parts, each by itself: expressions, programs, rules, cache.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "tracker/callstack/cfi_expression.h"
+#include "tracker/callstack/cfi_program.h"
+#include "tracker/callstack/frame_rule.h"
+#include "tracker/callstack/rule_cache.h"
+
+namespace allomon::internal {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+ByteReader Reader(const Bytes& bytes) {
+  return ByteReader(bytes.data(), bytes.data() + bytes.size());
+}
+
+uintptr_t AddressOf(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+// The value of an expression with the CFA 1000 pushed first, or -1.
+intptr_t Evaluate(const Bytes& expression) {
+  uintptr_t memory[] = {11, 22, 33, 44};
+  const FrameState registers = {0x1234, AddressOf(memory), 7000};
+  StackWindow window(registers.sp);
+  uintptr_t value;
+  const bool ok =
+      EvaluateCfiExpression(Reader(expression), registers, true, 1000, &window, &value);
+  return ok ? static_cast<intptr_t>(value) : -1;
+}
+
+TEST(Expression, Arithmetic) {
+  EXPECT_EQ(Evaluate({}), 1000);
+  EXPECT_EQ(Evaluate({0x23, 5}), 1005);               // plus_uconst
+  EXPECT_EQ(Evaluate({0x33, 0x22}), 1003);            // lit3 plus
+  EXPECT_EQ(Evaluate({0x33, 0x1c}), 997);             // minus
+  EXPECT_EQ(Evaluate({0x33, 0x1e}), 3000);            // mul
+  EXPECT_EQ(Evaluate({0x33, 0x1b}), 333);             // div
+  EXPECT_EQ(Evaluate({0x33, 0x1d}), 1);               // mod
+  EXPECT_EQ(Evaluate({0x33, 0x24}), 8000);            // shl
+  EXPECT_EQ(Evaluate({0x33, 0x25}), 125);             // shr
+  EXPECT_EQ(Evaluate({0x1f, 0x19}), 1000);            // neg abs
+  EXPECT_EQ(Evaluate({0x09, 0xfd, 0x22}), 997);       // const1s -3 plus
+  EXPECT_EQ(Evaluate({0x10, 0x80, 0x01, 0x22}), 1128);  // constu 128 plus
+}
+
+TEST(Expression, StackAndFlow) {
+  EXPECT_EQ(Evaluate({0x31, 0x16, 0x1c}), -999);       // lit1 swap minus
+  EXPECT_EQ(Evaluate({0x31, 0x14}), 1000);             // lit1 over
+  EXPECT_EQ(Evaluate({0x31, 0x15, 1}), 1000);          // lit1 pick 1
+  EXPECT_EQ(Evaluate({0x31, 0x32, 0x17, 0x13}), 1000);  // lit1 lit2 rot drop
+  EXPECT_EQ(Evaluate({0x2f, 1, 0, 0x31}), 1000);       // skip over lit1
+  EXPECT_EQ(Evaluate({0x30, 0x28, 1, 0, 0x31}), 1);    // bra not taken
+  EXPECT_EQ(Evaluate({0x12, 0x2a}), 1);                // dup ge
+}
+
+TEST(Expression, RegistersAndMemory) {
+  EXPECT_EQ(Evaluate({0x76, 0x70}), 7000 - 16);       // breg6 -16
+  EXPECT_EQ(Evaluate({0x80, 4}), 0x1238);             // breg16 4
+  EXPECT_EQ(Evaluate({0x77, 16, 0x06}), 33);          // breg7 16 deref
+  EXPECT_EQ(Evaluate({0x73, 0}), -1);                 // rbx is not followed
+  EXPECT_EQ(Evaluate({0x77, 1, 0x06}), -1);           // unaligned
+  EXPECT_EQ(Evaluate({0x30, 0x06}), -1);              // address 0
+}
+
+TEST(Expression, NonsenseFails) {
+  EXPECT_EQ(Evaluate({0x13, 0x13}), -1);              // drops too much
+  EXPECT_EQ(Evaluate({0x30, 0x1b}), -1);              // divides by zero
+  EXPECT_EQ(Evaluate({0x2f, 0xfd, 0xff}), -1);        // jumps to itself for ever
+  EXPECT_EQ(Evaluate({0x2f, 0x00, 0x70}), -1);        // jumps out
+  EXPECT_EQ(Evaluate({0x0e, 1, 2}), -1);              // ends in an operand
+  EXPECT_EQ(Evaluate({0xff}), -1);                    // unknown
+  EXPECT_EQ(Evaluate(Bytes(40, 0x12)), -1);           // overflows the stack
+}
+
+TEST(Expression, RandomBytesNeverFault) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 100000; ++i) {
+    Bytes expression(random() % 20);
+    for (uint8_t& byte : expression) byte = random() % 2 ? random() : random() % 0x98;
+    Evaluate(expression);
+  }
+}
+
+// Runs a program of a function at [1000, 2000) whose CFA is sp + 8 at first.
+bool RunProgram(const Bytes& program, uintptr_t pc, CfiRow* row) {
+  static const Bytes kInitial = {0x0c, 7, 8, 0x90, 1};  // def_cfa rsp 8; offset rip 1
+  CfiEntry entry = {};
+  entry.pc_begin = 1000;
+  entry.pc_end = 2000;
+  entry.code_align = 1;
+  entry.data_align = -8;
+  entry.ra_register = kDwarfRip;
+  entry.initial = Reader(kInitial);
+  entry.program = Reader(program);
+  const CfiBytes bytes = {program.data(), program.data() + program.size(), 0};
+  return RunCfiProgram(bytes, entry, pc, row);
+}
+
+TEST(Program, PushRbp) {
+  // advance 1; def_cfa_offset 16; offset rbp 2; advance 3; def_cfa_register rbp
+  const Bytes program = {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6};
+  CfiRow row;
+  ASSERT_TRUE(RunProgram(program, 1000, &row));
+  EXPECT_EQ(row.cfa.base_register, kDwarfRsp);
+  EXPECT_EQ(row.cfa.offset, 8);
+  EXPECT_EQ(row.frame_pointer.kind, RegisterRule::kSame);
+  EXPECT_EQ(row.return_address.offset, -8);
+  ASSERT_TRUE(RunProgram(program, 1003, &row));
+  EXPECT_EQ(row.cfa.offset, 16);
+  EXPECT_EQ(row.frame_pointer.kind, RegisterRule::kAtCfa);
+  EXPECT_EQ(row.frame_pointer.offset, -16);
+  EXPECT_EQ(row.cfa.base_register, kDwarfRsp);
+  ASSERT_TRUE(RunProgram(program, 1004, &row));
+  EXPECT_EQ(row.cfa.base_register, kDwarfRbp);
+}
+
+TEST(Program, RememberRestore) {
+  // remember; def_cfa_offset 48; offset rbp 2; advance 5; restore_state
+  const Bytes program = {0x0a, 0x0e, 48, 0x86, 2, 0x45, 0x0b};
+  CfiRow row;
+  ASSERT_TRUE(RunProgram(program, 1004, &row));
+  EXPECT_EQ(row.cfa.offset, 48);
+  ASSERT_TRUE(RunProgram(program, 1005, &row));
+  EXPECT_EQ(row.cfa.offset, 8);
+  EXPECT_EQ(row.frame_pointer.kind, RegisterRule::kSame);
+}
+
+TEST(Program, RestoreGoesBackToTheCie) {
+  // undefined rip; advance 1; restore_extended rip
+  const Bytes program = {0x07, 16, 0x41, 0x06, 16};
+  CfiRow row;
+  ASSERT_TRUE(RunProgram(program, 1000, &row));
+  EXPECT_EQ(row.return_address.kind, RegisterRule::kUndefined);
+  ASSERT_TRUE(RunProgram(program, 1001, &row));
+  EXPECT_EQ(row.return_address.kind, RegisterRule::kAtCfa);
+}
+
+TEST(Program, NonsenseFails) {
+  CfiRow row;
+  EXPECT_FALSE(RunProgram({0x0b}, 1000, &row));              // restores what was not remembered
+  EXPECT_FALSE(RunProgram(Bytes(20, 0x0a), 1000, &row));     // remembers too often
+  EXPECT_FALSE(RunProgram({0x3f}, 1000, &row));              // unknown
+  EXPECT_FALSE(RunProgram({0x0c, 7}, 1000, &row));           // ends in an operand
+  EXPECT_FALSE(RunProgram({0x10, 6, 9, 0}, 1000, &row));     // an expression past the end
+}
+
+TEST(Program, RandomBytesNeverFault) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 100000; ++i) {
+    Bytes program(random() % 30);
+    for (uint8_t& byte : program) byte = random() % 2 ? random() : random() % 0x30;
+    CfiRow row;
+    (void)RunProgram(program, 1000 + random() % 1000, &row);
+  }
+}
+
+TEST(FrameRule, KeepsWhatFits) {
+  const FrameRule rule(FrameRule::kFromBp, 0xffff8, 0x3ff8);
+  EXPECT_EQ(rule.kind(), FrameRule::kFromBp);
+  EXPECT_EQ(rule.cfa_bytes(), 0xffff8u);
+  EXPECT_EQ(rule.bp_bytes(), 0x3ff8u);
+  EXPECT_TRUE(FrameRule::Fits(0xffff8, 0x3ff8));
+  EXPECT_FALSE(FrameRule::Fits(0x100000, 8));
+  EXPECT_FALSE(FrameRule::Fits(8, 0x4000));
+  EXPECT_FALSE(FrameRule::Fits(12, 8));
+  EXPECT_FALSE(FrameRule::Fits(0 - uint64_t{8}, 8));
+}
+
+TEST(RuleCache, HitsOnlyTheVeryPc) {
+  static RuleCache cache;
+  const FrameRule rule(FrameRule::kFromSp, 64, 16);
+  const uintptr_t pc = 0x7fffdeadbee7;
+  EXPECT_EQ(cache.Find(pc).kind(), FrameRule::kNone);
+  cache.Store(pc, rule);
+  EXPECT_EQ(cache.Find(pc).cfa_bytes(), 64u);
+  EXPECT_EQ(cache.Find(pc).bp_bytes(), 16u);
+  for (int bit = 0; bit < 64; ++bit) {
+    EXPECT_EQ(cache.Find(pc ^ uintptr_t{1} << bit).kind(), FrameRule::kNone) << bit;
+  }
+  cache.Clear();
+  EXPECT_EQ(cache.Find(pc).kind(), FrameRule::kNone);
+}
+
+TEST(RuleCache, HighAndLowAddressesAreNotKept) {
+  static RuleCache cache;
+  const FrameRule rule(FrameRule::kFromSp, 64, 16);
+  for (uintptr_t pc : {uintptr_t{1} << 47, ~uintptr_t{0}}) {
+    cache.Store(pc, rule);
+    EXPECT_EQ(cache.Find(pc).kind(), FrameRule::kNone);
+  }
+}
+
+}  // namespace
+}  // namespace allomon::internal
