@@ -5,8 +5,9 @@
 namespace allomon::internal {
 namespace {
 
-// The encodings that every Linux linker writes: (start, FDE) pairs of signed 32-bit
-// offsets from the header's own start.  Another table is treated as missing.
+// The encodings that every Linux linker writes: (start, FDE) pairs of signed
+// 32-bit offsets from the header's own start.  Another table is treated as
+// missing.
 constexpr uint8_t kUdata4 = 0x03;
 constexpr uint8_t kDataRelativeSdata4 = 0x3b;
 
@@ -16,15 +17,16 @@ struct TableRow {
 };
 
 // Reads the header; on success *rows and *count describe its table.
-bool ReadHeader(const CfiBytes& bytes, const uint8_t* header, const uint8_t** rows,
-                uint64_t* count) {
+bool ReadHeader(const CfiBytes& bytes, const uint8_t* header,
+                const uint8_t** rows, uint64_t* count) {
   if (!bytes.Contains(header)) return false;
   ByteReader reader(header, bytes.end);
   const uint8_t version = reader.Read<uint8_t>();
   const uint8_t frame_encoding = reader.Read<uint8_t>();
   const uint8_t count_encoding = reader.Read<uint8_t>();
   const uint8_t table_encoding = reader.Read<uint8_t>();
-  if (version != 1 || count_encoding != kUdata4 || table_encoding != kDataRelativeSdata4) {
+  if (version != 1 || count_encoding != kUdata4 ||
+      table_encoding != kDataRelativeSdata4) {
     return false;
   }
   bool ok = true;
@@ -41,7 +43,8 @@ TableRow RowAt(const uint8_t* rows, uint64_t index) {
 }
 
 // The last FDE that starts at or before pc, or nullptr.
-const uint8_t* SearchTable(const CfiBytes& bytes, const uint8_t* header, uintptr_t pc) {
+const uint8_t* SearchTable(const CfiBytes& bytes, const uint8_t* header,
+                           uintptr_t pc) {
   const uint8_t* rows;
   uint64_t count;
   if (!ReadHeader(bytes, header, &rows, &count)) return nullptr;
@@ -63,14 +66,16 @@ const uint8_t* SearchTable(const CfiBytes& bytes, const uint8_t* header, uintptr
 
 CfiLookup FindCfi(uintptr_t pc, CfiBytes* bytes, CfiEntry* entry) {
   dl_find_object object;
-  if (_dl_find_object(reinterpret_cast<void*>(pc), &object) != 0) return CfiLookup::kNoObject;
+  if (_dl_find_object(reinterpret_cast<void*>(pc), &object) != 0)
+    return CfiLookup::kNoObject;
   bytes->begin = static_cast<const uint8_t*>(object.dlfo_map_start);
   bytes->end = static_cast<const uint8_t*>(object.dlfo_map_end);
   bytes->address = reinterpret_cast<uintptr_t>(bytes->begin);
   const auto* header = static_cast<const uint8_t*>(object.dlfo_eh_frame);
   if (header == nullptr) return CfiLookup::kNoEntry;
   const uint8_t* fde = SearchTable(*bytes, header, pc);
-  if (fde == nullptr || !ParseFde(*bytes, fde, entry)) return CfiLookup::kNoEntry;
+  if (fde == nullptr || !ParseFde(*bytes, fde, entry))
+    return CfiLookup::kNoEntry;
   const bool covers = entry->pc_begin <= pc && pc < entry->pc_end;
   return covers ? CfiLookup::kFound : CfiLookup::kNoEntry;
 }
