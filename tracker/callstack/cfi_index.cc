@@ -62,17 +62,27 @@ const uint8_t* SearchTable(const CfiBytes& bytes, const uint8_t* header,
   return low == 0 ? nullptr : header + RowAt(rows, low - 1).fde;
 }
 
+// What a table at `header` can refer to: its offsets are signed and have 32
+// bits.  The loader's extent of the object is no bound, because for one with
+// gaps between its segments it is that of the code alone.  Like libgcc, we
+// trust what was loaded.
+CfiBytes ReachOf(const uint8_t* header) {
+  constexpr uintptr_t kReach = uintptr_t{1} << 31;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(header);
+  const uintptr_t begin = address > kReach ? address - kReach : 0;
+  return {reinterpret_cast<const uint8_t*>(begin),
+          reinterpret_cast<const uint8_t*>(address + kReach), begin};
+}
+
 }  // namespace
 
 CfiLookup FindCfi(uintptr_t pc, CfiBytes* bytes, CfiEntry* entry) {
   dl_find_object object;
   if (_dl_find_object(reinterpret_cast<void*>(pc), &object) != 0)
     return CfiLookup::kNoObject;
-  bytes->begin = static_cast<const uint8_t*>(object.dlfo_map_start);
-  bytes->end = static_cast<const uint8_t*>(object.dlfo_map_end);
-  bytes->address = reinterpret_cast<uintptr_t>(bytes->begin);
   const auto* header = static_cast<const uint8_t*>(object.dlfo_eh_frame);
   if (header == nullptr) return CfiLookup::kNoEntry;
+  *bytes = ReachOf(header);
   const uint8_t* fde = SearchTable(*bytes, header, pc);
   if (fde == nullptr || !ParseFde(*bytes, fde, entry))
     return CfiLookup::kNoEntry;
