@@ -74,6 +74,13 @@ class ByteReader {
     return text;
   }
 
+  // The string that starts `offset` bytes further on; this reader stays put.
+  const char* StringAt(uint64_t offset) const {
+    ByteReader reader = *this;
+    reader.Skip(offset);
+    return reader.ReadCString();
+  }
+
   void Skip(uint64_t bytes) { (void)Take(bytes); }
 
   // Returns a reader of the next `bytes` bytes and moves past them.

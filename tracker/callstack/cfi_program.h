@@ -3,7 +3,8 @@
 // needs: the canonical frame address (CFA), the frame pointer, and the return
 // address.
 //
-// No allocation, no lock, async-signal-safe.  Cost: about 5 ns per instruction.
+// No allocation, no lock, async-signal-safe.  Cost: about 80 ns, and 1.4 KiB of
+// stack.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CFI_PROGRAM_H_
 #define ALLOMON_TRACKER_CALLSTACK_CFI_PROGRAM_H_
 

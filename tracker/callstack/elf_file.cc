@@ -27,11 +27,6 @@ std::pair<const uint8_t*, size_t> MapFile(const std::string& path) {
   return {static_cast<const uint8_t*>(image), status.st_size};
 }
 
-std::string_view StringAt(ByteReader strings, uint64_t offset) {
-  strings.Skip(offset);
-  return strings.ReadCString();
-}
-
 std::string ToHex(ByteReader bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string hex;
@@ -123,7 +118,7 @@ void ElfFile::ParseSections(uint64_t offset, uint64_t entry_bytes,
   if (names >= sections_.size()) return;
   const ByteReader strings = sections_[names].data;
   for (size_t i = 0; i < sections_.size(); ++i) {
-    sections_[i].name = StringAt(strings, name_offsets[i]);
+    sections_[i].name = strings.StringAt(name_offsets[i]);
   }
 }
 

@@ -51,9 +51,7 @@ void SymbolTable::AddSection(const ElfFile& file, const ElfSection& symbols) {
   while (reader.remaining() >= sizeof(Elf64_Sym)) {
     const auto symbol = reader.Read<Elf64_Sym>();
     if (!IsFunction(symbol)) continue;
-    ByteReader text = strings;
-    text.Skip(symbol.st_name);
-    std::string_view name = text.ReadCString();
+    std::string_view name = strings.StringAt(symbol.st_name);
     name = name.substr(0, name.find('@'));
     if (name.empty()) continue;
     uint64_t section_end = UINT64_MAX;

@@ -44,11 +44,6 @@ struct Format {
   uint64_t form;
 };
 
-std::string_view StringAt(ByteReader strings, uint64_t offset) {
-  strings.Skip(offset);
-  return strings.ReadCString();
-}
-
 class HeaderReader {
  public:
   HeaderReader(ByteReader reader, bool is_64_bit, const LineStrings& strings,
@@ -159,10 +154,10 @@ class HeaderReader {
         value->text = reader_.ReadCString();
         return true;
       case kLineStrp:
-        value->text = StringAt(strings_.line_strings, ReadOffset());
+        value->text = strings_.line_strings.StringAt(ReadOffset());
         return true;
       case kStrp:
-        value->text = StringAt(strings_.strings, ReadOffset());
+        value->text = strings_.strings.StringAt(ReadOffset());
         return true;
       case kUdata:
         value->number = reader_.ReadUleb();

@@ -25,7 +25,7 @@ struct SourceLine {
 class LineTable {
  public:
   // Notes where each run of ascending addresses is, by running every line
-  // program once: about 10 ns per row.  Keeps pointers into `file`, which must
+  // program once.  Keeps pointers into `file`, which must
   // outlive it.
   explicit LineTable(const ElfFile& file);
 

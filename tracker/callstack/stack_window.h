@@ -6,8 +6,8 @@
 // word is known to be readable.  README.md, "Bounds", says how it is known.
 //
 // No allocation, no lock, async-signal-safe.  Cost: a few instructions on the
-// thread's own stack; on any other stack one system call (about 80 ns) per page
-// walked.
+// thread's own stack; on any other stack one system call (about 150 ns) per
+// page walked.
 #ifndef ALLOMON_TRACKER_CALLSTACK_STACK_WINDOW_H_
 #define ALLOMON_TRACKER_CALLSTACK_STACK_WINDOW_H_
 

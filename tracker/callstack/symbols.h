@@ -35,7 +35,7 @@ class ProcessSymbols {
 
   // The function that contains `pc`.  For a return address pass one less: the
   // call may be the last instruction of its function.  Always answers. Cost:
-  // the first question about a file reads its symbol and unwind tables (libc: 5
+  // the first question about a file reads its symbol and unwind tables (libc: 2
   // ms); after that, microseconds.
   Symbol Resolve(uintptr_t pc) const;
 
