@@ -1,0 +1,160 @@
+// Who is charged for what, with and without ALLOMON_FUNCTION().
+#include "tracker/profile/attribution.h"
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "allocator/allocator.h"
+#include "gtest/gtest.h"
+#include "tests/support/statistics.h"
+#include "tracker/profile/profile.h"
+#include "tracker/tracker.h"
+
+namespace allomon {
+namespace {
+
+void Allocate(size_t size_bytes) { SamplingFree(SamplingMalloc(size_bytes)); }
+
+void Inner() {
+  ALLOMON_FUNCTION();
+  Allocate(1000);
+}
+
+void Outer() {
+  ALLOMON_FUNCTION();
+  Allocate(100);
+  Inner();
+  Allocate(10);
+}
+
+void NeverCalled() { ALLOMON_FUNCTION(); }
+
+void Throws() {
+  ALLOMON_FUNCTION();
+  throw 1;
+}
+
+class AttributionTest : public ::testing::Test {
+ protected:
+  void TearDown() override { Profile::Stop().IgnoreError(); }
+
+  // Bytes charged to the function of that name; -1 if it is not in the table.
+  static int64_t BytesOf(const ProfileData& data, const std::string& name) {
+    const AttributedProfile profile = Attribute(data);
+    for (size_t i = 0; i < profile.sources.names.size(); ++i) {
+      if (profile.sources.names[i].name == name) {
+        return static_cast<int64_t>(profile.mlmon.masters[i].current);
+      }
+    }
+    return -1;
+  }
+
+  ProfileData data_;
+  ScopedProfileData unit_{&data_};
+};
+
+TEST_F(AttributionTest, InnermostScopeIsChargedExactlyAtRateOne) {
+  ASSERT_TRUE(Profile::Start().ok());
+  Outer();
+  Allocate(1);
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_EQ(BytesOf(data_, "allomon::Inner"), 1000);
+  EXPECT_EQ(BytesOf(data_, "allomon::Outer"), 110);
+  EXPECT_EQ(BytesOf(data_, "<main>"), 1);
+  EXPECT_EQ(BytesOf(data_, "allomon::NeverCalled"), 0);
+}
+
+TEST_F(AttributionTest, ExceptionClosesTheScope) {
+  ASSERT_TRUE(Profile::Start().ok());
+  EXPECT_THROW(Throws(), int);
+  EXPECT_EQ(CurrentSourceFunction(), nullptr);
+}
+
+TEST_F(AttributionTest, UnitOfAnotherThreadIsItsOwn) {
+  ASSERT_TRUE(Profile::Start().ok());
+  ProfileData other;
+  std::thread([&other] {
+    const ScopedProfileData unit(&other);
+    Inner();
+  }).join();
+  Inner();
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_EQ(BytesOf(other, "allomon::Inner"), 1000);
+  EXPECT_EQ(BytesOf(data_, "allomon::Inner"), 1000);
+}
+
+TEST_F(AttributionTest, ThreadsAddUp) {
+  ASSERT_TRUE(Profile::Start().ok());
+  std::thread threads[4];
+  for (std::thread& thread : threads) {
+    thread = std::thread([this] {
+      const ScopedProfileData unit(&data_);
+      for (int i = 0; i < 1000; ++i) Inner();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_EQ(BytesOf(data_, "allomon::Inner"), 4 * 1000 * 1000);
+}
+
+TEST_F(AttributionTest, SampledEstimateLiesWithinItsOwnInterval) {
+  ProfileOptions options;
+  options.rate = 1e-3;
+  options.seed = 3;
+  ASSERT_TRUE(Profile::Start(options).ok());
+  for (int i = 0; i < 20000; ++i) Inner();
+  ASSERT_TRUE(Profile::Stop().ok());
+  const AttributedProfile profile = Attribute(data_);
+  EXPECT_GT(profile.total.variance, 0);
+  EXPECT_NEAR(profile.total.value, 20000 * 1000, profile.total.HalfWidth(testing::kSigmas));
+}
+
+// What is written must add up, whatever the rounding.
+TEST_F(AttributionTest, TotalIsTheSumOfTheRows) {
+  ProfileOptions options;
+  options.rate = 0.01;
+  options.seed = 4;
+  ASSERT_TRUE(Profile::Start(options).ok());
+  for (int i = 0; i < 1000; ++i) Outer();
+  ASSERT_TRUE(Profile::Stop().ok());
+  const Mlmon mlmon = Attribute(data_).mlmon;
+  MlmonInt sum = 0;
+  for (const MlmonCount& count : mlmon.splits) sum += count.current;
+  EXPECT_TRUE(sum == mlmon.total + mlmon.total_gc);
+  EXPECT_EQ(mlmon.splits.size(), mlmon.masters.size());
+}
+
+TEST_F(AttributionTest, FilesOfOneProgramShareTheirMagic) {
+  ASSERT_TRUE(Profile::Start().ok());
+  Inner();
+  const uint32_t first = Attribute(data_).mlmon.magic;
+  Outer();
+  EXPECT_EQ(Attribute(data_).mlmon.magic, first);
+  EXPECT_EQ(RegisteredSourceTable().magic, first);
+}
+
+TEST_F(AttributionTest, StartingTwiceAndStoppingTwiceFail) {
+  ASSERT_TRUE(Profile::Start().ok());
+  EXPECT_EQ(Profile::Start().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(Profile::Stop().ok());
+  EXPECT_EQ(Profile::Stop().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(AttributionTest, ProfileRunsBesideATracker) {
+  struct Counting {
+    std::optional<int> alloc_major(const Allocation&) { return ++*count, 1; }
+    int* count;
+  };
+  int count = 0;
+  ASSERT_TRUE(Profile::Start().ok());
+  ASSERT_TRUE(Tracker::start(1, Counting{&count}).ok());
+  Inner();
+  ASSERT_TRUE(Tracker::stop().ok());
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(BytesOf(data_, "allomon::Inner"), 1000);
+}
+
+}  // namespace
+}  // namespace allomon
