@@ -131,11 +131,11 @@ void ReportWithoutEntry(Session& session, const Block& block, const Allocation& 
 }
 
 void FillEntry(Entry& entry, Session& session, const Allocation& allocation) {
-  entry.SetLife({session.id(), EntryState::kAllocating});
-  entry.stack = allocation.callstack.id();
-  entry.size_bytes = allocation.size_bytes;
-  entry.n_samples = allocation.n_samples;
-  entry.source = allocation.source;
+  entry.Begin(session.id());
+  entry.stack.store(allocation.callstack.id(), std::memory_order_relaxed);
+  entry.size_bytes.store(allocation.size_bytes, std::memory_order_relaxed);
+  entry.n_samples.store(allocation.n_samples, std::memory_order_relaxed);
+  entry.source.store(allocation.source, std::memory_order_relaxed);
 }
 
 // The entry exists before the callback runs: what cannot be followed to its end is
@@ -150,7 +150,7 @@ EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& 
   Entry& entry = Entries().At(id);
   FillEntry(entry, session, allocation);
   if (!RunAlloc(session, block, allocation, &entry.value)) return 0;
-  MakeLive(session, entry, block.young ? EntryState::kLiveMinor : EntryState::kLiveMajor);
+  MakeLive(session, id, block.young ? EntryState::kLiveMinor : EntryState::kLiveMajor);
   return scoped.Keep();
 }
 

@@ -34,12 +34,15 @@ void ConsumeValue(Session& session, EntryState was, ValueSlot* value) {
   }
 }
 
-bool RunPromote(Session& session, Entry& entry) {
-  const EntryState was = entry.TakeLive(session.id());
-  if (was == EntryState::kForgotten) return false;
-  if (!IsDiscarded(session)) return session.client().Promote(&entry.value);
-  DestroyValue(session.client(), was, &entry.value);
+bool RunPromote(Session& session, EntryState was, ValueSlot* value) {
+  if (!IsDiscarded(session)) return session.client().Promote(value);
+  DestroyValue(session.client(), was, value);
   return false;
+}
+
+// The owner gives the entry up without having had its value.
+void ReleaseUnconsumed(EntryId id) {
+  if (!g_entries.At(id).Abandon()) g_entries.Release(id);
 }
 
 }  // namespace
@@ -47,17 +50,18 @@ bool RunPromote(Session& session, Entry& entry) {
 EntryTable& Entries() { return g_entries; }
 StackTable& Stacks() { return g_stacks; }
 
-void ForgetEntry(Session& session, Entry& entry) {
+void ForgetEntry(Session& session, EntryId id) {
+  Entry& entry = g_entries.At(id);
   const EntryState was = entry.TakeLive(session.id());
   if (was == EntryState::kForgotten) return;
   DestroyValue(session.client(), was, &entry.value);
-  entry.SetLife({session.id(), EntryState::kForgotten});
+  if (entry.FinishForgetting()) g_entries.Release(id);
 }
 
-void MakeLive(Session& session, Entry& entry, EntryState state) {
-  entry.SetLife({session.id(), state});
+void MakeLive(Session& session, EntryId id, EntryState state) {
+  g_entries.At(id).SetState(state);
   // Discard may have passed this entry while it was not yet live.
-  if (IsDiscarded(session)) ForgetEntry(session, entry);
+  if (IsDiscarded(session)) ForgetEntry(session, id);
 }
 
 // A session is pinned before a value is taken: once the last reference to it is gone, no
@@ -65,27 +69,30 @@ void MakeLive(Session& session, Entry& entry, EntryState state) {
 bool PromoteEntry(EntryId id) {
   Entry& entry = g_entries.At(id);
   PinnedSession session(entry.Life().session);
-  const bool followed = session && RunPromote(*session, entry);
-  if (followed) {
-    MakeLive(*session, entry, EntryState::kLiveMajor);
-  } else {
-    g_entries.Release(id);
+  const EntryState was = session ? entry.TakeLive(session->id()) : EntryState::kForgotten;
+  if (was == EntryState::kForgotten) {
+    ReleaseUnconsumed(id);
+    return false;
   }
-  return followed;
+  ScopedEntry scoped(id);
+  if (!RunPromote(*session, was, &entry.value)) return false;
+  MakeLive(*session, id, EntryState::kLiveMajor);
+  scoped.Keep();
+  return true;
 }
 
 void DeallocEntry(EntryId id) {
-  const ScopedEntry released_at_end(id);
   Entry& entry = g_entries.At(id);
   PinnedSession session(entry.Life().session);
-  if (!session) return;
-  const EntryState was = entry.TakeLive(session->id());
-  if (was != EntryState::kForgotten) ConsumeValue(*session, was, &entry.value);
+  const EntryState was = session ? entry.TakeLive(session->id()) : EntryState::kForgotten;
+  if (was == EntryState::kForgotten) return ReleaseUnconsumed(id);
+  const ScopedEntry released_at_end(id);
+  ConsumeValue(*session, was, &entry.value);
 }
 
 void ForgetEntriesOf(Session& session) {
   const EntryId end = g_entries.end();
-  for (EntryId i = 1; i < end; ++i) ForgetEntry(session, g_entries.At(i));
+  for (EntryId id = 1; id < end; ++id) ForgetEntry(session, id);
 }
 
 }  // namespace allomon::internal

@@ -40,10 +40,10 @@ bool PromoteEntry(EntryId id);
 void DeallocEntry(EntryId id);
 
 // Ends kAllocating or kRunning: the entry has a value, which dealloc or discard takes.
-void MakeLive(Session& session, Entry& entry, EntryState state);
+void MakeLive(Session& session, EntryId id, EntryState state);
 
 // Destroys the value of one entry of a discarded session, if it still has one.
-void ForgetEntry(Session& session, Entry& entry);
+void ForgetEntry(Session& session, EntryId id);
 
 // Destroys the values of all entries of a discarded session, which the caller has pinned.
 // Cost: one pass over all entries ever used.

@@ -13,17 +13,53 @@ uint64_t NextHead(uint64_t head, EntryId id) {
 
 }  // namespace
 
+void Entry::Begin(SessionId session) {
+  const EntryLife before = EntryLife::Unpack(life.load(std::memory_order_relaxed));
+  const EntryLife begun{session, EntryState::kAllocating, before.use + 1};
+  life.store(begun.Pack(), std::memory_order_relaxed);
+  // The fields of this use are written behind its life: pairs with the fence of readers.
+  std::atomic_thread_fence(std::memory_order_release);
+}
+
+void Entry::SetState(EntryState state) {
+  EntryLife changed = EntryLife::Unpack(life.load(std::memory_order_relaxed));
+  changed.state = state;
+  life.store(changed.Pack(), std::memory_order_release);
+}
+
 EntryState Entry::TakeLive(SessionId session) {
   uint64_t word = life.load(std::memory_order_acquire);
   EntryLife was = EntryLife::Unpack(word);
   while (was.live() && was.session == session) {
-    const EntryLife running{session, EntryState::kRunning};
+    const EntryLife running{session, EntryState::kRunning, was.use};
     if (life.compare_exchange_weak(word, running.Pack(), std::memory_order_acquire)) {
       return was.state;
     }
     was = EntryLife::Unpack(word);
   }
   return EntryState::kForgotten;
+}
+
+bool Entry::Abandon() {
+  uint64_t word = life.load(std::memory_order_acquire);
+  EntryLife was = EntryLife::Unpack(word);
+  while (was.state == EntryState::kRunning) {
+    const EntryLife abandoned{was.session, EntryState::kAbandoned, was.use};
+    if (life.compare_exchange_weak(word, abandoned.Pack(), std::memory_order_acq_rel)) return true;
+    was = EntryLife::Unpack(word);
+  }
+  return false;
+}
+
+bool Entry::FinishForgetting() {
+  uint64_t word = life.load(std::memory_order_relaxed);
+  EntryLife forgotten = EntryLife::Unpack(word);
+  // Only Abandon() can have changed the state since the value was taken.
+  if (forgotten.state == EntryState::kAbandoned) return true;
+  forgotten.state = EntryState::kForgotten;
+  // Release pairs with the acquire in Abandon(): the owner who then releases the entry
+  // does so behind the destruction of its value.
+  return !life.compare_exchange_strong(word, forgotten.Pack(), std::memory_order_acq_rel);
 }
 
 EntryId EntryTable::PopFree() {
@@ -55,7 +91,7 @@ EntryId EntryTable::Allocate() {
 
 void EntryTable::Release(EntryId id) {
   Entry& entry = At(id);
-  entry.SetLife({});
+  entry.SetState(EntryState::kFree);
   uint64_t head = free_.load(std::memory_order_relaxed);
   do {
     entry.next.store(IdOf(head), std::memory_order_relaxed);

@@ -1,12 +1,14 @@
 // One entry per (sampled block, session that follows it): 64 bytes, in own memory.
 //
-// inv.entry.owner   An entry is released by whoever holds the block's handle, and by
-//                   nobody else: the heap, when the block dies.
+// inv.entry.owner   An entry is released by whoever holds the block's handle, when the
+//                   block dies; but if discard is just destroying its value, by discard.
 // inv.entry.once    A callback runs on an entry only after its life went from live to
 //                   running by compare-exchange, so dealloc (the freeing thread) and
 //                   discard (any thread) cannot both consume the value.
 // inv.entry.session The session is part of the word that is compared, so discard cannot
 //                   take the value of a later session that reuses the entry.
+// inv.entry.use     So is the number of the entry's use: who reads the fields between two
+//                   equal lives (a snapshot) has read those of one block.
 #ifndef ALLOMON_TRACKER_INTERNAL_ENTRY_TABLE_H_
 #define ALLOMON_TRACKER_INTERNAL_ENTRY_TABLE_H_
 
@@ -29,16 +31,21 @@ enum class EntryState : uint8_t {
   kLiveMajor,
   kRunning,     // promote or dealloc runs, or discard destroys the value
   kForgotten,   // no value any more; the block still lives
+  kAbandoned,   // running for discard, and the block has died meanwhile
 };
 
-// Session and state in one word.
+// Session, use and state in one word.
 struct EntryLife {
   SessionId session = 0;
   EntryState state = EntryState::kFree;
+  uint32_t use = 0;  // 24 bits, which wrap
 
-  uint64_t Pack() const { return uint64_t{session} << 8 | static_cast<uint64_t>(state); }
+  uint64_t Pack() const {
+    return uint64_t{session} << 32 | uint64_t{use & 0xffffff} << 8 | static_cast<uint64_t>(state);
+  }
   static EntryLife Unpack(uint64_t word) {
-    return {static_cast<SessionId>(word >> 8), static_cast<EntryState>(word & 0xff)};
+    return {static_cast<SessionId>(word >> 32), static_cast<EntryState>(word & 0xff),
+            static_cast<uint32_t>(word >> 8 & 0xffffff)};
   }
   bool live() const {
     return state == EntryState::kLiveMinor || state == EntryState::kLiveMajor;
@@ -50,18 +57,29 @@ struct alignas(64) Entry {
   // Next entry of the same block (several trackers), of a thread's postponed deallocs,
   // or of the free list: an entry is in one of these at a time.
   std::atomic<EntryId> next;
-  StackId stack;
-  uint64_t size_bytes;
-  uint64_t n_samples;
+  // Written while the entry is kAllocating; atomic because a snapshot may read an entry
+  // that is being used again, and throw away what it read.
+  std::atomic<StackId> stack;
+  std::atomic<AllocationSource> source;
+  std::atomic<uint64_t> size_bytes;
+  std::atomic<uint64_t> n_samples;
   ValueSlot value;
-  AllocationSource source;
 
   EntryLife Life() const { return EntryLife::Unpack(life.load(std::memory_order_acquire)); }
-  // Release pairs with the acquire in TakeLive(): who takes the value sees it whole.
-  void SetLife(EntryLife next_life) { life.store(next_life.Pack(), std::memory_order_release); }
+  // Begins a new use of the entry.
+  void Begin(SessionId session);
+  // Changes the state of a use.  Release pairs with the acquire in TakeLive(): who takes
+  // the value sees it whole.
+  void SetState(EntryState state);
   // Takes the right to consume the value, if the entry is live and of that session
   // (inv.entry.once).  Returns the state it was live in, or kForgotten.
   EntryState TakeLive(SessionId session);
+
+  // For the owner, who wants to release the entry and could not take its value: true if
+  // discard has it, and will release the entry when the value is destroyed.
+  bool Abandon();
+  // For discard, when the value is destroyed: true if it must release the entry.
+  bool FinishForgetting();
 };
 static_assert(sizeof(Entry) == 64, "one cache line, and the budget of a live sample");
 
