@@ -74,11 +74,7 @@ Allocation MakeAllocation(const Block& block, uint64_t hits, double rate, StackI
   allocation.size_words = block.size_bytes / 8 + (block.size_bytes % 8 != 0 ? 1 : 0);
   allocation.source = block.source;
   allocation.rate = rate;
-  if (callstack_size == 0) return allocation;
-  const StackView view = Stacks().View(stack);
-  const bool cut = view.cut || view.depth > callstack_size;
-  allocation.callstack = Callstack(
-      stack, view.frames, view.depth < callstack_size ? view.depth : callstack_size, cut);
+  allocation.callstack = CallstackOf(stack, callstack_size);
   return allocation;
 }
 
@@ -111,6 +107,7 @@ bool RunAlloc(Session& session, const Block& block, const Allocation& allocation
   SessionCounters& counters = session.counters();
   counters.reported_blocks.fetch_add(1, std::memory_order_relaxed);
   counters.samples.fetch_add(allocation.n_samples, std::memory_order_relaxed);
+  if (allocation.callstack.cut()) counters.cut_callstacks.fetch_add(1, std::memory_order_relaxed);
   return block.young ? session.client().AllocMinor(allocation, value)
                      : session.client().AllocMajor(allocation, value);
 }

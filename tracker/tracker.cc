@@ -1,8 +1,10 @@
 #include "tracker/tracker.h"
 
+#include <algorithm>
 #include <string>
 
 #include "tracker/internal/control.h"
+#include "tracker/internal/entries.h"
 
 namespace allomon {
 namespace {
@@ -48,6 +50,15 @@ absl::Status StopById(internal::SessionId id, StopMode mode) {
                                              : internal::StopSession(id));
 }
 
+std::vector<LiveStack> MostBytesFirst(std::vector<LiveStack> stacks) {
+  const auto empty = [](const LiveStack& stack) { return stack.sampled_blocks == 0; };
+  stacks.erase(std::remove_if(stacks.begin(), stacks.end(), empty), stacks.end());
+  std::stable_sort(stacks.begin(), stacks.end(), [](const LiveStack& a, const LiveStack& b) {
+    return a.estimate.bytes.value > b.estimate.bytes.value;
+  });
+  return stacks;
+}
+
 }  // namespace
 
 absl::StatusOr<TrackerId> Tracker::StartClient(double rate, const StartOptions& options,
@@ -68,6 +79,22 @@ absl::Status Tracker::discard(TrackerId id) {
   return ToStatus(internal::DiscardSession(id.value));
 }
 
+absl::Status Tracker::drain(TrackerId id) { return ToStatus(internal::DrainSession(id.value)); }
+
+absl::StatusOr<std::vector<LiveStack>> Tracker::snapshot(TrackerId id) {
+  internal::PinnedSession session(id.value);
+  if (!session) return ToStatus(ControlError::kNoSuchTracker);
+  std::vector<LiveStack> by_stack;  // by stack id, with gaps
+  internal::ForEachLive(*session, [&by_stack](const Allocation& allocation) {
+    const size_t stack = allocation.callstack.id();
+    if (stack >= by_stack.size()) by_stack.resize(stack + 1);
+    by_stack[stack].callstack = allocation.callstack;
+    ++by_stack[stack].sampled_blocks;
+    by_stack[stack].estimate.Add(allocation);
+  });
+  return MostBytesFirst(std::move(by_stack));
+}
+
 bool Tracker::is_sampling() { return internal::ExclusiveSession() != 0; }
 
 absl::StatusOr<Tracker::Statistics> Tracker::statistics(TrackerId id) {
@@ -81,6 +108,7 @@ absl::StatusOr<Tracker::Statistics> Tracker::statistics(TrackerId id) {
   statistics.reported_blocks = counters.reported_blocks.load();
   statistics.dropped_blocks = counters.dropped_blocks.load();
   statistics.dropped_bytes = counters.dropped_bytes.load();
+  statistics.cut_callstacks = counters.cut_callstacks.load();
   statistics.callback_exceptions = session->client().exceptions();
   return statistics;
 }

@@ -110,6 +110,18 @@ template <typename User, typename Major>
 struct HasDeallocMajor<User, Major, std::void_t<decltype(std::declval<User&>().dealloc_major(std::declval<Major>()))>>
     : std::true_type {};
 
+template <typename User, typename Minor, typename = void>
+struct HasSurviveMinor : std::false_type {};
+template <typename User, typename Minor>
+struct HasSurviveMinor<User, Minor, std::void_t<decltype(std::declval<User&>().survive_minor(std::declval<const Allocation&>(), std::declval<Minor>()))>>
+    : std::true_type {};
+
+template <typename User, typename Major, typename = void>
+struct HasSurviveMajor : std::false_type {};
+template <typename User, typename Major>
+struct HasSurviveMajor<User, Major, std::void_t<decltype(std::declval<User&>().survive_major(std::declval<const Allocation&>(), std::declval<Major>()))>>
+    : std::true_type {};
+
 template <typename User>
 class Client final : public SessionClient {
   using Minor = typename KeptBy<typename AllocMinorOf<User>::Result>::Type;
@@ -161,6 +173,20 @@ class Client final : public SessionClient {
     Major major = SlotValue<Major>::Take(slot);
     if constexpr (HasDeallocMajor<User, Major>::value) {
       Guard([&] { return user_.dealloc_major(std::move(major)), true; });
+    }
+  }
+
+  void SurviveMinor(const Allocation& allocation, ValueSlot* slot) override {
+    Minor minor = SlotValue<Minor>::Take(slot);
+    if constexpr (HasSurviveMinor<User, Minor>::value) {
+      Guard([&] { return user_.survive_minor(allocation, std::move(minor)), true; });
+    }
+  }
+
+  void SurviveMajor(const Allocation& allocation, ValueSlot* slot) override {
+    Major major = SlotValue<Major>::Take(slot);
+    if constexpr (HasSurviveMajor<User, Major>::value) {
+      Guard([&] { return user_.survive_major(allocation, std::move(major)), true; });
     }
   }
 

@@ -103,19 +103,24 @@ ControlError BeginDiscardLocked(SessionId id) {
   return ControlError::kNone;
 }
 
+// Runs user code that consumes values: without the lock, and unsampled.  Inside a callback
+// the thread is unsampled already.
+template <typename Consume>
+void Unsampled(Consume consume) {
+  ThreadState& thread = CurrentThread();
+  if (thread.in_callback) return consume();
+  CallbackScope scope(thread);
+  consume();
+}
+
 // Destroys the values that nobody will ask for any more, and gives up the session's own
-// reference.  User destructors run here: without the lock, and unsampled.
+// reference.
 void DestroySession(SessionId id) {
   Session& session = *Session::Find(id);
-  ThreadState& thread = CurrentThread();
-  if (thread.in_callback) {
+  Unsampled([&session] {
     ForgetEntriesOf(session);
     session.Unpin();
-    return;
-  }
-  CallbackScope scope(thread);
-  ForgetEntriesOf(session);
-  session.Unpin();
+  });
 }
 
 }  // namespace
@@ -143,6 +148,18 @@ ControlError DiscardSession(SessionId id) {
   }
   DestroySession(id);
   return ControlError::kNone;
+}
+
+ControlError DrainSession(SessionId id) {
+  {
+    PinnedSession session(id);
+    if (!session || session->status() == SessionStatus::kDiscarded) {
+      return ControlError::kNoSuchTracker;
+    }
+    if (session->sampling()) return ControlError::kNotStopped;
+    Unsampled([&session] { SurviveEntriesOf(*session); });
+  }
+  return DiscardSession(id);
 }
 
 ControlError StopAndDiscardSession(SessionId id) {

@@ -38,6 +38,9 @@ ControlError StopSession(SessionId id);
 // Ends everything; the client is deleted when the last callback has returned.
 ControlError DiscardSession(SessionId id);
 
+// Hands every live block of a stopped session to its client, then discards it.
+ControlError DrainSession(SessionId id);
+
 // Both at once, as OCaml 4.14's stop.
 ControlError StopAndDiscardSession(SessionId id);
 

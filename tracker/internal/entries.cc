@@ -90,6 +90,42 @@ void DeallocEntry(EntryId id) {
   ConsumeValue(*session, was, &entry.value);
 }
 
+Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
+  Allocation allocation;
+  allocation.n_samples = entry.n_samples.load(std::memory_order_relaxed);
+  allocation.size_bytes = entry.size_bytes.load(std::memory_order_relaxed);
+  allocation.size_words = allocation.size_bytes / 8 + (allocation.size_bytes % 8 != 0 ? 1 : 0);
+  allocation.source = entry.source.load(std::memory_order_relaxed);
+  allocation.rate = config.rate;
+  const StackId stack = entry.stack.load(std::memory_order_relaxed);
+  allocation.callstack = CallstackOf(stack, config.callstack_size);
+  return allocation;
+}
+
+Callstack CallstackOf(StackId stack, uint32_t callstack_size) {
+  if (callstack_size == 0 || stack == 0) return {};
+  const StackView view = g_stacks.View(stack);
+  const bool cut = view.cut || view.depth > callstack_size;
+  return Callstack(stack, view.frames, view.depth < callstack_size ? view.depth : callstack_size,
+                   cut);
+}
+
+void SurviveEntriesOf(Session& session) {
+  const EntryId end = g_entries.end();
+  for (EntryId id = 1; id < end; ++id) {
+    Entry& entry = g_entries.At(id);
+    const EntryState was = entry.TakeLive(session.id());
+    if (was == EntryState::kForgotten) continue;
+    const Allocation allocation = AllocationOf(entry, session.config());
+    if (was == EntryState::kLiveMinor) {
+      session.client().SurviveMinor(allocation, &entry.value);
+    } else {
+      session.client().SurviveMajor(allocation, &entry.value);
+    }
+    if (entry.FinishForgetting()) g_entries.Release(id);
+  }
+}
+
 void ForgetEntriesOf(Session& session) {
   const EntryId end = g_entries.end();
   for (EntryId id = 1; id < end; ++id) ForgetEntry(session, id);

@@ -4,6 +4,14 @@
 #include <unistd.h>
 
 namespace allomon::internal {
+namespace {
+
+size_t RoundUpToPages(size_t size_bytes) {
+  const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return (size_bytes + page_bytes - 1) & ~(page_bytes - 1);
+}
+
+}  // namespace
 
 std::atomic<size_t> OwnMemory::mapped_bytes_{0};
 std::atomic<size_t> OwnMemory::budget_bytes_{kDefaultOwnMemoryBudgetBytes};
@@ -13,8 +21,7 @@ void OwnMemory::SetBudgetBytes(size_t budget_bytes) {
 }
 
 void* OwnMemory::Map(size_t size_bytes) {
-  const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t rounded = (size_bytes + page_bytes - 1) & ~(page_bytes - 1);
+  const size_t rounded = RoundUpToPages(size_bytes);
   const size_t before = mapped_bytes_.fetch_add(rounded, std::memory_order_relaxed);
   if (before + rounded <= budget_bytes_.load(std::memory_order_relaxed)) {
     void* pages = mmap(nullptr, rounded, PROT_READ | PROT_WRITE,
@@ -23,6 +30,11 @@ void* OwnMemory::Map(size_t size_bytes) {
   }
   mapped_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
   return nullptr;
+}
+
+void OwnMemory::Unmap(void* pages, size_t size_bytes) {
+  const size_t rounded = RoundUpToPages(size_bytes);
+  if (munmap(pages, rounded) == 0) mapped_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
 }
 
 bool BumpArena::EnsureChunk(size_t index) {

@@ -19,10 +19,12 @@ inline constexpr size_t kDefaultOwnMemoryBudgetBytes = size_t{1} << 30;
 
 class OwnMemory {
  public:
-  // Zero-filled pages, or nullptr past the budget or when the kernel refuses.  They are
-  // kept until the process ends: what is published without locks is never unmapped.
+  // Zero-filled pages, or nullptr past the budget or when the kernel refuses.
   // `size_bytes` is rounded up to whole pages.
   static void* Map(size_t size_bytes);
+  // For memory that was guarded by a lock.  What is published without locks is never
+  // unmapped.
+  static void Unmap(void* pages, size_t size_bytes);
 
   static size_t mapped_bytes() { return mapped_bytes_.load(std::memory_order_relaxed); }
   static void SetBudgetBytes(size_t budget_bytes);

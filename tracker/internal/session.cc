@@ -11,6 +11,7 @@ void ResetCounters(SessionCounters& counters) {
   counters.reported_blocks.store(0, std::memory_order_relaxed);
   counters.dropped_blocks.store(0, std::memory_order_relaxed);
   counters.dropped_bytes.store(0, std::memory_order_relaxed);
+  counters.cut_callstacks.store(0, std::memory_order_relaxed);
 }
 
 // Ids say where their session is, so that looking one up is arithmetic; ids that would

@@ -24,6 +24,8 @@ class AllocClient final : public internal::SessionClient {
   bool Promote(internal::ValueSlot*) override { return false; }
   void DeallocMinor(internal::ValueSlot*) override {}
   void DeallocMajor(internal::ValueSlot*) override {}
+  void SurviveMinor(const Allocation&, internal::ValueSlot*) override {}
+  void SurviveMajor(const Allocation&, internal::ValueSlot*) override {}
   void DestroyMinor(internal::ValueSlot*) override {}
   void DestroyMajor(internal::ValueSlot*) override {}
 

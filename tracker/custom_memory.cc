@@ -1,0 +1,26 @@
+#include "tracker/custom_memory.h"
+
+#include "tracker/heap_client.h"
+
+namespace allomon::internal {
+
+uint32_t ReportCustomSlow(size_t size_bytes) {
+  const FrameState caller = ALLOMON_CALLER_FRAME();
+  heap_client::Block block = {};
+  block.size_bytes = size_bytes;
+  block.source = AllocationSource::kCustom;
+  switch (heap_client::JudgeAllocationSlow(size_bytes / 8 + (size_bytes % 8 != 0 ? 1 : 0))) {
+    case heap_client::Verdict::kNotSampled:
+      break;
+    case heap_client::Verdict::kCount:
+      heap_client::ReportCounted(block, caller);
+      break;
+    case heap_client::Verdict::kFollow:
+      return heap_client::ReportFollowed(block, caller);
+  }
+  return 0;
+}
+
+void ReleaseCustomSlow(uint32_t handle) { heap_client::OnFree(handle); }
+
+}  // namespace allomon::internal

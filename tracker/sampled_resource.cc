@@ -1,0 +1,46 @@
+#include "tracker/sampled_resource.h"
+
+#include "tracker/heap_client.h"
+
+namespace allomon {
+
+void* SampledResource::do_allocate(size_t size_bytes, size_t alignment_bytes) {
+  void* block = upstream_->allocate(size_bytes, alignment_bytes);
+  if (__builtin_expect(heap_client::CountDown((size_bytes + 15) / 8), 0)) {
+    ReportSlow(block, size_bytes);
+  }
+  return block;
+}
+
+// Room for the handle is made before any callback runs: what cannot be followed to its
+// end is dropped as a whole.
+__attribute__((noinline)) void SampledResource::ReportSlow(void* block, size_t size_bytes) {
+  const FrameState caller = ALLOMON_CALLER_FRAME();
+  heap_client::Block reported = {};
+  reported.size_bytes = size_bytes;
+  switch (heap_client::JudgeAllocationSlow((size_bytes + 15) / 8)) {
+    case heap_client::Verdict::kNotSampled:
+      return;
+    case heap_client::Verdict::kCount:
+      return heap_client::ReportCounted(reported, caller);
+    case heap_client::Verdict::kFollow:
+      break;
+  }
+  if (!sampled_.Reserve()) return heap_client::DropSample(reported);
+  const heap_client::BlockHandle handle = heap_client::ReportFollowed(reported, caller);
+  if (handle == 0) return sampled_.Cancel();
+  sampled_.Insert(block, handle);
+}
+
+void SampledResource::do_deallocate(void* block, size_t size_bytes, size_t alignment_bytes) {
+  if (__builtin_expect(sampled_.MayContain(block), 0)) {
+    heap_client::OnFree(sampled_.Take(block));
+  }
+  upstream_->deallocate(block, size_bytes, alignment_bytes);
+}
+
+void SampledResource::EndAll() {
+  while (const heap_client::BlockHandle handle = sampled_.TakeAny()) heap_client::OnFree(handle);
+}
+
+}  // namespace allomon
