@@ -81,9 +81,9 @@ absl::Status Tracker::discard(TrackerId id) {
 
 absl::Status Tracker::drain(TrackerId id) { return ToStatus(internal::DrainSession(id.value)); }
 
-absl::StatusOr<std::vector<LiveStack>> Tracker::snapshot(TrackerId id) {
+std::vector<LiveStack> Tracker::snapshot(TrackerId id) {
   internal::PinnedSession session(id.value);
-  if (!session) return ToStatus(ControlError::kNoSuchTracker);
+  if (!session) return {};
   std::vector<LiveStack> by_stack;  // by stack id, with gaps
   internal::ForEachLive(*session, [&by_stack](const Allocation& allocation) {
     const size_t stack = allocation.callstack.id();
