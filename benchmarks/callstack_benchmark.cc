@@ -1,10 +1,13 @@
-// What capturing a call stack costs, by number of frames, against the unwinder of
-// libgcc and against following frame pointers, in one run.
+// What capturing a call stack costs, by number of frames, against the unwinder
+// of libgcc and against following frame pointers, in one run.
 //
 //   bazel run //benchmarks:callstack_benchmark        code with frame pointers
-//   bazel run //benchmarks:callstack_omit_benchmark   code without (no FramePointers row)
+//   bazel run //benchmarks:callstack_omit_benchmark   code without (no
+//   FramePointers row)
 //
-// "Hot" captures the same stack again and again; "Cold" reads 8 MB in between.
+// Captures the same stack again and again; the "cold" rows write 8 MB in
+// between, and include what stopping the clock costs, which is the nothing_cold
+// row.
 #include <benchmark/benchmark.h>
 #include <unwind.h>
 
@@ -23,7 +26,8 @@ using CaptureFunction = size_t (*)(Frames frames, size_t max_frames);
 
 __attribute__((noinline)) size_t Cfi(Frames frames, size_t max_frames) {
   bool truncated;
-  return CaptureCallstack(ALLOMON_CALLER_FRAME(), frames, max_frames, &truncated);
+  return CaptureCallstack(ALLOMON_CALLER_FRAME(), frames, max_frames,
+                          &truncated);
 }
 
 struct Backtrace {
@@ -46,7 +50,8 @@ __attribute__((noinline)) size_t Libgcc(Frames frames, size_t max_frames) {
 }
 
 // Unchecked: the least that a walk can cost.
-__attribute__((noinline)) size_t FramePointers(Frames frames, size_t max_frames) {
+__attribute__((noinline)) size_t FramePointers(Frames frames,
+                                               size_t max_frames) {
   auto* bp = static_cast<uintptr_t*>(__builtin_frame_address(0));
   size_t count = 0;
   while (count < max_frames && bp != nullptr) {
@@ -55,6 +60,9 @@ __attribute__((noinline)) size_t FramePointers(Frames frames, size_t max_frames)
   }
   return count;
 }
+
+// What the cold rows measure besides the capture.
+size_t Nothing(Frames, size_t max_frames) { return max_frames; }
 
 struct Run {
   benchmark::State* state;
@@ -89,34 +97,42 @@ void Capture(benchmark::State& state, CaptureFunction capture, bool cold) {
   UnderFrames(static_cast<int>(state.range(0)), Measure, &run);
 }
 
-void HotDepths(benchmark::internal::Benchmark* b) { b->Arg(8)->Arg(32)->Arg(128); }
-void ColdDepths(benchmark::internal::Benchmark* b) { b->Arg(8)->Arg(32)->Iterations(300); }
+void HotDepths(benchmark::internal::Benchmark* b) {
+  b->Arg(8)->Arg(32)->Arg(128);
+}
+void ColdDepths(benchmark::internal::Benchmark* b) {
+  b->Arg(8)->Arg(32)->Iterations(1000);
+}
 
 BENCHMARK_CAPTURE(Capture, cfi, Cfi, false)->Apply(HotDepths);
 #if !defined(ALLOMON_OMITS_FRAME_POINTERS)
-BENCHMARK_CAPTURE(Capture, frame_pointers, FramePointers, false)->Apply(HotDepths);
+BENCHMARK_CAPTURE(Capture, frame_pointers, FramePointers, false)
+    ->Apply(HotDepths);
 #else
 [[maybe_unused]] const CaptureFunction kUnusable = FramePointers;
 #endif
 BENCHMARK_CAPTURE(Capture, libgcc, Libgcc, false)->Apply(HotDepths);
+BENCHMARK_CAPTURE(Capture, nothing_cold, Nothing, true)->Apply(ColdDepths);
 BENCHMARK_CAPTURE(Capture, cfi_cold, Cfi, true)->Apply(ColdDepths);
 BENCHMARK_CAPTURE(Capture, libgcc_cold, Libgcc, true)->Apply(ColdDepths);
 
-// A pc that is met for the first time: the cache is emptied before each capture.
+// A pc that is met for the first time: the cache is emptied before each
+// capture.
 void CaptureUnknownCode(benchmark::State& state) {
   Run run = {&state, Cfi, false};
-  UnderFrames(static_cast<int>(state.range(0)),
-              [](void* argument) {
-                auto& state = *static_cast<Run*>(argument)->state;
-                Frames frames;
-                for (auto _ : state) {
-                  state.PauseTiming();
-                  ForgetUnloadedCode();
-                  state.ResumeTiming();
-                  benchmark::DoNotOptimize(Cfi(frames, state.range(0)));
-                }
-              },
-              &run);
+  UnderFrames(
+      static_cast<int>(state.range(0)),
+      [](void* argument) {
+        auto& state = *static_cast<Run*>(argument)->state;
+        Frames frames;
+        for (auto _ : state) {
+          state.PauseTiming();
+          ForgetUnloadedCode();
+          state.ResumeTiming();
+          benchmark::DoNotOptimize(Cfi(frames, state.range(0)));
+        }
+      },
+      &run);
 }
 BENCHMARK(CaptureUnknownCode)->Arg(8);
 

@@ -30,20 +30,32 @@ struct LeakFinder {
   }
 };
 
-__attribute__((noinline)) char* Leak() { return new char[100]; }
-__attribute__((noinline)) char* Borrow() { return new char[100]; }
+__attribute__((noinline)) char* NewBuffer() {
+  char* buffer = new char[100];
+  buffer[0] = 0;  // so that this is no tail call, which would not be on the call stack
+  return buffer;
+}
+
+__attribute__((noinline)) char* NewSession() {
+  char* session = new char[100];
+  session[0] = 0;
+  return session;
+}
 
 int main() {
   const auto started = allomon::Tracker::start(1e-2, LeakFinder{});
   if (!started.ok()) return fprintf(stderr, "%s\n", started.status().ToString().c_str()), 1;
   for (int i = 0; i < 100000; ++i) {
-    if (i % 10 == 0) Leak()[0] = 1;
-    delete[] Borrow();
+    delete[] NewBuffer();
+    if (i % 10 == 0) NewSession();  // never deleted
   }
+  if (!allomon::Tracker::stop().ok()) return 1;
   const auto symbols = allomon::ProcessSymbols::Load();
   for (const auto& [caller, bytes] : live_bytes) {
     if (bytes < 1) continue;
-    printf("%s never freed about %.0f bytes\n", symbols->Resolve(caller - 1).name.c_str(), bytes);
+    const allomon::Symbol function = symbols->Resolve(caller - 1);
+    printf("%s (%s): about %.0f bytes were never freed\n", function.name.c_str(),
+           function.position.c_str(), bytes);
   }
-  printf("(in truth, Leak() never freed 1000000 bytes)\n");
+  printf("In truth: NewSession(), 1000000 bytes.\n");
 }

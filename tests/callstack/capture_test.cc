@@ -123,8 +123,8 @@ TEST(Capture, AfterForgettingCode) {
 
 __attribute__((noinline)) FrameState Here() { return ALLOMON_CALLER_FRAME(); }
 
-// Registers as random as they can be without being hopeless at once: near the true
-// ones, at page ends, anywhere in memory, unaligned.
+// Registers as random as they can be without being hopeless at once: near the
+// true ones, at page ends, anywhere in memory, unaligned.
 class BogusFrames {
  public:
   explicit BogusFrames(FrameState truth) : truth_(truth) {}
@@ -171,7 +171,8 @@ TEST(Capture, BogusRegistersNeverFault) {
   }
 }
 
-// Code bytes interpreted as whatever they are not: every pc of a megabyte of text.
+// Code bytes interpreted as whatever they are not: every pc of a megabyte of
+// text.
 TEST(Capture, EveryPcOfThisProgramNeverFaults) {
   const FrameState here = Here();
   for (uintptr_t pc = here.pc - 300000; pc < here.pc + 700000; pc += 3) {

@@ -26,67 +26,69 @@ intptr_t Evaluate(const Bytes& expression) {
   const FrameState registers = {0x1234, AddressOf(memory), 7000};
   StackWindow window(registers.sp);
   uintptr_t value;
-  const bool ok =
-      EvaluateCfiExpression(Reader(expression), registers, true, 1000, &window, &value);
+  const bool ok = EvaluateCfiExpression(Reader(expression), registers, true,
+                                        1000, &window, &value);
   return ok ? static_cast<intptr_t>(value) : -1;
 }
 
 TEST(Expression, Arithmetic) {
   EXPECT_EQ(Evaluate({}), 1000);
-  EXPECT_EQ(Evaluate({0x23, 5}), 1005);               // plus_uconst
-  EXPECT_EQ(Evaluate({0x33, 0x22}), 1003);            // lit3 plus
-  EXPECT_EQ(Evaluate({0x33, 0x1c}), 997);             // minus
-  EXPECT_EQ(Evaluate({0x33, 0x1e}), 3000);            // mul
-  EXPECT_EQ(Evaluate({0x33, 0x1b}), 333);             // div
-  EXPECT_EQ(Evaluate({0x33, 0x1d}), 1);               // mod
-  EXPECT_EQ(Evaluate({0x33, 0x24}), 8000);            // shl
-  EXPECT_EQ(Evaluate({0x33, 0x25}), 125);             // shr
-  EXPECT_EQ(Evaluate({0x1f, 0x19}), 1000);            // neg abs
-  EXPECT_EQ(Evaluate({0x09, 0xfd, 0x22}), 997);       // const1s -3 plus
+  EXPECT_EQ(Evaluate({0x23, 5}), 1005);                 // plus_uconst
+  EXPECT_EQ(Evaluate({0x33, 0x22}), 1003);              // lit3 plus
+  EXPECT_EQ(Evaluate({0x33, 0x1c}), 997);               // minus
+  EXPECT_EQ(Evaluate({0x33, 0x1e}), 3000);              // mul
+  EXPECT_EQ(Evaluate({0x33, 0x1b}), 333);               // div
+  EXPECT_EQ(Evaluate({0x33, 0x1d}), 1);                 // mod
+  EXPECT_EQ(Evaluate({0x33, 0x24}), 8000);              // shl
+  EXPECT_EQ(Evaluate({0x33, 0x25}), 125);               // shr
+  EXPECT_EQ(Evaluate({0x1f, 0x19}), 1000);              // neg abs
+  EXPECT_EQ(Evaluate({0x09, 0xfd, 0x22}), 997);         // const1s -3 plus
   EXPECT_EQ(Evaluate({0x10, 0x80, 0x01, 0x22}), 1128);  // constu 128 plus
 }
 
 TEST(Expression, StackAndFlow) {
-  EXPECT_EQ(Evaluate({0x31, 0x16, 0x1c}), -999);       // lit1 swap minus
-  EXPECT_EQ(Evaluate({0x31, 0x14}), 1000);             // lit1 over
-  EXPECT_EQ(Evaluate({0x31, 0x15, 1}), 1000);          // lit1 pick 1
+  EXPECT_EQ(Evaluate({0x31, 0x16, 0x1c}), -999);        // lit1 swap minus
+  EXPECT_EQ(Evaluate({0x31, 0x14}), 1000);              // lit1 over
+  EXPECT_EQ(Evaluate({0x31, 0x15, 1}), 1000);           // lit1 pick 1
   EXPECT_EQ(Evaluate({0x31, 0x32, 0x17, 0x13}), 1000);  // lit1 lit2 rot drop
-  EXPECT_EQ(Evaluate({0x2f, 1, 0, 0x31}), 1000);       // skip over lit1
-  EXPECT_EQ(Evaluate({0x30, 0x28, 1, 0, 0x31}), 1);    // bra not taken
-  EXPECT_EQ(Evaluate({0x12, 0x2a}), 1);                // dup ge
+  EXPECT_EQ(Evaluate({0x2f, 1, 0, 0x31}), 1000);        // skip over lit1
+  EXPECT_EQ(Evaluate({0x30, 0x28, 1, 0, 0x31}), 1);     // bra not taken
+  EXPECT_EQ(Evaluate({0x12, 0x2a}), 1);                 // dup ge
 }
 
 TEST(Expression, RegistersAndMemory) {
-  EXPECT_EQ(Evaluate({0x76, 0x70}), 7000 - 16);       // breg6 -16
-  EXPECT_EQ(Evaluate({0x80, 4}), 0x1238);             // breg16 4
-  EXPECT_EQ(Evaluate({0x77, 16, 0x06}), 33);          // breg7 16 deref
-  EXPECT_EQ(Evaluate({0x73, 0}), -1);                 // rbx is not followed
-  EXPECT_EQ(Evaluate({0x77, 1, 0x06}), -1);           // unaligned
-  EXPECT_EQ(Evaluate({0x30, 0x06}), -1);              // address 0
+  EXPECT_EQ(Evaluate({0x76, 0x70}), 7000 - 16);  // breg6 -16
+  EXPECT_EQ(Evaluate({0x80, 4}), 0x1238);        // breg16 4
+  EXPECT_EQ(Evaluate({0x77, 16, 0x06}), 33);     // breg7 16 deref
+  EXPECT_EQ(Evaluate({0x73, 0}), -1);            // rbx is not followed
+  EXPECT_EQ(Evaluate({0x77, 1, 0x06}), -1);      // unaligned
+  EXPECT_EQ(Evaluate({0x30, 0x06}), -1);         // address 0
 }
 
 TEST(Expression, NonsenseFails) {
-  EXPECT_EQ(Evaluate({0x13, 0x13}), -1);              // drops too much
-  EXPECT_EQ(Evaluate({0x30, 0x1b}), -1);              // divides by zero
-  EXPECT_EQ(Evaluate({0x2f, 0xfd, 0xff}), -1);        // jumps to itself for ever
-  EXPECT_EQ(Evaluate({0x2f, 0x00, 0x70}), -1);        // jumps out
-  EXPECT_EQ(Evaluate({0x0e, 1, 2}), -1);              // ends in an operand
-  EXPECT_EQ(Evaluate({0xff}), -1);                    // unknown
-  EXPECT_EQ(Evaluate(Bytes(40, 0x12)), -1);           // overflows the stack
+  EXPECT_EQ(Evaluate({0x13, 0x13}), -1);        // drops too much
+  EXPECT_EQ(Evaluate({0x30, 0x1b}), -1);        // divides by zero
+  EXPECT_EQ(Evaluate({0x2f, 0xfd, 0xff}), -1);  // jumps to itself for ever
+  EXPECT_EQ(Evaluate({0x2f, 0x00, 0x70}), -1);  // jumps out
+  EXPECT_EQ(Evaluate({0x0e, 1, 2}), -1);        // ends in an operand
+  EXPECT_EQ(Evaluate({0xff}), -1);              // unknown
+  EXPECT_EQ(Evaluate(Bytes(40, 0x12)), -1);     // overflows the stack
 }
 
 TEST(Expression, RandomBytesNeverFault) {
   std::mt19937 random(7);
   for (int i = 0; i < 100000; ++i) {
     Bytes expression(random() % 20);
-    for (uint8_t& byte : expression) byte = random() % 2 ? random() : random() % 0x98;
+    for (uint8_t& byte : expression)
+      byte = random() % 2 ? random() : random() % 0x98;
     Evaluate(expression);
   }
 }
 
 // Runs a program of a function at [1000, 2000) whose CFA is sp + 8 at first.
 bool RunProgram(const Bytes& program, uintptr_t pc, CfiRow* row) {
-  static const Bytes kInitial = {0x0c, 7, 8, 0x90, 1};  // def_cfa rsp 8; offset rip 1
+  static const Bytes kInitial = {0x0c, 7, 8, 0x90,
+                                 1};  // def_cfa rsp 8; offset rip 1
   CfiEntry entry = {};
   entry.pc_begin = 1000;
   entry.pc_end = 2000;
@@ -140,18 +142,21 @@ TEST(Program, RestoreGoesBackToTheCie) {
 
 TEST(Program, NonsenseFails) {
   CfiRow row;
-  EXPECT_FALSE(RunProgram({0x0b}, 1000, &row));              // restores what was not remembered
-  EXPECT_FALSE(RunProgram(Bytes(20, 0x0a), 1000, &row));     // remembers too often
-  EXPECT_FALSE(RunProgram({0x3f}, 1000, &row));              // unknown
-  EXPECT_FALSE(RunProgram({0x0c, 7}, 1000, &row));           // ends in an operand
-  EXPECT_FALSE(RunProgram({0x10, 6, 9, 0}, 1000, &row));     // an expression past the end
+  EXPECT_FALSE(
+      RunProgram({0x0b}, 1000, &row));  // restores what was not remembered
+  EXPECT_FALSE(RunProgram(Bytes(20, 0x0a), 1000, &row));  // remembers too often
+  EXPECT_FALSE(RunProgram({0x3f}, 1000, &row));           // unknown
+  EXPECT_FALSE(RunProgram({0x0c, 7}, 1000, &row));        // ends in an operand
+  EXPECT_FALSE(
+      RunProgram({0x10, 6, 9, 0}, 1000, &row));  // an expression past the end
 }
 
 TEST(Program, RandomBytesNeverFault) {
   std::mt19937 random(7);
   for (int i = 0; i < 100000; ++i) {
     Bytes program(random() % 30);
-    for (uint8_t& byte : program) byte = random() % 2 ? random() : random() % 0x30;
+    for (uint8_t& byte : program)
+      byte = random() % 2 ? random() : random() % 0x30;
     CfiRow row;
     (void)RunProgram(program, 1000 + random() % 1000, &row);
   }
@@ -171,25 +176,33 @@ TEST(FrameRule, KeepsWhatFits) {
 
 TEST(RuleCache, HitsOnlyTheVeryPc) {
   static RuleCache cache;
-  const FrameRule rule(FrameRule::kFromSp, 64, 16);
   const uintptr_t pc = 0x7fffdeadbee7;
-  EXPECT_EQ(cache.Find(pc).kind(), FrameRule::kNone);
-  cache.Store(pc, rule);
-  EXPECT_EQ(cache.Find(pc).cfa_bytes(), 64u);
-  EXPECT_EQ(cache.Find(pc).bp_bytes(), 16u);
+  FrameRule found;
+  EXPECT_FALSE(cache.Find(pc, &found));
+  cache.Store(pc, FrameRule(FrameRule::kFromSp, 64, 16));
+  ASSERT_TRUE(cache.Find(pc, &found));
+  EXPECT_EQ(found.kind(), FrameRule::kFromSp);
+  EXPECT_EQ(found.cfa_bytes(), 64u);
+  EXPECT_EQ(found.bp_bytes(), 16u);
   for (int bit = 0; bit < 64; ++bit) {
-    EXPECT_EQ(cache.Find(pc ^ uintptr_t{1} << bit).kind(), FrameRule::kNone) << bit;
+    EXPECT_FALSE(cache.Find(pc ^ uintptr_t{1} << bit, &found)) << bit;
   }
   cache.Clear();
-  EXPECT_EQ(cache.Find(pc).kind(), FrameRule::kNone);
+  EXPECT_FALSE(cache.Find(pc, &found));
 }
 
-TEST(RuleCache, HighAndLowAddressesAreNotKept) {
+TEST(RuleCache, EmptySlotsHoldNoLowAddress) {
   static RuleCache cache;
-  const FrameRule rule(FrameRule::kFromSp, 64, 16);
+  FrameRule found;
+  for (uintptr_t pc = 0; pc < 20000; ++pc) EXPECT_FALSE(cache.Find(pc, &found));
+}
+
+TEST(RuleCache, HighAddressesAreNotKept) {
+  static RuleCache cache;
+  FrameRule found;
   for (uintptr_t pc : {uintptr_t{1} << 47, ~uintptr_t{0}}) {
-    cache.Store(pc, rule);
-    EXPECT_EQ(cache.Find(pc).kind(), FrameRule::kNone);
+    cache.Store(pc, FrameRule(FrameRule::kFromSp, 64, 16));
+    EXPECT_FALSE(cache.Find(pc, &found));
   }
 }
 

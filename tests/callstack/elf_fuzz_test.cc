@@ -1,5 +1,5 @@
-// Symbol files that are damaged on purpose: nothing in them may make us read outside
-// of them or go on for ever.
+// Symbol files that are damaged on purpose: nothing in them may make us read
+// outside of them or go on for ever.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,13 +17,15 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 Bytes ReadFixture(const std::string& name) {
-  const std::string path = std::string(getenv("TEST_SRCDIR")) + "/" + getenv("TEST_WORKSPACE") +
-                           "/tests/callstack/" + name;
+  const std::string path = std::string(getenv("TEST_SRCDIR")) + "/" +
+                           getenv("TEST_WORKSPACE") + "/tests/callstack/" +
+                           name;
   std::ifstream file(path, std::ios::binary);
   return Bytes(std::istreambuf_iterator<char>(file), {});
 }
 
-// Asks everything that can be asked of the image.  Returns the number of names found.
+// Asks everything that can be asked of the image.  Returns the number of names
+// found.
 int AskEverything(const Bytes& image) {
   // An exact copy, so that a sanitizer sees a read just past its end.
   const Bytes copy(image.begin(), image.end());
@@ -58,7 +60,8 @@ class Mutator {
       if (size > 0) targets_.push_back({OffsetOf(image_, section), size});
     }
     // The section headers, which are last in a file that ld wrote.
-    targets_.push_back({image_.size() - 64 * targets_.size(), 64 * targets_.size()});
+    targets_.push_back(
+        {image_.size() - 64 * targets_.size(), 64 * targets_.size()});
   }
 
   Bytes Next() {
@@ -100,7 +103,9 @@ class ElfFuzz : public ::testing::TestWithParam<const char*> {
   const Bytes image_ = ReadFixture(GetParam());
 };
 
-TEST_P(ElfFuzz, UndamagedFixtureHasNames) { EXPECT_GT(AskEverything(image_), 3); }
+TEST_P(ElfFuzz, UndamagedFixtureHasNames) {
+  EXPECT_GT(AskEverything(image_), 3);
+}
 
 TEST_P(ElfFuzz, TwoThousandMutations) {
   Mutator mutator(image_);
@@ -119,7 +124,8 @@ TEST_P(ElfFuzz, EveryTruncation) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Dwarf, ElfFuzz,
-                         ::testing::Values("libfixture.so", "libfixture_dwarf4.so"));
+                         ::testing::Values("libfixture.so",
+                                           "libfixture_dwarf4.so"));
 
 }  // namespace
 }  // namespace allomon::internal

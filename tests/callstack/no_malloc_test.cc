@@ -1,5 +1,5 @@
-// Capturing must not allocate: this program's malloc counts.  Not for sanitizers, whose
-// malloc it would replace.
+// Capturing must not allocate: this program's malloc counts.  Not for
+// sanitizers, whose malloc it would replace.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -45,7 +45,8 @@ __attribute__((noinline)) void CaptureCounting(void* argument) {
   bool truncated;
   const int before = allocations.load();
   auto& counted = *static_cast<Counted*>(argument);
-  counted.frames = CaptureCallstack(ALLOMON_CALLER_FRAME(), frames, 128, &truncated);
+  counted.frames =
+      CaptureCallstack(ALLOMON_CALLER_FRAME(), frames, 128, &truncated);
   counted.allocations = allocations.load() - before;
 }
 
@@ -65,7 +66,9 @@ TEST(NoMalloc, FirstCaptureOfMainThread) {
 
 TEST(NoMalloc, FirstCaptureOfThread) {
   Counted counted;
-  std::thread([&] { testing::CallThroughAll(CaptureCounting, &counted); }).join();
+  std::thread([&] {
+    testing::CallThroughAll(CaptureCounting, &counted);
+  }).join();
   EXPECT_GT(counted.frames, 12u);
   EXPECT_EQ(counted.allocations, 0);
 }

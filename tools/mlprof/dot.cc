@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/mlprof/cells.h"
@@ -73,10 +75,15 @@ class DotWriter {
     out_ = "digraph \"" + style_.title + "\" {\nlabel = \"";
     AppendEscaped(style_.title, &out_);
     out_.append("\"\n");
-    const auto edges = ShownEdges(view_, selection_);
+    const std::optional<ShownEdges> edges = FindShownEdges(view_, selection_);
+    if (!edges) {
+      *error = "the call graph has more than " + FormatCommas(kMaxDashedEdges) +
+               " dashed edges; keep fewer functions, or all";
+      return false;
+    }
     for (size_t i = selection_.functions.size(); i-- > 0;) {
       if (!AppendNode(i, error)) return false;
-      for (const ShownEdge& edge : edges[i]) AppendEdge(i, edge);
+      for (const ShownEdge& edge : (*edges)[i]) AppendEdge(i, edge);
     }
     out_.push_back('}');
     return true;

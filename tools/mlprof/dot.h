@@ -20,11 +20,12 @@ struct DotStyle {
 // other through functions that are not shown, in place of the direct one if
 // there is one.
 //
-// Fails only under `gray`, for a function with a stack percentage that does not
-// round to 0..100, and sets `error` to one line.
+// Fails under `gray` for a function with a stack percentage that does not round
+// to 0..100, and when there are more than kMaxDashedEdges, with one line in
+// `error`.
 //
-// Linear in the graph, if few functions are shown or hidden; at worst, shown
-// functions times calls of hidden ones.
+// Linear in the graph, if few functions are shown or few are hidden; at worst,
+// shown functions times calls of hidden ones.
 bool FormatDot(const ProfileView& view, const Selection& selection,
                const DotStyle& style, std::string* dot, std::string* error);
 

@@ -17,7 +17,7 @@ struct KeepExpression {
     kAll,
     kAnd,          // all of args; of none: everything
     kOr,           // some of args; of none: nothing
-    kNot,          // the rest have one argument
+    kNot,          // what its argument leaves out; one argument, down to kSucc
     kFrom,         // reachable from it by calls, itself included
     kTo,           // from where it is reachable, itself included
     kPred,         // it and its callers

@@ -1,4 +1,6 @@
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "tools/mlprof/keep.h"
 

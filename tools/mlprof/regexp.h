@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace allomon::mlprof {
@@ -13,20 +14,17 @@ namespace allomon::mlprof {
 // The regular expressions of -keep and -split: POSIX extended ones, with these
 // peculiarities of mlprof's.
 //   - A match begins at the start of the text and may end anywhere: "a.c"
-//   matches
-//     "abcd".
+//     matches "abcd".
 //   - `.` and negated brackets match every byte; there are no back references.
-//   - An empty expression or branch is an error, so is `**`; `()` matches
-//   nothing.
-//   - `^` holds at the start of the text, once ("^^a" matches nothing), and `$`
-//   at its
-//     end, once.
+//   - An empty expression or branch is an error, so is `**`; `()` matches the
+//     empty text.
+//   - `^` holds at the start of the text, once ("^^a" matches nothing), and
+//     `$` at its end, once.
 //   - Brackets know [:alnum:] alpha cntrl digit graph lower print space upper
-//   xdigit
-//     and, unless negated, [.string.].  A `-` is first, or last after a range
-//     or class.
+//     xdigit and, unless negated, [.string.].  A `-` is first, or last after a
+//     range or class.
 //   - A backslash makes the next character an ordinary one, but not in
-//   brackets.
+//     brackets.
 //
 // The matcher walks all alternatives at once: time is at most the product of
 // the lengths of text and expression, memory that of the expression, nothing

@@ -1,5 +1,7 @@
 #include "tools/mlprof/sexp.h"
 
+#include <algorithm>
+
 #include "tracker/profile/scan.h"
 
 namespace allomon::mlprof {

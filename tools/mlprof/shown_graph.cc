@@ -2,11 +2,50 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace allomon::mlprof {
 namespace {
 
 using Edges = std::vector<ShownEdge>;
+
+// The calls of all sources in one array, the last call of each first.  A search
+// follows each call up to once for each shown function; it is worth not to
+// chase pointers.
+class Calls {
+ public:
+  // A hidden source, or the function that a shown source is shown as.
+  struct Target {
+    bool hidden;
+    uint32_t index;
+  };
+
+  Calls(const ProfileView& view, const Selection& selection) {
+    const uint32_t count = static_cast<uint32_t>(view.source_count());
+    for (uint32_t source = 0; source < count; ++source) {
+      begins_.push_back(targets_.size());
+      const std::vector<uint32_t>& calls = view.Successors(source);
+      std::for_each(calls.rbegin(), calls.rend(), [&](uint32_t to) {
+        targets_.push_back(TargetOf(to, selection));
+      });
+    }
+    begins_.push_back(targets_.size());
+  }
+
+  size_t Begin(uint32_t source) const { return begins_[source]; }
+  size_t End(uint32_t source) const { return begins_[source + 1]; }
+  Target operator[](size_t i) const { return targets_[i]; }
+
+ private:
+  static Target TargetOf(uint32_t source, const Selection& selection) {
+    const int32_t function = selection.function_of_source[source];
+    if (function == Selection::kHidden) return {true, source};
+    return {false, static_cast<uint32_t>(function)};
+  }
+
+  std::vector<size_t> begins_;  // by source, and the end of the last one
+  std::vector<Target> targets_;
+};
 
 // The order of edges is that of mlprof's lists, to which everything is added at
 // the front: sources and calls are visited last one first, the newest of
@@ -14,73 +53,77 @@ using Edges = std::vector<ShownEdge>;
 class EdgeBuilder {
  public:
   EdgeBuilder(const ProfileView& view, const Selection& selection)
-      : view_(view),
+      : calls_(view, selection),
         function_of_source_(selection.function_of_source),
         edges_(selection.functions.size()),
         seen_(view.source_count(), 0),
         reached_(selection.functions.size(), 0) {}
 
-  std::vector<Edges> Build() {
-    const uint32_t count = static_cast<uint32_t>(view_.source_count());
+  std::optional<ShownEdges> Build() {
+    const uint32_t count = static_cast<uint32_t>(function_of_source_.size());
     for (uint32_t source = count; source-- > 0;) AddDirect(source);
-    for (uint32_t source = 0; source < count; ++source) AddPaths(source);
+    for (uint32_t source = 0; source < count; ++source) {
+      AddPaths(source);
+      if (dashed_count_ > kMaxDashedEdges) return std::nullopt;
+    }
     for (Edges& edges : edges_) KeepNewest(&edges);
     return std::move(edges_);
   }
 
  private:
-  // Where the depth-first search stands: calls of `source` up to `left` are to
-  // do.
+  // Where the depth-first search stands in the calls of one source.
   struct Frame {
-    uint32_t source;
-    size_t left;
+    size_t next;
+    size_t end;
   };
 
-  bool IsHidden(uint32_t source) const {
-    return function_of_source_[source] == Selection::kHidden;
-  }
-
-  template <typename Visit>
-  void ForEachCallLastFirst(uint32_t source, Visit visit) const {
-    const std::vector<uint32_t>& calls = view_.Successors(source);
-    std::for_each(calls.rbegin(), calls.rend(), visit);
+  // Null for a hidden source.
+  Edges* EdgesOf(uint32_t source) {
+    const int32_t function = function_of_source_[source];
+    return function == Selection::kHidden ? nullptr : &edges_[function];
   }
 
   void AddDirect(uint32_t source) {
-    if (IsHidden(source)) return;
-    Edges& edges = edges_[function_of_source_[source]];
-    ForEachCallLastFirst(source, [&](uint32_t to) {
-      if (!IsHidden(to)) edges.push_back({function_of_source_[to], false});
-    });
+    Edges* edges = EdgesOf(source);
+    if (edges == nullptr) return;
+    for (size_t i = calls_.Begin(source); i < calls_.End(source); ++i) {
+      if (!calls_[i].hidden) edges->push_back({calls_[i].index, false});
+    }
   }
 
   void AddPaths(uint32_t source) {
-    if (IsHidden(source)) return;
+    Edges* edges = EdgesOf(source);
+    if (edges == nullptr) return;
     ++search_;
-    Edges& edges = edges_[function_of_source_[source]];
-    ForEachCallLastFirst(source, [&](uint32_t to) {
-      if (IsHidden(to)) Search(to, &edges);
-    });
+    for (size_t i = calls_.Begin(source); i < calls_.End(source); ++i) {
+      if (calls_[i].hidden) Search(calls_[i].index, edges);
+    }
   }
 
   // Adds an edge to each shown function that is called from the hidden `source`
-  // or from hidden functions behind it, except those this search has been at.
+  // or from hidden ones behind it, unless this search has been there.  `source`
+  // itself is not marked: it counts as seen only when a call leads back to it.
   void Search(uint32_t source, Edges* edges) {
-    std::vector<Frame> stack = {{source, view_.Successors(source).size()}};
-    while (!stack.empty()) {
-      Frame& frame = stack.back();
-      if (frame.left == 0) {
-        stack.pop_back();
+    stack_.push_back({calls_.Begin(source), calls_.End(source)});
+    while (!stack_.empty()) {
+      Frame& frame = stack_.back();
+      if (frame.next == frame.end) {
+        stack_.pop_back();
         continue;
       }
-      const uint32_t to = view_.Successors(frame.source)[--frame.left];
-      if (!Mark(&seen_[to])) continue;
-      if (IsHidden(to)) {
-        stack.push_back({to, view_.Successors(to).size()});
-      } else if (Mark(&reached_[function_of_source_[to]])) {
-        edges->push_back({function_of_source_[to], true});
+      const Calls::Target to = calls_[frame.next++];
+      if (!to.hidden) {
+        AddDashed(to.index, edges);
+      } else if (Mark(&seen_[to.index])) {
+        stack_.push_back({calls_.Begin(to.index), calls_.End(to.index)});
       }
     }
+  }
+
+  void AddDashed(uint32_t function, Edges* edges) {
+    if (!Mark(&reached_[function])) return;
+    edges->push_back({function, true});
+    ++dashed_count_;
   }
 
   // True the first time in this search.
@@ -100,18 +143,20 @@ class EdgeBuilder {
     *edges = std::move(newest);
   }
 
-  const ProfileView& view_;
+  const Calls calls_;
   const std::vector<int32_t>& function_of_source_;
-  std::vector<Edges> edges_;
+  ShownEdges edges_;
   std::vector<uint32_t> seen_;     // by source, the last search that saw it
   std::vector<uint32_t> reached_;  // by function
+  std::vector<Frame> stack_;       // empty between searches
   uint32_t search_ = 0;
+  size_t dashed_count_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::vector<ShownEdge>> ShownEdges(const ProfileView& view,
-                                               const Selection& selection) {
+std::optional<ShownEdges> FindShownEdges(const ProfileView& view,
+                                         const Selection& selection) {
   return EdgeBuilder(view, selection).Build();
 }
 

@@ -2,6 +2,7 @@
 #define TOOLS_MLPROF_SHOWN_GRAPH_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tools/mlprof/selection.h"
@@ -9,14 +10,21 @@
 namespace allomon::mlprof {
 
 struct ShownEdge {
-  int32_t to;   // an index into Selection::functions
+  uint32_t to;  // an index into Selection::functions
   bool dashed;  // a path through hidden functions
 };
 
+using ShownEdges = std::vector<std::vector<ShownEdge>>;
+
+// Half of a large program hidden at random can leave a dashed edge between any
+// two of the rest.  Nobody looks at a million of them; to make more would take
+// minutes and gigabytes.
+inline constexpr size_t kMaxDashedEdges = 1000000;
+
 // The edges that leave each shown function, each target once, in the order in
-// which mlprof writes them.
-std::vector<std::vector<ShownEdge>> ShownEdges(const ProfileView& view,
-                                               const Selection& selection);
+// which mlprof writes them.  Nothing if there are more than kMaxDashedEdges.
+std::optional<ShownEdges> FindShownEdges(const ProfileView& view,
+                                         const Selection& selection);
 
 }  // namespace allomon::mlprof
 

@@ -1,6 +1,7 @@
 #include "tools/mlprof/table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tools/mlprof/cells.h"

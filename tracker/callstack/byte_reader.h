@@ -1,8 +1,10 @@
-// Reads little-endian and LEB128 values out of a byte range and never past its end.
+// Reads little-endian and LEB128 values out of a byte range and never past its
+// end.
 //
-// A read that does not fit returns 0 and makes ok() false for good; callers may read
-// a whole record and ask once.  No allocation, no lock: may be used while capturing
-// a call stack inside malloc or a signal handler.  Does not own the bytes.
+// A read that does not fit returns 0 and makes ok() false for good; callers may
+// read a whole record and ask once.  No allocation, no lock: may be used while
+// capturing a call stack inside malloc or a signal handler.  Does not own the
+// bytes.
 #ifndef ALLOMON_TRACKER_CALLSTACK_BYTE_READER_H_
 #define ALLOMON_TRACKER_CALLSTACK_BYTE_READER_H_
 
@@ -61,7 +63,8 @@ class ByteReader {
 
   // Returns a string that ends inside the range, or "" and a failed reader.
   const char* ReadCString() {
-    const void* nul = AtEnd() ? nullptr : std::memchr(position_, 0, remaining());
+    const void* nul =
+        AtEnd() ? nullptr : std::memchr(position_, 0, remaining());
     if (nul == nullptr) {
       Fail();
       return "";
@@ -69,6 +72,13 @@ class ByteReader {
     const char* text = reinterpret_cast<const char*>(position_);
     position_ = static_cast<const uint8_t*>(nul) + 1;
     return text;
+  }
+
+  // The string that starts `offset` bytes further on; this reader stays put.
+  const char* StringAt(uint64_t offset) const {
+    ByteReader reader = *this;
+    reader.Skip(offset);
+    return reader.ReadCString();
   }
 
   void Skip(uint64_t bytes) { (void)Take(bytes); }

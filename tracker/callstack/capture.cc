@@ -17,58 +17,59 @@ constexpr uintptr_t kWord = sizeof(uintptr_t);
 
 internal::RuleCache rule_cache;
 
-// The common step, with everything in registers.  False, and nothing changed, if the
-// rule is not of a simple form or would read outside of [frame.sp, high).
-ALLOMON_READS_STACK inline bool StepFast(FrameRule rule, uintptr_t high, FrameState* frame) {
-  if (!rule.IsSimple()) return false;
-  const uintptr_t base = rule.kind() == FrameRule::kFromSp ? frame->sp : frame->bp;
+// The common step.  False, and nothing changed, if the rule is not known, not
+// of a simple form, or would read outside of [*sp, high).
+ALLOMON_READS_STACK inline bool StepFast(uintptr_t lookup_pc, uintptr_t high,
+                                         uintptr_t* pc, uintptr_t* sp,
+                                         uintptr_t* bp) {
+  FrameRule rule;
+  if (!rule_cache.Find(lookup_pc, &rule) || !rule.IsSimple()) return false;
+  const uintptr_t base = rule.kind() == FrameRule::kFromSp ? *sp : *bp;
   const uintptr_t cfa = base + rule.cfa_bytes();
-  if (cfa <= frame->sp || cfa > high || cfa % kWord != 0) return false;
+  if (cfa <= *sp || cfa > high || cfa % kWord != 0) return false;
   if (rule.bp_bytes() != 0) {
     const uintptr_t saved = cfa - rule.bp_bytes();
     // cfa <= high and bp_bytes >= 8, so it cannot be too high.
-    if (saved < frame->sp || saved > cfa) return false;
-    frame->bp = StackWindow::LoadUnchecked(saved);
+    if (saved < *sp || saved > cfa) return false;
+    *bp = StackWindow::LoadUnchecked(saved);
   }
-  frame->pc = StackWindow::LoadUnchecked(cfa - kWord);
-  frame->sp = cfa;
+  *pc = StackWindow::LoadUnchecked(cfa - kWord);
+  *sp = cfa;
   return true;
 }
 
 }  // namespace
 
 ALLOMON_READS_STACK size_t CaptureCallstack(FrameState start, uintptr_t* frames,
-                                            size_t max_frames, bool* truncated) {
-  FrameState frame = start;
-  StackWindow window(frame.sp);
-  // A return address belongs to the instruction before it, which may be the last of
-  // its function or of its row; a pc that was interrupted belongs to itself.
-  uintptr_t lookup_pc = frame.pc;
+                                            size_t max_frames,
+                                            bool* truncated) {
+  uintptr_t pc = start.pc;
+  uintptr_t sp = start.sp;
+  uintptr_t bp = start.bp;
+  StackWindow window(sp);
+  // A return address belongs to the instruction before it, which may be the
+  // last of its function or of its row; a pc that was interrupted belongs to
+  // itself.
+  uintptr_t lookup_pc = pc;
   size_t count = 0;
-  *truncated = false;
+  Step step = Step::kCaller;
   // inv.walk.ends: each turn writes a frame or leaves.
-  for (;;) {
-    if (frame.pc == 0) break;
-    if (count == max_frames) {
-      *truncated = true;
-      break;
-    }
-    frames[count++] = frame.pc;
-    const FrameRule rule = rule_cache.Find(lookup_pc);
-    if (__builtin_expect(StepFast(rule, window.high(), &frame), true)) {
-      lookup_pc = frame.pc - 1;
+  while (pc != 0 && count < max_frames) {
+    frames[count++] = pc;
+    if (__builtin_expect(StepFast(lookup_pc, window.high(), &pc, &sp, &bp),
+                         true)) {
+      lookup_pc = pc - 1;
       continue;
     }
-    FrameState next = frame;
-    const Step step = StepToCallerSlow(rule, lookup_pc, &rule_cache, &window, &next);
-    if (step == Step::kEnd) break;
-    if (step == Step::kLost) {
-      *truncated = true;
-      break;
-    }
-    frame = next;
-    lookup_pc = step == Step::kInterrupted ? frame.pc : frame.pc - 1;
+    FrameState frame = {pc, sp, bp};
+    step = StepToCallerSlow(lookup_pc, &rule_cache, &window, &frame);
+    if (step == Step::kEnd || step == Step::kLost) break;
+    pc = frame.pc;
+    sp = frame.sp;
+    bp = frame.bp;
+    lookup_pc = step == Step::kInterrupted ? pc : pc - 1;
   }
+  *truncated = step == Step::kLost || (step != Step::kEnd && pc != 0);
   return count;
 }
 

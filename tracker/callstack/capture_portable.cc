@@ -4,8 +4,8 @@
 
 #include "tracker/callstack/stack_window.h"
 
-// The twin of capture.cc for other architectures: follows frame pointers, as the ABIs
-// of AArch64 and RISC-V promise them.
+// The twin of capture.cc for other architectures: follows frame pointers, as
+// the ABIs of AArch64 and RISC-V promise them.
 namespace allomon {
 namespace {
 
@@ -21,7 +21,8 @@ constexpr uintptr_t kRecordOffset = sizeof(FrameRecord);
 constexpr uintptr_t kRecordOffset = 0;
 #endif
 
-bool LoadRecord(uintptr_t bp, internal::StackWindow* window, FrameRecord* record) {
+bool LoadRecord(uintptr_t bp, internal::StackWindow* window,
+                FrameRecord* record) {
   const uintptr_t address = bp - kRecordOffset;
   return window->Load(address, &record->bp) &&
          window->Load(address + sizeof(uintptr_t), &record->pc);
@@ -29,7 +30,8 @@ bool LoadRecord(uintptr_t bp, internal::StackWindow* window, FrameRecord* record
 
 }  // namespace
 
-size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated) {
+size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames,
+                        bool* truncated) {
   internal::StackWindow window(start.sp);
   FrameState frame = start;
   size_t count = 0;

@@ -3,15 +3,16 @@
 namespace allomon::internal {
 namespace {
 
-// DW_EH_PE_*: the low four bits give the size, the next three what it is relative to.
+// DW_EH_PE_*: the low four bits give the size, the next three what it is
+// relative to.
 constexpr uint8_t kFormatMask = 0x0f;
 constexpr uint8_t kRelationMask = 0x70;
 constexpr uint8_t kAbsolute = 0x00;
 constexpr uint8_t kPcRelative = 0x10;
 constexpr uint8_t kDataRelative = 0x30;
 
-// A CIE or FDE without its length: `id` is 0 for a CIE, otherwise the distance from
-// `id_position` back to the FDE's CIE.
+// A CIE or FDE without its length: `id` is 0 for a CIE, otherwise the distance
+// from `id_position` back to the FDE's CIE.
 struct Record {
   const uint8_t* id_position;
   uint32_t id;
@@ -57,8 +58,8 @@ uintptr_t ReadFormat(ByteReader* reader, uint8_t format, bool* ok) {
   }
 }
 
-// The augmentation string says what the augmentation data are.  Its letters must be
-// read in order, because each one's size is known only from the letter.
+// The augmentation string says what the augmentation data are.  Its letters
+// must be read in order, because each one's size is known only from the letter.
 bool ReadAugmentation(const char* letters, ByteReader* body, CfiEntry* e) {
   e->has_augmentation_data = *letters == 'z';
   if (*letters == '\0') return true;
@@ -82,8 +83,8 @@ bool ReadAugmentation(const char* letters, ByteReader* body, CfiEntry* e) {
         e->signal_frame = true;
         break;
       default:
-        // An unknown letter may own data that we would misread as the next one's;
-        // what follows the data is safe, their length is known.
+        // An unknown letter may own data that we would misread as the next
+        // one's; what follows the data is safe, their length is known.
         return data.ok();
     }
   }
@@ -110,8 +111,8 @@ bool ParseCie(const CfiBytes& bytes, const uint8_t* start, CfiEntry* e) {
 
 }  // namespace
 
-uintptr_t ReadEncodedPointer(const CfiBytes& bytes, ByteReader* reader, uint8_t encoding,
-                             uintptr_t data_base, bool* ok) {
+uintptr_t ReadEncodedPointer(const CfiBytes& bytes, ByteReader* reader,
+                             uint8_t encoding, uintptr_t data_base, bool* ok) {
   const uintptr_t here = bytes.AddressOf(reader->position());
   const uintptr_t value = ReadFormat(reader, encoding & kFormatMask, ok);
   switch (encoding & kRelationMask) {
@@ -130,12 +131,15 @@ uintptr_t ReadEncodedPointer(const CfiBytes& bytes, ByteReader* reader, uint8_t 
 bool ParseFde(const CfiBytes& bytes, const uint8_t* fde, CfiEntry* entry) {
   Record record;
   if (!ReadRecord(bytes, fde, &record) || record.id == 0) return false;
-  if (record.id > static_cast<size_t>(record.id_position - bytes.begin)) return false;
+  if (record.id > static_cast<size_t>(record.id_position - bytes.begin))
+    return false;
   if (!ParseCie(bytes, record.id_position - record.id, entry)) return false;
   bool ok = true;
   ByteReader& body = record.body;
-  entry->pc_begin = ReadEncodedPointer(bytes, &body, entry->pointer_encoding, 0, &ok);
-  const uintptr_t size = ReadFormat(&body, entry->pointer_encoding & kFormatMask, &ok);
+  entry->pc_begin =
+      ReadEncodedPointer(bytes, &body, entry->pointer_encoding, 0, &ok);
+  const uintptr_t size =
+      ReadFormat(&body, entry->pointer_encoding & kFormatMask, &ok);
   entry->pc_end = entry->pc_begin + size;
   if (entry->has_augmentation_data) body.Skip(body.ReadUleb());
   entry->program = body;

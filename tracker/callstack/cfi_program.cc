@@ -36,7 +36,8 @@ enum Opcode : uint8_t {
   kGnuNegativeOffsetExtended = 0x2f,
 };
 
-// Compilers nest DW_CFA_remember_state once; hand-written assembly a little deeper.
+// Compilers nest DW_CFA_remember_state once; hand-written assembly a little
+// deeper.
 constexpr int kMaxRememberedRows = 8;
 
 class Machine {
@@ -55,8 +56,8 @@ class Machine {
  private:
   bool RunPart(ByteReader part) {
     reader_ = part;
-    // A row starts at location_ and holds until the next location: stop before the
-    // first instruction that belongs to a row after pc_.
+    // A row starts at location_ and holds until the next location: stop before
+    // the first instruction that belongs to a row after pc_.
     while (!reader_.AtEnd() && location_ <= pc_) {
       if (!Execute(reader_.Read<uint8_t>())) return false;
     }
@@ -139,9 +140,11 @@ class Machine {
     }
   }
 
-  // The instructions that say where one register is.  False for an unknown opcode.
+  // The instructions that say where one register is.  False for an unknown
+  // opcode.
   bool ExecuteRegister(uint8_t opcode) {
-    if (opcode < kOffsetExtended || (opcode > kRegister && opcode < kExpression) ||
+    if (opcode < kOffsetExtended ||
+        (opcode > kRegister && opcode < kExpression) ||
         (opcode > kValExpression && opcode != kGnuNegativeOffsetExtended)) {
       return false;
     }
@@ -174,7 +177,8 @@ class Machine {
       case kRegister:
       case kValOffset:
       case kValOffsetSf:
-        reader_.ReadUleb();  // a register, or a LEB128 of either sign: equally long
+        reader_.ReadUleb();  // a register, or a LEB128 of either sign: equally
+                             // long
         Set(reg, RegisterRule::kElsewhere);
         return true;
       default:
@@ -184,14 +188,16 @@ class Machine {
 
   // Offsets wrap in unsigned arithmetic: a hostile program must not overflow.
   int64_t Factored(uint64_t value) const {
-    return static_cast<int64_t>(value * static_cast<uint64_t>(entry_.data_align));
+    return static_cast<int64_t>(value *
+                                static_cast<uint64_t>(entry_.data_align));
   }
 
   void Advance(uint64_t delta) { location_ += delta * entry_.code_align; }
 
   bool SetLocation() {
     bool ok = true;
-    location_ = ReadEncodedPointer(bytes_, &reader_, entry_.pointer_encoding, 0, &ok);
+    location_ =
+        ReadEncodedPointer(bytes_, &reader_, entry_.pointer_encoding, 0, &ok);
     return ok;
   }
 
@@ -239,7 +245,8 @@ class Machine {
   }
 
   void RestoreRegister(uint64_t reg) {
-    if (RegisterRule* rule = Follow(&row_, reg)) *rule = *Follow(&initial_, reg);
+    if (RegisterRule* rule = Follow(&row_, reg))
+      *rule = *Follow(&initial_, reg);
   }
 
   const CfiBytes& bytes_;
@@ -255,7 +262,8 @@ class Machine {
 
 }  // namespace
 
-bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc, CfiRow* row) {
+bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc,
+                   CfiRow* row) {
   return Machine(bytes, entry, pc).Run(row);
 }
 

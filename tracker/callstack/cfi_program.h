@@ -1,8 +1,10 @@
-// Runs the call frame instructions of one function up to a pc and yields the row of
-// the unwind table that holds there, for the registers a call stack needs: the
-// canonical frame address (CFA), the frame pointer, and the return address.
+// Runs the call frame instructions of one function up to a pc and yields the
+// row of the unwind table that holds there, for the registers a call stack
+// needs: the canonical frame address (CFA), the frame pointer, and the return
+// address.
 //
-// No allocation, no lock, async-signal-safe.  Cost: about 5 ns per instruction.
+// No allocation, no lock, async-signal-safe.  Cost: about 80 ns, and 1.4 KiB of
+// stack.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CFI_PROGRAM_H_
 #define ALLOMON_TRACKER_CALLSTACK_CFI_PROGRAM_H_
 
@@ -46,8 +48,8 @@ struct CfiRow {
 };
 
 // False if the program uses an instruction that we do not know or is malformed.
-[[nodiscard]] bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc,
-                                 CfiRow* row);
+[[nodiscard]] bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry,
+                                 uintptr_t pc, CfiRow* row);
 
 }  // namespace allomon::internal
 

@@ -1,8 +1,8 @@
-// A 64-bit little-endian ELF file, read with every offset checked: the file may be
-// truncated or hostile.  (It must not be truncated while it is mapped.)
+// A 64-bit little-endian ELF file, read with every offset checked: the file may
+// be truncated or hostile.  (It must not be truncated while it is mapped.)
 //
-// May allocate; not for use inside malloc.  An ElfFile is immutable, so any thread may
-// read it.  What it returns points into it.
+// May allocate; not for use inside malloc.  An ElfFile is immutable, so any
+// thread may read it.  What it returns points into it.
 #ifndef ALLOMON_TRACKER_CALLSTACK_ELF_FILE_H_
 #define ALLOMON_TRACKER_CALLSTACK_ELF_FILE_H_
 
@@ -38,7 +38,8 @@ class ElfFile {
   static std::unique_ptr<ElfFile> Open(const std::string& path);
 
   // Reads an image that the caller keeps, such as the vDSO's.
-  static std::unique_ptr<ElfFile> FromMemory(const uint8_t* image, size_t size_bytes);
+  static std::unique_ptr<ElfFile> FromMemory(const uint8_t* image,
+                                             size_t size_bytes);
 
   ~ElfFile();
   ElfFile(const ElfFile&) = delete;
@@ -70,7 +71,8 @@ class ElfFile {
 
   bool Parse();
   void ParseSegments(uint64_t offset, uint64_t entry_bytes, uint64_t count);
-  void ParseSections(uint64_t offset, uint64_t entry_bytes, uint64_t count, uint64_t names);
+  void ParseSections(uint64_t offset, uint64_t entry_bytes, uint64_t count,
+                     uint64_t names);
   ByteReader At(uint64_t offset, uint64_t bytes) const;
 
   const uint8_t* const data_;

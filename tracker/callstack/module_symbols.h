@@ -1,7 +1,8 @@
-// All that is known about the code of one ELF file: names, extents, source positions.
+// All that is known about the code of one ELF file: names, extents, source
+// positions.
 //
-// May allocate; not for use inside malloc.  Addresses are without load bias.  One
-// thread at a time, because the line table is read when first asked for.
+// May allocate; not for use inside malloc.  Addresses are without load bias.
+// One thread at a time, because the line table is read when first asked for.
 #ifndef ALLOMON_TRACKER_CALLSTACK_MODULE_SYMBOLS_H_
 #define ALLOMON_TRACKER_CALLSTACK_MODULE_SYMBOLS_H_
 
@@ -24,14 +25,18 @@ class ModuleSymbols {
   // See ElfFile::AddressOfOffset.
   std::optional<uint64_t> AddressOfOffset(uint64_t offset) const;
 
-  // The function that covers `address`: a mangled name and its start, or nothing.
+  // The function that covers `address`: a mangled name and its start, or
+  // nothing.
   const FunctionSymbol* FindSymbol(uint64_t address) const;
-  const FunctionRange* FindFde(uint64_t address) const { return fdes_.Find(address); }
+  const FunctionRange* FindFde(uint64_t address) const {
+    return fdes_.Find(address);
+  }
   std::optional<SourceLine> FindLine(uint64_t address);
 
  private:
   std::unique_ptr<ElfFile> file_;
-  std::unique_ptr<ElfFile> debug_file_;  // nullptr if there is none or no need for it
+  std::unique_ptr<ElfFile>
+      debug_file_;  // nullptr if there is none or no need for it
   SymbolTable symbols_;
   FdeTable fdes_;
   std::unique_ptr<LineTable> lines_;

@@ -1,12 +1,13 @@
 // The part of the current stack that may be read.
 //
-// A call stack is read through addresses that come from registers, memory and tables,
-// any of which may be wrong; a read outside of mapped memory would kill the program
-// that is being profiled.  A StackWindow is a range in which every word is known to be
-// readable.  README.md, "Bounds", says how it is known.
+// A call stack is read through addresses that come from registers, memory and
+// tables, any of which may be wrong; a read outside of mapped memory would kill
+// the program that is being profiled.  A StackWindow is a range in which every
+// word is known to be readable.  README.md, "Bounds", says how it is known.
 //
-// No allocation, no lock, async-signal-safe.  Cost: a few instructions on the thread's
-// own stack; on any other stack one system call (about 80 ns) per page walked.
+// No allocation, no lock, async-signal-safe.  Cost: a few instructions on the
+// thread's own stack; on any other stack one system call (about 150 ns) per
+// page walked.
 #ifndef ALLOMON_TRACKER_CALLSTACK_STACK_WINDOW_H_
 #define ALLOMON_TRACKER_CALLSTACK_STACK_WINDOW_H_
 
@@ -16,23 +17,29 @@
 
 // A raw read of a stack: may touch redzones and words that another thread's
 // instrumented code wrote, which is no error here.
-#define ALLOMON_READS_STACK __attribute__((no_sanitize("address", "thread", "undefined")))
+#define ALLOMON_READS_STACK \
+  __attribute__((no_sanitize("address", "thread", "undefined")))
 
 namespace allomon::internal {
 
-// What a thread knows about stacks.  Atomic only because a signal handler on the same
-// thread may look while we write; README.md, "Bounds", has the order of the stores.
+// What a thread knows about stacks.  Atomic only because a signal handler on
+// the same thread may look while we write; README.md, "Bounds", has the order
+// of the stores.
 struct KnownStacks {
-  // [own_low, own_high) lies in the stack the thread was born with, which stays mapped
-  // as long as the thread lives.  own_high is 0 until it is looked for.
+  // [own_low, own_high) lies in the stack the thread was born with, which stays
+  // mapped as long as the thread lives.  own_high is 0 until it is looked for.
   std::atomic<uintptr_t> own_low;
   std::atomic<uintptr_t> own_high;
   // No address below this one is connected with that stack.
   std::atomic<uintptr_t> foreign_below;
 };
 
-// initial-exec: any other model may call malloc on the first access in a thread.
-extern thread_local KnownStacks known_stacks __attribute__((tls_model("initial-exec")));
+// initial-exec: any other model may call malloc on the first access in a
+// thread.
+// __thread: promises that there is no constructor, which thread_local would
+// look for on each access.
+extern __thread KnownStacks known_stacks
+    __attribute__((tls_model("initial-exec")));
 
 class StackWindow {
  public:
@@ -40,15 +47,19 @@ class StackWindow {
   explicit StackWindow(uintptr_t sp) {
     low_ = sp;
     high_ = known_stacks.own_high.load(std::memory_order_relaxed);
-    if (sp >= high_ || sp < known_stacks.own_low.load(std::memory_order_relaxed)) OpenSlow(sp);
+    if (sp >= high_ ||
+        sp < known_stacks.own_low.load(std::memory_order_relaxed))
+      OpenSlow(sp);
   }
 
   uintptr_t low() const { return low_; }
   uintptr_t high() const { return high_; }
 
-  // Reads the aligned word at `address`.  False if it is outside or not aligned.
+  // Reads the aligned word at `address`.  False if it is outside or not
+  // aligned.
   ALLOMON_READS_STACK bool Load(uintptr_t address, uintptr_t* value) {
-    if ((address & (sizeof(uintptr_t) - 1)) != 0 || !Covers(address)) return false;
+    if ((address & (sizeof(uintptr_t) - 1)) != 0 || !Covers(address))
+      return false;
     *value = LoadUnchecked(address);
     return true;
   }
@@ -60,7 +71,8 @@ class StackWindow {
   }
 
  private:
-  // True if the word at `address` lies in the window, which grows for it if it can.
+  // True if the word at `address` lies in the window, which grows for it if it
+  // can.
   bool Covers(uintptr_t address) {
     if (address < low_) return IsInRedZone(address);
     if (address < high_ && high_ - address >= sizeof(uintptr_t)) return true;

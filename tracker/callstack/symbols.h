@@ -1,7 +1,7 @@
 // Turns code addresses of this process into names and source positions.
 //
-// For use at exit or in tools: allocates, reads files, takes a lock; never inside malloc
-// or a signal handler.  Any thread.
+// For use at exit or in tools: allocates, reads files, takes a lock; never
+// inside malloc or a signal handler.  Any thread.
 #ifndef ALLOMON_TRACKER_CALLSTACK_SYMBOLS_H_
 #define ALLOMON_TRACKER_CALLSTACK_SYMBOLS_H_
 
@@ -12,12 +12,13 @@
 namespace allomon {
 
 // A function.  `name` is demangled; for code without a symbol it is
-// "<module>+0x<offset of the function's start>".  `position` is "file: line" of the
-// function's first instruction if that is known, else "<module's file name>: 0x<offset>".
-// Offsets are the addresses that `objdump -d` shows.
+// "<module>+0x<offset of the function's start>".  `position` is "file: line" of
+// the function's first instruction if that is known, else "<module's file
+// name>: 0x<offset>". Offsets are the addresses that `objdump -d` shows.
 struct Symbol {
   std::string name;
-  std::string module;  // path of the mapped file, "[vdso]", "[anon]" or "[unknown]"
+  std::string
+      module;  // path of the mapped file, "[vdso]", "[anon]" or "[unknown]"
   std::string position;
   uintptr_t function_start;  // in this process; 0 in "[unknown]"
   bool named;                // whether the name comes from a symbol
@@ -25,21 +26,21 @@ struct Symbol {
 
 class ProcessSymbols {
  public:
-  // Takes note of what is mapped now; code loaded later is "[unknown]".  Files are
-  // opened when first asked about, so a file deleted by then has no names.
+  // Takes note of what is mapped now; code loaded later is "[unknown]".  Files
+  // are opened when first asked about, so a file deleted by then has no names.
   // Cost: reading /proc/self/maps, well under a millisecond.
   static std::unique_ptr<ProcessSymbols> Load();
 
   ~ProcessSymbols();
 
-  // The function that contains `pc`.  For a return address pass one less: the call may
-  // be the last instruction of its function.  Always answers.
-  // Cost: the first question about a file reads its symbol and unwind tables (libc: 5
+  // The function that contains `pc`.  For a return address pass one less: the
+  // call may be the last instruction of its function.  Always answers. Cost:
+  // the first question about a file reads its symbol and unwind tables (libc: 2
   // ms); after that, microseconds.
   Symbol Resolve(uintptr_t pc) const;
 
-  // Where the function that contains `pc` starts, by the unwind tables alone; 0 if
-  // they do not cover it.
+  // Where the function that contains `pc` starts, by the unwind tables alone; 0
+  // if they do not cover it.
   uintptr_t FunctionStart(uintptr_t pc) const;
 
  private:

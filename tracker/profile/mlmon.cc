@@ -1,5 +1,6 @@
 #include "tracker/profile/mlmon.h"
 
+#include <initializer_list>
 #include <utility>
 
 #include "tracker/profile/line_parser.h"

@@ -48,8 +48,8 @@ inline constexpr std::string_view kFixedSourceNames[] = {"<unknown>", "<gc>",
                                                          "<main>"};
 
 // A table of just the fixed entries.  Sequences 0 and 1 are the stacks
-// {<unknown>} and
-// {<gc>} that MLton's runtime relies on; kNoSuccessors is the empty sequence.
+// {<unknown>} and {<gc>} that MLton's runtime relies on; kNoSuccessors is the
+// empty sequence.
 inline constexpr uint32_t kNoSuccessors = 2;
 SourceTable FixedSourceTable();
 

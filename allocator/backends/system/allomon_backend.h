@@ -1,12 +1,20 @@
 // The backend interface over the allocator of the C library.
 //
 // When our own malloc replaces the C library's, its functions are reached by the names
-// that glibc keeps for that purpose.
+// that glibc keeps for that purpose.  Under a sanitizer, which has a malloc of its own
+// and is never combined with our replacement, by their ordinary names: then every block
+// that we hand on is checked.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_SYSTEM_ALLOMON_BACKEND_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_SYSTEM_ALLOMON_BACKEND_H_
 
 #include <cstddef>
+#include <cstdlib>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include <malloc.h>
+#define ALLOMON_LIBC(name) (::name)
+#else
+#define ALLOMON_LIBC(name) __libc_##name
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -14,20 +22,21 @@ void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 void __libc_free(void*);
 }
+#endif
 
 namespace allomon::backend {
 
 inline constexpr const char* kName = "system";
 
-inline void* Malloc(size_t size_bytes) { return __libc_malloc(size_bytes); }
-inline void Free(void* block) { __libc_free(block); }
-inline void* Calloc(size_t size_bytes) { return __libc_calloc(1, size_bytes); }
+inline void* Malloc(size_t size_bytes) { return ALLOMON_LIBC(malloc)(size_bytes); }
+inline void Free(void* block) { ALLOMON_LIBC(free)(block); }
+inline void* Calloc(size_t size_bytes) { return ALLOMON_LIBC(calloc)(1, size_bytes); }
 inline void* Realloc(void* block, size_t size_bytes) {
   // glibc frees the block and returns nullptr for size 0; we always return a block.
-  return __libc_realloc(block, size_bytes == 0 ? 1 : size_bytes);
+  return ALLOMON_LIBC(realloc)(block, size_bytes == 0 ? 1 : size_bytes);
 }
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
-  return __libc_memalign(alignment_bytes, size_bytes);
+  return ALLOMON_LIBC(memalign)(alignment_bytes, size_bytes);
 }
 size_t UsableSize(const void* block);
 inline size_t GoodSize(size_t size_bytes) {
@@ -36,5 +45,7 @@ inline size_t GoodSize(size_t size_bytes) {
 }
 
 }  // namespace allomon::backend
+
+#undef ALLOMON_LIBC
 
 #endif  // ALLOMON_ALLOCATOR_BACKENDS_SYSTEM_ALLOMON_BACKEND_H_

@@ -1,0 +1,76 @@
+#include "allocator/environment.h"
+
+#include <initializer_list>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace allomon {
+namespace {
+
+struct Outcome {
+  bool ok;
+  EnvironmentOptions options;
+  std::string error;
+};
+
+Outcome Read(std::initializer_list<const char*> variables) {
+  std::vector<char*> list;
+  for (const char* variable : variables) list.push_back(const_cast<char*>(variable));
+  list.push_back(nullptr);
+  Outcome outcome;
+  outcome.ok = ReadEnvironment(list.data(), &outcome.options, &outcome.error);
+  return outcome;
+}
+
+TEST(EnvironmentTest, NothingSetMeansTheDefaults) {
+  const Outcome outcome = Read({"HOME=/", "PATH"});
+  EXPECT_TRUE(outcome.ok);
+  EXPECT_EQ(outcome.options.rate, 1e-4);
+  EXPECT_EQ(outcome.options.out, "mlmon.out");
+}
+
+TEST(EnvironmentTest, EverythingSetIsRead) {
+  const Outcome outcome = Read({"ALLOMON_RATE=0.5", "ALLOMON_OUT=x", "ALLOMON_SEED=18446744073709551615",
+                                "ALLOMON_SUMMARY=1"});
+  ASSERT_TRUE(outcome.ok) << outcome.error;
+  EXPECT_EQ(outcome.options.rate, 0.5);
+  EXPECT_EQ(outcome.options.out, "x");
+  EXPECT_EQ(outcome.options.seed, UINT64_MAX);
+  EXPECT_TRUE(outcome.options.summary);
+}
+
+TEST(EnvironmentTest, WhatIsNotARateIsRefusedInOneLineThatSaysWhatIs) {
+  for (const char* variable :
+       {"ALLOMON_RATE=", "ALLOMON_RATE=abc", "ALLOMON_RATE=1e-4x", "ALLOMON_RATE= 1",
+        "ALLOMON_RATE=0x1", "ALLOMON_RATE=nan", "ALLOMON_RATE=inf", "ALLOMON_RATE=2",
+        "ALLOMON_RATE=-0.1", "ALLOMON_RATE=1e400"}) {
+    const Outcome outcome = Read({variable});
+    EXPECT_FALSE(outcome.ok) << variable;
+    EXPECT_EQ(outcome.error.rfind(variable, 0), 0u) << outcome.error;
+    EXPECT_NE(outcome.error.find("[0, 1]"), std::string::npos) << outcome.error;
+    EXPECT_EQ(outcome.error.find('\n'), std::string::npos);
+  }
+}
+
+TEST(EnvironmentTest, SeedsThatDoNotFitAreRefused) {
+  for (const char* variable : {"ALLOMON_SEED=", "ALLOMON_SEED=-1", "ALLOMON_SEED=18446744073709551616"}) {
+    EXPECT_FALSE(Read({variable}).ok) << variable;
+  }
+}
+
+TEST(EnvironmentTest, TypingMistakeIsNotSilent) {
+  const Outcome outcome = Read({"ALLOMON_RAET=1"});
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_NE(outcome.error.find("ALLOMON_RAET"), std::string::npos);
+  EXPECT_NE(outcome.error.find("ALLOMON_RATE"), std::string::npos);
+}
+
+TEST(EnvironmentTest, ProcessIdAndPercentAreExpanded) {
+  EXPECT_EQ(ExpandOut("a.%p.%%p.%q%", 42), "a.42.%p.%q%");
+  EXPECT_TRUE(NamesProcess("mlmon.%p.out"));
+  EXPECT_FALSE(NamesProcess("mlmon.%%p.out"));
+}
+
+}  // namespace
+}  // namespace allomon

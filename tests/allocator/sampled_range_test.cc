@@ -1,0 +1,128 @@
+// The sampled range when there is little or no room for it.  Each test runs in a process
+// of its own: the range is reserved once.
+#include "allocator/sampled_range.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+#include "allocator/allocator.h"
+#include "gtest/gtest.h"
+#include "tests/support/ledger.h"
+
+namespace allomon {
+namespace {
+
+using ::allomon::testing::Ledger;
+using ::allomon::testing::LedgerTracker;
+using internal::SampledRange;
+using internal::TheSampledRange;
+
+// Runs `body` in a child, whose expectations count here.
+template <typename Body>
+void InChild(Body body) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    body();
+    _exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+
+TEST(SampledRangeTest, WithoutARangeSamplesAreDroppedAndCounted) {
+  InChild([] {
+    SampledRange::SetMaxReservationForTesting(0);
+    Ledger ledger;
+    const auto id = Tracker::start(1, LedgerTracker(&ledger));
+    ASSERT_TRUE(id.ok());
+    void* block = SamplingMalloc(100);
+    EXPECT_NE(block, nullptr);
+    SamplingFree(block);
+    EXPECT_TRUE(ledger.blocks.empty());
+    EXPECT_EQ(Tracker::statistics(*id)->dropped_blocks, 1u);
+    EXPECT_EQ(Tracker::statistics(*id)->dropped_bytes, 100u);
+  });
+}
+
+TEST(SampledRangeTest, FullRangeDropsAndGoesOnWhenBlocksAreFreed) {
+  InChild([] {
+    SampledRange::SetMaxReservationForTesting(size_t{16} << 20);
+    Ledger ledger;
+    const auto id = Tracker::start(1, LedgerTracker(&ledger));
+    ASSERT_TRUE(id.ok());
+    std::vector<void*> blocks;
+    while (Tracker::statistics(*id)->dropped_blocks == 0) {
+      blocks.push_back(SamplingMalloc(30000));
+      memset(blocks.back(), 1, 30000);
+      ASSERT_LT(blocks.size(), 10000u);
+    }
+    for (void* block : blocks) SamplingFree(block);
+    EXPECT_EQ(ledger.Live(), 0);
+    void* again = SamplingMalloc(30000);
+    EXPECT_EQ(ledger.Live(), 1);
+    SamplingFree(again);
+    EXPECT_EQ(ledger.Live(), 0);
+  });
+}
+
+// A program under `ulimit -v` keeps seven eighths of its address space.
+TEST(SampledRangeTest, SmallAddressSpaceIsLeftToTheProgram) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  // A sanitizer's shadow needs more address space than any such limit.
+  constexpr rlim_t kLimit = rlim_t{1} << 46;
+#else
+  constexpr rlim_t kLimit = rlim_t{2} << 30;
+#endif
+  InChild([] {
+    const rlimit limit = {kLimit, kLimit};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+    Ledger ledger;
+    ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());
+    void* block = SamplingMalloc(100);
+    EXPECT_TRUE(TheSampledRange().Contains(block));
+    EXPECT_NE(SamplingMalloc(size_t{512} << 20), nullptr);
+    SamplingFree(block);
+    EXPECT_EQ(ledger.blocks[0].deallocs, 1);
+  });
+}
+
+TEST(SampledRangeTest, PointersOutsideAreNotTakenForSampledOnes) {
+  int on_the_stack = 0;
+  EXPECT_FALSE(TheSampledRange().Contains(nullptr));
+  EXPECT_FALSE(TheSampledRange().Contains(&on_the_stack));
+  EXPECT_FALSE(SampledRange::MayContain(nullptr));
+}
+
+TEST(SampledRangeTest, MiddleOfABlockIsNotABlock) {
+  SampledRange& range = TheSampledRange();
+  bool zeroed = false;
+  for (const size_t size : {size_t{100}, size_t{100000}}) {
+    char* block = static_cast<char*>(range.Allocate(size, 16, &zeroed));
+    ASSERT_NE(block, nullptr);
+    range.SetHandle(block, 5);
+    EXPECT_EQ(range.TakeHandle(block + 16), SampledRange::kNotAllocated);
+    EXPECT_EQ(range.TakeHandle(block), 5u);
+    EXPECT_EQ(range.TakeHandle(block), SampledRange::kNotAllocated);
+    range.Release(block);
+  }
+}
+
+// Buffers of many sizes, freed and taken again, do not eat the range up.
+TEST(SampledRangeTest, FreedRunsAreUsedAgain) {
+  SampledRange& range = TheSampledRange();
+  bool zeroed = false;
+  void* first = range.Allocate(1000000, 16, &zeroed);
+  range.SetHandle(first, 1);
+  range.TakeHandle(first);
+  range.Release(first);
+  EXPECT_EQ(range.Allocate(1000000, 16, &zeroed), first);
+}
+
+}  // namespace
+}  // namespace allomon

@@ -1,0 +1,25 @@
+#ifndef TESTS_PROFILE_GOLDEN_FILES_H_
+#define TESTS_PROFILE_GOLDEN_FILES_H_
+
+#include <string>
+#include <vector>
+
+namespace allomon::testing {
+
+// The whole file; ends the test program if it cannot be read, so that a test
+// without its data cannot pass.
+std::string ReadFileOrDie(const std::string& path);
+
+// An absolute path below tests/golden/mlton.
+std::string GoldenPath(const std::string& relative);
+
+// The paths below tests/golden/mlton whose names end in `suffix`, sorted, at
+// least one.
+std::vector<std::string> GoldenFiles(const std::string& suffix);
+
+// A new empty directory of this test's own.
+std::string NewDirectory();
+
+}  // namespace allomon::testing
+
+#endif  // TESTS_PROFILE_GOLDEN_FILES_H_

@@ -1,0 +1,195 @@
+#include "tracker/profile/write_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/profile/golden_files.h"
+
+namespace allomon {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WriteFileTest : public ::testing::Test {
+ protected:
+  // The error, or "" on success.
+  std::string Write(const std::string& path, const std::string& contents,
+                    int mode = 0644) {
+    std::string error;
+    return WriteFileAtomically(path, contents, mode, &error) ? "" : error;
+  }
+
+  std::vector<std::string> Files() const {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      files.push_back(entry.path().filename().string());
+    }
+    return files;
+  }
+
+  const std::string directory_ = testing::NewDirectory();
+  const std::string path_ = directory_ + "/mlmon.out";
+};
+
+TEST_F(WriteFileTest, NothingButTheFileIsLeft) {
+  EXPECT_EQ(Write(path_, "new"), "");
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "new");
+  EXPECT_EQ(Files(), std::vector<std::string>{"mlmon.out"});
+}
+
+TEST_F(WriteFileTest, ShorterContentsLeaveNoTail) {
+  EXPECT_EQ(Write(path_, std::string(100000, 'x')), "");
+  EXPECT_EQ(Write(path_, "short"), "");
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "short");
+  EXPECT_EQ(Write(path_, ""), "");
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "");
+}
+
+TEST_F(WriteFileTest, ModeIsSubjectToTheUmask) {
+  const mode_t old_mask = umask(027);
+  EXPECT_EQ(Write(path_, "#!/bin/sh\n", 0755), "");
+  umask(old_mask);
+  struct stat status;
+  ASSERT_EQ(stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0750u);
+}
+
+TEST_F(WriteFileTest, RelativePathAndNameOfMaximalLength) {
+  const std::string old_directory = fs::current_path();
+  fs::current_path(directory_);
+  EXPECT_EQ(Write("mlmon.out", "a"), "");
+  EXPECT_EQ(Write(std::string(255, 'n'), "b"), "");
+  fs::current_path(old_directory);
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "a");
+  EXPECT_EQ(testing::ReadFileOrDie(directory_ + "/" + std::string(255, 'n')),
+            "b");
+}
+
+TEST_F(WriteFileTest, MissingDirectory) {
+  const std::string path = directory_ + "/missing/mlmon.out";
+  EXPECT_EQ(Write(path, "x"),
+            "cannot write " + path +
+                ": No such file or directory; create the directory or choose "
+                "another output");
+}
+
+TEST_F(WriteFileTest, PathThroughAFile) {
+  ASSERT_EQ(Write(path_, "old"), "");
+  const std::string path = path_ + "/x";
+  EXPECT_EQ(Write(path, "x"),
+            "cannot write " + path +
+                ": Not a directory; part of the path is a file, choose "
+                "another output");
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "old");
+}
+
+TEST_F(WriteFileTest, PathOfADirectory) {
+  EXPECT_EQ(Write(directory_, "x"),
+            "cannot write " + directory_ +
+                ": Is a directory; it is a directory, choose a file in it");
+}
+
+TEST_F(WriteFileTest, ErrorIsOneLineWhateverThePath) {
+  const std::string error = Write(directory_ + "/a\nb/c", "x");
+  EXPECT_NE(error, "");
+  EXPECT_EQ(error.find('\n'), std::string::npos);
+}
+
+TEST_F(WriteFileTest, FullDevice) {
+  EXPECT_EQ(Write("/dev/full", "x"),
+            "cannot write /dev/full: No space left on device; make room or "
+            "choose another output");
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+// The limit on the size of files stands in for a disk that fills up half way.
+TEST_F(WriteFileTest, OldFileSurvivesADiskThatFillsUp) {
+  ASSERT_EQ(Write(path_, "old"), "");
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  rlimit small = limit;
+  small.rlim_cur = 10000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string error = Write(path_, std::string(100000, 'x'));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  EXPECT_EQ(error, "cannot write " + path_ +
+                       ": File too large; make room or choose another "
+                       "output");
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "old");
+  EXPECT_EQ(Files(), std::vector<std::string>{"mlmon.out"});
+}
+
+TEST_F(WriteFileTest, LinkStaysALink) {
+  const std::string target = directory_ + "/target";
+  ASSERT_EQ(Write(target, "old"), "");
+  fs::create_symlink(target, path_);
+  EXPECT_EQ(Write(path_, "new"), "");
+  EXPECT_TRUE(fs::is_symlink(path_));
+  EXPECT_EQ(testing::ReadFileOrDie(target), "new");
+}
+
+TEST_F(WriteFileTest, LinkToNothingYetCreatesItsTarget) {
+  fs::create_symlink(directory_ + "/target", path_);
+  EXPECT_EQ(Write(path_, "new"), "");
+  EXPECT_EQ(testing::ReadFileOrDie(directory_ + "/target"), "new");
+}
+
+// Replacing it would take the output away from whoever redirected it.
+TEST_F(WriteFileTest, OpenDescriptorIsWrittenToNotReplaced) {
+  const int fd = open(path_.c_str(), O_RDWR | O_CREAT, 0644);
+  ASSERT_GE(fd, 0);
+  EXPECT_EQ(Write("/dev/fd/" + std::to_string(fd), "through"), "");
+  char buffer[10];
+  EXPECT_EQ(pread(fd, buffer, sizeof buffer, 0), 7);
+  close(fd);
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "through");
+}
+
+// More than a pipe holds, so that writes are cut short.
+TEST_F(WriteFileTest, PipeTakesShortWrites) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string contents(1 << 20, 'p');
+  std::string got;
+  std::thread reader([&] {
+    char buffer[4096];
+    ssize_t size;
+    while ((size = read(ends[0], buffer, sizeof buffer)) > 0) {
+      got.append(buffer, size);
+    }
+  });
+  EXPECT_EQ(Write("/dev/fd/" + std::to_string(ends[1]), contents), "");
+  close(ends[1]);
+  reader.join();
+  close(ends[0]);
+  EXPECT_EQ(got, contents);
+}
+
+TEST_F(WriteFileTest, ConcurrentWritersLeaveOneWholeFile) {
+  std::vector<std::thread> writers;
+  for (char c = 'a'; c < 'e'; ++c) {
+    writers.emplace_back([this, c] {
+      for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(Write(path_, std::string(50000, c)), "");
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const std::string contents = testing::ReadFileOrDie(path_);
+  EXPECT_EQ(contents, std::string(50000, contents[0]));
+  EXPECT_EQ(Files(), std::vector<std::string>{"mlmon.out"});
+}
+
+}  // namespace
+}  // namespace allomon

@@ -1,0 +1,36 @@
+#ifndef TESTS_TOOLS_FAKE_PROGRAM_H_
+#define TESTS_TOOLS_FAKE_PROGRAM_H_
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tracker/profile/mlmon.h"
+#include "tracker/profile/source_table.h"
+
+namespace allomon::testing {
+
+// main calls f and g, g calls f and itself; one source each.
+SourceTable SmallTable();
+
+// Bytes with stack data: 90 + 10 by the collector; f 10, g 30, main 50.
+Mlmon SmallProfile();
+
+// Runs in a new directory, which holds the executable `prog` (see SmallTable)
+// and its `mlmon.out` (see SmallProfile).
+class FakeProgramTest : public ::testing::Test {
+ protected:
+  FakeProgramTest();
+  ~FakeProgramTest() override;
+
+  static void Write(const std::string& name, const std::string& contents,
+                    int mode = 0644);
+  static void WriteScript(const std::string& name, const std::string& body);
+
+ private:
+  const std::string old_directory_;
+};
+
+}  // namespace allomon::testing
+
+#endif  // TESTS_TOOLS_FAKE_PROGRAM_H_

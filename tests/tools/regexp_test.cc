@@ -1,0 +1,172 @@
+#include "tools/mlprof/regexp.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace allomon::mlprof {
+namespace {
+
+bool IsValid(std::string_view pattern) {
+  return Regexp::Compile(pattern).has_value();
+}
+
+bool Matches(std::string_view pattern, std::string_view text) {
+  const std::optional<Regexp> regexp = Regexp::Compile(pattern);
+  EXPECT_TRUE(regexp.has_value()) << pattern;
+  return regexp && regexp->MatchesPrefix(text);
+}
+
+TEST(RegexpTest, MatchIsAPrefixNotASubstring) {
+  EXPECT_TRUE(Matches("ab", "abc"));
+  EXPECT_FALSE(Matches("bc", "abc"));
+  EXPECT_TRUE(Matches(".*bc", "abc"));
+  EXPECT_FALSE(Matches("abcd", "abc"));
+  EXPECT_TRUE(Matches("()", ""));
+}
+
+TEST(RegexpTest, QuantifierBindsTheLastAtomOnly) {
+  EXPECT_TRUE(Matches("ab*$", "abbb"));
+  EXPECT_FALSE(Matches("ab*$", "abab"));
+  EXPECT_TRUE(Matches("(ab)*$", "abab"));
+  EXPECT_TRUE(Matches("ab?c$", "ac"));
+  EXPECT_FALSE(Matches("ab+c", "ac"));
+  EXPECT_TRUE(Matches("a|bc$", "bc"));
+}
+
+TEST(RegexpTest, Bounds) {
+  EXPECT_FALSE(Matches("a{3}$", "aa"));
+  EXPECT_TRUE(Matches("a{3}$", "aaa"));
+  EXPECT_FALSE(Matches("a{3}$", "aaaa"));
+  EXPECT_TRUE(Matches("a{2,}$", "aaaa"));
+  EXPECT_FALSE(Matches("a{2,}$", "a"));
+  EXPECT_TRUE(Matches("a{2,4}$", "aaaa"));
+  EXPECT_FALSE(Matches("a{2,4}$", "aaaaa"));
+  EXPECT_TRUE(Matches("a{0}b", "b"));
+  EXPECT_TRUE(Matches("(ab|c){2}d", "abcd"));
+}
+
+TEST(RegexpTest, EmptyAlternativesAreErrorsParenthesesAreNot) {
+  for (const char* pattern : {"", "a|", "|a", "(|a)", "(a|)"}) {
+    EXPECT_FALSE(IsValid(pattern)) << pattern;
+  }
+  EXPECT_TRUE(Matches("a()b", "ab"));
+  EXPECT_TRUE(Matches("(()|a)b", "b"));
+}
+
+TEST(RegexpTest, SyntaxErrors) {
+  for (const char* pattern :
+       {"*", "a**", "a+?", "(a", "a)", "[a", "[", "[]", "a{", "a{1", "a{1,",
+        "a{2,1}", "a{,1}", "a{x}", "{1}", "a{1}{2}", "+a", "?"}) {
+    EXPECT_FALSE(IsValid(pattern)) << pattern;
+  }
+}
+
+TEST(RegexpTest, OrdinaryCharactersThatLookSpecial) {
+  EXPECT_TRUE(Matches("a}]", "a}]"));
+  EXPECT_TRUE(Matches("\\*\\.", "*."));
+  EXPECT_FALSE(Matches("\\.", "x"));
+  EXPECT_TRUE(Matches("a\\", "a\\")) << "a backslash at the end is itself";
+  EXPECT_TRUE(Matches("std::vector<int, a>", "std::vector<int, a>"));
+}
+
+TEST(RegexpTest, Brackets) {
+  EXPECT_TRUE(Matches("[abc]", "b"));
+  EXPECT_FALSE(Matches("[^abc]", "b"));
+  EXPECT_TRUE(Matches("[^abc]", "\n"));
+  EXPECT_TRUE(Matches("[]]", "]"));
+  EXPECT_FALSE(Matches("[^]]", "]"));
+  EXPECT_TRUE(Matches("[a-c]", "b"));
+  EXPECT_FALSE(Matches("[c-a]", "b")) << "an empty range";
+  EXPECT_TRUE(Matches("[-a]", "-"));
+  EXPECT_TRUE(Matches("[a-c-]", "-"));
+  EXPECT_TRUE(Matches("[\\n]", "\\")) << "no escapes in brackets";
+  EXPECT_TRUE(Matches("[[-a]", "^")) << "a range that begins with a bracket";
+}
+
+// As in mlprof, where `b-]` is a range: the bracket then lacks its end.
+TEST(RegexpTest, MinusBeforeTheClosingBracketIsARange) {
+  EXPECT_FALSE(IsValid("[ab-]"));
+  EXPECT_TRUE(IsValid("[ab-]]"));
+}
+
+TEST(RegexpTest, Classes) {
+  EXPECT_TRUE(Matches("[[:digit:]x]+$", "1x2"));
+  EXPECT_TRUE(Matches("[[:upper:]]", "A"));
+  EXPECT_FALSE(Matches("[[:upper:]]", "a"));
+  EXPECT_FALSE(Matches("[^[:space:]]", "\t"));
+  EXPECT_FALSE(Matches("[[:alpha:]]", "\xe4")) << "no locale";
+  for (const char* pattern :
+       {"[[:blank:]]", "[[:punct:]]", "[[:word:]]", "[[:digit]"}) {
+    EXPECT_FALSE(IsValid(pattern)) << pattern;
+  }
+}
+
+TEST(RegexpTest, CollatingStrings) {
+  EXPECT_TRUE(Matches("[[.ab.]c]$", "ab"));
+  EXPECT_TRUE(Matches("[[.ab.]c]$", "c"));
+  EXPECT_FALSE(Matches("[[.ab.]c]$", "a"));
+  EXPECT_FALSE(IsValid("[^[.ab.]]"));
+  EXPECT_FALSE(IsValid("[[.ab]"));
+}
+
+TEST(RegexpTest, AnchorsHoldAtTheEndsOnly) {
+  EXPECT_TRUE(Matches("^a", "a"));
+  EXPECT_FALSE(Matches("a^b", "ab"));
+  EXPECT_TRUE(Matches("(^|x)a", "a"));
+  EXPECT_TRUE(Matches("a$", "a"));
+  EXPECT_FALSE(Matches("a$", "ab"));
+  EXPECT_FALSE(Matches("a$b", "ab"));
+  EXPECT_TRUE(Matches("ab*$|c", "abb"));
+  EXPECT_TRUE(Matches("(^a$)|b", "a"));
+}
+
+// In mlprof's automaton an anchor is not entered from another one.
+TEST(RegexpTest, AnAnchorTwiceNeverMatches) {
+  EXPECT_FALSE(Matches("^^a", "a"));
+  EXPECT_FALSE(Matches("a$$", "a"));
+  EXPECT_TRUE(Matches("^*a$?$", "a"));
+}
+
+TEST(RegexpTest, EmptyRepetitionEnds) {
+  EXPECT_TRUE(Matches("()*a", "a"));
+  EXPECT_TRUE(Matches("(a*)*b", "aab"));
+  EXPECT_TRUE(Matches("((a|())+)+b", "b"));
+  EXPECT_TRUE(Matches("(^*)*a", "a"));
+}
+
+// 2^25 ways for a backtracking matcher.
+TEST(RegexpTest, NestedRepetitionTakesLinearTime) {
+  EXPECT_FALSE(Matches("(a*)*(a*)*(a|aa)*b", std::string(10000, 'a')));
+  std::string optional;
+  for (int i = 0; i < 25; ++i) optional += "a?";
+  EXPECT_TRUE(Matches(optional + "a{25}$", std::string(25, 'a')));
+}
+
+// std::regex overflows the stack on these.
+TEST(RegexpTest, LongTexts) {
+  const std::string text(1000000, 'x');
+  EXPECT_FALSE(Matches("(x|y)*z", text));
+  EXPECT_TRUE(Matches("(x|y)*$", text));
+}
+
+TEST(RegexpTest, HugeExpressionsAreRefusedNotBuilt) {
+  EXPECT_FALSE(IsValid("a{10001}"));
+  EXPECT_FALSE(IsValid("a{99999999999999999999}"));
+  EXPECT_FALSE(IsValid("((a{99}){99}){99}"));
+  EXPECT_FALSE(IsValid("(){0,99999}"));
+  EXPECT_TRUE(IsValid("a{5000}"));
+  EXPECT_FALSE(IsValid(std::string(100000, '(')));
+  EXPECT_FALSE(
+      IsValid(std::string(100000, '(') + "a" + std::string(100000, ')')));
+  EXPECT_FALSE(IsValid(std::string(100000, 'a')));
+}
+
+TEST(RegexpTest, BytesAboveAsciiAreOrdinary) {
+  EXPECT_TRUE(Matches("ü+$", "ü")) << "the last byte repeats, not the letter";
+  EXPECT_TRUE(Matches("[\x80-\xff]", "\xe4"));
+  EXPECT_TRUE(Matches(".", "\xff"));
+}
+
+}  // namespace
+}  // namespace allomon::mlprof

@@ -1,0 +1,77 @@
+#include "tracker/internal/stack_table.h"
+
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace allomon::internal {
+namespace {
+
+StackTable& Table() {
+  static StackTable* const table = new StackTable;
+  return *table;
+}
+
+TEST(StackTableTest, EqualStacksHaveEqualIds) {
+  const uintptr_t frames[] = {10, 20, 30};
+  const uintptr_t copy[] = {10, 20, 30};
+  EXPECT_EQ(Table().Intern(frames, 3, false), Table().Intern(copy, 3, false));
+}
+
+TEST(StackTableTest, PrefixAndCutStackAreOthers) {
+  const uintptr_t frames[] = {11, 21, 31};
+  const StackId whole = Table().Intern(frames, 3, false);
+  EXPECT_NE(whole, Table().Intern(frames, 2, false));
+  EXPECT_NE(whole, Table().Intern(frames, 3, true));
+}
+
+TEST(StackTableTest, EmptyStackIsZero) {
+  EXPECT_EQ(Table().Intern(nullptr, 0, false), 0u);
+  EXPECT_EQ(Table().View(0).depth, 0u);
+}
+
+TEST(StackTableTest, UnknownIdIsTheEmptyStack) {
+  EXPECT_EQ(Table().View(4000000).depth, 0u);
+  EXPECT_EQ(Table().View(UINT32_MAX).depth, 0u);
+}
+
+TEST(StackTableTest, ViewsSurviveGrowth) {
+  StackTable table;
+  std::vector<StackId> ids;
+  for (uintptr_t i = 0; i < 20000; ++i) {
+    const uintptr_t frames[] = {i, i * 7, i ^ 0x5555};
+    ids.push_back(table.Intern(frames, 3, i % 2 != 0));
+  }
+  for (uintptr_t i = 0; i < 20000; ++i) {
+    const StackView view = table.View(ids[i]);
+    ASSERT_EQ(view.depth, 3u);
+    ASSERT_EQ(view.frames[0], i);
+    ASSERT_EQ(view.frames[1], i * 7);
+    ASSERT_EQ(view.cut, i % 2 != 0);
+  }
+  EXPECT_EQ(table.size(), 20000u);
+}
+
+// Two threads that meet a stack at the same time must agree on its id.
+TEST(StackTableTest, ThreadsAgreeOnIds) {
+  StackTable table;
+  constexpr int kThreads = 4;
+  constexpr uintptr_t kStacks = 3000;
+  std::vector<std::vector<StackId>> ids(kThreads, std::vector<StackId>(kStacks));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&table, &ids, t] {
+      for (uintptr_t i = 0; i < kStacks; ++i) {
+        const uintptr_t frames[] = {i, i + 1};
+        ids[static_cast<size_t>(t)][i] = table.Intern(frames, 2, false);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int t = 1; t < kThreads; ++t) EXPECT_EQ(ids[0], ids[static_cast<size_t>(t)]);
+  EXPECT_EQ(table.size(), kStacks);
+}
+
+}  // namespace
+}  // namespace allomon::internal
