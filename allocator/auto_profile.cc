@@ -5,6 +5,8 @@
 // It never makes its host fail: what it cannot do it says in one line on standard error,
 // and steps aside.
 #include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,8 +29,49 @@ struct AutoProfile {
 };
 AutoProfile* g_profile = nullptr;
 
+// Standard error as it was when the process started.  A host may close it, and the next
+// file that it opens takes the number: a message there would damage the host's data.
+struct stat g_stderr = {};
+
+bool StderrIsStillTheSame() {
+  struct stat now = {};
+  return g_stderr.st_ino != 0 && fstat(STDERR_FILENO, &now) == 0 &&
+         now.st_dev == g_stderr.st_dev && now.st_ino == g_stderr.st_ino;
+}
+
+// While one exists, writing into a pipe without reader or beyond the limit of a file's
+// size is an error for this thread, not the end of the host.
+class NoSignalsFromWriting {
+ public:
+  NoSignalsFromWriting() {
+    sigset_t pending;
+    sigpending(&pending);
+    sigemptyset(&raised_);
+    for (const int signal : {SIGPIPE, SIGXFSZ}) {
+      if (!sigismember(&pending, signal)) sigaddset(&raised_, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &raised_, &outer_);
+  }
+  ~NoSignalsFromWriting() {
+    const timespec now = {};
+    while (sigtimedwait(&raised_, nullptr, &now) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &outer_, nullptr);
+  }
+
+ private:
+  sigset_t raised_;
+  sigset_t outer_;
+};
+
 void Say(const std::string& message) {
-  const std::string line = "allomon: " + message + "\n";
+  std::string line = "allomon: " + message;
+  for (char& c : line) {
+    if (c == '\n' || c == '\r') c = '?';  // a variable may hold one
+  }
+  line += '\n';
+  const NoSignalsFromWriting quiet;
+  if (!StderrIsStillTheSame()) return;
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody left to tell
 }
 
@@ -51,6 +94,7 @@ void StartProfile(AutoProfile* profile) {
 
 __attribute__((constructor)) void StartFromEnvironment() {
   const int saved_errno = errno;
+  if (fstat(STDERR_FILENO, &g_stderr) != 0) g_stderr.st_ino = 0;
   AutoProfile* profile = new AutoProfile;
   std::string error;
   if (ReadEnvironment(environ, &profile->options, &error)) {
@@ -64,6 +108,7 @@ __attribute__((constructor)) void StartFromEnvironment() {
 }
 
 void WriteProfile(const AutoProfile& profile) {
+  const NoSignalsFromWriting quiet;
   const std::string path = ExpandOut(profile.options.out, getpid());
   std::string error;
   if (!WriteProfileFile(path, DefaultProfileData(), &error)) return Say(error);

@@ -32,7 +32,8 @@ void* FailWith(int error) {
   return nullptr;
 }
 
-void* PageAligned(size_t size_bytes) {
+// Inline: the caller of valloc begins the call stack.
+__attribute__((always_inline)) inline void* PageAligned(size_t size_bytes) {
   const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return OrNoMemory(AllocateAlignedFast(page_bytes, size_bytes));
 }

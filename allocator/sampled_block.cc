@@ -14,10 +14,10 @@ using heap_client::Verdict;
 
 std::atomic<uint64_t> g_double_frees{0};
 
-// What is asked for.  Alignment 16 is what every allocation gets.
+// What is asked for.  Alignment 8 is what every allocation gets.
 struct Request {
   size_t size_bytes;
-  size_t alignment_bytes = 16;
+  size_t alignment_bytes = 8;
   bool zeroed = false;
 };
 
@@ -30,7 +30,7 @@ class ErrnoKeeper {
 };
 
 void* FromBackend(const Request& request) {
-  if (request.alignment_bytes > 16) {
+  if (request.alignment_bytes > 8) {
     return backend::Aligned(request.alignment_bytes, request.size_bytes);
   }
   return request.zeroed ? backend::Calloc(request.size_bytes) : backend::Malloc(request.size_bytes);
@@ -130,7 +130,7 @@ void* AllocateSlow(size_t size_bytes) {
 }
 
 void* AllocateZeroedSlow(size_t size_bytes) {
-  return Allocate(Request{size_bytes, 16, true}, ALLOMON_CALLER_FRAME());
+  return Allocate(Request{size_bytes, 8, true}, ALLOMON_CALLER_FRAME());
 }
 
 void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes) {

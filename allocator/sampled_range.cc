@@ -105,6 +105,8 @@ void* SampledRange::Allocate(size_t size_bytes, size_t alignment_bytes, bool* ze
   *zeroed = false;
   if (!tried_.load(std::memory_order_acquire)) EnsureReservedSlow();
   if (base_.load(std::memory_order_acquire) == 0) return nullptr;
+  // Near SIZE_MAX, rounding up to a size class would wrap around to a small one.
+  if (size_bytes > size_bytes_.load(std::memory_order_relaxed)) return nullptr;
   const uint32_t slot_class = AlignedSlotClass(size_bytes, alignment_bytes);
   if (slot_class < kSlotClasses) return slots_.Allocate(slot_class, growth_lock_);
   return runs_.Allocate(size_bytes, alignment_bytes, zeroed, growth_lock_);

@@ -1,13 +1,47 @@
+// malloc and free in a loop, to count instructions or nanoseconds: see
+// fast_path.py.
+//
+//   malloc_pair PAIRS SIZE [RATE]    with RATE, sampling is on
+//   malloc_pair --compiler           prints what compiled it
+#include "benchmarks/malloc_pair.h"
+
 #include <cstdio>
 #include <cstdlib>
-#ifdef SAMPLED
-#include "tracker/tracker.h"
-struct T { std::optional<int> alloc_major(const allomon::Allocation&){return 1;} void dealloc_major(int){} };
-#endif
+#include <cstring>
+
+namespace {
+
+// The compiler may not know that nobody looks at the block.
+void Use(void* block) { asm volatile("" ::"r"(block) : "memory"); }
+
+void RunPairs(long pairs, size_t size_bytes) {
+  // Another block of the size lives on: mimalloc does more when a page becomes
+  // empty.
+  void* neighbour = malloc(size_bytes);
+  Use(neighbour);
+  for (long i = 0; i < pairs; ++i) {
+    void* block = malloc(size_bytes);
+    Use(block);
+    free(block);
+  }
+  free(neighbour);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  int n = atoi(argv[1]); size_t size = atoi(argv[2]);
-#ifdef SAMPLED
-  if (argc>3) { auto s = allomon::Tracker::start(atof(argv[3]), T{}); if(!s.ok()) puts("bad"); }
-#endif
-  for (int i=0;i<n;++i){ void* p = malloc(size); asm volatile(""::"r"(p):"memory"); free(p); }
+  if (argc == 2 && strcmp(argv[1], "--compiler") == 0) {
+    puts(__VERSION__);
+    return 0;
+  }
+  if (argc != 3 && argc != 4) {
+    fputs("usage: malloc_pair PAIRS SIZE [RATE]; see benchmarks/fast_path.py\n",
+          stderr);
+    return 1;
+  }
+  if (argc == 4 && !allomon::benchmarks::StartSampling(atof(argv[3]))) {
+    fprintf(stderr, "malloc_pair: cannot sample at rate %s\n", argv[3]);
+    return 1;
+  }
+  RunPairs(atol(argv[1]), strtoul(argv[2], nullptr, 10));
 }

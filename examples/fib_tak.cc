@@ -3,6 +3,7 @@
 //
 // fib is charged to one unit of profiling data, tak to another, and the rest of the
 // program to the default one; each is written to a file of its own.
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -48,11 +49,19 @@ bool HasPrefix(const char* argument, const char* prefix) {
   return strncmp(argument, prefix, strlen(prefix)) == 0;
 }
 
-// A whole number or decimal fraction; nullopt for anything else.
-std::optional<double> Number(const char* text) {
+// A number in [0, 1]; nullopt for anything else.
+std::optional<double> Rate(const char* text) {
   char* end = nullptr;
   const double value = strtod(text, &end);
-  if (*text == '\0' || *end != '\0') return std::nullopt;
+  if (*text == '\0' || *end != '\0' || !(value >= 0 && value <= 1)) return std::nullopt;
+  return value;
+}
+
+// strtoul alone would take "-1" and the 1 of "1.5".
+std::optional<unsigned long> Seed(const char* text) {
+  errno = 0;
+  const unsigned long value = strtoul(text, nullptr, 10);
+  if (*text == '\0' || text[strspn(text, "0123456789")] != '\0' || errno != 0) return std::nullopt;
   return value;
 }
 
@@ -65,17 +74,16 @@ Options ParseOptions(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    std::optional<double> value;
     if (HasPrefix(argv[i], "--rate=")) {
-      value = Number(argv[i] + 7);
-      options.rate = value.value_or(0);
+      const std::optional<double> rate = Rate(argv[i] + 7);
+      if (!rate.has_value()) Fail(argument + ": expected a number in [0, 1], such as --rate=1e-4");
+      options.rate = *rate;
     } else if (HasPrefix(argv[i], "--seed=")) {
-      value = Number(argv[i] + 7);
-      options.seed = strtoul(argv[i] + 7, nullptr, 10);
+      options.seed = Seed(argv[i] + 7);
+      if (!options.seed.has_value()) Fail(argument + ": expected a number below 2^64, such as --seed=42");
     } else {
       Fail("unknown option " + argument + "; known are --rate=R (in [0, 1]) and --seed=N");
     }
-    if (!value.has_value()) Fail(argument + " is not a number; example: --rate=1e-4 --seed=42");
   }
   return options;
 }

@@ -1,5 +1,7 @@
 #include "tracker/profile/profile_file.h"
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <cstdio>
 
@@ -30,12 +32,18 @@ Estimate TotalOf(const ProfileData& data) {
   return total;
 }
 
+// A device, a pipe or a directory has no use for a file beside it.
+bool MayHaveFileBeside(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
 }  // namespace
 
 bool WriteProfileFile(const std::string& path, const ProfileData& data, std::string* error) {
   const AttributedProfile profile = Attribute(data);
   // The sources first: a profile is never newer than what explains it.
-  if (!profile.self_described &&
+  if (!profile.self_described && MayHaveFileBeside(path) &&
       !WriteFileAtomically(path + ".sources", FormatSourcesStub(profile.sources), 0755, error)) {
     return false;
   }

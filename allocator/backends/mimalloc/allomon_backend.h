@@ -9,6 +9,7 @@
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,8 +30,15 @@ namespace allomon::backend {
 
 inline constexpr const char* kName = "mimalloc";
 
+// Refusing a size beyond PTRDIFF_MAX, mimalloc leaves errno alone.
+__attribute__((noinline)) inline void* MallocLarge(size_t size_bytes) {
+  void* block = mi_malloc(size_bytes);
+  if (__builtin_expect(block == nullptr, 0)) errno = ENOMEM;
+  return block;
+}
+
 inline void* Malloc(size_t size_bytes) {
-  if (__builtin_expect(size_bytes > MI_SMALL_SIZE_MAX, 0)) return mi_malloc(size_bytes);
+  if (__builtin_expect(size_bytes > MI_SMALL_SIZE_MAX, 0)) return MallocLarge(size_bytes);
   // The number of words is written as one more than is needed, less one: the countdown
   // has computed it with the header word already, and the compiler shares it.
   const size_t words = (size_bytes + 15) / 8 - 1;
@@ -60,8 +68,10 @@ inline void Free(void* block) {
 
 inline void* Calloc(size_t size_bytes) { return mi_zalloc(size_bytes); }
 inline void* Realloc(void* block, size_t size_bytes) { return mi_realloc(block, size_bytes); }
+// Not mi_malloc_aligned: 2.0.9 believes that blocks of a power of two up to 1024 bytes are
+// aligned to their size, but their pages start at an odd multiple of 128.
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
-  return mi_malloc_aligned(size_bytes, alignment_bytes);
+  return mi_malloc_aligned_at(size_bytes, alignment_bytes, 0);
 }
 inline size_t UsableSize(const void* block) { return mi_usable_size(block); }
 inline size_t GoodSize(size_t size_bytes) { return mi_good_size(size_bytes); }

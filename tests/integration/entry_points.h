@@ -1,0 +1,35 @@
+// Every way to get a block from malloc, paired with every way to give it back:
+// the list that the tests of the malloc replacement run over.
+#ifndef ALLOMON_TESTS_INTEGRATION_ENTRY_POINTS_H_
+#define ALLOMON_TESTS_INTEGRATION_ENTRY_POINTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace allomon::testing {
+
+struct EntryPoint {
+  const char* name;  // as part of a test's name
+  void* (*allocate)(size_t size_bytes);
+  void (*release)(void* block, size_t size_bytes);
+  size_t alignment_bytes = 0;  // 0: what any malloc gives
+  bool zeroed = false;
+  bool whole_pages = false;  // pvalloc: asks for the size rounded up to pages
+
+  // What the tracker must be told.
+  size_t RequestedBytes(size_t size_bytes) const;
+
+  // Asked for, or what fits any object of the size.
+  size_t AlignmentOf(size_t size_bytes) const;
+
+  // Whether a return address lies in `allocate`, which calls malloc or operator
+  // new itself.
+  bool Calls(uintptr_t return_address) const;
+};
+
+const std::vector<EntryPoint>& EntryPoints();
+
+}  // namespace allomon::testing
+
+#endif  // ALLOMON_TESTS_INTEGRATION_ENTRY_POINTS_H_

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Allomon preloaded into programs that nobody here wrote.
+
+Each runs as it does by itself, leaves a profile that mlprof prints with the names of real
+functions, and is estimated within SIGMAS of the bytes that it really asks for.
+"""
+
+import os
+import re
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from support import SIGMAS, SUMMARY, Case, Mlmon, Summary  # noqa: E402
+
+# As long as each other, so that the environment takes the same memory.
+EXACT = "1e-0"
+SAMPLED = "1e-4"
+
+# A process that the sampler is expected to see so often has a normal estimate.  Smaller
+# ones are judged together with the rest.
+ENOUGH_SAMPLES = 100
+
+# C names, and C++ ones as c++filt writes them; neither addresses nor <unknown>.
+REAL_NAME = re.compile(r"[A-Za-z_~][^\t]*")
+
+
+class Preloaded:
+    """What one preloaded run printed, apart from Allomon's own summaries."""
+
+    def __init__(self, done):
+        self.result = (done.returncode, done.stdout)
+        self.summaries = []
+        self.stderr = ""
+        for line in done.stderr.splitlines(keepends=True):
+            match = SUMMARY.fullmatch(line.rstrip("\n"))
+            if match:
+                self.summaries.append(Summary(match))
+            else:
+                self.stderr += line
+
+
+class RealPrograms(Case):
+    def run_at(self, rate, argv, options):
+        env = {
+            **options.get("env", {}),
+            "ALLOMON_RATE": rate,
+            "ALLOMON_SEED": "1",
+            "ALLOMON_SUMMARY": "1",
+            "ALLOMON_OUT": f"{rate}.%p.out",
+        }
+        return Preloaded(self.run_preloaded(argv, **{**options, "env": env}))
+
+    def check_profile(self, summary):
+        """The file of one process is good; returns the names in it."""
+        mlmon = Mlmon(self.path(summary.path))
+        self.assertLessEqual(abs(mlmon.total - summary.bytes), 1)
+        # As the summary says it: the stub by its bare name, in the current directory.
+        table = self.table(self.path(summary.path + ".sources"), summary.path)
+        self.assert_cells_sum_up(mlmon, table)
+        strange = [name for name in table.raw if not REAL_NAME.fullmatch(name)]
+        strange_bytes = sum(table.raw[name] for name in strange)
+        self.assertLessEqual(strange_bytes, mlmon.total / 100, strange)
+        return set(table.raw)
+
+    def check_estimate(self, sampled, exact, again):
+        """Lists of summaries of the same processes: one run sampled, two exact."""
+        for name, estimate, truth, other_truth in [
+            *((str(i), *each) for i, each in enumerate(zip(sampled, exact, again))),
+            ("all", Total(sampled), Total(exact), Total(again)),
+        ]:
+            with self.subTest(process=name):
+                self.assertEqual(truth.sigma, 0)
+                expected_samples = truth.bytes / 8 * float(SAMPLED)
+                if name != "all" and expected_samples < ENOUGH_SAMPLES:
+                    continue
+                print(
+                    f"{self.id()} process {name}: {truth.bytes:,} bytes, estimated"
+                    f" {(estimate.bytes - truth.bytes) / estimate.sigma:+.2f} sigma off"
+                )
+                self.assertGreater(expected_samples, ENOUGH_SAMPLES)
+                # Otherwise nothing would be compared: the truth must hold still.
+                self.assertLess(abs(truth.bytes - other_truth.bytes), estimate.sigma / 10)
+                self.assertLessEqual(
+                    abs(estimate.bytes - truth.bytes), SIGMAS * estimate.sigma
+                )
+                # 6 % of the truth at the least samples, and less with more of them.
+                self.assertLess(estimate.sigma, truth.bytes / 5)
+
+    def check(self, argv, processes, names, **options):
+        plain = self.run_plain(argv, **options)
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        runs = [self.run_at(rate, argv, options) for rate in (EXACT, EXACT, SAMPLED)]
+        for run in runs:
+            self.assertEqual(run.result, (plain.returncode, plain.stdout))
+            self.assertEqual(run.stderr, plain.stderr)
+            self.assertEqual(len(run.summaries), processes)
+        exact, again, sampled = (run.summaries for run in runs)
+
+        written = {name for name in self.files() if name.endswith(".out")}
+        self.assertEqual(written, {summary.path for run in runs for summary in run.summaries})
+        self.assertEqual(len(written), 3 * processes)
+        for run in exact, sampled:
+            found = set().union(*(self.check_profile(summary) for summary in run))
+            for name in names:
+                self.assertIn(name, found)
+        self.check_estimate(sampled, exact, again)
+
+    def test_python_builds_a_dict_of_a_million_entries(self):
+        script = "d = {i: str(i) for i in range(1000000)}; print(len(d), d[999999])"
+        # Python allocates small objects in pages of its own, unless it is told not to.
+        for malloc, names in [
+            ("default", ["_PyEval_EvalFrameDefault"]),
+            ("malloc", ["_PyEval_EvalFrameDefault", "PyUnicode_New", "PyObject_Str"]),
+        ]:
+            with self.subTest(malloc=malloc):
+                for name in self.files():
+                    os.unlink(self.path(name))
+                self.check(
+                    ["/usr/bin/python3", "-c", script],
+                    processes=1,
+                    names=names,
+                    env={"PYTHONMALLOC": malloc},
+                )
+
+    def test_sqlite3_loads_200000_rows(self):
+        rows = "".join(
+            f"INSERT INTO t VALUES({i},'row {i * 7919 % 1000003}',{i / 7});\n"
+            for i in range(200000)
+        )
+        self.check(
+            ["sqlite3"],
+            processes=1,
+            names=["sqlite3Malloc"],
+            input="CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT, c REAL);\nBEGIN;\n"
+            + rows
+            + "COMMIT;\nSELECT count(*), sum(length(b)), max(b) FROM t;\n",
+        )
+
+    def test_gxx_compiles_regex(self):
+        self.write(
+            "matches.cc",
+            "#include <regex>\n"
+            "bool Matches(const char* s) {"
+            ' return std::regex_match(s, std::regex("[a-z]+")); }\n',
+        )
+        # The compiler, the assembler and the driver that starts them.
+        self.check(
+            ["g++", "-c", "matches.cc"],
+            processes=3,
+            names=["xmalloc", "xcalloc", "operator new(unsigned long)", "_objalloc_alloc"],
+        )
+        self.assertIn("matches.o", self.files())
+
+
+class Total:
+    """The sum of independent estimates."""
+
+    def __init__(self, summaries):
+        self.bytes = sum(summary.bytes for summary in summaries)
+        self.sigma = sum(summary.sigma**2 for summary in summaries) ** 0.5
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
