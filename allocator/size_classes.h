@@ -39,6 +39,22 @@ constexpr size_t SlotBytes(uint32_t slot_class) {
   return StepUnits(slot_class) * kSlotUnitBytes;
 }
 
+// offset / SlotBytes(slot_class) without a division, for offsets within a span.  With the
+// reciprocal rounded up, the quotient is exact while offset * size < 2^32.
+struct SlotReciprocals {
+  uint32_t by_class[kSlotClasses] = {};
+  constexpr SlotReciprocals() {
+    for (uint32_t c = 0; c < kSlotClasses; ++c) {
+      by_class[c] = static_cast<uint32_t>(((uint64_t{1} << 32) + SlotBytes(c) - 1) / SlotBytes(c));
+    }
+  }
+};
+inline constexpr SlotReciprocals kSlotReciprocals;
+
+constexpr uint32_t SlotIndex(uint32_t slot_class, uint32_t offset_bytes) {
+  return static_cast<uint32_t>(uint64_t{offset_bytes} * kSlotReciprocals.by_class[slot_class] >> 32);
+}
+
 // The class for an aligned block: slots start at multiples of their size, so that size
 // must be a multiple of the alignment.  kSlotClasses if there is none.
 constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {

@@ -56,10 +56,11 @@ SlotClasses::SlotId SlotClasses::SlotAt(const void* block) const {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(block) - base_;
   const uintptr_t span = offset / kSpanBytes;
   if (span_classes_[span] == 0) return kEndOfList;
-  const size_t slot_bytes = SlotBytes(span_classes_[span] - 1u);
-  const size_t in_span = offset % kSpanBytes;
-  if (in_span % slot_bytes != 0) return kEndOfList;
-  return static_cast<SlotId>(span * kSlotsPerSpan + in_span / slot_bytes);
+  const uint32_t slot_class = span_classes_[span] - 1u;
+  const uint32_t in_span = static_cast<uint32_t>(offset % kSpanBytes);
+  const uint32_t index = SlotIndex(slot_class, in_span);
+  if (index * SlotBytes(slot_class) != in_span) return kEndOfList;
+  return static_cast<SlotId>(span * kSlotsPerSpan + index);
 }
 
 void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock) {

@@ -179,9 +179,9 @@ struct EndOfTrial {
 BlockHandle Report(const Block& block, FrameState caller, bool follow) {
   ThreadState& thread = CurrentThread();
   const EndOfTrial end_of_trial{thread};
-  // Copies: a callback may start or stop a tracker, which changes both.
-  const Trial trial = t_trial;
-  const ActiveSet active = thread.active;
+  // Both stay as they are until the thread's next trial, which cannot be inside a callback.
+  const Trial& trial = t_trial;
+  const ActiveSet& active = thread.active;
   const StackId stack = CaptureStack(active.callstack_size, caller);
   EntryId head = 0;
   CallbackScope scope(thread);

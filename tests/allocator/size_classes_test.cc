@@ -39,6 +39,15 @@ TEST(SizeClassesTest, LargerThanASlotIsNoSlot) {
   EXPECT_EQ(AlignedSlotClass(1, 2 * kMaxSlotBytes), kSlotClasses);
 }
 
+TEST(SizeClassesTest, ReciprocalDividesEveryOffsetOfASpanExactly) {
+  for (uint32_t slot_class = 0; slot_class < kSlotClasses; ++slot_class) {
+    const uint32_t slot_bytes = static_cast<uint32_t>(SlotBytes(slot_class));
+    for (uint32_t offset = 0; offset < 65536; ++offset) {
+      ASSERT_EQ(SlotIndex(slot_class, offset), offset / slot_bytes);
+    }
+  }
+}
+
 TEST(SizeClassesTest, StepsOfHugeRunsDoNotWrap) {
   const uint64_t units = uint64_t{1} << 40;
   EXPECT_EQ(StepUnits(StepIndex(units)), units);

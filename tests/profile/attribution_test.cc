@@ -28,7 +28,7 @@ void Outer() {
   Allocate(10);
 }
 
-void NeverCalled() { ALLOMON_FUNCTION(); }
+[[maybe_unused]] void NeverCalled() { ALLOMON_FUNCTION(); }
 
 void Throws() {
   ALLOMON_FUNCTION();

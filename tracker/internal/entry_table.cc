@@ -83,10 +83,8 @@ EntryId EntryTable::AllocateFreshSlow() {
 }
 
 EntryId EntryTable::Allocate() {
-  EntryId id = PopFree();
-  if (id == 0) id = AllocateFreshSlow();
-  if (id != 0) live_.fetch_add(1, std::memory_order_relaxed);
-  return id;
+  const EntryId id = PopFree();
+  return id != 0 ? id : AllocateFreshSlow();
 }
 
 void EntryTable::Release(EntryId id) {
@@ -97,7 +95,6 @@ void EntryTable::Release(EntryId id) {
     entry.next.store(IdOf(head), std::memory_order_relaxed);
   } while (!free_.compare_exchange_weak(head, NextHead(head, id), std::memory_order_release,
                                         std::memory_order_relaxed));
-  live_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace allomon::internal

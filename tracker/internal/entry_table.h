@@ -93,7 +93,6 @@ class EntryTable {
 
   // Ids ever handed out are in [1, end()).
   EntryId end() const { return next_id_.load(std::memory_order_acquire); }
-  uint64_t live() const { return live_.load(std::memory_order_relaxed); }
 
  private:
   EntryId PopFree();
@@ -104,7 +103,6 @@ class EntryTable {
   // whose head was popped and pushed back meanwhile fails instead of losing the list.
   std::atomic<uint64_t> free_{0};
   std::atomic<EntryId> next_id_{1};
-  std::atomic<uint64_t> live_{0};
 };
 
 }  // namespace allomon::internal

@@ -102,6 +102,7 @@ double RandomBits::NextUnit() {
 double GapScale(double rate) { return rate >= 1 ? 0 : 1 / std::log1p(-rate); }
 
 int64_t DrawGap(RandomBits& bits, double gap_scale) {
+  if (gap_scale == 0) return 1;  // rate 1 needs no luck
   const double skipped = std::floor(std::log(bits.NextUnit()) * gap_scale);
   // Written so that an infinite product (rate 1e-300) is clipped too.
   return skipped < static_cast<double>(kNeverWords - 1) ? static_cast<int64_t>(skipped) + 1

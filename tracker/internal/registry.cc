@@ -6,21 +6,33 @@
 #include "tracker/internal/thread_state.h"
 
 namespace allomon::internal {
+
+std::atomic<bool> has_asymmetric_barrier{false};
+
 namespace {
 
 Registry g_registry;
+
+int MemBarrier(int command) {
+  return static_cast<int>(syscall(SYS_membarrier, command, 0, 0));
+}
 
 // Every running thread of the process executes a full barrier, between two of its
 // instructions.  Without the system call (old kernels, seccomp) yielding a few times is
 // the next best: a wake-up is then lost only if a thread stands still inside one
 // instruction for that long.
 void BarrierOnAllThreads() {
-  static const bool registered =
-      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  if (registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) {
+  if (has_asymmetric_barrier.load(std::memory_order_relaxed) &&
+      MemBarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) {
     return;
   }
   for (int i = 0; i < 8; ++i) sched_yield();
+}
+
+// Before the first epoch that any thread has to notice.
+void RegisterForBarriersOnce() {
+  static const bool registered = MemBarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  has_asymmetric_barrier.store(registered, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -45,6 +57,7 @@ void Registry::KeepOnlyLocked(ThreadState& survivor) {
 }
 
 void Registry::PublishLocked(const ActiveSet& set) {
+  RegisterForBarriersOnce();
   active_ = set;
   active_.epoch = epoch_.load(std::memory_order_relaxed) + 1;
   epoch_.store(active_.epoch, std::memory_order_seq_cst);
@@ -53,11 +66,15 @@ void Registry::PublishLocked(const ActiveSet& set) {
 }
 
 // A wake-up is a zero stored into another thread's countdown.  That thread may be in the
-// middle of its `sub`: it has read the old number and overwrites our zero.  After a
-// barrier on all threads no such `sub` is in flight any more, so a number above zero
-// proves a loss, and is stored over again.
+// middle of its `sub`, or may just store a fresh number by SetCountdown(): it overwrites
+// our zero.  After a barrier on all threads neither is in flight any more, so a number
+// above zero proves a loss, and is stored over again.
 void Registry::WakeThreadsLocked() {
-  for (int round = 0; round < 1000 && WakeOnceLocked(); ++round) BarrierOnAllThreads();
+  WakeOnceLocked();
+  for (int round = 0; round < 1000; ++round) {
+    BarrierOnAllThreads();
+    if (!WakeOnceLocked()) return;
+  }
 }
 
 // Returns true if any thread had to be woken (and so must be looked at again).

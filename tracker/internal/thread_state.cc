@@ -72,9 +72,9 @@ void RefreshThreadSlow(ThreadState& thread) {
 
 void SetCountdown(ThreadState& thread, int64_t words) {
   countdown_words.store(words, std::memory_order_relaxed);
-  // Pairs with the fence in PublishLocked(): either this thread sees the new epoch here,
-  // or the waker sees the number just stored and overwrites it.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // Pairs with the barrier on all threads in WakeThreadsLocked(): either this thread sees
+  // the new epoch here, or the waker sees the number just stored and overwrites it.
+  LightBarrier();
   const uint64_t seen = thread.epoch_seen.load(std::memory_order_relaxed);
   if (Registry::Get().epoch() != seen) countdown_words.store(0, std::memory_order_relaxed);
 }

@@ -58,6 +58,20 @@ void RegisterThreadSlow(ThreadState& thread);
 // Copies the active set of the current epoch and reseeds the thread's generator.
 void RefreshThreadSlow(ThreadState& thread);
 
+// Whether the registry can make all threads execute a barrier (membarrier), so that they
+// need none of their own.
+extern std::atomic<bool> has_asymmetric_barrier;
+
+// Orders this thread's stores before its later loads, as seen by the registry after
+// its barrier on all threads.
+inline void LightBarrier() {
+  if (has_asymmetric_barrier.load(std::memory_order_relaxed)) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } else {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+}
+
 // Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next
 // allocation must take the slow path.
 void SetCountdown(ThreadState& thread, int64_t words);
@@ -68,7 +82,7 @@ class Registry {
   static Registry& Get();
 
   SpinLock& lock() { return lock_; }
-  uint64_t epoch() const { return epoch_.load(std::memory_order_seq_cst); }
+  uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
   // Sets what is sampled from now on, and wakes every thread.  Caller holds the lock.
   void PublishLocked(const ActiveSet& set);

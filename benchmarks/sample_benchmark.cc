@@ -1,0 +1,95 @@
+// What one sample costs: every allocation is sampled, followed and freed.
+//
+// Memory per live sample is printed as counters, from the tracker's own account.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "allocator/allocator.h"
+#include "tracker/internal/own_memory.h"
+#include "tracker/tracker.h"
+
+namespace allomon {
+namespace {
+
+struct Keeping {
+  std::optional<int> alloc_major(const Allocation&) { return 1; }
+};
+
+struct Counting {
+  std::optional<int> alloc_major(const Allocation&) { return std::nullopt; }
+};
+
+template <typename UserTracker>
+TrackerId StartOrDie(double rate, uint32_t callstack_size) {
+  StartOptions options;
+  options.callstack_size = callstack_size;
+  options.seed = 1;
+  const auto id = Tracker::start(rate, UserTracker(), options);
+  if (!id.ok()) abort();
+  return *id;
+}
+
+// Frames of our own above the benchmark's, so that the stack is deep enough for 8.
+__attribute__((noinline)) void AllocateDeep(int depth) {
+  if (depth == 0) {
+    void* block = SamplingMalloc(64);
+    benchmark::DoNotOptimize(block);
+    SamplingFree(block);
+  } else {
+    AllocateDeep(depth - 1);
+  }
+  asm volatile("" : : : "memory");  // no tail call
+}
+
+template <typename UserTracker>
+void BM_Sample(benchmark::State& state) {
+  StartOrDie<UserTracker>(1, static_cast<uint32_t>(state.range(0)));
+  for (auto _ : state) AllocateDeep(static_cast<int>(state.range(0)));
+  Tracker::stop().IgnoreError();
+}
+BENCHMARK_TEMPLATE(BM_Sample, Keeping)->Arg(0)->Arg(8)->Arg(32)->Arg(128);
+BENCHMARK_TEMPLATE(BM_Sample, Counting)->Arg(0)->Arg(8);
+
+// The same loop without a tracker: what to subtract.
+void BM_Unsampled(benchmark::State& state) {
+  for (auto _ : state) AllocateDeep(static_cast<int>(state.range(0)));
+}
+BENCHMARK(BM_Unsampled)->Arg(0)->Arg(8)->Arg(32)->Arg(128);
+
+// Allocation under 4,000 frames at 1e-3, relative to the same without sampling: the
+// default depth bound against unbounded stacks (OCaml: 13.6 times slower).
+__attribute__((noinline)) void Recurse(int depth) {
+  if (depth == 0) return;
+  void* blocks[8];
+  for (void*& block : blocks) block = SamplingMalloc(24);
+  Recurse(depth - 1);
+  for (void* block : blocks) SamplingFree(block);
+}
+
+void BM_DeepRecursion(benchmark::State& state) {
+  if (state.range(0) != 0) StartOrDie<Keeping>(1e-3, kDefaultCallstackSize);
+  for (auto _ : state) Recurse(4000);
+  if (state.range(0) != 0) Tracker::stop().IgnoreError();
+}
+BENCHMARK(BM_DeepRecursion)->ArgName("sampling")->Arg(0)->Arg(1);
+
+void BM_SnapshotOf100000(benchmark::State& state) {
+  const TrackerId id = StartOrDie<Keeping>(1, 8);
+  std::vector<void*> blocks(100000);
+  const size_t before = internal::OwnMemory::mapped_bytes();
+  for (void*& block : blocks) block = SamplingMalloc(64);
+  const size_t mapped = internal::OwnMemory::mapped_bytes() - before;
+  for (auto _ : state) benchmark::DoNotOptimize(Tracker::snapshot(id));
+  state.counters["own_bytes_per_sample"] =
+      static_cast<double>(mapped) / static_cast<double>(blocks.size());
+  for (void* block : blocks) SamplingFree(block);
+  Tracker::stop().IgnoreError();
+}
+BENCHMARK(BM_SnapshotOf100000)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace allomon
+
+BENCHMARK_MAIN();
