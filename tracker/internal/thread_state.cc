@@ -67,7 +67,8 @@ void RefreshThreadSlow(ThreadState& thread) {
   thread.bits.Seed(thread.active.seed, registry.NextStreamLocked());
   // Under the lock, so that WakeThreadsLocked() cannot zero a countdown that already
   // belongs to the new epoch.
-  thread.epoch_seen.store(thread.active.epoch, std::memory_order_relaxed);
+  // (Not thread.active.epoch, which is 0 until the first start of the process.)
+  thread.epoch_seen.store(registry.epoch(), std::memory_order_relaxed);
 }
 
 void SetCountdown(ThreadState& thread, int64_t words) {
