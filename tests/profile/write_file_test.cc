@@ -75,6 +75,23 @@ TEST_F(WriteFileTest, RelativePathAndNameOfMaximalLength) {
             "b");
 }
 
+// A pair must not end up as one new and one old file when the second cannot be
+// written.
+TEST_F(WriteFileTest, FilesThatBelongTogetherAreReplacedTogetherOrNotAtAll) {
+  ASSERT_EQ(Write(path_, "old"), "");
+  std::string error;
+  const std::string missing = directory_ + "/missing/b";
+  EXPECT_FALSE(
+      WriteFilesAtomically({{path_, "new", 0644}, {missing, "b", 0644}}, &error));
+  EXPECT_NE(error.find(missing), std::string::npos);
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "old");
+  EXPECT_EQ(Files(), std::vector<std::string>{"mlmon.out"});
+  EXPECT_TRUE(WriteFilesAtomically(
+      {{path_, "new", 0644}, {directory_ + "/b", "b", 0644}}, &error));
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "new");
+  EXPECT_EQ(Files().size(), 2u);
+}
+
 TEST_F(WriteFileTest, MissingDirectory) {
   const std::string path = directory_ + "/missing/mlmon.out";
   EXPECT_EQ(Write(path, "x"),

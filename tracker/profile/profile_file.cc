@@ -42,12 +42,16 @@ bool MayHaveFileBeside(const std::string& path) {
 
 bool WriteProfileFile(const std::string& path, const ProfileData& data, std::string* error) {
   const AttributedProfile profile = Attribute(data);
+  const std::string mlmon = FormatMlmon(profile.mlmon);
+  std::vector<FileToWrite> files;
+  std::string stub;
   // The sources first: a profile is never newer than what explains it.
-  if (!profile.self_described && MayHaveFileBeside(path) &&
-      !WriteFileAtomically(path + ".sources", FormatSourcesStub(profile.sources), 0755, error)) {
-    return false;
+  if (!profile.self_described && MayHaveFileBeside(path)) {
+    stub = FormatSourcesStub(profile.sources);
+    files.push_back({path + ".sources", stub, 0755});
   }
-  return WriteFileAtomically(path, FormatMlmon(profile.mlmon), 0644, error);
+  files.push_back({path, mlmon, 0644});
+  return WriteFilesAtomically(files, error);
 }
 
 std::string ProfileSummary(const ProfileData& data, double rate, uint64_t seed) {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace allomon {
 namespace {
@@ -82,13 +83,13 @@ int CreateBeside(const std::string& path, int mode, std::string* name,
   return error;
 }
 
-int Replace(const std::string& path, std::string_view contents, int mode) {
-  std::string name;
+// Writes the new contents beside `target`.  On failure nothing is left behind.
+int Prepare(const std::string& target, const FileToWrite& file,
+            std::string* temporary) {
   int fd = -1;
-  if (int error = CreateBeside(path, mode, &name, &fd)) return error;
-  int error = WriteAndClose(fd, contents);
-  if (error == 0 && rename(name.c_str(), path.c_str()) != 0) error = errno;
-  if (error != 0) unlink(name.c_str());
+  if (int error = CreateBeside(target, file.mode, temporary, &fd)) return error;
+  int error = WriteAndClose(fd, file.contents);
+  if (error != 0) unlink(temporary->c_str());
   return error;
 }
 
@@ -145,14 +146,65 @@ std::string Message(const std::string& path, int error) {
 
 }  // namespace
 
+namespace {
+
+// A file on its way: what it replaces, and where the new contents wait.  Without
+// a target it is written directly, when its turn comes.
+struct Pending {
+  const FileToWrite* file;
+  std::string target;
+  std::string temporary;
+};
+
+int PrepareOne(Pending* pending) {
+  pending->target = Replaceable(pending->file->path);
+  if (pending->target.empty()) return 0;
+  return Prepare(pending->target, *pending->file, &pending->temporary);
+}
+
+int CommitOne(const Pending& pending) {
+  const FileToWrite& file = *pending.file;
+  if (pending.target.empty()) {
+    return WriteDirectly(file.path, file.contents, file.mode);
+  }
+  return rename(pending.temporary.c_str(), pending.target.c_str()) == 0 ? 0
+                                                                        : errno;
+}
+
+// What was not renamed.
+void RemoveTemporaries(const std::vector<Pending>& pending, size_t first) {
+  for (size_t i = first; i < pending.size(); ++i) {
+    if (!pending[i].temporary.empty()) unlink(pending[i].temporary.c_str());
+  }
+}
+
+}  // namespace
+
+bool WriteFilesAtomically(const std::vector<FileToWrite>& files,
+                          std::string* error) {
+  std::vector<Pending> pending;
+  for (const FileToWrite& file : files) {
+    pending.push_back({&file, "", ""});
+    if (int cause = PrepareOne(&pending.back())) {
+      pending.pop_back();
+      RemoveTemporaries(pending, 0);
+      *error = Message(file.path, cause);
+      return false;
+    }
+  }
+  for (size_t i = 0; i < pending.size(); ++i) {
+    if (int cause = CommitOne(pending[i])) {
+      RemoveTemporaries(pending, i);
+      *error = Message(pending[i].file->path, cause);
+      return false;
+    }
+  }
+  return true;
+}
+
 bool WriteFileAtomically(const std::string& path, std::string_view contents,
                          int mode, std::string* error) {
-  std::string target = Replaceable(path);
-  int cause = target.empty() ? WriteDirectly(path, contents, mode)
-                             : Replace(target, contents, mode);
-  if (cause == 0) return true;
-  *error = Message(path, cause);
-  return false;
+  return WriteFilesAtomically({{path, contents, mode}}, error);
 }
 
 }  // namespace allomon

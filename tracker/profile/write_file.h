@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace allomon {
 
@@ -22,6 +23,18 @@ namespace allomon {
 bool WriteFileAtomically(const std::string& path, std::string_view contents,
                          int mode, std::string* error);
 
+struct FileToWrite {
+  std::string path;
+  std::string_view contents;  // not owned
+  int mode;
+};
+
+// The same for files that belong together: nothing is replaced before all the
+// new contents are on the disk.  Between two renames a reader may see one new
+// and one old file; a full disk never leaves them so.
+bool WriteFilesAtomically(const std::vector<FileToWrite>& files,
+                          std::string* error);
+
 }  // namespace allomon
 
-#endif  // TRACKER_PROFILE_WRITE_FILE_H_
+#endif  // ALLOMON_TRACKER_PROFILE_WRITE_FILE_H_
