@@ -113,7 +113,7 @@ class RealPrograms(Case):
         # Python allocates small objects in pages of its own, unless it is told not to.
         for malloc, names in [
             ("default", ["_PyEval_EvalFrameDefault"]),
-            ("malloc", ["_PyEval_EvalFrameDefault", "PyUnicode_New", "PyObject_Str"]),
+            ("malloc", ["_PyEval_EvalFrameDefault", "PyObject_Str"]),
         ]:
             with self.subTest(malloc=malloc):
                 for name in self.files():

@@ -67,19 +67,23 @@ BytesByIndex SumBySymbol(const ProfileData& data, SourceTable* table) {
   return bytes;
 }
 
+// Whole bytes for each row, and the rounded sum for their total: what one row loses by
+// rounding is carried to the next.
 Mlmon MakeMlmon(const BytesByIndex& bytes, uint32_t magic) {
   Mlmon mlmon;
   mlmon.magic = magic;
+  double sum = 0;
+  MlmonInt written = 0;
   for (const Estimate& estimate : bytes) {
+    sum += estimate.value;
     MlmonCount count;
-    count.current = std::llround(estimate.value);
+    count.current = std::llround(sum) - written;
+    written += count.current;
     mlmon.splits.push_back(count);
   }
   mlmon.masters = mlmon.splits;
-  // Of the rounded numbers: what is written must add up.
-  for (const MlmonCount& count : mlmon.splits) mlmon.total += count.current;
   mlmon.total_gc = mlmon.splits[kGcSource].current;
-  mlmon.total -= mlmon.total_gc;
+  mlmon.total = written - mlmon.total_gc;
   return mlmon;
 }
 
