@@ -41,7 +41,7 @@ void Registry::RemoveLocked(ThreadState& thread) {
 
 void Registry::KeepOnlyLocked(ThreadState& survivor) {
   threads_ = nullptr;
-  if (survivor.registered) AddLocked(survivor);
+  if (survivor.countdown != nullptr) AddLocked(survivor);
 }
 
 void Registry::PublishLocked(const ActiveSet& set) {

@@ -42,9 +42,8 @@ struct ThreadState {
   bool registered = false;
   bool busy = false;         // inside the tracker: allocations and signal handlers stay out
   bool in_callback = false;  // sampling is suspended
-  uint8_t exit_rounds = 0;
   EntryId postponed = 0;                       // deallocs noticed inside a callback
-  std::atomic<int64_t>* countdown = nullptr;   // its countdown_words, for the registry
+  std::atomic<int64_t>* countdown = nullptr;   // its countdown_words, while in the registry
   ThreadState* previous = nullptr;             // registry's list, under its lock
   ThreadState* next = nullptr;
 };
