@@ -60,7 +60,9 @@ void ForgetEntry(Session& session, EntryId id) {
 
 void MakeLive(Session& session, EntryId id, EntryState state) {
   g_entries.At(id).SetState(state);
-  // Discard may have passed this entry while it was not yet live.
+  // Discard may have passed this entry while it was not yet live.  Pairs with the fence in
+  // ForgetEntriesOf(): either we see the discard here, or it sees the live entry.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (IsDiscarded(session)) ForgetEntry(session, id);
 }
 
@@ -127,6 +129,7 @@ void SurviveEntriesOf(Session& session) {
 }
 
 void ForgetEntriesOf(Session& session) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   const EntryId end = g_entries.end();
   for (EntryId id = 1; id < end; ++id) ForgetEntry(session, id);
 }
