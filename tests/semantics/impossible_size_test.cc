@@ -1,4 +1,5 @@
 // Requests that no machine can satisfy fail for sampled blocks as they do for others.
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,6 +36,16 @@ TEST_F(ImpossibleSizeTest, SizesThatWrapWhenRoundedUpAreRefused) {
     SamplingFree(block);
   }
   EXPECT_EQ(ledger_.Live(), 0);
+}
+
+// C wants ENOMEM of malloc too, sampled or not.
+TEST_F(ImpossibleSizeTest, MallocSetsErrno) {
+  for (const size_t size : {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX / 4}) {
+    requested_bytes = size;
+    errno = 0;
+    EXPECT_EQ(SamplingMalloc(requested_bytes), nullptr) << size;
+    EXPECT_EQ(errno, ENOMEM) << size;
+  }
 }
 
 // The sampled range has room for 256 GiB, but the machine has not: were the block given,

@@ -9,6 +9,7 @@
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,8 +30,16 @@ namespace allomon::backend {
 
 inline constexpr const char* kName = "mimalloc";
 
+// mimalloc refuses these without a system call, and leaves errno alone.
+__attribute__((noinline, cold)) inline void* TooLarge() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
 inline void* Malloc(size_t size_bytes) {
-  if (__builtin_expect(size_bytes > MI_SMALL_SIZE_MAX, 0)) return mi_malloc(size_bytes);
+  if (__builtin_expect(size_bytes > MI_SMALL_SIZE_MAX, 0)) {
+    return size_bytes > PTRDIFF_MAX ? TooLarge() : mi_malloc(size_bytes);
+  }
   // The number of words is written as one more than is needed, less one: the countdown
   // has computed it with the header word already, and the compiler shares it.
   const size_t words = (size_bytes + 15) / 8 - 1;
