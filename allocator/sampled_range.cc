@@ -48,10 +48,12 @@ bool IsHigh(uintptr_t base, size_t size_bytes) {
          (base >> (SampledRange::kHighBit + 1)) == ((base + size_bytes - 1) >> (SampledRange::kHighBit + 1));
 }
 
-// Address space without access, where the high bit is set; 0 if there is none.
+// Address space without access, where the high bit is set; 0 if there is none.  Without
+// MAP_NORESERVE: pages are accounted for when they are made writable, so that the kernel
+// refuses a block that is larger than the machine, as it would refuse the backend's.
 uintptr_t ReserveHigh(size_t size_bytes) {
   void* hint = reinterpret_cast<void*>(RandomBase());
-  void* start = mmap(hint, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* start = mmap(hint, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return 0;
   const uintptr_t base = reinterpret_cast<uintptr_t>(start);
   if (IsHigh(base, size_bytes)) return base;

@@ -58,6 +58,8 @@ constexpr uint32_t SlotIndex(uint32_t slot_class, uint32_t offset_bytes) {
 // The class for an aligned block: slots start at multiples of their size, so that size
 // must be a multiple of the alignment.  kSlotClasses if there is none.
 constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
+  // First, because rounding up a size near SIZE_MAX would wrap to the smallest slot.
+  if (size_bytes > kMaxSlotBytes) return kSlotClasses;
   uint32_t slot_class = SlotClass(size_bytes);
   while (slot_class < kSlotClasses && SlotBytes(slot_class) % alignment_bytes != 0) ++slot_class;
   return slot_class;
@@ -65,6 +67,7 @@ constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
 
 static_assert(SlotBytes(SlotClass(1)) == 16 && SlotBytes(SlotClass(129)) == 160);
 static_assert(SlotBytes(SlotClass(128)) == 128 && SlotBytes(SlotClass(32768)) == 32768);
+static_assert(AlignedSlotClass(SIZE_MAX, 16) == kSlotClasses);
 static_assert(SlotBytes(kSlotClasses - 1) == kMaxSlotBytes);
 
 }  // namespace allomon::internal

@@ -75,11 +75,16 @@ void OnFree(BlockHandle handle);
 // out of the innermost end of call stacks.  Before the first sample.
 void SetAllocatorText(uintptr_t begin, uintptr_t end);
 
-// Around fork: hold all tracker locks, so that the child inherits none.  In the child
-// only the calling thread is left.
+// Around fork: hold all tracker locks and those of heaps, so that the child inherits
+// none.  In the child only the calling thread is left.
 void BeforeFork();
 void AfterForkInParent();
 void AfterForkInChild();
+
+// A heap's own lock, to be held around fork with the tracker's.  It must live for ever.
+// Before the first sample; at most kMaxHeapLocks.
+inline constexpr int kMaxHeapLocks = 4;
+void HoldAroundFork(SpinLock* lock);
 
 }  // namespace allomon::heap_client
 

@@ -191,14 +191,36 @@ uint64_t RandomSeed() {
 
 namespace allomon::heap_client {
 
+namespace {
+
+// Constant-initialised: heaps fill it in before main.
+std::atomic<SpinLock*> g_heap_locks[kMaxHeapLocks] = {};
+
+// None of these locks is ever taken under another, so any order will do.
+template <typename Visit>
+void ForEachLock(Visit visit) {
+  visit(internal::Registry::Get().lock());
+  visit(internal::Stacks().lock());
+  for (const std::atomic<SpinLock*>& slot : g_heap_locks) {
+    if (SpinLock* lock = slot.load(std::memory_order_acquire)) visit(*lock);
+  }
+}
+
+}  // namespace
+
+void HoldAroundFork(SpinLock* lock) {
+  for (std::atomic<SpinLock*>& slot : g_heap_locks) {
+    SpinLock* empty = nullptr;
+    if (slot.compare_exchange_strong(empty, lock, std::memory_order_acq_rel)) return;
+  }
+}
+
 void BeforeFork() {
-  internal::Registry::Get().lock().lock();
-  internal::Stacks().lock().lock();
+  ForEachLock([](SpinLock& lock) { lock.LockAroundFork(); });
 }
 
 void AfterForkInParent() {
-  internal::Stacks().lock().unlock();
-  internal::Registry::Get().lock().unlock();
+  ForEachLock([](SpinLock& lock) { lock.UnlockAfterFork(); });
 }
 
 void AfterForkInChild() {

@@ -1,5 +1,7 @@
 #include "tracker/internal/entries.h"
 
+#include "tracker/internal/thread_state.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -60,7 +62,9 @@ void ForgetEntry(Session& session, EntryId id) {
 
 void MakeLive(Session& session, EntryId id, EntryState state) {
   g_entries.At(id).SetState(state);
-  // Discard may have passed this entry while it was not yet live.
+  // Discard may have passed this entry while it was not yet live.  Pairs with the barrier
+  // in ForgetEntriesOf(): either we see the discard here, or it sees the live entry.
+  LightBarrier();
   if (IsDiscarded(session)) ForgetEntry(session, id);
 }
 
@@ -127,6 +131,7 @@ void SurviveEntriesOf(Session& session) {
 }
 
 void ForgetEntriesOf(Session& session) {
+  HeavyBarrier();
   const EntryId end = g_entries.end();
   for (EntryId id = 1; id < end; ++id) ForgetEntry(session, id);
 }

@@ -37,6 +37,11 @@ void RegisterForBarriersOnce() {
 
 }  // namespace
 
+void HeavyBarrier() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  BarrierOnAllThreads();
+}
+
 Registry& Registry::Get() { return g_registry; }
 
 void Registry::AddLocked(ThreadState& thread) {
@@ -53,7 +58,7 @@ void Registry::RemoveLocked(ThreadState& thread) {
 
 void Registry::KeepOnlyLocked(ThreadState& survivor) {
   threads_ = nullptr;
-  if (survivor.registered) AddLocked(survivor);
+  if (survivor.countdown != nullptr) AddLocked(survivor);
 }
 
 void Registry::PublishLocked(const ActiveSet& set) {

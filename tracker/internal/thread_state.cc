@@ -14,30 +14,23 @@ namespace {
 
 __thread ThreadState t_state __attribute__((ALLOMON_TLS_MODEL));
 
-// Destructors of other keys may allocate after ours: stay registered for as many rounds
-// as POSIX promises (4), less one.
-constexpr uint8_t kExitRounds = 3;
-
 pthread_key_t g_exit_key;
 std::atomic<bool> g_exit_key_made{false};
 
 void LeaveRegistry(ThreadState& thread) {
   std::lock_guard<SpinLock> hold(Registry::Get().lock());
   Registry::Get().RemoveLocked(thread);
-  countdown_words.store(kNeverWords, std::memory_order_relaxed);
+  thread.countdown = nullptr;
 }
 
+// Leaves at the first call: a thread that first allocates in the destructor of another
+// key may get no second one, and what stays in the registry is written to by `start` when
+// the thread's memory is another's.  Destructors that run after ours allocate sampled all
+// the same; but a `start` just then does not reach them.
 void OnThreadExit(void* value) {
   ThreadState& thread = *static_cast<ThreadState*>(value);
   RunPostponedDeallocs(thread);
-  const bool was_busy = thread.busy;
-  thread.busy = true;
-  if (++thread.exit_rounds < kExitRounds) {
-    pthread_setspecific(g_exit_key, value);
-  } else {
-    LeaveRegistry(thread);
-  }
-  thread.busy = was_busy;
+  LeaveRegistry(thread);
 }
 
 void MakeExitKeyLocked() {
@@ -57,7 +50,10 @@ void RegisterThreadSlow(ThreadState& thread) {
     Registry::Get().AddLocked(thread);
   }
   thread.registered = true;
-  if (g_exit_key_made.load()) pthread_setspecific(g_exit_key, &thread);
+  // A thread that cannot tell when it exits must not stay.
+  if (!g_exit_key_made.load() || pthread_setspecific(g_exit_key, &thread) != 0) {
+    LeaveRegistry(thread);
+  }
 }
 
 void RefreshThreadSlow(ThreadState& thread) {

@@ -42,9 +42,8 @@ struct ThreadState {
   bool registered = false;
   bool busy = false;         // inside the tracker: allocations and signal handlers stay out
   bool in_callback = false;  // sampling is suspended
-  uint8_t exit_rounds = 0;
   EntryId postponed = 0;                       // deallocs noticed inside a callback
-  std::atomic<int64_t>* countdown = nullptr;   // its countdown_words, for the registry
+  std::atomic<int64_t>* countdown = nullptr;   // its countdown_words, while in the registry
   ThreadState* previous = nullptr;             // registry's list, under its lock
   ThreadState* next = nullptr;
 };
@@ -62,8 +61,8 @@ void RefreshThreadSlow(ThreadState& thread);
 // need none of their own.
 extern std::atomic<bool> has_asymmetric_barrier;
 
-// Orders this thread's stores before its later loads, as seen by the registry after
-// its barrier on all threads.
+// Orders this thread's stores before its later loads, as seen by who executes a
+// HeavyBarrier() between a store and a load of its own.
 inline void LightBarrier() {
   if (has_asymmetric_barrier.load(std::memory_order_relaxed)) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -71,6 +70,10 @@ inline void LightBarrier() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }
+
+// The other side of LightBarrier(): a full barrier here and on every thread.  Cost: a
+// system call, microseconds.
+void HeavyBarrier();
 
 // Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next
 // allocation must take the slow path.

@@ -1,0 +1,75 @@
+// A thread that ends itself inside a callback ends alone.
+#include <pthread.h>
+
+#include <atomic>
+
+#include "allocator/allocator.h"
+#include "gtest/gtest.h"
+#include "tests/support/ledger.h"
+
+namespace allomon {
+namespace {
+
+using ::allomon::testing::Ledger;
+
+struct Exits {
+  Ledger ledger;
+  std::atomic<bool> in_alloc{false};
+  std::atomic<bool> in_dealloc{false};
+  std::atomic<int> code_behind{0};
+};
+
+class ExitingTracker {
+ public:
+  explicit ExitingTracker(Exits* exits) : exits_(exits) {}
+  std::optional<int> alloc_major(const Allocation& allocation) {
+    if (exits_->in_alloc.exchange(false)) pthread_exit(nullptr);
+    return exits_->ledger.Open(allocation);
+  }
+  void dealloc_major(int serial) {
+    exits_->ledger.Close(serial);
+    if (exits_->in_dealloc.exchange(false)) pthread_exit(nullptr);
+  }
+
+ private:
+  Exits* exits_;
+};
+
+void* AllocateAndFree(void* exits) {
+  SamplingFree(SamplingMalloc(64));
+  ++static_cast<Exits*>(exits)->code_behind;
+  return nullptr;
+}
+
+void RunThread(Exits* exits) {
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, nullptr, AllocateAndFree, exits), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+}
+
+TEST(ExitInCallbackTest, SamplingGoesOnWhenAThreadExitsInsideACallback) {
+  Exits exits;
+  const auto id = Tracker::start(1, ExitingTracker(&exits));
+  ASSERT_TRUE(id.ok());
+  exits.in_alloc = true;
+  RunThread(&exits);
+  EXPECT_EQ(exits.code_behind, 0);
+  exits.in_dealloc = true;
+  RunThread(&exits);
+  EXPECT_EQ(exits.code_behind, 0);
+  RunThread(&exits);
+  EXPECT_EQ(exits.code_behind, 1);
+  SamplingFree(SamplingMalloc(8));
+  EXPECT_EQ(exits.ledger.Live(), 0);
+  EXPECT_EQ(exits.ledger.blocks.size(), 3u);
+  EXPECT_EQ(Tracker::statistics(*id)->callback_exceptions, 0u);
+  // No pin was left behind: the tracker can be discarded, and its place used again.
+  ASSERT_TRUE(Tracker::stop().ok());
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(Tracker::start(1, ExitingTracker(&exits)).ok());
+    ASSERT_TRUE(Tracker::stop().ok());
+  }
+}
+
+}  // namespace
+}  // namespace allomon
