@@ -64,76 +64,64 @@ struct SlotValue {
 // What a tracker keeps when it lacks the method that would say so.
 struct NoValue {};
 
-#define ALLOMON_DETECT(Name, method, ...)                                               \
-  template <typename U, typename = void>                                                \
-  struct Name {                                                                         \
-    static constexpr bool kPresent = false;                                             \
-    using Result = std::optional<NoValue>;                                              \
-  };                                                                                    \
-  template <typename U>                                                                 \
-  struct Name<U, std::void_t<decltype(std::declval<U&>().method(__VA_ARGS__))>> {       \
-    static constexpr bool kPresent = true;                                              \
-    using Result = decltype(std::declval<U&>().method(__VA_ARGS__));                    \
-  };
+// Whether Call<Arguments...> is well formed, and its type; Default if it is not.
+template <typename Default, typename Void, template <typename...> class Call, typename... Arguments>
+struct Detect {
+  static constexpr bool kPresent = false;
+  using Type = Default;
+};
+template <typename Default, template <typename...> class Call, typename... Arguments>
+struct Detect<Default, std::void_t<Call<Arguments...>>, Call, Arguments...> {
+  static constexpr bool kPresent = true;
+  using Type = Call<Arguments...>;
+};
+template <template <typename...> class Call, typename... Arguments>
+using Detected = Detect<std::optional<NoValue>, void, Call, Arguments...>;
 
-ALLOMON_DETECT(AllocMinorOf, alloc_minor, std::declval<const Allocation&>())
-ALLOMON_DETECT(AllocMajorOf, alloc_major, std::declval<const Allocation&>())
+// The calls of a user's tracker.
+template <typename User>
+using AllocMinorCall = decltype(std::declval<User&>().alloc_minor(std::declval<const Allocation&>()));
+template <typename User>
+using AllocMajorCall = decltype(std::declval<User&>().alloc_major(std::declval<const Allocation&>()));
+template <typename User, typename Minor>
+using PromoteCall = decltype(std::declval<User&>().promote(std::declval<Minor>()));
+template <typename User, typename Minor>
+using DeallocMinorCall = decltype(std::declval<User&>().dealloc_minor(std::declval<Minor>()));
+template <typename User, typename Major>
+using DeallocMajorCall = decltype(std::declval<User&>().dealloc_major(std::declval<Major>()));
+template <typename User, typename Minor>
+using SurviveMinorCall = decltype(std::declval<User&>().survive_minor(
+    std::declval<const Allocation&>(), std::declval<Minor>()));
+template <typename User, typename Major>
+using SurviveMajorCall = decltype(std::declval<User&>().survive_major(
+    std::declval<const Allocation&>(), std::declval<Major>()));
 
 // The value type behind the std::optional that a method returns.
 template <typename Result>
-struct KeptBy;
+struct KeptBy {
+  static_assert(!sizeof(Result), "alloc_minor, alloc_major and promote must return std::optional");
+};
 template <typename T>
 struct KeptBy<std::optional<T>> {
   using Type = T;
 };
 
-template <typename User, typename Minor, typename = void>
-struct PromoteOf {
-  static constexpr bool kPresent = false;
-  using Result = std::optional<NoValue>;
-};
-template <typename User, typename Minor>
-struct PromoteOf<User, Minor, std::void_t<decltype(std::declval<User&>().promote(std::declval<Minor>()))>> {
-  static constexpr bool kPresent = true;
-  using Result = decltype(std::declval<User&>().promote(std::declval<Minor>()));
-};
-
-template <typename User, typename Minor, typename = void>
-struct HasDeallocMinor : std::false_type {};
-template <typename User, typename Minor>
-struct HasDeallocMinor<User, Minor, std::void_t<decltype(std::declval<User&>().dealloc_minor(std::declval<Minor>()))>>
-    : std::true_type {};
-
-template <typename User, typename Major, typename = void>
-struct HasDeallocMajor : std::false_type {};
-template <typename User, typename Major>
-struct HasDeallocMajor<User, Major, std::void_t<decltype(std::declval<User&>().dealloc_major(std::declval<Major>()))>>
-    : std::true_type {};
-
-template <typename User, typename Minor, typename = void>
-struct HasSurviveMinor : std::false_type {};
-template <typename User, typename Minor>
-struct HasSurviveMinor<User, Minor, std::void_t<decltype(std::declval<User&>().survive_minor(std::declval<const Allocation&>(), std::declval<Minor>()))>>
-    : std::true_type {};
-
-template <typename User, typename Major, typename = void>
-struct HasSurviveMajor : std::false_type {};
-template <typename User, typename Major>
-struct HasSurviveMajor<User, Major, std::void_t<decltype(std::declval<User&>().survive_major(std::declval<const Allocation&>(), std::declval<Major>()))>>
-    : std::true_type {};
-
 template <typename User>
 class Client final : public SessionClient {
-  using Minor = typename KeptBy<typename AllocMinorOf<User>::Result>::Type;
-  using Promoted = typename KeptBy<typename PromoteOf<User, Minor>::Result>::Type;
+  using AllocMinorResult = Detected<AllocMinorCall, User>;
+  using AllocMajorResult = Detected<AllocMajorCall, User>;
+  using Minor = typename KeptBy<typename AllocMinorResult::Type>::Type;
+  using PromoteResult = Detected<PromoteCall, User, Minor>;
+  using Promoted = typename KeptBy<typename PromoteResult::Type>::Type;
   // A tracker of malloc blocks names Major in alloc_major, one of managed blocks only in
   // promote; one with both must name the same.
-  using Major = std::conditional_t<AllocMajorOf<User>::kPresent,
-                                   typename KeptBy<typename AllocMajorOf<User>::Result>::Type, Promoted>;
-  static_assert(!AllocMajorOf<User>::kPresent || !PromoteOf<User, Minor>::kPresent ||
+  using Major =
+      std::conditional_t<AllocMajorResult::kPresent,
+                         typename KeptBy<typename AllocMajorResult::Type>::Type, Promoted>;
+  static_assert(!AllocMajorResult::kPresent || !PromoteResult::kPresent ||
                     std::is_same_v<Major, Promoted>,
                 "alloc_major and promote must return the same std::optional<Major>");
-  static_assert(AllocMajorOf<User>::kPresent || AllocMinorOf<User>::kPresent,
+  static_assert(AllocMajorResult::kPresent || AllocMinorResult::kPresent,
                 "a tracker needs alloc_major or alloc_minor, public, taking const Allocation& "
                 "and returning std::optional of the value to keep");
 
@@ -141,14 +129,14 @@ class Client final : public SessionClient {
   explicit Client(User user) : user_(std::move(user)) {}
 
   bool AllocMinor(const Allocation& allocation, ValueSlot* slot) override {
-    if constexpr (AllocMinorOf<User>::kPresent) {
+    if constexpr (AllocMinorResult::kPresent) {
       return Guard([&] { return Keep<Minor>(user_.alloc_minor(allocation), slot); });
     }
     return false;
   }
 
   bool AllocMajor(const Allocation& allocation, ValueSlot* slot) override {
-    if constexpr (AllocMajorOf<User>::kPresent) {
+    if constexpr (AllocMajorResult::kPresent) {
       return Guard([&] { return Keep<Major>(user_.alloc_major(allocation), slot); });
     }
     return false;
@@ -156,7 +144,7 @@ class Client final : public SessionClient {
 
   bool Promote(ValueSlot* slot) override {
     Minor minor = SlotValue<Minor>::Take(slot);
-    if constexpr (PromoteOf<User, Minor>::kPresent) {
+    if constexpr (PromoteResult::kPresent) {
       return Guard([&] { return Keep<Major>(user_.promote(std::move(minor)), slot); });
     }
     return false;
@@ -164,28 +152,28 @@ class Client final : public SessionClient {
 
   void DeallocMinor(ValueSlot* slot) override {
     Minor minor = SlotValue<Minor>::Take(slot);
-    if constexpr (HasDeallocMinor<User, Minor>::value) {
+    if constexpr (Detected<DeallocMinorCall, User, Minor>::kPresent) {
       Guard([&] { return user_.dealloc_minor(std::move(minor)), true; });
     }
   }
 
   void DeallocMajor(ValueSlot* slot) override {
     Major major = SlotValue<Major>::Take(slot);
-    if constexpr (HasDeallocMajor<User, Major>::value) {
+    if constexpr (Detected<DeallocMajorCall, User, Major>::kPresent) {
       Guard([&] { return user_.dealloc_major(std::move(major)), true; });
     }
   }
 
   void SurviveMinor(const Allocation& allocation, ValueSlot* slot) override {
     Minor minor = SlotValue<Minor>::Take(slot);
-    if constexpr (HasSurviveMinor<User, Minor>::value) {
+    if constexpr (Detected<SurviveMinorCall, User, Minor>::kPresent) {
       Guard([&] { return user_.survive_minor(allocation, std::move(minor)), true; });
     }
   }
 
   void SurviveMajor(const Allocation& allocation, ValueSlot* slot) override {
     Major major = SlotValue<Major>::Take(slot);
-    if constexpr (HasSurviveMajor<User, Major>::value) {
+    if constexpr (Detected<SurviveMajorCall, User, Major>::kPresent) {
       Guard([&] { return user_.survive_major(allocation, std::move(major)), true; });
     }
   }
@@ -219,7 +207,5 @@ class Client final : public SessionClient {
 };
 
 }  // namespace allomon::internal
-
-#undef ALLOMON_DETECT
 
 #endif  // ALLOMON_TRACKER_INTERNAL_CLIENT_H_
