@@ -2,6 +2,7 @@
 
 #include "tracker/internal/callback_scope.h"
 #include "tracker/internal/entries.h"
+#include "tracker/internal/exception_carrier.h"
 #include "tracker/internal/trial.h"
 
 namespace allomon::heap_client {
@@ -179,12 +180,11 @@ struct EndOfTrial {
   ~EndOfTrial() { thread.busy = false; }
 };
 
-BlockHandle Report(const Block& block, FrameState caller, bool follow) {
+// `active` is copied: a callback may start or stop a tracker, which changes it.
+BlockHandle Report(const Block& block, FrameState caller, bool follow, const ActiveSet active) {
   ThreadState& thread = CurrentThread();
   const EndOfTrial end_of_trial{thread};
-  // Copies: a callback may start or stop a tracker, which changes both.
   const Trial trial = t_trial;
-  const ActiveSet active = thread.active;
   const StackId stack = CaptureStack(active.callstack_size, caller);
   EntryId head = 0;
   CallbackScope scope(thread);
@@ -213,10 +213,12 @@ void SetAllocatorText(uintptr_t begin, uintptr_t end) {
   g_allocator_end = end;
 }
 
-void ReportCounted(const Block& block, FrameState caller) { Report(block, caller, false); }
+void ReportCounted(const Block& block, FrameState caller) {
+  Report(block, caller, false, CurrentThread().active);
+}
 
 BlockHandle ReportFollowed(const Block& block, FrameState caller) {
-  return Report(block, caller, true);
+  return Report(block, caller, true, CurrentThread().active);
 }
 
 void DropSample(const Block& block) {
@@ -247,6 +249,43 @@ void OnFree(BlockHandle handle) {
   }
   CallbackScope scope(thread);
   ForEachEntry(handle, DeallocEntry);
+}
+
+bool InCallback() { return CurrentThread().in_callback; }
+
+Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {
+  ThreadState& thread = CurrentThread();
+  if (sampler.stale()) sampler.Refresh();
+  if (thread.in_callback || thread.busy) {
+    sampler.Skip(words);
+    return Verdict::kNotSampled;
+  }
+  if (!sampler.Draw(words, &t_trial)) return Verdict::kNotSampled;
+  thread.busy = true;
+  return sampler.active().follows_blocks ? Verdict::kFollow : Verdict::kCount;
+}
+
+BlockHandle ReportManaged(const ManagedSampler& sampler, Verdict verdict, const Block& block,
+                          FrameState caller, std::exception_ptr* thrown) {
+  const ExceptionCarrier carrier;
+  const BlockHandle handle = Report(block, caller, verdict == Verdict::kFollow, sampler.active());
+  *thrown = carrier.thrown();
+  if (*thrown == nullptr) return handle;
+  OnFree(handle);
+  return 0;
+}
+
+BlockHandle OnManagedPromote(BlockHandle handle, std::exception_ptr* thrown) {
+  const ExceptionCarrier carrier;
+  const BlockHandle kept = OnPromote(handle);
+  *thrown = carrier.thrown();
+  return kept;
+}
+
+void OnManagedFree(BlockHandle handle, std::exception_ptr* thrown) {
+  const ExceptionCarrier carrier;
+  OnFree(handle);
+  *thrown = carrier.thrown();
 }
 
 }  // namespace allomon::heap_client
