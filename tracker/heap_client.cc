@@ -2,6 +2,7 @@
 
 #include "tracker/internal/callback_scope.h"
 #include "tracker/internal/entries.h"
+#include "tracker/internal/exception_carrier.h"
 #include "tracker/internal/trial.h"
 
 namespace allomon::heap_client {
@@ -176,12 +177,12 @@ struct EndOfTrial {
   ~EndOfTrial() { thread.busy = false; }
 };
 
-BlockHandle Report(const Block& block, FrameState caller, bool follow) {
+// `active` must not change while callbacks run, whatever they start or stop.
+BlockHandle Report(const Block& block, FrameState caller, bool follow, const ActiveSet& active) {
   ThreadState& thread = CurrentThread();
   const EndOfTrial end_of_trial{thread};
-  // Both stay as they are until the thread's next trial, which cannot be inside a callback.
+  // Stays as it is until the thread's next trial, which cannot be inside a callback.
   const Trial& trial = t_trial;
-  const ActiveSet& active = thread.active;
   const StackId stack = CaptureStack(active.callstack_size, caller);
   EntryId head = 0;
   CallbackScope scope(thread);
@@ -210,10 +211,12 @@ void SetAllocatorText(uintptr_t begin, uintptr_t end) {
   g_allocator_end = end;
 }
 
-void ReportCounted(const Block& block, FrameState caller) { Report(block, caller, false); }
+void ReportCounted(const Block& block, FrameState caller) {
+  Report(block, caller, false, CurrentThread().active);
+}
 
 BlockHandle ReportFollowed(const Block& block, FrameState caller) {
-  return Report(block, caller, true);
+  return Report(block, caller, true, CurrentThread().active);
 }
 
 void DropSample(const Block& block) {
@@ -244,6 +247,45 @@ void OnFree(BlockHandle handle) {
   }
   CallbackScope scope(thread);
   ForEachEntry(handle, DeallocEntry);
+}
+
+bool InCallback() { return CurrentThread().in_callback; }
+
+Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {
+  ThreadState& thread = CurrentThread();
+  if (sampler.stale()) sampler.Refresh();
+  if (thread.in_callback || thread.busy) {
+    sampler.Skip(words);
+    return Verdict::kNotSampled;
+  }
+  if (!sampler.Draw(words, &t_trial)) return Verdict::kNotSampled;
+  thread.busy = true;
+  return sampler.active().follows_blocks ? Verdict::kFollow : Verdict::kCount;
+}
+
+BlockHandle ReportManaged(const ManagedSampler& sampler, Verdict verdict, const Block& block,
+                          FrameState caller, std::exception_ptr* thrown) {
+  const ExceptionCarrier carrier;
+  // A copy: a managed allocation in a callback may bring the sampler into a new epoch.
+  const ActiveSet active = sampler.active();
+  const BlockHandle handle = Report(block, caller, verdict == Verdict::kFollow, active);
+  *thrown = carrier.thrown();
+  if (*thrown == nullptr) return handle;
+  OnFree(handle);
+  return 0;
+}
+
+BlockHandle OnManagedPromote(BlockHandle handle, std::exception_ptr* thrown) {
+  const ExceptionCarrier carrier;
+  const BlockHandle kept = OnPromote(handle);
+  *thrown = carrier.thrown();
+  return kept;
+}
+
+void OnManagedFree(BlockHandle handle, std::exception_ptr* thrown) {
+  const ExceptionCarrier carrier;
+  OnFree(handle);
+  *thrown = carrier.thrown();
 }
 
 }  // namespace allomon::heap_client

@@ -22,10 +22,12 @@
 #define ALLOMON_TRACKER_HEAP_CLIENT_H_
 
 #include <cstdint>
+#include <exception>
 
 #include "tracker/allocation.h"
 #include "tracker/callstack/capture.h"
 #include "tracker/internal/countdown.h"
+#include "tracker/internal/managed_sampler.h"
 #include "tracker/internal/spin_lock.h"
 
 namespace allomon::heap_client {
@@ -71,9 +73,44 @@ BlockHandle OnPromote(BlockHandle handle);
 // callback is postponed until that one has returned.
 void OnFree(BlockHandle handle);
 
+// The managed half: for a heap with a nursery, whose allocations may throw.  A mutator
+// owns a ManagedSampler in place of the countdown, and asks in its slow path:
+//
+//   sampler.Pass(words allocated since);
+//   const Verdict verdict = JudgeManagedSlow(sampler, words of this block);
+//   if (verdict != Verdict::kNotSampled) handle = ReportManaged(sampler, verdict, ...);
+//
+// The alloc callback runs inside ReportManaged(), when the block does not exist yet; it
+// may collect, so no unrooted pointer may be held across it.  An exception of a callback
+// is stored in *thrown (which must be null before), for the heap to rethrow where its
+// contract lets it.
+using internal::ManagedSampler;
+
+// Whether a callback runs on this thread: it is not sampled then, and the heap leaves
+// promote and dealloc callbacks due until it has returned.
+bool InCallback();
+
+// As JudgeAllocationSlow(), from the sampler's own stream.
+Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words);
+
+// Answers a verdict other than kNotSampled.  If a callback has thrown, the block will
+// not exist: the sessions that kept it are told that it died, and 0 is returned.
+BlockHandle ReportManaged(const ManagedSampler& sampler, Verdict verdict, const Block& block,
+                          FrameState caller, std::exception_ptr* thrown);
+
+// As OnPromote() and OnFree(), after a collection, at a point where user code may run and
+// InCallback() is false.  One call at a time per handle.
+BlockHandle OnManagedPromote(BlockHandle handle, std::exception_ptr* thrown);
+void OnManagedFree(BlockHandle handle, std::exception_ptr* thrown);
+
 // Tells where the code of the malloc entry points lies: frames in [begin, end) are left
 // out of the innermost end of call stacks.  Before the first sample.
 void SetAllocatorText(uintptr_t begin, uintptr_t end);
+
+// Makes fork safe for the tracker's locks.  A heap with fork handlers of its own that
+// wait for other threads calls this first: handlers that are installed later run earlier
+// before a fork, so it waits before the tracker's locks are taken.
+void InstallForkHandlers();
 
 // Around fork: hold all tracker locks and those of heaps, so that the child inherits
 // none.  In the child only the calling thread is left.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tracker/allocation.h"
+#include "tracker/internal/exception_carrier.h"
 #include "tracker/internal/session.h"
 
 namespace allomon::internal {
@@ -189,8 +190,9 @@ class Client final : public SessionClient {
     return true;
   }
 
-  // malloc must not throw: an exception ends the tracking of the block.  The unwinding
-  // of a thread that ends itself is none, and must go on.
+  // malloc must not throw: an exception ends the tracking of the block, and is handed to
+  // a heap that can throw it on.  The unwinding of a thread that ends itself is none, and
+  // must go on.
   template <typename Call>
   bool Guard(Call call) {
     try {
@@ -199,6 +201,7 @@ class Client final : public SessionClient {
       throw;
     } catch (...) {
       CountException();
+      ExceptionCarrier::KeepCurrent();
       return false;
     }
   }

@@ -14,12 +14,6 @@
 namespace allomon::internal {
 namespace {
 
-void InstallForkHandlersOnce() {
-  static const int installed = pthread_atfork(heap_client::BeforeFork, heap_client::AfterForkInParent,
-                                              heap_client::AfterForkInChild);
-  static_cast<void>(installed);
-}
-
 bool IsExclusive(SessionId id) {
   const Session* session = Session::Find(id);
   return session != nullptr && !session->config().concurrent;
@@ -128,7 +122,7 @@ void DestroySession(SessionId id) {
 StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client) {
   const ControlError error = Validate(config);
   if (error != ControlError::kNone) return {error, 0};
-  InstallForkHandlersOnce();
+  heap_client::InstallForkHandlers();
   std::lock_guard<SpinLock> hold(Registry::Get().lock());
   const StartResult result = StartLocked(config, client.get());
   if (result.error == ControlError::kNone) client.release();
@@ -213,6 +207,11 @@ void HoldAroundFork(SpinLock* lock) {
     SpinLock* empty = nullptr;
     if (slot.compare_exchange_strong(empty, lock, std::memory_order_acq_rel)) return;
   }
+}
+
+void InstallForkHandlers() {
+  static const int installed = pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+  static_cast<void>(installed);
 }
 
 void BeforeFork() {

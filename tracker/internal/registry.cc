@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracker/internal/managed_sampler.h"
 #include "tracker/internal/thread_state.h"
 
 namespace allomon::internal {
@@ -67,6 +68,7 @@ void Registry::PublishLocked(const ActiveSet& set) {
   active_.epoch = epoch_.load(std::memory_order_relaxed) + 1;
   epoch_.store(active_.epoch, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  WakeManagedLocked();
   WakeThreadsLocked();
 }
 
