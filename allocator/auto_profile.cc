@@ -5,6 +5,7 @@
 // It never makes its host fail: what it cannot do it says in one line on standard error,
 // and steps aside.
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -93,6 +94,8 @@ void StartProfile(AutoProfile* profile) {
 }
 
 __attribute__((constructor)) void StartFromEnvironment() {
+  // A set-uid program must not write files where its caller's environment says.
+  if (getauxval(AT_SECURE) != 0) return;
   const int saved_errno = errno;
   if (fstat(STDERR_FILENO, &g_stderr) != 0) g_stderr.st_ino = 0;
   AutoProfile* profile = new AutoProfile;
