@@ -28,9 +28,11 @@ int64_t EnterEpochSlow(ThreadState& thread) {
 
 // The block is hit: its (left + words)-th word is the first one, where `left` is the
 // negative countdown behind the block.
-Verdict DrawTrial(ThreadState& thread, int64_t left) {
+Verdict DrawTrial(ThreadState& thread, int64_t left, uint64_t words) {
+  const uint64_t behind_hit = static_cast<uint64_t>(-left - 1);
   DrawFirstHit(thread.active, thread.bits, &t_trial);
-  AddLaterHits(thread.active, thread.bits, static_cast<uint64_t>(-left - 1), &t_trial);
+  // In a signal handler that interrupted CountDown(), `left` counts both blocks' words.
+  AddLaterHits(thread.active, thread.bits, behind_hit < words ? behind_hit : words - 1, &t_trial);
   SetCountdown(thread, FreshCountdown(thread));
   return thread.active.follows_blocks ? Verdict::kFollow : Verdict::kCount;
 }
@@ -39,12 +41,12 @@ Verdict JudgeBusy(ThreadState& thread, uint64_t words) {
   int64_t left = countdown_words.load(std::memory_order_relaxed);
   if (thread.epoch_seen.load(std::memory_order_relaxed) != Registry::Get().epoch()) {
     left = EnterEpochSlow(thread) - static_cast<int64_t>(words);
-    if (left >= 0) {
-      SetCountdown(thread, left);
-      return Verdict::kNotSampled;
-    }
+    SetCountdown(thread, left);
   }
-  return DrawTrial(thread, left);
+  // Not below zero in the same epoch either, if a signal handler allocated between our
+  // CountDown() and here: it has had the hit.
+  if (left >= 0) return Verdict::kNotSampled;
+  return DrawTrial(thread, left, words);
 }
 
 }  // namespace

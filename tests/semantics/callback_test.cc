@@ -9,6 +9,7 @@
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/support/ledger.h"
+#include "tracker/heap_client.h"
 
 namespace allomon {
 namespace {
@@ -249,6 +250,20 @@ TEST(CallbackTest, RestartInsideACallbackSamplesTheNextBlock) {
   ASSERT_EQ(ledger.blocks.size(), 1u);
   EXPECT_EQ(ledger.blocks[0].allocation.size_bytes, 2u);
   EXPECT_EQ(ledger.Live(), 0);
+}
+
+// A signal handler that allocates between the countdown and the judgement takes the hit;
+// the interrupted allocation then finds a countdown that is not below zero.
+TEST(CallbackTest, AllocationInASignalHandlerDoesNotMiscountTheInterruptedOne) {
+  Ledger ledger;
+  ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());
+  SamplingFree(SamplingMalloc(8));  // the thread is in the epoch
+  ASSERT_TRUE(heap_client::CountDown(5));
+  SamplingFree(SamplingMalloc(8));  // the handler's
+  EXPECT_EQ(heap_client::JudgeAllocationSlow(5), heap_client::Verdict::kNotSampled);
+  ASSERT_EQ(ledger.blocks.size(), 2u);
+  EXPECT_EQ(ledger.blocks[1].allocation.n_samples, 2u);
+  EXPECT_TRUE(Tracker::stop().ok());
 }
 
 }  // namespace
