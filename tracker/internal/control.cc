@@ -217,6 +217,7 @@ void HoldAroundFork(SpinLock* lock) {
 
 void BeforeFork() {
   ForEachLock([](SpinLock& lock) { lock.LockAroundFork(); });
+  internal::Registry::Get().CountForkLocked();
 }
 
 void AfterForkInParent() {
@@ -224,7 +225,9 @@ void AfterForkInParent() {
 }
 
 void AfterForkInChild() {
-  internal::Registry::Get().KeepOnlyLocked(internal::CurrentThread());
+  internal::ThreadState& thread = internal::CurrentThread();
+  internal::Registry::Get().KeepOnlyLocked(thread);
+  internal::Registry::Get().DivergeFromParentLocked(thread);
   AfterForkInParent();
 }
 
