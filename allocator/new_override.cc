@@ -1,7 +1,9 @@
-// operator new and delete, all standard forms, replaced.
+// The throwing forms of operator new, replaced; and what new-handlers need.  The forms
+// that are noexcept are in noexcept_override.cc.
 #include <new>
 
 #include "allocator/alloc_path.h"
+#include "allocator/nothrow_retry.h"
 
 #define ALLOMON_EXPORT ALLOMON_MALLOC_SECTION __attribute__((visibility("default"), used))
 
@@ -9,7 +11,6 @@ namespace {
 
 using allomon::internal::AllocateAlignedFast;
 using allomon::internal::AllocateFast;
-using allomon::internal::FreeFast;
 
 // Retries while a new-handler is installed, as [new.delete.single] asks; nullptr when
 // there is none.
@@ -30,18 +31,6 @@ __attribute__((always_inline)) inline void* NewOrThrow(Allocate allocate) {
   return block;
 }
 
-// A handler may throw bad_alloc, which a nothrow form turns into nullptr.
-template <typename Allocate>
-__attribute__((always_inline)) inline void* NewOrNull(Allocate allocate) noexcept {
-  void* block = allocate();
-  if (__builtin_expect(block != nullptr, 1)) return block;
-  try {
-    return RetrySlow(allocate);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
-
 inline auto Plain(size_t size_bytes) {
   return [size_bytes] { return AllocateFast(size_bytes); };
 }
@@ -56,38 +45,30 @@ inline auto Aligned(size_t size_bytes, std::align_val_t alignment) {
 
 ALLOMON_EXPORT void* operator new(size_t n) { return NewOrThrow(Plain(n)); }
 ALLOMON_EXPORT void* operator new[](size_t n) { return NewOrThrow(Plain(n)); }
-ALLOMON_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept {
-  return NewOrNull(Plain(n));
-}
-ALLOMON_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept {
-  return NewOrNull(Plain(n));
-}
 ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a) {
   return NewOrThrow(Aligned(n, a));
 }
 ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a) {
   return NewOrThrow(Aligned(n, a));
 }
-ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return NewOrNull(Aligned(n, a));
-}
-ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return NewOrNull(Aligned(n, a));
+
+namespace allomon::internal {
+
+// A handler may throw bad_alloc, which a nothrow form turns into nullptr.
+void* RetryNothrowSlow(size_t size_bytes) noexcept {
+  try {
+    return RetrySlow(Plain(size_bytes));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
-ALLOMON_EXPORT void operator delete(void* p) noexcept { FreeFast(p); }
-ALLOMON_EXPORT void operator delete[](void* p) noexcept { FreeFast(p); }
-ALLOMON_EXPORT void operator delete(void* p, size_t) noexcept { FreeFast(p); }
-ALLOMON_EXPORT void operator delete[](void* p, size_t) noexcept { FreeFast(p); }
-ALLOMON_EXPORT void operator delete(void* p, const std::nothrow_t&) noexcept { FreeFast(p); }
-ALLOMON_EXPORT void operator delete[](void* p, const std::nothrow_t&) noexcept { FreeFast(p); }
-ALLOMON_EXPORT void operator delete(void* p, std::align_val_t) noexcept { FreeFast(p); }
-ALLOMON_EXPORT void operator delete[](void* p, std::align_val_t) noexcept { FreeFast(p); }
-ALLOMON_EXPORT void operator delete(void* p, size_t, std::align_val_t) noexcept { FreeFast(p); }
-ALLOMON_EXPORT void operator delete[](void* p, size_t, std::align_val_t) noexcept { FreeFast(p); }
-ALLOMON_EXPORT void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept {
-  FreeFast(p);
+void* RetryNothrowAlignedSlow(size_t alignment_bytes, size_t size_bytes) noexcept {
+  try {
+    return RetrySlow(Aligned(size_bytes, std::align_val_t{alignment_bytes}));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
-ALLOMON_EXPORT void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept {
-  FreeFast(p);
-}
+
+}  // namespace allomon::internal

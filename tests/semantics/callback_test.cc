@@ -76,6 +76,30 @@ TEST(CallbackTest, DeallocDueInsideACallbackRunsAfterIt) {
   EXPECT_EQ(state.order, (std::vector<int>{1, 100, 200}));
 }
 
+// The value's own move throws, when it is handed back to the callback.
+TEST(CallbackTest, ThrowingMoveOfAValueIsCaughtAndCounted) {
+  struct Armed {
+    explicit Armed(bool* armed) : armed(armed) {}
+    Armed(Armed&& other) noexcept(false) : armed(other.armed) {
+      if (*armed) throw std::runtime_error("move");
+    }
+    bool* armed;
+  };
+  struct Throwing {
+    std::optional<Armed> alloc_major(const Allocation&) { return std::optional<Armed>(armed); }
+    void dealloc_major(Armed) { ADD_FAILURE() << "has no value to be called with"; }
+    bool* armed;
+  };
+  bool armed = false;
+  const auto id = Tracker::start(1, Throwing{&armed});
+  ASSERT_TRUE(id.ok());
+  void* block = SamplingMalloc(8);
+  armed = true;
+  SamplingFree(block);
+  EXPECT_EQ(Tracker::statistics(*id)->callback_exceptions, 1u);
+  ASSERT_TRUE(Tracker::stop().ok());
+}
+
 TEST(CallbackTest, NothingFromAllocEndsTheTracking) {
   struct Counts {
     int allocs = 0;

@@ -19,6 +19,15 @@ struct Following {
   void dealloc_major(size_t) {}
 };
 
+std::atomic<uint64_t> g_reported{0};
+
+struct CountingReports {
+  std::optional<int> alloc_major(const Allocation&) {
+    ++g_reported;
+    return std::nullopt;
+  }
+};
+
 // Slots and runs, fresh and used again.
 void AllocateSomeOfAll() {
   for (size_t i = 0; i < 10; ++i) {
@@ -60,6 +69,44 @@ TEST(ForkTest, ChildAllocatesWhileParentsThreadsAreInMalloc) {
   }
   done = true;
   for (std::thread& thread : threads) thread.join();
+  ASSERT_TRUE(Tracker::stop().ok());
+}
+
+// The order numbers of the sampled ones among 3,000 blocks, as bits, summed up.
+uint64_t SampledAmongTheNext() {
+  uint64_t pattern = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const uint64_t before = g_reported;
+    SamplingFree(SamplingMalloc(64));
+    pattern = pattern * 31 + (g_reported - before);
+  }
+  return pattern;
+}
+
+uint64_t SampledAmongTheNextOfAChild() {
+  int ends[2] = {};
+  if (pipe(ends) != 0) return 0;
+  ChildEndsWell([&ends] {
+    const uint64_t pattern = SampledAmongTheNext();
+    if (write(ends[1], &pattern, sizeof(pattern)) != sizeof(pattern)) _exit(1);
+  });
+  uint64_t pattern = 0;
+  EXPECT_EQ(read(ends[0], &pattern, sizeof(pattern)), static_cast<ssize_t>(sizeof(pattern)));
+  close(ends[0]);
+  close(ends[1]);
+  return pattern;
+}
+
+// A server whose children all sample the same words would be seen through one keyhole.
+TEST(ForkTest, ChildrenSampleIndependently) {
+  StartOptions options;
+  options.seed = 1;
+  ASSERT_TRUE(Tracker::start(0.01, CountingReports{}, options).ok());
+  SampledAmongTheNext();
+  const uint64_t first = SampledAmongTheNextOfAChild();
+  const uint64_t second = SampledAmongTheNextOfAChild();
+  EXPECT_NE(first, second);
+  EXPECT_NE(first, SampledAmongTheNext());
   ASSERT_TRUE(Tracker::stop().ok());
 }
 

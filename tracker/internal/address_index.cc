@@ -13,7 +13,7 @@ AddressIndex::~AddressIndex() {
 AddressIndex::Slot* AddressIndex::FindLocked(uintptr_t block) const {
   if (slot_count_ == 0) return nullptr;
   const size_t mask = slot_count_ - 1;
-  size_t i = HashOf(reinterpret_cast<const void*>(block));
+  size_t i = FirstProbe(block);
   // Ends: at most half of the slots were ever used.
   while (slots_[i & mask].block != 0 && slots_[i & mask].block != block) ++i;
   Slot* slot = &slots_[i & mask];
@@ -22,7 +22,7 @@ AddressIndex::Slot* AddressIndex::FindLocked(uintptr_t block) const {
 
 void AddressIndex::PutLocked(uintptr_t block, Handle handle) {
   const size_t mask = slot_count_ - 1;
-  size_t i = HashOf(reinterpret_cast<const void*>(block));
+  size_t i = FirstProbe(block);
   while (slots_[i & mask].block != 0) ++i;
   slots_[i & mask] = {block, handle};
   ++used_;

@@ -46,9 +46,12 @@ class AddressIndex {
   };
   static constexpr uintptr_t kTombstone = 1;
 
+  static uint64_t Mixed(uintptr_t block) { return block * 0x9e3779b97f4a7c15; }
   static size_t HashOf(const void* block) {
-    return static_cast<size_t>((reinterpret_cast<uintptr_t>(block) * 0x9e3779b97f4a7c15) >> 52);
+    return static_cast<size_t>(Mixed(reinterpret_cast<uintptr_t>(block)) >> 52);
   }
+  // Where probing begins.  Not HashOf(), whose 4,096 values would crowd a larger table.
+  static size_t FirstProbe(uintptr_t block) { return static_cast<size_t>(Mixed(block) >> 28); }
 
   Slot* FindLocked(uintptr_t block) const;
   void PutLocked(uintptr_t block, Handle handle);

@@ -144,39 +144,49 @@ class Client final : public SessionClient {
   }
 
   bool Promote(ValueSlot* slot) override {
-    Minor minor = SlotValue<Minor>::Take(slot);
-    if constexpr (PromoteResult::kPresent) {
-      return Guard([&] { return Keep<Major>(user_.promote(std::move(minor)), slot); });
-    }
-    return false;
+    return Guard([&] {
+      Minor minor = SlotValue<Minor>::Take(slot);
+      if constexpr (PromoteResult::kPresent) {
+        return Keep<Major>(user_.promote(std::move(minor)), slot);
+      }
+      return false;
+    });
   }
 
   void DeallocMinor(ValueSlot* slot) override {
-    Minor minor = SlotValue<Minor>::Take(slot);
-    if constexpr (Detected<DeallocMinorCall, User, Minor>::kPresent) {
-      Guard([&] { return user_.dealloc_minor(std::move(minor)), true; });
-    }
+    Guard([&] {
+      Minor minor = SlotValue<Minor>::Take(slot);
+      if constexpr (Detected<DeallocMinorCall, User, Minor>::kPresent) user_.dealloc_minor(std::move(minor));
+      return true;
+    });
   }
 
   void DeallocMajor(ValueSlot* slot) override {
-    Major major = SlotValue<Major>::Take(slot);
-    if constexpr (Detected<DeallocMajorCall, User, Major>::kPresent) {
-      Guard([&] { return user_.dealloc_major(std::move(major)), true; });
-    }
+    Guard([&] {
+      Major major = SlotValue<Major>::Take(slot);
+      if constexpr (Detected<DeallocMajorCall, User, Major>::kPresent) user_.dealloc_major(std::move(major));
+      return true;
+    });
   }
 
   void SurviveMinor(const Allocation& allocation, ValueSlot* slot) override {
-    Minor minor = SlotValue<Minor>::Take(slot);
-    if constexpr (Detected<SurviveMinorCall, User, Minor>::kPresent) {
-      Guard([&] { return user_.survive_minor(allocation, std::move(minor)), true; });
-    }
+    Guard([&] {
+      Minor minor = SlotValue<Minor>::Take(slot);
+      if constexpr (Detected<SurviveMinorCall, User, Minor>::kPresent) {
+        user_.survive_minor(allocation, std::move(minor));
+      }
+      return true;
+    });
   }
 
   void SurviveMajor(const Allocation& allocation, ValueSlot* slot) override {
-    Major major = SlotValue<Major>::Take(slot);
-    if constexpr (Detected<SurviveMajorCall, User, Major>::kPresent) {
-      Guard([&] { return user_.survive_major(allocation, std::move(major)), true; });
-    }
+    Guard([&] {
+      Major major = SlotValue<Major>::Take(slot);
+      if constexpr (Detected<SurviveMajorCall, User, Major>::kPresent) {
+        user_.survive_major(allocation, std::move(major));
+      }
+      return true;
+    });
   }
 
   void DestroyMinor(ValueSlot* slot) override { SlotValue<Minor>::Destroy(slot); }
@@ -190,9 +200,9 @@ class Client final : public SessionClient {
     return true;
   }
 
-  // malloc must not throw: an exception ends the tracking of the block, and is handed to
-  // a heap that can throw it on.  The unwinding of a thread that ends itself is none, and
-  // must go on.
+  // malloc must not throw: an exception, also from the move of a value, ends the tracking
+  // of the block, and is handed to a heap that can throw it on.  The unwinding of a thread
+  // that ends itself is none, and must go on.
   template <typename Call>
   bool Guard(Call call) {
     try {

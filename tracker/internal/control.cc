@@ -216,6 +216,7 @@ void InstallForkHandlers() {
 
 void BeforeFork() {
   ForEachLock([](SpinLock& lock) { lock.LockAroundFork(); });
+  internal::Registry::Get().CountForkLocked();
 }
 
 void AfterForkInParent() {
@@ -223,7 +224,9 @@ void AfterForkInParent() {
 }
 
 void AfterForkInChild() {
-  internal::Registry::Get().KeepOnlyLocked(internal::CurrentThread());
+  internal::ThreadState& thread = internal::CurrentThread();
+  internal::Registry::Get().KeepOnlyLocked(thread);
+  internal::Registry::Get().DivergeFromParentLocked(thread);
   AfterForkInParent();
 }
 

@@ -62,6 +62,15 @@ void Registry::KeepOnlyLocked(ThreadState& survivor) {
   if (survivor.countdown != nullptr) AddLocked(survivor);
 }
 
+// Streams far from the parent's, by an odd multiplier of 64 bits.  The survivor reseeds
+// at its next allocation, as when an epoch begins.
+void Registry::DivergeFromParentLocked(ThreadState& survivor) {
+  next_stream_ = (next_stream_ + forks_) * 0xd1342543de82ef95;
+  forks_ = 0;
+  survivor.epoch_seen.store(0, std::memory_order_relaxed);
+  if (!survivor.in_callback) countdown_words.store(0, std::memory_order_relaxed);
+}
+
 void Registry::PublishLocked(const ActiveSet& set) {
   RegisterForBarriersOnce();
   active_ = set;

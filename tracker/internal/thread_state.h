@@ -99,6 +99,11 @@ class Registry {
   // In a forked child only the calling thread exists.
   void KeepOnlyLocked(ThreadState& survivor);
 
+  // Children must not sample at the same words as their parent, nor as each other: each
+  // gets streams of its own, the n-th child the same in every run.
+  void CountForkLocked() { ++forks_; }
+  void DivergeFromParentLocked(ThreadState& survivor);
+
  private:
   void WakeThreadsLocked();
   bool WakeOnceLocked();
@@ -107,6 +112,7 @@ class Registry {
   std::atomic<uint64_t> epoch_{1};  // 0 is "never seen"
   ActiveSet active_;
   uint64_t next_stream_ = 0;
+  uint64_t forks_ = 0;
   ThreadState* threads_ = nullptr;
 };
 
