@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 
 #include "allocator/environment.h"
@@ -93,9 +94,18 @@ void StartProfile(AutoProfile* profile) {
   pthread_atfork(nullptr, nullptr, AfterForkInChild);
 }
 
-__attribute__((constructor)) void StartFromEnvironment() {
+// mlprof asks a program (or the script beside a profile, which the shell runs) for its
+// functions by this argument.  To profile that run would overwrite what mlprof reads.
+bool AnswersMlprof(int argc, char** argv) {
+  for (int i = 1; i < argc && i <= 2; ++i) {
+    if (strcmp(argv[i], "@MLton") == 0) return true;
+  }
+  return false;
+}
+
+__attribute__((constructor)) void StartFromEnvironment(int argc, char** argv, char**) {
   // A set-uid program must not write files where its caller's environment says.
-  if (getauxval(AT_SECURE) != 0) return;
+  if (getauxval(AT_SECURE) != 0 || AnswersMlprof(argc, argv)) return;
   const int saved_errno = errno;
   if (fstat(STDERR_FILENO, &g_stderr) != 0) g_stderr.st_ino = 0;
   AutoProfile* profile = new AutoProfile;

@@ -1,9 +1,13 @@
 """The build flag that chooses the backend allocator, as a name or a label."""
 
+# Labels made here mean this repository, also when it is an external one; strings in a
+# transition would mean the main repository.
 _NAMED = {
-    "mimalloc": "//allocator:mimalloc_backend",
-    "system": "//allocator:system_backend",
+    "mimalloc": str(Label("//allocator:mimalloc_backend")),
+    "system": str(Label("//allocator:system_backend")),
 }
+_FLAG = str(Label("//allocator:backend"))
+_FLAG_LABEL = str(Label("//allocator:backend_label"))
 
 BackendName = provider(fields = ["value"])
 
@@ -17,19 +21,19 @@ backend_flag = rule(
 )
 
 def _choose_impl(settings, attr):
-    value = settings["//allocator:backend"]
+    value = settings[_FLAG]
     if value in _NAMED:
         label = _NAMED[value]
     elif value.startswith("//") or value.startswith("@"):
         label = value
     else:
         fail("--//allocator:backend=%s: expected mimalloc, system or a label such as //my/own:backend" % value)
-    return {"//allocator:backend_label": label}
+    return {_FLAG_LABEL: label}
 
 _choose = transition(
     implementation = _choose_impl,
-    inputs = ["//allocator:backend"],
-    outputs = ["//allocator:backend_label"],
+    inputs = [_FLAG],
+    outputs = [_FLAG_LABEL],
 )
 
 def _chosen_backend_impl(ctx):
@@ -52,12 +56,12 @@ chosen_backend = rule(
 )
 
 def _set_backend_impl(_, attr):
-    return {"//allocator:backend": attr.backend}
+    return {_FLAG: attr.backend}
 
 _set_backend = transition(
     implementation = _set_backend_impl,
     inputs = [],
-    outputs = ["//allocator:backend"],
+    outputs = [_FLAG],
 )
 
 def _with_backend_impl(ctx):

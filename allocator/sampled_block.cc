@@ -42,28 +42,7 @@ Block BlockOf(size_t size_bytes) {
   return block;
 }
 
-// A block of its own in the sampled range, with the tracker's handle.  nullptr if nobody
-// follows it, or if there is no room: then the caller takes a block from the backend.
-void* PlaceFollowed(const Request& request, FrameState caller) {
-  const ErrnoKeeper keeper;
-  SampledRange& range = TheSampledRange();
-  bool zeroed = false;
-  void* block = range.Allocate(request.size_bytes, request.alignment_bytes, &zeroed);
-  if (block == nullptr) {
-    heap_client::DropSample(BlockOf(request.size_bytes));
-    return nullptr;
-  }
-  const BlockHandle handle = heap_client::ReportFollowed(BlockOf(request.size_bytes), caller);
-  if (handle == 0) {
-    range.Release(block);
-    return nullptr;
-  }
-  range.SetHandle(block, handle);
-  if (request.zeroed && !zeroed) memset(block, 0, request.size_bytes);
-  return block;
-}
-
-// Reports a block that the backend has given, or a failure to give one.
+// Reports a block that the backend has given, or its failure to give one.
 void* ReportFromBackend(void* block, size_t size_bytes, FrameState caller) {
   const ErrnoKeeper keeper;
   if (block == nullptr) {
@@ -71,6 +50,36 @@ void* ReportFromBackend(void* block, size_t size_bytes, FrameState caller) {
   } else {
     heap_client::ReportCounted(BlockOf(size_bytes), caller);
   }
+  return block;
+}
+
+// There is no room in the sampled range: those who only count hear of the block all the
+// same.  nullptr if the backend has no block either.
+void* ReportUnplaced(const Request& request, FrameState caller) {
+  void* block = FromBackend(request);
+  if (block == nullptr) {
+    heap_client::DropSample(BlockOf(request.size_bytes));
+  } else {
+    heap_client::ReportUnplaced(BlockOf(request.size_bytes), caller);
+  }
+  return block;
+}
+
+// A block of its own in the sampled range, with the tracker's handle.  nullptr if nobody
+// follows it: then the caller takes a block from the backend.
+void* PlaceFollowed(const Request& request, FrameState caller) {
+  const ErrnoKeeper keeper;
+  SampledRange& range = TheSampledRange();
+  bool zeroed = false;
+  void* block = range.Allocate(request.size_bytes, request.alignment_bytes, &zeroed);
+  if (block == nullptr) return ReportUnplaced(request, caller);
+  const BlockHandle handle = heap_client::ReportFollowed(BlockOf(request.size_bytes), caller);
+  if (handle == 0) {
+    range.Release(block);
+    return nullptr;
+  }
+  range.SetHandle(block, handle);
+  if (request.zeroed && !zeroed) memset(block, 0, request.size_bytes);
   return block;
 }
 

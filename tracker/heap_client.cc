@@ -154,14 +154,21 @@ EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& 
   return scoped.Keep();
 }
 
+// What the heap can do for sessions that follow blocks.
+enum class Placement { kPlaced, kUnplaced };
+
 EntryId ReportToSession(const ActiveSet::Item& item, const Block& block, uint64_t hits,
-                        StackId stack, bool follow) {
+                        StackId stack, Placement placement) {
   PinnedSession session(item.id);
   if (!session || !session->sampling()) return 0;
   const Session::Config& config = session->config();
+  if (config.follows_blocks && placement == Placement::kUnplaced) {
+    CountDrop(*session, block);
+    return 0;
+  }
   const Allocation allocation =
       MakeAllocation(block, hits, item.rate, stack, config.callstack_size);
-  if (follow && config.follows_blocks) return ReportWithEntry(*session, block, allocation);
+  if (config.follows_blocks) return ReportWithEntry(*session, block, allocation);
   ReportWithoutEntry(*session, block, allocation);
   return 0;
 }
@@ -180,7 +187,8 @@ struct EndOfTrial {
 };
 
 // `active` must not change while callbacks run, whatever they start or stop.
-BlockHandle Report(const Block& block, FrameState caller, bool follow, const ActiveSet& active) {
+BlockHandle Report(const Block& block, FrameState caller, Placement placement,
+                   const ActiveSet& active) {
   ThreadState& thread = CurrentThread();
   const EndOfTrial end_of_trial{thread};
   // Stays as it is until the thread's next trial, which cannot be inside a callback.
@@ -190,7 +198,7 @@ BlockHandle Report(const Block& block, FrameState caller, bool follow, const Act
   CallbackScope scope(thread);
   for (uint32_t i = 0; i < active.count; ++i) {
     if (trial.hits[i] == 0) continue;
-    head = Chain(head, ReportToSession(active.items[i], block, trial.hits[i], stack, follow));
+    head = Chain(head, ReportToSession(active.items[i], block, trial.hits[i], stack, placement));
   }
   return head;
 }
@@ -214,11 +222,15 @@ void SetAllocatorText(uintptr_t begin, uintptr_t end) {
 }
 
 void ReportCounted(const Block& block, FrameState caller) {
-  Report(block, caller, false, CurrentThread().active);
+  Report(block, caller, Placement::kPlaced, CurrentThread().active);
+}
+
+void ReportUnplaced(const Block& block, FrameState caller) {
+  Report(block, caller, Placement::kUnplaced, CurrentThread().active);
 }
 
 BlockHandle ReportFollowed(const Block& block, FrameState caller) {
-  return Report(block, caller, true, CurrentThread().active);
+  return Report(block, caller, Placement::kPlaced, CurrentThread().active);
 }
 
 void DropSample(const Block& block) {
@@ -270,7 +282,7 @@ BlockHandle ReportManaged(const ManagedSampler& sampler, Verdict verdict, const 
   const ExceptionCarrier carrier;
   // A copy: a managed allocation in a callback may bring the sampler into a new epoch.
   const ActiveSet active = sampler.active();
-  const BlockHandle handle = Report(block, caller, verdict == Verdict::kFollow, active);
+  const BlockHandle handle = Report(block, caller, Placement::kPlaced, active);
   *thrown = carrier.thrown();
   if (*thrown == nullptr) return handle;
   OnFree(handle);

@@ -8,12 +8,12 @@
 //     switch (JudgeAllocationSlow(words)) {
 //       case Verdict::kNotSampled: allocate as usual;
 //       case Verdict::kCount:      ReportCounted(...), and allocate as usual;
-//       case Verdict::kFollow:     ReportFollowed(...) or DropSample(...);
+//       case Verdict::kFollow:     ReportFollowed(...) or ReportUnplaced(...);
 //     }
 //   }
 //
-// A verdict other than kNotSampled must be answered by exactly one of the three calls,
-// on the same thread, before the thread's next allocation; until then allocations of
+// A verdict other than kNotSampled must be answered by exactly one of these calls, or by
+// DropSample(), on the same thread, before the thread's next allocation; until then allocations of
 // this thread are not sampled.
 //
 // Everything here is thread safe, may be called inside malloc and free, never throws,
@@ -60,8 +60,12 @@ struct Block {
 void ReportCounted(const Block& block, FrameState caller);
 BlockHandle ReportFollowed(const Block& block, FrameState caller);
 
-// The heap could not place the block where it can be followed: no callback runs, and the
-// drop is counted for each session that was hit.
+// The heap could not place the block where it can be followed: sessions that only count
+// are told of it, and for those that follow blocks no callback runs and a drop is counted.
+void ReportUnplaced(const Block& block, FrameState caller);
+
+// There is no block after all (out of memory): the drop is counted for each session that
+// was hit.
 void DropSample(const Block& block);
 
 // The block has left the nursery alive: runs the promote callbacks.  Returns the handle

@@ -26,7 +26,7 @@ __attribute__((noinline)) void SampledResource::ReportSlow(void* block, size_t s
     case heap_client::Verdict::kFollow:
       break;
   }
-  if (!sampled_.Reserve()) return heap_client::DropSample(reported);
+  if (!sampled_.Reserve()) return heap_client::ReportUnplaced(reported, caller);
   const heap_client::BlockHandle handle = heap_client::ReportFollowed(reported, caller);
   if (handle == 0) return sampled_.Cancel();
   sampled_.Insert(block, handle);

@@ -25,13 +25,13 @@ absl::Status ToStatus(ControlError error) {
           "Tracker::start: already started; stop() first, or set StartOptions::concurrent");
     case ControlError::kTooMany:
       return absl::ResourceExhaustedError(
-          "Tracker::start: too many trackers; stop or discard one first");
+          "Tracker::start: eight trackers sample already, or sixteen exist; stop() and discard() one");
     case ControlError::kNotStarted:
       return absl::FailedPreconditionError("Tracker::stop: not started");
     case ControlError::kNotStopped:
-      return absl::FailedPreconditionError("Tracker::discard: still sampling; stop() first");
+      return absl::FailedPreconditionError("Tracker: still sampling; stop(StopMode::kKeepTracking) first");
     case ControlError::kNoSuchTracker:
-      return absl::NotFoundError("no such tracker, or it was discarded already");
+      return absl::NotFoundError("Tracker: no such tracker, or it was discarded already");
   }
   return absl::InternalError("unknown tracker error");
 }

@@ -26,16 +26,27 @@
 // Rules of the callbacks (Gc.Memprof's, see "Callbacks" in tracker/README.md):
 //  - For one block: alloc, then promote at most once, then dealloc at most once.
 //  - malloc blocks: alloc runs before malloc returns, dealloc before the memory can be
-//    reused; both on the calling thread.
+//    reused (but see below); both on the calling thread.
 //  - Within a callback the thread is not sampled; it may allocate, free, lock, start and
 //    stop trackers.  A dealloc that falls due inside a callback runs right after it.
 //  - Several threads may be in callbacks at once: a tracker with state of its own guards
 //    it, with std::mutex for instance.
 //  - An exception from a callback ends the tracking of that block and is counted.
+//  - A forked child goes on with its copy of the tracker.  A mutex of the tracker's own
+//    that another thread held at the fork stays locked there: stop() first in a child
+//    that allocates much, or guard the state with pthread_atfork.
 //
-// Thread rule: start, stop and discard are thread safe and may be called in callbacks;
-// not in signal handlers.  Nothing is sampled unless a heap that reports is linked in:
-// //allocator:malloc, a preloaded liballomon.so's own, or //runtime.
+// Values are moved, never copied, and destroyed by the thread that consumes them: the one
+// that frees the block, or that calls stop() or discard().  So is the tracker itself, when
+// it is discarded and its last callback has returned.  Destructors may allocate and free.
+//
+// Stop a tracker before what its callbacks use is destroyed, at the latest before main
+// returns: blocks are freed until the very end of the process.
+//
+// Thread rule: everything here is thread safe and may be called in callbacks; not in
+// signal handlers.  Nothing is sampled unless a heap that reports is linked into the same
+// executable: //allocator:malloc for malloc, later //runtime.  (A preloaded liballomon.so
+// is a profile of its own, and does not serve a program's trackers.)
 #ifndef ALLOMON_TRACKER_TRACKER_H_
 #define ALLOMON_TRACKER_TRACKER_H_
 
@@ -133,11 +144,11 @@ class Tracker {
   // at once.
   static std::vector<LiveStack> snapshot(TrackerId id);
 
-  // Whether the plain tracker is sampling.
+  // Whether the plain tracker (one started without `concurrent`) is sampling.
   static bool is_sampling();
 
   // Exact at a quiet moment; while threads allocate, each number by itself is.  Fails
-  // with kNotFound when the tracker was discarded, so read it before stop().
+  // with kNotFound when the tracker was discarded, so read it before a plain stop().
   static absl::StatusOr<Statistics> statistics(TrackerId id);
 
  private:

@@ -12,6 +12,7 @@
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/support/ledger.h"
+#include "tracker/profile/profile.h"
 
 namespace allomon {
 namespace {
@@ -47,6 +48,29 @@ TEST(SampledRangeTest, WithoutARangeSamplesAreDroppedAndCounted) {
     EXPECT_TRUE(ledger.blocks.empty());
     EXPECT_EQ(Tracker::statistics(*id)->dropped_blocks, 1u);
     EXPECT_EQ(Tracker::statistics(*id)->dropped_bytes, 100u);
+  });
+}
+
+// A profile that only counts must not lose what a tracker beside it could not follow.
+TEST(SampledRangeTest, WhoOnlyCountsHearsOfBlocksThatHaveNoPlace) {
+  InChild([] {
+    SampledRange::SetMaxReservationForTesting(0);
+    Ledger ledger;
+    ProfileData data;
+    const ScopedProfileData unit(&data);
+    ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());
+    ASSERT_TRUE(Profile::Start().ok());
+    void* block = SamplingMalloc(100);
+    memset(block, 1, 100);
+    block = SamplingRealloc(block, 1000);
+    EXPECT_EQ(static_cast<char*>(block)[99], 1);
+    EXPECT_EQ(SamplingMalloc(SIZE_MAX), nullptr);
+    ASSERT_TRUE(Profile::Stop().ok());
+    SamplingFree(block);
+    EXPECT_TRUE(ledger.blocks.empty());
+    double bytes = 0;
+    data.by_stack().ForEach([&bytes](uint32_t, const Estimate& e) { bytes += e.value; });
+    EXPECT_EQ(bytes, 1100);
   });
 }
 

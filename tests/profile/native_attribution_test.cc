@@ -31,5 +31,18 @@ TEST(NativeAttributionTest, CallerOfMallocIsChargedByItsSymbol) {
   EXPECT_EQ(profile.mlmon.magic, ContentMagic(profile.sources));
 }
 
+// Resolving symbols allocates far more than the program did.
+TEST(NativeAttributionTest, WritingAProfileDoesNotChargeItselfToTheProgram) {
+  ProfileData data;
+  const ScopedProfileData unit(&data);
+  ASSERT_TRUE(Profile::Start().ok());
+  SamplingFree(NativeCaller(100));
+  const std::string directory = ::testing::TempDir();
+  ASSERT_TRUE(Profile::Write(directory + "/first.out", data).ok());
+  ASSERT_TRUE(Profile::Write(directory + "/second.out", data).ok());
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_TRUE(Attribute(data).mlmon.total == 100);
+}
+
 }  // namespace
 }  // namespace allomon

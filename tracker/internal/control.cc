@@ -97,24 +97,13 @@ ControlError BeginDiscardLocked(SessionId id) {
   return ControlError::kNone;
 }
 
-// Runs user code that consumes values: without the lock, and unsampled.  Inside a callback
-// the thread is unsampled already.
-template <typename Consume>
-void Unsampled(Consume consume) {
-  ThreadState& thread = CurrentThread();
-  if (thread.in_callback) return consume();
-  CallbackScope scope(thread);
-  consume();
-}
-
 // Destroys the values that nobody will ask for any more, and gives up the session's own
 // reference.
 void DestroySession(SessionId id) {
   Session& session = *Session::Find(id);
-  Unsampled([&session] {
-    ForgetEntriesOf(session);
-    session.Unpin();
-  });
+  const SuspendedSampling suspended;  // user destructors run
+  ForgetEntriesOf(session);
+  session.Unpin();
 }
 
 }  // namespace
@@ -151,7 +140,8 @@ ControlError DrainSession(SessionId id) {
       return ControlError::kNoSuchTracker;
     }
     if (session->sampling()) return ControlError::kNotStopped;
-    Unsampled([&session] { SurviveEntriesOf(*session); });
+    const SuspendedSampling suspended;  // user code runs
+    SurviveEntriesOf(*session);
   }
   return DiscardSession(id);
 }
@@ -166,6 +156,13 @@ ControlError StopAndDiscardSession(SessionId id) {
   DestroySession(id);
   return ControlError::kNone;
 }
+
+SuspendedSampling::SuspendedSampling() {
+  ThreadState& thread = CurrentThread();
+  if (!thread.in_callback) scope_.emplace(thread);
+}
+
+SuspendedSampling::~SuspendedSampling() = default;
 
 SessionId ExclusiveSession() {
   std::lock_guard<SpinLock> hold(Registry::Get().lock());

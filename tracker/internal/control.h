@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "tracker/internal/callback_scope.h"
 #include "tracker/internal/session.h"
 
 namespace allomon::internal {
@@ -43,6 +45,19 @@ ControlError DrainSession(SessionId id);
 
 // Both at once, as OCaml 4.14's stop.
 ControlError StopAndDiscardSession(SessionId id);
+
+// While one is open, its thread's allocations are not sampled: for work of our own on
+// behalf of the user.  Nests; harmless inside a callback.
+class SuspendedSampling {
+ public:
+  SuspendedSampling();
+  ~SuspendedSampling();
+  SuspendedSampling(const SuspendedSampling&) = delete;
+  SuspendedSampling& operator=(const SuspendedSampling&) = delete;
+
+ private:
+  std::optional<CallbackScope> scope_;  // none if the thread was suspended already
+};
 
 // The exclusive session that samples now, or 0.
 SessionId ExclusiveSession();

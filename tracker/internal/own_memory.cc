@@ -60,7 +60,13 @@ BumpArena::Ref BumpArena::Allocate(size_t size_bytes) {
     }
     // A piece never straddles two chunks: the tail of the first is given up.
     if ((start + rounded - 1) / kChunkBytes != chunk) continue;
-    if (!EnsureChunk(chunk)) return 0;
+    if (!EnsureChunk(chunk)) {
+      // Given back if nobody came after us: a time without memory must not use up the
+      // arena.
+      uint64_t end = start + rounded;
+      next_byte_.compare_exchange_strong(end, start, std::memory_order_relaxed);
+      return 0;
+    }
     return static_cast<Ref>(start / 8);
   }
 }

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include <atomic>
 
@@ -23,7 +24,7 @@ class SpinLock {
     if (HeldForForkByMe()) return;
     // Acquire pairs with the release in unlock().
     for (int spins = 0; locked_.exchange(true, std::memory_order_acquire); ++spins) {
-      if (spins > 100) sched_yield();
+      if (spins > 100) WaitSlow(spins);
     }
   }
   void unlock() {
@@ -45,6 +46,16 @@ class SpinLock {
   bool HeldForForkByMe() const {
     const pthread_t forking = forking_thread_.load(std::memory_order_relaxed);
     return __builtin_expect(forking != 0, 0) && forking == pthread_self();
+  }
+
+  // Yielding alone would starve a holder of lower real-time priority.
+  static void WaitSlow(int spins) {
+    constexpr timespec kPause = {0, 50000};
+    if (spins < 1000) {
+      sched_yield();
+    } else {
+      nanosleep(&kPause, nullptr);
+    }
   }
 
   std::atomic<bool> locked_{false};

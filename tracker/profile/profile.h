@@ -7,8 +7,9 @@
 //   allomon::Profile::Write("mlmon.out");
 //
 // Functions are those that say ALLOMON_FUNCTION(); a program without any is attributed
-// by its symbol tables.  An executable linked with this library answers
-// `program @MLton show-sources`, so `mlprof program mlmon.out` works on it.
+// by its symbol tables.  An executable with ALLOMON_FUNCTION() answers
+// `program @MLton show-sources`, so `mlprof program mlmon.out` works on it; for any other
+// give mlprof the file `mlmon.out.sources`, which is written beside the profile.
 //
 // Thread safe; not to be called in signal handlers or inside malloc.
 #ifndef ALLOMON_TRACKER_PROFILE_PROFILE_H_
@@ -46,7 +47,7 @@ class Profile {
   // cause and the remedy; an older file survives.
   static absl::Status Write(const std::string& path, const ProfileData& data = DefaultProfileData());
 
-  // "12,345 bytes allocated +- 678 (95 %), rate 0.0001, seed 42".
+  // "12,345 bytes allocated +- 678 (95 %), rate 0.0001 per word, seed 42".
   static std::string Summary(const ProfileData& data = DefaultProfileData());
 };
 

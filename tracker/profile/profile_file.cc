@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tracker/internal/control.h"
 #include "tracker/profile/attribution.h"
 #include "tracker/profile/write_file.h"
 
@@ -41,6 +42,8 @@ bool MayHaveFileBeside(const std::string& path) {
 }  // namespace
 
 bool WriteProfileFile(const std::string& path, const ProfileData& data, std::string* error) {
+  // What reading symbols allocates is ours, and must not appear in the profile.
+  const internal::SuspendedSampling suspended;
   const AttributedProfile profile = Attribute(data);
   const std::string mlmon = FormatMlmon(profile.mlmon);
   std::vector<FileToWrite> files;
