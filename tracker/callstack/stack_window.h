@@ -52,6 +52,10 @@ class StackWindow {
       OpenSlow(sp);
   }
 
+  // Whether that is the stack the thread was born with.  Not to be asked once
+  // the window has been read from.
+  bool IsOwnStack() const { return !growable_ && low_ < high_; }
+
   uintptr_t low() const { return low_; }
   uintptr_t high() const { return high_; }
 
