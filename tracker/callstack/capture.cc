@@ -103,118 +103,139 @@ __attribute__((noinline)) size_t WalkRest(const Position& at, uintptr_t* frames,
   return Walk(at, frames, max_frames, truncated);
 }
 
-// The same by way of the last capture's record, which then is this one's.  Its
-// result is that of Walk: README.md, "Replay".
-ALLOMON_READS_STACK inline size_t WalkWithRecord(
-    FrameState start, StackWindow window, ReplayRecord* record,
-    uintptr_t* frames, size_t max_frames, bool* truncated, bool* changed) {
-  RecordedFrame now = {start.pc, start.sp, start.bp,
-                       RecordedFrame::kExactPc | RecordedFrame::kNotReplayable};
-  // [old, end) of the record is not further in than `now`; the fresh frames,
-  // which end before `now`, take the place of what is there from `from` on.
+// Whether a capture is over that has confirmed the recorded frames up to `last`
+// and has written `count`, and then whether it has to leave frames out.
+inline bool IsOver(const ReplayRecord& record, uint32_t last, size_t count,
+                   size_t max_frames, bool* truncated) {
+  if (last + 1 == record.end()) {
+    *truncated = false;
+    return record.is_complete();
+  }
+  *truncated = true;
+  return count == max_frames && record.IsNext(last);
+}
+
+// Confirms what follows on the recorded frame `from`, whose pc is the last of
+// the `count` that have been written.
+inline uint32_t ConfirmFrom(const ReplayRecord& record, uint32_t from,
+                            uintptr_t* frames, size_t max_frames,
+                            size_t* count) {
+  const size_t left = record.end() - 1 - from;
+  const size_t room = max_frames - *count;
+  const uint32_t limit =
+      from + static_cast<uint32_t>(left < room ? left : room);
+  const uint32_t last = record.Confirm(from, limit, frames + *count);
+  *count += last - from;
+  return last;
+}
+
+// Walks with the help of the last capture's record and makes it this one's.
+// The result is that of Walk: README.md, "Replay".  The first `count` frames of
+// the record have been confirmed and written.
+__attribute__((noinline)) ALLOMON_READS_STACK size_t
+WalkWithRecord(FrameState start, size_t count, ReplayRecord* record,
+               uintptr_t* frames, size_t max_frames, bool* truncated) {
+  StackWindow window(start.sp);
+  uintptr_t pc = start.pc;
+  uintptr_t sp = start.sp;
+  uintptr_t bp = start.bp;
+  // How that was reached.
+  uintptr_t how = RecordedFrame::kExactPc | RecordedFrame::kNotReplayable;
+  // [old, end) of the record is not further in than sp; the fresh frames, which
+  // end before, take the place of what is there from `from` on.
   uint32_t old = record->begin();
   uint32_t from = old;
-  size_t count = 0;
-  *changed = false;
-  // Each turn that joins writes a frame; each that does not takes a step, so
-  // inv.walk.ends.
+  bool has_confirmed = count > 0;
+  uint32_t last = old + static_cast<uint32_t>(count) - 1;
+  // inv.walk.ends: each turn writes a frame or leaves.
   for (;;) {
-    const uintptr_t exact_pc = now.how & RecordedFrame::kExactPc;
-    while (old != record->end() && record->sp(old) < now.sp) ++old;
-    if (now.pc == 0) {
-      record->Append(from);
-      *changed = true;
-      *truncated = false;
-      return count;
-    }
-    if (old != record->end() &&
-        record->Matches(old, now.pc, now.sp, now.bp, exact_pc)) {
-      if (record->HasFresh() || old != record->begin()) {
-        *changed = true;
-        if (!record->Splice(from, old, now)) {
-          return WalkRest({{now.pc, now.sp, now.bp},
-                           exact_pc != 0 ? now.pc : now.pc - 1,
-                           window,
-                           count},
+    if (!has_confirmed) {
+      while (old != record->end() && record->sp(old) < sp) ++old;
+      has_confirmed =
+          old != record->end() &&
+          record->Matches(old, pc, sp, bp, how & RecordedFrame::kExactPc) &&
+          pc != 0;
+      if (has_confirmed) {
+        if (!record->Splice(from, old, {pc, sp, bp, how})) {
+          const bool is_exact = (how & RecordedFrame::kExactPc) != 0;
+          return WalkRest({{pc, sp, bp}, is_exact ? pc : pc - 1, window, count},
                           frames, max_frames, truncated);
         }
-      }
-      if (count == max_frames) {
-        *truncated = true;
-        return count;
-      }
-      frames[count++] = now.pc;
-      const size_t left = record->end() - 1 - old;
-      const size_t room = max_frames - count;
-      const uint32_t last = record->Confirm(
-          old, old + static_cast<uint32_t>(left < room ? left : room),
-          frames + count);
-      count += last - old;
-      if (last + 1 == record->end()) {
-        if (record->is_complete()) {
-          *truncated = false;
+        if (count == max_frames) {
+          *truncated = true;
           return count;
         }
-      } else if (count == max_frames && record->IsNext(last)) {
-        *truncated = true;
-        return count;
+        frames[count++] = pc;
+        last = ConfirmFrom(*record, old, frames, max_frames, &count);
+        if (IsOver(*record, last, count, max_frames, truncated)) return count;
       }
-      now = record->Recover(last, old, now.bp);
+    }
+    if (has_confirmed) {
+      // The frame at `last` has been written, but the step from there must be
+      // taken anew.
+      const RecordedFrame frame = record->Recover(last, old, bp);
+      pc = frame.pc;
+      sp = frame.sp;
+      bp = frame.bp;
+      how = frame.how;
       from = last;
       old = last + 1;
-    } else if (count == max_frames) {
-      now.how |= RecordedFrame::kNeedsBp;
-      if (!record->IsFreshFull()) record->PushFresh(now);
+      has_confirmed = false;
+    } else if (pc == 0 || count == max_frames) {
+      if (pc != 0 && !record->IsFreshFull()) {
+        record->PushFresh({pc, sp, bp, how | RecordedFrame::kNeedsBp});
+      }
       record->Append(from);
-      *changed = true;
-      *truncated = true;
+      *truncated = pc != 0;
       return count;
     } else {
-      frames[count++] = now.pc;
+      frames[count++] = pc;
     }
     bool has_room = true;
-    if (record->IsFreshFull()) {
+    if (__builtin_expect(record->IsFreshFull(), false)) {
       has_room = record->Append(from);
       old = from = record->end();
     }
-    record->PushFresh(now);
     const uintptr_t lookup_pc =
-        (now.how & RecordedFrame::kExactPc) != 0 ? now.pc : now.pc - 1;
-    FastStep how;
-    if (__builtin_expect(has_room && StepFast(lookup_pc, window.high(), &now.pc,
-                                              &now.sp, &now.bp, &how),
+        (how & RecordedFrame::kExactPc) != 0 ? pc : pc - 1;
+    const FrameState left = {pc, sp, bp};
+    FastStep fast;
+    if (__builtin_expect(has_room && StepFast(lookup_pc, window.high(), &pc,
+                                              &sp, &bp, &fast),
                          true)) {
-      record->fresh_top()->how |= how.how_left;
-      now.how = how.bp_slot;
+      record->PushFresh({left.pc, left.sp, left.bp, how | fast.how_left});
+      how = fast.bp_slot;
       continue;
     }
-    record->fresh_top()->how |= RecordedFrame::kNeedsBp;
-    FrameState frame = {now.pc, now.sp, now.bp};
+    record->PushFresh(
+        {left.pc, left.sp, left.bp, how | RecordedFrame::kNeedsBp});
+    FrameState frame = left;
     const Step step = StepToCallerSlow(lookup_pc, &rule_cache, &window, &frame);
     if (step == Step::kEnd || step == Step::kLost) {
       has_room &= record->Append(from);
+      // By the rule alone, and one that is kept until code is forgotten.
       FrameRule rule;
-      if (has_room && rule_cache.Find(lookup_pc, &rule) &&
+      if (has_room && step == Step::kEnd && rule_cache.Find(lookup_pc, &rule) &&
           rule.kind() == FrameRule::kEnd) {
         record->SetComplete();
       }
-      *changed = true;
       *truncated = step == Step::kLost;
       return count;
     }
-    const bool interrupted = step == Step::kInterrupted;
+    const bool is_exact = step == Step::kInterrupted;
     // What a signal interrupted may be on another stack.
     if (!has_room ||
-        (interrupted && (frame.sp < now.sp + kWord || !window.IsOwnStack()))) {
+        (is_exact && (frame.sp < left.sp + kWord || !window.IsOwnStack()))) {
       record->Append(from);
-      *changed = true;
       return WalkRest(
-          {frame, interrupted ? frame.pc : frame.pc - 1, window, count}, frames,
+          {frame, is_exact ? frame.pc : frame.pc - 1, window, count}, frames,
           max_frames, truncated);
     }
-    now = {frame.pc, frame.sp, frame.bp,
-           interrupted ? RecordedFrame::kExactPc | RecordedFrame::kNotReplayable
-                       : RecordedFrame::kNotReplayable};
+    pc = frame.pc;
+    sp = frame.sp;
+    bp = frame.bp;
+    how = RecordedFrame::kNotReplayable;
+    if (is_exact) how |= RecordedFrame::kExactPc;
   }
 }
 
@@ -225,17 +246,31 @@ ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(FrameState start,
                                                       size_t max_frames,
                                                       bool* truncated,
                                                       uint64_t* serial) {
-  const StackWindow window(start.sp);
-  ReplayBlock* block = window.IsOwnStack() ? internal::OpenReplay() : nullptr;
+  const bool is_own =
+      StackWindow::IsKnownOwn(start.sp) || StackWindow(start.sp).IsOwnStack();
+  ReplayBlock* block =
+      __builtin_expect(is_own, true) ? internal::OpenReplay() : nullptr;
   if (__builtin_expect(block == nullptr, false)) {
     *serial = 0;
-    return WalkRest({start, start.pc, window, 0}, frames, max_frames,
-                    truncated);
+    return CaptureCallstackAfresh(start, frames, max_frames, truncated);
   }
-  bool changed;
-  const size_t count = WalkWithRecord(start, window, &block->record, frames,
-                                      max_frames, truncated, &changed);
-  if (changed || block->count != count || block->truncated != *truncated) {
+  ReplayRecord& record = block->record;
+  const uint32_t begin = record.begin();
+  size_t count = 0;
+  bool is_over = false;
+  if (begin != record.end() && max_frames != 0 &&
+      record.Matches(begin, start.pc, start.sp, start.bp,
+                     RecordedFrame::kExactPc)) {
+    frames[count++] = start.pc;
+    const uint32_t last =
+        ConfirmFrom(record, begin, frames, max_frames, &count);
+    is_over = IsOver(record, last, count, max_frames, truncated);
+  }
+  if (!is_over) {
+    count =
+        WalkWithRecord(start, count, &record, frames, max_frames, truncated);
+  }
+  if (!is_over || block->count != count || block->truncated != *truncated) {
     block->count = count;
     block->truncated = *truncated;
     ++block->serial;

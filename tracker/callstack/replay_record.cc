@@ -5,27 +5,17 @@ namespace allomon::internal {
 // Volatile reads of it are all there are, so it exists.
 const uintptr_t ReplayRecord::kZero = 0;
 
-void ReplayRecord::Put(uint32_t i, const RecordedFrame& frame) {
-  checks_[i % kFrames] = {frame.pc, frame.sp, &kZero, 0};
-  states_[i % kFrames] = {frame.bp, frame.how};
-  SetNeedsBp(i, (frame.how & RecordedFrame::kNeedsBp) != 0, frame.bp);
-}
-
-void ReplayRecord::SetNeedsBp(uint32_t i, bool needs_bp, uintptr_t bp) {
-  Check& check = checks_[i % kFrames];
-  State& state = states_[i % kFrames];
-  state.bp = bp;
-  state.how &= ~uintptr_t{RecordedFrame::kNeedsBp};
-  if (needs_bp) state.how |= RecordedFrame::kNeedsBp;
-  const uintptr_t slot = state.how & RecordedFrame::kSlotMask;
-  check.bp_at = &kZero;
-  check.bp_value = 0;
-  if ((state.how & RecordedFrame::kNotReplayable) != 0) {
+inline void ReplayRecord::Put(uint32_t i, const RecordedFrame& frame) {
+  Check check = {frame.pc, frame.sp, &kZero, 0};
+  const uintptr_t slot = frame.bp_slot();
+  if ((frame.how & RecordedFrame::kNotReplayable) != 0) {
     check.bp_value = 1;
-  } else if (needs_bp && slot != 0) {
+  } else if ((frame.how & RecordedFrame::kNeedsBp) != 0 && slot != 0) {
     check.bp_at = reinterpret_cast<const uintptr_t*>(slot);
-    check.bp_value = bp;
+    check.bp_value = frame.bp;
   }
+  checks_[i % kFrames] = check;
+  states_[i % kFrames] = {frame.bp, frame.how};
 }
 
 // Moves the frames of [begin, from) so that they end at new_from.
@@ -34,7 +24,8 @@ void ReplayRecord::MoveInner(uint32_t from, uint32_t new_from) {
   const uint32_t new_begin = new_from - count;
   // Towards the side that the frames do not come from.
   const bool outwards = static_cast<int32_t>(new_from - from) > 0;
-  for (uint32_t n = 0; n < count && new_from != from; ++n) {
+  if (new_from == from) return;
+  for (uint32_t n = 0; n < count; ++n) {
     const uint32_t k = outwards ? count - 1 - n : n;
     checks_[(new_begin + k) % kFrames] = checks_[(begin_ + k) % kFrames];
     states_[(new_begin + k) % kFrames] = states_[(begin_ + k) % kFrames];
@@ -57,9 +48,11 @@ void ReplayRecord::PutFresh(uint32_t at, bool needs_bp) {
   }
   for (uint32_t i = at; i != begin_ && fresh_ != 0;) {
     --i;
-    const uintptr_t how = states_[i % kFrames].how;
+    uintptr_t how = states_[i % kFrames].how;
     if ((how & RecordedFrame::kKeepsBp) == 0) break;
-    SetNeedsBp(i, needs_bp, fresh_frames_[0].bp);
+    how &= ~uintptr_t{RecordedFrame::kNeedsBp};
+    if (needs_bp) how |= RecordedFrame::kNeedsBp;
+    Put(i, {pc(i), sp(i), fresh_frames_[0].bp, how});
   }
   fresh_ = 0;
 }

@@ -97,8 +97,6 @@ class ReplayRecord {
   ALLOMON_READS_STACK RecordedFrame Recover(uint32_t i, uint32_t joined,
                                             uintptr_t bp) const;
 
-  RecordedFrame* fresh_top() { return &fresh_frames_[fresh_ - 1]; }
-  bool HasFresh() const { return fresh_ != 0; }
   bool IsFreshFull() const { return fresh_ == kFreshFrames; }
   void PushFresh(const RecordedFrame& frame) {
     fresh_frames_[fresh_++] = frame;
@@ -137,7 +135,6 @@ class ReplayRecord {
   }
 
   void Put(uint32_t i, const RecordedFrame& frame);
-  void SetNeedsBp(uint32_t i, bool needs_bp, uintptr_t bp);
   void MoveInner(uint32_t from, uint32_t new_from);
   void PutFresh(uint32_t at, bool needs_bp);
 
