@@ -30,6 +30,38 @@ __attribute__((noinline)) size_t Cfi(Frames frames, size_t max_frames) {
                           &truncated);
 }
 
+__attribute__((noinline)) size_t CfiAfresh(Frames frames, size_t max_frames) {
+  bool truncated;
+  return CaptureCallstackAfresh(ALLOMON_CALLER_FRAME(), frames, max_frames,
+                                &truncated);
+}
+
+// A loop whose samples come from different places: two frames of one of four
+// pairs of functions, of different sizes, on top of what stays.
+template <CaptureFunction kCapture, int kWords>
+__attribute__((noinline)) size_t Inner(Frames frames, size_t max_frames) {
+  long local[kWords] = {};
+  benchmark::DoNotOptimize(local);
+  const size_t count = kCapture(frames, max_frames);
+  benchmark::DoNotOptimize(local);
+  return count;
+}
+template <CaptureFunction kCapture, int kWords>
+__attribute__((noinline)) size_t Outer(Frames frames, size_t max_frames) {
+  long local[2 * kWords] = {};
+  benchmark::DoNotOptimize(local);
+  const size_t count = Inner<kCapture, kWords>(frames, max_frames);
+  benchmark::DoNotOptimize(local);
+  return count;
+}
+template <CaptureFunction kCapture>
+size_t Varying(Frames frames, size_t max_frames) {
+  constexpr CaptureFunction kTops[] = {Outer<kCapture, 1>, Outer<kCapture, 4>,
+                                       Outer<kCapture, 2>, Outer<kCapture, 8>};
+  static uint32_t turn = 0;
+  return kTops[++turn % 4](frames, max_frames);
+}
+
 struct Backtrace {
   uintptr_t* frames;
   size_t max_frames;
@@ -105,6 +137,10 @@ void ColdDepths(benchmark::internal::Benchmark* b) {
 }
 
 BENCHMARK_CAPTURE(Capture, cfi, Cfi, false)->Apply(HotDepths);
+BENCHMARK_CAPTURE(Capture, cfi_varying, Varying<Cfi>, false)->Apply(HotDepths);
+BENCHMARK_CAPTURE(Capture, cfi_afresh, CfiAfresh, false)->Apply(HotDepths);
+BENCHMARK_CAPTURE(Capture, cfi_afresh_varying, Varying<CfiAfresh>, false)
+    ->Apply(HotDepths);
 #if !defined(ALLOMON_OMITS_FRAME_POINTERS)
 BENCHMARK_CAPTURE(Capture, frame_pointers, FramePointers, false)
     ->Apply(HotDepths);
@@ -114,6 +150,7 @@ BENCHMARK_CAPTURE(Capture, frame_pointers, FramePointers, false)
 BENCHMARK_CAPTURE(Capture, libgcc, Libgcc, false)->Apply(HotDepths);
 BENCHMARK_CAPTURE(Capture, nothing_cold, Nothing, true)->Apply(ColdDepths);
 BENCHMARK_CAPTURE(Capture, cfi_cold, Cfi, true)->Apply(ColdDepths);
+BENCHMARK_CAPTURE(Capture, cfi_afresh_cold, CfiAfresh, true)->Apply(ColdDepths);
 BENCHMARK_CAPTURE(Capture, libgcc_cold, Libgcc, true)->Apply(ColdDepths);
 
 // A pc that is met for the first time: the cache is emptied before each

@@ -3,6 +3,8 @@
 #if defined(__x86_64__)
 
 #include "tracker/callstack/frame_step.h"
+#include "tracker/callstack/replay_record.h"
+#include "tracker/callstack/replay_thread.h"
 #include "tracker/callstack/rule_cache.h"
 #include "tracker/callstack/stack_window.h"
 
@@ -10,6 +12,9 @@ namespace allomon {
 namespace {
 
 using internal::FrameRule;
+using internal::RecordedFrame;
+using internal::ReplayBlock;
+using internal::ReplayRecord;
 using internal::StackWindow;
 using internal::Step;
 
@@ -17,47 +22,67 @@ constexpr uintptr_t kWord = sizeof(uintptr_t);
 
 internal::RuleCache rule_cache;
 
+// How a step went that reads two words at most: where the caller's bp was
+// saved, or 0, and the flags of RecordedFrame::how for the frame it left.
+struct FastStep {
+  uintptr_t bp_slot;
+  uintptr_t how_left;
+};
+
 // The common step.  False, and nothing changed, if the rule is not known, not
 // of a simple form, or would read outside of [*sp, high).
 ALLOMON_READS_STACK inline bool StepFast(uintptr_t lookup_pc, uintptr_t high,
                                          uintptr_t* pc, uintptr_t* sp,
-                                         uintptr_t* bp) {
+                                         uintptr_t* bp, FastStep* how) {
   FrameRule rule;
   if (!rule_cache.Find(lookup_pc, &rule) || !rule.IsSimple()) return false;
-  const uintptr_t base = rule.kind() == FrameRule::kFromSp ? *sp : *bp;
+  const bool from_sp = rule.kind() == FrameRule::kFromSp;
+  const uintptr_t base = from_sp ? *sp : *bp;
   const uintptr_t cfa = base + rule.cfa_bytes();
   if (cfa <= *sp || cfa > high || cfa % kWord != 0) return false;
+  how->bp_slot = 0;
+  how->how_left = RecordedFrame::kKeepsBp;
   if (rule.bp_bytes() != 0) {
     const uintptr_t saved = cfa - rule.bp_bytes();
     // cfa <= high and bp_bytes >= 8, so it cannot be too high.
     if (saved < *sp || saved > cfa) return false;
     *bp = StackWindow::LoadUnchecked(saved);
+    how->bp_slot = saved;
+    how->how_left = 0;
   }
+  if (!from_sp) how->how_left = RecordedFrame::kNeedsBp;
   *pc = StackWindow::LoadUnchecked(cfa - kWord);
   *sp = cfa;
   return true;
 }
 
-}  // namespace
-
-ALLOMON_READS_STACK size_t CaptureCallstack(FrameState start, uintptr_t* frames,
-                                            size_t max_frames,
-                                            bool* truncated) {
-  uintptr_t pc = start.pc;
-  uintptr_t sp = start.sp;
-  uintptr_t bp = start.bp;
-  StackWindow window(sp);
+// A walk that has got somewhere.
+struct Position {
+  FrameState frame;
   // A return address belongs to the instruction before it, which may be the
   // last of its function or of its row; a pc that was interrupted belongs to
-  // itself.
-  uintptr_t lookup_pc = pc;
-  size_t count = 0;
+  // itself, and so does the start.
+  uintptr_t lookup_pc;
+  StackWindow window;
+  size_t count;
+};
+
+// Walks on to the end.
+ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames,
+                                       size_t max_frames, bool* truncated) {
+  uintptr_t pc = at.frame.pc;
+  uintptr_t sp = at.frame.sp;
+  uintptr_t bp = at.frame.bp;
+  StackWindow window = at.window;
+  uintptr_t lookup_pc = at.lookup_pc;
+  size_t count = at.count;
   Step step = Step::kCaller;
+  FastStep unused;
   // inv.walk.ends: each turn writes a frame or leaves.
   while (pc != 0 && count < max_frames) {
     frames[count++] = pc;
-    if (__builtin_expect(StepFast(lookup_pc, window.high(), &pc, &sp, &bp),
-                         true)) {
+    if (__builtin_expect(
+            StepFast(lookup_pc, window.high(), &pc, &sp, &bp, &unused), true)) {
       lookup_pc = pc - 1;
       continue;
     }
@@ -73,7 +98,205 @@ ALLOMON_READS_STACK size_t CaptureCallstack(FrameState start, uintptr_t* frames,
   return count;
 }
 
-void ForgetUnloadedCode() { rule_cache.Clear(); }
+__attribute__((noinline)) size_t WalkRest(const Position& at, uintptr_t* frames,
+                                          size_t max_frames, bool* truncated) {
+  return Walk(at, frames, max_frames, truncated);
+}
+
+// Whether a capture is over that has confirmed the recorded frames up to `last`
+// and has written `count`, and then whether it has to leave frames out.
+inline bool IsOver(const ReplayRecord& record, uint32_t last, size_t count,
+                   size_t max_frames, bool* truncated) {
+  if (last + 1 == record.end()) {
+    *truncated = false;
+    return record.is_complete();
+  }
+  *truncated = true;
+  return count == max_frames && record.IsNext(last);
+}
+
+// Confirms what follows on the recorded frame `from`, whose pc is the last of
+// the `count` that have been written.
+inline uint32_t ConfirmFrom(const ReplayRecord& record, uint32_t from,
+                            uintptr_t* frames, size_t max_frames,
+                            size_t* count) {
+  const size_t left = record.end() - 1 - from;
+  const size_t room = max_frames - *count;
+  const uint32_t limit =
+      from + static_cast<uint32_t>(left < room ? left : room);
+  const uint32_t last = record.Confirm(from, limit, frames + *count);
+  *count += last - from;
+  return last;
+}
+
+// Walks with the help of the last capture's record and makes it this one's.
+// The result is that of Walk: README.md, "Replay".  The first `count` frames of
+// the record have been confirmed and written.
+__attribute__((noinline)) ALLOMON_READS_STACK size_t
+WalkWithRecord(FrameState start, size_t count, ReplayRecord* record,
+               uintptr_t* frames, size_t max_frames, bool* truncated) {
+  StackWindow window(start.sp);
+  uintptr_t pc = start.pc;
+  uintptr_t sp = start.sp;
+  uintptr_t bp = start.bp;
+  // How that was reached.
+  uintptr_t how = RecordedFrame::kExactPc | RecordedFrame::kNotReplayable;
+  // [old, end) of the record is not further in than sp; the fresh frames, which
+  // end before, take the place of what is there from `from` on.
+  uint32_t old = record->begin();
+  uint32_t from = old;
+  bool has_confirmed = count > 0;
+  uint32_t last = old + static_cast<uint32_t>(count) - 1;
+  // inv.walk.ends: each turn writes a frame or leaves.
+  for (;;) {
+    if (!has_confirmed) {
+      while (old != record->end() && record->sp(old) < sp) ++old;
+      has_confirmed =
+          old != record->end() &&
+          record->Matches(old, pc, sp, bp, how & RecordedFrame::kExactPc) &&
+          pc != 0;
+      if (has_confirmed) {
+        if (!record->Splice(from, old, {pc, sp, bp, how})) {
+          const bool is_exact = (how & RecordedFrame::kExactPc) != 0;
+          return WalkRest({{pc, sp, bp}, is_exact ? pc : pc - 1, window, count},
+                          frames, max_frames, truncated);
+        }
+        if (count == max_frames) {
+          *truncated = true;
+          return count;
+        }
+        frames[count++] = pc;
+        last = ConfirmFrom(*record, old, frames, max_frames, &count);
+        if (IsOver(*record, last, count, max_frames, truncated)) return count;
+      }
+    }
+    if (has_confirmed) {
+      // The frame at `last` has been written, but the step from there must be
+      // taken anew.
+      const RecordedFrame frame = record->Recover(last, old, bp);
+      pc = frame.pc;
+      sp = frame.sp;
+      bp = frame.bp;
+      how = frame.how;
+      from = last;
+      old = last + 1;
+      has_confirmed = false;
+    } else if (pc == 0 || count == max_frames) {
+      if (pc != 0 && !record->IsFreshFull()) {
+        record->PushFresh({pc, sp, bp, how | RecordedFrame::kNeedsBp});
+      }
+      record->Append(from);
+      *truncated = pc != 0;
+      return count;
+    } else {
+      frames[count++] = pc;
+    }
+    bool has_room = true;
+    if (__builtin_expect(record->IsFreshFull(), false)) {
+      has_room = record->Append(from);
+      old = from = record->end();
+    }
+    const uintptr_t lookup_pc =
+        (how & RecordedFrame::kExactPc) != 0 ? pc : pc - 1;
+    const FrameState left = {pc, sp, bp};
+    FastStep fast;
+    if (__builtin_expect(has_room && StepFast(lookup_pc, window.high(), &pc,
+                                              &sp, &bp, &fast),
+                         true)) {
+      record->PushFresh({left.pc, left.sp, left.bp, how | fast.how_left});
+      how = fast.bp_slot;
+      continue;
+    }
+    record->PushFresh(
+        {left.pc, left.sp, left.bp, how | RecordedFrame::kNeedsBp});
+    FrameState frame = left;
+    const Step step = StepToCallerSlow(lookup_pc, &rule_cache, &window, &frame);
+    if (step == Step::kEnd || step == Step::kLost) {
+      has_room &= record->Append(from);
+      // By the rule alone, and one that is kept until code is forgotten.
+      FrameRule rule;
+      if (has_room && step == Step::kEnd && rule_cache.Find(lookup_pc, &rule) &&
+          rule.kind() == FrameRule::kEnd) {
+        record->SetComplete();
+      }
+      *truncated = step == Step::kLost;
+      return count;
+    }
+    const bool is_exact = step == Step::kInterrupted;
+    // What a signal interrupted may be on another stack.
+    if (!has_room ||
+        (is_exact && (frame.sp < left.sp + kWord || !window.IsOwnStack()))) {
+      record->Append(from);
+      return WalkRest(
+          {frame, is_exact ? frame.pc : frame.pc - 1, window, count}, frames,
+          max_frames, truncated);
+    }
+    pc = frame.pc;
+    sp = frame.sp;
+    bp = frame.bp;
+    how = RecordedFrame::kNotReplayable;
+    if (is_exact) how |= RecordedFrame::kExactPc;
+  }
+}
+
+}  // namespace
+
+ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(FrameState start,
+                                                      uintptr_t* frames,
+                                                      size_t max_frames,
+                                                      bool* truncated,
+                                                      uint64_t* serial) {
+  const bool is_own =
+      StackWindow::IsKnownOwn(start.sp) || StackWindow(start.sp).IsOwnStack();
+  ReplayBlock* block =
+      __builtin_expect(is_own, true) ? internal::OpenReplay() : nullptr;
+  if (__builtin_expect(block == nullptr, false)) {
+    *serial = 0;
+    return CaptureCallstackAfresh(start, frames, max_frames, truncated);
+  }
+  ReplayRecord& record = block->record;
+  const uint32_t begin = record.begin();
+  size_t count = 0;
+  bool is_over = false;
+  if (begin != record.end() && max_frames != 0 &&
+      record.Matches(begin, start.pc, start.sp, start.bp,
+                     RecordedFrame::kExactPc)) {
+    frames[count++] = start.pc;
+    const uint32_t last =
+        ConfirmFrom(record, begin, frames, max_frames, &count);
+    is_over = IsOver(record, last, count, max_frames, truncated);
+  }
+  if (!is_over) {
+    count =
+        WalkWithRecord(start, count, &record, frames, max_frames, truncated);
+  }
+  if (!is_over || block->count != count || block->truncated != *truncated) {
+    block->count = count;
+    block->truncated = *truncated;
+    ++block->serial;
+  }
+  *serial = block->serial;
+  internal::CloseReplay();
+  return count;
+}
+
+size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames,
+                        bool* truncated) {
+  uint64_t serial;
+  return CaptureCallstackWithSerial(start, frames, max_frames, truncated,
+                                    &serial);
+}
+
+size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames,
+                              size_t max_frames, bool* truncated) {
+  return WalkRest({start, start.pc, StackWindow(start.sp), 0}, frames,
+                  max_frames, truncated);
+}
+
+void ForgetUnloadedCode() {
+  rule_cache.Clear();
+  internal::ForgetReplays();
+}
 
 }  // namespace allomon
 

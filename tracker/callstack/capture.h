@@ -28,6 +28,19 @@ namespace allomon {
 size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames,
                         bool* truncated);
 
+// The same, and sets *serial to a number that stands for the result: two
+// captures of a thread that have the same one have the same frames, count and
+// *truncated.  0: not known.  A stack that stays what it was mostly keeps its
+// serial, so that what was made of it, an interned id for example, can be kept
+// beside the serial and used again.
+size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames,
+                                  size_t max_frames, bool* truncated,
+                                  uint64_t* serial);
+
+// The same result without help from the thread's last capture.  For tests.
+size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames,
+                              size_t max_frames, bool* truncated);
+
 // Forgets what is remembered about code.  Call after dlclose, if it is seen:
 // until then code loaded at the same addresses may be walked by the old rules,
 // which ends a stack early or puts wrong frames into it, and does nothing

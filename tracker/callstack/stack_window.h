@@ -47,10 +47,18 @@ class StackWindow {
   explicit StackWindow(uintptr_t sp) {
     low_ = sp;
     high_ = known_stacks.own_high.load(std::memory_order_relaxed);
-    if (sp >= high_ ||
-        sp < known_stacks.own_low.load(std::memory_order_relaxed))
-      OpenSlow(sp);
+    if (!IsKnownOwn(sp)) OpenSlow(sp);
   }
+
+  // Whether sp is in what is known of the stack the thread was born with.
+  static bool IsKnownOwn(uintptr_t sp) {
+    return sp < known_stacks.own_high.load(std::memory_order_relaxed) &&
+           sp >= known_stacks.own_low.load(std::memory_order_relaxed);
+  }
+
+  // Whether that is the stack the thread was born with.  Not to be asked once
+  // the window has been read from.
+  bool IsOwnStack() const { return !growable_ && low_ < high_; }
 
   uintptr_t low() const { return low_; }
   uintptr_t high() const { return high_; }

@@ -1,0 +1,199 @@
+// The frames of a thread's last capture, kept so that the next one need not
+// look up a rule for those that are still there.
+//
+// A frame's state is (pc, sp, bp, whether pc is looked up as it is).  The step
+// to its caller is a function of that state and of at most two words of the
+// stack: the return address and, where the rule says so, the saved bp.  A
+// RecordedFrame holds a state and where the words that led to it were read.  So
+// if a walk reaches a recorded state, and the words that led from there to the
+// next recorded state are what they were, then the walk's next state is that
+// one; and so on by induction.  README.md, "Replay", has the whole argument.
+//
+// Belongs to one thread.  No allocation, no lock; whoever uses it keeps signal
+// handlers out (see ReplayThread).
+#ifndef ALLOMON_TRACKER_CALLSTACK_REPLAY_RECORD_H_
+#define ALLOMON_TRACKER_CALLSTACK_REPLAY_RECORD_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tracker/callstack/stack_window.h"
+
+namespace allomon::internal {
+
+// A state of a walk, how it was reached and how it is left.
+struct RecordedFrame {
+  // Flags of `how`, around the address of the word that bp was loaded from; no
+  // address: bp is what it was one frame further in.  Stack words are aligned,
+  // and user addresses have fewer than 62 bits.
+  enum : uintptr_t {
+    // What becomes of the walk depends on bp: the rule that holds here reads
+    // it, or leaves it to one further out that does.
+    kNeedsBp = 1,
+    // The step to here read something else than these two words.
+    kNotReplayable = 2,
+    // pc is looked up as it is, not one byte lower.
+    kExactPc = 4,
+    // The rule that holds here leaves bp alone, so kNeedsBp follows from the
+    // frame further out.
+    kKeepsBp = uintptr_t{1} << 62,
+  };
+  static constexpr uintptr_t kSlotMask = (kKeepsBp - 1) & ~uintptr_t{7};
+
+  uintptr_t bp_slot() const { return how & kSlotMask; }
+
+  uintptr_t pc;
+  uintptr_t sp;
+  uintptr_t bp;
+  uintptr_t how;
+};
+
+// A ring of frames, from the innermost at begin() to end(); indices only grow
+// and wrap.  A walk puts the frames that it finds by itself aside
+// (PushFresh) until it knows which of the recorded ones they replace.
+class ReplayRecord {
+ public:
+  static constexpr uint32_t kFrames = 256;
+  static constexpr uint32_t kFreshFrames = 112;
+
+  uint32_t begin() const { return begin_; }
+  uint32_t end() const { return end_; }
+  void Clear() {
+    begin_ = end_ = fresh_ = 0;
+    is_complete_ = false;
+  }
+
+  // Whether the stack ends at end(), by the rule for the last frame alone.
+  bool is_complete() const { return is_complete_; }
+  void SetComplete() { is_complete_ = true; }
+
+  uintptr_t sp(uint32_t i) const { return checks_[i % kFrames].sp; }
+  uintptr_t pc(uint32_t i) const { return checks_[i % kFrames].pc; }
+
+  // Whether the recorded state at i is the given one, as far as that decides
+  // how the walk goes on.
+  bool Matches(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t bp,
+               uintptr_t exact_pc) const {
+    const Check& check = checks_[i % kFrames];
+    const State& state = states_[i % kFrames];
+    return check.pc == pc && check.sp == sp &&
+           (state.how & RecordedFrame::kExactPc) == exact_pc &&
+           (state.bp == bp || (state.how & RecordedFrame::kNeedsBp) == 0);
+  }
+
+  // Given that the thread's stack has state `from`: the last i such that it has
+  // all states up to i, at most limit.  Writes the pcs of (from, limit] up to
+  // at least that to frames.
+  ALLOMON_READS_STACK uint32_t Confirm(uint32_t from, uint32_t limit,
+                                       uintptr_t* frames) const;
+
+  // Whether the stack has the state after i, given that it has that at i.
+  ALLOMON_READS_STACK bool IsNext(uint32_t i) const {
+    return Difference(checks_[(i + 1) % kFrames]) == 0;
+  }
+
+  // The state at i, which [joined, i] has been confirmed for; bp was the
+  // value at `joined`.
+  ALLOMON_READS_STACK RecordedFrame Recover(uint32_t i, uint32_t joined,
+                                            uintptr_t bp) const;
+
+  bool IsFreshFull() const { return fresh_ == kFreshFrames; }
+  void PushFresh(const RecordedFrame& frame) {
+    fresh_frames_[fresh_++] = frame;
+  }
+
+  // Replaces the frames of [from, to) by the fresh ones, after which comes
+  // `joined`, which is the recorded frame at `to` by way of the fresh ones.
+  // False, and the record is empty, if there is no room for the inner frames.
+  bool Splice(uint32_t from, uint32_t to, const RecordedFrame& joined);
+  // Replaces all from `from` on by the fresh ones.  False if not all had room:
+  // what is further out has none either.
+  bool Append(uint32_t from);
+
+ private:
+  // What confirming takes, 32 bytes: the return address below sp must be pc,
+  // and *bp_at must be bp_value.  If bp need not be checked bp_at leads to a
+  // word that is, and if it cannot be, to one that is not.
+  struct Check {
+    uintptr_t pc;
+    uintptr_t sp;
+    const uintptr_t* bp_at;
+    uintptr_t bp_value;
+  };
+  struct State {
+    uintptr_t bp;
+    uintptr_t how;
+  };
+
+  // The bits in which the stack differs from what was there.
+  ALLOMON_READS_STACK static uintptr_t Difference(const Check& check) {
+    return (StackWindow::LoadUnchecked(check.sp - sizeof(uintptr_t)) ^
+            check.pc) |
+           (StackWindow::LoadUnchecked(
+                reinterpret_cast<uintptr_t>(check.bp_at)) ^
+            check.bp_value);
+  }
+
+  void Put(uint32_t i, const RecordedFrame& frame);
+  void MoveInner(uint32_t from, uint32_t new_from);
+  void PutFresh(uint32_t at, bool needs_bp);
+
+  static const uintptr_t kZero;
+
+  uint32_t begin_;
+  uint32_t end_;
+  uint32_t fresh_;
+  bool is_complete_;
+  Check checks_[kFrames];
+  State states_[kFrames];
+  RecordedFrame fresh_frames_[kFreshFrames];
+};
+
+inline uint32_t ReplayRecord::Confirm(uint32_t from, uint32_t limit,
+                                      uintptr_t* frames) const {
+  constexpr uint32_t kAtOnce = 4;
+  uint32_t i = from + 1;
+  // Four at once where they do not wrap: one branch for all.
+  while (limit - i + 1 >= kAtOnce && i % kFrames <= kFrames - kAtOnce) {
+    const Check* check = &checks_[i % kFrames];
+    const uintptr_t difference = Difference(check[0]) | Difference(check[1]) |
+                                 Difference(check[2]) | Difference(check[3]);
+    frames[0] = check[0].pc;
+    frames[1] = check[1].pc;
+    frames[2] = check[2].pc;
+    frames[3] = check[3].pc;
+    if (__builtin_expect(difference != 0, false)) break;
+    i += kAtOnce;
+    frames += kAtOnce;
+  }
+  while (i != limit + 1) {
+    const Check& check = checks_[i % kFrames];
+    if (Difference(check) != 0) break;
+    *frames++ = check.pc;
+    ++i;
+  }
+  return i - 1;
+}
+
+inline RecordedFrame ReplayRecord::Recover(uint32_t i, uint32_t joined,
+                                           uintptr_t bp) const {
+  constexpr uintptr_t kOfTheStepIn = RecordedFrame::kSlotMask |
+                                     RecordedFrame::kNotReplayable |
+                                     RecordedFrame::kExactPc;
+  RecordedFrame frame = {pc(i), sp(i), bp,
+                         states_[i % kFrames].how & kOfTheStepIn};
+  // A bp that was not needed was not compared, so what is recorded may be old.
+  for (uint32_t k = i; k != joined; --k) {
+    const uintptr_t how = states_[k % kFrames].how;
+    const uintptr_t slot = how & RecordedFrame::kSlotMask;
+    if (slot != 0) {
+      frame.bp = StackWindow::LoadUnchecked(slot);
+      break;
+    }
+  }
+  return frame;
+}
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CALLSTACK_REPLAY_RECORD_H_

@@ -1,0 +1,149 @@
+#include "tracker/callstack/replay_thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+namespace allomon::internal {
+
+__thread ReplayThread replay_thread __attribute__((tls_model("initial-exec")));
+std::atomic<uint64_t> replay_generation{1};
+
+namespace {
+
+constexpr size_t kBlockBytes = 16 << 10;
+static_assert(sizeof(ReplayBlock) <= kBlockBytes);
+
+// Threads beyond this number walk without a record.
+constexpr uint32_t kMaxBlocks = 4096;
+
+ReplayBlock* blocks[kMaxBlocks];
+std::atomic<uint32_t> block_count{0};
+
+// A stack of free blocks: the index + 1 of the topmost below, a count of all
+// changes above, so that a block that is taken and given back in between is
+// noticed.
+std::atomic<uint64_t> free_blocks{0};
+
+ReplayBlock* PopFree() {
+  // Acquire: pairs with the release in PushFree, whose block this may be.
+  uint64_t head = free_blocks.load(std::memory_order_acquire);
+  for (;;) {
+    const uint32_t top = static_cast<uint32_t>(head);
+    if (top == 0) return nullptr;
+    // May be another's already; then the exchange fails.
+    const uint64_t next =
+        blocks[top - 1]->next_free.load(std::memory_order_relaxed);
+    const uint64_t changed = ((head >> 32) + 1) << 32 | next;
+    if (free_blocks.compare_exchange_weak(head, changed,
+                                          std::memory_order_acquire)) {
+      return blocks[top - 1];
+    }
+  }
+}
+
+void PushFree(ReplayBlock* block) {
+  // The serial's upper half is the block's index + 1.
+  const uint64_t index = block->serial >> 32;
+  uint64_t head = free_blocks.load(std::memory_order_relaxed);
+  uint64_t changed;
+  do {
+    block->next_free.store(static_cast<uint32_t>(head),
+                           std::memory_order_relaxed);
+    changed = ((head >> 32) + 1) << 32 | index;
+  } while (!free_blocks.compare_exchange_weak(head, changed,
+                                              std::memory_order_release));
+}
+
+// Zero-filled pages; they stay.
+ReplayBlock* MapBlock() {
+  const uint32_t index = block_count.fetch_add(1, std::memory_order_relaxed);
+  if (index >= kMaxBlocks) {
+    block_count.fetch_sub(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  const int saved_errno = errno;
+  void* memory = mmap(nullptr, kBlockBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  errno = saved_errno;
+  if (memory == MAP_FAILED) return nullptr;
+  auto* block = static_cast<ReplayBlock*>(memory);
+  block->serial = (uint64_t{index} + 1) << 32;
+  blocks[index] = block;
+  return block;
+}
+
+// ---- The end of a thread
+// ------------------------------------------------------------
+
+pthread_key_t exit_key;
+enum KeyState : int { kNotMade, kBeingMade, kMade, kUnusable };
+std::atomic<int> key_state{kNotMade};
+
+// Destructors that run after this one may capture, which then goes without.
+void OnThreadExit(void* block) {
+  replay_thread.has_none = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  replay_thread.block = nullptr;
+  PushFree(static_cast<ReplayBlock*>(block));
+}
+
+// glibc keeps the values of the first 32 keys in the thread itself, and those
+// of the others in memory from calloc, which must not be called here.
+constexpr pthread_key_t kKeysWithoutMalloc = 32;
+
+KeyState MakeExitKey() {
+  if (pthread_key_create(&exit_key, OnThreadExit) != 0) return kUnusable;
+  if (exit_key < kKeysWithoutMalloc) return kMade;
+  pthread_key_delete(exit_key);
+  return kUnusable;
+}
+
+KeyState ExitKeyState() {
+  // Acquire: pairs with the release below, for exit_key.
+  int state = key_state.load(std::memory_order_acquire);
+  if (state == kNotMade && key_state.compare_exchange_strong(
+                               state, kBeingMade, std::memory_order_relaxed)) {
+    state = MakeExitKey();
+    key_state.store(state, std::memory_order_release);
+  }
+  return static_cast<KeyState>(state);
+}
+
+}  // namespace
+
+ReplayBlock* OpenReplaySlow() {
+  ReplayThread& thread = replay_thread;
+  if (thread.has_none) return nullptr;
+  if (!thread.has_captured) {
+    thread.has_captured = true;
+    return nullptr;
+  }
+  const KeyState key = ExitKeyState();
+  // Another thread, or a frame below this handler, is making it.
+  if (key == kBeingMade) return nullptr;
+  ReplayBlock* block = nullptr;
+  if (key == kMade) {
+    block = PopFree();
+    if (block == nullptr) block = MapBlock();
+  }
+  if (block == nullptr) {
+    thread.has_none = true;
+    return nullptr;
+  }
+  block->record.Clear();
+  block->generation = 0;  // which there is none of
+  if (pthread_setspecific(exit_key, block) != 0) {
+    PushFree(block);
+    thread.has_none = true;
+    return nullptr;
+  }
+  thread.block = block;
+  return block;
+}
+
+uint32_t ReplayBlocksForTesting() {
+  return block_count.load(std::memory_order_relaxed);
+}
+
+}  // namespace allomon::internal

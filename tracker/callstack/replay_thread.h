@@ -1,0 +1,90 @@
+// Each thread's ReplayRecord: where it is, and who may use it.
+//
+// A record is 16 KiB, mapped when a thread captures for the second time and
+// handed on to another thread when that thread ends.  No malloc, no lock,
+// async-signal-safe.  Cost: a few instructions, once per thread some
+// microseconds.
+#ifndef ALLOMON_TRACKER_CALLSTACK_REPLAY_THREAD_H_
+#define ALLOMON_TRACKER_CALLSTACK_REPLAY_THREAD_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tracker/callstack/replay_record.h"
+
+namespace allomon::internal {
+
+struct ReplayBlock {
+  // The state of the rules that `record` was made by, see ForgetReplays.
+  uint64_t generation;
+  // Of the last capture; what it says was given out with `serial`.
+  uint64_t serial;
+  size_t count;
+  bool truncated;
+  // While free: the index + 1 of the next free block.
+  std::atomic<uint32_t> next_free;
+  ReplayRecord record;
+};
+
+struct ReplayThread {
+  ReplayBlock* block;
+  // A capture of this thread is at work on the block.  Volatile, and not
+  // atomic, because only signal handlers on the same thread look.
+  volatile bool busy;
+  bool has_captured;
+  bool has_none;  // nor will it get one
+};
+
+// See known_stacks for why initial-exec and __thread.
+extern __thread ReplayThread replay_thread
+    __attribute__((tls_model("initial-exec")));
+
+// How often ForgetReplays was called.
+extern std::atomic<uint64_t> replay_generation;
+
+// From now on no capture uses what was recorded before.  Call after the rules
+// have been emptied: a capture that finds the new generation finds them empty.
+inline void ForgetReplays() {
+  // Pairs with the acquire in OpenReplay.
+  replay_generation.fetch_add(1, std::memory_order_release);
+}
+
+// Gives the thread a block, unless this is its first capture.
+ReplayBlock* OpenReplaySlow();
+
+// This thread's block, for this capture alone until CloseReplay; nullptr if
+// there is none, or a capture that we interrupted has it.
+inline ReplayBlock* OpenReplay() {
+  ReplayThread& thread = replay_thread;
+  // A handler that comes before `busy` is set is done when we go on.
+  if (thread.busy) return nullptr;
+  thread.busy = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  ReplayBlock* block = thread.block;
+  if (__builtin_expect(block == nullptr, false)) {
+    block = OpenReplaySlow();
+    if (block == nullptr) {
+      thread.busy = false;
+      return nullptr;
+    }
+  }
+  const uint64_t generation = replay_generation.load(std::memory_order_acquire);
+  if (__builtin_expect(block->generation != generation, false)) {
+    block->record.Clear();
+    block->generation = generation;
+  }
+  return block;
+}
+
+inline void CloseReplay() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  replay_thread.busy = false;
+}
+
+// For tests: how many blocks were ever mapped.
+uint32_t ReplayBlocksForTesting();
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CALLSTACK_REPLAY_THREAD_H_
