@@ -18,6 +18,7 @@
 #define ALLOMON_RUNTIME_HANDLE_H_
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/internal/window.h"
@@ -56,7 +57,7 @@ class Local {
   Local& operator=(std::nullptr_t) { return Set(nullptr); }
 
   T* operator->() const { return reinterpret_cast<T*>(*slot_); }
-  T& operator*() const = delete;
+  std::add_lvalue_reference_t<T> operator*() const = delete;
   explicit operator bool() const { return *slot_ != nullptr; }
 
   friend bool operator==(const Local& a, const Local& b) { return a.raw() == b.raw(); }
@@ -117,7 +118,7 @@ class Field {
   Field& operator=(std::nullptr_t) { return Set(nullptr); }
 
   T* operator->() const { return reinterpret_cast<T*>(object_); }
-  T& operator*() const = delete;
+  std::add_lvalue_reference_t<T> operator*() const = delete;
   explicit operator bool() const { return object_ != nullptr; }
 
   friend bool operator==(const Field& a, const Field& b) { return a.object_ == b.object_; }

@@ -218,7 +218,6 @@ Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, Allocati
   const LimitPublisher publisher(*this);
   Sync();
   Attend();
-  if (words > (uint64_t{1} << 57)) throw std::bad_alloc();
   const size_t bytes = LargeSpace::BytesFor(words);
   if (heap->WantsMajor(bytes)) heap->Collect(CollectionKind::kMajor, this);
   heap->RunDue(this);
