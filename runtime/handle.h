@@ -24,6 +24,10 @@
 #include "runtime/internal/window.h"
 #include "runtime/type.h"
 
+// Inlined in exception paths too: one call with the address of a Local would keep all of
+// its uses in memory.
+#define ALLOMON_GC_INLINE __attribute__((always_inline))
+
 namespace allomon::gc {
 
 template <typename T>
@@ -44,12 +48,12 @@ struct Unrooted {
 template <typename T>
 class Local {
  public:
-  Local() : slot_(internal::TakeRoot(nullptr)) {}
-  Local(std::nullptr_t) : Local() {}  // NOLINT: null converts
-  Local(const Local& other) : slot_(internal::TakeRoot(other.raw())) {}
-  Local(Local&& other) noexcept : slot_(other.slot_) { other.slot_ = nullptr; }
-  Local(const Field<T>& field) : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
-  ~Local() { internal::ReleaseRoot(slot_); }
+  ALLOMON_GC_INLINE Local() : slot_(internal::TakeRoot(nullptr)) {}
+  ALLOMON_GC_INLINE Local(std::nullptr_t) : Local() {}  // NOLINT: null converts
+  ALLOMON_GC_INLINE Local(const Local& other) : slot_(internal::TakeRoot(other.raw())) {}
+  ALLOMON_GC_INLINE Local(Local&& other) noexcept : slot_(other.slot_) { other.slot_ = nullptr; }
+  ALLOMON_GC_INLINE Local(const Field<T>& field) : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
+  ALLOMON_GC_INLINE ~Local() { internal::ReleaseRoot(slot_); }
 
   Local& operator=(const Local& other) { return Set(other.raw()); }
   Local& operator=(Local&& other) noexcept { return Set(other.raw()); }
@@ -66,11 +70,11 @@ class Local {
  private:
   friend struct internal::Access;
   friend class Field<T>;
-  explicit Local(internal::Slot* slot) : slot_(slot) {}
+  ALLOMON_GC_INLINE explicit Local(internal::Slot* slot) : slot_(slot) {}
 
   // A moved-from Local has no slot and is null.
   internal::Object* raw() const { return slot_ != nullptr ? *slot_ : nullptr; }
-  Local& Set(internal::Object* object) {
+  ALLOMON_GC_INLINE Local& Set(internal::Object* object) {
     if (__builtin_expect(slot_ == nullptr, 0)) {
       slot_ = internal::TakeRoot(object);
     } else {

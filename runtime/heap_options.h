@@ -22,7 +22,7 @@ struct HeapOptions {
   // share of what that one left alive, in percent...
   uint32_t growth_percent = 100;
   // ...but not before this many bytes.
-  size_t growth_floor_bytes = size_t{4} << 20;
+  size_t growth_floor_bytes = size_t{1} << 20;
 
   // Most bytes of the old space: chunks of 1 MiB and large objects, also those kept free
   // so that a minor collection never fails (about 1.4 times all nurseries).  0: no limit.

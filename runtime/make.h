@@ -117,24 +117,25 @@ __attribute__((always_inline)) inline Object* Construct(char* start, Args&&... a
 template <typename T>
 inline constexpr size_t kObjectBytes = (kPayloadWords<T> + 1) * kWordBytes;
 
+// Returns the object itself, which the caller roots before anything else happens: a Local
+// would be returned in memory, and the fast path would have to keep its own there.
 template <typename T, typename... Args>
-__attribute__((noinline)) Local<T> MakeSlow(typename Held<Args>::Type... args) {
+__attribute__((noinline)) Object* MakeSlow(typename Held<Args>::Type... args) {
   char* start = AllocateYoungSlow(kObjectBytes<T>, ALLOMON_CALLER_FRAME());
-  return Access::Adopt<T>(Construct<T>(start, args...));
+  return Construct<T>(start, args...);
 }
 
 }  // namespace internal
 
 // T{args...} in the heap.  A Field as an argument is read after the room was taken.
 template <typename T, typename... Args>
-inline Local<T> make(Args&&... args) {
+ALLOMON_GC_INLINE inline Local<T> make(Args&&... args) {
   static_assert(internal::kObjectBytes<T> <= internal::kMaxYoungBytes,
                 "a managed struct has at most 8 KiB: use an array");
   char* start = internal::TryAllocateYoung(internal::kObjectBytes<T>);
-  if (__builtin_expect(start == nullptr, 0)) {
-    return internal::MakeSlow<T, Args...>(std::forward<Args>(args)...);
-  }
-  internal::Object* object = internal::Construct<T>(start, std::forward<Args>(args)...);
+  internal::Object* object = __builtin_expect(start != nullptr, 1)
+                                 ? internal::Construct<T>(start, std::forward<Args>(args)...)
+                                 : internal::MakeSlow<T, Args...>(std::forward<Args>(args)...);
   return internal::AdoptResult<T, Args...>(object, args...);
 }
 

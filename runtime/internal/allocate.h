@@ -17,6 +17,7 @@ __attribute__((always_inline)) inline char* TryAllocateYoung(size_t bytes) {
   const uintptr_t end = start + bytes;
   if (__builtin_expect(end > t_window.limit.load(std::memory_order_relaxed), 0)) return nullptr;
   t_window.cursor = end;
+  if (start == 0) __builtin_unreachable();  // the limit of a thread without nursery is 0
   ALLOMON_GC_UNPOISON(reinterpret_cast<void*>(start), bytes);
   return reinterpret_cast<char*>(start);
 }

@@ -54,8 +54,7 @@ Slot* TakeRootSlow(Object* value) {
 
 void ReleaseRootSlow(Slot* slot) {
   if (slot == nullptr) return;  // its Local was moved from
-  const Mutator& mutator = CurrentMutator();
-  ALLOMON_GC_CHECK(slot >= mutator.roots && slot < t_window.root_top,
+  ALLOMON_GC_CHECK(static_cast<size_t>(t_window.root_top - slot) < kMaxRoots,
                    "rule.local.thread: a Local belongs to the thread that made it");
   *slot = DeadSlot();
 }
