@@ -1,0 +1,37 @@
+#include "runtime/custom.h"
+
+#include <new>
+
+#include "runtime/internal/allocate.h"
+#include "runtime/internal/heap_core.h"
+
+namespace allomon::gc {
+namespace internal {
+namespace {
+
+// Out-of-heap bytes may fill the machine while the nursery is nearly empty.
+void CollectForBytes(Mutator& mutator, uint64_t bytes) {
+  if (mutator.heap->WantsMajor(bytes)) mutator.heap->Collect(CollectionKind::kMajor, &mutator);
+}
+
+}  // namespace
+}  // namespace internal
+
+Local<CustomBlock> make_custom(void* data, uint64_t bytes, void (*release)(void* data)) {
+  const FrameState caller = ALLOMON_CALLER_FRAME();
+  internal::Mutator& mutator = internal::CurrentMutator();
+  internal::CollectForBytes(mutator, bytes);
+  constexpr size_t kBytes = sizeof(CustomBlock) + internal::kWordBytes;
+  char* start = mutator.AllocateYoungSlow(kBytes, AllocationSource::kNormal, caller);
+  CustomBlock* block = new (start + internal::kWordBytes) CustomBlock;
+  block->data_ = data;
+  block->bytes_ = bytes;
+  internal::Object* object = reinterpret_cast<internal::Object*>(block);
+  internal::HeaderOf(object) = internal::HeaderFor<CustomBlock>();
+  Local<CustomBlock> result = internal::Access::Adopt<CustomBlock>(object);
+  mutator.SampleCustom(internal::Access::RootOf(result), bytes, caller);
+  mutator.heap->AddCustom({internal::Access::Raw(result), data, bytes, release});
+  return result;
+}
+
+}  // namespace allomon::gc

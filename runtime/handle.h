@@ -1,0 +1,186 @@
+// References to managed objects, from the stack and from other objects.
+//
+//   Local<T>    a root on the stack, in a parameter, a result, a std::vector
+//   Handle<T>   const Local<T>&: what functions take
+//   Root<T>     the same as Local, bound to its scope; cannot be copied or moved
+//   Field<T>    a reference inside a managed object; carries the write barrier
+//   Global<T>   a root that belongs to no thread
+//
+// All are null by default, compare by identity, and reach the object with ->.  There is no
+// operator* and no conversion to T*: an object moves at the next allocation, and a raw
+// pointer would not.  What -> or at() gives is valid until the next allocation of the same
+// thread; managed types hold data only, and functions on them take handles.  The rules on
+// one page: runtime/README.md, "Rooting".
+//
+// Thread rule: a Local or Root belongs to the thread that made it.  Field: as an ordinary
+// variable, two threads need a lock to share it.
+#ifndef ALLOMON_RUNTIME_HANDLE_H_
+#define ALLOMON_RUNTIME_HANDLE_H_
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/internal/window.h"
+#include "runtime/type.h"
+
+// Inlined in exception paths too: one call with the address of a Local would keep all of
+// its uses in memory.
+#define ALLOMON_GC_INLINE __attribute__((always_inline))
+
+namespace allomon::gc {
+
+template <typename T>
+class Field;
+
+namespace internal {
+struct Access;
+
+// A reference on its way into a new object, between two instructions.
+template <typename T>
+struct Unrooted {
+  Object* object;
+};
+}  // namespace internal
+
+// Cost: making one pushes a word to the thread's root stack, destroying one pops it.
+// Out of order is allowed: the slot then stays until those above it are gone.
+template <typename T>
+class Local {
+ public:
+  ALLOMON_GC_INLINE Local() : slot_(internal::TakeRoot(nullptr)) {}
+  ALLOMON_GC_INLINE Local(std::nullptr_t) : Local() {}  // NOLINT: null converts
+  ALLOMON_GC_INLINE Local(const Local& other) : slot_(internal::TakeRoot(other.raw())) {}
+  ALLOMON_GC_INLINE Local(Local&& other) noexcept : slot_(other.slot_) { other.slot_ = nullptr; }
+  ALLOMON_GC_INLINE Local(const Field<T>& field) : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
+  ALLOMON_GC_INLINE ~Local() { internal::ReleaseRoot(slot_); }
+
+  Local& operator=(const Local& other) { return Set(other.raw()); }
+  Local& operator=(Local&& other) noexcept { return Set(other.raw()); }
+  Local& operator=(const Field<T>& field) { return Set(field.object_); }
+  Local& operator=(std::nullptr_t) { return Set(nullptr); }
+
+  T* operator->() const { return reinterpret_cast<T*>(*slot_); }
+  std::add_lvalue_reference_t<T> operator*() const = delete;
+  explicit operator bool() const { return *slot_ != nullptr; }
+
+  friend bool operator==(const Local& a, const Local& b) { return a.raw() == b.raw(); }
+  friend bool operator!=(const Local& a, const Local& b) { return a.raw() != b.raw(); }
+
+ private:
+  friend struct internal::Access;
+  friend class Field<T>;
+  ALLOMON_GC_INLINE explicit Local(internal::Slot* slot) : slot_(slot) {}
+
+  // A moved-from Local has no slot and is null.
+  internal::Object* raw() const { return slot_ != nullptr ? *slot_ : nullptr; }
+  ALLOMON_GC_INLINE Local& Set(internal::Object* object) {
+    if (__builtin_expect(slot_ == nullptr, 0)) {
+      slot_ = internal::TakeRoot(object);
+    } else {
+      *slot_ = object;
+    }
+    return *this;
+  }
+
+  internal::Slot* slot_;
+};
+
+// What functions take: the object stays rooted by the caller, and nothing is copied.
+template <typename T>
+using Handle = const Local<T>&;
+
+// For hot loops and for frames that longjmp may cut (RootMark in heap.h): strictly last
+// in, first out.
+template <typename T>
+class Root : public Local<T> {
+ public:
+  using Local<T>::Local;
+  using Local<T>::operator=;
+  Root() = default;
+  Root(Local<T>&& value) : Local<T>(std::move(value)) {}  // NOLINT: a result is rooted
+  Root(const Root&) = delete;
+  Root& operator=(const Root&) = delete;
+  static void* operator new(size_t) = delete;
+};
+
+// A reference inside a managed object.  Assigning costs a store, and three comparisons of
+// addresses; a store that makes an old object point to a young one is logged.
+//
+// Only inside managed objects: on the stack it would be neither traced nor moved.
+template <typename T>
+class Field {
+ public:
+  Field() = default;
+  Field(std::nullptr_t) noexcept {}                                 // NOLINT
+  Field(const Local<T>& value) noexcept : object_(value.raw()) {}   // NOLINT: only in make()
+  Field(internal::Unrooted<T> value) noexcept : object_(value.object) {}  // NOLINT
+  Field(const Field&) = delete;
+
+  Field& operator=(const Local<T>& value) { return Set(value.raw()); }
+  Field& operator=(const Field& other) { return Set(other.object_); }
+  Field& operator=(std::nullptr_t) { return Set(nullptr); }
+
+  T* operator->() const { return reinterpret_cast<T*>(object_); }
+  std::add_lvalue_reference_t<T> operator*() const = delete;
+  explicit operator bool() const { return object_ != nullptr; }
+
+  friend bool operator==(const Field& a, const Field& b) { return a.object_ == b.object_; }
+  friend bool operator!=(const Field& a, const Field& b) { return a.object_ != b.object_; }
+  friend bool operator==(const Field& a, const Local<T>& b) { return a.object_ == b.raw(); }
+  friend bool operator==(const Local<T>& a, const Field& b) { return b == a; }
+  friend bool operator!=(const Field& a, const Local<T>& b) { return !(a == b); }
+  friend bool operator!=(const Local<T>& a, const Field& b) { return !(b == a); }
+
+ private:
+  friend struct internal::Access;
+  friend class Local<T>;
+
+  Field& Set(internal::Object* value) {
+    internal::Object* const old = object_;
+    object_ = value;
+    internal::Remember(&object_, old, value);
+    return *this;
+  }
+
+  internal::Object* object_ = nullptr;
+};
+
+namespace internal {
+
+// How the rest of the runtime gets at the pointers.
+struct Access {
+  template <typename T>
+  static Object* Raw(const Local<T>& local) {
+    return local.raw();
+  }
+  template <typename T>
+  static Object* Raw(const Field<T>& field) {
+    return field.object_;
+  }
+  // Valid while the Local lives.
+  template <typename T>
+  static const Slot* RootOf(const Local<T>& local) {
+    return local.slot_;
+  }
+  template <typename T>
+  static Local<T> Adopt(Object* object) {
+    return Local<T>(TakeRoot(object));
+  }
+  template <typename T>
+  static Local<T> AdoptSlot(Slot* slot) {
+    return Local<T>(slot);
+  }
+  // Takes the slot out of a Local that is about to die.
+  template <typename T>
+  static Slot* Donate(Local<T>& local) {
+    Slot* slot = local.slot_ != nullptr ? local.slot_ : TakeRoot(nullptr);
+    local.slot_ = nullptr;
+    return slot;
+  }
+};
+
+}  // namespace internal
+}  // namespace allomon::gc
+
+#endif  // ALLOMON_RUNTIME_HANDLE_H_

@@ -1,0 +1,115 @@
+#include "runtime/heap.h"
+
+#include "runtime/internal/heap_core.h"
+
+namespace allomon::gc {
+namespace {
+
+internal::Mutator* MutatorOf(internal::HeapCore& core) {
+  internal::Mutator* mutator = internal::t_window.mutator;
+  return mutator != nullptr && mutator->heap == &core && !mutator->native ? mutator : nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Heap>> Heap::Create(HeapOptions options) {
+  if (absl::Status status = options.ParseEnvironment(); !status.ok()) return status;
+  if (absl::Status status = options.Validate(); !status.ok()) return status;
+  return std::unique_ptr<Heap>(new Heap(options));
+}
+
+Heap::Heap(const HeapOptions& options) : core_(std::make_unique<internal::HeapCore>(options)) {}
+Heap::~Heap() = default;
+
+void Heap::Collect(CollectionKind kind) {
+  internal::Mutator* mutator = MutatorOf(*core_);
+  core_->Collect(kind, mutator);
+  if (mutator != nullptr) mutator->SafepointSlow();
+}
+
+HeapStatistics Heap::statistics() { return core_->Statistics(MutatorOf(*core_)); }
+
+Mutator::Mutator(Heap& heap) {
+  ALLOMON_GC_CHECK(internal::t_window.mutator == nullptr,
+                   "rule.attached: this thread is attached already");
+  if (heap.core().Attach() == nullptr) throw std::bad_alloc();
+}
+
+Mutator::~Mutator() {
+  internal::Mutator* mutator = internal::t_window.mutator;
+  try {
+    mutator->SafepointSlow();
+  } catch (...) {  // counted by the tracker; nobody is left to hear of it
+  }
+  mutator->heap->Detach(mutator);
+}
+
+NativeRegion::NativeRegion() {
+  internal::Mutator& mutator = internal::CurrentMutator();
+  mutator.native = true;
+  mutator.heap->world.EnterNative();
+}
+
+NativeRegion::~NativeRegion() {
+  internal::Mutator& mutator = internal::CurrentMutator();
+  mutator.heap->world.LeaveNative();
+  mutator.native = false;
+  mutator.PublishLimit();
+}
+
+void SafepointSlow() { internal::CurrentMutator().SafepointSlow(); }
+
+NoAllocation::NoAllocation() {
+  internal::Mutator& mutator = internal::CurrentMutator();
+  ++mutator.no_allocation;
+  mutator.PublishLimit();
+}
+
+NoAllocation::~NoAllocation() {
+  internal::Mutator& mutator = internal::CurrentMutator();
+  --mutator.no_allocation;
+  mutator.PublishLimit();
+}
+
+namespace internal {
+
+// Globals outlive threads, so the heap stands in the node.
+struct OwnedGlobal : GlobalNode {
+  HeapCore* heap;
+};
+
+GlobalNode* NewGlobal(Object* object) {
+  HeapCore* heap = CurrentMutator().heap;
+  OwnedGlobal* node = new OwnedGlobal;
+  node->object = object;
+  node->heap = heap;
+  heap->AddGlobal(node);
+  return node;
+}
+
+void DeleteGlobal(GlobalNode* node) {
+  OwnedGlobal* owned = static_cast<OwnedGlobal*>(node);
+  owned->heap->RemoveGlobal(owned);
+  delete owned;
+}
+
+Slot& SlotOfGlobal(GlobalNode* node) { return node->object; }
+
+void AddFinalizer(Object* object, std::function<void(Object*)> run) {
+  ALLOMON_GC_CHECK(object != nullptr, "rule.finalizer: null has no finalizer");
+  CurrentMutator().heap->AddFinalizer(object, std::move(run));
+}
+
+void AddValueStack(Slot* slots, const size_t* count) {
+  CurrentMutator().ranges.push_back({slots, count});
+}
+
+void RemoveValueStack(const Slot* slots) {
+  Vector<RootRange>& ranges = CurrentMutator().ranges;
+  for (size_t i = ranges.size(); i-- > 0;) {
+    if (ranges[i].slots == slots) ranges.erase(ranges.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
+}  // namespace internal
+}  // namespace allomon::gc

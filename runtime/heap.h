@@ -1,0 +1,136 @@
+// A generational, moving, precise garbage-collected heap for language runtimes written in
+// C++.
+//
+//   auto heap = gc::Heap::Create();                      // absl::StatusOr
+//   gc::Mutator mutator(**heap);                         // this thread takes part
+//   gc::Local<Cell> list;
+//   for (long i = 0; i < 10; ++i) list = gc::make<Cell>(i, list);
+//
+// Each thread that touches the heap attaches to it.  Allocation is a safepoint; a loop
+// that does not allocate calls Safepoint(), and a thread that blocks opens a NativeRegion:
+// otherwise the other threads wait for it when one of them must collect.
+//
+// Design, rules, invariants, tuning and limits: runtime/README.md.
+#ifndef ALLOMON_RUNTIME_HEAP_H_
+#define ALLOMON_RUNTIME_HEAP_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "runtime/array.h"
+#include "runtime/handle.h"
+#include "runtime/heap_options.h"
+#include "runtime/heap_statistics.h"
+#include "runtime/make.h"
+
+namespace allomon::gc {
+
+namespace internal {
+class HeapCore;
+class Mutator;
+}  // namespace internal
+
+// Thread safe, except its destruction: when no thread is attached any more.  Dead and
+// living custom blocks are released then, and followed samples reported dead; finalizers
+// of living objects do not run.
+class Heap {
+ public:
+  // Fails with kInvalidArgument for bad options, in code or in ALLOMON_HEAP.
+  static absl::StatusOr<std::unique_ptr<Heap>> Create(HeapOptions options = {});
+  ~Heap();
+
+  // Collects now.  kMinor empties the nurseries of all threads; kMajor finds everything
+  // that is unreachable.  Runs what falls due, if the thread is attached, and throws what
+  // that throws.
+  void Collect(CollectionKind kind);
+
+  // Exact.  Cost: stops the world, a few microseconds.
+  HeapStatistics statistics();
+
+  internal::HeapCore& core() { return *core_; }
+
+ private:
+  explicit Heap(const HeapOptions& options);
+  std::unique_ptr<internal::HeapCore> core_;
+};
+
+// Attaches the thread to the heap for the length of a scope; a thread takes part in one
+// heap at a time.  Aborts when the thread is attached already, or when Locals of the
+// thread live at the end.  Cost: a nursery, and two collections of the young.
+class Mutator {
+ public:
+  // Throws std::bad_alloc when the limit, or the system, leaves no room for a nursery.
+  explicit Mutator(Heap& heap);
+  // Counts as standing while it waits for a collection.  What falls due is run if it can
+  // be; exceptions are dropped.
+  ~Mutator();
+  Mutator(const Mutator&) = delete;
+  Mutator& operator=(const Mutator&) = delete;
+};
+
+// While it is open the thread counts as standing: collections do not wait for it.  It
+// must not touch managed objects nor assign Locals; closing it waits for a collection that
+// is going on.  Cost: two mutex operations.
+class NativeRegion {
+ public:
+  NativeRegion();
+  ~NativeRegion();
+  NativeRegion(const NativeRegion&) = delete;
+  NativeRegion& operator=(const NativeRegion&) = delete;
+};
+
+// Lets collections and callbacks happen, in loops that do not allocate.  Cost: a load and
+// a branch.  Throws what callbacks throw.
+void SafepointSlow();
+inline void Safepoint() {
+  if (__builtin_expect(internal::t_window.limit.load(std::memory_order_relaxed) == 0, 0)) {
+    SafepointSlow();
+  }
+}
+
+// While it is open nothing moves, and raw pointers may be held; an allocation aborts, in
+// every build.  Other threads wait for it when they collect: keep it short.
+class NoAllocation {
+ public:
+  NoAllocation();
+  ~NoAllocation();
+  NoAllocation(const NoAllocation&) = delete;
+  NoAllocation& operator=(const NoAllocation&) = delete;
+
+  template <typename T>
+  T* raw(Handle<T> handle) const {
+    return reinterpret_cast<T*>(internal::Access::Raw(handle));
+  }
+};
+
+// Remembers how many roots the thread has, so that a longjmp over frames with roots can
+// be made good: Locals made since are forgotten, their destructors being skipped.
+class RootMark {
+ public:
+  RootMark() : top_(internal::t_window.root_top) {}
+  void CutBack() const { internal::t_window.root_top = top_; }
+
+ private:
+  internal::Slot* const top_;
+};
+
+// A root that belongs to no thread and may live in static storage, but not longer than
+// the heap.  Made, assigned and read by attached threads; two threads need a lock to share
+// one.  Cost: a mutex when made and destroyed; each is visited by every collection.
+template <typename T>
+class Global;
+
+// Calls run(object) once, at a safepoint of some thread, when nothing but finalizers and
+// weak references reaches `object`; weak references to it are cleared before.  Finalizers
+// run in the order of registration; they may allocate, revive the object, and register
+// another.  An exception leaves the safepoint.  The object dies old: a minor collection
+// does not find it.  May throw std::bad_alloc.
+template <typename T>
+void add_finalizer(Handle<T> object, std::function<void(Handle<T>)> run);
+
+}  // namespace allomon::gc
+
+#include "runtime/heap_inl.h"
+
+#endif  // ALLOMON_RUNTIME_HEAP_H_

@@ -1,0 +1,89 @@
+#include "runtime/heap_options.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace allomon::gc {
+namespace {
+
+absl::Status Bad(std::string_view word, std::string_view why) {
+  return absl::InvalidArgumentError("heap option '" + std::string(word) + "': " + std::string(why));
+}
+
+// A decimal number with K, M or G behind it.
+std::optional<uint64_t> ParseSize(std::string_view text) {
+  uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || end - rest > 1) return std::nullopt;
+  int shift = 0;
+  if (rest != end) {
+    const size_t unit = std::string_view("KMG").find(*rest);
+    if (unit == std::string_view::npos) return std::nullopt;
+    shift = 10 * (static_cast<int>(unit) + 1);
+  }
+  if (number > std::numeric_limits<uint64_t>::max() >> shift) return std::nullopt;
+  return number << shift;
+}
+
+// Sets the option called `name`; false if there is none.
+bool SetOption(HeapOptions& options, std::string_view name, uint64_t value) {
+  if (name == "nursery") return options.nursery_bytes = value, true;
+  if (name == "growth") return options.growth_percent = static_cast<uint32_t>(value), true;
+  if (name == "floor") return options.growth_floor_bytes = value, true;
+  if (name == "limit") return options.limit_bytes = value, true;
+  if (name == "verify") return options.verify = value != 0, true;
+  if (name == "stress") return options.stress_every = static_cast<uint32_t>(value), true;
+  if (name == "mark_stack") return options.mark_stack_entries = value, true;
+  return false;
+}
+
+absl::Status ParseWord(HeapOptions& options, std::string_view word) {
+  const size_t equals = word.find('=');
+  const std::string_view name = word.substr(0, equals);
+  // A switch without a value is on.
+  const std::optional<uint64_t> value =
+      equals == std::string_view::npos ? 1 : ParseSize(word.substr(equals + 1));
+  if (!value.has_value()) return Bad(word, "not a number, or one with K, M or G behind it");
+  const bool narrow = name == "growth" || name == "stress";
+  if (narrow && *value > std::numeric_limits<uint32_t>::max()) return Bad(word, "too large");
+  if (!SetOption(options, name, *value)) {
+    return Bad(word, "known are nursery, growth, floor, limit, verify, stress and mark_stack");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status HeapOptions::Parse(std::string_view text) {
+  HeapOptions parsed = *this;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const absl::Status status = ParseWord(parsed, text.substr(0, comma));
+    if (!status.ok()) return status;
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  *this = parsed;
+  return absl::OkStatus();
+}
+
+absl::Status HeapOptions::ParseEnvironment() {
+  const char* text = getenv("ALLOMON_HEAP");  // NOLINT(concurrency-mt-unsafe): as all of C++
+  return text == nullptr ? absl::OkStatus() : Parse(text);
+}
+
+absl::Status HeapOptions::Validate() const {
+  if (nursery_bytes < (64 << 10) || nursery_bytes > (size_t{1} << 30)) {
+    return Bad("nursery", "must be between 64K and 1G");
+  }
+  if (growth_percent < 10 || growth_percent > 10000) {
+    return Bad("growth", "must be between 10 and 10000 percent");
+  }
+  if (mark_stack_entries < 16) return Bad("mark_stack", "must be at least 16");
+  return absl::OkStatus();
+}
+
+}  // namespace allomon::gc

@@ -1,0 +1,55 @@
+// Exact counters of a heap since it was made, and what it tells while it works.
+#ifndef ALLOMON_RUNTIME_HEAP_STATISTICS_H_
+#define ALLOMON_RUNTIME_HEAP_STATISTICS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allomon::gc {
+
+enum class CollectionKind { kMinor, kMajor };
+
+// Words are of 8 bytes and include one header word per object, as the sampling law counts
+// them: at rate 1 the samples of a tracker add up to allocated_words.
+//
+//   allocated_words = promoted_words + freed_young_words + young_words + born_old_words
+//   promoted_words + born_old_words = freed_old_words + old_words
+struct HeapStatistics {
+  uint64_t allocated_words = 0;
+  uint64_t young_words = 0;  // in the nurseries now, dead or alive
+  uint64_t promoted_words = 0;
+  uint64_t freed_young_words = 0;
+  uint64_t born_old_words = 0;  // objects larger than 8 KiB
+  uint64_t freed_old_words = 0;
+  uint64_t old_words = 0;      // dead ones count until a major collection finds them
+  uint64_t custom_bytes = 0;   // out-of-heap bytes of the custom blocks that live
+
+  uint64_t minor_collections = 0;
+  uint64_t major_collections = 0;  // each begins with a minor one
+
+  uint64_t old_space_bytes = 0;  // chunks and large objects, what limit_bytes bounds
+  uint64_t peak_old_space_bytes = 0;
+
+  // Pauses, from the moment the world stands still to its going on.  pauses[i] counts
+  // those below 2^i microseconds and not below 2^(i-1).
+  static constexpr int kPauseBuckets = 24;
+  uint64_t minor_pauses[kPauseBuckets] = {};
+  uint64_t major_pauses[kPauseBuckets] = {};
+  uint64_t total_pause_ns = 0;
+  uint64_t longest_pause_ns = 0;
+};
+
+// Told about collections while the world stands still: on the collecting thread, which
+// must not touch the heap, nor block on a thread that does.
+class HeapListener {
+ public:
+  virtual ~HeapListener() = default;
+  virtual void OnCollectionStart(CollectionKind) {}
+  virtual void OnCollectionEnd(CollectionKind, uint64_t /*pause_ns*/) {}
+  virtual void OnPromotion(uint64_t /*words*/) {}            // by one minor collection
+  virtual void OnGrowth(uint64_t /*old_space_bytes*/) {}     // a chunk was added
+};
+
+}  // namespace allomon::gc
+
+#endif  // ALLOMON_RUNTIME_HEAP_STATISTICS_H_

@@ -1,0 +1,49 @@
+// The allocation fast path, and how the slow one is reached.
+#ifndef ALLOMON_RUNTIME_INTERNAL_ALLOCATE_H_
+#define ALLOMON_RUNTIME_INTERNAL_ALLOCATE_H_
+
+#include <cstring>
+
+#include "runtime/internal/poison.h"
+#include "runtime/internal/window.h"
+#include "tracker/heap_client.h"
+
+namespace allomon::gc::internal {
+
+// Room for an object with its header, at most kMaxYoungBytes + 8; nullptr when the slow
+// path must be taken.  Five instructions: load, add, compare, branch, store.
+__attribute__((always_inline)) inline char* TryAllocateYoung(size_t bytes) {
+  const uintptr_t start = t_window.cursor;
+  const uintptr_t end = start + bytes;
+  if (__builtin_expect(end > t_window.limit.load(std::memory_order_relaxed), 0)) return nullptr;
+  t_window.cursor = end;
+  if (start == 0) __builtin_unreachable();  // the limit of a thread without nursery is 0
+  ALLOMON_GC_UNPOISON(reinterpret_cast<void*>(start), bytes);
+  return reinterpret_cast<char*>(start);
+}
+
+// See Mutator.  `caller` is where the call stack of a sample begins.
+char* AllocateYoungSlow(size_t bytes, FrameState caller);
+
+// An object with a length word: `words` more behind it.  Zero-filled, header written.
+Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words);
+
+inline Object* InitSized(char* start, uintptr_t header, uint64_t length, uint64_t words) {
+  Object* object = reinterpret_cast<Object*>(start + kWordBytes);
+  *WordsOf(object) = length;
+  memset(WordsOf(object) + 1, 0, words * kWordBytes);
+  HeaderOf(object) = header;
+  return object;
+}
+
+inline Object* MakeSized(uintptr_t header, uint64_t length, uint64_t words) {
+  if (__builtin_expect(words < kMaxYoungBytes / kWordBytes, 1)) {
+    char* start = TryAllocateYoung((words + 2) * kWordBytes);
+    if (__builtin_expect(start != nullptr, 1)) return InitSized(start, header, length, words);
+  }
+  return MakeSizedSlow(header, length, words);
+}
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_ALLOCATE_H_

@@ -1,0 +1,159 @@
+#include "runtime/internal/block_space.h"
+
+#include <algorithm>
+
+#include "runtime/internal/check.h"
+#include "runtime/internal/poison.h"
+
+namespace allomon::gc::internal {
+namespace {
+
+// A block with fewer free lines than this is not worth walking through.
+constexpr size_t kFewestFreeLines = 16;
+
+size_t CountMarkedLines(const uint8_t* lines) {
+  size_t marked = 0;
+  for (size_t i = 0; i < kLinesPerBlock; ++i) marked += lines[i];
+  return marked;
+}
+
+void PoisonFreeLines(char* block, const uint8_t* lines) {
+  for (size_t i = 0; i < kLinesPerBlock; ++i) {
+    if (lines[i] == 0) ALLOMON_GC_POISON(block + i * kLineBytes, kLineBytes);
+  }
+  static_cast<void>(block);
+  static_cast<void>(lines);
+}
+
+void FreeChunk(Chunk* chunk) {
+  ALLOMON_GC_UNPOISON(chunk, kChunkBytes);
+  backend::Free(chunk);
+}
+
+}  // namespace
+
+BlockSpace::~BlockSpace() {
+  for (Chunk* chunk : chunks_) FreeChunk(chunk);
+}
+
+bool BlockSpace::AddChunk() {
+  try {
+    const size_t blocks = (chunks_.size() + 1) * kUsableBlocks;
+    chunks_.reserve(chunks_.size() + 1);
+    free_.reserve(blocks);
+    recyclable_.reserve(blocks);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  Chunk* chunk = static_cast<Chunk*>(backend::Aligned(kChunkBytes, kChunkBytes));
+  if (chunk == nullptr) return false;
+  chunk->ClearMarks();
+  ALLOMON_GC_POISON(chunk->BlockAt(1), kUsableBlocks * kBlockBytes);
+  chunks_.push_back(chunk);
+  // Taken from the back: low addresses first.
+  for (size_t i = kUsableBlocks; i >= 1; --i) free_.push_back(chunk->BlockAt(i));
+  return true;
+}
+
+char* BlockSpace::TakeFreeBlock() {
+  ALLOMON_GC_CHECK(!free_.empty(), "inv.reserve: no free block during a minor collection");
+  char* block = free_.back();
+  free_.pop_back();
+  ALLOMON_GC_UNPOISON(block, kBlockBytes);
+  return block;
+}
+
+// The next run of unmarked lines in the block under hole_search_.
+bool BlockSpace::FindHoleInBlock() {
+  if (hole_search_ == hole_block_end_) return false;
+  const uint8_t* lines = Chunk::Of(hole_search_)->LinesOf(hole_search_);
+  const size_t left = static_cast<size_t>(hole_block_end_ - hole_search_) / kLineBytes;
+  const size_t begin = static_cast<size_t>(std::find(lines, lines + left, 0) - lines);
+  const size_t end = static_cast<size_t>(std::find(lines + begin, lines + left, 1) - lines);
+  cursor_ = hole_search_ + begin * kLineBytes;
+  end_ = hole_search_ + end * kLineBytes;
+  hole_search_ = end_;
+  ALLOMON_GC_UNPOISON(cursor_, static_cast<size_t>(end_ - cursor_));
+  return begin != end;
+}
+
+void BlockSpace::TakeNextHole() {
+  while (!FindHoleInBlock()) {
+    if (recyclable_.empty()) {
+      cursor_ = TakeFreeBlock();
+      end_ = cursor_ + kBlockBytes;
+      return;
+    }
+    hole_search_ = recyclable_.back();
+    hole_block_end_ = hole_search_ + kBlockBytes;
+    recyclable_.pop_back();
+  }
+}
+
+char* BlockSpace::AllocateSlow(size_t bytes) {
+  if (bytes <= kLineBytes) {  // every hole has a line
+    TakeNextHole();
+    return Allocate(bytes);
+  }
+  if (bytes > static_cast<size_t>(overflow_end_ - overflow_)) {
+    overflow_ = TakeFreeBlock();
+    overflow_end_ = overflow_ + kBlockBytes;
+  }
+  char* start = overflow_;
+  overflow_ += bytes;
+  return start;
+}
+
+void BlockSpace::ClearMarks() {
+  for (Chunk* chunk : chunks_) chunk->ClearMarks();
+}
+
+void BlockSpace::SweepBlock(char* block) {
+  const uint8_t* lines = Chunk::Of(block)->LinesOf(block);
+  const size_t free_lines = kLinesPerBlock - CountMarkedLines(lines);
+  PoisonFreeLines(block, lines);
+  if (free_lines == kLinesPerBlock) {
+    free_.push_back(block);
+  } else if (free_lines >= kFewestFreeLines) {
+    recyclable_.push_back(block);
+  }
+}
+
+bool BlockSpace::IsFree(Chunk* chunk) {
+  for (size_t i = 1; i <= kUsableBlocks; ++i) {
+    const uint8_t* lines = chunk->LinesOf(chunk->BlockAt(i));
+    if (CountMarkedLines(lines) != 0) return false;
+  }
+  return true;
+}
+
+void BlockSpace::ReleaseFreeChunks(size_t keep_blocks) {
+  for (size_t i = chunks_.size(); i-- > 0;) {
+    if (free_.size() < keep_blocks + kUsableBlocks) return;
+    Chunk* chunk = chunks_[i];
+    if (!IsFree(chunk)) continue;
+    free_.erase(std::remove_if(free_.begin(), free_.end(),
+                               [chunk](char* block) { return Chunk::Of(block) == chunk; }),
+                free_.end());
+    chunks_.erase(chunks_.begin() + static_cast<ptrdiff_t>(i));
+    FreeChunk(chunk);
+  }
+}
+
+void BlockSpace::Sweep(size_t keep_blocks) {
+  cursor_ = end_ = overflow_ = overflow_end_ = hole_search_ = hole_block_end_ = nullptr;
+  free_.clear();
+  recyclable_.clear();
+  // From the back, so that blocks are taken from the front again and the last chunks
+  // become free.
+  for (size_t c = chunks_.size(); c-- > 0;) {
+    for (size_t i = kUsableBlocks; i >= 1; --i) SweepBlock(chunks_[c]->BlockAt(i));
+  }
+  ReleaseFreeChunks(keep_blocks);
+}
+
+bool BlockSpace::Contains(const Object* object) const {
+  return std::find(chunks_.begin(), chunks_.end(), Chunk::Of(object)) != chunks_.end();
+}
+
+}  // namespace allomon::gc::internal

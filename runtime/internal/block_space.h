@@ -1,0 +1,82 @@
+// The old space of objects up to 8 KiB: mark-region.  Objects are placed by bumping a
+// cursor through holes, runs of lines in which the last marking found nothing; an object
+// that does not fit and is larger than a line goes to an overflow block instead, so that
+// it does not burn the rest of the hole.  See "Old space" in runtime/README.md.
+//
+// Used only while the world is stopped, except where stated.
+#ifndef ALLOMON_RUNTIME_INTERNAL_BLOCK_SPACE_H_
+#define ALLOMON_RUNTIME_INTERNAL_BLOCK_SPACE_H_
+
+#include <cstddef>
+
+#include "runtime/internal/chunk.h"
+#include "runtime/internal/memory.h"
+
+namespace allomon::gc::internal {
+
+class BlockSpace {
+ public:
+  BlockSpace() = default;
+  ~BlockSpace();
+  BlockSpace(const BlockSpace&) = delete;
+  BlockSpace& operator=(const BlockSpace&) = delete;
+
+  // Entirely free blocks that are enough to place `bytes` of objects whatever their sizes
+  // and whatever the holes: a block is left for the next one with at most 8 KiB unused,
+  // and two cursors are open.
+  static size_t BlocksFor(size_t bytes) { return bytes / (kBlockBytes - kMaxYoungBytes - 16) + 3; }
+
+  // Room for `bytes`, header included.  inv.reserve: the caller has seen to it that
+  // enough free blocks exist, so this never fails.
+  char* Allocate(size_t bytes) {
+    char* start = cursor_;
+    if (__builtin_expect(bytes > static_cast<size_t>(end_ - start), 0)) return AllocateSlow(bytes);
+    cursor_ = start + bytes;
+    return start;
+  }
+
+  // One more chunk of free blocks; false if the backend has none.
+  bool AddChunk();
+  size_t free_blocks() const { return free_.size(); }
+  size_t bytes() const { return chunks_.size() * kChunkBytes; }
+
+  void ClearMarks();
+  // Finds the holes from the lines that were marked.  Keeps at least `keep_blocks` free
+  // blocks, and gives entirely free chunks beyond that back.
+  void Sweep(size_t keep_blocks);
+
+  template <typename Visit>
+  void ForEachMarked(Visit visit) {
+    for (Chunk* chunk : chunks_) chunk->ForEachMarked(visit);
+  }
+
+  // Whether `object` lies in a block of this space.  Cost: a scan over the chunks; for
+  // the verifier.
+  bool Contains(const Object* object) const;
+
+ private:
+  char* AllocateSlow(size_t bytes);
+  void TakeNextHole();
+  bool FindHoleInBlock();
+  char* TakeFreeBlock();
+  void SweepBlock(char* block);
+  void ReleaseFreeChunks(size_t keep_blocks);
+  bool IsFree(Chunk* chunk);
+
+  char* cursor_ = nullptr;  // the current hole
+  char* end_ = nullptr;
+  char* overflow_ = nullptr;
+  char* overflow_end_ = nullptr;
+  char* hole_search_ = nullptr;  // where in the recycled block to look next
+  char* hole_block_end_ = nullptr;
+
+  // Capacity for every block is reserved when a chunk is added, so that sweeping does not
+  // allocate.
+  Vector<Chunk*> chunks_;
+  Vector<char*> free_;
+  Vector<char*> recyclable_;  // blocks with holes, best first at the back
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_BLOCK_SPACE_H_

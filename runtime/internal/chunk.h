@@ -1,0 +1,79 @@
+// A chunk of the old space: 1 MiB, aligned to its size, so that the chunk of an object is
+// its address with the low bits cleared.  Its first block of 32 KiB holds what is known
+// about the others: a mark bit per word, a byte per line of 128 bytes.
+#ifndef ALLOMON_RUNTIME_INTERNAL_CHUNK_H_
+#define ALLOMON_RUNTIME_INTERNAL_CHUNK_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/internal/object.h"
+
+namespace allomon::gc::internal {
+
+inline constexpr size_t kChunkBytes = size_t{1} << 20;
+inline constexpr size_t kBlockBytes = size_t{32} << 10;
+inline constexpr size_t kLineBytes = 128;
+inline constexpr size_t kBlocksPerChunk = kChunkBytes / kBlockBytes;
+inline constexpr size_t kUsableBlocks = kBlocksPerChunk - 1;
+inline constexpr size_t kLinesPerBlock = kBlockBytes / kLineBytes;
+
+struct Chunk {
+  uint8_t lines[kChunkBytes / kLineBytes];  // 1: a marked object lies in the line
+  uint64_t marks[kChunkBytes / kWordBytes / 64];
+
+  static Chunk* Of(const void* address) {
+    return reinterpret_cast<Chunk*>(reinterpret_cast<uintptr_t>(address) & ~(kChunkBytes - 1));
+  }
+  char* start() { return reinterpret_cast<char*>(this); }
+  // Blocks 1 to kUsableBlocks hold objects.
+  char* BlockAt(size_t block) { return start() + block * kBlockBytes; }
+  uint8_t* LinesOf(const void* address) { return &lines[OffsetOf(address) / kLineBytes]; }
+
+  bool IsMarked(const Object* object) const {
+    const size_t word = OffsetOf(object) / kWordBytes;
+    return (marks[word / 64] >> word % 64 & 1) != 0;
+  }
+
+  // Returns false if it was marked before.
+  bool SetMarked(const Object* object) {
+    const size_t word = OffsetOf(object) / kWordBytes;
+    const uint64_t bit = uint64_t{1} << word % 64;
+    if ((marks[word / 64] & bit) != 0) return false;
+    marks[word / 64] |= bit;
+    return true;
+  }
+
+  // Every line that the object and its header touch.
+  void MarkLines(const Object* object, uint64_t words) {
+    const size_t first = (OffsetOf(object) - kWordBytes) / kLineBytes;
+    const size_t last = (OffsetOf(object) + words * kWordBytes - 1) / kLineBytes;
+    for (size_t line = first; line <= last; ++line) lines[line] = 1;
+  }
+
+  void ClearMarks() {
+    memset(lines, 0, sizeof(lines));
+    memset(marks, 0, sizeof(marks));
+  }
+
+  // Calls visit(Object*) for every marked object.
+  template <typename Visit>
+  void ForEachMarked(Visit visit) {
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); ++i) {
+      for (uint64_t bits = marks[i]; bits != 0; bits &= bits - 1) {
+        const size_t word = i * 64 + static_cast<size_t>(__builtin_ctzll(bits));
+        visit(reinterpret_cast<Object*>(start() + word * kWordBytes));
+      }
+    }
+  }
+
+ private:
+  static size_t OffsetOf(const void* address) {
+    return reinterpret_cast<uintptr_t>(address) & (kChunkBytes - 1);
+  }
+};
+static_assert(sizeof(Chunk) <= kBlockBytes, "a chunk's own data fill its first block");
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_CHUNK_H_

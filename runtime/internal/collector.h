@@ -1,0 +1,46 @@
+// Collections.  The world is stopped, and the caller has it to itself.
+#ifndef ALLOMON_RUNTIME_INTERNAL_COLLECTOR_H_
+#define ALLOMON_RUNTIME_INTERNAL_COLLECTOR_H_
+
+#include "runtime/internal/heap_core.h"
+
+namespace allomon::gc::internal {
+
+// Moves every young object that is reachable into the old space, and empties all
+// nurseries.  Never fails (inv.reserve).
+void CollectMinor(HeapCore& heap);
+
+// Marks what is reachable, and makes holes of the rest.  All nurseries are empty.
+void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks);
+
+// Walks the heap from its roots and aborts on the first broken invariant.
+void VerifyHeap(HeapCore& heap);
+
+// Calls visit(Slot&) for every strong root.
+template <typename Visit>
+void ForEachStrongRoot(HeapCore& heap, Visit visit) {
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    mutator->ForEachRoot(visit);
+  }
+  for (GlobalNode* node = heap.globals.next; node != &heap.globals; node = node->next) {
+    visit(node->object);
+  }
+  WeakTable<Finalizer>& finalizers = heap.finalizers;
+  for (size_t i = finalizers.due_head; i < finalizers.due.size(); ++i) {
+    visit(finalizers.due[i].object);
+  }
+}
+
+// An ephemeron's words.
+struct EphemeronSlots {
+  Slot key;
+  Slot value;
+  Object* next_marked;  // the collector's own, while it marks
+};
+inline EphemeronSlots& EphemeronOf(Object* object) {
+  return *reinterpret_cast<EphemeronSlots*>(object);
+}
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_COLLECTOR_H_

@@ -1,0 +1,273 @@
+#include "runtime/internal/heap_core.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "runtime/internal/check.h"
+#include "runtime/internal/collector.h"
+#include "runtime/internal/fork.h"
+
+namespace allomon::gc::internal {
+namespace {
+
+uint64_t NowNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+size_t RoundToSlices(size_t bytes) { return (bytes + kSliceBytes - 1) / kSliceBytes * kSliceBytes; }
+
+}  // namespace
+
+HeapCore::HeapCore(const HeapOptions& heap_options)
+    : options(heap_options), nursery_bytes_(RoundToSlices(heap_options.nursery_bytes)) {
+  globals.previous = globals.next = &globals;
+  major_threshold_bytes = options.growth_floor_bytes;
+  RegisterForFork(this);
+}
+
+HeapCore::~HeapCore() {
+  ALLOMON_GC_CHECK(world.first() == nullptr, "rule.detach: a heap is destroyed with threads attached");
+  ALLOMON_GC_CHECK(globals.next == &globals, "rule.global: a Global outlives its heap");
+  UnregisterForFork(this);
+  samples.AllDie();
+  due_actions += customs.MoveDead(0, [](const CustomBlockEntry&) { return true; });
+  for (bool more = true; more;) {
+    try {
+      RunDue(nullptr);
+      more = false;
+    } catch (...) {  // counted by the tracker; a destructor must not throw
+    }
+  }
+}
+
+Mutator* HeapCore::Attach() {
+  Mutator* mutator = new Mutator;
+  if (!mutator->Init(this, nursery_bytes_)) {
+    delete mutator;
+    return nullptr;
+  }
+  world.Add(mutator);
+  // The reserve for its nursery, with the world stopped.
+  while (!world.Stop(true)) {
+  }
+  SettleReserve();
+  const bool granted = mutator->granted_bytes > kMaxYoungBytes;
+  world.Resume(true);
+  if (!granted) {
+    Detach(mutator);
+    return nullptr;
+  }
+  mutator->PublishLimit();
+  return mutator;
+}
+
+void HeapCore::Detach(Mutator* mutator) {
+  mutator->TrimRoots();
+  ALLOMON_GC_CHECK(mutator->window->root_top == mutator->roots,
+                   "rule.detach: a thread detaches while Locals of it live");
+  // Its nursery dies with it.
+  Collect(CollectionKind::kMinor, mutator);
+  world.Remove(mutator);
+  {
+    std::lock_guard<std::mutex> hold(tables_mutex);
+    departed_words += mutator->allocated_words;
+  }
+  delete mutator;
+}
+
+size_t HeapCore::NurseryBytes() const {
+  size_t bytes = 0;
+  for (Mutator* m = world.first(); m != nullptr; m = m->next) bytes += m->nursery_bytes;
+  return bytes;
+}
+
+bool HeapCore::LimitAllows(size_t bytes) const {
+  return options.limit_bytes == 0 ||
+         blocks.bytes() + large.bytes() + bytes <= options.limit_bytes;
+}
+
+bool HeapCore::GrowTo(size_t free_blocks) {
+  while (blocks.free_blocks() < free_blocks) {
+    if (!LimitAllows(kChunkBytes) || !blocks.AddChunk()) return false;
+    const uint64_t bytes = blocks.bytes() + large.bytes();
+    statistics.peak_old_space_bytes = std::max(statistics.peak_old_space_bytes, bytes);
+    if (options.listener != nullptr) options.listener->OnGrowth(bytes);
+  }
+  return true;
+}
+
+// inv.reserve: what the nurseries may hold can be promoted.  Where the reserve is short,
+// each nursery gets its share of it.
+void HeapCore::GrantNurseries() {
+  const size_t wanted = NurseryBytes();
+  size_t can = wanted;
+  while (can > 0 && BlockSpace::BlocksFor(can) > blocks.free_blocks()) can -= can / 8 + 1;
+  for (Mutator* m = world.first(); m != nullptr; m = m->next) {
+    const double share = wanted == 0 ? 0 : static_cast<double>(can) / static_cast<double>(wanted);
+    size_t granted = can == wanted ? m->nursery_bytes
+                                   : static_cast<size_t>(static_cast<double>(m->nursery_bytes) * share);
+    granted = std::max(granted / kWordBytes * kWordBytes, m->used_bytes());
+    // Too little to be worth a collection each time.
+    m->granted_bytes = granted < 4 * kMaxYoungBytes ? m->used_bytes() : granted;
+  }
+}
+
+void HeapCore::SettleReserve() {
+  GrowTo(BlockSpace::BlocksFor(NurseryBytes()));
+  GrantNurseries();
+}
+
+void HeapCore::MajorStopped() {
+  const size_t reserve = BlockSpace::BlocksFor(NurseryBytes());
+  MarkAndSweep(*this, reserve + major_threshold_bytes / kBlockBytes);
+  const uint64_t live = OldWords() * kWordBytes + custom_bytes;
+  major_threshold_bytes =
+      std::max<uint64_t>(options.growth_floor_bytes, live / 100 * options.growth_percent);
+  grown_bytes = 0;
+}
+
+bool HeapCore::WantsMajor(size_t bytes) const {
+  return grown_bytes.load(std::memory_order_relaxed) + bytes > major_threshold_bytes;
+}
+
+void HeapCore::RunCollection(CollectionKind kind) {
+  if (kind == CollectionKind::kMinor && WantsMajor(0)) kind = CollectionKind::kMajor;
+  const uint64_t start = NowNs();
+  if (options.listener != nullptr) options.listener->OnCollectionStart(kind);
+  std::lock_guard<std::mutex> hold_globals(globals_mutex);
+  std::lock_guard<std::mutex> hold_tables(tables_mutex);
+  CollectMinor(*this);
+  if (options.verify) VerifyHeap(*this);
+  if (kind == CollectionKind::kMajor) {
+    MajorStopped();
+    if (options.verify) VerifyHeap(*this);
+  }
+  SettleReserve();
+  const uint64_t ns = NowNs() - start;
+  CountPause(kind, ns);
+  if (options.listener != nullptr) options.listener->OnCollectionEnd(kind, ns);
+}
+
+void HeapCore::CountPause(CollectionKind kind, uint64_t ns) {
+  int bucket = 0;
+  while (bucket < HeapStatistics::kPauseBuckets - 1 && (ns / 1000) >> bucket != 0) ++bucket;
+  ++(kind == CollectionKind::kMinor ? statistics.minor_pauses : statistics.major_pauses)[bucket];
+  statistics.total_pause_ns += ns;
+  statistics.longest_pause_ns = std::max(statistics.longest_pause_ns, ns);
+}
+
+void HeapCore::Collect(CollectionKind kind, Mutator* mutator) {
+  while (!world.Stop(mutator != nullptr)) {
+  }
+  RunCollection(kind);
+  world.Resume(mutator != nullptr);
+}
+
+void HeapCore::CollectForRoom() {
+  // Parked for somebody else's collection, this thread has an empty nursery now.
+  if (!world.Stop(true)) return;
+  RunCollection(CollectionKind::kMinor);
+  world.Resume(true);
+}
+
+void HeapCore::CountBornOld(uint64_t words, size_t bytes) {
+  born_old_words.fetch_add(words, std::memory_order_relaxed);
+  grown_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+bool HeapCore::AskForMemory(size_t bytes) {
+  return options.on_out_of_memory != nullptr && options.on_out_of_memory(bytes);
+}
+
+bool HeapCore::AnyDue() const {
+  return samples.any_due() || due_actions.load(std::memory_order_relaxed) != 0;
+}
+
+// Releases before finalizers, each in its order.
+bool HeapCore::RunOneAction(Mutator* mutator) {
+  std::unique_lock<std::mutex> lock(tables_mutex);
+  if (customs.any_due()) {
+    const CustomBlockEntry entry = customs.TakeDue();
+    due_actions.fetch_sub(1, std::memory_order_relaxed);
+    lock.unlock();
+    custom_bytes.fetch_sub(entry.bytes, std::memory_order_relaxed);
+    entry.release(entry.data);
+    return true;
+  }
+  if (mutator == nullptr || !finalizers.any_due()) return false;
+  const Finalizer finalizer = finalizers.TakeDue();
+  Slot* root = TakeRoot(finalizer.object);
+  due_actions.fetch_sub(1, std::memory_order_relaxed);
+  lock.unlock();
+  struct Scope {
+    Mutator* mutator;
+    Slot* root;
+    ~Scope() {
+      mutator->in_finalizer = false;
+      ReleaseRoot(root);
+    }
+  } scope{mutator, root};
+  mutator->in_finalizer = true;
+  finalizer.run(*root);
+  return true;
+}
+
+void HeapCore::RunDue(Mutator* mutator) {
+  if (!AnyDue() || heap_client::InCallback()) return;
+  if (mutator != nullptr && mutator->in_finalizer) return;
+  std::exception_ptr thrown;
+  samples.RunDue(&thrown);
+  if (thrown != nullptr) std::rethrow_exception(thrown);
+  while (due_actions.load(std::memory_order_relaxed) != 0 && RunOneAction(mutator)) {
+  }
+}
+
+void HeapCore::AddGlobal(GlobalNode* node) {
+  std::lock_guard<std::mutex> hold(globals_mutex);
+  node->previous = &globals;
+  node->next = globals.next;
+  node->next->previous = globals.next = node;
+}
+
+void HeapCore::RemoveGlobal(GlobalNode* node) {
+  std::lock_guard<std::mutex> hold(globals_mutex);
+  node->previous->next = node->next;
+  node->next->previous = node->previous;
+}
+
+void HeapCore::AddFinalizer(Object* object, std::function<void(Object*)> run) {
+  std::lock_guard<std::mutex> hold(tables_mutex);
+  finalizers.Add({object, std::move(run)});
+}
+
+void HeapCore::AddCustom(const CustomBlockEntry& entry) {
+  custom_bytes.fetch_add(entry.bytes, std::memory_order_relaxed);
+  grown_bytes.fetch_add(entry.bytes, std::memory_order_relaxed);
+  std::lock_guard<std::mutex> hold(tables_mutex);
+  customs.Add(entry);
+}
+
+HeapStatistics HeapCore::Statistics(Mutator* mutator) {
+  const bool runs = mutator != nullptr;
+  while (!world.Stop(runs)) {
+  }
+  HeapStatistics result = statistics;
+  result.allocated_words = departed_words + born_old_words;
+  for (Mutator* m = world.first(); m != nullptr; m = m->next) {
+    m->Sync();
+    result.allocated_words += m->allocated_words;
+    result.young_words += m->used_bytes() / kWordBytes;
+  }
+  result.born_old_words = born_old_words;
+  result.old_words = OldWords();
+  result.custom_bytes = custom_bytes;
+  result.old_space_bytes = blocks.bytes() + large.bytes();
+  world.Resume(runs);
+  if (runs) mutator->PublishLimit();
+  return result;
+}
+
+}  // namespace allomon::gc::internal

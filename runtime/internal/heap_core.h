@@ -1,0 +1,116 @@
+// A heap without its public face: the spaces, the threads, the tables, and what happens
+// when there is no room.
+#ifndef ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
+#define ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
+
+#include <atomic>
+#include <mutex>
+
+#include "runtime/heap_options.h"
+#include "runtime/heap_statistics.h"
+#include "runtime/internal/block_space.h"
+#include "runtime/internal/large_space.h"
+#include "runtime/internal/mutator.h"
+#include "runtime/internal/sample_table.h"
+#include "runtime/internal/weak_table.h"
+#include "runtime/internal/world.h"
+
+namespace allomon::gc::internal {
+
+// A root that belongs to no thread: in the heap's list while it lives.
+struct GlobalNode {
+  Slot object = nullptr;
+  GlobalNode* previous = nullptr;
+  GlobalNode* next = nullptr;
+};
+
+class HeapCore {
+ public:
+  explicit HeapCore(const HeapOptions& options);
+  ~HeapCore();
+  HeapCore(const HeapCore&) = delete;
+  HeapCore& operator=(const HeapCore&) = delete;
+
+  // Threads.  Attach returns nullptr when there is no memory for another nursery.
+  Mutator* Attach();
+  void Detach(Mutator* mutator);
+
+  // Collects, with the world stopped by this thread; `mutator` is its own, or nullptr for
+  // a thread that is not attached.
+  void Collect(CollectionKind kind, Mutator* mutator);
+  // Empties the nurseries, the caller's included, unless another thread's collection has just done
+  // that; a major collection follows if it is time for one.
+  void CollectForRoom();
+
+  // Whether `bytes` more of large objects call for a major collection first, and whether
+  // the limit allows them.
+  bool WantsMajor(size_t bytes) const;
+  bool LimitAllows(size_t bytes) const;
+  // Words in the old space, dead ones included until a major collection finds them.
+  uint64_t OldWords() const {
+    return statistics.promoted_words + born_old_words - statistics.freed_old_words;
+  }
+  void CountBornOld(uint64_t words, size_t bytes);
+  // Asks the program for memory; false if it has no answer.
+  bool AskForMemory(size_t bytes);
+
+  // What became due and is run at safepoints: tracker callbacks, releases of custom
+  // blocks, finalizers.  RunDue throws what they throw; the rest stays due.
+  bool AnyDue() const;
+  void RunDue(Mutator* mutator);
+
+  void AddGlobal(GlobalNode* node);
+  void RemoveGlobal(GlobalNode* node);
+  void AddFinalizer(Object* object, std::function<void(Object*)> run);
+  void AddCustom(const CustomBlockEntry& entry);
+
+  HeapStatistics Statistics(Mutator* mutator);
+
+  // Around fork: the world is stopped, so that the child finds it in order.
+  void BeforeFork();
+  void AfterForkInParent();
+  void AfterForkInChild();
+
+  HeapOptions options;
+  World world;
+  BlockSpace blocks;
+  LargeSpace large;
+  SampleTable samples;
+  HeapStatistics statistics;  // what collections count; under the stopped world
+
+  std::mutex globals_mutex;
+  GlobalNode globals;  // a ring
+
+  std::mutex tables_mutex;  // the tables below
+  WeakTable<Finalizer> finalizers;
+  WeakTable<CustomBlockEntry> customs;
+  std::atomic<size_t> due_actions{0};
+  std::atomic<uint64_t> custom_bytes{0};
+
+  // Old bytes (with custom ones) that appeared since the last major collection, and how
+  // many may.
+  std::atomic<uint64_t> grown_bytes{0};
+  uint64_t major_threshold_bytes = 0;
+  std::atomic<uint64_t> born_old_words{0};
+  uint64_t departed_words = 0;  // allocated in nurseries of threads that have detached
+
+  HeapCore* previous_heap = nullptr;  // list of all heaps, for fork
+  HeapCore* next_heap = nullptr;
+
+ private:
+  void RunStopped(CollectionKind kind);
+  void RunCollection(CollectionKind kind);
+  void MajorStopped();
+  void SettleReserve();
+  void GrantNurseries();
+  size_t NurseryBytes() const;
+  bool GrowTo(size_t free_blocks);
+  void CountPause(CollectionKind kind, uint64_t ns);
+  bool RunOneAction(Mutator* mutator);
+
+  size_t nursery_bytes_;
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_

@@ -1,0 +1,117 @@
+// Where the members of an aggregate lie, and which of them are references; computed by
+// the compiler.  The computed size is compared with sizeof, which catches what reflection
+// cannot see: base classes, bit-fields and arrays.
+#ifndef ALLOMON_RUNTIME_INTERNAL_LAYOUT_H_
+#define ALLOMON_RUNTIME_INTERNAL_LAYOUT_H_
+
+#include <array>
+#include <type_traits>
+
+#include "runtime/internal/object.h"
+#include "runtime/internal/reflect.h"
+
+namespace allomon::gc {
+
+template <typename T>
+class Field;
+template <typename T>
+class Local;
+template <typename T>
+class Root;
+template <typename T>
+class Global;
+
+namespace internal {
+
+template <typename T>
+struct IsField : std::false_type {};
+template <typename T>
+struct IsField<Field<T>> : std::true_type {};
+
+template <typename T>
+struct IsRootHolder : std::false_type {};
+template <typename T>
+struct IsRootHolder<Local<T>> : std::true_type {};
+template <typename T>
+struct IsRootHolder<Root<T>> : std::true_type {};
+template <typename T>
+struct IsRootHolder<Global<T>> : std::true_type {};
+
+template <typename M>
+constexpr bool PointsToClass() {
+  return std::is_pointer_v<M> && std::is_class_v<std::remove_pointer_t<M>>;
+}
+
+// The rules for data inside a managed object.
+template <typename M>
+constexpr void CheckMember() {
+  static_assert(!PointsToClass<std::remove_cv_t<M>>(),
+                "a managed object must not hold a raw pointer to a class: use Field<T>");
+  static_assert(!IsRootHolder<std::remove_cv_t<M>>::value,
+                "a managed object must not hold a root: use Field<T>");
+  static_assert(std::is_trivially_destructible_v<M>,
+                "a managed object is never destroyed: it must not own anything; use a "
+                "CustomBlock for memory outside the heap");
+}
+
+// Offsets of the references, in words, as they are found.
+struct ReferenceList {
+  std::array<uint32_t, 256> offsets{};
+  uint32_t count = 0;
+  size_t end_bytes = 0;  // behind the last member
+
+  constexpr void Add(size_t offset_bytes) {
+    offsets[count++] = static_cast<uint32_t>(offset_bytes / kWordBytes);
+  }
+};
+
+constexpr size_t AlignUp(size_t bytes, size_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+template <typename T>
+constexpr void AddMembers(ReferenceList& list, size_t start_bytes);
+
+template <typename M>
+constexpr void AddMember(ReferenceList& list) {
+  CheckMember<M>();
+  const size_t offset_bytes = AlignUp(list.end_bytes, alignof(M));
+  if constexpr (IsField<M>::value) {
+    list.Add(offset_bytes);
+  } else if constexpr (std::is_class_v<M>) {
+    AddMembers<M>(list, offset_bytes);
+  }
+  list.end_bytes = offset_bytes + sizeof(M);
+}
+
+template <typename... Ms>
+constexpr void AddAll(ReferenceList& list, TypeList<Ms...>) {
+  (AddMember<Ms>(list), ...);
+}
+
+template <typename T>
+constexpr void AddMembers(ReferenceList& list, size_t start_bytes) {
+  static_assert(std::is_aggregate_v<T>,
+                "a managed type must be an aggregate: public data, no constructors, bases "
+                "or virtual functions; or specialise ReferencesOf<T>");
+  list.end_bytes = start_bytes;
+  AddAll(list, decltype(MembersOf(std::declval<T&>()))());
+}
+
+template <typename T>
+constexpr ReferenceList FindReferences() {
+  ReferenceList list;
+  AddMembers<T>(list, 0);
+  return list;
+}
+
+// Whether reflection has seen all of T.
+template <typename T>
+constexpr bool SawAll() {
+  return std::is_empty_v<T> || AlignUp(FindReferences<T>().end_bytes, alignof(T)) == sizeof(T);
+}
+
+}  // namespace internal
+}  // namespace allomon::gc
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_LAYOUT_H_

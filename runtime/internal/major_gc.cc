@@ -1,0 +1,166 @@
+#include "runtime/internal/collector.h"
+#include "runtime/internal/check.h"
+
+namespace allomon::gc::internal {
+namespace {
+
+// Depth-first marking with an explicit stack.  When the stack cannot grow, objects are
+// marked without being pushed, and found again by a scan over the marked ones.
+class Marking {
+ public:
+  explicit Marking(HeapCore& heap) : heap_(heap) {}
+
+  void Visit(Slot& slot) {
+    if (slot != nullptr) MarkObject(slot);
+  }
+
+  void Drain() {
+    DrainStack();
+    while (overflowed_) {
+      overflowed_ = false;
+      const auto scan = [this](Object* object) {
+        Scan(object);
+        DrainStack();
+      };
+      heap_.blocks.ForEachMarked(scan);
+      heap_.large.ForEachMarked(scan);
+    }
+  }
+
+  static bool IsMarked(Object* object) {
+    if (gc::internal::IsLarge(HeaderOf(object))) return LargeNode::Of(object)->marked;
+    return Chunk::Of(object)->IsMarked(object);
+  }
+
+  // The marked ones, linked through themselves; those found later stand in front.
+  Object* first_ephemeron() const { return ephemerons_; }
+  uint64_t marked_words() const { return marked_words_; }
+
+ private:
+  static bool SetMarked(Object* object, uintptr_t header, uint64_t words) {
+    if (gc::internal::IsLarge(header)) {
+      LargeNode* node = LargeNode::Of(object);
+      if (node->marked) return false;
+      return node->marked = true;
+    }
+    Chunk* chunk = Chunk::Of(object);
+    if (!chunk->SetMarked(object)) return false;
+    chunk->MarkLines(object, words);
+    return true;
+  }
+
+  void MarkObject(Object* object) {
+    const uintptr_t header = HeaderOf(object);
+    const TypeInfo& type = TypeOf(header);
+    const uint64_t words = SizeWords(type, object);
+    if (!SetMarked(object, header, words)) return;
+    marked_words_ += words + 1;
+    if (type.kind == Kind::kEphemeron) {
+      EphemeronOf(object).next_marked = ephemerons_;
+      ephemerons_ = object;
+    }
+    if (HasReferences(type)) Push(object);
+  }
+
+  void Push(Object* object) {
+    if (stack_.size() == stack_.capacity() && !GrowStack()) {
+      overflowed_ = true;
+      return;
+    }
+    stack_.push_back(object);
+  }
+
+  bool GrowStack() {
+    const size_t most = heap_.options.mark_stack_entries;
+    if (stack_.size() >= most) return false;
+    try {
+      stack_.reserve(stack_.empty() ? 16 : stack_.size() * 2 < most ? stack_.size() * 2 : most);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
+  void Scan(Object* object) {
+    ForEachSlot(TypeOf(HeaderOf(object)), object, [this](Slot& slot) { Visit(slot); });
+  }
+
+  void DrainStack() {
+    while (!stack_.empty()) {
+      Object* object = stack_.back();
+      stack_.pop_back();
+      Scan(object);
+    }
+  }
+
+  HeapCore& heap_;
+  Vector<Object*> stack_;
+  Object* ephemerons_ = nullptr;
+  uint64_t marked_words_ = 0;
+  bool overflowed_ = false;
+};
+
+// Values whose keys are marked are marked, until nothing changes.
+void MarkEphemerons(Marking& marking) {
+  for (uint64_t before = 0; before != marking.marked_words();) {
+    before = marking.marked_words();
+    for (Object* e = marking.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
+      EphemeronSlots& slots = EphemeronOf(e);
+      if (slots.key == nullptr || !Marking::IsMarked(slots.key)) continue;
+      marking.Visit(slots.value);
+      marking.Drain();
+    }
+  }
+}
+
+void ClearDeadEphemerons(Marking& marking) {
+  for (Object* e = marking.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
+    EphemeronSlots& slots = EphemeronOf(e);
+    if (slots.key != nullptr && !Marking::IsMarked(slots.key)) slots.key = slots.value = nullptr;
+  }
+}
+
+// Unreachable objects with finalizers are revived, in the order of their registration,
+// after weak references to them were cleared.
+void MarkFinalizable(HeapCore& heap, Marking& marking) {
+  WeakTable<Finalizer>& table = heap.finalizers;
+  heap.due_actions += table.MoveDead(
+      0, [](const Finalizer& finalizer) { return !Marking::IsMarked(finalizer.object); });
+  for (size_t i = table.due_head; i < table.due.size(); ++i) {
+    marking.Visit(table.due[i].object);
+    marking.Drain();
+  }
+}
+
+void FilterCustoms(HeapCore& heap) {
+  heap.due_actions += heap.customs.MoveDead(
+      0, [](const CustomBlockEntry& entry) { return !Marking::IsMarked(entry.object); });
+}
+
+void CountMajor(HeapCore& heap, uint64_t live_words) {
+  ++heap.statistics.major_collections;
+  heap.statistics.freed_old_words += heap.OldWords() - live_words;
+}
+
+}  // namespace
+
+void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
+  heap.blocks.ClearMarks();
+  heap.large.ClearMarks();
+  Marking marking(heap);
+  ForEachStrongRoot(heap, [&marking](Slot& slot) { marking.Visit(slot); });
+  marking.Drain();
+  MarkEphemerons(marking);
+  ClearDeadEphemerons(marking);
+  MarkFinalizable(heap, marking);
+  // Finalizers have revived other ephemerons and keys.
+  MarkEphemerons(marking);
+  ClearDeadEphemerons(marking);
+  heap.samples.AfterMajor(Marking::IsMarked);
+  FilterCustoms(heap);
+  CountMajor(heap, marking.marked_words());
+  heap.blocks.Sweep(keep_free_blocks);
+  heap.large.Sweep();
+}
+
+}  // namespace allomon::gc::internal

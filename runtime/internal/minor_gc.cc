@@ -1,0 +1,178 @@
+#include <cstring>
+
+#include "runtime/internal/collector.h"
+#include "runtime/internal/check.h"
+
+namespace allomon::gc::internal {
+namespace {
+
+// Moves young objects.  Copies whose references are still to be visited are linked
+// through the first word of the dead original, so the stack needs no memory and cannot
+// overflow; last in, first out keeps parents and children close.
+class Evacuation {
+ public:
+  explicit Evacuation(BlockSpace& blocks) : blocks_(blocks) {}
+
+  void Visit(Slot& slot) {
+    Object* object = slot;
+    if (!IsYoung(object)) return;
+    const uintptr_t header = HeaderOf(object);
+    slot = (header & kForwardedBit) != 0 ? ForwardedTo(header) : Move(object, TypeOf(header));
+  }
+
+  void Drain() {
+    while (pending_ != nullptr) {
+      Object* original = pending_;
+      pending_ = *SlotsOf(original);
+      Object* copy = ForwardedTo(HeaderOf(original));
+      ForEachSlot(TypeOf(HeaderOf(copy)), copy, [this](Slot& slot) { Visit(slot); });
+    }
+  }
+
+  uint64_t moved_words() const { return moved_words_; }
+
+  static Object* ForwardedTo(uintptr_t header) {
+    return reinterpret_cast<Object*>(header & ~kHeaderBits);
+  }
+
+ private:
+  Object* Move(Object* object, const TypeInfo& type) {
+    const uint64_t words = SizeWords(type, object) + 1;
+    Word* to = reinterpret_cast<Word*>(blocks_.Allocate(words * kWordBytes));
+    const Word* from = &HeaderOf(object);
+    for (uint64_t i = 0; i < words; ++i) to[i] = from[i];
+    moved_words_ += words;
+    Object* copy = reinterpret_cast<Object*>(to + 1);
+    HeaderOf(object) = reinterpret_cast<uintptr_t>(copy) | kForwardedBit;
+    if (HasReferences(type)) {
+      *SlotsOf(object) = pending_;
+      pending_ = object;
+    }
+    return copy;
+  }
+
+  BlockSpace& blocks_;
+  Object* pending_ = nullptr;
+  uint64_t moved_words_ = 0;
+};
+
+bool IsForwarded(Object* object) { return (HeaderOf(object) & kForwardedBit) != 0; }
+
+// Where the object is now; nullptr if it is young and was not moved, so far.
+Object* Survivor(Object* object) {
+  if (!IsYoung(object)) return object;
+  return IsForwarded(object) ? Evacuation::ForwardedTo(HeaderOf(object)) : nullptr;
+}
+
+void VisitRemembered(HeapCore& heap, Evacuation& evacuation) {
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    for (Slot** entry = mutator->log; entry != mutator->window->log_top; ++entry) {
+      evacuation.Visit(**entry);
+    }
+  }
+}
+
+// The value of an ephemeron whose key has survived survives.  Returns whether it had to
+// be moved.
+bool VisitEphemeron(Object* original, Evacuation& evacuation) {
+  Object* ephemeron = Survivor(original);
+  if (ephemeron == nullptr) return false;
+  EphemeronSlots& slots = EphemeronOf(ephemeron);
+  Object* key = Survivor(slots.key);
+  if (key == nullptr) return false;
+  slots.key = key;
+  const bool moves = IsYoung(slots.value);
+  evacuation.Visit(slots.value);
+  evacuation.Drain();
+  return moves;
+}
+
+template <typename Visit>
+void ForEachRecentEphemeron(HeapCore& heap, Visit visit) {
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    for (Object* ephemeron : mutator->weaks) visit(ephemeron);
+  }
+}
+
+// A value may keep other keys alive: until nothing changes.
+void VisitEphemerons(HeapCore& heap, Evacuation& evacuation) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    ForEachRecentEphemeron(heap, [&](Object* e) { moved |= VisitEphemeron(e, evacuation); });
+  }
+  ForEachRecentEphemeron(heap, [](Object* original) {
+    Object* ephemeron = Survivor(original);
+    if (ephemeron != nullptr && IsYoung(EphemeronOf(ephemeron).key)) EphemeronOf(ephemeron) = {};
+  });
+}
+
+// Young custom blocks that were not moved are dead.
+void FilterCustoms(HeapCore& heap) {
+  heap.due_actions += heap.customs.MoveDead(heap.customs.first_young, [](CustomBlockEntry& entry) {
+    entry.object = Survivor(entry.object);
+    return entry.object == nullptr;
+  });
+}
+
+// An object with a finalizer dies old: it is kept until a major collection.
+void VisitFinalizable(HeapCore& heap, Evacuation& evacuation) {
+  WeakTable<Finalizer>& table = heap.finalizers;
+  for (size_t i = table.first_young; i < table.entries.size(); ++i) {
+    evacuation.Visit(table.entries[i].object);
+  }
+  evacuation.Drain();
+  table.first_young = table.entries.size();
+}
+
+void VisitRoots(HeapCore& heap, Evacuation& evacuation) {
+  // Drained after each root, so that what belongs together is moved together.
+  ForEachStrongRoot(heap, [&evacuation](Slot& slot) {
+    evacuation.Visit(slot);
+    evacuation.Drain();
+  });
+  VisitRemembered(heap, evacuation);
+  evacuation.Drain();
+  VisitFinalizable(heap, evacuation);
+}
+
+void CountMinor(HeapCore& heap, uint64_t young_words, uint64_t moved_words) {
+  ++heap.statistics.minor_collections;
+  heap.statistics.promoted_words += moved_words;
+  heap.statistics.freed_young_words += young_words - moved_words;
+  heap.grown_bytes.fetch_add(moved_words * kWordBytes, std::memory_order_relaxed);
+  if (heap.options.listener != nullptr) heap.options.listener->OnPromotion(moved_words);
+}
+
+// Counts what the nurseries hold, before anything moves.
+uint64_t PrepareNurseries(HeapCore& heap) {
+  uint64_t young_words = 0;
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    mutator->Sync();
+    mutator->TrimRoots();
+    young_words += mutator->used_bytes() / kWordBytes;
+  }
+  return young_words;
+}
+
+void EmptyNurseries(HeapCore& heap) {
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    mutator->weaks.clear();
+    mutator->window->log_top = mutator->log;
+    mutator->EmptyNursery(mutator->granted_bytes);
+  }
+}
+
+}  // namespace
+
+void CollectMinor(HeapCore& heap) {
+  const uint64_t young_words = PrepareNurseries(heap);
+  Evacuation evacuation(heap.blocks);
+  VisitRoots(heap, evacuation);
+  VisitEphemerons(heap, evacuation);
+  heap.samples.AfterMinor();
+  FilterCustoms(heap);
+  CountMinor(heap, young_words, evacuation.moved_words());
+  EmptyNurseries(heap);
+}
+
+}  // namespace allomon::gc::internal

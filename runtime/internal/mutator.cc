@@ -1,0 +1,238 @@
+#include "runtime/internal/mutator.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <utility>
+
+#include "runtime/internal/check.h"
+#include "runtime/internal/heap_core.h"
+#include "runtime/internal/poison.h"
+
+namespace allomon::gc::internal {
+namespace {
+
+using heap_client::Block;
+using heap_client::BlockHandle;
+using heap_client::Verdict;
+
+// Publishes the limit at the end of a slow path, also when a callback throws.
+class LimitPublisher {
+ public:
+  explicit LimitPublisher(Mutator& mutator) : mutator_(mutator) {}
+  ~LimitPublisher() { mutator_.PublishLimit(); }
+  LimitPublisher(const LimitPublisher&) = delete;
+  LimitPublisher& operator=(const LimitPublisher&) = delete;
+
+ private:
+  Mutator& mutator_;
+};
+
+// A followed block that fails to come into being has died.
+class PendingBlock {
+ public:
+  explicit PendingBlock(BlockHandle handle) : handle_(handle) {}
+  ~PendingBlock() {
+    std::exception_ptr ignored;  // one exception is on its way already
+    if (handle_ != 0) heap_client::OnManagedFree(handle_, &ignored);
+  }
+  PendingBlock(const PendingBlock&) = delete;
+  PendingBlock& operator=(const PendingBlock&) = delete;
+  BlockHandle Take() { return std::exchange(handle_, 0); }
+
+ private:
+  BlockHandle handle_;
+};
+
+void ClearWindow(Window& window) {
+  window.cursor = 0;
+  window.limit.store(0, std::memory_order_relaxed);
+  window.root_top = window.root_limit = nullptr;
+  window.log_top = window.log_limit = nullptr;
+  window.mutator = nullptr;
+}
+
+}  // namespace
+
+Mutator& CurrentMutator() {
+  ALLOMON_GC_CHECK(t_window.mutator != nullptr, "rule.attached: this thread is not attached to a heap");
+  return *t_window.mutator;
+}
+
+bool Mutator::Init(HeapCore* owner, size_t bytes) {
+  heap = owner;
+  nursery_bytes = bytes;
+  // Stress mode moves to the other half at every collection.
+  const size_t halves = heap->options.stress_every != 0 ? 2 : 1;
+  nursery = TakeYoungSlice(bytes * halves);
+  root_memory = ReserveMemory(kMaxRoots * sizeof(Slot));
+  if (nursery == nullptr || root_memory == nullptr) return false;
+  if (halves == 2) second_half = nursery + bytes;
+  roots = static_cast<Slot*>(root_memory) + 1;  // the slot below the first is never dead
+  window = &t_window;
+  window->cursor = synced = nursery_start();
+  window->root_top = roots;
+  window->root_limit = roots + 4096;
+  window->log_top = window->log_limit = nullptr;
+  window->mutator = this;
+  sampler.Attach(&window->limit);
+  ALLOMON_GC_POISON(nursery, nursery_bytes);
+  return true;
+}
+
+Mutator::~Mutator() {
+  if (sampler.attached()) sampler.Detach();
+  if (window != nullptr) ClearWindow(*window);
+  backend::Free(log);
+  if (root_memory != nullptr) ReleaseMemory(root_memory, kMaxRoots * sizeof(Slot));
+  if (nursery == nullptr) return;
+  if (second_half == nullptr) {
+    ReturnYoungSlice(nursery, nursery_bytes);
+    return;
+  }
+  mprotect(nursery, nursery_bytes, PROT_READ | PROT_WRITE);
+  mprotect(second_half, nursery_bytes, PROT_READ | PROT_WRITE);
+  ReturnYoungSlice(nursery < second_half ? nursery : second_half, nursery_bytes * 2);
+}
+
+// Words that pass without a hit, by construction of the limit.
+void Mutator::Sync() {
+  const uint64_t words = (window->cursor - synced) / kWordBytes;
+  synced = window->cursor;
+  allocated_words += words;
+  sampler.Pass(words);
+}
+
+bool Mutator::WantsAttention() const {
+  return no_allocation != 0 || heap->options.stress_every != 0 ||
+         (heap->AnyDue() && !in_finalizer && !heap_client::InCallback());
+}
+
+void Mutator::PublishLimit() {
+  Sync();
+  const uint64_t room_words = (granted_bytes - used_bytes()) / kWordBytes;
+  const uint64_t left = static_cast<uint64_t>(sampler.words_left());
+  const uintptr_t limit = window->cursor + (left < room_words ? left : room_words) * kWordBytes;
+  window->limit.store(WantsAttention() ? 0 : limit, std::memory_order_relaxed);
+  // Pairs with the fences in World::RequestStopLocked() and PublishLocked() of the
+  // tracker: either we see the request here, or they overwrite this limit.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (heap->world.stopping() || sampler.stale()) window->limit.store(0, std::memory_order_relaxed);
+}
+
+void Mutator::EmptyNursery(size_t granted) {
+  granted_bytes = granted;
+  if (second_half != nullptr) {
+    // Whoever kept a raw pointer to a young object faults from now on.
+    mprotect(nursery, nursery_bytes, PROT_NONE);
+    std::swap(nursery, second_half);
+    mprotect(nursery, nursery_bytes, PROT_READ | PROT_WRITE);
+  }
+  ALLOMON_GC_POISON(nursery, nursery_bytes);
+  window->cursor = synced = nursery_start();
+}
+
+void Mutator::CheckMayAllocate() {
+  ALLOMON_GC_CHECK(no_allocation == 0, "rule.no_allocation: allocation in a NoAllocation scope");
+  ALLOMON_GC_CHECK(!native, "rule.native: the heap was used in a NativeRegion");
+}
+
+void Mutator::Attend() {
+  CheckMayAllocate();
+  heap->world.ParkIfStopping();
+  const uint32_t every = heap->options.stress_every;
+  if (every != 0 && ++stress_count % every == 0) {
+    const bool major = stress_count / every % 64 == 0;
+    heap->Collect(major ? CollectionKind::kMajor : CollectionKind::kMinor, this);
+  }
+  heap->RunDue(this);
+}
+
+void Mutator::SafepointSlow() {
+  const LimitPublisher publisher(*this);
+  Sync();
+  Attend();
+}
+
+// Collects until `bytes` fit.  Throws std::bad_alloc when nothing helps.
+void Mutator::MakeRoom(size_t bytes) {
+  if (Fits(bytes)) return;
+  heap->CollectForRoom();
+  if (Fits(bytes)) return;
+  do {
+    heap->Collect(CollectionKind::kMajor, this);
+    if (Fits(bytes)) return;
+  } while (heap->AskForMemory(bytes));
+  throw std::bad_alloc();
+}
+
+BlockHandle Mutator::Sample(const Request& request, FrameState caller) {
+  const Verdict verdict = heap_client::JudgeManagedSlow(sampler, request.trial_words);
+  if (verdict == Verdict::kNotSampled) return 0;
+  Block block;
+  block.size_bytes = request.size_bytes;
+  block.source = request.source;
+  block.young = request.young;
+  std::exception_ptr thrown;
+  // The limit stands at 0 or before the hit: what the callback allocates comes here too.
+  const BlockHandle handle =
+      heap_client::ReportManaged(sampler, verdict, block, caller, &thrown);
+  if (thrown != nullptr) std::rethrow_exception(thrown);
+  Sync();
+  return handle;
+}
+
+char* Mutator::AllocateYoungSlow(size_t bytes, AllocationSource source, FrameState caller) {
+  const LimitPublisher publisher(*this);
+  Sync();
+  Attend();
+  MakeRoom(bytes);
+  heap->RunDue(this);
+  const Request request = {bytes / kWordBytes, bytes - kWordBytes, source, true};
+  PendingBlock pending(Sample(request, caller));
+  // Callbacks may have filled the nursery again.
+  MakeRoom(bytes);
+  const BlockHandle handle = pending.Take();
+  char* start = reinterpret_cast<char*>(window->cursor);
+  if (handle != 0) heap->samples.Add(reinterpret_cast<Object*>(start + kWordBytes), handle, true);
+  window->cursor += bytes;
+  synced = window->cursor;  // its trials were held by Sample()
+  allocated_words += bytes / kWordBytes;
+  ALLOMON_GC_UNPOISON(start, bytes);
+  return start;
+}
+
+void Mutator::SampleCustom(const Slot* root, uint64_t bytes, FrameState caller) {
+  const LimitPublisher publisher(*this);
+  Sync();
+  const bool was_young = IsYoung(*root);
+  const BlockHandle handle =
+      Sample({BytesToWords(bytes), bytes, AllocationSource::kCustom, was_young}, caller);
+  if (handle == 0) return;
+  const bool promoted_meanwhile = was_young && !IsYoung(*root);
+  heap->samples.Add(*root, handle, IsYoung(*root), promoted_meanwhile);
+}
+
+Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, AllocationSource source,
+                                   FrameState caller) {
+  const LimitPublisher publisher(*this);
+  Sync();
+  Attend();
+  const size_t bytes = LargeSpace::BytesFor(words);
+  if (heap->WantsMajor(bytes)) heap->Collect(CollectionKind::kMajor, this);
+  heap->RunDue(this);
+  PendingBlock pending(Sample({words, size_bytes, source, false}, caller));
+  Object* object = heap->LimitAllows(bytes) ? heap->large.Allocate(words) : nullptr;
+  while (object == nullptr) {
+    heap->Collect(CollectionKind::kMajor, this);
+    if (!heap->LimitAllows(bytes) || (object = heap->large.Allocate(words)) == nullptr) {
+      if (!heap->AskForMemory(bytes)) throw std::bad_alloc();
+    }
+  }
+  heap->CountBornOld(words, bytes);
+  const BlockHandle handle = pending.Take();
+  if (handle != 0) heap->samples.Add(object, handle, false);
+  return object;
+}
+
+}  // namespace allomon::gc::internal

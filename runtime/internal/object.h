@@ -1,0 +1,99 @@
+// How a managed object lies in memory: an 8-byte header, then the user's plain struct.
+// A pointer to an object points behind the header.
+//
+//   header   address of the TypeInfo, with two low bits
+//     bit 0  forwarded: the rest is the object's new address (during a minor collection)
+//     bit 1  large: a LargeNode stands before the header
+//
+// Sizes are in words of 8 bytes.  Every object has at least one word behind its header:
+// the collector links dead copies through it.
+#ifndef ALLOMON_RUNTIME_INTERNAL_OBJECT_H_
+#define ALLOMON_RUNTIME_INTERNAL_OBJECT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allomon::gc::internal {
+
+inline constexpr size_t kWordBytes = 8;
+// Larger objects (payload) are born old, each in a block of its own.
+inline constexpr size_t kMaxYoungBytes = 8 << 10;
+
+// Never defined: what reference slots point to.
+struct Object;
+
+// The collector reads and copies words of any type.
+using Word __attribute__((may_alias)) = uintptr_t;
+
+enum class Kind : uint8_t {
+  kFixed,      // references where pointer_map or offsets say
+  kArray,      // a length word, then as many references
+  kBytes,      // a length word, then as many bytes
+  kEphemeron,  // Ephemeron in weak.h: a key that is not traced, a value
+};
+
+struct TypeInfo {
+  const char* name;
+  // kFixed: bit i tells that word i is a reference, for objects of up to 64 words.
+  uint64_t pointer_map;
+  // kFixed with more than 64 words: where the references are, in words.
+  const uint32_t* offsets;
+  uint32_t n_offsets;
+  uint32_t size_words;  // kFixed, kEphemeron
+  Kind kind;
+};
+
+inline constexpr uintptr_t kForwardedBit = 1;
+inline constexpr uintptr_t kLargeBit = 2;
+inline constexpr uintptr_t kHeaderBits = 7;
+
+inline Word* WordsOf(Object* object) { return reinterpret_cast<Word*>(object); }
+inline Word& HeaderOf(Object* object) { return WordsOf(object)[-1]; }
+inline const TypeInfo& TypeOf(uintptr_t header) {
+  return *reinterpret_cast<const TypeInfo*>(header & ~kHeaderBits);
+}
+inline bool IsLarge(uintptr_t header) { return (header & kLargeBit) != 0; }
+
+// A reference slot seen as the collector sees it.
+using Slot = Object*;
+inline Slot* SlotsOf(Object* object) { return reinterpret_cast<Slot*>(object); }
+
+inline uint64_t ArrayLength(Object* object) { return *WordsOf(object); }
+// 2^61 references cannot be allocated, so this does not wrap.
+inline uint64_t BytesToWords(uint64_t bytes) {
+  return bytes / kWordBytes + (bytes % kWordBytes != 0 ? 1 : 0);
+}
+
+// Words behind the header.
+inline uint64_t SizeWords(const TypeInfo& type, Object* object) {
+  switch (type.kind) {
+    case Kind::kArray:
+      return 1 + ArrayLength(object);
+    case Kind::kBytes:
+      return 1 + BytesToWords(ArrayLength(object));
+    case Kind::kFixed:
+    case Kind::kEphemeron:
+      break;
+  }
+  return type.size_words;
+}
+
+inline bool HasReferences(const TypeInfo& type) {
+  return (type.pointer_map | type.n_offsets) != 0 || type.kind == Kind::kArray;
+}
+
+// Calls visit(Slot&) for each strong reference.
+template <typename Visit>
+inline void ForEachSlot(const TypeInfo& type, Object* object, Visit&& visit) {
+  Slot* slots = SlotsOf(object);
+  for (uint64_t map = type.pointer_map; map != 0; map &= map - 1) {
+    visit(slots[__builtin_ctzll(map)]);
+  }
+  for (uint32_t i = 0; i < type.n_offsets; ++i) visit(slots[type.offsets[i]]);
+  if (type.kind != Kind::kArray) return;
+  for (uint64_t i = 1, end = ArrayLength(object); i <= end; ++i) visit(slots[i]);
+}
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_OBJECT_H_

@@ -1,0 +1,141 @@
+#include "runtime/internal/sample_table.h"
+
+#include <algorithm>
+
+#include "runtime/internal/young_range.h"
+
+namespace allomon::gc::internal {
+
+bool SampleTable::ReserveLocked() {
+  const size_t wanted = entries_.size() - free_.size() + 1;
+  if (wanted <= due_.size()) return true;
+  const size_t capacity = std::max<size_t>(64, wanted * 2);
+  try {
+    Vector<Index> due(capacity);
+    entries_.reserve(capacity);
+    free_.reserve(capacity);
+    order_.reserve(capacity);
+    // The ring is moved to the front of its larger self.
+    for (size_t i = 0; i < due_count_; ++i) due[i] = due_[(due_head_ + i) % due_.size()];
+    due_.swap(due);
+    due_head_ = 0;
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+SampleTable::Index SampleTable::TakeEntry() {
+  if (free_.empty()) {
+    entries_.emplace_back();
+    return static_cast<Index>(entries_.size() - 1);
+  }
+  const Index index = free_.back();
+  free_.pop_back();
+  return index;
+}
+
+void SampleTable::Add(Object* object, heap_client::BlockHandle handle, bool young,
+                      bool promote_due) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!ReserveLocked()) {
+    lock.unlock();
+    std::exception_ptr ignored;
+    return heap_client::OnManagedFree(handle, &ignored);
+  }
+  const Index index = TakeEntry();
+  entries_[index] = {object, handle, promote_due, false, false, false};
+  if (promote_due) Queue(index);
+  order_.push_back(index);
+  if (young) return;
+  // Old entries stand before the young ones: the first young one makes room.
+  std::swap(order_.back(), order_[first_young_++]);
+}
+
+// An entry is queued once, whatever it owes.
+void SampleTable::Queue(Index index) {
+  Entry& entry = entries_[index];
+  if (entry.queued) return;
+  entry.queued = true;
+  due_[(due_head_ + due_count_) % due_.size()] = index;
+  due_count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void SampleTable::AfterMinor() {
+  std::lock_guard<std::mutex> hold(mutex_);
+  size_t kept = first_young_;
+  for (size_t i = first_young_; i < order_.size(); ++i) {
+    Entry& entry = entries_[order_[i]];
+    const uintptr_t header = HeaderOf(entry.object);
+    if ((header & kForwardedBit) != 0) {
+      entry.object = reinterpret_cast<Object*>(header & ~kHeaderBits);
+      entry.promote_due = true;
+      order_[kept++] = order_[i];
+    } else {
+      entry.dead = true;
+    }
+    Queue(order_[i]);
+  }
+  order_.resize(kept);
+  first_young_ = kept;
+}
+
+void SampleTable::AllDie() {
+  AfterMajor([](Object*) { return false; });
+}
+
+// One callback of the entry; false if it owes none.
+bool SampleTable::RunOne(std::unique_lock<std::mutex>& lock, Index index,
+                         std::exception_ptr* thrown) {
+  const bool promote = entries_[index].promote_due;
+  const heap_client::BlockHandle handle = entries_[index].handle;
+  if (!promote && !entries_[index].dead) return false;
+  entries_[index].promote_due = false;
+  if (!promote) entries_[index].handle = 0;
+  lock.unlock();
+  heap_client::BlockHandle kept = 0;
+  if (promote) {
+    kept = heap_client::OnManagedPromote(handle, thrown);
+  } else {
+    heap_client::OnManagedFree(handle, thrown);
+  }
+  lock.lock();
+  entries_[index].handle = kept;  // by index: the table may have grown
+  return promote;
+}
+
+// Everything that the entry owes, in its natural order.  Releases the entry when its
+// object is dead.
+void SampleTable::RunEntry(std::unique_lock<std::mutex>& lock, Index index,
+                           std::exception_ptr* thrown) {
+  entries_[index].running = true;
+  while (*thrown == nullptr && RunOne(lock, index, thrown)) {
+  }
+  Entry& entry = entries_[index];
+  entry.running = false;
+  const bool owes = entry.promote_due || (entry.dead && entry.handle != 0);
+  if (owes) {
+    Queue(index);
+  } else if (entry.dead && !entry.queued) {
+    free_.push_back(index);
+  }
+}
+
+void SampleTable::RunDue(std::exception_ptr* thrown) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (size_t left = due_count_; left > 0 && *thrown == nullptr && any_due(); --left) {
+    const Index index = due_[due_head_];
+    due_head_ = (due_head_ + 1) % due_.size();
+    due_count_.fetch_sub(1, std::memory_order_relaxed);
+    if (entries_[index].running) {
+      // Its runner, on another thread, will come to it; see inv.sample.order.
+      due_[(due_head_ + due_count_) % due_.size()] = index;
+      due_count_.fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
+    entries_[index].queued = false;
+    RunEntry(lock, index, thrown);
+  }
+}
+
+}  // namespace allomon::gc::internal

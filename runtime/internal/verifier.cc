@@ -1,0 +1,61 @@
+#include <unordered_set>
+
+#include "runtime/internal/check.h"
+#include "runtime/internal/collector.h"
+
+namespace allomon::gc::internal {
+namespace {
+
+// Visits every reachable object once, with a set of its own and nothing of the
+// collector's cleverness.
+class Verification {
+ public:
+  explicit Verification(HeapCore& heap) : heap_(heap) {}
+
+  void Visit(const Slot& slot) {
+    Object* object = slot;
+    if (object == nullptr || !seen_.insert(object).second) return;
+    ALLOMON_GC_CHECK(!IsYoung(object), "inv.nursery: a young object is referenced after a collection");
+    const uintptr_t header = HeaderOf(object);
+    ALLOMON_GC_CHECK((header & kForwardedBit) == 0, "inv.header: a forwarded header outside a collection");
+    ALLOMON_GC_CHECK(header > 4096, "inv.header: an object without a type");
+    const bool known = IsLarge(header) ? heap_.large.Contains(object) : heap_.blocks.Contains(object);
+    ALLOMON_GC_CHECK(known, "inv.space: a reference to memory that is not of this heap");
+    pending_.push_back(object);
+  }
+
+  void Drain() {
+    while (!pending_.empty()) {
+      Object* object = pending_.back();
+      pending_.pop_back();
+      const TypeInfo& type = TypeOf(HeaderOf(object));
+      words_ += SizeWords(type, object) + 1;
+      ForEachSlot(type, object, [this](Slot& slot) { Visit(slot); });
+      if (type.kind == Kind::kEphemeron) {
+        Visit(EphemeronOf(object).key);
+        Visit(EphemeronOf(object).value);
+      }
+    }
+  }
+
+  uint64_t words() const { return words_; }
+
+ private:
+  HeapCore& heap_;
+  std::unordered_set<Object*, std::hash<Object*>, std::equal_to<Object*>, BackendAllocator<Object*>> seen_;
+  Vector<Object*> pending_;
+  uint64_t words_ = 0;
+};
+
+}  // namespace
+
+void VerifyHeap(HeapCore& heap) {
+  Verification verification(heap);
+  ForEachStrongRoot(heap, [&verification](Slot& slot) { verification.Visit(slot); });
+  for (const Finalizer& finalizer : heap.finalizers.entries) verification.Visit(finalizer.object);
+  verification.Drain();
+  ALLOMON_GC_CHECK(verification.words() <= heap.OldWords(),
+                   "inv.count: more words are reachable than the heap holds");
+}
+
+}  // namespace allomon::gc::internal

@@ -1,0 +1,73 @@
+// What must be done when an object is found dead: finalizers, custom blocks.
+//
+// Both tables keep their young entries as a suffix, as the sample table does.  What falls
+// due is run at safepoints, in order.
+#ifndef ALLOMON_RUNTIME_INTERNAL_WEAK_TABLE_H_
+#define ALLOMON_RUNTIME_INTERNAL_WEAK_TABLE_H_
+
+#include <functional>
+#include <utility>
+
+#include "runtime/internal/memory.h"
+#include "runtime/internal/object.h"
+
+namespace allomon::gc::internal {
+
+// Runs once with the object, when nothing else reaches it.  The slot is a root meanwhile.
+struct Finalizer {
+  Object* object;
+  std::function<void(Object*)> run;
+};
+
+// Memory outside the heap that belongs to a managed object.
+struct CustomBlockEntry {
+  Object* object;
+  void* data;
+  uint64_t bytes;
+  void (*release)(void* data);
+};
+
+// Entries in [0, first_young) are of old objects.  Those whose objects died wait in `due`,
+// first in, first out.  Room there is made when an entry is added, so a collection never
+// allocates.
+template <typename Entry>
+struct WeakTable {
+  Vector<Entry> entries;
+  Vector<Entry> due;
+  size_t due_head = 0;
+  size_t first_young = 0;
+
+  // May throw std::bad_alloc; nothing has changed then.
+  void Add(Entry entry) {
+    if (due_head == due.size()) due.clear(), due_head = 0;
+    const size_t wanted = due.size() + entries.size() + 1;
+    if (due.capacity() < wanted) due.reserve(wanted * 2);
+    entries.push_back(std::move(entry));
+  }
+
+  // Moves the entries from `begin` on for which is_dead(entry) to `due`.  Afterwards none
+  // is young.  Returns how many moved.
+  template <typename IsDead>
+  size_t MoveDead(size_t begin, IsDead is_dead) {
+    size_t kept = begin;
+    for (size_t i = begin; i < entries.size(); ++i) {
+      if (is_dead(entries[i])) {
+        due.push_back(std::move(entries[i]));
+      } else {
+        if (kept != i) entries[kept] = std::move(entries[i]);
+        ++kept;
+      }
+    }
+    const size_t moved = entries.size() - kept;
+    entries.resize(kept);
+    first_young = kept;
+    return moved;
+  }
+
+  bool any_due() const { return due_head != due.size(); }
+  Entry TakeDue() { return std::move(due[due_head++]); }
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_WEAK_TABLE_H_

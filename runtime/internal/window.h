@@ -1,0 +1,104 @@
+// What a mutator's fast paths touch: a few words in thread-local storage.
+//
+// Written by their own thread, except `limit`; read by a collector while the thread is
+// stopped (the world's mutex orders that).
+#ifndef ALLOMON_RUNTIME_INTERNAL_WINDOW_H_
+#define ALLOMON_RUNTIME_INTERNAL_WINDOW_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/internal/object.h"
+#include "runtime/internal/young_range.h"
+
+#if defined(__PIC__) && !defined(__PIE__)
+#define ALLOMON_GC_TLS_MODEL tls_model("initial-exec")
+#else
+#define ALLOMON_GC_TLS_MODEL tls_model("local-exec")
+#endif
+
+namespace allomon::gc::internal {
+
+class Mutator;
+
+// All zero in a thread that is not attached: each fast path then takes its slow path,
+// which says so.
+struct Window {
+  // The next free byte of the nursery.
+  uintptr_t cursor;
+  // inv.limit: the cursor never passes it.  It is the end of the nursery, or the place of
+  // the next sample if that comes first, or 0 while somebody wants the thread's attention:
+  // a collector that stops the world, a tracker that starts, stress mode.
+  std::atomic<uintptr_t> limit;
+  // Root slots are a stack: [the mutator's first slot, root_top) are in use.
+  Slot* root_top;
+  Slot* root_limit;
+  // Remembered slots: those of old objects that were made to point to young ones.
+  Slot** log_top;
+  Slot** log_limit;
+  Mutator* mutator;
+};
+
+extern __thread Window t_window __attribute__((visibility("hidden"), ALLOMON_GC_TLS_MODEL));
+
+// A root slot whose Local is gone while slots above it are in use.
+inline Slot DeadSlot() { return reinterpret_cast<Slot>(uintptr_t{1}); }
+
+// Root slots that a thread can have: 64 MiB of addresses.
+inline constexpr size_t kMaxRoots = size_t{8} << 20;
+
+Slot* TakeRootSlow(Object* value);
+// `slot` is not the topmost one, or nullptr.
+void ReleaseRootSlow(Slot* slot);
+void LogSlotSlow(Slot* slot);
+
+__attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
+  Slot* slot = t_window.root_top;
+  if (__builtin_expect(slot == t_window.root_limit, 0)) return TakeRootSlow(value);
+  *slot = value;
+  t_window.root_top = slot + 1;
+  return slot;
+}
+
+// By integers: g++ 12 believes that root stacks begin at their first known slot.
+inline Slot* SlotBelow(Slot* slot) {
+  return reinterpret_cast<Slot*>(reinterpret_cast<uintptr_t>(slot) - sizeof(Slot));
+}
+
+// Pops the slot and the dead ones below it; the one below the first is never dead.
+__attribute__((always_inline)) inline void ReleaseRoot(Slot* slot) {
+  if (__builtin_expect(slot + 1 != t_window.root_top, 0)) return ReleaseRootSlow(slot);
+  while (__builtin_expect(*SlotBelow(slot) == DeadSlot(), 0)) slot = SlotBelow(slot);
+  t_window.root_top = slot;
+}
+
+// Releases `count` slots but the lowest, which is returned: the temporaries of one
+// expression, which lie side by side at the top.
+inline Slot* MergeRoots(Slot* const* slots, int count) {
+  Slot* lowest = slots[0];
+  Slot* highest = slots[0];
+  for (int i = 1; i < count; ++i) {
+    if (slots[i] < lowest) lowest = slots[i];
+    if (slots[i] > highest) highest = slots[i];
+  }
+  if (__builtin_expect(highest + 1 == t_window.root_top && highest - lowest == count - 1, 1)) {
+    t_window.root_top = lowest + 1;
+    return lowest;
+  }
+  for (int i = 0; i < count; ++i) {
+    if (slots[i] != lowest) ReleaseRoot(slots[i]);
+  }
+  return lowest;
+}
+
+// The write barrier, behind the store: `slot` of an old object, which pointed to `old`,
+// now points to a young one.  If it pointed to a young one before, it is logged already.
+__attribute__((always_inline)) inline void Remember(Slot* slot, Object* old, Object* value) {
+  if (!IsYoung(value) || IsYoung(slot) || IsYoung(old)) return;
+  if (__builtin_expect(t_window.log_top == t_window.log_limit, 0)) return LogSlotSlow(slot);
+  *t_window.log_top++ = slot;
+}
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_WINDOW_H_

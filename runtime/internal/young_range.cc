@@ -1,0 +1,66 @@
+#include "runtime/internal/young_range.h"
+
+#include <mutex>
+
+#include "runtime/internal/memory.h"
+#include "runtime/internal/poison.h"
+
+namespace allomon::gc::internal {
+
+YoungRange young_range = {1, 0};
+
+namespace {
+
+constexpr size_t kMostBytes = size_t{4} << 30;
+constexpr size_t kLeastBytes = size_t{16} << 20;
+
+std::mutex g_mutex;
+bool g_taken[kMostBytes / kSliceBytes];  // by slice; guarded by g_mutex
+
+bool ReserveRange() {
+  if (young_range.size_bytes != 0) return true;
+  for (size_t bytes = kMostBytes; bytes >= kLeastBytes; bytes /= 2) {
+    void* start = ReserveMemory(bytes);
+    if (start == nullptr) continue;
+    young_range = {reinterpret_cast<uintptr_t>(start), bytes};
+    return true;
+  }
+  return false;
+}
+
+// First fit; returns the number of slices in the range if there is none.
+size_t FindRun(size_t wanted) {
+  const size_t slices = young_range.size_bytes / kSliceBytes;
+  size_t run = 0;
+  for (size_t i = 0; i < slices; ++i) {
+    run = g_taken[i] ? 0 : run + 1;
+    if (run == wanted) return i + 1 - wanted;
+  }
+  return slices;
+}
+
+void Mark(size_t first, size_t count, bool taken) {
+  for (size_t i = first; i < first + count; ++i) g_taken[i] = taken;
+}
+
+}  // namespace
+
+char* TakeYoungSlice(size_t size_bytes) {
+  std::lock_guard<std::mutex> hold(g_mutex);
+  if (!ReserveRange()) return nullptr;
+  const size_t count = size_bytes / kSliceBytes;
+  const size_t first = FindRun(count);
+  if (first * kSliceBytes == young_range.size_bytes) return nullptr;
+  Mark(first, count, true);
+  return reinterpret_cast<char*>(young_range.start) + first * kSliceBytes;
+}
+
+void ReturnYoungSlice(char* start, size_t size_bytes) {
+  ALLOMON_GC_UNPOISON(start, size_bytes);
+  ForgetMemory(start, size_bytes);
+  std::lock_guard<std::mutex> hold(g_mutex);
+  Mark((reinterpret_cast<uintptr_t>(start) - young_range.start) / kSliceBytes,
+       size_bytes / kSliceBytes, false);
+}
+
+}  // namespace allomon::gc::internal

@@ -1,0 +1,164 @@
+// Making managed objects.
+//
+//   Local<Cell> cell = gc::make<Cell>(1, tail);
+//
+// Cost of the fast path: five instructions to take room in the nursery, the stores of the
+// members and of the header, and a root for the result.  Every make is a safepoint: it may
+// collect, and so move every object; it may run callbacks of trackers, finalizers and
+// releases of custom blocks, and throw what they throw; it throws std::bad_alloc when the
+// heap is full.  Then nothing was made, and the heap goes on.
+#ifndef ALLOMON_RUNTIME_MAKE_H_
+#define ALLOMON_RUNTIME_MAKE_H_
+
+#include <cstring>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/array.h"
+#include "runtime/handle.h"
+#include "runtime/internal/allocate.h"
+
+namespace allomon::gc {
+namespace internal {
+
+// What an argument becomes while a collection may happen: references into the heap become
+// roots, everything else is copied, since it may lie in an object that moves.
+template <typename Arg>
+struct Held {
+  using Type = std::decay_t<Arg>;
+};
+template <typename U>
+struct Held<Field<U>&> {
+  using Type = Local<U>;
+};
+template <typename U>
+struct Held<const Field<U>&> {
+  using Type = Local<U>;
+};
+template <typename U>
+struct Held<Local<U>&> {
+  using Type = const Local<U>&;
+};
+template <typename U>
+struct Held<const Local<U>&> {
+  using Type = const Local<U>&;
+};
+template <typename U>
+struct Held<Local<U>> {
+  using Type = const Local<U>&;  // a temporary of the caller, which lives longer
+};
+template <typename U>
+struct Held<Root<U>> {
+  using Type = const Local<U>&;
+};
+template <typename U>
+struct Held<Root<U>&> {
+  using Type = const Local<U>&;
+};
+template <typename U>
+struct Held<const Root<U>&> {
+  using Type = const Local<U>&;
+};
+
+// A Field as an argument initialises a member with its reference.
+template <typename U>
+Unrooted<U> ForMember(const Field<U>& field) noexcept {
+  return {Access::Raw(field)};
+}
+template <typename U>
+Unrooted<U> ForMember(Field<U>& field) noexcept {
+  return {Access::Raw(field)};
+}
+template <typename Arg>
+Arg&& ForMember(Arg&& arg) noexcept {
+  return std::forward<Arg>(arg);
+}
+
+// How many arguments are temporary Locals, whose root slots the result can use.
+template <typename Arg>
+inline constexpr int kDonates = 0;
+template <typename U>
+inline constexpr int kDonates<Local<U>> = 1;
+
+// The result in the lowest slot of the temporaries that it was made from: when they are
+// gone it is on top, as if they had never been.
+template <typename T, typename... Args>
+__attribute__((always_inline)) inline Local<T> AdoptResult(Object* object,
+                                                              std::remove_reference_t<Args>&... args) {
+  constexpr int count = (0 + ... + kDonates<Args>);
+  if constexpr (count == 0) {
+    return Access::Adopt<T>(object);
+  } else {
+    Slot* slots[count];
+    Slot** next = slots;
+    const auto donate = [&next](auto& arg, auto donates) {
+      if constexpr (donates() != 0) *next++ = Access::Donate(arg);
+    };
+    (donate(args, std::integral_constant<int, kDonates<Args>>()), ...);
+    Slot* slot = MergeRoots(slots, count);
+    *slot = object;
+    return Access::AdoptSlot<T>(slot);
+  }
+}
+
+template <typename T, typename... Args>
+__attribute__((always_inline)) inline Object* Construct(char* start, Args&&... args) {
+  static_assert(noexcept(T{ForMember(std::declval<Args>())...}),
+                "the members of a managed object must be initialised without throwing, and "
+                "so without allocating: make their values first, then the object");
+  Object* object = reinterpret_cast<Object*>(start + kWordBytes);
+  new (object) T{ForMember(std::forward<Args>(args))...};
+  HeaderOf(object) = HeaderFor<T>();
+  return object;
+}
+
+template <typename T>
+inline constexpr size_t kObjectBytes = (kPayloadWords<T> + 1) * kWordBytes;
+
+// Returns the object itself, which the caller roots before anything else happens: a Local
+// would be returned in memory, and the fast path would have to keep its own there.
+template <typename T, typename... Args>
+__attribute__((noinline)) Object* MakeSlow(typename Held<Args>::Type... args) {
+  char* start = AllocateYoungSlow(kObjectBytes<T>, ALLOMON_CALLER_FRAME());
+  return Construct<T>(start, args...);
+}
+
+}  // namespace internal
+
+// T{args...} in the heap.  A Field as an argument is read after the room was taken.
+template <typename T, typename... Args>
+ALLOMON_GC_INLINE inline Local<T> make(Args&&... args) {
+  static_assert(internal::kObjectBytes<T> <= internal::kMaxYoungBytes,
+                "a managed struct has at most 8 KiB: use an array");
+  char* start = internal::TryAllocateYoung(internal::kObjectBytes<T>);
+  internal::Object* object = __builtin_expect(start != nullptr, 1)
+                                 ? internal::Construct<T>(start, std::forward<Args>(args)...)
+                                 : internal::MakeSlow<T, Args...>(std::forward<Args>(args)...);
+  return internal::AdoptResult<T, Args...>(object, args...);
+}
+
+// An array of `length` null references.
+template <typename T>
+inline Local<Array<T>> make_array(size_t length) {
+  return internal::Access::Adopt<Array<T>>(
+      internal::MakeSized(internal::HeaderFor<Array<T>>(), length, length));
+}
+
+// `length` zero bytes.
+inline Local<Bytes> make_bytes(size_t length) {
+  return internal::Access::Adopt<Bytes>(internal::MakeSized(
+      internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length)));
+}
+
+// A copy of `text`, which must not lie in a managed object: the object may move first.
+inline Local<Bytes> make_bytes(std::string_view text) {
+  Local<Bytes> bytes = make_bytes(text.size());
+  if (!text.empty()) memcpy(bytes->data(), text.data(), text.size());
+  return bytes;
+}
+
+}  // namespace allomon::gc
+
+#endif  // ALLOMON_RUNTIME_MAKE_H_

@@ -1,0 +1,31 @@
+#include "runtime/weak.h"
+
+#include "runtime/internal/allocate.h"
+#include "runtime/internal/collector.h"
+
+namespace allomon::gc::internal {
+
+// A collection looks at the ephemerons that were made or set since the last one; all
+// others have no young keys or values.  The room in the list is made before the object.
+Object* MakeEphemeron(uintptr_t header, const Slot* key, const Slot* value) {
+  const FrameState caller = ALLOMON_CALLER_FRAME();
+  constexpr size_t kBytes = sizeof(EphemeronSlots) + kWordBytes;
+  char* start = TryAllocateYoung(kBytes);
+  if (start == nullptr) start = AllocateYoungSlow(kBytes, caller);
+  Object* object = reinterpret_cast<Object*>(start + kWordBytes);
+  EphemeronOf(object) = {*key, value == nullptr ? nullptr : *value, nullptr};
+  HeaderOf(object) = header;
+  CurrentMutator().weaks.push_back(object);
+  return object;
+}
+
+void SetEphemeron(Object* ephemeron, Object* key, Object* value) {
+  CurrentMutator().weaks.push_back(ephemeron);
+  EphemeronOf(ephemeron).key = key;
+  EphemeronOf(ephemeron).value = value;
+}
+
+Object* EphemeronKey(Object* ephemeron) { return EphemeronOf(ephemeron).key; }
+Object* EphemeronValue(Object* ephemeron) { return EphemeronOf(ephemeron).value; }
+
+}  // namespace allomon::gc::internal

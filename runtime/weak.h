@@ -1,0 +1,78 @@
+// References that do not keep their object alive.  Both are managed objects themselves,
+// made young, kept in Locals and Fields like any other.
+#ifndef ALLOMON_RUNTIME_WEAK_H_
+#define ALLOMON_RUNTIME_WEAK_H_
+
+#include "runtime/handle.h"
+
+namespace allomon::gc {
+
+// A key that is held weakly, and a value that lives as long as the key does (and the
+// ephemeron).  When a collection finds the key unreachable except through this or other
+// ephemerons, both become null, before finalizers of the key run.  A young key may be
+// found dead by a minor collection, an old one by a major one.
+template <typename K, typename V>
+class Ephemeron {
+ private:
+  internal::Object* key_;
+  internal::Object* value_;
+  internal::Object* collector_;
+};
+
+// An ephemeron without a value.
+template <typename T>
+using WeakRef = Ephemeron<T, void>;
+
+namespace internal {
+
+template <typename K, typename V>
+struct TypeInfoOf<Ephemeron<K, V>> {
+  alignas(8) static constexpr TypeInfo kInfo = {
+      NameOf<Ephemeron<K, V>>(), 0, nullptr, 0, 3, Kind::kEphemeron};
+};
+
+// `key` and `value` point to root slots: the objects may move first.
+Object* MakeEphemeron(uintptr_t header, const Slot* key, const Slot* value);
+void SetEphemeron(Object* ephemeron, Object* key, Object* value);
+Object* EphemeronKey(Object* ephemeron);
+Object* EphemeronValue(Object* ephemeron);
+
+}  // namespace internal
+
+// May throw std::bad_alloc, as any allocation.
+template <typename K, typename V>
+Local<Ephemeron<K, V>> make_ephemeron(Handle<K> key, Handle<V> value) {
+  using E = Ephemeron<K, V>;
+  return internal::Access::Adopt<E>(internal::MakeEphemeron(
+      internal::HeaderFor<E>(), internal::Access::RootOf(key), internal::Access::RootOf(value)));
+}
+
+template <typename T>
+Local<WeakRef<T>> make_weak(Handle<T> target) {
+  return internal::Access::Adopt<WeakRef<T>>(internal::MakeEphemeron(
+      internal::HeaderFor<WeakRef<T>>(), internal::Access::RootOf(target), nullptr));
+}
+
+// The key, the value, the target: null when it was found dead.
+template <typename K, typename V>
+Local<K> key_of(Handle<Ephemeron<K, V>> ephemeron) {
+  return internal::Access::Adopt<K>(internal::EphemeronKey(internal::Access::Raw(ephemeron)));
+}
+template <typename K, typename V>
+Local<V> value_of(Handle<Ephemeron<K, V>> ephemeron) {
+  return internal::Access::Adopt<V>(internal::EphemeronValue(internal::Access::Raw(ephemeron)));
+}
+template <typename T>
+Local<T> target_of(Handle<WeakRef<T>> weak) {
+  return key_of<T, void>(weak);
+}
+
+template <typename K, typename V>
+void set_ephemeron(Handle<Ephemeron<K, V>> ephemeron, Handle<K> key, Handle<V> value) {
+  internal::SetEphemeron(internal::Access::Raw(ephemeron), internal::Access::Raw(key),
+                         internal::Access::Raw(value));
+}
+
+}  // namespace allomon::gc
+
+#endif  // ALLOMON_RUNTIME_WEAK_H_

@@ -1,0 +1,259 @@
+// Objects, roots, fields and collections on one thread.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/heap.h"
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+
+struct Tree {
+  Field<Tree> left;
+  Field<Tree> right;
+};
+
+struct Leaf {};
+
+struct Inner {
+  int number;
+  Field<Cell> cell;
+};
+struct Outer {
+  char tag;
+  Inner inner;
+  double real;
+  Field<Tree> tree;
+};
+
+class Based {
+ public:
+  long header[2];
+};
+struct Wide : Based {
+  Field<Cell> cells[70];
+};
+
+}  // namespace
+
+template <>
+struct ReferencesOf<Wide> {
+  static constexpr size_t kOffsetsBytes[] = {16, 16 + 69 * 8};
+};
+
+namespace {
+
+static_assert(internal::PointerMap(internal::kReferences<Cell>) == 0b10);
+static_assert(internal::PointerMap(internal::kReferences<Tree>) == 0b11);
+static_assert(internal::PointerMap(internal::kReferences<Leaf>) == 0);
+// tag, inner {number, cell}, real, tree
+static_assert(internal::PointerMap(internal::kReferences<Outer>) == 0b10100);
+
+class HeapTest : public ::testing::Test {
+ protected:
+  static HeapOptions Options() {
+    HeapOptions options;
+    options.nursery_bytes = 64 << 10;
+    options.growth_floor_bytes = 256 << 10;
+    options.verify = true;
+    return options;
+  }
+
+  std::unique_ptr<Heap> heap_ = Heap::Create(Options()).value();
+  Mutator mutator_{*heap_};
+};
+
+Local<Cell> MakeList(long length) {
+  Local<Cell> list;
+  for (long i = 0; i < length; ++i) list = make<Cell>(i, list);
+  return list;
+}
+
+long Sum(Handle<Cell> list) {
+  long sum = 0;
+  for (Local<Cell> cell = list; cell; cell = cell->tail) sum += cell->head;
+  return sum;
+}
+
+Local<Tree> MakeTree(int depth) {
+  if (depth == 0) return make<Tree>(nullptr, nullptr);
+  return make<Tree>(MakeTree(depth - 1), MakeTree(depth - 1));
+}
+
+long Count(Handle<Tree> tree) { return !tree ? 0 : 1 + Count(tree->left) + Count(tree->right); }
+
+TEST_F(HeapTest, ListSurvivesManyCollections) {
+  const Local<Cell> list = MakeList(20000);
+  EXPECT_EQ(Sum(list), 20000L * 19999 / 2);
+  EXPECT_GT(heap_->statistics().minor_collections, 5u);
+  heap_->Collect(CollectionKind::kMajor);
+  EXPECT_EQ(Sum(list), 20000L * 19999 / 2);
+}
+
+TEST_F(HeapTest, TemporariesInOneExpressionAreRooted) {
+  const Local<Tree> tree = MakeTree(14);
+  EXPECT_EQ(Count(tree), (1 << 15) - 1);
+}
+
+TEST_F(HeapTest, GarbageIsFreed) {
+  for (int i = 0; i < 30; ++i) MakeTree(12);
+  heap_->Collect(CollectionKind::kMajor);
+  const HeapStatistics statistics = heap_->statistics();
+  EXPECT_EQ(statistics.old_words, 0u);
+  EXPECT_EQ(statistics.young_words, 0u);
+  EXPECT_EQ(statistics.allocated_words, 30u * 8191 * 3);
+  EXPECT_EQ(statistics.freed_old_words + statistics.freed_young_words, statistics.allocated_words);
+}
+
+TEST_F(HeapTest, OldObjectKeepsAYoungOne) {
+  Local<Cell> old = make<Cell>(1, nullptr);
+  heap_->Collect(CollectionKind::kMinor);
+  old->tail = make<Cell>(2, nullptr);
+  heap_->Collect(CollectionKind::kMinor);
+  EXPECT_EQ(old->tail->head, 2);
+}
+
+TEST_F(HeapTest, MemberOfTheObjectItselfMayBeAnArgument) {
+  Local<Cell> list = MakeList(10);
+  for (int i = 0; i < 20000; ++i) list = make<Cell>(list->head, list->tail);
+  EXPECT_EQ(Sum(list), 45);
+}
+
+TEST_F(HeapTest, NestedAggregatesAreTraced) {
+  Local<Outer> outer = make<Outer>();
+  outer->tag = 'x';
+  outer->inner.number = 7;
+  outer->real = 2.5;
+  outer->inner.cell = make<Cell>(5, nullptr);
+  outer->tree = MakeTree(3);
+  heap_->Collect(CollectionKind::kMajor);
+  MakeList(10000);
+  EXPECT_EQ(outer->tag, 'x');
+  EXPECT_EQ(outer->inner.number, 7);
+  EXPECT_EQ(outer->inner.cell->head, 5);
+  EXPECT_EQ(Count(outer->tree), 15);
+  EXPECT_EQ(outer->real, 2.5);
+}
+
+TEST_F(HeapTest, ListedReferencesOfAWideTypeAreTraced) {
+  Local<Wide> wide = make<Wide>();
+  wide->cells[0] = make<Cell>(1, nullptr);
+  wide->cells[69] = make<Cell>(2, nullptr);
+  heap_->Collect(CollectionKind::kMajor);
+  EXPECT_EQ(wide->cells[0]->head + wide->cells[69]->head, 3);
+}
+
+TEST_F(HeapTest, ArraysOfEverySize) {
+  for (const size_t length : {0, 1, 2, 15, 100, 1000, 1022, 1023, 1024, 5000, 200000}) {
+    Local<Array<Cell>> array = make_array<Cell>(length);
+    ASSERT_EQ(array->length(), length);
+    for (size_t i = 0; i < length; i += 7) array->at(i) = make<Cell>(static_cast<long>(i), nullptr);
+    heap_->Collect(CollectionKind::kMajor);
+    for (size_t i = 0; i < length; ++i) {
+      if (i % 7 != 0) {
+        ASSERT_FALSE(array->at(i));
+      } else {
+        ASSERT_EQ(array->at(i)->head, static_cast<long>(i));
+      }
+    }
+  }
+}
+
+TEST_F(HeapTest, BytesKeepTheirText) {
+  std::vector<Local<Bytes>> kept;
+  for (size_t i = 0; i < 3000; ++i) kept.push_back(make_bytes(std::string(i * 7 % 300, 'a' + i % 26)));
+  kept.push_back(make_bytes(std::string(100000, 'z')));
+  heap_->Collect(CollectionKind::kMajor);
+  for (size_t i = 0; i < 3000; ++i) {
+    ASSERT_EQ(kept[i]->view(), std::string(i * 7 % 300, 'a' + i % 26));
+  }
+  EXPECT_EQ(kept.back()->length(), 100000u);
+  EXPECT_EQ(kept.back()->view()[99999], 'z');
+}
+
+TEST_F(HeapTest, LocalsDieInAnyOrder) {
+  std::vector<Local<Cell>> locals;
+  for (long i = 0; i < 20000; ++i) locals.push_back(make<Cell>(i, nullptr));
+  for (size_t i = 0; i < locals.size(); i += 2) locals[i] = nullptr;
+  // A queue: the oldest goes while newer ones live.
+  std::vector<Local<Cell>> queue(100);
+  for (long i = 0; i < 100000; ++i) {
+    queue.erase(queue.begin());
+    queue.emplace_back(make<Cell>(i, nullptr));
+  }
+  heap_->Collect(CollectionKind::kMinor);
+  EXPECT_EQ(queue[99]->head, 99999);
+  EXPECT_EQ(queue[0]->head, 99900);
+  EXPECT_EQ(locals[19999]->head, 19999);
+}
+
+TEST_F(HeapTest, MovedLocalIsNullAndCanBeAssigned) {
+  Local<Cell> a = make<Cell>(1, nullptr);
+  Local<Cell> b = std::move(a);
+  EXPECT_EQ(b->head, 1);
+  a = b;
+  EXPECT_EQ(a, b);
+}
+
+TEST_F(HeapTest, GlobalsOutliveScopes) {
+  Global<Cell> global;
+  EXPECT_FALSE(global.get());
+  global = MakeList(100);
+  heap_->Collect(CollectionKind::kMajor);
+  EXPECT_EQ(Sum(global.get()), 4950);
+  global.Reset();
+  heap_->Collect(CollectionKind::kMajor);
+  EXPECT_EQ(heap_->statistics().old_words, 0u);
+}
+
+TEST_F(HeapTest, ValueStackIsARoot) {
+  ValueStack<Cell, 100> stack;
+  for (long i = 0; i < 100; ++i) stack.Push(make<Cell>(i, nullptr));
+  heap_->Collect(CollectionKind::kMajor);
+  EXPECT_EQ(stack.Peek(1)->head, 98);
+  for (long i = 99; i >= 0; --i) ASSERT_EQ(stack.Pop()->head, i);
+}
+
+TEST_F(HeapTest, ExceptionsUnwindRoots) {
+  struct Thrower {
+    static void Recurse(int depth) {
+      const Root<Cell> root = make<Cell>(depth, nullptr);
+      if (depth == 0) throw depth;
+      Recurse(depth - 1);
+    }
+  };
+  const internal::Slot* top = internal::t_window.root_top;
+  EXPECT_THROW(Thrower::Recurse(100), int);
+  EXPECT_EQ(internal::t_window.root_top, top);
+}
+
+TEST_F(HeapTest, CyclesAreCollected) {
+  for (int i = 0; i < 1000; ++i) {
+    Local<Cell> a = make<Cell>(1, nullptr);
+    Local<Cell> b = make<Cell>(2, a);
+    a->tail = b;
+  }
+  heap_->Collect(CollectionKind::kMajor);
+  EXPECT_EQ(heap_->statistics().old_words, 0u);
+}
+
+TEST_F(HeapTest, CountersBalance) {
+  const Local<Tree> kept = MakeTree(10);
+  Local<Array<Cell>> big = make_array<Cell>(3000);
+  for (int i = 0; i < 10; ++i) MakeTree(10);
+  heap_->Collect(CollectionKind::kMajor);
+  MakeTree(5);
+  const HeapStatistics s = heap_->statistics();
+  EXPECT_EQ(s.allocated_words, s.promoted_words + s.freed_young_words + s.young_words + s.born_old_words);
+  EXPECT_EQ(s.promoted_words + s.born_old_words, s.freed_old_words + s.old_words);
+  EXPECT_EQ(s.old_words, 2047u * 3 + 3002);
+}
+
+}  // namespace
+}  // namespace allomon::gc

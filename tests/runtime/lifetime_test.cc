@@ -1,0 +1,190 @@
+// Weak references, ephemerons, finalizers, custom blocks.
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/custom.h"
+#include "runtime/heap.h"
+#include "runtime/weak.h"
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+
+class LifetimeTest : public ::testing::Test {
+ protected:
+  static HeapOptions Options() {
+    HeapOptions options;
+    options.nursery_bytes = 64 << 10;
+    options.verify = true;
+    return options;
+  }
+  void Minor() { heap_->Collect(CollectionKind::kMinor); }
+  void Major() { heap_->Collect(CollectionKind::kMajor); }
+
+  std::unique_ptr<Heap> heap_ = Heap::Create(Options()).value();
+  Mutator mutator_{*heap_};
+};
+
+TEST_F(LifetimeTest, WeakReferenceFollowsAndIsCleared) {
+  Local<Cell> cell = make<Cell>(7, nullptr);
+  Local<WeakRef<Cell>> weak = make_weak<Cell>(cell);
+  Minor();
+  EXPECT_EQ(target_of<Cell>(weak)->head, 7);
+  Major();
+  EXPECT_EQ(target_of<Cell>(weak), cell);
+  cell = nullptr;
+  Major();
+  EXPECT_FALSE(target_of<Cell>(weak));
+}
+
+TEST_F(LifetimeTest, YoungTargetIsClearedByAMinorCollection) {
+  Local<WeakRef<Cell>> weak = make_weak<Cell>(make<Cell>(7, nullptr));
+  Minor();
+  EXPECT_FALSE(target_of<Cell>(weak));
+}
+
+TEST_F(LifetimeTest, OldWeakReferenceToAYoungTarget) {
+  Local<WeakRef<Cell>> weak = make_weak<Cell>(nullptr);
+  Minor();
+  Local<Cell> cell = make<Cell>(1, nullptr);
+  set_ephemeron<Cell, void>(weak, cell, nullptr);
+  Minor();
+  EXPECT_EQ(target_of<Cell>(weak), cell);
+}
+
+TEST_F(LifetimeTest, EphemeronValueLivesAsLongAsItsKey) {
+  Local<Cell> key = make<Cell>(1, nullptr);
+  Local<Ephemeron<Cell, Cell>> e = make_ephemeron<Cell, Cell>(key, make<Cell>(2, nullptr));
+  Local<WeakRef<Cell>> value = make_weak<Cell>(value_of<Cell, Cell>(e));
+  Minor();
+  Major();
+  EXPECT_EQ((value_of<Cell, Cell>(e)->head), 2);
+  key = nullptr;
+  Major();
+  EXPECT_FALSE((value_of<Cell, Cell>(e)));
+  EXPECT_FALSE(target_of<Cell>(value));
+}
+
+// The value reaches the key: neither keeps the other alive.
+TEST_F(LifetimeTest, EphemeronThatReachesItsOwnKeyDies) {
+  for (const bool old : {false, true}) {
+    Local<Ephemeron<Cell, Cell>> e;
+    {
+      Local<Cell> key = make<Cell>(1, nullptr);
+      e = make_ephemeron<Cell, Cell>(key, make<Cell>(2, key));
+      if (old) Minor();
+    }
+    Major();
+    EXPECT_FALSE((key_of<Cell, Cell>(e)));
+  }
+}
+
+// A chain in the unlucky order: each value is the next one's key.
+TEST_F(LifetimeTest, ChainOfEphemerons) {
+  for (const bool old : {false, true}) {
+    std::vector<Local<Ephemeron<Cell, Cell>>> chain(50);
+    Local<Cell> first = make<Cell>(0, nullptr);
+    Local<Cell> key = first;
+    for (size_t i = chain.size(); i-- > 0;) {
+      Local<Cell> value = make<Cell>(static_cast<long>(i), nullptr);
+      chain[i] = make_ephemeron<Cell, Cell>(key, value);
+      key = value;
+    }
+    key = nullptr;
+    if (old) Minor();
+    Major();
+    for (const auto& e : chain) ASSERT_TRUE((value_of<Cell, Cell>(e)));
+    first = nullptr;
+    Major();
+    for (const auto& e : chain) ASSERT_FALSE((value_of<Cell, Cell>(e)));
+  }
+}
+
+TEST_F(LifetimeTest, FinalizersRunOnceInOrderWithTheirObject) {
+  std::vector<long> order;
+  for (long i = 0; i < 5; ++i) {
+    add_finalizer<Cell>(make<Cell>(i, make<Cell>(i * 10, nullptr)), [&order](Handle<Cell> cell) {
+      order.push_back(cell->head + cell->tail->head);
+    });
+  }
+  Minor();
+  EXPECT_TRUE(order.empty());
+  Major();
+  EXPECT_EQ(order, (std::vector<long>{0, 11, 22, 33, 44}));
+  Major();
+  EXPECT_EQ(order.size(), 5u);
+}
+
+TEST_F(LifetimeTest, FinalizerSeesClearedWeakReferencesAndMayRevive) {
+  Global<Cell> revived;
+  Local<Cell> cell = make<Cell>(1, nullptr);
+  Local<WeakRef<Cell>> weak = make_weak<Cell>(cell);
+  bool weak_was_null = false;
+  add_finalizer<Cell>(cell, [&](Handle<Cell> dying) {
+    weak_was_null = !target_of<Cell>(weak);
+    for (int i = 0; i < 10000; ++i) make<Cell>(i, nullptr);
+    revived = dying;
+  });
+  cell = nullptr;
+  Major();
+  EXPECT_TRUE(weak_was_null);
+  EXPECT_EQ(revived.get()->head, 1);
+  Major();
+  EXPECT_EQ(revived.get()->head, 1);
+}
+
+TEST_F(LifetimeTest, ExceptionOfAFinalizerLeavesTheSafepoint) {
+  int runs = 0;
+  for (int i = 0; i < 3; ++i) {
+    add_finalizer<Cell>(make<Cell>(i, nullptr), [&runs](Handle<Cell>) {
+      if (++runs == 1) throw std::runtime_error("finalizer");
+    });
+  }
+  EXPECT_THROW(Major(), std::runtime_error);
+  Safepoint();
+  EXPECT_EQ(runs, 3);
+}
+
+int g_released = 0;
+void Release(void*) { ++g_released; }
+
+TEST_F(LifetimeTest, CustomBlocksAreReleasedOnceYoungOrOld) {
+  g_released = 0;
+  Local<CustomBlock> kept = make_custom(nullptr, 100, Release);
+  make_custom(nullptr, 100, Release);
+  Minor();
+  EXPECT_EQ(g_released, 1);
+  EXPECT_EQ(heap_->statistics().custom_bytes, 100u);
+  kept = nullptr;
+  Minor();
+  EXPECT_EQ(g_released, 1);
+  Major();
+  EXPECT_EQ(g_released, 2);
+  EXPECT_EQ(heap_->statistics().custom_bytes, 0u);
+}
+
+TEST_F(LifetimeTest, OutOfHeapBytesDriveCollections) {
+  g_released = 0;
+  for (int i = 0; i < 100; ++i) make_custom(nullptr, 1 << 20, Release);
+  EXPECT_GT(g_released, 80);
+}
+
+TEST_F(LifetimeTest, HeapReleasesWhatLivesAtItsEnd) {
+  g_released = 0;
+  std::thread([] {
+    const auto heap = Heap::Create(Options()).value();
+    const Mutator mutator(*heap);
+    Global<CustomBlock> kept(make_custom(nullptr, 100, Release));
+    heap->Collect(CollectionKind::kMajor);
+  }).join();
+  EXPECT_EQ(g_released, 1);
+}
+
+}  // namespace
+}  // namespace allomon::gc

@@ -1,0 +1,157 @@
+// Options, the heap limit, and misuse that every build catches.
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/heap.h"
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+
+TEST(OptionsTest, TextIsRead) {
+  HeapOptions options;
+  ASSERT_TRUE(options.Parse("nursery=4M,growth=80,floor=512K,limit=1G,verify,stress=3").ok());
+  EXPECT_EQ(options.nursery_bytes, 4u << 20);
+  EXPECT_EQ(options.growth_percent, 80u);
+  EXPECT_EQ(options.growth_floor_bytes, 512u << 10);
+  EXPECT_EQ(options.limit_bytes, 1u << 30);
+  EXPECT_TRUE(options.verify);
+  EXPECT_EQ(options.stress_every, 3u);
+}
+
+TEST(OptionsTest, BadTextIsNamedAndChangesNothing) {
+  for (const char* text : {"nursery=", "nursery=x", "nursery=4MM", "nursery=4T", "nurse=4M", "growth=5000000000",
+                           "nursery=4M,,limit=1", "limit=99999999999999999999", "limit=-1",
+                           "limit=18446744073709551615K"}) {
+    HeapOptions options;
+    EXPECT_FALSE(options.Parse(text).ok()) << text;
+    EXPECT_EQ(options.nursery_bytes, HeapOptions().nursery_bytes);
+  }
+}
+
+TEST(OptionsTest, ImpossibleValuesAreRefused) {
+  HeapOptions options;
+  options.nursery_bytes = 100;
+  EXPECT_FALSE(Heap::Create(options).ok());
+  options = HeapOptions();
+  options.growth_percent = 0;
+  EXPECT_FALSE(Heap::Create(options).ok());
+}
+
+HeapOptions Limited(size_t limit_bytes) {
+  HeapOptions options;
+  options.nursery_bytes = 256 << 10;
+  options.growth_floor_bytes = 1 << 20;
+  options.limit_bytes = limit_bytes;
+  options.verify = true;
+  return options;
+}
+
+TEST(LimitTest, HeapStaysUsableAtItsLimit) {
+  const auto heap = Heap::Create(Limited(8 << 20)).value();
+  const Mutator mutator(*heap);
+  for (int round = 0; round < 3; ++round) {
+    Local<Cell> list;
+    long length = 0;
+    EXPECT_THROW(
+        for (;; ++length) list = make<Cell>(length, list), std::bad_alloc);
+    EXPECT_GT(length, 100000);
+    EXPECT_LE(heap->statistics().old_space_bytes, 8u << 20);
+    // What was made is whole.
+    long seen = 0;
+    for (Local<Cell> cell = list; cell; cell = cell->tail) ASSERT_EQ(cell->head, length - ++seen);
+    EXPECT_EQ(seen, length);
+  }
+}
+
+TEST(LimitTest, LargeObjectsRespectTheLimit) {
+  const auto heap = Heap::Create(Limited(8 << 20)).value();
+  const Mutator mutator(*heap);
+  EXPECT_THROW(make_bytes(16 << 20), std::bad_alloc);
+  EXPECT_THROW(make_bytes(SIZE_MAX), std::bad_alloc);
+  EXPECT_THROW(make_array<Cell>(SIZE_MAX), std::bad_alloc);
+  EXPECT_THROW(make_array<Cell>(SIZE_MAX / 8), std::bad_alloc);
+  // Garbage does not count.
+  for (int i = 0; i < 100; ++i) make_bytes(3 << 20);
+}
+
+TEST(LimitTest, HandlerMayDropReferences) {
+  HeapOptions options = Limited(8 << 20);
+  std::vector<Local<Bytes>>* cache = nullptr;
+  int calls = 0;
+  options.on_out_of_memory = [&](size_t) {
+    ++calls;
+    const bool had_some = !cache->empty();
+    cache->clear();
+    return had_some;
+  };
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  std::vector<Local<Bytes>> blocks;
+  cache = &blocks;
+  for (int i = 0; i < 100; ++i) {
+    Local<Bytes> block = make_bytes(1 << 20);
+    blocks.push_back(block);
+  }
+  EXPECT_GT(calls, 5);
+}
+
+TEST(LimitTest, LimitBelowANurseryIsAnErrorOfAttach) {
+  const auto heap = Heap::Create(Limited(100)).value();
+  EXPECT_THROW(const Mutator mutator(*heap), std::bad_alloc);
+}
+
+// Marking with a stack of 16 entries falls back to scanning.
+TEST(LimitTest, MarkStackOverflow) {
+  HeapOptions options = Limited(0);
+  options.mark_stack_entries = 16;
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  Local<Array<Array<Cell>>> table = make_array<Array<Cell>>(3000);
+  for (size_t i = 0; i < 3000; ++i) {
+    table->at(i) = make_array<Cell>(5);
+    for (size_t j = 0; j < 5; ++j) table->at(i)->at(j) = make<Cell>(1, make<Cell>(2, nullptr));
+  }
+  heap->Collect(CollectionKind::kMajor);
+  EXPECT_EQ(heap->statistics().old_words, 3002u + 3000 * (7 + 5 * 6));
+}
+
+TEST(MisuseDeathTest, IsNamed) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(make<Cell>(1, nullptr), "rule.attached");
+  EXPECT_DEATH(Local<Cell>(), "rule.attached");
+  const auto heap = Heap::Create(Limited(0)).value();
+  EXPECT_DEATH(
+      {
+        const Mutator one(*heap);
+        const Mutator two(*heap);
+      },
+      "rule.attached");
+  EXPECT_DEATH(
+      {
+        auto mutator = std::make_unique<Mutator>(*heap);
+        const Local<Cell> local;
+        mutator.reset();
+      },
+      "rule.detach");
+  EXPECT_DEATH(
+      {
+        const Mutator mutator(*heap);
+        const NoAllocation scope;
+        make<Cell>(1, nullptr);
+      },
+      "rule.no_allocation");
+  EXPECT_DEATH(
+      {
+        const Mutator mutator(*heap);
+        make_array<Cell>(5)->at(5);
+      },
+      "rule.bounds");
+}
+
+}  // namespace
+}  // namespace allomon::gc

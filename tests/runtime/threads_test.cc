@@ -1,0 +1,219 @@
+// Stops, native regions, exits and forks.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csetjmp>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/heap.h"
+#include "tracker/tracker.h"
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+
+HeapOptions Options() {
+  HeapOptions options;
+  options.nursery_bytes = 64 << 10;
+  options.growth_floor_bytes = 256 << 10;
+  return options;
+}
+
+long BuildAndSum(long length) {
+  Local<Cell> list;
+  for (long i = 0; i < length; ++i) list = make<Cell>(i, list);
+  long sum = 0;
+  for (Local<Cell> cell = list; cell; cell = cell->tail) sum += cell->head;
+  return sum;
+}
+
+TEST(ThreadsTest, ManyThreadsAllocateAtOnce) {
+  const auto heap = Heap::Create(Options()).value();
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      const Mutator mutator(*heap);
+      for (int i = 0; i < 20; ++i) wrong += BuildAndSum(5000) != 5000L * 4999 / 2;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ThreadsTest, CollectionDoesNotWaitForNativeRegions) {
+  const auto heap = Heap::Create(Options()).value();
+  std::atomic<bool> inside{false};
+  std::atomic<bool> release{false};
+  std::thread blocked([&] {
+    const Mutator mutator(*heap);
+    const Local<Cell> kept = make<Cell>(5, nullptr);
+    {
+      const NativeRegion native;
+      inside = true;
+      while (!release) std::this_thread::yield();
+    }
+    EXPECT_EQ(kept->head, 5);
+    EXPECT_EQ(BuildAndSum(1000), 499500);
+  });
+  while (!inside) std::this_thread::yield();
+  {
+    const Mutator mutator(*heap);
+    BuildAndSum(50000);
+    heap->Collect(CollectionKind::kMajor);
+  }
+  release = true;
+  blocked.join();
+}
+
+// Threads come and go while others collect all the time.
+TEST(ThreadsTest, ExitDuringStops) {
+  const auto heap = Heap::Create(Options()).value();
+  std::atomic<bool> done{false};
+  std::thread collector([&] {
+    const Mutator mutator(*heap);
+    while (!done) heap->Collect(CollectionKind::kMinor);
+  });
+  for (int round = 0; round < 30; ++round) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&] {
+        const Mutator mutator(*heap);
+        EXPECT_EQ(BuildAndSum(500), 500 * 499 / 2);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  done = true;
+  collector.join();
+}
+
+TEST(ThreadsTest, LoopsThatDoNotAllocateStopAtSafepoints) {
+  const auto heap = Heap::Create(Options()).value();
+  std::atomic<bool> done{false};
+  std::thread spinner([&] {
+    const Mutator mutator(*heap);
+    while (!done) Safepoint();
+  });
+  {
+    const Mutator mutator(*heap);
+    for (int i = 0; i < 50; ++i) heap->Collect(CollectionKind::kMinor);
+  }
+  done = true;
+  spinner.join();
+}
+
+TEST(ThreadsTest, ObjectsArePassedThroughAGlobal) {
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  Global<Cell> mailbox;
+  mailbox = make<Cell>(1, nullptr);
+  for (int round = 0; round < 20; ++round) {
+    std::thread other([&] {
+      const Mutator inner(*heap);
+      mailbox = make<Cell>(mailbox.get()->head + 1, mailbox.get());
+      BuildAndSum(1000);
+    });
+    const NativeRegion native;
+    other.join();
+  }
+  EXPECT_EQ(mailbox.get()->head, 21);
+  EXPECT_EQ(mailbox.get()->tail->tail->head, 19);
+}
+
+TEST(ThreadsTest, ChildOfAForkGoesOn) {
+  const auto heap = Heap::Create(Options()).value();
+  std::atomic<bool> done{false};
+  std::vector<std::thread> others;
+  for (int t = 0; t < 2; ++t) {
+    others.emplace_back([&] {
+      const Mutator mutator(*heap);
+      while (!done) BuildAndSum(300);
+    });
+  }
+  {
+    const Mutator mutator(*heap);
+    const Local<Cell> kept = make<Cell>(9, nullptr);
+    for (int round = 0; round < 5; ++round) {
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        const bool right = BuildAndSum(20000) == 20000L * 19999 / 2 && kept->head == 9;
+        _exit(right ? 0 : 1);
+      }
+      int status = 0;
+      {
+        const NativeRegion native;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+      }
+      EXPECT_EQ(status, 0);
+      EXPECT_EQ(BuildAndSum(5000), 5000L * 4999 / 2);
+    }
+  }
+  done = true;
+  for (std::thread& thread : others) thread.join();
+}
+
+// Two threads' callbacks wait for each other, one of them while the other collects.
+TEST(ThreadsTest, CallbacksMayBlockOnEachOther) {
+  struct Meeting {
+    std::atomic<int> arrived{0};
+  } meeting;
+  class Meeter {
+   public:
+    explicit Meeter(Meeting* meeting) : meeting_(meeting) {}
+    std::optional<int> alloc_minor(const Allocation& allocation) {
+      if (allocation.size_words != 12) return std::nullopt;
+      ++meeting_->arrived;
+      while (meeting_->arrived < 2) {
+        Safepoint();
+        std::this_thread::yield();
+      }
+      return std::nullopt;
+    }
+
+   private:
+    Meeting* meeting_;
+  };
+  const auto heap = Heap::Create(Options()).value();
+  ASSERT_TRUE(Tracker::start(1, Meeter(&meeting)).ok());
+  const auto work = [&] {
+    const Mutator mutator(*heap);
+    make_array<Cell>(11);
+  };
+  std::thread one(work);
+  std::thread two(work);
+  one.join();
+  two.join();
+  ASSERT_TRUE(Tracker::stop().ok());
+  EXPECT_EQ(meeting.arrived, 2);
+}
+
+std::jmp_buf g_jump;
+
+void LeapFrom(int depth) {
+  const Root<Cell> root = make<Cell>(depth, nullptr);
+  if (root->head == 0) longjmp(g_jump, 1);  // NOLINT: what is tested
+  if (depth > 0) LeapFrom(depth - 1);
+}
+
+TEST(ThreadsTest, LongjmpOverRootsIsMadeGood) {
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  const RootMark mark;
+  if (setjmp(g_jump) == 0) {  // NOLINT
+    LeapFrom(50);
+  }
+  mark.CutBack();
+  EXPECT_EQ(BuildAndSum(10000), 10000L * 9999 / 2);
+}
+
+}  // namespace
+}  // namespace allomon::gc
