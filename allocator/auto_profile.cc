@@ -5,8 +5,8 @@
 // It never makes its host fail: what it cannot do it says in one line on standard error,
 // and steps aside.
 #include <pthread.h>
-#include <sys/auxv.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,8 +37,8 @@ struct stat g_stderr = {};
 
 bool StderrIsStillTheSame() {
   struct stat now = {};
-  return g_stderr.st_ino != 0 && fstat(STDERR_FILENO, &now) == 0 &&
-         now.st_dev == g_stderr.st_dev && now.st_ino == g_stderr.st_ino;
+  return g_stderr.st_ino != 0 && fstat(STDERR_FILENO, &now) == 0 && now.st_dev == g_stderr.st_dev &&
+         now.st_ino == g_stderr.st_ino;
 }
 
 // While one exists, writing into a pipe without reader or beyond the limit of a file's

@@ -9,10 +9,10 @@
 namespace allomon {
 
 struct EnvironmentOptions {
-  double rate = 1e-4;                    // ALLOMON_RATE, samples per word, in [0, 1]
-  std::string out = "mlmon.out";         // ALLOMON_OUT, %p is the process id
-  std::optional<uint64_t> seed;          // ALLOMON_SEED
-  bool summary = false;                  // ALLOMON_SUMMARY=1: a line on stderr at exit
+  double rate = 1e-4;             // ALLOMON_RATE, samples per word, in [0, 1]
+  std::string out = "mlmon.out";  // ALLOMON_OUT, %p is the process id
+  std::optional<uint64_t> seed;   // ALLOMON_SEED
+  bool summary = false;           // ALLOMON_SUMMARY=1: a line on stderr at exit
 };
 
 // Reads variables of the form NAME=value from a null-terminated list such as `environ`.

@@ -45,7 +45,8 @@ uintptr_t RandomBase() {
 bool IsHigh(uintptr_t base, size_t size_bytes) {
   return (base >> SampledRange::kHighBit & 1) != 0 &&
          ((base + size_bytes - 1) >> SampledRange::kHighBit & 1) != 0 &&
-         (base >> (SampledRange::kHighBit + 1)) == ((base + size_bytes - 1) >> (SampledRange::kHighBit + 1));
+         (base >> (SampledRange::kHighBit + 1)) ==
+             ((base + size_bytes - 1) >> (SampledRange::kHighBit + 1));
 }
 
 // Address space without access, where the high bit is set; 0 if there is none.  Without

@@ -35,9 +35,7 @@ inline constexpr uint32_t kSlotClasses = StepIndex(kMaxSlotBytes / kSlotUnitByte
 constexpr uint32_t SlotClass(size_t size_bytes) {
   return StepIndex((size_bytes + kSlotUnitBytes - 1) / kSlotUnitBytes);
 }
-constexpr size_t SlotBytes(uint32_t slot_class) {
-  return StepUnits(slot_class) * kSlotUnitBytes;
-}
+constexpr size_t SlotBytes(uint32_t slot_class) { return StepUnits(slot_class) * kSlotUnitBytes; }
 
 // offset / SlotBytes(slot_class) without a division, for offsets within a span.  With the
 // reciprocal rounded up, the quotient is exact while offset * size < 2^32.
@@ -52,7 +50,8 @@ struct SlotReciprocals {
 inline constexpr SlotReciprocals kSlotReciprocals;
 
 constexpr uint32_t SlotIndex(uint32_t slot_class, uint32_t offset_bytes) {
-  return static_cast<uint32_t>(uint64_t{offset_bytes} * kSlotReciprocals.by_class[slot_class] >> 32);
+  return static_cast<uint32_t>(uint64_t{offset_bytes} * kSlotReciprocals.by_class[slot_class] >>
+                               32);
 }
 
 // The class for an aligned block: slots start at multiples of their size, so that size

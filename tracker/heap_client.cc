@@ -277,8 +277,8 @@ Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {
   return sampler.active().follows_blocks ? Verdict::kFollow : Verdict::kCount;
 }
 
-BlockHandle ReportManaged(const ManagedSampler& sampler, Verdict verdict, const Block& block,
-                          FrameState caller, std::exception_ptr* thrown) {
+BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block, FrameState caller,
+                          std::exception_ptr* thrown) {
   const ExceptionCarrier carrier;
   // A copy: a managed allocation in a callback may bring the sampler into a new epoch.
   const ActiveSet active = sampler.active();

@@ -52,7 +52,7 @@ Verdict JudgeAllocationSlow(uint64_t words);
 struct Block {
   uint64_t size_bytes;  // as requested; words are rounded up from it
   AllocationSource source = AllocationSource::kMalloc;
-  bool young = false;   // born in a nursery: alloc_minor, and it may be promoted
+  bool young = false;  // born in a nursery: alloc_minor, and it may be promoted
 };
 
 // Runs the alloc callbacks of the sessions that were hit.  `caller` is where the call
@@ -82,7 +82,7 @@ void OnFree(BlockHandle handle);
 //
 //   sampler.Pass(words allocated since);
 //   const Verdict verdict = JudgeManagedSlow(sampler, words of this block);
-//   if (verdict != Verdict::kNotSampled) handle = ReportManaged(sampler, verdict, ...);
+//   if (verdict != Verdict::kNotSampled) handle = ReportManaged(sampler, ...);
 //
 // The alloc callback runs inside ReportManaged(), when the block does not exist yet; it
 // may collect, so no unrooted pointer may be held across it.  An exception of a callback
@@ -99,8 +99,8 @@ Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words);
 
 // Answers a verdict other than kNotSampled.  If a callback has thrown, the block will
 // not exist: the sessions that kept it are told that it died, and 0 is returned.
-BlockHandle ReportManaged(const ManagedSampler& sampler, Verdict verdict, const Block& block,
-                          FrameState caller, std::exception_ptr* thrown);
+BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block, FrameState caller,
+                          std::exception_ptr* thrown);
 
 // As OnPromote() and OnFree(), after a collection, at a point where user code may run and
 // InCallback() is false.  One call at a time per handle.

@@ -25,11 +25,13 @@ absl::Status ToStatus(ControlError error) {
           "Tracker::start: already started; stop() first, or set StartOptions::concurrent");
     case ControlError::kTooMany:
       return absl::ResourceExhaustedError(
-          "Tracker::start: eight trackers sample already, or sixteen exist; stop() and discard() one");
+          "Tracker::start: eight trackers sample already, or sixteen exist; stop() and discard() "
+          "one");
     case ControlError::kNotStarted:
       return absl::FailedPreconditionError("Tracker::stop: not started");
     case ControlError::kNotStopped:
-      return absl::FailedPreconditionError("Tracker: still sampling; stop(StopMode::kKeepTracking) first");
+      return absl::FailedPreconditionError(
+          "Tracker: still sampling; stop(StopMode::kKeepTracking) first");
     case ControlError::kNoSuchTracker:
       return absl::NotFoundError("Tracker: no such tracker, or it was discarded already");
   }
@@ -75,9 +77,7 @@ absl::Status Tracker::stop(TrackerId id, StopMode mode) {
   return StopById(id.value, mode);
 }
 
-absl::Status Tracker::discard(TrackerId id) {
-  return ToStatus(internal::DiscardSession(id.value));
-}
+absl::Status Tracker::discard(TrackerId id) { return ToStatus(internal::DiscardSession(id.value)); }
 
 absl::Status Tracker::drain(TrackerId id) { return ToStatus(internal::DrainSession(id.value)); }
 

@@ -106,7 +106,7 @@ class Tracker {
     uint64_t reported_blocks = 0;  // alloc callbacks called
     uint64_t dropped_blocks = 0;   // sampled, but there was no room to follow them
     uint64_t dropped_bytes = 0;
-    uint64_t cut_callstacks = 0;   // reported with frames left out
+    uint64_t cut_callstacks = 0;  // reported with frames left out
     uint64_t callback_exceptions = 0;
   };
 

@@ -176,7 +176,7 @@ BlockHandle Mutator::Sample(const Request& request, FrameState caller) {
   std::exception_ptr thrown;
   // The limit stands at 0 or before the hit: what the callback allocates comes here too.
   const BlockHandle handle =
-      heap_client::ReportManaged(sampler, verdict, block, caller, &thrown);
+      heap_client::ReportManaged(sampler, block, caller, &thrown);
   if (thrown != nullptr) std::rethrow_exception(thrown);
   Sync();
   return handle;

@@ -31,8 +31,8 @@ TEST(EnvironmentTest, NothingSetMeansTheDefaults) {
 }
 
 TEST(EnvironmentTest, EverythingSetIsRead) {
-  const Outcome outcome = Read({"ALLOMON_RATE=0.5", "ALLOMON_OUT=x", "ALLOMON_SEED=18446744073709551615",
-                                "ALLOMON_SUMMARY=1"});
+  const Outcome outcome = Read({"ALLOMON_RATE=0.5", "ALLOMON_OUT=x",
+                                "ALLOMON_SEED=18446744073709551615", "ALLOMON_SUMMARY=1"});
   ASSERT_TRUE(outcome.ok) << outcome.error;
   EXPECT_EQ(outcome.options.rate, 0.5);
   EXPECT_EQ(outcome.options.out, "x");
@@ -54,7 +54,8 @@ TEST(EnvironmentTest, WhatIsNotARateIsRefusedInOneLineThatSaysWhatIs) {
 }
 
 TEST(EnvironmentTest, SeedsThatDoNotFitAreRefused) {
-  for (const char* variable : {"ALLOMON_SEED=", "ALLOMON_SEED=-1", "ALLOMON_SEED=18446744073709551616"}) {
+  for (const char* variable :
+       {"ALLOMON_SEED=", "ALLOMON_SEED=-1", "ALLOMON_SEED=18446744073709551616"}) {
     EXPECT_FALSE(Read({variable}).ok) << variable;
   }
 }

@@ -32,9 +32,9 @@ void* Delete(void*) {
 }
 
 void* DeleteAligned(void*) {
-  g_block = operator new(10, std::align_val_t{64});
+  g_block = operator new (10, std::align_val_t{64});
   t_exit_in_dealloc = true;
-  operator delete(g_block, std::align_val_t{64});
+  operator delete (g_block, std::align_val_t{64});
   return const_cast<void**>(&g_block);
 }
 
@@ -73,7 +73,7 @@ TEST(ExitInNoexceptTest, NothrowAsksTheNewHandler) {
   EXPECT_EQ(operator new(size, std::nothrow), nullptr);
   EXPECT_EQ(calls, 3);
   calls = 0;
-  EXPECT_EQ(operator new(size, std::align_val_t{64}, std::nothrow), nullptr);
+  EXPECT_EQ(operator new (size, std::align_val_t{64}, std::nothrow), nullptr);
   EXPECT_EQ(calls, 3);
   std::set_new_handler(outer);
 }

@@ -12,8 +12,7 @@ namespace allomon::testing {
 namespace {
 
 _Unwind_Reason_Code OnFrame(_Unwind_Context* context, void* argument) {
-  static_cast<std::vector<uintptr_t>*>(argument)->push_back(
-      _Unwind_GetIP(context));
+  static_cast<std::vector<uintptr_t>*>(argument)->push_back(_Unwind_GetIP(context));
   return _URC_NO_REASON;
 }
 
@@ -25,8 +24,8 @@ __attribute__((noinline)) Captured CaptureHere(size_t max_frames) {
   constexpr uintptr_t kCanary = 0x5ca1ab1e;
   buffer[max_frames] = kCanary;
   Captured captured;
-  const size_t count = CaptureCallstack(ALLOMON_CALLER_FRAME(), buffer.get(),
-                                        max_frames, &captured.truncated);
+  const size_t count =
+      CaptureCallstack(ALLOMON_CALLER_FRAME(), buffer.get(), max_frames, &captured.truncated);
   EXPECT_LE(count, max_frames);
   EXPECT_EQ(buffer[max_frames], kCanary);
   captured.frames.assign(buffer.get(), buffer.get() + count);
@@ -36,9 +35,8 @@ __attribute__((noinline)) Captured CaptureHere(size_t max_frames) {
 __attribute__((noinline)) std::vector<uintptr_t> UnwindHere() {
   std::vector<uintptr_t> frames;
   _Unwind_Backtrace(OnFrame, &frames);
-  frames.erase(frames.begin());  // this function's own
-  if (!frames.empty() && frames.back() == 0)
-    frames.pop_back();  // how libgcc says "end"
+  frames.erase(frames.begin());                                  // this function's own
+  if (!frames.empty() && frames.back() == 0) frames.pop_back();  // how libgcc says "end"
   return frames;
 }
 

@@ -26,8 +26,7 @@ intptr_t Evaluate(const Bytes& expression) {
   const FrameState registers = {0x1234, AddressOf(memory), 7000};
   StackWindow window(registers.sp);
   uintptr_t value;
-  const bool ok = EvaluateCfiExpression(Reader(expression), registers, true,
-                                        1000, &window, &value);
+  const bool ok = EvaluateCfiExpression(Reader(expression), registers, true, 1000, &window, &value);
   return ok ? static_cast<intptr_t>(value) : -1;
 }
 
@@ -79,16 +78,14 @@ TEST(Expression, RandomBytesNeverFault) {
   std::mt19937 random(7);
   for (int i = 0; i < 100000; ++i) {
     Bytes expression(random() % 20);
-    for (uint8_t& byte : expression)
-      byte = random() % 2 ? random() : random() % 0x98;
+    for (uint8_t& byte : expression) byte = random() % 2 ? random() : random() % 0x98;
     Evaluate(expression);
   }
 }
 
 // Runs a program of a function at [1000, 2000) whose CFA is sp + 8 at first.
 bool RunProgram(const Bytes& program, uintptr_t pc, CfiRow* row) {
-  static const Bytes kInitial = {0x0c, 7, 8, 0x90,
-                                 1};  // def_cfa rsp 8; offset rip 1
+  static const Bytes kInitial = {0x0c, 7, 8, 0x90, 1};  // def_cfa rsp 8; offset rip 1
   CfiEntry entry = {};
   entry.pc_begin = 1000;
   entry.pc_end = 2000;
@@ -142,21 +139,18 @@ TEST(Program, RestoreGoesBackToTheCie) {
 
 TEST(Program, NonsenseFails) {
   CfiRow row;
-  EXPECT_FALSE(
-      RunProgram({0x0b}, 1000, &row));  // restores what was not remembered
+  EXPECT_FALSE(RunProgram({0x0b}, 1000, &row));           // restores what was not remembered
   EXPECT_FALSE(RunProgram(Bytes(20, 0x0a), 1000, &row));  // remembers too often
   EXPECT_FALSE(RunProgram({0x3f}, 1000, &row));           // unknown
   EXPECT_FALSE(RunProgram({0x0c, 7}, 1000, &row));        // ends in an operand
-  EXPECT_FALSE(
-      RunProgram({0x10, 6, 9, 0}, 1000, &row));  // an expression past the end
+  EXPECT_FALSE(RunProgram({0x10, 6, 9, 0}, 1000, &row));  // an expression past the end
 }
 
 TEST(Program, RandomBytesNeverFault) {
   std::mt19937 random(7);
   for (int i = 0; i < 100000; ++i) {
     Bytes program(random() % 30);
-    for (uint8_t& byte : program)
-      byte = random() % 2 ? random() : random() % 0x30;
+    for (uint8_t& byte : program) byte = random() % 2 ? random() : random() % 0x30;
     CfiRow row;
     (void)RunProgram(program, 1000 + random() % 1000, &row);
   }

@@ -17,9 +17,8 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 Bytes ReadFixture(const std::string& name) {
-  const std::string path = std::string(getenv("TEST_SRCDIR")) + "/" +
-                           getenv("TEST_WORKSPACE") + "/tests/callstack/" +
-                           name;
+  const std::string path = std::string(getenv("TEST_SRCDIR")) + "/" + getenv("TEST_WORKSPACE") +
+                           "/tests/callstack/" + name;
   std::ifstream file(path, std::ios::binary);
   return Bytes(std::istreambuf_iterator<char>(file), {});
 }
@@ -60,8 +59,7 @@ class Mutator {
       if (size > 0) targets_.push_back({OffsetOf(image_, section), size});
     }
     // The section headers, which are last in a file that ld wrote.
-    targets_.push_back(
-        {image_.size() - 64 * targets_.size(), 64 * targets_.size()});
+    targets_.push_back({image_.size() - 64 * targets_.size(), 64 * targets_.size()});
   }
 
   Bytes Next() {
@@ -103,9 +101,7 @@ class ElfFuzz : public ::testing::TestWithParam<const char*> {
   const Bytes image_ = ReadFixture(GetParam());
 };
 
-TEST_P(ElfFuzz, UndamagedFixtureHasNames) {
-  EXPECT_GT(AskEverything(image_), 3);
-}
+TEST_P(ElfFuzz, UndamagedFixtureHasNames) { EXPECT_GT(AskEverything(image_), 3); }
 
 TEST_P(ElfFuzz, TwoThousandMutations) {
   Mutator mutator(image_);
@@ -124,8 +120,7 @@ TEST_P(ElfFuzz, EveryTruncation) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Dwarf, ElfFuzz,
-                         ::testing::Values("libfixture.so",
-                                           "libfixture_dwarf4.so"));
+                         ::testing::Values("libfixture.so", "libfixture_dwarf4.so"));
 
 }  // namespace
 }  // namespace allomon::internal

@@ -64,8 +64,7 @@ __attribute__((noinline)) void CallWithLargeFrame(Body body, void* argument) {
   Keep(local);
 }
 
-__attribute__((noinline)) void CallWithAlloca(int bytes, Body body,
-                                              void* argument) {
+__attribute__((noinline)) void CallWithAlloca(int bytes, Body body, void* argument) {
   void* local = alloca(bytes);
   Keep(local);
   body(argument);
@@ -95,8 +94,7 @@ __attribute__((noinline)) void CallThroughAll(Body body, void* argument) {
   Keep(&rest);
 }
 
-__attribute__((noinline)) void CallAtDepth(int depth, Body body,
-                                           void* argument) {
+__attribute__((noinline)) void CallAtDepth(int depth, Body body, void* argument) {
   if (depth <= 1) {
     body(argument);
   } else {

@@ -10,8 +10,8 @@ using Body = void (*)(void*);
 void CallPlainly(Body body, void* argument);
 void CallWithLargeFrame(Body body, void* argument);  // 40 KB of locals
 void CallWithAlloca(int bytes, Body body,
-                    void* argument);            // CFA from rbp after all
-void CallRealigned(Body body, void* argument);  // the stack aligned to 64 bytes
+                    void* argument);                 // CFA from rbp after all
+void CallRealigned(Body body, void* argument);       // the stack aligned to 64 bytes
 void CallFromComparison(Body body, void* argument);  // under libc's qsort
 
 // All of the above, one under the other.

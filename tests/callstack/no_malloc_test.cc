@@ -45,8 +45,7 @@ __attribute__((noinline)) void CaptureCounting(void* argument) {
   bool truncated;
   const int before = allocations.load();
   auto& counted = *static_cast<Counted*>(argument);
-  counted.frames =
-      CaptureCallstack(ALLOMON_CALLER_FRAME(), frames, 128, &truncated);
+  counted.frames = CaptureCallstack(ALLOMON_CALLER_FRAME(), frames, 128, &truncated);
   counted.allocations = allocations.load() - before;
 }
 
@@ -66,9 +65,7 @@ TEST(NoMalloc, FirstCaptureOfMainThread) {
 
 TEST(NoMalloc, FirstCaptureOfThread) {
   Counted counted;
-  std::thread([&] {
-    testing::CallThroughAll(CaptureCounting, &counted);
-  }).join();
+  std::thread([&] { testing::CallThroughAll(CaptureCounting, &counted); }).join();
   EXPECT_GT(counted.frames, 12u);
   EXPECT_EQ(counted.allocations, 0);
 }

@@ -38,14 +38,13 @@ bool Same(const Stack& a, const Stack& b) {
 }
 
 void Capture(FrameState start, size_t max_frames, Stack* stack) {
-  stack->count = CaptureCallstackWithSerial(start, stack->frames, max_frames,
-                                            &stack->truncated, &stack->serial);
+  stack->count = CaptureCallstackWithSerial(start, stack->frames, max_frames, &stack->truncated,
+                                            &stack->serial);
 }
 
 void CaptureAfresh(FrameState start, size_t max_frames, Stack* stack) {
   stack->serial = 0;
-  stack->count = CaptureCallstackAfresh(start, stack->frames, max_frames,
-                                        &stack->truncated);
+  stack->count = CaptureCallstackAfresh(start, stack->frames, max_frames, &stack->truncated);
 }
 
 struct Tally {
@@ -79,9 +78,7 @@ struct Checker {
 
 // Half the time all frames, otherwise few, so that a stack is cut in what is
 // recorded, behind it and at its end.
-size_t AnyRoom(testing::Dice* dice) {
-  return dice->Roll(2) == 0 ? kRoom : dice->Roll(40);
-}
+size_t AnyRoom(testing::Dice* dice) { return dice->Roll(2) == 0 ? kRoom : dice->Roll(40); }
 
 __attribute__((noinline)) void CheckHere(Recursion* recursion) {
   auto* checker = static_cast<Checker*>(recursion->argument);
@@ -91,8 +88,7 @@ __attribute__((noinline)) void CheckHere(Recursion* recursion) {
   if (recursion->dice.Roll(8) == 0) checker->Check(here, kRoom);
 }
 
-void RecurseChecking(uint64_t seed, uint32_t max_depth, int calls,
-                     Tally* tally) {
+void RecurseChecking(uint64_t seed, uint32_t max_depth, int calls, Tally* tally) {
   Checker checker = {};
   checker.tally = tally;
   Recursion recursion = {};
@@ -159,16 +155,14 @@ TEST(Replay, EqualsFullWalkAfterFork) {
 struct TwinStack {
   static constexpr size_t kWords = 600;
 
-  __attribute__((no_sanitize("address", "undefined"))) explicit TwinStack(
-      FrameState original) {
+  __attribute__((no_sanitize("address", "undefined"))) explicit TwinStack(FrameState original) {
     const uintptr_t begin = original.sp;
     const uintptr_t moved = reinterpret_cast<uintptr_t>(words) - begin;
     const auto move = [&](uintptr_t word) {
       return word - begin <= sizeof(words) ? word + moved : word;
     };
     for (size_t i = 0; i < kWords; ++i) {
-      words[i] =
-          move(*reinterpret_cast<const volatile uintptr_t*>(begin + 8 * i));
+      words[i] = move(*reinterpret_cast<const volatile uintptr_t*>(begin + 8 * i));
     }
     frame = {original.pc, move(original.sp), move(original.bp)};
   }
@@ -184,9 +178,8 @@ void ChangeEachWord(Recursion* recursion, FrameState here) {
   TwinStack twin(here);
   for (size_t i = 0; i < TwinStack::kWords; ++i) {
     const uintptr_t was = twin.words[i];
-    for (uintptr_t value :
-         {was + 8, twin.words[recursion->dice.Roll(TwinStack::kWords)],
-          was + 16, uintptr_t{0}, was ^ 1}) {
+    for (uintptr_t value : {was + 8, twin.words[recursion->dice.Roll(TwinStack::kWords)], was + 16,
+                            uintptr_t{0}, was ^ 1}) {
       // Twice: the first makes the record what the second relies on.
       checker->Check(twin.frame, kRoom);
       checker->Check(twin.frame, kRoom);
@@ -208,14 +201,12 @@ void ChangeWordsAtRandom(Recursion* recursion, FrameState here) {
   for (int i = 0; i < 3000; ++i) {
     const uint32_t at = dice.Roll(TwinStack::kWords);
     const uint32_t from = dice.Roll(TwinStack::kWords);
-    twin.words[at] =
-        dice.Roll(3) == 0 ? original.words[from] : original.words[at];
+    twin.words[at] = dice.Roll(3) == 0 ? original.words[from] : original.words[at];
     FrameState frame = twin.frame;
     if (dice.Roll(4) == 0) frame.bp = twin.words[from];
     if (dice.Roll(16) == 0) frame.bp = 0;
     checker->Check(frame, dice.Roll(4) == 0 ? dice.Roll(20) : kRoom);
-    if (dice.Roll(50) == 0)
-      memcpy(twin.words, original.words, sizeof(twin.words));
+    if (dice.Roll(50) == 0) memcpy(twin.words, original.words, sizeof(twin.words));
   }
 }
 
@@ -278,8 +269,7 @@ class Handling {
 class AlternateStack {
  public:
   AlternateStack() {
-    memory_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     stack_t stack = {};
     stack.ss_sp = memory_;
     stack.ss_size = kBytes;
@@ -331,15 +321,9 @@ __attribute__((noinline)) void StepThroughCaptureHere(Recursion* recursion) {
   auto* checker = static_cast<Checker*>(recursion->argument);
   const FrameState here = ALLOMON_CALLER_FRAME();
   const size_t room = AnyRoom(&recursion->dice);
-  asm volatile("pushfq; orq %0, (%%rsp); popfq"
-               :
-               : "i"(kTrapFlag)
-               : "cc", "memory");
+  asm volatile("pushfq; orq %0, (%%rsp); popfq" : : "i"(kTrapFlag) : "cc", "memory");
   Capture(here, room, &checker->got);
-  asm volatile("pushfq; andq %0, (%%rsp); popfq"
-               :
-               : "i"(~kTrapFlag)
-               : "cc", "memory");
+  asm volatile("pushfq; andq %0, (%%rsp); popfq" : : "i"(~kTrapFlag) : "cc", "memory");
   CaptureAfresh(here, room, &checker->expected);
   ++checker->tally->captures;
   if (!Same(checker->got, checker->expected)) ++checker->tally->wrong;

@@ -25,8 +25,7 @@ using testing::ExpectSameStacks;
 class GuardedStack {
  public:
   explicit GuardedStack(size_t bytes) : bytes_(bytes) {
-    void* all = mmap(nullptr, bytes_ + 2 * kPage, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* all = mmap(nullptr, bytes_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(all, MAP_FAILED);
     base_ = static_cast<char*>(all) + kPage;
     EXPECT_EQ(mprotect(base_, bytes_, PROT_READ | PROT_WRITE), 0);
@@ -51,8 +50,8 @@ struct RawCapture {
 RawCapture in_handler;
 
 __attribute__((noinline)) void CaptureInHandler(int) {
-  in_handler.count = CaptureCallstack(ALLOMON_CALLER_FRAME(), in_handler.frames,
-                                      kFrames, &in_handler.truncated);
+  in_handler.count =
+      CaptureCallstack(ALLOMON_CALLER_FRAME(), in_handler.frames, kFrames, &in_handler.truncated);
 }
 
 // Installs CaptureInHandler for SIGUSR1 and puts back what was there.
@@ -100,8 +99,8 @@ void ExpectInterruptedFrames(const Both& both) {
   // frames[0] and frames[1] of the other capture are in CaptureBoth and
   // RaiseAndCapture.
   const auto& outside = both.ours.frames;
-  EXPECT_TRUE(std::equal(outside.begin() + 2, outside.end(),
-                         c.frames + c.count - (outside.size() - 2)));
+  EXPECT_TRUE(
+      std::equal(outside.begin() + 2, outside.end(), c.frames + c.count - (outside.size() - 2)));
 }
 
 TEST(Stacks, OutOfSignalHandler) {
@@ -143,11 +142,11 @@ int complete_steps = 0;
 uintptr_t step_caller = 0;
 
 __attribute__((noinline)) void OnStep(int) {
-  in_step.count = CaptureCallstack(ALLOMON_CALLER_FRAME(), in_step.frames,
-                                   kFrames, &in_step.truncated);
+  in_step.count =
+      CaptureCallstack(ALLOMON_CALLER_FRAME(), in_step.frames, kFrames, &in_step.truncated);
   ++steps;
-  const bool found = std::find(in_step.frames, in_step.frames + in_step.count,
-                               step_caller) != in_step.frames + in_step.count;
+  const bool found = std::find(in_step.frames, in_step.frames + in_step.count, step_caller) !=
+                     in_step.frames + in_step.count;
   if (found && !in_step.truncated) ++complete_steps;
 }
 
@@ -156,15 +155,9 @@ constexpr unsigned long kTrapFlag = 0x100;
 
 __attribute__((noinline)) void SetTrapFlag(bool on) {
   if (on) {
-    asm volatile("pushfq; orq %0, (%%rsp); popfq"
-                 :
-                 : "i"(kTrapFlag)
-                 : "cc", "memory");
+    asm volatile("pushfq; orq %0, (%%rsp); popfq" : : "i"(kTrapFlag) : "cc", "memory");
   } else {
-    asm volatile("pushfq; andq %0, (%%rsp); popfq"
-                 :
-                 : "i"(~kTrapFlag)
-                 : "cc", "memory");
+    asm volatile("pushfq; andq %0, (%%rsp); popfq" : : "i"(~kTrapFlag) : "cc", "memory");
   }
 }
 
@@ -256,8 +249,7 @@ TEST(Stacks, SmallerFiberWhereALargerOneWas) {
   words[0] = top + 16;
   words[1] = 1;
   const uintptr_t bp = top - 64;
-  EXPECT_EQ(CaptureCallstack({1, bp - 64, bp}, frames, kFrames, &truncated),
-            2u);
+  EXPECT_EQ(CaptureCallstack({1, bp - 64, bp}, frames, kFrames, &truncated), 2u);
   EXPECT_TRUE(truncated);
   munmap(low, kBytes / 2);
 }
@@ -274,8 +266,7 @@ struct SmallCapture {
 
 __attribute__((noinline)) void CaptureSmall(void* argument) {
   auto& c = *static_cast<SmallCapture*>(argument);
-  c.count = CaptureCallstack(ALLOMON_CALLER_FRAME(), c.frames, kSmallFrames,
-                             &c.truncated);
+  c.count = CaptureCallstack(ALLOMON_CALLER_FRAME(), c.frames, kSmallFrames, &c.truncated);
 }
 
 void* SmallThread(void* argument) {
@@ -286,15 +277,13 @@ void* SmallThread(void* argument) {
 // The smallest stack the system takes, on memory of ours between guard pages.
 // The thread's control block and the sanitizers' own data are in it too.
 TEST(Stacks, ThreadWithSmallStack) {
-  GuardedStack stack(std::max<size_t>(sysconf(_SC_THREAD_STACK_MIN), 16384) +
-                     8192);
+  GuardedStack stack(std::max<size_t>(sysconf(_SC_THREAD_STACK_MIN), 16384) + 8192);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   ASSERT_EQ(pthread_attr_setstack(&attributes, stack.base(), stack.size()), 0);
   SmallCapture captured = {};
   pthread_t thread;
-  const int error =
-      pthread_create(&thread, &attributes, SmallThread, &captured);
+  const int error = pthread_create(&thread, &attributes, SmallThread, &captured);
   pthread_attr_destroy(&attributes);
   if (error == EINVAL) GTEST_SKIP() << "thread-local data need more than this";
   ASSERT_EQ(error, 0);

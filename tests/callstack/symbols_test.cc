@@ -28,9 +28,7 @@ uintptr_t AddressOf(T* function) {
   return reinterpret_cast<uintptr_t>(function);
 }
 
-std::string BaseName(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 Symbol ResolveNow(uintptr_t pc) { return ProcessSymbols::Load()->Resolve(pc); }
 
@@ -43,9 +41,7 @@ class Library {
   }
   ~Library() { dlclose(handle_); }
 
-  uintptr_t Find(const char* name) const {
-    return AddressOf(dlsym(handle_, name));
-  }
+  uintptr_t Find(const char* name) const { return AddressOf(dlsym(handle_, name)); }
 
  private:
   static std::string Folder() {
@@ -61,8 +57,8 @@ TEST(Symbols, OwnFunctionWithNameAndLine) {
   const Symbol symbol = ResolveNow(start + 1);
   EXPECT_EQ(symbol.name, "allomon::symbols_test::Named(int)");
   EXPECT_TRUE(symbol.named);
-  EXPECT_EQ(symbol.position, "tests/callstack/symbols_test.cc: " +
-                                 std::to_string(symbols_test::kLineOfNamed));
+  EXPECT_EQ(symbol.position,
+            "tests/callstack/symbols_test.cc: " + std::to_string(symbols_test::kLineOfNamed));
   EXPECT_EQ(symbol.function_start, start);
   EXPECT_EQ(BaseName(symbol.module), "symbols_test");
 }
@@ -97,8 +93,7 @@ TEST_P(Library5And4, NamesAndLines) {
   EXPECT_EQ(original.position, "tests/callstack/fixture.cc: 19");
 }
 INSTANTIATE_TEST_SUITE_P(Dwarf, Library5And4,
-                         ::testing::Values("libfixture.so",
-                                           "libfixture_dwarf4.so"));
+                         ::testing::Values("libfixture.so", "libfixture_dwarf4.so"));
 
 TEST(Symbols, AliasIsChosenByRule) {
   Library library("libfixture.so");
@@ -107,8 +102,7 @@ TEST(Symbols, AliasIsChosenByRule) {
 }
 
 uintptr_t HiddenFunction(const Library& library) {
-  const auto get =
-      reinterpret_cast<void* (*)()>(library.Find("fixture_hidden"));
+  const auto get = reinterpret_cast<void* (*)()>(library.Find("fixture_hidden"));
   return AddressOf(get());
 }
 
@@ -151,12 +145,10 @@ TEST(Symbols, FunctionStart) {
 }
 
 TEST(Symbols, Vdso) {
-  if (getauxval(AT_SYSINFO_EHDR) == 0)
-    GTEST_SKIP() << "this kernel has no vDSO";
+  if (getauxval(AT_SYSINFO_EHDR) == 0) GTEST_SKIP() << "this kernel has no vDSO";
   void* vdso = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
   ASSERT_NE(vdso, nullptr);
-  const Symbol symbol =
-      ResolveNow(AddressOf(dlsym(vdso, "__vdso_gettimeofday")));
+  const Symbol symbol = ResolveNow(AddressOf(dlsym(vdso, "__vdso_gettimeofday")));
   // Its weak twin has the better name.
   EXPECT_EQ(symbol.name, "gettimeofday");
   EXPECT_EQ(symbol.module, "[vdso]");
@@ -164,8 +156,7 @@ TEST(Symbols, Vdso) {
 }
 
 TEST(Symbols, GeneratedCode) {
-  void* code = mmap(nullptr, 4096, PROT_READ | PROT_EXEC,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* code = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(code, MAP_FAILED);
   const Symbol symbol = ResolveNow(AddressOf(code) + 100);
   EXPECT_EQ(symbol.name, "[anon]+0x0");
@@ -176,8 +167,7 @@ TEST(Symbols, GeneratedCode) {
 
 TEST(Symbols, NoCodeAtAll) {
   const int on_stack = 0;
-  for (uintptr_t pc :
-       {uintptr_t{0}, uintptr_t{1}, ~uintptr_t{0}, AddressOf(&on_stack)}) {
+  for (uintptr_t pc : {uintptr_t{0}, uintptr_t{1}, ~uintptr_t{0}, AddressOf(&on_stack)}) {
     const Symbol symbol = ResolveNow(pc);
     EXPECT_EQ(symbol.name, "[unknown]");
     EXPECT_EQ(symbol.function_start, 0u);

@@ -45,10 +45,8 @@ TEST(Threads, CacheNeverMixesUp) {
     threads.emplace_back([&, t] {
       for (uintptr_t i = 0; i < 200000; ++i) {
         // One slot, 64 pcs; each pc's rule follows from the pc.
-        const uintptr_t pc =
-            0x7f0000000000 + (i * 7 + t) % 64 * ((1 << 14) + 1);
-        const internal::FrameRule rule(internal::FrameRule::kFromSp,
-                                       (pc >> 14) % 4096 * 8, 16);
+        const uintptr_t pc = 0x7f0000000000 + (i * 7 + t) % 64 * ((1 << 14) + 1);
+        const internal::FrameRule rule(internal::FrameRule::kFromSp, (pc >> 14) % 4096 * 8, 16);
         for (int look = 0; look < 2; ++look) {
           internal::FrameRule found;
           if (!cache.Find(pc, &found)) {

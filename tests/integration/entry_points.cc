@@ -28,23 +28,15 @@ ENTRY_POINT void* Malloc(size_t n) { return NoTailCall(malloc(n)); }
 ENTRY_POINT void* Calloc(size_t n) { return NoTailCall(calloc(n, 1)); }
 ENTRY_POINT void* CallocOne(size_t n) { return NoTailCall(calloc(1, n)); }
 ENTRY_POINT void* Realloc(size_t n) { return NoTailCall(realloc(nullptr, n)); }
-ENTRY_POINT void* ReallocArray(size_t n) {
-  return NoTailCall(reallocarray(nullptr, n, 1));
-}
+ENTRY_POINT void* ReallocArray(size_t n) { return NoTailCall(reallocarray(nullptr, n, 1)); }
 ENTRY_POINT void* PosixMemalign(size_t n) {
   void* block = nullptr;
   return posix_memalign(&block, 64, n) == 0 ? NoTailCall(block) : nullptr;
 }
-ENTRY_POINT void* AlignedAlloc(size_t n) {
-  return NoTailCall(aligned_alloc(256, n));
-}
-ENTRY_POINT void* AlignedAlloc16(size_t n) {
-  return NoTailCall(aligned_alloc(16, n));
-}
+ENTRY_POINT void* AlignedAlloc(size_t n) { return NoTailCall(aligned_alloc(256, n)); }
+ENTRY_POINT void* AlignedAlloc16(size_t n) { return NoTailCall(aligned_alloc(16, n)); }
 ENTRY_POINT void* Memalign(size_t n) { return NoTailCall(memalign(1024, n)); }
-ENTRY_POINT void* MemalignHuge(size_t n) {
-  return NoTailCall(memalign(2 << 20, n));
-}
+ENTRY_POINT void* MemalignHuge(size_t n) { return NoTailCall(memalign(2 << 20, n)); }
 ENTRY_POINT void* Valloc(size_t n) { return NoTailCall(valloc(n)); }
 ENTRY_POINT void* Pvalloc(size_t n) { return NoTailCall(pvalloc(n)); }
 void Free(void* p, size_t) { free(p); }
@@ -53,18 +45,10 @@ constexpr std::align_val_t kAligned{128};
 
 ENTRY_POINT void* New(size_t n) { return NoTailCall(operator new(n)); }
 ENTRY_POINT void* NewArray(size_t n) { return NoTailCall(operator new[](n)); }
-ENTRY_POINT void* NewNothrow(size_t n) {
-  return NoTailCall(operator new(n, std::nothrow));
-}
-ENTRY_POINT void* NewArrayNothrow(size_t n) {
-  return NoTailCall(operator new[](n, std::nothrow));
-}
-ENTRY_POINT void* NewAligned(size_t n) {
-  return NoTailCall(operator new(n, kAligned));
-}
-ENTRY_POINT void* NewArrayAligned(size_t n) {
-  return NoTailCall(operator new[](n, kAligned));
-}
+ENTRY_POINT void* NewNothrow(size_t n) { return NoTailCall(operator new(n, std::nothrow)); }
+ENTRY_POINT void* NewArrayNothrow(size_t n) { return NoTailCall(operator new[](n, std::nothrow)); }
+ENTRY_POINT void* NewAligned(size_t n) { return NoTailCall(operator new(n, kAligned)); }
+ENTRY_POINT void* NewArrayAligned(size_t n) { return NoTailCall(operator new[](n, kAligned)); }
 ENTRY_POINT void* NewAlignedNothrow(size_t n) {
   return NoTailCall(operator new(n, kAligned, std::nothrow));
 }
@@ -77,19 +61,13 @@ void DeleteSized(void* p, size_t n) { operator delete(p, n); }
 void DeleteNothrow(void* p, size_t) { operator delete(p, std::nothrow); }
 void DeleteAligned(void* p, size_t) { operator delete(p, kAligned); }
 void DeleteSizedAligned(void* p, size_t n) { operator delete(p, n, kAligned); }
-void DeleteAlignedNothrow(void* p, size_t) {
-  operator delete(p, kAligned, std::nothrow);
-}
+void DeleteAlignedNothrow(void* p, size_t) { operator delete(p, kAligned, std::nothrow); }
 void DeleteArray(void* p, size_t) { operator delete[](p); }
 void DeleteArraySized(void* p, size_t n) { operator delete[](p, n); }
 void DeleteArrayNothrow(void* p, size_t) { operator delete[](p, std::nothrow); }
 void DeleteArrayAligned(void* p, size_t) { operator delete[](p, kAligned); }
-void DeleteArraySizedAligned(void* p, size_t n) {
-  operator delete[](p, n, kAligned);
-}
-void DeleteArrayAlignedNothrow(void* p, size_t) {
-  operator delete[](p, kAligned, std::nothrow);
-}
+void DeleteArraySizedAligned(void* p, size_t n) { operator delete[](p, n, kAligned); }
+void DeleteArrayAlignedNothrow(void* p, size_t) { operator delete[](p, kAligned, std::nothrow); }
 
 uintptr_t AddressOf(const EntryPoint& entry_point) {
   return reinterpret_cast<uintptr_t>(entry_point.allocate);
@@ -140,10 +118,8 @@ const std::vector<EntryPoint>& EntryPoints() {
       {"NewArrayDeletedSized", NewArray, DeleteArraySized},
       {"NewArrayNothrow", NewArrayNothrow, DeleteArrayNothrow},
       {"NewArrayAligned", NewArrayAligned, DeleteArrayAligned, 128},
-      {"NewArrayAlignedDeletedSized", NewArrayAligned, DeleteArraySizedAligned,
-       128},
-      {"NewArrayAlignedNothrow", NewArrayAlignedNothrow,
-       DeleteArrayAlignedNothrow, 128},
+      {"NewArrayAlignedDeletedSized", NewArrayAligned, DeleteArraySizedAligned, 128},
+      {"NewArrayAlignedNothrow", NewArrayAlignedNothrow, DeleteArrayAlignedNothrow, 128},
   };
   return *list;
 }

@@ -23,12 +23,9 @@ class FailureTest : public ::testing::TestWithParam<double> {
   const Sampling sampling_{GetParam()};
 };
 
-INSTANTIATE_TEST_SUITE_P(, FailureTest, ::testing::Values(1.0, 0.5, 0.0),
-                         [](const auto& info) {
-                           return info.param == 1   ? "EachSampled"
-                                  : info.param == 0 ? "Off"
-                                                    : "HalfSampled";
-                         });
+INSTANTIATE_TEST_SUITE_P(, FailureTest, ::testing::Values(1.0, 0.5, 0.0), [](const auto& info) {
+  return info.param == 1 ? "EachSampled" : info.param == 0 ? "Off" : "HalfSampled";
+});
 
 template <typename Call>
 auto Watched(Call call) {
@@ -64,13 +61,11 @@ TEST_P(FailureTest, HugeSizesGiveNullAndEnomem) {
 }
 
 TEST_P(FailureTest, HugeAlignmentsGiveNull) {
-  for (const size_t alignment :
-       {size_t{1} << 47, size_t{1} << 62, size_t{1} << 63}) {
+  for (const size_t alignment : {size_t{1} << 47, size_t{1} << 62, size_t{1} << 63}) {
     EXPECT_EQ(Watched([&] { return aligned_alloc(alignment, 64); }), nullptr);
     EXPECT_EQ(Watched([&] { return memalign(alignment, 64); }), nullptr);
     void* out = nullptr;
-    EXPECT_EQ(Watched([&] { return posix_memalign(&out, alignment, 64); }),
-              ENOMEM);
+    EXPECT_EQ(Watched([&] { return posix_memalign(&out, alignment, 64); }), ENOMEM);
   }
   EXPECT_EQ(Recorder::size(), 0u);
 }
@@ -99,21 +94,16 @@ TEST_P(FailureTest, ZeroTimesHugeIsNoOverflow) {
 TEST_P(FailureTest, BadAlignmentsGiveEinval) {
   for (const size_t alignment : {0, 3, 24, 100}) {
     void* out = &out;
-    EXPECT_EQ(Watched([&] { return posix_memalign(&out, alignment, 64); }),
-              EINVAL)
-        << alignment;
+    EXPECT_EQ(Watched([&] { return posix_memalign(&out, alignment, 64); }), EINVAL) << alignment;
     EXPECT_EQ(out, &out);
     errno = 0;
-    EXPECT_EQ(Watched([&] { return aligned_alloc(alignment, 64); }), nullptr)
-        << alignment;
+    EXPECT_EQ(Watched([&] { return aligned_alloc(alignment, 64); }), nullptr) << alignment;
     EXPECT_EQ(errno, EINVAL);
   }
   // Powers of two, but less than a pointer.
   for (const size_t alignment : {1, 2, 4}) {
     void* out = &out;
-    EXPECT_EQ(Watched([&] { return posix_memalign(&out, alignment, 64); }),
-              EINVAL)
-        << alignment;
+    EXPECT_EQ(Watched([&] { return posix_memalign(&out, alignment, 64); }), EINVAL) << alignment;
   }
   EXPECT_EQ(Recorder::size(), 0u);
 }
@@ -158,21 +148,13 @@ TEST_P(FailureTest, NewHandlerIsCalledUntilItGivesUp) {
     return g_handler_calls;
   };
   constexpr size_t kBytes = PTRDIFF_MAX;
+  EXPECT_EQ(calls_of([] { EXPECT_THROW(operator new(kBytes), std::bad_alloc); }), 3);
+  EXPECT_EQ(calls_of([] { EXPECT_THROW(operator new[](kBytes), std::bad_alloc); }), 3);
+  EXPECT_EQ(calls_of([] { EXPECT_EQ(operator new(kBytes, std::nothrow), nullptr); }), 3);
   EXPECT_EQ(
-      calls_of([] { EXPECT_THROW(operator new(kBytes), std::bad_alloc); }), 3);
-  EXPECT_EQ(
-      calls_of([] { EXPECT_THROW(operator new[](kBytes), std::bad_alloc); }),
+      calls_of([] { EXPECT_THROW(operator new (kBytes, std::align_val_t{64}), std::bad_alloc); }),
       3);
-  EXPECT_EQ(
-      calls_of([] { EXPECT_EQ(operator new(kBytes, std::nothrow), nullptr); }),
-      3);
-  EXPECT_EQ(calls_of([] {
-              EXPECT_THROW(operator new (kBytes, std::align_val_t{64}),
-                           std::bad_alloc);
-            }),
-            3);
-  EXPECT_EQ(calls_of([] { EXPECT_EQ(malloc(kBytes), nullptr); }), 0)
-      << "malloc has no handler";
+  EXPECT_EQ(calls_of([] { EXPECT_EQ(malloc(kBytes), nullptr); }), 0) << "malloc has no handler";
   std::set_new_handler(nullptr);
 }
 

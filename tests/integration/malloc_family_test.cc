@@ -25,25 +25,21 @@ constexpr size_t kMiB = size_t{1} << 20;
 
 // Both sides of each border between kinds of blocks: mimalloc's and our slots
 // and runs.
-constexpr size_t kSizes[] = {0,      1,      7,     8,       9,     15,
-                             16,     17,     100,   1023,    1024,  1025,
-                             4096,   5000,   32767, 32768,   32769, 65536,
-                             100000, 131073, kMiB,  kMiB + 1};
+constexpr size_t kSizes[] = {0,     1,     7,      8,      9,    15,      16,    17,
+                             100,   1023,  1024,   1025,   4096, 5000,    32767, 32768,
+                             32769, 65536, 100000, 131073, kMiB, kMiB + 1};
 
-class EntryPointTest
-    : public ::testing::TestWithParam<std::tuple<EntryPoint, double>> {
+class EntryPointTest : public ::testing::TestWithParam<std::tuple<EntryPoint, double>> {
  protected:
   const EntryPoint entry_point_ = std::get<0>(GetParam());
   const double rate_ = std::get<1>(GetParam());
 };
 
-std::string NameOf(
-    const ::testing::TestParamInfo<EntryPointTest::ParamType>& info) {
+std::string NameOf(const ::testing::TestParamInfo<EntryPointTest::ParamType>& info) {
   const double rate = std::get<1>(info.param);
-  return std::string(std::get<0>(info.param).name) + (rate == 1 ? "_EachSampled"
-                                                      : rate == 0
-                                                          ? "_Off"
-                                                          : "_HalfSampled");
+  return std::string(std::get<0>(info.param).name) + (rate == 1   ? "_EachSampled"
+                                                      : rate == 0 ? "_Off"
+                                                                  : "_HalfSampled");
 }
 
 INSTANTIATE_TEST_SUITE_P(, EntryPointTest,
@@ -68,12 +64,9 @@ void* AllocateWatched(const EntryPoint& entry_point, size_t size_bytes) {
 
 // Leaves the block full of ones, so that the next user of its memory would
 // notice.
-void ExpectGoodBlock(const EntryPoint& entry_point, void* block,
-                     size_t size_bytes) {
+void ExpectGoodBlock(const EntryPoint& entry_point, void* block, size_t size_bytes) {
   ASSERT_NE(block, nullptr);
-  EXPECT_EQ(
-      reinterpret_cast<uintptr_t>(block) % entry_point.AlignmentOf(size_bytes),
-      0u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % entry_point.AlignmentOf(size_bytes), 0u);
   const size_t usable_bytes = malloc_usable_size(block);
   ASSERT_GE(usable_bytes, entry_point.RequestedBytes(size_bytes));
   if (entry_point.zeroed) {
@@ -82,8 +75,7 @@ void ExpectGoodBlock(const EntryPoint& entry_point, void* block,
   memset(block, 0xff, usable_bytes);
 }
 
-void ExpectTrueRecord(const EntryPoint& entry_point, size_t size_bytes,
-                      const Record& record) {
+void ExpectTrueRecord(const EntryPoint& entry_point, size_t size_bytes, const Record& record) {
   const size_t requested = entry_point.RequestedBytes(size_bytes);
   const Allocation& allocation = record.allocation;
   EXPECT_EQ(allocation.size_bytes, requested);
@@ -93,8 +85,7 @@ void ExpectTrueRecord(const EntryPoint& entry_point, size_t size_bytes,
   EXPECT_LE(allocation.n_samples, WordsOf(requested) + 1);
   ASSERT_FALSE(allocation.callstack.empty());
   EXPECT_TRUE(entry_point.Calls(allocation.callstack[0]))
-      << entry_point.name << " of " << size_bytes
-      << ": frame 0 is not the caller";
+      << entry_point.name << " of " << size_bytes << ": frame 0 is not the caller";
 }
 
 TEST_P(EntryPointTest, EachBlockIsTrueAndEndsOnce) {
@@ -116,8 +107,7 @@ TEST_P(EntryPointTest, EachBlockIsTrueAndEndsOnce) {
                   WordsOf(entry_point_.RequestedBytes(size_bytes)) + 1);
       }
       ASSERT_LE(reported, 1u);
-      if (reported == 1)
-        ExpectTrueRecord(entry_point_, size_bytes, Recorder::at(before));
+      if (reported == 1) ExpectTrueRecord(entry_point_, size_bytes, Recorder::at(before));
       ASSERT_EQ(Recorder::Live(), reported) << "while the block lives";
       entry_point_.release(block, size_bytes);
       ASSERT_EQ(Recorder::Live(), 0u) << "after its end";
@@ -135,9 +125,8 @@ TEST_P(EntryPointTest, ManyLiveBlocksKeepTheirContents) {
   blocks.reserve(kBlocks);
   for (size_t i = 0; i < kBlocks; ++i) {
     const size_t size_bytes = 1 + i * 7 % 300;
-    blocks.emplace_back(
-        static_cast<unsigned char*>(AllocateWatched(entry_point_, size_bytes)),
-        size_bytes);
+    blocks.emplace_back(static_cast<unsigned char*>(AllocateWatched(entry_point_, size_bytes)),
+                        size_bytes);
     ASSERT_NE(blocks.back().first, nullptr);
     memset(blocks.back().first, static_cast<int>(i % 251), size_bytes);
   }
@@ -146,8 +135,7 @@ TEST_P(EntryPointTest, ManyLiveBlocksKeepTheirContents) {
   for (size_t step = 0; step < kBlocks; ++step) {
     const size_t i = step * 7 % kBlocks;
     const auto [block, size_bytes] = blocks[i];
-    ASSERT_TRUE(
-        AllBytesAre(block, static_cast<unsigned char>(i % 251), size_bytes));
+    ASSERT_TRUE(AllBytesAre(block, static_cast<unsigned char>(i % 251), size_bytes));
     entry_point_.release(block, size_bytes);
   }
   EXPECT_EQ(Recorder::Live(), 0u);
@@ -162,19 +150,16 @@ TEST_P(EntryPointTest, SampledAsOftenAsTheLawSays) {
   for (int i = 0; i < kBlocks; ++i) {
     entry_point_.release(AllocateWatched(entry_point_, kSizeBytes), kSizeBytes);
   }
-  const double trials =
-      static_cast<double>(WordsOf(entry_point_.RequestedBytes(kSizeBytes)) + 1);
+  const double trials = static_cast<double>(WordsOf(entry_point_.RequestedBytes(kSizeBytes)) + 1);
   const double p = 1 - std::pow(1 - rate_, trials);
   const double sigma = std::sqrt(kBlocks * p * (1 - p));
-  EXPECT_LE(std::abs(static_cast<double>(Recorder::size()) - kBlocks * p),
-            kSigmas * sigma)
+  EXPECT_LE(std::abs(static_cast<double>(Recorder::size()) - kBlocks * p), kSigmas * sigma)
       << "expected " << kBlocks * p;
 }
 
 TEST_P(EntryPointTest, FreedByAnotherThread) {
   const Sampling sampling(rate_);
-  for (const size_t size_bytes :
-       {size_t{1}, size_t{100}, size_t{5000}, size_t{40000}, kMiB}) {
+  for (const size_t size_bytes : {size_t{1}, size_t{100}, size_t{5000}, size_t{40000}, kMiB}) {
     void* block = AllocateWatched(entry_point_, size_bytes);
     const size_t reported = Recorder::size();
     ASSERT_EQ(Recorder::Live(), rate_ == 1 ? 1u : Recorder::Live());
@@ -185,8 +170,7 @@ TEST_P(EntryPointTest, FreedByAnotherThread) {
     }).join();
     EXPECT_EQ(Recorder::Live(), 0u);
     if (reported > 0 && rate_ == 1) {
-      EXPECT_TRUE(
-          pthread_equal(Recorder::at(reported - 1).dealloc_thread, other));
+      EXPECT_TRUE(pthread_equal(Recorder::at(reported - 1).dealloc_thread, other));
     }
   }
   EXPECT_EQ(Recorder::ClosedTwice(), 0u);
@@ -206,12 +190,9 @@ TEST_P(EntryPointTest, HundredMebibytes) {
   const Sampling sampling(rate_);
   constexpr size_t kBytes = 100 * kMiB;
   for (int i = 0; i < 2; ++i) {
-    auto* block =
-        static_cast<unsigned char*>(AllocateWatched(entry_point_, kBytes));
+    auto* block = static_cast<unsigned char*>(AllocateWatched(entry_point_, kBytes));
     ASSERT_NE(block, nullptr);
-    EXPECT_EQ(
-        reinterpret_cast<uintptr_t>(block) % entry_point_.AlignmentOf(kBytes),
-        0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % entry_point_.AlignmentOf(kBytes), 0u);
     ASSERT_GE(malloc_usable_size(block), kBytes);
     // One byte per page, and the last.
     for (size_t at = 0; at < kBytes; at += 4096) {
@@ -229,8 +210,7 @@ TEST_P(EntryPointTest, HundredMebibytes) {
 
 TEST_P(EntryPointTest, FreeKeepsErrno) {
   const Sampling sampling(rate_);
-  for (const size_t size_bytes :
-       {size_t{0}, size_t{100}, size_t{40000}, 40 * kMiB}) {
+  for (const size_t size_bytes : {size_t{0}, size_t{100}, size_t{40000}, 40 * kMiB}) {
     void* block = AllocateWatched(entry_point_, size_bytes);
     errno = ESRCH;
     entry_point_.release(block, size_bytes);
@@ -243,8 +223,7 @@ TEST_P(EntryPointTest, FreeKeepsErrno) {
 
 TEST_P(EntryPointTest, GoodAllocationKeepsErrno) {
   const Sampling sampling(rate_);
-  for (const size_t size_bytes :
-       {size_t{0}, size_t{100}, size_t{40000}, 40 * kMiB}) {
+  for (const size_t size_bytes : {size_t{0}, size_t{100}, size_t{40000}, 40 * kMiB}) {
     errno = ESRCH;
     void* block = AllocateWatched(entry_point_, size_bytes);
     EXPECT_EQ(errno, ESRCH) << size_bytes;
@@ -300,16 +279,14 @@ TEST_P(EntryPointTest, ThreadsThatFreeEachOthersBlocks) {
     size_t size_bytes = 0;
     memcpy(&size_bytes, block, sizeof(size_bytes));
     const unsigned char mark = static_cast<unsigned char>(size_bytes);
-    EXPECT_TRUE(
-        AllBytesAre(block + sizeof(size_t), mark, size_bytes - sizeof(size_t)));
+    EXPECT_TRUE(AllBytesAre(block + sizeof(size_t), mark, size_bytes - sizeof(size_t)));
     entry_point_.release(block, size_bytes);
   };
   const auto work = [&](unsigned seed) {
     std::minstd_rand random(seed);
     for (int i = 0; i < 2000; ++i) {
       const size_t size_bytes = sizeof(size_t) + random() % 600;
-      auto* block = static_cast<unsigned char*>(
-          AllocateWatched(entry_point_, size_bytes));
+      auto* block = static_cast<unsigned char*>(AllocateWatched(entry_point_, size_bytes));
       memset(block, static_cast<int>(size_bytes & 0xff), size_bytes);
       memcpy(block, &size_bytes, sizeof(size_bytes));
       release(slots[random() % kSlots].exchange(block));
@@ -343,9 +320,7 @@ INSTANTIATE_TEST_SUITE_P(, ProfiledTest, ::testing::ValuesIn(EntryPoints()),
 
 uint64_t BytesIn(const ProfileData& data) {
   double bytes = 0;
-  const auto add = [&bytes](uint32_t, const Estimate& estimate) {
-    bytes += estimate.value;
-  };
+  const auto add = [&bytes](uint32_t, const Estimate& estimate) { bytes += estimate.value; };
   data.by_function().ForEach(add);
   data.by_stack().ForEach(add);
   return static_cast<uint64_t>(bytes);

@@ -15,17 +15,13 @@ namespace allomon::testing {
 namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
-constexpr size_t kSizes[] = {1,     8,     100,    1025, 5000,
-                             32768, 32769, 200000, kMiB, 5 * kMiB};
+constexpr size_t kSizes[] = {1, 8, 100, 1025, 5000, 32768, 32769, 200000, kMiB, 5 * kMiB};
 
 // Differs from one position to the next and from page to page.
-unsigned char ByteAt(size_t i) {
-  return static_cast<unsigned char>(i * 7 + i / 4093 + 1);
-}
+unsigned char ByteAt(size_t i) { return static_cast<unsigned char>(i * 7 + i / 4093 + 1); }
 
 void Fill(void* block, size_t size_bytes) {
-  for (size_t i = 0; i < size_bytes; ++i)
-    static_cast<unsigned char*>(block)[i] = ByteAt(i);
+  for (size_t i = 0; i < size_bytes; ++i) static_cast<unsigned char*>(block)[i] = ByteAt(i);
 }
 
 bool Holds(const void* block, size_t size_bytes) {
@@ -42,9 +38,7 @@ void* ReallocWatched(void* block, size_t size_bytes) {
   return moved;
 }
 
-void* MallocWatched(size_t size_bytes) {
-  return ReallocWatched(nullptr, size_bytes);
-}
+void* MallocWatched(size_t size_bytes) { return ReallocWatched(nullptr, size_bytes); }
 
 void ForEachPair(void (*test)(size_t from, size_t to)) {
   for (const size_t from : kSizes) {
@@ -158,8 +152,7 @@ TEST(Realloc, FailureLeavesTheOldBlockAndItsTrackingAlone) {
     }
     {
       const Watch watch;
-      volatile size_t half =
-          SIZE_MAX / 2 + 1;  // the compiler must not see through it
+      volatile size_t half = SIZE_MAX / 2 + 1;  // the compiler must not see through it
       errno = 0;
       ASSERT_EQ(reallocarray(block, half, 3), nullptr);
       EXPECT_EQ(errno, ENOMEM);

@@ -35,15 +35,13 @@ void Recorder::Close(int record) {
 
 size_t Recorder::Live() {
   size_t live = 0;
-  for (size_t i = 0; i < size(); ++i)
-    live += g_records[i].deallocs.load() == 0 ? 1 : 0;
+  for (size_t i = 0; i < size(); ++i) live += g_records[i].deallocs.load() == 0 ? 1 : 0;
   return live;
 }
 
 size_t Recorder::ClosedTwice() {
   size_t closed_twice = 0;
-  for (size_t i = 0; i < size(); ++i)
-    closed_twice += g_records[i].deallocs.load() > 1 ? 1 : 0;
+  for (size_t i = 0; i < size(); ++i) closed_twice += g_records[i].deallocs.load() > 1 ? 1 : 0;
   return closed_twice;
 }
 

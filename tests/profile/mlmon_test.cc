@@ -33,8 +33,8 @@ TEST(MlmonTest, RealFilesSurviveByteForByte) {
 }
 
 TEST(MlmonTest, NumbersLandInTheirFields) {
-  const Mlmon profile = ParseOrDie(
-      "MLton prof\ntime\nstack\n0xbdb93c6a\n7 8\n1\n1 2 3\n2\n4 5 6\n7 8 9\n");
+  const Mlmon profile =
+      ParseOrDie("MLton prof\ntime\nstack\n0xbdb93c6a\n7 8\n1\n1 2 3\n2\n4 5 6\n7 8 9\n");
   EXPECT_EQ(profile.kind, ProfileKind::kTime);
   EXPECT_EQ(profile.style, ProfileStyle::kStack);
   EXPECT_EQ(profile.magic, 0xbdb93c6au);
@@ -75,8 +75,7 @@ TEST(MlmonTest, MissingLastNewlineAndTrailingTextAreFine) {
 TEST(MlmonTest, MagicErrors) {
   const std::string head = "MLton prof\nalloc\ncurrent\n";
   EXPECT_EQ(ParseError(head + "magic\n"), "invalid magic");
-  EXPECT_EQ(ParseError(head + "0x100000000\n"),
-            "Overflow: the magic number has more than 32 bits");
+  EXPECT_EQ(ParseError(head + "0x100000000\n"), "Overflow: the magic number has more than 32 bits");
 }
 
 TEST(MlmonTest, TotalsAreTwoTokens) {
@@ -109,8 +108,8 @@ TEST(MlmonTest, NegativeCountsAreRead) {
 
 TEST(MlmonTest, CountsBeyond64Bits) {
   const std::string big = "170141183460469231731687303715884105727";
-  const std::string text = "MLton prof\nalloc\ncurrent\n0x00000001\n" + big +
-                           " 0\n1\n" + big + "\n0\n";
+  const std::string text =
+      "MLton prof\nalloc\ncurrent\n0x00000001\n" + big + " 0\n1\n" + big + "\n0\n";
   EXPECT_EQ(FormatMlmon(ParseOrDie(text)), text);
   EXPECT_EQ(ParseError(std::string(kHead) + big + "0 0\n"),
             "Overflow: a count has more than 127 bits");
@@ -120,15 +119,12 @@ TEST(MlmonTest, CountsBeyond64Bits) {
 TEST(MlmonTest, HugeLengthDoesNotReserveMemory) {
   EXPECT_EQ(ParseError(std::string(kHead) + "1 2\n2147483647\n1\n"),
             "unexpected end of mlmon file");
-  EXPECT_EQ(ParseError(std::string(kHead) + "1 2\n2147483648\n1\n"),
-            "invalid number of counts");
-  EXPECT_EQ(ParseError(std::string(kHead) + "1 2\n-1\n"),
-            "invalid number of counts");
+  EXPECT_EQ(ParseError(std::string(kHead) + "1 2\n2147483648\n1\n"), "invalid number of counts");
+  EXPECT_EQ(ParseError(std::string(kHead) + "1 2\n-1\n"), "invalid number of counts");
 }
 
 Mlmon SmallProfile() {
-  return ParseOrDie(
-      "MLton prof\nalloc\nstack\n0x1\n10 1\n1\n1 2 3\n1\n4 5 6\n");
+  return ParseOrDie("MLton prof\nalloc\nstack\n0x1\n10 1\n1\n1 2 3\n1\n4 5 6\n");
 }
 
 std::string MergeError(const Mlmon& other, Mlmon sum) {
@@ -149,10 +145,10 @@ TEST(MlmonTest, MergeAddsEveryNumber) {
 }
 
 TEST(MlmonTest, MergeOfRealFilesIsTheirSum) {
-  Mlmon sum = ParseOrDie(testing::ReadFileOrDie(
-      testing::GoldenPath("fib-tak.alloc.stack-true/mlmon.fib.out")));
-  const Mlmon tak = ParseOrDie(testing::ReadFileOrDie(
-      testing::GoldenPath("fib-tak.alloc.stack-true/mlmon.tak.out")));
+  Mlmon sum = ParseOrDie(
+      testing::ReadFileOrDie(testing::GoldenPath("fib-tak.alloc.stack-true/mlmon.fib.out")));
+  const Mlmon tak = ParseOrDie(
+      testing::ReadFileOrDie(testing::GoldenPath("fib-tak.alloc.stack-true/mlmon.tak.out")));
   const MlmonInt total = sum.total;
   std::string error;
   ASSERT_TRUE(MergeMlmon(tak, &sum, &error)) << error;
@@ -184,8 +180,7 @@ TEST(MlmonTest, MergeThatOverflowsChangesNothing) {
   Mlmon huge = SmallProfile();
   const MlmonInt half = static_cast<MlmonInt>(1) << 126;
   huge.masters[0].stack_gc = half - 1 + half;
-  EXPECT_EQ(MergeError(huge, huge),
-            "Overflow: a sum of counts has more than 127 bits");
+  EXPECT_EQ(MergeError(huge, huge), "Overflow: a sum of counts has more than 127 bits");
 }
 
 }  // namespace

@@ -65,9 +65,7 @@ void Fuzz(const std::string& suffix, Parse parse, Format format) {
   EXPECT_LT(accepted, kFuzzRounds) << "no damage was noticed";
 }
 
-TEST(ProfileFuzzTest, DamagedMlmonFiles) {
-  Fuzz<Mlmon>(".out", ParseMlmon, FormatMlmon);
-}
+TEST(ProfileFuzzTest, DamagedMlmonFiles) { Fuzz<Mlmon>(".out", ParseMlmon, FormatMlmon); }
 
 TEST(ProfileFuzzTest, DamagedAnswers) {
   Fuzz<SourceTable>("sources.txt", ParseSources, FormatSources);

@@ -85,9 +85,7 @@ TEST(ScanTest, SizeIsBelowTwoToThe31) {
   EXPECT_EQ(ScanSize("", &size), ScanResult::kNone);
 }
 
-TEST(ScanTest, DecimalMagicIsReadAsHexadecimal) {
-  EXPECT_EQ(Hex("100"), "0x00000100");
-}
+TEST(ScanTest, DecimalMagicIsReadAsHexadecimal) { EXPECT_EQ(Hex("100"), "0x00000100"); }
 
 TEST(ScanTest, HexPrefixesAndJunk) {
   EXPECT_EQ(Hex("0xBDb93c6a"), "0xbdb93c6a");
@@ -109,10 +107,8 @@ TEST(ScanTest, MagicBeyond32BitsIsTooBigUnlessTheDigitsAreZeros) {
 
 TEST(ScanTest, TokensAreNeverEmpty) {
   EXPECT_TRUE(SpaceTokens(" \t \r\n").empty());
-  EXPECT_EQ(SpaceTokens(" a  b\tc "),
-            (std::vector<std::string_view>{"a", "b", "c"}));
-  EXPECT_EQ(Tokens("\ta b\t\tc", '\t'),
-            (std::vector<std::string_view>{"a b", "c"}));
+  EXPECT_EQ(SpaceTokens(" a  b\tc "), (std::vector<std::string_view>{"a", "b", "c"}));
+  EXPECT_EQ(Tokens("\ta b\t\tc", '\t'), (std::vector<std::string_view>{"a b", "c"}));
 }
 
 }  // namespace

@@ -128,13 +128,11 @@ TEST(SourceTableTest, IndicesOutOfRange) {
   EXPECT_EQ(ParseError(head + "1 0\n1\n\n"), "Subscript: name 1 of 1");
   EXPECT_EQ(ParseError(head + "0 1\n1\n\n"), "Subscript: sequence 1 of 1");
   EXPECT_EQ(ParseError(head + "0 0\n1\n0 7 \n"), "Subscript: source 7 of 1");
-  EXPECT_EQ(ParseError(head + "-1 0\n1\n\n"),
-            "Subscript: '-1' is not an index");
+  EXPECT_EQ(ParseError(head + "-1 0\n1\n\n"), "Subscript: '-1' is not an index");
 }
 
 TEST(SourceTableTest, HugeLengthDoesNotReserveMemory) {
-  EXPECT_EQ(ParseError("0x1\n2147483647\nf\n"),
-            "unexpected end of show-sources data");
+  EXPECT_EQ(ParseError("0x1\n2147483647\nf\n"), "unexpected end of show-sources data");
   EXPECT_EQ(ParseError("0x1\nmany\nf\n"), "invalid number of source names");
 }
 

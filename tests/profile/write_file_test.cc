@@ -23,8 +23,7 @@ namespace fs = std::filesystem;
 class WriteFileTest : public ::testing::Test {
  protected:
   // The error, or "" on success.
-  std::string Write(const std::string& path, const std::string& contents,
-                    int mode = 0644) {
+  std::string Write(const std::string& path, const std::string& contents, int mode = 0644) {
     std::string error;
     return WriteFileAtomically(path, contents, mode, &error) ? "" : error;
   }
@@ -71,8 +70,7 @@ TEST_F(WriteFileTest, RelativePathAndNameOfMaximalLength) {
   EXPECT_EQ(Write(std::string(255, 'n'), "b"), "");
   fs::current_path(old_directory);
   EXPECT_EQ(testing::ReadFileOrDie(path_), "a");
-  EXPECT_EQ(testing::ReadFileOrDie(directory_ + "/" + std::string(255, 'n')),
-            "b");
+  EXPECT_EQ(testing::ReadFileOrDie(directory_ + "/" + std::string(255, 'n')), "b");
 }
 
 // A pair must not end up as one new and one old file when the second cannot be
@@ -81,39 +79,34 @@ TEST_F(WriteFileTest, FilesThatBelongTogetherAreReplacedTogetherOrNotAtAll) {
   ASSERT_EQ(Write(path_, "old"), "");
   std::string error;
   const std::string missing = directory_ + "/missing/b";
-  EXPECT_FALSE(
-      WriteFilesAtomically({{path_, "new", 0644}, {missing, "b", 0644}}, &error));
+  EXPECT_FALSE(WriteFilesAtomically({{path_, "new", 0644}, {missing, "b", 0644}}, &error));
   EXPECT_NE(error.find(missing), std::string::npos);
   EXPECT_EQ(testing::ReadFileOrDie(path_), "old");
   EXPECT_EQ(Files(), std::vector<std::string>{"mlmon.out"});
-  EXPECT_TRUE(WriteFilesAtomically(
-      {{path_, "new", 0644}, {directory_ + "/b", "b", 0644}}, &error));
+  EXPECT_TRUE(WriteFilesAtomically({{path_, "new", 0644}, {directory_ + "/b", "b", 0644}}, &error));
   EXPECT_EQ(testing::ReadFileOrDie(path_), "new");
   EXPECT_EQ(Files().size(), 2u);
 }
 
 TEST_F(WriteFileTest, MissingDirectory) {
   const std::string path = directory_ + "/missing/mlmon.out";
-  EXPECT_EQ(Write(path, "x"),
-            "cannot write " + path +
-                ": No such file or directory; create the directory or choose "
-                "another output");
+  EXPECT_EQ(Write(path, "x"), "cannot write " + path +
+                                  ": No such file or directory; create the directory or choose "
+                                  "another output");
 }
 
 TEST_F(WriteFileTest, PathThroughAFile) {
   ASSERT_EQ(Write(path_, "old"), "");
   const std::string path = path_ + "/x";
-  EXPECT_EQ(Write(path, "x"),
-            "cannot write " + path +
-                ": Not a directory; part of the path is a file, choose "
-                "another output");
+  EXPECT_EQ(Write(path, "x"), "cannot write " + path +
+                                  ": Not a directory; part of the path is a file, choose "
+                                  "another output");
   EXPECT_EQ(testing::ReadFileOrDie(path_), "old");
 }
 
 TEST_F(WriteFileTest, PathOfADirectory) {
-  EXPECT_EQ(Write(directory_, "x"),
-            "cannot write " + directory_ +
-                ": Is a directory; it is a directory, choose a file in it");
+  EXPECT_EQ(Write(directory_, "x"), "cannot write " + directory_ +
+                                        ": Is a directory; it is a directory, choose a file in it");
 }
 
 TEST_F(WriteFileTest, ErrorIsOneLineWhateverThePath) {

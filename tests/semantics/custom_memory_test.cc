@@ -81,7 +81,8 @@ TEST_F(CustomMemoryTest, HitsFollowTheLawWithoutTheHeader) {
   constexpr int kBlocks = 100000;
   for (int i = 0; i < kBlocks; ++i) CustomMemory(256).Release();
   const double trials = kBlocks * 32.0;
-  EXPECT_NEAR(static_cast<double>(ledger_.Samples()), trials * 0.01, BinomialTolerance(trials, 0.01));
+  EXPECT_NEAR(static_cast<double>(ledger_.Samples()), trials * 0.01,
+              BinomialTolerance(trials, 0.01));
 }
 
 TEST_F(CustomMemoryTest, MallocAndCustomShareOneStreamWithoutDisturbingIt) {
@@ -95,7 +96,8 @@ TEST_F(CustomMemoryTest, MallocAndCustomShareOneStreamWithoutDisturbingIt) {
   for (const auto& [serial, block] : ledger_.blocks) {
     if (block.allocation.source == AllocationSource::kCustom) custom += block.allocation.n_samples;
   }
-  EXPECT_NEAR(static_cast<double>(custom), kRounds * 8 * 0.05, BinomialTolerance(kRounds * 8.0, 0.05));
+  EXPECT_NEAR(static_cast<double>(custom), kRounds * 8 * 0.05,
+              BinomialTolerance(kRounds * 8.0, 0.05));
   EXPECT_NEAR(static_cast<double>(ledger_.Samples() - custom), kRounds * 9 * 0.05,
               BinomialTolerance(kRounds * 9.0, 0.05));
 }

@@ -34,7 +34,9 @@ struct GateTracker {
 };
 
 struct Counting {
-  std::optional<uint64_t> alloc_major(const Allocation& allocation) { return allocation.size_bytes; }
+  std::optional<uint64_t> alloc_major(const Allocation& allocation) {
+    return allocation.size_bytes;
+  }
   void dealloc_major(uint64_t size) { wrong->fetch_add(size == 777 ? 0 : 1); }
   std::atomic<int>* wrong;
 };

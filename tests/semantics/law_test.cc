@@ -74,14 +74,16 @@ TEST_P(LawTest, HitsAndEstimatesLieWithinTheirBounds) {
   options.callstack_size = 0;
   ASSERT_TRUE(Tracker::start(c.rate, SummingTracker(&sums), options).ok());
   std::vector<std::thread> threads;
-  for (int t = 0; t < c.threads; ++t) threads.emplace_back(AllocateAndFree, c.size_bytes, per_thread);
+  for (int t = 0; t < c.threads; ++t)
+    threads.emplace_back(AllocateAndFree, c.size_bytes, per_thread);
   for (std::thread& thread : threads) thread.join();
   ASSERT_TRUE(Tracker::stop().ok());
 
   const double blocks = static_cast<double>(per_thread) * c.threads;
   const uint64_t words = (c.size_bytes + 7) / 8 + 1;
   const double trials = blocks * static_cast<double>(words);
-  EXPECT_NEAR(static_cast<double>(sums.samples), trials * c.rate, BinomialTolerance(trials, c.rate));
+  EXPECT_NEAR(static_cast<double>(sums.samples), trials * c.rate,
+              BinomialTolerance(trials, c.rate));
   // Reports are binomial, and both estimates are multiples of their number.
   const double p = ReportProbability(words, c.rate);
   const double tolerance = BinomialTolerance(blocks, p);

@@ -21,7 +21,9 @@ struct Fate {
 class FateTracker {
  public:
   explicit FateTracker(Fate* fate) : fate_(fate) {}
-  std::optional<uint64_t> alloc_major(const Allocation& allocation) { return allocation.size_bytes; }
+  std::optional<uint64_t> alloc_major(const Allocation& allocation) {
+    return allocation.size_bytes;
+  }
   void dealloc_major(uint64_t) { ++fate_->deallocs; }
   void survive_major(const Allocation& allocation, uint64_t size_bytes) {
     ++fate_->survived[size_bytes];

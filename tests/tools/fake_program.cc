@@ -25,31 +25,25 @@ Mlmon SmallProfile() {
   profile.magic = 0x1234;
   profile.total = 90;
   profile.total_gc = 10;
-  profile.splits = {
-      {0, 0, 0}, {10, 0, 10}, {50, 90, 10}, {10, 10, 0}, {30, 40, 10}};
+  profile.splits = {{0, 0, 0}, {10, 0, 10}, {50, 90, 10}, {10, 10, 0}, {30, 40, 10}};
   profile.masters = profile.splits;
   return profile;
 }
 
-FakeProgramTest::FakeProgramTest()
-    : old_directory_(std::filesystem::current_path()) {
+FakeProgramTest::FakeProgramTest() : old_directory_(std::filesystem::current_path()) {
   std::filesystem::current_path(NewDirectory());
   Write("prog", FormatSourcesStub(SmallTable()), 0755);
   Write("mlmon.out", FormatMlmon(SmallProfile()));
 }
 
-FakeProgramTest::~FakeProgramTest() {
-  std::filesystem::current_path(old_directory_);
-}
+FakeProgramTest::~FakeProgramTest() { std::filesystem::current_path(old_directory_); }
 
-void FakeProgramTest::Write(const std::string& name,
-                            const std::string& contents, int mode) {
+void FakeProgramTest::Write(const std::string& name, const std::string& contents, int mode) {
   std::string error;
   ASSERT_TRUE(WriteFileAtomically(name, contents, mode, &error)) << error;
 }
 
-void FakeProgramTest::WriteScript(const std::string& name,
-                                  const std::string& body) {
+void FakeProgramTest::WriteScript(const std::string& name, const std::string& body) {
   Write(name, "#!/bin/sh\n" + body, 0755);
 }
 

@@ -23,8 +23,7 @@ class FakeProgramTest : public ::testing::Test {
   FakeProgramTest();
   ~FakeProgramTest() override;
 
-  static void Write(const std::string& name, const std::string& contents,
-                    int mode = 0644);
+  static void Write(const std::string& name, const std::string& contents, int mode = 0644);
   static void WriteScript(const std::string& name, const std::string& body);
 
  private:

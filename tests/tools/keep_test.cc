@@ -16,8 +16,7 @@ Program MakeProgram() {
     program.table.names.push_back({name, std::string(name) + ".cc: 1"});
   }
   program.table.names.push_back({"e", ""});
-  program.table.sources = {{0, 0}, {1, 1}, {2, 2}, {3, 3},
-                           {4, 4}, {5, 5}, {5, 5}};
+  program.table.sources = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {5, 5}};
   program.table.sequences = {{1}, {2}, {3, 1}, {5}, {6}, {}};
   program.is_split.resize(6, false);
   return program;

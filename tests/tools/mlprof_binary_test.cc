@@ -16,8 +16,8 @@ namespace {
 
 // Before any test changes directory.
 const std::string& Binary() {
-  static const std::string& path = *new std::string(
-      std::filesystem::current_path().string() + "/tools/mlprof/mlprof");
+  static const std::string& path =
+      *new std::string(std::filesystem::current_path().string() + "/tools/mlprof/mlprof");
   return path;
 }
 [[maybe_unused]] const std::string& binary_at_start = Binary();
@@ -26,8 +26,7 @@ class MlprofBinaryTest : public testing::FakeProgramTest {
  protected:
   // The exit status; output goes to the files `out` and `err`.
   static int Run(const std::string& args, const std::string& out = "out") {
-    const int status =
-        system((Binary() + " " + args + " >" + out + " 2>err").c_str());
+    const int status = system((Binary() + " " + args + " >" + out + " 2>err").c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 };
@@ -41,8 +40,7 @@ TEST_F(MlprofBinaryTest, TableOnStandardOutput) {
 TEST_F(MlprofBinaryTest, ErrorOnStandardErrorAndExitStatusOne) {
   EXPECT_EQ(Run("missing mlmon.out"), 1);
   EXPECT_EQ(testing::ReadFileOrDie("out"), "");
-  EXPECT_EQ(testing::ReadFileOrDie("err"),
-            "Error: executable 'missing' does not exist.\n");
+  EXPECT_EQ(testing::ReadFileOrDie("err"), "Error: executable 'missing' does not exist.\n");
   EXPECT_EQ(Run(""), 1);
 }
 

@@ -23,17 +23,16 @@ using testing::Mutator;
 
 class MlprofFuzzTest : public ::testing::Test {
  protected:
-  const std::string answer_ = testing::ReadFileOrDie(
-      testing::GoldenPath("fib-tak.alloc.stack-true/sources.txt"));
-  const std::string profile_ = testing::ReadFileOrDie(
-      testing::GoldenPath("fib-tak.alloc.stack-true/mlmon.out"));
+  const std::string answer_ =
+      testing::ReadFileOrDie(testing::GoldenPath("fib-tak.alloc.stack-true/sources.txt"));
+  const std::string profile_ =
+      testing::ReadFileOrDie(testing::GoldenPath("fib-tak.alloc.stack-true/mlmon.out"));
 
   // False if there is nothing to report on.
-  static bool Load(const std::string& answer, const std::string& profile,
-                   Program* program, Mlmon* data) {
+  static bool Load(const std::string& answer, const std::string& profile, Program* program,
+                   Mlmon* data) {
     std::string error;
-    if (!ParseSources(answer, &program->table, &error) ||
-        !ParseMlmon(profile, data, &error)) {
+    if (!ParseSources(answer, &program->table, &error) || !ParseMlmon(profile, data, &error)) {
       return false;
     }
     program->is_split.clear();
@@ -44,8 +43,7 @@ class MlprofFuzzTest : public ::testing::Test {
            data->masters.size() == program->table.names.size();
   }
 
-  static void Report(const Program& program, const Mlmon& data,
-                     const KeepExpression& keep) {
+  static void Report(const Program& program, const Mlmon& data, const KeepExpression& keep) {
     const ProfileView view(program, data);
     const Selection selection = Select(view, KeptSources(keep, view));
     EXPECT_NE(TotalsLine(view), "");
@@ -63,10 +61,9 @@ TEST_F(MlprofFuzzTest, DamagedKeepExpressions) {
   const std::vector<std::string> seeds = {
       "(and (from \"f\") (not (or (to \"main\") \"a|b*\")))",
       "(or (thresh 5.0) (thresh-gc 0.1) (thresh-stack 10) (pred (succ all)))",
-      "; comment\n(not \".*SML_LIB\")",
-      "\"[[:alpha:]_]+(\\\\.fn|{2,3}x{1,}[^a-z]$)\""};
-  Mutator mutator(kFuzzSeed, {"(", ")", "\"", "\\", ";", "all", "(and)", "~",
-                              "{9}", "[", "[:", ":]", "[.", ".]", "^", "$"});
+      "; comment\n(not \".*SML_LIB\")", "\"[[:alpha:]_]+(\\\\.fn|{2,3}x{1,}[^a-z]$)\""};
+  Mutator mutator(kFuzzSeed, {"(", ")", "\"", "\\", ";", "all", "(and)", "~", "{9}", "[",
+                              "[:", ":]", "[.", ".]", "^", "$"});
   Program program;
   Mlmon data;
   ASSERT_TRUE(Load(answer_, profile_, &program, &data));
@@ -87,12 +84,11 @@ TEST_F(MlprofFuzzTest, DamagedKeepExpressions) {
 }
 
 TEST_F(MlprofFuzzTest, DamagedRegularExpressions) {
-  Mutator mutator(kFuzzSeed, {"(", ")", "*", "+", "?", "{2}", "{1,3}", "|",
-                              "[^", "]", "^", "$", "()", "\\"});
+  Mutator mutator(kFuzzSeed,
+                  {"(", ")", "*", "+", "?", "{2}", "{1,3}", "|", "[^", "]", "^", "$", "()", "\\"});
   int accepted = 0;
   for (int i = 0; i < kFuzzRounds; ++i) {
-    const std::string pattern =
-        mutator.Mutate("(ab|[c-e]*)+f?(^g{2,3}|h$)[[:digit:]]");
+    const std::string pattern = mutator.Mutate("(ab|[c-e]*)+f?(^g{2,3}|h$)[[:digit:]]");
     const std::optional<Regexp> regexp = Regexp::Compile(pattern);
     if (!regexp) continue;
     ++accepted;
@@ -105,8 +101,7 @@ TEST_F(MlprofFuzzTest, DamagedRegularExpressions) {
 
 // Damage that both readers let pass reaches the report.
 TEST_F(MlprofFuzzTest, ReportsOnDamagedProfiles) {
-  Mutator mutator(kFuzzSeed, {"\n", "\t", " ", "-", "9999999999999999999", "\\",
-                              "\"", "0 "});
+  Mutator mutator(kFuzzSeed, {"\n", "\t", " ", "-", "9999999999999999999", "\\", "\"", "0 "});
   KeepExpression keep;
   std::string error;
   ASSERT_TRUE(ParseKeep("(or (thresh 1) (succ \"f\"))", &keep, &error));
@@ -116,8 +111,7 @@ TEST_F(MlprofFuzzTest, ReportsOnDamagedProfiles) {
     Program program;
     Mlmon data;
     if (!Load(damage_answer ? mutator.Mutate(answer_) : answer_,
-              damage_answer ? profile_ : mutator.Mutate(profile_), &program,
-              &data)) {
+              damage_answer ? profile_ : mutator.Mutate(profile_), &program, &data)) {
       continue;
     }
     Report(program, data, keep);

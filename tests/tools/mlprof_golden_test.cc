@@ -21,8 +21,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> Words(const std::string& line) {
   std::vector<std::string> words;
   size_t start = 0;
-  for (size_t end; (end = line.find(' ', start)) != std::string::npos;
-       start = end + 1) {
+  for (size_t end; (end = line.find(' ', start)) != std::string::npos; start = end + 1) {
     if (end > start) words.push_back(line.substr(start, end - start));
   }
   words.push_back(line.substr(start));
@@ -30,8 +29,7 @@ std::vector<std::string> Words(const std::string& line) {
 }
 
 bool IsBalanced(const std::string& text) {
-  return std::count(text.begin(), text.end(), '(') ==
-         std::count(text.begin(), text.end(), ')');
+  return std::count(text.begin(), text.end(), '(') == std::count(text.begin(), text.end(), ')');
 }
 
 // The recorded lines lack quotes.  An argument of -keep goes on until its
@@ -57,10 +55,8 @@ class MlprofGoldenTest : public testing::FakeProgramTest {
   // Makes this directory that of the golden case, with its executable under all
   // names.
   void Enter(const fs::path& golden_case) {
-    const std::string answer =
-        testing::ReadFileOrDie(golden_case / "sources.txt");
-    for (const char* name :
-         {"fib-tak", "fib-tak-time", "list-rev", "list-rev-time"}) {
+    const std::string answer = testing::ReadFileOrDie(golden_case / "sources.txt");
+    for (const char* name : {"fib-tak", "fib-tak-time", "list-rev", "list-rev-time"}) {
       Write(name, "#!/bin/sh\nexec tail -n +3 \"$0\"\n" + answer, 0755);
     }
     for (const auto& file : fs::directory_iterator(golden_case)) {
@@ -81,8 +77,7 @@ class MlprofGoldenTest : public testing::FakeProgramTest {
     EXPECT_EQ(result.out, Expected(command, ".txt")) << command;
     const fs::path dot = fs::path(command).replace_extension(".dot");
     if (!fs::exists(dot)) return;
-    EXPECT_EQ(testing::ReadFileOrDie("out" / dot.filename()),
-              testing::ReadFileOrDie(dot))
+    EXPECT_EQ(testing::ReadFileOrDie("out" / dot.filename()), testing::ReadFileOrDie(dot))
         << command;
   }
 

@@ -64,8 +64,7 @@ TEST_F(MlprofTest, Table) { EXPECT_EQ(Out({"prog", "mlmon.out"}), kTable); }
 
 TEST_F(MlprofTest, WithoutProfileAnEmptyTable) {
   EXPECT_EQ(Out({"prog"}), "function cur\n-------- ---\n");
-  EXPECT_EQ(Out({"-raw", "true", "prog"}),
-            "function cur raw\n-------- --- ---\n");
+  EXPECT_EQ(Out({"-raw", "true", "prog"}), "function cur raw\n-------- --- ---\n");
 }
 
 TEST_F(MlprofTest, UsageErrors) {
@@ -79,10 +78,8 @@ TEST_F(MlprofTest, UsageErrors) {
   EXPECT_EQ(UsageError({"-thresh", "101", "prog"}), "invalid -thresh\n");
   EXPECT_EQ(UsageError({"-thresh", "~1", "prog"}), "invalid -thresh\n");
   EXPECT_EQ(UsageError({"-split", "(", "prog"}), "invalid -split regexp: (\n");
-  EXPECT_EQ(UsageError({"-keep", "(from", "prog"}),
-            "invalid -keep arg: Fail: unmatched (\n");
-  EXPECT_EQ(UsageError({"-keep", "(frm all)", "prog"}),
-            "invalid -keep arg: Fail: (frm all)\n");
+  EXPECT_EQ(UsageError({"-keep", "(from", "prog"}), "invalid -keep arg: Fail: unmatched (\n");
+  EXPECT_EQ(UsageError({"-keep", "(frm all)", "prog"}), "invalid -keep arg: Fail: (frm all)\n");
 }
 
 TEST_F(MlprofTest, BooleansArePrefixesInLowerCase) {
@@ -99,15 +96,12 @@ TEST_F(MlprofTest, OptionsEndAtTheExecutable) {
 }
 
 TEST_F(MlprofTest, LaterKeepAndThreshReplaceEarlierOnes) {
-  EXPECT_EQ(Out({"-keep", "(or)", "-thresh", "0", "prog", "mlmon.out"}),
-            kTable);
-  EXPECT_EQ(Out({"-thresh", "100", "-keep", "all", "prog", "mlmon.out"}),
-            kTable);
+  EXPECT_EQ(Out({"-keep", "(or)", "-thresh", "0", "prog", "mlmon.out"}), kTable);
+  EXPECT_EQ(Out({"-thresh", "100", "-keep", "all", "prog", "mlmon.out"}), kTable);
 }
 
 TEST_F(MlprofTest, ShortNamesChangeWhatKeepMatches) {
-  const std::string out =
-      Out({"-long-name", "false", "-keep", "\"f  \"", "prog", "mlmon.out"});
+  const std::string out = Out({"-long-name", "false", "-keep", "\"f  \"", "prog", "mlmon.out"});
   EXPECT_NE(out.find("\nf        10.0%"), std::string::npos) << out;
   EXPECT_EQ(out.find("A."), std::string::npos);
 }
@@ -123,8 +117,7 @@ TEST_F(MlprofTest, NameOfDotsHasNoShortForm) {
 }
 
 TEST_F(MlprofTest, ExecutableErrors) {
-  EXPECT_EQ(Error({"missing"}),
-            "Error: executable 'missing' does not exist.\n");
+  EXPECT_EQ(Error({"missing"}), "Error: executable 'missing' does not exist.\n");
   EXPECT_EQ(Error({""}), "Error: executable '' does not exist.\n");
   WriteScript("unprofiled", "printf '0x1\\n0\\n0\\n0\\n'");
   EXPECT_EQ(Error({"unprofiled"}),
@@ -133,8 +126,7 @@ TEST_F(MlprofTest, ExecutableErrors) {
 
 // Root may execute only files with an x bit, so this holds for root as well.
 TEST_F(MlprofTest, ExecutableWithoutTheBit) {
-  EXPECT_EQ(Error({"mlmon.out"}),
-            "Error: executable 'mlmon.out' does not run.\n");
+  EXPECT_EQ(Error({"mlmon.out"}), "Error: executable 'mlmon.out' does not run.\n");
 }
 
 TEST_F(MlprofTest, AnswersThatAreNone) {
@@ -176,8 +168,7 @@ TEST_F(MlprofTest, ExecutableThatReadsItsInput) {
 TEST_F(MlprofTest, FilesAddUpFromBothSources) {
   Write("list", " mlmon.out\n\tmlmon.out ");
   const std::string out = Out({"-mlmon", "list", "prog", "mlmon.out"});
-  EXPECT_EQ(out.substr(0, out.find('\n')),
-            "270 bytes allocated (30 bytes by GC)");
+  EXPECT_EQ(out.substr(0, out.find('\n')), "270 bytes allocated (30 bytes by GC)");
 }
 
 TEST_F(MlprofTest, MissingListIsAnErrorEvenIfTolerant) {
@@ -200,8 +191,7 @@ TEST_F(MlprofTest, BrokenFileIsAnErrorOrAWarning) {
       "Error loading mlmon file 'broken': Fail: unexpected end of mlmon "
       "file\n";
   EXPECT_EQ(Error({"prog", "mlmon.out", "broken"}), message);
-  const Result result =
-      RunMlprof({"-tolerant", "true", "prog", "broken", "mlmon.out"});
+  const Result result = RunMlprof({"-tolerant", "true", "prog", "broken", "mlmon.out"});
   EXPECT_TRUE(result.success);
   EXPECT_EQ(result.err, message);
   EXPECT_EQ(result.out, kTable);
@@ -244,10 +234,8 @@ TEST_F(MlprofTest, DirectoryInsteadOfAProfile) {
 }
 
 TEST_F(MlprofTest, GraphAndItsTitle) {
-  EXPECT_EQ(
-      Out({"-call-graph", "g.dot", "-keep", "\"A.g\"", "prog", "mlmon.out"})
-          .substr(0, 2),
-      "90");
+  EXPECT_EQ(Out({"-call-graph", "g.dot", "-keep", "\"A.g\"", "prog", "mlmon.out"}).substr(0, 2),
+            "90");
   EXPECT_EQ(testing::ReadFileOrDie("g.dot"),
             "digraph \"prog call-stack graph\" {\n"
             "label = \"prog call-stack graph\"\n"
@@ -273,10 +261,9 @@ TEST_F(MlprofTest, GrayAboveAHundredPercentLeavesTheOldGraph) {
   Mlmon profile = testing::SmallProfile();
   profile.masters[3].stack = 200;
   Write("mlmon.out", FormatMlmon(profile));
-  EXPECT_EQ(
-      Error({"-gray", "true", "-call-graph", "g.dot", "prog", "mlmon.out"}),
-      "-gray: 'A.f' has 200.0% on the stack, which no gray can show; "
-      "leave out -gray\n");
+  EXPECT_EQ(Error({"-gray", "true", "-call-graph", "g.dot", "prog", "mlmon.out"}),
+            "-gray: 'A.f' has 200.0% on the stack, which no gray can show; "
+            "leave out -gray\n");
   EXPECT_EQ(testing::ReadFileOrDie("g.dot"), "old");
   EXPECT_NE(Out({"-gray", "true", "prog", "mlmon.out"}), "");
 }

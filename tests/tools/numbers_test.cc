@@ -22,9 +22,7 @@ TEST(NumbersTest, ExactHalvesRoundToEven) {
   EXPECT_EQ(FormatFixed(0.05, 1), "0.1") << "0.05 is a little more in binary";
 }
 
-TEST(NumbersTest, PercentagesOfAnyMagnitude) {
-  EXPECT_EQ(FormatFixed(1e300, 1).size(), 303u);
-}
+TEST(NumbersTest, PercentagesOfAnyMagnitude) { EXPECT_EQ(FormatFixed(1e300, 1).size(), 303u); }
 
 TEST(NumbersTest, CommasEveryThreeDigitsFromTheEnd) {
   EXPECT_EQ(FormatCommas(0), "0");

@@ -7,9 +7,7 @@
 namespace allomon::mlprof {
 namespace {
 
-bool IsValid(std::string_view pattern) {
-  return Regexp::Compile(pattern).has_value();
-}
+bool IsValid(std::string_view pattern) { return Regexp::Compile(pattern).has_value(); }
 
 bool Matches(std::string_view pattern, std::string_view text) {
   const std::optional<Regexp> regexp = Regexp::Compile(pattern);
@@ -55,9 +53,8 @@ TEST(RegexpTest, EmptyAlternativesAreErrorsParenthesesAreNot) {
 }
 
 TEST(RegexpTest, SyntaxErrors) {
-  for (const char* pattern :
-       {"*", "a**", "a+?", "(a", "a)", "[a", "[", "[]", "a{", "a{1", "a{1,",
-        "a{2,1}", "a{,1}", "a{x}", "{1}", "a{1}{2}", "+a", "?"}) {
+  for (const char* pattern : {"*", "a**", "a+?", "(a", "a)", "[a", "[", "[]", "a{", "a{1", "a{1,",
+                              "a{2,1}", "a{,1}", "a{x}", "{1}", "a{1}{2}", "+a", "?"}) {
     EXPECT_FALSE(IsValid(pattern)) << pattern;
   }
 }
@@ -96,8 +93,7 @@ TEST(RegexpTest, Classes) {
   EXPECT_FALSE(Matches("[[:upper:]]", "a"));
   EXPECT_FALSE(Matches("[^[:space:]]", "\t"));
   EXPECT_FALSE(Matches("[[:alpha:]]", "\xe4")) << "no locale";
-  for (const char* pattern :
-       {"[[:blank:]]", "[[:punct:]]", "[[:word:]]", "[[:digit]"}) {
+  for (const char* pattern : {"[[:blank:]]", "[[:punct:]]", "[[:word:]]", "[[:digit]"}) {
     EXPECT_FALSE(IsValid(pattern)) << pattern;
   }
 }
@@ -157,8 +153,7 @@ TEST(RegexpTest, HugeExpressionsAreRefusedNotBuilt) {
   EXPECT_FALSE(IsValid("(){0,99999}"));
   EXPECT_TRUE(IsValid("a{5000}"));
   EXPECT_FALSE(IsValid(std::string(100000, '(')));
-  EXPECT_FALSE(
-      IsValid(std::string(100000, '(') + "a" + std::string(100000, ')')));
+  EXPECT_FALSE(IsValid(std::string(100000, '(') + "a" + std::string(100000, ')')));
   EXPECT_FALSE(IsValid(std::string(100000, 'a')));
 }
 

@@ -18,8 +18,8 @@ class ReportTest : public ::testing::Test {
     data_.total = 100;
   }
 
-  void AddFunction(const std::string& name, const std::string& position,
-                   MlmonInt current, std::vector<uint32_t> calls = {}) {
+  void AddFunction(const std::string& name, const std::string& position, MlmonInt current,
+                   std::vector<uint32_t> calls = {}) {
     const uint32_t index = static_cast<uint32_t>(program_.table.names.size());
     program_.file = "prog";
     program_.table.names.push_back({name, position});
@@ -46,8 +46,7 @@ class ReportTest : public ::testing::Test {
   std::string Edges() {
     std::string edges;
     const std::string dot = Dot();
-    for (size_t at = dot.find(" -> "); at != std::string::npos;
-         at = dot.find(" -> ", at + 1)) {
+    for (size_t at = dot.find(" -> "); at != std::string::npos; at = dot.find(" -> ", at + 1)) {
       const size_t start = dot.rfind('\n', at) + 1;
       edges += dot.substr(start, dot.find('\n', at) - start) + "\n";
     }
@@ -69,13 +68,10 @@ class ReportTest : public ::testing::Test {
 TEST_F(ReportTest, HeadsAreCentredSoThatLinesEndInBlanks) {
   EXPECT_EQ(JustifiedTable({"function", "cur"}, {{"f", "1234567"}}),
             "function   cur  \n-------- -------\nf        1234567\n");
-  EXPECT_EQ(JustifiedTable({"ab", "c"}, {{"abcde", "d"}}),
-            " ab   c\n----- -\nabcde d\n");
+  EXPECT_EQ(JustifiedTable({"ab", "c"}, {{"abcde", "d"}}), " ab   c\n----- -\nabcde d\n");
 }
 
-TEST_F(ReportTest, WidthIsInBytes) {
-  EXPECT_EQ(JustifiedTable({"f"}, {{"ü"}}), "f \n--\nü\n");
-}
+TEST_F(ReportTest, WidthIsInBytes) { EXPECT_EQ(JustifiedTable({"f"}, {{"ü"}}), "f \n--\nü\n"); }
 
 // That a function was never called is what count profiles are looked at for.
 TEST_F(ReportTest, UncalledFunctionsAreListedIfTheyHaveAPosition) {
@@ -197,8 +193,7 @@ TEST_F(ReportTest, GrayFollowsTheStackColumn) {
   DotStyle style;
   style.gray = true;
   for (const auto& [stack, gray] :
-       {std::pair(0, "Gray100\""), std::pair(1, "Gray99\""),
-        std::pair(100, "Gray0\"")}) {
+       {std::pair(0, "Gray100\""), std::pair(1, "Gray99\""), std::pair(100, "Gray0\"")}) {
     data_.masters[0].stack = stack;
     EXPECT_NE(Dot(style).find(gray), std::string::npos) << stack;
   }

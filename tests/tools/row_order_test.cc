@@ -36,16 +36,13 @@ TEST(RowOrderTest, FirstOfTheSmallestIsMovedToTheEndBeforehand) {
 // lib/mlton/basic/quick-sort.sml into another language.
 TEST(RowOrderTest, TiesBeyondTheShortRuns) {
   EXPECT_EQ(Order(30, [](size_t) { return 0; }),
-            (std::vector<size_t>{15, 28, 27, 26, 25, 24, 23, 22, 21, 20,
-                                 19, 18, 17, 16, 11, 14, 13, 12, 29, 10,
-                                 9,  8,  7,  6,  5,  4,  3,  2,  1,  0}));
+            (std::vector<size_t>{15, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 11,
+                                 14, 13, 12, 29, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0}));
 }
 
 TEST(RowOrderTest, ManyRowsWithTies) {
-  EXPECT_EQ(Hash(Order(1000, [](size_t i) { return i * 37 % 11; })),
-            0xe71fb5a5u);
-  EXPECT_EQ(Hash(Order(100000, [](size_t i) { return i * 7919 % 101; })),
-            0x0fa2edbdu);
+  EXPECT_EQ(Hash(Order(1000, [](size_t i) { return i * 37 % 11; })), 0xe71fb5a5u);
+  EXPECT_EQ(Hash(Order(100000, [](size_t i) { return i * 7919 % 101; })), 0x0fa2edbdu);
 }
 
 TEST(RowOrderTest, AnyNumberOfRowsIsSorted) {

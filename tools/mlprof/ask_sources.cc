@@ -60,16 +60,14 @@ void Reap(pid_t child) {
 }
 
 // MLton's runtime looks at argv[1] and argv[2] only.
-bool Spawn(const std::string& path, const Pipe& in, const Pipe& out,
-           pid_t* child) {
+bool Spawn(const std::string& path, const Pipe& in, const Pipe& out, pid_t* child) {
   posix_spawn_file_actions_t actions;
   if (posix_spawn_file_actions_init(&actions) != 0) return false;
   posix_spawn_file_actions_adddup2(&actions, in.reader(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.writer(), STDOUT_FILENO);
   std::string args[] = {path, "@MLton", "show-sources"};
   char* argv[] = {args[0].data(), args[1].data(), args[2].data(), nullptr};
-  const int error =
-      posix_spawn(child, path.c_str(), &actions, nullptr, argv, environ);
+  const int error = posix_spawn(child, path.c_str(), &actions, nullptr, argv, environ);
   posix_spawn_file_actions_destroy(&actions);
   return error == 0;
 }
@@ -87,8 +85,7 @@ std::string AbsolutePath(const std::string& path) {
 std::string AskSources(const std::string& executable) {
   Pipe in, out;
   pid_t child = 0;
-  if (!in.valid() || !out.valid() ||
-      !Spawn(AbsolutePath(executable), in, out, &child)) {
+  if (!in.valid() || !out.valid() || !Spawn(AbsolutePath(executable), in, out, &child)) {
     return "";
   }
   // Else a child that reads its input would wait for us while we wait for it.

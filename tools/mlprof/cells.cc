@@ -11,8 +11,7 @@ std::string Seconds(MlmonInt ticks) {
 }
 
 std::string Amount(ProfileKind kind, MlmonInt count) {
-  return kind == ProfileKind::kTime ? "(" + Seconds(count) + "s)"
-                                    : "(" + FormatCommas(count) + ")";
+  return kind == ProfileKind::kTime ? "(" + Seconds(count) + "s)" : "(" + FormatCommas(count) + ")";
 }
 
 void AppendCells(const ProfileView& view, bool raw, MlmonInt count,
@@ -23,8 +22,7 @@ void AppendCells(const ProfileView& view, bool raw, MlmonInt count,
 
 }  // namespace
 
-std::vector<std::string> Cells(const ProfileView& view, bool raw,
-                               const MlmonCount& count) {
+std::vector<std::string> Cells(const ProfileView& view, bool raw, const MlmonCount& count) {
   std::vector<std::string> cells;
   AppendCells(view, raw, count.current, &cells);
   if (view.has_stack()) {
@@ -48,11 +46,11 @@ std::string TotalsLine(const ProfileView& view) {
   if (!view.has_data()) return "";
   switch (view.kind()) {
     case ProfileKind::kAlloc:
-      return FormatCommas(view.total()) + " bytes allocated (" +
-             FormatCommas(view.total_gc()) + " bytes by GC)\n";
+      return FormatCommas(view.total()) + " bytes allocated (" + FormatCommas(view.total_gc()) +
+             " bytes by GC)\n";
     case ProfileKind::kTime:
-      return Seconds(view.total()) + " seconds of CPU time (" +
-             Seconds(view.total_gc()) + " seconds GC)\n";
+      return Seconds(view.total()) + " seconds of CPU time (" + Seconds(view.total_gc()) +
+             " seconds GC)\n";
     case ProfileKind::kCount:
       return FormatCommas(view.total()) + " ticks\n";
   }

@@ -10,8 +10,7 @@ namespace allomon::mlprof {
 
 // The numbers of one function: a percentage for cur and, with stack data, stack
 // and GC, each followed by the amount itself under -raw.
-std::vector<std::string> Cells(const ProfileView& view, bool raw,
-                               const MlmonCount& count);
+std::vector<std::string> Cells(const ProfileView& view, bool raw, const MlmonCount& count);
 
 // The heads of these columns, `function` before them.
 std::vector<std::string> ColumnHeads(const ProfileView& view, bool raw);

@@ -27,8 +27,7 @@ void AppendUnprintable(char c, std::string* out) {
     out->push_back('t');
   } else {
     char octal[4];
-    snprintf(octal, sizeof octal, "%o",
-             static_cast<unsigned>(static_cast<unsigned char>(c)));
+    snprintf(octal, sizeof octal, "%o", static_cast<unsigned>(static_cast<unsigned char>(c)));
     out->append(octal);
   }
 }
@@ -62,8 +61,7 @@ std::string Join(const std::vector<std::string>& cells) {
 
 class DotWriter {
  public:
-  DotWriter(const ProfileView& view, const Selection& selection,
-            const DotStyle& style)
+  DotWriter(const ProfileView& view, const Selection& selection, const DotStyle& style)
       : view_(view),
         selection_(selection),
         style_(style),
@@ -126,17 +124,15 @@ class DotWriter {
     out_.append(edge.dashed ? " [style = \"dashed\"]\n" : " []\n");
   }
 
-  bool Color(const ShownFunction& function, std::string* color,
-             std::string* error) const {
+  bool Color(const ShownFunction& function, std::string* color, std::string* error) const {
     *color = "Black";
     if (!style_.gray) return true;
     const double percent = view_.Percent(function.count->stack);
     // To even, as Standard ML rounds.
     const double darkness = std::nearbyint(percent);
     if (darkness < 0 || darkness > 100) {
-      *error = "-gray: '" + view_.program().table.names[function.name].name +
-               "' has " + FormatFixed(percent, 1) +
-               "% on the stack, which no gray can show; leave out -gray";
+      *error = "-gray: '" + view_.program().table.names[function.name].name + "' has " +
+               FormatFixed(percent, 1) + "% on the stack, which no gray can show; leave out -gray";
       return false;
     }
     *color = "Gray" + std::to_string(100 - static_cast<int>(darkness));
@@ -153,8 +149,8 @@ class DotWriter {
 
 }  // namespace
 
-bool FormatDot(const ProfileView& view, const Selection& selection,
-               const DotStyle& style, std::string* dot, std::string* error) {
+bool FormatDot(const ProfileView& view, const Selection& selection, const DotStyle& style,
+               std::string* dot, std::string* error) {
   DotWriter writer(view, selection, style);
   if (!writer.Write(error)) return false;
   *dot = writer.TakeText();

@@ -26,8 +26,8 @@ struct DotStyle {
 //
 // Linear in the graph, if few functions are shown or few are hidden; at worst,
 // shown functions times calls of hidden ones.
-bool FormatDot(const ProfileView& view, const Selection& selection,
-               const DotStyle& style, std::string* dot, std::string* error);
+bool FormatDot(const ProfileView& view, const Selection& selection, const DotStyle& style,
+               std::string* dot, std::string* error);
 
 }  // namespace allomon::mlprof
 

@@ -44,8 +44,7 @@ bool ParseKeep(std::string_view text, KeepExpression* keep, std::string* error);
 
 // For each source whether to keep it.  Linear in the call graph for each
 // operator of the expression.
-std::vector<bool> KeptSources(const KeepExpression& keep,
-                              const ProfileView& view);
+std::vector<bool> KeptSources(const KeepExpression& keep, const ProfileView& view);
 
 }  // namespace allomon::mlprof
 

@@ -22,8 +22,7 @@ struct SourceSpan {
 // i are callers_[start_[i]] .. callers_[start_[i + 1] - 1].
 class Transpose {
  public:
-  explicit Transpose(const ProfileView& view)
-      : start_(view.source_count() + 1, 0) {
+  explicit Transpose(const ProfileView& view) : start_(view.source_count() + 1, 0) {
     const uint32_t count = static_cast<uint32_t>(view.source_count());
     for (uint32_t from = 0; from < count; ++from) {
       for (uint32_t to : view.Successors(from)) ++start_[to + 1];
@@ -37,8 +36,7 @@ class Transpose {
   }
 
   SourceSpan Callers(uint32_t source) const {
-    return {callers_.data() + start_[source],
-            callers_.data() + start_[source + 1]};
+    return {callers_.data() + start_[source], callers_.data() + start_[source + 1]};
   }
 
  private:
@@ -166,8 +164,7 @@ class Evaluator {
 
 }  // namespace
 
-std::vector<bool> KeptSources(const KeepExpression& keep,
-                              const ProfileView& view) {
+std::vector<bool> KeptSources(const KeepExpression& keep, const ProfileView& view) {
   return Evaluator(view).Evaluate(keep);
 }
 

@@ -42,8 +42,7 @@ const Operator* FindOperator(const Sexp& list) {
 
 bool ConvertPercent(const Sexp& list, KeepExpression* keep) {
   return list.items.size() == 2 && list.items[1].kind == Sexp::Kind::kAtom &&
-         ScanReal(list.items[1].text, &keep->percent) &&
-         IsThreshold(keep->percent);
+         ScanReal(list.items[1].text, &keep->percent) && IsThreshold(keep->percent);
 }
 
 // True if the list is well formed as far as it can be seen without its
@@ -87,9 +86,8 @@ bool ConvertString(const Sexp& sexp, KeepExpression* keep) {
 bool Convert(const Sexp& sexp, KeepExpression* keep, std::string* error) {
   if (sexp.kind == Sexp::Kind::kList) return ConvertList(sexp, keep, error);
   keep->op = Op::kAll;
-  const bool valid = sexp.kind == Sexp::Kind::kString
-                         ? ConvertString(sexp, keep)
-                         : sexp.text == "all";
+  const bool valid =
+      sexp.kind == Sexp::Kind::kString ? ConvertString(sexp, keep) : sexp.text == "all";
   if (!valid) *error = FormatSexp(sexp);
   return valid;
 }
@@ -105,8 +103,7 @@ KeepExpression Threshold(double percent) {
   return keep;
 }
 
-bool ParseKeep(std::string_view text, KeepExpression* keep,
-               std::string* error) {
+bool ParseKeep(std::string_view text, KeepExpression* keep, std::string* error) {
   *keep = KeepExpression();
   Sexp sexp;
   return ParseSexp(text, &sexp, error) && Convert(sexp, keep, error);

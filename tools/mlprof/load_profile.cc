@@ -10,8 +10,7 @@ namespace {
 
 // The first file is merged with an empty profile that has the executable's
 // magic; what else it says is taken as it is.
-bool Merge(uint32_t magic, Mlmon profile, std::optional<Mlmon>* sum,
-           std::string* error) {
+bool Merge(uint32_t magic, Mlmon profile, std::optional<Mlmon>* sum, std::string* error) {
   if (sum->has_value()) return MergeMlmon(profile, &**sum, error);
   if (profile.magic != magic) {
     *error = "wrong magic number";
@@ -21,8 +20,8 @@ bool Merge(uint32_t magic, Mlmon profile, std::optional<Mlmon>* sum,
   return true;
 }
 
-bool AddFile(const Program& program, const std::string& file,
-             std::optional<Mlmon>* sum, std::string* error) {
+bool AddFile(const Program& program, const std::string& file, std::optional<Mlmon>* sum,
+             std::string* error) {
   std::string text;
   if (!ReadFile(file, &text, error)) return false;
   Mlmon profile;
@@ -34,32 +33,27 @@ bool AddFile(const Program& program, const std::string& file,
   return false;
 }
 
-bool CheckLengths(const Program& program, const Mlmon& sum,
-                  std::string* error) {
+bool CheckLengths(const Program& program, const Mlmon& sum, std::string* error) {
   const SourceTable& table = program.table;
-  if (sum.splits.size() == table.sources.size() &&
-      sum.masters.size() == table.names.size()) {
+  if (sum.splits.size() == table.sources.size() && sum.masters.size() == table.names.size()) {
     return true;
   }
-  *error =
-      "the profile has counts for " + std::to_string(sum.splits.size()) +
-      " sources and " + std::to_string(sum.masters.size()) + " names, but '" +
-      program.file + "' has " + std::to_string(table.sources.size()) + " and " +
-      std::to_string(table.names.size()) + "; profile this build of it again";
+  *error = "the profile has counts for " + std::to_string(sum.splits.size()) + " sources and " +
+           std::to_string(sum.masters.size()) + " names, but '" + program.file + "' has " +
+           std::to_string(table.sources.size()) + " and " + std::to_string(table.names.size()) +
+           "; profile this build of it again";
   return false;
 }
 
 }  // namespace
 
-bool LoadProfile(const Program& program, const std::vector<std::string>& files,
-                 bool tolerant, std::optional<Mlmon>* data,
-                 std::string* warnings, std::string* error) {
+bool LoadProfile(const Program& program, const std::vector<std::string>& files, bool tolerant,
+                 std::optional<Mlmon>* data, std::string* warnings, std::string* error) {
   data->reset();
   for (const std::string& file : files) {
     std::string why;
     if (AddFile(program, file, data, &why)) continue;
-    const std::string message =
-        "Error loading mlmon file '" + file + "': " + why;
+    const std::string message = "Error loading mlmon file '" + file + "': " + why;
     if (!tolerant) {
       *error = message;
       return false;
@@ -69,8 +63,8 @@ bool LoadProfile(const Program& program, const std::vector<std::string>& files,
   return !data->has_value() || CheckLengths(program, **data, error);
 }
 
-bool LoadFileLists(const std::vector<std::string>& lists,
-                   std::vector<std::string>* files, std::string* error) {
+bool LoadFileLists(const std::vector<std::string>& lists, std::vector<std::string>* files,
+                   std::string* error) {
   files->clear();
   for (auto list = lists.rbegin(); list != lists.rend(); ++list) {
     std::string text;

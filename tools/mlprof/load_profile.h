@@ -15,14 +15,13 @@ namespace allomon::mlprof {
 // `warnings` and is left out.  The sum must have a count for each source and
 // name of `program`; that it has not is an error in any case, as it is in
 // mlprof (which crashes).
-bool LoadProfile(const Program& program, const std::vector<std::string>& files,
-                 bool tolerant, std::optional<Mlmon>* data,
-                 std::string* warnings, std::string* error);
+bool LoadProfile(const Program& program, const std::vector<std::string>& files, bool tolerant,
+                 std::optional<Mlmon>* data, std::string* warnings, std::string* error);
 
 // The names in the files `lists`, separated by white space, those of the last
 // list first.
-bool LoadFileLists(const std::vector<std::string>& lists,
-                   std::vector<std::string>* files, std::string* error);
+bool LoadFileLists(const std::vector<std::string>& lists, std::vector<std::string>* files,
+                   std::string* error);
 
 }  // namespace allomon::mlprof
 

@@ -10,15 +10,14 @@ namespace {
 
 // A table that did not reach the disk must not look like success.
 bool Print(const std::string& text) {
-  return fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-         fflush(stdout) == 0;
+  return fwrite(text.data(), 1, text.size(), stdout) == text.size() && fflush(stdout) == 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const allomon::mlprof::Result result = allomon::mlprof::RunMlprof(
-      std::vector<std::string>(argv + (argc > 0), argv + argc));
+  const allomon::mlprof::Result result =
+      allomon::mlprof::RunMlprof(std::vector<std::string>(argv + (argc > 0), argv + argc));
   fputs(result.err.c_str(), stderr);
   if (!result.success) return 1;
   if (Print(result.out)) return 0;

@@ -18,9 +18,8 @@ namespace {
 
 constexpr int kGraphMode = 0666;  // subject to the umask, like any created file
 
-bool LoadData(const Options& options, const Program& program,
-              std::optional<Mlmon>* data, std::string* warnings,
-              std::string* error) {
+bool LoadData(const Options& options, const Program& program, std::optional<Mlmon>* data,
+              std::string* warnings, std::string* error) {
   std::vector<std::string> listed;
   if (!LoadFileLists(options.mlmon_lists, &listed, error)) return false;
   std::vector<std::string> files = options.mlmon_files;
@@ -28,12 +27,11 @@ bool LoadData(const Options& options, const Program& program,
   return LoadProfile(program, files, options.tolerant, data, warnings, error);
 }
 
-bool WriteGraph(const Options& options, const ProfileView& view,
-                const Selection& selection, std::string* error) {
+bool WriteGraph(const Options& options, const ProfileView& view, const Selection& selection,
+                std::string* error) {
   if (!options.call_graph) return true;
   DotStyle style;
-  style.title =
-      options.graph_title.value_or(options.executable + " call-stack graph");
+  style.title = options.graph_title.value_or(options.executable + " call-stack graph");
   style.gray = options.gray;
   style.raw = options.raw;
   style.show_line = options.show_line;
@@ -42,20 +40,17 @@ bool WriteGraph(const Options& options, const ProfileView& view,
          WriteFileAtomically(*options.call_graph, dot, kGraphMode, error);
 }
 
-bool Run(const Options& options, std::string* out, std::string* warnings,
-         std::string* error) {
+bool Run(const Options& options, std::string* out, std::string* warnings, std::string* error) {
   Program program;
   std::optional<Mlmon> data;
-  if (!LoadProgram(options.executable, options.long_name, options.split,
-                   &program, error) ||
+  if (!LoadProgram(options.executable, options.long_name, options.split, &program, error) ||
       !LoadData(options, program, &data, warnings, error)) {
     return false;
   }
   const ProfileView view(program, std::move(data));
   const Selection selection = Select(view, KeptSources(options.keep, view));
   if (!WriteGraph(options, view, selection, error)) return false;
-  *out = TotalsLine(view) +
-         FormatTable(view, selection, options.raw, options.show_line);
+  *out = TotalsLine(view) + FormatTable(view, selection, options.raw, options.show_line);
   return true;
 }
 
@@ -65,8 +60,8 @@ Result RunMlprof(const std::vector<std::string>& args) {
   Result result;
   Options options;
   std::string error;
-  result.success = ParseOptions(args, &options, &error) &&
-                   Run(options, &result.out, &result.err, &error);
+  result.success =
+      ParseOptions(args, &options, &error) && Run(options, &result.out, &result.err, &error);
   if (!result.success) result.err += error + "\n";
   return result;
 }

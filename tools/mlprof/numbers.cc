@@ -13,8 +13,7 @@ namespace allomon::mlprof {
 namespace {
 
 bool StartsWithIgnoringCase(std::string_view text, std::string_view word) {
-  return text.size() >= word.size() &&
-         strncasecmp(text.data(), word.data(), word.size()) == 0;
+  return text.size() >= word.size() && strncasecmp(text.data(), word.data(), word.size()) == 0;
 }
 
 // Moves the digits at the start of `text` to `out`; false if there are none.

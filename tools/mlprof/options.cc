@@ -10,8 +10,7 @@ namespace allomon::mlprof {
 namespace {
 
 // Stores the argument of an option; on failure says what is wrong with it.
-using Store = bool (*)(const std::string& argument, Options* options,
-                       std::string* error);
+using Store = bool (*)(const std::string& argument, Options* options, std::string* error);
 
 bool StoreCallGraph(const std::string& file, Options* options, std::string*) {
   options->call_graph = file;
@@ -34,8 +33,7 @@ bool StoreList(const std::string& file, Options* options, std::string*) {
   return true;
 }
 
-bool StoreSplit(const std::string& pattern, Options* options,
-                std::string* error) {
+bool StoreSplit(const std::string& pattern, Options* options, std::string* error) {
   std::optional<Regexp> regexp = Regexp::Compile(pattern);
   if (!regexp) {
     *error = "invalid -split regexp: " + pattern;
@@ -45,8 +43,7 @@ bool StoreSplit(const std::string& pattern, Options* options,
   return true;
 }
 
-bool StoreThreshold(const std::string& text, Options* options,
-                    std::string* error) {
+bool StoreThreshold(const std::string& text, Options* options, std::string* error) {
   double percent = 0;
   if (!ScanReal(text, &percent)) {
     *error = "-thresh requires a real";
@@ -83,14 +80,13 @@ constexpr Option Flag(std::string_view name, std::string_view help) {
   return {name, kFlagArgument, help, StoreFlag<kFlag>, true};
 }
 
-constexpr Option Text(std::string_view name, std::string_view argument,
-                      std::string_view help, Store store) {
+constexpr Option Text(std::string_view name, std::string_view argument, std::string_view help,
+                      Store store) {
   return {name, argument, help, store, false};
 }
 
 constexpr Option kOptions[] = {
-    Text("call-graph", "<file>", "write call graph to dot file",
-         StoreCallGraph),
+    Text("call-graph", "<file>", "write call graph to dot file", StoreCallGraph),
     Text("graph-title", "<string>", "set call-graph title", StoreTitle),
     Flag<&Options::gray>("gray", "gray nodes according to stack %"),
     Text("keep", "<exp>", "which functions to display", StoreKeep),
@@ -104,8 +100,7 @@ constexpr Option kOptions[] = {
 };
 
 std::string UsageColumn(const Option& option) {
-  return "    -" + std::string(option.name) + " " +
-         std::string(option.argument) + " ";
+  return "    -" + std::string(option.name) + " " + std::string(option.argument) + " ";
 }
 
 std::string Usage() {
@@ -137,8 +132,8 @@ bool IsBool(std::string_view text) {
   return text.substr(0, 4) == "true" || text.substr(0, 5) == "false";
 }
 
-bool StoreOption(const std::string& dashed, const std::string* argument,
-                 Options* options, std::string* error) {
+bool StoreOption(const std::string& dashed, const std::string* argument, Options* options,
+                 std::string* error) {
   const Option* option = FindOption(std::string_view(dashed).substr(1));
   if (option == nullptr) {
     *error = "unknown switch: " + dashed;
@@ -155,8 +150,7 @@ bool StoreOption(const std::string& dashed, const std::string* argument,
   return option->store(*argument, options, error);
 }
 
-bool Parse(const std::vector<std::string>& args, Options* options,
-           std::string* error) {
+bool Parse(const std::vector<std::string>& args, Options* options, std::string* error) {
   size_t i = 0;
   for (; i < args.size() && args[i].substr(0, 1) == "-"; i += 2) {
     const std::string* argument = i + 1 < args.size() ? &args[i + 1] : nullptr;
@@ -173,8 +167,7 @@ bool Parse(const std::vector<std::string>& args, Options* options,
 
 }  // namespace
 
-bool ParseOptions(const std::vector<std::string>& args, Options* options,
-                  std::string* error) {
+bool ParseOptions(const std::vector<std::string>& args, Options* options, std::string* error) {
   *options = Options();
   if (Parse(args, options, error)) return true;
   error->append("\n").append(Usage());

@@ -30,8 +30,7 @@ struct Options {
 // Options end at the first argument without a dash.  On failure returns false
 // and sets `error` to a message and the usage, several lines without the last
 // newline.
-bool ParseOptions(const std::vector<std::string>& args, Options* options,
-                  std::string* error);
+bool ParseOptions(const std::vector<std::string>& args, Options* options, std::string* error);
 
 }  // namespace allomon::mlprof
 

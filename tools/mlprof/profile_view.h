@@ -23,9 +23,7 @@ class ProfileView {
   const Program& program() const { return program_; }
 
   bool has_data() const { return has_data_; }
-  bool has_stack() const {
-    return has_data_ && data_.style == ProfileStyle::kStack;
-  }
+  bool has_stack() const { return has_data_ && data_.style == ProfileStyle::kStack; }
 
   // Meaningful with data only.
   ProfileKind kind() const { return data_.kind; }
@@ -33,12 +31,8 @@ class ProfileView {
   MlmonInt total_gc() const { return data_.total_gc; }
 
   size_t source_count() const { return program_.table.sources.size(); }
-  uint32_t NameIndex(uint32_t source) const {
-    return program_.table.sources[source].name_index;
-  }
-  bool IsSplit(uint32_t source) const {
-    return program_.is_split[NameIndex(source)];
-  }
+  uint32_t NameIndex(uint32_t source) const { return program_.table.sources[source].name_index; }
+  bool IsSplit(uint32_t source) const { return program_.is_split[NameIndex(source)]; }
 
   // In the order of the executable's answer.
   const std::vector<uint32_t>& Successors(uint32_t source) const {
@@ -47,12 +41,8 @@ class ProfileView {
   }
 
   // Zeros without data.
-  const MlmonCount& SplitCount(uint32_t source) const {
-    return data_.splits[source];
-  }
-  const MlmonCount& MasterCount(uint32_t name) const {
-    return data_.masters[name];
-  }
+  const MlmonCount& SplitCount(uint32_t source) const { return data_.splits[source]; }
+  const MlmonCount& MasterCount(uint32_t name) const { return data_.masters[name]; }
 
   // The count that is shown for a source: its own if it is split, else its
   // name's.

@@ -32,9 +32,8 @@ std::string FullName(const SourceName& name) {
   return name.position.empty() ? name.name : name.name + "  " + name.position;
 }
 
-bool LoadProgram(const std::string& file, bool long_names,
-                 const std::vector<Regexp>& split, Program* program,
-                 std::string* error) {
+bool LoadProgram(const std::string& file, bool long_names, const std::vector<Regexp>& split,
+                 Program* program, std::string* error) {
   if (access(file.c_str(), F_OK) != 0) {
     return UserError(file, "does not exist", error);
   }
@@ -49,9 +48,9 @@ bool LoadProgram(const std::string& file, bool long_names,
   for (SourceName& name : program->table.names) {
     if (!long_names) Shorten(&name);
     const std::string full_name = FullName(name);
-    program->is_split.push_back(std::any_of(
-        split.begin(), split.end(),
-        [&](const Regexp& regexp) { return regexp.MatchesPrefix(full_name); }));
+    program->is_split.push_back(std::any_of(split.begin(), split.end(), [&](const Regexp& regexp) {
+      return regexp.MatchesPrefix(full_name);
+    }));
   }
   return true;
 }

@@ -22,9 +22,8 @@ std::string FullName(const SourceName& name);
 
 // Asks the executable `file`, which must exist, run and be compiled for
 // profiling.  On failure returns false and sets `error` to one line.
-bool LoadProgram(const std::string& file, bool long_names,
-                 const std::vector<Regexp>& split, Program* program,
-                 std::string* error);
+bool LoadProgram(const std::string& file, bool long_names, const std::vector<Regexp>& split,
+                 Program* program, std::string* error);
 
 }  // namespace allomon::mlprof
 

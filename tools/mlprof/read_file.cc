@@ -19,8 +19,7 @@ std::string SmlErrorName(int error) {
 
 std::string IoError(const char* operation, const std::string& path, int error) {
   return std::string("Io: ") + operation + " \"" + path +
-         "\" failed with SysErr: " + strerror(error) + " [" +
-         SmlErrorName(error) + "]";
+         "\" failed with SysErr: " + strerror(error) + " [" + SmlErrorName(error) + "]";
 }
 
 struct FileCloser {
@@ -29,8 +28,7 @@ struct FileCloser {
 
 }  // namespace
 
-bool ReadFile(const std::string& path, std::string* contents,
-              std::string* error) {
+bool ReadFile(const std::string& path, std::string* contents, std::string* error) {
   std::unique_ptr<FILE, FileCloser> file(fopen(path.c_str(), "rbe"));
   if (file == nullptr) {
     *error = IoError("openIn", path, errno);

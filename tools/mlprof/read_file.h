@@ -8,8 +8,7 @@ namespace allomon::mlprof {
 // Reads the whole file, which may be a pipe.  On failure returns false and sets
 // `error` to Standard ML's words, for example
 //   Io: openIn "x" failed with SysErr: No such file or directory [noent]
-bool ReadFile(const std::string& path, std::string* contents,
-              std::string* error);
+bool ReadFile(const std::string& path, std::string* contents, std::string* error);
 
 }  // namespace allomon::mlprof
 

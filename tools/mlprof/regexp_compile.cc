@@ -22,9 +22,7 @@ Instruction Make(Op op, int32_t jump = 0, int32_t other = 0) {
 }
 
 // Distances are signed, and limited by kMaxInstructions.
-int32_t Length(const Program& program) {
-  return static_cast<int32_t>(program.size());
-}
+int32_t Length(const Program& program) { return static_cast<int32_t>(program.size()); }
 
 size_t ByteIndex(char c) { return static_cast<unsigned char>(c); }
 
@@ -106,10 +104,9 @@ struct CharacterClass {
 
 // There is no `blank` and no `punct`.  The functions see the C locale.
 constexpr CharacterClass kClasses[] = {
-    {"alnum", isalnum},   {"alpha", isalpha}, {"cntrl", iscntrl},
-    {"digit", isdigit},   {"graph", isgraph}, {"lower", islower},
-    {"print", isprint},   {"space", isspace}, {"upper", isupper},
-    {"xdigit", isxdigit},
+    {"alnum", isalnum}, {"alpha", isalpha},   {"cntrl", iscntrl}, {"digit", isdigit},
+    {"graph", isgraph}, {"lower", islower},   {"print", isprint}, {"space", isspace},
+    {"upper", isupper}, {"xdigit", isxdigit},
 };
 
 ByteSet Members(const CharacterClass& character_class) {
@@ -132,9 +129,7 @@ class Parser {
 
  private:
   bool At(char c) const { return !rest_.empty() && rest_.front() == c; }
-  bool AtDigit() const {
-    return !rest_.empty() && '0' <= rest_.front() && rest_.front() <= '9';
-  }
+  bool AtDigit() const { return !rest_.empty() && '0' <= rest_.front() && rest_.front() <= '9'; }
 
   bool Accept(std::string_view text) {
     if (rest_.substr(0, text.size()) != text) return false;
@@ -197,8 +192,7 @@ class Parser {
     if (!Accept(",")) return false;
     if (Accept("}")) return RepeatFrom(least, program);
     size_t most = 0;
-    return Number(&most) && Accept("}") && least <= most &&
-           Repeat(least, most, program);
+    return Number(&most) && Accept("}") && least <= most && Repeat(least, most, program);
   }
 
   // Numbers past the limit are all the same: too large.

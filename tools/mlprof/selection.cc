@@ -9,8 +9,7 @@ class Selector {
       : view_(view),
         kept_(kept),
         source_count_(static_cast<uint32_t>(view.source_count())),
-        function_of_name_(view.program().table.names.size(),
-                          Selection::kHidden) {}
+        function_of_name_(view.program().table.names.size(), Selection::kHidden) {}
 
   Selection Select() {
     AddNames();
@@ -44,8 +43,7 @@ class Selector {
       const uint32_t name = view_.NameIndex(source);
       int32_t function = function_of_name_[name];
       if (view_.IsSplit(source)) {
-        function = kept_[source] ? Add(name, view_.SplitCount(source))
-                                 : Selection::kHidden;
+        function = kept_[source] ? Add(name, view_.SplitCount(source)) : Selection::kHidden;
       }
       selection_.function_of_source.push_back(function);
     }

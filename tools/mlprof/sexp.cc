@@ -9,8 +9,7 @@ namespace {
 
 class Parser {
  public:
-  Parser(std::string_view text, std::string* error)
-      : rest_(text), error_(error) {}
+  Parser(std::string_view text, std::string* error) : rest_(text), error_(error) {}
 
   bool Parse(Sexp* sexp) {
     SkipBlanksAndComments();
@@ -91,8 +90,7 @@ class Parser {
   void Atom(Sexp* sexp) {
     sexp->kind = Sexp::Kind::kAtom;
     while (!rest_.empty() && !internal::IsSpace(rest_.front()) &&
-           std::string_view("()\";").find(rest_.front()) ==
-               std::string_view::npos) {
+           std::string_view("()\";").find(rest_.front()) == std::string_view::npos) {
       sexp->text.push_back(Take());
     }
   }

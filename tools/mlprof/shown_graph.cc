@@ -25,9 +25,8 @@ class Calls {
     for (uint32_t source = 0; source < count; ++source) {
       begins_.push_back(targets_.size());
       const std::vector<uint32_t>& calls = view.Successors(source);
-      std::for_each(calls.rbegin(), calls.rend(), [&](uint32_t to) {
-        targets_.push_back(TargetOf(to, selection));
-      });
+      std::for_each(calls.rbegin(), calls.rend(),
+                    [&](uint32_t to) { targets_.push_back(TargetOf(to, selection)); });
     }
     begins_.push_back(targets_.size());
   }
@@ -155,8 +154,7 @@ class EdgeBuilder {
 
 }  // namespace
 
-std::optional<ShownEdges> FindShownEdges(const ProfileView& view,
-                                         const Selection& selection) {
+std::optional<ShownEdges> FindShownEdges(const ProfileView& view, const Selection& selection) {
   return EdgeBuilder(view, selection).Build();
 }
 

@@ -23,8 +23,7 @@ inline constexpr size_t kMaxDashedEdges = 1000000;
 
 // The edges that leave each shown function, each target once, in the order in
 // which mlprof writes them.  Nothing if there are more than kMaxDashedEdges.
-std::optional<ShownEdges> FindShownEdges(const ProfileView& view,
-                                         const Selection& selection);
+std::optional<ShownEdges> FindShownEdges(const ProfileView& view, const Selection& selection);
 
 }  // namespace allomon::mlprof
 

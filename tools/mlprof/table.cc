@@ -24,15 +24,14 @@ std::vector<size_t> Widths(const Row& heads, const std::vector<Row>& rows) {
   return widths;
 }
 
-void AppendPadded(const std::string& cell, size_t before, size_t after,
-                  std::string* out) {
+void AppendPadded(const std::string& cell, size_t before, size_t after, std::string* out) {
   out->append(before, ' ').append(cell).append(after, ' ');
 }
 
 // `blanks_before` says how many of a cell's spare blanks go before its text.
 template <typename BlanksBefore>
-void AppendLine(const Row& row, const std::vector<size_t>& widths,
-                BlanksBefore blanks_before, std::string* out) {
+void AppendLine(const Row& row, const std::vector<size_t>& widths, BlanksBefore blanks_before,
+                std::string* out) {
   for (size_t i = 0; i < row.size(); ++i) {
     if (i > 0) out->push_back(' ');
     const size_t spare = widths[i] - row[i].size();
@@ -57,21 +56,19 @@ std::string JustifiedTable(const Row& heads, const std::vector<Row>& rows) {
       heads, widths, [](size_t, size_t spare) { return spare / 2; }, &out);
   Row dashes;
   for (size_t width : widths) dashes.emplace_back(width, '-');
-  const auto justify = [](size_t column, size_t spare) {
-    return column == 0 ? 0 : spare;
-  };
+  const auto justify = [](size_t column, size_t spare) { return column == 0 ? 0 : spare; };
   AppendLine(dashes, widths, justify, &out);
   for (const Row& row : rows) AppendLine(row, widths, justify, &out);
   return out;
 }
 
-std::string FormatTable(const ProfileView& view, const Selection& selection,
-                        bool raw, bool show_line) {
+std::string FormatTable(const ProfileView& view, const Selection& selection, bool raw,
+                        bool show_line) {
   // mlprof sorts a list to which each row was added at the front.
   std::vector<const ShownFunction*> candidates;
   std::vector<double> percents;
-  for (auto function = selection.functions.rbegin();
-       function != selection.functions.rend(); ++function) {
+  for (auto function = selection.functions.rbegin(); function != selection.functions.rend();
+       ++function) {
     if (!HasRow(view, *function)) continue;
     candidates.push_back(&*function);
     percents.push_back(view.Percent(function->count->current));

@@ -18,8 +18,8 @@ std::string JustifiedTable(const std::vector<std::string>& heads,
 // The rows of the selection, in mlprof's order, under its heads.  A function
 // that used nothing has no row, unless calls were counted and it has a
 // position: then that it was never called is news.
-std::string FormatTable(const ProfileView& view, const Selection& selection,
-                        bool raw, bool show_line);
+std::string FormatTable(const ProfileView& view, const Selection& selection, bool raw,
+                        bool show_line);
 
 }  // namespace allomon::mlprof
 

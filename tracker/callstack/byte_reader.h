@@ -63,8 +63,7 @@ class ByteReader {
 
   // Returns a string that ends inside the range, or "" and a failed reader.
   const char* ReadCString() {
-    const void* nul =
-        AtEnd() ? nullptr : std::memchr(position_, 0, remaining());
+    const void* nul = AtEnd() ? nullptr : std::memchr(position_, 0, remaining());
     if (nul == nullptr) {
       Fail();
       return "";

@@ -31,9 +31,8 @@ struct FastStep {
 
 // The common step.  False, and nothing changed, if the rule is not known, not
 // of a simple form, or would read outside of [*sp, high).
-ALLOMON_READS_STACK inline bool StepFast(uintptr_t lookup_pc, uintptr_t high,
-                                         uintptr_t* pc, uintptr_t* sp,
-                                         uintptr_t* bp, FastStep* how) {
+ALLOMON_READS_STACK inline bool StepFast(uintptr_t lookup_pc, uintptr_t high, uintptr_t* pc,
+                                         uintptr_t* sp, uintptr_t* bp, FastStep* how) {
   FrameRule rule;
   if (!rule_cache.Find(lookup_pc, &rule) || !rule.IsSimple()) return false;
   const bool from_sp = rule.kind() == FrameRule::kFromSp;
@@ -68,8 +67,8 @@ struct Position {
 };
 
 // Walks on to the end.
-ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames,
-                                       size_t max_frames, bool* truncated) {
+ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t max_frames,
+                                       bool* truncated) {
   uintptr_t pc = at.frame.pc;
   uintptr_t sp = at.frame.sp;
   uintptr_t bp = at.frame.bp;
@@ -81,8 +80,7 @@ ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames,
   // inv.walk.ends: each turn writes a frame or leaves.
   while (pc != 0 && count < max_frames) {
     frames[count++] = pc;
-    if (__builtin_expect(
-            StepFast(lookup_pc, window.high(), &pc, &sp, &bp, &unused), true)) {
+    if (__builtin_expect(StepFast(lookup_pc, window.high(), &pc, &sp, &bp, &unused), true)) {
       lookup_pc = pc - 1;
       continue;
     }
@@ -98,15 +96,15 @@ ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames,
   return count;
 }
 
-__attribute__((noinline)) size_t WalkRest(const Position& at, uintptr_t* frames,
-                                          size_t max_frames, bool* truncated) {
+__attribute__((noinline)) size_t WalkRest(const Position& at, uintptr_t* frames, size_t max_frames,
+                                          bool* truncated) {
   return Walk(at, frames, max_frames, truncated);
 }
 
 // Whether a capture is over that has confirmed the recorded frames up to `last`
 // and has written `count`, and then whether it has to leave frames out.
-inline bool IsOver(const ReplayRecord& record, uint32_t last, size_t count,
-                   size_t max_frames, bool* truncated) {
+inline bool IsOver(const ReplayRecord& record, uint32_t last, size_t count, size_t max_frames,
+                   bool* truncated) {
   if (last + 1 == record.end()) {
     *truncated = false;
     return record.is_complete();
@@ -117,13 +115,11 @@ inline bool IsOver(const ReplayRecord& record, uint32_t last, size_t count,
 
 // Confirms what follows on the recorded frame `from`, whose pc is the last of
 // the `count` that have been written.
-inline uint32_t ConfirmFrom(const ReplayRecord& record, uint32_t from,
-                            uintptr_t* frames, size_t max_frames,
-                            size_t* count) {
+inline uint32_t ConfirmFrom(const ReplayRecord& record, uint32_t from, uintptr_t* frames,
+                            size_t max_frames, size_t* count) {
   const size_t left = record.end() - 1 - from;
   const size_t room = max_frames - *count;
-  const uint32_t limit =
-      from + static_cast<uint32_t>(left < room ? left : room);
+  const uint32_t limit = from + static_cast<uint32_t>(left < room ? left : room);
   const uint32_t last = record.Confirm(from, limit, frames + *count);
   *count += last - from;
   return last;
@@ -132,9 +128,11 @@ inline uint32_t ConfirmFrom(const ReplayRecord& record, uint32_t from,
 // Walks with the help of the last capture's record and makes it this one's.
 // The result is that of Walk: README.md, "Replay".  The first `count` frames of
 // the record have been confirmed and written.
-__attribute__((noinline)) ALLOMON_READS_STACK size_t
-WalkWithRecord(FrameState start, size_t count, ReplayRecord* record,
-               uintptr_t* frames, size_t max_frames, bool* truncated) {
+__attribute__((noinline)) ALLOMON_READS_STACK size_t WalkWithRecord(FrameState start, size_t count,
+                                                                    ReplayRecord* record,
+                                                                    uintptr_t* frames,
+                                                                    size_t max_frames,
+                                                                    bool* truncated) {
   StackWindow window(start.sp);
   uintptr_t pc = start.pc;
   uintptr_t sp = start.sp;
@@ -151,15 +149,13 @@ WalkWithRecord(FrameState start, size_t count, ReplayRecord* record,
   for (;;) {
     if (!has_confirmed) {
       while (old != record->end() && record->sp(old) < sp) ++old;
-      has_confirmed =
-          old != record->end() &&
-          record->Matches(old, pc, sp, bp, how & RecordedFrame::kExactPc) &&
-          pc != 0;
+      has_confirmed = old != record->end() &&
+                      record->Matches(old, pc, sp, bp, how & RecordedFrame::kExactPc) && pc != 0;
       if (has_confirmed) {
         if (!record->Splice(from, old, {pc, sp, bp, how})) {
           const bool is_exact = (how & RecordedFrame::kExactPc) != 0;
-          return WalkRest({{pc, sp, bp}, is_exact ? pc : pc - 1, window, count},
-                          frames, max_frames, truncated);
+          return WalkRest({{pc, sp, bp}, is_exact ? pc : pc - 1, window, count}, frames, max_frames,
+                          truncated);
         }
         if (count == max_frames) {
           *truncated = true;
@@ -196,19 +192,16 @@ WalkWithRecord(FrameState start, size_t count, ReplayRecord* record,
       has_room = record->Append(from);
       old = from = record->end();
     }
-    const uintptr_t lookup_pc =
-        (how & RecordedFrame::kExactPc) != 0 ? pc : pc - 1;
+    const uintptr_t lookup_pc = (how & RecordedFrame::kExactPc) != 0 ? pc : pc - 1;
     const FrameState left = {pc, sp, bp};
     FastStep fast;
-    if (__builtin_expect(has_room && StepFast(lookup_pc, window.high(), &pc,
-                                              &sp, &bp, &fast),
+    if (__builtin_expect(has_room && StepFast(lookup_pc, window.high(), &pc, &sp, &bp, &fast),
                          true)) {
       record->PushFresh({left.pc, left.sp, left.bp, how | fast.how_left});
       how = fast.bp_slot;
       continue;
     }
-    record->PushFresh(
-        {left.pc, left.sp, left.bp, how | RecordedFrame::kNeedsBp});
+    record->PushFresh({left.pc, left.sp, left.bp, how | RecordedFrame::kNeedsBp});
     FrameState frame = left;
     const Step step = StepToCallerSlow(lookup_pc, &rule_cache, &window, &frame);
     if (step == Step::kEnd || step == Step::kLost) {
@@ -224,12 +217,10 @@ WalkWithRecord(FrameState start, size_t count, ReplayRecord* record,
     }
     const bool is_exact = step == Step::kInterrupted;
     // What a signal interrupted may be on another stack.
-    if (!has_room ||
-        (is_exact && (frame.sp < left.sp + kWord || !window.IsOwnStack()))) {
+    if (!has_room || (is_exact && (frame.sp < left.sp + kWord || !window.IsOwnStack()))) {
       record->Append(from);
-      return WalkRest(
-          {frame, is_exact ? frame.pc : frame.pc - 1, window, count}, frames,
-          max_frames, truncated);
+      return WalkRest({frame, is_exact ? frame.pc : frame.pc - 1, window, count}, frames,
+                      max_frames, truncated);
     }
     pc = frame.pc;
     sp = frame.sp;
@@ -241,15 +232,11 @@ WalkWithRecord(FrameState start, size_t count, ReplayRecord* record,
 
 }  // namespace
 
-ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(FrameState start,
-                                                      uintptr_t* frames,
-                                                      size_t max_frames,
-                                                      bool* truncated,
+ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames,
+                                                      size_t max_frames, bool* truncated,
                                                       uint64_t* serial) {
-  const bool is_own =
-      StackWindow::IsKnownOwn(start.sp) || StackWindow(start.sp).IsOwnStack();
-  ReplayBlock* block =
-      __builtin_expect(is_own, true) ? internal::OpenReplay() : nullptr;
+  const bool is_own = StackWindow::IsKnownOwn(start.sp) || StackWindow(start.sp).IsOwnStack();
+  ReplayBlock* block = __builtin_expect(is_own, true) ? internal::OpenReplay() : nullptr;
   if (__builtin_expect(block == nullptr, false)) {
     *serial = 0;
     return CaptureCallstackAfresh(start, frames, max_frames, truncated);
@@ -259,16 +246,13 @@ ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(FrameState start,
   size_t count = 0;
   bool is_over = false;
   if (begin != record.end() && max_frames != 0 &&
-      record.Matches(begin, start.pc, start.sp, start.bp,
-                     RecordedFrame::kExactPc)) {
+      record.Matches(begin, start.pc, start.sp, start.bp, RecordedFrame::kExactPc)) {
     frames[count++] = start.pc;
-    const uint32_t last =
-        ConfirmFrom(record, begin, frames, max_frames, &count);
+    const uint32_t last = ConfirmFrom(record, begin, frames, max_frames, &count);
     is_over = IsOver(record, last, count, max_frames, truncated);
   }
   if (!is_over) {
-    count =
-        WalkWithRecord(start, count, &record, frames, max_frames, truncated);
+    count = WalkWithRecord(start, count, &record, frames, max_frames, truncated);
   }
   if (!is_over || block->count != count || block->truncated != *truncated) {
     block->count = count;
@@ -280,17 +264,14 @@ ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(FrameState start,
   return count;
 }
 
-size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames,
-                        bool* truncated) {
+size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated) {
   uint64_t serial;
-  return CaptureCallstackWithSerial(start, frames, max_frames, truncated,
-                                    &serial);
+  return CaptureCallstackWithSerial(start, frames, max_frames, truncated, &serial);
 }
 
-size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames,
-                              size_t max_frames, bool* truncated) {
-  return WalkRest({start, start.pc, StackWindow(start.sp), 0}, frames,
-                  max_frames, truncated);
+size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
+                              bool* truncated) {
+  return WalkRest({start, start.pc, StackWindow(start.sp), 0}, frames, max_frames, truncated);
 }
 
 void ForgetUnloadedCode() {

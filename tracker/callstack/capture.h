@@ -25,21 +25,19 @@ namespace allomon {
 // frame a signal interrupted has the pc of the interrupted instruction. Returns
 // their number. Sets *truncated if the stack goes on: there were more than
 // max_frames, or a frame was met whose caller cannot be found.
-size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames,
-                        bool* truncated);
+size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated);
 
 // The same, and sets *serial to a number that stands for the result: two
 // captures of a thread that have the same one have the same frames, count and
 // *truncated.  0: not known.  A stack that stays what it was mostly keeps its
 // serial, so that what was made of it, an interned id for example, can be kept
 // beside the serial and used again.
-size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames,
-                                  size_t max_frames, bool* truncated,
-                                  uint64_t* serial);
+size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames, size_t max_frames,
+                                  bool* truncated, uint64_t* serial);
 
 // The same result without help from the thread's last capture.  For tests.
-size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames,
-                              size_t max_frames, bool* truncated);
+size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
+                              bool* truncated);
 
 // Forgets what is remembered about code.  Call after dlclose, if it is seen:
 // until then code loaded at the same addresses may be walked by the old rules,
@@ -53,19 +51,16 @@ void ForgetUnloadedCode();
 // instruction it will return to.  The function must not be inlined
 // (__attribute__((noinline))) and must keep a frame pointer, which both g++ and
 // clang arrange for a function that asks for its frame address.
-#define ALLOMON_CALLER_FRAME()                                  \
-  (::allomon::FrameState{                                       \
-      reinterpret_cast<uintptr_t>(__builtin_return_address(0)), \
-      ALLOMON_INTERNAL_CFA(),                                   \
-      *static_cast<const uintptr_t*>(__builtin_frame_address(0))})
+#define ALLOMON_CALLER_FRAME()                                                     \
+  (::allomon::FrameState{reinterpret_cast<uintptr_t>(__builtin_return_address(0)), \
+                         ALLOMON_INTERNAL_CFA(),                                   \
+                         *static_cast<const uintptr_t*>(__builtin_frame_address(0))})
 
 // A function's CFA is its caller's sp.
 #if defined(__x86_64__)
-#define ALLOMON_INTERNAL_CFA() \
-  reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa())
+#define ALLOMON_INTERNAL_CFA() reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa())
 #else
-#define ALLOMON_INTERNAL_CFA() \
-  reinterpret_cast<uintptr_t>(__builtin_frame_address(0))
+#define ALLOMON_INTERNAL_CFA() reinterpret_cast<uintptr_t>(__builtin_frame_address(0))
 #endif
 
 #endif  // ALLOMON_TRACKER_CALLSTACK_CAPTURE_H_

@@ -21,8 +21,7 @@ constexpr uintptr_t kRecordOffset = sizeof(FrameRecord);
 constexpr uintptr_t kRecordOffset = 0;
 #endif
 
-bool LoadRecord(uintptr_t bp, internal::StackWindow* window,
-                FrameRecord* record) {
+bool LoadRecord(uintptr_t bp, internal::StackWindow* window, FrameRecord* record) {
   const uintptr_t address = bp - kRecordOffset;
   return window->Load(address, &record->bp) &&
          window->Load(address + sizeof(uintptr_t), &record->pc);
@@ -30,8 +29,7 @@ bool LoadRecord(uintptr_t bp, internal::StackWindow* window,
 
 }  // namespace
 
-size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames,
-                        bool* truncated) {
+size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated) {
   internal::StackWindow window(start.sp);
   FrameState frame = start;
   size_t count = 0;
@@ -54,15 +52,14 @@ size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames,
   return count;
 }
 
-size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames,
-                                  size_t max_frames, bool* truncated,
-                                  uint64_t* serial) {
+size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames, size_t max_frames,
+                                  bool* truncated, uint64_t* serial) {
   *serial = 0;
   return CaptureCallstack(start, frames, max_frames, truncated);
 }
 
-size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames,
-                              size_t max_frames, bool* truncated) {
+size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
+                              bool* truncated) {
   return CaptureCallstack(start, frames, max_frames, truncated);
 }
 

@@ -111,8 +111,8 @@ bool ParseCie(const CfiBytes& bytes, const uint8_t* start, CfiEntry* e) {
 
 }  // namespace
 
-uintptr_t ReadEncodedPointer(const CfiBytes& bytes, ByteReader* reader,
-                             uint8_t encoding, uintptr_t data_base, bool* ok) {
+uintptr_t ReadEncodedPointer(const CfiBytes& bytes, ByteReader* reader, uint8_t encoding,
+                             uintptr_t data_base, bool* ok) {
   const uintptr_t here = bytes.AddressOf(reader->position());
   const uintptr_t value = ReadFormat(reader, encoding & kFormatMask, ok);
   switch (encoding & kRelationMask) {
@@ -131,15 +131,12 @@ uintptr_t ReadEncodedPointer(const CfiBytes& bytes, ByteReader* reader,
 bool ParseFde(const CfiBytes& bytes, const uint8_t* fde, CfiEntry* entry) {
   Record record;
   if (!ReadRecord(bytes, fde, &record) || record.id == 0) return false;
-  if (record.id > static_cast<size_t>(record.id_position - bytes.begin))
-    return false;
+  if (record.id > static_cast<size_t>(record.id_position - bytes.begin)) return false;
   if (!ParseCie(bytes, record.id_position - record.id, entry)) return false;
   bool ok = true;
   ByteReader& body = record.body;
-  entry->pc_begin =
-      ReadEncodedPointer(bytes, &body, entry->pointer_encoding, 0, &ok);
-  const uintptr_t size =
-      ReadFormat(&body, entry->pointer_encoding & kFormatMask, &ok);
+  entry->pc_begin = ReadEncodedPointer(bytes, &body, entry->pointer_encoding, 0, &ok);
+  const uintptr_t size = ReadFormat(&body, entry->pointer_encoding & kFormatMask, &ok);
   entry->pc_end = entry->pc_begin + size;
   if (entry->has_augmentation_data) body.Skip(body.ReadUleb());
   entry->program = body;

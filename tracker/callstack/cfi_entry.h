@@ -40,8 +40,7 @@ struct CfiEntry {
 
 // Reads the FDE that starts at `fde`.  False for a CIE, a terminator, or bytes
 // that make no sense.
-[[nodiscard]] bool ParseFde(const CfiBytes& bytes, const uint8_t* fde,
-                            CfiEntry* entry);
+[[nodiscard]] bool ParseFde(const CfiBytes& bytes, const uint8_t* fde, CfiEntry* entry);
 
 // Moves *record to the record after it.  False at the end of the section.
 [[nodiscard]] bool NextCfiRecord(const CfiBytes& bytes, const uint8_t** record);
@@ -49,8 +48,8 @@ struct CfiEntry {
 // Reads a pointer in one of the DW_EH_PE_* encodings; `data_base` is what
 // "datarel" is relative to.  Sets *ok false for an encoding that never occurs
 // on Linux.
-uintptr_t ReadEncodedPointer(const CfiBytes& bytes, ByteReader* reader,
-                             uint8_t encoding, uintptr_t data_base, bool* ok);
+uintptr_t ReadEncodedPointer(const CfiBytes& bytes, ByteReader* reader, uint8_t encoding,
+                             uintptr_t data_base, bool* ok);
 
 }  // namespace allomon::internal
 

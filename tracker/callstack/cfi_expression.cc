@@ -60,8 +60,7 @@ constexpr int kStackWords = 16;
 
 class Evaluator {
  public:
-  Evaluator(ByteReader expression, const FrameState& registers,
-            StackWindow* window)
+  Evaluator(ByteReader expression, const FrameState& registers, StackWindow* window)
       : begin_(expression.position()),
         end_(expression.position() + expression.remaining()),
         reader_(expression),
@@ -78,8 +77,7 @@ class Evaluator {
 
   bool Run(uintptr_t* value) {
     for (int i = 0; !reader_.AtEnd(); ++i) {
-      if (i == kMaxOperations || !Execute(reader_.Read<uint8_t>()))
-        return false;
+      if (i == kMaxOperations || !Execute(reader_.Read<uint8_t>())) return false;
       if (!ok_ || !reader_.ok()) return false;
     }
     *value = Pop();
@@ -99,8 +97,8 @@ class Evaluator {
       return true;
     }
     if (op >= kBreg0 && op <= kBreg31) return PushRegister(op - kBreg0);
-    return ExecuteConstant(op) || ExecuteStack(op) || ExecuteUnary(op) ||
-           ExecuteFlow(op) || ExecuteBinary(op);
+    return ExecuteConstant(op) || ExecuteStack(op) || ExecuteUnary(op) || ExecuteFlow(op) ||
+           ExecuteBinary(op);
   }
 
   bool PushRegister(uint64_t reg) {
@@ -251,8 +249,7 @@ class Evaluator {
     const uint64_t right = Pop();
     const uint64_t left = Pop();
     uint64_t result;
-    if (!Arithmetic(op, left, right, &result) &&
-        !Comparison(op, left, right, &result)) {
+    if (!Arithmetic(op, left, right, &result) && !Comparison(op, left, right, &result)) {
       return false;
     }
     Push(result);
@@ -261,8 +258,7 @@ class Evaluator {
 
   // Unsigned throughout, because signed overflow is undefined here and wraps
   // there.
-  static bool Arithmetic(uint8_t op, uint64_t left, uint64_t right,
-                         uint64_t* result) {
+  static bool Arithmetic(uint8_t op, uint64_t left, uint64_t right, uint64_t* result) {
     switch (op) {
       case kAnd:
         *result = left & right;
@@ -271,9 +267,7 @@ class Evaluator {
         const int64_t divisor = static_cast<int64_t>(right);
         if (divisor == 0) return false;
         *result =
-            divisor == -1
-                ? 0 - left
-                : static_cast<uint64_t>(static_cast<int64_t>(left) / divisor);
+            divisor == -1 ? 0 - left : static_cast<uint64_t>(static_cast<int64_t>(left) / divisor);
         return true;
       }
       case kMinus:
@@ -299,8 +293,7 @@ class Evaluator {
         *result = right < 64 ? left >> right : 0;
         return true;
       case kShra:
-        *result = static_cast<uint64_t>(static_cast<int64_t>(left) >>
-                                        (right < 63 ? right : 63));
+        *result = static_cast<uint64_t>(static_cast<int64_t>(left) >> (right < 63 ? right : 63));
         return true;
       case kXor:
         *result = left ^ right;
@@ -310,8 +303,7 @@ class Evaluator {
     }
   }
 
-  static bool Comparison(uint8_t op, uint64_t left, uint64_t right,
-                         uint64_t* result) {
+  static bool Comparison(uint8_t op, uint64_t left, uint64_t right, uint64_t* result) {
     const int64_t a = static_cast<int64_t>(left);
     const int64_t b = static_cast<int64_t>(right);
     switch (op) {
@@ -350,9 +342,8 @@ class Evaluator {
 
 }  // namespace
 
-bool EvaluateCfiExpression(ByteReader expression, const FrameState& registers,
-                           bool push_initial, uintptr_t initial,
-                           StackWindow* window, uintptr_t* value) {
+bool EvaluateCfiExpression(ByteReader expression, const FrameState& registers, bool push_initial,
+                           uintptr_t initial, StackWindow* window, uintptr_t* value) {
   Evaluator evaluator(expression, registers, window);
   if (push_initial) evaluator.Push(initial);
   return evaluator.Run(value);

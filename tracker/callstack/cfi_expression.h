@@ -19,10 +19,9 @@ namespace allomon::internal {
 // `initial` is pushed first if `push_initial` (register rules start with the
 // CFA, the CFA's own rule with nothing).  False for an operation or a register
 // that we do not know, a read outside the window, or nonsense.
-[[nodiscard]] bool EvaluateCfiExpression(ByteReader expression,
-                                         const FrameState& registers,
-                                         bool push_initial, uintptr_t initial,
-                                         StackWindow* window, uintptr_t* value);
+[[nodiscard]] bool EvaluateCfiExpression(ByteReader expression, const FrameState& registers,
+                                         bool push_initial, uintptr_t initial, StackWindow* window,
+                                         uintptr_t* value);
 
 }  // namespace allomon::internal
 

@@ -17,16 +17,15 @@ struct TableRow {
 };
 
 // Reads the header; on success *rows and *count describe its table.
-bool ReadHeader(const CfiBytes& bytes, const uint8_t* header,
-                const uint8_t** rows, uint64_t* count) {
+bool ReadHeader(const CfiBytes& bytes, const uint8_t* header, const uint8_t** rows,
+                uint64_t* count) {
   if (!bytes.Contains(header)) return false;
   ByteReader reader(header, bytes.end);
   const uint8_t version = reader.Read<uint8_t>();
   const uint8_t frame_encoding = reader.Read<uint8_t>();
   const uint8_t count_encoding = reader.Read<uint8_t>();
   const uint8_t table_encoding = reader.Read<uint8_t>();
-  if (version != 1 || count_encoding != kUdata4 ||
-      table_encoding != kDataRelativeSdata4) {
+  if (version != 1 || count_encoding != kUdata4 || table_encoding != kDataRelativeSdata4) {
     return false;
   }
   bool ok = true;
@@ -43,8 +42,7 @@ TableRow RowAt(const uint8_t* rows, uint64_t index) {
 }
 
 // The last FDE that starts at or before pc, or nullptr.
-const uint8_t* SearchTable(const CfiBytes& bytes, const uint8_t* header,
-                           uintptr_t pc) {
+const uint8_t* SearchTable(const CfiBytes& bytes, const uint8_t* header, uintptr_t pc) {
   const uint8_t* rows;
   uint64_t count;
   if (!ReadHeader(bytes, header, &rows, &count)) return nullptr;
@@ -78,14 +76,12 @@ CfiBytes ReachOf(const uint8_t* header) {
 
 CfiLookup FindCfi(uintptr_t pc, CfiBytes* bytes, CfiEntry* entry) {
   dl_find_object object;
-  if (_dl_find_object(reinterpret_cast<void*>(pc), &object) != 0)
-    return CfiLookup::kNoObject;
+  if (_dl_find_object(reinterpret_cast<void*>(pc), &object) != 0) return CfiLookup::kNoObject;
   const auto* header = static_cast<const uint8_t*>(object.dlfo_eh_frame);
   if (header == nullptr) return CfiLookup::kNoEntry;
   *bytes = ReachOf(header);
   const uint8_t* fde = SearchTable(*bytes, header, pc);
-  if (fde == nullptr || !ParseFde(*bytes, fde, entry))
-    return CfiLookup::kNoEntry;
+  if (fde == nullptr || !ParseFde(*bytes, fde, entry)) return CfiLookup::kNoEntry;
   const bool covers = entry->pc_begin <= pc && pc < entry->pc_end;
   return covers ? CfiLookup::kFound : CfiLookup::kNoEntry;
 }

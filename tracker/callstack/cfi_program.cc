@@ -143,8 +143,7 @@ class Machine {
   // The instructions that say where one register is.  False for an unknown
   // opcode.
   bool ExecuteRegister(uint8_t opcode) {
-    if (opcode < kOffsetExtended ||
-        (opcode > kRegister && opcode < kExpression) ||
+    if (opcode < kOffsetExtended || (opcode > kRegister && opcode < kExpression) ||
         (opcode > kValExpression && opcode != kGnuNegativeOffsetExtended)) {
       return false;
     }
@@ -188,16 +187,14 @@ class Machine {
 
   // Offsets wrap in unsigned arithmetic: a hostile program must not overflow.
   int64_t Factored(uint64_t value) const {
-    return static_cast<int64_t>(value *
-                                static_cast<uint64_t>(entry_.data_align));
+    return static_cast<int64_t>(value * static_cast<uint64_t>(entry_.data_align));
   }
 
   void Advance(uint64_t delta) { location_ += delta * entry_.code_align; }
 
   bool SetLocation() {
     bool ok = true;
-    location_ =
-        ReadEncodedPointer(bytes_, &reader_, entry_.pointer_encoding, 0, &ok);
+    location_ = ReadEncodedPointer(bytes_, &reader_, entry_.pointer_encoding, 0, &ok);
     return ok;
   }
 
@@ -245,8 +242,7 @@ class Machine {
   }
 
   void RestoreRegister(uint64_t reg) {
-    if (RegisterRule* rule = Follow(&row_, reg))
-      *rule = *Follow(&initial_, reg);
+    if (RegisterRule* rule = Follow(&row_, reg)) *rule = *Follow(&initial_, reg);
   }
 
   const CfiBytes& bytes_;
@@ -262,8 +258,7 @@ class Machine {
 
 }  // namespace
 
-bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc,
-                   CfiRow* row) {
+bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc, CfiRow* row) {
   return Machine(bytes, entry, pc).Run(row);
 }
 

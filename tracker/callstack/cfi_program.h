@@ -48,8 +48,8 @@ struct CfiRow {
 };
 
 // False if the program uses an instruction that we do not know or is malformed.
-[[nodiscard]] bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry,
-                                 uintptr_t pc, CfiRow* row);
+[[nodiscard]] bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc,
+                                 CfiRow* row);
 
 }  // namespace allomon::internal
 

@@ -14,8 +14,7 @@ namespace allomon::internal {
 // /usr/lib/debug/.build-id, else by .gnu_debuglink, whose checksum must then
 // agree. nullptr if there is none.  Cost: with a debug link, reading the whole
 // debug file.
-std::unique_ptr<ElfFile> OpenDebugFile(const ElfFile& file,
-                                       const std::string& path);
+std::unique_ptr<ElfFile> OpenDebugFile(const ElfFile& file, const std::string& path);
 
 }  // namespace allomon::internal
 

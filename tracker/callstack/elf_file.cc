@@ -18,8 +18,7 @@ std::pair<const uint8_t*, size_t> MapFile(const std::string& path) {
   if (fd < 0) return {nullptr, 0};
   struct stat status;
   void* image = MAP_FAILED;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-      status.st_size > 0) {
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     image = mmap(nullptr, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   }
   close(fd);
@@ -49,8 +48,7 @@ std::unique_ptr<ElfFile> ElfFile::Open(const std::string& path) {
   return file->Parse() ? std::move(file) : nullptr;
 }
 
-std::unique_ptr<ElfFile> ElfFile::FromMemory(const uint8_t* image,
-                                             size_t size_bytes) {
+std::unique_ptr<ElfFile> ElfFile::FromMemory(const uint8_t* image, size_t size_bytes) {
   std::unique_ptr<ElfFile> file(new ElfFile(image, size_bytes, false));
   return file->Parse() ? std::move(file) : nullptr;
 }
@@ -68,8 +66,7 @@ bool ElfFile::Parse() {
   ByteReader reader(data_, data_ + size_);
   const auto header = reader.Read<Elf64_Ehdr>();
   if (!reader.ok() || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_ident[EI_DATA] != ELFDATA2LSB) {
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
     return false;
   }
   ParseSegments(header.e_phoff, header.e_phentsize, header.e_phnum);
@@ -77,8 +74,7 @@ bool ElfFile::Parse() {
   uint64_t names = header.e_shstrndx;
   if (count == 0 || names == SHN_XINDEX) {
     // Numbers too large for the header are in section 0.
-    const auto first =
-        At(header.e_shoff, sizeof(Elf64_Shdr)).Read<Elf64_Shdr>();
+    const auto first = At(header.e_shoff, sizeof(Elf64_Shdr)).Read<Elf64_Shdr>();
     if (count == 0) count = first.sh_size;
     if (names == SHN_XINDEX) names = first.sh_link;
   }
@@ -86,8 +82,7 @@ bool ElfFile::Parse() {
   return true;
 }
 
-void ElfFile::ParseSegments(uint64_t offset, uint64_t entry_bytes,
-                            uint64_t count) {
+void ElfFile::ParseSegments(uint64_t offset, uint64_t entry_bytes, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i, offset += entry_bytes) {
     ByteReader reader = At(offset, sizeof(Elf64_Phdr));
     const auto segment = reader.Read<Elf64_Phdr>();
@@ -97,8 +92,7 @@ void ElfFile::ParseSegments(uint64_t offset, uint64_t entry_bytes,
   }
 }
 
-void ElfFile::ParseSections(uint64_t offset, uint64_t entry_bytes,
-                            uint64_t count, uint64_t names) {
+void ElfFile::ParseSections(uint64_t offset, uint64_t entry_bytes, uint64_t count, uint64_t names) {
   std::vector<uint32_t> name_offsets;
   for (uint64_t i = 0; i < count; ++i, offset += entry_bytes) {
     ByteReader reader = At(offset, sizeof(Elf64_Shdr));
@@ -109,8 +103,7 @@ void ElfFile::ParseSections(uint64_t offset, uint64_t entry_bytes,
     section.address = header.sh_addr;
     section.size = header.sh_size;
     section.link = header.sh_link;
-    const bool has_data =
-        header.sh_type != SHT_NOBITS && (header.sh_flags & SHF_COMPRESSED) == 0;
+    const bool has_data = header.sh_type != SHT_NOBITS && (header.sh_flags & SHF_COMPRESSED) == 0;
     if (has_data) section.data = At(header.sh_offset, header.sh_size);
     sections_.push_back(section);
     name_offsets.push_back(header.sh_name);
@@ -123,9 +116,8 @@ void ElfFile::ParseSections(uint64_t offset, uint64_t entry_bytes,
 }
 
 const ElfSection* ElfFile::FindSection(std::string_view name) const {
-  const auto found =
-      std::find_if(sections_.begin(), sections_.end(),
-                   [&](const ElfSection& s) { return s.name == name; });
+  const auto found = std::find_if(sections_.begin(), sections_.end(),
+                                  [&](const ElfSection& s) { return s.name == name; });
   return found == sections_.end() ? nullptr : &*found;
 }
 
@@ -141,8 +133,7 @@ std::optional<uint64_t> ElfFile::AddressOfOffset(uint64_t offset) const {
       return segment.address + from_start;
     }
     const uint64_t from_page = offset - (segment.offset & ~(kPage - 1));
-    if (from_page < segment.file_size + 2 * kPage)
-      near = segment.address + from_start;
+    if (from_page < segment.file_size + 2 * kPage) near = segment.address + from_start;
   }
   return near;
 }

@@ -38,8 +38,7 @@ class ElfFile {
   static std::unique_ptr<ElfFile> Open(const std::string& path);
 
   // Reads an image that the caller keeps, such as the vDSO's.
-  static std::unique_ptr<ElfFile> FromMemory(const uint8_t* image,
-                                             size_t size_bytes);
+  static std::unique_ptr<ElfFile> FromMemory(const uint8_t* image, size_t size_bytes);
 
   ~ElfFile();
   ElfFile(const ElfFile&) = delete;
@@ -71,8 +70,7 @@ class ElfFile {
 
   bool Parse();
   void ParseSegments(uint64_t offset, uint64_t entry_bytes, uint64_t count);
-  void ParseSections(uint64_t offset, uint64_t entry_bytes, uint64_t count,
-                     uint64_t names);
+  void ParseSections(uint64_t offset, uint64_t entry_bytes, uint64_t count, uint64_t names);
   ByteReader At(uint64_t offset, uint64_t bytes) const;
 
   const uint8_t* const data_;

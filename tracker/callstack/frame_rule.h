@@ -16,19 +16,18 @@ namespace allomon::internal {
 class FrameRule {
  public:
   enum Kind : uint64_t {
-    kNone,       // no rule; what an empty cache slot holds
-    kFromSp,     // CFA = sp + cfa_bytes
-    kFromBp,     // CFA = bp + cfa_bytes
-    kRealigned,  // CFA = *(bp - cfa_bytes), bp at *bp: the stack was realigned
-    kEnd,        // the outermost frame
+    kNone,          // no rule; what an empty cache slot holds
+    kFromSp,        // CFA = sp + cfa_bytes
+    kFromBp,        // CFA = bp + cfa_bytes
+    kRealigned,     // CFA = *(bp - cfa_bytes), bp at *bp: the stack was realigned
+    kEnd,           // the outermost frame
     kFramePointer,  // no usable CFI: trust the frame-pointer chain
     kInterpret,     // run the CFI program and evaluate what it says
   };
   static constexpr int kBits = 31;
 
   constexpr explicit FrameRule(uint64_t bits = 0) : bits_(bits) {}
-  constexpr explicit FrameRule(Kind kind, uint64_t cfa_bytes = 0,
-                               uint64_t bp_bytes = 0)
+  constexpr explicit FrameRule(Kind kind, uint64_t cfa_bytes = 0, uint64_t bp_bytes = 0)
       : bits_(kind | cfa_bytes | bp_bytes << kBpShift) {}
 
   // Whether the offsets can be packed: multiples of eight in range.
@@ -37,9 +36,7 @@ class FrameRule {
   }
 
   constexpr Kind kind() const { return static_cast<Kind>(bits_ & kKindMask); }
-  constexpr bool IsSimple() const {
-    return kind() == kFromSp || kind() == kFromBp;
-  }
+  constexpr bool IsSimple() const { return kind() == kFromSp || kind() == kFromBp; }
   constexpr uint64_t cfa_bytes() const { return bits_ & kCfaMask; }
   // The caller's bp is saved this far below the CFA; 0: it is still in the
   // register.
@@ -58,8 +55,8 @@ class FrameRule {
   uint64_t bits_;
 };
 
-static_assert(FrameRule(FrameRule::kFromBp, 0xffff8, 0x3ff8).bits() <
-              uint64_t{1} << FrameRule::kBits);
+static_assert(FrameRule(FrameRule::kFromBp, 0xffff8, 0x3ff8).bits() < uint64_t{1}
+                                                                          << FrameRule::kBits);
 
 }  // namespace allomon::internal
 

@@ -10,9 +10,7 @@ namespace {
 constexpr uint64_t kWord = sizeof(uintptr_t);
 
 // inv.walk.grows: each frame on a stack is above the one it called.
-bool IsAbove(uintptr_t cfa, const FrameState& frame) {
-  return cfa > frame.sp && cfa % kWord == 0;
-}
+bool IsAbove(uintptr_t cfa, const FrameState& frame) { return cfa > frame.sp && cfa % kWord == 0; }
 
 // ---- From a row of the unwind table to a rule
 // --------------------------------------
@@ -32,14 +30,12 @@ bool IsRealignedCfa(const CfaRule& cfa, uint64_t* offset) {
 bool IsSavedAtBp(const RegisterRule& rule) {
   constexpr uint8_t kBreg6 = 0x76;
   ByteReader reader = rule.expression;
-  return rule.kind == RegisterRule::kAtExpression &&
-         reader.Read<uint8_t>() == kBreg6 && reader.ReadSleb() == 0 &&
-         reader.ok() && reader.AtEnd();
+  return rule.kind == RegisterRule::kAtExpression && reader.Read<uint8_t>() == kBreg6 &&
+         reader.ReadSleb() == 0 && reader.ok() && reader.AtEnd();
 }
 
 bool IsReturnAddressUsual(const RegisterRule& rule) {
-  return rule.kind == RegisterRule::kAtCfa &&
-         rule.offset == -static_cast<int64_t>(kWord);
+  return rule.kind == RegisterRule::kAtCfa && rule.offset == -static_cast<int64_t>(kWord);
 }
 
 // The row as a kFromSp, kFromBp or kRealigned rule, or kInterpret.
@@ -48,8 +44,7 @@ FrameRule PackRow(const CfiRow& row) {
   const RegisterRule& bp = row.frame_pointer;
   if (!IsReturnAddressUsual(row.return_address)) return kNotPacked;
   uint64_t offset;
-  if (IsRealignedCfa(row.cfa, &offset) && IsSavedAtBp(bp) &&
-      FrameRule::Fits(offset, 0)) {
+  if (IsRealignedCfa(row.cfa, &offset) && IsSavedAtBp(bp) && FrameRule::Fits(offset, 0)) {
     return FrameRule(FrameRule::kRealigned, offset);
   }
   if (row.cfa.is_expression) return kNotPacked;
@@ -64,13 +59,11 @@ FrameRule PackRow(const CfiRow& row) {
   }
   const uint64_t cfa_bytes = static_cast<uint64_t>(row.cfa.offset);
   if (!FrameRule::Fits(cfa_bytes, bp_bytes)) return kNotPacked;
-  return FrameRule(from_bp ? FrameRule::kFromBp : FrameRule::kFromSp, cfa_bytes,
-                   bp_bytes);
+  return FrameRule(from_bp ? FrameRule::kFromBp : FrameRule::kFromSp, cfa_bytes, bp_bytes);
 }
 
 FrameRule RuleOf(const CfiEntry& entry, const CfiRow& row) {
-  if (row.return_address.kind == RegisterRule::kUndefined)
-    return FrameRule(FrameRule::kEnd);
+  if (row.return_address.kind == RegisterRule::kUndefined) return FrameRule(FrameRule::kEnd);
   if (entry.signal_frame) return FrameRule(FrameRule::kInterpret);
   return PackRow(row);
 }
@@ -82,8 +75,7 @@ FrameRule RuleOf(const CfiEntry& entry, const CfiRow& row) {
 bool IsBeforeFunction(uintptr_t pc) {
   CfiBytes bytes;
   CfiEntry entry;
-  return FindCfi(pc + 1, &bytes, &entry) == CfiLookup::kFound &&
-         entry.pc_begin == pc + 1;
+  return FindCfi(pc + 1, &bytes, &entry) == CfiLookup::kFound && entry.pc_begin == pc + 1;
 }
 
 // Finds the rule for a pc that the cache does not know.  Generated code is not
@@ -108,22 +100,18 @@ FrameRule FindRule(uintptr_t pc, RuleCache* cache) {
 // ----------------------------------------------------------------
 
 // Moves to the caller whose return address is just below `cfa`.
-Step Return(uintptr_t cfa, uintptr_t bp, StackWindow* window,
-            FrameState* frame) {
+Step Return(uintptr_t cfa, uintptr_t bp, StackWindow* window, FrameState* frame) {
   uintptr_t pc;
-  if (!IsAbove(cfa, *frame) || !window->Load(cfa - kWord, &pc))
-    return Step::kLost;
+  if (!IsAbove(cfa, *frame) || !window->Load(cfa - kWord, &pc)) return Step::kLost;
   *frame = FrameState{pc, cfa, bp};
   return Step::kCaller;
 }
 
 Step StepSimple(FrameRule rule, StackWindow* window, FrameState* frame) {
-  const uintptr_t base =
-      rule.kind() == FrameRule::kFromSp ? frame->sp : frame->bp;
+  const uintptr_t base = rule.kind() == FrameRule::kFromSp ? frame->sp : frame->bp;
   const uintptr_t cfa = base + rule.cfa_bytes();
   uintptr_t bp = frame->bp;
-  if (rule.bp_bytes() != 0 && !window->Load(cfa - rule.bp_bytes(), &bp))
-    return Step::kLost;
+  if (rule.bp_bytes() != 0 && !window->Load(cfa - rule.bp_bytes(), &bp)) return Step::kLost;
   return Return(cfa, bp, window, frame);
 }
 
@@ -141,26 +129,23 @@ Step StepRealigned(FrameRule rule, StackWindow* window, FrameState* frame) {
 Step StepByFramePointer(StackWindow* window, FrameState* frame) {
   if (frame->bp == 0) return Step::kEnd;
   uintptr_t bp;
-  if (frame->bp < frame->sp || !window->Load(frame->bp, &bp))
-    return Step::kLost;
+  if (frame->bp < frame->sp || !window->Load(frame->bp, &bp)) return Step::kLost;
   return Return(frame->bp + 2 * kWord, bp, window, frame);
 }
 
-bool ComputeCfa(const CfaRule& rule, const FrameState& frame,
-                StackWindow* window, uintptr_t* cfa) {
+bool ComputeCfa(const CfaRule& rule, const FrameState& frame, StackWindow* window, uintptr_t* cfa) {
   if (rule.is_expression) {
     return EvaluateCfiExpression(rule.expression, frame, false, 0, window, cfa);
   }
-  if (rule.base_register != kDwarfRsp && rule.base_register != kDwarfRbp)
-    return false;
+  if (rule.base_register != kDwarfRsp && rule.base_register != kDwarfRbp) return false;
   const uintptr_t base = rule.base_register == kDwarfRsp ? frame.sp : frame.bp;
   *cfa = base + static_cast<uintptr_t>(rule.offset);
   return true;
 }
 
 // The caller's value of a register whose value in `frame` is `current`.
-bool Recover(const RegisterRule& rule, uintptr_t cfa, uintptr_t current,
-             const FrameState& frame, StackWindow* window, uintptr_t* value) {
+bool Recover(const RegisterRule& rule, uintptr_t cfa, uintptr_t current, const FrameState& frame,
+             StackWindow* window, uintptr_t* value) {
   switch (rule.kind) {
     case RegisterRule::kSame:
       *value = current;
@@ -169,36 +154,30 @@ bool Recover(const RegisterRule& rule, uintptr_t cfa, uintptr_t current,
       return window->Load(cfa + static_cast<uintptr_t>(rule.offset), value);
     case RegisterRule::kAtExpression: {
       uintptr_t address;
-      return EvaluateCfiExpression(rule.expression, frame, true, cfa, window,
-                                   &address) &&
+      return EvaluateCfiExpression(rule.expression, frame, true, cfa, window, &address) &&
              window->Load(address, value);
     }
     case RegisterRule::kValueExpression:
-      return EvaluateCfiExpression(rule.expression, frame, true, cfa, window,
-                                   value);
+      return EvaluateCfiExpression(rule.expression, frame, true, cfa, window, value);
     default:
       return false;
   }
 }
 
 // The general case: finds the row again and does what it says.
-Step StepByInterpreting(uintptr_t lookup_pc, StackWindow* window,
-                        FrameState* frame) {
+Step StepByInterpreting(uintptr_t lookup_pc, StackWindow* window, FrameState* frame) {
   CfiBytes bytes;
   CfiEntry entry;
   CfiRow row;
   uintptr_t cfa;
   if (FindCfi(lookup_pc, &bytes, &entry) != CfiLookup::kFound ||
-      !RunCfiProgram(bytes, entry, lookup_pc, &row) ||
-      !ComputeCfa(row.cfa, *frame, window, &cfa)) {
+      !RunCfiProgram(bytes, entry, lookup_pc, &row) || !ComputeCfa(row.cfa, *frame, window, &cfa)) {
     return StepByFramePointer(window, frame);
   }
   FrameState caller = {0, cfa, 0};
-  if (!Recover(row.return_address, cfa, frame->pc, *frame, window, &caller.pc))
-    return Step::kLost;
+  if (!Recover(row.return_address, cfa, frame->pc, *frame, window, &caller.pc)) return Step::kLost;
   // A frame pointer that is lost is often never needed again.
-  if (!Recover(row.frame_pointer, cfa, frame->bp, *frame, window, &caller.bp))
-    caller.bp = 0;
+  if (!Recover(row.frame_pointer, cfa, frame->bp, *frame, window, &caller.bp)) caller.bp = 0;
   if (entry.signal_frame) {
     // The signal may have been taken on another stack, above or below this one.
     *window = StackWindow(cfa);
@@ -212,8 +191,8 @@ Step StepByInterpreting(uintptr_t lookup_pc, StackWindow* window,
 
 }  // namespace
 
-Step StepToCallerSlow(uintptr_t lookup_pc, RuleCache* cache,
-                      StackWindow* window, FrameState* frame) {
+Step StepToCallerSlow(uintptr_t lookup_pc, RuleCache* cache, StackWindow* window,
+                      FrameState* frame) {
   FrameRule rule;
   if (!cache->Find(lookup_pc, &rule)) rule = FindRule(lookup_pc, cache);
   switch (rule.kind()) {

@@ -22,8 +22,8 @@ enum class Step {
 // Takes the step by the rule that `cache` has for `lookup_pc`, or finds that
 // rule and puts it there.  `lookup_pc` is in the instruction that the frame is
 // executing: one less than a return address.
-Step StepToCallerSlow(uintptr_t lookup_pc, RuleCache* cache,
-                      StackWindow* window, FrameState* frame);
+Step StepToCallerSlow(uintptr_t lookup_pc, RuleCache* cache, StackWindow* window,
+                      FrameState* frame);
 
 }  // namespace allomon::internal
 

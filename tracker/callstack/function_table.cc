@@ -12,8 +12,8 @@ namespace {
 
 bool IsFunction(const Elf64_Sym& symbol) {
   const auto type = ELF64_ST_TYPE(symbol.st_info);
-  return (type == STT_FUNC || type == STT_GNU_IFUNC) &&
-         symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0;
+  return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF &&
+         symbol.st_value != 0;
 }
 
 bool StartsWithUnderscore(std::string_view name) {
@@ -23,11 +23,9 @@ bool StartsWithUnderscore(std::string_view name) {
 // The element with the greatest begin that is not above `address`, as an index
 // + 1.
 template <typename Range, typename Begin>
-size_t UpperBound(const std::vector<Range>& ranges, uint64_t address,
-                  Begin begin) {
-  return std::upper_bound(
-             ranges.begin(), ranges.end(), address,
-             [&](uint64_t a, const Range& r) { return a < begin(r); }) -
+size_t UpperBound(const std::vector<Range>& ranges, uint64_t address, Begin begin) {
+  return std::upper_bound(ranges.begin(), ranges.end(), address,
+                          [&](uint64_t a, const Range& r) { return a < begin(r); }) -
          ranges.begin();
 }
 
@@ -39,8 +37,7 @@ bool Contains(const FunctionRange& range, uint64_t address) {
 
 void SymbolTable::Add(const ElfFile& file) {
   for (const ElfSection& section : file.sections()) {
-    if (section.type == SHT_SYMTAB || section.type == SHT_DYNSYM)
-      AddSection(file, section);
+    if (section.type == SHT_SYMTAB || section.type == SHT_DYNSYM) AddSection(file, section);
   }
 }
 
@@ -59,39 +56,32 @@ void SymbolTable::AddSection(const ElfFile& file, const ElfSection& symbols) {
       const ElfSection& section = file.sections()[symbol.st_shndx];
       section_end = section.address + section.size;
     }
-    const FunctionRange range = {symbol.st_value,
-                                 symbol.st_value + symbol.st_size};
+    const FunctionRange range = {symbol.st_value, symbol.st_value + symbol.st_size};
     if (range.end < range.begin) continue;
-    candidates_.push_back({{range, name},
-                           section_end,
-                           ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
+    candidates_.push_back({{range, name}, section_end, ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
   }
 }
 
 bool SymbolTable::IsBetterName(const Candidate& a, const Candidate& b) {
   const auto rank = [](const Candidate& c) {
     const std::string_view name = c.symbol.name;
-    return std::make_tuple(c.symbol.range.end == c.symbol.range.begin,
-                           c.is_local, StartsWithUnderscore(name), name.size(),
-                           name);
+    return std::make_tuple(c.symbol.range.end == c.symbol.range.begin, c.is_local,
+                           StartsWithUnderscore(name), name.size(), name);
   };
   return rank(a) < rank(b);
 }
 
 void SymbolTable::Sort() {
-  std::sort(candidates_.begin(), candidates_.end(),
-            [](const Candidate& a, const Candidate& b) {
-              const uint64_t a_begin = a.symbol.range.begin;
-              const uint64_t b_begin = b.symbol.range.begin;
-              return a_begin != b_begin ? a_begin < b_begin
-                                        : IsBetterName(a, b);
-            });
+  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+    const uint64_t a_begin = a.symbol.range.begin;
+    const uint64_t b_begin = b.symbol.range.begin;
+    return a_begin != b_begin ? a_begin < b_begin : IsBetterName(a, b);
+  });
   const auto same_begin = [](const Candidate& a, const Candidate& b) {
     return a.symbol.range.begin == b.symbol.range.begin;
   };
-  candidates_.erase(
-      std::unique(candidates_.begin(), candidates_.end(), same_begin),
-      candidates_.end());
+  candidates_.erase(std::unique(candidates_.begin(), candidates_.end(), same_begin),
+                    candidates_.end());
   uint64_t highest = 0;
   for (size_t i = 0; i < candidates_.size(); ++i) {
     symbols_.push_back(candidates_[i].symbol);
@@ -101,38 +91,32 @@ void SymbolTable::Sort() {
 }
 
 const FunctionSymbol* SymbolTable::Find(uint64_t address) const {
-  const size_t above = UpperBound(
-      symbols_, address, [](const FunctionSymbol& s) { return s.range.begin; });
+  const size_t above =
+      UpperBound(symbols_, address, [](const FunctionSymbol& s) { return s.range.begin; });
   for (size_t i = above; i > 0 && highest_end_[i - 1] > address; --i) {
     if (Contains(symbols_[i - 1].range, address)) return &symbols_[i - 1];
   }
   if (above == 0) return nullptr;
   const FunctionSymbol& nearest = symbols_[above - 1];
   const bool has_size = nearest.range.end != nearest.range.begin;
-  return has_size || address >= candidates_[above - 1].section_end ? nullptr
-                                                                   : &nearest;
+  return has_size || address >= candidates_[above - 1].section_end ? nullptr : &nearest;
 }
 
 FdeTable::FdeTable(const ElfFile& file) {
   const ElfSection* section = file.FindSection(".eh_frame");
   if (section == nullptr || section->data.AtEnd()) return;
   const uint8_t* record = section->data.position();
-  const CfiBytes bytes = {record, record + section->data.remaining(),
-                          section->address};
+  const CfiBytes bytes = {record, record + section->data.remaining(), section->address};
   do {
     CfiEntry entry;
-    if (ParseFde(bytes, record, &entry))
-      ranges_.push_back({entry.pc_begin, entry.pc_end});
+    if (ParseFde(bytes, record, &entry)) ranges_.push_back({entry.pc_begin, entry.pc_end});
   } while (NextCfiRecord(bytes, &record));
   std::sort(ranges_.begin(), ranges_.end(),
-            [](const FunctionRange& a, const FunctionRange& b) {
-              return a.begin < b.begin;
-            });
+            [](const FunctionRange& a, const FunctionRange& b) { return a.begin < b.begin; });
 }
 
 const FunctionRange* FdeTable::Find(uint64_t address) const {
-  const size_t above = UpperBound(
-      ranges_, address, [](const FunctionRange& r) { return r.begin; });
+  const size_t above = UpperBound(ranges_, address, [](const FunctionRange& r) { return r.begin; });
   if (above == 0 || !Contains(ranges_[above - 1], address)) return nullptr;
   return &ranges_[above - 1];
 }

@@ -46,37 +46,28 @@ struct Format {
 
 class HeaderReader {
  public:
-  HeaderReader(ByteReader reader, bool is_64_bit, const LineStrings& strings,
-               LineHeader* header)
-      : reader_(reader),
-        is_64_bit_(is_64_bit),
-        strings_(strings),
-        header_(header) {}
+  HeaderReader(ByteReader reader, bool is_64_bit, const LineStrings& strings, LineHeader* header)
+      : reader_(reader), is_64_bit_(is_64_bit), strings_(strings), header_(header) {}
 
   bool Read() {
     header_->version = reader_.Read<uint16_t>();
     if (header_->version < 2 || header_->version > 5) return false;
-    if (header_->version == 5)
-      reader_.Skip(2);  // address size, segment selector size
+    if (header_->version == 5) reader_.Skip(2);  // address size, segment selector size
     ByteReader fields = reader_.Take(ReadOffset());
     header_->program = reader_;
     if (!reader_.ok()) return false;
     reader_ = fields;
     if (!ReadNumbers()) return false;
-    return (header_->version == 5 ? ReadLists() : ReadOldLists()) &&
-           reader_.ok();
+    return (header_->version == 5 ? ReadLists() : ReadOldLists()) && reader_.ok();
   }
 
  private:
-  uint64_t ReadOffset() {
-    return is_64_bit_ ? reader_.Read<uint64_t>() : reader_.Read<uint32_t>();
-  }
+  uint64_t ReadOffset() { return is_64_bit_ ? reader_.Read<uint64_t>() : reader_.Read<uint32_t>(); }
 
   bool ReadNumbers() {
     header_->min_instruction_bytes = reader_.Read<uint8_t>();
-    if (header_->version >= 4)
-      reader_.Skip(1);  // operations per instruction: no VLIW here
-    reader_.Skip(1);    // whether rows are statements at first
+    if (header_->version >= 4) reader_.Skip(1);  // operations per instruction: no VLIW here
+    reader_.Skip(1);                             // whether rows are statements at first
     header_->line_base = reader_.Read<int8_t>();
     header_->line_range = reader_.Read<uint8_t>();
     header_->opcode_base = reader_.Read<uint8_t>();
@@ -110,12 +101,9 @@ class HeaderReader {
 
   // DWARF 5: each list says first what its entries consist of.
   bool ReadLists() {
-    return ReadList([&](const LineHeader::File& folder) {
-             header_->folders.push_back(folder.name);
-           }) &&
-           ReadList([&](const LineHeader::File& file) {
-             header_->files.push_back(file);
-           });
+    return ReadList(
+               [&](const LineHeader::File& folder) { header_->folders.push_back(folder.name); }) &&
+           ReadList([&](const LineHeader::File& file) { header_->files.push_back(file); });
   }
 
   template <typename Add>
@@ -128,8 +116,7 @@ class HeaderReader {
     const uint64_t count = reader_.ReadUleb();
     // An entry takes a byte at least: nothing else bounds the list in a hostile
     // file.
-    if (count > reader_.remaining() || (formats.empty() && count > 0))
-      return false;
+    if (count > reader_.remaining() || (formats.empty() && count > 0)) return false;
     for (uint64_t i = 0; i < count; ++i) {
       LineHeader::File entry;
       if (!ReadEntry(formats, &entry)) return false;
@@ -193,8 +180,7 @@ class HeaderReader {
 
 }  // namespace
 
-bool ReadLineHeader(ByteReader* lines, const LineStrings& strings,
-                    LineHeader* header) {
+bool ReadLineHeader(ByteReader* lines, const LineStrings& strings, LineHeader* header) {
   uint64_t length = lines->Read<uint32_t>();
   const bool is_64_bit = length == 0xffffffff;
   if (is_64_bit) length = lines->Read<uint64_t>();
@@ -206,8 +192,7 @@ std::string LineHeader::PathOf(uint64_t file) const {
   if (file >= files.size()) return "";
   const File& entry = files[file];
   const bool has_folder = entry.folder != 0 && entry.folder < folders.size();
-  if (!has_folder || entry.name.substr(0, 1) == "/")
-    return std::string(entry.name);
+  if (!has_folder || entry.name.substr(0, 1) == "/") return std::string(entry.name);
   return std::string(folders[entry.folder]) + "/" + std::string(entry.name);
 }
 
@@ -234,8 +219,7 @@ bool LineMachine::Execute(uint8_t opcode) {
 
 void LineMachine::ExecuteSpecial(uint8_t adjusted) {
   AdvanceAddress(adjusted / header_.line_range);
-  state_.line +=
-      static_cast<uint64_t>(header_.line_base + adjusted % header_.line_range);
+  state_.line += static_cast<uint64_t>(header_.line_base + adjusted % header_.line_range);
   has_row_ = true;
 }
 
@@ -262,8 +246,7 @@ void LineMachine::ExecuteStandard(uint8_t opcode) {
     default:
       // Columns, discriminators and the like: the header tells how many
       // operands.
-      for (int i = 0; i < header_.operand_counts[opcode - 1]; ++i)
-        program_.ReadUleb();
+      for (int i = 0; i < header_.operand_counts[opcode - 1]; ++i) program_.ReadUleb();
   }
 }
 

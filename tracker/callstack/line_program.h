@@ -56,8 +56,7 @@ struct LineRow {
 class LineMachine {
  public:
   // Starts at the beginning of the unit's program or of any sequence in it.
-  LineMachine(const LineHeader& header, ByteReader program)
-      : header_(header), program_(program) {}
+  LineMachine(const LineHeader& header, ByteReader program) : header_(header), program_(program) {}
 
   // Runs on to the next row.  False at the end of the program or where it is
   // broken.

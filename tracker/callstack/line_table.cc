@@ -26,8 +26,7 @@ LineTable::LineTable(const ElfFile& file)
   while (!units.AtEnd()) {
     const uint8_t* unit = units.position();
     LineHeader header;
-    if (ReadLineHeader(&units, {line_strings_, strings_}, &header))
-      AddSequences(unit, header);
+    if (ReadLineHeader(&units, {line_strings_, strings_}, &header)) AddSequences(unit, header);
   }
   std::sort(sequences_.begin(), sequences_.end(),
             [](const Sequence& a, const Sequence& b) { return a.low < b.low; });
@@ -44,23 +43,21 @@ void LineTable::AddSequences(const uint8_t* unit, const LineHeader& header) {
     if (!row.ends_sequence) continue;
     sequence.high = row.address;
     // The linker leaves the lines of code it dropped at address 0.
-    if (sequence.low != 0 && sequence.low < sequence.high)
-      sequences_.push_back(sequence);
+    if (sequence.low != 0 && sequence.low < sequence.high) sequences_.push_back(sequence);
     sequence.program = machine.position();
   }
 }
 
 std::optional<SourceLine> LineTable::Find(uint64_t address) const {
-  const auto above = std::upper_bound(
-      sequences_.begin(), sequences_.end(), address,
-      [](uint64_t a, const Sequence& sequence) { return a < sequence.low; });
+  const auto above =
+      std::upper_bound(sequences_.begin(), sequences_.end(), address,
+                       [](uint64_t a, const Sequence& sequence) { return a < sequence.low; });
   if (above == sequences_.begin()) return std::nullopt;
   const Sequence& sequence = above[-1];
   if (address >= sequence.high) return std::nullopt;
   ByteReader unit = From(lines_, sequence.unit);
   LineHeader header;
-  if (!ReadLineHeader(&unit, {line_strings_, strings_}, &header))
-    return std::nullopt;
+  if (!ReadLineHeader(&unit, {line_strings_, strings_}, &header)) return std::nullopt;
   LineMachine machine(header, From(header.program, sequence.program));
   std::optional<LineRow> best;
   LineRow row;

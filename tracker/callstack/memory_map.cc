@@ -13,9 +13,9 @@ namespace {
 bool ParseLine(const std::string& line, Mapping* mapping) {
   char permissions[5];
   int path_at = 0;
-  const int fields = std::sscanf(
-      line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %*s %*s %n",
-      &mapping->begin, &mapping->end, permissions, &mapping->offset, &path_at);
+  const int fields =
+      std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %*s %*s %n",
+                  &mapping->begin, &mapping->end, permissions, &mapping->offset, &path_at);
   if (fields != 4 || path_at == 0 || permissions[2] != 'x') return false;
   mapping->path = line.substr(path_at);
   if (mapping->path.empty()) mapping->path = "[anon]";
@@ -42,11 +42,10 @@ std::vector<Mapping> ReadExecutableMappings() {
   return ParseMaps(text.str());
 }
 
-const Mapping* FindMapping(const std::vector<Mapping>& mappings,
-                           uintptr_t address) {
-  const auto above = std::upper_bound(
-      mappings.begin(), mappings.end(), address,
-      [](uintptr_t a, const Mapping& mapping) { return a < mapping.begin; });
+const Mapping* FindMapping(const std::vector<Mapping>& mappings, uintptr_t address) {
+  const auto above =
+      std::upper_bound(mappings.begin(), mappings.end(), address,
+                       [](uintptr_t a, const Mapping& mapping) { return a < mapping.begin; });
   if (above == mappings.begin() || address >= above[-1].end) return nullptr;
   return &above[-1];
 }

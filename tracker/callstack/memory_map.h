@@ -12,9 +12,8 @@ namespace allomon::internal {
 struct Mapping {
   uintptr_t begin;
   uintptr_t end;
-  uint64_t offset;  // in the file, of the byte at `begin`
-  std::string
-      path;  // of the file; "[vdso]" and the like; "[anon]" if it has no name
+  uint64_t offset;   // in the file, of the byte at `begin`
+  std::string path;  // of the file; "[vdso]" and the like; "[anon]" if it has no name
 };
 
 // Parses the text of a maps file; lines that make no sense are passed over.
@@ -25,8 +24,7 @@ std::vector<Mapping> ReadExecutableMappings();
 
 // The mapping that contains `address`, or nullptr.  They must be in the
 // kernel's order.
-const Mapping* FindMapping(const std::vector<Mapping>& mappings,
-                           uintptr_t address);
+const Mapping* FindMapping(const std::vector<Mapping>& mappings, uintptr_t address);
 
 }  // namespace allomon::internal
 

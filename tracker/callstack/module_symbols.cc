@@ -4,8 +4,7 @@
 
 namespace allomon::internal {
 
-ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file,
-                             const std::string& path)
+ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file, const std::string& path)
     : file_(std::move(file)), fdes_(*file_) {
   symbols_.Add(*file_);
   if (file_->FindSection(".symtab") == nullptr && !path.empty()) {
@@ -21,8 +20,7 @@ std::optional<uint64_t> ModuleSymbols::AddressOfOffset(uint64_t offset) const {
 
 const FunctionSymbol* ModuleSymbols::FindSymbol(uint64_t address) const {
   const FunctionSymbol* symbol = symbols_.Find(address);
-  if (symbol == nullptr || symbol->range.end != symbol->range.begin)
-    return symbol;
+  if (symbol == nullptr || symbol->range.end != symbol->range.begin) return symbol;
   // A symbol without a size may be any distance below: only its own function
   // counts.
   const FunctionRange* fde = fdes_.Find(address);

@@ -28,15 +28,12 @@ class ModuleSymbols {
   // The function that covers `address`: a mangled name and its start, or
   // nothing.
   const FunctionSymbol* FindSymbol(uint64_t address) const;
-  const FunctionRange* FindFde(uint64_t address) const {
-    return fdes_.Find(address);
-  }
+  const FunctionRange* FindFde(uint64_t address) const { return fdes_.Find(address); }
   std::optional<SourceLine> FindLine(uint64_t address);
 
  private:
   std::unique_ptr<ElfFile> file_;
-  std::unique_ptr<ElfFile>
-      debug_file_;  // nullptr if there is none or no need for it
+  std::unique_ptr<ElfFile> debug_file_;  // nullptr if there is none or no need for it
   SymbolTable symbols_;
   FdeTable fdes_;
   std::unique_ptr<LineTable> lines_;

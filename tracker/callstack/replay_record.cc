@@ -57,10 +57,8 @@ void ReplayRecord::PutFresh(uint32_t at, bool needs_bp) {
   fresh_ = 0;
 }
 
-bool ReplayRecord::Splice(uint32_t from, uint32_t to,
-                          const RecordedFrame& joined) {
-  constexpr uintptr_t kOfTheStepOut =
-      RecordedFrame::kNeedsBp | RecordedFrame::kKeepsBp;
+bool ReplayRecord::Splice(uint32_t from, uint32_t to, const RecordedFrame& joined) {
+  constexpr uintptr_t kOfTheStepOut = RecordedFrame::kNeedsBp | RecordedFrame::kKeepsBp;
   if (from - begin_ + fresh_ >= kFrames) {
     Clear();
     return false;

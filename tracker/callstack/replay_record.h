@@ -72,20 +72,17 @@ class ReplayRecord {
 
   // Whether the recorded state at i is the given one, as far as that decides
   // how the walk goes on.
-  bool Matches(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t bp,
-               uintptr_t exact_pc) const {
+  bool Matches(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t bp, uintptr_t exact_pc) const {
     const Check& check = checks_[i % kFrames];
     const State& state = states_[i % kFrames];
-    return check.pc == pc && check.sp == sp &&
-           (state.how & RecordedFrame::kExactPc) == exact_pc &&
+    return check.pc == pc && check.sp == sp && (state.how & RecordedFrame::kExactPc) == exact_pc &&
            (state.bp == bp || (state.how & RecordedFrame::kNeedsBp) == 0);
   }
 
   // Given that the thread's stack has state `from`: the last i such that it has
   // all states up to i, at most limit.  Writes the pcs of (from, limit] up to
   // at least that to frames.
-  ALLOMON_READS_STACK uint32_t Confirm(uint32_t from, uint32_t limit,
-                                       uintptr_t* frames) const;
+  ALLOMON_READS_STACK uint32_t Confirm(uint32_t from, uint32_t limit, uintptr_t* frames) const;
 
   // Whether the stack has the state after i, given that it has that at i.
   ALLOMON_READS_STACK bool IsNext(uint32_t i) const {
@@ -94,13 +91,10 @@ class ReplayRecord {
 
   // The state at i, which [joined, i] has been confirmed for; bp was the
   // value at `joined`.
-  ALLOMON_READS_STACK RecordedFrame Recover(uint32_t i, uint32_t joined,
-                                            uintptr_t bp) const;
+  ALLOMON_READS_STACK RecordedFrame Recover(uint32_t i, uint32_t joined, uintptr_t bp) const;
 
   bool IsFreshFull() const { return fresh_ == kFreshFrames; }
-  void PushFresh(const RecordedFrame& frame) {
-    fresh_frames_[fresh_++] = frame;
-  }
+  void PushFresh(const RecordedFrame& frame) { fresh_frames_[fresh_++] = frame; }
 
   // Replaces the frames of [from, to) by the fresh ones, after which comes
   // `joined`, which is the recorded frame at `to` by way of the fresh ones.
@@ -127,11 +121,8 @@ class ReplayRecord {
 
   // The bits in which the stack differs from what was there.
   ALLOMON_READS_STACK static uintptr_t Difference(const Check& check) {
-    return (StackWindow::LoadUnchecked(check.sp - sizeof(uintptr_t)) ^
-            check.pc) |
-           (StackWindow::LoadUnchecked(
-                reinterpret_cast<uintptr_t>(check.bp_at)) ^
-            check.bp_value);
+    return (StackWindow::LoadUnchecked(check.sp - sizeof(uintptr_t)) ^ check.pc) |
+           (StackWindow::LoadUnchecked(reinterpret_cast<uintptr_t>(check.bp_at)) ^ check.bp_value);
   }
 
   void Put(uint32_t i, const RecordedFrame& frame);
@@ -149,15 +140,14 @@ class ReplayRecord {
   RecordedFrame fresh_frames_[kFreshFrames];
 };
 
-inline uint32_t ReplayRecord::Confirm(uint32_t from, uint32_t limit,
-                                      uintptr_t* frames) const {
+inline uint32_t ReplayRecord::Confirm(uint32_t from, uint32_t limit, uintptr_t* frames) const {
   constexpr uint32_t kAtOnce = 4;
   uint32_t i = from + 1;
   // Four at once where they do not wrap: one branch for all.
   while (limit - i + 1 >= kAtOnce && i % kFrames <= kFrames - kAtOnce) {
     const Check* check = &checks_[i % kFrames];
-    const uintptr_t difference = Difference(check[0]) | Difference(check[1]) |
-                                 Difference(check[2]) | Difference(check[3]);
+    const uintptr_t difference =
+        Difference(check[0]) | Difference(check[1]) | Difference(check[2]) | Difference(check[3]);
     frames[0] = check[0].pc;
     frames[1] = check[1].pc;
     frames[2] = check[2].pc;
@@ -175,13 +165,10 @@ inline uint32_t ReplayRecord::Confirm(uint32_t from, uint32_t limit,
   return i - 1;
 }
 
-inline RecordedFrame ReplayRecord::Recover(uint32_t i, uint32_t joined,
-                                           uintptr_t bp) const {
-  constexpr uintptr_t kOfTheStepIn = RecordedFrame::kSlotMask |
-                                     RecordedFrame::kNotReplayable |
-                                     RecordedFrame::kExactPc;
-  RecordedFrame frame = {pc(i), sp(i), bp,
-                         states_[i % kFrames].how & kOfTheStepIn};
+inline RecordedFrame ReplayRecord::Recover(uint32_t i, uint32_t joined, uintptr_t bp) const {
+  constexpr uintptr_t kOfTheStepIn =
+      RecordedFrame::kSlotMask | RecordedFrame::kNotReplayable | RecordedFrame::kExactPc;
+  RecordedFrame frame = {pc(i), sp(i), bp, states_[i % kFrames].how & kOfTheStepIn};
   // A bp that was not needed was not compared, so what is recorded may be old.
   for (uint32_t k = i; k != joined; --k) {
     const uintptr_t how = states_[k % kFrames].how;

@@ -32,11 +32,9 @@ ReplayBlock* PopFree() {
     const uint32_t top = static_cast<uint32_t>(head);
     if (top == 0) return nullptr;
     // May be another's already; then the exchange fails.
-    const uint64_t next =
-        blocks[top - 1]->next_free.load(std::memory_order_relaxed);
+    const uint64_t next = blocks[top - 1]->next_free.load(std::memory_order_relaxed);
     const uint64_t changed = ((head >> 32) + 1) << 32 | next;
-    if (free_blocks.compare_exchange_weak(head, changed,
-                                          std::memory_order_acquire)) {
+    if (free_blocks.compare_exchange_weak(head, changed, std::memory_order_acquire)) {
       return blocks[top - 1];
     }
   }
@@ -48,11 +46,9 @@ void PushFree(ReplayBlock* block) {
   uint64_t head = free_blocks.load(std::memory_order_relaxed);
   uint64_t changed;
   do {
-    block->next_free.store(static_cast<uint32_t>(head),
-                           std::memory_order_relaxed);
+    block->next_free.store(static_cast<uint32_t>(head), std::memory_order_relaxed);
     changed = ((head >> 32) + 1) << 32 | index;
-  } while (!free_blocks.compare_exchange_weak(head, changed,
-                                              std::memory_order_release));
+  } while (!free_blocks.compare_exchange_weak(head, changed, std::memory_order_release));
 }
 
 // Zero-filled pages; they stay.
@@ -63,8 +59,8 @@ ReplayBlock* MapBlock() {
     return nullptr;
   }
   const int saved_errno = errno;
-  void* memory = mmap(nullptr, kBlockBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      mmap(nullptr, kBlockBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   errno = saved_errno;
   if (memory == MAP_FAILED) return nullptr;
   auto* block = static_cast<ReplayBlock*>(memory);
@@ -102,8 +98,8 @@ KeyState MakeExitKey() {
 KeyState ExitKeyState() {
   // Acquire: pairs with the release below, for exit_key.
   int state = key_state.load(std::memory_order_acquire);
-  if (state == kNotMade && key_state.compare_exchange_strong(
-                               state, kBeingMade, std::memory_order_relaxed)) {
+  if (state == kNotMade &&
+      key_state.compare_exchange_strong(state, kBeingMade, std::memory_order_relaxed)) {
     state = MakeExitKey();
     key_state.store(state, std::memory_order_release);
   }
@@ -142,8 +138,6 @@ ReplayBlock* OpenReplaySlow() {
   return block;
 }
 
-uint32_t ReplayBlocksForTesting() {
-  return block_count.load(std::memory_order_relaxed);
-}
+uint32_t ReplayBlocksForTesting() { return block_count.load(std::memory_order_relaxed); }
 
 }  // namespace allomon::internal

@@ -37,8 +37,7 @@ struct ReplayThread {
 };
 
 // See known_stacks for why initial-exec and __thread.
-extern __thread ReplayThread replay_thread
-    __attribute__((tls_model("initial-exec")));
+extern __thread ReplayThread replay_thread __attribute__((tls_model("initial-exec")));
 
 // How often ForgetReplays was called.
 extern std::atomic<uint64_t> replay_generation;

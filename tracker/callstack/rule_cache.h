@@ -51,9 +51,7 @@ class RuleCache {
   // inv.cache.exact: index and tag together give back the pc.
   static_assert(kPcBits - kIndexBits + FrameRule::kBits <= 64);
 
-  static size_t IndexOf(uintptr_t pc) {
-    return (pc ^ pc >> kIndexBits) & kIndexMask;
-  }
+  static size_t IndexOf(uintptr_t pc) { return (pc ^ pc >> kIndexBits) & kIndexMask; }
   static uint64_t TagOf(uintptr_t pc) { return pc >> kIndexBits; }
 
   std::atomic<uint64_t> slots_[size_t{1} << kIndexBits] = {};

@@ -50,9 +50,7 @@ bool IsReadable(uintptr_t page) {
 // ld.so its stack's end.
 uintptr_t OwnStackAnchor() {
   if (syscall(SYS_gettid) == syscall(SYS_getpid)) {
-    return &__libc_stack_end == nullptr
-               ? 0
-               : reinterpret_cast<uintptr_t>(__libc_stack_end);
+    return &__libc_stack_end == nullptr ? 0 : reinterpret_cast<uintptr_t>(__libc_stack_end);
   }
 #if defined(__x86_64__)
   // Not __builtin_thread_pointer(): clang 14 has it for few targets.
@@ -75,9 +73,7 @@ uintptr_t ReadableUntil(uintptr_t page, uintptr_t limit) {
   return page < limit ? page : limit;
 }
 
-uintptr_t Get(const std::atomic<uintptr_t>& value) {
-  return value.load(std::memory_order_relaxed);
-}
+uintptr_t Get(const std::atomic<uintptr_t>& value) { return value.load(std::memory_order_relaxed); }
 
 // own_low first: until own_high is stored too, the range is empty for a signal
 // handler that comes in between.  Later calls of this thread find the same
@@ -97,8 +93,7 @@ bool ReachesOwnStack(uintptr_t sp) {
   const uintptr_t own_low = Get(known_stacks.own_low);
   if (sp >= own_low || sp < Get(known_stacks.foreign_below)) return false;
   const uintptr_t end = ReadableUntil(PageOf(sp), own_low);
-  if (end < own_low)
-    known_stacks.foreign_below.store(end, std::memory_order_relaxed);
+  if (end < own_low) known_stacks.foreign_below.store(end, std::memory_order_relaxed);
   return end == own_low;
 }
 
@@ -124,8 +119,7 @@ bool StackWindow::IsInRedZone(uintptr_t address) const {
 
 bool StackWindow::Grow(uintptr_t address) {
   const uintptr_t needed = address + sizeof(uintptr_t);
-  if (needed < address || needed - high_ > kMaxForeignPages * kPageBytes)
-    return false;
+  if (needed < address || needed - high_ > kMaxForeignPages * kPageBytes) return false;
   while (high_ < needed) {
     if (!IsReadable(high_)) {
       growable_ = false;

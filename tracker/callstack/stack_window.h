@@ -17,8 +17,7 @@
 
 // A raw read of a stack: may touch redzones and words that another thread's
 // instrumented code wrote, which is no error here.
-#define ALLOMON_READS_STACK \
-  __attribute__((no_sanitize("address", "thread", "undefined")))
+#define ALLOMON_READS_STACK __attribute__((no_sanitize("address", "thread", "undefined")))
 
 namespace allomon::internal {
 
@@ -38,8 +37,7 @@ struct KnownStacks {
 // thread.
 // __thread: promises that there is no constructor, which thread_local would
 // look for on each access.
-extern __thread KnownStacks known_stacks
-    __attribute__((tls_model("initial-exec")));
+extern __thread KnownStacks known_stacks __attribute__((tls_model("initial-exec")));
 
 class StackWindow {
  public:
@@ -66,8 +64,7 @@ class StackWindow {
   // Reads the aligned word at `address`.  False if it is outside or not
   // aligned.
   ALLOMON_READS_STACK bool Load(uintptr_t address, uintptr_t* value) {
-    if ((address & (sizeof(uintptr_t) - 1)) != 0 || !Covers(address))
-      return false;
+    if ((address & (sizeof(uintptr_t) - 1)) != 0 || !Covers(address)) return false;
     *value = LoadUnchecked(address);
     return true;
   }

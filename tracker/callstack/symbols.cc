@@ -23,8 +23,7 @@ constexpr char kUnknown[] = "[unknown]";
 std::string Demangle(std::string_view mangled) {
   const std::string name(mangled);
   int status = 0;
-  char* demangled =
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  char* demangled = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   if (demangled == nullptr) return name;
   std::string result = demangled;
   std::free(demangled);
@@ -37,23 +36,18 @@ std::string Hex(uint64_t value) {
   return text;
 }
 
-std::string BaseName(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // nullptr if the mapping is of no readable ELF file.
 std::unique_ptr<ModuleSymbols> LoadModule(const Mapping& mapping) {
   if (mapping.path == "[vdso]") {
     const auto* image = reinterpret_cast<const uint8_t*>(mapping.begin);
-    auto file =
-        internal::ElfFile::FromMemory(image, mapping.end - mapping.begin);
-    return file ? std::make_unique<ModuleSymbols>(std::move(file), "")
-                : nullptr;
+    auto file = internal::ElfFile::FromMemory(image, mapping.end - mapping.begin);
+    return file ? std::make_unique<ModuleSymbols>(std::move(file), "") : nullptr;
   }
   if (mapping.path[0] != '/') return nullptr;
   auto file = internal::ElfFile::Open(mapping.path);
-  return file ? std::make_unique<ModuleSymbols>(std::move(file), mapping.path)
-              : nullptr;
+  return file ? std::make_unique<ModuleSymbols>(std::move(file), mapping.path) : nullptr;
 }
 
 }  // namespace
@@ -65,10 +59,8 @@ class ProcessSymbols::Impl {
   Symbol Resolve(uintptr_t pc) {
     std::lock_guard<std::mutex> lock(mutex_);
     const Place place = Locate(pc);
-    if (place.mapping == nullptr)
-      return {kUnknown, kUnknown, kUnknown, 0, false};
-    if (place.module == nullptr)
-      return Unnamed(place.mapping->path, place.mapping->begin, 0);
+    if (place.mapping == nullptr) return {kUnknown, kUnknown, kUnknown, 0, false};
+    if (place.module == nullptr) return Unnamed(place.mapping->path, place.mapping->begin, 0);
     return Describe(place, pc);
   }
 
@@ -95,8 +87,7 @@ class ProcessSymbols::Impl {
     if (place.mapping == nullptr) return place;
     ModuleSymbols* module = ModuleOf(*place.mapping);
     if (module == nullptr) return place;
-    const auto address = module->AddressOfOffset(pc - place.mapping->begin +
-                                                 place.mapping->offset);
+    const auto address = module->AddressOfOffset(pc - place.mapping->begin + place.mapping->offset);
     if (!address) return place;
     place.module = module;
     place.address = *address;
@@ -109,22 +100,19 @@ class ProcessSymbols::Impl {
     return at->second.get();
   }
 
-  static Symbol Unnamed(const std::string& module, uintptr_t start,
-                        uint64_t offset) {
-    return {module + "+" + Hex(offset), module,
-            BaseName(module) + ": " + Hex(offset), start, false};
+  static Symbol Unnamed(const std::string& module, uintptr_t start, uint64_t offset) {
+    return {module + "+" + Hex(offset), module, BaseName(module) + ": " + Hex(offset), start,
+            false};
   }
 
   static Symbol Describe(const Place& place, uintptr_t pc) {
     const uintptr_t bias = pc - place.address;
     const std::string& path = place.mapping->path;
-    const internal::FunctionSymbol* symbol =
-        place.module->FindSymbol(place.address);
+    const internal::FunctionSymbol* symbol = place.module->FindSymbol(place.address);
     uint64_t start = place.mapping->begin - bias;
     if (symbol != nullptr) {
       start = symbol->range.begin;
-    } else if (const internal::FunctionRange* fde =
-                   place.module->FindFde(place.address)) {
+    } else if (const internal::FunctionRange* fde = place.module->FindFde(place.address)) {
       start = fde->begin;
     }
     Symbol result = Unnamed(path, start + bias, start);
@@ -144,20 +132,14 @@ class ProcessSymbols::Impl {
 };
 
 std::unique_ptr<ProcessSymbols> ProcessSymbols::Load() {
-  return std::unique_ptr<ProcessSymbols>(
-      new ProcessSymbols(std::make_unique<Impl>()));
+  return std::unique_ptr<ProcessSymbols>(new ProcessSymbols(std::make_unique<Impl>()));
 }
 
-ProcessSymbols::ProcessSymbols(std::unique_ptr<Impl> impl)
-    : impl_(std::move(impl)) {}
+ProcessSymbols::ProcessSymbols(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ProcessSymbols::~ProcessSymbols() = default;
 
-Symbol ProcessSymbols::Resolve(uintptr_t pc) const {
-  return impl_->Resolve(pc);
-}
+Symbol ProcessSymbols::Resolve(uintptr_t pc) const { return impl_->Resolve(pc); }
 
-uintptr_t ProcessSymbols::FunctionStart(uintptr_t pc) const {
-  return impl_->FunctionStart(pc);
-}
+uintptr_t ProcessSymbols::FunctionStart(uintptr_t pc) const { return impl_->FunctionStart(pc); }
 
 }  // namespace allomon

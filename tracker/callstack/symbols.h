@@ -17,8 +17,7 @@ namespace allomon {
 // name>: 0x<offset>". Offsets are the addresses that `objdump -d` shows.
 struct Symbol {
   std::string name;
-  std::string
-      module;  // path of the mapped file, "[vdso]", "[anon]" or "[unknown]"
+  std::string module;  // path of the mapped file, "[vdso]", "[anon]" or "[unknown]"
   std::string position;
   uintptr_t function_start;  // in this process; 0 in "[unknown]"
   bool named;                // whether the name comes from a symbol

@@ -69,7 +69,8 @@ void AddressIndex::Insert(const void* block, Handle handle) {
 }
 
 AddressIndex::Handle AddressIndex::EraseLocked(Slot* slot) {
-  counts_[HashOf(reinterpret_cast<const void*>(slot->block))].fetch_sub(1, std::memory_order_relaxed);
+  counts_[HashOf(reinterpret_cast<const void*>(slot->block))].fetch_sub(1,
+                                                                        std::memory_order_relaxed);
   slot->block = kTombstone;
   --live_;
   return slot->handle;

@@ -63,7 +63,7 @@ class AddressIndex {
   // Under the lock: open addressing, at most half of the slots were ever used.
   Slot* slots_ = nullptr;
   size_t slot_count_ = 0;
-  size_t used_ = 0;      // slots that were ever used since the last growth
+  size_t used_ = 0;  // slots that were ever used since the last growth
   size_t live_ = 0;
   size_t reserved_ = 0;  // granted and not yet inserted
   size_t cursor_ = 0;    // where TakeAny() goes on

@@ -81,9 +81,11 @@ using Detected = Detect<std::optional<NoValue>, void, Call, Arguments...>;
 
 // The calls of a user's tracker.
 template <typename User>
-using AllocMinorCall = decltype(std::declval<User&>().alloc_minor(std::declval<const Allocation&>()));
+using AllocMinorCall =
+    decltype(std::declval<User&>().alloc_minor(std::declval<const Allocation&>()));
 template <typename User>
-using AllocMajorCall = decltype(std::declval<User&>().alloc_major(std::declval<const Allocation&>()));
+using AllocMajorCall =
+    decltype(std::declval<User&>().alloc_major(std::declval<const Allocation&>()));
 template <typename User, typename Minor>
 using PromoteCall = decltype(std::declval<User&>().promote(std::declval<Minor>()));
 template <typename User, typename Minor>
@@ -156,7 +158,8 @@ class Client final : public SessionClient {
   void DeallocMinor(ValueSlot* slot) override {
     Guard([&] {
       Minor minor = SlotValue<Minor>::Take(slot);
-      if constexpr (Detected<DeallocMinorCall, User, Minor>::kPresent) user_.dealloc_minor(std::move(minor));
+      if constexpr (Detected<DeallocMinorCall, User, Minor>::kPresent)
+        user_.dealloc_minor(std::move(minor));
       return true;
     });
   }
@@ -164,7 +167,8 @@ class Client final : public SessionClient {
   void DeallocMajor(ValueSlot* slot) override {
     Guard([&] {
       Major major = SlotValue<Major>::Take(slot);
-      if constexpr (Detected<DeallocMajorCall, User, Major>::kPresent) user_.dealloc_major(std::move(major));
+      if constexpr (Detected<DeallocMajorCall, User, Major>::kPresent)
+        user_.dealloc_major(std::move(major));
       return true;
     });
   }

@@ -35,7 +35,8 @@ void RecomputeLocked(ActiveSet* active) {
   for (uint32_t i = 0; i < active->count; ++i) {
     const Session* session = Session::Find(active->items[i].id);
     const Session::Config& config = session->config();
-    if (config.callstack_size > active->callstack_size) active->callstack_size = config.callstack_size;
+    if (config.callstack_size > active->callstack_size)
+      active->callstack_size = config.callstack_size;
     active->follows_blocks |= config.follows_blocks;
   }
 }

@@ -8,9 +8,7 @@ namespace {
 EntryTable g_entries;
 StackTable g_stacks;
 
-bool IsDiscarded(const Session& session) {
-  return session.status() == SessionStatus::kDiscarded;
-}
+bool IsDiscarded(const Session& session) { return session.status() == SessionStatus::kDiscarded; }
 
 void DestroyValue(SessionClient& client, EntryState was, ValueSlot* value) {
   if (was == EntryState::kLiveMinor) {

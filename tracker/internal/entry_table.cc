@@ -7,9 +7,7 @@ constexpr uint64_t kTagStep = uint64_t{1} << 32;
 
 EntryId IdOf(uint64_t head) { return static_cast<EntryId>(head); }
 
-uint64_t NextHead(uint64_t head, EntryId id) {
-  return ((head & ~(kTagStep - 1)) + kTagStep) | id;
-}
+uint64_t NextHead(uint64_t head, EntryId id) { return ((head & ~(kTagStep - 1)) + kTagStep) | id; }
 
 }  // namespace
 

@@ -29,9 +29,9 @@ enum class EntryState : uint8_t {
   kAllocating,  // the alloc callback has not returned
   kLiveMinor,
   kLiveMajor,
-  kRunning,     // promote or dealloc runs, or discard destroys the value
-  kForgotten,   // no value any more; the block still lives
-  kAbandoned,   // running for discard, and the block has died meanwhile
+  kRunning,    // promote or dealloc runs, or discard destroys the value
+  kForgotten,  // no value any more; the block still lives
+  kAbandoned,  // running for discard, and the block has died meanwhile
 };
 
 // Session, use and state in one word.
@@ -47,9 +47,7 @@ struct EntryLife {
     return {static_cast<SessionId>(word >> 32), static_cast<EntryState>(word & 0xff),
             static_cast<uint32_t>(word >> 8 & 0xffffff)};
   }
-  bool live() const {
-    return state == EntryState::kLiveMinor || state == EntryState::kLiveMajor;
-  }
+  bool live() const { return state == EntryState::kLiveMinor || state == EntryState::kLiveMajor; }
 };
 
 struct alignas(64) Entry {

@@ -14,9 +14,7 @@ namespace {
 
 Registry g_registry;
 
-int MemBarrier(int command) {
-  return static_cast<int>(syscall(SYS_membarrier, command, 0, 0));
-}
+int MemBarrier(int command) { return static_cast<int>(syscall(SYS_membarrier, command, 0, 0)); }
 
 // Every running thread of the process executes a full barrier, between two of its
 // instructions.  Without the system call (old kernels, seccomp) yielding a few times is

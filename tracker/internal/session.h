@@ -26,13 +26,13 @@ class SessionClient {
   virtual ~SessionClient() = default;
   virtual bool AllocMinor(const Allocation& allocation, ValueSlot* value) = 0;
   virtual bool AllocMajor(const Allocation& allocation, ValueSlot* value) = 0;
-  virtual bool Promote(ValueSlot* value) = 0;        // minor value in, major value out
-  virtual void DeallocMinor(ValueSlot* value) = 0;   // destroys the value
-  virtual void DeallocMajor(ValueSlot* value) = 0;   // destroys the value
+  virtual bool Promote(ValueSlot* value) = 0;       // minor value in, major value out
+  virtual void DeallocMinor(ValueSlot* value) = 0;  // destroys the value
+  virtual void DeallocMajor(ValueSlot* value) = 0;  // destroys the value
   // For drain: hands the value of a live block over; destroys it.
   virtual void SurviveMinor(const Allocation& allocation, ValueSlot* value) = 0;
   virtual void SurviveMajor(const Allocation& allocation, ValueSlot* value) = 0;
-  virtual void DestroyMinor(ValueSlot* value) = 0;   // without telling the user
+  virtual void DestroyMinor(ValueSlot* value) = 0;  // without telling the user
   virtual void DestroyMajor(ValueSlot* value) = 0;
 
   uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
@@ -47,9 +47,9 @@ class SessionClient {
 using SessionId = uint32_t;  // never 0; unique for the life of the process
 
 struct SessionCounters {
-  std::atomic<uint64_t> samples{0};            // hits, over all reported blocks
-  std::atomic<uint64_t> reported_blocks{0};    // blocks whose alloc callback was called
-  std::atomic<uint64_t> dropped_blocks{0};     // no room for the entry or the block
+  std::atomic<uint64_t> samples{0};          // hits, over all reported blocks
+  std::atomic<uint64_t> reported_blocks{0};  // blocks whose alloc callback was called
+  std::atomic<uint64_t> dropped_blocks{0};   // no room for the entry or the block
   std::atomic<uint64_t> dropped_bytes{0};
   std::atomic<uint64_t> cut_callstacks{0};
 };

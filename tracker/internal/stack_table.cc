@@ -45,8 +45,7 @@ StackId StackTable::Find(const Buckets* buckets, uint32_t hash, const uintptr_t*
   for (uint32_t i = hash;; ++i) {
     // Acquire pairs with the release in PutLocked: the record is filled before its word
     // can be seen.
-    const uint64_t word =
-        buckets->words[i & buckets->mask].load(std::memory_order_acquire);
+    const uint64_t word = buckets->words[i & buckets->mask].load(std::memory_order_acquire);
     if (word == 0) return 0;
     if (static_cast<uint32_t>(word >> 32) != hash) continue;
     const Record* record = RecordAt(static_cast<uint32_t>(word));
@@ -58,8 +57,7 @@ StackId StackTable::Find(const Buckets* buckets, uint32_t hash, const uintptr_t*
   }
 }
 
-StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth,
-                               bool cut) {
+StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut) {
   std::lock_guard<SpinLock> hold(lock_);
   if (!EnsureRoomLocked()) return 0;
   // Another thread may have inserted the same stack since the look-up without the lock.
@@ -68,11 +66,10 @@ StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t 
   return id != 0 ? id : AddRecordLocked(hash, frames, depth, cut);
 }
 
-StackId StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames,
-                                    uint32_t depth, bool cut) {
+StackId StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth,
+                                    bool cut) {
   const StackId id = next_id_.load(std::memory_order_relaxed);
-  const BumpArena::Ref ref =
-      arena_.Allocate(offsetof(Record, frames) + depth * sizeof(uintptr_t));
+  const BumpArena::Ref ref = arena_.Allocate(offsetof(Record, frames) + depth * sizeof(uintptr_t));
   if (ref == 0 || !refs_.Reserve(id)) return 0;
   Record* record = static_cast<Record*>(arena_.At(ref));
   record->id = id;
@@ -91,8 +88,8 @@ void StackTable::PutLocked(Buckets* buckets, uint64_t word) {
 }
 
 StackTable::Buckets* StackTable::MapBuckets(uint32_t count) {
-  Buckets* buckets = static_cast<Buckets*>(
-      OwnMemory::Map(offsetof(Buckets, words) + count * sizeof(uint64_t)));
+  Buckets* buckets =
+      static_cast<Buckets*>(OwnMemory::Map(offsetof(Buckets, words) + count * sizeof(uint64_t)));
   if (buckets != nullptr) buckets->mask = count - 1;
   return buckets;
 }

@@ -51,8 +51,7 @@ class StackTable {
   StackId Find(const Buckets* buckets, uint32_t hash, const uintptr_t* frames,
                uint32_t depth_and_cut) const;
   StackId InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut);
-  StackId AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth,
-                          bool cut);
+  StackId AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut);
   bool EnsureRoomLocked();
   const Record* RecordAt(BumpArena::Ref ref) const;
 

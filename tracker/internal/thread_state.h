@@ -42,9 +42,9 @@ struct ThreadState {
   bool registered = false;
   bool busy = false;         // inside the tracker: allocations and signal handlers stay out
   bool in_callback = false;  // sampling is suspended
-  EntryId postponed = 0;                       // deallocs noticed inside a callback
-  std::atomic<int64_t>* countdown = nullptr;   // its countdown_words, while in the registry
-  ThreadState* previous = nullptr;             // registry's list, under its lock
+  EntryId postponed = 0;     // deallocs noticed inside a callback
+  std::atomic<int64_t>* countdown = nullptr;  // its countdown_words, while in the registry
+  ThreadState* previous = nullptr;            // registry's list, under its lock
   ThreadState* next = nullptr;
 };
 

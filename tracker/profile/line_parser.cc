@@ -15,8 +15,7 @@ bool LineParser::NextLine() {
   if (rest_.empty()) return Fail(end_message_);
   size_t newline = rest_.find('\n');
   line_ = rest_.substr(0, newline);
-  rest_.remove_prefix(newline == std::string_view::npos ? rest_.size()
-                                                        : newline + 1);
+  rest_.remove_prefix(newline == std::string_view::npos ? rest_.size() : newline + 1);
   return true;
 }
 

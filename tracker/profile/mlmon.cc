@@ -40,8 +40,7 @@ void AppendLine(std::initializer_list<MlmonInt> numbers, std::string* out) {
   out->push_back('\n');
 }
 
-void AppendCounts(const std::vector<MlmonCount>& counts, ProfileStyle style,
-                  std::string* out) {
+void AppendCounts(const std::vector<MlmonCount>& counts, ProfileStyle style, std::string* out) {
   AppendLine({static_cast<MlmonInt>(counts.size())}, out);
   for (const MlmonCount& c : counts) {
     if (style == ProfileStyle::kStack) {
@@ -55,8 +54,7 @@ void AppendCounts(const std::vector<MlmonCount>& counts, ProfileStyle style,
 class MlmonParser : private internal::LineParser {
  public:
   MlmonParser(std::string_view text, Mlmon* profile, std::string* error)
-      : LineParser(text, "unexpected end of mlmon file", error),
-        profile_(profile) {}
+      : LineParser(text, "unexpected end of mlmon file", error), profile_(profile) {}
 
   bool Parse() {
     *profile_ = Mlmon();
@@ -66,14 +64,11 @@ class MlmonParser : private internal::LineParser {
   }
 
  private:
-  bool ParseHeader() {
-    return NextLine() && (line() == kHeader || Fail("bad header"));
-  }
+  bool ParseHeader() { return NextLine() && (line() == kHeader || Fail("bad header")); }
 
   bool ParseKind() {
     if (!NextLine()) return false;
-    for (ProfileKind kind :
-         {ProfileKind::kAlloc, ProfileKind::kTime, ProfileKind::kCount}) {
+    for (ProfileKind kind : {ProfileKind::kAlloc, ProfileKind::kTime, ProfileKind::kCount}) {
       profile_->kind = kind;
       if (line() == KindName(kind)) return true;
     }
@@ -105,8 +100,7 @@ class MlmonParser : private internal::LineParser {
     if (!NextLine()) return false;
     std::vector<std::string_view> tokens = internal::SpaceTokens(line());
     if (tokens.size() != 2) return Fail("invalid totals");
-    return ParseNumber(tokens[0], &profile_->total) &&
-           ParseNumber(tokens[1], &profile_->total_gc);
+    return ParseNumber(tokens[0], &profile_->total) && ParseNumber(tokens[1], &profile_->total_gc);
   }
 
   bool ParseCounts(std::vector<MlmonCount>* counts) {
@@ -124,8 +118,7 @@ class MlmonParser : private internal::LineParser {
     }
     std::vector<std::string_view> tokens = internal::SpaceTokens(line());
     if (tokens.size() != 3) return Fail(StrangeLine());
-    return ParseNumber(tokens[0], &count->current) &&
-           ParseNumber(tokens[1], &count->stack) &&
+    return ParseNumber(tokens[0], &count->current) && ParseNumber(tokens[1], &count->stack) &&
            ParseNumber(tokens[2], &count->stack_gc);
   }
 
@@ -141,17 +134,13 @@ class MlmonParser : private internal::LineParser {
 };
 
 // False if the sum does not fit.
-bool Add(MlmonInt term, MlmonInt* sum) {
-  return !__builtin_add_overflow(*sum, term, sum);
-}
+bool Add(MlmonInt term, MlmonInt* sum) { return !__builtin_add_overflow(*sum, term, sum); }
 
 // The vectors have the same length.
-bool AddCounts(const std::vector<MlmonCount>& terms,
-               std::vector<MlmonCount>* sums) {
+bool AddCounts(const std::vector<MlmonCount>& terms, std::vector<MlmonCount>* sums) {
   for (size_t i = 0; i < terms.size(); ++i) {
     MlmonCount& sum = (*sums)[i];
-    if (!Add(terms[i].current, &sum.current) ||
-        !Add(terms[i].stack, &sum.stack) ||
+    if (!Add(terms[i].current, &sum.current) || !Add(terms[i].stack, &sum.stack) ||
         !Add(terms[i].stack_gc, &sum.stack_gc)) {
       return false;
     }
@@ -165,8 +154,7 @@ const char* WhyNotMerge(const Mlmon& a, const Mlmon& b) {
   if (a.style != b.style) {
     return "cannot merge -profile-stack false with -profile-stack true";
   }
-  if (a.masters.size() != b.masters.size() ||
-      a.splits.size() != b.splits.size()) {
+  if (a.masters.size() != b.masters.size() || a.splits.size() != b.splits.size()) {
     return "Vector.map2i";
   }
   if (a.kind != b.kind) return "Kind.merge";
@@ -177,8 +165,7 @@ const char* WhyNotMerge(const Mlmon& a, const Mlmon& b) {
 
 std::string FormatMlmon(const Mlmon& profile) {
   std::string out;
-  for (std::string_view line :
-       {kHeader, KindName(profile.kind), StyleName(profile.style)}) {
+  for (std::string_view line : {kHeader, KindName(profile.kind), StyleName(profile.style)}) {
     out.append(line).push_back('\n');
   }
   internal::AppendHexWord(profile.magic, &out);
@@ -199,10 +186,8 @@ bool MergeMlmon(const Mlmon& other, Mlmon* sum, std::string* error) {
     return false;
   }
   Mlmon merged = *sum;
-  if (!Add(other.total, &merged.total) ||
-      !Add(other.total_gc, &merged.total_gc) ||
-      !AddCounts(other.splits, &merged.splits) ||
-      !AddCounts(other.masters, &merged.masters)) {
+  if (!Add(other.total, &merged.total) || !Add(other.total_gc, &merged.total_gc) ||
+      !AddCounts(other.splits, &merged.splits) || !AddCounts(other.masters, &merged.masters)) {
     *error = "Overflow: a sum of counts has more than 127 bits";
     return false;
   }

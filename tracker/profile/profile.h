@@ -45,7 +45,8 @@ class Profile {
   // `path`.sources beside it, an executable that answers for its functions.  Callable
   // while the profile is on.  Fails with kUnavailable: one line that names the file, the
   // cause and the remedy; an older file survives.
-  static absl::Status Write(const std::string& path, const ProfileData& data = DefaultProfileData());
+  static absl::Status Write(const std::string& path,
+                            const ProfileData& data = DefaultProfileData());
 
   // "12,345 bytes allocated +- 678 (95 %), rate 0.0001 per word, seed 42".
   static std::string Summary(const ProfileData& data = DefaultProfileData());

@@ -26,8 +26,7 @@ int HexDigit(char c) {
 // The prefix counts only when a digit follows it: "0xg" is the number 0.
 std::string_view SkipHexPrefix(std::string_view text) {
   for (std::string_view prefix : {"0x", "0X", "0wx", "0wX"}) {
-    if (text.size() > prefix.size() &&
-        text.substr(0, prefix.size()) == prefix &&
+    if (text.size() > prefix.size() && text.substr(0, prefix.size()) == prefix &&
         HexDigit(text[prefix.size()]) >= 0) {
       return text.substr(prefix.size());
     }
@@ -36,8 +35,7 @@ std::string_view SkipHexPrefix(std::string_view text) {
 }
 
 template <typename IsSeparator>
-std::vector<std::string_view> Split(std::string_view text,
-                                    IsSeparator is_separator) {
+std::vector<std::string_view> Split(std::string_view text, IsSeparator is_separator) {
   std::vector<std::string_view> pieces;
   size_t start = 0;
   for (size_t i = 0; i <= text.size(); ++i) {
@@ -52,9 +50,7 @@ std::vector<std::string_view> Split(std::string_view text,
 
 bool IsSpace(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
 
-std::vector<std::string_view> SpaceTokens(std::string_view text) {
-  return Split(text, IsSpace);
-}
+std::vector<std::string_view> SpaceTokens(std::string_view text) { return Split(text, IsSpace); }
 
 std::vector<std::string_view> Tokens(std::string_view text, char separator) {
   return Split(text, [separator](char c) { return c == separator; });
@@ -72,8 +68,7 @@ ScanResult ScanInteger(std::string_view text, __int128* value) {
   __int128 sum = 0;
   for (size_t i = 0; i < text.size() && IsDigit(text[i]); ++i) {
     int digit = negative ? '0' - text[i] : text[i] - '0';
-    if (__builtin_mul_overflow(sum, 10, &sum) ||
-        __builtin_add_overflow(sum, digit, &sum)) {
+    if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, digit, &sum)) {
       return ScanResult::kTooBig;
     }
   }

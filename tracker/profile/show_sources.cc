@@ -65,16 +65,15 @@ void RunConstructorsAfter(Constructor self, int argc, char** argv, char** enviro
 
 // g++ does not honour the priority of FunctionRegistrar's constructors, so whoever wants
 // the whole table has to come last.
-__attribute__((constructor(102))) void AnswerIfAsked(int argc, char** argv,
-                                                     char** environment) {
+__attribute__((constructor(102))) void AnswerIfAsked(int argc, char** argv, char** environment) {
   if (g_answer_fd < 0) return;
   RunConstructorsAfter(AnswerIfAsked, argc, argv, environment);
   WriteAll(g_answer_fd, FormatSources(RegisteredSourceTable()));
   _exit(0);
 }
 
-__attribute__((section(".preinit_array"), used)) void (*const g_preinit)(int, char**, char**) =
-    SetStandardOutputAside;
+__attribute__((section(".preinit_array"),
+               used)) void (*const g_preinit)(int, char**, char**) = SetStandardOutputAside;
 
 }  // namespace
 }  // namespace allomon

@@ -73,13 +73,13 @@ class FunctionScope {
 
 }  // namespace allomon
 
-#define ALLOMON_FUNCTION()                                                               \
-  static ::allomon::SourceFunction allomon_function = {__PRETTY_FUNCTION__, __FILE__,    \
-                                                       __LINE__, 0, nullptr};            \
-  struct AllomonTag {                                                                    \
-    static ::allomon::SourceFunction& Function() { return allomon_function; }            \
-  };                                                                                     \
-  static_cast<void>(&::allomon::internal::FunctionRegistrar<AllomonTag>::Register);      \
+#define ALLOMON_FUNCTION()                                                                         \
+  static ::allomon::SourceFunction allomon_function = {__PRETTY_FUNCTION__, __FILE__, __LINE__, 0, \
+                                                       nullptr};                                   \
+  struct AllomonTag {                                                                              \
+    static ::allomon::SourceFunction& Function() { return allomon_function; }                      \
+  };                                                                                               \
+  static_cast<void>(&::allomon::internal::FunctionRegistrar<AllomonTag>::Register);                \
   const ::allomon::FunctionScope allomon_scope(&allomon_function)
 
 #endif  // ALLOMON_TRACKER_PROFILE_SOURCE_FUNCTION_H_

@@ -59,8 +59,7 @@ class Fnv1a {
 class SourcesParser : private internal::LineParser {
  public:
   SourcesParser(std::string_view text, SourceTable* table, std::string* error)
-      : LineParser(text, "unexpected end of show-sources data", error),
-        table_(table) {}
+      : LineParser(text, "unexpected end of show-sources data", error), table_(table) {}
 
   bool Parse() {
     *table_ = SourceTable();
@@ -68,8 +67,7 @@ class SourcesParser : private internal::LineParser {
       return false;
     }
     if (table_->names.empty()) return true;
-    return ParseSourceLines() && ParseSequences() && CheckIndices() &&
-           ParseEnd();
+    return ParseSourceLines() && ParseSequences() && CheckIndices() && ParseEnd();
   }
 
  private:
@@ -123,15 +121,14 @@ class SourcesParser : private internal::LineParser {
 
   bool CheckIndex(uint32_t index, size_t length, const char* what) {
     if (index < length) return true;
-    return Fail("Subscript: " + std::string(what) + " " +
-                std::to_string(index) + " of " + std::to_string(length));
+    return Fail("Subscript: " + std::string(what) + " " + std::to_string(index) + " of " +
+                std::to_string(length));
   }
 
   bool CheckIndices() {
     for (const Source& source : table_->sources) {
       if (!CheckIndex(source.name_index, table_->names.size(), "name") ||
-          !CheckIndex(source.successor_sequence, table_->sequences.size(),
-                      "sequence")) {
+          !CheckIndex(source.successor_sequence, table_->sequences.size(), "sequence")) {
         return false;
       }
     }
@@ -193,8 +190,7 @@ std::string FormatSourcesStub(const SourceTable& table) {
   return std::string(kStubHead) + FormatSources(table);
 }
 
-bool ParseSources(std::string_view text, SourceTable* table,
-                  std::string* error) {
+bool ParseSources(std::string_view text, SourceTable* table, std::string* error) {
   return SourcesParser(text, table, error).Parse();
 }
 

@@ -44,8 +44,7 @@ enum FixedSource : uint32_t {
   kGcSource = 1,       // the collector
   kMainSource = 2,     // top level code
 };
-inline constexpr std::string_view kFixedSourceNames[] = {"<unknown>", "<gc>",
-                                                         "<main>"};
+inline constexpr std::string_view kFixedSourceNames[] = {"<unknown>", "<gc>", "<main>"};
 
 // A table of just the fixed entries.  Sequences 0 and 1 are the stacks
 // {<unknown>} and {<gc>} that MLton's runtime relies on; kNoSuccessors is the
@@ -71,8 +70,7 @@ std::string FormatSourcesStub(const SourceTable& table);
 // Reads an answer by mlprof's rules and with its words for an error, where it
 // has any. In a parsed table every index is valid.  An answer with no names (a
 // program compiled without profiling) ends the reading there, successfully.
-bool ParseSources(std::string_view text, SourceTable* table,
-                  std::string* error);
+bool ParseSources(std::string_view text, SourceTable* table, std::string* error);
 
 // A hash of everything but the magic: two builds have the same magic only if
 // their tables agree, up to one chance in 2^32.  Not for adversaries.

@@ -50,8 +50,7 @@ int WriteAndClose(int fd, std::string_view contents) {
   return write_error != 0 ? write_error : close_error;
 }
 
-int WriteDirectly(const std::string& path, std::string_view contents,
-                  int mode) {
+int WriteDirectly(const std::string& path, std::string_view contents, int mode) {
   int fd = -1;
   if (int error = Open(path, O_TRUNC, mode, &fd)) return error;
   return WriteAndClose(fd, contents);
@@ -63,15 +62,12 @@ int WriteDirectly(const std::string& path, std::string_view contents,
 std::string TemporaryName(const std::string& path) {
   static std::atomic<unsigned> serial{0};
   size_t slash = path.rfind('/');
-  std::string directory =
-      slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   return directory + ".allomon-" + std::to_string(getpid()) + "-" +
-         std::to_string(serial.fetch_add(1, std::memory_order_relaxed)) +
-         ".tmp";
+         std::to_string(serial.fetch_add(1, std::memory_order_relaxed)) + ".tmp";
 }
 
-int CreateBeside(const std::string& path, int mode, std::string* name,
-                 int* fd) {
+int CreateBeside(const std::string& path, int mode, std::string* name, int* fd) {
   int error = EEXIST;
   // A name is taken only if a process of the same id was killed in the middle,
   // here or in another pid namespace; a hundred of those are a fault that
@@ -84,8 +80,7 @@ int CreateBeside(const std::string& path, int mode, std::string* name,
 }
 
 // Writes the new contents beside `target`.  On failure nothing is left behind.
-int Prepare(const std::string& target, const FileToWrite& file,
-            std::string* temporary) {
+int Prepare(const std::string& target, const FileToWrite& file, std::string* temporary) {
   int fd = -1;
   if (int error = CreateBeside(target, file.mode, temporary, &fd)) return error;
   int error = WriteAndClose(fd, file.contents);
@@ -104,8 +99,7 @@ std::string Replaceable(const std::string& path) {
   struct stat status;
   if (lstat(path.c_str(), &status) != 0) return path;
   if (S_ISREG(status.st_mode)) return path;
-  if (!S_ISLNK(status.st_mode) || IsUnder(path, "/dev/") ||
-      IsUnder(path, "/proc/")) {
+  if (!S_ISLNK(status.st_mode) || IsUnder(path, "/dev/") || IsUnder(path, "/proc/")) {
     return "";
   }
   char resolved[PATH_MAX];
@@ -136,8 +130,7 @@ const char* Remedy(int error) {
 }
 
 std::string Message(const std::string& path, int error) {
-  std::string message =
-      "cannot write " + path + ": " + strerror(error) + "; " + Remedy(error);
+  std::string message = "cannot write " + path + ": " + strerror(error) + "; " + Remedy(error);
   for (char& c : message) {
     if (c == '\n') c = '?';  // a path may hold one, a message is one line
   }
@@ -167,8 +160,7 @@ int CommitOne(const Pending& pending) {
   if (pending.target.empty()) {
     return WriteDirectly(file.path, file.contents, file.mode);
   }
-  return rename(pending.temporary.c_str(), pending.target.c_str()) == 0 ? 0
-                                                                        : errno;
+  return rename(pending.temporary.c_str(), pending.target.c_str()) == 0 ? 0 : errno;
 }
 
 // What was not renamed.
@@ -180,8 +172,7 @@ void RemoveTemporaries(const std::vector<Pending>& pending, size_t first) {
 
 }  // namespace
 
-bool WriteFilesAtomically(const std::vector<FileToWrite>& files,
-                          std::string* error) {
+bool WriteFilesAtomically(const std::vector<FileToWrite>& files, std::string* error) {
   std::vector<Pending> pending;
   for (const FileToWrite& file : files) {
     pending.push_back({&file, "", ""});
@@ -202,8 +193,8 @@ bool WriteFilesAtomically(const std::vector<FileToWrite>& files,
   return true;
 }
 
-bool WriteFileAtomically(const std::string& path, std::string_view contents,
-                         int mode, std::string* error) {
+bool WriteFileAtomically(const std::string& path, std::string_view contents, int mode,
+                         std::string* error) {
   return WriteFilesAtomically({{path, contents, mode}}, error);
 }
 

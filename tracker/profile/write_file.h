@@ -20,8 +20,8 @@ namespace allomon {
 // the cause and a remedy; the new file is gone.  Thread safe, also for the same
 // path: the last one wins.  Throws nothing; a few system calls; allocates with
 // operator new.
-bool WriteFileAtomically(const std::string& path, std::string_view contents,
-                         int mode, std::string* error);
+bool WriteFileAtomically(const std::string& path, std::string_view contents, int mode,
+                         std::string* error);
 
 struct FileToWrite {
   std::string path;
@@ -32,8 +32,7 @@ struct FileToWrite {
 // The same for files that belong together: nothing is replaced before all the
 // new contents are on the disk.  Between two renames a reader may see one new
 // and one old file; a full disk never leaves them so.
-bool WriteFilesAtomically(const std::vector<FileToWrite>& files,
-                          std::string* error);
+bool WriteFilesAtomically(const std::vector<FileToWrite>& files, std::string* error);
 
 }  // namespace allomon
 

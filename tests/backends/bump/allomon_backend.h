@@ -36,32 +36,29 @@ inline __thread uintptr_t t_end __attribute__((tls_model("initial-exec"))) = 0;
 
 // 0 on failure, with errno ENOMEM from mmap.
 inline uintptr_t Map(size_t size_bytes) {
-  void* start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* start =
+      mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return start == MAP_FAILED ? 0 : reinterpret_cast<uintptr_t>(start);
 }
 
-inline void* Place(uintptr_t free_from, size_t alignment_bytes,
-                   size_t size_bytes, bool own_mapping) {
-  const uintptr_t block = (free_from + sizeof(Header) + alignment_bytes - 1) &
-                          ~(alignment_bytes - 1);
-  *HeaderOf(reinterpret_cast<void*>(block)) = {
-      size_bytes, own_mapping ? block - free_from : 0};
+inline void* Place(uintptr_t free_from, size_t alignment_bytes, size_t size_bytes,
+                   bool own_mapping) {
+  const uintptr_t block =
+      (free_from + sizeof(Header) + alignment_bytes - 1) & ~(alignment_bytes - 1);
+  *HeaderOf(reinterpret_cast<void*>(block)) = {size_bytes, own_mapping ? block - free_from : 0};
   return reinterpret_cast<void*>(block);
 }
 
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
   if (alignment_bytes < 16) alignment_bytes = 16;
   size_t needed = 0;
-  if (__builtin_add_overflow(size_bytes, alignment_bytes + sizeof(Header),
-                             &needed)) {
+  if (__builtin_add_overflow(size_bytes, alignment_bytes + sizeof(Header), &needed)) {
     errno = ENOMEM;
     return nullptr;
   }
   if (needed > kChunkBytes / 4) {
     const uintptr_t start = Map(needed);
-    return start == 0 ? nullptr
-                      : Place(start, alignment_bytes, size_bytes, true);
+    return start == 0 ? nullptr : Place(start, alignment_bytes, size_bytes, true);
   }
   if (t_end - t_next < needed) {
     const uintptr_t chunk = Map(kChunkBytes);
@@ -79,11 +76,9 @@ inline void* Malloc(size_t size_bytes) { return Aligned(16, size_bytes); }
 inline void* Calloc(size_t size_bytes) { return Aligned(16, size_bytes); }
 
 inline void Free(void* block) {
-  const size_t before_bytes =
-      block == nullptr ? 0 : HeaderOf(block)->mapped_before_bytes;
+  const size_t before_bytes = block == nullptr ? 0 : HeaderOf(block)->mapped_before_bytes;
   if (before_bytes == 0) return;
-  munmap(static_cast<char*>(block) - before_bytes,
-         before_bytes + HeaderOf(block)->size_bytes);
+  munmap(static_cast<char*>(block) - before_bytes, before_bytes + HeaderOf(block)->size_bytes);
 }
 
 inline size_t UsableSize(const void* block) {
