@@ -53,7 +53,9 @@ class Local {
   ALLOMON_GC_INLINE Local(const Local& other) : slot_(internal::TakeRoot(other.raw())) {}
   ALLOMON_GC_INLINE Local(Local&& other) noexcept : slot_(other.slot_) { other.slot_ = nullptr; }
   ALLOMON_GC_INLINE Local(const Field<T>& field) : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
-  ALLOMON_GC_INLINE ~Local() { internal::ReleaseRoot(slot_); }
+  ALLOMON_GC_INLINE ~Local() {
+    if (slot_ != nullptr) internal::ReleaseRoot(slot_);
+  }
 
   Local& operator=(const Local& other) { return Set(other.raw()); }
   Local& operator=(Local&& other) noexcept { return Set(other.raw()); }

@@ -105,6 +105,7 @@ __attribute__((always_inline)) inline Local<T> AdoptResult(Object* object,
 
 template <typename T, typename... Args>
 __attribute__((always_inline)) inline Object* Construct(char* start, Args&&... args) {
+  static_assert(kReferences<T>.count <= 256, "first of all the rules of type.h");
   static_assert(noexcept(T{ForMember(std::declval<Args>())...}),
                 "the members of a managed object must be initialised without throwing, and "
                 "so without allocating: make their values first, then the object");

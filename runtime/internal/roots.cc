@@ -53,7 +53,6 @@ Slot* TakeRootSlow(Object* value) {
 }
 
 void ReleaseRootSlow(Slot* slot) {
-  if (slot == nullptr) return;  // its Local was moved from
   ALLOMON_GC_CHECK(static_cast<size_t>(t_window.root_top - slot) < kMaxRoots,
                    "rule.local.thread: a Local belongs to the thread that made it");
   *slot = DeadSlot();

@@ -48,7 +48,7 @@ inline Slot DeadSlot() { return reinterpret_cast<Slot>(uintptr_t{1}); }
 inline constexpr size_t kMaxRoots = size_t{8} << 20;
 
 Slot* TakeRootSlow(Object* value);
-// `slot` is not the topmost one, or nullptr.
+// `slot` is not the topmost one.
 void ReleaseRootSlow(Slot* slot);
 void LogSlotSlow(Slot* slot);
 

@@ -52,15 +52,15 @@ HeapOptions Limited(size_t limit_bytes) {
 }
 
 TEST(LimitTest, HeapStaysUsableAtItsLimit) {
-  const auto heap = Heap::Create(Limited(8 << 20)).value();
+  const auto heap = Heap::Create(Limited(3 << 20)).value();
   const Mutator mutator(*heap);
   for (int round = 0; round < 3; ++round) {
     Local<Cell> list;
     long length = 0;
     EXPECT_THROW(
         for (;; ++length) list = make<Cell>(length, list), std::bad_alloc);
-    EXPECT_GT(length, 100000);
-    EXPECT_LE(heap->statistics().old_space_bytes, 8u << 20);
+    EXPECT_GT(length, 30000);
+    EXPECT_LE(heap->statistics().old_space_bytes, 3u << 20);
     // What was made is whole.
     long seen = 0;
     for (Local<Cell> cell = list; cell; cell = cell->tail) ASSERT_EQ(cell->head, length - ++seen);

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""What the managed heap refuses at compile time is refused, by g++ and clang++, with the
+message that says what to do."""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
+
+PROLOGUE = """
+#include <string>
+#include "runtime/heap.h"
+namespace gc = allomon::gc;
+struct Cell { long head; gc::Field<Cell> tail; };
+struct Based : Cell { long more; };
+"""
+
+GOOD = "gc::Local<Cell> f(gc::Handle<Cell> c) { return gc::make<Cell>(1, c->tail); }"
+
+# (code, what the compiler says)
+BAD = [
+    ("struct T { Cell* raw; }; auto f() { return gc::make<T>(); }", "must not hold a raw pointer"),
+    ("struct T { std::string s; }; auto f() { return gc::make<T>(); }", "must not own anything"),
+    ("struct T { gc::Local<Cell> l; }; auto f() { return gc::make<T>(); }", "must not"),
+    ("struct T { gc::Field<Cell> f = gc::make<Cell>(1, nullptr); };"
+     "auto f() { return gc::make<T>(); }", "without throwing"),
+    ("auto f() { return gc::make<Based>(); }", "ReferencesOf|cannot decompose"),
+    ("struct T { int a : 3; int b : 5; long c; long d[4]; };"
+     "auto f() { return gc::make<T>(); }", "ReferencesOf|cannot|decomposes"),
+    ("class T { public: T(int); gc::Field<Cell> f; }; auto f() { return gc::make<T>(1); }",
+     "must be an aggregate"),
+    ("struct T { char big[9000]; }; template <> struct gc::ReferencesOf<T> {"
+     "static constexpr size_t kOffsetsBytes[] = {0}; }; auto f() { return gc::make<T>(); }",
+     "at most 8 KiB"),
+    ("Cell& f(gc::Handle<Cell> c) { return *c; }", "deleted"),
+    ("Cell* f(gc::Handle<Cell> c) { return c; }", "cannot convert|no viable conversion"),
+    ("void f(gc::Root<Cell>& r) { gc::Root<Cell> copy(r); }", "deleted"),
+    ("auto* f() { return new gc::Root<Cell>; }", "deleted"),
+    ("void f(gc::Handle<Cell> c) { gc::Field<Cell> copy(c->tail); }", "deleted"),
+    ("struct Other { long x; }; void f(gc::Handle<Cell> c, gc::Handle<Other> o) { c->tail = o; }",
+     "no match|no viable|ambiguous"),
+]
+
+
+def compile_code(compiler, code):
+    return subprocess.run(
+        [compiler, "-std=c++17", "-fsyntax-only", "-I", ROOT, "-x", "c++", "-"],
+        input=PROLOGUE + code, capture_output=True, text=True, check=False,
+    )
+
+
+class CompileFail(unittest.TestCase):
+    def test_good_compiles(self):
+        for compiler in COMPILERS:
+            result = compile_code(compiler, GOOD)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_bad_is_refused(self):
+        for compiler in COMPILERS:
+            for code, message in BAD:
+                with self.subTest(compiler=compiler, code=code):
+                    result = compile_code(compiler, code)
+                    self.assertNotEqual(result.returncode, 0, "compiles")
+                    self.assertRegex(result.stderr, message)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
