@@ -26,14 +26,12 @@ using CaptureFunction = size_t (*)(Frames frames, size_t max_frames);
 
 __attribute__((noinline)) size_t Cfi(Frames frames, size_t max_frames) {
   bool truncated;
-  return CaptureCallstack(ALLOMON_CALLER_FRAME(), frames, max_frames,
-                          &truncated);
+  return CaptureCallstack(ALLOMON_CALLER_FRAME(), frames, max_frames, &truncated);
 }
 
 __attribute__((noinline)) size_t CfiAfresh(Frames frames, size_t max_frames) {
   bool truncated;
-  return CaptureCallstackAfresh(ALLOMON_CALLER_FRAME(), frames, max_frames,
-                                &truncated);
+  return CaptureCallstackAfresh(ALLOMON_CALLER_FRAME(), frames, max_frames, &truncated);
 }
 
 // A loop whose samples come from different places: two frames of one of four
@@ -56,8 +54,8 @@ __attribute__((noinline)) size_t Outer(Frames frames, size_t max_frames) {
 }
 template <CaptureFunction kCapture>
 size_t Varying(Frames frames, size_t max_frames) {
-  constexpr CaptureFunction kTops[] = {Outer<kCapture, 1>, Outer<kCapture, 4>,
-                                       Outer<kCapture, 2>, Outer<kCapture, 8>};
+  constexpr CaptureFunction kTops[] = {Outer<kCapture, 1>, Outer<kCapture, 4>, Outer<kCapture, 2>,
+                                       Outer<kCapture, 8>};
   static uint32_t turn = 0;
   return kTops[++turn % 4](frames, max_frames);
 }
@@ -82,8 +80,7 @@ __attribute__((noinline)) size_t Libgcc(Frames frames, size_t max_frames) {
 }
 
 // Unchecked: the least that a walk can cost.
-__attribute__((noinline)) size_t FramePointers(Frames frames,
-                                               size_t max_frames) {
+__attribute__((noinline)) size_t FramePointers(Frames frames, size_t max_frames) {
   auto* bp = static_cast<uintptr_t*>(__builtin_frame_address(0));
   size_t count = 0;
   while (count < max_frames && bp != nullptr) {
@@ -129,21 +126,15 @@ void Capture(benchmark::State& state, CaptureFunction capture, bool cold) {
   UnderFrames(static_cast<int>(state.range(0)), Measure, &run);
 }
 
-void HotDepths(benchmark::internal::Benchmark* b) {
-  b->Arg(8)->Arg(32)->Arg(128);
-}
-void ColdDepths(benchmark::internal::Benchmark* b) {
-  b->Arg(8)->Arg(32)->Iterations(1000);
-}
+void HotDepths(benchmark::internal::Benchmark* b) { b->Arg(8)->Arg(32)->Arg(128); }
+void ColdDepths(benchmark::internal::Benchmark* b) { b->Arg(8)->Arg(32)->Iterations(1000); }
 
 BENCHMARK_CAPTURE(Capture, cfi, Cfi, false)->Apply(HotDepths);
 BENCHMARK_CAPTURE(Capture, cfi_varying, Varying<Cfi>, false)->Apply(HotDepths);
 BENCHMARK_CAPTURE(Capture, cfi_afresh, CfiAfresh, false)->Apply(HotDepths);
-BENCHMARK_CAPTURE(Capture, cfi_afresh_varying, Varying<CfiAfresh>, false)
-    ->Apply(HotDepths);
+BENCHMARK_CAPTURE(Capture, cfi_afresh_varying, Varying<CfiAfresh>, false)->Apply(HotDepths);
 #if !defined(ALLOMON_OMITS_FRAME_POINTERS)
-BENCHMARK_CAPTURE(Capture, frame_pointers, FramePointers, false)
-    ->Apply(HotDepths);
+BENCHMARK_CAPTURE(Capture, frame_pointers, FramePointers, false)->Apply(HotDepths);
 #else
 [[maybe_unused]] const CaptureFunction kUnusable = FramePointers;
 #endif

@@ -42,8 +42,6 @@ __attribute__((noinline)) void Third(int depth, Body body, void* argument) {
 
 }  // namespace
 
-void UnderFrames(int depth, Body body, void* argument) {
-  First(depth, body, argument);
-}
+void UnderFrames(int depth, Body body, void* argument) { First(depth, body, argument); }
 
 }  // namespace allomon::benchmarks

@@ -35,8 +35,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (argc != 3 && argc != 4) {
-    fputs("usage: malloc_pair PAIRS SIZE [RATE]; see benchmarks/fast_path.py\n",
-          stderr);
+    fputs("usage: malloc_pair PAIRS SIZE [RATE]; see benchmarks/fast_path.py\n", stderr);
     return 1;
   }
   if (argc == 4 && !allomon::benchmarks::StartSampling(atof(argv[3]))) {

@@ -189,7 +189,9 @@ long Garbage(int millions) {
 }
 
 struct Keeper {
-  std::optional<long> alloc_minor(const allomon::Allocation& a) { return static_cast<long>(a.n_samples); }
+  std::optional<long> alloc_minor(const allomon::Allocation& a) {
+    return static_cast<long>(a.n_samples);
+  }
   std::optional<long> promote(long value) { return value; }
 };
 

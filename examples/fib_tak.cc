@@ -37,7 +37,8 @@ Boxed tak(const Boxed& x, const Boxed& y, const Boxed& z) {
 // What main itself allocates goes to <main> in the default unit; this to done.
 std::string done(long fib_result, long tak_result) {
   ALLOMON_FUNCTION();
-  return "fib(24) = " + std::to_string(fib_result) + ", tak(15, 10, 5) = " + std::to_string(tak_result);
+  return "fib(24) = " + std::to_string(fib_result) +
+         ", tak(15, 10, 5) = " + std::to_string(tak_result);
 }
 
 struct Options {
@@ -80,7 +81,8 @@ Options ParseOptions(int argc, char** argv) {
       options.rate = *rate;
     } else if (HasPrefix(argv[i], "--seed=")) {
       options.seed = Seed(argv[i] + 7);
-      if (!options.seed.has_value()) Fail(argument + ": expected a number below 2^64, such as --seed=42");
+      if (!options.seed.has_value())
+        Fail(argument + ": expected a number below 2^64, such as --seed=42");
     } else {
       Fail("unknown option " + argument + "; known are --rate=R (in [0, 1]) and --seed=N");
     }

@@ -150,5 +150,6 @@ int main() {
   (*heap)->Collect(gc::CollectionKind::kMajor);
   if (!allomon::Tracker::stop().ok()) return 1;
   fprintf(stderr, "of %ld sampled objects %ld died young, %ld were promoted, %ld of those died\n",
-          counts.born.load(), counts.died_young.load(), counts.promoted.load(), counts.died_old.load());
+          counts.born.load(), counts.died_young.load(), counts.promoted.load(),
+          counts.died_old.load());
 }

@@ -52,7 +52,8 @@ class Local {
   ALLOMON_GC_INLINE Local(std::nullptr_t) : Local() {}  // NOLINT: null converts
   ALLOMON_GC_INLINE Local(const Local& other) : slot_(internal::TakeRoot(other.raw())) {}
   ALLOMON_GC_INLINE Local(Local&& other) noexcept : slot_(other.slot_) { other.slot_ = nullptr; }
-  ALLOMON_GC_INLINE Local(const Field<T>& field) : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
+  ALLOMON_GC_INLINE Local(const Field<T>& field)
+      : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
   ALLOMON_GC_INLINE ~Local() {
     if (slot_ != nullptr) internal::ReleaseRoot(slot_);
   }
@@ -114,8 +115,8 @@ template <typename T>
 class Field {
  public:
   Field() = default;
-  Field(std::nullptr_t) noexcept {}                                 // NOLINT
-  Field(const Local<T>& value) noexcept : object_(value.raw()) {}   // NOLINT: only in make()
+  Field(std::nullptr_t) noexcept {}                                       // NOLINT
+  Field(const Local<T>& value) noexcept : object_(value.raw()) {}         // NOLINT: only in make()
   Field(internal::Unrooted<T> value) noexcept : object_(value.object) {}  // NOLINT
   Field(const Field&) = delete;
 

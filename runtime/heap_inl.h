@@ -86,10 +86,9 @@ class ValueStack {
 
 template <typename T>
 void add_finalizer(Handle<T> object, std::function<void(Handle<T>)> run) {
-  internal::AddFinalizer(internal::Access::Raw(object),
-                         [run = std::move(run)](internal::Object* raw) {
-                           run(internal::Access::Adopt<T>(raw));
-                         });
+  internal::AddFinalizer(
+      internal::Access::Raw(object),
+      [run = std::move(run)](internal::Object* raw) { run(internal::Access::Adopt<T>(raw)); });
 }
 
 }  // namespace allomon::gc

@@ -21,8 +21,8 @@ struct HeapStatistics {
   uint64_t freed_young_words = 0;
   uint64_t born_old_words = 0;  // objects larger than 8 KiB
   uint64_t freed_old_words = 0;
-  uint64_t old_words = 0;      // dead ones count until a major collection finds them
-  uint64_t custom_bytes = 0;   // out-of-heap bytes of the custom blocks that live
+  uint64_t old_words = 0;     // dead ones count until a major collection finds them
+  uint64_t custom_bytes = 0;  // out-of-heap bytes of the custom blocks that live
 
   uint64_t minor_collections = 0;
   uint64_t major_collections = 0;  // each begins with a minor one
@@ -46,8 +46,8 @@ class HeapListener {
   virtual ~HeapListener() = default;
   virtual void OnCollectionStart(CollectionKind) {}
   virtual void OnCollectionEnd(CollectionKind, uint64_t /*pause_ns*/) {}
-  virtual void OnPromotion(uint64_t /*words*/) {}            // by one minor collection
-  virtual void OnGrowth(uint64_t /*old_space_bytes*/) {}     // a chunk was added
+  virtual void OnPromotion(uint64_t /*words*/) {}         // by one minor collection
+  virtual void OnGrowth(uint64_t /*old_space_bytes*/) {}  // a chunk was added
 };
 
 }  // namespace allomon::gc

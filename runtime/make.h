@@ -86,7 +86,7 @@ inline constexpr int kDonates<Local<U>> = 1;
 // gone it is on top, as if they had never been.
 template <typename T, typename... Args>
 __attribute__((always_inline)) inline Local<T> AdoptResult(Object* object,
-                                                              std::remove_reference_t<Args>&... args) {
+                                                           std::remove_reference_t<Args>&... args) {
   constexpr int count = (0 + ... + kDonates<Args>);
   if constexpr (count == 0) {
     return Access::Adopt<T>(object);
@@ -149,8 +149,8 @@ inline Local<Array<T>> make_array(size_t length) {
 
 // `length` zero bytes.
 inline Local<Bytes> make_bytes(size_t length) {
-  return internal::Access::Adopt<Bytes>(internal::MakeSized(
-      internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length)));
+  return internal::Access::Adopt<Bytes>(
+      internal::MakeSized(internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length)));
 }
 
 // A copy of `text`, which must not lie in a managed object: the object may move first.

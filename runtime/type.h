@@ -34,7 +34,8 @@ namespace internal {
 template <typename T, typename = void>
 struct ListsReferences : std::false_type {};
 template <typename T>
-struct ListsReferences<T, std::void_t<decltype(ReferencesOf<T>::kOffsetsBytes)>> : std::true_type {};
+struct ListsReferences<T, std::void_t<decltype(ReferencesOf<T>::kOffsetsBytes)>> : std::true_type {
+};
 
 template <typename T>
 constexpr ReferenceList ReferencesIn() {

@@ -27,8 +27,8 @@ namespace internal {
 
 template <typename K, typename V>
 struct TypeInfoOf<Ephemeron<K, V>> {
-  alignas(8) static constexpr TypeInfo kInfo = {
-      NameOf<Ephemeron<K, V>>(), 0, nullptr, 0, 3, Kind::kEphemeron};
+  alignas(8) static constexpr TypeInfo kInfo = {NameOf<Ephemeron<K, V>>(), 0, nullptr, 0, 3,
+                                                Kind::kEphemeron};
 };
 
 // `key` and `value` point to root slots: the objects may move first.

@@ -73,14 +73,16 @@ Node* Balance(Node* left, long key, Node* right) {
       return Join(left->left, left->key, Join(left->right, key, right));
     }
     Node* middle = left->right;
-    return Join(Join(left->left, left->key, middle->left), middle->key, Join(middle->right, key, right));
+    return Join(Join(left->left, left->key, middle->left), middle->key,
+                Join(middle->right, key, right));
   }
   if (difference < -2) {
     if (Height(right->right) >= Height(right->left)) {
       return Join(Join(left, key, right->left), right->key, right->right);
     }
     Node* middle = right->left;
-    return Join(Join(left, key, middle->left), middle->key, Join(middle->right, right->key, right->right));
+    return Join(Join(left, key, middle->left), middle->key,
+                Join(middle->right, right->key, right->right));
   }
   return Join(left, key, right);
 }

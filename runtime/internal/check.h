@@ -9,11 +9,11 @@ namespace allomon::gc::internal {
 
 }  // namespace allomon::gc::internal
 
-#define ALLOMON_GC_CHECK(condition, rule)                 \
-  do {                                                    \
-    if (__builtin_expect(!(condition), 0)) {              \
-      ::allomon::gc::internal::Fail(rule);                \
-    }                                                     \
+#define ALLOMON_GC_CHECK(condition, rule)    \
+  do {                                       \
+    if (__builtin_expect(!(condition), 0)) { \
+      ::allomon::gc::internal::Fail(rule);   \
+    }                                        \
   } while (false)
 
 #endif  // ALLOMON_RUNTIME_INTERNAL_CHECK_H_

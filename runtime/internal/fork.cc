@@ -79,7 +79,8 @@ void HeapCore::AfterForkInParent() {
 // The other threads are gone.  What only they reached is garbage, but their nurseries may
 // hold what others reach: a collection empties all of them first, without their roots.
 void HeapCore::AfterForkInChild() {
-  Mutator* own = t_window.mutator != nullptr && t_window.mutator->heap == this ? t_window.mutator : nullptr;
+  Mutator* own =
+      t_window.mutator != nullptr && t_window.mutator->heap == this ? t_window.mutator : nullptr;
   for (Mutator* m = world.first(); m != nullptr; m = m->next) {
     if (m == own) continue;
     m->window->root_top = m->roots;

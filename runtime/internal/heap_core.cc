@@ -29,7 +29,8 @@ HeapCore::HeapCore(const HeapOptions& heap_options)
 }
 
 HeapCore::~HeapCore() {
-  ALLOMON_GC_CHECK(world.first() == nullptr, "rule.detach: a heap is destroyed with threads attached");
+  ALLOMON_GC_CHECK(world.first() == nullptr,
+                   "rule.detach: a heap is destroyed with threads attached");
   ALLOMON_GC_CHECK(globals.next == &globals, "rule.global: a Global outlives its heap");
   UnregisterForFork(this);
   samples.AllDie();
@@ -85,8 +86,7 @@ size_t HeapCore::NurseryBytes() const {
 }
 
 bool HeapCore::LimitAllows(size_t bytes) const {
-  return options.limit_bytes == 0 ||
-         blocks.bytes() + large.bytes() + bytes <= options.limit_bytes;
+  return options.limit_bytes == 0 || blocks.bytes() + large.bytes() + bytes <= options.limit_bytes;
 }
 
 bool HeapCore::GrowTo(size_t free_blocks) {
@@ -107,8 +107,9 @@ void HeapCore::GrantNurseries() {
   while (can > 0 && BlockSpace::BlocksFor(can) > blocks.free_blocks()) can -= can / 8 + 1;
   for (Mutator* m = world.first(); m != nullptr; m = m->next) {
     const double share = wanted == 0 ? 0 : static_cast<double>(can) / static_cast<double>(wanted);
-    size_t granted = can == wanted ? m->nursery_bytes
-                                   : static_cast<size_t>(static_cast<double>(m->nursery_bytes) * share);
+    size_t granted = can == wanted
+                         ? m->nursery_bytes
+                         : static_cast<size_t>(static_cast<double>(m->nursery_bytes) * share);
     granted = std::max(granted / kWordBytes * kWordBytes, m->used_bytes());
     // Too little to be worth a collection each time.
     m->granted_bytes = granted < 4 * kMaxYoungBytes ? m->used_bytes() : granted;

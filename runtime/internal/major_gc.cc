@@ -1,5 +1,5 @@
-#include "runtime/internal/collector.h"
 #include "runtime/internal/check.h"
+#include "runtime/internal/collector.h"
 
 namespace allomon::gc::internal {
 namespace {

@@ -1,7 +1,7 @@
 #include <cstring>
 
-#include "runtime/internal/collector.h"
 #include "runtime/internal/check.h"
+#include "runtime/internal/collector.h"
 
 namespace allomon::gc::internal {
 namespace {

@@ -55,7 +55,8 @@ void ClearWindow(Window& window) {
 }  // namespace
 
 Mutator& CurrentMutator() {
-  ALLOMON_GC_CHECK(t_window.mutator != nullptr, "rule.attached: this thread is not attached to a heap");
+  ALLOMON_GC_CHECK(t_window.mutator != nullptr,
+                   "rule.attached: this thread is not attached to a heap");
   return *t_window.mutator;
 }
 
@@ -175,8 +176,7 @@ BlockHandle Mutator::Sample(const Request& request, FrameState caller) {
   block.young = request.young;
   std::exception_ptr thrown;
   // The limit stands at 0 or before the hit: what the callback allocates comes here too.
-  const BlockHandle handle =
-      heap_client::ReportManaged(sampler, block, caller, &thrown);
+  const BlockHandle handle = heap_client::ReportManaged(sampler, block, caller, &thrown);
   if (thrown != nullptr) std::rethrow_exception(thrown);
   Sync();
   return handle;

@@ -83,13 +83,13 @@ class Mutator {
   Slot* roots = nullptr;  // the first root slot
   Slot** log = nullptr;   // the first remembered slot
   Vector<RootRange> ranges;
-  Vector<Object*> weaks;  // ephemerons made or set since the last minor collection
-  uint32_t no_allocation = 0;   // open NoAllocation scopes
+  Vector<Object*> weaks;       // ephemerons made or set since the last minor collection
+  uint32_t no_allocation = 0;  // open NoAllocation scopes
   uint32_t stress_count = 0;
-  bool native = false;          // blocked in native code
+  bool native = false;  // blocked in native code
   bool in_finalizer = false;
   void* root_memory = nullptr;
-  Slot* free_roots = nullptr;   // dead slots that TakeRootSlow() hands out
+  Slot* free_roots = nullptr;  // dead slots that TakeRootSlow() hands out
   size_t log_capacity = 0;
   char* second_half = nullptr;  // of the nursery, in stress mode
 

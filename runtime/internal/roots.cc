@@ -14,7 +14,9 @@ constexpr size_t kRootStep = 4096;
 
 // A dead slot on the free list points to the next one; bit 0 is set, but it is not the
 // DeadSlot() that popping skips.
-Slot EncodeFree(Slot* next) { return reinterpret_cast<Slot>(reinterpret_cast<uintptr_t>(next) | 3); }
+Slot EncodeFree(Slot* next) {
+  return reinterpret_cast<Slot>(reinterpret_cast<uintptr_t>(next) | 3);
+}
 Slot* DecodeFree(Slot slot) {
   return reinterpret_cast<Slot*>(reinterpret_cast<uintptr_t>(slot) & ~uintptr_t{3});
 }
@@ -73,8 +75,8 @@ namespace {
 
 // Forgets logged slots that no longer point to young objects, and duplicates.
 void CompactLog(Mutator& mutator) {
-  Slot** end = std::remove_if(mutator.log, t_window.log_top,
-                              [](Slot* slot) { return !IsYoung(*slot); });
+  Slot** end =
+      std::remove_if(mutator.log, t_window.log_top, [](Slot* slot) { return !IsYoung(*slot); });
   std::sort(mutator.log, end);
   t_window.log_top = std::unique(mutator.log, end);
 }

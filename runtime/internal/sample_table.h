@@ -22,8 +22,9 @@ namespace allomon::gc::internal {
 class SampleTable {
  public:
   // Follows an object that exists from now on.  Makes room in every list, so that nothing
-  // here allocates during a collection; without memory the object is reported dead at once.  Any thread outside collections; never throws.
-  // `promote_due` for one that was promoted inside its own alloc callback.
+  // here allocates during a collection; without memory the object is reported dead at once.  Any
+  // thread outside collections; never throws. `promote_due` for one that was promoted inside its
+  // own alloc callback.
   void Add(Object* object, heap_client::BlockHandle handle, bool young, bool promote_due = false);
 
   // After the survivors of a minor collection were moved, or after marking.

@@ -15,11 +15,14 @@ class Verification {
   void Visit(const Slot& slot) {
     Object* object = slot;
     if (object == nullptr || !seen_.insert(object).second) return;
-    ALLOMON_GC_CHECK(!IsYoung(object), "inv.nursery: a young object is referenced after a collection");
+    ALLOMON_GC_CHECK(!IsYoung(object),
+                     "inv.nursery: a young object is referenced after a collection");
     const uintptr_t header = HeaderOf(object);
-    ALLOMON_GC_CHECK((header & kForwardedBit) == 0, "inv.header: a forwarded header outside a collection");
+    ALLOMON_GC_CHECK((header & kForwardedBit) == 0,
+                     "inv.header: a forwarded header outside a collection");
     ALLOMON_GC_CHECK(header > 4096, "inv.header: an object without a type");
-    const bool known = IsLarge(header) ? heap_.large.Contains(object) : heap_.blocks.Contains(object);
+    const bool known =
+        IsLarge(header) ? heap_.large.Contains(object) : heap_.blocks.Contains(object);
     ALLOMON_GC_CHECK(known, "inv.space: a reference to memory that is not of this heap");
     pending_.push_back(object);
   }
@@ -42,7 +45,8 @@ class Verification {
 
  private:
   HeapCore& heap_;
-  std::unordered_set<Object*, std::hash<Object*>, std::equal_to<Object*>, BackendAllocator<Object*>> seen_;
+  std::unordered_set<Object*, std::hash<Object*>, std::equal_to<Object*>, BackendAllocator<Object*>>
+      seen_;
   Vector<Object*> pending_;
   uint64_t words_ = 0;
 };

@@ -1,10 +1,11 @@
 // Objects, roots, fields and collections on one thread.
+#include "runtime/heap.h"
+
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "runtime/heap.h"
 
 namespace allomon::gc {
 namespace {
@@ -167,7 +168,8 @@ TEST_F(HeapTest, ArraysOfEverySize) {
 
 TEST_F(HeapTest, BytesKeepTheirText) {
   std::vector<Local<Bytes>> kept;
-  for (size_t i = 0; i < 3000; ++i) kept.push_back(make_bytes(std::string(i * 7 % 300, 'a' + i % 26)));
+  for (size_t i = 0; i < 3000; ++i)
+    kept.push_back(make_bytes(std::string(i * 7 % 300, 'a' + i % 26)));
   kept.push_back(make_bytes(std::string(100000, 'z')));
   heap_->Collect(CollectionKind::kMajor);
   for (size_t i = 0; i < 3000; ++i) {
@@ -250,7 +252,8 @@ TEST_F(HeapTest, CountersBalance) {
   heap_->Collect(CollectionKind::kMajor);
   MakeTree(5);
   const HeapStatistics s = heap_->statistics();
-  EXPECT_EQ(s.allocated_words, s.promoted_words + s.freed_young_words + s.young_words + s.born_old_words);
+  EXPECT_EQ(s.allocated_words,
+            s.promoted_words + s.freed_young_words + s.young_words + s.born_old_words);
   EXPECT_EQ(s.promoted_words + s.born_old_words, s.freed_old_words + s.old_words);
   EXPECT_EQ(s.old_words, 2047u * 3 + 3002);
 }

@@ -24,9 +24,9 @@ TEST(OptionsTest, TextIsRead) {
 }
 
 TEST(OptionsTest, BadTextIsNamedAndChangesNothing) {
-  for (const char* text : {"nursery=", "nursery=x", "nursery=4MM", "nursery=4T", "nurse=4M", "growth=5000000000",
-                           "nursery=4M,,limit=1", "limit=99999999999999999999", "limit=-1",
-                           "limit=18446744073709551615K"}) {
+  for (const char* text : {"nursery=", "nursery=x", "nursery=4MM", "nursery=4T", "nurse=4M",
+                           "growth=5000000000", "nursery=4M,,limit=1", "limit=99999999999999999999",
+                           "limit=-1", "limit=18446744073709551615K"}) {
     HeapOptions options;
     EXPECT_FALSE(options.Parse(text).ok()) << text;
     EXPECT_EQ(options.nursery_bytes, HeapOptions().nursery_bytes);
@@ -57,8 +57,7 @@ TEST(LimitTest, HeapStaysUsableAtItsLimit) {
   for (int round = 0; round < 3; ++round) {
     Local<Cell> list;
     long length = 0;
-    EXPECT_THROW(
-        for (;; ++length) list = make<Cell>(length, list), std::bad_alloc);
+    EXPECT_THROW(for (;; ++length) list = make<Cell>(length, list), std::bad_alloc);
     EXPECT_GT(length, 30000);
     EXPECT_LE(heap->statistics().old_space_bytes, 3u << 20);
     // What was made is whole.

@@ -174,19 +174,20 @@ TEST_P(ModelTest, GraphAndModelAgree) {
   }
   for (std::thread& thread : threads) thread.join();
   const HeapStatistics s = heap->statistics();
-  EXPECT_EQ(s.allocated_words, s.promoted_words + s.freed_young_words + s.young_words + s.born_old_words);
+  EXPECT_EQ(s.allocated_words,
+            s.promoted_words + s.freed_young_words + s.young_words + s.born_old_words);
   EXPECT_EQ(s.promoted_words + s.born_old_words, s.freed_old_words + s.old_words);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Modes, ModelTest,
-    ::testing::Values(Case{"nursery=64K,floor=256K", 1, 200000}, Case{"nursery=64K,floor=256K", 4, 50000},
-                      Case{"nursery=64K,floor=256K,verify", 1, 20000},
-                      Case{"nursery=64K,floor=128K,verify", 4, 6000},
-                      Case{"nursery=64K,stress=1", 1, 6000},
-                      Case{"nursery=64K,stress=1,verify", 1, 1000},
-                      Case{"nursery=64K,stress=3,verify", 4, 500},
-                      Case{"nursery=64K,floor=256K,mark_stack=16", 2, 20000}));
+INSTANTIATE_TEST_SUITE_P(Modes, ModelTest,
+                         ::testing::Values(Case{"nursery=64K,floor=256K", 1, 200000},
+                                           Case{"nursery=64K,floor=256K", 4, 50000},
+                                           Case{"nursery=64K,floor=256K,verify", 1, 20000},
+                                           Case{"nursery=64K,floor=128K,verify", 4, 6000},
+                                           Case{"nursery=64K,stress=1", 1, 6000},
+                                           Case{"nursery=64K,stress=1,verify", 1, 1000},
+                                           Case{"nursery=64K,stress=3,verify", 4, 500},
+                                           Case{"nursery=64K,floor=256K,mark_stack=16", 2, 20000}));
 
 }  // namespace
 }  // namespace allomon::gc

@@ -23,7 +23,8 @@ struct Cell {
 
 // What happened, by kind; every sample is in exactly one state.
 struct Counts {
-  std::atomic<uint64_t> alloc_minor{0}, alloc_major{0}, promote{0}, dealloc_minor{0}, dealloc_major{0};
+  std::atomic<uint64_t> alloc_minor{0}, alloc_major{0}, promote{0}, dealloc_minor{0},
+      dealloc_major{0};
   std::atomic<uint64_t> samples{0}, sizes_wrong{0};
   std::atomic<uint64_t> custom_samples{0}, custom_blocks{0};
   uint64_t wanted_words = 0;  // 0: any
@@ -137,18 +138,20 @@ TEST_P(LawTest, SamplesAreBinomial) {
   for (int i = 0; i < c.blocks; ++i) make_array<Cell>(c.length - 1);
   ASSERT_TRUE(Tracker::stop().ok());
   const double trials = static_cast<double>(c.length + 1) * c.blocks;
-  EXPECT_NEAR(static_cast<double>(counts_.samples), trials * c.rate, BinomialTolerance(trials, c.rate));
+  EXPECT_NEAR(static_cast<double>(counts_.samples), trials * c.rate,
+              BinomialTolerance(trials, c.rate));
   EXPECT_EQ(counts_.sizes_wrong, 0u);
 }
 
 // memprof's lists_in_minor, arrays_in_minor and arrays_in_major, and sizes that end exactly
 // at, and straddle, the end of the nursery.
-INSTANTIATE_TEST_SUITE_P(
-    SizesRates, LawTest,
-    ::testing::Values(LawCase{2, 1000000, 1e-2}, LawCase{2, 3000000, 1e-3}, LawCase{2, 3000000, 1e-4},
-                      LawCase{2, 300000, 0.1}, LawCase{2, 100000, 0.9}, LawCase{250, 100000, 0.01},
-                      LawCase{250, 20000, 1e-4}, LawCase{1000, 20000, 1e-3}, LawCase{1023, 20000, 1e-4},
-                      LawCase{3000, 3000, 1e-3}, LawCase{1100, 3000, 1e-5}, LawCase{300000, 30, 0.1}));
+INSTANTIATE_TEST_SUITE_P(SizesRates, LawTest,
+                         ::testing::Values(LawCase{2, 1000000, 1e-2}, LawCase{2, 3000000, 1e-3},
+                                           LawCase{2, 3000000, 1e-4}, LawCase{2, 300000, 0.1},
+                                           LawCase{2, 100000, 0.9}, LawCase{250, 100000, 0.01},
+                                           LawCase{250, 20000, 1e-4}, LawCase{1000, 20000, 1e-3},
+                                           LawCase{1023, 20000, 1e-4}, LawCase{3000, 3000, 1e-3},
+                                           LawCase{1100, 3000, 1e-5}, LawCase{300000, 30, 0.1}));
 
 TEST_F(SamplingTest, EveryBlockIsInOneState) {
   ASSERT_TRUE(Tracker::start(0.01, CountingTracker(&counts_), Seeded(3)).ok());
@@ -382,8 +385,10 @@ TEST_F(SamplingTest, CustomLaw) {
     for (int i = 0; i < kBlocks; ++i) make_custom(nullptr, 256, [](void*) {});
     ASSERT_TRUE(Tracker::stop().ok());
     const double trials = kBlocks * 32.0;
-    EXPECT_NEAR(static_cast<double>(counts.custom_samples), trials * rate, BinomialTolerance(trials, rate));
-    EXPECT_NEAR(static_cast<double>(counts.samples), kBlocks * 3 * rate, BinomialTolerance(kBlocks * 3, rate));
+    EXPECT_NEAR(static_cast<double>(counts.custom_samples), trials * rate,
+                BinomialTolerance(trials, rate));
+    EXPECT_NEAR(static_cast<double>(counts.samples), kBlocks * 3 * rate,
+                BinomialTolerance(kBlocks * 3, rate));
   }
 }
 
