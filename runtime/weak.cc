@@ -9,13 +9,15 @@ namespace allomon::gc::internal {
 // others have no young keys or values.  The room in the list is made before the object.
 Object* MakeEphemeron(uintptr_t header, const Slot* key, const Slot* value) {
   const FrameState caller = ALLOMON_CALLER_FRAME();
+  Vector<Object*>& weaks = CurrentMutator().weaks;
+  if (weaks.size() == weaks.capacity()) weaks.reserve(weaks.size() * 2 + 64);
   constexpr size_t kBytes = sizeof(EphemeronSlots) + kWordBytes;
   char* start = TryAllocateYoung(kBytes);
   if (start == nullptr) start = AllocateYoungSlow(kBytes, caller);
   Object* object = reinterpret_cast<Object*>(start + kWordBytes);
   EphemeronOf(object) = {*key, value == nullptr ? nullptr : *value, nullptr};
   HeaderOf(object) = header;
-  CurrentMutator().weaks.push_back(object);
+  weaks.push_back(object);
   return object;
 }
 
