@@ -128,11 +128,9 @@ inline uint32_t ConfirmFrom(const ReplayRecord& record, uint32_t from, uintptr_t
 // Walks with the help of the last capture's record and makes it this one's.
 // The result is that of Walk: README.md, "Replay".  The first `count` frames of
 // the record have been confirmed and written.
-__attribute__((noinline)) ALLOMON_READS_STACK size_t WalkWithRecord(FrameState start, size_t count,
-                                                                    ReplayRecord* record,
-                                                                    uintptr_t* frames,
-                                                                    size_t max_frames,
-                                                                    bool* truncated) {
+__attribute__((noinline)) ALLOMON_READS_STACK size_t
+WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uintptr_t* frames,
+               size_t max_frames, bool* truncated) {
   StackWindow window(start.sp);
   uintptr_t pc = start.pc;
   uintptr_t sp = start.sp;
@@ -230,16 +228,24 @@ __attribute__((noinline)) ALLOMON_READS_STACK size_t WalkWithRecord(FrameState s
   }
 }
 
-}  // namespace
-
-ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames,
-                                                      size_t max_frames, bool* truncated,
-                                                      uint64_t* serial) {
-  const bool is_own = StackWindow::IsKnownOwn(start.sp) || StackWindow(start.sp).IsOwnStack();
-  ReplayBlock* block = __builtin_expect(is_own, true) ? internal::OpenReplay() : nullptr;
+// Not called by another function of ours, but part of it: each passing on of a
+// FrameState waits for its words to be stored.
+ALLOMON_READS_STACK __attribute__((always_inline)) inline size_t Capture(const FrameState& start,
+                                                                         uintptr_t* frames,
+                                                                         size_t max_frames,
+                                                                         bool* truncated,
+                                                                         uint64_t* serial) {
+  if (__builtin_expect(!StackWindow::IsKnownOwn(start.sp), false)) {
+    const StackWindow window(start.sp);
+    if (!window.IsOwnStack()) {
+      *serial = 0;
+      return WalkRest({start, start.pc, window, 0}, frames, max_frames, truncated);
+    }
+  }
+  ReplayBlock* block = internal::OpenReplay();
   if (__builtin_expect(block == nullptr, false)) {
     *serial = 0;
-    return CaptureCallstackAfresh(start, frames, max_frames, truncated);
+    return WalkRest({start, start.pc, StackWindow(start.sp), 0}, frames, max_frames, truncated);
   }
   ReplayRecord& record = block->record;
   const uint32_t begin = record.begin();
@@ -264,9 +270,18 @@ ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(FrameState start, uintptr_
   return count;
 }
 
-size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated) {
+}  // namespace
+
+ALLOMON_READS_STACK size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames,
+                                            bool* truncated) {
   uint64_t serial;
-  return CaptureCallstackWithSerial(start, frames, max_frames, truncated, &serial);
+  return Capture(start, frames, max_frames, truncated, &serial);
+}
+
+ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames,
+                                                      size_t max_frames, bool* truncated,
+                                                      uint64_t* serial) {
+  return Capture(start, frames, max_frames, truncated, serial);
 }
 
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,

@@ -7,7 +7,8 @@
 // alone, and never faults, whatever the registers it is given.  Any thread, any
 // signal handler, any stack.
 //
-// Cost, hot: about 5 ns per frame.  The first time a return address is met,
+// Cost, hot: about 5 ns per frame; under 1 for frames that are what they were
+// at the thread's last capture.  The first time a return address is met,
 // about 150 ns; then also 2.5 KiB of stack, otherwise 0.3.  README.md has the
 // design.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CAPTURE_H_

@@ -5,17 +5,20 @@ namespace allomon::internal {
 // Volatile reads of it are all there are, so it exists.
 const uintptr_t ReplayRecord::kZero = 0;
 
-inline void ReplayRecord::Put(uint32_t i, const RecordedFrame& frame) {
-  Check check = {frame.pc, frame.sp, &kZero, 0};
-  const uintptr_t slot = frame.bp_slot();
-  if ((frame.how & RecordedFrame::kNotReplayable) != 0) {
-    check.bp_value = 1;
-  } else if ((frame.how & RecordedFrame::kNeedsBp) != 0 && slot != 0) {
-    check.bp_at = reinterpret_cast<const uintptr_t*>(slot);
-    check.bp_value = frame.bp;
-  }
-  checks_[i % kFrames] = check;
-  states_[i % kFrames] = {frame.bp, frame.how};
+// In single words, here and below: the processor cannot hand on two words at
+// once that it has just stored one by one.
+inline void ReplayRecord::Put(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t bp, uintptr_t how) {
+  Check& check = checks_[i % kFrames];
+  State& state = states_[i % kFrames];
+  const uintptr_t slot = how & RecordedFrame::kSlotMask;
+  const bool replayable = (how & RecordedFrame::kNotReplayable) == 0;
+  const bool compares_bp = replayable && (how & RecordedFrame::kNeedsBp) != 0 && slot != 0;
+  check.pc = pc;
+  check.sp = sp;
+  check.bp_at = compares_bp ? reinterpret_cast<const uintptr_t*>(slot) : &kZero;
+  check.bp_value = compares_bp ? bp : !replayable;
+  state.bp = bp;
+  state.how = how;
 }
 
 // Moves the frames of [begin, from) so that they end at new_from.
@@ -38,13 +41,14 @@ void ReplayRecord::MoveInner(uint32_t from, uint32_t new_from) {
 // may have to change their minds: they share the first fresh frame's bp.
 void ReplayRecord::PutFresh(uint32_t at, bool needs_bp) {
   for (uint32_t n = fresh_; n-- > 0;) {
-    RecordedFrame frame = fresh_frames_[n];
-    if ((frame.how & RecordedFrame::kKeepsBp) == 0) {
-      needs_bp = (frame.how & RecordedFrame::kNeedsBp) != 0;
+    const RecordedFrame& fresh = fresh_frames_[n];
+    uintptr_t how = fresh.how;
+    if ((how & RecordedFrame::kKeepsBp) == 0) {
+      needs_bp = (how & RecordedFrame::kNeedsBp) != 0;
     }
-    frame.how &= ~uintptr_t{RecordedFrame::kNeedsBp};
-    if (needs_bp) frame.how |= RecordedFrame::kNeedsBp;
-    Put(at + n, frame);
+    how &= ~uintptr_t{RecordedFrame::kNeedsBp};
+    if (needs_bp) how |= RecordedFrame::kNeedsBp;
+    Put(at + n, fresh.pc, fresh.sp, fresh.bp, how);
   }
   for (uint32_t i = at; i != begin_ && fresh_ != 0;) {
     --i;
@@ -52,7 +56,7 @@ void ReplayRecord::PutFresh(uint32_t at, bool needs_bp) {
     if ((how & RecordedFrame::kKeepsBp) == 0) break;
     how &= ~uintptr_t{RecordedFrame::kNeedsBp};
     if (needs_bp) how |= RecordedFrame::kNeedsBp;
-    Put(i, {pc(i), sp(i), fresh_frames_[0].bp, how});
+    Put(i, pc(i), sp(i), fresh_frames_[0].bp, how);
   }
   fresh_ = 0;
 }
@@ -70,11 +74,9 @@ bool ReplayRecord::Splice(uint32_t from, uint32_t to, const RecordedFrame& joine
     end_ = begin_ + kFrames;
     is_complete_ = false;
   }
-  RecordedFrame frame = joined;
-  frame.how &= ~kOfTheStepOut;
-  frame.how |= states_[to % kFrames].how & kOfTheStepOut;
-  Put(to, frame);
-  PutFresh(at, (frame.how & RecordedFrame::kNeedsBp) != 0);
+  const uintptr_t how = (joined.how & ~kOfTheStepOut) | (states_[to % kFrames].how & kOfTheStepOut);
+  Put(to, joined.pc, joined.sp, joined.bp, how);
+  PutFresh(at, (how & RecordedFrame::kNeedsBp) != 0);
   return true;
 }
 

@@ -125,7 +125,7 @@ class ReplayRecord {
            (StackWindow::LoadUnchecked(reinterpret_cast<uintptr_t>(check.bp_at)) ^ check.bp_value);
   }
 
-  void Put(uint32_t i, const RecordedFrame& frame);
+  void Put(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t bp, uintptr_t how);
   void MoveInner(uint32_t from, uint32_t new_from);
   void PutFresh(uint32_t at, bool needs_bp);
 

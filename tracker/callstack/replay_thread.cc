@@ -41,13 +41,11 @@ ReplayBlock* PopFree() {
 }
 
 void PushFree(ReplayBlock* block) {
-  // The serial's upper half is the block's index + 1.
-  const uint64_t index = block->serial >> 32;
   uint64_t head = free_blocks.load(std::memory_order_relaxed);
   uint64_t changed;
   do {
     block->next_free.store(static_cast<uint32_t>(head), std::memory_order_relaxed);
-    changed = ((head >> 32) + 1) << 32 | index;
+    changed = ((head >> 32) + 1) << 32 | (block->index + 1);
   } while (!free_blocks.compare_exchange_weak(head, changed, std::memory_order_release));
 }
 
@@ -64,7 +62,9 @@ ReplayBlock* MapBlock() {
   errno = saved_errno;
   if (memory == MAP_FAILED) return nullptr;
   auto* block = static_cast<ReplayBlock*>(memory);
-  block->serial = (uint64_t{index} + 1) << 32;
+  block->index = index;
+  // Serials of different blocks differ, for longer than anyone can count.
+  block->serial = (uint64_t{index} + 1) << 48;
   blocks[index] = block;
   return block;
 }

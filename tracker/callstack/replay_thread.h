@@ -22,6 +22,7 @@ struct ReplayBlock {
   uint64_t serial;
   size_t count;
   bool truncated;
+  uint32_t index;
   // While free: the index + 1 of the next free block.
   std::atomic<uint32_t> next_free;
   ReplayRecord record;
