@@ -13,8 +13,8 @@
 //   }
 //
 // A verdict other than kNotSampled must be answered by exactly one of these calls, or by
-// DropSample(), on the same thread, before the thread's next allocation; until then allocations of
-// this thread are not sampled.
+// DropSample(), on the same thread, before the thread's next allocation; until then
+// allocations of this thread are not sampled.
 //
 // Everything here is thread safe, may be called inside malloc and free, never throws,
 // and never takes memory from malloc, but runs the user's callbacks, which may.
