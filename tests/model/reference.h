@@ -1,0 +1,136 @@
+// The memprof contract as a state machine per block and tracker, so plain that it is
+// obviously right.  The trackers of the library run against it.
+//
+// A block knows what each run of a tracker has been told of it; a callback is a move from
+// one state to the next, made by compare-and-swap, so two callbacks that should be one,
+// or come in the wrong order, fail whatever the threads do.
+#ifndef ALLOMON_TESTS_MODEL_REFERENCE_H_
+#define ALLOMON_TESTS_MODEL_REFERENCE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tracker/tracker.h"
+
+namespace allomon::model {
+
+// Runs whose trackers exist at once: the library allows sixteen.
+inline constexpr int kSlots = 16;
+
+enum class State : uint64_t { kUnheard, kYoung, kOld, kUnfollowed, kDead, kSurvived };
+
+inline bool IsFollowed(State state) { return state == State::kYoung || state == State::kOld; }
+
+// From one start to its end.  Lives until the library has destroyed the tracker and all
+// of its values; its slot can be given to another run only then.
+struct Run {
+  Run(int slot_of_run, uint64_t serial, double rate_of_run)
+      : slot(slot_of_run), generation(serial), rate(rate_of_run) {}
+
+  uint64_t Word(State state) const { return generation * 8 + static_cast<uint64_t>(state); }
+
+  const int slot;
+  const uint64_t generation;
+  const double rate;
+  TrackerId id;  // written before `sampling`
+
+  // start() has returned and no stop() has begun: all blocks must be heard of at rate 1.
+  std::atomic<bool> sampling{false};
+  // The tracking has begun to end: dealloc callbacks are no longer owed.
+  std::atomic<bool> ending{false};
+  // The thread for which stop(), or the end of the tracking, has returned: it may hear no
+  // alloc callback, or nothing at all, from then on.  (Callbacks that other threads had
+  // begun may still be running.)
+  std::atomic<std::thread::id> stopped_by{};
+  std::atomic<std::thread::id> ended_by{};
+  // A thread ended inside a callback: sums of this run are short of what it was about.
+  std::atomic<bool> was_left{false};
+
+  std::atomic<int64_t> values{0};  // that the library keeps
+  std::atomic<int64_t> open{0};    // blocks that it follows
+  std::atomic<uint64_t> births{0};
+  std::atomic<uint64_t> samples{0};
+};
+
+// One block.
+struct Record {
+  State Told(const Run& run) const {
+    const uint64_t word = told[run.slot].load();
+    return word / 8 == run.generation ? static_cast<State>(word % 8) : State::kUnheard;
+  }
+
+  // False if the run was told of the block before.
+  bool Bear(const Run& run, State state) {
+    if (Told(run) != State::kUnheard) return false;
+    told[run.slot] = run.Word(state);
+    return true;
+  }
+
+  // False if the block was not in state `from`.
+  bool Move(const Run& run, State from, State to) {
+    uint64_t expected = run.Word(from);
+    return told[run.slot].compare_exchange_strong(expected, run.Word(to));
+  }
+
+  uint64_t size_bytes = 0;
+  uint64_t size_words = 0;
+  AllocationSource source = AllocationSource::kMalloc;
+  bool young = false;
+  std::atomic<uint64_t> told[kSlots] = {};
+};
+
+using RecordPtr = std::shared_ptr<Record>;
+using RunPtr = std::shared_ptr<Run>;
+
+// What a run's tracker keeps with a block.  Counts itself, so that a value which the
+// library loses or destroys twice is seen.
+class Value {
+ public:
+  Value(RunPtr run, RecordPtr record) : run_(std::move(run)), record_(std::move(record)) {
+    ++run_->values;
+  }
+  Value(Value&&) noexcept = default;
+  Value& operator=(Value&&) = delete;
+  ~Value() {
+    if (run_ != nullptr) --run_->values;
+  }
+
+  Record& record() const { return *record_; }
+  const RunPtr& run() const { return run_; }
+  const RecordPtr& shared_record() const { return record_; }
+
+ private:
+  RunPtr run_;
+  RecordPtr record_;
+};
+
+// The runs that exist.
+class Runs {
+ public:
+  // nullptr when all slots are taken.
+  RunPtr New(double rate);
+  void Publish(const RunPtr& run);
+
+  std::vector<RunPtr> All();
+  // Whether the library has destroyed every tracker that was started, with its values.
+  bool AllGone();
+  // Takes a run out, for the caller to end; nullptr if there is none.
+  RunPtr TakeOne(uint64_t random);
+
+ private:
+  void GiveBack(const Run* run);
+
+  std::mutex mutex_;
+  std::vector<RunPtr> runs_;
+  bool taken_[kSlots] = {};
+  uint64_t generations_ = 0;
+};
+
+}  // namespace allomon::model
+
+#endif  // ALLOMON_TESTS_MODEL_REFERENCE_H_

@@ -1,0 +1,138 @@
+// One thread of a random program: it allocates, frees, collects, starts and stops, checks
+// after each step that every tracker was told what it should have been, and does all of
+// this inside callbacks too.
+#ifndef ALLOMON_TESTS_MODEL_WORKER_H_
+#define ALLOMON_TESTS_MODEL_WORKER_H_
+
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "runtime/heap.h"
+#include "tests/model/reference.h"
+#include "tracker/custom_memory.h"
+
+namespace allomon::model {
+
+struct Node {
+  uint64_t id;
+  gc::Field<Node> next;
+};
+
+// What a callback may do besides its duty, each with this chance per thousand.
+struct Mischief {
+  int throws = 0;
+  int exits_thread = 0;
+  int allocates = 0;
+  int collects = 0;
+  int controls = 0;  // starts, stops, drains or discards
+};
+
+// What a throwing callback throws.
+struct Thrown {};
+
+struct NativeBlock {
+  void* memory;
+  RecordPtr record;
+};
+
+// What the threads of a program share.
+struct World {
+  World(int thread_count, Mischief callbacks) : threads(thread_count), mischief(callbacks) {}
+
+  const int threads;  // at the same time
+  const Mischief mischief;
+  Runs runs;
+  gc::Heap* heap = nullptr;
+  std::atomic<bool> stop{false};
+
+  // Native blocks and one managed object on their way from thread to thread.  The locks
+  // are never held across an allocation: it may wait for the thread that wants the lock.
+  std::mutex pool_mutex;
+  std::vector<NativeBlock> pool;
+  std::mutex mailbox_mutex;
+  std::unique_ptr<gc::Global<Node>> mailbox;
+  RecordPtr mailbox_record;
+};
+
+class Worker {
+ public:
+  Worker(World* world, uint64_t seed);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void Step();
+
+  // The block that this thread allocates, for the alloc callbacks; nullptr: none, or the
+  // thread is in a callback, and what it allocates is not sampled.
+  RecordPtr coming() const { return callbacks_ == 0 ? coming_ : nullptr; }
+
+  // The body of a callback: its check and what else it does.  Returns whether the tracker
+  // goes on following the block.  May throw, or end the thread.
+  bool RunCallback();
+
+  // The one of this thread.  nullptr while it attaches to the heap and detaches from it,
+  // when callbacks may run too.
+  static Worker* Current();
+
+  void StopRun(const RunPtr& run, StopMode mode);
+  // Stops it in some way, or ends one that was stopped.
+  void EndRun(const RunPtr& run);
+
+ private:
+  struct Root {
+    gc::Local<Node> node;
+    gc::Local<gc::Array<Node>> array;
+    RecordPtr record;
+  };
+  // A block that somebody will free, and the runs that must hear of it.
+  struct Owed {
+    RecordPtr record;
+    std::vector<RunPtr> runs;
+  };
+
+  uint64_t Random(uint64_t below) { return random_() % below; }
+  bool Chance(int per_thousand) { return Random(1000) < static_cast<uint64_t>(per_thousand); }
+  size_t RandomSize();
+
+  template <typename Allocate>
+  RecordPtr Birth(Record* planned, Allocate allocate);
+  void CheckHeard(const Record& record, const std::vector<RunPtr>& before);
+  Owed OweDeath(const RecordPtr& record);
+  void CheckDeath(const Owed& owed);
+  void CheckDebts();
+  void CheckCancelled(const Record& record);
+
+  void AllocateNative();
+  void FreeNative();
+  void Reallocate();
+  void ReportCustom();
+  void ReleaseCustom();
+  void MakeManaged();
+  void DropManaged();
+  void LinkManaged();
+  void SwapMailbox();
+  void Collect();
+  void CheckPromoted();
+  void Start();
+  void Control();
+  void GiveToPool();
+  void TakeFromPool();
+  void DoMischief();
+
+  World* const world_;
+  std::mt19937_64 random_;
+  std::vector<NativeBlock> native_;
+  std::deque<Root> managed_;
+  std::vector<std::pair<CustomMemory, RecordPtr>> custom_;
+  std::vector<Owed> debts_;  // freed inside a callback: due when it has returned
+  RecordPtr coming_;         // the block that is being allocated
+  int callbacks_ = 0;        // the depth of callbacks on this thread
+};
+
+}  // namespace allomon::model
+
+#endif  // ALLOMON_TESTS_MODEL_WORKER_H_
