@@ -102,6 +102,7 @@ void Mutator::Sync() {
   synced = window->cursor;
   allocated_words += words;
   sampler.Pass(words);
+  ALLOMON_GC_CHECK(sampler.words_left() >= 0, "inv.sample.gap: words passed beyond the next hit");
 }
 
 bool Mutator::WantsAttention() const {
@@ -168,14 +169,19 @@ void Mutator::MakeRoom(size_t bytes) {
 }
 
 BlockHandle Mutator::Sample(const Request& request, FrameState caller) {
+  // What callbacks at this safepoint allocated belongs to the gap that it was placed by;
+  // judging may begin another.
+  Sync();
   const Verdict verdict = heap_client::JudgeManagedSlow(sampler, request.trial_words);
+  // The gap is shorter now, or another: what callbacks and the handler of a full heap
+  // allocate before the limit is published again comes to the slow path.
+  window->limit.store(0, std::memory_order_relaxed);
   if (verdict == Verdict::kNotSampled) return 0;
   Block block;
   block.size_bytes = request.size_bytes;
   block.source = request.source;
   block.young = request.young;
   std::exception_ptr thrown;
-  // The limit stands at 0 or before the hit: what the callback allocates comes here too.
   const BlockHandle handle = heap_client::ReportManaged(sampler, block, caller, &thrown);
   if (thrown != nullptr) std::rethrow_exception(thrown);
   Sync();
