@@ -3,6 +3,7 @@
 #include "tracker/internal/callback_scope.h"
 #include "tracker/internal/entries.h"
 #include "tracker/internal/exception_carrier.h"
+#include "tracker/internal/pinned_session.h"
 #include "tracker/internal/trial.h"
 
 namespace allomon::heap_client {
@@ -107,10 +108,7 @@ StackId CaptureStack(uint32_t callstack_size, FrameState caller) {
 
 bool RunAlloc(Session& session, const Block& block, const Allocation& allocation,
               ValueSlot* value) {
-  SessionCounters& counters = session.counters();
-  counters.reported_blocks.fetch_add(1, std::memory_order_relaxed);
-  counters.samples.fetch_add(allocation.n_samples, std::memory_order_relaxed);
-  if (allocation.callstack.cut()) counters.cut_callstacks.fetch_add(1, std::memory_order_relaxed);
+  CurrentThread().CountReport(session, allocation.n_samples, allocation.callstack.cut());
   return block.young ? session.client().AllocMinor(allocation, value)
                      : session.client().AllocMajor(allocation, value);
 }

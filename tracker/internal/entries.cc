@@ -1,5 +1,6 @@
 #include "tracker/internal/entries.h"
 
+#include "tracker/internal/pinned_session.h"
 #include "tracker/internal/thread_state.h"
 
 namespace allomon::internal {
