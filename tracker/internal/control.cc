@@ -45,7 +45,7 @@ void RecomputeLocked(ActiveSet* active) {
 void AddToActiveLocked(const Session& session) {
   ActiveSet active = Registry::Get().active_locked();
   if (active.count == 0) Registry::Get().RestartStreamsLocked();
-  active.items[active.count++] = {session.id(), session.config().rate};
+  active.items[active.count++] = {session.id(), Rate(session.config().rate)};
   active.seed = session.config().seed;
   RecomputeLocked(&active);
   Registry::Get().PublishLocked(active);

@@ -29,7 +29,7 @@ struct ActiveSet {
   bool follows_blocks = false;  // whether any session does
   struct Item {
     SessionId id;
-    double rate;
+    Rate law;
   } items[kMaxSamplingSessions] = {};
 };
 
