@@ -1,8 +1,10 @@
 #include "tracker/heap_client.h"
 
 #include "tracker/internal/callback_scope.h"
+#include "tracker/internal/captured_stack.h"
 #include "tracker/internal/entries.h"
 #include "tracker/internal/exception_carrier.h"
+#include "tracker/internal/pinned_session.h"
 #include "tracker/internal/trial.h"
 
 namespace allomon::heap_client {
@@ -30,9 +32,8 @@ int64_t EnterEpochSlow(ThreadState& thread) {
 // negative countdown behind the block.
 Verdict DrawTrial(ThreadState& thread, int64_t left, uint64_t words) {
   const uint64_t behind_hit = static_cast<uint64_t>(-left - 1);
-  DrawFirstHit(thread.active, thread.bits, &t_trial);
   // In a signal handler that interrupted CountDown(), `left` counts both blocks' words.
-  AddLaterHits(thread.active, thread.bits, behind_hit < words ? behind_hit : words - 1, &t_trial);
+  DrawHits(thread.active, thread.bits, behind_hit < words ? behind_hit : words - 1, &t_trial);
   SetCountdown(thread, FreshCountdown(thread));
   return thread.active.follows_blocks ? Verdict::kFollow : Verdict::kCount;
 }
@@ -69,48 +70,21 @@ Verdict JudgeAllocationSlow(uint64_t words) {
 
 namespace {
 
-Allocation MakeAllocation(const Block& block, uint64_t hits, double rate, StackId stack,
-                          uint32_t callstack_size) {
+Allocation MakeAllocation(const Block& block, uint64_t hits, double rate,
+                          const CapturedStack& stack, uint32_t callstack_size) {
   Allocation allocation;
   allocation.n_samples = hits;
   allocation.size_bytes = block.size_bytes;
   allocation.size_words = block.size_bytes / 8 + (block.size_bytes % 8 != 0 ? 1 : 0);
   allocation.source = block.source;
   allocation.rate = rate;
-  allocation.callstack = CallstackOf(stack, callstack_size);
+  allocation.callstack = CallstackOf(stack.id, stack.view, callstack_size);
   return allocation;
-}
-
-// Code of malloc, operator new and their slow paths.  Set before the first sample.
-uintptr_t g_allocator_begin = 0;
-uintptr_t g_allocator_end = 0;
-
-// operator new calls malloc's slow path, and where the compiler made no tail call so
-// does malloc: at most this many frames are ours.
-constexpr uint32_t kAllocatorFrames = 4;
-
-StackId CaptureStack(uint32_t callstack_size, FrameState caller) {
-  if (callstack_size == 0) return 0;
-  const uint32_t room = callstack_size + kAllocatorFrames;
-  uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));
-  bool cut = false;
-  size_t depth = CaptureCallstack(caller, frames, room, &cut);
-  for (; depth > 0 && *frames - g_allocator_begin < g_allocator_end - g_allocator_begin; --depth) {
-    ++frames;
-  }
-  if (depth > callstack_size) {
-    depth = callstack_size;
-    cut = true;
-  }
-  return Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
 }
 
 bool RunAlloc(Session& session, const Block& block, const Allocation& allocation,
               ValueSlot* value) {
-  SessionCounters& counters = session.counters();
-  counters.reported_blocks.fetch_add(1, std::memory_order_relaxed);
-  counters.samples.fetch_add(allocation.n_samples, std::memory_order_relaxed);
-  if (allocation.callstack.cut()) counters.cut_callstacks.fetch_add(1, std::memory_order_relaxed);
+  CurrentThread().CountReport(session, allocation.n_samples, allocation.callstack.cut());
   return block.young ? session.client().AllocMinor(allocation, value)
                      : session.client().AllocMajor(allocation, value);
 }
@@ -158,7 +132,7 @@ EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& 
 enum class Placement { kPlaced, kUnplaced };
 
 EntryId ReportToSession(const ActiveSet::Item& item, const Block& block, uint64_t hits,
-                        StackId stack, Placement placement) {
+                        const CapturedStack& stack, Placement placement) {
   PinnedSession session(item.id);
   if (!session || !session->sampling()) return 0;
   const Session::Config& config = session->config();
@@ -167,7 +141,7 @@ EntryId ReportToSession(const ActiveSet::Item& item, const Block& block, uint64_
     return 0;
   }
   const Allocation allocation =
-      MakeAllocation(block, hits, item.rate, stack, config.callstack_size);
+      MakeAllocation(block, hits, item.law.rate, stack, config.callstack_size);
   if (config.follows_blocks) return ReportWithEntry(*session, block, allocation);
   ReportWithoutEntry(*session, block, allocation);
   return 0;
@@ -193,7 +167,7 @@ BlockHandle Report(const Block& block, FrameState caller, Placement placement,
   const EndOfTrial end_of_trial{thread};
   // Stays as it is until the thread's next trial, which cannot be inside a callback.
   const Trial& trial = t_trial;
-  const StackId stack = CaptureStack(active.callstack_size, caller);
+  const CapturedStack stack = CaptureStack(active.callstack_size, caller);
   EntryId head = 0;
   CallbackScope scope(thread);
   for (uint32_t i = 0; i < active.count; ++i) {
@@ -216,10 +190,7 @@ void ForEachEntry(EntryId head, Run run) {
 
 }  // namespace
 
-void SetAllocatorText(uintptr_t begin, uintptr_t end) {
-  g_allocator_begin = begin;
-  g_allocator_end = end;
-}
+void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(begin, end); }
 
 void ReportCounted(const Block& block, FrameState caller) {
   Report(block, caller, Placement::kPlaced, CurrentThread().active);

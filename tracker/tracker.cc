@@ -5,6 +5,7 @@
 
 #include "tracker/internal/control.h"
 #include "tracker/internal/entries.h"
+#include "tracker/internal/pinned_session.h"
 
 namespace allomon {
 namespace {
@@ -100,15 +101,15 @@ bool Tracker::is_sampling() { return internal::ExclusiveSession() != 0; }
 absl::StatusOr<Tracker::Statistics> Tracker::statistics(TrackerId id) {
   internal::PinnedSession session(id.value);
   if (!session) return ToStatus(ControlError::kNoSuchTracker);
-  const internal::SessionCounters& counters = session->counters();
+  const internal::SessionTotals totals = internal::Registry::Get().TotalsOf(*session);
   Statistics statistics;
   statistics.rate = session->config().rate;
   statistics.seed = session->config().seed;
-  statistics.n_samples = counters.samples.load();
-  statistics.reported_blocks = counters.reported_blocks.load();
-  statistics.dropped_blocks = counters.dropped_blocks.load();
-  statistics.dropped_bytes = counters.dropped_bytes.load();
-  statistics.cut_callstacks = counters.cut_callstacks.load();
+  statistics.n_samples = totals.samples;
+  statistics.reported_blocks = totals.reported_blocks;
+  statistics.dropped_blocks = totals.dropped_blocks;
+  statistics.dropped_bytes = totals.dropped_bytes;
+  statistics.cut_callstacks = totals.cut_callstacks;
   statistics.callback_exceptions = session->client().exceptions();
   return statistics;
 }

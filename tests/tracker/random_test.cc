@@ -83,7 +83,8 @@ TEST_P(BinomialTest, MeanAndVarianceAreExact) {
   double sum = 0;
   double squares = 0;
   for (int i = 0; i < kDraws; ++i) {
-    const double deviation = static_cast<double>(DrawBinomial(bits, GetParam().trials, p)) - n * p;
+    const double deviation =
+        static_cast<double>(DrawBinomial(bits, GetParam().trials, Rate(p))) - n * p;
     sum += deviation;
     squares += deviation * deviation;
   }
@@ -104,9 +105,9 @@ INSTANTIATE_TEST_SUITE_P(GapsAndRejection, BinomialTest,
 
 TEST(BinomialTest, ExtremesNeedNoLuck) {
   RandomBits bits = Seeded(7);
-  EXPECT_EQ(DrawBinomial(bits, 12345, 0), 0u);
-  EXPECT_EQ(DrawBinomial(bits, 12345, 1), 12345u);
-  EXPECT_EQ(DrawBinomial(bits, 0, 0.5), 0u);
+  EXPECT_EQ(DrawBinomial(bits, 12345, Rate(0)), 0u);
+  EXPECT_EQ(DrawBinomial(bits, 12345, Rate(1)), 12345u);
+  EXPECT_EQ(DrawBinomial(bits, 0, Rate(0.5)), 0u);
 }
 
 TEST(RandomBitsTest, StreamsOfOneSeedDiffer) {

@@ -9,6 +9,7 @@
 #include "tracker/heap_client.h"
 #include "tracker/internal/callback_scope.h"
 #include "tracker/internal/entries.h"
+#include "tracker/internal/pinned_session.h"
 #include "tracker/internal/trial.h"
 
 namespace allomon::internal {
@@ -44,7 +45,7 @@ void RecomputeLocked(ActiveSet* active) {
 void AddToActiveLocked(const Session& session) {
   ActiveSet active = Registry::Get().active_locked();
   if (active.count == 0) Registry::Get().RestartStreamsLocked();
-  active.items[active.count++] = {session.id(), session.config().rate};
+  active.items[active.count++] = {session.id(), Rate(session.config().rate)};
   active.seed = session.config().seed;
   RecomputeLocked(&active);
   Registry::Get().PublishLocked(active);
@@ -98,13 +99,12 @@ ControlError BeginDiscardLocked(SessionId id) {
   return ControlError::kNone;
 }
 
-// Destroys the values that nobody will ask for any more, and gives up the session's own
-// reference.
+// Destroys the values that nobody will ask for any more, and lets the session go.
 void DestroySession(SessionId id) {
   Session& session = *Session::Find(id);
   const SuspendedSampling suspended;  // user destructors run
   ForgetEntriesOf(session);
-  session.Unpin();
+  session.Retire();
 }
 
 }  // namespace
@@ -223,7 +223,9 @@ void AfterForkInParent() {
 
 void AfterForkInChild() {
   internal::ThreadState& thread = internal::CurrentThread();
+  internal::Session::AbandonPinsOfOthersLocked(thread);
   internal::Registry::Get().KeepOnlyLocked(thread);
+  internal::Session::FinishAbandonedLocked();
   internal::Registry::Get().DivergeFromParentLocked(thread);
   AfterForkInParent();
 }

@@ -1,5 +1,6 @@
 #include "tracker/internal/entries.h"
 
+#include "tracker/internal/pinned_session.h"
 #include "tracker/internal/thread_state.h"
 
 namespace allomon::internal {
@@ -100,16 +101,8 @@ Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
   allocation.source = entry.source.load(std::memory_order_relaxed);
   allocation.rate = config.rate;
   const StackId stack = entry.stack.load(std::memory_order_relaxed);
-  allocation.callstack = CallstackOf(stack, config.callstack_size);
+  allocation.callstack = CallstackOf(stack, g_stacks.View(stack), config.callstack_size);
   return allocation;
-}
-
-Callstack CallstackOf(StackId stack, uint32_t callstack_size) {
-  if (callstack_size == 0 || stack == 0) return {};
-  const StackView view = g_stacks.View(stack);
-  const bool cut = view.cut || view.depth > callstack_size;
-  return Callstack(stack, view.frames, view.depth < callstack_size ? view.depth : callstack_size,
-                   cut);
 }
 
 void SurviveEntriesOf(Session& session) {

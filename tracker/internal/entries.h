@@ -46,7 +46,12 @@ void MakeLive(Session& session, EntryId id, EntryState state);
 void ForgetEntry(Session& session, EntryId id);
 
 // The innermost `callstack_size` frames of an interned stack.
-Callstack CallstackOf(StackId stack, uint32_t callstack_size);
+inline Callstack CallstackOf(StackId stack, const StackView& view, uint32_t callstack_size) {
+  if (callstack_size == 0 || stack == 0) return {};
+  const bool cut = view.cut || view.depth > callstack_size;
+  return Callstack(stack, view.frames, view.depth < callstack_size ? view.depth : callstack_size,
+                   cut);
+}
 
 // What an entry says of its block, for a tracker with that configuration.
 Allocation AllocationOf(const Entry& entry, const Session::Config& config);

@@ -51,8 +51,7 @@ bool ManagedSampler::Draw(uint64_t words, Trial* trial) {
   Pass(words);
   if (words_left_ >= 0) return false;
   // The first hit is the word that took the count below zero; those behind it are fresh.
-  DrawFirstHit(active_, bits_, trial);
-  AddLaterHits(active_, bits_, static_cast<uint64_t>(-words_left_ - 1), trial);
+  DrawHits(active_, bits_, static_cast<uint64_t>(-words_left_ - 1), trial);
   BeginGap();
   return true;
 }

@@ -15,8 +15,7 @@ uint64_t SplitMix64(uint64_t& state) {
 uint64_t RotateLeft(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
 
 // Few hits are expected: jump from hit to hit.
-uint64_t CountByGaps(RandomBits& bits, uint64_t trials, double rate) {
-  const double scale = GapScale(rate);
+uint64_t CountByGaps(RandomBits& bits, uint64_t trials, double scale) {
   uint64_t hits = 0;
   uint64_t left = trials;
   while (true) {
@@ -109,11 +108,10 @@ int64_t DrawGap(RandomBits& bits, double gap_scale) {
                                                         : kNeverWords;
 }
 
-uint64_t DrawBinomial(RandomBits& bits, uint64_t trials, double rate) {
-  if (rate <= 0 || trials == 0) return 0;
-  if (rate >= 1) return trials;
-  if (rate > 0.5) return trials - DrawBinomial(bits, trials, 1 - rate);
-  if (static_cast<double>(trials) * rate < 10) return CountByGaps(bits, trials, rate);
+uint64_t DrawBinomialSlow(RandomBits& bits, uint64_t trials, const Rate& law) {
+  const double rate = law.rate;
+  if (rate > 0.5) return trials - DrawBinomial(bits, trials, Rate(1 - rate));
+  if (static_cast<double>(trials) * rate < 10) return CountByGaps(bits, trials, law.gap_scale);
   return CountByRejection(bits, trials, rate);
 }
 

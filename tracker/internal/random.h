@@ -42,9 +42,22 @@ double GapScale(double rate);
 // Draws a gap in [1, kNeverWords].  Cost: one logarithm, about 10 ns.
 int64_t DrawGap(RandomBits& bits, double gap_scale);
 
+// A rate in [0, 1] and its gap scale, so that the logarithm is taken once.
+struct Rate {
+  Rate() = default;
+  explicit Rate(double r) : rate(r), gap_scale(r > 0 ? GapScale(r) : 0) {}
+  double rate = 0;
+  double gap_scale = 0;
+};
+
 // Draws the number of hits among `trials` independent words.  Exact for every rate in
 // [0, 1].  Cost: at most about 20 gaps, whatever `trials` is.
-uint64_t DrawBinomial(RandomBits& bits, uint64_t trials, double rate);
+uint64_t DrawBinomialSlow(RandomBits& bits, uint64_t trials, const Rate& rate);
+inline uint64_t DrawBinomial(RandomBits& bits, uint64_t trials, const Rate& rate) {
+  if (rate.rate <= 0 || trials == 0) return 0;
+  if (rate.rate >= 1) return trials;
+  return DrawBinomialSlow(bits, trials, rate);
+}
 
 }  // namespace allomon::internal
 

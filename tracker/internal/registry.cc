@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <mutex>
+
 #include "tracker/internal/managed_sampler.h"
 #include "tracker/internal/thread_state.h"
 
@@ -11,8 +13,6 @@ namespace allomon::internal {
 std::atomic<bool> has_asymmetric_barrier{false};
 
 namespace {
-
-Registry g_registry;
 
 int MemBarrier(int command) { return static_cast<int>(syscall(SYS_membarrier, command, 0, 0)); }
 
@@ -41,7 +41,7 @@ void HeavyBarrier() {
   BarrierOnAllThreads();
 }
 
-Registry& Registry::Get() { return g_registry; }
+Registry Registry::the_registry;
 
 void Registry::AddLocked(ThreadState& thread) {
   thread.previous = nullptr;
@@ -51,11 +51,34 @@ void Registry::AddLocked(ThreadState& thread) {
 }
 
 void Registry::RemoveLocked(ThreadState& thread) {
+  FoldCountersLocked(thread);
   (thread.previous != nullptr ? thread.previous->next : threads_) = thread.next;
   if (thread.next != nullptr) thread.next->previous = thread.previous;
 }
 
+void Registry::FoldCountersLocked(ThreadState& thread) {
+  for (ThreadCounters& counters : thread.counters) {
+    const SessionId id = counters.session.load(std::memory_order_relaxed);
+    if (Session* session = Session::Find(id)) counters.FoldInto(id, &session->counters());
+  }
+}
+
+SessionTotals Registry::TotalsOf(Session& session) {
+  std::lock_guard<SpinLock> hold(lock_);
+  SessionTotals totals = session.counters().Load();
+  const SessionId id = session.id();
+  for (const ThreadState* thread = threads_; thread != nullptr; thread = thread->next) {
+    thread->counters[Session::PlaceOf(id)].AddTo(id, &totals);
+  }
+  return totals;
+}
+
+// The memory of the other threads is still there: fork copies it, and only a thread that is
+// made later may use it again.
 void Registry::KeepOnlyLocked(ThreadState& survivor) {
+  for (ThreadState* thread = threads_; thread != nullptr; thread = thread->next) {
+    if (thread != &survivor) FoldCountersLocked(*thread);
+  }
   threads_ = nullptr;
   if (survivor.countdown != nullptr) AddLocked(survivor);
 }

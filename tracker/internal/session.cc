@@ -1,69 +1,88 @@
 #include "tracker/internal/session.h"
 
+#include <mutex>
+
+#include "tracker/internal/thread_state.h"
+
 namespace allomon::internal {
 namespace {
 
 Session g_sessions[Session::kMaxSessions];
 SessionId g_next_id = 1;  // guarded by the registry lock
 
-void ResetCounters(SessionCounters& counters) {
-  counters.samples.store(0, std::memory_order_relaxed);
-  counters.reported_blocks.store(0, std::memory_order_relaxed);
-  counters.dropped_blocks.store(0, std::memory_order_relaxed);
-  counters.dropped_bytes.store(0, std::memory_order_relaxed);
-  counters.cut_callstacks.store(0, std::memory_order_relaxed);
-}
-
-// Ids say where their session is, so that looking one up is arithmetic; ids that would
-// fall on an occupied session are passed over.
-Session& SlotOf(SessionId id) { return g_sessions[id % Session::kMaxSessions]; }
-
 }  // namespace
+
+Session& Session::AtPlaceOf(SessionId id) { return g_sessions[PlaceOf(id)]; }
 
 Session* Session::ClaimLocked(const Config& config, SessionClient* client) {
   for (uint32_t tries = 0; tries < kMaxSessions; ++tries) {
     const SessionId id = g_next_id++;
-    if (id == 0) continue;
-    Session& session = SlotOf(id);
-    // Acquire pairs with Unpin(): the previous client is gone before we overwrite it.
-    if (session.users_.load(std::memory_order_acquire) != 0) continue;
+    Session& session = AtPlaceOf(id);
+    if (id == 0 || id == kClosed || session.occupied_) continue;
+    session.occupied_ = true;
+    session.client_is_abandoned_ = false;
+    session.id_ = id;
     session.config_ = config;
     session.client_ = client;
-    ResetCounters(session.counters_);
+    session.counters_.Reset();
     session.status_.store(SessionStatus::kSampling, std::memory_order_relaxed);
-    session.id_.store(id, std::memory_order_relaxed);
-    // Release pairs with the acquire in Pin(): all of the above is seen by who pins.
-    session.users_.store(1, std::memory_order_release);
+    // Release pairs with the acquire in IsOpenFor().
+    session.open_id_.store(id, std::memory_order_release);
     return &session;
   }
   return nullptr;
 }
 
-Session* Session::Find(SessionId id) {
-  Session& session = SlotOf(id);
-  const bool in_use = session.users_.load(std::memory_order_acquire) != 0;
-  return in_use && session.id() == id ? &session : nullptr;
+void Session::Retire() {
+  retiring_.store(true, std::memory_order_relaxed);
+  open_id_.store(kClosed, std::memory_order_seq_cst);
+  // From here on every pin is in sight, and who lets go sees retiring().
+  HeavyBarrier();
+  FinishIfUnpinnedSlow();
 }
 
-Session* Session::Pin(SessionId id) {
-  Session& session = SlotOf(id);
-  uint32_t users = session.users_.load(std::memory_order_relaxed);
-  do {
-    if (users == 0) return nullptr;
-  } while (!session.users_.compare_exchange_weak(users, users + 1, std::memory_order_acquire,
-                                                 std::memory_order_relaxed));
-  // The slot may by now belong to a later session, which we have just pinned by mistake.
-  if (session.id() == id) return &session;
-  session.Unpin();
-  return nullptr;
+void Session::FinishIfUnpinnedSlow() {
+  SessionClient* client = nullptr;
+  {
+    std::lock_guard<SpinLock> hold(Registry::Get().lock());
+    if (!retiring() || IsPinnedLocked()) return;
+    if (!client_is_abandoned_) client = client_;
+    SetFreeLocked();
+  }
+  delete client;  // user code: outside the lock
 }
 
-void Session::Unpin() {
-  // Read before the decrement: at 0 the session is free, and ClaimLocked() may already
-  // be writing the next client.
-  SessionClient* client = client_;
-  // Acquire and release: the last one out has seen what every callback did to the client.
-  if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete client;
+void Session::SetFreeLocked() {
+  retiring_.store(false, std::memory_order_relaxed);
+  occupied_ = false;
+}
+
+// Acquire, here and in HasPinned(), pairs with the release of who let go.
+bool Session::IsPinnedLocked() const {
+  return counted_pins_.load(std::memory_order_acquire) != 0 ||
+         Registry::Get().AnyThreadLocked(
+             [this](const ThreadState& thread) { return thread.HasPinned(*this); });
+}
+
+// What a thread that is gone was doing to a client cannot be finished, so such a client is
+// never touched again, by its destructor neither.  Pins that the survivor has counted are
+// told apart only if there are none; else the session keeps its place for ever.
+void Session::AbandonPinsOfOthersLocked(const ThreadState& survivor) {
+  for (Session& session : g_sessions) {
+    session.client_is_abandoned_ |= Registry::Get().AnyThreadLocked([&](const ThreadState& thread) {
+      return &thread != &survivor && thread.HasPinned(session);
+    });
+    if (survivor.counted_pins != 0) continue;
+    session.client_is_abandoned_ |= session.counted_pins_.load(std::memory_order_relaxed) != 0;
+    session.counted_pins_.store(0, std::memory_order_relaxed);
+  }
+}
+
+// Without user code, which does not belong into a fork handler: the clients stay.
+void Session::FinishAbandonedLocked() {
+  for (Session& session : g_sessions) {
+    if (session.retiring() && !session.IsPinnedLocked()) session.SetFreeLocked();
+  }
 }
 
 }  // namespace allomon::internal

@@ -10,8 +10,11 @@
 #include <cstdint>
 
 #include "tracker/allocation.h"
+#include "tracker/internal/session_counters.h"
 
 namespace allomon::internal {
+
+struct ThreadState;
 
 // Room for a user's value inside an entry; larger values are boxed by the client.
 struct ValueSlot {
@@ -44,16 +47,6 @@ class SessionClient {
   std::atomic<uint64_t> exceptions_{0};
 };
 
-using SessionId = uint32_t;  // never 0; unique for the life of the process
-
-struct SessionCounters {
-  std::atomic<uint64_t> samples{0};          // hits, over all reported blocks
-  std::atomic<uint64_t> reported_blocks{0};  // blocks whose alloc callback was called
-  std::atomic<uint64_t> dropped_blocks{0};   // no room for the entry or the block
-  std::atomic<uint64_t> dropped_bytes{0};
-  std::atomic<uint64_t> cut_callstacks{0};
-};
-
 enum class SessionStatus : uint8_t { kSampling, kStopped, kDiscarded };
 
 class Session {
@@ -74,53 +67,68 @@ class Session {
 
   // Takes a free session; nullptr when there is none.  Caller holds the registry lock.
   static Session* ClaimLocked(const Config& config, SessionClient* client);
-  static Session* Find(SessionId id);
 
-  // Keeps the client alive for the length of a callback.  nullptr when the session is
-  // gone: then all its values are destroyed too.  A pinned session may be discarded at
-  // any time; who consumes a value looks at status() to know whether to tell the user.
-  static Session* Pin(SessionId id);
-  void Unpin();  // the last one after Discard() deletes the client
+  // For who keeps it from going away: by the registry lock, or because only he may retire it.
+  static Session* Find(SessionId id) {
+    return AtPlaceOf(id).IsOpenFor(id) ? &AtPlaceOf(id) : nullptr;
+  }
 
-  SessionId id() const { return id_.load(std::memory_order_relaxed); }
+  // Ids say where their session is, so that looking one up is arithmetic; ids that would
+  // fall on an occupied place are passed over.
+  static uint32_t PlaceOf(SessionId id) { return id % kMaxSessions; }
+  static Session& AtPlaceOf(SessionId id);
+
+  // All values are destroyed: nobody can pin it any more, and whoever lets the last pin go
+  // deletes the client.  Called once, by who discarded it.
+  void Retire();
+
+  // See PinnedSession.  Acquire pairs with the release in ClaimLocked(): who finds the
+  // session open sees its configuration and its client.
+  bool IsOpenFor(SessionId id) const { return open_id_.load(std::memory_order_acquire) == id; }
+  bool retiring() const { return retiring_.load(std::memory_order_relaxed); }
+  void PinCounted() { counted_pins_.fetch_add(1, std::memory_order_relaxed); }
+  void UnpinCounted() { counted_pins_.fetch_sub(1, std::memory_order_release); }
+  // For who has let go and then found the session retiring.
+  void FinishIfUnpinnedSlow();
+
+  // In the child of a fork, before and after the registry has forgotten the threads that it
+  // does not have: their pins go, and so do the sessions that only those kept.
+  static void AbandonPinsOfOthersLocked(const ThreadState& survivor);
+  static void FinishAbandonedLocked();
+
+  SessionId id() const { return id_; }
   SessionStatus status() const { return status_.load(std::memory_order_acquire); }
   bool sampling() const { return status() == SessionStatus::kSampling; }
   const Config& config() const { return config_; }
-  SessionClient& client() { return *client_; }
+  SessionClient& client() const { return *client_; }
   SessionCounters& counters() { return counters_; }
 
   void SetStoppedLocked() { status_.store(SessionStatus::kStopped, std::memory_order_release); }
   void SetDiscardedLocked() { status_.store(SessionStatus::kDiscarded, std::memory_order_release); }
 
  private:
-  std::atomic<SessionId> id_{0};
+  bool IsPinnedLocked() const;
+  void SetFreeLocked();
+
+  // No session has it; nor has any the 0 of an empty TrackerId.
+  static constexpr SessionId kClosed = UINT32_MAX;
+
+  // The id under which it can be pinned; kClosed while free, and from Retire() on.
+  std::atomic<SessionId> open_id_{kClosed};
   std::atomic<SessionStatus> status_{SessionStatus::kDiscarded};
-  // Callbacks that run, plus the reference that ClaimLocked() makes and that discard
-  // gives up with Unpin() when all values are destroyed.  0 is "free": nobody may raise it from
-  // there but ClaimLocked().
-  std::atomic<uint32_t> users_{0};
+  // From Retire() until the client is deleted.
+  std::atomic<bool> retiring_{false};
+  // Pins of threads that have no slot for them.
+  std::atomic<uint32_t> counted_pins_{0};
+  // Written by ClaimLocked(), read by who has the session open or pinned.
+  SessionId id_ = 0;
   Config config_;
   SessionClient* client_ = nullptr;
+  // Under the registry lock.
+  bool occupied_ = false;
+  // A thread that a fork left behind was in a callback: the client is not to be touched.
+  bool client_is_abandoned_ = false;
   SessionCounters counters_;
-};
-
-// A session held for the length of a scope, also when a callback ends its thread and the
-// stack unwinds.
-class PinnedSession {
- public:
-  explicit PinnedSession(SessionId id) : session_(Session::Pin(id)) {}
-  ~PinnedSession() {
-    if (session_ != nullptr) session_->Unpin();
-  }
-  PinnedSession(const PinnedSession&) = delete;
-  PinnedSession& operator=(const PinnedSession&) = delete;
-
-  explicit operator bool() const { return session_ != nullptr; }
-  Session& operator*() const { return *session_; }
-  Session* operator->() const { return session_; }
-
- private:
-  Session* const session_;
 };
 
 }  // namespace allomon::internal

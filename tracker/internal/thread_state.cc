@@ -9,10 +9,9 @@
 namespace allomon::internal {
 
 __thread std::atomic<int64_t> countdown_words;
+__thread ThreadState current_thread;
 
 namespace {
-
-__thread ThreadState t_state __attribute__((ALLOMON_TLS_MODEL));
 
 pthread_key_t g_exit_key;
 std::atomic<bool> g_exit_key_made{false};
@@ -40,8 +39,6 @@ void MakeExitKeyLocked() {
 
 }  // namespace
 
-ThreadState& CurrentThread() { return t_state; }
-
 void RegisterThreadSlow(ThreadState& thread) {
   {
     std::lock_guard<SpinLock> hold(Registry::Get().lock());
@@ -65,15 +62,6 @@ void RefreshThreadSlow(ThreadState& thread) {
   // belongs to the new epoch.
   // (Not thread.active.epoch, which is 0 until the first start of the process.)
   thread.epoch_seen.store(registry.epoch(), std::memory_order_relaxed);
-}
-
-void SetCountdown(ThreadState& thread, int64_t words) {
-  countdown_words.store(words, std::memory_order_relaxed);
-  // Pairs with the barrier on all threads in WakeThreadsLocked(): either this thread sees
-  // the new epoch here, or the waker sees the number just stored and overwrites it.
-  LightBarrier();
-  const uint64_t seen = thread.epoch_seen.load(std::memory_order_relaxed);
-  if (Registry::Get().epoch() != seen) countdown_words.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace allomon::internal

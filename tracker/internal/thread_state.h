@@ -10,6 +10,7 @@
 #include "tracker/internal/entry_table.h"
 #include "tracker/internal/random.h"
 #include "tracker/internal/session.h"
+#include "tracker/internal/session_counters.h"
 #include "tracker/internal/spin_lock.h"
 
 namespace allomon::internal {
@@ -28,9 +29,13 @@ struct ActiveSet {
   bool follows_blocks = false;  // whether any session does
   struct Item {
     SessionId id;
-    double rate;
+    Rate law;
   } items[kMaxSamplingSessions] = {};
 };
+
+// Sessions that a thread can pin at once without counting: a callback, what it calls of
+// ours, and their like once more.
+inline constexpr uint32_t kPinSlots = 4;
 
 // Plain data in static TLS: valid from the thread's first instruction to its last, and
 // all zero at first.  Touched by its own thread only, except where stated.
@@ -46,9 +51,23 @@ struct ThreadState {
   std::atomic<int64_t>* countdown = nullptr;  // its countdown_words, while in the registry
   ThreadState* previous = nullptr;            // registry's list, under its lock
   ThreadState* next = nullptr;
+
+  // See pinned_session.h.  The slots are read by who retires a session.
+  std::atomic<Session*> pins[kPinSlots] = {};
+  uint32_t pins_used = 0;
+  uint32_t counted_pins = 0;
+
+  // By Session::PlaceOf(); read by the registry.
+  ThreadCounters counters[Session::kMaxSessions];
+
+  bool in_registry() const { return countdown != nullptr; }
+  bool HasFreePinSlot() const { return in_registry() && pins_used < kPinSlots; }
+  bool HasPinned(const Session& session) const;
+  void CountReport(Session& session, uint64_t n_samples, bool cut);
 };
 
-ThreadState& CurrentThread();
+extern __thread ThreadState current_thread __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
+inline ThreadState& CurrentThread() { return current_thread; }
 
 // Puts the thread into the registry, so that `start` reaches it.  Its first slow path
 // calls it; it may allocate (pthread_setspecific), so `busy` must be set.
@@ -75,14 +94,10 @@ inline void LightBarrier() {
 // system call, microseconds.
 void HeavyBarrier();
 
-// Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next
-// allocation must take the slow path.
-void SetCountdown(ThreadState& thread, int64_t words);
-
 // The state that all threads share.  Its lock is never held while user code runs.
 class Registry {
  public:
-  static Registry& Get();
+  static Registry& Get() { return the_registry; }
 
   SpinLock& lock() { return lock_; }
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
@@ -96,6 +111,17 @@ class Registry {
   uint64_t NextStreamLocked() { return next_stream_++; }
   void RestartStreamsLocked() { next_stream_ = 0; }
 
+  // Whether the condition holds for any thread.
+  template <typename Condition>
+  bool AnyThreadLocked(Condition holds) const {
+    const ThreadState* thread = threads_;
+    while (thread != nullptr && !holds(*thread)) thread = thread->next;
+    return thread != nullptr;
+  }
+
+  // Everything that was counted for a session which the caller has pinned.
+  SessionTotals TotalsOf(Session& session);
+
   // In a forked child only the calling thread exists.
   void KeepOnlyLocked(ThreadState& survivor);
 
@@ -105,8 +131,11 @@ class Registry {
   void DivergeFromParentLocked(ThreadState& survivor);
 
  private:
+  static Registry the_registry;
+
   void WakeThreadsLocked();
   bool WakeOnceLocked();
+  void FoldCountersLocked(ThreadState& thread);
 
   SpinLock lock_;
   std::atomic<uint64_t> epoch_{1};  // 0 is "never seen"
@@ -115,6 +144,34 @@ class Registry {
   uint64_t forks_ = 0;
   ThreadState* threads_ = nullptr;
 };
+
+// Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next
+// allocation must take the slow path.
+inline void SetCountdown(ThreadState& thread, int64_t words) {
+  countdown_words.store(words, std::memory_order_relaxed);
+  // Pairs with the barrier on all threads in WakeThreadsLocked(): either this thread sees
+  // the new epoch here, or the waker sees the number just stored and overwrites it.
+  LightBarrier();
+  const uint64_t seen = thread.epoch_seen.load(std::memory_order_relaxed);
+  if (__builtin_expect(Registry::Get().epoch() != seen, 0)) {
+    countdown_words.store(0, std::memory_order_relaxed);
+  }
+}
+
+inline bool ThreadState::HasPinned(const Session& session) const {
+  for (const std::atomic<Session*>& pin : pins) {
+    if (pin.load(std::memory_order_acquire) == &session) return true;
+  }
+  return false;
+}
+
+inline void ThreadState::CountReport(Session& session, uint64_t n_samples, bool cut) {
+  if (__builtin_expect(in_registry(), 1)) {
+    counters[Session::PlaceOf(session.id())].AddReport(session.id(), n_samples, cut);
+  } else {
+    session.counters().AddReport(n_samples, cut);
+  }
+}
 
 }  // namespace allomon::internal
 

@@ -9,7 +9,7 @@ void DrawFirstHit(const ActiveSet& active, RandomBits& bits, Trial* trial) {
   double some_from_i = active.rate;
   bool hit_before = false;
   for (uint32_t i = 0; i < active.count; ++i) {
-    const double rate = active.items[i].rate;
+    const double rate = active.items[i].law.rate;
     // Once one session has it, the others toss their own, unconditional coins.  The last
     // one left has it for certain, also where rounding made the quotient less than 1.
     const bool last_chance = !hit_before && i + 1 == active.count;
@@ -23,7 +23,7 @@ void DrawFirstHit(const ActiveSet& active, RandomBits& bits, Trial* trial) {
 
 void AddLaterHits(const ActiveSet& active, RandomBits& bits, uint64_t words, Trial* trial) {
   for (uint32_t i = 0; i < active.count; ++i) {
-    trial->hits[i] += DrawBinomial(bits, words, active.items[i].rate);
+    trial->hits[i] += DrawBinomial(bits, words, active.items[i].law);
   }
 }
 
@@ -32,8 +32,8 @@ void SetCombinedRate(ActiveSet* active) {
   double some = 0;
   for (uint32_t i = 0; i < active->count; ++i) {
     // Summed as p + q - pq: 1 - none would lose rates below 1e-16.
-    some += active->items[i].rate * none;
-    none *= 1 - active->items[i].rate;
+    some += active->items[i].law.rate * none;
+    none *= 1 - active->items[i].law.rate;
   }
   active->rate = some;
   active->gap_scale = some > 0 ? GapScale(some) : 0;

@@ -21,6 +21,17 @@ void DrawFirstHit(const ActiveSet& active, RandomBits& bits, Trial* trial);
 // number of hits among them.
 void AddLaterHits(const ActiveSet& active, RandomBits& bits, uint64_t words, Trial* trial);
 
+// Both at once.
+inline void DrawHits(const ActiveSet& active, RandomBits& bits, uint64_t words_behind,
+                     Trial* trial) {
+  if (__builtin_expect(active.count == 1, 1)) {
+    trial->hits[0] = 1 + DrawBinomial(bits, words_behind, active.items[0].law);
+    return;
+  }
+  DrawFirstHit(active, bits, trial);
+  AddLaterHits(active, bits, words_behind, trial);
+}
+
 // The combined rate of the set's items, and its gap scale.
 void SetCombinedRate(ActiveSet* active);
 

@@ -1,0 +1,66 @@
+#include "tracker/internal/captured_stack.h"
+
+#include "tracker/callstack/capture.h"
+#include "tracker/internal/countdown.h"
+#include "tracker/internal/entries.h"
+
+namespace allomon::internal {
+namespace {
+
+struct StackMemo {
+  uint64_t serial = 0;  // none
+  uint32_t callstack_size = 0;
+  CapturedStack stack;
+};
+
+__thread StackMemo t_memo __attribute__((ALLOMON_TLS_MODEL)) = {};
+
+// Code of malloc, operator new and their slow paths.  Set before the first sample.
+uintptr_t g_allocator_begin = 0;
+uintptr_t g_allocator_end = 0;
+
+// operator new calls malloc's slow path, and where the compiler made no tail call so
+// does malloc: at most this many frames are ours.
+constexpr uint32_t kAllocatorFrames = 4;
+
+bool IsAllocator(uintptr_t pc) {
+  return pc - g_allocator_begin < g_allocator_end - g_allocator_begin;
+}
+
+CapturedStack Intern(const uintptr_t* frames, size_t depth, uint32_t callstack_size, bool cut) {
+  for (; depth > 0 && IsAllocator(*frames); --depth) ++frames;
+  if (depth > callstack_size) {
+    depth = callstack_size;
+    cut = true;
+  }
+  const StackId id = Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
+  return {id, Stacks().View(id)};
+}
+
+}  // namespace
+
+void LeaveOutText(uintptr_t begin, uintptr_t end) {
+  g_allocator_begin = begin;
+  g_allocator_end = end;
+}
+
+CapturedStack CaptureStack(uint32_t callstack_size, FrameState caller) {
+  if (callstack_size == 0) return {};
+  const uint32_t room = callstack_size + (IsAllocator(caller.pc) ? kAllocatorFrames : 0);
+  uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));
+  bool cut = false;
+  uint64_t serial = 0;
+  const size_t depth = CaptureCallstackWithSerial(caller, frames, room, &cut, &serial);
+  StackMemo& memo = t_memo;
+  if (serial != 0 && serial == memo.serial && callstack_size == memo.callstack_size) {
+    return memo.stack;
+  }
+  const CapturedStack stack = Intern(frames, depth, callstack_size, cut);
+  // Id 0 may be for want of memory, which may come.
+  memo.serial = stack.id != 0 ? serial : 0;
+  memo.callstack_size = callstack_size;
+  memo.stack = stack;
+  return stack;
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,30 @@
+// The call stack of an allocation: captured, cut and interned.
+//
+// A thread keeps what its last stack was interned as, beside the serial number of the
+// capture (callstack/README.md, "Replay"): a stack that is what it was last time is
+// neither hashed nor looked up.  Interned stacks live for ever, so that keeps nothing alive.
+#ifndef ALLOMON_TRACKER_INTERNAL_CAPTURED_STACK_H_
+#define ALLOMON_TRACKER_INTERNAL_CAPTURED_STACK_H_
+
+#include <cstdint>
+
+#include "tracker/callstack/frame_state.h"
+#include "tracker/internal/stack_table.h"
+
+namespace allomon::internal {
+
+struct CapturedStack {
+  StackId id = 0;
+  StackView view;
+};
+
+// The innermost `callstack_size` frames.  Thread safe; not in a signal handler.  Cost: the
+// capture's, and if the stack has changed a hash and a probe.
+CapturedStack CaptureStack(uint32_t callstack_size, FrameState caller);
+
+// Frames in [begin, end) are left out of the innermost end.  Before the first sample.
+void LeaveOutText(uintptr_t begin, uintptr_t end);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_INTERNAL_CAPTURED_STACK_H_
