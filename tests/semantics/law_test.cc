@@ -146,59 +146,5 @@ TEST(LawTest, MixedSizesAreEachEstimatedWithoutBias) {
   }
 }
 
-// Three streams thinned out of one: each obeys its own rate, and whether one reports a
-// block tells nothing about another.
-TEST(LawTest, ConcurrentTrackersAreIndependent) {
-  struct Both {
-    std::atomic<uint64_t> samples[3] = {};
-    std::atomic<uint64_t> reports[3] = {};
-    std::atomic<uint64_t> current{0};
-    uint64_t last[3] = {};
-    std::atomic<uint64_t> together{0};
-  } both;
-  class One {
-   public:
-    One(Both* both, int index) : both_(both), index_(index) {}
-    std::optional<int> alloc_major(const Allocation& allocation) {
-      both_->samples[index_] += allocation.n_samples;
-      ++both_->reports[index_];
-      both_->last[index_] = both_->current;
-      if (index_ != 1) return std::nullopt;
-      if (both_->last[0] == both_->current) ++both_->together;
-      return std::nullopt;
-    }
-    Both* both_;
-    int index_;
-  };
-  constexpr double kRates[] = {1e-2, 1e-3, 1e-4};
-  constexpr int kBlocks = 4000000;
-  constexpr uint64_t kWords = 9;
-  StartOptions options;
-  options.seed = 11;
-  options.callstack_size = 0;
-  options.concurrent = true;
-  std::vector<TrackerId> ids;
-  for (int i = 0; i < 3; ++i) {
-    const auto id = Tracker::start(kRates[i], One(&both, i), options);
-    ASSERT_TRUE(id.ok());
-    ids.push_back(*id);
-  }
-  for (int i = 1; i <= kBlocks; ++i) {
-    both.current = static_cast<uint64_t>(i);
-    SamplingFree(SamplingMalloc(64));
-  }
-  for (const TrackerId id : ids) ASSERT_TRUE(Tracker::stop(id).ok());
-  for (int i = 0; i < 3; ++i) {
-    const double trials = static_cast<double>(kBlocks) * kWords;
-    EXPECT_NEAR(static_cast<double>(both.samples[i]), trials * kRates[i],
-                BinomialTolerance(trials, kRates[i]));
-    const double p = ReportProbability(kWords, kRates[i]);
-    EXPECT_NEAR(static_cast<double>(both.reports[i]), kBlocks * p, BinomialTolerance(kBlocks, p));
-  }
-  const double p_both = ReportProbability(kWords, kRates[0]) * ReportProbability(kWords, kRates[1]);
-  EXPECT_NEAR(static_cast<double>(both.together), kBlocks * p_both,
-              BinomialTolerance(kBlocks, p_both));
-}
-
 }  // namespace
 }  // namespace allomon
