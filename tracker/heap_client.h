@@ -57,12 +57,12 @@ struct Block {
 
 // Runs the alloc callbacks of the sessions that were hit.  `caller` is where the call
 // stack begins.  ReportFollowed returns 0 if nobody goes on following the block.
-void ReportCounted(const Block& block, FrameState caller);
-BlockHandle ReportFollowed(const Block& block, FrameState caller);
+void ReportCounted(const Block& block, const FrameState& caller);
+BlockHandle ReportFollowed(const Block& block, const FrameState& caller);
 
 // The heap could not place the block where it can be followed: sessions that only count
 // are told of it, and for those that follow blocks no callback runs and a drop is counted.
-void ReportUnplaced(const Block& block, FrameState caller);
+void ReportUnplaced(const Block& block, const FrameState& caller);
 
 // There is no block after all (out of memory): the drop is counted for each session that
 // was hit.
@@ -99,8 +99,8 @@ Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words);
 
 // Answers a verdict other than kNotSampled.  If a callback has thrown, the block will
 // not exist: the sessions that kept it are told that it died, and 0 is returned.
-BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block, FrameState caller,
-                          std::exception_ptr* thrown);
+BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
+                          const FrameState& caller, std::exception_ptr* thrown);
 
 // As OnPromote() and OnFree(), after a collection, at a point where user code may run and
 // InCallback() is false.  One call at a time per handle.

@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "tracker/internal/entries.h"
 #include "tracker/internal/postponed.h"
 
 namespace allomon::internal {
@@ -20,6 +21,7 @@ void LeaveRegistry(ThreadState& thread) {
   std::lock_guard<SpinLock> hold(Registry::Get().lock());
   Registry::Get().RemoveLocked(thread);
   thread.countdown = nullptr;
+  Entries().Empty(thread.free_entries);
 }
 
 // Leaves at the first call: a thread that first allocates in the destructor of another
@@ -28,7 +30,7 @@ void LeaveRegistry(ThreadState& thread) {
 // the same; but a `start` just then does not reach them.
 void OnThreadExit(void* value) {
   ThreadState& thread = *static_cast<ThreadState*>(value);
-  RunPostponedDeallocs(thread);
+  RunPostponedDeallocsSlow(thread);
   LeaveRegistry(thread);
 }
 

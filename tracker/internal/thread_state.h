@@ -57,6 +57,8 @@ struct ThreadState {
   uint32_t pins_used = 0;
   uint32_t counted_pins = 0;
 
+  EntryCache free_entries;  // empty but while in the registry
+
   // By Session::PlaceOf(); read by the registry.
   ThreadCounters counters[Session::kMaxSessions];
 
