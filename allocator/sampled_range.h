@@ -48,6 +48,9 @@ class SampledRange {
   // After TakeHandle(), or of a block that never had one.
   void Release(const void* block, HandleWord* word);
 
+  // Gives back what the calling thread keeps of free memory: it ends.
+  void EmptyCache() { slots_.EmptyCache(); }
+
   size_t UsableBytes(const void* block) const;
 
   SpinLock& lock() { return growth_lock_; }

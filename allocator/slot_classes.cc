@@ -4,11 +4,15 @@
 
 #include <mutex>
 
+#include "allocator/slot_cache.h"
+
 namespace allomon::internal {
 namespace {
 
 constexpr uint64_t kTagStep = uint64_t{1} << 32;
 constexpr uint32_t kSpansPerCommit = 16;  // 1 MiB: one system call per 16 spans
+
+__thread SlotCache t_cache __attribute__((ALLOMON_TLS_MODEL));
 
 uint64_t NextHead(uint64_t head, uint32_t slot) {
   return ((head & ~(kTagStep - 1)) + kTagStep) | slot;
@@ -63,7 +67,8 @@ HandleWord* SlotClasses::Find(const void* block) const {
 }
 
 void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWord** word) {
-  SlotId slot = PopFree(slot_class);
+  SlotId slot = PopCached(slot_class);
+  if (slot == kEndOfList) slot = PopFree(slot_class);
   if (slot == kEndOfList) {
     std::lock_guard<SpinLock> hold(growth_lock);
     slot = AllocateFreshLocked(slot_class);
@@ -74,6 +79,40 @@ void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWo
   return AddressOf(slot, slot_class);
 }
 
+SlotClasses::SlotId SlotClasses::PopCached(uint32_t slot_class) {
+  if (slot_class >= SlotCache::kClasses || t_cache.in_use) return kEndOfList;
+  const SlotCacheUse use(t_cache);
+  SlotCache::List& list = t_cache.lists[slot_class];
+  if (list.count == 0) return kEndOfList;
+  const SlotId slot = list.first;
+  list.first = WordOf(slot).load(std::memory_order_relaxed) & ~kFreeBit;
+  --list.count;
+  return slot;
+}
+
+// Only while the tracker will tell that the thread ends: else its slots were lost.
+bool SlotClasses::PushCached(uint32_t slot_class, SlotId slot) {
+  if (slot_class >= SlotCache::kClasses || t_cache.in_use) return false;
+  if (!heap_client::ThreadExitWillBeSeen()) return false;
+  const SlotCacheUse use(t_cache);
+  SlotCache::List& list = t_cache.lists[slot_class];
+  if (list.count == SlotCache::kMaxSlots) return false;
+  WordOf(slot).store(kFreeBit | list.first, std::memory_order_relaxed);
+  list.first = slot;
+  ++list.count;
+  return true;
+}
+
+void SlotClasses::EmptyCache() {
+  for (uint32_t slot_class = 0; slot_class < SlotCache::kClasses; ++slot_class) {
+    while (true) {
+      const SlotId slot = PopCached(slot_class);
+      if (slot == kEndOfList) break;
+      PushFree(slot_class, slot);
+    }
+  }
+}
+
 SlotClasses::SlotId SlotClasses::PopFree(uint32_t slot_class) {
   Class& c = classes_[slot_class];
   uint64_t head = c.free.load(std::memory_order_acquire);
@@ -82,7 +121,7 @@ SlotClasses::SlotId SlotClasses::PopFree(uint32_t slot_class) {
     // and the exchange fails.
     const uint32_t word = WordOf(static_cast<SlotId>(head)).load(std::memory_order_relaxed);
     const SlotId next = word & ~kFreeBit;
-    // Acquire pairs with the release in Release().
+    // Acquire pairs with the release in PushFree().
     if (c.free.compare_exchange_weak(head, NextHead(head, next), std::memory_order_acquire)) {
       return static_cast<SlotId>(head);
     }
@@ -121,15 +160,20 @@ bool SlotClasses::CommitSpanLocked(uint32_t span) {
   return true;
 }
 
-void SlotClasses::Release(HandleWord* word) {
-  const SlotId slot = static_cast<SlotId>(word - words_);
-  Class& c = classes_[span_classes_[slot / kSlotsPerSpan] - 1u];
+void SlotClasses::PushFree(uint32_t slot_class, SlotId slot) {
+  Class& c = classes_[slot_class];
   uint64_t head = c.free.load(std::memory_order_relaxed);
   do {
-    word->store(kFreeBit | static_cast<SlotId>(head), std::memory_order_relaxed);
+    WordOf(slot).store(kFreeBit | static_cast<SlotId>(head), std::memory_order_relaxed);
     // Release pairs with the acquire in PopFree().
   } while (!c.free.compare_exchange_weak(head, NextHead(head, slot), std::memory_order_release,
                                          std::memory_order_relaxed));
+}
+
+void SlotClasses::Release(HandleWord* word) {
+  const SlotId slot = static_cast<SlotId>(word - words_);
+  const uint32_t slot_class = span_classes_[slot / kSlotsPerSpan] - 1u;
+  if (!PushCached(slot_class, slot)) PushFree(slot_class, slot);
 }
 
 }  // namespace allomon::internal

@@ -35,6 +35,8 @@ class SlotClasses {
   void* Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWord** word);
   HandleWord* Find(const void* block) const;  // nullptr if no slot starts there
   void Release(HandleWord* word);
+  // Gives back what the thread keeps: it ends.
+  void EmptyCache();
   size_t SlotBytesOf(const void* block) const;
 
   bool Contains(const void* block) const {
@@ -59,6 +61,7 @@ class SlotClasses {
   };
 
   // kEndOfList if there is none.
+  SlotId PopCached(uint32_t slot_class);
   SlotId PopFree(uint32_t slot_class);
   SlotId AllocateFreshLocked(uint32_t slot_class);
   bool StartSpanLocked(uint32_t slot_class);
@@ -66,6 +69,10 @@ class SlotClasses {
 
   SlotWord& WordOf(SlotId slot) const { return words_[slot]; }
   uint32_t ClassOf(const void* block) const;
+  // False if the cache has no room.
+  bool PushCached(uint32_t slot_class, SlotId slot);
+  void PushFree(uint32_t slot_class, SlotId slot);
+
   void* AddressOf(SlotId slot, uint32_t slot_class) const;
 
   uintptr_t base_ = 0;

@@ -192,6 +192,8 @@ void ForEachEntry(EntryId head, Run run) {
 
 void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(begin, end); }
 
+void CallAtThreadExit(void (*hook)()) { thread_exit_hook.store(hook, std::memory_order_release); }
+
 void ReportCounted(const Block& block, const FrameState& caller) {
   Report(block, caller, Placement::kPlaced, CurrentThread().active);
 }

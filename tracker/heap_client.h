@@ -107,6 +107,11 @@ BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
 BlockHandle OnManagedPromote(BlockHandle handle, std::exception_ptr* thrown);
 void OnManagedFree(BlockHandle handle, std::exception_ptr* thrown);
 
+// What a heap keeps for each thread it may keep only while the first is true, and gives back
+// in a function named by the second (one per process), which runs when the thread ends.
+inline bool ThreadExitWillBeSeen() { return internal::CurrentThread().in_registry(); }
+void CallAtThreadExit(void (*hook)());
+
 // Tells where the code of the malloc entry points lies: frames in [begin, end) are left
 // out of the innermost end of call stacks.  Before the first sample.
 void SetAllocatorText(uintptr_t begin, uintptr_t end);

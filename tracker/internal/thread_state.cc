@@ -11,6 +11,7 @@ namespace allomon::internal {
 
 __thread std::atomic<int64_t> countdown_words;
 __thread ThreadState current_thread;
+std::atomic<void (*)()> thread_exit_hook{nullptr};
 
 namespace {
 
@@ -32,6 +33,7 @@ void OnThreadExit(void* value) {
   ThreadState& thread = *static_cast<ThreadState*>(value);
   RunPostponedDeallocsSlow(thread);
   LeaveRegistry(thread);
+  if (void (*hook)() = thread_exit_hook.load(std::memory_order_acquire)) hook();
 }
 
 void MakeExitKeyLocked() {

@@ -75,6 +75,9 @@ inline ThreadState& CurrentThread() { return current_thread; }
 // calls it; it may allocate (pthread_setspecific), so `busy` must be set.
 void RegisterThreadSlow(ThreadState& thread);
 
+// Called when a thread has left the registry at its end, if set.
+extern std::atomic<void (*)()> thread_exit_hook;
+
 // Copies the active set of the current epoch and reseeds the thread's generator.
 void RefreshThreadSlow(ThreadState& thread);
 
