@@ -39,7 +39,7 @@ LargeRuns::Run* LargeRuns::RunAt(const void* block) const {
 }
 
 void* LargeRuns::Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed,
-                          heap_client::SpinLock& lock) {
+                          HandleWord** word, heap_client::SpinLock& lock) {
   // Any run is aligned to a granule; beyond that, a power of two aligned to itself.
   const bool aligned = alignment_bytes > kGranuleBytes;
   const size_t needed = aligned && size_bytes < alignment_bytes ? alignment_bytes : size_bytes;
@@ -53,6 +53,7 @@ void* LargeRuns::Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroe
   *zeroed = !run->dirty;
   run->dirty = true;
   run->handle.store(kPending, std::memory_order_relaxed);
+  *word = &run->handle;
   return reinterpret_cast<void*>(AddressOf(*run));
 }
 
@@ -97,24 +98,14 @@ bool LargeRuns::CommitMetaLocked(size_t granule) {
   return true;
 }
 
-void LargeRuns::SetHandle(void* block, uint32_t handle) {
-  RunAt(block)->handle.store(handle, std::memory_order_relaxed);
-}
-
-// As in SlotClasses: only one of two frees can turn a handle into kPending.
-uint32_t LargeRuns::TakeHandle(void* block) {
+HandleWord* LargeRuns::Find(const void* block) const {
   Run* run = RunAt(block);
-  if (run == nullptr) return kNotAllocated;
-  uint32_t handle = run->handle.load(std::memory_order_relaxed);
-  if (handle == 0 || handle >= kPending) return kNotAllocated;
-  const bool taken =
-      run->handle.compare_exchange_strong(handle, kPending, std::memory_order_relaxed);
-  return taken ? handle : kNotAllocated;
+  return run == nullptr ? nullptr : &run->handle;
 }
 
-void LargeRuns::Release(void* block, heap_client::SpinLock& lock) {
+void LargeRuns::Release(HandleWord* word, heap_client::SpinLock& lock) {
   std::lock_guard<heap_client::SpinLock> hold(lock);
-  Run& run = *RunAt(block);
+  Run& run = *reinterpret_cast<Run*>(word);  // its first member
   run.handle.store(0, std::memory_order_relaxed);
   RetainOrReturnLocked(run);
   uint32_t& head = free_[run.aligned][run.size_class];

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/handle_word.h"
 #include "allocator/size_classes.h"
 #include "tracker/heap_client.h"
 
@@ -25,25 +26,22 @@ class LargeRuns {
   static size_t MetaBytes(size_t area_bytes);
 
   // *zeroed: the memory is known to be zero.  nullptr when the area is used up.
-  void* Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed,
+  void* Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed, HandleWord** word,
                  heap_client::SpinLock& lock);
-  void SetHandle(void* block, uint32_t handle);
-  uint32_t TakeHandle(void* block);  // kNotAllocated if it is no live block
-  void Release(void* block, heap_client::SpinLock& lock);
+  HandleWord* Find(const void* block) const;  // nullptr if no run starts there
+  void Release(HandleWord* word, heap_client::SpinLock& lock);
   size_t RunBytesOf(const void* block) const;
 
-  static constexpr uint32_t kNotAllocated = UINT32_MAX;
   static constexpr size_t kGranuleBytes = 32768;
 
  private:
   struct Run {
-    std::atomic<uint32_t> handle;  // kPending between allocation, handle and release
-    uint32_t next_free;            // granule + 1; under the lock
-    uint8_t size_class;            // index for StepUnits, in granules
-    bool aligned;                  // starts at a multiple of its size
-    bool dirty;                    // may hold what its last block left; under the lock
+    HandleWord handle;   // 0: free
+    uint32_t next_free;  // granule + 1; under the lock
+    uint8_t size_class;  // index for StepUnits, in granules
+    bool aligned;        // starts at a multiple of its size
+    bool dirty;          // may hold what its last block left; under the lock
   };
-  static constexpr uint32_t kPending = UINT32_MAX - 1;
   static constexpr uint32_t kClasses = 96;
   // Freed runs keep their memory up to this sum, so that a program that allocates and
   // frees one large buffer in a loop does not fault it in each time.

@@ -43,7 +43,7 @@ Block BlockOf(size_t size_bytes) {
 }
 
 // Reports a block that the backend has given, or its failure to give one.
-void* ReportFromBackend(void* block, size_t size_bytes, FrameState caller) {
+void* ReportFromBackend(void* block, size_t size_bytes, const FrameState& caller) {
   const ErrnoKeeper keeper;
   if (block == nullptr) {
     heap_client::DropSample(BlockOf(size_bytes));
@@ -55,7 +55,7 @@ void* ReportFromBackend(void* block, size_t size_bytes, FrameState caller) {
 
 // There is no room in the sampled range: those who only count hear of the block all the
 // same.  nullptr if the backend has no block either.
-void* ReportUnplaced(const Request& request, FrameState caller) {
+void* ReportUnplaced(const Request& request, const FrameState& caller) {
   void* block = FromBackend(request);
   if (block == nullptr) {
     heap_client::DropSample(BlockOf(request.size_bytes));
@@ -67,23 +67,24 @@ void* ReportUnplaced(const Request& request, FrameState caller) {
 
 // A block of its own in the sampled range, with the tracker's handle.  nullptr if nobody
 // follows it: then the caller takes a block from the backend.
-void* PlaceFollowed(const Request& request, FrameState caller) {
+void* PlaceFollowed(const Request& request, const FrameState& caller) {
   const ErrnoKeeper keeper;
   SampledRange& range = TheSampledRange();
   bool zeroed = false;
-  void* block = range.Allocate(request.size_bytes, request.alignment_bytes, &zeroed);
+  HandleWord* word = nullptr;
+  void* block = range.Allocate(request.size_bytes, request.alignment_bytes, &zeroed, &word);
   if (block == nullptr) return ReportUnplaced(request, caller);
   const BlockHandle handle = heap_client::ReportFollowed(BlockOf(request.size_bytes), caller);
   if (handle == 0) {
-    range.Release(block);
+    range.Release(block, word);
     return nullptr;
   }
-  range.SetHandle(block, handle);
+  word->store(handle, std::memory_order_relaxed);
   if (request.zeroed && !zeroed) memset(block, 0, request.size_bytes);
   return block;
 }
 
-void* Allocate(const Request& request, FrameState caller) {
+void* Allocate(const Request& request, const FrameState& caller) {
   switch (heap_client::JudgeAllocationSlow(TrialWordsOf(request.size_bytes))) {
     case Verdict::kNotSampled:
       break;
@@ -97,7 +98,7 @@ void* Allocate(const Request& request, FrameState caller) {
 }
 
 // Moves a backend block into the sampled range.  nullptr: nothing has changed.
-void* MoveToRange(void* old_block, size_t size_bytes, FrameState caller) {
+void* MoveToRange(void* old_block, size_t size_bytes, const FrameState& caller) {
   Request request = {size_bytes};
   void* block = PlaceFollowed(request, caller);
   if (block == nullptr) return nullptr;
@@ -111,17 +112,18 @@ void* MoveToRange(void* old_block, size_t size_bytes, FrameState caller) {
 void FreeSampled(void* block) {
   const ErrnoKeeper keeper;
   SampledRange& range = TheSampledRange();
-  const BlockHandle handle = range.TakeHandle(block);
-  if (handle == SampledRange::kNotAllocated) {
+  HandleWord* word = range.Find(block);
+  const BlockHandle handle = TakeHandle(word);
+  if (handle == kNotAllocated) {
     g_double_frees.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   heap_client::OnFree(handle);
-  range.Release(block);
+  range.Release(block, word);
 }
 
 // A new block is taken first: if there is none, the old one lives on, as C requires.
-void* ReallocateSampled(void* old_block, size_t size_bytes, FrameState caller) {
+void* ReallocateSampled(void* old_block, size_t size_bytes, const FrameState& caller) {
   const size_t old_bytes = TheSampledRange().UsableBytes(old_block);
   const bool hit = heap_client::CountDown(TrialWordsOf(size_bytes));
   const Request request = {size_bytes};
@@ -147,7 +149,7 @@ void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes) {
 }
 
 void* ReallocateSlow(void* old_block, size_t size_bytes) {
-  const FrameState caller = ALLOMON_CALLER_FRAME();
+  const FrameState& caller = ALLOMON_CALLER_FRAME();
   switch (heap_client::JudgeAllocationSlow(TrialWordsOf(size_bytes))) {
     case Verdict::kNotSampled:
       break;

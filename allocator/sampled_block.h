@@ -13,7 +13,7 @@
 // Code in this section is left out of the innermost end of call stacks, so that a stack
 // begins with the caller of malloc or of operator new.
 #define ALLOMON_MALLOC_SECTION __attribute__((section("allomon_malloc")))
-#define ALLOMON_MALLOC_SLOW ALLOMON_MALLOC_SECTION __attribute__((noinline, cold))
+#define ALLOMON_MALLOC_SLOW ALLOMON_MALLOC_SECTION __attribute__((noinline))
 
 namespace allomon::internal {
 

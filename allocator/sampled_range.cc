@@ -102,36 +102,23 @@ bool SampledRange::Reserve(size_t size_bytes) {
   return true;
 }
 
-bool SampledRange::IsLarge(const void* block) const { return !slots_.Contains(block); }
-
-void* SampledRange::Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed) {
+void* SampledRange::Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed,
+                             HandleWord** word) {
   *zeroed = false;
   if (!tried_.load(std::memory_order_acquire)) EnsureReservedSlow();
   if (base_.load(std::memory_order_acquire) == 0) return nullptr;
   // Near SIZE_MAX, rounding up to a size class would wrap around to a small one.
   if (size_bytes > size_bytes_.load(std::memory_order_relaxed)) return nullptr;
   const uint32_t slot_class = AlignedSlotClass(size_bytes, alignment_bytes);
-  if (slot_class < kSlotClasses) return slots_.Allocate(slot_class, growth_lock_);
-  return runs_.Allocate(size_bytes, alignment_bytes, zeroed, growth_lock_);
+  if (slot_class < kSlotClasses) return slots_.Allocate(slot_class, growth_lock_, word);
+  return runs_.Allocate(size_bytes, alignment_bytes, zeroed, word, growth_lock_);
 }
 
-void SampledRange::SetHandle(void* block, Handle handle) {
+void SampledRange::Release(const void* block, HandleWord* word) {
   if (IsLarge(block)) {
-    runs_.SetHandle(block, handle);
+    runs_.Release(word, growth_lock_);
   } else {
-    slots_.SetHandle(block, handle);
-  }
-}
-
-SampledRange::Handle SampledRange::TakeHandle(void* block) {
-  return IsLarge(block) ? runs_.TakeHandle(block) : slots_.TakeHandle(block);
-}
-
-void SampledRange::Release(void* block) {
-  if (IsLarge(block)) {
-    runs_.Release(block, growth_lock_);
-  } else {
-    slots_.Release(block);
+    slots_.Release(word);
   }
 }
 

@@ -24,8 +24,6 @@ namespace allomon::internal {
 
 class SampledRange {
  public:
-  using Handle = uint32_t;
-
   // False for every block that is not in the range, but for a few that lie high.  Two
   // instructions.
   static bool MayContain(const void* block) {
@@ -38,24 +36,25 @@ class SampledRange {
            size_bytes_.load(std::memory_order_relaxed);
   }
 
-  // A block without handle, or nullptr when the range or its class is full.  Reserves
+  // A block without handle, and its word; nullptr when the range or its class is full.  Reserves
   // the range at the first call.  *zeroed: the memory is known to be zero.
   // Cost: a pop from a list; a system call and page faults for fresh memory.
-  void* Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed);
+  void* Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed, HandleWord** word);
 
-  void SetHandle(void* block, Handle handle);
+  // The word of a pointer into the range; nullptr if no block starts there.
+  HandleWord* Find(const void* block) const {
+    return IsLarge(block) ? runs_.Find(block) : slots_.Find(block);
+  }
+  // After TakeHandle(), or of a block that never had one.
+  void Release(const void* block, HandleWord* word);
 
-  // Ends the block's life as far as users are concerned: returns its handle, and leaves
-  // the block to the caller, who releases it when the dealloc callbacks have run.
-  // kNotAllocated for a pointer that is not the start of a live block (a double free).
-  Handle TakeHandle(void* block);
-  void Release(void* block);
+  // Gives back what the calling thread keeps of free memory: it ends.
+  void EmptyCache() { slots_.EmptyCache(); }
 
   size_t UsableBytes(const void* block) const;
 
   SpinLock& lock() { return growth_lock_; }
 
-  static constexpr Handle kNotAllocated = UINT32_MAX;
   static constexpr int kHighBit = 46;
 
   // Tries smaller reservations than the default; 0 refuses all.  Before the first sample.
@@ -64,7 +63,7 @@ class SampledRange {
  private:
   bool EnsureReservedSlow();
   bool Reserve(size_t size_bytes);
-  bool IsLarge(const void* block) const;
+  bool IsLarge(const void* block) const { return !slots_.Contains(block); }
 
   std::atomic<uintptr_t> base_{0};
   std::atomic<size_t> size_bytes_{0};

@@ -55,12 +55,14 @@ constexpr uint32_t SlotIndex(uint32_t slot_class, uint32_t offset_bytes) {
 }
 
 // The class for an aligned block: slots start at multiples of their size, so that size
-// must be a multiple of the alignment.  kSlotClasses if there is none.
+// must be a multiple of the alignment, a power of two.  kSlotClasses if there is none.
 constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
   // First, because rounding up a size near SIZE_MAX would wrap to the smallest slot.
   if (size_bytes > kMaxSlotBytes) return kSlotClasses;
   uint32_t slot_class = SlotClass(size_bytes);
-  while (slot_class < kSlotClasses && SlotBytes(slot_class) % alignment_bytes != 0) ++slot_class;
+  while (slot_class < kSlotClasses && (SlotBytes(slot_class) & (alignment_bytes - 1)) != 0) {
+    ++slot_class;
+  }
   return slot_class;
 }
 

@@ -4,11 +4,15 @@
 
 #include <mutex>
 
+#include "allocator/slot_cache.h"
+
 namespace allomon::internal {
 namespace {
 
 constexpr uint64_t kTagStep = uint64_t{1} << 32;
 constexpr uint32_t kSpansPerCommit = 16;  // 1 MiB: one system call per 16 spans
+
+__thread SlotCache t_cache __attribute__((ALLOMON_TLS_MODEL));
 
 uint64_t NextHead(uint64_t head, uint32_t slot) {
   return ((head & ~(kTagStep - 1)) + kTagStep) | slot;
@@ -35,7 +39,7 @@ void SlotClasses::Init(uintptr_t base, size_t area_bytes, uintptr_t meta) {
   base_ = base;
   area_bytes_ = area_bytes;
   const size_t spans = area_bytes / kSpanBytes;
-  words_ = reinterpret_cast<std::atomic<SlotWord>*>(meta);
+  words_ = reinterpret_cast<SlotWord*>(meta);
   span_classes_ = reinterpret_cast<uint8_t*>(meta + spans * kSlotsPerSpan * sizeof(SlotWord));
   Commit(reinterpret_cast<uintptr_t>(span_classes_), spans);
 }
@@ -46,52 +50,89 @@ uint32_t SlotClasses::ClassOf(const void* block) const {
 
 size_t SlotClasses::SlotBytesOf(const void* block) const { return SlotBytes(ClassOf(block)); }
 
-void* SlotClasses::AddressOf(SlotId slot) const {
+void* SlotClasses::AddressOf(SlotId slot, uint32_t slot_class) const {
   const uintptr_t span_start = base_ + slot / kSlotsPerSpan * kSpanBytes;
-  const uint32_t slot_class = span_classes_[slot / kSlotsPerSpan] - 1u;
   return reinterpret_cast<void*>(span_start + slot % kSlotsPerSpan * SlotBytes(slot_class));
 }
 
-SlotClasses::SlotId SlotClasses::SlotAt(const void* block) const {
+HandleWord* SlotClasses::Find(const void* block) const {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(block) - base_;
   const uintptr_t span = offset / kSpanBytes;
-  if (span_classes_[span] == 0) return kEndOfList;
+  if (span_classes_[span] == 0) return nullptr;
   const uint32_t slot_class = span_classes_[span] - 1u;
   const uint32_t in_span = static_cast<uint32_t>(offset % kSpanBytes);
   const uint32_t index = SlotIndex(slot_class, in_span);
-  if (index * SlotBytes(slot_class) != in_span) return kEndOfList;
-  return static_cast<SlotId>(span * kSlotsPerSpan + index);
+  if (index * SlotBytes(slot_class) != in_span) return nullptr;
+  return &WordOf(static_cast<SlotId>(span * kSlotsPerSpan + index));
 }
 
-void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock) {
-  void* block = PopFree(classes_[slot_class]);
-  if (block != nullptr) return block;
-  std::lock_guard<SpinLock> hold(growth_lock);
-  return AllocateFreshLocked(slot_class);
+void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWord** word) {
+  SlotId slot = PopCached(slot_class);
+  if (slot == kEndOfList) slot = PopFree(slot_class);
+  if (slot == kEndOfList) {
+    std::lock_guard<SpinLock> hold(growth_lock);
+    slot = AllocateFreshLocked(slot_class);
+  }
+  if (slot == kEndOfList) return nullptr;
+  *word = &WordOf(slot);
+  (*word)->store(kPending, std::memory_order_relaxed);
+  return AddressOf(slot, slot_class);
 }
 
-void* SlotClasses::PopFree(Class& c) {
-  uint64_t head = c.free.load(std::memory_order_acquire);
-  while (static_cast<SlotId>(head) != kEndOfList) {
-    std::atomic<SlotWord>& word = WordOf(static_cast<SlotId>(head));
-    // If another thread has popped this slot, the word is no link; the tag then differs
-    // and the exchange fails.
-    const SlotId next = word.load(std::memory_order_relaxed) & ~kFreeBit;
-    // Acquire pairs with the release in Release().
-    if (c.free.compare_exchange_weak(head, NextHead(head, next), std::memory_order_acquire)) {
-      word.store(kPending, std::memory_order_relaxed);
-      return AddressOf(static_cast<SlotId>(head));
+SlotClasses::SlotId SlotClasses::PopCached(uint32_t slot_class) {
+  if (slot_class >= SlotCache::kClasses || t_cache.in_use) return kEndOfList;
+  const SlotCacheUse use(t_cache);
+  SlotCache::List& list = t_cache.lists[slot_class];
+  if (list.count == 0) return kEndOfList;
+  const SlotId slot = list.first;
+  list.first = WordOf(slot).load(std::memory_order_relaxed) & ~kFreeBit;
+  --list.count;
+  return slot;
+}
+
+// Only while the tracker will tell that the thread ends: else its slots were lost.
+bool SlotClasses::PushCached(uint32_t slot_class, SlotId slot) {
+  if (slot_class >= SlotCache::kClasses || t_cache.in_use) return false;
+  if (!heap_client::ThreadExitWillBeSeen()) return false;
+  const SlotCacheUse use(t_cache);
+  SlotCache::List& list = t_cache.lists[slot_class];
+  if (list.count == SlotCache::kMaxSlots) return false;
+  WordOf(slot).store(kFreeBit | list.first, std::memory_order_relaxed);
+  list.first = slot;
+  ++list.count;
+  return true;
+}
+
+void SlotClasses::EmptyCache() {
+  for (uint32_t slot_class = 0; slot_class < SlotCache::kClasses; ++slot_class) {
+    while (true) {
+      const SlotId slot = PopCached(slot_class);
+      if (slot == kEndOfList) break;
+      PushFree(slot_class, slot);
     }
   }
-  return nullptr;
 }
 
-void* SlotClasses::AllocateFreshLocked(uint32_t slot_class) {
+SlotClasses::SlotId SlotClasses::PopFree(uint32_t slot_class) {
   Class& c = classes_[slot_class];
-  if (c.next_index == c.end_index && !StartSpanLocked(slot_class)) return nullptr;
-  const SlotId slot = c.span * kSlotsPerSpan + c.next_index++;
-  WordOf(slot).store(kPending, std::memory_order_relaxed);
-  return AddressOf(slot);
+  uint64_t head = c.free.load(std::memory_order_acquire);
+  while (static_cast<SlotId>(head) != kEndOfList) {
+    // If another thread has popped this slot, the word is no link; the tag then differs
+    // and the exchange fails.
+    const uint32_t word = WordOf(static_cast<SlotId>(head)).load(std::memory_order_relaxed);
+    const SlotId next = word & ~kFreeBit;
+    // Acquire pairs with the release in PushFree().
+    if (c.free.compare_exchange_weak(head, NextHead(head, next), std::memory_order_acquire)) {
+      return static_cast<SlotId>(head);
+    }
+  }
+  return kEndOfList;
+}
+
+SlotClasses::SlotId SlotClasses::AllocateFreshLocked(uint32_t slot_class) {
+  Class& c = classes_[slot_class];
+  if (c.next_index == c.end_index && !StartSpanLocked(slot_class)) return kEndOfList;
+  return c.span * kSlotsPerSpan + c.next_index++;
 }
 
 bool SlotClasses::StartSpanLocked(uint32_t slot_class) {
@@ -119,32 +160,20 @@ bool SlotClasses::CommitSpanLocked(uint32_t span) {
   return true;
 }
 
-void SlotClasses::SetHandle(void* block, uint32_t handle) {
-  WordOf(SlotAt(block)).store(handle, std::memory_order_relaxed);
-}
-
-// Only the thread that turns the handle into kPending has freed the block; a second one
-// finds no handle and is told so.
-uint32_t SlotClasses::TakeHandle(void* block) {
-  const SlotId slot = SlotAt(block);
-  if (slot == kEndOfList) return kNotAllocated;
-  SlotWord word = WordOf(slot).load(std::memory_order_relaxed);
-  if (word == 0 || word >= kPending) return kNotAllocated;
-  if (!WordOf(slot).compare_exchange_strong(word, kPending, std::memory_order_relaxed)) {
-    return kNotAllocated;
-  }
-  return word;
-}
-
-void SlotClasses::Release(void* block) {
-  const SlotId slot = SlotAt(block);
-  Class& c = classes_[ClassOf(block)];
+void SlotClasses::PushFree(uint32_t slot_class, SlotId slot) {
+  Class& c = classes_[slot_class];
   uint64_t head = c.free.load(std::memory_order_relaxed);
   do {
     WordOf(slot).store(kFreeBit | static_cast<SlotId>(head), std::memory_order_relaxed);
     // Release pairs with the acquire in PopFree().
   } while (!c.free.compare_exchange_weak(head, NextHead(head, slot), std::memory_order_release,
                                          std::memory_order_relaxed));
+}
+
+void SlotClasses::Release(HandleWord* word) {
+  const SlotId slot = static_cast<SlotId>(word - words_);
+  const uint32_t slot_class = span_classes_[slot / kSlotsPerSpan] - 1u;
+  if (!PushCached(slot_class, slot)) PushFree(slot_class, slot);
 }
 
 }  // namespace allomon::internal

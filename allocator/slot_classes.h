@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/handle_word.h"
 #include "allocator/size_classes.h"
 #include "tracker/heap_client.h"
 
@@ -13,10 +14,10 @@ namespace allomon::internal {
 
 // A slot's word: whose it is.
 //   0                  never used
-//   1 .. kMaxHandle    the handle of the live block
+//   1 .. kPending - 1  the handle of the live block
 //   kPending           allocated, and not yet or no longer with a handle
 //   kFreeBit | next    free; next slot of the class's free list (kEndOfList: none)
-using SlotWord = uint32_t;
+using SlotWord = HandleWord;
 
 using heap_client::SpinLock;
 
@@ -29,25 +30,26 @@ class SlotClasses {
   // Bytes of metadata for an area of that size.
   static size_t MetaBytes(size_t area_bytes);
 
-  void* Allocate(uint32_t slot_class, SpinLock& growth_lock);
-  void SetHandle(void* block, uint32_t handle);
-  uint32_t TakeHandle(void* block);  // kNotAllocated if it is no live block
-  void Release(void* block);
+  // A block and its word.  Two results and no struct of them: g++ would copy that by a load
+  // that spans two stores, which waits for both.
+  void* Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWord** word);
+  HandleWord* Find(const void* block) const;  // nullptr if no slot starts there
+  void Release(HandleWord* word);
+  // Gives back what the thread keeps: it ends.
+  void EmptyCache();
   size_t SlotBytesOf(const void* block) const;
 
   bool Contains(const void* block) const {
     return reinterpret_cast<uintptr_t>(block) - base_ < area_bytes_;
   }
 
-  static constexpr uint32_t kNotAllocated = UINT32_MAX;
-
  private:
   using SlotId = uint32_t;  // span * kSlotsPerSpan + index within the span
 
   static constexpr size_t kSpanBytes = 65536;
   static constexpr uint32_t kSlotsPerSpan = kSpanBytes / kSlotUnitBytes;
-  static constexpr SlotWord kFreeBit = SlotWord{1} << 31;
-  static constexpr SlotWord kPending = kFreeBit - 1;
+  static constexpr uint32_t kFreeBit = uint32_t{1} << 31;
+  static_assert(kPending == kFreeBit - 1);
   static constexpr SlotId kEndOfList = kFreeBit - 1;
 
   struct alignas(64) Class {
@@ -58,20 +60,24 @@ class SlotClasses {
     uint32_t end_index = 0;
   };
 
-  void* PopFree(Class& c);
-  void* AllocateFreshLocked(uint32_t slot_class);
+  // kEndOfList if there is none.
+  SlotId PopCached(uint32_t slot_class);
+  SlotId PopFree(uint32_t slot_class);
+  SlotId AllocateFreshLocked(uint32_t slot_class);
   bool StartSpanLocked(uint32_t slot_class);
   bool CommitSpanLocked(uint32_t span);
 
-  std::atomic<SlotWord>& WordOf(SlotId slot) const { return words_[slot]; }
+  SlotWord& WordOf(SlotId slot) const { return words_[slot]; }
   uint32_t ClassOf(const void* block) const;
-  void* AddressOf(SlotId slot) const;
-  // kEndOfList if the address is not the start of a slot.
-  SlotId SlotAt(const void* block) const;
+  // False if the cache has no room.
+  bool PushCached(uint32_t slot_class, SlotId slot);
+  void PushFree(uint32_t slot_class, SlotId slot);
+
+  void* AddressOf(SlotId slot, uint32_t slot_class) const;
 
   uintptr_t base_ = 0;
   size_t area_bytes_ = 0;
-  std::atomic<SlotWord>* words_ = nullptr;
+  SlotWord* words_ = nullptr;
   uint8_t* span_classes_ = nullptr;  // class + 1 of each span; written before publication
   uint32_t next_span_ = 0;           // under the growth lock
   uint32_t committed_spans_ = 0;     // under the growth lock

@@ -52,6 +52,14 @@ void BM_Sample(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_Sample, Keeping)->Arg(0)->Arg(8)->Arg(32)->Arg(128);
 BENCHMARK_TEMPLATE(BM_Sample, Counting)->Arg(0)->Arg(8);
 
+// Each thread with its own blocks: what they share shows.
+void BM_SampleThreads(benchmark::State& state) {
+  if (state.thread_index() == 0) StartOrDie<Keeping>(1, 8);
+  for (auto _ : state) AllocateDeep(8);
+  if (state.thread_index() == 0) Tracker::stop().IgnoreError();
+}
+BENCHMARK(BM_SampleThreads)->Threads(1)->Threads(2);
+
 // The same loop without a tracker: what to subtract.
 void BM_Unsampled(benchmark::State& state) {
   for (auto _ : state) AllocateDeep(static_cast<int>(state.range(0)));

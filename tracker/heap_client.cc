@@ -115,7 +115,7 @@ void FillEntry(Entry& entry, Session& session, const Allocation& allocation) {
 // The entry exists before the callback runs: what cannot be followed to its end is
 // dropped as a whole.
 EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& allocation) {
-  const EntryId id = Entries().Allocate();
+  const EntryId id = AllocateEntry(CurrentThread());
   if (id == 0) {
     CountDrop(session, block);
     return 0;
@@ -161,7 +161,7 @@ struct EndOfTrial {
 };
 
 // `active` must not change while callbacks run, whatever they start or stop.
-BlockHandle Report(const Block& block, FrameState caller, Placement placement,
+BlockHandle Report(const Block& block, const FrameState& caller, Placement placement,
                    const ActiveSet& active) {
   ThreadState& thread = CurrentThread();
   const EndOfTrial end_of_trial{thread};
@@ -192,15 +192,17 @@ void ForEachEntry(EntryId head, Run run) {
 
 void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(begin, end); }
 
-void ReportCounted(const Block& block, FrameState caller) {
+void CallAtThreadExit(void (*hook)()) { thread_exit_hook.store(hook, std::memory_order_release); }
+
+void ReportCounted(const Block& block, const FrameState& caller) {
   Report(block, caller, Placement::kPlaced, CurrentThread().active);
 }
 
-void ReportUnplaced(const Block& block, FrameState caller) {
+void ReportUnplaced(const Block& block, const FrameState& caller) {
   Report(block, caller, Placement::kUnplaced, CurrentThread().active);
 }
 
-BlockHandle ReportFollowed(const Block& block, FrameState caller) {
+BlockHandle ReportFollowed(const Block& block, const FrameState& caller) {
   return Report(block, caller, Placement::kPlaced, CurrentThread().active);
 }
 
@@ -248,8 +250,8 @@ Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {
   return sampler.active().follows_blocks ? Verdict::kFollow : Verdict::kCount;
 }
 
-BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block, FrameState caller,
-                          std::exception_ptr* thrown) {
+BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
+                          const FrameState& caller, std::exception_ptr* thrown) {
   const ExceptionCarrier carrier;
   // A copy: a managed allocation in a callback may bring the sampler into a new epoch.
   const ActiveSet active = sampler.active();

@@ -57,12 +57,12 @@ struct Block {
 
 // Runs the alloc callbacks of the sessions that were hit.  `caller` is where the call
 // stack begins.  ReportFollowed returns 0 if nobody goes on following the block.
-void ReportCounted(const Block& block, FrameState caller);
-BlockHandle ReportFollowed(const Block& block, FrameState caller);
+void ReportCounted(const Block& block, const FrameState& caller);
+BlockHandle ReportFollowed(const Block& block, const FrameState& caller);
 
 // The heap could not place the block where it can be followed: sessions that only count
 // are told of it, and for those that follow blocks no callback runs and a drop is counted.
-void ReportUnplaced(const Block& block, FrameState caller);
+void ReportUnplaced(const Block& block, const FrameState& caller);
 
 // There is no block after all (out of memory): the drop is counted for each session that
 // was hit.
@@ -99,13 +99,18 @@ Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words);
 
 // Answers a verdict other than kNotSampled.  If a callback has thrown, the block will
 // not exist: the sessions that kept it are told that it died, and 0 is returned.
-BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block, FrameState caller,
-                          std::exception_ptr* thrown);
+BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
+                          const FrameState& caller, std::exception_ptr* thrown);
 
 // As OnPromote() and OnFree(), after a collection, at a point where user code may run and
 // InCallback() is false.  One call at a time per handle.
 BlockHandle OnManagedPromote(BlockHandle handle, std::exception_ptr* thrown);
 void OnManagedFree(BlockHandle handle, std::exception_ptr* thrown);
+
+// What a heap keeps for each thread it may keep only while the first is true, and gives back
+// in a function named by the second (one per process), which runs when the thread ends.
+inline bool ThreadExitWillBeSeen() { return internal::CurrentThread().in_registry(); }
+void CallAtThreadExit(void (*hook)());
 
 // Tells where the code of the malloc entry points lies: frames in [begin, end) are left
 // out of the innermost end of call stacks.  Before the first sample.

@@ -19,7 +19,10 @@ namespace {
 
 using ::allomon::testing::Ledger;
 using ::allomon::testing::LedgerTracker;
+using internal::HandleWord;
+using internal::kNotAllocated;
 using internal::SampledRange;
+using internal::TakeHandle;
 using internal::TheSampledRange;
 
 // Runs `body` in a child, whose expectations count here.
@@ -130,14 +133,15 @@ TEST(SampledRangeTest, PointersOutsideAreNotTakenForSampledOnes) {
 TEST(SampledRangeTest, MiddleOfABlockIsNotABlock) {
   SampledRange& range = TheSampledRange();
   bool zeroed = false;
+  HandleWord* word = nullptr;
   for (const size_t size : {size_t{100}, size_t{100000}}) {
-    char* block = static_cast<char*>(range.Allocate(size, 16, &zeroed));
+    char* block = static_cast<char*>(range.Allocate(size, 16, &zeroed, &word));
     ASSERT_NE(block, nullptr);
-    range.SetHandle(block, 5);
-    EXPECT_EQ(range.TakeHandle(block + 16), SampledRange::kNotAllocated);
-    EXPECT_EQ(range.TakeHandle(block), 5u);
-    EXPECT_EQ(range.TakeHandle(block), SampledRange::kNotAllocated);
-    range.Release(block);
+    *word = 5;
+    EXPECT_EQ(TakeHandle(range.Find(block + 16)), kNotAllocated);
+    EXPECT_EQ(TakeHandle(range.Find(block)), 5u);
+    EXPECT_EQ(TakeHandle(range.Find(block)), kNotAllocated);
+    range.Release(block, word);
   }
 }
 
@@ -145,11 +149,10 @@ TEST(SampledRangeTest, MiddleOfABlockIsNotABlock) {
 TEST(SampledRangeTest, FreedRunsAreUsedAgain) {
   SampledRange& range = TheSampledRange();
   bool zeroed = false;
-  void* first = range.Allocate(1000000, 16, &zeroed);
-  range.SetHandle(first, 1);
-  range.TakeHandle(first);
-  range.Release(first);
-  EXPECT_EQ(range.Allocate(1000000, 16, &zeroed), first);
+  HandleWord* word = nullptr;
+  void* first = range.Allocate(1000000, 16, &zeroed, &word);
+  range.Release(first, word);
+  EXPECT_EQ(range.Allocate(1000000, 16, &zeroed, &word), first);
 }
 
 }  // namespace

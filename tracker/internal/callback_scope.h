@@ -18,7 +18,7 @@ class CallbackScope {
     thread_.busy = false;  // the callback's own mallocs are ordinary ones
   }
   ~CallbackScope() {
-    RunPostponedDeallocs(thread_);
+    if (thread_.postponed != 0) RunPostponedDeallocsSlow(thread_);
     thread_.busy = was_busy_;
     thread_.in_callback = false;
     SetCountdown(thread_, thread_.saved_countdown);

@@ -44,7 +44,7 @@ void LeaveOutText(uintptr_t begin, uintptr_t end) {
   g_allocator_end = end;
 }
 
-CapturedStack CaptureStack(uint32_t callstack_size, FrameState caller) {
+CapturedStack CaptureStack(uint32_t callstack_size, const FrameState& caller) {
   if (callstack_size == 0) return {};
   const uint32_t room = callstack_size + (IsAllocator(caller.pc) ? kAllocatorFrames : 0);
   uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));

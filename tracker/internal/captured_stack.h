@@ -20,7 +20,7 @@ struct CapturedStack {
 
 // The innermost `callstack_size` frames.  Thread safe; not in a signal handler.  Cost: the
 // capture's, and if the stack has changed a hash and a probe.
-CapturedStack CaptureStack(uint32_t callstack_size, FrameState caller);
+CapturedStack CaptureStack(uint32_t callstack_size, const FrameState& caller);
 
 // Frames in [begin, end) are left out of the innermost end.  Before the first sample.
 void LeaveOutText(uintptr_t begin, uintptr_t end);

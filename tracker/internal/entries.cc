@@ -4,10 +4,11 @@
 #include "tracker/internal/thread_state.h"
 
 namespace allomon::internal {
-namespace {
 
-EntryTable g_entries;
-StackTable g_stacks;
+EntryTable entry_table;
+StackTable stack_table;
+
+namespace {
 
 bool IsDiscarded(const Session& session) { return session.status() == SessionStatus::kDiscarded; }
 
@@ -43,24 +44,21 @@ bool RunPromote(Session& session, EntryState was, ValueSlot* value) {
 
 // The owner gives the entry up without having had its value.
 void ReleaseUnconsumed(EntryId id) {
-  if (!g_entries.At(id).Abandon()) g_entries.Release(id);
+  if (!entry_table.At(id).Abandon()) ReleaseEntry(id);
 }
 
 }  // namespace
 
-EntryTable& Entries() { return g_entries; }
-StackTable& Stacks() { return g_stacks; }
-
 void ForgetEntry(Session& session, EntryId id) {
-  Entry& entry = g_entries.At(id);
+  Entry& entry = entry_table.At(id);
   const EntryState was = entry.TakeLive(session.id());
   if (was == EntryState::kForgotten) return;
   DestroyValue(session.client(), was, &entry.value);
-  if (entry.FinishForgetting()) g_entries.Release(id);
+  if (entry.FinishForgetting()) ReleaseEntry(id);
 }
 
 void MakeLive(Session& session, EntryId id, EntryState state) {
-  g_entries.At(id).SetState(state);
+  entry_table.At(id).SetState(state);
   // Discard may have passed this entry while it was not yet live.  Pairs with the barrier
   // in ForgetEntriesOf(): either we see the discard here, or it sees the live entry.
   LightBarrier();
@@ -70,7 +68,7 @@ void MakeLive(Session& session, EntryId id, EntryState state) {
 // A session is pinned before a value is taken: once the last reference to it is gone, no
 // value of it is left to consume.
 bool PromoteEntry(EntryId id) {
-  Entry& entry = g_entries.At(id);
+  Entry& entry = entry_table.At(id);
   PinnedSession session(entry.Life().session);
   const EntryState was = session ? entry.TakeLive(session->id()) : EntryState::kForgotten;
   if (was == EntryState::kForgotten) {
@@ -85,7 +83,7 @@ bool PromoteEntry(EntryId id) {
 }
 
 void DeallocEntry(EntryId id) {
-  Entry& entry = g_entries.At(id);
+  Entry& entry = entry_table.At(id);
   PinnedSession session(entry.Life().session);
   const EntryState was = session ? entry.TakeLive(session->id()) : EntryState::kForgotten;
   if (was == EntryState::kForgotten) return ReleaseUnconsumed(id);
@@ -101,14 +99,14 @@ Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
   allocation.source = entry.source.load(std::memory_order_relaxed);
   allocation.rate = config.rate;
   const StackId stack = entry.stack.load(std::memory_order_relaxed);
-  allocation.callstack = CallstackOf(stack, g_stacks.View(stack), config.callstack_size);
+  allocation.callstack = CallstackOf(stack, stack_table.View(stack), config.callstack_size);
   return allocation;
 }
 
 void SurviveEntriesOf(Session& session) {
-  const EntryId end = g_entries.end();
+  const EntryId end = entry_table.end();
   for (EntryId id = 1; id < end; ++id) {
-    Entry& entry = g_entries.At(id);
+    Entry& entry = entry_table.At(id);
     const EntryState was = entry.TakeLive(session.id());
     if (was == EntryState::kForgotten) continue;
     const Allocation allocation = AllocationOf(entry, session.config());
@@ -117,13 +115,13 @@ void SurviveEntriesOf(Session& session) {
     } else {
       session.client().SurviveMajor(allocation, &entry.value);
     }
-    if (entry.FinishForgetting()) g_entries.Release(id);
+    if (entry.FinishForgetting()) ReleaseEntry(id);
   }
 }
 
 void ForgetEntriesOf(Session& session) {
   HeavyBarrier();
-  const EntryId end = g_entries.end();
+  const EntryId end = entry_table.end();
   for (EntryId id = 1; id < end; ++id) ForgetEntry(session, id);
 }
 

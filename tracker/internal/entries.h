@@ -5,18 +5,35 @@
 
 #include "tracker/internal/entry_table.h"
 #include "tracker/internal/stack_table.h"
+#include "tracker/internal/thread_state.h"
 
 namespace allomon::internal {
 
-EntryTable& Entries();
-StackTable& Stacks();
+// The tables of the process.
+extern EntryTable entry_table;
+extern StackTable stack_table;
+inline EntryTable& Entries() { return entry_table; }
+inline StackTable& Stacks() { return stack_table; }
+
+// A free entry, and its return, by way of the thread's own.
+inline EntryId AllocateEntry(ThreadState& thread) {
+  return entry_table.Allocate(thread.free_entries);
+}
+inline void ReleaseEntry(EntryId id) {
+  ThreadState& thread = CurrentThread();
+  if (__builtin_expect(thread.in_registry(), 1)) {
+    entry_table.Release(id, thread.free_entries);
+  } else {
+    entry_table.Release(id);
+  }
+}
 
 // Releases an entry at the end of a scope unless it was kept.
 class ScopedEntry {
  public:
   explicit ScopedEntry(EntryId id) : id_(id) {}
   ~ScopedEntry() {
-    if (id_ != 0) Entries().Release(id_);
+    if (id_ != 0) ReleaseEntry(id_);
   }
   ScopedEntry(const ScopedEntry&) = delete;
   ScopedEntry& operator=(const ScopedEntry&) = delete;

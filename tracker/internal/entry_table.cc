@@ -64,7 +64,7 @@ EntryId EntryTable::PopFree() {
   uint64_t head = free_.load(std::memory_order_acquire);
   while (IdOf(head) != 0) {
     const EntryId next = At(IdOf(head)).next.load(std::memory_order_relaxed);
-    // Acquire pairs with the release in Release(): the previous owner is done with it.
+    // Acquire pairs with the release in PushFree(): the previous owner is done with it.
     if (free_.compare_exchange_weak(head, NextHead(head, next), std::memory_order_acquire)) {
       return IdOf(head);
     }
@@ -80,19 +80,32 @@ EntryId EntryTable::AllocateFreshSlow() {
   return id;
 }
 
-EntryId EntryTable::Allocate() {
+EntryId EntryTable::AllocateSlow() {
   const EntryId id = PopFree();
   return id != 0 ? id : AllocateFreshSlow();
 }
 
 void EntryTable::Release(EntryId id) {
+  At(id).SetState(EntryState::kFree);
+  PushFree(id);
+}
+
+void EntryTable::PushFree(EntryId id) {
   Entry& entry = At(id);
-  entry.SetState(EntryState::kFree);
   uint64_t head = free_.load(std::memory_order_relaxed);
   do {
     entry.next.store(IdOf(head), std::memory_order_relaxed);
   } while (!free_.compare_exchange_weak(head, NextHead(head, id), std::memory_order_release,
                                         std::memory_order_relaxed));
+}
+
+void EntryTable::Empty(EntryCache& cache) {
+  while (cache.first != 0) {
+    const EntryId id = cache.first;
+    cache.first = At(id).next.load(std::memory_order_relaxed);
+    PushFree(id);
+  }
+  cache.count = 0;
 }
 
 }  // namespace allomon::internal

@@ -81,20 +81,38 @@ struct alignas(64) Entry {
 };
 static_assert(sizeof(Entry) == 64, "one cache line, and the budget of a live sample");
 
+// Free entries that a thread keeps for itself: what it releases it takes again, without a
+// locked instruction.  A signal handler that interrupts a change finds it in use, and goes
+// to the table.
+struct EntryCache {
+  // 4 KiB; more of them are released to the table.
+  static constexpr uint32_t kMaxEntries = 64;
+
+  EntryId first = 0;  // linked through Entry::next
+  uint32_t count = 0;
+  volatile bool in_use = false;
+};
+
 // Thread safe, lock free, async-signal-safe.
 class EntryTable {
  public:
   // 0 when own memory is exhausted.  The entry's fields are those of its last use.
-  EntryId Allocate();
+  EntryId Allocate(EntryCache& cache);
+  // Without a cache: by a thread that cannot give it back when it ends.
   void Release(EntryId id);
+  void Release(EntryId id, EntryCache& cache);
+  // Gives all back: the thread ends.
+  void Empty(EntryCache& cache);
   Entry& At(EntryId id) { return entries_.At(id); }
 
   // Ids ever handed out are in [1, end()).
   EntryId end() const { return next_id_.load(std::memory_order_acquire); }
 
  private:
+  EntryId AllocateSlow();
   EntryId PopFree();
   EntryId AllocateFreshSlow();
+  void PushFree(EntryId id);
 
   SegmentedArray<Entry, 4096, 4096> entries_;  // 16 million
   // Free list: tag << 32 | id.  The tag changes with every pop and push, so that a pop
@@ -102,6 +120,33 @@ class EntryTable {
   std::atomic<uint64_t> free_{0};
   std::atomic<EntryId> next_id_{1};
 };
+
+inline EntryId EntryTable::Allocate(EntryCache& cache) {
+  if (cache.in_use) return AllocateSlow();
+  cache.in_use = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const EntryId id = cache.first;
+  if (id != 0) {
+    cache.first = At(id).next.load(std::memory_order_relaxed);
+    --cache.count;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cache.in_use = false;
+  return __builtin_expect(id != 0, 1) ? id : AllocateSlow();
+}
+
+inline void EntryTable::Release(EntryId id, EntryCache& cache) {
+  if (cache.in_use || cache.count == EntryCache::kMaxEntries) return Release(id);
+  Entry& entry = At(id);
+  entry.SetState(EntryState::kFree);
+  cache.in_use = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  entry.next.store(cache.first, std::memory_order_relaxed);
+  cache.first = id;
+  ++cache.count;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cache.in_use = false;
+}
 
 }  // namespace allomon::internal
 

@@ -26,7 +26,7 @@ void PostponeDealloc(ThreadState& thread, EntryId entry) {
   thread.postponed = entry;
 }
 
-void RunPostponedDeallocs(ThreadState& thread) {
+void RunPostponedDeallocsSlow(ThreadState& thread) {
   while (thread.postponed != 0) {
     EntryId id = Reverse(thread.postponed);
     thread.postponed = 0;

@@ -14,7 +14,7 @@ void PostponeDealloc(ThreadState& thread, EntryId entry);
 
 // Runs the postponed dealloc callbacks of this thread, oldest first, and those that they
 // postpone in turn.
-void RunPostponedDeallocs(ThreadState& thread);
+void RunPostponedDeallocsSlow(ThreadState& thread);
 
 }  // namespace allomon::internal
 

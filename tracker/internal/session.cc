@@ -7,12 +7,11 @@
 namespace allomon::internal {
 namespace {
 
-Session g_sessions[Session::kMaxSessions];
 SessionId g_next_id = 1;  // guarded by the registry lock
 
 }  // namespace
 
-Session& Session::AtPlaceOf(SessionId id) { return g_sessions[PlaceOf(id)]; }
+Session Session::places[kMaxSessions];
 
 Session* Session::ClaimLocked(const Config& config, SessionClient* client) {
   for (uint32_t tries = 0; tries < kMaxSessions; ++tries) {
@@ -68,7 +67,7 @@ bool Session::IsPinnedLocked() const {
 // never touched again, by its destructor neither.  Pins that the survivor has counted are
 // told apart only if there are none; else the session keeps its place for ever.
 void Session::AbandonPinsOfOthersLocked(const ThreadState& survivor) {
-  for (Session& session : g_sessions) {
+  for (Session& session : places) {
     session.client_is_abandoned_ |= Registry::Get().AnyThreadLocked([&](const ThreadState& thread) {
       return &thread != &survivor && thread.HasPinned(session);
     });
@@ -80,7 +79,7 @@ void Session::AbandonPinsOfOthersLocked(const ThreadState& survivor) {
 
 // Without user code, which does not belong into a fork handler: the clients stay.
 void Session::FinishAbandonedLocked() {
-  for (Session& session : g_sessions) {
+  for (Session& session : places) {
     if (session.retiring() && !session.IsPinnedLocked()) session.SetFreeLocked();
   }
 }

@@ -76,7 +76,7 @@ class Session {
   // Ids say where their session is, so that looking one up is arithmetic; ids that would
   // fall on an occupied place are passed over.
   static uint32_t PlaceOf(SessionId id) { return id % kMaxSessions; }
-  static Session& AtPlaceOf(SessionId id);
+  static Session& AtPlaceOf(SessionId id) { return places[PlaceOf(id)]; }
 
   // All values are destroyed: nobody can pin it any more, and whoever lets the last pin go
   // deletes the client.  Called once, by who discarded it.
@@ -107,6 +107,8 @@ class Session {
   void SetDiscardedLocked() { status_.store(SessionStatus::kDiscarded, std::memory_order_release); }
 
  private:
+  static Session places[kMaxSessions];
+
   bool IsPinnedLocked() const;
   void SetFreeLocked();
 

@@ -4,12 +4,14 @@
 
 #include <mutex>
 
+#include "tracker/internal/entries.h"
 #include "tracker/internal/postponed.h"
 
 namespace allomon::internal {
 
 __thread std::atomic<int64_t> countdown_words;
 __thread ThreadState current_thread;
+std::atomic<void (*)()> thread_exit_hook{nullptr};
 
 namespace {
 
@@ -20,6 +22,7 @@ void LeaveRegistry(ThreadState& thread) {
   std::lock_guard<SpinLock> hold(Registry::Get().lock());
   Registry::Get().RemoveLocked(thread);
   thread.countdown = nullptr;
+  Entries().Empty(thread.free_entries);
 }
 
 // Leaves at the first call: a thread that first allocates in the destructor of another
@@ -28,8 +31,9 @@ void LeaveRegistry(ThreadState& thread) {
 // the same; but a `start` just then does not reach them.
 void OnThreadExit(void* value) {
   ThreadState& thread = *static_cast<ThreadState*>(value);
-  RunPostponedDeallocs(thread);
+  RunPostponedDeallocsSlow(thread);
   LeaveRegistry(thread);
+  if (void (*hook)() = thread_exit_hook.load(std::memory_order_acquire)) hook();
 }
 
 void MakeExitKeyLocked() {

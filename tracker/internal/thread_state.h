@@ -57,6 +57,8 @@ struct ThreadState {
   uint32_t pins_used = 0;
   uint32_t counted_pins = 0;
 
+  EntryCache free_entries;  // empty but while in the registry
+
   // By Session::PlaceOf(); read by the registry.
   ThreadCounters counters[Session::kMaxSessions];
 
@@ -72,6 +74,9 @@ inline ThreadState& CurrentThread() { return current_thread; }
 // Puts the thread into the registry, so that `start` reaches it.  Its first slow path
 // calls it; it may allocate (pthread_setspecific), so `busy` must be set.
 void RegisterThreadSlow(ThreadState& thread);
+
+// Called when a thread has left the registry at its end, if set.
+extern std::atomic<void (*)()> thread_exit_hook;
 
 // Copies the active set of the current epoch and reseeds the thread's generator.
 void RefreshThreadSlow(ThreadState& thread);
