@@ -1,0 +1,148 @@
+#include "tools/prof/charge.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace allomon::prof {
+namespace {
+
+bool Fail(std::string what, std::string* error) {
+  *error = std::move(what);
+  return false;
+}
+
+bool HasCodeOf(const Program& program, const MonRange& range) {
+  return range.low - range.bias < program.code_high && range.high - range.bias > program.code_low;
+}
+
+// By build id; a program without one is taken at its word, if its code fits.
+const Program* FindProgram(const std::vector<Program>& programs, const MonRange& range) {
+  for (const Program& program : programs) {
+    if (program.build_id == range.build_id && HasCodeOf(program, range)) return &program;
+  }
+  return nullptr;
+}
+
+std::string DescribeMismatch(const std::vector<Program>& programs, const MonRange& range,
+                             const std::string& mon_file) {
+  std::string message = mon_file + " is of another program than " + programs[0].path;
+  if (!range.build_id.empty()) message += ": its build id is " + range.build_id;
+  return message + "; name the program that wrote it, and the libraries that it sampled";
+}
+
+class Charger {
+ public:
+  Charger(const Program& program, bool statics, const MonRange& range, Charges* charges)
+      : program_(program), statics_(statics), range_(range), charges_(charges) {}
+
+  void Charge() {
+    for (const Function& function : program_.functions) {
+      if (InRange(function)) RowOf(&function);
+    }
+    for (size_t cell = 0; cell < range_.cells.size(); ++cell) {
+      if (range_.cells[cell] != 0) ChargeCell(cell);
+    }
+    for (const MonCount& count : range_.counts) ChargeCalls(count);
+  }
+
+ private:
+  bool InRange(const Function& function) const {
+    return function.begin < range_.high - range_.bias && function.end > range_.low - range_.bias;
+  }
+
+  // Who answers for the code of a function; nullptr is nobody known.
+  const Function* Answerable(const Function* function) const {
+    while (!statics_ && function != nullptr && function->is_static) {
+      function = function == program_.functions.data() ? nullptr : function - 1;
+    }
+    return function;
+  }
+
+  Row& RowOf(const Function* function) {
+    const auto [it, is_new] = row_of_.try_emplace(Answerable(function), charges_->rows.size());
+    if (is_new) charges_->rows.push_back({it->first, &program_, 0, std::nullopt});
+    return charges_->rows[it->second];
+  }
+
+  // The function that holds `address`, or the first one behind it.
+  std::vector<Function>::const_iterator FirstEndingAbove(uint64_t address) const {
+    return std::partition_point(program_.functions.begin(), program_.functions.end(),
+                                [address](const Function& f) { return f.end <= address; });
+  }
+
+  void ChargeCell(size_t cell) {
+    const uint64_t begin = range_.low - range_.bias + cell * uint64_t{range_.cell_bytes};
+    const bool is_last = cell + 1 == range_.cells.size();
+    const uint64_t end = is_last ? range_.high - range_.bias : begin + range_.cell_bytes;
+    const double seconds = static_cast<double>(range_.cells[cell]) / range_.hz;
+    charges_->seconds += seconds;
+    uint64_t known_bytes = 0;
+    ForEachIn(begin, end, [&](const Function&, uint64_t bytes) { known_bytes += bytes; });
+    if (known_bytes == 0) {
+      RowOf(nullptr).seconds += seconds;
+      return;
+    }
+    ForEachIn(begin, end, [&](const Function& function, uint64_t bytes) {
+      RowOf(&function).seconds +=
+          seconds * static_cast<double>(bytes) / static_cast<double>(known_bytes);
+    });
+  }
+
+  // Calls visit(function, how many of the bytes are its).
+  template <typename Visit>
+  void ForEachIn(uint64_t begin, uint64_t end, Visit visit) const {
+    for (auto it = FirstEndingAbove(begin); it != program_.functions.end() && it->begin < end;
+         ++it) {
+      visit(*it, std::min(end, it->end) - std::max(begin, it->begin));
+    }
+  }
+
+  void ChargeCalls(const MonCount& count) {
+    const uint64_t address = count.address - range_.bias;
+    const auto it = FirstEndingAbove(address);
+    const bool known = it != program_.functions.end() && it->begin <= address;
+    Row& row = RowOf(known ? &*it : nullptr);
+    row.calls = row.calls.value_or(0) + count.calls;
+    charges_->calls += count.calls;
+  }
+
+  const Program& program_;
+  const bool statics_;
+  const MonRange& range_;
+  Charges* const charges_;
+  std::map<const Function*, size_t> row_of_;
+};
+
+// Two ranges of one program may meet in the middle of a function.
+void MergeRows(std::vector<Row>* rows) {
+  std::map<std::pair<const Program*, const Function*>, size_t> place;
+  std::vector<Row> merged;
+  for (const Row& row : *rows) {
+    const auto [it, is_new] = place.try_emplace({row.program, row.function}, merged.size());
+    if (is_new) {
+      merged.push_back(row);
+      continue;
+    }
+    Row& sum = merged[it->second];
+    sum.seconds += row.seconds;
+    if (row.calls) sum.calls = sum.calls.value_or(0) + *row.calls;
+  }
+  *rows = std::move(merged);
+}
+
+}  // namespace
+
+bool Charge(const std::vector<MonRange>& ranges, const std::vector<Program>& programs, bool statics,
+            const std::string& mon_file, Charges* charges, std::string* error) {
+  for (const MonRange& range : ranges) {
+    const Program* program = FindProgram(programs, range);
+    if (program == nullptr) return Fail(DescribeMismatch(programs, range, mon_file), error);
+    Charger(*program, statics, range, charges).Charge();
+    charges->other_seconds += static_cast<double>(range.other_ticks) / range.hz;
+  }
+  MergeRows(&charges->rows);
+  return true;
+}
+
+}  // namespace allomon::prof

@@ -1,0 +1,26 @@
+// prof: shows what mon.out says about a program.  See README.md.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tools/prof/prof.h"
+
+namespace {
+
+// A table that did not reach the disk must not look like success.
+bool Print(const std::string& text) {
+  return fwrite(text.data(), 1, text.size(), stdout) == text.size() && fflush(stdout) == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const allomon::prof::Result result =
+      allomon::prof::RunProf(std::vector<std::string>(argv + (argc > 0), argv + argc));
+  fputs(result.err.c_str(), stderr);
+  if (!result.success) return 1;
+  if (Print(result.out)) return 0;
+  perror("prof: cannot write standard output");
+  return 1;
+}

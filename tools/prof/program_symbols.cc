@@ -1,0 +1,118 @@
+#include "tools/prof/program_symbols.h"
+
+#include <cxxabi.h>
+#include <elf.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "tracker/callstack/byte_reader.h"
+#include "tracker/callstack/debug_file.h"
+#include "tracker/callstack/elf_file.h"
+
+namespace allomon::prof {
+namespace {
+
+using internal::ByteReader;
+using internal::ElfFile;
+using internal::ElfSection;
+
+bool Fail(std::string what, std::string* error) {
+  *error = std::move(what);
+  return false;
+}
+
+std::string Demangled(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> readable(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 ? readable.get() : name;
+}
+
+bool IsFunction(const Elf64_Sym& symbol) {
+  const auto type = ELF64_ST_TYPE(symbol.st_info);
+  return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF &&
+         symbol.st_value != 0;
+}
+
+void AddFunctions(const ElfFile& file, const ElfSection& symbols, std::vector<Function>* out) {
+  if (symbols.link >= file.sections().size()) return;
+  const ByteReader strings = file.sections()[symbols.link].data;
+  ByteReader reader = symbols.data;
+  while (reader.remaining() >= sizeof(Elf64_Sym)) {
+    const auto symbol = reader.Read<Elf64_Sym>();
+    if (!IsFunction(symbol)) continue;
+    std::string name = strings.StringAt(symbol.st_name);
+    name = name.substr(0, name.find('@'));
+    if (name.empty() || symbol.st_value + symbol.st_size < symbol.st_value) continue;
+    out->push_back({symbol.st_value, symbol.st_value + symbol.st_size, std::move(name),
+                    ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
+  }
+}
+
+// Of several names for one address the same is taken in every run: a global one, then the
+// longest extent, then the shortest name.
+auto NameRank(const Function& f) {
+  return std::make_tuple(f.begin, f.is_static, UINT64_MAX - f.end, f.name.size(),
+                         std::string_view(f.name));
+}
+
+void SortFunctions(uint64_t code_high, std::vector<Function>* functions) {
+  std::sort(functions->begin(), functions->end(),
+            [](const Function& a, const Function& b) { return NameRank(a) < NameRank(b); });
+  functions->erase(
+      std::unique(functions->begin(), functions->end(),
+                  [](const Function& a, const Function& b) { return a.begin == b.begin; }),
+      functions->end());
+  for (size_t i = 0; i < functions->size(); ++i) {
+    Function& f = (*functions)[i];
+    const uint64_t next = i + 1 < functions->size() ? (*functions)[i + 1].begin : code_high;
+    // Assembly has no sizes.
+    if (f.end == f.begin || f.end > next) f.end = next;
+    f.name = Demangled(f.name);
+  }
+}
+
+void FindCode(const ElfFile& file, Program* program) {
+  program->code_low = UINT64_MAX;
+  for (const ElfSection& section : file.sections()) {
+    // Sections do not tell their flags here: code has names that begin so.
+    const bool is_code = section.name.substr(0, 5) == ".text" || section.name == ".init" ||
+                         section.name == ".fini" || section.name.substr(0, 4) == ".plt";
+    if (!is_code || section.size == 0) continue;
+    program->code_low = std::min(program->code_low, section.address);
+    program->code_high = std::max(program->code_high, section.address + section.size);
+  }
+}
+
+}  // namespace
+
+bool ReadProgram(const std::string& path, Program* program, std::string* error) {
+  const std::unique_ptr<ElfFile> file = ElfFile::Open(path);
+  if (file == nullptr) {
+    return Fail("cannot read " + path + " as a 64-bit ELF file; name the program that ran", error);
+  }
+  program->path = path;
+  program->build_id = file->BuildId();
+  FindCode(*file, program);
+  if (program->code_high == 0) return Fail(path + " holds no code", error);
+  const std::unique_ptr<ElfFile> debug_file = internal::OpenDebugFile(*file, path);
+  for (const ElfFile* f :
+       {static_cast<const ElfFile*>(file.get()), static_cast<const ElfFile*>(debug_file.get())}) {
+    if (f == nullptr) continue;
+    for (const ElfSection& section : f->sections()) {
+      if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
+      AddFunctions(*f, section, &program->functions);
+    }
+  }
+  if (program->functions.empty()) {
+    return Fail(path + " has no symbols; build it without stripping", error);
+  }
+  SortFunctions(program->code_high, &program->functions);
+  return true;
+}
+
+}  // namespace allomon::prof

@@ -1,0 +1,107 @@
+#include "tools/prof/table.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <tuple>
+
+namespace allomon::prof {
+namespace {
+
+template <typename... Args>
+std::string Format(const char* format, Args... args) {
+  char text[160];
+  snprintf(text, sizeof(text), format, args...);
+  return text;
+}
+
+std::string NameOf(const Row& row) {
+  return row.function != nullptr ? row.function->name : "<no symbol in " + row.program->path + ">";
+}
+
+uint64_t AddressOf(const Row& row) { return row.function != nullptr ? row.function->begin : 0; }
+
+bool IsBefore(Order order, const Row& a, const Row& b) {
+  const auto tie = [](const Row& row) { return std::make_tuple(NameOf(row), AddressOf(row)); };
+  switch (order) {
+    case Order::kTime:
+      if (a.seconds != b.seconds) return a.seconds > b.seconds;
+      return tie(a) < tie(b);
+    case Order::kCalls:
+      if (a.calls.value_or(0) != b.calls.value_or(0)) {
+        return a.calls.value_or(0) > b.calls.value_or(0);
+      }
+      return tie(a) < tie(b);
+    case Order::kAddress:
+      if (AddressOf(a) != AddressOf(b)) return AddressOf(a) < AddressOf(b);
+      return NameOf(a) < NameOf(b);
+    case Order::kName:
+      break;
+  }
+  return tie(a) < tie(b);
+}
+
+std::string AddressCell(const Row& row, AddressBase base) {
+  const auto address = static_cast<unsigned long>(AddressOf(row));
+  switch (base) {
+    case AddressBase::kNone:
+      return "";
+    case AddressBase::kOctal:
+      return Format("%12lo ", address);
+    case AddressBase::kHexadecimal:
+      break;
+  }
+  return Format("%12lx ", address);
+}
+
+std::string CallCells(const Row& row) {
+  if (!row.calls || *row.calls == 0) return Format("%10s %11s", row.calls ? "0" : "", "");
+  const auto calls = static_cast<unsigned long>(*row.calls);
+  return Format("%10lu %11.4f", calls, row.seconds * 1000 / static_cast<double>(calls));
+}
+
+std::string FormatRow(const Row& row, double all_seconds, double* sum_seconds, AddressBase base) {
+  *sum_seconds += row.seconds;
+  const double percent = all_seconds > 0 ? 100 * row.seconds / all_seconds : 0;
+  return AddressCell(row, base) + Format("%5.1f %8.2f %8.2f ", percent, row.seconds, *sum_seconds) +
+         CallCells(row) + "  " + NameOf(row) + "\n";
+}
+
+std::string Heading(AddressBase base) {
+  const std::string address = base == AddressBase::kNone ? "" : Format("%12s ", "Address");
+  return address + "%Time  Seconds  Cumsecs     #Calls   msec/call  Name\n";
+}
+
+}  // namespace
+
+std::string FormatTable(Charges charges, const Options& options) {
+  std::sort(charges.rows.begin(), charges.rows.end(),
+            [&](const Row& a, const Row& b) { return IsBefore(options.order, a, b); });
+  std::string table = options.heading ? Heading(options.address) : "";
+  double sum_seconds = 0;
+  for (const Row& row : charges.rows) {
+    const bool is_zero = row.seconds == 0 && row.calls.value_or(0) == 0;
+    if (is_zero && !options.zeros) continue;
+    table += FormatRow(row, charges.seconds, &sum_seconds, options.address);
+  }
+  return table;
+}
+
+std::string FormatSummary(const std::vector<MonRange>& ranges, const Charges& charges,
+                          const std::string& mon_file) {
+  std::string text =
+      Format("prof: %.2f seconds in the ranges, %.2f elsewhere, %lu calls; ", charges.seconds,
+             charges.other_seconds, static_cast<unsigned long>(charges.calls)) +
+      mon_file + "\n";
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const MonRange& range = ranges[i];
+    text += Format("prof: range %zu: %lx to %lx, %zu cells of %u bytes, %u ticks a second, ", i + 1,
+                   static_cast<unsigned long>(range.low - range.bias),
+                   static_cast<unsigned long>(range.high - range.bias), range.cells.size(),
+                   range.cell_bytes, range.hz) +
+            Format("%zu of %u call counts%s\n", range.counts.size(), range.count_room,
+                   range.counts_lost ? " (not enough)" : "");
+  }
+  return text;
+}
+
+}  // namespace allomon::prof

@@ -1,0 +1,25 @@
+// Which file a piece of code came from.
+#ifndef ALLOMON_TRACKER_PROFILE_MON_MON_MODULE_H_
+#define ALLOMON_TRACKER_PROFILE_MON_MON_MODULE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allomon::internal {
+
+struct MonModule {
+  uintptr_t bias = 0;  // what the loader added to the addresses in the file
+  // From the first executable segment's start to the last one's end.
+  uintptr_t code_low = 0;
+  uintptr_t code_high = 0;
+  const unsigned char* build_id = nullptr;  // in the module's memory; null: none
+  size_t build_id_bytes = 0;
+};
+
+// False if `address` is not code of a file that is loaded.  Takes the loader's lock: not in
+// signal handlers.
+bool FindMonModule(uintptr_t address, MonModule* module);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_PROFILE_MON_MON_MODULE_H_

@@ -1,0 +1,98 @@
+#include "tracker/profile/mon/mon_range.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tracker/profile/mon/mon_module.h"
+
+namespace allomon::internal {
+namespace {
+
+bool Fail(std::string what, std::string* error) {
+  *error = std::move(what);
+  return false;
+}
+
+bool CheckRequest(const MonRequest& request, std::string* error) {
+  if (request.high <= request.low) return Fail("highpc must be above lowpc", error);
+  if (request.nfunc < 0) return Fail("nfunc is negative: use 0 for no call counts", error);
+  if (request.buffer == nullptr) return Fail("the buffer is null", error);
+  const uint64_t least = (FixedBytes(static_cast<uint64_t>(request.nfunc)) + 1) / sizeof(WORD);
+  if (request.words < 0 || static_cast<uint64_t>(request.words) < least) {
+    return Fail("the buffer has " + std::to_string(request.words) + " WORDs, its header and " +
+                    std::to_string(request.nfunc) + " call counts need " + std::to_string(least),
+                error);
+  }
+  return true;
+}
+
+// The code that the range has: a program says 4 for "from the start".
+bool FindCode(const MonRequest& request, MonModule* module, std::string* error) {
+  if (FindMonModule(request.high - 1, module)) return true;
+  if (FindMonModule(request.low, module)) return true;
+  return Fail("there is no code between lowpc and highpc", error);
+}
+
+}  // namespace
+
+bool MonSampledRange::Init(const MonRequest& request, std::string* error) {
+  MonModule module;
+  if (!CheckRequest(request, error) || !FindCode(request, &module, error)) return false;
+  buffer_ = request.buffer;
+  low_ = std::max(request.low, module.code_low);
+  high_ = std::min(request.high, module.code_high);
+  count_room_ = static_cast<uint32_t>(request.nfunc);
+  const uint64_t fixed = FixedBytes(count_room_);
+  cells_ = static_cast<uint32_t>(static_cast<uint64_t>(request.words) - fixed / sizeof(WORD));
+  cell_bytes_ =
+      static_cast<uint32_t>(std::min<uint64_t>(CellBytes(high_ - low_, cells_), UINT32_MAX));
+  first_cell_ = buffer_ + fixed / sizeof(WORD);
+  memset(buffer_, 0, image_bytes());
+
+  struct hdr header = {};
+  header.lpc = reinterpret_cast<char*>(low_);
+  header.hpc = reinterpret_cast<char*>(high_);
+  header.nfns = static_cast<int>(count_room_);
+  header.magic = MON_MAGIC;
+  header.ncells = cells_;
+  header.cell_bytes = cell_bytes_;
+  header.hz = request.hz;
+  header.bias = module.bias;
+  header.id_bytes = static_cast<unsigned char>(std::min(module.build_id_bytes, sizeof(header.id)));
+  if (header.id_bytes != 0) memcpy(header.id, module.build_id, header.id_bytes);
+  memcpy(buffer_, &header, sizeof(header));
+  return true;
+}
+
+bool MonSampledRange::Add(uintptr_t pc, uint64_t ticks) {
+  if (pc - low_ >= high_ - low_) return false;
+  ticks_.fetch_add(ticks, std::memory_order_relaxed);
+  if (cells_ == 0) return true;
+  WORD* const cell = first_cell_ + CellOf(pc - low_, cell_bytes_, cells_);
+  WORD old_value = __atomic_load_n(cell, __ATOMIC_RELAXED);
+  WORD new_value;
+  do {
+    const uint64_t sum = old_value + ticks;
+    new_value = static_cast<WORD>(std::min<uint64_t>(sum, UINT16_MAX));
+    if (sum > UINT16_MAX) saturated_.store(true, std::memory_order_relaxed);
+  } while (!__atomic_compare_exchange_n(cell, &old_value, new_value, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+  return true;
+}
+
+void MonSampledRange::FinishHeader(uint64_t other_ticks, bool counts_lost) {
+  struct hdr header;
+  memcpy(&header, buffer_, sizeof(header));
+  header.ticks = ticks_.load(std::memory_order_relaxed);
+  header.other_ticks = other_ticks;
+  header.flags = (saturated_.load(std::memory_order_relaxed) ? MON_SATURATED : 0) |
+                 (counts_lost ? MON_COUNTS_LOST : 0);
+  memcpy(buffer_, &header, sizeof(header));
+}
+
+void MonSampledRange::SetCount(uint32_t i, uintptr_t function, uint64_t calls) {
+  const struct cnt count = {reinterpret_cast<char*>(function), static_cast<long>(calls)};
+  memcpy(reinterpret_cast<char*>(buffer_) + FixedBytes(i), &count, sizeof(count));
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,60 @@
+// A range that is being sampled: the caller's buffer, and where its cells are.
+#ifndef ALLOMON_TRACKER_PROFILE_MON_MON_RANGE_H_
+#define ALLOMON_TRACKER_PROFILE_MON_MON_RANGE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "tracker/profile/mon/mon_layout.h"
+
+namespace allomon::internal {
+
+// What a caller asks for.
+struct MonRequest {
+  uintptr_t low = 0;
+  uintptr_t high = 0;
+  WORD* buffer = nullptr;
+  int64_t words = 0;
+  int64_t nfunc = 0;
+  uint32_t hz = 0;
+};
+
+class MonSampledRange {
+ public:
+  // Writes the header and clears the rest.  On failure returns false with one line in *error,
+  // and has touched nothing.
+  bool Init(const MonRequest& request, std::string* error);
+
+  // Async-signal-safe, any thread.  False if `pc` is outside.
+  bool Add(uintptr_t pc, uint64_t ticks);
+
+  bool Overlaps(uintptr_t low, uintptr_t high) const { return low < high_ && low_ < high; }
+  uintptr_t low() const { return low_; }
+  uintptr_t high() const { return high_; }
+  uint32_t count_room() const { return count_room_; }
+
+  // After the last Add(): puts totals and flags into the header, and one call count, of
+  // which there may be count_room().
+  void FinishHeader(uint64_t other_ticks, bool counts_lost);
+  void SetCount(uint32_t i, uintptr_t function, uint64_t calls);
+
+  // The buffer, as the file has it.
+  const char* image() const { return reinterpret_cast<const char*>(buffer_); }
+  size_t image_bytes() const { return FixedBytes(count_room_) + cells_ * sizeof(WORD); }
+
+ private:
+  WORD* buffer_ = nullptr;
+  WORD* first_cell_ = nullptr;
+  uintptr_t low_ = 0;
+  uintptr_t high_ = 0;
+  uint32_t count_room_ = 0;
+  uint32_t cells_ = 0;
+  uint32_t cell_bytes_ = 0;
+  std::atomic<uint64_t> ticks_{0};
+  std::atomic<bool> saturated_{false};
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_PROFILE_MON_MON_RANGE_H_
