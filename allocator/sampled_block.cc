@@ -65,6 +65,27 @@ void* ReportUnplaced(const Request& request, const FrameState& caller) {
   return block;
 }
 
+// Memory of the sampled range, given back at the end of a scope unless it was kept: also
+// when a callback ends its thread and the stack unwinds.
+class ScopedSlot {
+ public:
+  ScopedSlot(void* block, HandleWord* word) : block_(block), word_(word) {}
+  ~ScopedSlot() {
+    if (word_ != nullptr) TheSampledRange().Release(block_, word_);
+  }
+  ScopedSlot(const ScopedSlot&) = delete;
+  ScopedSlot& operator=(const ScopedSlot&) = delete;
+
+  void Keep(BlockHandle handle) {
+    word_->store(handle, std::memory_order_relaxed);
+    word_ = nullptr;
+  }
+
+ private:
+  void* const block_;
+  HandleWord* word_;
+};
+
 // A block of its own in the sampled range, with the tracker's handle.  nullptr if nobody
 // follows it: then the caller takes a block from the backend.
 void* PlaceFollowed(const Request& request, const FrameState& caller) {
@@ -74,12 +95,10 @@ void* PlaceFollowed(const Request& request, const FrameState& caller) {
   HandleWord* word = nullptr;
   void* block = range.Allocate(request.size_bytes, request.alignment_bytes, &zeroed, &word);
   if (block == nullptr) return ReportUnplaced(request, caller);
+  ScopedSlot slot(block, word);
   const BlockHandle handle = heap_client::ReportFollowed(BlockOf(request.size_bytes), caller);
-  if (handle == 0) {
-    range.Release(block, word);
-    return nullptr;
-  }
-  word->store(handle, std::memory_order_relaxed);
+  if (handle == 0) return nullptr;
+  slot.Keep(handle);
   if (request.zeroed && !zeroed) memset(block, 0, request.size_bytes);
   return block;
 }
@@ -111,15 +130,14 @@ void* MoveToRange(void* old_block, size_t size_bytes, const FrameState& caller) 
 // The block dies: callbacks first, then the memory may be used again.
 void FreeSampled(void* block) {
   const ErrnoKeeper keeper;
-  SampledRange& range = TheSampledRange();
-  HandleWord* word = range.Find(block);
+  HandleWord* word = TheSampledRange().Find(block);
   const BlockHandle handle = TakeHandle(word);
   if (handle == kNotAllocated) {
     g_double_frees.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  const ScopedSlot released_at_end(block, word);
   heap_client::OnFree(handle);
-  range.Release(block, word);
 }
 
 // A new block is taken first: if there is none, the old one lives on, as C requires.

@@ -154,6 +154,37 @@ EntryId Chain(EntryId head, EntryId entry) {
   return entry;
 }
 
+// Applies `run` to every entry of the chain; `next` is read first, since running may
+// release the entry.
+template <typename Run>
+void ForEachEntry(EntryId head, Run run) {
+  while (head != 0) {
+    const EntryId next = Entries().At(head).next.load(std::memory_order_relaxed);
+    run(head);
+    head = next;
+  }
+}
+
+// The entries of a block that is being reported.  If a callback ends its thread there will
+// be no block: the trackers that kept it before are told that it died.
+class ReportedChain {
+ public:
+  ReportedChain() = default;
+  ~ReportedChain() { ForEachEntry(head_, DeallocEntry); }
+  ReportedChain(const ReportedChain&) = delete;
+  ReportedChain& operator=(const ReportedChain&) = delete;
+
+  void Add(EntryId entry) { head_ = Chain(head_, entry); }
+  EntryId Keep() {
+    const EntryId head = head_;
+    head_ = 0;
+    return head;
+  }
+
+ private:
+  EntryId head_ = 0;
+};
+
 // Ends what JudgeAllocationSlow() began, also when a callback ends its thread.
 struct EndOfTrial {
   ThreadState& thread;
@@ -168,24 +199,13 @@ BlockHandle Report(const Block& block, const FrameState& caller, Placement place
   // Stays as it is until the thread's next trial, which cannot be inside a callback.
   const Trial& trial = t_trial;
   const CapturedStack stack = CaptureStack(active.callstack_size, caller);
-  EntryId head = 0;
   CallbackScope scope(thread);
+  ReportedChain chain;
   for (uint32_t i = 0; i < active.count; ++i) {
     if (trial.hits[i] == 0) continue;
-    head = Chain(head, ReportToSession(active.items[i], block, trial.hits[i], stack, placement));
+    chain.Add(ReportToSession(active.items[i], block, trial.hits[i], stack, placement));
   }
-  return head;
-}
-
-// Applies `run` to every entry of the chain; `next` is read first, since running may
-// release the entry.
-template <typename Run>
-void ForEachEntry(EntryId head, Run run) {
-  while (head != 0) {
-    const EntryId next = Entries().At(head).next.load(std::memory_order_relaxed);
-    run(head);
-    head = next;
-  }
+  return chain.Keep();
 }
 
 }  // namespace

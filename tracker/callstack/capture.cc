@@ -278,7 +278,7 @@ ALLOMON_READS_STACK size_t CaptureCallstack(FrameState start, uintptr_t* frames,
   return Capture(start, frames, max_frames, truncated, &serial);
 }
 
-ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames,
+ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames,
                                                       size_t max_frames, bool* truncated,
                                                       uint64_t* serial) {
   return Capture(start, frames, max_frames, truncated, serial);

@@ -33,7 +33,7 @@ size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, 
 // *truncated.  0: not known.  A stack that stays what it was mostly keeps its
 // serial, so that what was made of it, an interned id for example, can be kept
 // beside the serial and used again.
-size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames, size_t max_frames,
+size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames, size_t max_frames,
                                   bool* truncated, uint64_t* serial);
 
 // The same result without help from the thread's last capture.  For tests.

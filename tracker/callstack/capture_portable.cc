@@ -52,7 +52,7 @@ size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, 
   return count;
 }
 
-size_t CaptureCallstackWithSerial(FrameState start, uintptr_t* frames, size_t max_frames,
+size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames, size_t max_frames,
                                   bool* truncated, uint64_t* serial) {
   *serial = 0;
   return CaptureCallstack(start, frames, max_frames, truncated);

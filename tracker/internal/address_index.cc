@@ -5,9 +5,41 @@
 #include "tracker/internal/own_memory.h"
 
 namespace allomon::internal {
+namespace {
+
+SpinLock g_list_lock;
+AddressIndex* g_list = nullptr;  // under its lock
+
+}  // namespace
+
+AddressIndex::AddressIndex() {
+  std::lock_guard<SpinLock> hold(g_list_lock);
+  next_ = g_list;
+  if (next_ != nullptr) next_->previous_ = this;
+  g_list = this;
+}
 
 AddressIndex::~AddressIndex() {
+  {
+    std::lock_guard<SpinLock> hold(g_list_lock);
+    (previous_ != nullptr ? previous_->next_ : g_list) = next_;
+    if (next_ != nullptr) next_->previous_ = previous_;
+  }
   if (slots_ != nullptr) OwnMemory::Unmap(slots_, slot_count_ * sizeof(Slot));
+}
+
+void AddressIndex::LockAllAroundFork() {
+  g_list_lock.LockAroundFork();
+  for (AddressIndex* index = g_list; index != nullptr; index = index->next_) {
+    index->lock_.LockAroundFork();
+  }
+}
+
+void AddressIndex::UnlockAllAfterFork() {
+  for (AddressIndex* index = g_list; index != nullptr; index = index->next_) {
+    index->lock_.UnlockAfterFork();
+  }
+  g_list_lock.UnlockAfterFork();
 }
 
 AddressIndex::Slot* AddressIndex::FindLocked(uintptr_t block) const {
@@ -15,7 +47,9 @@ AddressIndex::Slot* AddressIndex::FindLocked(uintptr_t block) const {
   const size_t mask = slot_count_ - 1;
   size_t i = FirstProbe(block);
   // Ends: at most half of the slots were ever used.
+  const size_t first = i;
   while (slots_[i & mask].block != 0 && slots_[i & mask].block != block) ++i;
+  probes_ += i - first + 1;
   Slot* slot = &slots_[i & mask];
   return slot->block == block ? slot : nullptr;
 }
@@ -23,7 +57,9 @@ AddressIndex::Slot* AddressIndex::FindLocked(uintptr_t block) const {
 void AddressIndex::PutLocked(uintptr_t block, Handle handle) {
   const size_t mask = slot_count_ - 1;
   size_t i = FirstProbe(block);
+  const size_t first = i;
   while (slots_[i & mask].block != 0) ++i;
+  probes_ += i - first + 1;
   slots_[i & mask] = {block, handle};
   ++used_;
   ++live_;

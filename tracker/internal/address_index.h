@@ -19,7 +19,7 @@ class AddressIndex {
  public:
   using Handle = uint32_t;
 
-  AddressIndex() = default;
+  AddressIndex();
   ~AddressIndex();
   AddressIndex(const AddressIndex&) = delete;
   AddressIndex& operator=(const AddressIndex&) = delete;
@@ -36,6 +36,13 @@ class AddressIndex {
 
   Handle Take(const void* block);  // 0 if it is not there
   Handle TakeAny();                // 0 when empty
+
+  // Around fork: hold the locks of all indexes, and keep others from coming and going.
+  static void LockAllAroundFork();
+  static void UnlockAllAfterFork();
+
+  // Slots looked at so far.
+  uint64_t ProbesForTesting() const { return probes_; }
 
  private:
   static constexpr size_t kCounts = 4096;
@@ -67,6 +74,11 @@ class AddressIndex {
   size_t live_ = 0;
   size_t reserved_ = 0;  // granted and not yet inserted
   size_t cursor_ = 0;    // where TakeAny() goes on
+  mutable uint64_t probes_ = 0;
+
+  // The list of all indexes, under a lock of its own.
+  AddressIndex* previous_ = nullptr;
+  AddressIndex* next_ = nullptr;
 };
 
 }  // namespace allomon::internal

@@ -1,5 +1,7 @@
 #include "tracker/internal/captured_stack.h"
 
+#include <cstring>
+
 #include "tracker/callstack/capture.h"
 #include "tracker/internal/countdown.h"
 #include "tracker/internal/entries.h"
@@ -27,12 +29,21 @@ bool IsAllocator(uintptr_t pc) {
   return pc - g_allocator_begin < g_allocator_end - g_allocator_begin;
 }
 
-CapturedStack Intern(const uintptr_t* frames, size_t depth, uint32_t callstack_size, bool cut) {
+// The stack has other frames than last time, but may be of the same functions: the next
+// level of a recursion, or the same line again after another one.
+bool IsSame(const StackView& view, const uintptr_t* frames, size_t depth, bool cut) {
+  return view.depth == depth && view.cut == cut &&
+         memcmp(view.frames, frames, depth * sizeof(uintptr_t)) == 0;
+}
+
+CapturedStack Intern(const CapturedStack& last, const uintptr_t* frames, size_t depth,
+                     uint32_t callstack_size, bool cut) {
   for (; depth > 0 && IsAllocator(*frames); --depth) ++frames;
   if (depth > callstack_size) {
     depth = callstack_size;
     cut = true;
   }
+  if (last.id != 0 && IsSame(last.view, frames, depth, cut)) return last;
   const StackId id = Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
   return {id, Stacks().View(id)};
 }
@@ -55,7 +66,7 @@ CapturedStack CaptureStack(uint32_t callstack_size, const FrameState& caller) {
   if (serial != 0 && serial == memo.serial && callstack_size == memo.callstack_size) {
     return memo.stack;
   }
-  const CapturedStack stack = Intern(frames, depth, callstack_size, cut);
+  const CapturedStack stack = Intern(memo.stack, frames, depth, callstack_size, cut);
   // Id 0 may be for want of memory, which may come.
   memo.serial = stack.id != 0 ? serial : 0;
   memo.callstack_size = callstack_size;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "tracker/heap_client.h"
+#include "tracker/internal/address_index.h"
 #include "tracker/internal/callback_scope.h"
 #include "tracker/internal/entries.h"
 #include "tracker/internal/pinned_session.h"
@@ -214,10 +215,12 @@ void InstallForkHandlers() {
 
 void BeforeFork() {
   ForEachLock([](SpinLock& lock) { lock.LockAroundFork(); });
+  internal::AddressIndex::LockAllAroundFork();
   internal::Registry::Get().CountForkLocked();
 }
 
 void AfterForkInParent() {
+  internal::AddressIndex::UnlockAllAfterFork();
   ForEachLock([](SpinLock& lock) { lock.UnlockAfterFork(); });
 }
 

@@ -57,14 +57,6 @@ void ForgetEntry(Session& session, EntryId id) {
   if (entry.FinishForgetting()) ReleaseEntry(id);
 }
 
-void MakeLive(Session& session, EntryId id, EntryState state) {
-  entry_table.At(id).SetState(state);
-  // Discard may have passed this entry while it was not yet live.  Pairs with the barrier
-  // in ForgetEntriesOf(): either we see the discard here, or it sees the live entry.
-  LightBarrier();
-  if (IsDiscarded(session)) ForgetEntry(session, id);
-}
-
 // A session is pinned before a value is taken: once the last reference to it is gone, no
 // value of it is left to consume.
 bool PromoteEntry(EntryId id) {

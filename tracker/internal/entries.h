@@ -57,7 +57,7 @@ bool PromoteEntry(EntryId id);
 void DeallocEntry(EntryId id);
 
 // Ends kAllocating or kRunning: the entry has a value, which dealloc or discard takes.
-void MakeLive(Session& session, EntryId id, EntryState state);
+inline void MakeLive(Session& session, EntryId id, EntryState state);
 
 // Destroys the value of one entry of a discarded session, if it still has one.
 void ForgetEntry(Session& session, EntryId id);
@@ -86,6 +86,14 @@ void ForEachLive(Session& session, Visit visit);
 // Destroys the values of all entries of a discarded session, which the caller has pinned.
 // Cost: one pass over all entries ever used.
 void ForgetEntriesOf(Session& session);
+
+inline void MakeLive(Session& session, EntryId id, EntryState state) {
+  entry_table.At(id).SetState(state);
+  // Discard may have passed this entry while it was not yet live.  Pairs with the barrier
+  // in ForgetEntriesOf(): either we see the discard here, or it sees the live entry.
+  LightBarrier();
+  if (__builtin_expect(session.status() == SessionStatus::kDiscarded, 0)) ForgetEntry(session, id);
+}
 
 template <typename Visit>
 void ForEachLive(Session& session, Visit visit) {

