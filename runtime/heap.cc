@@ -104,6 +104,12 @@ void AddValueStack(Slot* slots, const size_t* count) {
   CurrentMutator().ranges.push_back({slots, count});
 }
 
+void MoveValueStack(const Slot* slots, Slot* to) {
+  for (RootRange& range : CurrentMutator().ranges) {
+    if (range.slots == slots) range.slots = to;
+  }
+}
+
 void RemoveValueStack(const Slot* slots) {
   Vector<RootRange>& ranges = CurrentMutator().ranges;
   for (size_t i = ranges.size(); i-- > 0;) {

@@ -23,6 +23,7 @@
 #include "runtime/heap_options.h"
 #include "runtime/heap_statistics.h"
 #include "runtime/make.h"
+#include "tracker/callstack/managed_functions.h"
 
 namespace allomon::gc {
 
@@ -104,15 +105,20 @@ class NoAllocation {
   }
 };
 
-// Remembers how many roots the thread has, so that a longjmp over frames with roots can
-// be made good: Locals made since are forgotten, their destructors being skipped.
+// Remembers how many roots and managed calls the thread has, so that a longjmp over frames
+// with them can be made good: those made since are forgotten, their destructors being
+// skipped.
 class RootMark {
  public:
   RootMark() : top_(internal::t_window.root_top) {}
-  void CutBack() const { internal::t_window.root_top = top_; }
+  void CutBack() const {
+    internal::t_window.root_top = top_;
+    calls_.CutBack();
+  }
 
  private:
   internal::Slot* const top_;
+  const ManagedCallMark calls_;
 };
 
 // A root that belongs to no thread and may live in static storage, but not longer than

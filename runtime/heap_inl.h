@@ -16,6 +16,8 @@ Slot& SlotOfGlobal(GlobalNode* node);
 void AddFinalizer(Object* object, std::function<void(Object*)> run);
 void AddValueStack(Slot* slots, const size_t* count);
 void RemoveValueStack(const Slot* slots);
+// The stack named by `slots` begins at `to` from now on.
+void MoveValueStack(const Slot* slots, Slot* to);
 
 }  // namespace internal
 

@@ -29,7 +29,7 @@ ALLOWED = {
     "examples": [
         r"examples/.*",
         r"(tracker|tracker/profile|allocator|runtime)/[^/]+\.h",
-        r"tracker/callstack/symbols\.h",
+        r"tracker/callstack/(managed_functions|symbols)\.h",
     ],
 }
 

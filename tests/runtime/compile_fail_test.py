@@ -13,7 +13,10 @@ COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 
 PROLOGUE = """
 #include <string>
+#include "runtime/custom.h"
 #include "runtime/heap.h"
+#include "runtime/marshal.h"
+#include "runtime/weak.h"
 namespace gc = allomon::gc;
 struct Cell { long head; gc::Field<Cell> tail; };
 struct Based : Cell { long more; };
@@ -43,6 +46,18 @@ BAD = [
     ("void f(gc::Handle<Cell> c) { gc::Field<Cell> copy(c->tail); }", "deleted"),
     ("struct Other { long x; }; void f(gc::Handle<Cell> c, gc::Handle<Other> o) { c->tail = o; }",
      "no match|no viable|ambiguous"),
+    ("struct T { int* raw; }; void f(gc::MarshalTypes& t) { t.Add<T>(\"t\"); }",
+     "only numbers, enums and references can be marshalled"),
+    ("void f(gc::MarshalTypes& t) { t.Add<gc::WeakRef<Cell>>(\"t\"); }",
+     "weak references and ephemerons cannot be marshalled"),
+    ("void f(gc::MarshalTypes& t) { t.Add<gc::CustomBlock>(\"t\"); }",
+     "only structs, arrays and Bytes can be marshalled"),
+    ("struct T { long a[3]; gc::Field<Cell> c; }; template <> struct gc::ReferencesOf<T> {"
+     "static constexpr size_t kOffsetsBytes[] = {24}; };"
+     "void f(gc::MarshalTypes& t) { t.Add<T>(\"t\"); }", "say what they refer to"),
+    ("struct T { gc::Field<Cell> c[2]; }; template <> struct gc::ReferencesOf<T> {"
+     "static constexpr size_t kOffsetsBytes[] = {8, 0}; using Targets = std::tuple<Cell>; };"
+     "void f(gc::MarshalTypes& t) { t.Add<T>(\"t\"); }", "must ascend|constant expression"),
 ]
 
 

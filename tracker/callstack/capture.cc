@@ -3,6 +3,7 @@
 #if defined(__x86_64__)
 
 #include "tracker/callstack/frame_step.h"
+#include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/replay_record.h"
 #include "tracker/callstack/replay_thread.h"
 #include "tracker/callstack/rule_cache.h"
@@ -66,9 +67,10 @@ struct Position {
   size_t count;
 };
 
-// Walks on to the end.
+// Walks on to the end.  `sps` is null, or has room for the sp of each frame and of the
+// one behind the last.
 ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t max_frames,
-                                       bool* truncated) {
+                                       bool* truncated, uintptr_t* sps = nullptr) {
   uintptr_t pc = at.frame.pc;
   uintptr_t sp = at.frame.sp;
   uintptr_t bp = at.frame.bp;
@@ -79,6 +81,7 @@ ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t ma
   FastStep unused;
   // inv.walk.ends: each turn writes a frame or leaves.
   while (pc != 0 && count < max_frames) {
+    if (sps != nullptr) sps[count] = sp;
     frames[count++] = pc;
     if (__builtin_expect(StepFast(lookup_pc, window.high(), &pc, &sp, &bp, &unused), true)) {
       lookup_pc = pc - 1;
@@ -92,6 +95,8 @@ ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t ma
     bp = frame.bp;
     lookup_pc = step == Step::kInterrupted ? pc : pc - 1;
   }
+  // Where the walk has ended by itself, the last frame is all that is left of the stack.
+  if (sps != nullptr) sps[count] = step == Step::kEnd || step == Step::kLost ? UINTPTR_MAX : sp;
   *truncated = step == Step::kLost || (step != Step::kEnd && pc != 0);
   return count;
 }
@@ -270,10 +275,28 @@ ALLOMON_READS_STACK __attribute__((always_inline)) inline size_t Capture(const F
   return count;
 }
 
+// With managed calls open: a walk that tells where each frame lies.  It has no record, so
+// the serial is not known, and nobody takes a stack for unchanged whose managed calls
+// have changed.
+__attribute__((noinline)) ALLOMON_READS_STACK size_t CaptureManaged(const FrameState& start,
+                                                                    uintptr_t* frames,
+                                                                    size_t max_frames,
+                                                                    bool* truncated) {
+  uintptr_t* native =
+      static_cast<uintptr_t*>(__builtin_alloca((2 * max_frames + 1) * sizeof(uintptr_t)));
+  uintptr_t* sps = native + max_frames;
+  const size_t count =
+      Walk({start, start.pc, StackWindow(start.sp), 0}, native, max_frames, truncated, sps);
+  return internal::MergeManagedFrames(native, sps, count, frames, max_frames, truncated);
+}
+
 }  // namespace
 
 ALLOMON_READS_STACK size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames,
                                             bool* truncated) {
+  if (__builtin_expect(internal::HasManagedCalls(), false)) {
+    return CaptureManaged(start, frames, max_frames, truncated);
+  }
   uint64_t serial;
   return Capture(start, frames, max_frames, truncated, &serial);
 }
@@ -281,11 +304,16 @@ ALLOMON_READS_STACK size_t CaptureCallstack(FrameState start, uintptr_t* frames,
 ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames,
                                                       size_t max_frames, bool* truncated,
                                                       uint64_t* serial) {
+  if (__builtin_expect(internal::HasManagedCalls(), false)) {
+    *serial = 0;
+    return CaptureManaged(start, frames, max_frames, truncated);
+  }
   return Capture(start, frames, max_frames, truncated, serial);
 }
 
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
                               bool* truncated) {
+  if (internal::HasManagedCalls()) return CaptureManaged(start, frames, max_frames, truncated);
   return WalkRest({start, start.pc, StackWindow(start.sp), 0}, frames, max_frames, truncated);
 }
 

@@ -11,6 +11,10 @@
 // at the thread's last capture.  The first time a return address is met,
 // about 150 ns; then also 2.5 KiB of stack, otherwise 0.3.  README.md has the
 // design.
+//
+// While the thread has managed calls open (managed_functions.h), their frames stand among
+// the others, and a capture costs 5 ns per frame and 17 bytes of stack for each that is
+// asked for.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CAPTURE_H_
 #define ALLOMON_TRACKER_CALLSTACK_CAPTURE_H_
 

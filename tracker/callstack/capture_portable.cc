@@ -2,6 +2,7 @@
 
 #if !defined(__x86_64__)
 
+#include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/stack_window.h"
 
 // The twin of capture.cc for other architectures: follows frame pointers, as
@@ -27,9 +28,9 @@ bool LoadRecord(uintptr_t bp, internal::StackWindow* window, FrameRecord* record
          window->Load(address + sizeof(uintptr_t), &record->pc);
 }
 
-}  // namespace
-
-size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated) {
+// `sps` has room for the sp of each frame and of the one behind the last.
+size_t Walk(FrameState start, uintptr_t* frames, uintptr_t* sps, size_t max_frames,
+            bool* truncated) {
   internal::StackWindow window(start.sp);
   FrameState frame = start;
   size_t count = 0;
@@ -39,7 +40,9 @@ size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, 
       *truncated = true;
       break;
     }
+    sps[count] = frame.sp;
     frames[count++] = frame.pc;
+    sps[count] = UINTPTR_MAX;
     FrameRecord record;
     if (frame.bp == 0) break;
     if (frame.bp < frame.sp || !LoadRecord(frame.bp, &window, &record)) {
@@ -48,8 +51,19 @@ size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, 
     }
     // One above the record, so that the next one must lie higher.
     frame = FrameState{record.pc, frame.bp + 1, record.bp};
+    sps[count] = frame.sp;
   }
   return count;
+}
+
+}  // namespace
+
+size_t CaptureCallstack(const FrameState& start, uintptr_t* frames, size_t max_frames, bool* truncated) {
+  uintptr_t* native =
+      static_cast<uintptr_t*>(__builtin_alloca((2 * max_frames + 1) * sizeof(uintptr_t)));
+  uintptr_t* sps = native + max_frames;
+  const size_t count = Walk(start, native, sps, max_frames, truncated);
+  return internal::MergeManagedFrames(native, sps, count, frames, max_frames, truncated);
 }
 
 size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames, size_t max_frames,

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/memory_map.h"
 #include "tracker/callstack/module_symbols.h"
 
@@ -138,8 +139,16 @@ std::unique_ptr<ProcessSymbols> ProcessSymbols::Load() {
 ProcessSymbols::ProcessSymbols(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ProcessSymbols::~ProcessSymbols() = default;
 
-Symbol ProcessSymbols::Resolve(uintptr_t pc) const { return impl_->Resolve(pc); }
+Symbol ProcessSymbols::Resolve(uintptr_t pc) const {
+  ManagedFunctionName managed;
+  if (!FindManagedFunction(pc, &managed)) return impl_->Resolve(pc);
+  return {std::string(managed.name), "[managed]",
+          std::string(managed.file) + ": " + std::to_string(managed.line), managed.address, true};
+}
 
-uintptr_t ProcessSymbols::FunctionStart(uintptr_t pc) const { return impl_->FunctionStart(pc); }
+uintptr_t ProcessSymbols::FunctionStart(uintptr_t pc) const {
+  ManagedFunctionName managed;
+  return FindManagedFunction(pc, &managed) ? managed.address : impl_->FunctionStart(pc);
+}
 
 }  // namespace allomon

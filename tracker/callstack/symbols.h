@@ -14,7 +14,8 @@ namespace allomon {
 // A function.  `name` is demangled; for code without a symbol it is
 // "<module>+0x<offset of the function's start>".  `position` is "file: line" of
 // the function's first instruction if that is known, else "<module's file
-// name>: 0x<offset>". Offsets are the addresses that `objdump -d` shows.
+// name>: 0x<offset>". Offsets are the addresses that `objdump -d` shows.  A managed
+// function (managed_functions.h) is in the module "[managed]", named as it was registered.
 struct Symbol {
   std::string name;
   std::string module;  // path of the mapped file, "[vdso]", "[anon]" or "[unknown]"

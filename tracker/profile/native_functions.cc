@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tracker/callstack/managed_functions.h"
 #include "tracker/internal/entries.h"
 
 namespace allomon {
@@ -12,6 +13,10 @@ NativeFunctions::~NativeFunctions() = default;
 const NativeFunctions::Function* NativeFunctions::OfStack(uint32_t stack_id) {
   const internal::StackView stack = internal::Stacks().View(stack_id);
   if (stack.depth == 0) return nullptr;
+  ManagedFunctionName managed;
+  for (uint32_t i = 0; i < stack.depth; ++i) {
+    if (FindManagedFunction(stack.frames[i], &managed)) return &OfAddress(stack.frames[i]);
+  }
   for (uint32_t i = 0; i < stack.depth; ++i) {
     const Function& function = OfAddress(stack.frames[i]);
     if (function.named) return &function;

@@ -23,7 +23,8 @@ class NativeFunctions {
   NativeFunctions();
   ~NativeFunctions();
 
-  // The innermost function of that interned stack that has a symbol; if none has, the
+  // The innermost managed function of that interned stack: what is inside of it is its
+  // interpreter.  Without one, the innermost function that has a symbol; if none has, the
   // innermost one; nullptr for the empty stack.  Valid as long as this object.
   const Function* OfStack(uint32_t stack_id);
 

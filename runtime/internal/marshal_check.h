@@ -1,0 +1,30 @@
+// Checks every byte of a marshalled graph before anything is made of it.
+#ifndef ALLOMON_RUNTIME_INTERNAL_MARSHAL_CHECK_H_
+#define ALLOMON_RUNTIME_INTERNAL_MARSHAL_CHECK_H_
+
+#include "runtime/internal/marshal_format.h"
+#include "runtime/internal/memory.h"
+#include "runtime/marshal.h"
+
+namespace allomon::gc::internal {
+
+// What the reader needs of bytes that are good.
+struct CheckedGraph {
+  Vector<const MarshalLayout*> types;  // in the order of the type table
+  uint64_t n_objects = 0;
+  std::string_view heads;   // and what follows them
+  std::string_view bodies;  // to the end
+};
+
+// inv.marshal.checked: what this accepts can be built without another look at a bound:
+//   - each head names a type of the table, each body is as long as its head says;
+//   - object 1 is the root, and each other one is first referred to by an object before
+//     it, in ascending order: whatever is made is reachable at once;
+//   - a reference refers to null or to an object of the type that its Field declares.
+// Throws std::bad_alloc; memory: 4 bytes per object, and no more objects than bytes.
+absl::StatusOr<CheckedGraph> CheckGraph(std::string_view bytes, const MarshalTypes& types,
+                                        const TypeInfo* root_type);
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_MARSHAL_CHECK_H_

@@ -1,0 +1,160 @@
+// Building a graph from bytes that CheckGraph() has accepted.
+//
+// inv.marshal.rooted: an object is linked to one before it as soon as it is made, so all
+// are reachable from the root, which is rooted.  Old ones do not move; the addresses of
+// those that may be young, table_[first_young_, made_), are roots themselves and so kept
+// up to date.  A collection then visits what was made since the last one, not the table.
+#include "runtime/heap.h"
+#include "runtime/internal/allocate.h"
+#include "runtime/internal/marshal_check.h"
+#include "runtime/internal/mutator.h"
+
+namespace allomon::gc::internal {
+namespace {
+
+class GraphBuilder {
+ public:
+  GraphBuilder(const CheckedGraph& graph, FrameState caller)
+      : graph_(graph),
+        caller_(caller),
+        heads_(graph.heads),
+        body_heads_(graph.heads),
+        bodies_(graph.bodies),
+        table_(graph.n_objects + 1) {  // so that the end is an address of this table too
+    AddValueStack(table_.data(), &n_young_);
+  }
+  ~GraphBuilder() { RemoveValueStack(table_.data() + first_young_); }
+  GraphBuilder(const GraphBuilder&) = delete;
+  GraphBuilder& operator=(const GraphBuilder&) = delete;
+
+  Object* Build() {
+    if (graph_.n_objects == 0) return nullptr;
+    MakeNext();
+    root_ = Access::Adopt<Bytes>(table_[0]);
+    for (uint64_t i = 0; i < graph_.n_objects; ++i) FillBody(i);
+    return Access::Raw(root_);
+  }
+
+ private:
+  struct Head {
+    const MarshalLayout* layout;
+    uint64_t length;  // of an array or bytes
+  };
+
+  Head NextHead(MarshalSource& heads) const {
+    uint64_t number = 0;
+    static_cast<void>(heads.Number(&number));
+    Head head = {graph_.types[number], 0};
+    if (head.layout->type->kind != Kind::kFixed) static_cast<void>(heads.Number(&head.length));
+    return head;
+  }
+
+  // A safepoint.  What was made before is linked by now.
+  void MakeNext() {
+    const Head head = NextHead(heads_);
+    ForgetOld();
+    table_[made_++] = Make(head);
+    ++n_young_;
+  }
+
+  // Objects are promoted all at once, so the old ones are a prefix (large ones among the
+  // young are visited without need).
+  void ForgetOld() {
+    const Slot* const before = table_.data() + first_young_;
+    while (n_young_ > 0 && !IsYoung(table_[first_young_])) {
+      ++first_young_;
+      --n_young_;
+    }
+    if (before != table_.data() + first_young_) {
+      MoveValueStack(before, table_.data() + first_young_);
+    }
+  }
+
+  Object* Make(const Head& head) const {
+    const TypeInfo& type = *head.layout->type;
+    if (type.kind == Kind::kFixed) return MakeYoung(head.layout->header, type.size_words);
+    const uint64_t more = type.kind == Kind::kArray ? head.length : BytesToWords(head.length);
+    Object* object = more < kMaxYoungBytes / kWordBytes ? MakeYoung(head.layout->header, more + 1)
+                                                        : MakeLarge(head.layout->header, more + 1);
+    *WordsOf(object) = head.length;
+    return object;
+  }
+
+  // Both zero-filled: references are null until they are read.
+  Object* MakeYoung(uintptr_t header, uint64_t words) const {
+    const size_t bytes = (words + 1) * kWordBytes;
+    char* start = TryAllocateYoung(bytes);
+    if (start == nullptr) {
+      start = CurrentMutator().AllocateYoungSlow(bytes, AllocationSource::kMarshal, caller_);
+    }
+    memset(start, 0, bytes);
+    Object* object = reinterpret_cast<Object*>(start + kWordBytes);
+    HeaderOf(object) = header;
+    return object;
+  }
+  Object* MakeLarge(uintptr_t header, uint64_t words) const {
+    Object* object = CurrentMutator().AllocateLargeSlow(words + 1, words * kWordBytes,
+                                                        AllocationSource::kMarshal, caller_);
+    HeaderOf(object) = header | kLargeBit;
+    return object;
+  }
+
+  void FillBody(uint64_t i) {
+    const Head head = NextHead(body_heads_);
+    const MarshalLayout& layout = *head.layout;
+    switch (layout.type->kind) {
+      case Kind::kArray:
+        for (uint64_t word = 1; word <= head.length; ++word) FillReference(i, word);
+        return;
+      case Kind::kBytes:
+        return FillRun(table_[i], kWordBytes, head.length);
+      default:
+        break;
+    }
+    for (uint32_t k = 0; k < layout.n_references; ++k) FillReference(i, layout.references[k].word);
+    for (uint32_t k = 0; k < layout.n_runs; ++k) {
+      FillRun(table_[i], layout.runs[k].offset_bytes, layout.runs[k].size_bytes);
+    }
+  }
+
+  void FillReference(uint64_t i, uint64_t word) {
+    uint64_t number = 0;
+    static_cast<void>(bodies_.Number(&number));
+    if (number == 0) return;
+    if (number > made_) MakeNext();
+    // Object i may have moved.
+    Slot* slot = SlotsOf(table_[i]) + word;
+    *slot = table_[number - 1];
+    Remember(slot, nullptr, *slot);
+  }
+
+  void FillRun(Object* object, uint64_t offset_bytes, uint64_t size_bytes) {
+    const char* from = nullptr;
+    static_cast<void>(bodies_.Take(size_bytes, &from));
+    if (size_bytes != 0) memcpy(reinterpret_cast<char*>(object) + offset_bytes, from, size_bytes);
+  }
+
+  const CheckedGraph& graph_;
+  const FrameState caller_;
+  MarshalSource heads_;       // of objects to be made
+  MarshalSource body_heads_;  // of objects to be filled, which are behind
+  MarshalSource bodies_;
+  Vector<Slot> table_;  // by number, from 0
+  uint64_t made_ = 0;
+  size_t first_young_ = 0;
+  size_t n_young_ = 0;
+  Local<Bytes> root_;  // of whatever type
+};
+
+}  // namespace
+
+__attribute__((noinline)) absl::StatusOr<Object*> ReadGraph(std::string_view bytes,
+                                                            const MarshalTypes& types,
+                                                            const TypeInfo* root_type) {
+  const FrameState caller = ALLOMON_CALLER_FRAME();
+  const absl::StatusOr<CheckedGraph> graph = CheckGraph(bytes, types, root_type);
+  if (!graph.ok()) return graph.status();
+  return GraphBuilder(*graph, caller).Build();
+}
+
+}  // namespace allomon::gc::internal

@@ -1,0 +1,29 @@
+#include "runtime/marshal.h"
+
+#include <utility>
+
+#include "runtime/internal/check.h"
+
+namespace allomon::gc {
+
+void MarshalTypes::AddLayout(std::string name, const internal::MarshalLayout& layout) {
+  ALLOMON_GC_CHECK(Find(name) == nullptr, "rule.marshal: a name is registered twice");
+  ALLOMON_GC_CHECK(Find(layout.type) == nullptr, "rule.marshal: a type is registered twice");
+  types_.push_back(std::make_unique<Type>(Type{std::move(name), layout, types_.size()}));
+  by_type_[layout.type] = types_.back().get();
+}
+
+const MarshalTypes::Type* MarshalTypes::Find(const internal::TypeInfo* type) const {
+  const auto found = by_type_.find(type);
+  return found == by_type_.end() ? nullptr : found->second;
+}
+
+// Once for each type that a graph has.
+const MarshalTypes::Type* MarshalTypes::Find(std::string_view name) const {
+  for (const auto& type : types_) {
+    if (type->name == name) return type.get();
+  }
+  return nullptr;
+}
+
+}  // namespace allomon::gc
