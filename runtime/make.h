@@ -39,41 +39,68 @@ struct Held<const Field<U>&> {
 };
 template <typename U>
 struct Held<Local<U>&> {
-  using Type = const Local<U>&;
+  using Type = RootedAt<U>;
 };
 template <typename U>
 struct Held<const Local<U>&> {
-  using Type = const Local<U>&;
+  using Type = RootedAt<U>;
 };
 template <typename U>
 struct Held<Local<U>> {
-  using Type = const Local<U>&;  // a temporary of the caller, which lives longer
+  using Type = RootedAt<U>;  // a temporary of the caller, which lives longer
 };
 template <typename U>
 struct Held<Root<U>> {
-  using Type = const Local<U>&;
+  using Type = RootedAt<U>;
 };
 template <typename U>
 struct Held<Root<U>&> {
-  using Type = const Local<U>&;
+  using Type = RootedAt<U>;
 };
 template <typename U>
 struct Held<const Root<U>&> {
-  using Type = const Local<U>&;
+  using Type = RootedAt<U>;
 };
 
 // A Field as an argument initialises a member with its reference.
 template <typename U>
-Unrooted<U> ForMember(const Field<U>& field) noexcept {
+ALLOMON_GC_INLINE inline Unrooted<U> ForMember(const Field<U>& field) noexcept {
   return {Access::Raw(field)};
 }
 template <typename U>
-Unrooted<U> ForMember(Field<U>& field) noexcept {
+ALLOMON_GC_INLINE inline Unrooted<U> ForMember(Field<U>& field) noexcept {
   return {Access::Raw(field)};
 }
 template <typename Arg>
-Arg&& ForMember(Arg&& arg) noexcept {
+ALLOMON_GC_INLINE inline Arg&& ForMember(Arg&& arg) noexcept {
   return std::forward<Arg>(arg);
+}
+
+// An argument on its way to MakeSlow(): by reference, all uses of a Local would be kept in
+// memory.
+template <typename Arg>
+ALLOMON_GC_INLINE inline Arg&& ForSlow(Arg&& arg) {
+  return std::forward<Arg>(arg);
+}
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(const Local<U>& arg) {
+  return {Access::RootOf(arg)};
+}
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(Local<U>& arg) {
+  return {Access::RootOf(arg)};
+}
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(Local<U>&& arg) {
+  return {Access::RootOf(arg)};
+}
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(const Root<U>& arg) {
+  return {Access::RootOf(arg)};
+}
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(Root<U>& arg) {
+  return {Access::RootOf(arg)};
 }
 
 // How many arguments are temporary Locals, whose root slots the result can use.
@@ -134,9 +161,10 @@ ALLOMON_GC_INLINE inline Local<T> make(Args&&... args) {
   static_assert(internal::kObjectBytes<T> <= internal::kMaxYoungBytes,
                 "a managed struct has at most 8 KiB: use an array");
   char* start = internal::TryAllocateYoung(internal::kObjectBytes<T>);
-  internal::Object* object = __builtin_expect(start != nullptr, 1)
-                                 ? internal::Construct<T>(start, std::forward<Args>(args)...)
-                                 : internal::MakeSlow<T, Args...>(std::forward<Args>(args)...);
+  internal::Object* object =
+      __builtin_expect(start != nullptr, 1)
+          ? internal::Construct<T>(start, std::forward<Args>(args)...)
+          : internal::MakeSlow<T, Args...>(internal::ForSlow(std::forward<Args>(args))...);
   return internal::AdoptResult<T, Args...>(object, args...);
 }
 

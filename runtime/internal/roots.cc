@@ -7,6 +7,7 @@
 namespace allomon::gc::internal {
 
 __thread Window t_window;
+Slot no_slot;
 
 namespace {
 
@@ -54,10 +55,34 @@ Slot* TakeRootSlow(Object* value) {
   return slot;
 }
 
+namespace {
+
+// Dead slots are popped when a slot below them is released, or at the next collection.
+void PopDeadRoots() {
+  Slot* top = t_window.root_top;
+  while (*(top - 1) == DeadSlot()) --top;
+  t_window.root_top = top;
+}
+
+}  // namespace
+
 void ReleaseRootSlow(Slot* slot) {
+  if (slot == &no_slot) return;
   ALLOMON_GC_CHECK(static_cast<size_t>(t_window.root_top - slot) < kMaxRoots,
                    "rule.local.thread: a Local belongs to the thread that made it");
   *slot = DeadSlot();
+  PopDeadRoots();
+}
+
+Slot* MergeRootsSlow(Slot* const* slots, int count) {
+  Slot* kept = nullptr;
+  for (int i = 0; i < count; ++i) {
+    if (slots[i] != &no_slot && (kept == nullptr || slots[i] < kept)) kept = slots[i];
+  }
+  for (int i = 0; i < count; ++i) {
+    if (slots[i] != kept) ReleaseRootSlow(slots[i]);
+  }
+  return kept != nullptr ? kept : TakeRoot(nullptr);
 }
 
 void Mutator::TrimRoots() {
@@ -68,7 +93,7 @@ void Mutator::TrimRoots() {
     slot = next_free;
   }
   free_roots = nullptr;
-  while (*SlotBelow(window->root_top) == DeadSlot()) --window->root_top;
+  while (*(window->root_top - 1) == DeadSlot()) --window->root_top;
 }
 
 namespace {

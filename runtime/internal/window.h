@@ -47,8 +47,11 @@ inline Slot DeadSlot() { return reinterpret_cast<Slot>(uintptr_t{1}); }
 // Root slots that a thread can have: 64 MiB of addresses.
 inline constexpr size_t kMaxRoots = size_t{8} << 20;
 
+// Where the Locals point that own no slot, having been moved from.  Always null.
+extern Slot no_slot __attribute__((visibility("hidden")));
+
 Slot* TakeRootSlow(Object* value);
-// `slot` is not the topmost one.
+// `slot` is not the topmost one, or no_slot.
 void ReleaseRootSlow(Slot* slot);
 void LogSlotSlow(Slot* slot);
 
@@ -60,34 +63,32 @@ __attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
   return slot;
 }
 
-// By integers: g++ 12 believes that root stacks begin at their first known slot.
-inline Slot* SlotBelow(Slot* slot) {
-  return reinterpret_cast<Slot*>(reinterpret_cast<uintptr_t>(slot) - sizeof(Slot));
-}
-
-// Pops the slot and the dead ones below it; the one below the first is never dead.
+// Pops the slot; if it is not the topmost one, marks it as dead.
 __attribute__((always_inline)) inline void ReleaseRoot(Slot* slot) {
   if (__builtin_expect(slot + 1 != t_window.root_top, 0)) return ReleaseRootSlow(slot);
-  while (__builtin_expect(*SlotBelow(slot) == DeadSlot(), 0)) slot = SlotBelow(slot);
   t_window.root_top = slot;
 }
 
+// The last argument's temporary is made first by g++, the first one's by clang; the
+// language leaves it open.
+#ifdef __clang__
+inline constexpr bool kFirstArgumentIsLowest = true;
+#else
+inline constexpr bool kFirstArgumentIsLowest = false;
+#endif
+
+Slot* MergeRootsSlow(Slot* const* slots, int count);
+
 // Releases `count` slots but the lowest, which is returned: the temporaries of one
 // expression, which lie side by side at the top.
-inline Slot* MergeRoots(Slot* const* slots, int count) {
-  Slot* lowest = slots[0];
-  Slot* highest = slots[0];
-  for (int i = 1; i < count; ++i) {
-    if (slots[i] < lowest) lowest = slots[i];
-    if (slots[i] > highest) highest = slots[i];
-  }
-  if (__builtin_expect(highest + 1 == t_window.root_top && highest - lowest == count - 1, 1)) {
-    t_window.root_top = lowest + 1;
-    return lowest;
-  }
+__attribute__((always_inline)) inline Slot* MergeRoots(Slot* const* slots, int count) {
+  Slot* const lowest = kFirstArgumentIsLowest ? slots[0] : slots[count - 1];
   for (int i = 0; i < count; ++i) {
-    if (slots[i] != lowest) ReleaseRoot(slots[i]);
+    const int place = kFirstArgumentIsLowest ? i : count - 1 - i;
+    if (__builtin_expect(slots[i] != lowest + place, 0)) return MergeRootsSlow(slots, count);
   }
+  if (__builtin_expect(lowest + count != t_window.root_top, 0)) return MergeRootsSlow(slots, count);
+  t_window.root_top = lowest + 1;
   return lowest;
 }
 
