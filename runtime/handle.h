@@ -63,10 +63,7 @@ class Local {
   ALLOMON_GC_INLINE Local(const Field<T>& field)
       : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
   ALLOMON_GC_INLINE ~Local() {
-    // Where the compiler sees that it was moved from, nothing is left; elsewhere the slow
-    // path finds out.
-    if (__builtin_constant_p(slot_ == &internal::no_slot) && slot_ == &internal::no_slot) return;
-    internal::ReleaseRoot(slot_);
+    if (slot_ != &internal::no_slot) internal::ReleaseRoot(slot_);
   }
 
   ALLOMON_GC_INLINE Local& operator=(const Local& other) { return Set(other.raw()); }
@@ -192,12 +189,10 @@ struct Access {
   ALLOMON_GC_INLINE static Local<T> AdoptSlot(Slot* slot) {
     return Local<T>(slot);
   }
-  // Takes the slot out of a Local that is about to die.
-  template <typename T>
-  ALLOMON_GC_INLINE static Slot* Donate(Local<T>& local) {
-    Slot* slot = local.slot_;
-    local.slot_ = &no_slot;
-    return slot;
+  // Leaves the slot of a Local to somebody else, if `kDoes`.
+  template <bool kDoes, typename Arg>
+  ALLOMON_GC_INLINE static void Disown(Arg& local) {
+    if constexpr (kDoes) local.slot_ = &no_slot;
   }
 };
 

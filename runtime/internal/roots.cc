@@ -34,11 +34,19 @@ size_t CollectDeadRoots(Mutator& mutator) {
   return found;
 }
 
+void PopDeadRoots() {
+  Slot* top = t_window.root_top;
+  while (*SlotBelow(top) == DeadSlot()) top = SlotBelow(top);
+  t_window.root_top = top;
+}
+
 }  // namespace
 
-// The stack is full: take one of the dead slots, or let it grow.
-Slot* TakeRootSlow(Object* value) {
+// The stack is full: pop dead slots, take one of those in the middle, or let it grow.
+Slot* TakeRootSlow(Object* value) noexcept {
   Mutator& mutator = CurrentMutator();
+  PopDeadRoots();
+  if (t_window.root_top != t_window.root_limit) return TakeRoot(value);
   if (mutator.free_roots == nullptr) {
     const size_t used = static_cast<size_t>(t_window.root_top - mutator.roots);
     if (CollectDeadRoots(mutator) < used / 2) {
@@ -55,18 +63,7 @@ Slot* TakeRootSlow(Object* value) {
   return slot;
 }
 
-namespace {
-
-// Dead slots are popped when a slot below them is released, or at the next collection.
-void PopDeadRoots() {
-  Slot* top = t_window.root_top;
-  while (*(top - 1) == DeadSlot()) --top;
-  t_window.root_top = top;
-}
-
-}  // namespace
-
-void ReleaseRootSlow(Slot* slot) {
+void ReleaseRootSlow(Slot* slot) noexcept {
   if (slot == &no_slot) return;
   ALLOMON_GC_CHECK(static_cast<size_t>(t_window.root_top - slot) < kMaxRoots,
                    "rule.local.thread: a Local belongs to the thread that made it");
@@ -74,15 +71,12 @@ void ReleaseRootSlow(Slot* slot) {
   PopDeadRoots();
 }
 
-Slot* MergeRootsSlow(Slot* const* slots, int count) {
-  Slot* kept = nullptr;
-  for (int i = 0; i < count; ++i) {
-    if (slots[i] != &no_slot && (kept == nullptr || slots[i] < kept)) kept = slots[i];
-  }
-  for (int i = 0; i < count; ++i) {
-    if (slots[i] != kept) ReleaseRootSlow(slots[i]);
-  }
-  return kept != nullptr ? kept : TakeRoot(nullptr);
+Slot* MergeRootsSlow(Slot* a, Slot* b) noexcept {
+  if (a == &no_slot) std::swap(a, b);
+  if (a == &no_slot) return TakeRoot(nullptr);
+  if (b == &no_slot) return a;
+  ReleaseRootSlow(std::max(a, b));
+  return std::min(a, b);
 }
 
 void Mutator::TrimRoots() {
@@ -93,7 +87,7 @@ void Mutator::TrimRoots() {
     slot = next_free;
   }
   free_roots = nullptr;
-  while (*(window->root_top - 1) == DeadSlot()) --window->root_top;
+  while (*SlotBelow(window->root_top) == DeadSlot()) --window->root_top;
 }
 
 namespace {
@@ -111,7 +105,7 @@ void CompactLog(Mutator& mutator) {
 // The barrier is no safepoint, so a full log cannot be emptied by collecting: it is
 // compacted, and grows.  inv.log: slots in it are distinct after this, so there are never
 // more than references in the old space.
-void LogSlotSlow(Slot* slot) {
+void LogSlotSlow(Slot* slot) noexcept {
   Mutator& mutator = CurrentMutator();
   CompactLog(mutator);
   const size_t used = static_cast<size_t>(t_window.log_top - mutator.log);

@@ -50,10 +50,16 @@ inline constexpr size_t kMaxRoots = size_t{8} << 20;
 // Where the Locals point that own no slot, having been moved from.  Always null.
 extern Slot no_slot __attribute__((visibility("hidden")));
 
-Slot* TakeRootSlow(Object* value);
+Slot* TakeRootSlow(Object* value) noexcept;
 // `slot` is not the topmost one, or no_slot.
-void ReleaseRootSlow(Slot* slot);
-void LogSlotSlow(Slot* slot);
+void ReleaseRootSlow(Slot* slot) noexcept;
+
+// By integers: g++ 12 believes that root stacks begin at their first known slot.
+inline Slot* SlotBelow(Slot* slot) {
+  return reinterpret_cast<Slot*>(reinterpret_cast<uintptr_t>(slot) - sizeof(Slot));
+}
+
+void LogSlotSlow(Slot* slot) noexcept;
 
 __attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
   Slot* slot = t_window.root_top;
@@ -63,33 +69,25 @@ __attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
   return slot;
 }
 
-// Pops the slot; if it is not the topmost one, marks it as dead.
+// Pops the slot; if it is not the topmost one, marks it as dead.  Dead ones stay until one
+// below them is released, or until a collection: looking for them here would keep g++ from
+// seeing that a temporary's push and pop cancel out.
 __attribute__((always_inline)) inline void ReleaseRoot(Slot* slot) {
   if (__builtin_expect(slot + 1 != t_window.root_top, 0)) return ReleaseRootSlow(slot);
   t_window.root_top = slot;
 }
 
-// The last argument's temporary is made first by g++, the first one's by clang; the
-// language leaves it open.
-#ifdef __clang__
-inline constexpr bool kFirstArgumentIsLowest = true;
-#else
-inline constexpr bool kFirstArgumentIsLowest = false;
-#endif
+// Of two slots, releases the upper one and returns the lower.  Either may be no_slot; if both
+// are, the result is a new slot.
+Slot* MergeRootsSlow(Slot* a, Slot* b) noexcept;
 
-Slot* MergeRootsSlow(Slot* const* slots, int count);
-
-// Releases `count` slots but the lowest, which is returned: the temporaries of one
-// expression, which lie side by side at the top.
-__attribute__((always_inline)) inline Slot* MergeRoots(Slot* const* slots, int count) {
-  Slot* const lowest = kFirstArgumentIsLowest ? slots[0] : slots[count - 1];
-  for (int i = 0; i < count; ++i) {
-    const int place = kFirstArgumentIsLowest ? i : count - 1 - i;
-    if (__builtin_expect(slots[i] != lowest + place, 0)) return MergeRootsSlow(slots, count);
+// The same, fast if `upper` is on top and `lower` below it.
+__attribute__((always_inline)) inline Slot* MergeRoots(Slot* upper, Slot* lower) {
+  if (__builtin_expect(lower + 1 != upper || upper + 1 != t_window.root_top, 0)) {
+    return MergeRootsSlow(upper, lower);
   }
-  if (__builtin_expect(lowest + count != t_window.root_top, 0)) return MergeRootsSlow(slots, count);
-  t_window.root_top = lowest + 1;
-  return lowest;
+  t_window.root_top = upper;
+  return lower;
 }
 
 // The write barrier, behind the store: `slot` of an old object, which pointed to `old`,
