@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
 
@@ -10,8 +12,14 @@ class Marking {
  public:
   explicit Marking(HeapCore& heap) : heap_(heap) {}
 
+  // The object is marked some visits later, when its header has come into the cache, or
+  // by Drain().
   void Visit(Slot& slot) {
-    if (slot != nullptr) MarkObject(slot);
+    if (slot == nullptr) return;
+    __builtin_prefetch(&HeaderOf(slot));
+    Object* const earlier = std::exchange(coming_[next_coming_], slot);
+    next_coming_ = (next_coming_ + 1) % kComing;
+    if (earlier != nullptr) MarkObject(earlier);
   }
 
   void Drain() {
@@ -86,14 +94,32 @@ class Marking {
   }
 
   void DrainStack() {
-    while (!stack_.empty()) {
-      Object* object = stack_.back();
-      stack_.pop_back();
-      Scan(object);
-    }
+    do {
+      while (!stack_.empty()) {
+        Object* object = stack_.back();
+        stack_.pop_back();
+        Scan(object);
+      }
+    } while (MarkComing());
   }
 
+  // Returns whether there were any.
+  bool MarkComing() {
+    bool any = false;
+    for (Object*& coming : coming_) {
+      if (coming == nullptr) continue;
+      any = true;
+      MarkObject(std::exchange(coming, nullptr));
+    }
+    return any;
+  }
+
+  // As many as cache misses that a core can have under way.
+  static constexpr size_t kComing = 8;
+
   HeapCore& heap_;
+  Object* coming_[kComing] = {};
+  size_t next_coming_ = 0;
   Vector<Object*> stack_;
   Object* ephemerons_ = nullptr;
   uint64_t marked_words_ = 0;
