@@ -34,19 +34,11 @@ size_t CollectDeadRoots(Mutator& mutator) {
   return found;
 }
 
-void PopDeadRoots() {
-  Slot* top = t_window.root_top;
-  while (*SlotBelow(top) == DeadSlot()) top = SlotBelow(top);
-  t_window.root_top = top;
-}
-
 }  // namespace
 
-// The stack is full: pop dead slots, take one of those in the middle, or let it grow.
+// The stack is full: take one of the dead slots, or let it grow.
 Slot* TakeRootSlow(Object* value) noexcept {
   Mutator& mutator = CurrentMutator();
-  PopDeadRoots();
-  if (t_window.root_top != t_window.root_limit) return TakeRoot(value);
   if (mutator.free_roots == nullptr) {
     const size_t used = static_cast<size_t>(t_window.root_top - mutator.roots);
     if (CollectDeadRoots(mutator) < used / 2) {
@@ -63,19 +55,22 @@ Slot* TakeRootSlow(Object* value) noexcept {
   return slot;
 }
 
-void ReleaseRootSlow(Slot* slot) noexcept {
-  if (slot == &no_slot) return;
-  ALLOMON_GC_CHECK(static_cast<size_t>(t_window.root_top - slot) < kMaxRoots,
-                   "rule.local.thread: a Local belongs to the thread that made it");
-  *slot = DeadSlot();
-  PopDeadRoots();
+void PopDeadRoots() noexcept {
+  Slot* top = t_window.root_top;
+  while (*SlotBelow(top) == DeadSlot()) top = SlotBelow(top);
+  t_window.root_top = top;
+}
+
+void ReleaseRootFails() noexcept {
+  ALLOMON_GC_CHECK(false, "rule.local.thread: a Local belongs to the thread that made it");
+  __builtin_unreachable();
 }
 
 Slot* MergeRootsSlow(Slot* a, Slot* b) noexcept {
   if (a == &no_slot) std::swap(a, b);
   if (a == &no_slot) return TakeRoot(nullptr);
   if (b == &no_slot) return a;
-  ReleaseRootSlow(std::max(a, b));
+  ReleaseRoot(std::max(a, b));
   return std::min(a, b);
 }
 

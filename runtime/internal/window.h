@@ -51,8 +51,9 @@ inline constexpr size_t kMaxRoots = size_t{8} << 20;
 extern Slot no_slot __attribute__((visibility("hidden")));
 
 Slot* TakeRootSlow(Object* value) noexcept;
-// `slot` is not the topmost one, or no_slot.
-void ReleaseRootSlow(Slot* slot) noexcept;
+void PopDeadRoots() noexcept;
+// `slot` is not one of this thread.
+[[noreturn]] void ReleaseRootFails() noexcept;
 
 // By integers: g++ 12 believes that root stacks begin at their first known slot.
 inline Slot* SlotBelow(Slot* slot) {
@@ -69,12 +70,18 @@ __attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
   return slot;
 }
 
-// Pops the slot; if it is not the topmost one, marks it as dead.  Dead ones stay until one
-// below them is released, or until a collection: looking for them here would keep g++ from
-// seeing that a temporary's push and pop cancel out.
+// Pops the slot and the dead ones below it, so that a live one is on top; the one below the
+// first is never dead.  If the slot is not the topmost one, it becomes dead: the temporaries
+// of a call are released when its result lies above them.  no_slot is no slot.
 __attribute__((always_inline)) inline void ReleaseRoot(Slot* slot) {
-  if (__builtin_expect(slot + 1 != t_window.root_top, 0)) return ReleaseRootSlow(slot);
-  t_window.root_top = slot;
+  Slot* const top = t_window.root_top;
+  if (__builtin_expect(slot + 1 == top, 1)) {
+    t_window.root_top = slot;
+    if (__builtin_expect(*SlotBelow(slot) == DeadSlot(), 0)) PopDeadRoots();
+  } else if (slot != &no_slot) {
+    if (__builtin_expect(static_cast<size_t>(top - slot) >= kMaxRoots, 0)) ReleaseRootFails();
+    *slot = DeadSlot();
+  }
 }
 
 // Of two slots, releases the upper one and returns the lower.  Either may be no_slot; if both
