@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "runtime/internal/check.h"
@@ -71,18 +72,18 @@ class Marking {
   }
 
   void Push(Object* object) {
-    if (stack_.size() == stack_.capacity() && !GrowStack()) {
+    if (__builtin_expect(depth_ == stack_.size(), 0) && !GrowStack()) {
       overflowed_ = true;
       return;
     }
-    stack_.push_back(object);
+    stack_[depth_++] = object;
   }
 
   bool GrowStack() {
     const size_t most = heap_.options.mark_stack_entries;
-    if (stack_.size() >= most) return false;
+    if (depth_ >= most) return false;
     try {
-      stack_.reserve(stack_.empty() ? 16 : stack_.size() * 2 < most ? stack_.size() * 2 : most);
+      stack_.resize(std::min(most, std::max<size_t>(16, depth_ * 2)));
       return true;
     } catch (const std::bad_alloc&) {
       return false;
@@ -95,11 +96,7 @@ class Marking {
 
   void DrainStack() {
     do {
-      while (!stack_.empty()) {
-        Object* object = stack_.back();
-        stack_.pop_back();
-        Scan(object);
-      }
+      while (depth_ > 0) Scan(stack_[--depth_]);
     } while (MarkComing());
   }
 
@@ -120,7 +117,8 @@ class Marking {
   HeapCore& heap_;
   Object* coming_[kComing] = {};
   size_t next_coming_ = 0;
-  Vector<Object*> stack_;
+  Vector<Object*> stack_;  // the first depth_ entries
+  size_t depth_ = 0;
   Object* ephemerons_ = nullptr;
   uint64_t marked_words_ = 0;
   bool overflowed_ = false;
