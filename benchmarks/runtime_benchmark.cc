@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "runtime/heap.h"
 #include "tracker/tracker.h"
@@ -188,6 +189,112 @@ long Garbage(int millions) {
   return sum;
 }
 
+// A long-lived tree and a table of a million references beside garbage: one allocation in a
+// hundred is stored into the table, and every sixteenth step swaps two old subtrees.
+uint32_t NextRandom(uint32_t* state) {
+  return *state = (*state * 1103515245u + 12345u) & 0x7fffffffu;
+}
+
+void SwapChildren(gc::Handle<Tree> tree, uint32_t path) {
+  gc::Local<Tree> node = tree;
+  for (int level = 0; level < 10; ++level, path >>= 1) {
+    node = (path & 1) != 0 ? node->left : node->right;
+  }
+  const gc::Local<Tree> left = node->left;
+  node->left = node->right;
+  node->right = left;
+}
+
+long LongLived(int millions) {
+  constexpr size_t kTable = 1000000;
+  const gc::Local<Tree> tree = MakeTree(20);
+  const gc::Local<gc::Array<Cell>> table = gc::make_array<Cell>(kTable);
+  uint32_t random = 42;
+  for (long i = 0; i < millions * 1000000L; ++i) {
+    const gc::Local<Cell> cell = gc::make<Cell>(i, nullptr);
+    NextRandom(&random);
+    if ((random >> 8) % 100 == 0) table->at(NextRandom(&random) % kTable) = cell;
+    if (i % 16 == 0) SwapChildren(tree, random >> 8);
+  }
+  long sum = Check(tree);
+  for (size_t i = 0; i < kTable; ++i) sum += table->at(i) ? table->at(i)->head : 0;
+  return sum;
+}
+
+// GCBench of Ellis, Kovac and Boehm: trees made from the top down and from the bottom up,
+// beside a long-lived one and an array of numbers.
+struct GcNode {
+  gc::Field<GcNode> left;
+  gc::Field<GcNode> right;
+  int i;
+  int j;
+};
+
+gc::Local<GcNode> NewNode() { return gc::make<GcNode>(nullptr, nullptr, 0, 0); }
+
+void Populate(int depth, gc::Handle<GcNode> node) {
+  if (depth <= 0) return;
+  node->left = NewNode();
+  node->right = NewNode();
+  Populate(depth - 1, node->left);
+  Populate(depth - 1, node->right);
+}
+
+gc::Local<GcNode> MakeGcTree(int depth) {
+  if (depth <= 0) return NewNode();
+  return gc::make<GcNode>(MakeGcTree(depth - 1), MakeGcTree(depth - 1), 0, 0);
+}
+
+int TreeSize(int depth) { return (1 << (depth + 1)) - 1; }
+
+long CountNodes(const GcNode* node) {
+  return node == nullptr
+             ? 0
+             : 1 + CountNodes(node->left.operator->()) + CountNodes(node->right.operator->());
+}
+
+long GcBench(int depth) {
+  long sum = CountNodes(MakeGcTree(depth + 2).operator->());
+  const gc::Local<GcNode> long_lived = NewNode();
+  Populate(depth, long_lived);
+  constexpr size_t kNumbers = 500000;
+  const gc::Local<gc::Bytes> numbers = gc::make_bytes(kNumbers * sizeof(double));
+  for (size_t i = 1; i < kNumbers / 2; ++i) {
+    reinterpret_cast<double*>(numbers->data())[i] = 1.0 / static_cast<double>(i);
+  }
+  for (int d = 4; d <= depth; d += 2) {
+    const int iterations = 2 * TreeSize(depth + 2) / TreeSize(d);
+    for (int i = 0; i < iterations; ++i) {
+      const gc::Local<GcNode> tree = NewNode();
+      Populate(d, tree);
+    }
+    for (int i = 0; i < iterations; ++i) sum += MakeGcTree(d) ? 1 : 0;
+  }
+  return sum + CountNodes(long_lived.operator->()) +
+         (reinterpret_cast<double*>(numbers->data())[1000] == 0.001 ? 1 : 0);
+}
+
+// Garbage from the bottom of 2,000 frames, whose stack each sample captures.
+__attribute__((noinline)) long Deep(int frames, int millions) {
+  if (frames == 0) return Garbage(millions);
+  const long result = Deep(frames - 1, millions);
+  asm volatile("" : : : "memory");  // no tail call
+  return result;
+}
+
+// Binary trees in two threads at once.
+long TwoThreads(gc::Heap& heap, int depth) {
+  long other = 0;
+  std::thread second([&heap, &other, depth] {
+    const gc::Mutator mutator(heap);
+    other = BinaryTrees(depth);
+  });
+  const long own = BinaryTrees(depth);
+  const gc::NativeRegion waits;
+  second.join();
+  return own + other;
+}
+
 struct Keeper {
   std::optional<long> alloc_minor(const allomon::Allocation& a) {
     return static_cast<long>(a.n_samples);
@@ -201,25 +308,45 @@ void PrintPauses(const char* name, const uint64_t* pauses) {
   }
 }
 
-int Run(const std::string& workload, int size) {
+// The bucket of the histogram below which 99 in 100 pauses lie.
+unsigned Percentile99Us(const uint64_t* pauses) {
+  uint64_t all = 0;
+  for (int i = 0; i < gc::HeapStatistics::kPauseBuckets; ++i) all += pauses[i];
+  uint64_t below = 0;
+  for (int i = 0; i < gc::HeapStatistics::kPauseBuckets; ++i) {
+    below += pauses[i];
+    if (below * 100 >= all * 99) return 1u << i;
+  }
+  return 0;
+}
+
+int Usage() {
+  fprintf(stderr, "workloads: bt, bt2, list, map, gen, gcbench, bytes, garbage, deep\n");
+  return 2;
+}
+
+int Run(gc::Heap& heap, const std::string& workload, int size) {
   if (workload == "bt") return printf("%ld\n", BinaryTrees(size)), 0;
   if (workload == "list") return printf("%ld\n", Lists(size)), 0;
   if (workload == "map") return printf("%ld\n", Map(size)), 0;
   if (workload == "bytes") return printf("%ld\n", ByteStrings(size)), 0;
   if (workload == "garbage") return printf("%ld\n", Garbage(size)), 0;
-  fprintf(stderr, "workloads: bt, list, map, bytes, garbage\n");
-  return 2;
+  if (workload == "gen") return printf("%ld\n", LongLived(size)), 0;
+  if (workload == "gcbench") return printf("%ld\n", GcBench(size)), 0;
+  if (workload == "deep") return printf("%ld\n", Deep(2000, size)), 0;
+  if (workload == "bt2") return printf("%ld\n", TwoThreads(heap, size)), 0;
+  return Usage();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return Run("", 0);
+  if (argc < 3) return Usage();
   auto heap = gc::Heap::Create();
   if (!heap.ok()) return fprintf(stderr, "%s\n", heap.status().ToString().c_str()), 2;
   if (argc > 3 && !allomon::Tracker::start(atof(argv[3]), Keeper()).ok()) return 2;
   const gc::Mutator mutator(**heap);
-  const int result = Run(argv[1], atoi(argv[2]));
+  const int result = Run(**heap, argv[1], atoi(argv[2]));
   if (getenv("ALLOMON_PAUSES") != nullptr) {
     const gc::HeapStatistics statistics = (*heap)->statistics();
     PrintPauses("minor", statistics.minor_pauses);
@@ -228,6 +355,7 @@ int main(int argc, char** argv) {
             statistics.minor_collections, statistics.major_collections,
             static_cast<double>(statistics.total_pause_ns) / 1e6,
             static_cast<double>(statistics.longest_pause_ns) / 1e6);
+    fprintf(stderr, "99 %% of the minor ones < %u us\n", Percentile99Us(statistics.minor_pauses));
   }
   return result;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """CPU time and memory of the managed heap beside OCaml's and Boehm's.
 
-Usage: benchmarks/runtime_compare.py [rounds]
+Usage: benchmarks/runtime_compare.py [rounds [workload...]]
 
 Needs `bazel build //benchmarks:runtime_benchmark`, ocamlopt (ocaml-nox) and libgc-dev.  The
 programs run in turn, in random order; the table shows medians of user plus system time.
@@ -21,6 +21,8 @@ WORKLOADS = {
     "binary trees 18": ["bt", "18"],
     "lists": ["list", "2000"],
     "AVL map": ["map", "1000000"],
+    "long-lived tree": ["gen", "30"],
+    "GCBench 16": ["gcbench", "16"],
     "byte strings": ["bytes", "20000000"],
     "24-byte garbage": ["garbage", "200"],
 }
@@ -29,6 +31,8 @@ WORKLOADS = {
 def build(folder):
     peers = os.path.join(HERE, "runtime_peers")
     ocaml, boehm = os.path.join(folder, "ocaml"), os.path.join(folder, "boehm")
+    measure = os.path.join(folder, "measure")
+    subprocess.check_call(["g++", "-O2", "-o", measure, os.path.join(peers, "measure.cc")])
     source = os.path.join(folder, "peer.ml")
     with open(os.path.join(peers, "peer.ml"), encoding="utf-8") as text:
         with open(source, "w", encoding="utf-8") as copy:
@@ -40,38 +44,33 @@ def build(folder):
     subprocess.check_call(
         ["g++", "-O2", "-std=c++17", "-o", boehm, os.path.join(peers, "peer_boehm.cc"), "-lgc"]
     )
-    return {"ours": OURS, "OCaml": ocaml, "Boehm": boehm}
+    return measure, {"ours": OURS, "OCaml": ocaml, "Boehm": boehm}
 
 
-def run(command):
+def run(measure, command):
     """(CPU seconds, peak resident MB, output)"""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.dup2(write, 1)
-        os.execv(command[0], command)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        output = pipe.read()
-    _, status, usage = os.wait4(pid, 0)
-    if status != 0:
-        raise SystemExit(f"{command} failed")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output
+    done = subprocess.run([measure] + command, capture_output=True, check=False, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{command} failed: {done.stderr}")
+    seconds, kilobytes = done.stderr.split()[-2:]
+    return float(seconds), int(kilobytes) / 1024, done.stdout
 
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
     with tempfile.TemporaryDirectory() as folder:
-        programs = build(folder)
+        measure, programs = build(folder)
         print("| workload | ours s | OCaml s | Boehm s | ours/OCaml | ours/Boehm | MB ours, OCaml, Boehm |")
         print("|---|---|---|---|---|---|---|")
         for name, arguments in WORKLOADS.items():
+            if len(sys.argv) > 2 and name not in sys.argv[2:]:
+                continue
             times = {p: [] for p in programs}
             memory = {}
             outputs = set()
             for _ in range(rounds):
                 for program in random.sample(list(programs), len(programs)):
-                    seconds, megabytes, output = run([programs[program]] + arguments)
+                    seconds, megabytes, output = run(measure, [programs[program]] + arguments)
                     times[program].append(seconds)
                     memory[program] = megabytes
                     outputs.add(output)

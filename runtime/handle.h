@@ -41,6 +41,12 @@ template <typename T>
 struct Unrooted {
   Object* object;
 };
+
+// The root slot of a Local that outlives it: a Handle that fits a register.
+template <typename T>
+struct RootedAt {
+  Slot* slot;
+};
 }  // namespace internal
 
 // Cost: making one pushes a word to the thread's root stack, destroying one pops it.
@@ -51,21 +57,29 @@ class Local {
   ALLOMON_GC_INLINE Local() : slot_(internal::TakeRoot(nullptr)) {}
   ALLOMON_GC_INLINE Local(std::nullptr_t) : Local() {}  // NOLINT: null converts
   ALLOMON_GC_INLINE Local(const Local& other) : slot_(internal::TakeRoot(other.raw())) {}
-  ALLOMON_GC_INLINE Local(Local&& other) noexcept : slot_(other.slot_) { other.slot_ = nullptr; }
+  ALLOMON_GC_INLINE Local(Local&& other) noexcept : slot_(other.slot_) {
+    other.slot_ = &internal::no_slot;
+  }
   ALLOMON_GC_INLINE Local(const Field<T>& field)
       : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
   ALLOMON_GC_INLINE ~Local() {
-    if (slot_ != nullptr) internal::ReleaseRoot(slot_);
+    if (slot_ != &internal::no_slot) internal::ReleaseRoot(slot_);
   }
 
-  Local& operator=(const Local& other) { return Set(other.raw()); }
-  Local& operator=(Local&& other) noexcept { return Set(other.raw()); }
-  Local& operator=(const Field<T>& field) { return Set(field.object_); }
-  Local& operator=(std::nullptr_t) { return Set(nullptr); }
+  ALLOMON_GC_INLINE Local& operator=(const Local& other) { return Set(other.raw()); }
+  // The other becomes null.  Its slot is released first: the compiler sees then that a
+  // temporary's was pushed for nothing.
+  ALLOMON_GC_INLINE Local& operator=(Local&& other) noexcept {
+    internal::Object* const object = other.raw();
+    internal::ReleaseRoot(std::exchange(other.slot_, &internal::no_slot));
+    return Set(object);
+  }
+  ALLOMON_GC_INLINE Local& operator=(const Field<T>& field) { return Set(field.object_); }
+  ALLOMON_GC_INLINE Local& operator=(std::nullptr_t) { return Set(nullptr); }
 
-  T* operator->() const { return reinterpret_cast<T*>(*slot_); }
+  ALLOMON_GC_INLINE T* operator->() const { return reinterpret_cast<T*>(*slot_); }
   std::add_lvalue_reference_t<T> operator*() const = delete;
-  explicit operator bool() const { return *slot_ != nullptr; }
+  ALLOMON_GC_INLINE explicit operator bool() const { return *slot_ != nullptr; }
 
   friend bool operator==(const Local& a, const Local& b) { return a.raw() == b.raw(); }
   friend bool operator!=(const Local& a, const Local& b) { return a.raw() != b.raw(); }
@@ -75,10 +89,9 @@ class Local {
   friend class Field<T>;
   ALLOMON_GC_INLINE explicit Local(internal::Slot* slot) : slot_(slot) {}
 
-  // A moved-from Local has no slot and is null.
-  internal::Object* raw() const { return slot_ != nullptr ? *slot_ : nullptr; }
+  ALLOMON_GC_INLINE internal::Object* raw() const { return *slot_; }
   ALLOMON_GC_INLINE Local& Set(internal::Object* object) {
-    if (__builtin_expect(slot_ == nullptr, 0)) {
+    if (__builtin_expect(slot_ == &internal::no_slot, 0)) {
       slot_ = internal::TakeRoot(object);
     } else {
       *slot_ = object;
@@ -86,7 +99,8 @@ class Local {
     return *this;
   }
 
-  internal::Slot* slot_;
+  // `mutable` for g++ alone, which keeps a const variable in memory otherwise.
+  mutable internal::Slot* slot_;
 };
 
 // What functions take: the object stays rooted by the caller, and nothing is copied.
@@ -118,6 +132,7 @@ class Field {
   Field(std::nullptr_t) noexcept {}                                       // NOLINT
   Field(const Local<T>& value) noexcept : object_(value.raw()) {}         // NOLINT: only in make()
   Field(internal::Unrooted<T> value) noexcept : object_(value.object) {}  // NOLINT
+  Field(internal::RootedAt<T> value) noexcept : object_(*value.slot) {}   // NOLINT
   Field(const Field&) = delete;
 
   Field& operator=(const Local<T>& value) { return Set(value.raw()); }
@@ -154,32 +169,30 @@ namespace internal {
 // How the rest of the runtime gets at the pointers.
 struct Access {
   template <typename T>
-  static Object* Raw(const Local<T>& local) {
+  ALLOMON_GC_INLINE static Object* Raw(const Local<T>& local) {
     return local.raw();
   }
   template <typename T>
-  static Object* Raw(const Field<T>& field) {
+  ALLOMON_GC_INLINE static Object* Raw(const Field<T>& field) {
     return field.object_;
   }
   // Valid while the Local lives.
   template <typename T>
-  static const Slot* RootOf(const Local<T>& local) {
+  ALLOMON_GC_INLINE static Slot* RootOf(const Local<T>& local) {
     return local.slot_;
   }
   template <typename T>
-  static Local<T> Adopt(Object* object) {
+  ALLOMON_GC_INLINE static Local<T> Adopt(Object* object) {
     return Local<T>(TakeRoot(object));
   }
   template <typename T>
-  static Local<T> AdoptSlot(Slot* slot) {
+  ALLOMON_GC_INLINE static Local<T> AdoptSlot(Slot* slot) {
     return Local<T>(slot);
   }
-  // Takes the slot out of a Local that is about to die.
-  template <typename T>
-  static Slot* Donate(Local<T>& local) {
-    Slot* slot = local.slot_ != nullptr ? local.slot_ : TakeRoot(nullptr);
-    local.slot_ = nullptr;
-    return slot;
+  // Leaves the slot of a Local to somebody else, if `kDoes`.
+  template <bool kDoes, typename Arg>
+  ALLOMON_GC_INLINE static void Disown(Arg& local) {
+    if constexpr (kDoes) local.slot_ = &no_slot;
   }
 };
 

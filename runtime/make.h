@@ -39,41 +39,68 @@ struct Held<const Field<U>&> {
 };
 template <typename U>
 struct Held<Local<U>&> {
-  using Type = const Local<U>&;
+  using Type = RootedAt<U>;
 };
 template <typename U>
 struct Held<const Local<U>&> {
-  using Type = const Local<U>&;
+  using Type = RootedAt<U>;
 };
 template <typename U>
 struct Held<Local<U>> {
-  using Type = const Local<U>&;  // a temporary of the caller, which lives longer
+  using Type = RootedAt<U>;  // a temporary of the caller, which lives longer
 };
 template <typename U>
 struct Held<Root<U>> {
-  using Type = const Local<U>&;
+  using Type = RootedAt<U>;
 };
 template <typename U>
 struct Held<Root<U>&> {
-  using Type = const Local<U>&;
+  using Type = RootedAt<U>;
 };
 template <typename U>
 struct Held<const Root<U>&> {
-  using Type = const Local<U>&;
+  using Type = RootedAt<U>;
 };
 
 // A Field as an argument initialises a member with its reference.
 template <typename U>
-Unrooted<U> ForMember(const Field<U>& field) noexcept {
+ALLOMON_GC_INLINE inline Unrooted<U> ForMember(const Field<U>& field) noexcept {
   return {Access::Raw(field)};
 }
 template <typename U>
-Unrooted<U> ForMember(Field<U>& field) noexcept {
+ALLOMON_GC_INLINE inline Unrooted<U> ForMember(Field<U>& field) noexcept {
   return {Access::Raw(field)};
 }
 template <typename Arg>
-Arg&& ForMember(Arg&& arg) noexcept {
+ALLOMON_GC_INLINE inline Arg&& ForMember(Arg&& arg) noexcept {
   return std::forward<Arg>(arg);
+}
+
+// An argument on its way to MakeSlow(): by reference, all uses of a Local would be kept in
+// memory.
+template <typename Arg>
+ALLOMON_GC_INLINE inline Arg&& ForSlow(Arg&& arg) {
+  return std::forward<Arg>(arg);
+}
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(const Local<U>& arg) {
+  return {Access::RootOf(arg)};
+}
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(Local<U>& arg) {
+  return {Access::RootOf(arg)};
+}
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(Local<U>&& arg) {
+  return {Access::RootOf(arg)};
+}
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(const Root<U>& arg) {
+  return {Access::RootOf(arg)};
+}
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(Root<U>& arg) {
+  return {Access::RootOf(arg)};
 }
 
 // How many arguments are temporary Locals, whose root slots the result can use.
@@ -82,24 +109,40 @@ inline constexpr int kDonates = 0;
 template <typename U>
 inline constexpr int kDonates<Local<U>> = 1;
 
+// g++ makes the temporary of the last argument first, clang that of the first one; the
+// language leaves it open, and MergeRoots() copes with any order, if slowly.
+#ifdef __clang__
+inline constexpr bool kFirstArgumentIsLowest = true;
+#else
+inline constexpr bool kFirstArgumentIsLowest = false;
+#endif
+
 // The result in the lowest slot of the temporaries that it was made from: when they are
 // gone it is on top, as if they had never been.
 template <typename T, typename... Args>
-__attribute__((always_inline)) inline Local<T> AdoptResult(Object* object,
-                                                           std::remove_reference_t<Args>&... args) {
+ALLOMON_GC_INLINE inline Local<T> AdoptResult(Object* object,
+                                              std::remove_reference_t<Args>&... args) {
   constexpr int count = (0 + ... + kDonates<Args>);
   if constexpr (count == 0) {
     return Access::Adopt<T>(object);
   } else {
-    Slot* slots[count];
-    Slot** next = slots;
-    const auto donate = [&next](auto& arg, auto donates) {
-      if constexpr (donates() != 0) *next++ = Access::Donate(arg);
+    Slot* slots[count];  // from the uppermost to the lowest
+    int next = kFirstArgumentIsLowest ? count - 1 : 0;
+    const auto borrow = [&](auto& arg, auto donates) __attribute__((always_inline)) {
+      if constexpr (donates() != 0) {
+        slots[next] = Access::RootOf(arg);
+        next += kFirstArgumentIsLowest ? -1 : 1;
+      }
     };
-    (donate(args, std::integral_constant<int, kDonates<Args>>()), ...);
-    Slot* slot = MergeRoots(slots, count);
-    *slot = object;
-    return Access::AdoptSlot<T>(slot);
+    (borrow(args, std::integral_constant<int, kDonates<Args>>()), ...);
+    Slot* lowest = slots[0];
+    for (int i = 1; i < count; ++i) lowest = MergeRoots(lowest, slots[i]);
+    if (count == 1 && __builtin_expect(lowest == &no_slot, 0)) lowest = TakeRoot(nullptr);
+    *lowest = object;
+    Local<T> result = Access::AdoptSlot<T>(lowest);
+    // Last, so that the compiler sees that nothing is left to destroy.
+    (Access::Disown<kDonates<Args> != 0>(args), ...);
+    return result;
   }
 }
 
@@ -134,9 +177,10 @@ ALLOMON_GC_INLINE inline Local<T> make(Args&&... args) {
   static_assert(internal::kObjectBytes<T> <= internal::kMaxYoungBytes,
                 "a managed struct has at most 8 KiB: use an array");
   char* start = internal::TryAllocateYoung(internal::kObjectBytes<T>);
-  internal::Object* object = __builtin_expect(start != nullptr, 1)
-                                 ? internal::Construct<T>(start, std::forward<Args>(args)...)
-                                 : internal::MakeSlow<T, Args...>(std::forward<Args>(args)...);
+  internal::Object* object =
+      __builtin_expect(start != nullptr, 1)
+          ? internal::Construct<T>(start, std::forward<Args>(args)...)
+          : internal::MakeSlow<T, Args...>(internal::ForSlow(std::forward<Args>(args))...);
   return internal::AdoptResult<T, Args...>(object, args...);
 }
 

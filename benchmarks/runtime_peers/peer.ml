@@ -127,9 +127,83 @@ let garbage millions =
   done;
   !sum
 
+(* A long-lived tree, a table, and garbage. *)
+let random = ref 42
+let next_random () =
+  random := (!random * 1103515245 + 12345) land 0x7fffffff;
+  !random
+
+type swapped = Nil | Swap of { mutable left : swapped; mutable right : swapped }
+let rec make_swap depth =
+  if depth = 0 then Swap { left = Nil; right = Nil }
+  else
+    let right = make_swap (depth - 1) in
+    Swap { left = make_swap (depth - 1); right }
+let rec check_swap = function
+  | Nil -> 0
+  | Swap { left = Nil; _ } -> 1
+  | Swap { left; right } -> 1 + check_swap left + check_swap right
+let rec swap_children node path level = match node with
+  | Nil -> ()
+  | Swap n ->
+    if level = 0 then begin
+      let left = n.left in
+      n.left <- n.right;
+      n.right <- left
+    end
+    else swap_children (if path land 1 <> 0 then n.left else n.right) (path lsr 1) (level - 1)
+
+let long_lived millions =
+  let tree = make_swap 20 in
+  let table = Array.make 1000000 [] in
+  for i = 0 to millions * 1000000 - 1 do
+    let cell = Sys.opaque_identity (i :: Sys.opaque_identity []) in
+    ignore (next_random ());
+    if (!random lsr 8) mod 100 = 0 then table.(next_random () mod 1000000) <- cell;
+    if i land 15 = 0 then swap_children tree (!random lsr 8) 10
+  done;
+  Array.fold_left (fun sum cell -> match cell with [] -> sum | x :: _ -> sum + x)
+    (check_swap tree) table
+
+(* GCBench.  Records with mutable fields are never shared constants. *)
+type gc_node = Null | Node of { mutable l : gc_node; mutable r : gc_node; i : int; j : int }
+let new_node () = Node { l = Null; r = Null; i = 0; j = 0 }
+let rec populate depth node =
+  if depth > 0 then match node with
+    | Null -> ()
+    | Node n ->
+      n.l <- new_node ();
+      n.r <- new_node ();
+      populate (depth - 1) n.l;
+      populate (depth - 1) n.r
+let rec make_gc_tree depth =
+  if depth <= 0 then new_node ()
+  else
+    let r = make_gc_tree (depth - 1) in
+    Node { l = make_gc_tree (depth - 1); r; i = 0; j = 0 }
+let tree_size depth = (1 lsl (depth + 1)) - 1
+let rec count_nodes = function Null -> 0 | Node n -> 1 + count_nodes n.l + count_nodes n.r
+let gc_bench depth =
+  let sum = ref (count_nodes (make_gc_tree (depth + 2))) in
+  let long_lived = new_node () in
+  populate depth long_lived;
+  let numbers = Array.make 500000 0.0 in
+  for i = 1 to 249999 do numbers.(i) <- 1.0 /. float_of_int i done;
+  let d = ref 4 in
+  while !d <= depth do
+    let iterations = 2 * tree_size (depth + 2) / tree_size !d in
+    for _ = 1 to iterations do populate !d (Sys.opaque_identity (new_node ())) done;
+    for _ = 1 to iterations do
+      sum := !sum + (match make_gc_tree !d with Null -> 0 | Node _ -> 1)
+    done;
+    d := !d + 2
+  done;
+  !sum + count_nodes long_lived + (if numbers.(1000) = 0.001 then 1 else 0)
+
 let () =
   let n = int_of_string Sys.argv.(2) in
   print_int (match Sys.argv.(1) with
       | "bt" -> binary_trees n | "list" -> lists n | "map" -> map n
-      | "bytes" -> byte_strings n | "garbage" -> garbage n | _ -> exit 2);
+      | "bytes" -> byte_strings n | "garbage" -> garbage n
+      | "gen" -> long_lived n | "gcbench" -> gc_bench n | _ -> exit 2);
   print_newline ()

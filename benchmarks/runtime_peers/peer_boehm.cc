@@ -155,6 +155,70 @@ long Garbage(int millions) {
   return sum;
 }
 
+uint32_t NextRandom(uint32_t* state) {
+  return *state = (*state * 1103515245u + 12345u) & 0x7fffffffu;
+}
+void SwapChildren(Tree* node, uint32_t path) {
+  for (int level = 0; level < 10; ++level, path >>= 1) {
+    node = (path & 1) != 0 ? node->left : node->right;
+  }
+  Tree* left = node->left;
+  node->left = node->right;
+  node->right = left;
+}
+long LongLived(int millions) {
+  Tree* volatile tree = MakeTree(20);
+  Cell** table = static_cast<Cell**>(GC_MALLOC(1000000 * sizeof(Cell*)));
+  uint32_t random = 42;
+  for (long i = 0; i < millions * 1000000L; ++i) {
+    Cell* cell = New<Cell>({i, nullptr});
+    NextRandom(&random);
+    if ((random >> 8) % 100 == 0) table[NextRandom(&random) % 1000000] = cell;
+    if (i % 16 == 0) SwapChildren(tree, random >> 8);
+  }
+  long sum = Check(tree);
+  for (int i = 0; i < 1000000; ++i) sum += table[i] != nullptr ? table[i]->head : 0;
+  return sum;
+}
+
+struct GcNode {
+  GcNode* left;
+  GcNode* right;
+  int i;
+  int j;
+};
+GcNode* NewNode() { return New<GcNode>({nullptr, nullptr, 0, 0}); }
+void Populate(int depth, GcNode* node) {
+  if (depth <= 0) return;
+  node->left = NewNode();
+  node->right = NewNode();
+  Populate(depth - 1, node->left);
+  Populate(depth - 1, node->right);
+}
+GcNode* MakeGcTree(int depth) {
+  if (depth <= 0) return NewNode();
+  GcNode* right = MakeGcTree(depth - 1);
+  return New<GcNode>({MakeGcTree(depth - 1), right, 0, 0});
+}
+int TreeSize(int depth) { return (1 << (depth + 1)) - 1; }
+long CountNodes(const GcNode* node) {
+  return node == nullptr ? 0 : 1 + CountNodes(node->left) + CountNodes(node->right);
+}
+long GcBench(int depth) {
+  long sum = CountNodes(MakeGcTree(depth + 2));
+  GcNode* volatile long_lived = NewNode();
+  Populate(depth, long_lived);
+  double* numbers = static_cast<double*>(GC_MALLOC_ATOMIC(500000 * sizeof(double)));
+  memset(numbers, 0, 500000 * sizeof(double));
+  for (int i = 1; i < 250000; ++i) numbers[i] = 1.0 / i;
+  for (int d = 4; d <= depth; d += 2) {
+    const int iterations = 2 * TreeSize(depth + 2) / TreeSize(d);
+    for (int i = 0; i < iterations; ++i) Populate(d, NewNode());
+    for (int i = 0; i < iterations; ++i) sum += MakeGcTree(d) != nullptr ? 1 : 0;
+  }
+  return sum + CountNodes(long_lived) + (numbers[1000] == 0.001 ? 1 : 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -162,10 +226,12 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const std::string workload = argv[1];
   const int n = atoi(argv[2]);
-  const long result = workload == "bt"      ? BinaryTrees(n)
-                      : workload == "list"  ? Lists(n)
-                      : workload == "map"   ? Map(n)
-                      : workload == "bytes" ? ByteStrings(n)
-                                            : Garbage(n);
+  const long result = workload == "bt"        ? BinaryTrees(n)
+                      : workload == "list"    ? Lists(n)
+                      : workload == "map"     ? Map(n)
+                      : workload == "bytes"   ? ByteStrings(n)
+                      : workload == "gen"     ? LongLived(n)
+                      : workload == "gcbench" ? GcBench(n)
+                                              : Garbage(n);
   printf("%ld\n", result);
 }

@@ -48,7 +48,9 @@ struct Chunk {
   void MarkLines(const Object* object, uint64_t words) {
     const size_t first = (OffsetOf(object) - kWordBytes) / kLineBytes;
     const size_t last = (OffsetOf(object) + words * kWordBytes - 1) / kLineBytes;
-    for (size_t line = first; line <= last; ++line) lines[line] = 1;
+    // Nearly always these are all; a loop would become a call of memset.
+    lines[first] = lines[last] = 1;
+    if (__builtin_expect(last - first > 1, 0)) memset(&lines[first + 1], 1, last - first - 1);
   }
 
   void ClearMarks() {

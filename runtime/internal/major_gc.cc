@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
 
@@ -10,8 +13,14 @@ class Marking {
  public:
   explicit Marking(HeapCore& heap) : heap_(heap) {}
 
+  // The object is marked some visits later, when its header has come into the cache, or
+  // by Drain().
   void Visit(Slot& slot) {
-    if (slot != nullptr) MarkObject(slot);
+    if (slot == nullptr) return;
+    __builtin_prefetch(&HeaderOf(slot));
+    Object* const earlier = std::exchange(coming_[next_coming_], slot);
+    next_coming_ = (next_coming_ + 1) % kComing;
+    if (earlier != nullptr) MarkObject(earlier);
   }
 
   void Drain() {
@@ -63,18 +72,18 @@ class Marking {
   }
 
   void Push(Object* object) {
-    if (stack_.size() == stack_.capacity() && !GrowStack()) {
+    if (__builtin_expect(depth_ == stack_.size(), 0) && !GrowStack()) {
       overflowed_ = true;
       return;
     }
-    stack_.push_back(object);
+    stack_[depth_++] = object;
   }
 
   bool GrowStack() {
     const size_t most = heap_.options.mark_stack_entries;
-    if (stack_.size() >= most) return false;
+    if (depth_ >= most) return false;
     try {
-      stack_.reserve(stack_.empty() ? 16 : stack_.size() * 2 < most ? stack_.size() * 2 : most);
+      stack_.resize(std::min(most, std::max<size_t>(16, depth_ * 2)));
       return true;
     } catch (const std::bad_alloc&) {
       return false;
@@ -86,15 +95,30 @@ class Marking {
   }
 
   void DrainStack() {
-    while (!stack_.empty()) {
-      Object* object = stack_.back();
-      stack_.pop_back();
-      Scan(object);
-    }
+    do {
+      while (depth_ > 0) Scan(stack_[--depth_]);
+    } while (MarkComing());
   }
 
+  // Returns whether there were any.
+  bool MarkComing() {
+    bool any = false;
+    for (Object*& coming : coming_) {
+      if (coming == nullptr) continue;
+      any = true;
+      MarkObject(std::exchange(coming, nullptr));
+    }
+    return any;
+  }
+
+  // As many as cache misses that a core can have under way.
+  static constexpr size_t kComing = 8;
+
   HeapCore& heap_;
-  Vector<Object*> stack_;
+  Object* coming_[kComing] = {};
+  size_t next_coming_ = 0;
+  Vector<Object*> stack_;  // the first depth_ entries
+  size_t depth_ = 0;
   Object* ephemerons_ = nullptr;
   uint64_t marked_words_ = 0;
   bool overflowed_ = false;

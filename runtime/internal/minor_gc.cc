@@ -15,7 +15,7 @@ class Evacuation {
 
   void Visit(Slot& slot) {
     Object* object = slot;
-    if (!IsYoung(object)) return;
+    if (!young_.Contains(object)) return;
     const uintptr_t header = HeaderOf(object);
     slot = (header & kForwardedBit) != 0 ? ForwardedTo(header) : Move(object, TypeOf(header));
   }
@@ -40,7 +40,10 @@ class Evacuation {
     const uint64_t words = SizeWords(type, object) + 1;
     Word* to = reinterpret_cast<Word*>(blocks_.Allocate(words * kWordBytes));
     const Word* from = &HeaderOf(object);
-    for (uint64_t i = 0; i < words; ++i) to[i] = from[i];
+    // No object has fewer than two words.
+    to[0] = from[0];
+    to[1] = from[1];
+    for (uint64_t i = 2; i < words; ++i) to[i] = from[i];
     moved_words_ += words;
     Object* copy = reinterpret_cast<Object*>(to + 1);
     HeaderOf(object) = reinterpret_cast<uintptr_t>(copy) | kForwardedBit;
@@ -52,6 +55,7 @@ class Evacuation {
   }
 
   BlockSpace& blocks_;
+  const YoungRange young_ = young_range;
   Object* pending_ = nullptr;
   uint64_t moved_words_ = 0;
 };

@@ -39,7 +39,7 @@ struct TypeInfo {
   // kFixed with more than 64 words: where the references are, in words.
   const uint32_t* offsets;
   uint32_t n_offsets;
-  uint32_t size_words;  // kFixed, kEphemeron
+  uint32_t size_words;  // kFixed, kEphemeron; 0 where the object tells its size
   Kind kind;
 };
 
@@ -66,28 +66,26 @@ inline uint64_t BytesToWords(uint64_t bytes) {
 
 // Words behind the header.
 inline uint64_t SizeWords(const TypeInfo& type, Object* object) {
-  switch (type.kind) {
-    case Kind::kArray:
-      return 1 + ArrayLength(object);
-    case Kind::kBytes:
-      return 1 + BytesToWords(ArrayLength(object));
-    case Kind::kFixed:
-    case Kind::kEphemeron:
-      break;
-  }
-  return type.size_words;
+  if (__builtin_expect(type.size_words != 0, 1)) return type.size_words;
+  const uint64_t length = ArrayLength(object);
+  return 1 + (type.kind == Kind::kArray ? length : BytesToWords(length));
 }
 
 inline bool HasReferences(const TypeInfo& type) {
-  return (type.pointer_map | type.n_offsets) != 0 || type.kind == Kind::kArray;
+  return type.pointer_map != 0 || type.n_offsets != 0 || type.kind == Kind::kArray;
 }
 
 // Calls visit(Slot&) for each strong reference.
 template <typename Visit>
 inline void ForEachSlot(const TypeInfo& type, Object* object, Visit&& visit) {
   Slot* slots = SlotsOf(object);
-  for (uint64_t map = type.pointer_map; map != 0; map &= map - 1) {
-    visit(slots[__builtin_ctzll(map)]);
+  uint64_t map = type.pointer_map;
+  if (__builtin_expect(map != 0, 1)) {  // then there are neither offsets nor elements
+    do {
+      visit(slots[__builtin_ctzll(map)]);
+      map &= map - 1;
+    } while (map != 0);
+    return;
   }
   for (uint32_t i = 0; i < type.n_offsets; ++i) visit(slots[type.offsets[i]]);
   if (type.kind != Kind::kArray) return;

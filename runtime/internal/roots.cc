@@ -7,6 +7,7 @@
 namespace allomon::gc::internal {
 
 __thread Window t_window;
+Slot no_slot;
 
 namespace {
 
@@ -36,7 +37,7 @@ size_t CollectDeadRoots(Mutator& mutator) {
 }  // namespace
 
 // The stack is full: take one of the dead slots, or let it grow.
-Slot* TakeRootSlow(Object* value) {
+Slot* TakeRootSlow(Object* value) noexcept {
   Mutator& mutator = CurrentMutator();
   if (mutator.free_roots == nullptr) {
     const size_t used = static_cast<size_t>(t_window.root_top - mutator.roots);
@@ -54,10 +55,23 @@ Slot* TakeRootSlow(Object* value) {
   return slot;
 }
 
-void ReleaseRootSlow(Slot* slot) {
-  ALLOMON_GC_CHECK(static_cast<size_t>(t_window.root_top - slot) < kMaxRoots,
-                   "rule.local.thread: a Local belongs to the thread that made it");
-  *slot = DeadSlot();
+void PopDeadRoots() noexcept {
+  Slot* top = t_window.root_top;
+  while (*SlotBelow(top) == DeadSlot()) top = SlotBelow(top);
+  t_window.root_top = top;
+}
+
+void ReleaseRootFails() noexcept {
+  ALLOMON_GC_CHECK(false, "rule.local.thread: a Local belongs to the thread that made it");
+  __builtin_unreachable();
+}
+
+Slot* MergeRootsSlow(Slot* a, Slot* b) noexcept {
+  if (a == &no_slot) std::swap(a, b);
+  if (a == &no_slot) return TakeRoot(nullptr);
+  if (b == &no_slot) return a;
+  ReleaseRoot(std::max(a, b));
+  return std::min(a, b);
 }
 
 void Mutator::TrimRoots() {
@@ -86,7 +100,7 @@ void CompactLog(Mutator& mutator) {
 // The barrier is no safepoint, so a full log cannot be emptied by collecting: it is
 // compacted, and grows.  inv.log: slots in it are distinct after this, so there are never
 // more than references in the old space.
-void LogSlotSlow(Slot* slot) {
+void LogSlotSlow(Slot* slot) noexcept {
   Mutator& mutator = CurrentMutator();
   CompactLog(mutator);
   const size_t used = static_cast<size_t>(t_window.log_top - mutator.log);

@@ -47,10 +47,20 @@ inline Slot DeadSlot() { return reinterpret_cast<Slot>(uintptr_t{1}); }
 // Root slots that a thread can have: 64 MiB of addresses.
 inline constexpr size_t kMaxRoots = size_t{8} << 20;
 
-Slot* TakeRootSlow(Object* value);
-// `slot` is not the topmost one.
-void ReleaseRootSlow(Slot* slot);
-void LogSlotSlow(Slot* slot);
+// Where the Locals point that own no slot, having been moved from.  Always null.
+extern Slot no_slot __attribute__((visibility("hidden")));
+
+Slot* TakeRootSlow(Object* value) noexcept;
+void PopDeadRoots() noexcept;
+// `slot` is not one of this thread.
+[[noreturn]] void ReleaseRootFails() noexcept;
+
+// By integers: g++ 12 believes that root stacks begin at their first known slot.
+inline Slot* SlotBelow(Slot* slot) {
+  return reinterpret_cast<Slot*>(reinterpret_cast<uintptr_t>(slot) - sizeof(Slot));
+}
+
+void LogSlotSlow(Slot* slot) noexcept;
 
 __attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
   Slot* slot = t_window.root_top;
@@ -60,35 +70,31 @@ __attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
   return slot;
 }
 
-// By integers: g++ 12 believes that root stacks begin at their first known slot.
-inline Slot* SlotBelow(Slot* slot) {
-  return reinterpret_cast<Slot*>(reinterpret_cast<uintptr_t>(slot) - sizeof(Slot));
-}
-
-// Pops the slot and the dead ones below it; the one below the first is never dead.
+// Pops the slot and the dead ones below it, so that a live one is on top; the one below the
+// first is never dead.  If the slot is not the topmost one, it becomes dead: the temporaries
+// of a call are released when its result lies above them.  no_slot is no slot.
 __attribute__((always_inline)) inline void ReleaseRoot(Slot* slot) {
-  if (__builtin_expect(slot + 1 != t_window.root_top, 0)) return ReleaseRootSlow(slot);
-  while (__builtin_expect(*SlotBelow(slot) == DeadSlot(), 0)) slot = SlotBelow(slot);
-  t_window.root_top = slot;
+  Slot* const top = t_window.root_top;
+  if (__builtin_expect(slot + 1 == top, 1)) {
+    t_window.root_top = slot;
+    if (__builtin_expect(*SlotBelow(slot) == DeadSlot(), 0)) PopDeadRoots();
+  } else if (slot != &no_slot) {
+    if (__builtin_expect(static_cast<size_t>(top - slot) >= kMaxRoots, 0)) ReleaseRootFails();
+    *slot = DeadSlot();
+  }
 }
 
-// Releases `count` slots but the lowest, which is returned: the temporaries of one
-// expression, which lie side by side at the top.
-inline Slot* MergeRoots(Slot* const* slots, int count) {
-  Slot* lowest = slots[0];
-  Slot* highest = slots[0];
-  for (int i = 1; i < count; ++i) {
-    if (slots[i] < lowest) lowest = slots[i];
-    if (slots[i] > highest) highest = slots[i];
+// Of two slots, releases the upper one and returns the lower.  Either may be no_slot; if both
+// are, the result is a new slot.
+Slot* MergeRootsSlow(Slot* a, Slot* b) noexcept;
+
+// The same, fast if `upper` is on top and `lower` below it.
+__attribute__((always_inline)) inline Slot* MergeRoots(Slot* upper, Slot* lower) {
+  if (__builtin_expect(lower + 1 != upper || upper + 1 != t_window.root_top, 0)) {
+    return MergeRootsSlow(upper, lower);
   }
-  if (__builtin_expect(highest + 1 == t_window.root_top && highest - lowest == count - 1, 1)) {
-    t_window.root_top = lowest + 1;
-    return lowest;
-  }
-  for (int i = 0; i < count; ++i) {
-    if (slots[i] != lowest) ReleaseRoot(slots[i]);
-  }
-  return lowest;
+  t_window.root_top = upper;
+  return lower;
 }
 
 // The write barrier, behind the store: `slot` of an old object, which pointed to `old`,
