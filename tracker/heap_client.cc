@@ -194,6 +194,7 @@ BlockHandle Report(const Block& block, FrameState caller, Placement placement,
   // Stays as it is until the thread's next trial, which cannot be inside a callback.
   const Trial& trial = t_trial;
   const StackId stack = CaptureStack(active.callstack_size, caller);
+  thread.reporting_sp = caller.sp;
   EntryId head = 0;
   CallbackScope scope(thread);
   for (uint32_t i = 0; i < active.count; ++i) {
