@@ -127,7 +127,15 @@ internal::RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
   return recording;
 }
 
+// A program that was made to be profiled is profiled when asked, any other one when
+// Allomon is put under it.
+bool IsWanted(const EnvironmentOptions& options) {
+  if (options.profile.empty()) return !internal::HasFunctions();
+  return options.profile != "no";
+}
+
 void StartProfile(AutoProfile* profile) {
+  if (!IsWanted(profile->options)) return;
   std::string error;
   if (internal::StartRecording(RecordingFrom(profile->options), &error) !=
       internal::RecordingError::kNone) {

@@ -75,7 +75,7 @@ bool SetOption(const std::string& name, const std::string& value, EnvironmentOpt
   }
   if (name == "ALLOMON_PROFILE") {
     options->profile = value;
-    return IsProfile(value) || Fail(name, value, internal::kProfileSyntax, error);
+    return value == "no" || IsProfile(value) || Fail(name, value, internal::kProfileSyntax, error);
   }
   if (name == "ALLOMON_HZ") {
     return ParseHz(value, &options->hz) ||

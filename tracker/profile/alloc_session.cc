@@ -24,10 +24,10 @@ void Charge(const Allocation& allocation) {
   ThreadProfile& thread = thread_profile;
   DataUnit& unit = UnitOf(thread);
   ThreadCounts& counts = thread.counts != nullptr ? *thread.counts : *unit.common;
-  if (HasFunctions()) {
-    counts.Charge(RunningFunction(thread, sp), amount);
-  } else {
+  if (ChargesCallstacks()) {
     unit.by_stack.Add(allocation.callstack.id(), amount);
+  } else {
+    counts.Charge(RunningFunction(thread, sp), amount);
   }
   if (bytes.variance > 0) counts.AddVariance(bytes.variance);
 }

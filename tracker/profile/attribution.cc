@@ -157,6 +157,50 @@ internal::UnitError CountByFunction(internal::UnitName unit, AttributedProfile* 
   return error;
 }
 
+// Code without hooks is charged to the function with one that called it.
+class HookedSums {
+ public:
+  explicit HookedSums(Counts* counts) : counts_(*counts) {
+    const internal::HookedFunctions hooked = internal::FindHookedFunctions();
+    for (uint32_t i = 0; i < hooked.count; ++i) {
+      by_start_[hooked.starts[i]] = internal::IndexOfHook(i);
+    }
+  }
+
+  void Add(uint32_t stack, MlmonInt amount) {
+    uint32_t index = stack == 0 ? kUnknownSource : kMainSource;
+    native_.FindInStack(stack, [&](const NativeFunctions::Function& function) {
+      const uint32_t hooked = IndexOf(function.start);
+      if (hooked != 0) index = hooked;
+      return hooked != 0;
+    });
+    counts_[index].current += amount;
+  }
+
+ private:
+  // 0 if it has no hook.  The hook may come behind a landing instruction (endbr64).
+  uint32_t IndexOf(uintptr_t start) const {
+    constexpr uintptr_t kLandingBytes = 4;
+    const auto found = by_start_.lower_bound(start);
+    if (found == by_start_.end() || found->first > start + kLandingBytes) return 0;
+    return found->second;
+  }
+
+  Counts& counts_;
+  NativeFunctions native_;
+  std::map<uintptr_t, uint32_t> by_start_;
+};
+
+internal::UnitError CountByHookedStack(internal::UnitName unit, AttributedProfile* profile,
+                                       Counts* counts) {
+  internal::UnitError error = CountByFunction(unit, profile, counts);
+  if (error != internal::UnitError::kNone) return error;
+  HookedSums sums(counts);
+  error = internal::VisitStacks(
+      unit, [&](uint32_t stack, uint64_t amount) { sums.Add(stack, MlmonInt{amount}); });
+  return error;
+}
+
 internal::UnitError CountBySymbol(internal::UnitName unit, AttributedProfile* profile,
                                   Counts* counts) {
   internal::UnitError error = CountByFunction(unit, profile, counts);
@@ -182,9 +226,10 @@ internal::UnitError Attribute(internal::UnitName unit, AttributedProfile* profil
   profile->self_described = internal::HasFunctions();
   profile->sources = RegisteredSourceTable();
   Counts counts;
-  const internal::UnitError error = profile->self_described
-                                        ? CountByFunction(unit, profile, &counts)
-                                        : CountBySymbol(unit, profile, &counts);
+  const auto count = !internal::ChargesCallstacks() ? CountByFunction
+                     : profile->self_described      ? CountByHookedStack
+                                                    : CountBySymbol;
+  const internal::UnitError error = count(unit, profile, &counts);
   if (error != internal::UnitError::kNone) return error;
   profile->sources.magic = ContentMagic(profile->sources);
   profile->mlmon = MakeMlmon(std::move(counts), profile->sources.magic);

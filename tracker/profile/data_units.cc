@@ -243,10 +243,13 @@ void EnterOpenFunctionsLocked() {
   ThreadProfile& thread = thread_profile;
   FunctionCell* const cells = thread.cells.load(std::memory_order_relaxed);
   if (cells == nullptr || thread.top == nullptr) return;
-  for (ShadowEntry* entry = thread.top; entry->frame != UINTPTR_MAX; --entry) {
+  ShadowEntry* entry = thread.top;
+  while (entry->frame != UINTPTR_MAX) --entry;
+  // From the outside in: a function is on the stack from its outermost occurrence on.
+  for (++entry; entry <= thread.top; ++entry) {
     if (entry->cell != nullptr || entry->function >= thread.counts->functions) continue;
-    entry->cell = cells + entry->function;
-    EnterCell(entry->cell, thread.counts);
+    FunctionCell* const cell = cells + entry->function;
+    if (EnterCell(cell, thread.counts)) entry->cell = cell;
   }
 }
 

@@ -6,30 +6,59 @@
 #if defined(__x86_64__)
 
 namespace allomon::internal {
+namespace {
+
+// One instruction, so that a signal handler which counts too loses nothing.
+inline void AddOne(std::atomic<uint64_t>& count) { asm("incq %0" : "+m"(count) : : "cc"); }
+
+inline void Count(const ThreadProfile& thread, uint32_t function) {
+  ThreadCounts* const counts = thread.counts;
+  AddOne(counts->cells[function].current);
+  AddOne(counts->total);
+}
+
+// A signal handler that interrupted us, a thread that is not attached, another stack
+// (sigaltstack, a coroutine's), or one of a million functions.
+inline bool CannotPush(const ThreadProfile& thread, uintptr_t frame) {
+  return thread.busy | !IsOnOwnStack(thread, frame) | (thread.top >= thread.limit);
+}
+
+inline ShadowEntry* PopReturned(ShadowEntry* top, uintptr_t frame) {
+  while (top->frame <= frame || HasReturned(*top)) {
+    if (__builtin_expect(top->cell != nullptr, 0)) LeaveCell(top->cell);
+    --top;
+  }
+  return top;
+}
+
+}  // namespace
 
 // `frame` is where the function's return address lies.
 extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void AllomonOnEntry(
     uintptr_t frame, uint32_t function) {
   ThreadProfile& thread = thread_profile;
-  // A signal handler's function that interrupted this one, a thread that is not attached,
-  // another stack (sigaltstack, a coroutine's), or one of a million functions.
-  if (thread.busy || !IsOnOwnStack(thread, frame) || thread.top >= thread.limit) return;
-  thread.busy = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  while (thread.top->frame <= frame || HasReturned(*thread.top)) PopEntry(thread);
-  PushEntry(thread, frame, StackWord(frame), function);
-  const uint64_t step = thread.step.load(std::memory_order_relaxed);
-  if (step != 0) {
-    ThreadCounts* const counts = thread.counts;
-    if (counts != nullptr) {
-      std::atomic<uint64_t>& current = counts->cells[function].current;
-      current.store(current.load(std::memory_order_relaxed) + step, std::memory_order_relaxed);
-      counts->total.store(counts->total.load(std::memory_order_relaxed) + step,
-                          std::memory_order_relaxed);
+  ShadowEntry* top = thread.top;
+  const uintptr_t return_address = StackWord(frame);
+  if (!CannotPush(thread, frame)) {
+    if (top->frame == frame && top->function == function) {
+      // Again from the same place: it would leave and come back with nothing in between.
+      top->return_address = return_address;
+    } else {
+      thread.busy = true;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      top = PopReturned(top, frame) + 1;
+      FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
+      if (cell != nullptr) {
+        cell += function;
+        if (!EnterCell(cell, thread.counts)) cell = nullptr;
+      }
+      *top = {frame, return_address, cell, function};
+      thread.top = top;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      thread.busy = false;
     }
   }
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  thread.busy = false;
+  if (thread.step.load(std::memory_order_relaxed) != 0) Count(thread, function);
 }
 
 // Stack: the number; the return address into the hooked function; its own.

@@ -32,7 +32,7 @@ struct alignas(64) FunctionCell {
   // `current` runs on while the profile is stopped.  What it holds that does not count,
   // or, while stopped, what it held.
   std::atomic<uint64_t> held;
-  std::atomic<uint64_t> on_stack;  // occurrences
+  std::atomic<uint64_t> on_stack;  // 1 while it is
   ThreadCounts* owner;             // set when the function first came onto the stack
 
   uint64_t Counted(bool stopped) const {
@@ -70,14 +70,15 @@ struct ThreadCounts {
   static ThreadCounts* Map(uint32_t functions);
 };
 
-// The thread's own: a function comes onto its stack, or leaves it.
-inline void EnterCell(FunctionCell* cell, ThreadCounts* counts) {
-  const uint64_t occurrences = cell->on_stack.load(std::memory_order_relaxed);
-  cell->on_stack.store(occurrences + 1, std::memory_order_relaxed);
-  if (occurrences != 0) return;
+// The thread's own: a function comes onto its stack.  True if it was not there yet; only
+// then is it to be left, when that occurrence goes.
+inline bool EnterCell(FunctionCell* cell, ThreadCounts* counts) {
+  if (__builtin_expect(cell->on_stack.load(std::memory_order_relaxed) != 0, 1)) return false;
+  cell->on_stack.store(1, std::memory_order_relaxed);
   cell->owner = counts;
   cell->start.store(counts->total.load(std::memory_order_relaxed), std::memory_order_relaxed);
   cell->start_gc.store(counts->total_gc.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  return true;
 }
 
 inline void AddSince(std::atomic<uint64_t>& sum, const std::atomic<uint64_t>& total,
@@ -88,10 +89,8 @@ inline void AddSince(std::atomic<uint64_t>& sum, const std::atomic<uint64_t>& to
 }
 
 inline void LeaveCell(FunctionCell* cell) {
-  const uint64_t occurrences = cell->on_stack.load(std::memory_order_relaxed);
-  if (occurrences == 0) return;  // cleared since it was entered
-  cell->on_stack.store(occurrences - 1, std::memory_order_relaxed);
-  if (occurrences != 1) return;
+  if (cell->on_stack.load(std::memory_order_relaxed) == 0) return;  // cleared meanwhile
+  cell->on_stack.store(0, std::memory_order_relaxed);
   AddSince(cell->stack, cell->owner->total, cell->start);
   AddSince(cell->stack_gc, cell->owner->total_gc, cell->start_gc);
 }

@@ -20,6 +20,14 @@ const NativeFunctions::Function* NativeFunctions::OfStack(uint32_t stack_id) {
   return &OfAddress(PcOfFrame(stack, 0));
 }
 
+void NativeFunctions::FindInStack(uint32_t stack_id,
+                                  const std::function<bool(const Function&)>& found) {
+  const internal::StackView stack = internal::Stacks().View(stack_id);
+  for (uint32_t i = 0; i < stack.depth; ++i) {
+    if (found(OfAddress(PcOfFrame(stack, i)))) return;
+  }
+}
+
 void NativeFunctions::ForEachOfStack(uint32_t stack_id,
                                      const std::function<void(const Function&)>& visit) {
   const internal::StackView stack = internal::Stacks().View(stack_id);
@@ -42,7 +50,8 @@ const NativeFunctions::Function& NativeFunctions::OfAddress(uintptr_t pc) {
   if (found != by_address_.end()) return found->second;
   Symbol symbol = symbols_->Resolve(pc);
   return by_address_
-      .emplace(pc, Function{std::move(symbol.name), std::move(symbol.position), symbol.named})
+      .emplace(pc, Function{std::move(symbol.name), std::move(symbol.position),
+                            symbol.function_start, symbol.named})
       .first->second;
 }
 

@@ -19,6 +19,7 @@ class NativeFunctions {
   struct Function {
     std::string name;
     std::string position;
+    uintptr_t start;
     bool named;
   };
 
@@ -28,6 +29,10 @@ class NativeFunctions {
   // The innermost function of that interned stack that has a symbol; if none has, the
   // innermost one; nullptr for the empty stack.  Valid as long as this object.
   const Function* OfStack(uint32_t stack_id);
+
+  // Calls found(function) for the functions on that stack, innermost first, until it says
+  // true.
+  void FindInStack(uint32_t stack_id, const std::function<bool(const Function&)>& found);
 
   // Calls visit(function) for every function on that stack that has a symbol, and for the
   // innermost one; a function that recurses is visited more than once.

@@ -68,25 +68,28 @@ RecordingError CheckOptions(const RecordingOptions& options, std::string* error)
 }
 
 HookMode HooksFor(const RecordingOptions& options) {
-  return options.kind == ProfileKind::kCount && options.style == ProfileStyle::kCurrent
-             ? HookMode::kCount
-             : HookMode::kCall;
+  if (options.style == ProfileStyle::kStack) return HookMode::kCall;
+  if (options.kind == ProfileKind::kCount) return HookMode::kCount;
+  return ChargesCallstacks() ? HookMode::kNone : HookMode::kCall;
 }
 
-// A program that names functions in its sources too goes on with those.
 bool PutHooks(const RecordingOptions& options, std::string* error) {
   const UnitsLock hold;
   return SetHooksLocked(HooksFor(options), error);
 }
 
-void BeginRecording(const RecordingOptions& options) {
-  AttachThread();
+void SetKind(const RecordingOptions& options) {
   const UnitsLock hold;
   const bool same = recording.kind.load(std::memory_order_relaxed) == options.kind &&
                     recording.style.load(std::memory_order_relaxed) == options.style;
   if (!same) ClearAllUnitsLocked();
   recording.kind.store(options.kind, std::memory_order_relaxed);
   recording.style.store(options.style, std::memory_order_relaxed);
+}
+
+void BeginRecording() {
+  AttachThread();
+  const UnitsLock hold;
   ResumeAllUnitsLocked();
   recording.on.store(true, std::memory_order_release);
   TellThreadsLocked();
@@ -101,16 +104,21 @@ void EndRecording() {
   TellThreadsLocked();
 }
 
+// Frames of a call stack, where those are charged.
+uint32_t FramesFor(const RecordingOptions& options) {
+  if (!ChargesCallstacks()) return 0;
+  // Code without hooks may lie deep above the function that is looked for.
+  const bool deep = options.style == ProfileStyle::kStack || HasFunctions();
+  return deep ? kStackFrames : kAttributionFrames;
+}
+
 RecordingError StartSource(Control& control, const RecordingOptions& options, std::string* error) {
   if (options.kind == ProfileKind::kTime) {
-    SetTimeFrames(options.style == ProfileStyle::kStack ? kStackFrames : kAttributionFrames);
+    SetTimeFrames(FramesFor(options));
     return StartTimers(options.hz, error) ? RecordingError::kNone : RecordingError::kUnavailable;
   }
   if (options.kind != ProfileKind::kAlloc) return RecordingError::kNone;
-  const uint32_t frames = HasFunctions()                          ? 0
-                          : options.style == ProfileStyle::kStack ? kStackFrames
-                                                                  : kAttributionFrames;
-  const StartResult started = StartAllocSession(options.rate, *options.seed, frames);
+  const StartResult started = StartAllocSession(options.rate, *options.seed, FramesFor(options));
   control.session = started.id;
   if (started.error == ControlError::kNone) return RecordingError::kNone;
   const bool bad_rate = started.error == ControlError::kBadRate;
@@ -140,9 +148,10 @@ RecordingError StartRecording(const RecordingOptions& wanted, std::string* error
     return bad;
   }
   const SuspendedSampling suspended;
+  SetKind(options);
   if (!PutHooks(options, error)) return RecordingError::kUnavailable;
   InstallForkHandlers(control);
-  BeginRecording(options);
+  BeginRecording();
   const RecordingError result = StartSource(control, options, error);
   if (result != RecordingError::kNone) {
     EndRecording();

@@ -35,7 +35,8 @@ RecordingOptions LastRecording();
 
 // Reads "alloc", "time,stack" and their like.
 bool ParseProfile(std::string_view text, ProfileKind* kind, ProfileStyle* style);
-inline constexpr char kProfileSyntax[] = "alloc, time or count, and perhaps ,stack behind it";
+inline constexpr char kProfileSyntax[] =
+    "no, or alloc, time or count, and perhaps ,stack behind it";
 
 }  // namespace allomon::internal
 

@@ -17,4 +17,10 @@ uint32_t FunctionTableSize() {
 
 bool HasFunctions() { return FunctionTableSize() > kFirstHookIndex; }
 
+bool ChargesCallstacks() {
+  if (!HasFunctions()) return true;
+  return recording.kind.load(std::memory_order_relaxed) != ProfileKind::kCount &&
+         !recording.stack_style() && RegisteredFunctionCount() == 0;
+}
+
 }  // namespace allomon::internal

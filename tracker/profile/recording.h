@@ -40,6 +40,11 @@ inline uint32_t IndexOfRegistered(uint32_t function_id) {
 }
 uint32_t FunctionTableSize();
 
+// Whether what is recorded is charged to call stacks, and these to functions when they are
+// written: in a program that names none; and, for time and allocation of style current, in
+// one that has entry hooks only, which then need not be put in.
+bool ChargesCallstacks();
+
 // Whether the program names its functions, so that nothing need be looked up in symbol
 // tables to charge them.
 bool HasFunctions();

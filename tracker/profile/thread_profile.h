@@ -26,7 +26,7 @@ struct DataUnit;
 struct ShadowEntry {
   uintptr_t frame;           // where the function's return address lies
   uintptr_t return_address;  // 0: an ALLOMON_FUNCTION() scope, which ends by itself
-  FunctionCell* cell;        // null: entered when there was nothing to account for
+  FunctionCell* cell;        // to leave; null: not accounted for, or again on the stack
   uint32_t function;         // its place in the table of functions
 };
 
@@ -106,7 +106,7 @@ inline void PushEntry(ThreadProfile& thread, uintptr_t frame, uintptr_t return_a
   FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
   if (__builtin_expect(cell != nullptr, 1)) {
     cell += function;
-    EnterCell(cell, thread.counts);
+    if (!EnterCell(cell, thread.counts)) cell = nullptr;
   }
   ShadowEntry* const entry = thread.top + 1;
   *entry = {frame, return_address, cell, function};

@@ -110,10 +110,10 @@ void Tick(ThreadTimer& timer, const FrameState& where) {
   if (!ReadClock(CLOCK_THREAD_CPUTIME_ID, &now_ns)) return;
   const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
   if (amount_ns == 0) return;
-  if (HasFunctions()) {
-    ChargeFunction(thread, timer, where.sp, amount_ns);
-  } else {
+  if (ChargesCallstacks()) {
     ChargeStack(thread, timer, where, amount_ns);
+  } else {
+    ChargeFunction(thread, timer, where.sp, amount_ns);
   }
 }
 
@@ -236,16 +236,16 @@ void ChargeOtherThread(ThreadTimer& timer) {
   DataUnit* unit = timer.unit.load(std::memory_order_relaxed);
   if (unit == nullptr) unit = &UnitOf(ThreadProfile{});
   const uint32_t last = timer.last.load(std::memory_order_relaxed);
-  if (HasFunctions()) {
-    unit->common->Charge(last, amount_ns);
-  } else {
+  if (ChargesCallstacks()) {
     unit->by_stack.Add(last, amount_ns);
+  } else {
+    unit->common->Charge(last, amount_ns);
   }
 }
 
-// The call stack here is the profiler's, so without functions the last tick must do.
+// The call stack here is the profiler's: where stacks are charged, the last tick must do.
 __attribute__((noinline)) void ChargeThisThread(ThreadTimer& timer) {
-  if (!HasFunctions()) return ChargeOtherThread(timer);
+  if (ChargesCallstacks()) return ChargeOtherThread(timer);
   Tick(timer, ALLOMON_CALLER_FRAME());
 }
 
