@@ -15,9 +15,11 @@
 #include <string>
 
 #include "allocator/environment.h"
-#include "tracker/profile/alloc_session.h"
-#include "tracker/profile/profile_data.h"
+#include "tracker/profile/data_units.h"
+#include "tracker/profile/profile_control.h"
 #include "tracker/profile/profile_file.h"
+#include "tracker/profile/recording.h"
+#include "tracker/profile/termination.h"
 
 namespace allomon {
 namespace {
@@ -25,8 +27,7 @@ namespace {
 // Static data without destructor: it is used after the last destructor of the process.
 struct AutoProfile {
   EnvironmentOptions options;
-  uint64_t seed = 0;
-  internal::SessionId session = 0;  // 0: not profiling
+  bool on = false;
   bool forked = false;
 };
 AutoProfile* g_profile = nullptr;
@@ -77,21 +78,74 @@ void Say(const std::string& message) {
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody left to tell
 }
 
-// A child starts with no counts of its own.
+// Who answers mlprof's question for the functions.
+std::string SourcesOf(const std::string& path) {
+  if (!internal::HasFunctions()) return path + ".sources";
+  char program[4096];
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof(program));
+  return length > 0 ? std::string(program, static_cast<size_t>(length)) : "PROGRAM";
+}
+
+void WriteProfile(const AutoProfile& profile, internal::UnitName unit) {
+  const NoSignalsFromWriting quiet;
+  const std::string path = ExpandOut(profile.options.out, getpid());
+  std::string error;
+  WriteProfileFile(path, unit, &error);
+  if (!error.empty()) return Say(error);
+  if (profile.options.summary) {
+    Say(ProfileSummary(unit) + "; mlprof " + SourcesOf(path) + " " + path);
+  }
+}
+
+// Ends the profile and writes the unit that was current where the program ended, as MLton
+// does at exit.
+void WriteNow(internal::UnitName unit) {
+  if (g_profile == nullptr || !g_profile->on) return;
+  g_profile->on = false;
+  internal::StopRecording();
+  // A forked child would overwrite its parent's file, unless the name tells them apart.
+  if (g_profile->forked && !NamesProcess(g_profile->options.out)) return;
+  WriteProfile(*g_profile, unit);
+}
+
+// Runs after main's own exit handlers.
+__attribute__((destructor)) void WriteAtExit() { WriteNow(internal::CurrentUnit()); }
+
+// The counts start afresh by themselves.
 void AfterForkInChild() {
   if (g_profile == nullptr) return;
   g_profile->forked = true;
-  DefaultProfileData().Clear();
+  internal::ForgetTermination();
+}
+
+internal::RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
+  internal::RecordingOptions recording;
+  internal::ParseProfile(options.profile, &recording.kind, &recording.style);
+  recording.rate = options.rate;
+  recording.seed = options.seed;
+  recording.hz = options.hz;
+  return recording;
+}
+
+// A program that was made to be profiled is profiled when asked, any other one when
+// Allomon is put under it.
+bool IsWanted(const EnvironmentOptions& options) {
+  if (options.profile.empty()) return !internal::HasFunctions();
+  return options.profile != "no";
 }
 
 void StartProfile(AutoProfile* profile) {
-  profile->seed = profile->options.seed.value_or(internal::RandomSeed());
-  const internal::StartResult started = StartAllocSession(profile->options.rate, profile->seed);
-  if (started.error != internal::ControlError::kNone) {
-    return Say("cannot start: too many trackers; the program runs unprofiled");
+  if (!IsWanted(profile->options)) return;
+  std::string error;
+  if (internal::StartRecording(RecordingFrom(profile->options), &error) !=
+      internal::RecordingError::kNone) {
+    return Say("cannot start: " + error + "; the program runs unprofiled");
   }
-  profile->session = started.id;
+  profile->on = true;
   pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  if (profile->options.sigterm && !internal::WriteOnTermination(WriteNow)) {
+    Say("SIGTERM is handled or ignored already; killed by it, the program leaves no profile");
+  }
 }
 
 // mlprof asks a program (or the script beside a profile, which the shell runs) for its
@@ -118,25 +172,6 @@ __attribute__((constructor)) void StartFromEnvironment(int argc, char** argv, ch
     delete profile;
   }
   errno = saved_errno;
-}
-
-void WriteProfile(const AutoProfile& profile) {
-  const NoSignalsFromWriting quiet;
-  const std::string path = ExpandOut(profile.options.out, getpid());
-  std::string error;
-  if (!WriteProfileFile(path, DefaultProfileData(), &error)) return Say(error);
-  if (!profile.options.summary) return;
-  Say(ProfileSummary(DefaultProfileData(), profile.options.rate, profile.seed) + "; mlprof " +
-      path + ".sources " + path);
-}
-
-// Runs after main's own exit handlers.
-__attribute__((destructor)) void WriteAtExit() {
-  if (g_profile == nullptr || g_profile->session == 0) return;
-  internal::StopSession(g_profile->session);
-  // A forked child would overwrite its parent's file, unless the name tells them apart.
-  if (g_profile->forked && !NamesProcess(g_profile->options.out)) return;
-  WriteProfile(*g_profile);
 }
 
 }  // namespace

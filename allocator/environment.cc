@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "tracker/profile/profile_control.h"
+
 namespace allomon {
 namespace {
 
@@ -31,6 +33,24 @@ bool Fail(const std::string& name, const std::string& value, const char* allowed
   return false;
 }
 
+bool ParseFlag(const std::string& text, bool* flag) {
+  *flag = text == "1";
+  return text == "0" || text == "1";
+}
+
+bool ParseHz(const std::string& text, uint32_t* hz) {
+  uint64_t value = 0;
+  if (!ParseSeed(text, &value) || value < 1 || value > 10000) return false;
+  *hz = static_cast<uint32_t>(value);
+  return true;
+}
+
+bool IsProfile(const std::string& text) {
+  ProfileKind kind;
+  ProfileStyle style;
+  return internal::ParseProfile(text, &kind, &style);
+}
+
 bool SetOption(const std::string& name, const std::string& value, EnvironmentOptions* options,
                std::string* error) {
   if (name == "ALLOMON_RATE") {
@@ -48,10 +68,22 @@ bool SetOption(const std::string& name, const std::string& value, EnvironmentOpt
     return true;
   }
   if (name == "ALLOMON_SUMMARY") {
-    options->summary = value == "1";
-    return value == "0" || value == "1" || Fail(name, value, "0 or 1", error);
+    return ParseFlag(value, &options->summary) || Fail(name, value, "0 or 1", error);
   }
-  *error = name + ": unknown; known are ALLOMON_RATE, ALLOMON_OUT, ALLOMON_SEED, ALLOMON_SUMMARY";
+  if (name == "ALLOMON_SIGTERM") {
+    return ParseFlag(value, &options->sigterm) || Fail(name, value, "0 or 1", error);
+  }
+  if (name == "ALLOMON_PROFILE") {
+    options->profile = value;
+    return value == "no" || IsProfile(value) || Fail(name, value, internal::kProfileSyntax, error);
+  }
+  if (name == "ALLOMON_HZ") {
+    return ParseHz(value, &options->hz) ||
+           Fail(name, value, "a whole number from 1 to 10000 (looks per second)", error);
+  }
+  *error = name +
+           ": unknown; known are ALLOMON_PROFILE, ALLOMON_RATE, ALLOMON_HZ, ALLOMON_OUT, "
+           "ALLOMON_SEED, ALLOMON_SUMMARY, ALLOMON_SIGTERM";
   return false;
 }
 

@@ -13,6 +13,9 @@ struct EnvironmentOptions {
   std::string out = "mlmon.out";  // ALLOMON_OUT, %p is the process id
   std::optional<uint64_t> seed;   // ALLOMON_SEED
   bool summary = false;           // ALLOMON_SUMMARY=1: a line on stderr at exit
+  std::string profile;            // ALLOMON_PROFILE, see kProfileSyntax; "no"; unset: ""
+  uint32_t hz = 100;              // ALLOMON_HZ, 1 .. 10000; of kind time
+  bool sigterm = false;           // ALLOMON_SIGTERM=1: also written when killed by SIGTERM
 };
 
 // Reads variables of the form NAME=value from a null-terminated list such as `environ`.

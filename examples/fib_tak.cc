@@ -1,5 +1,6 @@
 // Two functions, three profiles: the example of MLton's manual (fib-tak.sml), over boxed
-// integers so that there is something to allocate.
+// integers so that there is something to allocate.  --profile=KIND[,stack] chooses what is
+// profiled: alloc (the default), time or count.
 //
 // fib is charged to one unit of profiling data, tak to another, and the rest of the
 // program to the default one; each is written to a file of its own.
@@ -34,16 +35,19 @@ Boxed tak(const Boxed& x, const Boxed& y, const Boxed& z) {
   return tak(tak(Box(*x - 1), y, z), tak(Box(*y - 1), z, x), tak(Box(*z - 1), x, y));
 }
 
-// What main itself allocates goes to <main> in the default unit; this to done.
-std::string done(long fib_result, long tak_result) {
+// What main itself allocates goes to <main>; this to done.
+std::string done(long fib_argument, long fib_result, long tak_argument, long tak_result) {
   ALLOMON_FUNCTION();
-  return "fib(24) = " + std::to_string(fib_result) +
-         ", tak(15, 10, 5) = " + std::to_string(tak_result);
+  return "fib(" + std::to_string(fib_argument) + ") = " + std::to_string(fib_result) + ", tak(" +
+         std::to_string(3 * tak_argument) + ", " + std::to_string(2 * tak_argument) + ", " +
+         std::to_string(tak_argument) + ") = " + std::to_string(tak_result);
 }
 
 struct Options {
-  double rate = 1;
-  std::optional<unsigned long> seed;
+  allomon::ProfileOptions profile;
+  long fib = 24;
+  // tak(3 t, 2 t, t)
+  long tak = 5;
 };
 
 bool HasPrefix(const char* argument, const char* prefix) {
@@ -71,31 +75,70 @@ std::optional<unsigned long> Seed(const char* text) {
   exit(1);
 }
 
-Options ParseOptions(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (HasPrefix(argv[i], "--rate=")) {
-      const std::optional<double> rate = Rate(argv[i] + 7);
-      if (!rate.has_value()) Fail(argument + ": expected a number in [0, 1], such as --rate=1e-4");
-      options.rate = *rate;
-    } else if (HasPrefix(argv[i], "--seed=")) {
-      options.seed = Seed(argv[i] + 7);
-      if (!options.seed.has_value())
-        Fail(argument + ": expected a number below 2^64, such as --seed=42");
-    } else {
-      Fail("unknown option " + argument + "; known are --rate=R (in [0, 1]) and --seed=N");
-    }
+// "alloc", "time,stack" and their like; false for anything else.
+bool SetProfile(const std::string& text, allomon::ProfileOptions* options) {
+  const size_t comma = text.find(',');
+  const std::string kind = text.substr(0, comma);
+  if (kind == "alloc") {
+    options->kind = allomon::ProfileKind::kAlloc;
+  } else if (kind == "time") {
+    options->kind = allomon::ProfileKind::kTime;
+  } else if (kind == "count") {
+    options->kind = allomon::ProfileKind::kCount;
+  } else {
+    return false;
   }
-  return options;
+  if (comma == std::string::npos) return true;
+  options->style = allomon::ProfileStyle::kStack;
+  return text.substr(comma) == ",stack";
+}
+
+// A small argument of fib or tak: they take exponential time.
+std::optional<long> Size(const char* text, unsigned long most) {
+  const std::optional<unsigned long> value = Seed(text);
+  if (!value.has_value() || *value > most) return std::nullopt;
+  return static_cast<long>(*value);
+}
+
+void ParseOption(const std::string& argument, Options* options) {
+  const char* const value = argument.c_str() + argument.find('=') + 1;
+  if (HasPrefix(argument.c_str(), "--rate=")) {
+    const std::optional<double> rate = Rate(value);
+    if (!rate.has_value()) Fail(argument + ": expected a number in [0, 1], such as --rate=1e-4");
+    options->profile.rate = *rate;
+  } else if (HasPrefix(argument.c_str(), "--seed=")) {
+    options->profile.seed = Seed(value);
+    if (!options->profile.seed.has_value())
+      Fail(argument + ": expected a number below 2^64, such as --seed=42");
+  } else if (HasPrefix(argument.c_str(), "--profile=")) {
+    if (!SetProfile(value, &options->profile))
+      Fail(argument + ": expected alloc, time or count, and perhaps ,stack behind it");
+  } else if (HasPrefix(argument.c_str(), "--fib=")) {
+    const std::optional<long> size = Size(value, 60);
+    if (!size.has_value()) Fail(argument + ": expected a number up to 60, such as --fib=32");
+    options->fib = *size;
+  } else if (HasPrefix(argument.c_str(), "--tak=")) {
+    const std::optional<long> size = Size(value, 20);
+    if (!size.has_value()) Fail(argument + ": expected a number up to 20, such as --tak=6");
+    options->tak = *size;
+  } else {
+    Fail("unknown option " + argument +
+         "; known are --profile=KIND[,stack], --rate=R (in [0, 1]), --seed=N, --fib=N, --tak=N");
+  }
 }
 
 void Check(const absl::Status& status) {
   if (!status.ok()) Fail(std::string(status.message()));
 }
 
+allomon::ProfileData NewUnit() {
+  const absl::StatusOr<allomon::ProfileData> data = allomon::Profile::Malloc();
+  Check(data.status());
+  return *data;
+}
+
 // Writes one unit and says how to look at it.
-void Write(const char* program, const char* file, const allomon::ProfileData& data) {
+void Write(const char* program, const char* file, allomon::ProfileData data) {
   const std::string path = examples::InOutputDirectory(file);
   Check(allomon::Profile::Write(path, data));
   printf("%s: %s\n  bazel run //tools:mlprof -- -raw true %s %s\n", file,
@@ -105,25 +148,20 @@ void Write(const char* program, const char* file, const allomon::ProfileData& da
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = ParseOptions(argc, argv);
-  allomon::ProfileData fib_data;
-  allomon::ProfileData tak_data;
-  allomon::ProfileOptions profile_options;
-  profile_options.rate = options.rate;
-  profile_options.seed = options.seed;
-  Check(allomon::Profile::Start(profile_options));
+  Options options;
+  for (int i = 1; i < argc; ++i) ParseOption(argv[i], &options);
+  const allomon::ProfileData fib_data = NewUnit();
+  const allomon::ProfileData tak_data = NewUnit();
+  Check(allomon::Profile::Start(options.profile));
 
+  const long n = options.fib;
+  const long t = options.tak;
   long fib_result = 0;
   long tak_result = 0;
-  {
-    const allomon::ScopedProfileData unit(&fib_data);
-    fib_result = *fib(Box(24));
-  }
-  {
-    const allomon::ScopedProfileData unit(&tak_data);
-    tak_result = *tak(Box(15), Box(10), Box(5));
-  }
-  const std::string results = done(fib_result, tak_result);
+  Check(allomon::Profile::WithData(fib_data, [&] { fib_result = *fib(Box(n)); }));
+  Check(allomon::Profile::WithData(tak_data,
+                                   [&] { tak_result = *tak(Box(3 * t), Box(2 * t), Box(t)); }));
+  const std::string results = done(n, fib_result, t, tak_result);
   Check(allomon::Profile::Stop());
 
   printf("%s\n", results.c_str());
@@ -131,5 +169,5 @@ int main(int argc, char** argv) {
   const char* name = program != nullptr ? program.get() : argv[0];
   Write(name, "mlmon.fib.out", fib_data);
   Write(name, "mlmon.tak.out", tak_data);
-  Write(name, "mlmon.out", allomon::DefaultProfileData());
+  Write(name, "mlmon.out", {});
 }

@@ -36,7 +36,7 @@ ALLOWED = {
 # Single files that may do more than their module.
 EXCEPTIONS = {
     # A program that is profiled without a line of code: started by the environment.
-    r"allocator/(.*/)?auto_profile[^/]*": [r"tracker/profile/[^/]+\.h"],
+    r"allocator/(.*/)?(auto_profile|environment)[^/]*": [r"tracker/profile/[^/]+\.h"],
 }
 
 MODULES = set(ALLOWED) | {"tests", "benchmarks"}

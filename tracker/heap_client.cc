@@ -199,6 +199,7 @@ BlockHandle Report(const Block& block, const FrameState& caller, Placement place
   // Stays as it is until the thread's next trial, which cannot be inside a callback.
   const Trial& trial = t_trial;
   const CapturedStack stack = CaptureStack(active.callstack_size, caller);
+  thread.reporting_sp = caller.sp;
   CallbackScope scope(thread);
   ReportedChain chain;
   for (uint32_t i = 0; i < active.count; ++i) {

@@ -12,6 +12,7 @@
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/support/ledger.h"
+#include "tests/support/profile_bytes.h"
 #include "tracker/profile/profile.h"
 
 namespace allomon {
@@ -59,8 +60,6 @@ TEST(SampledRangeTest, WhoOnlyCountsHearsOfBlocksThatHaveNoPlace) {
   InChild([] {
     SampledRange::SetMaxReservationForTesting(0);
     Ledger ledger;
-    ProfileData data;
-    const ScopedProfileData unit(&data);
     ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());
     ASSERT_TRUE(Profile::Start().ok());
     void* block = SamplingMalloc(100);
@@ -71,9 +70,7 @@ TEST(SampledRangeTest, WhoOnlyCountsHearsOfBlocksThatHaveNoPlace) {
     ASSERT_TRUE(Profile::Stop().ok());
     SamplingFree(block);
     EXPECT_TRUE(ledger.blocks.empty());
-    double bytes = 0;
-    data.by_stack().ForEach([&bytes](uint32_t, const Estimate& e) { bytes += e.value; });
-    EXPECT_EQ(bytes, 1100);
+    EXPECT_EQ(testing::TotalOf(), 1100);
   });
 }
 

@@ -15,6 +15,7 @@
 #include "allocator/allocator.h"
 #include "tests/integration/entry_points.h"
 #include "tests/integration/recorder.h"
+#include "tests/support/profile_bytes.h"
 #include "tests/support/statistics.h"
 #include "tracker/profile/profile.h"
 
@@ -318,27 +319,20 @@ class ProfiledTest : public ::testing::TestWithParam<EntryPoint> {};
 INSTANTIATE_TEST_SUITE_P(, ProfiledTest, ::testing::ValuesIn(EntryPoints()),
                          [](const auto& info) { return info.param.name; });
 
-uint64_t BytesIn(const ProfileData& data) {
-  double bytes = 0;
-  const auto add = [&bytes](uint32_t, const Estimate& estimate) { bytes += estimate.value; };
-  data.by_function().ForEach(add);
-  data.by_stack().ForEach(add);
-  return static_cast<uint64_t>(bytes);
-}
-
 TEST_P(ProfiledTest, CountedBlocksAreAsGoodAsOthers) {
   ASSERT_TRUE(Profile::Start().ok());
   for (const size_t size_bytes : kSizes) {
     SCOPED_TRACE(size_bytes);
     for (int i = 0; i < 2; ++i) {
-      ProfileData unit;
+      const ProfileData unit = Profile::Malloc().value();
       void* block = nullptr;
       {
-        const ScopedProfileData here(&unit);
+        const ScopedProfileData here(unit);
         block = GetParam().allocate(size_bytes);
       }
       ExpectGoodBlock(GetParam(), block, size_bytes);
-      EXPECT_EQ(BytesIn(unit), GetParam().RequestedBytes(size_bytes));
+      EXPECT_EQ(static_cast<uint64_t>(TotalOf(unit)), GetParam().RequestedBytes(size_bytes));
+      EXPECT_TRUE(Profile::Free(unit).ok());
       GetParam().release(block, size_bytes);
     }
   }
@@ -347,18 +341,18 @@ TEST_P(ProfiledTest, CountedBlocksAreAsGoodAsOthers) {
 
 TEST(Profiled, ReallocIsCountedAndKeepsContents) {
   ASSERT_TRUE(Profile::Start().ok());
-  ProfileData unit;
+  const ProfileData unit = Profile::Malloc().value();
   auto* block = static_cast<unsigned char*>(malloc(10));
   memset(block, 'x', 10);
   {
-    const ScopedProfileData here(&unit);
+    const ScopedProfileData here(unit);
     block = static_cast<unsigned char*>(realloc(block, 5000));
     ASSERT_TRUE(AllBytesAre(block, 'x', 10));
     memset(block, 'y', 5000);
     block = static_cast<unsigned char*>(realloc(block, 700));
     ASSERT_TRUE(AllBytesAre(block, 'y', 700));
   }
-  EXPECT_EQ(BytesIn(unit), 5700u);
+  EXPECT_EQ(TotalOf(unit), 5700);
   free(block);
   ASSERT_TRUE(Profile::Stop().ok());
 }

@@ -58,7 +58,7 @@ class BadVariables(PreloadCase):
 
     def test_unknown_variable(self):
         done = self.run_preloaded(HOST, {"ALLOMON_TYPO": "1"})
-        self.assert_one_line(done, "ALLOMON_TYPO: unknown", "known are ALLOMON_RATE")
+        self.assert_one_line(done, "ALLOMON_TYPO: unknown", "known are ALLOMON_PROFILE")
         self.assertEqual(self.files(), [])
 
     def test_value_of_several_lines_is_still_one_line(self):

@@ -1,18 +1,21 @@
 // Who is charged for what, with and without ALLOMON_FUNCTION().
 #include "tracker/profile/attribution.h"
 
-#include <algorithm>
-#include <numeric>
+#include <cmath>
 #include <thread>
 
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
+#include "tests/support/profile_bytes.h"
 #include "tests/support/statistics.h"
 #include "tracker/profile/profile.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
 namespace {
+
+using testing::Attributed;
+using testing::CurrentOf;
 
 void Allocate(size_t size_bytes) { SamplingFree(SamplingMalloc(size_bytes)); }
 
@@ -39,19 +42,8 @@ class AttributionTest : public ::testing::Test {
  protected:
   void TearDown() override { Profile::Stop().IgnoreError(); }
 
-  // Bytes charged to the function of that name; -1 if it is not in the table.
-  static int64_t BytesOf(const ProfileData& data, const std::string& name) {
-    const AttributedProfile profile = Attribute(data);
-    for (size_t i = 0; i < profile.sources.names.size(); ++i) {
-      if (profile.sources.names[i].name == name) {
-        return static_cast<int64_t>(profile.mlmon.masters[i].current);
-      }
-    }
-    return -1;
-  }
-
-  ProfileData data_;
-  ScopedProfileData unit_{&data_};
+  const ProfileData data_ = Profile::Malloc().value();
+  ScopedProfileData unit_{data_};
 };
 
 TEST_F(AttributionTest, InnermostScopeIsChargedExactlyAtRateOne) {
@@ -59,29 +51,32 @@ TEST_F(AttributionTest, InnermostScopeIsChargedExactlyAtRateOne) {
   Outer();
   Allocate(1);
   ASSERT_TRUE(Profile::Stop().ok());
-  EXPECT_EQ(BytesOf(data_, "allomon::Inner"), 1000);
-  EXPECT_EQ(BytesOf(data_, "allomon::Outer"), 110);
-  EXPECT_EQ(BytesOf(data_, "<main>"), 1);
-  EXPECT_EQ(BytesOf(data_, "allomon::NeverCalled"), 0);
+  EXPECT_EQ(CurrentOf("allomon::Inner", data_), 1000);
+  EXPECT_EQ(CurrentOf("allomon::Outer", data_), 110);
+  EXPECT_EQ(CurrentOf("<main>", data_), 1);
+  EXPECT_EQ(CurrentOf("allomon::NeverCalled", data_), 0);
 }
 
 TEST_F(AttributionTest, ExceptionClosesTheScope) {
   ASSERT_TRUE(Profile::Start().ok());
   EXPECT_THROW(Throws(), int);
-  EXPECT_EQ(CurrentSourceFunction(), nullptr);
+  Allocate(7);
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_EQ(CurrentOf("allomon::Throws", data_), 0);
+  EXPECT_EQ(CurrentOf("<main>", data_), 7);
 }
 
 TEST_F(AttributionTest, UnitOfAnotherThreadIsItsOwn) {
   ASSERT_TRUE(Profile::Start().ok());
-  ProfileData other;
-  std::thread([&other] {
-    const ScopedProfileData unit(&other);
+  const ProfileData other = Profile::Malloc().value();
+  std::thread([other] {
+    const ScopedProfileData unit(other);
     Inner();
   }).join();
   Inner();
   ASSERT_TRUE(Profile::Stop().ok());
-  EXPECT_EQ(BytesOf(other, "allomon::Inner"), 1000);
-  EXPECT_EQ(BytesOf(data_, "allomon::Inner"), 1000);
+  EXPECT_EQ(CurrentOf("allomon::Inner", other), 1000);
+  EXPECT_EQ(CurrentOf("allomon::Inner", data_), 1000);
 }
 
 TEST_F(AttributionTest, ThreadsAddUp) {
@@ -89,13 +84,13 @@ TEST_F(AttributionTest, ThreadsAddUp) {
   std::thread threads[4];
   for (std::thread& thread : threads) {
     thread = std::thread([this] {
-      const ScopedProfileData unit(&data_);
+      const ScopedProfileData unit(data_);
       for (int i = 0; i < 1000; ++i) Inner();
     });
   }
   for (std::thread& thread : threads) thread.join();
   ASSERT_TRUE(Profile::Stop().ok());
-  EXPECT_EQ(BytesOf(data_, "allomon::Inner"), 4 * 1000 * 1000);
+  EXPECT_EQ(CurrentOf("allomon::Inner", data_), 4 * 1000 * 1000);
 }
 
 TEST_F(AttributionTest, SampledEstimateLiesWithinItsOwnInterval) {
@@ -105,9 +100,10 @@ TEST_F(AttributionTest, SampledEstimateLiesWithinItsOwnInterval) {
   ASSERT_TRUE(Profile::Start(options).ok());
   for (int i = 0; i < 20000; ++i) Inner();
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = Attribute(data_);
-  EXPECT_GT(profile.total.variance, 0);
-  EXPECT_NEAR(profile.total.value, 20000 * 1000, profile.total.HalfWidth(testing::kSigmas));
+  const AttributedProfile profile = Attributed(data_);
+  EXPECT_GT(profile.variance, 0);
+  EXPECT_NEAR(static_cast<double>(profile.mlmon.total), 20000 * 1000,
+              testing::kSigmas * std::sqrt(profile.variance));
 }
 
 // What is written must add up, whatever the rounding.
@@ -118,7 +114,7 @@ TEST_F(AttributionTest, TotalIsTheSumOfTheRows) {
   ASSERT_TRUE(Profile::Start(options).ok());
   for (int i = 0; i < 1000; ++i) Outer();
   ASSERT_TRUE(Profile::Stop().ok());
-  const Mlmon mlmon = Attribute(data_).mlmon;
+  const Mlmon mlmon = Attributed(data_).mlmon;
   MlmonInt sum = 0;
   for (const MlmonCount& count : mlmon.splits) sum += count.current;
   EXPECT_TRUE(sum == mlmon.total + mlmon.total_gc);
@@ -128,9 +124,9 @@ TEST_F(AttributionTest, TotalIsTheSumOfTheRows) {
 TEST_F(AttributionTest, FilesOfOneProgramShareTheirMagic) {
   ASSERT_TRUE(Profile::Start().ok());
   Inner();
-  const uint32_t first = Attribute(data_).mlmon.magic;
+  const uint32_t first = Attributed(data_).mlmon.magic;
   Outer();
-  EXPECT_EQ(Attribute(data_).mlmon.magic, first);
+  EXPECT_EQ(Attributed(data_).mlmon.magic, first);
   EXPECT_EQ(RegisteredSourceTable().magic, first);
 }
 
@@ -153,7 +149,7 @@ TEST_F(AttributionTest, ProfileRunsBesideATracker) {
   ASSERT_TRUE(Tracker::stop().ok());
   ASSERT_TRUE(Profile::Stop().ok());
   EXPECT_EQ(count, 1);
-  EXPECT_EQ(BytesOf(data_, "allomon::Inner"), 1000);
+  EXPECT_EQ(CurrentOf("allomon::Inner", data_), 1000);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
-#include "tracker/profile/attribution.h"
+#include "tests/support/profile_bytes.h"
 #include "tracker/profile/profile.h"
 
 namespace allomon {
@@ -18,12 +18,12 @@ __attribute__((noinline)) void* NativeCaller(size_t size_bytes) {
 namespace {
 
 TEST(NativeAttributionTest, CallerOfMallocIsChargedByItsSymbol) {
-  ProfileData data;
-  const ScopedProfileData unit(&data);
+  const ProfileData data = Profile::Malloc().value();
+  const ScopedProfileData unit(data);
   ASSERT_TRUE(Profile::Start().ok());
   SamplingFree(NativeCaller(12345));
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = Attribute(data);
+  const AttributedProfile profile = testing::Attributed(data);
   EXPECT_FALSE(profile.self_described);
   ASSERT_EQ(profile.sources.names.size(), 4u);
   EXPECT_EQ(profile.sources.names[3].name, "allomon::NativeCaller(unsigned long)");
@@ -33,15 +33,15 @@ TEST(NativeAttributionTest, CallerOfMallocIsChargedByItsSymbol) {
 
 // Resolving symbols allocates far more than the program did.
 TEST(NativeAttributionTest, WritingAProfileDoesNotChargeItselfToTheProgram) {
-  ProfileData data;
-  const ScopedProfileData unit(&data);
+  const ProfileData data = Profile::Malloc().value();
+  const ScopedProfileData unit(data);
   ASSERT_TRUE(Profile::Start().ok());
   SamplingFree(NativeCaller(100));
   const std::string directory = ::testing::TempDir();
   ASSERT_TRUE(Profile::Write(directory + "/first.out", data).ok());
   ASSERT_TRUE(Profile::Write(directory + "/second.out", data).ok());
   ASSERT_TRUE(Profile::Stop().ok());
-  EXPECT_TRUE(Attribute(data).mlmon.total == 100);
+  EXPECT_TRUE(testing::Attributed(data).mlmon.total == 100);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ size_t Walk(FrameState start, uintptr_t* frames, uintptr_t* sps, size_t max_fram
 
 }  // namespace
 
-size_t CaptureCallstack(const FrameState& start, uintptr_t* frames, size_t max_frames, bool* truncated) {
+size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated) {
   uintptr_t* native =
       static_cast<uintptr_t*>(__builtin_alloca((2 * max_frames + 1) * sizeof(uintptr_t)));
   uintptr_t* sps = native + max_frames;

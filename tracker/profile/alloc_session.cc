@@ -1,52 +1,69 @@
 #include "tracker/profile/alloc_session.h"
 
+#include <cmath>
 #include <memory>
 
-#include "tracker/profile/profile_data.h"
+#include "tracker/estimate.h"
+#include "tracker/internal/thread_state.h"
+#include "tracker/profile/data_units.h"
+#include "tracker/profile/recording.h"
+#include "tracker/profile/thread_profile.h"
 
-namespace allomon {
+namespace allomon::internal {
 namespace {
 
-// Deep enough to find a function with a symbol above the static ones of a stripped
-// library, cheap enough for every sample.
-constexpr uint32_t kAttributionFrames = 32;
-
-class AllocClient final : public internal::SessionClient {
- public:
-  bool AllocMinor(const Allocation& allocation, internal::ValueSlot*) override {
-    return Count(allocation);
+// Charges the function that runs, else the call stack.
+void Charge(const Allocation& allocation) {
+  Estimate bytes;
+  bytes.Add(static_cast<double>(allocation.size_bytes),
+            ReportProbability(TrialWords(allocation), allocation.rate));
+  const uint64_t amount =
+      static_cast<uint64_t>(std::llround(bytes.value * UnitsPerCount(ProfileKind::kAlloc)));
+  const uintptr_t sp = CurrentThread().reporting_sp;
+  const BusyScope busy;
+  ThreadProfile& thread = thread_profile;
+  DataUnit& unit = UnitOf(thread);
+  ThreadCounts& counts = thread.counts != nullptr ? *thread.counts : *unit.common;
+  if (ChargesCallstacks()) {
+    unit.by_stack.Add(allocation.callstack.id(), amount);
+  } else {
+    counts.Charge(RunningFunction(thread, sp), amount);
   }
-  bool AllocMajor(const Allocation& allocation, internal::ValueSlot*) override {
-    return Count(allocation);
+  if (bytes.variance > 0) counts.AddVariance(bytes.variance);
+}
+
+class AllocClient final : public SessionClient {
+ public:
+  bool AllocMinor(const Allocation& allocation, ValueSlot*) override {
+    Charge(allocation);
+    return false;
+  }
+  bool AllocMajor(const Allocation& allocation, ValueSlot*) override {
+    Charge(allocation);
+    return false;
   }
 
   // Nothing is followed, so there are no values.
-  bool Promote(internal::ValueSlot*) override { return false; }
-  void DeallocMinor(internal::ValueSlot*) override {}
-  void DeallocMajor(internal::ValueSlot*) override {}
-  void SurviveMinor(const Allocation&, internal::ValueSlot*) override {}
-  void SurviveMajor(const Allocation&, internal::ValueSlot*) override {}
-  void DestroyMinor(internal::ValueSlot*) override {}
-  void DestroyMajor(internal::ValueSlot*) override {}
-
- private:
-  static bool Count(const Allocation& allocation) {
-    CurrentProfileData().Add(allocation, CurrentSourceFunction());
-    return false;
-  }
+  bool Promote(ValueSlot*) override { return false; }
+  void DeallocMinor(ValueSlot*) override {}
+  void DeallocMajor(ValueSlot*) override {}
+  void SurviveMinor(const Allocation&, ValueSlot*) override {}
+  void SurviveMajor(const Allocation&, ValueSlot*) override {}
+  void DestroyMinor(ValueSlot*) override {}
+  void DestroyMajor(ValueSlot*) override {}
 };
 
 }  // namespace
 
-internal::StartResult StartAllocSession(double rate, uint64_t seed) {
-  internal::Session::Config config;
+StartResult StartAllocSession(double rate, uint64_t seed, uint32_t frames) {
+  Session::Config config;
   config.rate = rate;
   config.seed = seed;
-  config.callstack_size = kAttributionFrames;
+  config.callstack_size = frames;
   config.follows_blocks = false;
   config.concurrent = true;
-  std::unique_ptr<internal::SessionClient> client = std::make_unique<AllocClient>();
-  return internal::StartSession(config, client);
+  std::unique_ptr<SessionClient> client = std::make_unique<AllocClient>();
+  return StartSession(config, client);
 }
 
-}  // namespace allomon
+}  // namespace allomon::internal

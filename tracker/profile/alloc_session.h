@@ -1,4 +1,4 @@
-// Feeds ProfileData from the sampler: a session that counts and follows nothing.
+// Feeds units of data from the sampler: a session that counts and follows nothing.
 #ifndef ALLOMON_TRACKER_PROFILE_ALLOC_SESSION_H_
 #define ALLOMON_TRACKER_PROFILE_ALLOC_SESSION_H_
 
@@ -6,11 +6,17 @@
 
 #include "tracker/internal/control.h"
 
-namespace allomon {
+namespace allomon::internal {
 
-// Fails like internal::StartSession.  Several may run at once, beside user trackers.
-internal::StartResult StartAllocSession(double rate, uint64_t seed);
+// Frames captured for a program without functions of its own: deep enough to find one
+// with a symbol above the static ones of a stripped library, cheap enough for every
+// sample; and as many as an unwinder's default for stack times.
+inline constexpr uint32_t kAttributionFrames = 32;
+inline constexpr uint32_t kStackFrames = 128;
 
-}  // namespace allomon
+// Fails like StartSession.  `frames` 0 charges functions only.
+StartResult StartAllocSession(double rate, uint64_t seed, uint32_t frames);
+
+}  // namespace allomon::internal
 
 #endif  // ALLOMON_TRACKER_PROFILE_ALLOC_SESSION_H_

@@ -4,6 +4,7 @@
 
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/internal/entries.h"
+#include "tracker/profile/recording.h"
 
 namespace allomon {
 
@@ -18,20 +19,44 @@ const NativeFunctions::Function* NativeFunctions::OfStack(uint32_t stack_id) {
     if (FindManagedFunction(stack.frames[i], &managed)) return &OfAddress(stack.frames[i]);
   }
   for (uint32_t i = 0; i < stack.depth; ++i) {
-    const Function& function = OfAddress(stack.frames[i]);
+    const Function& function = OfAddress(PcOfFrame(stack, i));
     if (function.named) return &function;
   }
-  return &OfAddress(stack.frames[0]);
+  return &OfAddress(PcOfFrame(stack, 0));
 }
 
-const NativeFunctions::Function& NativeFunctions::OfAddress(uintptr_t return_address) {
-  const auto found = by_address_.find(return_address);
+void NativeFunctions::FindInStack(uint32_t stack_id,
+                                  const std::function<bool(const Function&)>& found) {
+  const internal::StackView stack = internal::Stacks().View(stack_id);
+  for (uint32_t i = 0; i < stack.depth; ++i) {
+    if (found(OfAddress(PcOfFrame(stack, i)))) return;
+  }
+}
+
+void NativeFunctions::ForEachOfStack(uint32_t stack_id,
+                                     const std::function<void(const Function&)>& visit) {
+  const internal::StackView stack = internal::Stacks().View(stack_id);
+  for (uint32_t i = 0; i < stack.depth; ++i) {
+    const Function& function = OfAddress(PcOfFrame(stack, i));
+    if (function.named || i == 0) visit(function);
+  }
+}
+
+// One less than a return address: the call may be the last instruction of its function.
+// A tick's innermost frame is the interrupted instruction itself.
+uintptr_t NativeFunctions::PcOfFrame(const internal::StackView& stack, uint32_t frame) {
+  const bool interrupted =
+      frame == 0 && internal::recording.kind.load(std::memory_order_relaxed) == ProfileKind::kTime;
+  return stack.frames[frame] - (interrupted ? 0 : 1);
+}
+
+const NativeFunctions::Function& NativeFunctions::OfAddress(uintptr_t pc) {
+  const auto found = by_address_.find(pc);
   if (found != by_address_.end()) return found->second;
-  // One less: the call may be the last instruction of its function.
-  Symbol symbol = symbols_->Resolve(return_address - 1);
+  Symbol symbol = symbols_->Resolve(pc);
   return by_address_
-      .emplace(return_address,
-               Function{std::move(symbol.name), std::move(symbol.position), symbol.named})
+      .emplace(pc, Function{std::move(symbol.name), std::move(symbol.position),
+                            symbol.function_start, symbol.named})
       .first->second;
 }
 

@@ -3,11 +3,13 @@
 #define ALLOMON_TRACKER_PROFILE_NATIVE_FUNCTIONS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "tracker/callstack/symbols.h"
+#include "tracker/internal/stack_table.h"
 
 namespace allomon {
 
@@ -17,6 +19,7 @@ class NativeFunctions {
   struct Function {
     std::string name;
     std::string position;
+    uintptr_t start;
     bool named;
   };
 
@@ -28,8 +31,18 @@ class NativeFunctions {
   // innermost one; nullptr for the empty stack.  Valid as long as this object.
   const Function* OfStack(uint32_t stack_id);
 
+  // Calls found(function) for the functions on that stack, innermost first, until it says
+  // true.
+  void FindInStack(uint32_t stack_id, const std::function<bool(const Function&)>& found);
+
+  // Calls visit(function) for every function on that stack that has a symbol, and for the
+  // innermost one; a function that recurses is visited more than once.
+  void ForEachOfStack(uint32_t stack_id, const std::function<void(const Function&)>& visit);
+
  private:
-  const Function& OfAddress(uintptr_t return_address);
+  const Function& OfAddress(uintptr_t pc);
+  // The pc of a frame, inside its function.
+  static uintptr_t PcOfFrame(const internal::StackView& stack, uint32_t frame);
 
   std::unique_ptr<ProcessSymbols> symbols_;
   std::map<uintptr_t, Function> by_address_;

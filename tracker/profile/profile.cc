@@ -1,78 +1,107 @@
 #include "tracker/profile/profile.h"
 
-#include <mutex>
-
-#include "tracker/profile/alloc_session.h"
+#include "tracker/profile/data_units.h"
+#include "tracker/profile/profile_control.h"
 #include "tracker/profile/profile_file.h"
 
 namespace allomon {
 namespace {
 
-struct State {
-  std::mutex mutex;
-  internal::SessionId session = 0;  // 0: off
-  ProfileOptions options;           // of the last start
-};
+using internal::RecordingError;
+using internal::UnitError;
 
-// Never destroyed: destructors of other static objects may still write a profile.
-State& TheState() {
-  static State* const state = new State;
-  return *state;
+// What MLton says, where it says something.
+absl::Status UnitStatus(UnitError error, const char* action) {
+  const std::string text = action;
+  switch (error) {
+    case UnitError::kNone:
+      return absl::OkStatus();
+    case UnitError::kFreed:
+      return absl::FailedPreconditionError(text + " of freed profile data");
+    case UnitError::kCurrent:
+      return absl::FailedPreconditionError(text + " of current profile data");
+    case UnitError::kDefault:
+      return absl::FailedPreconditionError(text + " of the default profile data");
+    case UnitError::kTooMany:
+      break;
+  }
+  return absl::ResourceExhaustedError(text + ": too many units of profile data; free some");
+}
+
+absl::StatusCode CodeOf(RecordingError error) {
+  switch (error) {
+    case RecordingError::kNone:
+      return absl::StatusCode::kOk;
+    case RecordingError::kOn:
+    case RecordingError::kOff:
+    case RecordingError::kNothingToRecord:
+      return absl::StatusCode::kFailedPrecondition;
+    case RecordingError::kBadOption:
+      return absl::StatusCode::kInvalidArgument;
+    case RecordingError::kUnavailable:
+      break;
+  }
+  return absl::StatusCode::kUnavailable;
 }
 
 }  // namespace
 
 absl::Status Profile::Start(const ProfileOptions& options) {
-  State& state = TheState();
-  std::lock_guard<std::mutex> hold(state.mutex);
-  if (state.session != 0) {
-    return absl::FailedPreconditionError("Profile::Start: profiling is on; Stop() first");
-  }
-  const uint64_t seed = options.seed.has_value() ? *options.seed : internal::RandomSeed();
-  const internal::StartResult result = StartAllocSession(options.rate, seed);
-  switch (result.error) {
-    case internal::ControlError::kNone:
-      break;
-    case internal::ControlError::kBadRate:
-      return absl::InvalidArgumentError(
-          "Profile::Start: the rate must be a number in [0, 1] (samples per word)");
-    default:
-      return absl::ResourceExhaustedError(
-          "Profile::Start: too many trackers; stop or discard one first");
-  }
-  state.session = result.id;
-  state.options = options;
-  state.options.seed = seed;
-  return absl::OkStatus();
+  internal::RecordingOptions recording;
+  recording.kind = options.kind;
+  recording.style = options.style;
+  recording.rate = options.rate;
+  recording.seed = options.seed;
+  recording.hz = options.hz;
+  std::string error;
+  const RecordingError result = internal::StartRecording(recording, &error);
+  if (result == RecordingError::kNone) return absl::OkStatus();
+  return absl::Status(CodeOf(result), "Profile::Start: " + error);
 }
 
 absl::Status Profile::Stop() {
-  State& state = TheState();
-  std::lock_guard<std::mutex> hold(state.mutex);
-  if (state.session == 0) {
-    return absl::FailedPreconditionError("Profile::Stop: profiling is off");
-  }
-  internal::StopAndDiscardSession(state.session);
-  state.session = 0;
-  return absl::OkStatus();
+  if (internal::StopRecording() == RecordingError::kNone) return absl::OkStatus();
+  return absl::FailedPreconditionError("Profile::Stop: profiling is off");
 }
 
-bool Profile::IsOn() {
-  State& state = TheState();
-  std::lock_guard<std::mutex> hold(state.mutex);
-  return state.session != 0;
+bool Profile::IsOn() { return internal::IsRecording(); }
+
+absl::StatusOr<ProfileData> Profile::Malloc() {
+  internal::UnitName name;
+  const UnitError error = internal::MallocUnit(&name);
+  if (error != UnitError::kNone) return UnitStatus(error, "malloc");
+  return ProfileData(name.slot, name.use);
 }
 
-absl::Status Profile::Write(const std::string& path, const ProfileData& data) {
+absl::Status Profile::Free(ProfileData data) {
+  return UnitStatus(internal::FreeUnit({data.slot(), data.use()}), "free");
+}
+
+ProfileData Profile::Current() {
+  const internal::UnitName name = internal::CurrentUnit();
+  return ProfileData(name.slot, name.use);
+}
+
+absl::Status Profile::Write(const std::string& path, ProfileData data) {
   std::string error;
-  if (WriteProfileFile(path, data, &error)) return absl::OkStatus();
-  return absl::UnavailableError(error);
+  const UnitError unit_error = WriteProfileFile(path, {data.slot(), data.use()}, &error);
+  if (unit_error != UnitError::kNone) return UnitStatus(unit_error, "write");
+  return error.empty() ? absl::OkStatus() : absl::UnavailableError(error);
 }
 
-std::string Profile::Summary(const ProfileData& data) {
-  State& state = TheState();
-  std::lock_guard<std::mutex> hold(state.mutex);
-  return ProfileSummary(data, state.options.rate, state.options.seed.value_or(0));
+std::string Profile::Summary(ProfileData data) { return ProfileSummary({data.slot(), data.use()}); }
+
+ScopedProfileData::ScopedProfileData(ProfileData data) {
+  status_ = UnitStatus(internal::SwitchUnit({data.slot(), data.use()}, &saved_), "setCurrent");
+  switched_ = status_.ok();
+}
+
+ScopedProfileData::~ScopedProfileData() { Restore().IgnoreError(); }
+
+absl::Status ScopedProfileData::Restore() {
+  if (!switched_) return absl::OkStatus();
+  switched_ = false;
+  return UnitStatus(internal::RestoreUnit(saved_), "setCurrent");
 }
 
 }  // namespace allomon

@@ -7,6 +7,8 @@
 
 #include "tracker/internal/control.h"
 #include "tracker/profile/attribution.h"
+#include "tracker/profile/profile_control.h"
+#include "tracker/profile/time_session.h"
 #include "tracker/profile/write_file.h"
 
 namespace allomon {
@@ -25,14 +27,6 @@ std::string WithCommas(double value) {
   return text;
 }
 
-Estimate TotalOf(const ProfileData& data) {
-  Estimate total;
-  const auto add = [&total](uint32_t, const Estimate& bytes) { total.Add(bytes); };
-  data.by_function().ForEach(add);
-  data.by_stack().ForEach(add);
-  return total;
-}
-
 // A device, a pipe or a directory has no use for a file beside it.
 bool MayHaveFileBeside(const std::string& path) {
   struct stat status;
@@ -41,10 +35,14 @@ bool MayHaveFileBeside(const std::string& path) {
 
 }  // namespace
 
-bool WriteProfileFile(const std::string& path, const ProfileData& data, std::string* error) {
+internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
+                                     std::string* error) {
   // What reading symbols allocates is ours, and must not appear in the profile.
   const internal::SuspendedSampling suspended;
-  const AttributedProfile profile = Attribute(data);
+  internal::ChargeOutstandingTime();
+  AttributedProfile profile;
+  const internal::UnitError unit_error = Attribute(unit, &profile);
+  if (unit_error != internal::UnitError::kNone) return unit_error;
   const std::string mlmon = FormatMlmon(profile.mlmon);
   std::vector<FileToWrite> files;
   std::string stub;
@@ -54,19 +52,48 @@ bool WriteProfileFile(const std::string& path, const ProfileData& data, std::str
     files.push_back({path + ".sources", stub, 0755});
   }
   files.push_back({path, mlmon, 0644});
-  return WriteFilesAtomically(files, error);
+  WriteFilesAtomically(files, error);
+  return unit_error;
 }
 
-std::string ProfileSummary(const ProfileData& data, double rate, uint64_t seed) {
-  const Estimate total = TotalOf(data);
-  char how[96];
-  snprintf(how, sizeof(how), "rate %g per word, seed %llu", rate,
-           static_cast<unsigned long long>(seed));
-  std::string summary = WithCommas(std::round(total.value)) + " bytes allocated";
-  if (total.variance > 0) {
-    summary += " +- " + WithCommas(std::ceil(total.HalfWidth(k95PercentSigmas))) + " (95 %)";
+namespace {
+
+std::string AllocSummary(const AttributedProfile& profile,
+                         const internal::RecordingOptions& options) {
+  std::string summary = WithCommas(static_cast<double>(profile.mlmon.total)) + " bytes allocated";
+  if (profile.variance > 0) {
+    const double half_width = k95PercentSigmas * std::sqrt(profile.variance);
+    summary += " +- " + WithCommas(std::ceil(half_width)) + " (95 %)";
   }
-  return summary + ", " + how;
+  char how[96];
+  snprintf(how, sizeof(how), ", rate %g per word, seed %llu", options.rate,
+           static_cast<unsigned long long>(options.seed.value_or(0)));
+  return summary + how;
+}
+
+std::string TimeSummary(const Mlmon& mlmon, uint32_t hz) {
+  char text[96];
+  snprintf(text, sizeof(text), "%.2f seconds of CPU time, looked at %u times a second",
+           static_cast<double>(mlmon.total + mlmon.total_gc) / 100, hz);
+  return text;
+}
+
+}  // namespace
+
+std::string ProfileSummary(internal::UnitName unit) {
+  const internal::SuspendedSampling suspended;
+  const internal::RecordingOptions options = internal::LastRecording();
+  AttributedProfile profile;
+  if (Attribute(unit, &profile) != internal::UnitError::kNone) return "";
+  switch (profile.mlmon.kind) {
+    case ProfileKind::kAlloc:
+      return AllocSummary(profile, options);
+    case ProfileKind::kTime:
+      return TimeSummary(profile.mlmon, options.hz);
+    case ProfileKind::kCount:
+      break;
+  }
+  return WithCommas(static_cast<double>(profile.mlmon.total)) + " calls";
 }
 
 }  // namespace allomon

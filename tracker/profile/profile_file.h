@@ -5,16 +5,19 @@
 #include <cstdint>
 #include <string>
 
-#include "tracker/profile/profile_data.h"
+#include "tracker/profile/data_units.h"
 
 namespace allomon {
 
 // Writes `path`, and `path`.sources if the program cannot answer for its own functions.
-// On failure returns false, and *error is one line with the file, cause and remedy.
-bool WriteProfileFile(const std::string& path, const ProfileData& data, std::string* error);
+// kFreed: nothing was written.  Otherwise *error is empty, or one line with the file,
+// cause and remedy.
+internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
+                                     std::string* error);
 
-// One line: estimated bytes with their 95 % interval, and what is needed to repeat the run.
-std::string ProfileSummary(const ProfileData& data, double rate, uint64_t seed);
+// One line: what was used, for an estimate with its 95 % interval and what is needed to
+// repeat the run; empty for a freed unit.
+std::string ProfileSummary(internal::UnitName unit);
 
 }  // namespace allomon
 

@@ -8,17 +8,19 @@
 // From there to the end of the enclosing block, what this thread allocates is charged to
 // `Parse`, at this file and line, unless a function that it calls says otherwise.
 //
-// Cost: two thread-local stores on entry and one on exit.  The scope ends by a
-// destructor, so a call in its tail is no tail call, exceptions are right, and longjmp
-// over it is undefined as over any destructor.  Thread safe; usable in templates and
-// lambdas; not in constexpr functions.
+// While nothing is recorded the cost is five instructions on entry and three on exit.  The
+// scope ends by a destructor, so a call in its tail is no tail call; exceptions are right,
+// and what longjmp leaves behind goes when a function above it is entered.  (Functions
+// with entry hooks, see entry_hooks.h, keep their tail calls.)  Thread safe; usable in
+// templates and lambdas; not in constexpr functions.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCE_FUNCTION_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCE_FUNCTION_H_
 
 #include <atomic>
 #include <cstdint>
 
-#include "tracker/internal/countdown.h"
+#include "tracker/profile/recording.h"
+#include "tracker/profile/thread_profile.h"
 
 namespace allomon {
 
@@ -42,9 +44,6 @@ void RegisterSourceFunction(SourceFunction* function);
 SourceFunction* RegisteredFunctions();
 uint32_t RegisteredFunctionCount();
 
-extern __thread SourceFunction* current_function
-    __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
-
 // Runs Register() before main for each Tag that is mentioned.
 template <typename Tag>
 struct FunctionRegistrar {
@@ -55,20 +54,43 @@ struct FunctionRegistrar {
 
 }  // namespace internal
 
-// The innermost open scope of this thread, or nullptr.
-inline const SourceFunction* CurrentSourceFunction() { return internal::current_function; }
+namespace internal {
+
+// Entering and leaving while something is recorded, or for the thread's first time.
+// Returns what to give to LeaveScopeSlow; null if the scope was not noted.
+ShadowEntry* EnterScopeSlow(const SourceFunction& function, void* frame);
+void LeaveScopeSlow(ShadowEntry* entry, void* frame);
+
+}  // namespace internal
 
 class FunctionScope {
  public:
-  explicit FunctionScope(SourceFunction* function) : outer_(internal::current_function) {
-    internal::current_function = function;
+  // `frame` is __builtin_frame_address(0) of the function.
+  FunctionScope(const SourceFunction& function, void* frame) : frame_(frame) {
+    internal::ThreadProfile& thread = internal::thread_profile;
+    if (internal::recording.on.load(std::memory_order_relaxed) || thread.top == thread.limit) {
+      entry_ = internal::EnterScopeSlow(function, frame);
+      return;
+    }
+    entry_ = ++thread.top;
+    *entry_ = {reinterpret_cast<uintptr_t>(frame), 0, nullptr,
+               internal::IndexOfRegistered(function.id)};
   }
-  ~FunctionScope() { internal::current_function = outer_; }
+  ~FunctionScope() {
+    internal::ThreadProfile& thread = internal::thread_profile;
+    if (internal::recording.on.load(std::memory_order_relaxed) || thread.top != entry_ ||
+        entry_ == nullptr || entry_->cell != nullptr) {
+      internal::LeaveScopeSlow(entry_, frame_);
+    } else {
+      --thread.top;
+    }
+  }
   FunctionScope(const FunctionScope&) = delete;
   FunctionScope& operator=(const FunctionScope&) = delete;
 
  private:
-  SourceFunction* const outer_;
+  void* const frame_;
+  internal::ShadowEntry* entry_;
 };
 
 }  // namespace allomon
@@ -80,6 +102,6 @@ class FunctionScope {
     static ::allomon::SourceFunction& Function() { return allomon_function; }                      \
   };                                                                                               \
   static_cast<void>(&::allomon::internal::FunctionRegistrar<AllomonTag>::Register);                \
-  const ::allomon::FunctionScope allomon_scope(&allomon_function)
+  const ::allomon::FunctionScope allomon_scope(allomon_function, __builtin_frame_address(0))
 
 #endif  // ALLOMON_TRACKER_PROFILE_SOURCE_FUNCTION_H_

@@ -1,0 +1,15 @@
+// What profile_costs.py times: calls and nothing else.  This file is compiled in every way
+// that is compared; what differs is what the compiler adds to each function.
+#include <cstdio>
+#include <cstdlib>
+
+// Not inlined, and no tail call that a compiler could make a loop of.
+__attribute__((noinline)) long Fib(long n) {
+  if (n < 2) return n;
+  const long a = Fib(n - 1);
+  const long b = Fib(n - 2);
+  asm volatile("");
+  return a + b;
+}
+
+int main(int argc, char** argv) { printf("%ld\n", Fib(argc > 1 ? atol(argv[1]) : 38)); }

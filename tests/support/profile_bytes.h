@@ -1,0 +1,40 @@
+// What a unit of profiling data holds, for tests.
+#ifndef ALLOMON_TESTS_SUPPORT_PROFILE_BYTES_H_
+#define ALLOMON_TESTS_SUPPORT_PROFILE_BYTES_H_
+
+#include <string>
+
+#include "tracker/profile/attribution.h"
+#include "tracker/profile/profile_data.h"
+
+namespace allomon::testing {
+
+// Everything is zero for a freed unit.
+inline AttributedProfile Attributed(ProfileData data = {}) {
+  AttributedProfile profile;
+  Attribute({data.slot(), data.use()}, &profile);
+  return profile;
+}
+
+inline int64_t TotalOf(ProfileData data = {}) {
+  return static_cast<int64_t>(Attributed(data).mlmon.total);
+}
+
+// All zero, with current -1, for a function that is not in the table.
+inline MlmonCount CountOf(const AttributedProfile& profile, const std::string& name) {
+  for (size_t i = 0; i < profile.sources.names.size(); ++i) {
+    if (profile.sources.names[i].name == name) return profile.mlmon.masters[i];
+  }
+  return {-1, 0, 0};
+}
+
+inline int64_t CurrentOf(const std::string& name, ProfileData data = {}) {
+  return static_cast<int64_t>(CountOf(Attributed(data), name).current);
+}
+inline int64_t StackOf(const std::string& name, ProfileData data = {}) {
+  return static_cast<int64_t>(CountOf(Attributed(data), name).stack);
+}
+
+}  // namespace allomon::testing
+
+#endif  // ALLOMON_TESTS_SUPPORT_PROFILE_BYTES_H_

@@ -1,0 +1,321 @@
+#include "tracker/profile/data_units.h"
+
+#include <algorithm>
+#include <new>
+
+#include "tracker/profile/entry_counters.h"
+#include "tracker/profile/recording.h"
+#include "tracker/profile/source_table.h"
+
+namespace allomon::internal {
+namespace {
+
+constexpr uint32_t kMaxUnits = 65536;
+
+// Functions of libraries that are loaded after the first counts were made.
+constexpr uint32_t kLaterFunctions = 16384;
+
+SpinLock g_mutex;
+DataUnit* g_units[kMaxUnits];
+uint32_t g_slots = 0;  // used so far
+ThreadProfile* g_threads = nullptr;
+uint32_t g_functions = 0;  // length of all counts: hooks hold places in them
+// For a unit that there is no memory for.
+ThreadCounts g_no_counts = {};
+
+ThreadCounts* MapCountsLocked() {
+  if (g_functions == 0) g_functions = FunctionTableSize() + kLaterFunctions;
+  return ThreadCounts::Map(g_functions);
+}
+
+DataUnit* NewUnitLocked(uint32_t slot) {
+  void* const pages = OwnMemory::Map(sizeof(DataUnit));
+  if (pages == nullptr) return nullptr;
+  DataUnit* const unit = new (pages) DataUnit;
+  unit->slot = slot;
+  unit->common = MapCountsLocked();
+  if (unit->common == nullptr) {
+    OwnMemory::Unmap(pages, sizeof(DataUnit));
+    return nullptr;
+  }
+  g_units[slot] = unit;
+  return unit;
+}
+
+DataUnit& DefaultUnitLocked() {
+  static DataUnit* const unit = [] {
+    DataUnit* made = NewUnitLocked(0);
+    if (made == nullptr) {
+      alignas(DataUnit) static unsigned char storage[sizeof(DataUnit)];
+      made = new (storage) DataUnit;
+      made->common = &g_no_counts;
+      g_no_counts.functions = 1;
+      g_units[0] = made;
+    }
+    g_slots = 1;
+    return made;
+  }();
+  return *unit;
+}
+
+// Null if the name is an old one.
+DataUnit* FindLocked(UnitName name) {
+  DefaultUnitLocked();
+  DataUnit* unit = name.slot < g_slots ? g_units[name.slot] : nullptr;
+  return unit != nullptr && unit->live && unit->use == name.use ? unit : nullptr;
+}
+
+template <typename Visit>
+void ForEachCountsLocked(const DataUnit& unit, Visit visit) {
+  visit(*unit.common);
+  for (ThreadCounts* counts = unit.threads; counts != nullptr; counts = counts->next) {
+    visit(*counts);
+  }
+}
+
+template <typename Visit>
+void ForEachUnitLocked(Visit visit) {
+  DefaultUnitLocked();
+  for (uint32_t slot = 0; slot < g_slots; ++slot) {
+    if (g_units[slot] != nullptr) visit(*g_units[slot]);
+  }
+}
+
+void ClearUnitLocked(DataUnit& unit) {
+  ForEachCountsLocked(unit, [](ThreadCounts& counts) { counts.Clear(); });
+  unit.by_stack.Clear();
+}
+
+// Makes the thread's fast paths count in its current unit.
+void PointLocked(ThreadProfile& thread) {
+  const bool counts_stacks =
+      recording.on.load(std::memory_order_relaxed) && recording.stack_style();
+  FunctionCell* cells = thread.counts == nullptr ? nullptr : thread.counts->cells;
+  thread.cells.store(counts_stacks ? cells : nullptr, std::memory_order_relaxed);
+  thread.step.store(recording.Records(ProfileKind::kCount) ? 1 : 0, std::memory_order_relaxed);
+}
+
+// Only for the calling thread: its entry counters are in a register of its own.
+void PointThisThreadLocked(ThreadProfile& thread) {
+  PointLocked(thread);
+  ThreadCounts* counts = thread.counts;
+  SetEntryCounters((counts != nullptr ? counts : UnitOf(thread).common)->cells);
+}
+
+ThreadCounts* FindOrMapCountsLocked(DataUnit& unit) {
+  for (ThreadCounts* counts = unit.threads; counts != nullptr; counts = counts->next) {
+    if (!counts->taken) return counts;
+  }
+  ThreadCounts* counts = MapCountsLocked();
+  if (counts == nullptr) return nullptr;
+  counts->next = unit.threads;
+  unit.threads = counts;
+  return counts;
+}
+
+void MoveToLocked(ThreadProfile& thread, DataUnit& unit, ThreadCounts* counts) {
+  --UnitOf(thread).current_in;
+  ++unit.current_in;
+  thread.unit = &unit;
+  thread.counts = counts;
+  if (thread.attached) TakeCountsLocked(thread);
+  PointThisThreadLocked(thread);
+}
+
+// Functions that were entered in counts the thread no longer has leave without a trace.
+void ForgetCells(ThreadProfile& thread, const ThreadCounts* counts) {
+  for (ShadowEntry* entry = thread.top; entry != nullptr && entry->frame != UINTPTR_MAX; --entry) {
+    if (entry->cell != nullptr && entry->cell->owner == counts) entry->cell = nullptr;
+  }
+}
+
+}  // namespace
+
+SpinLock& UnitsMutex() { return g_mutex; }
+
+UnitError MallocUnit(UnitName* name) {
+  const UnitsLock hold;
+  DefaultUnitLocked();
+  DataUnit* unit = nullptr;
+  for (uint32_t slot = 1; slot < g_slots && unit == nullptr; ++slot) {
+    if (!g_units[slot]->live) unit = g_units[slot];
+  }
+  if (unit == nullptr && g_slots < kMaxUnits && (unit = NewUnitLocked(g_slots)) != nullptr) {
+    ++g_slots;
+  }
+  if (unit == nullptr) return UnitError::kTooMany;
+  unit->live = true;
+  *name = {unit->slot, unit->use};
+  return UnitError::kNone;
+}
+
+UnitError FreeUnit(UnitName name) {
+  const UnitsLock hold;
+  DataUnit* unit = FindLocked(name);
+  if (unit == nullptr) return UnitError::kFreed;
+  if (unit->slot == 0) return UnitError::kDefault;
+  if (unit->current_in != 0) return UnitError::kCurrent;
+  ClearUnitLocked(*unit);
+  unit->live = false;
+  ++unit->use;
+  return UnitError::kNone;
+}
+
+DataUnit& UnitOf(const ThreadProfile& thread) {
+  return thread.unit != nullptr ? *thread.unit : DefaultUnitLocked();
+}
+
+UnitName CurrentUnit() {
+  const UnitsLock hold;
+  const DataUnit& unit = UnitOf(thread_profile);
+  return {unit.slot, unit.use};
+}
+
+UnitError SwitchUnit(UnitName name, SavedUnit* saved) {
+  AttachThread();
+  const UnitsLock hold;
+  ThreadProfile& thread = thread_profile;
+  DataUnit* unit = FindLocked(name);
+  if (unit == nullptr) return UnitError::kFreed;
+  const DataUnit& outer = UnitOf(thread);
+  *saved = {{outer.slot, outer.use}, thread.counts};
+  if (unit == &outer) return UnitError::kNone;
+  MoveToLocked(thread, *unit, nullptr);
+  return UnitError::kNone;
+}
+
+UnitError RestoreUnit(const SavedUnit& saved) {
+  const UnitsLock hold;
+  ThreadProfile& thread = thread_profile;
+  const DataUnit& inner = UnitOf(thread);
+  if (saved.name == UnitName{inner.slot, inner.use}) return UnitError::kNone;
+  ForgetCells(thread, thread.counts);
+  ReturnCountsLocked(thread);
+  DataUnit* unit = FindLocked(saved.name);
+  if (unit == nullptr) {
+    thread.counts = saved.counts;
+    ForgetCells(thread, saved.counts);
+    ReturnCountsLocked(thread);
+  }
+  MoveToLocked(thread, unit != nullptr ? *unit : DefaultUnitLocked(),
+               unit != nullptr ? saved.counts : nullptr);
+  return unit != nullptr ? UnitError::kNone : UnitError::kFreed;
+}
+
+void TakeCountsLocked(ThreadProfile& thread) {
+  if (thread.counts != nullptr) return;
+  ThreadCounts* counts = FindOrMapCountsLocked(UnitOf(thread));
+  if (counts == nullptr) return;
+  counts->taken = true;
+  thread.counts = counts;
+}
+
+void ReturnCountsLocked(ThreadProfile& thread) {
+  if (thread.counts != nullptr) thread.counts->taken = false;
+  thread.counts = nullptr;
+}
+
+void RegisterThreadLocked(ThreadProfile& thread) {
+  thread.next = g_threads;
+  if (g_threads != nullptr) g_threads->previous = &thread;
+  g_threads = &thread;
+  ++UnitOf(thread).current_in;
+  TakeCountsLocked(thread);
+  PointThisThreadLocked(thread);
+}
+
+void ForgetThreadLocked(ThreadProfile& thread) {
+  (thread.previous != nullptr ? thread.previous->next : g_threads) = thread.next;
+  if (thread.next != nullptr) thread.next->previous = thread.previous;
+  thread.previous = thread.next = nullptr;
+  --UnitOf(thread).current_in;
+  ReturnCountsLocked(thread);
+  PointThisThreadLocked(thread);
+}
+
+void TellThreadsLocked() {
+  for (ThreadProfile* thread = g_threads; thread != nullptr; thread = thread->next) {
+    PointLocked(*thread);
+  }
+}
+
+void EnterOpenFunctionsLocked() {
+  ThreadProfile& thread = thread_profile;
+  FunctionCell* const cells = thread.cells.load(std::memory_order_relaxed);
+  if (cells == nullptr || thread.top == nullptr) return;
+  ShadowEntry* entry = thread.top;
+  while (entry->frame != UINTPTR_MAX) --entry;
+  // From the outside in: a function is on the stack from its outermost occurrence on.
+  for (++entry; entry <= thread.top; ++entry) {
+    if (entry->cell != nullptr || entry->function >= thread.counts->functions) continue;
+    FunctionCell* const cell = cells + entry->function;
+    if (EnterCell(cell, thread.counts)) entry->cell = cell;
+  }
+}
+
+UnitError MergeUnit(UnitName name, MergedCounts* merged) {
+  const UnitsLock hold;
+  const DataUnit* unit = FindLocked(name);
+  if (unit == nullptr) return UnitError::kFreed;
+  const bool stopped = !recording.on.load(std::memory_order_relaxed);
+  std::vector<MlmonCount>& sums = merged->functions;
+  ForEachCountsLocked(*unit, [&](const ThreadCounts& counts) {
+    merged->variance += counts.variance.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < counts.functions && i < sums.size(); ++i) {
+      const FunctionCell& cell = counts.cells[i];
+      sums[i].current += cell.Counted(stopped);
+      sums[i].stack += cell.stack.load(std::memory_order_relaxed);
+      sums[i].stack_gc += cell.stack_gc.load(std::memory_order_relaxed);
+      if (cell.on_stack.load(std::memory_order_relaxed) == 0) continue;
+      sums[i].stack +=
+          counts.total.load(std::memory_order_relaxed) - cell.start.load(std::memory_order_relaxed);
+      sums[i].stack_gc += counts.total_gc.load(std::memory_order_relaxed) -
+                          cell.start_gc.load(std::memory_order_relaxed);
+    }
+  });
+  return UnitError::kNone;
+}
+
+UnitError VisitStacks(UnitName name, const StackCounts::Visitor& visit) {
+  const DataUnit* unit = nullptr;
+  {
+    const UnitsLock hold;
+    unit = FindLocked(name);
+  }
+  if (unit == nullptr) return UnitError::kFreed;
+  unit->by_stack.ForEach(visit);
+  return UnitError::kNone;
+}
+
+void HoldAllUnitsLocked() {
+  ForEachUnitLocked([](DataUnit& unit) {
+    ForEachCountsLocked(unit, [](ThreadCounts& counts) { counts.Hold(); });
+  });
+}
+
+void ResumeAllUnitsLocked() {
+  ForEachUnitLocked([](DataUnit& unit) {
+    ForEachCountsLocked(unit, [](ThreadCounts& counts) { counts.Resume(); });
+  });
+}
+
+void ClearAllUnitsLocked() { ForEachUnitLocked(ClearUnitLocked); }
+
+void ForgetOtherThreadsAfterFork() {
+  ThreadProfile& thread = thread_profile;
+  g_threads = nullptr;
+  ForEachUnitLocked([](DataUnit& unit) {
+    unit.current_in = 0;
+    for (ThreadCounts* counts = unit.threads; counts != nullptr; counts = counts->next) {
+      counts->taken = false;
+    }
+  });
+  LeaveAllFunctions(thread);
+  ClearAllUnitsLocked();
+  if (!thread.attached) return;
+  if (thread.counts != nullptr) thread.counts->taken = true;
+  thread.previous = thread.next = nullptr;
+  RegisterThreadLocked(thread);
+}
+
+}  // namespace allomon::internal

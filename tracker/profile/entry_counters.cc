@@ -1,0 +1,32 @@
+#include "tracker/profile/entry_counters.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tracker/profile/entry_hooks.h"
+
+#if defined(__x86_64__)
+#include <asm/prctl.h>
+
+namespace allomon::internal {
+
+bool CanSetEntryCounters() {
+  uintptr_t base = 0;
+  return syscall(SYS_arch_prctl, ARCH_GET_GS, &base) == 0 && base == 0 &&
+         syscall(SYS_arch_prctl, ARCH_SET_GS, base) == 0;
+}
+
+void SetEntryCounters(FunctionCell* cells) {
+  if (CurrentHookMode() == HookMode::kCount) syscall(SYS_arch_prctl, ARCH_SET_GS, cells);
+}
+
+}  // namespace allomon::internal
+
+#else
+
+namespace allomon::internal {
+bool CanSetEntryCounters() { return false; }
+void SetEntryCounters(FunctionCell*) {}
+}  // namespace allomon::internal
+
+#endif

@@ -1,0 +1,198 @@
+#include "tracker/profile/entry_hooks.h"
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "tracker/profile/data_units.h"
+#include "tracker/profile/entry_counters.h"
+#include "tracker/profile/recording.h"
+
+// The linker's names for the two ends of the compiler's list; null if there is none.
+extern "C" {
+extern const uintptr_t __start___patchable_function_entries[]
+    __attribute__((weak, visibility("hidden")));
+extern const uintptr_t __stop___patchable_function_entries[]
+    __attribute__((weak, visibility("hidden")));
+extern const char __executable_start[] __attribute__((weak, visibility("hidden")));
+
+// entry_call.cc: called by a hook with its number on the stack.
+void AllomonEntryCall();
+}
+
+namespace allomon::internal {
+namespace {
+
+struct State {
+  uintptr_t* starts = nullptr;
+  uint32_t count = 0;
+  unsigned char* calls = nullptr;  // kCallBytes of code for each hook
+  HookMode mode = HookMode::kNone;
+};
+State g_hooks;
+
+constexpr size_t kCallBytes = 16;
+
+// g++ writes nine no-ops, clang++ one of nine bytes.
+constexpr unsigned char kNops[][kHookBytes] = {
+    {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90},
+    {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x00, 0x00},
+    {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+};
+
+bool IsNop(uintptr_t start) {
+  for (const auto& nop : kNops) {
+    if (memcmp(reinterpret_cast<const void*>(start), nop, kHookBytes) == 0) return true;
+  }
+  return false;
+}
+
+// Early, since scopes are numbered behind the hooks.
+__attribute__((constructor(101))) void ListHookedFunctions() {
+  const uintptr_t* const begin = __start___patchable_function_entries;
+  const uintptr_t* const end = __stop___patchable_function_entries;
+  const size_t listed = static_cast<size_t>(end - begin);
+  if (listed == 0) return;
+  void* const pages = mmap(nullptr, listed * sizeof(uintptr_t), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return;
+  g_hooks.starts = static_cast<uintptr_t*>(pages);
+  for (const uintptr_t* start = begin; start != end; ++start) {
+    // 0: the linker dropped the function.
+    if (*start != 0 && IsNop(*start)) g_hooks.starts[g_hooks.count++] = *start;
+  }
+  hooked_functions.store(g_hooks.count, std::memory_order_relaxed);
+}
+
+bool Fail(std::string what, std::string* error) {
+  *error = std::move(what);
+  return false;
+}
+
+// ". .. 1234" is one thread.
+bool HasOneThread() {
+  DIR* const tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return false;
+  int entries = 0;
+  while (readdir(tasks) != nullptr) ++entries;
+  closedir(tasks);
+  return entries == 3;
+}
+
+void PutWord(unsigned char* at, int64_t value) {
+  const int32_t word = static_cast<int32_t>(value);
+  memcpy(at, &word, sizeof(word));
+}
+
+void PutJump(unsigned char* at, unsigned char opcode, uintptr_t target) {
+  at[0] = opcode;
+  PutWord(at + 1, static_cast<int64_t>(target - reinterpret_cast<uintptr_t>(at + 5)));
+}
+
+// push $place; jmp AllomonEntryCall
+void WriteCall(unsigned char* at, uint32_t place) {
+  at[0] = 0x68;
+  PutWord(at + 1, place);
+  PutJump(at + 5, 0xe9, reinterpret_cast<uintptr_t>(&AllomonEntryCall));
+}
+
+// Within reach of a 32-bit displacement from all of the executable's code.
+unsigned char* MapNearExecutable(size_t size_bytes) {
+  constexpr uintptr_t kStepBytes = uintptr_t{1} << 20;
+  constexpr int kSteps = 1024;
+  uintptr_t at = reinterpret_cast<uintptr_t>(__executable_start) & ~(kStepBytes - 1);
+  at -= (size_bytes + kStepBytes) & ~(kStepBytes - 1);
+  for (int i = 0; i < kSteps; ++i, at -= kStepBytes) {
+    void* const pages = mmap(reinterpret_cast<void*>(at), size_bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (pages != MAP_FAILED) return static_cast<unsigned char*>(pages);
+  }
+  return nullptr;
+}
+
+bool MakeCalls(std::string* error) {
+  if (g_hooks.calls != nullptr) return true;
+  const size_t size_bytes = g_hooks.count * kCallBytes;
+  unsigned char* const calls = MapNearExecutable(size_bytes);
+  if (calls == nullptr) return Fail("no address space near the executable", error);
+  for (uint32_t hook = 0; hook < g_hooks.count; ++hook) {
+    WriteCall(calls + hook * kCallBytes, IndexOfHook(hook));
+  }
+  if (mprotect(calls, size_bytes, PROT_READ | PROT_EXEC) != 0) {
+    const int cause = errno;
+    munmap(calls, size_bytes);
+    return Fail(std::string("this system forbids new code: ") + strerror(cause), error);
+  }
+  g_hooks.calls = calls;
+  return true;
+}
+
+// incq %gs:<place of the function's cell>
+void WriteCount(unsigned char* at, uint32_t place) {
+  constexpr unsigned char kIncrement[] = {0x65, 0x48, 0xff, 0x04, 0x25};
+  memcpy(at, kIncrement, sizeof(kIncrement));
+  PutWord(at + sizeof(kIncrement),
+          static_cast<int64_t>(place * sizeof(FunctionCell) + offsetof(FunctionCell, current)));
+}
+
+void WriteHook(uint32_t hook, HookMode mode) {
+  unsigned char* const at = reinterpret_cast<unsigned char*>(g_hooks.starts[hook]);
+  if (mode == HookMode::kCount) return WriteCount(at, IndexOfHook(hook));
+  constexpr unsigned char kNopOf4[] = {0x0f, 0x1f, 0x40, 0x00};
+  PutJump(at, 0xe8, reinterpret_cast<uintptr_t>(g_hooks.calls + hook * kCallBytes));
+  memcpy(at + 5, kNopOf4, sizeof(kNopOf4));
+}
+
+// All pages that hooks lie in, made writable one by one: there may be other things
+// between them.
+bool ProtectHooks(int protection) {
+  const uintptr_t page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  uintptr_t last = 0;
+  for (uint32_t hook = 0; hook < g_hooks.count; ++hook) {
+    const uintptr_t begin = g_hooks.starts[hook] & ~(page_bytes - 1);
+    const uintptr_t end = g_hooks.starts[hook] + kHookBytes;
+    if (begin == last && end <= begin + page_bytes) continue;
+    if (mprotect(reinterpret_cast<void*>(begin), end - begin, protection) != 0) return false;
+    last = begin;
+  }
+  return true;
+}
+
+bool WriteHooks(HookMode mode, std::string* error) {
+  // Not writable and executable at once: hardened systems forbid that above all.  We run
+  // in pages of our own only if they hold no hook, so executable they stay.
+  if (!ProtectHooks(PROT_READ | PROT_WRITE | PROT_EXEC)) {
+    const int cause = errno;
+    ProtectHooks(PROT_READ | PROT_EXEC);
+    return Fail(std::string("this system forbids changing code: ") + strerror(cause), error);
+  }
+  for (uint32_t hook = 0; hook < g_hooks.count; ++hook) WriteHook(hook, mode);
+  ProtectHooks(PROT_READ | PROT_EXEC);
+  g_hooks.mode = mode;
+  return true;
+}
+
+}  // namespace
+
+HookedFunctions FindHookedFunctions() { return {g_hooks.starts, g_hooks.count}; }
+
+HookMode CurrentHookMode() { return g_hooks.mode; }
+
+bool SetHooksLocked(HookMode mode, std::string* error) {
+  if (g_hooks.count == 0 || mode == HookMode::kNone) return true;
+  // Without the register, counts go by way of the call.
+  if (mode == HookMode::kCount && g_hooks.mode != mode && !CanSetEntryCounters()) {
+    mode = HookMode::kCall;
+  }
+  if (g_hooks.mode == mode) return true;
+  if (!HasOneThread()) {
+    return Fail("entry hooks can be put in only while the program has one thread", error);
+  }
+  if (mode == HookMode::kCall && !MakeCalls(error)) return false;
+  return WriteHooks(mode, error);
+}
+
+}  // namespace allomon::internal

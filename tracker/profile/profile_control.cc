@@ -1,0 +1,194 @@
+#include "tracker/profile/profile_control.h"
+
+#include <pthread.h>
+
+#include <mutex>
+
+#include "tracker/internal/control.h"
+#include "tracker/profile/alloc_session.h"
+#include "tracker/profile/data_units.h"
+#include "tracker/profile/entry_hooks.h"
+#include "tracker/profile/recording.h"
+#include "tracker/profile/time_session.h"
+
+namespace allomon::internal {
+namespace {
+
+struct Control {
+  std::mutex mutex;
+  RecordingOptions options;
+  SessionId session = 0;  // of kind alloc
+  bool has_fork_handlers = false;
+};
+
+// Never destroyed: destructors of other static objects may still stop a profile.
+Control& TheControl() {
+  alignas(Control) static unsigned char storage[sizeof(Control)];
+  static Control* const control = new (storage) Control;
+  return *control;
+}
+
+// Nothing of ours is held over a fork, so that the child can use it.
+void BeforeFork() {
+  TheControl().mutex.lock();
+  UnitsMutex().LockAroundFork();
+}
+void AfterForkInParent() {
+  UnitsMutex().UnlockAfterFork();
+  TheControl().mutex.unlock();
+}
+void AfterForkInChild() {
+  {
+    const BusyScope busy;
+    ForgetOtherThreadsAfterFork();
+  }
+  UnitsMutex().UnlockAfterFork();
+  RestartTimersAfterFork();
+  TheControl().mutex.unlock();
+}
+
+void InstallForkHandlers(Control& control) {
+  if (control.has_fork_handlers) return;
+  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+  control.has_fork_handlers = true;
+}
+
+RecordingError CheckOptions(const RecordingOptions& options, std::string* error) {
+  if (options.kind == ProfileKind::kTime && (options.hz < 1 || options.hz > kMostHz)) {
+    *error = "the rate of ticks must lie in 1 .. 10000 per second";
+    return RecordingError::kBadOption;
+  }
+  if (options.kind == ProfileKind::kCount && !HasFunctions()) {
+    *error =
+        "nothing to count: name functions by ALLOMON_FUNCTION(), or compile with "
+        "-fpatchable-function-entry=9";
+    return RecordingError::kNothingToRecord;
+  }
+  return RecordingError::kNone;
+}
+
+HookMode HooksFor(const RecordingOptions& options) {
+  if (options.style == ProfileStyle::kStack) return HookMode::kCall;
+  if (options.kind == ProfileKind::kCount) return HookMode::kCount;
+  return ChargesCallstacks() ? HookMode::kNone : HookMode::kCall;
+}
+
+bool PutHooks(const RecordingOptions& options, std::string* error) {
+  const UnitsLock hold;
+  return SetHooksLocked(HooksFor(options), error);
+}
+
+void SetKind(const RecordingOptions& options) {
+  const UnitsLock hold;
+  const bool same = recording.kind.load(std::memory_order_relaxed) == options.kind &&
+                    recording.style.load(std::memory_order_relaxed) == options.style;
+  if (!same) ClearAllUnitsLocked();
+  recording.kind.store(options.kind, std::memory_order_relaxed);
+  recording.style.store(options.style, std::memory_order_relaxed);
+}
+
+void BeginRecording() {
+  AttachThread();
+  const UnitsLock hold;
+  ResumeAllUnitsLocked();
+  recording.on.store(true, std::memory_order_release);
+  TellThreadsLocked();
+  EnterOpenFunctionsLocked();
+}
+
+void EndRecording() {
+  const UnitsLock hold;
+  if (!recording.on.load(std::memory_order_relaxed)) return;
+  HoldAllUnitsLocked();
+  recording.on.store(false, std::memory_order_release);
+  TellThreadsLocked();
+}
+
+// Frames of a call stack, where those are charged.
+uint32_t FramesFor(const RecordingOptions& options) {
+  if (!ChargesCallstacks()) return 0;
+  // Code without hooks may lie deep above the function that is looked for.
+  const bool deep = options.style == ProfileStyle::kStack || HasFunctions();
+  return deep ? kStackFrames : kAttributionFrames;
+}
+
+RecordingError StartSource(Control& control, const RecordingOptions& options, std::string* error) {
+  if (options.kind == ProfileKind::kTime) {
+    SetTimeFrames(FramesFor(options));
+    return StartTimers(options.hz, error) ? RecordingError::kNone : RecordingError::kUnavailable;
+  }
+  if (options.kind != ProfileKind::kAlloc) return RecordingError::kNone;
+  const StartResult started = StartAllocSession(options.rate, *options.seed, FramesFor(options));
+  control.session = started.id;
+  if (started.error == ControlError::kNone) return RecordingError::kNone;
+  const bool bad_rate = started.error == ControlError::kBadRate;
+  *error = bad_rate ? "the rate must be a number in [0, 1] (samples per word)"
+                    : "too many trackers; stop or discard one first";
+  return bad_rate ? RecordingError::kBadOption : RecordingError::kUnavailable;
+}
+
+void StopSource(Control& control) {
+  if (control.session != 0) StopAndDiscardSession(control.session);
+  control.session = 0;
+  StopTimers();
+}
+
+}  // namespace
+
+RecordingError StartRecording(const RecordingOptions& wanted, std::string* error) {
+  RecordingOptions options = wanted;
+  if (!options.seed.has_value()) options.seed = RandomSeed();
+  Control& control = TheControl();
+  const std::lock_guard<std::mutex> hold(control.mutex);
+  if (recording.on.load(std::memory_order_relaxed)) {
+    *error = "profiling is on; stop it first";
+    return RecordingError::kOn;
+  }
+  if (const RecordingError bad = CheckOptions(options, error); bad != RecordingError::kNone) {
+    return bad;
+  }
+  const SuspendedSampling suspended;
+  SetKind(options);
+  if (!PutHooks(options, error)) return RecordingError::kUnavailable;
+  InstallForkHandlers(control);
+  BeginRecording();
+  const RecordingError result = StartSource(control, options, error);
+  if (result != RecordingError::kNone) {
+    EndRecording();
+    return result;
+  }
+  control.options = options;
+  return RecordingError::kNone;
+}
+
+RecordingError StopRecording() {
+  Control& control = TheControl();
+  const std::lock_guard<std::mutex> hold(control.mutex);
+  if (!recording.on.load(std::memory_order_relaxed)) return RecordingError::kOff;
+  StopSource(control);
+  EndRecording();
+  return RecordingError::kNone;
+}
+
+bool IsRecording() { return recording.on.load(std::memory_order_relaxed); }
+
+RecordingOptions LastRecording() {
+  Control& control = TheControl();
+  const std::lock_guard<std::mutex> hold(control.mutex);
+  return control.options;
+}
+
+bool ParseProfile(std::string_view text, ProfileKind* kind, ProfileStyle* style) {
+  constexpr std::string_view kStack = ",stack";
+  *style = ProfileStyle::kCurrent;
+  if (text.size() > kStack.size() && text.substr(text.size() - kStack.size()) == kStack) {
+    *style = ProfileStyle::kStack;
+    text.remove_suffix(kStack.size());
+  }
+  *kind = text == "time"    ? ProfileKind::kTime
+          : text == "count" ? ProfileKind::kCount
+                            : ProfileKind::kAlloc;
+  return text == "alloc" || text == "time" || text == "count";
+}
+
+}  // namespace allomon::internal

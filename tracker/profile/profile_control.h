@@ -1,0 +1,43 @@
+// Starting and stopping what is recorded, without Abseil: for profile.h and for the
+// library that profiles from the environment.
+//
+// Thread safe; not inside malloc, not in signal handlers.
+#ifndef ALLOMON_TRACKER_PROFILE_PROFILE_CONTROL_H_
+#define ALLOMON_TRACKER_PROFILE_PROFILE_CONTROL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tracker/profile/mlmon.h"
+
+namespace allomon::internal {
+
+struct RecordingOptions {
+  ProfileKind kind = ProfileKind::kAlloc;
+  ProfileStyle style = ProfileStyle::kCurrent;
+  double rate = 1;               // kind alloc: samples per word
+  std::optional<uint64_t> seed;  // kind alloc; default: unpredictable
+  uint32_t hz = 100;             // kind time: 1 .. 10000
+};
+
+enum class RecordingError { kNone, kOn, kOff, kBadOption, kNothingToRecord, kUnavailable };
+
+// A profile of another kind or style than the last one's starts with empty units; of the
+// same, it adds to them.  On failure *error is one line, and nothing is recorded.
+RecordingError StartRecording(const RecordingOptions& options, std::string* error);
+RecordingError StopRecording();
+bool IsRecording();
+
+// What the last start asked for, with the seed that it got.
+RecordingOptions LastRecording();
+
+// Reads "alloc", "time,stack" and their like.
+bool ParseProfile(std::string_view text, ProfileKind* kind, ProfileStyle* style);
+inline constexpr char kProfileSyntax[] =
+    "no, or alloc, time or count, and perhaps ,stack behind it";
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_PROFILE_PROFILE_CONTROL_H_

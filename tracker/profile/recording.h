@@ -1,0 +1,54 @@
+// What is being recorded, for the whole process.
+#ifndef ALLOMON_TRACKER_PROFILE_RECORDING_H_
+#define ALLOMON_TRACKER_PROFILE_RECORDING_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/profile/mlmon.h"
+
+namespace allomon::internal {
+
+struct Recording {
+  std::atomic<bool> on{false};
+  // Change only while off, under the units' lock.
+  std::atomic<ProfileKind> kind{ProfileKind::kAlloc};
+  std::atomic<ProfileStyle> style{ProfileStyle::kCurrent};
+
+  bool Records(ProfileKind wanted) const {
+    return on.load(std::memory_order_relaxed) && kind.load(std::memory_order_relaxed) == wanted;
+  }
+  bool stack_style() const { return style.load(std::memory_order_relaxed) == ProfileStyle::kStack; }
+};
+extern Recording recording __attribute__((visibility("hidden")));
+
+// What counts are kept in: 1/1024 byte, for bytes are estimates with fractions; the
+// nanosecond; the call.  So many make one of what mlmon.out is written in.
+constexpr uint64_t UnitsPerCount(ProfileKind kind) {
+  return kind == ProfileKind::kAlloc ? 1024 : kind == ProfileKind::kTime ? 10'000'000 : 1;
+}
+
+// Everyone's place in the table of functions: the fixed three, those with entry hooks,
+// those with ALLOMON_FUNCTION() in the order of their registration.
+inline constexpr uint32_t kFirstHookIndex = 3;
+extern std::atomic<uint32_t> hooked_functions __attribute__((visibility("hidden")));
+
+inline uint32_t IndexOfHook(uint32_t hook) { return kFirstHookIndex + hook; }
+// `function_id` is SourceFunction::id, from 1.
+inline uint32_t IndexOfRegistered(uint32_t function_id) {
+  return kFirstHookIndex + hooked_functions.load(std::memory_order_relaxed) + function_id - 1;
+}
+uint32_t FunctionTableSize();
+
+// Whether what is recorded is charged to call stacks, and these to functions when they are
+// written: in a program that names none; and, for time and allocation of style current, in
+// one that has entry hooks only, which then need not be put in.
+bool ChargesCallstacks();
+
+// Whether the program names its functions, so that nothing need be looked up in symbol
+// tables to charge them.
+bool HasFunctions();
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_PROFILE_RECORDING_H_

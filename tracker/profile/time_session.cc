@@ -1,0 +1,326 @@
+#include "tracker/profile/time_session.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "tracker/callstack/capture.h"
+#include "tracker/internal/entries.h"
+#include "tracker/internal/thread_state.h"
+#include "tracker/profile/data_units.h"
+#include "tracker/profile/recording.h"
+#include "tracker/profile/source_table.h"
+#include "tracker/profile/thread_profile.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+namespace allomon::internal {
+
+// One for each thread that is timed.  In a table of its own, since a signal may arrive
+// with a pointer to one whose thread has ended.
+struct ThreadTimer {
+  std::atomic<bool> used;
+  std::atomic<uint64_t> charged_ns;  // of the thread's clock
+  std::atomic<DataUnit*> unit;       // where its last tick went
+  std::atomic<uint32_t> last;        // and to which function, or call stack
+  pid_t thread_id;
+  clockid_t clock;
+  timer_t timer;
+};
+
+namespace {
+
+constexpr size_t kMostThreads = 16384;
+constexpr uint32_t kMostFrames = 128;
+
+ThreadTimer g_timers[kMostThreads];
+std::atomic<size_t> g_end{0};   // behind the last that was ever used
+std::atomic<uint32_t> g_hz{0};  // 0: no timers
+std::atomic<uint32_t> g_frames{kMostFrames};
+int g_signal = 0;
+
+uint64_t Nanoseconds(const timespec& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+// The kernel's name for the CPU clock of a thread (include/linux/posix-timers.h).
+clockid_t ClockOf(pid_t thread_id) {
+  constexpr clockid_t kPerThreadSchedulerClock = 4 | 2;
+  return static_cast<clockid_t>((~static_cast<uint32_t>(thread_id) << 3) |
+                                kPerThreadSchedulerClock);
+}
+
+// False if the thread has ended.
+bool ReadClock(clockid_t clock, uint64_t* now_ns) {
+  timespec now;
+  if (clock_gettime(clock, &now) != 0) return false;
+  *now_ns = Nanoseconds(now);
+  return true;
+}
+
+// What was used since the last charge, which is then charged.  Any thread.
+uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns) {
+  uint64_t charged = timer.charged_ns.load(std::memory_order_relaxed);
+  while (charged < now_ns) {
+    if (timer.charged_ns.compare_exchange_weak(charged, now_ns, std::memory_order_relaxed)) {
+      return now_ns - charged;
+    }
+  }
+  return 0;
+}
+
+void ChargeFunction(ThreadProfile& thread, ThreadTimer& timer, uintptr_t sp, uint64_t amount_ns) {
+  const uint32_t function = RunningFunction(thread, sp);
+  DataUnit& unit = UnitOf(thread);
+  (thread.counts != nullptr ? thread.counts : unit.common)->Charge(function, amount_ns);
+  timer.unit.store(&unit, std::memory_order_relaxed);
+  timer.last.store(function, std::memory_order_relaxed);
+}
+
+void ChargeStack(ThreadProfile& thread, ThreadTimer& timer, const FrameState& where,
+                 uint64_t amount_ns) {
+  uintptr_t frames[kMostFrames];
+  bool cut = false;
+  const size_t depth =
+      CaptureCallstack(where, frames, g_frames.load(std::memory_order_relaxed), &cut);
+  const StackId stack = Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
+  DataUnit& unit = UnitOf(thread);
+  unit.by_stack.Add(stack, amount_ns);
+  timer.unit.store(&unit, std::memory_order_relaxed);
+  timer.last.store(stack, std::memory_order_relaxed);
+}
+
+// Charges the thread that it runs on.  Not while that is inside the profiler or tracker,
+// whose locks and stacks it would need: the next tick charges for both.
+void Tick(ThreadTimer& timer, const FrameState& where) {
+  ThreadProfile& thread = thread_profile;
+  if (thread.busy || CurrentThread().busy || !recording.Records(ProfileKind::kTime)) return;
+  const BusyScope busy;
+  uint64_t now_ns = 0;
+  if (!ReadClock(CLOCK_THREAD_CPUTIME_ID, &now_ns)) return;
+  const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
+  if (amount_ns == 0) return;
+  if (ChargesCallstacks()) {
+    ChargeStack(thread, timer, where, amount_ns);
+  } else {
+    ChargeFunction(thread, timer, where.sp, amount_ns);
+  }
+}
+
+bool IsOurs(const void* pointer) {
+  return pointer >= &g_timers[0] && pointer < &g_timers[kMostThreads];
+}
+
+FrameState InterruptedFrame(const void* context) {
+#if defined(__x86_64__)
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  return {static_cast<uintptr_t>(registers[REG_RIP]), static_cast<uintptr_t>(registers[REG_RSP]),
+          static_cast<uintptr_t>(registers[REG_RBP])};
+#else
+  static_cast<void>(context);
+  const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return {reinterpret_cast<uintptr_t>(__builtin_return_address(0)), frame, frame};
+#endif
+}
+
+void OnSignal(int, siginfo_t* info, void* context) {
+  const int saved_errno = errno;
+  if (info->si_code == SI_TIMER && IsOurs(info->si_value.sival_ptr)) {
+    ThreadTimer& timer = *static_cast<ThreadTimer*>(info->si_value.sival_ptr);
+    // A signal that was pending when its timer's thread ended may meet another thread.
+    if (timer.used.load(std::memory_order_acquire) && timer.thread_id == syscall(SYS_gettid)) {
+      Tick(timer, InterruptedFrame(context));
+    }
+  }
+  errno = saved_errno;
+}
+
+// From the highest down: the C library and hosts take the lowest.
+bool ClaimSignal() {
+  if (g_signal != 0) return true;
+  for (int signal = SIGRTMAX; signal >= SIGRTMIN; --signal) {
+    struct sigaction action = {};
+    if (sigaction(signal, nullptr, &action) != 0) continue;
+    if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) continue;
+    action.sa_sigaction = OnSignal;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(signal, &action, nullptr) != 0) continue;
+    g_signal = signal;
+    return true;
+  }
+  return false;
+}
+
+ThreadTimer* ClaimTimer() {
+  for (size_t i = 0; i < kMostThreads; ++i) {
+    bool unused = false;
+    if (!g_timers[i].used.load(std::memory_order_relaxed) &&
+        g_timers[i].used.compare_exchange_strong(unused, true, std::memory_order_acquire)) {
+      size_t end = g_end.load(std::memory_order_relaxed);
+      while (end <= i && !g_end.compare_exchange_weak(end, i + 1, std::memory_order_release)) {
+      }
+      return &g_timers[i];
+    }
+  }
+  return nullptr;
+}
+
+void ReleaseTimer(ThreadTimer& timer) { timer.used.store(false, std::memory_order_release); }
+
+bool Arm(ThreadTimer& timer) {
+  sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = g_signal;
+  event.sigev_value.sival_ptr = &timer;
+  event.sigev_notify_thread_id = timer.thread_id;
+  if (timer_create(timer.clock, &event, &timer.timer) != 0) return false;
+  const uint32_t hz = g_hz.load(std::memory_order_relaxed);
+  itimerspec period = {};
+  period.it_interval.tv_sec = hz == 1 ? 1 : 0;
+  period.it_interval.tv_nsec = hz == 1 ? 0 : 1'000'000'000 / hz;
+  period.it_value = period.it_interval;
+  timer_settime(timer.timer, 0, &period, nullptr);
+  return true;
+}
+
+// Null if it cannot be timed: it has ended, or the kernel refuses (see errno).
+ThreadTimer* TimeThread(pid_t thread_id) {
+  ThreadTimer* const timer = ClaimTimer();
+  if (timer == nullptr) return nullptr;
+  timer->thread_id = thread_id;
+  timer->clock = ClockOf(thread_id);
+  timer->unit.store(nullptr, std::memory_order_relaxed);
+  timer->last.store(kUnknownSource, std::memory_order_relaxed);
+  uint64_t now_ns = 0;
+  if (ReadClock(timer->clock, &now_ns)) {
+    timer->charged_ns.store(now_ns, std::memory_order_relaxed);
+    if (Arm(*timer)) return timer;
+  }
+  ReleaseTimer(*timer);
+  return nullptr;
+}
+
+template <typename Visit>
+void ForEachTimer(Visit visit) {
+  const size_t end = g_end.load(std::memory_order_acquire);
+  for (size_t i = 0; i < end; ++i) {
+    if (g_timers[i].used.load(std::memory_order_acquire)) visit(g_timers[i]);
+  }
+}
+
+ThreadTimer* FindTimer(pid_t thread_id) {
+  ThreadTimer* found = nullptr;
+  ForEachTimer([&](ThreadTimer& timer) {
+    if (timer.thread_id == thread_id) found = &timer;
+  });
+  return found;
+}
+
+// A thread's stack is its own, so another one can only go by its last tick.
+void ChargeOtherThread(ThreadTimer& timer) {
+  uint64_t now_ns = 0;
+  if (!ReadClock(timer.clock, &now_ns)) return;
+  const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
+  if (amount_ns == 0) return;
+  DataUnit* unit = timer.unit.load(std::memory_order_relaxed);
+  if (unit == nullptr) unit = &UnitOf(ThreadProfile{});
+  const uint32_t last = timer.last.load(std::memory_order_relaxed);
+  if (ChargesCallstacks()) {
+    unit->by_stack.Add(last, amount_ns);
+  } else {
+    unit->common->Charge(last, amount_ns);
+  }
+}
+
+// The call stack here is the profiler's: where stacks are charged, the last tick must do.
+__attribute__((noinline)) void ChargeThisThread(ThreadTimer& timer) {
+  if (ChargesCallstacks()) return ChargeOtherThread(timer);
+  Tick(timer, ALLOMON_CALLER_FRAME());
+}
+
+void TimeExistingThreads() {
+  DIR* const tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return;
+  while (const dirent* task = readdir(tasks)) {
+    const pid_t thread_id = static_cast<pid_t>(atoi(task->d_name));
+    if (thread_id > 0 && FindTimer(thread_id) == nullptr) TimeThread(thread_id);
+  }
+  closedir(tasks);
+}
+
+pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+}  // namespace
+
+void SetTimeFrames(uint32_t frames) {
+  g_frames.store(frames < kMostFrames ? frames : kMostFrames, std::memory_order_relaxed);
+}
+
+bool StartTimers(uint32_t hz, std::string* error) {
+  if (!ClaimSignal()) {
+    *error = "no real-time signal is free for the timers";
+    return false;
+  }
+  g_hz.store(hz, std::memory_order_relaxed);
+  if (TimeThread(ThisThread()) == nullptr) {
+    *error = std::string("cannot make a timer: ") + strerror(errno);
+    g_hz.store(0, std::memory_order_relaxed);
+    return false;
+  }
+  TimeExistingThreads();
+  return true;
+}
+
+void ChargeOutstandingTime() {
+  if (g_hz.load(std::memory_order_relaxed) == 0) return;
+  const pid_t self = ThisThread();
+  ForEachTimer([&](ThreadTimer& timer) {
+    if (timer.thread_id == self) {
+      ChargeThisThread(timer);
+    } else {
+      ChargeOtherThread(timer);
+    }
+  });
+}
+
+void StopTimers() {
+  ChargeOutstandingTime();
+  g_hz.store(0, std::memory_order_relaxed);
+  ForEachTimer([](ThreadTimer& timer) {
+    timer_delete(timer.timer);
+    ReleaseTimer(timer);
+  });
+}
+
+void StartThreadTimer() {
+  if (g_hz.load(std::memory_order_relaxed) == 0) return;
+  // `start` may have seen this thread already.
+  if (FindTimer(ThisThread()) == nullptr) TimeThread(ThisThread());
+}
+
+void EndThreadTimer() {
+  if (g_hz.load(std::memory_order_relaxed) == 0) return;
+  ThreadTimer* const timer = FindTimer(ThisThread());
+  if (timer == nullptr) return;
+  ChargeThisThread(*timer);
+  timer_delete(timer->timer);
+  ReleaseTimer(*timer);
+}
+
+void RestartTimersAfterFork() {
+  ForEachTimer(ReleaseTimer);
+  if (g_hz.load(std::memory_order_relaxed) != 0) TimeThread(ThisThread());
+}
+
+}  // namespace allomon::internal
