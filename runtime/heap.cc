@@ -29,11 +29,15 @@ void Heap::Collect(CollectionKind kind) {
 
 HeapStatistics Heap::statistics() { return core_->Statistics(MutatorOf(*core_)); }
 
-Mutator::Mutator(Heap& heap) {
+static internal::Mutator* AttachTo(internal::HeapCore& core) {
   ALLOMON_GC_CHECK(internal::t_window.mutator == nullptr,
                    "rule.attached: this thread is attached already");
-  if (heap.core().Attach() == nullptr) throw std::bad_alloc();
+  internal::Mutator* mutator = core.Attach();
+  if (mutator == nullptr) throw std::bad_alloc();
+  return mutator;
 }
+
+Mutator::Mutator(Heap& heap) : mutator_(AttachTo(heap.core())) {}
 
 Mutator::~Mutator() {
   internal::Mutator* mutator = internal::t_window.mutator;
@@ -42,6 +46,15 @@ Mutator::~Mutator() {
   } catch (...) {  // counted by the tracker; nobody is left to hear of it
   }
   mutator->heap->Detach(mutator);
+}
+
+void Mutator::RequestSafepoint() const { mutator_->RequestAttention(); }
+
+bool RequestSafepoint() {
+  internal::Mutator* mutator = internal::t_window.mutator;
+  if (mutator == nullptr) return false;
+  mutator->RequestAttention();
+  return true;
 }
 
 NativeRegion::NativeRegion() {

@@ -68,7 +68,19 @@ class Mutator {
   ~Mutator();
   Mutator(const Mutator&) = delete;
   Mutator& operator=(const Mutator&) = delete;
+
+  // Makes this mutator's thread run HeapOptions::on_request at its next safepoint.  Any
+  // thread, any signal handler, as long as the Mutator lives.  Cost: two stores and a
+  // fence.
+  void RequestSafepoint() const;
+
+ private:
+  internal::Mutator* const mutator_;
 };
+
+// The same for the calling thread, as a signal handler that ends or interrupts a program
+// calls it.  False if the thread is not attached.  Async-signal-safe.
+bool RequestSafepoint();
 
 // While it is open the thread counts as standing: collections do not wait for it.  It
 // must not touch managed objects nor assign Locals; closing it waits for a collection that

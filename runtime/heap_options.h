@@ -45,6 +45,11 @@ struct HeapOptions {
   // Returns whether to try once more; otherwise the allocation throws std::bad_alloc.
   std::function<bool(size_t wanted_bytes)> on_out_of_memory;
 
+  // What RequestSafepoint() asks for: runs on the thread that was asked, at its next
+  // safepoint outside of callbacks and finalizers, once for any number of requests since
+  // the last time.  May allocate, collect and throw; an exception leaves the safepoint.
+  std::function<void()> on_request;
+
   // Not owned; outlives the heap.
   HeapListener* listener = nullptr;
 

@@ -107,7 +107,25 @@ void Mutator::Sync() {
 
 bool Mutator::WantsAttention() const {
   return no_allocation != 0 || heap->options.stress_every != 0 ||
-         (heap->AnyDue() && !in_finalizer && !heap_client::InCallback());
+         (heap->AnyDue() && !in_finalizer && !heap_client::InCallback()) || MayRunRequest();
+}
+
+void Mutator::RequestAttention() {
+  // Release: what the requester has written is seen by on_request.
+  requested.store(true, std::memory_order_release);
+  // Pairs with the fence in PublishLimit(): either the owner sees the request, or its
+  // limit is overwritten here.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  window->limit.store(0, std::memory_order_relaxed);
+}
+
+bool Mutator::MayRunRequest() const {
+  return requested.load(std::memory_order_relaxed) && !in_finalizer && !heap_client::InCallback();
+}
+
+void Mutator::RunRequest() {
+  if (!MayRunRequest() || !requested.exchange(false, std::memory_order_acquire)) return;
+  if (heap->options.on_request != nullptr) heap->options.on_request();
 }
 
 void Mutator::PublishLimit() {
@@ -119,7 +137,9 @@ void Mutator::PublishLimit() {
   // Pairs with the fences in World::RequestStopLocked() and PublishLocked() of the
   // tracker: either we see the request here, or they overwrite this limit.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (heap->world.stopping() || sampler.stale()) window->limit.store(0, std::memory_order_relaxed);
+  if (heap->world.stopping() || sampler.stale() || MayRunRequest()) {
+    window->limit.store(0, std::memory_order_relaxed);
+  }
 }
 
 void Mutator::EmptyNursery(size_t granted) {
@@ -148,6 +168,7 @@ void Mutator::Attend() {
     heap->Collect(major ? CollectionKind::kMajor : CollectionKind::kMinor, this);
   }
   heap->RunDue(this);
+  RunRequest();
 }
 
 void Mutator::SafepointSlow() {

@@ -2,6 +2,7 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_MUTATOR_H_
 #define ALLOMON_RUNTIME_INTERNAL_MUTATOR_H_
 
+#include <atomic>
 #include <cstdint>
 
 #include "runtime/internal/memory.h"
@@ -50,6 +51,9 @@ class Mutator {
   // Lets collections and callbacks happen.  May throw what a callback throws.
   void SafepointSlow();
 
+  // Asks for options.on_request at the next safepoint.  Any thread, any signal handler.
+  void RequestAttention();
+
   // Counts what was allocated since the last time.
   void Sync();
   // inv.limit: sets the limit from all that it stands for.
@@ -88,6 +92,7 @@ class Mutator {
   uint32_t stress_count = 0;
   bool native = false;  // blocked in native code
   bool in_finalizer = false;
+  std::atomic<bool> requested{false};  // RequestAttention() was called since on_request ran
   void* root_memory = nullptr;
   Slot* free_roots = nullptr;  // dead slots that TakeRootSlow() hands out
   size_t log_capacity = 0;
@@ -101,6 +106,8 @@ class Mutator {
   // Judges and reports one block.  Returns the handle, 0 if it is not followed.
   heap_client::BlockHandle Sample(const Request& request, FrameState caller);
   void Attend();
+  bool MayRunRequest() const;
+  void RunRequest();
   void MakeRoom(size_t bytes);
   void CheckMayAllocate();
   bool Fits(size_t bytes) const { return used_bytes() + bytes <= granted_bytes; }

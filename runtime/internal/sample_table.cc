@@ -92,25 +92,42 @@ bool SampleTable::RunOne(std::unique_lock<std::mutex>& lock, Index index,
   if (!promote && !entries_[index].dead) return false;
   entries_[index].promote_due = false;
   if (!promote) entries_[index].handle = 0;
+  // A callback may end its thread: then its block is not followed any more, and this is
+  // left by unwinding.
+  struct Unlocked {
+    ~Unlocked() {
+      lock.lock();
+      table.entries_[index].handle = kept;  // by index: the table may have grown
+    }
+    SampleTable& table;
+    std::unique_lock<std::mutex>& lock;
+    const Index index;
+    heap_client::BlockHandle kept;
+  } unlocked{*this, lock, index, 0};
   lock.unlock();
-  heap_client::BlockHandle kept = 0;
   if (promote) {
-    kept = heap_client::OnManagedPromote(handle, thrown);
+    unlocked.kept = heap_client::OnManagedPromote(handle, thrown);
   } else {
     heap_client::OnManagedFree(handle, thrown);
   }
-  lock.lock();
-  entries_[index].handle = kept;  // by index: the table may have grown
   return promote;
 }
 
-// Everything that the entry owes, in its natural order.  Releases the entry when its
-// object is dead.
+// Everything that the entry owes, in its natural order.
 void SampleTable::RunEntry(std::unique_lock<std::mutex>& lock, Index index,
                            std::exception_ptr* thrown) {
+  struct Running {
+    ~Running() { table.FinishEntry(index); }
+    SampleTable& table;
+    const Index index;
+  } running{*this, index};
   entries_[index].running = true;
   while (*thrown == nullptr && RunOne(lock, index, thrown)) {
   }
+}
+
+// Releases the entry when its object is dead.
+void SampleTable::FinishEntry(Index index) {
   Entry& entry = entries_[index];
   entry.running = false;
   const bool owes = entry.promote_due || (entry.dead && entry.handle != 0);

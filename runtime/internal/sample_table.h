@@ -57,6 +57,7 @@ class SampleTable {
   Index TakeEntry();
   void Queue(Index index);
   void RunEntry(std::unique_lock<std::mutex>& lock, Index index, std::exception_ptr* thrown);
+  void FinishEntry(Index index);
   bool RunOne(std::unique_lock<std::mutex>& lock, Index index, std::exception_ptr* thrown);
 
   std::mutex mutex_;
