@@ -1,5 +1,7 @@
 #include "tracker/heap_client.h"
 
+#include <utility>
+
 #include "tracker/internal/callback_scope.h"
 #include "tracker/internal/captured_stack.h"
 #include "tracker/internal/entries.h"
@@ -154,35 +156,57 @@ EntryId Chain(EntryId head, EntryId entry) {
   return entry;
 }
 
-// Applies `run` to every entry of the chain; `next` is read first, since running may
-// release the entry.
-template <typename Run>
-void ForEachEntry(EntryId head, Run run) {
-  while (head != 0) {
-    const EntryId next = Entries().At(head).next.load(std::memory_order_relaxed);
-    run(head);
-    head = next;
-  }
+// Takes the first entry out of a chain that is not empty; what is done with the entry may
+// release it.
+EntryId TakeFirst(EntryId* head) {
+  return std::exchange(*head, Entries().At(*head).next.load(std::memory_order_relaxed));
 }
 
-// The entries of a block that is being reported.  If a callback ends its thread there will
-// be no block: the trackers that kept it before are told that it died.
-class ReportedChain {
+// The entries of a block that is gone, or, when a callback ends its thread while it is being
+// reported, will not be: their trackers are told that it died with what is postponed.
+class DyingChain {
  public:
-  ReportedChain() = default;
-  ~ReportedChain() { ForEachEntry(head_, DeallocEntry); }
-  ReportedChain(const ReportedChain&) = delete;
-  ReportedChain& operator=(const ReportedChain&) = delete;
+  DyingChain(ThreadState& thread, EntryId head) : thread_(thread), head_(head) {}
+  ~DyingChain() {
+    while (head_ != 0) PostponeDealloc(thread_, TakeFirst(&head_));
+  }
+  DyingChain(const DyingChain&) = delete;
+  DyingChain& operator=(const DyingChain&) = delete;
 
   void Add(EntryId entry) { head_ = Chain(head_, entry); }
-  EntryId Keep() {
-    const EntryId head = head_;
-    head_ = 0;
-    return head;
+  EntryId Keep() { return std::exchange(head_, 0); }
+  void RunDeallocs() {
+    while (head_ != 0) DeallocEntry(TakeFirst(&head_));
   }
 
  private:
-  EntryId head_ = 0;
+  ThreadState& thread_;
+  EntryId head_;
+};
+
+// Gives back to `handle`, also when a callback ends its thread, the entries that have been
+// promoted and are still followed, and those that have yet to be.
+class PromotedChain {
+ public:
+  explicit PromotedChain(BlockHandle* handle) : handle_(handle), rest_(*handle) {}
+  ~PromotedChain() {
+    while (rest_ != 0) kept_ = Chain(kept_, TakeFirst(&rest_));
+    *handle_ = kept_;
+  }
+  PromotedChain(const PromotedChain&) = delete;
+  PromotedChain& operator=(const PromotedChain&) = delete;
+
+  void RunPromotes() {
+    while (rest_ != 0) {
+      const EntryId id = TakeFirst(&rest_);
+      if (PromoteEntry(id)) kept_ = Chain(kept_, id);
+    }
+  }
+
+ private:
+  BlockHandle* const handle_;
+  EntryId rest_;
+  EntryId kept_ = 0;
 };
 
 // Ends what JudgeAllocationSlow() began, also when a callback ends its thread.
@@ -201,11 +225,12 @@ BlockHandle Report(const Block& block, const FrameState& caller, Placement place
   const CapturedStack stack = CaptureStack(active.callstack_size, caller);
   thread.reporting_sp = caller.sp;
   CallbackScope scope(thread);
-  ReportedChain chain;
+  DyingChain chain(thread, 0);
   for (uint32_t i = 0; i < active.count; ++i) {
     if (trial.hits[i] == 0) continue;
     chain.Add(ReportToSession(active.items[i], block, trial.hits[i], stack, placement));
   }
+  scope.Finish();
   return chain.Keep();
 }
 
@@ -237,24 +262,22 @@ void DropSample(const Block& block) {
   }
 }
 
-BlockHandle OnPromote(BlockHandle handle) {
-  EntryId head = 0;
+void OnPromote(BlockHandle* handle) {
   CallbackScope scope(CurrentThread());
-  ForEachEntry(handle, [&head](EntryId id) {
-    if (PromoteEntry(id)) head = Chain(head, id);
-  });
-  return head;
+  PromotedChain(handle).RunPromotes();
+  scope.Finish();
 }
 
 void OnFree(BlockHandle handle) {
   if (handle == 0) return;
   ThreadState& thread = CurrentThread();
   if (thread.in_callback) {
-    ForEachEntry(handle, [&thread](EntryId id) { PostponeDealloc(thread, id); });
+    const DyingChain postponed(thread, handle);
     return;
   }
   CallbackScope scope(thread);
-  ForEachEntry(handle, DeallocEntry);
+  DyingChain(thread, handle).RunDeallocs();
+  scope.Finish();
 }
 
 bool InCallback() { return CurrentThread().in_callback; }
@@ -283,11 +306,10 @@ BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
   return 0;
 }
 
-BlockHandle OnManagedPromote(BlockHandle handle, std::exception_ptr* thrown) {
+void OnManagedPromote(BlockHandle* handle, std::exception_ptr* thrown) {
   const ExceptionCarrier carrier;
-  const BlockHandle kept = OnPromote(handle);
+  OnPromote(handle);
   *thrown = carrier.thrown();
-  return kept;
 }
 
 void OnManagedFree(BlockHandle handle, std::exception_ptr* thrown) {

@@ -68,9 +68,10 @@ void ReportUnplaced(const Block& block, const FrameState& caller);
 // was hit.
 void DropSample(const Block& block);
 
-// The block has left the nursery alive: runs the promote callbacks.  Returns the handle
-// to keep from now on, 0 if nobody follows the block any more.
-BlockHandle OnPromote(BlockHandle handle);
+// The block has left the nursery alive: runs the promote callbacks.  *handle becomes the
+// one to keep from now on, 0 if nobody follows the block any more; also when a callback ends
+// its thread, and the stack unwinds: then the callbacks that are left run at the next call.
+void OnPromote(BlockHandle* handle);
 
 // The block dies: runs the dealloc callbacks and releases the handle.  Called before the
 // block's memory can be reused.  Inside a callback of the same thread the dealloc
@@ -104,7 +105,7 @@ BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
 
 // As OnPromote() and OnFree(), after a collection, at a point where user code may run and
 // InCallback() is false.  One call at a time per handle.
-BlockHandle OnManagedPromote(BlockHandle handle, std::exception_ptr* thrown);
+void OnManagedPromote(BlockHandle* handle, std::exception_ptr* thrown);
 void OnManagedFree(BlockHandle handle, std::exception_ptr* thrown);
 
 // What a heap keeps for each thread it may keep only while the first is true, and gives back

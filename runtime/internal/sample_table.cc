@@ -92,24 +92,28 @@ bool SampleTable::RunOne(std::unique_lock<std::mutex>& lock, Index index,
   if (!promote && !entries_[index].dead) return false;
   entries_[index].promote_due = false;
   if (!promote) entries_[index].handle = 0;
-  // A callback may end its thread: then its block is not followed any more, and this is
-  // left by unwinding.
+  // A callback may end its thread, and this is left by unwinding.  Other trackers of the
+  // block have yet to be told then.
   struct Unlocked {
     ~Unlocked() {
       lock.lock();
-      table.entries_[index].handle = kept;  // by index: the table may have grown
+      Entry& entry = table.entries_[index];  // by index: the table may have grown
+      entry.handle = kept;
+      entry.promote_due |= !returned && kept != 0;
     }
     SampleTable& table;
     std::unique_lock<std::mutex>& lock;
     const Index index;
     heap_client::BlockHandle kept;
-  } unlocked{*this, lock, index, 0};
+    bool returned;
+  } unlocked{*this, lock, index, promote ? handle : 0, false};
   lock.unlock();
   if (promote) {
-    unlocked.kept = heap_client::OnManagedPromote(handle, thrown);
+    heap_client::OnManagedPromote(&unlocked.kept, thrown);
   } else {
     heap_client::OnManagedFree(handle, thrown);
   }
+  unlocked.returned = true;
   return promote;
 }
 

@@ -136,6 +136,7 @@ TEST_P(ContractModelTest, EveryTrackerHearsExactlyWhatItShould) {
 
 constexpr Mischief kBusy = {0, 0, 50, 5, 2};
 constexpr Mischief kThrowing = {10, 0, 20, 2, 2};
+constexpr Mischief kLeaving = {5, 1, 20, 2, 2};
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, ContractModelTest,
@@ -146,6 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"FourThreads", "nursery=64K,floor=256K", 4, 2000, kNone},
         Case{"FourThreadsBusyCallbacks", "nursery=64K,floor=256K", 4, 2000, kBusy},
         Case{"FourThreadsThrowingCallbacks", "nursery=64K,floor=256K", 4, 2000, kThrowing},
+        Case{"FourThreadsLeavingInCallbacks", "nursery=64K,floor=256K", 4, 2000, kLeaving},
         Case{"FourThreadsVerified", "nursery=64K,floor=128K,verify", 4, 500, kBusy},
         Case{"TwoThreadsStressed", "nursery=64K,stress=5,verify", 2, 200, kBusy}),
     [](const auto& info) { return info.param.name; });

@@ -137,6 +137,8 @@ bool Worker::RunCallback() {
 
 void Worker::DoMischief() {
   const Mischief& mischief = world_->mischief;
+  // Destructors of the frames that it leaves run callbacks too.
+  if (is_leaving_) return;
   if (Chance(mischief.allocates)) {
     Random(2) == 0 ? AllocateNative() : MakeManaged();
     FreeNative();
@@ -146,6 +148,7 @@ void Worker::DoMischief() {
   if (Chance(mischief.throws)) throw Thrown();
   if (Chance(mischief.exits_thread)) {
     for (const RunPtr& run : world_->runs.All()) run->was_left = true;
+    is_leaving_ = true;
     pthread_exit(nullptr);
   }
 }

@@ -131,6 +131,7 @@ class Worker {
   std::vector<Owed> debts_;  // freed inside a callback: due when it has returned
   RecordPtr coming_;         // the block that is being allocated
   int callbacks_ = 0;        // the depth of callbacks on this thread
+  bool is_leaving_ = false;  // pthread_exit() was called
 };
 
 }  // namespace allomon::model

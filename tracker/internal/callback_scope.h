@@ -7,8 +7,11 @@
 
 namespace allomon::internal {
 
-// Open it only when thread.in_callback is false.  Closing runs the deallocs that were
-// postponed meanwhile, also when a callback ends its thread and the stack unwinds.
+// Open it only when thread.in_callback is false, and call Finish() before it closes: that runs
+// the deallocs that were postponed meanwhile.  A callback may end its thread: then the stack
+// unwinds, Finish() is not reached, and no callback may run before the unwinding is over (a
+// second end of the thread would be the end of the process).  What is postponed stays so for
+// the next scope, or for the thread's last destructors.
 class CallbackScope {
  public:
   explicit CallbackScope(ThreadState& thread) : thread_(thread), was_busy_(thread.busy) {
@@ -18,10 +21,12 @@ class CallbackScope {
     thread_.busy = false;  // the callback's own mallocs are ordinary ones
   }
   ~CallbackScope() {
-    if (thread_.postponed != 0) RunPostponedDeallocsSlow(thread_);
     thread_.busy = was_busy_;
     thread_.in_callback = false;
     SetCountdown(thread_, thread_.saved_countdown);
+  }
+  void Finish() {
+    if (__builtin_expect(thread_.postponed != 0, 0)) RunPostponedDeallocsSlow(thread_);
   }
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;

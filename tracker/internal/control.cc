@@ -164,7 +164,9 @@ SuspendedSampling::SuspendedSampling() {
   if (!thread.in_callback) scope_.emplace(thread);
 }
 
-SuspendedSampling::~SuspendedSampling() = default;
+SuspendedSampling::~SuspendedSampling() {
+  if (scope_) scope_->Finish();
+}
 
 SessionId ExclusiveSession() {
   std::lock_guard<SpinLock> hold(Registry::Get().lock());

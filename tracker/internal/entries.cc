@@ -68,7 +68,9 @@ bool PromoteEntry(EntryId id) {
     return false;
   }
   ScopedEntry scoped(id);
-  if (!RunPromote(*session, was, &entry.value)) return false;
+  // It is major already if the callback of another session ended its thread the last time.
+  const bool is_due = was == EntryState::kLiveMinor;
+  if (is_due && !RunPromote(*session, was, &entry.value)) return false;
   MakeLive(*session, id, EntryState::kLiveMajor);
   scoped.Keep();
   return true;

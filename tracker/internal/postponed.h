@@ -13,7 +13,7 @@ struct ThreadState;
 void PostponeDealloc(ThreadState& thread, EntryId entry);
 
 // Runs the postponed dealloc callbacks of this thread, oldest first, and those that they
-// postpone in turn.
+// postpone in turn.  If one ends its thread, the rest stays postponed.
 void RunPostponedDeallocsSlow(ThreadState& thread);
 
 }  // namespace allomon::internal

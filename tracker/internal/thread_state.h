@@ -45,9 +45,10 @@ struct ThreadState {
   RandomBits bits;
   int64_t saved_countdown = 0;  // while in_callback
   bool registered = false;
-  bool busy = false;           // inside the tracker: allocations and signal handlers stay out
-  bool in_callback = false;    // sampling is suspended
-  EntryId postponed = 0;       // deallocs noticed inside a callback
+  bool busy = false;         // inside the tracker: allocations and signal handlers stay out
+  bool in_callback = false;  // sampling is suspended
+  EntryId postponed = 0;     // deallocs noticed inside a callback, oldest first
+  EntryId last_postponed = 0;
   uintptr_t reporting_sp = 0;  // stack pointer of the code whose allocation is reported
   std::atomic<int64_t>* countdown = nullptr;  // its countdown_words, while in the registry
   ThreadState* previous = nullptr;            // registry's list, under its lock
