@@ -77,7 +77,7 @@ class LifeTracker {
 // Starts and stops while threads allocate; `forbid_at` is the round before which membarrier
 // is forbidden.
 bool ManySessions(int forbid_at) {
-  std::vector<Lives> lives(40);
+  std::vector<Lives> lives(20);
   std::atomic<bool> done{false};
   std::thread workers[2];
   for (std::thread& worker : workers) {
@@ -115,7 +115,7 @@ void ExpectGoodInChild(int forbid_at) {
 }
 
 TEST(MembarrierTest, ForbiddenBeforeTheFirstStart) { ExpectGoodInChild(0); }
-TEST(MembarrierTest, ForbiddenWhileThreadsSample) { ExpectGoodInChild(20); }
+TEST(MembarrierTest, ForbiddenWhileThreadsSample) { ExpectGoodInChild(10); }
 TEST(MembarrierTest, NotForbidden) { ExpectGoodInChild(-1); }
 
 }  // namespace
