@@ -1,13 +1,11 @@
 // What one sample costs: every allocation is sampled, followed and freed.
-//
-// Memory per live sample is printed as counters, from the tracker's own account.
+// sample_memory.cc has what it costs in memory.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
 #include <vector>
 
 #include "allocator/allocator.h"
-#include "tracker/internal/own_memory.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
@@ -86,12 +84,8 @@ BENCHMARK(BM_DeepRecursion)->ArgName("sampling")->Arg(0)->Arg(1);
 void BM_SnapshotOf100000(benchmark::State& state) {
   const TrackerId id = StartOrDie<Keeping>(1, 8);
   std::vector<void*> blocks(100000);
-  const size_t before = internal::OwnMemory::mapped_bytes();
   for (void*& block : blocks) block = SamplingMalloc(64);
-  const size_t mapped = internal::OwnMemory::mapped_bytes() - before;
   for (auto _ : state) benchmark::DoNotOptimize(Tracker::snapshot(id));
-  state.counters["own_bytes_per_sample"] =
-      static_cast<double>(mapped) / static_cast<double>(blocks.size());
   for (void* block : blocks) SamplingFree(block);
   Tracker::stop().IgnoreError();
 }

@@ -289,6 +289,11 @@ Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {
     sampler.Skip(words);
     return Verdict::kNotSampled;
   }
+  if (__builtin_expect(!thread.registered, 0)) {
+    thread.busy = true;  // it may allocate
+    RegisterThreadSlow(thread);
+    thread.busy = false;
+  }
   if (!sampler.Draw(words, &t_trial)) return Verdict::kNotSampled;
   thread.busy = true;
   return sampler.active().follows_blocks ? Verdict::kFollow : Verdict::kCount;

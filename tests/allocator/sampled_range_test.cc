@@ -6,7 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "allocator/allocator.h"
@@ -119,6 +123,39 @@ TEST(SampledRangeTest, SmallAddressSpaceIsLeftToTheProgram) {
 }
 
 #endif
+
+// The flags that the kernel shows for the mapping of an address; empty if there is none.
+std::string MappingFlagsOf(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  const uintptr_t wanted = reinterpret_cast<uintptr_t>(address);
+  bool here = false;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    if (sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+      here = begin <= wanted && wanted < end;
+    }
+    if (here && line.compare(0, 8, "VmFlags:") == 0) return line + " ";
+  }
+  return "";
+}
+
+// With MAP_NORESERVE the kernel would grant a block larger than the machine, and kill the
+// program when it fills it.
+TEST(SampledRangeTest, MemoryIsAccountedForWhenItIsGiven) {
+  SampledRange& range = TheSampledRange();
+  bool zeroed = false;
+  HandleWord* word = nullptr;
+  for (const size_t size : {size_t{100}, size_t{100000}}) {
+    void* block = range.Allocate(size, 16, &zeroed, &word);
+    ASSERT_NE(block, nullptr);
+    const std::string flags = MappingFlagsOf(block);
+    EXPECT_NE(flags.find(" wr "), std::string::npos) << flags;
+    EXPECT_NE(flags.find(" ac "), std::string::npos) << flags;
+    EXPECT_EQ(flags.find(" nr "), std::string::npos) << flags;
+    range.Release(block, word);
+  }
+}
 
 TEST(SampledRangeTest, PointersOutsideAreNotTakenForSampledOnes) {
   int on_the_stack = 0;

@@ -71,5 +71,55 @@ TEST(ExitInCallbackTest, SamplingGoesOnWhenAThreadExitsInsideACallback) {
   }
 }
 
+// Ends its thread in its alloc callback, once.
+struct ExitingOnce {
+  std::optional<int> alloc_major(const Allocation&) {
+    if (exit_now->exchange(false)) pthread_exit(nullptr);
+    return 0;
+  }
+  std::atomic<bool>* exit_now;
+};
+
+// The first tracker was told of a block that then never came to be.
+TEST(ExitInCallbackTest, TrackersThatKeptTheBlockBeforeAreToldThatItDied) {
+  Exits exits;
+  std::atomic<bool> exit_now{true};
+  StartOptions options;
+  options.concurrent = true;
+  const auto first = Tracker::start(1, ::allomon::testing::LedgerTracker(&exits.ledger), options);
+  const auto second = Tracker::start(1, ExitingOnce{&exit_now}, options);
+  ASSERT_TRUE(first.ok() && second.ok());
+  RunThread(&exits);
+  EXPECT_EQ(exits.code_behind, 0);
+  EXPECT_EQ(exits.ledger.blocks.size(), 1u);
+  EXPECT_EQ(exits.ledger.Live(), 0);
+  EXPECT_FALSE(exits.ledger.out_of_order);
+  EXPECT_TRUE(Tracker::snapshot(*first).empty());
+  ASSERT_TRUE(Tracker::stop(*first).ok());
+  ASSERT_TRUE(Tracker::stop(*second).ok());
+}
+
+// Each thread that ended in a callback took a slot with it.
+TEST(ExitInCallbackTest, MemoryOfABlockWhoseReportWasBrokenOffIsUsedAgain) {
+  std::atomic<bool> exit_now{false};
+  Exits exits;
+  ASSERT_TRUE(Tracker::start(1, ExitingOnce{&exit_now}).ok());
+  void* before = SamplingMalloc(30000);
+  SamplingFree(before);
+  for (int i = 0; i < 3; ++i) {
+    exit_now = true;
+    pthread_t thread;
+    ASSERT_EQ(pthread_create(
+                  &thread, nullptr, [](void*) -> void* { return SamplingMalloc(30000); }, nullptr),
+              0);
+    ASSERT_EQ(pthread_join(thread, nullptr), 0);
+    ASSERT_FALSE(exit_now);
+  }
+  void* after = SamplingMalloc(30000);
+  EXPECT_EQ(after, before);
+  SamplingFree(after);
+  ASSERT_TRUE(Tracker::stop().ok());
+}
+
 }  // namespace
 }  // namespace allomon

@@ -17,7 +17,8 @@ inline StackTable& Stacks() { return stack_table; }
 
 // A free entry, and its return, by way of the thread's own.
 inline EntryId AllocateEntry(ThreadState& thread) {
-  return entry_table.Allocate(thread.free_entries);
+  return __builtin_expect(thread.in_registry(), 1) ? entry_table.Allocate(thread.free_entries)
+                                                   : entry_table.Allocate();
 }
 inline void ReleaseEntry(EntryId id) {
   ThreadState& thread = CurrentThread();

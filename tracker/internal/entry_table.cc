@@ -45,17 +45,28 @@ EntryId EntryTable::PopFree() {
   return 0;
 }
 
-EntryId EntryTable::AllocateFreshSlow() {
+EntryId EntryTable::AllocateFresh(uint32_t count) {
   EntryId id = next_id_.load(std::memory_order_relaxed);
   do {
-    if (!entries_.Reserve(id)) return 0;
-  } while (!next_id_.compare_exchange_weak(id, id + 1, std::memory_order_acq_rel));
+    if (!entries_.Reserve(id) || !entries_.Reserve(id + count - 1)) return 0;
+  } while (!next_id_.compare_exchange_weak(id, id + count, std::memory_order_acq_rel));
   return id;
 }
 
-EntryId EntryTable::AllocateSlow() {
+EntryId EntryTable::Allocate() {
   const EntryId id = PopFree();
-  return id != 0 ? id : AllocateFreshSlow();
+  return id != 0 ? id : AllocateFresh(1);
+}
+
+// Fresh ones by the dozen, so that threads do not write to the same cache lines.
+EntryId EntryTable::AllocateSlow(EntryCache& cache) {
+  constexpr uint32_t kAtOnce = 16;
+  const EntryId id = PopFree();
+  if (id != 0) return id;
+  const EntryId fresh = AllocateFresh(kAtOnce);
+  if (fresh == 0) return AllocateFresh(1);
+  for (uint32_t i = kAtOnce - 1; i > 0; --i) Release(fresh + i, cache);
+  return fresh;
 }
 
 void EntryTable::Release(EntryId id) {

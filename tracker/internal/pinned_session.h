@@ -10,8 +10,9 @@
 //
 // inv.pin.seen      Either the pinner finds the session closed, and has not pinned it, or
 //                   whoever looks finds the slot.
-// inv.pin.last      Who lets go and finds the session retiring looks at all slots as well;
-//                   looking is done under the registry lock, so the last one sees no pin.
+// inv.pin.last      Who lets go and finds the session retiring looks at all slots as well, but
+//                   never before the heavy barrier (Session::settled_); looking is done under
+//                   the registry lock, so the last one sees no pin.
 //
 // A thread that is not in the registry, or has all slots in use (user code that drains
 // inside a callback that drains ...), counts its pin in the session instead.

@@ -34,9 +34,14 @@ Session* Session::ClaimLocked(const Config& config, SessionClient* client) {
 
 void Session::Retire() {
   retiring_.store(true, std::memory_order_relaxed);
-  open_id_.store(kClosed, std::memory_order_seq_cst);
-  // From here on every pin is in sight, and who lets go sees retiring().
+  open_id_.store(kClosed, std::memory_order_relaxed);
+  // From here on every pin is in sight, and who lets go sees retiring().  Who has seen it
+  // before must not look at the slots yet, and need not: we do.
   HeavyBarrier();
+  {
+    std::lock_guard<SpinLock> hold(Registry::Get().lock());
+    settled_ = true;
+  }
   FinishIfUnpinnedSlow();
 }
 
@@ -44,7 +49,7 @@ void Session::FinishIfUnpinnedSlow() {
   SessionClient* client = nullptr;
   {
     std::lock_guard<SpinLock> hold(Registry::Get().lock());
-    if (!retiring() || IsPinnedLocked()) return;
+    if (!settled_ || IsPinnedLocked()) return;
     if (!client_is_abandoned_) client = client_;
     SetFreeLocked();
   }
@@ -53,6 +58,7 @@ void Session::FinishIfUnpinnedSlow() {
 
 void Session::SetFreeLocked() {
   retiring_.store(false, std::memory_order_relaxed);
+  settled_ = false;
   occupied_ = false;
 }
 
@@ -77,10 +83,12 @@ void Session::AbandonPinsOfOthersLocked(const ThreadState& survivor) {
   }
 }
 
-// Without user code, which does not belong into a fork handler: the clients stay.
+// Without user code, which does not belong into a fork handler: the clients stay.  No other
+// thread is left, so every pin is in sight without a barrier.
 void Session::FinishAbandonedLocked() {
   for (Session& session : places) {
-    if (session.retiring() && !session.IsPinnedLocked()) session.SetFreeLocked();
+    session.settled_ = session.retiring();
+    if (session.settled_ && !session.IsPinnedLocked()) session.SetFreeLocked();
   }
 }
 

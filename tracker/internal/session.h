@@ -128,6 +128,7 @@ class Session {
   SessionClient* client_ = nullptr;
   // Under the registry lock.
   bool occupied_ = false;
+  bool settled_ = false;  // retiring, and every pin is in sight
   // A thread that a fork left behind was in a callback: the client is not to be touched.
   bool client_is_abandoned_ = false;
   SessionCounters counters_;

@@ -1,0 +1,104 @@
+// What the tracker's own memory holds: so much for a live sample, and no more than its budget.
+#include "tracker/internal/own_memory.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+#include "allocator/allocator.h"
+#include "allocator/handle_word.h"
+#include "gtest/gtest.h"
+#include "tracker/internal/entry_table.h"
+#include "tracker/tracker.h"
+
+namespace allomon {
+namespace {
+
+using internal::OwnMemory;
+
+struct Keeping {
+  std::optional<int> alloc_major(const Allocation&) { return 1; }
+  void dealloc_major(int) { ++*deallocs; }
+  uint64_t* deallocs;
+};
+
+// Memory that was mapped once stays, so each test has a process of its own.
+template <typename Body>
+void InChild(Body body) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    body();
+    _exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+std::vector<void*> Allocate(size_t count) {
+  std::vector<void*> blocks(count);
+  for (void*& block : blocks) block = SamplingMalloc(64);
+  return blocks;
+}
+
+void FreeAll(const std::vector<void*>& blocks) {
+  for (void* block : blocks) SamplingFree(block);
+}
+
+// The entry in own memory, and the word in the allocator's table.
+TEST(OwnMemoryTest, MillionLiveSamplesTakeLessThan64BytesEach) {
+  static constexpr size_t kSamples = 1000000;
+  // Entries are mapped by the segment; the first stacks take a chunk and their tables.
+  constexpr size_t kRoundingBytes = size_t{1} << 20;
+  constexpr size_t kBytesPerSample = sizeof(internal::Entry) + sizeof(internal::HandleWord);
+  static_assert(kBytesPerSample <= 64);
+  InChild([] {
+    const size_t before = OwnMemory::mapped_bytes();
+    uint64_t deallocs = 0;
+    const auto id = Tracker::start(1, Keeping{&deallocs});
+    ASSERT_TRUE(id.ok());
+    const std::vector<void*> blocks = Allocate(kSamples);
+    const size_t mapped_bytes = OwnMemory::mapped_bytes() - before;
+    EXPECT_LE(mapped_bytes, kSamples * sizeof(internal::Entry) + kRoundingBytes);
+    EXPECT_LT(mapped_bytes + kSamples * sizeof(internal::HandleWord), size_t{100} << 20);
+    EXPECT_EQ(Tracker::statistics(*id)->dropped_blocks, 0u);
+    FreeAll(blocks);
+    EXPECT_EQ(deallocs, kSamples);
+    FreeAll(Allocate(kSamples));
+    EXPECT_EQ(OwnMemory::mapped_bytes() - before, mapped_bytes) << "entries are not used again";
+  });
+}
+
+TEST(OwnMemoryTest, BeyondTheBudgetSamplesAreDroppedAndTheProgramGoesOn) {
+  InChild([] {
+    uint64_t deallocs = 0;
+    const auto id = Tracker::start(1, Keeping{&deallocs});
+    ASSERT_TRUE(id.ok());
+    FreeAll(Allocate(1));
+    deallocs = 0;
+    OwnMemory::SetBudgetBytes(OwnMemory::mapped_bytes() + (size_t{1} << 20));
+    static constexpr size_t kBlocks = 100000;
+    const std::vector<void*> blocks = Allocate(kBlocks);
+    for (void* block : blocks) {
+      ASSERT_NE(block, nullptr);
+      memset(block, 1, 64);
+    }
+    const auto full = Tracker::statistics(*id);
+    EXPECT_GT(full->dropped_blocks, 0u);
+    EXPECT_EQ(full->dropped_bytes, full->dropped_blocks * 64);
+    EXPECT_EQ(full->reported_blocks - 1 + full->dropped_blocks, kBlocks);
+    FreeAll(blocks);
+    // Each that was reported died, once.
+    EXPECT_EQ(deallocs, full->reported_blocks - 1);
+    FreeAll(Allocate(1000));
+    EXPECT_EQ(Tracker::statistics(*id)->dropped_blocks, full->dropped_blocks) << "no room again";
+    EXPECT_EQ(deallocs, full->reported_blocks - 1 + 1000);
+    ASSERT_TRUE(Tracker::stop().ok());
+  });
+}
+
+}  // namespace
+}  // namespace allomon
