@@ -63,11 +63,16 @@ class Marking {
   }
 
   void Push(Object* object) {
-    if (stack_.size() == stack_.capacity() && !GrowStack()) {
-      overflowed_ = true;
-      return;
-    }
+    if (stack_.size() == stack_.capacity() && !GrowStack()) return PushReserved(object);
     stack_.push_back(object);
+  }
+
+  void PushReserved(Object* object) {
+    if (n_reserved_ == kReserved) {
+      overflowed_ = true;
+    } else {
+      reserved_[n_reserved_++] = object;
+    }
   }
 
   bool GrowStack() {
@@ -86,15 +91,23 @@ class Marking {
   }
 
   void DrainStack() {
-    while (!stack_.empty()) {
-      Object* object = stack_.back();
-      stack_.pop_back();
-      Scan(object);
+    for (;;) {
+      while (!stack_.empty()) {
+        Object* object = stack_.back();
+        stack_.pop_back();
+        Scan(object);
+      }
+      if (n_reserved_ == 0) return;
+      Scan(reserved_[--n_reserved_]);
     }
   }
 
   HeapCore& heap_;
   Vector<Object*> stack_;
+  // Without any stack a list would need a scan of the heap for each of its cells.
+  static constexpr size_t kReserved = 64;
+  Object* reserved_[kReserved];
+  size_t n_reserved_ = 0;
   Object* ephemerons_ = nullptr;
   uint64_t marked_words_ = 0;
   bool overflowed_ = false;

@@ -189,6 +189,8 @@ void Mutator::MakeRoom(size_t bytes) {
 }
 
 BlockHandle Mutator::Sample(const Request& request, FrameState caller) {
+  // What callbacks have allocated since, with a limit that a slow path of theirs left.
+  Sync();
   const Verdict verdict = heap_client::JudgeManagedSlow(sampler, request.trial_words);
   if (verdict == Verdict::kNotSampled) return 0;
   Block block;
@@ -213,6 +215,7 @@ char* Mutator::AllocateYoungSlow(size_t bytes, AllocationSource source, FrameSta
   PendingBlock pending(Sample(request, caller));
   // Callbacks may have filled the nursery again.
   MakeRoom(bytes);
+  Sync();
   const BlockHandle handle = pending.Take();
   char* start = reinterpret_cast<char*>(window->cursor);
   if (handle != 0) heap->samples.Add(reinterpret_cast<Object*>(start + kWordBytes), handle, true);
