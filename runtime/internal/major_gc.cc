@@ -72,11 +72,16 @@ class Marking {
   }
 
   void Push(Object* object) {
-    if (__builtin_expect(depth_ == stack_.size(), 0) && !GrowStack()) {
-      overflowed_ = true;
-      return;
-    }
+    if (__builtin_expect(depth_ == stack_.size(), 0) && !GrowStack()) return PushReserved(object);
     stack_[depth_++] = object;
+  }
+
+  void PushReserved(Object* object) {
+    if (n_reserved_ == kReserved) {
+      overflowed_ = true;
+    } else {
+      reserved_[n_reserved_++] = object;
+    }
   }
 
   bool GrowStack() {
@@ -96,8 +101,16 @@ class Marking {
 
   void DrainStack() {
     do {
-      while (depth_ > 0) Scan(stack_[--depth_]);
+      DrainKnown();
     } while (MarkComing());
+  }
+
+  void DrainKnown() {
+    for (;;) {
+      while (depth_ > 0) Scan(stack_[--depth_]);
+      if (n_reserved_ == 0) return;
+      Scan(reserved_[--n_reserved_]);
+    }
   }
 
   // Returns whether there were any.
@@ -119,6 +132,10 @@ class Marking {
   size_t next_coming_ = 0;
   Vector<Object*> stack_;  // the first depth_ entries
   size_t depth_ = 0;
+  // Without any stack a list would need a scan of the heap for each of its cells.
+  static constexpr size_t kReserved = 64;
+  Object* reserved_[kReserved];
+  size_t n_reserved_ = 0;
   Object* ephemerons_ = nullptr;
   uint64_t marked_words_ = 0;
   bool overflowed_ = false;

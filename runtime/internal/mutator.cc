@@ -219,6 +219,7 @@ char* Mutator::AllocateYoungSlow(size_t bytes, AllocationSource source, FrameSta
   PendingBlock pending(Sample(request, caller));
   // Callbacks may have filled the nursery again.
   MakeRoom(bytes);
+  Sync();
   const BlockHandle handle = pending.Take();
   char* start = reinterpret_cast<char*>(window->cursor);
   if (handle != 0) heap->samples.Add(reinterpret_cast<Object*>(start + kWordBytes), handle, true);

@@ -1,4 +1,8 @@
 // Options, the heap limit, and misuse that every build catches.
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -26,9 +30,14 @@ TEST(OptionsTest, TextIsRead) {
 TEST(OptionsTest, BadTextIsNamedAndChangesNothing) {
   for (const char* text : {"nursery=", "nursery=x", "nursery=4MM", "nursery=4T", "nurse=4M",
                            "growth=5000000000", "nursery=4M,,limit=1", "limit=99999999999999999999",
-                           "limit=-1", "limit=18446744073709551615K"}) {
+                           "limit=-1", "limit=18446744073709551615K", "stress=4294967296",
+                           "verify=yes", "mark_stack=1.5", "=3", " nursery=4M"}) {
     HeapOptions options;
-    EXPECT_FALSE(options.Parse(text).ok()) << text;
+    const absl::Status status = options.Parse(text);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    // Which word it is; in the one text of several words, the empty one between the commas.
+    const std::string word = text == std::string("nursery=4M,,limit=1") ? "" : text;
+    EXPECT_NE(status.message().find("heap option '" + word + "'"), std::string::npos) << status;
     EXPECT_EQ(options.nursery_bytes, HeapOptions().nursery_bytes);
   }
 }
@@ -40,6 +49,22 @@ TEST(OptionsTest, ImpossibleValuesAreRefused) {
   options = HeapOptions();
   options.growth_percent = 0;
   EXPECT_FALSE(Heap::Create(options).ok());
+  options = HeapOptions();
+  options.growth_percent = 10001;
+  EXPECT_FALSE(Heap::Create(options).ok());
+  options = HeapOptions();
+  options.nursery_bytes = size_t{2} << 30;
+  EXPECT_FALSE(Heap::Create(options).ok());
+  options = HeapOptions();
+  options.mark_stack_entries = 15;
+  EXPECT_NE(Heap::Create(options).status().message().find("mark_stack"), std::string::npos);
+}
+
+TEST(OptionsTest, BadEnvironmentIsAnErrorOfCreate) {
+  setenv("ALLOMON_HEAP", "nursery=64K,growht=80", 1);
+  const absl::Status status = Heap::Create().status();
+  unsetenv("ALLOMON_HEAP");
+  EXPECT_NE(status.message().find("'growht=80'"), std::string::npos) << status;
 }
 
 HeapOptions Limited(size_t limit_bytes) {
@@ -119,10 +144,17 @@ TEST(LimitTest, MarkStackOverflow) {
   EXPECT_EQ(heap->statistics().old_words, 3002u + 3000 * (7 + 5 * 6));
 }
 
+using OneCell = ValueStack<Cell, 1>;
+
 TEST(MisuseDeathTest, IsNamed) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(make<Cell>(1, nullptr), "rule.attached");
+  EXPECT_DEATH(make_array<Cell>(3), "rule.attached");
+  EXPECT_DEATH(make_bytes("text"), "rule.attached");
   EXPECT_DEATH(Local<Cell>(), "rule.attached");
+  EXPECT_DEATH(Safepoint(), "rule.attached");
+  EXPECT_DEATH(NativeRegion(), "rule.attached");
+  EXPECT_DEATH(NoAllocation(), "rule.attached");
   const auto heap = Heap::Create(Limited(0)).value();
   EXPECT_DEATH(
       {
@@ -150,6 +182,62 @@ TEST(MisuseDeathTest, IsNamed) {
         make_array<Cell>(5)->at(5);
       },
       "rule.bounds");
+  EXPECT_DEATH(
+      {
+        const Mutator mutator(*heap);
+        const NativeRegion native;
+        make_array<Cell>(5);
+      },
+      "rule.native");
+  EXPECT_DEATH(
+      {
+        auto short_lived = Heap::Create(Limited(0)).value();
+        const Mutator mutator(*short_lived);
+        short_lived.reset();
+      },
+      "rule.detach: a heap is destroyed with threads attached");
+  EXPECT_DEATH(
+      {
+        auto short_lived = Heap::Create(Limited(0)).value();
+        auto mutator = std::make_unique<Mutator>(*short_lived);
+        const Global<Cell> global(make<Cell>(1, nullptr));
+        mutator.reset();
+        short_lived.reset();
+      },
+      "rule.global");
+  EXPECT_DEATH(
+      {
+        const Mutator mutator(*heap);
+        add_finalizer<Cell>(nullptr, [](Handle<Cell>) {});
+      },
+      "rule.finalizer");
+  EXPECT_DEATH(
+      {
+        const Mutator mutator(*heap);
+        OneCell stack;
+        stack.Push(nullptr);
+        stack.Push(nullptr);
+      },
+      "rule.value_stack");
+}
+
+// A Local that is released by another thread.
+TEST(MisuseDeathTest, LocalOnAnotherThreadIsNamed) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto heap = Heap::Create(Limited(0)).value();
+  EXPECT_DEATH(
+      {
+        const Mutator mutator(*heap);
+        auto local = std::make_unique<Local<Cell>>(make<Cell>(1, nullptr));
+        std::thread other([&heap, &local] {
+          const Mutator inner(*heap);
+          const Local<Cell> own;
+          local.reset();
+        });
+        const NativeRegion native;
+        other.join();
+      },
+      "rule.local.thread");
 }
 
 }  // namespace

@@ -1,5 +1,13 @@
-// A random object graph, mutated by several threads, against a plain model of it.
+// A random object graph, mutated by several threads, against a plain model of it; while
+// trackers are started and stopped, and their callbacks allocate, collect and throw.
+//
+// Runs a fixed number of steps from fixed seeds; with ALLOMON_MODEL_SECONDS=60 in the
+// environment (--test_env), other seeds until that time is over, in each mode.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -7,15 +15,24 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
+#include "tracker/tracker.h"
 
 namespace allomon::gc {
 namespace {
+
+// Never changed once it is published, so any thread may hold and read it.
+struct Shared {
+  uint64_t id;
+  Field<Shared> next;  // of whatever thread
+  Field<Bytes> text;
+};
 
 struct Node {
   uint64_t id;
   Field<Node> left;
   Field<Array<Node>> many;
   Field<Bytes> text;
+  Field<Shared> shared;
 };
 
 // The model: the same graph in indices, never collected.
@@ -24,18 +41,156 @@ struct Shadow {
   int left = -1;
   std::vector<int> many;
   std::string text;
+  int shared = -1;
 };
 
-// One thread's graph; other threads only share the heap.
-class Program {
+// What the threads exchange: a managed array of the latest, and the model of all there
+// ever were.  Both under the mutex.
+class Market {
  public:
-  explicit Program(uint64_t seed) : random_(seed), next_id_(seed << 32) {
-    for (size_t i = 0; i < kRoots; ++i) Create(i);
+  static constexpr size_t kStalls = 16;
+
+  // By an attached thread; to be cleared by one, before the heap goes.
+  void Open() { stalls_ = make_array<Shared>(kStalls); }
+  void Close() { stalls_.Reset(); }
+
+  // Returns the index of the object that is put there, whose `next` is `next`.
+  int Publish(size_t stall, Handle<Shared> object, int next, const std::string& text) {
+    const Lock lock(mutex_);
+    const int index = static_cast<int>(models_.size());
+    models_.push_back({object->id, next, text});
+    stalls_.get()->at(stall) = object;
+    latest_[stall] = index;
+    return index;
+  }
+  Local<Shared> Take(size_t stall, int* index) {
+    const Lock lock(mutex_);
+    *index = latest_[stall];
+    return stalls_.get()->at(stall);
   }
 
-  void Step() {
+  // Walks from an object that is the index-th, a bounded way.
+  void Compare(Handle<Shared> object, int index) {
+    const Lock lock(mutex_);
+    Local<Shared> at = object;
+    for (int steps = 0; steps < 20; ++steps, at = at->next) {
+      ASSERT_EQ(static_cast<bool>(at), index >= 0);
+      if (!at) return;
+      const Model& model = models_[static_cast<size_t>(index)];
+      ASSERT_EQ(at->id, model.id);
+      ASSERT_EQ(at->text->view(), model.text);
+      index = model.next;
+    }
+  }
+
+ private:
+  struct Model {
+    uint64_t id;
+    int next;
+    std::string text;
+  };
+  // Waiting is blocking: others collect meanwhile.
+  class Lock {
+   public:
+    explicit Lock(std::mutex& mutex) : mutex_(mutex) {
+      const NativeRegion native;
+      mutex_.lock();
+    }
+    ~Lock() { mutex_.unlock(); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    std::mutex& mutex_;
+  };
+
+  std::mutex mutex_;
+  Global<Array<Shared>> stalls_;
+  int latest_[kStalls] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+  std::vector<Model> models_;
+};
+
+struct Interrupted {};
+
+// Callbacks that allocate, collect, throw, and check what they are given.
+class WildTracker {
+ public:
+  struct Value {
+    uint64_t samples;
+    bool young;
+  };
+  WildTracker(Heap* heap, uint64_t id) : heap_(heap), id_(id) {}
+
+  std::optional<Value> alloc_minor(const Allocation& a) { return Alloc(a, true); }
+  std::optional<Value> alloc_major(const Allocation& a) { return Alloc(a, false); }
+  std::optional<Value> promote(Value value) {
+    EXPECT_TRUE(value.young);
+    Misbehave(value.samples);
+    return Value{value.samples, false};
+  }
+  void dealloc_minor(Value value) {
+    EXPECT_TRUE(value.young);
+    Misbehave(value.samples);
+  }
+  void dealloc_major(Value value) { EXPECT_FALSE(value.young); }
+
+ private:
+  std::optional<Value> Alloc(const Allocation& a, bool young) {
+    EXPECT_GE(a.n_samples, 1u);
+    EXPECT_LE(a.n_samples, a.size_words + 1);
+    Misbehave(a.size_bytes);
+    return Value{a.n_samples, young};
+  }
+  // Callbacks of several threads run at once.
+  void Misbehave(uint64_t what) {
+    const uint64_t turn = turns_.fetch_add(1, std::memory_order_relaxed) + id_;
+    if (turn % 5 == 0) make_bytes(what % 100);
+    if (turn % 301 == 0) heap_->Collect(CollectionKind::kMinor);
+    if (turn % 1999 == 0) heap_->Collect(CollectionKind::kMajor);
+    if (turn % 97 == 0) throw Interrupted();
+  }
+
+  static std::atomic<uint64_t> turns_;
+  Heap* heap_;
+  uint64_t id_;
+};
+std::atomic<uint64_t> WildTracker::turns_{0};
+
+// One thread's graph.  Each operation does all that may throw before it changes the model.
+class Program {
+ public:
+  Program(Heap* heap, Market* market, uint64_t seed)
+      : heap_(heap), market_(market), random_(seed), next_id_(seed << 32) {
+    for (size_t i = 0; i < kRoots; ++i) {
+      while (models_[i] < 0) Try([this, i] { Create(i); });
+    }
+  }
+
+  void Step(bool trackers) {
+    Try([this, trackers] {
+      if (trackers && Pick(500) == 0) return ToggleTracker();
+      StepOnce();
+    });
+  }
+
+  // A callback may throw at any safepoint.
+  template <typename Call>
+  void Try(Call call) {
+    try {
+      call();
+    } catch (const Interrupted&) {
+      ++interrupted_;
+    }
+  }
+
+  void StepOnce() {
     const size_t i = Pick(kRoots);
-    switch (Pick(8)) {
+    switch (Pick(11)) {
+      case 8:
+        return Publish(i);
+      case 9:
+      case 10:
+        return Take(i);
       case 0:
       case 1:
         return Create(i);
@@ -62,6 +217,7 @@ class Program {
     for (int steps = 0; node && steps < 50; ++steps) {
       const Shadow& expected = shadows_[static_cast<size_t>(model)];
       ASSERT_EQ(node->id, expected.id);
+      market_->Compare(node->shared, expected.shared);
       ASSERT_EQ(node->text ? std::string(node->text->view()) : "", expected.text);
       ASSERT_EQ(node->many ? node->many->length() : 0, expected.many.size());
       for (size_t k = 0; k < expected.many.size(); ++k) {
@@ -89,13 +245,13 @@ class Program {
   void Create(size_t i) {
     const uint64_t id = ++next_id_;
     if (Pick(2) == 0) {
-      roots_[i] = make<Node>(id, nullptr, nullptr, nullptr);
-      shadows_.push_back({id, -1, {}, ""});
+      roots_[i] = make<Node>(id, nullptr, nullptr, nullptr, nullptr);
+      shadows_.push_back({id, -1, {}, "", -1});
     } else {
       const size_t from = Pick(kRoots);
       const int left = models_[from];
-      roots_[i] = make<Node>(id, roots_[from], nullptr, nullptr);
-      shadows_.push_back({id, roots_[i]->left ? left : -1, {}, ""});
+      roots_[i] = make<Node>(id, roots_[from], nullptr, nullptr, nullptr);
+      shadows_.push_back({id, roots_[i]->left ? left : -1, {}, "", -1});
     }
     models_[i] = static_cast<int>(shadows_.size()) - 1;
   }
@@ -124,70 +280,130 @@ class Program {
     shadow(i).text = text;
   }
 
+  // A new shared object that points to the one of this root, and takes its place.
+  void Publish(size_t i) {
+    const std::string text(Pick(30), static_cast<char>('a' + Pick(26)));
+    const Local<Bytes> bytes = make_bytes(text);
+    const Local<Shared> object = make<Shared>(++next_id_, roots_[i]->shared, bytes);
+    const int next = shadow(i).shared;
+    const int index = market_->Publish(Pick(Market::kStalls), object, next, text);
+    roots_[i]->shared = object;
+    shadow(i).shared = index;
+  }
+
+  void Take(size_t i) {
+    int index = -1;
+    const Local<Shared> object = market_->Take(Pick(Market::kStalls), &index);
+    roots_[i]->shared = object;
+    shadow(i).shared = index;
+  }
+
+  // Of the one plain tracker that all threads share; each may stop what another started.
+  void ToggleTracker() {
+    constexpr double kRates[] = {0, 1e-3, 0.05, 1};
+    StartOptions options;
+    options.seed = random_();
+    options.callstack_size = static_cast<uint32_t>(Pick(3) * 8);
+    const double rate = kRates[Pick(4)];
+    const auto id = Tracker::start(rate, WildTracker(heap_, Pick(1000)), options);
+    if (id.ok()) {
+      last_ = *id;
+    } else if (Pick(2) == 0) {
+      Tracker::stop(StopMode::kKeepTracking).IgnoreError();
+    } else {
+      Tracker::stop().IgnoreError();
+      Tracker::discard(last_).IgnoreError();
+    }
+  }
+
   void Descend(size_t i) {
     if (shadow(i).left < 0) return;
     models_[i] = shadow(i).left;
     roots_[i] = roots_[i]->left;
   }
 
+  Heap* heap_;
+  Market* market_;
   std::mt19937_64 random_;
+  TrackerId last_;
+  int interrupted_ = 0;
   uint64_t next_id_;
   std::vector<Local<Node>> roots_{kRoots};
   std::vector<int> models_ = std::vector<int>(kRoots, -1);
   std::vector<Shadow> shadows_;
 };
 
-void RunProgram(Heap& heap, uint64_t seed, int steps, int compare_every) {
+void RunProgram(Heap& heap, Market* market, uint64_t seed, int steps, bool trackers) {
   const Mutator mutator(heap);
-  Program program(seed);
+  Program program(&heap, market, seed);
   for (int i = 0; i < steps; ++i) {
-    program.Step();
-    if (i % compare_every == 0) program.Compare(static_cast<size_t>(i / compare_every) % 40);
-    if (i % 5000 == 0) heap.Collect(CollectionKind::kMajor);
+    program.Step(trackers);
+    if (i % 7 == 0) program.Try([&] { program.Compare(static_cast<size_t>(i / 7) % 40); });
+    if (i % 5000 == 0) program.Try([&] { heap.Collect(CollectionKind::kMajor); });
   }
-  program.CompareAll();
+  program.Try([&] { program.CompareAll(); });
 }
 
 struct Case {
   const char* options;
   int threads;
   int steps;
+  bool trackers;
 };
 
 class ModelTest : public ::testing::TestWithParam<Case> {};
 
-// ALLOMON_MODEL_SCALE multiplies the number of steps, for long runs.
-int Scale() {
-  const char* text = getenv("ALLOMON_MODEL_SCALE");
-  return text == nullptr ? 1 : atoi(text);
-}
-
-TEST_P(ModelTest, GraphAndModelAgree) {
+void RunThreads(const Case& mode, uint64_t seed) {
   HeapOptions options;
-  ASSERT_TRUE(options.Parse(GetParam().options).ok());
+  ASSERT_TRUE(options.Parse(mode.options).ok());
   const auto heap = Heap::Create(options).value();
+  Market market;
+  {
+    const Mutator mutator(*heap);
+    market.Open();
+  }
   std::vector<std::thread> threads;
-  for (int t = 0; t < GetParam().threads; ++t) {
-    threads.emplace_back([&heap, t] {
-      RunProgram(*heap, static_cast<uint64_t>(t) + 1, GetParam().steps * Scale(), 7);
+  for (int t = 0; t < mode.threads; ++t) {
+    threads.emplace_back([&, t] {
+      RunProgram(*heap, &market, seed + static_cast<uint64_t>(t), mode.steps, mode.trackers);
     });
   }
   for (std::thread& thread : threads) thread.join();
+  Tracker::stop().IgnoreError();
+  {
+    const Mutator mutator(*heap);
+    market.Close();
+    heap->Collect(CollectionKind::kMajor);
+  }
   const HeapStatistics s = heap->statistics();
-  EXPECT_EQ(s.allocated_words,
-            s.promoted_words + s.freed_young_words + s.young_words + s.born_old_words);
-  EXPECT_EQ(s.promoted_words + s.born_old_words, s.freed_old_words + s.old_words);
+  EXPECT_EQ(s.allocated_words, s.freed_young_words + s.freed_old_words);
+  EXPECT_EQ(s.promoted_words + s.born_old_words, s.freed_old_words);
+}
+
+TEST_P(ModelTest, GraphAndModelAgree) {
+  const char* text = getenv("ALLOMON_MODEL_SECONDS");
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::seconds(text == nullptr ? 0 : atoi(text));
+  uint64_t seed = 1;
+  do {
+    RunThreads(GetParam(), seed);
+    seed += 10;
+    ASSERT_FALSE(HasFailure()) << "seed " << seed - 10;
+  } while (std::chrono::steady_clock::now() < end);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ModelTest,
-                         ::testing::Values(Case{"nursery=64K,floor=256K", 1, 200000},
-                                           Case{"nursery=64K,floor=256K", 4, 50000},
-                                           Case{"nursery=64K,floor=256K,verify", 1, 20000},
-                                           Case{"nursery=64K,floor=128K,verify", 4, 6000},
-                                           Case{"nursery=64K,stress=1", 1, 6000},
-                                           Case{"nursery=64K,stress=1,verify", 1, 1000},
-                                           Case{"nursery=64K,stress=3,verify", 4, 500},
-                                           Case{"nursery=64K,floor=256K,mark_stack=16", 2, 20000}));
+                         ::testing::Values(Case{"nursery=64K,floor=256K", 1, 150000, false},
+                                           Case{"nursery=64K,floor=256K", 1, 100000, true},
+                                           Case{"nursery=64K,floor=256K", 4, 30000, false},
+                                           Case{"nursery=64K,floor=256K", 4, 20000, true},
+                                           Case{"nursery=64K,floor=256K,verify", 1, 10000, true},
+                                           Case{"nursery=64K,floor=128K,verify", 4, 3000, true},
+                                           Case{"nursery=64K,stress=1", 1, 5000, true},
+                                           Case{"nursery=64K,stress=1,verify", 1, 700, true},
+                                           Case{"nursery=64K,stress=3,verify", 4, 300, true},
+                                           Case{"nursery=64K,floor=256K,mark_stack=16", 2, 15000,
+                                                true}));
 
 }  // namespace
 }  // namespace allomon::gc

@@ -169,6 +169,65 @@ TEST_F(SamplingTest, EveryBlockIsInOneState) {
   EXPECT_EQ(counts_.dealloc_major, counts_.promote + counts_.alloc_major);
 }
 
+// Every sample is in exactly one state, and at rate 1 the samples are the heap's words.
+struct States {
+  std::atomic<uint64_t> born_young{0}, born_old{0}, promoted{0}, died_young{0}, died_old{0};
+};
+class StateTracker {
+ public:
+  explicit StateTracker(States* states) : states_(states) {}
+  std::optional<uint64_t> alloc_minor(const Allocation& a) {
+    return states_->born_young += a.n_samples, a.n_samples;
+  }
+  std::optional<uint64_t> alloc_major(const Allocation& a) {
+    return states_->born_old += a.n_samples, a.n_samples;
+  }
+  std::optional<uint64_t> promote(uint64_t samples) {
+    return states_->promoted += samples, samples;
+  }
+  void dealloc_minor(uint64_t samples) { states_->died_young += samples; }
+  void dealloc_major(uint64_t samples) { states_->died_old += samples; }
+
+ private:
+  States* states_;
+};
+
+TEST_F(SamplingTest, SamplesAreConserved) {
+  for (const double rate : {1.0, 0.05}) {
+    States states;
+    ASSERT_TRUE(Tracker::start(rate, StateTracker(&states), Seeded(8)).ok());
+    heap_->Collect(CollectionKind::kMajor);
+    const HeapStatistics before = heap_->statistics();
+    Local<Cell> kept;
+    Local<Array<Cell>> large;
+    for (int round = 0; round < 8; ++round) {
+      kept = MakeList(2000 * (round + 1));
+      large = make_array<Cell>(2000);
+      make_bytes(30000);
+      MakeList(3000);
+      if (round % 3 == 0) heap_->Collect(CollectionKind::kMajor);
+    }
+    heap_->Collect(CollectionKind::kMajor);
+    const HeapStatistics s = heap_->statistics();
+    // All of the young are gone.
+    EXPECT_EQ(states.born_young, states.promoted + states.died_young);
+    const uint64_t live = states.promoted + states.born_old - states.died_old;
+    if (rate == 1.0) {
+      EXPECT_EQ(states.born_young + states.born_old, s.allocated_words - before.allocated_words);
+      EXPECT_EQ(states.born_old, s.born_old_words - before.born_old_words);
+      EXPECT_EQ(states.promoted, s.promoted_words - before.promoted_words);
+      EXPECT_EQ(states.died_young, s.freed_young_words - before.freed_young_words);
+      EXPECT_EQ(states.died_old, s.freed_old_words - before.freed_old_words);
+      EXPECT_EQ(live, s.old_words);
+    }
+    kept = nullptr;
+    large = nullptr;
+    heap_->Collect(CollectionKind::kMajor);
+    EXPECT_EQ(states.died_old, states.promoted + states.born_old);
+    ASSERT_TRUE(Tracker::stop().ok());
+  }
+}
+
 TEST_F(SamplingTest, NothingIsFreedWhileReachable) {
   ASSERT_TRUE(Tracker::start(0.01, CountingTracker(&counts_), Seeded(4)).ok());
   std::vector<Local<Array<Cell>>> kept;
@@ -231,6 +290,26 @@ TEST_F(SamplingTest, CallbackThatAllocatesAndCollects) {
   EXPECT_EQ(shared.promotes, 1500);
   EXPECT_EQ(shared.deallocs, 0);
   for (size_t i = 0; i < 1500; ++i) ASSERT_EQ(kept->at(i)->length(), 48u);
+}
+
+// A callback that fell due leaves words that it allocated on the fast path behind, right
+// before the allocation whose slow path ran it.
+TEST_F(SamplingTest, WordsThatDueCallbacksAllocateAreCounted) {
+  struct Allocating {
+    std::optional<int> alloc_minor(const Allocation&) { return 1; }
+    std::optional<int> promote(int value) { return value; }
+    void dealloc_minor(int) {
+      for (int i = 0; i < 20; ++i) make<Cell>(1, nullptr);
+      *cells += 20;
+    }
+    uint64_t* cells;
+  };
+  uint64_t cells = 20000;
+  ASSERT_TRUE(Tracker::start(0.1, Allocating{&cells}, Seeded(1)).ok());
+  for (int i = 0; i < 20000; ++i) make<Cell>(i, nullptr);
+  ASSERT_TRUE(Tracker::stop().ok());
+  EXPECT_GT(cells, 50000u);
+  EXPECT_EQ(heap_->statistics().allocated_words, cells * 3);
 }
 
 TEST_F(SamplingTest, ExceptionOfAllocCancelsTheAllocation) {

@@ -1,0 +1,49 @@
+// A backend over the C library's malloc that fails when it is told to, for tests of what
+// happens then.  Not for a malloc replacement.
+#ifndef ALLOMON_TESTS_BACKENDS_FAILING_ALLOMON_BACKEND_H_
+#define ALLOMON_TESTS_BACKENDS_FAILING_ALLOMON_BACKEND_H_
+
+#include <malloc.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+
+namespace allomon::backend {
+
+inline constexpr const char* kName = "failing";
+
+// What counts: chunks and large objects only, or every block.
+enum class Failing { kChunks, kAll };
+inline std::atomic<Failing> g_failing{Failing::kAll};
+// The n-th allocation from now on, and all after it, fail; 0: none.
+inline std::atomic<long> g_fail_at{0};
+
+inline bool Fails(Failing kind) {
+  if (g_fail_at == 0 || (kind == Failing::kAll && g_failing == Failing::kChunks)) return false;
+  if (g_fail_at == 1) return true;
+  --g_fail_at;
+  return false;
+}
+
+inline void* Malloc(size_t size_bytes) {
+  return Fails(Failing::kAll) ? nullptr : malloc(size_bytes);
+}
+inline void* Calloc(size_t size_bytes) {
+  return Fails(Failing::kChunks) ? nullptr : calloc(1, size_bytes);
+}
+inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
+  return Fails(Failing::kChunks) ? nullptr : memalign(alignment_bytes, size_bytes);
+}
+// Never fails: only the log of remembered slots grows by it, and a write barrier has no
+// way to fail but to abort (runtime/README.md, "Limits").
+inline void* Realloc(void* block, size_t size_bytes) {
+  return realloc(block, size_bytes == 0 ? 1 : size_bytes);
+}
+inline void Free(void* block) { free(block); }
+inline size_t UsableSize(const void* block) { return malloc_usable_size(const_cast<void*>(block)); }
+inline size_t GoodSize(size_t size_bytes) { return size_bytes; }
+
+}  // namespace allomon::backend
+
+#endif  // ALLOMON_TESTS_BACKENDS_FAILING_ALLOMON_BACKEND_H_

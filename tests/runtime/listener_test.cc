@@ -1,0 +1,130 @@
+// What a HeapListener hears: each collection from start to end, with what it promoted.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/heap.h"
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+
+// Only one thread at a time collects, so nothing here needs a lock; tsan would tell.
+class Recorder : public HeapListener {
+ public:
+  void OnCollectionStart(CollectionKind kind) override {
+    ok &= !inside;
+    inside = true;
+    kind_ = kind;
+    promotions_ = 0;
+  }
+  void OnPromotion(uint64_t words) override {
+    ok &= inside;
+    ++promotions_;
+    promoted_words += words;
+  }
+  void OnGrowth(uint64_t old_space_bytes) override {
+    ++growths;
+    ok &= old_space_bytes % (1 << 20) == 0;
+    if (old_space_bytes > peak_bytes) peak_bytes = old_space_bytes;
+  }
+  void OnCollectionEnd(CollectionKind kind, uint64_t pause_ns) override {
+    ok &= inside && kind == kind_ && promotions_ == 1;
+    inside = false;
+    ++(kind == CollectionKind::kMinor ? minors : majors);
+    total_pause_ns += pause_ns;
+    if (pause_ns > longest_pause_ns) longest_pause_ns = pause_ns;
+  }
+
+  bool ok = true;  // the order was right so far
+  bool inside = false;
+  uint64_t minors = 0, majors = 0, growths = 0;
+  uint64_t promoted_words = 0, peak_bytes = 0, total_pause_ns = 0, longest_pause_ns = 0;
+
+ private:
+  CollectionKind kind_ = CollectionKind::kMinor;
+  int promotions_ = 0;
+};
+
+void Build(long length) {
+  Local<Cell> list;
+  for (long i = 0; i < length; ++i) list = make<Cell>(i, list);
+}
+
+uint64_t Sum(const uint64_t (&pauses)[HeapStatistics::kPauseBuckets]) {
+  uint64_t sum = 0;
+  for (const uint64_t count : pauses) sum += count;
+  return sum;
+}
+
+TEST(ListenerTest, EventsAreOrderedAndAddUpToTheStatistics) {
+  Recorder recorder;
+  HeapOptions options;
+  options.nursery_bytes = 64 << 10;
+  options.growth_floor_bytes = 256 << 10;
+  options.listener = &recorder;
+  const auto heap = Heap::Create(options).value();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&heap] {
+      const Mutator mutator(*heap);
+      for (int i = 0; i < 5; ++i) Build(20000);
+      heap->Collect(CollectionKind::kMajor);
+      heap->Collect(CollectionKind::kMinor);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const HeapStatistics s = heap->statistics();
+  EXPECT_TRUE(recorder.ok);
+  EXPECT_FALSE(recorder.inside);
+  EXPECT_EQ(recorder.minors + recorder.majors, s.minor_collections);
+  EXPECT_EQ(recorder.majors, s.major_collections);
+  EXPECT_GE(recorder.majors, 3u);
+  EXPECT_EQ(recorder.promoted_words, s.promoted_words);
+  EXPECT_GT(recorder.growths, 1u);
+  EXPECT_EQ(recorder.peak_bytes, s.peak_old_space_bytes);
+  EXPECT_EQ(recorder.total_pause_ns, s.total_pause_ns);
+  EXPECT_EQ(recorder.longest_pause_ns, s.longest_pause_ns);
+  EXPECT_EQ(Sum(s.minor_pauses), recorder.minors);
+  EXPECT_EQ(Sum(s.major_pauses), recorder.majors);
+}
+
+// Exact numbers of a program whose every allocation is known.
+TEST(StatisticsTest, EveryWordIsCounted) {
+  HeapOptions options;
+  options.nursery_bytes = 64 << 10;
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  EXPECT_EQ(heap->statistics().allocated_words, 0u);
+  Local<Cell> kept = make<Cell>(1, nullptr);  // 3 words with its header
+  make<Cell>(2, nullptr);
+  Local<Bytes> bytes = make_bytes(9);                 // 1 + 1 + 2
+  Local<Array<Cell>> large = make_array<Cell>(2000);  // 2002, born old
+  HeapStatistics s = heap->statistics();
+  EXPECT_EQ(s.allocated_words, 3u + 3 + 4 + 2002);
+  EXPECT_EQ(s.young_words, 10u);
+  EXPECT_EQ(s.born_old_words, 2002u);
+  heap->Collect(CollectionKind::kMinor);
+  s = heap->statistics();
+  EXPECT_EQ(s.young_words, 0u);
+  EXPECT_EQ(s.promoted_words, 7u);
+  EXPECT_EQ(s.freed_young_words, 3u);
+  EXPECT_EQ(s.old_words, 2009u);
+  bytes = nullptr;
+  large = nullptr;
+  heap->Collect(CollectionKind::kMajor);
+  s = heap->statistics();
+  EXPECT_EQ(s.freed_old_words, 2006u);
+  EXPECT_EQ(s.old_words, 3u);
+  EXPECT_EQ(s.minor_collections, 2u);
+  EXPECT_EQ(s.major_collections, 1u);
+  EXPECT_EQ(kept->head, 1);
+}
+
+}  // namespace
+}  // namespace allomon::gc
