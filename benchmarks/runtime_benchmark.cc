@@ -57,32 +57,47 @@ long BinaryTrees(int depth) {
 }
 
 // Build, map, filter, reverse and sum a list of 10,000 cells.
+// kInPlace: by Local::emplace(), which hot loops use; otherwise by assigning make().
+template <bool kInPlace>
+__attribute__((always_inline)) inline void Cons(gc::Local<Cell>& list, long head) {
+  if constexpr (kInPlace) {
+    list.emplace(head, list);
+  } else {
+    list = gc::make<Cell>(head, list);
+  }
+}
+template <bool kInPlace>
 gc::Local<Cell> Build(long n) {
   gc::Local<Cell> list;
-  for (long i = 0; i < n; ++i) list = gc::make<Cell>(i, list);
+  for (long i = 0; i < n; ++i) Cons<kInPlace>(list, i);
   return list;
 }
+template <bool kInPlace>
 gc::Local<Cell> RevMap(gc::Handle<Cell> list) {
   gc::Local<Cell> out;
-  for (gc::Local<Cell> c = list; c; c = c->tail) out = gc::make<Cell>(c->head * 3 + 1, out);
+  for (gc::Local<Cell> c = list; c; c = c->tail) Cons<kInPlace>(out, c->head * 3 + 1);
   return out;
 }
+template <bool kInPlace>
 gc::Local<Cell> Filter(gc::Handle<Cell> list) {
   gc::Local<Cell> out;
   for (gc::Local<Cell> c = list; c; c = c->tail) {
-    if (c->head % 2 == 0) out = gc::make<Cell>(c->head, out);
+    if (c->head % 2 == 0) Cons<kInPlace>(out, c->head);
   }
   return out;
 }
+template <bool kInPlace>
 gc::Local<Cell> Reverse(gc::Handle<Cell> list) {
   gc::Local<Cell> out;
-  for (gc::Local<Cell> c = list; c; c = c->tail) out = gc::make<Cell>(c->head, out);
+  for (gc::Local<Cell> c = list; c; c = c->tail) Cons<kInPlace>(out, c->head);
   return out;
 }
+template <bool kInPlace>
 long Lists(int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    const gc::Local<Cell> list = Reverse(Filter(RevMap(Build(10000))));
+    const gc::Local<Cell> list =
+        Reverse<kInPlace>(Filter<kInPlace>(RevMap<kInPlace>(Build<kInPlace>(10000))));
     for (gc::Local<Cell> c = list; c; c = c->tail) sum += c->head;
   }
   return sum;
@@ -182,7 +197,21 @@ long Garbage(int millions) {
   for (int i = 0; i < millions; ++i) {
     for (int j = 0; j < 1000000; ++j) {
       const gc::Local<Cell> cell = gc::make<Cell>(j, nullptr);
-      asm volatile("" : : "r"(cell.operator->()) : "memory");
+      asm volatile("" : : "r"(cell.operator->()));
+    }
+    sum += i;
+  }
+  return sum;
+}
+
+// The same into one Local.
+long GarbageInPlace(int millions) {
+  long sum = 0;
+  gc::Local<Cell> cell;
+  for (int i = 0; i < millions; ++i) {
+    for (int j = 0; j < 1000000; ++j) {
+      cell.emplace(j, nullptr);
+      asm volatile("" : : "r"(cell.operator->()));
     }
     sum += i;
   }
@@ -321,16 +350,20 @@ unsigned Percentile99Us(const uint64_t* pauses) {
 }
 
 int Usage() {
-  fprintf(stderr, "workloads: bt, bt2, list, map, gen, gcbench, bytes, garbage, deep\n");
+  fprintf(
+      stderr,
+      "workloads: bt, bt2, list, list_make, map, gen, gcbench, bytes, garbage, garbage1, deep\n");
   return 2;
 }
 
 int Run(gc::Heap& heap, const std::string& workload, int size) {
   if (workload == "bt") return printf("%ld\n", BinaryTrees(size)), 0;
-  if (workload == "list") return printf("%ld\n", Lists(size)), 0;
+  if (workload == "list") return printf("%ld\n", Lists<true>(size)), 0;
+  if (workload == "list_make") return printf("%ld\n", Lists<false>(size)), 0;
   if (workload == "map") return printf("%ld\n", Map(size)), 0;
   if (workload == "bytes") return printf("%ld\n", ByteStrings(size)), 0;
   if (workload == "garbage") return printf("%ld\n", Garbage(size)), 0;
+  if (workload == "garbage1") return printf("%ld\n", GarbageInPlace(size)), 0;
   if (workload == "gen") return printf("%ld\n", LongLived(size)), 0;
   if (workload == "gcbench") return printf("%ld\n", GcBench(size)), 0;
   if (workload == "deep") return printf("%ld\n", Deep(2000, size)), 0;

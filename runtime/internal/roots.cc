@@ -1,5 +1,6 @@
 // The slow paths of root slots and remembered slots.
 #include <algorithm>
+#include <utility>
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/mutator.h"
@@ -69,7 +70,7 @@ void ReleaseRootFails() noexcept {
 Slot* MergeRootsSlow(Slot* a, Slot* b) noexcept {
   if (a == &no_slot) std::swap(a, b);
   if (a == &no_slot) return TakeRoot(nullptr);
-  if (b == &no_slot) return a;
+  if (b == &no_slot || a == b) return a;  // make<T>(std::move(x), std::move(x))
   ReleaseRoot(std::max(a, b));
   return std::min(a, b);
 }
