@@ -62,9 +62,9 @@ void PopDeadRoots() noexcept {
   t_window.root_top = top;
 }
 
-void ReleaseRootFails() noexcept {
-  ALLOMON_GC_CHECK(false, "rule.local.thread: a Local belongs to the thread that made it");
-  __builtin_unreachable();
+void ReleaseRootSlow(Slot* slot) noexcept {
+  ALLOMON_GC_CHECK(slot == &no_slot,
+                   "rule.local.thread: a Local belongs to the thread that made it");
 }
 
 Slot* MergeRootsSlow(Slot* a, Slot* b) noexcept {
