@@ -63,7 +63,9 @@ class Local {
   ALLOMON_GC_INLINE Local(const Field<T>& field)
       : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
   ALLOMON_GC_INLINE ~Local() {
-    if (slot_ != &internal::no_slot) internal::ReleaseRoot(slot_);
+    // Where the compiler sees that it was moved from, nothing is left to do.
+    if (__builtin_constant_p(slot_ == &internal::no_slot) && slot_ == &internal::no_slot) return;
+    internal::ReleaseRoot(slot_);
   }
 
   ALLOMON_GC_INLINE Local& operator=(const Local& other) { return Set(other.raw()); }
@@ -76,6 +78,10 @@ class Local {
   }
   ALLOMON_GC_INLINE Local& operator=(const Field<T>& field) { return Set(field.object_); }
   ALLOMON_GC_INLINE Local& operator=(std::nullptr_t) { return Set(nullptr); }
+
+  // *this = make<T>(args...), without a root for the result in between: for hot loops.
+  template <typename... Args>
+  ALLOMON_GC_INLINE Local& emplace(Args&&... args);
 
   ALLOMON_GC_INLINE T* operator->() const { return reinterpret_cast<T*>(*slot_); }
   std::add_lvalue_reference_t<T> operator*() const = delete;

@@ -169,19 +169,30 @@ __attribute__((noinline)) Object* MakeSlow(typename Held<Args>::Type... args) {
   return Construct<T>(start, args...);
 }
 
+// The object, to be rooted before anything else happens.
+template <typename T, typename... Args>
+ALLOMON_GC_INLINE inline Object* MakeUnrooted(Args&&... args) {
+  static_assert(kObjectBytes<T> <= kMaxYoungBytes,
+                "a managed struct has at most 8 KiB: use an array");
+  char* start = TryAllocateYoung(kObjectBytes<T>);
+  return __builtin_expect(start != nullptr, 1)
+             ? Construct<T>(start, std::forward<Args>(args)...)
+             : MakeSlow<T, Args...>(ForSlow(std::forward<Args>(args))...);
+}
+
 }  // namespace internal
 
 // T{args...} in the heap.  A Field as an argument is read after the room was taken.
 template <typename T, typename... Args>
 ALLOMON_GC_INLINE inline Local<T> make(Args&&... args) {
-  static_assert(internal::kObjectBytes<T> <= internal::kMaxYoungBytes,
-                "a managed struct has at most 8 KiB: use an array");
-  char* start = internal::TryAllocateYoung(internal::kObjectBytes<T>);
-  internal::Object* object =
-      __builtin_expect(start != nullptr, 1)
-          ? internal::Construct<T>(start, std::forward<Args>(args)...)
-          : internal::MakeSlow<T, Args...>(internal::ForSlow(std::forward<Args>(args))...);
+  internal::Object* object = internal::MakeUnrooted<T, Args...>(std::forward<Args>(args)...);
   return internal::AdoptResult<T, Args...>(object, args...);
+}
+
+template <typename T>
+template <typename... Args>
+ALLOMON_GC_INLINE inline Local<T>& Local<T>::emplace(Args&&... args) {
+  return Set(internal::MakeUnrooted<T, Args...>(std::forward<Args>(args)...));
 }
 
 // An array of `length` null references.

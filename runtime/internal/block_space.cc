@@ -11,6 +11,12 @@ namespace {
 // A block with fewer free lines than this is not worth walking through.
 constexpr size_t kFewestFreeLines = 16;
 
+// The first line from `begin` on whose mark is `mark`; `end` if there is none.
+size_t FindLine(const uint8_t* lines, size_t begin, size_t end, int mark) {
+  const void* found = memchr(lines + begin, mark, end - begin);
+  return found == nullptr ? end : static_cast<size_t>(static_cast<const uint8_t*>(found) - lines);
+}
+
 size_t CountMarkedLines(const uint8_t* lines) {
   size_t marked = 0;
   for (size_t i = 0; i < kLinesPerBlock; ++i) marked += lines[i];
@@ -68,8 +74,8 @@ bool BlockSpace::FindHoleInBlock() {
   if (hole_search_ == hole_block_end_) return false;
   const uint8_t* lines = Chunk::Of(hole_search_)->LinesOf(hole_search_);
   const size_t left = static_cast<size_t>(hole_block_end_ - hole_search_) / kLineBytes;
-  const size_t begin = static_cast<size_t>(std::find(lines, lines + left, 0) - lines);
-  const size_t end = static_cast<size_t>(std::find(lines + begin, lines + left, 1) - lines);
+  const size_t begin = FindLine(lines, 0, left, 0);
+  const size_t end = FindLine(lines, begin, left, 1);
   cursor_ = hole_search_ + begin * kLineBytes;
   end_ = hole_search_ + end * kLineBytes;
   hole_search_ = end_;

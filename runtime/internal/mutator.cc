@@ -16,6 +16,9 @@ using heap_client::Block;
 using heap_client::BlockHandle;
 using heap_client::Verdict;
 
+// Root slots, and the gap below them.
+constexpr size_t kRootBytes = 2 * kMaxRoots * sizeof(Slot);
+
 // Publishes the limit at the end of a slow path, also when a callback throws.
 class LimitPublisher {
  public:
@@ -66,10 +69,11 @@ bool Mutator::Init(HeapCore* owner, size_t bytes) {
   // Stress mode moves to the other half at every collection.
   const size_t halves = heap->options.stress_every != 0 ? 2 : 1;
   nursery = TakeYoungSlice(bytes * halves);
-  root_memory = ReserveMemory(kMaxRoots * sizeof(Slot));
+  root_memory = ReserveMemory(kRootBytes);
   if (nursery == nullptr || root_memory == nullptr) return false;
   if (halves == 2) second_half = nursery + bytes;
-  roots = static_cast<Slot*>(root_memory) + 1;  // the slot below the first is never dead
+  // The slot below the first is never dead.
+  roots = static_cast<Slot*>(root_memory) + kMaxRoots + 1;
   window = &t_window;
   window->cursor = synced = nursery_start();
   window->root_top = roots;
@@ -85,7 +89,7 @@ Mutator::~Mutator() {
   if (sampler.attached()) sampler.Detach();
   if (window != nullptr) ClearWindow(*window);
   backend::Free(log);
-  if (root_memory != nullptr) ReleaseMemory(root_memory, kMaxRoots * sizeof(Slot));
+  if (root_memory != nullptr) ReleaseMemory(root_memory, kRootBytes);
   if (nursery == nullptr) return;
   if (second_half == nullptr) {
     ReturnYoungSlice(nursery, nursery_bytes);

@@ -1,5 +1,6 @@
 // The slow paths of root slots and remembered slots.
 #include <algorithm>
+#include <utility>
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/mutator.h"
@@ -61,15 +62,15 @@ void PopDeadRoots() noexcept {
   t_window.root_top = top;
 }
 
-void ReleaseRootFails() noexcept {
-  ALLOMON_GC_CHECK(false, "rule.local.thread: a Local belongs to the thread that made it");
-  __builtin_unreachable();
+void ReleaseRootSlow(Slot* slot) noexcept {
+  ALLOMON_GC_CHECK(slot == &no_slot,
+                   "rule.local.thread: a Local belongs to the thread that made it");
 }
 
 Slot* MergeRootsSlow(Slot* a, Slot* b) noexcept {
   if (a == &no_slot) std::swap(a, b);
   if (a == &no_slot) return TakeRoot(nullptr);
-  if (b == &no_slot) return a;
+  if (b == &no_slot || a == b) return a;  // make<T>(std::move(x), std::move(x))
   ReleaseRoot(std::max(a, b));
   return std::min(a, b);
 }

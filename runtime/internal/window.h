@@ -44,7 +44,8 @@ extern __thread Window t_window __attribute__((visibility("hidden"), ALLOMON_GC_
 // A root slot whose Local is gone while slots above it are in use.
 inline Slot DeadSlot() { return reinterpret_cast<Slot>(uintptr_t{1}); }
 
-// Root slots that a thread can have: 64 MiB of addresses.
+// Root slots that a thread can have: 64 MiB of addresses.  As many below them are reserved and
+// never used, so that a slot less than this below the top is one of the thread's own.
 inline constexpr size_t kMaxRoots = size_t{8} << 20;
 
 // Where the Locals point that own no slot, having been moved from.  Always null.
@@ -52,8 +53,8 @@ extern Slot no_slot __attribute__((visibility("hidden")));
 
 Slot* TakeRootSlow(Object* value) noexcept;
 void PopDeadRoots() noexcept;
-// `slot` is not one of this thread.
-[[noreturn]] void ReleaseRootFails() noexcept;
+// `slot` is no_slot; or it is none of this thread's, which is a failure.
+void ReleaseRootSlow(Slot* slot) noexcept;
 
 // By integers: g++ 12 believes that root stacks begin at their first known slot.
 inline Slot* SlotBelow(Slot* slot) {
@@ -78,9 +79,10 @@ __attribute__((always_inline)) inline void ReleaseRoot(Slot* slot) {
   if (__builtin_expect(slot + 1 == top, 1)) {
     t_window.root_top = slot;
     if (__builtin_expect(*SlotBelow(slot) == DeadSlot(), 0)) PopDeadRoots();
-  } else if (slot != &no_slot) {
-    if (__builtin_expect(static_cast<size_t>(top - slot) >= kMaxRoots, 0)) ReleaseRootFails();
+  } else if (__builtin_expect(static_cast<size_t>(top - slot) < kMaxRoots, 1)) {
     *slot = DeadSlot();
+  } else {
+    ReleaseRootSlow(slot);
   }
 }
 

@@ -203,6 +203,60 @@ TEST_F(HeapTest, MovedLocalIsNullAndCanBeAssigned) {
   EXPECT_EQ(a, b);
 }
 
+TEST_F(HeapTest, MoveAssignmentLeavesNull) {
+  Local<Cell> a = make<Cell>(1, nullptr);
+  Local<Cell> b;
+  b = std::move(a);  // a lies below b
+  EXPECT_FALSE(a);
+  a = std::move(b);
+  EXPECT_FALSE(b);
+  EXPECT_EQ(a->head, 1);
+  Local<Cell>& same = a;
+  a = std::move(same);
+  heap_->Collect(CollectionKind::kMinor);
+  b = make<Cell>(2, a);
+  a = nullptr;
+  EXPECT_EQ(b->tail->head, 1);
+}
+
+TEST_F(HeapTest, OneLocalMovedIntoTwoMembers) {
+  Local<Tree> leaf = make<Tree>(nullptr, nullptr);
+  const Local<Tree> tree = make<Tree>(std::move(leaf), std::move(leaf));
+  heap_->Collect(CollectionKind::kMinor);
+  EXPECT_EQ(tree->left, tree->right);
+  EXPECT_EQ(Count(tree), 3);
+  const Local<Tree> empty = make<Tree>(std::move(leaf), std::move(leaf));
+  EXPECT_FALSE(empty->left);
+}
+
+TEST_F(HeapTest, EmplaceReadsItsArgumentsLast) {
+  Local<Cell> list;
+  for (long i = 0; i < 20000; ++i) list.emplace(i, list);
+  for (int i = 0; i < 20000; ++i) list.emplace(list->head, list->tail);
+  EXPECT_EQ(Sum(list), 20000L * 19999 / 2);
+  Local<Tree> tree;
+  tree.emplace(MakeTree(3), MakeTree(3));
+  EXPECT_EQ(Count(tree), 31);
+  Local<Cell> moved = std::move(list);
+  list.emplace(1, moved->tail);
+  EXPECT_EQ(list->tail, moved->tail);
+}
+
+// A result lies above the temporaries that it was made from, which die first.
+Local<Cell> Push(Handle<Cell> list, Handle<Cell>) { return make<Cell>(1, list); }
+
+TEST_F(HeapTest, ResultsAboveDeadTemporariesLeaveNoSlots) {
+  const internal::Slot* top = internal::t_window.root_top;
+  {
+    Local<Cell> list = MakeList(2);
+    for (int i = 0; i < 10000; ++i) {
+      list = Push(Push(list->tail, list->tail), Push(list->tail, nullptr))->tail;
+      ASSERT_LT(internal::t_window.root_top, top + 10);
+    }
+  }
+  EXPECT_EQ(internal::t_window.root_top, top);
+}
+
 TEST_F(HeapTest, GlobalsOutliveScopes) {
   Global<Cell> global;
   EXPECT_FALSE(global.get());
