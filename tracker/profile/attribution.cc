@@ -110,6 +110,7 @@ MlmonInt Clamp(MlmonInt value, MlmonInt low, MlmonInt high) {
 // What holds before rounding, and but for threads that count meanwhile, holds after it:
 // current <= stack <= total.
 void RoundStack(MlmonInt divisor, const Mlmon& mlmon, Counts* counts) {
+  if (mlmon.style != ProfileStyle::kStack) return;
   for (MlmonCount& count : *counts) {
     count.stack = Clamp(Rounded(count.stack, divisor), count.current, mlmon.total);
     count.stack_gc = Clamp(Rounded(count.stack_gc, divisor), 0, mlmon.total_gc);

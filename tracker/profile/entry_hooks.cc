@@ -5,7 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <ctime>
+#include <initializer_list>
+#include <utility>
 
 #include "tracker/profile/data_units.h"
 #include "tracker/profile/entry_counters.h"
@@ -72,31 +76,67 @@ bool Fail(std::string what, std::string* error) {
   return false;
 }
 
+// Thread sanitizer has up to two of its own, which run none of the program's code.
+#if defined(__SANITIZE_THREAD__)
+constexpr int kOtherThreads = 2;
+#else
+constexpr int kOtherThreads = 0;
+#endif
+
 // ". .. 1234" is one thread.
-bool HasOneThread() {
+bool HasOneThreadNow() {
   DIR* const tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return false;
   int entries = 0;
   while (readdir(tasks) != nullptr) ++entries;
   closedir(tasks);
-  return entries == 3;
+  return entries <= 3 + kOtherThreads;
 }
 
-void PutWord(unsigned char* at, int64_t value) {
-  const int32_t word = static_cast<int32_t>(value);
-  memcpy(at, &word, sizeof(word));
+// A thread that was joined is listed for some microseconds more.
+bool HasOneThread() {
+  constexpr timespec kPause = {0, 100'000};
+  for (int i = 0; i < 100; ++i) {
+    if (HasOneThreadNow()) return true;
+    nanosleep(&kPause, nullptr);
+  }
+  return false;
 }
 
-void PutJump(unsigned char* at, unsigned char opcode, uintptr_t target) {
-  at[0] = opcode;
-  PutWord(at + 1, static_cast<int64_t>(target - reinterpret_cast<uintptr_t>(at + 5)));
+// Code as it is put together, before it is stored.
+struct Code {
+  unsigned char bytes[16];
+  size_t size = 0;
+
+  void Add(std::initializer_list<unsigned char> more) {
+    for (const unsigned char byte : more) bytes[size++] = byte;
+  }
+  void AddWord(uint64_t word) {
+    for (int shift = 0; shift < 32; shift += 8) {
+      bytes[size++] = static_cast<unsigned char>(word >> shift);
+    }
+  }
+  // `opcode`, a call or jump, to be stored `at`.
+  void AddJump(unsigned char opcode, uintptr_t at, uintptr_t target) {
+    Add({opcode});
+    AddWord(target - (at + size + 4));
+  }
+};
+
+// Not instrumented: sanitizers have no idea of code.
+__attribute__((noinline, no_sanitize("address", "thread"))) void StoreCode(const Code& code,
+                                                                           uintptr_t at) {
+  volatile unsigned char* const to = reinterpret_cast<unsigned char*>(at);
+  for (size_t i = 0; i < code.size; ++i) to[i] = code.bytes[i];
 }
 
 // push $place; jmp AllomonEntryCall
-void WriteCall(unsigned char* at, uint32_t place) {
-  at[0] = 0x68;
-  PutWord(at + 1, place);
-  PutJump(at + 5, 0xe9, reinterpret_cast<uintptr_t>(&AllomonEntryCall));
+void WriteCall(uintptr_t at, uint32_t place) {
+  Code code;
+  code.Add({0x68});
+  code.AddWord(place);
+  code.AddJump(0xe9, at, reinterpret_cast<uintptr_t>(&AllomonEntryCall));
+  StoreCode(code, at);
 }
 
 // Within reach of a 32-bit displacement from all of the executable's code.
@@ -119,7 +159,7 @@ bool MakeCalls(std::string* error) {
   unsigned char* const calls = MapNearExecutable(size_bytes);
   if (calls == nullptr) return Fail("no address space near the executable", error);
   for (uint32_t hook = 0; hook < g_hooks.count; ++hook) {
-    WriteCall(calls + hook * kCallBytes, IndexOfHook(hook));
+    WriteCall(reinterpret_cast<uintptr_t>(calls) + hook * kCallBytes, IndexOfHook(hook));
   }
   if (mprotect(calls, size_bytes, PROT_READ | PROT_EXEC) != 0) {
     const int cause = errno;
@@ -131,19 +171,25 @@ bool MakeCalls(std::string* error) {
 }
 
 // incq %gs:<place of the function's cell>
-void WriteCount(unsigned char* at, uint32_t place) {
-  constexpr unsigned char kIncrement[] = {0x65, 0x48, 0xff, 0x04, 0x25};
-  memcpy(at, kIncrement, sizeof(kIncrement));
-  PutWord(at + sizeof(kIncrement),
-          static_cast<int64_t>(place * sizeof(FunctionCell) + offsetof(FunctionCell, current)));
+Code CountingCode(uint32_t place) {
+  Code code;
+  code.Add({0x65, 0x48, 0xff, 0x04, 0x25});
+  code.AddWord(place * sizeof(FunctionCell) + offsetof(FunctionCell, current));
+  return code;
+}
+
+// call <the hook's own code>; a no-op of four bytes
+Code CallingCode(uint32_t hook) {
+  Code code;
+  code.AddJump(0xe8, g_hooks.starts[hook],
+               reinterpret_cast<uintptr_t>(g_hooks.calls + hook * kCallBytes));
+  code.Add({0x0f, 0x1f, 0x40, 0x00});
+  return code;
 }
 
 void WriteHook(uint32_t hook, HookMode mode) {
-  unsigned char* const at = reinterpret_cast<unsigned char*>(g_hooks.starts[hook]);
-  if (mode == HookMode::kCount) return WriteCount(at, IndexOfHook(hook));
-  constexpr unsigned char kNopOf4[] = {0x0f, 0x1f, 0x40, 0x00};
-  PutJump(at, 0xe8, reinterpret_cast<uintptr_t>(g_hooks.calls + hook * kCallBytes));
-  memcpy(at + 5, kNopOf4, sizeof(kNopOf4));
+  const Code code = mode == HookMode::kCount ? CountingCode(IndexOfHook(hook)) : CallingCode(hook);
+  StoreCode(code, g_hooks.starts[hook]);
 }
 
 // All pages that hooks lie in, made writable one by one: there may be other things

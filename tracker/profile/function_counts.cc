@@ -2,11 +2,20 @@
 
 #include <sys/mman.h>
 
-#include <new>
+#include <algorithm>
 
+#include "tracker/profile/recording.h"
 #include "tracker/profile/source_table.h"
 
 namespace allomon::internal {
+namespace {
+
+// The room for functions of libraries that are loaded later is not looked at.
+uint32_t Used(const ThreadCounts& counts) {
+  return std::min(counts.functions, FunctionTableSize());
+}
+
+}  // namespace
 
 void ThreadCounts::Charge(uint32_t function, uint64_t amount) {
   At(function).current.fetch_add(amount, std::memory_order_relaxed);
@@ -23,7 +32,8 @@ void ThreadCounts::Clear() {
   total.store(0, std::memory_order_relaxed);
   total_gc.store(0, std::memory_order_relaxed);
   variance.store(0, std::memory_order_relaxed);
-  for (uint32_t i = 0; i < functions; ++i) {
+  const uint32_t used = Used(*this);
+  for (uint32_t i = 0; i < used; ++i) {
     FunctionCell& cell = cells[i];
     // Reading first: a page that was never written to stays unmapped.
     for (std::atomic<uint64_t>* count : {&cell.current, &cell.stack, &cell.stack_gc, &cell.start,
@@ -34,7 +44,8 @@ void ThreadCounts::Clear() {
 }
 
 void ThreadCounts::Hold() {
-  for (uint32_t i = 0; i < functions; ++i) {
+  const uint32_t used = Used(*this);
+  for (uint32_t i = 0; i < used; ++i) {
     FunctionCell& cell = cells[i];
     if (cell.current.load(std::memory_order_relaxed) == 0) continue;
     cell.held.store(cell.Counted(false), std::memory_order_relaxed);
@@ -42,7 +53,8 @@ void ThreadCounts::Hold() {
 }
 
 void ThreadCounts::Resume() {
-  for (uint32_t i = 0; i < functions; ++i) {
+  const uint32_t used = Used(*this);
+  for (uint32_t i = 0; i < used; ++i) {
     FunctionCell& cell = cells[i];
     const uint64_t current = cell.current.load(std::memory_order_relaxed);
     const uint64_t counted = cell.held.load(std::memory_order_relaxed);

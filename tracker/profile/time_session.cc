@@ -79,8 +79,8 @@ uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns) {
   return 0;
 }
 
-void ChargeFunction(ThreadProfile& thread, ThreadTimer& timer, uintptr_t sp, uint64_t amount_ns) {
-  const uint32_t function = RunningFunction(thread, sp);
+void ChargeFunction(ThreadProfile& thread, ThreadTimer& timer, uint32_t function,
+                    uint64_t amount_ns) {
   DataUnit& unit = UnitOf(thread);
   (thread.counts != nullptr ? thread.counts : unit.common)->Charge(function, amount_ns);
   timer.unit.store(&unit, std::memory_order_relaxed);
@@ -113,7 +113,7 @@ void Tick(ThreadTimer& timer, const FrameState& where) {
   if (ChargesCallstacks()) {
     ChargeStack(thread, timer, where, amount_ns);
   } else {
-    ChargeFunction(thread, timer, where.sp, amount_ns);
+    ChargeFunction(thread, timer, RunningFunction(thread, where.sp), amount_ns);
   }
 }
 
@@ -227,25 +227,36 @@ ThreadTimer* FindTimer(pid_t thread_id) {
   return found;
 }
 
-// A thread's stack is its own, so another one can only go by its last tick.
-void ChargeOtherThread(ThreadTimer& timer) {
+// Where the thread's last tick went; the default unit if it had none, or if that was freed.
+DataUnit& LastUnit(const ThreadTimer& timer) {
+  const UnitsLock hold;
+  DataUnit* const unit = timer.unit.load(std::memory_order_relaxed);
+  return unit != nullptr && unit->live ? *unit : UnitOf(ThreadProfile{});
+}
+
+// What is left since a thread's last tick goes where that went: another thread's stack
+// cannot be looked at, and one that ends has returned from what it did.
+void ChargeAsLastTick(ThreadTimer& timer) {
   uint64_t now_ns = 0;
   if (!ReadClock(timer.clock, &now_ns)) return;
   const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
   if (amount_ns == 0) return;
-  DataUnit* unit = timer.unit.load(std::memory_order_relaxed);
-  if (unit == nullptr) unit = &UnitOf(ThreadProfile{});
+  DataUnit& unit = LastUnit(timer);
   const uint32_t last = timer.last.load(std::memory_order_relaxed);
   if (ChargesCallstacks()) {
-    unit->by_stack.Add(last, amount_ns);
+    unit.by_stack.Add(last, amount_ns);
   } else {
-    unit->common->Charge(last, amount_ns);
+    unit.common->Charge(last, amount_ns);
   }
 }
 
-// The call stack here is the profiler's: where stacks are charged, the last tick must do.
+bool HasTicked(const ThreadTimer& timer) {
+  return timer.unit.load(std::memory_order_relaxed) != nullptr;
+}
+
+// The call stack here is the profiler's, so where stacks are charged the last tick must do.
 __attribute__((noinline)) void ChargeThisThread(ThreadTimer& timer) {
-  if (ChargesCallstacks()) return ChargeOtherThread(timer);
+  if (ChargesCallstacks() || HasTicked(timer)) return ChargeAsLastTick(timer);
   Tick(timer, ALLOMON_CALLER_FRAME());
 }
 
@@ -289,7 +300,7 @@ void ChargeOutstandingTime() {
     if (timer.thread_id == self) {
       ChargeThisThread(timer);
     } else {
-      ChargeOtherThread(timer);
+      ChargeAsLastTick(timer);
     }
   });
 }

@@ -1,0 +1,314 @@
+// Unchanged functions, compiled with room for a hook.
+#include "tracker/profile/entry_hooks.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "allocator/allocator.h"
+#include "gtest/gtest.h"
+#include "tests/profile/hooked.h"
+#include "tests/support/profile_bytes.h"
+#include "tracker/profile/profile.h"
+
+namespace allomon {
+namespace {
+
+using testing::Attributed;
+using testing::CountOf;
+
+// Each test in a process of its own: hooks are put in once, while there is one thread.
+template <typename Test>
+void InChild(Test test) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    test();
+    _exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+ProfileOptions Options(ProfileKind kind, ProfileStyle style = ProfileStyle::kCurrent) {
+  ProfileOptions options;
+  options.kind = kind;
+  options.style = style;
+  return options;
+}
+
+struct Counted {
+  int64_t current;
+  int64_t stack;
+  bool operator==(Counted other) const { return current == other.current && stack == other.stack; }
+  friend std::ostream& operator<<(std::ostream& out, Counted c) {
+    return out << c.current << " current, " << c.stack << " stack";
+  }
+};
+
+Counted Of(const AttributedProfile& profile, const std::string& function) {
+  for (size_t i = 0; i < profile.sources.names.size(); ++i) {
+    const std::string& name = profile.sources.names[i].name;
+    if (name.rfind("hooked::" + function + "(", 0) != 0) continue;
+    const MlmonCount& count = profile.mlmon.masters[i];
+    return {static_cast<int64_t>(count.current), static_cast<int64_t>(count.stack)};
+  }
+  return {-1, -1};
+}
+
+// What the reference demands of every file.
+void ExpectInvariants(const Mlmon& mlmon) {
+  MlmonInt sum = 0;
+  for (const MlmonCount& count : mlmon.masters) {
+    sum += count.current;
+    EXPECT_TRUE(count.stack <= mlmon.total);
+    if (mlmon.style != ProfileStyle::kStack) continue;
+    EXPECT_TRUE(count.current <= count.stack);
+  }
+  EXPECT_TRUE(sum == mlmon.total + mlmon.total_gc);
+}
+
+template <typename Run>
+AttributedProfile Profiled(const ProfileOptions& options, Run run) {
+  const absl::Status started = Profile::Start(options);
+  EXPECT_TRUE(started.ok()) << started;
+  run();
+  EXPECT_TRUE(Profile::Stop().ok());
+  AttributedProfile profile = Attributed();
+  ExpectInvariants(profile.mlmon);
+  return profile;
+}
+
+template <typename Run>
+AttributedProfile CountStacks(Run run) {
+  return Profiled(Options(ProfileKind::kCount, ProfileStyle::kStack), run);
+}
+
+TEST(EntryHooksTest, EveryCallIsCountedInBothStyles) {
+  for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
+    InChild([style] {
+      const AttributedProfile profile = Profiled(Options(ProfileKind::kCount, style), [] {
+        for (int i = 0; i < 1000; ++i) hooked::CallsTwice(hooked::Leaf);
+      });
+      EXPECT_EQ(Of(profile, "CallsTwice").current, 1000);
+      EXPECT_EQ(Of(profile, "Leaf").current, 3000);
+      EXPECT_EQ(Of(profile, "Throws").current, 0);
+      EXPECT_TRUE(profile.mlmon.total == 4000);
+      EXPECT_TRUE(profile.self_described);
+    });
+  }
+}
+
+TEST(EntryHooksTest, CalleesAreOnTheStackOfTheirCallersOnly) {
+  InChild([] {
+    const AttributedProfile profile = CountStacks([] {
+      hooked::CallsTwice(hooked::Leaf);
+      hooked::Leaf();
+    });
+    EXPECT_EQ(Of(profile, "CallsTwice"), (Counted{1, 4}));
+    EXPECT_EQ(Of(profile, "Leaf"), (Counted{4, 4}));
+  });
+}
+
+TEST(EntryHooksTest, RecursionCountsOnce) {
+  InChild([] {
+    const AttributedProfile profile = CountStacks([] { hooked::Recurse(9, hooked::Leaf); });
+    EXPECT_EQ(Of(profile, "Recurse"), (Counted{10, 11}));
+    EXPECT_EQ(Of(profile, "Leaf"), (Counted{1, 1}));
+  });
+}
+
+// Deeper than the shadow stack has room at first, and than any unwinder goes.
+TEST(EntryHooksTest, DeepRecursion) {
+  InChild([] {
+    const AttributedProfile profile = CountStacks([] { hooked::Recurse(50000, hooked::Leaf); });
+    EXPECT_EQ(Of(profile, "Recurse"), (Counted{50001, 50002}));
+  });
+}
+
+TEST(EntryHooksTest, TailCallStaysOneAndTakesItsCallerOffTheStack) {
+  InChild([] {
+    const AttributedProfile profile = CountStacks([] { EXPECT_EQ(hooked::TailCalls(3), 7); });
+    EXPECT_EQ(Of(profile, "TailCalls"), (Counted{1, 1}));
+    EXPECT_EQ(Of(profile, "TailCalled"), (Counted{1, 1}));
+  });
+}
+
+TEST(EntryHooksTest, ExceptionTakesFunctionsOffTheStack) {
+  InChild([] {
+    const AttributedProfile profile = CountStacks([] { EXPECT_EQ(hooked::Catches(), 1); });
+    EXPECT_EQ(Of(profile, "Throws"), (Counted{1, 2}));
+    EXPECT_EQ(Of(profile, "Catches"), (Counted{1, 4}));
+  });
+}
+
+TEST(EntryHooksTest, LongjmpTakesFunctionsOffTheStack) {
+  InChild([] {
+    const AttributedProfile profile = CountStacks([] { EXPECT_EQ(hooked::CatchesJump(), 1); });
+    EXPECT_EQ(Of(profile, "Jumps"), (Counted{1, 2}));
+    EXPECT_EQ(Of(profile, "CatchesJump"), (Counted{1, 4}));
+  });
+}
+
+// The callee's frame lies below that of a function which has returned.
+TEST(EntryHooksTest, CallWithArgumentsOnTheStackIsNotMadeByWhatWasCalledBefore) {
+  InChild([] {
+    const AttributedProfile profile =
+        CountStacks([] { EXPECT_EQ(hooked::CallsManyArguments(), 1 + 20 + 18 + 700 + 8); });
+    EXPECT_EQ(Of(profile, "Leaf"), (Counted{1, 1}));
+    EXPECT_EQ(Of(profile, "CallsManyArguments"), (Counted{1, 3}));
+  });
+}
+
+TEST(EntryHooksTest, ArgumentsInVectorRegistersSurvive) {
+  for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
+    InChild([style] {
+      Profiled(Options(ProfileKind::kCount, style),
+               [] { EXPECT_EQ(hooked::TakesDoubles(1.5, 4, 0.25f), 6.25); });
+    });
+  }
+}
+
+// On another stack, whose addresses say nothing about this one's.
+TEST(EntryHooksTest, SignalHandlerOnItsOwnStackLeavesTheInterruptedStackAlone) {
+  InChild([] {
+    static char stack[65536];
+    stack_t other = {};
+    other.ss_sp = stack;
+    other.ss_size = sizeof(stack);
+    ASSERT_EQ(sigaltstack(&other, nullptr), 0);
+    struct sigaction action = {};
+    action.sa_handler = hooked::HandleSignal;
+    action.sa_flags = SA_ONSTACK;
+    ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+    const AttributedProfile profile =
+        CountStacks([] { hooked::CallsTwice([] { raise(SIGUSR1); }); });
+    EXPECT_EQ(Of(profile, "HandleSignal").current, 2);
+    EXPECT_EQ(Of(profile, "CallsTwice"), (Counted{1, 4}));
+  });
+}
+
+TEST(EntryHooksTest, ThreadsCountForThemselvesAndAddUp) {
+  for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
+    InChild([style] {
+      const AttributedProfile profile = Profiled(Options(ProfileKind::kCount, style), [] {
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 16; ++i) {
+          threads.emplace_back([] {
+            for (int j = 0; j < 10000; ++j) hooked::Recurse(3, hooked::Leaf);
+          });
+        }
+        for (std::thread& thread : threads) thread.join();
+      });
+      EXPECT_EQ(Of(profile, "Recurse").current, 16 * 10000 * 4);
+      EXPECT_EQ(Of(profile, "Leaf").current, 16 * 10000);
+      const bool stacks = style == ProfileStyle::kStack;
+      EXPECT_EQ(Of(profile, "Recurse").stack, stacks ? 16 * 10000 * 5 : 0);
+    });
+  }
+}
+
+TEST(EntryHooksTest, StoppedProfileStandsStillAndGoesOn) {
+  for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
+    InChild([style] {
+      const ProfileOptions options = Options(ProfileKind::kCount, style);
+      Profiled(options, [] { hooked::Leaf(); });
+      hooked::Leaf();
+      EXPECT_EQ(Of(Attributed(), "Leaf").current, 1);
+      EXPECT_EQ(Of(Profiled(options, [] { hooked::Leaf(); }), "Leaf").current, 2);
+    });
+  }
+}
+
+TEST(EntryHooksTest, UnitsOfDataAreSwitched) {
+  for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
+    InChild([style] {
+      const ProfileData unit = Profile::Malloc().value();
+      const AttributedProfile outside = Profiled(Options(ProfileKind::kCount, style), [&] {
+        hooked::Leaf();
+        ASSERT_TRUE(Profile::WithData(unit, [] { hooked::CallsTwice(hooked::Leaf); }).ok());
+        hooked::Leaf();
+      });
+      EXPECT_EQ(Of(outside, "Leaf").current, 2);
+      EXPECT_EQ(Of(outside, "CallsTwice").current, 0);
+      EXPECT_EQ(Of(Attributed(unit), "Leaf").current, 3);
+      EXPECT_EQ(Of(Attributed(unit), "CallsTwice").current, 1);
+    });
+  }
+}
+
+// Functions below withData are not on the stack of the inner unit, and leaving them later
+// must not take anything away from it.
+TEST(EntryHooksTest, FunctionsBelowASwitchKeepTheirOwnUnit) {
+  InChild([] {
+    static ProfileData unit;
+    unit = Profile::Malloc().value();
+    const AttributedProfile outside = CountStacks([] {
+      hooked::Recurse(2, [] { Profile::WithData(unit, hooked::Leaf).IgnoreError(); });
+      hooked::Leaf();
+    });
+    EXPECT_EQ(Of(outside, "Recurse"), (Counted{3, 3}));
+    EXPECT_EQ(Of(Attributed(unit), "Recurse"), (Counted{0, 0}));
+    EXPECT_EQ(Of(Attributed(unit), "Leaf"), (Counted{1, 1}));
+  });
+}
+
+// Time and bytes of style current: hooks stay no-ops, call stacks are charged.
+TEST(EntryHooksTest, BytesAreChargedExactlyInBothStyles) {
+  for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
+    InChild([style] {
+      const AttributedProfile profile = Profiled(Options(ProfileKind::kAlloc, style), [] {
+        for (int i = 0; i < 100; ++i) {
+          SamplingFree(hooked::Allocates(100));
+          SamplingFree(hooked::AllocatesAfterCall(7));
+        }
+        SamplingFree(SamplingMalloc(3));
+      });
+      EXPECT_EQ(Of(profile, "Allocates").current, 10000);
+      EXPECT_EQ(Of(profile, "AllocatesAfterCall").current, 700);
+      EXPECT_EQ(Of(profile, "Leaf").current, 0);
+      EXPECT_TRUE(CountOf(profile, "<main>").current == 3);
+      if (style == ProfileStyle::kCurrent) {
+        EXPECT_EQ(internal::CurrentHookMode(), internal::HookMode::kNone);
+      } else {
+        EXPECT_EQ(Of(profile, "Allocates").stack, 10000);
+      }
+    });
+  }
+}
+
+TEST(EntryHooksTest, HooksAreRefusedWhileThereAreOtherThreads) {
+  InChild([] {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    std::thread waiting([&ends] {
+      char byte;
+      EXPECT_EQ(read(ends[0], &byte, 1), 1);
+    });
+    const absl::Status started = Profile::Start(Options(ProfileKind::kCount));
+    EXPECT_EQ(started.code(), absl::StatusCode::kUnavailable);
+    EXPECT_NE(std::string(started.message()).find("one thread"), std::string::npos);
+    EXPECT_FALSE(Profile::IsOn());
+    EXPECT_EQ(write(ends[1], "x", 1), 1);
+    waiting.join();
+    const absl::Status alone = Profile::Start(Options(ProfileKind::kCount));
+    EXPECT_TRUE(alone.ok()) << alone;
+  });
+}
+
+TEST(EntryHooksTest, TableHasNamesAndPositions) {
+  const SourceTable table = RegisteredSourceTable();
+  for (const SourceName& name : table.names) {
+    if (name.name != "hooked::Leaf()") continue;
+    EXPECT_NE(name.position.find("tests/profile/hooked.cc: "), std::string::npos) << name.position;
+    return;
+  }
+  ADD_FAILURE() << "hooked::Leaf() is missing";
+}
+
+}  // namespace
+}  // namespace allomon

@@ -1,0 +1,110 @@
+#include "tests/profile/hooked.h"
+
+#include <time.h>
+
+#include "allocator/allocator.h"
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+namespace hooked {
+namespace {
+
+// Keeps calls from being merged or taken for pure.
+inline void Barrier() { asm volatile("" : : : "memory"); }
+
+long ThreadMilliseconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+}  // namespace
+
+NOINLINE void Leaf() { Barrier(); }
+
+NOINLINE void CallsTwice(Callee callee) {
+  callee();
+  Leaf();
+  callee();
+  Barrier();
+}
+
+NOINLINE void Recurse(int depth, Callee callee) {
+  if (depth == 0) {
+    callee();
+  } else {
+    Recurse(depth - 1, callee);
+  }
+  Barrier();
+}
+
+NOINLINE int TailCalled(int n) {
+  Barrier();
+  return n + 1;
+}
+NOINLINE int TailCalls(int n) { return TailCalled(n * 2); }
+
+NOINLINE void Throws() {
+  Leaf();
+  throw 1;
+}
+NOINLINE int Catches() {
+  try {
+    Throws();
+  } catch (int value) {
+    Leaf();
+    return value;
+  }
+  return 0;
+}
+
+NOINLINE void Jumps(jmp_buf& buffer) {
+  Leaf();
+  longjmp(buffer, 1);
+}
+NOINLINE int CatchesJump() {
+  jmp_buf buffer;
+  if (setjmp(buffer) == 0) Jumps(buffer);
+  Leaf();
+  Barrier();
+  return 1;
+}
+
+NOINLINE long ManyArguments(long a, long b, long c, long d, long e, long f, long g, long h) {
+  Barrier();
+  return a + b * 10 + c + d + e + f + g * 100 + h;
+}
+NOINLINE long CallsManyArguments() {
+  Leaf();
+  const long result = ManyArguments(1, 2, 3, 4, 5, 6, 7, 8);
+  Barrier();
+  return result;
+}
+
+NOINLINE double TakesDoubles(double a, double b, float c) {
+  Barrier();
+  return a * b + c;
+}
+
+NOINLINE void* Allocates(size_t size_bytes) {
+  void* const block = allomon::SamplingMalloc(size_bytes);
+  Barrier();
+  return block;
+}
+NOINLINE void* AllocatesAfterCall(size_t size_bytes) {
+  Leaf();
+  void* const block = allomon::SamplingMalloc(size_bytes);
+  Barrier();
+  return block;
+}
+
+NOINLINE void HandleSignal(int) { Barrier(); }
+
+NOINLINE void Burn(long milliseconds) {
+  const long end = ThreadMilliseconds() + milliseconds;
+  while (ThreadMilliseconds() < end) {
+    for (int i = 0; i < 10000; ++i) Barrier();
+  }
+}
+
+}  // namespace hooked

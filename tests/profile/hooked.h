@@ -1,0 +1,34 @@
+// Functions with entry hooks and no other change: hooked.cc is compiled with
+// -fpatchable-function-entry=9.
+#ifndef ALLOMON_TESTS_PROFILE_HOOKED_H_
+#define ALLOMON_TESTS_PROFILE_HOOKED_H_
+
+#include <csetjmp>
+#include <cstddef>
+
+namespace hooked {
+
+// Called by those that call something, so that tests see what is on the stack.
+using Callee = void (*)();
+
+void Leaf();
+void CallsTwice(Callee callee);          // and Leaf() once
+void Recurse(int depth, Callee callee);  // calls it at the bottom
+int TailCalls(int n);                    // as its last act TailCalled(n)
+int TailCalled(int n);
+void Throws();
+int Catches();  // calls Throws() and then Leaf()
+void Jumps(jmp_buf& buffer);
+int CatchesJump();  // calls Jumps() and then Leaf()
+// Takes two arguments on the stack, which its caller pushes over what calls left there.
+long ManyArguments(long a, long b, long c, long d, long e, long f, long g, long h);
+long CallsManyArguments();
+double TakesDoubles(double a, double b, float c);
+void* Allocates(size_t size_bytes);
+void* AllocatesAfterCall(size_t size_bytes);  // calls Leaf() first
+void HandleSignal(int);
+void Burn(long milliseconds);  // of the thread's processor time
+
+}  // namespace hooked
+
+#endif  // ALLOMON_TESTS_PROFILE_HOOKED_H_

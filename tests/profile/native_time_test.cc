@@ -1,0 +1,60 @@
+// A program that names no functions: its time is charged by captured call stacks.
+#include <time.h>
+
+#include <cmath>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/support/profile_bytes.h"
+#include "tracker/profile/profile.h"
+
+namespace allomon {
+
+double ThreadTicks() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 100 + static_cast<double>(now.tv_nsec) / 1e7;
+}
+
+__attribute__((noinline)) void NativeWork(long rounds) {
+  for (long i = 0; i < rounds; ++i) asm volatile("");
+}
+
+__attribute__((noinline)) void NativeOuter(double ticks) {
+  const double end = ThreadTicks() + ticks;
+  while (ThreadTicks() < end) NativeWork(1'000'000);
+  asm volatile("");
+}
+
+namespace {
+
+// 2 ticks or 2 %.
+double Tolerance(double ticks) { return std::max(2.0, ticks * 0.02); }
+
+TEST(NativeTimeTest, TimeAndStacksBySymbol) {
+  ProfileOptions options;
+  options.kind = ProfileKind::kTime;
+  options.style = ProfileStyle::kStack;
+  ASSERT_TRUE(Profile::Start(options).ok());
+  NativeOuter(100);
+  ASSERT_TRUE(Profile::Stop().ok());
+  const AttributedProfile profile = testing::Attributed();
+  EXPECT_FALSE(profile.self_described);
+  const MlmonCount work = testing::CountOf(profile, "allomon::NativeWork(long)");
+  const MlmonCount outer = testing::CountOf(profile, "allomon::NativeOuter(double)");
+  EXPECT_NEAR(static_cast<double>(work.current), 100, Tolerance(100));
+  EXPECT_NEAR(static_cast<double>(outer.stack), 100, Tolerance(100));
+  EXPECT_TRUE(work.stack >= work.current && work.stack <= outer.stack);
+  EXPECT_TRUE(outer.stack <= profile.mlmon.total);
+}
+
+TEST(NativeTimeTest, CallsCannotBeCounted) {
+  ProfileOptions options;
+  options.kind = ProfileKind::kCount;
+  const absl::Status started = Profile::Start(options);
+  EXPECT_EQ(started.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(started.message().find("-fpatchable-function-entry=9"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace allomon

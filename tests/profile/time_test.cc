@@ -1,0 +1,216 @@
+// Processor time, against the clock of the thread that used it.  No wall time: a busy
+// machine changes nothing.
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/support/profile_bytes.h"
+#include "tracker/profile/profile.h"
+#include "tracker/profile/time_session.h"
+
+namespace allomon {
+namespace {
+
+using testing::CurrentOf;
+using testing::StackOf;
+using testing::TotalOf;
+
+double ThreadTicks() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 100 + static_cast<double>(now.tv_nsec) / 1e7;
+}
+
+void Spin(double until) {
+  while (ThreadTicks() < until) {
+    for (int i = 0; i < 1000; ++i) asm volatile("");
+  }
+}
+
+void Short(double ticks) {
+  ALLOMON_FUNCTION();
+  Spin(ThreadTicks() + ticks);
+}
+void Long(double ticks) {
+  ALLOMON_FUNCTION();
+  Spin(ThreadTicks() + ticks);
+}
+void Both(double ticks) {
+  ALLOMON_FUNCTION();
+  Short(ticks);
+  Long(3 * ticks);
+}
+
+// 2 ticks or 2 %.  A tick that falls due between two functions is charged to the second,
+// and the kernel looks at its own tick only, so short times are charged by twos.
+double Tolerance(double ticks) { return std::max(2.0, ticks * 0.02); }
+
+class TimeTest : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  void Start(ProfileStyle style = ProfileStyle::kCurrent) {
+    ProfileOptions options;
+    options.kind = ProfileKind::kTime;
+    options.style = style;
+    options.hz = GetParam();
+    // A style of its own first, so that nothing is left of another test.
+    Profile::Stop().IgnoreError();
+    ASSERT_TRUE(Profile::Start().ok());
+    ASSERT_TRUE(Profile::Stop().ok());
+    ASSERT_TRUE(Profile::Start(options).ok());
+  }
+  void TearDown() override { Profile::Stop().IgnoreError(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(, TimeTest, ::testing::Values(100, 10000));
+
+TEST_P(TimeTest, TwoThreadsAreChargedTheirOwnTimeThreeToOne) {
+  Start();
+  double used[2] = {0, 0};
+  std::thread short_thread([&used] {
+    Short(50);
+    used[0] = ThreadTicks();
+  });
+  std::thread long_thread([&used] {
+    Long(150);
+    used[1] = ThreadTicks();
+  });
+  short_thread.join();
+  long_thread.join();
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_NEAR(static_cast<double>(CurrentOf("allomon::Short")), used[0], Tolerance(used[0]));
+  EXPECT_NEAR(static_cast<double>(CurrentOf("allomon::Long")), used[1], Tolerance(used[1]));
+}
+
+TEST_P(TimeTest, NothingIsLostInThreadsThatEndBeforeTheirFirstTick) {
+  Start();
+  const double before = ThreadTicks();
+  double used = 0;
+  for (int i = 0; i < 100; ++i) {
+    std::thread([&used] {
+      Short(0.5);
+      used += ThreadTicks();
+    }).join();
+  }
+  used += ThreadTicks() - before;
+  ASSERT_TRUE(Profile::Stop().ok());
+  // What a thread uses before it is timed and after its last destructor: some 50 us each.
+  EXPECT_NEAR(static_cast<double>(TotalOf()), used, Tolerance(used));
+}
+
+TEST_P(TimeTest, ThreadsThatWereThereBeforeAreTimed) {
+  std::atomic<bool> go{false};
+  double used = 0;
+  std::thread early([&] {
+    while (!go.load()) std::this_thread::yield();
+    const double start = ThreadTicks();
+    Long(30);
+    used = ThreadTicks() - start;
+  });
+  Start();
+  go = true;
+  early.join();
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_NEAR(static_cast<double>(CurrentOf("allomon::Long")), used, Tolerance(used));
+}
+
+TEST_P(TimeTest, StackTimesKeepTheInvariants) {
+  Start(ProfileStyle::kStack);
+  Both(10);
+  ASSERT_TRUE(Profile::Stop().ok());
+  const AttributedProfile profile = testing::Attributed();
+  MlmonInt sum = 0;
+  for (const MlmonCount& count : profile.mlmon.masters) {
+    sum += count.current;
+    EXPECT_TRUE(count.current <= count.stack);
+    EXPECT_TRUE(count.stack <= profile.mlmon.total);
+  }
+  EXPECT_TRUE(sum == profile.mlmon.total);
+  // One tick more: what is left after the last one is charged to no caller.
+  EXPECT_NEAR(static_cast<double>(StackOf("allomon::Both")), 40, 1 + Tolerance(40));
+  EXPECT_NEAR(static_cast<double>(CurrentOf("allomon::Long")), 30, Tolerance(30));
+}
+
+// The kernel gives a forked child no timers; MLton's loses all its ticks.
+TEST_P(TimeTest, ForkedChildIsTimedFromItsOwnStart) {
+  Start();
+  Short(5);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    Long(20);
+    const double used = ThreadTicks();
+    const bool stopped = Profile::Stop().ok();
+    const bool right = std::abs(static_cast<double>(TotalOf()) - used) <= Tolerance(used) &&
+                       CurrentOf("allomon::Short") == 0;
+    _exit(stopped && right ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+std::atomic<int> host_signals{0};
+
+// MLton refuses the program a SIGPROF of its own.
+TEST_P(TimeTest, HostsOwnProfilingTimerGoesOn) {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { host_signals.fetch_add(1); };
+  struct sigaction before = {};
+  ASSERT_EQ(sigaction(SIGPROF, &action, &before), 0);
+  Start();
+  itimerval period = {{0, 10000}, {0, 10000}};
+  ASSERT_EQ(setitimer(ITIMER_PROF, &period, nullptr), 0);
+  host_signals = 0;
+  Long(30);
+  period = {};
+  setitimer(ITIMER_PROF, &period, nullptr);
+  struct sigaction now = {};
+  sigaction(SIGPROF, &before, &now);
+  EXPECT_EQ(now.sa_handler, action.sa_handler);
+  EXPECT_GT(host_signals.load(), 0);
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_NEAR(static_cast<double>(CurrentOf("allomon::Long")), 30, Tolerance(30));
+}
+
+TEST_P(TimeTest, ThreadThatBlocksAllSignalsIsChargedAtItsEnd) {
+  Start();
+  double used = 0;
+  std::thread blocking([&used] {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    Long(20);
+    used = ThreadTicks();
+  });
+  blocking.join();
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_NEAR(static_cast<double>(TotalOf()), used, Tolerance(used));
+}
+
+// Pending signals of deleted timers would kill what they find.
+TEST_P(TimeTest, ProgramStartedByExecIsNotKilledByTicks) {
+  Start();
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      Spin(ThreadTicks() + 0.9);
+      execl("/bin/true", "true", static_cast<char*>(nullptr));
+      _exit(1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+  }
+}
+
+}  // namespace
+}  // namespace allomon
