@@ -1,0 +1,38 @@
+#include "tracker/gates/framework_frames.h"
+
+#include <gtest/gtest.h>
+
+namespace allomon::internal {
+namespace {
+
+TEST(QualifiedName, IsNeitherReturnTypeNorParameterNorArgument) {
+  EXPECT_EQ(QualifiedName("main"), "main");
+  EXPECT_EQ(QualifiedName("testing::Message::Message()"), "testing::Message::Message");
+  EXPECT_EQ(QualifiedName("testing::AssertionResult Own<int>(int)"), "Own");
+  EXPECT_EQ(QualifiedName("void Own(testing::Message const&)"), "Own");
+  EXPECT_EQ(QualifiedName("std::vector<testing::A, B<C> >::push_back(testing::A&&)"),
+            "std::vector");
+  EXPECT_EQ(QualifiedName("testing::Message& testing::Message::operator<< <int>(int const&)"),
+            "testing::Message::operator");
+  EXPECT_EQ(QualifiedName("(anonymous namespace)::Own::Run(int)"),
+            "(anonymous namespace)::Own::Run");
+  EXPECT_EQ(QualifiedName("A_B_Test::TestBody()::{lambda()#1}::operator()() const"),
+            "A_B_Test::TestBody");
+}
+
+TEST(OwnerOf, FileDecidesWhereItIsKnown) {
+  EXPECT_EQ(OwnerOf({"x", "/usr/include/gtest/gtest-message.h", 1}), FrameOwner::kFramework);
+  EXPECT_EQ(OwnerOf({"x", "gtest/internal/gtest-port.h", 1}), FrameOwner::kFramework);
+  EXPECT_EQ(OwnerOf({"testing::Own()", "own_test.cc", 1}), FrameOwner::kProgram);
+  EXPECT_EQ(OwnerOf({"Own()", "/home/me/gtest/own_test.cc", 1}), FrameOwner::kProgram);
+  EXPECT_EQ(OwnerOf({"x", "/usr/include/c++/12/bits/stl_vector.h", 1}), FrameOwner::kLibrary);
+}
+
+TEST(OwnerOf, NameDecidesWhereNoFileIsKnown) {
+  EXPECT_EQ(OwnerOf({"testing::Message::Message()", "", 0}), FrameOwner::kFramework);
+  EXPECT_EQ(OwnerOf({"Own()", "", 0}), FrameOwner::kLibrary);
+  EXPECT_EQ(OwnerOf({"testing::Test::Run()", "", 0}), FrameOwner::kTestRunner);
+}
+
+}  // namespace
+}  // namespace allomon::internal
