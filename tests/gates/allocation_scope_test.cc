@@ -310,8 +310,8 @@ TEST(AllocationScope, SitesNameFunctionAndLine) {
   TakeTwice();
   const AllocationReport report = scope.Stop();
   const std::string text = report.DescribeSites(AllocationQuantity::kAllocations);
-  EXPECT_THAT(text, testing::HasSubstr("allomon::Take(unsigned long)"));
-  EXPECT_THAT(text, testing::HasSubstr("TakeTwice()"));
+  EXPECT_THAT(text, testing::HasSubstr("allomon::Take "));
+  EXPECT_THAT(text, testing::HasSubstr("TakeTwice "));
   EXPECT_THAT(text, testing::HasSubstr("tests/gates/allocation_scope_test.cc:"));
   EXPECT_THAT(text, testing::HasSubstr("SitesNameFunctionAndLine"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("testing::Test::Run")));

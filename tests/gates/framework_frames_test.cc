@@ -5,19 +5,25 @@
 namespace allomon::internal {
 namespace {
 
-TEST(QualifiedName, IsNeitherReturnTypeNorParameterNorArgument) {
-  EXPECT_EQ(QualifiedName("main"), "main");
-  EXPECT_EQ(QualifiedName("testing::Message::Message()"), "testing::Message::Message");
-  EXPECT_EQ(QualifiedName("testing::AssertionResult Own<int>(int)"), "Own");
-  EXPECT_EQ(QualifiedName("void Own(testing::Message const&)"), "Own");
-  EXPECT_EQ(QualifiedName("std::vector<testing::A, B<C> >::push_back(testing::A&&)"),
-            "std::vector");
-  EXPECT_EQ(QualifiedName("testing::Message& testing::Message::operator<< <int>(int const&)"),
-            "testing::Message::operator");
-  EXPECT_EQ(QualifiedName("(anonymous namespace)::Own::Run(int)"),
-            "(anonymous namespace)::Own::Run");
-  EXPECT_EQ(QualifiedName("A_B_Test::TestBody()::{lambda()#1}::operator()() const"),
+TEST(ShortName, LeavesOutReturnTypeParametersAndTemplateArguments) {
+  EXPECT_EQ(ShortName("main"), "main");
+  EXPECT_EQ(ShortName("testing::Message::Message()"), "testing::Message::Message");
+  EXPECT_EQ(ShortName("testing::AssertionResult Own<int>(int)"), "Own");
+  EXPECT_EQ(ShortName("void Own(testing::Message const&)"), "Own");
+  EXPECT_EQ(ShortName("std::vector<testing::A, B<C> >::push_back(testing::A&&)"),
+            "std::vector::push_back");
+  EXPECT_EQ(ShortName("(anonymous namespace)::Own::Run(int)"), "(anonymous namespace)::Own::Run");
+  EXPECT_EQ(ShortName("A_B_Test::TestBody()::{lambda()#1}::operator()() const"),
             "A_B_Test::TestBody");
+  EXPECT_EQ(ShortName("[unknown]"), "[unknown]");
+}
+
+TEST(ShortName, OperatorsDoNotNest) {
+  EXPECT_EQ(ShortName("testing::Message& testing::Message::operator<< <int>(int const&)"),
+            "testing::Message::operator<<");
+  EXPECT_EQ(ShortName("std::map<int, long>::operator[](int const&)"), "std::map::operator[]");
+  EXPECT_EQ(ShortName("F<int>::operator()(int) const"), "F::operator()");
+  EXPECT_EQ(ShortName("A::operator bool() const"), "A::operator bool");
 }
 
 TEST(OwnerOf, FileDecidesWhereItIsKnown) {

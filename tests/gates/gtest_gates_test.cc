@@ -55,9 +55,9 @@ TEST(GtestGates, OneAllocationTooManyFailsAndNamesTheExcessOnly) {
   });
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_THAT(failures[0], HasSubstr("2 allocations, expected at most 1"));
-  EXPECT_THAT(failures[0], HasSubstr("Beyond()"));
+  EXPECT_THAT(failures[0], HasSubstr("Beyond "));
   EXPECT_THAT(failures[0], HasSubstr("gtest_gates_test.cc:"));
-  EXPECT_THAT(failures[0], Not(HasSubstr("Within()")));
+  EXPECT_THAT(failures[0], Not(HasSubstr("Within ")));
 }
 
 TEST(GtestGates, OneByteTooManyFails) {
@@ -81,7 +81,7 @@ TEST(GtestGates, ExceededPeakNamesWhatLivedThen) {
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_THAT(failures[0], HasSubstr("120 bytes at the peak, expected at most 100"));
   EXPECT_THAT(failures[0], HasSubstr("live when the limit was exceeded"));
-  EXPECT_THAT(failures[0], Not(HasSubstr("Within()")));
+  EXPECT_THAT(failures[0], Not(HasSubstr("Within ")));
 }
 
 TEST(GtestGates, LeakNamesTheBlockThatWasNotFreed) {
@@ -95,7 +95,7 @@ TEST(GtestGates, LeakNamesTheBlockThatWasNotFreed) {
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_THAT(failures[0], HasSubstr("1 blocks not freed, expected at most 0"));
   EXPECT_THAT(failures[0], HasSubstr("24 bytes"));
-  EXPECT_THAT(failures[0], Not(HasSubstr("Within()")));
+  EXPECT_THAT(failures[0], Not(HasSubstr("Within ")));
 }
 
 TEST(GtestGates, ReturnBreakContinueAndExceptionsLeaveTheBlockJudged) {
@@ -175,7 +175,7 @@ TEST(GtestGates, Matchers) {
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_THAT(failures[0], HasSubstr("has at most 2 allocations"));
   EXPECT_THAT(failures[0], HasSubstr("3 allocations, 60 bytes, 60 at the peak"));
-  EXPECT_THAT(failures[0], HasSubstr("Take(unsigned long)"));
+  EXPECT_THAT(failures[0], HasSubstr("Take "));
 }
 
 TEST(GtestGates, InexactReportMatchesNothing) {

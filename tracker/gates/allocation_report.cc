@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tracker/gates/source_frames.h"
+#include "tracker/gates/framework_frames.h"
 
 namespace allomon {
 namespace {
@@ -43,16 +43,12 @@ std::string Headline(const AllocationSite& site, AllocationQuantity quantity) {
 
 // The frames within the counted code and the one that contains it.
 std::string DescribeStack(const AllocationSite& site) {
+  const auto frames = internal::ReadableFrames(site.callstack, site.inner_frames);
   std::string text;
-  size_t shown = 0;
-  const size_t wanted = std::min(site.inner_frames, site.callstack.size());
-  for (size_t i = 0; i < wanted; ++i) {
-    for (const internal::SourceFrame& frame : internal::FramesOfCall(site.callstack[i])) {
-      if (++shown > kShownFrames) return text + "      ...\n";
-      text += "      " + ToString(frame) + "\n";
-    }
+  for (size_t i = 0; i < std::min(frames.size(), kShownFrames); ++i) {
+    text += "      " + ToString(frames[i]) + "\n";
   }
-  return text;
+  return frames.size() > kShownFrames ? text + "      ...\n" : text;
 }
 
 std::vector<const AllocationSite*> Responsible(const std::vector<AllocationSite>& sites,

@@ -33,37 +33,48 @@ bool IsTestRunner(std::string_view name) {
   return false;
 }
 
+// "operator" and what belongs to its name; what follows does not nest.
+std::string_view OperatorName(std::string_view rest) {
+  size_t end = std::string_view("operator").size();
+  if (StartsWith(rest.substr(end), "()")) return rest.substr(0, end + 2);
+  return rest.substr(0, std::min(rest.find('(', end), rest.find(" <", end)));
+}
+
 }  // namespace
 
-std::string_view QualifiedName(std::string_view signature) {
+std::string ShortName(std::string_view signature) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
-  size_t begin = 0;  // of the last word outside of brackets
-  size_t end = std::string_view::npos;
-  int depth = 0;
+  std::string name;
+  int depth = 0;  // of template arguments
   for (size_t i = 0; i < signature.size(); ++i) {
     const std::string_view rest = signature.substr(i);
-    if (StartsWith(rest, kAnonymous)) {
-      i += kAnonymous.size() - 1;
-    } else if (rest[0] == '<') {
-      if (depth++ == 0) end = i;
+    if (rest[0] == '<') {
+      ++depth;
     } else if (rest[0] == '>') {
       --depth;
-    } else if (depth == 0 && rest[0] == ' ') {
-      begin = i + 1;
-      end = std::string_view::npos;
-    } else if (depth == 0 && rest[0] == '(') {
-      end = std::min(end, i);
+    } else if (depth > 0) {
+      continue;
+    } else if (StartsWith(rest, kAnonymous)) {
+      name += kAnonymous;
+      i += kAnonymous.size() - 1;
+    } else if (StartsWith(rest, "__cxx11::")) {
+      i += std::string_view("__cxx11::").size() - 1;  // std::string, by its full name
+    } else if (rest[0] == '(') {
       break;
-    } else if (depth == 0 && StartsWith(rest, "operator")) {
-      end = i + std::string_view("operator").size();  // what follows does not nest
+    } else if (rest[0] == ' ') {
+      name.clear();  // it was the type of return
+    } else if (StartsWith(rest, "operator")) {
+      name += OperatorName(rest);
       break;
+    } else {
+      name += rest[0];
     }
   }
-  return signature.substr(begin, end == std::string_view::npos ? end : end - begin);
+  return name.empty() ? std::string(signature) : name;
 }
 
 FrameOwner OwnerOf(const SourceFrame& frame) {
-  const std::string_view name = QualifiedName(frame.function);
+  const std::string name = ShortName(frame.function);
   if (IsTestRunner(name)) return FrameOwner::kTestRunner;
   if (IsFrameworksFile(frame.file)) return FrameOwner::kFramework;
   if (frame.file.empty()) {
@@ -80,6 +91,20 @@ bool IsFrameworksOwn(const Callstack& callstack, size_t frames) {
     }
   }
   return false;
+}
+
+std::vector<SourceFrame> ReadableFrames(const Callstack& callstack, size_t frames) {
+  std::vector<SourceFrame> readable;
+  bool last_is_library = false;
+  for (size_t i = 0; i < frames && i < callstack.size(); ++i) {
+    for (const SourceFrame& frame : FramesOfCall(callstack[i])) {
+      const bool is_library = OwnerOf(frame) == FrameOwner::kLibrary;
+      if (is_library && last_is_library) readable.pop_back();
+      last_is_library = is_library;
+      readable.push_back({ShortName(frame.function), is_library ? "" : frame.file, frame.line});
+    }
+  }
+  return readable;
 }
 
 }  // namespace allomon::internal

@@ -12,7 +12,9 @@
 #ifndef ALLOMON_TRACKER_GATES_FRAMEWORK_FRAMES_H_
 #define ALLOMON_TRACKER_GATES_FRAMEWORK_FRAMES_H_
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tracker/allocation.h"
 #include "tracker/gates/source_frames.h"
@@ -25,9 +27,13 @@ FrameOwner OwnerOf(const SourceFrame& frame);
 // Judges the innermost `frames` of the stack.
 bool IsFrameworksOwn(const Callstack& callstack, size_t frames);
 
-// The qualified name in a demangled signature: without type of return, parameters and
-// template arguments.  "testing::Message::operator" for any operator.
-std::string_view QualifiedName(std::string_view signature);
+// The frames to show of the innermost `frames` of a stack, innermost first: of library code
+// only the function that the program called, without its position, and names as ShortName().
+std::vector<SourceFrame> ReadableFrames(const Callstack& callstack, size_t frames);
+
+// The name in a demangled signature, without type of return, parameters and template
+// arguments: "std::map::operator[]".  Of a lambda, the function around it.
+std::string ShortName(std::string_view signature);
 
 }  // namespace allomon::internal
 
