@@ -135,6 +135,7 @@ absl::StatusOr<std::vector<Figures>> ReadEntries(const Json& entries, Profile* p
 
 // 2 and not 2.0, so that a baseline reads well.
 Json Number(double value) {
+  if (std::abs(value) > 1e15) return value;
   const auto whole = static_cast<int64_t>(value);
   return static_cast<double>(whole) == value ? Json(whole) : Json(value);
 }
@@ -190,9 +191,13 @@ absl::StatusOr<std::vector<Figures>> ReadFigures(const std::string& path,
     if (!read.ok()) return read.status();
     profile = *std::move(read);
   }
-  auto benchmarks = ReadEntries(*entries, profile.has_value() ? &*profile : nullptr);
-  if (!benchmarks.ok()) return FileError(path, std::string(benchmarks.status().message()));
-  return benchmarks;
+  try {
+    auto benchmarks = ReadEntries(*entries, profile.has_value() ? &*profile : nullptr);
+    if (!benchmarks.ok()) return FileError(path, std::string(benchmarks.status().message()));
+    return benchmarks;
+  } catch (const Json::exception&) {
+    return FileError(path, "not the JSON of Google Benchmark (a value has the wrong type)");
+  }
 }
 
 std::string ToBaseline(const std::vector<Figures>& benchmarks) {
@@ -200,7 +205,7 @@ std::string ToBaseline(const std::vector<Figures>& benchmarks) {
   for (const Figures& figures : benchmarks) entries.push_back(ToJson(figures));
   const Json baseline = {{"context", {{"written_by", "allomon gate --update"}}},
                          {"benchmarks", std::move(entries)}};
-  return baseline.dump(1) + "\n";
+  return baseline.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace allomon::gate

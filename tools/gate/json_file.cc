@@ -35,6 +35,8 @@ absl::StatusOr<Json> ReadJson(const std::string& path) {
     const size_t at = std::min(error.byte, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + at, '\n');
     return FileError(path + ":" + std::to_string(line), "not JSON, or cut short");
+  } catch (const Json::exception&) {
+    return FileError(path, "a number in it is too large");
   }
 }
 
