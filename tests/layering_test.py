@@ -28,7 +28,7 @@ ALLOWED = {
     "tools": [r"tools/.*", r"(tracker|allocator|runtime)/(?!internal/).*"],
     "examples": [
         r"examples/.*",
-        r"(tracker|tracker/profile|allocator|runtime)/[^/]+\.h",
+        r"(tracker|tracker/profile|tracker/gates|allocator|runtime)/[^/]+\.h",
         r"tracker/callstack/(managed_functions|symbols)\.h",
     ],
 }

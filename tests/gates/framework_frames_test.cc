@@ -1,0 +1,44 @@
+#include "tracker/gates/framework_frames.h"
+
+#include <gtest/gtest.h>
+
+namespace allomon::internal {
+namespace {
+
+TEST(ShortName, LeavesOutReturnTypeParametersAndTemplateArguments) {
+  EXPECT_EQ(ShortName("main"), "main");
+  EXPECT_EQ(ShortName("testing::Message::Message()"), "testing::Message::Message");
+  EXPECT_EQ(ShortName("testing::AssertionResult Own<int>(int)"), "Own");
+  EXPECT_EQ(ShortName("void Own(testing::Message const&)"), "Own");
+  EXPECT_EQ(ShortName("std::vector<testing::A, B<C> >::push_back(testing::A&&)"),
+            "std::vector::push_back");
+  EXPECT_EQ(ShortName("(anonymous namespace)::Own::Run(int)"), "(anonymous namespace)::Own::Run");
+  EXPECT_EQ(ShortName("A_B_Test::TestBody()::{lambda()#1}::operator()() const"),
+            "A_B_Test::TestBody");
+  EXPECT_EQ(ShortName("[unknown]"), "[unknown]");
+}
+
+TEST(ShortName, OperatorsDoNotNest) {
+  EXPECT_EQ(ShortName("testing::Message& testing::Message::operator<< <int>(int const&)"),
+            "testing::Message::operator<<");
+  EXPECT_EQ(ShortName("std::map<int, long>::operator[](int const&)"), "std::map::operator[]");
+  EXPECT_EQ(ShortName("F<int>::operator()(int) const"), "F::operator()");
+  EXPECT_EQ(ShortName("A::operator bool() const"), "A::operator bool");
+}
+
+TEST(OwnerOf, FileDecidesWhereItIsKnown) {
+  EXPECT_EQ(OwnerOf({"x", "/usr/include/gtest/gtest-message.h", 1}), FrameOwner::kFramework);
+  EXPECT_EQ(OwnerOf({"x", "gtest/internal/gtest-port.h", 1}), FrameOwner::kFramework);
+  EXPECT_EQ(OwnerOf({"testing::Own()", "own_test.cc", 1}), FrameOwner::kProgram);
+  EXPECT_EQ(OwnerOf({"Own()", "/home/me/gtest/own_test.cc", 1}), FrameOwner::kProgram);
+  EXPECT_EQ(OwnerOf({"x", "/usr/include/c++/12/bits/stl_vector.h", 1}), FrameOwner::kLibrary);
+}
+
+TEST(OwnerOf, NameDecidesWhereNoFileIsKnown) {
+  EXPECT_EQ(OwnerOf({"testing::Message::Message()", "", 0}), FrameOwner::kFramework);
+  EXPECT_EQ(OwnerOf({"Own()", "", 0}), FrameOwner::kLibrary);
+  EXPECT_EQ(OwnerOf({"testing::Test::Run()", "", 0}), FrameOwner::kTestRunner);
+}
+
+}  // namespace
+}  // namespace allomon::internal

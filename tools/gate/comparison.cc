@@ -1,0 +1,146 @@
+#include "tools/gate/comparison.h"
+
+#include <algorithm>
+
+namespace allomon::gate {
+namespace {
+
+// Counts went through a division and a decimal; no real growth is as small.
+constexpr double kRounding = 1e-9;
+
+bool Exceeds(double current, double baseline, double allowance) {
+  return current > baseline * (1 + allowance) * (1 + kRounding) + kRounding;
+}
+
+const Figures* Find(const std::vector<Figures>& benchmarks, const std::string& name) {
+  for (const Figures& figures : benchmarks) {
+    if (figures.name == name) return &figures;
+  }
+  return nullptr;
+}
+
+double WeightOf(const Site& site) { return site.allocations * 1e12 + site.bytes; }
+
+bool IsSame(const Site& a, const Site& b) {
+  return a.Calls() == b.Calls() && !Exceeds(WeightOf(a), WeightOf(b), 0) &&
+         !Exceeds(WeightOf(b), WeightOf(a), 0);
+}
+
+// Removes from `sites` one that is the same as `site`.
+bool RemoveSame(const Site& site, std::vector<Site>* sites) {
+  const auto found = std::find_if(sites->begin(), sites->end(),
+                                  [&site](const Site& other) { return IsSame(site, other); });
+  if (found == sites->end()) return false;
+  sites->erase(found);
+  return true;
+}
+
+// Subtracts what is left of the baseline at the same key.
+Site Grown(Site site, std::vector<Site>* baseline) {
+  for (Site& was : *baseline) {
+    if (was.Calls() != site.Calls()) continue;
+    const double allocations = std::min(site.allocations, was.allocations);
+    const double bytes = std::min(site.bytes, was.bytes);
+    site.allocations -= allocations;
+    site.bytes -= bytes;
+    was.allocations -= allocations;
+    was.bytes -= bytes;
+  }
+  return site;
+}
+
+// A baseline has no line numbers, so of two lines of one function that allocate the same,
+// either may be the new one.
+std::vector<Frame> AlternativesTo(const Site& site, const std::vector<Site>& unchanged) {
+  std::vector<Frame> alternatives;
+  for (const Site& other : unchanged) {
+    if (IsSame(site, other) && !other.frames.empty()) {
+      alternatives.push_back(CallOfProgram(other));
+    }
+  }
+  return alternatives;
+}
+
+std::vector<GrownSite> SitesThatGrew(const Figures& baseline, const Figures& current) {
+  std::vector<Site> before = baseline.sites;
+  std::vector<Site> unchanged;
+  std::vector<Site> changed;
+  for (const Site& site : current.sites) {
+    (RemoveSame(site, &before) ? unchanged : changed).push_back(site);
+  }
+  std::vector<GrownSite> grown;
+  for (const Site& site : changed) {
+    const Site growth = Grown(site, &before);
+    if (WeightOf(growth) > kRounding) grown.push_back({growth, AlternativesTo(site, unchanged)});
+  }
+  std::stable_sort(grown.begin(), grown.end(), [](const GrownSite& a, const GrownSite& b) {
+    return WeightOf(a.growth) > WeightOf(b.growth);
+  });
+  return grown;
+}
+
+absl::Status Judge(const Figures& baseline, const Figures& current, const Allowance& allowance,
+                   Comparison* comparison, Judgement* judgement) {
+  for (int i = 0; i < kMetrics; ++i) {
+    const Metric metric = static_cast<Metric>(i);
+    if (!baseline.values[i].has_value()) continue;
+    if (!current.values[i].has_value()) {
+      return absl::InvalidArgumentError(baseline.name + " has no " + NameOf(metric) +
+                                        ", which the baseline has");
+    }
+    const double was = *baseline.values[i];
+    const double is = *current.values[i];
+    ++comparison->compared_figures;
+    if (Exceeds(was, is, 0)) ++comparison->shrunk_figures;
+    const double allowed = metric == kInstructions ? allowance.instructions : allowance.allocations;
+    if (Exceeds(is, was, allowed)) judgement->growths.push_back({metric, was, is});
+  }
+  if (judgement->growths.empty()) return absl::OkStatus();
+  judgement->verdict = Verdict::kGrew;
+  judgement->responsible = SitesThatGrew(baseline, current);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Frame CallOfProgram(const Site& site) {
+  for (const Frame& frame : site.frames) {
+    if (!frame.file.empty() && frame.file.rfind("/usr/", 0) != 0 &&
+        frame.file.find("/include/c++/") == std::string::npos) {
+      return frame;
+    }
+  }
+  return site.frames.empty() ? Frame() : site.frames.front();
+}
+
+bool Comparison::passed() const {
+  return std::all_of(judgements.begin(), judgements.end(), [](const Judgement& judgement) {
+    return judgement.verdict == Verdict::kPassed;
+  });
+}
+
+absl::StatusOr<Comparison> Compare(const std::vector<Figures>& baseline,
+                                   const std::vector<Figures>& current,
+                                   const Allowance& allowance) {
+  Comparison comparison;
+  for (const Figures& figures : baseline) {
+    Judgement judgement;
+    judgement.name = figures.name;
+    if (const Figures* now = Find(current, figures.name); now == nullptr) {
+      judgement.verdict = Verdict::kRemoved;
+    } else if (absl::Status status = Judge(figures, *now, allowance, &comparison, &judgement);
+               !status.ok()) {
+      return status;
+    }
+    comparison.judgements.push_back(std::move(judgement));
+  }
+  for (const Figures& figures : current) {
+    if (Find(baseline, figures.name) != nullptr) continue;
+    Judgement& judgement = comparison.judgements.emplace_back();
+    judgement.name = figures.name;
+    judgement.verdict = Verdict::kAdded;
+  }
+  return comparison;
+}
+
+}  // namespace allomon::gate

@@ -1,0 +1,53 @@
+#include "tools/gate/gate.h"
+
+#include "tools/gate/comparison.h"
+#include "tools/gate/figures.h"
+#include "tools/gate/options.h"
+#include "tools/gate/report.h"
+#include "tracker/profile/write_file.h"
+
+namespace allomon::gate {
+namespace {
+
+Result BadInput(const std::string& line) { return {2, "", "allomon gate: " + line + "\n"}; }
+
+Result BadInput(const absl::Status& status) { return BadInput(std::string(status.message())); }
+
+Result Update(const Options& options, const std::vector<Figures>& current) {
+  std::string error;
+  if (!WriteFileAtomically(options.baseline, ToBaseline(current), 0644, &error)) {
+    return BadInput(error);
+  }
+  return {0, options.baseline + ": " + std::to_string(current.size()) + " benchmarks written\n",
+          ""};
+}
+
+Result Report(const Options& options, const Comparison& comparison) {
+  std::string error;
+  if (!options.junit.empty() &&
+      !WriteFileAtomically(options.junit, ToJunit(comparison), 0644, &error)) {
+    return BadInput(error);
+  }
+  std::string out = ToText(comparison);
+  if (options.github) out += ToGithub(comparison);
+  return {comparison.passed() ? 0 : 1, out, ""};
+}
+
+}  // namespace
+
+Result RunGate(const std::vector<std::string>& args) {
+  const auto options = ParseOptions(args);
+  if (!options.ok()) return BadInput(options.status());
+  if (options->help) return {0, kUsage, ""};
+  const auto current = ReadFigures(options->current, options->profile);
+  if (!current.ok()) return BadInput(current.status());
+  if (options->update) return Update(*options, *current);
+  const auto baseline = ReadFigures(options->baseline, "");
+  if (!baseline.ok()) return BadInput(baseline.status());
+  const auto comparison = Compare(*baseline, *current, options->allowance);
+  if (!comparison.ok())
+    return BadInput(options->current + ": " + std::string(comparison.status().message()));
+  return Report(*options, *comparison);
+}
+
+}  // namespace allomon::gate

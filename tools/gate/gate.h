@@ -1,0 +1,22 @@
+// `allomon gate`: fails when benchmarks allocate more than a baseline says.  README.md is
+// the manual.
+#ifndef ALLOMON_TOOLS_GATE_GATE_H_
+#define ALLOMON_TOOLS_GATE_GATE_H_
+
+#include <string>
+#include <vector>
+
+namespace allomon::gate {
+
+struct Result {
+  int status = 0;   // of the process: 0 passed, 1 failed, 2 could not be judged
+  std::string out;  // for standard output
+  std::string err;  // for standard error: one line, or the usage
+};
+
+// `args` without the command's name.
+Result RunGate(const std::vector<std::string>& args);
+
+}  // namespace allomon::gate
+
+#endif  // ALLOMON_TOOLS_GATE_GATE_H_

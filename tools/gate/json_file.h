@@ -1,0 +1,30 @@
+// JSON from a file, with errors for people.
+#ifndef ALLOMON_TOOLS_GATE_JSON_FILE_H_
+#define ALLOMON_TOOLS_GATE_JSON_FILE_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace allomon::gate {
+
+using Json = nlohmann::ordered_json;
+
+// Fails with "<path>: cannot be read: <why>" or "<path>:<line>: not JSON, or cut short".
+absl::StatusOr<Json> ReadJson(const std::string& path);
+
+// An error about a file's contents: one line, "<path>: <what>".
+absl::Status FileError(const std::string& path, const std::string& what);
+
+// The number at `key` of an object: nullopt if there is none, an error if it is something
+// else.
+absl::StatusOr<std::optional<double>> NumberAt(const Json& object, const char* key);
+
+// The string at `key`; "" if there is none.
+std::string StringAt(const Json& object, const char* key);
+
+}  // namespace allomon::gate
+
+#endif  // ALLOMON_TOOLS_GATE_JSON_FILE_H_

@@ -1,0 +1,220 @@
+#include "tools/gate/report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace allomon::gate {
+namespace {
+
+constexpr size_t kShownSites = 5;
+constexpr size_t kShownFrames = 12;
+
+// Whole numbers as such, averages to three digits behind the point.
+std::string Number(double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), value == std::floor(value) ? "%.0f" : "%.3f", value);
+  return text;
+}
+
+std::string Percentage(const Growth& growth) {
+  if (growth.baseline == 0) return "from 0";
+  char text[64];
+  std::snprintf(text, sizeof(text), "+%.1f %%", (growth.current / growth.baseline - 1) * 100);
+  return text;
+}
+
+std::string Count(size_t number, const char* noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+using Row = std::array<std::string, 5>;
+
+std::string ToTable(const std::vector<Row>& rows) {
+  std::array<size_t, 5> widths{};
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string table;
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      table += i < 2 ? row[i] + (padding + "  ") : padding + row[i] + (i == 4 ? "\n" : "  ");
+    }
+  }
+  return table;
+}
+
+std::string TableOfGrowth(const Comparison& comparison) {
+  std::vector<Row> rows = {{"benchmark", "figure", "baseline", "now", "growth"}};
+  for (const Judgement& judgement : comparison.judgements) {
+    for (const Growth& growth : judgement.growths) {
+      rows.push_back({judgement.name, NameOf(growth.metric), Number(growth.baseline),
+                      Number(growth.current), Percentage(growth)});
+    }
+  }
+  return rows.size() == 1 ? "" : ToTable(rows);
+}
+
+std::string ToText(const Frame& frame) {
+  if (frame.file.empty()) return frame.function;
+  return frame.function + "  " + frame.file + ":" + std::to_string(frame.line);
+}
+
+std::string ToText(const GrownSite& site) {
+  std::string text = "  +" + Number(site.growth.allocations) + " allocations, +" +
+                     Number(site.growth.bytes) + " bytes per iteration:\n";
+  for (size_t i = 0; i < site.growth.frames.size(); ++i) {
+    if (i == kShownFrames) {
+      text += "      ...\n";
+      break;
+    }
+    text += "      " + ToText(site.growth.frames[i]) + "\n";
+  }
+  for (const Frame& frame : site.alternatives) {
+    text += "      or, allocating the same: " + ToText(frame) + "\n";
+  }
+  return text;
+}
+
+std::string SitesOf(const Judgement& judgement) {
+  std::string text;
+  const auto& sites = judgement.responsible;
+  for (size_t i = 0; i < std::min(sites.size(), kShownSites); ++i) text += ToText(sites[i]);
+  if (sites.size() > kShownSites) {
+    text += "  and " + Count(sites.size() - kShownSites, "more call stack") + "\n";
+  }
+  return text;
+}
+
+// Without the figures and sites.
+std::string Headline(const Judgement& judgement) {
+  switch (judgement.verdict) {
+    case Verdict::kPassed:
+      return judgement.name + " passed";
+    case Verdict::kGrew:
+      return judgement.name + " grew";
+    case Verdict::kRemoved:
+      return judgement.name + " is in the baseline but was not run: removed or renamed?";
+    case Verdict::kAdded:
+      return judgement.name + " is not in the baseline: new or renamed?";
+  }
+  return "";
+}
+
+std::string FiguresOf(const Judgement& judgement) {
+  std::string text;
+  for (const Growth& growth : judgement.growths) {
+    text += std::string(text.empty() ? "" : ", ") + NameOf(growth.metric) + " " +
+            Number(growth.baseline) + " -> " + Number(growth.current);
+  }
+  return text;
+}
+
+size_t CountOf(const Comparison& comparison, Verdict verdict) {
+  return std::count_if(
+      comparison.judgements.begin(), comparison.judgements.end(),
+      [verdict](const Judgement& judgement) { return judgement.verdict == verdict; });
+}
+
+std::string Summary(const Comparison& comparison) {
+  const size_t failed = comparison.judgements.size() - CountOf(comparison, Verdict::kPassed);
+  std::string text = Count(comparison.judgements.size(), "benchmark") + ", " +
+                     Count(comparison.compared_figures, "figure") + " compared: ";
+  text += failed == 0 ? "none grew" : Count(failed, "benchmark") + " failed";
+  if (comparison.shrunk_figures != 0) {
+    text += "; " + Count(comparison.shrunk_figures, "figure") + " shrank (--update keeps that)";
+  }
+  return text + "\n";
+}
+
+std::string Replace(std::string text, char from, const char* to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;) {
+    const std::string_view replacement = to;
+    text.replace(at, 1, replacement);
+    at += replacement.size();
+  }
+  return text;
+}
+
+// Control characters have no place in XML at all.
+std::string Xml(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') c = '?';
+  }
+  text = Replace(std::move(text), '&', "&amp;");
+  text = Replace(std::move(text), '<', "&lt;");
+  text = Replace(std::move(text), '>', "&gt;");
+  return Replace(std::move(text), '"', "&quot;");
+}
+
+// The escapes of workflow commands; properties need two more.
+std::string GithubData(std::string text) {
+  text = Replace(std::move(text), '%', "%25");
+  text = Replace(std::move(text), '\r', "%0D");
+  return Replace(std::move(text), '\n', "%0A");
+}
+std::string GithubProperty(std::string text) {
+  text = GithubData(std::move(text));
+  text = Replace(std::move(text), ':', "%3A");
+  return Replace(std::move(text), ',', "%2C");
+}
+
+// "file=f.cc,line=3," if the judgement has a line to point at.
+std::string GithubPlace(const Judgement& judgement) {
+  if (judgement.responsible.empty()) return "";
+  Frame frame = CallOfProgram(judgement.responsible.front().growth);
+  if (frame.file.empty() || frame.line == 0) return "";
+  if (frame.file.rfind("./", 0) == 0) frame.file.erase(0, 2);
+  return "file=" + GithubProperty(frame.file) + ",line=" + std::to_string(frame.line) + ",";
+}
+
+}  // namespace
+
+std::string ToText(const Comparison& comparison) {
+  std::string text = TableOfGrowth(comparison);
+  for (const Judgement& judgement : comparison.judgements) {
+    if (judgement.verdict == Verdict::kPassed) continue;
+    const std::string sites = SitesOf(judgement);
+    if (judgement.verdict == Verdict::kGrew && sites.empty()) continue;
+    text += Headline(judgement) + (sites.empty() ? "\n" : ":\n") + sites;
+  }
+  return text + Summary(comparison);
+}
+
+std::string ToJunit(const Comparison& comparison) {
+  std::string cases;
+  for (const Judgement& judgement : comparison.judgements) {
+    cases += "    <testcase classname=\"allomon.gate\" name=\"" + Xml(judgement.name) + "\"";
+    if (judgement.verdict == Verdict::kPassed) {
+      cases += "/>\n";
+      continue;
+    }
+    const std::string figures = FiguresOf(judgement);
+    const std::string message = figures.empty() ? Headline(judgement) : figures;
+    cases += ">\n      <failure message=\"" + Xml(message) + "\">" + Xml(SitesOf(judgement)) +
+             "</failure>\n    </testcase>\n";
+  }
+  const size_t tests = comparison.judgements.size();
+  const std::string counts = " tests=\"" + std::to_string(tests) + "\" failures=\"" +
+                             std::to_string(tests - CountOf(comparison, Verdict::kPassed)) + "\"";
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + counts +
+         ">\n  <testsuite name=\"allomon gate\"" + counts + ">\n" + cases +
+         "  </testsuite>\n</testsuites>\n";
+}
+
+std::string ToGithub(const Comparison& comparison) {
+  std::string text;
+  for (const Judgement& judgement : comparison.judgements) {
+    if (judgement.verdict == Verdict::kPassed) continue;
+    text +=
+        "::error " + GithubPlace(judgement) + "title=" + GithubProperty(Headline(judgement)) +
+        "::" +
+        GithubData(Headline(judgement) + "\n" + FiguresOf(judgement) + "\n" + SitesOf(judgement)) +
+        "\n";
+  }
+  return text;
+}
+
+}  // namespace allomon::gate

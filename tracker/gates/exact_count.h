@@ -1,0 +1,70 @@
+// What scopes and the benchmarks' memory manager share: a tracker at rate 1, which sees
+// every block, and enters each into a ledger.
+#ifndef ALLOMON_TRACKER_GATES_EXACT_COUNT_H_
+#define ALLOMON_TRACKER_GATES_EXACT_COUNT_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tracker/gates/ledger.h"
+#include "tracker/tracker.h"
+
+namespace allomon::internal {
+
+// Kept with each counted block for as long as it lives.
+struct CountedBlock {
+  std::shared_ptr<Ledger> ledger;
+  Callstack callstack;
+  uint64_t size_bytes;
+};
+
+// A tracker of tracker.h, for every heap.  LedgerOf is a function object that gives the
+// ledger to enter an allocation into (a shared_ptr, null for none).
+template <typename LedgerOf>
+struct ExactCounter {
+  LedgerOf ledger_of;
+
+  std::optional<CountedBlock> alloc_major(const Allocation& allocation) {
+    std::shared_ptr<Ledger> ledger = ledger_of(allocation);
+    if (ledger == nullptr) return std::nullopt;
+    ledger->Enter(allocation);
+    return CountedBlock{std::move(ledger), allocation.callstack, allocation.size_bytes};
+  }
+  std::optional<CountedBlock> alloc_minor(const Allocation& allocation) {
+    return alloc_major(allocation);
+  }
+  std::optional<CountedBlock> promote(CountedBlock block) { return block; }
+  void dealloc_major(CountedBlock block) { block.ledger->Leave(block.callstack, block.size_bytes); }
+  void dealloc_minor(CountedBlock block) { dealloc_major(std::move(block)); }
+};
+
+// Sees every block, beside whatever samples already.
+template <typename LedgerOf>
+absl::StatusOr<TrackerId> StartExactCounter(LedgerOf ledger_of) {
+  StartOptions options;
+  options.callstack_size = 1024;  // uncut, so that the outermost frames can be compared
+  options.concurrent = true;
+  return Tracker::start(1, ExactCounter<LedgerOf>{std::move(ledger_of)}, options);
+}
+
+// What a tracker was not able to count since its start.
+struct Losses {
+  uint64_t dropped_blocks = 0;
+  uint64_t callback_exceptions = 0;
+};
+Losses LossesOf(TrackerId id);
+
+// One line about what was lost between the two; "" if nothing was.
+std::string DescribeLosses(const Losses& before, const Losses& after);
+
+// Allocates a byte and frees it, so that the compiler does not know.
+void AllocateProbe();
+
+// What a program whose malloc does not report is told.
+extern const char kNothingReports[];
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_GATES_EXACT_COUNT_H_

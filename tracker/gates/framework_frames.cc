@@ -1,0 +1,110 @@
+#include "tracker/gates/framework_frames.h"
+
+#include <algorithm>
+
+namespace allomon::internal {
+namespace {
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+// "/usr/include/gtest/internal/gtest-port.h", but not "/home/me/gtest/parser_test.cc".
+bool IsFrameworksFile(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  for (std::string_view folder : {"gtest/", "gmock/"}) {
+    if (!StartsWith(name, folder.substr(0, 5))) continue;
+    const size_t at = path.find(folder);
+    if (at == 0 || (at != std::string_view::npos && path[at - 1] == '/')) return true;
+  }
+  return false;
+}
+
+bool IsLibrarysFile(std::string_view path) {
+  return StartsWith(path, "/usr/include/") || path.find("/include/c++/") != std::string_view::npos;
+}
+
+bool IsTestRunner(std::string_view name) {
+  for (std::string_view runner : {"testing::Test::Run", "testing::TestInfo::Run",
+                                  "testing::internal::HandleExceptionsInMethodIfSupported",
+                                  "testing::internal::HandleSehExceptionsInMethodIfSupported"}) {
+    if (name == runner) return true;
+  }
+  return false;
+}
+
+// "operator" and what belongs to its name; what follows does not nest.
+std::string_view OperatorName(std::string_view rest) {
+  size_t end = std::string_view("operator").size();
+  if (StartsWith(rest.substr(end), "()")) return rest.substr(0, end + 2);
+  return rest.substr(0, std::min(rest.find('(', end), rest.find(" <", end)));
+}
+
+}  // namespace
+
+std::string ShortName(std::string_view signature) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  std::string name;
+  int depth = 0;  // of template arguments
+  for (size_t i = 0; i < signature.size(); ++i) {
+    const std::string_view rest = signature.substr(i);
+    if (rest[0] == '<') {
+      ++depth;
+    } else if (rest[0] == '>') {
+      --depth;
+    } else if (depth > 0) {
+      continue;
+    } else if (StartsWith(rest, kAnonymous)) {
+      name += kAnonymous;
+      i += kAnonymous.size() - 1;
+    } else if (StartsWith(rest, "__cxx11::")) {
+      i += std::string_view("__cxx11::").size() - 1;  // std::string, by its full name
+    } else if (rest[0] == '(') {
+      break;
+    } else if (rest[0] == ' ') {
+      name.clear();  // it was the type of return
+    } else if (StartsWith(rest, "operator")) {
+      name += OperatorName(rest);
+      break;
+    } else {
+      name += rest[0];
+    }
+  }
+  return name.empty() ? std::string(signature) : name;
+}
+
+FrameOwner OwnerOf(const SourceFrame& frame) {
+  const std::string name = ShortName(frame.function);
+  if (IsTestRunner(name)) return FrameOwner::kTestRunner;
+  if (IsFrameworksFile(frame.file)) return FrameOwner::kFramework;
+  if (frame.file.empty()) {
+    return StartsWith(name, "testing::") ? FrameOwner::kFramework : FrameOwner::kLibrary;
+  }
+  return IsLibrarysFile(frame.file) ? FrameOwner::kLibrary : FrameOwner::kProgram;
+}
+
+bool IsFrameworksOwn(const Callstack& callstack, size_t frames) {
+  for (size_t i = 0; i < frames && i < callstack.size(); ++i) {
+    for (const SourceFrame& frame : FramesOfCall(callstack[i])) {
+      const FrameOwner owner = OwnerOf(frame);
+      if (owner != FrameOwner::kLibrary) return owner == FrameOwner::kFramework;
+    }
+  }
+  return false;
+}
+
+std::vector<SourceFrame> ReadableFrames(const Callstack& callstack, size_t frames) {
+  std::vector<SourceFrame> readable;
+  bool last_is_library = false;
+  for (size_t i = 0; i < frames && i < callstack.size(); ++i) {
+    for (const SourceFrame& frame : FramesOfCall(callstack[i])) {
+      const bool is_library = OwnerOf(frame) == FrameOwner::kLibrary;
+      if (is_library && last_is_library) readable.pop_back();
+      last_is_library = is_library;
+      readable.push_back({ShortName(frame.function), is_library ? "" : frame.file, frame.line});
+    }
+  }
+  return readable;
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,74 @@
+// Allocation gates in GoogleTest: what allocation_scope.h counts, as expectations.
+//
+//   ALLOMON_EXPECT_ALLOCATIONS_LE(0) { Parse(line, &reused); }
+//   ALLOMON_EXPECT_BYTES_LE(4096) { ... }      // allocated, freed or not
+//   ALLOMON_EXPECT_PEAK_LE(1 << 20) { ... }    // bytes alive at once
+//   ALLOMON_EXPECT_NO_LEAKS { ... }            // all freed by the end, on any thread
+//
+// A failure is non-fatal, and lists the call stacks of what was too much.  The block is an
+// ordinary one: return, break, continue and exceptions leave it, and what was allocated until
+// then is judged, except that an exception, itself a live block, is not judged for leaks.
+// Blocks nest, and do not see other threads.  What a failing EXPECT inside allocates does
+// not count.
+//
+//   EXPECT_THAT(allomon::AllocationsOf([&] { Parse(line); }), allomon::AllocationsLe(2));
+//
+// A program whose malloc does not report fails all of them, and says what to do.
+#ifndef ALLOMON_TRACKER_GATES_GTEST_H_
+#define ALLOMON_TRACKER_GATES_GTEST_H_
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "tracker/gates/allocation_report.h"
+#include "tracker/gates/allocation_scope.h"
+
+#define ALLOMON_EXPECT_ALLOCATIONS_LE(n) \
+  ALLOMON_EXPECT_LIMIT_(::allomon::AllocationQuantity::kAllocations, n)
+#define ALLOMON_EXPECT_BYTES_LE(n) ALLOMON_EXPECT_LIMIT_(::allomon::AllocationQuantity::kBytes, n)
+#define ALLOMON_EXPECT_PEAK_LE(n) \
+  ALLOMON_EXPECT_LIMIT_(::allomon::AllocationQuantity::kPeakBytes, n)
+#define ALLOMON_EXPECT_NO_LEAKS \
+  ALLOMON_EXPECT_LIMIT_(::allomon::AllocationQuantity::kLeakedBlocks, 0)
+
+// Not a loop, so that break and continue mean the user's.
+#define ALLOMON_EXPECT_LIMIT_(quantity, n)                           \
+  if (const ::allomon::internal::ExpectLimit allomon_expect_limit(   \
+          {quantity, static_cast<uint64_t>(n)}, __FILE__, __LINE__); \
+      false) {                                                       \
+  } else /* NOLINT */
+
+namespace allomon {
+
+// Matchers of an AllocationReport.
+testing::Matcher<const AllocationReport&> AllocationsLe(uint64_t limit);
+testing::Matcher<const AllocationReport&> BytesLe(uint64_t limit);
+testing::Matcher<const AllocationReport&> PeakBytesLe(uint64_t limit);
+testing::Matcher<const AllocationReport&> HasNoLeaks();
+
+void PrintTo(const AllocationReport& report, std::ostream* out);
+
+namespace internal {
+
+// A scope that adds a failure, at this place of the source, if it exceeds its limit.
+class ExpectLimit {
+ public:
+  ExpectLimit(AllocationLimit limit, const char* file, int line);
+  ~ExpectLimit();
+  ExpectLimit(const ExpectLimit&) = delete;
+  ExpectLimit& operator=(const ExpectLimit&) = delete;
+
+ private:
+  const AllocationLimit limit_;
+  const char* const file_;
+  const int line_;
+  const int exceptions_before_;
+  AllocationScope scope_;  // last: it begins when the rest is done
+};
+
+}  // namespace internal
+}  // namespace allomon
+
+#endif  // ALLOMON_TRACKER_GATES_GTEST_H_

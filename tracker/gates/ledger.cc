@@ -1,0 +1,108 @@
+#include "tracker/gates/ledger.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "tracker/gates/framework_frames.h"
+
+namespace allomon::internal {
+namespace {
+
+std::mutex g_lock;
+
+}  // namespace
+
+void Ledger::Open(const Callstack& opener) {
+  opener_ = opener;
+  open_ = true;
+}
+
+Ledger* Ledger::FirstOpen(Ledger* ledger) {
+  while (ledger != nullptr && ledger->closed_) ledger = ledger->outer_.get();
+  return ledger;
+}
+
+size_t Ledger::InnerFrames(const Callstack& callstack) const {
+  size_t shared = 0;
+  while (shared < callstack.size() && shared < opener_.size() &&
+         callstack[callstack.size() - 1 - shared] == opener_[opener_.size() - 1 - shared]) {
+    ++shared;
+  }
+  return callstack.size() - shared;
+}
+
+Ledger::Account& Ledger::AccountOf(const Callstack& callstack) {
+  const auto [at, is_new] = accounts_.try_emplace(callstack.id());
+  Account& account = at->second;
+  if (is_new) {
+    account.site.callstack = callstack;
+    account.site.inner_frames = InnerFrames(callstack);
+    account.frameworks_own = IsFrameworksOwn(callstack, account.site.inner_frames);
+  }
+  return account;
+}
+
+void Ledger::Enter(const Allocation& allocation) {
+  std::lock_guard<std::mutex> hold(g_lock);
+  for (Ledger* ledger = this; ledger != nullptr; ledger = ledger->outer_.get()) {
+    Account& account = ledger->AccountOf(allocation.callstack);
+    if (!account.frameworks_own) ledger->EnterLocked(allocation, account);
+  }
+}
+
+void Ledger::Leave(const Callstack& callstack, uint64_t size_bytes) {
+  std::lock_guard<std::mutex> hold(g_lock);
+  for (Ledger* ledger = this; ledger != nullptr; ledger = ledger->outer_.get()) {
+    Account& account = ledger->AccountOf(callstack);
+    if (!account.frameworks_own) ledger->LeaveLocked(account, size_bytes);
+  }
+}
+
+void Ledger::EnterLocked(const Allocation& allocation, Account& account) {
+  const uint64_t size_bytes = allocation.size_bytes;
+  ++total_.allocations;
+  ++total_.live_blocks;
+  total_.bytes += size_bytes;
+  total_.live_bytes += size_bytes;
+  total_.peak_bytes = std::max(total_.peak_bytes, total_.live_bytes);
+  ++account.site.allocations;
+  ++account.site.live_blocks;
+  account.site.bytes += size_bytes;
+  account.site.live_bytes += size_bytes;
+  if (!IsExcessLocked()) return;
+  if (limit_.quantity == AllocationQuantity::kPeakBytes) {
+    NoteWhatLivesLocked();
+  } else {
+    ++account.site.excess_blocks;
+  }
+}
+
+void Ledger::LeaveLocked(Account& account, uint64_t size_bytes) {
+  --total_.live_blocks;
+  total_.live_bytes -= size_bytes;
+  --account.site.live_blocks;
+  account.site.live_bytes -= size_bytes;
+}
+
+// Leaks are known at the end only.
+bool Ledger::IsExcessLocked() const {
+  return limit_.quantity != AllocationQuantity::kLeakedBlocks &&
+         total_.Of(limit_.quantity) > limit_.value;
+}
+
+void Ledger::NoteWhatLivesLocked() {
+  if (peak_noted_) return;
+  peak_noted_ = true;
+  for (auto& [id, account] : accounts_) account.site.excess_blocks = account.site.live_blocks;
+}
+
+AllocationReport Ledger::Read() const {
+  std::lock_guard<std::mutex> hold(g_lock);
+  AllocationReport report = total_;
+  for (const auto& [id, account] : accounts_) {
+    if (!account.frameworks_own) report.sites.push_back(account.site);
+  }
+  return report;
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,35 @@
+// The functions and source lines of a code address of this process, inlined calls included.
+//
+// ProcessSymbols names the function that contains an address and where it begins; a failed
+// gate has to name the line of the call, and what is inlined there: the call of operator new
+// in `v.push_back(x)` lies on a line of the standard library.  Read by elfutils' libdw from
+// the DWARF that -g1 already writes; files without it give the symbol alone.  Separate debug
+// files are not looked for, since libdw may ask a server for them.
+//
+// Any thread; takes a lock, reads files, allocates.  Never in a signal handler.
+#ifndef ALLOMON_TRACKER_GATES_SOURCE_FRAMES_H_
+#define ALLOMON_TRACKER_GATES_SOURCE_FRAMES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace allomon::internal {
+
+struct SourceFrame {
+  std::string function;  // demangled; "[unknown]" without a symbol
+  std::string file;      // "" if not known; then `line` is 0
+  int line = 0;
+};
+
+// The frames at `return_address` - 1, innermost inlined call first; at least one.  Cost: the
+// first question about a file reads its index of compilation units, the first about a unit
+// parses that; after that microseconds.
+std::vector<SourceFrame> FramesOfCall(uintptr_t return_address);
+
+// "function  file:line", or what of it is known.
+std::string ToString(const SourceFrame& frame);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_GATES_SOURCE_FRAMES_H_

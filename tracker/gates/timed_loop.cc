@@ -1,0 +1,49 @@
+#include "tracker/gates/timed_loop.h"
+
+#include <benchmark/benchmark.h>
+
+namespace allomon::internal {
+namespace {
+
+TimedLoop g_loop;
+
+}  // namespace
+
+TimedLoop& CurrentTimedLoop() { return g_loop; }
+
+}  // namespace allomon::internal
+
+// The linker's --wrap=f sends calls of f to __wrap_f, and calls of __real_f to f.  Member
+// functions take `this` as their first argument in the C++ ABI, hence the plain pointers.
+// Each sets the flag last, or first, so that the library's own work is outside.
+using allomon::internal::CurrentTimedLoop;
+
+extern "C" {
+
+void __real__ZN9benchmark5State16StartKeepRunningEv(benchmark::State*);
+void __real__ZN9benchmark5State17FinishKeepRunningEv(benchmark::State*);
+void __real__ZN9benchmark5State11PauseTimingEv(benchmark::State*);
+void __real__ZN9benchmark5State12ResumeTimingEv(benchmark::State*);
+
+void __wrap__ZN9benchmark5State16StartKeepRunningEv(benchmark::State* state) {
+  __real__ZN9benchmark5State16StartKeepRunningEv(state);
+  ++CurrentTimedLoop().begun;
+  CurrentTimedLoop().running = true;
+}
+
+void __wrap__ZN9benchmark5State17FinishKeepRunningEv(benchmark::State* state) {
+  CurrentTimedLoop().running = false;
+  __real__ZN9benchmark5State17FinishKeepRunningEv(state);
+}
+
+void __wrap__ZN9benchmark5State11PauseTimingEv(benchmark::State* state) {
+  CurrentTimedLoop().running = false;
+  __real__ZN9benchmark5State11PauseTimingEv(state);
+}
+
+void __wrap__ZN9benchmark5State12ResumeTimingEv(benchmark::State* state) {
+  __real__ZN9benchmark5State12ResumeTimingEv(state);
+  CurrentTimedLoop().running = true;
+}
+
+}  // extern "C"
