@@ -34,6 +34,12 @@ MonRequest Request(std::vector<WORD>* buffer, uintptr_t bytes, int64_t nfunc) {
 
 size_t WordsFor(size_t nfunc, size_t cells) { return FixedBytes(nfunc) / 2 + cells; }
 
+bool Init(MonSampledRange* range, const MonRequest& request, std::string* error) {
+  if (!range->Plan(request, error)) return false;
+  range->Prepare();
+  return true;
+}
+
 MonRange Read(const MonSampledRange& range) {
   std::vector<MonRange> ranges;
   std::string error;
@@ -45,7 +51,7 @@ TEST(MonRangeTest, TicksGoToTheirCells) {
   std::vector<WORD> buffer(WordsFor(2, 16), 0xffff);
   MonSampledRange range;
   std::string error;
-  ASSERT_TRUE(range.Init(Request(&buffer, 64, 2), &error)) << error;
+  ASSERT_TRUE(Init(&range, Request(&buffer, 64, 2), &error)) << error;
   EXPECT_TRUE(range.Add(CodeStart(), 1));
   EXPECT_TRUE(range.Add(CodeStart() + 3, 1));
   EXPECT_TRUE(range.Add(CodeStart() + 4, 5));
@@ -69,7 +75,7 @@ TEST(MonRangeTest, FullCellStaysFullAndSaysSo) {
   std::vector<WORD> buffer(WordsFor(0, 1));
   MonSampledRange range;
   std::string error;
-  ASSERT_TRUE(range.Init(Request(&buffer, 64, 0), &error)) << error;
+  ASSERT_TRUE(Init(&range, Request(&buffer, 64, 0), &error)) << error;
   range.Add(CodeStart(), 65535);
   range.FinishHeader(0, false);
   EXPECT_FALSE(Read(range).saturated);
@@ -84,7 +90,7 @@ TEST(MonRangeTest, ThreadsLoseNoTick) {
   std::vector<WORD> buffer(WordsFor(0, 1));
   MonSampledRange range;
   std::string error;
-  ASSERT_TRUE(range.Init(Request(&buffer, 4, 0), &error)) << error;
+  ASSERT_TRUE(Init(&range, Request(&buffer, 4, 0), &error)) << error;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
@@ -104,7 +110,7 @@ TEST(MonRangeTest, RangeIsCutToTheCodeThatThereIs) {
   request.high = reinterpret_cast<uintptr_t>(etext);
   MonSampledRange range;
   std::string error;
-  ASSERT_TRUE(range.Init(request, &error)) << error;
+  ASSERT_TRUE(Init(&range, request, &error)) << error;
   EXPECT_GT(range.low(), 4u);
   EXPECT_EQ(range.high(), request.high);
   EXPECT_TRUE(range.Add(CodeStart(), 1));
@@ -118,7 +124,7 @@ TEST(MonRangeTest, BadRequestsAreNamedAndTouchNothing) {
     change(&request);
     MonSampledRange range;
     std::string error;
-    EXPECT_FALSE(range.Init(request, &error));
+    EXPECT_FALSE(Init(&range, request, &error));
     return error;
   };
   EXPECT_EQ(error_of([](MonRequest* r) { r->high = r->low; }), "highpc must be above lowpc");

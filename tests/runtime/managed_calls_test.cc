@@ -8,8 +8,8 @@
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
+#include "tests/support/profile_bytes.h"
 #include "tracker/callstack/managed_functions.h"
-#include "tracker/profile/attribution.h"
 #include "tracker/profile/profile.h"
 #include "tracker/tracker.h"
 
@@ -163,21 +163,17 @@ TEST_F(ManagedCallsTest, RootMarkEndsCallsToo) {
 
 // mlmon.out charges the innermost interpreted function, not the interpreter's.
 TEST_F(ManagedCallsTest, ProfileChargesInterpretedFunctions) {
-  ProfileData data;
-  const ScopedProfileData unit(&data);
-  ASSERT_TRUE(Profile::Start().ok());
-  Apply(kEven, 0, true);
-  Apply(kEven, 1, false);
-  ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = Attribute(data);
-  long even = 0, odd = 0;
-  for (size_t i = 0; i < profile.sources.names.size(); ++i) {
-    const auto bytes = static_cast<long>(profile.mlmon.masters[i].current);
-    if (profile.sources.names[i].name == "even") even = bytes;
-    if (profile.sources.names[i].name == "odd") odd = bytes;
+  const ProfileData data = Profile::Malloc().value();
+  {
+    const ScopedProfileData unit(data);
+    ASSERT_TRUE(Profile::Start().ok());
+    Apply(kEven, 0, true);
+    Apply(kEven, 1, false);
+    ASSERT_TRUE(Profile::Stop().ok());
   }
-  EXPECT_EQ(even, 16);
-  EXPECT_EQ(odd, 100);
+  EXPECT_EQ(testing::CurrentOf("even", data), 16);
+  EXPECT_EQ(testing::CurrentOf("odd", data), 100);
+  EXPECT_TRUE(Profile::Free(data).ok());
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ uint32_t FramesFor(const RecordingOptions& options) {
 RecordingError StartSource(Control& control, const RecordingOptions& options, std::string* error) {
   if (options.kind == ProfileKind::kTime) {
     SetTimeFrames(FramesFor(options));
-    return StartTimers(options.hz, error) ? RecordingError::kNone : RecordingError::kUnavailable;
+    return StartTimers(options.hz, nullptr, error) ? RecordingError::kNone : RecordingError::kUnavailable;
   }
   if (options.kind != ProfileKind::kAlloc) return RecordingError::kNone;
   const StartResult started = StartAllocSession(options.rate, *options.seed, FramesFor(options));
@@ -130,7 +130,8 @@ RecordingError StartSource(Control& control, const RecordingOptions& options, st
 void StopSource(Control& control) {
   if (control.session != 0) StopAndDiscardSession(control.session);
   control.session = 0;
-  StopTimers();
+  // monitor() may have the timers while calls are counted.
+  if (control.options.kind == ProfileKind::kTime) StopTimers();
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ void* RunProfiled(void* start) {
 }
 
 bool ReachesThreads() {
-  return recording.on.load(std::memory_order_relaxed) || CurrentHookMode() != HookMode::kNone;
+  return recording.on.load(std::memory_order_relaxed) || TimersRun() ||
+         CurrentHookMode() != HookMode::kNone;
 }
 
 int CreateThread(pthread_t* thread, const pthread_attr_t* attributes, StartRoutine routine,

@@ -33,6 +33,7 @@ struct ThreadTimer {
   std::atomic<uint64_t> charged_ns;  // of the thread's clock
   std::atomic<DataUnit*> unit;       // where its last tick went
   std::atomic<uint32_t> last;        // and to which function, or call stack
+  std::atomic<uintptr_t> last_pc;    // for a sink: where it was
   pid_t thread_id;
   clockid_t clock;
   timer_t timer;
@@ -47,6 +48,7 @@ ThreadTimer g_timers[kMostThreads];
 std::atomic<size_t> g_end{0};   // behind the last that was ever used
 std::atomic<uint32_t> g_hz{0};  // 0: no timers
 std::atomic<uint32_t> g_frames{kMostFrames};
+std::atomic<TimeSink> g_sink{nullptr};
 int g_signal = 0;
 
 uint64_t Nanoseconds(const timespec& time) {
@@ -117,6 +119,23 @@ void Tick(ThreadTimer& timer, const FrameState& where) {
   }
 }
 
+// A sink needs no locks of ours, so that no place is too delicate for it.
+void TickForSink(ThreadTimer& timer, TimeSink sink, uintptr_t pc) {
+  uint64_t now_ns = 0;
+  if (!ReadClock(CLOCK_THREAD_CPUTIME_ID, &now_ns)) return;
+  timer.last_pc.store(pc, std::memory_order_relaxed);
+  const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
+  if (amount_ns != 0) sink(pc, amount_ns);
+}
+
+void TickAt(ThreadTimer& timer, const FrameState& where) {
+  if (const TimeSink sink = g_sink.load(std::memory_order_acquire)) {
+    TickForSink(timer, sink, where.pc);
+  } else {
+    Tick(timer, where);
+  }
+}
+
 bool IsOurs(const void* pointer) {
   return pointer >= &g_timers[0] && pointer < &g_timers[kMostThreads];
 }
@@ -139,7 +158,7 @@ void OnSignal(int, siginfo_t* info, void* context) {
     ThreadTimer& timer = *static_cast<ThreadTimer*>(info->si_value.sival_ptr);
     // A signal that was pending when its timer's thread ended may meet another thread.
     if (timer.used.load(std::memory_order_acquire) && timer.thread_id == syscall(SYS_gettid)) {
-      Tick(timer, InterruptedFrame(context));
+      TickAt(timer, InterruptedFrame(context));
     }
   }
   errno = saved_errno;
@@ -202,6 +221,7 @@ ThreadTimer* TimeThread(pid_t thread_id) {
   timer->clock = ClockOf(thread_id);
   timer->unit.store(nullptr, std::memory_order_relaxed);
   timer->last.store(kUnknownSource, std::memory_order_relaxed);
+  timer->last_pc.store(0, std::memory_order_relaxed);
   uint64_t now_ns = 0;
   if (ReadClock(timer->clock, &now_ns)) {
     timer->charged_ns.store(now_ns, std::memory_order_relaxed);
@@ -241,6 +261,9 @@ void ChargeAsLastTick(ThreadTimer& timer) {
   if (!ReadClock(timer.clock, &now_ns)) return;
   const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
   if (amount_ns == 0) return;
+  if (const TimeSink sink = g_sink.load(std::memory_order_acquire)) {
+    return sink(timer.last_pc.load(std::memory_order_relaxed), amount_ns);
+  }
   DataUnit& unit = LastUnit(timer);
   const uint32_t last = timer.last.load(std::memory_order_relaxed);
   if (ChargesCallstacks()) {
@@ -256,7 +279,8 @@ bool HasTicked(const ThreadTimer& timer) {
 
 // The call stack here is the profiler's, so where stacks are charged the last tick must do.
 __attribute__((noinline)) void ChargeThisThread(ThreadTimer& timer) {
-  if (ChargesCallstacks() || HasTicked(timer)) return ChargeAsLastTick(timer);
+  const bool for_sink = g_sink.load(std::memory_order_relaxed) != nullptr;
+  if (for_sink || ChargesCallstacks() || HasTicked(timer)) return ChargeAsLastTick(timer);
   Tick(timer, ALLOMON_CALLER_FRAME());
 }
 
@@ -278,11 +302,18 @@ void SetTimeFrames(uint32_t frames) {
   g_frames.store(frames < kMostFrames ? frames : kMostFrames, std::memory_order_relaxed);
 }
 
-bool StartTimers(uint32_t hz, std::string* error) {
+bool TimersRun() { return g_hz.load(std::memory_order_relaxed) != 0; }
+
+bool StartTimers(uint32_t hz, TimeSink sink, std::string* error) {
+  if (TimersRun()) {
+    *error = "the timers are in use: by a time profile, or by monitor()";
+    return false;
+  }
   if (!ClaimSignal()) {
     *error = "no real-time signal is free for the timers";
     return false;
   }
+  g_sink.store(sink, std::memory_order_release);
   g_hz.store(hz, std::memory_order_relaxed);
   if (TimeThread(ThisThread()) == nullptr) {
     *error = std::string("cannot make a timer: ") + strerror(errno);
@@ -330,6 +361,8 @@ void EndThreadTimer() {
 }
 
 void RestartTimersAfterFork() {
+  // Whoever comes second finds it done.
+  if (FindTimer(ThisThread()) != nullptr) return;
   ForEachTimer(ReleaseTimer);
   if (g_hz.load(std::memory_order_relaxed) != 0) TimeThread(ThisThread());
 }

@@ -18,9 +18,14 @@ namespace allomon::internal {
 inline constexpr uint32_t kDefaultHz = 100;
 inline constexpr uint32_t kMostHz = 10000;
 
+// Who gets the time if it is not for the profile: monitor(3C)'s histogram.  Told where the
+// thread was, and what it used; on any thread, in signal handlers too.
+using TimeSink = void (*)(uintptr_t pc, uint64_t amount_ns);
+
 // Times every thread there is, and from now on every new one.  On failure returns false
 // and *error is one line.  Not in signal handlers; one call at a time.
-bool StartTimers(uint32_t hz, std::string* error);
+bool StartTimers(uint32_t hz, TimeSink sink, std::string* error);
+bool TimersRun();
 
 // Charges what is outstanding, and ends all timers.
 void StopTimers();

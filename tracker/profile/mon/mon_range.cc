@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tracker/profile/mon/mon_module.h"
-
 namespace allomon::internal {
 namespace {
 
@@ -35,20 +33,25 @@ bool FindCode(const MonRequest& request, MonModule* module, std::string* error) 
 
 }  // namespace
 
-bool MonSampledRange::Init(const MonRequest& request, std::string* error) {
-  MonModule module;
-  if (!CheckRequest(request, error) || !FindCode(request, &module, error)) return false;
+bool MonSampledRange::Plan(const MonRequest& request, std::string* error) {
+  if (!CheckRequest(request, error) || !FindCode(request, &module_, error)) return false;
   buffer_ = request.buffer;
-  low_ = std::max(request.low, module.code_low);
-  high_ = std::min(request.high, module.code_high);
+  hz_ = request.hz;
+  low_ = std::max(request.low, module_.code_low);
+  high_ = std::min(request.high, module_.code_high);
   count_room_ = static_cast<uint32_t>(request.nfunc);
   const uint64_t fixed = FixedBytes(count_room_);
   cells_ = static_cast<uint32_t>(static_cast<uint64_t>(request.words) - fixed / sizeof(WORD));
   cell_bytes_ =
       static_cast<uint32_t>(std::min<uint64_t>(CellBytes(high_ - low_, cells_), UINT32_MAX));
   first_cell_ = buffer_ + fixed / sizeof(WORD);
-  memset(buffer_, 0, image_bytes());
+  return true;
+}
 
+void MonSampledRange::Prepare() {
+  ticks_.store(0, std::memory_order_relaxed);
+  saturated_.store(false, std::memory_order_relaxed);
+  memset(buffer_, 0, image_bytes());
   struct hdr header = {};
   header.lpc = reinterpret_cast<char*>(low_);
   header.hpc = reinterpret_cast<char*>(high_);
@@ -56,12 +59,11 @@ bool MonSampledRange::Init(const MonRequest& request, std::string* error) {
   header.magic = MON_MAGIC;
   header.ncells = cells_;
   header.cell_bytes = cell_bytes_;
-  header.hz = request.hz;
-  header.bias = module.bias;
-  header.id_bytes = static_cast<unsigned char>(std::min(module.build_id_bytes, sizeof(header.id)));
-  if (header.id_bytes != 0) memcpy(header.id, module.build_id, header.id_bytes);
+  header.hz = hz_;
+  header.bias = module_.bias;
+  header.id_bytes = static_cast<unsigned char>(std::min(module_.build_id_bytes, sizeof(header.id)));
+  if (header.id_bytes != 0) memcpy(header.id, module_.build_id, header.id_bytes);
   memcpy(buffer_, &header, sizeof(header));
-  return true;
 }
 
 bool MonSampledRange::Add(uintptr_t pc, uint64_t ticks) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tracker/profile/mon/mon_layout.h"
+#include "tracker/profile/mon/mon_module.h"
 
 namespace allomon::internal {
 
@@ -22,9 +23,11 @@ struct MonRequest {
 
 class MonSampledRange {
  public:
-  // Writes the header and clears the rest.  On failure returns false with one line in *error,
-  // and has touched nothing.
-  bool Init(const MonRequest& request, std::string* error);
+  // Divides the buffer, without touching it.  On failure returns false with one line in
+  // *error.
+  bool Plan(const MonRequest& request, std::string* error);
+  // Then writes the header and clears the rest.
+  void Prepare();
 
   // Async-signal-safe, any thread.  False if `pc` is outside.
   bool Add(uintptr_t pc, uint64_t ticks);
@@ -51,6 +54,8 @@ class MonSampledRange {
   uint32_t count_room_ = 0;
   uint32_t cells_ = 0;
   uint32_t cell_bytes_ = 0;
+  uint32_t hz_ = 0;
+  MonModule module_;
   std::atomic<uint64_t> ticks_{0};
   std::atomic<bool> saturated_{false};
 };

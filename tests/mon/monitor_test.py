@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""monitor(3C) in whole programs, written in C, and prof over what they leave."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = os.path.join(os.getcwd(), "tests/mon")
+PROF = os.path.join(os.getcwd(), "tools/prof/prof")
+
+
+def run(args, folder, status=0):
+    done = subprocess.run(args, cwd=folder, capture_output=True, text=True)
+    if done.returncode != status:
+        raise AssertionError(f"{args}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def rows(text):
+    """name -> (seconds, calls or None), in the order of the table."""
+    table = {}
+    for line in text.splitlines():
+        cells = line.split()
+        has_calls = cells[3].isdigit() and len(cells) > 4
+        table[cells[-1]] = (float(cells[1]), int(cells[3]) if has_calls else None)
+    return table
+
+
+class MonitorTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(self.folder.cleanup)
+        self.path = self.folder.name
+
+    def prof(self, *args):
+        return run([PROF, *args], self.path).stdout
+
+    def check_page_example(self, program):
+        run([program], self.path)
+        table = rows(self.prof("-h", program))
+        self.assertEqual(list(table)[:2], ["hot", "warm"])
+        # hot runs three times the rounds of warm, whose rounds cost about as much.
+        self.assertGreater(table["hot"][0], 2 * table["warm"][0])
+
+    def test_page_example(self):
+        self.check_page_example(f"{BIN}/page_example")
+
+    def test_page_example_at_fixed_addresses(self):
+        self.check_page_example(f"{BIN}/page_example_nopie")
+
+    def test_threads_lose_no_call_and_no_tick(self):
+        program = f"{BIN}/mon_threads"
+        used_seconds = int(run([program], self.path).stdout) / 1e9
+        table = rows(self.prof("-hz", program))
+        self.assertEqual(table["leaf"][1], 4 * 200000)
+        self.assertEqual(table["work"][1], 4)
+        self.assertIsNone(table.get("main", (0, None))[1])  # entered before the start
+        summary = run([PROF, "-s", program], self.path).stderr
+        words = summary.split()
+        ticked_seconds = float(words[1]) + float(words[6])
+        self.assertLess(abs(ticked_seconds - used_seconds), max(0.002 * 2, 0.02 * used_seconds))
+
+    def test_counts_beyond_nfunc_leave_out_the_rarest(self):
+        program = f"{BIN}/few_counts"
+        run([program], self.path)
+        done = run([PROF, "-h", program], self.path)
+        self.assertIn("more functions were called than nfunc", done.stderr)
+        counts = {name: calls for name, (_, calls) in rows(done.stdout).items() if calls}
+        self.assertEqual(counts, {"often": 100})
+
+    def test_compiled_for_profiling_monitors_itself(self):
+        program = f"{BIN}/self_monitored"
+        run([program], self.path)
+        table = rows(self.prof("-hc", program))
+        self.assertEqual(list(table)[0], "fib")
+        self.assertEqual(table["fib"][1], 242785)
+        self.assertEqual(table["main"][1], 1)
+
+    def test_library_has_a_range_of_its_own(self):
+        program = f"{BIN}/two_ranges"
+        library = run([program], self.path).stdout.strip()
+        table = rows(self.prof("-h", program, library))
+        self.assertIn("hot_in_program", table)
+        self.assertIn("qsort_r", " ".join(table))
+        done = run([PROF, program], self.path, status=1)
+        self.assertIn("name the program that wrote it, and the libraries", done.stderr)
+
+    def test_mistakes_are_named_and_change_nothing(self):
+        done = run([f"{BIN}/mon_errors"], self.path)
+        self.assertEqual(
+            done.stderr.splitlines(),
+            [
+                "monitor: none runs",
+                "monitor: lowpc is 0: that stops, with all other arguments 0; the lowest address is 4",
+                "monitor: highpc must be above lowpc",
+                "monitor: the buffer has 10 WORDs, its header and 10 call counts need 128",
+                "monitor: nfunc is negative: use 0 for no call counts",
+                "monitor_range: none runs: start it by monitor()",
+                "monitor_hz: 0 ticks a second: expected 1 to 10000",
+                "monitor: one runs already: stop it by monitor(0, 0, 0, 0, 0)",
+                "monitor_range: the range overlaps another one",
+            ],
+        )
+        self.assertEqual(rows(self.prof("-h", f"{BIN}/mon_errors")), {})
+
+    def test_unwritable_directory_is_named(self):
+        if os.geteuid() == 0:
+            os.mkdir(f"{self.path}/mon.out")  # root may write anywhere, but not over a directory
+        else:
+            os.chmod(self.path, 0o555)
+        done = run([f"{BIN}/page_example", "1"], self.path)
+        self.assertIn("monitor: cannot write mon.out: ", done.stderr)
+        os.chmod(self.path, 0o755)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,41 @@
+// What programs compiled for profiling do by themselves: monitor() for the whole text, from
+// before main to after it.  Link //tracker/profile:mon_auto, or `-p` as cc had it.
+//
+// A forked child leaves mon.out to its parent.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "tracker/profile/entry_hooks.h"
+#include "tracker/profile/mon/mon_layout.h"
+#include "tracker/profile/mon/mon_module.h"
+
+namespace allomon::internal {
+namespace {
+
+pid_t g_process = 0;  // that runs the monitor
+
+void StartWholeProgram() {
+  MonModule module;
+  if (!FindMonModule(reinterpret_cast<uintptr_t>(&StartWholeProgram), &module)) return;
+  const auto nfunc = FindHookedFunctions().count;
+  const uint64_t bytes = FixedBytes(nfunc) + (module.code_high - module.code_low) / 2;
+  void* const buffer =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (buffer == MAP_FAILED) return;
+  monitor(reinterpret_cast<int (*)()>(module.code_low),
+          reinterpret_cast<int (*)()>(module.code_high), static_cast<WORD*>(buffer),
+          static_cast<int>(bytes / sizeof(WORD)), static_cast<int>(nfunc));
+  if (monitor_error() == nullptr) g_process = getpid();
+}
+
+// After the list of hooks is made (101), before other constructors.
+__attribute__((constructor(102))) void Start() { StartWholeProgram(); }
+
+__attribute__((destructor(102))) void Stop() {
+  if (g_process == getpid()) monitor(nullptr, nullptr, nullptr, 0, 0);
+}
+
+}  // namespace
+}  // namespace allomon::internal

@@ -1,0 +1,149 @@
+#include "tracker/profile/mon/monitor_state.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tracker/profile/mon/call_counts.h"
+#include "tracker/profile/time_session.h"
+#include "tracker/profile/write_file.h"
+
+namespace allomon::internal {
+namespace {
+
+// Static data without destructor: programs stop their monitor at the very end.
+struct Monitor {
+  MonSampledRange ranges[kMostMonRanges];
+  // How many signal handlers may look at.  Release and acquire: they see what Init() wrote.
+  std::atomic<int> visible{0};
+  // Handlers that are looking.  Stores of `visible` and additions here are in one order for
+  // all threads, so who sees 0 here after storing 0 there sees the last handler's work.
+  std::atomic<int> looking{0};
+  std::atomic<uint64_t> used_ns{0};
+  std::atomic<uint64_t> other_ticks{0};
+  uint64_t tick_ns = 0;
+  int count = 0;  // 0: none runs
+  CallCounts* calls = nullptr;
+};
+Monitor g_monitor;
+
+bool Fail(std::string what, std::string* error) {
+  *error = std::move(what);
+  return false;
+}
+
+// Whole ticks; what is left over counts for the next.
+uint64_t TicksOf(uint64_t ns) {
+  const uint64_t before = g_monitor.used_ns.fetch_add(ns, std::memory_order_relaxed);
+  return (before + ns) / g_monitor.tick_ns - before / g_monitor.tick_ns;
+}
+
+void Charge(uintptr_t pc, uint64_t ticks, int visible) {
+  for (int i = 0; i < visible; ++i) {
+    if (g_monitor.ranges[i].Add(pc, ticks)) return;
+  }
+  g_monitor.other_ticks.fetch_add(ticks, std::memory_order_relaxed);
+}
+
+// Async-signal-safe: the sink of the timers.
+void OnTime(uintptr_t pc, uint64_t ns) {
+  g_monitor.looking.fetch_add(1, std::memory_order_seq_cst);
+  const int visible = g_monitor.visible.load(std::memory_order_seq_cst);
+  if (visible > 0) {
+    const uint64_t ticks = TicksOf(ns);
+    if (ticks > 0) Charge(pc, ticks, visible);
+  }
+  g_monitor.looking.fetch_sub(1, std::memory_order_release);
+}
+
+void HideRanges() {
+  g_monitor.visible.store(0, std::memory_order_seq_cst);
+  while (g_monitor.looking.load(std::memory_order_seq_cst) != 0) sched_yield();
+}
+
+bool InitRange(const MonRequest& request, std::string* error) {
+  if (g_monitor.count == kMostMonRanges) {
+    return Fail("there are " + std::to_string(kMostMonRanges) + " ranges already", error);
+  }
+  MonSampledRange& range = g_monitor.ranges[g_monitor.count];
+  if (!range.Plan(request, error)) return false;
+  for (int i = 0; i < g_monitor.count; ++i) {
+    if (g_monitor.ranges[i].Overlaps(range.low(), range.high())) {
+      return Fail("the range overlaps another one", error);
+    }
+  }
+  range.Prepare();
+  ++g_monitor.count;
+  return true;
+}
+
+// A child of a fork inherits no timers.
+void InstallForkHandler() {
+  static const int installed = pthread_atfork(nullptr, nullptr, RestartTimersAfterFork);
+  static_cast<void>(installed);
+}
+
+bool StartClocks(const MonRequest& request, std::string* error) {
+  InstallForkHandler();
+  g_monitor.tick_ns = 1'000'000'000 / request.hz;
+  g_monitor.used_ns.store(0, std::memory_order_relaxed);
+  g_monitor.other_ticks.store(0, std::memory_order_relaxed);
+  return StartTimers(request.hz, OnTime, error);
+}
+
+std::string ImageOf(int i, std::vector<CalledFunction> called) {
+  MonSampledRange& range = g_monitor.ranges[i];
+  const bool lost = KeepMostCalled(range.low(), range.high(), range.count_room(), &called);
+  for (uint32_t k = 0; k < called.size(); ++k) {
+    range.SetCount(k, called[k].address, called[k].calls);
+  }
+  const uint64_t other = g_monitor.other_ticks.load(std::memory_order_relaxed);
+  range.FinishHeader(i == 0 ? other : 0, lost);
+  return std::string(range.image(), range.image_bytes());
+}
+
+}  // namespace
+
+bool MonitorRuns() { return g_monitor.count > 0; }
+
+bool StartMonitor(const MonRequest& request, std::string* error) {
+  if (MonitorRuns()) return Fail("one runs already: stop it by monitor(0, 0, 0, 0, 0)", error);
+  auto calls = std::make_unique<CallCounts>();
+  if (!InitRange(request, error)) return false;
+  g_monitor.visible.store(1, std::memory_order_seq_cst);
+  if (calls->Begin(error)) {
+    if (StartClocks(request, error)) {
+      g_monitor.calls = calls.release();
+      return true;
+    }
+    calls->End();
+  }
+  HideRanges();
+  g_monitor.count = 0;
+  return false;
+}
+
+bool AddMonitorRange(const MonRequest& request, std::string* error) {
+  if (!MonitorRuns()) return Fail("none runs: start it by monitor()", error);
+  if (!InitRange(request, error)) return false;
+  g_monitor.visible.store(g_monitor.count, std::memory_order_seq_cst);
+  return true;
+}
+
+bool StopMonitor(const std::string& path, std::string* error) {
+  if (!MonitorRuns()) return Fail("none runs", error);
+  StopTimers();
+  HideRanges();
+  const std::unique_ptr<CallCounts> calls(std::exchange(g_monitor.calls, nullptr));
+  const std::vector<CalledFunction> called = calls->End();
+  std::string file;
+  for (int i = 0; i < g_monitor.count; ++i) file += ImageOf(i, called);
+  g_monitor.count = 0;
+  return WriteFileAtomically(path, file, 0644, error);
+}
+
+}  // namespace allomon::internal
