@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "allocator/allocator.h"
@@ -58,7 +59,10 @@ void Measure(size_t live) {
   for (void*& block : blocks) block = &block;  // so that the vector is resident
   const double resident_before = ResidentBytes();
   const size_t own_before = internal::OwnMemory::mapped_bytes();
-  for (void*& block : blocks) block = AllocateDeep(8);
+  for (void*& block : blocks) {
+    block = AllocateDeep(8);
+    memset(block, 1, kBlockBytes);
+  }
   const double count = static_cast<double>(live);
   const double own = static_cast<double>(internal::OwnMemory::mapped_bytes() - own_before);
   const double resident = ResidentBytes() - resident_before;
