@@ -147,7 +147,7 @@ TEST_F(MarshalFuzzTest, BoolsAreZeroOrOne) {
 TEST_F(MarshalFuzzTest, MutatedGraphs) {
   std::mt19937_64 random(1);
   int accepted = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 1600 / testing::kSlower; ++round) {
     const std::string original = *marshal<Node>(RandomGraph(random, 1 + random() % 30), types_);
     for (int i = 0; i < 300; ++i) {
       std::string bytes = original;
@@ -187,7 +187,7 @@ TEST_F(MarshalFuzzTest, MutatedGraphs) {
     heap_->Collect(CollectionKind::kMinor);
   }
   // Else the mutations are too coarse to reach the builder.
-  EXPECT_GT(accepted, 1000);
+  EXPECT_GT(accepted, 1000 / testing::kSlower);
 }
 
 }  // namespace

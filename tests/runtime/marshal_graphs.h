@@ -13,6 +13,13 @@
 
 namespace allomon::gc::testing {
 
+// How many times less of the same a sanitizer gets, which is that much slower.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int kSlower = 16;
+#else
+inline constexpr int kSlower = 1;
+#endif
+
 enum class Colour : uint8_t { kRed, kGreen };
 
 struct Inner {

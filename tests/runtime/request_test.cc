@@ -125,7 +125,7 @@ TEST_F(RequestTest, WaitsUntilTheCallbackHasReturned) {
 // Signals and other threads' requests hit the allocation path everywhere; none is lost, or
 // this does not end.
 TEST_F(RequestTest, NoneIsLost) {
-  constexpr int kRounds = 2000;
+  constexpr int kRounds = 500;
   std::atomic<const Mutator*> target{nullptr};
   std::thread allocating([&] {
     const Mutator mutator(*heap_);

@@ -1,6 +1,7 @@
 // The sampling law and the memprof contract for managed blocks.
 #include <atomic>
 #include <mutex>
+#include <random>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -310,6 +311,40 @@ TEST_F(SamplingTest, WordsThatDueCallbacksAllocateAreCounted) {
   ASSERT_TRUE(Tracker::stop().ok());
   EXPECT_GT(cells, 50000u);
   EXPECT_EQ(heap_->statistics().allocated_words, cells * 3);
+}
+
+// OCaml's minor_heap_edge with its numbers: every block is kept, so all are promoted,
+// wherever in the nursery the callbacks' own allocations have pushed them.
+TEST_F(SamplingTest, BlocksAtTheEdgeOfTheNursery) {
+  struct Link {
+    Field<Array<Cell>> block;
+    Field<Link> next;
+  };
+  struct Shared {
+    std::mt19937 random{1};
+    uint64_t allocs = 0, promotes = 0, dealloc_minor = 0;
+  } shared;
+  struct Filling {
+    std::optional<int> alloc_minor(const Allocation&) {
+      ++shared->allocs;
+      for (uint32_t i = shared->random() % 500; i > 0; --i) make_array<Cell>(0);
+      return 1;
+    }
+    std::optional<int> promote(int value) { return ++shared->promotes, value; }
+    void dealloc_minor(int) { ++shared->dealloc_minor; }
+    Shared* shared;
+  };
+  ASSERT_TRUE(Tracker::start(1, Filling{&shared}, Seeded(1)).ok());
+  Local<Link> list;
+  for (int i = 0; i < 10000; ++i) {
+    const Local<Array<Cell>> block = make_array<Cell>(48);
+    list = make<Link>(block, list);
+  }
+  heap_->Collect(CollectionKind::kMinor);
+  ASSERT_TRUE(Tracker::stop().ok());
+  EXPECT_EQ(shared.allocs, 20000u);
+  EXPECT_EQ(shared.promotes, 20000u);
+  EXPECT_EQ(shared.dealloc_minor, 0u);
 }
 
 TEST_F(SamplingTest, ExceptionOfAllocCancelsTheAllocation) {

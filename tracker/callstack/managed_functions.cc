@@ -80,7 +80,9 @@ struct StackOwner {
   ~StackOwner() {
     internal::ManagedStack& stack = internal::managed_stack;
     void* const base = stack.base;
-    stack = {};
+    stack.top = stack.limit = nullptr;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    stack.base = nullptr;
     if (base != nullptr) munmap(base, kMaxCalls * sizeof(internal::ManagedEntry));
   }
   // Touching it makes the destructor run.
@@ -137,7 +139,9 @@ bool MakeManagedStackSlow() {
   void* const start = Reserve(kMaxCalls * sizeof(ManagedEntry), PROT_READ | PROT_WRITE);
   if (start == nullptr) return false;
   t_owner.owns = true;
-  stack.base = stack.top = static_cast<ManagedEntry*>(start);
+  stack.base = static_cast<ManagedEntry*>(start);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  stack.top = stack.base;
   stack.limit = stack.base + kMaxCalls;
   return true;
 }
@@ -147,10 +151,10 @@ size_t MergeManagedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t 
   const ManagedStack stack = managed_stack;
   const ManagedEntry* next = stack.top;  // [base, next) are further out than all written
   // What lies below the stack's end is gone: longjmp has left it here.
-  while (next != stack.base && count != 0 && next[-1].frame < sps[0]) --next;
+  while (next > stack.base && count != 0 && next[-1].frame < sps[0]) --next;
   size_t written = 0;
   for (size_t i = 0; i < count; ++i) {
-    for (; next != stack.base && next[-1].frame < sps[i + 1]; --next) {
+    for (; next > stack.base && next[-1].frame < sps[i + 1]; --next) {
       if (written == max_frames) break;
       merged[written++] = next[-1].address;
     }

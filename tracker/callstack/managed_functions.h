@@ -63,8 +63,11 @@ struct ManagedEntry {
   uintptr_t address;
 };
 
-// A thread's open calls, [base, top), outermost first.  All null before its first one.
+// A thread's open calls, [base, top), outermost first.  All null before its first one and
+// after its last.
 // inv.managed.order: frames do not ascend from base to top.
+// A signal handler may look at any time: base is set before top, and top cleared before
+// base, so that above the base there is only what can be read.
 struct ManagedStack {
   ManagedEntry* base;
   ManagedEntry* top;
@@ -78,7 +81,7 @@ extern __thread ManagedStack managed_stack __attribute__((tls_model("initial-exe
 bool MakeManagedStackSlow();
 
 // Whether this thread has open calls.  Cost: two loads of one cache line.
-inline bool HasManagedCalls() { return managed_stack.top != managed_stack.base; }
+inline bool HasManagedCalls() { return managed_stack.top > managed_stack.base; }
 
 // Puts the managed frames of this thread between the native ones, whose pcs are frames[0,
 // count) and which lie on the stack from sps[i] to sps[i + 1].  Returns the number written
