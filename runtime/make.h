@@ -102,6 +102,10 @@ template <typename U>
 ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(Root<U>& arg) {
   return {Access::RootOf(arg)};
 }
+template <typename U>
+ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(Root<U>&& arg) {
+  return {Access::RootOf(arg)};
+}
 
 // How many arguments are temporary Locals, whose root slots the result can use.
 template <typename Arg>

@@ -148,7 +148,7 @@ long Garbage(int millions) {
   for (int i = 0; i < millions; ++i) {
     for (int j = 0; j < 1000000; ++j) {
       Cell* cell = New<Cell>({j, nullptr});
-      asm volatile("" : : "r"(cell) : "memory");
+      asm volatile("" : : "r"(cell));
     }
     sum += i;
   }

@@ -31,7 +31,11 @@ Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words);
 inline Object* InitSized(char* start, uintptr_t header, uint64_t length, uint64_t words) {
   Object* object = reinterpret_cast<Object*>(start + kWordBytes);
   *WordsOf(object) = length;
-  memset(WordsOf(object) + 1, 0, words * kWordBytes);
+  size_t bytes = words * kWordBytes;
+  // Not a multiple of 8 below 8 KiB, as far as g++ knows: for that it emits `rep stos`, which
+  // takes three times as long as the C library for 128 bytes.
+  asm("" : "+r"(bytes));
+  memset(WordsOf(object) + 1, 0, bytes);
   HeaderOf(object) = header;
   return object;
 }

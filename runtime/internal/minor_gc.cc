@@ -6,6 +6,20 @@
 namespace allomon::gc::internal {
 namespace {
 
+// Beyond this many words a call of memcpy pays.
+constexpr uint64_t kFewWords = 12;
+
+// No object has fewer than two.
+inline void CopyWords(Word* to, const Word* from, uint64_t words) {
+  if (__builtin_expect(words > kFewWords, 0)) {
+    memcpy(to, from, words * kWordBytes);
+    return;
+  }
+  to[0] = from[0];
+  to[1] = from[1];
+  for (uint64_t i = 2; i < words; ++i) to[i] = from[i];
+}
+
 // Moves young objects.  Copies whose references are still to be visited are linked
 // through the first word of the dead original, so the stack needs no memory and cannot
 // overflow; last in, first out keeps parents and children close.
@@ -40,10 +54,7 @@ class Evacuation {
     const uint64_t words = SizeWords(type, object) + 1;
     Word* to = reinterpret_cast<Word*>(blocks_.Allocate(words * kWordBytes));
     const Word* from = &HeaderOf(object);
-    // No object has fewer than two words.
-    to[0] = from[0];
-    to[1] = from[1];
-    for (uint64_t i = 2; i < words; ++i) to[i] = from[i];
+    CopyWords(to, from, words);
     moved_words_ += words;
     Object* copy = reinterpret_cast<Object*>(to + 1);
     HeaderOf(object) = reinterpret_cast<uintptr_t>(copy) | kForwardedBit;

@@ -229,6 +229,19 @@ TEST_F(HeapTest, OneLocalMovedIntoTwoMembers) {
   EXPECT_FALSE(empty->left);
 }
 
+TEST_F(HeapTest, RootsAreArgumentsInEveryForm) {
+  Root<Cell> root = make<Cell>(1, nullptr);
+  const Root<Cell>& constant = root;
+  Local<Cell> list;
+  for (int i = 0; i < 20000; ++i) {  // the slow path too
+    list = make<Cell>(2, root);
+    list = make<Cell>(2, constant);
+    list = make<Cell>(2, std::move(root));
+  }
+  EXPECT_EQ(Sum(list), 3);
+  EXPECT_EQ(root->head, 1);
+}
+
 TEST_F(HeapTest, EmplaceReadsItsArgumentsLast) {
   Local<Cell> list;
   for (long i = 0; i < 20000; ++i) list.emplace(i, list);
