@@ -247,8 +247,9 @@ void EnterOpenFunctionsLocked() {
   while (entry->frame != UINTPTR_MAX) --entry;
   // From the outside in: a function is on the stack from its outermost occurrence on.
   for (++entry; entry <= thread.top; ++entry) {
-    if (entry->cell != nullptr || entry->function >= thread.counts->functions) continue;
-    FunctionCell* const cell = cells + entry->function;
+    const uint32_t place = PlaceInTable(entry->function);
+    if (entry->cell != nullptr || place >= thread.counts->functions) continue;
+    FunctionCell* const cell = cells + place;
     if (EnterCell(cell, thread.counts)) entry->cell = cell;
   }
 }

@@ -9,18 +9,15 @@
 #include <cstring>
 #include <ctime>
 #include <initializer_list>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "tracker/profile/data_units.h"
 #include "tracker/profile/entry_counters.h"
 #include "tracker/profile/recording.h"
 
-// The linker's names for the two ends of the compiler's list; null if there is none.
 extern "C" {
-extern const uintptr_t __start___patchable_function_entries[]
-    __attribute__((weak, visibility("hidden")));
-extern const uintptr_t __stop___patchable_function_entries[]
-    __attribute__((weak, visibility("hidden")));
 extern const char __executable_start[] __attribute__((weak, visibility("hidden")));
 
 // entry_call.cc: called by a hook with its number on the stack.
@@ -31,7 +28,7 @@ namespace allomon::internal {
 namespace {
 
 struct State {
-  uintptr_t* starts = nullptr;
+  const uintptr_t* starts = nullptr;
   uint32_t count = 0;
   unsigned char* calls = nullptr;  // kCallBytes of code for each hook
   HookMode mode = HookMode::kNone;
@@ -40,34 +37,11 @@ State g_hooks;
 
 constexpr size_t kCallBytes = 16;
 
-// g++ writes nine no-ops, clang++ one of nine bytes.
-constexpr unsigned char kNops[][kHookBytes] = {
-    {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90},
-    {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x00, 0x00},
-    {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
-};
-
-bool IsNop(uintptr_t start) {
-  for (const auto& nop : kNops) {
-    if (memcmp(reinterpret_cast<const void*>(start), nop, kHookBytes) == 0) return true;
-  }
-  return false;
-}
-
-// Early, since scopes are numbered behind the hooks.
-__attribute__((constructor(101))) void ListHookedFunctions() {
-  const uintptr_t* const begin = __start___patchable_function_entries;
-  const uintptr_t* const end = __stop___patchable_function_entries;
-  const size_t listed = static_cast<size_t>(end - begin);
-  if (listed == 0) return;
-  void* const pages = mmap(nullptr, listed * sizeof(uintptr_t), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) return;
-  g_hooks.starts = static_cast<uintptr_t*>(pages);
-  for (const uintptr_t* start = begin; start != end; ++start) {
-    // 0: the linker dropped the function.
-    if (*start != 0 && IsNop(*start)) g_hooks.starts[g_hooks.count++] = *start;
-  }
+// The list lives as long as the process: code that is patched refers to it.
+void ListHooks() {
+  const std::vector<uintptr_t>& hooks = *new std::vector<uintptr_t>(ScanForHooks());
+  g_hooks.starts = hooks.data();
+  g_hooks.count = static_cast<uint32_t>(hooks.size());
   hooked_functions.store(g_hooks.count, std::memory_order_relaxed);
 }
 
@@ -208,8 +182,7 @@ bool ProtectHooks(int protection) {
 }
 
 bool WriteHooks(HookMode mode, std::string* error) {
-  // Not writable and executable at once: hardened systems forbid that above all.  We run
-  // in pages of our own only if they hold no hook, so executable they stay.
+  // Executable all the while: this very function may lie in the same page.
   if (!ProtectHooks(PROT_READ | PROT_WRITE | PROT_EXEC)) {
     const int cause = errno;
     ProtectHooks(PROT_READ | PROT_EXEC);
@@ -223,7 +196,11 @@ bool WriteHooks(HookMode mode, std::string* error) {
 
 }  // namespace
 
-HookedFunctions FindHookedFunctions() { return {g_hooks.starts, g_hooks.count}; }
+HookedFunctions FindHookedFunctions() {
+  static std::once_flag once;
+  if (answers_for_itself.load(std::memory_order_relaxed)) std::call_once(once, ListHooks);
+  return {g_hooks.starts, g_hooks.count};
+}
 
 HookMode CurrentHookMode() { return g_hooks.mode; }
 

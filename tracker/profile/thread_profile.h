@@ -27,7 +27,7 @@ struct ShadowEntry {
   uintptr_t frame;           // where the function's return address lies
   uintptr_t return_address;  // 0: an ALLOMON_FUNCTION() scope, which ends by itself
   FunctionCell* cell;        // to leave; null: not accounted for, or again on the stack
-  uint32_t function;         // its place in the table of functions
+  uint32_t function;         // see PlaceInTable()
 };
 
 // Plain data in static TLS, all zero at first.
