@@ -83,7 +83,7 @@ void Say(const std::string& message) {
 
 // Who answers mlprof's question for the functions.
 std::string SourcesOf(const std::string& path) {
-  if (!internal::HasFunctions()) return path + ".sources";
+  if (!internal::answers_for_itself.load() || !internal::HasFunctions()) return path + ".sources";
   char program[4096];
   const ssize_t length = readlink("/proc/self/exe", program, sizeof(program));
   return length > 0 ? std::string(program, static_cast<size_t>(length)) : "PROGRAM";
@@ -181,6 +181,7 @@ void StartFromEnvironment(int argc, char** argv) {
 // of the profile; those of ALLOMON_FUNCTION() are registered by such constructors.
 __attribute__((constructor(103))) void StartEarly(int argc, char** argv, char**) {
   if (getenv("ALLOMON_PROFILE") == nullptr || AnswersMlprof(argc, argv)) return;
+  internal::UseHooksOfHost();
   if (internal::FindHookedFunctions().count != 0) {
     g_started = true;
     StartFromEnvironment(argc, argv);

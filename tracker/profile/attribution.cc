@@ -226,7 +226,7 @@ SourceTable RegisteredSourceTable() {
 internal::UnitError Attribute(internal::UnitName unit, AttributedProfile* profile) {
   profile->sources = RegisteredSourceTable();
   const bool has_functions = internal::HasFunctions();
-  profile->self_described = has_functions;
+  profile->self_described = has_functions && internal::answers_for_itself.load();
   Counts counts;
   const auto count = has_functions && !internal::ChargesCallstacks() ? CountByFunction
                      : has_functions                                 ? CountByHookedStack

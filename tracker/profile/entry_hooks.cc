@@ -18,8 +18,6 @@
 #include "tracker/profile/recording.h"
 
 extern "C" {
-extern const char __executable_start[] __attribute__((weak, visibility("hidden")));
-
 // entry_call.cc: called by a hook with its number on the stack.
 void AllomonEntryCall();
 }
@@ -34,8 +32,9 @@ struct State {
   HookMode mode = HookMode::kNone;
 };
 State g_hooks;
+bool g_use_hooks_of_host = false;
 
-constexpr size_t kCallBytes = 16;
+constexpr size_t kCallBytes = 24;
 
 // The list lives as long as the process: code that is patched refers to it.
 void ListHooks() {
@@ -79,7 +78,7 @@ bool HasOneThread() {
 
 // Code as it is put together, before it is stored.
 struct Code {
-  unsigned char bytes[16];
+  unsigned char bytes[kCallBytes];
   size_t size = 0;
 
   void Add(std::initializer_list<unsigned char> more) {
@@ -104,12 +103,16 @@ __attribute__((noinline, no_sanitize("address", "thread"))) void StoreCode(const
   for (size_t i = 0; i < code.size; ++i) to[i] = code.bytes[i];
 }
 
-// push $place; jmp AllomonEntryCall
+// push $place; jmp *(%rip); the address of AllomonEntryCall, which may be in a library far
+// from the executable.
 void WriteCall(uintptr_t at, uint32_t place) {
   Code code;
   code.Add({0x68});
   code.AddWord(place);
-  code.AddJump(0xe9, at, reinterpret_cast<uintptr_t>(&AllomonEntryCall));
+  code.Add({0xff, 0x25, 0, 0, 0, 0});
+  const uintptr_t target = reinterpret_cast<uintptr_t>(&AllomonEntryCall);
+  code.AddWord(target);
+  code.AddWord(target >> 32);
   StoreCode(code, at);
 }
 
@@ -117,7 +120,7 @@ void WriteCall(uintptr_t at, uint32_t place) {
 unsigned char* MapNearExecutable(size_t size_bytes) {
   constexpr uintptr_t kStepBytes = uintptr_t{1} << 20;
   constexpr int kSteps = 1024;
-  uintptr_t at = reinterpret_cast<uintptr_t>(__executable_start) & ~(kStepBytes - 1);
+  uintptr_t at = g_hooks.starts[0] & ~(kStepBytes - 1);
   at -= (size_bytes + kStepBytes) & ~(kStepBytes - 1);
   for (int i = 0; i < kSteps; ++i, at -= kStepBytes) {
     void* const pages = mmap(reinterpret_cast<void*>(at), size_bytes, PROT_READ | PROT_WRITE,
@@ -198,9 +201,11 @@ bool WriteHooks(HookMode mode, std::string* error) {
 
 HookedFunctions FindHookedFunctions() {
   static std::once_flag once;
-  if (answers_for_itself.load(std::memory_order_relaxed)) std::call_once(once, ListHooks);
+  if (answers_for_itself.load() || g_use_hooks_of_host) std::call_once(once, ListHooks);
   return {g_hooks.starts, g_hooks.count};
 }
+
+void UseHooksOfHost() { g_use_hooks_of_host = true; }
 
 HookMode CurrentHookMode() { return g_hooks.mode; }
 

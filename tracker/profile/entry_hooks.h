@@ -24,12 +24,16 @@ namespace allomon::internal {
 
 // Where the executable's hooked functions have their no-ops, by hook number; the same in
 // every run but for the load address.  The first call reads the executable's symbol table;
-// until then, and in a library that is preloaded, there are none.
+// until then there are none.
 struct HookedFunctions {
   const uintptr_t* starts;
   uint32_t count;
 };
 HookedFunctions FindHookedFunctions();
+
+// In a library that is preloaded into a program: without it, FindHookedFunctions() leaves
+// the program's file alone.
+void UseHooksOfHost();
 
 enum class HookMode { kNone, kCount, kCall };
 
