@@ -6,6 +6,7 @@
 #include "tracker/profile/entry_counters.h"
 #include "tracker/profile/recording.h"
 #include "tracker/profile/source_table.h"
+#include "tracker/profile/time_session.h"
 
 namespace allomon::internal {
 namespace {
@@ -173,6 +174,7 @@ UnitName CurrentUnit() {
 
 UnitError SwitchUnit(UnitName name, SavedUnit* saved) {
   AttachThread();
+  ChargeTimeOfUnit();
   const UnitsLock hold;
   ThreadProfile& thread = thread_profile;
   DataUnit* unit = FindLocked(name);
@@ -185,6 +187,7 @@ UnitError SwitchUnit(UnitName name, SavedUnit* saved) {
 }
 
 UnitError RestoreUnit(const SavedUnit& saved) {
+  ChargeTimeOfUnit();
   const UnitsLock hold;
   ThreadProfile& thread = thread_profile;
   const DataUnit& inner = UnitOf(thread);

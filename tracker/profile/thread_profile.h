@@ -22,6 +22,7 @@
 namespace allomon::internal {
 
 struct DataUnit;
+struct ThreadTimer;
 
 struct ShadowEntry {
   uintptr_t frame;           // where the function's return address lies
@@ -44,6 +45,7 @@ struct ThreadProfile {
   uintptr_t stack_bytes;
   bool busy;
   bool attached;
+  ThreadTimer* timer;       // the last one it had; see time_session.cc
   ThreadProfile* previous;  // registry of attached threads, under the units' lock
   ThreadProfile* next;
 };
