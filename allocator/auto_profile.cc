@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "allocator/environment.h"
 #include "tracker/profile/data_units.h"
+#include "tracker/profile/entry_hooks.h"
 #include "tracker/profile/profile_control.h"
 #include "tracker/profile/profile_file.h"
 #include "tracker/profile/recording.h"
@@ -31,6 +33,7 @@ struct AutoProfile {
   bool forked = false;
 };
 AutoProfile* g_profile = nullptr;
+bool g_started = false;
 
 // Standard error as it was when the process started.  A host may close it, and the next
 // file that it opens takes the number: a message there would damage the host's data.
@@ -80,7 +83,7 @@ void Say(const std::string& message) {
 
 // Who answers mlprof's question for the functions.
 std::string SourcesOf(const std::string& path) {
-  if (!internal::HasFunctions()) return path + ".sources";
+  if (!internal::answers_for_itself.load() || !internal::HasFunctions()) return path + ".sources";
   char program[4096];
   const ssize_t length = readlink("/proc/self/exe", program, sizeof(program));
   return length > 0 ? std::string(program, static_cast<size_t>(length)) : "PROGRAM";
@@ -127,10 +130,10 @@ internal::RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
   return recording;
 }
 
-// A program that was made to be profiled is profiled when asked, any other one when
+// A program that was linked to be profiled is profiled when asked, any other one when
 // Allomon is put under it.
 bool IsWanted(const EnvironmentOptions& options) {
-  if (options.profile.empty()) return !internal::HasFunctions();
+  if (options.profile.empty()) return !internal::answers_for_itself.load();
   return options.profile != "no";
 }
 
@@ -157,7 +160,7 @@ bool AnswersMlprof(int argc, char** argv) {
   return false;
 }
 
-__attribute__((constructor)) void StartFromEnvironment(int argc, char** argv, char**) {
+void StartFromEnvironment(int argc, char** argv) {
   // A set-uid program must not write files where its caller's environment says.
   if (getauxval(AT_SECURE) != 0 || AnswersMlprof(argc, argv)) return;
   const int saved_errno = errno;
@@ -172,6 +175,21 @@ __attribute__((constructor)) void StartFromEnvironment(int argc, char** argv, ch
     delete profile;
   }
   errno = saved_errno;
+}
+
+// Functions with hooks are known before the program's own constructors, which are then part
+// of the profile; those of ALLOMON_FUNCTION() are registered by such constructors.
+__attribute__((constructor(103))) void StartEarly(int argc, char** argv, char**) {
+  if (getenv("ALLOMON_PROFILE") == nullptr || AnswersMlprof(argc, argv)) return;
+  internal::UseHooksOfHost();
+  if (internal::FindHookedFunctions().count != 0) {
+    g_started = true;
+    StartFromEnvironment(argc, argv);
+  }
+}
+
+__attribute__((constructor)) void StartLate(int argc, char** argv, char**) {
+  if (!g_started) StartFromEnvironment(argc, argv);
 }
 
 }  // namespace

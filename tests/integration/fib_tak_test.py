@@ -37,6 +37,25 @@ def tak(x, y, z):
     return value, 3 + a_boxes + b_boxes + c_boxes + boxes
 
 
+@functools.lru_cache(maxsize=None)
+def tak_calls(x, y, z):
+    """Calls of tak, the outermost included."""
+    if y >= x:
+        return 1
+    inner = (tak(x - 1, y, z)[0], tak(y - 1, z, x)[0], tak(z - 1, x, y)[0])
+    return (
+        1
+        + tak_calls(x - 1, y, z)
+        + tak_calls(y - 1, z, x)
+        + tak_calls(z - 1, x, y)
+        + tak_calls(*inner)
+    )
+
+
+def fib_calls(n):
+    return 1 if n < 2 else 1 + fib_calls(n - 1) + fib_calls(n - 2)
+
+
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 
@@ -109,6 +128,45 @@ class FibTak(Case):
         )
         self.assertEqual(merged.total, sum(merged.raw.values()))
 
+    def counts(self, name):
+        """(first column, second column) by function."""
+        lines = self.read(name).split("\n")
+        answer = self.run_plain([FIB_TAK, "@MLton", "show-sources"]).stdout.split("\n")
+        self.assertEqual(answer[0], lines[3])
+        names = [line.split("\t")[0] for line in answer[2 : 2 + int(answer[1])]]
+        masters = [tuple(map(int, line.split())) for line in lines[-1 - len(names) : -1]]
+        return dict(zip(names, masters))
+
+    def test_calls_are_those_of_the_text(self):
+        for style in "", ",stack":
+            self.fib_tak(f"--profile=count{style}")
+            fib_counts, tak_counts = self.counts("mlmon.fib.out"), self.counts("mlmon.tak.out")
+            self.assertEqual(fib_counts["fib"][0], fib_calls(24))
+            self.assertEqual(tak_counts["tak"][0], tak_calls(15, 10, 5))
+            self.assertEqual((fib_counts["tak"][0], tak_counts["fib"][0]), (0, 0))
+            self.assertEqual(self.counts("mlmon.out")["done"][0], 1)
+            if style:
+                self.assertEqual(fib_counts["fib"][1:], (fib_calls(24), 0))
+                self.assertEqual(tak_counts["tak"][1:], (tak_calls(15, 10, 5), 0))
+
+    def test_bytes_on_the_stack_are_exact_too(self):
+        self.fib_tak("--profile=alloc,stack")
+        counts = self.counts("mlmon.fib.out")
+        self.assertEqual(counts["fib"], (FIB_BYTES, FIB_BYTES, 0))
+        # main is below everything.
+        self.assertEqual(counts["<main>"], (FIB_MAIN_BYTES, FIB_BYTES + FIB_MAIN_BYTES, 0))
+
+    def test_time_is_in_the_function_that_takes_it(self):
+        for style in "", ",stack":
+            done = self.fib_tak(f"--profile=time{style}", "--fib=31", "--tak=5")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            counts = self.counts("mlmon.fib.out")
+            total = sum(count[0] for count in counts.values())
+            self.assertGreater(total, 10)
+            # All but what is left behind the last tick, and a rounding.
+            self.assertGreaterEqual(counts["fib"][0], total - 3)
+            self.assertEqual(counts["tak"][0], 0)
+
     def test_the_printed_command_works(self):
         done = self.fib_tak()
         commands = re.findall(r"^  bazel run //tools:mlprof -- (.*)$", done.stdout, re.MULTILINE)
@@ -160,6 +218,12 @@ class FibTak(Case):
             (["--rate=2"], "2"),
             (["--rate=-1"], "-1"),
             (["--rate=nan"], "nan"),
+            (["--profile=allocs"], "--profile=allocs"),
+            (["--profile="], "--profile="),
+            (["--profile=time,stak"], "--profile=time,stak"),
+            (["--profile=time,"], "--profile=time,"),
+            (["--fib=61"], "--fib=61"),
+            (["--tak=x"], "--tak=x"),
             (["--seed=abc"], "--seed=abc"),
             (["--seed="], "--seed="),
             (["--seed=-1"], "--seed=-1"),

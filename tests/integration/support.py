@@ -41,19 +41,20 @@ class Summary:
 
 
 class Mlmon:
-    """An mlmon.out of style current."""
+    """An mlmon.out; of style stack, its first column."""
 
     def __init__(self, path):
         with open(path, encoding="ascii") as file:
             lines = file.read().split("\n")
-        assert lines[:3] == ["MLton prof", "alloc", "current"], lines[:3]
+        assert lines[0] == "MLton prof", lines[0]
+        self.kind, self.style = lines[1:3]
         assert lines[-1] == "", "the last line has a newline"
         self.magic = lines[3]
         self.total, self.total_gc = map(int, lines[4].split())
         splits = int(lines[5])
-        self.splits = [int(line) for line in lines[6 : 6 + splits]]
+        self.splits = [int(line.split()[0]) for line in lines[6 : 6 + splits]]
         masters = int(lines[6 + splits])
-        self.masters = [int(line) for line in lines[7 + splits : -1]]
+        self.masters = [int(line.split()[0]) for line in lines[7 + splits : -1]]
         assert len(self.splits) == splits and len(self.masters) == masters
 
 

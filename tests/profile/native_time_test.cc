@@ -22,7 +22,7 @@ __attribute__((noinline)) void NativeWork(long rounds) {
 
 __attribute__((noinline)) void NativeOuter(double ticks) {
   const double end = ThreadTicks() + ticks;
-  while (ThreadTicks() < end) NativeWork(1'000'000);
+  while (ThreadTicks() < end) NativeWork(10'000'000);
   asm volatile("");
 }
 
@@ -42,7 +42,8 @@ TEST(NativeTimeTest, TimeAndStacksBySymbol) {
   EXPECT_FALSE(profile.self_described);
   const MlmonCount work = testing::CountOf(profile, "allomon::NativeWork(long)");
   const MlmonCount outer = testing::CountOf(profile, "allomon::NativeOuter(double)");
-  EXPECT_NEAR(static_cast<double>(work.current), 100, Tolerance(100));
+  // The clock is read in between.
+  EXPECT_GE(static_cast<double>(work.current), 90);
   EXPECT_NEAR(static_cast<double>(outer.stack), 100, Tolerance(100));
   EXPECT_TRUE(work.stack >= work.current && work.stack <= outer.stack);
   EXPECT_TRUE(outer.stack <= profile.mlmon.total);

@@ -138,6 +138,26 @@ TEST_P(TimeTest, StackTimesKeepTheInvariants) {
   EXPECT_NEAR(static_cast<double>(CurrentOf("allomon::Long")), 30, Tolerance(30));
 }
 
+// What is left since a tick belongs to the unit that was current, not to the next.
+TEST_P(TimeTest, UnitsGetTheTimeSpentInThem) {
+  const ProfileData first = Profile::Malloc().value();
+  const ProfileData second = Profile::Malloc().value();
+  Start();
+  double used[2] = {0, 0};
+  for (int i = 0; i < 20; ++i) {
+    const double start = ThreadTicks();
+    ASSERT_TRUE(Profile::WithData(first, [] { Short(0.7); }).ok());
+    const double middle = ThreadTicks();
+    ASSERT_TRUE(Profile::WithData(second, [] { Long(1.9); }).ok());
+    used[0] += middle - start;
+    used[1] += ThreadTicks() - middle;
+  }
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_NEAR(static_cast<double>(TotalOf(first)), used[0], 1);
+  EXPECT_NEAR(static_cast<double>(TotalOf(second)), used[1], 1);
+  EXPECT_TRUE(Profile::Free(first).ok() && Profile::Free(second).ok());
+}
+
 // The kernel gives a forked child no timers; MLton's loses all its ticks.
 TEST_P(TimeTest, ForkedChildIsTimedFromItsOwnStart) {
   Start();

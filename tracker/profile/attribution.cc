@@ -224,12 +224,13 @@ SourceTable RegisteredSourceTable() {
 }
 
 internal::UnitError Attribute(internal::UnitName unit, AttributedProfile* profile) {
-  profile->self_described = internal::HasFunctions();
   profile->sources = RegisteredSourceTable();
+  const bool has_functions = internal::HasFunctions();
+  profile->self_described = has_functions && internal::answers_for_itself.load();
   Counts counts;
-  const auto count = !internal::ChargesCallstacks() ? CountByFunction
-                     : profile->self_described      ? CountByHookedStack
-                                                    : CountBySymbol;
+  const auto count = has_functions && !internal::ChargesCallstacks() ? CountByFunction
+                     : has_functions                                 ? CountByHookedStack
+                                                                     : CountBySymbol;
   const internal::UnitError error = count(unit, profile, &counts);
   if (error != internal::UnitError::kNone) return error;
   profile->sources.magic = ContentMagic(profile->sources);

@@ -6,6 +6,7 @@
 #include "tracker/profile/entry_counters.h"
 #include "tracker/profile/recording.h"
 #include "tracker/profile/source_table.h"
+#include "tracker/profile/time_session.h"
 
 namespace allomon::internal {
 namespace {
@@ -173,6 +174,7 @@ UnitName CurrentUnit() {
 
 UnitError SwitchUnit(UnitName name, SavedUnit* saved) {
   AttachThread();
+  ChargeTimeOfUnit();
   const UnitsLock hold;
   ThreadProfile& thread = thread_profile;
   DataUnit* unit = FindLocked(name);
@@ -185,6 +187,7 @@ UnitError SwitchUnit(UnitName name, SavedUnit* saved) {
 }
 
 UnitError RestoreUnit(const SavedUnit& saved) {
+  ChargeTimeOfUnit();
   const UnitsLock hold;
   ThreadProfile& thread = thread_profile;
   const DataUnit& inner = UnitOf(thread);
@@ -247,8 +250,9 @@ void EnterOpenFunctionsLocked() {
   while (entry->frame != UINTPTR_MAX) --entry;
   // From the outside in: a function is on the stack from its outermost occurrence on.
   for (++entry; entry <= thread.top; ++entry) {
-    if (entry->cell != nullptr || entry->function >= thread.counts->functions) continue;
-    FunctionCell* const cell = cells + entry->function;
+    const uint32_t place = PlaceInTable(entry->function);
+    if (entry->cell != nullptr || place >= thread.counts->functions) continue;
+    FunctionCell* const cell = cells + place;
     if (EnterCell(cell, thread.counts)) entry->cell = cell;
   }
 }

@@ -9,20 +9,15 @@
 #include <cstring>
 #include <ctime>
 #include <initializer_list>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "tracker/profile/data_units.h"
 #include "tracker/profile/entry_counters.h"
 #include "tracker/profile/recording.h"
 
-// The linker's names for the two ends of the compiler's list; null if there is none.
 extern "C" {
-extern const uintptr_t __start___patchable_function_entries[]
-    __attribute__((weak, visibility("hidden")));
-extern const uintptr_t __stop___patchable_function_entries[]
-    __attribute__((weak, visibility("hidden")));
-extern const char __executable_start[] __attribute__((weak, visibility("hidden")));
-
 // entry_call.cc: called by a hook with its number on the stack.
 void AllomonEntryCall();
 }
@@ -31,43 +26,21 @@ namespace allomon::internal {
 namespace {
 
 struct State {
-  uintptr_t* starts = nullptr;
+  const uintptr_t* starts = nullptr;
   uint32_t count = 0;
   unsigned char* calls = nullptr;  // kCallBytes of code for each hook
   HookMode mode = HookMode::kNone;
 };
 State g_hooks;
+bool g_use_hooks_of_host = false;
 
-constexpr size_t kCallBytes = 16;
+constexpr size_t kCallBytes = 24;
 
-// g++ writes nine no-ops, clang++ one of nine bytes.
-constexpr unsigned char kNops[][kHookBytes] = {
-    {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90},
-    {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x00, 0x00},
-    {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
-};
-
-bool IsNop(uintptr_t start) {
-  for (const auto& nop : kNops) {
-    if (memcmp(reinterpret_cast<const void*>(start), nop, kHookBytes) == 0) return true;
-  }
-  return false;
-}
-
-// Early, since scopes are numbered behind the hooks.
-__attribute__((constructor(101))) void ListHookedFunctions() {
-  const uintptr_t* const begin = __start___patchable_function_entries;
-  const uintptr_t* const end = __stop___patchable_function_entries;
-  const size_t listed = static_cast<size_t>(end - begin);
-  if (listed == 0) return;
-  void* const pages = mmap(nullptr, listed * sizeof(uintptr_t), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) return;
-  g_hooks.starts = static_cast<uintptr_t*>(pages);
-  for (const uintptr_t* start = begin; start != end; ++start) {
-    // 0: the linker dropped the function.
-    if (*start != 0 && IsNop(*start)) g_hooks.starts[g_hooks.count++] = *start;
-  }
+// The list lives as long as the process: code that is patched refers to it.
+void ListHooks() {
+  const std::vector<uintptr_t>& hooks = *new std::vector<uintptr_t>(ScanForHooks());
+  g_hooks.starts = hooks.data();
+  g_hooks.count = static_cast<uint32_t>(hooks.size());
   hooked_functions.store(g_hooks.count, std::memory_order_relaxed);
 }
 
@@ -105,7 +78,7 @@ bool HasOneThread() {
 
 // Code as it is put together, before it is stored.
 struct Code {
-  unsigned char bytes[16];
+  unsigned char bytes[kCallBytes];
   size_t size = 0;
 
   void Add(std::initializer_list<unsigned char> more) {
@@ -130,12 +103,16 @@ __attribute__((noinline, no_sanitize("address", "thread"))) void StoreCode(const
   for (size_t i = 0; i < code.size; ++i) to[i] = code.bytes[i];
 }
 
-// push $place; jmp AllomonEntryCall
+// push $place; jmp *(%rip); the address of AllomonEntryCall, which may be in a library far
+// from the executable.
 void WriteCall(uintptr_t at, uint32_t place) {
   Code code;
   code.Add({0x68});
   code.AddWord(place);
-  code.AddJump(0xe9, at, reinterpret_cast<uintptr_t>(&AllomonEntryCall));
+  code.Add({0xff, 0x25, 0, 0, 0, 0});
+  const uintptr_t target = reinterpret_cast<uintptr_t>(&AllomonEntryCall);
+  code.AddWord(target);
+  code.AddWord(target >> 32);
   StoreCode(code, at);
 }
 
@@ -143,7 +120,7 @@ void WriteCall(uintptr_t at, uint32_t place) {
 unsigned char* MapNearExecutable(size_t size_bytes) {
   constexpr uintptr_t kStepBytes = uintptr_t{1} << 20;
   constexpr int kSteps = 1024;
-  uintptr_t at = reinterpret_cast<uintptr_t>(__executable_start) & ~(kStepBytes - 1);
+  uintptr_t at = g_hooks.starts[0] & ~(kStepBytes - 1);
   at -= (size_bytes + kStepBytes) & ~(kStepBytes - 1);
   for (int i = 0; i < kSteps; ++i, at -= kStepBytes) {
     void* const pages = mmap(reinterpret_cast<void*>(at), size_bytes, PROT_READ | PROT_WRITE,
@@ -208,8 +185,7 @@ bool ProtectHooks(int protection) {
 }
 
 bool WriteHooks(HookMode mode, std::string* error) {
-  // Not writable and executable at once: hardened systems forbid that above all.  We run
-  // in pages of our own only if they hold no hook, so executable they stay.
+  // Executable all the while: this very function may lie in the same page.
   if (!ProtectHooks(PROT_READ | PROT_WRITE | PROT_EXEC)) {
     const int cause = errno;
     ProtectHooks(PROT_READ | PROT_EXEC);
@@ -223,7 +199,13 @@ bool WriteHooks(HookMode mode, std::string* error) {
 
 }  // namespace
 
-HookedFunctions FindHookedFunctions() { return {g_hooks.starts, g_hooks.count}; }
+HookedFunctions FindHookedFunctions() {
+  static std::once_flag once;
+  if (answers_for_itself.load() || g_use_hooks_of_host) std::call_once(once, ListHooks);
+  return {g_hooks.starts, g_hooks.count};
+}
+
+void UseHooksOfHost() { g_use_hooks_of_host = true; }
 
 HookMode CurrentHookMode() { return g_hooks.mode; }
 

@@ -3,7 +3,7 @@
 //
 //   g++ or clang++ -fpatchable-function-entry=9 ...      (Bazel: copts)
 //
-// leaves nine bytes of no-ops at the start of each function, and lists the functions.
+// leaves nine bytes of no-ops at the start of each function.
 // While nothing is recorded these are all that is executed.  Start() overwrites them, in
 // the executable, by
 //   - kind count, style current: one instruction that counts, without a register or call;
@@ -15,21 +15,25 @@
 #ifndef ALLOMON_TRACKER_PROFILE_ENTRY_HOOKS_H_
 #define ALLOMON_TRACKER_PROFILE_ENTRY_HOOKS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "tracker/profile/hook_scan.h"
+
 namespace allomon::internal {
 
-inline constexpr size_t kHookBytes = 9;
-
-// Where the executable's hooked functions start, by hook number; the same in every run but
-// for the load address.  Others than with nine bytes are not ours and not listed.
+// Where the executable's hooked functions have their no-ops, by hook number; the same in
+// every run but for the load address.  The first call reads the executable's symbol table;
+// until then there are none.
 struct HookedFunctions {
   const uintptr_t* starts;
   uint32_t count;
 };
 HookedFunctions FindHookedFunctions();
+
+// In a library that is preloaded into a program: without it, FindHookedFunctions() leaves
+// the program's file alone.
+void UseHooksOfHost();
 
 enum class HookMode { kNone, kCount, kCall };
 

@@ -81,10 +81,13 @@ bool PutHooks(const RecordingOptions& options, std::string* error) {
 void SetKind(const RecordingOptions& options) {
   const UnitsLock hold;
   const bool same = recording.kind.load(std::memory_order_relaxed) == options.kind &&
-                    recording.style.load(std::memory_order_relaxed) == options.style;
+                    recording.style.load(std::memory_order_relaxed) == options.style &&
+                    ChargesCallstacks() == WouldChargeCallstacks(options.kind, options.style);
   if (!same) ClearAllUnitsLocked();
   recording.kind.store(options.kind, std::memory_order_relaxed);
   recording.style.store(options.style, std::memory_order_relaxed);
+  recording.charges_callstacks.store(WouldChargeCallstacks(options.kind, options.style),
+                                     std::memory_order_relaxed);
 }
 
 void BeginRecording() {
@@ -145,10 +148,11 @@ RecordingError StartRecording(const RecordingOptions& wanted, std::string* error
     *error = "profiling is on; stop it first";
     return RecordingError::kOn;
   }
+  const SuspendedSampling suspended;
+  FindHookedFunctions();
   if (const RecordingError bad = CheckOptions(options, error); bad != RecordingError::kNone) {
     return bad;
   }
-  const SuspendedSampling suspended;
   SetKind(options);
   if (!PutHooks(options, error)) return RecordingError::kUnavailable;
   InstallForkHandlers(control);

@@ -9,6 +9,7 @@ static_assert(kFirstHookIndex == kMainSource + 1, "behind the fixed functions");
 
 Recording recording;
 std::atomic<uint32_t> hooked_functions{0};
+std::atomic<bool> answers_for_itself{false};
 
 uint32_t FunctionTableSize() {
   return kFirstHookIndex + hooked_functions.load(std::memory_order_relaxed) +
@@ -17,10 +18,10 @@ uint32_t FunctionTableSize() {
 
 bool HasFunctions() { return FunctionTableSize() > kFirstHookIndex; }
 
-bool ChargesCallstacks() {
+bool WouldChargeCallstacks(ProfileKind kind, ProfileStyle style) {
   if (!HasFunctions()) return true;
-  return recording.kind.load(std::memory_order_relaxed) != ProfileKind::kCount &&
-         !recording.stack_style() && RegisteredFunctionCount() == 0;
+  return kind != ProfileKind::kCount && style == ProfileStyle::kCurrent &&
+         RegisteredFunctionCount() == 0;
 }
 
 }  // namespace allomon::internal

@@ -15,6 +15,9 @@ struct Recording {
   std::atomic<ProfileKind> kind{ProfileKind::kAlloc};
   std::atomic<ProfileStyle> style{ProfileStyle::kCurrent};
 
+  // Decided at the start: functions that are registered later do not change it.
+  std::atomic<bool> charges_callstacks{true};
+
   bool Records(ProfileKind wanted) const {
     return on.load(std::memory_order_relaxed) && kind.load(std::memory_order_relaxed) == wanted;
   }
@@ -31,7 +34,10 @@ constexpr uint64_t UnitsPerCount(ProfileKind kind) {
 // Everyone's place in the table of functions: the fixed three, those with entry hooks,
 // those with ALLOMON_FUNCTION() in the order of their registration.
 inline constexpr uint32_t kFirstHookIndex = 3;
+// Known from the first start or the answer to show-sources on.
 extern std::atomic<uint32_t> hooked_functions __attribute__((visibility("hidden")));
+// Whether this executable tells mlprof its functions: show_sources.cc is linked into it.
+extern std::atomic<bool> answers_for_itself __attribute__((visibility("hidden")));
 
 inline uint32_t IndexOfHook(uint32_t hook) { return kFirstHookIndex + hook; }
 // `function_id` is SourceFunction::id, from 1.
@@ -40,10 +46,20 @@ inline uint32_t IndexOfRegistered(uint32_t function_id) {
 }
 uint32_t FunctionTableSize();
 
-// Whether what is recorded is charged to call stacks, and these to functions when they are
-// written: in a program that names none; and, for time and allocation of style current, in
+// What a scope is in the shadow stack: the place of its function is not known before hooks
+// have been counted.
+inline constexpr uint32_t kScopeBit = uint32_t{1} << 31;
+inline uint32_t PlaceInTable(uint32_t function) {
+  return function & kScopeBit ? IndexOfRegistered(function & ~kScopeBit) : function;
+}
+
+// Whether what is recorded is, or would be, charged to call stacks, and these to functions when
+// they are written: in a program that names none; and, for time and allocation of style current, in
 // one that has entry hooks only, which then need not be put in.
-bool ChargesCallstacks();
+bool WouldChargeCallstacks(ProfileKind kind, ProfileStyle style);
+inline bool ChargesCallstacks() {
+  return recording.charges_callstacks.load(std::memory_order_relaxed);
+}
 
 // Whether the program names its functions, so that nothing need be looked up in symbol
 // tables to charge them.

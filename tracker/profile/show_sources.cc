@@ -12,6 +12,7 @@
 #include <string>
 
 #include "tracker/profile/attribution.h"
+#include "tracker/profile/recording.h"
 #include "tracker/profile/source_function.h"
 
 // The linker's names for the two ends of the executable's list of constructors.
@@ -61,6 +62,10 @@ void RunConstructorsAfter(Constructor self, int argc, char** argv, char** enviro
   while (next != __init_array_end && ++next != __init_array_end) {
     (*next)(argc, argv, environment);
   }
+}
+
+__attribute__((constructor(101))) void SayThatItAnswers() {
+  internal::answers_for_itself.store(true, std::memory_order_relaxed);
 }
 
 // g++ does not honour the priority of FunctionRegistrar's constructors, so whoever wants

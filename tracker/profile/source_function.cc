@@ -64,6 +64,7 @@ ShadowEntry* EnterScopeSlow(const SourceFunction& function, void* frame) {
     if (thread.top < thread.limit) {
       PushEntry(thread, address, 0, index);
       entry = thread.top;
+      entry->function = function.id | kScopeBit;
     }
   }
   CountEntry(thread, index);

@@ -73,8 +73,7 @@ class FunctionScope {
       return;
     }
     entry_ = ++thread.top;
-    *entry_ = {reinterpret_cast<uintptr_t>(frame), 0, nullptr,
-               internal::IndexOfRegistered(function.id)};
+    *entry_ = {reinterpret_cast<uintptr_t>(frame), 0, nullptr, function.id | internal::kScopeBit};
   }
   ~FunctionScope() {
     internal::ThreadProfile& thread = internal::thread_profile;

@@ -10,6 +10,7 @@
 
 #include "tracker/internal/thread_state.h"
 #include "tracker/profile/data_units.h"
+#include "tracker/profile/recording.h"
 #include "tracker/profile/source_table.h"
 #include "tracker/profile/time_session.h"
 
@@ -135,7 +136,8 @@ void PopDead(ThreadProfile& thread, uintptr_t sp) {
 uint32_t RunningFunction(ThreadProfile& thread, uintptr_t sp) {
   if (thread.top == nullptr) return kMainSource;
   PopDead(thread, sp);
-  return thread.top->frame == UINTPTR_MAX ? uint32_t{kMainSource} : thread.top->function;
+  return thread.top->frame == UINTPTR_MAX ? uint32_t{kMainSource}
+                                          : PlaceInTable(thread.top->function);
 }
 
 }  // namespace allomon::internal

@@ -22,12 +22,13 @@
 namespace allomon::internal {
 
 struct DataUnit;
+struct ThreadTimer;
 
 struct ShadowEntry {
   uintptr_t frame;           // where the function's return address lies
   uintptr_t return_address;  // 0: an ALLOMON_FUNCTION() scope, which ends by itself
   FunctionCell* cell;        // to leave; null: not accounted for, or again on the stack
-  uint32_t function;         // its place in the table of functions
+  uint32_t function;         // see PlaceInTable()
 };
 
 // Plain data in static TLS, all zero at first.
@@ -44,6 +45,7 @@ struct ThreadProfile {
   uintptr_t stack_bytes;
   bool busy;
   bool attached;
+  ThreadTimer* timer;       // the last one it had; see time_session.cc
   ThreadProfile* previous;  // registry of attached threads, under the units' lock
   ThreadProfile* next;
 };

@@ -51,6 +51,8 @@ std::atomic<uint32_t> g_frames{kMostFrames};
 std::atomic<TimeSink> g_sink{nullptr};
 int g_signal = 0;
 
+pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
 uint64_t Nanoseconds(const timespec& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
@@ -157,7 +159,8 @@ void OnSignal(int, siginfo_t* info, void* context) {
   if (info->si_code == SI_TIMER && IsOurs(info->si_value.sival_ptr)) {
     ThreadTimer& timer = *static_cast<ThreadTimer*>(info->si_value.sival_ptr);
     // A signal that was pending when its timer's thread ended may meet another thread.
-    if (timer.used.load(std::memory_order_acquire) && timer.thread_id == syscall(SYS_gettid)) {
+    if (timer.used.load(std::memory_order_acquire) && timer.thread_id == ThisThread()) {
+      thread_profile.timer = &timer;
       TickAt(timer, InterruptedFrame(context));
     }
   }
@@ -225,6 +228,7 @@ ThreadTimer* TimeThread(pid_t thread_id) {
   uint64_t now_ns = 0;
   if (ReadClock(timer->clock, &now_ns)) {
     timer->charged_ns.store(now_ns, std::memory_order_relaxed);
+    if (thread_id == ThisThread()) thread_profile.timer = timer;
     if (Arm(*timer)) return timer;
   }
   ReleaseTimer(*timer);
@@ -294,8 +298,6 @@ void TimeExistingThreads() {
   closedir(tasks);
 }
 
-pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
-
 }  // namespace
 
 void SetTimeFrames(uint32_t frames) {
@@ -334,6 +336,19 @@ void ChargeOutstandingTime() {
       ChargeAsLastTick(timer);
     }
   });
+}
+
+void ChargeTimeOfUnit() {
+  ThreadTimer* const timer = thread_profile.timer;
+  if (timer == nullptr || g_hz.load(std::memory_order_relaxed) == 0) return;
+  if (!timer->used.load(std::memory_order_acquire) || timer->thread_id != ThisThread()) return;
+  // The last tick says more than what runs now, if it was in this unit.
+  DataUnit* const unit = &UnitOf(thread_profile);
+  if (timer->unit.load(std::memory_order_relaxed) != unit) {
+    timer->unit.store(ChargesCallstacks() ? unit : nullptr, std::memory_order_relaxed);
+    timer->last.store(kUnknownSource, std::memory_order_relaxed);
+  }
+  ChargeThisThread(*timer);
 }
 
 void StopTimers() {

@@ -33,6 +33,10 @@ void StopTimers();
 // Charges what every thread has used up to now.  One call at a time.
 void ChargeOutstandingTime();
 
+// Charges what the calling thread has used to its current unit, which it is about to leave.
+// Cost: a system call while timers run.
+void ChargeTimeOfUnit();
+
 // For the calling thread, as it starts and ends; nothing unless timers run.
 void StartThreadTimer();
 void EndThreadTimer();

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""A C++ program that was given entry hooks by a compiler flag: its counts are callgrind's."""
+
+import os
+import re
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from support import Case, Mlmon, runfile  # noqa: E402
+
+PROGRAM = runfile("//tests/integration/hooked_program:hooked_program")
+
+
+class EntryHooks(Case):
+    def callgrind_calls(self):
+        out = self.path("callgrind.out")
+        done = self.run_plain(
+            [
+                "/usr/bin/valgrind",
+                "--tool=callgrind",
+                "--compress-strings=no",
+                "--compress-pos=no",
+                f"--callgrind-out-file={out}",
+                PROGRAM,
+            ]
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        calls = {}
+        callee = None
+        with open(out, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.startswith("cfn="):
+                    # A function in a cycle has a number behind its name.
+                    callee = re.sub(r"'[0-9]+$", "", line[4:].rstrip("\n"))
+                elif line.startswith("calls="):
+                    count = int(line[6:].split()[0])
+                    calls[callee] = calls.get(callee, 0) + count
+        return calls
+
+    def hooked_calls(self, kind):
+        done = self.run_plain([PROGRAM], {"ALLOMON_PROFILE": kind})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        answer = self.run_plain([PROGRAM, "@MLton", "show-sources"]).stdout.split("\n")
+        counts = {}
+        mlmon = Mlmon(self.path("mlmon.out"))
+        for line, count in zip(answer[2 : 2 + int(answer[1])], mlmon.masters):
+            name = line.split("\t")[0]
+            counts[name] = counts.get(name, 0) + count
+        return counts
+
+    def test_counts_equal_callgrinds(self):
+        theirs = self.callgrind_calls()
+        for kind in "count", "count,stack":
+            ours = self.hooked_calls(kind)
+            both = set(theirs) & set(ours)
+            different = {n: (ours[n], theirs[n]) for n in both if ours[n] != theirs[n]}
+            self.assertEqual(different, {}, kind)
+            # What callgrind saw nobody call, nobody called.
+            self.assertEqual({n: c for n, c in ours.items() if c and n not in both}, {}, kind)
+            for name in (
+                "main",
+                "shapes::Ackermann(long, long)",
+                "shapes::IsEven(unsigned int)",
+                "shapes::(anonymous namespace)::ComputeAtStart()",
+                "shapes::ForEachUpTo(int, std::function<void (int)> const&)",
+            ):
+                self.assertIn(name, both)
+            self.assertGreater(len(both), 20)
+            print(kind, len(both), "functions compared")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

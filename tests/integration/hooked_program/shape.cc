@@ -1,0 +1,5 @@
+#include "tests/integration/hooked_program/shapes.h"
+
+namespace shapes {
+Shape::~Shape() = default;
+}  // namespace shapes

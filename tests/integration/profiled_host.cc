@@ -1,0 +1,80 @@
+// Ends in the ways that programs end, for profile_end_test.py.  Profiled from the
+// environment; its argument says what to do.
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "tracker/profile/profile.h"
+
+namespace {
+
+// Prints before anything that could be an answer to mlprof.
+struct Talkative {
+  Talkative() { printf("a constructor talks\n"); }
+  ~Talkative() { printf("a destructor talks\n"); }
+} g_talkative;
+
+void Work(int calls);
+void Step() { ALLOMON_FUNCTION(); }
+void Work(int calls) {
+  ALLOMON_FUNCTION();
+  for (int i = 0; i < calls; ++i) Step();
+}
+
+// Which MLton does not survive.
+void ExitInUnit() {
+  const allomon::ProfileData unit = allomon::Profile::Malloc().value();
+  Work(100);
+  allomon::Profile::WithData(unit, [] {
+    Work(7);
+    exit(3);
+  }).IgnoreError();
+}
+
+void WaitForTermination() {
+  Work(5);
+  printf("waiting\n");
+  fflush(stdout);
+  for (;;) pause();
+}
+
+void Fork() {
+  Work(10);
+  const pid_t child = fork();
+  if (child == 0) {
+    Work(3);
+    exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  exit(WEXITSTATUS(status));
+}
+
+void Throw() {
+  Work(2);
+  throw std::runtime_error("nobody catches this");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "exit-in-unit") ExitInUnit();
+  if (what == "wait") WaitForTermination();
+  if (what == "fork") Fork();
+  if (what == "throw") Throw();
+  if (what == "thread-exits") std::thread([] { Work(4), exit(0); }).join();
+  if (what == "start-again") {
+    const absl::Status status = allomon::Profile::Start();
+    printf("%s\n", std::string(status.message()).c_str());
+  }
+  Work(1);
+}
