@@ -15,6 +15,8 @@ def allocation_gate_test(name, benchmark, baseline, max_growth = None, size = "s
     allomon = str(Label("//tools/allomon"))
     script = str(Label("//tools/gate:run_gate.sh"))
     programs = ["$(rootpath %s)" % allomon, "$(rootpath %s)" % benchmark]
+    package = native.package_name()
+    written = (package + "/" if package else "") + baseline
     options = ["--max-growth=" + max_growth] if max_growth else []
     native.sh_test(
         name = name,
@@ -28,7 +30,7 @@ def allocation_gate_test(name, benchmark, baseline, max_growth = None, size = "s
         name = name + ".update",
         testonly = True,
         srcs = [script],
-        args = programs + [native.package_name() + "/" + baseline, "--update"],
+        args = programs + [written, "--update"],
         data = [allomon, benchmark],
         tags = kwargs.get("tags", []),
     )

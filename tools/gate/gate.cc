@@ -18,8 +18,8 @@ Result Update(const Options& options, const std::vector<Figures>& current) {
   if (!WriteFileAtomically(options.baseline, ToBaseline(current), 0644, &error)) {
     return BadInput(error);
   }
-  return {0, options.baseline + ": " + std::to_string(current.size()) + " benchmarks written\n",
-          ""};
+  const char* const noun = current.size() == 1 ? " benchmark" : " benchmarks";
+  return {0, options.baseline + ": " + std::to_string(current.size()) + noun + " written\n", ""};
 }
 
 Result Report(const Options& options, const Comparison& comparison) {

@@ -20,7 +20,7 @@
 //
 // How: while any scope is open a tracker at rate 1 (tracker.h) sees every block of the
 // process.  It counts as one of the eight that may sample at once.  All threads are slow
-// meanwhile: about 300 ns per allocation.
+// meanwhile: 160 ns per block with its free, at a call stack of a few frames; README.md.
 //
 // Thread rule: a scope belongs to the thread that made it, and scopes of one thread end in
 // the reverse order; threads have theirs at the same time.  Not in signal handlers and

@@ -1,6 +1,7 @@
 #include "tracker/gates/framework_frames.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace allomon::internal {
 namespace {
@@ -31,6 +32,35 @@ bool IsTestRunner(std::string_view name) {
     if (name == runner) return true;
   }
   return false;
+}
+
+// Where malloc was not inlined into its entry point (--config=dbg), our own frames are on the
+// stack; no more than these few.
+constexpr size_t kMaxAllocatorFrames = 8;
+
+bool IsAllocationFunction(std::string_view name) {
+  for (std::string_view function :
+       {"operator new", "operator new[]", "malloc", "calloc", "realloc", "reallocarray",
+        "aligned_alloc", "posix_memalign", "memalign", "valloc", "pvalloc"}) {
+    if (name == function) return true;
+  }
+  return false;
+}
+
+// All frames, inlined ones too, but those of the allocator.
+std::vector<SourceFrame> FramesOutsideOfTheAllocator(const Callstack& callstack, size_t frames) {
+  std::vector<SourceFrame> found;
+  size_t allocators = 0;
+  for (size_t i = 0; i < frames && i < callstack.size(); ++i) {
+    for (SourceFrame& frame : FramesOfCall(callstack[i])) {
+      found.push_back(std::move(frame));
+      if (i < kMaxAllocatorFrames && IsAllocationFunction(ShortName(found.back().function))) {
+        allocators = found.size();
+      }
+    }
+  }
+  if (allocators < found.size()) found.erase(found.begin(), found.begin() + allocators);
+  return found;
 }
 
 // "operator" and what belongs to its name; what follows does not nest.
@@ -84,11 +114,9 @@ FrameOwner OwnerOf(const SourceFrame& frame) {
 }
 
 bool IsFrameworksOwn(const Callstack& callstack, size_t frames) {
-  for (size_t i = 0; i < frames && i < callstack.size(); ++i) {
-    for (const SourceFrame& frame : FramesOfCall(callstack[i])) {
-      const FrameOwner owner = OwnerOf(frame);
-      if (owner != FrameOwner::kLibrary) return owner == FrameOwner::kFramework;
-    }
+  for (const SourceFrame& frame : FramesOutsideOfTheAllocator(callstack, frames)) {
+    const FrameOwner owner = OwnerOf(frame);
+    if (owner != FrameOwner::kLibrary) return owner == FrameOwner::kFramework;
   }
   return false;
 }
@@ -96,13 +124,11 @@ bool IsFrameworksOwn(const Callstack& callstack, size_t frames) {
 std::vector<SourceFrame> ReadableFrames(const Callstack& callstack, size_t frames) {
   std::vector<SourceFrame> readable;
   bool last_is_library = false;
-  for (size_t i = 0; i < frames && i < callstack.size(); ++i) {
-    for (const SourceFrame& frame : FramesOfCall(callstack[i])) {
-      const bool is_library = OwnerOf(frame) == FrameOwner::kLibrary;
-      if (is_library && last_is_library) readable.pop_back();
-      last_is_library = is_library;
-      readable.push_back({ShortName(frame.function), is_library ? "" : frame.file, frame.line});
-    }
+  for (const SourceFrame& frame : FramesOutsideOfTheAllocator(callstack, frames)) {
+    const bool is_library = OwnerOf(frame) == FrameOwner::kLibrary;
+    if (is_library && last_is_library) readable.pop_back();
+    last_is_library = is_library;
+    readable.push_back({ShortName(frame.function), is_library ? "" : frame.file, frame.line});
   }
   return readable;
 }

@@ -4,7 +4,7 @@
 // its end too.  A block keeps the ledgers it was entered into alive, so its end may come
 // after the scope's.
 //
-// One lock for all ledgers (counted code runs at 200 ns per allocation anyway).  Whoever
+// One lock for all ledgers: threads that are counted at the same time wait for each other.  Whoever
 // holds it does not free anything that a tracker may follow, so it is never taken twice.
 #ifndef ALLOMON_TRACKER_GATES_LEDGER_H_
 #define ALLOMON_TRACKER_GATES_LEDGER_H_

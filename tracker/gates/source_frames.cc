@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
+#include <utility>
 
 namespace allomon::internal {
 namespace {
@@ -51,6 +53,14 @@ int NumberOf(Dwarf_Die* die, unsigned int name) {
   return static_cast<int>(value);
 }
 
+// Bazel compiles in /proc/self/cwd, the root of the workspace; "./" is the same place.
+std::string FromWorkspace(std::string_view path) {
+  for (const std::string_view root : {"/proc/self/cwd/", "./"}) {
+    if (path.substr(0, root.size()) == root) path.remove_prefix(root.size());
+  }
+  return std::string(path);
+}
+
 // One line of source; moves outwards, from an inlined call to the line that made it.
 class Position {
  public:
@@ -71,7 +81,9 @@ class Position {
     line_ = path == nullptr ? 0 : NumberOf(inlined, DW_AT_call_line);
   }
 
-  SourceFrame FrameOf(std::string function) const { return {std::move(function), file_, line_}; }
+  SourceFrame FrameOf(std::string function) const {
+    return {std::move(function), FromWorkspace(file_), line_};
+  }
 
  private:
   Dwarf_Files* files_ = nullptr;

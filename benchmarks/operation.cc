@@ -1,0 +1,128 @@
+// One operation, so many times, to count its instructions: see operation_costs.py.
+//
+//   operation NAME COUNT
+//   operation --compiler       prints what compiled it
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/heap.h"
+#include "tracker/internal/own_memory.h"
+#include "tracker/profile/profile.h"
+#include "tracker/tracker.h"
+
+namespace allomon {
+namespace {
+
+struct Follow {
+  std::optional<int> alloc_major(const Allocation&) { return 1; }
+};
+struct CountOnly {
+  std::optional<int> alloc_major(const Allocation&) { return std::nullopt; }
+};
+
+template <typename UserTracker>
+TrackerId StartAtRateOne(uint32_t callstack_size) {
+  StartOptions options;
+  options.callstack_size = callstack_size;
+  options.seed = 1;
+  const auto id = Tracker::start(1, UserTracker{}, options);
+  if (!id.ok()) abort();
+  return *id;
+}
+
+void* Opaque(void* block) {
+  asm volatile("" : "+r"(block) : : "memory");
+  return block;
+}
+
+// Frames of our own, so that there are eight to capture.
+__attribute__((noinline)) void PairUnder(int frames) {
+  if (frames == 0) {
+    free(Opaque(malloc(64)));
+  } else {
+    PairUnder(frames - 1);
+  }
+  asm volatile("" : : : "memory");  // no tail call
+}
+
+void SampledPairs(long count) {
+  StartAtRateOne<Follow>(8);
+  for (long i = 0; i < count; ++i) PairUnder(8);
+}
+void CountedPairs(long count) {
+  StartAtRateOne<CountOnly>(8);
+  for (long i = 0; i < count; ++i) PairUnder(8);
+}
+
+__attribute__((noinline)) void NamedFunction() {
+  ALLOMON_FUNCTION();
+  asm volatile("" : : : "memory");
+}
+void FunctionEntries(long count) {
+  for (long i = 0; i < count; ++i) NamedFunction();
+}
+
+struct Cell {
+  long value;
+  gc::Field<Cell> next;
+};
+
+void ManagedAllocations(long count) {
+  const auto heap = gc::Heap::Create();
+  const gc::Mutator mutator(**heap);
+  for (long i = 0; i < count; ++i) Opaque(gc::make<Cell>(i, nullptr).operator->());
+}
+
+// Each list of 100 cells survives into the old space; then all die.
+void PromotedObjects(long count) {
+  const auto heap = gc::Heap::Create();
+  const gc::Mutator mutator(**heap);
+  for (long i = 0; i < count; i += 100) {
+    gc::Local<Cell> list;
+    for (int j = 0; j < 100; ++j) list = gc::make<Cell>(j, list);
+    (*heap)->Collect(gc::CollectionKind::kMinor);
+  }
+}
+
+// Not instructions: prints the bytes that `count` live samples take from the tracker's memory.
+void LiveSampleBytes(long count) {
+  StartAtRateOne<Follow>(8);
+  const size_t before = internal::OwnMemory::mapped_bytes();
+  std::vector<void*> blocks(count);
+  for (void*& block : blocks) block = malloc(64);
+  printf("%zu\n", internal::OwnMemory::mapped_bytes() - before);
+}
+
+struct Operation {
+  const char* name;
+  void (*run)(long count);
+};
+constexpr Operation kOperations[] = {
+    {"sampled_pair", SampledPairs},       {"counted_pair", CountedPairs},
+    {"function_entry", FunctionEntries},  {"managed_allocation", ManagedAllocations},
+    {"promoted_object", PromotedObjects}, {"live_sample_bytes", LiveSampleBytes},
+};
+
+int Run(const char* name, long count) {
+  for (const Operation& operation : kOperations) {
+    if (strcmp(operation.name, name) != 0) continue;
+    operation.run(count);
+    return 0;
+  }
+  fprintf(stderr, "operation: no operation %s\n", name);
+  return 1;
+}
+
+}  // namespace
+}  // namespace allomon
+
+int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--compiler") == 0) return puts(__VERSION__) < 0;
+  if (argc == 3) return allomon::Run(argv[1], atol(argv[2]));
+  fputs("usage: operation NAME COUNT; see benchmarks/operation_costs.py\n", stderr);
+  return 1;
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""What one operation of ours costs: instructions by callgrind, as the slope between a short and
+a long loop, and bytes of the tracker's own memory per live sample.
+
+  bazel run //benchmarks:operation_costs                 the table
+  bazel run //benchmarks:operation_costs -- --update     writes golden/operation_costs.golden
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+
+import fast_path  # noqa: E402
+
+GOLDEN = "benchmarks/golden/operation_costs.golden"
+SHORT, LONG = 2_000, 12_000
+LIVE_SAMPLES = 200_000
+
+# name -> what is counted
+INSTRUCTIONS = {
+    "sampled_pair": "malloc(64) and free, sampled with 8 frames, followed",
+    "counted_pair": "the same, counted only",
+    "function_entry": "ALLOMON_FUNCTION(), entry and exit, no profile on",
+    "managed_allocation": "make of 2 words, dies young; nothing samples",
+    "promoted_object": "make of 2 words, survives a minor collection",
+}
+
+
+def program(root):
+    return os.path.join(root, "benchmarks", "operation")
+
+
+def output(root, *arguments):
+    return subprocess.run([program(root), *arguments], capture_output=True, text=True,
+                          check=True).stdout.strip()
+
+
+def slope(root, name):
+    short, long = (fast_path.instructions([program(root), name, str(count)])
+                   for count in (SHORT, LONG))
+    return (long - short) / (LONG - SHORT)
+
+
+def measure(root):
+    """name -> cost"""
+    costs = {name: slope(root, name) for name in INSTRUCTIONS}
+    costs["live_sample_bytes"] = int(output(root, "live_sample_bytes",
+                                            str(LIVE_SAMPLES))) / LIVE_SAMPLES
+    return costs
+
+
+def table(root, costs):
+    lines = [f"# costs of one operation; g++ {output(root, '--compiler')}, opt"]
+    for name, cost in costs.items():
+        what = INSTRUCTIONS.get(name, "own memory per live sample, beside its block")
+        lines.append(f"{name:20} {cost:9.1f}  {what}")
+    return "\n".join(lines) + "\n"
+
+
+def read(text):
+    """The first line of a table, and name -> cost."""
+    header, *rows = text.splitlines()
+    return header, {row.split()[0]: float(row.split()[1]) for row in rows}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Costs of single operations.")
+    parser.add_argument("--update", action="store_true", help=f"write {GOLDEN}")
+    options = parser.parse_args()
+    root = os.getcwd()  # `bazel run` starts us where the binaries are
+    text = table(root, measure(root))
+    print(text, end="")
+    if options.update:
+        workspace = os.environ["BUILD_WORKSPACE_DIRECTORY"]
+        with open(os.path.join(workspace, GOLDEN), "w", encoding="utf-8") as golden:
+            golden.write(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
