@@ -81,12 +81,12 @@ TEST(ManagedFunctionsTest, FrameStandsDirectlyInsideTheFunctionThatHoldsTheCall)
 }
 
 TEST(ManagedFunctionsTest, NativeFramesAreThoseOfAStackWithoutCalls) {
-  const auto capture = [](ManagedFunction function) {
-    return Interpret(function, [] { return CaptureHere(); });
-  };
+  const ManagedFunction functions[] = {ManagedFunction(), kOuter};
   std::vector<Captured> stacks;
-  for (const ManagedFunction function : {ManagedFunction(), kOuter}) {
-    stacks.push_back(capture(function));
+  // One call in the code, whatever the compiler thinks of loops.
+  volatile size_t n = 2;
+  for (size_t i = 0; i < n; ++i) {
+    stacks.push_back(Interpret(functions[i], [] { return CaptureHere(); }));
   }
   EXPECT_TRUE(ManagedOf(stacks[0]).empty());
   Addresses native = stacks[1].frames;

@@ -223,8 +223,8 @@ TEST_F(MarshalTest, RandomGraphs) {
 // sixteenth still four stacks.
 TEST_F(MarshalTest, DeepListNeedsNoStack) {
   std::string bytes;
-  const long length = 10000000 / testing::kSlower;
-  std::thread([this, length, &bytes] {
+  constexpr long length = 10000000 / testing::kSlower;
+  std::thread([this, &bytes] {
     HeapOptions options;
     const auto heap = Heap::Create(options).value();
     const Mutator mutator(*heap);
