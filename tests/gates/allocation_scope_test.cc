@@ -328,6 +328,21 @@ TEST(AllocationScope, InlinedLibraryCodeIsNamedWithTheLineThatCalledIt) {
               testing::HasSubstr("tests/gates/allocation_scope_test.cc:" + std::to_string(line)));
 }
 
+__attribute__((noinline)) int Recurse(int depth) {
+  if (depth == 0) return 0;
+  Take(16);
+  const int deeper = Recurse(depth - 1);
+  asm volatile("" : : : "memory");  // so that this is a recursion, not a loop
+  return deeper + 1;
+}
+
+// Each depth is a call stack of its own, the deepest are cut.
+TEST(AllocationScope, DeepRecursionIsCountedThoughItsStacksAreCut) {
+  AllocationScope scope;
+  EXPECT_EQ(Recurse(2000), 2000);
+  EXPECT_EQ(scope.Stop().allocations, 2000u);
+}
+
 class WithFixture : public testing::Test {
  protected:
   void SetUp() override { scope_ = std::make_unique<AllocationScope>(); }

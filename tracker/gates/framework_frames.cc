@@ -1,7 +1,6 @@
 #include "tracker/gates/framework_frames.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace allomon::internal {
 namespace {
@@ -47,20 +46,14 @@ bool IsAllocationFunction(std::string_view name) {
   return false;
 }
 
-// All frames, inlined ones too, but those of the allocator.
-std::vector<SourceFrame> FramesOutsideOfTheAllocator(const Callstack& callstack, size_t frames) {
-  std::vector<SourceFrame> found;
-  size_t allocators = 0;
-  for (size_t i = 0; i < frames && i < callstack.size(); ++i) {
-    for (SourceFrame& frame : FramesOfCall(callstack[i])) {
-      found.push_back(std::move(frame));
-      if (i < kMaxAllocatorFrames && IsAllocationFunction(ShortName(found.back().function))) {
-        allocators = found.size();
-      }
-    }
+// How many of the innermost frames are the allocator's: malloc's entry point is never inlined
+// into its caller, so it is the outermost of its frame.
+size_t AllocatorFrames(const Callstack& callstack, size_t frames) {
+  size_t found = 0;
+  for (size_t i = 0; i < std::min(frames, kMaxAllocatorFrames); ++i) {
+    if (IsAllocationFunction(ShortName(FramesOfCall(callstack[i]).back().function))) found = i + 1;
   }
-  if (allocators < found.size()) found.erase(found.begin(), found.begin() + allocators);
-  return found;
+  return found < frames ? found : 0;
 }
 
 // "operator" and what belongs to its name; what follows does not nest.
@@ -114,9 +107,11 @@ FrameOwner OwnerOf(const SourceFrame& frame) {
 }
 
 bool IsFrameworksOwn(const Callstack& callstack, size_t frames) {
-  for (const SourceFrame& frame : FramesOutsideOfTheAllocator(callstack, frames)) {
-    const FrameOwner owner = OwnerOf(frame);
-    if (owner != FrameOwner::kLibrary) return owner == FrameOwner::kFramework;
+  for (size_t i = AllocatorFrames(callstack, frames); i < frames; ++i) {
+    for (const SourceFrame& frame : FramesOfCall(callstack[i])) {
+      const FrameOwner owner = OwnerOf(frame);
+      if (owner != FrameOwner::kLibrary) return owner == FrameOwner::kFramework;
+    }
   }
   return false;
 }
@@ -124,11 +119,13 @@ bool IsFrameworksOwn(const Callstack& callstack, size_t frames) {
 std::vector<SourceFrame> ReadableFrames(const Callstack& callstack, size_t frames) {
   std::vector<SourceFrame> readable;
   bool last_is_library = false;
-  for (const SourceFrame& frame : FramesOutsideOfTheAllocator(callstack, frames)) {
-    const bool is_library = OwnerOf(frame) == FrameOwner::kLibrary;
-    if (is_library && last_is_library) readable.pop_back();
-    last_is_library = is_library;
-    readable.push_back({ShortName(frame.function), is_library ? "" : frame.file, frame.line});
+  for (size_t i = AllocatorFrames(callstack, frames); i < frames; ++i) {
+    for (const SourceFrame& frame : FramesOfCall(callstack[i])) {
+      const bool is_library = OwnerOf(frame) == FrameOwner::kLibrary;
+      if (is_library && last_is_library) readable.pop_back();
+      last_is_library = is_library;
+      readable.push_back({ShortName(frame.function), is_library ? "" : frame.file, frame.line});
+    }
   }
   return readable;
 }

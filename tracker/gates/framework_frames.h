@@ -24,7 +24,7 @@ namespace allomon::internal {
 enum class FrameOwner { kProgram, kLibrary, kFramework, kTestRunner };
 FrameOwner OwnerOf(const SourceFrame& frame);
 
-// Judges the innermost `frames` of the stack.
+// Judges the innermost `frames` of the stack; at most its size.
 bool IsFrameworksOwn(const Callstack& callstack, size_t frames);
 
 // The frames to show of the innermost `frames` of a stack, innermost first: of library code

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace allomon::internal {
@@ -121,21 +122,37 @@ std::vector<SourceFrame> FramesInModule(Dwfl_Module* module, Dwarf_Addr pc) {
   return frames;
 }
 
+// All that is known about the code of this process.  Guarded by the caller.
+class Process {
+ public:
+  const std::vector<SourceFrame>& At(Dwarf_Addr pc) {
+    const auto found = known_.find(pc);
+    return found != known_.end() ? found->second : known_.emplace(pc, Look(pc)).first->second;
+  }
+
+ private:
+  std::vector<SourceFrame> Look(Dwarf_Addr pc) {
+    Dwfl_Module* module = dwfl_ == nullptr ? nullptr : dwfl_addrmodule(dwfl_, pc);
+    if (module == nullptr) {  // the first question, or code that was loaded meanwhile
+      dwfl_end(dwfl_);
+      dwfl_ = ReportThisProcess();
+      module = dwfl_ == nullptr ? nullptr : dwfl_addrmodule(dwfl_, pc);
+    }
+    if (module == nullptr) return {{"[unknown]", "", 0}};
+    return FramesInModule(module, pc);
+  }
+
+  Dwfl* dwfl_ = nullptr;
+  std::unordered_map<Dwarf_Addr, std::vector<SourceFrame>> known_;  // its elements do not move
+};
+
 }  // namespace
 
-std::vector<SourceFrame> FramesOfCall(uintptr_t return_address) {
+const std::vector<SourceFrame>& FramesOfCall(uintptr_t return_address) {
   static std::mutex mutex;
-  static Dwfl* process = nullptr;
+  static Process& process = *new Process;  // scopes may end during exit
   std::lock_guard<std::mutex> hold(mutex);
-  const Dwarf_Addr pc = return_address - 1;
-  Dwfl_Module* module = process == nullptr ? nullptr : dwfl_addrmodule(process, pc);
-  if (module == nullptr) {  // the first question, or code that was loaded meanwhile
-    dwfl_end(process);
-    process = ReportThisProcess();
-    module = process == nullptr ? nullptr : dwfl_addrmodule(process, pc);
-  }
-  if (module == nullptr) return {{"[unknown]", "", 0}};
-  return FramesInModule(module, pc);
+  return process.At(return_address - 1);
 }
 
 std::string ToString(const SourceFrame& frame) {

@@ -24,8 +24,9 @@ struct SourceFrame {
 
 // The frames at `return_address` - 1, innermost inlined call first; at least one.  Cost: the
 // first question about a file reads its index of compilation units, the first about a unit
-// parses that; after that microseconds.
-std::vector<SourceFrame> FramesOfCall(uintptr_t return_address);
+// parses that; then a lookup in a table of the addresses asked about, which is never emptied
+// (code that is unloaded and replaced keeps its old names).
+const std::vector<SourceFrame>& FramesOfCall(uintptr_t return_address);
 
 // "function  file:line", or what of it is known.
 std::string ToString(const SourceFrame& frame);
