@@ -10,6 +10,7 @@
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/support/profile_bytes.h"
+#include "tracker/profile/collector_scope.h"
 #include "tracker/profile/profile.h"
 
 namespace allomon {
@@ -222,6 +223,38 @@ TEST_P(DataUnitsTest, UnitsCanBeMadeAndFreedForEver) {
     ASSERT_TRUE(Profile::Free(unit).ok());
   }
   EXPECT_LT(highest, 50u);
+}
+
+void Collect() {
+  const CollectorScope collector;
+  SamplingFree(SamplingMalloc(1000));
+}
+
+TEST(RecordingTest, CollectorIsChargedToGcAndToTheThirdColumnOfItsCallers) {
+  ProfileOptions options;
+  options.style = ProfileStyle::kStack;
+  ASSERT_TRUE(Profile::Start(options).ok());
+  const ProfileData unit = Profile::Malloc().value();
+  ASSERT_TRUE(Profile::WithData(unit, [] {
+                Leaf();
+                Around([] {
+                  Collect();
+                  Leaf();
+                });
+              }).ok());
+  ASSERT_TRUE(Profile::Stop().ok());
+  const AttributedProfile profile = testing::Attributed(unit);
+  EXPECT_TRUE(profile.mlmon.total == 16);
+  EXPECT_TRUE(profile.mlmon.total_gc == 1000);
+  const MlmonCount gc = testing::CountOf(profile, "<gc>");
+  EXPECT_TRUE(gc.current == 1000 && gc.stack == 0 && gc.stack_gc == 1000);
+  const MlmonCount leaf = testing::CountOf(profile, "allomon::Leaf");
+  EXPECT_TRUE(leaf.current == 16 && leaf.stack == 16 && leaf.stack_gc == 0);
+  MlmonInt around_gc = 0;
+  for (size_t i = kMainSource + 1; i < profile.mlmon.masters.size(); ++i) {
+    around_gc += profile.mlmon.masters[i].stack_gc;
+  }
+  EXPECT_TRUE(around_gc == 1000);
 }
 
 TEST(RecordingTest, AnotherKindStartsEmptyAndTheSameGoesOn) {

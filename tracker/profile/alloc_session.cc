@@ -24,7 +24,7 @@ void Charge(const Allocation& allocation) {
   ThreadProfile& thread = thread_profile;
   DataUnit& unit = UnitOf(thread);
   ThreadCounts& counts = thread.counts != nullptr ? *thread.counts : *unit.common;
-  if (ChargesCallstacks()) {
+  if (ChargesCallstacks() && thread.collecting == 0) {
     unit.by_stack.Add(allocation.callstack.id(), amount);
   } else {
     counts.Charge(RunningFunction(thread, sp), amount);

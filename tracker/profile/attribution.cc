@@ -209,7 +209,9 @@ internal::UnitError CountBySymbol(internal::UnitName unit, AttributedProfile* pr
   SymbolSums sums;
   error = internal::VisitStacks(
       unit, [&](uint32_t stack, uint64_t amount) { sums.Add(stack, MlmonInt{amount}); });
+  const MlmonInt collector = (*counts)[kGcSource].current;
   *counts = sums.Finish(&profile->sources, internal::recording.stack_style());
+  (*counts)[kGcSource].current = collector;
   return error;
 }
 

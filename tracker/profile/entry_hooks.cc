@@ -36,9 +36,9 @@ bool g_use_hooks_of_host = false;
 
 constexpr size_t kCallBytes = 24;
 
-// The list lives as long as the process: code that is patched refers to it.
+// The list is never destroyed: destructors of other static objects may still write a profile.
 void ListHooks() {
-  const std::vector<uintptr_t>& hooks = *new std::vector<uintptr_t>(ScanForHooks());
+  static const std::vector<uintptr_t>& hooks = *new std::vector<uintptr_t>(ScanForHooks());
   g_hooks.starts = hooks.data();
   g_hooks.count = static_cast<uint32_t>(hooks.size());
   hooked_functions.store(g_hooks.count, std::memory_order_relaxed);

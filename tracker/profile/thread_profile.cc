@@ -134,8 +134,9 @@ void PopDead(ThreadProfile& thread, uintptr_t sp) {
 }
 
 uint32_t RunningFunction(ThreadProfile& thread, uintptr_t sp) {
+  if (thread.top != nullptr) PopDead(thread, sp);
+  if (thread.collecting != 0) return kGcSource;
   if (thread.top == nullptr) return kMainSource;
-  PopDead(thread, sp);
   return thread.top->frame == UINTPTR_MAX ? uint32_t{kMainSource}
                                           : PlaceInTable(thread.top->function);
 }

@@ -45,6 +45,7 @@ struct ThreadProfile {
   uintptr_t stack_bytes;
   bool busy;
   bool attached;
+  uint32_t collecting;      // open CollectorScopes
   ThreadTimer* timer;       // the last one it had; see time_session.cc
   ThreadProfile* previous;  // registry of attached threads, under the units' lock
   ThreadProfile* next;

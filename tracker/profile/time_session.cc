@@ -29,17 +29,20 @@ namespace allomon::internal {
 // One for each thread that is timed.  In a table of its own, since a signal may arrive
 // with a pointer to one whose thread has ended.
 struct ThreadTimer {
-  std::atomic<bool> used;
+  // kFree, kClaimed while the rest is being filled in, or the thread's.
+  std::atomic<pid_t> thread_id;
   std::atomic<uint64_t> charged_ns;  // of the thread's clock
   std::atomic<DataUnit*> unit;       // where its last tick went
   std::atomic<uint32_t> last;        // and to which function, or call stack
   std::atomic<uintptr_t> last_pc;    // for a sink: where it was
-  pid_t thread_id;
   clockid_t clock;
   timer_t timer;
 };
 
 namespace {
+
+constexpr pid_t kFree = 0;
+constexpr pid_t kClaimed = -1;
 
 constexpr size_t kMostThreads = 16384;
 constexpr uint32_t kMostFrames = 128;
@@ -87,6 +90,7 @@ void ChargeFunction(ThreadProfile& thread, ThreadTimer& timer, uint32_t function
                     uint64_t amount_ns) {
   DataUnit& unit = UnitOf(thread);
   (thread.counts != nullptr ? thread.counts : unit.common)->Charge(function, amount_ns);
+  if (ChargesCallstacks()) return;  // `last` names a call stack
   timer.unit.store(&unit, std::memory_order_relaxed);
   timer.last.store(function, std::memory_order_relaxed);
 }
@@ -114,7 +118,7 @@ void Tick(ThreadTimer& timer, const FrameState& where) {
   if (!ReadClock(CLOCK_THREAD_CPUTIME_ID, &now_ns)) return;
   const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
   if (amount_ns == 0) return;
-  if (ChargesCallstacks()) {
+  if (ChargesCallstacks() && thread.collecting == 0) {
     ChargeStack(thread, timer, where, amount_ns);
   } else {
     ChargeFunction(thread, timer, RunningFunction(thread, where.sp), amount_ns);
@@ -159,7 +163,7 @@ void OnSignal(int, siginfo_t* info, void* context) {
   if (info->si_code == SI_TIMER && IsOurs(info->si_value.sival_ptr)) {
     ThreadTimer& timer = *static_cast<ThreadTimer*>(info->si_value.sival_ptr);
     // A signal that was pending when its timer's thread ended may meet another thread.
-    if (timer.used.load(std::memory_order_acquire) && timer.thread_id == ThisThread()) {
+    if (timer.thread_id.load(std::memory_order_acquire) == ThisThread()) {
       thread_profile.timer = &timer;
       TickAt(timer, InterruptedFrame(context));
     }
@@ -186,9 +190,9 @@ bool ClaimSignal() {
 
 ThreadTimer* ClaimTimer() {
   for (size_t i = 0; i < kMostThreads; ++i) {
-    bool unused = false;
-    if (!g_timers[i].used.load(std::memory_order_relaxed) &&
-        g_timers[i].used.compare_exchange_strong(unused, true, std::memory_order_acquire)) {
+    pid_t free = kFree;
+    if (g_timers[i].thread_id.load(std::memory_order_relaxed) == kFree &&
+        g_timers[i].thread_id.compare_exchange_strong(free, kClaimed, std::memory_order_acquire)) {
       size_t end = g_end.load(std::memory_order_relaxed);
       while (end <= i && !g_end.compare_exchange_weak(end, i + 1, std::memory_order_release)) {
       }
@@ -198,14 +202,14 @@ ThreadTimer* ClaimTimer() {
   return nullptr;
 }
 
-void ReleaseTimer(ThreadTimer& timer) { timer.used.store(false, std::memory_order_release); }
+void ReleaseTimer(ThreadTimer& timer) { timer.thread_id.store(kFree, std::memory_order_release); }
 
-bool Arm(ThreadTimer& timer) {
+bool Arm(ThreadTimer& timer, pid_t thread_id) {
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = g_signal;
   event.sigev_value.sival_ptr = &timer;
-  event.sigev_notify_thread_id = timer.thread_id;
+  event.sigev_notify_thread_id = thread_id;
   if (timer_create(timer.clock, &event, &timer.timer) != 0) return false;
   const uint32_t hz = g_hz.load(std::memory_order_relaxed);
   itimerspec period = {};
@@ -220,7 +224,6 @@ bool Arm(ThreadTimer& timer) {
 ThreadTimer* TimeThread(pid_t thread_id) {
   ThreadTimer* const timer = ClaimTimer();
   if (timer == nullptr) return nullptr;
-  timer->thread_id = thread_id;
   timer->clock = ClockOf(thread_id);
   timer->unit.store(nullptr, std::memory_order_relaxed);
   timer->last.store(kUnknownSource, std::memory_order_relaxed);
@@ -228,8 +231,12 @@ ThreadTimer* TimeThread(pid_t thread_id) {
   uint64_t now_ns = 0;
   if (ReadClock(timer->clock, &now_ns)) {
     timer->charged_ns.store(now_ns, std::memory_order_relaxed);
-    if (thread_id == ThisThread()) thread_profile.timer = timer;
-    if (Arm(*timer)) return timer;
+    if (Arm(*timer, thread_id)) {
+      // Its signals are heeded from here on.  Release: with all that was filled in.
+      timer->thread_id.store(thread_id, std::memory_order_release);
+      if (thread_id == ThisThread()) thread_profile.timer = timer;
+      return timer;
+    }
   }
   ReleaseTimer(*timer);
   return nullptr;
@@ -239,14 +246,14 @@ template <typename Visit>
 void ForEachTimer(Visit visit) {
   const size_t end = g_end.load(std::memory_order_acquire);
   for (size_t i = 0; i < end; ++i) {
-    if (g_timers[i].used.load(std::memory_order_acquire)) visit(g_timers[i]);
+    if (g_timers[i].thread_id.load(std::memory_order_acquire) > 0) visit(g_timers[i]);
   }
 }
 
 ThreadTimer* FindTimer(pid_t thread_id) {
   ThreadTimer* found = nullptr;
   ForEachTimer([&](ThreadTimer& timer) {
-    if (timer.thread_id == thread_id) found = &timer;
+    if (timer.thread_id.load(std::memory_order_relaxed) == thread_id) found = &timer;
   });
   return found;
 }
@@ -330,7 +337,7 @@ void ChargeOutstandingTime() {
   if (g_hz.load(std::memory_order_relaxed) == 0) return;
   const pid_t self = ThisThread();
   ForEachTimer([&](ThreadTimer& timer) {
-    if (timer.thread_id == self) {
+    if (timer.thread_id.load(std::memory_order_relaxed) == self) {
       ChargeThisThread(timer);
     } else {
       ChargeAsLastTick(timer);
@@ -341,7 +348,7 @@ void ChargeOutstandingTime() {
 void ChargeTimeOfUnit() {
   ThreadTimer* const timer = thread_profile.timer;
   if (timer == nullptr || g_hz.load(std::memory_order_relaxed) == 0) return;
-  if (!timer->used.load(std::memory_order_acquire) || timer->thread_id != ThisThread()) return;
+  if (timer->thread_id.load(std::memory_order_acquire) != ThisThread()) return;
   // The last tick says more than what runs now, if it was in this unit.
   DataUnit* const unit = &UnitOf(thread_profile);
   if (timer->unit.load(std::memory_order_relaxed) != unit) {
