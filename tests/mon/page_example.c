@@ -16,7 +16,7 @@ void hot(unsigned n) {
 
 void warm(unsigned n) {
   unsigned i;
-  for (i = 0; i < n; i++) sink = sink * 22695477u + 1u + (sink >> 5);
+  for (i = 0; i < n; i++) sink = sink * 1664525u + 1013904223u + (sink >> 3);
 }
 
 int main(int argc, char **argv) {

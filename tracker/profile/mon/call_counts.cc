@@ -14,8 +14,9 @@ std::vector<uint64_t> CountsByHook() {
   const uint32_t hooks = FindHookedFunctions().count;
   std::vector<uint64_t> counts(hooks);
   MergedCounts merged;
+  merged.functions.resize(FunctionTableSize());
   if (MergeUnit(UnitName{}, &merged) != UnitError::kNone) return counts;
-  for (uint32_t hook = 0; hook < hooks && IndexOfHook(hook) < merged.functions.size(); ++hook) {
+  for (uint32_t hook = 0; hook < hooks; ++hook) {
     counts[hook] = static_cast<uint64_t>(merged.functions[IndexOfHook(hook)].current);
   }
   return counts;
@@ -29,8 +30,13 @@ bool IsCalledMore(const CalledFunction& a, const CalledFunction& b) {
 
 }  // namespace
 
+uint32_t CountableFunctions() {
+  UseHooksOfHost();
+  return FindHookedFunctions().count;
+}
+
 bool CallCounts::Begin(std::string* error) {
-  if (FindHookedFunctions().count == 0) return true;
+  if (CountableFunctions() == 0) return true;
   RecordingOptions options;
   options.kind = ProfileKind::kCount;
   recording_ = StartRecording(options, error) == RecordingError::kNone;

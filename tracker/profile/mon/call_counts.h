@@ -8,6 +8,10 @@
 
 namespace allomon::internal {
 
+// How many functions the program has that were compiled for profiling.  The first call reads
+// its symbol table.
+uint32_t CountableFunctions();
+
 struct CalledFunction {
   uintptr_t address = 0;
   uint64_t calls = 0;  // at least 1

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "tracker/profile/entry_hooks.h"
+#include "tracker/profile/mon/call_counts.h"
 #include "tracker/profile/mon/mon_layout.h"
 #include "tracker/profile/mon/mon_module.h"
 
@@ -19,7 +19,7 @@ pid_t g_process = 0;  // that runs the monitor
 void StartWholeProgram() {
   MonModule module;
   if (!FindMonModule(reinterpret_cast<uintptr_t>(&StartWholeProgram), &module)) return;
-  const auto nfunc = FindHookedFunctions().count;
+  const uint32_t nfunc = CountableFunctions();
   const uint64_t bytes = FixedBytes(nfunc) + (module.code_high - module.code_low) / 2;
   void* const buffer =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -30,7 +30,7 @@ void StartWholeProgram() {
   if (monitor_error() == nullptr) g_process = getpid();
 }
 
-// After the list of hooks is made (101), before other constructors.
+// Before other constructors.
 __attribute__((constructor(102))) void Start() { StartWholeProgram(); }
 
 __attribute__((destructor(102))) void Stop() {

@@ -14,6 +14,10 @@ struct Search {
   MonModule* module;
 };
 
+bool Holds(uintptr_t bias, const ElfW(Phdr) & segment, uintptr_t address) {
+  return segment.p_type == PT_LOAD && address - bias - segment.p_vaddr < segment.p_memsz;
+}
+
 uintptr_t RoundUpTo4(uintptr_t n) { return (n + 3) & ~uintptr_t{3}; }
 
 void FindBuildId(uintptr_t note, uintptr_t end, MonModule* module) {
@@ -44,12 +48,14 @@ void AddSegment(uintptr_t bias, const ElfW(Phdr) & segment, MonModule* module) {
 // Stops the iteration by a result other than 0.
 int Visit(dl_phdr_info* info, size_t, void* argument) {
   const Search& search = *static_cast<Search*>(argument);
+  bool found = false;
   MonModule module;
   module.bias = info->dlpi_addr;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     AddSegment(info->dlpi_addr, info->dlpi_phdr[i], &module);
+    found |= Holds(info->dlpi_addr, info->dlpi_phdr[i], search.address);
   }
-  if (search.address < module.code_low || search.address >= module.code_high) return 0;
+  if (!found || module.code_high == 0) return 0;
   *search.module = module;
   return 1;
 }

@@ -16,7 +16,7 @@ struct MonModule {
   size_t build_id_bytes = 0;
 };
 
-// False if `address` is not code of a file that is loaded.  Takes the loader's lock: not in
+// False if `address` is in no file that is loaded and has code.  Takes the loader's lock: not in
 // signal handlers.
 bool FindMonModule(uintptr_t address, MonModule* module);
 

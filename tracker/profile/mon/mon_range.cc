@@ -26,8 +26,11 @@ bool CheckRequest(const MonRequest& request, std::string* error) {
 
 // The code that the range has: a program says 4 for "from the start".
 bool FindCode(const MonRequest& request, MonModule* module, std::string* error) {
-  if (FindMonModule(request.high - 1, module)) return true;
-  if (FindMonModule(request.low, module)) return true;
+  const auto overlaps = [&] {
+    return request.low < module->code_high && request.high > module->code_low;
+  };
+  if (FindMonModule(request.low, module) && overlaps()) return true;
+  if (FindMonModule(request.high - 1, module) && overlaps()) return true;
   return Fail("there is no code between lowpc and highpc", error);
 }
 
