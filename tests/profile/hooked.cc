@@ -4,7 +4,11 @@
 
 #include "allocator/allocator.h"
 
+#if defined(__clang__)
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 namespace hooked {
 namespace {
