@@ -1,3 +1,3 @@
 /* Compiled and linked for profiling, and says nothing about it. */
 int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-int main(void) { return fib(25) == 75025 ? 0 : 1; }
+int main(void) { return fib(35) == 9227465 ? 0 : 1; }
