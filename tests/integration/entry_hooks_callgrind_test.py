@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from support import Case, Mlmon, runfile  # noqa: E402
 
 PROGRAM = runfile("//tests/integration/hooked_program:hooked_program")
+ALONE = runfile("//tests/integration/hooked_program:hooked_alone")
 
 
 class EntryHooks(Case):
@@ -43,13 +44,23 @@ class EntryHooks(Case):
     def hooked_calls(self, kind):
         done = self.run_plain([PROGRAM], {"ALLOMON_PROFILE": kind})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        answer = self.run_plain([PROGRAM, "@MLton", "show-sources"]).stdout.split("\n")
+        return self.counts(PROGRAM)
+
+    def counts(self, who_answers):
+        answer = self.run_plain([who_answers, "@MLton", "show-sources"]).stdout.split("\n")
         counts = {}
         mlmon = Mlmon(self.path("mlmon.out"))
         for line, count in zip(answer[2 : 2 + int(answer[1])], mlmon.masters):
             name = line.split("\t")[0]
             counts[name] = counts.get(name, 0) + count
         return counts
+
+    def test_preloaded_library_finds_the_same_hooks(self):
+        linked = self.hooked_calls("count")
+        for kind in "count", "count,stack":
+            done = self.run_preloaded([ALONE], {"ALLOMON_PROFILE": kind})
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(self.counts(self.path("mlmon.out.sources")), linked)
 
     def test_counts_equal_callgrinds(self):
         theirs = self.callgrind_calls()

@@ -123,6 +123,22 @@ class ProfileEnd(Case):
                     self.assertRegex(done.stderr, rf"\Aallomon: {name}={value}: expected [^\n]+\n\Z")
                     self.assertEqual(self.files(), [])
 
+    def test_preloaded_program_is_timed_by_symbol(self):
+        loop = "BEGIN { for (i = 0; i < 3000000; i++) x += i }"
+        for kind in "time", "time,stack":
+            done = self.run_preloaded(["/usr/bin/awk", loop], {"ALLOMON_PROFILE": kind})
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            mlmon = Mlmon(self.path("mlmon.out"))
+            self.assertEqual(mlmon.kind, "time")
+            self.assertGreater(mlmon.total, 0)
+            self.assertEqual(sum(mlmon.masters), mlmon.total)
+
+    def test_calls_of_a_program_without_hooks_cannot_be_counted(self):
+        done = self.run_preloaded(["/bin/true"], {"ALLOMON_PROFILE": "count"})
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"\Aallomon: cannot start: nothing to count: [^\n]+\n\Z")
+        self.assertEqual(self.files(), [])
+
     def test_hardened_system_costs_one_line(self):
         def harden():
             if ctypes.CDLL(None).prctl(PR_SET_MDWE, 1, 0, 0, 0) != 0:

@@ -1,5 +1,6 @@
 // Units of profiling data: MLton.Profile, its errors, and the faults of its that ours must
 // not have.
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -223,6 +224,32 @@ TEST_P(DataUnitsTest, UnitsCanBeMadeAndFreedForEver) {
     ASSERT_TRUE(Profile::Free(unit).ok());
   }
   EXPECT_LT(highest, 50u);
+}
+
+// The child is inside the functions that its parent was in.
+TEST(RecordingTest, ForkedChildGoesOnInTheFunctionItWasBornIn) {
+  ProfileOptions options;
+  options.style = ProfileStyle::kStack;
+  ASSERT_TRUE(Profile::Start(options).ok());
+  Leaf();
+  Around([] {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      SamplingFree(SamplingMalloc(5));
+      const AttributedProfile profile = testing::Attributed();
+      MlmonInt around = 0;
+      for (size_t i = kMainSource + 1; i < profile.mlmon.masters.size(); ++i) {
+        const MlmonCount& count = profile.mlmon.masters[i];
+        if (count.current == 5 && count.stack == 5) ++around;
+      }
+      _exit(profile.mlmon.total == 5 && around == 1 ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  });
+  ASSERT_TRUE(Profile::Stop().ok());
 }
 
 void Collect() {

@@ -224,6 +224,17 @@ TEST(EntryHooksTest, StoppedProfileStandsStillAndGoesOn) {
   }
 }
 
+// It had its counts when hooks did not count yet, and no register that points to them.
+TEST(EntryHooksTest, ThreadThatWasAttachedBeforeCounts) {
+  InChild([] {
+    const ProfileData unit = Profile::Malloc().value();
+    ASSERT_TRUE(Profile::WithData(unit, hooked::Leaf).ok());
+    const AttributedProfile profile =
+        Profiled(Options(ProfileKind::kCount), [] { hooked::CallsTwice(hooked::Leaf); });
+    EXPECT_EQ(Of(profile, "Leaf").current, 3);
+  });
+}
+
 TEST(EntryHooksTest, UnitsOfDataAreSwitched) {
   for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
     InChild([style] {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "tracker/profile/entry_counters.h"
+#include "tracker/profile/entry_hooks.h"
 #include "tracker/profile/recording.h"
 #include "tracker/profile/source_table.h"
 #include "tracker/profile/time_session.h"
@@ -99,8 +100,7 @@ void PointLocked(ThreadProfile& thread) {
 // Only for the calling thread: its entry counters are in a register of its own.
 void PointThisThreadLocked(ThreadProfile& thread) {
   PointLocked(thread);
-  ThreadCounts* counts = thread.counts;
-  SetEntryCounters((counts != nullptr ? counts : UnitOf(thread).common)->cells);
+  if (CurrentHookMode() == HookMode::kCount) SetEntryCounters(CountsOfThisThreadLocked().cells);
 }
 
 ThreadCounts* FindOrMapCountsLocked(DataUnit& unit) {
@@ -236,6 +236,11 @@ void ForgetThreadLocked(ThreadProfile& thread) {
   PointThisThreadLocked(thread);
 }
 
+ThreadCounts& CountsOfThisThreadLocked() {
+  const ThreadProfile& thread = thread_profile;
+  return thread.counts != nullptr ? *thread.counts : *UnitOf(thread).common;
+}
+
 void TellThreadsLocked() {
   for (ThreadProfile* thread = g_threads; thread != nullptr; thread = thread->next) {
     PointLocked(*thread);
@@ -314,12 +319,16 @@ void ForgetOtherThreadsAfterFork() {
       counts->taken = false;
     }
   });
-  LeaveAllFunctions(thread);
   ClearAllUnitsLocked();
+  // What is on the stack stays there, and is entered afresh.
+  for (ShadowEntry* entry = thread.top; entry != nullptr && entry->frame != UINTPTR_MAX; --entry) {
+    entry->cell = nullptr;
+  }
   if (!thread.attached) return;
   if (thread.counts != nullptr) thread.counts->taken = true;
   thread.previous = thread.next = nullptr;
   RegisterThreadLocked(thread);
+  EnterOpenFunctionsLocked();
 }
 
 }  // namespace allomon::internal

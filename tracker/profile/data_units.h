@@ -75,6 +75,9 @@ UnitError RestoreUnit(const SavedUnit& saved);
 void TakeCountsLocked(ThreadProfile& thread);
 void ReturnCountsLocked(ThreadProfile& thread);
 
+// Where hooks of the calling thread are to count.  Caller holds the lock.
+ThreadCounts& CountsOfThisThreadLocked();
+
 // Tells every attached thread, and hooks, what recording wants.  Caller holds the lock.
 void TellThreadsLocked();
 // Puts what is on this thread's shadow stack onto its stack as its counts see it.

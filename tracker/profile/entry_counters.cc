@@ -3,8 +3,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tracker/profile/entry_hooks.h"
-
 #if defined(__x86_64__)
 #include <asm/prctl.h>
 
@@ -16,9 +14,7 @@ bool CanSetEntryCounters() {
          syscall(SYS_arch_prctl, ARCH_SET_GS, base) == 0;
 }
 
-void SetEntryCounters(FunctionCell* cells) {
-  if (CurrentHookMode() == HookMode::kCount) syscall(SYS_arch_prctl, ARCH_SET_GS, cells);
-}
+void SetEntryCounters(FunctionCell* cells) { syscall(SYS_arch_prctl, ARCH_SET_GS, cells); }
 
 }  // namespace allomon::internal
 

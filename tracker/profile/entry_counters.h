@@ -12,7 +12,7 @@ namespace allomon::internal {
 // Whether nobody else uses the register, and we may.
 bool CanSetEntryCounters();
 
-// Makes hooked functions count in `cells` on this thread; nothing unless hooks count.
+// Makes hooked functions count in `cells` on this thread.
 void SetEntryCounters(FunctionCell* cells);
 
 }  // namespace allomon::internal

@@ -219,7 +219,13 @@ bool SetHooksLocked(HookMode mode, std::string* error) {
   if (!HasOneThread()) {
     return Fail("entry hooks can be put in only while the program has one thread", error);
   }
+  ThreadCounts& counts = CountsOfThisThreadLocked();
+  if (counts.functions < FunctionTableSize()) {
+    return Fail("there is no room to count so many functions; start earlier", error);
+  }
   if (mode == HookMode::kCall && !MakeCalls(error)) return false;
+  // Before the first of them counts, which may be a function that we call ourselves.
+  if (mode == HookMode::kCount) SetEntryCounters(counts.cells);
   return WriteHooks(mode, error);
 }
 

@@ -51,10 +51,10 @@ class Profile {
   // What every thread uses from now on goes to its current unit of data.  A profile of
   // another kind or style than the last begins with all units empty, one of the same goes
   // on.  Fails with
-  //   kFailedPrecondition  on; kCount with no functions; hooks that were not put in yet
-  //                        while there are other threads
+  //   kFailedPrecondition  on; kCount with no functions
   //   kInvalidArgument     a rate outside [0, 1], hz outside [1, 10000]
-  //   kUnavailable         the system refuses: timers, code that may be changed
+  //   kUnavailable         entry hooks are wanted, but there are other threads already, or
+  //                        the system forbids changing code; it refuses timers
   static absl::Status Start(const ProfileOptions& options = {});
   // Fails with kFailedPrecondition when off.
   static absl::Status Stop();

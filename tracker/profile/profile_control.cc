@@ -70,10 +70,11 @@ RecordingError CheckOptions(const RecordingOptions& options, std::string* error)
 HookMode HooksFor(const RecordingOptions& options) {
   if (options.style == ProfileStyle::kStack) return HookMode::kCall;
   if (options.kind == ProfileKind::kCount) return HookMode::kCount;
-  return ChargesCallstacks() ? HookMode::kNone : HookMode::kCall;
+  return WouldChargeCallstacks(options.kind, options.style) ? HookMode::kNone : HookMode::kCall;
 }
 
 bool PutHooks(const RecordingOptions& options, std::string* error) {
+  AttachThread();
   const UnitsLock hold;
   return SetHooksLocked(HooksFor(options), error);
 }
@@ -91,7 +92,6 @@ void SetKind(const RecordingOptions& options) {
 }
 
 void BeginRecording() {
-  AttachThread();
   const UnitsLock hold;
   ResumeAllUnitsLocked();
   recording.on.store(true, std::memory_order_release);
@@ -153,8 +153,8 @@ RecordingError StartRecording(const RecordingOptions& wanted, std::string* error
   if (const RecordingError bad = CheckOptions(options, error); bad != RecordingError::kNone) {
     return bad;
   }
-  SetKind(options);
   if (!PutHooks(options, error)) return RecordingError::kUnavailable;
+  SetKind(options);
   InstallForkHandlers(control);
   BeginRecording();
   const RecordingError result = StartSource(control, options, error);

@@ -74,7 +74,7 @@ class BusyScope {
 // counts that it shares.
 void AttachThread();
 
-// What the thread counts as entered and not yet left is left: for its end, and for fork.
+// What the thread counts as entered and not yet left is left: for its end.
 void LeaveAllFunctions(ThreadProfile& thread);
 
 inline void PopEntry(ThreadProfile& thread) {
