@@ -7,7 +7,6 @@
 
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
-#include "tests/model/model_tracker.h"
 
 namespace allomon::model {
 namespace {
