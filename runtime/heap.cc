@@ -60,6 +60,7 @@ bool RequestSafepoint() {
 NativeRegion::NativeRegion() {
   internal::Mutator& mutator = internal::CurrentMutator();
   mutator.native = true;
+  mutator.PublishLimit();  // so that an allocation comes to the slow path, and is refused
   mutator.heap->world.EnterNative();
 }
 

@@ -110,7 +110,7 @@ void Mutator::Sync() {
 }
 
 bool Mutator::WantsAttention() const {
-  return no_allocation != 0 || heap->options.stress_every != 0 ||
+  return no_allocation != 0 || native || heap->options.stress_every != 0 ||
          (heap->AnyDue() && !in_finalizer && !heap_client::InCallback()) || MayRunRequest();
 }
 

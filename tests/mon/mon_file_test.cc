@@ -112,7 +112,7 @@ TEST(MonFileTest, NumbersThatClaimMoreThanTheFileHoldsAllocateNothing) {
   std::vector<MonRange> ranges;
   std::string error;
   EXPECT_FALSE(ParseMon(file, &ranges, &error));
-  EXPECT_EQ(error, "truncated: run the program again");
+  EXPECT_EQ(error, "cut off: run the program again");
 }
 
 // Page: a pc counts area half the size of the region has a count for each 4 bytes.

@@ -70,6 +70,19 @@ TEST(MonRangeTest, TicksGoToTheirCells) {
   EXPECT_FALSE(read.saturated);
 }
 
+// A program of today computes its bufsize from the lower half of etext: anything up to 4 GB.
+TEST(MonRangeTest, OnlyTheBeginningOfALargeBufferIsUsed) {
+  std::vector<WORD> buffer(WordsFor(0, 100000), 0xabcd);
+  MonSampledRange range;
+  std::string error;
+  ASSERT_TRUE(Init(&range, Request(&buffer, 62, 0), &error)) << error;
+  EXPECT_EQ(range.image_bytes(), FixedBytes(0) + 16 * 2);
+  EXPECT_EQ(buffer[WordsFor(0, 16)], 0xabcd);
+  EXPECT_TRUE(range.Add(CodeStart() + 61, 1));
+  range.FinishHeader(0, false);
+  EXPECT_EQ(Read(range).cells.back(), 1);
+}
+
 // System V's cells wrapped.
 TEST(MonRangeTest, FullCellStaysFullAndSaysSo) {
   std::vector<WORD> buffer(WordsFor(0, 1));

@@ -208,17 +208,24 @@ TEST_F(ProfTest, BadInputIsNamedInOneLine) {
   EXPECT_EQ(error(Run({"--counts"})).find("prof: --counts belongs to --mlmon=FILE; "), 0u);
   EXPECT_EQ(error(RunProf({"-m"})).find("prof: -m needs the name of a file; "), 0u);
   EXPECT_EQ(error(RunProf({"-m", "/nonexistent/mon.out"})),
-            "prof: cannot read /nonexistent/mon.out; run the program, or name its file with -m\n");
+            "prof: cannot read /nonexistent/mon.out: No such file or directory; run the program, "
+            "or name its file with -m\n");
   Write("");
   EXPECT_EQ(error(RunOnFile({})),
             "prof: " + file_ + " is empty: the program has not stopped its monitor\n");
   Write(std::string(200, 'x'));
   EXPECT_EQ(error(RunOnFile({})), "prof: " + file_ + " is not a file of monitor()\n");
   Write(FormatMon({range_}).substr(0, 100));
-  EXPECT_EQ(error(RunOnFile({})), "prof: " + file_ + " is truncated: run the program again\n");
+  EXPECT_EQ(error(RunOnFile({})), "prof: " + file_ + " is cut off: run the program again\n");
   Write(FormatMon({range_}));
+  EXPECT_EQ(error(RunProf({"-m", "/tmp", "/proc/self/exe"})),
+            "prof: cannot read /tmp: Is a directory; run the program, or name its file with -m\n");
+  EXPECT_EQ(
+      error(RunProf({"-m", file_, "/nonexistent/a.out"})),
+      "prof: cannot read /nonexistent/a.out: No such file or directory; name the program that "
+      "ran\n");
   EXPECT_EQ(error(RunProf({"-m", file_, "/etc/passwd"})),
-            "prof: cannot read /etc/passwd as a 64-bit ELF file; name the program that ran\n");
+            "prof: /etc/passwd is not a 64-bit ELF file; name the program that ran\n");
   range_.build_id = "0123";
   EXPECT_EQ(error(Run({})),
             "prof: " + file_ +

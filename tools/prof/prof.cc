@@ -1,7 +1,9 @@
 #include "tools/prof/prof.h"
 
-#include <fstream>
-#include <iterator>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 #include "tools/prof/charge.h"
@@ -14,11 +16,22 @@ namespace {
 
 Result Failure(const std::string& error) { return {false, "", "prof: " + error + "\n"}; }
 
+// On failure errno says why.
+bool ReadFile(const std::string& path, std::string* contents) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "rb"), fclose);
+  if (file == nullptr) return false;
+  char buffer[65536];
+  while (const size_t bytes = fread(buffer, 1, sizeof(buffer), file.get())) {
+    contents->append(buffer, bytes);
+  }
+  return ferror(file.get()) == 0;
+}
+
 bool ReadMon(const std::string& path, std::vector<MonRange>* ranges, std::string* error) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string contents{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    *error = "cannot read " + path + "; run the program, or name its file with -m";
+  std::string contents;
+  if (!ReadFile(path, &contents)) {
+    *error = "cannot read " + path + ": " + strerror(errno) +
+             "; run the program, or name its file with -m";
     return false;
   }
   if (ParseMon(contents, ranges, error)) return true;

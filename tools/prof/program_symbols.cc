@@ -2,9 +2,12 @@
 
 #include <cxxabi.h>
 #include <elf.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -93,7 +96,11 @@ void FindCode(const ElfFile& file, Program* program) {
 bool ReadProgram(const std::string& path, Program* program, std::string* error) {
   const std::unique_ptr<ElfFile> file = ElfFile::Open(path);
   if (file == nullptr) {
-    return Fail("cannot read " + path + " as a 64-bit ELF file; name the program that ran", error);
+    const bool readable = access(path.c_str(), R_OK) == 0;
+    return Fail((readable ? path + " is not a 64-bit ELF file"
+                          : "cannot read " + path + ": " + strerror(errno)) +
+                    "; name the program that ran",
+                error);
   }
   program->path = path;
   program->build_id = file->BuildId();

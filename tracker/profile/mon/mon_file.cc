@@ -119,14 +119,16 @@ bool ParseCounts(std::string_view* file, MonRange* range, std::string* error) {
 }
 
 bool ParseRange(std::string_view* file, MonRange* range, std::string* error) {
-  if (file->size() < sizeof(Header)) return Fail("truncated: run the program again", error);
+  if (file->size() < sizeof(Header)) {
+    return Fail("cut off, or followed by something else: run the program again", error);
+  }
   const Header header = Take<Header>(file);
   if (!CheckHeader(header, error)) return false;
   *range = RangeOf(header);
   // In 64 bits no product of these 32-bit numbers wraps.
   const uint64_t wanted =
       uint64_t{range->count_room} * sizeof(Count) + uint64_t{header.ncells} * sizeof(WORD);
-  if (file->size() < wanted) return Fail("truncated: run the program again", error);
+  if (file->size() < wanted) return Fail("cut off: run the program again", error);
   if (!ParseCounts(file, range, error)) return false;
   range->cells.resize(header.ncells);
   memcpy(range->cells.data(), file->data(), header.ncells * sizeof(WORD));

@@ -32,6 +32,11 @@ constexpr uint64_t CellBytes(uint64_t range_bytes, uint64_t cells) {
   return bytes < kFinestCellBytes ? kFinestCellBytes : bytes;
 }
 
+// Cells that a range can use: more would not be finer.
+constexpr uint64_t MostCells(uint64_t range_bytes) {
+  return (range_bytes + kFinestCellBytes - 1) / kFinestCellBytes;
+}
+
 // The cell of an address `offset` bytes into the range.
 constexpr uint64_t CellOf(uint64_t offset, uint64_t cell_bytes, uint64_t cells) {
   const uint64_t cell = offset / cell_bytes;

@@ -44,7 +44,8 @@ bool MonSampledRange::Plan(const MonRequest& request, std::string* error) {
   high_ = std::min(request.high, module_.code_high);
   count_room_ = static_cast<uint32_t>(request.nfunc);
   const uint64_t fixed = FixedBytes(count_room_);
-  cells_ = static_cast<uint32_t>(static_cast<uint64_t>(request.words) - fixed / sizeof(WORD));
+  cells_ = static_cast<uint32_t>(std::min(
+      static_cast<uint64_t>(request.words) - fixed / sizeof(WORD), MostCells(high_ - low_)));
   cell_bytes_ =
       static_cast<uint32_t>(std::min<uint64_t>(CellBytes(high_ - low_, cells_), UINT32_MAX));
   first_cell_ = buffer_ + fixed / sizeof(WORD);

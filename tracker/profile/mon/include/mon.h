@@ -57,7 +57,8 @@ struct cnt {
 /* Starts when lowpc is not 0: samples [lowpc, highpc) into the buffer of bufsize WORDs, which
  * is the caller's and may not be touched until the stop.  Addresses where the program has no
  * code are left out of the range first, so that 4 and etext mean the whole program wherever
- * it was loaded.  Stops when all arguments are 0: writes MON_OUT into the current directory. */
+ * it was loaded; and of a buffer that is larger than 4 bytes of text per WORD need, only the beginning
+ * is used.  Stops when all arguments are 0: writes MON_OUT into the current directory. */
 void monitor(int (*lowpc)(void), int (*highpc)(void), WORD *buffer, int bufsize, int nfunc);
 
 /* Beyond the page: adds a range to a monitor that runs, for instance of a shared library.  At
