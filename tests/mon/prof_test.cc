@@ -195,6 +195,12 @@ TEST_F(ProfTest, ConvertedProfileIsReadByMlprof) {
   unlink((mlmon + ".sources").c_str());
 }
 
+TEST_F(ProfTest, HelpIsNotAnError) {
+  const Result result = RunProf({"--help"});
+  EXPECT_TRUE(result.success);
+  EXPECT_EQ(result.out.find("usage: prof "), 0u);
+}
+
 TEST_F(ProfTest, BadInputIsNamedInOneLine) {
   const auto error = [](const Result& result) {
     EXPECT_FALSE(result.success);

@@ -6,10 +6,6 @@
 namespace allomon::prof {
 namespace {
 
-constexpr char kUsage[] =
-    "usage: prof [-tcan] [-ox] [-ghsz] [-m mon.out] [--mlmon=FILE [--counts]] [program "
-    "[library ...]]";
-
 bool Fail(const std::string& what, std::string* error) {
   *error = what + "; " + kUsage;
   return false;

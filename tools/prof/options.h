@@ -7,6 +7,10 @@
 
 namespace allomon::prof {
 
+inline constexpr char kUsage[] =
+    "usage: prof [-tcan] [-ox] [-ghsz] [-m mon.out] [--mlmon=FILE [--counts]] [program "
+    "[library ...]]";
+
 enum class Order { kTime, kCalls, kAddress, kName };
 enum class AddressBase { kNone, kOctal, kHexadecimal };
 

@@ -63,6 +63,7 @@ std::string WarningsOf(const std::vector<MonRange>& ranges, const std::string& m
 }  // namespace
 
 Result RunProf(const std::vector<std::string>& args) {
+  if (args == std::vector<std::string>{"--help"}) return {true, std::string(kUsage) + "\n", ""};
   Options options;
   std::string error;
   if (!ParseOptions(args, &options, &error)) return Failure(error);
