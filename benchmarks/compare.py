@@ -109,7 +109,8 @@ def measure_malloc(options, generator, progress, round_, times):
         for name, environment in found.items()
     }
     for workload in options.workloads:
-        for name in generator.sample(list(found), len(found)):
+        names = [name for name in found if name not in workload.without]
+        for name in generator.sample(names, len(names)):
             progress.step(f"round {round_}: {workload.name}, {name}")
             divisor = configurations.CONFIGURATIONS[name].divisor
             try:
@@ -129,7 +130,8 @@ def measure_managed(options, generator, progress, round_, times, programs):
         ours, size = runtime_compare.WORKLOADS[name]
         for program in generator.sample(list(programs), len(programs)):
             progress.step(f"round {round_}: {name}, {program}")
-            work = ours if program == "allomon runtime" else runtime_compare.PEERS_NAME.get(ours, ours)
+            peers = runtime_compare.PEERS_NAME.get(ours, ours)
+            work = ours if program == "allomon runtime" else peers
             seconds = workloads.processor_seconds([programs[program], work, size], {}, "/")
             times.setdefault(name, {}).setdefault(program, []).append(seconds)
 
@@ -148,7 +150,9 @@ def measure(options):
     times, generator = {}, random.Random(SEED)
     with tempfile.TemporaryDirectory() as folder:
         programs = managed_programs(options, folder)
-        per_round = len(options.workloads) * len(options.environments)
+        per_round = sum(
+            name not in it.without for it in options.workloads for name in options.environments
+        )
         per_round += len(options.managed) * len(programs)
         progress = Progress(options.rounds * per_round)
         for round_ in range(1, options.rounds + 1):

@@ -33,6 +33,7 @@ class Workload:
     operations: int = 0
     in_grid: bool = False
     settings: tuple = ()  # a variable and its value
+    without: tuple = ()  # configurations that take minutes
 
     def can_run(self):
         """False if its program is not installed."""
@@ -58,6 +59,7 @@ WORKLOADS = [
         "python3 JSON, no pymalloc",
         (PYTHON, "-s", "-c", JSON_ROUND_TRIP),
         settings=("PYTHONMALLOC", "malloc"),
+        without=("tcmalloc HEAPPROFILE",),
     ),
     Workload("sqlite3 in memory", ("/usr/bin/sqlite3", "-batch", ":memory:", SQL)),
     Workload(START_UP, ("start", str(STARTS))),
@@ -72,12 +74,12 @@ class RunError(Exception):
 
 def processor_seconds(command, environment, folder):
     """User and system time of a program and of the children that it waited for."""
-    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", **environment}
+    plain = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
                 command,
-                env=environment,
+                env={**plain, **environment},
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -85,12 +87,18 @@ def processor_seconds(command, environment, folder):
             )
         except OSError as error:
             raise RunError(f"cannot run {command[0]}: {error.strerror}") from error
-        _, status, usage = os.wait4(process.pid, 0)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:  # an interrupt: nothing is left running
+            process.kill()
+            process.wait()
+            raise
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             errors.seek(0)
             last = errors.read().decode(errors="replace").strip().split("\n")[-1]
-            raise RunError(f"{os.path.basename(command[0])} ended with {process.returncode}: {last}")
+            name = os.path.basename(command[0])
+            raise RunError(f"{name} ended with {process.returncode}: {last}")
     return usage.ru_utime + usage.ru_stime
 
 
