@@ -1,0 +1,135 @@
+"""What compare.py measures: allocators and profilers to preload, and the Debian packages they
+come from."""
+
+import glob
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+ALLOMON = "allomon"  # stands for the path of liballomon.so
+HEAPTRACK = "/usr/lib/heaptrack/libheaptrack_preload.so"
+
+
+def debian(name):
+    """A shared library, as Debian's multiarch folders have it."""
+    return f"/usr/lib/*-linux-gnu/{name}"
+
+
+# package -> a file that it installs
+PACKAGES = {
+    "libmimalloc2.0": debian("libmimalloc.so.2"),
+    "libgoogle-perftools4": debian("libtcmalloc.so.4"),
+    "libjemalloc2": debian("libjemalloc.so.2"),
+    "heaptrack": HEAPTRACK,
+    "sqlite3": "/usr/bin/sqlite3",
+}
+MANAGED_PACKAGES = {
+    "ocaml-nox": "/usr/bin/ocamlopt",
+    "libgc-dev": debian("libgc.so"),
+}
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A library to preload and its settings.  Runs operations/divisor of a workload's."""
+
+    library: str = ""
+    settings: dict = field(default_factory=dict)
+    divisor: int = 1
+
+    def environment(self, allomon):
+        """Variables to add, or None where the library is not installed."""
+        if not self.library:
+            return dict(self.settings)
+        found = [allomon] if self.library == ALLOMON else sorted(glob.glob(self.library))
+        return {"LD_PRELOAD": found[0], **self.settings} if found else None
+
+
+def allomon_at(rate, divisor=1):
+    return Configuration(
+        ALLOMON, {"ALLOMON_RATE": rate, "ALLOMON_SEED": "1", "ALLOMON_OUT": "mlmon.out"}, divisor
+    )
+
+
+TCMALLOC, JEMALLOC = PACKAGES["libgoogle-perftools4"], PACKAGES["libjemalloc2"]
+ONE_PER_8_KIB = str(8 / 8192)  # samples per word
+
+# The slow ones do fewer operations; what start-up takes is subtracted before dividing.
+CONFIGURATIONS = {
+    "mimalloc": Configuration(PACKAGES["libmimalloc2.0"]),
+    "allomon off": allomon_at("0"),
+    "allomon 1e-4": allomon_at("1e-4"),
+    "allomon 8 KiB": allomon_at(ONE_PER_8_KIB),
+    "allomon all": allomon_at("1", divisor=4),
+    "tcmalloc": Configuration(TCMALLOC),
+    "tcmalloc 8 KiB": Configuration(TCMALLOC, {"TCMALLOC_SAMPLE_PARAMETER": "8192"}, 8),
+    "tcmalloc HEAPPROFILE": Configuration(TCMALLOC, {"HEAPPROFILE": "tcmalloc"}, 1000),
+    "jemalloc": Configuration(JEMALLOC),
+    "jemalloc 8 KiB": Configuration(JEMALLOC, {"MALLOC_CONF": "prof:true,lg_prof_sample:13"}, 4),
+    "glibc": Configuration(divisor=4),
+    "heaptrack": Configuration(HEAPTRACK, {"DUMP_HEAPTRACK_OUTPUT": "heaptrack.raw"}, 20),
+}
+
+# What is divided by what: the unprofiled by mimalloc, the profiled by themselves unprofiled.
+COLUMNS = [
+    ("allomon off", "mimalloc"),
+    ("allomon 1e-4", "mimalloc"),
+    ("tcmalloc", "mimalloc"),
+    ("jemalloc", "mimalloc"),
+    ("glibc", "mimalloc"),
+    ("allomon 1e-4", "allomon off"),
+    ("allomon 8 KiB", "allomon off"),
+    ("tcmalloc 8 KiB", "tcmalloc"),
+    ("jemalloc 8 KiB", "jemalloc"),
+    ("allomon all", "allomon off"),
+    ("heaptrack", "glibc"),
+    ("tcmalloc HEAPPROFILE", "tcmalloc"),
+]
+MANAGED_COLUMNS = [("allomon runtime", "OCaml"), ("allomon runtime", "Boehm")]
+
+
+def say(text):
+    print(f"compare: {text}", file=sys.stderr)
+
+
+def missing(packages):
+    return [name for name, file in packages.items() if not glob.glob(file)]
+
+
+def install(packages):
+    """Installs what is missing, as root; otherwise says what is missing and goes on."""
+    wanted = missing(packages)
+    if wanted and os.geteuid() == 0:
+        say(f"installing {' '.join(wanted)}")
+        apt_get = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=600"]
+        quiet = {
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+            "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+            "check": False,
+        }
+        subprocess.run([*apt_get, "update"], **quiet)
+        for name in wanted:  # one by one: one that cannot be had does not stop the others
+            subprocess.run([*apt_get, "install", "-y", "--no-install-recommends", name], **quiet)
+        wanted = missing(packages)
+    if wanted:
+        say(f"without {', '.join(wanted)}: not installed; apt-get install {' '.join(wanted)}")
+
+
+def available(allomon):
+    """name -> environment, of the configurations that this machine can run."""
+    found = {name: it.environment(allomon) for name, it in CONFIGURATIONS.items()}
+    found = {name: environment for name, environment in found.items() if environment is not None}
+    if "jemalloc 8 KiB" in found and not profiles(found["jemalloc 8 KiB"]):
+        say("without jemalloc 8 KiB: this jemalloc was built without --enable-prof")
+        del found["jemalloc 8 KiB"]
+    return found
+
+
+def profiles(jemalloc_environment):
+    """jemalloc complains of a setting that it was not built for, and goes on."""
+    done = subprocess.run(
+        ["/bin/true"], env=jemalloc_environment, stderr=subprocess.PIPE, check=False
+    )
+    return not done.stderr
