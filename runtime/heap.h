@@ -124,7 +124,7 @@ class RootMark {
  public:
   RootMark() : top_(internal::t_window.root_top) {}
   void CutBack() const {
-    internal::t_window.root_top = top_;
+    internal::CutBackRoots(top_);
     calls_.CutBack();
   }
 

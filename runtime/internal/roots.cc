@@ -75,6 +75,12 @@ Slot* MergeRootsSlow(Slot* a, Slot* b) noexcept {
   return std::min(a, b);
 }
 
+void CutBackRoots(Slot* top) {
+  if (t_window.mutator == nullptr) return;
+  t_window.mutator->TrimRoots();  // while all links of the free list are intact
+  if (t_window.root_top > top) t_window.root_top = top;
+}
+
 void Mutator::TrimRoots() {
   // Back from the free list, so that they can be popped.
   for (Slot* slot = free_roots; slot != nullptr;) {

@@ -62,6 +62,8 @@ inline Slot* SlotBelow(Slot* slot) {
 }
 
 void LogSlotSlow(Slot* slot) noexcept;
+// Forgets all roots from `top` on, of which some may be on the free list.
+void CutBackRoots(Slot* top);
 
 __attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
   Slot* slot = t_window.root_top;

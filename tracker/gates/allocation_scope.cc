@@ -95,9 +95,12 @@ AllocationReport AllocationScope::Read() const {
 }
 
 AllocationReport AllocationScope::Stop() {
+  const bool is_innermost = t_ledger == ledger_.get();
+  if (!stopped_ && is_innermost && t_uncounted != 0) {
+    error_ = "an UncountedRegion ends in the AllocationScope that it was opened in, and not later";
+  }
   const UncountedRegion own_work;
   if (stopped_) return final_;
-  const bool is_innermost = t_ledger == ledger_.get();
   if (!is_innermost) error_ = "an AllocationScope ends on its own thread, after those opened later";
   final_ = Read();
   stopped_ = true;

@@ -103,9 +103,10 @@ ControlError BeginDiscardLocked(SessionId id) {
 // Destroys the values that nobody will ask for any more, and lets the session go.
 void DestroySession(SessionId id) {
   Session& session = *Session::Find(id);
-  const SuspendedSampling suspended;  // user destructors run
+  SuspendedSampling suspended;  // user destructors run
   ForgetEntriesOf(session);
   session.Retire();
+  suspended.Finish();
 }
 
 }  // namespace
@@ -142,8 +143,9 @@ ControlError DrainSession(SessionId id) {
       return ControlError::kNoSuchTracker;
     }
     if (session->sampling()) return ControlError::kNotStopped;
-    const SuspendedSampling suspended;  // user code runs
+    SuspendedSampling suspended;  // user code runs
     SurviveEntriesOf(*session);
+    suspended.Finish();
   }
   return DiscardSession(id);
 }
@@ -164,7 +166,8 @@ SuspendedSampling::SuspendedSampling() {
   if (!thread.in_callback) scope_.emplace(thread);
 }
 
-SuspendedSampling::~SuspendedSampling() {
+SuspendedSampling::~SuspendedSampling() = default;
+void SuspendedSampling::Finish() {
   if (scope_) scope_->Finish();
 }
 

@@ -52,6 +52,9 @@ class SuspendedSampling {
  public:
   SuspendedSampling();
   ~SuspendedSampling();
+  // Runs the deallocs that fell due meanwhile; without it they wait for the thread's next
+  // callback.  Where user code ran, which may have ended the thread.
+  void Finish();
   SuspendedSampling(const SuspendedSampling&) = delete;
   SuspendedSampling& operator=(const SuspendedSampling&) = delete;
 

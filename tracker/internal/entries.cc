@@ -97,19 +97,31 @@ Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
   return allocation;
 }
 
+namespace {
+
+// Also when a callback ends its thread.
+struct Forgetting {
+  EntryId id;
+  ~Forgetting() {
+    if (entry_table.At(id).FinishForgetting()) ReleaseEntry(id);
+  }
+};
+
+}  // namespace
+
 void SurviveEntriesOf(Session& session) {
   const EntryId end = entry_table.end();
   for (EntryId id = 1; id < end; ++id) {
     Entry& entry = entry_table.At(id);
     const EntryState was = entry.TakeLive(session.id());
     if (was == EntryState::kForgotten) continue;
+    const Forgetting forgetting{id};
     const Allocation allocation = AllocationOf(entry, session.config());
     if (was == EntryState::kLiveMinor) {
       session.client().SurviveMinor(allocation, &entry.value);
     } else {
       session.client().SurviveMajor(allocation, &entry.value);
     }
-    if (entry.FinishForgetting()) ReleaseEntry(id);
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include <mutex>
 
+#include "tracker/internal/callback_scope.h"
 #include "tracker/internal/entries.h"
-#include "tracker/internal/postponed.h"
 
 namespace allomon::internal {
 
@@ -25,15 +25,23 @@ void LeaveRegistry(ThreadState& thread) {
   Entries().Empty(thread.free_entries);
 }
 
+// A callback may end its thread here too, and then this is called once more for the rest.
+void RunLastPostponed(ThreadState& thread) {
+  if (thread.postponed == 0) return;
+  pthread_setspecific(g_exit_key, &thread);
+  CallbackScope scope(thread);
+  scope.Finish();
+}
+
 // Leaves at the first call: a thread that first allocates in the destructor of another
 // key may get no second one, and what stays in the registry is written to by `start` when
 // the thread's memory is another's.  Destructors that run after ours allocate sampled all
 // the same; but a `start` just then does not reach them.
 void OnThreadExit(void* value) {
   ThreadState& thread = *static_cast<ThreadState*>(value);
-  RunPostponedDeallocsSlow(thread);
-  LeaveRegistry(thread);
+  if (thread.in_registry()) LeaveRegistry(thread);
   if (void (*hook)() = thread_exit_hook.load(std::memory_order_acquire)) hook();
+  RunLastPostponed(thread);
 }
 
 void MakeExitKeyLocked() {

@@ -1,6 +1,7 @@
 #include "tracker/profile/entry_hooks.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -184,6 +185,21 @@ bool ProtectHooks(int protection) {
   return true;
 }
 
+class AllSignalsBlocked {
+ public:
+  AllSignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &outer_);
+  }
+  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &outer_, nullptr); }
+  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
+
+ private:
+  sigset_t outer_;
+};
+
 bool WriteHooks(HookMode mode, std::string* error) {
   // Executable all the while: this very function may lie in the same page.
   if (!ProtectHooks(PROT_READ | PROT_WRITE | PROT_EXEC)) {
@@ -191,7 +207,11 @@ bool WriteHooks(HookMode mode, std::string* error) {
     ProtectHooks(PROT_READ | PROT_EXEC);
     return Fail(std::string("this system forbids changing code: ") + strerror(cause), error);
   }
-  for (uint32_t hook = 0; hook < g_hooks.count; ++hook) WriteHook(hook, mode);
+  {
+    // The only thread there is must not run, in a signal handler, what is half written.
+    const AllSignalsBlocked blocked;
+    for (uint32_t hook = 0; hook < g_hooks.count; ++hook) WriteHook(hook, mode);
+  }
   ProtectHooks(PROT_READ | PROT_EXEC);
   g_hooks.mode = mode;
   return true;

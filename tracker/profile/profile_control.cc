@@ -118,7 +118,8 @@ uint32_t FramesFor(const RecordingOptions& options) {
 RecordingError StartSource(Control& control, const RecordingOptions& options, std::string* error) {
   if (options.kind == ProfileKind::kTime) {
     SetTimeFrames(FramesFor(options));
-    return StartTimers(options.hz, nullptr, error) ? RecordingError::kNone : RecordingError::kUnavailable;
+    return StartTimers(options.hz, nullptr, error) ? RecordingError::kNone
+                                                   : RecordingError::kUnavailable;
   }
   if (options.kind != ProfileKind::kAlloc) return RecordingError::kNone;
   const StartResult started = StartAllocSession(options.rate, *options.seed, FramesFor(options));

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <new>
 
 #include "tracker/callstack/capture.h"
 #include "tracker/internal/entries.h"
@@ -48,6 +50,16 @@ constexpr size_t kMostThreads = 16384;
 constexpr uint32_t kMostFrames = 128;
 
 ThreadTimer g_timers[kMostThreads];
+
+// Held by who makes and ends timers, so that none is made while all are ended, and one thread
+// has one.  Not by the signal handler, which goes by the timer's thread_id alone.
+std::mutex& TimersMutex() {
+  alignas(std::mutex) static unsigned char storage[sizeof(std::mutex)];
+  static std::mutex* const mutex = new (storage) std::mutex;
+  return *mutex;
+}
+using TimersLock = std::lock_guard<std::mutex>;
+
 std::atomic<size_t> g_end{0};   // behind the last that was ever used
 std::atomic<uint32_t> g_hz{0};  // 0: no timers
 std::atomic<uint32_t> g_frames{kMostFrames};
@@ -250,6 +262,11 @@ void ForEachTimer(Visit visit) {
   }
 }
 
+void EndTimer(ThreadTimer& timer) {
+  timer_delete(timer.timer);
+  ReleaseTimer(timer);
+}
+
 ThreadTimer* FindTimer(pid_t thread_id) {
   ThreadTimer* found = nullptr;
   ForEachTimer([&](ThreadTimer& timer) {
@@ -314,6 +331,7 @@ void SetTimeFrames(uint32_t frames) {
 bool TimersRun() { return g_hz.load(std::memory_order_relaxed) != 0; }
 
 bool StartTimers(uint32_t hz, TimeSink sink, std::string* error) {
+  const TimersLock hold(TimersMutex());
   if (TimersRun()) {
     *error = "the timers are in use: by a time profile, or by monitor()";
     return false;
@@ -359,33 +377,35 @@ void ChargeTimeOfUnit() {
 }
 
 void StopTimers() {
+  const TimersLock hold(TimersMutex());
   ChargeOutstandingTime();
   g_hz.store(0, std::memory_order_relaxed);
-  ForEachTimer([](ThreadTimer& timer) {
-    timer_delete(timer.timer);
-    ReleaseTimer(timer);
-  });
+  ForEachTimer(EndTimer);
 }
 
 void StartThreadTimer() {
-  if (g_hz.load(std::memory_order_relaxed) == 0) return;
-  // `start` may have seen this thread already.
-  if (FindTimer(ThisThread()) == nullptr) TimeThread(ThisThread());
+  if (!TimersRun()) return;
+  const TimersLock hold(TimersMutex());
+  if (!TimersRun()) return;
+  // One of this id is of a thread that ended unseen, or `start` has just found us.
+  if (ThreadTimer* const former = FindTimer(ThisThread())) EndTimer(*former);
+  TimeThread(ThisThread());
 }
 
 void EndThreadTimer() {
-  if (g_hz.load(std::memory_order_relaxed) == 0) return;
+  if (!TimersRun()) return;
+  const TimersLock hold(TimersMutex());
   ThreadTimer* const timer = FindTimer(ThisThread());
   if (timer == nullptr) return;
   ChargeThisThread(*timer);
-  timer_delete(timer->timer);
-  ReleaseTimer(*timer);
+  EndTimer(*timer);
 }
 
 void RestartTimersAfterFork() {
   // Whoever comes second finds it done.
   if (FindTimer(ThisThread()) != nullptr) return;
-  ForEachTimer(ReleaseTimer);
+  new (&TimersMutex()) std::mutex;  // a thread that is not here may have held it
+  for (size_t i = 0; i < g_end.load(std::memory_order_relaxed); ++i) ReleaseTimer(g_timers[i]);
   if (g_hz.load(std::memory_order_relaxed) != 0) TimeThread(ThisThread());
 }
 

@@ -81,9 +81,14 @@ bool InitRange(const MonRequest& request, std::string* error) {
   return true;
 }
 
-// A child of a fork inherits no timers.
+// A child of a fork inherits no timers, nor the threads that were looking.
+void AfterForkInChild() {
+  g_monitor.looking.store(0, std::memory_order_relaxed);
+  RestartTimersAfterFork();
+}
+
 void InstallForkHandler() {
-  static const int installed = pthread_atfork(nullptr, nullptr, RestartTimersAfterFork);
+  static const int installed = pthread_atfork(nullptr, nullptr, AfterForkInChild);
   static_cast<void>(installed);
 }
 
