@@ -237,6 +237,14 @@ TEST(AllocationScope, BlockOutlivesAllScopes) {
   EXPECT_EQ(later.Stop().live_blocks, 0u);
 }
 
+// Otherwise the scope would count nothing from there on, and every gate pass.
+TEST(AllocationScope, UncountedRegionThatEndsInAnotherScopeIsAnError) {
+  auto region = std::make_unique<UncountedRegion>();
+  AllocationScope scope;
+  region.reset();
+  EXPECT_NE(scope.Stop().error.find("UncountedRegion"), std::string::npos);
+}
+
 TEST(AllocationScope, UncountedRegionIsNotCountedButItsFreesAre) {
   AllocationScope scope;
   Block block = Take(20);

@@ -216,6 +216,30 @@ TEST_P(TimeTest, ThreadThatBlocksAllSignalsIsChargedAtItsEnd) {
 }
 
 // Pending signals of deleted timers would kill what they find.
+// A timer must not be armed at no rate, nor outlive the profile that it was for.
+TEST_P(TimeTest, StopMeetsThreadsThatStart) {
+  std::atomic<bool> done{false};
+  std::vector<std::thread> makers;
+  for (int t = 0; t < 2; ++t) {
+    makers.emplace_back([&done] {
+      while (!done) std::thread([] {}).join();
+    });
+  }
+  ProfileOptions options;
+  options.kind = ProfileKind::kTime;
+  options.hz = GetParam();
+  for (int round = 0; round < 300; ++round) {
+    ASSERT_TRUE(Profile::Start(options).ok());
+    std::this_thread::yield();
+    ASSERT_TRUE(Profile::Stop().ok());
+  }
+  done = true;
+  for (std::thread& maker : makers) maker.join();
+  const int64_t total = TotalOf();
+  Spin(ThreadTicks() + 3);
+  EXPECT_EQ(TotalOf(), total) << "somebody is timed without a profile";
+}
+
 TEST_P(TimeTest, ProgramStartedByExecIsNotKilledByTicks) {
   Start();
   for (int i = 0; i < 50; ++i) {

@@ -215,5 +215,31 @@ TEST(ThreadsTest, LongjmpOverRootsIsMadeGood) {
   EXPECT_EQ(BuildAndSum(10000), 10000L * 9999 / 2);
 }
 
+// Leaves more roots behind than the stack had, most of them dead and on its free list.
+void LeapFromManyRoots() {
+  // Never destroyed: what longjmp skips must not be missed.
+  auto* roots = new std::vector<Local<Cell>>;
+  roots->reserve(5000);
+  for (long i = 0; i < 4090; ++i) roots->push_back(make<Cell>(i, nullptr));
+  for (size_t i = 0; i < 3000; ++i) const Local<Cell> dies = std::move((*roots)[i]);
+  for (long i = 0; i < 10; ++i) roots->push_back(make<Cell>(i, nullptr));
+  longjmp(g_jump, 1);  // NOLINT: what is tested
+}
+
+TEST(ThreadsTest, LongjmpOverDeadRootsLeavesNoneOnTheFreeList) {
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  const RootMark mark;
+  if (setjmp(g_jump) == 0) {  // NOLINT
+    LeapFromManyRoots();
+  }
+  mark.CutBack();
+  std::vector<Local<Cell>> live;
+  live.reserve(4000);
+  for (long i = 0; i < 4000; ++i) live.push_back(make<Cell>(i, nullptr));
+  heap->Collect(CollectionKind::kMinor);
+  for (long i = 0; i < 4000; ++i) ASSERT_EQ(live[static_cast<size_t>(i)]->head, i);
+}
+
 }  // namespace
 }  // namespace allomon::gc

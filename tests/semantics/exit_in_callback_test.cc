@@ -121,5 +121,74 @@ TEST(ExitInCallbackTest, MemoryOfABlockWhoseReportWasBrokenOffIsUsedAgain) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
+// What a callback has freed before it ends its thread is told in the thread's last moments,
+// by a callback that is like any other: alone, not sampled, and free to end the thread too.
+struct LastMoments {
+  std::atomic<int> depth{0};
+  std::atomic<int> deepest{0};
+  std::atomic<int> deaths{0};
+  std::atomic<bool> leave{false};
+  void* block = nullptr;
+  bool death_leaves = false;
+};
+
+class LastMomentsTracker {
+ public:
+  explicit LastMomentsTracker(LastMoments* moments) : moments_(moments) {}
+  std::optional<int> alloc_major(const Allocation&) {
+    const Depth inside(moments_);
+    if (moments_->leave.exchange(false)) {
+      SamplingFree(moments_->block);
+      pthread_exit(nullptr);
+    }
+    return 1;
+  }
+  void dealloc_major(int) {
+    const Depth inside(moments_);
+    ++moments_->deaths;
+    SamplingFree(SamplingMalloc(40));
+    if (moments_->death_leaves) pthread_exit(nullptr);
+  }
+
+ private:
+  struct Depth {
+    explicit Depth(LastMoments* all) : moments(all) {
+      const int depth = ++moments->depth;
+      if (depth > moments->deepest) moments->deepest = depth;
+    }
+    ~Depth() { --moments->depth; }
+    LastMoments* moments;
+  };
+  LastMoments* moments_;
+};
+
+void* AllocateOnce(void* moments) {
+  static_cast<LastMoments*>(moments)->leave = true;
+  SamplingFree(SamplingMalloc(64));
+  return nullptr;
+}
+
+void EndThreadWithADeathDue(bool death_leaves) {
+  LastMoments moments;
+  moments.death_leaves = death_leaves;
+  for (int round = 1; round <= 20; ++round) {
+    ASSERT_TRUE(Tracker::start(1, LastMomentsTracker(&moments)).ok());
+    moments.block = SamplingMalloc(8);
+    pthread_t thread;
+    ASSERT_EQ(pthread_create(&thread, nullptr, AllocateOnce, &moments), 0);
+    ASSERT_EQ(pthread_join(thread, nullptr), 0);
+    EXPECT_EQ(moments.deaths, round);
+    // Reaches every thread in the registry: one that is gone would be written to.
+    ASSERT_TRUE(Tracker::stop().ok());
+  }
+  EXPECT_EQ(moments.deepest, 1);
+}
+
+TEST(ExitInCallbackTest, DeathDueAtTheEndOfAThreadIsToldAlone) { EndThreadWithADeathDue(false); }
+
+TEST(ExitInCallbackTest, CallbackInTheLastMomentsMayEndItsThreadAgain) {
+  EndThreadWithADeathDue(true);
+}
+
 }  // namespace
 }  // namespace allomon
