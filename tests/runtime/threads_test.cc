@@ -218,7 +218,7 @@ TEST(ThreadsTest, LongjmpOverRootsIsMadeGood) {
 // Leaves more roots behind than the stack had, most of them dead and on its free list.
 void LeapFromManyRoots() {
   // Never destroyed: what longjmp skips must not be missed.
-  auto* roots = new std::vector<Local<Cell>>;
+  static auto* const roots = new std::vector<Local<Cell>>;
   roots->reserve(5000);
   for (long i = 0; i < 4090; ++i) roots->push_back(make<Cell>(i, nullptr));
   for (size_t i = 0; i < 3000; ++i) const Local<Cell> dies = std::move((*roots)[i]);

@@ -131,7 +131,9 @@ bool ParseRange(std::string_view* file, MonRange* range, std::string* error) {
   if (file->size() < wanted) return Fail("cut off: run the program again", error);
   if (!ParseCounts(file, range, error)) return false;
   range->cells.resize(header.ncells);
-  memcpy(range->cells.data(), file->data(), header.ncells * sizeof(WORD));
+  if (header.ncells > 0) {
+    memcpy(range->cells.data(), file->data(), header.ncells * sizeof(WORD));
+  }
   file->remove_prefix(header.ncells * sizeof(WORD));
   return true;
 }
