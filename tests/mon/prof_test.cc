@@ -14,12 +14,15 @@
 #include "tracker/profile/mon/mon_file.h"
 #include "tracker/profile/mon/mon_module.h"
 
-// Three functions, in this order in the executable: a static one between two global ones.
-// g++ keeps the order of a file with no-toplevel-reorder; see BUILD.
+// Three functions side by side, in this order and each at the start of a cell, whatever else
+// the compiler adds: a static one between two global ones.
+#define ALONE                                                                                 \
+  __attribute__((noinline, used, aligned(16), section(".text.prof_test"), no_sanitize_thread, \
+                 no_sanitize_address, no_sanitize_undefined))
 extern "C" {
-__attribute__((noinline, used)) int prof_test_first(int n) { return n * 3 + 1; }
-__attribute__((noinline, used)) static int prof_test_hidden(int n) { return n * 5 + 2; }
-__attribute__((noinline, used)) int prof_test_last(int n) { return n * 7 + 3; }
+ALONE int prof_test_first(int n) { return n * 3 + 1; }
+ALONE static int prof_test_hidden(int n) { return n * 5 + 2; }
+ALONE int prof_test_last(int n) { return n * 7 + 3; }
 }
 
 namespace allomon::prof {
@@ -42,7 +45,7 @@ class ProfTest : public ::testing::Test {
   ProfTest() {
     EXPECT_TRUE(internal::FindMonModule(AddressOf(prof_test_first), &module_));
     range_.low = AddressOf(prof_test_first);
-    range_.high = AddressOf(prof_test_last) + 16;
+    range_.high = AddressOf(prof_test_last) + 8;
     range_.bias = module_.bias;
     range_.build_id = HexOf(module_.build_id, module_.build_id_bytes);
     range_.cells.resize((range_.high - range_.low + 3) / 4);
