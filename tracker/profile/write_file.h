@@ -13,8 +13,9 @@ namespace allomon {
 // synced: after a power failure the file may be empty.
 //
 // `mode` (0644, 0755) is subject to the umask and replaces the old file's.  A
-// symbolic link to a file stays a link.  What cannot be replaced (/dev/stdout,
-// a pipe, a terminal) is written to directly.
+// symbolic link to a file stays a link.  A small file of the user's own that holds
+// the contents already stays, with a new time and a mode that may be stricter.
+// What cannot be replaced (/dev/stdout, a pipe, a terminal) is written to directly.
 //
 // On failure returns false and sets `error` to one line that names the path,
 // the cause and a remedy; the new file is gone.  Thread safe, also for the same
