@@ -24,13 +24,17 @@ bool AddFile(const Program& program, const std::string& file, std::optional<Mlmo
              std::string* error) {
   std::string text;
   if (!ReadFile(file, &text, error)) return false;
-  Mlmon profile;
-  if (ParseMlmon(text, &profile, error) &&
-      Merge(program.table.magic, std::move(profile), sum, error)) {
-    return true;
-  }
+  if (AddProfile(program.table.magic, text, sum, error)) return true;
   error->insert(0, "Fail: ");
   return false;
+}
+
+}  // namespace
+
+bool AddProfile(uint32_t magic, std::string_view text, std::optional<Mlmon>* sum,
+                std::string* error) {
+  Mlmon profile;
+  return ParseMlmon(text, &profile, error) && Merge(magic, std::move(profile), sum, error);
 }
 
 bool CheckLengths(const Program& program, const Mlmon& sum, std::string* error) {
@@ -44,8 +48,6 @@ bool CheckLengths(const Program& program, const Mlmon& sum, std::string* error) 
            "; profile this build of it again";
   return false;
 }
-
-}  // namespace
 
 bool LoadProfile(const Program& program, const std::vector<std::string>& files, bool tolerant,
                  std::optional<Mlmon>* data, std::string* warnings, std::string* error) {
