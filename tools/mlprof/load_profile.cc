@@ -24,18 +24,16 @@ bool AddFile(const Program& program, const std::string& file, std::optional<Mlmo
              std::string* error) {
   std::string text;
   if (!ReadFile(file, &text, error)) return false;
-  if (AddProfile(program.table.magic, text, sum, error)) return true;
+  Mlmon profile;
+  if (ParseMlmon(text, &profile, error) &&
+      Merge(program.table.magic, std::move(profile), sum, error)) {
+    return true;
+  }
   error->insert(0, "Fail: ");
   return false;
 }
 
 }  // namespace
-
-bool AddProfile(uint32_t magic, std::string_view text, std::optional<Mlmon>* sum,
-                std::string* error) {
-  Mlmon profile;
-  return ParseMlmon(text, &profile, error) && Merge(magic, std::move(profile), sum, error);
-}
 
 bool CheckLengths(const Program& program, const Mlmon& sum, std::string* error) {
   const SourceTable& table = program.table;

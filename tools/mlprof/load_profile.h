@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tools/mlprof/program.h"
@@ -19,12 +18,8 @@ namespace allomon::mlprof {
 bool LoadProfile(const Program& program, const std::vector<std::string>& files, bool tolerant,
                  std::optional<Mlmon>* data, std::string* warnings, std::string* error);
 
-// What LoadProfile is made of, for those who have read the files themselves.
-//
-// Adds the profile that `text` is to `sum`, which is nothing before the first.  On
-// failure leaves `sum` as it was; `error` has mlprof's words.
-bool AddProfile(uint32_t magic, std::string_view text, std::optional<Mlmon>* sum,
-                std::string* error);
+// Whether `sum` has as many counts as LoadProfile asks for: for those who have added up
+// profiles themselves.
 bool CheckLengths(const Program& program, const Mlmon& sum, std::string* error);
 
 // The names in the files `lists`, separated by white space, those of the last
