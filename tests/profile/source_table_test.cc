@@ -182,6 +182,12 @@ TEST(SourceTableTest, StubPrintsTheAnswerAndNothingElse) {
   const size_t size = fread(buffer, 1, sizeof buffer, child);
   EXPECT_EQ(pclose(child), 0);
   EXPECT_EQ(std::string(buffer, size), FormatSources(table));
+  EXPECT_EQ(AnswerOfStub(stub), FormatSources(table));
+}
+
+TEST(SourceTableTest, OtherScriptsHaveNoAnswerToBeReadOutOfThem) {
+  EXPECT_EQ(AnswerOfStub("#!/bin/sh\nexec cat /etc/passwd\n0x0\n0\n"), "");
+  EXPECT_EQ(AnswerOfStub("#!/bin/sh\n"), "");
 }
 
 }  // namespace

@@ -3,17 +3,25 @@
 #include <string>
 #include <vector>
 
+#include "tools/command_result.h"
 #include "tools/gate/gate.h"
+#include "tools/report/report.h"
+#include "tools/report/terminal.h"
 
 namespace {
 
 struct Command {
   const char* name;
   const char* summary;
-  allomon::gate::Result (*run)(const std::vector<std::string>& args);
+  allomon::CommandResult (*run)(const std::vector<std::string>& args);
 };
 
+allomon::CommandResult RunReport(const std::vector<std::string>& args) {
+  return allomon::report::RunReport(args, allomon::report::ThisTerminal());
+}
+
 constexpr Command kCommands[] = {
+    {"report", "show what functions allocated, how long they ran, how often", RunReport},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };
 

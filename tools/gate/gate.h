@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "tools/command_result.h"
+
 namespace allomon::gate {
 
-struct Result {
-  int status = 0;   // of the process: 0 passed, 1 failed, 2 could not be judged
-  std::string out;  // for standard output
-  std::string err;  // for standard error: one line, or the usage
-};
+// Status 0: passed, 1: failed, 2: could not be judged.
+using Result = CommandResult;
 
 // `args` without the command's name.
 Result RunGate(const std::vector<std::string>& args);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tools/text/xml.h"
+
 namespace allomon::gate {
 namespace {
 
@@ -138,17 +140,6 @@ std::string Replace(std::string text, char from, const char* to) {
   return text;
 }
 
-// Control characters have no place in XML at all.
-std::string Xml(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') c = '?';
-  }
-  text = Replace(std::move(text), '&', "&amp;");
-  text = Replace(std::move(text), '<', "&lt;");
-  text = Replace(std::move(text), '>', "&gt;");
-  return Replace(std::move(text), '"', "&quot;");
-}
-
 // The escapes of workflow commands; properties need two more.
 std::string GithubData(std::string text) {
   text = Replace(std::move(text), '%', "%25");
@@ -186,15 +177,15 @@ std::string ToText(const Comparison& comparison) {
 std::string ToJunit(const Comparison& comparison) {
   std::string cases;
   for (const Judgement& judgement : comparison.judgements) {
-    cases += "    <testcase classname=\"allomon.gate\" name=\"" + Xml(judgement.name) + "\"";
+    cases += "    <testcase classname=\"allomon.gate\" name=\"" + XmlEscaped(judgement.name) + "\"";
     if (judgement.verdict == Verdict::kPassed) {
       cases += "/>\n";
       continue;
     }
     const std::string figures = FiguresOf(judgement);
     const std::string message = figures.empty() ? Headline(judgement) : figures;
-    cases += ">\n      <failure message=\"" + Xml(message) + "\">" + Xml(SitesOf(judgement)) +
-             "</failure>\n    </testcase>\n";
+    cases += ">\n      <failure message=\"" + XmlEscaped(message) + "\">" +
+             XmlEscaped(SitesOf(judgement)) + "</failure>\n    </testcase>\n";
   }
   const size_t tests = comparison.judgements.size();
   const std::string counts = " tests=\"" + std::to_string(tests) + "\" failures=\"" +

@@ -33,6 +33,8 @@ bool AddFile(const Program& program, const std::string& file, std::optional<Mlmo
   return false;
 }
 
+}  // namespace
+
 bool CheckLengths(const Program& program, const Mlmon& sum, std::string* error) {
   const SourceTable& table = program.table;
   if (sum.splits.size() == table.sources.size() && sum.masters.size() == table.names.size()) {
@@ -44,8 +46,6 @@ bool CheckLengths(const Program& program, const Mlmon& sum, std::string* error) 
            "; profile this build of it again";
   return false;
 }
-
-}  // namespace
 
 bool LoadProfile(const Program& program, const std::vector<std::string>& files, bool tolerant,
                  std::optional<Mlmon>* data, std::string* warnings, std::string* error) {

@@ -18,6 +18,10 @@ namespace allomon::mlprof {
 bool LoadProfile(const Program& program, const std::vector<std::string>& files, bool tolerant,
                  std::optional<Mlmon>* data, std::string* warnings, std::string* error);
 
+// Whether `sum` has as many counts as LoadProfile asks for: for those who have added up
+// profiles themselves.
+bool CheckLengths(const Program& program, const Mlmon& sum, std::string* error);
+
 // The names in the files `lists`, separated by white space, those of the last
 // list first.
 bool LoadFileLists(const std::vector<std::string>& lists, std::vector<std::string>* files,

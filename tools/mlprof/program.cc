@@ -40,8 +40,14 @@ bool LoadProgram(const std::string& file, bool long_names, const std::vector<Reg
   if (access(file.c_str(), X_OK) != 0) {
     return UserError(file, "does not run", error);
   }
+  return ProgramFromAnswer(file, AskSources(file), long_names, split, program, error);
+}
+
+bool ProgramFromAnswer(const std::string& file, std::string_view answer, bool long_names,
+                       const std::vector<Regexp>& split, Program* program, std::string* error) {
   program->file = file;
-  if (!ParseSources(AskSources(file), &program->table, error)) return false;
+  program->is_split.clear();
+  if (!ParseSources(answer, &program->table, error)) return false;
   if (program->table.names.empty()) {
     return UserError(file, "is not compiled for profiling", error);
   }

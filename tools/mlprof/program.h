@@ -2,6 +2,7 @@
 #define TOOLS_MLPROF_PROGRAM_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/mlprof/regexp.h"
@@ -24,6 +25,10 @@ std::string FullName(const SourceName& name);
 // profiling.  On failure returns false and sets `error` to one line.
 bool LoadProgram(const std::string& file, bool long_names, const std::vector<Regexp>& split,
                  Program* program, std::string* error);
+
+// The same from an answer that is there already, by whomever `file` was asked.
+bool ProgramFromAnswer(const std::string& file, std::string_view answer, bool long_names,
+                       const std::vector<Regexp>& split, Program* program, std::string* error);
 
 }  // namespace allomon::mlprof
 

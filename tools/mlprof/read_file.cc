@@ -17,9 +17,10 @@ std::string SmlErrorName(int error) {
   return sml_name;
 }
 
-std::string IoError(const char* operation, const std::string& path, int error) {
-  return std::string("Io: ") + operation + " \"" + path +
-         "\" failed with SysErr: " + strerror(error) + " [" + SmlErrorName(error) + "]";
+std::string IoError(const std::string& path, const ReadFailure& failure) {
+  return std::string("Io: ") + failure.operation + " \"" + path +
+         "\" failed with SysErr: " + strerror(failure.error) + " [" + SmlErrorName(failure.error) +
+         "]";
 }
 
 struct FileCloser {
@@ -29,9 +30,16 @@ struct FileCloser {
 }  // namespace
 
 bool ReadFile(const std::string& path, std::string* contents, std::string* error) {
+  ReadFailure failure;
+  if (ReadFile(path, contents, &failure)) return true;
+  *error = IoError(path, failure);
+  return false;
+}
+
+bool ReadFile(const std::string& path, std::string* contents, ReadFailure* failure) {
   std::unique_ptr<FILE, FileCloser> file(fopen(path.c_str(), "rbe"));
   if (file == nullptr) {
-    *error = IoError("openIn", path, errno);
+    *failure = {"openIn", errno};
     return false;
   }
   contents->clear();
@@ -40,7 +48,7 @@ bool ReadFile(const std::string& path, std::string* contents, std::string* error
     contents->append(buffer, got);
   }
   if (ferror(file.get()) == 0) return true;
-  *error = IoError("inputLine", path, errno);
+  *failure = {"inputLine", errno};
   return false;
 }
 

@@ -10,6 +10,15 @@ namespace allomon::mlprof {
 //   Io: openIn "x" failed with SysErr: No such file or directory [noent]
 bool ReadFile(const std::string& path, std::string* contents, std::string* error);
 
+// What went wrong: Standard ML's name of the operation, and errno.
+struct ReadFailure {
+  const char* operation = "";
+  int error = 0;
+};
+
+// The same for those who have words of their own.
+bool ReadFile(const std::string& path, std::string* contents, ReadFailure* failure);
+
 }  // namespace allomon::mlprof
 
 #endif  // TOOLS_MLPROF_READ_FILE_H_

@@ -191,6 +191,11 @@ std::string FormatSourcesStub(const SourceTable& table) {
   return std::string(kStubHead) + FormatSources(table);
 }
 
+std::string_view AnswerOfStub(std::string_view script) {
+  if (script.substr(0, kStubHead.size()) != kStubHead) return {};
+  return script.substr(kStubHead.size());
+}
+
 bool ParseSources(std::string_view text, SourceTable* table, std::string* error) {
   return SourcesParser(text, table, error).Parse();
 }

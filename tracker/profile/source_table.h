@@ -67,6 +67,10 @@ std::string FormatSources(const SourceTable& table);
 // answer themselves, because they were not linked for it.  It runs sh and tail.
 std::string FormatSourcesStub(const SourceTable& table);
 
+// The answer within such a script, to be had without running it; empty if `script` is
+// not one that FormatSourcesStub wrote.  Points into `script`.
+std::string_view AnswerOfStub(std::string_view script);
+
 // Reads an answer by mlprof's rules and with its words for an error, where it
 // has any. In a parsed table every index is valid.  An answer with no names (a
 // program compiled without profiling) ends the reading there, successfully.

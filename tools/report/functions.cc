@@ -1,0 +1,148 @@
+#include "tools/report/functions.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace allomon::report {
+namespace {
+
+constexpr MlmonInt kMost = ~(MlmonInt{1} << 127);
+
+bool IsUsed(const MlmonCount& count) {
+  return count.current != 0 || count.stack != 0 || count.stack_gc != 0;
+}
+
+bool Differs(const MlmonCount& a, const MlmonCount& b) {
+  return a.current != b.current || a.stack != b.stack || a.stack_gc != b.stack_gc;
+}
+
+auto NameOrder(const SourceName& name) { return std::tie(name.name, name.position); }
+
+bool InOrder(const Function& a, const Function& b, SortKey key) {
+  if (key != SortKey::kName) {
+    const auto measures = [key](const Function& function) {
+      return std::make_pair(Measure(function.count, key), function.count.current);
+    };
+    if (measures(a) != measures(b)) return measures(a) > measures(b);
+  }
+  return NameOrder(*a.name) < NameOrder(*b.name);
+}
+
+// Of a growth, which is never below -kMost.
+MlmonInt Magnitude(MlmonInt growth) { return growth < 0 ? -growth : growth; }
+
+bool InOrder(const Change& a, const Change& b, SortKey key) {
+  if (key != SortKey::kName) {
+    const MlmonInt change_a = Magnitude(a.Growth(key)), change_b = Magnitude(b.Growth(key));
+    if (change_a != change_b) return change_a > change_b;
+  }
+  return NameOrder(*a.name) < NameOrder(*b.name);
+}
+
+template <typename Row>
+void Sort(SortKey key, std::vector<Row>* rows) {
+  std::stable_sort(rows->begin(), rows->end(),
+                   [key](const Row& a, const Row& b) { return InOrder(a, b, key); });
+}
+
+std::string_view FileOf(std::string_view position) {
+  return position.substr(0, position.rfind(": "));
+}
+
+// Matches functions of two builds.
+class Matcher {
+ public:
+  void AddBefore(const Profile& profile) {
+    Add(profile, [](const MlmonCount& count, Change* change) {
+      change->before = count;
+      change->in_before = true;
+    });
+  }
+  void AddAfter(const Profile& profile) {
+    Add(profile, [](const MlmonCount& count, Change* change) {
+      change->after = count;
+      change->in_after = true;
+    });
+  }
+  std::vector<Change>& changes() { return changes_; }
+
+ private:
+  template <typename Store>
+  void Add(const Profile& profile, Store store) {
+    std::unordered_map<std::string, size_t> seen;
+    const auto& names = profile.program.table.names;
+    for (size_t i = 0; i < names.size(); ++i) {
+      std::string key = names[i].name + "\t" + std::string(FileOf(names[i].position));
+      key += "\t" + std::to_string(seen[key]++);
+      const auto [place, is_new] = place_of_.emplace(std::move(key), changes_.size());
+      if (is_new) changes_.emplace_back();
+      Change& change = changes_[place->second];
+      change.name = &names[i];
+      store(profile.data.masters[i], &change);
+    }
+  }
+
+  std::unordered_map<std::string, size_t> place_of_;
+  std::vector<Change> changes_;
+};
+
+}  // namespace
+
+MlmonInt Measure(const MlmonCount& count, SortKey key) {
+  if (key == SortKey::kStack) return count.stack;
+  return key == SortKey::kGc ? count.stack_gc : count.current;
+}
+
+std::vector<Function> Functions(const Profile& profile, SortKey key) {
+  std::vector<Function> functions;
+  const auto& names = profile.program.table.names;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const MlmonCount& count = profile.data.masters[i];
+    if (IsUsed(count)) functions.push_back({&names[i], count});
+  }
+  Sort(key, &functions);
+  return functions;
+}
+
+size_t UnusedFunctions(const Profile& profile) {
+  size_t unused = 0;
+  const auto& names = profile.program.table.names;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].position.empty() && !IsUsed(profile.data.masters[i])) ++unused;
+  }
+  return unused;
+}
+
+MlmonInt SumFrom(const std::vector<Function>& functions, size_t first) {
+  MlmonInt sum = 0;
+  for (size_t i = first; i < functions.size(); ++i) {
+    if (__builtin_add_overflow(sum, functions[i].count.current, &sum)) return kMost;
+  }
+  return sum;
+}
+
+MlmonInt Change::Growth(SortKey key) const {
+  MlmonInt growth = 0;
+  const bool overflow = __builtin_sub_overflow(Measure(after, key), Measure(before, key), &growth);
+  if (overflow) return Measure(after, key) < 0 ? -kMost : kMost;
+  return std::max(growth, -kMost);
+}
+
+std::vector<Change> Changes(const Pair& pair, SortKey key) {
+  Matcher matcher;
+  matcher.AddBefore(pair.before);
+  matcher.AddAfter(pair.after);
+  std::vector<Change> changes;
+  for (const Change& change : matcher.changes()) {
+    if (Differs(change.before, change.after)) changes.push_back(change);
+  }
+  Sort(key, &changes);
+  return changes;
+}
+
+}  // namespace allomon::report

@@ -1,0 +1,176 @@
+#include "tools/report/inputs.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "tools/mlprof/load_profile.h"
+#include "tools/mlprof/read_file.h"
+#include "tools/report/find_program.h"
+#include "tools/report/units.h"
+
+namespace allomon::report {
+namespace {
+
+constexpr std::string_view kProfileHead = "MLton prof\n";
+constexpr char kDefaultProfile[] = "mlmon.out";
+
+absl::Status Bad(const std::string& line) { return absl::InvalidArgumentError(line); }
+
+struct ProfileText {
+  std::string file;
+  std::string text;
+};
+
+struct Inputs {
+  std::vector<std::string> programs;
+  std::vector<ProfileText> profiles;
+};
+
+bool IsProgram(const std::string& file, std::string_view text) {
+  return text.substr(0, 2) == "#!" || text.substr(0, 4) == "\177ELF" ||
+         access(file.c_str(), X_OK) == 0;
+}
+
+absl::Status CannotRead(const std::string& file, int error) {
+  std::string line = "cannot read " + file + ": " + strerror(error);
+  if (error == ENOENT) line += "; name the profile, which a profiled program writes when it ends";
+  if (error == EACCES) line += "; make it readable";
+  if (error == EISDIR) line += "; name the file in it";
+  return Bad(line);
+}
+
+absl::Status AddInput(const std::string& file, Inputs* inputs) {
+  std::string text;
+  mlprof::ReadFailure failure;
+  if (!mlprof::ReadFile(file, &text, &failure)) return CannotRead(file, failure.error);
+  if (text.substr(0, kProfileHead.size()) == kProfileHead) {
+    inputs->profiles.push_back({file, std::move(text)});
+  } else if (IsProgram(file, text)) {
+    inputs->programs.push_back(file);
+  } else if (text.empty()) {
+    return Bad(file + " is empty: profile the program again and let it end by itself");
+  } else {
+    return Bad(file + " is neither a profile (\"MLton prof\" is not its first line) nor a program");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Inputs> ReadInputs(std::vector<std::string> files, Progress* progress) {
+  Inputs inputs;
+  for (size_t i = 0; i < files.size(); ++i) {
+    progress->Show("reading " + std::to_string(i + 1) + " of " + std::to_string(files.size()));
+    const absl::Status status = AddInput(files[i], &inputs);
+    if (!status.ok()) return status;
+  }
+  return inputs;
+}
+
+absl::Status Damaged(const std::string& file, const std::string& why) {
+  return Bad(file + " is cut short or damaged (" + why + "): profile the program again");
+}
+
+absl::Status Add(ProfileText input, Profile* profile, std::optional<Mlmon>* sum) {
+  std::string error;
+  Mlmon alone;
+  if (!ParseMlmon(input.text, &alone, &error)) return Damaged(input.file, error);
+  if (!sum->has_value()) {
+    *sum = std::move(alone);
+  } else if (!MergeMlmon(alone, &**sum, &error)) {
+    return Bad(input.file + " does not add up with " + profile->files.front() + " (" + error +
+               "): give profiles of one build and one kind");
+  }
+  profile->files.push_back(std::move(input.file));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Profile> Sum(std::vector<ProfileText> inputs,
+                            const std::vector<std::string>& programs, Progress* progress) {
+  Profile profile;
+  std::optional<Mlmon> sum;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    progress->Show("adding " + std::to_string(i + 1) + " of " + std::to_string(inputs.size()));
+    const absl::Status status = Add(std::move(inputs[i]), &profile, &sum);
+    if (!status.ok()) return status;
+  }
+  profile.data = *std::move(sum);
+  progress->Show("asking for the names of functions");
+  auto program = FindProgram(profile.files.front(), profile.data.magic, programs);
+  if (!program.ok()) return program.status();
+  profile.program = *std::move(program);
+  profile.program_found = programs.empty();
+  std::string error;
+  if (!mlprof::CheckLengths(profile.program, profile.data, &error)) {
+    return Damaged(profile.files.front(), error);
+  }
+  return profile;
+}
+
+bool IsEmpty(const Mlmon& data) { return data.total == 0 && data.total_gc == 0; }
+
+// Why nothing may have been seen.
+absl::Status Empty(const Profile& profile) {
+  const std::string& file = profile.files.front();
+  switch (profile.data.kind) {
+    case ProfileKind::kAlloc:
+      return Bad(file +
+                 ": 0 bytes allocated: of a short run a low rate may see nothing; profile it again "
+                 "with ALLOMON_RATE=1, which sees every block");
+    case ProfileKind::kTime:
+      return Bad(
+          file +
+          ": 0 seconds of CPU time: the run was shorter than a tick; profile it again with a "
+          "higher ALLOMON_HZ, or for longer");
+    case ProfileKind::kCount:
+      return Bad(file +
+                 ": 0 calls: profile a program that was compiled with "
+                 "-fpatchable-function-entry=9 or has ALLOMON_FUNCTION()");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Profile> One(ProfileText input, const std::vector<std::string>& programs,
+                            Progress* progress) {
+  std::vector<ProfileText> inputs;
+  inputs.push_back(std::move(input));
+  return Sum(std::move(inputs), programs, progress);
+}
+
+}  // namespace
+
+absl::StatusOr<Profile> LoadSum(const std::vector<std::string>& files, Progress* progress) {
+  auto inputs = ReadInputs(files, progress);
+  if (!inputs.ok()) return inputs.status();
+  if (inputs->profiles.empty()) {
+    const absl::Status status = AddInput(kDefaultProfile, &*inputs);
+    if (!status.ok()) return status;
+    if (inputs->profiles.empty()) return Bad(std::string(kDefaultProfile) + " is not a profile");
+  }
+  auto profile = Sum(std::move(inputs->profiles), inputs->programs, progress);
+  if (profile.ok() && IsEmpty(profile->data)) return Empty(*profile);
+  return profile;
+}
+
+absl::StatusOr<Pair> LoadPair(const std::vector<std::string>& files, Progress* progress) {
+  auto inputs = ReadInputs(files, progress);
+  if (!inputs.ok()) return inputs.status();
+  if (inputs->profiles.size() != 2) {
+    return Bad("--diff compares two profiles; " + std::to_string(inputs->profiles.size()) +
+               " given: allomon report --diff BEFORE AFTER");
+  }
+  auto before = One(std::move(inputs->profiles[0]), inputs->programs, progress);
+  if (!before.ok()) return before.status();
+  auto after = One(std::move(inputs->profiles[1]), inputs->programs, progress);
+  if (!after.ok()) return after.status();
+  if (before->data.kind != after->data.kind) {
+    return Bad(before->files[0] + " counts " + UnitName(before->data.kind) + ", " +
+               after->files[0] + " " + UnitName(after->data.kind) +
+               ": give two profiles of one kind");
+  }
+  if (IsEmpty(before->data) && IsEmpty(after->data)) return Empty(*before);
+  return Pair{*std::move(before), *std::move(after)};
+}
+
+}  // namespace allomon::report

@@ -1,0 +1,146 @@
+#include "tools/report/report.h"
+
+#include <algorithm>
+
+#include "tools/report/data_report.h"
+#include "tools/report/functions.h"
+#include "tools/report/inputs.h"
+#include "tools/report/options.h"
+#include "tools/report/picture.h"
+#include "tools/report/text_report.h"
+#include "tools/report/units.h"
+#include "tracker/profile/write_file.h"
+
+namespace allomon::report {
+namespace {
+
+constexpr int kPictureMode = 0666;  // subject to the umask, like any created file
+constexpr size_t kDefaultRows = 20;
+constexpr int kOtherLines = 6;  // heads, the rest, the next prompt
+constexpr size_t kLeastRows = 5;
+
+// What a file or a program chose to be called must not act on the terminal.
+std::string Message(const std::string& line, const Terminal& terminal) {
+  return "allomon report: " + Printable(line, terminal.charset) + "\n";
+}
+
+// All rows for programs, for people what they see without scrolling.
+size_t RowsOf(const Options& options, const Terminal& terminal) {
+  if (options.top.has_value()) return *options.top;
+  if (options.format != Format::kTable) return 0;
+  if (!terminal.is_terminal || terminal.lines == 0) return kDefaultRows;
+  return static_cast<size_t>(std::max<int>(terminal.lines - kOtherLines, kLeastRows));
+}
+
+size_t PictureRows(const Options& options) { return options.top.value_or(kDefaultRows); }
+
+TextStyle StyleOf(const Options& options, const Terminal& terminal) {
+  TextStyle style;
+  style.rows = RowsOf(options, terminal);
+  style.width = options.width.value_or(terminal.is_terminal ? terminal.columns : 0);
+  style.colored =
+      options.color == Color::kAlways || (options.color == Color::kAuto && terminal.color_wanted);
+  style.charset = terminal.charset;
+  return style;
+}
+
+bool NeedsStack(const Options& options) {
+  return options.sort == SortKey::kStack || options.sort == SortKey::kGc;
+}
+
+// An empty line if `profile` has what the options ask for.
+std::string LackOfStack(const Options& options, const Profile& profile) {
+  if (!NeedsStack(options) || profile.data.style == ProfileStyle::kStack) return "";
+  return profile.files.front() +
+         " has no stack data to sort by: profile with ALLOMON_PROFILE=alloc,stack (or time,stack, "
+         "count,stack), or sort by cur";
+}
+
+// Every byte, tick or call is some function's; a file where that fails was changed by hand.
+std::string LackOfSum(const Profile& profile) {
+  const MlmonInt sum = SumFrom(Functions(profile, SortKey::kName), 0);
+  MlmonInt totals = 0;
+  if (!__builtin_add_overflow(profile.data.total, profile.data.total_gc, &totals) &&
+      sum == totals) {
+    return "";
+  }
+  return "the functions of " + profile.files.front() + " add up to " + Exact(sum) +
+         ", not to its totals, " + Exact(totals) + ": the file is damaged or not a runtime's";
+}
+
+// A profile, or two, with the rows that are shown.
+template <typename Input, typename Row>
+class Output {
+ public:
+  Output(const Options& options, const Terminal& terminal, const Input& input,
+         const std::vector<Row>& rows)
+      : options_(options), terminal_(terminal), input_(input), rows_(rows) {}
+
+  CommandResult Make() const {
+    std::string error;
+    if (!options_.picture.empty() &&
+        !WriteFileAtomically(options_.picture, Picture(), kPictureMode, &error)) {
+      return {2, "", Message(error, terminal_)};
+    }
+    return {0, Text(), ""};
+  }
+
+ private:
+  std::string Text() const {
+    const size_t rows = RowsOf(options_, terminal_);
+    if (options_.format == Format::kJson) return ToJson(input_, rows_, rows);
+    if (options_.format == Format::kCsv) return ToCsv(input_, rows_, rows);
+    return ToText(input_, rows_, options_.sort, StyleOf(options_, terminal_));
+  }
+
+  std::string Picture() const { return Drawn(input_, rows_); }
+  std::string Drawn(const Profile& profile, const std::vector<Function>& rows) const {
+    return ToPicture(profile, rows, PictureRows(options_));
+  }
+  std::string Drawn(const Pair& pair, const std::vector<Change>& rows) const {
+    return ToPicture(pair, rows, options_.sort, PictureRows(options_));
+  }
+
+  const Options& options_;
+  const Terminal& terminal_;
+  const Input& input_;
+  const std::vector<Row>& rows_;
+};
+
+CommandResult ReportPair(const Options& options, const Terminal& terminal, const Pair& pair) {
+  for (const Profile* profile : {&pair.before, &pair.after}) {
+    const std::string lack = LackOfStack(options, *profile);
+    if (!lack.empty()) return {2, "", Message(lack, terminal)};
+  }
+  return Output<Pair, Change>(options, terminal, pair, Changes(pair, options.sort)).Make();
+}
+
+CommandResult ReportSum(const Options& options, const Terminal& terminal, const Profile& profile) {
+  std::string lack = LackOfStack(options, profile);
+  if (!lack.empty()) return {2, "", Message(lack, terminal)};
+  const std::vector<Function> functions = Functions(profile, options.sort);
+  CommandResult result = Output<Profile, Function>(options, terminal, profile, functions).Make();
+  lack = LackOfSum(profile);
+  if (result.status == 0 && !lack.empty()) result.err = Message(lack, terminal);
+  return result;
+}
+
+}  // namespace
+
+CommandResult RunReport(const std::vector<std::string>& args, const Terminal& terminal) {
+  const auto options = ParseOptions(args);
+  const auto bad = [&terminal](const absl::Status& status) {
+    return CommandResult{2, "", Message(std::string(status.message()), terminal)};
+  };
+  if (!options.ok()) return bad(options.status());
+  if (options->help) return {0, kUsage, ""};
+  Progress progress(terminal.shows_progress);
+  if (options->diff) {
+    const auto pair = LoadPair(options->files, &progress);
+    return pair.ok() ? ReportPair(*options, terminal, *pair) : bad(pair.status());
+  }
+  const auto profile = LoadSum(options->files, &progress);
+  return profile.ok() ? ReportSum(*options, terminal, *profile) : bad(profile.status());
+}
+
+}  // namespace allomon::report

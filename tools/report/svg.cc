@@ -1,0 +1,70 @@
+#include "tools/report/svg.h"
+
+#include <cstdio>
+
+#include "tools/text/plain_text.h"
+#include "tools/text/xml.h"
+
+namespace allomon::report {
+namespace {
+
+// No viewer tells the width of its fonts; that of an average letter of Helvetica and DejaVu
+// Sans is between 0.5 and 0.6 of the size, in bold a tenth more: this rarely is too little.
+constexpr double kLetterWidth = 0.6;
+constexpr double kBoldLetterWidth = 0.7;
+
+std::string Number(double value) {
+  char text[400];
+  snprintf(text, sizeof text, "%.2f", value);
+  return text;
+}
+
+std::string Attribute(const char* name, const std::string& value) {
+  return std::string(" ") + name + "=\"" + value + "\"";
+}
+
+std::string Attribute(const char* name, double value) { return Attribute(name, Number(value)); }
+
+std::string Shown(const std::string& raw) { return XmlEscaped(Printable(raw, Charset::kUtf8)); }
+
+}  // namespace
+
+Svg::Svg(double width, double height)
+    : body_(
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"" +
+          Attribute("width", width) + Attribute("height", height) +
+          Attribute("viewBox", "0 0 " + Number(width) + " " + Number(height)) +
+          " font-family=\"Helvetica, Arial, DejaVu Sans, sans-serif\">\n"
+          "<defs><pattern id=\"gc\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+          "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#eef1f4\"/>"
+          "<rect width=\"2.5\" height=\"6\" fill=\"#8593a3\"/></pattern></defs>\n") {
+  Box({0, 0, width, height}, "#ffffff", "");
+}
+
+void Svg::Box(const Rectangle& box, const std::string& fill, const std::string& tooltip) {
+  if (box.width <= 0 || box.height <= 0) return;
+  body_ += "<rect" + Attribute("x", box.x) + Attribute("y", box.y) + Attribute("width", box.width) +
+           Attribute("height", box.height) + Attribute("fill", fill);
+  body_ += tooltip.empty() ? "/>\n" : "><title>" + Shown(tooltip) + "</title></rect>\n";
+}
+
+void Svg::Text(double x, double y, double room, const std::string& text, const TextStyle& style) {
+  const double letter = style.size * (style.bold ? kBoldLetterWidth : kLetterWidth);
+  const int letters = static_cast<int>(room / letter);
+  const std::string cut = CutToEnd(Printable(text, Charset::kUtf8), letters, Charset::kUtf8);
+  if (cut.empty()) return;
+  body_ += "<text" + Attribute("x", x) + Attribute("y", y) + Attribute("font-size", style.size) +
+           Attribute("fill", style.fill) + (style.bold ? " font-weight=\"bold\"" : "") +
+           (style.anchor == Anchor::kEnd ? " text-anchor=\"end\"" : "") +
+           // A tile is no link, and text must not hide its tooltip.
+           " pointer-events=\"none\">" + XmlEscaped(cut) + "</text>\n";
+}
+
+void Svg::Line(double x1, double y1, double x2, double y2) {
+  body_ += "<line" + Attribute("x1", x1) + Attribute("y1", y1) + Attribute("x2", x2) +
+           Attribute("y2", y2) + " stroke=\"#c4ccd4\"/>\n";
+}
+
+std::string Svg::Finish() const { return body_ + "</svg>\n"; }
+
+}  // namespace allomon::report

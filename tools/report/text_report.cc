@@ -1,0 +1,283 @@
+#include "tools/report/text_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tools/report/bar.h"
+#include "tools/report/grid.h"
+#include "tools/report/units.h"
+#include "tools/report/words.h"
+#include "tools/text/utf8.h"
+
+namespace allomon::report {
+namespace {
+
+constexpr double kHotPercent = 10;
+constexpr double kWarmPercent = 1;
+
+// Which columns go first where room lacks: see Column::drop_rank.
+enum DropRank { kStays = 0, kDropCurrent, kDropStack, kDropGc, kDropPlace, kDropBar };
+
+// Short bars leave a terminal of 80 columns to the names.
+int BarColumns(int width) { return width == 0 || width >= 100 ? 20 : 10; }
+
+Paint PaintOf(double percent) {
+  if (percent >= kHotPercent) return Paint::kHot;
+  return percent >= kWarmPercent ? Paint::kWarm : Paint::kDim;
+}
+
+size_t ShownRows(size_t rows, const TextStyle& style) {
+  return style.rows == 0 ? rows : std::min(rows, style.rows);
+}
+
+// Lines of the width; a word that is longer loses its beginning.
+std::vector<std::string> Wrapped(const std::string& text, const TextStyle& style) {
+  if (style.width == 0) return {text};
+  std::vector<std::string> lines = {""};
+  for (size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
+    end = text.find(' ', start);
+    const std::string word = CutToEnd(text.substr(start, end - start), style.width, style.charset);
+    std::string& line = lines.back();
+    if (start == 0) {
+      line = word;
+    } else if (Columns(line) + 1 + Columns(word) <= style.width) {
+      line += " " + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
+}
+
+// What both kinds of report have.
+class Writer {
+ public:
+  Writer(SortKey key, const TextStyle& style) : key_(key), style_(style) {}
+
+ protected:
+  std::string Text(const std::string& raw) const { return Printable(raw, style_.charset); }
+
+  // <gc>, <main>, <unknown> are not functions of the program's own.
+  Cell NameCell(const SourceName& name) const {
+    return {Text(name.name), name.position.empty() ? Paint::kDim : Paint::kBold};
+  }
+  Cell PlaceCell(const SourceName& name) const { return {Text(PlaceText(name)), Paint::kDim}; }
+
+  std::string Line(const std::string& raw, Paint paint) const {
+    std::string lines;
+    for (const std::string& line : Wrapped(Text(raw), style_)) {
+      lines += Painted(line, paint, style_.colored) + "\n";
+    }
+    return lines;
+  }
+
+  std::string Formatted(Grid grid) const {
+    return FormatGrid(std::move(grid), style_.width, style_.charset, style_.colored);
+  }
+
+  // A function is known by less of its name than that rarely, by a file and a line of its
+  // position most of the time.
+  void AddTexts() {
+    grid_.columns.push_back({"function", Column::Kind::kText, kStays, 24});
+    grid_.columns.push_back({"where", Column::Kind::kText, kDropPlace, 14});
+  }
+  void AddNumber(const char* head, int drop_rank) {
+    grid_.columns.push_back({head, Column::Kind::kNumber, drop_rank});
+  }
+  void AddBar() { grid_.columns.push_back({"", Column::Kind::kBar, kDropBar}); }
+
+  const SortKey key_;
+  const TextStyle& style_;
+  Grid grid_;
+};
+
+class ProfileWriter : public Writer {
+ public:
+  ProfileWriter(const Profile& profile, const std::vector<Function>& functions, SortKey key,
+                const TextStyle& style)
+      : Writer(key, style),
+        profile_(profile),
+        functions_(functions),
+        shown_(ShownRows(functions.size(), style)),
+        has_stack_(profile.data.style == ProfileStyle::kStack),
+        has_gc_(profile.data.total_gc != 0 || key == SortKey::kGc),
+        whole_(Whole(profile.data)) {}
+
+  std::string Write() {
+    AddColumns();
+    for (size_t i = 0; i < shown_; ++i) AddRow(functions_[i]);
+    if (shown_ < functions_.size()) AddRest();
+    return Head() + Formatted(std::move(grid_)) + Foot();
+  }
+
+ private:
+  std::string Head() const {
+    return Line(FilesText(profile_) + ": " + TotalsText(profile_.data), Paint::kBold) +
+           Line(ProgramText(profile_), Paint::kDim) + "\n";
+  }
+
+  std::string Foot() const {
+    if (profile_.data.kind != ProfileKind::kCount) return "";
+    const size_t unused = UnusedFunctions(profile_);
+    return unused == 0 ? "" : Line(MoreText(unused) + " never called", Paint::kDim);
+  }
+
+  // The column that the rows are sorted by always stays.
+  int Rank(SortKey column, int drop_rank) const { return key_ == column ? kStays : drop_rank; }
+
+  void AddColumns() {
+    AddTexts();
+    AddNumber("cur", kDropCurrent);
+    AddNumber("%", Rank(SortKey::kCurrent, has_stack_ ? kDropCurrent : kStays));
+    if (has_stack_) {
+      AddNumber("stack %", Rank(SortKey::kStack, kDropStack));
+      if (has_gc_) AddNumber("GC %", Rank(SortKey::kGc, kDropGc));
+    }
+    AddBar();
+  }
+
+  Cell PercentCell(MlmonInt count) const {
+    const double percent = PercentOf(count, whole_);
+    return {Percentage(percent), PaintOf(percent)};
+  }
+
+  Cell BarCell(const MlmonCount& count) const {
+    const double own = PercentOf(count.current, whole_) / 100;
+    const double all = has_stack_ ? PercentOf(count.stack, whole_) / 100 : 0;
+    return {Bar(own, all, BarColumns(style_.width), style_.charset), PaintOf(100 * own)};
+  }
+
+  void AddRow(const Function& function) {
+    const MlmonCount& count = function.count;
+    std::vector<Cell> row = {NameCell(*function.name),
+                             PlaceCell(*function.name),
+                             {Amount(profile_.data.kind, count.current)},
+                             PercentCell(count.current)};
+    if (has_stack_) {
+      row.push_back(PercentCell(count.stack));
+      if (has_gc_) row.push_back(PercentCell(count.stack_gc));
+    }
+    row.push_back(BarCell(count));
+    grid_.rows.push_back(std::move(row));
+  }
+
+  // Stack data of several functions do not add up: they may have run inside each other.
+  void AddRest() {
+    const MlmonInt sum = SumFrom(functions_, shown_);
+    std::vector<Cell> row = {{MoreText(functions_.size() - shown_), Paint::kDim},
+                             {"", Paint::kDim},
+                             {Amount(profile_.data.kind, sum)},
+                             PercentCell(sum)};
+    row.resize(grid_.columns.size());
+    row.back() = BarCell({sum, 0, 0});
+    grid_.rows.push_back(std::move(row));
+  }
+
+  const Profile& profile_;
+  const std::vector<Function>& functions_;
+  const size_t shown_;
+  const bool has_stack_;
+  const bool has_gc_;  // most programs have no collector that a profile knows
+  const double whole_;
+};
+
+class DiffWriter : public Writer {
+ public:
+  DiffWriter(const Pair& pair, const std::vector<Change>& changes, SortKey key,
+             const TextStyle& style)
+      : Writer(key, style),
+        pair_(pair),
+        changes_(changes),
+        kind_(pair.before.data.kind),
+        shown_(ShownRows(changes.size(), style)) {
+    for (const Change& change : changes) largest_ = std::max(largest_, Size(change));
+  }
+
+  std::string Write() {
+    if (changes_.empty()) return Head() + "nothing changed\n";
+    AddColumns();
+    for (size_t i = 0; i < shown_; ++i) AddRow(changes_[i]);
+    if (shown_ < changes_.size()) AddRest();
+    return Head() + Formatted(std::move(grid_));
+  }
+
+ private:
+  std::string Side(const char* what, const Profile& profile) const {
+    return Line(
+        what + FilesText(profile) + ": " + TotalsText(profile.data) + "; " + ProgramText(profile),
+        Paint::kBold);
+  }
+
+  std::string Head() const {
+    return Side("before  ", pair_.before) + Side("after   ", pair_.after) +
+           Line(std::string("growth of what each function used ") + MeasureText(key_),
+                Paint::kDim) +
+           "\n";
+  }
+
+  void AddColumns() {
+    AddTexts();
+    AddNumber("before", kDropStack);
+    AddNumber("after", kDropCurrent);
+    AddNumber("growth", kStays);
+    AddNumber("%", kDropGc);
+    AddBar();
+  }
+
+  double Size(const Change& change) const {
+    return std::fabs(static_cast<double>(change.Growth(key_)));
+  }
+
+  Paint PaintOfGrowth(MlmonInt growth) const {
+    if (growth == 0) return Paint::kDim;
+    return growth > 0 ? Paint::kHot : Paint::kShrunk;
+  }
+
+  // Solid for growth, light for the opposite.
+  Cell BarCell(const Change& change) const {
+    const double share = largest_ == 0 ? 0 : Size(change) / largest_;
+    const MlmonInt growth = change.Growth(key_);
+    const int columns = BarColumns(style_.width);
+    return {growth > 0 ? Bar(share, 0, columns, style_.charset)
+                       : Bar(0, share, columns, style_.charset),
+            PaintOfGrowth(growth)};
+  }
+
+  void AddRow(const Change& change) {
+    const MlmonInt growth = change.Growth(key_);
+    const Paint paint = PaintOfGrowth(growth);
+    grid_.rows.push_back({NameCell(*change.name),
+                          PlaceCell(*change.name),
+                          {Amount(kind_, Measure(change.before, key_))},
+                          {Amount(kind_, Measure(change.after, key_))},
+                          {SignedAmount(kind_, growth), paint},
+                          {GrowthText(change, key_), paint},
+                          BarCell(change)});
+  }
+
+  void AddRest() {
+    std::vector<Cell> row = {{MoreText(changes_.size() - shown_) + " changed", Paint::kDim}};
+    row.resize(grid_.columns.size());
+    grid_.rows.push_back(std::move(row));
+  }
+
+  const Pair& pair_;
+  const std::vector<Change>& changes_;
+  const ProfileKind kind_;
+  const size_t shown_;
+  double largest_ = 0;
+};
+
+}  // namespace
+
+std::string ToText(const Profile& profile, const std::vector<Function>& functions, SortKey key,
+                   const TextStyle& style) {
+  return ProfileWriter(profile, functions, key, style).Write();
+}
+
+std::string ToText(const Pair& pair, const std::vector<Change>& changes, SortKey key,
+                   const TextStyle& style) {
+  return DiffWriter(pair, changes, key, style).Write();
+}
+
+}  // namespace allomon::report

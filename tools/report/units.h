@@ -1,0 +1,40 @@
+// Amounts of a profile in words for people.
+#ifndef ALLOMON_TOOLS_REPORT_UNITS_H_
+#define ALLOMON_TOOLS_REPORT_UNITS_H_
+
+#include <string>
+
+#include "tracker/profile/mlmon.h"
+
+namespace allomon::report {
+
+// What a profile of this kind counts in: "bytes", "hundredths of a second", "calls".
+const char* UnitName(ProfileKind kind);
+
+// "81.7 MiB" (of 1024 each), "0.12 s", "1,234,567".
+std::string Amount(ProfileKind kind, MlmonInt value);
+
+// The same with a sign, also of what grew.
+std::string SignedAmount(ProfileKind kind, MlmonInt value);
+
+// "12.3%".
+std::string Percentage(double percent);
+
+// All digits: "85,697,228".
+std::string Exact(MlmonInt value);
+
+// All digits, nothing else: what JSON and CSV read.
+std::string Digits(MlmonInt value);
+
+// "81.7 MiB allocated (85,697,228 bytes), and 16.2 KiB by the collector".
+std::string TotalsText(const Mlmon& data);
+
+// Both totals together, of which percentages are.
+double Whole(const Mlmon& data);
+
+// `part` of `whole` in percent; 0 if that is 0.
+double PercentOf(MlmonInt part, double whole);
+
+}  // namespace allomon::report
+
+#endif  // ALLOMON_TOOLS_REPORT_UNITS_H_

@@ -1,0 +1,32 @@
+// Phrases that text and picture share.  None of them is printable yet: names and paths are
+// as they were found.
+#ifndef ALLOMON_TOOLS_REPORT_WORDS_H_
+#define ALLOMON_TOOLS_REPORT_WORDS_H_
+
+#include <string>
+
+#include "tools/report/functions.h"
+
+namespace allomon::report {
+
+// "mlmon.out", or "mlmon.1.out and 2 more profiles".
+std::string FilesText(const Profile& profile);
+
+// "functions by server, found beside the profile".
+std::string ProgramText(const Profile& profile);
+
+// "file.cc:12", as compilers write it and editors open it, of MLton's "file.cc: 12".
+std::string PlaceText(const SourceName& name);
+
+// "+12.3%", "new", "gone".
+std::string GrowthText(const Change& change, SortKey key);
+
+// What `key` looks at: "itself", "with what it called", "by the collector".
+const char* MeasureText(SortKey key);
+
+// "123 more functions", "1 more function".
+std::string MoreText(size_t count);
+
+}  // namespace allomon::report
+
+#endif  // ALLOMON_TOOLS_REPORT_WORDS_H_
