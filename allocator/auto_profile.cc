@@ -21,7 +21,7 @@
 #include "tracker/profile/profile_control.h"
 #include "tracker/profile/profile_file.h"
 #include "tracker/profile/recording.h"
-#include "tracker/profile/termination.h"
+#include "tracker/profile/write_on_signal.h"
 
 namespace allomon {
 namespace {
@@ -29,8 +29,14 @@ namespace {
 // Static data without destructor: it is used after the last destructor of the process.
 struct AutoProfile {
   EnvironmentOptions options;
-  bool on = false;
   bool forked = false;
+  // Guards what follows, and the writing: a signal may ask for a file while the process ends.
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  bool on = false;
+  uint64_t files = 0;
+
+  // A forked child would overwrite its parent's file, unless the name tells them apart.
+  bool MayWrite() const { return on && (!forked || NamesProcess(options.out)); }
 };
 AutoProfile* g_profile = nullptr;
 bool g_started = false;
@@ -81,53 +87,79 @@ void Say(const std::string& message) {
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody left to tell
 }
 
+internal::RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
+  internal::RecordingOptions recording;
+  internal::ParseProfile(options.profile, &recording);
+  recording.rate = options.rate;
+  recording.seed = options.seed;
+  recording.hz = options.hz;
+  return recording;
+}
+
 // Who answers mlprof's question for the functions.
-std::string SourcesOf(const std::string& path) {
-  if (!internal::answers_for_itself.load() || !internal::HasFunctions()) return path + ".sources";
+std::string SourcesOf(const AutoProfile& profile, const std::string& path) {
+  const bool live = RecordingFrom(profile.options).live;
+  if (live || !internal::answers_for_itself.load() || !internal::HasFunctions())
+    return path + ".sources";
   char program[4096];
   const ssize_t length = readlink("/proc/self/exe", program, sizeof(program));
   return length > 0 ? std::string(program, static_cast<size_t>(length)) : "PROGRAM";
 }
 
-void WriteProfile(const AutoProfile& profile, internal::UnitName unit) {
+void WriteProfileLocked(AutoProfile& profile, internal::UnitName unit) {
   const NoSignalsFromWriting quiet;
-  const std::string path = ExpandOut(profile.options.out, getpid());
+  const std::string path = ExpandOut(profile.options.out, getpid(), ++profile.files);
   std::string error;
   WriteProfileFile(path, unit, &error);
   if (!error.empty()) return Say(error);
   if (profile.options.summary) {
-    Say(ProfileSummary(unit) + "; mlprof " + SourcesOf(path) + " " + path);
+    Say(ProfileSummary(unit) + "; mlprof " + SourcesOf(profile, path) + " " + path);
   }
 }
 
+class ProfileLock {
+ public:
+  explicit ProfileLock(AutoProfile& profile) : profile_(profile) {
+    pthread_mutex_lock(&profile_.mutex);
+  }
+  ~ProfileLock() { pthread_mutex_unlock(&profile_.mutex); }
+  ProfileLock(const ProfileLock&) = delete;
+  ProfileLock& operator=(const ProfileLock&) = delete;
+
+ private:
+  AutoProfile& profile_;
+};
+
 // Ends the profile and writes the unit that was current where the program ended, as MLton
 // does at exit.
-void WriteNow(internal::UnitName unit) {
-  if (g_profile == nullptr || !g_profile->on) return;
+void WriteLast(internal::UnitName unit) {
+  if (g_profile == nullptr) return;
+  const ProfileLock lock(*g_profile);
+  if (!g_profile->on) return;
+  const bool writes = g_profile->MayWrite();
   g_profile->on = false;
   internal::StopRecording();
-  // A forked child would overwrite its parent's file, unless the name tells them apart.
-  if (g_profile->forked && !NamesProcess(g_profile->options.out)) return;
-  WriteProfile(*g_profile, unit);
+  if (writes) WriteProfileLocked(*g_profile, unit);
+}
+
+// Writes what there is so far.
+void WriteAndGoOn(internal::UnitName unit) {
+  const ProfileLock lock(*g_profile);
+  if (g_profile->MayWrite()) WriteProfileLocked(*g_profile, unit);
 }
 
 // Runs after main's own exit handlers.
-__attribute__((destructor)) void WriteAtExit() { WriteNow(internal::CurrentUnit()); }
+__attribute__((destructor)) void WriteAtExit() { WriteLast(internal::CurrentUnit()); }
 
 // The counts start afresh by themselves.
 void AfterForkInChild() {
   if (g_profile == nullptr) return;
   g_profile->forked = true;
-  internal::ForgetTermination();
-}
-
-internal::RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
-  internal::RecordingOptions recording;
-  internal::ParseProfile(options.profile, &recording.kind, &recording.style);
-  recording.rate = options.rate;
-  recording.seed = options.seed;
-  recording.hz = options.hz;
-  return recording;
+  g_profile->files = 0;
+  // The thread that held it is not here.
+  pthread_mutex_init(&g_profile->mutex, nullptr);
+  if (g_profile->MayWrite()) return internal::RestartSignalWriters();
+  internal::ForgetSignalWriters();
 }
 
 // A program that was linked to be profiled is profiled when asked, any other one when
@@ -146,8 +178,14 @@ void StartProfile(AutoProfile* profile) {
   }
   profile->on = true;
   pthread_atfork(nullptr, nullptr, AfterForkInChild);
-  if (profile->options.sigterm && !internal::WriteOnTermination(WriteNow)) {
+  if (profile->options.sigterm &&
+      !internal::WriteOnSignal(SIGTERM, internal::AfterWriting::kDieBySignal, WriteLast)) {
     Say("SIGTERM is handled or ignored already; killed by it, the program leaves no profile");
+  }
+  if (profile->options.dump_signal != 0 &&
+      !internal::WriteOnSignal(profile->options.dump_signal, internal::AfterWriting::kGoOn,
+                               WriteAndGoOn)) {
+    Say("ALLOMON_DUMP: the signal is handled or ignored already; choose another");
   }
 }
 

@@ -1,5 +1,7 @@
 #include "allocator/environment.h"
 
+#include <signal.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -45,10 +47,15 @@ bool ParseHz(const std::string& text, uint32_t* hz) {
   return true;
 }
 
+// Those that a program has for its own use, and whose default is to end it.
+bool ParseDumpSignal(const std::string& text, int* signal) {
+  *signal = text == "USR1" ? SIGUSR1 : text == "USR2" ? SIGUSR2 : text == "HUP" ? SIGHUP : 0;
+  return *signal != 0;
+}
+
 bool IsProfile(const std::string& text) {
-  ProfileKind kind;
-  ProfileStyle style;
-  return internal::ParseProfile(text, &kind, &style);
+  internal::RecordingOptions options;
+  return internal::ParseProfile(text, &options);
 }
 
 bool SetOption(const std::string& name, const std::string& value, EnvironmentOptions* options,
@@ -73,6 +80,10 @@ bool SetOption(const std::string& name, const std::string& value, EnvironmentOpt
   if (name == "ALLOMON_SIGTERM") {
     return ParseFlag(value, &options->sigterm) || Fail(name, value, "0 or 1", error);
   }
+  if (name == "ALLOMON_DUMP") {
+    return ParseDumpSignal(value, &options->dump_signal) ||
+           Fail(name, value, "a signal at which to write: USR1, USR2 or HUP", error);
+  }
   if (name == "ALLOMON_PROFILE") {
     options->profile = value;
     return value == "no" || IsProfile(value) || Fail(name, value, internal::kProfileSyntax, error);
@@ -83,7 +94,7 @@ bool SetOption(const std::string& name, const std::string& value, EnvironmentOpt
   }
   *error = name +
            ": unknown; known are ALLOMON_PROFILE, ALLOMON_RATE, ALLOMON_HZ, ALLOMON_OUT, "
-           "ALLOMON_SEED, ALLOMON_SUMMARY, ALLOMON_SIGTERM";
+           "ALLOMON_SEED, ALLOMON_SUMMARY, ALLOMON_SIGTERM, ALLOMON_DUMP";
   return false;
 }
 
@@ -101,15 +112,16 @@ bool ReadEnvironment(char** variables, EnvironmentOptions* options, std::string*
   return true;
 }
 
-bool NamesProcess(const std::string& out) { return ExpandOut(out, 1) != ExpandOut(out, 2); }
+bool NamesProcess(const std::string& out) { return ExpandOut(out, 1, 0) != ExpandOut(out, 2, 0); }
 
-std::string ExpandOut(const std::string& out, int64_t process_id) {
+std::string ExpandOut(const std::string& out, int64_t process_id, uint64_t file_number) {
   std::string expanded;
   for (size_t i = 0; i < out.size(); ++i) {
     const char next = out[i] == '%' && i + 1 < out.size() ? out[i + 1] : '\0';
     if (next == 'p') expanded += std::to_string(process_id);
+    if (next == 'n') expanded += std::to_string(file_number);
     if (next == '%') expanded += '%';
-    if (next == 'p' || next == '%') {
+    if (next == 'p' || next == 'n' || next == '%') {
       ++i;
     } else {
       expanded += out[i];

@@ -10,12 +10,13 @@ namespace allomon {
 
 struct EnvironmentOptions {
   double rate = 1e-4;             // ALLOMON_RATE, samples per word, in [0, 1]
-  std::string out = "mlmon.out";  // ALLOMON_OUT, %p is the process id
+  std::string out = "mlmon.out";  // ALLOMON_OUT, %p is the process id, %n counts files
   std::optional<uint64_t> seed;   // ALLOMON_SEED
   bool summary = false;           // ALLOMON_SUMMARY=1: a line on stderr at exit
   std::string profile;            // ALLOMON_PROFILE, see kProfileSyntax; "no"; unset: ""
   uint32_t hz = 100;              // ALLOMON_HZ, 1 .. 10000; of kind time
   bool sigterm = false;           // ALLOMON_SIGTERM=1: also written when killed by SIGTERM
+  int dump_signal = 0;            // ALLOMON_DUMP=USR1: also written whenever this arrives
 };
 
 // Reads variables of the form NAME=value from a null-terminated list such as `environ`.
@@ -24,8 +25,8 @@ struct EnvironmentOptions {
 // mistake, and its silence would cost an afternoon.
 bool ReadEnvironment(char** variables, EnvironmentOptions* options, std::string* error);
 
-// `out` with every %p replaced by the process id, and %% by %.
-std::string ExpandOut(const std::string& out, int64_t process_id);
+// `out` with every %p replaced by the process id, %n by the number of the file, and %% by %.
+std::string ExpandOut(const std::string& out, int64_t process_id, uint64_t file_number);
 bool NamesProcess(const std::string& out);
 
 }  // namespace allomon

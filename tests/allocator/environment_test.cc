@@ -68,7 +68,7 @@ TEST(EnvironmentTest, TypingMistakeIsNotSilent) {
 }
 
 TEST(EnvironmentTest, ProcessIdAndPercentAreExpanded) {
-  EXPECT_EQ(ExpandOut("a.%p.%%p.%q%", 42), "a.42.%p.%q%");
+  EXPECT_EQ(ExpandOut("a.%p.%n.%%p.%q%", 42, 7), "a.42.7.%p.%q%");
   EXPECT_TRUE(NamesProcess("mlmon.%p.out"));
   EXPECT_FALSE(NamesProcess("mlmon.%%p.out"));
 }

@@ -1,6 +1,7 @@
 #include "tracker/profile/attribution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "tracker/profile/entry_hooks.h"
 #include "tracker/profile/function_name.h"
 #include "tracker/profile/native_functions.h"
+#include "tracker/profile/profile_control.h"
 #include "tracker/profile/recording.h"
 #include "tracker/profile/source_function.h"
 
@@ -215,6 +217,31 @@ internal::UnitError CountBySymbol(internal::UnitName unit, AttributedProfile* pr
   return error;
 }
 
+// The functions of a program that names some are of no use here: what is live was charged to
+// call stacks.
+void CountLive(const internal::LiveHeap& heap, AttributedProfile* profile, Counts* counts) {
+  profile->sources = FixedSourceTable();
+  profile->variance = heap.variance;
+  SymbolSums sums;
+  for (size_t stack = 0; stack < heap.bytes_by_stack.size(); ++stack) {
+    const double bytes = heap.bytes_by_stack[stack];
+    if (bytes <= 0) continue;
+    const double amount = bytes * internal::UnitsPerCount(ProfileKind::kAlloc);
+    sums.Add(static_cast<uint32_t>(stack), static_cast<MlmonInt>(std::llround(amount)));
+  }
+  *counts = sums.Finish(&profile->sources, internal::recording.stack_style());
+}
+
+internal::UnitError CountUnit(internal::UnitName unit, AttributedProfile* profile, Counts* counts) {
+  profile->sources = RegisteredSourceTable();
+  const bool has_functions = internal::HasFunctions();
+  profile->self_described = has_functions && internal::answers_for_itself.load();
+  const auto count = has_functions && !internal::ChargesCallstacks() ? CountByFunction
+                     : has_functions                                 ? CountByHookedStack
+                                                                     : CountBySymbol;
+  return count(unit, profile, counts);
+}
+
 }  // namespace
 
 SourceTable RegisteredSourceTable() {
@@ -226,14 +253,14 @@ SourceTable RegisteredSourceTable() {
 }
 
 internal::UnitError Attribute(internal::UnitName unit, AttributedProfile* profile) {
-  profile->sources = RegisteredSourceTable();
-  const bool has_functions = internal::HasFunctions();
-  profile->self_described = has_functions && internal::answers_for_itself.load();
   Counts counts;
-  const auto count = has_functions && !internal::ChargesCallstacks() ? CountByFunction
-                     : has_functions                                 ? CountByHookedStack
-                                                                     : CountBySymbol;
-  const internal::UnitError error = count(unit, profile, &counts);
+  internal::LiveHeap live;
+  internal::UnitError error = internal::UnitError::kNone;
+  if (internal::LastLiveHeap(&live)) {
+    CountLive(live, profile, &counts);
+  } else {
+    error = CountUnit(unit, profile, &counts);
+  }
   if (error != internal::UnitError::kNone) return error;
   profile->sources.magic = ContentMagic(profile->sources);
   profile->mlmon = MakeMlmon(std::move(counts), profile->sources.magic);

@@ -18,6 +18,7 @@ struct Control {
   std::mutex mutex;
   RecordingOptions options;
   SessionId session = 0;  // of kind alloc
+  LiveHeap live;          // of a session that was stopped
   bool has_fork_handlers = false;
 };
 
@@ -68,6 +69,7 @@ RecordingError CheckOptions(const RecordingOptions& options, std::string* error)
 }
 
 HookMode HooksFor(const RecordingOptions& options) {
+  if (options.live) return HookMode::kNone;
   if (options.style == ProfileStyle::kStack) return HookMode::kCall;
   if (options.kind == ProfileKind::kCount) return HookMode::kCount;
   return WouldChargeCallstacks(options.kind, options.style) ? HookMode::kNone : HookMode::kCall;
@@ -109,7 +111,7 @@ void EndRecording() {
 
 // Frames of a call stack, where those are charged.
 uint32_t FramesFor(const RecordingOptions& options) {
-  if (!ChargesCallstacks()) return 0;
+  if (!ChargesCallstacks() && !options.live) return 0;
   // Code without hooks may lie deep above the function that is looked for.
   const bool deep = options.style == ProfileStyle::kStack || HasFunctions();
   return deep ? kStackFrames : kAttributionFrames;
@@ -122,7 +124,8 @@ RecordingError StartSource(Control& control, const RecordingOptions& options, st
                                                    : RecordingError::kUnavailable;
   }
   if (options.kind != ProfileKind::kAlloc) return RecordingError::kNone;
-  const StartResult started = StartAllocSession(options.rate, *options.seed, FramesFor(options));
+  const auto start = options.live ? StartLiveSession : StartAllocSession;
+  const StartResult started = start(options.rate, *options.seed, FramesFor(options));
   control.session = started.id;
   if (started.error == ControlError::kNone) return RecordingError::kNone;
   const bool bad_rate = started.error == ControlError::kBadRate;
@@ -132,6 +135,7 @@ RecordingError StartSource(Control& control, const RecordingOptions& options, st
 }
 
 void StopSource(Control& control) {
+  if (control.options.live) control.live = LiveHeapOf(control.session);
   if (control.session != 0) StopAndDiscardSession(control.session);
   control.session = 0;
   // monitor() may have the timers while calls are counted.
@@ -184,17 +188,27 @@ RecordingOptions LastRecording() {
   return control.options;
 }
 
-bool ParseProfile(std::string_view text, ProfileKind* kind, ProfileStyle* style) {
+bool LastLiveHeap(LiveHeap* heap) {
+  Control& control = TheControl();
+  const std::lock_guard<std::mutex> hold(control.mutex);
+  if (control.options.live) {
+    *heap = control.session != 0 ? LiveHeapOf(control.session) : control.live;
+  }
+  return control.options.live;
+}
+
+bool ParseProfile(std::string_view text, RecordingOptions* options) {
   constexpr std::string_view kStack = ",stack";
-  *style = ProfileStyle::kCurrent;
+  options->style = ProfileStyle::kCurrent;
   if (text.size() > kStack.size() && text.substr(text.size() - kStack.size()) == kStack) {
-    *style = ProfileStyle::kStack;
+    options->style = ProfileStyle::kStack;
     text.remove_suffix(kStack.size());
   }
-  *kind = text == "time"    ? ProfileKind::kTime
-          : text == "count" ? ProfileKind::kCount
-                            : ProfileKind::kAlloc;
-  return text == "alloc" || text == "time" || text == "count";
+  options->live = text == "live";
+  options->kind = text == "time"    ? ProfileKind::kTime
+                  : text == "count" ? ProfileKind::kCount
+                                    : ProfileKind::kAlloc;
+  return text == "alloc" || options->live || text == "time" || text == "count";
 }
 
 }  // namespace allomon::internal

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "tracker/profile/live_session.h"
 #include "tracker/profile/mlmon.h"
 
 namespace allomon::internal {
@@ -20,6 +21,9 @@ struct RecordingOptions {
   double rate = 1;               // kind alloc: samples per word
   std::optional<uint64_t> seed;  // kind alloc; default: unpredictable
   uint32_t hz = 100;             // kind time: 1 .. 10000
+  // Kind alloc: what has not been freed, instead of all.  Charged to call stacks, in programs
+  // that name functions too, for the whole process: units of data know nothing of it.
+  bool live = false;
 };
 
 enum class RecordingError { kNone, kOn, kOff, kBadOption, kNothingToRecord, kUnavailable };
@@ -33,10 +37,14 @@ bool IsRecording();
 // What the last start asked for, with the seed that it got.
 RecordingOptions LastRecording();
 
-// Reads "alloc", "time,stack" and their like.
-bool ParseProfile(std::string_view text, ProfileKind* kind, ProfileStyle* style);
+// What the last start has followed and is live: now, or when it was stopped.  False if it asked
+// for something else.
+bool LastLiveHeap(LiveHeap* heap);
+
+// Reads "alloc", "live", "time,stack" and their like into kind, style and live.
+bool ParseProfile(std::string_view text, RecordingOptions* options);
 inline constexpr char kProfileSyntax[] =
-    "no, or alloc, time or count, and perhaps ,stack behind it";
+    "no, or alloc, live, time or count, and perhaps ,stack behind it";
 
 }  // namespace allomon::internal
 

@@ -60,7 +60,8 @@ namespace {
 
 std::string AllocSummary(const AttributedProfile& profile,
                          const internal::RecordingOptions& options) {
-  std::string summary = WithCommas(static_cast<double>(profile.mlmon.total)) + " bytes allocated";
+  std::string summary = WithCommas(static_cast<double>(profile.mlmon.total)) +
+                        (options.live ? " bytes live" : " bytes allocated");
   if (profile.variance > 0) {
     const double half_width = k95PercentSigmas * std::sqrt(profile.variance);
     summary += " +- " + WithCommas(std::ceil(half_width)) + " (95 %)";

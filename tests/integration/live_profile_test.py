@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""ALLOMON_PROFILE=live and ALLOMON_DUMP: what a running server holds."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from support import Case, Mlmon, runfile  # noqa: E402
+
+HOST = runfile("//tests/integration:leaking_host")
+LIBRARY = runfile("//allocator:liballomon.so")
+BLOCK_BYTES = 1000
+
+
+class LiveProfile(Case):
+    def start(self, ignored=None, **variables):
+        """A host that holds every block in its profile, so that the figures are exact."""
+        self.host = subprocess.Popen(  # pylint: disable=consider-using-with
+            [HOST],
+            env={
+                "LD_PRELOAD": LIBRARY,
+                "ALLOMON_PROFILE": "live",
+                "ALLOMON_RATE": "1",
+                "ALLOMON_DUMP": "USR2",
+                "ALLOMON_OUT": self.path("%p.%n.out"),
+                **variables,
+            },
+            cwd=self.directory,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+            preexec_fn=(lambda: signal.signal(ignored, signal.SIG_IGN)) if ignored else None,
+        )
+        self.addCleanup(self.end)
+
+    def end(self):
+        """Its standard error, once it has ended."""
+        if self.host.returncode is None:
+            self.host.kill()
+            self.host.wait()
+        for stream in self.host.stdin, self.host.stdout, self.host.stderr:
+            stream.close()
+
+    def tell(self, *commands):
+        for command in commands:
+            self.host.stdin.write(command + "\n")
+            self.assertEqual(self.host.stdout.readline(), "done\n")
+
+    def finish(self):
+        self.host.stdin.close()
+        self.host.stdin = open(os.devnull, "w", encoding="ascii")  # pylint: disable=R1732
+        error = self.host.stderr.read()
+        self.assertEqual(self.host.wait(timeout=60), 0)
+        return error
+
+    def dump(self, number, pid=None):
+        """Asks for a file, and waits for it: it comes by rename, so it is whole."""
+        pid = pid or self.host.pid
+        os.kill(pid, signal.SIGUSR2)
+        return self.wait_for(f"{pid}.{number}.out")
+
+    def wait_for(self, name):
+        end = time.monotonic() + 60
+        while not os.path.exists(self.path(name)):
+            self.assertLess(time.monotonic(), end, name)
+            time.sleep(0.01)
+        return self.bytes_of(name)
+
+    def bytes_of(self, name):
+        sources = self.path(name + ".sources")
+        return self.table(sources, self.path(name)).raw
+
+    def test_freed_blocks_are_not_in_it(self):
+        self.start()
+        self.tell("leak 10", "both 500", "release 4")
+        self.finish()
+        found = self.bytes_of(f"{self.host.pid}.1.out")
+        self.assertEqual(found["Leak"], 6 * BLOCK_BYTES)
+        self.assertNotIn("AllocateAndFree", found)
+
+    def test_each_signal_writes_what_is_live_then(self):
+        self.start()
+        self.tell("leak 10")
+        self.assertEqual(self.dump(1)["Leak"], 10 * BLOCK_BYTES)
+        self.tell("leak 20")
+        self.assertEqual(self.dump(2)["Leak"], 30 * BLOCK_BYTES)
+        self.tell("release 25")
+        self.assertEqual(self.dump(3)["Leak"], 5 * BLOCK_BYTES)
+        self.tell("release 5")
+        self.finish()
+        self.assertNotIn("Leak", self.bytes_of(f"{self.host.pid}.4.out"))
+
+    def test_without_number_the_newest_wins(self):
+        self.start(ALLOMON_OUT=self.path("heap.out"))
+        self.tell("leak 10")
+        os.kill(self.host.pid, signal.SIGUSR2)
+        self.assertEqual(self.wait_for("heap.out")["Leak"], 10 * BLOCK_BYTES)
+        self.tell("release 7")
+        self.finish()
+        self.assertEqual(self.bytes_of("heap.out")["Leak"], 3 * BLOCK_BYTES)
+
+    def test_forked_child_answers_signals_of_its_own(self):
+        self.start()
+        self.tell("leak 10")
+        self.host.stdin.write("fork 7\n")
+        child = int(self.host.stdout.readline())
+        self.addCleanup(lambda: os.path.exists(f"/proc/{child}") and os.kill(child, 9))
+        # What it inherited is live in it too.
+        self.assertEqual(self.dump(1, child)["Leak"], 17 * BLOCK_BYTES)
+        os.kill(child, signal.SIGKILL)
+        self.assertEqual(self.host.stdout.readline(), "done\n")
+        self.assertEqual(self.dump(1)["Leak"], 10 * BLOCK_BYTES)
+        self.finish()
+
+    def test_forked_child_without_a_name_of_its_own_survives_the_signal(self):
+        self.start(ALLOMON_OUT=self.path("heap.out"))
+        self.tell("leak 10")
+        self.host.stdin.write("fork 7\n")
+        child = int(self.host.stdout.readline())
+        os.kill(child, signal.SIGUSR2)
+        os.kill(child, signal.SIGUSR2)
+        os.kill(child, signal.SIGKILL)
+        self.assertEqual(self.host.stdout.readline(), "done\n")
+        self.finish()
+        self.assertEqual(self.bytes_of("heap.out")["Leak"], 10 * BLOCK_BYTES)
+
+    def test_stack_style_charges_callers(self):
+        self.start(ALLOMON_PROFILE="live,stack", ALLOMON_OUT=self.path("heap.out"))
+        self.tell("leak 10")
+        self.finish()
+        mlmon = Mlmon(self.path("heap.out"))
+        self.assertEqual((mlmon.kind, mlmon.style), ("alloc", "stack"))
+        names = [line.split("\t")[0] for line in self.read("heap.out.sources").split("\n")]
+        self.assertIn("Leak", names)
+        self.assertIn("main", names)
+
+    def test_any_kind_can_be_asked_for_by_signal(self):
+        self.start(ALLOMON_PROFILE="alloc")
+        self.tell("leak 10", "release 10")
+        self.assertEqual(self.dump(1)["Leak"], 10 * BLOCK_BYTES)
+        self.finish()
+
+    def test_summary_says_live(self):
+        self.start(ALLOMON_SUMMARY="1", ALLOMON_OUT=self.path("heap.out"))
+        self.tell("leak 10")
+        self.assertRegex(self.finish(), r"\Aallomon: [0-9,]+ bytes live, rate 1 per word")
+
+    def test_signal_that_is_ignored_stays_ignored(self):
+        self.start(ignored=signal.SIGUSR2, ALLOMON_OUT=self.path("heap.out"))
+        self.tell("leak 10")
+        os.kill(self.host.pid, signal.SIGUSR2)
+        error = self.finish()
+        self.assertEqual(error.count("\n"), 1, error)
+        self.assertIn("ALLOMON_DUMP", error)
+        self.assertEqual(self.bytes_of("heap.out")["Leak"], 10 * BLOCK_BYTES)
+
+    def test_bad_signal_is_one_line(self):
+        self.start(ALLOMON_DUMP="KILL")
+        self.tell("leak 10")
+        self.assertEqual(
+            self.finish(),
+            "allomon: ALLOMON_DUMP=KILL: expected a signal at which to write: USR1, USR2 or HUP; "
+            "the program runs unprofiled\n",
+        )
+        self.assertEqual(self.files(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+#include "tracker/profile/live_session.h"
+
+#include <memory>
+
+#include "tracker/estimate.h"
+#include "tracker/internal/entries.h"
+#include "tracker/internal/pinned_session.h"
+#include "tracker/internal/thread_state.h"
+
+namespace allomon::internal {
+namespace {
+
+// Follows everything; its values have neither content nor destructor.
+class LiveClient final : public SessionClient {
+ public:
+  bool AllocMinor(const Allocation&, ValueSlot*) override { return true; }
+  bool AllocMajor(const Allocation&, ValueSlot*) override { return true; }
+  bool Promote(ValueSlot*) override { return true; }
+  void DeallocMinor(ValueSlot*) override {}
+  void DeallocMajor(ValueSlot*) override {}
+  void SurviveMinor(const Allocation&, ValueSlot*) override {}
+  void SurviveMajor(const Allocation&, ValueSlot*) override {}
+  void DestroyMinor(ValueSlot*) override {}
+  void DestroyMajor(ValueSlot*) override {}
+};
+
+void Add(const Allocation& allocation, LiveHeap* heap) {
+  Estimate bytes;
+  bytes.Add(static_cast<double>(allocation.size_bytes),
+            ReportProbability(TrialWords(allocation), allocation.rate));
+  const size_t stack = allocation.callstack.id();
+  if (stack >= heap->bytes_by_stack.size()) heap->bytes_by_stack.resize(stack + 1);
+  heap->bytes_by_stack[stack] += bytes.value;
+  heap->variance += bytes.variance;
+}
+
+}  // namespace
+
+StartResult StartLiveSession(double rate, uint64_t seed, uint32_t frames) {
+  Session::Config config;
+  config.rate = rate;
+  config.seed = seed;
+  config.callstack_size = frames;
+  config.concurrent = true;
+  std::unique_ptr<SessionClient> client = std::make_unique<LiveClient>();
+  return StartSession(config, client);
+}
+
+LiveHeap LiveHeapOf(SessionId id) {
+  LiveHeap heap;
+  PinnedSession session(id);
+  if (!session) return heap;
+  ForEachLive(*session, [&heap](const Allocation& allocation) { Add(allocation, &heap); });
+  heap.dropped_bytes = Registry::Get().TotalsOf(*session).dropped_bytes;
+  return heap;
+}
+
+}  // namespace allomon::internal
