@@ -59,7 +59,10 @@ inline void Free(void* block) {
   mi_segment_t* segment = _mi_ptr_segment(block);
   mi_page_t* page = _mi_segment_page_of(segment, block);
   const bool own = segment->thread_id.load(std::memory_order_relaxed) == _mi_thread_id();
-  if (__builtin_expect(!own || page->flags.full_aligned != 0, 0)) return mi_free(block);
+  // What mi_free() comes to after it has found out the same once more.
+  if (__builtin_expect(!own || page->flags.full_aligned != 0, 0)) {
+    return _mi_free_generic(segment, page, own, block);
+  }
   mi_block_t* freed = static_cast<mi_block_t*>(block);
   freed->next = reinterpret_cast<mi_encoded_t>(page->local_free);
   page->local_free = freed;
