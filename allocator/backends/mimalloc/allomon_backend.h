@@ -9,14 +9,19 @@
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 
-// mimalloc.h first: the internal header does not include it.
+// mimalloc.h first: the internal header does not include it.  That one is of a library which
+// is compiled as C, and includes <atomic> and <thread>, which are not.
 // clang-format off
 #include "mimalloc.h"
+extern "C" {
 #include "mimalloc-internal.h"
+}
 // clang-format on
 
 #if MI_MALLOC_VERSION != 209
@@ -25,6 +30,11 @@
 #if MI_PADDING || MI_SECURE || MI_DEBUG || MI_STAT || defined(MI_ENCODE_FREELIST)
 #error "the inline paths hold for mimalloc's release settings only"
 #endif
+
+// Its C side declares them _Atomic.
+static_assert(sizeof(std::atomic<uintptr_t>) == sizeof(uintptr_t) &&
+                  alignof(std::atomic<uintptr_t>) == alignof(uintptr_t),
+              "atomic words have one layout in both languages");
 
 namespace allomon::backend {
 
@@ -59,6 +69,8 @@ inline void Free(void* block) {
   mi_segment_t* segment = _mi_ptr_segment(block);
   mi_page_t* page = _mi_segment_page_of(segment, block);
   const bool own = segment->thread_id.load(std::memory_order_relaxed) == _mi_thread_id();
+  // Not _mi_free_generic(), which is what it comes to: that wants these in registers that the
+  // common case would have to copy them to.
   if (__builtin_expect(!own || page->flags.full_aligned != 0, 0)) return mi_free(block);
   mi_block_t* freed = static_cast<mi_block_t*>(block);
   freed->next = reinterpret_cast<mi_encoded_t>(page->local_free);
