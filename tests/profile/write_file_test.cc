@@ -166,30 +166,46 @@ TEST_F(WriteFileTest, OldFileSurvivesADiskThatFillsUp) {
   EXPECT_EQ(Files(), std::vector<std::string>{"mlmon.out"});
 }
 
-TEST_F(WriteFileTest, LinkStaysALink) {
+// In a directory that others may write to, the link may be theirs.
+TEST_F(WriteFileTest, LinkIsReplacedAndWhereItLedIsLeftAlone) {
   const std::string target = directory_ + "/target";
   ASSERT_EQ(Write(target, "old"), "");
   fs::create_symlink(target, path_);
   EXPECT_EQ(Write(path_, "new"), "");
-  EXPECT_TRUE(fs::is_symlink(path_));
-  EXPECT_EQ(testing::ReadFileOrDie(target), "new");
+  EXPECT_FALSE(fs::is_symlink(path_));
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "new");
+  EXPECT_EQ(testing::ReadFileOrDie(target), "old");
 }
 
-TEST_F(WriteFileTest, LinkToNothingYetCreatesItsTarget) {
+TEST_F(WriteFileTest, LinkToNothingYetCreatesNothingThere) {
   fs::create_symlink(directory_ + "/target", path_);
   EXPECT_EQ(Write(path_, "new"), "");
-  EXPECT_EQ(testing::ReadFileOrDie(directory_ + "/target"), "new");
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "new");
+  EXPECT_FALSE(fs::exists(directory_ + "/target"));
 }
 
 // Replacing it would take the output away from whoever redirected it.
 TEST_F(WriteFileTest, OpenDescriptorIsWrittenToNotReplaced) {
   const int fd = open(path_.c_str(), O_RDWR | O_CREAT, 0644);
   ASSERT_GE(fd, 0);
+  ASSERT_EQ(write(fd, "before ", 7), 7);
   EXPECT_EQ(Write("/dev/fd/" + std::to_string(fd), "through"), "");
-  char buffer[10];
-  EXPECT_EQ(pread(fd, buffer, sizeof buffer, 0), 7);
   close(fd);
-  EXPECT_EQ(testing::ReadFileOrDie(path_), "through");
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "before through");
+}
+
+// open() of a pipe waits for its reader: at the end of a program that would be for ever.
+TEST_F(WriteFileTest, NamedPipeWithoutAReaderIsAnError) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(Write(path_, "x"), "cannot write " + path_ +
+                                   ": No such device or address; nobody reads this pipe, start "
+                                   "its reader first");
+  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_EQ(Write(path_, "x"), "");
+  char got = 0;
+  EXPECT_EQ(read(reader, &got, 1), 1);
+  close(reader);
 }
 
 // More than a pipe holds, so that writes are cut short.

@@ -2,6 +2,9 @@
 #ifndef ALLOMON_TRACKER_INTERNAL_CALLBACK_SCOPE_H_
 #define ALLOMON_TRACKER_INTERNAL_CALLBACK_SCOPE_H_
 
+#include <atomic>
+#include <cstdint>
+
 #include "tracker/internal/postponed.h"
 #include "tracker/internal/thread_state.h"
 
@@ -14,25 +17,35 @@ namespace allomon::internal {
 // the next scope, or for the thread's last destructors.
 class CallbackScope {
  public:
-  explicit CallbackScope(ThreadState& thread) : thread_(thread), was_busy_(thread.busy) {
-    thread_.saved_countdown = countdown_words.load(std::memory_order_relaxed);
-    countdown_words.store(kNeverWords, std::memory_order_relaxed);
+  explicit CallbackScope(ThreadState& thread)
+      : thread_(thread),
+        saved_countdown_(countdown_words.load(std::memory_order_relaxed)),
+        was_busy_(thread.busy) {
+    // A signal handler that frees a block before this store has a scope of its own, which
+    // leaves things as it found them; one that frees after it has its dealloc postponed.
     thread_.in_callback = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    countdown_words.store(kNeverWords, std::memory_order_relaxed);
     thread_.busy = false;  // the callback's own mallocs are ordinary ones
   }
   ~CallbackScope() {
     thread_.busy = was_busy_;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     thread_.in_callback = false;
-    SetCountdown(thread_, thread_.saved_countdown);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    SetCountdown(thread_, saved_countdown_);
   }
   void Finish() {
-    if (__builtin_expect(thread_.postponed != 0, 0)) RunPostponedDeallocsSlow(thread_);
+    if (__builtin_expect(thread_.HasPostponed(), 0)) RunPostponedDeallocsSlow(thread_);
   }
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
 
  private:
   ThreadState& thread_;
+  // Here and not in the thread: a scope that a signal handler opens between the first two
+  // lines of the constructor must not overwrite it.
+  const int64_t saved_countdown_;
   const bool was_busy_;
 };
 

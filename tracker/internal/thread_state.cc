@@ -27,7 +27,7 @@ void LeaveRegistry(ThreadState& thread) {
 
 // A callback may end its thread here too, and then this is called once more for the rest.
 void RunLastPostponed(ThreadState& thread) {
-  if (thread.postponed == 0) return;
+  if (!thread.HasPostponed()) return;
   pthread_setspecific(g_exit_key, &thread);
   CallbackScope scope(thread);
   scope.Finish();

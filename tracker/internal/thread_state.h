@@ -43,13 +43,12 @@ struct ThreadState {
   std::atomic<uint64_t> epoch_seen{0};  // read by the registry
   ActiveSet active;                     // the thread's copy for that epoch
   RandomBits bits;
-  int64_t saved_countdown = 0;  // while in_callback
   bool registered = false;
   bool busy = false;         // inside the tracker: allocations and signal handlers stay out
   bool in_callback = false;  // sampling is suspended
-  EntryId postponed = 0;     // deallocs noticed inside a callback, oldest first
-  EntryId last_postponed = 0;
-  uintptr_t reporting_sp = 0;  // stack pointer of the code whose allocation is reported
+  std::atomic<EntryId> postponed{0};  // deallocs noticed inside a callback, newest first
+  EntryId postponed_due = 0;          // those of them whose turn it is, oldest first
+  uintptr_t reporting_sp = 0;         // stack pointer of the code whose allocation is reported
   std::atomic<int64_t>* countdown = nullptr;  // its countdown_words, while in the registry
   ThreadState* previous = nullptr;            // registry's list, under its lock
   ThreadState* next = nullptr;
@@ -65,6 +64,9 @@ struct ThreadState {
   ThreadCounters counters[Session::kMaxSessions];
 
   bool in_registry() const { return countdown != nullptr; }
+  bool HasPostponed() const {
+    return postponed_due != 0 || postponed.load(std::memory_order_relaxed) != 0;
+  }
   bool HasFreePinSlot() const { return in_registry() && pins_used < kPinSlots; }
   bool HasPinned(const Session& session) const;
   void CountReport(Session& session, uint64_t n_samples, bool cut);

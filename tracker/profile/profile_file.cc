@@ -1,7 +1,5 @@
 #include "tracker/profile/profile_file.h"
 
-#include <sys/stat.h>
-
 #include <cmath>
 #include <cstdio>
 
@@ -27,12 +25,6 @@ std::string WithCommas(double value) {
   return text;
 }
 
-// A device, a pipe or a directory has no use for a file beside it.
-bool MayHaveFileBeside(const std::string& path) {
-  struct stat status;
-  return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
-}
-
 }  // namespace
 
 internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
@@ -44,14 +36,16 @@ internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName
   const internal::UnitError unit_error = Attribute(unit, &profile);
   if (unit_error != internal::UnitError::kNone) return unit_error;
   const std::string mlmon = FormatMlmon(profile.mlmon);
+  // For their owner only: names of functions may be nobody else's business.
   std::vector<FileToWrite> files;
   std::string stub;
   // The sources first: a profile is never newer than what explains it.
-  if (!profile.self_described && MayHaveFileBeside(path)) {
+  // A device or a pipe has no use for a file beside it.
+  if (!profile.self_described && IsReplacedByWriting(path)) {
     stub = FormatSourcesStub(profile.sources);
-    files.push_back({path + ".sources", stub, 0755});
+    files.push_back({path + ".sources", stub, 0700});
   }
-  files.push_back({path, mlmon, 0644});
+  files.push_back({path, mlmon, 0600});
   WriteFilesAtomically(files, error);
   return unit_error;
 }

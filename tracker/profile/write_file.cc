@@ -6,9 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -21,8 +19,7 @@ constexpr size_t kMaxCompared = 4096;
 
 int Open(const std::string& path, int flags, int mode, int* fd) {
   do {
-    *fd = open(path.c_str(), flags | O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY,
-               static_cast<mode_t>(mode));
+    *fd = open(path.c_str(), flags | O_WRONLY | O_CLOEXEC | O_NOCTTY, static_cast<mode_t>(mode));
   } while (*fd < 0 && errno == EINTR);
   return *fd < 0 ? errno : 0;
 }
@@ -52,9 +49,29 @@ int WriteAndClose(int fd, std::string_view contents) {
   return write_error != 0 ? write_error : close_error;
 }
 
-int WriteDirectly(const std::string& path, std::string_view contents, int mode) {
+bool IsUnder(const std::string& path, std::string_view directory) {
+  return path.compare(0, directory.size(), directory) == 0;
+}
+
+// Such as /dev/stdout, which leads to what the process has open and will go on using.
+bool IsMeantAsLink(const std::string& path) {
+  return IsUnder(path, "/dev/") || IsUnder(path, "/proc/");
+}
+
+// A pipe that nobody has open for reading would make open() wait, for ever at the end of a
+// program: that is ENXIO instead.  Whoever reads it is waited for, as with any output.
+int OpenExisting(const std::string& path, int* fd) {
+  int flags = O_APPEND | O_NONBLOCK;
+  if (!IsMeantAsLink(path)) flags |= O_NOFOLLOW;  // it was no link a moment ago
+  if (int error = Open(path, flags, 0, fd)) return error;
+  const int now = fcntl(*fd, F_GETFL);
+  return now >= 0 && fcntl(*fd, F_SETFL, now & ~O_NONBLOCK) == 0 ? 0 : errno;
+}
+
+// Appends: what /dev/stdout leads to has the host's own output in it.
+int WriteDirectly(const std::string& path, std::string_view contents) {
   int fd = -1;
-  if (int error = Open(path, O_TRUNC, mode, &fd)) return error;
+  if (int error = OpenExisting(path, &fd)) return error;
   return WriteAndClose(fd, contents);
 }
 
@@ -76,22 +93,18 @@ int CreateBeside(const std::string& path, int mode, std::string* name, int* fd) 
   // should be reported.
   for (int i = 0; i < 100 && error == EEXIST; ++i) {
     *name = TemporaryName(path);
-    error = Open(*name, O_EXCL, mode, fd);
+    error = Open(*name, O_CREAT | O_EXCL, mode, fd);
   }
   return error;
 }
 
-// Writes the new contents beside `target`.  On failure nothing is left behind.
-int Prepare(const std::string& target, const FileToWrite& file, std::string* temporary) {
+// Writes the new contents beside the file.  On failure nothing is left behind.
+int Prepare(const FileToWrite& file, std::string* temporary) {
   int fd = -1;
-  if (int error = CreateBeside(target, file.mode, temporary, &fd)) return error;
+  if (int error = CreateBeside(file.path, file.mode, temporary, &fd)) return error;
   int error = WriteAndClose(fd, file.contents);
   if (error != 0) unlink(temporary->c_str());
   return error;
-}
-
-bool IsUnder(const std::string& path, std::string_view directory) {
-  return path.compare(0, directory.size(), directory) == 0;
 }
 
 // Whether the file holds these contents and nobody but its owner, who is us, may be surprised
@@ -120,22 +133,6 @@ bool RenewInPlace(const std::string& target, const FileToWrite& file) {
   return renewed;
 }
 
-// The file to replace, or nothing if there is none to be replaced.  /dev/stdout
-// may lead to a regular file, but one that the process has open and will go on
-// using.
-std::string Replaceable(const std::string& path) {
-  struct stat status;
-  if (lstat(path.c_str(), &status) != 0) return path;
-  if (S_ISREG(status.st_mode)) return path;
-  if (!S_ISLNK(status.st_mode) || IsUnder(path, "/dev/") || IsUnder(path, "/proc/")) {
-    return "";
-  }
-  char resolved[PATH_MAX];
-  if (realpath(path.c_str(), resolved) == nullptr) return "";
-  if (stat(resolved, &status) != 0 || !S_ISREG(status.st_mode)) return "";
-  return resolved;
-}
-
 const char* Remedy(int error) {
   switch (error) {
     case ENOENT:
@@ -148,6 +145,8 @@ const char* Remedy(int error) {
     case EPERM:
     case EROFS:
       return "make the directory writable or choose another output";
+    case ENXIO:
+      return "nobody reads this pipe, start its reader first";
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
@@ -167,32 +166,36 @@ std::string Message(const std::string& path, int error) {
 
 }  // namespace
 
+// A symbolic link is, too: whoever may create files in the directory could have laid it out to have
+// some other file of ours overwritten.
+bool IsReplacedByWriting(const std::string& path) {
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0) return true;
+  return S_ISREG(status.st_mode) || (S_ISLNK(status.st_mode) && !IsMeantAsLink(path));
+}
+
 namespace {
 
-// A file on its way: what it replaces, and where the new contents wait.  Without
-// a target it is written directly, when its turn comes.
+// A file on its way, and where the new contents wait.  Without a temporary file it is
+// written directly, when its turn comes.
 struct Pending {
   const FileToWrite* file;
-  std::string target;
   std::string temporary;
   bool done;
 };
 
 int PrepareOne(Pending* pending) {
-  pending->target = Replaceable(pending->file->path);
-  if (pending->target.empty()) return 0;
-  pending->done = RenewInPlace(pending->target, *pending->file);
+  if (!IsReplacedByWriting(pending->file->path)) return 0;
+  pending->done = RenewInPlace(pending->file->path, *pending->file);
   if (pending->done) return 0;
-  return Prepare(pending->target, *pending->file, &pending->temporary);
+  return Prepare(*pending->file, &pending->temporary);
 }
 
 int CommitOne(const Pending& pending) {
   const FileToWrite& file = *pending.file;
   if (pending.done) return 0;
-  if (pending.target.empty()) {
-    return WriteDirectly(file.path, file.contents, file.mode);
-  }
-  return rename(pending.temporary.c_str(), pending.target.c_str()) == 0 ? 0 : errno;
+  if (pending.temporary.empty()) return WriteDirectly(file.path, file.contents);
+  return rename(pending.temporary.c_str(), file.path.c_str()) == 0 ? 0 : errno;
 }
 
 // What was not renamed.
@@ -207,7 +210,7 @@ void RemoveTemporaries(const std::vector<Pending>& pending, size_t first) {
 bool WriteFilesAtomically(const std::vector<FileToWrite>& files, std::string* error) {
   std::vector<Pending> pending;
   for (const FileToWrite& file : files) {
-    pending.push_back({&file, "", "", false});
+    pending.push_back({&file, "", false});
     if (int cause = PrepareOne(&pending.back())) {
       pending.pop_back();
       RemoveTemporaries(pending, 0);

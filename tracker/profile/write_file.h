@@ -12,10 +12,12 @@ namespace allomon {
 // old file or the new one; a full disk leaves the old one as it was.  Not
 // synced: after a power failure the file may be empty.
 //
-// `mode` (0644, 0755) is subject to the umask and replaces the old file's.  A
-// symbolic link to a file stays a link.  A small file of the user's own that holds
-// the contents already stays, with a new time and a mode that may be stricter.
-// What cannot be replaced (/dev/stdout, a pipe, a terminal) is written to directly.
+// `mode` (0600, 0644) is subject to the umask and replaces the old file's.  No
+// symbolic link is followed: the file takes the link's place, and the temporary file is
+// created afresh (O_EXCL).  A small file of the user's own that holds the contents already
+// stays, with a new time and a mode that may be stricter.  What cannot be replaced (a device, a
+// pipe, what links under /dev and /proc lead to, such as /dev/stdout) is appended to: a pipe
+// without a reader is an error, one with a reader is waited for.
 //
 // On failure returns false and sets `error` to one line that names the path,
 // the cause and a remedy; the new file is gone.  Thread safe, also for the same
@@ -23,6 +25,10 @@ namespace allomon {
 // operator new.
 bool WriteFileAtomically(const std::string& path, std::string_view contents, int mode,
                          std::string* error);
+
+// Whether writing to `path` makes a new file that takes the place of what is there, if
+// anything is; else it is appended to.
+bool IsReplacedByWriting(const std::string& path);
 
 struct FileToWrite {
   std::string path;
