@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/high_reservation.h"
 #include "allocator/large_runs.h"
 #include "allocator/slot_classes.h"
 
@@ -54,8 +55,6 @@ class SampledRange {
   size_t UsableBytes(const void* block) const;
 
   SpinLock& lock() { return growth_lock_; }
-
-  static constexpr int kHighBit = 46;
 
   // Tries smaller reservations than the default; 0 refuses all.  Before the first sample.
   static void SetMaxReservationForTesting(size_t bytes);
