@@ -106,14 +106,17 @@ void* PlaceFollowed(const Request& request, const FrameState& caller) {
 }
 
 // Answers the verdict, if the guard chooses the block and has room for it; else nullptr.
-void* PlaceGuardedIfChosen(const Request& request, Verdict verdict, const FrameState& caller) {
-  if (verdict == Verdict::kNotSampled || !IsChosenForGuard()) return nullptr;
+__attribute__((noinline, cold)) void* PlaceGuardedIfChosen(const Request& request, Verdict verdict,
+                                                           const FrameState& caller) {
+  if (verdict == Verdict::kNotSampled || !DrawGuarded()) return nullptr;
   return PlaceGuarded(request.size_bytes, request.alignment_bytes, request.entry, verdict, caller);
 }
 
 void* Allocate(const Request& request, const FrameState& caller) {
   const Verdict verdict = heap_client::JudgeAllocationSlow(TrialWordsOf(request.size_bytes));
-  if (void* block = PlaceGuardedIfChosen(request, verdict, caller)) return block;
+  if (__builtin_expect(GuardIsOn(), 0)) {
+    if (void* block = PlaceGuardedIfChosen(request, verdict, caller)) return block;
+  }
   switch (verdict) {
     case Verdict::kNotSampled:
       break;
@@ -189,8 +192,10 @@ void* ReallocateSlow(void* old_block, size_t size_bytes) {
   const FrameState& caller = ALLOMON_CALLER_FRAME();
   const Request request = {size_bytes};
   const Verdict verdict = heap_client::JudgeAllocationSlow(TrialWordsOf(size_bytes));
-  void* guarded = PlaceGuardedIfChosen(request, verdict, caller);
-  if (guarded != nullptr) return MoveFromBackend(old_block, guarded, size_bytes);
+  if (__builtin_expect(GuardIsOn(), 0)) {
+    void* block = PlaceGuardedIfChosen(request, verdict, caller);
+    if (block != nullptr) return MoveFromBackend(old_block, block, size_bytes);
+  }
   switch (verdict) {
     case Verdict::kNotSampled:
       break;

@@ -73,7 +73,8 @@ class SampledRange {
 };
 
 // The one range of the process.
-SampledRange& TheSampledRange();
+extern SampledRange sampled_range __attribute__((visibility("hidden")));
+inline SampledRange& TheSampledRange() { return sampled_range; }
 
 }  // namespace allomon::internal
 

@@ -108,7 +108,7 @@ void BeginGuarding(uint32_t one_in, uint64_t seed) {
 void EndGuarding() { guard_is_on.store(false, std::memory_order_release); }
 
 // Who takes the number to 0 guards a block and draws the next; until it has, others go below.
-bool DrawGuardedSlow() {
+bool DrawGuarded() {
   if (g_choice.samples_left.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
   std::lock_guard<heap_client::SpinLock> hold(TheGuardedPool().lock());
   const int64_t gap = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);

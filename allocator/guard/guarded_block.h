@@ -18,19 +18,15 @@ namespace allomon::internal {
 
 // Whether the guard chooses blocks at all.
 extern std::atomic<bool> guard_is_on __attribute__((visibility("hidden")));
+inline bool GuardIsOn() { return guard_is_on.load(std::memory_order_relaxed); }
 
 // From now on one of `one_in` sampled blocks, on average, is guarded; drawn from `seed`.  The
 // pool has been reserved.
 void BeginGuarding(uint32_t one_in, uint64_t seed);
 void EndGuarding();
 
-bool DrawGuardedSlow();
-
-// Whether the block that was just judged to be sampled is to be guarded.  Cost: a load while
-// the guard is off, else an atomic decrement.
-inline bool IsChosenForGuard() {
-  return __builtin_expect(guard_is_on.load(std::memory_order_relaxed), 0) && DrawGuardedSlow();
-}
+// Whether it chooses the block that was just judged to be sampled.  Cost: an atomic decrement.
+bool DrawGuarded();
 
 // Answers a verdict other than kNotSampled with a guarded, zero-filled block.  nullptr if there
 // is none: then the verdict is still to be answered.

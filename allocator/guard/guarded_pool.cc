@@ -10,9 +10,10 @@
 #include "allocator/high_reservation.h"
 
 namespace allomon::internal {
-namespace {
 
-GuardedPool g_pool;
+GuardedPool guarded_pool;
+
+namespace {
 
 using State = GuardedSlot::State;
 
@@ -32,8 +33,6 @@ uintptr_t FirstOther(uintptr_t begin, uintptr_t end, unsigned char filler) {
 }
 
 }  // namespace
-
-GuardedPool& TheGuardedPool() { return g_pool; }
 
 bool GuardedPool::Reserve(uint64_t seed) {
   page_bytes_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));

@@ -96,7 +96,8 @@ class GuardedPool {
 };
 
 // The one pool of the process.
-GuardedPool& TheGuardedPool();
+extern GuardedPool guarded_pool __attribute__((visibility("hidden")));
+inline GuardedPool& TheGuardedPool() { return guarded_pool; }
 
 }  // namespace allomon::internal
 
