@@ -51,8 +51,8 @@
 //
 // Thread rule: everything here is thread safe and may be called in callbacks; not in
 // signal handlers.  Nothing is sampled unless a heap that reports is linked into the same
-// executable: //allocator:malloc for malloc, //runtime for managed objects.  (A preloaded liballomon.so
-// is a profile of its own, and does not serve a program's trackers.)
+// executable: //allocator:malloc for malloc, //runtime for managed objects.  (A preloaded
+// liballomon.so is a profile of its own, and does not serve a program's trackers.)
 #ifndef ALLOMON_TRACKER_TRACKER_H_
 #define ALLOMON_TRACKER_TRACKER_H_
 

@@ -100,8 +100,7 @@ using SurviveMajorCall = decltype(std::declval<User&>().survive_major(
     std::declval<const Allocation&>(), std::declval<Major>()));
 
 template <typename User, typename Major>
-using DescribeCall =
-    decltype(std::declval<User&>().describe(std::declval<const Major&>()));
+using DescribeCall = decltype(std::declval<User&>().describe(std::declval<const Major&>()));
 
 // The value type behind the std::optional that a method returns.
 template <typename Result>
