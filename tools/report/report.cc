@@ -65,7 +65,7 @@ std::string LackOfSum(const Profile& profile) {
     return "";
   }
   return "the functions of " + profile.files.front() + " add up to " + Exact(sum) +
-         ", not to its totals, " + Exact(totals) + ": the file is damaged or not a runtime's";
+         ", not to its totals, " + Exact(totals) + ": it is damaged; profile the program again";
 }
 
 // A profile, or two, with the rows that are shown.
@@ -121,7 +121,10 @@ CommandResult ReportSum(const Options& options, const Terminal& terminal, const 
   const std::vector<Function> functions = Functions(profile, options.sort);
   CommandResult result = Output<Profile, Function>(options, terminal, profile, functions).Make();
   lack = LackOfSum(profile);
-  if (result.status == 0 && !lack.empty()) result.err = Message(lack, terminal);
+  if (result.status == 0 && !lack.empty()) {
+    result.status = 2;  // with what there is
+    result.err = Message(lack, terminal);
+  }
   return result;
 }
 

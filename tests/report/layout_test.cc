@@ -1,0 +1,151 @@
+// Parts of a report: bars, columns, areas, units.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "tools/report/bar.h"
+#include "tools/report/grid.h"
+#include "tools/report/treemap.h"
+#include "tools/report/units.h"
+#include "tools/text/utf8.h"
+
+namespace allomon::report {
+namespace {
+
+TEST(BarTest, LengthIsTheShare) {
+  EXPECT_EQ(Bar(1, 0, 4, Charset::kUtf8), "████");
+  EXPECT_EQ(Bar(0.5, 0, 4, Charset::kUtf8), "██");
+  EXPECT_EQ(Bar(0.625, 0, 4, Charset::kUtf8), "██▌");
+  EXPECT_EQ(Bar(0, 0, 4, Charset::kUtf8), "");
+  EXPECT_EQ(Bar(0.25, 0.75, 4, Charset::kUtf8), "█░░");
+  EXPECT_EQ(Bar(0.25, 0.75, 4, Charset::kAscii), "#--");
+}
+
+TEST(BarTest, SomethingIsNeverInvisibleAndNothingIsTooLong) {
+  EXPECT_EQ(Bar(1e-9, 0, 10, Charset::kUtf8), "▏");
+  EXPECT_EQ(Bar(0, 1e-9, 10, Charset::kUtf8), "░");
+  EXPECT_EQ(Bar(1e-9, 0, 10, Charset::kAscii), "#");
+  EXPECT_EQ(Bar(7, 0, 3, Charset::kUtf8), "███");
+  EXPECT_EQ(Bar(-1, -1, 3, Charset::kUtf8), "");
+}
+
+Grid Example() {
+  Grid grid;
+  grid.columns = {{"name", Column::Kind::kText, 0, 10},
+                  {"where", Column::Kind::kText, 1, 8},
+                  {"cur", Column::Kind::kNumber, 0, 0},
+                  {"", Column::Kind::kBar, 2, 0}};
+  grid.rows = {{{"a::long::qualified::name"}, {"folder/file.cc:12"}, {"10"}, {"#####"}},
+               {{"short"}, {""}, {"7"}, {""}}};
+  return grid;
+}
+
+std::string Plain(int width) { return FormatGrid(Example(), width, Charset::kAscii, false); }
+
+TEST(GridTest, UnboundedTakesWhatItNeeds) {
+  EXPECT_EQ(Plain(0),
+            "name                      where              cur\n"
+            "a::long::qualified::name  folder/file.cc:12   10  #####\n"
+            "short                                          7\n");
+}
+
+TEST(GridTest, PlacesAreCutBeforeNamesAndTextsBeforeColumnsGo) {
+  EXPECT_EQ(Plain(50),
+            "name                      where         cur\n"
+            "a::long::qualified::name  ~/file.cc:12   10  #####\n"
+            "short                                     7\n");
+  EXPECT_EQ(Plain(40),
+            "name                where     cur\n"
+            "~::qualified::name  ~e.cc:12   10  #####\n"
+            "short                           7\n");
+  EXPECT_EQ(Plain(29),
+            "name            where     cur\n"
+            "~alified::name  ~e.cc:12   10\n"
+            "short                       7\n")
+      << "the bar goes first";
+  EXPECT_EQ(Plain(20),
+            "name             cur\n"
+            "~ualified::name   10\n"
+            "short              7\n");
+}
+
+TEST(GridTest, NoLineIsWiderThanAsked) {
+  for (int width = 8; width < 80; ++width) {
+    const std::string text = Plain(width);
+    size_t start = 0;
+    for (size_t end; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
+      EXPECT_LE(Columns(text.substr(start, end - start)), width) << text;
+    }
+  }
+}
+
+TEST(GridTest, ColourIsAroundTheText) {
+  EXPECT_EQ(Painted("x", Paint::kHot, true), "\033[31mx\033[0m");
+  EXPECT_EQ(Painted("x", Paint::kHot, false), "x");
+  EXPECT_EQ(FormatGrid(Example(), 0, Charset::kAscii, false).find('\033'), std::string::npos);
+}
+
+TEST(TreemapTest, AreasAreTheSharesOfTheWhole) {
+  const std::vector<double> weights = {60, 20, 10, 5, 4, 0.5, 0.5};
+  const Rectangle area = {10, 20, 300, 100};
+  const auto boxes = Treemap(weights, area);
+  ASSERT_EQ(boxes.size(), weights.size());
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    EXPECT_NEAR(boxes[i].width * boxes[i].height, 300 * weights[i], 1e-6);
+    EXPECT_GE(boxes[i].x, 10 - 1e-9);
+    EXPECT_GE(boxes[i].y, 20 - 1e-9);
+    EXPECT_LE(boxes[i].x + boxes[i].width, 310 + 1e-9);
+    EXPECT_LE(boxes[i].y + boxes[i].height, 120 + 1e-9);
+  }
+}
+
+TEST(TreemapTest, BoxesDoNotOverlap) {
+  const std::vector<double> weights = {9, 8, 7, 7, 3, 2, 1, 1, 1};
+  const auto boxes = Treemap(weights, {0, 0, 70, 40});
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    for (size_t j = i + 1; j < boxes.size(); ++j) {
+      const Rectangle &a = boxes[i], &b = boxes[j];
+      const double x = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
+      const double y = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
+      EXPECT_FALSE(x > 1e-9 && y > 1e-9) << i << " " << j;
+    }
+  }
+}
+
+// The worked example of the paper's section 3.1.
+TEST(TreemapTest, ExampleOfThePaper) {
+  const auto boxes = Treemap({6, 6, 4, 3, 2, 2, 1}, {0, 0, 6, 4});
+  EXPECT_NEAR(boxes[0].width, 3, 1e-9);
+  EXPECT_NEAR(boxes[0].height, 2, 1e-9);
+  EXPECT_NEAR(boxes[1].height, 2, 1e-9);
+  EXPECT_NEAR(boxes[2].width, 12.0 / 7, 1e-9);
+  EXPECT_NEAR(boxes[2].height, 7.0 / 3, 1e-9);
+}
+
+TEST(TreemapTest, NothingIsDividedIntoNothing) { EXPECT_TRUE(Treemap({}, {0, 0, 1, 1}).empty()); }
+
+TEST(UnitsTest, BytesKeepOneDigitAndNeverReachTheNextUnit) {
+  const auto bytes = [](MlmonInt value) { return Amount(ProfileKind::kAlloc, value); };
+  EXPECT_EQ(bytes(0), "0 B");
+  EXPECT_EQ(bytes(1023), "1023 B");
+  EXPECT_EQ(bytes(1024), "1.0 KiB");
+  EXPECT_EQ(bytes((1 << 20) - 1), "1.0 MiB");
+  EXPECT_EQ(bytes(85697228), "81.7 MiB");
+  EXPECT_EQ(bytes(-2048), "-2.0 KiB");
+  EXPECT_EQ(bytes(MlmonInt{1} << 60), "1.0 EiB");
+  EXPECT_EQ(bytes(MlmonInt{1} << 75), "32768.0 EiB");
+}
+
+TEST(UnitsTest, TimesAndCalls) {
+  EXPECT_EQ(Amount(ProfileKind::kTime, 1234), "12.34 s");
+  EXPECT_EQ(Amount(ProfileKind::kCount, 1234567), "1,234,567");
+  EXPECT_EQ(Amount(ProfileKind::kCount, -1234), "-1,234");
+  EXPECT_EQ(SignedAmount(ProfileKind::kCount, 5), "+5");
+  EXPECT_EQ(SignedAmount(ProfileKind::kCount, 0), "0");
+  EXPECT_EQ(Percentage(12.345), "12.3%");
+  EXPECT_EQ(PercentOf(1, 0), 0);
+}
+
+}  // namespace
+}  // namespace allomon::report

@@ -1,0 +1,205 @@
+// What a report shows of one profile, or of the sum of several.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/profile/golden_files.h"
+#include "tests/report/report_case.h"
+
+namespace allomon::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class ReportTest : public ReportCase {
+ protected:
+  // Two ties, a name with an escape sequence, one of another script.
+  static void WriteOddNames() {
+    WriteProfile("odd.out", ProfileKind::kAlloc,
+                 {{{"b", "b.cc: 1"}, {5}},
+                  {{"a", "a.cc: 2"}, {5}},
+                  {{"evil\033[2J\xc2\x9b"
+                    "1m\xff",
+                    "x\033.cc: 3"},
+                   {4}},
+                  {{"Größe::名前", "名.cc: 4"}, {3}},
+                  {{"a", "a.cc: 1"}, {5}}});
+  }
+};
+
+TEST_F(ReportTest, TableOfTheProfileBesideTheProgram) {
+  EXPECT_EQ(Out({"prog", "mlmon.out"}),
+            "mlmon.out: 90 B allocated (90 bytes), and 10 B by the collector\n"
+            "functions by prog\n"
+            "\n"
+            "function  where    cur      %  stack %   GC %\n"
+            "<main>            50 B  50.0%    90.0%  10.0%  ██████████░░░░░░░░\n"
+            "A.g       g.cc:2  30 B  30.0%    40.0%  10.0%  ██████░░\n"
+            "<gc>              10 B  10.0%     0.0%  10.0%  ██\n"
+            "A.f       f.cc:1  10 B  10.0%    10.0%   0.0%  ██\n");
+}
+
+TEST_F(ReportTest, FilesAreToldApartByTheirContents) {
+  EXPECT_EQ(Out({"mlmon.out", "prog"}), Out({"prog", "mlmon.out"}));
+  EXPECT_EQ(Out({"prog"}), Out({"prog", "mlmon.out"})) << "mlmon.out is the default";
+}
+
+TEST_F(ReportTest, ProfilesAddUp) {
+  Write("again.out", FormatMlmon(testing::SmallProfile()));
+  const std::string text = Out({"prog", "mlmon.out", "again.out"});
+  EXPECT_THAT(text, HasSubstr("mlmon.out and 1 more profile: 180 B allocated"));
+  EXPECT_THAT(text, HasSubstr("100 B  50.0%"));
+}
+
+TEST_F(ReportTest, ScriptBesideTheProfileIsReadAndSaid) {
+  WriteProfile("x.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {7}}});
+  chmod("x.out.sources", 0644);  // cannot be run, and need not
+  EXPECT_THAT(Out({"x.out"}), HasSubstr("functions by x.out.sources, found beside the profile\n"));
+}
+
+TEST_F(ReportTest, OneColumnSortsEqualRowsByTheNextAndThenByName) {
+  WriteOddNames();
+  const std::string text = Out({"odd.out", "--top=3"});
+  const size_t first = text.find("a.cc:1"), second = text.find("a.cc:2"), third = text.find("b.cc");
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, third);
+  EXPECT_NE(third, std::string::npos);
+}
+
+TEST_F(ReportTest, EachColumnSorts) {
+  const auto first_row = [](const std::string& text) {
+    const size_t head = text.find("function ");
+    return text.substr(text.find('\n', head) + 1, 6);
+  };
+  EXPECT_EQ(first_row(Out({"prog", "mlmon.out", "--sort=cur"})), "<main>");
+  EXPECT_EQ(first_row(Out({"prog", "mlmon.out", "--sort", "stack"})), "<main>");
+  EXPECT_EQ(first_row(Out({"prog", "mlmon.out", "--sort=gc"})), "<main>");
+  EXPECT_EQ(first_row(Out({"prog", "mlmon.out", "--sort=name"})), "<gc>  ");
+}
+
+TEST_F(ReportTest, RowsThatAreNotShownAreCounted) {
+  EXPECT_THAT(Out({"prog", "mlmon.out", "--top=2"}),
+              HasSubstr("2 more functions          20 B  20.0%"));
+  EXPECT_THAT(Out({"prog", "mlmon.out", "--top=3"}), HasSubstr("1 more function "));
+  EXPECT_THAT(Out({"prog", "mlmon.out", "--top=4"}), Not(HasSubstr("more")));
+  EXPECT_THAT(Out({"prog", "mlmon.out", "--top=0"}), Not(HasSubstr("more")));
+}
+
+TEST_F(ReportTest, ByDefaultAsManyRowsAsTheScreenHas) {
+  std::vector<NamedCount> functions;
+  for (int i = 0; i < 200; ++i) functions.push_back({{"f" + std::to_string(i), "f.cc: 1"}, {1}});
+  WriteProfile("many.out", ProfileKind::kAlloc, functions);
+  EXPECT_EQ(LinesOf(Out({"many.out"}, Screen(80))), 49u) << "and one for the prompt";
+  EXPECT_THAT(Out({"many.out"}), HasSubstr("180 more functions"));
+}
+
+TEST_F(ReportTest, NoLineIsWiderThanTheScreen) {
+  WriteOddNames();
+  WriteProfile("long.out", ProfileKind::kAlloc,
+               {{{std::string(150, 'n') + "::Method", std::string(90, 'p') + ".cc: 12"},
+                 {1 << 20, 1 << 20}}});
+  for (const int width : {40, 80, 200}) {
+    for (const char* file : {"mlmon.out", "odd.out", "long.out"}) {
+      const std::string program = file == std::string("mlmon.out") ? "prog" : file;
+      Terminal screen = Screen(width);
+      screen.color_wanted = false;
+      const std::string text = Out({program, file == program ? "--sort=cur" : file}, screen);
+      EXPECT_LE(WidestLine(text), width) << text;
+    }
+    Terminal screen = Screen(width);
+    screen.color_wanted = false;
+    EXPECT_THAT(Out({"long.out"}, screen), HasSubstr("::Method")) << "the end of the name is kept";
+  }
+}
+
+TEST_F(ReportTest, ColourIsForTerminalsUnlessAskedFor) {
+  const auto is_colored = [](const std::string& text) {
+    return text.find('\033') != std::string::npos;
+  };
+  const std::vector<std::string> args = {"prog", "mlmon.out"};
+  EXPECT_TRUE(is_colored(Out(args, Screen(80))));
+  EXPECT_FALSE(is_colored(Out(args, Pipe())));
+  EXPECT_FALSE(is_colored(Out({"prog", "mlmon.out", "--color=never"}, Screen(80))));
+  EXPECT_TRUE(is_colored(Out({"prog", "mlmon.out", "--color=always"}, Pipe())));
+  Terminal no_color = Screen(80);
+  no_color.color_wanted = false;
+  EXPECT_FALSE(is_colored(Out(args, no_color)));
+}
+
+TEST_F(ReportTest, NamesCannotActOnTheTerminal) {
+  WriteOddNames();
+  for (const char* format : {"--sort=cur", "--json", "--csv"}) {
+    const std::string text = Out({"odd.out", format});
+    EXPECT_EQ(text.find('\033'), std::string::npos) << text;
+    EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos) << text;
+    EXPECT_EQ(text.find('\xff'), std::string::npos) << text;
+  }
+  EXPECT_THAT(Out({"odd.out"}), HasSubstr("evil\\x1b[2J\\x9b1m\\xff"));
+  EXPECT_THAT(Out({"odd.out"}), HasSubstr("Größe::名前"));
+  Terminal ascii;
+  ascii.charset = Charset::kAscii;
+  EXPECT_THAT(Out({"odd.out"}, ascii), HasSubstr("Gr\\xf6\\xdfe::\\u540d\\u524d"));
+}
+
+TEST_F(ReportTest, FunctionsThatWereNeverCalledAreNews) {
+  WriteProfile("calls.out", ProfileKind::kCount,
+               {{{"f", "f.cc: 1"}, {7}}, {{"g", "g.cc: 1"}, {0}}});
+  EXPECT_THAT(Out({"calls.out"}), HasSubstr("7 calls"));
+  EXPECT_THAT(Out({"calls.out"}), HasSubstr("1 more function never called\n"));
+}
+
+TEST_F(ReportTest, TimesAreSeconds) {
+  WriteProfile("time.out", ProfileKind::kTime, {{{"f", "f.cc: 1"}, {150}}});
+  EXPECT_THAT(Out({"time.out"}), HasSubstr("1.50 s of CPU time"));
+}
+
+TEST_F(ReportTest, JsonHasTheExactNumbers) {
+  const Json json = Json::parse(Out({"prog", "mlmon.out", "--json"}));
+  EXPECT_EQ(json["kind"], "alloc");
+  EXPECT_EQ(json["unit"], "bytes");
+  EXPECT_EQ(json["profiles"], Json::array({"mlmon.out"}));
+  EXPECT_EQ(json["total"], 90);
+  EXPECT_EQ(json["total_gc"], 10);
+  ASSERT_EQ(json["functions"].size(), 4u);
+  EXPECT_EQ(json["functions"][1], Json::parse(R"({"name": "A.g", "position": "g.cc: 2",
+      "current": 30, "stack": 40, "gc": 10})"));
+}
+
+TEST_F(ReportTest, JsonOfOddNamesIsValidAndAscii) {
+  WriteOddNames();
+  const std::string text = Out({"odd.out", "--json"});
+  for (char c : text) EXPECT_TRUE(c == '\n' || (' ' <= c && c <= '~'));
+  const Json json = Json::parse(text);
+  EXPECT_EQ(json["functions"].size(), 5u);
+  EXPECT_EQ(json["functions"][4]["name"], "Größe::名前");
+}
+
+TEST_F(ReportTest, CsvQuotesWhatItMust) {
+  WriteProfile("csv.out", ProfileKind::kAlloc, {{{"f(int, \"x\")", "f.cc: 1"}, {7}}});
+  EXPECT_EQ(Out({"csv.out", "--csv"}),
+            "function,position,current\n\"f(int, \"\"x\"\")\",f.cc: 1,7\n");
+}
+
+TEST_F(ReportTest, PictureIsWrittenBesideTheTable) {
+  EXPECT_THAT(Out({"prog", "mlmon.out", "--picture=out.svg"}), HasSubstr("A.g"));
+  const std::string svg = testing::ReadFileOrDie("out.svg");
+  EXPECT_EQ(svg.rfind("<?xml", 0), 0u);
+  EXPECT_THAT(svg, HasSubstr("&lt;main&gt;"));
+  EXPECT_THAT(svg, HasSubstr("with what it called"));
+  EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
+}
+
+TEST_F(ReportTest, HelpNamesEveryOption) {
+  const std::string help = Out({"--help"});
+  for (const char* option :
+       {"--sort=", "--top=", "--diff", "--json", "--csv", "--picture=", "--color=", "--width="}) {
+    EXPECT_THAT(help, HasSubstr(option));
+  }
+}
+
+}  // namespace
+}  // namespace allomon::report
