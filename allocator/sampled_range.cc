@@ -1,22 +1,13 @@
 #include "allocator/sampled_range.h"
 
-#include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/resource.h>
-
 #include <mutex>
+
+#include "allocator/range_memory.h"
 
 namespace allomon::internal {
 namespace {
 
 SampledRange g_range;
-
-constexpr uintptr_t kHighBase = uintptr_t{1} << SampledRange::kHighBit;
-
-// Where a range may start: from 64 TiB up to where Linux loads position-independent
-// executables (85 TiB), 20 TiB wide.
-constexpr uintptr_t kBaseSpreadBytes = uintptr_t{20} << 40;
-constexpr uintptr_t kBaseStepBytes = uintptr_t{2} << 20;
 
 constexpr size_t kLargestReservation = size_t{1} << 40;
 constexpr size_t kSmallestReservation = size_t{16} << 20;
@@ -24,43 +15,6 @@ constexpr size_t kSmallestReservation = size_t{16} << 20;
 constexpr size_t kLargestSlotArea = size_t{16} << 30;
 
 size_t g_max_reservation = kLargestReservation;
-
-// A reservation counts against `ulimit -v`, which is there for the program: take an
-// eighth of it at most.
-size_t AllowedReservation() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return g_max_reservation;
-  }
-  return limit.rlim_cur / 8 < g_max_reservation ? limit.rlim_cur / 8 : g_max_reservation;
-}
-
-uintptr_t RandomBase() {
-  uint64_t bits = 0;
-  // Without random numbers (early in boot) the base is fixed, which is still correct.
-  if (getrandom(&bits, sizeof(bits), GRND_NONBLOCK) != sizeof(bits)) bits = 0;
-  return kHighBase + bits % (kBaseSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
-}
-
-bool IsHigh(uintptr_t base, size_t size_bytes) {
-  return (base >> SampledRange::kHighBit & 1) != 0 &&
-         ((base + size_bytes - 1) >> SampledRange::kHighBit & 1) != 0 &&
-         (base >> (SampledRange::kHighBit + 1)) ==
-             ((base + size_bytes - 1) >> (SampledRange::kHighBit + 1));
-}
-
-// Address space without access, where the high bit is set; 0 if there is none.  Without
-// MAP_NORESERVE: pages are accounted for when they are made writable, so that the kernel
-// refuses a block that is larger than the machine, as it would refuse the backend's.
-uintptr_t ReserveHigh(size_t size_bytes) {
-  void* hint = reinterpret_cast<void*>(RandomBase());
-  void* start = mmap(hint, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (start == MAP_FAILED) return 0;
-  const uintptr_t base = reinterpret_cast<uintptr_t>(start);
-  if (IsHigh(base, size_bytes)) return base;
-  munmap(start, size_bytes);
-  return 0;
-}
 
 }  // namespace
 
@@ -73,7 +27,7 @@ bool SampledRange::EnsureReservedSlow() {
   if (tried_.load(std::memory_order_relaxed)) return base_.load(std::memory_order_relaxed) != 0;
   bool reserved = false;
   for (size_t bytes = kLargestReservation; bytes >= kSmallestReservation && !reserved; bytes /= 4) {
-    reserved = bytes <= AllowedReservation() && Reserve(bytes);
+    reserved = bytes <= g_max_reservation && Reserve(bytes);
   }
   tried_.store(true, std::memory_order_release);
   return reserved;
@@ -81,7 +35,7 @@ bool SampledRange::EnsureReservedSlow() {
 
 // The range is laid out as: slots, large runs, metadata of both.
 bool SampledRange::Reserve(size_t size_bytes) {
-  const uintptr_t reserved = ReserveHigh(size_bytes);
+  const uintptr_t reserved = ChooseRangePlace(size_bytes);
   if (reserved == 0) return false;
   // Runs are aligned to granules, and slots to the largest slot.
   constexpr size_t kAlign = size_t{1} << 20;
@@ -91,10 +45,13 @@ bool SampledRange::Reserve(size_t size_bytes) {
   const uintptr_t slot_meta = base + slots + runs;
   const uintptr_t run_meta = slot_meta + SlotClasses::MetaBytes(slots);
   if (run_meta + LargeRuns::MetaBytes(runs) > reserved + size_bytes) {
-    munmap(reinterpret_cast<void*>(reserved), size_bytes);
+    GiveUpRangePlace(reserved, size_bytes);
     return false;
   }
-  slots_.Init(base, slots, slot_meta);
+  if (!slots_.Init(base, slots, slot_meta)) {
+    GiveUpRangePlace(reserved, size_bytes);
+    return false;
+  }
   runs_.Init(base + slots, runs, run_meta);
   size_bytes_.store(slots + runs, std::memory_order_relaxed);
   // Release pairs with the acquire in Contains() and in Allocate().
