@@ -9,15 +9,8 @@ namespace {
 
 constexpr uintptr_t kHighBase = uintptr_t{1} << kHighBit;
 
-// Where a reservation may start: from 64 TiB up to where Linux loads position-independent
-// executables (85 TiB), 20 TiB wide.
 constexpr uintptr_t kBaseSpreadBytes = uintptr_t{20} << 40;
 constexpr uintptr_t kBaseStepBytes = uintptr_t{2} << 20;
-
-// Without random numbers the base is fixed, which is still correct.
-uintptr_t RandomBase() {
-  return kHighBase + KernelRandomBits() % (kBaseSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
-}
 
 bool IsHigh(uintptr_t base, size_t size_bytes) {
   return (base >> kHighBit & 1) != 0 && ((base + size_bytes - 1) >> kHighBit & 1) != 0 &&
@@ -32,10 +25,15 @@ uint64_t KernelRandomBits() {
   return bits;
 }
 
+// Without random numbers the base is fixed, which is still correct.
+uintptr_t RandomHighBase() {
+  return kHighBase + KernelRandomBits() % (kBaseSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
+}
+
 // Without MAP_NORESERVE: pages are accounted for when they are made writable, so that the
 // kernel refuses a block that is larger than the machine, as it would refuse the backend's.
 uintptr_t ReserveHigh(size_t size_bytes) {
-  void* hint = reinterpret_cast<void*>(RandomBase());
+  void* hint = reinterpret_cast<void*>(RandomHighBase());
   void* start = mmap(hint, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return 0;
   const uintptr_t base = reinterpret_cast<uintptr_t>(start);

@@ -12,6 +12,11 @@ namespace allomon::internal {
 // Set in every address of a reservation, and in none of mimalloc's blocks.
 inline constexpr int kHighBit = 46;
 
+// Where something high may be put: from 64 TiB, 20 TiB wide, so that a tebibyte from there ends
+// before the 85 TiB where Linux loads position-independent executables.  The kernel's own
+// choices come from the top, 127 TiB; mimalloc's hints lie in 2 .. 30 TiB.
+uintptr_t RandomHighBase();
+
 // Address space without access at a random place, page-aligned; 0 if there is none.  It takes
 // no memory, and counts against `ulimit -v`.
 uintptr_t ReserveHigh(size_t size_bytes);

@@ -4,11 +4,15 @@
 
 #include <mutex>
 
+#include "allocator/range_memory.h"
+
 namespace allomon::internal {
 namespace {
 
 // Run descriptors are made readable 4,096 granules (128 MiB of runs) at a time.
 constexpr size_t kMetaGranulesPerCommit = 4096;
+
+constexpr size_t kLargestBridgeBytes = size_t{64} << 20;
 
 size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
 
@@ -71,8 +75,12 @@ LargeRuns::Run* LargeRuns::AllocateFreshLocked(uint32_t size_class, bool aligned
   size_t first = next_granule_;
   if (aligned) first = RoundUp(base_ / kGranuleBytes + first, units) - base_ / kGranuleBytes;
   if (units > granules_ || first > granules_ - units) return nullptr;
+  // With what is left out for alignment, if that is little: between two holes each run would
+  // be a mapping of its own, of which the kernel allows a process 65,530.
+  const bool bridged = (first - next_granule_) * kGranuleBytes <= kLargestBridgeBytes;
+  const size_t begin = bridged ? next_granule_ : first;
   if (!CommitMetaLocked(first) ||
-      !CommitLocked(base_ + first * kGranuleBytes, units * kGranuleBytes)) {
+      !CommitRangePages(base_ + begin * kGranuleBytes, (first + units - begin) * kGranuleBytes)) {
     return nullptr;
   }
   next_granule_ = first + units;
@@ -82,15 +90,11 @@ LargeRuns::Run* LargeRuns::AllocateFreshLocked(uint32_t size_class, bool aligned
   return run;
 }
 
-bool LargeRuns::CommitLocked(uintptr_t start, size_t size_bytes) {
-  return mprotect(reinterpret_cast<void*>(start), size_bytes, PROT_READ | PROT_WRITE) == 0;
-}
-
 bool LargeRuns::CommitMetaLocked(size_t granule) {
   size_t committed = committed_meta_.load(std::memory_order_relaxed);
   for (; granule >= committed; committed += kMetaGranulesPerCommit) {
-    if (!CommitLocked(reinterpret_cast<uintptr_t>(&runs_[committed]),
-                      kMetaGranulesPerCommit * sizeof(Run))) {
+    if (!CommitRangePages(reinterpret_cast<uintptr_t>(&runs_[committed]),
+                          kMetaGranulesPerCommit * sizeof(Run))) {
       return false;
     }
     committed_meta_.store(committed + kMetaGranulesPerCommit, std::memory_order_release);

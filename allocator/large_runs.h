@@ -20,8 +20,8 @@ namespace allomon::internal {
 
 class LargeRuns {
  public:
-  // Manages [base, base + area_bytes) with metadata at [meta, ...), both reserved
-  // without access.  Called once, before anything else.
+  // Manages [base, base + area_bytes) with metadata at [meta, ...), both places where pages
+  // can be committed.  Called once, before anything else.
   void Init(uintptr_t base, size_t area_bytes, uintptr_t meta);
   static size_t MetaBytes(size_t area_bytes);
 
@@ -49,7 +49,6 @@ class LargeRuns {
 
   Run* PopFreeLocked(uint32_t size_class, bool aligned);
   Run* AllocateFreshLocked(uint32_t size_class, bool aligned);
-  bool CommitLocked(uintptr_t start, size_t size_bytes);
   bool CommitMetaLocked(size_t granule);
   void RetainOrReturnLocked(Run& run);
 

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "allocator/high_reservation.h"
+#include "allocator/range_memory.h"
 
 namespace allomon::internal {
 
@@ -26,7 +26,7 @@ bool SampledRange::EnsureReservedSlow() {
   if (tried_.load(std::memory_order_relaxed)) return base_.load(std::memory_order_relaxed) != 0;
   bool reserved = false;
   for (size_t bytes = kLargestReservation; bytes >= kSmallestReservation && !reserved; bytes /= 4) {
-    reserved = bytes <= g_max_reservation && bytes <= AllowedReservationBytes() && Reserve(bytes);
+    reserved = bytes <= g_max_reservation && Reserve(bytes);
   }
   tried_.store(true, std::memory_order_release);
   return reserved;
@@ -34,7 +34,7 @@ bool SampledRange::EnsureReservedSlow() {
 
 // The range is laid out as: slots, large runs, metadata of both.
 bool SampledRange::Reserve(size_t size_bytes) {
-  const uintptr_t reserved = ReserveHigh(size_bytes);
+  const uintptr_t reserved = ChooseRangePlace(size_bytes);
   if (reserved == 0) return false;
   // Runs are aligned to granules, and slots to the largest slot.
   constexpr size_t kAlign = size_t{1} << 20;
@@ -44,10 +44,13 @@ bool SampledRange::Reserve(size_t size_bytes) {
   const uintptr_t slot_meta = base + slots + runs;
   const uintptr_t run_meta = slot_meta + SlotClasses::MetaBytes(slots);
   if (run_meta + LargeRuns::MetaBytes(runs) > reserved + size_bytes) {
-    ReleaseHigh(reserved, size_bytes);
+    GiveUpRangePlace(reserved, size_bytes);
     return false;
   }
-  slots_.Init(base, slots, slot_meta);
+  if (!slots_.Init(base, slots, slot_meta)) {
+    GiveUpRangePlace(reserved, size_bytes);
+    return false;
+  }
   runs_.Init(base + slots, runs, run_meta);
   size_bytes_.store(slots + runs, std::memory_order_relaxed);
   // Release pairs with the acquire in Contains() and in Allocate().

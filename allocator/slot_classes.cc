@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "allocator/range_memory.h"
 #include "allocator/slot_cache.h"
 
 namespace allomon::internal {
@@ -19,10 +20,9 @@ uint64_t NextHead(uint64_t head, uint32_t slot) {
 }
 
 bool Commit(uintptr_t address, size_t size_bytes) {
-  void* start = reinterpret_cast<void*>(address);
-  if (mprotect(start, size_bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  if (!CommitRangePages(address, size_bytes)) return false;
   // A huge page for a handful of samples would cost 2 MiB of memory.
-  madvise(start, size_bytes, MADV_NOHUGEPAGE);
+  madvise(reinterpret_cast<void*>(address), size_bytes, MADV_NOHUGEPAGE);
   return true;
 }
 
@@ -35,13 +35,13 @@ size_t SlotClasses::MetaBytes(size_t area_bytes) {
   return words + ((spans + 4095) & ~size_t{4095});
 }
 
-void SlotClasses::Init(uintptr_t base, size_t area_bytes, uintptr_t meta) {
+bool SlotClasses::Init(uintptr_t base, size_t area_bytes, uintptr_t meta) {
   base_ = base;
   area_bytes_ = area_bytes;
   const size_t spans = area_bytes / kSpanBytes;
   words_ = reinterpret_cast<SlotWord*>(meta);
   span_classes_ = reinterpret_cast<uint8_t*>(meta + spans * kSlotsPerSpan * sizeof(SlotWord));
-  Commit(reinterpret_cast<uintptr_t>(span_classes_), spans);
+  return Commit(reinterpret_cast<uintptr_t>(span_classes_), (spans + 4095) & ~size_t{4095});
 }
 
 uint32_t SlotClasses::ClassOf(const void* block) const {
@@ -150,12 +150,14 @@ bool SlotClasses::StartSpanLocked(uint32_t slot_class) {
 bool SlotClasses::CommitSpanLocked(uint32_t span) {
   if (span < committed_spans_) return true;
   if ((uint64_t{span} + kSpansPerCommit) * kSpanBytes > area_bytes_) return false;
+  // Each once, though the other may fail: what is mapped cannot be mapped again.
   constexpr size_t kWordBytes = kSlotsPerSpan * sizeof(SlotWord);
   const uintptr_t words = reinterpret_cast<uintptr_t>(words_) + span * kWordBytes;
-  if (!Commit(base_ + uintptr_t{span} * kSpanBytes, kSpansPerCommit * kSpanBytes) ||
-      !Commit(words, kSpansPerCommit * kWordBytes)) {
-    return false;
+  if (span >= spans_with_words_) {
+    if (!Commit(words, kSpansPerCommit * kWordBytes)) return false;
+    spans_with_words_ = span + kSpansPerCommit;
   }
+  if (!Commit(base_ + uintptr_t{span} * kSpanBytes, kSpansPerCommit * kSpanBytes)) return false;
   committed_spans_ = span + kSpansPerCommit;
   return true;
 }

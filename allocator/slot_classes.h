@@ -24,8 +24,8 @@ using heap_client::SpinLock;
 class SlotClasses {
  public:
   // Manages [base, base + area_bytes), whose metadata goes to [meta, ...); both are
-  // reserved without access.  Called once, before anything else.
-  void Init(uintptr_t base, size_t area_bytes, uintptr_t meta);
+  // places where pages can be committed.  Before anything else; false if there is no memory.
+  bool Init(uintptr_t base, size_t area_bytes, uintptr_t meta);
 
   // Bytes of metadata for an area of that size.
   static size_t MetaBytes(size_t area_bytes);
@@ -81,6 +81,7 @@ class SlotClasses {
   uint8_t* span_classes_ = nullptr;  // class + 1 of each span; written before publication
   uint32_t next_span_ = 0;           // under the growth lock
   uint32_t committed_spans_ = 0;     // under the growth lock
+  uint32_t spans_with_words_ = 0;    // under the growth lock
   Class classes_[kSlotClasses];
 };
 

@@ -99,6 +99,35 @@ TEST(SampledRangeTest, FullRangeDropsAndGoesOnWhenBlocksAreFreed) {
   });
 }
 
+// Of /proc/self/statm and maps.
+size_t AddressSpaceBytes() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * 4096;
+}
+
+size_t Mappings() {
+  std::ifstream maps("/proc/self/maps");
+  size_t count = 0;
+  for (std::string line; std::getline(maps, line);) ++count;
+  return count;
+}
+
+// The kernel allows a process 65,530 mappings.  Two granules, aligned to themselves: between
+// each two blocks there is a hole.
+TEST(SampledRangeTest, BlocksWithHolesBetweenThemAreOneMapping) {
+  InChild([] {
+    ASSERT_TRUE(Tracker::start(1, LedgerTracker(new Ledger)).ok());
+    SamplingAlignedAlloc(size_t{64} << 10, 50000);
+    const size_t before = Mappings();
+    for (int i = 0; i < 500; ++i) {
+      ASSERT_NE(SamplingAlignedAlloc(size_t{1} << 20, 50000), nullptr);
+      ASSERT_NE(SamplingMalloc(50000), nullptr);
+    }
+    EXPECT_LT(Mappings(), before + 50);
+  });
+}
+
 // A program under `ulimit -v` keeps seven eighths of its address space.  (Not with the
 // thread sanitizer, which has mapped all there is by itself.)
 #if !defined(__SANITIZE_THREAD__)
@@ -121,6 +150,28 @@ TEST(SampledRangeTest, SmallAddressSpaceIsLeftToTheProgram) {
     EXPECT_EQ(ledger.blocks[0].deallocs, 1);
   });
 }
+
+#if !defined(__SANITIZE_ADDRESS__)  // it has mapped far more than any limit leaves
+// A range that was reserved left the program nothing of a limit that it set itself later.
+TEST(SampledRangeTest, LimitSetAfterTheFirstSampleIsTheProgramsOwn) {
+  InChild([] {
+    Ledger ledger;
+    const auto id = Tracker::start(1, LedgerTracker(&ledger));
+    ASSERT_TRUE(id.ok());
+    void* block = SamplingMalloc(100);
+    const rlim_t limit = AddressSpaceBytes() + (size_t{512} << 20);
+    const rlimit limits = {limit, limit};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &limits), 0);
+    // Beyond the eighth that may be the range's.
+    while (Tracker::statistics(*id)->dropped_blocks == 0) {
+      ASSERT_NE(SamplingMalloc(size_t{16} << 20), nullptr);
+      ASSERT_LT(AddressSpaceBytes(), limit - (size_t{64} << 20));
+    }
+    SamplingFree(block);
+    EXPECT_EQ(ledger.blocks[0].deallocs, 1);
+  });
+}
+#endif
 
 #endif
 

@@ -1,0 +1,57 @@
+#include "allocator/range_memory.h"
+
+#include <sys/mman.h>
+
+#include "allocator/high_reservation.h"
+
+namespace allomon::internal {
+namespace {
+
+// Smaller than what a place may have beside it: no probe reaches into something else.
+constexpr size_t kProbeBytes = size_t{2} << 20;
+
+constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+
+// Whether the place is held by a mapping without access: only where the kernel, or a
+// sanitizer, would not put one where we asked.
+bool g_held = false;
+size_t g_committed_bytes = 0;
+
+void* AsPointer(uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+// Whether a mapping is put where it is asked for.
+bool IsFree(uintptr_t base) {
+  void* const probe = mmap(AsPointer(base), kProbeBytes, PROT_NONE, kAnonymous, -1, 0);
+  if (probe == MAP_FAILED) return false;
+  munmap(probe, kProbeBytes);
+  return probe == AsPointer(base);
+}
+
+}  // namespace
+
+uintptr_t ChooseRangePlace(size_t size_bytes) {
+  const uintptr_t base = RandomHighBase();
+  g_held = !IsFree(base);
+  if (!g_held) return base;
+  return size_bytes <= AllowedReservationBytes() ? ReserveHigh(size_bytes) : 0;
+}
+
+void GiveUpRangePlace(uintptr_t base, size_t size_bytes) {
+  if (g_held) ReleaseHigh(base, size_bytes);
+}
+
+bool CommitRangePages(uintptr_t start, size_t size_bytes) {
+  if (g_committed_bytes + size_bytes > AllowedReservationBytes()) return false;
+  const int fixed = g_held ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+  void* const pages =
+      mmap(AsPointer(start), size_bytes, PROT_READ | PROT_WRITE, kAnonymous | fixed, -1, 0);
+  if (pages == MAP_FAILED) return false;
+  if (pages != AsPointer(start)) {  // a kernel before 4.17 takes the flag for a hint
+    munmap(pages, size_bytes);
+    return false;
+  }
+  g_committed_bytes += size_bytes;
+  return true;
+}
+
+}  // namespace allomon::internal
