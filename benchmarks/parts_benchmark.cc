@@ -12,6 +12,7 @@
 #include "allocator/allocator.h"
 #include "runtime/heap.h"
 #include "tools/mlprof/mlprof.h"
+#include "tools/report/report.h"
 #include "tracker/profile/mlmon.h"
 #include "tracker/profile/profile.h"
 #include "tracker/profile/source_table.h"
@@ -137,7 +138,8 @@ class LargeProfile {
   LargeProfile(const LargeProfile&) = delete;
   LargeProfile& operator=(const LargeProfile&) = delete;
 
-  std::vector<std::string> Arguments() const { return {"-thresh", "1", program_, mlmon_}; }
+  const std::string& program() const { return program_; }
+  const std::string& mlmon() const { return mlmon_; }
 
  private:
   const std::string mlmon_ = "/tmp/allomon_large." + std::to_string(getpid()) + ".out";
@@ -147,11 +149,32 @@ class LargeProfile {
 void BM_Mlprof(benchmark::State& state) {
   const LargeProfile profile(state.range(0));
   for (auto _ : state) {
-    if (!mlprof::RunMlprof(profile.Arguments()).success) abort();
+    if (!mlprof::RunMlprof({"-thresh", "1", profile.program(), profile.mlmon()}).success) abort();
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(BM_Mlprof)
+    ->ArgName("functions")
+    ->Arg(1000)
+    ->Arg(100000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// The table of a terminal, and all functions as JSON.
+void BM_Report(benchmark::State& state, const std::string& option) {
+  const LargeProfile profile(state.range(0));
+  for (auto _ : state) {
+    if (report::RunReport({option, profile.mlmon()}, report::Terminal()).status != 0) abort();
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK_CAPTURE(BM_Report, table, "--width=100")
+    ->ArgName("functions")
+    ->Arg(1000)
+    ->Arg(100000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_Report, json, "--json")
     ->ArgName("functions")
     ->Arg(1000)
     ->Arg(100000)

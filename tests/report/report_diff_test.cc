@@ -35,10 +35,10 @@ class ReportDiffTest : public ReportCase {
 
 TEST_F(ReportDiffTest, LargestChangeFirstWhetherGrowthOrNot) {
   EXPECT_EQ(Out({"--diff", "before.out", "after.out"}),
-            "before  before.out: 1.9 KiB allocated (1,964 bytes); functions by "
-            "before.out.sources, found beside the profile\n"
-            "after   after.out: 3.7 KiB allocated (3,824 bytes); functions by "
-            "after.out.sources, found beside the profile\n"
+            "before  before.out: 1.9 KiB allocated (1,964 bytes)\n"
+            "after   after.out: 3.7 KiB allocated (3,824 bytes)\n"
+            "functions by before.out.sources, found beside the profile\n"
+            "functions by after.out.sources, found beside the profile\n"
             "growth of what each function used itself\n"
             "\n"
             "function  where     before    after    growth        %\n"
@@ -47,6 +47,13 @@ TEST_F(ReportDiffTest, LargestChangeFirstWhetherGrowthOrNot) {
             "gone      s.cc:30    100 B      0 B    -100 B     gone  ░\n"
             "new       s.cc:33      0 B      7 B      +7 B      new  ▏\n"
             "f         s.cc:55     40 B     45 B      +5 B   +12.5%  ▏\n");
+}
+
+TEST_F(ReportDiffTest, ManyTimesAsMuchIsNotAPercentage) {
+  WriteProfile("1.out", ProfileKind::kAlloc, {{{"f", "s.cc: 1"}, {10}}, {{"g", "s.cc: 1"}, {10}}});
+  WriteProfile("2.out", ProfileKind::kAlloc, {{{"f", "s.cc: 1"}, {123}}, {{"g", "s.cc: 1"}, {99}}});
+  EXPECT_THAT(Out({"--diff", "1.out", "2.out"}), HasSubstr("+113 B    x12.3"));
+  EXPECT_THAT(Out({"--diff", "1.out", "2.out"}), HasSubstr("+89 B  +890.0%"));
 }
 
 TEST_F(ReportDiffTest, WhatDidNotChangeIsNotShown) {

@@ -12,7 +12,14 @@ namespace {
 
 using Members = std::vector<std::pair<const char*, std::string>>;  // values are ready text
 
+// Most names: nothing to escape.
+bool IsPlain(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return ' ' <= c && c <= '~' && c != '"' && c != '\\'; });
+}
+
 std::string Quoted(const std::string& text) {
+  if (IsPlain(text)) return "\"" + text + "\"";
   return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true,
                                    nlohmann::json::error_handler_t::replace);
 }

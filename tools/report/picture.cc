@@ -34,7 +34,7 @@ constexpr const char* kShrunk = "#2e8b57";
 constexpr const char* kGrey = "#9aa5b1";
 constexpr const char* kSoft = "#52606d";
 // Dark enough for white letters.
-constexpr const char* kFileColors[] = {"#2f6f9f", "#a8643c", "#3f7d4e", "#7b5aa6",
+constexpr const char* kFileColors[] = {"#a8643c", "#2f6f9f", "#3f7d4e", "#7b5aa6",
                                        "#9c3d54", "#4a6a7c", "#8a6d1f", "#2b7a78"};
 
 // The same file has the same colour in every picture.
@@ -50,7 +50,7 @@ Svg::TextStyle Soft(double size) { return {size, false, kSoft, Svg::Anchor::kSta
 // In two columns at the right edge.
 void DrawValues(Svg* svg, double base, const std::string& amount, const std::string& share) {
   Svg::TextStyle style = {13, false, kSoft, Svg::Anchor::kEnd};
-  constexpr double kShareRoom = 64;
+  constexpr double kShareRoom = 72;
   svg->Text(kWidth - kMargin - kShareRoom, base, kValueRoom - kShareRoom, amount, style);
   svg->Text(kWidth - kMargin, base, kShareRoom, share, style);
 }

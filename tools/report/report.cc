@@ -57,8 +57,8 @@ std::string LackOfStack(const Options& options, const Profile& profile) {
 }
 
 // Every byte, tick or call is some function's; a file where that fails was changed by hand.
-std::string LackOfSum(const Profile& profile) {
-  const MlmonInt sum = SumFrom(Functions(profile, SortKey::kName), 0);
+std::string LackOfSum(const Profile& profile, const std::vector<Function>& functions) {
+  const MlmonInt sum = SumFrom(functions, 0);
   MlmonInt totals = 0;
   if (!__builtin_add_overflow(profile.data.total, profile.data.total_gc, &totals) &&
       sum == totals) {
@@ -120,7 +120,7 @@ CommandResult ReportSum(const Options& options, const Terminal& terminal, const 
   if (!lack.empty()) return {2, "", Message(lack, terminal)};
   const std::vector<Function> functions = Functions(profile, options.sort);
   CommandResult result = Output<Profile, Function>(options, terminal, profile, functions).Make();
-  lack = LackOfSum(profile);
+  lack = LackOfSum(profile, functions);
   if (result.status == 0 && !lack.empty()) {
     result.status = 2;  // with what there is
     result.err = Message(lack, terminal);

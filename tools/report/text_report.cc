@@ -19,7 +19,7 @@ constexpr double kWarmPercent = 1;
 enum DropRank { kStays = 0, kDropCurrent, kDropStack, kDropGc, kDropPlace, kDropBar };
 
 // Short bars leave a terminal of 80 columns to the names.
-int BarColumns(int width) { return width == 0 || width >= 100 ? 20 : 10; }
+int BarColumns(int width) { return width == 0 || width >= 120 ? 20 : 10; }
 
 Paint PaintOf(double percent) {
   if (percent >= kHotPercent) return Paint::kHot;
@@ -203,13 +203,17 @@ class DiffWriter : public Writer {
 
  private:
   std::string Side(const char* what, const Profile& profile) const {
-    return Line(
-        what + FilesText(profile) + ": " + TotalsText(profile.data) + "; " + ProgramText(profile),
-        Paint::kBold);
+    return Line(what + FilesText(profile) + ": " + TotalsText(profile.data), Paint::kBold);
+  }
+
+  std::string Programs() const {
+    const std::string before = Line(ProgramText(pair_.before), Paint::kDim);
+    const std::string after = Line(ProgramText(pair_.after), Paint::kDim);
+    return before == after ? before : before + after;
   }
 
   std::string Head() const {
-    return Side("before  ", pair_.before) + Side("after   ", pair_.after) +
+    return Side("before  ", pair_.before) + Side("after   ", pair_.after) + Programs() +
            Line(std::string("growth of what each function used ") + MeasureText(key_),
                 Paint::kDim) +
            "\n";

@@ -71,6 +71,8 @@ std::string SignedAmount(ProfileKind kind, MlmonInt value) {
 
 std::string Percentage(double percent) { return Fixed(percent, 1, "%"); }
 
+std::string Times(double ratio) { return "x" + Fixed(ratio, 1, ""); }
+
 std::string Exact(MlmonInt value) {
   std::string text = mlprof::FormatCommas(value);
   if (text[0] == '~') text[0] = '-';  // Standard ML's minus sign

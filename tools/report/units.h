@@ -20,6 +20,9 @@ std::string SignedAmount(ProfileKind kind, MlmonInt value);
 // "12.3%".
 std::string Percentage(double percent);
 
+// "x12.3".
+std::string Times(double ratio);
+
 // All digits: "85,697,228".
 std::string Exact(MlmonInt value);
 

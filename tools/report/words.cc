@@ -33,6 +33,7 @@ std::string GrowthText(const Change& change, SortKey key) {
   if (before == 0) return Measure(change.after, key) == 0 ? "" : "new";
   if (Measure(change.after, key) == 0) return "gone";
   const double percent = PercentOf(change.Growth(key), std::fabs(static_cast<double>(before)));
+  if (percent >= 900 && before > 0) return Times(1 + percent / 100);
   return (percent > 0 ? "+" : "") + Percentage(percent);
 }
 

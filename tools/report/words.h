@@ -18,7 +18,7 @@ std::string ProgramText(const Profile& profile);
 // "file.cc:12", as compilers write it and editors open it, of MLton's "file.cc: 12".
 std::string PlaceText(const SourceName& name);
 
-// "+12.3%", "new", "gone".
+// "+12.3%", of ten times and more "x12.3", "new", "gone".
 std::string GrowthText(const Change& change, SortKey key);
 
 // What `key` looks at: "itself", "with what it called", "by the collector".
