@@ -7,10 +7,14 @@
 namespace allomon::internal {
 namespace {
 
-constexpr uintptr_t kHighBase = uintptr_t{1} << kHighBit;
+constexpr uintptr_t kTebibyte = uintptr_t{1} << 40;
+constexpr uintptr_t kRangeBegin = uintptr_t{1} << kHighBit;
+constexpr uintptr_t kRangeSpreadBytes = 19 * kTebibyte;
+constexpr uintptr_t kBesideRange = kRangeBegin + kRangeSpreadBytes + kTebibyte;
 
-constexpr uintptr_t kBaseSpreadBytes = uintptr_t{20} << 40;
 constexpr uintptr_t kBaseStepBytes = uintptr_t{2} << 20;
+// As fine as the kernel's own random places are: 28 bits in a tebibyte.
+constexpr uintptr_t kPageBytes = 4096;
 
 bool IsHigh(uintptr_t base, size_t size_bytes) {
   return (base >> kHighBit & 1) != 0 && ((base + size_bytes - 1) >> kHighBit & 1) != 0 &&
@@ -25,15 +29,18 @@ uint64_t KernelRandomBits() {
   return bits;
 }
 
-// Without random numbers the base is fixed, which is still correct.
-uintptr_t RandomHighBase() {
-  return kHighBase + KernelRandomBits() % (kBaseSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
+// Without random numbers the bases are fixed, which is still correct.
+uintptr_t RandomRangeBase() {
+  return kRangeBegin + KernelRandomBits() % (kRangeSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
+}
+uintptr_t RandomBaseBesideRange() {
+  return kBesideRange + KernelRandomBits() % kTebibyte / kPageBytes * kPageBytes;
 }
 
 // Without MAP_NORESERVE: pages are accounted for when they are made writable, so that the
 // kernel refuses a block that is larger than the machine, as it would refuse the backend's.
-uintptr_t ReserveHigh(size_t size_bytes) {
-  void* hint = reinterpret_cast<void*>(RandomHighBase());
+uintptr_t ReserveHigh(uintptr_t wanted_base, size_t size_bytes) {
+  void* hint = reinterpret_cast<void*>(wanted_base);
   void* start = mmap(hint, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return 0;
   const uintptr_t base = reinterpret_cast<uintptr_t>(start);

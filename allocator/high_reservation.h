@@ -12,14 +12,16 @@ namespace allomon::internal {
 // Set in every address of a reservation, and in none of mimalloc's blocks.
 inline constexpr int kHighBit = 46;
 
-// Where something high may be put: from 64 TiB, 20 TiB wide, so that a tebibyte from there ends
-// before the 85 TiB where Linux loads position-independent executables.  The kernel's own
+// Random places.  The sampled range, which is a tebibyte at most and holds
+// nothing in advance, starts in 64 .. 83 TiB; what is mapped beside it in 84 .. 85 TiB, so that
+// it cannot lie inside.  Linux loads position-independent executables from 85 TiB on, its own
 // choices come from the top, 127 TiB; mimalloc's hints lie in 2 .. 30 TiB.
-uintptr_t RandomHighBase();
+uintptr_t RandomRangeBase();
+uintptr_t RandomBaseBesideRange();
 
-// Address space without access at a random place, page-aligned; 0 if there is none.  It takes
-// no memory, and counts against `ulimit -v`.
-uintptr_t ReserveHigh(size_t size_bytes);
+// Address space without access, page-aligned, there or where the kernel likes it better; 0 if
+// there is none that is high.  It takes no memory, and counts against `ulimit -v`.
+uintptr_t ReserveHigh(uintptr_t wanted_base, size_t size_bytes);
 void ReleaseHigh(uintptr_t base, size_t size_bytes);
 
 // What one reservation may take: an eighth of `ulimit -v`, which is there for the program.

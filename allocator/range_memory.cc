@@ -30,10 +30,10 @@ bool IsFree(uintptr_t base) {
 }  // namespace
 
 uintptr_t ChooseRangePlace(size_t size_bytes) {
-  const uintptr_t base = RandomHighBase();
+  const uintptr_t base = RandomRangeBase();
   g_held = !IsFree(base);
   if (!g_held) return base;
-  return size_bytes <= AllowedReservationBytes() ? ReserveHigh(size_bytes) : 0;
+  return size_bytes <= AllowedReservationBytes() ? ReserveHigh(base, size_bytes) : 0;
 }
 
 void GiveUpRangePlace(uintptr_t base, size_t size_bytes) {

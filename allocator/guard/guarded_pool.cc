@@ -47,7 +47,7 @@ bool GuardedPool::Reserve(uint64_t seed) {
 
 bool GuardedPool::ReserveSlots(size_t count) {
   const size_t bytes = (2 * count + 1) * page_bytes_;
-  const uintptr_t base = ReserveHigh(bytes);
+  const uintptr_t base = ReserveHigh(RandomBaseBesideRange(), bytes);
   if (base == 0) return false;
   void* records = mmap(nullptr, count * sizeof(GuardedSlot), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
