@@ -113,6 +113,9 @@ void OnManagedFree(BlockHandle handle, std::exception_ptr* thrown);
 inline bool ThreadExitWillBeSeen() { return internal::CurrentThread().in_registry(); }
 void CallAtThreadExit(void (*hook)());
 
+// dlclose of a heap that stands in front of the C library's; see internal/code_unload.h.
+int UnloadCode(void* handle, int (*unload)(void*));
+
 // Tells where the code of the malloc entry points lies: frames in [begin, end) are left
 // out of the innermost end of call stacks.  Before the first sample.
 void SetAllocatorText(uintptr_t begin, uintptr_t end);
