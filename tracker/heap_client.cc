@@ -4,6 +4,7 @@
 
 #include "tracker/internal/callback_scope.h"
 #include "tracker/internal/captured_stack.h"
+#include "tracker/internal/code_unload.h"
 #include "tracker/internal/entries.h"
 #include "tracker/internal/exception_carrier.h"
 #include "tracker/internal/pinned_session.h"
@@ -272,6 +273,8 @@ uint32_t StartSampling(double rate, std::optional<uint64_t> seed) {
 void StopSampling(uint32_t id) { StopPlainSampling(id); }
 
 void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(begin, end); }
+
+int UnloadCode(void* handle, int (*unload)(void*)) { return internal::UnloadCode(handle, unload); }
 
 void CallAtThreadExit(void (*hook)()) { thread_exit_hook.store(hook, std::memory_order_release); }
 

@@ -134,6 +134,9 @@ void StopSampling(uint32_t id);
 // Cost: the capture's.
 size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames);
 
+// dlclose of a heap that stands in front of the C library's; see internal/code_unload.h.
+int UnloadCode(void* handle, int (*unload)(void*));
+
 // Tells where the code of the malloc entry points lies: frames in [begin, end) are left
 // out of the innermost end of call stacks.  Before the first sample.
 void SetAllocatorText(uintptr_t begin, uintptr_t end);

@@ -12,6 +12,7 @@
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/memory_map.h"
 #include "tracker/callstack/module_symbols.h"
+#include "tracker/callstack/unloaded_code.h"
 
 namespace allomon {
 namespace {
@@ -59,7 +60,7 @@ class ProcessSymbols::Impl {
 
   Symbol Resolve(uintptr_t pc) {
     std::lock_guard<std::mutex> lock(mutex_);
-    const Place place = Locate(pc);
+    const Place place = internal::IsUnloadedCode(pc) ? LocateUnloaded(pc) : Locate(pc);
     if (place.mapping == nullptr) return {kUnknown, kUnknown, kUnknown, 0, false};
     if (place.module == nullptr) return Unnamed(place.mapping->path, place.mapping->begin, 0);
     return Describe(place, pc);
@@ -67,7 +68,7 @@ class ProcessSymbols::Impl {
 
   uintptr_t FunctionStart(uintptr_t pc) {
     std::lock_guard<std::mutex> lock(mutex_);
-    const Place place = Locate(pc);
+    const Place place = internal::IsUnloadedCode(pc) ? LocateUnloaded(pc) : Locate(pc);
     if (place.module == nullptr) return 0;
     const internal::FunctionRange* fde = place.module->FindFde(place.address);
     return fde == nullptr ? 0 : pc - (place.address - fde->begin);
@@ -93,6 +94,27 @@ class ProcessSymbols::Impl {
     place.module = module;
     place.address = *address;
     return place;
+  }
+
+  Place LocateUnloaded(uintptr_t pc) {
+    Place place;
+    const internal::UnloadedModule* gone = internal::FindUnloadedModule(pc, &place.address);
+    if (gone == nullptr) return place;
+    Unloaded& unloaded = unloaded_[gone];
+    if (unloaded.mapping.path.empty()) {
+      const uintptr_t bias = pc - place.address;
+      unloaded = {{bias, bias, 0, gone->path}, LoadUnloaded(*gone)};
+    }
+    place.mapping = &unloaded.mapping;
+    place.module = unloaded.module.get();
+    return place;
+  }
+
+  // nullptr if the file has gone, too, or is another one by now.
+  static std::unique_ptr<ModuleSymbols> LoadUnloaded(const internal::UnloadedModule& gone) {
+    auto file = internal::ElfFile::Open(gone.path);
+    if (file == nullptr || !internal::IsStillThere(gone, file->BuildId())) return nullptr;
+    return std::make_unique<ModuleSymbols>(std::move(file), gone.path);
   }
 
   ModuleSymbols* ModuleOf(const Mapping& mapping) {
@@ -127,8 +149,14 @@ class ProcessSymbols::Impl {
     return result;
   }
 
+  struct Unloaded {
+    Mapping mapping;  // empty, at the addresses that stand for the file's
+    std::unique_ptr<ModuleSymbols> module;
+  };
+
   const std::vector<Mapping> mappings_;
   std::mutex mutex_;
+  std::map<const internal::UnloadedModule*, Unloaded> unloaded_;
   std::map<std::string, std::unique_ptr<ModuleSymbols>> modules_;
 };
 

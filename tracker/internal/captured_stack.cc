@@ -1,7 +1,5 @@
 #include "tracker/internal/captured_stack.h"
 
-#include <cstring>
-
 #include "tracker/callstack/capture.h"
 #include "tracker/internal/countdown.h"
 #include "tracker/internal/entries.h"
@@ -32,8 +30,7 @@ bool IsAllocator(uintptr_t pc) {
 // The stack has other frames than last time, but may be of the same functions: the next
 // level of a recursion, or the same line again after another one.
 bool IsSame(const StackView& view, const uintptr_t* frames, size_t depth, bool cut) {
-  return view.depth == depth && view.cut == cut &&
-         memcmp(view.frames, frames, depth * sizeof(uintptr_t)) == 0;
+  return view.depth == depth && view.cut == cut && SameFrames(view.frames, frames, depth);
 }
 
 CapturedStack Intern(const CapturedStack& last, const uintptr_t* frames, size_t depth,

@@ -62,9 +62,8 @@ StackId StackTable::Find(const Buckets* buckets, uint32_t hash, const uintptr_t*
     if (word == 0) return 0;
     if (static_cast<uint32_t>(word >> 32) != hash) continue;
     const Record* record = RecordAt(static_cast<uint32_t>(word));
-    const size_t frame_bytes = depth_and_cut / 2 * sizeof(uintptr_t);
     if (record->depth_and_cut == depth_and_cut &&
-        memcmp(record->frames, frames, frame_bytes) == 0) {
+        SameFrames(record->frames, frames, depth_and_cut / 2)) {
       return record->id;
     }
   }
@@ -122,6 +121,23 @@ bool StackTable::EnsureRoomLocked() {
   }
   buckets_.store(grown, std::memory_order_release);
   return true;
+}
+
+void StackTable::RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uintptr_t by) {
+  Record* record = static_cast<Record*>(arena_.At(refs_.At(id).load(std::memory_order_relaxed)));
+  for (uint32_t i = 0; i < record->depth_and_cut / 2; ++i) {
+    uintptr_t* frame = &record->frames[i];
+    if (*frame - begin <= end - begin) __atomic_store_n(frame, *frame + by, __ATOMIC_RELAXED);
+  }
+}
+
+// The lock keeps two of these apart.  A renamed stack stays in its old bucket, where no equal
+// one is looked for: the same frames, of new code, are another stack.
+void StackTable::RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end,
+                              uintptr_t by) {
+  std::lock_guard<SpinLock> hold(lock_);
+  const StackId last = next_id_.load(std::memory_order_relaxed);
+  for (StackId id = first; id < end_id && id < last; ++id) RenameFramesOf(id, begin, end, by);
 }
 
 StackView StackTable::View(StackId id) const {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "tracker/internal/own_memory.h"
 #include "tracker/internal/spin_lock.h"
@@ -27,10 +28,29 @@ struct StackView {
   bool cut = false;  // frames beyond the capture limit were left out
 };
 
+// Frames are compared while RenameFrames() may change them: a word is read before or after.
+inline bool SameFrames(const uintptr_t* a, const uintptr_t* b, size_t depth) {
+#if defined(__SANITIZE_THREAD__)
+  for (size_t i = 0; i < depth; ++i) {
+    if (__atomic_load_n(&a[i], __ATOMIC_RELAXED) != __atomic_load_n(&b[i], __ATOMIC_RELAXED)) {
+      return false;
+    }
+  }
+  return true;
+#else
+  return memcmp(a, b, depth * sizeof(uintptr_t)) == 0;
+#endif
+}
+
 class StackTable {
  public:
   StackId Intern(const uintptr_t* frames, uint32_t depth, bool cut);
   StackView View(StackId id) const;
+
+  // Adds `by` to all frames in [begin, end] of the stacks [first, end_id): the code at these
+  // addresses has gone, and now they are to mean something else.  In place: whoever holds a
+  // StackView sees the new ones.  Cost: 1 ns a frame.
+  void RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end, uintptr_t by);
 
   uint32_t size() const { return next_id_.load(std::memory_order_acquire) - 1; }
 
@@ -53,6 +73,7 @@ class StackTable {
   StackId InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut);
   StackId AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut);
   bool EnsureRoomLocked();
+  void RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uintptr_t by);
   const Record* RecordAt(BumpArena::Ref ref) const;
 
   static Buckets* MapBuckets(uint32_t count);

@@ -1,0 +1,23 @@
+// dlclose, in front of the C library's: call stacks of code that it unloads keep their names.
+#include <dlfcn.h>
+
+#include "tracker/heap_client.h"
+
+// A static executable may be without it, and then has nothing to close.
+extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
+
+namespace {
+
+using Dlclose = int (*)(void*);
+
+Dlclose NextDlclose() {
+  if (dlsym == nullptr) return nullptr;
+  return reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"), used)) int dlclose(void* handle) {
+  static const Dlclose next = NextDlclose();
+  return next == nullptr ? 0 : allomon::heap_client::UnloadCode(handle, next);
+}

@@ -1,0 +1,200 @@
+// Libraries that come and go, and the loader's lock.
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tracker/callstack/symbols.h"
+#include "tracker/tracker.h"
+
+namespace allomon {
+namespace {
+
+constexpr char kFirst[] = "tests/stress/libfirst_plugin.so";
+constexpr char kSecond[] = "tests/stress/libsecond_plugin.so";
+constexpr char kTls[] = "tests/stress/libtls_plugin.so";
+
+struct Following {
+  std::optional<char> alloc_major(const Allocation&) { return 0; }
+  void dealloc_major(char) {}
+};
+
+class Plugin {
+ public:
+  explicit Plugin(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW)) {
+    EXPECT_NE(handle_, nullptr) << dlerror();
+  }
+  ~Plugin() { EXPECT_EQ(dlclose(handle_), 0); }
+
+  void* Allocate(size_t size) { return Find<void*(size_t)>("AllocateInPlugin")(size); }
+  uintptr_t address() { return reinterpret_cast<uintptr_t>(dlsym(handle_, "AllocateInPlugin")); }
+
+  template <typename Function>
+  Function* Find(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(handle_, name));
+  }
+
+ private:
+  void* const handle_;
+};
+
+class LoaderTest : public ::testing::Test {
+ protected:
+  // Also ends a test that waits for ever.
+  void SetUp() override {
+    alarm(60);
+    const auto id = Tracker::start(1, Following{});
+    ASSERT_TRUE(id.ok());
+    id_ = *id;
+  }
+  void TearDown() override {
+    ASSERT_TRUE(Tracker::stop().ok());
+    alarm(0);
+  }
+
+  // Live blocks of that size by the function that called malloc.
+  std::map<std::string, uint64_t> BlocksByFunction() const {
+    std::map<std::string, uint64_t> blocks;
+    const auto symbols = ProcessSymbols::Load();
+    for (const LiveStack& live : Tracker::snapshot(id_)) {
+      blocks[symbols->Resolve(live.callstack[0] - 1).name] += live.sampled_blocks;
+    }
+    return blocks;
+  }
+
+  TrackerId id_;
+};
+
+TEST_F(LoaderTest, CodeUnloadedAfterItWasSampledKeepsItsNames) {
+  void* block = Plugin(kFirst).Allocate(100);
+  EXPECT_EQ(BlocksByFunction()["FunctionOfFirst"], 1u);
+  free(block);
+}
+
+// A library at the addresses of another one that has gone: each block is charged to the one
+// that asked for it.
+TEST_F(LoaderTest, CodeAtTheSameAddressIsNotTakenForWhatWasThereBefore) {
+  std::vector<void*> blocks;
+  uintptr_t addresses[2] = {};
+  {
+    Plugin first(kFirst);
+    addresses[0] = first.address();
+    for (int i = 0; i < 3; ++i) blocks.push_back(first.Allocate(100));
+  }
+  {
+    Plugin second(kSecond);
+    addresses[1] = second.address();
+    for (int i = 0; i < 5; ++i) blocks.push_back(second.Allocate(100));
+    std::map<std::string, uint64_t> by_function = BlocksByFunction();
+    EXPECT_EQ(by_function["FunctionOfFirst"], 3u);
+    EXPECT_EQ(by_function["FunctionOfSecond"], 5u);
+  }
+  EXPECT_EQ(addresses[0], addresses[1]) << "or nothing was tested";
+  EXPECT_EQ(BlocksByFunction()["FunctionOfSecond"], 5u);
+  for (void* block : blocks) free(block);
+}
+
+TEST_F(LoaderTest, LibraryThatComesAndGoesIsNamedEachTime) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 50; ++i) {
+    blocks.push_back(Plugin(kFirst).Allocate(100));
+    blocks.push_back(Plugin(kSecond).Allocate(100));
+  }
+  std::map<std::string, uint64_t> by_function = BlocksByFunction();
+  EXPECT_EQ(by_function["FunctionOfFirst"], 50u);
+  EXPECT_EQ(by_function["FunctionOfSecond"], 50u);
+  for (void* block : blocks) free(block);
+}
+
+// The names in the file that is there now are not those of the code that ran.
+TEST_F(LoaderTest, FileThatIsAnotherByNowGivesNoNames) {
+  const std::string path = ::testing::TempDir() + "/plugin.so";
+  const auto copy = [&path](const char* from) {
+    unlink(path.c_str());
+    std::ofstream(path, std::ios::binary) << std::ifstream(from, std::ios::binary).rdbuf();
+  };
+  copy(kFirst);
+  void* block = Plugin(path).Allocate(100);
+  copy(kSecond);
+  std::map<std::string, uint64_t> by_function = BlocksByFunction();
+  EXPECT_EQ(by_function["FunctionOfFirst"], 0u);
+  EXPECT_EQ(by_function["FunctionOfSecond"], 0u);
+  EXPECT_EQ(by_function[path + "+0x0"], 1u);
+  copy(kFirst);
+  EXPECT_EQ(BlocksByFunction()["FunctionOfFirst"], 1u);
+  free(block);
+}
+
+TEST_F(LoaderTest, ConstructorsAndDestructorsOfLibrariesAllocate) {
+  const uint64_t before = Tracker::statistics(id_)->reported_blocks;
+  { Plugin plugin(kFirst); }
+  EXPECT_GE(Tracker::statistics(id_)->reported_blocks, before + 2);
+}
+
+// The library is closed while a thread still has to run its code.
+TEST_F(LoaderTest, ThreadLocalDestructorsOfAClosedLibraryAllocate) {
+  for (int i = 0; i < 20; ++i) {
+    std::thread([] {
+      Plugin plugin(kTls);
+      plugin.Find<void()>("TouchThreadLocal")();
+    }).join();
+  }
+  EXPECT_EQ(BlocksByFunction().count("[unknown]"), 0u);
+}
+
+std::atomic<bool> g_holding{false};
+std::atomic<bool> g_let_go{false};
+
+// The loader's lock is held for as long as the callback runs.
+int HoldLoaderLock(dl_phdr_info*, size_t, void*) {
+  g_holding = true;
+  while (!g_let_go) sched_yield();
+  return 1;
+}
+
+__attribute__((noinline)) void* AllocateAtDepth(int depth) {
+  void* volatile block = depth == 0 ? malloc(100) : AllocateAtDepth(depth - 1);
+  return block;
+}
+
+// What an unwinder that asks the loader for the unwind tables does not survive.
+TEST_F(LoaderTest, SamplesAreTakenWhileAnotherThreadHoldsTheLoadersLock) {
+  std::thread holder([] { dl_iterate_phdr(HoldLoaderLock, nullptr); });
+  while (!g_holding) sched_yield();
+  const uint64_t before = Tracker::statistics(id_)->reported_blocks;
+  for (int depth = 0; depth < 40; ++depth) free(AllocateAtDepth(depth));
+  std::thread([] { free(AllocateAtDepth(50)); }).join();
+  EXPECT_GE(Tracker::statistics(id_)->reported_blocks, before + 41);
+  g_let_go = true;
+  holder.join();
+}
+
+TEST_F(LoaderTest, ThreadsAllocateWhileLibrariesComeAndGo) {
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&done] {
+      for (int n = 0; !done; ++n) free(AllocateAtDepth(n % 30));
+    });
+  }
+  for (int i = 0; i < 200; ++i) {
+    Plugin first(kFirst);
+    free(first.Allocate(100));
+    Plugin second(i % 2 == 0 ? kSecond : kTls);
+    free(second.Allocate(100));
+  }
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace allomon
