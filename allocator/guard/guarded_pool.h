@@ -10,8 +10,9 @@
 // long is taken, is drawn.
 //
 // The pool is reserved once, at a random place, and stays.  Costs: 32 MiB of address space
-// and 2.3 MiB of records, both untouched at first; 4 KiB per live block, 1,024 of which there
-// are at most; two mappings each, of the 65,530 that Linux grants a process.
+// and 2.4 MiB of records, both untouched at first; 4 KiB per live block, 1,024 of which there
+// are at most; two mappings per slot ever used, so 8,192 of the 65,530 that Linux grants a
+// process.
 //
 // Thread safe but for Reserve().  May be called inside malloc and free.  Contains(), SlotAt()
 // and the slots may also be read by signal handlers.
@@ -49,7 +50,7 @@ class GuardedPool {
   // Cost: a system call and a page fault, about 2 us.
   GuardedSlot* Take(size_t size_bytes, size_t alignment_bytes);
 
-  // From kTaken (then nobody has seen the block) or kEnding.  Cost: a system call.
+  // From kTaken (then nobody has seen the block) or kEnding.  Cost: two system calls.
   void Return(GuardedSlot* slot);
 
   // Where the page was written outside of the block; 0 if it was not.  The page must be
