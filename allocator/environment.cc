@@ -51,6 +51,16 @@ bool IsProfile(const std::string& text) {
   return internal::ParseProfile(text, &kind, &style);
 }
 
+// A file may be called %q, but more likely somebody took it for another %p.
+bool IsOut(const std::string& text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') continue;
+    const char next = ++i < text.size() ? text[i] : '\0';
+    if (next != 'p' && next != '%') return false;
+  }
+  return !text.empty();
+}
+
 bool SetOption(const std::string& name, const std::string& value, EnvironmentOptions* options,
                std::string* error) {
   if (name == "ALLOMON_RATE") {
@@ -59,7 +69,10 @@ bool SetOption(const std::string& name, const std::string& value, EnvironmentOpt
   }
   if (name == "ALLOMON_OUT") {
     options->out = value;
-    return !value.empty() || Fail(name, value, "the name of a file, such as mlmon.%p.out", error);
+    return IsOut(value) || Fail(name, value,
+                                "the name of a file, such as mlmon.%p.out (%p: the process id; %%: "
+                                "a percent sign; no other %)",
+                                error);
   }
   if (name == "ALLOMON_SEED") {
     uint64_t seed = 0;
