@@ -29,12 +29,6 @@ bool ParseSeed(const std::string& text, uint64_t* seed) {
   return errno == 0;
 }
 
-bool Fail(const std::string& name, const std::string& value, const char* allowed,
-          std::string* error) {
-  *error = name + "=" + value + ": expected " + allowed;
-  return false;
-}
-
 bool ParseFlag(const std::string& text, bool* flag) {
   *flag = text == "1";
   return text == "0" || text == "1";
@@ -72,48 +66,83 @@ bool IsProfile(const std::string& text) {
   return internal::ParseProfile(text, &options);
 }
 
+// A file may be called %q, but more likely somebody took it for another %p.
+bool IsOut(const std::string& text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') continue;
+    const char next = ++i < text.size() ? text[i] : '\0';
+    if (next != 'p' && next != 'n' && next != '%') return false;
+  }
+  return !text.empty();
+}
+
+struct Setting {
+  const char* name;
+  bool (*set)(const std::string& value, EnvironmentOptions* options);
+  const char* expected;
+};
+
+using Options = EnvironmentOptions;
+
+constexpr Setting kSettings[] = {
+    {"ALLOMON_PROFILE",
+     [](const std::string& value, Options* options) {
+       options->profile = value;
+       return value == "no" || IsProfile(value);
+     },
+     internal::kProfileSyntax},
+    {"ALLOMON_RATE",
+     [](const std::string& value, Options* options) { return ParseRate(value, &options->rate); },
+     "a number in [0, 1] (samples per word), such as 1e-4"},
+    {"ALLOMON_HZ",
+     [](const std::string& value, Options* options) { return ParseHz(value, &options->hz); },
+     "a whole number from 1 to 10000 (looks per second)"},
+    {"ALLOMON_OUT",
+     [](const std::string& value, Options* options) {
+       options->out = value;
+       return IsOut(value);
+     },
+     "the name of a file, such as mlmon.%p.out (%p: the process id; %n: the number of the file; "
+     "%%: a percent sign; no other %)"},
+    {"ALLOMON_SEED",
+     [](const std::string& value, Options* options) {
+       return ParseSeed(value, &options->seed.emplace());
+     },
+     "a number below 2^64"},
+    {"ALLOMON_SUMMARY",
+     [](const std::string& value, Options* options) { return ParseFlag(value, &options->summary); },
+     "0 or 1"},
+    {"ALLOMON_SIGTERM",
+     [](const std::string& value, Options* options) { return ParseFlag(value, &options->sigterm); },
+     "0 or 1"},
+    {"ALLOMON_DUMP",
+     [](const std::string& value, Options* options) {
+       return ParseDumpSignal(value, &options->dump_signal);
+     },
+     "a signal at which to write: USR1, USR2 or HUP"},
+    {"ALLOMON_GUARD",
+     [](const std::string& value, Options* options) { return ParseGuard(value, options); },
+     "1/N (one of N sampled blocks), 1/N:report, or no"},
+};
+
+bool FailAsUnknown(const std::string& name, std::string* error) {
+  *error = name + ": unknown; known are";
+  for (const Setting& setting : kSettings) {
+    *error += &setting == kSettings ? " " : ", ";
+    *error += setting.name;
+  }
+  return false;
+}
+
 bool SetOption(const std::string& name, const std::string& value, EnvironmentOptions* options,
                std::string* error) {
-  if (name == "ALLOMON_RATE") {
-    return ParseRate(value, &options->rate) ||
-           Fail(name, value, "a number in [0, 1] (samples per word), such as 1e-4", error);
+  for (const Setting& setting : kSettings) {
+    if (name != setting.name) continue;
+    if (setting.set(value, options)) return true;
+    *error = name + "=" + value + ": expected " + setting.expected;
+    return false;
   }
-  if (name == "ALLOMON_OUT") {
-    options->out = value;
-    return !value.empty() || Fail(name, value, "the name of a file, such as mlmon.%p.out", error);
-  }
-  if (name == "ALLOMON_SEED") {
-    uint64_t seed = 0;
-    if (!ParseSeed(value, &seed)) return Fail(name, value, "a number below 2^64", error);
-    options->seed = seed;
-    return true;
-  }
-  if (name == "ALLOMON_SUMMARY") {
-    return ParseFlag(value, &options->summary) || Fail(name, value, "0 or 1", error);
-  }
-  if (name == "ALLOMON_SIGTERM") {
-    return ParseFlag(value, &options->sigterm) || Fail(name, value, "0 or 1", error);
-  }
-  if (name == "ALLOMON_DUMP") {
-    return ParseDumpSignal(value, &options->dump_signal) ||
-           Fail(name, value, "a signal at which to write: USR1, USR2 or HUP", error);
-  }
-  if (name == "ALLOMON_PROFILE") {
-    options->profile = value;
-    return value == "no" || IsProfile(value) || Fail(name, value, internal::kProfileSyntax, error);
-  }
-  if (name == "ALLOMON_HZ") {
-    return ParseHz(value, &options->hz) ||
-           Fail(name, value, "a whole number from 1 to 10000 (looks per second)", error);
-  }
-  if (name == "ALLOMON_GUARD") {
-    return ParseGuard(value, options) ||
-           Fail(name, value, "1/N (one of N sampled blocks), 1/N:report, or no", error);
-  }
-  *error = name +
-           ": unknown; known are ALLOMON_PROFILE, ALLOMON_RATE, ALLOMON_HZ, ALLOMON_OUT, "
-           "ALLOMON_SEED, ALLOMON_SUMMARY, ALLOMON_SIGTERM, ALLOMON_DUMP, ALLOMON_GUARD";
-  return false;
+  return FailAsUnknown(name, error);
 }
 
 }  // namespace

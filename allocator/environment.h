@@ -10,7 +10,7 @@ namespace allomon {
 
 struct EnvironmentOptions {
   double rate = 1e-4;             // ALLOMON_RATE, samples per word, in [0, 1]
-  std::string out = "mlmon.out";  // ALLOMON_OUT, %p is the process id, %n counts files
+  std::string out = "mlmon.out";  // ALLOMON_OUT, %p: process id, %n: counts files, %%: a percent
   std::optional<uint64_t> seed;   // ALLOMON_SEED
   bool summary = false;           // ALLOMON_SUMMARY=1: a line on stderr at exit
   std::string profile;            // ALLOMON_PROFILE, see kProfileSyntax; "no"; unset: ""

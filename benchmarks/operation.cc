@@ -58,6 +58,16 @@ void CountedPairs(long count) {
   for (long i = 0; i < count; ++i) PairUnder(8);
 }
 
+// As many blocks whatever the count, which is that of their deaths: the slope is a free alone.
+void SampledFrees(long count) {
+  constexpr long kBlocks = 12000;
+  static void* blocks[kBlocks];
+  if (count > kBlocks) abort();
+  StartAtRateOne<Follow>(8);
+  for (void*& block : blocks) block = malloc(64);
+  for (long i = 0; i < count; ++i) free(blocks[i]);
+}
+
 __attribute__((noinline)) void NamedFunction() {
   ALLOMON_FUNCTION();
   asm volatile("" : : : "memory");
@@ -102,9 +112,13 @@ struct Operation {
   void (*run)(long count);
 };
 constexpr Operation kOperations[] = {
-    {"sampled_pair", SampledPairs},       {"counted_pair", CountedPairs},
-    {"function_entry", FunctionEntries},  {"managed_allocation", ManagedAllocations},
-    {"promoted_object", PromotedObjects}, {"live_sample_bytes", LiveSampleBytes},
+    {"sampled_pair", SampledPairs},
+    {"counted_pair", CountedPairs},
+    {"sampled_free", SampledFrees},
+    {"function_entry", FunctionEntries},
+    {"managed_allocation", ManagedAllocations},
+    {"promoted_object", PromotedObjects},
+    {"live_sample_bytes", LiveSampleBytes},
 };
 
 int Run(const char* name, long count) {

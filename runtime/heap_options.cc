@@ -6,11 +6,20 @@
 #include <optional>
 #include <string>
 
+#include "runtime/internal/chunk.h"
+
 namespace allomon::gc {
 namespace {
 
 absl::Status Bad(std::string_view word, std::string_view why) {
   return absl::InvalidArgumentError("heap option '" + std::string(word) + "': " + std::string(why));
+}
+
+std::string_view WithoutBlanksAround(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
 // A decimal number with K, M or G behind it.
@@ -43,10 +52,11 @@ bool SetOption(HeapOptions& options, std::string_view name, uint64_t value) {
 
 absl::Status ParseWord(HeapOptions& options, std::string_view word) {
   const size_t equals = word.find('=');
-  const std::string_view name = word.substr(0, equals);
+  const std::string_view name = WithoutBlanksAround(word.substr(0, equals));
   // A switch without a value is on.
   const std::optional<uint64_t> value =
-      equals == std::string_view::npos ? 1 : ParseSize(word.substr(equals + 1));
+      equals == std::string_view::npos ? 1
+                                       : ParseSize(WithoutBlanksAround(word.substr(equals + 1)));
   if (!value.has_value()) return Bad(word, "not a number, or one with K, M or G behind it");
   const bool narrow = name == "growth" || name == "stress";
   if (narrow && *value > std::numeric_limits<uint32_t>::max()) return Bad(word, "too large");
@@ -60,9 +70,10 @@ absl::Status ParseWord(HeapOptions& options, std::string_view word) {
 
 absl::Status HeapOptions::Parse(std::string_view text) {
   HeapOptions parsed = *this;
+  text = WithoutBlanksAround(text);
   while (!text.empty()) {
     const size_t comma = text.find(',');
-    const absl::Status status = ParseWord(parsed, text.substr(0, comma));
+    const absl::Status status = ParseWord(parsed, WithoutBlanksAround(text.substr(0, comma)));
     if (!status.ok()) return status;
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
   }
@@ -72,7 +83,11 @@ absl::Status HeapOptions::Parse(std::string_view text) {
 
 absl::Status HeapOptions::ParseEnvironment() {
   const char* text = getenv("ALLOMON_HEAP");  // NOLINT(concurrency-mt-unsafe): as all of C++
-  return text == nullptr ? absl::OkStatus() : Parse(text);
+  if (text == nullptr) return absl::OkStatus();
+  const absl::Status status = Parse(text);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError("ALLOMON_HEAP=" + std::string(text) + ": " +
+                                    std::string(status.message()));
 }
 
 absl::Status HeapOptions::Validate() const {
@@ -81,6 +96,10 @@ absl::Status HeapOptions::Validate() const {
   }
   if (growth_percent < 10 || growth_percent > 10000) {
     return Bad("growth", "must be between 10 and 10000 percent");
+  }
+  // The first thread attaches with what one chunk can take of its nursery.
+  if (limit_bytes != 0 && limit_bytes < internal::kChunkBytes) {
+    return Bad("limit", "must be 0 (none) or at least 1M, the unit in which the heap grows");
   }
   if (mark_stack_entries < 16) return Bad("mark_stack", "must be at least 16");
   return absl::OkStatus();

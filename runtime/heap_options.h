@@ -25,7 +25,9 @@ struct HeapOptions {
   size_t growth_floor_bytes = size_t{1} << 20;
 
   // Most bytes of the old space: chunks of 1 MiB and large objects, also those kept free
-  // so that a minor collection never fails (about 1.4 times all nurseries).  0: no limit.
+  // so that a minor collection never fails (about 1.4 times all nurseries).  0: no limit;
+  // else at least 1 MiB.  Where it leaves too little for a thread's nursery, attaching that
+  // thread throws std::bad_alloc.
   size_t limit_bytes = 0;
 
   // Walks the whole heap after every collection and aborts on the first broken
@@ -57,8 +59,8 @@ struct HeapOptions {
   //
   //   nursery=4M,growth=80,floor=8M,limit=1G,verify,stress=1
   //
-  // Sizes take K, M or G.  Fails with kInvalidArgument, naming the word, and changes
-  // nothing then.
+  // Sizes take K, M or G; blanks around words do not matter.  Fails with kInvalidArgument, naming
+  // the word, and changes nothing then.
   absl::Status Parse(std::string_view text);
 
   // Reads the environment variable ALLOMON_HEAP, if it is set.  Heap::Create calls it

@@ -60,6 +60,17 @@ TEST(EnvironmentTest, SeedsThatDoNotFitAreRefused) {
   }
 }
 
+TEST(EnvironmentTest, NameWithAnotherPercentIsRefused) {
+  for (const char* variable :
+       {"ALLOMON_OUT=", "ALLOMON_OUT=a.%q", "ALLOMON_OUT=%", "ALLOMON_OUT=%%%", "ALLOMON_OUT=%P"}) {
+    const Outcome outcome = Read({variable});
+    EXPECT_FALSE(outcome.ok) << variable;
+    EXPECT_EQ(outcome.error.rfind(variable, 0), 0u) << outcome.error;
+    EXPECT_NE(outcome.error.find("%p: the process id"), std::string::npos) << outcome.error;
+  }
+  EXPECT_TRUE(Read({"ALLOMON_OUT=a%%.%p%%"}).ok);
+}
+
 TEST(EnvironmentTest, TypingMistakeIsNotSilent) {
   const Outcome outcome = Read({"ALLOMON_RAET=1"});
   EXPECT_FALSE(outcome.ok);

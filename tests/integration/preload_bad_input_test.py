@@ -50,7 +50,8 @@ class BadVariables(PreloadCase):
             self.check("ALLOMON_RATE", value, "a number in [0, 1]", "such as 1e-4")
 
     def test_other_values(self):
-        self.check("ALLOMON_OUT", "", "the name of a file, such as mlmon.%p.out")
+        for value in ["", "mlmon.%q.out"]:
+            self.check("ALLOMON_OUT", value, "the name of a file, such as mlmon.%p.out")
         for value in ["abc", "-1", "1.5", "", "18446744073709551616"]:
             self.check("ALLOMON_SEED", value, "a number below 2^64")
         for value in ["yes", "", "2"]:

@@ -31,7 +31,7 @@ TEST(OptionsTest, BadTextIsNamedAndChangesNothing) {
   for (const char* text : {"nursery=", "nursery=x", "nursery=4MM", "nursery=4T", "nurse=4M",
                            "growth=5000000000", "nursery=4M,,limit=1", "limit=99999999999999999999",
                            "limit=-1", "limit=18446744073709551615K", "stress=4294967296",
-                           "verify=yes", "mark_stack=1.5", "=3", " nursery=4M"}) {
+                           "verify=yes", "mark_stack=1.5", "=3", "nursery 4M"}) {
     HeapOptions options;
     const absl::Status status = options.Parse(text);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
@@ -39,6 +39,26 @@ TEST(OptionsTest, BadTextIsNamedAndChangesNothing) {
     const std::string word = text == std::string("nursery=4M,,limit=1") ? "" : text;
     EXPECT_NE(status.message().find("heap option '" + word + "'"), std::string::npos) << status;
     EXPECT_EQ(options.nursery_bytes, HeapOptions().nursery_bytes);
+  }
+}
+
+TEST(OptionsTest, BlanksAroundWordsDoNotMatter) {
+  HeapOptions options;
+  ASSERT_TRUE(options.Parse("  nursery = 4M,\tgrowth= 80 , verify ").ok());
+  EXPECT_EQ(options.nursery_bytes, 4u << 20);
+  EXPECT_EQ(options.growth_percent, 80u);
+  EXPECT_TRUE(options.verify);
+  EXPECT_TRUE(options.Parse("  ").ok());
+}
+
+TEST(OptionsTest, LimitTooSmallForAnyThreadIsRefused) {
+  for (const char* text : {"limit=1", "limit=1K", "limit=1023K"}) {
+    HeapOptions options;
+    ASSERT_TRUE(options.Parse(text).ok());
+    const absl::Status status = Heap::Create(options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_NE(status.message().find("'limit': must be 0 (none) or at least 1M"), std::string::npos)
+        << status;
   }
 }
 
@@ -65,6 +85,7 @@ TEST(OptionsTest, BadEnvironmentIsAnErrorOfCreate) {
   const absl::Status status = Heap::Create().status();
   unsetenv("ALLOMON_HEAP");
   EXPECT_NE(status.message().find("'growht=80'"), std::string::npos) << status;
+  EXPECT_EQ(status.message().find("ALLOMON_HEAP=nursery=64K,growht=80: "), 0u) << status;
 }
 
 HeapOptions Limited(size_t limit_bytes) {
@@ -124,9 +145,21 @@ TEST(LimitTest, HandlerMayDropReferences) {
   EXPECT_GT(calls, 5);
 }
 
-TEST(LimitTest, LimitBelowANurseryIsAnErrorOfAttach) {
-  const auto heap = Heap::Create(Limited(100)).value();
-  EXPECT_THROW(const Mutator mutator(*heap), std::bad_alloc);
+TEST(LimitTest, SmallestLimitTakesAThreadWithALargerNursery) {
+  HeapOptions options = Limited(1 << 20);
+  options.nursery_bytes = 8 << 20;
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  for (long i = 0; i < 100000; ++i) make<Cell>(i, nullptr);
+}
+
+TEST(LimitTest, LimitThatAnotherThreadHasUsedUpIsAnErrorOfAttach) {
+  const auto heap = Heap::Create(Limited(1 << 20)).value();
+  const Mutator mutator(*heap);
+  Local<Cell> list;
+  EXPECT_THROW(for (long i = 0;; ++i) list = make<Cell>(i, list), std::bad_alloc);
+  const NativeRegion waiting;  // else the other thread would wait for this one
+  std::thread([&heap] { EXPECT_THROW(const Mutator late(*heap), std::bad_alloc); }).join();
 }
 
 // Marking with a stack of 16 entries falls back to scanning.
