@@ -84,6 +84,7 @@ void HeapCore::AfterForkInChild() {
   for (Mutator* m = world.first(); m != nullptr; m = m->next) {
     if (m == own) continue;
     m->window->root_top = m->roots;
+    m->clock.Abandon();
     m->ranges.clear();
   }
   RunCollection(CollectionKind::kMinor);

@@ -7,6 +7,7 @@
 #include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
 #include "runtime/internal/fork.h"
+#include "tracker/managed_profiler.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -137,6 +138,8 @@ bool HeapCore::WantsMajor(size_t bytes) const {
 void HeapCore::RunCollection(CollectionKind kind) {
   if (kind == CollectionKind::kMinor && WantsMajor(0)) kind = CollectionKind::kMajor;
   const uint64_t start = NowNs();
+  const uint64_t promoted_words = statistics.promoted_words;
+  CollectorScope collector;
   if (options.listener != nullptr) options.listener->OnCollectionStart(kind);
   std::lock_guard<std::mutex> hold_globals(globals_mutex);
   std::lock_guard<std::mutex> hold_tables(tables_mutex);
@@ -147,6 +150,7 @@ void HeapCore::RunCollection(CollectionKind kind) {
     if (options.verify) VerifyHeap(*this);
   }
   SettleReserve();
+  collector.AddBytes((statistics.promoted_words - promoted_words) * kWordBytes);
   const uint64_t ns = NowNs() - start;
   CountPause(kind, ns);
   if (options.listener != nullptr) options.listener->OnCollectionEnd(kind, ns);

@@ -81,11 +81,13 @@ bool Mutator::Init(HeapCore* owner, size_t bytes) {
   window->log_top = window->log_limit = nullptr;
   window->mutator = this;
   sampler.Attach(&window->limit);
+  clock.Start(&window->cursor);
   ALLOMON_GC_POISON(nursery, nursery_bytes);
   return true;
 }
 
 Mutator::~Mutator() {
+  clock.End();
   if (sampler.attached()) sampler.Detach();
   if (window != nullptr) ClearWindow(*window);
   backend::Free(log);
@@ -155,7 +157,8 @@ void Mutator::EmptyNursery(size_t granted) {
     mprotect(nursery, nursery_bytes, PROT_READ | PROT_WRITE);
   }
   ALLOMON_GC_POISON(nursery, nursery_bytes);
-  window->cursor = synced = nursery_start();
+  clock.MoveTo(nursery_start());
+  synced = nursery_start();
 }
 
 void Mutator::CheckMayAllocate() {
@@ -238,6 +241,7 @@ void Mutator::SampleCustom(const Slot* root, uint64_t bytes, FrameState caller) 
   const LimitPublisher publisher(*this);
   Sync();
   const bool was_young = IsYoung(*root);
+  clock.Add(bytes);
   const BlockHandle handle =
       Sample({BytesToWords(bytes), bytes, AllocationSource::kCustom, was_young}, caller);
   if (handle == 0) return;
@@ -262,6 +266,7 @@ Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, Allocati
     }
   }
   heap->CountBornOld(words, bytes);
+  clock.Add(words * kWordBytes);
   const BlockHandle handle = pending.Take();
   if (handle != 0) heap->samples.Add(object, handle, false);
   return object;

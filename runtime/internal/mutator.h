@@ -8,6 +8,7 @@
 #include "runtime/internal/memory.h"
 #include "runtime/internal/object.h"
 #include "runtime/internal/window.h"
+#include "tracker/allocation_clock.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::gc::internal {
@@ -84,6 +85,7 @@ class Mutator {
   uintptr_t synced = 0;          // Sync() has counted up to here
   uint64_t allocated_words = 0;  // in the nursery, since the thread was attached
   heap_client::ManagedSampler sampler;
+  AllocationClock clock;  // of the cursor; large objects and custom blocks are added
   Slot* roots = nullptr;  // the first root slot
   Slot** log = nullptr;   // the first remembered slot
   Vector<RootRange> ranges;

@@ -11,7 +11,7 @@
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/support/profile_bytes.h"
-#include "tracker/profile/collector_scope.h"
+#include "tracker/managed_profiler.h"
 #include "tracker/profile/profile.h"
 
 namespace allomon {

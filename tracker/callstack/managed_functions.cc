@@ -9,6 +9,7 @@ namespace allomon {
 namespace internal {
 
 __thread ManagedStack managed_stack __attribute__((tls_model("initial-exec")));
+std::atomic<const ManagedCallWatcher*> managed_call_watcher{nullptr};
 
 }  // namespace internal
 
@@ -20,6 +21,7 @@ constexpr size_t kMaxTextBytes = size_t{64} << 20;
 constexpr uintptr_t kCodeBytes = 16;
 constexpr uintptr_t kReturnOffset = 8;
 constexpr size_t kMaxCalls = size_t{1} << 20;
+constexpr size_t kStackBytes = (kMaxCalls + 2) * sizeof(internal::ManagedEntry);
 
 // Complete once `text` is set.
 struct Record {
@@ -79,11 +81,11 @@ bool Take(std::atomic<size_t>* counter, size_t size, size_t limit, size_t* start
 struct StackOwner {
   ~StackOwner() {
     internal::ManagedStack& stack = internal::managed_stack;
-    void* const base = stack.base;
+    internal::ManagedEntry* const base = stack.base;
     stack.top = stack.limit = nullptr;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     stack.base = nullptr;
-    if (base != nullptr) munmap(base, kMaxCalls * sizeof(internal::ManagedEntry));
+    if (base != nullptr) munmap(base - 1, kStackBytes);
   }
   // Touching it makes the destructor run.
   bool owns = false;
@@ -120,35 +122,81 @@ bool FindManagedFunction(uintptr_t address, ManagedFunctionName* name) {
   if (registry == nullptr) return false;
   const uintptr_t offset = address - reinterpret_cast<uintptr_t>(registry->code);
   if (offset >= sizeof(registry->code)) return false;
-  const uintptr_t index = offset / kCodeBytes;
-  const Record& record = registry->records[index];
+  return internal::ManagedFunctionAt(static_cast<uint32_t>(offset / kCodeBytes), name);
+}
+
+namespace internal {
+
+uint32_t ManagedFunctionCount() {
+  return static_cast<uint32_t>(g_functions.load(std::memory_order_acquire));
+}
+
+uintptr_t ManagedFunctionAddress(uint32_t number) {
+  const Registry* registry = g_registry.load(std::memory_order_relaxed);
+  return reinterpret_cast<uintptr_t>(registry->code) + number * kCodeBytes + kReturnOffset;
+}
+
+uint32_t ManagedFunctionNumber(uintptr_t address) {
+  const Registry* registry = g_registry.load(std::memory_order_relaxed);
+  return static_cast<uint32_t>((address - reinterpret_cast<uintptr_t>(registry->code)) /
+                               kCodeBytes);
+}
+
+bool ManagedFunctionAt(uint32_t number, ManagedFunctionName* name) {
+  Registry* registry = g_registry.load(std::memory_order_acquire);
+  if (registry == nullptr) return false;
+  const Record& record = registry->records[number];
   const char* text = record.text.load(std::memory_order_acquire);
   if (text == nullptr) return false;
   *name = {{text, record.name_bytes},
            {text + record.name_bytes, record.file_bytes},
            record.line,
-           address - offset % kCodeBytes + kReturnOffset};
+           ManagedFunctionAddress(number)};
   return true;
 }
 
-namespace internal {
+namespace {
 
-bool MakeManagedStackSlow() {
+// Its top, base and limit are one.
+bool HaveNoRoom() {
+  static ManagedEntry nothing[2] = {{UINTPTR_MAX, 0}, {0, 0}};
+  managed_stack.base = managed_stack.top = managed_stack.limit = &nothing[1];
+  return false;
+}
+
+}  // namespace
+
+bool MakeRoomForCallSlow(uintptr_t frame) {
   ManagedStack& stack = managed_stack;
-  if (stack.base != nullptr) return false;
-  void* const start = Reserve(kMaxCalls * sizeof(ManagedEntry), PROT_READ | PROT_WRITE);
-  if (start == nullptr) return false;
+  if (stack.base != nullptr) return DropCallsBelowSlow(frame) != stack.limit;
+  void* const start = Reserve(kStackBytes, PROT_READ | PROT_WRITE);
+  if (start == nullptr) return HaveNoRoom();
   t_owner.owns = true;
-  stack.base = static_cast<ManagedEntry*>(start);
+  ManagedEntry* const bottom = static_cast<ManagedEntry*>(start);
+  *bottom = {UINTPTR_MAX, 0};
+  stack.base = bottom + 1;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   stack.top = stack.base;
   stack.limit = stack.base + kMaxCalls;
   return true;
 }
 
+ManagedEntry* DropCallsBelowSlow(uintptr_t frame) {
+  ManagedEntry* top = managed_stack.top;
+  while (top[-1].frame < frame) --top;
+  EndWatchedCallsSlow(top);
+  managed_stack.top = top;
+  return top;
+}
+
+void EndWatchedCallsSlow(const ManagedEntry* from) {
+  const ManagedCallWatcher* const watcher = managed_call_watcher.load(std::memory_order_acquire);
+  if (watcher != nullptr && from < managed_stack.top) watcher->end(from);
+}
+
 size_t MergeManagedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t count,
                           uintptr_t* merged, size_t max_frames, bool* truncated) {
-  const ManagedStack stack = managed_stack;
+  const ManagedStack& stack = managed_stack;
   const ManagedEntry* next = stack.top;  // [base, next) are further out than all written
   // What lies below the stack's end is gone: longjmp has left it here.
   while (next > stack.base && count != 0 && next[-1].frame < sps[0]) --next;
@@ -156,7 +204,7 @@ size_t MergeManagedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t 
   for (size_t i = 0; i < count; ++i) {
     for (; next > stack.base && next[-1].frame < sps[i + 1]; --next) {
       if (written == max_frames) break;
-      merged[written++] = next[-1].address;
+      merged[written++] = next[-1].address & ~kWatched;
     }
     if (written == max_frames) {
       *truncated = true;

@@ -58,27 +58,67 @@ bool FindManagedFunction(uintptr_t address, ManagedFunctionName* name);
 
 namespace internal {
 
+// Those that were registered, by number: from 0, in the order of their registration.
+uint32_t ManagedFunctionCount();
+uint32_t ManagedFunctionNumber(uintptr_t address);  // of a registered one
+uintptr_t ManagedFunctionAddress(uint32_t number);
+bool ManagedFunctionAt(uint32_t number, ManagedFunctionName* name);
+
 struct ManagedEntry {
-  uintptr_t frame;  // of the native function that holds the ManagedCall
-  uintptr_t address;
+  uintptr_t frame;    // of the native function that holds the ManagedCall
+  uintptr_t address;  // of its function, with marks of the watcher's
 };
 
-// A thread's open calls, [base, top), outermost first.  All null before its first one and
-// after its last.
+// In an address: the watcher was told of this call, and is to be told of its end.
+inline constexpr uintptr_t kWatched = 1;
+
+// A profiler that charges by function.  Runs on the thread whose calls these are.
+struct ManagedCallWatcher {
+  // A call of `address` opens, held by `frame`; it is not on the stack yet.
+  void (*open)(uintptr_t address, uintptr_t frame);
+  // The calls [from, top) end, of which some may have no mark.
+  void (*end)(const ManagedEntry* from);
+};
+// Null while nobody watches.  What it points to lives for ever.
+extern std::atomic<const ManagedCallWatcher*> managed_call_watcher;
+
+// A thread's open calls, [base, top), outermost first; below them, at base[-1], is an entry
+// of no function in a frame above all others.  All null before its first one and after its
+// last.
 // inv.managed.order: frames do not ascend from base to top.
 // A signal handler may look at any time: base is set before top, and top cleared before
 // base, so that above the base there is only what can be read.
 struct ManagedStack {
   ManagedEntry* base;
   ManagedEntry* top;
-  ManagedEntry* limit;
+  ManagedEntry* limit;  // readable, and of no function
+  // The function whose calls are none to the watcher, since it runs already; 0: there is
+  // none.  The watcher's, who may store it on any thread.
+  std::atomic<uintptr_t> running;
 };
 
 // See known_stacks in stack_window.h for why initial-exec and __thread.
 extern __thread ManagedStack managed_stack __attribute__((tls_model("initial-exec")));
 
-// Maps the thread's stack.  False if that fails, or was done before and it is full.
-bool MakeManagedStackSlow();
+// Maps the thread's stack, or drops what lies below `frame`.  False if it is full all the
+// same, or there is no memory: the stack is then one without room.
+bool MakeRoomForCallSlow(uintptr_t frame);
+
+// Drops what lies below `frame`; returns the new top.
+ManagedEntry* DropCallsBelowSlow(uintptr_t frame);
+
+// The calls [from, top) are about to be dropped: tells the watcher, if there is one.
+void EndWatchedCallsSlow(const ManagedEntry* from);
+
+// What to keep of a call that opens.  Unwatched, three instructions; watched, two more for a
+// function that calls itself: to whom memory and time are charged does not change.
+__attribute__((always_inline)) inline uintptr_t Watched(uintptr_t address, uintptr_t frame) {
+  const ManagedCallWatcher* const watcher = managed_call_watcher.load(std::memory_order_relaxed);
+  if (__builtin_expect(watcher == nullptr, true)) return address;
+  if (managed_stack.running.load(std::memory_order_relaxed) == address) return address;
+  watcher->open(address, frame);
+  return address | kWatched;
+}
 
 // Whether this thread has open calls.  Cost: two loads of one cache line.
 inline bool HasManagedCalls() { return managed_stack.top > managed_stack.base; }
@@ -97,28 +137,38 @@ size_t MergeManagedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t 
 // Exceptions and pthread_exit end it.  longjmp skips its destructor: then it is dropped
 // when the next call opens further out on the stack, or at once by ManagedCallMark.
 // Calls more than a million deep are not seen.  A coroutine that is switched to another
-// stack must have none open.  Cost: some six instructions to open it, two to end it; 16 bytes,
+// stack must have none open.  Cost: some eight instructions to open it, four to end it; 16 bytes,
 // of which a thread's first call reserves 16 MiB of addresses.
 class ManagedCall {
  public:
-  explicit ManagedCall(ManagedFunction function, void* frame = __builtin_frame_address(0)) {
+  __attribute__((always_inline)) explicit ManagedCall(ManagedFunction function,
+                                                      void* frame = __builtin_frame_address(0)) {
     internal::ManagedStack& stack = internal::managed_stack;
     internal::ManagedEntry* top = stack.top;
     const uintptr_t here = reinterpret_cast<uintptr_t>(frame);
-    // What lies further in than this frame is gone: longjmp has left it here.
-    while (__builtin_expect(top != stack.base && top[-1].frame < here, false)) --top;
-    entry_ = top;
     if (__builtin_expect(top == stack.limit, false)) {
-      if (!internal::MakeManagedStackSlow()) return;
+      const bool has_room = internal::MakeRoomForCallSlow(here);
       entry_ = top = stack.top;
+      if (!has_room) return;
     }
-    if (!function) return;
-    *top = {here, function.address()};
+    // What lies further in than this frame is gone: longjmp has left it here.
+    if (__builtin_expect(top[-1].frame < here, false)) top = internal::DropCallsBelowSlow(here);
+    entry_ = top;
+    if (!function) {
+      *top = {here, 0};
+      return;
+    }
+    *top = {here, internal::Watched(function.address(), here)};
     // A signal handler that captures sees the entry whole or not at all.
     std::atomic_signal_fence(std::memory_order_release);
     stack.top = top + 1;
   }
-  ~ManagedCall() { internal::managed_stack.top = entry_; }
+  __attribute__((always_inline)) ~ManagedCall() {
+    if (__builtin_expect((entry_->address & internal::kWatched) != 0, false)) {
+      internal::EndWatchedCallsSlow(entry_);
+    }
+    internal::managed_stack.top = entry_;
+  }
   ManagedCall(const ManagedCall&) = delete;
   ManagedCall& operator=(const ManagedCall&) = delete;
   static void* operator new(size_t) = delete;
@@ -132,7 +182,11 @@ class ManagedCall {
 class ManagedCallMark {
  public:
   ManagedCallMark() : depth_(internal::managed_stack.top - internal::managed_stack.base) {}
-  void CutBack() const { internal::managed_stack.top = internal::managed_stack.base + depth_; }
+  void CutBack() const {
+    internal::ManagedEntry* const top = internal::managed_stack.base + depth_;
+    internal::EndWatchedCallsSlow(top);
+    internal::managed_stack.top = top;
+  }
 
  private:
   const ptrdiff_t depth_;

@@ -35,11 +35,25 @@ void ManagedSampler::BeginGap() {
   words_left_ = active_.rate > 0 ? DrawGap(bits_, active_.gap_scale) - 1 : kNeverWords;
 }
 
+// What the set holds without the sessions that want malloc's blocks only.
+static void LeaveOutOnlyMalloc(ActiveSet* active) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < active->count; ++i) {
+    const Session* session = Session::Find(active->items[i].id);
+    const bool only_malloc = session != nullptr && session->config().only_malloc;
+    if (!only_malloc) active->items[kept++] = active->items[i];
+  }
+  if (kept == active->count) return;
+  active->count = kept;
+  SetCombinedRate(active);
+}
+
 void ManagedSampler::Refresh() {
   {
     Registry& registry = Registry::Get();
     std::lock_guard<SpinLock> hold(registry.lock());
     active_ = registry.active_locked();
+    LeaveOutOnlyMalloc(&active_);
     // A registry that never published has an empty set of no epoch.
     active_.epoch = registry.epoch();
     bits_.Seed(active_.seed, registry.NextStreamLocked());

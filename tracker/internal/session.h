@@ -64,6 +64,8 @@ class Session {
     // False for a client that only counts allocations: its blocks stay where malloc
     // would put them and have no entries.
     bool follows_blocks = true;
+    // Blocks of managed heaps are not sampled for it.
+    bool only_malloc = false;
     // False: start refuses if another exclusive session is sampling (memprof's rule).
     bool concurrent = false;
   };

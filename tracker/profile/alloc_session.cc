@@ -12,10 +12,17 @@
 namespace allomon::internal {
 namespace {
 
+// As in MLton, and in the counters of a managed heap, the header is a part of the object.
+// What malloc keeps beside its blocks is its own affair.
+uint64_t HeaderBytes(AllocationSource source) {
+  const bool managed = source == AllocationSource::kNormal || source == AllocationSource::kMarshal;
+  return managed ? sizeof(uint64_t) : 0;
+}
+
 // Charges the function that runs, else the call stack.
 void Charge(const Allocation& allocation) {
   Estimate bytes;
-  bytes.Add(static_cast<double>(allocation.size_bytes),
+  bytes.Add(static_cast<double>(allocation.size_bytes + HeaderBytes(allocation.source)),
             ReportProbability(TrialWords(allocation), allocation.rate));
   const uint64_t amount =
       static_cast<uint64_t>(std::llround(bytes.value * UnitsPerCount(ProfileKind::kAlloc)));
@@ -55,11 +62,12 @@ class AllocClient final : public SessionClient {
 
 }  // namespace
 
-StartResult StartAllocSession(double rate, uint64_t seed, uint32_t frames) {
+StartResult StartAllocSession(const AllocSessionOptions& options) {
   Session::Config config;
-  config.rate = rate;
-  config.seed = seed;
-  config.callstack_size = frames;
+  config.rate = options.rate;
+  config.seed = options.seed;
+  config.callstack_size = options.frames;
+  config.only_malloc = options.only_malloc;
   config.follows_blocks = false;
   config.concurrent = true;
   std::unique_ptr<SessionClient> client = std::make_unique<AllocClient>();

@@ -14,8 +14,15 @@ namespace allomon::internal {
 inline constexpr uint32_t kAttributionFrames = 32;
 inline constexpr uint32_t kStackFrames = 128;
 
-// Fails like StartSession.  `frames` 0 charges functions only.
-StartResult StartAllocSession(double rate, uint64_t seed, uint32_t frames);
+struct AllocSessionOptions {
+  double rate = 1;
+  uint64_t seed = 0;
+  uint32_t frames = 0;       // 0: functions only are charged
+  bool only_malloc = false;  // blocks of managed heaps are charged otherwise
+};
+
+// Fails like StartSession.
+StartResult StartAllocSession(const AllocSessionOptions& options);
 
 }  // namespace allomon::internal
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "tracker/callstack/managed_functions.h"
 #include "tracker/profile/entry_hooks.h"
 #include "tracker/profile/function_name.h"
 #include "tracker/profile/native_functions.h"
@@ -48,10 +50,36 @@ void AddRegisteredFunctions(SourceTable* table) {
   }
 }
 
+// Name and position.
+using Name = std::pair<std::string, std::string>;
+
+Name ManagedName(uint32_t number) {
+  ManagedFunctionName function = {};
+  internal::ManagedFunctionAt(number, &function);
+  return {std::string(function.name),
+          std::string(function.file) + ": " + std::to_string(function.line)};
+}
+
+uint32_t ManagedFunctions() {
+  return std::min(internal::ManagedFunctionCount(), internal::kManagedPlaces);
+}
+
 // Charges call stacks to functions of the symbol tables, and extends the table by them in
 // the order of their names, so that equal runs give equal tables.
 class SymbolSums {
  public:
+  void AddManaged(uint32_t number, const MlmonCount& count) {
+    if (count.current != 0) by_name_[ManagedName(number)].current += count.current;
+  }
+
+  // What the collector used with that stack below it.
+  void AddGc(uint32_t stack, MlmonInt amount) {
+    std::set<Name> seen;
+    native_.ForEachOfStack(stack, [&](const NativeFunctions::Function& on_stack) {
+      if (seen.insert(Key(on_stack)).second) by_name_[Key(on_stack)].stack_gc += amount;
+    });
+  }
+
   void Add(uint32_t stack, MlmonInt amount) {
     const NativeFunctions::Function* function = native_.OfStack(stack);
     if (function == nullptr) {
@@ -59,13 +87,10 @@ class SymbolSums {
       return;
     }
     by_name_[Key(*function)].current += amount;
-    std::map<std::string, bool> seen;
+    std::set<Name> seen;
     native_.ForEachOfStack(stack, [&](const NativeFunctions::Function& on_stack) {
       // Recursion counts once.
-      MlmonCount& count = by_name_[Key(on_stack)];
-      if (seen.emplace(on_stack.name + '\t' + on_stack.position, true).second) {
-        count.stack += amount;
-      }
+      if (seen.insert(Key(on_stack)).second) by_name_[Key(on_stack)].stack += amount;
     });
   }
 
@@ -81,7 +106,6 @@ class SymbolSums {
   }
 
  private:
-  using Name = std::pair<std::string, std::string>;
   static Name Key(const NativeFunctions::Function& function) {
     return {function.name, function.position};
   }
@@ -148,14 +172,29 @@ void PutMainBelow(Counts* counts) {
   main.stack_gc = (*counts)[kGcSource].current;
 }
 
-internal::UnitError CountByFunction(internal::UnitName unit, AttributedProfile* profile,
-                                    Counts* counts) {
+internal::UnitError Merge(internal::UnitName unit, AttributedProfile* profile, Counts* functions,
+                          Counts* managed) {
   internal::MergedCounts merged;
   merged.functions.resize(profile->sources.names.size());
+  merged.managed.resize(ManagedFunctions());
   const internal::UnitError error = internal::MergeUnit(unit, &merged);
-  if (error != internal::UnitError::kNone) return error;
   profile->variance = merged.variance;
-  *counts = std::move(merged.functions);
+  *functions = std::move(merged.functions);
+  *managed = std::move(merged.managed);
+  return error;
+}
+
+// Managed functions come behind those of the program text.
+internal::UnitError CountByFunction(internal::UnitName unit, AttributedProfile* profile,
+                                    Counts* counts) {
+  Counts managed;
+  const internal::UnitError error = Merge(unit, profile, counts, &managed);
+  if (error != internal::UnitError::kNone) return error;
+  for (uint32_t number = 0; number < managed.size(); ++number) {
+    Name name = ManagedName(number);
+    AddFunction(&profile->sources, std::move(name.first), std::move(name.second));
+    counts->push_back(managed[number]);
+  }
   PutMainBelow(counts);
   return error;
 }
@@ -199,21 +238,26 @@ internal::UnitError CountByHookedStack(internal::UnitName unit, AttributedProfil
   internal::UnitError error = CountByFunction(unit, profile, counts);
   if (error != internal::UnitError::kNone) return error;
   HookedSums sums(counts);
-  error = internal::VisitStacks(
-      unit, [&](uint32_t stack, uint64_t amount) { sums.Add(stack, MlmonInt{amount}); });
-  return error;
+  return internal::VisitStacks(
+      unit, [&](uint32_t stack, uint64_t amount) { sums.Add(stack, MlmonInt{amount}); },
+      [](uint32_t, uint64_t) {});
 }
 
 internal::UnitError CountBySymbol(internal::UnitName unit, AttributedProfile* profile,
                                   Counts* counts) {
-  internal::UnitError error = CountByFunction(unit, profile, counts);
+  Counts managed;
+  internal::UnitError error = Merge(unit, profile, counts, &managed);
   if (error != internal::UnitError::kNone) return error;
   SymbolSums sums;
+  for (uint32_t i = 0; i < managed.size(); ++i) sums.AddManaged(i, managed[i]);
   error = internal::VisitStacks(
-      unit, [&](uint32_t stack, uint64_t amount) { sums.Add(stack, MlmonInt{amount}); });
-  const MlmonInt collector = (*counts)[kGcSource].current;
+      unit, [&](uint32_t stack, uint64_t amount) { sums.Add(stack, MlmonInt{amount}); },
+      [&](uint32_t stack, uint64_t amount) { sums.AddGc(stack, MlmonInt{amount}); });
+  const Counts fixed = std::move(*counts);
   *counts = sums.Finish(&profile->sources, internal::recording.stack_style());
-  (*counts)[kGcSource].current = collector;
+  for (const uint32_t source : {kGcSource, kMainSource}) {
+    (*counts)[source].current = fixed[source].current;
+  }
   return error;
 }
 
@@ -235,11 +279,14 @@ void CountLive(const internal::LiveHeap& heap, AttributedProfile* profile, Count
 internal::UnitError CountUnit(internal::UnitName unit, AttributedProfile* profile, Counts* counts) {
   profile->sources = RegisteredSourceTable();
   const bool has_functions = internal::HasFunctions();
-  profile->self_described = has_functions && internal::answers_for_itself.load();
-  const auto count = has_functions && !internal::ChargesCallstacks() ? CountByFunction
-                     : has_functions                                 ? CountByHookedStack
-                                                                     : CountBySymbol;
-  return count(unit, profile, counts);
+  const size_t functions = profile->sources.names.size();
+  const auto count = !internal::ChargesCallstacks() ? CountByFunction
+                     : has_functions                ? CountByHookedStack
+                                                    : CountBySymbol;
+  const internal::UnitError error = count(unit, profile, counts);
+  profile->self_described = internal::answers_for_itself.load() && has_functions &&
+                            profile->sources.names.size() == functions;
+  return error;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "tracker/callstack/managed_functions.h"
+#include "tracker/profile/clock_charging.h"
 #include "tracker/profile/entry_counters.h"
 #include "tracker/profile/entry_hooks.h"
 #include "tracker/profile/recording.h"
@@ -26,7 +28,11 @@ uint32_t g_functions = 0;  // length of all counts: hooks hold places in them
 ThreadCounts g_no_counts = {};
 
 ThreadCounts* MapCountsLocked() {
-  if (g_functions == 0) g_functions = FunctionTableSize() + kLaterFunctions;
+  if (g_functions == 0) {
+    const uint32_t first_managed = FunctionTableSize() + kLaterFunctions;
+    first_managed_place.store(first_managed, std::memory_order_relaxed);
+    g_functions = first_managed + kManagedPlaces;
+  }
   return ThreadCounts::Map(g_functions);
 }
 
@@ -84,6 +90,7 @@ void ForEachUnitLocked(Visit visit) {
 void ClearUnitLocked(DataUnit& unit) {
   ForEachCountsLocked(unit, [](ThreadCounts& counts) { counts.Clear(); });
   unit.by_stack.Clear();
+  unit.by_stack_gc.Clear();
 }
 
 // Makes the thread's fast paths count in its current unit.
@@ -91,6 +98,11 @@ void PointLocked(ThreadProfile& thread) {
   const bool counts_stacks =
       recording.on.load(std::memory_order_relaxed) && recording.stack_style();
   FunctionCell* cells = thread.counts == nullptr ? nullptr : thread.counts->cells;
+  const bool is_on = recording.on.load(std::memory_order_relaxed);
+  if (thread.managed_calls != nullptr) {
+    thread.managed_calls->running.store(0, std::memory_order_relaxed);
+  }
+  thread.scope_limit.store(is_on ? nullptr : thread.scope_end, std::memory_order_relaxed);
   thread.cells.store(counts_stacks ? cells : nullptr, std::memory_order_relaxed);
   thread.step.store(recording.Records(ProfileKind::kCount) ? 1 : 0, std::memory_order_relaxed);
 }
@@ -123,7 +135,7 @@ void MoveToLocked(ThreadProfile& thread, DataUnit& unit, ThreadCounts* counts) {
 
 // Functions that were entered in counts the thread no longer has leave without a trace.
 void ForgetCells(ThreadProfile& thread, const ThreadCounts* counts) {
-  for (ShadowEntry* entry = thread.top; entry != nullptr && entry->frame != UINTPTR_MAX; --entry) {
+  for (ShadowEntry* entry = thread.top; entry != thread.bottom; --entry) {
     if (entry->cell != nullptr && entry->cell->owner == counts) entry->cell = nullptr;
   }
 }
@@ -173,6 +185,7 @@ UnitName CurrentUnit() {
 UnitError SwitchUnit(UnitName name, SavedUnit* saved) {
   AttachThread();
   ChargeTimeOfUnit();
+  ChargeThreadClock();
   const UnitsLock hold;
   ThreadProfile& thread = thread_profile;
   DataUnit* unit = FindLocked(name);
@@ -186,6 +199,7 @@ UnitError SwitchUnit(UnitName name, SavedUnit* saved) {
 
 UnitError RestoreUnit(const SavedUnit& saved) {
   ChargeTimeOfUnit();
+  ChargeThreadClock();
   const UnitsLock hold;
   ThreadProfile& thread = thread_profile;
   const DataUnit& inner = UnitOf(thread);
@@ -245,45 +259,45 @@ void TellThreadsLocked() {
   }
 }
 
-void EnterOpenFunctionsLocked() {
-  ThreadProfile& thread = thread_profile;
-  FunctionCell* const cells = thread.cells.load(std::memory_order_relaxed);
-  if (cells == nullptr || thread.top == nullptr) return;
-  ShadowEntry* entry = thread.top;
-  while (entry->frame != UINTPTR_MAX) --entry;
-  // From the outside in: a function is on the stack from its outermost occurrence on.
-  for (++entry; entry <= thread.top; ++entry) {
-    const uint32_t place = PlaceInTable(entry->function);
-    if (entry->cell != nullptr || place >= thread.counts->functions) continue;
-    FunctionCell* const cell = cells + place;
-    if (EnterCell(cell, thread.counts)) entry->cell = cell;
+namespace {
+
+void AddCell(const ThreadCounts& counts, const FunctionCell& cell, bool stopped, MlmonCount* sum) {
+  sum->current += cell.Counted(stopped);
+  sum->stack += cell.stack.load(std::memory_order_relaxed);
+  sum->stack_gc += cell.stack_gc.load(std::memory_order_relaxed);
+  if (cell.on_stack.load(std::memory_order_relaxed) == 0) return;
+  sum->stack +=
+      counts.total.load(std::memory_order_relaxed) - cell.start.load(std::memory_order_relaxed);
+  sum->stack_gc += counts.total_gc.load(std::memory_order_relaxed) -
+                   cell.start_gc.load(std::memory_order_relaxed);
+}
+
+// Of the functions from `first` on.
+void AddCells(const ThreadCounts& counts, uint32_t first, std::vector<MlmonCount>* sums) {
+  const bool stopped = !recording.on.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < sums->size() && first + i < counts.functions; ++i) {
+    AddCell(counts, counts.cells[first + i], stopped, &(*sums)[i]);
   }
 }
+
+}  // namespace
 
 UnitError MergeUnit(UnitName name, MergedCounts* merged) {
   const UnitsLock hold;
   const DataUnit* unit = FindLocked(name);
   if (unit == nullptr) return UnitError::kFreed;
-  const bool stopped = !recording.on.load(std::memory_order_relaxed);
-  std::vector<MlmonCount>& sums = merged->functions;
+  if (recording.on.load(std::memory_order_relaxed)) ChargeAllClocksLocked();
+  const uint32_t first_managed = first_managed_place.load(std::memory_order_relaxed);
   ForEachCountsLocked(*unit, [&](const ThreadCounts& counts) {
     merged->variance += counts.variance.load(std::memory_order_relaxed);
-    for (uint32_t i = 0; i < counts.functions && i < sums.size(); ++i) {
-      const FunctionCell& cell = counts.cells[i];
-      sums[i].current += cell.Counted(stopped);
-      sums[i].stack += cell.stack.load(std::memory_order_relaxed);
-      sums[i].stack_gc += cell.stack_gc.load(std::memory_order_relaxed);
-      if (cell.on_stack.load(std::memory_order_relaxed) == 0) continue;
-      sums[i].stack +=
-          counts.total.load(std::memory_order_relaxed) - cell.start.load(std::memory_order_relaxed);
-      sums[i].stack_gc += counts.total_gc.load(std::memory_order_relaxed) -
-                          cell.start_gc.load(std::memory_order_relaxed);
-    }
+    AddCells(counts, 0, &merged->functions);
+    if (first_managed != 0) AddCells(counts, first_managed, &merged->managed);
   });
   return UnitError::kNone;
 }
 
-UnitError VisitStacks(UnitName name, const StackCounts::Visitor& visit) {
+UnitError VisitStacks(UnitName name, const StackCounts::Visitor& visit,
+                      const StackCounts::Visitor& visit_gc) {
   const DataUnit* unit = nullptr;
   {
     const UnitsLock hold;
@@ -291,6 +305,7 @@ UnitError VisitStacks(UnitName name, const StackCounts::Visitor& visit) {
   }
   if (unit == nullptr) return UnitError::kFreed;
   unit->by_stack.ForEach(visit);
+  unit->by_stack_gc.ForEach(visit_gc);
   return UnitError::kNone;
 }
 
@@ -319,14 +334,12 @@ void ForgetOtherThreadsAfterFork() {
   });
   ClearAllUnitsLocked();
   // What is on the stack stays there, and is entered afresh.
-  for (ShadowEntry* entry = thread.top; entry != nullptr && entry->frame != UINTPTR_MAX; --entry) {
-    entry->cell = nullptr;
-  }
+  for (ShadowEntry* entry = thread.top; entry != thread.bottom; --entry) entry->cell = nullptr;
   if (!thread.attached) return;
   if (thread.counts != nullptr) thread.counts->taken = true;
   thread.previous = thread.next = nullptr;
   RegisterThreadLocked(thread);
-  EnterOpenFunctionsLocked();
+  EnterOpenFunctions(thread);
 }
 
 }  // namespace allomon::internal

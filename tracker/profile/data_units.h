@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tracker/internal/spin_lock.h"
+#include "tracker/profile/busy_scope.h"
 #include "tracker/profile/function_counts.h"
 #include "tracker/profile/mlmon.h"
 #include "tracker/profile/stack_counts.h"
@@ -29,6 +30,7 @@ struct DataUnit {
   ThreadCounts* threads = nullptr;
   ThreadCounts* common = nullptr;  // never null once the unit has a name
   StackCounts by_stack;            // of programs that do not name their functions
+  StackCounts by_stack_gc;         // by the collector, while these were on the stack
 };
 
 // Guards all of the above and the registry of threads.  Take it through UnitsLock only.
@@ -81,20 +83,22 @@ ThreadCounts& CountsOfThisThreadLocked();
 
 // Tells every attached thread, and hooks, what recording wants.  Caller holds the lock.
 void TellThreadsLocked();
-// Puts what is on this thread's shadow stack onto its stack as its counts see it.
-void EnterOpenFunctionsLocked();
 void RegisterThreadLocked(ThreadProfile& thread);
 void ForgetThreadLocked(ThreadProfile& thread);
 
-// All that a unit holds, all threads together.
+// All that a unit holds, all threads together, in units of the kind.  The lengths are the
+// caller's.
 struct MergedCounts {
-  std::vector<MlmonCount> functions;  // by place in the table, in units of the kind
+  std::vector<MlmonCount> functions;  // by place in the table
+  std::vector<MlmonCount> managed;    // by number
   double variance = 0;
 };
 UnitError MergeUnit(UnitName name, MergedCounts* merged);
 
-// Calls visit(stack id, amount) for what was charged to call stacks.
-UnitError VisitStacks(UnitName name, const StackCounts::Visitor& visit);
+// Calls visit(stack id, amount) for what was charged to call stacks, and visit_gc for what the
+// collector used on them.
+UnitError VisitStacks(UnitName name, const StackCounts::Visitor& visit,
+                      const StackCounts::Visitor& visit_gc);
 
 // Start, stop.
 void HoldAllUnitsLocked();

@@ -4,15 +4,23 @@
 
 #include <algorithm>
 
+#include "tracker/callstack/managed_functions.h"
 #include "tracker/profile/recording.h"
 #include "tracker/profile/source_table.h"
 
 namespace allomon::internal {
 namespace {
 
-// The room for functions of libraries that are loaded later is not looked at.
-uint32_t Used(const ThreadCounts& counts) {
-  return std::min(counts.functions, FunctionTableSize());
+// The room for functions of libraries that are loaded later, and for managed ones, is not
+// looked at.
+template <typename Visit>
+void ForEachUsed(ThreadCounts& counts, Visit visit) {
+  const auto visit_all = [&](uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < std::min(counts.functions, end); ++i) visit(counts.cells[i]);
+  };
+  const uint32_t first_managed = first_managed_place.load(std::memory_order_relaxed);
+  visit_all(0, FunctionTableSize());
+  visit_all(first_managed, first_managed + std::min(ManagedFunctionCount(), kManagedPlaces));
 }
 
 }  // namespace
@@ -32,34 +40,28 @@ void ThreadCounts::Clear() {
   total.store(0, std::memory_order_relaxed);
   total_gc.store(0, std::memory_order_relaxed);
   variance.store(0, std::memory_order_relaxed);
-  const uint32_t used = Used(*this);
-  for (uint32_t i = 0; i < used; ++i) {
-    FunctionCell& cell = cells[i];
+  ForEachUsed(*this, [](FunctionCell& cell) {
     // Reading first: a page that was never written to stays unmapped.
     for (std::atomic<uint64_t>* count : {&cell.current, &cell.stack, &cell.stack_gc, &cell.start,
                                          &cell.start_gc, &cell.held, &cell.on_stack}) {
       if (count->load(std::memory_order_relaxed) != 0) count->store(0, std::memory_order_relaxed);
     }
-  }
+  });
 }
 
 void ThreadCounts::Hold() {
-  const uint32_t used = Used(*this);
-  for (uint32_t i = 0; i < used; ++i) {
-    FunctionCell& cell = cells[i];
-    if (cell.current.load(std::memory_order_relaxed) == 0) continue;
+  ForEachUsed(*this, [](FunctionCell& cell) {
+    if (cell.current.load(std::memory_order_relaxed) == 0) return;
     cell.held.store(cell.Counted(false), std::memory_order_relaxed);
-  }
+  });
 }
 
 void ThreadCounts::Resume() {
-  const uint32_t used = Used(*this);
-  for (uint32_t i = 0; i < used; ++i) {
-    FunctionCell& cell = cells[i];
+  ForEachUsed(*this, [](FunctionCell& cell) {
     const uint64_t current = cell.current.load(std::memory_order_relaxed);
     const uint64_t counted = cell.held.load(std::memory_order_relaxed);
     if (current != 0) cell.held.store(current - counted, std::memory_order_relaxed);
-  }
+  });
 }
 
 ThreadCounts* ThreadCounts::Map(uint32_t functions) {

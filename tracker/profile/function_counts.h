@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/profile/source_table.h"
+
 namespace allomon::internal {
 
 struct ThreadCounts;
@@ -56,6 +58,13 @@ struct ThreadCounts {
   // Adds to what `function` used while it was running.  Any thread.
   void Charge(uint32_t function, uint64_t amount);
 
+  // The same by the thread whose counts these are, but not in a signal handler: no other
+  // function of ours adds to them meanwhile.
+  void ChargeOwn(uint32_t function, uint64_t amount) {
+    AddOwn(At(function).current, amount);
+    AddOwn(function == kGcSource ? total_gc : total, amount);
+  }
+
   void AddVariance(double more);
 
   // All zero.  Threads that count meanwhile keep what they have on their stacks.
@@ -64,6 +73,10 @@ struct ThreadCounts {
   // While a profile is stopped its numbers stand still, although hooks count on.
   void Hold();
   void Resume();
+
+  static void AddOwn(std::atomic<uint64_t>& sum, uint64_t amount) {
+    sum.store(sum.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
 
   // Zeroed counts for so many functions; nullptr when the kernel has no memory.  Never
   // unmapped, since a thread may have a cell of them on its stack.

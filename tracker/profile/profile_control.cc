@@ -6,8 +6,10 @@
 
 #include "tracker/internal/control.h"
 #include "tracker/profile/alloc_session.h"
+#include "tracker/profile/clock_charging.h"
 #include "tracker/profile/data_units.h"
 #include "tracker/profile/entry_hooks.h"
+#include "tracker/profile/managed_calls.h"
 #include "tracker/profile/recording.h"
 #include "tracker/profile/time_session.h"
 
@@ -59,7 +61,7 @@ RecordingError CheckOptions(const RecordingOptions& options, std::string* error)
     *error = "the rate of ticks must lie in 1 .. 10000 per second";
     return RecordingError::kBadOption;
   }
-  if (options.kind == ProfileKind::kCount && !HasFunctions()) {
+  if (options.kind == ProfileKind::kCount && !HasFunctions() && ManagedFunctionCount() == 0) {
     *error =
         "nothing to count: name functions by ALLOMON_FUNCTION(), or compile with "
         "-fpatchable-function-entry=9";
@@ -91,19 +93,27 @@ void SetKind(const RecordingOptions& options) {
   recording.style.store(options.style, std::memory_order_relaxed);
   recording.charges_callstacks.store(WouldChargeCallstacks(options.kind, options.style),
                                      std::memory_order_relaxed);
+  recording.takes_clocks.store(
+      !options.live && CanTakeClocks(options.kind, options.style, options.rate),
+      std::memory_order_relaxed);
 }
 
 void BeginRecording() {
   const UnitsLock hold;
   ResumeAllUnitsLocked();
+  StartTakingClocks();
+  recording.starts.fetch_add(1, std::memory_order_relaxed);
   recording.on.store(true, std::memory_order_release);
   TellThreadsLocked();
-  EnterOpenFunctionsLocked();
+  WatchManagedCalls(recording.takes_clocks.load(std::memory_order_relaxed) || !ChargesCallstacks());
+  CatchUp(thread_profile);
 }
 
 void EndRecording() {
   const UnitsLock hold;
   if (!recording.on.load(std::memory_order_relaxed)) return;
+  ChargeAllClocksLocked();
+  WatchManagedCalls(false);
   HoldAllUnitsLocked();
   recording.on.store(false, std::memory_order_release);
   TellThreadsLocked();
@@ -124,8 +134,14 @@ RecordingError StartSource(Control& control, const RecordingOptions& options, st
                                                    : RecordingError::kUnavailable;
   }
   if (options.kind != ProfileKind::kAlloc) return RecordingError::kNone;
-  const auto start = options.live ? StartLiveSession : StartAllocSession;
-  const StartResult started = start(options.rate, *options.seed, FramesFor(options));
+  AllocSessionOptions session;
+  session.rate = options.rate;
+  session.seed = *options.seed;
+  session.frames = FramesFor(options);
+  session.only_malloc = recording.takes_clocks.load(std::memory_order_relaxed);
+  const StartResult started =
+      options.live ? StartLiveSession(options.rate, *options.seed, FramesFor(options))
+                   : StartAllocSession(session);
   control.session = started.id;
   if (started.error == ControlError::kNone) return RecordingError::kNone;
   const bool bad_rate = started.error == ControlError::kBadRate;
@@ -161,6 +177,7 @@ RecordingError StartRecording(const RecordingOptions& wanted, std::string* error
   if (!PutHooks(options, error)) return RecordingError::kUnavailable;
   SetKind(options);
   InstallForkHandlers(control);
+  InstallManagedProfiler();
   BeginRecording();
   const RecordingError result = StartSource(control, options, error);
   if (result != RecordingError::kNone) {

@@ -1,5 +1,6 @@
 #include "tracker/profile/recording.h"
 
+#include "tracker/callstack/managed_functions.h"
 #include "tracker/profile/source_function.h"
 #include "tracker/profile/source_table.h"
 
@@ -10,6 +11,12 @@ static_assert(kFirstHookIndex == kMainSource + 1, "behind the fixed functions");
 Recording recording;
 std::atomic<uint32_t> hooked_functions{0};
 std::atomic<bool> answers_for_itself{false};
+std::atomic<uint32_t> first_managed_place{0};
+
+uint32_t IndexOfManaged(uint32_t number) {
+  if (number >= kManagedPlaces) return kUnknownSource;
+  return first_managed_place.load(std::memory_order_relaxed) + number;
+}
 
 uint32_t FunctionTableSize() {
   return kFirstHookIndex + hooked_functions.load(std::memory_order_relaxed) +
@@ -19,7 +26,7 @@ uint32_t FunctionTableSize() {
 bool HasFunctions() { return FunctionTableSize() > kFirstHookIndex; }
 
 bool WouldChargeCallstacks(ProfileKind kind, ProfileStyle style) {
-  if (!HasFunctions()) return true;
+  if (!HasFunctions()) return kind != ProfileKind::kCount || ManagedFunctionCount() == 0;
   return kind != ProfileKind::kCount && style == ProfileStyle::kCurrent &&
          RegisteredFunctionCount() == 0;
 }

@@ -17,6 +17,11 @@ struct Recording {
 
   // Decided at the start: functions that are registered later do not change it.
   std::atomic<bool> charges_callstacks{true};
+  // Whether bytes of managed heaps are charged where functions begin and end, by allocation
+  // clocks; otherwise they are samples like any other.
+  std::atomic<bool> takes_clocks{false};
+  // Counts the starts: what a thread has open is put onto its shadow stack once for each.
+  std::atomic<uint32_t> starts{0};
 
   bool Records(ProfileKind wanted) const {
     return on.load(std::memory_order_relaxed) && kind.load(std::memory_order_relaxed) == wanted;
@@ -46,12 +51,12 @@ inline uint32_t IndexOfRegistered(uint32_t function_id) {
 }
 uint32_t FunctionTableSize();
 
-// What a scope is in the shadow stack: the place of its function is not known before hooks
-// have been counted.
-inline constexpr uint32_t kScopeBit = uint32_t{1} << 31;
-inline uint32_t PlaceInTable(uint32_t function) {
-  return function & kScopeBit ? IndexOfRegistered(function & ~kScopeBit) : function;
-}
+// Behind all of these, functions of managed programs (managed_functions.h) have places of
+// their own, from first_managed_place on: they are registered while the program runs.  Those
+// for which there is no room are <unknown>.
+inline constexpr uint32_t kManagedPlaces = 65536;
+extern std::atomic<uint32_t> first_managed_place __attribute__((visibility("hidden")));
+uint32_t IndexOfManaged(uint32_t number);
 
 // Whether what is recorded is, or would be, charged to call stacks, and these to functions when
 // they are written: in a program that names none; and, for time and allocation of style current, in
@@ -61,7 +66,7 @@ inline bool ChargesCallstacks() {
   return recording.charges_callstacks.load(std::memory_order_relaxed);
 }
 
-// Whether the program names its functions, so that nothing need be looked up in symbol
+// Whether the program text names its functions, so that nothing need be looked up in symbol
 // tables to charge them.
 bool HasFunctions();
 

@@ -1,6 +1,7 @@
 #include "tracker/profile/source_function.h"
 
-#include "tracker/profile/data_units.h"
+#include "tracker/profile/busy_scope.h"
+#include "tracker/profile/clock_charging.h"
 #include "tracker/profile/source_table.h"
 
 namespace allomon::internal {
@@ -27,56 +28,43 @@ uint32_t RegisteredFunctionCount() { return g_count.load(std::memory_order_acqui
 
 namespace {
 
-// Scopes of one frame, of functions inlined into another, lie at the same address and
-// close in order: only what is strictly below has returned.
-void PopBelow(ThreadProfile& thread, uintptr_t frame) {
-  while (thread.top->frame < frame || HasReturned(*thread.top)) PopEntry(thread);
-}
-
-ThreadCounts& CountsOf(const ThreadProfile& thread) {
-  return thread.counts != nullptr ? *thread.counts : *UnitOf(thread).common;
-}
-
-// A library that was loaded late may bring more functions than there is room for.
-uint32_t PlaceOf(const ThreadProfile& thread, const SourceFunction& function) {
-  const uint32_t index = IndexOfRegistered(function.id);
-  return thread.counts == nullptr || index < thread.counts->functions ? index : kUnknownSource;
-}
-
-// The stack time of a function starts before its own entry is counted, so the entry is
-// part of it.
-void CountEntry(ThreadProfile& thread, uint32_t function) {
-  const uint64_t step = thread.step.load(std::memory_order_relaxed);
-  if (step != 0) CountsOf(thread).Charge(function, step);
-}
+// Of a scope that there is no room for: above every limit, so that its end is slow as well.
+ScopeEntry* NoRoom() { return reinterpret_cast<ScopeEntry*>(UINTPTR_MAX); }
 
 }  // namespace
 
-ShadowEntry* EnterScopeSlow(const SourceFunction& function, void* frame) {
+uint32_t PlaceOf(const SourceFunction& function) {
+  const uint32_t index = IndexOfRegistered(function.id);
+  const uint32_t end = first_managed_place.load(std::memory_order_relaxed);
+  return index < end ? index : uint32_t{kUnknownSource};
+}
+
+ScopeEntry* EnterScopeSlow(const SourceFunction& function, void* frame) {
   AttachThread();
   ThreadProfile& thread = thread_profile;
   const BusyScope busy;
   const uintptr_t address = reinterpret_cast<uintptr_t>(frame);
-  const uint32_t index = PlaceOf(thread, function);
-  ShadowEntry* entry = nullptr;
-  if (thread.top != nullptr) {
-    if (IsOnOwnStack(thread, address)) PopBelow(thread, address);
-    if (thread.top < thread.limit) {
-      PushEntry(thread, address, 0, index);
-      entry = thread.top;
-      entry->function = function.id | kScopeBit;
-    }
+  if (recording.on.load(std::memory_order_relaxed)) {
+    CatchUp(thread);
+    ChargeClock(thread);
+    EnterFunction(thread, address, PlaceOf(function));
   }
-  CountEntry(thread, index);
-  return entry;
+  if (thread.scope_top == thread.scope_end) return NoRoom();
+  *thread.scope_top = {address, &function};
+  return thread.scope_top++;
 }
 
-void LeaveScopeSlow(ShadowEntry* entry, void* frame) {
+// When another scope below was left by longjmp, this one's entry is still its own.
+void LeaveScopeSlow(ScopeEntry* entry) {
   ThreadProfile& thread = thread_profile;
-  if (entry == nullptr || thread.top < entry) return;  // popped by an entry above it
-  if (entry->frame != reinterpret_cast<uintptr_t>(frame)) return;
+  if (entry == NoRoom() || entry >= thread.scope_top) return;
   const BusyScope busy;
-  while (thread.top >= entry) PopEntry(thread);
+  if (recording.on.load(std::memory_order_relaxed)) {
+    CatchUp(thread);
+    ChargeClock(thread);
+    LeaveFunction(thread, entry->frame, PlaceOf(*entry->function));
+  }
+  thread.scope_top = entry;
 }
 
 }  // namespace allomon::internal

@@ -8,7 +8,7 @@
 // From there to the end of the enclosing block, what this thread allocates is charged to
 // `Parse`, at this file and line, unless a function that it calls says otherwise.
 //
-// While nothing is recorded the cost is five instructions on entry and three on exit.  The
+// While nothing is recorded the cost is eight instructions on entry and three on exit.  The
 // scope ends by a destructor, so a call in its tail is no tail call; exceptions are right,
 // and what longjmp leaves behind goes when a function above it is entered.  (Functions
 // with entry hooks, see entry_hooks.h, keep their tail calls.)  Thread safe; usable in
@@ -57,39 +57,46 @@ struct FunctionRegistrar {
 namespace internal {
 
 // Entering and leaving while something is recorded, or for the thread's first time.
-// Returns what to give to LeaveScopeSlow; null if the scope was not noted.
-ShadowEntry* EnterScopeSlow(const SourceFunction& function, void* frame);
-void LeaveScopeSlow(ShadowEntry* entry, void* frame);
+// Returns what to give to LeaveScopeSlow.
+ScopeEntry* EnterScopeSlow(const SourceFunction& function, void* frame);
+void LeaveScopeSlow(ScopeEntry* entry);
+
+// Its place in the table of functions.  A library that was loaded late may bring more than
+// there is room for: they are <unknown>.
+uint32_t PlaceOf(const SourceFunction& function);
 
 }  // namespace internal
 
 class FunctionScope {
  public:
   // `frame` is __builtin_frame_address(0) of the function.
-  FunctionScope(const SourceFunction& function, void* frame) : frame_(frame) {
-    internal::ThreadProfile& thread = internal::thread_profile;
-    if (internal::recording.on.load(std::memory_order_relaxed) || thread.top == thread.limit) {
+  FunctionScope(const SourceFunction& function, void* frame)
+      : entry_(internal::thread_profile.scope_top) {
+    if (__builtin_expect(IsSlow(), 0)) {
       entry_ = internal::EnterScopeSlow(function, frame);
       return;
     }
-    entry_ = ++thread.top;
-    *entry_ = {reinterpret_cast<uintptr_t>(frame), 0, nullptr, function.id | internal::kScopeBit};
+    *entry_ = {reinterpret_cast<uintptr_t>(frame), &function};
+    // A signal handler sees the entry whole or not at all.
+    std::atomic_signal_fence(std::memory_order_release);
+    internal::thread_profile.scope_top = entry_ + 1;
   }
   ~FunctionScope() {
-    internal::ThreadProfile& thread = internal::thread_profile;
-    if (internal::recording.on.load(std::memory_order_relaxed) || thread.top != entry_ ||
-        entry_ == nullptr || entry_->cell != nullptr) {
-      internal::LeaveScopeSlow(entry_, frame_);
+    if (__builtin_expect(IsSlow(), 0)) {
+      internal::LeaveScopeSlow(entry_);
     } else {
-      --thread.top;
+      internal::thread_profile.scope_top = entry_;
     }
   }
   FunctionScope(const FunctionScope&) = delete;
   FunctionScope& operator=(const FunctionScope&) = delete;
 
  private:
-  void* const frame_;
-  internal::ShadowEntry* entry_;
+  bool IsSlow() const {
+    return entry_ >= internal::thread_profile.scope_limit.load(std::memory_order_relaxed);
+  }
+
+  internal::ScopeEntry* entry_;
 };
 
 }  // namespace allomon

@@ -8,8 +8,10 @@
 
 #include <mutex>
 
-#include "tracker/internal/thread_state.h"
+#include "tracker/profile/busy_scope.h"
+#include "tracker/profile/clock_charging.h"
 #include "tracker/profile/data_units.h"
+#include "tracker/profile/managed_calls.h"
 #include "tracker/profile/recording.h"
 #include "tracker/profile/source_table.h"
 #include "tracker/profile/time_session.h"
@@ -27,33 +29,40 @@ namespace {
 // refuses so much address space, a part of it.  Pages that are not reached cost nothing.
 constexpr size_t kMostEntries = size_t{1} << 20;
 constexpr size_t kFewestEntries = size_t{1} << 12;
+constexpr size_t kEntryBytes = sizeof(ShadowEntry) + sizeof(ScopeEntry);
 
 // The lowest entry belongs to no function, and no frame is above it, so that popping
 // needs no other end.
-constexpr ShadowEntry kBottom = {UINTPTR_MAX, 0, nullptr, 0};
+constexpr ShadowEntry kBottom = {UINTPTR_MAX, 0, nullptr, kMainSource};
 
 pthread_key_t g_exit_key;
 std::once_flag g_exit_key_once;
 bool g_has_exit_key = false;
 
-void MapShadowStack(ThreadProfile& thread) {
+// The shadow stack, and behind it as many scopes.
+void MapStacks(ThreadProfile& thread) {
   for (size_t entries = kMostEntries; entries >= kFewestEntries; entries /= 16) {
-    void* pages = mmap(nullptr, entries * sizeof(ShadowEntry), PROT_READ | PROT_WRITE,
+    void* pages = mmap(nullptr, entries * kEntryBytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) continue;
-    thread.top = static_cast<ShadowEntry*>(pages);
-    thread.limit = thread.top + entries - 1;
-    *thread.top = kBottom;
+    thread.top = thread.bottom = static_cast<ShadowEntry*>(pages);
+    thread.limit = thread.bottom + entries - 1;
+    *thread.bottom = kBottom;
+    thread.scopes = thread.scope_top = reinterpret_cast<ScopeEntry*>(thread.limit + 1);
+    thread.scope_end = thread.scopes + entries;
     return;
   }
 }
 
-void UnmapShadowStack(ThreadProfile& thread) {
+// All functions have been left.  What still opens a scope takes the slow path, in vain.
+void UnmapStacks(ThreadProfile& thread) {
   if (thread.top == nullptr) return;
-  ShadowEntry* const bottom = thread.top;  // all functions have been left
+  ShadowEntry* const bottom = thread.bottom;
   const size_t entries = static_cast<size_t>(thread.limit - bottom) + 1;
-  thread.top = thread.limit = nullptr;
-  munmap(bottom, entries * sizeof(ShadowEntry));
+  thread.scope_limit.store(nullptr, std::memory_order_relaxed);
+  thread.top = thread.limit = thread.bottom = nullptr;
+  thread.scopes = thread.scope_top = thread.scope_end = nullptr;
+  munmap(bottom, entries * kEntryBytes);
 }
 
 // The main thread's stack grows: what it may become counts as its own.
@@ -83,6 +92,7 @@ void FindStack(ThreadProfile& thread) {
 void OnThreadExit(void*) {
   ThreadProfile& thread = thread_profile;
   EndThreadTimer();
+  ForgetThreadClock();
   {
     const UnitsLock hold;
     LeaveAllFunctions(thread);
@@ -90,7 +100,7 @@ void OnThreadExit(void*) {
     thread.unit = nullptr;
   }
   const BusyScope busy;
-  UnmapShadowStack(thread);
+  UnmapStacks(thread);
   // `attached` stays: what destructors do after this one goes to the common counts.
 }
 
@@ -98,16 +108,27 @@ void MakeExitKey() { g_has_exit_key = pthread_key_create(&g_exit_key, OnThreadEx
 
 }  // namespace
 
-BusyScope::BusyScope() : was_busy_(thread_profile.busy), was_tracker_busy_(CurrentThread().busy) {
-  thread_profile.busy = true;
-  CurrentThread().busy = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+namespace {
+
+// Scopes of one frame, of functions inlined into another, lie at the same address and
+// close in order: only what is strictly below has returned.
+void PopBelow(ThreadProfile& thread, uintptr_t frame) {
+  while (thread.top->frame < frame || HasReturned(*thread.top)) PopEntry(thread);
 }
 
-BusyScope::~BusyScope() {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  CurrentThread().busy = was_tracker_busy_;
-  thread_profile.busy = was_busy_;
+// The stack time of a function starts before its own entry is counted, so the entry is
+// part of it.
+void CountEntry(ThreadProfile& thread, uint32_t function) {
+  const uint64_t step = thread.step.load(std::memory_order_relaxed);
+  if (step != 0) CountsOf(thread).Charge(function, step);
+}
+
+}  // namespace
+
+void NoteRunning(ThreadProfile& thread) {
+  const uint32_t function = TopFunction(thread);
+  thread.running.store(function, std::memory_order_relaxed);
+  DoNotWatchCallsOf(function);
 }
 
 void AttachThread() {
@@ -118,27 +139,48 @@ void AttachThread() {
   // Without an end the thread would stay in the registry as a dangling pointer.
   if (!g_has_exit_key || pthread_setspecific(g_exit_key, &thread) != 0) return;
   thread.attached = true;
+  thread.managed_calls = &managed_stack;
   FindStack(thread);
-  MapShadowStack(thread);
+  MapStacks(thread);
   const UnitsLock hold;
   RegisterThreadLocked(thread);
 }
 
 void LeaveAllFunctions(ThreadProfile& thread) {
-  while (thread.top != nullptr && thread.top->frame != UINTPTR_MAX) PopEntry(thread);
+  while (thread.top != thread.bottom) PopEntry(thread);
+}
+
+ThreadCounts& CountsOf(const ThreadProfile& thread) {
+  return thread.counts != nullptr ? *thread.counts : *UnitOf(thread).common;
+}
+
+void EnterFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function) {
+  if (thread.top != nullptr && IsOnOwnStack(thread, frame)) {
+    PopBelow(thread, frame);
+    if (thread.top < thread.limit) PushEntry(thread, frame, 0, function);
+  }
+  CountEntry(thread, function);
+  NoteRunning(thread);
+}
+
+void LeaveFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function) {
+  if (thread.top == nullptr) return;
+  while (thread.top->frame < frame) PopEntry(thread);
+  if (thread.top->frame == frame && thread.top->function == function) PopEntry(thread);
+  NoteRunning(thread);
 }
 
 void PopDead(ThreadProfile& thread, uintptr_t sp) {
   if (!IsOnOwnStack(thread, sp)) return;
+  if (thread.top->frame >= sp && !HasReturned(*thread.top)) return;
   while (thread.top->frame < sp || HasReturned(*thread.top)) PopEntry(thread);
+  NoteRunning(thread);
 }
 
 uint32_t RunningFunction(ThreadProfile& thread, uintptr_t sp) {
+  CatchUp(thread);
   if (thread.top != nullptr) PopDead(thread, sp);
-  if (thread.collecting != 0) return kGcSource;
-  if (thread.top == nullptr) return kMainSource;
-  return thread.top->frame == UINTPTR_MAX ? uint32_t{kMainSource}
-                                          : PlaceInTable(thread.top->function);
+  return thread.collecting != 0 ? uint32_t{kGcSource} : TopFunction(thread);
 }
 
 }  // namespace allomon::internal

@@ -18,23 +18,49 @@
 
 #include "tracker/internal/countdown.h"
 #include "tracker/profile/function_counts.h"
+#include "tracker/profile/recording.h"
+#include "tracker/profile/source_table.h"
 
-namespace allomon::internal {
+namespace allomon {
+
+struct SourceFunction;
+
+namespace internal {
 
 struct DataUnit;
+struct ManagedStack;
 struct ThreadTimer;
 
 struct ShadowEntry {
   uintptr_t frame;           // where the function's return address lies
-  uintptr_t return_address;  // 0: an ALLOMON_FUNCTION() scope, which ends by itself
+  uintptr_t return_address;  // 0: a scope or a managed call, which end by themselves
   FunctionCell* cell;        // to leave; null: not accounted for, or again on the stack
-  uint32_t function;         // see PlaceInTable()
+  uint32_t function;         // its place in the table
+};
+
+// An open ALLOMON_FUNCTION(): noted also while nothing is recorded.
+struct ScopeEntry {
+  uintptr_t frame;  // of the function that holds it
+  const SourceFunction* function;
 };
 
 // Plain data in static TLS, all zero at first.
 struct ThreadProfile {
-  ShadowEntry* top;    // null: no shadow stack yet; its lowest entry is none of a function
-  ShadowEntry* limit;  // the last entry there is room for
+  // Open scopes, [scopes, scope_top), outermost first.  Who finds the top not below the limit
+  // takes the slow path: nothing is mapped yet, it is full, or, the limit being null, something
+  // is recorded.  The limit is stored by who starts or stops a profile.
+  ScopeEntry* scope_top;
+  std::atomic<ScopeEntry*> scope_limit;
+  ScopeEntry* scopes;
+  ScopeEntry* scope_end;
+
+  ShadowEntry* top;     // null: no shadow stack yet
+  ShadowEntry* limit;   // the last entry there is room for
+  ShadowEntry* bottom;  // the lowest, which is none of a function
+  uint32_t start_seen;  // Recording::starts, when what is open was put onto the shadow stack
+  // The function that ran at the last boundary: for who charges this thread's clock for it.
+  std::atomic<uint32_t> running;
+  ManagedStack* managed_calls;  // this thread's
   // What an entry adds, and where: cells is null unless stack times are wanted.  Stored by
   // who starts or stops a profile.
   std::atomic<FunctionCell*> cells;
@@ -54,20 +80,6 @@ struct ThreadProfile {
 extern __thread ThreadProfile thread_profile
     __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
 
-// Keeps signal handlers of this thread out of its shadow stack, and, with the tracker's
-// own mark, mallocs in such handlers out of the sampler.  Nests.
-class BusyScope {
- public:
-  BusyScope();
-  ~BusyScope();
-  BusyScope(const BusyScope&) = delete;
-  BusyScope& operator=(const BusyScope&) = delete;
-
- private:
-  const bool was_busy_;
-  const bool was_tracker_busy_;
-};
-
 // Gives the thread a shadow stack, counts in its current unit, and an end: it is detached
 // when it exits.  Does nothing if it has them.  Allocates with mmap only; not in a signal
 // handler.  Whatever the kernel refuses, the thread goes on with less: no stack times, or
@@ -83,8 +95,33 @@ inline void PopEntry(ThreadProfile& thread) {
   if (cell != nullptr) LeaveCell(cell);
 }
 
+// Puts what the thread has open onto its shadow stack, if that was not done since the last
+// start.  The caller is `busy`.
+void CatchUpSlow(ThreadProfile& thread);
+inline void CatchUp(ThreadProfile& thread) {
+  if (thread.start_seen != recording.starts.load(std::memory_order_relaxed)) CatchUpSlow(thread);
+}
+// What is on the shadow stack comes onto the stack as the thread's counts see it.
+void EnterOpenFunctions(ThreadProfile& thread);
+
+// Where the thread counts that is not attached, or had no memory for counts of its own.
+ThreadCounts& CountsOf(const ThreadProfile& thread);
+
+// To be called when something else is on top of the shadow stack.
+void NoteRunning(ThreadProfile& thread);
+
+// A function without hooks begins, or has ended.  The caller is `busy`, and has caught up and
+// charged the clock.
+void EnterFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function);
+void LeaveFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function);
+
 // Pops what has returned, seen from code whose stack pointer is `sp`.
 void PopDead(ThreadProfile& thread, uintptr_t sp);
+
+// The innermost function on the shadow stack; kMainSource if there is none.
+inline uint32_t TopFunction(const ThreadProfile& thread) {
+  return thread.top == nullptr ? uint32_t{kMainSource} : thread.top->function;
+}
 
 // The function that code with that stack pointer runs in; kMainSource if none is open.
 // Pops what has returned; the caller is `busy`.
@@ -116,6 +153,7 @@ inline void PushEntry(ThreadProfile& thread, uintptr_t frame, uintptr_t return_a
   thread.top = entry;
 }
 
-}  // namespace allomon::internal
+}  // namespace internal
+}  // namespace allomon
 
 #endif  // ALLOMON_TRACKER_PROFILE_THREAD_PROFILE_H_

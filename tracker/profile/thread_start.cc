@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 
+#include "tracker/profile/busy_scope.h"
 #include "tracker/profile/entry_hooks.h"
 #include "tracker/profile/recording.h"
 #include "tracker/profile/thread_profile.h"

@@ -107,13 +107,17 @@ void ChargeFunction(ThreadProfile& thread, ThreadTimer& timer, uint32_t function
   timer.last.store(function, std::memory_order_relaxed);
 }
 
-void ChargeStack(ThreadProfile& thread, ThreadTimer& timer, const FrameState& where,
-                 uint64_t amount_ns) {
+StackId InternStack(const FrameState& where) {
   uintptr_t frames[kMostFrames];
   bool cut = false;
   const size_t depth =
       CaptureCallstack(where, frames, g_frames.load(std::memory_order_relaxed), &cut);
-  const StackId stack = Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
+  return Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
+}
+
+void ChargeStack(ThreadProfile& thread, ThreadTimer& timer, const FrameState& where,
+                 uint64_t amount_ns) {
+  const StackId stack = InternStack(where);
   DataUnit& unit = UnitOf(thread);
   unit.by_stack.Add(stack, amount_ns);
   timer.unit.store(&unit, std::memory_order_relaxed);
@@ -131,9 +135,11 @@ void Tick(ThreadTimer& timer, const FrameState& where) {
   const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
   if (amount_ns == 0) return;
   if (ChargesCallstacks() && thread.collecting == 0) {
-    ChargeStack(thread, timer, where, amount_ns);
-  } else {
-    ChargeFunction(thread, timer, RunningFunction(thread, where.sp), amount_ns);
+    return ChargeStack(thread, timer, where, amount_ns);
+  }
+  ChargeFunction(thread, timer, RunningFunction(thread, where.sp), amount_ns);
+  if (ChargesCallstacks() && recording.stack_style()) {
+    UnitOf(thread).by_stack_gc.Add(InternStack(where), amount_ns);
   }
 }
 

@@ -1,0 +1,100 @@
+#include "tracker/allocation_clock.h"
+
+#include <sched.h>
+
+#include <mutex>
+
+#include "tracker/internal/thread_state.h"
+#include "tracker/managed_profiler.h"
+
+namespace allomon {
+namespace internal {
+
+std::atomic<const ManagedProfiler*> managed_profiler{nullptr};
+
+namespace {
+
+AllocationClock* g_clocks = nullptr;  // guarded by the registry's lock
+__thread AllocationClock* thread_clock __attribute__((ALLOMON_TLS_MODEL));
+
+// Its owner moves it on without any order: a reader is told a moment of it.
+__attribute__((no_sanitize("thread"))) uintptr_t Read(const uintptr_t* cursor) {
+  return *static_cast<const volatile uintptr_t*>(cursor);
+}
+
+}  // namespace
+
+AllocationClock* ThreadAllocationClock() { return thread_clock; }
+
+void VisitAllocationClocks(void (*visit)(AllocationClock& clock)) {
+  const std::lock_guard<SpinLock> hold(Registry::Get().lock());
+  for (AllocationClock* clock = g_clocks; clock != nullptr; clock = clock->next_) visit(*clock);
+}
+
+}  // namespace internal
+
+using internal::g_clocks;
+using internal::Registry;
+using internal::SpinLock;
+using internal::thread_clock;
+
+// Held for a few instructions, also while the registry's is.
+class AllocationClock::Lock {
+ public:
+  explicit Lock(AllocationClock& clock) : locked_(clock.locked_) {
+    while (locked_.exchange(true, std::memory_order_acquire)) sched_yield();
+  }
+  ~Lock() { locked_.store(false, std::memory_order_release); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::atomic<bool>& locked_;
+};
+
+void AllocationClock::Start(uintptr_t* cursor) {
+  cursor_ = cursor;
+  taken_ = *cursor;
+  if (thread_clock != nullptr) return;
+  thread_clock = this;
+  runs_ = true;
+  const std::lock_guard<SpinLock> hold(Registry::Get().lock());
+  previous_ = nullptr;
+  next_ = g_clocks;
+  if (next_ != nullptr) next_->previous_ = this;
+  g_clocks = this;
+}
+
+void AllocationClock::End() {
+  if (!runs_) return;
+  runs_ = false;
+  if (thread_clock == this) {
+    const auto* profiler = internal::managed_profiler.load(std::memory_order_acquire);
+    if (profiler != nullptr) profiler->settle(*this);
+    thread_clock = nullptr;
+  }
+  const std::lock_guard<SpinLock> hold(Registry::Get().lock());
+  (previous_ != nullptr ? previous_->next_ : g_clocks) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+}
+
+void AllocationClock::MoveTo(uintptr_t to) {
+  const Lock hold(*this);
+  taken_ += to - *cursor_;
+  *cursor_ = to;
+}
+
+void AllocationClock::Add(uint64_t bytes) {
+  const Lock hold(*this);
+  taken_ -= bytes;
+}
+
+uint64_t AllocationClock::Take() {
+  const Lock hold(*this);
+  const uintptr_t cursor = internal::Read(cursor_);
+  const uint64_t bytes = cursor - taken_;
+  taken_ = cursor;
+  return bytes;
+}
+
+}  // namespace allomon
