@@ -1,5 +1,6 @@
 #include "tracker/callstack/managed_functions.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -76,19 +77,21 @@ bool Take(std::atomic<size_t>* counter, size_t size, size_t limit, size_t* start
 }
 
 // Unmaps the thread's stack of calls when it ends.
-struct StackOwner {
-  ~StackOwner() {
-    internal::ManagedStack& stack = internal::managed_stack;
-    void* const base = stack.base;
-    stack.top = stack.limit = nullptr;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    stack.base = nullptr;
-    if (base != nullptr) munmap(base, kMaxCalls * sizeof(internal::ManagedEntry));
-  }
-  // Touching it makes the destructor run.
-  bool owns = false;
-};
-thread_local StackOwner t_owner;
+void UnmapStack(void* base) {
+  internal::ManagedStack& stack = internal::managed_stack;
+  stack.top = stack.limit = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  stack.base = nullptr;
+  munmap(base, kMaxCalls * sizeof(internal::ManagedEntry));
+}
+
+// By the destructor of a key, not of a thread_local object: calls that destructors of the
+// latter open would need a stack after theirs had gone, and nobody would unmap it.
+bool UnmapAtThreadExit(void* base) {
+  static pthread_key_t key;
+  static const bool made = pthread_key_create(&key, UnmapStack) == 0;
+  return made && pthread_setspecific(key, base) == 0;
+}
 
 }  // namespace
 
@@ -138,7 +141,10 @@ bool MakeManagedStackSlow() {
   if (stack.base != nullptr) return false;
   void* const start = Reserve(kMaxCalls * sizeof(ManagedEntry), PROT_READ | PROT_WRITE);
   if (start == nullptr) return false;
-  t_owner.owns = true;
+  if (!UnmapAtThreadExit(start)) {
+    munmap(start, kMaxCalls * sizeof(ManagedEntry));
+    return false;
+  }
   stack.base = static_cast<ManagedEntry*>(start);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   stack.top = stack.base;
