@@ -54,6 +54,7 @@ bool WriteOnTermination(void (*write)(UnitName unit)) {
   struct sigaction action = {};
   sigaction(SIGTERM, nullptr, &action);
   if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) return false;
+  UnitOf(thread_profile);  // the default unit is made here, not in the handler
   g_write = write;
   sem_init(&g_terminated, 0, 0);
   if (!StartWriter()) return false;
