@@ -224,6 +224,15 @@ TEST(GuardNote, NotesOfTwoTrackersStandSideBySide) {
   EXPECT_TRUE(one || other) << end.said;
 }
 
+struct KeepsString {
+  std::optional<std::string> alloc_major(const Allocation&) { return "kept in a box"; }
+  const std::string& describe(const std::string& kept) { return kept; }
+};
+
+TEST(GuardNote, ValueTooLargeForItsEntryIsDescribedToo) {
+  ExpectHas(ReportWith(KeepsString{}).said, "kept in a box");
+}
+
 TEST(GuardNote, LongNoteIsCut) {
   const ChildEnd end = ReportWith(SaysString{std::string(500, 'x')});
   EXPECT_EQ(end.signal, SIGSEGV);
