@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/entry_point.h"
 #include "allocator/sampled_block.h"
 #include "allocator/sampled_range.h"
 #include "allomon_backend.h"
@@ -20,15 +21,20 @@ namespace allomon::internal {
 // that the sum wraps cannot be allocated anyway.
 inline uint64_t TrialWordsOf(size_t size_bytes) { return (size_bytes + 15) / 8; }
 
-__attribute__((always_inline)) inline void* AllocateFast(size_t size_bytes) {
+__attribute__((always_inline)) inline void* AllocateFast(size_t size_bytes,
+                                                         EntryPoint entry = EntryPoint::kMalloc) {
   if (__builtin_expect(heap_client::CountDown(TrialWordsOf(size_bytes)), 0)) {
-    return AllocateSlow(size_bytes);
+    return AllocateSlow(size_bytes, entry);
   }
   return backend::Malloc(size_bytes);
 }
 
-__attribute__((always_inline)) inline void FreeFast(void* block) {
-  if (__builtin_expect(SampledRange::MayContain(block), 0)) return FreeHighSlow(block);
+__attribute__((always_inline)) inline void FreeFast(void* block,
+                                                    EntryPoint entry = EntryPoint::kMalloc,
+                                                    size_t size_bytes = kUnknownSize) {
+  if (__builtin_expect(SampledRange::MayContain(block), 0)) {
+    return FreeHighSlow(block, size_bytes, entry);
+  }
   backend::Free(block);
 }
 
@@ -40,10 +46,10 @@ __attribute__((always_inline)) inline void* AllocateZeroedFast(size_t size_bytes
 }
 
 // `alignment_bytes` is a power of two.
-__attribute__((always_inline)) inline void* AllocateAlignedFast(size_t alignment_bytes,
-                                                                size_t size_bytes) {
+__attribute__((always_inline)) inline void* AllocateAlignedFast(
+    size_t alignment_bytes, size_t size_bytes, EntryPoint entry = EntryPoint::kMalloc) {
   if (__builtin_expect(heap_client::CountDown(TrialWordsOf(size_bytes)), 0)) {
-    return AllocateAlignedSlow(alignment_bytes, size_bytes);
+    return AllocateAlignedSlow(alignment_bytes, size_bytes, entry);
   }
   return backend::Aligned(alignment_bytes, size_bytes);
 }

@@ -1,6 +1,7 @@
 #include "allocator/allocator.h"
 
 #include "allocator/alloc_path.h"
+#include "allocator/guard/guarded_pool.h"
 
 // The linker's names for the two ends of the section of ALLOMON_MALLOC_SECTION.
 extern "C" {
@@ -17,6 +18,7 @@ bool IsPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 
 // frame of ours too many.
 __attribute__((constructor(101))) void TellTracker() {
   heap_client::HoldAroundFork(&internal::TheSampledRange().lock());
+  heap_client::HoldAroundFork(&internal::TheGuardedPool().lock());
   heap_client::CallAtThreadExit([] { internal::TheSampledRange().EmptyCache(); });
   heap_client::SetAllocatorText(reinterpret_cast<uintptr_t>(__start_allomon_malloc),
                                 reinterpret_cast<uintptr_t>(__stop_allomon_malloc));

@@ -5,9 +5,7 @@
 // It never makes its host fail: what it cannot do it says in one line on standard error,
 // and steps aside.
 #include <pthread.h>
-#include <signal.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +14,8 @@
 #include <string>
 
 #include "allocator/environment.h"
+#include "allocator/guard.h"
+#include "allocator/host_stderr.h"
 #include "tracker/profile/data_units.h"
 #include "tracker/profile/entry_hooks.h"
 #include "tracker/profile/profile_control.h"
@@ -24,6 +24,11 @@
 #include "tracker/profile/termination.h"
 
 namespace allomon {
+
+// Part of //allocator, which a program that profiles only its time need not have.
+__attribute__((weak)) bool StartGuard(const GuardOptions& options, const char** error);
+__attribute__((weak)) GuardStatistics ReadGuardStatistics();
+
 namespace {
 
 // Static data without destructor: it is used after the last destructor of the process.
@@ -35,50 +40,13 @@ struct AutoProfile {
 AutoProfile* g_profile = nullptr;
 bool g_started = false;
 
-// Standard error as it was when the process started.  A host may close it, and the next
-// file that it opens takes the number: a message there would damage the host's data.
-struct stat g_stderr = {};
-
-bool StderrIsStillTheSame() {
-  struct stat now = {};
-  return g_stderr.st_ino != 0 && fstat(STDERR_FILENO, &now) == 0 && now.st_dev == g_stderr.st_dev &&
-         now.st_ino == g_stderr.st_ino;
-}
-
-// While one exists, writing into a pipe without reader or beyond the limit of a file's
-// size is an error for this thread, not the end of the host.
-class NoSignalsFromWriting {
- public:
-  NoSignalsFromWriting() {
-    sigset_t pending;
-    sigpending(&pending);
-    sigemptyset(&raised_);
-    for (const int signal : {SIGPIPE, SIGXFSZ}) {
-      if (!sigismember(&pending, signal)) sigaddset(&raised_, signal);
-    }
-    pthread_sigmask(SIG_BLOCK, &raised_, &outer_);
-  }
-  ~NoSignalsFromWriting() {
-    const timespec now = {};
-    while (sigtimedwait(&raised_, nullptr, &now) > 0) {
-    }
-    pthread_sigmask(SIG_SETMASK, &outer_, nullptr);
-  }
-
- private:
-  sigset_t raised_;
-  sigset_t outer_;
-};
-
 void Say(const std::string& message) {
   std::string line = "allomon: " + message;
   for (char& c : line) {
     if (c == '\n' || c == '\r') c = '?';  // a variable may hold one
   }
   line += '\n';
-  const NoSignalsFromWriting quiet;
-  if (!StderrIsStillTheSame()) return;
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody left to tell
+  internal::WriteToStderr(line.data(), line.size());
 }
 
 // Who answers mlprof's question for the functions.
@@ -90,7 +58,7 @@ std::string SourcesOf(const std::string& path) {
 }
 
 void WriteProfile(const AutoProfile& profile, internal::UnitName unit) {
-  const NoSignalsFromWriting quiet;
+  const internal::NoSignalsFromWriting quiet;
   const std::string path = ExpandOut(profile.options.out, getpid());
   std::string error;
   WriteProfileFile(path, unit, &error);
@@ -111,8 +79,20 @@ void WriteNow(internal::UnitName unit) {
   WriteProfile(*g_profile, unit);
 }
 
+void SayGuardSummary(const AutoProfile& profile) {
+  if (!profile.options.summary || profile.options.guard_one_in == 0 || profile.forked) return;
+  if (ReadGuardStatistics == nullptr) return;
+  const GuardStatistics guard = ReadGuardStatistics();
+  Say("guard: " + std::to_string(guard.guarded_blocks) + " blocks guarded, " +
+      std::to_string(guard.too_large) + " larger than a page and " + std::to_string(guard.no_room) +
+      " without room not, " + std::to_string(guard.errors) + " errors");
+}
+
 // Runs after main's own exit handlers.
-__attribute__((destructor)) void WriteAtExit() { WriteNow(internal::CurrentUnit()); }
+__attribute__((destructor)) void WriteAtExit() {
+  WriteNow(internal::CurrentUnit());
+  if (g_profile != nullptr) SayGuardSummary(*g_profile);
+}
 
 // The counts start afresh by themselves.
 void AfterForkInChild() {
@@ -151,6 +131,26 @@ void StartProfile(AutoProfile* profile) {
   }
 }
 
+bool ProfilesAllocations(const AutoProfile& profile) {
+  ProfileKind kind;
+  ProfileStyle style;
+  internal::ParseProfile(profile.options.profile, &kind, &style);
+  return profile.on && kind == ProfileKind::kAlloc;
+}
+
+// What a profile of allocations samples is guarded; without one the guard samples by itself.
+void StartGuardIfWanted(const AutoProfile& profile) {
+  if (profile.options.guard_one_in == 0) return;
+  if (StartGuard == nullptr) return Say("ALLOMON_GUARD: needs //allocator:malloc; unguarded");
+  GuardOptions guard;
+  guard.one_in = profile.options.guard_one_in;
+  guard.goes_on = profile.options.guard_goes_on;
+  guard.seed = profile.options.seed;
+  if (!ProfilesAllocations(profile)) guard.rate = profile.options.rate;
+  const char* error = nullptr;
+  if (!StartGuard(guard, &error)) Say(std::string(error) + "; the program runs unguarded");
+}
+
 // mlprof asks a program (or the script beside a profile, which the shell runs) for its
 // functions by this argument.  To profile that run would overwrite what mlprof reads.
 bool AnswersMlprof(int argc, char** argv) {
@@ -160,18 +160,21 @@ bool AnswersMlprof(int argc, char** argv) {
   return false;
 }
 
+bool AsksForGuard() { return getenv("ALLOMON_GUARD") != nullptr; }
+
 void StartFromEnvironment(int argc, char** argv) {
   // A set-uid program must not write files where its caller's environment says.
   if (getauxval(AT_SECURE) != 0 || AnswersMlprof(argc, argv)) return;
   const int saved_errno = errno;
-  if (fstat(STDERR_FILENO, &g_stderr) != 0) g_stderr.st_ino = 0;
+  internal::RememberStderr();
   AutoProfile* profile = new AutoProfile;
   std::string error;
   if (ReadEnvironment(environ, &profile->options, &error)) {
     g_profile = profile;
     StartProfile(profile);
+    StartGuardIfWanted(*profile);
   } else {
-    Say(error + "; the program runs unprofiled");
+    Say(error + "; the program runs unprofiled" + (AsksForGuard() ? " and unguarded" : ""));
     delete profile;
   }
   errno = saved_errno;

@@ -45,6 +45,20 @@ bool ParseHz(const std::string& text, uint32_t* hz) {
   return true;
 }
 
+// 1/N, N from 1 to a million, and perhaps :report; or no.
+bool ParseGuard(std::string_view text, EnvironmentOptions* options) {
+  constexpr std::string_view kReport = ":report";
+  options->guard_one_in = 0;
+  if (text == "no") return true;
+  options->guard_goes_on =
+      text.size() > kReport.size() && text.substr(text.size() - kReport.size()) == kReport;
+  if (options->guard_goes_on) text.remove_suffix(kReport.size());
+  uint64_t one_in = 0;
+  if (text.substr(0, 2) != "1/" || !ParseSeed(std::string(text.substr(2)), &one_in)) return false;
+  options->guard_one_in = static_cast<uint32_t>(one_in);
+  return one_in >= 1 && one_in <= 1'000'000;
+}
+
 bool IsProfile(const std::string& text) {
   ProfileKind kind;
   ProfileStyle style;
@@ -81,9 +95,13 @@ bool SetOption(const std::string& name, const std::string& value, EnvironmentOpt
     return ParseHz(value, &options->hz) ||
            Fail(name, value, "a whole number from 1 to 10000 (looks per second)", error);
   }
+  if (name == "ALLOMON_GUARD") {
+    return ParseGuard(value, options) ||
+           Fail(name, value, "1/N (one of N sampled blocks), 1/N:report, or no", error);
+  }
   *error = name +
            ": unknown; known are ALLOMON_PROFILE, ALLOMON_RATE, ALLOMON_HZ, ALLOMON_OUT, "
-           "ALLOMON_SEED, ALLOMON_SUMMARY, ALLOMON_SIGTERM";
+           "ALLOMON_SEED, ALLOMON_SUMMARY, ALLOMON_SIGTERM, ALLOMON_GUARD";
   return false;
 }
 

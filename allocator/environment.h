@@ -16,6 +16,8 @@ struct EnvironmentOptions {
   std::string profile;            // ALLOMON_PROFILE, see kProfileSyntax; "no"; unset: ""
   uint32_t hz = 100;              // ALLOMON_HZ, 1 .. 10000; of kind time
   bool sigterm = false;           // ALLOMON_SIGTERM=1: also written when killed by SIGTERM
+  uint32_t guard_one_in = 0;      // ALLOMON_GUARD=1/N or 1/N:report; 0: no guard
+  bool guard_goes_on = false;     // :report
 };
 
 // Reads variables of the form NAME=value from a null-terminated list such as `environ`.

@@ -11,6 +11,7 @@ namespace {
 
 using allomon::internal::AllocateAlignedFast;
 using allomon::internal::AllocateFast;
+using allomon::internal::EntryPoint;
 
 // Retries while a new-handler is installed, as [new.delete.single] asks; nullptr when
 // there is none.
@@ -31,41 +32,50 @@ __attribute__((always_inline)) inline void* NewOrThrow(Allocate allocate) {
   return block;
 }
 
+template <EntryPoint entry>
 inline auto Plain(size_t size_bytes) {
-  return [size_bytes] { return AllocateFast(size_bytes); };
+  return [size_bytes] { return AllocateFast(size_bytes, entry); };
 }
 
+template <EntryPoint entry>
 inline auto Aligned(size_t size_bytes, std::align_val_t alignment) {
   return [size_bytes, alignment] {
-    return AllocateAlignedFast(static_cast<size_t>(alignment), size_bytes);
+    return AllocateAlignedFast(static_cast<size_t>(alignment), size_bytes, entry);
   };
 }
 
 }  // namespace
 
-ALLOMON_EXPORT void* operator new(size_t n) { return NewOrThrow(Plain(n)); }
-ALLOMON_EXPORT void* operator new[](size_t n) { return NewOrThrow(Plain(n)); }
+ALLOMON_EXPORT void* operator new(size_t n) { return NewOrThrow(Plain<EntryPoint::kNew>(n)); }
+ALLOMON_EXPORT void* operator new[](size_t n) {
+  return NewOrThrow(Plain<EntryPoint::kNewArray>(n));
+}
 ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a) {
-  return NewOrThrow(Aligned(n, a));
+  return NewOrThrow(Aligned<EntryPoint::kNew>(n, a));
 }
 ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a) {
-  return NewOrThrow(Aligned(n, a));
+  return NewOrThrow(Aligned<EntryPoint::kNewArray>(n, a));
 }
 
 namespace allomon::internal {
 
 // A handler may throw bad_alloc, which a nothrow form turns into nullptr.
-void* RetryNothrowSlow(size_t size_bytes) noexcept {
+void* RetryNothrowSlow(size_t size_bytes, EntryPoint entry) noexcept {
   try {
-    return RetrySlow(Plain(size_bytes));
+    return entry == EntryPoint::kNew ? RetrySlow(Plain<EntryPoint::kNew>(size_bytes))
+                                     : RetrySlow(Plain<EntryPoint::kNewArray>(size_bytes));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
-void* RetryNothrowAlignedSlow(size_t alignment_bytes, size_t size_bytes) noexcept {
+void* RetryNothrowAlignedSlow(size_t alignment_bytes, size_t size_bytes,
+                              EntryPoint entry) noexcept {
+  const std::align_val_t alignment{alignment_bytes};
   try {
-    return RetrySlow(Aligned(size_bytes, std::align_val_t{alignment_bytes}));
+    return entry == EntryPoint::kNew
+               ? RetrySlow(Aligned<EntryPoint::kNew>(size_bytes, alignment))
+               : RetrySlow(Aligned<EntryPoint::kNewArray>(size_bytes, alignment));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

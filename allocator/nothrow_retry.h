@@ -10,9 +10,9 @@ namespace allomon::internal {
 
 // Retries while a new-handler is installed; nullptr when there is none, or when it throws
 // bad_alloc.
-ALLOMON_MALLOC_SLOW void* RetryNothrowSlow(size_t size_bytes) noexcept;
-ALLOMON_MALLOC_SLOW void* RetryNothrowAlignedSlow(size_t alignment_bytes,
-                                                  size_t size_bytes) noexcept;
+ALLOMON_MALLOC_SLOW void* RetryNothrowSlow(size_t size_bytes, EntryPoint entry) noexcept;
+ALLOMON_MALLOC_SLOW void* RetryNothrowAlignedSlow(size_t alignment_bytes, size_t size_bytes,
+                                                  EntryPoint entry) noexcept;
 
 }  // namespace allomon::internal
 

@@ -1,20 +1,19 @@
 #include "allocator/range_memory.h"
 
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 
-#include "allocator/sampled_range.h"
+#include "allocator/high_reservation.h"
 
 namespace allomon::internal {
 namespace {
 
-constexpr uintptr_t kHighBase = uintptr_t{1} << SampledRange::kHighBit;
+constexpr uintptr_t kHighBase = uintptr_t{1} << kHighBit;
 
-// Where a range may start: from 64 TiB, 20 TiB wide, so that it ends below the 85 TiB where
-// Linux loads position-independent executables.  The kernel's own choices come from the top,
+// Where a range may start: from 64 TiB, 19 TiB wide, so that it ends below 84 TiB, where
+// reservations begin (high_reservation.cc).  The kernel's own choices come from the top,
 // 127 TiB; mimalloc's hints lie in 2 .. 30 TiB.
-constexpr uintptr_t kBaseSpreadBytes = uintptr_t{20} << 40;
+constexpr uintptr_t kBaseSpreadBytes = uintptr_t{19} << 40;
 constexpr uintptr_t kBaseStepBytes = uintptr_t{2} << 20;
 
 constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -26,18 +25,14 @@ size_t g_committed_bytes = 0;
 
 void* AsPointer(uintptr_t address) { return reinterpret_cast<void*>(address); }
 
+// Without random numbers (early in boot) the base is fixed, which is still correct.
 uintptr_t RandomBase() {
-  uint64_t bits = 0;
-  // Without random numbers (early in boot) the base is fixed, which is still correct.
-  if (getrandom(&bits, sizeof(bits), GRND_NONBLOCK) != sizeof(bits)) bits = 0;
-  return kHighBase + bits % (kBaseSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
+  return kHighBase + KernelRandomBits() % (kBaseSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
 }
 
 bool IsHigh(uintptr_t base, size_t size_bytes) {
-  return (base >> SampledRange::kHighBit & 1) != 0 &&
-         ((base + size_bytes - 1) >> SampledRange::kHighBit & 1) != 0 &&
-         (base >> (SampledRange::kHighBit + 1)) ==
-             ((base + size_bytes - 1) >> (SampledRange::kHighBit + 1));
+  return (base >> kHighBit & 1) != 0 && ((base + size_bytes - 1) >> kHighBit & 1) != 0 &&
+         (base >> (kHighBit + 1)) == ((base + size_bytes - 1) >> (kHighBit + 1));
 }
 
 // Whether the range may take so much in all: an eighth of what the program may.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "allocator/alloc_path.h"
+#include "allocator/guard/guarded_block.h"
 
 namespace allomon::internal {
 namespace {
@@ -19,6 +20,7 @@ struct Request {
   size_t size_bytes;
   size_t alignment_bytes = 8;
   bool zeroed = false;
+  EntryPoint entry = EntryPoint::kMalloc;
 };
 
 class ErrnoKeeper {
@@ -103,8 +105,19 @@ void* PlaceFollowed(const Request& request, const FrameState& caller) {
   return block;
 }
 
+// Answers the verdict, if the guard chooses the block and has room for it; else nullptr.
+__attribute__((noinline, cold)) void* PlaceGuardedIfChosen(const Request& request, Verdict verdict,
+                                                           const FrameState& caller) {
+  if (verdict == Verdict::kNotSampled || !DrawGuarded()) return nullptr;
+  return PlaceGuarded(request.size_bytes, request.alignment_bytes, request.entry, verdict, caller);
+}
+
 void* Allocate(const Request& request, const FrameState& caller) {
-  switch (heap_client::JudgeAllocationSlow(TrialWordsOf(request.size_bytes))) {
+  const Verdict verdict = heap_client::JudgeAllocationSlow(TrialWordsOf(request.size_bytes));
+  if (__builtin_expect(GuardIsOn(), 0)) {
+    if (void* block = PlaceGuardedIfChosen(request, verdict, caller)) return block;
+  }
+  switch (verdict) {
     case Verdict::kNotSampled:
       break;
     case Verdict::kCount:
@@ -116,11 +129,8 @@ void* Allocate(const Request& request, const FrameState& caller) {
   return FromBackend(request);
 }
 
-// Moves a backend block into the sampled range.  nullptr: nothing has changed.
-void* MoveToRange(void* old_block, size_t size_bytes, const FrameState& caller) {
-  Request request = {size_bytes};
-  void* block = PlaceFollowed(request, caller);
-  if (block == nullptr) return nullptr;
+// Moves a backend block to where its successor has been placed.
+void* MoveFromBackend(void* old_block, void* block, size_t size_bytes) {
   const size_t old_bytes = backend::UsableSize(old_block);
   memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
   backend::Free(old_block);
@@ -141,57 +151,76 @@ void FreeSampled(void* block) {
 }
 
 // A new block is taken first: if there is none, the old one lives on, as C requires.
-void* ReallocateSampled(void* old_block, size_t size_bytes, const FrameState& caller) {
-  const size_t old_bytes = TheSampledRange().UsableBytes(old_block);
+void* CopyOf(void* old_block, size_t old_bytes, size_t size_bytes, const FrameState& caller) {
   const bool hit = heap_client::CountDown(TrialWordsOf(size_bytes));
   const Request request = {size_bytes};
   void* block = hit ? Allocate(request, caller) : FromBackend(request);
-  if (block == nullptr) return nullptr;
-  memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
-  FreeSampled(old_block);
+  if (block != nullptr) memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
+  return block;
+}
+
+void* ReallocateSampled(void* old_block, size_t size_bytes, const FrameState& caller) {
+  const size_t old_bytes = TheSampledRange().UsableBytes(old_block);
+  void* block = CopyOf(old_block, old_bytes, size_bytes, caller);
+  if (block != nullptr) FreeSampled(old_block);
+  return block;
+}
+
+void* ReallocateGuarded(void* old_block, size_t size_bytes, const FrameState& caller) {
+  const GuardedExtent old = CheckBeforeRealloc(old_block, caller);
+  if (!old.exists) return nullptr;
+  void* block = CopyOf(old_block, old.size_bytes, size_bytes, caller);
+  if (block != nullptr) FreeGuarded(old_block, kUnknownSize, EntryPoint::kMalloc, caller);
   return block;
 }
 
 }  // namespace
 
-void* AllocateSlow(size_t size_bytes) {
-  return Allocate(Request{size_bytes}, ALLOMON_CALLER_FRAME());
+void* AllocateSlow(size_t size_bytes, EntryPoint entry) {
+  return Allocate(Request{size_bytes, 8, false, entry}, ALLOMON_CALLER_FRAME());
 }
 
 void* AllocateZeroedSlow(size_t size_bytes) {
   return Allocate(Request{size_bytes, 8, true}, ALLOMON_CALLER_FRAME());
 }
 
-void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes) {
-  return Allocate(Request{size_bytes, alignment_bytes}, ALLOMON_CALLER_FRAME());
+void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes, EntryPoint entry) {
+  return Allocate(Request{size_bytes, alignment_bytes, false, entry}, ALLOMON_CALLER_FRAME());
 }
 
 void* ReallocateSlow(void* old_block, size_t size_bytes) {
   const FrameState& caller = ALLOMON_CALLER_FRAME();
-  switch (heap_client::JudgeAllocationSlow(TrialWordsOf(size_bytes))) {
+  const Request request = {size_bytes};
+  const Verdict verdict = heap_client::JudgeAllocationSlow(TrialWordsOf(size_bytes));
+  if (__builtin_expect(GuardIsOn(), 0)) {
+    void* block = PlaceGuardedIfChosen(request, verdict, caller);
+    if (block != nullptr) return MoveFromBackend(old_block, block, size_bytes);
+  }
+  switch (verdict) {
     case Verdict::kNotSampled:
       break;
     case Verdict::kCount:
       return ReportFromBackend(backend::Realloc(old_block, size_bytes), size_bytes, caller);
     case Verdict::kFollow:
-      if (void* block = MoveToRange(old_block, size_bytes, caller)) return block;
+      if (void* block = PlaceFollowed(request, caller)) {
+        return MoveFromBackend(old_block, block, size_bytes);
+      }
       break;
   }
   return backend::Realloc(old_block, size_bytes);
 }
 
-void FreeHighSlow(void* block) {
-  if (TheSampledRange().Contains(block)) {
-    FreeSampled(block);
-  } else {
-    backend::Free(block);
-  }
+void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry) {
+  if (TheSampledRange().Contains(block)) return FreeSampled(block);
+  if (IsGuarded(block)) return FreeGuardedSlow(block, size_bytes, entry);
+  backend::Free(block);
 }
 
 void* ReallocateHighSlow(void* block, size_t size_bytes) {
   if (TheSampledRange().Contains(block)) {
     return ReallocateSampled(block, size_bytes, ALLOMON_CALLER_FRAME());
   }
+  if (IsGuarded(block)) return ReallocateGuarded(block, size_bytes, ALLOMON_CALLER_FRAME());
   if (heap_client::CountDown(TrialWordsOf(size_bytes))) return ReallocateSlow(block, size_bytes);
   return backend::Realloc(block, size_bytes);
 }
@@ -201,6 +230,7 @@ size_t UsableSizeOf(const void* block) {
   if (SampledRange::MayContain(block) && TheSampledRange().Contains(block)) {
     return TheSampledRange().UsableBytes(block);
   }
+  if (SampledRange::MayContain(block) && IsGuarded(block)) return GuardedBytes(block);
   return backend::UsableSize(block);
 }
 

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/entry_point.h"
+
 // Code in this section is left out of the innermost end of call stacks, so that a stack
 // begins with the caller of malloc or of operator new.
 #define ALLOMON_MALLOC_SECTION __attribute__((section("allomon_malloc")))
@@ -18,13 +20,15 @@
 namespace allomon::internal {
 
 // The countdown has been decremented and is negative.
-ALLOMON_MALLOC_SLOW void* AllocateSlow(size_t size_bytes);
+ALLOMON_MALLOC_SLOW void* AllocateSlow(size_t size_bytes, EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* AllocateZeroedSlow(size_t size_bytes);
-ALLOMON_MALLOC_SLOW void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes);
+ALLOMON_MALLOC_SLOW void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes,
+                                              EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* ReallocateSlow(void* block, size_t size_bytes);
 
-// The pointer has its high bit set; the countdown has not been touched.
-ALLOMON_MALLOC_SLOW void FreeHighSlow(void* block);
+// The pointer has its high bit set; the countdown has not been touched.  The size is the one
+// that sized delete names, or kUnknownSize.
+ALLOMON_MALLOC_SLOW void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* ReallocateHighSlow(void* block, size_t size_bytes);
 
 // Any pointer; 0 for nullptr.

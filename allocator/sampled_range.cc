@@ -5,9 +5,10 @@
 #include "allocator/range_memory.h"
 
 namespace allomon::internal {
-namespace {
 
-SampledRange g_range;
+SampledRange sampled_range;
+
+namespace {
 
 constexpr size_t kLargestReservation = size_t{1} << 40;
 constexpr size_t kSmallestReservation = size_t{16} << 20;
@@ -17,8 +18,6 @@ constexpr size_t kLargestSlotArea = size_t{16} << 30;
 size_t g_max_reservation = kLargestReservation;
 
 }  // namespace
-
-SampledRange& TheSampledRange() { return g_range; }
 
 void SampledRange::SetMaxReservationForTesting(size_t bytes) { g_max_reservation = bytes; }
 

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/high_reservation.h"
 #include "allocator/large_runs.h"
 #include "allocator/slot_classes.h"
 
@@ -55,8 +56,6 @@ class SampledRange {
 
   SpinLock& lock() { return growth_lock_; }
 
-  static constexpr int kHighBit = 46;
-
   // Tries smaller reservations than the default; 0 refuses all.  Before the first sample.
   static void SetMaxReservationForTesting(size_t bytes);
 
@@ -74,7 +73,8 @@ class SampledRange {
 };
 
 // The one range of the process.
-SampledRange& TheSampledRange();
+extern SampledRange sampled_range __attribute__((visibility("hidden")));
+inline SampledRange& TheSampledRange() { return sampled_range; }
 
 }  // namespace allomon::internal
 

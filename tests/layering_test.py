@@ -17,7 +17,7 @@ ALLOWED = {
     "tracker": [r"tracker/.*"],
     "allocator": [
         r"allocator/.*",
-        r"tracker/(tracker|heap_client)\.h",
+        r"tracker/(tracker|heap_client|block_note)\.h",
     ],
     "runtime": [
         r"runtime/.*",

@@ -8,6 +8,7 @@
 #include "tracker/internal/entries.h"
 #include "tracker/internal/exception_carrier.h"
 #include "tracker/internal/pinned_session.h"
+#include "tracker/internal/plain_sampling.h"
 #include "tracker/internal/trial.h"
 
 namespace allomon::heap_client {
@@ -115,6 +116,29 @@ void FillEntry(Entry& entry, Session& session, const Allocation& allocation) {
   entry.source.store(allocation.source, std::memory_order_relaxed);
 }
 
+// A thread that ends itself in describe: nobody will take the value.
+class Undescribed {
+ public:
+  Undescribed(Session& session, ValueSlot* value) : session_(session), value_(value) {}
+  ~Undescribed() {
+    if (value_ != nullptr) session_.client().DestroyMajor(value_);
+  }
+  Undescribed(const Undescribed&) = delete;
+  Undescribed& operator=(const Undescribed&) = delete;
+
+  void Keep() { value_ = nullptr; }
+
+ private:
+  Session& session_;
+  ValueSlot* value_;
+};
+
+void Describe(Session& session, ValueSlot* value, BlockNote* note) {
+  Undescribed undescribed(session, value);
+  session.client().Describe(value, note);
+  undescribed.Keep();
+}
+
 // The entry exists before the callback runs: what cannot be followed to its end is
 // dropped as a whole.
 EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& allocation) {
@@ -127,6 +151,7 @@ EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& 
   Entry& entry = Entries().At(id);
   FillEntry(entry, session, allocation);
   if (!RunAlloc(session, block, allocation, &entry.value)) return 0;
+  if (block.note != nullptr) Describe(session, &entry.value, block.note);
   MakeLive(session, id, block.young ? EntryState::kLiveMinor : EntryState::kLiveMajor);
   return scoped.Keep();
 }
@@ -236,6 +261,16 @@ BlockHandle Report(const Block& block, const FrameState& caller, Placement place
 }
 
 }  // namespace
+
+size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames) {
+  return internal::CaptureFrames(caller, frames, max_frames);
+}
+
+uint32_t StartSampling(double rate, std::optional<uint64_t> seed) {
+  return StartPlainSampling(rate, seed);
+}
+
+void StopSampling(uint32_t id) { StopPlainSampling(id); }
 
 void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(begin, end); }
 

@@ -23,16 +23,22 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 
 #include "tracker/allocation.h"
+#include "tracker/block_note.h"
 #include "tracker/callstack/capture.h"
 #include "tracker/internal/countdown.h"
 #include "tracker/internal/managed_sampler.h"
+#include "tracker/internal/random.h"
 #include "tracker/internal/spin_lock.h"
 
 namespace allomon::heap_client {
 
 using internal::CountDown;
+using internal::DrawGap;  // random choices of a heap's own
+using internal::GapScale;
+using internal::RandomBits;
 using internal::SpinLock;  // for the rare paths of heaps; never held across a call here
 
 // Names the entries of a followed block.  0 is "not followed".  The heap keeps it with
@@ -53,6 +59,9 @@ struct Block {
   uint64_t size_bytes;  // as requested; words are rounded up from it
   AllocationSource source = AllocationSource::kMalloc;
   bool young = false;  // born in a nursery: alloc_minor, and it may be promoted
+  // Where trackers that follow the block say what it is (describe); nullptr asks none.  Not
+  // for young blocks.
+  BlockNote* note = nullptr;
 };
 
 // Runs the alloc callbacks of the sessions that were hit.  `caller` is where the call
@@ -115,6 +124,18 @@ void CallAtThreadExit(void (*hook)());
 
 // dlclose of a heap that stands in front of the C library's; see internal/code_unload.h.
 int UnloadCode(void* handle, int (*unload)(void*));
+
+// Samples for the heap's own purposes, at `rate` per word, beside whoever else does: its
+// blocks are kCount unless somebody follows them, and reporting them tells nobody.  Without a
+// seed: unpredictable.  0: the rate is not in [0, 1], or there are too many sessions.  Not
+// inside malloc.
+uint32_t StartSampling(double rate, std::optional<uint64_t> seed);
+void StopSampling(uint32_t id);
+
+// The call stack from `caller` on, innermost first, for what a heap keeps by itself; frames of
+// the allocator's text (below) are left out.  Returns their number.  Also in signal handlers.
+// Cost: the capture's.
+size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames);
 
 // Tells where the code of the malloc entry points lies: frames in [begin, end) are left
 // out of the innermost end of call stacks.  Before the first sample.

@@ -1,7 +1,7 @@
 // Samples allocations and follows the sampled blocks: the C++ counterpart of OCaml's
 // Gc.Memprof.
 //
-// A tracker is any object with some of these seven methods (those it lacks do nothing):
+// A tracker is any object with some of these eight methods (those it lacks do nothing):
 //
 //   class MyTracker {
 //    public:
@@ -12,6 +12,7 @@
 //     void dealloc_major(Major);                            // died elsewhere
 //     void survive_minor(const Allocation&, Minor);         // alive at drain()
 //     void survive_major(const Allocation&, Major);
+//     std::string describe(const Major&);  // or std::string_view
 //   };
 //
 // Minor and Major are the tracker's own: whatever it returns is kept with the block and
@@ -23,6 +24,10 @@
 //
 // At 1e-4 a block of 64 bytes is reported with probability 0.09 %, one of 1 MiB always.
 //
+// describe is called right behind alloc_major, on the same thread, for a block that the
+// allocator's guard has chosen (allocator/guard.h) and for no other: its text, up to 120
+// bytes, stands in the report if the program misuses the block.
+//
 // Rules of the callbacks (Gc.Memprof's, see "Callbacks" in tracker/README.md):
 //  - For one block: alloc, then promote at most once, then dealloc at most once.
 //  - malloc blocks: alloc runs before malloc returns, dealloc before the memory can be
@@ -31,7 +36,8 @@
 //    stop trackers.  A dealloc that falls due inside a callback runs right after it.
 //  - Several threads may be in callbacks at once: a tracker with state of its own guards
 //    it, with std::mutex for instance.
-//  - An exception from a callback ends the tracking of that block and is counted.
+//  - An exception from a callback ends the tracking of that block and is counted; one from
+//    describe is counted, and the block has no text.
 //  - A forked child goes on with its copy of the tracker.  A mutex of the tracker's own
 //    that another thread held at the fork stays locked there: stop() first in a child
 //    that allocates much, or guard the state with pthread_atfork.
@@ -45,8 +51,8 @@
 //
 // Thread rule: everything here is thread safe and may be called in callbacks; not in
 // signal handlers.  Nothing is sampled unless a heap that reports is linked into the same
-// executable: //allocator:malloc for malloc, //runtime for managed objects.  (A preloaded liballomon.so
-// is a profile of its own, and does not serve a program's trackers.)
+// executable: //allocator:malloc for malloc, //runtime for managed objects.  (A preloaded
+// liballomon.so is a profile of its own, and does not serve a program's trackers.)
 #ifndef ALLOMON_TRACKER_TRACKER_H_
 #define ALLOMON_TRACKER_TRACKER_H_
 

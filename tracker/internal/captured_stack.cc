@@ -52,6 +52,15 @@ void LeaveOutText(uintptr_t begin, uintptr_t end) {
   g_allocator_end = end;
 }
 
+size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames) {
+  bool cut = false;
+  const size_t depth = CaptureCallstack(caller, frames, max_frames, &cut);
+  size_t ours = 0;
+  while (ours < depth && IsAllocator(frames[ours])) ++ours;
+  memmove(frames, frames + ours, (depth - ours) * sizeof(uintptr_t));
+  return depth - ours;
+}
+
 CapturedStack CaptureStack(uint32_t callstack_size, const FrameState& caller) {
   if (callstack_size == 0) return {};
   const uint32_t room = callstack_size + (IsAllocator(caller.pc) ? kAllocatorFrames : 0);

@@ -6,6 +6,7 @@
 #ifndef ALLOMON_TRACKER_INTERNAL_CAPTURED_STACK_H_
 #define ALLOMON_TRACKER_INTERNAL_CAPTURED_STACK_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tracker/callstack/frame_state.h"
@@ -21,6 +22,10 @@ struct CapturedStack {
 // The innermost `callstack_size` frames.  Thread safe; not in a signal handler.  Cost: the
 // capture's, and if the stack has changed a hash and a probe.
 CapturedStack CaptureStack(uint32_t callstack_size, const FrameState& caller);
+
+// The innermost frames, neither remembered nor interned: those of the allocator left out.
+// Returns their number.  Also in signal handlers.
+size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames);
 
 // Frames in [begin, end) are left out of the innermost end.  Before the first sample.
 void LeaveOutText(uintptr_t begin, uintptr_t end);

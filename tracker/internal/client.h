@@ -40,6 +40,15 @@ struct SlotValue {
 
   static void Destroy(ValueSlot* slot) { const Emptier emptier{slot}; }
 
+  static T& Ref(ValueSlot* slot) {
+    Stored* stored = std::launder(reinterpret_cast<Stored*>(slot->bytes));
+    if constexpr (kInPlace) {
+      return *stored;
+    } else {
+      return **stored;
+    }
+  }
+
  private:
   struct Emptier {
     ValueSlot* slot;
@@ -51,15 +60,6 @@ struct SlotValue {
       }
     }
   };
-
-  static T& Ref(ValueSlot* slot) {
-    Stored* stored = std::launder(reinterpret_cast<Stored*>(slot->bytes));
-    if constexpr (kInPlace) {
-      return *stored;
-    } else {
-      return **stored;
-    }
-  }
 };
 
 // What a tracker keeps when it lacks the method that would say so.
@@ -98,6 +98,9 @@ using SurviveMinorCall = decltype(std::declval<User&>().survive_minor(
 template <typename User, typename Major>
 using SurviveMajorCall = decltype(std::declval<User&>().survive_major(
     std::declval<const Allocation&>(), std::declval<Major>()));
+
+template <typename User, typename Major>
+using DescribeCall = decltype(std::declval<User&>().describe(std::declval<const Major&>()));
 
 // The value type behind the std::optional that a method returns.
 template <typename Result>
@@ -191,6 +194,15 @@ class Client final : public SessionClient {
       }
       return true;
     });
+  }
+
+  void Describe(ValueSlot* slot, BlockNote* note) override {
+    if constexpr (Detected<DescribeCall, User, Major>::kPresent) {
+      Guard([&] {
+        note->Append(user_.describe(std::as_const(SlotValue<Major>::Ref(slot))));
+        return true;
+      });
+    }
   }
 
   void DestroyMinor(ValueSlot* slot) override { SlotValue<Minor>::Destroy(slot); }

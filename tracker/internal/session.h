@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "tracker/allocation.h"
+#include "tracker/block_note.h"
 #include "tracker/internal/session_counters.h"
 
 namespace allomon::internal {
@@ -37,6 +38,8 @@ class SessionClient {
   virtual void SurviveMajor(const Allocation& allocation, ValueSlot* value) = 0;
   virtual void DestroyMinor(ValueSlot* value) = 0;  // without telling the user
   virtual void DestroyMajor(ValueSlot* value) = 0;
+  // Adds what the user says of a block that was just kept.  The value stays.
+  virtual void Describe(ValueSlot*, BlockNote*) {}
 
   uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 

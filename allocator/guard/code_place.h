@@ -1,0 +1,30 @@
+// Where code is, for whoever cannot allocate, take locks or call the dynamic loader: read
+// from /proc/self/maps and from the ELF file by system calls alone.
+//
+// (tracker/callstack/symbols.h knows more, and may be used where malloc may.)
+#ifndef ALLOMON_ALLOCATOR_GUARD_CODE_PLACE_H_
+#define ALLOMON_ALLOCATOR_GUARD_CODE_PLACE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allomon::internal {
+
+struct CodePlace {
+  // The mapped file's path, "[vdso]", "[anon]"; cut if it is longer; "" if not found.
+  char module[512];
+  // What `objdump -d` and `addr2line -e` call the address; where the file cannot be read, the
+  // offset in it.
+  uint64_t offset;
+  // The function's symbol, mangled, or "".
+  char symbol[512];
+};
+
+// Fills in what can be found of the code at `pc` (for a return address, one less).
+// Async-signal-safe; one caller at a time, since it uses static buffers.  Cost: reads the maps
+// and the file's symbols: about a millisecond, for a very large program some tens.
+void FindCodePlace(uintptr_t pc, CodePlace* place);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_ALLOCATOR_GUARD_CODE_PLACE_H_

@@ -1,0 +1,56 @@
+// Reports of memory errors that the guard has found.  The text's form is shown in the
+// README, "Find a memory error in production".
+//
+// Async-signal-safe; takes no lock that the program could hold: two threads that report wait
+// for each other, but for five seconds at most.
+#ifndef ALLOMON_ALLOCATOR_GUARD_ERROR_REPORT_H_
+#define ALLOMON_ALLOCATOR_GUARD_ERROR_REPORT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/entry_point.h"
+#include "allocator/guard/guarded_slot.h"
+#include "tracker/heap_client.h"
+
+namespace allomon::internal {
+
+enum class MemoryError : uint8_t {
+  kUseAfterFree,
+  kOverflow,
+  kUnderflow,
+  kWildAccess,  // in the pool, but there was never a block
+  kDoubleFree,
+  kInvalidFree,     // not where a block begins
+  kMismatchedFree,  // of another family than the allocation
+  kWrongSize,       // sized delete
+  kOverwrite,       // the bytes behind the block had changed when it was freed
+  kUnderwrite,      // those before it
+};
+
+struct ErrorFacts {
+  MemoryError error;
+  const GuardedSlot* slot;                 // the block it is about, or nullptr
+  uintptr_t address;                       // that was touched or freed
+  EntryPoint entry = EntryPoint::kMalloc;  // by which it was freed
+  size_t claimed_bytes = 0;                // kWrongSize
+};
+
+// Whether the program goes on after what frees find; it aborts unless told so.
+void GoOnAfterErrors(bool goes_on);
+
+// An error that a free, delete or realloc has found, whose caller is `caller`.  Returns only
+// if the program goes on.
+void ReportAtFree(const ErrorFacts& facts, const FrameState& caller);
+
+enum class AccessKind : uint8_t { kUnknown, kRead, kWrite };
+
+// A fault in the pool, at the instruction `at`.  Only the first of a process is reported: a
+// host that returns to the instruction would have it again and again.
+void ReportFault(uintptr_t address, AccessKind access, const FrameState& at);
+
+uint64_t ReportedErrors();
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_ALLOCATOR_GUARD_ERROR_REPORT_H_

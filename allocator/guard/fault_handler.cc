@@ -1,0 +1,113 @@
+#include "allocator/guard/fault_handler.h"
+
+#include <pthread.h>
+#include <ucontext.h>
+
+#include <cerrno>
+
+#include "allocator/guard/error_report.h"
+#include "allocator/guard/guarded_pool.h"
+
+namespace allomon::internal {
+namespace {
+
+// What was installed before us.  Written before ours is.
+struct sigaction g_before_segv = {};
+struct sigaction g_before_bus = {};
+
+struct sigaction& BeforeOf(int signal) {
+  return signal == SIGSEGV ? g_before_segv : g_before_bus;
+}
+
+bool HasHandler(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 ||
+         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+}
+
+#if defined(__x86_64__)
+FrameState StateOf(const ucontext_t& context) {
+  const greg_t* registers = context.uc_mcontext.gregs;
+  return {static_cast<uintptr_t>(registers[REG_RIP]), static_cast<uintptr_t>(registers[REG_RSP]),
+          static_cast<uintptr_t>(registers[REG_RBP])};
+}
+// Bit 1 of the page fault's error code (Intel SDM, volume 3, 4.7).
+AccessKind AccessOf(const ucontext_t& context) {
+  return (context.uc_mcontext.gregs[REG_ERR] & 2) != 0 ? AccessKind::kWrite : AccessKind::kRead;
+}
+#elif defined(__aarch64__)
+FrameState StateOf(const ucontext_t& context) {
+  return {context.uc_mcontext.pc, context.uc_mcontext.sp, context.uc_mcontext.regs[29]};
+}
+AccessKind AccessOf(const ucontext_t&) { return AccessKind::kUnknown; }
+#endif
+
+// The system's own treatment.  A fault comes again when the handler returns; a signal that
+// somebody sent has to be sent again, and is delivered then.
+void LeaveToSystem(int signal, const siginfo_t& info) {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  if (info.si_code <= 0) raise(signal);
+}
+
+void CallHandler(const struct sigaction& before, int signal, siginfo_t* info, void* context) {
+  if ((before.sa_flags & SA_SIGINFO) != 0) {
+    before.sa_sigaction(signal, info, context);
+  } else {
+    before.sa_handler(signal);
+  }
+}
+
+// As the kernel would, but for the mask, which is installed with ours.
+void LeaveToThoseBefore(int signal, siginfo_t* info, void* context) {
+  struct sigaction& before = BeforeOf(signal);
+  if (HasHandler(before)) {
+    const struct sigaction now = before;
+    if ((now.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
+      before.sa_flags &= ~SA_SIGINFO;
+      before.sa_handler = SIG_DFL;
+    }
+    CallHandler(now, signal, info, context);
+  } else if (before.sa_handler != SIG_IGN || info->si_code > 0) {
+    // A fault cannot be ignored.
+    LeaveToSystem(signal, *info);
+  }
+}
+
+void OnFault(int signal, siginfo_t* info, void* context) {
+  const int saved_errno = errno;
+  ReportFaultInPool(*info, context);
+  errno = saved_errno;
+  LeaveToThoseBefore(signal, info, context);
+}
+
+// With the mask and the flags of the handler that is there, which then runs as it would have;
+// else on the thread's alternative stack, if it has one.
+void Install(int signal) {
+  struct sigaction& before = BeforeOf(signal);
+  if (sigaction(signal, nullptr, &before) != 0) return;
+  struct sigaction ours = {};
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  if (HasHandler(before)) {
+    ours.sa_mask = before.sa_mask;
+    ours.sa_flags = SA_SIGINFO | (before.sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART));
+  }
+  ours.sa_sigaction = OnFault;
+  sigaction(signal, &ours, nullptr);
+}
+
+}  // namespace
+
+void InstallFaultHandlers() {
+  Install(SIGSEGV);
+  Install(SIGBUS);
+}
+
+bool ReportFaultInPool(const siginfo_t& info, void* context) {
+  if (info.si_code <= 0 || !TheGuardedPool().Contains(info.si_addr)) return false;
+  const ucontext_t& state = *static_cast<const ucontext_t*>(context);
+  ReportFault(reinterpret_cast<uintptr_t>(info.si_addr), AccessOf(state), StateOf(state));
+  return true;
+}
+
+}  // namespace allomon::internal

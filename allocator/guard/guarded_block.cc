@@ -1,0 +1,173 @@
+#include "allocator/guard/guarded_block.h"
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "allocator/guard/error_report.h"
+
+namespace allomon::internal {
+
+std::atomic<bool> guard_is_on{false};
+
+namespace {
+
+using heap_client::Verdict;
+using State = GuardedSlot::State;
+
+// The samples from one guarded block to the next, drawn by whoever guards one.  Changed under
+// the pool's lock, but for the decrement.
+struct Choice {
+  heap_client::RandomBits random;
+  double gap_scale = 0;
+  std::atomic<int64_t> samples_left{0};
+};
+Choice g_choice;
+
+std::atomic<uint64_t> g_guarded{0};
+std::atomic<uint64_t> g_too_large{0};
+std::atomic<uint64_t> g_no_room{0};
+
+void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
+
+class ErrnoKeeper {
+ public:
+  ~ErrnoKeeper() { errno = kept_; }
+
+ private:
+  const int kept_ = errno;
+};
+
+// Given back at the end of a scope unless it was kept: also when a callback ends its thread.
+class ScopedGuardedSlot {
+ public:
+  explicit ScopedGuardedSlot(GuardedSlot* slot) : slot_(slot) {}
+  ~ScopedGuardedSlot() {
+    if (slot_ != nullptr) TheGuardedPool().Return(slot_);
+  }
+  ScopedGuardedSlot(const ScopedGuardedSlot&) = delete;
+  ScopedGuardedSlot& operator=(const ScopedGuardedSlot&) = delete;
+
+  void Keep() { slot_ = nullptr; }
+
+ private:
+  GuardedSlot* slot_;
+};
+
+void Report(GuardedSlot* slot, size_t size_bytes, Verdict verdict, const FrameState& caller) {
+  heap_client::Block block = {};
+  block.size_bytes = size_bytes;
+  block.note = &slot->note;
+  if (verdict == Verdict::kFollow) {
+    slot->handle = heap_client::ReportFollowed(block, caller);
+  } else {
+    heap_client::ReportCounted(block, caller);
+  }
+}
+
+// The slot that the pointer is of, whatever it points to.
+GuardedSlot* SlotOf(const void* block) {
+  return TheGuardedPool().SlotAt(reinterpret_cast<uintptr_t>(block));
+}
+
+bool IsStartOf(const GuardedSlot* slot, const void* block) {
+  return slot != nullptr && slot->block == reinterpret_cast<uintptr_t>(block);
+}
+
+// Why a pointer that is no live block cannot be freed.
+MemoryError WhyNotFreed(const GuardedSlot* slot) {
+  if (slot == nullptr || slot->Load() == State::kLive) return MemoryError::kInvalidFree;
+  return MemoryError::kDoubleFree;
+}
+
+// What freeing reveals of a block that may be freed.
+void CheckBlock(const GuardedSlot& slot, size_t size_bytes, EntryPoint entry,
+                const FrameState& caller) {
+  if (entry != slot.allocated.entry()) {
+    ReportAtFree({MemoryError::kMismatchedFree, &slot, slot.block, entry}, caller);
+  } else if (size_bytes != kUnknownSize && size_bytes != slot.size_bytes) {
+    ReportAtFree({MemoryError::kWrongSize, &slot, slot.block, entry, size_bytes}, caller);
+  }
+  if (const uintptr_t overwritten = TheGuardedPool().FindOverwrite(slot)) {
+    const MemoryError error =
+        overwritten < slot.block ? MemoryError::kUnderwrite : MemoryError::kOverwrite;
+    ReportAtFree({error, &slot, overwritten, entry}, caller);
+  }
+}
+
+}  // namespace
+
+void BeginGuarding(uint32_t one_in, uint64_t seed) {
+  std::lock_guard<heap_client::SpinLock> hold(TheGuardedPool().lock());
+  g_choice.random.Seed(seed, 1);
+  g_choice.gap_scale = heap_client::GapScale(1.0 / one_in);
+  g_choice.samples_left = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);
+  guard_is_on.store(true, std::memory_order_release);
+}
+
+void EndGuarding() { guard_is_on.store(false, std::memory_order_release); }
+
+// Who takes the number to 0 guards a block and draws the next; until it has, others go below.
+bool DrawGuarded() {
+  if (g_choice.samples_left.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
+  std::lock_guard<heap_client::SpinLock> hold(TheGuardedPool().lock());
+  const int64_t gap = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);
+  g_choice.samples_left.store(gap, std::memory_order_relaxed);
+  return true;
+}
+
+void* PlaceGuarded(size_t size_bytes, size_t alignment_bytes, EntryPoint entry, Verdict verdict,
+                   const FrameState& caller) {
+  const ErrnoKeeper keeper;
+  GuardedPool& pool = TheGuardedPool();
+  GuardedSlot* slot = pool.Take(size_bytes, alignment_bytes);
+  if (slot == nullptr) {
+    Count(size_bytes > pool.page_bytes() ? g_too_large : g_no_room);
+    return nullptr;
+  }
+  ScopedGuardedSlot scoped(slot);
+  slot->allocated.Record(entry, caller);
+  Report(slot, size_bytes, verdict, caller);
+  // Release pairs with the acquire in BeginEnding().
+  slot->state.store(State::kLive, std::memory_order_release);
+  scoped.Keep();
+  Count(g_guarded);
+  return reinterpret_cast<void*>(slot->block);
+}
+
+void FreeGuardedSlow(void* block, size_t size_bytes, EntryPoint entry) {
+  FreeGuarded(block, size_bytes, entry, ALLOMON_CALLER_FRAME());
+}
+
+void FreeGuarded(void* block, size_t size_bytes, EntryPoint entry, const FrameState& caller) {
+  const ErrnoKeeper keeper;
+  GuardedSlot* slot = SlotOf(block);
+  if (!IsStartOf(slot, block) || !slot->BeginEnding()) {
+    ReportAtFree({WhyNotFreed(slot), slot, reinterpret_cast<uintptr_t>(block), entry}, caller);
+    return;
+  }
+  CheckBlock(*slot, size_bytes, entry, caller);
+  slot->freed.Record(entry, caller);
+  const ScopedGuardedSlot returned_at_end(slot);
+  heap_client::OnFree(slot->handle);
+}
+
+size_t GuardedBytes(const void* block) {
+  const GuardedSlot* slot = SlotOf(block);
+  return IsStartOf(slot, block) && slot->Load() == State::kLive ? slot->size_bytes : 0;
+}
+
+GuardedExtent CheckBeforeRealloc(const void* block, const FrameState& caller) {
+  const GuardedSlot* slot = SlotOf(block);
+  if (IsStartOf(slot, block) && slot->Load() == State::kLive) return {true, slot->size_bytes};
+  const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+  ReportAtFree({WhyNotFreed(slot), slot, address, EntryPoint::kMalloc}, caller);
+  return {false, 0};
+}
+
+GuardCounts CountsOfGuard() {
+  return {g_guarded.load(std::memory_order_relaxed), g_too_large.load(std::memory_order_relaxed),
+          g_no_room.load(std::memory_order_relaxed)};
+}
+
+}  // namespace allomon::internal

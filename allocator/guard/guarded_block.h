@@ -1,0 +1,62 @@
+// The slow paths of guarded blocks: which samples are guarded, and what their life is.  See
+// "The guard" in allocator/README.md.
+//
+// Thread safe; preserve errno unless they fail; run the user's callbacks.
+#ifndef ALLOMON_ALLOCATOR_GUARD_GUARDED_BLOCK_H_
+#define ALLOMON_ALLOCATOR_GUARD_GUARDED_BLOCK_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/entry_point.h"
+#include "allocator/guard/guarded_pool.h"
+#include "allocator/sampled_block.h"
+#include "tracker/heap_client.h"
+
+namespace allomon::internal {
+
+// Whether the guard chooses blocks at all.
+extern std::atomic<bool> guard_is_on __attribute__((visibility("hidden")));
+inline bool GuardIsOn() { return guard_is_on.load(std::memory_order_relaxed); }
+
+// From now on one of `one_in` sampled blocks, on average, is guarded; drawn from `seed`.  The
+// pool has been reserved.
+void BeginGuarding(uint32_t one_in, uint64_t seed);
+void EndGuarding();
+
+// Whether it chooses the block that was just judged to be sampled.  Cost: an atomic decrement.
+bool DrawGuarded();
+
+// Answers a verdict other than kNotSampled with a guarded, zero-filled block.  nullptr if there
+// is none: then the verdict is still to be answered.
+void* PlaceGuarded(size_t size_bytes, size_t alignment_bytes, EntryPoint entry,
+                   heap_client::Verdict verdict, const FrameState& caller);
+
+inline bool IsGuarded(const void* block) { return TheGuardedPool().Contains(block); }
+
+// Of a pointer into the pool.  An error is reported, and ends the program unless it was told
+// to go on; then the block, if there is one to free, is freed all the same.
+ALLOMON_MALLOC_SLOW void FreeGuardedSlow(void* block, size_t size_bytes, EntryPoint entry);
+void FreeGuarded(void* block, size_t size_bytes, EntryPoint entry, const FrameState& caller);
+
+// As requested: the bytes behind are looked at when the block is freed.  0 if there is none.
+size_t GuardedBytes(const void* block);
+
+// For realloc: the block's size, or nothing after an error that was reported.
+struct GuardedExtent {
+  bool exists;
+  size_t size_bytes;
+};
+GuardedExtent CheckBeforeRealloc(const void* block, const FrameState& caller);
+
+struct GuardCounts {
+  uint64_t guarded;
+  uint64_t too_large;
+  uint64_t no_room;
+};
+GuardCounts CountsOfGuard();
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_ALLOCATOR_GUARD_GUARDED_BLOCK_H_

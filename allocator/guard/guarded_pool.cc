@@ -1,0 +1,179 @@
+#include "allocator/guard/guarded_pool.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "allocator/high_reservation.h"
+
+namespace allomon::internal {
+
+GuardedPool guarded_pool;
+
+namespace {
+
+using State = GuardedSlot::State;
+
+uintptr_t RoundUp(uintptr_t value, size_t step) { return (value + step - 1) & ~(step - 1); }
+
+// What every block of that size gets from the backend.
+size_t NaturalAlignment(size_t size_bytes) { return size_bytes <= 8 ? 8 : 16; }
+
+// The first byte in [begin, end) that is not `filler`; 0 if there is none.
+uintptr_t FirstOther(uintptr_t begin, uintptr_t end, unsigned char filler) {
+  if (begin >= end) return 0;
+  const unsigned char* first = reinterpret_cast<const unsigned char*>(begin);
+  // If the first is right, and each is what its neighbour is, all are.
+  if (*first == filler && memcmp(first, first + 1, end - begin - 1) == 0) return 0;
+  while (*first == filler) ++first;
+  return reinterpret_cast<uintptr_t>(first);
+}
+
+}  // namespace
+
+bool GuardedPool::Reserve(uint64_t seed) {
+  page_bytes_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  for (size_t count = kMaxSlots; count >= kMinSlots; count /= 4) {
+    const size_t bytes = (2 * count + 1) * page_bytes_ + count * sizeof(GuardedSlot);
+    if (bytes > AllowedReservationBytes() || !ReserveSlots(count)) continue;
+    random_.Seed(seed, 0);
+    return true;
+  }
+  return false;
+}
+
+bool GuardedPool::ReserveSlots(size_t count) {
+  const size_t bytes = (2 * count + 1) * page_bytes_;
+  const uintptr_t base = ReserveHigh(bytes);
+  if (base == 0) return false;
+  void* records = mmap(nullptr, count * sizeof(GuardedSlot), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (records == MAP_FAILED) {
+    ReleaseHigh(base, bytes);
+    return false;
+  }
+  slots_ = static_cast<GuardedSlot*>(records);  // zero is a valid one: kUnused
+  slot_count_ = free_count_ = count;
+  for (size_t i = 0; i < count; ++i) free_[i] = static_cast<uint16_t>(i);
+  size_bytes_.store(bytes, std::memory_order_relaxed);
+  // Release pairs with the acquire in Contains().
+  base_.store(base, std::memory_order_release);
+  return true;
+}
+
+uint64_t GuardedPool::Bits() {
+  std::lock_guard<heap_client::SpinLock> hold(lock_);
+  return random_.Next();
+}
+
+// The bias of the remainder, below 2^-51, helps nobody.
+uint64_t GuardedPool::BitsLocked(uint64_t below) { return random_.Next() % below; }
+
+// One of the older half: whatever is drawn, a slot that was just freed waits until half of the
+// others have been taken.  (The first takes the place of the drawn one, and stays in the half.)
+GuardedSlot* GuardedPool::PopFree() {
+  std::lock_guard<heap_client::SpinLock> hold(lock_);
+  if (slot_count_ - free_count_ >= slot_count_ / kSlotsPerLive) return nullptr;
+  const size_t drawn = (first_free_ + BitsLocked(free_count_ / 2)) % slot_count_;
+  std::swap(free_[drawn], free_[first_free_]);
+  GuardedSlot* slot = &slots_[free_[first_free_]];
+  first_free_ = (first_free_ + 1) % slot_count_;
+  --free_count_;
+  return slot;
+}
+
+void GuardedPool::PushFree(const GuardedSlot& slot) {
+  std::lock_guard<heap_client::SpinLock> hold(lock_);
+  free_[(first_free_ + free_count_) % slot_count_] = static_cast<uint16_t>(&slot - slots_);
+  ++free_count_;
+}
+
+GuardedSlot* GuardedPool::Take(size_t size_bytes, size_t alignment_bytes) {
+  const size_t alignment = alignment_bytes > NaturalAlignment(size_bytes)
+                               ? alignment_bytes
+                               : NaturalAlignment(size_bytes);
+  if (size_bytes > page_bytes_ || alignment > page_bytes_) return nullptr;
+  GuardedSlot* slot = PopFree();
+  if (slot == nullptr) return nullptr;
+  void* page = reinterpret_cast<void*>(PageOf(*slot));
+  if (mprotect(page, page_bytes_, PROT_READ | PROT_WRITE) != 0) {
+    PushFree(*slot);
+    return nullptr;
+  }
+  live_.fetch_add(1, std::memory_order_relaxed);
+  // A report that looks at the page's last block from now on finds the next one's beginning.
+  slot->state.store(State::kTaken, std::memory_order_relaxed);
+  slot->handle = 0;
+  slot->note.length_bytes = 0;
+  slot->allocated.Clear();
+  slot->freed.Clear();
+  Place(slot, size_bytes, alignment, Bits());
+  return slot;
+}
+
+void GuardedPool::Place(GuardedSlot* slot, size_t size_bytes, size_t alignment_bytes,
+                        uint64_t bits) {
+  const uintptr_t page = PageOf(*slot);
+  const bool at_the_end = (bits & 1) != 0;
+  // Also a block of no bytes has an address in its page.
+  const size_t extent = RoundUp(size_bytes == 0 ? 1 : size_bytes, alignment_bytes);
+  slot->block = at_the_end ? page + page_bytes_ - extent : page;
+  slot->size_bytes = static_cast<uint32_t>(size_bytes);
+  // Any byte but 0, which is what a program writes by mistake most often.
+  slot->filler = static_cast<unsigned char>(bits >> 8) | 1;
+  const uintptr_t end = slot->block + size_bytes;
+  if (slot->dirty) memset(reinterpret_cast<void*>(slot->block), 0, size_bytes);
+  memset(reinterpret_cast<void*>(page), slot->filler, slot->block - page);
+  memset(reinterpret_cast<void*>(end), slot->filler, page + page_bytes_ - end);
+}
+
+uintptr_t GuardedPool::FindOverwrite(const GuardedSlot& slot) const {
+  const uintptr_t page = PageOf(slot);
+  const uintptr_t behind =
+      FirstOther(slot.block + slot.size_bytes, page + page_bytes_, slot.filler);
+  return behind != 0 ? behind : FirstOther(page, slot.block, slot.filler);
+}
+
+// A fresh mapping over the page would do both in one call, and take a third longer.
+void GuardedPool::Return(GuardedSlot* slot) {
+  void* page = reinterpret_cast<void*>(PageOf(*slot));
+  const bool inaccessible = mprotect(page, page_bytes_, PROT_NONE) == 0;
+  // Refused for locked memory (mlockall).
+  slot->dirty = madvise(page, page_bytes_, MADV_DONTNEED) != 0;
+  const bool never_seen = slot->Load() == State::kTaken;
+  slot->state.store(never_seen ? State::kUnused : State::kFreed, std::memory_order_release);
+  live_.fetch_sub(1, std::memory_order_relaxed);
+  // The page is a mapping by itself, so this cannot fail for want of another; should it, the
+  // slot is never used again.
+  if (inaccessible) PushFree(*slot);
+}
+
+bool GuardedPool::IsNearer(const GuardedSlot& a, const GuardedSlot& b, uintptr_t address) const {
+  if (!b.HasOrHadBlock()) return true;
+  if (!a.HasOrHadBlock()) return false;
+  const bool a_lives = a.Load() == State::kLive;
+  if (a_lives != (b.Load() == State::kLive)) return a_lives;
+  return address - (a.block + a.size_bytes) < b.block - address;
+}
+
+GuardedSlot* GuardedPool::SlotAt(uintptr_t address) const {
+  const size_t page = (address - base_.load(std::memory_order_acquire)) / page_bytes_;
+  GuardedSlot* slot = nullptr;
+  if (page % 2 == 1) {
+    slot = &slots_[page / 2];
+  } else if (page == 0) {
+    slot = &slots_[0];
+  } else if (page / 2 == slot_count_) {
+    slot = &slots_[slot_count_ - 1];
+  } else {
+    GuardedSlot& before = slots_[page / 2 - 1];
+    GuardedSlot& behind = slots_[page / 2];
+    slot = IsNearer(before, behind, address) ? &before : &behind;
+  }
+  return slot->HasOrHadBlock() ? slot : nullptr;
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,181 @@
+#include "allocator/guard/short_name.h"
+
+#include <cstring>
+
+namespace allomon::internal {
+namespace {
+
+struct Abbreviation {
+  std::string_view mangled;
+  std::string_view name;
+};
+constexpr Abbreviation kStandard[] = {
+    {"St", "std"},          {"Sa", "std::allocator"}, {"Ss", "std::string"},
+    {"Si", "std::istream"}, {"So", "std::ostream"},
+};
+constexpr Abbreviation kOperators[] = {
+    {"cl", "operator()"},   {"ix", "operator[]"},     {"aS", "operator="},  {"pL", "operator+="},
+    {"ls", "operator<<"},   {"rs", "operator>>"},     {"eq", "operator=="}, {"lt", "operator<"},
+    {"pl", "operator+"},    {"pp", "operator++"},     {"de", "operator*"},  {"pt", "operator->"},
+    {"nw", "operator new"}, {"na", "operator new[]"},
+};
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
+
+class Reader {
+ public:
+  Reader(std::string_view rest, char* out, size_t room) : rest_(rest), out_(out), room_(room) {}
+
+  // <encoding>, up to where the parameters begin.
+  bool ReadName() {
+    if (Take("N")) return ReadNested();
+    Take("L");
+    if (Take("St")) Append("std");
+    return ReadSourceName() || ReadAbbreviation(kOperators);
+  }
+
+  size_t length() const { return length_; }
+
+ private:
+  char Peek() const { return rest_.empty() ? '\0' : rest_[0]; }
+  bool Take(std::string_view expected) {
+    if (rest_.substr(0, expected.size()) != expected) return false;
+    rest_.remove_prefix(expected.size());
+    return true;
+  }
+  void AppendBytes(std::string_view text) {
+    const size_t taken = text.size() < room_ - length_ ? text.size() : room_ - length_;
+    memcpy(out_ + length_, text.data(), taken);
+    length_ += taken;
+  }
+  void Append(std::string_view component) {
+    if (length_ > 0) AppendBytes("::");
+    AppendBytes(component);
+    last_ = component;
+  }
+
+  // What stands between N and E.
+  bool ReadNested() {
+    while (Take("K") || Take("V") || Take("R") || Take("O")) {
+    }
+    while (!Take("E")) {
+      if (!ReadComponent()) return false;
+    }
+    return length_ > 0;
+  }
+
+  bool ReadComponent() {
+    if (Take("I")) return SkipUntilE(0);
+    if (Peek() == 'C' || Peek() == 'D') return ReadStructor();
+    Take("L");
+    return ReadSourceName() || ReadAbbreviation(kStandard) || ReadAbbreviation(kOperators);
+  }
+
+  // C1, C2, C3, D0, D1, D2: the class that was named last.
+  bool ReadStructor() {
+    const bool destroys = Peek() == 'D';
+    if (rest_.size() < 2 || !IsDigit(rest_[1]) || last_.empty()) return false;
+    rest_.remove_prefix(2);
+    AppendBytes(destroys ? "::~" : "::");
+    AppendBytes(last_);
+    return true;
+  }
+
+  // The digits' number; 0 if there are none, or if it is longer than what is left.
+  size_t TakeLength() {
+    size_t length = 0;
+    while (IsDigit(Peek()) && length < rest_.size()) {
+      length = length * 10 + static_cast<size_t>(Peek() - '0');
+      rest_.remove_prefix(1);
+    }
+    return length <= rest_.size() ? length : 0;
+  }
+
+  bool ReadSourceName() {
+    const size_t length = TakeLength();
+    if (length == 0) return false;
+    const std::string_view name = rest_.substr(0, length);
+    Append(name == "_GLOBAL__N_1" ? "(anonymous namespace)" : name);
+    rest_.remove_prefix(length);
+    return true;
+  }
+
+  template <size_t n>
+  bool ReadAbbreviation(const Abbreviation (&table)[n]) {
+    for (const Abbreviation& entry : table) {
+      if (!Take(entry.mangled)) continue;
+      Append(entry.name);
+      return true;
+    }
+    return false;
+  }
+
+  // Template arguments, whose I has been read.  False for what is rare in them.
+  bool SkipUntilE(int depth) {
+    if (depth > 32) return false;
+    while (!Take("E")) {
+      if (!SkipPiece(depth)) return false;
+    }
+    return true;
+  }
+
+  bool SkipPiece(int depth) {
+    if (Take("I") || Take("N") || Take("J") || Take("F")) return SkipUntilE(depth + 1);
+    if (IsDigit(Peek())) return SkipSourceName();
+    if (Take("L")) return SkipLiteral();
+    if (Take("S") || Take("T")) return SkipReference();
+    const char c = Peek();
+    if (!IsLower(c) && strchr("PROKVDC", c) == nullptr) return false;
+    if (c == '\0') return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  bool SkipSourceName() {
+    const size_t length = TakeLength();
+    rest_.remove_prefix(length);
+    return length != 0;
+  }
+
+  // A number of a builtin type: its digits are no length.
+  bool SkipLiteral() {
+    const size_t end = rest_.find('E');
+    if (!IsLower(Peek()) || end == std::string_view::npos) return false;
+    rest_.remove_prefix(end + 1);
+    return true;
+  }
+
+  // S_, S1_, T_, T0_, St, Sa, ...: the first letter has been read.
+  bool SkipReference() {
+    if (IsLower(Peek())) {
+      rest_.remove_prefix(1);
+      return true;
+    }
+    while (!rest_.empty() && Peek() != '_') {
+      if (!IsDigit(Peek()) && (Peek() < 'A' || Peek() > 'Z')) return false;
+      rest_.remove_prefix(1);
+    }
+    return Take("_");
+  }
+
+  std::string_view rest_;
+  std::string_view last_;
+  char* const out_;
+  const size_t room_;
+  size_t length_ = 0;
+};
+
+}  // namespace
+
+size_t ShortName(std::string_view symbol, char* out, size_t room) {
+  if (symbol.substr(0, 2) == "_Z") {
+    Reader reader(symbol.substr(2), out, room);
+    if (reader.ReadName()) return reader.length();
+  }
+  const size_t length = symbol.size() < room ? symbol.size() : room;
+  memcpy(out, symbol.data(), length);
+  return length;
+}
+
+}  // namespace allomon::internal

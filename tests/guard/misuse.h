@@ -1,0 +1,46 @@
+// Functions whose names must stand in reports, and the guard as the tests want it.
+#ifndef ALLOMON_TESTS_GUARD_MISUSE_H_
+#define ALLOMON_TESTS_GUARD_MISUSE_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "allocator/guard.h"
+#include "tracker/tracker.h"
+
+namespace misuse {
+
+// Not inlined, and no tail calls: each has a frame of its own.
+void* TakeByMalloc(size_t size_bytes);
+void FreeByFree(void* block);
+char* TakeByNewArray(size_t size_bytes);
+void FreeByDeleteArray(char* block);
+void Write(char* address);
+char Read(const char* address);
+
+}  // namespace misuse
+
+namespace allomon::testing {
+
+// Follows every block, and says what it has been told to.
+struct NotingTracker {
+  std::string text;
+  std::optional<int> alloc_major(const Allocation& allocation) {
+    return static_cast<int>(allocation.size_bytes);
+  }
+  std::string describe(const int& size) { return text + ", size " + std::to_string(size); }
+};
+
+// Guards every block from now on, with a note.
+void GuardEverything(bool goes_on = false);
+
+// Blocks at the one or the other end of their page; allocates until one is.
+char* TakeAtPageEnd(size_t size_bytes);
+char* TakeAtPageStart(size_t size_bytes);
+
+inline constexpr size_t kPageBytes = 4096;
+
+}  // namespace allomon::testing
+
+#endif  // ALLOMON_TESTS_GUARD_MISUSE_H_

@@ -1,0 +1,97 @@
+// Names in reports, made without malloc.
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "allocator/guard/code_place.h"
+#include "allocator/guard/report_text.h"
+#include "allocator/guard/short_name.h"
+#include "gtest/gtest.h"
+
+extern "C" const char __ehdr_start;
+
+namespace allomon::internal {
+
+__attribute__((noinline)) int FunctionOfThisTest(int value) { return value * 3; }
+
+namespace {
+
+std::string Short(const std::string& symbol, size_t room = 256) {
+  std::string out(room, '\0');
+  out.resize(ShortName(symbol, out.data(), room));
+  return out;
+}
+
+TEST(ShortName, ReadsWhatMostFunctionsAreCalled) {
+  EXPECT_EQ(Short("main"), "main");
+  EXPECT_EQ(Short("_Z4Mainv"), "Main");
+  EXPECT_EQ(Short("_ZL6HiddenPKc"), "Hidden");
+  EXPECT_EQ(Short("_ZN5Cache5TouchEi"), "Cache::Touch");
+  EXPECT_EQ(Short("_ZNK5Cache5TouchEv"), "Cache::Touch");
+  EXPECT_EQ(Short("_ZN5CacheC2ERKS_"), "Cache::Cache");
+  EXPECT_EQ(Short("_ZN3app5CacheD0Ev"), "app::Cache::~Cache");
+  EXPECT_EQ(Short("_ZN12_GLOBAL__N_15TouchEv"), "(anonymous namespace)::Touch");
+  EXPECT_EQ(Short("_ZN1AclEv"), "A::operator()");
+  EXPECT_EQ(Short("_ZSt4sortIPiEvT_S1_"), "std::sort");
+  EXPECT_EQ(Short("_ZNSt6vectorIiSaIiEE9push_backEOi"), "std::vector::push_back");
+  EXPECT_EQ(Short("_ZNSt6vectorISt4pairISsN3app1AEESaIS3_EE5beginEv"), "std::vector::begin");
+  EXPECT_EQ(Short("_ZNSt5arrayIiLm16EE2atEm"), "std::array::at");
+  EXPECT_EQ(Short("_ZN7allomon8internal18FunctionOfThisTestEi"),
+            "allomon::internal::FunctionOfThisTest");
+}
+
+TEST(ShortName, LeavesAloneWhatItDoesNotUnderstand) {
+  for (const char* symbol :
+       {"", "_Z", "_ZN", "_ZNE", "_Z99Short", "_ZN5Cache", "_ZZ4mainENKUlvE_clEv", "_ZTV5Cache",
+        "_Z99999999999999999999999999v", "_ZN1AIXsrSt1BIT_E5valueEE1CEv", "_ZN1AI"}) {
+    EXPECT_EQ(Short(symbol), symbol);
+  }
+}
+
+TEST(ShortName, NestingWithoutEndIsNotFollowed) {
+  const std::string deep = "_ZN1A" + std::string(100000, 'I');
+  EXPECT_EQ(Short(deep), deep.substr(0, 256));
+}
+
+TEST(ShortName, IsCutAtTheRoom) {
+  EXPECT_EQ(Short("_ZN5Cache5TouchEi", 8), "Cache::T");
+  EXPECT_EQ(Short("unmangled", 4), "unma");
+}
+
+TEST(CodePlace, FunctionOfTheExecutable) {
+  CodePlace place;
+  const uintptr_t function = reinterpret_cast<uintptr_t>(&FunctionOfThisTest);
+  FindCodePlace(function + 1, &place);
+  EXPECT_STREQ(place.symbol, "_ZN7allomon8internal18FunctionOfThisTestEi");
+  EXPECT_EQ(place.offset, function + 1 - reinterpret_cast<uintptr_t>(&__ehdr_start));
+  char* executable = realpath("/proc/self/exe", nullptr);
+  EXPECT_STREQ(place.module, executable);
+  free(executable);
+}
+
+TEST(CodePlace, FunctionOfASharedLibrary) {
+  CodePlace place;
+  // One that no sanitizer has replaced.
+  FindCodePlace(reinterpret_cast<uintptr_t>(dlsym(RTLD_DEFAULT, "hcreate")), &place);
+  EXPECT_EQ(std::string(place.symbol).substr(0, 7), "hcreate");
+  EXPECT_NE(std::string(place.module).find("/libc.so"), std::string::npos) << place.module;
+}
+
+TEST(CodePlace, AddressOfNothing) {
+  CodePlace place;
+  FindCodePlace(1, &place);
+  EXPECT_STREQ(place.module, "");
+  EXPECT_STREQ(place.symbol, "");
+  EXPECT_EQ(place.offset, 1u);
+}
+
+TEST(ReportText, NumbersAndForeignText) {
+  static ReportText text;
+  text << "a " << uint64_t{0} << " " << uint64_t{18446744073709551615u} << " ";
+  text.Hex(0xdeadbeef).Foreign("x\ny\x7f");
+  EXPECT_EQ(text.view(), "a 0 18446744073709551615 0xdeadbeefx?y?");
+}
+
+}  // namespace
+}  // namespace allomon::internal

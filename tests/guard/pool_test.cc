@@ -1,0 +1,221 @@
+// The pool by itself: how long a freed slot waits, what can be predicted, and how much is taken.
+// Nothing here replaces malloc or faults, so the sanitizers run it too.
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <cstring>
+#include <vector>
+
+#include "allocator/guard/guarded_pool.h"
+#include "allocator/high_reservation.h"
+#include "gtest/gtest.h"
+#include "tests/guard/child.h"
+#include "tests/support/statistics.h"
+
+namespace allomon::internal {
+namespace {
+
+using ::allomon::testing::BinomialTolerance;
+using ::allomon::testing::ChildEnd;
+using ::allomon::testing::RunChild;
+using State = GuardedSlot::State;
+
+// A pool has no end: each keeps its 34 MiB of address space.
+GuardedPool g_pools[24];
+size_t g_used_pools = 0;
+
+GuardedPool& NewPool(uint64_t seed) {
+  GuardedPool& pool = g_pools[g_used_pools++];
+  EXPECT_TRUE(pool.Reserve(seed));
+  return pool;
+}
+
+void Free(GuardedPool& pool, GuardedSlot* slot) {
+  slot->state = State::kEnding;
+  pool.Return(slot);
+}
+
+// First, while this process has no other pools.  The sanitizers' shadows need more address space
+// than any such limit.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(GuardedPool, SmallAddressSpaceIsLeftToTheProgram) {
+  const ChildEnd end = RunChild([] {
+    const rlimit limit = {size_t{200} << 20, size_t{200} << 20};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+    GuardedPool& pool = NewPool(1);
+    EXPECT_EQ(pool.slots(), 1024u);
+    EXPECT_NE(pool.Take(64, 8), nullptr);
+  });
+  EXPECT_EQ(end.status, 0) << end.said;
+  const ChildEnd none = RunChild([] {
+    const rlimit limit = {size_t{1} << 20, size_t{1} << 20};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+    static GuardedPool pool;
+    EXPECT_FALSE(pool.Reserve(1));
+    EXPECT_FALSE(pool.Contains(&pool));
+  });
+  EXPECT_EQ(none.status, 0) << none.said;
+}
+#endif
+
+TEST(GuardedPool, FreedSlotWaitsUntilHalfOfTheFreeOnesHaveBeenTaken) {
+  GuardedPool& pool = NewPool(1);
+  for (int round = 0; round < 20; ++round) {
+    GuardedSlot* freed = pool.Take(64, 8);
+    ASSERT_NE(freed, nullptr);
+    Free(pool, freed);
+    for (size_t i = 0; i < pool.slots() / 2 - 1; ++i) {
+      GuardedSlot* other = pool.Take(64, 8);
+      ASSERT_NE(other, freed) << i;
+      Free(pool, other);
+    }
+  }
+}
+
+TEST(GuardedPool, AFourthMayLive) {
+  GuardedPool& pool = NewPool(1);
+  std::vector<GuardedSlot*> taken;
+  while (GuardedSlot* slot = pool.Take(64, 8)) taken.push_back(slot);
+  EXPECT_EQ(taken.size(), 1024u);
+  EXPECT_EQ(pool.live(), 1024u);
+  for (GuardedSlot* slot : taken) Free(pool, slot);
+  EXPECT_EQ(pool.live(), 0u);
+  EXPECT_NE(pool.Take(64, 8), nullptr);
+}
+
+// Who knows where blocks were put does not know where the next one is.
+TEST(GuardedPool, NextSlotIsNotToldByThoseBefore) {
+  GuardedPool& pool = NewPool(1);
+  constexpr int kBlocks = 1000;
+  int neighbours = 0;
+  int at_end = 0;
+  size_t last = 0;
+  for (int i = 0; i < kBlocks; ++i) {
+    GuardedSlot* slot = pool.Take(64, 8);
+    ASSERT_NE(slot, nullptr);
+    const size_t page = pool.PageOf(*slot) / pool.page_bytes();
+    neighbours += page == last + 2 || last == page + 2 ? 1 : 0;
+    at_end += slot->block % pool.page_bytes() != 0 ? 1 : 0;
+    last = page;
+  }
+  // Of at least 1,500 slots that may be drawn, two are neighbours of the last.
+  EXPECT_LE(neighbours, kBlocks * 2.0 / 1500 + BinomialTolerance(kBlocks, 2.0 / 1500));
+  EXPECT_NEAR(at_end, kBlocks / 2, BinomialTolerance(kBlocks, 0.5));
+}
+
+TEST(GuardedPool, SeedRepeatsTheChoiceOfSlotsButNotTheirAddresses) {
+  GuardedPool& pool = NewPool(7);
+  GuardedPool& same = NewPool(7);
+  GuardedPool& other = NewPool(8);
+  const uintptr_t base = pool.PageOf(*pool.Take(64, 8));
+  const uintptr_t same_base = same.PageOf(*same.Take(64, 8));
+  other.Take(64, 8);
+  EXPECT_NE(base, same_base);
+  int equal_places = 0;
+  for (int i = 0; i < 100; ++i) {
+    const uintptr_t offset = pool.PageOf(*pool.Take(64, 8)) - base;
+    EXPECT_EQ(same.PageOf(*same.Take(64, 8)) - same_base, offset);
+    equal_places += other.PageOf(*other.Take(64, 8)) - base == offset ? 1 : 0;
+  }
+  EXPECT_LT(equal_places, 100);
+}
+
+// (The thread sanitizer has taken these addresses for itself.)
+#if !defined(__SANITIZE_THREAD__)
+// 23 bits: each of them is drawn.  Fails by chance once in 10^24 runs.
+TEST(GuardedPool, EveryBitOfTheBaseIsDrawn) {
+  uintptr_t ever_set = 0;
+  uintptr_t ever_clear = 0;
+  for (int i = 0; i < 256; ++i) {
+    const uintptr_t base = ReserveHigh(size_t{1} << 20);
+    ASSERT_NE(base, 0u);
+    ReleaseHigh(base, size_t{1} << 20);
+    EXPECT_NE(base >> kHighBit & 1, 0u);
+    ever_set |= base;
+    ever_clear |= ~base;
+  }
+  for (int bit = 21; bit < 44; ++bit) {
+    EXPECT_NE(ever_set >> bit & 1, 0u) << bit;
+    EXPECT_NE(ever_clear >> bit & 1, 0u) << bit;
+  }
+}
+#endif
+
+TEST(GuardedPool, PageHoldsTheBlockAndItsFillerAndNothingElse) {
+  GuardedPool& pool = NewPool(1);
+  for (const size_t size : {0, 1, 7, 61, 64, 4095, 4096}) {
+    GuardedSlot* slot = pool.Take(size, 8);
+    ASSERT_NE(slot, nullptr);
+    const unsigned char* page = reinterpret_cast<const unsigned char*>(pool.PageOf(*slot));
+    const size_t begin = slot->block - pool.PageOf(*slot);
+    EXPECT_LE(begin + size, pool.page_bytes());
+    EXPECT_NE(slot->filler, 0);
+    for (size_t i = 0; i < pool.page_bytes(); ++i) {
+      ASSERT_EQ(page[i], i >= begin && i < begin + size ? 0 : slot->filler) << size << " " << i;
+    }
+    EXPECT_EQ(pool.FindOverwrite(*slot), 0u);
+    Free(pool, slot);
+  }
+}
+
+// The kernel does not take memory back that a host has locked.
+TEST(GuardedPool, BlockInALockedPageIsZeroAgain) {
+  GuardedPool& pool = NewPool(1);
+  GuardedSlot* slot = pool.Take(64, 8);
+  void* page = reinterpret_cast<void*>(pool.PageOf(*slot));
+  ASSERT_EQ(mlock(page, pool.page_bytes()), 0);
+  memset(reinterpret_cast<void*>(slot->block), 0xee, 64);
+  Free(pool, slot);
+  GuardedSlot* again = nullptr;
+  for (int i = 0; i < 100000 && again != slot; ++i) {
+    again = pool.Take(64, 8);
+    if (again != slot) Free(pool, again);
+  }
+  ASSERT_EQ(again, slot);
+  for (size_t i = 0; i < 64; ++i) {
+    ASSERT_EQ(reinterpret_cast<const unsigned char*>(slot->block)[i], 0) << i;
+  }
+}
+
+TEST(GuardedPool, EveryOverwrittenByteIsFound) {
+  GuardedPool& pool = NewPool(1);
+  GuardedSlot* slot = pool.Take(61, 8);
+  const uintptr_t page = pool.PageOf(*slot);
+  for (uintptr_t at = page; at < page + pool.page_bytes(); ++at) {
+    if (at >= slot->block && at < slot->block + 61) continue;
+    unsigned char& byte = *reinterpret_cast<unsigned char*>(at);
+    byte ^= 0x10;
+    ASSERT_EQ(pool.FindOverwrite(*slot), at);
+    byte ^= 0x10;
+  }
+}
+
+TEST(GuardedPool, GuardPageBelongsToTheNearestLiveBlock) {
+  GuardedPool& pool = NewPool(1);
+  EXPECT_EQ(pool.SlotAt(pool.PageOf(*pool.Take(1, 8)) + 3 * pool.page_bytes()), nullptr);
+  std::vector<GuardedSlot*> taken;
+  while (GuardedSlot* slot = pool.Take(64, 8)) taken.push_back(slot);
+  int pairs = 0;
+  for (GuardedSlot* slot : taken) {
+    slot->state = State::kLive;
+    EXPECT_EQ(pool.SlotAt(slot->block), slot);
+  }
+  for (GuardedSlot* slot : taken) {
+    const uintptr_t behind = pool.PageOf(*slot) + pool.page_bytes();
+    GuardedSlot* next = pool.SlotAt(behind + pool.page_bytes());
+    if (next == nullptr || behind + pool.page_bytes() != pool.PageOf(*next)) continue;
+    ++pairs;
+    const uintptr_t end = slot->block + slot->size_bytes;
+    const uintptr_t middle = end + (next->block - end) / 2;
+    for (uintptr_t at = behind; at < behind + pool.page_bytes(); at += 512) {
+      EXPECT_EQ(pool.SlotAt(at), at < middle ? slot : next);
+    }
+    next->state = State::kEnding;
+    EXPECT_EQ(pool.SlotAt(behind + pool.page_bytes() - 1), slot);
+    next->state = State::kLive;
+  }
+  EXPECT_GT(pairs, 50);
+}
+
+}  // namespace
+}  // namespace allomon::internal
