@@ -4,6 +4,7 @@
 
 #include "allocator/alloc_path.h"
 #include "allocator/nothrow_retry.h"
+#include "allocator/throw_bad_alloc.h"
 
 #define ALLOMON_EXPORT ALLOMON_MALLOC_SECTION __attribute__((visibility("default"), used))
 
@@ -12,6 +13,7 @@ namespace {
 using allomon::internal::AllocateAlignedFast;
 using allomon::internal::AllocateFast;
 using allomon::internal::EntryPoint;
+using allomon::internal::ThrowBadAllocSlow;
 
 // Retries while a new-handler is installed, as [new.delete.single] asks; nullptr when
 // there is none.
@@ -28,7 +30,7 @@ template <typename Allocate>
 __attribute__((always_inline)) inline void* NewOrThrow(Allocate allocate) {
   void* block = allocate();
   if (__builtin_expect(block == nullptr, 0)) block = RetrySlow(allocate);
-  if (__builtin_expect(block == nullptr, 0)) throw std::bad_alloc();
+  if (__builtin_expect(block == nullptr, 0)) ThrowBadAllocSlow();
   return block;
 }
 
@@ -58,6 +60,9 @@ ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a) {
 }
 
 namespace allomon::internal {
+
+// Weak: host_runtime.cc has another one, for the preloaded library.
+__attribute__((weak)) void ThrowBadAllocSlow() { throw std::bad_alloc(); }
 
 // A handler may throw bad_alloc, which a nothrow form turns into nullptr.
 void* RetryNothrowSlow(size_t size_bytes, EntryPoint entry) noexcept {

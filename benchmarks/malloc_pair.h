@@ -1,4 +1,4 @@
-// What malloc_pair.cc is linked with: our sampling malloc, or mimalloc's own.
+// What malloc_pair.cc and entry_costs.cc are linked with: our sampling malloc, or mimalloc's own.
 #ifndef ALLOMON_BENCHMARKS_MALLOC_PAIR_H_
 #define ALLOMON_BENCHMARKS_MALLOC_PAIR_H_
 
@@ -7,6 +7,9 @@ namespace allomon::benchmarks {
 // Turns sampling on for the rest of the program.  False if there is none to
 // turn on, or if it could not be.
 bool StartSampling(double rate);
+
+// And off again.  False if it was not on.
+bool StopSampling();
 
 }  // namespace allomon::benchmarks
 

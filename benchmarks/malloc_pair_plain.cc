@@ -4,5 +4,6 @@
 namespace allomon::benchmarks {
 
 bool StartSampling(double) { return false; }
+bool StopSampling() { return false; }
 
 }  // namespace allomon::benchmarks

@@ -20,4 +20,6 @@ bool StartSampling(double rate) {
   return Tracker::start(rate, FollowAll{}, options).ok();
 }
 
+bool StopSampling() { return Tracker::stop().ok(); }
+
 }  // namespace allomon::benchmarks

@@ -36,6 +36,12 @@ class WriteFileTest : public ::testing::Test {
     return files;
   }
 
+  struct stat Status() const {
+    struct stat status = {};
+    EXPECT_EQ(stat(path_.c_str(), &status), 0);
+    return status;
+  }
+
   const std::string directory_ = testing::NewDirectory();
   const std::string path_ = directory_ + "/mlmon.out";
 };
@@ -61,6 +67,26 @@ TEST_F(WriteFileTest, ModeIsSubjectToTheUmask) {
   struct stat status;
   ASSERT_EQ(stat(path_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0750u);
+}
+
+TEST_F(WriteFileTest, EqualContentsKeepTheFileAndRenewItsTime) {
+  ASSERT_EQ(Write(path_, "same"), "");
+  const timespec long_ago[2] = {{1000, 0}, {1000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, path_.c_str(), long_ago, 0), 0);
+  const struct stat before = Status();
+  EXPECT_EQ(Write(path_, "same"), "");
+  EXPECT_EQ(Status().st_ino, before.st_ino);
+  EXPECT_GT(Status().st_mtime, before.st_mtime);
+  EXPECT_EQ(Write(path_, "fresh"), "");
+  EXPECT_EQ(testing::ReadFileOrDie(path_), "fresh");
+}
+
+// What others could write to may not be what it seems to be.
+TEST_F(WriteFileTest, EqualContentsInAFileThatIsTooOpenAreReplaced) {
+  ASSERT_EQ(Write(path_, "same"), "");
+  ASSERT_EQ(chmod(path_.c_str(), 0666), 0);
+  EXPECT_EQ(Write(path_, "same"), "");
+  EXPECT_EQ(Status().st_mode & 022, 0u);
 }
 
 TEST_F(WriteFileTest, RelativePathAndNameOfMaximalLength) {

@@ -1,10 +1,12 @@
 #include "tracker/callstack/memory_map.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
 namespace allomon::internal {
 namespace {
@@ -22,13 +24,27 @@ bool ParseLine(const std::string& line, Mapping* mapping) {
   return mapping->begin < mapping->end;
 }
 
+// Without a stream: a library that is loaded into every program has no use for locales.
+std::string ReadToTheEnd(int fd) {
+  std::string text;
+  char part[4096];
+  while (true) {
+    const ssize_t bytes = read(fd, part, sizeof(part));
+    if (bytes > 0) {
+      text.append(part, static_cast<size_t>(bytes));
+    } else if (bytes == 0 || errno != EINTR) {
+      return text;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Mapping> ParseMaps(std::string_view text) {
   std::vector<Mapping> mappings;
-  std::istringstream lines{std::string(text)};
-  std::string line;
-  while (std::getline(lines, line)) {
+  while (!text.empty()) {
+    const std::string line(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
     Mapping mapping;
     if (ParseLine(line, &mapping)) mappings.push_back(std::move(mapping));
   }
@@ -36,10 +52,11 @@ std::vector<Mapping> ParseMaps(std::string_view text) {
 }
 
 std::vector<Mapping> ReadExecutableMappings() {
-  std::ifstream file("/proc/self/maps");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return ParseMaps(text.str());
+  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  const std::string text = ReadToTheEnd(fd);
+  close(fd);
+  return ParseMaps(text);
 }
 
 const Mapping* FindMapping(const std::vector<Mapping>& mappings, uintptr_t address) {

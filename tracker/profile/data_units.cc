@@ -44,27 +44,25 @@ DataUnit* NewUnitLocked(uint32_t slot) {
   return unit;
 }
 
+// The one that every process has: of its pages only those are touched that are used.
 DataUnit& DefaultUnitLocked() {
-  static DataUnit* const unit = [] {
-    DataUnit* made = NewUnitLocked(0);
-    if (made == nullptr) {
-      alignas(DataUnit) static unsigned char storage[sizeof(DataUnit)];
-      made = new (storage) DataUnit;
-      made->common = &g_no_counts;
-      g_no_counts.functions = 1;
-      g_units[0] = made;
-    }
-    g_slots = 1;
-    return made;
-  }();
-  return *unit;
+  static DataUnit unit;
+  if (unit.common != nullptr) return unit;
+  unit.common = MapCountsLocked();
+  if (unit.common == nullptr) {
+    unit.common = &g_no_counts;
+    g_no_counts.functions = 1;
+  }
+  g_units[0] = &unit;
+  g_slots = 1;
+  return unit;
 }
 
 // Null if the name is an old one.
 DataUnit* FindLocked(UnitName name) {
   DefaultUnitLocked();
   DataUnit* unit = name.slot < g_slots ? g_units[name.slot] : nullptr;
-  return unit != nullptr && unit->live && unit->use == name.use ? unit : nullptr;
+  return unit != nullptr && !unit->freed && unit->use == name.use ? unit : nullptr;
 }
 
 template <typename Visit>
@@ -139,13 +137,13 @@ UnitError MallocUnit(UnitName* name) {
   DefaultUnitLocked();
   DataUnit* unit = nullptr;
   for (uint32_t slot = 1; slot < g_slots && unit == nullptr; ++slot) {
-    if (!g_units[slot]->live) unit = g_units[slot];
+    if (g_units[slot]->freed) unit = g_units[slot];
   }
   if (unit == nullptr && g_slots < kMaxUnits && (unit = NewUnitLocked(g_slots)) != nullptr) {
     ++g_slots;
   }
   if (unit == nullptr) return UnitError::kTooMany;
-  unit->live = true;
+  unit->freed = false;
   *name = {unit->slot, unit->use};
   return UnitError::kNone;
 }
@@ -157,7 +155,7 @@ UnitError FreeUnit(UnitName name) {
   if (unit->slot == 0) return UnitError::kDefault;
   if (unit->current_in != 0) return UnitError::kCurrent;
   ClearUnitLocked(*unit);
-  unit->live = false;
+  unit->freed = true;
   ++unit->use;
   return UnitError::kNone;
 }

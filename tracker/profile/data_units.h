@@ -20,13 +20,14 @@
 
 namespace allomon::internal {
 
+// All zero at first.
 struct DataUnit {
   uint32_t slot = 0;
   uint32_t use = 0;         // how often the slot was freed: an old name is known by it
-  bool live = true;         // under the lock, like the next two
+  bool freed = false;       // under the lock, like the next two
   uint32_t current_in = 0;  // threads
   ThreadCounts* threads = nullptr;
-  ThreadCounts* common = nullptr;  // never null once the unit is live
+  ThreadCounts* common = nullptr;  // never null once the unit has a name
   StackCounts by_stack;            // of programs that do not name their functions
 };
 

@@ -165,6 +165,7 @@ const char* WhyNotMerge(const Mlmon& a, const Mlmon& b) {
 
 std::string FormatMlmon(const Mlmon& profile) {
   std::string out;
+  out.reserve(256);  // a short one grows in one piece
   for (std::string_view line : {kHeader, KindName(profile.kind), StyleName(profile.style)}) {
     out.append(line).push_back('\n');
   }

@@ -8,9 +8,6 @@
 
 namespace allomon {
 
-NativeFunctions::NativeFunctions() : symbols_(ProcessSymbols::Load()) {}
-NativeFunctions::~NativeFunctions() = default;
-
 const NativeFunctions::Function* NativeFunctions::OfStack(uint32_t stack_id) {
   const internal::StackView stack = internal::Stacks().View(stack_id);
   if (stack.depth == 0) return nullptr;
@@ -53,6 +50,7 @@ uintptr_t NativeFunctions::PcOfFrame(const internal::StackView& stack, uint32_t 
 const NativeFunctions::Function& NativeFunctions::OfAddress(uintptr_t pc) {
   const auto found = by_address_.find(pc);
   if (found != by_address_.end()) return found->second;
+  if (symbols_ == nullptr) symbols_ = ProcessSymbols::Load();
   Symbol symbol = symbols_->Resolve(pc);
   return by_address_
       .emplace(pc, Function{std::move(symbol.name), std::move(symbol.position),

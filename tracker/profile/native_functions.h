@@ -13,7 +13,8 @@
 
 namespace allomon {
 
-// Not thread safe; allocates and reads files.
+// Not thread safe; allocates, and reads files from the first function on: who has no samples
+// pays for none.
 class NativeFunctions {
  public:
   struct Function {
@@ -22,9 +23,6 @@ class NativeFunctions {
     uintptr_t start;
     bool named;
   };
-
-  NativeFunctions();
-  ~NativeFunctions();
 
   // The innermost managed function of that interned stack: what is inside of it is its
   // interpreter.  Without one, the innermost function that has a symbol; if none has, the
@@ -44,7 +42,7 @@ class NativeFunctions {
   // The pc of a frame, inside its function.
   static uintptr_t PcOfFrame(const internal::StackView& stack, uint32_t frame);
 
-  std::unique_ptr<ProcessSymbols> symbols_;
+  std::unique_ptr<ProcessSymbols> symbols_;  // nullptr before the first question
   std::map<uintptr_t, Function> by_address_;
 };
 

@@ -171,6 +171,7 @@ std::string SanitizedName(std::string_view name) {
 
 std::string FormatSources(const SourceTable& table) {
   std::string out;
+  out.reserve(256);  // a short one grows in one piece
   internal::AppendHexWord(table.magic, &out);
   out.push_back('\n');
   AppendNumberLine(table.names.size(), &out);

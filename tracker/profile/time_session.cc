@@ -279,7 +279,7 @@ ThreadTimer* FindTimer(pid_t thread_id) {
 DataUnit& LastUnit(const ThreadTimer& timer) {
   const UnitsLock hold;
   DataUnit* const unit = timer.unit.load(std::memory_order_relaxed);
-  return unit != nullptr && unit->live ? *unit : UnitOf(ThreadProfile{});
+  return unit != nullptr && !unit->freed ? *unit : UnitOf(ThreadProfile{});
 }
 
 // What is left since a thread's last tick goes where that went: another thread's stack

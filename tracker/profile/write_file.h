@@ -14,9 +14,10 @@ namespace allomon {
 //
 // `mode` (0600, 0644) is subject to the umask and replaces the old file's.  No
 // symbolic link is followed: the file takes the link's place, and the temporary file is
-// created afresh (O_EXCL).  What cannot be replaced (a device, a pipe, what links under
-// /dev and /proc lead to, such as /dev/stdout) is appended to: a pipe without a reader is
-// an error, one with a reader is waited for.
+// created afresh (O_EXCL).  A small file of the user's own that holds the contents
+// already stays, with a new time and a mode that may be stricter.  What cannot be replaced
+// (a device, a pipe, what links under /dev and /proc lead to, such as /dev/stdout) is
+// appended to: a pipe without a reader is an error, one with a reader is waited for.
 //
 // On failure returns false and sets `error` to one line that names the path,
 // the cause and a remedy; the new file is gone.  Thread safe, also for the same

@@ -1,7 +1,7 @@
-// The backend interface over mimalloc 2.0.9, with its two hot paths inline.
+// The backend interface over mimalloc 2.0.9, with its hot paths inline.
 //
 // mimalloc exports functions only; a call and a jump per operation cost more than
-// sampling does.  So Malloc and Free below do the common case on mimalloc's own
+// sampling does.  So the functions below do the common case on mimalloc's own
 // structures (see mimalloc-types.h: a page's free list, the segment of an address) and
 // hand everything else to the library.  They hold for release settings (no padding, no
 // encoded lists, no statistics), which tools/workspace/mimalloc.BUILD sets and the
@@ -9,14 +9,20 @@
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <thread>
 
-// mimalloc.h first: the internal header does not include it.
+// mimalloc.h first: the internal header does not include it.  That one is of a library which
+// is compiled as C, and includes <atomic> and <thread>, which are not.
 // clang-format off
 #include "mimalloc.h"
+extern "C" {
 #include "mimalloc-internal.h"
+}
 // clang-format on
 
 #if MI_MALLOC_VERSION != 209
@@ -25,6 +31,11 @@
 #if MI_PADDING || MI_SECURE || MI_DEBUG || MI_STAT || defined(MI_ENCODE_FREELIST)
 #error "the inline paths hold for mimalloc's release settings only"
 #endif
+
+// Its C side declares them _Atomic.
+static_assert(sizeof(std::atomic<uintptr_t>) == sizeof(uintptr_t) &&
+                  alignof(std::atomic<uintptr_t>) == alignof(uintptr_t),
+              "atomic words have one layout in both languages");
 
 namespace allomon::backend {
 
@@ -37,20 +48,29 @@ __attribute__((noinline)) inline void* MallocLarge(size_t size_bytes) {
   return block;
 }
 
+// The page that serves a small size.  The number of words is written as one more than is
+// needed, less one: the countdown has computed it with the header word already, and the
+// compiler shares it.
+inline mi_page_t* SmallPage(mi_heap_t* heap, size_t size_bytes) {
+  return heap->pages_free_direct[(size_bytes + 15) / 8 - 1];
+}
+
+// Takes the first free block, which is not nullptr.
+inline void* Pop(mi_page_t* page, mi_block_t* block) {
+  page->used++;
+  page->free = reinterpret_cast<mi_block_t*>(block->next);
+  return block;
+}
+
 inline void* Malloc(size_t size_bytes) {
   if (__builtin_expect(size_bytes > MI_SMALL_SIZE_MAX, 0)) return MallocLarge(size_bytes);
-  // The number of words is written as one more than is needed, less one: the countdown
-  // has computed it with the header word already, and the compiler shares it.
-  const size_t words = (size_bytes + 15) / 8 - 1;
   mi_heap_t* heap = mi_get_default_heap();
-  mi_page_t* page = heap->pages_free_direct[words];
+  mi_page_t* page = SmallPage(heap, size_bytes);
   mi_block_t* block = page->free;
   if (__builtin_expect(block == nullptr, 0)) {
     return _mi_malloc_generic(heap, size_bytes, false, 0);
   }
-  page->used++;
-  page->free = reinterpret_cast<mi_block_t*>(block->next);
-  return block;
+  return Pop(page, block);
 }
 
 inline void Free(void* block) {
@@ -59,6 +79,8 @@ inline void Free(void* block) {
   mi_segment_t* segment = _mi_ptr_segment(block);
   mi_page_t* page = _mi_segment_page_of(segment, block);
   const bool own = segment->thread_id.load(std::memory_order_relaxed) == _mi_thread_id();
+  // Not _mi_free_generic(), which is what it comes to: that wants these in registers that the
+  // common case would have to copy them to.
   if (__builtin_expect(!own || page->flags.full_aligned != 0, 0)) return mi_free(block);
   mi_block_t* freed = static_cast<mi_block_t*>(block);
   freed->next = reinterpret_cast<mi_encoded_t>(page->local_free);
@@ -66,11 +88,46 @@ inline void Free(void* block) {
   if (__builtin_expect(--page->used == 0, 0)) _mi_page_retire(page);
 }
 
-inline void* Calloc(size_t size_bytes) { return mi_zalloc(size_bytes); }
-inline void* Realloc(void* block, size_t size_bytes) { return mi_realloc(block, size_bytes); }
+inline void* Calloc(size_t size_bytes) {
+  if (__builtin_expect(size_bytes > MI_SMALL_SIZE_MAX, 0)) return mi_zalloc(size_bytes);
+  mi_page_t* page = SmallPage(mi_get_default_heap(), size_bytes);
+  mi_block_t* block = page->free;
+  if (__builtin_expect(block == nullptr, 0)) return mi_zalloc(size_bytes);
+  Pop(page, block);
+  // Of a page fresh from the kernel only the link is not zero.
+  return memset(static_cast<void*>(block), 0, page->is_zero ? sizeof(*block) : page->xblock_size);
+}
+
+// Takes the new block first: without memory the old one lives on.
+__attribute__((noinline)) inline void* ReallocMoving(void* block, size_t block_bytes,
+                                                     size_t size_bytes) {
+  void* moved = Malloc(size_bytes);
+  if (__builtin_expect(moved == nullptr, 0)) return nullptr;
+  memcpy(moved, block, size_bytes < block_bytes ? size_bytes : block_bytes);
+  Free(block);
+  return moved;
+}
+
+// Decides as mi_realloc() does: a block stays where the new size fills half of it.  `block` is
+// not nullptr.
+inline void* Realloc(void* block, size_t size_bytes) {
+  const mi_page_t* page = _mi_segment_page_of(_mi_ptr_segment(block), block);
+  const size_t block_bytes = page->xblock_size;
+  const bool plain = !page->flags.x.has_aligned && block_bytes < MI_HUGE_BLOCK_SIZE;
+  if (__builtin_expect(!plain, 0)) return mi_realloc(block, size_bytes);
+  const bool fits = size_bytes <= block_bytes && size_bytes >= block_bytes / 2 && size_bytes > 0;
+  return fits ? block : ReallocMoving(block, block_bytes, size_bytes);
+}
+
 // Not mi_malloc_aligned: 2.0.9 believes that blocks of a power of two up to 1024 bytes are
 // aligned to their size, but their pages start at an odd multiple of 128.
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
+  if (__builtin_expect(size_bytes <= MI_SMALL_SIZE_MAX, 1)) {
+    mi_page_t* page = SmallPage(mi_get_default_heap(), size_bytes);
+    mi_block_t* block = page->free;
+    const bool aligned = (reinterpret_cast<uintptr_t>(block) & (alignment_bytes - 1)) == 0;
+    if (__builtin_expect(block != nullptr && aligned, 1)) return Pop(page, block);
+  }
   return mi_malloc_aligned_at(size_bytes, alignment_bytes, 0);
 }
 inline size_t UsableSize(const void* block) { return mi_usable_size(block); }

@@ -1,0 +1,132 @@
+// What the preloaded library needs of the C++ runtime to throw, catch and unwind, taken from
+// its host, when it is first needed.
+//
+// To load libstdc++ and libgcc_s into a program that has no use for them takes as long as that
+// program's whole start.  So liballomon.so has the rest of libstdc++ inside, from the static
+// library; but exceptions are the property of a process.  The count of those in flight, the
+// new-handler, the terminate-handler, the layout of an unwinder's context: two copies of these
+// in one stack would disagree.  The functions below stand in front of the static library's and
+// go to the copy that the host uses: what any library of it would be bound to, else (a C
+// program whose plugins are C++) the system's, which is then loaded already by who throws.
+//
+// Thread safe.  The first use of each costs a look-up by the loader.
+//
+// Interface: Itanium C++ ABI, "Exception Handling", levels 1 and 2.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <typeinfo>
+
+#include "allocator/throw_bad_alloc.h"
+
+namespace allomon::internal {
+namespace {
+
+void* FindInHost(const char* name, const char* library) {
+  if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
+  void* const handle = dlopen(library, RTLD_LAZY);
+  void* const found = handle == nullptr ? nullptr : dlsym(handle, name);
+  // As without exceptions: who throws where there is no runtime ends.
+  if (found == nullptr) abort();
+  return found;
+}
+
+constexpr char kCxx[] = "libstdc++.so.6";
+constexpr char kUnwinder[] = "libgcc_s.so.1";
+
+// A function of the host, found at its first call.
+template <typename Function>
+class HostFunction {
+ public:
+  constexpr HostFunction(const char* name, const char* library) : name_(name), library_(library) {}
+  Function* Get() {
+    void* found = found_.load(std::memory_order_relaxed);
+    if (found == nullptr) {
+      found = FindInHost(name_, library_);
+      found_.store(found, std::memory_order_relaxed);
+    }
+    return reinterpret_cast<Function*>(found);
+  }
+
+ private:
+  const char* const name_;
+  const char* const library_;
+  std::atomic<void*> found_{nullptr};
+};
+
+}  // namespace
+
+void ThrowBadAllocSlow() {
+  static HostFunction<void()> host("_ZSt17__throw_bad_allocv", kCxx);
+  host.Get()();
+  __builtin_unreachable();
+}
+
+}  // namespace allomon::internal
+
+using allomon::internal::HostFunction;
+using allomon::internal::kCxx;
+using allomon::internal::kUnwinder;
+
+// `call` is how the function of that name is called in the host.
+#define ALLOMON_OF_HOST(library, symbol, type, call) \
+  static HostFunction<type> host(symbol, library);   \
+  return host.Get() call
+
+#define ALLOMON_OF_HOST_NORETURN(library, symbol, type, call) \
+  static HostFunction<type> host(symbol, library);            \
+  host.Get() call;                                            \
+  __builtin_unreachable()
+
+extern "C" {
+
+void* __cxa_allocate_exception(size_t size_bytes) noexcept {
+  ALLOMON_OF_HOST(kCxx, "__cxa_allocate_exception", void*(size_t), (size_bytes));
+}
+void __cxa_free_exception(void* thrown) noexcept {
+  ALLOMON_OF_HOST(kCxx, "__cxa_free_exception", void(void*), (thrown));
+}
+void __cxa_throw(void* thrown, std::type_info* type, void (*destroy)(void*)) {
+  ALLOMON_OF_HOST_NORETURN(kCxx, "__cxa_throw", void(void*, std::type_info*, void (*)(void*)),
+                           (thrown, type, destroy));
+}
+void __cxa_rethrow() { ALLOMON_OF_HOST_NORETURN(kCxx, "__cxa_rethrow", void(), ()); }
+void* __cxa_begin_catch(void* exception) noexcept {
+  ALLOMON_OF_HOST(kCxx, "__cxa_begin_catch", void*(void*), (exception));
+}
+void __cxa_end_catch() { ALLOMON_OF_HOST(kCxx, "__cxa_end_catch", void(), ()); }
+
+// Not by <unwind.h>: its declarations make the names visible to the host.
+int __gxx_personality_v0(int version, int actions, uint64_t exception_class, void* exception,
+                         void* context) {
+  ALLOMON_OF_HOST(kCxx, "__gxx_personality_v0", int(int, int, uint64_t, void*, void*),
+                  (version, actions, exception_class, exception, context));
+}
+__attribute__((visibility("hidden"))) void _Unwind_Resume(void* exception) {
+  ALLOMON_OF_HOST_NORETURN(kUnwinder, "_Unwind_Resume", void(void*), (exception));
+}
+
+}  // extern "C"
+
+namespace std {
+
+void terminate() noexcept { ALLOMON_OF_HOST_NORETURN(kCxx, "_ZSt9terminatev", void(), ()); }
+new_handler get_new_handler() noexcept {
+  ALLOMON_OF_HOST(kCxx, "_ZSt15get_new_handlerv", new_handler(), ());
+}
+
+// An empty tag, whose file of the static library has a new-handler of its own.
+const nothrow_t nothrow{};
+
+// Only callbacks of a user's are kept in these, and a preloaded library has none.
+exception_ptr current_exception() noexcept { return nullptr; }
+namespace __exception_ptr {
+void exception_ptr::_M_addref() noexcept {}
+void exception_ptr::_M_release() noexcept {}
+}  // namespace __exception_ptr
+
+}  // namespace std

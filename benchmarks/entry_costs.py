@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Instructions of every entry point of malloc, linked in and preloaded.
+
+Each column is a program, or a library preloaded, under callgrind; each row the slope between
+few and many repetitions of one operation.  See README.md.
+
+  bazel run //benchmarks:entry_costs                the table
+  bazel run //benchmarks:entry_costs -- --update    writes it to golden/entry_costs.golden
+"""
+
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from fast_path import TINY_RATE  # noqa: E402
+
+FEW, MANY = 1_000, 11_000
+GOLDEN = "benchmarks/golden/entry_costs.golden"
+
+PLAIN = "benchmarks/libplain_mimalloc.so"
+ALLOMON = "allocator/liballomon.so"
+# column -> the program, its last argument, what is preloaded and its settings
+COLUMNS = {
+    "mimalloc": ("mimalloc", "", "", {}),
+    "off": ("sampled", "", "", {}),
+    "stopped": ("sampled", "stopped", "", {}),
+    "sampling": ("sampled", TINY_RATE, "", {}),
+    "so:mimalloc": ("preloadable", "", PLAIN, {}),
+    "so:off": ("preloadable", "", ALLOMON, {"ALLOMON_PROFILE": "no"}),
+    "so:rate_0": ("preloadable", "", ALLOMON, {"ALLOMON_RATE": "0"}),
+    "so:sampling": ("preloadable", "", ALLOMON, {"ALLOMON_RATE": TINY_RATE}),
+}
+
+
+def binary(root, name):
+    return os.path.join(root, "benchmarks", "entry_costs_" + name)
+
+
+def counts(root, column, times):
+    """operation -> instructions, start and end of the loop included"""
+    program, how, library, settings = COLUMNS[column]
+    with tempfile.TemporaryDirectory() as directory:
+        environment = {"PATH": "/usr/bin:/bin", **settings}
+        if library:
+            environment["LD_PRELOAD"] = os.path.abspath(os.path.join(root, library))
+            environment["ALLOMON_OUT"] = os.path.join(directory, "mlmon.out")
+            environment["ALLOMON_SEED"] = "1"
+        out = os.path.join(directory, "callgrind")
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
+        command += [os.path.abspath(binary(root, program)), str(times)] + ([how] if how else [])
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
+        return dict(filter(None, map(operation, glob.glob(out + ".*"))))
+
+
+def operation(path):
+    """The operation whose loop a dump is of, and its instructions."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    name = re.search(r"^desc: Trigger: Client Request: (\w+)$", text, re.MULTILINE)
+    total = re.search(r"^totals: (\d+)", text, re.MULTILINE)
+    return (name[1], int(total[1])) if name else None
+
+
+def measure(root):
+    """operation -> column -> instructions per operation"""
+    rows = {}
+    for column in COLUMNS:
+        few, many = (counts(root, column, times) for times in (FEW, MANY))
+        for name, count in many.items():
+            rows.setdefault(name, {})[column] = (count - few[name]) / (MANY - FEW)
+    return rows
+
+
+def compiler_of(root):
+    return subprocess.run(
+        [binary(root, "sampled"), "--compiler"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def table(compiler, rows):
+    lines = [
+        f"# instructions per operation, of 64 bytes that are not sampled; g++ {compiler}, opt;"
+        " so: is preloaded",
+        f"{'operation':20}" + "".join(f"{column:>13}" for column in COLUMNS),
+    ]
+    for name in sorted(rows):
+        cells = "".join(f"{rows[name][column]:13.1f}" for column in COLUMNS)
+        lines.append(f"{name:20}{cells}")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Instructions of every entry point.")
+    parser.add_argument("--update", action="store_true", help=f"write {GOLDEN}")
+    options = parser.parse_args()
+    root = os.getcwd()  # `bazel run` starts us where the binaries are
+    text = table(compiler_of(root), measure(root))
+    print(text, end="")
+    if options.update:
+        workspace = os.environ["BUILD_WORKSPACE_DIRECTORY"]
+        with open(os.path.join(workspace, GOLDEN), "w", encoding="utf-8") as golden:
+            golden.write(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

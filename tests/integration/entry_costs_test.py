@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""No entry point of malloc costs more because a tracker is there, has been there, or samples
+other blocks; and each costs as many instructions as the golden file says.
+
+When a count changes: bazel run //benchmarks:entry_costs -- --update, and review the change
+like code.
+"""
+
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+
+ROOT = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
+sys.path.insert(0, os.path.join(ROOT, "benchmarks"))
+
+import entry_costs  # noqa: E402
+import fast_path  # noqa: E402
+
+# The columns of one malloc: without a tracker, and with one in all its states.
+STATES = (("off", "stopped", "sampling"), ("so:off", "so:rate_0", "so:sampling"))
+# A slope over ten thousand repetitions: what once refills a list more is a tenth.
+NOISE = 0.11
+# Pairs that add nothing but a countdown and a test of the pointer.
+PAIRS = ("malloc_free", "new_delete", "new_delete_array", "new_delete_nothrow", "new_delete_sized")
+
+
+class EntryCosts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.rows = entry_costs.measure(ROOT)
+        cls.table = entry_costs.table(entry_costs.compiler_of(ROOT), cls.rows)
+        print(cls.table, end="")
+
+    def test_a_tracker_that_samples_other_blocks_costs_nothing(self):
+        self.assertEqual(len(self.rows), 12)
+        for name, row in self.rows.items():
+            for off, *others in STATES:
+                for column in others:
+                    with self.subTest(operation=name, column=column):
+                        self.assertGreater(row[off], 10)
+                        self.assertAlmostEqual(row[column], row[off], delta=NOISE)
+
+    def test_pairs_cost_four_instructions_more_than_mimallocs(self):
+        for name in PAIRS:
+            row = self.rows[name]
+            for plain, sampling in ("mimalloc", "sampling"), ("so:mimalloc", "so:sampling"):
+                with self.subTest(operation=name, column=sampling):
+                    limit = row[plain] + fast_path.MAX_DIFFERENCE + NOISE
+                    self.assertLessEqual(row[sampling], limit)
+
+    def test_as_the_golden_file_says(self):
+        with open(os.path.join(ROOT, entry_costs.GOLDEN), encoding="utf-8") as golden:
+            expected = golden.read()
+        if expected.split("\n")[0] != self.table.split("\n")[0]:
+            self.skipTest("the golden file is of another compiler: " + expected.split("\n")[0])
+        self.assertEqual(self.table, expected)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
