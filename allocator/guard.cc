@@ -1,6 +1,7 @@
 #include "allocator/guard.h"
 
 #include <mutex>
+#include <utility>
 
 #include "allocator/guard/error_report.h"
 #include "allocator/guard/fault_handler.h"
@@ -53,18 +54,25 @@ bool StartGuard(const GuardOptions& options, const char** error) {
   GoOnAfterErrors(options.goes_on);
   BeginGuarding(options.one_in, seed);
   if (options.rate == 0) return true;
-  g_control.sampling = heap_client::StartSampling(options.rate, options.seed);
-  if (g_control.sampling != 0) return true;
+  const uint32_t sampling = heap_client::StartSampling(options.rate, options.seed);
+  if (sampling != 0) {
+    std::lock_guard<heap_client::SpinLock> hold(g_control.lock);
+    g_control.sampling = sampling;
+    return true;
+  }
   StopGuard();
   return Fail("guard: too many trackers sample already", error);
 }
 
 void StopGuard() {
   EndGuarding();
-  std::lock_guard<heap_client::SpinLock> hold(g_control.lock);
-  if (g_control.sampling != 0) heap_client::StopSampling(g_control.sampling);
-  g_control.sampling = 0;
-  g_control.on = false;
+  uint32_t sampling = 0;
+  {
+    std::lock_guard<heap_client::SpinLock> hold(g_control.lock);
+    std::swap(sampling, g_control.sampling);
+    g_control.on = false;
+  }
+  if (sampling != 0) heap_client::StopSampling(sampling);
 }
 
 GuardStatistics ReadGuardStatistics() {

@@ -65,8 +65,12 @@ ALLOMON_EXPORT void* reallocarray(void* block, size_t count, size_t size_bytes) 
 
 ALLOMON_EXPORT int posix_memalign(void** out, size_t alignment_bytes, size_t size_bytes) noexcept {
   if (!IsPowerOfTwo(alignment_bytes) || alignment_bytes % sizeof(void*) != 0) return EINVAL;
+  const int kept_errno = errno;
   void* block = AllocateAlignedFast(alignment_bytes, size_bytes);
-  if (block == nullptr) return ENOMEM;
+  if (block == nullptr) {
+    errno = kept_errno;  // which the backend sets
+    return ENOMEM;
+  }
   *out = block;
   return 0;
 }

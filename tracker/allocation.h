@@ -17,7 +17,9 @@ enum class AllocationSource : uint8_t {
 
 // The call stack at the allocation: return addresses, innermost first, frame 0 being
 // the call that allocated.  A view of interned memory: copy it freely, it is valid until
-// the process ends, and equal stacks have equal ids.
+// the process ends, and equal stacks have equal ids.  (When code is unloaded its addresses are
+// replaced, in place, by such as ProcessSymbols knows: so resolve the stack, not a copy of its
+// addresses from before.)
 class Callstack {
  public:
   Callstack() = default;

@@ -152,6 +152,8 @@ void SayThread(ReportText& text) {
 
 void SayAll(Workplace& work, const ErrorFacts& facts, const FrameState& here, bool exact) {
   SayThread(work.text);
+  // The rest asks the system for more, which a host may have forbidden on pain of death.
+  work.text.Flush();
   const size_t depth = heap_client::CaptureFrames(here, work.frames, BlockTrace::kMaxFrames);
   SayFrames(work, work.frames, depth, exact);
   if (facts.slot != nullptr) SayBlock(work, *facts.slot);
@@ -163,7 +165,11 @@ void Begin(ReportText& text, MemoryError error) { text << "allomon: " << NameOf(
 
 MemoryError Classify(const GuardedSlot* slot, uintptr_t address) {
   if (slot == nullptr) return MemoryError::kWildAccess;
-  if (slot->Load() == GuardedSlot::State::kFreed) return MemoryError::kUseAfterFree;
+  // A page loses its access just before its slot is kFreed.
+  const GuardedSlot::State state = slot->Load();
+  if (state == GuardedSlot::State::kFreed || state == GuardedSlot::State::kEnding) {
+    return MemoryError::kUseAfterFree;
+  }
   return address < slot->block ? MemoryError::kUnderflow : MemoryError::kOverflow;
 }
 

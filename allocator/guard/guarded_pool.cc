@@ -20,7 +20,7 @@ using State = GuardedSlot::State;
 uintptr_t RoundUp(uintptr_t value, size_t step) { return (value + step - 1) & ~(step - 1); }
 
 // What every block of that size gets from the backend.
-size_t NaturalAlignment(size_t size_bytes) { return size_bytes < 16 ? 8 : 16; }
+size_t NaturalAlignment(size_t size_bytes) { return size_bytes <= 8 ? 8 : 16; }
 
 // The first byte in [begin, end) that is not `filler`; 0 if there is none.
 uintptr_t FirstOther(uintptr_t begin, uintptr_t end, unsigned char filler) {
@@ -125,6 +125,7 @@ void GuardedPool::Place(GuardedSlot* slot, size_t size_bytes, size_t alignment_b
   // Any byte but 0, which is what a program writes by mistake most often.
   slot->filler = static_cast<unsigned char>(bits >> 8) | 1;
   const uintptr_t end = slot->block + size_bytes;
+  if (slot->dirty) memset(reinterpret_cast<void*>(slot->block), 0, size_bytes);
   memset(reinterpret_cast<void*>(page), slot->filler, slot->block - page);
   memset(reinterpret_cast<void*>(end), slot->filler, page + page_bytes_ - end);
 }
@@ -140,7 +141,8 @@ uintptr_t GuardedPool::FindOverwrite(const GuardedSlot& slot) const {
 void GuardedPool::Return(GuardedSlot* slot) {
   void* page = reinterpret_cast<void*>(PageOf(*slot));
   const bool inaccessible = mprotect(page, page_bytes_, PROT_NONE) == 0;
-  madvise(page, page_bytes_, MADV_DONTNEED);
+  // Refused for locked memory (mlockall).
+  slot->dirty = madvise(page, page_bytes_, MADV_DONTNEED) != 0;
   const bool never_seen = slot->Load() == State::kTaken;
   slot->state.store(never_seen ? State::kUnused : State::kFreed, std::memory_order_release);
   live_.fetch_sub(1, std::memory_order_relaxed);

@@ -52,6 +52,7 @@ struct GuardedSlot {
   };
 
   std::atomic<State> state;
+  bool dirty;            // the page may hold what its last block left
   unsigned char filler;  // what the page holds outside the block
   heap_client::BlockHandle handle;
   uint32_t size_bytes;  // as requested

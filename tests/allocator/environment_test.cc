@@ -53,6 +53,26 @@ TEST(EnvironmentTest, WhatIsNotARateIsRefusedInOneLineThatSaysWhatIs) {
   }
 }
 
+TEST(EnvironmentTest, GuardIsOneInSoMany) {
+  EXPECT_EQ(Read({}).options.guard_one_in, 0u);
+  EXPECT_EQ(Read({"ALLOMON_GUARD=no"}).options.guard_one_in, 0u);
+  EXPECT_EQ(Read({"ALLOMON_GUARD=1/1"}).options.guard_one_in, 1u);
+  const Outcome hundred = Read({"ALLOMON_GUARD=1/100"});
+  ASSERT_TRUE(hundred.ok) << hundred.error;
+  EXPECT_EQ(hundred.options.guard_one_in, 100u);
+  EXPECT_FALSE(hundred.options.guard_goes_on);
+  const Outcome report = Read({"ALLOMON_GUARD=1/1000000:report"});
+  ASSERT_TRUE(report.ok) << report.error;
+  EXPECT_EQ(report.options.guard_one_in, 1000000u);
+  EXPECT_TRUE(report.options.guard_goes_on);
+  for (const char* variable :
+       {"ALLOMON_GUARD=", "ALLOMON_GUARD=1", "ALLOMON_GUARD=1/", "ALLOMON_GUARD=1/0",
+        "ALLOMON_GUARD=1/1000001", "ALLOMON_GUARD=2/3", "ALLOMON_GUARD=1/4294967297",
+        "ALLOMON_GUARD=:report", "ALLOMON_GUARD=1/10:reports"}) {
+    EXPECT_FALSE(Read({variable}).ok) << variable;
+  }
+}
+
 TEST(EnvironmentTest, SeedsThatDoNotFitAreRefused) {
   for (const char* variable :
        {"ALLOMON_SEED=", "ALLOMON_SEED=-1", "ALLOMON_SEED=18446744073709551616"}) {

@@ -1,8 +1,11 @@
 // Managed frames: where they stand among the native ones, and when they are gone.
 #include "tracker/callstack/managed_functions.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <csetjmp>
+#include <fstream>
 #include <functional>
 #include <new>
 #include <string>
@@ -199,6 +202,44 @@ TEST(ManagedFunctionsTest, ThreadsHaveCallsOfTheirOwn) {
 
 // Deeper than there is room for: what is too deep is not seen, and its end changes nothing.
 // (All in one frame: a million native ones are more than a sanitizer bears.)
+pthread_key_t g_keys[2];  // one made before the library's own, one behind
+
+void CallInManagedFunction(void*) {
+  const ManagedCall call(RegisterManagedFunction("late", "late.ml", 1));
+}
+
+struct CallsWhenItDies {
+  ~CallsWhenItDies() { CallInManagedFunction(nullptr); }
+  bool touched = false;
+};
+
+size_t AddressSpacePages() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages;
+}
+
+// Each thread left 16 MiB of addresses behind.
+TEST(ManagedFunctionsTest, CallsInAThreadsLastDestructorsLeaveNothingMapped) {
+  ASSERT_EQ(pthread_key_create(&g_keys[1], CallInManagedFunction), 0);
+  const auto run_thread = [] {
+    std::thread([] {
+      static thread_local CallsWhenItDies dies_after_calls;
+      dies_after_calls.touched = true;
+      CallInManagedFunction(nullptr);
+      for (const pthread_key_t key : g_keys) pthread_setspecific(key, &g_keys);
+    }).join();
+  };
+  run_thread();
+  const size_t before = AddressSpacePages();
+  for (int i = 0; i < 20; ++i) run_thread();
+  EXPECT_LT(AddressSpacePages(), before + 10 * 4096);
+}
+
+__attribute__((constructor(101))) void MakeFirstKey() {
+  pthread_key_create(&g_keys[0], CallInManagedFunction);
+}
+
 TEST(ManagedFunctionsTest, DeeperThanThereIsRoom) {
   constexpr size_t kRoom = size_t{1} << 20;
   struct alignas(ManagedCall) Place {

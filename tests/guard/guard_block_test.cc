@@ -31,7 +31,7 @@ TEST(GuardBlock, SizesAndAlignmentsAreKept) {
     for (size_t size = 0; size <= 4100; size += size < 70 ? 1 : 61) {
       for (int i = 0; i < 3; ++i) {
         void* block = malloc(size);
-        EXPECT_EQ(AddressOf(block) % (size < 16 ? 8 : 16), 0u) << size;
+        EXPECT_EQ(AddressOf(block) % (size <= 8 ? 8 : 16), 0u) << size;
         EXPECT_GE(malloc_usable_size(block), size);
         EXPECT_TRUE(size > kPageBytes || malloc_usable_size(block) == size) << size;
         memset(block, 1, malloc_usable_size(block));
@@ -222,6 +222,15 @@ TEST(GuardNote, NotesOfTwoTrackersStandSideBySide) {
   const bool other =
       end.said.find("note: tenant 7; kept by a test, size 64\n") != std::string::npos;
   EXPECT_TRUE(one || other) << end.said;
+}
+
+struct KeepsString {
+  std::optional<std::string> alloc_major(const Allocation&) { return "kept in a box"; }
+  const std::string& describe(const std::string& kept) { return kept; }
+};
+
+TEST(GuardNote, ValueTooLargeForItsEntryIsDescribedToo) {
+  ExpectHas(ReportWith(KeepsString{}).said, "kept in a box");
 }
 
 TEST(GuardNote, LongNoteIsCut) {

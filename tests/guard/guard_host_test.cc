@@ -1,4 +1,5 @@
 // Hosts with handlers, signal stacks, forks and habits of their own: they have what is theirs.
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -259,6 +260,31 @@ TEST(GuardHost, ForksAmongThreadsThatUseThePool) {
     busy.join();
   });
   EXPECT_EQ(end.status, 0) << end.said;
+}
+
+sem_t g_first_is_in_handler;
+std::atomic<int> g_in_handler{0};
+
+void StandStill(int, siginfo_t*, void*) {
+  if (g_in_handler.fetch_add(1) != 0) _exit(45);
+  sem_post(&g_first_is_in_handler);
+  for (;;) pause();
+}
+
+// The second of two threads that fault goes the way of all faults, and is not reported too.
+TEST(GuardHost, OneReportForTwoThreadsThatFault) {
+  const ChildEnd end = RunChild([] {
+    sem_init(&g_first_is_in_handler, 0, 0);
+    InstallHandler(StandStill);
+    GuardEverything();
+    std::thread first(UseAfterFree);
+    sem_wait(&g_first_is_in_handler);
+    UseAfterFree();
+  });
+  EXPECT_EQ(end.status, 45);
+  const size_t report = end.said.find("allomon: ");
+  ASSERT_NE(report, std::string::npos);
+  EXPECT_EQ(end.said.find("allomon: ", report + 1), std::string::npos) << end.said;
 }
 
 // A file that was opened under standard error's number is not written into.

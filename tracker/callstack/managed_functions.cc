@@ -1,5 +1,6 @@
 #include "tracker/callstack/managed_functions.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -78,19 +79,21 @@ bool Take(std::atomic<size_t>* counter, size_t size, size_t limit, size_t* start
 }
 
 // Unmaps the thread's stack of calls when it ends.
-struct StackOwner {
-  ~StackOwner() {
-    internal::ManagedStack& stack = internal::managed_stack;
-    internal::ManagedEntry* const base = stack.base;
-    stack.top = stack.limit = nullptr;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    stack.base = nullptr;
-    if (base != nullptr) munmap(base - 1, kStackBytes);
-  }
-  // Touching it makes the destructor run.
-  bool owns = false;
-};
-thread_local StackOwner t_owner;
+void UnmapStack(void* start) {
+  internal::ManagedStack& stack = internal::managed_stack;
+  stack.top = stack.limit = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  stack.base = nullptr;
+  munmap(start, kStackBytes);
+}
+
+// By the destructor of a key, not of a thread_local object: calls that destructors of the
+// latter open would need a stack after theirs had gone, and nobody would unmap it.
+bool UnmapAtThreadExit(void* start) {
+  static pthread_key_t key;
+  static const bool made = pthread_key_create(&key, UnmapStack) == 0;
+  return made && pthread_setspecific(key, start) == 0;
+}
 
 }  // namespace
 
@@ -171,7 +174,10 @@ bool MakeRoomForCallSlow(uintptr_t frame) {
   if (stack.base != nullptr) return DropCallsBelowSlow(frame) != stack.limit;
   void* const start = Reserve(kStackBytes, PROT_READ | PROT_WRITE);
   if (start == nullptr) return HaveNoRoom();
-  t_owner.owns = true;
+  if (!UnmapAtThreadExit(start)) {
+    munmap(start, kStackBytes);
+    return HaveNoRoom();
+  }
   ManagedEntry* const bottom = static_cast<ManagedEntry*>(start);
   *bottom = {UINTPTR_MAX, 0};
   stack.base = bottom + 1;

@@ -28,6 +28,8 @@ class ProcessSymbols {
  public:
   // Takes note of what is mapped now; code loaded later is "[unknown]".  Files
   // are opened when first asked about, so a file deleted by then has no names.
+  // Addresses in call stacks whose code was unloaded by dlclose are answered
+  // for, too (README.md, "Symbols").
   // Cost: reading /proc/self/maps, well under a millisecond.
   static std::unique_ptr<ProcessSymbols> Load();
 
