@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "allocator/guard/guarded_pool.h"
@@ -21,13 +22,11 @@ using ::allomon::testing::RunChild;
 using State = GuardedSlot::State;
 
 // A pool has no end: each keeps its 34 MiB of address space.
-GuardedPool g_pools[24];
-size_t g_used_pools = 0;
-
 GuardedPool& NewPool(uint64_t seed) {
-  GuardedPool& pool = g_pools[g_used_pools++];
-  EXPECT_TRUE(pool.Reserve(seed));
-  return pool;
+  static std::vector<std::unique_ptr<GuardedPool>> pools;
+  pools.push_back(std::make_unique<GuardedPool>());
+  EXPECT_TRUE(pools.back()->Reserve(seed));
+  return *pools.back();
 }
 
 void Free(GuardedPool& pool, GuardedSlot* slot) {
@@ -50,9 +49,9 @@ TEST(GuardedPool, SmallAddressSpaceIsLeftToTheProgram) {
   const ChildEnd none = RunChild([] {
     const rlimit limit = {size_t{1} << 20, size_t{1} << 20};
     ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-    static GuardedPool pool;
-    EXPECT_FALSE(pool.Reserve(1));
-    EXPECT_FALSE(pool.Contains(&pool));
+    const auto pool = std::make_unique<GuardedPool>();
+    EXPECT_FALSE(pool->Reserve(1));
+    EXPECT_FALSE(pool->Contains(pool.get()));
   });
   EXPECT_EQ(none.status, 0) << none.said;
 }
