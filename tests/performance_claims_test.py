@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Every performance figure in the project's README.md points to where it was measured.
+
+A claim is a sentence with a number and a unit of cost behind it: instructions, nanoseconds, times.
+It must hold a link into benchmarks/README.md, to a section that exists; and every number in a
+link's text must stand in that section, where it may have more digits.
+"""
+
+import os
+import re
+import sys
+import unittest
+
+WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+NUMBER = r"(?:\d+(?:[.,]\d+)*|\b(?:" + "|".join(WORDS[1:]) + r")\b)"
+COST = r"(?:instructions?|nanoseconds?|microseconds?|milliseconds?|[nuμm]s|seconds?|times)\b"
+CLAIM = re.compile(NUMBER + r"\]?(?:\([^)]*\))?\s+(?:more\s+|fewer\s+)?" + COST, re.IGNORECASE)
+LINK = re.compile(r"\[([^\]]*)\]\(benchmarks/README\.md(?:#([^)]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+CODE = re.compile(r"^ *```.*?^ *```[^\n]*$", re.MULTILINE | re.DOTALL)
+
+
+def anchor(heading):
+    """As GitHub makes it of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def sections(text):
+    """anchor -> text of the section"""
+    headings = list(HEADING.finditer(text))
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
+    return {anchor(heading[1]): text[heading.end() : end] for heading, end in zip(headings, ends)}
+
+
+def sentences(text):
+    for paragraph in re.split(r"\n\s*\n", CODE.sub("", text)):
+        if not paragraph.startswith("|"):
+            # A link's address may be the end of a line, never the end of a sentence.
+            yield from re.split(r"(?<=[.:;])\s+", paragraph.replace("\n", " "))
+
+
+def stands_in(number, text):
+    if number.lower() in WORDS:
+        number = str(WORDS.index(number.lower()))
+    return re.search(r"(?<![\d.])" + re.escape(number) + (r"\d*" if "." in number else r"(?!\d)"), text)
+
+
+def problems(readme, benchmarks):
+    measured = sections(benchmarks)
+    for sentence in sentences(readme):
+        links = LINK.findall(sentence)
+        if CLAIM.search(sentence) and not links:
+            yield f"no link to a measurement: {sentence}"
+        for text, target in links:
+            if not target and text != "benchmarks/":
+                yield f"link without a section: {text}"
+            elif target and target not in measured:
+                yield f"no section #{target} in benchmarks/README.md: {text}"
+            elif target:
+                for number in re.findall(NUMBER, text):
+                    if not stands_in(number, measured[target]):
+                        yield f"{number} is not in #{target}: {text}"
+
+
+class Rules(unittest.TestCase):
+    MEASURED = "# B\n## 1. The fast path\nexceeds 4 or 4.74\n## 2. Other\n12\n"
+
+    def check(self, readme, *expected):
+        found = [problem.split(":")[0] for problem in problems(readme, self.MEASURED)]
+        self.assertEqual(found, list(expected))
+
+    def test_claims_with_their_measurement(self):
+        self.check("It takes [four instructions](benchmarks/README.md#1-the-fast-path) more.")
+        self.check("It takes\n[4.7 times](benchmarks/README.md#1-the-fast-path) its time.")
+        self.check("```\n12 ns\n```\n\nIn three calls, at most. Line 12.")
+
+    def test_claims_without(self):
+        self.check("It takes four instructions more.", "no link to a measurement")
+        self.check("It takes 12 ns.", "no link to a measurement")
+        self.check("A thing: 3.5 times its time.", "no link to a measurement")
+        self.check("[12 ns](elsewhere.md) it takes.", "no link to a measurement")
+
+    def test_links_that_lead_elsewhere(self):
+        self.check("[4 ns](benchmarks/README.md)", "link without a section")
+        self.check("[4 ns](benchmarks/README.md#7-gone)", "no section #7-gone in benchmarks/README.md")
+        self.check("[5 ns](benchmarks/README.md#1-the-fast-path)", "5 is not in #1-the-fast-path")
+        self.check("[4 ns](benchmarks/README.md#2-other)", "4 is not in #2-other")
+        self.check("[4.8 ns](benchmarks/README.md#1-the-fast-path)", "4.8 is not in #1-the-fast-path")
+
+
+class SourceTree(unittest.TestCase):
+    def test_readme(self):
+        root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+        texts = []
+        for path in "README.md", "benchmarks/README.md":
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                texts.append(file.read())
+        self.assertGreaterEqual(len(LINK.findall(texts[0])), 4, "the README's claims have gone")
+        found = list(problems(*texts))
+        self.assertEqual(found, [], "\n" + "\n".join(found))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
