@@ -193,7 +193,6 @@ internal::UnitError CountByFunction(internal::UnitName unit, AttributedProfile* 
     AddFunction(&profile->sources, std::move(name.first), std::move(name.second));
     counts->push_back(managed[number]);
   }
-  PutMainBelow(counts);
   return error;
 }
 
@@ -279,6 +278,7 @@ internal::UnitError Attribute(internal::UnitName unit, AttributedProfile* profil
                                                     : CountBySymbol;
   const internal::UnitError error = count(unit, profile, &counts);
   if (error != internal::UnitError::kNone) return error;
+  if (count != CountBySymbol && internal::recording.stack_style()) PutMainBelow(&counts);
   profile->self_described = internal::answers_for_itself.load() && has_functions &&
                             profile->sources.names.size() == functions;
   profile->sources.magic = ContentMagic(profile->sources);

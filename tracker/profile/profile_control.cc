@@ -72,7 +72,7 @@ RecordingError CheckOptions(const RecordingOptions& options, std::string* error)
 HookMode HooksFor(const RecordingOptions& options) {
   if (options.style == ProfileStyle::kStack) return HookMode::kCall;
   if (options.kind == ProfileKind::kCount) return HookMode::kCount;
-  return WouldChargeCallstacks(options.kind, options.style) ? HookMode::kNone : HookMode::kCall;
+  return WouldChargeCallstacks(options.kind) ? HookMode::kNone : HookMode::kCall;
 }
 
 bool PutHooks(const RecordingOptions& options, std::string* error) {
@@ -85,11 +85,11 @@ void SetKind(const RecordingOptions& options) {
   const UnitsLock hold;
   const bool same = recording.kind.load(std::memory_order_relaxed) == options.kind &&
                     recording.style.load(std::memory_order_relaxed) == options.style &&
-                    ChargesCallstacks() == WouldChargeCallstacks(options.kind, options.style);
+                    ChargesCallstacks() == WouldChargeCallstacks(options.kind);
   if (!same) ClearAllUnitsLocked();
   recording.kind.store(options.kind, std::memory_order_relaxed);
   recording.style.store(options.style, std::memory_order_relaxed);
-  recording.charges_callstacks.store(WouldChargeCallstacks(options.kind, options.style),
+  recording.charges_callstacks.store(WouldChargeCallstacks(options.kind),
                                      std::memory_order_relaxed);
   recording.takes_clocks.store(CanTakeClocks(options.kind, options.style, options.rate),
                                std::memory_order_relaxed);
