@@ -268,7 +268,7 @@ TEST(EntryHooksTest, FunctionsBelowASwitchKeepTheirOwnUnit) {
   });
 }
 
-// Time and bytes of style current: hooks stay no-ops, call stacks are charged.
+// Call stacks are charged: of style current, hooks stay no-ops.
 TEST(EntryHooksTest, BytesAreChargedExactlyInBothStyles) {
   for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
     InChild([style] {
@@ -287,9 +287,27 @@ TEST(EntryHooksTest, BytesAreChargedExactlyInBothStyles) {
         EXPECT_EQ(internal::CurrentHookMode(), internal::HookMode::kNone);
       } else {
         EXPECT_EQ(Of(profile, "Allocates").stack, 10000);
+        EXPECT_EQ(Of(profile, "AllocatesAfterCall").stack, 700);
+        EXPECT_EQ(Of(profile, "Leaf").stack, 0);
+        EXPECT_TRUE(CountOf(profile, "<main>").stack == 10703);
       }
     });
   }
+}
+
+// What a function that recurses allocates at any depth is its own, and on its stack once; what
+// its caller allocates before and after is not.
+TEST(EntryHooksTest, BytesOfARecursionAreOnTheStackOnce) {
+  InChild([] {
+    const auto style = Options(ProfileKind::kAlloc, ProfileStyle::kStack);
+    const AttributedProfile profile = Profiled(style, [] {
+      SamplingFree(hooked::Allocates(1));
+      hooked::Recurse(9, [] { SamplingFree(hooked::Allocates(100)); });
+      SamplingFree(hooked::Allocates(10));
+    });
+    EXPECT_EQ(Of(profile, "Recurse").stack, 100);
+    EXPECT_EQ(Of(profile, "Allocates"), (Counted{111, 111}));
+  });
 }
 
 TEST(EntryHooksTest, HooksAreRefusedWhileThereAreOtherThreads) {

@@ -32,6 +32,7 @@ void Charge(const Allocation& allocation) {
   DataUnit& unit = UnitOf(thread);
   ThreadCounts& counts = thread.counts != nullptr ? *thread.counts : *unit.common;
   if (ChargesCallstacks() && thread.collecting == 0) {
+    AddToStackTimes(thread, sp, amount);
     unit.by_stack.Add(allocation.callstack.id(), amount);
   } else {
     counts.Charge(RunningFunction(thread, sp), amount);

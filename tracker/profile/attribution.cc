@@ -195,7 +195,6 @@ internal::UnitError CountByFunction(internal::UnitName unit, AttributedProfile* 
     AddFunction(&profile->sources, std::move(name.first), std::move(name.second));
     counts->push_back(managed[number]);
   }
-  PutMainBelow(counts);
   return error;
 }
 
@@ -284,6 +283,8 @@ internal::UnitError CountUnit(internal::UnitName unit, AttributedProfile* profil
                      : has_functions                ? CountByHookedStack
                                                     : CountBySymbol;
   const internal::UnitError error = count(unit, profile, counts);
+  if (error != internal::UnitError::kNone) return error;
+  if (count != CountBySymbol && internal::recording.stack_style()) PutMainBelow(counts);
   profile->self_described = internal::answers_for_itself.load() && has_functions &&
                             profile->sources.names.size() == functions;
   return error;

@@ -97,14 +97,18 @@ void ClearUnitLocked(DataUnit& unit) {
 void PointLocked(ThreadProfile& thread) {
   const bool counts_stacks =
       recording.on.load(std::memory_order_relaxed) && recording.stack_style();
-  FunctionCell* cells = thread.counts == nullptr ? nullptr : thread.counts->cells;
+  const bool has_stack = thread.counts != nullptr && thread.top != nullptr;
+  FunctionCell* const cells = has_stack ? thread.counts->cells : nullptr;
   const bool is_on = recording.on.load(std::memory_order_relaxed);
   if (thread.managed_calls != nullptr) {
     thread.managed_calls->running.store(0, std::memory_order_relaxed);
   }
   thread.scope_limit.store(is_on ? nullptr : thread.scope_end, std::memory_order_relaxed);
   thread.cells.store(counts_stacks ? cells : nullptr, std::memory_order_relaxed);
-  thread.step.store(recording.Records(ProfileKind::kCount) ? 1 : 0, std::memory_order_relaxed);
+  const bool counts_calls = recording.Records(ProfileKind::kCount);
+  thread.step.store(counts_calls ? 1 : 0, std::memory_order_relaxed);
+  const bool outermost_will_do = counts_stacks && (counts_calls || ChargesCallstacks());
+  thread.outermost_cells.store(outermost_will_do ? cells : nullptr, std::memory_order_relaxed);
 }
 
 // Only for the calling thread: its entry counters are in a register of its own.

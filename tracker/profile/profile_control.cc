@@ -74,7 +74,7 @@ HookMode HooksFor(const RecordingOptions& options) {
   if (options.live) return HookMode::kNone;
   if (options.style == ProfileStyle::kStack) return HookMode::kCall;
   if (options.kind == ProfileKind::kCount) return HookMode::kCount;
-  return WouldChargeCallstacks(options.kind, options.style) ? HookMode::kNone : HookMode::kCall;
+  return WouldChargeCallstacks(options.kind) ? HookMode::kNone : HookMode::kCall;
 }
 
 bool PutHooks(const RecordingOptions& options, std::string* error) {
@@ -87,11 +87,11 @@ void SetKind(const RecordingOptions& options) {
   const UnitsLock hold;
   const bool same = recording.kind.load(std::memory_order_relaxed) == options.kind &&
                     recording.style.load(std::memory_order_relaxed) == options.style &&
-                    ChargesCallstacks() == WouldChargeCallstacks(options.kind, options.style);
+                    ChargesCallstacks() == WouldChargeCallstacks(options.kind);
   if (!same) ClearAllUnitsLocked();
   recording.kind.store(options.kind, std::memory_order_relaxed);
   recording.style.store(options.style, std::memory_order_relaxed);
-  recording.charges_callstacks.store(WouldChargeCallstacks(options.kind, options.style),
+  recording.charges_callstacks.store(WouldChargeCallstacks(options.kind),
                                      std::memory_order_relaxed);
   recording.takes_clocks.store(
       !options.live && CanTakeClocks(options.kind, options.style, options.rate),

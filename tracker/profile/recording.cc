@@ -25,10 +25,9 @@ uint32_t FunctionTableSize() {
 
 bool HasFunctions() { return FunctionTableSize() > kFirstHookIndex; }
 
-bool WouldChargeCallstacks(ProfileKind kind, ProfileStyle style) {
+bool WouldChargeCallstacks(ProfileKind kind) {
   if (!HasFunctions()) return kind != ProfileKind::kCount || ManagedFunctionCount() == 0;
-  return kind != ProfileKind::kCount && style == ProfileStyle::kCurrent &&
-         RegisteredFunctionCount() == 0;
+  return kind != ProfileKind::kCount && RegisteredFunctionCount() == 0;
 }
 
 }  // namespace allomon::internal

@@ -59,9 +59,9 @@ extern std::atomic<uint32_t> first_managed_place __attribute__((visibility("hidd
 uint32_t IndexOfManaged(uint32_t number);
 
 // Whether what is recorded is, or would be, charged to call stacks, and these to functions when
-// they are written: in a program that names none; and, for time and allocation of style current, in
-// one that has entry hooks only, which then need not be put in.
-bool WouldChargeCallstacks(ProfileKind kind, ProfileStyle style);
+// they are written: in a program that names none; and, for time and allocation, in one that has
+// entry hooks only, which then are put in for stack times alone.
+bool WouldChargeCallstacks(ProfileKind kind);
 inline bool ChargesCallstacks() {
   return recording.charges_callstacks.load(std::memory_order_relaxed);
 }

@@ -177,6 +177,13 @@ void PopDead(ThreadProfile& thread, uintptr_t sp) {
   NoteRunning(thread);
 }
 
+void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount) {
+  if (thread.cells.load(std::memory_order_relaxed) == nullptr) return;
+  CatchUp(thread);
+  PopDead(thread, sp);
+  thread.counts->total.fetch_add(amount, std::memory_order_relaxed);
+}
+
 uint32_t RunningFunction(ThreadProfile& thread, uintptr_t sp) {
   CatchUp(thread);
   if (thread.top != nullptr) PopDead(thread, sp);

@@ -46,6 +46,13 @@ struct ScopeEntry {
 
 // Plain data in static TLS, all zero at first.
 struct ThreadProfile {
+  // What a hook looks at first: see entry_call.cc.  `cells`, if nobody asks which function runs,
+  // so that of each function the outermost occurrence is enough; else null.
+  std::atomic<FunctionCell*> outermost_cells;
+  ShadowEntry* top;            // null: no shadow stack yet
+  ThreadCounts* counts;        // this thread's in its current unit; null: the unit's common ones
+  std::atomic<uint64_t> step;  // what an entry adds to the counts
+
   // Open scopes, [scopes, scope_top), outermost first.  Who finds the top not below the limit
   // takes the slow path: nothing is mapped yet, it is full, or, the limit being null, something
   // is recorded.  The limit is stored by who starts or stops a profile.
@@ -54,20 +61,17 @@ struct ThreadProfile {
   ScopeEntry* scopes;
   ScopeEntry* scope_end;
 
-  ShadowEntry* top;     // null: no shadow stack yet
   ShadowEntry* limit;   // the last entry there is room for
   ShadowEntry* bottom;  // the lowest, which is none of a function
   uint32_t start_seen;  // Recording::starts, when what is open was put onto the shadow stack
   // The function that ran at the last boundary: for who charges this thread's clock for it.
   std::atomic<uint32_t> running;
   ManagedStack* managed_calls;  // this thread's
-  // What an entry adds, and where: cells is null unless stack times are wanted.  Stored by
-  // who starts or stops a profile.
+  // Null unless stack times are wanted.  Stored, like the two above, by who starts or stops a
+  // profile.
   std::atomic<FunctionCell*> cells;
-  std::atomic<uint64_t> step;
-  ThreadCounts* counts;  // this thread's in its current unit; null: the unit's common ones
-  DataUnit* unit;        // null: the default one
-  uintptr_t stack_low;   // of the stack the thread was born with
+  DataUnit* unit;       // null: the default one
+  uintptr_t stack_low;  // of the stack the thread was born with
   uintptr_t stack_bytes;
   bool busy;
   bool attached;
@@ -122,6 +126,10 @@ void PopDead(ThreadProfile& thread, uintptr_t sp);
 inline uint32_t TopFunction(const ThreadProfile& thread) {
   return thread.top == nullptr ? uint32_t{kMainSource} : thread.top->function;
 }
+
+// What code with that stack pointer has used is charged to its call stack: adds it to the total
+// that stack times are differences of.
+void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount);
 
 // The function that code with that stack pointer runs in; kMainSource if none is open.
 // Pops what has returned; the caller is `busy`.
