@@ -45,6 +45,7 @@ void SymbolTable::AddSection(const ElfFile& file, const ElfSection& symbols) {
   if (symbols.link >= file.sections().size()) return;
   const ByteReader strings = file.sections()[symbols.link].data;
   ByteReader reader = symbols.data;
+  candidates_.reserve(candidates_.size() + reader.remaining() / sizeof(Elf64_Sym));
   while (reader.remaining() >= sizeof(Elf64_Sym)) {
     const auto symbol = reader.Read<Elf64_Sym>();
     if (!IsFunction(symbol)) continue;
@@ -82,6 +83,8 @@ void SymbolTable::Sort() {
   };
   candidates_.erase(std::unique(candidates_.begin(), candidates_.end(), same_begin),
                     candidates_.end());
+  symbols_.reserve(candidates_.size());
+  highest_end_.reserve(candidates_.size());
   uint64_t highest = 0;
   for (size_t i = 0; i < candidates_.size(); ++i) {
     symbols_.push_back(candidates_[i].symbol);
