@@ -17,6 +17,7 @@ bool IsPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 
 // Before main and before any sample; call stacks captured earlier would only show a
 // frame of ours too many.
 __attribute__((constructor(101))) void TellTracker() {
+  heap_client::AnnounceHeap();
   heap_client::HoldAroundFork(&internal::TheSampledRange().lock());
   heap_client::HoldAroundFork(&internal::TheGuardedPool().lock());
   heap_client::CallAtThreadExit([] { internal::TheSampledRange().EmptyCache(); });

@@ -1,12 +1,16 @@
 // What live samples cost in memory, and whether a free costs more the more there are.
 //
 //   sample_memory [LIVE...]      default: 1000 10000 100000 1000000
+//   sample_memory threads COUNT  COUNT threads at once, with live blocks of 64 bytes: what
+//                                each has resident if 8 blocks are all it has and each is
+//                                sampled, and if 8 in 1000 are, beside no tracker
 //
 // Each number of live samples (64 bytes, rate 1, 8 frames) in a process of its own:
 //   own       bytes of the tracker's own memory per sample, from its account
 //   resident  bytes that the process has grown by, less the blocks' 64
 //   pair      ns of processor time for a further sample and its free while they live
 //   free      ns of processor time to free them, oldest first
+#include <pthread.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +19,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "allocator/allocator.h"
@@ -76,11 +83,59 @@ void Measure(size_t live) {
          (before_free - before_pairs) / kPairs, (behind_free - before_free) / count);
 }
 
-void MeasureInChild(size_t live) {
+constexpr size_t kMaxThreads = 1000;
+constexpr size_t kMaxLivePerThread = 1000;
+
+// What every thread of a measurement does; written before they start.
+size_t g_live_per_thread = 0;
+pthread_barrier_t g_all_allocated;
+pthread_barrier_t g_measured;
+
+void* HoldBlocks(void*) {
+  void* blocks[kMaxLivePerThread];
+  for (size_t i = 0; i < g_live_per_thread; ++i) {
+    blocks[i] = AllocateDeep(8);
+    memset(blocks[i], 1, kBlockBytes);
+  }
+  pthread_barrier_wait(&g_all_allocated);
+  pthread_barrier_wait(&g_measured);
+  for (size_t i = 0; i < g_live_per_thread; ++i) SamplingFree(blocks[i]);
+  return nullptr;
+}
+
+// Resident bytes per thread: its stack, the backend's heap and what is ours.
+double ResidentPerThread(size_t count) {
+  pthread_t threads[kMaxThreads];
+  pthread_barrier_init(&g_all_allocated, nullptr, static_cast<unsigned>(count) + 1);
+  pthread_barrier_init(&g_measured, nullptr, static_cast<unsigned>(count) + 1);
+  const double before = ResidentBytes();
+  for (size_t i = 0; i < count; ++i) {
+    if (pthread_create(&threads[i], nullptr, HoldBlocks, nullptr) != 0) abort();
+  }
+  pthread_barrier_wait(&g_all_allocated);
+  const double resident = ResidentBytes() - before;
+  pthread_barrier_wait(&g_measured);
+  for (size_t i = 0; i < count; ++i) pthread_join(threads[i], nullptr);
+  return resident / static_cast<double>(count);
+}
+
+void MeasureThreads(size_t count, size_t live, double rate) {
+  StartOptions options;
+  options.callstack_size = 8;
+  options.seed = 1;
+  if (rate > 0 && !Tracker::start(rate, Keeping(), options).ok()) abort();
+  g_live_per_thread = live;
+  const double resident = ResidentPerThread(count);
+  printf("%zu threads, %4zu blocks each, rate %-7g %8.0f bytes resident per thread\n", count, live,
+         rate, resident);
+}
+
+template <typename Work>
+void InChild(Work work) {
   fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    Measure(live);
+    work();
     fflush(stdout);
     _exit(0);
   }
@@ -91,9 +146,24 @@ void MeasureInChild(size_t live) {
 }  // namespace
 }  // namespace allomon
 
+void MeasureInChild(size_t live) {
+  allomon::InChild([live] { allomon::Measure(live); });
+}
+
 int main(int argc, char** argv) {
+  if (argc == 3 && strcmp(argv[1], "threads") == 0) {
+    const size_t count = strtoul(argv[2], nullptr, 10);
+    if (count == 0 || count > allomon::kMaxThreads) return 1;
+    constexpr double kEightInThousand = 0.008 / 9;  // of blocks of 8 words and a header
+    for (const auto& [live, rate] : std::initializer_list<std::pair<size_t, double>>{
+             {8, 0}, {8, 1}, {1000, 0}, {1000, kEightInThousand}}) {
+      allomon::InChild(
+          [&, live = live, rate = rate] { allomon::MeasureThreads(count, live, rate); });
+    }
+    return 0;
+  }
   printf("%9s %8s %9s %6s %6s\n", "live", "own", "resident", "pair", "free");
-  for (int i = 1; i < argc; ++i) allomon::MeasureInChild(strtoul(argv[i], nullptr, 10));
+  for (int i = 1; i < argc; ++i) MeasureInChild(strtoul(argv[i], nullptr, 10));
   if (argc > 1) return 0;
-  for (const size_t live : {1000, 10000, 100000, 1000000}) allomon::MeasureInChild(live);
+  for (const size_t live : {1000, 10000, 100000, 1000000}) MeasureInChild(live);
 }

@@ -3,6 +3,11 @@
 #include "tracker/heap_client.h"
 
 namespace allomon::internal {
+namespace {
+
+__attribute__((constructor(101))) void TellTracker() { heap_client::AnnounceHeap(); }
+
+}  // namespace
 
 uint32_t ReportCustomSlow(size_t size_bytes) {
   const FrameState caller = ALLOMON_CALLER_FRAME();

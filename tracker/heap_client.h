@@ -152,6 +152,10 @@ void BeforeFork();
 void AfterForkInParent();
 void AfterForkInChild();
 
+// Tells that a heap is linked which reports; without one Tracker::start() fails.  From a
+// constructor of priority 101, so that a user's static objects can start trackers.
+void AnnounceHeap();
+
 // A heap's own lock, to be held around fork with the tracker's.  It must live for ever.
 // Before the first sample; at most kMaxHeapLocks.
 inline constexpr int kMaxHeapLocks = 4;

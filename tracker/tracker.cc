@@ -12,6 +12,12 @@ namespace {
 
 using internal::ControlError;
 
+absl::Status NoHeap() {
+  return absl::FailedPreconditionError(
+      "Tracker::start: no heap of this program reports to it; set malloc = "
+      "\"@allomon//allocator:malloc\" in its cc_binary, or use //runtime or CustomMemory");
+}
+
 absl::Status ToStatus(ControlError error) {
   switch (error) {
     case ControlError::kNone:
@@ -66,6 +72,7 @@ std::vector<LiveStack> MostBytesFirst(std::vector<LiveStack> stacks) {
 
 absl::StatusOr<TrackerId> Tracker::StartClient(double rate, const StartOptions& options,
                                                std::unique_ptr<internal::SessionClient> client) {
+  if (!internal::HeapIsLinked()) return NoHeap();
   const internal::StartResult result = internal::StartSession(ToConfig(rate, options), client);
   if (result.error != ControlError::kNone) return ToStatus(result.error);
   return TrackerId{result.id};

@@ -50,9 +50,10 @@
 // returns: blocks are freed until the very end of the process.
 //
 // Thread rule: everything here is thread safe and may be called in callbacks; not in
-// signal handlers.  Nothing is sampled unless a heap that reports is linked into the same
-// executable: //allocator:malloc for malloc, //runtime for managed objects.  (A preloaded
-// liballomon.so is a profile of its own, and does not serve a program's trackers.)
+// signal handlers.  Heaps report that are linked into the same executable:
+// //allocator:malloc for malloc, //runtime for managed objects, CustomMemory for others.
+// (A preloaded liballomon.so is a profile of its own, and does not serve a program's
+// trackers.)
 #ifndef ALLOMON_TRACKER_TRACKER_H_
 #define ALLOMON_TRACKER_TRACKER_H_
 
@@ -120,7 +121,7 @@ class Tracker {
   // The tracker is moved in, and destroyed when it is discarded and its last callback
   // has returned.  Fails with
   //   kInvalidArgument     the rate is NaN or outside [0, 1]; a callstack_size over 1024
-  //   kFailedPrecondition  already started
+  //   kFailedPrecondition  already started; or no heap that reports is linked
   //   kResourceExhausted   eight trackers sample already, or sixteen exist
   template <typename UserTracker>
   static absl::StatusOr<TrackerId> start(double rate, UserTracker tracker,

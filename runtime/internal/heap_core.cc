@@ -18,6 +18,8 @@ uint64_t NowNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+__attribute__((constructor(101))) void TellTracker() { heap_client::AnnounceHeap(); }
+
 size_t RoundToSlices(size_t bytes) { return (bytes + kSliceBytes - 1) / kSliceBytes * kSliceBytes; }
 
 }  // namespace

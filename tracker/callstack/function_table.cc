@@ -45,6 +45,7 @@ void SymbolTable::AddSection(const ElfFile& file, const ElfSection& symbols) {
   if (symbols.link >= file.sections().size()) return;
   const ByteReader strings = file.sections()[symbols.link].data;
   ByteReader reader = symbols.data;
+  candidates_.reserve(candidates_.size() + reader.remaining() / sizeof(Elf64_Sym));
   while (reader.remaining() >= sizeof(Elf64_Sym)) {
     const auto symbol = reader.Read<Elf64_Sym>();
     if (!IsFunction(symbol)) continue;
@@ -82,6 +83,8 @@ void SymbolTable::Sort() {
   };
   candidates_.erase(std::unique(candidates_.begin(), candidates_.end(), same_begin),
                     candidates_.end());
+  symbols_.reserve(candidates_.size());
+  highest_end_.reserve(candidates_.size());
   uint64_t highest = 0;
   for (size_t i = 0; i < candidates_.size(); ++i) {
     symbols_.push_back(candidates_[i].symbol);
@@ -102,23 +105,52 @@ const FunctionSymbol* SymbolTable::Find(uint64_t address) const {
   return has_size || address >= candidates_[above - 1].section_end ? nullptr : &nearest;
 }
 
+namespace {
+
+CfiBytes BytesOf(const ElfSection& section) {
+  const uint8_t* begin = section.data.position();
+  return {begin, begin + section.data.remaining(), section.address};
+}
+
+}  // namespace
+
 FdeTable::FdeTable(const ElfFile& file) {
-  const ElfSection* section = file.FindSection(".eh_frame");
-  if (section == nullptr || section->data.AtEnd()) return;
-  const uint8_t* record = section->data.position();
-  const CfiBytes bytes = {record, record + section->data.remaining(), section->address};
+  const ElfSection* frames = file.FindSection(".eh_frame");
+  if (frames == nullptr || frames->data.AtEnd()) return;
+  frames_ = BytesOf(*frames);
+  if (const ElfSection* header = file.FindSection(".eh_frame_hdr")) {
+    const CfiBytes bytes = BytesOf(*header);
+    has_header_ = header_.Read(bytes, bytes.begin);
+  }
+  if (!has_header_) ReadAll();
+}
+
+void FdeTable::ReadAll() {
+  const uint8_t* record = frames_.begin;
   do {
     CfiEntry entry;
-    if (ParseFde(bytes, record, &entry)) ranges_.push_back({entry.pc_begin, entry.pc_end});
-  } while (NextCfiRecord(bytes, &record));
+    if (ParseFde(frames_, record, &entry)) ranges_.push_back({entry.pc_begin, entry.pc_end});
+  } while (NextCfiRecord(frames_, &record));
   std::sort(ranges_.begin(), ranges_.end(),
             [](const FunctionRange& a, const FunctionRange& b) { return a.begin < b.begin; });
 }
 
-const FunctionRange* FdeTable::Find(uint64_t address) const {
+std::optional<FunctionRange> FdeTable::FindByHeader(uint64_t address) const {
+  const uint64_t offset = header_.AddressOfFde(address) - frames_.address;
+  CfiEntry entry;
+  if (offset >= static_cast<uint64_t>(frames_.end - frames_.begin) ||
+      !ParseFde(frames_, frames_.begin + offset, &entry)) {
+    return std::nullopt;
+  }
+  const FunctionRange range = {entry.pc_begin, entry.pc_end};
+  return Contains(range, address) ? std::optional(range) : std::nullopt;
+}
+
+std::optional<FunctionRange> FdeTable::Find(uint64_t address) const {
+  if (has_header_) return FindByHeader(address);
   const size_t above = UpperBound(ranges_, address, [](const FunctionRange& r) { return r.begin; });
-  if (above == 0 || !Contains(ranges_[above - 1], address)) return nullptr;
-  return &ranges_[above - 1];
+  if (above == 0 || !Contains(ranges_[above - 1], address)) return std::nullopt;
+  return ranges_[above - 1];
 }
 
 }  // namespace allomon::internal

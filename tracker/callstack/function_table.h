@@ -5,9 +5,12 @@
 #define ALLOMON_TRACKER_CALLSTACK_FUNCTION_TABLE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "tracker/callstack/cfi_entry.h"
+#include "tracker/callstack/cfi_header.h"
 #include "tracker/callstack/elf_file.h"
 
 namespace allomon::internal {
@@ -55,15 +58,23 @@ class SymbolTable {
   std::vector<uint64_t> highest_end_;
 };
 
-// The extents that .eh_frame gives; every function has one, named or not.
+// The extents that .eh_frame gives; every function has one, named or not.  Searches the
+// linker's own table where the file has one, so that a few questions cost little.
 class FdeTable {
  public:
+  // The file must outlive the table.
   explicit FdeTable(const ElfFile& file);
-  // nullptr if no FDE covers `address`.
-  const FunctionRange* Find(uint64_t address) const;
+  // Nothing if no FDE covers `address`.
+  std::optional<FunctionRange> Find(uint64_t address) const;
 
  private:
-  std::vector<FunctionRange> ranges_;  // by begin
+  std::optional<FunctionRange> FindByHeader(uint64_t address) const;
+  void ReadAll();
+
+  CfiBytes frames_ = {};
+  CfiHeader header_;
+  bool has_header_ = false;
+  std::vector<FunctionRange> ranges_;  // by begin; for a file without the linker's table
 };
 
 }  // namespace allomon::internal

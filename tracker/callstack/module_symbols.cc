@@ -23,8 +23,8 @@ const FunctionSymbol* ModuleSymbols::FindSymbol(uint64_t address) const {
   if (symbol == nullptr || symbol->range.end != symbol->range.begin) return symbol;
   // A symbol without a size may be any distance below: only its own function
   // counts.
-  const FunctionRange* fde = fdes_.Find(address);
-  return fde == nullptr || fde->begin == symbol->range.begin ? symbol : nullptr;
+  const std::optional<FunctionRange> fde = fdes_.Find(address);
+  return !fde || fde->begin == symbol->range.begin ? symbol : nullptr;
 }
 
 std::optional<SourceLine> ModuleSymbols::FindLine(uint64_t address) {

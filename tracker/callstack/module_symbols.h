@@ -28,7 +28,7 @@ class ModuleSymbols {
   // The function that covers `address`: a mangled name and its start, or
   // nothing.
   const FunctionSymbol* FindSymbol(uint64_t address) const;
-  const FunctionRange* FindFde(uint64_t address) const { return fdes_.Find(address); }
+  std::optional<FunctionRange> FindFde(uint64_t address) const { return fdes_.Find(address); }
   std::optional<SourceLine> FindLine(uint64_t address);
 
  private:

@@ -70,8 +70,8 @@ class ProcessSymbols::Impl {
     std::lock_guard<std::mutex> lock(mutex_);
     const Place place = internal::IsUnloadedCode(pc) ? LocateUnloaded(pc) : Locate(pc);
     if (place.module == nullptr) return 0;
-    const internal::FunctionRange* fde = place.module->FindFde(place.address);
-    return fde == nullptr ? 0 : pc - (place.address - fde->begin);
+    const auto fde = place.module->FindFde(place.address);
+    return !fde ? 0 : pc - (place.address - fde->begin);
   }
 
  private:
@@ -135,7 +135,7 @@ class ProcessSymbols::Impl {
     uint64_t start = place.mapping->begin - bias;
     if (symbol != nullptr) {
       start = symbol->range.begin;
-    } else if (const internal::FunctionRange* fde = place.module->FindFde(place.address)) {
+    } else if (const auto fde = place.module->FindFde(place.address)) {
       start = fde->begin;
     }
     Symbol result = Unnamed(path, start + bias, start);

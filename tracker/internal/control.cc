@@ -4,6 +4,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "tracker/heap_client.h"
@@ -15,6 +16,9 @@
 
 namespace allomon::internal {
 namespace {
+
+// Set before main, by constructors.
+std::atomic<bool> g_heap_is_linked{false};
 
 bool IsExclusive(SessionId id) {
   const Session* session = Session::Find(id);
@@ -111,6 +115,8 @@ void DestroySession(SessionId id) {
 
 }  // namespace
 
+bool HeapIsLinked() { return g_heap_is_linked.load(std::memory_order_relaxed); }
+
 StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client) {
   const ControlError error = Validate(config);
   if (error != ControlError::kNone) return {error, 0};
@@ -205,6 +211,8 @@ void ForEachLock(Visit visit) {
 }
 
 }  // namespace
+
+void AnnounceHeap() { internal::g_heap_is_linked.store(true, std::memory_order_relaxed); }
 
 void HoldAroundFork(SpinLock* lock) {
   for (std::atomic<SpinLock*>& slot : g_heap_locks) {

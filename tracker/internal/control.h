@@ -23,6 +23,9 @@ enum class ControlError {
   kNoSuchTracker,     // discarded already, or never started
 };
 
+// Whether a heap has said that it reports.
+bool HeapIsLinked();
+
 // Frames are captured into the thread's stack: 1024 of them take 8 KiB.
 inline constexpr uint32_t kMaxCallstackSize = 1024;
 
