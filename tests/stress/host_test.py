@@ -3,10 +3,8 @@
 profile goes."""
 
 import os
-import shutil
 import signal
 import stat
-import subprocess
 import sys
 import unittest
 
@@ -135,12 +133,13 @@ class Output(Case):
     def test_files_are_their_owners(self):
         for umask, mode in (0o022, 0o600), (0o777, 0):
             with self.subTest(umask):
+                out = f"{umask}.out"
                 self.assert_host_unharmed(
-                    self.run_to("mlmon.out", preexec_fn=lambda mask=umask: os.umask(mask))
+                    self.run_to(out, preexec_fn=lambda mask=umask: os.umask(mask))
                 )
-                status = os.stat(self.path("mlmon.out"))
+                status = os.stat(self.path(out))
                 self.assertEqual(stat.S_IMODE(status.st_mode), mode)
-                sources = os.stat(self.path("mlmon.out.sources"))
+                sources = os.stat(self.path(out + ".sources"))
                 self.assertEqual(stat.S_IMODE(sources.st_mode), mode and 0o700)
 
     def test_link_that_somebody_laid_out_is_not_followed(self):

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -131,6 +132,16 @@ TEST_F(LoaderTest, FileThatIsAnotherByNowGivesNoNames) {
   EXPECT_EQ(by_function[path + "+0x0"], 1u);
   copy(kFirst);
   EXPECT_EQ(BlocksByFunction()["FunctionOfFirst"], 1u);
+  free(block);
+}
+
+// dlopen was given a name that holds in one directory only.
+TEST_F(LoaderTest, NamesAreFoundFromAnotherDirectory) {
+  void* block = Plugin(kFirst).Allocate(100);
+  const std::string directory = std::filesystem::current_path();
+  ASSERT_EQ(chdir("/"), 0);
+  EXPECT_EQ(BlocksByFunction()["FunctionOfFirst"], 1u);
+  ASSERT_EQ(chdir(directory.c_str()), 0);
   free(block);
 }
 

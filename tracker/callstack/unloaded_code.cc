@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <climits>
+#include <cstdlib>
 #include <cstring>
 
 namespace allomon::internal {
@@ -51,6 +53,19 @@ std::string BuildIdIn(const uint8_t* notes, size_t size) {
   return "";
 }
 
+// Notes need not be loaded.
+bool IsLoaded(const dl_phdr_info& info, const ElfW(Phdr) & notes) {
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_R) != 0 &&
+        notes.p_vaddr - segment.p_vaddr < segment.p_filesz &&
+        notes.p_filesz <= segment.p_filesz - (notes.p_vaddr - segment.p_vaddr)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 int AddModule(dl_phdr_info* info, size_t, void* modules) {
   LoadedModule module = {info->dlpi_name, "", info->dlpi_addr, {}};
   for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -59,16 +74,22 @@ int AddModule(dl_phdr_info* info, size_t, void* modules) {
     if (header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0) {
       module.code.push_back({begin, begin + header.p_memsz});
     }
-    if (header.p_type == PT_NOTE && module.build_id.empty()) {
-      module.build_id = BuildIdIn(reinterpret_cast<const uint8_t*>(begin), header.p_memsz);
+    if (header.p_type == PT_NOTE && module.build_id.empty() && IsLoaded(*info, header)) {
+      module.build_id = BuildIdIn(reinterpret_cast<const uint8_t*>(begin), header.p_filesz);
     }
   }
   static_cast<std::vector<LoadedModule>*>(modules)->push_back(std::move(module));
   return 0;
 }
 
+// The loader keeps the name as dlopen was given it; the directory may change.
+std::string Absolute(const std::string& path) {
+  char absolute[PATH_MAX];
+  return path[0] == '/' || realpath(path.c_str(), absolute) == nullptr ? path : absolute;
+}
+
 UnloadedModule FileOf(const LoadedModule& module) {
-  UnloadedModule file = {module.path, module.build_id, 0, 0, 0};
+  UnloadedModule file = {Absolute(module.path), module.build_id, 0, 0, 0};
   struct stat status;
   if (stat(module.path.c_str(), &status) == 0) {
     file.device = status.st_dev;
