@@ -2,6 +2,9 @@
 // managed objects, two threads run the same program, and the profile names the functions
 // of the Lisp program, not those of the interpreter.
 //
+//   tiny_lisp              a sample, summed by a tracker
+//   tiny_lisp --profile    every byte, in mlmon.out for mlprof
+//
 // Read it with "Rooting" in runtime/README.md; run it with ALLOMON_HEAP=stress=1,verify to
 // see that it keeps the rules.
 #include <algorithm>
@@ -15,9 +18,11 @@
 #include <thread>
 #include <vector>
 
+#include "examples/output_directory.h"
 #include "runtime/heap.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/symbols.h"
+#include "tracker/profile/profile.h"
 #include "tracker/tracker.h"
 
 namespace gc = allomon::gc;
@@ -322,18 +327,11 @@ struct LispProfile {
   Data* data;
 };
 
-int main() {
-  auto heap = gc::Heap::Create();
-  if (!heap.ok()) return fprintf(stderr, "%s\n", heap.status().ToString().c_str()), 1;
-  const gc::Mutator mutator(**heap);
-  Lisp lisp;
-  lisp.Load(kProgram.substr(1));
-
-  LispProfile::Data data;
-  if (!allomon::Tracker::start(1e-2, LispProfile(&data)).ok()) return 1;
+// Runs the program on two threads.
+void RunTwice(gc::Heap& heap, Lisp& lisp) {
   long results[2] = {};
   std::thread other([&] {
-    const gc::Mutator inner(**heap);
+    const gc::Mutator inner(heap);
     results[1] = lisp.Call("main", Number(100))->number;
   });
   results[0] = lisp.Call("main", Number(0))->number;
@@ -341,11 +339,12 @@ int main() {
     const gc::NativeRegion native;
     other.join();
   }
-  if (!allomon::Tracker::stop().ok()) return 1;
   printf("%ld %ld\n", results[0], results[1]);
+}
 
+void PrintByFunction(const std::map<uintptr_t, double>& bytes_of) {
   std::vector<std::pair<double, uintptr_t>> rows;
-  for (const auto& [address, bytes] : data.bytes) rows.emplace_back(bytes, address);
+  for (const auto& [address, bytes] : bytes_of) rows.emplace_back(bytes, address);
   std::sort(rows.rbegin(), rows.rend());
   const auto symbols = allomon::ProcessSymbols::Load();
   for (const auto& [bytes, address] : rows) {
@@ -353,4 +352,38 @@ int main() {
     fprintf(stderr, "%8.0f KB  %s (%s)\n", bytes / 1000, function.name.c_str(),
             function.position.c_str());
   }
+}
+
+void Sample(gc::Heap& heap, Lisp& lisp) {
+  LispProfile::Data data;
+  if (!allomon::Tracker::start(1e-2, LispProfile(&data)).ok()) Stop("no tracker");
+  RunTwice(heap, lisp);
+  if (!allomon::Tracker::stop().ok()) Stop("no tracker");
+  PrintByFunction(data.bytes);
+}
+
+// Every byte, for mlprof: `mlprof mlmon.out.sources mlmon.out`.
+void Profile(gc::Heap& heap, Lisp& lisp) {
+  const gc::HeapStatistics before = heap.statistics();
+  absl::Status status = allomon::Profile::Start();
+  if (!status.ok()) Stop(status.ToString().c_str());
+  RunTwice(heap, lisp);
+  status = allomon::Profile::Stop();
+  if (status.ok()) status = allomon::Profile::Write(examples::InOutputDirectory("mlmon.out"));
+  if (!status.ok()) Stop(status.ToString().c_str());
+  const gc::HeapStatistics after = heap.statistics();
+  printf("mlmon.out: %s; the heap counted %lu, and %lu by its collector\n",
+         allomon::Profile::Summary().c_str(), 8 * (after.allocated_words - before.allocated_words),
+         8 * (after.promoted_words - before.promoted_words));
+}
+
+int main(int argc, char** argv) {
+  const bool profiles = argc == 2 && std::string_view(argv[1]) == "--profile";
+  if (argc > 1 && !profiles) Stop("known is no option but --profile");
+  auto heap = gc::Heap::Create();
+  if (!heap.ok()) return fprintf(stderr, "%s\n", heap.status().ToString().c_str()), 1;
+  const gc::Mutator mutator(**heap);
+  Lisp lisp;
+  lisp.Load(kProgram.substr(1));
+  profiles ? Profile(**heap, lisp) : Sample(**heap, lisp);
 }

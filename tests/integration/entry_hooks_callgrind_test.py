@@ -12,6 +12,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from support import Case, Mlmon, runfile  # noqa: E402
 
 PROGRAM = runfile("//tests/integration/hooked_program:hooked_program")
+LINKED_USES_LIBRARY = runfile("//tests/integration/hooked_program:linked_uses_library")
+USES_LIBRARY = runfile("//tests/integration/hooked_program:uses_library")
 ALONE = runfile("//tests/integration/hooked_program:hooked_alone")
 
 
@@ -50,6 +52,7 @@ class EntryHooks(Case):
         answer = self.run_plain([who_answers, "@MLton", "show-sources"]).stdout.split("\n")
         counts = {}
         mlmon = Mlmon(self.path("mlmon.out"))
+        self.assertEqual(mlmon.magic, answer[0])
         for line, count in zip(answer[2 : 2 + int(answer[1])], mlmon.masters):
             name = line.split("\t")[0]
             counts[name] = counts.get(name, 0) + count
@@ -61,6 +64,23 @@ class EntryHooks(Case):
             done = self.run_preloaded([ALONE], {"ALLOMON_PROFILE": kind})
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertEqual(self.counts(self.path("mlmon.out.sources")), linked)
+
+    def test_library_that_the_program_is_linked_with(self):
+        runs = [
+            (kind, run, program, answers)
+            for kind in ("count", "count,stack")
+            for run, program, answers in (
+                (self.run_preloaded, USES_LIBRARY, self.path("mlmon.out.sources")),
+                (self.run_plain, LINKED_USES_LIBRARY, LINKED_USES_LIBRARY),
+            )
+        ]
+        for kind, run, program, answers in runs:
+            done = run([program], {"ALLOMON_PROFILE": kind})
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            counts = self.counts(answers)
+            called = {name.split("(")[0]: count for name, count in counts.items() if count}
+            expected = {"main": 1, "CallTwice": 100, "CallOnce": 200, "Callee": 200}
+            self.assertEqual(called, expected, kind)
 
     def test_counts_equal_callgrinds(self):
         theirs = self.callgrind_calls()

@@ -10,12 +10,14 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from support import Case, runfile  # noqa: E402
+from support import Case, Mlmon, commas, runfile  # noqa: E402
 
 # (range n), (map square ...), (sum ...): squares up to 50, and up to 150.
 SUMS = [sum(i * i for i in range(n + 1)) for n in (50, 150)]
 
 ROW = re.compile(r" *(\d+) KB  (\S+) \(program\.lisp: (\d+)\)")
+
+COUNTED = re.compile(r"mlmon\.out: ([0-9,]+) bytes allocated, .*; the heap counted (\d+), and (\d+) by")
 
 
 class TinyLisp(Case):
@@ -34,6 +36,22 @@ class TinyLisp(Case):
         # Nothing else makes lists as long.
         largest = sorted(rows, key=lambda name: -rows[name][0])[:2]
         self.assertEqual(set(largest), {"range", "map"}, rows)
+
+    def test_bytes_are_those_that_the_heap_counted(self):
+        for env in {}, {"ALLOMON_HEAP": "nursery=64K"}:
+            done = self.run_plain([runfile("//examples:tiny_lisp"), "--profile"], env)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            match = COUNTED.search(done.stdout)
+            total, counted, moved = (commas(number) for number in match.groups())
+            self.assertEqual(total, counted)
+            mlmon = Mlmon(self.path("mlmon.out"))
+            self.assertEqual((mlmon.total, mlmon.total_gc), (counted, moved))
+            self.assertGreater(moved, 0)
+            table = self.table(self.path("mlmon.out.sources"), self.path("mlmon.out"))
+            self.assertEqual(sum(table.raw.values()), counted + moved)
+            self.assertEqual(table.raw["<gc>"], moved)
+            functions = {"range", "map", "sum", "square", "remember", "repeat", "main", "lambda"}
+            self.assertLessEqual(functions, set(table.raw))
 
     def test_interpreter_keeps_the_rules(self):
         self.run_lisp({"ALLOMON_HEAP": "stress=13,nursery=64K"})

@@ -29,7 +29,8 @@ namespace {
 struct State {
   const uintptr_t* starts = nullptr;
   uint32_t count = 0;
-  unsigned char* calls = nullptr;  // kCallBytes of code for each hook
+  const std::vector<size_t>* module_ends = nullptr;
+  const uintptr_t* calls = nullptr;  // for each hook, where its kCallBytes of code are
   HookMode mode = HookMode::kNone;
 };
 State g_hooks;
@@ -39,9 +40,10 @@ constexpr size_t kCallBytes = 24;
 
 // The list is never destroyed: destructors of other static objects may still write a profile.
 void ListHooks() {
-  static const std::vector<uintptr_t>& hooks = *new std::vector<uintptr_t>(ScanForHooks());
-  g_hooks.starts = hooks.data();
-  g_hooks.count = static_cast<uint32_t>(hooks.size());
+  static const HooksFound& hooks = *new HooksFound(ScanForHooks());
+  g_hooks.starts = hooks.starts.data();
+  g_hooks.count = static_cast<uint32_t>(hooks.starts.size());
+  g_hooks.module_ends = &hooks.module_ends;
   hooked_functions.store(g_hooks.count, std::memory_order_relaxed);
 }
 
@@ -117,34 +119,46 @@ void WriteCall(uintptr_t at, uint32_t place) {
   StoreCode(code, at);
 }
 
-// Within reach of a 32-bit displacement from all of the executable's code.
-unsigned char* MapNearExecutable(size_t size_bytes) {
+// Within reach of a 32-bit displacement from all code of the module that begins there.
+void* MapBelow(uintptr_t code, size_t size_bytes) {
   constexpr uintptr_t kStepBytes = uintptr_t{1} << 20;
   constexpr int kSteps = 1024;
-  uintptr_t at = g_hooks.starts[0] & ~(kStepBytes - 1);
+  uintptr_t at = code & ~(kStepBytes - 1);
   at -= (size_bytes + kStepBytes) & ~(kStepBytes - 1);
   for (int i = 0; i < kSteps; ++i, at -= kStepBytes) {
     void* const pages = mmap(reinterpret_cast<void*>(at), size_bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (pages != MAP_FAILED) return static_cast<unsigned char*>(pages);
+    if (pages != MAP_FAILED) return pages;
   }
   return nullptr;
 }
 
+// Of the hooks [begin, end), which are of one module.  Pages of modules before one that fails
+// stay mapped, unused.
+bool MakeCallsOfModule(size_t begin, size_t end, uintptr_t* calls, std::string* error) {
+  const size_t size_bytes = (end - begin) * kCallBytes;
+  void* const pages = MapBelow(g_hooks.starts[begin], size_bytes);
+  if (pages == nullptr) return Fail("no address space near the code", error);
+  for (size_t hook = begin; hook < end; ++hook) {
+    calls[hook] = reinterpret_cast<uintptr_t>(pages) + (hook - begin) * kCallBytes;
+    WriteCall(calls[hook], IndexOfHook(static_cast<uint32_t>(hook)));
+  }
+  if (mprotect(pages, size_bytes, PROT_READ | PROT_EXEC) == 0) return true;
+  const int cause = errno;
+  munmap(pages, size_bytes);
+  return Fail(std::string("this system forbids new code: ") + strerror(cause), error);
+}
+
 bool MakeCalls(std::string* error) {
   if (g_hooks.calls != nullptr) return true;
-  const size_t size_bytes = g_hooks.count * kCallBytes;
-  unsigned char* const calls = MapNearExecutable(size_bytes);
-  if (calls == nullptr) return Fail("no address space near the executable", error);
-  for (uint32_t hook = 0; hook < g_hooks.count; ++hook) {
-    WriteCall(reinterpret_cast<uintptr_t>(calls) + hook * kCallBytes, IndexOfHook(hook));
+  // Never destroyed, like the list.
+  auto& calls = *new std::vector<uintptr_t>(g_hooks.count);
+  size_t begin = 0;
+  for (const size_t end : *g_hooks.module_ends) {
+    if (!MakeCallsOfModule(begin, end, calls.data(), error)) return delete &calls, false;
+    begin = end;
   }
-  if (mprotect(calls, size_bytes, PROT_READ | PROT_EXEC) != 0) {
-    const int cause = errno;
-    munmap(calls, size_bytes);
-    return Fail(std::string("this system forbids new code: ") + strerror(cause), error);
-  }
-  g_hooks.calls = calls;
+  g_hooks.calls = calls.data();
   return true;
 }
 
@@ -159,8 +173,7 @@ Code CountingCode(uint32_t place) {
 // call <the hook's own code>; a no-op of four bytes
 Code CallingCode(uint32_t hook) {
   Code code;
-  code.AddJump(0xe8, g_hooks.starts[hook],
-               reinterpret_cast<uintptr_t>(g_hooks.calls + hook * kCallBytes));
+  code.AddJump(0xe8, g_hooks.starts[hook], g_hooks.calls[hook]);
   code.Add({0x0f, 0x1f, 0x40, 0x00});
   return code;
 }

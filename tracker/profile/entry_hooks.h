@@ -5,13 +5,14 @@
 //
 // leaves nine bytes of no-ops at the start of each function.
 // While nothing is recorded these are all that is executed.  Start() overwrites them, in
-// the executable, by
+// the executable and the libraries that it was started with, by
 //   - kind count, style current: one instruction that counts, without a register or call;
 //   - otherwise: a call, which pushes the function onto the thread's shadow stack.
 // There is no hook at the end of a function: tail calls stay tail calls.
 //
 // The code of a running thread must not be changed under it, so hooks are put in while the
-// process has one thread, which is so before main.  Shared libraries keep their no-ops.
+// process has one thread, which is so before main.  Libraries loaded by dlopen keep their
+// no-ops.
 #ifndef ALLOMON_TRACKER_PROFILE_ENTRY_HOOKS_H_
 #define ALLOMON_TRACKER_PROFILE_ENTRY_HOOKS_H_
 
@@ -22,9 +23,9 @@
 
 namespace allomon::internal {
 
-// Where the executable's hooked functions have their no-ops, by hook number; the same in
-// every run but for the load address.  The first call reads the executable's symbol table;
-// until then there are none.
+// Where the program's hooked functions have their no-ops, by hook number; the same in every
+// run but for the load addresses.  The first call reads the symbol tables; until then there
+// are none.
 struct HookedFunctions {
   const uintptr_t* starts;
   uint32_t count;

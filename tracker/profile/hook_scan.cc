@@ -9,16 +9,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace allomon::internal {
 namespace {
 
-// The executable's file, mapped as long as this lives.
-class MappedExecutable {
+// A file, mapped as long as this lives.
+class MappedFile {
  public:
-  MappedExecutable() {
-    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  explicit MappedFile(const char* path) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return;
     struct stat status = {};
     if (fstat(fd, &status) == 0 && status.st_size > 0) {
@@ -28,11 +30,11 @@ class MappedExecutable {
     }
     close(fd);
   }
-  ~MappedExecutable() {
+  ~MappedFile() {
     if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
   }
-  MappedExecutable(const MappedExecutable&) = delete;
-  MappedExecutable& operator=(const MappedExecutable&) = delete;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
 
   // An array of `count` at `offset`; null if the file does not hold it.
   template <typename T>
@@ -46,9 +48,10 @@ class MappedExecutable {
   size_t size_ = 0;
 };
 
-// What the loader added to the executable's addresses, and which of these are its code.
+// A file's code as it is loaded.
 struct LoadedCode {
-  uintptr_t bias = 0;
+  std::string path;
+  uintptr_t bias = 0;  // what the loader added to the file's addresses
   std::vector<std::pair<uintptr_t, uintptr_t>> ranges;
 
   bool Holds(uintptr_t begin, size_t size) const {
@@ -58,22 +61,40 @@ struct LoadedCode {
   }
 };
 
-LoadedCode FindLoadedCode() {
+// How many modules there are before any is loaded by dlopen; 0: that is now.  The loader lists
+// those that come later behind them.
+size_t g_modules_at_start = 0;
+
+// Before the constructor that starts a profile from the environment.
+__attribute__((constructor(101))) void CountModulesAtStart() {
+  dl_iterate_phdr([](dl_phdr_info*, size_t, void*) { return ++g_modules_at_start, 0; }, nullptr);
+}
+
+LoadedCode CodeOf(const dl_phdr_info& info) {
   LoadedCode code;
+  code.path = info.dlpi_name;
+  code.bias = info.dlpi_addr;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const uintptr_t begin = code.bias + segment.p_vaddr;
+    code.ranges.emplace_back(begin, begin + segment.p_memsz);
+  }
+  return code;
+}
+
+// The executable comes first, and has no name.
+std::vector<LoadedCode> ModulesAtStart() {
+  std::vector<LoadedCode> modules;
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* result) {
-        LoadedCode& found = *static_cast<LoadedCode*>(result);
-        found.bias = info->dlpi_addr;
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-          if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-          const uintptr_t begin = found.bias + segment.p_vaddr;
-          found.ranges.emplace_back(begin, begin + segment.p_memsz);
-        }
-        return 1;  // the executable comes first
+        auto& found = *static_cast<std::vector<LoadedCode>*>(result);
+        found.push_back(CodeOf(*info));
+        return found.size() == g_modules_at_start ? 1 : 0;
       },
-      &code);
-  return code;
+      &modules);
+  modules[0].path = "/proc/self/exe";
+  return modules;
 }
 
 using Nop = unsigned char[kHookBytes];
@@ -103,7 +124,7 @@ uintptr_t HookOf(uintptr_t start, const LoadedCode& code) {
 }
 
 template <typename Visit>
-void ForEachSymbol(const MappedExecutable& file, Visit visit) {
+void ForEachSymbol(const MappedFile& file, Visit visit) {
   const auto* header = file.At<ElfW(Ehdr)>(0, 1);
   if (header == nullptr || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return;
   if (header->e_shentsize != sizeof(ElfW(Shdr))) return;
@@ -118,9 +139,10 @@ void ForEachSymbol(const MappedExecutable& file, Visit visit) {
 
 }  // namespace
 
-std::vector<uintptr_t> ScanForHooks() {
-  const LoadedCode code = FindLoadedCode();
-  const MappedExecutable file;
+namespace {
+
+std::vector<uintptr_t> HooksOf(const LoadedCode& code) {
+  const MappedFile file(code.path.c_str());
   std::vector<uintptr_t> hooks;
   ForEachSymbol(file, [&](const ElfW(Sym) & symbol) {
     if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) return;
@@ -130,6 +152,19 @@ std::vector<uintptr_t> ScanForHooks() {
   std::sort(hooks.begin(), hooks.end());
   hooks.erase(std::unique(hooks.begin(), hooks.end()), hooks.end());  // aliases
   return hooks;
+}
+
+}  // namespace
+
+HooksFound ScanForHooks() {
+  HooksFound found;
+  for (const LoadedCode& module : ModulesAtStart()) {
+    const std::vector<uintptr_t> hooks = HooksOf(module);
+    if (hooks.empty()) continue;
+    found.starts.insert(found.starts.end(), hooks.begin(), hooks.end());
+    found.module_ends.push_back(found.starts.size());
+  }
+  return found;
 }
 
 }  // namespace allomon::internal

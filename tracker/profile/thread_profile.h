@@ -76,7 +76,7 @@ struct ThreadProfile {
   bool busy;
   bool attached;
   uint32_t collecting;      // open CollectorScopes
-  ThreadTimer* timer;       // the last one it had; see time_session.cc
+  ThreadTimer* timer;       // the last one it had
   ThreadProfile* previous;  // registry of attached threads, under the units' lock
   ThreadProfile* next;
 };

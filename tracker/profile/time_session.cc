@@ -1,15 +1,7 @@
 #include "tracker/profile/time_session.h"
 
-#include <dirent.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <ucontext.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -21,35 +13,12 @@
 #include "tracker/profile/recording.h"
 #include "tracker/profile/source_table.h"
 #include "tracker/profile/thread_profile.h"
-
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
+#include "tracker/profile/thread_timers.h"
 
 namespace allomon::internal {
-
-// One for each thread that is timed.  In a table of its own, since a signal may arrive
-// with a pointer to one whose thread has ended.
-struct ThreadTimer {
-  // kFree, kClaimed while the rest is being filled in, or the thread's.
-  std::atomic<pid_t> thread_id;
-  std::atomic<uint64_t> charged_ns;  // of the thread's clock
-  std::atomic<DataUnit*> unit;       // where its last tick went
-  std::atomic<uint32_t> last;        // and to which function, or call stack
-  std::atomic<uintptr_t> last_pc;    // for a sink: where it was
-  clockid_t clock;
-  timer_t timer;
-};
-
 namespace {
 
-constexpr pid_t kFree = 0;
-constexpr pid_t kClaimed = -1;
-
-constexpr size_t kMostThreads = 16384;
 constexpr uint32_t kMostFrames = 128;
-
-ThreadTimer g_timers[kMostThreads];
 
 // Held by who makes and ends timers, so that none is made while all are ended, and one thread
 // has one.  Not by the signal handler, which goes by the timer's thread_id alone.
@@ -60,43 +29,9 @@ std::mutex& TimersMutex() {
 }
 using TimersLock = std::lock_guard<std::mutex>;
 
-std::atomic<size_t> g_end{0};   // behind the last that was ever used
 std::atomic<uint32_t> g_hz{0};  // 0: no timers
 std::atomic<uint32_t> g_frames{kMostFrames};
 std::atomic<TimeSink> g_sink{nullptr};
-int g_signal = 0;
-
-pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
-
-uint64_t Nanoseconds(const timespec& time) {
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
-}
-
-// The kernel's name for the CPU clock of a thread (include/linux/posix-timers.h).
-clockid_t ClockOf(pid_t thread_id) {
-  constexpr clockid_t kPerThreadSchedulerClock = 4 | 2;
-  return static_cast<clockid_t>((~static_cast<uint32_t>(thread_id) << 3) |
-                                kPerThreadSchedulerClock);
-}
-
-// False if the thread has ended.
-bool ReadClock(clockid_t clock, uint64_t* now_ns) {
-  timespec now;
-  if (clock_gettime(clock, &now) != 0) return false;
-  *now_ns = Nanoseconds(now);
-  return true;
-}
-
-// What was used since the last charge, which is then charged.  Any thread.
-uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns) {
-  uint64_t charged = timer.charged_ns.load(std::memory_order_relaxed);
-  while (charged < now_ns) {
-    if (timer.charged_ns.compare_exchange_weak(charged, now_ns, std::memory_order_relaxed)) {
-      return now_ns - charged;
-    }
-  }
-  return 0;
-}
 
 void ChargeFunction(ThreadProfile& thread, ThreadTimer& timer, uint32_t function,
                     uint64_t amount_ns) {
@@ -161,127 +96,6 @@ void TickAt(ThreadTimer& timer, const FrameState& where) {
   }
 }
 
-bool IsOurs(const void* pointer) {
-  return pointer >= &g_timers[0] && pointer < &g_timers[kMostThreads];
-}
-
-FrameState InterruptedFrame(const void* context) {
-#if defined(__x86_64__)
-  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  return {static_cast<uintptr_t>(registers[REG_RIP]), static_cast<uintptr_t>(registers[REG_RSP]),
-          static_cast<uintptr_t>(registers[REG_RBP])};
-#else
-  static_cast<void>(context);
-  const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  return {reinterpret_cast<uintptr_t>(__builtin_return_address(0)), frame, frame};
-#endif
-}
-
-void OnSignal(int, siginfo_t* info, void* context) {
-  const int saved_errno = errno;
-  if (info->si_code == SI_TIMER && IsOurs(info->si_value.sival_ptr)) {
-    ThreadTimer& timer = *static_cast<ThreadTimer*>(info->si_value.sival_ptr);
-    // A signal that was pending when its timer's thread ended may meet another thread.
-    if (timer.thread_id.load(std::memory_order_acquire) == ThisThread()) {
-      thread_profile.timer = &timer;
-      TickAt(timer, InterruptedFrame(context));
-    }
-  }
-  errno = saved_errno;
-}
-
-// From the highest down: the C library and hosts take the lowest.
-bool ClaimSignal() {
-  if (g_signal != 0) return true;
-  for (int signal = SIGRTMAX; signal >= SIGRTMIN; --signal) {
-    struct sigaction action = {};
-    if (sigaction(signal, nullptr, &action) != 0) continue;
-    if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) continue;
-    action.sa_sigaction = OnSignal;
-    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
-    if (sigaction(signal, &action, nullptr) != 0) continue;
-    g_signal = signal;
-    return true;
-  }
-  return false;
-}
-
-ThreadTimer* ClaimTimer() {
-  for (size_t i = 0; i < kMostThreads; ++i) {
-    pid_t free = kFree;
-    if (g_timers[i].thread_id.load(std::memory_order_relaxed) == kFree &&
-        g_timers[i].thread_id.compare_exchange_strong(free, kClaimed, std::memory_order_acquire)) {
-      size_t end = g_end.load(std::memory_order_relaxed);
-      while (end <= i && !g_end.compare_exchange_weak(end, i + 1, std::memory_order_release)) {
-      }
-      return &g_timers[i];
-    }
-  }
-  return nullptr;
-}
-
-void ReleaseTimer(ThreadTimer& timer) { timer.thread_id.store(kFree, std::memory_order_release); }
-
-bool Arm(ThreadTimer& timer, pid_t thread_id) {
-  sigevent event = {};
-  event.sigev_notify = SIGEV_THREAD_ID;
-  event.sigev_signo = g_signal;
-  event.sigev_value.sival_ptr = &timer;
-  event.sigev_notify_thread_id = thread_id;
-  if (timer_create(timer.clock, &event, &timer.timer) != 0) return false;
-  const uint32_t hz = g_hz.load(std::memory_order_relaxed);
-  itimerspec period = {};
-  period.it_interval.tv_sec = hz == 1 ? 1 : 0;
-  period.it_interval.tv_nsec = hz == 1 ? 0 : 1'000'000'000 / hz;
-  period.it_value = period.it_interval;
-  timer_settime(timer.timer, 0, &period, nullptr);
-  return true;
-}
-
-// Null if it cannot be timed: it has ended, or the kernel refuses (see errno).
-ThreadTimer* TimeThread(pid_t thread_id) {
-  ThreadTimer* const timer = ClaimTimer();
-  if (timer == nullptr) return nullptr;
-  timer->clock = ClockOf(thread_id);
-  timer->unit.store(nullptr, std::memory_order_relaxed);
-  timer->last.store(kUnknownSource, std::memory_order_relaxed);
-  timer->last_pc.store(0, std::memory_order_relaxed);
-  uint64_t now_ns = 0;
-  if (ReadClock(timer->clock, &now_ns)) {
-    timer->charged_ns.store(now_ns, std::memory_order_relaxed);
-    if (Arm(*timer, thread_id)) {
-      // Its signals are heeded from here on.  Release: with all that was filled in.
-      timer->thread_id.store(thread_id, std::memory_order_release);
-      if (thread_id == ThisThread()) thread_profile.timer = timer;
-      return timer;
-    }
-  }
-  ReleaseTimer(*timer);
-  return nullptr;
-}
-
-template <typename Visit>
-void ForEachTimer(Visit visit) {
-  const size_t end = g_end.load(std::memory_order_acquire);
-  for (size_t i = 0; i < end; ++i) {
-    if (g_timers[i].thread_id.load(std::memory_order_acquire) > 0) visit(g_timers[i]);
-  }
-}
-
-void EndTimer(ThreadTimer& timer) {
-  timer_delete(timer.timer);
-  ReleaseTimer(timer);
-}
-
-ThreadTimer* FindTimer(pid_t thread_id) {
-  ThreadTimer* found = nullptr;
-  ForEachTimer([&](ThreadTimer& timer) {
-    if (timer.thread_id.load(std::memory_order_relaxed) == thread_id) found = &timer;
-  });
-  return found;
-}
-
 // Where the thread's last tick went; the default unit if it had none, or if that was freed.
 DataUnit& LastUnit(const ThreadTimer& timer) {
   const UnitsLock hold;
@@ -319,16 +133,6 @@ __attribute__((noinline)) void ChargeThisThread(ThreadTimer& timer) {
   Tick(timer, ALLOMON_CALLER_FRAME());
 }
 
-void TimeExistingThreads() {
-  DIR* const tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return;
-  while (const dirent* task = readdir(tasks)) {
-    const pid_t thread_id = static_cast<pid_t>(atoi(task->d_name));
-    if (thread_id > 0 && FindTimer(thread_id) == nullptr) TimeThread(thread_id);
-  }
-  closedir(tasks);
-}
-
 }  // namespace
 
 void SetTimeFrames(uint32_t frames) {
@@ -343,31 +147,32 @@ bool StartTimers(uint32_t hz, TimeSink sink, std::string* error) {
     *error = "the timers are in use: by a time profile, or by monitor()";
     return false;
   }
-  if (!ClaimSignal()) {
+  if (!ClaimTimerSignal(TickAt)) {
     *error = "no real-time signal is free for the timers";
     return false;
   }
   g_sink.store(sink, std::memory_order_release);
   g_hz.store(hz, std::memory_order_relaxed);
-  if (TimeThread(ThisThread()) == nullptr) {
+  if (TimeThread(ThisThread(), hz) == nullptr) {
     *error = std::string("cannot make a timer: ") + strerror(errno);
     g_hz.store(0, std::memory_order_relaxed);
     return false;
   }
-  TimeExistingThreads();
+  TimeExistingThreads(hz);
   return true;
 }
 
 void ChargeOutstandingTime() {
   if (g_hz.load(std::memory_order_relaxed) == 0) return;
   const pid_t self = ThisThread();
-  ForEachTimer([&](ThreadTimer& timer) {
+  for (ThreadTimer& timer : UsedTimers()) {
+    if (!IsTiming(timer)) continue;
     if (timer.thread_id.load(std::memory_order_relaxed) == self) {
       ChargeThisThread(timer);
     } else {
       ChargeAsLastTick(timer);
     }
-  });
+  }
 }
 
 void ChargeTimeOfUnit() {
@@ -387,7 +192,9 @@ void StopTimers() {
   const TimersLock hold(TimersMutex());
   ChargeOutstandingTime();
   g_hz.store(0, std::memory_order_relaxed);
-  ForEachTimer(EndTimer);
+  for (ThreadTimer& timer : UsedTimers()) {
+    if (IsTiming(timer)) EndTimer(timer);
+  }
 }
 
 void StartThreadTimer() {
@@ -396,7 +203,7 @@ void StartThreadTimer() {
   if (!TimersRun()) return;
   // One of this id is of a thread that ended unseen, or `start` has just found us.
   if (ThreadTimer* const former = FindTimer(ThisThread())) EndTimer(*former);
-  TimeThread(ThisThread());
+  TimeThread(ThisThread(), g_hz.load(std::memory_order_relaxed));
 }
 
 void EndThreadTimer() {
@@ -412,8 +219,8 @@ void RestartTimersAfterFork() {
   // Whoever comes second finds it done.
   if (FindTimer(ThisThread()) != nullptr) return;
   new (&TimersMutex()) std::mutex;  // a thread that is not here may have held it
-  for (size_t i = 0; i < g_end.load(std::memory_order_relaxed); ++i) ReleaseTimer(g_timers[i]);
-  if (g_hz.load(std::memory_order_relaxed) != 0) TimeThread(ThisThread());
+  ForgetTimers();
+  if (TimersRun()) TimeThread(ThisThread(), g_hz.load(std::memory_order_relaxed));
 }
 
 }  // namespace allomon::internal

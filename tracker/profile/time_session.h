@@ -5,8 +5,6 @@
 // comes late (the kernel looks at these timers at its own tick, 250 or 1000 times a
 // second), or that finds the thread inside the profiler, delays a charge and loses none.
 // What is left at the end of a thread or of the profile is charged there.
-//
-// The signal is a real-time one that nobody uses; a host's SIGPROF is left alone.
 #ifndef ALLOMON_TRACKER_PROFILE_TIME_SESSION_H_
 #define ALLOMON_TRACKER_PROFILE_TIME_SESSION_H_
 
