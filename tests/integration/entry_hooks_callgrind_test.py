@@ -2,13 +2,14 @@
 """A C++ program that was given entry hooks by a compiler flag: its counts are callgrind's."""
 
 import os
-import re
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "support")]
 
+import callgrind  # noqa: E402
 from support import Case, Mlmon, runfile  # noqa: E402
 
 PROGRAM = runfile("//tests/integration/hooked_program:hooked_program")
@@ -20,28 +21,9 @@ ALONE = runfile("//tests/integration/hooked_program:hooked_alone")
 class EntryHooks(Case):
     def callgrind_calls(self):
         out = self.path("callgrind.out")
-        done = self.run_plain(
-            [
-                "/usr/bin/valgrind",
-                "--tool=callgrind",
-                "--compress-strings=no",
-                "--compress-pos=no",
-                f"--callgrind-out-file={out}",
-                PROGRAM,
-            ]
-        )
+        done = self.run_plain(callgrind.command(out, PROGRAM))
         self.assertEqual(done.returncode, 0, done.stderr)
-        calls = {}
-        callee = None
-        with open(out, encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if line.startswith("cfn="):
-                    # A function in a cycle has a number behind its name.
-                    callee = re.sub(r"'[0-9]+$", "", line[4:].rstrip("\n"))
-                elif line.startswith("calls="):
-                    count = int(line[6:].split()[0])
-                    calls[callee] = calls.get(callee, 0) + count
-        return calls
+        return callgrind.calls(out)
 
     def hooked_calls(self, kind):
         done = self.run_plain([PROGRAM], {"ALLOMON_PROFILE": kind})

@@ -2,11 +2,15 @@
 """monitor(3C) in whole programs, written in C, and prof over what they leave."""
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/support"))
+
+import callgrind  # noqa: E402
 
 BIN = os.path.join(os.getcwd(), "tests/mon")
 PROF = os.path.join(os.getcwd(), "tools/prof/prof")
@@ -27,32 +31,6 @@ def rows(text):
         has_calls = cells[3].isdigit() and len(cells) > 4
         table[cells[-1]] = (float(cells[1]), int(cells[3]) if has_calls else None)
     return table
-
-
-def callgrind_calls(program, folder):
-    """name -> calls, as callgrind counts them."""
-    out = f"{folder}/callgrind.out"
-    run(
-        [
-            "/usr/bin/valgrind",
-            "--tool=callgrind",
-            "--compress-strings=no",
-            "--compress-pos=no",
-            f"--callgrind-out-file={out}",
-            program,
-        ],
-        folder,
-    )
-    calls = {}
-    callee = None
-    with open(out, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.startswith("cfn="):
-                # A function in a cycle has a number behind its name.
-                callee = re.sub(r"'[0-9]+$", "", line[4:].rstrip("\n"))
-            elif line.startswith("calls="):
-                calls[callee] = calls.get(callee, 0) + int(line[6:].split()[0])
-    return calls
 
 
 class MonitorTest(unittest.TestCase):
@@ -108,7 +86,9 @@ class MonitorTest(unittest.TestCase):
 
     def test_calls_are_callgrinds(self):
         program = f"{BIN}/many_calls"
-        theirs = callgrind_calls(program, self.path)
+        out = f"{self.path}/callgrind.out"
+        run(callgrind.command(out, program), self.path)
+        theirs = callgrind.calls(out)
         run([program], self.path)
         ours = {
             name: calls

@@ -250,6 +250,23 @@ TEST_F(ManagedProfileTest, StartedAndStoppedAgainAndAgain) {
   EXPECT_EQ(Bytes(profile, "<main>"), 0);
 }
 
+// Not that of a function which was on the stack either, although its clock is read.
+TEST_F(ManagedProfileTest, WhatIsAllocatedAfterAStopIsNobodys) {
+  const ProfileData other = Profile::Malloc().value();
+  Start(ProfileStyle::kStack);
+  Small();
+  const ManagedCall call(kOpen);
+  make<Cell>(0, nullptr);
+  ASSERT_TRUE(Profile::Stop().ok());
+  make<Cell>(0, nullptr);
+  EXPECT_TRUE(Profile::WithData(other, [] {}).ok());
+  const AttributedProfile profile = Attributed(data_);
+  EXPECT_TRUE(profile.mlmon.total == 5 * kCellBytes);
+  EXPECT_TRUE(CountOf(profile, "open").current == kCellBytes);
+  EXPECT_TRUE(CountOf(profile, "open").stack == kCellBytes);
+  EXPECT_TRUE(Profile::Free(other).ok());
+}
+
 TEST_F(ManagedProfileTest, UnitsOfData) {
   const ProfileData other = Profile::Malloc().value();
   Start();

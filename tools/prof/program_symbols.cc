@@ -1,7 +1,6 @@
 #include "tools/prof/program_symbols.h"
 
 #include <cxxabi.h>
-#include <elf.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,14 +11,13 @@
 #include <tuple>
 #include <utility>
 
-#include "tracker/callstack/byte_reader.h"
 #include "tracker/callstack/debug_file.h"
 #include "tracker/callstack/elf_file.h"
+#include "tracker/callstack/elf_functions.h"
 
 namespace allomon::prof {
 namespace {
 
-using internal::ByteReader;
 using internal::ElfFile;
 using internal::ElfSection;
 
@@ -35,25 +33,11 @@ std::string Demangled(const std::string& name) {
   return status == 0 ? readable.get() : name;
 }
 
-bool IsFunction(const Elf64_Sym& symbol) {
-  const auto type = ELF64_ST_TYPE(symbol.st_info);
-  return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF &&
-         symbol.st_value != 0;
-}
-
-void AddFunctions(const ElfFile& file, const ElfSection& symbols, std::vector<Function>* out) {
-  if (symbols.link >= file.sections().size()) return;
-  const ByteReader strings = file.sections()[symbols.link].data;
-  ByteReader reader = symbols.data;
-  while (reader.remaining() >= sizeof(Elf64_Sym)) {
-    const auto symbol = reader.Read<Elf64_Sym>();
-    if (!IsFunction(symbol)) continue;
-    std::string name = strings.StringAt(symbol.st_name);
-    name = name.substr(0, name.find('@'));
-    if (name.empty() || symbol.st_value + symbol.st_size < symbol.st_value) continue;
-    out->push_back({symbol.st_value, symbol.st_value + symbol.st_size, std::move(name),
+void AddFunctions(const ElfFile& file, std::vector<Function>* out) {
+  internal::ForEachFunction(file, [out](const Elf64_Sym& symbol, std::string_view name) {
+    out->push_back({symbol.st_value, symbol.st_value + symbol.st_size, std::string(name),
                     ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
-  }
+  });
 }
 
 // Of several names for one address the same is taken in every run: a global one, then the
@@ -109,11 +93,7 @@ bool ReadProgram(const std::string& path, Program* program, std::string* error) 
   const std::unique_ptr<ElfFile> debug_file = internal::OpenDebugFile(*file, path);
   for (const ElfFile* f :
        {static_cast<const ElfFile*>(file.get()), static_cast<const ElfFile*>(debug_file.get())}) {
-    if (f == nullptr) continue;
-    for (const ElfSection& section : f->sections()) {
-      if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
-      AddFunctions(*f, section, &program->functions);
-    }
+    if (f != nullptr) AddFunctions(*f, &program->functions);
   }
   if (program->functions.empty()) {
     return Fail(path + " has no symbols; build it without stripping", error);

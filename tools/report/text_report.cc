@@ -5,6 +5,7 @@
 
 #include "tools/report/bar.h"
 #include "tools/report/grid.h"
+#include "tools/report/short_name.h"
 #include "tools/report/units.h"
 #include "tools/report/words.h"
 #include "tools/text/utf8.h"
@@ -59,7 +60,7 @@ class Writer {
 
   // <gc>, <main>, <unknown> are not functions of the program's own.
   Cell NameCell(const SourceName& name) const {
-    return {Text(name.name), name.position.empty() ? Paint::kDim : Paint::kBold};
+    return {Text(ShortName(name.name)), name.position.empty() ? Paint::kDim : Paint::kBold};
   }
   Cell PlaceCell(const SourceName& name) const { return {Text(PlaceText(name)), Paint::kDim}; }
 

@@ -1,20 +1,13 @@
 #include "tracker/callstack/function_table.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <tuple>
 
 #include "tracker/callstack/cfi_entry.h"
+#include "tracker/callstack/elf_functions.h"
 
 namespace allomon::internal {
 namespace {
-
-bool IsFunction(const Elf64_Sym& symbol) {
-  const auto type = ELF64_ST_TYPE(symbol.st_info);
-  return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF &&
-         symbol.st_value != 0;
-}
 
 bool StartsWithUnderscore(std::string_view name) {
   return name[0] == '_' && name.substr(0, 2) != "_Z";
@@ -36,31 +29,16 @@ bool Contains(const FunctionRange& range, uint64_t address) {
 }  // namespace
 
 void SymbolTable::Add(const ElfFile& file) {
-  for (const ElfSection& section : file.sections()) {
-    if (section.type == SHT_SYMTAB || section.type == SHT_DYNSYM) AddSection(file, section);
-  }
-}
-
-void SymbolTable::AddSection(const ElfFile& file, const ElfSection& symbols) {
-  if (symbols.link >= file.sections().size()) return;
-  const ByteReader strings = file.sections()[symbols.link].data;
-  ByteReader reader = symbols.data;
-  candidates_.reserve(candidates_.size() + reader.remaining() / sizeof(Elf64_Sym));
-  while (reader.remaining() >= sizeof(Elf64_Sym)) {
-    const auto symbol = reader.Read<Elf64_Sym>();
-    if (!IsFunction(symbol)) continue;
-    std::string_view name = strings.StringAt(symbol.st_name);
-    name = name.substr(0, name.find('@'));
-    if (name.empty()) continue;
+  candidates_.reserve(candidates_.size() + SymbolsIn(file));
+  ForEachFunction(file, [&](const Elf64_Sym& symbol, std::string_view name) {
     uint64_t section_end = UINT64_MAX;
     if (symbol.st_shndx < file.sections().size()) {
       const ElfSection& section = file.sections()[symbol.st_shndx];
       section_end = section.address + section.size;
     }
     const FunctionRange range = {symbol.st_value, symbol.st_value + symbol.st_size};
-    if (range.end < range.begin) continue;
     candidates_.push_back({{range, name}, section_end, ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
-  }
+  });
 }
 
 bool SymbolTable::IsBetterName(const Candidate& a, const Candidate& b) {

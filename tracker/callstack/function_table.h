@@ -50,7 +50,6 @@ class SymbolTable {
   };
 
   static bool IsBetterName(const Candidate& a, const Candidate& b);
-  void AddSection(const ElfFile& file, const ElfSection& symbols);
 
   std::vector<Candidate> candidates_;
   std::vector<FunctionSymbol> symbols_;  // by begin, which is unique

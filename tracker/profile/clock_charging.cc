@@ -14,6 +14,11 @@
 namespace allomon::internal {
 namespace {
 
+bool TakesClocks() {
+  return recording.on.load(std::memory_order_relaxed) &&
+         recording.takes_clocks.load(std::memory_order_relaxed);
+}
+
 // By a thread of itself.
 void ChargeBytes(const ThreadProfile& thread, uint32_t function, uint64_t bytes) {
   const uint64_t amount = bytes * UnitsPerCount(ProfileKind::kAlloc);
@@ -66,7 +71,7 @@ void StartTakingClocks() {
 }
 
 void ChargeClock(ThreadProfile& thread) {
-  if (!recording.takes_clocks.load(std::memory_order_relaxed)) return;
+  if (!TakesClocks()) return;
   AllocationClock* const clock = ThreadAllocationClock();
   if (clock == nullptr) return;
   clock->owner.store(&thread, std::memory_order_release);
@@ -81,7 +86,7 @@ void ChargeThreadClock() {
 }
 
 void ChargeAllClocksLocked() {
-  if (!recording.takes_clocks.load(std::memory_order_relaxed)) return;
+  if (!TakesClocks()) return;
   ChargeThreadClock();
   VisitAllocationClocks(ChargeFromOutside);
 }

@@ -290,7 +290,7 @@ UnitError MergeUnit(UnitName name, MergedCounts* merged) {
   const UnitsLock hold;
   const DataUnit* unit = FindLocked(name);
   if (unit == nullptr) return UnitError::kFreed;
-  if (recording.on.load(std::memory_order_relaxed)) ChargeAllClocksLocked();
+  ChargeAllClocksLocked();
   const uint32_t first_managed = first_managed_place.load(std::memory_order_relaxed);
   ForEachCountsLocked(*unit, [&](const ThreadCounts& counts) {
     merged->variance += counts.variance.load(std::memory_order_relaxed);
