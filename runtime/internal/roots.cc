@@ -113,9 +113,7 @@ void LogSlotSlow(Slot* slot) noexcept {
   const size_t used = static_cast<size_t>(t_window.log_top - mutator.log);
   if (used * 2 >= mutator.log_capacity) {
     const size_t capacity = std::max<size_t>(4096, mutator.log_capacity * 2);
-    const size_t bytes = capacity * sizeof(Slot*);
-    void* log =
-        mutator.log == nullptr ? backend::Malloc(bytes) : backend::Realloc(mutator.log, bytes);
+    void* log = backend::Realloc(mutator.log, capacity * sizeof(Slot*));
     ALLOMON_GC_CHECK(log != nullptr, "out of memory for remembered slots");
     mutator.log = static_cast<Slot**>(log);
     mutator.log_capacity = capacity;

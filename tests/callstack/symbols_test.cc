@@ -9,6 +9,9 @@
 
 #include <string>
 
+#include "tracker/callstack/cfi_entry.h"
+#include "tracker/callstack/elf_file.h"
+#include "tracker/callstack/function_table.h"
 #include "tracker/callstack/memory_map.h"
 
 namespace allomon {
@@ -17,7 +20,7 @@ namespace symbols_test {
 __attribute__((noinline)) int Named(int x) {  // line kLineOfNamed
   return x + 1;
 }
-constexpr int kLineOfNamed = 17;
+constexpr int kLineOfNamed = 20;
 
 }  // namespace symbols_test
 
@@ -172,6 +175,32 @@ TEST(Symbols, NoCodeAtAll) {
     EXPECT_EQ(symbol.name, "[unknown]");
     EXPECT_EQ(symbol.function_start, 0u);
   }
+}
+
+// The linker's table leads to the same extents as reading every record.
+TEST(FdeTable, FindsEveryFunctionOfThisProgram) {
+  const auto file = internal::ElfFile::Open("/proc/self/exe");
+  ASSERT_NE(file, nullptr);
+  const internal::FdeTable table(*file);
+  const internal::ElfSection* frames = file->FindSection(".eh_frame");
+  ASSERT_NE(frames, nullptr);
+  const uint8_t* record = frames->data.position();
+  const internal::CfiBytes bytes = {record, record + frames->data.remaining(), frames->address};
+  int functions = 0;
+  do {
+    internal::CfiEntry entry;
+    if (!ParseFde(bytes, record, &entry) || entry.pc_begin == entry.pc_end) continue;
+    ++functions;
+    for (const uintptr_t pc : {entry.pc_begin, entry.pc_end - 1}) {
+      const auto range = table.Find(pc);
+      ASSERT_TRUE(range.has_value()) << pc;
+      EXPECT_EQ(range->begin, entry.pc_begin);
+      EXPECT_EQ(range->end, entry.pc_end);
+    }
+  } while (NextCfiRecord(bytes, &record));
+  EXPECT_GT(functions, 100);
+  EXPECT_FALSE(table.Find(1).has_value());
+  EXPECT_FALSE(table.Find(UINTPTR_MAX / 2).has_value());
 }
 
 TEST(MemoryMap, ParsesExecutableLinesOnly) {

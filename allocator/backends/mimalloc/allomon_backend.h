@@ -108,9 +108,9 @@ __attribute__((noinline)) inline void* ReallocMoving(void* block, size_t block_b
   return moved;
 }
 
-// Decides as mi_realloc() does: a block stays where the new size fills half of it.  `block` is
-// not nullptr.
+// Decides as mi_realloc() does: a block stays where the new size fills half of it.
 inline void* Realloc(void* block, size_t size_bytes) {
+  if (__builtin_expect(block == nullptr, 0)) return Malloc(size_bytes);
   const mi_page_t* page = _mi_segment_page_of(_mi_ptr_segment(block), block);
   const size_t block_bytes = page->xblock_size;
   const bool plain = !page->flags.x.has_aligned && block_bytes < MI_HUGE_BLOCK_SIZE;

@@ -88,7 +88,7 @@ inline size_t GoodSize(size_t size_bytes) { return size_bytes; }
 
 inline void* Realloc(void* block, size_t size_bytes) {
   void* moved = Aligned(16, size_bytes);
-  if (moved == nullptr) return nullptr;
+  if (moved == nullptr || block == nullptr) return moved;
   const size_t old_bytes = UsableSize(block);
   memcpy(moved, block, old_bytes < size_bytes ? old_bytes : size_bytes);
   Free(block);
