@@ -14,10 +14,11 @@ bool StartsAt(std::string_view text, size_t place, std::string_view word) {
   return text.substr(place, word.size()) == word;
 }
 
-// The characters of `operator<<`, `operator()` and their like, which are no brackets; 0 if there
-// are none at `place`.
+// The bytes of `operator<<`, `operator()`, the `operator` of `operator new` and their like, whose
+// brackets are none; 0 if there is no such thing at `place`.
 size_t OperatorBytes(std::string_view text, size_t place) {
   if (!StartsAt(text, place, kOperator)) return 0;
+  if (place != 0 && text[place - 1] != ':' && text[place - 1] != ' ') return 0;
   const size_t symbol = place + kOperator.size();
   if (StartsAt(text, symbol, "()")) return kOperator.size() + 2;
   const size_t end = text.find_first_not_of("<>=-", symbol);
@@ -38,12 +39,13 @@ class Shortener {
  private:
   void Step() {
     size_t bytes = OperatorBytes(name_, place_);
+    if (depth_ == 0 && bytes != 0) has_name_ = true;
     if (bytes == 0 && StartsAt(name_, place_, kAnonymous)) bytes = kAnonymous.size();
     if (bytes != 0) return Copy(bytes);
     const char next = name_[place_];
     if (next == '<' || next == '(') return Open(next);
     if (next == '>' || next == ')') return Close(next);
-    if (next == ' ' && depth_ == 0 && !has_parameters_) return DropWhatIsReturned();
+    if (next == ' ' && depth_ == 0 && !has_name_) return DropWhatIsReturned();
     Copy(1);
   }
 
@@ -56,7 +58,7 @@ class Shortener {
     if (depth_ == 0) {
       short_ += bracket;
       if (name_[place_ + 1] != (bracket == '<' ? '>' : ')')) short_ += "...";
-      has_parameters_ |= bracket == '(';
+      has_name_ |= bracket == '(';
     }
     ++depth_;
     ++place_;
@@ -69,10 +71,8 @@ class Shortener {
     ++place_;
   }
 
-  // What stands before the name is what it returns; but `operator new` has a blank inside.
+  // What a blank separates from the name.
   void DropWhatIsReturned() {
-    const size_t last = short_.rfind(kOperator);
-    if (last != std::string::npos && last + kOperator.size() == short_.size()) return Copy(1);
     short_.clear();
     ++place_;
   }
@@ -85,7 +85,7 @@ class Shortener {
   const std::string_view name_;
   size_t place_ = 0;
   size_t depth_ = 0;
-  bool has_parameters_ = false;
+  bool has_name_ = false;  // all of it, or up to an operator's: blanks behind belong to it
   std::string short_;
 };
 
