@@ -1,5 +1,6 @@
 // Leaks, frees and forks as its standard input says, for live_profile_test.py; one command a
 // line, each answered when it is done.  Not built for Allomon: it is preloaded.
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,10 +12,22 @@
 namespace {
 
 constexpr size_t kBlockBytes = 1000;
-void* g_blocks[1000];
+void* g_blocks[100000];
 int g_count = 0;
 
+// A SIGTERM that comes to a child before its fork has returned, and before any other handler of
+// the fork has run there.
+bool g_terminates_children = false;
+void TerminateChild() {
+  if (g_terminates_children) kill(getpid(), SIGTERM);
+}
+void InstallFirstForkHandler() { pthread_atfork(nullptr, nullptr, TerminateChild); }
+
 }  // namespace
+
+// Before the constructors of all libraries.
+__attribute__((section(".preinit_array"),
+               used)) void (*const install_first)() = InstallFirstForkHandler;
 
 // With external linkage, so that a profile has names for them.
 extern "C" {
@@ -49,11 +62,35 @@ void ForkAndWait(int blocks) {
   waitpid(child, &status, 0);
 }
 
+int StatusOfChild() {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+// A fork in the middle of the writing, as like as not.
+void AskAndFork(int times) {
+  for (int i = 0; i < times; ++i) {
+    raise(SIGUSR2);
+    StatusOfChild();
+  }
+}
+
+void TerminateAtFork() {
+  g_terminates_children = true;
+  printf("%d\n", WTERMSIG(StatusOfChild()));
+  g_terminates_children = false;
+}
+
 void Obey(const char* command, int count) {
   if (strcmp(command, "leak") == 0) Leak(count);
   if (strcmp(command, "release") == 0) Release(count);
   if (strcmp(command, "both") == 0) AllocateAndFree(count);
   if (strcmp(command, "fork") == 0) ForkAndWait(count);
+  if (strcmp(command, "dumpfork") == 0) AskAndFork(count);
+  if (strcmp(command, "terminate") == 0) TerminateAtFork();
 }
 
 }  // namespace

@@ -107,6 +107,38 @@ class LiveProfile(Case):
         self.finish()
         self.assertEqual(self.bytes_of("heap.out")["Leak"], 3 * BLOCK_BYTES)
 
+    def test_fork_while_a_file_is_written(self):
+        self.start(ALLOMON_OUT=self.path("heap.out"))
+        self.tell("leak 100000", "dumpfork 100")
+        self.finish()
+        self.assertEqual(self.bytes_of("heap.out")["Leak"], 100000 * BLOCK_BYTES)
+
+    def test_what_a_child_executes_does_not_ignore_the_signal(self):
+        # timeout forks; shells may vfork.
+        grep = subprocess.run(
+            ["timeout", "60", "grep", "SigIgn:", "/proc/self/status"],
+            env={
+                "LD_PRELOAD": LIBRARY,
+                "ALLOMON_DUMP": "USR2",
+                "ALLOMON_OUT": self.path("grep.out"),  # without %p a child writes nothing
+                "PATH": os.environ["PATH"],
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.assertEqual(grep.stderr, "")
+        ignored = int(grep.stdout.split()[1], 16)
+        self.assertEqual(ignored >> (signal.SIGUSR2 - 1) & 1, 0)
+
+    def test_child_that_is_killed_before_its_fork_returns_dies(self):
+        for out in "heap.out", "%p.out":  # a child that writes nothing, and one that would
+            self.start(ALLOMON_SIGTERM="1", ALLOMON_OUT=self.path(out))
+            self.host.stdin.write("terminate 1\n")
+            self.assertEqual(self.host.stdout.readline(), f"{int(signal.SIGTERM)}\n")
+            self.assertEqual(self.host.stdout.readline(), "done\n")
+            self.finish()
+
     def test_forked_child_answers_signals_of_its_own(self):
         self.start()
         self.tell("leak 10")

@@ -20,6 +20,8 @@ namespace {
 // Set before main, by constructors.
 std::atomic<bool> g_heap_is_linked{false};
 
+std::atomic<const OuterForkHandlers*> g_outer_fork_handlers{nullptr};
+
 bool IsExclusive(SessionId id) {
   const Session* session = Session::Find(id);
   return session != nullptr && !session->config().concurrent;
@@ -177,6 +179,11 @@ void SuspendedSampling::Finish() {
   if (scope_) scope_->Finish();
 }
 
+void SetOuterForkHandlers(const OuterForkHandlers* handlers) {
+  heap_client::InstallForkHandlers();
+  g_outer_fork_handlers.store(handlers, std::memory_order_release);
+}
+
 SessionId ExclusiveSession() {
   std::lock_guard<SpinLock> hold(Registry::Get().lock());
   return ExclusiveLocked();
@@ -226,15 +233,34 @@ void InstallForkHandlers() {
   static_cast<void>(installed);
 }
 
+namespace {
+
+using internal::OuterForkHandlers;
+
+// Those that were called before this fork: others may be set meanwhile.  Under the locks that
+// are held around it.
+const OuterForkHandlers* g_outer_of_this_fork = nullptr;
+
+void UnlockAllAfterFork() {
+  internal::AddressIndex::UnlockAllAfterFork();
+  ForEachLock([](SpinLock& lock) { lock.UnlockAfterFork(); });
+}
+
+}  // namespace
+
 void BeforeFork() {
+  const OuterForkHandlers* outer = internal::g_outer_fork_handlers.load(std::memory_order_acquire);
+  if (outer != nullptr) outer->before();
   ForEachLock([](SpinLock& lock) { lock.LockAroundFork(); });
   internal::AddressIndex::LockAllAroundFork();
   internal::Registry::Get().CountForkLocked();
+  g_outer_of_this_fork = outer;
 }
 
 void AfterForkInParent() {
-  internal::AddressIndex::UnlockAllAfterFork();
-  ForEachLock([](SpinLock& lock) { lock.UnlockAfterFork(); });
+  const OuterForkHandlers* const outer = g_outer_of_this_fork;
+  UnlockAllAfterFork();
+  if (outer != nullptr) outer->after_in_parent();
 }
 
 void AfterForkInChild() {
@@ -243,7 +269,9 @@ void AfterForkInChild() {
   internal::Registry::Get().KeepOnlyLocked(thread);
   internal::Session::FinishAbandonedLocked();
   internal::Registry::Get().DivergeFromParentLocked(thread);
-  AfterForkInParent();
+  const OuterForkHandlers* const outer = g_outer_of_this_fork;
+  UnlockAllAfterFork();
+  if (outer != nullptr) outer->after_in_child();
 }
 
 }  // namespace allomon::heap_client

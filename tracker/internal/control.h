@@ -71,6 +71,17 @@ SessionId ExclusiveSession();
 // A seed that nobody can predict, for sessions that do not name one.
 uint64_t RandomSeed();
 
+// What is done around a fork by one whose locks are taken outside of the tracker's: `before`
+// runs before the tracker takes its own, the others when those are free again.  pthread_atfork
+// would order them by who happened to come first.
+struct OuterForkHandlers {
+  void (*before)();
+  void (*after_in_parent)();
+  void (*after_in_child)();
+};
+// For one caller; from the next fork on.  Installs the tracker's handlers too.
+void SetOuterForkHandlers(const OuterForkHandlers* handlers);
+
 }  // namespace allomon::internal
 
 #endif  // ALLOMON_TRACKER_INTERNAL_CONTROL_H_

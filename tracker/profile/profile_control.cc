@@ -1,7 +1,5 @@
 #include "tracker/profile/profile_control.h"
 
-#include <pthread.h>
-
 #include <mutex>
 
 #include "tracker/internal/control.h"
@@ -21,7 +19,6 @@ struct Control {
   RecordingOptions options;
   SessionId session = 0;  // of kind alloc
   LiveHeap live;          // of a session that was stopped
-  bool has_fork_handlers = false;
 };
 
 // Never destroyed: destructors of other static objects may still stop a profile.
@@ -50,11 +47,9 @@ void AfterForkInChild() {
   TheControl().mutex.unlock();
 }
 
-void InstallForkHandlers(Control& control) {
-  if (control.has_fork_handlers) return;
-  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
-  control.has_fork_handlers = true;
-}
+// inv.fork.order: under the control's mutex and the units' lock those of the tracker are taken
+// (a profile of what is live; clocks), so a fork takes them in that order too.
+constexpr OuterForkHandlers kForkHandlers = {BeforeFork, AfterForkInParent, AfterForkInChild};
 
 RecordingError CheckOptions(const RecordingOptions& options, std::string* error) {
   if (options.kind == ProfileKind::kTime && (options.hz < 1 || options.hz > kMostHz)) {
@@ -176,7 +171,7 @@ RecordingError StartRecording(const RecordingOptions& wanted, std::string* error
   }
   if (!PutHooks(options, error)) return RecordingError::kUnavailable;
   SetKind(options);
-  InstallForkHandlers(control);
+  SetOuterForkHandlers(&kForkHandlers);
   InstallManagedProfiler();
   BeginRecording();
   const RecordingError result = StartSource(control, options, error);

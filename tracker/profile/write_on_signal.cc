@@ -18,7 +18,8 @@ struct SignalWriter {
   // dynamic initialisation, which would then empty it again.
   constexpr SignalWriter() = default;
 
-  int signal = 0;  // 0: not installed
+  int signal = 0;     // 0: not installed
+  pid_t process = 0;  // whose thread waits
   AfterWriting after = AfterWriting::kGoOn;
   void (*write)(UnitName) = nullptr;
   sem_t arrived = {};
@@ -28,12 +29,29 @@ struct SignalWriter {
 // By AfterWriting.
 SignalWriter g_writers[2];
 
+void Wake(SignalWriter& writer) {
+  writer.unit.store(&UnitOf(thread_profile), std::memory_order_relaxed);
+  sem_post(&writer.arrived);
+}
+
+// Comes again, and is delivered when the handler returns.
+void DieBySignal(int number) {
+  signal(number, SIG_DFL);
+  kill(getpid(), number);
+}
+
+// A child whose writers were not started again has none: one of _Fork or clone, or one that was
+// killed before its fork returned.  (After vfork the memory is the parent's: to wake its writer
+// would kill the parent.)
 void OnSignal(int signal) {
   const int saved_errno = errno;
   for (SignalWriter& writer : g_writers) {
     if (writer.signal != signal) continue;
-    writer.unit.store(&UnitOf(thread_profile), std::memory_order_relaxed);
-    sem_post(&writer.arrived);
+    if (writer.process == getpid()) {
+      Wake(writer);
+    } else if (writer.after == AfterWriting::kDieBySignal) {
+      DieBySignal(signal);
+    }
   }
   errno = saved_errno;
 }
@@ -57,18 +75,18 @@ void* WaitAndWrite(void* argument) {
     const DataUnit* unit = writer.unit.load(std::memory_order_relaxed);
     writer.write({unit->slot, unit->use});
   } while (writer.after == AfterWriting::kGoOn);
-  signal(writer.signal, SIG_DFL);
-  kill(getpid(), writer.signal);
+  DieBySignal(writer.signal);
   return nullptr;
 }
 
 // With all signals blocked, so that the program's own handlers never run on it.
 bool StartThread(SignalWriter& writer) {
-  sem_init(&writer.arrived, 0, 0);
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
+  sem_init(&writer.arrived, 0, 0);
+  writer.process = getpid();
   pthread_t thread;
   const bool made = pthread_create(&thread, nullptr, WaitAndWrite, &writer) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -87,12 +105,13 @@ bool InstallHandler(SignalWriter& writer, int signal) {
   return false;
 }
 
-// A signal that meant "write" must not begin to mean "die".
+// A signal that meant "write" must not begin to mean "die": its handler stays, and does nothing.
+// (SIG_IGN would be inherited by what the child executes.)
 void Forget(SignalWriter& writer) {
+  const int number = writer.signal;
   struct sigaction action = {};
-  if (writer.signal == 0 || sigaction(writer.signal, nullptr, &action) != 0) return;
-  if (!IsOurs(action)) return;
-  signal(writer.signal, writer.after == AfterWriting::kGoOn ? SIG_IGN : SIG_DFL);
+  if (number == 0 || sigaction(number, nullptr, &action) != 0) return;
+  if (writer.after == AfterWriting::kDieBySignal && IsOurs(action)) signal(number, SIG_DFL);
   writer.signal = 0;
 }
 
