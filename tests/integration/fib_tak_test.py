@@ -167,6 +167,31 @@ class FibTak(Case):
             self.assertGreaterEqual(counts["fib"][0], total - 3)
             self.assertEqual(counts["tak"][0], 0)
 
+    def test_every_kind_and_style_keeps_the_invariants(self):
+        """Those that MLton's own files keep."""
+        for kind, size in ("alloc", 20), ("time", 30), ("count", 20):
+            for style in "current", "stack":
+                option = f"--profile={kind}" + ("" if style == "current" else ",stack")
+                done = self.fib_tak(option, f"--fib={size}", "--tak=6")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                for name in FILES:
+                    with self.subTest(kind=kind, style=style, file=name):
+                        self.assert_invariants(name, kind, style)
+
+    def assert_invariants(self, name, kind, style):
+        lines = self.read(name).split("\n")
+        self.assertEqual(lines[:3], ["MLton prof", kind, style])
+        total, total_gc = map(int, lines[4].split())
+        counts = list(self.counts(name).values())
+        self.assertEqual({len(count) for count in counts}, {1 if style == "current" else 3})
+        self.assertEqual(sum(count[0] for count in counts), total + total_gc)
+        for function, count in self.counts(name).items():
+            if style == "stack" and function != "<gc>":
+                current, stack, stack_gc = count
+                self.assertLessEqual(current, stack, function)
+                self.assertLessEqual(stack, total, function)
+                self.assertLessEqual(stack_gc, total_gc, function)
+
     def test_the_printed_command_works(self):
         done = self.fib_tak()
         commands = re.findall(r"^  bazel run //tools:mlprof -- (.*)$", done.stdout, re.MULTILINE)
