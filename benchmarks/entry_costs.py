@@ -18,7 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from fast_path import TINY_RATE  # noqa: E402
+from fast_path import TINY_RATE, write_golden  # noqa: E402
 
 FEW, MANY = 1_000, 11_000
 GOLDEN = "benchmarks/golden/entry_costs.golden"
@@ -107,9 +107,7 @@ def main():
     text = table(compiler_of(root), measure(root))
     print(text, end="")
     if options.update:
-        workspace = os.environ["BUILD_WORKSPACE_DIRECTORY"]
-        with open(os.path.join(workspace, GOLDEN), "w", encoding="utf-8") as golden:
-            golden.write(text)
+        write_golden(GOLDEN, text)
 
 
 if __name__ == "__main__":

@@ -101,6 +101,13 @@ def compiler_of(root):
     return version
 
 
+def write_golden(name, text):
+    """Under `bazel run`: into the user's workspace."""
+    workspace = os.environ["BUILD_WORKSPACE_DIRECTORY"]
+    with open(os.path.join(workspace, name), "w", encoding="utf-8") as golden:
+        golden.write(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Instructions that sampling adds.")
     parser.add_argument("--time", action="store_true", help="nanoseconds, not instructions")
@@ -113,9 +120,7 @@ def main():
     text = table(compiler_of(root), "instructions", measure(root, count))
     print(text, end="")
     if options.update:
-        workspace = os.environ["BUILD_WORKSPACE_DIRECTORY"]
-        with open(os.path.join(workspace, GOLDEN), "w", encoding="utf-8") as golden:
-            golden.write(text)
+        write_golden(GOLDEN, text)
 
 
 if __name__ == "__main__":

@@ -76,9 +76,7 @@ def main():
     text = table(root, measure(root))
     print(text, end="")
     if options.update:
-        workspace = os.environ["BUILD_WORKSPACE_DIRECTORY"]
-        with open(os.path.join(workspace, GOLDEN), "w", encoding="utf-8") as golden:
-            golden.write(text)
+        fast_path.write_golden(GOLDEN, text)
 
 
 if __name__ == "__main__":

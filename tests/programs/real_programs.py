@@ -43,7 +43,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="real_programs", description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=".", metavar="REGEXP", help="programs to run")
     parser.add_argument("--rate", action="append", metavar="RATE", help="default: 1e-4 and 1")
-    parser.add_argument("--seconds", type=int, default=60, help="of load on each server")
+    parser.add_argument("--seconds", type=int, default=60, help="of load on each server (plain: 60 at most)")
     parser.add_argument("--megabytes", type=int, default=200, help="size of the database")
     parser.add_argument("--port", type=int, default=18080, help="for nginx")
     parser.add_argument("--compilers", type=lambda text: text.split(","), default=COMPILERS)
@@ -76,6 +76,9 @@ def parse(arguments):
 
 def run_one(name, rate, options, scratch):
     """(what it computed, seconds, host)"""
+    # What a program computes does not depend on how long it is under load.
+    if not rate:
+        options = argparse.Namespace(**{**vars(options), "seconds": min(options.seconds, 60)})
     folder = os.path.join(scratch, f"{name}.{rate or 'plain'}")
     os.mkdir(folder)
     library = options.library if rate else None

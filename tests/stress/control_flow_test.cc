@@ -16,32 +16,18 @@
 
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
+#include "tests/stress/counting_tracker.h"
 #include "tracker/callstack/capture.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
 namespace {
 
-std::atomic<int> g_allocs{0};
-std::atomic<int> g_deallocs{0};
+using ::allomon::testing::g_allocs;
+using ::allomon::testing::g_deallocs;
 
-struct Counting {
-  std::optional<int> alloc_major(const Allocation&) { return ++g_allocs; }
-  void dealloc_major(int) { ++g_deallocs; }
-};
-
-class ControlFlowTest : public ::testing::Test {
+class ControlFlowTest : public ::allomon::testing::CountingTest {
  protected:
-  void SetUp() override {
-    alarm(60);  // a test that hangs is a failure
-    g_allocs = g_deallocs = 0;
-    ASSERT_TRUE(Tracker::start(1, Counting{}).ok());
-  }
-  void TearDown() override {
-    ASSERT_TRUE(Tracker::stop().ok());
-    alarm(0);
-  }
-
   static void ExpectAllTold(int blocks) {
     EXPECT_EQ(g_allocs, blocks);
     EXPECT_EQ(g_deallocs, blocks);
@@ -67,7 +53,8 @@ __attribute__((noinline)) void AllocateAndJump(int depth) {
 
 // Frames that a longjmp has dropped must not be found on the next stack.
 TEST_F(ControlFlowTest, LongjmpAcrossSampledCalls) {
-  for (int i = 0; i < 1000; ++i) {
+  static int i;  // longjmp leaves it alone
+  for (i = 0; i < 1000; ++i) {
     if (setjmp(g_jump) == 0) AllocateAndJump(i % 21);
     for (int depth = 0; depth <= i % 21; ++depth) SamplingFree(g_left[depth]);
     AllocateAtDepth(3, nullptr);

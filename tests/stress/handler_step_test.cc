@@ -10,19 +10,16 @@
 
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
+#include "tests/stress/counting_tracker.h"
 #include "tracker/callstack/capture.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
 namespace {
 
-std::atomic<int> g_allocs{0};
-std::atomic<int> g_deallocs{0};
-
-struct Counting {
-  std::optional<int> alloc_major(const Allocation&) { return ++g_allocs; }
-  void dealloc_major(int) { ++g_deallocs; }
-};
+using ::allomon::testing::Counting;
+using ::allomon::testing::g_allocs;
+using ::allomon::testing::g_deallocs;
 
 constexpr int kNever = -1;
 constexpr unsigned long kTrapFlag = 0x100;

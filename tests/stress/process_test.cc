@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/stress/counting_tracker.h"
 #include "tracker/profile/profile.h"
 #include "tracker/tracker.h"
 
@@ -19,13 +20,8 @@ extern char** environ;
 namespace allomon {
 namespace {
 
-std::atomic<int> g_allocs{0};
-std::atomic<int> g_deallocs{0};
-
-struct Counting {
-  std::optional<int> alloc_major(const Allocation&) { return ++g_allocs; }
-  void dealloc_major(int) { ++g_deallocs; }
-};
+using ::allomon::testing::g_allocs;
+using ::allomon::testing::g_deallocs;
 
 void* Malloc(size_t size) {
   void* volatile block = malloc(size);
@@ -67,18 +63,7 @@ int StatusOf(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-class ProcessTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    alarm(60);  // a test that hangs is a failure
-    g_allocs = g_deallocs = 0;
-    ASSERT_TRUE(Tracker::start(1, Counting{}).ok());
-  }
-  void TearDown() override {
-    ASSERT_TRUE(Tracker::stop().ok());
-    alarm(0);
-  }
-};
+class ProcessTest : public ::allomon::testing::CountingTest {};
 
 // The child shares the parent's memory until it calls exec.
 TEST_F(ProcessTest, PosixSpawnWhileThreadsAreInMalloc) {

@@ -5,6 +5,7 @@
 
 #include "tracker/estimate.h"
 #include "tracker/internal/thread_state.h"
+#include "tracker/internal/valueless_client.h"
 #include "tracker/profile/data_units.h"
 #include "tracker/profile/recording.h"
 #include "tracker/profile/thread_profile.h"
@@ -40,7 +41,7 @@ void Charge(const Allocation& allocation) {
   if (bytes.variance > 0) counts.AddVariance(bytes.variance);
 }
 
-class AllocClient final : public SessionClient {
+class AllocClient final : public ValuelessClient {
  public:
   bool AllocMinor(const Allocation& allocation, ValueSlot*) override {
     Charge(allocation);
@@ -50,15 +51,6 @@ class AllocClient final : public SessionClient {
     Charge(allocation);
     return false;
   }
-
-  // Nothing is followed, so there are no values.
-  bool Promote(ValueSlot*) override { return false; }
-  void DeallocMinor(ValueSlot*) override {}
-  void DeallocMajor(ValueSlot*) override {}
-  void SurviveMinor(const Allocation&, ValueSlot*) override {}
-  void SurviveMajor(const Allocation&, ValueSlot*) override {}
-  void DestroyMinor(ValueSlot*) override {}
-  void DestroyMajor(ValueSlot*) override {}
 };
 
 }  // namespace

@@ -6,22 +6,17 @@
 #include "tracker/internal/entries.h"
 #include "tracker/internal/pinned_session.h"
 #include "tracker/internal/thread_state.h"
+#include "tracker/internal/valueless_client.h"
 
 namespace allomon::internal {
 namespace {
 
-// Follows everything; its values have neither content nor destructor.
-class LiveClient final : public SessionClient {
+// Follows everything.
+class LiveClient final : public ValuelessClient {
  public:
   bool AllocMinor(const Allocation&, ValueSlot*) override { return true; }
   bool AllocMajor(const Allocation&, ValueSlot*) override { return true; }
   bool Promote(ValueSlot*) override { return true; }
-  void DeallocMinor(ValueSlot*) override {}
-  void DeallocMajor(ValueSlot*) override {}
-  void SurviveMinor(const Allocation&, ValueSlot*) override {}
-  void SurviveMajor(const Allocation&, ValueSlot*) override {}
-  void DestroyMinor(ValueSlot*) override {}
-  void DestroyMajor(ValueSlot*) override {}
 };
 
 void Add(const Allocation& allocation, LiveHeap* heap) {
