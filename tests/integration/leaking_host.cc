@@ -78,10 +78,23 @@ void AskAndFork(int times) {
   }
 }
 
+// Children of which no fork handler hears.  After vfork the memory is the parent's.
+int SignalOfHandlerlessChild(pid_t child) {
+  if (child == 0) {
+    kill(getpid(), SIGTERM);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WTERMSIG(status);
+}
+
 void TerminateAtFork() {
   g_terminates_children = true;
   printf("%d\n", WTERMSIG(StatusOfChild()));
   g_terminates_children = false;
+  printf("%d\n", SignalOfHandlerlessChild(_Fork()));
+  printf("%d\n", SignalOfHandlerlessChild(vfork()));
 }
 
 void Obey(const char* command, int count) {
