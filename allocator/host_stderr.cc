@@ -1,5 +1,6 @@
 #include "allocator/host_stderr.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,10 +12,21 @@ namespace {
 
 struct stat g_stderr = {};
 
-bool IsStillTheSame() {
+bool IsSameFile(const struct stat& a, const struct stat& b) {
+  return a.st_ino != 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// A daemon's log: what also has standard output, or takes lines at its end only.  Data files
+// are opened for neither.
+bool IsALog(const struct stat& now) {
+  struct stat output = {};
+  if (fstat(STDOUT_FILENO, &output) == 0 && IsSameFile(output, now)) return true;
+  return S_ISREG(now.st_mode) && (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
+}
+
+bool MayBeWritten() {
   struct stat now = {};
-  return g_stderr.st_ino != 0 && fstat(STDERR_FILENO, &now) == 0 && now.st_dev == g_stderr.st_dev &&
-         now.st_ino == g_stderr.st_ino;
+  return fstat(STDERR_FILENO, &now) == 0 && (IsSameFile(g_stderr, now) || IsALog(now));
 }
 
 }  // namespace
@@ -26,7 +38,7 @@ void RememberStderr() {
 
 void WriteToStderr(const char* text, size_t bytes) {
   const NoSignalsFromWriting quiet;
-  if (!IsStillTheSame()) return;
+  if (!MayBeWritten()) return;
   while (bytes > 0) {
     const ssize_t written = write(STDERR_FILENO, text, bytes);
     if (written < 0 && errno == EINTR) continue;

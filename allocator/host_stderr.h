@@ -15,7 +15,8 @@ namespace allomon::internal {
 // takes the number; a message there would damage the host's data.  The first call counts.
 void RememberStderr();
 
-// Writes to standard error, if it is what it was.
+// Writes to standard error, if it is what it was, or the log of a host that has become a
+// daemon: a file opened for appending, or whatever standard output is, too.
 void WriteToStderr(const char* text, size_t bytes);
 
 // While one exists, writing into a pipe without reader or beyond the limit of a file's

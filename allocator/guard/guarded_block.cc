@@ -20,6 +20,7 @@ using State = GuardedSlot::State;
 struct Choice {
   heap_client::RandomBits random;
   double gap_scale = 0;
+  std::atomic<bool> everything{false};  // one_in is 1
   std::atomic<int64_t> samples_left{0};
 };
 Choice g_choice;
@@ -100,6 +101,7 @@ void CheckBlock(const GuardedSlot& slot, size_t size_bytes, EntryPoint entry,
 void BeginGuarding(uint32_t one_in, uint64_t seed) {
   std::lock_guard<heap_client::SpinLock> hold(TheGuardedPool().lock());
   g_choice.random.Seed(seed, 1);
+  g_choice.everything = one_in == 1;
   g_choice.gap_scale = heap_client::GapScale(1.0 / one_in);
   g_choice.samples_left = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);
   guard_is_on.store(true, std::memory_order_release);
@@ -107,8 +109,10 @@ void BeginGuarding(uint32_t one_in, uint64_t seed) {
 
 void EndGuarding() { guard_is_on.store(false, std::memory_order_release); }
 
-// Who takes the number to 0 guards a block and draws the next; until it has, others go below.
+// Who takes the number to 0 guards a block and draws the next; until it has, others go below, and
+// guard nothing.  That may last as long as it is preempted: too long where everything is wanted.
 bool DrawGuarded() {
+  if (g_choice.everything.load(std::memory_order_relaxed)) return true;
   if (g_choice.samples_left.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
   std::lock_guard<heap_client::SpinLock> hold(TheGuardedPool().lock());
   const int64_t gap = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);

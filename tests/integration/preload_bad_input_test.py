@@ -278,6 +278,16 @@ os.write(2, b"precious\\n")
                 self.assertEqual((done.stdout, done.returncode), ("", 0))
                 self.assertEqual(self.read("data"), "precious\n")
 
+    def test_daemons_log_gets_the_messages(self):
+        to_log = 'os.dup2(os.open("log", os.O_WRONLY | os.O_CREAT | {flags}, 0o644), {fd})\n'
+        both = to_log.format(flags="os.O_TRUNC", fd=1) + "os.dup2(1, 2)\n"
+        for script in to_log.format(flags="os.O_APPEND", fd=2), both:
+            with self.subTest(script=script):
+                done = self.python("import os\n" + script, {"ALLOMON_OUT": "missing/mlmon.out"})
+                self.assertEqual((done.stdout, done.stderr, done.returncode), ("", "", 0))
+                self.assertIn("allomon: cannot write missing/mlmon.out", self.read("log"))
+                os.remove(self.path("log"))
+
     def test_standard_error_that_nobody_reads(self):
         for env in {"ALLOMON_SUMMARY": "1"}, {"ALLOMON_RATE": "abc"}:
             with self.subTest(env=env):
