@@ -37,20 +37,27 @@ constexpr uint32_t SlotClass(size_t size_bytes) {
 }
 constexpr size_t SlotBytes(uint32_t slot_class) { return StepUnits(slot_class) * kSlotUnitBytes; }
 
-// offset / SlotBytes(slot_class) without a division, for offsets within a span.  With the
-// reciprocal rounded up, the quotient is exact while offset * size < 2^32.
-struct SlotReciprocals {
-  uint32_t by_class[kSlotClasses] = {};
-  constexpr SlotReciprocals() {
+// What is computed from the class of each slot that dies or is born: its size, and offset / size
+// without a division, for offsets within a span.  With the reciprocal rounded up, the quotient
+// is exact while offset * size < 2^32.
+struct SlotTable {
+  struct Row {
+    uint32_t bytes;
+    uint32_t reciprocal;
+  };
+  Row rows[kSlotClasses] = {};
+  constexpr SlotTable() {
     for (uint32_t c = 0; c < kSlotClasses; ++c) {
-      by_class[c] = static_cast<uint32_t>(((uint64_t{1} << 32) + SlotBytes(c) - 1) / SlotBytes(c));
+      const uint64_t bytes = SlotBytes(c);
+      rows[c] = {static_cast<uint32_t>(bytes),
+                 static_cast<uint32_t>(((uint64_t{1} << 32) + bytes - 1) / bytes)};
     }
   }
 };
-inline constexpr SlotReciprocals kSlotReciprocals;
+inline constexpr SlotTable kSlotTable;
 
 constexpr uint32_t SlotIndex(uint32_t slot_class, uint32_t offset_bytes) {
-  return static_cast<uint32_t>(uint64_t{offset_bytes} * kSlotReciprocals.by_class[slot_class] >>
+  return static_cast<uint32_t>(uint64_t{offset_bytes} * kSlotTable.rows[slot_class].reciprocal >>
                                32);
 }
 
@@ -60,6 +67,7 @@ constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
   // First, because rounding up a size near SIZE_MAX would wrap to the smallest slot.
   if (size_bytes > kMaxSlotBytes) return kSlotClasses;
   uint32_t slot_class = SlotClass(size_bytes);
+  if (alignment_bytes <= kSlotUnitBytes) return slot_class;
   while (slot_class < kSlotClasses && (SlotBytes(slot_class) & (alignment_bytes - 1)) != 0) {
     ++slot_class;
   }

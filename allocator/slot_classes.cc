@@ -50,9 +50,10 @@ uint32_t SlotClasses::ClassOf(const void* block) const {
 
 size_t SlotClasses::SlotBytesOf(const void* block) const { return SlotBytes(ClassOf(block)); }
 
-void* SlotClasses::AddressOf(SlotId slot, uint32_t slot_class) const {
+inline void* SlotClasses::AddressOf(SlotId slot, uint32_t slot_class) const {
   const uintptr_t span_start = base_ + slot / kSlotsPerSpan * kSpanBytes;
-  return reinterpret_cast<void*>(span_start + slot % kSlotsPerSpan * SlotBytes(slot_class));
+  return reinterpret_cast<void*>(span_start +
+                                 slot % kSlotsPerSpan * kSlotTable.rows[slot_class].bytes);
 }
 
 HandleWord* SlotClasses::Find(const void* block) const {
@@ -62,8 +63,32 @@ HandleWord* SlotClasses::Find(const void* block) const {
   const uint32_t slot_class = span_classes_[span] - 1u;
   const uint32_t in_span = static_cast<uint32_t>(offset % kSpanBytes);
   const uint32_t index = SlotIndex(slot_class, in_span);
-  if (index * SlotBytes(slot_class) != in_span) return nullptr;
+  if (index * kSlotTable.rows[slot_class].bytes != in_span) return nullptr;
   return &WordOf(static_cast<SlotId>(span * kSlotsPerSpan + index));
+}
+
+inline SlotClasses::SlotId SlotClasses::PopCached(uint32_t slot_class) {
+  if (slot_class >= SlotCache::kClasses || t_cache.in_use) return kEndOfList;
+  const SlotCacheUse use(t_cache);
+  SlotCache::List& list = t_cache.lists[slot_class];
+  if (list.count == 0) return kEndOfList;
+  const SlotId slot = list.first;
+  list.first = WordOf(slot).load(std::memory_order_relaxed) & ~kFreeBit;
+  --list.count;
+  return slot;
+}
+
+// Only while the tracker will tell that the thread ends: else its slots were lost.
+inline bool SlotClasses::PushCached(uint32_t slot_class, SlotId slot) {
+  if (slot_class >= SlotCache::kClasses || t_cache.in_use) return false;
+  if (!heap_client::ThreadExitWillBeSeen()) return false;
+  const SlotCacheUse use(t_cache);
+  SlotCache::List& list = t_cache.lists[slot_class];
+  if (list.count == SlotCache::kMaxSlots) return false;
+  WordOf(slot).store(kFreeBit | list.first, std::memory_order_relaxed);
+  list.first = slot;
+  ++list.count;
+  return true;
 }
 
 void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWord** word) {
@@ -77,30 +102,6 @@ void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWo
   *word = &WordOf(slot);
   (*word)->store(kPending, std::memory_order_relaxed);
   return AddressOf(slot, slot_class);
-}
-
-SlotClasses::SlotId SlotClasses::PopCached(uint32_t slot_class) {
-  if (slot_class >= SlotCache::kClasses || t_cache.in_use) return kEndOfList;
-  const SlotCacheUse use(t_cache);
-  SlotCache::List& list = t_cache.lists[slot_class];
-  if (list.count == 0) return kEndOfList;
-  const SlotId slot = list.first;
-  list.first = WordOf(slot).load(std::memory_order_relaxed) & ~kFreeBit;
-  --list.count;
-  return slot;
-}
-
-// Only while the tracker will tell that the thread ends: else its slots were lost.
-bool SlotClasses::PushCached(uint32_t slot_class, SlotId slot) {
-  if (slot_class >= SlotCache::kClasses || t_cache.in_use) return false;
-  if (!heap_client::ThreadExitWillBeSeen()) return false;
-  const SlotCacheUse use(t_cache);
-  SlotCache::List& list = t_cache.lists[slot_class];
-  if (list.count == SlotCache::kMaxSlots) return false;
-  WordOf(slot).store(kFreeBit | list.first, std::memory_order_relaxed);
-  list.first = slot;
-  ++list.count;
-  return true;
 }
 
 void SlotClasses::EmptyCache() {

@@ -86,8 +86,9 @@ Allocation MakeAllocation(const Block& block, uint64_t hits, double rate,
   return allocation;
 }
 
-bool RunAlloc(Session& session, const Block& block, const Allocation& allocation,
-              ValueSlot* value) {
+__attribute__((always_inline)) inline bool RunAlloc(Session& session, const Block& block,
+                                                    const Allocation& allocation,
+                                                    ValueSlot* value) {
   CurrentThread().CountReport(session, allocation.n_samples, allocation.callstack.cut());
   return block.young ? session.client().AllocMinor(allocation, value)
                      : session.client().AllocMajor(allocation, value);
@@ -98,7 +99,9 @@ void CountDrop(Session& session, const Block& block) {
   session.counters().dropped_bytes.fetch_add(block.size_bytes, std::memory_order_relaxed);
 }
 
-void ReportWithoutEntry(Session& session, const Block& block, const Allocation& allocation) {
+// Out of line: its slot is an array, for which the compiler would guard Report()'s stack.
+__attribute__((noinline)) void ReportWithoutEntry(Session& session, const Block& block,
+                                                  const Allocation& allocation) {
   ValueSlot value;
   if (!RunAlloc(session, block, allocation, &value)) return;
   if (block.young) {
@@ -108,8 +111,10 @@ void ReportWithoutEntry(Session& session, const Block& block, const Allocation& 
   }
 }
 
-void FillEntry(Entry& entry, Session& session, const Allocation& allocation) {
+// `next` is the rest of the block's chain, which the entry will stand in front of.
+void FillEntry(Entry& entry, Session& session, const Allocation& allocation, EntryId next) {
   entry.Begin(session.id());
+  entry.next.store(next, std::memory_order_relaxed);
   entry.stack.store(allocation.callstack.id(), std::memory_order_relaxed);
   entry.size_bytes.store(allocation.size_bytes, std::memory_order_relaxed);
   entry.n_samples.store(allocation.n_samples, std::memory_order_relaxed);
@@ -141,7 +146,8 @@ void Describe(Session& session, ValueSlot* value, BlockNote* note) {
 
 // The entry exists before the callback runs: what cannot be followed to its end is
 // dropped as a whole.
-EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& allocation) {
+EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& allocation,
+                        EntryId next) {
   const EntryId id = AllocateEntry(CurrentThread());
   if (id == 0) {
     CountDrop(session, block);
@@ -149,18 +155,19 @@ EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& 
   }
   ScopedEntry scoped(id);
   Entry& entry = Entries().At(id);
-  FillEntry(entry, session, allocation);
+  FillEntry(entry, session, allocation, next);
   if (!RunAlloc(session, block, allocation, &entry.value)) return 0;
   if (block.note != nullptr) Describe(session, &entry.value, block.note);
-  MakeLive(session, id, block.young ? EntryState::kLiveMinor : EntryState::kLiveMajor);
+  MakeLive(session, entry, id, block.young ? EntryState::kLiveMinor : EntryState::kLiveMajor);
   return scoped.Keep();
 }
 
 // What the heap can do for sessions that follow blocks.
 enum class Placement { kPlaced, kUnplaced };
 
+// The entry that now stands in front of `next`; 0 if there is none.
 EntryId ReportToSession(const ActiveSet::Item& item, const Block& block, uint64_t hits,
-                        const CapturedStack& stack, Placement placement) {
+                        const CapturedStack& stack, Placement placement, EntryId next) {
   PinnedSession session(item.id);
   if (!session || !session->sampling()) return 0;
   const Session::Config& config = session->config();
@@ -170,7 +177,7 @@ EntryId ReportToSession(const ActiveSet::Item& item, const Block& block, uint64_
   }
   const Allocation allocation =
       MakeAllocation(block, hits, item.law.rate, stack, config.callstack_size);
-  if (config.follows_blocks) return ReportWithEntry(*session, block, allocation);
+  if (config.follows_blocks) return ReportWithEntry(*session, block, allocation, next);
   ReportWithoutEntry(*session, block, allocation);
   return 0;
 }
@@ -193,13 +200,17 @@ EntryId TakeFirst(EntryId* head) {
 class DyingChain {
  public:
   DyingChain(ThreadState& thread, EntryId head) : thread_(thread), head_(head) {}
-  ~DyingChain() {
+  __attribute__((always_inline)) ~DyingChain() {
     while (head_ != 0) PostponeDealloc(thread_, TakeFirst(&head_));
   }
   DyingChain(const DyingChain&) = delete;
   DyingChain& operator=(const DyingChain&) = delete;
 
-  void Add(EntryId entry) { head_ = Chain(head_, entry); }
+  EntryId head() const { return head_; }
+  // An entry whose next is head(), or 0.
+  void StandInFront(EntryId entry) {
+    if (entry != 0) head_ = entry;
+  }
   EntryId Keep() { return std::exchange(head_, 0); }
   void RunDeallocs() {
     while (head_ != 0) DeallocEntry(TakeFirst(&head_));
@@ -254,7 +265,8 @@ BlockHandle Report(const Block& block, const FrameState& caller, Placement place
   DyingChain chain(thread, 0);
   for (uint32_t i = 0; i < active.count; ++i) {
     if (trial.hits[i] == 0) continue;
-    chain.Add(ReportToSession(active.items[i], block, trial.hits[i], stack, placement));
+    chain.StandInFront(
+        ReportToSession(active.items[i], block, trial.hits[i], stack, placement, chain.head()));
   }
   scope.Finish();
   return chain.Keep();

@@ -37,12 +37,17 @@ bool MayRun(const fs::path& path) {
          file.st_size <= kMostBytes && access(path.c_str(), X_OK) == 0;
 }
 
-bool CanAnswer(const fs::path& path) {
+enum class Kind { kAnswers, kDoesNotAnswer, kOther };
+
+// An executable that does not know the question would do its work instead of answering it.
+Kind KindOf(const fs::path& path) {
   std::string contents;
   mlprof::ReadFailure failure;
-  return mlprof::ReadFile(path, &contents, &failure) && contents.substr(0, 4) == "\177ELF" &&
-         contents.find("@MLton") != std::string::npos &&
-         contents.find("show-sources") != std::string::npos;
+  if (!mlprof::ReadFile(path, &contents, &failure)) return Kind::kOther;
+  if (contents.substr(0, 4) != "\177ELF") return Kind::kOther;
+  const bool knows = contents.find("@MLton") != std::string::npos &&
+                     contents.find("show-sources") != std::string::npos;
+  return knows ? Kind::kAnswers : Kind::kDoesNotAnswer;
 }
 
 std::vector<std::string> ProgramsIn(const fs::path& directory) {
@@ -52,7 +57,7 @@ std::vector<std::string> ProgramsIn(const fs::path& directory) {
   std::error_code error;
   for (fs::directory_iterator file(directory, error), end; !error && file != end;
        file.increment(error)) {
-    if (MayRun(file->path()) && CanAnswer(file->path())) programs.push_back(file->path());
+    if (MayRun(file->path()) && KindOf(file->path()) == Kind::kAnswers) programs.push_back(file->path());
   }
   std::sort(programs.begin(), programs.end());
   if (programs.size() > kMostRun) programs.resize(kMostRun);
@@ -65,7 +70,7 @@ class Finder {
 
   absl::StatusOr<Program> AmongNamed(const std::vector<std::string>& named) {
     for (const std::string& file : named) {
-      if (Ask(file)) return std::move(program_);
+      if (AskNamed(file)) return std::move(program_);
     }
     return absl::InvalidArgumentError(tried_ + "; name the program that wrote " + profile_ +
                                       ", or profile this build of it again");
@@ -82,6 +87,13 @@ class Finder {
   }
 
  private:
+  // A program that was profiled by the preloaded library has its answer beside the profile.
+  bool AskNamed(const std::string& file) {
+    if (KindOf(file) != Kind::kDoesNotAnswer) return Ask(file);
+    return ReadStub(profile_ + ".sources") ||
+           Because(file + " was not linked to say its functions");
+  }
+
   // Remembers the first reason only: it is about what the user meant.
   bool Because(const std::string& reason) {
     if (tried_.empty()) tried_ = reason;

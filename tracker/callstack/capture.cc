@@ -275,6 +275,26 @@ ALLOMON_READS_STACK __attribute__((always_inline)) inline size_t Capture(const F
   return count;
 }
 
+// Whether a capture of so many frames would have the outcome of the last one, by its record
+// alone: what IsOver() decides, and no frame written.
+ALLOMON_READS_STACK inline bool IsUnchanged(const ReplayBlock& block, const FrameState& start,
+                                            size_t max_frames) {
+  const ReplayRecord& record = block.record;
+  const uint32_t begin = record.begin();
+  const size_t recorded = record.end() - begin;
+  if (recorded == 0 ||
+      !record.Matches(begin, start.pc, start.sp, start.bp, RecordedFrame::kExactPc)) {
+    return false;
+  }
+  // One further out than what was written: that there is more is part of the outcome.
+  if (block.truncated) {
+    return block.count == max_frames && recorded > max_frames &&
+           record.HasAll(begin, begin + static_cast<uint32_t>(max_frames));
+  }
+  return block.count == recorded && recorded <= max_frames && record.is_complete() &&
+         record.HasAll(begin, record.end() - 1);
+}
+
 // With managed calls open: a walk that tells where each frame lies.  It has no record, so
 // the serial is not known, and nobody takes a stack for unchanged whose managed calls
 // have changed.
@@ -309,6 +329,16 @@ ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(const FrameState& start, u
     return CaptureManaged(start, frames, max_frames, truncated);
   }
   return Capture(start, frames, max_frames, truncated, serial);
+}
+
+ALLOMON_READS_STACK bool HasSerial(const FrameState& start, size_t max_frames, uint64_t serial) {
+  if (__builtin_expect(internal::HasManagedCalls(), false)) return false;
+  if (__builtin_expect(!StackWindow::IsKnownOwn(start.sp), false)) return false;
+  const ReplayBlock* block = internal::OpenReplay();
+  if (__builtin_expect(block == nullptr, false)) return false;
+  const bool has = block->serial == serial && IsUnchanged(*block, start, max_frames);
+  internal::CloseReplay();
+  return has;
 }
 
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,

@@ -72,6 +72,8 @@ size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames, si
   return CaptureCallstack(start, frames, max_frames, truncated);
 }
 
+bool HasSerial(const FrameState&, size_t, uint64_t) { return false; }
+
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
                               bool* truncated) {
   return CaptureCallstack(start, frames, max_frames, truncated);

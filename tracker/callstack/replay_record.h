@@ -84,6 +84,9 @@ class ReplayRecord {
   // at least that to frames.
   ALLOMON_READS_STACK uint32_t Confirm(uint32_t from, uint32_t limit, uintptr_t* frames) const;
 
+  // The same, whether it is so up to `last`: of a thread that needs no frames.
+  ALLOMON_READS_STACK bool HasAll(uint32_t from, uint32_t last) const;
+
   // Whether the stack has the state after i, given that it has that at i.
   ALLOMON_READS_STACK bool IsNext(uint32_t i) const {
     return Difference(checks_[(i + 1) % kFrames]) == 0;
@@ -125,6 +128,8 @@ class ReplayRecord {
            (StackWindow::LoadUnchecked(reinterpret_cast<uintptr_t>(check.bp_at)) ^ check.bp_value);
   }
 
+  ALLOMON_READS_STACK static bool AreThere(const Check* check, const Check* end);
+
   void Put(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t bp, uintptr_t how);
   void MoveInner(uint32_t from, uint32_t new_from);
   void PutFresh(uint32_t at, bool needs_bp);
@@ -163,6 +168,21 @@ inline uint32_t ReplayRecord::Confirm(uint32_t from, uint32_t limit, uintptr_t* 
     ++i;
   }
   return i - 1;
+}
+
+inline bool ReplayRecord::AreThere(const Check* check, const Check* end) {
+  for (; check != end; ++check) {
+    if (__builtin_expect(Difference(*check) != 0, false)) return false;
+  }
+  return true;
+}
+
+inline bool ReplayRecord::HasAll(uint32_t from, uint32_t last) const {
+  const Check* first = &checks_[(from + 1) % kFrames];
+  const uint32_t count = last - from;
+  const uint32_t until_wrap = static_cast<uint32_t>(checks_ + kFrames - first);
+  if (__builtin_expect(count <= until_wrap, true)) return AreThere(first, first + count);
+  return AreThere(first, first + until_wrap) && AreThere(checks_, checks_ + count - until_wrap);
 }
 
 inline RecordedFrame ReplayRecord::Recover(uint32_t i, uint32_t joined, uintptr_t bp) const {

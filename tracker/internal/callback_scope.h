@@ -17,7 +17,7 @@ namespace allomon::internal {
 // the next scope, or for the thread's last destructors.
 class CallbackScope {
  public:
-  explicit CallbackScope(ThreadState& thread)
+  __attribute__((always_inline)) explicit CallbackScope(ThreadState& thread)
       : thread_(thread),
         saved_countdown_(countdown_words.load(std::memory_order_relaxed)),
         was_busy_(thread.busy) {
@@ -28,7 +28,7 @@ class CallbackScope {
     countdown_words.store(kNeverWords, std::memory_order_relaxed);
     thread_.busy = false;  // the callback's own mallocs are ordinary ones
   }
-  ~CallbackScope() {
+  __attribute__((always_inline)) ~CallbackScope() {
     thread_.busy = was_busy_;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     thread_.in_callback = false;

@@ -45,6 +45,22 @@ CapturedStack Intern(const CapturedStack& last, const uintptr_t* frames, size_t 
   return {id, Stacks().View(id)};
 }
 
+// Not the stack that the memo is of.
+__attribute__((noinline)) CapturedStack CaptureChangedSlow(uint32_t callstack_size, uint32_t room,
+                                                           const FrameState& caller) {
+  uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));
+  bool cut = false;
+  uint64_t serial = 0;
+  const size_t depth = CaptureCallstackWithSerial(caller, frames, room, &cut, &serial);
+  StackMemo& memo = t_memo;
+  const CapturedStack stack = Intern(memo.stack, frames, depth, callstack_size, cut);
+  // Id 0 may be for want of memory, which may come.
+  memo.serial = stack.id != 0 ? serial : 0;
+  memo.callstack_size = callstack_size;
+  memo.stack = stack;
+  return stack;
+}
+
 }  // namespace
 
 void LeaveOutText(uintptr_t begin, uintptr_t end) {
@@ -64,20 +80,12 @@ size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_fra
 CapturedStack CaptureStack(uint32_t callstack_size, const FrameState& caller) {
   if (callstack_size == 0) return {};
   const uint32_t room = callstack_size + (IsAllocator(caller.pc) ? kAllocatorFrames : 0);
-  uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));
-  bool cut = false;
-  uint64_t serial = 0;
-  const size_t depth = CaptureCallstackWithSerial(caller, frames, room, &cut, &serial);
-  StackMemo& memo = t_memo;
-  if (serial != 0 && serial == memo.serial && callstack_size == memo.callstack_size) {
+  const StackMemo& memo = t_memo;
+  if (memo.serial != 0 && callstack_size == memo.callstack_size &&
+      HasSerial(caller, room, memo.serial)) {
     return memo.stack;
   }
-  const CapturedStack stack = Intern(memo.stack, frames, depth, callstack_size, cut);
-  // Id 0 may be for want of memory, which may come.
-  memo.serial = stack.id != 0 ? serial : 0;
-  memo.callstack_size = callstack_size;
-  memo.stack = stack;
-  return stack;
+  return CaptureChangedSlow(callstack_size, room, caller);
 }
 
 }  // namespace allomon::internal

@@ -71,7 +71,7 @@ bool PromoteEntry(EntryId id) {
   // It is major already if the callback of another session ended its thread the last time.
   const bool is_due = was == EntryState::kLiveMinor;
   if (is_due && !RunPromote(*session, was, &entry.value)) return false;
-  MakeLive(*session, id, EntryState::kLiveMajor);
+  MakeLive(*session, entry, id, EntryState::kLiveMajor);
   scoped.Keep();
   return true;
 }

@@ -20,7 +20,7 @@ inline EntryId AllocateEntry(ThreadState& thread) {
   return __builtin_expect(thread.in_registry(), 1) ? entry_table.Allocate(thread.free_entries)
                                                    : entry_table.Allocate();
 }
-inline void ReleaseEntry(EntryId id) {
+__attribute__((always_inline)) inline void ReleaseEntry(EntryId id) {
   ThreadState& thread = CurrentThread();
   if (__builtin_expect(thread.in_registry(), 1)) {
     entry_table.Release(id, thread.free_entries);
@@ -33,7 +33,7 @@ inline void ReleaseEntry(EntryId id) {
 class ScopedEntry {
  public:
   explicit ScopedEntry(EntryId id) : id_(id) {}
-  ~ScopedEntry() {
+  __attribute__((always_inline)) ~ScopedEntry() {
     if (id_ != 0) ReleaseEntry(id_);
   }
   ScopedEntry(const ScopedEntry&) = delete;
@@ -58,7 +58,7 @@ bool PromoteEntry(EntryId id);
 void DeallocEntry(EntryId id);
 
 // Ends kAllocating or kRunning: the entry has a value, which dealloc or discard takes.
-inline void MakeLive(Session& session, EntryId id, EntryState state);
+inline void MakeLive(Session& session, Entry& entry, EntryId id, EntryState state);
 
 // Destroys the value of one entry of a discarded session, if it still has one.
 void ForgetEntry(Session& session, EntryId id);
@@ -88,8 +88,8 @@ void ForEachLive(Session& session, Visit visit);
 // Cost: one pass over all entries ever used.
 void ForgetEntriesOf(Session& session);
 
-inline void MakeLive(Session& session, EntryId id, EntryState state) {
-  entry_table.At(id).SetState(state);
+inline void MakeLive(Session& session, Entry& entry, EntryId id, EntryState state) {
+  entry.SetState(state);
   // Discard may have passed this entry while it was not yet live.  Pairs with the barrier
   // in ForgetEntriesOf(): either we see the discard here, or it sees the live entry.
   LightBarrier();

@@ -166,7 +166,7 @@ inline EntryId EntryTable::Allocate(EntryCache& cache) {
   return __builtin_expect(id != 0, 1) ? id : AllocateSlow(cache);
 }
 
-inline void EntryTable::Release(EntryId id, EntryCache& cache) {
+__attribute__((always_inline)) inline void EntryTable::Release(EntryId id, EntryCache& cache) {
   if (cache.in_use || cache.count == EntryCache::kMaxEntries) return Release(id);
   Entry& entry = At(id);
   entry.SetState(EntryState::kFree);

@@ -29,10 +29,11 @@ namespace allomon::internal {
 // pinned session may be discarded at any time; who consumes a value looks at status() to
 // know whether to tell the user.
 //
-// Scopes of a thread nest.  Cost: two stores, four loads.
+// Scopes of a thread nest.  Cost: two stores, four loads.  Inlined also where the stack unwinds:
+// an object that is passed to a destructor out of line is kept in memory all along.
 class PinnedSession {
  public:
-  explicit PinnedSession(SessionId id) : thread_(CurrentThread()) {
+  __attribute__((always_inline)) explicit PinnedSession(SessionId id) : thread_(CurrentThread()) {
     Session& session = Session::AtPlaceOf(id);
     if (__builtin_expect(thread_.HasFreePinSlot(), 1)) {
       slot_ = &thread_.pins[thread_.pins_used++];
@@ -49,7 +50,7 @@ class PinnedSession {
       LetGo(session);
     }
   }
-  ~PinnedSession() {
+  __attribute__((always_inline)) ~PinnedSession() {
     if (session_ != nullptr) LetGo(*session_);
   }
   PinnedSession(const PinnedSession&) = delete;
@@ -60,7 +61,7 @@ class PinnedSession {
   Session* operator->() const { return session_; }
 
  private:
-  void LetGo(Session& session) {
+  __attribute__((always_inline)) void LetGo(Session& session) {
     if (__builtin_expect(slot_ != nullptr, 1)) {
       // Release: who then finds no pin has seen what the callback did to the client.
       slot_->store(nullptr, std::memory_order_release);

@@ -156,7 +156,7 @@ class Registry {
 
 // Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next
 // allocation must take the slow path.
-inline void SetCountdown(ThreadState& thread, int64_t words) {
+__attribute__((always_inline)) inline void SetCountdown(ThreadState& thread, int64_t words) {
   countdown_words.store(words, std::memory_order_relaxed);
   // Pairs with the barrier on all threads in WakeThreadsLocked(): either this thread sees
   // the new epoch here, or the waker sees the number just stored and overwrites it.

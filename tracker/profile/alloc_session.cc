@@ -1,5 +1,6 @@
 #include "tracker/profile/alloc_session.h"
 
+#include <atomic>
 #include <cmath>
 #include <memory>
 
@@ -20,11 +21,34 @@ uint64_t HeaderBytes(AllocationSource source) {
   return managed ? sizeof(uint64_t) : 0;
 }
 
+// ReportProbability() at the session's one rate.  Of small blocks it is computed once for each
+// size: its logarithm and exponential are a fifteenth of a sample's instructions.  Any thread:
+// two that meet a size at once store the same number.
+class ReportProbabilities {
+ public:
+  double Of(const Allocation& allocation) {
+    const uint64_t words = TrialWords(allocation);
+    if (words >= kSmallWords) return ReportProbability(words, allocation.rate);
+    std::atomic<double>& known = small_[words];
+    double probability = known.load(std::memory_order_relaxed);
+    if (__builtin_expect(probability == 0, 0)) {
+      probability = ReportProbability(words, allocation.rate);
+      known.store(probability, std::memory_order_relaxed);
+    }
+    return probability;
+  }
+
+ private:
+  static constexpr uint64_t kSmallWords = 130;  // blocks up to 1 KiB, with their header
+
+  std::atomic<double> small_[kSmallWords] = {};  // 0: not yet
+};
+
 // Charges the function that runs, else the call stack.
-void Charge(const Allocation& allocation) {
+void Charge(const Allocation& allocation, double probability) {
   Estimate bytes;
   bytes.Add(static_cast<double>(allocation.size_bytes + HeaderBytes(allocation.source)),
-            ReportProbability(TrialWords(allocation), allocation.rate));
+            probability);
   const uint64_t amount =
       static_cast<uint64_t>(std::llround(bytes.value * UnitsPerCount(ProfileKind::kAlloc)));
   const uintptr_t sp = CurrentThread().reporting_sp;
@@ -44,13 +68,16 @@ void Charge(const Allocation& allocation) {
 class AllocClient final : public ValuelessClient {
  public:
   bool AllocMinor(const Allocation& allocation, ValueSlot*) override {
-    Charge(allocation);
+    Charge(allocation, probabilities_.Of(allocation));
     return false;
   }
   bool AllocMajor(const Allocation& allocation, ValueSlot*) override {
-    Charge(allocation);
+    Charge(allocation, probabilities_.Of(allocation));
     return false;
   }
+
+ private:
+  ReportProbabilities probabilities_;
 };
 
 }  // namespace
