@@ -169,10 +169,13 @@ TEST(SourceTableTest, ContentMagicIsTheSameEverywhere) {
   EXPECT_EQ(ContentMagic(FixedSourceTable()), kFixedTableMagic);
 }
 
-TEST(SourceTableTest, StubPrintsTheAnswerAndNothingElse) {
+class StubTest : public ::testing::TestWithParam<StubOf> {};
+
+TEST_P(StubTest, PrintsTheAnswerAndNothingElse) {
   const SourceTable table = SmallTable();
-  const std::string stub = FormatSourcesStub(table);
-  EXPECT_EQ(stub.rfind("#!/bin/sh\nexec tail -n +3 \"$0\"\n", 0), 0u);
+  const std::string stub = FormatSourcesStub(table, GetParam());
+  EXPECT_EQ(stub.rfind("#!/bin/sh\n", 0), 0u);
+  EXPECT_EQ(IsStubOfLive(stub), GetParam() == StubOf::kLive);
   const std::string path = testing::NewDirectory() + "/a stub";
   std::ofstream(path) << stub;
   ASSERT_EQ(chmod(path.c_str(), 0755), 0);
@@ -184,6 +187,8 @@ TEST(SourceTableTest, StubPrintsTheAnswerAndNothingElse) {
   EXPECT_EQ(std::string(buffer, size), FormatSources(table));
   EXPECT_EQ(AnswerOfStub(stub), FormatSources(table));
 }
+
+INSTANTIATE_TEST_SUITE_P(All, StubTest, ::testing::Values(StubOf::kAll, StubOf::kLive));
 
 TEST(SourceTableTest, OtherScriptsHaveNoAnswerToBeReadOutOfThem) {
   EXPECT_EQ(AnswerOfStub("#!/bin/sh\nexec cat /etc/passwd\n0x0\n0\n"), "");

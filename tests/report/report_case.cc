@@ -38,7 +38,7 @@ std::string ReportCase::Error(const std::vector<std::string>& args) {
 }
 
 void ReportCase::WriteProfile(const std::string& file, ProfileKind kind,
-                              const std::vector<NamedCount>& functions) {
+                              const std::vector<NamedCount>& functions, StubOf what) {
   SourceTable table = FixedSourceTable();
   Mlmon profile;
   profile.kind = kind;
@@ -53,7 +53,7 @@ void ReportCase::WriteProfile(const std::string& file, ProfileKind kind,
   profile.splits = profile.masters;
   profile.magic = table.magic = ContentMagic(table);
   Write(file, FormatMlmon(profile));
-  Write(file + ".sources", FormatSourcesStub(table), 0755);
+  Write(file + ".sources", FormatSourcesStub(table, what), 0755);
 }
 
 size_t LinesOf(const std::string& text) {

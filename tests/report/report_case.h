@@ -33,7 +33,7 @@ class ReportCase : public testing::FakeProgramTest {
   // Writes the profile `file` and `file`.sources with these functions, and what they used
   // as totals.  Of style stack if any of them has stack data.
   static void WriteProfile(const std::string& file, ProfileKind kind,
-                           const std::vector<NamedCount>& functions);
+                           const std::vector<NamedCount>& functions, StubOf what = StubOf::kAll);
 };
 
 // How many lines; the widest of them in columns.

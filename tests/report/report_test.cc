@@ -61,6 +61,20 @@ TEST_F(ReportTest, ScriptBesideTheProfileIsReadAndSaid) {
   EXPECT_THAT(Out({"x.out"}), HasSubstr("functions by x.out.sources, found beside the profile\n"));
 }
 
+TEST_F(ReportTest, ProfileOfWhatIsLiveSaysSo) {
+  WriteProfile("heap.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {7}}}, StubOf::kLive);
+  EXPECT_THAT(Out({"heap.out"}), HasSubstr("heap.out: 7 B live (7 bytes)\n"));
+}
+
+// It would not answer, but do its work.
+TEST_F(ReportTest, ExecutableThatDoesNotKnowTheQuestionIsNotRun) {
+  WriteProfile("x.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {7}}});
+  Write("server", "\177ELF, or so", 0755);
+  EXPECT_THAT(Out({"server", "x.out"}), HasSubstr("functions by x.out.sources"));
+  remove("x.out.sources");
+  EXPECT_THAT(Error({"server", "x.out"}), HasSubstr("no x.out.sources"));
+}
+
 TEST_F(ReportTest, OneColumnSortsEqualRowsByTheNextAndThenByName) {
   WriteOddNames();
   const std::string text = Out({"odd.out", "--top=3"});

@@ -57,7 +57,8 @@ std::vector<std::string> ProgramsIn(const fs::path& directory) {
   std::error_code error;
   for (fs::directory_iterator file(directory, error), end; !error && file != end;
        file.increment(error)) {
-    if (MayRun(file->path()) && KindOf(file->path()) == Kind::kAnswers) programs.push_back(file->path());
+    if (MayRun(file->path()) && KindOf(file->path()) == Kind::kAnswers)
+      programs.push_back(file->path());
   }
   std::sort(programs.begin(), programs.end());
   if (programs.size() > kMostRun) programs.resize(kMostRun);

@@ -10,6 +10,7 @@
 #include "tools/mlprof/read_file.h"
 #include "tools/report/find_program.h"
 #include "tools/report/units.h"
+#include "tracker/profile/source_table.h"
 
 namespace allomon::report {
 namespace {
@@ -86,6 +87,13 @@ absl::Status Add(ProfileText input, Profile* profile, std::optional<Mlmon>* sum)
   return absl::OkStatus();
 }
 
+// As far as the script beside it says.
+bool IsOfLive(const std::string& file) {
+  std::string script;
+  mlprof::ReadFailure failure;
+  return mlprof::ReadFile(file + ".sources", &script, &failure) && IsStubOfLive(script);
+}
+
 absl::StatusOr<Profile> Sum(std::vector<ProfileText> inputs,
                             const std::vector<std::string>& programs, Progress* progress) {
   Profile profile;
@@ -101,6 +109,7 @@ absl::StatusOr<Profile> Sum(std::vector<ProfileText> inputs,
   if (!program.ok()) return program.status();
   profile.program = *std::move(program);
   profile.program_found = programs.empty();
+  profile.live = IsOfLive(profile.files.front());
   std::string error;
   if (!mlprof::CheckLengths(profile.program, profile.data, &error)) {
     return Damaged(profile.files.front(), error);

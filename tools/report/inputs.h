@@ -17,6 +17,7 @@ struct Profile {
   std::vector<std::string> files;
   mlprof::Program program;
   bool program_found = false;  // nobody named it
+  bool live = false;           // of kind alloc: what is live, not all that was allocated
   Mlmon data;
 };
 

@@ -100,7 +100,7 @@ class ProfilePicture {
 
   void DrawHead() {
     const double room = kWidth - 2 * kMargin;
-    svg_.Text(kMargin, 32, room, FilesText(profile_) + ": " + TotalsText(profile_.data),
+    svg_.Text(kMargin, 32, room, FilesText(profile_) + ": " + TotalsText(profile_.data, profile_.live),
               {19, true, "#1f2933", Svg::Anchor::kStart});
     svg_.Text(
         kMargin, 56, room,
@@ -240,7 +240,7 @@ class DiffPicture {
   }
 
   std::string Side(const Profile& profile) const {
-    return FilesText(profile) + ": " + TotalsText(profile.data);
+    return FilesText(profile) + ": " + TotalsText(profile.data, profile.live);
   }
 
   void DrawHead() {

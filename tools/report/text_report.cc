@@ -113,7 +113,7 @@ class ProfileWriter : public Writer {
 
  private:
   std::string Head() const {
-    return Line(FilesText(profile_) + ": " + TotalsText(profile_.data), Paint::kBold) +
+    return Line(FilesText(profile_) + ": " + TotalsText(profile_.data, profile_.live), Paint::kBold) +
            Line(ProgramText(profile_), Paint::kDim) + "\n";
   }
 
@@ -204,7 +204,7 @@ class DiffWriter : public Writer {
 
  private:
   std::string Side(const char* what, const Profile& profile) const {
-    return Line(what + FilesText(profile) + ": " + TotalsText(profile.data), Paint::kBold);
+    return Line(what + FilesText(profile) + ": " + TotalsText(profile.data, profile.live), Paint::kBold);
   }
 
   std::string Programs() const {

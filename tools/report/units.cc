@@ -85,10 +85,11 @@ std::string Digits(MlmonInt value) {
   return text;
 }
 
-std::string TotalsText(const Mlmon& data) {
+std::string TotalsText(const Mlmon& data, bool live) {
   switch (data.kind) {
     case ProfileKind::kAlloc:
-      return Bytes(data.total) + " allocated (" + Exact(data.total) + " bytes)" + Collector(data);
+      return Bytes(data.total) + (live ? " live (" : " allocated (") + Exact(data.total) +
+             " bytes)" + Collector(data);
     case ProfileKind::kTime:
       return Seconds(data.total) + " of CPU time" + Collector(data);
     case ProfileKind::kCount:

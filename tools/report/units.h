@@ -30,7 +30,7 @@ std::string Exact(MlmonInt value);
 std::string Digits(MlmonInt value);
 
 // "81.7 MiB allocated (85,697,228 bytes), and 16.2 KiB by the collector".
-std::string TotalsText(const Mlmon& data);
+std::string TotalsText(const Mlmon& data, bool live);
 
 // Both totals together, of which percentages are.
 double Whole(const Mlmon& data);

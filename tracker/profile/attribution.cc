@@ -305,6 +305,7 @@ internal::UnitError Attribute(internal::UnitName unit, AttributedProfile* profil
   internal::LiveHeap live;
   internal::UnitError error = internal::UnitError::kNone;
   if (internal::LastLiveHeap(&live)) {
+    profile->live = true;
     CountLive(live, profile, &counts);
   } else {
     error = CountUnit(unit, profile, &counts);

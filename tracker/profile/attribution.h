@@ -25,6 +25,8 @@ struct AttributedProfile {
   Mlmon mlmon;
   // Of kind alloc: of the total, in bytes squared.
   double variance = 0;
+  // Of kind alloc: what is live, not all that was allocated.
+  bool live = false;
   // True if the executable itself answers `@MLton show-sources` with this table.
   bool self_described = false;
 };

@@ -42,7 +42,7 @@ internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName
   // The sources first: a profile is never newer than what explains it.
   // A device or a pipe has no use for a file beside it.
   if (!profile.self_described && IsReplacedByWriting(path)) {
-    stub = FormatSourcesStub(profile.sources);
+    stub = FormatSourcesStub(profile.sources, profile.live ? StubOf::kLive : StubOf::kAll);
     files.push_back({path + ".sources", stub, 0700});
   }
   files.push_back({path, mlmon, 0600});

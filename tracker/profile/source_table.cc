@@ -13,6 +13,11 @@ using internal::ScanResult;
 
 // Two lines that make the rest of the file its own output.
 constexpr std::string_view kStubHead = "#!/bin/sh\nexec tail -n +3 \"$0\"\n";
+constexpr std::string_view kLiveStubHead = "#!/bin/sh\n# live\nexec tail -n +4 \"$0\"\n";
+
+bool StartsWith(std::string_view text, std::string_view head) {
+  return text.substr(0, head.size()) == head;
+}
 
 void AppendNumberLine(size_t number, std::string* out) {
   AppendDecimal(static_cast<__int128>(number), out);
@@ -187,14 +192,18 @@ std::string FormatSources(const SourceTable& table) {
   return out;
 }
 
-std::string FormatSourcesStub(const SourceTable& table) {
-  return std::string(kStubHead) + FormatSources(table);
+std::string FormatSourcesStub(const SourceTable& table, StubOf what) {
+  return std::string(what == StubOf::kLive ? kLiveStubHead : kStubHead) + FormatSources(table);
 }
 
 std::string_view AnswerOfStub(std::string_view script) {
-  if (script.substr(0, kStubHead.size()) != kStubHead) return {};
-  return script.substr(kStubHead.size());
+  for (const std::string_view head : {kStubHead, kLiveStubHead}) {
+    if (StartsWith(script, head)) return script.substr(head.size());
+  }
+  return {};
 }
+
+bool IsStubOfLive(std::string_view script) { return StartsWith(script, kLiveStubHead); }
 
 bool ParseSources(std::string_view text, SourceTable* table, std::string* error) {
   return SourcesParser(text, table, error).Parse();

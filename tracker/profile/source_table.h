@@ -64,12 +64,15 @@ std::string SanitizedPosition(std::string_view position);
 std::string FormatSources(const SourceTable& table);
 
 // An executable shell script that gives the answer: for programs that cannot
-// answer themselves, because they were not linked for it.  It runs sh and tail.
-std::string FormatSourcesStub(const SourceTable& table);
+// answer themselves, because they were not linked for it.  It runs sh and tail.  A comment in
+// it says whether the profile beside it has what is live, which mlmon.out has no word for.
+enum class StubOf { kAll, kLive };
+std::string FormatSourcesStub(const SourceTable& table, StubOf what = StubOf::kAll);
 
 // The answer within such a script, to be had without running it; empty if `script` is
 // not one that FormatSourcesStub wrote.  Points into `script`.
 std::string_view AnswerOfStub(std::string_view script);
+bool IsStubOfLive(std::string_view script);
 
 // Reads an answer by mlprof's rules and with its words for an error, where it
 // has any. In a parsed table every index is valid.  An answer with no names (a
