@@ -27,6 +27,19 @@ bool IsFree(uintptr_t base) {
   return probe == AsPointer(base);
 }
 
+// The host may lower its limit at any time, so it is asked for; but it may also have forbidden
+// the question by then (seccomp), on pain of death: not for each span.
+bool IsAllowed(size_t range_bytes) {
+  constexpr size_t kAskEveryBytes = size_t{4} << 20;
+  static size_t allowed_bytes = 0;
+  static size_t ask_at_bytes = 0;
+  if (range_bytes >= ask_at_bytes) {
+    allowed_bytes = AllowedReservationBytes();
+    ask_at_bytes = range_bytes + kAskEveryBytes;
+  }
+  return range_bytes <= allowed_bytes;
+}
+
 }  // namespace
 
 uintptr_t ChooseRangePlace(size_t size_bytes) {
@@ -41,7 +54,7 @@ void GiveUpRangePlace(uintptr_t base, size_t size_bytes) {
 }
 
 bool CommitRangePages(uintptr_t start, size_t size_bytes) {
-  if (g_committed_bytes + size_bytes > AllowedReservationBytes()) return false;
+  if (!IsAllowed(g_committed_bytes + size_bytes)) return false;
   const int fixed = g_held ? MAP_FIXED : MAP_FIXED_NOREPLACE;
   void* const pages =
       mmap(AsPointer(start), size_bytes, PROT_READ | PROT_WRITE, kAnonymous | fixed, -1, 0);
