@@ -61,6 +61,7 @@ internal::RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
   recording.rate = options.rate;
   recording.seed = options.seed;
   recording.hz = options.hz;
+  recording.exclude = options.exclude;
   return recording;
 }
 

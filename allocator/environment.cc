@@ -115,6 +115,12 @@ constexpr Setting kSettings[] = {
     {"ALLOMON_SIGTERM",
      [](const std::string& value, Options* options) { return ParseFlag(value, &options->sigterm); },
      "0 or 1"},
+    {"ALLOMON_EXCLUDE",
+     [](const std::string& value, Options* options) {
+       options->exclude = value;
+       return !value.empty();
+     },
+     "names of functions that are charged to their callers, such as 'zmalloc,std::*'"},
     {"ALLOMON_DUMP",
      [](const std::string& value, Options* options) {
        return ParseDumpSignal(value, &options->dump_signal);

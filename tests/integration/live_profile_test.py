@@ -175,6 +175,21 @@ class LiveProfile(Case):
         self.assertIn("Leak", names)
         self.assertIn("main", names)
 
+    def test_excluded_functions_are_charged_to_their_callers(self):
+        for pattern in "Leak", "no,Le?k", "Lea*,Release":
+            self.start(ALLOMON_EXCLUDE=pattern, ALLOMON_OUT=self.path("heap.out"))
+            self.tell("leak 10")
+            self.finish()
+            found = self.bytes_of("heap.out")
+            self.assertNotIn("Leak", found)
+            self.assertEqual(found["main"], 10 * BLOCK_BYTES)
+
+    def test_nothing_is_lost_if_all_is_excluded(self):
+        self.start(ALLOMON_EXCLUDE="*", ALLOMON_OUT=self.path("heap.out"))
+        self.tell("leak 10")
+        self.finish()
+        self.assertEqual(self.bytes_of("heap.out")["Leak"], 10 * BLOCK_BYTES)
+
     def test_any_kind_can_be_asked_for_by_signal(self):
         self.start(ALLOMON_PROFILE="alloc")
         self.tell("leak 10", "release 10")

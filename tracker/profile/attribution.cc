@@ -68,6 +68,8 @@ uint32_t ManagedFunctions() {
 // the order of their names, so that equal runs give equal tables.
 class SymbolSums {
  public:
+  SymbolSums() : native_(internal::LastRecording().exclude) {}
+
   void AddManaged(uint32_t number, const MlmonCount& count) {
     if (count.current != 0) by_name_[ManagedName(number)].current += count.current;
   }

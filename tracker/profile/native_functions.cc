@@ -1,5 +1,8 @@
 #include "tracker/profile/native_functions.h"
 
+#include <fnmatch.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "tracker/callstack/managed_functions.h"
@@ -15,11 +18,19 @@ const NativeFunctions::Function* NativeFunctions::OfStack(uint32_t stack_id) {
   for (uint32_t i = 0; i < stack.depth; ++i) {
     if (FindManagedFunction(stack.frames[i], &managed)) return &OfAddress(stack.frames[i]);
   }
-  for (uint32_t i = 0; i < stack.depth; ++i) {
-    const Function& function = OfAddress(PcOfFrame(stack, i));
-    if (function.named) return &function;
+  for (const bool or_excluded : {false, true}) {
+    if (const Function* function = InnermostNamed(stack, or_excluded)) return function;
   }
   return &OfAddress(PcOfFrame(stack, 0));
+}
+
+const NativeFunctions::Function* NativeFunctions::InnermostNamed(const internal::StackView& stack,
+                                                                 bool or_excluded) {
+  for (uint32_t i = 0; i < stack.depth; ++i) {
+    const Function& function = OfAddress(PcOfFrame(stack, i));
+    if (function.named && (or_excluded || !function.excluded)) return &function;
+  }
+  return nullptr;
 }
 
 void NativeFunctions::FindInStack(uint32_t stack_id,
@@ -52,10 +63,19 @@ const NativeFunctions::Function& NativeFunctions::OfAddress(uintptr_t pc) {
   if (found != by_address_.end()) return found->second;
   if (symbols_ == nullptr) symbols_ = ProcessSymbols::Load();
   Symbol symbol = symbols_->Resolve(pc);
+  const bool excluded = IsExcluded(symbol.name);
   return by_address_
       .emplace(pc, Function{std::move(symbol.name), std::move(symbol.position),
-                            symbol.function_start, symbol.named})
+                            symbol.function_start, symbol.named, excluded})
       .first->second;
+}
+
+bool NativeFunctions::IsExcluded(const std::string& name) const {
+  for (size_t begin = 0, end; begin < excluded_.size(); begin = end + 1) {
+    end = std::min(excluded_.find(',', begin), excluded_.size());
+    if (fnmatch(excluded_.substr(begin, end - begin).c_str(), name.c_str(), 0) == 0) return true;
+  }
+  return false;
 }
 
 }  // namespace allomon

@@ -24,6 +24,9 @@ struct RecordingOptions {
   // Kind alloc: what has not been freed, instead of all.  Charged to call stacks, in programs
   // that name functions too, for the whole process: units of data know nothing of it.
   bool live = false;
+  // Where call stacks are charged: functions that are charged to their callers; shell patterns,
+  // separated by commas.
+  std::string exclude;
 };
 
 enum class RecordingError { kNone, kOn, kOff, kBadOption, kNothingToRecord, kUnavailable };
