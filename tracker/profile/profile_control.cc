@@ -59,7 +59,7 @@ RecordingError CheckOptions(const RecordingOptions& options, std::string* error)
   if (options.kind == ProfileKind::kCount && !HasFunctions() && ManagedFunctionCount() == 0) {
     *error =
         "nothing to count: name functions by ALLOMON_FUNCTION(), or compile with "
-        "-fpatchable-function-entry=9";
+        "-fpatchable-function-entry=9 (no other number) and leave the symbols in";
     return RecordingError::kNothingToRecord;
   }
   return RecordingError::kNone;
