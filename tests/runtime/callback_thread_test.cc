@@ -162,17 +162,24 @@ TEST(ForkInCallbackTest, BothProcessesGoOn) {
   Forks forks;
   ASSERT_TRUE(Tracker::start(1, ForkingTracker(&forks)).ok());
   std::atomic<bool> done{false};
-  std::thread other([&heap, &done] {
-    const Mutator mutator(*heap);
-    while (!done) BuildAndSum(100);
-  });
-  const auto is_good = [&heap](Handle<Array<Cell>> kept) {
+  const auto goes_on = [&heap] {
     void* block = malloc(100);
-    const bool good = block != nullptr && kept->length() == 11 &&
-                      BuildAndSum(3000) == 3000L * 2999 / 2 && Tracker::is_sampling();
+    const bool good =
+        block != nullptr && BuildAndSum(3000) == 3000L * 2999 / 2 && Tracker::is_sampling();
     free(block);
     heap->Collect(CollectionKind::kMajor);
     return good;
+  };
+  std::thread other([&] {
+    const Mutator mutator(*heap);
+    while (!done) {
+      BuildAndSum(100);
+      // It was this thread that found the block dead, and forked: it is alone in the child.
+      if (forks.child == 0) _exit(goes_on() ? 0 : 1);
+    }
+  });
+  const auto is_good = [&goes_on](Handle<Array<Cell>> kept) {
+    return kept->length() == 11 && goes_on() && kept->length() == 11;
   };
   {
     const Mutator mutator(*heap);
