@@ -97,7 +97,8 @@ void ClearUnitLocked(DataUnit& unit) {
 void PointLocked(ThreadProfile& thread) {
   const bool counts_stacks =
       recording.on.load(std::memory_order_relaxed) && recording.stack_style();
-  const bool has_stack = thread.counts != nullptr && thread.top != nullptr;
+  // Not `top`, which its thread moves; this one stays as long as the thread is in the registry.
+  const bool has_stack = thread.counts != nullptr && thread.bottom != nullptr;
   FunctionCell* const cells = has_stack ? thread.counts->cells : nullptr;
   const bool is_on = recording.on.load(std::memory_order_relaxed);
   if (thread.managed_calls != nullptr) {
