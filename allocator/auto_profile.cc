@@ -79,10 +79,11 @@ void WriteProfileLocked(AutoProfile& profile, internal::UnitName unit) {
   const internal::NoSignalsFromWriting quiet;
   const std::string path = ExpandOut(profile.options.out, getpid(), ++profile.files);
   std::string error;
-  WriteProfileFile(path, unit, &error);
+  std::string summary;
+  WriteProfileFile(path, unit, &error, &summary);
   if (!error.empty()) return Say(error);
   if (profile.options.summary) {
-    Say(ProfileSummary(unit) + "; mlprof " + SourcesOf(profile, path) + " " + path);
+    Say(summary + "; mlprof " + SourcesOf(profile, path) + " " + path);
   }
 }
 

@@ -2,6 +2,8 @@
 """ALLOMON_PROFILE=live and ALLOMON_DUMP: what a running server holds."""
 
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -19,7 +21,7 @@ BLOCK_BYTES = 1000
 
 
 class LiveProfile(Case):
-    def start(self, ignored=None, **variables):
+    def start(self, before_exec=None, **variables):
         """A host that holds every block in its profile, so that the figures are exact."""
         self.host = subprocess.Popen(  # pylint: disable=consider-using-with
             [HOST],
@@ -37,7 +39,7 @@ class LiveProfile(Case):
             stderr=subprocess.PIPE,
             text=True,
             bufsize=1,
-            preexec_fn=(lambda: signal.signal(ignored, signal.SIG_IGN)) if ignored else None,
+            preexec_fn=before_exec,
         )
         self.addCleanup(self.end)
 
@@ -201,8 +203,24 @@ class LiveProfile(Case):
         self.tell("leak 10")
         self.assertRegex(self.finish(), r"\Aallomon: [0-9,]+ bytes live, rate 1 per word")
 
+    def test_samples_without_room_are_said_to_be_missing(self):
+        """Of a limit of address space, an eighth is the most that samples take."""
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (320 << 20, 320 << 20))
+
+        self.start(limit, ALLOMON_SUMMARY="1", ALLOMON_OUT=self.path("heap.out"))
+        self.tell("leak 60000")
+        summary = self.finish()
+        found = re.match(r"allomon: ([0-9,]+) bytes live, .* samples of ([0-9,]+) bytes;", summary)
+        self.assertIsNotNone(found, summary)
+        live, missing = (int(group.replace(",", "")) for group in found.groups())
+        self.assertLess(live, 60000 * BLOCK_BYTES * 3 // 4)
+        self.assertGreaterEqual(live + missing, 60000 * BLOCK_BYTES)
+
     def test_signal_that_is_ignored_stays_ignored(self):
-        self.start(ignored=signal.SIGUSR2, ALLOMON_OUT=self.path("heap.out"))
+        ignore = lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # noqa: E731
+        self.start(ignore, ALLOMON_OUT=self.path("heap.out"))
         self.tell("leak 10")
         os.kill(self.host.pid, signal.SIGUSR2)
         error = self.finish()

@@ -267,6 +267,7 @@ internal::UnitError CountBySymbol(internal::UnitName unit, AttributedProfile* pr
 void CountLive(const internal::LiveHeap& heap, AttributedProfile* profile, Counts* counts) {
   profile->sources = FixedSourceTable();
   profile->variance = heap.variance;
+  profile->dropped_bytes = heap.dropped_bytes;
   SymbolSums sums;
   for (size_t stack = 0; stack < heap.bytes_by_stack.size(); ++stack) {
     const double bytes = heap.bytes_by_stack[stack];

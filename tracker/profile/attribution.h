@@ -27,6 +27,8 @@ struct AttributedProfile {
   double variance = 0;
   // Of kind alloc: what is live, not all that was allocated.
   bool live = false;
+  // Of what is live: of samples that there was no room to follow, and that are not in the total.
+  uint64_t dropped_bytes = 0;
   // True if the executable itself answers `@MLton show-sources` with this table.
   bool self_described = false;
 };

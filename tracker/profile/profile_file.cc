@@ -25,10 +25,49 @@ std::string WithCommas(double value) {
   return text;
 }
 
+std::string AllocSummary(const AttributedProfile& profile,
+                         const internal::RecordingOptions& options) {
+  std::string summary = WithCommas(static_cast<double>(profile.mlmon.total)) +
+                        (options.live ? " bytes live" : " bytes allocated");
+  if (profile.variance > 0) {
+    const double half_width = k95PercentSigmas * std::sqrt(profile.variance);
+    summary += " +- " + WithCommas(std::ceil(half_width)) + " (95 %)";
+  }
+  char how[96];
+  snprintf(how, sizeof(how), ", rate %g per word, seed %llu", options.rate,
+           static_cast<unsigned long long>(options.seed.value_or(0)));
+  summary += how;
+  if (profile.dropped_bytes > 0) {
+    summary += "; missing, for want of memory: samples of " +
+               WithCommas(static_cast<double>(profile.dropped_bytes)) + " bytes";
+  }
+  return summary;
+}
+
+std::string TimeSummary(const Mlmon& mlmon, uint32_t hz) {
+  char text[96];
+  snprintf(text, sizeof(text), "%.2f seconds of CPU time, looked at %u times a second",
+           static_cast<double>(mlmon.total + mlmon.total_gc) / 100, hz);
+  return text;
+}
+
+std::string Summarize(const AttributedProfile& profile) {
+  const internal::RecordingOptions options = internal::LastRecording();
+  switch (profile.mlmon.kind) {
+    case ProfileKind::kAlloc:
+      return AllocSummary(profile, options);
+    case ProfileKind::kTime:
+      return TimeSummary(profile.mlmon, options.hz);
+    case ProfileKind::kCount:
+      break;
+  }
+  return WithCommas(static_cast<double>(profile.mlmon.total)) + " calls";
+}
+
 }  // namespace
 
 internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
-                                     std::string* error) {
+                                     std::string* error, std::string* summary) {
   // What reading symbols allocates is ours, and must not appear in the profile.
   const internal::SuspendedSampling suspended;
   internal::ChargeOutstandingTime();
@@ -47,48 +86,15 @@ internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName
   }
   files.push_back({path, mlmon, 0600});
   WriteFilesAtomically(files, error);
+  if (summary != nullptr) *summary = Summarize(profile);
   return unit_error;
 }
 
-namespace {
-
-std::string AllocSummary(const AttributedProfile& profile,
-                         const internal::RecordingOptions& options) {
-  std::string summary = WithCommas(static_cast<double>(profile.mlmon.total)) +
-                        (options.live ? " bytes live" : " bytes allocated");
-  if (profile.variance > 0) {
-    const double half_width = k95PercentSigmas * std::sqrt(profile.variance);
-    summary += " +- " + WithCommas(std::ceil(half_width)) + " (95 %)";
-  }
-  char how[96];
-  snprintf(how, sizeof(how), ", rate %g per word, seed %llu", options.rate,
-           static_cast<unsigned long long>(options.seed.value_or(0)));
-  return summary + how;
-}
-
-std::string TimeSummary(const Mlmon& mlmon, uint32_t hz) {
-  char text[96];
-  snprintf(text, sizeof(text), "%.2f seconds of CPU time, looked at %u times a second",
-           static_cast<double>(mlmon.total + mlmon.total_gc) / 100, hz);
-  return text;
-}
-
-}  // namespace
-
 std::string ProfileSummary(internal::UnitName unit) {
   const internal::SuspendedSampling suspended;
-  const internal::RecordingOptions options = internal::LastRecording();
   AttributedProfile profile;
   if (Attribute(unit, &profile) != internal::UnitError::kNone) return "";
-  switch (profile.mlmon.kind) {
-    case ProfileKind::kAlloc:
-      return AllocSummary(profile, options);
-    case ProfileKind::kTime:
-      return TimeSummary(profile.mlmon, options.hz);
-    case ProfileKind::kCount:
-      break;
-  }
-  return WithCommas(static_cast<double>(profile.mlmon.total)) + " calls";
+  return Summarize(profile);
 }
 
 }  // namespace allomon

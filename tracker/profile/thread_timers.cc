@@ -28,7 +28,9 @@ ThreadTimer g_timers[kMostThreads];
 
 std::atomic<size_t> g_end{0};  // behind the last that was ever used
 int g_signal = 0;
-TickHandler g_handler = nullptr;
+// Written by one start beside late signals of the timers before it; the release and acquire
+// give a signal what that start prepared.
+std::atomic<TickHandler> g_handler{nullptr};
 
 uint64_t Nanoseconds(const timespec& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
@@ -64,7 +66,7 @@ void OnSignal(int, siginfo_t* info, void* context) {
     // A signal that was pending when its timer's thread ended may meet another thread.
     if (timer.thread_id.load(std::memory_order_acquire) == ThisThread()) {
       thread_profile.timer = &timer;
-      g_handler(timer, InterruptedFrame(context));
+      g_handler.load(std::memory_order_acquire)(timer, InterruptedFrame(context));
     }
   }
   errno = saved_errno;
@@ -124,7 +126,7 @@ uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns) {
 
 // From the highest down: the C library and hosts take the lowest.
 bool ClaimTimerSignal(TickHandler handler) {
-  g_handler = handler;
+  g_handler.store(handler, std::memory_order_release);
   if (g_signal != 0) return true;
   for (int signal = SIGRTMAX; signal >= SIGRTMIN; --signal) {
     struct sigaction action = {};
