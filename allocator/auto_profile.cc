@@ -80,7 +80,7 @@ void WriteProfileLocked(AutoProfile& profile, internal::UnitName unit) {
   const std::string path = ExpandOut(profile.options.out, getpid(), ++profile.files);
   std::string error;
   std::string summary;
-  WriteProfileFile(path, unit, &error, &summary);
+  WriteProfileFile(path, unit, &error, profile.options.summary ? &summary : nullptr);
   if (!error.empty()) return Say(error);
   if (profile.options.summary) {
     Say(summary + "; mlprof " + SourcesOf(profile, path) + " " + path);
@@ -220,7 +220,8 @@ void StartFromEnvironment(int argc, char** argv) {
 // Functions with hooks are known before the program's own constructors, which are then part
 // of the profile; those of ALLOMON_FUNCTION() are registered by such constructors.
 __attribute__((constructor(103))) void StartEarly(int argc, char** argv, char**) {
-  if (getenv("ALLOMON_PROFILE") == nullptr || AnswersMlprof(argc, argv)) return;
+  const char* const kind = getenv("ALLOMON_PROFILE");
+  if (kind == nullptr || strcmp(kind, "no") == 0 || AnswersMlprof(argc, argv)) return;
   internal::UseHooksOfHost();
   if (internal::FindHookedFunctions().count != 0) {
     g_started = true;

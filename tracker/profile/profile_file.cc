@@ -77,6 +77,7 @@ internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName
   const std::string mlmon = FormatMlmon(profile.mlmon);
   // For their owner only: names of functions may be nobody else's business.
   std::vector<FileToWrite> files;
+  files.reserve(2);
   std::string stub;
   // The sources first: a profile is never newer than what explains it.
   // A device or a pipe has no use for a file beside it.

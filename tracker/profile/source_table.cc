@@ -1,5 +1,6 @@
 #include "tracker/profile/source_table.h"
 
+#include <iterator>
 #include <utility>
 
 #include "tracker/profile/line_parser.h"
@@ -154,6 +155,8 @@ class SourcesParser : private internal::LineParser {
 
 SourceTable FixedSourceTable() {
   SourceTable table;
+  table.names.reserve(std::size(kFixedSourceNames));
+  table.sources.reserve(std::size(kFixedSourceNames));
   for (uint32_t i : {kUnknownSource, kGcSource, kMainSource}) {
     table.names.push_back({std::string(kFixedSourceNames[i]), ""});
     table.sources.push_back({i, kNoSuccessors});

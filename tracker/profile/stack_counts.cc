@@ -1,5 +1,9 @@
 #include "tracker/profile/stack_counts.h"
 
+#include <algorithm>
+
+#include "tracker/internal/entries.h"
+
 namespace allomon::internal {
 
 void StackCounts::Add(uint32_t stack, uint64_t amount) {
@@ -10,23 +14,29 @@ void StackCounts::Add(uint32_t stack, uint64_t amount) {
 
 void StackCounts::Clear() {
   elsewhere_.store(0, std::memory_order_relaxed);
-  for (size_t first = 0; first < kSegmentStacks * kSegments; first += kSegmentStacks) {
-    std::atomic<uint64_t>* segment = counts_.Find(first);
-    for (size_t i = 0; segment != nullptr && i < kSegmentStacks; ++i) {
-      segment[i].store(0, std::memory_order_relaxed);
-    }
-  }
+  ForEachCount(
+      [](uint32_t, std::atomic<uint64_t>& count) { count.store(0, std::memory_order_relaxed); });
 }
 
 void StackCounts::ForEach(const Visitor& visit) const {
   const uint64_t elsewhere = elsewhere_.load(std::memory_order_relaxed);
   if (elsewhere != 0) visit(0, elsewhere);
-  for (size_t first = 0; first < kSegmentStacks * kSegments; first += kSegmentStacks) {
-    const std::atomic<uint64_t>* segment = counts_.Find(first);
-    for (size_t i = 0; segment != nullptr && i < kSegmentStacks; ++i) {
-      const uint64_t amount = segment[i].load(std::memory_order_relaxed);
-      if (amount != 0) visit(static_cast<uint32_t>(first + i), amount);
-    }
+  ForEachCount([&visit](uint32_t stack, const std::atomic<uint64_t>& count) {
+    const uint64_t amount = count.load(std::memory_order_relaxed);
+    if (amount != 0) visit(stack, amount);
+  });
+}
+
+// Ids are dense: behind the last one there is nothing, and to look would touch pages that no
+// short program needs.
+template <typename Visit>
+void StackCounts::ForEachCount(Visit visit) const {
+  const uint64_t end = uint64_t{Stacks().size()} + 1;
+  for (uint64_t first = 0; first < end; first += kSegmentStacks) {
+    std::atomic<uint64_t>* const segment = counts_.Find(first);
+    if (segment == nullptr) continue;
+    const uint64_t here = std::min(end - first, uint64_t{kSegmentStacks});
+    for (uint64_t i = 0; i < here; ++i) visit(static_cast<uint32_t>(first + i), segment[i]);
   }
 }
 

@@ -27,6 +27,9 @@ class StackCounts {
   static constexpr size_t kSegmentStacks = 4096;
   static constexpr size_t kSegments = 4096;
 
+  template <typename Visit>
+  void ForEachCount(Visit visit) const;
+
   SegmentedArray<std::atomic<uint64_t>, kSegmentStacks, kSegments> counts_;
   std::atomic<uint64_t> elsewhere_{0};
 };

@@ -209,6 +209,7 @@ void RemoveTemporaries(const std::vector<Pending>& pending, size_t first) {
 
 bool WriteFilesAtomically(const std::vector<FileToWrite>& files, std::string* error) {
   std::vector<Pending> pending;
+  pending.reserve(files.size());
   for (const FileToWrite& file : files) {
     pending.push_back({&file, "", false});
     if (int cause = PrepareOne(&pending.back())) {
