@@ -54,11 +54,11 @@ __attribute__((always_inline)) inline bool CountDown(uint64_t words) {
   return below_zero;
 }
 #else
+// One operation here too: a thread that was preempted between a load and a store would
+// overwrite a wake-up, of which no barrier tells.
 inline bool CountDown(uint64_t words) {
-  const int64_t left =
-      countdown_words.load(std::memory_order_relaxed) - static_cast<int64_t>(words);
-  countdown_words.store(left, std::memory_order_relaxed);
-  return left < 0;
+  const int64_t taken = static_cast<int64_t>(words);
+  return countdown_words.fetch_sub(taken, std::memory_order_relaxed) - taken < 0;
 }
 #endif
 
