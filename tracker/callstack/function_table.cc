@@ -51,36 +51,49 @@ bool SymbolTable::IsBetterName(const Candidate& a, const Candidate& b) {
 }
 
 void SymbolTable::Sort() {
-  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-    const uint64_t a_begin = a.symbol.range.begin;
-    const uint64_t b_begin = b.symbol.range.begin;
-    return a_begin != b_begin ? a_begin < b_begin : IsBetterName(a, b);
-  });
-  const auto same_begin = [](const Candidate& a, const Candidate& b) {
-    return a.symbol.range.begin == b.symbol.range.begin;
+  // Smaller than a candidate, which sorting would move a dozen times.
+  struct Place {
+    uint64_t begin;
+    const Candidate* candidate;
   };
-  candidates_.erase(std::unique(candidates_.begin(), candidates_.end(), same_begin),
-                    candidates_.end());
-  symbols_.reserve(candidates_.size());
-  highest_end_.reserve(candidates_.size());
+  std::vector<Place> places;
+  places.reserve(candidates_.size());
+  for (const Candidate& c : candidates_) places.push_back({c.symbol.range.begin, &c});
+  std::sort(places.begin(), places.end(),
+            [](const Place& a, const Place& b) { return a.begin < b.begin; });
+  functions_.reserve(places.size());
+  for (auto first = places.begin(); first != places.end();) {
+    const auto last = std::find_if(first, places.end(),
+                                   [&](const Place& place) { return place.begin != first->begin; });
+    functions_.push_back(*std::min_element(first, last, [](const Place& a, const Place& b) {
+                            return IsBetterName(*a.candidate, *b.candidate);
+                          })->candidate);
+    first = last;
+  }
+  candidates_ = {};
+  NoteHighestEnds();
+}
+
+void SymbolTable::NoteHighestEnds() {
+  highest_end_.reserve(functions_.size());
   uint64_t highest = 0;
-  for (size_t i = 0; i < candidates_.size(); ++i) {
-    symbols_.push_back(candidates_[i].symbol);
-    highest = std::max(highest, symbols_.back().range.end);
+  for (const Candidate& function : functions_) {
+    highest = std::max(highest, function.symbol.range.end);
     highest_end_.push_back(highest);
   }
 }
 
 const FunctionSymbol* SymbolTable::Find(uint64_t address) const {
   const size_t above =
-      UpperBound(symbols_, address, [](const FunctionSymbol& s) { return s.range.begin; });
+      UpperBound(functions_, address, [](const Candidate& c) { return c.symbol.range.begin; });
   for (size_t i = above; i > 0 && highest_end_[i - 1] > address; --i) {
-    if (Contains(symbols_[i - 1].range, address)) return &symbols_[i - 1];
+    const FunctionSymbol& symbol = functions_[i - 1].symbol;
+    if (Contains(symbol.range, address)) return &symbol;
   }
   if (above == 0) return nullptr;
-  const FunctionSymbol& nearest = symbols_[above - 1];
-  const bool has_size = nearest.range.end != nearest.range.begin;
-  return has_size || address >= candidates_[above - 1].section_end ? nullptr : &nearest;
+  const Candidate& nearest = functions_[above - 1];
+  const bool has_size = nearest.symbol.range.end != nearest.symbol.range.begin;
+  return has_size || address >= nearest.section_end ? nullptr : &nearest.symbol;
 }
 
 namespace {

@@ -50,10 +50,11 @@ class SymbolTable {
   };
 
   static bool IsBetterName(const Candidate& a, const Candidate& b);
+  void NoteHighestEnds();
 
-  std::vector<Candidate> candidates_;
-  std::vector<FunctionSymbol> symbols_;  // by begin, which is unique
-  // The highest end among symbols_[0..i]: where a search to the left may stop.
+  std::vector<Candidate> candidates_;  // until they are sorted
+  std::vector<Candidate> functions_;   // by begin, which is unique
+  // The highest end among functions_[0..i]: where a search to the left may stop.
   std::vector<uint64_t> highest_end_;
 };
 
