@@ -3,6 +3,7 @@
 #define ALLOMON_EXAMPLES_OUTPUT_DIRECTORY_H_
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 namespace examples {
@@ -11,7 +12,9 @@ namespace examples {
 // the user is.
 inline std::string InOutputDirectory(const std::string& file) {
   const char* directory = getenv("BUILD_WORKING_DIRECTORY");
-  return directory == nullptr ? file : std::string(directory) + "/" + file;
+  // Whole in either case: `bazel run` of mlprof, which we print, is in another directory again.
+  return directory == nullptr ? std::filesystem::absolute(file).string()
+                              : std::string(directory) + "/" + file;
 }
 
 }  // namespace examples

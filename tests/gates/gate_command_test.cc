@@ -204,7 +204,7 @@ TEST_F(GateSites, OnlyTheNewLineIsNamedThoughItsFunctionIsKnown) {
   for (const auto& sites : {Site(1, 7) + "," + Site(2, 11), Site(2, 5) + "," + Site(1, 7)}) {
     const Result result = CompareWith(3, sites);
     EXPECT_EQ(result.status, 1);
-    EXPECT_THAT(result.out, HasSubstr("+1 allocations, +8 bytes per iteration:\n"
+    EXPECT_THAT(result.out, HasSubstr("+1 allocation, +8 bytes per iteration:\n"
                                       "      std::map::emplace\n"
                                       "      Parse  ./parse.cc:7\n"));
     EXPECT_THAT(result.out, Not(testing::AnyOf(HasSubstr(".cc:11"), HasSubstr(".cc:5"))));

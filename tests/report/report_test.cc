@@ -66,6 +66,12 @@ TEST_F(ReportTest, ProfileOfWhatIsLiveSaysSo) {
   EXPECT_THAT(Out({"heap.out"}), HasSubstr("heap.out: 7 B live (7 bytes)\n"));
 }
 
+// What is live is charged to other functions than a program with hooks answers for.
+TEST_F(ReportTest, ProgramThatSaysOtherFunctionsThanItsProfileOfWhatIsLive) {
+  WriteProfile("heap.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {7}}}, StubOf::kLive);
+  EXPECT_THAT(Out({"prog", "heap.out"}), HasSubstr("functions by heap.out.sources"));
+}
+
 // It would not answer, but do its work.
 TEST_F(ReportTest, ExecutableThatDoesNotKnowTheQuestionIsNotRun) {
   WriteProfile("x.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {7}}});

@@ -65,7 +65,8 @@ std::string ToText(const Frame& frame) {
 }
 
 std::string ToText(const GrownSite& site) {
-  std::string text = "  +" + Number(site.growth.allocations) + " allocations, +" +
+  std::string text = "  +" + Number(site.growth.allocations) +
+                     (site.growth.allocations == 1 ? " allocation, +" : " allocations, +") +
                      Number(site.growth.bytes) + " bytes per iteration:\n";
   for (size_t i = 0; i < site.growth.frames.size(); ++i) {
     if (i == kShownFrames) {

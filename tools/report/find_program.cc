@@ -73,6 +73,8 @@ class Finder {
     for (const std::string& file : named) {
       if (AskNamed(file)) return std::move(program_);
     }
+    // Such as what is live, which is charged to other functions than the program says.
+    if (ReadStub(profile_ + ".sources")) return std::move(program_);
     return absl::InvalidArgumentError(tried_ + "; name the program that wrote " + profile_ +
                                       ", or profile this build of it again");
   }

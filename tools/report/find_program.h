@@ -12,7 +12,7 @@
 namespace allomon::report {
 
 // The first of the `named` ones whose magic is that of the profile; they are run, as mlprof
-// runs them.  If none is named, the first of these that has the magic:
+// runs them; else PROFILE.sources.  If none is named, the first of these that has the magic:
 //
 //   PROFILE.sources    if it is the script that Allomon writes: it is read, not run
 //   executables        in the profile's directory that contain the words `@MLton` and

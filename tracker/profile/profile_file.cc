@@ -61,7 +61,8 @@ std::string Summarize(const AttributedProfile& profile) {
     case ProfileKind::kCount:
       break;
   }
-  return WithCommas(static_cast<double>(profile.mlmon.total)) + " calls";
+  return WithCommas(static_cast<double>(profile.mlmon.total)) +
+         (profile.mlmon.total == 1 ? " call" : " calls");
 }
 
 }  // namespace
