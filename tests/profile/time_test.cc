@@ -216,14 +216,13 @@ TEST_P(TimeTest, ThreadThatBlocksAllSignalsIsChargedAtItsEnd) {
   EXPECT_NEAR(static_cast<double>(TotalOf()), used, Tolerance(used));
 }
 
-// Pending signals of deleted timers would kill what they find.
 // A timer must not be armed at no rate, nor outlive the profile that it was for.
 TEST_P(TimeTest, StopMeetsThreadsThatStart) {
   std::atomic<bool> done{false};
   std::vector<std::thread> makers;
   for (int t = 0; t < 2; ++t) {
     makers.emplace_back([&done] {
-      while (!done) std::thread([] {}).join();
+      while (!done) std::thread([] { Spin(ThreadTicks() + 0.002); }).join();
     });
   }
   ProfileOptions options;
@@ -241,6 +240,33 @@ TEST_P(TimeTest, StopMeetsThreadsThatStart) {
   EXPECT_EQ(TotalOf(), total) << "somebody is timed without a profile";
 }
 
+double ProcessTicks() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 100 + static_cast<double>(now.tv_nsec) / 1e7;
+}
+
+// A thread's timer passes to another thread while a writer reads its clock: the thread sanitizer
+// sees that, and nobody may be charged what was used by the one before.
+TEST_P(TimeTest, WriterMeetsThreadsThatStartAndEnd) {
+  Start();
+  const double before = ProcessTicks();
+  std::atomic<bool> done{false};
+  std::vector<std::thread> makers;
+  for (int t = 0; t < 2; ++t) {
+    makers.emplace_back([&done] {
+      while (!done) std::thread([] { Spin(ThreadTicks() + 0.002); }).join();
+    });
+  }
+  for (int i = 0; i < 100000; ++i) internal::ChargeOutstandingTime();
+  done = true;
+  for (std::thread& maker : makers) maker.join();
+  ASSERT_TRUE(Profile::Stop().ok());
+  const double used = ProcessTicks() - before;
+  EXPECT_LE(static_cast<double>(TotalOf()), used + Tolerance(used));
+}
+
+// Pending signals of deleted timers would kill what they find.
 TEST_P(TimeTest, ProgramStartedByExecIsNotKilledByTicks) {
   Start();
   for (int i = 0; i < 50; ++i) {
