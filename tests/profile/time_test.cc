@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/profile_bytes.h"
 #include "tracker/profile/profile.h"
+#include "tracker/profile/thread_timers.h"
 #include "tracker/profile/time_session.h"
 
 namespace allomon {
@@ -237,7 +238,10 @@ TEST_P(TimeTest, StopMeetsThreadsThatStart) {
   for (std::thread& maker : makers) maker.join();
   const int64_t total = TotalOf();
   Spin(ThreadTicks() + 3);
-  EXPECT_EQ(TotalOf(), total) << "somebody is timed without a profile";
+  EXPECT_EQ(TotalOf(), total);
+  for (const internal::ThreadTimer& timer : internal::UsedTimers()) {
+    EXPECT_FALSE(internal::IsTiming(timer)) << "somebody is timed without a profile";
+  }
 }
 
 double ProcessTicks() {
