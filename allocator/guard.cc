@@ -14,9 +14,12 @@ namespace {
 
 using namespace ::allomon::internal;  // NOLINT: this file is the guard's public face
 
+// While it is kStarting only who starts it changes it: a stop comes before, and does nothing.
+enum class Phase { kOff, kStarting, kOn };
+
 struct Control {
   heap_client::SpinLock lock;
-  bool on = false;
+  Phase phase = Phase::kOff;
   bool prepared = false;
   uint32_t sampling = 0;  // what it samples by itself; 0: nothing
 };
@@ -47,30 +50,30 @@ bool StartGuard(const GuardOptions& options, const char** error) {
   const uint64_t seed = options.seed ? *options.seed : KernelRandomBits();
   {
     std::lock_guard<heap_client::SpinLock> hold(g_control.lock);
-    if (g_control.on) return Fail("guard: it is on already", error);
+    if (g_control.phase != Phase::kOff) return Fail("guard: it is on already", error);
     if (!PrepareLocked(seed)) return Fail("guard: no address space for its pool", error);
-    g_control.on = true;
+    g_control.phase = Phase::kStarting;
   }
   GoOnAfterErrors(options.goes_on);
   BeginGuarding(options.one_in, seed);
-  if (options.rate == 0) return true;
-  const uint32_t sampling = heap_client::StartSampling(options.rate, options.seed);
-  if (sampling != 0) {
-    std::lock_guard<heap_client::SpinLock> hold(g_control.lock);
-    g_control.sampling = sampling;
-    return true;
-  }
-  StopGuard();
-  return Fail("guard: too many trackers sample already", error);
+  const uint32_t sampling =
+      options.rate == 0 ? 0 : heap_client::StartSampling(options.rate, options.seed);
+  const bool started = options.rate == 0 || sampling != 0;
+  if (!started) EndGuarding();
+  std::lock_guard<heap_client::SpinLock> hold(g_control.lock);
+  g_control.phase = started ? Phase::kOn : Phase::kOff;
+  g_control.sampling = sampling;
+  return started || Fail("guard: too many trackers sample already", error);
 }
 
 void StopGuard() {
-  EndGuarding();
   uint32_t sampling = 0;
   {
     std::lock_guard<heap_client::SpinLock> hold(g_control.lock);
+    if (g_control.phase != Phase::kOn) return;
+    g_control.phase = Phase::kOff;
+    EndGuarding();
     std::swap(sampling, g_control.sampling);
-    g_control.on = false;
   }
   if (sampling != 0) heap_client::StopSampling(sampling);
 }

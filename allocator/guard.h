@@ -60,7 +60,8 @@ struct GuardOptions {
 };
 
 // Begins to guard.  Fails, with one line in *error that lives for ever, on bad options, when
-// the guard is on, and when there is no address space for its pool (2 MiB at least).
+// the guard is on, and when there is no address space for its pool: 0.6 MiB at least, an eighth
+// of `ulimit -v` at most.
 // Thread safe; not inside callbacks, nor in signal handlers.
 [[nodiscard]] bool StartGuard(const GuardOptions& options, const char** error);
 

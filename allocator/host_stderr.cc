@@ -10,7 +10,9 @@
 namespace allomon::internal {
 namespace {
 
+// Written once, by the first call of RememberStderr(); no file has the number 0.
 struct stat g_stderr = {};
+bool g_remembered = false;
 
 bool IsSameFile(const struct stat& a, const struct stat& b) {
   return a.st_ino != 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
@@ -32,7 +34,8 @@ bool MayBeWritten() {
 }  // namespace
 
 void RememberStderr() {
-  if (g_stderr.st_ino != 0) return;
+  if (g_remembered) return;
+  g_remembered = true;
   if (fstat(STDERR_FILENO, &g_stderr) != 0) g_stderr.st_ino = 0;
 }
 

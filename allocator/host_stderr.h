@@ -12,7 +12,8 @@
 namespace allomon::internal {
 
 // Takes note of what standard error is: a host may close it, and the next file that it opens
-// takes the number; a message there would damage the host's data.  The first call counts.
+// takes the number; a message there would damage the host's data.  The first call counts, and
+// must return before anybody writes; one call at a time.
 void RememberStderr();
 
 // Writes to standard error, if it is what it was, or the log of a host that has become a

@@ -23,8 +23,8 @@ void GiveUpRangePlace(uintptr_t base, size_t size_bytes);
 
 // Makes whole pages of the place readable and writable; they read as zero.  False if the
 // kernel refuses, or if the range would then take more than an eighth of RLIMIT_AS, which is
-// there for the program.  Pages are never given back (their memory is, with madvise).  Cost:
-// two system calls.
+// there for the program (the limit is asked for once in 4 MiB).  Pages are never given back
+// (their memory is, with madvise).  Cost: one system call, two where the limit is asked for.
 bool CommitRangePages(uintptr_t start, size_t size_bytes);
 
 }  // namespace allomon::internal

@@ -1,5 +1,5 @@
-// Where sampled blocks live: one reserved range of addresses, so that free learns from
-// the pointer alone that a block was not sampled.  See "The sampled range" in README.md.
+// Where sampled blocks live: one range of addresses, so that free learns from the pointer
+// alone that a block was not sampled.  See "The sampled range" in README.md.
 //
 // The range lies above 64 TiB, where mimalloc never places a block of its own: one bit
 // of the pointer decides.  Other memory up there (mappings, another backend's heap) is
@@ -56,7 +56,7 @@ class SampledRange {
 
   SpinLock& lock() { return growth_lock_; }
 
-  // Tries smaller reservations than the default; 0 refuses all.  Before the first sample.
+  // Tries smaller ranges than the default; 0 refuses all.  Before the first sample.
   static void SetMaxReservationForTesting(size_t bytes);
 
  private:

@@ -7,23 +7,7 @@ time theirs is divided by; `unnamed` is the program without managed calls.
 --rounds=N (default 31), --depth=N (default 16).
 """
 
-import os
-import resource
-import statistics
-import subprocess
-import sys
-
-FOLDER = os.path.dirname(os.path.abspath(__file__))
-
-
-def program(name):
-    for folder in FOLDER, os.path.join(FOLDER, "..", "bazel-bin", "benchmarks"):
-        path = os.path.join(folder, name)
-        if os.access(path, os.X_OK):
-            return path
-    sys.exit(f"managed_profile_costs.py: no {name}; "
-             "run it by bazel run //benchmarks:managed_profile_costs")
-
+from ratios import option, print_ratio, processor_seconds, program
 
 # label -> program, mode, every how many rounds
 WAYS = {
@@ -34,17 +18,7 @@ WAYS = {
 
 
 def seconds(name, depth, mode):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([program(name), str(depth), mode], stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def option(name, default):
-    for argument in sys.argv[1:]:
-        if argument.startswith(f"--{name}="):
-            return int(argument.split("=")[1])
-    return default
+    return processor_seconds([program("managed_profile_costs", name), str(depth), mode])
 
 
 def main():
@@ -56,7 +30,7 @@ def main():
                 off = seconds("managed_trees", depth, "off")
                 ratios[label].append(seconds(name, depth, mode) / off)
     for label, found in ratios.items():
-        print(f"{label:26s} {statistics.median(found):6.2f}   ({min(found):.2f} to {max(found):.2f})")
+        print_ratio(label, found)
 
 
 if __name__ == "__main__":

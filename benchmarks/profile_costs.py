@@ -6,22 +6,10 @@ median of these ratios is printed.  --rounds=N (default 9), --n=N (default 38).
 """
 
 import os
-import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
-
-
-def program(name):
-    for folder in FOLDER, os.path.join(FOLDER, "..", "bazel-bin", "benchmarks"):
-        path = os.path.join(folder, "profile_fib_" + name)
-        if os.access(path, os.X_OK):
-            return path
-    sys.exit(f"profile_costs.py: no profile_fib_{name}; run it by bazel run //benchmarks:profile_costs")
-
+from ratios import option, print_ratio, processor_seconds, program
 
 WAYS = [
     ("hooks off", "hooks", {}),
@@ -36,23 +24,8 @@ WAYS = [
 
 
 def seconds(name, n, env, cwd):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [program(name), str(n)],
-        env={**os.environ, **env},
-        cwd=cwd,
-        stdout=subprocess.DEVNULL,
-        check=True,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def option(name, default):
-    for argument in sys.argv[1:]:
-        if argument.startswith(f"--{name}="):
-            return int(argument.split("=")[1])
-    return default
+    command = [program("profile_costs", "profile_fib_" + name), str(n)]
+    return processor_seconds(command, env={**os.environ, **env}, cwd=cwd)
 
 
 def main():
@@ -67,7 +40,7 @@ def main():
                 plain_seconds.append(plain)
     print(f"plain: {statistics.median(plain_seconds):.3f} s for fib({n})")
     for label, found in ratios.items():
-        print(f"{label:32s} {statistics.median(found):6.2f}   ({min(found):.2f} to {max(found):.2f})")
+        print_ratio(label, found)
 
 
 if __name__ == "__main__":

@@ -130,16 +130,19 @@ void SayFrames(Workplace& work, const uintptr_t* frames, size_t depth, bool firs
   }
 }
 
-void SayTrace(Workplace& work, const char* what, const char* by, const BlockTrace& trace) {
-  if (trace.depth() == 0) return;
-  work.text << "  " << what << " by " << by << " in thread "
+// `name` is of an entry point: read, as all of the trace, once its depth says that it is whole.
+void SayTrace(Workplace& work, const char* what, const char* (*name)(EntryPoint),
+              const BlockTrace& trace) {
+  const size_t depth = trace.depth();
+  if (depth == 0) return;
+  work.text << "  " << what << " by " << name(trace.entry()) << " in thread "
             << static_cast<uint64_t>(trace.thread_id()) << "\n";
-  SayFrames(work, trace.frames(), trace.depth(), false);
+  SayFrames(work, trace.frames(), depth, false);
 }
 
 void SayBlock(Workplace& work, const GuardedSlot& slot) {
-  SayTrace(work, "allocated", TakenBy(slot.allocated.entry()), slot.allocated);
-  SayTrace(work, "freed", FreedBy(slot.freed.entry()), slot.freed);
+  SayTrace(work, "allocated", TakenBy, slot.allocated);
+  SayTrace(work, "freed", FreedBy, slot.freed);
   if (slot.note.length_bytes == 0) return;
   work.text << "  note: ";
   work.text.Foreign(slot.note.view());

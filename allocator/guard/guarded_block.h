@@ -16,9 +16,10 @@
 
 namespace allomon::internal {
 
-// Whether the guard chooses blocks at all.
+// Whether the guard chooses blocks at all.  Acquire pairs with the release in BeginGuarding(): the
+// pool is whole.
 extern std::atomic<bool> guard_is_on __attribute__((visibility("hidden")));
-inline bool GuardIsOn() { return guard_is_on.load(std::memory_order_relaxed); }
+inline bool GuardIsOn() { return guard_is_on.load(std::memory_order_acquire); }
 
 // From now on one of `one_in` sampled blocks, on average, is guarded; drawn from `seed`.  The
 // pool has been reserved.

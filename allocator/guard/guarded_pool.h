@@ -10,7 +10,7 @@
 // long is taken, is drawn.
 //
 // The pool is reserved once, at a random place, and stays.  Costs: 32 MiB of address space
-// and 2.4 MiB of records, both untouched at first; 4 KiB per live block, 1,024 of which there
+// and 2.2 MiB of records, both untouched at first; 4 KiB per live block, 1,024 of which there
 // are at most; two mappings per slot ever used, so 8,192 of the 65,530 that Linux grants a
 // process.
 //

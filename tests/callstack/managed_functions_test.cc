@@ -200,8 +200,6 @@ TEST(ManagedFunctionsTest, ThreadsHaveCallsOfTheirOwn) {
   EXPECT_EQ(ManagedOf(CaptureHere()), Addresses{kOuter.address()});
 }
 
-// Deeper than there is room for: what is too deep is not seen, and its end changes nothing.
-// (All in one frame: a million native ones are more than a sanitizer bears.)
 pthread_key_t g_keys[2];  // one made before the library's own, one behind
 
 void CallInManagedFunction(void*) {
@@ -240,6 +238,8 @@ __attribute__((constructor(101))) void MakeFirstKey() {
   pthread_key_create(&g_keys[0], CallInManagedFunction);
 }
 
+// Deeper than there is room for: what is too deep is not seen, and its end changes nothing.
+// (All in one frame: a million native ones are more than a sanitizer bears.)
 TEST(ManagedFunctionsTest, DeeperThanThereIsRoom) {
   constexpr size_t kRoom = size_t{1} << 20;
   struct alignas(ManagedCall) Place {

@@ -150,6 +150,7 @@ class LiveProfile(Case):
         self.addCleanup(lambda: os.path.exists(f"/proc/{child}") and os.kill(child, 9))
         # What it inherited is live in it too.
         self.assertEqual(self.dump(1, child)["Leak"], 17 * BLOCK_BYTES)
+        self.assertEqual(self.host.stdout.readline(), "awake\n")
         os.kill(child, signal.SIGKILL)
         self.assertEqual(self.host.stdout.readline(), "done\n")
         self.assertEqual(self.dump(1)["Leak"], 10 * BLOCK_BYTES)
@@ -160,8 +161,9 @@ class LiveProfile(Case):
         self.tell("leak 10")
         self.host.stdin.write("fork 7\n")
         child = int(self.host.stdout.readline())
-        os.kill(child, signal.SIGUSR2)
-        os.kill(child, signal.SIGUSR2)
+        for _ in range(2):
+            os.kill(child, signal.SIGUSR2)
+            self.assertEqual(self.host.stdout.readline(), "awake\n")  # "done" if it died
         os.kill(child, signal.SIGKILL)
         self.assertEqual(self.host.stdout.readline(), "done\n")
         self.finish()

@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/profile_bytes.h"
 #include "tracker/profile/profile.h"
+#include "tracker/profile/thread_timers.h"
 #include "tracker/profile/time_session.h"
 
 namespace allomon {
@@ -216,14 +217,13 @@ TEST_P(TimeTest, ThreadThatBlocksAllSignalsIsChargedAtItsEnd) {
   EXPECT_NEAR(static_cast<double>(TotalOf()), used, Tolerance(used));
 }
 
-// Pending signals of deleted timers would kill what they find.
 // A timer must not be armed at no rate, nor outlive the profile that it was for.
 TEST_P(TimeTest, StopMeetsThreadsThatStart) {
   std::atomic<bool> done{false};
   std::vector<std::thread> makers;
   for (int t = 0; t < 2; ++t) {
     makers.emplace_back([&done] {
-      while (!done) std::thread([] {}).join();
+      while (!done) std::thread([] { Spin(ThreadTicks() + 0.002); }).join();
     });
   }
   ProfileOptions options;
@@ -238,9 +238,39 @@ TEST_P(TimeTest, StopMeetsThreadsThatStart) {
   for (std::thread& maker : makers) maker.join();
   const int64_t total = TotalOf();
   Spin(ThreadTicks() + 3);
-  EXPECT_EQ(TotalOf(), total) << "somebody is timed without a profile";
+  EXPECT_EQ(TotalOf(), total);
+  for (const internal::ThreadTimer& timer : internal::UsedTimers()) {
+    EXPECT_FALSE(internal::IsTiming(timer)) << "somebody is timed without a profile";
+  }
 }
 
+double ProcessTicks() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 100 + static_cast<double>(now.tv_nsec) / 1e7;
+}
+
+// A thread's timer passes to another thread while a writer reads its clock: the thread sanitizer
+// sees that, and nobody may be charged what was used by the one before.
+TEST_P(TimeTest, WriterMeetsThreadsThatStartAndEnd) {
+  Start();
+  const double before = ProcessTicks();
+  std::atomic<bool> done{false};
+  std::vector<std::thread> makers;
+  for (int t = 0; t < 2; ++t) {
+    makers.emplace_back([&done] {
+      while (!done) std::thread([] { Spin(ThreadTicks() + 0.002); }).join();
+    });
+  }
+  for (int i = 0; i < 100000; ++i) internal::ChargeOutstandingTime();
+  done = true;
+  for (std::thread& maker : makers) maker.join();
+  ASSERT_TRUE(Profile::Stop().ok());
+  const double used = ProcessTicks() - before;
+  EXPECT_LE(static_cast<double>(TotalOf()), used + Tolerance(used));
+}
+
+// Pending signals of deleted timers would kill what they find.
 TEST_P(TimeTest, ProgramStartedByExecIsNotKilledByTicks) {
   Start();
   for (int i = 0; i < 50; ++i) {

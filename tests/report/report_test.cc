@@ -90,15 +90,21 @@ TEST_F(ReportTest, OneColumnSortsEqualRowsByTheNextAndThenByName) {
   EXPECT_NE(third, std::string::npos);
 }
 
+// Another row comes first by each.
 TEST_F(ReportTest, EachColumnSorts) {
+  WriteProfile("columns.out", ProfileKind::kAlloc,
+               {{{"own", "f.cc: 1"}, {50, 50, 1}},
+                {{"calls", "f.cc: 2"}, {20, 90, 2}},
+                {{"collects", "f.cc: 3"}, {20, 20, 3}},
+                {{"by_name", "f.cc: 4"}, {10, 10, 0}}});
   const auto first_row = [](const std::string& text) {
-    const size_t head = text.find("function ");
-    return text.substr(text.find('\n', head) + 1, 6);
+    const size_t row = text.find('\n', text.find("function ")) + 1;
+    return text.substr(row, text.find(' ', row) - row);
   };
-  EXPECT_EQ(first_row(Out({"prog", "mlmon.out", "--sort=cur"})), "<main>");
-  EXPECT_EQ(first_row(Out({"prog", "mlmon.out", "--sort", "stack"})), "<main>");
-  EXPECT_EQ(first_row(Out({"prog", "mlmon.out", "--sort=gc"})), "<main>");
-  EXPECT_EQ(first_row(Out({"prog", "mlmon.out", "--sort=name"})), "<gc>  ");
+  EXPECT_EQ(first_row(Out({"columns.out", "--sort=cur"})), "own");
+  EXPECT_EQ(first_row(Out({"columns.out", "--sort", "stack"})), "calls");
+  EXPECT_EQ(first_row(Out({"columns.out", "--sort=gc"})), "collects");
+  EXPECT_EQ(first_row(Out({"columns.out", "--sort=name"})), "by_name");
 }
 
 TEST_F(ReportTest, RowsThatAreNotShownAreCounted) {

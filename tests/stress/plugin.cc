@@ -4,20 +4,22 @@
 
 namespace {
 
-// What a library may do while it is loaded and unloaded.
+// What a library may do while it is loaded and unloaded: a block, and at the end one of twice its
+// size.
+template <size_t size_bytes>
 struct AllocatesAtBothEnds {
-  AllocatesAtBothEnds() : block(malloc(1000)) {}
+  AllocatesAtBothEnds() : block(malloc(size_bytes)) {}
   ~AllocatesAtBothEnds() {
     free(block);
-    free(malloc(2000));
+    free(malloc(2 * size_bytes));
   }
   void* volatile block;
 };
 
-AllocatesAtBothEnds at_both_ends;
+AllocatesAtBothEnds<1001> at_both_ends;
 
 #if defined(PLUGIN_WITH_TLS)
-thread_local AllocatesAtBothEnds at_both_ends_of_a_thread;
+thread_local AllocatesAtBothEnds<3001> at_both_ends_of_a_thread;
 #endif
 
 }  // namespace

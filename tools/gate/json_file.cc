@@ -1,33 +1,21 @@
 #include "tools/gate/json_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
+
+#include "tools/mlprof/read_file.h"
 
 namespace allomon::gate {
-namespace {
-
-struct FileCloser {
-  void operator()(FILE* file) const { fclose(file); }
-};
-
-}  // namespace
 
 absl::Status FileError(const std::string& path, const std::string& what) {
   return absl::InvalidArgumentError(path + ": " + what);
 }
 
 absl::StatusOr<Json> ReadJson(const std::string& path) {
-  const std::unique_ptr<FILE, FileCloser> file(fopen(path.c_str(), "rbe"));
   std::string text;
-  char buffer[1 << 16];
-  while (size_t got = file == nullptr ? 0 : fread(buffer, 1, sizeof buffer, file.get())) {
-    text.append(buffer, got);
-  }
-  if (file == nullptr || ferror(file.get()) != 0) {
-    return FileError(path, std::string("cannot be read: ") + std::strerror(errno));
+  mlprof::ReadFailure failure;
+  if (!mlprof::ReadFile(path, &text, &failure)) {
+    return FileError(path, std::string("cannot be read: ") + std::strerror(failure.error));
   }
   try {
     return Json::parse(text);

@@ -1,11 +1,9 @@
 #include "tools/prof/prof.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 #include <utility>
 
+#include "tools/mlprof/read_file.h"
 #include "tools/prof/charge.h"
 #include "tools/prof/options.h"
 #include "tools/prof/table.h"
@@ -16,21 +14,11 @@ namespace {
 
 Result Failure(const std::string& error) { return {false, "", "prof: " + error + "\n"}; }
 
-// On failure errno says why.
-bool ReadFile(const std::string& path, std::string* contents) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "rb"), fclose);
-  if (file == nullptr) return false;
-  char buffer[65536];
-  while (const size_t bytes = fread(buffer, 1, sizeof(buffer), file.get())) {
-    contents->append(buffer, bytes);
-  }
-  return ferror(file.get()) == 0;
-}
-
 bool ReadMon(const std::string& path, std::vector<MonRange>* ranges, std::string* error) {
   std::string contents;
-  if (!ReadFile(path, &contents)) {
-    *error = "cannot read " + path + ": " + strerror(errno) +
+  mlprof::ReadFailure failure;
+  if (!mlprof::ReadFile(path, &contents, &failure)) {
+    *error = "cannot read " + path + ": " + strerror(failure.error) +
              "; run the program, or name its file with -m";
     return false;
   }

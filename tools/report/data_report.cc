@@ -108,8 +108,6 @@ std::string CsvHead(const Members& numbers) {
   return head + "\n";
 }
 
-size_t ShownRows(size_t count, size_t rows) { return rows == 0 ? count : std::min(count, rows); }
-
 Members AboutProfile(const Profile& profile) {
   return {{"profiles", QuotedList(profile.files)},
           {"program", Quoted(profile.program.file)},

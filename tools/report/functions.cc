@@ -50,10 +50,6 @@ void Sort(SortKey key, std::vector<Row>* rows) {
                    [key](const Row& a, const Row& b) { return InOrder(a, b, key); });
 }
 
-std::string_view FileOf(std::string_view position) {
-  return position.substr(0, position.rfind(": "));
-}
-
 // Matches functions of two builds.
 class Matcher {
  public:
@@ -77,7 +73,7 @@ class Matcher {
     std::unordered_map<std::string, size_t> seen;
     const auto& names = profile.program.table.names;
     for (size_t i = 0; i < names.size(); ++i) {
-      std::string key = names[i].name + "\t" + std::string(FileOf(names[i].position));
+      std::string key = names[i].name + "\t" + std::string(FileOf(names[i]));
       key += "\t" + std::to_string(seen[key]++);
       const auto [place, is_new] = place_of_.emplace(std::move(key), changes_.size());
       if (is_new) changes_.emplace_back();
@@ -97,6 +93,12 @@ MlmonInt Measure(const MlmonCount& count, SortKey key) {
   if (key == SortKey::kStack) return count.stack;
   return key == SortKey::kGc ? count.stack_gc : count.current;
 }
+
+std::string_view FileOf(const SourceName& name) {
+  return std::string_view(name.position).substr(0, name.position.rfind(": "));
+}
+
+size_t ShownRows(size_t count, size_t most) { return most == 0 ? count : std::min(count, most); }
 
 std::vector<Function> Functions(const Profile& profile, SortKey key) {
   std::vector<Function> functions;

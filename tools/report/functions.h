@@ -3,6 +3,7 @@
 #define ALLOMON_TOOLS_REPORT_FUNCTIONS_H_
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "tools/report/inputs.h"
@@ -17,6 +18,12 @@ struct Function {
 
 // What `--sort` looks at; the current count for kName.
 MlmonInt Measure(const MlmonCount& count, SortKey key);
+
+// The position without its line.
+std::string_view FileOf(const SourceName& name);
+
+// Of so many rows, at `most` that many are shown; 0: all.
+size_t ShownRows(size_t count, size_t most);
 
 // The functions that used something, largest first by `key`; equal ones by their current
 // count, then by name and position, so that a run of the command repeats.  Copies of a

@@ -124,9 +124,9 @@ absl::Status Empty(const Profile& profile) {
   const std::string& file = profile.files.front();
   switch (profile.data.kind) {
     case ProfileKind::kAlloc:
-      return Bad(file +
-                 ": 0 bytes allocated: of a short run a low rate may see nothing; profile it again "
-                 "with ALLOMON_RATE=1, which sees every block");
+      return Bad(file + (profile.live ? ": 0 bytes live" : ": 0 bytes allocated") +
+                 ": of few blocks a low rate may see none; profile it again with ALLOMON_RATE=1, "
+                 "which sees every block");
     case ProfileKind::kTime:
       return Bad(
           file +

@@ -40,8 +40,7 @@ constexpr const char* kFileColors[] = {"#a8643c", "#2f6f9f", "#3f7d4e", "#7b5aa6
 // The same file has the same colour in every picture.
 const char* ColorOf(const SourceName& name) {
   if (name.position.empty()) return kGrey;
-  const std::string_view position = name.position;
-  const size_t hash = std::hash<std::string_view>()(position.substr(0, position.rfind(": ")));
+  const size_t hash = std::hash<std::string_view>()(FileOf(name));
   return kFileColors[hash % (sizeof kFileColors / sizeof kFileColors[0])];
 }
 
@@ -55,9 +54,7 @@ void DrawValues(Svg* svg, double base, const std::string& amount, const std::str
   svg->Text(kWidth - kMargin, base, kShareRoom, share, style);
 }
 
-size_t BarRows(size_t count, size_t rows) {
-  return std::min({count, rows == 0 ? kMostRows : rows, kMostRows});
-}
+size_t BarRows(size_t count, size_t rows) { return std::min(ShownRows(count, rows), kMostRows); }
 
 class ProfilePicture {
  public:
@@ -100,8 +97,7 @@ class ProfilePicture {
 
   void DrawHead() {
     const double room = kWidth - 2 * kMargin;
-    svg_.Text(kMargin, 32, room, FilesText(profile_) + ": " + TotalsText(profile_.data, profile_.live),
-              {19, true, "#1f2933", Svg::Anchor::kStart});
+    svg_.Text(kMargin, 32, room, SummaryText(profile_), {19, true, "#1f2933", Svg::Anchor::kStart});
     svg_.Text(
         kMargin, 56, room,
         ProgramText(profile_) + ". Areas: what each function used itself; colours: source files.",
@@ -239,15 +235,11 @@ class DiffPicture {
     return std::fabs(static_cast<double>(change.Growth(key_)));
   }
 
-  std::string Side(const Profile& profile) const {
-    return FilesText(profile) + ": " + TotalsText(profile.data, profile.live);
-  }
-
   void DrawHead() {
     const double room = kWidth - 2 * kMargin;
     const Svg::TextStyle bold = {16, true, "#1f2933", Svg::Anchor::kStart};
-    svg_.Text(kMargin, 30, room, "before  " + Side(pair_.before), bold);
-    svg_.Text(kMargin, 52, room, "after  " + Side(pair_.after), bold);
+    svg_.Text(kMargin, 30, room, "before  " + SummaryText(pair_.before), bold);
+    svg_.Text(kMargin, 52, room, "after  " + SummaryText(pair_.after), bold);
     svg_.Text(
         kMargin, 78, room,
         std::string("Growth, to the right, of what each function used ") + MeasureText(key_) + ".",

@@ -52,8 +52,8 @@ bool NeedsStack(const Options& options) {
 std::string LackOfStack(const Options& options, const Profile& profile) {
   if (!NeedsStack(options) || profile.data.style == ProfileStyle::kStack) return "";
   return profile.files.front() +
-         " has no stack data to sort by: profile with ALLOMON_PROFILE=alloc,stack (or time,stack, "
-         "count,stack), or sort by cur";
+         " has no stack data to sort by: profile with ALLOMON_PROFILE=alloc,stack (or live,stack, "
+         "time,stack, count,stack), or sort by cur";
 }
 
 // Every byte, tick or call is some function's; a file where that fails was changed by hand.

@@ -27,10 +27,6 @@ Paint PaintOf(double percent) {
   return percent >= kWarmPercent ? Paint::kWarm : Paint::kDim;
 }
 
-size_t ShownRows(size_t rows, const TextStyle& style) {
-  return style.rows == 0 ? rows : std::min(rows, style.rows);
-}
-
 // Lines of the width; a word that is longer loses its beginning.
 std::vector<std::string> Wrapped(const std::string& text, const TextStyle& style) {
   if (style.width == 0) return {text};
@@ -99,7 +95,7 @@ class ProfileWriter : public Writer {
       : Writer(key, style),
         profile_(profile),
         functions_(functions),
-        shown_(ShownRows(functions.size(), style)),
+        shown_(ShownRows(functions.size(), style.rows)),
         has_stack_(profile.data.style == ProfileStyle::kStack),
         has_gc_(profile.data.total_gc != 0 || key == SortKey::kGc),
         whole_(Whole(profile.data)) {}
@@ -113,8 +109,8 @@ class ProfileWriter : public Writer {
 
  private:
   std::string Head() const {
-    return Line(FilesText(profile_) + ": " + TotalsText(profile_.data, profile_.live), Paint::kBold) +
-           Line(ProgramText(profile_), Paint::kDim) + "\n";
+    return Line(SummaryText(profile_), Paint::kBold) + Line(ProgramText(profile_), Paint::kDim) +
+           "\n";
   }
 
   std::string Foot() const {
@@ -190,7 +186,7 @@ class DiffWriter : public Writer {
         pair_(pair),
         changes_(changes),
         kind_(pair.before.data.kind),
-        shown_(ShownRows(changes.size(), style)) {
+        shown_(ShownRows(changes.size(), style.rows)) {
     for (const Change& change : changes) largest_ = std::max(largest_, Size(change));
   }
 
@@ -204,7 +200,7 @@ class DiffWriter : public Writer {
 
  private:
   std::string Side(const char* what, const Profile& profile) const {
-    return Line(what + FilesText(profile) + ": " + TotalsText(profile.data, profile.live), Paint::kBold);
+    return Line(what + SummaryText(profile), Paint::kBold);
   }
 
   std::string Programs() const {

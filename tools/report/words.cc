@@ -13,6 +13,10 @@ std::string FilesText(const Profile& profile) {
          (more == 1 ? " more profile" : " more profiles");
 }
 
+std::string SummaryText(const Profile& profile) {
+  return FilesText(profile) + ": " + TotalsText(profile.data, profile.live);
+}
+
 std::string ProgramText(const Profile& profile) {
   return "functions by " + profile.program.file +
          (profile.program_found ? ", found beside the profile" : "");

@@ -12,6 +12,9 @@ namespace allomon::report {
 // "mlmon.out", or "mlmon.1.out and 2 more profiles".
 std::string FilesText(const Profile& profile);
 
+// "mlmon.out: 81.1 MiB allocated (85,059,321 bytes)".
+std::string SummaryText(const Profile& profile);
+
 // "functions by server, found beside the profile".
 std::string ProgramText(const Profile& profile);
 

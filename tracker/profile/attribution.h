@@ -3,9 +3,10 @@
 //
 // A program that names functions, by ALLOMON_FUNCTION() or by entry hooks, is attributed
 // to those, and what it uses outside of them to <main>: its table depends on the program
-// alone, so an executable can answer for it.  Any other program is attributed by its
-// symbol tables: to the innermost function on the call stack that has a name, as MLton
-// charges code that was excluded from profiling to its caller.
+// alone, so an executable can answer for it, unless managed functions come behind them.  Any
+// other program, and what is live in any, is attributed by its symbol tables: to the
+// innermost function on the call stack that has a name, as MLton charges code that was
+// excluded from profiling to its caller.
 //
 // For use at exit: allocates, reads files.
 #ifndef ALLOMON_TRACKER_PROFILE_ATTRIBUTION_H_

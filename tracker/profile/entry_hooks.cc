@@ -1,7 +1,6 @@
 #include "tracker/profile/entry_hooks.h"
 
 #include <dirent.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tracker/profile/all_signals_blocked.h"
 #include "tracker/profile/data_units.h"
 #include "tracker/profile/entry_counters.h"
 #include "tracker/profile/recording.h"
@@ -197,21 +197,6 @@ bool ProtectHooks(int protection) {
   }
   return true;
 }
-
-class AllSignalsBlocked {
- public:
-  AllSignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &outer_);
-  }
-  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &outer_, nullptr); }
-  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
-
- private:
-  sigset_t outer_;
-};
 
 bool WriteHooks(HookMode mode, std::string* error) {
   // Executable all the while: this very function may lie in the same page.

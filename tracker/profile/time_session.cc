@@ -133,6 +133,20 @@ __attribute__((noinline)) void ChargeThisThread(ThreadTimer& timer) {
   Tick(timer, ALLOMON_CALLER_FRAME());
 }
 
+// Under the lock: a timer that changed hands meanwhile would be charged by the clock of the
+// thread that had it before.
+void ChargeOutstandingTimeLocked() {
+  const pid_t self = ThisThread();
+  for (ThreadTimer& timer : UsedTimers()) {
+    if (!IsTiming(timer)) continue;
+    if (timer.thread_id.load(std::memory_order_relaxed) == self) {
+      ChargeThisThread(timer);
+    } else {
+      ChargeAsLastTick(timer);
+    }
+  }
+}
+
 }  // namespace
 
 void SetTimeFrames(uint32_t frames) {
@@ -163,21 +177,16 @@ bool StartTimers(uint32_t hz, TimeSink sink, std::string* error) {
 }
 
 void ChargeOutstandingTime() {
-  if (g_hz.load(std::memory_order_relaxed) == 0) return;
-  const pid_t self = ThisThread();
-  for (ThreadTimer& timer : UsedTimers()) {
-    if (!IsTiming(timer)) continue;
-    if (timer.thread_id.load(std::memory_order_relaxed) == self) {
-      ChargeThisThread(timer);
-    } else {
-      ChargeAsLastTick(timer);
-    }
-  }
+  if (!TimersRun()) return;
+  const TimersLock hold(TimersMutex());
+  ChargeOutstandingTimeLocked();
 }
 
 void ChargeTimeOfUnit() {
+  if (!TimersRun()) return;
+  const TimersLock hold(TimersMutex());
   ThreadTimer* const timer = thread_profile.timer;
-  if (timer == nullptr || g_hz.load(std::memory_order_relaxed) == 0) return;
+  if (timer == nullptr) return;
   if (timer->thread_id.load(std::memory_order_acquire) != ThisThread()) return;
   // The last tick says more than what runs now, if it was in this unit.
   DataUnit* const unit = &UnitOf(thread_profile);
@@ -190,7 +199,7 @@ void ChargeTimeOfUnit() {
 
 void StopTimers() {
   const TimersLock hold(TimersMutex());
-  ChargeOutstandingTime();
+  ChargeOutstandingTimeLocked();
   g_hz.store(0, std::memory_order_relaxed);
   for (ThreadTimer& timer : UsedTimers()) {
     if (IsTiming(timer)) EndTimer(timer);

@@ -28,7 +28,7 @@ bool TimersRun();
 // Charges what is outstanding, and ends all timers.
 void StopTimers();
 
-// Charges what every thread has used up to now.  One call at a time.
+// Charges what every thread has used up to now.  Thread safe; not in signal handlers.
 void ChargeOutstandingTime();
 
 // Charges what the calling thread has used to its current unit, which it is about to leave.

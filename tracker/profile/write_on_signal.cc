@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "tracker/profile/all_signals_blocked.h"
 #include "tracker/profile/thread_profile.h"
 
 namespace allomon::internal {
@@ -79,17 +80,13 @@ void* WaitAndWrite(void* argument) {
   return nullptr;
 }
 
-// With all signals blocked, so that the program's own handlers never run on it.
+// The program's own handlers never run on it.
 bool StartThread(SignalWriter& writer) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const AllSignalsBlocked blocked;
   sem_init(&writer.arrived, 0, 0);
   writer.process = getpid();
   pthread_t thread;
   const bool made = pthread_create(&thread, nullptr, WaitAndWrite, &writer) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (made) pthread_detach(thread);
   return made;
 }

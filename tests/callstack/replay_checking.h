@@ -1,0 +1,55 @@
+// A capture that is helped by the thread's last one, compared with one that is not.
+#ifndef ALLOMON_TESTS_CALLSTACK_REPLAY_CHECKING_H_
+#define ALLOMON_TESTS_CALLSTACK_REPLAY_CHECKING_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tests/callstack/recursion.h"
+#include "tracker/callstack/frame_state.h"
+
+namespace allomon::testing {
+
+inline constexpr size_t kRoom = 600;
+
+// No constructor: in signal handlers too.
+struct Stack {
+  uintptr_t frames[kRoom];
+  size_t count;
+  bool truncated;
+  uint64_t serial;
+};
+
+bool Same(const Stack& a, const Stack& b);
+
+void Capture(FrameState start, size_t max_frames, Stack* stack);
+void CaptureAfresh(FrameState start, size_t max_frames, Stack* stack);
+
+struct Tally {
+  std::atomic<uint64_t> captures{0};
+  std::atomic<uint64_t> wrong{0};
+  std::atomic<uint64_t> bypassed{0};
+  std::atomic<uint64_t> repeated{0};
+};
+
+// What one thread, or one thread's handler, compares with.
+struct Checker {
+  Tally* tally;
+  Stack got;
+  Stack expected;
+  Stack with_last_serial;
+
+  void Check(FrameState start, size_t max_frames);
+};
+
+// Half the time all frames, otherwise few, so that a stack is cut in what is
+// recorded, behind it and at its end.
+size_t AnyRoom(Dice* dice);
+
+// A random recursion that checks in many of its frames.
+void RecurseChecking(uint64_t seed, uint32_t max_depth, int calls, Tally* tally);
+
+}  // namespace allomon::testing
+
+#endif  // ALLOMON_TESTS_CALLSTACK_REPLAY_CHECKING_H_

@@ -1,0 +1,151 @@
+// What a thread keeps of its last capture: blocks, serials, and when bp is compared.
+#include "tracker/callstack/replay_record.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/callstack/frames.h"
+#include "tests/callstack/replay_checking.h"
+#include "tracker/callstack/capture.h"
+#include "tracker/callstack/replay_thread.h"
+
+namespace allomon {
+namespace {
+
+using testing::Capture;
+using testing::kRoom;
+using testing::RecurseChecking;
+using testing::Stack;
+using testing::Tally;
+
+TEST(Replay, BlocksAreUsedAgain) {
+  Tally tally;
+  const uint32_t before = internal::ReplayBlocksForTesting();
+  for (int i = 0; i < 50; ++i) {
+    std::thread([&] { RecurseChecking(i + 1, 20, 50, &tally); }).join();
+  }
+  EXPECT_EQ(tally.wrong, 0u);
+  EXPECT_LE(internal::ReplayBlocksForTesting(), before + 1);
+}
+
+__attribute__((noinline)) void CaptureInto(void* stack) {
+  Capture(ALLOMON_CALLER_FRAME(), kRoom, static_cast<Stack*>(stack));
+}
+
+Stack serial_stacks[6];
+
+void CaptureRepeatedly(void*) {
+  for (int i = 0; i < 6; ++i) {
+    CaptureInto(&serial_stacks[i]);
+  }
+}
+
+TEST(Replay, SameStackKeepsItsSerial) {
+  testing::CallAtDepth(20, CaptureRepeatedly, nullptr);
+  for (int i = 3; i < 6; ++i) {
+    EXPECT_NE(serial_stacks[i].serial, 0u);
+    EXPECT_EQ(serial_stacks[i].serial, serial_stacks[2].serial);
+  }
+  const uint64_t before = serial_stacks[5].serial;
+  testing::CallAtDepth(21, CaptureRepeatedly, nullptr);
+  EXPECT_EQ(serial_stacks[4].serial, serial_stacks[5].serial);
+  EXPECT_NE(serial_stacks[5].serial, before);
+}
+
+// What was recorded before cannot be told from code that has gone.
+TEST(Replay, ForgetsWithTheRules) {
+  testing::CallAtDepth(20, CaptureRepeatedly, nullptr);
+  testing::CallAtDepth(
+      20,
+      [](void*) {
+        for (int i = 0; i < 3; ++i) {
+          if (i == 2) ForgetUnloadedCode();
+          CaptureInto(&serial_stacks[i]);
+        }
+      },
+      nullptr);
+  EXPECT_TRUE(internal::replay_thread.block != nullptr);
+  EXPECT_EQ(internal::replay_thread.block->generation, internal::replay_generation.load());
+  EXPECT_NE(serial_stacks[2].serial, serial_stacks[1].serial);
+}
+
+using internal::RecordedFrame;
+
+// Three frames: bp is loaded on the way to the second, which leaves it to the
+// third.
+class Record : public ::testing::Test {
+ protected:
+  Record() {
+    record_.Clear();
+    record_.PushFresh({100, Sp(0), 7, kStart});
+    record_.PushFresh({101, Sp(4), 8, Slot(2) | RecordedFrame::kKeepsBp});
+    words_[2] = 8;
+    words_[3] = 101;
+    words_[7] = 102;
+  }
+
+  uintptr_t Sp(int i) { return reinterpret_cast<uintptr_t>(&words_[i]); }
+  uintptr_t Slot(int i) { return Sp(i); }
+  uint32_t Confirmed() {
+    uintptr_t frames[8];
+    return record_.Confirm(record_.begin(), record_.end() - 1, frames) - record_.begin() + 1;
+  }
+
+  static constexpr uintptr_t kStart = RecordedFrame::kExactPc | RecordedFrame::kNotReplayable;
+  internal::ReplayRecord record_;
+  alignas(8) uintptr_t words_[12] = {};
+};
+
+TEST_F(Record, TellsExactPcs) {
+  record_.Append(record_.begin());
+  const uint32_t i = record_.begin();
+  EXPECT_TRUE(record_.Matches(i, 100, Sp(0), 7, RecordedFrame::kExactPc));
+  EXPECT_FALSE(record_.Matches(i, 100, Sp(0), 7, 0));
+  EXPECT_FALSE(record_.Matches(i + 1, 101, Sp(4), 8, RecordedFrame::kExactPc));
+}
+
+TEST_F(Record, ComparesBpOnlyWhereItIsNeeded) {
+  record_.PushFresh({102, Sp(8), 8, 0});  // and saved there, by its rule
+  record_.Append(record_.begin());
+  EXPECT_EQ(Confirmed(), 3u);
+  words_[2] = 9;
+  EXPECT_EQ(Confirmed(), 3u);
+  words_[7] = 9;
+  EXPECT_EQ(Confirmed(), 2u);
+}
+
+TEST_F(Record, ComparesBpOnceItIsNeeded) {
+  record_.PushFresh({102, Sp(8), 8, 0});
+  record_.Append(record_.begin());
+  words_[2] = 9;
+  // The third frame turns out to be another, which needs bp.
+  words_[7] = 103;
+  ASSERT_EQ(Confirmed(), 2u);
+  const uint32_t second = record_.begin() + 1;
+  RecordedFrame frame = record_.Recover(second, record_.begin(), 7);
+  EXPECT_EQ(frame.bp, 9u);
+  frame.how |= RecordedFrame::kKeepsBp;
+  record_.PushFresh(frame);
+  record_.PushFresh({103, Sp(8), 9, RecordedFrame::kNeedsBp});
+  record_.Append(second);
+  EXPECT_EQ(Confirmed(), 3u);
+  words_[2] = 8;
+  EXPECT_EQ(Confirmed(), 1u);
+}
+
+// The same where not the frame that leaves bp alone but one further out is
+// walked anew.
+TEST_F(Record, ComparesBpOfInnerFramesOnceItIsNeeded) {
+  record_.PushFresh({102, Sp(8), 8, 0});
+  record_.Append(record_.begin());
+  words_[2] = 9;
+  record_.PushFresh({102, Sp(8), 9, RecordedFrame::kNeedsBp});
+  record_.Append(record_.begin() + 2);
+  EXPECT_EQ(Confirmed(), 3u);
+  words_[2] = 8;
+  EXPECT_EQ(Confirmed(), 1u);
+}
+
+}  // namespace
+}  // namespace allomon

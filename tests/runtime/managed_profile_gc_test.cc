@@ -1,0 +1,89 @@
+// Profiles of a managed heap by function: what its collections use, and what they do not change.
+#include <ctime>
+
+#include "gtest/gtest.h"
+#include "runtime/heap.h"
+#include "tests/runtime/managed_profile_case.h"
+
+namespace allomon::gc {
+namespace {
+
+using testing::Attributed;
+using testing::CountOf;
+
+// The nurseries are emptied again and again, what survives is moved.
+TEST_F(ManagedProfileTest, CollectionsInTheMiddleOfFunctions) {
+  Start();
+  {
+    const ManagedCall call(kSmall);
+    const Local<Cell> list = Build(300000);
+    for (int i = 0; i < 300000; ++i) make<Cell>(i, list);
+    heap_->Collect(CollectionKind::kMajor);
+  }
+  const AttributedProfile profile = StopAndCompare();
+  EXPECT_EQ(Bytes(profile, "small"), 300000 * kCellBytes);
+  EXPECT_EQ(Bytes(profile, "build"), 300000 * kCellBytes);
+  EXPECT_EQ(Bytes(profile, "<gc>"), 300000 * kCellBytes);
+}
+
+TEST_F(ManagedProfileTest, CollectorIsInTheThirdColumnOfItsCallers) {
+  Start(ProfileStyle::kStack);
+  {
+    const ManagedCall call(kOpen);
+    const Local<Cell> list = Build(100);
+    heap_->Collect(CollectionKind::kMinor);
+  }
+  const AttributedProfile profile = StopAndCompare();
+  EXPECT_TRUE(CountOf(profile, "open").stack_gc == 100 * kCellBytes);
+  EXPECT_TRUE(CountOf(profile, "build").stack_gc == 0);
+  EXPECT_TRUE(CountOf(profile, "<gc>").stack_gc == 100 * kCellBytes);
+}
+
+double ThreadSeconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+void Burn(double seconds) {
+  for (const double end = ThreadSeconds() + seconds; ThreadSeconds() < end;) {
+  }
+}
+
+// A collection that takes its time.
+class SlowCollections : public HeapListener {
+ public:
+  void OnCollectionStart(CollectionKind) override { Burn(0.5); }
+};
+
+TEST(ManagedTimeTest, TimeOfCollectionsIsTheCollectors) {
+  SlowCollections slow;
+  HeapOptions heap_options;
+  heap_options.listener = &slow;
+  const auto heap = Heap::Create(heap_options).value();
+  {
+    const Mutator mutator(*heap);
+    ProfileOptions options;
+    options.kind = ProfileKind::kTime;
+    options.style = ProfileStyle::kStack;
+    ASSERT_TRUE(Profile::Start(options).ok());
+    {
+      const ManagedCall call(kOpen);
+      Burn(0.3);
+      heap->Collect(CollectionKind::kMinor);
+      Burn(0.2);
+    }
+    ASSERT_TRUE(Profile::Stop().ok());
+  }
+  const AttributedProfile profile = Attributed();
+  const MlmonCount open = CountOf(profile, "open");
+  // A tick that comes late, which a busy machine makes it, charges what was before it too; no
+  // lateness turns half a second into a quarter.
+  EXPECT_TRUE(profile.mlmon.total_gc > 25);
+  EXPECT_TRUE(open.current > 25);
+  EXPECT_TRUE(profile.mlmon.total + profile.mlmon.total_gc > 98);
+  EXPECT_TRUE(open.stack == open.current);
+  EXPECT_TRUE(open.stack_gc == profile.mlmon.total_gc);
+}
+
+}  // namespace
+}  // namespace allomon::gc
