@@ -40,18 +40,11 @@ class RandomBits {
   double NextUnit() {
     // Half a unit is added before scaling so that zero bits do not give zero; near 1 the
     // sum rounds to 1, which stands for the last 2^-54 of the interval.
-    return (ToDouble(Next()) + 0.5) * 0x1p-64;
+    return (static_cast<double>(Next()) + 0.5) * 0x1p-64;
   }
 
  private:
   static uint64_t RotateLeft(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
-
-  // As the cast, which however branches on the highest bit; of random bits that is
-  // mispredicted every other time.  Both halves are exact, so their sum is rounded once.
-  static double ToDouble(uint64_t bits) {
-    return static_cast<double>(static_cast<int64_t>(bits >> 32)) * 0x1p32 +
-           static_cast<double>(static_cast<int64_t>(bits & 0xffffffff));
-  }
 
   uint64_t state_[4] = {};
 };

@@ -75,8 +75,8 @@ class Session {
     // False for a client that only counts allocations: its blocks stay where malloc
     // would put them and have no entries.
     bool follows_blocks = true;
-    // Such a client of our own, which wants neither hits nor frames: it is told by Tally(), at a
-    // third of the cost of a callback, and what it was told does not count in the statistics.
+    // Such a client of our own, which wants neither hits nor addresses: it is told by Tally(), and
+    // what it was told does not count in the statistics.
     bool is_tally = false;
     // Blocks of managed heaps are not sampled for it.
     bool only_malloc = false;
