@@ -15,7 +15,8 @@ using heap_client::Verdict;
 
 std::atomic<uint64_t> g_double_frees{0};
 
-// What is asked for.  Alignment 8 is what every allocation gets.
+// What is asked for.  Alignment 8 is what every allocation gets.  Passed by value: one that is
+// constant in part stays so where it is inlined.
 struct Request {
   size_t size_bytes;
   size_t alignment_bytes = 8;
@@ -31,7 +32,7 @@ class ErrnoKeeper {
   const int kept_ = errno;
 };
 
-void* FromBackend(const Request& request) {
+__attribute__((always_inline)) inline void* FromBackend(Request request) {
   if (request.alignment_bytes > 8) {
     return backend::Aligned(request.alignment_bytes, request.size_bytes);
   }
@@ -45,7 +46,8 @@ Block BlockOf(size_t size_bytes) {
 }
 
 // Reports a block that the backend has given, or its failure to give one.
-void* ReportFromBackend(void* block, size_t size_bytes, const FrameState& caller) {
+__attribute__((always_inline)) inline void* ReportFromBackend(void* block, size_t size_bytes,
+                                                              const FrameState& caller) {
   const ErrnoKeeper keeper;
   if (block == nullptr) {
     heap_client::DropSample(BlockOf(size_bytes));
@@ -57,7 +59,7 @@ void* ReportFromBackend(void* block, size_t size_bytes, const FrameState& caller
 
 // There is no room in the sampled range: those who only count hear of the block all the
 // same.  nullptr if the backend has no block either.
-void* ReportUnplaced(const Request& request, const FrameState& caller) {
+void* ReportUnplaced(Request request, const FrameState& caller) {
   void* block = FromBackend(request);
   if (block == nullptr) {
     heap_client::DropSample(BlockOf(request.size_bytes));
@@ -90,7 +92,7 @@ class ScopedSlot {
 
 // A block of its own in the sampled range, with the tracker's handle.  nullptr if nobody
 // follows it: then the caller takes a block from the backend.
-void* PlaceFollowed(const Request& request, const FrameState& caller) {
+void* PlaceFollowed(Request request, const FrameState& caller) {
   const ErrnoKeeper keeper;
   SampledRange& range = TheSampledRange();
   bool zeroed = false;
@@ -106,13 +108,14 @@ void* PlaceFollowed(const Request& request, const FrameState& caller) {
 }
 
 // Answers the verdict, if the guard chooses the block and has room for it; else nullptr.
-__attribute__((noinline, cold)) void* PlaceGuardedIfChosen(const Request& request, Verdict verdict,
+__attribute__((noinline, cold)) void* PlaceGuardedIfChosen(Request request, Verdict verdict,
                                                            const FrameState& caller) {
   if (verdict == Verdict::kNotSampled || !DrawGuarded()) return nullptr;
   return PlaceGuarded(request.size_bytes, request.alignment_bytes, request.entry, verdict, caller);
 }
 
-void* Allocate(const Request& request, const FrameState& caller) {
+// Inlined into each entry, where most of the request is constant.
+__attribute__((always_inline)) inline void* Allocate(Request request, const FrameState& caller) {
   const Verdict verdict = heap_client::JudgeAllocationSlow(TrialWordsOf(request.size_bytes));
   if (__builtin_expect(GuardIsOn(), 0)) {
     if (void* block = PlaceGuardedIfChosen(request, verdict, caller)) return block;

@@ -11,6 +11,7 @@
 
 #include "runtime/heap.h"
 #include "tracker/internal/own_memory.h"
+#include "tracker/profile/alloc_session.h"
 #include "tracker/profile/profile.h"
 #include "tracker/tracker.h"
 
@@ -55,6 +56,15 @@ void SampledPairs(long count) {
 }
 void CountedPairs(long count) {
   StartAtRateOne<CountOnly>(8);
+  for (long i = 0; i < count; ++i) PairUnder(8);
+}
+
+// As the preloaded library does by default.
+void ProfiledPairs(long count) {
+  internal::AllocSessionOptions options;
+  options.seed = 1;
+  options.frames = 8;
+  if (internal::StartAllocSession(options).error != internal::ControlError::kNone) abort();
   for (long i = 0; i < count; ++i) PairUnder(8);
 }
 
@@ -112,13 +122,10 @@ struct Operation {
   void (*run)(long count);
 };
 constexpr Operation kOperations[] = {
-    {"sampled_pair", SampledPairs},
-    {"counted_pair", CountedPairs},
-    {"sampled_free", SampledFrees},
-    {"function_entry", FunctionEntries},
-    {"managed_allocation", ManagedAllocations},
-    {"promoted_object", PromotedObjects},
-    {"live_sample_bytes", LiveSampleBytes},
+    {"sampled_pair", SampledPairs},       {"counted_pair", CountedPairs},
+    {"profiled_pair", ProfiledPairs},     {"sampled_free", SampledFrees},
+    {"function_entry", FunctionEntries},  {"managed_allocation", ManagedAllocations},
+    {"promoted_object", PromotedObjects}, {"live_sample_bytes", LiveSampleBytes},
 };
 
 int Run(const char* name, long count) {

@@ -17,10 +17,14 @@
 
 namespace allomon {
 
-// Words on which a trial is held for this block: its own and, except for kCustom, the
-// header.
+// Words on which a trial is held for this block: its own, rounded up from bytes, and, except for
+// kCustom, the header.
+inline uint64_t TrialWords(uint64_t size_bytes, AllocationSource source) {
+  const uint64_t words = size_bytes / 8 + (size_bytes % 8 != 0 ? 1 : 0);
+  return words + (source == AllocationSource::kCustom ? 0 : 1);
+}
 inline uint64_t TrialWords(const Allocation& allocation) {
-  return allocation.size_words + (allocation.source == AllocationSource::kCustom ? 0 : 1);
+  return TrialWords(allocation.size_bytes, allocation.source);
 }
 
 // Probability in (0, 1] that a block with so many trials is reported; exact also where

@@ -26,7 +26,7 @@ int64_t FreshCountdown(ThreadState& thread) {
 
 // Brings the thread into the current epoch.  Returns the countdown from the start of the
 // block that is being judged.
-int64_t EnterEpochSlow(ThreadState& thread) {
+__attribute__((noinline)) int64_t EnterEpochSlow(ThreadState& thread) {
   if (!thread.registered) RegisterThreadSlow(thread);
   RefreshThreadSlow(thread);
   return FreshCountdown(thread);
@@ -252,6 +252,21 @@ struct EndOfTrial {
   ~EndOfTrial() { thread.busy = false; }
 };
 
+// A tally hears of fewer frames than were captured if another session wants more.
+StackId StackForTally(const CapturedStack& stack, uint32_t callstack_size) {
+  if (__builtin_expect(stack.view.depth <= callstack_size, 1)) return stack.id;
+  return CallstackOf(stack.id, stack.view, callstack_size).id();
+}
+
+__attribute__((always_inline)) inline void TellTally(const ActiveSet::Item& item,
+                                                     const Block& block, const CapturedStack& stack,
+                                                     uintptr_t sp) {
+  const PinnedSession session(item.id);
+  if (!session || !session->sampling()) return;
+  const StackId id = StackForTally(stack, session->config().callstack_size);
+  session->client().Tally({block.size_bytes, block.source, id, sp});
+}
+
 // `active` must not change while callbacks run, whatever they start or stop.
 BlockHandle Report(const Block& block, const FrameState& caller, Placement placement,
                    const ActiveSet& active) {
@@ -259,17 +274,32 @@ BlockHandle Report(const Block& block, const FrameState& caller, Placement place
   const EndOfTrial end_of_trial{thread};
   // Stays as it is until the thread's next trial, which cannot be inside a callback.
   const Trial& trial = t_trial;
+  // A copy: a callback may be the thread's next to capture.
   const CapturedStack stack = CaptureStack(active.callstack_size, caller);
-  thread.reporting_sp = caller.sp;
   CallbackScope scope(thread);
   DyingChain chain(thread, 0);
   for (uint32_t i = 0; i < active.count; ++i) {
+    const ActiveSet::Item& item = active.items[i];
     if (trial.hits[i] == 0) continue;
-    chain.StandInFront(
-        ReportToSession(active.items[i], block, trial.hits[i], stack, placement, chain.head()));
+    if (item.is_tally) {
+      TellTally(item, block, stack, caller.sp);
+    } else {
+      chain.StandInFront(
+          ReportToSession(item, block, trial.hits[i], stack, placement, chain.head()));
+    }
   }
   scope.Finish();
   return chain.Keep();
+}
+
+// No user code runs, so there is no callback scope: the thread just stays busy.
+void ReportToTallies(const Block& block, const FrameState& caller, ThreadState& thread) {
+  const ActiveSet& active = thread.active;
+  const CapturedStack& stack = CaptureStack(active.callstack_size, caller);
+  for (uint32_t i = 0; i < active.count; ++i) {
+    if (t_trial.hits[i] != 0) TellTally(active.items[i], block, stack, caller.sp);
+  }
+  thread.busy = false;
 }
 
 }  // namespace
@@ -291,7 +321,12 @@ int UnloadCode(void* handle, int (*unload)(void*)) { return internal::UnloadCode
 void CallAtThreadExit(void (*hook)()) { thread_exit_hook.store(hook, std::memory_order_release); }
 
 void ReportCounted(const Block& block, const FrameState& caller) {
-  Report(block, caller, Placement::kPlaced, CurrentThread().active);
+  ThreadState& thread = CurrentThread();
+  if (thread.active.has_callbacks) {
+    Report(block, caller, Placement::kPlaced, thread.active);
+  } else {
+    ReportToTallies(block, caller, thread);
+  }
 }
 
 void ReportUnplaced(const Block& block, const FrameState& caller) {

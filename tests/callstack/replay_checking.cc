@@ -23,13 +23,14 @@ void CaptureAfresh(FrameState start, size_t max_frames, Stack* stack) {
 
 __attribute__((noinline)) void Checker::Check(FrameState start, size_t max_frames) {
   const uint64_t last = with_last_serial.serial;
-  const bool foreseen = last != 0 && HasSerial(start, max_frames, last);
+  const bool asked = last != 0 && max_frames == last_max_frames;
+  const bool foreseen = asked && HasSerial(start, last);
   Capture(start, max_frames, &got);
   CaptureAfresh(start, max_frames, &expected);
   ++tally->captures;
   if (!Same(got, expected)) ++tally->wrong;
   // A handler that captures behind the question gives the same stack another serial.
-  if (foreseen ? !Same(with_last_serial, expected) : last != 0 && got.serial == last) {
+  if (foreseen ? !Same(with_last_serial, expected) : asked && got.serial == last) {
     ++tally->wrong;
   }
   if (got.serial == 0) {
@@ -38,7 +39,9 @@ __attribute__((noinline)) void Checker::Check(FrameState start, size_t max_frame
     ++tally->repeated;
     if (!Same(got, with_last_serial)) ++tally->wrong;
   }
+  if (foreseen) ++tally->foreseen;
   with_last_serial = got;
+  last_max_frames = max_frames;
 }
 
 size_t AnyRoom(Dice* dice) { return dice->Roll(2) == 0 ? kRoom : dice->Roll(40); }

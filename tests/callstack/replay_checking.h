@@ -31,6 +31,7 @@ struct Tally {
   std::atomic<uint64_t> wrong{0};
   std::atomic<uint64_t> bypassed{0};
   std::atomic<uint64_t> repeated{0};
+  std::atomic<uint64_t> foreseen{0};
 };
 
 // What one thread, or one thread's handler, compares with.
@@ -39,6 +40,7 @@ struct Checker {
   Stack got;
   Stack expected;
   Stack with_last_serial;
+  size_t last_max_frames;
 
   void Check(FrameState start, size_t max_frames);
 };

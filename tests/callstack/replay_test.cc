@@ -30,6 +30,7 @@ TEST(Replay, EqualsFullWalkInRandomRecursion) {
   }
   EXPECT_GT(tally.captures, 30000u);
   EXPECT_GT(tally.repeated, 1000u);
+  EXPECT_GT(tally.foreseen, 1000u);
 }
 
 // More frames than a record holds.
@@ -172,6 +173,7 @@ TEST(Replay, SeesEachWordThatChanges) {
   }
   EXPECT_GT(tally.captures, 20000u);
   EXPECT_GT(tally.repeated, 5000u);
+  EXPECT_GT(tally.foreseen, 5000u);
 }
 
 }  // namespace

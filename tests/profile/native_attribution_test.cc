@@ -1,10 +1,13 @@
 // A program without ALLOMON_FUNCTION() is attributed by its symbol table.
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/support/profile_bytes.h"
 #include "tracker/profile/profile.h"
+#include "tracker/tracker.h"
 
 namespace allomon {
 
@@ -42,6 +45,51 @@ TEST(NativeAttributionTest, WritingAProfileDoesNotChargeItselfToTheProgram) {
   ASSERT_TRUE(Profile::Write(directory + "/second.out", data).ok());
   ASSERT_TRUE(Profile::Stop().ok());
   EXPECT_TRUE(testing::Attributed(data).mlmon.total == 100);
+}
+
+struct Keeps {
+  std::optional<int> alloc_major(const Allocation&) { return 1; }
+};
+struct Counts {
+  std::optional<int> alloc_major(const Allocation&) { return std::nullopt; }
+};
+
+// Deeper than what the profile wants of a call stack, and not than what the trackers do.
+__attribute__((noinline)) void AllocateUnder(int frames) {
+  if (frames == 0) {
+    SamplingFree(NativeCaller(12345));
+  } else {
+    AllocateUnder(frames - 1);
+  }
+  asm volatile("" : : : "memory");  // not a tail call
+}
+
+template <typename UserTracker>
+void ExpectExactBeside(double rate, uint64_t expected_reports) {
+  const ProfileData data = Profile::Malloc().value();
+  const ScopedProfileData unit(data);
+  StartOptions options;
+  options.callstack_size = 128;
+  const auto tracker = Tracker::start(rate, UserTracker{}, options);
+  ASSERT_TRUE(tracker.ok());
+  ASSERT_TRUE(Profile::Start().ok());
+  AllocateUnder(60);
+  AllocateUnder(60);
+  ASSERT_TRUE(Profile::Stop().ok());
+  const AttributedProfile profile = testing::Attributed(data);
+  ASSERT_EQ(profile.sources.names.size(), 4u);
+  EXPECT_EQ(profile.sources.names[3].name, "allomon::NativeCaller(unsigned long)");
+  EXPECT_TRUE(profile.mlmon.masters[3].current == 2 * 12345);
+  EXPECT_EQ(Tracker::statistics(*tracker)->reported_blocks, expected_reports);
+  ASSERT_TRUE(Tracker::stop(*tracker).ok());
+}
+
+// Three ways that a block may come to the profile beside somebody else: followed, counted with
+// callbacks, and looked at by the heap as one to follow, which nobody then does.
+TEST(NativeAttributionTest, ATrackerBesideItChangesNothing) {
+  ExpectExactBeside<Keeps>(1, 2);
+  ExpectExactBeside<Counts>(1, 2);
+  ExpectExactBeside<Keeps>(1e-18, 0);
 }
 
 }  // namespace

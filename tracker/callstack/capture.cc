@@ -233,6 +233,17 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
   }
 }
 
+// How many of the recorded states decide the outcome of the capture that has just ended: what
+// IsOver() asks for, known beforehand.
+uint32_t DecisiveStates(const ReplayRecord& record, size_t count, size_t max_frames,
+                        bool truncated) {
+  const uint32_t recorded = record.end() - record.begin();
+  // One further out than what was written: that there is more is part of the outcome.
+  if (truncated)
+    return count == max_frames && recorded > count ? static_cast<uint32_t>(count) + 1 : 0;
+  return record.is_complete() && recorded == count ? recorded : 0;
+}
+
 // Not called by another function of ours, but part of it: each passing on of a
 // FrameState waits for its words to be stored.
 ALLOMON_READS_STACK __attribute__((always_inline)) inline size_t Capture(const FrameState& start,
@@ -270,29 +281,22 @@ ALLOMON_READS_STACK __attribute__((always_inline)) inline size_t Capture(const F
     block->truncated = *truncated;
     ++block->serial;
   }
+  block->decisive_states = DecisiveStates(record, count, max_frames, *truncated);
   *serial = block->serial;
   internal::CloseReplay();
   return count;
 }
 
-// Whether a capture of so many frames would have the outcome of the last one, by its record
-// alone: what IsOver() decides, and no frame written.
+// Whether a capture from there would have the outcome that was given out with `serial`, by its
+// record alone: no frame is written.
 ALLOMON_READS_STACK inline bool IsUnchanged(const ReplayBlock& block, const FrameState& start,
-                                            size_t max_frames) {
+                                            uint64_t serial) {
   const ReplayRecord& record = block.record;
   const uint32_t begin = record.begin();
-  const size_t recorded = record.end() - begin;
-  if (recorded == 0 ||
-      !record.Matches(begin, start.pc, start.sp, start.bp, RecordedFrame::kExactPc)) {
-    return false;
-  }
-  // One further out than what was written: that there is more is part of the outcome.
-  if (block.truncated) {
-    return block.count == max_frames && recorded > max_frames &&
-           record.HasAll(begin, begin + static_cast<uint32_t>(max_frames));
-  }
-  return block.count == recorded && recorded <= max_frames && record.is_complete() &&
-         record.HasAll(begin, record.end() - 1);
+  // Where the start is recorded it is known to lie on the thread's own stack.
+  return block.serial == serial && block.decisive_states != 0 && internal::IsOfThisCode(block) &&
+         record.Matches(begin, start.pc, start.sp, start.bp, RecordedFrame::kExactPc) &&
+         record.HasAll(begin, begin + block.decisive_states - 1);
 }
 
 // With managed calls open: a walk that tells where each frame lies.  It has no record, so
@@ -331,12 +335,11 @@ ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(const FrameState& start, u
   return Capture(start, frames, max_frames, truncated, serial);
 }
 
-ALLOMON_READS_STACK bool HasSerial(const FrameState& start, size_t max_frames, uint64_t serial) {
+ALLOMON_READS_STACK bool HasSerial(const FrameState& start, uint64_t serial) {
   if (__builtin_expect(internal::HasManagedCalls(), false)) return false;
-  if (__builtin_expect(!StackWindow::IsKnownOwn(start.sp), false)) return false;
-  const ReplayBlock* block = internal::OpenReplay();
+  const ReplayBlock* block = internal::OpenKnownReplay();
   if (__builtin_expect(block == nullptr, false)) return false;
-  const bool has = block->serial == serial && IsUnchanged(*block, start, max_frames);
+  const bool has = IsUnchanged(*block, start, serial);
   internal::CloseReplay();
   return has;
 }

@@ -40,10 +40,10 @@ size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, 
 size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames, size_t max_frames,
                                   bool* truncated, uint64_t* serial);
 
-// Whether that would tell this serial, which it told the same thread before, and not 0.  False
-// also where it is not known.  Writes no frames, so it takes half the time.  Cost: two words
-// read and compared per frame.
-bool HasSerial(const FrameState& start, size_t max_frames, uint64_t serial);
+// Whether that would tell this serial, which is not 0 and was told to the same thread with the
+// same max_frames.  False also where it is not known.  Writes no frames, so it takes a third of
+// the time.  Cost: two words read and compared per frame.
+bool HasSerial(const FrameState& start, uint64_t serial);
 
 // The same result without help from the thread's last capture.  For tests.
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,

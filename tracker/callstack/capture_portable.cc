@@ -72,7 +72,7 @@ size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames, si
   return CaptureCallstack(start, frames, max_frames, truncated);
 }
 
-bool HasSerial(const FrameState&, size_t, uint64_t) { return false; }
+bool HasSerial(const FrameState&, uint64_t) { return false; }
 
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
                               bool* truncated) {

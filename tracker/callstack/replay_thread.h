@@ -22,6 +22,9 @@ struct ReplayBlock {
   uint64_t serial;
   size_t count;
   bool truncated;
+  // A capture like the last one has its outcome if the stack still has so many recorded states,
+  // from where it began on.  0: that cannot be known.
+  uint32_t decisive_states;
   uint32_t index;
   // While free: the index + 1 of the next free block.
   std::atomic<uint32_t> next_free;
@@ -50,6 +53,11 @@ inline void ForgetReplays() {
   replay_generation.fetch_add(1, std::memory_order_release);
 }
 
+// Whether no rule has been forgotten since the record was made.
+inline bool IsOfThisCode(const ReplayBlock& block) {
+  return block.generation == replay_generation.load(std::memory_order_acquire);
+}
+
 // Gives the thread a block, unless this is its first capture.
 ReplayBlock* OpenReplaySlow();
 
@@ -75,6 +83,15 @@ inline ReplayBlock* OpenReplay() {
     block->generation = generation;
   }
   return block;
+}
+
+// The same block as it is, perhaps of forgotten rules; nullptr if the thread has none yet.
+inline const ReplayBlock* OpenKnownReplay() {
+  ReplayThread& thread = replay_thread;
+  if (thread.busy || thread.block == nullptr) return nullptr;
+  thread.busy = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return thread.block;
 }
 
 inline void CloseReplay() {

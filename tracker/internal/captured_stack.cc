@@ -46,8 +46,9 @@ CapturedStack Intern(const CapturedStack& last, const uintptr_t* frames, size_t 
 }
 
 // Not the stack that the memo is of.
-__attribute__((noinline)) CapturedStack CaptureChangedSlow(uint32_t callstack_size, uint32_t room,
-                                                           const FrameState& caller) {
+__attribute__((noinline)) const CapturedStack& CaptureChangedSlow(uint32_t callstack_size,
+                                                                  const FrameState& caller) {
+  const uint32_t room = callstack_size + (IsAllocator(caller.pc) ? kAllocatorFrames : 0);
   uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));
   bool cut = false;
   uint64_t serial = 0;
@@ -58,7 +59,7 @@ __attribute__((noinline)) CapturedStack CaptureChangedSlow(uint32_t callstack_si
   memo.serial = stack.id != 0 ? serial : 0;
   memo.callstack_size = callstack_size;
   memo.stack = stack;
-  return stack;
+  return memo.stack;
 }
 
 }  // namespace
@@ -77,15 +78,15 @@ size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_fra
   return depth - ours;
 }
 
-CapturedStack CaptureStack(uint32_t callstack_size, const FrameState& caller) {
-  if (callstack_size == 0) return {};
-  const uint32_t room = callstack_size + (IsAllocator(caller.pc) ? kAllocatorFrames : 0);
+const CapturedStack& CaptureStack(uint32_t callstack_size, const FrameState& caller) {
+  static constexpr CapturedStack kNone;
+  if (callstack_size == 0) return kNone;
+  // HasSerial() implies the same caller, so the capture that it foresees has the same room.
   const StackMemo& memo = t_memo;
-  if (memo.serial != 0 && callstack_size == memo.callstack_size &&
-      HasSerial(caller, room, memo.serial)) {
+  if (memo.serial != 0 && callstack_size == memo.callstack_size && HasSerial(caller, memo.serial)) {
     return memo.stack;
   }
-  return CaptureChangedSlow(callstack_size, room, caller);
+  return CaptureChangedSlow(callstack_size, caller);
 }
 
 }  // namespace allomon::internal

@@ -19,9 +19,9 @@ struct CapturedStack {
   StackView view;
 };
 
-// The innermost `callstack_size` frames.  Thread safe; not in a signal handler.  Cost: the
-// capture's, and if the stack has changed a hash and a probe.
-CapturedStack CaptureStack(uint32_t callstack_size, const FrameState& caller);
+// The innermost `callstack_size` frames.  Valid until the thread's next call.  Thread safe; not in
+// a signal handler.  Cost: the capture's, and if the stack has changed a hash and a probe.
+const CapturedStack& CaptureStack(uint32_t callstack_size, const FrameState& caller);
 
 // The innermost frames, neither remembered nor interned: those of the allocator left out.
 // Returns their number.  Also in signal handlers.

@@ -40,20 +40,23 @@ void RecomputeLocked(ActiveSet* active) {
   SetCombinedRate(active);
   active->callstack_size = 0;
   active->follows_blocks = false;
+  active->has_callbacks = false;
   for (uint32_t i = 0; i < active->count; ++i) {
     const Session* session = Session::Find(active->items[i].id);
     const Session::Config& config = session->config();
     if (config.callstack_size > active->callstack_size)
       active->callstack_size = config.callstack_size;
     active->follows_blocks |= config.follows_blocks;
+    active->has_callbacks |= !config.is_tally;
   }
 }
 
 void AddToActiveLocked(const Session& session) {
   ActiveSet active = Registry::Get().active_locked();
   if (active.count == 0) Registry::Get().RestartStreamsLocked();
-  active.items[active.count++] = {session.id(), Rate(session.config().rate)};
-  active.seed = session.config().seed;
+  const Session::Config& config = session.config();
+  active.items[active.count++] = {session.id(), config.is_tally, Rate(config.rate)};
+  active.seed = config.seed;
   RecomputeLocked(&active);
   Registry::Get().PublishLocked(active);
 }

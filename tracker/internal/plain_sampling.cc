@@ -11,6 +11,7 @@ uint32_t StartPlainSampling(double rate, std::optional<uint64_t> seed) {
   config.rate = rate;
   config.seed = seed ? *seed : RandomSeed();
   config.follows_blocks = false;
+  config.is_tally = true;
   config.concurrent = true;
   std::unique_ptr<SessionClient> client = std::make_unique<ValuelessClient>();
   return StartSession(config, client).id;

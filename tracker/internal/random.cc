@@ -12,16 +12,6 @@ uint64_t SplitMix64(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-uint64_t RotateLeft(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
-
-// The gap that a uniform draw stands for.
-int64_t GapOf(double unit, double gap_scale) {
-  const double skipped = std::floor(std::log(unit) * gap_scale);
-  // Written so that an infinite product (rate 1e-300) is clipped too.
-  return skipped < static_cast<double>(kNeverWords - 1) ? static_cast<int64_t>(skipped) + 1
-                                                        : kNeverWords;
-}
-
 // Whether the gap that `unit` stands for is certainly longer than `trials`: it is where
 // unit <= (1 - rate)^trials, and (1 - rate)^trials >= 1 - trials * rate.  The margin is for
 // rounding, here and in the logarithm that would decide otherwise.
@@ -99,30 +89,7 @@ void RandomBits::Seed(uint64_t seed, uint64_t stream) {
   for (uint64_t& word : state_) word = SplitMix64(state);
 }
 
-uint64_t RandomBits::Next() {
-  const uint64_t result = RotateLeft(state_[0] + state_[3], 23) + state_[0];
-  const uint64_t t = state_[1] << 17;
-  state_[2] ^= state_[0];
-  state_[3] ^= state_[1];
-  state_[1] ^= state_[2];
-  state_[0] ^= state_[3];
-  state_[2] ^= t;
-  state_[3] = RotateLeft(state_[3], 45);
-  return result;
-}
-
-double RandomBits::NextUnit() {
-  // Half a unit is added before scaling so that zero bits do not give zero; near 1 the
-  // sum rounds to 1, which stands for the last 2^-54 of the interval.
-  return (static_cast<double>(Next()) + 0.5) * 0x1p-64;
-}
-
 double GapScale(double rate) { return rate >= 1 ? 0 : 1 / std::log1p(-rate); }
-
-int64_t DrawGap(RandomBits& bits, double gap_scale) {
-  if (gap_scale == 0) return 1;  // rate 1 needs no luck
-  return GapOf(bits.NextUnit(), gap_scale);
-}
 
 uint64_t DrawBinomialSlow(RandomBits& bits, uint64_t trials, const Rate& law) {
   const double rate = law.rate;

@@ -10,6 +10,7 @@
 #ifndef ALLOMON_TRACKER_INTERNAL_RANDOM_H_
 #define ALLOMON_TRACKER_INTERNAL_RANDOM_H_
 
+#include <cmath>
 #include <cstdint>
 
 namespace allomon::internal {
@@ -23,12 +24,28 @@ class RandomBits {
   // through SplitMix64.
   void Seed(uint64_t seed, uint64_t stream);
 
-  uint64_t Next();
+  uint64_t Next() {
+    const uint64_t result = RotateLeft(state_[0] + state_[3], 23) + state_[0];
+    const uint64_t t = state_[1] << 17;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= t;
+    state_[3] = RotateLeft(state_[3], 45);
+    return result;
+  }
 
   // Uniform in (0, 1]; never 0, so that its logarithm is finite.
-  double NextUnit();
+  double NextUnit() {
+    // Half a unit is added before scaling so that zero bits do not give zero; near 1 the
+    // sum rounds to 1, which stands for the last 2^-54 of the interval.
+    return (static_cast<double>(Next()) + 0.5) * 0x1p-64;
+  }
 
  private:
+  static uint64_t RotateLeft(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+
   uint64_t state_[4] = {};
 };
 
@@ -39,8 +56,20 @@ inline constexpr int64_t kNeverWords = int64_t{1} << 62;
 // gap.  0 for rate 1 (every gap is 1); must not be called for rate 0.
 double GapScale(double rate);
 
+// The gap that a uniform draw stands for.
+inline int64_t GapOf(double unit, double gap_scale) {
+  const double skipped = std::log(unit) * gap_scale;
+  // Written so that an infinite product (rate 1e-300) is clipped too.  Not negative, so that the
+  // conversion rounds down.
+  return skipped < static_cast<double>(kNeverWords - 1) ? static_cast<int64_t>(skipped) + 1
+                                                        : kNeverWords;
+}
+
 // Draws a gap in [1, kNeverWords].  Cost: one logarithm, about 10 ns.
-int64_t DrawGap(RandomBits& bits, double gap_scale);
+inline int64_t DrawGap(RandomBits& bits, double gap_scale) {
+  if (gap_scale == 0) return 1;  // rate 1 needs no luck
+  return GapOf(bits.NextUnit(), gap_scale);
+}
 
 // A rate in [0, 1] and its gap scale, so that the logarithm is taken once.
 struct Rate {

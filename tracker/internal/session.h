@@ -22,6 +22,14 @@ struct ValueSlot {
   alignas(8) unsigned char bytes[16];
 };
 
+// What a tally is told of a sampled block.
+struct TallySample {
+  uint64_t size_bytes = 0;
+  AllocationSource source = AllocationSource::kMalloc;
+  uint32_t stack = 0;  // a StackId
+  uintptr_t sp = 0;    // stack pointer of the code that allocates
+};
+
 // A user's tracker with its types erased.  Calls that return bool say whether the block
 // is to be followed further; if not, the slot holds no value.  None throws: the client
 // catches and counts.
@@ -40,6 +48,9 @@ class SessionClient {
   virtual void DestroyMajor(ValueSlot* value) = 0;
   // Adds what the user says of a block that was just kept.  The value stays.
   virtual void Describe(ValueSlot*, BlockNote*) {}
+  // In place of all of the above, if the session is a tally.  In the middle of an allocation that
+  // nobody has prepared for user code: must not allocate, run code of others or end the thread.
+  virtual void Tally(const TallySample&) {}
 
   uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
@@ -64,6 +75,9 @@ class Session {
     // False for a client that only counts allocations: its blocks stay where malloc
     // would put them and have no entries.
     bool follows_blocks = true;
+    // Such a client of our own, which wants neither hits nor addresses: it is told by Tally(), and
+    // what it was told does not count in the statistics.
+    bool is_tally = false;
     // Blocks of managed heaps are not sampled for it.
     bool only_malloc = false;
     // False: start refuses if another exclusive session is sampling (memprof's rule).

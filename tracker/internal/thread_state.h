@@ -27,8 +27,10 @@ struct ActiveSet {
   uint32_t count = 0;
   uint32_t callstack_size = 0;  // the largest that any session wants
   bool follows_blocks = false;  // whether any session does
+  bool has_callbacks = false;   // whether any session is not a tally
   struct Item {
     SessionId id;
+    bool is_tally;
     Rate law;
   } items[kMaxSamplingSessions] = {};
 };
@@ -46,9 +48,8 @@ struct ThreadState {
   bool registered = false;
   bool busy = false;         // inside the tracker: allocations and signal handlers stay out
   bool in_callback = false;  // sampling is suspended
-  std::atomic<EntryId> postponed{0};  // deallocs noticed inside a callback, newest first
-  EntryId postponed_due = 0;          // those of them whose turn it is, oldest first
-  uintptr_t reporting_sp = 0;         // stack pointer of the code whose allocation is reported
+  std::atomic<EntryId> postponed{0};          // deallocs noticed inside a callback, newest first
+  EntryId postponed_due = 0;                  // those of them whose turn it is, oldest first
   std::atomic<int64_t>* countdown = nullptr;  // its countdown_words, while in the registry
   ThreadState* previous = nullptr;            // registry's list, under its lock
   ThreadState* next = nullptr;

@@ -21,11 +21,14 @@ void DrawFirstHit(const ActiveSet& active, RandomBits& bits, Trial* trial);
 // number of hits among them.
 void AddLaterHits(const ActiveSet& active, RandomBits& bits, uint64_t words, Trial* trial);
 
-// Both at once.
+// Both at once.  A single tally does not ask how often its block was hit.
 inline void DrawHits(const ActiveSet& active, RandomBits& bits, uint64_t words_behind,
                      Trial* trial) {
   if (__builtin_expect(active.count == 1, 1)) {
-    trial->hits[0] = 1 + DrawBinomial(bits, words_behind, active.items[0].law);
+    trial->hits[0] = 1;
+    if (active.has_callbacks) {
+      trial->hits[0] += DrawBinomial(bits, words_behind, active.items[0].law);
+    }
     return;
   }
   DrawFirstHit(active, bits, trial);

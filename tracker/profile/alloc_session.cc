@@ -21,63 +21,92 @@ uint64_t HeaderBytes(AllocationSource source) {
   return managed ? sizeof(uint64_t) : 0;
 }
 
-// ReportProbability() at the session's one rate.  Of small blocks it is computed once for each
-// size: its logarithm and exponential are a fifteenth of a sample's instructions.  Any thread:
-// two that meet a size at once store the same number.
-class ReportProbabilities {
+// What a sampled block stands for, by Horvitz and Thompson (estimate.h), per byte of it: in units
+// of the counts, and in bytes squared.
+struct Weight {
+  double amount;
+  double variance;
+};
+
+Weight WeightOf(uint64_t trial_words, double rate) {
+  Estimate one_byte;
+  one_byte.Add(1, ReportProbability(trial_words, rate));
+  return {one_byte.value * UnitsPerCount(ProfileKind::kAlloc), one_byte.variance};
+}
+
+// WeightOf() at the session's one rate, of small blocks computed once for each size.  Any thread:
+// two that meet a size at once store the same numbers.
+class Weights {
  public:
-  double Of(const Allocation& allocation) {
-    const uint64_t words = TrialWords(allocation);
-    if (words >= kSmallWords) return ReportProbability(words, allocation.rate);
-    std::atomic<double>& known = small_[words];
-    double probability = known.load(std::memory_order_relaxed);
-    if (__builtin_expect(probability == 0, 0)) {
-      probability = ReportProbability(words, allocation.rate);
-      known.store(probability, std::memory_order_relaxed);
-    }
-    return probability;
+  explicit Weights(double rate) : rate_(rate) {}
+
+  Weight Of(uint64_t trial_words) {
+    if (__builtin_expect(trial_words >= kSmallWords, 0)) return WeightOf(trial_words, rate_);
+    const Known& known = small_[trial_words];
+    // Pairs with the release in LearnSlow().
+    const double amount = known.amount.load(std::memory_order_acquire);
+    if (__builtin_expect(amount == 0, 0)) return LearnSlow(trial_words);
+    return {amount, known.variance.load(std::memory_order_relaxed)};
   }
 
  private:
   static constexpr uint64_t kSmallWords = 130;  // blocks up to 1 KiB, with their header
 
-  std::atomic<double> small_[kSmallWords] = {};  // 0: not yet
+  struct Known {
+    std::atomic<double> amount;  // 0: not yet
+    std::atomic<double> variance;
+  };
+
+  Weight LearnSlow(uint64_t trial_words) {
+    const Weight weight = WeightOf(trial_words, rate_);
+    small_[trial_words].variance.store(weight.variance, std::memory_order_relaxed);
+    small_[trial_words].amount.store(weight.amount, std::memory_order_release);
+    return weight;
+  }
+
+  const double rate_;
+  Known small_[kSmallWords] = {};
 };
 
+// Samples of a thread come one after the other: while one is told, signal handlers have none.
+void AddVariance(const ThreadProfile& thread, const DataUnit& unit, double variance) {
+  if (__builtin_expect(thread.counts != nullptr, 1)) {
+    thread.counts->AddOwnVariance(variance);
+  } else {
+    unit.common->AddVariance(variance);
+  }
+}
+
 // Charges the function that runs, else the call stack.
-void Charge(const Allocation& allocation, double probability) {
-  Estimate bytes;
-  bytes.Add(static_cast<double>(allocation.size_bytes + HeaderBytes(allocation.source)),
-            probability);
-  const uint64_t amount =
-      static_cast<uint64_t>(std::llround(bytes.value * UnitsPerCount(ProfileKind::kAlloc)));
-  const uintptr_t sp = CurrentThread().reporting_sp;
+void Charge(const TallySample& sample, uint64_t amount, double variance) {
   const BusyScope busy;
   ThreadProfile& thread = thread_profile;
   DataUnit& unit = UnitOf(thread);
-  ThreadCounts& counts = thread.counts != nullptr ? *thread.counts : *unit.common;
-  if (ChargesCallstacks() && thread.collecting == 0) {
-    AddToStackTimes(thread, sp, amount);
-    unit.by_stack.Add(allocation.callstack.id(), amount);
+  if (__builtin_expect(ChargesCallstacks() && thread.collecting == 0, 1)) {
+    AddToStackTimes(thread, sample.sp, amount);
+    unit.by_stack.Add(sample.stack, amount);
   } else {
-    counts.Charge(RunningFunction(thread, sp), amount);
+    CountsOf(thread).Charge(RunningFunction(thread, sample.sp), amount);
   }
-  if (bytes.variance > 0) counts.AddVariance(bytes.variance);
+  if (variance > 0) AddVariance(thread, unit, variance);
 }
 
 class AllocClient final : public ValuelessClient {
  public:
-  bool AllocMinor(const Allocation& allocation, ValueSlot*) override {
-    Charge(allocation, probabilities_.Of(allocation));
-    return false;
-  }
-  bool AllocMajor(const Allocation& allocation, ValueSlot*) override {
-    Charge(allocation, probabilities_.Of(allocation));
-    return false;
+  explicit AllocClient(double rate) : weights_(rate) {}
+
+  void Tally(const TallySample& sample) override {
+    const uint64_t trial_words = TrialWords(sample.size_bytes, sample.source);
+    const Weight weight = weights_.Of(trial_words);
+    // Signed, as no block is of 2^63 bytes: that is what processors convert, either way.
+    const int64_t size_bytes = static_cast<int64_t>(sample.size_bytes + HeaderBytes(sample.source));
+    const double bytes = static_cast<double>(size_bytes);
+    const int64_t rounded = static_cast<int64_t>(bytes * weight.amount + 0.5);
+    Charge(sample, static_cast<uint64_t>(rounded), bytes * bytes * weight.variance);
   }
 
  private:
-  ReportProbabilities probabilities_;
+  Weights weights_;
 };
 
 }  // namespace
@@ -89,8 +118,9 @@ StartResult StartAllocSession(const AllocSessionOptions& options) {
   config.callstack_size = options.frames;
   config.only_malloc = options.only_malloc;
   config.follows_blocks = false;
+  config.is_tally = true;
   config.concurrent = true;
-  std::unique_ptr<SessionClient> client = std::make_unique<AllocClient>();
+  std::unique_ptr<SessionClient> client = std::make_unique<AllocClient>(options.rate);
   return StartSession(config, client);
 }
 

@@ -65,7 +65,12 @@ struct ThreadCounts {
     AddOwn(function == kGcSource ? total_gc : total, amount);
   }
 
+  // Any thread.
   void AddVariance(double more);
+  // As ChargeOwn().
+  void AddOwnVariance(double more) {
+    variance.store(variance.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
 
   // All zero.  Threads that count meanwhile keep what they have on their stacks.
   void Clear();

@@ -6,10 +6,8 @@
 
 namespace allomon::internal {
 
-void StackCounts::Add(uint32_t stack, uint64_t amount) {
-  const bool room = stack != 0 && counts_.Reserve(stack);
-  std::atomic<uint64_t>& count = room ? counts_.At(stack) : elsewhere_;
-  count.fetch_add(amount, std::memory_order_relaxed);
+std::atomic<uint64_t>& StackCounts::ReserveSlow(uint32_t stack) {
+  return stack != 0 && counts_.Reserve(stack) ? counts_.At(stack) : elsewhere_;
 }
 
 void StackCounts::Clear() {

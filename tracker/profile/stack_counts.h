@@ -16,7 +16,11 @@ class StackCounts {
   using Visitor = std::function<void(uint32_t, uint64_t)>;
 
   // Stacks that memory is refused for, and ids beyond sixteen million, count as stack 0.
-  void Add(uint32_t stack, uint64_t amount);
+  void Add(uint32_t stack, uint64_t amount) {
+    std::atomic<uint64_t>* count = stack != 0 ? counts_.Find(stack) : nullptr;
+    if (__builtin_expect(count == nullptr, 0)) count = &ReserveSlow(stack);
+    count->fetch_add(amount, std::memory_order_relaxed);
+  }
 
   void Clear();
 
@@ -24,6 +28,8 @@ class StackCounts {
   void ForEach(const Visitor& visit) const;
 
  private:
+  std::atomic<uint64_t>& ReserveSlow(uint32_t stack);
+
   static constexpr size_t kSegmentStacks = 4096;
   static constexpr size_t kSegments = 4096;
 
