@@ -29,10 +29,7 @@ inline uint64_t TrialWords(const Allocation& allocation) {
 
 // Probability in (0, 1] that a block with so many trials is reported; exact also where
 // (1 - rate)^words is next to 1.
-inline double ReportProbability(uint64_t trial_words, double rate) {
-  if (rate >= 1) return 1;
-  return -std::expm1(static_cast<double>(trial_words) * std::log1p(-rate));
-}
+double ReportProbability(uint64_t trial_words, double rate);
 
 // A sum over all blocks of the program, estimated from the sampled ones.
 struct Estimate {

@@ -41,14 +41,14 @@ double LogFactorial(double k) {
   if (k < 16) {
     double product = 1;
     for (double i = 2; i <= k; ++i) product *= i;
-    return std::log(product);
+    return Log(product);
   }
   constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   const double x = k + 1;
   const double r = 1 / x;
   const double r2 = r * r;
   const double series = r * (1.0 / 12 - r2 * (1.0 / 360 - r2 * (1.0 / 1260 - r2 / 1680)));
-  return (x - 0.5) * std::log(x) - x + kHalfLogTwoPi + series;
+  return (x - 0.5) * Log(x) - x + kHalfLogTwoPi + series;
 }
 
 // Many hits are expected (trials * rate >= 10, rate <= 1/2): transformed rejection,
@@ -63,7 +63,7 @@ uint64_t CountByRejection(RandomBits& bits, uint64_t trials, double rate) {
   const double center = n * rate + 0.5;
   const double v_r = 0.92 - 4.2 / b;
   const double alpha = (2.83 + 5.1 / b) * spread;
-  const double log_odds = std::log(rate / (1 - rate));
+  const double log_odds = Log(rate / (1 - rate));
   const double mode = std::floor((n + 1) * rate);
   const double log_mode = LogFactorial(mode) + LogFactorial(n - mode);
   while (true) {
@@ -74,7 +74,7 @@ uint64_t CountByRejection(RandomBits& bits, uint64_t trials, double rate) {
     const double k = std::floor((2 * a / us + b) * u + center);
     if (k < 0 || k > n) continue;
     if (us >= 0.07 && v <= v_r) return static_cast<uint64_t>(k);
-    v = std::log(v * alpha / (a / (us * us) + b));
+    v = Log(v * alpha / (a / (us * us) + b));
     const double log_density =
         log_mode - LogFactorial(k) - LogFactorial(n - k) + (k - mode) * log_odds;
     if (v <= log_density) return static_cast<uint64_t>(k);
@@ -89,7 +89,7 @@ void RandomBits::Seed(uint64_t seed, uint64_t stream) {
   for (uint64_t& word : state_) word = SplitMix64(state);
 }
 
-double GapScale(double rate) { return rate >= 1 ? 0 : 1 / std::log1p(-rate); }
+double GapScale(double rate) { return rate >= 1 ? 0 : 1 / Log1p(-rate); }
 
 uint64_t DrawBinomialSlow(RandomBits& bits, uint64_t trials, const Rate& law) {
   const double rate = law.rate;

@@ -10,8 +10,9 @@
 #ifndef ALLOMON_TRACKER_INTERNAL_RANDOM_H_
 #define ALLOMON_TRACKER_INTERNAL_RANDOM_H_
 
-#include <cmath>
 #include <cstdint>
+
+#include "tracker/internal/elementary.h"
 
 namespace allomon::internal {
 
@@ -58,7 +59,7 @@ double GapScale(double rate);
 
 // The gap that a uniform draw stands for.
 inline int64_t GapOf(double unit, double gap_scale) {
-  const double skipped = std::log(unit) * gap_scale;
+  const double skipped = Log(unit) * gap_scale;
   // Written so that an infinite product (rate 1e-300) is clipped too.  Not negative, so that the
   // conversion rounds down.
   return skipped < static_cast<double>(kNeverWords - 1) ? static_cast<int64_t>(skipped) + 1

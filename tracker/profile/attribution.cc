@@ -1,7 +1,6 @@
 #include "tracker/profile/attribution.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -273,7 +272,7 @@ void CountLive(const internal::LiveHeap& heap, AttributedProfile* profile, Count
     const double bytes = heap.bytes_by_stack[stack];
     if (bytes <= 0) continue;
     const double amount = bytes * internal::UnitsPerCount(ProfileKind::kAlloc);
-    sums.Add(static_cast<uint32_t>(stack), static_cast<MlmonInt>(std::llround(amount)));
+    sums.Add(static_cast<uint32_t>(stack), static_cast<MlmonInt>(amount + 0.5));
   }
   *counts = sums.Finish(&profile->sources, internal::recording.stack_style());
 }
