@@ -28,19 +28,19 @@ typedef unsigned short WORD;
 
 /* What the buffer begins with. */
 struct hdr {
-  char *lpc;                  /* the lowest address that is sampled */
-  char *hpc;                  /* just above the highest */
-  int nfns;                   /* call counts that there is room for */
-  unsigned int magic;         /* MON_MAGIC */
-  unsigned int ncells;        /* WORDs behind the call counts */
-  unsigned int cell_bytes;    /* bytes of text that share a cell; the last one takes the rest */
-  unsigned int hz;            /* ticks in a second */
-  unsigned int flags;         /* MON_... below */
-  unsigned long bias;         /* what was added to the addresses in the file of the code */
-  unsigned long ticks;        /* between lpc and hpc */
-  unsigned long other_ticks;  /* elsewhere; 0 in all ranges but the first */
-  unsigned char id_bytes;     /* of the build id below; 0: the file has none */
-  unsigned char id[31];       /* the build id of the file of the code */
+  char *lpc;                 /* the lowest address that is sampled */
+  char *hpc;                 /* just above the highest */
+  int nfns;                  /* call counts that there is room for */
+  unsigned int magic;        /* MON_MAGIC */
+  unsigned int ncells;       /* WORDs behind the call counts */
+  unsigned int cell_bytes;   /* bytes of text that share a cell; the last one takes the rest */
+  unsigned int hz;           /* ticks in a second */
+  unsigned int flags;        /* MON_... below */
+  unsigned long bias;        /* what was added to the addresses in the file of the code */
+  unsigned long ticks;       /* between lpc and hpc */
+  unsigned long other_ticks; /* elsewhere; 0 in all ranges but the first */
+  unsigned char id_bytes;    /* of the build id below; 0: the file has none */
+  unsigned char id[31];      /* the build id of the file of the code */
 };
 
 /* A call count; fnpc is 0 in those that are not used. */
@@ -57,8 +57,8 @@ struct cnt {
 /* Starts when lowpc is not 0: samples [lowpc, highpc) into the buffer of bufsize WORDs, which
  * is the caller's and may not be touched until the stop.  Addresses where the program has no
  * code are left out of the range first, so that 4 and etext mean the whole program wherever
- * it was loaded; and of a buffer that is larger than 4 bytes of text per WORD need, only the beginning
- * is used.  Stops when all arguments are 0: writes MON_OUT into the current directory. */
+ * it was loaded; and of a buffer that is larger than 4 bytes of text per WORD need, only the
+ * beginning is used.  Stops when all arguments are 0: writes MON_OUT into the current directory. */
 void monitor(int (*lowpc)(void), int (*highpc)(void), WORD *buffer, int bufsize, int nfunc);
 
 /* Beyond the page: adds a range to a monitor that runs, for instance of a shared library.  At
