@@ -253,7 +253,7 @@ struct EndOfTrial {
 };
 
 // A tally hears of fewer frames than were captured if another session wants more.
-StackId StackForTally(const CapturedStack& stack, uint32_t callstack_size) {
+inline StackId StackForTally(const CapturedStack& stack, uint32_t callstack_size) {
   if (__builtin_expect(stack.view.depth <= callstack_size, 1)) return stack.id;
   return CallstackOf(stack.id, stack.view, callstack_size).id();
 }

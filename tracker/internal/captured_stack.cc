@@ -5,15 +5,10 @@
 #include "tracker/internal/entries.h"
 
 namespace allomon::internal {
+
+__thread StackMemo stack_memo __attribute__((ALLOMON_TLS_MODEL)) = {};
+
 namespace {
-
-struct StackMemo {
-  uint64_t serial = 0;  // none
-  uint32_t callstack_size = 0;
-  CapturedStack stack;
-};
-
-__thread StackMemo t_memo __attribute__((ALLOMON_TLS_MODEL)) = {};
 
 // Code of malloc, operator new and their slow paths.  Set before the first sample.
 uintptr_t g_allocator_begin = 0;
@@ -45,23 +40,6 @@ CapturedStack Intern(const CapturedStack& last, const uintptr_t* frames, size_t 
   return {id, Stacks().View(id)};
 }
 
-// Not the stack that the memo is of.
-__attribute__((noinline)) const CapturedStack& CaptureChangedSlow(uint32_t callstack_size,
-                                                                  const FrameState& caller) {
-  const uint32_t room = callstack_size + (IsAllocator(caller.pc) ? kAllocatorFrames : 0);
-  uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));
-  bool cut = false;
-  uint64_t serial = 0;
-  const size_t depth = CaptureCallstackWithSerial(caller, frames, room, &cut, &serial);
-  StackMemo& memo = t_memo;
-  const CapturedStack stack = Intern(memo.stack, frames, depth, callstack_size, cut);
-  // Id 0 may be for want of memory, which may come.
-  memo.serial = stack.id != 0 ? serial : 0;
-  memo.callstack_size = callstack_size;
-  memo.stack = stack;
-  return memo.stack;
-}
-
 }  // namespace
 
 void LeaveOutText(uintptr_t begin, uintptr_t end) {
@@ -78,15 +56,21 @@ size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_fra
   return depth - ours;
 }
 
-const CapturedStack& CaptureStack(uint32_t callstack_size, const FrameState& caller) {
+const CapturedStack& CaptureChangedSlow(uint32_t callstack_size, const FrameState& caller) {
   static constexpr CapturedStack kNone;
   if (callstack_size == 0) return kNone;
-  // HasSerial() implies the same caller, so the capture that it foresees has the same room.
-  const StackMemo& memo = t_memo;
-  if (memo.serial != 0 && callstack_size == memo.callstack_size && HasSerial(caller, memo.serial)) {
-    return memo.stack;
-  }
-  return CaptureChangedSlow(callstack_size, caller);
+  const uint32_t room = callstack_size + (IsAllocator(caller.pc) ? kAllocatorFrames : 0);
+  uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));
+  bool cut = false;
+  uint64_t serial = 0;
+  const size_t depth = CaptureCallstackWithSerial(caller, frames, room, &cut, &serial);
+  StackMemo& memo = stack_memo;
+  const CapturedStack stack = Intern(memo.stack, frames, depth, callstack_size, cut);
+  // Id 0 may be for want of memory, which may come.
+  memo.serial = stack.id != 0 ? serial : 0;
+  memo.callstack_size = callstack_size;
+  memo.stack = stack;
+  return memo.stack;
 }
 
 }  // namespace allomon::internal

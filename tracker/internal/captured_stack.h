@@ -9,7 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracker/callstack/frame_state.h"
+#include "tracker/callstack/capture.h"
+#include "tracker/internal/countdown.h"
 #include "tracker/internal/stack_table.h"
 
 namespace allomon::internal {
@@ -19,9 +20,27 @@ struct CapturedStack {
   StackView view;
 };
 
+// A thread's last stack, and what it was captured with.
+struct StackMemo {
+  uint64_t serial;  // 0: none
+  uint32_t callstack_size;
+  CapturedStack stack;
+};
+extern __thread StackMemo stack_memo __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
+
+// For a stack that the memo is not of, or none at all.
+const CapturedStack& CaptureChangedSlow(uint32_t callstack_size, const FrameState& caller);
+
 // The innermost `callstack_size` frames.  Valid until the thread's next call.  Thread safe; not in
 // a signal handler.  Cost: the capture's, and if the stack has changed a hash and a probe.
-const CapturedStack& CaptureStack(uint32_t callstack_size, const FrameState& caller);
+inline const CapturedStack& CaptureStack(uint32_t callstack_size, const FrameState& caller) {
+  // HasSerial() implies the same caller, so the capture that it foresees has the same room.
+  const StackMemo& memo = stack_memo;
+  const bool is_unchanged =
+      memo.serial != 0 && callstack_size == memo.callstack_size && HasSerial(caller, memo.serial);
+  return __builtin_expect(is_unchanged, 1) ? memo.stack
+                                           : CaptureChangedSlow(callstack_size, caller);
+}
 
 // The innermost frames, neither remembered nor interned: those of the allocator left out.
 // Returns their number.  Also in signal handlers.

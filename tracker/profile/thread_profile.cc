@@ -177,8 +177,7 @@ void PopDead(ThreadProfile& thread, uintptr_t sp) {
   NoteRunning(thread);
 }
 
-void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount) {
-  if (thread.cells.load(std::memory_order_relaxed) == nullptr) return;
+void AddToStackTimesSlow(ThreadProfile& thread, uintptr_t sp, uint64_t amount) {
   CatchUp(thread);
   PopDead(thread, sp);
   thread.counts->total.fetch_add(amount, std::memory_order_relaxed);

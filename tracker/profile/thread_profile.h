@@ -129,7 +129,12 @@ inline uint32_t TopFunction(const ThreadProfile& thread) {
 
 // What code with that stack pointer has used is charged to its call stack: adds it to the total
 // that stack times are differences of.
-void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount);
+void AddToStackTimesSlow(ThreadProfile& thread, uintptr_t sp, uint64_t amount);
+inline void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount) {
+  if (__builtin_expect(thread.cells.load(std::memory_order_relaxed) != nullptr, 0)) {
+    AddToStackTimesSlow(thread, sp, amount);
+  }
+}
 
 // The function that code with that stack pointer runs in; kMainSource if none is open.
 // Pops what has returned; the caller is `busy`.
