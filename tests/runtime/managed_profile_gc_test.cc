@@ -1,9 +1,12 @@
 // Profiles of a managed heap by function: what its collections use, and what they do not change.
 #include <ctime>
+#include <numeric>
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
 #include "tests/runtime/managed_profile_case.h"
+#include "tracker/internal/control.h"
+#include "tracker/profile/live_session.h"
 
 namespace allomon::gc {
 namespace {
@@ -83,6 +86,19 @@ TEST(ManagedTimeTest, TimeOfCollectionsIsTheCollectors) {
   EXPECT_TRUE(profile.mlmon.total + profile.mlmon.total_gc > 98);
   EXPECT_TRUE(open.stack == open.current);
   EXPECT_TRUE(open.stack_gc == profile.mlmon.total_gc);
+}
+
+// As in a profile of what was allocated, where the header is a part of the object.
+TEST_F(ManagedProfileTest, LiveObjectsAreAsLargeAsAllocatedOnes) {
+  const allomon::internal::StartResult session = allomon::internal::StartLiveSession(1, 1, 0);
+  ASSERT_NE(session.id, 0u);
+  {
+    const Local<Cell> list = Build(10);
+    const allomon::internal::LiveHeap heap = allomon::internal::LiveHeapOf(session.id);
+    EXPECT_EQ(std::accumulate(heap.bytes_by_stack.begin(), heap.bytes_by_stack.end(), 0.0),
+              10 * kCellBytes);
+  }
+  allomon::internal::StopAndDiscardSession(session.id);
 }
 
 }  // namespace

@@ -1,25 +1,18 @@
 #include "tracker/profile/alloc_session.h"
 
 #include <atomic>
-#include <cmath>
 #include <memory>
 
 #include "tracker/estimate.h"
 #include "tracker/internal/thread_state.h"
 #include "tracker/internal/valueless_client.h"
 #include "tracker/profile/data_units.h"
+#include "tracker/profile/object_bytes.h"
 #include "tracker/profile/recording.h"
 #include "tracker/profile/thread_profile.h"
 
 namespace allomon::internal {
 namespace {
-
-// As in MLton, and in the counters of a managed heap, the header is a part of the object.
-// What malloc keeps beside its blocks is its own affair.
-uint64_t HeaderBytes(AllocationSource source) {
-  const bool managed = source == AllocationSource::kNormal || source == AllocationSource::kMarshal;
-  return managed ? sizeof(uint64_t) : 0;
-}
 
 // What a sampled block stands for, by Horvitz and Thompson (estimate.h), per byte of it: in units
 // of the counts, and in bytes squared.
@@ -99,7 +92,7 @@ class AllocClient final : public ValuelessClient {
     const uint64_t trial_words = TrialWords(sample.size_bytes, sample.source);
     const Weight weight = weights_.Of(trial_words);
     // Signed, as no block is of 2^63 bytes: that is what processors convert, either way.
-    const int64_t size_bytes = static_cast<int64_t>(sample.size_bytes + HeaderBytes(sample.source));
+    const int64_t size_bytes = static_cast<int64_t>(ObjectBytes(sample.size_bytes, sample.source));
     const double bytes = static_cast<double>(size_bytes);
     const int64_t rounded = static_cast<int64_t>(bytes * weight.amount + 0.5);
     Charge(sample, static_cast<uint64_t>(rounded), bytes * bytes * weight.variance);

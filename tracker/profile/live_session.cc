@@ -7,6 +7,7 @@
 #include "tracker/internal/pinned_session.h"
 #include "tracker/internal/thread_state.h"
 #include "tracker/internal/valueless_client.h"
+#include "tracker/profile/object_bytes.h"
 
 namespace allomon::internal {
 namespace {
@@ -21,7 +22,7 @@ class LiveClient final : public ValuelessClient {
 
 void Add(const Allocation& allocation, LiveHeap* heap) {
   Estimate bytes;
-  bytes.Add(static_cast<double>(allocation.size_bytes),
+  bytes.Add(static_cast<double>(ObjectBytes(allocation.size_bytes, allocation.source)),
             ReportProbability(TrialWords(allocation), allocation.rate));
   const size_t stack = allocation.callstack.id();
   if (stack >= heap->bytes_by_stack.size()) heap->bytes_by_stack.resize(stack + 1);
