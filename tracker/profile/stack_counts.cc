@@ -29,11 +29,12 @@ void StackCounts::ForEach(const Visitor& visit) const {
 // short program needs.
 template <typename Visit>
 void StackCounts::ForEachCount(Visit visit) const {
-  const uint64_t end = uint64_t{Stacks().size()} + 1;
-  for (uint64_t first = 0; first < end; first += kSegmentStacks) {
+  const uint64_t last = Stacks().size();
+  if (last == 0) return;
+  for (uint64_t first = 0; first <= last; first += kSegmentStacks) {
     std::atomic<uint64_t>* const segment = counts_.Find(first);
     if (segment == nullptr) continue;
-    const uint64_t here = std::min(end - first, uint64_t{kSegmentStacks});
+    const uint64_t here = std::min(last + 1 - first, uint64_t{kSegmentStacks});
     for (uint64_t i = 0; i < here; ++i) visit(static_cast<uint32_t>(first + i), segment[i]);
   }
 }
