@@ -1,9 +1,9 @@
 #include "allocator/sampled_block.h"
 
-#include <cerrno>
 #include <cstring>
 
 #include "allocator/alloc_path.h"
+#include "allocator/errno_keeper.h"
 #include "allocator/guard/guarded_block.h"
 
 namespace allomon::internal {
@@ -22,14 +22,6 @@ struct Request {
   size_t alignment_bytes = 8;
   bool zeroed = false;
   EntryPoint entry = EntryPoint::kMalloc;
-};
-
-class ErrnoKeeper {
- public:
-  ~ErrnoKeeper() { errno = kept_; }
-
- private:
-  const int kept_ = errno;
 };
 
 __attribute__((always_inline)) inline void* FromBackend(Request request) {

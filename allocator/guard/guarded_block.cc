@@ -1,9 +1,9 @@
 #include "allocator/guard/guarded_block.h"
 
-#include <cerrno>
 #include <cstring>
 #include <mutex>
 
+#include "allocator/errno_keeper.h"
 #include "allocator/guard/error_report.h"
 
 namespace allomon::internal {
@@ -30,14 +30,6 @@ std::atomic<uint64_t> g_too_large{0};
 std::atomic<uint64_t> g_no_room{0};
 
 void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
-
-class ErrnoKeeper {
- public:
-  ~ErrnoKeeper() { errno = kept_; }
-
- private:
-  const int kept_ = errno;
-};
 
 // Given back at the end of a scope unless it was kept: also when a callback ends its thread.
 class ScopedGuardedSlot {
