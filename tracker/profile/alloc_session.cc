@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tracker/estimate.h"
+#include "tracker/internal/own_memory.h"
 #include "tracker/internal/thread_state.h"
 #include "tracker/internal/valueless_client.h"
 #include "tracker/profile/data_units.h"
@@ -31,10 +32,15 @@ Weight WeightOf(uint64_t trial_words, double rate) {
 // two that meet a size at once store the same numbers.
 class Weights {
  public:
-  explicit Weights(double rate) : rate_(rate) {}
+  explicit Weights(double rate) : rate_(rate), end_(small_ != nullptr ? kSmallWords : 0) {}
+  ~Weights() {
+    if (small_ != nullptr) OwnMemory::Unmap(small_, kSmallWords * sizeof(Known));
+  }
+  Weights(const Weights&) = delete;
+  Weights& operator=(const Weights&) = delete;
 
   Weight Of(uint64_t trial_words) {
-    if (__builtin_expect(trial_words >= kSmallWords, 0)) return WeightOf(trial_words, rate_);
+    if (__builtin_expect(trial_words >= end_, 0)) return WeightOf(trial_words, rate_);
     const Known& known = small_[trial_words];
     // Pairs with the release in LearnSlow().
     const double amount = known.amount.load(std::memory_order_acquire);
@@ -43,7 +49,9 @@ class Weights {
   }
 
  private:
-  static constexpr uint64_t kSmallWords = 130;  // blocks up to 1 KiB, with their header
+  // Blocks up to 4 KiB, with their header.  A logarithm and an exponential are half of what a
+  // sample takes, and of larger blocks there are few.
+  static constexpr uint64_t kSmallWords = 514;
 
   struct Known {
     std::atomic<double> amount;  // 0: not yet
@@ -58,7 +66,9 @@ class Weights {
   }
 
   const double rate_;
-  Known small_[kSmallWords] = {};
+  // Own memory: zero, and what nobody asks for is never touched.  nullptr if it was refused.
+  Known* const small_ = static_cast<Known*>(OwnMemory::Map(kSmallWords * sizeof(Known)));
+  const uint64_t end_;  // of small_
 };
 
 // Samples of a thread come one after the other: while one is told, signal handlers have none.
