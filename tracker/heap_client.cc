@@ -4,11 +4,9 @@
 
 #include "tracker/internal/callback_scope.h"
 #include "tracker/internal/captured_stack.h"
-#include "tracker/internal/code_unload.h"
 #include "tracker/internal/entries.h"
 #include "tracker/internal/exception_carrier.h"
 #include "tracker/internal/pinned_session.h"
-#include "tracker/internal/plain_sampling.h"
 #include "tracker/internal/trial.h"
 
 namespace allomon::heap_client {
@@ -303,22 +301,6 @@ void ReportToTallies(const Block& block, const FrameState& caller, ThreadState& 
 }
 
 }  // namespace
-
-size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames) {
-  return internal::CaptureFrames(caller, frames, max_frames);
-}
-
-uint32_t StartSampling(double rate, std::optional<uint64_t> seed) {
-  return StartPlainSampling(rate, seed);
-}
-
-void StopSampling(uint32_t id) { StopPlainSampling(id); }
-
-void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(begin, end); }
-
-int UnloadCode(void* handle, int (*unload)(void*)) { return internal::UnloadCode(handle, unload); }
-
-void CallAtThreadExit(void (*hook)()) { thread_exit_hook.store(hook, std::memory_order_release); }
 
 void ReportCounted(const Block& block, const FrameState& caller) {
   ThreadState& thread = CurrentThread();

@@ -1,0 +1,39 @@
+// What heaps ask of the tracker besides being sampled: heap_client.h, off every fast path.
+#include <memory>
+
+#include "tracker/heap_client.h"
+#include "tracker/internal/captured_stack.h"
+#include "tracker/internal/code_unload.h"
+#include "tracker/internal/control.h"
+#include "tracker/internal/thread_state.h"
+#include "tracker/internal/valueless_client.h"
+
+namespace allomon::heap_client {
+
+using namespace ::allomon::internal;  // NOLINT: this file is the tracker's own face
+
+size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames) {
+  return internal::CaptureFrames(caller, frames, max_frames);
+}
+
+// A session that keeps nothing and tells nobody.
+uint32_t StartSampling(double rate, std::optional<uint64_t> seed) {
+  Session::Config config;
+  config.rate = rate;
+  config.seed = seed ? *seed : RandomSeed();
+  config.follows_blocks = false;
+  config.is_tally = true;
+  config.concurrent = true;
+  std::unique_ptr<SessionClient> client = std::make_unique<ValuelessClient>();
+  return StartSession(config, client).id;
+}
+
+void StopSampling(uint32_t id) { StopAndDiscardSession(id); }
+
+void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(begin, end); }
+
+int UnloadCode(void* handle, int (*unload)(void*)) { return internal::UnloadCode(handle, unload); }
+
+void CallAtThreadExit(void (*hook)()) { thread_exit_hook.store(hook, std::memory_order_release); }
+
+}  // namespace allomon::heap_client
