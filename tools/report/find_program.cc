@@ -71,9 +71,10 @@ class Finder {
 
   absl::StatusOr<Program> AmongNamed(const std::vector<std::string>& named) {
     for (const std::string& file : named) {
-      if (AskNamed(file)) return std::move(program_);
+      if (KindOf(file) != Kind::kDoesNotAnswer && Ask(file)) return std::move(program_);
     }
-    // Such as what is live, which is charged to other functions than the program says.
+    // Of a program that was profiled by the preloaded library; and of what is live, which is
+    // charged to other functions than a program says.
     if (ReadStub(profile_ + ".sources")) return std::move(program_);
     return absl::InvalidArgumentError(tried_ + "; name the program that wrote " + profile_ +
                                       ", or profile this build of it again");
@@ -90,13 +91,6 @@ class Finder {
   }
 
  private:
-  // A program that was profiled by the preloaded library has its answer beside the profile.
-  bool AskNamed(const std::string& file) {
-    if (KindOf(file) != Kind::kDoesNotAnswer) return Ask(file);
-    return ReadStub(profile_ + ".sources") ||
-           Because(file + " was not linked to say its functions");
-  }
-
   // Remembers the first reason only: it is about what the user meant.
   bool Because(const std::string& reason) {
     if (tried_.empty()) tried_ = reason;
