@@ -1,6 +1,5 @@
 #include "allocator/guard.h"
 
-#include <mutex>
 #include <utility>
 
 #include "allocator/guard/error_report.h"
@@ -49,7 +48,7 @@ bool StartGuard(const GuardOptions& options, const char** error) {
   }
   const uint64_t seed = options.seed ? *options.seed : KernelRandomBits();
   {
-    std::lock_guard<heap_client::SpinLock> hold(g_control.lock);
+    const SpinLockHolder hold(g_control.lock);
     if (g_control.phase != Phase::kOff) return Fail("guard: it is on already", error);
     if (!PrepareLocked(seed)) return Fail("guard: no address space for its pool", error);
     g_control.phase = Phase::kStarting;
@@ -60,7 +59,7 @@ bool StartGuard(const GuardOptions& options, const char** error) {
       options.rate == 0 ? 0 : heap_client::StartSampling(options.rate, options.seed);
   const bool started = options.rate == 0 || sampling != 0;
   if (!started) EndGuarding();
-  std::lock_guard<heap_client::SpinLock> hold(g_control.lock);
+  const SpinLockHolder hold(g_control.lock);
   g_control.phase = started ? Phase::kOn : Phase::kOff;
   g_control.sampling = sampling;
   return started || Fail("guard: too many trackers sample already", error);
@@ -69,7 +68,7 @@ bool StartGuard(const GuardOptions& options, const char** error) {
 void StopGuard() {
   uint32_t sampling = 0;
   {
-    std::lock_guard<heap_client::SpinLock> hold(g_control.lock);
+    const SpinLockHolder hold(g_control.lock);
     if (g_control.phase != Phase::kOn) return;
     g_control.phase = Phase::kOff;
     EndGuarding();

@@ -2,8 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <mutex>
-
 #include "allocator/range_memory.h"
 
 namespace allomon::internal {
@@ -50,7 +48,7 @@ void* LargeRuns::Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroe
   uint32_t size_class = StepIndex(needed / kGranuleBytes + (needed % kGranuleBytes != 0));
   while (aligned && (StepUnits(size_class) & (StepUnits(size_class) - 1)) != 0) ++size_class;
   if (size_class >= kClasses) return nullptr;
-  std::lock_guard<heap_client::SpinLock> hold(lock);
+  const SpinLockHolder hold(lock);
   Run* run = PopFreeLocked(size_class, aligned);
   if (run == nullptr) run = AllocateFreshLocked(size_class, aligned);
   if (run == nullptr) return nullptr;
@@ -108,7 +106,7 @@ HandleWord* LargeRuns::Find(const void* block) const {
 }
 
 void LargeRuns::Release(HandleWord* word, heap_client::SpinLock& lock) {
-  std::lock_guard<heap_client::SpinLock> hold(lock);
+  const SpinLockHolder hold(lock);
   Run& run = *reinterpret_cast<Run*>(word);  // its first member
   run.handle.store(0, std::memory_order_relaxed);
   RetainOrReturnLocked(run);

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "allocator/alloc_path.h"
-#include "allocator/errno_keeper.h"
 #include "allocator/guard/guarded_block.h"
+#include "tracker/base/errno_keeper.h"
 
 namespace allomon::internal {
 namespace {

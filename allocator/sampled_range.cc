@@ -1,7 +1,5 @@
 #include "allocator/sampled_range.h"
 
-#include <mutex>
-
 #include "allocator/range_memory.h"
 
 namespace allomon::internal {
@@ -22,7 +20,7 @@ size_t g_max_reservation = kLargestReservation;
 void SampledRange::SetMaxReservationForTesting(size_t bytes) { g_max_reservation = bytes; }
 
 bool SampledRange::EnsureReservedSlow() {
-  std::lock_guard<SpinLock> hold(growth_lock_);
+  const SpinLockHolder hold(growth_lock_);
   if (tried_.load(std::memory_order_relaxed)) return base_.load(std::memory_order_relaxed) != 0;
   bool reserved = false;
   for (size_t bytes = kLargestReservation; bytes >= kSmallestReservation && !reserved; bytes /= 4) {

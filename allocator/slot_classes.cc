@@ -2,8 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <mutex>
-
 #include "allocator/range_memory.h"
 #include "allocator/slot_cache.h"
 
@@ -95,7 +93,7 @@ void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWo
   SlotId slot = PopCached(slot_class);
   if (slot == kEndOfList) slot = PopFree(slot_class);
   if (slot == kEndOfList) {
-    std::lock_guard<SpinLock> hold(growth_lock);
+    const SpinLockHolder hold(growth_lock);
     slot = AllocateFreshLocked(slot_class);
   }
   if (slot == kEndOfList) return nullptr;

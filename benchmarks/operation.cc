@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "runtime/heap.h"
-#include "tracker/internal/own_memory.h"
-#include "tracker/profile/alloc_session.h"
+#include "tracker/base/own_memory.h"
 #include "tracker/profile/profile.h"
+#include "tracker/profile/sources/alloc_session.h"
 #include "tracker/tracker.h"
 
 namespace allomon {

@@ -13,10 +13,10 @@
 #include "runtime/heap.h"
 #include "tools/mlprof/mlprof.h"
 #include "tools/report/report.h"
-#include "tracker/profile/mlmon.h"
+#include "tracker/formats/mlmon.h"
+#include "tracker/formats/source_table.h"
+#include "tracker/formats/write_file.h"
 #include "tracker/profile/profile.h"
-#include "tracker/profile/source_table.h"
-#include "tracker/profile/write_file.h"
 #include "tracker/tracker.h"
 
 namespace allomon {

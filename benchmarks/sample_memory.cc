@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "allocator/allocator.h"
-#include "tracker/internal/own_memory.h"
+#include "tracker/base/own_memory.h"
 #include "tracker/tracker.h"
 
 namespace allomon {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "tracker/callstack/symbols.h"
+#include "tracker/symbols/symbols.h"
 #include "tracker/tracker.h"
 
 std::mutex mutex;

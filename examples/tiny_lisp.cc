@@ -21,8 +21,8 @@
 #include "examples/output_directory.h"
 #include "runtime/heap.h"
 #include "tracker/callstack/managed_functions.h"
-#include "tracker/callstack/symbols.h"
 #include "tracker/profile/profile.h"
+#include "tracker/symbols/symbols.h"
 #include "tracker/tracker.h"
 
 namespace gc = allomon::gc;

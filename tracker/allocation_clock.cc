@@ -2,9 +2,7 @@
 
 #include <sched.h>
 
-#include <mutex>
-
-#include "tracker/internal/thread_state.h"
+#include "tracker/core/registry.h"
 #include "tracker/managed_profiler.h"
 
 namespace allomon {
@@ -27,7 +25,7 @@ __attribute__((no_sanitize("thread"))) uintptr_t Read(const uintptr_t* cursor) {
 AllocationClock* ThreadAllocationClock() { return thread_clock; }
 
 void VisitAllocationClocks(void (*visit)(AllocationClock& clock)) {
-  const std::lock_guard<SpinLock> hold(Registry::Get().lock());
+  const SpinLockHolder hold(Registry::Get().lock());
   for (AllocationClock* clock = g_clocks; clock != nullptr; clock = clock->next_) visit(*clock);
 }
 
@@ -36,6 +34,7 @@ void VisitAllocationClocks(void (*visit)(AllocationClock& clock)) {
 using internal::g_clocks;
 using internal::Registry;
 using internal::SpinLock;
+using internal::SpinLockHolder;
 using internal::thread_clock;
 
 // Held for a few instructions, also while the registry's is.
@@ -58,7 +57,7 @@ void AllocationClock::Start(uintptr_t* cursor) {
   if (thread_clock != nullptr) return;
   thread_clock = this;
   runs_ = true;
-  const std::lock_guard<SpinLock> hold(Registry::Get().lock());
+  const SpinLockHolder hold(Registry::Get().lock());
   previous_ = nullptr;
   next_ = g_clocks;
   if (next_ != nullptr) next_->previous_ = this;
@@ -73,7 +72,7 @@ void AllocationClock::End() {
     if (profiler != nullptr) profiler->settle(*this);
     thread_clock = nullptr;
   }
-  const std::lock_guard<SpinLock> hold(Registry::Get().lock());
+  const SpinLockHolder hold(Registry::Get().lock());
   (previous_ != nullptr ? previous_->next_ : g_clocks) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
 }

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "tracker/internal/countdown.h"
+#include "tracker/sampling/countdown.h"
 
 namespace allomon {
 

@@ -1,6 +1,6 @@
 #include "tracker/estimate.h"
 
-#include "tracker/internal/elementary.h"
+#include "tracker/sampling/elementary.h"
 
 namespace allomon {
 

@@ -2,12 +2,14 @@
 
 #include <utility>
 
-#include "tracker/internal/callback_scope.h"
-#include "tracker/internal/captured_stack.h"
-#include "tracker/internal/entries.h"
-#include "tracker/internal/exception_carrier.h"
-#include "tracker/internal/pinned_session.h"
-#include "tracker/internal/trial.h"
+#include "tracker/core/callback_scope.h"
+#include "tracker/core/captured_stack.h"
+#include "tracker/core/entries.h"
+#include "tracker/core/exception_carrier.h"
+#include "tracker/core/pinned_session.h"
+#include "tracker/core/registry.h"
+#include "tracker/core/thread_registration.h"
+#include "tracker/sampling/trial.h"
 
 namespace allomon::heap_client {
 namespace {
@@ -87,7 +89,7 @@ Allocation MakeAllocation(const Block& block, uint64_t hits, double rate,
 __attribute__((always_inline)) inline bool RunAlloc(Session& session, const Block& block,
                                                     const Allocation& allocation,
                                                     ValueSlot* value) {
-  CurrentThread().CountReport(session, allocation.n_samples, allocation.callstack.cut());
+  CountReport(CurrentThread(), session, allocation.n_samples, allocation.callstack.cut());
   return block.young ? session.client().AllocMinor(allocation, value)
                      : session.client().AllocMajor(allocation, value);
 }

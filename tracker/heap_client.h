@@ -26,12 +26,12 @@
 #include <optional>
 
 #include "tracker/allocation.h"
+#include "tracker/base/spin_lock.h"
 #include "tracker/block_note.h"
 #include "tracker/callstack/capture.h"
-#include "tracker/internal/countdown.h"
-#include "tracker/internal/managed_sampler.h"
-#include "tracker/internal/random.h"
-#include "tracker/internal/spin_lock.h"
+#include "tracker/core/managed_sampler.h"
+#include "tracker/sampling/countdown.h"
+#include "tracker/sampling/random.h"
 
 namespace allomon::heap_client {
 
@@ -40,6 +40,7 @@ using internal::DrawGap;  // random choices of a heap's own
 using internal::GapScale;
 using internal::RandomBits;
 using internal::SpinLock;  // for the rare paths of heaps; never held across a call here
+using internal::SpinLockHolder;
 
 // Names the entries of a followed block.  0 is "not followed".  The heap keeps it with
 // the block and gives it back once, to OnFree().

@@ -1,12 +1,14 @@
 // What heaps ask of the tracker besides being sampled: heap_client.h, off every fast path.
 #include <memory>
 
+#include "tracker/core/captured_stack.h"
+#include "tracker/core/code_unload.h"
+#include "tracker/core/control.h"
+#include "tracker/core/fork.h"
+#include "tracker/core/thread_registration.h"
+#include "tracker/core/thread_state.h"
+#include "tracker/core/valueless_client.h"
 #include "tracker/heap_client.h"
-#include "tracker/internal/captured_stack.h"
-#include "tracker/internal/code_unload.h"
-#include "tracker/internal/control.h"
-#include "tracker/internal/thread_state.h"
-#include "tracker/internal/valueless_client.h"
 
 namespace allomon::heap_client {
 
@@ -33,6 +35,13 @@ void StopSampling(uint32_t id) { StopAndDiscardSession(id); }
 void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(begin, end); }
 
 int UnloadCode(void* handle, int (*unload)(void*)) { return internal::UnloadCode(handle, unload); }
+
+void AnnounceHeap() { internal::AnnounceHeap(); }
+void HoldAroundFork(SpinLock* lock) { internal::HoldAroundFork(lock); }
+void InstallForkHandlers() { internal::InstallForkHandlers(); }
+void BeforeFork() { internal::BeforeFork(); }
+void AfterForkInParent() { internal::AfterForkInParent(); }
+void AfterForkInChild() { internal::AfterForkInChild(); }
 
 void CallAtThreadExit(void (*hook)()) { thread_exit_hook.store(hook, std::memory_order_release); }
 

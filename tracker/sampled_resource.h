@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <memory_resource>
 
-#include "tracker/internal/address_index.h"
+#include "tracker/core/address_index.h"
 
 namespace allomon {
 

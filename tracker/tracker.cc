@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "tracker/internal/control.h"
-#include "tracker/internal/entries.h"
-#include "tracker/internal/pinned_session.h"
+#include "tracker/core/control.h"
+#include "tracker/core/entries.h"
+#include "tracker/core/pinned_session.h"
 
 namespace allomon {
 namespace {

@@ -66,8 +66,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tracker/allocation.h"
+#include "tracker/core/client.h"
 #include "tracker/estimate.h"
-#include "tracker/internal/client.h"
 
 namespace allomon {
 

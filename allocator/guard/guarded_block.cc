@@ -1,10 +1,9 @@
 #include "allocator/guard/guarded_block.h"
 
 #include <cstring>
-#include <mutex>
 
-#include "allocator/errno_keeper.h"
 #include "allocator/guard/error_report.h"
+#include "tracker/base/errno_keeper.h"
 
 namespace allomon::internal {
 
@@ -91,7 +90,7 @@ void CheckBlock(const GuardedSlot& slot, size_t size_bytes, EntryPoint entry,
 }  // namespace
 
 void BeginGuarding(uint32_t one_in, uint64_t seed) {
-  std::lock_guard<heap_client::SpinLock> hold(TheGuardedPool().lock());
+  const SpinLockHolder hold(TheGuardedPool().lock());
   g_choice.random.Seed(seed, 1);
   g_choice.everything = one_in == 1;
   g_choice.gap_scale = heap_client::GapScale(1.0 / one_in);
@@ -106,7 +105,7 @@ void EndGuarding() { guard_is_on.store(false, std::memory_order_release); }
 bool DrawGuarded() {
   if (g_choice.everything.load(std::memory_order_relaxed)) return true;
   if (g_choice.samples_left.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
-  std::lock_guard<heap_client::SpinLock> hold(TheGuardedPool().lock());
+  const SpinLockHolder hold(TheGuardedPool().lock());
   const int64_t gap = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);
   g_choice.samples_left.store(gap, std::memory_order_relaxed);
   return true;

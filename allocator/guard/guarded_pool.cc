@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 #include "allocator/high_reservation.h"
@@ -65,7 +64,7 @@ bool GuardedPool::ReserveSlots(size_t count) {
 }
 
 uint64_t GuardedPool::Bits() {
-  std::lock_guard<heap_client::SpinLock> hold(lock_);
+  const SpinLockHolder hold(lock_);
   return random_.Next();
 }
 
@@ -75,7 +74,7 @@ uint64_t GuardedPool::BitsLocked(uint64_t below) { return random_.Next() % below
 // One of the older half: whatever is drawn, a slot that was just freed waits until half of the
 // others have been taken.  (The first takes the place of the drawn one, and stays in the half.)
 GuardedSlot* GuardedPool::PopFree() {
-  std::lock_guard<heap_client::SpinLock> hold(lock_);
+  const SpinLockHolder hold(lock_);
   if (slot_count_ - free_count_ >= slot_count_ / kSlotsPerLive) return nullptr;
   const size_t drawn = (first_free_ + BitsLocked(free_count_ / 2)) % slot_count_;
   std::swap(free_[drawn], free_[first_free_]);
@@ -86,7 +85,7 @@ GuardedSlot* GuardedPool::PopFree() {
 }
 
 void GuardedPool::PushFree(const GuardedSlot& slot) {
-  std::lock_guard<heap_client::SpinLock> hold(lock_);
+  const SpinLockHolder hold(lock_);
   free_[(first_free_ + free_count_) % slot_count_] = static_cast<uint16_t>(&slot - slots_);
   ++free_count_;
 }

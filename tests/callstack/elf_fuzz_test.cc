@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tracker/callstack/module_symbols.h"
+#include "tracker/symbols/module_symbols.h"
 
 namespace allomon::internal {
 namespace {

@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/callstack/capturing.h"
 #include "tracker/callstack/capture.h"
-#include "tracker/callstack/symbols.h"
+#include "tracker/symbols/symbols.h"
 
 namespace allomon {
 namespace {

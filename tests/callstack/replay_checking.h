@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "tests/callstack/recursion.h"
-#include "tracker/callstack/frame_state.h"
+#include "tracker/base/frame_state.h"
 
 namespace allomon::testing {
 

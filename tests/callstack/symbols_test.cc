@@ -1,4 +1,4 @@
-#include "tracker/callstack/symbols.h"
+#include "tracker/symbols/symbols.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <string>
 
 #include "tracker/callstack/cfi_entry.h"
-#include "tracker/callstack/elf_file.h"
-#include "tracker/callstack/function_table.h"
-#include "tracker/callstack/memory_map.h"
+#include "tracker/symbols/elf_file.h"
+#include "tracker/symbols/function_table.h"
+#include "tracker/symbols/memory_map.h"
 
 namespace allomon {
 namespace symbols_test {

@@ -1,4 +1,4 @@
-#include "tracker/profile/mon/mon_file.h"
+#include "tracker/formats/mon_file.h"
 
 #include <cstring>
 #include <random>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tracker/profile/mon/mon_layout.h"
+#include "tracker/formats/mon_layout.h"
 
 namespace allomon {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tracker/profile/mon/mon_file.h"
+#include "tracker/formats/mon_file.h"
 
 namespace allomon::internal {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "tools/mlprof/mlprof.h"
-#include "tracker/profile/mon/mon_file.h"
+#include "tracker/formats/mon_file.h"
 #include "tracker/profile/mon/mon_module.h"
 
 // Three functions side by side, in this order and each at the start of a cell, whatever else

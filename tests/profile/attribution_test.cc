@@ -1,5 +1,5 @@
 // Who is charged for what, with and without ALLOMON_FUNCTION().
-#include "tracker/profile/attribution.h"
+#include "tracker/profile/write/attribution.h"
 
 #include <cmath>
 #include <thread>

@@ -1,5 +1,5 @@
 // Unchanged functions, compiled with room for a hook.
-#include "tracker/profile/entry_hooks.h"
+#include "tracker/profile/hooks/entry_hooks.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "tracker/profile/function_name.h"
+#include "tracker/profile/write/function_name.h"
 
 #include "gtest/gtest.h"
 

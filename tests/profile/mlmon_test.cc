@@ -1,4 +1,4 @@
-#include "tracker/profile/mlmon.h"
+#include "tracker/formats/mlmon.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tracker/profile/scan.h"
+#include "tracker/formats/scan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tracker/profile/source_table.h"
+#include "tracker/formats/source_table.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,10 +1,10 @@
-#include "tracker/profile/stack_counts.h"
+#include "tracker/profile/record/stack_counts.h"
 
 #include <cstdint>
 #include <map>
 
 #include "gtest/gtest.h"
-#include "tracker/internal/entries.h"
+#include "tracker/core/stack_table.h"
 
 namespace allomon::internal {
 namespace {

@@ -15,8 +15,8 @@
 #include "gtest/gtest.h"
 #include "tests/support/profile_bytes.h"
 #include "tracker/profile/profile.h"
-#include "tracker/profile/thread_timers.h"
-#include "tracker/profile/time_session.h"
+#include "tracker/profile/sources/thread_timers.h"
+#include "tracker/profile/sources/time_session.h"
 
 namespace allomon {
 namespace {

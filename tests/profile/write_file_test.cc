@@ -1,4 +1,4 @@
-#include "tracker/profile/write_file.h"
+#include "tracker/formats/write_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
 #include "tests/runtime/managed_profile_case.h"
-#include "tracker/internal/control.h"
-#include "tracker/profile/live_session.h"
+#include "tracker/core/control.h"
+#include "tracker/profile/sources/live_session.h"
 
 namespace allomon::gc {
 namespace {

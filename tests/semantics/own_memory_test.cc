@@ -1,5 +1,5 @@
 // What the tracker's own memory holds: so much for a live sample, and no more than its budget.
-#include "tracker/internal/own_memory.h"
+#include "tracker/base/own_memory.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "allocator/allocator.h"
 #include "allocator/handle_word.h"
 #include "gtest/gtest.h"
-#include "tracker/internal/entry_table.h"
+#include "tracker/core/entry_table.h"
 #include "tracker/tracker.h"
 
 namespace allomon {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tracker/callstack/symbols.h"
+#include "tracker/symbols/symbols.h"
 #include "tracker/tracker.h"
 
 namespace allomon {

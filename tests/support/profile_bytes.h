@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "tracker/profile/attribution.h"
 #include "tracker/profile/profile_data.h"
+#include "tracker/profile/write/attribution.h"
 
 namespace allomon::testing {
 

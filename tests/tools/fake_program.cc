@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "tests/profile/golden_files.h"
-#include "tracker/profile/write_file.h"
+#include "tracker/formats/write_file.h"
 
 namespace allomon::testing {
 

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "tracker/profile/mlmon.h"
-#include "tracker/profile/source_table.h"
+#include "tracker/formats/mlmon.h"
+#include "tracker/formats/source_table.h"
 
 namespace allomon::testing {
 

@@ -11,8 +11,8 @@
 #include "tools/mlprof/regexp.h"
 #include "tools/mlprof/selection.h"
 #include "tools/mlprof/table.h"
-#include "tracker/profile/mlmon.h"
-#include "tracker/profile/source_table.h"
+#include "tracker/formats/mlmon.h"
+#include "tracker/formats/source_table.h"
 
 namespace allomon::mlprof {
 namespace {

@@ -1,5 +1,5 @@
 // The index from addresses to handles: what it costs in the worst order, and over fork.
-#include "tracker/internal/address_index.h"
+#include "tracker/core/address_index.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

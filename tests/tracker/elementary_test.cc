@@ -1,5 +1,5 @@
 // Against the C library's functions in extended precision.  All seeds are fixed.
-#include "tracker/internal/elementary.h"
+#include "tracker/sampling/elementary.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The law of gaps and of hits, against closed forms.  All seeds are fixed.
-#include "tracker/internal/random.h"
+#include "tracker/sampling/random.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "tracker/internal/stack_table.h"
+#include "tracker/core/stack_table.h"
 
 #include <thread>
 #include <vector>

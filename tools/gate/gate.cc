@@ -4,7 +4,7 @@
 #include "tools/gate/figures.h"
 #include "tools/gate/options.h"
 #include "tools/gate/report.h"
-#include "tracker/profile/write_file.h"
+#include "tracker/formats/write_file.h"
 
 namespace allomon::gate {
 namespace {

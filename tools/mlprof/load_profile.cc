@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tools/mlprof/read_file.h"
-#include "tracker/profile/scan.h"
+#include "tracker/formats/scan.h"
 
 namespace allomon::mlprof {
 namespace {

@@ -11,7 +11,7 @@
 #include "tools/mlprof/program.h"
 #include "tools/mlprof/selection.h"
 #include "tools/mlprof/table.h"
-#include "tracker/profile/write_file.h"
+#include "tracker/formats/write_file.h"
 
 namespace allomon::mlprof {
 namespace {

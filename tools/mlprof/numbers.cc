@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "tracker/profile/scan.h"
+#include "tracker/formats/scan.h"
 
 namespace allomon::mlprof {
 namespace {

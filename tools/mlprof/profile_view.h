@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tools/mlprof/program.h"
-#include "tracker/profile/mlmon.h"
+#include "tracker/formats/mlmon.h"
 
 namespace allomon::mlprof {
 

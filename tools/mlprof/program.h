@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/mlprof/regexp.h"
-#include "tracker/profile/source_table.h"
+#include "tracker/formats/source_table.h"
 
 namespace allomon::mlprof {
 

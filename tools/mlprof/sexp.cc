@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tracker/profile/scan.h"
+#include "tracker/formats/scan.h"
 
 namespace allomon::mlprof {
 namespace {

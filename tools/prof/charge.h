@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tools/prof/program_symbols.h"
-#include "tracker/profile/mon/mon_file.h"
+#include "tracker/formats/mon_file.h"
 
 namespace allomon::prof {
 

@@ -11,9 +11,9 @@
 #include <tuple>
 #include <utility>
 
-#include "tracker/callstack/debug_file.h"
-#include "tracker/callstack/elf_file.h"
-#include "tracker/callstack/elf_functions.h"
+#include "tracker/symbols/debug_file.h"
+#include "tracker/symbols/elf_file.h"
+#include "tracker/symbols/elf_functions.h"
 
 namespace allomon::prof {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <utility>
 
-#include "tracker/profile/mlmon.h"
-#include "tracker/profile/source_table.h"
-#include "tracker/profile/write_file.h"
+#include "tracker/formats/mlmon.h"
+#include "tracker/formats/source_table.h"
+#include "tracker/formats/write_file.h"
 
 namespace allomon::prof {
 namespace {

@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "tools/mlprof/read_file.h"
-#include "tracker/profile/scan.h"
-#include "tracker/profile/source_table.h"
+#include "tracker/formats/scan.h"
+#include "tracker/formats/source_table.h"
 
 namespace allomon::report {
 namespace {

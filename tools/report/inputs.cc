@@ -10,7 +10,7 @@
 #include "tools/mlprof/read_file.h"
 #include "tools/report/find_program.h"
 #include "tools/report/units.h"
-#include "tracker/profile/source_table.h"
+#include "tracker/formats/source_table.h"
 
 namespace allomon::report {
 namespace {

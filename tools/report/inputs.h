@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "tools/mlprof/program.h"
 #include "tools/report/terminal.h"
-#include "tracker/profile/mlmon.h"
+#include "tracker/formats/mlmon.h"
 
 namespace allomon::report {
 

@@ -9,7 +9,7 @@
 #include "tools/report/picture.h"
 #include "tools/report/text_report.h"
 #include "tools/report/units.h"
-#include "tracker/profile/write_file.h"
+#include "tracker/formats/write_file.h"
 
 namespace allomon::report {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "tools/mlprof/numbers.h"
-#include "tracker/profile/scan.h"
+#include "tracker/formats/scan.h"
 
 namespace allomon::report {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tracker/profile/mlmon.h"
+#include "tracker/formats/mlmon.h"
 
 namespace allomon::report {
 

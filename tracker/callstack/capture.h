@@ -21,7 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracker/callstack/frame_state.h"
+#include "tracker/base/frame_state.h"
 
 namespace allomon {
 

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "tracker/callstack/byte_reader.h"
+#include "tracker/base/byte_reader.h"
 
 namespace allomon::internal {
 

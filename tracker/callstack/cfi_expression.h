@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
-#include "tracker/callstack/byte_reader.h"
-#include "tracker/callstack/frame_state.h"
+#include "tracker/base/byte_reader.h"
+#include "tracker/base/frame_state.h"
 #include "tracker/callstack/stack_window.h"
 
 namespace allomon::internal {

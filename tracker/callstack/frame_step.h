@@ -6,7 +6,7 @@
 #ifndef ALLOMON_TRACKER_CALLSTACK_FRAME_STEP_H_
 #define ALLOMON_TRACKER_CALLSTACK_FRAME_STEP_H_
 
-#include "tracker/callstack/frame_state.h"
+#include "tracker/base/frame_state.h"
 #include "tracker/callstack/rule_cache.h"
 #include "tracker/callstack/stack_window.h"
 

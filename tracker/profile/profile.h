@@ -23,9 +23,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tracker/profile/data_units.h"
-#include "tracker/profile/mlmon.h"
+#include "tracker/formats/mlmon.h"
 #include "tracker/profile/profile_data.h"
+#include "tracker/profile/record/data_units.h"
 #include "tracker/profile/source_function.h"
 
 namespace allomon {

@@ -2,14 +2,15 @@
 
 #include <mutex>
 
-#include "tracker/internal/control.h"
-#include "tracker/profile/alloc_session.h"
-#include "tracker/profile/clock_charging.h"
-#include "tracker/profile/data_units.h"
-#include "tracker/profile/entry_hooks.h"
-#include "tracker/profile/managed_calls.h"
-#include "tracker/profile/recording.h"
-#include "tracker/profile/time_session.h"
+#include "tracker/core/control.h"
+#include "tracker/core/fork.h"
+#include "tracker/profile/hooks/entry_hooks.h"
+#include "tracker/profile/record/data_units.h"
+#include "tracker/profile/record/recording.h"
+#include "tracker/profile/sources/alloc_session.h"
+#include "tracker/profile/sources/clock_charging.h"
+#include "tracker/profile/sources/managed_calls.h"
+#include "tracker/profile/sources/time_session.h"
 
 namespace allomon::internal {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "tracker/profile/live_session.h"
-#include "tracker/profile/mlmon.h"
+#include "tracker/formats/mlmon.h"
+#include "tracker/profile/sources/live_session.h"
 
 namespace allomon::internal {
 

@@ -1,8 +1,8 @@
 #include "tracker/profile/source_function.h"
 
-#include "tracker/profile/busy_scope.h"
-#include "tracker/profile/clock_charging.h"
-#include "tracker/profile/source_table.h"
+#include "tracker/formats/source_table.h"
+#include "tracker/profile/record/busy_scope.h"
+#include "tracker/profile/sources/clock_charging.h"
 
 namespace allomon::internal {
 namespace {

@@ -19,8 +19,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tracker/profile/recording.h"
-#include "tracker/profile/thread_profile.h"
+#include "tracker/profile/record/recording.h"
+#include "tracker/profile/record/thread_profile.h"
 
 namespace allomon {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "tracker/profile/data_units.h"
-#include "tracker/profile/entry_hooks.h"
+#include "tracker/profile/hooks/entry_hooks.h"
 #include "tracker/profile/profile_control.h"
-#include "tracker/profile/recording.h"
+#include "tracker/profile/record/data_units.h"
+#include "tracker/profile/record/recording.h"
 
 namespace allomon::internal {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
+#include "tracker/formats/mon_layout.h"
 #include "tracker/profile/mon/call_counts.h"
-#include "tracker/profile/mon/mon_layout.h"
 #include "tracker/profile/mon/mon_module.h"
 
 namespace allomon::internal {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tracker/profile/mon/mon_layout.h"
+#include "tracker/formats/mon_layout.h"
 #include "tracker/profile/mon/mon_module.h"
 
 namespace allomon::internal {

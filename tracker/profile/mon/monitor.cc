@@ -5,9 +5,9 @@
 #include <mutex>
 #include <string>
 
-#include "tracker/profile/mon/include/mon.h"
+#include "tracker/formats/include/mon.h"
 #include "tracker/profile/mon/monitor_state.h"
-#include "tracker/profile/time_session.h"
+#include "tracker/profile/sources/time_session.h"
 
 namespace allomon::internal {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "tracker/formats/write_file.h"
 #include "tracker/profile/mon/call_counts.h"
-#include "tracker/profile/time_session.h"
-#include "tracker/profile/write_file.h"
+#include "tracker/profile/sources/time_session.h"
 
 namespace allomon::internal {
 namespace {

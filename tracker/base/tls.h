@@ -1,0 +1,14 @@
+// How thread-local data of ours is reached: without a call, from anywhere.
+#ifndef ALLOMON_TRACKER_BASE_TLS_H_
+#define ALLOMON_TRACKER_BASE_TLS_H_
+
+// Position-independent code that is not for an executable goes into liballomon.so, which
+// is loaded at start-up and so may use static TLS; an executable knows the offset.
+// Neither ever calls __tls_get_addr, which may call malloc.
+#if defined(__PIC__) && !defined(__PIE__)
+#define ALLOMON_TLS_MODEL tls_model("initial-exec")
+#else
+#define ALLOMON_TLS_MODEL tls_model("local-exec")
+#endif
+
+#endif  // ALLOMON_TRACKER_BASE_TLS_H_

@@ -1,0 +1,86 @@
+// From the address of a sampled block to its handle, for heaps that cannot place sampled
+// blocks where they recognise them.
+//
+// Thread safe; a lock per index.  MayContain() is the test for the many blocks that are
+// not in it: a load from an array of counts by a hash of the address, wrong for about one
+// in (live samples / 4096) blocks.  The memory is mapped, and unmapped at the end.
+#ifndef ALLOMON_TRACKER_CORE_ADDRESS_INDEX_H_
+#define ALLOMON_TRACKER_CORE_ADDRESS_INDEX_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tracker/base/spin_lock.h"
+
+namespace allomon::internal {
+
+class AddressIndex {
+ public:
+  using Handle = uint32_t;
+
+  AddressIndex();
+  ~AddressIndex();
+  AddressIndex(const AddressIndex&) = delete;
+  AddressIndex& operator=(const AddressIndex&) = delete;
+
+  bool MayContain(const void* block) const {
+    return counts_[HashOf(block)].load(std::memory_order_relaxed) != 0;
+  }
+
+  // Makes room for one more block; false when memory is short.  What Reserve() has
+  // granted, Insert() takes without failing.
+  bool Reserve();
+  void Cancel();  // gives one grant back
+  void Insert(const void* block, Handle handle);
+
+  Handle Take(const void* block);  // 0 if it is not there
+  Handle TakeAny();                // 0 when empty
+
+  // Around fork: hold the locks of all indexes, and keep others from coming and going.
+  static void LockAllAroundFork();
+  static void UnlockAllAfterFork();
+
+  // Slots looked at so far.
+  uint64_t ProbesForTesting() const { return probes_; }
+
+ private:
+  static constexpr size_t kCounts = 4096;
+  static constexpr size_t kFirstSlots = 256;
+  struct Slot {
+    uintptr_t block;  // 0: never used; kTombstone: taken out again
+    Handle handle;
+  };
+  static constexpr uintptr_t kTombstone = 1;
+
+  static uint64_t Mixed(uintptr_t block) { return block * 0x9e3779b97f4a7c15; }
+  static size_t HashOf(const void* block) {
+    return static_cast<size_t>(Mixed(reinterpret_cast<uintptr_t>(block)) >> 52);
+  }
+  // Where probing begins.  Not HashOf(), whose 4,096 values would crowd a larger table.
+  static size_t FirstProbe(uintptr_t block) { return static_cast<size_t>(Mixed(block) >> 28); }
+
+  Slot* FindLocked(uintptr_t block) const;
+  void PutLocked(uintptr_t block, Handle handle);
+  bool GrowLocked();
+  Handle EraseLocked(Slot* slot);
+
+  std::atomic<uint32_t> counts_[kCounts] = {};
+  mutable SpinLock lock_;
+  // Under the lock: open addressing, at most half of the slots were ever used.
+  Slot* slots_ = nullptr;
+  size_t slot_count_ = 0;
+  size_t used_ = 0;  // slots that were ever used since the last growth
+  size_t live_ = 0;
+  size_t reserved_ = 0;  // granted and not yet inserted
+  size_t cursor_ = 0;    // where TakeAny() goes on
+  mutable uint64_t probes_ = 0;
+
+  // The list of all indexes, under a lock of its own.
+  AddressIndex* previous_ = nullptr;
+  AddressIndex* next_ = nullptr;
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_ADDRESS_INDEX_H_

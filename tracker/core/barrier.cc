@@ -1,0 +1,43 @@
+#include "tracker/core/barrier.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace allomon::internal {
+
+std::atomic<bool> has_asymmetric_barrier{false};
+
+namespace {
+
+int MemBarrier(int command) { return static_cast<int>(syscall(SYS_membarrier, command, 0, 0)); }
+
+}  // namespace
+
+// Every running thread of the process executes a full barrier, between two of its
+// instructions.  Without the system call (old kernels, seccomp) yielding a few times is
+// the next best: a wake-up is then lost only if a thread stands still inside one
+// instruction for that long.
+void BarrierOnAllThreads() {
+  if (has_asymmetric_barrier.load(std::memory_order_relaxed)) {
+    if (MemBarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
+    // The host has locked itself in since.  Threads go on with fences of their own; what
+    // they stored before that is out of their store buffers when we have yielded.
+    has_asymmetric_barrier.store(false, std::memory_order_relaxed);
+  }
+  for (int i = 0; i < 8; ++i) sched_yield();
+}
+
+// Before the first epoch that any thread has to notice.
+void RegisterForBarriersOnce() {
+  static const bool registered = MemBarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  has_asymmetric_barrier.store(registered, std::memory_order_relaxed);
+}
+
+void HeavyBarrier() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  BarrierOnAllThreads();
+}
+
+}  // namespace allomon::internal

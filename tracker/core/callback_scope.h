@@ -1,0 +1,55 @@
+// While a callback runs, its thread does not sample, and no second callback starts.
+#ifndef ALLOMON_TRACKER_CORE_CALLBACK_SCOPE_H_
+#define ALLOMON_TRACKER_CORE_CALLBACK_SCOPE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/core/postponed.h"
+#include "tracker/core/registry.h"
+#include "tracker/core/thread_state.h"
+
+namespace allomon::internal {
+
+// Open it only when thread.in_callback is false, and call Finish() before it closes: that runs
+// the deallocs that were postponed meanwhile.  A callback may end its thread: then the stack
+// unwinds, Finish() is not reached, and no callback may run before the unwinding is over (a
+// second end of the thread would be the end of the process).  What is postponed stays so for
+// the next scope, or for the thread's last destructors.
+class CallbackScope {
+ public:
+  __attribute__((always_inline)) explicit CallbackScope(ThreadState& thread)
+      : thread_(thread),
+        saved_countdown_(countdown_words.load(std::memory_order_relaxed)),
+        was_busy_(thread.busy) {
+    // A signal handler that frees a block before this store has a scope of its own, which
+    // leaves things as it found them; one that frees after it has its dealloc postponed.
+    thread_.in_callback = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    countdown_words.store(kNeverWords, std::memory_order_relaxed);
+    thread_.busy = false;  // the callback's own mallocs are ordinary ones
+  }
+  __attribute__((always_inline)) ~CallbackScope() {
+    thread_.busy = was_busy_;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    thread_.in_callback = false;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    SetCountdown(thread_, saved_countdown_);
+  }
+  void Finish() {
+    if (__builtin_expect(thread_.HasPostponed(), 0)) RunPostponedDeallocsSlow(thread_);
+  }
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+
+ private:
+  ThreadState& thread_;
+  // Here and not in the thread: a scope that a signal handler opens between the first two
+  // lines of the constructor must not overwrite it.
+  const int64_t saved_countdown_;
+  const bool was_busy_;
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_CALLBACK_SCOPE_H_

@@ -1,0 +1,16 @@
+// What becomes of interned stacks when code is unloaded.
+#ifndef ALLOMON_TRACKER_CORE_CODE_UNLOAD_H_
+#define ALLOMON_TRACKER_CORE_CODE_UNLOAD_H_
+
+namespace allomon::internal {
+
+// Calls unload(handle), which is dlclose, and returns what it does.  Stacks with frames in code
+// that is gone then keep their names; no unwind rule of that code is used any more.  Any
+// thread, not inside malloc; runs the destructors of the unloaded code, sampled as ever.
+// Cost: a walk through the loader's list before and after, and if code has gone one through
+// all interned stacks, 1 ns a frame.
+int UnloadCode(void* handle, int (*unload)(void*));
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_CODE_UNLOAD_H_

@@ -1,0 +1,197 @@
+#include "tracker/core/control.h"
+
+#include <sys/random.h>
+#include <time.h>
+
+#include <atomic>
+
+#include "tracker/core/callback_scope.h"
+#include "tracker/core/entries.h"
+#include "tracker/core/fork.h"
+#include "tracker/core/pinned_session.h"
+#include "tracker/core/registry.h"
+#include "tracker/sampling/trial.h"
+
+namespace allomon::internal {
+namespace {
+
+// Set before main, by constructors.
+std::atomic<bool> g_heap_is_linked{false};
+
+bool IsExclusive(SessionId id) {
+  const Session* session = Session::Find(id);
+  return session != nullptr && !session->config().concurrent;
+}
+
+SessionId ExclusiveLocked() {
+  const ActiveSet& active = Registry::Get().active_locked();
+  for (uint32_t i = 0; i < active.count; ++i) {
+    if (IsExclusive(active.items[i].id)) return active.items[i].id;
+  }
+  return 0;
+}
+
+// What the whole set needs, from its items.
+void RecomputeLocked(ActiveSet* active) {
+  SetCombinedRate(active);
+  active->callstack_size = 0;
+  active->follows_blocks = false;
+  active->has_callbacks = false;
+  for (uint32_t i = 0; i < active->count; ++i) {
+    const Session* session = Session::Find(active->items[i].id);
+    const Session::Config& config = session->config();
+    if (config.callstack_size > active->callstack_size)
+      active->callstack_size = config.callstack_size;
+    active->follows_blocks |= config.follows_blocks;
+    active->has_callbacks |= !config.is_tally;
+  }
+}
+
+void AddToActiveLocked(const Session& session) {
+  ActiveSet active = Registry::Get().active_locked();
+  if (active.count == 0) Registry::Get().RestartStreamsLocked();
+  const Session::Config& config = session.config();
+  active.items[active.count++] = {session.id(), config.is_tally, Rate(config.rate)};
+  active.seed = config.seed;
+  RecomputeLocked(&active);
+  Registry::Get().PublishLocked(active);
+}
+
+bool RemoveFromActiveLocked(SessionId id) {
+  ActiveSet active = Registry::Get().active_locked();
+  for (uint32_t i = 0; i < active.count; ++i) {
+    if (active.items[i].id != id) continue;
+    active.items[i] = active.items[--active.count];
+    RecomputeLocked(&active);
+    Registry::Get().PublishLocked(active);
+    return true;
+  }
+  return false;
+}
+
+ControlError Validate(const Session::Config& config) {
+  // Written so that a NaN fails.
+  if (!(config.rate >= 0 && config.rate <= 1)) return ControlError::kBadRate;
+  if (config.callstack_size > kMaxCallstackSize) return ControlError::kBadCallstackSize;
+  return ControlError::kNone;
+}
+
+StartResult StartLocked(const Session::Config& config, SessionClient* client) {
+  if (!config.concurrent && ExclusiveLocked() != 0) return {ControlError::kAlreadyStarted, 0};
+  if (Registry::Get().active_locked().count == kMaxSamplingSessions) {
+    return {ControlError::kTooMany, 0};
+  }
+  Session* session = Session::ClaimLocked(config, client);
+  if (session == nullptr) return {ControlError::kTooMany, 0};
+  AddToActiveLocked(*session);
+  return {ControlError::kNone, session->id()};
+}
+
+ControlError StopLocked(SessionId* id) {
+  if (*id == 0) *id = ExclusiveLocked();
+  if (*id == 0 || !RemoveFromActiveLocked(*id)) return ControlError::kNotStarted;
+  Session::Find(*id)->SetStoppedLocked();
+  return ControlError::kNone;
+}
+
+// Marks the session discarded; who gets kNone must go on with DestroySession().
+ControlError BeginDiscardLocked(SessionId id) {
+  Session* session = Session::Find(id);
+  if (session == nullptr || session->status() == SessionStatus::kDiscarded) {
+    return ControlError::kNoSuchTracker;
+  }
+  if (session->sampling()) return ControlError::kNotStopped;
+  session->SetDiscardedLocked();
+  return ControlError::kNone;
+}
+
+// Destroys the values that nobody will ask for any more, and lets the session go.
+void DestroySession(SessionId id) {
+  Session& session = *Session::Find(id);
+  SuspendedSampling suspended;  // user destructors run
+  ForgetEntriesOf(session);
+  session.Retire();
+  suspended.Finish();
+}
+
+}  // namespace
+
+void AnnounceHeap() { g_heap_is_linked.store(true, std::memory_order_relaxed); }
+
+bool HeapIsLinked() { return g_heap_is_linked.load(std::memory_order_relaxed); }
+
+StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client) {
+  const ControlError error = Validate(config);
+  if (error != ControlError::kNone) return {error, 0};
+  InstallForkHandlers();
+  const SpinLockHolder hold(Registry::Get().lock());
+  const StartResult result = StartLocked(config, client.get());
+  if (result.error == ControlError::kNone) client.release();
+  return result;
+}
+
+ControlError StopSession(SessionId id) {
+  const SpinLockHolder hold(Registry::Get().lock());
+  return StopLocked(&id);
+}
+
+ControlError DiscardSession(SessionId id) {
+  {
+    const SpinLockHolder hold(Registry::Get().lock());
+    const ControlError error = BeginDiscardLocked(id);
+    if (error != ControlError::kNone) return error;
+  }
+  DestroySession(id);
+  return ControlError::kNone;
+}
+
+ControlError DrainSession(SessionId id) {
+  {
+    PinnedSession session(id);
+    if (!session || session->status() == SessionStatus::kDiscarded) {
+      return ControlError::kNoSuchTracker;
+    }
+    if (session->sampling()) return ControlError::kNotStopped;
+    SuspendedSampling suspended;  // user code runs
+    SurviveEntriesOf(*session);
+    suspended.Finish();
+  }
+  return DiscardSession(id);
+}
+
+ControlError StopAndDiscardSession(SessionId id) {
+  {
+    const SpinLockHolder hold(Registry::Get().lock());
+    const ControlError error = StopLocked(&id);
+    if (error != ControlError::kNone) return error;
+    BeginDiscardLocked(id);
+  }
+  DestroySession(id);
+  return ControlError::kNone;
+}
+
+SuspendedSampling::SuspendedSampling() {
+  ThreadState& thread = CurrentThread();
+  if (!thread.in_callback) scope_.emplace(thread);
+}
+
+SuspendedSampling::~SuspendedSampling() = default;
+void SuspendedSampling::Finish() {
+  if (scope_) scope_->Finish();
+}
+
+SessionId ExclusiveSession() {
+  const SpinLockHolder hold(Registry::Get().lock());
+  return ExclusiveLocked();
+}
+
+uint64_t RandomSeed() {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed)) return seed;
+  // Early in boot: not secret, but different from run to run.
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_nsec) << 32 ^ static_cast<uint64_t>(now.tv_sec);
+}
+
+}  // namespace allomon::internal

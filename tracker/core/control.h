@@ -1,0 +1,77 @@
+// Starting, stopping and discarding sessions.  Thread safe; may be called inside a
+// callback; not inside malloc, nor in a signal handler.
+#ifndef ALLOMON_TRACKER_CORE_CONTROL_H_
+#define ALLOMON_TRACKER_CORE_CONTROL_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "tracker/core/callback_scope.h"
+#include "tracker/core/session.h"
+
+namespace allomon::internal {
+
+enum class ControlError {
+  kNone,
+  kBadRate,           // NaN or outside [0, 1]
+  kBadCallstackSize,  // larger than kMaxCallstackSize
+  kAlreadyStarted,    // an exclusive session is sampling
+  kTooMany,           // no room for another session
+  kNotStarted,        // no such session is sampling
+  kNotStopped,        // discard of a session that still samples
+  kNoSuchTracker,     // discarded already, or never started
+};
+
+// A heap is linked which reports: said before main, by constructors.
+void AnnounceHeap();
+bool HeapIsLinked();
+
+// Frames are captured into the thread's stack: 1024 of them take 8 KiB.
+inline constexpr uint32_t kMaxCallstackSize = 1024;
+
+struct StartResult {
+  ControlError error = ControlError::kNone;
+  SessionId id = 0;
+};
+
+// Takes the client over only on success.
+StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client);
+
+// Ends sampling; blocks are still followed.  Id 0 stands for the exclusive session.
+ControlError StopSession(SessionId id);
+
+// Ends everything; the client is deleted when the last callback has returned.
+ControlError DiscardSession(SessionId id);
+
+// Hands every live block of a stopped session to its client, then discards it.
+ControlError DrainSession(SessionId id);
+
+// Both at once, as OCaml 4.14's stop.
+ControlError StopAndDiscardSession(SessionId id);
+
+// While one is open, its thread's allocations are not sampled: for work of our own on
+// behalf of the user.  Nests; harmless inside a callback.
+class SuspendedSampling {
+ public:
+  SuspendedSampling();
+  ~SuspendedSampling();
+  // Runs the deallocs that fell due meanwhile; without it they wait for the thread's next
+  // callback.  Where user code ran, which may have ended the thread.
+  void Finish();
+  SuspendedSampling(const SuspendedSampling&) = delete;
+  SuspendedSampling& operator=(const SuspendedSampling&) = delete;
+
+ private:
+  std::optional<CallbackScope> scope_;  // none if the thread was suspended already
+};
+
+// The exclusive session that samples now, or 0.
+SessionId ExclusiveSession();
+
+// A seed that nobody can predict, for sessions that do not name one.
+uint64_t RandomSeed();
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_CONTROL_H_

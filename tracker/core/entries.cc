@@ -1,0 +1,131 @@
+#include "tracker/core/entries.h"
+
+#include "tracker/core/pinned_session.h"
+#include "tracker/core/thread_state.h"
+
+namespace allomon::internal {
+
+namespace {
+
+bool IsDiscarded(const Session& session) { return session.status() == SessionStatus::kDiscarded; }
+
+void DestroyValue(SessionClient& client, EntryState was, ValueSlot* value) {
+  if (was == EntryState::kLiveMinor) {
+    client.DestroyMinor(value);
+  } else {
+    client.DestroyMajor(value);
+  }
+}
+
+void RunDealloc(SessionClient& client, EntryState was, ValueSlot* value) {
+  if (was == EntryState::kLiveMinor) {
+    client.DeallocMinor(value);
+  } else {
+    client.DeallocMajor(value);
+  }
+}
+
+void ConsumeValue(Session& session, EntryState was, ValueSlot* value) {
+  if (IsDiscarded(session)) {
+    DestroyValue(session.client(), was, value);
+  } else {
+    RunDealloc(session.client(), was, value);
+  }
+}
+
+bool RunPromote(Session& session, EntryState was, ValueSlot* value) {
+  if (!IsDiscarded(session)) return session.client().Promote(value);
+  DestroyValue(session.client(), was, value);
+  return false;
+}
+
+// The owner gives the entry up without having had its value.
+void ReleaseUnconsumed(EntryId id) {
+  if (!entry_table.At(id).Abandon()) ReleaseEntry(id);
+}
+
+}  // namespace
+
+void ForgetEntry(Session& session, EntryId id) {
+  Entry& entry = entry_table.At(id);
+  const EntryState was = entry.TakeLive(session.id());
+  if (was == EntryState::kForgotten) return;
+  DestroyValue(session.client(), was, &entry.value);
+  if (entry.FinishForgetting()) ReleaseEntry(id);
+}
+
+// A session is pinned before a value is taken: once the last reference to it is gone, no
+// value of it is left to consume.
+bool PromoteEntry(EntryId id) {
+  Entry& entry = entry_table.At(id);
+  PinnedSession session(entry.Life().session);
+  const EntryState was = session ? entry.TakeLive(session->id()) : EntryState::kForgotten;
+  if (was == EntryState::kForgotten) {
+    ReleaseUnconsumed(id);
+    return false;
+  }
+  ScopedEntry scoped(id);
+  // It is major already if the callback of another session ended its thread the last time.
+  const bool is_due = was == EntryState::kLiveMinor;
+  if (is_due && !RunPromote(*session, was, &entry.value)) return false;
+  MakeLive(*session, entry, id, EntryState::kLiveMajor);
+  scoped.Keep();
+  return true;
+}
+
+void DeallocEntry(EntryId id) {
+  Entry& entry = entry_table.At(id);
+  PinnedSession session(entry.Life().session);
+  const EntryState was = session ? entry.TakeLive(session->id()) : EntryState::kForgotten;
+  if (was == EntryState::kForgotten) return ReleaseUnconsumed(id);
+  const ScopedEntry released_at_end(id);
+  ConsumeValue(*session, was, &entry.value);
+}
+
+Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
+  Allocation allocation;
+  allocation.n_samples = entry.n_samples.load(std::memory_order_relaxed);
+  allocation.size_bytes = entry.size_bytes.load(std::memory_order_relaxed);
+  allocation.size_words = allocation.size_bytes / 8 + (allocation.size_bytes % 8 != 0 ? 1 : 0);
+  allocation.source = entry.source.load(std::memory_order_relaxed);
+  allocation.rate = config.rate;
+  const StackId stack = entry.stack.load(std::memory_order_relaxed);
+  allocation.callstack = CallstackOf(stack, stack_table.View(stack), config.callstack_size);
+  return allocation;
+}
+
+namespace {
+
+// Also when a callback ends its thread.
+struct Forgetting {
+  EntryId id;
+  ~Forgetting() {
+    if (entry_table.At(id).FinishForgetting()) ReleaseEntry(id);
+  }
+};
+
+}  // namespace
+
+void SurviveEntriesOf(Session& session) {
+  const EntryId end = entry_table.end();
+  for (EntryId id = 1; id < end; ++id) {
+    Entry& entry = entry_table.At(id);
+    const EntryState was = entry.TakeLive(session.id());
+    if (was == EntryState::kForgotten) continue;
+    const Forgetting forgetting{id};
+    const Allocation allocation = AllocationOf(entry, session.config());
+    if (was == EntryState::kLiveMinor) {
+      session.client().SurviveMinor(allocation, &entry.value);
+    } else {
+      session.client().SurviveMajor(allocation, &entry.value);
+    }
+  }
+}
+
+void ForgetEntriesOf(Session& session) {
+  HeavyBarrier();
+  const EntryId end = entry_table.end();
+  for (EntryId id = 1; id < end; ++id) ForgetEntry(session, id);
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,189 @@
+// One entry per (sampled block, session that follows it): 56 bytes, in own memory.
+//
+// inv.entry.owner   An entry is released by whoever holds the block's handle, when the
+//                   block dies; but if discard is just destroying its value, by discard.
+// inv.entry.once    A callback runs on an entry only after its life went from live to
+//                   running by compare-exchange, so dealloc (the freeing thread) and
+//                   discard (any thread) cannot both consume the value.
+// inv.entry.session The session is part of the word that is compared, so discard cannot
+//                   take the value of a later session that reuses the entry.
+// inv.entry.use     So is the number of the entry's use: who reads the fields between two
+//                   equal lives (a snapshot) has read those of one block.
+#ifndef ALLOMON_TRACKER_CORE_ENTRY_TABLE_H_
+#define ALLOMON_TRACKER_CORE_ENTRY_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/allocation.h"
+#include "tracker/base/own_memory.h"
+#include "tracker/core/session_id.h"
+#include "tracker/core/stack_table.h"
+#include "tracker/core/value_slot.h"
+
+namespace allomon::internal {
+
+using EntryId = uint32_t;  // 0 is "none"
+
+enum class EntryState : uint8_t {
+  kFree,
+  kAllocating,  // the alloc callback has not returned
+  kLiveMinor,
+  kLiveMajor,
+  kRunning,    // promote or dealloc runs, or discard destroys the value
+  kForgotten,  // no value any more; the block still lives
+  kAbandoned,  // running for discard, and the block has died meanwhile
+};
+
+// Session, use and state in one word.
+struct EntryLife {
+  SessionId session = 0;
+  EntryState state = EntryState::kFree;
+  uint32_t use = 0;  // 24 bits, which wrap
+
+  uint64_t Pack() const {
+    return uint64_t{session} << 32 | uint64_t{use & 0xffffff} << 8 | static_cast<uint64_t>(state);
+  }
+  static EntryLife Unpack(uint64_t word) {
+    return {static_cast<SessionId>(word >> 32), static_cast<EntryState>(word & 0xff),
+            static_cast<uint32_t>(word >> 8 & 0xffffff)};
+  }
+  static uint64_t WithState(uint64_t word, EntryState state) {
+    return (word & ~uint64_t{0xff}) | static_cast<uint64_t>(state);
+  }
+  bool live() const { return state == EntryState::kLiveMinor || state == EntryState::kLiveMajor; }
+};
+
+struct Entry {
+  std::atomic<uint64_t> life;  // an EntryLife
+  // Next entry of the same block (several trackers), of a thread's postponed deallocs,
+  // or of the free list: an entry is in one of these at a time.
+  std::atomic<EntryId> next;
+  // Written while the entry is kAllocating; atomic because a snapshot may read an entry
+  // that is being used again, and throw away what it read.
+  std::atomic<StackId> stack;
+  std::atomic<AllocationSource> source;
+  std::atomic<uint64_t> size_bytes;
+  std::atomic<uint64_t> n_samples;
+  ValueSlot value;
+
+  EntryLife Life() const { return EntryLife::Unpack(life.load(std::memory_order_acquire)); }
+  // Begins a new use of the entry.
+  void Begin(SessionId session);
+  // Changes the state of a use.  Release pairs with the acquire in TakeLive(): who takes
+  // the value sees it whole.
+  void SetState(EntryState state);
+  // Takes the right to consume the value, if the entry is live and of that session
+  // (inv.entry.once).  Returns the state it was live in, or kForgotten.
+  EntryState TakeLive(SessionId session);
+
+  // For the owner, who wants to release the entry and could not take its value: true if
+  // discard has it, and will release the entry when the value is destroyed.
+  bool Abandon();
+  // For discard, when the value is destroyed: true if it must release the entry.
+  bool FinishForgetting();
+};
+inline void Entry::Begin(SessionId session) {
+  const EntryLife before = EntryLife::Unpack(life.load(std::memory_order_relaxed));
+  const EntryLife begun{session, EntryState::kAllocating, before.use + 1};
+  life.store(begun.Pack(), std::memory_order_relaxed);
+  // The fields of this use are written behind its life: pairs with the fence of readers.
+  std::atomic_thread_fence(std::memory_order_release);
+}
+
+inline void Entry::SetState(EntryState state) {
+  const uint64_t was = life.load(std::memory_order_relaxed);
+  life.store(EntryLife::WithState(was, state), std::memory_order_release);
+}
+
+inline EntryState Entry::TakeLive(SessionId session) {
+  uint64_t word = life.load(std::memory_order_acquire);
+  EntryLife was = EntryLife::Unpack(word);
+  while (was.live() && was.session == session) {
+    const uint64_t running = EntryLife::WithState(word, EntryState::kRunning);
+    if (life.compare_exchange_weak(word, running, std::memory_order_acquire)) return was.state;
+    was = EntryLife::Unpack(word);
+  }
+  return EntryState::kForgotten;
+}
+
+// With the four bytes that a heap keeps, 60 for a live sample.  A cache line for each would
+// be no quicker: measured.
+static_assert(sizeof(Entry) == 56, "the budget of a live sample");
+
+// Free entries that a thread keeps for itself: what it releases it takes again, without a
+// locked instruction.  A signal handler that interrupts a change finds it in use, and goes
+// to the table.
+struct EntryCache {
+  // 4 KiB; more of them are released to the table.
+  static constexpr uint32_t kMaxEntries = 64;
+
+  EntryId first = 0;  // linked through Entry::next
+  uint32_t count = 0;
+  volatile bool in_use = false;
+};
+
+// Thread safe, lock free, async-signal-safe.
+class EntryTable {
+ public:
+  // 0 when own memory is exhausted.  The entry's fields are those of its last use.  Without
+  // a cache: for a thread that cannot give it back when it ends.
+  EntryId Allocate();
+  EntryId Allocate(EntryCache& cache);
+  void Release(EntryId id);
+  void Release(EntryId id, EntryCache& cache);
+  // Gives all back: the thread ends.
+  void Empty(EntryCache& cache);
+  Entry& At(EntryId id) { return entries_.At(id); }
+
+  // Ids ever handed out are in [1, end()).
+  EntryId end() const { return next_id_.load(std::memory_order_acquire); }
+
+ private:
+  EntryId AllocateSlow(EntryCache& cache);
+  EntryId PopFree();
+  // The first of `count` neighbours, or 0.
+  EntryId AllocateFresh(uint32_t count);
+  void PushFree(EntryId id);
+
+  SegmentedArray<Entry, 4096, 4096> entries_;  // 16 million
+  // Free list: tag << 32 | id.  The tag changes with every pop and push, so that a pop
+  // whose head was popped and pushed back meanwhile fails instead of losing the list.
+  std::atomic<uint64_t> free_{0};
+  std::atomic<EntryId> next_id_{1};
+};
+
+// The table of the process.
+extern EntryTable entry_table;
+inline EntryTable& Entries() { return entry_table; }
+
+inline EntryId EntryTable::Allocate(EntryCache& cache) {
+  if (cache.in_use) return Allocate();
+  cache.in_use = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const EntryId id = cache.first;
+  if (id != 0) {
+    cache.first = At(id).next.load(std::memory_order_relaxed);
+    --cache.count;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cache.in_use = false;
+  return __builtin_expect(id != 0, 1) ? id : AllocateSlow(cache);
+}
+
+__attribute__((always_inline)) inline void EntryTable::Release(EntryId id, EntryCache& cache) {
+  if (cache.in_use || cache.count == EntryCache::kMaxEntries) return Release(id);
+  Entry& entry = At(id);
+  entry.SetState(EntryState::kFree);
+  cache.in_use = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  entry.next.store(cache.first, std::memory_order_relaxed);
+  cache.first = id;
+  ++cache.count;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cache.in_use = false;
+}
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_ENTRY_TABLE_H_

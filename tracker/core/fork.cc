@@ -1,0 +1,85 @@
+#include "tracker/core/fork.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "tracker/core/address_index.h"
+#include "tracker/core/registry.h"
+#include "tracker/core/session.h"
+#include "tracker/core/stack_table.h"
+#include "tracker/core/thread_state.h"
+
+namespace allomon::internal {
+namespace {
+
+std::atomic<const OuterForkHandlers*> g_outer_fork_handlers{nullptr};
+
+// Constant-initialised: heaps fill it in before main.
+std::atomic<SpinLock*> g_heap_locks[kMaxHeapLocks] = {};
+
+// Those that were called before this fork: others may be set meanwhile.  Under the locks that
+// are held around it.
+const OuterForkHandlers* g_outer_of_this_fork = nullptr;
+
+// None of these locks is ever taken under another, so any order will do.
+template <typename Visit>
+void ForEachLock(Visit visit) {
+  visit(Registry::Get().lock());
+  visit(Stacks().lock());
+  for (const std::atomic<SpinLock*>& slot : g_heap_locks) {
+    if (SpinLock* lock = slot.load(std::memory_order_acquire)) visit(*lock);
+  }
+}
+
+void UnlockAllAfterFork() {
+  AddressIndex::UnlockAllAfterFork();
+  ForEachLock([](SpinLock& lock) { lock.UnlockAfterFork(); });
+}
+
+}  // namespace
+
+void InstallForkHandlers() {
+  static const int installed = pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+  static_cast<void>(installed);
+}
+
+void SetOuterForkHandlers(const OuterForkHandlers* handlers) {
+  InstallForkHandlers();
+  g_outer_fork_handlers.store(handlers, std::memory_order_release);
+}
+
+void HoldAroundFork(SpinLock* lock) {
+  for (std::atomic<SpinLock*>& slot : g_heap_locks) {
+    SpinLock* empty = nullptr;
+    if (slot.compare_exchange_strong(empty, lock, std::memory_order_acq_rel)) return;
+  }
+}
+
+void BeforeFork() {
+  const OuterForkHandlers* outer = g_outer_fork_handlers.load(std::memory_order_acquire);
+  if (outer != nullptr) outer->before();
+  ForEachLock([](SpinLock& lock) { lock.LockAroundFork(); });
+  AddressIndex::LockAllAroundFork();
+  Registry::Get().CountForkLocked();
+  g_outer_of_this_fork = outer;
+}
+
+void AfterForkInParent() {
+  const OuterForkHandlers* const outer = g_outer_of_this_fork;
+  UnlockAllAfterFork();
+  if (outer != nullptr) outer->after_in_parent();
+}
+
+void AfterForkInChild() {
+  ThreadState& thread = CurrentThread();
+  Session::AbandonPinsOfOthersLocked(thread);
+  Registry::Get().KeepOnlyLocked(thread);
+  Session::FinishAbandonedLocked();
+  Registry::Get().DivergeFromParentLocked(thread);
+  const OuterForkHandlers* const outer = g_outer_of_this_fork;
+  UnlockAllAfterFork();
+  if (outer != nullptr) outer->after_in_child();
+}
+
+}  // namespace allomon::internal

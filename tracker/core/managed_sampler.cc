@@ -1,0 +1,62 @@
+#include "tracker/core/managed_sampler.h"
+
+#include "tracker/core/session.h"
+
+namespace allomon::internal {
+void ManagedSampler::Attach(std::atomic<uintptr_t>* limit) {
+  const SpinLockHolder hold(Registry::Get().lock());
+  limit_.words = limit;
+  Registry::Get().AddLimitLocked(limit_);
+}
+
+void ManagedSampler::Detach() {
+  const SpinLockHolder hold(Registry::Get().lock());
+  Registry::Get().RemoveLimitLocked(limit_);
+  limit_.words = nullptr;
+}
+
+void ManagedSampler::BeginGap() {
+  words_left_ = active_.rate > 0 ? DrawGap(bits_, active_.gap_scale) - 1 : kNeverWords;
+}
+
+// What the set holds without the sessions that want malloc's blocks only.
+static void LeaveOutOnlyMalloc(ActiveSet* active) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < active->count; ++i) {
+    const Session* session = Session::Find(active->items[i].id);
+    const bool only_malloc = session != nullptr && session->config().only_malloc;
+    if (!only_malloc) active->items[kept++] = active->items[i];
+  }
+  if (kept == active->count) return;
+  active->count = kept;
+  SetCombinedRate(active);
+}
+
+void ManagedSampler::Refresh() {
+  {
+    Registry& registry = Registry::Get();
+    const SpinLockHolder hold(registry.lock());
+    active_ = registry.active_locked();
+    LeaveOutOnlyMalloc(&active_);
+    // A registry that never published has an empty set of no epoch.
+    active_.epoch = registry.epoch();
+    bits_.Seed(active_.seed, registry.NextStreamLocked());
+  }
+  BeginGap();
+}
+
+bool ManagedSampler::Draw(uint64_t words, Trial* trial) {
+  Pass(words);
+  if (words_left_ >= 0) return false;
+  // The first hit is the word that took the count below zero; those behind it are fresh.
+  DrawHits(active_, bits_, static_cast<uint64_t>(-words_left_ - 1), trial);
+  BeginGap();
+  return true;
+}
+
+void ManagedSampler::Skip(uint64_t words) {
+  Pass(words);
+  if (words_left_ < 0) BeginGap();
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,94 @@
+// Keeps a session's client alive for the length of a callback.  See "Sessions" in
+// tracker/README.md.
+//
+// A pin is a store into a slot of the thread's own, where who retires the session looks
+// for it; so the many who pin execute no locked instruction, and the one who retires
+// pays with a barrier on all threads.
+//
+//   pin     slot = session; light barrier; is it open?      retire  close; heavy barrier;
+//   let go  slot = none;    light barrier; is it retiring?          look at all slots
+//
+// inv.pin.seen      Either the pinner finds the session closed, and has not pinned it, or
+//                   whoever looks finds the slot.
+// inv.pin.last      Who lets go and finds the session retiring looks at all slots as well, but
+//                   never before the heavy barrier (Session::settled_); looking is done under
+//                   the registry lock, so the last one sees no pin.
+//
+// A thread that is not in the registry, or has all slots in use (user code that drains
+// inside a callback that drains ...), counts its pin in the session instead.
+#ifndef ALLOMON_TRACKER_CORE_PINNED_SESSION_H_
+#define ALLOMON_TRACKER_CORE_PINNED_SESSION_H_
+
+#include "tracker/core/barrier.h"
+#include "tracker/core/session.h"
+#include "tracker/core/thread_state.h"
+
+namespace allomon::internal {
+
+// A session held for the length of a scope, also when a callback ends its thread and the
+// stack unwinds.  False when the session is gone: then all its values are destroyed too.  A
+// pinned session may be discarded at any time; who consumes a value looks at status() to
+// know whether to tell the user.
+//
+// Scopes of a thread nest.  Cost: two stores, four loads.  Inlined also where the stack unwinds:
+// an object that is passed to a destructor out of line is kept in memory all along.
+class PinnedSession {
+ public:
+  __attribute__((always_inline)) explicit PinnedSession(SessionId id) : thread_(CurrentThread()) {
+    Session& session = Session::AtPlaceOf(id);
+    if (__builtin_expect(thread_.HasFreePinSlot(), 1)) {
+      slot_ = &thread_.pins[thread_.pins_used++];
+      slot_->store(&session, std::memory_order_relaxed);
+    } else {
+      session.PinCounted();
+      ++thread_.counted_pins;
+    }
+    LightBarrier();
+    // The place may belong to no session by now, or to a later one.
+    if (__builtin_expect(session.IsOpenFor(id), 1)) {
+      session_ = &session;
+    } else {
+      LetGo(session);
+    }
+  }
+  __attribute__((always_inline)) ~PinnedSession() {
+    if (session_ != nullptr) LetGo(*session_);
+  }
+  PinnedSession(const PinnedSession&) = delete;
+  PinnedSession& operator=(const PinnedSession&) = delete;
+
+  explicit operator bool() const { return session_ != nullptr; }
+  Session& operator*() const { return *session_; }
+  Session* operator->() const { return session_; }
+
+ private:
+  __attribute__((always_inline)) void LetGo(Session& session) {
+    if (__builtin_expect(slot_ != nullptr, 1)) {
+      // Release: who then finds no pin has seen what the callback did to the client.
+      slot_->store(nullptr, std::memory_order_release);
+      --thread_.pins_used;
+    } else {
+      --thread_.counted_pins;
+      session.UnpinCounted();
+    }
+    LightBarrier();
+    if (__builtin_expect(session.retiring(), 0)) session.FinishIfUnpinnedSlow();
+  }
+
+  ThreadState& thread_;
+  std::atomic<Session*>* slot_ = nullptr;  // none: the pin is counted
+  Session* session_ = nullptr;
+};
+
+// One block reported to a session that the calling thread has pinned.
+inline void CountReport(ThreadState& thread, Session& session, uint64_t n_samples, bool cut) {
+  if (__builtin_expect(thread.in_registry(), 1)) {
+    thread.counters[PlaceOfSession(session.id())].AddReport(session.id(), n_samples, cut);
+  } else {
+    session.counters().AddReport(n_samples, cut);
+  }
+}
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_PINNED_SESSION_H_

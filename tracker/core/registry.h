@@ -1,0 +1,97 @@
+// All threads that sample, and what is sampled.  See "Threads" in tracker/README.md.
+#ifndef ALLOMON_TRACKER_CORE_REGISTRY_H_
+#define ALLOMON_TRACKER_CORE_REGISTRY_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/base/spin_lock.h"
+#include "tracker/core/barrier.h"
+#include "tracker/core/session_counters.h"
+#include "tracker/core/thread_state.h"
+#include "tracker/sampling/active_set.h"
+#include "tracker/sampling/countdown.h"
+
+namespace allomon::internal {
+
+class Session;
+
+// The allocation limit of one mutator of a managed heap, which every start and stop lowers to
+// 0 so that the mutator takes its slow path.  In a list of the registry's, under its lock.
+struct WakeLimit {
+  std::atomic<uintptr_t>* words = nullptr;  // null: not in the list
+  WakeLimit* previous = nullptr;
+  WakeLimit* next = nullptr;
+};
+
+// The state that all threads share.  Its lock is never held while user code runs.
+class Registry {
+ public:
+  static Registry& Get() { return the_registry; }
+
+  SpinLock& lock() { return lock_; }
+  uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+
+  // Sets what is sampled from now on, and wakes every thread.  Caller holds the lock.
+  void PublishLocked(const ActiveSet& set);
+  const ActiveSet& active_locked() const { return active_; }
+
+  void AddLocked(ThreadState& thread);
+  void RemoveLocked(ThreadState& thread);
+  void AddLimitLocked(WakeLimit& limit);
+  void RemoveLimitLocked(WakeLimit& limit);
+  uint64_t NextStreamLocked() { return next_stream_++; }
+  void RestartStreamsLocked() { next_stream_ = 0; }
+
+  // Whether the condition holds for any thread.
+  template <typename Condition>
+  bool AnyThreadLocked(Condition holds) const {
+    const ThreadState* thread = threads_;
+    while (thread != nullptr && !holds(*thread)) thread = thread->next;
+    return thread != nullptr;
+  }
+
+  // Everything that was counted for a session which the caller has pinned.
+  SessionTotals TotalsOf(Session& session);
+
+  // In a forked child only the calling thread exists.
+  void KeepOnlyLocked(ThreadState& survivor);
+
+  // Children must not sample at the same words as their parent, nor as each other: each
+  // gets streams of its own, the n-th child the same in every run.
+  void CountForkLocked() { ++forks_; }
+  void DivergeFromParentLocked(ThreadState& survivor);
+
+ private:
+  static Registry the_registry;
+
+  void LowerLimitsLocked();
+  void WakeThreadsLocked();
+  bool WakeOnceLocked();
+  void FoldCountersLocked(ThreadState& thread);
+
+  SpinLock lock_;
+  std::atomic<uint64_t> epoch_{1};  // 0 is "never seen"
+  ActiveSet active_;
+  uint64_t next_stream_ = 0;
+  uint64_t forks_ = 0;
+  ThreadState* threads_ = nullptr;
+  WakeLimit* limits_ = nullptr;
+};
+
+// Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next
+// allocation must take the slow path.
+__attribute__((always_inline)) inline void SetCountdown(ThreadState& thread, int64_t words) {
+  countdown_words.store(words, std::memory_order_relaxed);
+  // Pairs with the barrier on all threads in WakeThreadsLocked(): either this thread sees
+  // the new epoch here, or the waker sees the number just stored and overwrites it.
+  LightBarrier();
+  const uint64_t seen = thread.epoch_seen.load(std::memory_order_relaxed);
+  if (__builtin_expect(Registry::Get().epoch() != seen, 0)) {
+    countdown_words.store(0, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_REGISTRY_H_

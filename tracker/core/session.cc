@@ -1,0 +1,94 @@
+#include "tracker/core/session.h"
+
+#include "tracker/core/registry.h"
+#include "tracker/core/thread_state.h"
+
+namespace allomon::internal {
+namespace {
+
+SessionId g_next_id = 1;  // guarded by the registry lock
+
+}  // namespace
+
+Session Session::places[kMaxSessions];
+
+Session* Session::ClaimLocked(const Config& config, SessionClient* client) {
+  for (uint32_t tries = 0; tries < kMaxSessions; ++tries) {
+    const SessionId id = g_next_id++;
+    Session& session = AtPlaceOf(id);
+    if (id == 0 || id == kClosed || session.occupied_) continue;
+    session.occupied_ = true;
+    session.client_is_abandoned_ = false;
+    session.id_ = id;
+    session.config_ = config;
+    session.client_ = client;
+    session.counters_.Reset();
+    session.status_.store(SessionStatus::kSampling, std::memory_order_relaxed);
+    // Release pairs with the acquire in IsOpenFor().
+    session.open_id_.store(id, std::memory_order_release);
+    return &session;
+  }
+  return nullptr;
+}
+
+void Session::Retire() {
+  retiring_.store(true, std::memory_order_relaxed);
+  open_id_.store(kClosed, std::memory_order_relaxed);
+  // From here on every pin is in sight, and who lets go sees retiring().  Who has seen it
+  // before must not look at the slots yet, and need not: we do.
+  HeavyBarrier();
+  {
+    const SpinLockHolder hold(Registry::Get().lock());
+    settled_ = true;
+  }
+  FinishIfUnpinnedSlow();
+}
+
+void Session::FinishIfUnpinnedSlow() {
+  SessionClient* client = nullptr;
+  {
+    const SpinLockHolder hold(Registry::Get().lock());
+    if (!settled_ || IsPinnedLocked()) return;
+    if (!client_is_abandoned_) client = client_;
+    SetFreeLocked();
+  }
+  delete client;  // user code: outside the lock
+}
+
+void Session::SetFreeLocked() {
+  retiring_.store(false, std::memory_order_relaxed);
+  settled_ = false;
+  occupied_ = false;
+}
+
+// Acquire, here and in HasPinned(), pairs with the release of who let go.
+bool Session::IsPinnedLocked() const {
+  return counted_pins_.load(std::memory_order_acquire) != 0 ||
+         Registry::Get().AnyThreadLocked(
+             [this](const ThreadState& thread) { return thread.HasPinned(*this); });
+}
+
+// What a thread that is gone was doing to a client cannot be finished, so such a client is
+// never touched again, by its destructor neither.  Pins that the survivor has counted are
+// told apart only if there are none; else the session keeps its place for ever.
+void Session::AbandonPinsOfOthersLocked(const ThreadState& survivor) {
+  for (Session& session : places) {
+    session.client_is_abandoned_ |= Registry::Get().AnyThreadLocked([&](const ThreadState& thread) {
+      return &thread != &survivor && thread.HasPinned(session);
+    });
+    if (survivor.counted_pins != 0) continue;
+    session.client_is_abandoned_ |= session.counted_pins_.load(std::memory_order_relaxed) != 0;
+    session.counted_pins_.store(0, std::memory_order_relaxed);
+  }
+}
+
+// Without user code, which does not belong into a fork handler: the clients stay.  No other
+// thread is left, so every pin is in sight without a barrier.
+void Session::FinishAbandonedLocked() {
+  for (Session& session : places) {
+    session.settled_ = session.retiring();
+    if (session.settled_ && !session.IsPinnedLocked()) session.SetFreeLocked();
+  }
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,69 @@
+// What a session has seen.  Each thread counts for itself, in memory that only it writes:
+// an addition shared by all would be a locked instruction, and a cache line that travels.
+// Who reads adds the threads up.
+//
+// inv.counters.own    A ThreadCounters is written by its thread alone, while that is in the
+//                     registry; before and after, a thread counts in the session's own.
+// inv.counters.place  It belongs to the session whose id it carries.  Another session comes
+//                     to the same place only when the former is gone, and so are its readers.
+#ifndef ALLOMON_TRACKER_CORE_SESSION_COUNTERS_H_
+#define ALLOMON_TRACKER_CORE_SESSION_COUNTERS_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/core/session_id.h"
+
+namespace allomon::internal {
+
+struct SessionTotals {
+  uint64_t samples = 0;          // hits, over all reported blocks
+  uint64_t reported_blocks = 0;  // blocks whose alloc callback was called
+  uint64_t cut_callstacks = 0;
+  uint64_t dropped_blocks = 0;  // no room for the entry or the block
+  uint64_t dropped_bytes = 0;
+};
+
+// The session's own part, by any thread: what is rare, and the sums of threads that ended.
+struct SessionCounters {
+  std::atomic<uint64_t> samples{0};
+  std::atomic<uint64_t> reported_blocks{0};
+  std::atomic<uint64_t> cut_callstacks{0};
+  std::atomic<uint64_t> dropped_blocks{0};
+  std::atomic<uint64_t> dropped_bytes{0};
+
+  void Reset();
+  void AddReport(uint64_t n_samples, bool cut);
+  SessionTotals Load() const;
+};
+
+// A thread's part for one session.
+struct ThreadCounters {
+  std::atomic<SessionId> session{0};
+  std::atomic<uint64_t> samples{0};
+  std::atomic<uint64_t> reported_blocks{0};
+  std::atomic<uint64_t> cut_callstacks{0};
+
+  // Owner only.
+  void AddReport(SessionId id, uint64_t n_samples, bool cut) {
+    if (__builtin_expect(session.load(std::memory_order_relaxed) != id, 0)) BeginSlow(id);
+    Add(samples, n_samples);
+    Add(reported_blocks, 1);
+    if (cut) Add(cut_callstacks, 1);
+  }
+
+  // Adds what was counted for that session.
+  void AddTo(SessionId id, SessionTotals* totals) const;
+  // The same for good: the thread ends, or was left behind by a fork.
+  void FoldInto(SessionId id, SessionCounters* counters);
+
+ private:
+  static void Add(std::atomic<uint64_t>& counter, uint64_t n) {
+    counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  void BeginSlow(SessionId id);
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_SESSION_COUNTERS_H_

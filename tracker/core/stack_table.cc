@@ -1,0 +1,153 @@
+#include "tracker/core/stack_table.h"
+
+#include <cstring>
+
+namespace allomon::internal {
+
+StackTable stack_table;
+
+namespace {
+
+constexpr uint32_t kFirstBuckets = 2048;
+
+// Return addresses differ in few low bits: the multiplication spreads them upwards, the
+// rotation brings them down again.  Both are one to one, so no bit of a frame is lost.
+uint64_t HashStep(uint64_t hash, uintptr_t frame) {
+  hash = (hash ^ frame) * 0x9fb21c651e98df25;
+  return hash << 27 | hash >> 37;
+}
+
+// Four sums side by side, since each step waits for the one before: 128 frames take 50 ns
+// and not 200.
+uint32_t HashStack(const uintptr_t* frames, uint32_t depth_and_cut) {
+  uint64_t lanes[4] = {depth_and_cut, 1, 2, 3};
+  const uint32_t depth = depth_and_cut / 2;
+  uint32_t i = 0;
+  for (; i + 4 <= depth; i += 4) {
+    for (uint32_t lane = 0; lane < 4; ++lane) {
+      lanes[lane] = HashStep(lanes[lane], frames[i + lane]);
+    }
+  }
+  for (; i < depth; ++i) lanes[0] = HashStep(lanes[0], frames[i]);
+  uint64_t hash = 0;
+  for (const uint64_t lane : lanes) hash = HashStep(hash, lane);
+  return static_cast<uint32_t>(hash ^ hash >> 32);
+}
+
+uint64_t BucketWord(uint32_t hash, uint32_t ref) { return uint64_t{hash} << 32 | ref; }
+
+}  // namespace
+
+const StackTable::Record* StackTable::RecordAt(BumpArena::Ref ref) const {
+  return static_cast<const Record*>(arena_.At(ref));
+}
+
+StackId StackTable::Intern(const uintptr_t* frames, uint32_t depth, bool cut) {
+  if (depth == 0 && !cut) return 0;
+  const uint32_t depth_and_cut = depth * 2 + (cut ? 1 : 0);
+  const uint32_t hash = HashStack(frames, depth_and_cut);
+  // Acquire pairs with the release in EnsureRoomLocked.
+  const Buckets* buckets = buckets_.load(std::memory_order_acquire);
+  if (buckets != nullptr) {
+    const StackId id = Find(buckets, hash, frames, depth_and_cut);
+    if (id != 0) return id;
+  }
+  return InsertSlow(hash, frames, depth, cut);
+}
+
+StackId StackTable::Find(const Buckets* buckets, uint32_t hash, const uintptr_t* frames,
+                         uint32_t depth_and_cut) const {
+  for (uint32_t i = hash;; ++i) {
+    // Acquire pairs with the release in PutLocked: the record is filled before its word
+    // can be seen.
+    const uint64_t word = buckets->words[i & buckets->mask].load(std::memory_order_acquire);
+    if (word == 0) return 0;
+    if (static_cast<uint32_t>(word >> 32) != hash) continue;
+    const Record* record = RecordAt(static_cast<uint32_t>(word));
+    if (record->depth_and_cut == depth_and_cut &&
+        SameFrames(record->frames, frames, depth_and_cut / 2)) {
+      return record->id;
+    }
+  }
+}
+
+StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut) {
+  const SpinLockHolder hold(lock_);
+  if (!EnsureRoomLocked()) return 0;
+  // Another thread may have inserted the same stack since the look-up without the lock.
+  const Buckets* buckets = buckets_.load(std::memory_order_relaxed);
+  const StackId id = Find(buckets, hash, frames, depth * 2 + (cut ? 1 : 0));
+  return id != 0 ? id : AddRecordLocked(hash, frames, depth, cut);
+}
+
+StackId StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth,
+                                    bool cut) {
+  const StackId id = next_id_.load(std::memory_order_relaxed);
+  const BumpArena::Ref ref = arena_.Allocate(offsetof(Record, frames) + depth * sizeof(uintptr_t));
+  if (ref == 0 || !refs_.Reserve(id)) return 0;
+  Record* record = static_cast<Record*>(arena_.At(ref));
+  record->id = id;
+  record->depth_and_cut = depth * 2 + (cut ? 1 : 0);
+  memcpy(record->frames, frames, depth * sizeof(uintptr_t));
+  refs_.At(id).store(ref, std::memory_order_release);
+  next_id_.store(id + 1, std::memory_order_release);
+  PutLocked(buckets_.load(std::memory_order_relaxed), BucketWord(hash, ref));
+  return id;
+}
+
+void StackTable::PutLocked(Buckets* buckets, uint64_t word) {
+  uint32_t i = static_cast<uint32_t>(word >> 32);
+  while (buckets->words[i & buckets->mask].load(std::memory_order_relaxed) != 0) ++i;
+  buckets->words[i & buckets->mask].store(word, std::memory_order_release);
+}
+
+StackTable::Buckets* StackTable::MapBuckets(uint32_t count) {
+  Buckets* buckets =
+      static_cast<Buckets*>(OwnMemory::Map(offsetof(Buckets, words) + count * sizeof(uint64_t)));
+  if (buckets != nullptr) buckets->mask = count - 1;
+  return buckets;
+}
+
+// At most half of the buckets are ever used, so every probe ends.  Readers of an old
+// array stay correct (they miss, and retry under the lock), so it is never unmapped:
+// all old arrays together are smaller than the newest.
+bool StackTable::EnsureRoomLocked() {
+  Buckets* old = buckets_.load(std::memory_order_relaxed);
+  const uint32_t used = next_id_.load(std::memory_order_relaxed);
+  if (old != nullptr && used * 2 <= old->mask) return true;
+  Buckets* grown = MapBuckets(old == nullptr ? kFirstBuckets : (old->mask + 1) * 2);
+  if (grown == nullptr) return false;
+  for (uint32_t i = 0; old != nullptr && i <= old->mask; ++i) {
+    const uint64_t word = old->words[i].load(std::memory_order_relaxed);
+    if (word != 0) PutLocked(grown, word);
+  }
+  buckets_.store(grown, std::memory_order_release);
+  return true;
+}
+
+void StackTable::RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uintptr_t by) {
+  Record* record = static_cast<Record*>(arena_.At(refs_.At(id).load(std::memory_order_relaxed)));
+  for (uint32_t i = 0; i < record->depth_and_cut / 2; ++i) {
+    uintptr_t* frame = &record->frames[i];
+    if (*frame - begin <= end - begin) __atomic_store_n(frame, *frame + by, __ATOMIC_RELAXED);
+  }
+}
+
+// The lock keeps two of these apart.  A renamed stack stays in its old bucket, where no equal
+// one is looked for: the same frames, of new code, are another stack.
+void StackTable::RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end,
+                              uintptr_t by) {
+  const SpinLockHolder hold(lock_);
+  const StackId last = next_id_.load(std::memory_order_relaxed);
+  for (StackId id = first; id < end_id && id < last; ++id) RenameFramesOf(id, begin, end, by);
+}
+
+StackView StackTable::View(StackId id) const {
+  std::atomic<uint32_t>* ref = id == 0 ? nullptr : refs_.Find(id);
+  const uint32_t at = ref == nullptr ? 0 : ref->load(std::memory_order_acquire);
+  if (at == 0) return {};
+  const Record* record = RecordAt(at);
+  return {record->frames, record->depth_and_cut / 2, (record->depth_and_cut & 1) != 0};
+}
+
+}  // namespace allomon::internal

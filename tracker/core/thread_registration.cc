@@ -1,0 +1,76 @@
+#include "tracker/core/thread_registration.h"
+
+#include <pthread.h>
+
+#include "tracker/core/callback_scope.h"
+#include "tracker/core/entry_table.h"
+#include "tracker/core/registry.h"
+
+namespace allomon::internal {
+
+std::atomic<void (*)()> thread_exit_hook{nullptr};
+
+namespace {
+
+pthread_key_t g_exit_key;
+std::atomic<bool> g_exit_key_made{false};
+
+void LeaveRegistry(ThreadState& thread) {
+  const SpinLockHolder hold(Registry::Get().lock());
+  Registry::Get().RemoveLocked(thread);
+  thread.countdown = nullptr;
+  Entries().Empty(thread.free_entries);
+}
+
+// A callback may end its thread here too, and then this is called once more for the rest.
+void RunLastPostponed(ThreadState& thread) {
+  if (!thread.HasPostponed()) return;
+  pthread_setspecific(g_exit_key, &thread);
+  CallbackScope scope(thread);
+  scope.Finish();
+}
+
+// Leaves at the first call: a thread that first allocates in the destructor of another
+// key may get no second one, and what stays in the registry is written to by `start` when
+// the thread's memory is another's.  Destructors that run after ours allocate sampled all
+// the same; but a `start` just then does not reach them.
+void OnThreadExit(void* value) {
+  ThreadState& thread = *static_cast<ThreadState*>(value);
+  if (thread.in_registry()) LeaveRegistry(thread);
+  if (void (*hook)() = thread_exit_hook.load(std::memory_order_acquire)) hook();
+  RunLastPostponed(thread);
+}
+
+void MakeExitKeyLocked() {
+  if (g_exit_key_made.load(std::memory_order_relaxed)) return;
+  if (pthread_key_create(&g_exit_key, OnThreadExit) == 0) g_exit_key_made.store(true);
+}
+
+}  // namespace
+
+void RegisterThreadSlow(ThreadState& thread) {
+  {
+    const SpinLockHolder hold(Registry::Get().lock());
+    MakeExitKeyLocked();
+    thread.countdown = &countdown_words;
+    Registry::Get().AddLocked(thread);
+  }
+  thread.registered = true;
+  // A thread that cannot tell when it exits must not stay.
+  if (!g_exit_key_made.load() || pthread_setspecific(g_exit_key, &thread) != 0) {
+    LeaveRegistry(thread);
+  }
+}
+
+void RefreshThreadSlow(ThreadState& thread) {
+  Registry& registry = Registry::Get();
+  const SpinLockHolder hold(registry.lock());
+  thread.active = registry.active_locked();
+  thread.bits.Seed(thread.active.seed, registry.NextStreamLocked());
+  // Under the lock, so that WakeThreadsLocked() cannot zero a countdown that already
+  // belongs to the new epoch.
+  // (Not thread.active.epoch, which is 0 until the first start of the process.)
+  thread.epoch_seen.store(registry.epoch(), std::memory_order_relaxed);
+}
+
+}  // namespace allomon::internal

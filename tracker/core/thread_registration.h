@@ -1,0 +1,23 @@
+// How a thread comes into the registry, and how it leaves.
+#ifndef ALLOMON_TRACKER_CORE_THREAD_REGISTRATION_H_
+#define ALLOMON_TRACKER_CORE_THREAD_REGISTRATION_H_
+
+#include <atomic>
+
+#include "tracker/core/thread_state.h"
+
+namespace allomon::internal {
+
+// Puts the thread into the registry, so that `start` reaches it.  Its first slow path
+// calls it; it may allocate (pthread_setspecific), so `busy` must be set.
+void RegisterThreadSlow(ThreadState& thread);
+
+// Called when a thread has left the registry at its end, if set.
+extern std::atomic<void (*)()> thread_exit_hook;
+
+// Copies the active set of the current epoch and reseeds the thread's generator.
+void RefreshThreadSlow(ThreadState& thread);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_THREAD_REGISTRATION_H_

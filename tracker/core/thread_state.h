@@ -1,0 +1,68 @@
+// What the tracker knows about each thread.  See "Threads" in tracker/README.md.
+#ifndef ALLOMON_TRACKER_CORE_THREAD_STATE_H_
+#define ALLOMON_TRACKER_CORE_THREAD_STATE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/base/tls.h"
+#include "tracker/core/entry_table.h"
+#include "tracker/core/session_counters.h"
+#include "tracker/core/session_id.h"
+#include "tracker/sampling/active_set.h"
+#include "tracker/sampling/random.h"
+
+namespace allomon::internal {
+
+class Session;
+
+// Sessions that a thread can pin at once without counting: a callback, what it calls of
+// ours, and their like once more.
+inline constexpr uint32_t kPinSlots = 4;
+
+// Plain data in static TLS: valid from the thread's first instruction to its last, and
+// all zero at first.  Touched by its own thread only, except where stated.
+struct ThreadState {
+  std::atomic<uint64_t> epoch_seen{0};  // read by the registry
+  ActiveSet active;                     // the thread's copy for that epoch
+  RandomBits bits;
+  bool registered = false;
+  bool busy = false;         // inside the tracker: allocations and signal handlers stay out
+  bool in_callback = false;  // sampling is suspended
+  std::atomic<EntryId> postponed{0};          // deallocs noticed inside a callback, newest first
+  EntryId postponed_due = 0;                  // those of them whose turn it is, oldest first
+  std::atomic<int64_t>* countdown = nullptr;  // its countdown_words, while in the registry
+  ThreadState* previous = nullptr;            // registry's list, under its lock
+  ThreadState* next = nullptr;
+
+  // See pinned_session.h.  The slots are read by who retires a session.
+  std::atomic<Session*> pins[kPinSlots] = {};
+  uint32_t pins_used = 0;
+  uint32_t counted_pins = 0;
+
+  EntryCache free_entries;  // empty but while in the registry
+
+  // By PlaceOfSession(); read by the registry.
+  ThreadCounters counters[kMaxSessions];
+
+  bool in_registry() const { return countdown != nullptr; }
+  bool HasPostponed() const {
+    return postponed_due != 0 || postponed.load(std::memory_order_relaxed) != 0;
+  }
+  bool HasFreePinSlot() const { return in_registry() && pins_used < kPinSlots; }
+  bool HasPinned(const Session& session) const;
+};
+
+extern __thread ThreadState current_thread __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
+inline ThreadState& CurrentThread() { return current_thread; }
+
+inline bool ThreadState::HasPinned(const Session& session) const {
+  for (const std::atomic<Session*>& pin : pins) {
+    if (pin.load(std::memory_order_acquire) == &session) return true;
+  }
+  return false;
+}
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_THREAD_STATE_H_

@@ -1,0 +1,174 @@
+// What a hooked function calls.  At a function's start every register may hold an
+// argument, so this file is compiled for the general registers alone, without
+// instrumentation (see BUILD), and its one function saves each that it uses.
+#include <cstddef>
+
+#include "tracker/profile/record/thread_profile.h"
+
+#if defined(__x86_64__)
+
+namespace allomon::internal {
+namespace {
+
+// One instruction, so that a signal handler which counts too loses nothing.
+inline void AddOne(std::atomic<uint64_t>& count) { asm("incq %0" : "+m"(count) : : "cc"); }
+
+inline void Count(const ThreadProfile& thread, uint32_t function) {
+  ThreadCounts* const counts = thread.counts;
+  AddOne(counts->cells[function].current);
+  AddOne(counts->total);
+}
+
+// A signal handler that interrupted us, a thread that is not attached, another stack
+// (sigaltstack, a coroutine's), or one of a million functions.
+inline bool CannotPush(const ThreadProfile& thread, uintptr_t frame) {
+  return thread.busy | !IsOnOwnStack(thread, frame) | (thread.top >= thread.limit);
+}
+
+inline ShadowEntry* PopReturned(ShadowEntry* top, uintptr_t frame) {
+  while (top->frame <= frame || HasReturned(*top)) {
+    if (__builtin_expect(top->cell != nullptr, 0)) LeaveCell(top->cell);
+    --top;
+  }
+  return top;
+}
+
+}  // namespace
+
+// `frame` is where the function's return address lies.
+extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void AllomonOnEntry(
+    uintptr_t frame, uint32_t function) {
+  ThreadProfile& thread = thread_profile;
+  ShadowEntry* top = thread.top;
+  const uintptr_t return_address = StackWord(frame);
+  if (!CannotPush(thread, frame)) {
+    if (top->frame == frame && top->function == function) {
+      // Again from the same place: it would leave and come back with nothing in between.
+      top->return_address = return_address;
+    } else {
+      thread.busy = true;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      top = PopReturned(top, frame) + 1;
+      FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
+      if (cell != nullptr) {
+        cell += function;
+        if (!EnterCell(cell, thread.counts)) cell = nullptr;
+      }
+      *top = {frame, return_address, cell, function};
+      const bool is_needed =
+          cell != nullptr || thread.outermost_cells.load(std::memory_order_relaxed) == nullptr;
+      thread.top = is_needed ? top : top - 1;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      thread.busy = false;
+    }
+  }
+  if (thread.step.load(std::memory_order_relaxed) != 0) Count(thread, function);
+}
+
+// Stack: the number; the return address into the hooked function; its own.
+//
+// inv.entry.nothing: where the outermost occurrence of each function is enough, one that is on
+// the stack already, entered below a top entry that has not returned, changes nothing but, if
+// calls are counted, two counts: so it is when functions recurse and in most loops.  That is
+// done here, with four registers and branches that go the same way each time.
+//
+//   cells = thread.outermost_cells; if (cells == nullptr) goto slow;
+//   cell = &cells[number];          if (cell->on_stack == 0) goto slow;
+//   if (top->frame <= frame) goto slow;
+//   if (top->return_address != 0 && *top->frame != top->return_address) goto slow;
+//   if (thread.step != 0) { ++cell->current; ++thread.counts->total; }
+static_assert(sizeof(FunctionCell) == 64 && offsetof(FunctionCell, current) == 0 &&
+              offsetof(FunctionCell, on_stack) == 48 && offsetof(ThreadCounts, total) == 0);
+static_assert(offsetof(ThreadProfile, outermost_cells) == 0 && offsetof(ThreadProfile, top) == 8 &&
+              offsetof(ThreadProfile, counts) == 16 && offsetof(ThreadProfile, step) == 24);
+static_assert(offsetof(ShadowEntry, frame) == 0 && offsetof(ShadowEntry, return_address) == 8);
+asm(R"(
+  .text
+  .globl AllomonEntryCall
+  .hidden AllomonEntryCall
+  .type AllomonEntryCall, @function
+AllomonEntryCall:
+  .cfi_startproc
+  .cfi_def_cfa_offset 16
+  pushq %rax
+  .cfi_adjust_cfa_offset 8
+  pushq %rcx
+  .cfi_adjust_cfa_offset 8
+  movq _ZN7allomon8internal14thread_profileE@GOTTPOFF(%rip), %rcx
+  movq %fs:0(%rcx), %rax
+  testq %rax, %rax
+  jz 3f
+  pushq %rdx
+  .cfi_adjust_cfa_offset 8
+  pushq %rsi
+  .cfi_adjust_cfa_offset 8
+  movl 32(%rsp), %edx
+  shlq $6, %rdx
+  addq %rax, %rdx
+  cmpq $0, 48(%rdx)
+  je 2f
+  movq %fs:8(%rcx), %rax
+  movq (%rax), %rsi
+  subq $48, %rsi
+  cmpq %rsp, %rsi
+  jbe 2f
+  movq 8(%rax), %rax
+  testq %rax, %rax
+  jz 1f
+  cmpq %rax, 48(%rsi)
+  jne 2f
+1:
+  cmpq $0, %fs:24(%rcx)
+  je 4f
+  incq (%rdx)
+  movq %fs:16(%rcx), %rax
+  incq (%rax)
+4:
+  .cfi_remember_state
+  popq %rsi
+  .cfi_adjust_cfa_offset -8
+  popq %rdx
+  .cfi_adjust_cfa_offset -8
+  popq %rcx
+  .cfi_adjust_cfa_offset -8
+  popq %rax
+  .cfi_adjust_cfa_offset -8
+  leaq 8(%rsp), %rsp
+  .cfi_adjust_cfa_offset -8
+  ret
+2:
+  .cfi_restore_state
+  popq %rsi
+  .cfi_adjust_cfa_offset -8
+  popq %rdx
+  .cfi_adjust_cfa_offset -8
+3:
+  popq %rcx
+  .cfi_adjust_cfa_offset -8
+  popq %rax
+  .cfi_adjust_cfa_offset -8
+  pushq %rdi
+  .cfi_adjust_cfa_offset 8
+  pushq %rsi
+  .cfi_adjust_cfa_offset 8
+  leaq 32(%rsp), %rdi
+  movl 16(%rsp), %esi
+  call AllomonOnEntry
+  popq %rsi
+  .cfi_adjust_cfa_offset -8
+  popq %rdi
+  .cfi_adjust_cfa_offset -8
+  leaq 8(%rsp), %rsp
+  .cfi_adjust_cfa_offset -8
+  ret
+  .cfi_endproc
+  .size AllomonEntryCall, . - AllomonEntryCall
+)");
+
+}  // namespace allomon::internal
+
+#else
+
+extern "C" void AllomonEntryCall() {}
+
+#endif

@@ -1,0 +1,20 @@
+// The register by which a hooked function finds its thread's counters.
+//
+// On x86-64 Linux user code has a segment register to itself, %gs: the C library uses
+// %fs.  A new thread inherits its creator's, until it attaches.
+#ifndef ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
+#define ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
+
+#include "tracker/profile/record/function_counts.h"
+
+namespace allomon::internal {
+
+// Whether nobody else uses the register, and we may.
+bool CanSetEntryCounters();
+
+// Makes hooked functions count in `cells` on this thread.
+void SetEntryCounters(FunctionCell* cells);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_

@@ -1,0 +1,250 @@
+#include "tracker/profile/hooks/entry_hooks.h"
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+#include <initializer_list>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "tracker/base/all_signals_blocked.h"
+#include "tracker/profile/hooks/entry_counters.h"
+#include "tracker/profile/record/data_units.h"
+#include "tracker/profile/record/recording.h"
+
+extern "C" {
+// entry_call.cc: called by a hook with its number on the stack.
+void AllomonEntryCall();
+}
+
+namespace allomon::internal {
+namespace {
+
+struct State {
+  const uintptr_t* starts = nullptr;
+  uint32_t count = 0;
+  const std::vector<size_t>* module_ends = nullptr;
+  const uintptr_t* calls = nullptr;  // for each hook, where its kCallBytes of code are
+  HookMode mode = HookMode::kNone;
+};
+State g_hooks;
+bool g_use_hooks_of_host = false;
+
+constexpr size_t kCallBytes = 24;
+
+// The list is never destroyed: destructors of other static objects may still write a profile.
+void ListHooks() {
+  static const HooksFound& hooks = *new HooksFound(ScanForHooks());
+  g_hooks.starts = hooks.starts.data();
+  g_hooks.count = static_cast<uint32_t>(hooks.starts.size());
+  g_hooks.module_ends = &hooks.module_ends;
+  hooked_functions.store(g_hooks.count, std::memory_order_relaxed);
+}
+
+bool Fail(std::string what, std::string* error) {
+  *error = std::move(what);
+  return false;
+}
+
+// Thread sanitizer has up to two of its own, which run none of the program's code.
+#if defined(__SANITIZE_THREAD__)
+constexpr int kOtherThreads = 2;
+#else
+constexpr int kOtherThreads = 0;
+#endif
+
+// ". .. 1234" is one thread.
+bool HasOneThreadNow() {
+  DIR* const tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return false;
+  int entries = 0;
+  while (readdir(tasks) != nullptr) ++entries;
+  closedir(tasks);
+  return entries <= 3 + kOtherThreads;
+}
+
+// A thread that was joined is listed for some microseconds more.
+bool HasOneThread() {
+  constexpr timespec kPause = {0, 100'000};
+  for (int i = 0; i < 100; ++i) {
+    if (HasOneThreadNow()) return true;
+    nanosleep(&kPause, nullptr);
+  }
+  return false;
+}
+
+// Code as it is put together, before it is stored.
+struct Code {
+  unsigned char bytes[kCallBytes];
+  size_t size = 0;
+
+  void Add(std::initializer_list<unsigned char> more) {
+    for (const unsigned char byte : more) bytes[size++] = byte;
+  }
+  void AddWord(uint64_t word) {
+    for (int shift = 0; shift < 32; shift += 8) {
+      bytes[size++] = static_cast<unsigned char>(word >> shift);
+    }
+  }
+  // `opcode`, a call or jump, to be stored `at`.
+  void AddJump(unsigned char opcode, uintptr_t at, uintptr_t target) {
+    Add({opcode});
+    AddWord(target - (at + size + 4));
+  }
+};
+
+// Not instrumented: sanitizers have no idea of code.
+__attribute__((noinline, no_sanitize("address", "thread"))) void StoreCode(const Code& code,
+                                                                           uintptr_t at) {
+  volatile unsigned char* const to = reinterpret_cast<unsigned char*>(at);
+  for (size_t i = 0; i < code.size; ++i) to[i] = code.bytes[i];
+}
+
+// push $place; jmp *(%rip); the address of AllomonEntryCall, which may be in a library far
+// from the executable.
+void WriteCall(uintptr_t at, uint32_t place) {
+  Code code;
+  code.Add({0x68});
+  code.AddWord(place);
+  code.Add({0xff, 0x25, 0, 0, 0, 0});
+  const uintptr_t target = reinterpret_cast<uintptr_t>(&AllomonEntryCall);
+  code.AddWord(target);
+  code.AddWord(target >> 32);
+  StoreCode(code, at);
+}
+
+// Within reach of a 32-bit displacement from all code of the module that begins there.
+void* MapBelow(uintptr_t code, size_t size_bytes) {
+  constexpr uintptr_t kStepBytes = uintptr_t{1} << 20;
+  constexpr int kSteps = 1024;
+  uintptr_t at = code & ~(kStepBytes - 1);
+  at -= (size_bytes + kStepBytes) & ~(kStepBytes - 1);
+  for (int i = 0; i < kSteps; ++i, at -= kStepBytes) {
+    void* const pages = mmap(reinterpret_cast<void*>(at), size_bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (pages != MAP_FAILED) return pages;
+  }
+  return nullptr;
+}
+
+// Of the hooks [begin, end), which are of one module.  Pages of modules before one that fails
+// stay mapped, unused.
+bool MakeCallsOfModule(size_t begin, size_t end, uintptr_t* calls, std::string* error) {
+  const size_t size_bytes = (end - begin) * kCallBytes;
+  void* const pages = MapBelow(g_hooks.starts[begin], size_bytes);
+  if (pages == nullptr) return Fail("no address space near the code", error);
+  for (size_t hook = begin; hook < end; ++hook) {
+    calls[hook] = reinterpret_cast<uintptr_t>(pages) + (hook - begin) * kCallBytes;
+    WriteCall(calls[hook], IndexOfHook(static_cast<uint32_t>(hook)));
+  }
+  if (mprotect(pages, size_bytes, PROT_READ | PROT_EXEC) == 0) return true;
+  const int cause = errno;
+  munmap(pages, size_bytes);
+  return Fail(std::string("this system forbids new code: ") + strerror(cause), error);
+}
+
+bool MakeCalls(std::string* error) {
+  if (g_hooks.calls != nullptr) return true;
+  // Never destroyed, like the list.
+  auto& calls = *new std::vector<uintptr_t>(g_hooks.count);
+  size_t begin = 0;
+  for (const size_t end : *g_hooks.module_ends) {
+    if (!MakeCallsOfModule(begin, end, calls.data(), error)) return delete &calls, false;
+    begin = end;
+  }
+  g_hooks.calls = calls.data();
+  return true;
+}
+
+// incq %gs:<place of the function's cell>
+Code CountingCode(uint32_t place) {
+  Code code;
+  code.Add({0x65, 0x48, 0xff, 0x04, 0x25});
+  code.AddWord(place * sizeof(FunctionCell) + offsetof(FunctionCell, current));
+  return code;
+}
+
+// call <the hook's own code>; a no-op of four bytes
+Code CallingCode(uint32_t hook) {
+  Code code;
+  code.AddJump(0xe8, g_hooks.starts[hook], g_hooks.calls[hook]);
+  code.Add({0x0f, 0x1f, 0x40, 0x00});
+  return code;
+}
+
+void WriteHook(uint32_t hook, HookMode mode) {
+  const Code code = mode == HookMode::kCount ? CountingCode(IndexOfHook(hook)) : CallingCode(hook);
+  StoreCode(code, g_hooks.starts[hook]);
+}
+
+// All pages that hooks lie in, made writable one by one: there may be other things
+// between them.
+bool ProtectHooks(int protection) {
+  const uintptr_t page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  uintptr_t last = 0;
+  for (uint32_t hook = 0; hook < g_hooks.count; ++hook) {
+    const uintptr_t begin = g_hooks.starts[hook] & ~(page_bytes - 1);
+    const uintptr_t end = g_hooks.starts[hook] + kHookBytes;
+    if (begin == last && end <= begin + page_bytes) continue;
+    if (mprotect(reinterpret_cast<void*>(begin), end - begin, protection) != 0) return false;
+    last = begin;
+  }
+  return true;
+}
+
+bool WriteHooks(HookMode mode, std::string* error) {
+  // Executable all the while: this very function may lie in the same page.
+  if (!ProtectHooks(PROT_READ | PROT_WRITE | PROT_EXEC)) {
+    const int cause = errno;
+    ProtectHooks(PROT_READ | PROT_EXEC);
+    return Fail(std::string("this system forbids changing code: ") + strerror(cause), error);
+  }
+  {
+    // The only thread there is must not run, in a signal handler, what is half written.
+    const AllSignalsBlocked blocked;
+    for (uint32_t hook = 0; hook < g_hooks.count; ++hook) WriteHook(hook, mode);
+  }
+  ProtectHooks(PROT_READ | PROT_EXEC);
+  g_hooks.mode = mode;
+  return true;
+}
+
+}  // namespace
+
+HookedFunctions FindHookedFunctions() {
+  static std::once_flag once;
+  if (answers_for_itself.load() || g_use_hooks_of_host) std::call_once(once, ListHooks);
+  return {g_hooks.starts, g_hooks.count};
+}
+
+void UseHooksOfHost() { g_use_hooks_of_host = true; }
+
+HookMode CurrentHookMode() { return g_hooks.mode; }
+
+bool SetHooksLocked(HookMode mode, std::string* error) {
+  if (g_hooks.count == 0 || mode == HookMode::kNone) return true;
+  // Without the register, counts go by way of the call.
+  if (mode == HookMode::kCount && g_hooks.mode != mode && !CanSetEntryCounters()) {
+    mode = HookMode::kCall;
+  }
+  if (g_hooks.mode == mode) return true;
+  if (!HasOneThread()) {
+    return Fail("entry hooks can be put in only while the program has one thread", error);
+  }
+  ThreadCounts& counts = CountsOfThisThreadLocked();
+  if (counts.functions < FunctionTableSize()) {
+    return Fail("there is no room to count so many functions; start earlier", error);
+  }
+  if (mode == HookMode::kCall && !MakeCalls(error)) return false;
+  // Before the first of them counts, which may be a function that we call ourselves.
+  if (mode == HookMode::kCount) SetEntryCounters(counts.cells);
+  return WriteHooks(mode, error);
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,350 @@
+#include "tracker/profile/record/data_units.h"
+
+#include <algorithm>
+#include <new>
+
+#include "tracker/callstack/managed_functions.h"
+#include "tracker/formats/source_table.h"
+#include "tracker/profile/hooks/entry_counters.h"
+#include "tracker/profile/hooks/entry_hooks.h"
+#include "tracker/profile/record/recording.h"
+#include "tracker/profile/sources/clock_charging.h"
+#include "tracker/profile/sources/time_session.h"
+
+namespace allomon::internal {
+namespace {
+
+constexpr uint32_t kMaxUnits = 65536;
+
+// Functions of libraries that are loaded after the first counts were made.
+constexpr uint32_t kLaterFunctions = 16384;
+
+SpinLock g_mutex;
+DataUnit* g_units[kMaxUnits];
+uint32_t g_slots = 0;  // used so far
+ThreadProfile* g_threads = nullptr;
+uint32_t g_functions = 0;  // length of all counts: hooks hold places in them
+// For a unit that there is no memory for.
+ThreadCounts g_no_counts = {};
+
+ThreadCounts* MapCountsLocked() {
+  if (g_functions == 0) {
+    const uint32_t first_managed = FunctionTableSize() + kLaterFunctions;
+    first_managed_place.store(first_managed, std::memory_order_relaxed);
+    g_functions = first_managed + kManagedPlaces;
+  }
+  return ThreadCounts::Map(g_functions);
+}
+
+DataUnit* NewUnitLocked(uint32_t slot) {
+  void* const pages = OwnMemory::Map(sizeof(DataUnit));
+  if (pages == nullptr) return nullptr;
+  DataUnit* const unit = new (pages) DataUnit;
+  unit->slot = slot;
+  unit->common = MapCountsLocked();
+  if (unit->common == nullptr) {
+    OwnMemory::Unmap(pages, sizeof(DataUnit));
+    return nullptr;
+  }
+  g_units[slot] = unit;
+  return unit;
+}
+
+// The one that every process has: of its pages only those are touched that are used.
+DataUnit& DefaultUnitLocked() {
+  static DataUnit unit;
+  if (unit.common != nullptr) return unit;
+  unit.common = MapCountsLocked();
+  if (unit.common == nullptr) {
+    unit.common = &g_no_counts;
+    g_no_counts.functions = 1;
+  }
+  g_units[0] = &unit;
+  g_slots = 1;
+  return unit;
+}
+
+// Null if the name is an old one.
+DataUnit* FindLocked(UnitName name) {
+  DefaultUnitLocked();
+  DataUnit* unit = name.slot < g_slots ? g_units[name.slot] : nullptr;
+  return unit != nullptr && !unit->freed && unit->use == name.use ? unit : nullptr;
+}
+
+template <typename Visit>
+void ForEachCountsLocked(const DataUnit& unit, Visit visit) {
+  visit(*unit.common);
+  for (ThreadCounts* counts = unit.threads; counts != nullptr; counts = counts->next) {
+    visit(*counts);
+  }
+}
+
+template <typename Visit>
+void ForEachUnitLocked(Visit visit) {
+  DefaultUnitLocked();
+  for (uint32_t slot = 0; slot < g_slots; ++slot) {
+    if (g_units[slot] != nullptr) visit(*g_units[slot]);
+  }
+}
+
+void ClearUnitLocked(DataUnit& unit) {
+  ForEachCountsLocked(unit, [](ThreadCounts& counts) { counts.Clear(); });
+  unit.by_stack.Clear();
+  unit.by_stack_gc.Clear();
+}
+
+// Makes the thread's fast paths count in its current unit.
+void PointLocked(ThreadProfile& thread) {
+  const bool counts_stacks =
+      recording.on.load(std::memory_order_relaxed) && recording.stack_style();
+  // Not `top`, which its thread moves; this one stays as long as the thread is in the registry.
+  const bool has_stack = thread.counts != nullptr && thread.bottom != nullptr;
+  FunctionCell* const cells = has_stack ? thread.counts->cells : nullptr;
+  const bool is_on = recording.on.load(std::memory_order_relaxed);
+  if (thread.managed_calls != nullptr) {
+    thread.managed_calls->running.store(0, std::memory_order_relaxed);
+  }
+  thread.scope_limit.store(is_on ? nullptr : thread.scope_end, std::memory_order_relaxed);
+  thread.cells.store(counts_stacks ? cells : nullptr, std::memory_order_relaxed);
+  const bool counts_calls = recording.Records(ProfileKind::kCount);
+  thread.step.store(counts_calls ? 1 : 0, std::memory_order_relaxed);
+  const bool outermost_will_do = counts_stacks && (counts_calls || ChargesCallstacks());
+  thread.outermost_cells.store(outermost_will_do ? cells : nullptr, std::memory_order_relaxed);
+}
+
+// Only for the calling thread: its entry counters are in a register of its own.
+void PointThisThreadLocked(ThreadProfile& thread) {
+  PointLocked(thread);
+  if (CurrentHookMode() == HookMode::kCount) SetEntryCounters(CountsOfThisThreadLocked().cells);
+}
+
+ThreadCounts* FindOrMapCountsLocked(DataUnit& unit) {
+  for (ThreadCounts* counts = unit.threads; counts != nullptr; counts = counts->next) {
+    if (!counts->taken) return counts;
+  }
+  ThreadCounts* counts = MapCountsLocked();
+  if (counts == nullptr) return nullptr;
+  counts->next = unit.threads;
+  unit.threads = counts;
+  return counts;
+}
+
+void MoveToLocked(ThreadProfile& thread, DataUnit& unit, ThreadCounts* counts) {
+  --UnitOf(thread).current_in;
+  ++unit.current_in;
+  thread.unit = &unit;
+  thread.counts = counts;
+  if (thread.attached) TakeCountsLocked(thread);
+  PointThisThreadLocked(thread);
+}
+
+// Functions that were entered in counts the thread no longer has leave without a trace.
+void ForgetCells(ThreadProfile& thread, const ThreadCounts* counts) {
+  for (ShadowEntry* entry = thread.top; entry != thread.bottom; --entry) {
+    if (entry->cell != nullptr && entry->cell->owner == counts) entry->cell = nullptr;
+  }
+}
+
+}  // namespace
+
+SpinLock& UnitsMutex() { return g_mutex; }
+
+UnitError MallocUnit(UnitName* name) {
+  const UnitsLock hold;
+  DefaultUnitLocked();
+  DataUnit* unit = nullptr;
+  for (uint32_t slot = 1; slot < g_slots && unit == nullptr; ++slot) {
+    if (g_units[slot]->freed) unit = g_units[slot];
+  }
+  if (unit == nullptr && g_slots < kMaxUnits && (unit = NewUnitLocked(g_slots)) != nullptr) {
+    ++g_slots;
+  }
+  if (unit == nullptr) return UnitError::kTooMany;
+  unit->freed = false;
+  *name = {unit->slot, unit->use};
+  return UnitError::kNone;
+}
+
+UnitError FreeUnit(UnitName name) {
+  const UnitsLock hold;
+  DataUnit* unit = FindLocked(name);
+  if (unit == nullptr) return UnitError::kFreed;
+  if (unit->slot == 0) return UnitError::kDefault;
+  if (unit->current_in != 0) return UnitError::kCurrent;
+  ClearUnitLocked(*unit);
+  unit->freed = true;
+  ++unit->use;
+  return UnitError::kNone;
+}
+
+DataUnit& UnitOf(const ThreadProfile& thread) {
+  return thread.unit != nullptr ? *thread.unit : DefaultUnitLocked();
+}
+
+UnitName CurrentUnit() {
+  const UnitsLock hold;
+  const DataUnit& unit = UnitOf(thread_profile);
+  return {unit.slot, unit.use};
+}
+
+UnitError SwitchUnit(UnitName name, SavedUnit* saved) {
+  AttachThread();
+  ChargeTimeOfUnit();
+  ChargeThreadClock();
+  const UnitsLock hold;
+  ThreadProfile& thread = thread_profile;
+  DataUnit* unit = FindLocked(name);
+  if (unit == nullptr) return UnitError::kFreed;
+  const DataUnit& outer = UnitOf(thread);
+  *saved = {{outer.slot, outer.use}, thread.counts};
+  if (unit == &outer) return UnitError::kNone;
+  MoveToLocked(thread, *unit, nullptr);
+  return UnitError::kNone;
+}
+
+UnitError RestoreUnit(const SavedUnit& saved) {
+  ChargeTimeOfUnit();
+  ChargeThreadClock();
+  const UnitsLock hold;
+  ThreadProfile& thread = thread_profile;
+  const DataUnit& inner = UnitOf(thread);
+  if (saved.name == UnitName{inner.slot, inner.use}) return UnitError::kNone;
+  ForgetCells(thread, thread.counts);
+  ReturnCountsLocked(thread);
+  DataUnit* unit = FindLocked(saved.name);
+  if (unit == nullptr) {
+    thread.counts = saved.counts;
+    ForgetCells(thread, saved.counts);
+    ReturnCountsLocked(thread);
+  }
+  MoveToLocked(thread, unit != nullptr ? *unit : DefaultUnitLocked(),
+               unit != nullptr ? saved.counts : nullptr);
+  return unit != nullptr ? UnitError::kNone : UnitError::kFreed;
+}
+
+void TakeCountsLocked(ThreadProfile& thread) {
+  if (thread.counts != nullptr) return;
+  ThreadCounts* counts = FindOrMapCountsLocked(UnitOf(thread));
+  if (counts == nullptr) return;
+  counts->taken = true;
+  thread.counts = counts;
+}
+
+void ReturnCountsLocked(ThreadProfile& thread) {
+  if (thread.counts != nullptr) thread.counts->taken = false;
+  thread.counts = nullptr;
+}
+
+void RegisterThreadLocked(ThreadProfile& thread) {
+  thread.next = g_threads;
+  if (g_threads != nullptr) g_threads->previous = &thread;
+  g_threads = &thread;
+  ++UnitOf(thread).current_in;
+  TakeCountsLocked(thread);
+  PointThisThreadLocked(thread);
+}
+
+void ForgetThreadLocked(ThreadProfile& thread) {
+  (thread.previous != nullptr ? thread.previous->next : g_threads) = thread.next;
+  if (thread.next != nullptr) thread.next->previous = thread.previous;
+  thread.previous = thread.next = nullptr;
+  --UnitOf(thread).current_in;
+  ReturnCountsLocked(thread);
+  PointThisThreadLocked(thread);
+}
+
+ThreadCounts& CountsOfThisThreadLocked() {
+  const ThreadProfile& thread = thread_profile;
+  return thread.counts != nullptr ? *thread.counts : *UnitOf(thread).common;
+}
+
+void TellThreadsLocked() {
+  for (ThreadProfile* thread = g_threads; thread != nullptr; thread = thread->next) {
+    PointLocked(*thread);
+  }
+}
+
+namespace {
+
+void AddCell(const ThreadCounts& counts, const FunctionCell& cell, bool stopped, MlmonCount* sum) {
+  sum->current += cell.Counted(stopped);
+  sum->stack += cell.stack.load(std::memory_order_relaxed);
+  sum->stack_gc += cell.stack_gc.load(std::memory_order_relaxed);
+  if (cell.on_stack.load(std::memory_order_relaxed) == 0) return;
+  sum->stack +=
+      counts.total.load(std::memory_order_relaxed) - cell.start.load(std::memory_order_relaxed);
+  sum->stack_gc += counts.total_gc.load(std::memory_order_relaxed) -
+                   cell.start_gc.load(std::memory_order_relaxed);
+}
+
+// Of the functions from `first` on.
+void AddCells(const ThreadCounts& counts, uint32_t first, std::vector<MlmonCount>* sums) {
+  const bool stopped = !recording.on.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < sums->size() && first + i < counts.functions; ++i) {
+    AddCell(counts, counts.cells[first + i], stopped, &(*sums)[i]);
+  }
+}
+
+}  // namespace
+
+UnitError MergeUnit(UnitName name, MergedCounts* merged) {
+  const UnitsLock hold;
+  const DataUnit* unit = FindLocked(name);
+  if (unit == nullptr) return UnitError::kFreed;
+  ChargeAllClocksLocked();
+  const uint32_t first_managed = first_managed_place.load(std::memory_order_relaxed);
+  ForEachCountsLocked(*unit, [&](const ThreadCounts& counts) {
+    merged->variance += counts.variance.load(std::memory_order_relaxed);
+    AddCells(counts, 0, &merged->functions);
+    if (first_managed != 0) AddCells(counts, first_managed, &merged->managed);
+  });
+  return UnitError::kNone;
+}
+
+UnitError VisitStacks(UnitName name, const StackCounts::Visitor& visit,
+                      const StackCounts::Visitor& visit_gc) {
+  const DataUnit* unit = nullptr;
+  {
+    const UnitsLock hold;
+    unit = FindLocked(name);
+  }
+  if (unit == nullptr) return UnitError::kFreed;
+  unit->by_stack.ForEach(visit);
+  unit->by_stack_gc.ForEach(visit_gc);
+  return UnitError::kNone;
+}
+
+void HoldAllUnitsLocked() {
+  ForEachUnitLocked([](DataUnit& unit) {
+    ForEachCountsLocked(unit, [](ThreadCounts& counts) { counts.Hold(); });
+  });
+}
+
+void ResumeAllUnitsLocked() {
+  ForEachUnitLocked([](DataUnit& unit) {
+    ForEachCountsLocked(unit, [](ThreadCounts& counts) { counts.Resume(); });
+  });
+}
+
+void ClearAllUnitsLocked() { ForEachUnitLocked(ClearUnitLocked); }
+
+void ForgetOtherThreadsAfterFork() {
+  ThreadProfile& thread = thread_profile;
+  g_threads = nullptr;
+  ForEachUnitLocked([](DataUnit& unit) {
+    unit.current_in = 0;
+    for (ThreadCounts* counts = unit.threads; counts != nullptr; counts = counts->next) {
+      counts->taken = false;
+    }
+  });
+  ClearAllUnitsLocked();
+  // What is on the stack stays there, and is entered afresh.
+  for (ShadowEntry* entry = thread.top; entry != thread.bottom; --entry) entry->cell = nullptr;
+  if (!thread.attached) return;
+  if (thread.counts != nullptr) thread.counts->taken = true;
+  thread.previous = thread.next = nullptr;
+  RegisterThreadLocked(thread);
+  EnterOpenFunctions(thread);
+}
+
+}  // namespace allomon::internal

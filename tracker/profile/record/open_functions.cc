@@ -1,0 +1,91 @@
+// Puts onto a thread's shadow stack what it had open when a profile started, and what is not
+// kept there while nothing is recorded: scopes and managed calls.  Functions with hooks are
+// on it already.
+#include <algorithm>
+
+#include "tracker/callstack/managed_functions.h"
+#include "tracker/profile/record/thread_profile.h"
+#include "tracker/profile/source_function.h"
+#include "tracker/profile/sources/managed_calls.h"
+
+namespace allomon::internal {
+namespace {
+
+// Scopes and managed calls of an earlier profile, some of which may have ended unseen.
+void DropAllButHooked(ThreadProfile& thread) {
+  ShadowEntry* kept = thread.bottom;
+  for (ShadowEntry* entry = thread.bottom + 1; entry <= thread.top; ++entry) {
+    if (entry->return_address != 0) {
+      *++kept = *entry;
+    } else if (entry->cell != nullptr) {
+      LeaveCell(entry->cell);
+    }
+  }
+  thread.top = kept;
+}
+
+// Three stacks whose frames do not descend from top to bottom become one, from the top.
+class Merge {
+ public:
+  explicit Merge(ThreadProfile& thread)
+      : hooked_(thread.top),
+        hooked_bottom_(thread.bottom),
+        scope_(thread.scope_top),
+        scopes_(thread.scopes),
+        call_(OpenManagedCalls().top),
+        calls_(OpenManagedCalls().base) {}
+
+  size_t added() const { return static_cast<size_t>((scope_ - scopes_) + (call_ - calls_)); }
+
+  // The innermost of what is left.
+  ShadowEntry Next() {
+    const uintptr_t scope = scope_ > scopes_ ? scope_[-1].frame : UINTPTR_MAX;
+    const uintptr_t call = call_ > calls_ ? call_[-1].frame : UINTPTR_MAX;
+    const uintptr_t hooked = hooked_ > hooked_bottom_ ? hooked_->frame : UINTPTR_MAX;
+    if (hooked < std::min(scope, call)) return *hooked_--;
+    if (call <= scope) {
+      --call_;
+      call_->address |= kWatched;
+      return {call, 0, nullptr, PlaceOfManagedCall(call_->address)};
+    }
+    --scope_;
+    return {scope, 0, nullptr, PlaceOf(*scope_->function)};
+  }
+
+ private:
+  ShadowEntry* hooked_;
+  ShadowEntry* const hooked_bottom_;
+  ScopeEntry* scope_;
+  ScopeEntry* const scopes_;
+  ManagedEntry* call_;
+  ManagedEntry* const calls_;
+};
+
+}  // namespace
+
+void CatchUpSlow(ThreadProfile& thread) {
+  thread.start_seen = recording.starts.load(std::memory_order_relaxed);
+  if (thread.top == nullptr) return;
+  DropAllButHooked(thread);
+  Merge merge(thread);
+  // Beyond a million nothing is seen.
+  if (merge.added() > static_cast<size_t>(thread.limit - thread.top)) return;
+  ShadowEntry* const top = thread.top + merge.added();
+  for (ShadowEntry* to = top; merge.added() != 0; --to) *to = merge.Next();
+  thread.top = top;
+  EnterOpenFunctions(thread);
+  NoteRunning(thread);
+}
+
+void EnterOpenFunctions(ThreadProfile& thread) {
+  FunctionCell* const cells = thread.cells.load(std::memory_order_relaxed);
+  if (cells == nullptr || thread.top == nullptr) return;
+  // From the outside in: a function is on the stack from its outermost occurrence on.
+  for (ShadowEntry* entry = thread.bottom + 1; entry <= thread.top; ++entry) {
+    if (entry->cell != nullptr || entry->function >= thread.counts->functions) continue;
+    FunctionCell* const cell = cells + entry->function;
+    if (EnterCell(cell, thread.counts)) entry->cell = cell;
+  }
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,33 @@
+#include "tracker/profile/record/recording.h"
+
+#include "tracker/callstack/managed_functions.h"
+#include "tracker/formats/source_table.h"
+#include "tracker/profile/source_function.h"
+
+namespace allomon::internal {
+
+static_assert(kFirstHookIndex == kMainSource + 1, "behind the fixed functions");
+
+Recording recording;
+std::atomic<uint32_t> hooked_functions{0};
+std::atomic<bool> answers_for_itself{false};
+std::atomic<uint32_t> first_managed_place{0};
+
+uint32_t IndexOfManaged(uint32_t number) {
+  if (number >= kManagedPlaces) return kUnknownSource;
+  return first_managed_place.load(std::memory_order_relaxed) + number;
+}
+
+uint32_t FunctionTableSize() {
+  return kFirstHookIndex + hooked_functions.load(std::memory_order_relaxed) +
+         RegisteredFunctionCount();
+}
+
+bool HasFunctions() { return FunctionTableSize() > kFirstHookIndex; }
+
+bool WouldChargeCallstacks(ProfileKind kind) {
+  if (!HasFunctions()) return kind != ProfileKind::kCount || ManagedFunctionCount() == 0;
+  return kind != ProfileKind::kCount && RegisteredFunctionCount() == 0;
+}
+
+}  // namespace allomon::internal

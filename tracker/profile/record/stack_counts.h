@@ -1,0 +1,45 @@
+// Amounts by interned call stack, for programs that do not name their functions.
+#ifndef ALLOMON_TRACKER_PROFILE_RECORD_STACK_COUNTS_H_
+#define ALLOMON_TRACKER_PROFILE_RECORD_STACK_COUNTS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "tracker/base/own_memory.h"
+
+namespace allomon::internal {
+
+// Lock free; Add() is async-signal-safe and may be called inside malloc.
+class StackCounts {
+ public:
+  using Visitor = std::function<void(uint32_t, uint64_t)>;
+
+  // Stacks that memory is refused for, and ids beyond sixteen million, count as stack 0.
+  void Add(uint32_t stack, uint64_t amount) {
+    std::atomic<uint64_t>* count = stack != 0 ? counts_.Find(stack) : nullptr;
+    if (__builtin_expect(count == nullptr, 0)) count = &ReserveSlow(stack);
+    count->fetch_add(amount, std::memory_order_relaxed);
+  }
+
+  void Clear();
+
+  // Calls visit(stack, amount) for every stack that was added to, in order of their ids.
+  void ForEach(const Visitor& visit) const;
+
+ private:
+  std::atomic<uint64_t>& ReserveSlow(uint32_t stack);
+
+  static constexpr size_t kSegmentStacks = 4096;
+  static constexpr size_t kSegments = 4096;
+
+  template <typename Visit>
+  void ForEachCount(Visit visit) const;
+
+  SegmentedArray<std::atomic<uint64_t>, kSegmentStacks, kSegments> counts_;
+  std::atomic<uint64_t> elsewhere_{0};
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_PROFILE_RECORD_STACK_COUNTS_H_

@@ -1,0 +1,172 @@
+// What profiling knows about a thread: the functions on its stack, and where it counts.
+//
+// The functions are a shadow stack keyed by frame address.  Who enters a function pops
+// every entry whose frame is not above its own, then pushes: what lies at or below the new
+// frame has returned, was left by an exception or longjmp, or gave its frame away in a
+// tail call.  So there is no leave hook, and tail calls stay tail calls.  An entry whose
+// return address is no longer in its place has returned too, although its frame lies
+// above: its caller has pushed arguments for another call.
+//
+// Only its own thread, and signal handlers on it, touch the shadow stack; `busy` keeps a
+// handler out while the thread is in the middle of it.
+#ifndef ALLOMON_TRACKER_PROFILE_RECORD_THREAD_PROFILE_H_
+#define ALLOMON_TRACKER_PROFILE_RECORD_THREAD_PROFILE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tracker/formats/source_table.h"
+#include "tracker/profile/record/function_counts.h"
+#include "tracker/profile/record/recording.h"
+#include "tracker/sampling/countdown.h"
+
+namespace allomon {
+
+struct SourceFunction;
+
+namespace internal {
+
+struct DataUnit;
+struct ManagedStack;
+struct ThreadTimer;
+
+struct ShadowEntry {
+  uintptr_t frame;           // where the function's return address lies
+  uintptr_t return_address;  // 0: a scope or a managed call, which end by themselves
+  FunctionCell* cell;        // to leave; null: not accounted for, or again on the stack
+  uint32_t function;         // its place in the table
+};
+
+// An open ALLOMON_FUNCTION(): noted also while nothing is recorded.
+struct ScopeEntry {
+  uintptr_t frame;  // of the function that holds it
+  const SourceFunction* function;
+};
+
+// Plain data in static TLS, all zero at first.
+struct ThreadProfile {
+  // What a hook looks at first: see entry_call.cc.  `cells`, if nobody asks which function runs,
+  // so that of each function the outermost occurrence is enough; else null.
+  std::atomic<FunctionCell*> outermost_cells;
+  ShadowEntry* top;            // null: no shadow stack yet
+  ThreadCounts* counts;        // this thread's in its current unit; null: the unit's common ones
+  std::atomic<uint64_t> step;  // what an entry adds to the counts
+
+  // Open scopes, [scopes, scope_top), outermost first.  Who finds the top not below the limit
+  // takes the slow path: nothing is mapped yet, it is full, or, the limit being null, something
+  // is recorded.  The limit is stored by who starts or stops a profile.
+  ScopeEntry* scope_top;
+  std::atomic<ScopeEntry*> scope_limit;
+  ScopeEntry* scopes;
+  ScopeEntry* scope_end;
+
+  ShadowEntry* limit;   // the last entry there is room for
+  ShadowEntry* bottom;  // the lowest, which is none of a function
+  uint32_t start_seen;  // Recording::starts, when what is open was put onto the shadow stack
+  // The function that ran at the last boundary: for who charges this thread's clock for it.
+  std::atomic<uint32_t> running;
+  ManagedStack* managed_calls;  // this thread's
+  // Null unless stack times are wanted.  Stored, like the two above, by who starts or stops a
+  // profile.
+  std::atomic<FunctionCell*> cells;
+  DataUnit* unit;       // null: the default one
+  uintptr_t stack_low;  // of the stack the thread was born with
+  uintptr_t stack_bytes;
+  bool busy;
+  bool attached;
+  uint32_t collecting;      // open CollectorScopes
+  ThreadTimer* timer;       // the last one it had
+  ThreadProfile* previous;  // registry of attached threads, under the units' lock
+  ThreadProfile* next;
+};
+
+extern __thread ThreadProfile thread_profile
+    __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
+
+// Gives the thread a shadow stack, counts in its current unit, and an end: it is detached
+// when it exits.  Does nothing if it has them.  Allocates with mmap only; not in a signal
+// handler.  Whatever the kernel refuses, the thread goes on with less: no stack times, or
+// counts that it shares.
+void AttachThread();
+
+// What the thread counts as entered and not yet left is left: for its end.
+void LeaveAllFunctions(ThreadProfile& thread);
+
+inline void PopEntry(ThreadProfile& thread) {
+  FunctionCell* const cell = thread.top->cell;
+  --thread.top;
+  if (cell != nullptr) LeaveCell(cell);
+}
+
+// Puts what the thread has open onto its shadow stack, if that was not done since the last
+// start.  The caller is `busy`.
+void CatchUpSlow(ThreadProfile& thread);
+inline void CatchUp(ThreadProfile& thread) {
+  if (thread.start_seen != recording.starts.load(std::memory_order_relaxed)) CatchUpSlow(thread);
+}
+// What is on the shadow stack comes onto the stack as the thread's counts see it.
+void EnterOpenFunctions(ThreadProfile& thread);
+
+// Where the thread counts that is not attached, or had no memory for counts of its own.
+ThreadCounts& CountsOf(const ThreadProfile& thread);
+
+// To be called when something else is on top of the shadow stack.
+void NoteRunning(ThreadProfile& thread);
+
+// A function without hooks begins, or has ended.  The caller is `busy`, and has caught up and
+// charged the clock.
+void EnterFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function);
+void LeaveFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function);
+
+// Pops what has returned, seen from code whose stack pointer is `sp`.
+void PopDead(ThreadProfile& thread, uintptr_t sp);
+
+// The innermost function on the shadow stack; kMainSource if there is none.
+inline uint32_t TopFunction(const ThreadProfile& thread) {
+  return thread.top == nullptr ? uint32_t{kMainSource} : thread.top->function;
+}
+
+// What code with that stack pointer has used is charged to its call stack: adds it to the total
+// that stack times are differences of.
+void AddToStackTimesSlow(ThreadProfile& thread, uintptr_t sp, uint64_t amount);
+inline void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount) {
+  if (__builtin_expect(thread.cells.load(std::memory_order_relaxed) != nullptr, 0)) {
+    AddToStackTimesSlow(thread, sp, amount);
+  }
+}
+
+// The function that code with that stack pointer runs in; kMainSource if none is open.
+// Pops what has returned; the caller is `busy`.
+uint32_t RunningFunction(ThreadProfile& thread, uintptr_t sp);
+
+inline bool IsOnOwnStack(const ThreadProfile& thread, uintptr_t address) {
+  return address - thread.stack_low < thread.stack_bytes;
+}
+
+// A word of a stack, which other code's sanitizer may call out of bounds.
+__attribute__((no_sanitize("address", "thread"))) inline uintptr_t StackWord(uintptr_t address) {
+  return *reinterpret_cast<const volatile uintptr_t*>(address);
+}
+
+inline bool HasReturned(const ShadowEntry& entry) {
+  return entry.return_address != 0 && StackWord(entry.frame) != entry.return_address;
+}
+
+// Pushes a function and counts its entry.  The caller is `busy` and has popped.
+inline void PushEntry(ThreadProfile& thread, uintptr_t frame, uintptr_t return_address,
+                      uint32_t function) {
+  FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
+  if (__builtin_expect(cell != nullptr, 1)) {
+    cell += function;
+    if (!EnterCell(cell, thread.counts)) cell = nullptr;
+  }
+  ShadowEntry* const entry = thread.top + 1;
+  *entry = {frame, return_address, cell, function};
+  thread.top = entry;
+}
+
+}  // namespace internal
+}  // namespace allomon
+
+#endif  // ALLOMON_TRACKER_PROFILE_RECORD_THREAD_PROFILE_H_

@@ -1,0 +1,30 @@
+// What a program holds: a session that follows sampled blocks to their end and keeps nothing
+// of its own with them.  For the profile of what is live.
+//
+// Thread safe; not inside malloc, not in signal handlers.
+#ifndef ALLOMON_TRACKER_PROFILE_SOURCES_LIVE_SESSION_H_
+#define ALLOMON_TRACKER_PROFILE_SOURCES_LIVE_SESSION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tracker/core/control.h"
+
+namespace allomon::internal {
+
+struct LiveHeap {
+  std::vector<double> bytes_by_stack;  // estimates, by stack id; most are 0
+  double variance = 0;                 // of their sum, in bytes squared
+  uint64_t dropped_bytes = 0;          // sampled, but there was no room to follow them
+};
+
+// Fails like StartSession.
+StartResult StartLiveSession(double rate, uint64_t seed, uint32_t frames);
+
+// The program goes on meanwhile: a block that lives throughout is counted once.  Empty for a
+// session that was discarded.  Cost: as Tracker::snapshot().
+LiveHeap LiveHeapOf(SessionId id);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_PROFILE_SOURCES_LIVE_SESSION_H_

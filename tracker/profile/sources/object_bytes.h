@@ -1,0 +1,20 @@
+// How large a block is for a profile of bytes, of what was allocated or of what is live.
+#ifndef ALLOMON_TRACKER_PROFILE_SOURCES_OBJECT_BYTES_H_
+#define ALLOMON_TRACKER_PROFILE_SOURCES_OBJECT_BYTES_H_
+
+#include <cstdint>
+
+#include "tracker/allocation.h"
+
+namespace allomon::internal {
+
+// As in MLton, and in the counters of a managed heap, the header is a part of the object.
+// What malloc keeps beside its blocks is its own affair.
+inline uint64_t ObjectBytes(uint64_t size_bytes, AllocationSource source) {
+  const bool managed = source == AllocationSource::kNormal || source == AllocationSource::kMarshal;
+  return size_bytes + (managed ? sizeof(uint64_t) : 0);
+}
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_PROFILE_SOURCES_OBJECT_BYTES_H_

@@ -1,0 +1,76 @@
+// Reaches threads as they start: this pthread_create stands in front of the C library's,
+// also for std::thread.  Threads made without it (clone) are profiled as far as can be
+// without: by Start(), if they exist by then.
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <cerrno>
+#include <new>
+
+#include "tracker/profile/hooks/entry_hooks.h"
+#include "tracker/profile/record/busy_scope.h"
+#include "tracker/profile/record/recording.h"
+#include "tracker/profile/record/thread_profile.h"
+#include "tracker/profile/sources/time_session.h"
+
+namespace allomon::internal {
+namespace {
+
+using StartRoutine = void* (*)(void*);
+using PthreadCreate = int (*)(pthread_t*, const pthread_attr_t*, StartRoutine, void*);
+
+PthreadCreate NextPthreadCreate() {
+  static const PthreadCreate next =
+      reinterpret_cast<PthreadCreate>(dlsym(RTLD_NEXT, "pthread_create"));
+  return next;
+}
+
+struct Start {
+  StartRoutine routine;
+  void* argument;
+};
+
+// Memory of the profiler's is not the program's allocation.
+Start* NewStart(StartRoutine routine, void* argument) {
+  const BusyScope busy;
+  return new (std::nothrow) Start{routine, argument};
+}
+
+Start TakeStart(void* start) {
+  const BusyScope busy;
+  const Start copy = *static_cast<Start*>(start);
+  delete static_cast<Start*>(start);
+  return copy;
+}
+
+void* RunProfiled(void* start) {
+  const Start program = TakeStart(start);
+  AttachThread();
+  StartThreadTimer();
+  return program.routine(program.argument);
+}
+
+bool ReachesThreads() {
+  return recording.on.load(std::memory_order_relaxed) || TimersRun() ||
+         CurrentHookMode() != HookMode::kNone;
+}
+
+int CreateThread(pthread_t* thread, const pthread_attr_t* attributes, StartRoutine routine,
+                 void* argument) {
+  const PthreadCreate next = NextPthreadCreate();
+  if (next == nullptr) return ENOSYS;
+  if (!ReachesThreads()) return next(thread, attributes, routine, argument);
+  Start* const start = NewStart(routine, argument);
+  if (start == nullptr) return next(thread, attributes, routine, argument);
+  const int error = next(thread, attributes, RunProfiled, start);
+  if (error != 0) TakeStart(start);
+  return error;
+}
+
+}  // namespace
+}  // namespace allomon::internal
+
+extern "C" __attribute__((visibility("default"))) int pthread_create(
+    pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*), void* argument) {
+  return allomon::internal::CreateThread(thread, attributes, routine, argument);
+}

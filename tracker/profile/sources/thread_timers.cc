@@ -1,0 +1,194 @@
+#include "tracker/profile/sources/thread_timers.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "tracker/formats/source_table.h"
+#include "tracker/profile/record/thread_profile.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+namespace allomon::internal {
+namespace {
+
+constexpr pid_t kFree = 0;
+constexpr pid_t kClaimed = -1;
+
+constexpr size_t kMostThreads = 16384;
+
+ThreadTimer g_timers[kMostThreads];
+
+std::atomic<size_t> g_end{0};  // behind the last that was ever used
+int g_signal = 0;
+// Written by one start beside late signals of the timers before it; the release and acquire
+// give a signal what that start prepared.
+std::atomic<TickHandler> g_handler{nullptr};
+
+uint64_t Nanoseconds(const timespec& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+// The kernel's name for the CPU clock of a thread (include/linux/posix-timers.h).
+clockid_t ClockOf(pid_t thread_id) {
+  constexpr clockid_t kPerThreadSchedulerClock = 4 | 2;
+  return static_cast<clockid_t>((~static_cast<uint32_t>(thread_id) << 3) |
+                                kPerThreadSchedulerClock);
+}
+
+bool IsOurs(const void* pointer) {
+  return pointer >= &g_timers[0] && pointer < &g_timers[kMostThreads];
+}
+
+FrameState InterruptedFrame(const void* context) {
+#if defined(__x86_64__)
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  return {static_cast<uintptr_t>(registers[REG_RIP]), static_cast<uintptr_t>(registers[REG_RSP]),
+          static_cast<uintptr_t>(registers[REG_RBP])};
+#else
+  static_cast<void>(context);
+  const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return {reinterpret_cast<uintptr_t>(__builtin_return_address(0)), frame, frame};
+#endif
+}
+
+void OnSignal(int, siginfo_t* info, void* context) {
+  const int saved_errno = errno;
+  if (info->si_code == SI_TIMER && IsOurs(info->si_value.sival_ptr)) {
+    ThreadTimer& timer = *static_cast<ThreadTimer*>(info->si_value.sival_ptr);
+    // A signal that was pending when its timer's thread ended may meet another thread.
+    if (timer.thread_id.load(std::memory_order_acquire) == ThisThread()) {
+      thread_profile.timer = &timer;
+      g_handler.load(std::memory_order_acquire)(timer, InterruptedFrame(context));
+    }
+  }
+  errno = saved_errno;
+}
+
+ThreadTimer* ClaimTimer() {
+  for (size_t i = 0; i < kMostThreads; ++i) {
+    pid_t free = kFree;
+    if (g_timers[i].thread_id.load(std::memory_order_relaxed) == kFree &&
+        g_timers[i].thread_id.compare_exchange_strong(free, kClaimed, std::memory_order_acquire)) {
+      size_t end = g_end.load(std::memory_order_relaxed);
+      while (end <= i && !g_end.compare_exchange_weak(end, i + 1, std::memory_order_release)) {
+      }
+      return &g_timers[i];
+    }
+  }
+  return nullptr;
+}
+
+void ReleaseTimer(ThreadTimer& timer) { timer.thread_id.store(kFree, std::memory_order_release); }
+
+bool Arm(ThreadTimer& timer, pid_t thread_id, uint32_t hz) {
+  sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = g_signal;
+  event.sigev_value.sival_ptr = &timer;
+  event.sigev_notify_thread_id = thread_id;
+  if (timer_create(timer.clock, &event, &timer.timer) != 0) return false;
+  itimerspec period = {};
+  period.it_interval.tv_sec = hz == 1 ? 1 : 0;
+  period.it_interval.tv_nsec = hz == 1 ? 0 : 1'000'000'000 / hz;
+  period.it_value = period.it_interval;
+  timer_settime(timer.timer, 0, &period, nullptr);
+  return true;
+}
+
+}  // namespace
+
+pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+bool ReadClock(clockid_t clock, uint64_t* now_ns) {
+  timespec now;
+  if (clock_gettime(clock, &now) != 0) return false;
+  *now_ns = Nanoseconds(now);
+  return true;
+}
+
+uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns) {
+  uint64_t charged = timer.charged_ns.load(std::memory_order_relaxed);
+  while (charged < now_ns) {
+    if (timer.charged_ns.compare_exchange_weak(charged, now_ns, std::memory_order_relaxed)) {
+      return now_ns - charged;
+    }
+  }
+  return 0;
+}
+
+// From the highest down: the C library and hosts take the lowest.
+bool ClaimTimerSignal(TickHandler handler) {
+  g_handler.store(handler, std::memory_order_release);
+  if (g_signal != 0) return true;
+  for (int signal = SIGRTMAX; signal >= SIGRTMIN; --signal) {
+    struct sigaction action = {};
+    if (sigaction(signal, nullptr, &action) != 0) continue;
+    if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) continue;
+    action.sa_sigaction = OnSignal;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(signal, &action, nullptr) != 0) continue;
+    g_signal = signal;
+    return true;
+  }
+  return false;
+}
+
+ThreadTimer* TimeThread(pid_t thread_id, uint32_t hz) {
+  ThreadTimer* const timer = ClaimTimer();
+  if (timer == nullptr) return nullptr;
+  timer->clock = ClockOf(thread_id);
+  timer->unit.store(nullptr, std::memory_order_relaxed);
+  timer->last.store(kUnknownSource, std::memory_order_relaxed);
+  timer->last_pc.store(0, std::memory_order_relaxed);
+  uint64_t now_ns = 0;
+  if (ReadClock(timer->clock, &now_ns)) {
+    timer->charged_ns.store(now_ns, std::memory_order_relaxed);
+    if (Arm(*timer, thread_id, hz)) {
+      // Its signals are heeded from here on.  Release: with all that was filled in.
+      timer->thread_id.store(thread_id, std::memory_order_release);
+      if (thread_id == ThisThread()) thread_profile.timer = timer;
+      return timer;
+    }
+  }
+  ReleaseTimer(*timer);
+  return nullptr;
+}
+
+TimerRange UsedTimers() { return {&g_timers[0], &g_timers[g_end.load(std::memory_order_acquire)]}; }
+
+void EndTimer(ThreadTimer& timer) {
+  timer_delete(timer.timer);
+  ReleaseTimer(timer);
+}
+
+ThreadTimer* FindTimer(pid_t thread_id) {
+  for (ThreadTimer& timer : UsedTimers()) {
+    if (timer.thread_id.load(std::memory_order_acquire) == thread_id) return &timer;
+  }
+  return nullptr;
+}
+
+void TimeExistingThreads(uint32_t hz) {
+  DIR* const tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return;
+  while (const dirent* task = readdir(tasks)) {
+    const pid_t thread_id = static_cast<pid_t>(atoi(task->d_name));
+    if (thread_id > 0 && FindTimer(thread_id) == nullptr) TimeThread(thread_id, hz);
+  }
+  closedir(tasks);
+}
+
+void ForgetTimers() {
+  for (ThreadTimer& timer : UsedTimers()) ReleaseTimer(timer);
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,20 @@
+// Short names for functions, from what compilers call them.
+#ifndef ALLOMON_TRACKER_PROFILE_WRITE_FUNCTION_NAME_H_
+#define ALLOMON_TRACKER_PROFILE_WRITE_FUNCTION_NAME_H_
+
+#include <string>
+#include <string_view>
+
+namespace allomon {
+
+// The qualified name in a signature as __PRETTY_FUNCTION__ spells it, without return
+// type and parameters; template arguments stay, so that instances differ:
+//   "int ns::S::m(int) const"         -> "ns::S::m"
+//   "T ns::add(T) [with T = char]"    -> "ns::add [T = char]"
+//   "main(int, char**)::<lambda(int)>" -> "main(int, char**)::<lambda(int)>"
+// What it does not understand it returns unchanged.
+std::string FunctionNameOf(std::string_view signature);
+
+}  // namespace allomon
+
+#endif  // ALLOMON_TRACKER_PROFILE_WRITE_FUNCTION_NAME_H_

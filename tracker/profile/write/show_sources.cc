@@ -1,0 +1,84 @@
+// Linked into an executable, answers `program @MLton show-sources` as a program that
+// MLton compiled for profiling does, so that mlprof can be pointed at it.
+//
+// The answer must be all there is on standard output.  Constructors of other code may
+// print, so standard output is set aside before the first of them runs (the executable's
+// own pre-initialisation), and given back for the answer once all constructors, those
+// that register functions among them, have run; then the process ends, before main.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "tracker/profile/record/recording.h"
+#include "tracker/profile/source_function.h"
+#include "tracker/profile/write/attribution.h"
+
+// The linker's names for the two ends of the executable's list of constructors.
+extern "C" {
+using Constructor = void (*)(int, char**, char**);
+extern Constructor __init_array_start[] __attribute__((visibility("hidden")));
+extern Constructor __init_array_end[] __attribute__((visibility("hidden")));
+}
+
+namespace allomon {
+namespace {
+
+int g_answer_fd = -1;
+
+// `@MLton` and, before an optional `--`, show-sources.
+bool AsksForSources(int argc, char** argv) {
+  if (argc < 3 || strcmp(argv[1], "@MLton") != 0) return false;
+  for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; ++i) {
+    if (strcmp(argv[i], "show-sources") == 0) return true;
+  }
+  return false;
+}
+
+// Runs before any constructor, also before those of shared libraries.
+void SetStandardOutputAside(int argc, char** argv, char**) {
+  if (!AsksForSources(argc, argv)) return;
+  g_answer_fd = dup(STDOUT_FILENO);
+  const int nowhere = open("/dev/null", O_WRONLY);
+  if (nowhere < 0) return;
+  dup2(nowhere, STDOUT_FILENO);
+  close(nowhere);
+}
+
+void WriteAll(int fd, const std::string& text) {
+  size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t n = write(fd, text.data() + written, text.size() - written);
+    if (n <= 0) _exit(1);
+    written += static_cast<size_t>(n);
+  }
+}
+
+// Calls the constructors that come after `self`, as the start-up code would.
+void RunConstructorsAfter(Constructor self, int argc, char** argv, char** environment) {
+  Constructor* next = __init_array_start;
+  while (next != __init_array_end && *next != self) ++next;
+  while (next != __init_array_end && ++next != __init_array_end) {
+    (*next)(argc, argv, environment);
+  }
+}
+
+__attribute__((constructor(101))) void SayThatItAnswers() {
+  internal::answers_for_itself.store(true, std::memory_order_relaxed);
+}
+
+// g++ does not honour the priority of FunctionRegistrar's constructors, so whoever wants
+// the whole table has to come last.
+__attribute__((constructor(102))) void AnswerIfAsked(int argc, char** argv, char** environment) {
+  if (g_answer_fd < 0) return;
+  RunConstructorsAfter(AnswerIfAsked, argc, argv, environment);
+  WriteAll(g_answer_fd, FormatSources(RegisteredSourceTable()));
+  _exit(0);
+}
+
+__attribute__((section(".preinit_array"),
+               used)) void (*const g_preinit)(int, char**, char**) = SetStandardOutputAside;
+
+}  // namespace
+}  // namespace allomon

@@ -1,0 +1,42 @@
+#include "tracker/sampling/trial.h"
+
+#include <cmath>
+
+namespace allomon::internal {
+
+void DrawFirstHit(const ActiveSet& active, RandomBits& bits, Trial* trial) {
+  // Probability that some session from i on has the hit, given that none before has.
+  double some_from_i = active.rate;
+  bool hit_before = false;
+  for (uint32_t i = 0; i < active.count; ++i) {
+    const double rate = active.items[i].law.rate;
+    // Once one session has it, the others toss their own, unconditional coins.  The last
+    // one left has it for certain, also where rounding made the quotient less than 1.
+    const bool last_chance = !hit_before && i + 1 == active.count;
+    const double p = hit_before ? rate : rate / some_from_i;
+    const bool hit = last_chance || (p > 0 && bits.NextUnit() <= p);
+    trial->hits[i] = hit ? 1 : 0;
+    hit_before |= hit;
+    some_from_i = rate < 1 ? (some_from_i - rate) / (1 - rate) : 0;
+  }
+}
+
+void AddLaterHits(const ActiveSet& active, RandomBits& bits, uint64_t words, Trial* trial) {
+  for (uint32_t i = 0; i < active.count; ++i) {
+    trial->hits[i] += DrawBinomial(bits, words, active.items[i].law);
+  }
+}
+
+void SetCombinedRate(ActiveSet* active) {
+  double none = 1;
+  double some = 0;
+  for (uint32_t i = 0; i < active->count; ++i) {
+    // Summed as p + q - pq: 1 - none would lose rates below 1e-16.
+    some += active->items[i].law.rate * none;
+    none *= 1 - active->items[i].law.rate;
+  }
+  active->rate = some;
+  active->gap_scale = some > 0 ? GapScale(some) : 0;
+}
+
+}  // namespace allomon::internal

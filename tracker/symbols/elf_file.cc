@@ -1,0 +1,165 @@
+#include "tracker/symbols/elf_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace allomon::internal {
+namespace {
+
+// A mapping of the whole file, or {nullptr, 0}.
+std::pair<const uint8_t*, size_t> MapFile(const std::string& path) {
+  // O_NONBLOCK: the path may have become a FIFO's.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return {nullptr, 0};
+  struct stat status;
+  void* image = MAP_FAILED;
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+    image = mmap(nullptr, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  }
+  close(fd);
+  if (image == MAP_FAILED) return {nullptr, 0};
+  return {static_cast<const uint8_t*>(image), status.st_size};
+}
+
+std::string ToHex(ByteReader bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  while (!bytes.AtEnd()) {
+    const uint8_t byte = bytes.Read<uint8_t>();
+    hex += kDigits[byte >> 4];
+    hex += kDigits[byte & 15];
+  }
+  return hex;
+}
+
+uint64_t AlignTo4(uint64_t size) { return (size + 3) & ~uint64_t{3}; }
+
+}  // namespace
+
+std::unique_ptr<ElfFile> ElfFile::Open(const std::string& path) {
+  const auto [data, size] = MapFile(path);
+  if (data == nullptr) return nullptr;
+  std::unique_ptr<ElfFile> file(new ElfFile(data, size, true));
+  return file->Parse() ? std::move(file) : nullptr;
+}
+
+std::unique_ptr<ElfFile> ElfFile::FromMemory(const uint8_t* image, size_t size_bytes) {
+  std::unique_ptr<ElfFile> file(new ElfFile(image, size_bytes, false));
+  return file->Parse() ? std::move(file) : nullptr;
+}
+
+ElfFile::~ElfFile() {
+  if (owns_mapping_) munmap(const_cast<uint8_t*>(data_), size_);
+}
+
+ByteReader ElfFile::At(uint64_t offset, uint64_t bytes) const {
+  if (offset > size_ || bytes > size_ - offset) return ByteReader();
+  return ByteReader(data_ + offset, data_ + offset + bytes);
+}
+
+bool ElfFile::Parse() {
+  ByteReader reader(data_, data_ + size_);
+  const auto header = reader.Read<Elf64_Ehdr>();
+  if (!reader.ok() || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    return false;
+  }
+  ParseSegments(header.e_phoff, header.e_phentsize, header.e_phnum);
+  uint64_t count = header.e_shnum;
+  uint64_t names = header.e_shstrndx;
+  if (count == 0 || names == SHN_XINDEX) {
+    // Numbers too large for the header are in section 0.
+    const auto first = At(header.e_shoff, sizeof(Elf64_Shdr)).Read<Elf64_Shdr>();
+    if (count == 0) count = first.sh_size;
+    if (names == SHN_XINDEX) names = first.sh_link;
+  }
+  ParseSections(header.e_shoff, header.e_shentsize, count, names);
+  return true;
+}
+
+void ElfFile::ParseSegments(uint64_t offset, uint64_t entry_bytes, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i, offset += entry_bytes) {
+    ByteReader reader = At(offset, sizeof(Elf64_Phdr));
+    const auto segment = reader.Read<Elf64_Phdr>();
+    if (!reader.ok()) return;
+    if (segment.p_type != PT_LOAD) continue;
+    segments_.push_back({segment.p_offset, segment.p_filesz, segment.p_vaddr});
+  }
+}
+
+void ElfFile::ParseSections(uint64_t offset, uint64_t entry_bytes, uint64_t count, uint64_t names) {
+  std::vector<uint32_t> name_offsets;
+  for (uint64_t i = 0; i < count; ++i, offset += entry_bytes) {
+    ByteReader reader = At(offset, sizeof(Elf64_Shdr));
+    const auto header = reader.Read<Elf64_Shdr>();
+    if (!reader.ok() || entry_bytes < sizeof(Elf64_Shdr)) break;
+    ElfSection section = {};
+    section.type = header.sh_type;
+    section.address = header.sh_addr;
+    section.size = header.sh_size;
+    section.link = header.sh_link;
+    const bool has_data = header.sh_type != SHT_NOBITS && (header.sh_flags & SHF_COMPRESSED) == 0;
+    if (has_data) section.data = At(header.sh_offset, header.sh_size);
+    sections_.push_back(section);
+    name_offsets.push_back(header.sh_name);
+  }
+  if (names >= sections_.size()) return;
+  const ByteReader strings = sections_[names].data;
+  for (size_t i = 0; i < sections_.size(); ++i) {
+    sections_[i].name = strings.StringAt(name_offsets[i]);
+  }
+}
+
+const ElfSection* ElfFile::FindSection(std::string_view name) const {
+  const auto found = std::find_if(sections_.begin(), sections_.end(),
+                                  [&](const ElfSection& s) { return s.name == name; });
+  return found == sections_.end() ? nullptr : &*found;
+}
+
+std::optional<uint64_t> ElfFile::AddressOfOffset(uint64_t offset) const {
+  // A segment is mapped by whole pages, so an offset may lie outside of its
+  // segment and still be mapped with it; one that contains it is the better
+  // answer.
+  constexpr uint64_t kPage = 4096;
+  std::optional<uint64_t> near;
+  for (const Segment& segment : segments_) {
+    const uint64_t from_start = offset - segment.offset;
+    if (offset >= segment.offset && from_start < segment.file_size) {
+      return segment.address + from_start;
+    }
+    const uint64_t from_page = offset - (segment.offset & ~(kPage - 1));
+    if (from_page < segment.file_size + 2 * kPage) near = segment.address + from_start;
+  }
+  return near;
+}
+
+std::string ElfFile::BuildId() const {
+  const ElfSection* section = FindSection(".note.gnu.build-id");
+  if (section == nullptr) return "";
+  ByteReader reader = section->data;
+  const uint32_t name_bytes = reader.Read<uint32_t>();
+  const uint32_t id_bytes = reader.Read<uint32_t>();
+  const uint32_t type = reader.Read<uint32_t>();
+  reader.Skip(AlignTo4(name_bytes));
+  const ByteReader id = reader.Take(id_bytes);
+  return reader.ok() && type == NT_GNU_BUILD_ID ? ToHex(id) : "";
+}
+
+std::optional<DebugLink> ElfFile::FindDebugLink() const {
+  const ElfSection* section = FindSection(".gnu_debuglink");
+  if (section == nullptr) return std::nullopt;
+  ByteReader reader = section->data;
+  DebugLink link;
+  link.name = reader.ReadCString();
+  reader.Skip(AlignTo4(link.name.size() + 1) - (link.name.size() + 1));
+  link.crc = reader.Read<uint32_t>();
+  if (!reader.ok() || link.name.empty()) return std::nullopt;
+  return link;
+}
+
+}  // namespace allomon::internal

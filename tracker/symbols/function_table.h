@@ -1,0 +1,82 @@
+// The functions of one ELF file: by symbol, and by unwind table.
+//
+// May allocate; not for use inside malloc.  Addresses are without load bias.
+#ifndef ALLOMON_TRACKER_SYMBOLS_FUNCTION_TABLE_H_
+#define ALLOMON_TRACKER_SYMBOLS_FUNCTION_TABLE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tracker/callstack/cfi_entry.h"
+#include "tracker/callstack/cfi_header.h"
+#include "tracker/symbols/elf_file.h"
+
+namespace allomon::internal {
+
+struct FunctionRange {
+  uint64_t begin;
+  uint64_t end;
+};
+
+// The function that contains an address.  The name is mangled and belongs to
+// the ELF file it was read from; a symbol's version is cut off.
+struct FunctionSymbol {
+  FunctionRange range;
+  std::string_view name;
+};
+
+// Named functions.  Where several symbols share an address, the name is chosen
+// so that every run chooses alike: global before local, then without a leading
+// underscore (which C++ names do not count as), then shorter, then by alphabet.
+class SymbolTable {
+ public:
+  // Adds the functions of .symtab and .dynsym; call Sort when all files are
+  // added. The files must outlive the table.
+  void Add(const ElfFile& file);
+  void Sort();
+
+  // The function whose extent contains `address`, the innermost if they are
+  // nested; a symbol without a size reaches to the next symbol, but yields to
+  // one that has. nullptr if there is none.
+  const FunctionSymbol* Find(uint64_t address) const;
+
+ private:
+  struct Candidate {
+    FunctionSymbol symbol;
+    uint64_t section_end;
+    bool is_local;
+  };
+
+  static bool IsBetterName(const Candidate& a, const Candidate& b);
+  void NoteHighestEnds();
+
+  std::vector<Candidate> candidates_;  // until they are sorted
+  std::vector<Candidate> functions_;   // by begin, which is unique
+  // The highest end among functions_[0..i]: where a search to the left may stop.
+  std::vector<uint64_t> highest_end_;
+};
+
+// The extents that .eh_frame gives; every function has one, named or not.  Searches the
+// linker's own table where the file has one, so that a few questions cost little.
+class FdeTable {
+ public:
+  // The file must outlive the table.
+  explicit FdeTable(const ElfFile& file);
+  // Nothing if no FDE covers `address`.
+  std::optional<FunctionRange> Find(uint64_t address) const;
+
+ private:
+  std::optional<FunctionRange> FindByHeader(uint64_t address) const;
+  void ReadAll();
+
+  CfiBytes frames_ = {};
+  CfiHeader header_;
+  bool has_header_ = false;
+  std::vector<FunctionRange> ranges_;  // by begin; for a file without the linker's table
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_SYMBOLS_FUNCTION_TABLE_H_

@@ -1,0 +1,73 @@
+#include "tracker/symbols/line_table.h"
+
+#include <algorithm>
+
+#include "tracker/symbols/line_program.h"
+
+namespace allomon::internal {
+namespace {
+
+ByteReader DataOf(const ElfFile& file, std::string_view name) {
+  const ElfSection* section = file.FindSection(name);
+  return section == nullptr ? ByteReader() : section->data;
+}
+
+ByteReader From(const ByteReader& whole, const uint8_t* position) {
+  return ByteReader(position, whole.position() + whole.remaining());
+}
+
+}  // namespace
+
+LineTable::LineTable(const ElfFile& file)
+    : lines_(DataOf(file, ".debug_line")),
+      line_strings_(DataOf(file, ".debug_line_str")),
+      strings_(DataOf(file, ".debug_str")) {
+  ByteReader units = lines_;
+  while (!units.AtEnd()) {
+    const uint8_t* unit = units.position();
+    LineHeader header;
+    if (ReadLineHeader(&units, {line_strings_, strings_}, &header)) AddSequences(unit, header);
+  }
+  std::sort(sequences_.begin(), sequences_.end(),
+            [](const Sequence& a, const Sequence& b) { return a.low < b.low; });
+}
+
+void LineTable::AddSequences(const uint8_t* unit, const LineHeader& header) {
+  LineMachine machine(header, header.program);
+  Sequence sequence = {0, 0, unit, machine.position()};
+  bool is_first = true;
+  LineRow row;
+  while (machine.Next(&row)) {
+    if (is_first) sequence.low = row.address;
+    is_first = row.ends_sequence;
+    if (!row.ends_sequence) continue;
+    sequence.high = row.address;
+    // The linker leaves the lines of code it dropped at address 0.
+    if (sequence.low != 0 && sequence.low < sequence.high) sequences_.push_back(sequence);
+    sequence.program = machine.position();
+  }
+}
+
+std::optional<SourceLine> LineTable::Find(uint64_t address) const {
+  const auto above =
+      std::upper_bound(sequences_.begin(), sequences_.end(), address,
+                       [](uint64_t a, const Sequence& sequence) { return a < sequence.low; });
+  if (above == sequences_.begin()) return std::nullopt;
+  const Sequence& sequence = above[-1];
+  if (address >= sequence.high) return std::nullopt;
+  ByteReader unit = From(lines_, sequence.unit);
+  LineHeader header;
+  if (!ReadLineHeader(&unit, {line_strings_, strings_}, &header)) return std::nullopt;
+  LineMachine machine(header, From(header.program, sequence.program));
+  std::optional<LineRow> best;
+  LineRow row;
+  while (machine.Next(&row) && row.address <= address && !row.ends_sequence) {
+    // Line 0 is code that belongs to no line; the first row of an address
+    // counts.
+    if (row.line != 0 && (!best || row.address > best->address)) best = row;
+  }
+  if (!best) return std::nullopt;
+  return SourceLine{header.PathOf(best->file), best->line};
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,70 @@
+#include "tracker/symbols/memory_map.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+
+namespace allomon::internal {
+namespace {
+
+// "begin-end perms offset device inode   path".  False unless it is executable.
+bool ParseLine(const std::string& line, Mapping* mapping) {
+  char permissions[5];
+  int path_at = 0;
+  const int fields =
+      std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %*s %*s %n",
+                  &mapping->begin, &mapping->end, permissions, &mapping->offset, &path_at);
+  if (fields != 4 || path_at == 0 || permissions[2] != 'x') return false;
+  mapping->path = line.substr(path_at);
+  if (mapping->path.empty()) mapping->path = "[anon]";
+  return mapping->begin < mapping->end;
+}
+
+// Without a stream: a library that is loaded into every program has no use for locales.
+std::string ReadToTheEnd(int fd) {
+  std::string text;
+  char part[4096];
+  while (true) {
+    const ssize_t bytes = read(fd, part, sizeof(part));
+    if (bytes > 0) {
+      text.append(part, static_cast<size_t>(bytes));
+    } else if (bytes == 0 || errno != EINTR) {
+      return text;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Mapping> ParseMaps(std::string_view text) {
+  std::vector<Mapping> mappings;
+  while (!text.empty()) {
+    const std::string line(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    Mapping mapping;
+    if (ParseLine(line, &mapping)) mappings.push_back(std::move(mapping));
+  }
+  return mappings;
+}
+
+std::vector<Mapping> ReadExecutableMappings() {
+  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  const std::string text = ReadToTheEnd(fd);
+  close(fd);
+  return ParseMaps(text);
+}
+
+const Mapping* FindMapping(const std::vector<Mapping>& mappings, uintptr_t address) {
+  const auto above =
+      std::upper_bound(mappings.begin(), mappings.end(), address,
+                       [](uintptr_t a, const Mapping& mapping) { return a < mapping.begin; });
+  if (above == mappings.begin() || address >= above[-1].end) return nullptr;
+  return &above[-1];
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,31 @@
+// The executable mappings of this process, as /proc/self/maps lists them.
+#ifndef ALLOMON_TRACKER_SYMBOLS_MEMORY_MAP_H_
+#define ALLOMON_TRACKER_SYMBOLS_MEMORY_MAP_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace allomon::internal {
+
+struct Mapping {
+  uintptr_t begin;
+  uintptr_t end;
+  uint64_t offset;   // in the file, of the byte at `begin`
+  std::string path;  // of the file; "[vdso]" and the like; "[anon]" if it has no name
+};
+
+// Parses the text of a maps file; lines that make no sense are passed over.
+std::vector<Mapping> ParseMaps(std::string_view text);
+
+// Of this process, now.  Empty if /proc is not mounted.
+std::vector<Mapping> ReadExecutableMappings();
+
+// The mapping that contains `address`, or nullptr.  They must be in the
+// kernel's order.
+const Mapping* FindMapping(const std::vector<Mapping>& mappings, uintptr_t address);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_SYMBOLS_MEMORY_MAP_H_

@@ -1,0 +1,39 @@
+#include "tracker/symbols/module_symbols.h"
+
+#include "tracker/symbols/debug_file.h"
+
+namespace allomon::internal {
+
+ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file, const std::string& path)
+    : file_(std::move(file)), fdes_(*file_) {
+  symbols_.Add(*file_);
+  if (file_->FindSection(".symtab") == nullptr && !path.empty()) {
+    debug_file_ = OpenDebugFile(*file_, path);
+  }
+  if (debug_file_ != nullptr) symbols_.Add(*debug_file_);
+  symbols_.Sort();
+}
+
+std::optional<uint64_t> ModuleSymbols::AddressOfOffset(uint64_t offset) const {
+  return file_->AddressOfOffset(offset);
+}
+
+const FunctionSymbol* ModuleSymbols::FindSymbol(uint64_t address) const {
+  const FunctionSymbol* symbol = symbols_.Find(address);
+  if (symbol == nullptr || symbol->range.end != symbol->range.begin) return symbol;
+  // A symbol without a size may be any distance below: only its own function
+  // counts.
+  const std::optional<FunctionRange> fde = fdes_.Find(address);
+  return !fde || fde->begin == symbol->range.begin ? symbol : nullptr;
+}
+
+std::optional<SourceLine> ModuleSymbols::FindLine(uint64_t address) {
+  if (lines_ == nullptr) {
+    const bool in_file = file_->FindSection(".debug_line") != nullptr;
+    const bool elsewhere = !in_file && debug_file_ != nullptr;
+    lines_ = std::make_unique<LineTable>(elsewhere ? *debug_file_ : *file_);
+  }
+  return lines_->Find(address);
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,44 @@
+// All that is known about the code of one ELF file: names, extents, source
+// positions.
+//
+// May allocate; not for use inside malloc.  Addresses are without load bias.
+// One thread at a time, because the line table is read when first asked for.
+#ifndef ALLOMON_TRACKER_SYMBOLS_MODULE_SYMBOLS_H_
+#define ALLOMON_TRACKER_SYMBOLS_MODULE_SYMBOLS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tracker/symbols/elf_file.h"
+#include "tracker/symbols/function_table.h"
+#include "tracker/symbols/line_table.h"
+
+namespace allomon::internal {
+
+class ModuleSymbols {
+ public:
+  // `path` tells where to look for a separate debug file; empty: nowhere.
+  ModuleSymbols(std::unique_ptr<ElfFile> file, const std::string& path);
+
+  // See ElfFile::AddressOfOffset.
+  std::optional<uint64_t> AddressOfOffset(uint64_t offset) const;
+
+  // The function that covers `address`: a mangled name and its start, or
+  // nothing.
+  const FunctionSymbol* FindSymbol(uint64_t address) const;
+  std::optional<FunctionRange> FindFde(uint64_t address) const { return fdes_.Find(address); }
+  std::optional<SourceLine> FindLine(uint64_t address);
+
+ private:
+  std::unique_ptr<ElfFile> file_;
+  std::unique_ptr<ElfFile> debug_file_;  // nullptr if there is none or no need for it
+  SymbolTable symbols_;
+  FdeTable fdes_;
+  std::unique_ptr<LineTable> lines_;
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_SYMBOLS_MODULE_SYMBOLS_H_
