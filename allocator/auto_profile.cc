@@ -17,11 +17,11 @@
 #include "allocator/guard.h"
 #include "allocator/host_stderr.h"
 #include "tracker/profile/hooks/entry_hooks.h"
-#include "tracker/profile/profile_control.h"
+#include "tracker/profile/control/profile_control.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
-#include "tracker/profile/write/profile_file.h"
-#include "tracker/profile/write/write_on_signal.h"
+#include "tracker/profile/control/profile_file.h"
+#include "tracker/profile/control/write_on_signal.h"
 
 namespace allomon {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "tracker/profile/profile_control.h"
+#include "tracker/profile/control/profile_control.h"
 
 namespace allomon {
 namespace {

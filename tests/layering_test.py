@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Who may include whom (DESIGN: Modules), checked because g++ does not.
+"""Who may include whom, checked because g++ does not.
 
-The rules are in ALLOWED: for each module, what its files may include of the others; what
-is not listed is an error.  Besides, each .cc file includes its own header first, so that
-every header is compiled by itself at least once.
+Between modules the rules are in ALLOWED: for each module, what its files may include of the
+others; what is not listed is an error.  Between the rooms of tracker/ they are the picture in
+tracker/README.md, "Rooms": a table that is read here, so that the document cannot be wrong.
+
+Besides, each .cc file includes its own header first, so that every header is compiled by itself
+at least once; and no more than two units of tracker/ (a unit is foo.h and foo.cc) include each
+other in a circle.
 """
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 import unittest
@@ -22,11 +27,14 @@ ALLOWED = {
     ],
     "runtime": [
         r"runtime/.*",
-        r"tracker/(?!core/|sampling/|profile/(record|sources|hooks|write)/).*",
+        r"tracker/[^/]+\.h",
+        r"tracker/base/[^/]+\.h",
+        r"tracker/callstack/(capture|managed_functions)\.h",
         r"allocator/(allomon_)?backend\.h",
         r"allocator/backends/.*",
     ],
-    "tools": [r"tools/.*", r"(tracker|allocator|runtime)/(?!internal/|core/|sampling/).*"],
+    # Commands see formats, never code that runs in hosts.
+    "tools": [r"tools/.*", r"tracker/formats/.*"],
     "examples": [
         r"examples/.*",
         r"(tracker|tracker/profile|tracker/gates|allocator|runtime)/[^/]+\.h",
@@ -38,6 +46,8 @@ ALLOWED = {
 EXCEPTIONS = {
     # A program that is profiled without a line of code: started by the environment.
     r"allocator/(.*/)?(auto_profile|environment)[^/]*": [r"tracker/profile/.*\.h"],
+    # prof reads the symbol table of an executable, as the process itself does.
+    r"tools/prof/program_symbols\.cc": [r"tracker/symbols/(debug_file|elf_file|elf_functions)\.h"],
 }
 
 MODULES = set(ALLOWED) | {"tests", "benchmarks"}
@@ -66,6 +76,91 @@ def includes(root, path):
             if os.path.exists(os.path.join(root, beside)):
                 name = beside
             yield number, os.path.normpath(name)
+
+
+ROOM = re.compile(r"^\| `([^`]+)` \|([^|]*)\|", re.MULTILINE)
+SECTION = re.compile(r"^## Rooms$(.*?)^## ", re.MULTILINE | re.DOTALL)
+
+
+def read_rooms(root):
+    """The table of tracker/README.md, as {room: the rooms that it may include}.
+
+    A room is a folder, or a list of files directly in tracker/."""
+    with open(os.path.join(root, "tracker/README.md"), encoding="utf-8") as readme:
+        section = SECTION.search(readme.read())
+    rooms = {}
+    for room, below in ROOM.findall(section.group(1)):
+        rooms[room] = re.findall(r"`([^`]+)`", below)
+    return rooms
+
+
+def room_of(path, rooms):
+    """The room of a file of tracker/, None if the table has none for it."""
+    folder, name = os.path.split(path[len("tracker/") :])
+    stem = name.split(".")[0]
+    best = None
+    for room in rooms:
+        if room.endswith("/"):
+            fits = folder + "/" == room or folder.startswith(room)
+        else:
+            fits = folder == "" and stem in room.split(", ")
+        if fits and (best is None or len(room) > len(best)):
+            best = room
+    return best
+
+
+def room_violations(root, rooms):
+    for path in own_files(root):
+        if not path.startswith("tracker/"):
+            continue
+        room = room_of(path, rooms)
+        if room is None:
+            yield f"{path}: in no room of tracker/README.md"
+            continue
+        for number, name in includes(root, path):
+            if not name.startswith("tracker/"):
+                continue
+            other = room_of(name, rooms)
+            if other != room and other not in rooms[room]:
+                yield f"{path}:{number}: {room} may not include {other} ({name})"
+
+
+def unit_graph(root):
+    """{unit: units that it includes} of tracker/."""
+    graph = {}
+    for path in own_files(root):
+        if not path.startswith("tracker/"):
+            continue
+        unit = os.path.splitext(path)[0]
+        included = {os.path.splitext(name)[0] for _, name in includes(root, path)}
+        graph.setdefault(unit, set()).update(i for i in included if i.startswith("tracker/"))
+        graph[unit].discard(unit)
+    return graph
+
+
+def circles(graph):
+    """Sets of units that include each other, by Tarjan's algorithm."""
+    order, low, stack, found = {}, {}, [], []
+
+    def visit(unit):
+        order[unit] = low[unit] = len(order)
+        stack.append(unit)
+        for other in sorted(graph.get(unit, ())):
+            if other not in order:
+                visit(other)
+                low[unit] = min(low[unit], low[other])
+            elif other in stack:
+                low[unit] = min(low[unit], order[other])
+        if low[unit] == order[unit]:
+            circle = stack[stack.index(unit) :]
+            del stack[stack.index(unit) :]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for unit in sorted(graph):
+        if unit not in order:
+            visit(unit)
+    return found
 
 
 def violations(root):
@@ -117,6 +212,8 @@ class FakeTree(unittest.TestCase):
         self.forbidden("runtime/a.cc", "allocator/allocator.h")
         self.forbidden("runtime/a.cc", "allocator/alloc_path.h")
         self.forbidden("runtime/a.cc", "tracker/core/sampler.h")
+        self.forbidden("runtime/a.cc", "tracker/profile/record/recording.h")
+        self.forbidden("tools/a.cc", "tracker/symbols/elf_file.h")
         self.forbidden("allocator/a.cc", "runtime/heap.h")
         self.forbidden("allocator/a.cc", "tracker/core/sampler.h")
         self.forbidden("allocator/a.cc", "tracker/profile/profile.h")
@@ -157,13 +254,60 @@ class FakeTree(unittest.TestCase):
         )
 
 
+    def test_circles_are_found(self):
+        graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+        self.assertEqual(sorted(circles(graph)), [["a", "b", "c"], ["d", "e"]])
+
+
 class SourceTree(unittest.TestCase):
-    def test_include_rules(self):
-        root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-        self.assertTrue(os.path.exists(os.path.join(root, "WORKSPACE")), root)
-        found = list(violations(root))
-        print(len(list(own_files(root))), "files read")
+    def setUp(self):
+        self.root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+        self.assertTrue(os.path.exists(os.path.join(self.root, "WORKSPACE")), self.root)
+
+    def assert_none(self, found):
         self.assertEqual(found, [], "\n" + "\n".join(found))
+
+    def test_include_rules(self):
+        print(len(list(own_files(self.root))), "files read")
+        self.assert_none(list(violations(self.root)))
+
+    def test_rooms_of_tracker(self):
+        rooms = read_rooms(self.root)
+        self.assertGreater(len(rooms), 10, rooms)
+        self.assert_none(list(room_violations(self.root, rooms)))
+
+    def test_rooms_stand_on_each_other(self):
+        """The picture is one of floors: a room is above all that it may include."""
+        self.assertEqual(circles({room: set(below) for room, below in read_rooms(self.root).items()}), [])
+
+    def test_no_more_than_two_units_include_each_other(self):
+        graph = unit_graph(self.root)
+        self.assertGreater(len(graph), 100, "units")
+        self.assertEqual([c for c in circles(graph) if len(c) > 2], [])
+
+    def test_every_arrow_of_the_picture_holds_something_up(self):
+        """Each arrow is turned around in a copy: then something is forbidden, or it was not used."""
+        rooms = read_rooms(self.root)
+        for room, below in rooms.items():
+            for other in below:
+                with self.subTest(arrow=f"{room} -> {other}"):
+                    turned = {name: list(names) for name, names in rooms.items()}
+                    turned[room].remove(other)
+                    turned[other].append(room)
+                    self.assertTrue(list(room_violations(self.root, turned)))
+
+    def test_an_include_against_the_picture_is_reported(self):
+        """A file of a copy includes one of each room above it."""
+        rooms = read_rooms(self.root)
+        with tempfile.TemporaryDirectory() as copy:
+            shutil.copytree(os.path.join(self.root, "tracker"), os.path.join(copy, "tracker"))
+            self.assert_none(list(room_violations(copy, rooms)))
+            lowest = os.path.join(copy, "tracker/base/words.h")
+            with open(lowest, "a", encoding="utf-8") as header:
+                header.write('#include "tracker/core/registry.h"\n')
+            found = list(room_violations(copy, rooms))
+            self.assertEqual(len(found), 1, found)
+            self.assertIn("base/ may not include core/", found[0])
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/statistics.h"
+#include "tracker/profile/control/snapshot.h"
 #include "tracker/profile/profile.h"
 #include "tracker/tracker.h"
 
@@ -100,7 +101,7 @@ TEST_F(AttributionTest, SampledEstimateLiesWithinItsOwnInterval) {
   ASSERT_TRUE(Profile::Start(options).ok());
   for (int i = 0; i < 20000; ++i) Inner();
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = Attributed(data_);
+  const NamedProfile profile = Attributed(data_);
   EXPECT_GT(profile.variance, 0);
   EXPECT_NEAR(static_cast<double>(profile.mlmon.total), 20000 * 1000,
               testing::kSigmas * std::sqrt(profile.variance));
@@ -127,7 +128,7 @@ TEST_F(AttributionTest, FilesOfOneProgramShareTheirMagic) {
   const uint32_t first = Attributed(data_).mlmon.magic;
   Outer();
   EXPECT_EQ(Attributed(data_).mlmon.magic, first);
-  EXPECT_EQ(RegisteredSourceTable().magic, first);
+  EXPECT_EQ(SourceTableOf(internal::FunctionsOfProgram()).magic, first);
 }
 
 TEST_F(AttributionTest, StartingTwiceAndStoppingTwiceFail) {

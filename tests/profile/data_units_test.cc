@@ -172,7 +172,7 @@ TEST_P(DataUnitsTest, LeavingBelowTheSwitchDoesNotUnderflow) {
     const ScopedProfileData unit(unit_);
     Around(Leaf);
   });
-  const AttributedProfile profile = testing::Attributed(unit_);
+  const NamedProfile profile = testing::Attributed(unit_);
   for (const MlmonCount& count : profile.mlmon.masters) {
     EXPECT_TRUE(count.stack >= count.current && count.stack <= profile.mlmon.total);
   }
@@ -184,7 +184,7 @@ TEST_P(DataUnitsTest, WriteInTheMiddleCountsFunctionsOnTheStackUpToNow) {
   const ScopedProfileData unit(unit_);
   Around([this] {
     Leaf();
-    const AttributedProfile profile = testing::Attributed(unit_);
+    const NamedProfile profile = testing::Attributed(unit_);
     MlmonInt most = 0;
     for (size_t i = kMainSource + 1; i < profile.mlmon.masters.size(); ++i) {
       const std::string& name = profile.sources.names[i].name;
@@ -237,7 +237,7 @@ TEST(RecordingTest, ForkedChildGoesOnInTheFunctionItWasBornIn) {
     ASSERT_GE(child, 0);
     if (child == 0) {
       SamplingFree(SamplingMalloc(5));
-      const AttributedProfile profile = testing::Attributed();
+      const NamedProfile profile = testing::Attributed();
       MlmonInt around = 0;
       for (size_t i = kMainSource + 1; i < profile.mlmon.masters.size(); ++i) {
         const MlmonCount& count = profile.mlmon.masters[i];
@@ -270,7 +270,7 @@ TEST(RecordingTest, CollectorIsChargedToGcAndToTheThirdColumnOfItsCallers) {
                 });
               }).ok());
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = testing::Attributed(unit);
+  const NamedProfile profile = testing::Attributed(unit);
   EXPECT_TRUE(profile.mlmon.total == 16);
   EXPECT_TRUE(profile.mlmon.total_gc == 1000);
   const MlmonCount gc = testing::CountOf(profile, "<gc>");

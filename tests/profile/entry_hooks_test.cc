@@ -1,10 +1,13 @@
 // Unchanged functions, compiled with room for a hook.
 #include "tracker/profile/hooks/entry_hooks.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <thread>
 #include <vector>
 
@@ -12,7 +15,9 @@
 #include "gtest/gtest.h"
 #include "tests/profile/hooked.h"
 #include "tests/support/profile_bytes.h"
+#include "tracker/profile/control/snapshot.h"
 #include "tracker/profile/profile.h"
+#include "tracker/profile/record/thread_profile.h"
 
 namespace allomon {
 namespace {
@@ -50,7 +55,7 @@ struct Counted {
   }
 };
 
-Counted Of(const AttributedProfile& profile, const std::string& function) {
+Counted Of(const NamedProfile& profile, const std::string& function) {
   for (size_t i = 0; i < profile.sources.names.size(); ++i) {
     const std::string& name = profile.sources.names[i].name;
     if (name.rfind("hooked::" + function + "(", 0) != 0) continue;
@@ -73,25 +78,25 @@ void ExpectInvariants(const Mlmon& mlmon) {
 }
 
 template <typename Run>
-AttributedProfile Profiled(const ProfileOptions& options, Run run) {
+NamedProfile Profiled(const ProfileOptions& options, Run run) {
   const absl::Status started = Profile::Start(options);
   EXPECT_TRUE(started.ok()) << started;
   run();
   EXPECT_TRUE(Profile::Stop().ok());
-  AttributedProfile profile = Attributed();
+  NamedProfile profile = Attributed();
   ExpectInvariants(profile.mlmon);
   return profile;
 }
 
 template <typename Run>
-AttributedProfile CountStacks(Run run) {
+NamedProfile CountStacks(Run run) {
   return Profiled(Options(ProfileKind::kCount, ProfileStyle::kStack), run);
 }
 
 TEST(EntryHooksTest, EveryCallIsCountedInBothStyles) {
   for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
     InChild([style] {
-      const AttributedProfile profile = Profiled(Options(ProfileKind::kCount, style), [] {
+      const NamedProfile profile = Profiled(Options(ProfileKind::kCount, style), [] {
         for (int i = 0; i < 1000; ++i) hooked::CallsTwice(hooked::Leaf);
       });
       EXPECT_EQ(Of(profile, "CallsTwice").current, 1000);
@@ -105,7 +110,7 @@ TEST(EntryHooksTest, EveryCallIsCountedInBothStyles) {
 
 TEST(EntryHooksTest, CalleesAreOnTheStackOfTheirCallersOnly) {
   InChild([] {
-    const AttributedProfile profile = CountStacks([] {
+    const NamedProfile profile = CountStacks([] {
       hooked::CallsTwice(hooked::Leaf);
       hooked::Leaf();
     });
@@ -116,7 +121,7 @@ TEST(EntryHooksTest, CalleesAreOnTheStackOfTheirCallersOnly) {
 
 TEST(EntryHooksTest, RecursionCountsOnce) {
   InChild([] {
-    const AttributedProfile profile = CountStacks([] { hooked::Recurse(9, hooked::Leaf); });
+    const NamedProfile profile = CountStacks([] { hooked::Recurse(9, hooked::Leaf); });
     EXPECT_EQ(Of(profile, "Recurse"), (Counted{10, 11}));
     EXPECT_EQ(Of(profile, "Leaf"), (Counted{1, 1}));
   });
@@ -125,14 +130,14 @@ TEST(EntryHooksTest, RecursionCountsOnce) {
 // Deeper than the shadow stack has room at first, and than any unwinder goes.
 TEST(EntryHooksTest, DeepRecursion) {
   InChild([] {
-    const AttributedProfile profile = CountStacks([] { hooked::Recurse(50000, hooked::Leaf); });
+    const NamedProfile profile = CountStacks([] { hooked::Recurse(50000, hooked::Leaf); });
     EXPECT_EQ(Of(profile, "Recurse"), (Counted{50001, 50002}));
   });
 }
 
 TEST(EntryHooksTest, TailCallStaysOneAndTakesItsCallerOffTheStack) {
   InChild([] {
-    const AttributedProfile profile = CountStacks([] { EXPECT_EQ(hooked::TailCalls(3), 7); });
+    const NamedProfile profile = CountStacks([] { EXPECT_EQ(hooked::TailCalls(3), 7); });
     EXPECT_EQ(Of(profile, "TailCalls"), (Counted{1, 1}));
     EXPECT_EQ(Of(profile, "TailCalled"), (Counted{1, 1}));
   });
@@ -140,7 +145,7 @@ TEST(EntryHooksTest, TailCallStaysOneAndTakesItsCallerOffTheStack) {
 
 TEST(EntryHooksTest, ExceptionTakesFunctionsOffTheStack) {
   InChild([] {
-    const AttributedProfile profile = CountStacks([] { EXPECT_EQ(hooked::Catches(), 1); });
+    const NamedProfile profile = CountStacks([] { EXPECT_EQ(hooked::Catches(), 1); });
     EXPECT_EQ(Of(profile, "Throws"), (Counted{1, 2}));
     EXPECT_EQ(Of(profile, "Catches"), (Counted{1, 4}));
   });
@@ -148,7 +153,7 @@ TEST(EntryHooksTest, ExceptionTakesFunctionsOffTheStack) {
 
 TEST(EntryHooksTest, LongjmpTakesFunctionsOffTheStack) {
   InChild([] {
-    const AttributedProfile profile = CountStacks([] { EXPECT_EQ(hooked::CatchesJump(), 1); });
+    const NamedProfile profile = CountStacks([] { EXPECT_EQ(hooked::CatchesJump(), 1); });
     EXPECT_EQ(Of(profile, "Jumps"), (Counted{1, 2}));
     EXPECT_EQ(Of(profile, "CatchesJump"), (Counted{1, 4}));
   });
@@ -157,7 +162,7 @@ TEST(EntryHooksTest, LongjmpTakesFunctionsOffTheStack) {
 // The callee's frame lies below that of a function which has returned.
 TEST(EntryHooksTest, CallWithArgumentsOnTheStackIsNotMadeByWhatWasCalledBefore) {
   InChild([] {
-    const AttributedProfile profile =
+    const NamedProfile profile =
         CountStacks([] { EXPECT_EQ(hooked::CallsManyArguments(), 1 + 20 + 18 + 700 + 8); });
     EXPECT_EQ(Of(profile, "Leaf"), (Counted{1, 1}));
     EXPECT_EQ(Of(profile, "CallsManyArguments"), (Counted{1, 3}));
@@ -185,8 +190,7 @@ TEST(EntryHooksTest, SignalHandlerOnItsOwnStackLeavesTheInterruptedStackAlone) {
     action.sa_handler = hooked::HandleSignal;
     action.sa_flags = SA_ONSTACK;
     ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
-    const AttributedProfile profile =
-        CountStacks([] { hooked::CallsTwice([] { raise(SIGUSR1); }); });
+    const NamedProfile profile = CountStacks([] { hooked::CallsTwice([] { raise(SIGUSR1); }); });
     EXPECT_EQ(Of(profile, "HandleSignal").current, 2);
     EXPECT_EQ(Of(profile, "CallsTwice"), (Counted{1, 4}));
   });
@@ -195,7 +199,7 @@ TEST(EntryHooksTest, SignalHandlerOnItsOwnStackLeavesTheInterruptedStackAlone) {
 TEST(EntryHooksTest, ThreadsCountForThemselvesAndAddUp) {
   for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
     InChild([style] {
-      const AttributedProfile profile = Profiled(Options(ProfileKind::kCount, style), [] {
+      const NamedProfile profile = Profiled(Options(ProfileKind::kCount, style), [] {
         std::vector<std::thread> threads;
         for (int i = 0; i < 16; ++i) {
           threads.emplace_back([] {
@@ -229,7 +233,7 @@ TEST(EntryHooksTest, ThreadThatWasAttachedBeforeCounts) {
   InChild([] {
     const ProfileData unit = Profile::Malloc().value();
     ASSERT_TRUE(Profile::WithData(unit, hooked::Leaf).ok());
-    const AttributedProfile profile =
+    const NamedProfile profile =
         Profiled(Options(ProfileKind::kCount), [] { hooked::CallsTwice(hooked::Leaf); });
     EXPECT_EQ(Of(profile, "Leaf").current, 3);
   });
@@ -239,7 +243,7 @@ TEST(EntryHooksTest, UnitsOfDataAreSwitched) {
   for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
     InChild([style] {
       const ProfileData unit = Profile::Malloc().value();
-      const AttributedProfile outside = Profiled(Options(ProfileKind::kCount, style), [&] {
+      const NamedProfile outside = Profiled(Options(ProfileKind::kCount, style), [&] {
         hooked::Leaf();
         ASSERT_TRUE(Profile::WithData(unit, [] { hooked::CallsTwice(hooked::Leaf); }).ok());
         hooked::Leaf();
@@ -258,7 +262,7 @@ TEST(EntryHooksTest, FunctionsBelowASwitchKeepTheirOwnUnit) {
   InChild([] {
     static ProfileData unit;
     unit = Profile::Malloc().value();
-    const AttributedProfile outside = CountStacks([] {
+    const NamedProfile outside = CountStacks([] {
       hooked::Recurse(2, [] { Profile::WithData(unit, hooked::Leaf).IgnoreError(); });
       hooked::Leaf();
     });
@@ -272,7 +276,7 @@ TEST(EntryHooksTest, FunctionsBelowASwitchKeepTheirOwnUnit) {
 TEST(EntryHooksTest, BytesAreChargedExactlyInBothStyles) {
   for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
     InChild([style] {
-      const AttributedProfile profile = Profiled(Options(ProfileKind::kAlloc, style), [] {
+      const NamedProfile profile = Profiled(Options(ProfileKind::kAlloc, style), [] {
         for (int i = 0; i < 100; ++i) {
           SamplingFree(hooked::Allocates(100));
           SamplingFree(hooked::AllocatesAfterCall(7));
@@ -300,7 +304,7 @@ TEST(EntryHooksTest, BytesAreChargedExactlyInBothStyles) {
 TEST(EntryHooksTest, BytesOfARecursionAreOnTheStackOnce) {
   InChild([] {
     const auto style = Options(ProfileKind::kAlloc, ProfileStyle::kStack);
-    const AttributedProfile profile = Profiled(style, [] {
+    const NamedProfile profile = Profiled(style, [] {
       SamplingFree(hooked::Allocates(1));
       hooked::Recurse(9, [] { SamplingFree(hooked::Allocates(100)); });
       SamplingFree(hooked::Allocates(10));
@@ -329,8 +333,65 @@ TEST(EntryHooksTest, HooksAreRefusedWhileThereAreOtherThreads) {
   });
 }
 
+// The profile's own key is older, so its destructor runs first and takes the thread's counts away.
+TEST(EntryHooksTest, HookedKeyDestructorBehindTheEndOfItsThreadIsCounted) {
+  InChild([] {
+    const NamedProfile profile = Profiled(Options(ProfileKind::kCount, ProfileStyle::kStack), [] {
+      static char profile_key_value;
+      pthread_key_t key;
+      ASSERT_EQ(pthread_key_create(&key, [](void*) { hooked::Leaf(); }), 0);
+      std::thread([key] {
+        hooked::Leaf();
+        pthread_setspecific(key, &profile_key_value);
+      }).join();
+    });
+    EXPECT_EQ(Of(profile, "Leaf").current, 2);
+    ExpectInvariants(profile.mlmon);
+  });
+}
+
+size_t AddressSpaceBytes() {
+  size_t pages = 0;
+  FILE* const file = fopen("/proc/self/statm", "r");
+  EXPECT_EQ(fscanf(file, "%zu", &pages), 1);
+  fclose(file);
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Room for a stack of 64 KiB, and not for counts of every function.
+void* RunWithoutMemoryForCounts(void* (*routine)(void*)) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 << 10);
+  rlimit before = {};
+  getrlimit(RLIMIT_AS, &before);
+  const rlimit limit = {AddressSpaceBytes() + (1 << 20), before.rlim_max};
+  setrlimit(RLIMIT_AS, &limit);
+  pthread_t thread;
+  void* result = nullptr;
+  EXPECT_EQ(pthread_create(&thread, &attributes, routine, nullptr), 0);
+  pthread_join(thread, &result);
+  setrlimit(RLIMIT_AS, &before);
+  return result;
+}
+
+TEST(EntryHooksTest, ThreadThatWasRefusedCountsCountsInTheCommonOnes) {
+  InChild([] {
+    void* had_counts = nullptr;
+    const NamedProfile profile =
+        Profiled(Options(ProfileKind::kCount, ProfileStyle::kStack), [&had_counts] {
+          had_counts = RunWithoutMemoryForCounts([](void*) -> void* {
+            hooked::Leaf();
+            return internal::thread_profile.counts;
+          });
+        });
+    EXPECT_EQ(had_counts, nullptr) << "the limit was too high for this test";
+    EXPECT_EQ(Of(profile, "Leaf").current, 1);
+  });
+}
+
 TEST(EntryHooksTest, TableHasNamesAndPositions) {
-  const SourceTable table = RegisteredSourceTable();
+  const SourceTable table = SourceTableOf(internal::FunctionsOfProgram());
   for (const SourceName& name : table.names) {
     if (name.name != "hooked::Leaf()") continue;
     EXPECT_NE(name.position.find("tests/profile/hooked.cc: "), std::string::npos) << name.position;

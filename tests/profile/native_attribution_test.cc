@@ -26,7 +26,7 @@ TEST(NativeAttributionTest, CallerOfMallocIsChargedByItsSymbol) {
   ASSERT_TRUE(Profile::Start().ok());
   SamplingFree(NativeCaller(12345));
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = testing::Attributed(data);
+  const NamedProfile profile = testing::Attributed(data);
   EXPECT_FALSE(profile.self_described);
   ASSERT_EQ(profile.sources.names.size(), 4u);
   EXPECT_EQ(profile.sources.names[3].name, "allomon::NativeCaller(unsigned long)");
@@ -76,7 +76,7 @@ void ExpectExactBeside(double rate, uint64_t expected_reports) {
   AllocateUnder(60);
   AllocateUnder(60);
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = testing::Attributed(data);
+  const NamedProfile profile = testing::Attributed(data);
   ASSERT_EQ(profile.sources.names.size(), 4u);
   EXPECT_EQ(profile.sources.names[3].name, "allomon::NativeCaller(unsigned long)");
   EXPECT_TRUE(profile.mlmon.masters[3].current == 2 * 12345);

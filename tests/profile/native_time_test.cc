@@ -38,7 +38,7 @@ TEST(NativeTimeTest, TimeAndStacksBySymbol) {
   ASSERT_TRUE(Profile::Start(options).ok());
   NativeOuter(100);
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = testing::Attributed();
+  const NamedProfile profile = testing::Attributed();
   EXPECT_FALSE(profile.self_described);
   const MlmonCount work = testing::CountOf(profile, "allomon::NativeWork(long)");
   const MlmonCount outer = testing::CountOf(profile, "allomon::NativeOuter(double)");

@@ -131,7 +131,7 @@ TEST_P(TimeTest, StackTimesKeepTheInvariants) {
   Start(ProfileStyle::kStack);
   Both(kShortTicks);
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = testing::Attributed();
+  const NamedProfile profile = testing::Attributed();
   MlmonInt sum = 0;
   for (const MlmonCount& count : profile.mlmon.masters) {
     sum += count.current;

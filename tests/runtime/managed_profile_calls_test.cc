@@ -29,7 +29,7 @@ void ThrowFrom(int depth) {
 TEST_F(ManagedProfileTest, ScopesAndManagedCallsNest) {
   Start();
   for (int i = 0; i < 10; ++i) Scope();
-  const AttributedProfile profile = StopAndCompare();
+  const NamedProfile profile = StopAndCompare();
   EXPECT_EQ(Bytes(profile, "allomon::gc::Scope"), 20 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "small"), 20 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "build"), 20 * kCellBytes);
@@ -40,7 +40,7 @@ TEST_F(ManagedProfileTest, FunctionThatCallsItself) {
   Build(1);
   Recursive(100);
   Build(1);
-  const AttributedProfile profile = StopAndCompare();
+  const NamedProfile profile = StopAndCompare();
   EXPECT_TRUE(CountOf(profile, "small").current == 200 * kCellBytes);
   EXPECT_TRUE(CountOf(profile, "small").stack == 200 * kCellBytes);
   EXPECT_TRUE(CountOf(profile, "build").stack == 2 * kCellBytes);
@@ -50,7 +50,7 @@ TEST_F(ManagedProfileTest, ExceptionsEndCalls) {
   Start(ProfileStyle::kStack);
   EXPECT_THROW(ThrowFrom(9), int);
   make<Cell>(0, nullptr);
-  const AttributedProfile profile = StopAndCompare();
+  const NamedProfile profile = StopAndCompare();
   EXPECT_EQ(Bytes(profile, "small"), 5 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "build"), 5 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "<main>"), kCellBytes);
@@ -73,7 +73,7 @@ TEST_F(ManagedProfileTest, MarkThatIsCutBackToEndsCalls) {
   mark.CutBack();
   make<Cell>(0, nullptr);
   Small();
-  const AttributedProfile profile = StopAndCompare();
+  const NamedProfile profile = StopAndCompare();
   EXPECT_EQ(Bytes(profile, "small"), (5 + 2) * kCellBytes);
   EXPECT_EQ(Bytes(profile, "build"), (5 + 2) * kCellBytes);
   EXPECT_EQ(Bytes(profile, "<main>"), kCellBytes);
@@ -93,7 +93,7 @@ TEST_F(ManagedProfileTest, CallsThatWereOpenBefore) {
     Build(1);
   }
   make<Cell>(0, nullptr);
-  const AttributedProfile profile = StopAndCompare();
+  const NamedProfile profile = StopAndCompare();
   EXPECT_EQ(Bytes(profile, "small"), 3 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "open"), kCellBytes);
   EXPECT_EQ(Bytes(profile, "<main>"), kCellBytes);
@@ -106,7 +106,7 @@ TEST_F(ManagedProfileTest, CallsAreCounted) {
   Recursive(5);
   Scope();
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = Attributed(data_);
+  const NamedProfile profile = Attributed(data_);
   EXPECT_EQ(Bytes(profile, "small"), 6);
   EXPECT_EQ(Bytes(profile, "build"), 1);
   EXPECT_EQ(Bytes(profile, "allomon::gc::Scope"), 1);

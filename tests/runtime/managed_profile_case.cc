@@ -44,17 +44,17 @@ void ManagedProfileTest::Start(ProfileStyle style, ProfileKind kind) {
   ASSERT_TRUE(Profile::Start(options).ok());
 }
 
-AttributedProfile ManagedProfileTest::StopAndCompare() {
+NamedProfile ManagedProfileTest::StopAndCompare() {
   EXPECT_TRUE(Profile::Stop().ok());
   const HeapStatistics after = heap_->statistics();
-  AttributedProfile profile = Attributed(data_);
+  NamedProfile profile = Attributed(data_);
   const auto words = [](uint64_t now, uint64_t then) { return 8 * MlmonInt(now - then); };
   EXPECT_TRUE(profile.mlmon.total == words(after.allocated_words, before_.allocated_words));
   EXPECT_TRUE(profile.mlmon.total_gc == words(after.promoted_words, before_.promoted_words));
   return profile;
 }
 
-int64_t ManagedProfileTest::Bytes(const AttributedProfile& profile, const char* function) {
+int64_t ManagedProfileTest::Bytes(const NamedProfile& profile, const char* function) {
   return static_cast<int64_t>(CountOf(profile, function).current);
 }
 

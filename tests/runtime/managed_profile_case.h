@@ -40,8 +40,8 @@ class ManagedProfileTest : public ::testing::Test {
                     ProfileKind kind = ProfileKind::kAlloc);
 
   // Stops, and compares with what the heap has counted since the test began.
-  AttributedProfile StopAndCompare();
-  static int64_t Bytes(const AttributedProfile& profile, const char* function);
+  NamedProfile StopAndCompare();
+  static int64_t Bytes(const NamedProfile& profile, const char* function);
 
   std::unique_ptr<Heap> heap_ = Heap::Create().value();
   Mutator mutator_{*heap_};

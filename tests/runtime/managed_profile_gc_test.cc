@@ -23,7 +23,7 @@ TEST_F(ManagedProfileTest, CollectionsInTheMiddleOfFunctions) {
     for (int i = 0; i < 300000; ++i) make<Cell>(i, list);
     heap_->Collect(CollectionKind::kMajor);
   }
-  const AttributedProfile profile = StopAndCompare();
+  const NamedProfile profile = StopAndCompare();
   EXPECT_EQ(Bytes(profile, "small"), 300000 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "build"), 300000 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "<gc>"), 300000 * kCellBytes);
@@ -36,7 +36,7 @@ TEST_F(ManagedProfileTest, CollectorIsInTheThirdColumnOfItsCallers) {
     const Local<Cell> list = Build(100);
     heap_->Collect(CollectionKind::kMinor);
   }
-  const AttributedProfile profile = StopAndCompare();
+  const NamedProfile profile = StopAndCompare();
   EXPECT_TRUE(CountOf(profile, "open").stack_gc == 100 * kCellBytes);
   EXPECT_TRUE(CountOf(profile, "build").stack_gc == 0);
   EXPECT_TRUE(CountOf(profile, "<gc>").stack_gc == 100 * kCellBytes);
@@ -77,7 +77,7 @@ TEST(ManagedTimeTest, TimeOfCollectionsIsTheCollectors) {
     }
     ASSERT_TRUE(Profile::Stop().ok());
   }
-  const AttributedProfile profile = Attributed();
+  const NamedProfile profile = Attributed();
   const MlmonCount open = CountOf(profile, "open");
   // A tick that comes late, which a busy machine makes it, charges what was before it too; no
   // lateness turns half a second into a quarter.

@@ -19,7 +19,7 @@ TEST_F(ManagedProfileTest, EachFunctionHasWhatItAllocated) {
   Start();
   for (int i = 0; i < 1000; ++i) Small();
   make<Cell>(0, nullptr);
-  const AttributedProfile profile = StopAndCompare();
+  const NamedProfile profile = StopAndCompare();
   EXPECT_EQ(Bytes(profile, "small"), 2000 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "build"), 2000 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "<main>"), kCellBytes);
@@ -41,7 +41,7 @@ TEST_F(ManagedProfileTest, LargeObjects) {
     const ManagedCall call(kLarge);
     make_bytes(1 << 20);
   }
-  const AttributedProfile profile = StopAndCompare();
+  const NamedProfile profile = StopAndCompare();
   EXPECT_EQ(Bytes(profile, "large"), (1 << 20) + 16);  // header and length
 }
 
@@ -64,7 +64,7 @@ TEST_F(ManagedProfileTest, StartedAndStoppedAgainAndAgain) {
     make<Cell>(0, nullptr);
     ASSERT_TRUE(Profile::Stop().ok());
   }
-  const AttributedProfile profile = Attributed(data_);
+  const NamedProfile profile = Attributed(data_);
   EXPECT_EQ(Bytes(profile, "open"), 10 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "small"), 20 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "<main>"), 0);
@@ -80,7 +80,7 @@ TEST_F(ManagedProfileTest, WhatIsAllocatedAfterAStopIsNobodys) {
   ASSERT_TRUE(Profile::Stop().ok());
   make<Cell>(0, nullptr);
   EXPECT_TRUE(Profile::WithData(other, [] {}).ok());
-  const AttributedProfile profile = Attributed(data_);
+  const NamedProfile profile = Attributed(data_);
   EXPECT_TRUE(profile.mlmon.total == 5 * kCellBytes);
   EXPECT_TRUE(CountOf(profile, "open").current == kCellBytes);
   EXPECT_TRUE(CountOf(profile, "open").stack == kCellBytes);
@@ -97,10 +97,10 @@ TEST_F(ManagedProfileTest, UnitsOfData) {
     make<Cell>(0, nullptr);
   }
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile inner = Attributed(other);
+  const NamedProfile inner = Attributed(other);
   EXPECT_TRUE(inner.mlmon.total == 4 * kCellBytes);
   EXPECT_EQ(Bytes(inner, "small"), 2 * kCellBytes);
-  const AttributedProfile outer = Attributed(data_);
+  const NamedProfile outer = Attributed(data_);
   EXPECT_TRUE(outer.mlmon.total == 2 * kCellBytes);
   EXPECT_EQ(Bytes(outer, "open"), 2 * kCellBytes);
   EXPECT_TRUE(Profile::Free(other).ok());
@@ -143,7 +143,7 @@ TEST_F(ManagedProfileTest, Threads) {
     while (standing != kThreads / 2) std::this_thread::yield();
   }
   ASSERT_TRUE(Profile::Stop().ok());
-  const AttributedProfile profile = Attributed();
+  const NamedProfile profile = Attributed();
   stopped = true;
   {
     const NativeRegion native;

@@ -4,16 +4,17 @@
 
 #include <string>
 
+#include "tracker/profile/control/snapshot.h"
 #include "tracker/profile/profile_data.h"
 #include "tracker/profile/write/attribution.h"
 
 namespace allomon::testing {
 
 // Everything is zero for a freed unit.
-inline AttributedProfile Attributed(ProfileData data = {}) {
-  AttributedProfile profile;
-  Attribute({data.slot(), data.use()}, &profile);
-  return profile;
+inline NamedProfile Attributed(ProfileData data = {}) {
+  ProfileSnapshot snapshot;
+  const internal::UnitError error = internal::TakeSnapshot({data.slot(), data.use()}, &snapshot);
+  return error == internal::UnitError::kNone ? Attribute(snapshot) : NamedProfile{};
 }
 
 inline int64_t TotalOf(ProfileData data = {}) {
@@ -21,7 +22,7 @@ inline int64_t TotalOf(ProfileData data = {}) {
 }
 
 // All zero, with current -1, for a function that is not in the table.
-inline MlmonCount CountOf(const AttributedProfile& profile, const std::string& name) {
+inline MlmonCount CountOf(const NamedProfile& profile, const std::string& name) {
   for (size_t i = 0; i < profile.sources.names.size(); ++i) {
     if (profile.sources.names[i].name == name) return profile.mlmon.masters[i];
   }

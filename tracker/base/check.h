@@ -36,8 +36,10 @@ struct CheckSite {
 
 // Operands are printed as unsigned numbers: pointers as addresses, negative numbers modulo 2^64.
 template <typename T>
-uint64_t CheckOperand(T value) {
-  if constexpr (std::is_pointer_v<T>) {
+uint64_t CheckOperand([[maybe_unused]] T value) {
+  if constexpr (std::is_null_pointer_v<T>) {
+    return 0;
+  } else if constexpr (std::is_pointer_v<T>) {
     return reinterpret_cast<uintptr_t>(value);
   } else {
     return static_cast<uint64_t>(value);

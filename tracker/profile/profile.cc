@@ -1,8 +1,8 @@
 #include "tracker/profile/profile.h"
 
-#include "tracker/profile/profile_control.h"
+#include "tracker/profile/control/profile_control.h"
+#include "tracker/profile/control/profile_file.h"
 #include "tracker/profile/record/data_units.h"
-#include "tracker/profile/write/profile_file.h"
 
 namespace allomon {
 namespace {

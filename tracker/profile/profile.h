@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "tracker/formats/mlmon.h"
 #include "tracker/profile/profile_data.h"
-#include "tracker/profile/record/data_units.h"
+#include "tracker/profile/record/unit_name.h"
 #include "tracker/profile/source_function.h"
 
 namespace allomon {

@@ -19,40 +19,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tracker/profile/record/recording.h"
-#include "tracker/profile/record/thread_profile.h"
+#include "tracker/profile/record/open_scopes.h"
+#include "tracker/profile/record/registered_functions.h"
 
 namespace allomon {
-
-// Constant data of one ALLOMON_FUNCTION().  Registered before main, also if the function
-// is never called: the table of functions then depends on the program alone.
-struct SourceFunction {
-  const char* signature;  // __PRETTY_FUNCTION__
-  const char* file;
-  int line;
-  uint32_t id;  // from 1, in order of registration; 0: not registered yet
-  SourceFunction* next;
-};
-
-namespace internal {
-
-// Not to be called twice for one function at the same time; twice in turn is harmless.
-// (One function registers from every translation unit that instantiates it, before main.)
-void RegisterSourceFunction(SourceFunction* function);
-
-// Newest first; nullptr if there is none.
-SourceFunction* RegisteredFunctions();
-uint32_t RegisteredFunctionCount();
-
-// Runs Register() before main for each Tag that is mentioned.
-template <typename Tag>
-struct FunctionRegistrar {
-  __attribute__((constructor, used)) static void Register() {
-    RegisterSourceFunction(&Tag::Function());
-  }
-};
-
-}  // namespace internal
 
 namespace internal {
 
@@ -61,17 +31,12 @@ namespace internal {
 ScopeEntry* EnterScopeSlow(const SourceFunction& function, void* frame);
 void LeaveScopeSlow(ScopeEntry* entry);
 
-// Its place in the table of functions.  A library that was loaded late may bring more than
-// there is room for: they are <unknown>.
-uint32_t PlaceOf(const SourceFunction& function);
-
 }  // namespace internal
 
 class FunctionScope {
  public:
   // `frame` is __builtin_frame_address(0) of the function.
-  FunctionScope(const SourceFunction& function, void* frame)
-      : entry_(internal::thread_profile.scope_top) {
+  FunctionScope(const SourceFunction& function, void* frame) : entry_(internal::open_scopes.top) {
     if (__builtin_expect(IsSlow(), 0)) {
       entry_ = internal::EnterScopeSlow(function, frame);
       return;
@@ -79,13 +44,13 @@ class FunctionScope {
     *entry_ = {reinterpret_cast<uintptr_t>(frame), &function};
     // A signal handler sees the entry whole or not at all.
     std::atomic_signal_fence(std::memory_order_release);
-    internal::thread_profile.scope_top = entry_ + 1;
+    internal::open_scopes.top = entry_ + 1;
   }
   ~FunctionScope() {
     if (__builtin_expect(IsSlow(), 0)) {
       internal::LeaveScopeSlow(entry_);
     } else {
-      internal::thread_profile.scope_top = entry_;
+      internal::open_scopes.top = entry_;
     }
   }
   FunctionScope(const FunctionScope&) = delete;
@@ -93,7 +58,7 @@ class FunctionScope {
 
  private:
   bool IsSlow() const {
-    return entry_ >= internal::thread_profile.scope_limit.load(std::memory_order_relaxed);
+    return entry_ >= internal::open_scopes.limit.load(std::memory_order_relaxed);
   }
 
   internal::ScopeEntry* entry_;

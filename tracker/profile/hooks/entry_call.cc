@@ -3,6 +3,7 @@
 // instrumentation (see BUILD), and its one function saves each that it uses.
 #include <cstddef>
 
+#include "tracker/base/check.h"
 #include "tracker/profile/record/thread_profile.h"
 
 #if defined(__x86_64__)
@@ -13,10 +14,22 @@ namespace {
 // One instruction, so that a signal handler which counts too loses nothing.
 inline void AddOne(std::atomic<uint64_t>& count) { asm("incq %0" : "+m"(count) : : "cc"); }
 
+inline void AddOneOfMany(std::atomic<uint64_t>& count) {
+  asm("lock incq %0" : "+m"(count) : : "cc");
+}
+
+// A thread without counts of its own, because it has ended or was refused memory, counts in those
+// that all threads share.
 inline void Count(const ThreadProfile& thread, uint32_t function) {
-  ThreadCounts* const counts = thread.counts;
-  AddOne(counts->cells[function].current);
-  AddOne(counts->total);
+  ThreadCounts* const counts = thread.step_counts.load(std::memory_order_relaxed);
+  ALLOMON_DCHECK_NE("inv.count.step", counts, nullptr);
+  if (__builtin_expect(counts == thread.counts, 1)) {
+    AddOne(counts->cells[function].current);
+    AddOne(counts->total);
+  } else {
+    AddOneOfMany(counts->At(function).current);
+    AddOneOfMany(counts->total);
+  }
 }
 
 // A signal handler that interrupted us, a thread that is not attached, another stack
@@ -76,11 +89,11 @@ extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void Allomo
 //   cell = &cells[number];          if (cell->on_stack == 0) goto slow;
 //   if (top->frame <= frame) goto slow;
 //   if (top->return_address != 0 && *top->frame != top->return_address) goto slow;
-//   if (thread.step != 0) { ++cell->current; ++thread.counts->total; }
+//   if (thread.step != 0) { ++cell->current; ++thread.step_counts->total; }
 static_assert(sizeof(FunctionCell) == 64 && offsetof(FunctionCell, current) == 0 &&
               offsetof(FunctionCell, on_stack) == 48 && offsetof(ThreadCounts, total) == 0);
 static_assert(offsetof(ThreadProfile, outermost_cells) == 0 && offsetof(ThreadProfile, top) == 8 &&
-              offsetof(ThreadProfile, counts) == 16 && offsetof(ThreadProfile, step) == 24);
+              offsetof(ThreadProfile, step_counts) == 16 && offsetof(ThreadProfile, step) == 24);
 static_assert(offsetof(ShadowEntry, frame) == 0 && offsetof(ShadowEntry, return_address) == 8);
 asm(R"(
   .text

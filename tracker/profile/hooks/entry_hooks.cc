@@ -15,6 +15,7 @@
 
 #include "tracker/base/all_signals_blocked.h"
 #include "tracker/profile/hooks/entry_counters.h"
+#include "tracker/profile/record/count_source.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
 
@@ -227,8 +228,20 @@ void UseHooksOfHost() { g_use_hooks_of_host = true; }
 
 HookMode CurrentHookMode() { return g_hooks.mode; }
 
+namespace {
+
+// Counts by the register follow the thread from one unit of data to the next.
+void FollowCellsLocked(FunctionCell* cells) {
+  if (g_hooks.mode == HookMode::kCount) SetEntryCounters(cells);
+}
+
+constexpr CountSource kSource = {[] {}, [] {}, [] {}, FollowCellsLocked};
+
+}  // namespace
+
 bool SetHooksLocked(HookMode mode, std::string* error) {
   if (g_hooks.count == 0 || mode == HookMode::kNone) return true;
+  RegisterCountSource(kHookSource, &kSource);
   // Without the register, counts go by way of the call.
   if (mode == HookMode::kCount && g_hooks.mode != mode && !CanSetEntryCounters()) {
     mode = HookMode::kCall;

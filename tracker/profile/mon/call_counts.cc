@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "tracker/profile/control/profile_control.h"
 #include "tracker/profile/hooks/entry_hooks.h"
-#include "tracker/profile/profile_control.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
 

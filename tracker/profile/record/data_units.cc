@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <new>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/formats/source_table.h"
-#include "tracker/profile/hooks/entry_counters.h"
-#include "tracker/profile/hooks/entry_hooks.h"
+#include "tracker/profile/record/count_source.h"
 #include "tracker/profile/record/recording.h"
-#include "tracker/profile/sources/clock_charging.h"
-#include "tracker/profile/sources/time_session.h"
+#include "tracker/profile/record/thread_attachment.h"
 
 namespace allomon::internal {
 namespace {
@@ -93,29 +92,47 @@ void ClearUnitLocked(DataUnit& unit) {
   unit.by_stack_gc.Clear();
 }
 
-// Makes the thread's fast paths count in its current unit.
+void StopCounting(ThreadProfile& thread) {
+  thread.outermost_cells.store(nullptr, std::memory_order_relaxed);
+  thread.cells.store(nullptr, std::memory_order_relaxed);
+  thread.step.store(0, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+// Makes the thread's fast paths count in its current unit.  Only its own thread changes what
+// `step_counts` is, and a hooked function in a signal handler on it may run between any two of
+// these stores: so counting is off while it changes.
 void PointLocked(ThreadProfile& thread) {
-  const bool counts_stacks =
-      recording.on.load(std::memory_order_relaxed) && recording.stack_style();
+  const bool is_on = recording.on.load(std::memory_order_relaxed);
+  const bool counts_stacks = is_on && recording.stack_style();
   // Not `top`, which its thread moves; this one stays as long as the thread is in the registry.
   const bool has_stack = thread.counts != nullptr && thread.bottom != nullptr;
   FunctionCell* const cells = has_stack ? thread.counts->cells : nullptr;
-  const bool is_on = recording.on.load(std::memory_order_relaxed);
   if (thread.managed_calls != nullptr) {
     thread.managed_calls->running.store(0, std::memory_order_relaxed);
   }
-  thread.scope_limit.store(is_on ? nullptr : thread.scope_end, std::memory_order_relaxed);
+  if (thread.open != nullptr) {
+    thread.open->limit.store(is_on ? nullptr : thread.open->end, std::memory_order_relaxed);
+  }
+  ThreadCounts* const step_counts = &CountsOf(thread);
+  if (thread.step_counts.load(std::memory_order_relaxed) != step_counts) {
+    StopCounting(thread);
+    thread.step_counts.store(step_counts, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
   thread.cells.store(counts_stacks ? cells : nullptr, std::memory_order_relaxed);
   const bool counts_calls = recording.Records(ProfileKind::kCount);
+  ALLOMON_DCHECK_NE("inv.count.step", thread.step_counts.load(), nullptr);
   thread.step.store(counts_calls ? 1 : 0, std::memory_order_relaxed);
   const bool outermost_will_do = counts_stacks && (counts_calls || ChargesCallstacks());
   thread.outermost_cells.store(outermost_will_do ? cells : nullptr, std::memory_order_relaxed);
 }
 
-// Only for the calling thread: its entry counters are in a register of its own.
+// Also the entry counters of the calling thread, which may be in a register of its own.
 void PointThisThreadLocked(ThreadProfile& thread) {
   PointLocked(thread);
-  if (CurrentHookMode() == HookMode::kCount) SetEntryCounters(CountsOfThisThreadLocked().cells);
+  FunctionCell* const cells = CountsOfThisThreadLocked().cells;
+  ForEachCountSource([cells](const CountSource& source) { source.cells_change_locked(cells); });
 }
 
 ThreadCounts* FindOrMapCountsLocked(DataUnit& unit) {
@@ -181,6 +198,10 @@ DataUnit& UnitOf(const ThreadProfile& thread) {
   return thread.unit != nullptr ? *thread.unit : DefaultUnitLocked();
 }
 
+ThreadCounts& CountsOf(const ThreadProfile& thread) {
+  return thread.counts != nullptr ? *thread.counts : *UnitOf(thread).common;
+}
+
 UnitName CurrentUnit() {
   const UnitsLock hold;
   const DataUnit& unit = UnitOf(thread_profile);
@@ -189,8 +210,7 @@ UnitName CurrentUnit() {
 
 UnitError SwitchUnit(UnitName name, SavedUnit* saved) {
   AttachThread();
-  ChargeTimeOfUnit();
-  ChargeThreadClock();
+  ForEachCountSource([](const CountSource& source) { source.unit_changes(); });
   const UnitsLock hold;
   ThreadProfile& thread = thread_profile;
   DataUnit* unit = FindLocked(name);
@@ -203,8 +223,7 @@ UnitError SwitchUnit(UnitName name, SavedUnit* saved) {
 }
 
 UnitError RestoreUnit(const SavedUnit& saved) {
-  ChargeTimeOfUnit();
-  ChargeThreadClock();
+  ForEachCountSource([](const CountSource& source) { source.unit_changes(); });
   const UnitsLock hold;
   ThreadProfile& thread = thread_profile;
   const DataUnit& inner = UnitOf(thread);
@@ -291,7 +310,7 @@ UnitError MergeUnit(UnitName name, MergedCounts* merged) {
   const UnitsLock hold;
   const DataUnit* unit = FindLocked(name);
   if (unit == nullptr) return UnitError::kFreed;
-  ChargeAllClocksLocked();
+  ForEachCountSource([](const CountSource& source) { source.counts_are_read_locked(); });
   const uint32_t first_managed = first_managed_place.load(std::memory_order_relaxed);
   ForEachCountsLocked(*unit, [&](const ThreadCounts& counts) {
     merged->variance += counts.variance.load(std::memory_order_relaxed);

@@ -18,6 +18,7 @@
 #include "tracker/profile/record/function_counts.h"
 #include "tracker/profile/record/stack_counts.h"
 #include "tracker/profile/record/thread_profile.h"
+#include "tracker/profile/record/unit_name.h"
 
 namespace allomon::internal {
 
@@ -37,10 +38,10 @@ struct DataUnit {
 SpinLock& UnitsMutex();
 
 // The lock, with this thread's signal handlers kept out.
-class UnitsLock {
+class ALLOMON_SCOPED_LOCKABLE UnitsLock {
  public:
-  UnitsLock() { UnitsMutex().lock(); }
-  ~UnitsLock() { UnitsMutex().unlock(); }
+  UnitsLock() ALLOMON_ACQUIRE(UnitsMutex()) { UnitsMutex().lock(); }
+  ~UnitsLock() ALLOMON_RELEASE() { UnitsMutex().unlock(); }
   UnitsLock(const UnitsLock&) = delete;
   UnitsLock& operator=(const UnitsLock&) = delete;
 
@@ -48,17 +49,13 @@ class UnitsLock {
   const BusyScope busy_;
 };
 
-// Names a unit for ever: slots are reused, names are not.
-struct UnitName {
-  uint32_t slot = 0;
-  uint32_t use = 0;
-  bool operator==(UnitName other) const { return slot == other.slot && use == other.use; }
-};
-
 enum class UnitError { kNone, kFreed, kCurrent, kDefault, kTooMany };
 
 UnitError MallocUnit(UnitName* name);
 UnitError FreeUnit(UnitName name);
+
+// Where the thread counts that is not attached, or had no memory for counts of its own.
+ThreadCounts& CountsOf(const ThreadProfile& thread);
 
 // The unit this thread counts in.
 DataUnit& UnitOf(const ThreadProfile& thread);
@@ -66,10 +63,6 @@ UnitName CurrentUnit();
 
 // Makes a unit the thread's; on failure leaves all as it was.  Functions that are on the
 // stack are not on it as far as the new unit is concerned, as in MLton.
-struct SavedUnit {
-  UnitName name;
-  ThreadCounts* counts = nullptr;
-};
 UnitError SwitchUnit(UnitName name, SavedUnit* saved);
 // And back.  kFreed if that unit was freed meanwhile: the thread is in the default one.
 UnitError RestoreUnit(const SavedUnit& saved);

@@ -4,9 +4,8 @@
 #include <algorithm>
 
 #include "tracker/callstack/managed_functions.h"
+#include "tracker/profile/record/managed_places.h"
 #include "tracker/profile/record/thread_profile.h"
-#include "tracker/profile/source_function.h"
-#include "tracker/profile/sources/managed_calls.h"
 
 namespace allomon::internal {
 namespace {
@@ -30,8 +29,8 @@ class Merge {
   explicit Merge(ThreadProfile& thread)
       : hooked_(thread.top),
         hooked_bottom_(thread.bottom),
-        scope_(thread.scope_top),
-        scopes_(thread.scopes),
+        scope_(open_scopes.top),
+        scopes_(open_scopes.first),
         call_(OpenManagedCalls().top),
         calls_(OpenManagedCalls().base) {}
 

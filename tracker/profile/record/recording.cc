@@ -2,7 +2,6 @@
 
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/formats/source_table.h"
-#include "tracker/profile/source_function.h"
 
 namespace allomon::internal {
 
@@ -21,6 +20,12 @@ uint32_t IndexOfManaged(uint32_t number) {
 uint32_t FunctionTableSize() {
   return kFirstHookIndex + hooked_functions.load(std::memory_order_relaxed) +
          RegisteredFunctionCount();
+}
+
+uint32_t PlaceOf(const SourceFunction& function) {
+  const uint32_t index = IndexOfRegistered(function.id);
+  const uint32_t end = first_managed_place.load(std::memory_order_relaxed);
+  return index < end ? index : uint32_t{kUnknownSource};
 }
 
 bool HasFunctions() { return FunctionTableSize() > kFirstHookIndex; }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tracker/formats/mlmon.h"
+#include "tracker/profile/record/registered_functions.h"
 
 namespace allomon::internal {
 
@@ -30,12 +31,6 @@ struct Recording {
 };
 extern Recording recording __attribute__((visibility("hidden")));
 
-// What counts are kept in: 1/1024 byte, for bytes are estimates with fractions; the
-// nanosecond; the call.  So many make one of what mlmon.out is written in.
-constexpr uint64_t UnitsPerCount(ProfileKind kind) {
-  return kind == ProfileKind::kAlloc ? 1024 : kind == ProfileKind::kTime ? 10'000'000 : 1;
-}
-
 // Everyone's place in the table of functions: the fixed three, those with entry hooks,
 // those with ALLOMON_FUNCTION() in the order of their registration.
 inline constexpr uint32_t kFirstHookIndex = 3;
@@ -49,6 +44,9 @@ inline uint32_t IndexOfHook(uint32_t hook) { return kFirstHookIndex + hook; }
 inline uint32_t IndexOfRegistered(uint32_t function_id) {
   return kFirstHookIndex + hooked_functions.load(std::memory_order_relaxed) + function_id - 1;
 }
+// A library that was loaded late may bring more functions than there is room for: they are
+// <unknown>.
+uint32_t PlaceOf(const SourceFunction& function);
 uint32_t FunctionTableSize();
 
 // Behind all of these, functions of managed programs (managed_functions.h) have places of

@@ -16,15 +16,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/base/tls.h"
 #include "tracker/formats/source_table.h"
 #include "tracker/profile/record/function_counts.h"
+#include "tracker/profile/record/open_scopes.h"
 #include "tracker/profile/record/recording.h"
-#include "tracker/sampling/countdown.h"
 
 namespace allomon {
-
-struct SourceFunction;
-
 namespace internal {
 
 struct DataUnit;
@@ -38,28 +36,19 @@ struct ShadowEntry {
   uint32_t function;         // its place in the table
 };
 
-// An open ALLOMON_FUNCTION(): noted also while nothing is recorded.
-struct ScopeEntry {
-  uintptr_t frame;  // of the function that holds it
-  const SourceFunction* function;
-};
-
 // Plain data in static TLS, all zero at first.
 struct ThreadProfile {
   // What a hook looks at first: see entry_call.cc.  `cells`, if nobody asks which function runs,
   // so that of each function the outermost occurrence is enough; else null.
   std::atomic<FunctionCell*> outermost_cells;
-  ShadowEntry* top;            // null: no shadow stack yet
-  ThreadCounts* counts;        // this thread's in its current unit; null: the unit's common ones
+  ShadowEntry* top;  // null: no shadow stack yet
+  // Where an entry is counted: the thread's own counts, else the common ones of its unit.
+  // inv.count.step: not null while `step` is not 0.
+  std::atomic<ThreadCounts*> step_counts;
   std::atomic<uint64_t> step;  // what an entry adds to the counts
+  ThreadCounts* counts;        // this thread's in its current unit; null: the unit's common ones
 
-  // Open scopes, [scopes, scope_top), outermost first.  Who finds the top not below the limit
-  // takes the slow path: nothing is mapped yet, it is full, or, the limit being null, something
-  // is recorded.  The limit is stored by who starts or stops a profile.
-  ScopeEntry* scope_top;
-  std::atomic<ScopeEntry*> scope_limit;
-  ScopeEntry* scopes;
-  ScopeEntry* scope_end;
+  OpenScopes* open;  // this thread's; null until it is attached
 
   ShadowEntry* limit;   // the last entry there is room for
   ShadowEntry* bottom;  // the lowest, which is none of a function
@@ -84,12 +73,6 @@ struct ThreadProfile {
 extern __thread ThreadProfile thread_profile
     __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
 
-// Gives the thread a shadow stack, counts in its current unit, and an end: it is detached
-// when it exits.  Does nothing if it has them.  Allocates with mmap only; not in a signal
-// handler.  Whatever the kernel refuses, the thread goes on with less: no stack times, or
-// counts that it shares.
-void AttachThread();
-
 // What the thread counts as entered and not yet left is left: for its end.
 void LeaveAllFunctions(ThreadProfile& thread);
 
@@ -107,9 +90,6 @@ inline void CatchUp(ThreadProfile& thread) {
 }
 // What is on the shadow stack comes onto the stack as the thread's counts see it.
 void EnterOpenFunctions(ThreadProfile& thread);
-
-// Where the thread counts that is not attached, or had no memory for counts of its own.
-ThreadCounts& CountsOf(const ThreadProfile& thread);
 
 // To be called when something else is on top of the shadow stack.
 void NoteRunning(ThreadProfile& thread);

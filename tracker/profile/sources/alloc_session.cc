@@ -7,6 +7,7 @@
 #include "tracker/core/thread_state.h"
 #include "tracker/core/valueless_client.h"
 #include "tracker/estimate.h"
+#include "tracker/formats/count_units.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
 #include "tracker/profile/record/thread_profile.h"

@@ -4,11 +4,12 @@
 #include "tracker/callstack/capture.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/core/captured_stack.h"
+#include "tracker/formats/count_units.h"
 #include "tracker/managed_profiler.h"
 #include "tracker/profile/record/busy_scope.h"
+#include "tracker/profile/record/count_source.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
-#include "tracker/profile/source_function.h"
 #include "tracker/profile/sources/alloc_session.h"
 
 namespace allomon::internal {
@@ -97,6 +98,11 @@ void ForgetThreadClock() {
   if (clock != nullptr) clock->owner.store(nullptr, std::memory_order_release);
 }
 
-void InstallManagedProfiler() { managed_profiler.store(&kProfiler, std::memory_order_release); }
+void InstallManagedProfiler() {
+  static constexpr CountSource kSource = {ChargeThreadClock, ChargeAllClocksLocked,
+                                          ForgetThreadClock, [](FunctionCell*) {}};
+  RegisterCountSource(kClockSource, &kSource);
+  managed_profiler.store(&kProfiler, std::memory_order_release);
+}
 
 }  // namespace allomon::internal

@@ -1,6 +1,8 @@
 #include "tracker/profile/sources/managed_calls.h"
 
 #include "tracker/profile/record/busy_scope.h"
+#include "tracker/profile/record/managed_places.h"
+#include "tracker/profile/record/thread_attachment.h"
 #include "tracker/profile/record/thread_profile.h"
 #include "tracker/profile/sources/clock_charging.h"
 
@@ -33,24 +35,6 @@ constexpr ManagedCallWatcher kWatcher = {OnOpen, OnEnd};
 
 void WatchManagedCalls(bool watch) {
   managed_call_watcher.store(watch ? &kWatcher : nullptr, std::memory_order_release);
-}
-
-OpenCalls OpenManagedCalls() {
-  const bool watches = managed_call_watcher.load(std::memory_order_relaxed) != nullptr;
-  return watches ? OpenCalls{managed_stack.base, managed_stack.top} : OpenCalls{};
-}
-
-// Entry hooks come on top without a word.
-void DoNotWatchCallsOf(uint32_t function) {
-  const uint32_t first = first_managed_place.load(std::memory_order_relaxed);
-  const bool may_repeat = function >= first && !recording.Records(ProfileKind::kCount) &&
-                          hooked_functions.load(std::memory_order_relaxed) == 0;
-  managed_stack.running.store(may_repeat ? ManagedFunctionAddress(function - first) : 0,
-                              std::memory_order_relaxed);
-}
-
-uint32_t PlaceOfManagedCall(uintptr_t address) {
-  return IndexOfManaged(ManagedFunctionNumber(address));
 }
 
 }  // namespace allomon::internal

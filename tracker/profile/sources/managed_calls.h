@@ -2,29 +2,11 @@
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_MANAGED_CALLS_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCES_MANAGED_CALLS_H_
 
-#include <cstdint>
-
-#include "tracker/callstack/managed_functions.h"
-
 namespace allomon::internal {
 
 // From now on calls of managed functions are put onto the shadow stack, or no longer.  Caller
 // holds the units' lock.
 void WatchManagedCalls(bool watch);
-
-// Open calls that are to be on the shadow stack: [base, top); none while nobody watches.
-struct OpenCalls {
-  ManagedEntry* base;
-  ManagedEntry* top;
-};
-OpenCalls OpenManagedCalls();
-
-// `function`, a place in the table, is on top of this thread's shadow stack: calls of it need
-// not be watched, where no call counts.
-void DoNotWatchCallsOf(uint32_t function);
-
-// The place in the table of a call's function, by ManagedEntry::address.
-uint32_t PlaceOfManagedCall(uintptr_t address);
 
 }  // namespace allomon::internal
 

@@ -10,6 +10,7 @@
 #include "tracker/core/stack_table.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/formats/source_table.h"
+#include "tracker/profile/record/count_source.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
 #include "tracker/profile/record/thread_profile.h"
@@ -156,6 +157,9 @@ void SetTimeFrames(uint32_t frames) {
 bool TimersRun() { return g_hz.load(std::memory_order_relaxed) != 0; }
 
 bool StartTimers(uint32_t hz, TimeSink sink, std::string* error) {
+  static constexpr CountSource kSource = {ChargeTimeOfUnit, [] {}, EndThreadTimer,
+                                          [](FunctionCell*) {}};
+  RegisterCountSource(kTimeSource, &kSource);
   const TimersLock hold(TimersMutex());
   if (TimersRun()) {
     *error = "the timers are in use: by a time profile, or by monitor()";

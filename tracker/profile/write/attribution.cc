@@ -1,16 +1,15 @@
 #include "tracker/profile/write/attribution.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "tracker/callstack/managed_functions.h"
-#include "tracker/profile/hooks/entry_hooks.h"
-#include "tracker/profile/profile_control.h"
-#include "tracker/profile/record/recording.h"
-#include "tracker/profile/source_function.h"
+#include "tracker/formats/count_units.h"
 #include "tracker/profile/write/function_name.h"
 #include "tracker/profile/write/native_functions.h"
 
@@ -18,6 +17,10 @@ namespace allomon {
 namespace {
 
 using Counts = std::vector<MlmonCount>;
+using Charge = ProfileSnapshot::Charge;
+
+// Places in the table of <unknown>, <gc> and <main>.
+constexpr uint32_t kFixedSources = kMainSource + 1;
 
 // Names and sources are one to one: C++ functions have no split copies here.
 uint32_t AddFunction(SourceTable* table, std::string name, std::string position) {
@@ -27,71 +30,53 @@ uint32_t AddFunction(SourceTable* table, std::string name, std::string position)
   return index;
 }
 
-void AddHookedFunctions(SourceTable* table) {
-  const internal::HookedFunctions hooked = internal::FindHookedFunctions();
-  if (hooked.count == 0) return;
+void AddHookedFunctions(const std::vector<uintptr_t>& hooks, SourceTable* table) {
+  if (hooks.empty()) return;
   const std::unique_ptr<ProcessSymbols> symbols = ProcessSymbols::Load();
-  for (uint32_t i = 0; i < hooked.count; ++i) {
-    Symbol symbol = symbols->Resolve(hooked.starts[i]);
+  for (const uintptr_t start : hooks) {
+    Symbol symbol = symbols->Resolve(start);
     AddFunction(table, std::move(symbol.name), std::move(symbol.position));
   }
 }
 
-void AddRegisteredFunctions(SourceTable* table) {
-  std::vector<const SourceFunction*> by_id(internal::RegisteredFunctionCount() + 1);
-  for (SourceFunction* f = internal::RegisteredFunctions(); f != nullptr; f = f->next) {
-    if (f->id < by_id.size()) by_id[f->id] = f;
-  }
-  for (const SourceFunction* function : by_id) {
-    if (function == nullptr) continue;
-    AddFunction(table, FunctionNameOf(function->signature),
-                std::string(function->file) + ": " + std::to_string(function->line));
-  }
+// A tick interrupts an instruction; every other stack begins with a return address.
+FirstFrame FirstFrameOf(const ProfileSnapshot& snapshot) {
+  return snapshot.kind == ProfileKind::kTime ? FirstFrame::kInterrupted : FirstFrame::kReturn;
 }
 
 // Name and position.
 using Name = std::pair<std::string, std::string>;
 
-Name ManagedName(uint32_t number) {
-  ManagedFunctionName function = {};
-  internal::ManagedFunctionAt(number, &function);
-  return {std::string(function.name),
-          std::string(function.file) + ": " + std::to_string(function.line)};
-}
-
-uint32_t ManagedFunctions() {
-  return std::min(internal::ManagedFunctionCount(), internal::kManagedPlaces);
-}
-
 // Charges call stacks to functions of the symbol tables, and extends the table by them in
 // the order of their names, so that equal runs give equal tables.
 class SymbolSums {
  public:
-  SymbolSums() : native_(internal::LastRecording().exclude) {}
+  explicit SymbolSums(const ProfileSnapshot& snapshot)
+      : native_(snapshot.exclude, FirstFrameOf(snapshot)) {}
 
-  void AddManaged(uint32_t number, const MlmonCount& count) {
-    if (count.current != 0) by_name_[ManagedName(number)].current += count.current;
+  void AddManaged(const NamedFunction& function, const MlmonCount& count) {
+    if (count.current != 0) by_name_[{function.name, function.position}].current += count.current;
   }
 
   // What the collector used with that stack below it.
-  void AddGc(uint32_t stack, MlmonInt amount) {
+  void AddGc(const ChargedStack& stack) {
     std::set<Name> seen;
     native_.ForEachOfStack(stack, [&](const NativeFunctions::Function& on_stack) {
-      if (seen.insert(Key(on_stack)).second) by_name_[Key(on_stack)].stack_gc += amount;
+      if (seen.insert(Key(on_stack)).second) by_name_[Key(on_stack)].stack_gc += stack.amount;
     });
   }
 
-  void Add(uint32_t stack, MlmonInt amount) {
+  void Add(const ChargedStack& stack) {
     const NativeFunctions::Function* function = native_.OfStack(stack);
     if (function == nullptr) {
-      unknown_ += amount;
+      unknown_ += stack.amount;
       return;
     }
-    by_name_[Key(*function)].current += amount;
+    by_name_[Key(*function)].current += stack.amount;
     std::set<Name> seen;
     native_.ForEachOfStack(stack, [&](const NativeFunctions::Function& on_stack) {
       // Recursion counts once.
-      if (seen.insert(Key(on_stack)).second) by_name_[Key(on_stack)].stack += amount;
+      if (seen.insert(Key(on_stack)).second) by_name_[Key(on_stack)].stack += stack.amount;
     });
   }
 
@@ -147,12 +132,12 @@ void RoundStack(MlmonInt divisor, const Mlmon& mlmon, Counts* counts) {
   (*counts)[kGcSource].stack_gc = mlmon.total_gc;
 }
 
-Mlmon MakeMlmon(Counts counts, uint32_t magic) {
+Mlmon MakeMlmon(const ProfileSnapshot& snapshot, Counts counts, uint32_t magic) {
   Mlmon mlmon;
-  mlmon.kind = internal::recording.kind.load(std::memory_order_relaxed);
-  mlmon.style = internal::recording.style.load(std::memory_order_relaxed);
+  mlmon.kind = snapshot.kind;
+  mlmon.style = snapshot.style;
   mlmon.magic = magic;
-  const MlmonInt divisor = internal::UnitsPerCount(mlmon.kind);
+  const MlmonInt divisor = UnitsPerCount(mlmon.kind);
   RoundCurrent(divisor, &counts);
   for (const MlmonCount& count : counts) mlmon.total += count.current;
   mlmon.total_gc = counts[kGcSource].current;
@@ -166,57 +151,40 @@ Mlmon MakeMlmon(Counts counts, uint32_t magic) {
 // Top level code is below everything that a program which names functions uses; nobody
 // calls it, so it is not among the counted.
 void PutMainBelow(Counts* counts) {
-  if (internal::recording.kind.load(std::memory_order_relaxed) == ProfileKind::kCount) return;
   MlmonCount& main = (*counts)[kMainSource];
   for (const MlmonCount& count : *counts) main.stack += count.current;
   main.stack -= (*counts)[kGcSource].current;
   main.stack_gc = (*counts)[kGcSource].current;
 }
 
-internal::UnitError Merge(internal::UnitName unit, AttributedProfile* profile, Counts* functions,
-                          Counts* managed) {
-  internal::MergedCounts merged;
-  merged.functions.resize(profile->sources.names.size());
-  merged.managed.resize(ManagedFunctions());
-  const internal::UnitError error = internal::MergeUnit(unit, &merged);
-  profile->variance = merged.variance;
-  *functions = std::move(merged.functions);
-  *managed = std::move(merged.managed);
-  return error;
-}
-
 // Managed functions come behind those of the program text.
-internal::UnitError CountByFunction(internal::UnitName unit, AttributedProfile* profile,
-                                    Counts* counts) {
-  Counts managed;
-  const internal::UnitError error = Merge(unit, profile, counts, &managed);
-  if (error != internal::UnitError::kNone) return error;
-  for (uint32_t number = 0; number < managed.size(); ++number) {
-    Name name = ManagedName(number);
-    AddFunction(&profile->sources, std::move(name.first), std::move(name.second));
-    counts->push_back(managed[number]);
+Counts CountByFunction(const ProfileSnapshot& snapshot, SourceTable* table) {
+  Counts counts = snapshot.function_counts;
+  counts.resize(table->names.size());
+  for (const NamedFunction& managed : snapshot.managed) {
+    AddFunction(table, managed.name, managed.position);
   }
-  return error;
+  counts.insert(counts.end(), snapshot.managed_counts.begin(), snapshot.managed_counts.end());
+  return counts;
 }
 
 // Code without hooks is charged to the function with one that called it.
 class HookedSums {
  public:
-  explicit HookedSums(Counts* counts) : counts_(*counts) {
-    const internal::HookedFunctions hooked = internal::FindHookedFunctions();
-    for (uint32_t i = 0; i < hooked.count; ++i) {
-      by_start_[hooked.starts[i]] = internal::IndexOfHook(i);
-    }
+  HookedSums(const ProfileSnapshot& snapshot, Counts* counts)
+      : counts_(*counts), native_("", FirstFrameOf(snapshot)) {
+    uint32_t index = kFixedSources;
+    for (const uintptr_t start : snapshot.functions.hooks) by_start_[start] = index++;
   }
 
-  void Add(uint32_t stack, MlmonInt amount) {
-    uint32_t index = stack == 0 ? kUnknownSource : kMainSource;
+  void Add(const ChargedStack& stack) {
+    uint32_t index = stack.depth == 0 ? kUnknownSource : kMainSource;
     native_.FindInStack(stack, [&](const NativeFunctions::Function& function) {
       const uint32_t hooked = IndexOf(function.start);
       if (hooked != 0) index = hooked;
       return hooked != 0;
     });
-    counts_[index].current += amount;
+    counts_[index].current += stack.amount;
   }
 
  private:
@@ -233,89 +201,118 @@ class HookedSums {
   std::map<uintptr_t, uint32_t> by_start_;
 };
 
-internal::UnitError CountByHookedStack(internal::UnitName unit, AttributedProfile* profile,
-                                       Counts* counts) {
-  internal::UnitError error = CountByFunction(unit, profile, counts);
-  if (error != internal::UnitError::kNone) return error;
-  HookedSums sums(counts);
-  return internal::VisitStacks(
-      unit, [&](uint32_t stack, uint64_t amount) { sums.Add(stack, MlmonInt{amount}); },
-      [](uint32_t, uint64_t) {});
+Counts CountByHookedStack(const ProfileSnapshot& snapshot, SourceTable* table) {
+  Counts counts = CountByFunction(snapshot, table);
+  HookedSums sums(snapshot, &counts);
+  for (const ChargedStack& stack : snapshot.stacks) sums.Add(stack);
+  return counts;
 }
 
-internal::UnitError CountBySymbol(internal::UnitName unit, AttributedProfile* profile,
-                                  Counts* counts) {
-  Counts managed;
-  internal::UnitError error = Merge(unit, profile, counts, &managed);
-  if (error != internal::UnitError::kNone) return error;
-  SymbolSums sums;
-  for (uint32_t i = 0; i < managed.size(); ++i) sums.AddManaged(i, managed[i]);
-  error = internal::VisitStacks(
-      unit, [&](uint32_t stack, uint64_t amount) { sums.Add(stack, MlmonInt{amount}); },
-      [&](uint32_t stack, uint64_t amount) { sums.AddGc(stack, MlmonInt{amount}); });
-  const Counts fixed = std::move(*counts);
-  *counts = sums.Finish(&profile->sources, internal::recording.stack_style());
+Counts CountBySymbol(const ProfileSnapshot& snapshot, SourceTable* table) {
+  SymbolSums sums(snapshot);
+  for (size_t i = 0; i < snapshot.managed_counts.size(); ++i) {
+    sums.AddManaged(snapshot.managed[i], snapshot.managed_counts[i]);
+  }
+  for (const ChargedStack& stack : snapshot.stacks) sums.Add(stack);
+  for (const ChargedStack& stack : snapshot.gc_stacks) sums.AddGc(stack);
+  Counts counts = sums.Finish(table, snapshot.style == ProfileStyle::kStack);
+  if (snapshot.function_counts.empty()) return counts;
   for (const uint32_t source : {kGcSource, kMainSource}) {
-    (*counts)[source].current = fixed[source].current;
+    counts[source].current = snapshot.function_counts[source].current;
   }
-  return error;
+  return counts;
 }
 
-// The functions of a program that names some are of no use here: what is live was charged to
-// call stacks.
-void CountLive(const internal::LiveHeap& heap, AttributedProfile* profile, Counts* counts) {
-  profile->sources = FixedSourceTable();
-  profile->variance = heap.variance;
-  profile->dropped_bytes = heap.dropped_bytes;
-  SymbolSums sums;
-  for (size_t stack = 0; stack < heap.bytes_by_stack.size(); ++stack) {
-    const double bytes = heap.bytes_by_stack[stack];
-    if (bytes <= 0) continue;
-    const double amount = bytes * internal::UnitsPerCount(ProfileKind::kAlloc);
-    sums.Add(static_cast<uint32_t>(stack), static_cast<MlmonInt>(amount + 0.5));
-  }
-  *counts = sums.Finish(&profile->sources, internal::recording.stack_style());
+Counts CountAll(const ProfileSnapshot& snapshot, SourceTable* table) {
+  if (snapshot.charge == Charge::kSymbols) return CountBySymbol(snapshot, table);
+  Counts counts = snapshot.charge == Charge::kFunctions ? CountByFunction(snapshot, table)
+                                                        : CountByHookedStack(snapshot, table);
+  const bool wants_main =
+      snapshot.style == ProfileStyle::kStack && snapshot.kind != ProfileKind::kCount;
+  if (wants_main) PutMainBelow(&counts);
+  return counts;
 }
 
-internal::UnitError CountUnit(internal::UnitName unit, AttributedProfile* profile, Counts* counts) {
-  profile->sources = RegisteredSourceTable();
-  const bool has_functions = internal::HasFunctions();
-  const size_t functions = profile->sources.names.size();
-  const auto count = !internal::ChargesCallstacks() ? CountByFunction
-                     : has_functions                ? CountByHookedStack
-                                                    : CountBySymbol;
-  const internal::UnitError error = count(unit, profile, counts);
-  if (error != internal::UnitError::kNone) return error;
-  if (count != CountBySymbol && internal::recording.stack_style()) PutMainBelow(counts);
-  profile->self_described = internal::answers_for_itself.load() && has_functions &&
-                            profile->sources.names.size() == functions;
-  return error;
+bool NamesFunctions(const ProgramFunctions& functions) {
+  return !functions.hooks.empty() || !functions.registered.empty();
+}
+
+// Two-sided 95 % of the normal distribution.
+constexpr double k95PercentSigmas = 1.96;
+
+std::string WithCommas(double value) {
+  char digits[64];
+  snprintf(digits, sizeof(digits), "%.0f", value);
+  std::string text = digits;
+  for (int i = static_cast<int>(text.size()) - 3; i > 0; i -= 3) {
+    text.insert(static_cast<size_t>(i), ",");
+  }
+  return text;
+}
+
+std::string AllocSummary(const NamedProfile& profile, const ProfileSnapshot& snapshot) {
+  std::string summary = WithCommas(static_cast<double>(profile.mlmon.total)) +
+                        (profile.live ? " bytes live" : " bytes allocated");
+  if (profile.variance > 0) {
+    const double half_width = k95PercentSigmas * std::sqrt(profile.variance);
+    summary += " +- " + WithCommas(std::ceil(half_width)) + " (95 %)";
+  }
+  char how[96];
+  snprintf(how, sizeof(how), ", rate %g per word, seed %llu", snapshot.rate,
+           static_cast<unsigned long long>(snapshot.seed));
+  summary += how;
+  if (profile.dropped_bytes > 0) {
+    summary += "; missing, for want of memory: samples of " +
+               WithCommas(static_cast<double>(profile.dropped_bytes)) + " bytes";
+  }
+  return summary;
+}
+
+std::string TimeSummary(const Mlmon& mlmon, uint32_t hz) {
+  char text[96];
+  snprintf(text, sizeof(text), "%.2f seconds of CPU time, looked at %u times a second",
+           static_cast<double>(mlmon.total + mlmon.total_gc) / 100, hz);
+  return text;
 }
 
 }  // namespace
 
-SourceTable RegisteredSourceTable() {
+SourceTable SourceTableOf(const ProgramFunctions& functions) {
   SourceTable table = FixedSourceTable();
-  AddHookedFunctions(&table);
-  AddRegisteredFunctions(&table);
+  AddHookedFunctions(functions.hooks, &table);
+  for (const NamedFunction& function : functions.registered) {
+    AddFunction(&table, FunctionNameOf(function.name), function.position);
+  }
   table.magic = ContentMagic(table);
   return table;
 }
 
-internal::UnitError Attribute(internal::UnitName unit, AttributedProfile* profile) {
-  Counts counts;
-  internal::LiveHeap live;
-  internal::UnitError error = internal::UnitError::kNone;
-  if (internal::LastLiveHeap(&live)) {
-    profile->live = true;
-    CountLive(live, profile, &counts);
-  } else {
-    error = CountUnit(unit, profile, &counts);
+NamedProfile Attribute(const ProfileSnapshot& snapshot) {
+  NamedProfile profile;
+  profile.sources = SourceTableOf(snapshot.functions);
+  const size_t functions = profile.sources.names.size();
+  Counts counts = CountAll(snapshot, &profile.sources);
+  profile.sources.magic = ContentMagic(profile.sources);
+  profile.mlmon = MakeMlmon(snapshot, std::move(counts), profile.sources.magic);
+  profile.variance = snapshot.variance;
+  profile.live = snapshot.live;
+  profile.dropped_bytes = snapshot.dropped_bytes;
+  profile.self_described = snapshot.answers_for_itself && NamesFunctions(snapshot.functions) &&
+                           profile.sources.names.size() == functions;
+  return profile;
+}
+
+std::string Summarize(const ProfileSnapshot& snapshot, const NamedProfile& profile) {
+  switch (snapshot.kind) {
+    case ProfileKind::kAlloc:
+      return AllocSummary(profile, snapshot);
+    case ProfileKind::kTime:
+      return TimeSummary(profile.mlmon, snapshot.hz);
+    case ProfileKind::kCount:
+      break;
   }
-  if (error != internal::UnitError::kNone) return error;
-  profile->sources.magic = ContentMagic(profile->sources);
-  profile->mlmon = MakeMlmon(std::move(counts), profile->sources.magic);
-  return error;
+  return WithCommas(static_cast<double>(profile.mlmon.total)) +
+         (profile.mlmon.total == 1 ? " call" : " calls");
 }
 
 }  // namespace allomon

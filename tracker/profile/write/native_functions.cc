@@ -6,13 +6,10 @@
 #include <utility>
 
 #include "tracker/callstack/managed_functions.h"
-#include "tracker/core/stack_table.h"
-#include "tracker/profile/record/recording.h"
 
 namespace allomon {
 
-const NativeFunctions::Function* NativeFunctions::OfStack(uint32_t stack_id) {
-  const internal::StackView stack = internal::Stacks().View(stack_id);
+const NativeFunctions::Function* NativeFunctions::OfStack(const ChargedStack& stack) {
   if (stack.depth == 0) return nullptr;
   ManagedFunctionName managed;
   for (uint32_t i = 0; i < stack.depth; ++i) {
@@ -24,7 +21,7 @@ const NativeFunctions::Function* NativeFunctions::OfStack(uint32_t stack_id) {
   return &OfAddress(PcOfFrame(stack, 0));
 }
 
-const NativeFunctions::Function* NativeFunctions::InnermostNamed(const internal::StackView& stack,
+const NativeFunctions::Function* NativeFunctions::InnermostNamed(const ChargedStack& stack,
                                                                  bool or_excluded) {
   for (uint32_t i = 0; i < stack.depth; ++i) {
     const Function& function = OfAddress(PcOfFrame(stack, i));
@@ -33,17 +30,15 @@ const NativeFunctions::Function* NativeFunctions::InnermostNamed(const internal:
   return nullptr;
 }
 
-void NativeFunctions::FindInStack(uint32_t stack_id,
+void NativeFunctions::FindInStack(const ChargedStack& stack,
                                   const std::function<bool(const Function&)>& found) {
-  const internal::StackView stack = internal::Stacks().View(stack_id);
   for (uint32_t i = 0; i < stack.depth; ++i) {
     if (found(OfAddress(PcOfFrame(stack, i)))) return;
   }
 }
 
-void NativeFunctions::ForEachOfStack(uint32_t stack_id,
+void NativeFunctions::ForEachOfStack(const ChargedStack& stack,
                                      const std::function<void(const Function&)>& visit) {
-  const internal::StackView stack = internal::Stacks().View(stack_id);
   for (uint32_t i = 0; i < stack.depth; ++i) {
     const Function& function = OfAddress(PcOfFrame(stack, i));
     if (function.named || i == 0) visit(function);
@@ -52,9 +47,8 @@ void NativeFunctions::ForEachOfStack(uint32_t stack_id,
 
 // One less than a return address: the call may be the last instruction of its function.
 // A tick's innermost frame is the interrupted instruction itself.
-uintptr_t NativeFunctions::PcOfFrame(const internal::StackView& stack, uint32_t frame) {
-  const bool interrupted =
-      frame == 0 && internal::recording.kind.load(std::memory_order_relaxed) == ProfileKind::kTime;
+uintptr_t NativeFunctions::PcOfFrame(const ChargedStack& stack, uint32_t frame) const {
+  const bool interrupted = frame == 0 && first_ == FirstFrame::kInterrupted;
   return stack.frames[frame] - (interrupted ? 0 : 1);
 }
 

@@ -9,10 +9,14 @@
 #include <string>
 #include <utility>
 
-#include "tracker/core/stack_table.h"
+#include "tracker/profile/write/profile_snapshot.h"
 #include "tracker/symbols/symbols.h"
 
 namespace allomon {
+
+// What the innermost frame of a stack is: a return address, or the instruction that a signal
+// interrupted.
+enum class FirstFrame { kReturn, kInterrupted };
 
 // Not thread safe; allocates, and reads files from the first function on: who has no samples
 // pays for none.
@@ -28,31 +32,33 @@ class NativeFunctions {
 
   // `excluded` is a list of shell patterns (fnmatch(3)), separated by commas, of functions that
   // are charged to their callers, as MLton's compiler does for -profile-exclude.
-  explicit NativeFunctions(std::string excluded = "") : excluded_(std::move(excluded)) {}
+  NativeFunctions(std::string excluded, FirstFrame first)
+      : excluded_(std::move(excluded)), first_(first) {}
 
-  // The innermost managed function of that interned stack: what is inside of it is its
+  // The innermost managed function of that stack: what is inside of it is its
   // interpreter.  Without one, the innermost function that has a symbol and is not excluded; if
   // none is left, the innermost that has a symbol, or the innermost one; nullptr for the empty
   // stack.  Valid as long as this object.
-  const Function* OfStack(uint32_t stack_id);
+  const Function* OfStack(const ChargedStack& stack);
 
   // Calls found(function) for the functions on that stack, innermost first, until it says
   // true.
-  void FindInStack(uint32_t stack_id, const std::function<bool(const Function&)>& found);
+  void FindInStack(const ChargedStack& stack, const std::function<bool(const Function&)>& found);
 
   // Calls visit(function) for every function on that stack that has a symbol, and for the
   // innermost one; a function that recurses is visited more than once.
-  void ForEachOfStack(uint32_t stack_id, const std::function<void(const Function&)>& visit);
+  void ForEachOfStack(const ChargedStack& stack, const std::function<void(const Function&)>& visit);
 
  private:
   const Function& OfAddress(uintptr_t pc);
   bool IsExcluded(const std::string& name) const;
   // nullptr if there is none.
-  const Function* InnermostNamed(const internal::StackView& stack, bool or_excluded);
+  const Function* InnermostNamed(const ChargedStack& stack, bool or_excluded);
   // The pc of a frame, inside its function.
-  static uintptr_t PcOfFrame(const internal::StackView& stack, uint32_t frame);
+  uintptr_t PcOfFrame(const ChargedStack& stack, uint32_t frame) const;
 
   const std::string excluded_;
+  const FirstFrame first_;
   std::unique_ptr<ProcessSymbols> symbols_;  // nullptr before the first question
   std::map<uintptr_t, Function> by_address_;
 };

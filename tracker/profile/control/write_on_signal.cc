@@ -1,4 +1,4 @@
-#include "tracker/profile/write/write_on_signal.h"
+#include "tracker/profile/control/write_on_signal.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,12 +1,14 @@
-#include "tracker/profile/profile_control.h"
+#include "tracker/profile/control/profile_control.h"
 
 #include <mutex>
 
+#include "tracker/callstack/managed_functions.h"
 #include "tracker/core/control.h"
 #include "tracker/core/fork.h"
 #include "tracker/profile/hooks/entry_hooks.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
+#include "tracker/profile/record/thread_attachment.h"
 #include "tracker/profile/sources/alloc_session.h"
 #include "tracker/profile/sources/clock_charging.h"
 #include "tracker/profile/sources/managed_calls.h"

@@ -6,8 +6,8 @@
 // signal do its work, so that who waits for the program sees it killed.
 //
 // Call all of this from one thread, not in a signal handler.
-#ifndef ALLOMON_TRACKER_PROFILE_WRITE_WRITE_ON_SIGNAL_H_
-#define ALLOMON_TRACKER_PROFILE_WRITE_WRITE_ON_SIGNAL_H_
+#ifndef ALLOMON_TRACKER_PROFILE_CONTROL_WRITE_ON_SIGNAL_H_
+#define ALLOMON_TRACKER_PROFILE_CONTROL_WRITE_ON_SIGNAL_H_
 
 #include "tracker/profile/record/data_units.h"
 
@@ -29,4 +29,4 @@ void ForgetSignalWriters();
 
 }  // namespace allomon::internal
 
-#endif  // ALLOMON_TRACKER_PROFILE_WRITE_WRITE_ON_SIGNAL_H_
+#endif  // ALLOMON_TRACKER_PROFILE_CONTROL_WRITE_ON_SIGNAL_H_

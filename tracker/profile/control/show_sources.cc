@@ -11,8 +11,8 @@
 #include <cstring>
 #include <string>
 
+#include "tracker/profile/control/snapshot.h"
 #include "tracker/profile/record/recording.h"
-#include "tracker/profile/source_function.h"
 #include "tracker/profile/write/attribution.h"
 
 // The linker's names for the two ends of the executable's list of constructors.
@@ -73,7 +73,7 @@ __attribute__((constructor(101))) void SayThatItAnswers() {
 __attribute__((constructor(102))) void AnswerIfAsked(int argc, char** argv, char** environment) {
   if (g_answer_fd < 0) return;
   RunConstructorsAfter(AnswerIfAsked, argc, argv, environment);
-  WriteAll(g_answer_fd, FormatSources(RegisteredSourceTable()));
+  WriteAll(g_answer_fd, FormatSources(SourceTableOf(internal::FunctionsOfProgram())));
   _exit(0);
 }
 

@@ -10,6 +10,7 @@
 #include "tracker/profile/hooks/entry_hooks.h"
 #include "tracker/profile/record/busy_scope.h"
 #include "tracker/profile/record/recording.h"
+#include "tracker/profile/record/thread_attachment.h"
 #include "tracker/profile/record/thread_profile.h"
 #include "tracker/profile/sources/time_session.h"
 

@@ -2,8 +2,8 @@
 // library that profiles from the environment.
 //
 // Thread safe; not inside malloc, not in signal handlers.
-#ifndef ALLOMON_TRACKER_PROFILE_PROFILE_CONTROL_H_
-#define ALLOMON_TRACKER_PROFILE_PROFILE_CONTROL_H_
+#ifndef ALLOMON_TRACKER_PROFILE_CONTROL_PROFILE_CONTROL_H_
+#define ALLOMON_TRACKER_PROFILE_CONTROL_PROFILE_CONTROL_H_
 
 #include <cstdint>
 #include <optional>
@@ -51,4 +51,4 @@ inline constexpr char kProfileSyntax[] =
 
 }  // namespace allomon::internal
 
-#endif  // ALLOMON_TRACKER_PROFILE_PROFILE_CONTROL_H_
+#endif  // ALLOMON_TRACKER_PROFILE_CONTROL_PROFILE_CONTROL_H_

@@ -1,0 +1,23 @@
+// A profile by named functions: what output formats are made from.  Plain data.
+#ifndef ALLOMON_TRACKER_FORMATS_NAMED_PROFILE_H_
+#define ALLOMON_TRACKER_FORMATS_NAMED_PROFILE_H_
+
+#include <cstdint>
+
+#include "tracker/formats/mlmon.h"
+#include "tracker/formats/source_table.h"
+
+namespace allomon {
+
+struct NamedProfile {
+  SourceTable sources;
+  Mlmon mlmon;
+  double variance = 0;          // of kind alloc: of the total, in bytes squared
+  bool live = false;            // of kind alloc: what is live, not all that was allocated
+  uint64_t dropped_bytes = 0;   // of live: samples that are not in the total, for want of memory
+  bool self_described = false;  // the executable itself answers `@MLton show-sources`
+};
+
+}  // namespace allomon
+
+#endif  // ALLOMON_TRACKER_FORMATS_NAMED_PROFILE_H_

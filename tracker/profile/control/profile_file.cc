@@ -1,0 +1,56 @@
+#include "tracker/profile/control/profile_file.h"
+
+#include <vector>
+
+#include "tracker/core/control.h"
+#include "tracker/formats/output_format.h"
+#include "tracker/formats/write_file.h"
+#include "tracker/profile/control/snapshot.h"
+#include "tracker/profile/sources/time_session.h"
+#include "tracker/profile/write/attribution.h"
+
+namespace allomon {
+namespace {
+
+// A device or a pipe has no use for a file beside it.
+void WriteOutputFiles(const std::string& path, const OutputFiles& outputs, std::string* error) {
+  const bool has_neighbours = IsReplacedByWriting(path);
+  std::vector<FileToWrite> files;
+  files.reserve(outputs.size());
+  for (const OutputFile& output : outputs) {
+    if (!output.suffix.empty() && !has_neighbours) continue;
+    files.push_back({path + output.suffix, output.bytes, static_cast<mode_t>(output.mode)});
+  }
+  WriteFilesAtomically(files, error);
+}
+
+}  // namespace
+
+internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
+                                     std::string* error, std::string* summary,
+                                     std::string_view format) {
+  // What reading symbols allocates is ours, and must not appear in the profile.
+  const internal::SuspendedSampling suspended;
+  internal::ChargeOutstandingTime();
+  ProfileSnapshot snapshot;
+  const internal::UnitError unit_error = internal::TakeSnapshot(unit, &snapshot);
+  if (unit_error != internal::UnitError::kNone) return unit_error;
+  const OutputFormat output = FindOutputFormat(format);
+  if (output == nullptr) {
+    *error = "there is no output format '" + std::string(format) + "'";
+    return unit_error;
+  }
+  const NamedProfile profile = Attribute(snapshot);
+  WriteOutputFiles(path, output(profile), error);
+  if (summary != nullptr) *summary = Summarize(snapshot, profile);
+  return unit_error;
+}
+
+std::string ProfileSummary(internal::UnitName unit) {
+  const internal::SuspendedSampling suspended;
+  ProfileSnapshot snapshot;
+  if (internal::TakeSnapshot(unit, &snapshot) != internal::UnitError::kNone) return "";
+  return Summarize(snapshot, Attribute(snapshot));
+}
+
+}  // namespace allomon

@@ -1,0 +1,46 @@
+// What feeds the record, as the record sees it: sources of counts register themselves, so that
+// nothing here includes them.
+#ifndef ALLOMON_TRACKER_PROFILE_RECORD_COUNT_SOURCE_H_
+#define ALLOMON_TRACKER_PROFILE_RECORD_COUNT_SOURCE_H_
+
+#include <atomic>
+
+namespace allomon::internal {
+
+struct FunctionCell;
+
+// All of it is called on the thread in question.  A source without an opinion leaves a function
+// that does nothing.
+struct CountSource {
+  // The thread is about to count in another unit of data: charges what it has used to the unit
+  // that it leaves.
+  void (*unit_changes)();
+  // The counts of all threads are about to be read.  Caller holds the units' lock.
+  void (*counts_are_read_locked)();
+  // The thread ends; its unit and its counts are still there.
+  void (*thread_ends)();
+  // The thread counts in these cells from now on.  Caller holds the units' lock.
+  void (*cells_change_locked)(FunctionCell* cells);
+};
+
+// In the order in which they are asked.
+enum CountSourceSlot { kTimeSource, kClockSource, kHookSource, kCountSources };
+
+// Idempotent; any thread; for good.
+void RegisterCountSource(CountSourceSlot slot, const CountSource* source);
+
+extern std::atomic<const CountSource*> count_sources[kCountSources]
+    __attribute__((visibility("hidden")));
+
+template <typename Visit>
+void ForEachCountSource(Visit visit) {
+  for (const std::atomic<const CountSource*>& slot : count_sources) {
+    // Acquire pairs with the release in RegisterCountSource().
+    const CountSource* const source = slot.load(std::memory_order_acquire);
+    if (source != nullptr) visit(*source);
+  }
+}
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_PROFILE_RECORD_COUNT_SOURCE_H_

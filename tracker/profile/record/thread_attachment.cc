@@ -1,0 +1,122 @@
+#include "tracker/profile/record/thread_attachment.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <mutex>
+
+#include "tracker/callstack/managed_functions.h"
+#include "tracker/profile/record/busy_scope.h"
+#include "tracker/profile/record/count_source.h"
+#include "tracker/profile/record/data_units.h"
+#include "tracker/profile/record/open_scopes.h"
+#include "tracker/profile/record/thread_profile.h"
+
+// Where the kernel put the first word of the main thread's stack; ld.so exports it.
+extern "C" void* __libc_stack_end __attribute__((weak));
+
+namespace allomon::internal {
+namespace {
+
+// Deeper than any stack of ordinary size with frames of two words; where the kernel
+// refuses so much address space, a part of it.  Pages that are not reached cost nothing.
+constexpr size_t kMostEntries = size_t{1} << 20;
+constexpr size_t kFewestEntries = size_t{1} << 12;
+constexpr size_t kEntryBytes = sizeof(ShadowEntry) + sizeof(ScopeEntry);
+
+// The lowest entry belongs to no function, and no frame is above it, so that popping
+// needs no other end.
+constexpr ShadowEntry kBottom = {UINTPTR_MAX, 0, nullptr, kMainSource};
+
+pthread_key_t g_exit_key;
+std::once_flag g_exit_key_once;
+bool g_has_exit_key = false;
+
+// The shadow stack, and behind it as many scopes.
+void MapStacks(ThreadProfile& thread) {
+  for (size_t entries = kMostEntries; entries >= kFewestEntries; entries /= 16) {
+    void* pages = mmap(nullptr, entries * kEntryBytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) continue;
+    thread.top = thread.bottom = static_cast<ShadowEntry*>(pages);
+    thread.limit = thread.bottom + entries - 1;
+    *thread.bottom = kBottom;
+    open_scopes.first = open_scopes.top = reinterpret_cast<ScopeEntry*>(thread.limit + 1);
+    open_scopes.end = open_scopes.first + entries;
+    return;
+  }
+}
+
+// All functions have been left.  What still opens a scope takes the slow path, in vain.
+void UnmapStacks(ThreadProfile& thread) {
+  if (thread.top == nullptr) return;
+  ShadowEntry* const bottom = thread.bottom;
+  const size_t entries = static_cast<size_t>(thread.limit - bottom) + 1;
+  open_scopes.limit.store(nullptr, std::memory_order_relaxed);
+  thread.top = thread.limit = thread.bottom = nullptr;
+  open_scopes.first = open_scopes.top = open_scopes.end = nullptr;
+  munmap(bottom, entries * kEntryBytes);
+}
+
+// The main thread's stack grows: what it may become counts as its own.
+void FindMainStack(ThreadProfile& thread) {
+  constexpr uintptr_t kUnlimitedBytes = uintptr_t{1} << 30;
+  const uintptr_t end =
+      &__libc_stack_end == nullptr ? 0 : reinterpret_cast<uintptr_t>(__libc_stack_end);
+  rlimit limit = {};
+  getrlimit(RLIMIT_STACK, &limit);
+  thread.stack_bytes = limit.rlim_cur < kUnlimitedBytes ? limit.rlim_cur : kUnlimitedBytes;
+  thread.stack_low = end - thread.stack_bytes;
+  // The words of main's arguments are above; no function returns there.
+}
+
+void FindStack(ThreadProfile& thread) {
+  if (syscall(SYS_gettid) == syscall(SYS_getpid)) return FindMainStack(thread);
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* low = nullptr;
+  size_t bytes = 0;
+  pthread_attr_getstack(&attributes, &low, &bytes);
+  pthread_attr_destroy(&attributes);
+  thread.stack_low = reinterpret_cast<uintptr_t>(low);
+  thread.stack_bytes = bytes;
+}
+
+void OnThreadExit(void*) {
+  ThreadProfile& thread = thread_profile;
+  ForEachCountSource([](const CountSource& source) { source.thread_ends(); });
+  {
+    const UnitsLock hold;
+    LeaveAllFunctions(thread);
+    ForgetThreadLocked(thread);
+    thread.unit = nullptr;
+  }
+  const BusyScope busy;
+  UnmapStacks(thread);
+  // `attached` stays: what destructors do after this one goes to the common counts.
+}
+
+void MakeExitKey() { g_has_exit_key = pthread_key_create(&g_exit_key, OnThreadExit) == 0; }
+
+}  // namespace
+
+void AttachThread() {
+  ThreadProfile& thread = thread_profile;
+  if (thread.attached) return;
+  const BusyScope busy;
+  std::call_once(g_exit_key_once, MakeExitKey);
+  // Without an end the thread would stay in the registry as a dangling pointer.
+  if (!g_has_exit_key || pthread_setspecific(g_exit_key, &thread) != 0) return;
+  thread.attached = true;
+  thread.open = &open_scopes;
+  thread.managed_calls = &managed_stack;
+  FindStack(thread);
+  MapStacks(thread);
+  const UnitsLock hold;
+  RegisterThreadLocked(thread);
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,65 @@
+// A profile as it was recorded, taken out of the recorder: everything that is written is a
+// function of this value and of the program's symbol tables.
+//
+// Plain data.  Amounts are in the finest unit of their kind (formats/count_units.h).
+#ifndef ALLOMON_TRACKER_PROFILE_WRITE_PROFILE_SNAPSHOT_H_
+#define ALLOMON_TRACKER_PROFILE_WRITE_PROFILE_SNAPSHOT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tracker/formats/mlmon.h"
+
+namespace allomon {
+
+// A function that the program names, or that an interpreter has registered.
+struct NamedFunction {
+  std::string name;      // of ALLOMON_FUNCTION(): its signature
+  std::string position;  // "file: line"
+};
+
+// The functions that the program text names, in the order of their places in the table.
+struct ProgramFunctions {
+  std::vector<uintptr_t> hooks;           // where each function with an entry hook has it
+  std::vector<NamedFunction> registered;  // ALLOMON_FUNCTION(), in the order of registration
+};
+
+// An interned call stack, and what was charged to it.
+struct ChargedStack {
+  const uintptr_t* frames = nullptr;  // innermost first; valid for ever
+  uint32_t depth = 0;                 // 0: the stack is unknown
+  MlmonInt amount = 0;
+};
+
+struct ProfileSnapshot {
+  // What amounts are of.
+  ProfileKind kind = ProfileKind::kAlloc;
+  ProfileStyle style = ProfileStyle::kCurrent;
+  bool live = false;  // of kind alloc: what is live, not all that was allocated
+
+  // What the recording was asked for.
+  double rate = 1;      // samples per word
+  uint64_t seed = 0;    // of the sampler
+  uint32_t hz = 0;      // of kind time
+  std::string exclude;  // shell patterns, separated by commas
+
+  // How stacks become functions: not at all, since functions were charged; to the innermost
+  // function with an entry hook; to the innermost function that has a symbol.
+  enum class Charge { kFunctions, kHookedCallers, kSymbols };
+  Charge charge = Charge::kSymbols;
+  bool answers_for_itself = false;  // the executable can tell mlprof its functions
+
+  ProgramFunctions functions;
+  std::vector<MlmonCount> function_counts;  // by place: the fixed three, hooks, registered ones
+  std::vector<NamedFunction> managed;       // of interpreted programs
+  std::vector<MlmonCount> managed_counts;   // of these
+  std::vector<ChargedStack> stacks;
+  std::vector<ChargedStack> gc_stacks;  // used by the collector, with these below it
+  double variance = 0;                  // of the sum, in bytes squared
+  uint64_t dropped_bytes = 0;           // of live: samples that there was no room to follow
+};
+
+}  // namespace allomon
+
+#endif  // ALLOMON_TRACKER_PROFILE_WRITE_PROFILE_SNAPSHOT_H_
