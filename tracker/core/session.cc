@@ -16,7 +16,7 @@ Session* Session::ClaimLocked(const Config& config, SessionClient* client) {
   for (uint32_t tries = 0; tries < kMaxSessions; ++tries) {
     const SessionId id = g_next_id++;
     Session& session = AtPlaceOf(id);
-    if (id == 0 || id == kClosed || session.occupied_) continue;
+    if (id == 0 || session.occupied_) continue;  // 0 is that of an empty TrackerId
     session.occupied_ = true;
     session.client_is_abandoned_ = false;
     session.id_ = id;

@@ -121,11 +121,11 @@ class Session {
   bool IsPinnedLocked() const;
   void SetFreeLocked();
 
-  // No session has it; nor has any the 0 of an empty TrackerId.
-  static constexpr SessionId kClosed = UINT32_MAX;
+  // Wider than a SessionId, so that it equals none, whatever id a user asks for.
+  static constexpr uint64_t kClosed = UINT64_MAX;
 
   // The id under which it can be pinned; kClosed while free, and from Retire() on.
-  std::atomic<SessionId> open_id_{kClosed};
+  std::atomic<uint64_t> open_id_{kClosed};
   std::atomic<SessionStatus> status_{SessionStatus::kDiscarded};
   // From Retire() until the client is deleted.
   std::atomic<bool> retiring_{false};
