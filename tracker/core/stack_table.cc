@@ -83,8 +83,10 @@ StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t 
 StackId StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth,
                                     bool cut) {
   const StackId id = next_id_.load(std::memory_order_relaxed);
+  // The reservation first: it can be made again, and a piece of the arena cannot be given back.
+  if (!refs_.Reserve(id)) return 0;
   const BumpArena::Ref ref = arena_.Allocate(offsetof(Record, frames) + depth * sizeof(uintptr_t));
-  if (ref == 0 || !refs_.Reserve(id)) return 0;
+  if (ref == 0) return 0;
   Record* record = static_cast<Record*>(arena_.At(ref));
   record->id = id;
   record->depth_and_cut = depth * 2 + (cut ? 1 : 0);
