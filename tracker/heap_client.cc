@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tracker/core/busy_mark.h"
 #include "tracker/core/callback_scope.h"
 #include "tracker/core/captured_stack.h"
 #include "tracker/core/entries.h"
@@ -359,9 +360,8 @@ Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {
     return Verdict::kNotSampled;
   }
   if (__builtin_expect(!thread.registered, 0)) {
-    thread.busy = true;  // it may allocate
+    const BusyMark busy;  // it may allocate
     RegisterThreadSlow(thread);
-    thread.busy = false;
   }
   if (!sampler.Draw(words, &t_trial)) return Verdict::kNotSampled;
   thread.busy = true;

@@ -27,7 +27,7 @@ void Registry::FoldCountersLocked(ThreadState& thread) {
 }
 
 SessionTotals Registry::TotalsOf(Session& session) {
-  const SpinLockHolder hold(lock_);
+  const TickSafeLockHolder hold(lock_);
   SessionTotals totals = session.counters().Load();
   const SessionId id = session.id();
   for (const ThreadState* thread = threads_; thread != nullptr; thread = thread->next) {

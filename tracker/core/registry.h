@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tracker/base/spin_lock.h"
 #include "tracker/core/barrier.h"
 #include "tracker/core/session_counters.h"
 #include "tracker/core/thread_state.h"
+#include "tracker/core/tick_safe_lock.h"
 #include "tracker/sampling/active_set.h"
 #include "tracker/sampling/countdown.h"
 
@@ -29,7 +29,7 @@ class Registry {
  public:
   static Registry& Get() { return the_registry; }
 
-  SpinLock& lock() { return lock_; }
+  TickSafeLock& lock() { return lock_; }
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
   // Sets what is sampled from now on, and wakes every thread.  Caller holds the lock.
@@ -70,7 +70,7 @@ class Registry {
   bool WakeOnceLocked();
   void FoldCountersLocked(ThreadState& thread);
 
-  SpinLock lock_;
+  TickSafeLock lock_;
   std::atomic<uint64_t> epoch_{1};  // 0 is "never seen"
   ActiveSet active_;
   uint64_t next_stream_ = 0;

@@ -38,7 +38,7 @@ void Session::Retire() {
   // before must not look at the slots yet, and need not: we do.
   HeavyBarrier();
   {
-    const SpinLockHolder hold(Registry::Get().lock());
+    const TickSafeLockHolder hold(Registry::Get().lock());
     settled_ = true;
   }
   FinishIfUnpinnedSlow();
@@ -47,7 +47,7 @@ void Session::Retire() {
 void Session::FinishIfUnpinnedSlow() {
   SessionClient* client = nullptr;
   {
-    const SpinLockHolder hold(Registry::Get().lock());
+    const TickSafeLockHolder hold(Registry::Get().lock());
     if (!settled_ || IsPinnedLocked()) return;
     if (!client_is_abandoned_) client = client_;
     SetFreeLocked();

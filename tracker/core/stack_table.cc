@@ -72,7 +72,7 @@ StackId StackTable::Find(const Buckets* buckets, uint32_t hash, const uintptr_t*
 }
 
 StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut) {
-  const SpinLockHolder hold(lock_);
+  const TickSafeLockHolder hold(lock_);
   if (!EnsureRoomLocked()) return 0;
   // Another thread may have inserted the same stack since the look-up without the lock.
   const Buckets* buckets = buckets_.load(std::memory_order_relaxed);
@@ -139,7 +139,7 @@ void StackTable::RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uint
 // one is looked for: the same frames, of new code, are another stack.
 void StackTable::RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end,
                               uintptr_t by) {
-  const SpinLockHolder hold(lock_);
+  const TickSafeLockHolder hold(lock_);
   const StackId last = next_id_.load(std::memory_order_relaxed);
   for (StackId id = first; id < end_id && id < last; ++id) RenameFramesOf(id, begin, end, by);
 }

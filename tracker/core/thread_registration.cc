@@ -16,7 +16,7 @@ pthread_key_t g_exit_key;
 std::atomic<bool> g_exit_key_made{false};
 
 void LeaveRegistry(ThreadState& thread) {
-  const SpinLockHolder hold(Registry::Get().lock());
+  const TickSafeLockHolder hold(Registry::Get().lock());
   Registry::Get().RemoveLocked(thread);
   thread.countdown = nullptr;
   Entries().Empty(thread.free_entries);
@@ -50,7 +50,7 @@ void MakeExitKeyLocked() {
 
 void RegisterThreadSlow(ThreadState& thread) {
   {
-    const SpinLockHolder hold(Registry::Get().lock());
+    const TickSafeLockHolder hold(Registry::Get().lock());
     MakeExitKeyLocked();
     thread.countdown = &countdown_words;
     Registry::Get().AddLocked(thread);
@@ -64,7 +64,7 @@ void RegisterThreadSlow(ThreadState& thread) {
 
 void RefreshThreadSlow(ThreadState& thread) {
   Registry& registry = Registry::Get();
-  const SpinLockHolder hold(registry.lock());
+  const TickSafeLockHolder hold(registry.lock());
   thread.active = registry.active_locked();
   thread.bits.Seed(thread.active.seed, registry.NextStreamLocked());
   // Under the lock, so that WakeThreadsLocked() cannot zero a countdown that already
