@@ -82,6 +82,7 @@ StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t 
 
 StackId StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth,
                                     bool cut) {
+  ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   const StackId id = next_id_.load(std::memory_order_relaxed);
   // The reservation first: it can be made again, and a piece of the arena cannot be given back.
   if (!refs_.Reserve(id)) return 0;
@@ -114,6 +115,7 @@ StackTable::Buckets* StackTable::MapBuckets(uint32_t count) {
 // array stay correct (they miss, and retry under the lock), so it is never unmapped:
 // all old arrays together are smaller than the newest.
 bool StackTable::EnsureRoomLocked() {
+  ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   Buckets* old = buckets_.load(std::memory_order_relaxed);
   const uint32_t used = next_id_.load(std::memory_order_relaxed);
   if (old != nullptr && used * 2 <= old->mask) return true;

@@ -49,6 +49,7 @@ void MakeExitKeyLocked() {
 }  // namespace
 
 void RegisterThreadSlow(ThreadState& thread) {
+  ALLOMON_DCHECK("inv.busy", thread.busy);
   {
     const TickSafeLockHolder hold(Registry::Get().lock());
     MakeExitKeyLocked();
@@ -63,6 +64,7 @@ void RegisterThreadSlow(ThreadState& thread) {
 }
 
 void RefreshThreadSlow(ThreadState& thread) {
+  ALLOMON_DCHECK("inv.busy", thread.busy);
   Registry& registry = Registry::Get();
   const TickSafeLockHolder hold(registry.lock());
   thread.active = registry.active_locked();
