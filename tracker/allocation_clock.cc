@@ -25,7 +25,7 @@ __attribute__((no_sanitize("thread"))) uintptr_t Read(const uintptr_t* cursor) {
 AllocationClock* ThreadAllocationClock() { return thread_clock; }
 
 void VisitAllocationClocks(void (*visit)(AllocationClock& clock)) {
-  const SpinLockHolder hold(Registry::Get().lock());
+  const TickSafeLockHolder hold(Registry::Get().lock());
   for (AllocationClock* clock = g_clocks; clock != nullptr; clock = clock->next_) visit(*clock);
 }
 
@@ -36,6 +36,7 @@ using internal::Registry;
 using internal::SpinLock;
 using internal::SpinLockHolder;
 using internal::thread_clock;
+using internal::TickSafeLockHolder;
 
 // Held for a few instructions, also while the registry's is.
 class AllocationClock::Lock {
@@ -57,7 +58,7 @@ void AllocationClock::Start(uintptr_t* cursor) {
   if (thread_clock != nullptr) return;
   thread_clock = this;
   runs_ = true;
-  const SpinLockHolder hold(Registry::Get().lock());
+  const TickSafeLockHolder hold(Registry::Get().lock());
   previous_ = nullptr;
   next_ = g_clocks;
   if (next_ != nullptr) next_->previous_ = this;
@@ -72,7 +73,7 @@ void AllocationClock::End() {
     if (profiler != nullptr) profiler->settle(*this);
     thread_clock = nullptr;
   }
-  const SpinLockHolder hold(Registry::Get().lock());
+  const TickSafeLockHolder hold(Registry::Get().lock());
   (previous_ != nullptr ? previous_->next_ : g_clocks) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
 }

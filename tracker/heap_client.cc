@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tracker/core/busy_mark.h"
 #include "tracker/core/callback_scope.h"
 #include "tracker/core/captured_stack.h"
 #include "tracker/core/entries.h"
@@ -271,6 +272,7 @@ __attribute__((always_inline)) inline void TellTally(const ActiveSet::Item& item
 BlockHandle Report(const Block& block, const FrameState& caller, Placement placement,
                    const ActiveSet& active) {
   ThreadState& thread = CurrentThread();
+  ALLOMON_DCHECK("inv.busy", thread.busy);
   const EndOfTrial end_of_trial{thread};
   // Stays as it is until the thread's next trial, which cannot be inside a callback.
   const Trial& trial = t_trial;
@@ -294,6 +296,7 @@ BlockHandle Report(const Block& block, const FrameState& caller, Placement place
 
 // No user code runs, so there is no callback scope: the thread just stays busy.
 void ReportToTallies(const Block& block, const FrameState& caller, ThreadState& thread) {
+  ALLOMON_DCHECK("inv.busy", thread.busy);
   const ActiveSet& active = thread.active;
   const CapturedStack& stack = CaptureStack(active.callstack_size, caller);
   for (uint32_t i = 0; i < active.count; ++i) {
@@ -359,9 +362,8 @@ Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {
     return Verdict::kNotSampled;
   }
   if (__builtin_expect(!thread.registered, 0)) {
-    thread.busy = true;  // it may allocate
+    const BusyMark busy;  // it may allocate
     RegisterThreadSlow(thread);
-    thread.busy = false;
   }
   if (!sampler.Draw(words, &t_trial)) return Verdict::kNotSampled;
   thread.busy = true;

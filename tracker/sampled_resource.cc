@@ -3,6 +3,12 @@
 #include "tracker/heap_client.h"
 
 namespace allomon {
+namespace {
+
+// Each of the heaps says so by itself: a program may have this one alone.
+__attribute__((constructor(101))) void TellTracker() { heap_client::AnnounceHeap(); }
+
+}  // namespace
 
 void* SampledResource::do_allocate(size_t size_bytes, size_t alignment_bytes) {
   void* block = upstream_->allocate(size_bytes, alignment_bytes);

@@ -15,7 +15,8 @@ using internal::ControlError;
 absl::Status NoHeap() {
   return absl::FailedPreconditionError(
       "Tracker::start: no heap of this program reports to it; set malloc = "
-      "\"@allomon//allocator:malloc\" in its cc_binary, or use //runtime or CustomMemory");
+      "\"@allomon//allocator:malloc\" in its cc_binary, or use //runtime, CustomMemory or "
+      "SampledResource");
 }
 
 absl::Status ToStatus(ControlError error) {

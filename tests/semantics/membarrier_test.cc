@@ -15,6 +15,7 @@
 
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
+#include "tracker/core/barrier.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
@@ -102,21 +103,42 @@ bool ManySessions(int forbid_at) {
 }
 
 // In a child, since a filter is for ever.
-void ExpectGoodInChild(int forbid_at) {
+template <typename Body>
+void ExpectGoodInChild(Body body) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     alarm(60);
-    _exit(ManySessions(forbid_at) ? 0 : 1);
+    _exit(body() ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
 }
 
-TEST(MembarrierTest, ForbiddenBeforeTheFirstStart) { ExpectGoodInChild(0); }
-TEST(MembarrierTest, ForbiddenWhileThreadsSample) { ExpectGoodInChild(10); }
-TEST(MembarrierTest, NotForbidden) { ExpectGoodInChild(-1); }
+TEST(MembarrierTest, ForbiddenBeforeTheFirstStart) {
+  ExpectGoodInChild([] { return ManySessions(0); });
+}
+TEST(MembarrierTest, ForbiddenWhileThreadsSample) {
+  ExpectGoodInChild([] { return ManySessions(10); });
+}
+TEST(MembarrierTest, NotForbidden) {
+  ExpectGoodInChild([] { return ManySessions(-1); });
+}
+
+// Each start and stop asks for the barrier.  Once it was refused, a pin made while one of them said
+// otherwise would lack its fence.
+TEST(MembarrierTest, RefusalIsNotTakenBackByALaterStart) {
+  ExpectGoodInChild([] {
+    internal::RegisterForBarriersOnce();
+    const bool had_barrier = internal::has_asymmetric_barrier;
+    if (!ForbidMembarrier()) return false;
+    internal::HeavyBarrier();
+    const bool noticed = !internal::has_asymmetric_barrier;
+    internal::RegisterForBarriersOnce();
+    return had_barrier && noticed && !internal::has_asymmetric_barrier;
+  });
+}
 
 }  // namespace
 }  // namespace allomon

@@ -48,6 +48,39 @@ void FreeAll(const std::vector<void*>& blocks) {
   for (void* block : blocks) SamplingFree(block);
 }
 
+TEST(OwnMemoryTest, PieceOfAWholeChunkLeavesRoomForMore) {
+  using internal::BumpArena;
+  InChild([] {
+    static BumpArena arena;
+    EXPECT_EQ(arena.Allocate(BumpArena::kChunkBytes + 1), 0u);
+    EXPECT_EQ(arena.Allocate(SIZE_MAX), 0u);
+    const BumpArena::Ref small = arena.Allocate(24);
+    for (int i = 0; i < 3; ++i) {
+      const BumpArena::Ref whole = arena.Allocate(BumpArena::kChunkBytes);
+      ASSERT_NE(whole, 0u);
+      memset(arena.At(whole), 1, BumpArena::kChunkBytes);
+    }
+    const BumpArena::Ref behind = arena.Allocate(24);
+    ASSERT_NE(behind, 0u);
+    memset(arena.At(behind), 1, 24);
+    ASSERT_NE(small, 0u);
+    EXPECT_EQ(*static_cast<const uint64_t*>(arena.At(small)), 0u);
+  });
+}
+
+TEST(OwnMemoryTest, TimeWithoutMemoryUsesUpNoArena) {
+  using internal::BumpArena;
+  InChild([] {
+    static BumpArena arena;
+    OwnMemory::SetBudgetBytes(OwnMemory::mapped_bytes());
+    for (int i = 0; i < 100000; ++i) ASSERT_EQ(arena.Allocate(BumpArena::kChunkBytes / 2), 0u);
+    OwnMemory::SetBudgetBytes(internal::kDefaultOwnMemoryBudgetBytes);
+    const BumpArena::Ref first = arena.Allocate(8);
+    ASSERT_NE(first, 0u);
+    EXPECT_LT(first, BumpArena::kChunkBytes / 8);
+  });
+}
+
 // The entry in own memory, and the word in the allocator's table.
 TEST(OwnMemoryTest, MillionLiveSamplesTakeLessThan64BytesEach) {
   static constexpr size_t kSamples = 1000000;

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/ledger.h"
 #include "tests/support/statistics.h"
+#include "tracker/core/pinned_session.h"
 
 namespace allomon {
 namespace {
@@ -39,6 +40,21 @@ TEST(StartStopTest, StartingTwiceFailsAndLeavesTheFirstAlone) {
 
 TEST(StartStopTest, StoppingWhenStoppedFails) {
   EXPECT_EQ(Tracker::stop().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// Ids that were never given out: none stands for a place in which no tracker is.
+TEST(StartStopTest, IdsOfNoTrackerAreNotFound) {
+  for (const uint32_t value : {0u, 16u, 0x7fffffffu, UINT32_MAX - 16, UINT32_MAX}) {
+    const TrackerId id{value};
+    EXPECT_EQ(Tracker::statistics(id).status().code(), absl::StatusCode::kNotFound) << value;
+    EXPECT_TRUE(Tracker::snapshot(id).empty()) << value;
+    EXPECT_EQ(Tracker::drain(id).code(), absl::StatusCode::kNotFound) << value;
+    EXPECT_EQ(Tracker::discard(id).code(), absl::StatusCode::kNotFound) << value;
+    for (const StopMode mode : {StopMode::kDiscard, StopMode::kKeepTracking}) {
+      EXPECT_EQ(Tracker::stop(id, mode).code(), absl::StatusCode::kFailedPrecondition) << value;
+    }
+    EXPECT_FALSE(internal::PinnedSession(value)) << value;
+  }
 }
 
 TEST(StartStopTest, CallstackSizeBeyondTheLimitIsRefused) {

@@ -49,25 +49,19 @@ bool BumpArena::EnsureChunk(size_t index) {
 }
 
 BumpArena::Ref BumpArena::Allocate(size_t size_bytes) {
-  const uint64_t rounded = (size_bytes + 7) & ~uint64_t{7};
-  if (rounded > kChunkBytes) return 0;
+  if (size_bytes > kChunkBytes) return 0;
+  const uint64_t rounded = size_bytes == 0 ? 8 : (size_bytes + 7) & ~uint64_t{7};
+  uint64_t next = next_byte_.load(std::memory_order_relaxed);
   while (true) {
-    const uint64_t start = next_byte_.fetch_add(rounded, std::memory_order_relaxed);
+    // A piece never straddles two chunks: the rest of the first is given up.
+    const uint64_t room = kChunkBytes - next % kChunkBytes;
+    const uint64_t start = rounded <= room ? next : next + room;
     const size_t chunk = start / kChunkBytes;
-    if (chunk >= kChunks) {
-      next_byte_.fetch_sub(rounded, std::memory_order_relaxed);
-      return 0;
+    // Nothing is taken before it is there, so a time without memory does not use up the arena.
+    if (chunk >= kChunks || !EnsureChunk(chunk)) return 0;
+    if (next_byte_.compare_exchange_weak(next, start + rounded, std::memory_order_relaxed)) {
+      return static_cast<Ref>(start / 8);
     }
-    // A piece never straddles two chunks: the tail of the first is given up.
-    if ((start + rounded - 1) / kChunkBytes != chunk) continue;
-    if (!EnsureChunk(chunk)) {
-      // Given back if nobody came after us: a time without memory must not use up the
-      // arena.
-      uint64_t end = start + rounded;
-      next_byte_.compare_exchange_strong(end, start, std::memory_order_relaxed);
-      return 0;
-    }
-    return static_cast<Ref>(start / 8);
   }
 }
 

@@ -37,7 +37,7 @@ class OwnMemory {
 // Hands out pieces of mapped chunks and never takes one back.  Pieces are 8-aligned,
 // zero-filled, and named by a 32-bit reference, so that tables stay half as large.
 //
-// Thread safe, lock free.  Cost: one atomic add; a page fault for each fresh page.
+// Thread safe, lock free.  Cost: one compare-exchange; a page fault for each fresh page.
 class BumpArena {
  public:
   using Ref = uint32_t;  // in units of 8 bytes; 0 is "none"

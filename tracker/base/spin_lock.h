@@ -1,12 +1,12 @@
-// A lock for the rare paths of the tracker: it never allocates, needs no
-// initialisation, and can be taken by pthread_atfork handlers.
+// A lock for the rare paths of the tracker: it never allocates, needs no initialisation, and can be
+// taken by pthread_atfork handlers.
 //
-// Not recursive, not to be taken in a signal handler.  Holders never allocate, never
-// call back into user code and never block, so a waiter yields for microseconds.
+// Not recursive.  A holder never allocates, never calls user code and never blocks, so a waiter
+// yields for microseconds.  A lock that a signal handler may take, too, is a TickSafeLock (core/).
 //
 // The exception is fork: atfork handlers of the host run between LockAroundFork() and
-// UnlockAfterFork(), and may allocate, start and stop.  For the forking thread, which has
-// the lock to itself, lock() and unlock() then do nothing.
+// UnlockAfterFork(), and may allocate, start and stop.  For the forking thread, which has the lock
+// to itself, lock() and unlock() then do nothing.
 #ifndef ALLOMON_TRACKER_BASE_SPIN_LOCK_H_
 #define ALLOMON_TRACKER_BASE_SPIN_LOCK_H_
 
@@ -24,66 +24,79 @@ namespace allomon::internal {
 class ALLOMON_LOCKABLE SpinLock {
  public:
   void lock() ALLOMON_ACQUIRE() {
-    if (HeldForForkByMe()) return;
     ALLOMON_DCHECK("inv.lock.owner", !IsHeldByMe());
+    pthread_t found = kFree;
     // Acquire pairs with the release in unlock().
-    for (int spins = 0; locked_.exchange(true, std::memory_order_acquire); ++spins) {
-      if (spins > 100) WaitSlow(spins);
+    if (__builtin_expect(!TryChange(&found, kHeld), 0)) {
+      if (found == pthread_self()) return;
+      WaitSlow(kHeld);
     }
     NoteOwner(pthread_self());
   }
   void unlock() ALLOMON_RELEASE() {
-    if (HeldForForkByMe()) return;
-    ALLOMON_DCHECK("inv.lock.owner", IsHeldByMe());
+    const pthread_t found = word_.load(std::memory_order_relaxed);
+    ALLOMON_DCHECK("inv.lock.owner", found == kHeld ? IsHeldByMe() : found == pthread_self());
+    if (__builtin_expect(found != kHeld, 0)) return;
     NoteOwner(0);
-    locked_.store(false, std::memory_order_release);
+    word_.store(kFree, std::memory_order_release);
   }
 
-  // Whether the calling thread holds the lock, for ALLOMON_DCHECK alone: a release build does
-  // not know the owner and answers true.
-  bool IsHeldForCheck() const { return !kDebugChecks || IsHeldByMe() || HeldForForkByMe(); }
+  // Whether the calling thread holds the lock, for ALLOMON_DCHECK alone: a release build does not
+  // know the owner and answers true.
+  bool IsHeldForCheck() const {
+    return !kDebugChecks || IsHeldByMe() || word_.load(std::memory_order_relaxed) == pthread_self();
+  }
 
+  // One instruction takes the lock and says for whom it is open: a signal handler that interrupts
+  // the forking thread finds the lock free, or open for itself, and never waits for its own thread.
   void LockAroundFork() ALLOMON_ACQUIRE() {
-    lock();
-    forking_thread_.store(pthread_self(), std::memory_order_relaxed);
+    ALLOMON_DCHECK("inv.lock.owner", !IsHeldByMe());
+    pthread_t found = kFree;
+    if (!TryChange(&found, pthread_self()) && found != pthread_self()) WaitSlow(pthread_self());
   }
   // In the parent and in the child: the surviving thread keeps its pthread_self().
   void UnlockAfterFork() ALLOMON_RELEASE() {
-    forking_thread_.store(0, std::memory_order_relaxed);
-    unlock();
+    // A fork inside of an atfork handler has let the lock go already.
+    if (word_.load(std::memory_order_relaxed) != pthread_self()) return;
+    word_.store(kFree, std::memory_order_release);
   }
 
  private:
-  // A thread sees its own stores in order, and no other thread's value equals its id.
-  bool HeldForForkByMe() const {
-    const pthread_t forking = forking_thread_.load(std::memory_order_relaxed);
-    return __builtin_expect(forking != 0, 0) && forking == pthread_self();
+  // Values of word_.  Any other is the pthread_self() of the thread that forks; it is the address
+  // of the thread's control block, and so neither of these two.
+  static constexpr pthread_t kFree = 0;
+  static constexpr pthread_t kHeld = 1;
+
+  bool TryChange(pthread_t* found, pthread_t to) {
+    return word_.compare_exchange_strong(*found, to, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
   }
 
-  // inv.lock.owner: the thread that lets a lock go is the one that took it, and nobody takes a
-  // lock twice.  The owner is known to debug builds alone.
+  // Yielding alone would starve a holder of lower real-time priority.
+  __attribute__((noinline)) void WaitSlow(pthread_t to) {
+    constexpr timespec kPause = {0, 50000};
+    pthread_t found = kFree;
+    for (int spins = 0; !TryChange(&found, to); found = kFree, ++spins) {
+      if (spins > 1000) {
+        nanosleep(&kPause, nullptr);
+      } else if (spins > 100) {
+        sched_yield();
+      }
+    }
+  }
+
+  // The owner is known to debug builds alone.
   void NoteOwner(pthread_t owner) {
     if constexpr (kDebugChecks) owner_.store(owner, std::memory_order_relaxed);
   }
   bool IsHeldByMe() const { return owner_.load(std::memory_order_relaxed) == pthread_self(); }
 
-  // Yielding alone would starve a holder of lower real-time priority.
-  static void WaitSlow(int spins) {
-    constexpr timespec kPause = {0, 50000};
-    if (spins < 1000) {
-      sched_yield();
-    } else {
-      nanosleep(&kPause, nullptr);
-    }
-  }
-
-  std::atomic<bool> locked_{false};
-  std::atomic<pthread_t> forking_thread_{0};
+  std::atomic<pthread_t> word_{kFree};
   std::atomic<pthread_t> owner_{0};
 };
 
-// Holds a lock for the length of a scope.  In place of std::lock_guard, which clang's analysis
-// does not see through.
+// Holds a lock for the length of a scope.  In place of std::lock_guard, which clang's analysis does
+// not see through.
 class ALLOMON_SCOPED_LOCKABLE SpinLockHolder {
  public:
   explicit SpinLockHolder(SpinLock& lock) ALLOMON_ACQUIRE(lock) : lock_(lock) { lock_.lock(); }

@@ -41,6 +41,7 @@ void AddressIndex::UnlockAllAfterFork() {
 }
 
 AddressIndex::Slot* AddressIndex::FindLocked(uintptr_t block) const {
+  ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   if (slot_count_ == 0) return nullptr;
   const size_t mask = slot_count_ - 1;
   size_t i = FirstProbe(block);
@@ -53,6 +54,7 @@ AddressIndex::Slot* AddressIndex::FindLocked(uintptr_t block) const {
 }
 
 void AddressIndex::PutLocked(uintptr_t block, Handle handle) {
+  ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   const size_t mask = slot_count_ - 1;
   size_t i = FirstProbe(block);
   const size_t first = i;
@@ -65,6 +67,7 @@ void AddressIndex::PutLocked(uintptr_t block, Handle handle) {
 
 // Leaves tombstones behind, so a table that is full of them is rebuilt at its old size.
 bool AddressIndex::GrowLocked() {
+  ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   size_t count = slot_count_ == 0 ? kFirstSlots : slot_count_;
   while ((live_ + reserved_ + 1) * 4 > count) count *= 2;
   Slot* grown = static_cast<Slot*>(OwnMemory::Map(count * sizeof(Slot)));
@@ -103,6 +106,7 @@ void AddressIndex::Insert(const void* block, Handle handle) {
 }
 
 AddressIndex::Handle AddressIndex::EraseLocked(Slot* slot) {
+  ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   counts_[HashOf(reinterpret_cast<const void*>(slot->block))].fetch_sub(1,
                                                                         std::memory_order_relaxed);
   slot->block = kTombstone;

@@ -29,10 +29,15 @@ void BarrierOnAllThreads() {
   for (int i = 0; i < 8; ++i) sched_yield();
 }
 
-// Before the first epoch that any thread has to notice.
+// Before the first epoch that any thread has to notice.  The mark is stored once as well: a later
+// call must not take back that the system call was refused since.
 void RegisterForBarriersOnce() {
-  static const bool registered = MemBarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
-  has_asymmetric_barrier.store(registered, std::memory_order_relaxed);
+  static const bool registered = [] {
+    const bool accepted = MemBarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+    has_asymmetric_barrier.store(accepted, std::memory_order_relaxed);
+    return accepted;
+  }();
+  static_cast<void>(registered);
 }
 
 void HeavyBarrier() {

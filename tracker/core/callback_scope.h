@@ -22,6 +22,7 @@ class CallbackScope {
       : thread_(thread),
         saved_countdown_(countdown_words.load(std::memory_order_relaxed)),
         was_busy_(thread.busy) {
+    ALLOMON_DCHECK("inv.callback.nesting", !thread_.in_callback);
     // A signal handler that frees a block before this store has a scope of its own, which
     // leaves things as it found them; one that frees after it has its dealloc postponed.
     thread_.in_callback = true;
@@ -30,6 +31,7 @@ class CallbackScope {
     thread_.busy = false;  // the callback's own mallocs are ordinary ones
   }
   __attribute__((always_inline)) ~CallbackScope() {
+    ALLOMON_DCHECK("inv.callback.nesting", thread_.in_callback);
     thread_.busy = was_busy_;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     thread_.in_callback = false;

@@ -124,20 +124,20 @@ StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionC
   const ControlError error = Validate(config);
   if (error != ControlError::kNone) return {error, 0};
   InstallForkHandlers();
-  const SpinLockHolder hold(Registry::Get().lock());
+  const TickSafeLockHolder hold(Registry::Get().lock());
   const StartResult result = StartLocked(config, client.get());
   if (result.error == ControlError::kNone) client.release();
   return result;
 }
 
 ControlError StopSession(SessionId id) {
-  const SpinLockHolder hold(Registry::Get().lock());
+  const TickSafeLockHolder hold(Registry::Get().lock());
   return StopLocked(&id);
 }
 
 ControlError DiscardSession(SessionId id) {
   {
-    const SpinLockHolder hold(Registry::Get().lock());
+    const TickSafeLockHolder hold(Registry::Get().lock());
     const ControlError error = BeginDiscardLocked(id);
     if (error != ControlError::kNone) return error;
   }
@@ -161,7 +161,7 @@ ControlError DrainSession(SessionId id) {
 
 ControlError StopAndDiscardSession(SessionId id) {
   {
-    const SpinLockHolder hold(Registry::Get().lock());
+    const TickSafeLockHolder hold(Registry::Get().lock());
     const ControlError error = StopLocked(&id);
     if (error != ControlError::kNone) return error;
     BeginDiscardLocked(id);
@@ -181,7 +181,7 @@ void SuspendedSampling::Finish() {
 }
 
 SessionId ExclusiveSession() {
-  const SpinLockHolder hold(Registry::Get().lock());
+  const TickSafeLockHolder hold(Registry::Get().lock());
   return ExclusiveLocked();
 }
 

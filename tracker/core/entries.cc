@@ -9,6 +9,17 @@ namespace {
 
 bool IsDiscarded(const Session& session) { return session.status() == SessionStatus::kDiscarded; }
 
+// The caller has moved the entry from live to running.  (Its owner may have abandoned it since, if
+// the caller is discard.)
+void CheckTaken([[maybe_unused]] const Session& session, [[maybe_unused]] const Entry& entry) {
+  if constexpr (kDebugChecks) {
+    const EntryLife life = entry.Life();
+    ALLOMON_DCHECK("inv.entry.once",
+                   life.state == EntryState::kRunning || life.state == EntryState::kAbandoned);
+    ALLOMON_DCHECK_EQ("inv.entry.session", life.session, session.id());
+  }
+}
+
 void DestroyValue(SessionClient& client, EntryState was, ValueSlot* value) {
   if (was == EntryState::kLiveMinor) {
     client.DestroyMinor(value);
@@ -41,7 +52,13 @@ bool RunPromote(Session& session, EntryState was, ValueSlot* value) {
 
 // The owner gives the entry up without having had its value.
 void ReleaseUnconsumed(EntryId id) {
-  if (!entry_table.At(id).Abandon()) ReleaseEntry(id);
+  Entry& entry = entry_table.At(id);
+  if (entry.Abandon()) return;
+  // Live, and its session is gone: only in the child of a fork, which has left behind the thread
+  // that would have destroyed the value.
+  if (__builtin_expect(entry.Life().live(), 0)) entry.SetState(EntryState::kForgotten);
+  ALLOMON_DCHECK_EQ("inv.entry.owner", entry.Life().state, EntryState::kForgotten);
+  ReleaseEntry(id);
 }
 
 }  // namespace
@@ -50,6 +67,7 @@ void ForgetEntry(Session& session, EntryId id) {
   Entry& entry = entry_table.At(id);
   const EntryState was = entry.TakeLive(session.id());
   if (was == EntryState::kForgotten) return;
+  CheckTaken(session, entry);
   DestroyValue(session.client(), was, &entry.value);
   if (entry.FinishForgetting()) ReleaseEntry(id);
 }
@@ -67,6 +85,7 @@ bool PromoteEntry(EntryId id) {
   ScopedEntry scoped(id);
   // It is major already if the callback of another session ended its thread the last time.
   const bool is_due = was == EntryState::kLiveMinor;
+  CheckTaken(*session, entry);
   if (is_due && !RunPromote(*session, was, &entry.value)) return false;
   MakeLive(*session, entry, id, EntryState::kLiveMajor);
   scoped.Keep();
@@ -79,6 +98,7 @@ void DeallocEntry(EntryId id) {
   const EntryState was = session ? entry.TakeLive(session->id()) : EntryState::kForgotten;
   if (was == EntryState::kForgotten) return ReleaseUnconsumed(id);
   const ScopedEntry released_at_end(id);
+  CheckTaken(*session, entry);
   ConsumeValue(*session, was, &entry.value);
 }
 
@@ -113,6 +133,7 @@ void SurviveEntriesOf(Session& session) {
     const EntryState was = entry.TakeLive(session.id());
     if (was == EntryState::kForgotten) continue;
     const Forgetting forgetting{id};
+    CheckTaken(session, entry);
     const Allocation allocation = AllocationOf(entry, session.config());
     if (was == EntryState::kLiveMinor) {
       session.client().SurviveMinor(allocation, &entry.value);

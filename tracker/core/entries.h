@@ -85,6 +85,7 @@ void ForEachLive(Session& session, Visit visit);
 void ForgetEntriesOf(Session& session);
 
 inline void MakeLive(Session& session, Entry& entry, EntryId id, EntryState state) {
+  ALLOMON_DCHECK_EQ("inv.entry.session", entry.Life().session, session.id());
   entry.SetState(state);
   // Discard may have passed this entry while it was not yet live.  Pairs with the barrier
   // in ForgetEntriesOf(): either we see the discard here, or it sees the live entry.

@@ -27,6 +27,8 @@ bool Entry::Abandon() {
 bool Entry::FinishForgetting() {
   uint64_t word = life.load(std::memory_order_relaxed);
   EntryLife forgotten = EntryLife::Unpack(word);
+  ALLOMON_DCHECK("inv.entry.owner", forgotten.state == EntryState::kRunning ||
+                                        forgotten.state == EntryState::kAbandoned);
   // Only Abandon() can have changed the state since the value was taken.
   if (forgotten.state == EntryState::kAbandoned) return true;
   forgotten.state = EntryState::kForgotten;

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "tracker/allocation.h"
+#include "tracker/base/check.h"
 #include "tracker/base/own_memory.h"
 #include "tracker/core/session_id.h"
 #include "tracker/core/stack_table.h"
@@ -34,6 +35,28 @@ enum class EntryState : uint8_t {
   kForgotten,  // no value any more; the block still lives
   kAbandoned,  // running for discard, and the block has died meanwhile
 };
+
+// The changes of state that there are.
+constexpr bool MayBecome(EntryState from, EntryState to) {
+  switch (from) {
+    case EntryState::kFree:
+      return to == EntryState::kAllocating;
+    case EntryState::kAllocating:  // the callback kept the block, or did not
+      return to == EntryState::kLiveMinor || to == EntryState::kLiveMajor ||
+             to == EntryState::kFree;
+    case EntryState::kLiveMinor:
+    case EntryState::kLiveMajor:
+      // Forgotten at once: in the child of a fork, by ReleaseUnconsumed().
+      return to == EntryState::kRunning || to == EntryState::kForgotten;
+    case EntryState::kRunning:  // promote kept the block; the block died; discard; both
+      return to == EntryState::kLiveMajor || to == EntryState::kFree ||
+             to == EntryState::kForgotten || to == EntryState::kAbandoned;
+    case EntryState::kForgotten:
+    case EntryState::kAbandoned:
+      return to == EntryState::kFree;
+  }
+  return false;
+}
 
 // Session, use and state in one word.
 struct EntryLife {
@@ -82,10 +105,18 @@ struct Entry {
   bool Abandon();
   // For discard, when the value is destroyed: true if it must release the entry.
   bool FinishForgetting();
+
+ private:
+  // An entry that was never used goes among the free ones of the thread that made it.
+  static void CheckChange([[maybe_unused]] uint64_t from, [[maybe_unused]] EntryState to) {
+    ALLOMON_DCHECK("inv.entry.life", from == 0 || MayBecome(EntryLife::Unpack(from).state, to));
+  }
 };
 inline void Entry::Begin(SessionId session) {
   const EntryLife before = EntryLife::Unpack(life.load(std::memory_order_relaxed));
   const EntryLife begun{session, EntryState::kAllocating, before.use + 1};
+  CheckChange(before.Pack(), begun.state);
+  ALLOMON_DCHECK_NE("inv.entry.use", EntryLife::Unpack(begun.Pack()).use, before.use);
   life.store(begun.Pack(), std::memory_order_relaxed);
   // The fields of this use are written behind its life: pairs with the fence of readers.
   std::atomic_thread_fence(std::memory_order_release);
@@ -93,6 +124,7 @@ inline void Entry::Begin(SessionId session) {
 
 inline void Entry::SetState(EntryState state) {
   const uint64_t was = life.load(std::memory_order_relaxed);
+  CheckChange(was, state);
   life.store(EntryLife::WithState(was, state), std::memory_order_release);
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "tracker/core/address_index.h"
+#include "tracker/core/busy_mark.h"
 #include "tracker/core/registry.h"
 #include "tracker/core/session.h"
 #include "tracker/core/stack_table.h"
@@ -34,7 +35,7 @@ void ForEachLock(Visit visit) {
 
 void UnlockAllAfterFork() {
   AddressIndex::UnlockAllAfterFork();
-  ForEachLock([](SpinLock& lock) { lock.UnlockAfterFork(); });
+  ForEachLock([](auto& lock) { lock.UnlockAfterFork(); });
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ void HoldAroundFork(SpinLock* lock) {
 void BeforeFork() {
   const OuterForkHandlers* outer = g_outer_fork_handlers.load(std::memory_order_acquire);
   if (outer != nullptr) outer->before();
-  ForEachLock([](SpinLock& lock) { lock.LockAroundFork(); });
+  ForEachLock([](auto& lock) { lock.LockAroundFork(); });
   AddressIndex::LockAllAroundFork();
   Registry::Get().CountForkLocked();
   g_outer_of_this_fork = outer;
@@ -72,11 +73,15 @@ void AfterForkInParent() {
 }
 
 void AfterForkInChild() {
-  ThreadState& thread = CurrentThread();
-  Session::AbandonPinsOfOthersLocked(thread);
-  Registry::Get().KeepOnlyLocked(thread);
-  Session::FinishAbandonedLocked();
-  Registry::Get().DivergeFromParentLocked(thread);
+  {
+    // The locks are open for this thread, and so for its signal handlers, too.
+    const BusyMark busy;
+    ThreadState& thread = CurrentThread();
+    Session::AbandonPinsOfOthersLocked(thread);
+    Registry::Get().KeepOnlyLocked(thread);
+    Session::FinishAbandonedLocked();
+    Registry::Get().DivergeFromParentLocked(thread);
+  }
   const OuterForkHandlers* const outer = g_outer_of_this_fork;
   UnlockAllAfterFork();
   if (outer != nullptr) outer->after_in_child();

@@ -4,13 +4,13 @@
 
 namespace allomon::internal {
 void ManagedSampler::Attach(std::atomic<uintptr_t>* limit) {
-  const SpinLockHolder hold(Registry::Get().lock());
+  const TickSafeLockHolder hold(Registry::Get().lock());
   limit_.words = limit;
   Registry::Get().AddLimitLocked(limit_);
 }
 
 void ManagedSampler::Detach() {
-  const SpinLockHolder hold(Registry::Get().lock());
+  const TickSafeLockHolder hold(Registry::Get().lock());
   Registry::Get().RemoveLimitLocked(limit_);
   limit_.words = nullptr;
 }
@@ -35,7 +35,7 @@ static void LeaveOutOnlyMalloc(ActiveSet* active) {
 void ManagedSampler::Refresh() {
   {
     Registry& registry = Registry::Get();
-    const SpinLockHolder hold(registry.lock());
+    const TickSafeLockHolder hold(registry.lock());
     active_ = registry.active_locked();
     LeaveOutOnlyMalloc(&active_);
     // A registry that never published has an empty set of no epoch.

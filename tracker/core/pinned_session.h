@@ -64,10 +64,12 @@ class PinnedSession {
  private:
   __attribute__((always_inline)) void LetGo(Session& session) {
     if (__builtin_expect(slot_ != nullptr, 1)) {
+      ALLOMON_DCHECK_EQ("inv.pin.lifo", slot_, &thread_.pins[thread_.pins_used - 1]);
       // Release: who then finds no pin has seen what the callback did to the client.
       slot_->store(nullptr, std::memory_order_release);
       --thread_.pins_used;
     } else {
+      ALLOMON_DCHECK_NE("inv.pin.lifo", thread_.counted_pins, 0u);
       --thread_.counted_pins;
       session.UnpinCounted();
     }
@@ -82,8 +84,11 @@ class PinnedSession {
 
 // One block reported to a session that the calling thread has pinned.
 inline void CountReport(ThreadState& thread, Session& session, uint64_t n_samples, bool cut) {
+  ALLOMON_DCHECK_EQ("inv.counters.own", &thread, &CurrentThread());
   if (__builtin_expect(thread.in_registry(), 1)) {
-    thread.counters[PlaceOfSession(session.id())].AddReport(session.id(), n_samples, cut);
+    ThreadCounters& counters = thread.counters[PlaceOfSession(session.id())];
+    ALLOMON_DCHECK("inv.counters.place", counters.MayCountFor(session.id()));
+    counters.AddReport(session.id(), n_samples, cut);
   } else {
     session.counters().AddReport(n_samples, cut);
   }

@@ -7,6 +7,7 @@ namespace allomon::internal {
 Registry Registry::the_registry;
 
 void Registry::AddLocked(ThreadState& thread) {
+  CheckHeld();
   thread.previous = nullptr;
   thread.next = threads_;
   if (threads_ != nullptr) threads_->previous = &thread;
@@ -14,12 +15,14 @@ void Registry::AddLocked(ThreadState& thread) {
 }
 
 void Registry::RemoveLocked(ThreadState& thread) {
+  CheckHeld();
   FoldCountersLocked(thread);
   (thread.previous != nullptr ? thread.previous->next : threads_) = thread.next;
   if (thread.next != nullptr) thread.next->previous = thread.previous;
 }
 
 void Registry::FoldCountersLocked(ThreadState& thread) {
+  CheckHeld();
   for (ThreadCounters& counters : thread.counters) {
     const SessionId id = counters.session.load(std::memory_order_relaxed);
     if (Session* session = Session::Find(id)) counters.FoldInto(id, &session->counters());
@@ -27,7 +30,7 @@ void Registry::FoldCountersLocked(ThreadState& thread) {
 }
 
 SessionTotals Registry::TotalsOf(Session& session) {
-  const SpinLockHolder hold(lock_);
+  const TickSafeLockHolder hold(lock_);
   SessionTotals totals = session.counters().Load();
   const SessionId id = session.id();
   for (const ThreadState* thread = threads_; thread != nullptr; thread = thread->next) {
@@ -39,6 +42,7 @@ SessionTotals Registry::TotalsOf(Session& session) {
 // The memory of the other threads is still there: fork copies it, and only a thread that is
 // made later may use it again.
 void Registry::KeepOnlyLocked(ThreadState& survivor) {
+  CheckHeld();
   for (ThreadState* thread = threads_; thread != nullptr; thread = thread->next) {
     if (thread != &survivor) FoldCountersLocked(*thread);
   }
@@ -49,6 +53,7 @@ void Registry::KeepOnlyLocked(ThreadState& survivor) {
 // Streams far from the parent's, by an odd multiplier of 64 bits.  The survivor reseeds
 // at its next allocation, as when an epoch begins.
 void Registry::DivergeFromParentLocked(ThreadState& survivor) {
+  CheckHeld();
   next_stream_ = (next_stream_ + forks_) * 0xd1342543de82ef95;
   forks_ = 0;
   survivor.epoch_seen.store(0, std::memory_order_relaxed);
@@ -56,6 +61,7 @@ void Registry::DivergeFromParentLocked(ThreadState& survivor) {
 }
 
 void Registry::AddLimitLocked(WakeLimit& limit) {
+  CheckHeld();
   limit.previous = nullptr;
   limit.next = limits_;
   if (limits_ != nullptr) limits_->previous = &limit;
@@ -63,17 +69,20 @@ void Registry::AddLimitLocked(WakeLimit& limit) {
 }
 
 void Registry::RemoveLimitLocked(WakeLimit& limit) {
+  CheckHeld();
   (limit.previous != nullptr ? limit.previous->next : limits_) = limit.next;
   if (limit.next != nullptr) limit.next->previous = limit.previous;
 }
 
 void Registry::LowerLimitsLocked() {
+  CheckHeld();
   for (WakeLimit* limit = limits_; limit != nullptr; limit = limit->next) {
     limit->words->store(0, std::memory_order_relaxed);
   }
 }
 
 void Registry::PublishLocked(const ActiveSet& set) {
+  CheckHeld();
   RegisterForBarriersOnce();
   active_ = set;
   active_.epoch = epoch_.load(std::memory_order_relaxed) + 1;
@@ -97,6 +106,7 @@ void Registry::WakeThreadsLocked() {
 
 // Returns true if any thread had to be woken (and so must be looked at again).
 bool Registry::WakeOnceLocked() {
+  CheckHeld();
   bool woke = false;
   for (ThreadState* thread = threads_; thread != nullptr; thread = thread->next) {
     if (thread->epoch_seen.load(std::memory_order_relaxed) == active_.epoch) continue;

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tracker/base/spin_lock.h"
 #include "tracker/core/barrier.h"
 #include "tracker/core/session_counters.h"
 #include "tracker/core/thread_state.h"
+#include "tracker/core/tick_safe_lock.h"
 #include "tracker/sampling/active_set.h"
 #include "tracker/sampling/countdown.h"
 
@@ -29,23 +29,33 @@ class Registry {
  public:
   static Registry& Get() { return the_registry; }
 
-  SpinLock& lock() { return lock_; }
+  TickSafeLock& lock() { return lock_; }
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
   // Sets what is sampled from now on, and wakes every thread.  Caller holds the lock.
   void PublishLocked(const ActiveSet& set);
-  const ActiveSet& active_locked() const { return active_; }
+  const ActiveSet& active_locked() const {
+    CheckHeld();
+    return active_;
+  }
 
   void AddLocked(ThreadState& thread);
   void RemoveLocked(ThreadState& thread);
   void AddLimitLocked(WakeLimit& limit);
   void RemoveLimitLocked(WakeLimit& limit);
-  uint64_t NextStreamLocked() { return next_stream_++; }
-  void RestartStreamsLocked() { next_stream_ = 0; }
+  uint64_t NextStreamLocked() {
+    CheckHeld();
+    return next_stream_++;
+  }
+  void RestartStreamsLocked() {
+    CheckHeld();
+    next_stream_ = 0;
+  }
 
   // Whether the condition holds for any thread.
   template <typename Condition>
   bool AnyThreadLocked(Condition holds) const {
+    CheckHeld();
     const ThreadState* thread = threads_;
     while (thread != nullptr && !holds(*thread)) thread = thread->next;
     return thread != nullptr;
@@ -59,18 +69,22 @@ class Registry {
 
   // Children must not sample at the same words as their parent, nor as each other: each
   // gets streams of its own, the n-th child the same in every run.
-  void CountForkLocked() { ++forks_; }
+  void CountForkLocked() {
+    CheckHeld();
+    ++forks_;
+  }
   void DivergeFromParentLocked(ThreadState& survivor);
 
  private:
   static Registry the_registry;
 
+  void CheckHeld() const { ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck()); }
   void LowerLimitsLocked();
   void WakeThreadsLocked();
   bool WakeOnceLocked();
   void FoldCountersLocked(ThreadState& thread);
 
-  SpinLock lock_;
+  TickSafeLock lock_;
   std::atomic<uint64_t> epoch_{1};  // 0 is "never seen"
   ActiveSet active_;
   uint64_t next_stream_ = 0;
@@ -82,6 +96,7 @@ class Registry {
 // Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next
 // allocation must take the slow path.
 __attribute__((always_inline)) inline void SetCountdown(ThreadState& thread, int64_t words) {
+  ALLOMON_DCHECK("inv.callback.countdown", !thread.in_callback);
   countdown_words.store(words, std::memory_order_relaxed);
   // Pairs with the barrier on all threads in WakeThreadsLocked(): either this thread sees
   // the new epoch here, or the waker sees the number just stored and overwrites it.

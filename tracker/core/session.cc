@@ -1,5 +1,6 @@
 #include "tracker/core/session.h"
 
+#include "tracker/core/entry_table.h"
 #include "tracker/core/registry.h"
 #include "tracker/core/thread_state.h"
 
@@ -8,22 +9,37 @@ namespace {
 
 SessionId g_next_id = 1;  // guarded by the registry lock
 
+bool HasValueForCheck(SessionId session) {
+  const EntryId end = Entries().end();
+  for (EntryId id = 1; id < end; ++id) {
+    const EntryLife life = Entries().At(id).Life();
+    if (life.session == session && life.live()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Session Session::places[kMaxSessions];
+
+void Session::SetStatusLocked(SessionStatus to) {
+  ALLOMON_DCHECK("inv.lock.held", Registry::Get().lock().IsHeldForCheck());
+  ALLOMON_DCHECK("inv.session.status", MayBecome(status(), to));
+  status_.store(to, std::memory_order_release);
+}
 
 Session* Session::ClaimLocked(const Config& config, SessionClient* client) {
   for (uint32_t tries = 0; tries < kMaxSessions; ++tries) {
     const SessionId id = g_next_id++;
     Session& session = AtPlaceOf(id);
-    if (id == 0 || id == kClosed || session.occupied_) continue;
+    if (id == 0 || session.occupied_) continue;  // 0 is that of an empty TrackerId
     session.occupied_ = true;
     session.client_is_abandoned_ = false;
     session.id_ = id;
     session.config_ = config;
     session.client_ = client;
     session.counters_.Reset();
-    session.status_.store(SessionStatus::kSampling, std::memory_order_relaxed);
+    session.SetStatusLocked(SessionStatus::kSampling);
     // Release pairs with the acquire in IsOpenFor().
     session.open_id_.store(id, std::memory_order_release);
     return &session;
@@ -38,7 +54,7 @@ void Session::Retire() {
   // before must not look at the slots yet, and need not: we do.
   HeavyBarrier();
   {
-    const SpinLockHolder hold(Registry::Get().lock());
+    const TickSafeLockHolder hold(Registry::Get().lock());
     settled_ = true;
   }
   FinishIfUnpinnedSlow();
@@ -47,8 +63,10 @@ void Session::Retire() {
 void Session::FinishIfUnpinnedSlow() {
   SessionClient* client = nullptr;
   {
-    const SpinLockHolder hold(Registry::Get().lock());
+    const TickSafeLockHolder hold(Registry::Get().lock());
     if (!settled_ || IsPinnedLocked()) return;
+    ALLOMON_DCHECK("inv.pin.last", retiring());
+    ALLOMON_DCHECK("inv.session.values", client_is_abandoned_ || !HasValueForCheck(id_));
     if (!client_is_abandoned_) client = client_;
     SetFreeLocked();
   }
@@ -56,6 +74,7 @@ void Session::FinishIfUnpinnedSlow() {
 }
 
 void Session::SetFreeLocked() {
+  ALLOMON_DCHECK("inv.lock.held", Registry::Get().lock().IsHeldForCheck());
   retiring_.store(false, std::memory_order_relaxed);
   settled_ = false;
   occupied_ = false;
@@ -63,9 +82,18 @@ void Session::SetFreeLocked() {
 
 // Acquire, here and in HasPinned(), pairs with the release of who let go.
 bool Session::IsPinnedLocked() const {
+  ALLOMON_DCHECK("inv.lock.held", Registry::Get().lock().IsHeldForCheck());
+  ALLOMON_DCHECK_EQ("inv.pin.seen", open_id_.load(std::memory_order_relaxed), kClosed);
   return counted_pins_.load(std::memory_order_acquire) != 0 ||
          Registry::Get().AnyThreadLocked(
              [this](const ThreadState& thread) { return thread.HasPinned(*this); });
+}
+
+// A counted pin is somebody's; whose, nobody knows.
+bool Session::IsClientKeptForCheck() const {
+  if (CurrentThread().HasPinned(*this)) return true;
+  if (counted_pins_.load(std::memory_order_relaxed) != 0) return true;
+  return status() == SessionStatus::kDiscarded && IsOpenFor(id_);
 }
 
 // What a thread that is gone was doing to a client cannot be finished, so such a client is

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "tracker/allocation.h"
+#include "tracker/base/check.h"
 #include "tracker/block_note.h"
 #include "tracker/core/session_counters.h"
 #include "tracker/core/value_slot.h"
@@ -58,6 +59,19 @@ class SessionClient {
 };
 
 enum class SessionStatus : uint8_t { kSampling, kStopped, kDiscarded };
+
+// A place that no session has is kDiscarded.
+constexpr bool MayBecome(SessionStatus from, SessionStatus to) {
+  switch (from) {
+    case SessionStatus::kDiscarded:
+      return to == SessionStatus::kSampling;
+    case SessionStatus::kSampling:
+      return to == SessionStatus::kStopped;
+    case SessionStatus::kStopped:
+      return to == SessionStatus::kDiscarded;
+  }
+  return false;
+}
 
 class Session {
  public:
@@ -109,23 +123,29 @@ class Session {
   SessionStatus status() const { return status_.load(std::memory_order_acquire); }
   bool sampling() const { return status() == SessionStatus::kSampling; }
   const Config& config() const { return config_; }
-  SessionClient& client() const { return *client_; }
+  // For who has pinned the session, or discards it.
+  SessionClient& client() const {
+    ALLOMON_DCHECK("inv.session.pin", IsClientKeptForCheck());
+    return *client_;
+  }
   SessionCounters& counters() { return counters_; }
 
-  void SetStoppedLocked() { status_.store(SessionStatus::kStopped, std::memory_order_release); }
-  void SetDiscardedLocked() { status_.store(SessionStatus::kDiscarded, std::memory_order_release); }
+  void SetStoppedLocked() { SetStatusLocked(SessionStatus::kStopped); }
+  void SetDiscardedLocked() { SetStatusLocked(SessionStatus::kDiscarded); }
 
  private:
   static Session places[kMaxSessions];
 
+  void SetStatusLocked(SessionStatus to);
   bool IsPinnedLocked() const;
+  bool IsClientKeptForCheck() const;
   void SetFreeLocked();
 
-  // No session has it; nor has any the 0 of an empty TrackerId.
-  static constexpr SessionId kClosed = UINT32_MAX;
+  // Wider than a SessionId, so that it equals none, whatever id a user asks for.
+  static constexpr uint64_t kClosed = UINT64_MAX;
 
   // The id under which it can be pinned; kClosed while free, and from Retire() on.
-  std::atomic<SessionId> open_id_{kClosed};
+  std::atomic<uint64_t> open_id_{kClosed};
   std::atomic<SessionStatus> status_{SessionStatus::kDiscarded};
   // From Retire() until the client is deleted.
   std::atomic<bool> retiring_{false};

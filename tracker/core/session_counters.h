@@ -44,6 +44,11 @@ struct ThreadCounters {
   std::atomic<uint64_t> reported_blocks{0};
   std::atomic<uint64_t> cut_callstacks{0};
 
+  // Whether they are of no session, of that one, or of a former one in the same place.
+  bool MayCountFor(SessionId id) const {
+    const SessionId former = session.load(std::memory_order_relaxed);
+    return former == 0 || PlaceOfSession(former) == PlaceOfSession(id);
+  }
   // Owner only.
   void AddReport(SessionId id, uint64_t n_samples, bool cut) {
     if (__builtin_expect(session.load(std::memory_order_relaxed) != id, 0)) BeginSlow(id);

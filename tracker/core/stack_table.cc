@@ -72,7 +72,7 @@ StackId StackTable::Find(const Buckets* buckets, uint32_t hash, const uintptr_t*
 }
 
 StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut) {
-  const SpinLockHolder hold(lock_);
+  const TickSafeLockHolder hold(lock_);
   if (!EnsureRoomLocked()) return 0;
   // Another thread may have inserted the same stack since the look-up without the lock.
   const Buckets* buckets = buckets_.load(std::memory_order_relaxed);
@@ -82,9 +82,12 @@ StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t 
 
 StackId StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth,
                                     bool cut) {
+  ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   const StackId id = next_id_.load(std::memory_order_relaxed);
+  // The reservation first: it can be made again, and a piece of the arena cannot be given back.
+  if (!refs_.Reserve(id)) return 0;
   const BumpArena::Ref ref = arena_.Allocate(offsetof(Record, frames) + depth * sizeof(uintptr_t));
-  if (ref == 0 || !refs_.Reserve(id)) return 0;
+  if (ref == 0) return 0;
   Record* record = static_cast<Record*>(arena_.At(ref));
   record->id = id;
   record->depth_and_cut = depth * 2 + (cut ? 1 : 0);
@@ -112,6 +115,7 @@ StackTable::Buckets* StackTable::MapBuckets(uint32_t count) {
 // array stay correct (they miss, and retry under the lock), so it is never unmapped:
 // all old arrays together are smaller than the newest.
 bool StackTable::EnsureRoomLocked() {
+  ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   Buckets* old = buckets_.load(std::memory_order_relaxed);
   const uint32_t used = next_id_.load(std::memory_order_relaxed);
   if (old != nullptr && used * 2 <= old->mask) return true;
@@ -137,7 +141,7 @@ void StackTable::RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uint
 // one is looked for: the same frames, of new code, are another stack.
 void StackTable::RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end,
                               uintptr_t by) {
-  const SpinLockHolder hold(lock_);
+  const TickSafeLockHolder hold(lock_);
   const StackId last = next_id_.load(std::memory_order_relaxed);
   for (StackId id = first; id < end_id && id < last; ++id) RenameFramesOf(id, begin, end, by);
 }

@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "tracker/base/own_memory.h"
-#include "tracker/base/spin_lock.h"
+#include "tracker/core/tick_safe_lock.h"
 
 namespace allomon::internal {
 
@@ -55,7 +55,7 @@ class StackTable {
   uint32_t size() const { return next_id_.load(std::memory_order_acquire) - 1; }
 
   // Taken around fork, so that the child never inherits a held lock.
-  SpinLock& lock() { return lock_; }
+  TickSafeLock& lock() { return lock_; }
 
  private:
   struct Record {
@@ -84,7 +84,7 @@ class StackTable {
   BumpArena arena_;
   // id -> record
   SegmentedArray<std::atomic<uint32_t>, 16384, 1024> refs_;
-  SpinLock lock_;
+  TickSafeLock lock_;
 };
 
 // The table of the process.

@@ -16,7 +16,7 @@ pthread_key_t g_exit_key;
 std::atomic<bool> g_exit_key_made{false};
 
 void LeaveRegistry(ThreadState& thread) {
-  const SpinLockHolder hold(Registry::Get().lock());
+  const TickSafeLockHolder hold(Registry::Get().lock());
   Registry::Get().RemoveLocked(thread);
   thread.countdown = nullptr;
   Entries().Empty(thread.free_entries);
@@ -49,8 +49,9 @@ void MakeExitKeyLocked() {
 }  // namespace
 
 void RegisterThreadSlow(ThreadState& thread) {
+  ALLOMON_DCHECK("inv.busy", thread.busy);
   {
-    const SpinLockHolder hold(Registry::Get().lock());
+    const TickSafeLockHolder hold(Registry::Get().lock());
     MakeExitKeyLocked();
     thread.countdown = &countdown_words;
     Registry::Get().AddLocked(thread);
@@ -63,8 +64,9 @@ void RegisterThreadSlow(ThreadState& thread) {
 }
 
 void RefreshThreadSlow(ThreadState& thread) {
+  ALLOMON_DCHECK("inv.busy", thread.busy);
   Registry& registry = Registry::Get();
-  const SpinLockHolder hold(registry.lock());
+  const TickSafeLockHolder hold(registry.lock());
   thread.active = registry.active_locked();
   thread.bits.Seed(thread.active.seed, registry.NextStreamLocked());
   // Under the lock, so that WakeThreadsLocked() cannot zero a countdown that already
