@@ -101,7 +101,8 @@ class ThreadFreeCache {
     uint32_t count;
   };
 
-  // The fences are for the compiler: only signal handlers of this thread look.
+  // The fences are for the compiler: signal handlers of this thread see the mark around the
+  // change.
   class Change {
    public:
     explicit Change(ThreadFreeCache& cache) : cache_(cache) {
@@ -119,14 +120,16 @@ class ThreadFreeCache {
     ThreadFreeCache& cache_;
   };
 
-  List lists_[kLists] = {};
-  volatile bool in_use_ = false;
+  // No initialisers: in a thread-local of clang's they would be no constants.
+  List lists_[kLists];
+  // Volatile, and not atomic, which costs a thread-local two instructions more.
+  volatile bool in_use_;
 };
 
 template <typename Links, uint32_t kLists, uint32_t kMaxElements>
 __attribute__((always_inline)) inline uint32_t ThreadFreeCache<Links, kLists, kMaxElements>::Pop(
     const Links& links, uint32_t list_index) {
-  if (in_use_) return Links::kNone;
+  if (in_use()) return Links::kNone;
   const Change change(*this);
   List& list = lists_[list_index];
   ALLOMON_DCHECK_LE("inv.free.once", list.count, kMaxElements);
@@ -143,7 +146,7 @@ __attribute__((always_inline)) inline uint32_t ThreadFreeCache<Links, kLists, kM
 template <typename Links, uint32_t kLists, uint32_t kMaxElements>
 __attribute__((always_inline)) inline bool ThreadFreeCache<Links, kLists, kMaxElements>::Push(
     const Links& links, uint32_t list_index, uint32_t element) {
-  if (in_use_) return false;
+  if (in_use()) return false;
   const Change change(*this);
   List& list = lists_[list_index];
   if (list.count == kMaxElements) return false;
