@@ -8,14 +8,9 @@
 namespace allomon::internal {
 namespace {
 
-constexpr uint64_t kTagStep = uint64_t{1} << 32;
 constexpr uint32_t kSpansPerCommit = 16;  // 1 MiB: one system call per 16 spans
 
 __thread SlotCache t_cache __attribute__((ALLOMON_TLS_MODEL));
-
-uint64_t NextHead(uint64_t head, uint32_t slot) {
-  return ((head & ~(kTagStep - 1)) + kTagStep) | slot;
-}
 
 bool Commit(uintptr_t address, size_t size_bytes) {
   if (!CommitRangePages(address, size_bytes)) return false;
@@ -65,72 +60,43 @@ HandleWord* SlotClasses::Find(const void* block) const {
   return &WordOf(static_cast<SlotId>(span * kSlotsPerSpan + index));
 }
 
-inline SlotClasses::SlotId SlotClasses::PopCached(uint32_t slot_class) {
-  if (slot_class >= SlotCache::kClasses || t_cache.in_use) return kEndOfList;
-  const SlotCacheUse use(t_cache);
-  SlotCache::List& list = t_cache.lists[slot_class];
-  if (list.count == 0) return kEndOfList;
-  const SlotId slot = list.first;
-  list.first = WordOf(slot).load(std::memory_order_relaxed) & ~kFreeBit;
-  --list.count;
-  return slot;
+inline SlotId SlotClasses::PopCached(uint32_t slot_class) {
+  return slot_class < kCachedSlotClasses ? t_cache.Pop(Links(), slot_class) : kNone;
 }
 
 // Only while the tracker will tell that the thread ends: else its slots were lost.
 inline bool SlotClasses::PushCached(uint32_t slot_class, SlotId slot) {
-  if (slot_class >= SlotCache::kClasses || t_cache.in_use) return false;
-  if (!heap_client::ThreadExitWillBeSeen()) return false;
-  const SlotCacheUse use(t_cache);
-  SlotCache::List& list = t_cache.lists[slot_class];
-  if (list.count == SlotCache::kMaxSlots) return false;
-  WordOf(slot).store(kFreeBit | list.first, std::memory_order_relaxed);
-  list.first = slot;
-  ++list.count;
-  return true;
+  return slot_class < kCachedSlotClasses && heap_client::ThreadExitWillBeSeen() &&
+         t_cache.Push(Links(), slot_class, slot);
 }
 
 void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWord** word) {
   SlotId slot = PopCached(slot_class);
-  if (slot == kEndOfList) slot = PopFree(slot_class);
-  if (slot == kEndOfList) {
-    const SpinLockHolder hold(growth_lock);
-    slot = AllocateFreshLocked(slot_class);
-  }
-  if (slot == kEndOfList) return nullptr;
+  if (slot == kNone) slot = PopSharedOrFresh(slot_class, growth_lock);
+  if (slot == kNone) return nullptr;
   *word = &WordOf(slot);
   (*word)->store(kPending, std::memory_order_relaxed);
   return AddressOf(slot, slot_class);
 }
 
+// Out of line: with it, Allocate() would save six registers for each sample.
+__attribute__((noinline)) SlotId SlotClasses::PopSharedOrFresh(uint32_t slot_class,
+                                                               SpinLock& growth_lock) {
+  const SlotId slot = classes_[slot_class].free.Pop(Links());
+  if (slot != kNone) return slot;
+  const SpinLockHolder hold(growth_lock);
+  return AllocateFreshLocked(slot_class);
+}
+
 void SlotClasses::EmptyCache() {
-  for (uint32_t slot_class = 0; slot_class < SlotCache::kClasses; ++slot_class) {
-    while (true) {
-      const SlotId slot = PopCached(slot_class);
-      if (slot == kEndOfList) break;
-      PushFree(slot_class, slot);
-    }
+  for (uint32_t slot_class = 0; slot_class < kCachedSlotClasses; ++slot_class) {
+    t_cache.Drain(Links(), slot_class, classes_[slot_class].free);
   }
 }
 
-SlotClasses::SlotId SlotClasses::PopFree(uint32_t slot_class) {
+SlotId SlotClasses::AllocateFreshLocked(uint32_t slot_class) {
   Class& c = classes_[slot_class];
-  uint64_t head = c.free.load(std::memory_order_acquire);
-  while (static_cast<SlotId>(head) != kEndOfList) {
-    // If another thread has popped this slot, the word is no link; the tag then differs
-    // and the exchange fails.
-    const uint32_t word = WordOf(static_cast<SlotId>(head)).load(std::memory_order_relaxed);
-    const SlotId next = word & ~kFreeBit;
-    // Acquire pairs with the release in PushFree().
-    if (c.free.compare_exchange_weak(head, NextHead(head, next), std::memory_order_acquire)) {
-      return static_cast<SlotId>(head);
-    }
-  }
-  return kEndOfList;
-}
-
-SlotClasses::SlotId SlotClasses::AllocateFreshLocked(uint32_t slot_class) {
-  Class& c = classes_[slot_class];
-  if (c.next_index == c.end_index && !StartSpanLocked(slot_class)) return kEndOfList;
+  if (c.next_index == c.end_index && !StartSpanLocked(slot_class)) return kNone;
   return c.span * kSlotsPerSpan + c.next_index++;
 }
 
@@ -161,20 +127,10 @@ bool SlotClasses::CommitSpanLocked(uint32_t span) {
   return true;
 }
 
-void SlotClasses::PushFree(uint32_t slot_class, SlotId slot) {
-  Class& c = classes_[slot_class];
-  uint64_t head = c.free.load(std::memory_order_relaxed);
-  do {
-    WordOf(slot).store(kFreeBit | static_cast<SlotId>(head), std::memory_order_relaxed);
-    // Release pairs with the acquire in PopFree().
-  } while (!c.free.compare_exchange_weak(head, NextHead(head, slot), std::memory_order_release,
-                                         std::memory_order_relaxed));
-}
-
 void SlotClasses::Release(HandleWord* word) {
   const SlotId slot = static_cast<SlotId>(word - words_);
   const uint32_t slot_class = span_classes_[slot / kSlotsPerSpan] - 1u;
-  if (!PushCached(slot_class, slot)) PushFree(slot_class, slot);
+  if (!PushCached(slot_class, slot)) classes_[slot_class].free.Push(Links(), slot);
 }
 
 }  // namespace allomon::internal

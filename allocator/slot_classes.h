@@ -8,6 +8,7 @@
 
 #include "allocator/handle_word.h"
 #include "allocator/size_classes.h"
+#include "tracker/base/tagged_free_list.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::internal {
@@ -16,10 +17,32 @@ namespace allomon::internal {
 //   0                  never used
 //   1 .. kPending - 1  the handle of the live block
 //   kPending           allocated, and not yet or no longer with a handle
-//   kFreeBit | next    free; next slot of the class's free list (kEndOfList: none)
+//   kFreeBit | next    free; next slot of its list (SlotLinks::kNone: none)
 using SlotWord = HandleWord;
 
 using heap_client::SpinLock;
+
+using SlotId = uint32_t;  // span * SlotClasses::kSlotsPerSpan + index within the span
+
+// A free slot's word is its link.  One that has been taken meanwhile has another word, which is
+// then no link, and not used.
+class SlotLinks {
+ public:
+  static constexpr uint32_t kFreeBit = uint32_t{1} << 31;
+  static constexpr SlotId kNone = kFreeBit - 1;
+
+  explicit SlotLinks(SlotWord* words) : words_(words) {}
+  SlotId Next(SlotId slot) const {
+    return words_[slot].load(std::memory_order_relaxed) & ~kFreeBit;
+  }
+  void SetNext(SlotId slot, SlotId next) const {
+    words_[slot].store(kFreeBit | next, std::memory_order_relaxed);
+  }
+
+ private:
+  SlotWord* const words_;
+};
+static_assert(kPending == SlotLinks::kFreeBit - 1);
 
 class SlotClasses {
  public:
@@ -44,25 +67,21 @@ class SlotClasses {
   }
 
  private:
-  using SlotId = uint32_t;  // span * kSlotsPerSpan + index within the span
-
   static constexpr size_t kSpanBytes = 65536;
   static constexpr uint32_t kSlotsPerSpan = kSpanBytes / kSlotUnitBytes;
-  static constexpr uint32_t kFreeBit = uint32_t{1} << 31;
-  static_assert(kPending == kFreeBit - 1);
-  static constexpr SlotId kEndOfList = kFreeBit - 1;
+  static constexpr SlotId kNone = SlotLinks::kNone;
 
   struct alignas(64) Class {
-    std::atomic<uint64_t> free{kEndOfList};  // tag << 32 | first free slot
+    TaggedFreeList<SlotLinks> free;
     // Under the growth lock: the span that fresh slots come from.
     uint32_t span = 0;
     uint32_t next_index = 0;
     uint32_t end_index = 0;
   };
 
-  // kEndOfList if there is none.
+  // kNone if there is none.
   SlotId PopCached(uint32_t slot_class);
-  SlotId PopFree(uint32_t slot_class);
+  SlotId PopSharedOrFresh(uint32_t slot_class, SpinLock& growth_lock);
   SlotId AllocateFreshLocked(uint32_t slot_class);
   bool StartSpanLocked(uint32_t slot_class);
   bool CommitSpanLocked(uint32_t span);
@@ -71,7 +90,7 @@ class SlotClasses {
   uint32_t ClassOf(const void* block) const;
   // False if the cache has no room.
   bool PushCached(uint32_t slot_class, SlotId slot);
-  void PushFree(uint32_t slot_class, SlotId slot);
+  SlotLinks Links() const { return SlotLinks(words_); }
 
   void* AddressOf(SlotId slot, uint32_t slot_class) const;
 

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "tracker/base/tagged_free_list.h"
+
 namespace allomon::internal {
 
 __thread ReplayThread replay_thread __attribute__((tls_model("initial-exec")));
@@ -20,34 +22,26 @@ constexpr uint32_t kMaxBlocks = 4096;
 ReplayBlock* blocks[kMaxBlocks];
 std::atomic<uint32_t> block_count{0};
 
-// A stack of free blocks: the index + 1 of the topmost below, a count of all
-// changes above, so that a block that is taken and given back in between is
-// noticed.
-std::atomic<uint64_t> free_blocks{0};
+// A block is named by its index + 1.
+struct BlockLinks {
+  static constexpr uint32_t kNone = 0;
+
+  uint32_t Next(uint32_t block) const {
+    return blocks[block - 1]->next_free.load(std::memory_order_relaxed);
+  }
+  void SetNext(uint32_t block, uint32_t next) const {
+    blocks[block - 1]->next_free.store(next, std::memory_order_relaxed);
+  }
+};
+
+TaggedFreeList<BlockLinks> free_blocks;
 
 ReplayBlock* PopFree() {
-  // Acquire: pairs with the release in PushFree, whose block this may be.
-  uint64_t head = free_blocks.load(std::memory_order_acquire);
-  for (;;) {
-    const uint32_t top = static_cast<uint32_t>(head);
-    if (top == 0) return nullptr;
-    // May be another's already; then the exchange fails.
-    const uint64_t next = blocks[top - 1]->next_free.load(std::memory_order_relaxed);
-    const uint64_t changed = ((head >> 32) + 1) << 32 | next;
-    if (free_blocks.compare_exchange_weak(head, changed, std::memory_order_acquire)) {
-      return blocks[top - 1];
-    }
-  }
+  const uint32_t block = free_blocks.Pop(BlockLinks());
+  return block == BlockLinks::kNone ? nullptr : blocks[block - 1];
 }
 
-void PushFree(ReplayBlock* block) {
-  uint64_t head = free_blocks.load(std::memory_order_relaxed);
-  uint64_t changed;
-  do {
-    block->next_free.store(static_cast<uint32_t>(head), std::memory_order_relaxed);
-    changed = ((head >> 32) + 1) << 32 | (block->index + 1);
-  } while (!free_blocks.compare_exchange_weak(head, changed, std::memory_order_release));
-}
+void PushFree(ReplayBlock* block) { free_blocks.Push(BlockLinks(), block->index + 1); }
 
 // Zero-filled pages; they stay.
 ReplayBlock* MapBlock() {

@@ -3,15 +3,6 @@
 namespace allomon::internal {
 
 EntryTable entry_table;
-namespace {
-
-constexpr uint64_t kTagStep = uint64_t{1} << 32;
-
-EntryId IdOf(uint64_t head) { return static_cast<EntryId>(head); }
-
-uint64_t NextHead(uint64_t head, EntryId id) { return ((head & ~(kTagStep - 1)) + kTagStep) | id; }
-
-}  // namespace
 
 bool Entry::Abandon() {
   uint64_t word = life.load(std::memory_order_acquire);
@@ -37,18 +28,6 @@ bool Entry::FinishForgetting() {
   return !life.compare_exchange_strong(word, forgotten.Pack(), std::memory_order_acq_rel);
 }
 
-EntryId EntryTable::PopFree() {
-  uint64_t head = free_.load(std::memory_order_acquire);
-  while (IdOf(head) != 0) {
-    const EntryId next = At(IdOf(head)).next.load(std::memory_order_relaxed);
-    // Acquire pairs with the release in PushFree(): the previous owner is done with it.
-    if (free_.compare_exchange_weak(head, NextHead(head, next), std::memory_order_acquire)) {
-      return IdOf(head);
-    }
-  }
-  return 0;
-}
-
 EntryId EntryTable::AllocateFresh(uint32_t count) {
   EntryId id = next_id_.load(std::memory_order_relaxed);
   do {
@@ -58,14 +37,15 @@ EntryId EntryTable::AllocateFresh(uint32_t count) {
 }
 
 EntryId EntryTable::Allocate() {
-  const EntryId id = PopFree();
+  const EntryId id = free_.Pop(Links());
   return id != 0 ? id : AllocateFresh(1);
 }
 
 // Fresh ones by the dozen, so that threads do not write to the same cache lines.
 EntryId EntryTable::AllocateSlow(EntryCache& cache) {
   constexpr uint32_t kAtOnce = 16;
-  const EntryId id = PopFree();
+  if (cache.in_use()) return Allocate();
+  const EntryId id = free_.Pop(Links());
   if (id != 0) return id;
   const EntryId fresh = AllocateFresh(kAtOnce);
   if (fresh == 0) return AllocateFresh(1);
@@ -78,22 +58,9 @@ void EntryTable::Release(EntryId id) {
   PushFree(id);
 }
 
-void EntryTable::PushFree(EntryId id) {
-  Entry& entry = At(id);
-  uint64_t head = free_.load(std::memory_order_relaxed);
-  do {
-    entry.next.store(IdOf(head), std::memory_order_relaxed);
-  } while (!free_.compare_exchange_weak(head, NextHead(head, id), std::memory_order_release,
-                                        std::memory_order_relaxed));
-}
+// Out of line: Release() with a cache is inlined into the free of every sampled block.
+void EntryTable::PushFree(EntryId id) { free_.Push(Links(), id); }
 
-void EntryTable::Empty(EntryCache& cache) {
-  while (cache.first != 0) {
-    const EntryId id = cache.first;
-    cache.first = At(id).next.load(std::memory_order_relaxed);
-    PushFree(id);
-  }
-  cache.count = 0;
-}
+void EntryTable::Empty(EntryCache& cache) { cache.Drain(Links(), 0, free_); }
 
 }  // namespace allomon::internal

@@ -18,6 +18,7 @@
 #include "tracker/allocation.h"
 #include "tracker/base/check.h"
 #include "tracker/base/own_memory.h"
+#include "tracker/base/tagged_free_list.h"
 #include "tracker/core/session_id.h"
 #include "tracker/core/stack_table.h"
 #include "tracker/core/value_slot.h"
@@ -143,17 +144,26 @@ inline EntryState Entry::TakeLive(SessionId session) {
 // be no quicker: measured.
 static_assert(sizeof(Entry) == 56, "the budget of a live sample");
 
-// Free entries that a thread keeps for itself: what it releases it takes again, without a
-// locked instruction.  A signal handler that interrupts a change finds it in use, and goes
-// to the table.
-struct EntryCache {
-  // 4 KiB; more of them are released to the table.
-  static constexpr uint32_t kMaxEntries = 64;
+using EntryArray = SegmentedArray<Entry, 4096, 4096>;  // 16 million
 
-  EntryId first = 0;  // linked through Entry::next
-  uint32_t count = 0;
-  volatile bool in_use = false;
+// Free entries are linked through Entry::next.
+class EntryLinks {
+ public:
+  static constexpr EntryId kNone = 0;
+
+  explicit EntryLinks(const EntryArray& entries) : entries_(entries) {}
+  EntryId Next(EntryId id) const { return entries_.At(id).next.load(std::memory_order_relaxed); }
+  void SetNext(EntryId id, EntryId next) const {
+    entries_.At(id).next.store(next, std::memory_order_relaxed);
+  }
+
+ private:
+  const EntryArray& entries_;
 };
+
+// Free entries that a thread keeps for itself: 64, so 4 KiB.  More of them are released to the
+// table.
+using EntryCache = ThreadFreeCache<EntryLinks, 1, 64>;
 
 // Thread safe, lock free, async-signal-safe.
 class EntryTable {
@@ -173,15 +183,13 @@ class EntryTable {
 
  private:
   EntryId AllocateSlow(EntryCache& cache);
-  EntryId PopFree();
   // The first of `count` neighbours, or 0.
   EntryId AllocateFresh(uint32_t count);
   void PushFree(EntryId id);
+  EntryLinks Links() const { return EntryLinks(entries_); }
 
-  SegmentedArray<Entry, 4096, 4096> entries_;  // 16 million
-  // Free list: tag << 32 | id.  The tag changes with every pop and push, so that a pop
-  // whose head was popped and pushed back meanwhile fails instead of losing the list.
-  std::atomic<uint64_t> free_{0};
+  EntryArray entries_;
+  TaggedFreeList<EntryLinks> free_;
   std::atomic<EntryId> next_id_{1};
 };
 
@@ -190,30 +198,13 @@ extern EntryTable entry_table;
 inline EntryTable& Entries() { return entry_table; }
 
 inline EntryId EntryTable::Allocate(EntryCache& cache) {
-  if (cache.in_use) return Allocate();
-  cache.in_use = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  const EntryId id = cache.first;
-  if (id != 0) {
-    cache.first = At(id).next.load(std::memory_order_relaxed);
-    --cache.count;
-  }
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  cache.in_use = false;
+  const EntryId id = cache.Pop(Links(), 0);
   return __builtin_expect(id != 0, 1) ? id : AllocateSlow(cache);
 }
 
 __attribute__((always_inline)) inline void EntryTable::Release(EntryId id, EntryCache& cache) {
-  if (cache.in_use || cache.count == EntryCache::kMaxEntries) return Release(id);
-  Entry& entry = At(id);
-  entry.SetState(EntryState::kFree);
-  cache.in_use = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  entry.next.store(cache.first, std::memory_order_relaxed);
-  cache.first = id;
-  ++cache.count;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  cache.in_use = false;
+  At(id).SetState(EntryState::kFree);
+  if (!cache.Push(Links(), 0, id)) PushFree(id);
 }
 
 }  // namespace allomon::internal

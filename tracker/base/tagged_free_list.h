@@ -1,0 +1,171 @@
+// A free list that all threads share, and what one thread keeps of it for itself.
+//
+// Elements are named by numbers of 32 bits.  The link of a free element belongs to the user of
+// the list, who gives each call a Links:
+//
+//   struct Links {
+//     static constexpr uint32_t kNone = 0;             // the number that names no element
+//     uint32_t Next(uint32_t element) const;           // relaxed atomic load of its link
+//     void SetNext(uint32_t element, uint32_t next) const;  // relaxed atomic store
+//   };
+//
+// Next() may be asked for the link of an element that another thread has popped meanwhile.  Its
+// result is then thrown away, so it may be any number, but the memory must still be readable:
+// what was ever in a list is never unmapped.
+//
+// inv.free.once (tracker/README.md): an element is in one place, in the list, in one thread's
+// cache, or in use.
+#ifndef ALLOMON_TRACKER_BASE_TAGGED_FREE_LIST_H_
+#define ALLOMON_TRACKER_BASE_TAGGED_FREE_LIST_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/base/check.h"
+
+namespace allomon::internal {
+
+// Thread safe, lock free, async-signal-safe.  Last in, first out.
+//
+// The head is one word: the first element below, a tag above.  Every push and pop changes the
+// tag.  A pop reads the head and then the first element's link; if another thread pops that
+// element, and pushes it back over another successor, before the exchange, the head names the
+// same element (ABA) but has another tag, and the exchange fails.  A tag comes back after 2^32
+// changes: a thread would have to be stopped between two instructions for minutes, and to the
+// very change.
+template <typename Links>
+class TaggedFreeList {
+ public:
+  // kNone if the list is empty.
+  uint32_t Pop(const Links& links);
+  void Push(const Links& links, uint32_t element);
+
+ private:
+  static uint32_t First(uint64_t head) { return static_cast<uint32_t>(head); }
+  static uint64_t Changed(uint64_t head, uint32_t first) {
+    constexpr uint64_t kTagStep = uint64_t{1} << 32;
+    return ((head & ~(kTagStep - 1)) + kTagStep) | first;
+  }
+
+  std::atomic<uint64_t> head_{Links::kNone};
+};
+
+template <typename Links>
+inline uint32_t TaggedFreeList<Links>::Pop(const Links& links) {
+  uint64_t head = head_.load(std::memory_order_acquire);
+  while (First(head) != Links::kNone) {
+    const uint32_t next = links.Next(First(head));
+    // Acquire pairs with the release in Push(): the element's last user is done with it.
+    if (head_.compare_exchange_weak(head, Changed(head, next), std::memory_order_acquire)) {
+      return First(head);
+    }
+  }
+  return Links::kNone;
+}
+
+template <typename Links>
+inline void TaggedFreeList<Links>::Push(const Links& links, uint32_t element) {
+  uint64_t head = head_.load(std::memory_order_relaxed);
+  do {
+    // The head alone can be looked at without a lock.
+    ALLOMON_DCHECK_NE("inv.free.once", element, First(head));
+    links.SetNext(element, First(head));
+    // Release pairs with the acquire in Pop().
+  } while (!head_.compare_exchange_weak(head, Changed(head, element), std::memory_order_release,
+                                        std::memory_order_relaxed));
+}
+
+// Free elements that one thread keeps for itself, so that taking again what it released costs no
+// locked instruction: `kLists` lists of at most `kMaxElements` each.
+//
+// Plain data of one thread, valid and empty when all bytes are zero.  A signal handler that
+// interrupts a change of the same thread's cache finds `in_use` set: the cache then looks empty to
+// Pop() and full to Push(), and the handler goes to the shared list.  A thread that ends must
+// Drain() its cache, else the elements in it are lost.
+template <typename Links, uint32_t kLists, uint32_t kMaxElements>
+class ThreadFreeCache {
+ public:
+  // kNone if the list is empty or the cache is in use.
+  uint32_t Pop(const Links& links, uint32_t list);
+  // False, and nothing done, if the list is full or the cache is in use.
+  bool Push(const Links& links, uint32_t list, uint32_t element);
+  // Gives one list back.
+  void Drain(const Links& links, uint32_t list, TaggedFreeList<Links>& to);
+
+  // A change below this frame is in progress: the caller is a signal handler.
+  bool in_use() const { return in_use_; }
+
+ private:
+  struct List {
+    uint32_t first;  // of no meaning when count is 0
+    uint32_t count;
+  };
+
+  // The fences are for the compiler: signal handlers of this thread see the mark around the
+  // change.
+  class Change {
+   public:
+    explicit Change(ThreadFreeCache& cache) : cache_(cache) {
+      cache_.in_use_ = true;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    ~Change() {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      cache_.in_use_ = false;
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    ThreadFreeCache& cache_;
+  };
+
+  // No initialisers: in a thread-local of clang's they would be no constants.
+  List lists_[kLists];
+  // Volatile, and not atomic, which costs a thread-local two instructions more.
+  volatile bool in_use_;
+};
+
+template <typename Links, uint32_t kLists, uint32_t kMaxElements>
+__attribute__((always_inline)) inline uint32_t ThreadFreeCache<Links, kLists, kMaxElements>::Pop(
+    const Links& links, uint32_t list_index) {
+  if (in_use()) return Links::kNone;
+  const Change change(*this);
+  List& list = lists_[list_index];
+  ALLOMON_DCHECK_LE("inv.free.once", list.count, kMaxElements);
+  if (list.count == 0) return Links::kNone;
+  const uint32_t element = list.first;
+  ALLOMON_DCHECK_NE("inv.free.once", element, Links::kNone);
+  // So that the caller's test for kNone is not executed behind this one for emptiness.
+  if (element == Links::kNone) __builtin_unreachable();
+  list.first = links.Next(element);
+  --list.count;
+  return element;
+}
+
+template <typename Links, uint32_t kLists, uint32_t kMaxElements>
+__attribute__((always_inline)) inline bool ThreadFreeCache<Links, kLists, kMaxElements>::Push(
+    const Links& links, uint32_t list_index, uint32_t element) {
+  if (in_use()) return false;
+  const Change change(*this);
+  List& list = lists_[list_index];
+  if (list.count == kMaxElements) return false;
+  ALLOMON_DCHECK("inv.free.once", list.count == 0 || list.first != element);
+  links.SetNext(element, list.first);
+  list.first = element;
+  ++list.count;
+  return true;
+}
+
+template <typename Links, uint32_t kLists, uint32_t kMaxElements>
+inline void ThreadFreeCache<Links, kLists, kMaxElements>::Drain(const Links& links,
+                                                                uint32_t list_index,
+                                                                TaggedFreeList<Links>& to) {
+  for (uint32_t element; (element = Pop(links, list_index)) != Links::kNone;) {
+    to.Push(links, element);
+  }
+}
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_BASE_TAGGED_FREE_LIST_H_
