@@ -7,6 +7,7 @@
 
 #include "allocator/guard/error_report.h"
 #include "allocator/guard/guarded_pool.h"
+#include "tracker/base/signal_frame.h"
 
 namespace allomon::internal {
 namespace {
@@ -25,19 +26,11 @@ bool HasHandler(const struct sigaction& action) {
 }
 
 #if defined(__x86_64__)
-FrameState StateOf(const ucontext_t& context) {
-  const greg_t* registers = context.uc_mcontext.gregs;
-  return {static_cast<uintptr_t>(registers[REG_RIP]), static_cast<uintptr_t>(registers[REG_RSP]),
-          static_cast<uintptr_t>(registers[REG_RBP])};
-}
 // Bit 1 of the page fault's error code (Intel SDM, volume 3, 4.7).
 AccessKind AccessOf(const ucontext_t& context) {
   return (context.uc_mcontext.gregs[REG_ERR] & 2) != 0 ? AccessKind::kWrite : AccessKind::kRead;
 }
-#elif defined(__aarch64__)
-FrameState StateOf(const ucontext_t& context) {
-  return {context.uc_mcontext.pc, context.uc_mcontext.sp, context.uc_mcontext.regs[29]};
-}
+#else
 AccessKind AccessOf(const ucontext_t&) { return AccessKind::kUnknown; }
 #endif
 
@@ -106,7 +99,8 @@ void InstallFaultHandlers() {
 bool ReportFaultInPool(const siginfo_t& info, void* context) {
   if (info.si_code <= 0 || !TheGuardedPool().Contains(info.si_addr)) return false;
   const ucontext_t& state = *static_cast<const ucontext_t*>(context);
-  ReportFault(reinterpret_cast<uintptr_t>(info.si_addr), AccessOf(state), StateOf(state));
+  ReportFault(reinterpret_cast<uintptr_t>(info.si_addr), AccessOf(state),
+              InterruptedFrame(context));
   return true;
 }
 

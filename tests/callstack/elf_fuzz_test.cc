@@ -54,7 +54,8 @@ class Mutator {
   explicit Mutator(const Bytes& image) : image_(image) {
     const auto file = ElfFile::FromMemory(image_.data(), image_.size());
     targets_.push_back({0, 64});  // the ELF header
-    for (const ElfSection& section : file->sections()) {
+    for (size_t i = 0; i < file->section_count(); ++i) {
+      const ElfSection section = file->Section(i);
       const size_t size = section.data.remaining();
       if (size > 0) targets_.push_back({OffsetOf(image_, section), size});
     }

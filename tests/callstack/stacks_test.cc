@@ -11,6 +11,7 @@
 
 #include "tests/callstack/capturing.h"
 #include "tests/callstack/frames.h"
+#include "tracker/base/signal_frame.h"
 #include "tracker/callstack/capture.h"
 
 namespace allomon {
@@ -131,6 +132,26 @@ TEST(Stacks, OutOfHandlerOnAlternateStackInThread) {
   }).join();
   ExpectSameStacks(both, 12);
   ExpectInterruptedFrames(both);
+}
+
+void CaptureInterrupted(int, siginfo_t*, void* context) {
+  in_handler.count = CaptureCallstack(internal::InterruptedFrame(context), in_handler.frames,
+                                      kFrames, &in_handler.truncated);
+}
+
+// The walk begins at the interrupted instruction, so no frame of the handler is in it.
+TEST(Stacks, FromTheInterruptedFrame) {
+  struct sigaction action = {};
+  struct sigaction before;
+  action.sa_sigaction = CaptureInterrupted;
+  action.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  Both both;
+  testing::CallThroughAll(RaiseAndCapture, &both);
+  sigaction(SIGUSR1, &before, nullptr);
+  ExpectInterruptedFrames(both);
+  // Between the caller and the interrupted instruction are raise() and a few functions of libc.
+  EXPECT_LT(in_handler.count, both.ours.frames.size() + 6);
 }
 
 // The interrupted instruction may be anywhere, also in a prologue, an epilogue

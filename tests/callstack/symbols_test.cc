@@ -182,8 +182,8 @@ TEST(FdeTable, FindsEveryFunctionOfThisProgram) {
   const auto file = internal::ElfFile::Open("/proc/self/exe");
   ASSERT_NE(file, nullptr);
   const internal::FdeTable table(*file);
-  const internal::ElfSection* frames = file->FindSection(".eh_frame");
-  ASSERT_NE(frames, nullptr);
+  const auto frames = file->FindSection(".eh_frame");
+  ASSERT_TRUE(frames.has_value());
   const uint8_t* record = frames->data.position();
   const internal::CfiBytes bytes = {record, record + frames->data.remaining(), frames->address};
   int functions = 0;

@@ -65,10 +65,12 @@ void SortFunctions(uint64_t code_high, std::vector<Function>* functions) {
 
 void FindCode(const ElfFile& file, Program* program) {
   program->code_low = UINT64_MAX;
-  for (const ElfSection& section : file.sections()) {
+  for (size_t i = 0; i < file.section_count(); ++i) {
+    const ElfSection section = file.Section(i);
+    const std::string_view name = file.NameOf(section);
     // Sections do not tell their flags here: code has names that begin so.
-    const bool is_code = section.name.substr(0, 5) == ".text" || section.name == ".init" ||
-                         section.name == ".fini" || section.name.substr(0, 4) == ".plt";
+    const bool is_code = name.substr(0, 5) == ".text" || name == ".init" || name == ".fini" ||
+                         name.substr(0, 4) == ".plt";
     if (!is_code || section.size == 0) continue;
     program->code_low = std::min(program->code_low, section.address);
     program->code_high = std::max(program->code_high, section.address + section.size);

@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "tracker/base/check.h"
 
 namespace allomon::internal {
 namespace {
@@ -62,6 +65,22 @@ ByteReader ElfFile::At(uint64_t offset, uint64_t bytes) const {
   return ByteReader(data_ + offset, data_ + offset + bytes);
 }
 
+// The headers that lie in the file: a count that is too large is cut.
+template <typename Entry>
+ElfFile::Table ElfFile::TableAt(uint64_t offset, uint64_t entry_bytes, uint64_t count) const {
+  if (entry_bytes < sizeof(Entry) || offset > size_ || size_ - offset < sizeof(Entry)) return {};
+  const uint64_t room = (size_ - offset - sizeof(Entry)) / entry_bytes + 1;
+  return {offset, entry_bytes, std::min(count, room)};
+}
+
+template <typename Entry>
+Entry ElfFile::Load(const Table& table, uint64_t number) const {
+  ALLOMON_DCHECK_LT("inv.symbols.bounded", number, table.count);
+  Entry entry;
+  std::memcpy(&entry, data_ + table.offset + number * table.entry_bytes, sizeof(Entry));
+  return entry;
+}
+
 bool ElfFile::Parse() {
   ByteReader reader(data_, data_ + size_);
   const auto header = reader.Read<Elf64_Ehdr>();
@@ -69,7 +88,7 @@ bool ElfFile::Parse() {
       header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
     return false;
   }
-  ParseSegments(header.e_phoff, header.e_phentsize, header.e_phnum);
+  segments_ = TableAt<Elf64_Phdr>(header.e_phoff, header.e_phentsize, header.e_phnum);
   uint64_t count = header.e_shnum;
   uint64_t names = header.e_shstrndx;
   if (count == 0 || names == SHN_XINDEX) {
@@ -78,69 +97,57 @@ bool ElfFile::Parse() {
     if (count == 0) count = first.sh_size;
     if (names == SHN_XINDEX) names = first.sh_link;
   }
-  ParseSections(header.e_shoff, header.e_shentsize, count, names);
+  sections_ = TableAt<Elf64_Shdr>(header.e_shoff, header.e_shentsize, count);
+  if (names < sections_.count) names_ = Section(names).data;
   return true;
 }
 
-void ElfFile::ParseSegments(uint64_t offset, uint64_t entry_bytes, uint64_t count) {
-  for (uint64_t i = 0; i < count; ++i, offset += entry_bytes) {
-    ByteReader reader = At(offset, sizeof(Elf64_Phdr));
-    const auto segment = reader.Read<Elf64_Phdr>();
-    if (!reader.ok()) return;
-    if (segment.p_type != PT_LOAD) continue;
-    segments_.push_back({segment.p_offset, segment.p_filesz, segment.p_vaddr});
-  }
+ElfSection ElfFile::Section(size_t number) const {
+  const auto header = Load<Elf64_Shdr>(sections_, number);
+  ElfSection section = {};
+  section.name_at = header.sh_name;
+  section.type = header.sh_type;
+  section.address = header.sh_addr;
+  section.size = header.sh_size;
+  section.link = header.sh_link;
+  const bool has_data = header.sh_type != SHT_NOBITS && (header.sh_flags & SHF_COMPRESSED) == 0;
+  if (has_data) section.data = At(header.sh_offset, header.sh_size);
+  return section;
 }
 
-void ElfFile::ParseSections(uint64_t offset, uint64_t entry_bytes, uint64_t count, uint64_t names) {
-  std::vector<uint32_t> name_offsets;
-  for (uint64_t i = 0; i < count; ++i, offset += entry_bytes) {
-    ByteReader reader = At(offset, sizeof(Elf64_Shdr));
-    const auto header = reader.Read<Elf64_Shdr>();
-    if (!reader.ok() || entry_bytes < sizeof(Elf64_Shdr)) break;
-    ElfSection section = {};
-    section.type = header.sh_type;
-    section.address = header.sh_addr;
-    section.size = header.sh_size;
-    section.link = header.sh_link;
-    const bool has_data = header.sh_type != SHT_NOBITS && (header.sh_flags & SHF_COMPRESSED) == 0;
-    if (has_data) section.data = At(header.sh_offset, header.sh_size);
-    sections_.push_back(section);
-    name_offsets.push_back(header.sh_name);
-  }
-  if (names >= sections_.size()) return;
-  const ByteReader strings = sections_[names].data;
-  for (size_t i = 0; i < sections_.size(); ++i) {
-    sections_[i].name = strings.StringAt(name_offsets[i]);
-  }
+std::string_view ElfFile::NameOf(const ElfSection& section) const {
+  return names_.StringAt(section.name_at);
 }
 
-const ElfSection* ElfFile::FindSection(std::string_view name) const {
-  const auto found = std::find_if(sections_.begin(), sections_.end(),
-                                  [&](const ElfSection& s) { return s.name == name; });
-  return found == sections_.end() ? nullptr : &*found;
+std::optional<ElfSection> ElfFile::FindSection(std::string_view name) const {
+  for (size_t i = 0; i < section_count(); ++i) {
+    const ElfSection section = Section(i);
+    if (NameOf(section) == name) return section;
+  }
+  return std::nullopt;
 }
 
 std::optional<uint64_t> ElfFile::AddressOfOffset(uint64_t offset) const {
-  // A segment is mapped by whole pages, so an offset may lie outside of its
-  // segment and still be mapped with it; one that contains it is the better
-  // answer.
+  // A segment is mapped by whole pages, so an offset may lie outside of its segment and still be
+  // mapped with it.  A segment that contains the offset is the better answer.
   constexpr uint64_t kPage = 4096;
   std::optional<uint64_t> near;
-  for (const Segment& segment : segments_) {
-    const uint64_t from_start = offset - segment.offset;
-    if (offset >= segment.offset && from_start < segment.file_size) {
-      return segment.address + from_start;
+  for (uint64_t i = 0; i < segments_.count; ++i) {
+    const auto segment = Load<Elf64_Phdr>(segments_, i);
+    if (segment.p_type != PT_LOAD) continue;
+    const uint64_t from_start = offset - segment.p_offset;
+    if (offset >= segment.p_offset && from_start < segment.p_filesz) {
+      return segment.p_vaddr + from_start;
     }
-    const uint64_t from_page = offset - (segment.offset & ~(kPage - 1));
-    if (from_page < segment.file_size + 2 * kPage) near = segment.address + from_start;
+    const uint64_t from_page = offset - (segment.p_offset & ~(kPage - 1));
+    if (from_page < segment.p_filesz + 2 * kPage) near = segment.p_vaddr + from_start;
   }
   return near;
 }
 
 std::string ElfFile::BuildId() const {
-  const ElfSection* section = FindSection(".note.gnu.build-id");
-  if (section == nullptr) return "";
+  const std::optional<ElfSection> section = FindSection(".note.gnu.build-id");
+  if (!section) return "";
   ByteReader reader = section->data;
   const uint32_t name_bytes = reader.Read<uint32_t>();
   const uint32_t id_bytes = reader.Read<uint32_t>();
@@ -151,8 +158,8 @@ std::string ElfFile::BuildId() const {
 }
 
 std::optional<DebugLink> ElfFile::FindDebugLink() const {
-  const ElfSection* section = FindSection(".gnu_debuglink");
-  if (section == nullptr) return std::nullopt;
+  const std::optional<ElfSection> section = FindSection(".gnu_debuglink");
+  if (!section) return std::nullopt;
   ByteReader reader = section->data;
   DebugLink link;
   link.name = reader.ReadCString();

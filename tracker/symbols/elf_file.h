@@ -1,8 +1,10 @@
-// A 64-bit little-endian ELF file, read with every offset checked: the file may
-// be truncated or hostile.  (It must not be truncated while it is mapped.)
+// A 64-bit little-endian ELF file, read with every offset checked: the file may be truncated or
+// hostile.  The file must not be truncated while it is mapped: the read would raise SIGBUS.
 //
-// May allocate; not for use inside malloc.  An ElfFile is immutable, so any
-// thread may read it.  What it returns points into it.
+// Headers are read where they lie, each time that they are asked for, so opening a file costs
+// three system calls and no memory but the object's own.  Not for use inside malloc or in a signal
+// handler, because Open() allocates.  An ElfFile is immutable, so any thread may read it.  The
+// bytes and names that it returns lie in the image, and are valid as long as the ElfFile.
 #ifndef ALLOMON_TRACKER_SYMBOLS_ELF_FILE_H_
 #define ALLOMON_TRACKER_SYMBOLS_ELF_FILE_H_
 
@@ -12,19 +14,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "tracker/base/byte_reader.h"
 
 namespace allomon::internal {
 
 struct ElfSection {
-  std::string_view name;
+  uint32_t name_at;  // the name's place among the section names: see ElfFile::NameOf
   uint32_t type;
-  uint64_t address;  // where it is loaded, without load bias
+  uint64_t address;  // where the section is loaded, without load bias
   uint64_t size;
-  uint32_t link;    // the number of a section that it refers to
-  ByteReader data;  // empty if not in the file, or compressed
+  uint32_t link;    // the number of a section that this one refers to
+  ByteReader data;  // empty if the section is not in the file, or is compressed
 };
 
 struct DebugLink {
@@ -34,7 +35,7 @@ struct DebugLink {
 
 class ElfFile {
  public:
-  // Maps the file.  nullptr if it cannot be read or is not such a file.
+  // Maps the file.  nullptr if it cannot be read or is not a 64-bit little-endian ELF file.
   static std::unique_ptr<ElfFile> Open(const std::string& path);
 
   // Reads an image that the caller keeps, such as the vDSO's.
@@ -44,9 +45,13 @@ class ElfFile {
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
-  // The first section of that name, or nullptr.
-  const ElfSection* FindSection(std::string_view name) const;
-  const std::vector<ElfSection>& sections() const { return sections_; }
+  size_t section_count() const { return sections_.count; }
+  // Requires number < section_count().
+  ElfSection Section(size_t number) const;
+  // "" if the name lies outside of the file.
+  std::string_view NameOf(const ElfSection& section) const;
+  // The first section of that name.
+  std::optional<ElfSection> FindSection(std::string_view name) const;
 
   // Where the loader puts the byte at `offset`, without load bias.
   std::optional<uint64_t> AddressOfOffset(uint64_t offset) const;
@@ -59,25 +64,29 @@ class ElfFile {
   size_t size() const { return size_; }
 
  private:
-  struct Segment {
-    uint64_t offset;
-    uint64_t file_size;
-    uint64_t address;
+  // Headers of one kind.  All of them lie in the file.
+  struct Table {
+    uint64_t offset = 0;
+    uint64_t entry_bytes = 0;
+    uint64_t count = 0;
   };
 
   ElfFile(const uint8_t* data, size_t size, bool owns_mapping)
       : data_(data), size_(size), owns_mapping_(owns_mapping) {}
 
   bool Parse();
-  void ParseSegments(uint64_t offset, uint64_t entry_bytes, uint64_t count);
-  void ParseSections(uint64_t offset, uint64_t entry_bytes, uint64_t count, uint64_t names);
+  template <typename Entry>
+  Table TableAt(uint64_t offset, uint64_t entry_bytes, uint64_t count) const;
+  template <typename Entry>
+  Entry Load(const Table& table, uint64_t number) const;
   ByteReader At(uint64_t offset, uint64_t bytes) const;
 
   const uint8_t* const data_;
   const size_t size_;
   const bool owns_mapping_;
-  std::vector<Segment> segments_;
-  std::vector<ElfSection> sections_;
+  Table segments_;
+  Table sections_;
+  ByteReader names_;
 };
 
 }  // namespace allomon::internal

@@ -1,4 +1,4 @@
-// The functions that the symbol tables of an ELF file name.
+// The functions in the symbol tables of an ELF file.
 #ifndef ALLOMON_TRACKER_SYMBOLS_ELF_FUNCTIONS_H_
 #define ALLOMON_TRACKER_SYMBOLS_ELF_FUNCTIONS_H_
 
@@ -17,37 +17,49 @@ inline bool IsFunction(const Elf64_Sym& symbol) {
          symbol.st_value != 0;
 }
 
+// Calls visit(symbol) for each function of one symbol table, in the order of the file.  The
+// names are not read, which makes this several times cheaper than ForEachFunction().
 template <typename Visit>
-void ForEachFunctionOf(const ElfFile& file, const ElfSection& symbols, Visit visit) {
-  if (symbols.link >= file.sections().size()) return;
-  const ByteReader strings = file.sections()[symbols.link].data;
+void ForEachUnnamedFunction(const ElfSection& symbols, Visit visit) {
   ByteReader reader = symbols.data;
   while (reader.remaining() >= sizeof(Elf64_Sym)) {
     const auto symbol = reader.Read<Elf64_Sym>();
-    if (!IsFunction(symbol) || symbol.st_value + symbol.st_size < symbol.st_value) continue;
+    if (IsFunction(symbol)) visit(symbol);
+  }
+}
+
+template <typename Visit>
+void ForEachFunctionOf(const ElfFile& file, const ElfSection& symbols, Visit visit) {
+  if (symbols.link >= file.section_count()) return;
+  const ByteReader strings = file.Section(symbols.link).data;
+  ForEachUnnamedFunction(symbols, [&](const Elf64_Sym& symbol) {
+    if (symbol.st_value + symbol.st_size < symbol.st_value) return;
     const std::string_view name = strings.StringAt(symbol.st_name);
     if (!name.empty() && name[0] != '@') visit(symbol, name.substr(0, name.find('@')));
-  }
+  });
 }
 
 inline bool IsSymbolTable(const ElfSection& section) {
   return section.type == SHT_SYMTAB || section.type == SHT_DYNSYM;
 }
 
-// As many functions or more.
+// The number of symbols in the symbol tables: at least the number of functions.
 inline size_t SymbolsIn(const ElfFile& file) {
   size_t count = 0;
-  for (const ElfSection& section : file.sections()) {
+  for (size_t i = 0; i < file.section_count(); ++i) {
+    const ElfSection section = file.Section(i);
     if (IsSymbolTable(section)) count += section.data.remaining() / sizeof(Elf64_Sym);
   }
   return count;
 }
 
-// Calls visit(symbol, name) for each, .symtab's and .dynsym's, in the order of the file; names
-// without version, and valid as long as the file.  Those whose extents wrap are left out.
+// Calls visit(symbol, name) for each function of .symtab and .dynsym, in the order of the file.
+// The name has no version, and is valid as long as the file.  A function without a name, and one
+// whose extent wraps around the address space, is left out.
 template <typename Visit>
 void ForEachFunction(const ElfFile& file, Visit visit) {
-  for (const ElfSection& section : file.sections()) {
+  for (size_t i = 0; i < file.section_count(); ++i) {
+    const ElfSection section = file.Section(i);
     if (IsSymbolTable(section)) ForEachFunctionOf(file, section, visit);
   }
 }

@@ -30,12 +30,14 @@ bool Contains(const FunctionRange& range, uint64_t address) {
 
 void SymbolTable::Add(const ElfFile& file) {
   candidates_.reserve(candidates_.size() + SymbolsIn(file));
+  std::vector<uint64_t> section_ends;
+  for (size_t i = 0; i < file.section_count(); ++i) {
+    const ElfSection section = file.Section(i);
+    section_ends.push_back(section.address + section.size);
+  }
   ForEachFunction(file, [&](const Elf64_Sym& symbol, std::string_view name) {
-    uint64_t section_end = UINT64_MAX;
-    if (symbol.st_shndx < file.sections().size()) {
-      const ElfSection& section = file.sections()[symbol.st_shndx];
-      section_end = section.address + section.size;
-    }
+    const uint64_t section_end =
+        symbol.st_shndx < section_ends.size() ? section_ends[symbol.st_shndx] : UINT64_MAX;
     const FunctionRange range = {symbol.st_value, symbol.st_value + symbol.st_size};
     candidates_.push_back({{range, name}, section_end, ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
   });
@@ -106,10 +108,10 @@ CfiBytes BytesOf(const ElfSection& section) {
 }  // namespace
 
 FdeTable::FdeTable(const ElfFile& file) {
-  const ElfSection* frames = file.FindSection(".eh_frame");
-  if (frames == nullptr || frames->data.AtEnd()) return;
+  const std::optional<ElfSection> frames = file.FindSection(".eh_frame");
+  if (!frames || frames->data.AtEnd()) return;
   frames_ = BytesOf(*frames);
-  if (const ElfSection* header = file.FindSection(".eh_frame_hdr")) {
+  if (const std::optional<ElfSection> header = file.FindSection(".eh_frame_hdr")) {
     const CfiBytes bytes = BytesOf(*header);
     has_header_ = header_.Read(bytes, bytes.begin);
   }

@@ -8,8 +8,8 @@ namespace allomon::internal {
 namespace {
 
 ByteReader DataOf(const ElfFile& file, std::string_view name) {
-  const ElfSection* section = file.FindSection(name);
-  return section == nullptr ? ByteReader() : section->data;
+  const std::optional<ElfSection> section = file.FindSection(name);
+  return section ? section->data : ByteReader();
 }
 
 ByteReader From(const ByteReader& whole, const uint8_t* position) {

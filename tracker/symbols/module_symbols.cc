@@ -7,7 +7,7 @@ namespace allomon::internal {
 ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file, const std::string& path)
     : file_(std::move(file)), fdes_(*file_) {
   symbols_.Add(*file_);
-  if (file_->FindSection(".symtab") == nullptr && !path.empty()) {
+  if (!file_->FindSection(".symtab") && !path.empty()) {
     debug_file_ = OpenDebugFile(*file_, path);
   }
   if (debug_file_ != nullptr) symbols_.Add(*debug_file_);
@@ -29,7 +29,7 @@ const FunctionSymbol* ModuleSymbols::FindSymbol(uint64_t address) const {
 
 std::optional<SourceLine> ModuleSymbols::FindLine(uint64_t address) {
   if (lines_ == nullptr) {
-    const bool in_file = file_->FindSection(".debug_line") != nullptr;
+    const bool in_file = file_->FindSection(".debug_line").has_value();
     const bool elsewhere = !in_file && debug_file_ != nullptr;
     lines_ = std::make_unique<LineTable>(elsewhere ? *debug_file_ : *file_);
   }

@@ -3,12 +3,12 @@
 #include <dirent.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 
+#include "tracker/base/signal_frame.h"
 #include "tracker/formats/source_table.h"
 #include "tracker/profile/record/thread_profile.h"
 
@@ -45,18 +45,6 @@ clockid_t ClockOf(pid_t thread_id) {
 
 bool IsOurs(const void* pointer) {
   return pointer >= &g_timers[0] && pointer < &g_timers[kMostThreads];
-}
-
-FrameState InterruptedFrame(const void* context) {
-#if defined(__x86_64__)
-  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  return {static_cast<uintptr_t>(registers[REG_RIP]), static_cast<uintptr_t>(registers[REG_RSP]),
-          static_cast<uintptr_t>(registers[REG_RBP])};
-#else
-  static_cast<void>(context);
-  const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  return {reinterpret_cast<uintptr_t>(__builtin_return_address(0)), frame, frame};
-#endif
 }
 
 void OnSignal(int, siginfo_t* info, void* context) {
