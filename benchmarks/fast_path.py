@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What sampling adds to malloc and free of a block that is not sampled.
 
-Counts the instructions of one malloc and free by callgrind, with mimalloc's own malloc and
-with the sampling one, before anything samples and while it does at a tiny rate, as the slope between a short and a
-long loop: what the process does besides cancels out.  See README.md.
+Counts the instructions of one malloc and free by callgrind: with mimalloc's own malloc, with the
+sampling one before anything samples, and with the sampling one at a tiny rate.  Each number is the
+slope between a short and a long loop, in which what the process does besides cancels out.  See
+README.md.
 
   bazel run //benchmarks:fast_path                 the table
   bazel run //benchmarks:fast_path -- --time       nanoseconds instead; wants a quiet machine

@@ -7,7 +7,7 @@ A line of code cites it by one of these:
 - a check with the name in a string among its arguments: ALLOMON_DCHECK and its kin,
   ALLOMON_GC_CHECK, Fail, FailCheck;
 - where a check in code is impossible, a comment `checks inv.room.word` (or "checked by ...", or
-  several names, "checks inv.a.b, inv.c.d and inv.e.f") directly before a static_assert, a test, an
+  several names, "checks inv.a.b and inv.d.e") directly before a static_assert, a test, an
   expectation, or an annotation that clang's thread safety analysis checks.
 
 The test fails on an invariant that no line cites, on a name that is mentioned anywhere and stated

@@ -1,5 +1,5 @@
-#ifndef TESTS_REPORT_REPORT_CASE_H_
-#define TESTS_REPORT_REPORT_CASE_H_
+#ifndef ALLOMON_TESTS_REPORT_REPORT_CASE_H_
+#define ALLOMON_TESTS_REPORT_REPORT_CASE_H_
 
 #include <string>
 #include <vector>
@@ -42,4 +42,4 @@ int WidestLine(const std::string& text);
 
 }  // namespace allomon::report
 
-#endif  // TESTS_REPORT_REPORT_CASE_H_
+#endif  // ALLOMON_TESTS_REPORT_REPORT_CASE_H_

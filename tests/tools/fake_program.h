@@ -1,5 +1,5 @@
-#ifndef TESTS_TOOLS_FAKE_PROGRAM_H_
-#define TESTS_TOOLS_FAKE_PROGRAM_H_
+#ifndef ALLOMON_TESTS_TOOLS_FAKE_PROGRAM_H_
+#define ALLOMON_TESTS_TOOLS_FAKE_PROGRAM_H_
 
 #include <gtest/gtest.h>
 
@@ -32,4 +32,4 @@ class FakeProgramTest : public ::testing::Test {
 
 }  // namespace allomon::testing
 
-#endif  // TESTS_TOOLS_FAKE_PROGRAM_H_
+#endif  // ALLOMON_TESTS_TOOLS_FAKE_PROGRAM_H_

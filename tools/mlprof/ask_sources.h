@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_ASK_SOURCES_H_
-#define TOOLS_MLPROF_ASK_SOURCES_H_
+#ifndef ALLOMON_TOOLS_MLPROF_ASK_SOURCES_H_
+#define ALLOMON_TOOLS_MLPROF_ASK_SOURCES_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ std::string AskSources(const std::string& executable);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_ASK_SOURCES_H_
+#endif  // ALLOMON_TOOLS_MLPROF_ASK_SOURCES_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_CELLS_H_
-#define TOOLS_MLPROF_CELLS_H_
+#ifndef ALLOMON_TOOLS_MLPROF_CELLS_H_
+#define ALLOMON_TOOLS_MLPROF_CELLS_H_
 
 #include <string>
 #include <vector>
@@ -22,4 +22,4 @@ bool IsNonZero(const MlmonCount& count);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_CELLS_H_
+#endif  // ALLOMON_TOOLS_MLPROF_CELLS_H_

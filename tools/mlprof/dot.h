@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_DOT_H_
-#define TOOLS_MLPROF_DOT_H_
+#ifndef ALLOMON_TOOLS_MLPROF_DOT_H_
+#define ALLOMON_TOOLS_MLPROF_DOT_H_
 
 #include <string>
 
@@ -31,4 +31,4 @@ bool FormatDot(const ProfileView& view, const Selection& selection, const DotSty
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_DOT_H_
+#endif  // ALLOMON_TOOLS_MLPROF_DOT_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_KEEP_H_
-#define TOOLS_MLPROF_KEEP_H_
+#ifndef ALLOMON_TOOLS_MLPROF_KEEP_H_
+#define ALLOMON_TOOLS_MLPROF_KEEP_H_
 
 #include <optional>
 #include <string>
@@ -48,4 +48,4 @@ std::vector<bool> KeptSources(const KeepExpression& keep, const ProfileView& vie
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_KEEP_H_
+#endif  // ALLOMON_TOOLS_MLPROF_KEEP_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_LOAD_PROFILE_H_
-#define TOOLS_MLPROF_LOAD_PROFILE_H_
+#ifndef ALLOMON_TOOLS_MLPROF_LOAD_PROFILE_H_
+#define ALLOMON_TOOLS_MLPROF_LOAD_PROFILE_H_
 
 #include <optional>
 #include <string>
@@ -29,4 +29,4 @@ bool LoadFileLists(const std::vector<std::string>& lists, std::vector<std::strin
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_LOAD_PROFILE_H_
+#endif  // ALLOMON_TOOLS_MLPROF_LOAD_PROFILE_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_MLPROF_H_
-#define TOOLS_MLPROF_MLPROF_H_
+#ifndef ALLOMON_TOOLS_MLPROF_MLPROF_H_
+#define ALLOMON_TOOLS_MLPROF_MLPROF_H_
 
 #include <string>
 #include <vector>
@@ -22,4 +22,4 @@ Result RunMlprof(const std::vector<std::string>& args);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_MLPROF_H_
+#endif  // ALLOMON_TOOLS_MLPROF_MLPROF_H_

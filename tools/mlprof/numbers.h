@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_NUMBERS_H_
-#define TOOLS_MLPROF_NUMBERS_H_
+#ifndef ALLOMON_TOOLS_MLPROF_NUMBERS_H_
+#define ALLOMON_TOOLS_MLPROF_NUMBERS_H_
 
 #include <string>
 #include <string_view>
@@ -23,4 +23,4 @@ bool ScanReal(std::string_view text, double* value);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_NUMBERS_H_
+#endif  // ALLOMON_TOOLS_MLPROF_NUMBERS_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_OPTIONS_H_
-#define TOOLS_MLPROF_OPTIONS_H_
+#ifndef ALLOMON_TOOLS_MLPROF_OPTIONS_H_
+#define ALLOMON_TOOLS_MLPROF_OPTIONS_H_
 
 #include <optional>
 #include <string>
@@ -34,4 +34,4 @@ bool ParseOptions(const std::vector<std::string>& args, Options* options, std::s
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_OPTIONS_H_
+#endif  // ALLOMON_TOOLS_MLPROF_OPTIONS_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_PROFILE_VIEW_H_
-#define TOOLS_MLPROF_PROFILE_VIEW_H_
+#ifndef ALLOMON_TOOLS_MLPROF_PROFILE_VIEW_H_
+#define ALLOMON_TOOLS_MLPROF_PROFILE_VIEW_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -60,4 +60,4 @@ class ProfileView {
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_PROFILE_VIEW_H_
+#endif  // ALLOMON_TOOLS_MLPROF_PROFILE_VIEW_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_PROGRAM_H_
-#define TOOLS_MLPROF_PROGRAM_H_
+#ifndef ALLOMON_TOOLS_MLPROF_PROGRAM_H_
+#define ALLOMON_TOOLS_MLPROF_PROGRAM_H_
 
 #include <string>
 #include <string_view>
@@ -32,4 +32,4 @@ bool ProgramFromAnswer(const std::string& file, std::string_view answer, bool lo
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_PROGRAM_H_
+#endif  // ALLOMON_TOOLS_MLPROF_PROGRAM_H_

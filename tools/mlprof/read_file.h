@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_READ_FILE_H_
-#define TOOLS_MLPROF_READ_FILE_H_
+#ifndef ALLOMON_TOOLS_MLPROF_READ_FILE_H_
+#define ALLOMON_TOOLS_MLPROF_READ_FILE_H_
 
 #include <string>
 
@@ -21,4 +21,4 @@ bool ReadFile(const std::string& path, std::string* contents, ReadFailure* failu
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_READ_FILE_H_
+#endif  // ALLOMON_TOOLS_MLPROF_READ_FILE_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_REGEXP_H_
-#define TOOLS_MLPROF_REGEXP_H_
+#ifndef ALLOMON_TOOLS_MLPROF_REGEXP_H_
+#define ALLOMON_TOOLS_MLPROF_REGEXP_H_
 
 #include <bitset>
 #include <cstddef>
@@ -66,4 +66,4 @@ class Regexp {
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_REGEXP_H_
+#endif  // ALLOMON_TOOLS_MLPROF_REGEXP_H_

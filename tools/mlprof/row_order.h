@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_ROW_ORDER_H_
-#define TOOLS_MLPROF_ROW_ORDER_H_
+#ifndef ALLOMON_TOOLS_MLPROF_ROW_ORDER_H_
+#define ALLOMON_TOOLS_MLPROF_ROW_ORDER_H_
 
 #include <cstddef>
 #include <vector>
@@ -18,4 +18,4 @@ std::vector<size_t> RowOrder(const std::vector<double>& percents);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_ROW_ORDER_H_
+#endif  // ALLOMON_TOOLS_MLPROF_ROW_ORDER_H_

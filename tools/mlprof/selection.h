@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_SELECTION_H_
-#define TOOLS_MLPROF_SELECTION_H_
+#ifndef ALLOMON_TOOLS_MLPROF_SELECTION_H_
+#define ALLOMON_TOOLS_MLPROF_SELECTION_H_
 
 #include <cstdint>
 #include <vector>
@@ -29,4 +29,4 @@ Selection Select(const ProfileView& view, const std::vector<bool>& kept);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_SELECTION_H_
+#endif  // ALLOMON_TOOLS_MLPROF_SELECTION_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_SEXP_H_
-#define TOOLS_MLPROF_SEXP_H_
+#ifndef ALLOMON_TOOLS_MLPROF_SEXP_H_
+#define ALLOMON_TOOLS_MLPROF_SEXP_H_
 
 #include <string>
 #include <string_view>
@@ -31,4 +31,4 @@ std::string FormatSexp(const Sexp& sexp);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_SEXP_H_
+#endif  // ALLOMON_TOOLS_MLPROF_SEXP_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_SHOWN_GRAPH_H_
-#define TOOLS_MLPROF_SHOWN_GRAPH_H_
+#ifndef ALLOMON_TOOLS_MLPROF_SHOWN_GRAPH_H_
+#define ALLOMON_TOOLS_MLPROF_SHOWN_GRAPH_H_
 
 #include <cstdint>
 #include <optional>
@@ -27,4 +27,4 @@ std::optional<ShownEdges> FindShownEdges(const ProfileView& view, const Selectio
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_SHOWN_GRAPH_H_
+#endif  // ALLOMON_TOOLS_MLPROF_SHOWN_GRAPH_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_TABLE_H_
-#define TOOLS_MLPROF_TABLE_H_
+#ifndef ALLOMON_TOOLS_MLPROF_TABLE_H_
+#define ALLOMON_TOOLS_MLPROF_TABLE_H_
 
 #include <string>
 #include <vector>
@@ -23,4 +23,4 @@ std::string FormatTable(const ProfileView& view, const Selection& selection, boo
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_TABLE_H_
+#endif  // ALLOMON_TOOLS_MLPROF_TABLE_H_

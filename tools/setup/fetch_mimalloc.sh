@@ -69,8 +69,9 @@ package=$(grep -E "^$version([^0-9.]|\$)" <<<"$found" | tail -n 1) || true
 
 [[ $found ]] || fail \
   "apt found no source package of mimalloc: make its mirror reachable, then run this again."
+offered=${found//$'\n'/, }
 [[ $package ]] || fail \
-  "Allomon needs mimalloc $version, which is in Debian 12; this machine's apt offers ${found//$'\n'/, }."
+  "Allomon needs mimalloc $version, which is in Debian 12; this machine's apt offers $offered."
 apt-get "${options[@]}" -q source --download-only "mimalloc=$package" >>"$private/log" 2>&1 ||
   fail "apt could not download the source of mimalloc $package: try again when the mirror answers."
 
