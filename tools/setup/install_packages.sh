@@ -36,7 +36,7 @@ apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
 fi
 
 echo "bazelw: installing ${missing[*]}" >&2
-echo "bazelw: (once; a bare Debian 12 downloads 300 MB, and installs for half a minute)" >&2
+echo "bazelw: (once; a bare Debian 12 downloads 360 MB, and installs for half a minute)" >&2
 
 apt_get() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 "$@"
