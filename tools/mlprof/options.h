@@ -17,7 +17,7 @@ struct Options {
   bool gray = false;
   KeepExpression keep;
   bool long_name = true;
-  std::vector<std::string> mlmon_lists;  // in the order typed
+  std::vector<std::string> mlmon_lists;  // in the order of the command line
   bool raw = false;
   bool show_line = false;
   std::vector<Regexp> split;
@@ -27,9 +27,8 @@ struct Options {
   std::vector<std::string> mlmon_files;
 };
 
-// Options end at the first argument without a dash.  On failure returns false
-// and sets `error` to a message and the usage, several lines without the last
-// newline.
+// Options end at the first argument without a dash.  On failure returns false and sets `error` to a
+// message and the usage: several lines without the last newline.
 bool ParseOptions(const std::vector<std::string>& args, Options* options, std::string* error);
 
 }  // namespace allomon::mlprof
