@@ -28,7 +28,7 @@ WORKLOADS = {
     "24-byte garbage": ["garbage", "200"],
     "24-byte garbage, emplace()": ["garbage1", "200"],
 }
-# What only we can write in two ways.
+# Workloads that only our heap can write in two ways.
 PEERS_NAME = {"list_make": "list", "garbage1": "garbage"}
 
 

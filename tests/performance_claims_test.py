@@ -21,7 +21,7 @@ CODE = re.compile(r"^ *```.*?^ *```[^\n]*$", re.MULTILINE | re.DOTALL)
 
 
 def anchor(heading):
-    """As GitHub makes it of a heading."""
+    """The anchor that GitHub makes of a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
@@ -35,7 +35,7 @@ def sections(text):
 def sentences(text):
     for paragraph in re.split(r"\n\s*\n", CODE.sub("", text)):
         if not paragraph.startswith("|"):
-            # A link's address may be the end of a line, never the end of a sentence.
+            # A link's address may end a line.  It never ends a sentence.
             yield from re.split(r"(?<=[.:;])\s+", paragraph.replace("\n", " "))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What benchmarks/compare.py does with its figures and its options; no program is timed."""
+"""Tests what benchmarks/compare.py makes of its figures and options.  No program is timed."""
 
 import contextlib
 import io

@@ -10,14 +10,14 @@
 
 namespace allomon::testing {
 
-// main calls f and g, g calls f and itself; one source each.
+// main calls f and g.  g calls f and itself.  Each has one source.
 SourceTable SmallTable();
 
-// Bytes with stack data: 90 + 10 by the collector; f 10, g 30, main 50.
+// A profile of bytes with stack data: 90, and 10 by the collector.  f has 10, g 30, main 50.
 Mlmon SmallProfile();
 
-// Runs in a new directory, which holds the executable `prog` (see SmallTable)
-// and its `mlmon.out` (see SmallProfile).
+// Runs in a new directory, which holds the executable `prog` (see SmallTable) and its `mlmon.out`
+// (see SmallProfile).
 class FakeProgramTest : public ::testing::Test {
  protected:
   FakeProgramTest();
