@@ -1,13 +1,11 @@
-// What capturing a call stack costs, by number of frames, against the unwinder
-// of libgcc and against following frame pointers, in one run.
+// The cost of capturing a call stack, by number of frames, beside libgcc's unwinder and beside
+// following frame pointers, in one run.
 //
 //   bazel run //benchmarks:callstack_benchmark        code with frame pointers
-//   bazel run //benchmarks:callstack_omit_benchmark   code without (no
-//   FramePointers row)
+//   bazel run //benchmarks:callstack_omit_benchmark   code without (no FramePointers row)
 //
-// Captures the same stack again and again; the "cold" rows write 8 MB in
-// between, and include what stopping the clock costs, which is the nothing_cold
-// row.
+// Captures the same stack again and again.  The "cold" rows write 8 MB in between.  They include
+// the cost of stopping the clock, which the nothing_cold row shows.
 #include <benchmark/benchmark.h>
 #include <unwind.h>
 
@@ -34,8 +32,8 @@ __attribute__((noinline)) size_t CfiAfresh(Frames frames, size_t max_frames) {
   return CaptureCallstackAfresh(ALLOMON_CALLER_FRAME(), frames, max_frames, &truncated);
 }
 
-// A loop whose samples come from different places: two frames of one of four
-// pairs of functions, of different sizes, on top of what stays.
+// A loop whose samples come from different places: the two innermost frames are one of four pairs
+// of functions of different sizes, the frames below stay the same.
 template <CaptureFunction kCapture, int kWords>
 __attribute__((noinline)) size_t Inner(Frames frames, size_t max_frames) {
   long local[kWords] = {};
@@ -79,7 +77,7 @@ __attribute__((noinline)) size_t Libgcc(Frames frames, size_t max_frames) {
   return backtrace.count;
 }
 
-// Unchecked: the least that a walk can cost.
+// Follows frame pointers without any check: the least that a walk can cost.
 __attribute__((noinline)) size_t FramePointers(Frames frames, size_t max_frames) {
   auto* bp = static_cast<uintptr_t*>(__builtin_frame_address(0));
   size_t count = 0;
@@ -90,7 +88,7 @@ __attribute__((noinline)) size_t FramePointers(Frames frames, size_t max_frames)
   return count;
 }
 
-// What the cold rows measure besides the capture.
+// Captures nothing: what the cold rows measure besides the capture.
 size_t Nothing(Frames, size_t max_frames) { return max_frames; }
 
 struct Run {
@@ -144,8 +142,7 @@ BENCHMARK_CAPTURE(Capture, cfi_cold, Cfi, true)->Apply(ColdDepths);
 BENCHMARK_CAPTURE(Capture, cfi_afresh_cold, CfiAfresh, true)->Apply(ColdDepths);
 BENCHMARK_CAPTURE(Capture, libgcc_cold, Libgcc, true)->Apply(ColdDepths);
 
-// A pc that is met for the first time: the cache is emptied before each
-// capture.
+// Captures at a pc that is met for the first time: the cache is emptied before each capture.
 void CaptureUnknownCode(benchmark::State& state) {
   Run run = {&state, Cfi, false};
   UnderFrames(

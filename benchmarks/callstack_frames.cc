@@ -3,7 +3,7 @@
 namespace allomon::benchmarks {
 namespace {
 
-// Keeps a call from becoming a jump, and a local array from going away.
+// Prevents a tail call, and keeps a local array in memory.
 inline void Keep(void* p) { asm volatile("" : : "r"(p) : "memory"); }
 
 void Second(int depth, Body body, void* argument);

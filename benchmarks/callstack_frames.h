@@ -6,8 +6,8 @@ namespace allomon::benchmarks {
 
 using Body = void (*)(void*);
 
-// Calls body(argument) under `depth` frames of its own, which are of three
-// functions with frames of different sizes.
+// Calls body(argument) under `depth` frames, which belong to three functions with frames of
+// different sizes.
 void UnderFrames(int depth, Body body, void* argument);
 
 }  // namespace allomon::benchmarks

@@ -45,7 +45,10 @@ def regular_expression(text):
 
 
 def user_path(text):
-    """Relative to where the user is, not to where Bazel started us; can be written."""
+    """A path relative to the user's directory, not to the one in which Bazel starts this program.
+
+    The file must be writable.
+    """
     path = os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", os.getcwd()), text)
     try:
         with open(path, "a", encoding="utf-8"):
@@ -68,13 +71,13 @@ def parse(arguments):
 
 
 def selected(only):
-    """(workloads, names of managed workloads) that match"""
+    """The workloads, and the names of the managed workloads, that match."""
     chosen = [it for it in workloads.WORKLOADS if not only or only.search(it.name)]
     return chosen, [it for it in workloads.MANAGED if not only or only.search(it)]
 
 
 def built(name):
-    """A file that Bazel built: beside us under `bazel run`, else in bazel-bin."""
+    """A file that Bazel built: beside this program under `bazel run`, otherwise in bazel-bin."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for folder in root, os.path.join(root, "bazel-bin"):
         if os.path.exists(os.path.join(folder, name)):
@@ -83,7 +86,7 @@ def built(name):
 
 
 class Progress:
-    """One line that is written over, where somebody looks at it."""
+    """A line of progress that overwrites the one before, on a terminal only."""
 
     def __init__(self, total, stream=sys.stderr):
         self.total, self.done, self.stream = total, 0, stream
@@ -137,7 +140,9 @@ def measure_managed(options, generator, progress, round_, times, programs):
 
 
 def managed_programs(options, folder):
-    """name -> path, compiled in the folder; empty where a compiler or library is missing."""
+    """name -> path of each program, compiled in the folder.  Empty if a compiler or library is
+    missing.
+    """
     if not options.managed or configurations.missing(configurations.MANAGED_PACKAGES):
         return {}
     _, found = runtime_compare.build(folder)
@@ -146,7 +151,7 @@ def managed_programs(options, folder):
 
 
 def measure(options):
-    """workload -> configuration -> seconds per unit, one per round"""
+    """workload -> configuration -> seconds per unit, one for each round"""
     times, generator = {}, random.Random(SEED)
     with tempfile.TemporaryDirectory() as folder:
         programs = managed_programs(options, folder)

@@ -1,5 +1,6 @@
-"""What compare.py measures: allocators and profilers to preload, and the Debian packages they
-come from."""
+"""The configurations that compare.py measures: allocators and profilers to preload, and the Debian
+packages that they come from.
+"""
 
 import glob
 import os
@@ -12,7 +13,7 @@ HEAPTRACK = "/usr/lib/heaptrack/libheaptrack_preload.so"
 
 
 def debian(name):
-    """A shared library, as Debian's multiarch folders have it."""
+    """The pattern of a shared library's path in Debian's multiarch folders."""
     return f"/usr/lib/*-linux-gnu/{name}"
 
 
@@ -32,14 +33,14 @@ MANAGED_PACKAGES = {
 
 @dataclass(frozen=True)
 class Configuration:
-    """A library to preload and its settings.  Runs operations/divisor of a workload's."""
+    """A library to preload and its settings; a workload does operations/divisor operations."""
 
     library: str = ""
     settings: dict = field(default_factory=dict)
     divisor: int = 1
 
     def environment(self, allomon):
-        """Variables to add, or None where the library is not installed."""
+        """The variables to add to the environment.  None if the library is not installed."""
         if not self.library:
             return dict(self.settings)
         found = [allomon] if self.library == ALLOMON else sorted(glob.glob(self.library))
@@ -55,7 +56,7 @@ def allomon_at(rate, divisor=1):
 TCMALLOC, JEMALLOC = PACKAGES["libgoogle-perftools4"], PACKAGES["libjemalloc2"]
 ONE_PER_8_KIB = str(8 / 8192)  # samples per word
 
-# The slow ones do fewer operations; what start-up takes is subtracted before dividing.
+# Slow configurations do fewer operations.  The time of start-up is subtracted before dividing.
 CONFIGURATIONS = {
     "mimalloc": Configuration(PACKAGES["libmimalloc2.0"]),
     "allomon off": allomon_at("0"),
@@ -71,7 +72,7 @@ CONFIGURATIONS = {
     "heaptrack": Configuration(HEAPTRACK, {"DUMP_HEAPTRACK_OUTPUT": "heaptrack.raw"}, 20),
 }
 
-# What is divided by what: the unprofiled by mimalloc, the profiled by themselves unprofiled.
+# The ratios: unprofiled configurations to mimalloc, profiled ones to themselves unprofiled.
 COLUMNS = [
     ("allomon off", "mimalloc"),
     ("allomon 1e-4", "mimalloc"),
@@ -98,7 +99,7 @@ def missing(packages):
 
 
 def install(packages):
-    """Installs what is missing, as root; otherwise says what is missing and goes on."""
+    """Installs what is missing, as root; otherwise says what is missing, and the run goes on."""
     wanted = missing(packages)
     if wanted and os.geteuid() == 0:
         say(f"installing {' '.join(wanted)}")
@@ -110,7 +111,7 @@ def install(packages):
             "check": False,
         }
         subprocess.run([*apt_get, "update"], **quiet)
-        for name in wanted:  # one by one: one that cannot be had does not stop the others
+        for name in wanted:  # one by one: a package that cannot be had does not stop the others
             subprocess.run([*apt_get, "install", "-y", "--no-install-recommends", name], **quiet)
         wanted = missing(packages)
     if wanted:
@@ -118,7 +119,7 @@ def install(packages):
 
 
 def available(allomon):
-    """name -> environment, of the configurations that this machine can run."""
+    """name -> environment of each configuration that this machine can run."""
     found = {name: it.environment(allomon) for name, it in CONFIGURATIONS.items()}
     found = {name: environment for name, environment in found.items() if environment is not None}
     if "jemalloc 8 KiB" in found and not profiles(found["jemalloc 8 KiB"]):
@@ -128,7 +129,7 @@ def available(allomon):
 
 
 def profiles(jemalloc_environment):
-    """jemalloc complains of a setting that it was not built for, and goes on."""
+    """Whether jemalloc accepts the setting; one that was not built for it complains."""
     done = subprocess.run(
         ["/bin/true"], env=jemalloc_environment, stderr=subprocess.PIPE, check=False
     )

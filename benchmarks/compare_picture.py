@@ -20,7 +20,7 @@ def text(x, y, content, more=""):
 
 
 def scale_of(medians):
-    """Ratio -> x; 1 is always inside."""
+    """The x of a ratio.  The ratio 1 is always inside."""
     low = math.floor(min([0, *(math.log10(it) for it in medians)]) * 2) / 2
     high = math.ceil(max([0.5, *(math.log10(it) for it in medians)]))
     return low, high, lambda ratio: (
@@ -40,7 +40,7 @@ def grid_lines(low, high, x, height):
 
 
 def bar(y, column, summary, x):
-    """From 1 to the median, with a line from quartile to quartile."""
+    """A bar from 1 to the median, with a line from quartile to quartile."""
     median, lower, upper = summary
     left, right = sorted((x(1), x(median)))
     colour = COLOURS.get(column[0].split()[0], "#888888")
@@ -58,12 +58,12 @@ def bar(y, column, summary, x):
 
 
 def digest(rows, grid):
-    """Without the single rows of the grid where there is its mean."""
+    """The rows without the single rows of the grid, if the mean of the grid is among them."""
     return {name: row for name, row in rows.items() if GRID not in rows or name not in grid}
 
 
 def svg(rows):
-    """rows as compare_report.summarise() returns them."""
+    """Draws rows as compare_report.summarise() returns them."""
     rows = {name: row for name, row in rows.items() if row}
     low, high, x = scale_of([median for row in rows.values() for median, _, _ in row.values()])
     height = 30 + sum(GAP + BAR * len(row) for row in rows.values())

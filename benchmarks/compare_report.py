@@ -13,7 +13,7 @@ GRID = "geometric mean of the grid"
 
 
 def quartiles(values):
-    """(median, lower, upper quartile)"""
+    """The median, the lower and the upper quartile."""
     if len(values) == 1:
         return (values[0],) * 3
     lower, median, upper = statistics.quantiles(values, n=4, method="inclusive")
@@ -25,13 +25,13 @@ def geometric_mean(values):
 
 
 def ratios(times, workload, column):
-    """One per round; empty where something was not measured."""
+    """A ratio for each round.  Empty if one of the two was not measured."""
     over, under = (times.get(workload, {}).get(name, []) for name in column)
     return [a / b for a, b in zip(over, under) if a > 0 and b > 0]
 
 
 def grid_ratios(times, grid, column):
-    """The geometric mean over the grid in each round; empty unless the grid is complete."""
+    """The geometric mean over the grid in each round.  Empty unless the grid is complete."""
     rows = [ratios(times, workload, column) for workload in grid]
     if not rows or not all(rows):
         return []
@@ -53,7 +53,7 @@ def summarise(times, grid, columns):
 
 
 def number(value):
-    """Three digits, as far as there are."""
+    """Three digits, or all digits before the point if these are more."""
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
@@ -72,7 +72,7 @@ def duration(seconds):
 
 
 def markdown(rows, columns, times):
-    """One table; the second column is what mimalloc took, everything else ratios."""
+    """One table.  The second column is mimalloc's time, all others are ratios."""
     used = [column for column in columns if any(column in row for row in rows.values())]
     heads = ["", "mimalloc", *(f"{over} / {under}" for over, under in used)]
     lines = ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
@@ -124,7 +124,7 @@ GOALS = [
 
 
 def goals_of(rows):
-    """(row, column, goal, measured median) of the goals whose rows were measured"""
+    """(row, column, goal, measured median) of each goal whose row was measured."""
     return [
         (row, column, goal, rows[row][column][0])
         for row, column, goal in GOALS
@@ -133,7 +133,7 @@ def goals_of(rows):
 
 
 def goal_lines(goals):
-    """A list in Markdown.  A goal is met by what is printed, so to two digits."""
+    """A list in Markdown.  A goal is compared with the printed number, which has two digits."""
     lines = []
     for row, (over, under), goal, measured in goals:
         missed = round(measured, 2) - goal

@@ -1,4 +1,4 @@
-"""The programs that compare.py runs, and how it takes their processor time."""
+"""The programs that compare.py runs, and how it measures their processor time."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ class Workload:
     operations: int = 0
     in_grid: bool = False
     settings: tuple = ()  # a variable and its value
-    without: tuple = ()  # configurations that take minutes
+    without: tuple = ()  # configurations under which it takes minutes
 
     def can_run(self):
         """False if its program is not installed."""
@@ -64,12 +64,12 @@ WORKLOADS = [
     Workload("sqlite3 in memory", ("/usr/bin/sqlite3", "-batch", ":memory:", SQL)),
     Workload(START_UP, ("start", str(STARTS))),
 ]
-# Of runtime_compare.py's, those that take a second or less.
+# The workloads of runtime_compare.py that take a second or less.
 MANAGED = ["binary trees 16", "lists", "AVL map", "GCBench 16", "byte strings"]
 
 
 class RunError(Exception):
-    """A program could not be run or failed; one line."""
+    """A program could not be run, or failed.  The message is one line."""
 
 
 def processor_seconds(command, environment, folder):
@@ -89,7 +89,7 @@ def processor_seconds(command, environment, folder):
             raise RunError(f"cannot run {command[0]}: {error.strerror}") from error
         try:
             _, status, usage = os.wait4(process.pid, 0)
-        except BaseException:  # an interrupt: nothing is left running
+        except BaseException:  # an interrupt, for example: the program must not go on running
             process.kill()
             process.wait()
             raise
@@ -113,13 +113,13 @@ class Runner:
             return processor_seconds(command, environment, folder)
 
     def start_up_seconds(self, environment):
-        """A run of our program that does nothing: subtracted from those that do."""
+        """The time of a run of our program that does nothing, to be subtracted from other runs."""
         return self._run([self.program, "pair", "64", "0"], environment)
 
     def seconds(self, workload, environment, divisor):
-        """Of the whole program; where it does operations, of operations/divisor."""
+        """The time of the whole program or, if the workload has operations, of its share."""
         if workload.command[0] == "start":
-            # Only /bin/true sees the configuration, not the program that starts it.
+            # Only /bin/true gets the configuration, not the program that starts it.
             settings = [f"{name}={value}" for name, value in environment.items()]
             return self._run([self.program, *workload.command, *settings], {})
         if not workload.operations:

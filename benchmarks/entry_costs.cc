@@ -1,5 +1,4 @@
-// Every entry point of malloc in a loop of its own, for callgrind to count: see
-// entry_costs.py.
+// Every entry point of malloc in a loop of its own, for callgrind to count (entry_costs.py).
 //
 //   entry_costs TIMES              nothing samples
 //   entry_costs TIMES stopped      a tracker has sampled, and was stopped
@@ -21,13 +20,13 @@ constexpr size_t kSizeBytes = 64;
 constexpr size_t kLargerBytes = 512;
 constexpr std::align_val_t kAlignment{64};
 
-// The compiler may not know that nobody looks at the block.
+// Keeps the compiler from seeing that the block is not used.
 void* Use(void* block) {
   asm volatile("" : "+r"(block) : : "memory");
   return block;
 }
 
-// One operation: what the golden file has a row for.
+// One operation: a row of the golden file.
 struct Operation {
   const char* name;
   void (*run)(long times);
@@ -35,13 +34,13 @@ struct Operation {
 
 template <typename Body>
 void Repeat(long times, Body body) {
-  // Other blocks of these sizes live on: mimalloc does more when a page becomes empty.
+  // Other blocks of these sizes stay live: mimalloc does more when a page becomes empty.
   void* const neighbours[] = {malloc(kSizeBytes), malloc(kLargerBytes)};
   for (long i = 0; i < times; ++i) body();
   for (void* neighbour : neighbours) free(Use(neighbour));
 }
 
-// A block that stays where it is, whatever its new size.
+// A block that stays in its place, whatever its new size.
 void ReallocInPlace(long times) {
   void* block = malloc(kSizeBytes);
   Repeat(times, [&] { block = Use(realloc(block, kSizeBytes - 8)); });
@@ -61,7 +60,7 @@ void UsableSize(long times) {
   free(block);
 }
 
-// A name, and what is done once.
+// Defines an operation by its name and by the statement that is executed once.
 #define ALLOMON_OPERATION(name, statement)                     \
   {                                                            \
     name, [](long times) { Repeat(times, [] { statement; }); } \

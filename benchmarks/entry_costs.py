@@ -25,7 +25,7 @@ GOLDEN = "benchmarks/golden/entry_costs.golden"
 
 PLAIN = "benchmarks/libplain_mimalloc.so"
 ALLOMON = "allocator/liballomon.so"
-# column -> the program, its last argument, what is preloaded and its settings
+# column -> the program, its last argument, the preloaded library and its settings
 COLUMNS = {
     "mimalloc": ("mimalloc", "", "", {}),
     "off": ("sampled", "", "", {}),
@@ -63,7 +63,7 @@ def counts(root, column, times):
 
 
 def operation(path):
-    """The operation whose loop a dump is of, and its instructions."""
+    """The operation to whose loop a dump belongs, and its instructions."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     name = re.search(r"^desc: Trigger: Client Request: (\w+)$", text, re.MULTILINE)
@@ -103,7 +103,7 @@ def main():
     parser = argparse.ArgumentParser(description="Instructions of every entry point.")
     parser.add_argument("--update", action="store_true", help=f"write {GOLDEN}")
     options = parser.parse_args()
-    root = os.getcwd()  # `bazel run` starts us where the binaries are
+    root = os.getcwd()  # `bazel run` starts this program in the folder of the binaries
     text = table(compiler_of(root), measure(root))
     print(text, end="")
     if options.update:

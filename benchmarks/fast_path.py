@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What sampling adds to malloc and free of a block that is not sampled.
 
-Counts the instructions of one malloc and free by callgrind, with mimalloc's own malloc and
-with the sampling one, before anything samples and while it does at a tiny rate, as the slope between a short and a
-long loop: what the process does besides cancels out.  See README.md.
+Counts the instructions of one malloc and free by callgrind: with mimalloc's own malloc, with the
+sampling one before anything samples, and with the sampling one at a tiny rate.  Each number is the
+slope between a short and a long loop, in which what the process does besides cancels out.  See
+README.md.
 
   bazel run //benchmarks:fast_path                 the table
   bazel run //benchmarks:fast_path -- --time       nanoseconds instead; wants a quiet machine
@@ -24,7 +25,7 @@ TIMED_PAIRS = 50_000_000
 TIMED_RUNS = 5
 MAX_DIFFERENCE = 4.0
 
-# One sample in 8 TB: the code is on, and no block is hit.
+# One sample per 8 TB: the code of sampling runs, and no block is hit.
 TINY_RATE = "1e-12"
 GOLDEN = "benchmarks/golden/fast_path.golden"
 
@@ -34,7 +35,7 @@ def binary(root, name):
 
 
 def instructions(arguments):
-    """Instructions that a program executes, by callgrind."""
+    """The number of instructions that a program executes, by callgrind."""
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, "callgrind.out")
         done = subprocess.run(
@@ -57,7 +58,7 @@ def count(program, size, *rate):
 
 
 def nanoseconds(program, size, *rate):
-    """Nanoseconds per pair, of the fastest run."""
+    """Nanoseconds per pair, in the fastest run."""
     best = float("inf")
     for _ in range(TIMED_RUNS):
         start = time.perf_counter()
@@ -67,7 +68,7 @@ def nanoseconds(program, size, *rate):
 
 
 def measure(root, per_pair):
-    """size -> (mimalloc's own, ours before anything samples, ours sampling)"""
+    """size -> (mimalloc's own, ours before anything samples, ours while sampling)"""
     return {
         size: (
             per_pair(binary(root, "mimalloc"), size),
@@ -102,7 +103,7 @@ def compiler_of(root):
 
 
 def write_golden(name, text):
-    """Under `bazel run`: into the user's workspace."""
+    """Under `bazel run`: writes into the user's workspace."""
     workspace = os.environ["BUILD_WORKSPACE_DIRECTORY"]
     with open(os.path.join(workspace, name), "w", encoding="utf-8") as golden:
         golden.write(text)
@@ -113,7 +114,7 @@ def main():
     parser.add_argument("--time", action="store_true", help="nanoseconds, not instructions")
     parser.add_argument("--update", action="store_true", help=f"write {GOLDEN}")
     options = parser.parse_args()
-    root = os.getcwd()  # `bazel run` starts us where the binaries are
+    root = os.getcwd()  # `bazel run` starts this program in the folder of the binaries
     if options.time:
         print(table(compiler_of(root), "nanoseconds", measure(root, nanoseconds)), end="")
         return

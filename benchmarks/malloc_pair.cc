@@ -1,5 +1,4 @@
-// malloc and free in a loop, to count instructions or nanoseconds: see
-// fast_path.py.
+// malloc and free in a loop, to count instructions or nanoseconds (fast_path.py).
 //
 //   malloc_pair PAIRS SIZE [RATE]    with RATE, sampling is on
 //   malloc_pair --compiler           prints what compiled it
@@ -11,12 +10,11 @@
 
 namespace {
 
-// The compiler may not know that nobody looks at the block.
+// Keeps the compiler from seeing that the block is not used.
 void Use(void* block) { asm volatile("" ::"r"(block) : "memory"); }
 
 void RunPairs(long pairs, size_t size_bytes) {
-  // Another block of the size lives on: mimalloc does more when a page becomes
-  // empty.
+  // Another block of the size stays live: mimalloc does more when a page becomes empty.
   void* neighbour = malloc(size_bytes);
   Use(neighbour);
   for (long i = 0; i < pairs; ++i) {

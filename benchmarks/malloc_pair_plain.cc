@@ -1,4 +1,4 @@
-// The program with a malloc that cannot sample: see malloc_pair.h.
+// A malloc that cannot sample (malloc_pair.h).
 #include "benchmarks/malloc_pair.h"
 
 namespace allomon::benchmarks {

@@ -1,4 +1,4 @@
-// The program with our malloc: see malloc_pair.h.
+// Our malloc (malloc_pair.h).
 #include <optional>
 
 #include "benchmarks/malloc_pair.h"

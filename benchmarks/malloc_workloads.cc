@@ -1,4 +1,4 @@
-// Work for malloc and free alone; knows no allocator.  compare.py preloads them.
+// Work for malloc and free alone.  The program knows no allocator; compare.py preloads one.
 //
 //   malloc_workloads pair|batch|random SIZE PAIRS
 //   malloc_workloads larson|xmalloc PAIRS          two threads
@@ -34,12 +34,12 @@ char* NewBlock(size_t size_bytes) {
   return block;
 }
 
-// The program that frees a block at once, again and again.
+// A program that frees each block at once, again and again.
 void Pairs(size_t size_bytes, long pairs) {
   for (long i = 0; i < pairs; ++i) free(NewBlock(size_bytes));
 }
 
-// Whole batches, freed in the given order.
+// Allocates whole batches, and frees each in the given order.
 void Batches(size_t size_bytes, long pairs, const std::array<int, kBatch>& order) {
   static Blocks blocks;
   for (long i = 0; i < pairs; i += kBatch) {
@@ -64,14 +64,15 @@ std::array<int, kBatch> InRandomOrder() {
 void Replace(Blocks& blocks, long pairs, uint32_t seed) {
   uint32_t random = seed;
   for (long i = 0; i < pairs; ++i) {
-    random = random * 1664525 + 1013904223;  // Knuth's, TAOCP 3.3.4; the upper bits are good
+    random = random * 1664525 + 1013904223;  // Knuth, TAOCP 3.3.4; the upper bits are good
     char*& block = blocks[(random >> 16) % kBatch];
     free(block);
     block = NewBlock(16 + (random >> 8) % 500);
   }
 }
 
-// Each generation of two threads inherits the blocks of the one before, crosswise.
+// Larson's server.  Each generation of two threads inherits the blocks of the one before,
+// crosswise.
 void Larson(long pairs) {
   constexpr int kGenerations = 10;
   static Blocks blocks[2];
@@ -84,7 +85,7 @@ void Larson(long pairs) {
   }
 }
 
-// A queue of whole batches, so that it costs little beside the blocks in it.
+// A queue of whole batches.  It costs little beside the blocks in a batch.
 class BatchQueue {
  public:
   void Push(const Blocks& batch) {
@@ -109,7 +110,7 @@ class BatchQueue {
   long pushed_ = 0, popped_ = 0;
 };
 
-// What one thread allocates the other frees, as in Lever and Boreham's xmalloc (2000).
+// One thread allocates and the other frees, as in Lever and Boreham's xmalloc (2000).
 void ProducerConsumer(long pairs) {
   static BatchQueue queue;
   std::thread consumer([pairs] {

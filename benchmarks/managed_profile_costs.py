@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""What an exact profile of bytes by function costs a managed program: binary trees, each call
-of whose functions is a managed call.
+"""The cost of an exact profile of bytes by function for a managed program: binary trees, in which
+each call of a function is a managed call.
 
-The profiled and the sampled program are run in turn with the unprofiled one, whose processor
-time theirs is divided by; `unnamed` is the program without managed calls.
+The profiled and the sampled program run in turn with the unprofiled one.  Their processor time is
+divided by that of the unprofiled one.  `unnamed` is the program without managed calls.
+
 --rounds=N (default 31), --depth=N (default 16).
 """
 
 from ratios import option, print_ratio, processor_seconds, program
 
-# label -> program, mode, every how many rounds
+# label -> program, mode, period in rounds
 WAYS = {
     "alloc, by the clock": ("managed_trees", "alloc", 1),
     "alloc, each block sampled": ("managed_trees", "sampled", 10),

@@ -1,5 +1,5 @@
-// Binary trees whose functions have names: what does an exact profile of bytes by function
-// cost a program that does little but allocate?  See managed_profile_costs.py.
+// Binary trees whose functions have names.  What does an exact profile of bytes by function cost a
+// program that does little but allocate?  managed_profile_costs.py answers.
 //
 //   managed_trees <depth> <off | alloc | alloc,stack | sampled>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// One operation, so many times, to count its instructions: see operation_costs.py.
+// Repeats one operation, so that operation_costs.py can count its instructions.
 //
 //   operation NAME COUNT
 //   operation --compiler       prints what compiled it
@@ -40,7 +40,7 @@ void* Opaque(void* block) {
   return block;
 }
 
-// Frames of our own, so that there are eight to capture.
+// Adds frames of its own, so that there are eight to capture.
 __attribute__((noinline)) void PairUnder(int frames) {
   if (frames == 0) {
     free(Opaque(malloc(64)));
@@ -59,7 +59,7 @@ void CountedPairs(long count) {
   for (long i = 0; i < count; ++i) PairUnder(8);
 }
 
-// As the preloaded library does by default.
+// Profiles as the preloaded library does by default.
 void ProfiledPairs(long count) {
   internal::AllocSessionOptions options;
   options.seed = 1;
@@ -68,7 +68,8 @@ void ProfiledPairs(long count) {
   for (long i = 0; i < count; ++i) PairUnder(8);
 }
 
-// As many blocks whatever the count, which is that of their deaths: the slope is a free alone.
+// The number of blocks is fixed.  `count` of them are freed, so the slope is the cost of a free
+// alone.
 void SampledFrees(long count) {
   constexpr long kBlocks = 12000;
   static void* blocks[kBlocks];
@@ -97,7 +98,7 @@ void ManagedAllocations(long count) {
   for (long i = 0; i < count; ++i) Opaque(gc::make<Cell>(i, nullptr).operator->());
 }
 
-// Each list of 100 cells survives into the old space; then all die.
+// Each list of 100 cells survives into the old space.  At the end all of them die.
 void PromotedObjects(long count) {
   const auto heap = gc::Heap::Create();
   const gc::Mutator mutator(**heap);
@@ -108,7 +109,7 @@ void PromotedObjects(long count) {
   }
 }
 
-// Not instructions: prints the bytes that `count` live samples take from the tracker's memory.
+// Prints bytes, not instructions: what `count` live samples take from the tracker's memory.
 void LiveSampleBytes(long count) {
   StartAtRateOne<Follow>(8);
   const size_t before = internal::OwnMemory::mapped_bytes();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What one operation of ours costs: instructions by callgrind, as the slope between a short and
-a long loop, and bytes of the tracker's own memory per live sample.
+"""The cost of one operation of ours: instructions by callgrind, as the slope between a short and a
+long loop, and bytes of the tracker's own memory per live sample.
 
   bazel run //benchmarks:operation_costs                 the table
   bazel run //benchmarks:operation_costs -- --update     writes golden/operation_costs.golden
@@ -20,7 +20,7 @@ GOLDEN = "benchmarks/golden/operation_costs.golden"
 SHORT, LONG = 2_000, 12_000
 LIVE_SAMPLES = 200_000
 
-# name -> what is counted
+# name -> the operation that is counted
 INSTRUCTIONS = {
     "sampled_pair": "malloc(64) and free, sampled with 8 frames, followed",
     "counted_pair": "the same, counted only",
@@ -73,7 +73,7 @@ def main():
     parser = argparse.ArgumentParser(description="Costs of single operations.")
     parser.add_argument("--update", action="store_true", help=f"write {GOLDEN}")
     options = parser.parse_args()
-    root = os.getcwd()  # `bazel run` starts us where the binaries are
+    root = os.getcwd()  # `bazel run` starts this program in the folder of the binaries
     text = table(root, measure(root))
     print(text, end="")
     if options.update:

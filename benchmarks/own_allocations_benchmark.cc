@@ -1,5 +1,5 @@
-// What our own operations take from malloc: figures for own_allocations_gate, which fails when
-// one of them grows.  Nothing here is worth timing.
+// Counts what our own operations take from malloc: figures for own_allocations_gate, which fails
+// when one of them grows.  The times mean nothing.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -33,7 +33,7 @@ void BM_StartAndStop(benchmark::State& state) {
 }
 BENCHMARK(BM_StartAndStop);
 
-// The block itself and nothing else, sampled or not.
+// Allocates the block itself and nothing else, sampled or not.
 void BM_SampledBlock(benchmark::State& state) {
   StartOrDie(1);
   for (auto _ : state) {
@@ -69,7 +69,7 @@ struct Cell {
   gc::Field<Cell> next;
 };
 
-// The object, which counts, and no malloc behind it.
+// Allocates the object, which counts, without any malloc.
 void BM_ManagedObject(benchmark::State& state) {
   const auto heap = gc::Heap::Create();
   const gc::Mutator mutator(**heap);

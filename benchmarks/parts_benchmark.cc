@@ -1,6 +1,6 @@
-// What the parts cost by themselves, for whoever changes one: the managed heap's nursery and
-// collections, the dealloc of a sample, a function's entry, and mlprof over large files.
-// Nanoseconds for before and after; gates count instructions (README.md, section 7).
+// The cost of single parts, to compare before and after a change of one: the managed heap's nursery
+// and collections, the dealloc of a sample, a function's entry, mlprof and report over large files.
+// The numbers are nanoseconds.  Gates count instructions instead (README.md, section 7).
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ gc::Local<Cell> MakeList(int64_t length) {
   return list;
 }
 
-// Of `live` young objects, which it promotes; making them is not counted.
+// A collection of `live` young objects, which it promotes.  Making them is not counted.
 void BM_MinorCollection(benchmark::State& state) {
   const auto heap = gc::Heap::Create();
   const gc::Mutator mutator(**heap);
@@ -55,7 +55,7 @@ void BM_MinorCollection(benchmark::State& state) {
 }
 BENCHMARK(BM_MinorCollection)->ArgName("live")->Arg(0)->Arg(1000)->Arg(20000);
 
-// Of `live` old objects, which it marks; the nursery is empty.
+// A collection that marks `live` old objects.  The nursery is empty.
 void BM_MajorCollection(benchmark::State& state) {
   const auto heap = gc::Heap::Create();
   const gc::Mutator mutator(**heap);
@@ -108,7 +108,7 @@ void BM_FunctionEntry(benchmark::State& state) {
 }
 BENCHMARK(BM_FunctionEntry)->ArgName("off,count,stack")->Arg(0)->Arg(1)->Arg(2);
 
-// A program of many functions, each of which has used something.
+// A profile of a program with many functions, each of which has used something.
 class LargeProfile {
  public:
   explicit LargeProfile(int64_t functions) {
@@ -160,7 +160,7 @@ BENCHMARK(BM_Mlprof)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// The table of a terminal, and all functions as JSON.
+// Prints the table for a terminal, and all functions as JSON.
 void BM_Report(benchmark::State& state, const std::string& option) {
   const LargeProfile profile(state.range(0));
   for (auto _ : state) {

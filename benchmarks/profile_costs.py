@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What profiling costs a program that does nothing but call: fib(38), no inlining.
+"""The cost of profiling for a program that does nothing but call: fib(38), no inlining.
 
-Each way is run right after the plain program, whose processor time it is divided by; the
-median of these ratios is printed.  --rounds=N (default 9), --n=N (default 38).
+Each way runs right after the plain program, and its processor time is divided by that of the plain
+program.  The median of these ratios is printed.  --rounds=N (default 9), --n=N (default 38).
 """
 
 import os

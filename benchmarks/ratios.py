@@ -1,4 +1,4 @@
-"""Processor times of programs that Bazel built, for scripts that print ratios of them."""
+"""Processor times of programs that Bazel built, for scripts that print ratios of times."""
 
 import os
 import resource
@@ -10,7 +10,7 @@ FOLDER = os.path.dirname(os.path.abspath(sys.argv[0]))
 
 
 def program(script, name):
-    """The path of one, beside us under `bazel run`, else in bazel-bin."""
+    """The path of a program: beside this script under `bazel run`, otherwise in bazel-bin."""
     for folder in FOLDER, os.path.join(FOLDER, "..", "bazel-bin", "benchmarks"):
         path = os.path.join(folder, name)
         if os.access(path, os.X_OK):

@@ -1,10 +1,10 @@
-// Workloads of managed heaps; benchmarks/runtime_peers has the same programs for OCaml and
+// Workloads for managed heaps.  benchmarks/runtime_peers has the same programs for OCaml and for
 // Boehm's collector, and runtime_compare.py runs them in turn.
 //
 //   runtime_benchmark <workload> <size> [sampling rate]
 //
-// Prints a checksum, so that the peers can be seen to do the same work, and with
-// ALLOMON_PAUSES=1 the pauses.
+// Prints a checksum, which shows that the peers do the same work, and with ALLOMON_PAUSES=1 the
+// pauses.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -58,8 +58,8 @@ long BinaryTrees(int depth) {
   return sum + Check(long_lived);
 }
 
-// Build, map, filter, reverse and sum a list of 10,000 cells.
-// kInPlace: by Local::emplace(), which hot loops use; otherwise by assigning make().
+// Builds, maps, filters, reverses and sums a list of 10,000 cells.  With kInPlace lists are
+// assigned by Local::emplace(), as in hot loops, otherwise by assigning make().
 template <bool kInPlace>
 __attribute__((always_inline)) inline void Cons(gc::Local<Cell>& list, long head) {
   if constexpr (kInPlace) {
@@ -105,7 +105,7 @@ long Lists(int rounds) {
   return sum;
 }
 
-// A persistent AVL map, half of the operations removals.
+// A persistent AVL map.  Half of the operations are removals.
 long Height(const gc::Field<Node>& node) { return node ? node->height : 0; }
 long Height(gc::Handle<Node> node) { return node ? node->height : 0; }
 long Max(long a, long b) { return a > b ? a : b; }
@@ -177,7 +177,7 @@ long Map(int operations) {
   return map ? map->key + SumKeys(map->left) + SumKeys(map->right) : 0;
 }
 
-// Byte strings of 8 to 263 bytes, one in eight kept in a ring.
+// Byte strings of 8 to 263 bytes.  One of eight is kept in a ring.
 long ByteStrings(int count) {
   constexpr size_t kRing = 16384;
   const gc::Local<gc::Array<gc::Bytes>> ring = gc::make_array<gc::Bytes>(kRing);
@@ -193,7 +193,7 @@ long ByteStrings(int count) {
   return sum;
 }
 
-// 24-byte objects that die at once: allocation and empty minor collections.
+// 24-byte objects that die at once: the cost is that of allocation and of empty minor collections.
 long Garbage(int millions) {
   long sum = 0;
   for (int i = 0; i < millions; ++i) {
@@ -206,7 +206,7 @@ long Garbage(int millions) {
   return sum;
 }
 
-// The same into one Local.
+// The same, assigned to one Local.
 long GarbageInPlace(int millions) {
   long sum = 0;
   gc::Local<Cell> cell;
@@ -220,7 +220,7 @@ long GarbageInPlace(int millions) {
   return sum;
 }
 
-// A long-lived tree and a table of a million references beside garbage: one allocation in a
+// A long-lived tree and a table of a million references, beside garbage.  One allocation of a
 // hundred is stored into the table, and every sixteenth step swaps two old subtrees.
 uint32_t NextRandom(uint32_t* state) {
   return *state = (*state * 1103515245u + 12345u) & 0x7fffffffu;
@@ -252,8 +252,8 @@ long LongLived(int millions) {
   return sum;
 }
 
-// GCBench of Ellis, Kovac and Boehm: trees made from the top down and from the bottom up,
-// beside a long-lived one and an array of numbers.
+// GCBench of Ellis, Kovac and Boehm: trees made from the top down and from the bottom up, beside a
+// long-lived one and an array of numbers.
 struct GcNode {
   gc::Field<GcNode> left;
   gc::Field<GcNode> right;
@@ -305,7 +305,7 @@ long GcBench(int depth) {
          (reinterpret_cast<double*>(numbers->data())[1000] == 0.001 ? 1 : 0);
 }
 
-// Garbage from the bottom of 2,000 frames, whose stack each sample captures.
+// Makes garbage under 2,000 frames, whose stack each sample captures.
 __attribute__((noinline)) long Deep(int frames, int millions) {
   if (frames == 0) return Garbage(millions);
   const long result = Deep(frames - 1, millions);
@@ -339,7 +339,7 @@ void PrintPauses(const char* name, const uint64_t* pauses) {
   }
 }
 
-// Exact pauses; the statistics only have powers of two.
+// Notes each pause exactly; the heap's statistics have only powers of two.
 class MinorPauses : public gc::HeapListener {
  public:
   MinorPauses() { pauses_us_.reserve(1 << 20); }

@@ -28,7 +28,7 @@ WORKLOADS = {
     "24-byte garbage": ["garbage", "200"],
     "24-byte garbage, emplace()": ["garbage1", "200"],
 }
-# What only we can write in two ways.
+# Workloads that only our heap can write in two ways.
 PEERS_NAME = {"list_make": "list", "garbage1": "garbage"}
 
 
@@ -64,7 +64,10 @@ def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
     with tempfile.TemporaryDirectory() as folder:
         measure, programs = build(folder)
-        print("| workload | ours s | OCaml s | Boehm s | ours/OCaml | ours/Boehm | MB ours, OCaml, Boehm |")
+        print(
+            "| workload | ours s | OCaml s | Boehm s | ours/OCaml | ours/Boehm"
+            " | MB ours, OCaml, Boehm |"
+        )
         print("|---|---|---|---|---|---|---|")
         for name, arguments in WORKLOADS.items():
             if len(sys.argv) > 2 and name not in sys.argv[2:]:
@@ -86,7 +89,10 @@ def main():
                 raise SystemExit(f"{name}: the programs disagree: {outputs}")
             ours, ocaml, boehm = (statistics.median(times[p]) for p in ("ours", "OCaml", "Boehm"))
             sizes = ", ".join(f"{memory[p]:.0f}" for p in ("ours", "OCaml", "Boehm"))
-            print(f"| {name} | {ours:.3f} | {ocaml:.3f} | {boehm:.3f} | {ours / ocaml:.2f} | {ours / boehm:.2f} | {sizes} |")
+            print(
+                f"| {name} | {ours:.3f} | {ocaml:.3f} | {boehm:.3f}"
+                f" | {ours / ocaml:.2f} | {ours / boehm:.2f} | {sizes} |"
+            )
             sys.stdout.flush()
 
 

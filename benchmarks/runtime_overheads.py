@@ -35,7 +35,9 @@ def ratio(name, base, changed, rounds):
 
 
 def undisturbed():
-    """Pauses are wall time: other programs shall not count, where that is allowed."""
+    """Runs with real-time priority where that is allowed: pauses are wall time, to which other
+    programs would add.
+    """
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:

@@ -1,5 +1,5 @@
-// What one sample costs: every allocation is sampled, followed and freed.
-// sample_memory.cc has what it costs in memory.
+// The cost of one sample: every allocation is sampled, followed and freed.  sample_memory.cc
+// measures the cost in memory.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ TrackerId StartOrDie(double rate, uint32_t callstack_size) {
   return *id;
 }
 
-// Frames of our own above the benchmark's, so that the stack is deep enough for 8.
+// Adds frames above those of the benchmark, so that the stack is deep enough to capture 8.
 __attribute__((noinline)) void AllocateDeep(int depth) {
   if (depth == 0) {
     void* block = SamplingMalloc(64);
@@ -50,7 +50,7 @@ void BM_Sample(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_Sample, Keeping)->Arg(0)->Arg(8)->Arg(32)->Arg(128);
 BENCHMARK_TEMPLATE(BM_Sample, Counting)->Arg(0)->Arg(8);
 
-// Each thread with its own blocks: what they share shows.
+// Each thread has blocks of its own, so this shows the cost of what threads share.
 void BM_SampleThreads(benchmark::State& state) {
   if (state.thread_index() == 0) StartOrDie<Keeping>(1, 8);
   for (auto _ : state) AllocateDeep(8);
@@ -58,14 +58,14 @@ void BM_SampleThreads(benchmark::State& state) {
 }
 BENCHMARK(BM_SampleThreads)->Threads(1)->Threads(2);
 
-// The same loop without a tracker: what to subtract.
+// The same loop without a tracker, to subtract.
 void BM_Unsampled(benchmark::State& state) {
   for (auto _ : state) AllocateDeep(static_cast<int>(state.range(0)));
 }
 BENCHMARK(BM_Unsampled)->Arg(0)->Arg(8)->Arg(32)->Arg(128);
 
-// Allocation under 4,000 frames at 1e-3, relative to the same without sampling: the
-// default depth bound against unbounded stacks (OCaml: 13.6 times slower).
+// Allocates under 4,000 frames at 1e-3, relative to the same without sampling.  Compares the
+// default limit of depth with unlimited stacks (OCaml: 13.6 times slower).
 __attribute__((noinline)) void Recurse(int depth) {
   if (depth == 0) return;
   void* blocks[8];

@@ -63,7 +63,7 @@ void Measure(size_t live) {
   options.seed = 1;
   if (!Tracker::start(1, Keeping(), options).ok()) abort();
   std::vector<void*> blocks(live);
-  for (void*& block : blocks) block = &block;  // so that the vector is resident
+  for (void*& block : blocks) block = &block;  // makes the vector resident
   const double resident_before = ResidentBytes();
   const size_t own_before = internal::OwnMemory::mapped_bytes();
   for (void*& block : blocks) {
@@ -86,7 +86,7 @@ void Measure(size_t live) {
 constexpr size_t kMaxThreads = 1000;
 constexpr size_t kMaxLivePerThread = 1000;
 
-// What every thread of a measurement does; written before they start.
+// The number of blocks of every thread of a measurement.  Written before the threads start.
 size_t g_live_per_thread = 0;
 pthread_barrier_t g_all_allocated;
 pthread_barrier_t g_measured;
@@ -103,7 +103,7 @@ void* HoldBlocks(void*) {
   return nullptr;
 }
 
-// Resident bytes per thread: its stack, the backend's heap and what is ours.
+// Resident bytes per thread: its stack, the backend's heap and the tracker's memory.
 double ResidentPerThread(size_t count) {
   pthread_t threads[kMaxThreads];
   pthread_barrier_init(&g_all_allocated, nullptr, static_cast<unsigned>(count) + 1);

@@ -1,5 +1,5 @@
-// Finds a leak: a value is kept with every sampled block for as long as it lives, so what
-// is left at the end was never freed.
+// Finds a leak.  Each sampled block keeps a value for as long as it lives, so the values that are
+// left at the end belong to blocks that were never freed.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -32,7 +32,7 @@ struct LeakFinder {
 
 __attribute__((noinline)) char* NewBuffer() {
   char* buffer = new char[100];
-  buffer[0] = 0;  // so that this is no tail call, which would not be on the call stack
+  buffer[0] = 0;  // prevents a tail call, after which this function would not be on the call stack
   return buffer;
 }
 

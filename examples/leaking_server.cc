@@ -1,5 +1,5 @@
-// A server that leaks: it serves requests for ever, and forgets to close the session of every
-// third.  Knows nothing of Allomon; README.md finds the leak while it runs.
+// A server that leaks: it serves requests for ever, and does not close the session of every third.
+// It knows nothing of Allomon.  README.md shows how to find the leak while it runs.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Shared by the examples: where the user typed the command.
+// The directory in which the user typed the command, for all examples.
 #ifndef ALLOMON_EXAMPLES_OUTPUT_DIRECTORY_H_
 #define ALLOMON_EXAMPLES_OUTPUT_DIRECTORY_H_
 
@@ -8,11 +8,12 @@
 
 namespace examples {
 
-// `bazel run` starts a program in a directory of its own and says in this variable where
-// the user is.
+// `bazel run` starts a program in a directory of its own.  This variable holds the user's
+// directory.
 inline std::string InOutputDirectory(const std::string& file) {
   const char* directory = getenv("BUILD_WORKING_DIRECTORY");
-  // Whole in either case: `bazel run` of mlprof, which we print, is in another directory again.
+  // An absolute path in either case: the examples print `bazel run` of mlprof, which runs in yet
+  // another directory.
   return directory == nullptr ? std::filesystem::absolute(file).string()
                               : std::string(directory) + "/" + file;
 }

@@ -1,8 +1,8 @@
-// The managed heap for a language of your own: lists, a hash table, two threads, and a
-// tracker that sees every sampled object live and die.
+// The managed heap for a language of your own: lists, a hash table, two threads, and a tracker that
+// sees every sampled object live and die.
 //
-// Read it with "Rooting" in runtime/README.md; run it with ALLOMON_HEAP=stress=1,verify to
-// see that it keeps the rules.
+// "Rooting" in runtime/README.md explains the rules.  With ALLOMON_HEAP=stress=1,verify a run checks
+// that this program keeps them.
 #include <atomic>
 #include <cstdio>
 #include <functional>
@@ -30,7 +30,7 @@ gc::Local<Cell> Range(long from, long to) {
 
 gc::Local<Cell> Map(gc::Handle<Cell> list, const std::function<long(long)>& f) {
   if (!list) return nullptr;
-  // f may allocate in a real language: so nothing of *list is held across it.
+  // f may allocate in a real language, so no reference into *list is held across the call.
   const long head = f(list->head);
   return gc::make<Cell>(head, Map(list->tail, f));
 }
@@ -59,7 +59,7 @@ gc::Local<Table> MakeTable() {
   return table;
 }
 
-// The entry of `key`, or null.
+// The entry of `key`.  Null if there is none.
 gc::Local<Entry> Find(gc::Handle<Table> table, std::string_view key) {
   const size_t hash = std::hash<std::string_view>()(key);
   gc::Local<Entry> entry = table->buckets->at(hash % table->buckets->length());
@@ -74,7 +74,7 @@ void Grow(gc::Handle<Table> table) {
     for (gc::Local<Entry> entry = old->at(i), next; entry; entry = next) {
       next = entry->next;
       gc::Field<Entry>& bucket = grown->at(entry->hash % grown->length());
-      entry->next = bucket;  // no allocation since at(): the reference is still good
+      entry->next = bucket;  // nothing was allocated since at(), so the reference is still valid
       bucket = entry;
     }
   }
@@ -89,14 +89,15 @@ void Insert(gc::Handle<Table> table, std::string_view key, gc::Handle<Cell> valu
   if (++table->count > table->buckets->length()) Grow(table);
   const size_t hash = std::hash<std::string_view>()(key);
   const size_t i = hash % table->buckets->length();
-  // The key first: as an argument beside at(i) it could be made after the reference to the
-  // bucket was taken, and move it.  (Stress mode faults on that.)
+  // The key is made first.  As an argument beside at(i), it could be made after the reference to
+  // the bucket was taken, and its allocation could move the bucket.  (Stress mode faults on that.)
   const gc::Local<gc::Bytes> bytes = gc::make_bytes(key);
-  // The right side is made first, then the bucket on the left is looked up.
+  // The right side is evaluated first, then the bucket on the left is looked up.
   table->buckets->at(i) = gc::make<Entry>(hash, bytes, value, table->buckets->at(i));
 }
 
-// Counts sampled objects.  Promotions and deaths are told after a collection, never in it.
+// Counts sampled objects.  The callbacks for promotions and deaths run after a collection, never
+// inside.
 struct LifeTracker {
   struct Counts {
     std::atomic<long> born{0}, promoted{0}, died_young{0}, died_old{0};
@@ -115,7 +116,7 @@ int main() {
 
   auto heap = gc::Heap::Create();
   if (!heap.ok()) return fprintf(stderr, "%s\n", heap.status().ToString().c_str()), 1;
-  const gc::Mutator mutator(**heap);  // this thread takes part
+  const gc::Mutator mutator(**heap);  // attaches this thread
 
   // A table that both threads use, under a lock of the program's own.
   gc::Global<Table> shared(MakeTable());
@@ -124,7 +125,7 @@ int main() {
   const auto fill = [&](long first) {
     for (long i = first; i < first + 2000; ++i) {
       const gc::Local<Cell> squares = Map(Range(0, i % 50), [](long x) { return x * x; });
-      // Waiting for a lock is blocking: others must be able to collect meanwhile.
+      // A thread that waits for a lock must let others collect meanwhile.
       std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
       {
         const gc::NativeRegion native;

@@ -1,12 +1,12 @@
-// A small Lisp on the managed heap, to copy from: values, lists and a hash table are
-// managed objects, two threads run the same program, and the profile names the functions
-// of the Lisp program, not those of the interpreter.
+// A small Lisp on the managed heap, to copy from.  Values, lists and a hash table are managed
+// objects, two threads run the same program, and the profile names the functions of the Lisp
+// program, not those of the interpreter.
 //
 //   tiny_lisp              a sample, summed by a tracker
 //   tiny_lisp --profile    every byte, in mlmon.out for mlprof
 //
-// Read it with "Rooting" in runtime/README.md; run it with ALLOMON_HEAP=stress=1,verify to
-// see that it keeps the rules.
+// "Rooting" in runtime/README.md explains the rules.  With ALLOMON_HEAP=stress=1,verify a run
+// checks that this program keeps them.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -40,12 +40,12 @@ constexpr std::string_view kProgram = R"(
          (sum (get (+ from 50)))))
 )";
 
-// Data only; what a word means depends on the tag.  Null is the empty list and false.
+// Plain data.  The meaning of a word depends on the tag.  Null is the empty list and false.
 enum class Tag : uint8_t { kNumber, kSymbol, kPair, kPrimitive, kClosure };
 struct Value {
   Tag tag;
-  int line;                // of a pair that was read: where it stands
-  long number;             // symbol, primitive, closure: which one
+  int line;                // of a pair that was read: its line in the text
+  long number;             // symbol, primitive, closure: its number
   gc::Field<Value> first;  // closure: the parameters
   gc::Field<Value> rest;   // closure: the body, and then the environment
 };
@@ -80,7 +80,7 @@ void Grow(gc::Handle<Table> table) {
   for (size_t i = 0; i < old->length(); ++i) {
     for (Local chain = old->at(i), next; chain; chain = next) {
       next = chain->rest;
-      // No allocation from here to the end of the turn: the reference stays good.
+      // Nothing is allocated from here to the end of the block, so the reference stays valid.
       gc::Field<Value>& bucket =
           grown->at(static_cast<size_t>(chain->first->first->number) % grown->length());
       chain->rest = bucket;
@@ -96,7 +96,7 @@ void Put(gc::Handle<Table> table, Handle key, Handle value) {
     return;
   }
   if (++table->count > table->buckets->length()) Grow(table);
-  // Made before the bucket is looked up: they may move the array.
+  // The pair is made before the bucket is looked up, since making it may move the array.
   const Local entry = Pair(key, value);
   const size_t i = static_cast<size_t>(key->number) % table->buckets->length();
   table->buckets->at(i) = Pair(entry, table->buckets->at(i));
@@ -123,14 +123,14 @@ class Lisp {
     for (SkipSpace(); !text_.empty(); SkipSpace()) Define(Read());
   }
 
-  // Any attached thread, when all is loaded.
+  // Called on any attached thread, when all code is loaded.
   Local Call(std::string_view name, Handle argument) {
     const Local function = globals_[Intern(name)].get();
     return Apply(function, Pair(argument, nullptr));
   }
 
  private:
-  // In the order of Primitive(); the special forms follow.
+  // The names are in the order of Primitive().  The special forms follow.
   static constexpr const char* kPrimitiveNames[] = {"+",     "-",    "*",     "=",    "cons",
                                                     "first", "rest", "null?", "put!", "get"};
   enum Form : long { kNil = 10, kIf, kDefine, kLambda, kBegin };
@@ -196,7 +196,7 @@ class Lisp {
     return gc::make<Value>(Tag::kClosure, line, index, parameters, code);
   }
 
-  // Running.  A scope is a list of (symbol . value) pairs.
+  // From here on: running.  A scope is a list of (symbol . value) pairs.
   Local Lookup(Handle symbol, Handle scope) {
     for (Local s = scope; s; s = s->rest) {
       if (s->first->first->number == symbol->number) return s->first->rest;
@@ -283,7 +283,7 @@ class Lisp {
     }
   }
 
-  // Waiting for a lock is blocking: others must be able to collect meanwhile.
+  // A thread that waits for a lock must let others collect meanwhile.
   Local WithTable(long which, Handle key, Handle value) {
     std::unique_lock<std::mutex> lock(table_mutex_, std::defer_lock);
     {
@@ -298,7 +298,7 @@ class Lisp {
   std::string_view text_;
   int line_ = 1;
   std::map<std::string, size_t> symbols_;
-  std::deque<gc::Global<Value>> globals_;  // by symbol; null for those without a value
+  std::deque<gc::Global<Value>> globals_;  // by symbol; null for a symbol without a value
   std::mutex functions_mutex_;
   std::map<std::pair<std::string, int>, size_t> function_at_line_;
   std::vector<allomon::ManagedFunction> functions_;
@@ -306,7 +306,7 @@ class Lisp {
   gc::Global<Table> table_;
 };
 
-// Sums what is allocated by the innermost function of the Lisp program.
+// Sums the allocated bytes by the innermost function of the Lisp program.
 struct LispProfile {
   struct Data {
     std::mutex mutex;
@@ -362,7 +362,7 @@ void Sample(gc::Heap& heap, Lisp& lisp) {
   PrintByFunction(data.bytes);
 }
 
-// Every byte, for mlprof: `mlprof mlmon.out.sources mlmon.out`.
+// Profiles every byte, for `mlprof mlmon.out.sources mlmon.out`.
 void Profile(gc::Heap& heap, Lisp& lisp) {
   const gc::HeapStatistics before = heap.statistics();
   absl::Status status = allomon::Profile::Start();

@@ -1,5 +1,5 @@
-// Finds a use after free while it runs as in production: one of a few hundred blocks is
-// guarded, and the report says in which request the block was born.
+// Finds a use after free in a program that runs as in production: one of a few hundred blocks is
+// guarded, and the report names the request in which the block was allocated.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -11,7 +11,7 @@ thread_local int current_request = 0;
 int open_sessions = 0;
 int late_pages = 0;
 
-// Keeps the number of the request with each sampled block, and tells it to the guard.
+// Keeps the number of the request with each sampled block, and describes the block by it.
 struct RequestTracker {
   std::optional<int> alloc_major(const allomon::Allocation&) { return current_request; }
   std::string describe(const int& request) { return "request " + std::to_string(request); }
@@ -40,7 +40,7 @@ __attribute__((noinline)) void HandleRequest() {
   CountPage(session);
   CloseSession(session);
   if (current_request % 3 == 0) {
-    CountPage(session);  // too late
+    CountPage(session);  // the session is freed already
     ++late_pages;
   }
 }

@@ -32,7 +32,7 @@ def broken_links(root):
                 continue
             folder = root if target.startswith("/") else os.path.dirname(path)
             target = os.path.normpath(os.path.join(folder, target.lstrip("/")))
-            # A link that leaves the tree works on one machine only.
+            # A link that leaves the tree would work on one machine only.
             if not target.startswith(root) or not os.path.exists(target):
                 yield f"{os.path.relpath(path, root)}: {link}"
 

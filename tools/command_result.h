@@ -1,4 +1,4 @@
-// What a command of `allomon` leaves for its process to do.
+// The result of a command of `allomon`, for its process to print and to exit with.
 #ifndef ALLOMON_TOOLS_COMMAND_RESULT_H_
 #define ALLOMON_TOOLS_COMMAND_RESULT_H_
 
@@ -7,9 +7,9 @@
 namespace allomon {
 
 struct CommandResult {
-  int status = 0;   // of the process
+  int status = 0;   // the exit status of the process
   std::string out;  // for standard output
-  std::string err;  // for standard error: whole lines
+  std::string err;  // for standard error, in whole lines
 };
 
 }  // namespace allomon

@@ -1,8 +1,8 @@
-// Runs a program and tells what it took: user and system seconds, peak resident KiB, on
-// standard error.
+// Runs a program and prints its user seconds, system seconds and peak resident KiB on standard
+// error.
 //
-// The kernel counts what a process held before exec as its own peak; a script of 11 MB would
-// hide programs of 10.  This one holds one.
+// The kernel counts the memory that a process held before exec as its own peak.  A script of 11 MB
+// would hide a program of 10 MB.  This program holds 1 MB.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

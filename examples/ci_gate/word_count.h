@@ -1,4 +1,4 @@
-// Counts the words of a text.  The hot path allocates nothing per word that it knows.
+// Counts the words of a text.  The hot path allocates nothing for a word that it knows.
 #ifndef ALLOMON_EXAMPLES_CI_GATE_WORD_COUNT_H_
 #define ALLOMON_EXAMPLES_CI_GATE_WORD_COUNT_H_
 

@@ -2,7 +2,7 @@
 
 #include "examples/ci_gate/word_count.h"
 
-// The words are longer than what std::string keeps without allocating.
+// The words are longer than what std::string can hold without allocating.
 constexpr char kText[] =
     "internationalisation of incomprehensibilities: internationalisation deinstitutionalised";
 

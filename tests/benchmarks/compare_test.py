@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What benchmarks/compare.py does with its figures and its options; no program is timed."""
+"""Tests what benchmarks/compare.py makes of its figures and options.  No program is timed."""
 
 import contextlib
 import io
@@ -101,7 +101,8 @@ class Output(unittest.TestCase):
     def test_units(self):
         durations = [report.duration(it) for it in (2.5, 0.0125, 3e-6, 8.4e-9)]
         self.assertEqual(durations, ["2.5 s", "12.5 ms", "3 us", "8.4 ns"])
-        self.assertEqual([report.number(it) for it in (1.234, 12.34, 123.4)], ["1.23", "12.3", "123"])
+        shown = [report.number(it) for it in (1.234, 12.34, 123.4)]
+        self.assertEqual(shown, ["1.23", "12.3", "123"])
 
     def test_json_has_ratios_raw_times_and_circumstances(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-// Parts of a report: bars, columns, areas, units.
+// Tests the parts of a report: bars, columns, areas, units.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -113,7 +113,7 @@ TEST(TreemapTest, BoxesDoNotOverlap) {
   }
 }
 
-// The worked example of the paper's section 3.1.
+// The worked example of the paper (treemap.h), section 3.1.
 TEST(TreemapTest, ExampleOfThePaper) {
   const auto boxes = Treemap({6, 6, 4, 3, 2, 2, 1}, {0, 0, 6, 4});
   EXPECT_NEAR(boxes[0].width, 3, 1e-9);

@@ -14,7 +14,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-// Two builds: in the second, lines have moved, one function has gone and one has come.
+// Two builds of a program.  In the second, lines have moved, one function has gone and one has
+// come.
 class ReportDiffTest : public ReportCase {
  protected:
   ReportDiffTest() {

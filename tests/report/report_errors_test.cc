@@ -1,4 +1,4 @@
-// Bad input: one line that names the thing and the remedy, status 2, nothing shown.
+// Bad input gives one line that names the cause and the remedy, status 2, and no report.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// Damaged profiles and tables of functions: an answer or one line of error, never a crash,
-// and nothing that acts on a terminal or breaks a format.
+// Damaged profiles and tables of functions give a report or one line of error, never a crash, and
+// nothing that acts on a terminal or breaks a format.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -39,7 +39,7 @@ class ReportFuzzTest : public ReportCase {
   }
 
   testing::Mutator mutator_;
-  int accepted_ = 0;  // a fuzzer that is always refused tests nothing
+  int accepted_ = 0;  // a fuzzer whose every input is refused would test nothing
 };
 
 TEST_F(ReportFuzzTest, DamagedProfile) {

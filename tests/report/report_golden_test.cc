@@ -1,5 +1,5 @@
-// Every recorded profile of a real MLton program: what the report says of each function is
-// what mlprof says, and it adds up.
+// For every recorded profile of a real MLton program: the report says of each function what mlprof
+// says, and the numbers add up.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ using Amounts = std::vector<int64_t>;  // in the profile's units
 
 class ReportGoldenTest : public ReportCase {
  protected:
-  // "1,234" or, of ticks, "12.34s".
+  // Understands "1,234" and, for ticks, "12.34s".
   static int64_t Unformatted(std::string text) {
     std::string digits;
     for (char c : text) {
@@ -30,7 +30,7 @@ class ReportGoldenTest : public ReportCase {
     return std::stoll(digits);
   }
 
-  // mlprof's rows by name and position; only those that used something.
+  // mlprof's rows, by name and position.  Functions that used nothing have none.
   static std::map<std::string, Amounts> ByMlprof(const std::string& profile) {
     const auto result =
         mlprof::RunMlprof({"-raw", "true", "-show-line", "true", "program", profile});
@@ -39,7 +39,7 @@ class ReportGoldenTest : public ReportCase {
     std::map<std::string, Amounts> rows;
     std::istringstream lines(result.out);
     std::string line;
-    for (int i = 0; i < 3; ++i) std::getline(lines, line);  // totals, heads, dashes
+    for (int i = 0; i < 3; ++i) std::getline(lines, line);  // skips totals, heads and dashes
     while (std::getline(lines, line)) {
       Amounts amounts;
       for (std::sregex_iterator match(line.begin(), line.end(), amount), end; match != end;
@@ -67,7 +67,7 @@ class ReportGoldenTest : public ReportCase {
     return rows;
   }
 
-  // Whether the profile has anything in it: some do not, and a report says so.
+  // Whether the profile has any data.  Some have none, and the report says so.
   static bool Check(const std::string& profile) {
     const std::map<std::string, Amounts> expected = ByMlprof(profile);
     if (expected.empty()) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command `allomon report` on a terminal, into a pipe and into files."""
+"""Tests the command `allomon report` on a terminal, into a pipe and into files."""
 
 import fcntl
 import json
@@ -16,9 +16,9 @@ import xml.etree.ElementTree
 
 RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 ALLOMON = os.path.join(RUNFILES, "tools/allomon/allomon")
-PROGRAM = os.path.join(RUNFILES, "examples/fib_tak")  # tells its functions itself
+PROGRAM = os.path.join(RUNFILES, "examples/fib_tak")  # answers for its functions itself
 
-# A name with an escape sequence, a wide one, and one too long for a narrow terminal.
+# A name with an escape sequence, a wide name, and one that is too long for a narrow terminal.
 SOURCES = """#!/bin/sh
 exec tail -n +3 "$0"
 0x00000001
@@ -78,7 +78,7 @@ class ReportTest(unittest.TestCase):
         )
 
     def on_terminal(self, *args, columns=80, lines=24, **variables):
-        """What the command writes to a terminal of this size, its standard error included."""
+        """The output of the command, with its standard error, on a terminal of this size."""
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         with subprocess.Popen(
@@ -101,7 +101,7 @@ class ReportTest(unittest.TestCase):
         return text.decode("utf-8").replace("\r\n", "\n")
 
     def assert_only_colours(self, text):
-        """Of control sequences there are colours, and the line of progress wiped out."""
+        """The only control sequences are colours and the erasure of the progress line."""
         for piece in text.split("\033")[1:]:
             self.assertRegex(piece, r"^\[(0|1|2|31|32|33)?(m|K)")
         self.assertNotIn("\a", text)
@@ -135,7 +135,7 @@ class ReportTest(unittest.TestCase):
             with self.subTest(columns):
                 text = self.on_terminal("--color=never", columns=columns)
                 for line in text.split("\033[K")[-1].split("\n"):
-                    # The two wide characters count twice.
+                    # The two wide characters take two columns each.
                     self.assertLessEqual(len(line) + line.count("名") + line.count("前"), columns)
                 self.assertIn("::Method", text)
 
@@ -143,7 +143,8 @@ class ReportTest(unittest.TestCase):
         report = json.loads(self.piped("--json").stdout)
         self.assertEqual(report["functions"][0]["name"], "evil\033[2J\033]0;title\a")
         self.assertEqual(sum(f["current"] for f in report["functions"]), 100)
-        self.assertEqual(self.piped("--csv").stdout.split("\n")[0], "function,position,current,stack,gc")
+        head = self.piped("--csv").stdout.split("\n")[0]
+        self.assertEqual(head, "function,position,current,stack,gc")
 
     def test_pictures_are_well_formed(self):
         self.write("after.out", PROFILE.replace("92 8", "93 8").replace("50 60 8", "51 60 8"))
@@ -173,7 +174,8 @@ class ReportTest(unittest.TestCase):
         self.assertIn("cannot write standard output", done.stderr)
 
     def test_program_beside_the_profile_runs_only_if_nobody_else_can_write_there(self):
-        """Whoever can put a program beside a profile must not make its reader run it."""
+        """A program that somebody puts beside a profile must not be run by a reader of the profile.
+        """
         program = os.path.join(self.folder, "prog")
         shutil.copy(PROGRAM, program)
         done = subprocess.run([program], cwd=self.folder, capture_output=True, timeout=60)

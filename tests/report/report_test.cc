@@ -1,4 +1,4 @@
-// What a report shows of one profile, or of the sum of several.
+// Tests what a report shows of one profile, or of the sum of several.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 class ReportTest : public ReportCase {
  protected:
-  // Two ties, a name with an escape sequence, one of another script.
+  // Writes two ties, a name with an escape sequence, and one in another script.
   static void WriteOddNames() {
     WriteProfile("odd.out", ProfileKind::kAlloc,
                  {{{"b", "b.cc: 1"}, {5}},
@@ -57,7 +57,7 @@ TEST_F(ReportTest, ProfilesAddUp) {
 
 TEST_F(ReportTest, ScriptBesideTheProfileIsReadAndSaid) {
   WriteProfile("x.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {7}}});
-  chmod("x.out.sources", 0644);  // cannot be run, and need not
+  chmod("x.out.sources", 0644);  // cannot be run, and need not be
   EXPECT_THAT(Out({"x.out"}), HasSubstr("functions by x.out.sources, found beside the profile\n"));
 }
 
@@ -66,13 +66,14 @@ TEST_F(ReportTest, ProfileOfWhatIsLiveSaysSo) {
   EXPECT_THAT(Out({"heap.out"}), HasSubstr("heap.out: 7 B live (7 bytes)\n"));
 }
 
-// What is live is charged to other functions than a program with hooks answers for.
+// A profile of what is live is charged to other functions than those that a program with hooks
+// answers for.
 TEST_F(ReportTest, ProgramThatSaysOtherFunctionsThanItsProfileOfWhatIsLive) {
   WriteProfile("heap.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {7}}}, StubOf::kLive);
   EXPECT_THAT(Out({"prog", "heap.out"}), HasSubstr("functions by heap.out.sources"));
 }
 
-// It would not answer, but do its work.
+// Such an executable would do its work instead of answering.
 TEST_F(ReportTest, ExecutableThatDoesNotKnowTheQuestionIsNotRun) {
   WriteProfile("x.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {7}}});
   Write("server", "\177ELF, or so", 0755);
@@ -90,7 +91,7 @@ TEST_F(ReportTest, OneColumnSortsEqualRowsByTheNextAndThenByName) {
   EXPECT_NE(third, std::string::npos);
 }
 
-// Another row comes first by each.
+// By each column another row comes first.
 TEST_F(ReportTest, EachColumnSorts) {
   WriteProfile("columns.out", ProfileKind::kAlloc,
                {{{"own", "f.cc: 1"}, {50, 50, 1}},

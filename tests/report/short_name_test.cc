@@ -5,7 +5,7 @@
 namespace allomon::report {
 namespace {
 
-// Long enough to be shortened.
+// A name that is long enough to be shortened.
 const std::string kLong(60, 'x');
 
 TEST(ShortName, ShortOnesStay) {

@@ -16,7 +16,7 @@ std::string Ascii(const std::string& text) { return Printable(text, Charset::kAs
 TEST(PrintableTest, WhatCouldActOnATerminalIsSpelledOut) {
   EXPECT_EQ(Utf8("\033[2J"), "\\x1b[2J");
   EXPECT_EQ(Utf8(std::string("a\0b\r\n\t\x7f", 7)), "a\\x00b\\x0d\\x0a\\x09\\x7f");
-  // CSI as one C1 character, and as the bare byte that it is in Latin-1.
+  // CSI, as one C1 character and as the single byte of Latin-1.
   EXPECT_EQ(Utf8("\xc2\x9b"
                  "31m"),
             "\\x9b31m");
@@ -44,8 +44,8 @@ TEST(PrintableTest, OutsideOfUtf8OnlyAsciiIsSafe) {
 
 TEST(PrintableTest, BytesThatAreNotUtf8AreSpelledOutOneByOne) {
   EXPECT_EQ(Utf8("\xff\xfe"), "\\xff\\xfe");
-  EXPECT_EQ(Utf8("a\xc3"), "a\\xc3");                         // cut short
-  EXPECT_EQ(Utf8("\xc0\xaf"), "\\xc0\\xaf");                  // a longer form of '/'
+  EXPECT_EQ(Utf8("a\xc3"), "a\\xc3");                         // the sequence is cut short
+  EXPECT_EQ(Utf8("\xc0\xaf"), "\\xc0\\xaf");                  // an overlong form of '/'
   EXPECT_EQ(Utf8("\xed\xa0\x80"), "\\xed\\xa0\\x80");         // a surrogate
   EXPECT_EQ(Utf8("\xf4\x90\x80\x80").substr(0, 4), "\\xf4");  // above U+10FFFF
 }

@@ -1,5 +1,5 @@
-#ifndef TESTS_TOOLS_FAKE_PROGRAM_H_
-#define TESTS_TOOLS_FAKE_PROGRAM_H_
+#ifndef ALLOMON_TESTS_TOOLS_FAKE_PROGRAM_H_
+#define ALLOMON_TESTS_TOOLS_FAKE_PROGRAM_H_
 
 #include <gtest/gtest.h>
 
@@ -10,14 +10,14 @@
 
 namespace allomon::testing {
 
-// main calls f and g, g calls f and itself; one source each.
+// main calls f and g.  g calls f and itself.  Each has one source.
 SourceTable SmallTable();
 
-// Bytes with stack data: 90 + 10 by the collector; f 10, g 30, main 50.
+// A profile of bytes with stack data: 90, and 10 by the collector.  f has 10, g 30, main 50.
 Mlmon SmallProfile();
 
-// Runs in a new directory, which holds the executable `prog` (see SmallTable)
-// and its `mlmon.out` (see SmallProfile).
+// Runs in a new directory, which holds the executable `prog` (see SmallTable) and its `mlmon.out`
+// (see SmallProfile).
 class FakeProgramTest : public ::testing::Test {
  protected:
   FakeProgramTest();
@@ -32,4 +32,4 @@ class FakeProgramTest : public ::testing::Test {
 
 }  // namespace allomon::testing
 
-#endif  // TESTS_TOOLS_FAKE_PROGRAM_H_
+#endif  // ALLOMON_TESTS_TOOLS_FAKE_PROGRAM_H_

@@ -7,8 +7,8 @@
 namespace allomon::mlprof {
 namespace {
 
-// main -> a -> b -> c, b -> a, and d alone; two sources of e, called by c and
-// d.
+// The calls: main -> a -> b -> c, and b -> a.  Nobody calls d.  e has two sources, one called by c
+// and one by d.
 Program MakeProgram() {
   Program program;
   program.file = "prog";
@@ -24,8 +24,7 @@ Program MakeProgram() {
 
 class KeepTest : public ::testing::Test {
  protected:
-  // The kept sources by the first letter of their names; e's second one is an
-  // E.
+  // The kept sources, each as the first letter of its name.  The second source of e is an E.
   std::string Kept(const std::string& text) {
     KeepExpression keep;
     std::string error;

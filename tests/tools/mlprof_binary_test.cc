@@ -1,4 +1,4 @@
-// The command itself: what goes where, and how it ends.
+// Tests the command itself: which output goes where, and the exit status.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -14,7 +14,7 @@
 namespace allomon::mlprof {
 namespace {
 
-// Before any test changes directory.
+// The path is taken before any test changes the directory.
 const std::string& Binary() {
   static const std::string& path =
       *new std::string(std::filesystem::current_path().string() + "/tools/mlprof/mlprof");
@@ -24,7 +24,7 @@ const std::string& Binary() {
 
 class MlprofBinaryTest : public testing::FakeProgramTest {
  protected:
-  // The exit status; output goes to the files `out` and `err`.
+  // Returns the exit status.  Output goes to the files `out` and `err`.
   static int Run(const std::string& args, const std::string& out = "out") {
     const int status = system((Binary() + " " + args + " >" + out + " 2>err").c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -28,7 +28,7 @@ class MlprofFuzzTest : public ::testing::Test {
   const std::string profile_ =
       testing::ReadFileOrDie(testing::GoldenPath("fib-tak.alloc.stack-true/mlmon.out"));
 
-  // False if there is nothing to report on.
+  // False if the damage leaves nothing to report on.
   static bool Load(const std::string& answer, const std::string& profile, Program* program,
                    Mlmon* data) {
     std::string error;
@@ -99,7 +99,7 @@ TEST_F(MlprofFuzzTest, DamagedRegularExpressions) {
   EXPECT_GT(accepted, kFuzzRounds / 50);
 }
 
-// Damage that both readers let pass reaches the report.
+// Damage that both readers accept must reach the report.
 TEST_F(MlprofFuzzTest, ReportsOnDamagedProfiles) {
   Mutator mutator(kFuzzSeed, {"\n", "\t", " ", "-", "9999999999999999999", "\\", "\"", "0 "});
   KeepExpression keep;

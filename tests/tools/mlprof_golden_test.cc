@@ -1,5 +1,4 @@
-// Every recorded run of MLton's own mlprof, repeated: tables and graphs must
-// agree to the last byte.
+// Repeats every recorded run of MLton's own mlprof.  Tables and graphs must agree to the last byte.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -32,8 +31,8 @@ bool IsBalanced(const std::string& text) {
   return std::count(text.begin(), text.end(), '(') == std::count(text.begin(), text.end(), ')');
 }
 
-// The recorded lines lack quotes.  An argument of -keep goes on until its
-// parentheses are closed, a title until the next option.
+// Splits a recorded line, which lacks quotes.  An argument of -keep goes on until its parentheses
+// are closed, a title until the next option.
 std::vector<std::string> Arguments(const std::string& line) {
   const std::vector<std::string> words = Words(line);
   std::vector<std::string> args;
@@ -52,8 +51,7 @@ std::vector<std::string> Arguments(const std::string& line) {
 
 class MlprofGoldenTest : public testing::FakeProgramTest {
  protected:
-  // Makes this directory that of the golden case, with its executable under all
-  // names.
+  // Makes this directory that of the golden case, with its executable under all names.
   void Enter(const fs::path& golden_case) {
     const std::string answer = testing::ReadFileOrDie(golden_case / "sources.txt");
     for (const char* name : {"fib-tak", "fib-tak-time", "list-rev", "list-rev-time"}) {

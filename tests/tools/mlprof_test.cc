@@ -124,7 +124,7 @@ TEST_F(MlprofTest, ExecutableErrors) {
             "Error: executable 'unprofiled' is not compiled for profiling.\n");
 }
 
-// Root may execute only files with an x bit, so this holds for root as well.
+// Even root may execute only files with an x bit, so the test also holds for root.
 TEST_F(MlprofTest, ExecutableWithoutTheBit) {
   EXPECT_EQ(Error({"mlmon.out"}), "Error: executable 'mlmon.out' does not run.\n");
 }
@@ -159,7 +159,7 @@ TEST_F(MlprofTest, HowTheExecutableEndsDoesNotMatter) {
   EXPECT_EQ(Out({"killed", "mlmon.out"}), kTable);
 }
 
-// It would wait for ever if mlprof held on to the other end of the pipe.
+// The executable would wait for ever if mlprof kept the other end of the pipe open.
 TEST_F(MlprofTest, ExecutableThatReadsItsInput) {
   WriteScript("reads", "cat > /dev/null; exec ./prog");
   EXPECT_EQ(Out({"reads", "mlmon.out"}), kTable);
@@ -212,8 +212,8 @@ TEST_F(MlprofTest, OtherBuildsProfileIsRefused) {
             "-profile-stack false with -profile-stack true\n");
 }
 
-// The first file is not compared with the executable until it is shown; MLton's
-// mlprof dies of it.
+// The lengths of the first file are not compared with the executable's until it is shown.  MLton's
+// mlprof dies of such a file.
 TEST_F(MlprofTest, FirstFileOfAnotherLength) {
   Mlmon other = testing::SmallProfile();
   other.splits.pop_back();
@@ -255,7 +255,7 @@ TEST_F(MlprofTest, UnwritableGraph) {
             "choose another output\n");
 }
 
-// MLton's mlprof dies of Dot.gray.
+// MLton's mlprof dies of such a percentage (Dot.gray).
 TEST_F(MlprofTest, GrayAboveAHundredPercentLeavesTheOldGraph) {
   Write("g.dot", "old");
   Mlmon profile = testing::SmallProfile();

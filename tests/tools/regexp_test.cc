@@ -81,7 +81,7 @@ TEST(RegexpTest, Brackets) {
   EXPECT_TRUE(Matches("[[-a]", "^")) << "a range that begins with a bracket";
 }
 
-// As in mlprof, where `b-]` is a range: the bracket then lacks its end.
+// mlprof reads `b-]` as a range, and then misses the closing bracket.
 TEST(RegexpTest, MinusBeforeTheClosingBracketIsARange) {
   EXPECT_FALSE(IsValid("[ab-]"));
   EXPECT_TRUE(IsValid("[ab-]]"));
@@ -117,7 +117,7 @@ TEST(RegexpTest, AnchorsHoldAtTheEndsOnly) {
   EXPECT_TRUE(Matches("(^a$)|b", "a"));
 }
 
-// In mlprof's automaton an anchor is not entered from another one.
+// In mlprof's automaton no anchor's state is entered from another anchor's.
 TEST(RegexpTest, AnAnchorTwiceNeverMatches) {
   EXPECT_FALSE(Matches("^^a", "a"));
   EXPECT_FALSE(Matches("a$$", "a"));
@@ -131,7 +131,7 @@ TEST(RegexpTest, EmptyRepetitionEnds) {
   EXPECT_TRUE(Matches("(^*)*a", "a"));
 }
 
-// 2^25 ways for a backtracking matcher.
+// A backtracking matcher would try 2^25 paths.
 TEST(RegexpTest, NestedRepetitionTakesLinearTime) {
   EXPECT_FALSE(Matches("(a*)*(a*)*(a|aa)*b", std::string(10000, 'a')));
   std::string optional;

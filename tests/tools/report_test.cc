@@ -35,7 +35,7 @@ class ReportTest : public ::testing::Test {
     return FormatTable(view, Keep(view), raw, false);
   }
 
-  // Without the first two lines, which hold the title.
+  // The graph without its first two lines, which hold the title.
   std::string Dot(const DotStyle& style = DotStyle()) {
     const ProfileView view(program_, data_);
     std::string dot, error;
@@ -73,7 +73,7 @@ TEST_F(ReportTest, HeadsAreCentredSoThatLinesEndInBlanks) {
 
 TEST_F(ReportTest, WidthIsInBytes) { EXPECT_EQ(JustifiedTable({"f"}, {{"ü"}}), "f \n--\nü\n"); }
 
-// That a function was never called is what count profiles are looked at for.
+// A profile of counts is often read to learn that a function was never called.
 TEST_F(ReportTest, UncalledFunctionsAreListedIfTheyHaveAPosition) {
   AddFunction("never", "f.cc: 1", 0);
   AddFunction("<main>", "", 0);
@@ -203,7 +203,7 @@ TEST_F(ReportTest, GrayFollowsTheStackColumn) {
             "leave out -gray");
 }
 
-// Real MLton programs with continuations have 100.2 %.
+// Profiles of real MLton programs with continuations have 100.2 %.
 TEST_F(ReportTest, GrayRoundsBeforeItComplains) {
   AddFunction("f", "", 0);
   data_.style = ProfileStyle::kStack;

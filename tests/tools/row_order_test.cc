@@ -32,7 +32,7 @@ TEST(RowOrderTest, FirstOfTheSmallestIsMovedToTheEndBeforehand) {
   EXPECT_EQ(RowOrder({2, 1, 2, 1}), (std::vector<size_t>{0, 2, 3, 1}));
 }
 
-// The expectations of the next two were computed by a transcription of MLton's
+// The expected values of the next two tests come from a transcription of MLton's
 // lib/mlton/basic/quick-sort.sml into another language.
 TEST(RowOrderTest, TiesBeyondTheShortRuns) {
   EXPECT_EQ(Order(30, [](size_t) { return 0; }),

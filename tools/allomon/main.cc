@@ -1,4 +1,4 @@
-// The command `allomon`: one table of its commands.
+// The command `allomon`: a table of its commands.
 #include <cstdio>
 #include <string>
 #include <vector>

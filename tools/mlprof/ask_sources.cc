@@ -14,7 +14,7 @@ extern char** environ;
 namespace allomon::mlprof {
 namespace {
 
-// Both ends close on exec and with the object.
+// A pipe.  Both of its ends are closed by exec and by the destructor.
 class Pipe {
  public:
   Pipe() { valid_ = pipe2(ends_, O_CLOEXEC) == 0; }
@@ -72,7 +72,7 @@ bool Spawn(const std::string& path, const Pipe& in, const Pipe& out, pid_t* chil
   return error == 0;
 }
 
-// `a.out` means the file of that name here, not a search of PATH.
+// A name without a slash means the file in the current directory.  Exec would search PATH for it.
 std::string AbsolutePath(const std::string& path) {
   if (!path.empty() && path[0] == '/') return path;
   std::error_code error;
@@ -88,12 +88,12 @@ std::string AskSources(const std::string& executable) {
   if (!in.valid() || !out.valid() || !Spawn(AbsolutePath(executable), in, out, &child)) {
     return "";
   }
-  // Else a child that reads its input would wait for us while we wait for it.
+  // This process's copy of the writing end is closed.  A child that reads its standard input would
+  // otherwise wait for this process, while this process waits for the child.
   in.CloseWriter();
   out.CloseWriter();
   std::string answer = ReadToEnd(out.reader());
-  // A child that still writes after a failed read gets SIGPIPE instead of
-  // waiting.
+  // A child that still writes after a failed read gets SIGPIPE and does not wait.
   out.CloseReader();
   Reap(child);
   return answer;

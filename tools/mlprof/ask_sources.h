@@ -1,19 +1,19 @@
-#ifndef TOOLS_MLPROF_ASK_SOURCES_H_
-#define TOOLS_MLPROF_ASK_SOURCES_H_
+#ifndef ALLOMON_TOOLS_MLPROF_ASK_SOURCES_H_
+#define ALLOMON_TOOLS_MLPROF_ASK_SOURCES_H_
 
 #include <string>
 
 namespace allomon::mlprof {
 
-// Runs `executable @MLton show-sources`, without a shell or a search of PATH,
-// and returns what it prints.  How it ends does not matter: an answer is judged
-// by its text, and a program that cannot be run gives an empty one.
+// Runs `executable @MLton show-sources`, without a shell or a search of PATH, and returns what it
+// prints.  The exit status is ignored: the caller judges the answer by its text.  A program that
+// cannot be run gives an empty answer.
 //
-// The child gets this process's directory, environment and standard error.  Its
-// standard input is an empty pipe.  Waits until every process that holds the
-// child's standard output has closed it.
+// The child gets this process's directory, environment and standard error.  Its standard input is
+// an empty pipe.  The call waits until every process that holds the child's standard output has
+// closed it.
 std::string AskSources(const std::string& executable);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_ASK_SOURCES_H_
+#endif  // ALLOMON_TOOLS_MLPROF_ASK_SOURCES_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_CELLS_H_
-#define TOOLS_MLPROF_CELLS_H_
+#ifndef ALLOMON_TOOLS_MLPROF_CELLS_H_
+#define ALLOMON_TOOLS_MLPROF_CELLS_H_
 
 #include <string>
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace allomon::mlprof {
 
-// The numbers of one function: a percentage for cur and, with stack data, stack
-// and GC, each followed by the amount itself under -raw.
+// The numbers of one function: a percentage for the column cur and, with stack data, for stack and
+// GC.  Each percentage is followed by the amount itself under -raw.
 std::vector<std::string> Cells(const ProfileView& view, bool raw, const MlmonCount& count);
 
-// The heads of these columns, `function` before them.
+// The heads of these columns, with `function` before them.
 std::vector<std::string> ColumnHeads(const ProfileView& view, bool raw);
 
-// The first line of the report; empty without data.
+// The first line of the report.  It is empty if there are no data.
 std::string TotalsLine(const ProfileView& view);
 
 bool IsNonZero(const MlmonCount& count);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_CELLS_H_
+#endif  // ALLOMON_TOOLS_MLPROF_CELLS_H_

@@ -14,7 +14,8 @@
 namespace allomon::mlprof {
 namespace {
 
-// Graphviz reads a label twice, hence so many.
+// One backslash of a label.  C++ takes half of these, and Graphviz, which unescapes a label twice,
+// takes half of the rest each time.
 constexpr std::string_view kBackslash = "\\\\\\\\";
 
 bool IsPrintable(char c) { return ' ' <= c && c <= '~'; }
@@ -67,9 +68,9 @@ class DotWriter {
         style_(style),
         ids_(selection.functions.size(), kNoId) {}
 
-  // The newest node first.
+  // Writes the newest node first.
   bool Write(std::string* error) {
-    // In the title, and only there, mlprof escapes nothing.
+    // Nothing is escaped here, since mlprof escapes no title.
     out_ = "digraph \"" + style_.title + "\" {\nlabel = \"";
     AppendEscaped(style_.title, &out_);
     out_.append("\"\n");
@@ -92,7 +93,7 @@ class DotWriter {
  private:
   static constexpr int kNoId = -1;
 
-  // Numbers are given out in the order in which nodes are mentioned.
+  // Nodes are numbered in the order in which they are mentioned.
   std::string Id(size_t function) {
     if (ids_[function] == kNoId) ids_[function] = next_id_++;
     return "n" + std::to_string(ids_[function]);
@@ -128,7 +129,7 @@ class DotWriter {
     *color = "Black";
     if (!style_.gray) return true;
     const double percent = view_.Percent(function.count->stack);
-    // To even, as Standard ML rounds.
+    // Halves are rounded to even, as in Standard ML.
     const double darkness = std::nearbyint(percent);
     if (darkness < 0 || darkness > 100) {
       *error = "-gray: '" + view_.program().table.names[function.name].name + "' has " +

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_KEEP_H_
-#define TOOLS_MLPROF_KEEP_H_
+#ifndef ALLOMON_TOOLS_MLPROF_KEEP_H_
+#define ALLOMON_TOOLS_MLPROF_KEEP_H_
 
 #include <optional>
 #include <string>
@@ -11,21 +11,21 @@
 
 namespace allomon::mlprof {
 
-// Which sources to show: the expression of -keep.
+// The expression of -keep: which sources are shown.
 struct KeepExpression {
   enum class Op {
     kAll,
-    kAnd,          // all of args; of none: everything
-    kOr,           // some of args; of none: nothing
-    kNot,          // what its argument leaves out; one argument, down to kSucc
-    kFrom,         // reachable from it by calls, itself included
-    kTo,           // from where it is reachable, itself included
-    kPred,         // it and its callers
-    kSucc,         // it and its callees
-    kName,         // `regexp` matches the full name
-    kThresh,       // at least `percent` in the column cur,
-    kThreshStack,  // stack,
-    kThreshGc,     // GC
+    kAnd,          // sources of all args; of none: every source
+    kOr,           // sources of any of args; of none: no source
+    kNot,          // sources that the argument leaves out; kNot to kSucc have one argument
+    kFrom,         // sources that calls reach from the argument's, and these
+    kTo,           // sources from which calls reach the argument's, and these
+    kPred,         // the argument's sources and their callers
+    kSucc,         // the argument's sources and their callees
+    kName,         // sources whose full name `regexp` matches
+    kThresh,       // sources with at least `percent` in the column cur
+    kThreshStack,  // in the column stack
+    kThreshGc,     // in the column GC
   };
 
   Op op = Op::kAll;
@@ -34,7 +34,7 @@ struct KeepExpression {
   double percent = 0;
 };
 
-// True if `percent` is one that a threshold may have.
+// Whether a threshold may have this `percent`.
 bool IsThreshold(double percent);
 
 KeepExpression Threshold(double percent);
@@ -42,10 +42,10 @@ KeepExpression Threshold(double percent);
 // On failure returns false and sets `error` to what mlprof says after `Fail: `.
 bool ParseKeep(std::string_view text, KeepExpression* keep, std::string* error);
 
-// For each source whether to keep it.  Linear in the call graph for each
-// operator of the expression.
+// Says for each source whether it is kept.  The cost of each operator of the expression is linear
+// in the call graph.
 std::vector<bool> KeptSources(const KeepExpression& keep, const ProfileView& view);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_KEEP_H_
+#endif  // ALLOMON_TOOLS_MLPROF_KEEP_H_

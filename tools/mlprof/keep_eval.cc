@@ -10,7 +10,7 @@ namespace {
 using Op = KeepExpression::Op;
 using SourceSet = std::vector<bool>;
 
-// Some sources, in an array that lives elsewhere.
+// A range of sources in an array that the span does not own.
 struct SourceSpan {
   const uint32_t* first;
   const uint32_t* last;
@@ -18,8 +18,8 @@ struct SourceSpan {
   const uint32_t* end() const { return last; }
 };
 
-// For each source, those that may call it, in one array: the callers of source
-// i are callers_[start_[i]] .. callers_[start_[i + 1] - 1].
+// The sources that may call each source, in one array.  The callers of source i are
+// callers_[start_[i]] .. callers_[start_[i + 1] - 1].
 class Transpose {
  public:
   explicit Transpose(const ProfileView& view) : start_(view.source_count() + 1, 0) {
@@ -80,7 +80,8 @@ class Evaluator {
   }
 
  private:
-  // Starts with all when the arguments cut down, with nothing when they add.
+  // Combines the arguments of an operator.  If `all`, each argument removes sources and the fold
+  // starts with every source.  Otherwise each argument adds sources and the fold starts with none.
   SourceSet Fold(const KeepExpression& keep, bool all) {
     SourceSet result(count_, all);
     for (const KeepExpression& arg : keep.args) {
@@ -136,7 +137,7 @@ class Evaluator {
     return set;
   }
 
-  // Each name is matched once, however many sources share it.
+  // Matches each name once, however many sources share it.
   SourceSet Named(const Regexp& regexp) const {
     std::vector<bool> matches;
     for (const SourceName& name : view_.program().table.names) {

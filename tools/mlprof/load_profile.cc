@@ -8,8 +8,8 @@
 namespace allomon::mlprof {
 namespace {
 
-// The first file is merged with an empty profile that has the executable's
-// magic; what else it says is taken as it is.
+// Merges the first file with an empty profile that has the executable's magic.  All else that the
+// first file says is taken as it is.
 bool Merge(uint32_t magic, Mlmon profile, std::optional<Mlmon>* sum, std::string* error) {
   if (sum->has_value()) return MergeMlmon(profile, &**sum, error);
   if (profile.magic != magic) {

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_LOAD_PROFILE_H_
-#define TOOLS_MLPROF_LOAD_PROFILE_H_
+#ifndef ALLOMON_TOOLS_MLPROF_LOAD_PROFILE_H_
+#define ALLOMON_TOOLS_MLPROF_LOAD_PROFILE_H_
 
 #include <optional>
 #include <string>
@@ -10,23 +10,21 @@
 
 namespace allomon::mlprof {
 
-// Adds up the files.  `data` is nothing if there is none.  A file that cannot
-// be read, parsed or merged is an error, or, if `tolerant`, adds a line to
-// `warnings` and is left out.  The sum must have a count for each source and
-// name of `program`; that it has not is an error in any case, as it is in
-// mlprof (which crashes).
+// Adds up the files.  `data` has no value if there are no files.  A file that cannot be read,
+// parsed or merged is an error.  If `tolerant`, it is left out instead, and a line is added to
+// `warnings`.  The sum must have a count for each source and each name of `program`.  If it has
+// not, that is an error in any case, as in mlprof, which crashes.
 bool LoadProfile(const Program& program, const std::vector<std::string>& files, bool tolerant,
                  std::optional<Mlmon>* data, std::string* warnings, std::string* error);
 
-// Whether `sum` has as many counts as LoadProfile asks for: for those who have added up
+// Whether `sum` has as many counts as LoadProfile asks for.  For callers that have added up
 // profiles themselves.
 bool CheckLengths(const Program& program, const Mlmon& sum, std::string* error);
 
-// The names in the files `lists`, separated by white space, those of the last
-// list first.
+// The names in the files `lists`, separated by white space.  The names of the last list come first.
 bool LoadFileLists(const std::vector<std::string>& lists, std::vector<std::string>* files,
                    std::string* error);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_LOAD_PROFILE_H_
+#endif  // ALLOMON_TOOLS_MLPROF_LOAD_PROFILE_H_

@@ -16,7 +16,7 @@ bool StartsWithIgnoringCase(std::string_view text, std::string_view word) {
   return text.size() >= word.size() && strncasecmp(text.data(), word.data(), word.size()) == 0;
 }
 
-// Moves the digits at the start of `text` to `out`; false if there are none.
+// Moves the digits at the start of `text` to `out`.  False if there are none.
 bool TakeDigits(std::string_view* text, std::string* out) {
   const size_t before = text->size();
   while (!text->empty() && '0' <= text->front() && text->front() <= '9') {
@@ -33,7 +33,7 @@ bool TakeSign(std::string_view* text) {
   return c == '-' || c == '~';
 }
 
-// Leaves `out` alone unless an `e` and digits are there.
+// Appends the exponent to `out` if `text` begins with an `e` and digits.
 void TakeExponent(std::string_view text, std::string* out) {
   if (!StartsWithIgnoringCase(text, "e")) return;
   text.remove_prefix(1);
@@ -41,7 +41,7 @@ void TakeExponent(std::string_view text, std::string* out) {
   if (TakeDigits(&text, &exponent)) out->append(exponent);
 }
 
-// Rewrites the number in C's notation; empty if there is none.
+// The number in C's notation.  Empty if `text` holds no number.
 std::string CNumber(std::string_view text) {
   std::string number = "0";
   const bool whole = TakeDigits(&text, &number);

@@ -9,7 +9,7 @@
 namespace allomon::mlprof {
 namespace {
 
-// Stores the argument of an option; on failure says what is wrong with it.
+// Stores the argument of an option.  On failure `error` says what is wrong with the argument.
 using Store = bool (*)(const std::string& argument, Options* options, std::string* error);
 
 bool StoreCallGraph(const std::string& file, Options* options, std::string*) {
@@ -49,8 +49,8 @@ bool StoreThreshold(const std::string& text, Options* options, std::string* erro
     *error = "-thresh requires a real";
     return false;
   }
-  // Not IsThreshold: like mlprof's, this check lets NaN pass, which keeps
-  // nothing.
+  // This is not IsThreshold: mlprof's check lets NaN pass, which keeps nothing, and so does this
+  // one.
   if (percent < 0 || percent > 100) {
     *error = "invalid -thresh";
     return false;
@@ -68,7 +68,7 @@ bool StoreFlag(const std::string& text, Options* options, std::string*) {
 struct Option {
   std::string_view name;
   std::string_view argument;
-  std::string_view help;  // empty: not in the usage
+  std::string_view help;  // empty if the usage does not show the option
   Store store;
   bool is_flag;
 };
@@ -127,7 +127,7 @@ const Option* FindOption(std::string_view name) {
   return nullptr;
 }
 
-// `truex` is true.
+// mlprof takes `truex` for true.
 bool IsBool(std::string_view text) {
   return text.substr(0, 4) == "true" || text.substr(0, 5) == "false";
 }

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_OPTIONS_H_
-#define TOOLS_MLPROF_OPTIONS_H_
+#ifndef ALLOMON_TOOLS_MLPROF_OPTIONS_H_
+#define ALLOMON_TOOLS_MLPROF_OPTIONS_H_
 
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ struct Options {
   bool gray = false;
   KeepExpression keep;
   bool long_name = true;
-  std::vector<std::string> mlmon_lists;  // in the order typed
+  std::vector<std::string> mlmon_lists;  // in the order of the command line
   bool raw = false;
   bool show_line = false;
   std::vector<Regexp> split;
@@ -27,11 +27,10 @@ struct Options {
   std::vector<std::string> mlmon_files;
 };
 
-// Options end at the first argument without a dash.  On failure returns false
-// and sets `error` to a message and the usage, several lines without the last
-// newline.
+// Options end at the first argument without a dash.  On failure returns false and sets `error` to a
+// message and the usage: several lines without the last newline.
 bool ParseOptions(const std::vector<std::string>& args, Options* options, std::string* error);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_OPTIONS_H_
+#endif  // ALLOMON_TOOLS_MLPROF_OPTIONS_H_

@@ -5,7 +5,7 @@
 namespace allomon::mlprof {
 namespace {
 
-// Exact before it is rounded, unless that does not fit.
+// The sum is exact before it is rounded to double, unless it does not fit into MlmonInt.
 double Sum(MlmonInt a, MlmonInt b) {
   MlmonInt sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return static_cast<double>(sum);

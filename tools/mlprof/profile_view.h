@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_PROFILE_VIEW_H_
-#define TOOLS_MLPROF_PROFILE_VIEW_H_
+#ifndef ALLOMON_TOOLS_MLPROF_PROFILE_VIEW_H_
+#define ALLOMON_TOOLS_MLPROF_PROFILE_VIEW_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace allomon::mlprof {
 
-// A program and what its profiles say, if there are any: one place that knows
-// which numbers belong to which function.  Immutable; refers to the program,
-// which must outlive it.
+// A program and what its profiles say, if there are any.  This is the one place that knows which
+// numbers belong to which function.  Immutable.  Refers to the program, which must outlive the
+// view.
 class ProfileView {
  public:
   // The lengths of `data` fit `program` (see LoadProfile).
@@ -25,7 +25,7 @@ class ProfileView {
   bool has_data() const { return has_data_; }
   bool has_stack() const { return has_data_ && data_.style == ProfileStyle::kStack; }
 
-  // Meaningful with data only.
+  // Has a meaning only if there are data.
   ProfileKind kind() const { return data_.kind; }
   MlmonInt total() const { return data_.total; }
   MlmonInt total_gc() const { return data_.total_gc; }
@@ -34,21 +34,21 @@ class ProfileView {
   uint32_t NameIndex(uint32_t source) const { return program_.table.sources[source].name_index; }
   bool IsSplit(uint32_t source) const { return program_.is_split[NameIndex(source)]; }
 
-  // In the order of the executable's answer.
+  // The callees of a source, in the order of the executable's answer.
   const std::vector<uint32_t>& Successors(uint32_t source) const {
     const SourceTable& table = program_.table;
     return table.sequences[table.sources[source].successor_sequence];
   }
 
-  // Zeros without data.
+  // Zeros if there are no data.
   const MlmonCount& SplitCount(uint32_t source) const { return data_.splits[source]; }
   const MlmonCount& MasterCount(uint32_t name) const { return data_.masters[name]; }
 
-  // The count that is shown for a source: its own if it is split, else its
-  // name's.
+  // The count that is shown for a source: its own if the source is split, otherwise that of its
+  // name.
   const MlmonCount& CountOfSource(uint32_t source) const;
 
-  // Of both totals together; 0 if they are 0.
+  // The count as a percentage of both totals together.  0 if both totals are 0.
   double Percent(MlmonInt count) const;
 
  private:
@@ -60,4 +60,4 @@ class ProfileView {
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_PROFILE_VIEW_H_
+#endif  // ALLOMON_TOOLS_MLPROF_PROFILE_VIEW_H_

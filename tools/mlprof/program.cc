@@ -14,10 +14,10 @@ bool UserError(const std::string& file, const char* what, std::string* error) {
   return false;
 }
 
-// The part after the last dot that has something after it.  A name of dots
+// Replaces a name by its part after the last dot that has something after it.  A name of dots only
 // stays.
 void Shorten(SourceName* name) {
-  // Those without a position are the runtime's own and have no long form.
+  // Names without a position are the runtime's own and have no long form.
   if (name->position.empty()) return;
   const size_t end = name->name.find_last_not_of('.');
   if (end == std::string::npos) return;

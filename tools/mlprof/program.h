@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_PROGRAM_H_
-#define TOOLS_MLPROF_PROGRAM_H_
+#ifndef ALLOMON_TOOLS_MLPROF_PROGRAM_H_
+#define ALLOMON_TOOLS_MLPROF_PROGRAM_H_
 
 #include <string>
 #include <string_view>
@@ -10,26 +10,25 @@
 
 namespace allomon::mlprof {
 
-// What an executable says about itself.
+// An executable's answer about itself.
 struct Program {
-  std::string file;            // as typed
+  std::string file;            // as the command line has it
   SourceTable table;           // with short names under -long-name false
-  std::vector<bool> is_split;  // by name: shown per source, not per name
+  std::vector<bool> is_split;  // by name: whether the name is shown per source
 };
 
-// What -keep and -split are matched against: the name and, if there is one, two
-// spaces and the position.
+// The text that -keep and -split match: the name and, if there is one, two spaces and the position.
 std::string FullName(const SourceName& name);
 
-// Asks the executable `file`, which must exist, run and be compiled for
-// profiling.  On failure returns false and sets `error` to one line.
+// Asks the executable `file`, which must exist, run and be compiled for profiling.  On failure
+// returns false and sets `error` to one line.
 bool LoadProgram(const std::string& file, bool long_names, const std::vector<Regexp>& split,
                  Program* program, std::string* error);
 
-// The same from an answer that is there already, by whomever `file` was asked.
+// As LoadProgram(), from an answer that the caller has already.
 bool ProgramFromAnswer(const std::string& file, std::string_view answer, bool long_names,
                        const std::vector<Regexp>& split, Program* program, std::string* error);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_PROGRAM_H_
+#endif  // ALLOMON_TOOLS_MLPROF_PROGRAM_H_

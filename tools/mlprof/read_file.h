@@ -1,24 +1,24 @@
-#ifndef TOOLS_MLPROF_READ_FILE_H_
-#define TOOLS_MLPROF_READ_FILE_H_
+#ifndef ALLOMON_TOOLS_MLPROF_READ_FILE_H_
+#define ALLOMON_TOOLS_MLPROF_READ_FILE_H_
 
 #include <string>
 
 namespace allomon::mlprof {
 
-// Reads the whole file, which may be a pipe.  On failure returns false and sets
-// `error` to Standard ML's words, for example
+// Reads the whole file, which may be a pipe.  On failure returns false and sets `error` to Standard
+// ML's words, for example
 //   Io: openIn "x" failed with SysErr: No such file or directory [noent]
 bool ReadFile(const std::string& path, std::string* contents, std::string* error);
 
-// What went wrong: Standard ML's name of the operation, and errno.
+// A failure: Standard ML's name of the operation, and errno.
 struct ReadFailure {
   const char* operation = "";
   int error = 0;
 };
 
-// The same for those who have words of their own.
+// The same for callers with messages of their own.
 bool ReadFile(const std::string& path, std::string* contents, ReadFailure* failure);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_READ_FILE_H_
+#endif  // ALLOMON_TOOLS_MLPROF_READ_FILE_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_REGEXP_H_
-#define TOOLS_MLPROF_REGEXP_H_
+#ifndef ALLOMON_TOOLS_MLPROF_REGEXP_H_
+#define ALLOMON_TOOLS_MLPROF_REGEXP_H_
 
 #include <bitset>
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace allomon::mlprof {
 
-// The regular expressions of -keep and -split: POSIX extended ones, with these
-// peculiarities of mlprof's.
+// The regular expressions of -keep and -split: POSIX extended ones, with these peculiarities of
+// mlprof's.
 //   - A match begins at the start of the text and may end anywhere: "a.c"
 //     matches "abcd".
 //   - `.` and negated brackets match every byte; there are no back references.
@@ -26,22 +26,21 @@ namespace allomon::mlprof {
 //   - A backslash makes the next character an ordinary one, but not in
 //     brackets.
 //
-// The matcher walks all alternatives at once: time is at most the product of
-// the lengths of text and expression, memory that of the expression, nothing
-// recurses.
+// The matcher walks all alternatives at once: time is at most the product of the lengths of text
+// and expression, memory that of the expression, nothing recurses.
 class Regexp {
  public:
-  // Larger expressions, by repetition counts say, and deeper ones are refused.
+  // Larger expressions, for example by large repetition counts, and deeper ones are refused.
   static constexpr size_t kMaxInstructions = 10000;
   static constexpr int kMaxDepth = 500;
 
-  // Nothing if `pattern` is not an expression.
+  // No value if `pattern` is not an expression.
   static std::optional<Regexp> Compile(std::string_view pattern);
 
   // Thread safe.
   bool MatchesPrefix(std::string_view text) const;
 
-  // A program for a machine that follows all ways through it at the same time.
+  // A program for a machine that follows all paths through it at the same time.
   struct Instruction {
     enum class Op : uint8_t {
       kSet,    // consume a byte of `set`
@@ -53,7 +52,7 @@ class Regexp {
     };
     Op op = Op::kSet;
     int32_t jump = 0;   // relative to this instruction, so that
-    int32_t other = 0;  // pieces of program can be copied
+    int32_t other = 0;  // programs can be copied into others
     std::bitset<256> set;
   };
   using Program = std::vector<Instruction>;
@@ -66,4 +65,4 @@ class Regexp {
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_REGEXP_H_
+#endif  // ALLOMON_TOOLS_MLPROF_REGEXP_H_

@@ -50,9 +50,9 @@ Program Text(std::string_view text) {
   return program;
 }
 
-// Each branch but the last: split (branch, next), branch, jump (end).
+// Each branch but the last becomes: split (branch, next), branch, jump (end).
 Program AnyOf(const std::vector<Program>& branches) {
-  int32_t rest = 0;  // to the end of the last branch, were it like the others
+  int32_t rest = 0;  // to the end of the last branch, as if the last had a split and a jump too
   for (const Program& branch : branches) rest += Length(branch) + 2;
   Program program;
   for (size_t i = 0; i + 1 < branches.size(); ++i) {
@@ -78,7 +78,7 @@ Program OneOrMore(Program piece) {
   return piece;
 }
 
-// At most `times`: after each copy the rest is optional.
+// The piece at most `times` times: after each copy the rest is optional.
 Program UpTo(const Program& piece, size_t times) {
   Program program;
   for (size_t left = times; left > 0; --left) {
@@ -102,7 +102,7 @@ struct CharacterClass {
   int (*contains)(int);
 };
 
-// There is no `blank` and no `punct`.  The functions see the C locale.
+// mlprof knows neither `blank` nor `punct`.  The functions work in the C locale.
 constexpr CharacterClass kClasses[] = {
     {"alnum", isalnum}, {"alpha", isalpha},   {"cntrl", iscntrl}, {"digit", isdigit},
     {"graph", isgraph}, {"lower", islower},   {"print", isprint}, {"space", isspace},
@@ -115,8 +115,8 @@ ByteSet Members(const CharacterClass& character_class) {
   return set;
 }
 
-// By recursive descent; each function consumes what it recognizes and returns
-// false if the text is no expression, or too large a one.
+// Parses by recursive descent.  Each function consumes what it recognizes.  It returns false if the
+// text is no expression, or one that is too large.
 class Parser {
  public:
   explicit Parser(std::string_view pattern) : rest_(pattern) {}
@@ -184,7 +184,7 @@ class Parser {
     return Fits(program->size());
   }
 
-  // What follows `{`: n}  n,}  n,m}
+  // Parses what follows `{`: n}, n,} or n,m}.
   bool Bound(Program* program) {
     size_t least = 0;
     if (!Number(&least)) return false;
@@ -195,7 +195,7 @@ class Parser {
     return Number(&most) && Accept("}") && least <= most && Repeat(least, most, program);
   }
 
-  // Numbers past the limit are all the same: too large.
+  // Numbers past the limit are all alike: too large.
   bool Number(size_t* number) {
     if (!AtDigit()) return false;
     *number = 0;
@@ -244,7 +244,7 @@ class Parser {
     return true;
   }
 
-  // What follows `[`, the closing bracket included.
+  // Parses what follows `[`, up to and with the closing bracket.
   bool Bracket(Program* program) {
     const bool negated = Accept("^");
     ByteSet set;
@@ -267,7 +267,7 @@ class Parser {
       Take();
       return At(']');
     }
-    // Before the classes: "[[-a]" is a range that begins with a bracket.
+    // A range is tried before a class: "[[-a]" is a range that begins with a bracket.
     if (rest_.size() >= 3 && rest_[1] == '-') {
       *set |= ByteRange(rest_[0], rest_[2]);
       rest_.remove_prefix(3);

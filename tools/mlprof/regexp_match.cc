@@ -6,9 +6,9 @@
 namespace allomon::mlprof {
 namespace {
 
-// Which anchors a way through the program may still pass.  mlprof's automaton
-// has a state for each anchor, entered from the start or before the end but
-// never from another anchor's; three phases are what that amounts to.
+// The anchors that a path through the program may still pass.  mlprof's automaton has a state for
+// each anchor.  Such a state is entered from the start or before the end, never from the state of
+// another anchor.  These three phases are equivalent.
 enum Phase : uint32_t { kStart, kMiddle, kEnd, kPhases };
 
 class Matcher {
@@ -34,8 +34,8 @@ class Matcher {
     Phase phase;
   };
 
-  // Goes everywhere that can be reached without consuming a byte, and leaves
-  // the instructions that wait for one in consumers_.  True at a match.
+  // Visits all instructions that can be reached without consuming a byte.  Instructions that wait
+  // for a byte are left in consumers_.  True at a match.
   bool Explore(bool at_end) {
     consumers_.clear();
     while (!todo_.empty()) {
@@ -47,7 +47,7 @@ class Matcher {
     return false;
   }
 
-  // Without this, `()*` would go round for ever.
+  // Whether the instruction was visited in this step.  Without this, `()*` would loop for ever.
   bool Seen(Place place) {
     uint32_t& seen = seen_[place.index * kPhases + place.phase];
     if (seen == step_) return true;
@@ -95,7 +95,7 @@ class Matcher {
   const Regexp::Program& program_;
   std::vector<Place> todo_;
   std::vector<int32_t> consumers_;
-  std::vector<uint32_t> seen_;  // the last step that was at a place
+  std::vector<uint32_t> seen_;  // by place: the last step that visited it
   uint32_t step_ = 1;
 };
 

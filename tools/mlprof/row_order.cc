@@ -8,13 +8,13 @@
 namespace allomon::mlprof {
 namespace {
 
-// The generator of MLton's library: Numerical Recipes' constants, seed 13.
+// The random numbers of MLton's library: constants of Numerical Recipes, seed 13.
 class PivotGenerator {
  public:
   // The library draws one number while it is initialized.
   PivotGenerator() { Next(); }
 
-  // In low .. high, by the remainder that has the divisor's sign.
+  // A number in low .. high, by the remainder with the divisor's sign.
   int64_t Between(int64_t low, int64_t high) {
     const int64_t range = high - low + 1;
     const int64_t remainder = static_cast<int32_t>(Next()) % range;
@@ -37,7 +37,7 @@ class Sorter {
   std::vector<size_t> Sort() {
     if (order_.empty()) return order_;
     const int64_t last = static_cast<int64_t>(order_.size()) - 1;
-    // A sentinel: Partition runs upwards without looking for the end.
+    // The smallest element is a sentinel: Partition runs upwards without looking for the end.
     auto smallest = std::min_element(percents_.begin(), percents_.end());
     Swap(smallest - percents_.begin(), last);
     QuickSort(0, last - 1);
@@ -49,9 +49,9 @@ class Sorter {
   double At(int64_t i) const { return percents_[order_[i]]; }
   void Swap(int64_t i, int64_t j) { std::swap(order_[i], order_[j]); }
 
-  // Leaves runs of up to kShortRun + 1 in disorder.  A stack of its own, for
-  // the recursion may be deep; left before right, for each draws from the same
-  // generator.
+  // Leaves runs of up to kShortRun + 1 elements unsorted.  The stack is explicit, since the
+  // recursion may be deep.  The left part is sorted before the right one, because both draw from
+  // the same generator.
   void QuickSort(int64_t low, int64_t high) {
     constexpr int64_t kShortRun = 20;
     std::vector<std::pair<int64_t, int64_t>> todo = {{low, high}};
@@ -65,8 +65,8 @@ class Sorter {
     }
   }
 
-  // Puts what is at least the pivot before it and what is at most it behind.
-  // Both sides stop at equals, so that equal elements split evenly.
+  // Puts elements of at least the pivot before it, and elements of at most the pivot behind it.
+  // The scans from both sides stop at equal elements, so that these split evenly.
   std::pair<int64_t, int64_t> Partition(int64_t low, int64_t high) {
     Swap(low, pivots_.Between(low, high));
     const double pivot = At(low);

@@ -37,7 +37,8 @@ class Selector {
     }
   }
 
-  // A source that was not kept itself is shown all the same if its name is.
+  // A source that is not split is shown as its name, even if only other sources of the name were
+  // kept.
   void AddSplitSources() {
     for (uint32_t source = 0; source < source_count_; ++source) {
       const uint32_t name = view_.NameIndex(source);

@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_SELECTION_H_
-#define TOOLS_MLPROF_SELECTION_H_
+#ifndef ALLOMON_TOOLS_MLPROF_SELECTION_H_
+#define ALLOMON_TOOLS_MLPROF_SELECTION_H_
 
 #include <cstdint>
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace allomon::mlprof {
 
-// What is shown: a row of the table, a node of the graph.
+// A shown function: a row of the table, a node of the graph.
 struct ShownFunction {
   uint32_t name;
-  const MlmonCount* count;  // of the view
+  const MlmonCount* count;  // owned by the view
 };
 
 struct Selection {
@@ -19,14 +19,14 @@ struct Selection {
 
   // Names first, then split sources, each by index.
   std::vector<ShownFunction> functions;
-  // For each source the index of the function it is shown as, or kHidden.
+  // For each source, the index of the function that shows it, or kHidden.
   std::vector<int32_t> function_of_source;
 };
 
-// A split source is shown if it is kept, a name that is not split if any source
-// of it is.  The view must outlive the result.
+// A split source is shown if it is kept.  A name that is not split is shown if any of its sources
+// is kept.  The view must outlive the result.
 Selection Select(const ProfileView& view, const std::vector<bool>& kept);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_SELECTION_H_
+#endif  // ALLOMON_TOOLS_MLPROF_SELECTION_H_

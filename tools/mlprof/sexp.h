@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_SEXP_H_
-#define TOOLS_MLPROF_SEXP_H_
+#ifndef ALLOMON_TOOLS_MLPROF_SEXP_H_
+#define ALLOMON_TOOLS_MLPROF_SEXP_H_
 
 #include <string>
 #include <string_view>
@@ -7,13 +7,13 @@
 
 namespace allomon::mlprof {
 
-// The notation of -keep: (lists of things), "strings" and atoms.  A semicolon
-// outside a string starts a comment that ends with the line; in a string a
-// backslash makes the next character an ordinary one.
+// The notation of -keep: (lists of things), "strings" and atoms.  A semicolon outside a string
+// starts a comment that ends with the line; in a string a backslash makes the next character an
+// ordinary one.
 struct Sexp {
   enum class Kind { kAtom, kString, kList };
 
-  // Deeper nesting is refused, so that what follows a Sexp may recurse.
+  // Deeper nesting is refused, so that functions over a Sexp may recurse.
   static constexpr int kMaxDepth = 500;
 
   Kind kind = Kind::kAtom;
@@ -21,14 +21,13 @@ struct Sexp {
   std::vector<Sexp> items;  // of a list
 };
 
-// Reads the first expression of `text` and ignores the rest.  On failure
-// returns false and sets `error` to mlprof's words.
+// Reads the first expression of `text` and ignores the rest.  On failure returns false and sets
+// `error` to mlprof's words.
 bool ParseSexp(std::string_view text, Sexp* sexp, std::string* error);
 
-// On one line, as mlprof prints it: a quote in a string is doubled, a backslash
-// too.
+// The expression on one line, as mlprof prints it: quotes and backslashes in a string are doubled.
 std::string FormatSexp(const Sexp& sexp);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_SEXP_H_
+#endif  // ALLOMON_TOOLS_MLPROF_SEXP_H_

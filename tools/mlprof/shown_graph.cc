@@ -9,12 +9,11 @@ namespace {
 
 using Edges = std::vector<ShownEdge>;
 
-// The calls of all sources in one array, the last call of each first.  A search
-// follows each call up to once for each shown function; it is worth not to
-// chase pointers.
+// The calls of all sources in one array, the last call of each source first.  A search follows each
+// call up to once for each shown function, so an array without pointers to chase is worth it.
 class Calls {
  public:
-  // A hidden source, or the function that a shown source is shown as.
+  // The callee of a call: a hidden source, or the function that shows a shown source.
   struct Target {
     bool hidden;
     uint32_t index;
@@ -46,9 +45,9 @@ class Calls {
   std::vector<Target> targets_;
 };
 
-// The order of edges is that of mlprof's lists, to which everything is added at
-// the front: sources and calls are visited last one first, the newest of
-// several edges to the same function survives.
+// Finds edges in the order of mlprof's lists, to which everything is added at the front.  So
+// sources and calls are visited last one first, and of several edges to the same function the
+// newest remains.
 class EdgeBuilder {
  public:
   EdgeBuilder(const ProfileView& view, const Selection& selection)
@@ -70,13 +69,13 @@ class EdgeBuilder {
   }
 
  private:
-  // Where the depth-first search stands in the calls of one source.
+  // The state of the depth-first search within the calls of one source.
   struct Frame {
     size_t next;
     size_t end;
   };
 
-  // Null for a hidden source.
+  // The edges of the function that shows `source`.  Null for a hidden source.
   Edges* EdgesOf(uint32_t source) {
     const int32_t function = function_of_source_[source];
     return function == Selection::kHidden ? nullptr : &edges_[function];
@@ -99,9 +98,9 @@ class EdgeBuilder {
     }
   }
 
-  // Adds an edge to each shown function that is called from the hidden `source`
-  // or from hidden ones behind it, unless this search has been there.  `source`
-  // itself is not marked: it counts as seen only when a call leads back to it.
+  // Adds an edge to each shown function that the hidden `source` calls, directly or through other
+  // hidden sources, unless this search has visited it.  `source` itself is not marked: it counts as
+  // seen only when a call leads back to it.
   void Search(uint32_t source, Edges* edges) {
     stack_.push_back({calls_.Begin(source), calls_.End(source)});
     while (!stack_.empty()) {
@@ -145,8 +144,8 @@ class EdgeBuilder {
   const Calls calls_;
   const std::vector<int32_t>& function_of_source_;
   ShownEdges edges_;
-  std::vector<uint32_t> seen_;     // by source, the last search that saw it
-  std::vector<uint32_t> reached_;  // by function
+  std::vector<uint32_t> seen_;     // by source: the last search that saw it
+  std::vector<uint32_t> reached_;  // by function: the last search that reached it
   std::vector<Frame> stack_;       // empty between searches
   uint32_t search_ = 0;
   size_t dashed_count_ = 0;

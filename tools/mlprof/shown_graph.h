@@ -1,5 +1,5 @@
-#ifndef TOOLS_MLPROF_SHOWN_GRAPH_H_
-#define TOOLS_MLPROF_SHOWN_GRAPH_H_
+#ifndef ALLOMON_TOOLS_MLPROF_SHOWN_GRAPH_H_
+#define ALLOMON_TOOLS_MLPROF_SHOWN_GRAPH_H_
 
 #include <cstdint>
 #include <optional>
@@ -11,20 +11,20 @@ namespace allomon::mlprof {
 
 struct ShownEdge {
   uint32_t to;  // an index into Selection::functions
-  bool dashed;  // a path through hidden functions
+  bool dashed;  // stands for a path through hidden functions
 };
 
 using ShownEdges = std::vector<std::vector<ShownEdge>>;
 
-// Half of a large program hidden at random can leave a dashed edge between any
-// two of the rest.  Nobody looks at a million of them; to make more would take
-// minutes and gigabytes.
+// A limit on work: half of a large program hidden at random can leave a dashed edge between any two
+// of the other functions.  Nobody looks at a million edges, and making more would take minutes and
+// gigabytes.
 inline constexpr size_t kMaxDashedEdges = 1000000;
 
-// The edges that leave each shown function, each target once, in the order in
-// which mlprof writes them.  Nothing if there are more than kMaxDashedEdges.
+// The edges that leave each shown function, in the order in which mlprof writes them, with each
+// target once.  No value if there are more than kMaxDashedEdges.
 std::optional<ShownEdges> FindShownEdges(const ProfileView& view, const Selection& selection);
 
 }  // namespace allomon::mlprof
 
-#endif  // TOOLS_MLPROF_SHOWN_GRAPH_H_
+#endif  // ALLOMON_TOOLS_MLPROF_SHOWN_GRAPH_H_

@@ -64,7 +64,7 @@ std::string JustifiedTable(const Row& heads, const std::vector<Row>& rows) {
 
 std::string FormatTable(const ProfileView& view, const Selection& selection, bool raw,
                         bool show_line) {
-  // mlprof sorts a list to which each row was added at the front.
+  // mlprof sorts a list to which each row was added at the front, so the candidates are in reverse.
   std::vector<const ShownFunction*> candidates;
   std::vector<double> percents;
   for (auto function = selection.functions.rbegin(); function != selection.functions.rend();

@@ -7,9 +7,9 @@
 
 namespace allomon::report {
 
-// A bar of up to `columns`, by shares in [0, 1] (others are cut to that) of its length: `own`
-// solid, what `with_callees` has beyond it light.  Rounded to columns, or to eighths of them
-// where there is one share only.  A bar of anything above 0 is never invisible.
+// A bar of up to `columns` characters.  The shares are in [0, 1]; others are cut to that.  `own` is
+// drawn solid, the part of `with_callees` beyond it light.  Lengths are rounded to characters, or
+// to eighths of them if there is one share only.  A bar of anything above 0 is visible.
 std::string Bar(double own, double with_callees, int columns, Charset charset);
 
 }  // namespace allomon::report

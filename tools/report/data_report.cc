@@ -10,9 +10,9 @@
 namespace allomon::report {
 namespace {
 
-using Members = std::vector<std::pair<const char*, std::string>>;  // values are ready text
+using Members = std::vector<std::pair<const char*, std::string>>;  // values are formatted already
 
-// Most names: nothing to escape.
+// Whether the text needs no escapes, which is true of most names.
 bool IsPlain(const std::string& text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return ' ' <= c && c <= '~' && c != '"' && c != '\\'; });
@@ -33,7 +33,7 @@ std::string Object(const Members& members, const char* separator) {
   return object + "}";
 }
 
-// One element a line.
+// Puts each element on a line of its own.
 std::string Array(const std::vector<std::string>& elements) {
   std::string array = "[";
   for (const std::string& element : elements) {
@@ -62,7 +62,7 @@ const char* KindName(ProfileKind kind) {
 
 bool HasStack(const Profile& profile) { return profile.data.style == ProfileStyle::kStack; }
 
-// Numbers of a profile's row, in the order of JSON's keys and of CSV's columns.
+// The numbers of a profile's row, in the order of JSON's keys and of CSV's columns.
 Members Numbers(const MlmonCount& count, bool has_stack) {
   Members numbers = {{"current", Digits(count.current)}};
   if (!has_stack) return numbers;

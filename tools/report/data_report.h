@@ -1,4 +1,4 @@
-// Reports for programs.
+// Reports that programs read.
 #ifndef ALLOMON_TOOLS_REPORT_DATA_REPORT_H_
 #define ALLOMON_TOOLS_REPORT_DATA_REPORT_H_
 
@@ -10,9 +10,9 @@
 
 namespace allomon::report {
 
-// Numbers are exact, in the profile's units, and may have up to 39 digits.  Text that is not
-// UTF-8 is replaced (U+FFFD), what is not ASCII is escaped, so that the result may be looked
-// at on any terminal.  `rows` at most; 0: all.
+// Numbers are exact, in the profile's units, and may have up to 39 digits.  Text that is not UTF-8
+// is replaced (U+FFFD).  Characters that are not ASCII are escaped, so that the result can be shown
+// on any terminal.  Shows at most `rows` functions; 0: all.
 std::string ToJson(const Profile& profile, const std::vector<Function>& functions, size_t rows);
 std::string ToJson(const Pair& pair, const std::vector<Change>& changes, size_t rows);
 

@@ -33,7 +33,7 @@ bool InOrder(const Function& a, const Function& b, SortKey key) {
   return NameOrder(*a.name) < NameOrder(*b.name);
 }
 
-// Of a growth, which is never below -kMost.
+// The size of a growth, which is never below -kMost.
 MlmonInt Magnitude(MlmonInt growth) { return growth < 0 ? -growth : growth; }
 
 bool InOrder(const Change& a, const Change& b, SortKey key) {
@@ -50,7 +50,7 @@ void Sort(SortKey key, std::vector<Row>* rows) {
                    [key](const Row& a, const Row& b) { return InOrder(a, b, key); });
 }
 
-// Matches functions of two builds.
+// Finds the functions of one build in another.
 class Matcher {
  public:
   void AddBefore(const Profile& profile) {

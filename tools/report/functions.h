@@ -1,4 +1,4 @@
-// What is shown of a profile: functions, in an order.
+// The functions of a profile that are shown, and their order.
 #ifndef ALLOMON_TOOLS_REPORT_FUNCTIONS_H_
 #define ALLOMON_TOOLS_REPORT_FUNCTIONS_H_
 
@@ -12,45 +12,46 @@
 namespace allomon::report {
 
 struct Function {
-  const SourceName* name = nullptr;  // of the profile's program
+  const SourceName* name = nullptr;  // owned by the profile's program
   MlmonCount count;
 };
 
-// What `--sort` looks at; the current count for kName.
+// The count that `--sort` compares.  For kName it is the current count.
 MlmonInt Measure(const MlmonCount& count, SortKey key);
 
 // The position without its line.
 std::string_view FileOf(const SourceName& name);
 
-// Of so many rows, at `most` that many are shown; 0: all.
+// How many of `count` rows are shown if at `most` that many may be; 0: all.
 size_t ShownRows(size_t count, size_t most);
 
-// The functions that used something, largest first by `key`; equal ones by their current
-// count, then by name and position, so that a run of the command repeats.  Copies of a
-// function that the optimizer made are one.  Refers to `profile`.
+// The functions that used something, sorted by `key`, the largest first.  Equal ones are sorted by
+// their current count, then by name and position, so that every run of the command gives the same
+// order.  Copies of a function that the optimizer made count as one.  Refers to `profile`.
 std::vector<Function> Functions(const Profile& profile, SortKey key);
 
-// How many functions with a position used nothing.
+// The number of functions that have a position and used nothing.
 size_t UnusedFunctions(const Profile& profile);
 
-// The current counts of functions from the `first` on.
+// The sum of the current counts of the functions from `first` on.
 MlmonInt SumFrom(const std::vector<Function>& functions, size_t first);
 
-// A function in two profiles; what one of them lacks is zeros there.
+// A function in two profiles.  Its counts are zeros in a profile that lacks it.
 struct Change {
-  const SourceName* name = nullptr;  // of the later program that has it
+  const SourceName* name = nullptr;  // owned by the later program that has the function
   MlmonCount before;
   MlmonCount after;
   bool in_before = false;
   bool in_after = false;
 
-  // Of what `key` looks at; at the limits of the type it stays there.
+  // The growth of the count that `key` names.  A growth beyond the limits of the type is set to the
+  // limit.
   MlmonInt Growth(SortKey key) const;
 };
 
-// All functions that changed, the largest change first, whether growth or not; equal ones as
-// above.  Functions of two builds are the same if they have the same name and the same file,
-// and are equally many functions of that name behind the first: lines may move.
+// All functions that changed.  The largest change comes first, up or down; equal ones are in the
+// order of Functions().  Functions of two builds are the same if they have the same name and the
+// same file, and if as many functions of that name and file come before them: lines may move.
 std::vector<Change> Changes(const Pair& pair, SortKey key);
 
 }  // namespace allomon::report

@@ -32,7 +32,7 @@ class Layout {
  public:
   Layout(Grid* grid, int width) : grid_(*grid), width_(width) { Measure(); }
 
-  // Makes the columns fit; returns their widths.
+  // Cuts texts and drops columns until the grid fits.  Returns the widths.
   std::vector<int> Fit() {
     if (width_ == 0) return widths_;
     while (Least() > width_ && DropOne()) {
@@ -80,7 +80,8 @@ class Layout {
     return true;
   }
 
-  // Texts that could be dropped give first; those that stay last give more than they should.
+  // Cuts texts to their least widths, first in columns that could be dropped, then in the others.
+  // If that is not enough, cuts all texts further.
   void CutTexts() {
     int excess = std::accumulate(widths_.begin(), widths_.end(), Gaps()) - width_;
     for (const bool droppable : {true, false}) {
@@ -125,7 +126,7 @@ class Formatter {
  private:
   std::string Line(const std::vector<Cell>& row) const {
     std::string line;
-    size_t end = 0;  // of what can be seen
+    size_t end = 0;  // behind the last visible cell
     for (size_t i = 0; i < row.size(); ++i) {
       if (i > 0) line.append(kGap, ' ');
       const Column::Kind kind = grid_.columns[i].kind;

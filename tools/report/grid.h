@@ -11,15 +11,16 @@ namespace allomon::report {
 
 enum class Paint { kPlain, kBold, kDim, kHot, kWarm, kShrunk };
 
-// The text in colour, by the standard's sequences (ECMA-48: SGR); as it is if not `colored`.
+// The text in colour, by the sequences of ECMA-48 (SGR).  Unchanged if not `colored`.
 std::string Painted(const std::string& text, Paint paint, bool colored);
 
 struct Column {
-  enum class Kind { kNumber, kText, kBar };  // to the right, the left, the left; texts are cut
+  // Numbers are justified right, texts and bars left.  Only texts are cut.
+  enum class Kind { kNumber, kText, kBar };
   std::string head;
   Kind kind = Kind::kNumber;
-  int drop_rank = 0;  // where room lacks the highest goes first; 0: stays
-  int least = 0;      // of a text: it is cut to that many columns before others go
+  int drop_rank = 0;  // the column of the highest rank is dropped first if room lacks; 0: never
+  int least = 0;      // a text is cut to that many columns before others are dropped
 };
 
 struct Cell {
@@ -29,12 +30,12 @@ struct Cell {
 
 struct Grid {
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  // each as long as the columns
+  std::vector<std::vector<Cell>> rows;  // each has as many cells as there are columns
 };
 
-// Lines of at most `width` columns of a terminal (0: as wide as it takes), the heads first,
-// without blanks at their ends.  Texts lose their beginnings before columns go; below
-// some 20 columns lines are longer than that.
+// Formats lines of at most `width` columns of a terminal (0: as wide as needed), without blanks at
+// their ends.  The heads come first.  Texts lose their beginnings before columns are dropped.  If
+// `width` is below some 20, lines are longer than `width`.
 std::string FormatGrid(Grid grid, int width, Charset charset, bool colored);
 
 }  // namespace allomon::report

@@ -87,7 +87,7 @@ absl::Status Add(ProfileText input, Profile* profile, std::optional<Mlmon>* sum)
   return absl::OkStatus();
 }
 
-// As far as the script beside it says.
+// Whether the profile is of what is live, according to the script beside it.
 bool IsOfLive(const std::string& file) {
   std::string script;
   mlprof::ReadFailure failure;
@@ -119,7 +119,7 @@ absl::StatusOr<Profile> Sum(std::vector<ProfileText> inputs,
 
 bool IsEmpty(const Mlmon& data) { return data.total == 0 && data.total_gc == 0; }
 
-// Why nothing may have been seen.
+// An error that says why a profile may be empty.
 absl::Status Empty(const Profile& profile) {
   const std::string& file = profile.files.front();
   switch (profile.data.kind) {

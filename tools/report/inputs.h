@@ -12,20 +12,20 @@
 
 namespace allomon::report {
 
-// A program and the sum of some of its profiles, whose lengths fit.
+// A program and the sum of some of its profiles.  Their lengths fit each other.
 struct Profile {
   std::vector<std::string> files;
   mlprof::Program program;
-  bool program_found = false;  // nobody named it
-  bool live = false;           // of kind alloc: what is live, not all that was allocated
+  bool program_found = false;  // the program was found beside the profile, not named by the user
+  bool live = false;           // of kind alloc: counts what is live, not all that was allocated
   Mlmon data;
 };
 
-// Reads `files`: programs and profiles in any order, told apart by their contents.  Without
-// any profile it is mlmon.out.  Fails with one line that names the file and the remedy.
+// Reads `files`: programs and profiles in any order, which are told apart by their contents.
+// Without any profile, reads mlmon.out.  Fails with one line that names the file and the remedy.
 absl::StatusOr<Profile> LoadSum(const std::vector<std::string>& files, Progress* progress);
 
-// The same for exactly two profiles of one kind, each with the program that it is of.
+// As LoadSum(), for exactly two profiles of one kind, each with its program.
 struct Pair {
   Profile before;
   Profile after;

@@ -20,7 +20,7 @@ bool ParseNumber(const std::string& text, size_t* number) {
   return error == std::errc() && rest == end;
 }
 
-// The value at the place of `text` in a list of words.
+// The value that belongs to `text` in a list of words.
 template <typename Value>
 struct Choice {
   std::string_view word;
@@ -94,7 +94,7 @@ absl::Status SetFormat(Format format, Options* options) {
   return absl::OkStatus();
 }
 
-// False if `name` is no option without a value.
+// Sets an option that takes no value.  False if `name` is not one.
 bool SetFlag(std::string_view name, Options* options, absl::Status* status) {
   if (name == "--json" || name == "--csv") {
     *status = SetFormat(name == "--json" ? Format::kJson : Format::kCsv, options);

@@ -20,16 +20,16 @@ enum class Format { kTable, kJson, kCsv };
 struct Options {
   SortKey sort = SortKey::kCurrent;
   std::optional<size_t> top;  // 0: all
-  std::optional<int> width;   // columns; 0: as many as it takes
+  std::optional<int> width;   // columns; 0: as many as needed
   Color color = Color::kAuto;
   Format format = Format::kTable;
   bool diff = false;
-  std::string picture;  // "" for none
+  std::string picture;  // empty: none
   bool help = false;
   std::vector<std::string> files;
 };
 
-// Accepts --name=value and --name value, options and files in any order; files only behind
+// Accepts --name=value and --name value, options and files in any order, and only files behind
 // `--`.  Fails with one line that names the argument.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args);
 

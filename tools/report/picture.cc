@@ -19,12 +19,12 @@ constexpr double kHeadHeight = 76;
 constexpr double kMapHeight = 400;
 constexpr double kLegendHeight = 40;
 constexpr double kRowHeight = 24;
-constexpr double kNameRoom = 340;   // left of the bars
-constexpr double kValueRoom = 170;  // right of them
+constexpr double kNameRoom = 340;   // to the left of the bars
+constexpr double kValueRoom = 170;  // to the right of the bars
 constexpr double kBarsLeft = kMargin + kNameRoom + 12;
 constexpr double kBarsRoom = kWidth - kMargin - kValueRoom - kBarsLeft;
 constexpr size_t kMostTiles = 200;
-constexpr size_t kMostRows = 1000;  // a picture of more is no picture
+constexpr size_t kMostRows = 1000;  // more rows than that cannot be read
 
 constexpr const char* kOwn = "#2f6f9f";
 constexpr const char* kCallees = "#a9cce3";
@@ -33,11 +33,11 @@ constexpr const char* kGrown = "#c0392b";
 constexpr const char* kShrunk = "#2e8b57";
 constexpr const char* kGrey = "#9aa5b1";
 constexpr const char* kSoft = "#52606d";
-// Dark enough for white letters.
+// Colours dark enough for white letters.
 constexpr const char* kFileColors[] = {"#a8643c", "#2f6f9f", "#3f7d4e", "#7b5aa6",
                                        "#9c3d54", "#4a6a7c", "#8a6d1f", "#2b7a78"};
 
-// The same file has the same colour in every picture.
+// A file has the same colour in every picture.
 const char* ColorOf(const SourceName& name) {
   if (name.position.empty()) return kGrey;
   const size_t hash = std::hash<std::string_view>()(FileOf(name));
@@ -46,7 +46,7 @@ const char* ColorOf(const SourceName& name) {
 
 Svg::TextStyle Soft(double size) { return {size, false, kSoft, Svg::Anchor::kStart}; }
 
-// In two columns at the right edge.
+// Draws the values in two columns at the right edge.
 void DrawValues(Svg* svg, double base, const std::string& amount, const std::string& share) {
   Svg::TextStyle style = {13, false, kSoft, Svg::Anchor::kEnd};
   constexpr double kShareRoom = 72;
@@ -104,7 +104,7 @@ class ProfilePicture {
         Soft(13));
   }
 
-  // The largest functions, and one tile for all others.
+  // Draws a tile for each of the largest functions, and one for all others.
   void DrawMap() {
     std::vector<const Function*> largest;
     for (const Function& function : functions_) {
@@ -123,7 +123,7 @@ class ProfilePicture {
     return static_cast<double>(function.count.current);
   }
 
-  // Beyond some 2,000th of the area a tile cannot be seen, let alone pointed at.
+  // A tile below some 2,000th of the area is too small to see or to point at.
   size_t TilesWorthDrawing(const std::vector<const Function*>& largest) const {
     size_t tiles = 0;
     while (tiles < std::min(largest.size(), kMostTiles) &&
@@ -136,7 +136,7 @@ class ProfilePicture {
   void DrawTiles(const std::vector<const Function*>& largest, size_t tiles, double others) {
     std::vector<double> weights;
     for (size_t i = 0; i < tiles; ++i) weights.push_back(Weight(*largest[i]));
-    // In its place by size, which the treemap asks for.
+    // The tile of the others is put in its place by size, as the treemap requires.
     const auto place = std::upper_bound(weights.begin(), weights.end(), others,
                                         [](double a, double b) { return a > b; }) -
                        weights.begin();

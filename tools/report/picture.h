@@ -10,12 +10,12 @@
 
 namespace allomon::report {
 
-// An SVG document.  Areas are what functions used themselves, coloured by source file; bars
-// below show the first `rows` (0: all) with their stack data, if there are any.  Who called
-// whom is not drawn: a profile does not say how much of a callee was for which caller.
+// An SVG document.  Areas show what functions used themselves, coloured by source file.  Bars below
+// show the first `rows` functions (0: all) with their stack data, if there are any.  Callers are
+// not drawn, since a profile does not say how much of a callee was used for which caller.
 std::string ToPicture(const Profile& profile, const std::vector<Function>& functions, size_t rows);
 
-// Bars to the right for growth, to the left for the opposite.
+// Bars for growth point to the right, for shrinking to the left.
 std::string ToPicture(const Pair& pair, const std::vector<Change>& changes, SortKey key,
                       size_t rows);
 

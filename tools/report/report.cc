@@ -14,17 +14,17 @@
 namespace allomon::report {
 namespace {
 
-constexpr int kPictureMode = 0666;  // subject to the umask, like any created file
+constexpr int kPictureMode = 0666;  // the umask applies, as for any created file
 constexpr size_t kDefaultRows = 20;
-constexpr int kOtherLines = 6;  // heads, the rest, the next prompt
+constexpr int kOtherLines = 6;  // for the heads, the line of the rest and the next prompt
 constexpr size_t kLeastRows = 5;
 
-// What a file or a program chose to be called must not act on the terminal.
+// A message with names that files or programs chose, made harmless for the terminal.
 std::string Message(const std::string& line, const Terminal& terminal) {
   return "allomon report: " + Printable(line, terminal.charset) + "\n";
 }
 
-// All rows for programs, for people what they see without scrolling.
+// For programs all rows, for people as many as they see without scrolling.
 size_t RowsOf(const Options& options, const Terminal& terminal) {
   if (options.top.has_value()) return *options.top;
   if (options.format != Format::kTable) return 0;
@@ -48,7 +48,7 @@ bool NeedsStack(const Options& options) {
   return options.sort == SortKey::kStack || options.sort == SortKey::kGc;
 }
 
-// An empty line if `profile` has what the options ask for.
+// Why `profile` cannot be sorted as the options ask.  Empty if it can.
 std::string LackOfStack(const Options& options, const Profile& profile) {
   if (!NeedsStack(options) || profile.data.style == ProfileStyle::kStack) return "";
   return profile.files.front() +
@@ -56,7 +56,8 @@ std::string LackOfStack(const Options& options, const Profile& profile) {
          "time,stack, count,stack), or sort by cur";
 }
 
-// Every byte, tick or call is some function's; a file where that fails was changed by hand.
+// Every byte, tick or call belongs to some function.  A file in which the sum is another was
+// changed by hand.
 std::string LackOfSum(const Profile& profile, const std::vector<Function>& functions) {
   const MlmonInt sum = SumFrom(functions, 0);
   MlmonInt totals = 0;
@@ -68,7 +69,7 @@ std::string LackOfSum(const Profile& profile, const std::vector<Function>& funct
          ", not to its totals, " + Exact(totals) + ": it is damaged; profile the program again";
 }
 
-// A profile, or two, with the rows that are shown.
+// One profile, or a pair, with the rows that are shown.
 template <typename Input, typename Row>
 class Output {
  public:
@@ -122,7 +123,7 @@ CommandResult ReportSum(const Options& options, const Terminal& terminal, const 
   CommandResult result = Output<Profile, Function>(options, terminal, profile, functions).Make();
   lack = LackOfSum(profile, functions);
   if (result.status == 0 && !lack.empty()) {
-    result.status = 2;  // with what there is
+    result.status = 2;  // the report is shown as far as it got
     result.err = Message(lack, terminal);
   }
   return result;

@@ -10,8 +10,9 @@
 
 namespace allomon::report {
 
-// `args` without the command's name.  Status 0: shown, 2: bad input.  Reads files, may run
-// programs for the names of their functions (find_program.h), writes the picture.
+// `args` are without the command's name.  The status is 0 if the report was shown, 2 on bad input.
+// Reads files, may run programs to ask for the names of their functions (find_program.h), and
+// writes the picture.
 CommandResult RunReport(const std::vector<std::string>& args, const Terminal& terminal);
 
 }  // namespace allomon::report

@@ -14,8 +14,8 @@ bool StartsAt(std::string_view text, size_t place, std::string_view word) {
   return text.substr(place, word.size()) == word;
 }
 
-// The bytes of `operator<<`, `operator()`, the `operator` of `operator new` and their like, whose
-// brackets are none; 0 if there is no such thing at `place`.
+// The length of an operator's name at `place`: `operator<<`, `operator()`, the `operator` of
+// `operator new` and so on.  Its brackets enclose nothing.  0 if there is no operator.
 size_t OperatorBytes(std::string_view text, size_t place) {
   if (!StartsAt(text, place, kOperator)) return 0;
   if (place != 0 && text[place - 1] != ':' && text[place - 1] != ' ') return 0;
@@ -25,12 +25,12 @@ size_t OperatorBytes(std::string_view text, size_t place) {
   return (end == std::string_view::npos ? text.size() : end) - place;
 }
 
-// One pass over a name.
+// Shortens one name in one pass.
 class Shortener {
  public:
   explicit Shortener(std::string_view name) : name_(name) {}
 
-  // Empty if brackets do not pair.
+  // The short name.  Empty if brackets do not pair.
   std::string Run() {
     while (place_ < name_.size()) Step();
     return depth_ == 0 ? short_ : "";
@@ -71,7 +71,7 @@ class Shortener {
     ++place_;
   }
 
-  // What a blank separates from the name.
+  // Drops the return type, which a blank separates from the name.
   void DropWhatIsReturned() {
     short_.clear();
     ++place_;
@@ -85,7 +85,8 @@ class Shortener {
   const std::string_view name_;
   size_t place_ = 0;
   size_t depth_ = 0;
-  bool has_name_ = false;  // all of it, or up to an operator's: blanks behind belong to it
+  // The name was read, all of it or up to an operator's: blanks behind that belong to it.
+  bool has_name_ = false;
   std::string short_;
 };
 

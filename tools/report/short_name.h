@@ -5,9 +5,9 @@
 
 namespace allomon::report {
 
-// A C++ function's name as people say it, where the whole of it would not fit a line: without
-// what it returns, and with `<...>` and `(...)` for template arguments and parameters.  A name of
-// at most 60 bytes, and one whose brackets do not pair, stays as it is.
+// Shortens a C++ function's name to fit a line: the return type is dropped, template arguments
+// become `<...>` and parameters `(...)`.  A name of at most 60 bytes, and one whose brackets do not
+// pair, stays as it is.
 std::string ShortName(const std::string& name);
 
 }  // namespace allomon::report

@@ -8,8 +8,9 @@
 namespace allomon::report {
 namespace {
 
-// No viewer tells the width of its fonts; that of an average letter of Helvetica and DejaVu
-// Sans is between 0.5 and 0.6 of the size, in bold a tenth more: this rarely is too little.
+// The width of a letter as a share of the font's size.  No viewer tells the width of its fonts.  An
+// average letter of Helvetica and DejaVu Sans is between 0.5 and 0.6 wide, in bold a tenth more, so
+// this value is rarely too small.
 constexpr double kLetterWidth = 0.6;
 constexpr double kBoldLetterWidth = 0.7;
 
@@ -56,7 +57,7 @@ void Svg::Text(double x, double y, double room, const std::string& text, const T
   body_ += "<text" + Attribute("x", x) + Attribute("y", y) + Attribute("font-size", style.size) +
            Attribute("fill", style.fill) + (style.bold ? " font-weight=\"bold\"" : "") +
            (style.anchor == Anchor::kEnd ? " text-anchor=\"end\"" : "") +
-           // A tile is no link, and text must not hide its tooltip.
+           // The text ignores the pointer, so that it does not hide the tooltip of its tile.
            " pointer-events=\"none\">" + XmlEscaped(cut) + "</text>\n";
 }
 

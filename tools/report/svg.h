@@ -1,4 +1,4 @@
-// The few shapes of SVG 1.1 that the pictures are made of.
+// The shapes of SVG 1.1 that the pictures consist of.
 #ifndef ALLOMON_TOOLS_REPORT_SVG_H_
 #define ALLOMON_TOOLS_REPORT_SVG_H_
 
@@ -8,8 +8,8 @@
 
 namespace allomon::report {
 
-// A document, built from its first shape on; later ones cover earlier ones.  Texts may hold
-// any bytes: what cannot be shown is escaped.
+// A document.  Shapes cover the ones drawn before them.  Texts may hold any bytes: bytes that
+// cannot be shown are escaped.
 class Svg {
  public:
   Svg(double width, double height);
@@ -19,17 +19,18 @@ class Svg {
 
   enum class Anchor { kStart, kEnd };
   struct TextStyle {
-    double size = 13;  // of a line, in pixels
+    double size = 13;  // the height of a line in pixels
     bool bold = false;
     std::string fill = "#1f2933";
     Anchor anchor = Anchor::kStart;
   };
-  // Its base line begins, or ends, at x and y.  Cut, from its start, to some `room` pixels.
+  // Draws a text whose base line begins, or ends, at x and y.  Its start is cut off where it needs
+  // more than about `room` pixels.
   void Text(double x, double y, double room, const std::string& text, const TextStyle& style);
 
   void Line(double x1, double y1, double x2, double y2);
 
-  // The document, with its end.
+  // The whole document.
   std::string Finish() const;
 
  private:

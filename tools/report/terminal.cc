@@ -16,7 +16,7 @@ std::string_view Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// POSIX: the first of these that is set and not empty decides.
+// The locale of characters.  POSIX: the first of these variables that is set and not empty decides.
 std::string_view CharacterLocale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     if (!Variable(name).empty()) return Variable(name);
@@ -51,7 +51,7 @@ Terminal ThisTerminal() {
   return terminal;
 }
 
-// CR, then the standard sequence that erases to the end of the line (ECMA-48: EL).
+// Writes CR, then the sequence of ECMA-48 that erases to the end of the line (EL).
 void Progress::Show(const std::string& line) {
   if (!enabled_ || (line.empty() && !shown_)) return;
   shown_ = !line.empty();

@@ -1,4 +1,4 @@
-// Where a report goes.
+// The place that a report is written to.
 #ifndef ALLOMON_TOOLS_REPORT_TERMINAL_H_
 #define ALLOMON_TOOLS_REPORT_TERMINAL_H_
 
@@ -9,19 +9,20 @@
 namespace allomon::report {
 
 struct Terminal {
-  bool is_terminal = false;   // standard output
-  int columns = 0;            // 0: not known
-  int lines = 0;              // 0: not known
-  bool color_wanted = false;  // by --color=auto
+  bool is_terminal = false;   // whether standard output is a terminal
+  int columns = 0;            // 0: unknown
+  int lines = 0;              // 0: unknown
+  bool color_wanted = false;  // whether --color=auto means colour
   Charset charset = Charset::kUtf8;
-  bool shows_progress = false;  // standard error is a terminal too
+  bool shows_progress = false;  // whether standard error is a terminal too
 };
 
-// From standard output, standard error and the environment: NO_COLOR (not empty: no colour,
-// no-color.org), TERM=dumb (likewise), LC_ALL, LC_CTYPE, LANG (charset; none set: ASCII).
+// Reads standard output, standard error and the environment: NO_COLOR (not empty: no colour,
+// no-color.org), TERM=dumb (no colour), LC_ALL, LC_CTYPE, LANG (the charset; if none is set:
+// ASCII).
 Terminal ThisTerminal();
 
-// A line on standard error that the next one, or the end of the object, wipes out.
+// A line on standard error.  The next line, or the destructor, wipes it out.
 class Progress {
  public:
   explicit Progress(bool enabled) : enabled_(enabled) {}

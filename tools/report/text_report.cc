@@ -16,10 +16,10 @@ namespace {
 constexpr double kHotPercent = 10;
 constexpr double kWarmPercent = 1;
 
-// Which columns go first where room lacks: see Column::drop_rank.
+// The order in which columns are dropped where room lacks (Column::drop_rank).
 enum DropRank { kStays = 0, kDropCurrent, kDropStack, kDropGc, kDropPlace, kDropBar };
 
-// Short bars leave a terminal of 80 columns to the names.
+// Bars are short on a narrow terminal, so that 80 columns leave room for the names.
 int BarColumns(int width) { return width == 0 || width >= 120 ? 20 : 10; }
 
 Paint PaintOf(double percent) {
@@ -27,7 +27,7 @@ Paint PaintOf(double percent) {
   return percent >= kWarmPercent ? Paint::kWarm : Paint::kDim;
 }
 
-// Lines of the width; a word that is longer loses its beginning.
+// The text in lines of the style's width.  A word that is longer than a line loses its beginning.
 std::vector<std::string> Wrapped(const std::string& text, const TextStyle& style) {
   if (style.width == 0) return {text};
   std::vector<std::string> lines = {""};
@@ -46,7 +46,7 @@ std::vector<std::string> Wrapped(const std::string& text, const TextStyle& style
   return lines;
 }
 
-// What both kinds of report have.
+// The parts that both kinds of report have.
 class Writer {
  public:
   Writer(SortKey key, const TextStyle& style) : key_(key), style_(style) {}
@@ -54,7 +54,7 @@ class Writer {
  protected:
   std::string Text(const std::string& raw) const { return Printable(raw, style_.charset); }
 
-  // <gc>, <main>, <unknown> are not functions of the program's own.
+  // <gc>, <main> and <unknown> are not functions of the program itself.
   Cell NameCell(const SourceName& name) const {
     return {Text(ShortName(name.name)), name.position.empty() ? Paint::kDim : Paint::kBold};
   }
@@ -72,8 +72,8 @@ class Writer {
     return FormatGrid(std::move(grid), style_.width, style_.charset, style_.colored);
   }
 
-  // A function is known by less of its name than that rarely, by a file and a line of its
-  // position most of the time.
+  // Adds the columns of names and positions.  Less of a name than its least width rarely tells a
+  // function from others; a file and a line of the position mostly do.
   void AddTexts() {
     grid_.columns.push_back({"function", Column::Kind::kText, kStays, 24});
     grid_.columns.push_back({"where", Column::Kind::kText, kDropPlace, 14});
@@ -119,7 +119,7 @@ class ProfileWriter : public Writer {
     return unused == 0 ? "" : Line(MoreText(unused) + " never called", Paint::kDim);
   }
 
-  // The column that the rows are sorted by always stays.
+  // The rank of a column; the column by which the rows are sorted is never dropped.
   int Rank(SortKey column, int drop_rank) const { return key_ == column ? kStays : drop_rank; }
 
   void AddColumns() {
@@ -158,7 +158,8 @@ class ProfileWriter : public Writer {
     grid_.rows.push_back(std::move(row));
   }
 
-  // Stack data of several functions do not add up: they may have run inside each other.
+  // Adds the line of the functions that are not shown.  It has no stack data: functions may have
+  // run inside each other, so their stack data cannot be added up.
   void AddRest() {
     const MlmonInt sum = SumFrom(functions_, shown_);
     std::vector<Cell> row = {{MoreText(functions_.size() - shown_), Paint::kDim},
@@ -174,7 +175,7 @@ class ProfileWriter : public Writer {
   const std::vector<Function>& functions_;
   const size_t shown_;
   const bool has_stack_;
-  const bool has_gc_;  // most programs have no collector that a profile knows
+  const bool has_gc_;  // whether the profile has data of a collector; most programs have none
   const double whole_;
 };
 
@@ -234,7 +235,7 @@ class DiffWriter : public Writer {
     return growth > 0 ? Paint::kHot : Paint::kShrunk;
   }
 
-  // Solid for growth, light for the opposite.
+  // A bar is solid for growth, light for shrinking.
   Cell BarCell(const Change& change) const {
     const double share = largest_ == 0 ? 0 : Size(change) / largest_;
     const MlmonInt growth = change.Growth(key_);

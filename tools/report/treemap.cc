@@ -26,14 +26,14 @@ class Divider {
  private:
   double Area(size_t i) const { return weights_[i] * scale_; }
 
-  // Of the row's rectangles the most oblong one: its longer side by its shorter.
+  // The longer side divided by the shorter side, of the most oblong rectangle of the row.
   double Oblongness(size_t first, size_t end, double row_area) const {
     const double side = std::min(left_.width, left_.height);
     const double squared = side * side / (row_area * row_area);
     return std::max(squared * Area(first), 1 / (squared * Area(end - 1)));
   }
 
-  // A row grows as long as that makes its rectangles squarer.
+  // Adds rectangles to the row as long as that makes them squarer.
   size_t RowEnd(size_t first) const {
     double area = Area(first);
     double oblongness = Oblongness(first, first + 1, area);
@@ -47,7 +47,7 @@ class Divider {
     return end;
   }
 
-  // Along the shorter side of what is left, and takes it off that.
+  // Lays the row along the shorter side of the area that is left, and takes it off that area.
   void LayRow(size_t first, size_t end) {
     double area = 0;
     for (size_t i = first; i < end; ++i) area += Area(i);

@@ -12,10 +12,10 @@ struct Rectangle {
   double height = 0;
 };
 
-// Divides `area` among `weights` (above 0, descending), each as much as its share, as close
-// to squares as a greedy choice gets: the squarified treemap of Bruls, Huizing and van Wijk
-// (2000).  The rectangles in the order of the weights; they overlap nowhere and leave nothing
-// out.  O(n^2) at worst, for a row of equals; meant for some hundred.
+// Divides `area` among `weights` (above 0, descending) by their shares.  The rectangles are as
+// close to squares as a greedy choice gets: the squarified treemap of Bruls, Huizing and van Wijk
+// (2000).  They are in the order of the weights, do not overlap, and leave nothing uncovered.
+// O(n^2) at worst, for a row of equal weights; meant for some hundred.
 std::vector<Rectangle> Treemap(const std::vector<double>& weights, const Rectangle& area);
 
 }  // namespace allomon::report

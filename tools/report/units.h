@@ -1,4 +1,4 @@
-// Amounts of a profile in words for people.
+// Amounts of a profile, in words.
 #ifndef ALLOMON_TOOLS_REPORT_UNITS_H_
 #define ALLOMON_TOOLS_REPORT_UNITS_H_
 
@@ -8,13 +8,13 @@
 
 namespace allomon::report {
 
-// What a profile of this kind counts in: "bytes", "hundredths of a second", "calls".
+// The unit of a kind: "bytes", "hundredths of a second", "calls".
 const char* UnitName(ProfileKind kind);
 
 // "81.7 MiB" (of 1024 each), "0.12 s", "1,234,567".
 std::string Amount(ProfileKind kind, MlmonInt value);
 
-// The same with a sign, also of what grew.
+// As Amount(), with a sign for growth too.
 std::string SignedAmount(ProfileKind kind, MlmonInt value);
 
 // "12.3%".
@@ -26,16 +26,16 @@ std::string Times(double ratio);
 // All digits: "85,697,228".
 std::string Exact(MlmonInt value);
 
-// All digits, nothing else: what JSON and CSV read.
+// All digits and nothing else, for JSON and CSV.
 std::string Digits(MlmonInt value);
 
 // "81.7 MiB allocated (85,697,228 bytes), and 16.2 KiB by the collector".
 std::string TotalsText(const Mlmon& data, bool live);
 
-// Both totals together, of which percentages are.
+// The sum of both totals, which is 100 %.
 double Whole(const Mlmon& data);
 
-// `part` of `whole` in percent; 0 if that is 0.
+// `part` of `whole` in percent.  0 if `whole` is 0.
 double PercentOf(MlmonInt part, double whole);
 
 }  // namespace allomon::report

@@ -1,5 +1,5 @@
-// Phrases that text and picture share.  None of them is printable yet: names and paths are
-// as they were found.
+// Phrases that text and picture share.  They may not be printable: names and paths are as they were
+// found.
 #ifndef ALLOMON_TOOLS_REPORT_WORDS_H_
 #define ALLOMON_TOOLS_REPORT_WORDS_H_
 
@@ -18,13 +18,13 @@ std::string SummaryText(const Profile& profile);
 // "functions by server, found beside the profile".
 std::string ProgramText(const Profile& profile);
 
-// "file.cc:12", as compilers write it and editors open it, of MLton's "file.cc: 12".
+// "file.cc:12", as compilers write it and editors open it, made of MLton's "file.cc: 12".
 std::string PlaceText(const SourceName& name);
 
-// "+12.3%", of ten times and more "x12.3", "new", "gone".
+// "+12.3%"; from ten times on "x12.3"; "new"; "gone".
 std::string GrowthText(const Change& change, SortKey key);
 
-// What `key` looks at: "itself", "with what it called", "by the collector".
+// The words for the count that `key` names: "itself", "with what it called", "by the collector".
 const char* MeasureText(SortKey key);
 
 // "123 more functions", "1 more function".

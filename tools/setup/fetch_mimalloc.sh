@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Unpacks Debian's source package of mimalloc into .deps/mimalloc (Debian's binary
-# package has only the shared library, and a static one is 30 % faster).
+# Unpacks Debian's source package of mimalloc into .deps/mimalloc.  Debian's binary package has only
+# the shared library, and a static one is 30 % faster.
 #
-# apt-get source needs deb-src lines that few machines have, so this runs apt on a
-# private copy of the machine's sources with every `deb` turned into `deb-src`, and with
-# private lists: no privileges needed, nothing of the machine is changed, and apt checks
-# signatures and hashes as always.
+# `apt-get source` needs deb-src lines, which few machines have.  So this script runs apt on a
+# private copy of the machine's sources, with every `deb` turned into `deb-src`, and with private
+# lists.  It needs no privileges and changes nothing on the machine.  apt checks signatures and
+# hashes as always.
 set -euo pipefail
 
 version=2.0.9 # allocator/backends mirrors the fast path of exactly this one
@@ -20,7 +20,7 @@ is_ready && exit
 
 mkdir -p "$deps"
 exec 9>"$deps/lock"
-flock 9 # another bazelw may be at it: wait, and find it done
+flock 9 # waits for another bazelw that does the same, and then finds the work done
 is_ready && exit
 
 echo "bazelw: fetching the source of mimalloc $version with apt (once; a few seconds)" >&2
@@ -61,7 +61,7 @@ options=(
 )
 
 cd "$private/download"
-# Another source of the machine may fail; what counts is whether mimalloc is found.
+# A failing source of the machine is no error.  The error comes if mimalloc is not found.
 apt-get "${options[@]}" -q update >"$private/log" 2>&1 || true
 found=$(apt-cache "${options[@]}" showsrc --only-source mimalloc 2>>"$private/log" |
   sed -n 's/^Version: //p' | sort -uV) || true
@@ -69,12 +69,14 @@ package=$(grep -E "^$version([^0-9.]|\$)" <<<"$found" | tail -n 1) || true
 
 [[ $found ]] || fail \
   "apt found no source package of mimalloc: make its mirror reachable, then run this again."
+offered=${found//$'\n'/, }
 [[ $package ]] || fail \
-  "Allomon needs mimalloc $version, which is in Debian 12; this machine's apt offers ${found//$'\n'/, }."
+  "Allomon needs mimalloc $version, which is in Debian 12; this machine's apt offers $offered."
 apt-get "${options[@]}" -q source --download-only "mimalloc=$package" >>"$private/log" 2>&1 ||
   fail "apt could not download the source of mimalloc $package: try again when the mirror answers."
 
-# apt has checked the files; complete under another name, then one rename.
+# apt has checked the files.  The folder is completed under another name and then renamed, so that
+# no other run sees half of it.
 rm -rf "$deps/mimalloc.new"
 dpkg-source --no-check --no-copy -x mimalloc_*.dsc "$deps/mimalloc.new" >>"$private/log" 2>&1 ||
   fail "the source package of mimalloc did not unpack; the disk may be full."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs those packages of packages.txt that are missing; says so before it does.
+# Installs the packages of packages.txt that are missing, after a line that says so.
 set -euo pipefail
 
 die() { echo "bazelw: $1" >&2; exit 1; }
@@ -17,7 +17,7 @@ for package in "${wanted[@]}"; do
 done
 [[ ${#missing[@]} -eq 0 ]] && exit
 
-# Asks for a password only where somebody can answer.
+# Asks for a password only on a terminal, where somebody can answer.
 may_sudo() {
   type sudo >/dev/null 2>&1 || return
   sudo -n true 2>/dev/null && return
@@ -36,13 +36,13 @@ apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
 fi
 
 echo "bazelw: installing ${missing[*]}" >&2
-echo "bazelw: (once; on a bare Debian 12 that is 300 MB to download and half a minute to install)" >&2
+echo "bazelw: (once; a bare Debian 12 downloads 360 MB, and installs for half a minute)" >&2
 
 apt_get() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 "$@"
 }
 install_missing() {
-  apt_get update || true # an old list may still do; if not, the next line says so
+  apt_get update || true # an old list may do; if not, the next command fails
   apt_get install -y --no-install-recommends "${missing[@]}"
 }
 

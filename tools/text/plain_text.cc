@@ -22,7 +22,7 @@ void AppendHex(const char* format, unsigned value, std::string* out) {
   out->append(text);
 }
 
-// Two digits say "byte or Latin-1", four or more "code point".
+// Two digits mean a byte or a Latin-1 character, four or more a code point.
 void AppendEscape(char32_t value, std::string* out) {
   AppendHex(value < 0x100 ? "\\x%02x" : "\\u%04x", value, out);
 }
@@ -54,9 +54,9 @@ std::string CutToEnd(const std::string& text, int columns, Charset charset) {
   if (left <= columns) return text;
   if (columns <= 0) return "";
   std::string_view end = text;
-  while (left >= columns) {  // one is for the mark
+  while (left >= columns) {  // one column is for the mark
     const std::optional<CodePoint> point = FirstCodePoint(end);
-    if (!point) return "";  // not printable text
+    if (!point) return "";  // the text was not printable
     left -= ColumnsOf(point->value);
     end.remove_prefix(point->length_bytes);
   }

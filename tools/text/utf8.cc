@@ -29,7 +29,7 @@ bool IsIn(const Range (&ranges)[kSize], char32_t value) {
   });
 }
 
-// From the first byte; 0 if none of that length begins so.
+// The length of a sequence by its first byte.  0 if no sequence begins with that byte.
 size_t LengthBytes(unsigned char first) {
   if (first < 0x80) return 1;
   if (0xc2 <= first && first <= 0xdf) return 2;

@@ -6,9 +6,8 @@
 
 namespace allomon {
 
-// `text` as the content of an element or of an attribute between double quotes.  Control
-// characters, which have no place in XML at all, become question marks, except newlines and
-// tabs.
+// `text` as the content of an element, or of an attribute between double quotes.  Control
+// characters other than newlines and tabs, which XML cannot express, become question marks.
 std::string XmlEscaped(std::string_view text);
 
 }  // namespace allomon
