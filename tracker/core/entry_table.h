@@ -20,7 +20,7 @@
 #include "tracker/base/own_memory.h"
 #include "tracker/base/tagged_free_list.h"
 #include "tracker/core/session_id.h"
-#include "tracker/core/stack_table.h"
+#include "tracker/core/stack_id.h"
 #include "tracker/core/value_slot.h"
 
 namespace allomon::internal {

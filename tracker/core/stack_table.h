@@ -14,13 +14,10 @@
 #include <cstring>
 
 #include "tracker/base/own_memory.h"
+#include "tracker/core/stack_id.h"
 #include "tracker/core/tick_safe_lock.h"
 
 namespace allomon::internal {
-
-// Dense: ids run from 1 in order of first appearance.  0 is the empty stack, and stands
-// in for a stack that did not fit into own memory.
-using StackId = uint32_t;
 
 struct StackView {
   const uintptr_t* frames = nullptr;  // innermost first; valid for ever
