@@ -1,5 +1,6 @@
-// The formats that a profile can be written in.  A new one is a file beside this, which defines
-// its function, a line in output_formats.inc, and the file's name in BUILD.
+// The formats that a profile can be written in.  A new one is a file NAME_files.cc beside this,
+// which defines its function, and a line in output_formats.inc
+// (tests/toy_format_test.py adds one).
 //
 // Pure functions: any thread, nothing thrown, allocating with operator new.
 #ifndef ALLOMON_TRACKER_FORMATS_OUTPUT_FORMAT_H_
