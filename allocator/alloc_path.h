@@ -13,13 +13,14 @@
 #include "allocator/sampled_block.h"
 #include "allocator/sampled_range.h"
 #include "allomon_backend.h"
+#include "tracker/base/words.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::internal {
 
 // Trials of a block: its words, rounded up, and one for the header.  A size so large
 // that the sum wraps cannot be allocated anyway.
-inline uint64_t TrialWordsOf(size_t size_bytes) { return (size_bytes + 15) / 8; }
+inline uint64_t TrialWordsOf(size_t size_bytes) { return WordsWithHeaderFast(size_bytes); }
 
 __attribute__((always_inline)) inline void* AllocateFast(size_t size_bytes,
                                                          EntryPoint entry = EntryPoint::kMalloc) {

@@ -14,6 +14,7 @@
 
 #include "allocator/handle_word.h"
 #include "allocator/size_classes.h"
+#include "tracker/base/spin_lock.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::internal {

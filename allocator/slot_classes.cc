@@ -4,6 +4,7 @@
 
 #include "allocator/range_memory.h"
 #include "allocator/slot_cache.h"
+#include "tracker/heap_tools.h"
 
 namespace allomon::internal {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "allocator/handle_word.h"
 #include "allocator/size_classes.h"
+#include "tracker/base/spin_lock.h"
 #include "tracker/base/tagged_free_list.h"
 #include "tracker/heap_client.h"
 

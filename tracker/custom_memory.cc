@@ -1,5 +1,6 @@
 #include "tracker/custom_memory.h"
 
+#include "tracker/base/words.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::internal {
@@ -14,7 +15,7 @@ uint32_t ReportCustomSlow(size_t size_bytes) {
   heap_client::Block block = {};
   block.size_bytes = size_bytes;
   block.source = AllocationSource::kCustom;
-  switch (heap_client::JudgeAllocationSlow(size_bytes / 8 + (size_bytes % 8 != 0 ? 1 : 0))) {
+  switch (heap_client::JudgeAllocationSlow(WordsOf(size_bytes))) {
     case heap_client::Verdict::kNotSampled:
       break;
     case heap_client::Verdict::kCount:

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "tracker/base/words.h"
 #include "tracker/sampling/countdown.h"
 
 namespace allomon {
@@ -31,7 +32,7 @@ class [[nodiscard]] CustomMemory {
   CustomMemory() = default;  // nothing
   // The whole size in one trial per word; 0 bytes are never sampled.
   explicit CustomMemory(size_t size_bytes) {
-    if (internal::CountDown(size_bytes / 8 + (size_bytes % 8 != 0 ? 1 : 0))) {
+    if (internal::CountDown(internal::WordsOf(size_bytes))) {
       handle_ = internal::ReportCustomSlow(size_bytes);
     }
   }

@@ -14,14 +14,15 @@
 #include <cstdint>
 
 #include "tracker/allocation.h"
+#include "tracker/base/words.h"
 
 namespace allomon {
 
 // Words on which a trial is held for this block: its own, rounded up from bytes, and, except for
 // kCustom, the header.
 inline uint64_t TrialWords(uint64_t size_bytes, AllocationSource source) {
-  const uint64_t words = size_bytes / 8 + (size_bytes % 8 != 0 ? 1 : 0);
-  return words + (source == AllocationSource::kCustom ? 0 : 1);
+  return source == AllocationSource::kCustom ? internal::WordsOf(size_bytes)
+                                             : internal::WordsWithHeader(size_bytes);
 }
 inline uint64_t TrialWords(const Allocation& allocation) {
   return TrialWords(allocation.size_bytes, allocation.source);

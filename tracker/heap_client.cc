@@ -2,14 +2,17 @@
 
 #include <utility>
 
+#include "tracker/base/words.h"
 #include "tracker/core/busy_mark.h"
 #include "tracker/core/callback_scope.h"
 #include "tracker/core/captured_stack.h"
 #include "tracker/core/entries.h"
 #include "tracker/core/exception_carrier.h"
+#include "tracker/core/managed_sampler.h"
 #include "tracker/core/pinned_session.h"
 #include "tracker/core/registry.h"
 #include "tracker/core/thread_registration.h"
+#include "tracker/sampling/random.h"
 #include "tracker/sampling/trial.h"
 
 namespace allomon::heap_client {
@@ -80,7 +83,7 @@ Allocation MakeAllocation(const Block& block, uint64_t hits, double rate,
   Allocation allocation;
   allocation.n_samples = hits;
   allocation.size_bytes = block.size_bytes;
-  allocation.size_words = block.size_bytes / 8 + (block.size_bytes % 8 != 0 ? 1 : 0);
+  allocation.size_words = WordsOf(block.size_bytes);
   allocation.source = block.source;
   allocation.rate = rate;
   allocation.callstack = CallstackOf(stack.id, stack.view, callstack_size);
@@ -89,7 +92,7 @@ Allocation MakeAllocation(const Block& block, uint64_t hits, double rate,
 
 __attribute__((always_inline)) inline bool RunAlloc(Session& session, const Block& block,
                                                     const Allocation& allocation,
-                                                    ValueSlot* value) {
+                                                    ValueRoom* value) {
   CountReport(CurrentThread(), session, allocation.n_samples, allocation.callstack.cut());
   return block.young ? session.client().AllocMinor(allocation, value)
                      : session.client().AllocMajor(allocation, value);
@@ -103,7 +106,7 @@ void CountDrop(Session& session, const Block& block) {
 // Out of line: its slot is an array, for which the compiler would guard Report()'s stack.
 __attribute__((noinline)) void ReportWithoutEntry(Session& session, const Block& block,
                                                   const Allocation& allocation) {
-  ValueSlot value;
+  ValueRoom value;
   if (!RunAlloc(session, block, allocation, &value)) return;
   if (block.young) {
     session.client().DestroyMinor(&value);
@@ -125,7 +128,7 @@ void FillEntry(Entry& entry, Session& session, const Allocation& allocation, Ent
 // A thread that ends itself in describe: nobody will take the value.
 class Undescribed {
  public:
-  Undescribed(Session& session, ValueSlot* value) : session_(session), value_(value) {}
+  Undescribed(Session& session, ValueRoom* value) : session_(session), value_(value) {}
   ~Undescribed() {
     if (value_ != nullptr) session_.client().DestroyMajor(value_);
   }
@@ -136,10 +139,10 @@ class Undescribed {
 
  private:
   Session& session_;
-  ValueSlot* value_;
+  ValueRoom* value_;
 };
 
-void Describe(Session& session, ValueSlot* value, BlockNote* note) {
+void Describe(Session& session, ValueRoom* value, BlockNote* note) {
   Undescribed undescribed(session, value);
   session.client().Describe(value, note);
   undescribed.Keep();

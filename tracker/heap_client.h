@@ -26,20 +26,22 @@
 #include <optional>
 
 #include "tracker/allocation.h"
-#include "tracker/base/spin_lock.h"
 #include "tracker/block_note.h"
 #include "tracker/callstack/capture.h"
-#include "tracker/core/managed_sampler.h"
 #include "tracker/sampling/countdown.h"
-#include "tracker/sampling/random.h"
+
+namespace allomon::internal {
+class ManagedSampler;
+class SpinLock;
+class SpinLockHolder;
+}  // namespace allomon::internal
 
 namespace allomon::heap_client {
 
 using internal::CountDown;
-using internal::DrawGap;  // random choices of a heap's own
-using internal::GapScale;
-using internal::RandomBits;
-using internal::SpinLock;  // for the rare paths of heaps; never held across a call here
+
+// For the rare paths of heaps: tracker/base/spin_lock.h.  Never held across a call here.
+using internal::SpinLock;
 using internal::SpinLockHolder;
 
 // Names the entries of a followed block.  0 is "not followed".  The heap keeps it with
@@ -99,6 +101,8 @@ void OnFree(BlockHandle handle);
 // may collect, so no unrooted pointer may be held across it.  An exception of a callback
 // is stored in *thrown (which must be null before), for the heap to rethrow where its
 // contract lets it.
+//
+// A ManagedSampler is whole in managed_sampling.h.
 using internal::ManagedSampler;
 
 // Whether a callback runs on this thread: it is not sampled then, and the heap leaves
@@ -118,9 +122,8 @@ BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
 void OnManagedPromote(BlockHandle* handle, std::exception_ptr* thrown);
 void OnManagedFree(BlockHandle handle, std::exception_ptr* thrown);
 
-// What a heap keeps for each thread it may keep only while the first is true, and gives back
-// in a function named by the second (one per process), which runs when the thread ends.
-inline bool ThreadExitWillBeSeen() { return internal::CurrentThread().in_registry(); }
+// Names the function in which a heap gives back what it keeps for a thread.  It runs when a thread
+// ends of which ThreadExitWillBeSeen() (heap_tools.h) was true.  One per process.
 void CallAtThreadExit(void (*hook)());
 
 // Samples for the heap's own purposes, at `rate` per word, beside whoever else does: its
@@ -135,7 +138,7 @@ void StopSampling(uint32_t id);
 // Cost: the capture's.
 size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames);
 
-// dlclose of a heap that stands in front of the C library's; see internal/code_unload.h.
+// dlclose of a heap that stands in front of the C library's; see core/code_unload.h.
 int UnloadCode(void* handle, int (*unload)(void*));
 
 // Tells where the code of the malloc entry points lies: frames in [begin, end) are left

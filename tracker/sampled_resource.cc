@@ -1,5 +1,6 @@
 #include "tracker/sampled_resource.h"
 
+#include "tracker/base/words.h"
 #include "tracker/heap_client.h"
 
 namespace allomon {
@@ -12,7 +13,7 @@ __attribute__((constructor(101))) void TellTracker() { heap_client::AnnounceHeap
 
 void* SampledResource::do_allocate(size_t size_bytes, size_t alignment_bytes) {
   void* block = upstream_->allocate(size_bytes, alignment_bytes);
-  if (__builtin_expect(heap_client::CountDown((size_bytes + 15) / 8), 0)) {
+  if (__builtin_expect(heap_client::CountDown(internal::WordsWithHeader(size_bytes)), 0)) {
     ReportSlow(block, size_bytes);
   }
   return block;
@@ -24,7 +25,7 @@ __attribute__((noinline)) void SampledResource::ReportSlow(void* block, size_t s
   const FrameState caller = ALLOMON_CALLER_FRAME();
   heap_client::Block reported = {};
   reported.size_bytes = size_bytes;
-  switch (heap_client::JudgeAllocationSlow((size_bytes + 15) / 8)) {
+  switch (heap_client::JudgeAllocationSlow(internal::WordsWithHeader(size_bytes))) {
     case heap_client::Verdict::kNotSampled:
       return;
     case heap_client::Verdict::kCount:

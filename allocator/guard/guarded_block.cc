@@ -4,6 +4,7 @@
 
 #include "allocator/guard/error_report.h"
 #include "tracker/base/errno_keeper.h"
+#include "tracker/heap_tools.h"
 
 namespace allomon::internal {
 

@@ -24,7 +24,9 @@
 #include <cstdint>
 
 #include "allocator/guard/guarded_slot.h"
+#include "tracker/base/spin_lock.h"
 #include "tracker/heap_client.h"
+#include "tracker/heap_tools.h"
 
 namespace allomon::internal {
 

@@ -10,6 +10,7 @@
 #include "runtime/internal/window.h"
 #include "tracker/allocation_clock.h"
 #include "tracker/heap_client.h"
+#include "tracker/managed_sampling.h"
 
 namespace allomon::gc::internal {
 

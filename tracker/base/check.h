@@ -1,8 +1,8 @@
 // Invariants that run in debug builds: each check names the invariant that it executes, by
 // its name in a README.md.
 //
-//   ALLOMON_DCHECK("inv.pin.lifo", slot_ == &thread.pins[thread.pins_used - 1]);
-//   ALLOMON_DCHECK_EQ("inv.pin.count", thread.counted_pins, 0);
+//   ALLOMON_DCHECK("inv.pin.lifo", pin_ == &thread.pins[thread.pins_used - 1]);
+//   ALLOMON_DCHECK_EQ("inv.example.count", thread.counted_pins, 0);
 //
 // A build without NDEBUG (--config=dbg) evaluates the condition.  One that is false prints the
 // invariant, the place and both operands as one line on standard error, and aborts.  A build

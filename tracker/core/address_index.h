@@ -41,13 +41,16 @@ class AddressIndex {
   static void LockAllAroundFork();
   static void UnlockAllAfterFork();
 
-  // Slots looked at so far.
-  uint64_t ProbesForTesting() const { return probes_; }
+  // Buckets looked at so far.
+  uint64_t ProbesForTesting() const {
+    const SpinLockHolder hold(lock_);
+    return probes_;
+  }
 
  private:
   static constexpr size_t kCounts = 4096;
-  static constexpr size_t kFirstSlots = 256;
-  struct Slot {
+  static constexpr size_t kFirstBuckets = 256;
+  struct Bucket {
     uintptr_t block;  // 0: never used; kTombstone: taken out again
     Handle handle;
   };
@@ -60,21 +63,21 @@ class AddressIndex {
   // Where probing begins.  Not HashOf(), whose 4,096 values would crowd a larger table.
   static size_t FirstProbe(uintptr_t block) { return static_cast<size_t>(Mixed(block) >> 28); }
 
-  Slot* FindLocked(uintptr_t block) const;
-  void PutLocked(uintptr_t block, Handle handle);
-  bool GrowLocked();
-  Handle EraseLocked(Slot* slot);
+  Bucket* FindLocked(uintptr_t block) const ALLOMON_REQUIRES(lock_);
+  void PutLocked(uintptr_t block, Handle handle) ALLOMON_REQUIRES(lock_);
+  bool GrowLocked() ALLOMON_REQUIRES(lock_);
+  Handle EraseLocked(Bucket* bucket) ALLOMON_REQUIRES(lock_);
 
   std::atomic<uint32_t> counts_[kCounts] = {};
   mutable SpinLock lock_;
-  // Under the lock: open addressing, at most half of the slots were ever used.
-  Slot* slots_ = nullptr;
-  size_t slot_count_ = 0;
-  size_t used_ = 0;  // slots that were ever used since the last growth
-  size_t live_ = 0;
-  size_t reserved_ = 0;  // granted and not yet inserted
-  size_t cursor_ = 0;    // where TakeAny() goes on
-  mutable uint64_t probes_ = 0;
+  // Under the lock: open addressing, at most half of the buckets were ever used.
+  Bucket* buckets_ ALLOMON_GUARDED_BY(lock_) = nullptr;
+  size_t bucket_count_ ALLOMON_GUARDED_BY(lock_) = 0;
+  size_t used_ ALLOMON_GUARDED_BY(lock_) = 0;  // buckets that were ever used since the last growth
+  size_t live_ ALLOMON_GUARDED_BY(lock_) = 0;
+  size_t reserved_ ALLOMON_GUARDED_BY(lock_) = 0;  // granted and not yet inserted
+  size_t cursor_ ALLOMON_GUARDED_BY(lock_) = 0;    // where TakeAny() goes on
+  mutable uint64_t probes_ ALLOMON_GUARDED_BY(lock_) = 0;
 
   // The list of all indexes, under a lock of its own.
   AddressIndex* previous_ = nullptr;

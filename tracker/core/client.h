@@ -1,4 +1,4 @@
-// Erases the types of a user's tracker: values of any type live in a 16-byte slot, in
+// Erases the types of a user's tracker: values of any type live in a 16-byte room, in
 // place if they fit, else in a box.
 #ifndef ALLOMON_TRACKER_CORE_CLIENT_H_
 #define ALLOMON_TRACKER_CORE_CLIENT_H_
@@ -12,36 +12,36 @@
 
 #include "tracker/allocation.h"
 #include "tracker/core/exception_carrier.h"
-#include "tracker/core/session.h"
+#include "tracker/core/session_client.h"
 
 namespace allomon::internal {
 
-// A value of type T in a ValueSlot.
+// A value of type T in a ValueRoom.
 template <typename T>
-struct SlotValue {
-  static constexpr bool kInPlace = sizeof(T) <= sizeof(ValueSlot) &&
-                                   alignof(T) <= alignof(ValueSlot) &&
+struct TypedValue {
+  static constexpr bool kInPlace = sizeof(T) <= sizeof(ValueRoom) &&
+                                   alignof(T) <= alignof(ValueRoom) &&
                                    std::is_nothrow_move_constructible_v<T>;
   using Stored = std::conditional_t<kInPlace, T, T*>;
 
-  static void Put(ValueSlot* slot, T&& value) {
+  static void Put(ValueRoom* room, T&& value) {
     if constexpr (kInPlace) {
-      new (slot->bytes) T(std::move(value));
+      new (room->bytes) T(std::move(value));
     } else {
-      new (slot->bytes) Stored(new T(std::move(value)));
+      new (room->bytes) Stored(new T(std::move(value)));
     }
   }
 
-  // Moves the value out; the slot is empty afterwards.
-  static T Take(ValueSlot* slot) {
-    const Emptier emptier{slot};
-    return std::move(Ref(slot));
+  // Moves the value out; the room is empty afterwards.
+  static T Take(ValueRoom* room) {
+    const Emptier emptier{room};
+    return std::move(Ref(room));
   }
 
-  static void Destroy(ValueSlot* slot) { const Emptier emptier{slot}; }
+  static void Destroy(ValueRoom* room) { const Emptier emptier{room}; }
 
-  static T& Ref(ValueSlot* slot) {
-    Stored* stored = std::launder(reinterpret_cast<Stored*>(slot->bytes));
+  static T& Ref(ValueRoom* room) {
+    Stored* stored = std::launder(reinterpret_cast<Stored*>(room->bytes));
     if constexpr (kInPlace) {
       return *stored;
     } else {
@@ -51,12 +51,12 @@ struct SlotValue {
 
  private:
   struct Emptier {
-    ValueSlot* slot;
+    ValueRoom* room;
     ~Emptier() {
       if constexpr (kInPlace) {
-        Ref(slot).~T();
+        Ref(room).~T();
       } else {
-        delete &Ref(slot);
+        delete &Ref(room);
       }
     }
   };
@@ -134,51 +134,51 @@ class Client final : public SessionClient {
  public:
   explicit Client(User user) : user_(std::move(user)) {}
 
-  bool AllocMinor(const Allocation& allocation, ValueSlot* slot) override {
+  bool AllocMinor(const Allocation& allocation, ValueRoom* room) override {
     if constexpr (AllocMinorResult::kPresent) {
-      return Guard([&] { return Keep<Minor>(user_.alloc_minor(allocation), slot); });
+      return Guard([&] { return Keep<Minor>(user_.alloc_minor(allocation), room); });
     }
     return false;
   }
 
-  bool AllocMajor(const Allocation& allocation, ValueSlot* slot) override {
+  bool AllocMajor(const Allocation& allocation, ValueRoom* room) override {
     if constexpr (AllocMajorResult::kPresent) {
-      return Guard([&] { return Keep<Major>(user_.alloc_major(allocation), slot); });
+      return Guard([&] { return Keep<Major>(user_.alloc_major(allocation), room); });
     }
     return false;
   }
 
-  bool Promote(ValueSlot* slot) override {
+  bool Promote(ValueRoom* room) override {
     return Guard([&] {
-      Minor minor = SlotValue<Minor>::Take(slot);
+      Minor minor = TypedValue<Minor>::Take(room);
       if constexpr (PromoteResult::kPresent) {
-        return Keep<Major>(user_.promote(std::move(minor)), slot);
+        return Keep<Major>(user_.promote(std::move(minor)), room);
       }
       return false;
     });
   }
 
-  void DeallocMinor(ValueSlot* slot) override {
+  void DeallocMinor(ValueRoom* room) override {
     Guard([&] {
-      Minor minor = SlotValue<Minor>::Take(slot);
+      Minor minor = TypedValue<Minor>::Take(room);
       if constexpr (Detected<DeallocMinorCall, User, Minor>::kPresent)
         user_.dealloc_minor(std::move(minor));
       return true;
     });
   }
 
-  void DeallocMajor(ValueSlot* slot) override {
+  void DeallocMajor(ValueRoom* room) override {
     Guard([&] {
-      Major major = SlotValue<Major>::Take(slot);
+      Major major = TypedValue<Major>::Take(room);
       if constexpr (Detected<DeallocMajorCall, User, Major>::kPresent)
         user_.dealloc_major(std::move(major));
       return true;
     });
   }
 
-  void SurviveMinor(const Allocation& allocation, ValueSlot* slot) override {
+  void SurviveMinor(const Allocation& allocation, ValueRoom* room) override {
     Guard([&] {
-      Minor minor = SlotValue<Minor>::Take(slot);
+      Minor minor = TypedValue<Minor>::Take(room);
       if constexpr (Detected<SurviveMinorCall, User, Minor>::kPresent) {
         user_.survive_minor(allocation, std::move(minor));
       }
@@ -186,9 +186,9 @@ class Client final : public SessionClient {
     });
   }
 
-  void SurviveMajor(const Allocation& allocation, ValueSlot* slot) override {
+  void SurviveMajor(const Allocation& allocation, ValueRoom* room) override {
     Guard([&] {
-      Major major = SlotValue<Major>::Take(slot);
+      Major major = TypedValue<Major>::Take(room);
       if constexpr (Detected<SurviveMajorCall, User, Major>::kPresent) {
         user_.survive_major(allocation, std::move(major));
       }
@@ -196,23 +196,23 @@ class Client final : public SessionClient {
     });
   }
 
-  void Describe(ValueSlot* slot, BlockNote* note) override {
+  void Describe(ValueRoom* room, BlockNote* note) override {
     if constexpr (Detected<DescribeCall, User, Major>::kPresent) {
       Guard([&] {
-        note->Append(user_.describe(std::as_const(SlotValue<Major>::Ref(slot))));
+        note->Append(user_.describe(std::as_const(TypedValue<Major>::Ref(room))));
         return true;
       });
     }
   }
 
-  void DestroyMinor(ValueSlot* slot) override { SlotValue<Minor>::Destroy(slot); }
-  void DestroyMajor(ValueSlot* slot) override { SlotValue<Major>::Destroy(slot); }
+  void DestroyMinor(ValueRoom* room) override { TypedValue<Minor>::Destroy(room); }
+  void DestroyMajor(ValueRoom* room) override { TypedValue<Major>::Destroy(room); }
 
  private:
   template <typename T>
-  static bool Keep(std::optional<T>&& value, ValueSlot* slot) {
+  static bool Keep(std::optional<T>&& value, ValueRoom* room) {
     if (!value.has_value()) return false;
-    SlotValue<T>::Put(slot, std::move(*value));
+    TypedValue<T>::Put(room, std::move(*value));
     return true;
   }
 

@@ -23,7 +23,7 @@ bool IsExclusive(SessionId id) {
   return session != nullptr && !session->config().concurrent;
 }
 
-SessionId ExclusiveLocked() {
+SessionId ExclusiveLocked() ALLOMON_REQUIRES(Registry::Get().lock()) {
   const ActiveSet& active = Registry::Get().active_locked();
   for (uint32_t i = 0; i < active.count; ++i) {
     if (IsExclusive(active.items[i].id)) return active.items[i].id;
@@ -47,7 +47,7 @@ void RecomputeLocked(ActiveSet* active) {
   }
 }
 
-void AddToActiveLocked(const Session& session) {
+void AddToActiveLocked(const Session& session) ALLOMON_REQUIRES(Registry::Get().lock()) {
   ActiveSet active = Registry::Get().active_locked();
   if (active.count == 0) Registry::Get().RestartStreamsLocked();
   const Session::Config& config = session.config();
@@ -57,7 +57,7 @@ void AddToActiveLocked(const Session& session) {
   Registry::Get().PublishLocked(active);
 }
 
-bool RemoveFromActiveLocked(SessionId id) {
+bool RemoveFromActiveLocked(SessionId id) ALLOMON_REQUIRES(Registry::Get().lock()) {
   ActiveSet active = Registry::Get().active_locked();
   for (uint32_t i = 0; i < active.count; ++i) {
     if (active.items[i].id != id) continue;
@@ -76,7 +76,8 @@ ControlError Validate(const Session::Config& config) {
   return ControlError::kNone;
 }
 
-StartResult StartLocked(const Session::Config& config, SessionClient* client) {
+StartResult StartLocked(const Session::Config& config, SessionClient* client)
+    ALLOMON_REQUIRES(Registry::Get().lock()) {
   if (!config.concurrent && ExclusiveLocked() != 0) return {ControlError::kAlreadyStarted, 0};
   if (Registry::Get().active_locked().count == kMaxSamplingSessions) {
     return {ControlError::kTooMany, 0};
@@ -87,7 +88,7 @@ StartResult StartLocked(const Session::Config& config, SessionClient* client) {
   return {ControlError::kNone, session->id()};
 }
 
-ControlError StopLocked(SessionId* id) {
+ControlError StopLocked(SessionId* id) ALLOMON_REQUIRES(Registry::Get().lock()) {
   if (*id == 0) *id = ExclusiveLocked();
   if (*id == 0 || !RemoveFromActiveLocked(*id)) return ControlError::kNotStarted;
   Session::Find(*id)->SetStoppedLocked();
@@ -95,7 +96,7 @@ ControlError StopLocked(SessionId* id) {
 }
 
 // Marks the session discarded; who gets kNone must go on with DestroySession().
-ControlError BeginDiscardLocked(SessionId id) {
+ControlError BeginDiscardLocked(SessionId id) ALLOMON_REQUIRES(Registry::Get().lock()) {
   Session* session = Session::Find(id);
   if (session == nullptr || session->status() == SessionStatus::kDiscarded) {
     return ControlError::kNoSuchTracker;

@@ -1,5 +1,6 @@
 #include "tracker/core/entries.h"
 
+#include "tracker/base/words.h"
 #include "tracker/core/pinned_session.h"
 #include "tracker/core/thread_state.h"
 
@@ -20,7 +21,7 @@ void CheckTaken([[maybe_unused]] const Session& session, [[maybe_unused]] const 
   }
 }
 
-void DestroyValue(SessionClient& client, EntryState was, ValueSlot* value) {
+void DestroyValue(SessionClient& client, EntryState was, ValueRoom* value) {
   if (was == EntryState::kLiveMinor) {
     client.DestroyMinor(value);
   } else {
@@ -28,7 +29,7 @@ void DestroyValue(SessionClient& client, EntryState was, ValueSlot* value) {
   }
 }
 
-void RunDealloc(SessionClient& client, EntryState was, ValueSlot* value) {
+void RunDealloc(SessionClient& client, EntryState was, ValueRoom* value) {
   if (was == EntryState::kLiveMinor) {
     client.DeallocMinor(value);
   } else {
@@ -36,7 +37,7 @@ void RunDealloc(SessionClient& client, EntryState was, ValueSlot* value) {
   }
 }
 
-void ConsumeValue(Session& session, EntryState was, ValueSlot* value) {
+void ConsumeValue(Session& session, EntryState was, ValueRoom* value) {
   if (IsDiscarded(session)) {
     DestroyValue(session.client(), was, value);
   } else {
@@ -44,7 +45,7 @@ void ConsumeValue(Session& session, EntryState was, ValueSlot* value) {
   }
 }
 
-bool RunPromote(Session& session, EntryState was, ValueSlot* value) {
+bool RunPromote(Session& session, EntryState was, ValueRoom* value) {
   if (!IsDiscarded(session)) return session.client().Promote(value);
   DestroyValue(session.client(), was, value);
   return false;
@@ -106,7 +107,7 @@ Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
   Allocation allocation;
   allocation.n_samples = entry.n_samples.load(std::memory_order_relaxed);
   allocation.size_bytes = entry.size_bytes.load(std::memory_order_relaxed);
-  allocation.size_words = allocation.size_bytes / 8 + (allocation.size_bytes % 8 != 0 ? 1 : 0);
+  allocation.size_words = WordsOf(allocation.size_bytes);
   allocation.source = entry.source.load(std::memory_order_relaxed);
   allocation.rate = config.rate;
   const StackId stack = entry.stack.load(std::memory_order_relaxed);

@@ -19,9 +19,9 @@
 #include "tracker/base/check.h"
 #include "tracker/base/own_memory.h"
 #include "tracker/base/tagged_free_list.h"
+#include "tracker/core/session_client.h"
 #include "tracker/core/session_id.h"
 #include "tracker/core/stack_id.h"
-#include "tracker/core/value_slot.h"
 
 namespace allomon::internal {
 
@@ -89,7 +89,7 @@ struct Entry {
   std::atomic<AllocationSource> source;
   std::atomic<uint64_t> size_bytes;
   std::atomic<uint64_t> n_samples;
-  ValueSlot value;
+  ValueRoom value;
 
   EntryLife Life() const { return EntryLife::Unpack(life.load(std::memory_order_acquire)); }
   // Begins a new use of the entry.

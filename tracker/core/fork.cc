@@ -23,19 +23,21 @@ std::atomic<SpinLock*> g_heap_locks[kMaxHeapLocks] = {};
 // are held around it.
 const OuterForkHandlers* g_outer_of_this_fork = nullptr;
 
+// The analysis cannot follow locks that are visited: the functions below are left out of it.
+//
 // None of these locks is ever taken under another, so any order will do.
 template <typename Visit>
 void ForEachLock(Visit visit) {
   visit(Registry::Get().lock());
   visit(Stacks().lock());
-  for (const std::atomic<SpinLock*>& slot : g_heap_locks) {
-    if (SpinLock* lock = slot.load(std::memory_order_acquire)) visit(*lock);
+  for (const std::atomic<SpinLock*>& place : g_heap_locks) {
+    if (SpinLock* lock = place.load(std::memory_order_acquire)) visit(*lock);
   }
 }
 
-void UnlockAllAfterFork() {
+void UnlockAllAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   AddressIndex::UnlockAllAfterFork();
-  ForEachLock([](auto& lock) { lock.UnlockAfterFork(); });
+  ForEachLock([](auto& lock) ALLOMON_NO_THREAD_SAFETY_ANALYSIS { lock.UnlockAfterFork(); });
 }
 
 }  // namespace
@@ -51,28 +53,28 @@ void SetOuterForkHandlers(const OuterForkHandlers* handlers) {
 }
 
 void HoldAroundFork(SpinLock* lock) {
-  for (std::atomic<SpinLock*>& slot : g_heap_locks) {
+  for (std::atomic<SpinLock*>& place : g_heap_locks) {
     SpinLock* empty = nullptr;
-    if (slot.compare_exchange_strong(empty, lock, std::memory_order_acq_rel)) return;
+    if (place.compare_exchange_strong(empty, lock, std::memory_order_acq_rel)) return;
   }
 }
 
-void BeforeFork() {
+void BeforeFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   const OuterForkHandlers* outer = g_outer_fork_handlers.load(std::memory_order_acquire);
   if (outer != nullptr) outer->before();
-  ForEachLock([](auto& lock) { lock.LockAroundFork(); });
+  ForEachLock([](auto& lock) ALLOMON_NO_THREAD_SAFETY_ANALYSIS { lock.LockAroundFork(); });
   AddressIndex::LockAllAroundFork();
   Registry::Get().CountForkLocked();
   g_outer_of_this_fork = outer;
 }
 
-void AfterForkInParent() {
+void AfterForkInParent() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   const OuterForkHandlers* const outer = g_outer_of_this_fork;
   UnlockAllAfterFork();
   if (outer != nullptr) outer->after_in_parent();
 }
 
-void AfterForkInChild() {
+void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   {
     // The locks are open for this thread, and so for its signal handlers, too.
     const BusyMark busy;

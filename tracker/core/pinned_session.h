@@ -36,9 +36,9 @@ class PinnedSession {
  public:
   __attribute__((always_inline)) explicit PinnedSession(SessionId id) : thread_(CurrentThread()) {
     Session& session = Session::AtPlaceOf(id);
-    if (__builtin_expect(thread_.HasFreePinSlot(), 1)) {
-      slot_ = &thread_.pins[thread_.pins_used++];
-      slot_->store(&session, std::memory_order_relaxed);
+    if (__builtin_expect(thread_.HasFreePin(), 1)) {
+      pin_ = &thread_.pins[thread_.pins_used++];
+      pin_->store(&session, std::memory_order_relaxed);
     } else {
       session.PinCounted();
       ++thread_.counted_pins;
@@ -63,10 +63,10 @@ class PinnedSession {
 
  private:
   __attribute__((always_inline)) void LetGo(Session& session) {
-    if (__builtin_expect(slot_ != nullptr, 1)) {
-      ALLOMON_DCHECK_EQ("inv.pin.lifo", slot_, &thread_.pins[thread_.pins_used - 1]);
+    if (__builtin_expect(pin_ != nullptr, 1)) {
+      ALLOMON_DCHECK_EQ("inv.pin.lifo", pin_, &thread_.pins[thread_.pins_used - 1]);
       // Release: who then finds no pin has seen what the callback did to the client.
-      slot_->store(nullptr, std::memory_order_release);
+      pin_->store(nullptr, std::memory_order_release);
       --thread_.pins_used;
     } else {
       ALLOMON_DCHECK_NE("inv.pin.lifo", thread_.counted_pins, 0u);
@@ -78,7 +78,7 @@ class PinnedSession {
   }
 
   ThreadState& thread_;
-  std::atomic<Session*>* slot_ = nullptr;  // none: the pin is counted
+  std::atomic<Session*>* pin_ = nullptr;  // none: the pin is counted
   Session* session_ = nullptr;
 };
 

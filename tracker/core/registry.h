@@ -29,32 +29,32 @@ class Registry {
  public:
   static Registry& Get() { return the_registry; }
 
-  TickSafeLock& lock() { return lock_; }
+  TickSafeLock& lock() ALLOMON_RETURNS_LOCK(lock_) { return lock_; }
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
   // Sets what is sampled from now on, and wakes every thread.  Caller holds the lock.
-  void PublishLocked(const ActiveSet& set);
-  const ActiveSet& active_locked() const {
+  void PublishLocked(const ActiveSet& set) ALLOMON_REQUIRES(lock_);
+  const ActiveSet& active_locked() const ALLOMON_REQUIRES(lock_) {
     CheckHeld();
     return active_;
   }
 
-  void AddLocked(ThreadState& thread);
-  void RemoveLocked(ThreadState& thread);
-  void AddLimitLocked(WakeLimit& limit);
-  void RemoveLimitLocked(WakeLimit& limit);
-  uint64_t NextStreamLocked() {
+  void AddLocked(ThreadState& thread) ALLOMON_REQUIRES(lock_);
+  void RemoveLocked(ThreadState& thread) ALLOMON_REQUIRES(lock_);
+  void AddLimitLocked(WakeLimit& limit) ALLOMON_REQUIRES(lock_);
+  void RemoveLimitLocked(WakeLimit& limit) ALLOMON_REQUIRES(lock_);
+  uint64_t NextStreamLocked() ALLOMON_REQUIRES(lock_) {
     CheckHeld();
     return next_stream_++;
   }
-  void RestartStreamsLocked() {
+  void RestartStreamsLocked() ALLOMON_REQUIRES(lock_) {
     CheckHeld();
     next_stream_ = 0;
   }
 
   // Whether the condition holds for any thread.
   template <typename Condition>
-  bool AnyThreadLocked(Condition holds) const {
+  bool AnyThreadLocked(Condition holds) const ALLOMON_REQUIRES(lock_) {
     CheckHeld();
     const ThreadState* thread = threads_;
     while (thread != nullptr && !holds(*thread)) thread = thread->next;
@@ -62,35 +62,35 @@ class Registry {
   }
 
   // Everything that was counted for a session which the caller has pinned.
-  SessionTotals TotalsOf(Session& session);
+  SessionTotals TotalsOf(Session& session) ALLOMON_EXCLUDES(lock_);
 
   // In a forked child only the calling thread exists.
-  void KeepOnlyLocked(ThreadState& survivor);
+  void KeepOnlyLocked(ThreadState& survivor) ALLOMON_REQUIRES(lock_);
 
   // Children must not sample at the same words as their parent, nor as each other: each
   // gets streams of its own, the n-th child the same in every run.
-  void CountForkLocked() {
+  void CountForkLocked() ALLOMON_REQUIRES(lock_) {
     CheckHeld();
     ++forks_;
   }
-  void DivergeFromParentLocked(ThreadState& survivor);
+  void DivergeFromParentLocked(ThreadState& survivor) ALLOMON_REQUIRES(lock_);
 
  private:
   static Registry the_registry;
 
   void CheckHeld() const { ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck()); }
-  void LowerLimitsLocked();
-  void WakeThreadsLocked();
-  bool WakeOnceLocked();
-  void FoldCountersLocked(ThreadState& thread);
+  void LowerLimitsLocked() ALLOMON_REQUIRES(lock_);
+  void WakeThreadsLocked() ALLOMON_REQUIRES(lock_);
+  bool WakeOnceLocked() ALLOMON_REQUIRES(lock_);
+  void FoldCountersLocked(ThreadState& thread) ALLOMON_REQUIRES(lock_);
 
   TickSafeLock lock_;
   std::atomic<uint64_t> epoch_{1};  // 0 is "never seen"
-  ActiveSet active_;
-  uint64_t next_stream_ = 0;
-  uint64_t forks_ = 0;
-  ThreadState* threads_ = nullptr;
-  WakeLimit* limits_ = nullptr;
+  ActiveSet active_ ALLOMON_GUARDED_BY(lock_);
+  uint64_t next_stream_ ALLOMON_GUARDED_BY(lock_) = 0;
+  uint64_t forks_ ALLOMON_GUARDED_BY(lock_) = 0;
+  ThreadState* threads_ ALLOMON_GUARDED_BY(lock_) = nullptr;
+  WakeLimit* limits_ ALLOMON_GUARDED_BY(lock_) = nullptr;
 };
 
 // Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next

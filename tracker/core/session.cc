@@ -7,7 +7,7 @@
 namespace allomon::internal {
 namespace {
 
-SessionId g_next_id = 1;  // guarded by the registry lock
+SessionId g_next_id ALLOMON_GUARDED_BY(Registry::Get().lock()) = 1;
 
 bool HasValueForCheck(SessionId session) {
   const EntryId end = Entries().end();

@@ -9,54 +9,14 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tracker/allocation.h"
 #include "tracker/base/check.h"
-#include "tracker/block_note.h"
+#include "tracker/core/registry.h"
+#include "tracker/core/session_client.h"
 #include "tracker/core/session_counters.h"
-#include "tracker/core/value_slot.h"
 
 namespace allomon::internal {
 
 struct ThreadState;
-
-// What a tally is told of a sampled block.
-struct TallySample {
-  uint64_t size_bytes = 0;
-  AllocationSource source = AllocationSource::kMalloc;
-  uint32_t stack = 0;  // a StackId
-  uintptr_t sp = 0;    // stack pointer of the code that allocates
-};
-
-// A user's tracker with its types erased.  Calls that return bool say whether the block
-// is to be followed further; if not, the slot holds no value.  None throws: the client
-// catches and counts.
-class SessionClient {
- public:
-  virtual ~SessionClient() = default;
-  virtual bool AllocMinor(const Allocation& allocation, ValueSlot* value) = 0;
-  virtual bool AllocMajor(const Allocation& allocation, ValueSlot* value) = 0;
-  virtual bool Promote(ValueSlot* value) = 0;       // minor value in, major value out
-  virtual void DeallocMinor(ValueSlot* value) = 0;  // destroys the value
-  virtual void DeallocMajor(ValueSlot* value) = 0;  // destroys the value
-  // For drain: hands the value of a live block over; destroys it.
-  virtual void SurviveMinor(const Allocation& allocation, ValueSlot* value) = 0;
-  virtual void SurviveMajor(const Allocation& allocation, ValueSlot* value) = 0;
-  virtual void DestroyMinor(ValueSlot* value) = 0;  // without telling the user
-  virtual void DestroyMajor(ValueSlot* value) = 0;
-  // Adds what the user says of a block that was just kept.  The value stays.
-  virtual void Describe(ValueSlot*, BlockNote*) {}
-  // In place of all of the above, if the session is a tally.  In the middle of an allocation that
-  // nobody has prepared for user code: must not allocate, run code of others or end the thread.
-  virtual void Tally(const TallySample&) {}
-
-  uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
-
- protected:
-  void CountException() { exceptions_.fetch_add(1, std::memory_order_relaxed); }
-
- private:
-  std::atomic<uint64_t> exceptions_{0};
-};
 
 enum class SessionStatus : uint8_t { kSampling, kStopped, kDiscarded };
 
@@ -92,7 +52,8 @@ class Session {
   };
 
   // Takes a free session; nullptr when there is none.  Caller holds the registry lock.
-  static Session* ClaimLocked(const Config& config, SessionClient* client);
+  static Session* ClaimLocked(const Config& config, SessionClient* client)
+      ALLOMON_REQUIRES(Registry::Get().lock());
 
   // For who keeps it from going away: by the registry lock, or because only he may retire it.
   static Session* Find(SessionId id) {
@@ -116,8 +77,9 @@ class Session {
 
   // In the child of a fork, before and after the registry has forgotten the threads that it
   // does not have: their pins go, and so do the sessions that only those kept.
-  static void AbandonPinsOfOthersLocked(const ThreadState& survivor);
-  static void FinishAbandonedLocked();
+  static void AbandonPinsOfOthersLocked(const ThreadState& survivor)
+      ALLOMON_REQUIRES(Registry::Get().lock());
+  static void FinishAbandonedLocked() ALLOMON_REQUIRES(Registry::Get().lock());
 
   SessionId id() const { return id_; }
   SessionStatus status() const { return status_.load(std::memory_order_acquire); }
@@ -130,16 +92,20 @@ class Session {
   }
   SessionCounters& counters() { return counters_; }
 
-  void SetStoppedLocked() { SetStatusLocked(SessionStatus::kStopped); }
-  void SetDiscardedLocked() { SetStatusLocked(SessionStatus::kDiscarded); }
+  void SetStoppedLocked() ALLOMON_REQUIRES(Registry::Get().lock()) {
+    SetStatusLocked(SessionStatus::kStopped);
+  }
+  void SetDiscardedLocked() ALLOMON_REQUIRES(Registry::Get().lock()) {
+    SetStatusLocked(SessionStatus::kDiscarded);
+  }
 
  private:
   static Session places[kMaxSessions];
 
-  void SetStatusLocked(SessionStatus to);
-  bool IsPinnedLocked() const;
+  void SetStatusLocked(SessionStatus to) ALLOMON_REQUIRES(Registry::Get().lock());
+  bool IsPinnedLocked() const ALLOMON_REQUIRES(Registry::Get().lock());
   bool IsClientKeptForCheck() const;
-  void SetFreeLocked();
+  void SetFreeLocked() ALLOMON_REQUIRES(Registry::Get().lock());
 
   // Wider than a SessionId, so that it equals none, whatever id a user asks for.
   static constexpr uint64_t kClosed = UINT64_MAX;
@@ -155,11 +121,11 @@ class Session {
   SessionId id_ = 0;
   Config config_;
   SessionClient* client_ = nullptr;
-  // Under the registry lock.
-  bool occupied_ = false;
-  bool settled_ = false;  // retiring, and every pin is in sight
+  bool occupied_ ALLOMON_GUARDED_BY(Registry::Get().lock()) = false;
+  // Retiring, and every pin is in sight.
+  bool settled_ ALLOMON_GUARDED_BY(Registry::Get().lock()) = false;
   // A thread that a fork left behind was in a callback: the client is not to be touched.
-  bool client_is_abandoned_ = false;
+  bool client_is_abandoned_ ALLOMON_GUARDED_BY(Registry::Get().lock()) = false;
   SessionCounters counters_;
 };
 

@@ -52,7 +52,7 @@ class StackTable {
   uint32_t size() const { return next_id_.load(std::memory_order_acquire) - 1; }
 
   // Taken around fork, so that the child never inherits a held lock.
-  TickSafeLock& lock() { return lock_; }
+  TickSafeLock& lock() ALLOMON_RETURNS_LOCK(lock_) { return lock_; }
 
  private:
   struct Record {
@@ -68,9 +68,11 @@ class StackTable {
   StackId Find(const Buckets* buckets, uint32_t hash, const uintptr_t* frames,
                uint32_t depth_and_cut) const;
   StackId InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut);
-  StackId AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut);
-  bool EnsureRoomLocked();
-  void RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uintptr_t by);
+  StackId AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut)
+      ALLOMON_REQUIRES(lock_);
+  bool EnsureRoomLocked() ALLOMON_REQUIRES(lock_);
+  void RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uintptr_t by)
+      ALLOMON_REQUIRES(lock_);
   const Record* RecordAt(BumpArena::Ref ref) const;
 
   static Buckets* MapBuckets(uint32_t count);

@@ -2,6 +2,7 @@
 
 namespace allomon::internal {
 
-__thread ThreadState current_thread;
+// The braces are for clang, which finds a constructor with volatile members no constant expression.
+__thread ThreadState current_thread = {};
 
 }  // namespace allomon::internal

@@ -18,7 +18,7 @@ class Session;
 
 // Sessions that a thread can pin at once without counting: a callback, what it calls of
 // ours, and their like once more.
-inline constexpr uint32_t kPinSlots = 4;
+inline constexpr uint32_t kOwnPins = 4;
 
 // Plain data in static TLS: valid from the thread's first instruction to its last, and
 // all zero at first.  Touched by its own thread only, except where stated.
@@ -36,7 +36,7 @@ struct ThreadState {
   ThreadState* next = nullptr;
 
   // See pinned_session.h.  The slots are read by who retires a session.
-  std::atomic<Session*> pins[kPinSlots] = {};
+  std::atomic<Session*> pins[kOwnPins] = {};
   uint32_t pins_used = 0;
   uint32_t counted_pins = 0;
 
@@ -49,7 +49,7 @@ struct ThreadState {
   bool HasPostponed() const {
     return postponed_due != 0 || postponed.load(std::memory_order_relaxed) != 0;
   }
-  bool HasFreePinSlot() const { return in_registry() && pins_used < kPinSlots; }
+  bool HasFreePin() const { return in_registry() && pins_used < kOwnPins; }
   bool HasPinned(const Session& session) const;
 };
 

@@ -2,7 +2,7 @@
 #ifndef ALLOMON_TRACKER_CORE_VALUELESS_CLIENT_H_
 #define ALLOMON_TRACKER_CORE_VALUELESS_CLIENT_H_
 
-#include "tracker/core/session.h"
+#include "tracker/core/session_client.h"
 
 namespace allomon::internal {
 
@@ -10,15 +10,15 @@ namespace allomon::internal {
 // Promote, to its promotion.
 class ValuelessClient : public SessionClient {
  public:
-  bool AllocMinor(const Allocation&, ValueSlot*) override { return false; }
-  bool AllocMajor(const Allocation&, ValueSlot*) override { return false; }
-  bool Promote(ValueSlot*) override { return false; }
-  void DeallocMinor(ValueSlot*) final {}
-  void DeallocMajor(ValueSlot*) final {}
-  void SurviveMinor(const Allocation&, ValueSlot*) final {}
-  void SurviveMajor(const Allocation&, ValueSlot*) final {}
-  void DestroyMinor(ValueSlot*) final {}
-  void DestroyMajor(ValueSlot*) final {}
+  bool AllocMinor(const Allocation&, ValueRoom*) override { return false; }
+  bool AllocMajor(const Allocation&, ValueRoom*) override { return false; }
+  bool Promote(ValueRoom*) override { return false; }
+  void DeallocMinor(ValueRoom*) final {}
+  void DeallocMajor(ValueRoom*) final {}
+  void SurviveMinor(const Allocation&, ValueRoom*) final {}
+  void SurviveMajor(const Allocation&, ValueRoom*) final {}
+  void DestroyMinor(ValueRoom*) final {}
+  void DestroyMajor(ValueRoom*) final {}
 };
 
 }  // namespace allomon::internal

@@ -15,9 +15,9 @@ namespace {
 // Follows everything.
 class LiveClient final : public ValuelessClient {
  public:
-  bool AllocMinor(const Allocation&, ValueSlot*) override { return true; }
-  bool AllocMajor(const Allocation&, ValueSlot*) override { return true; }
-  bool Promote(ValueSlot*) override { return true; }
+  bool AllocMinor(const Allocation&, ValueRoom*) override { return true; }
+  bool AllocMajor(const Allocation&, ValueRoom*) override { return true; }
+  bool Promote(ValueRoom*) override { return true; }
 };
 
 void Add(const Allocation& allocation, LiveHeap* heap) {
