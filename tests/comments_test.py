@@ -73,7 +73,7 @@ FOREIGN_FILES = {
     "CPython": "obmalloc.c",
     "Linux": "posix-timers.h",
     "MLton": "profiling.c",
-    "examples of a reader's own files": "a.c f.cc file.cc server.cc tree.cc",
+    "examples of a reader's own files": "a.c f.cc file.cc foo.cc foo.h server.cc tree.cc",
 }
 
 EXTENSION = r"(?:h|cc|c|py|sh|md|bzl|lds)"
