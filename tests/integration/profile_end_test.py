@@ -120,7 +120,8 @@ class ProfileEnd(Case):
                 with self.subTest(name=name, value=value):
                     done = self.run_plain([HOST], {"ALLOMON_PROFILE": "count", name: value})
                     self.assertEqual(done.returncode, 0)
-                    self.assertRegex(done.stderr, rf"\Aallomon: {name}={value}: expected [^\n]+\n\Z")
+                    line = rf"\Aallomon: {name}={value}: expected [^\n]+\n\Z"
+                    self.assertRegex(done.stderr, line)
                     self.assertEqual(self.files(), [])
 
     def test_preloaded_program_is_timed_by_symbol(self):

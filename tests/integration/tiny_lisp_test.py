@@ -17,7 +17,9 @@ SUMS = [sum(i * i for i in range(n + 1)) for n in (50, 150)]
 
 ROW = re.compile(r" *(\d+) KB  (\S+) \(program\.lisp: (\d+)\)")
 
-COUNTED = re.compile(r"mlmon\.out: ([0-9,]+) bytes allocated, .*; the heap counted (\d+), and (\d+) by")
+COUNTED = re.compile(
+    r"mlmon\.out: ([0-9,]+) bytes allocated, .*; the heap counted (\d+), and (\d+) by"
+)
 
 
 class TinyLisp(Case):

@@ -122,7 +122,8 @@ class MonitorTest(unittest.TestCase):
             done.stderr.splitlines(),
             [
                 "monitor: none runs",
-                "monitor: lowpc is 0: that stops, with all other arguments 0; the lowest address is 4",
+                "monitor: lowpc is 0: that stops, with all other arguments 0;"
+                " the lowest address is 4",
                 "monitor: highpc must be above lowpc",
                 "monitor: the buffer has 10 WORDs, its header and 10 call counts need 128",
                 "monitor: nfunc is negative: use 0 for no call counts",

@@ -146,7 +146,9 @@ http {{
   fastcgi_temp_path {directory}/f; uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
   server {{
     listen 127.0.0.1:{port}; root {directory}/www;
-    location / {{ gzip on; gzip_min_length 1; gzip_types text/plain; ssi on; ssi_types text/plain; }}
+    location / {{
+      gzip on; gzip_min_length 1; gzip_types text/plain; ssi on; ssi_types text/plain;
+    }}
   }}
 }}
 """
@@ -183,8 +185,13 @@ def nginx(host, options):
     server.send_signal(signal.SIGQUIT)
     status = server.wait(timeout=60)
     with open(host.path("nginx.log"), encoding="utf-8", errors="replace") as file:
-        crashes = re.findall(r"exited on signal \d+|exited with (?:fatal )?code [1-9]\d*", file.read())
-    return {"status": status, "bad answers": bad_answers, "same page": same_page, "crashes": crashes}
+        log = file.read()
+    return {
+        "status": status,
+        "bad answers": bad_answers,
+        "same page": same_page,
+        "crashes": re.findall(r"exited on signal \d+|exited with (?:fatal )?code [1-9]\d*", log),
+    }
 
 
 def compilers(host, options):
@@ -201,7 +208,8 @@ def git(host, options):
     """git gc of this repository, and everything that can be reached afterwards."""
     copy = host.path("repository")
     safe = ["-c", "safe.directory=*"]
-    host.helper(["git", *safe, "clone", "-q", "--mirror", "--no-hardlinks", options.repository, copy])
+    clone = ["git", *safe, "clone", "-q", "--mirror", "--no-hardlinks"]
+    host.helper([*clone, options.repository, copy])
     objects = ["git", "rev-list", "--all", "--objects"]
     status, _ = host.run(["git", "gc", "--aggressive", "--prune=now", "--quiet"], cwd=copy)
     fsck_status, fsck_text = host.run(["git", "fsck", "--full", "--strict"], cwd=copy)

@@ -43,7 +43,9 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="real_programs", description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=".", metavar="REGEXP", help="programs to run")
     parser.add_argument("--rate", action="append", metavar="RATE", help="default: 1e-4 and 1")
-    parser.add_argument("--seconds", type=int, default=60, help="of load on each server (plain: 60 at most)")
+    parser.add_argument(
+        "--seconds", type=int, default=60, help="of load on each server (plain: 60 at most)"
+    )
     parser.add_argument("--megabytes", type=int, default=200, help="size of the database")
     parser.add_argument("--port", type=int, default=18080, help="for nginx")
     parser.add_argument("--compilers", type=lambda text: text.split(","), default=COMPILERS)

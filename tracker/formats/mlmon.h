@@ -15,14 +15,13 @@
 #include <string_view>
 #include <vector>
 
+#include "tracker/formats/profile_kind.h"
+
 namespace allomon {
 
 // Bytes, hundredths of a second or calls, by ProfileKind.  MLton counts in 64
 // bits and mlprof adds without bound; 127 bits hold the sum of 2^63 full files.
 using MlmonInt = __int128;
-
-enum class ProfileKind { kAlloc, kTime, kCount };
-enum class ProfileStyle { kCurrent, kStack };
 
 // What one function used.  The last two are written only in
 // ProfileStyle::kStack.

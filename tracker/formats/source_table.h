@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tracker/formats/profile_kind.h"
+
 namespace allomon {
 
 struct SourceName {
@@ -36,14 +38,7 @@ struct SourceTable {
   std::vector<std::vector<uint32_t>> sequences;  // of indices into sources
 };
 
-// Entries that MLton puts first into every table, at the same index in names
-// and in sources.  mlprof does without them, but readers of profiles look for
-// <gc> at 1.
-enum FixedSource : uint32_t {
-  kUnknownSource = 0,  // used while no function was known to run
-  kGcSource = 1,       // the collector
-  kMainSource = 2,     // top level code
-};
+// By FixedSource.
 inline constexpr std::string_view kFixedSourceNames[] = {"<unknown>", "<gc>", "<main>"};
 
 // A table of just the fixed entries.  Sequences 0 and 1 are the stacks

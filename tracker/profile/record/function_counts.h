@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracker/formats/source_table.h"
+#include "tracker/formats/profile_kind.h"
 
 namespace allomon::internal {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tracker/formats/mlmon.h"
+#include "tracker/formats/profile_kind.h"
 #include "tracker/profile/record/registered_functions.h"
 
 namespace allomon::internal {

@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "tracker/base/tls.h"
-#include "tracker/formats/source_table.h"
+#include "tracker/formats/profile_kind.h"
 #include "tracker/profile/record/function_counts.h"
 #include "tracker/profile/record/open_scopes.h"
 #include "tracker/profile/record/recording.h"
