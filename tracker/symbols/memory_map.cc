@@ -51,8 +51,10 @@ std::vector<Mapping> ParseMaps(std::string_view text) {
   return mappings;
 }
 
+// Not /proc/self: that is the first thread's, of which nothing can be read once it has ended by
+// pthread_exit().
 std::vector<Mapping> ReadExecutableMappings() {
-  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
   const std::string text = ReadToTheEnd(fd);
   close(fd);

@@ -1,4 +1,4 @@
-// The executable mappings of this process, as /proc/self/maps lists them.
+// The executable mappings of this process, as /proc/thread-self/maps lists them.
 #ifndef ALLOMON_TRACKER_SYMBOLS_MEMORY_MAP_H_
 #define ALLOMON_TRACKER_SYMBOLS_MEMORY_MAP_H_
 

@@ -30,7 +30,7 @@ class ProcessSymbols {
   // are opened when first asked about, so a file deleted by then has no names.
   // Addresses in call stacks whose code was unloaded by dlclose are answered
   // for, too (README.md, "Symbols").
-  // Cost: reading /proc/self/maps, well under a millisecond.
+  // Cost: reading /proc/thread-self/maps, well under a millisecond.
   static std::unique_ptr<ProcessSymbols> Load();
 
   ~ProcessSymbols();

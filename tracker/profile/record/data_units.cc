@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "tracker/base/address_space.h"
 #include "tracker/base/check.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/formats/source_table.h"
@@ -23,6 +24,10 @@ DataUnit* g_units[kMaxUnits];
 uint32_t g_slots = 0;  // used so far
 ThreadProfile* g_threads = nullptr;
 uint32_t g_functions = 0;  // length of all counts: hooks hold places in them
+// Counts that threads have of their own take no more than an eighth of the address space that the
+// host may have; threads beyond that share their unit's.
+constexpr size_t kAddressSpaceParts = 8;
+size_t g_own_counts_bytes = 0;
 // For a unit that there is no memory for.
 ThreadCounts g_no_counts = {};
 
@@ -139,8 +144,10 @@ ThreadCounts* FindOrMapCountsLocked(DataUnit& unit) {
   for (ThreadCounts* counts = unit.threads; counts != nullptr; counts = counts->next) {
     if (!counts->taken) return counts;
   }
+  if (g_own_counts_bytes >= AddressSpacePartBytes(kAddressSpaceParts)) return nullptr;
   ThreadCounts* counts = MapCountsLocked();
   if (counts == nullptr) return nullptr;
+  g_own_counts_bytes += ThreadCounts::SizeBytes(g_functions);
   counts->next = unit.threads;
   unit.threads = counts;
   return counts;

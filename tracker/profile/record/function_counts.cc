@@ -65,8 +65,7 @@ void ThreadCounts::Resume() {
 }
 
 ThreadCounts* ThreadCounts::Map(uint32_t functions) {
-  const size_t size_bytes = sizeof(ThreadCounts) + size_t{functions} * sizeof(FunctionCell);
-  void* pages = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
+  void* pages = mmap(nullptr, SizeBytes(functions), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED) return nullptr;
   // Zero bytes are valid counts; a constructor would touch every page.

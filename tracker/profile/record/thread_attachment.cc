@@ -8,6 +8,7 @@
 
 #include <mutex>
 
+#include "tracker/base/address_space.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/profile/record/busy_scope.h"
 #include "tracker/profile/record/count_source.h"
@@ -21,10 +22,12 @@ extern "C" void* __libc_stack_end __attribute__((weak));
 namespace allomon::internal {
 namespace {
 
-// Deeper than any stack of ordinary size with frames of two words; where the kernel
-// refuses so much address space, a part of it.  Pages that are not reached cost nothing.
+// Deeper than any stack of ordinary size with frames of two words.  Pages that are not reached
+// cost nothing but address space.  Where that is limited, a thread takes a thousandth of it and no
+// more, down to the fewest entries: a host may have hundreds of threads.
 constexpr size_t kMostEntries = size_t{1} << 20;
 constexpr size_t kFewestEntries = size_t{1} << 12;
+constexpr size_t kAddressSpaceParts = 1000;
 constexpr size_t kEntryBytes = sizeof(ShadowEntry) + sizeof(ScopeEntry);
 
 // The lowest entry belongs to no function, and no frame is above it, so that popping
@@ -37,7 +40,9 @@ bool g_has_exit_key = false;
 
 // The shadow stack, and behind it as many scopes.
 void MapStacks(ThreadProfile& thread) {
+  const size_t allowed_bytes = AddressSpacePartBytes(kAddressSpaceParts);
   for (size_t entries = kMostEntries; entries >= kFewestEntries; entries /= 16) {
+    if (entries > kFewestEntries && entries * kEntryBytes > allowed_bytes) continue;
     void* pages = mmap(nullptr, entries * kEntryBytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) continue;
