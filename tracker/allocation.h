@@ -15,11 +15,11 @@ enum class AllocationSource : uint8_t {
   kMalloc,   // malloc, operator new and their kin
 };
 
-// The call stack at the allocation: return addresses, innermost first, frame 0 being
-// the call that allocated.  A view of interned memory: copy it freely, it is valid until
-// the process ends, and equal stacks have equal ids.  (When code is unloaded its addresses are
-// replaced, in place, by such as ProcessSymbols knows: so resolve the stack, not a copy of its
-// addresses from before.)
+// The call stack at the allocation: return addresses, innermost first, frame 0 being the call that
+// allocated.  A view of interned memory: copy it freely, it is valid until the process ends, and
+// equal stacks have equal ids.  (When code is unloaded its addresses are replaced, in place, by
+// others that ProcessSymbols knows.  So resolve the stack, not a copy of its addresses from
+// before.)
 class Callstack {
  public:
   Callstack() = default;
@@ -52,7 +52,7 @@ struct Allocation {
   uint64_t size_words = 0;
   uint64_t size_bytes = 0;
   AllocationSource source = AllocationSource::kMalloc;
-  // The tracker's rate when the block was sampled: what estimates must divide by.
+  // The tracker's rate when the block was sampled, by which estimates must divide.
   double rate = 0;
   Callstack callstack;
 };

@@ -1,5 +1,5 @@
-// What trackers say of one block, as text in a fixed place: for the report of a memory
-// error, which is written by a signal handler and can ask nobody any more.
+// The trackers' text about one block, in a fixed place: for the report of a memory error, which a
+// signal handler writes that can ask no tracker any more.
 #ifndef ALLOMON_TRACKER_BLOCK_NOTE_H_
 #define ALLOMON_TRACKER_BLOCK_NOTE_H_
 
@@ -10,10 +10,10 @@
 namespace allomon {
 
 struct BlockNote {
-  // Room for a request's name and a number or two; what is longer is cut.
+  // Room for a request's name and a number or two.  Longer text is cut.
   static constexpr size_t kMaxBytes = 120;
 
-  // Behind what is there, separated by "; ".
+  // Appends behind the text that is there, separated by "; ".
   void Append(std::string_view more) {
     if (more.empty()) return;
     if (length_bytes > 0) AppendBytes("; ");

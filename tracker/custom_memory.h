@@ -2,13 +2,12 @@
 //
 //   allomon::CustomMemory bytes(mapping_size_bytes);   // kept beside the mapping
 //
-// They are sampled like everything else, with source kCustom and no header word, as
-// blocks born major: alloc_major when the object is made, dealloc_major when it is
-// released.  Bytes that are not sampled cost a subtraction and a branch.
+// They are sampled like everything else, with source kCustom and no header word, as blocks born
+// major: alloc_major when the object is made, dealloc_major when it is released.  Bytes that are
+// not sampled cost a subtraction and a branch.
 //
-// Thread safe in the usual sense: one object, one thread at a time; it may be released on
-// another thread than it was made on.  May be used in callbacks, not in signal handlers.
-// Never throws.
+// Thread safe in the usual sense: one object, one thread at a time; it may be released on another
+// thread than it was made on.  May be used in callbacks, not in signal handlers.  Never throws.
 #ifndef ALLOMON_TRACKER_CUSTOM_MEMORY_H_
 #define ALLOMON_TRACKER_CUSTOM_MEMORY_H_
 

@@ -1,10 +1,9 @@
 // From samples back to the program: unbiased totals, each with its variance.
 //
-// A block of w words (header excluded) is reported with probability
-// p = 1 - (1 - rate)^(w + 1).  Horvitz and Thompson (1952) weigh what is reported by
-// 1/p, which is unbiased whatever the sizes are, and estimate the variance of the sum by
-// the sum of value^2 (1 - p) / p^2.  Weigh first and sum afterwards: the average size of
-// a group of blocks must never stand in for their sizes.
+// A block of w words (header excluded) is reported with probability p = 1 - (1 - rate)^(w + 1).
+// Horvitz and Thompson (1952) weigh each reported value by 1/p, which is unbiased whatever the
+// sizes are, and estimate the variance of the sum by the sum of value^2 (1 - p) / p^2.  Weigh first
+// and sum afterwards: the average size of a group of blocks must never stand in for their sizes.
 //
 // Plain values; thread-compatible; nothing here fails, allocates or locks.
 #ifndef ALLOMON_TRACKER_ESTIMATE_H_
@@ -28,8 +27,8 @@ inline uint64_t TrialWords(const Allocation& allocation) {
   return TrialWords(allocation.size_bytes, allocation.source);
 }
 
-// Probability in (0, 1] that a block with so many trials is reported; exact also where
-// (1 - rate)^words is next to 1.
+// Probability in (0, 1] that a block with so many trials is reported; exact also where (1 -
+// rate)^words is next to 1.
 double ReportProbability(uint64_t trial_words, double rate);
 
 // A sum over all blocks of the program, estimated from the sampled ones.
@@ -46,12 +45,12 @@ struct Estimate {
     value += other.value;
     variance += other.variance;
   }
-  // Half the width of the interval that holds the truth with the confidence of `sigmas`
-  // (1.96: 95 %), by the normal approximation, which wants ten samples or more.
+  // Half the width of the interval that holds the truth with the confidence of `sigmas` (1.96: 95
+  // %), by the normal approximation, which wants ten samples or more.
   double HalfWidth(double sigmas) const { return sigmas * std::sqrt(variance); }
 };
 
-// Blocks and bytes together: what a row of a report shows.
+// Blocks and bytes together: a row of a report.
 struct HeapEstimate {
   Estimate blocks;
   Estimate bytes;
@@ -67,8 +66,8 @@ struct HeapEstimate {
   }
 };
 
-// Memprof's own estimate of the words allocated, headers included: n_samples / rate.
-// Unbiased too, but its variance does not shrink for blocks that are sure to be seen.
+// Memprof's own estimate of the words allocated, headers included: n_samples / rate.  Unbiased too,
+// but its variance does not shrink for blocks that are sure to be seen.
 inline double MemprofWords(const Allocation& allocation) {
   return static_cast<double>(allocation.n_samples) / allocation.rate;
 }

@@ -28,16 +28,16 @@ int64_t FreshCountdown(ThreadState& thread) {
   return DrawGap(thread.bits, thread.active.gap_scale) - 1;
 }
 
-// Brings the thread into the current epoch.  Returns the countdown from the start of the
-// block that is being judged.
+// Brings the thread into the current epoch.  Returns the countdown from the start of the block that
+// is being judged.
 __attribute__((noinline)) int64_t EnterEpochSlow(ThreadState& thread) {
   if (!thread.registered) RegisterThreadSlow(thread);
   RefreshThreadSlow(thread);
   return FreshCountdown(thread);
 }
 
-// The block is hit: its (left + words)-th word is the first one, where `left` is the
-// negative countdown behind the block.
+// The block is hit: its (left + words)-th word is the first one, where `left` is the negative
+// countdown behind the block.
 Verdict DrawTrial(ThreadState& thread, int64_t left, uint64_t words) {
   const uint64_t behind_hit = static_cast<uint64_t>(-left - 1);
   // In a signal handler that interrupted CountDown(), `left` counts both blocks' words.
@@ -52,8 +52,8 @@ Verdict JudgeBusy(ThreadState& thread, uint64_t words) {
     left = EnterEpochSlow(thread) - static_cast<int64_t>(words);
     SetCountdown(thread, left);
   }
-  // Not below zero in the same epoch either, if a signal handler allocated between our
-  // CountDown() and here: it has had the hit.
+  // Not below zero in the same epoch either, if a signal handler allocated between our CountDown()
+  // and here: then the handler has had the hit.
   if (left >= 0) return Verdict::kNotSampled;
   return DrawTrial(thread, left, words);
 }
@@ -67,8 +67,8 @@ Verdict JudgeAllocationSlow(uint64_t words) {
     countdown_words.store(kNeverWords, std::memory_order_relaxed);
     return Verdict::kNotSampled;
   }
-  // An allocation by the tracker's own system calls, or by a signal handler that
-  // interrupted it: the interrupted code is about to set the countdown.
+  // An allocation by the tracker's own system calls, or by a signal handler that interrupted it:
+  // the interrupted code is about to set the countdown.
   if (thread.busy) return Verdict::kNotSampled;
   thread.busy = true;
   const Verdict verdict = JudgeBusy(thread, words);
@@ -125,7 +125,7 @@ void FillEntry(Entry& entry, Session& session, const Allocation& allocation, Ent
   entry.source.store(allocation.source, std::memory_order_relaxed);
 }
 
-// A thread that ends itself in describe: nobody will take the value.
+// Destroys the value if the thread ends itself in describe, since no dealloc will take it.
 class Undescribed {
  public:
   Undescribed(Session& session, ValueRoom* value) : session_(session), value_(value) {}
@@ -148,8 +148,8 @@ void Describe(Session& session, ValueRoom* value, BlockNote* note) {
   undescribed.Keep();
 }
 
-// The entry exists before the callback runs: what cannot be followed to its end is
-// dropped as a whole.
+// The entry exists before the callback runs: a block that cannot be followed to its end is dropped
+// as a whole.
 EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& allocation,
                         EntryId next) {
   const EntryId id = AllocateEntry(CurrentThread());
@@ -166,7 +166,7 @@ EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& 
   return scoped.Keep();
 }
 
-// What the heap can do for sessions that follow blocks.
+// Whether the heap can place the block for sessions that follow it.
 enum class Placement { kPlaced, kUnplaced };
 
 // The entry that now stands in front of `next`; 0 if there is none.
@@ -193,14 +193,14 @@ EntryId Chain(EntryId head, EntryId entry) {
   return entry;
 }
 
-// Takes the first entry out of a chain that is not empty; what is done with the entry may
-// release it.
+// Takes the first entry out of a chain that is not empty, before the entry may be released.
 EntryId TakeFirst(EntryId* head) {
   return std::exchange(*head, Entries().At(*head).next.load(std::memory_order_relaxed));
 }
 
-// The entries of a block that is gone, or, when a callback ends its thread while it is being
-// reported, will not be: their trackers are told that it died with what is postponed.
+// The entries of a block that is gone; or of one that will not be, because a callback ended its
+// thread while the block was being reported.  Their trackers are told of its death with the other
+// postponed deallocs.
 class DyingChain {
  public:
   DyingChain(ThreadState& thread, EntryId head) : thread_(thread), head_(head) {}
@@ -225,8 +225,8 @@ class DyingChain {
   EntryId head_;
 };
 
-// Gives back to `handle`, also when a callback ends its thread, the entries that have been
-// promoted and are still followed, and those that have yet to be.
+// Gives back to `handle`, also when a callback ends its thread, the entries that have been promoted
+// and are still followed, and the entries that have yet to be promoted.
 class PromotedChain {
  public:
   explicit PromotedChain(BlockHandle* handle) : handle_(handle), rest_(*handle) {}
@@ -250,7 +250,7 @@ class PromotedChain {
   EntryId kept_ = 0;
 };
 
-// Ends what JudgeAllocationSlow() began, also when a callback ends its thread.
+// Ends the trial that JudgeAllocationSlow() began, also when a callback ends its thread.
 struct EndOfTrial {
   ThreadState& thread;
   ~EndOfTrial() { thread.busy = false; }

@@ -1,4 +1,4 @@
-// What heaps ask of the tracker besides being sampled: heap_client.h, off every fast path.
+// The calls of heap_client.h besides those that sample: off every fast path.
 #include <memory>
 
 #include "tracker/core/captured_stack.h"
@@ -18,7 +18,7 @@ size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_fra
   return internal::CaptureFrames(caller, frames, max_frames);
 }
 
-// A session that keeps nothing and tells nobody.
+// A session that keeps no value and tells no user.
 uint32_t StartSampling(double rate, std::optional<uint64_t> seed) {
   Session::Config config;
   config.rate = rate;

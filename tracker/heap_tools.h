@@ -1,5 +1,4 @@
-// What a heap may use of the tracker's own machinery, inlined: beside heap_client.h, which is the
-// contract.
+// The tracker's own machinery that a heap may use, inlined.  heap_client.h is the contract.
 #ifndef ALLOMON_TRACKER_HEAP_TOOLS_H_
 #define ALLOMON_TRACKER_HEAP_TOOLS_H_
 
@@ -14,8 +13,8 @@ using internal::DrawGap;
 using internal::GapScale;
 using internal::RandomBits;
 
-// Whether the function given to CallAtThreadExit() will run when the calling thread ends.  What a
-// heap keeps for a thread of which this is false would be lost.
+// Whether the function given to CallAtThreadExit() will run when the calling thread ends.  Where it
+// is false, things that a heap keeps for the thread would be lost.
 inline bool ThreadExitWillBeSeen() { return internal::CurrentThread().in_registry(); }
 
 }  // namespace allomon::heap_client

@@ -19,8 +19,8 @@ void* SampledResource::do_allocate(size_t size_bytes, size_t alignment_bytes) {
   return block;
 }
 
-// Room for the handle is made before any callback runs: what cannot be followed to its
-// end is dropped as a whole.
+// Room for the handle is made before any callback runs: a block that cannot be followed to its end
+// is dropped as a whole.
 __attribute__((noinline)) void SampledResource::ReportSlow(void* block, size_t size_bytes) {
   const FrameState caller = ALLOMON_CALLER_FRAME();
   heap_client::Block reported = {};

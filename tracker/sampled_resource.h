@@ -1,15 +1,15 @@
-// Makes any std::pmr::memory_resource sampled and tracked, so that an arena of one's own
-// is profiled without touching malloc.
+// Makes any std::pmr::memory_resource sampled and tracked, so that an arena of one's own is
+// profiled without touching malloc.
 //
 //   std::pmr::monotonic_buffer_resource arena;
 //   allomon::SampledResource sampled(&arena);
 //   std::pmr::vector<int> numbers(&sampled);
 //
-// Blocks stay where the upstream resource puts them.  A block that is never deallocated
-// one by one, as in an arena, dies with this object: destroy it together with the arena.
+// Blocks stay where the upstream resource puts them.  A block that is never deallocated one by one,
+// as in an arena, dies with this object: destroy it together with the arena.
 //
-// As thread safe as the upstream resource.  An unsampled allocation costs a subtraction
-// and a branch more, a deallocation one load and a branch.  Throws what upstream throws.
+// As thread safe as the upstream resource.  An unsampled allocation costs a subtraction and a
+// branch more, a deallocation one load and a branch.  Throws what upstream throws.
 #ifndef ALLOMON_TRACKER_SAMPLED_RESOURCE_H_
 #define ALLOMON_TRACKER_SAMPLED_RESOURCE_H_
 

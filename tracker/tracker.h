@@ -1,7 +1,6 @@
-// Samples allocations and follows the sampled blocks: the C++ counterpart of OCaml's
-// Gc.Memprof.
+// Samples allocations and follows the sampled blocks: the C++ counterpart of OCaml's Gc.Memprof.
 //
-// A tracker is any object with some of these eight methods (those it lacks do nothing):
+// A tracker is any object with some of these eight methods (a method that it lacks does nothing):
 //
 //   class MyTracker {
 //    public:
@@ -15,8 +14,8 @@
 //     std::string describe(const Major&);  // or std::string_view
 //   };
 //
-// Minor and Major are the tracker's own: whatever it returns is kept with the block and
-// handed back.  std::nullopt from alloc_* or promote ends the tracking of that block.
+// Minor and Major are the tracker's own: whatever it returns is kept with the block and handed
+// back.  std::nullopt from alloc_* or promote ends the tracking of that block.
 //
 //   allomon::Tracker::start(1e-4, MyTracker{});   // one sample per 10,000 words
 //   ...
@@ -24,9 +23,9 @@
 //
 // At 1e-4 a block of 64 bytes is reported with probability 0.09 %, one of 1 MiB always.
 //
-// describe is called right behind alloc_major, on the same thread, for a block that the
-// allocator's guard has chosen (allocator/guard.h) and for no other: its text, up to 120
-// bytes, stands in the report if the program misuses the block.
+// describe is called right behind alloc_major, on the same thread, for a block that the allocator's
+// guard has chosen (allocator/guard.h) and for no other: its text, up to 120 bytes, stands in the
+// report if the program misuses the block.
 //
 // Rules of the callbacks (Gc.Memprof's, see "Callbacks" in tracker/README.md):
 //  - For one block: alloc, then promote at most once, then dealloc at most once.
@@ -42,18 +41,17 @@
 //    that another thread held at the fork stays locked there: stop() first in a child
 //    that allocates much, or guard the state with pthread_atfork.
 //
-// Values are moved, never copied, and destroyed by the thread that consumes them: the one
-// that frees the block, or that calls stop() or discard().  So is the tracker itself, when
-// it is discarded and its last callback has returned.  Destructors may allocate and free.
+// Values are moved, never copied, and destroyed by the thread that consumes them: the one that
+// frees the block, or that calls stop() or discard().  So is the tracker itself, when it is
+// discarded and its last callback has returned.  Destructors may allocate and free.
 //
-// Stop a tracker before what its callbacks use is destroyed, at the latest before main
+// Stop a tracker before the objects that its callbacks use are destroyed, at the latest before main
 // returns: blocks are freed until the very end of the process.
 //
-// Thread rule: everything here is thread safe and may be called in callbacks; not in
-// signal handlers.  Heaps report that are linked into the same executable:
-// //allocator:malloc for malloc, //runtime for managed objects, CustomMemory for others.
-// (A preloaded liballomon.so is a profile of its own, and does not serve a program's
-// trackers.)
+// Thread rule: everything here is thread safe and may be called in callbacks; not in signal
+// handlers.  Heaps report that are linked into the same executable: //allocator:malloc for malloc,
+// //runtime for managed objects, CustomMemory for others.  (A preloaded liballomon.so is a profile
+// of its own, and does not serve a program's trackers.)
 #ifndef ALLOMON_TRACKER_TRACKER_H_
 #define ALLOMON_TRACKER_TRACKER_H_
 
@@ -78,12 +76,12 @@ struct StartOptions {
   // Innermost frames kept; 0 captures nothing and is the cheapest.
   uint32_t callstack_size = kDefaultCallstackSize;
 
-  // Fixes the stream of random gaps.  With one thread and a deterministic program the
-  // same blocks are sampled again.  Default: unpredictable; see Statistics::seed.
+  // Fixes the stream of random gaps.  With one thread and a deterministic program the same blocks
+  // are sampled again.  Default: unpredictable; see Statistics::seed.
   std::optional<uint64_t> seed;
 
-  // Joins trackers that already sample.  Without it, start fails while another tracker
-  // that was started without it is sampling.
+  // Joins trackers that already sample.  Without it, start fails while another tracker that was
+  // started without it is sampling.
   bool concurrent = false;
 };
 
@@ -130,9 +128,8 @@ class Tracker {
                        std::make_unique<internal::Client<UserTracker>>(std::move(tracker)));
   }
 
-  // Stops the plain tracker, or the one named.  Fails with kFailedPrecondition when it
-  // is not sampling.  Callbacks that other threads have begun may still be running when
-  // it returns.
+  // Stops the plain tracker, or the one named.  Fails with kFailedPrecondition when it is not
+  // sampling.  Callbacks that other threads have begun may still be running when it returns.
   static absl::Status stop(StopMode mode = StopMode::kDiscard);
   static absl::Status stop(TrackerId id, StopMode mode = StopMode::kDiscard);
 
@@ -140,22 +137,21 @@ class Tracker {
   // kFailedPrecondition when it still samples, kNotFound when it was discarded.
   static absl::Status discard(TrackerId id);
 
-  // Calls survive_minor or survive_major once for each block that a stopped tracker
-  // still follows, with its value, then discards it.  Blocks that other threads free
-  // meanwhile get either this or their dealloc callback.  Fails like discard().
+  // Calls survive_minor or survive_major once for each block that a stopped tracker still follows,
+  // with its value, then discards it.  Blocks that other threads free meanwhile get either this or
+  // their dealloc callback.  Fails like discard().
   static absl::Status drain(TrackerId id);
 
-  // The live blocks that the tracker follows, by call stack, most bytes first.  The
-  // program goes on meanwhile: a block that lives throughout is counted once.
-  // Empty for a tracker that was discarded.  Cost: about 10 ns for each entry ever used
-  // at once.
+  // The live blocks that the tracker follows, by call stack, most bytes first.  The program goes on
+  // meanwhile: a block that lives throughout is counted once.  Empty for a tracker that was
+  // discarded.  Cost: about 10 ns for each entry ever used at once.
   static std::vector<LiveStack> snapshot(TrackerId id);
 
   // Whether the plain tracker (one started without `concurrent`) is sampling.
   static bool is_sampling();
 
-  // Exact at a quiet moment; while threads allocate, each number by itself is.  Fails
-  // with kNotFound when the tracker was discarded, so read it before a plain stop().
+  // Exact at a quiet moment; while threads allocate, each number by itself is.  Fails with
+  // kNotFound when the tracker was discarded, so read it before a plain stop().
   static absl::StatusOr<Statistics> statistics(TrackerId id);
 
  private:

@@ -1,8 +1,8 @@
-// Random programs of several threads, native and managed, against the reference model:
-// every rule of the memprof contract, block by block and tracker by tracker.
+// Random programs of several threads, native and managed, against the reference model: every rule
+// of the memprof contract, block by block and tracker by tracker.
 //
-// Rounds of a fixed sequence of seeds for two seconds per configuration; how threads
-// interleave is the machine's choice.  ALLOMON_MODEL_SECONDS=60 makes it a long run.
+// Rounds of a fixed sequence of seeds run for two seconds per configuration; the machine chooses
+// how threads interleave.  ALLOMON_MODEL_SECONDS=60 makes it a long run.
 #include <pthread.h>
 
 #include <chrono>
@@ -64,7 +64,7 @@ class ContractModelTest : public ::testing::TestWithParam<Case> {
     for (const pthread_t thread : threads) ASSERT_EQ(pthread_join(thread, nullptr), 0);
   }
 
-  // Nobody else runs: sums can be compared, and what is unreachable must be dead.
+  // No other thread runs now: sums can be compared, and unreachable blocks must be dead.
   void CheckQuiet(World* world) {
     for (const RunPtr& run : world->runs.All()) {
       if (run->was_left) continue;
@@ -84,7 +84,7 @@ class ContractModelTest : public ::testing::TestWithParam<Case> {
     world->pool.clear();
     world->mailbox->Reset();
     world->mailbox_record = nullptr;
-    // The second one finds what the callbacks of the first let go.
+    // The second collection finds the objects that the callbacks of the first let go.
     for (int i = 0; i < 2; ++i) world->heap->Collect(gc::CollectionKind::kMajor);
   }
 
@@ -101,7 +101,7 @@ class ContractModelTest : public ::testing::TestWithParam<Case> {
     {
       const gc::Mutator mutator(*heap);
       Worker worker(&quiet, seed);
-      // The callbacks of what died with its thread.
+      // Runs the callbacks of objects that died with their thread.
       heap->Collect(gc::CollectionKind::kMinor);
       CheckQuiet(&world);
       FreeAll(&world);

@@ -1,5 +1,5 @@
-// The tracker that the model starts: every callback is a move of the reference model, and
-// then whatever the thread's worker makes of it.
+// The tracker that the model starts.  Every callback is a move of the reference model, and then
+// does whatever the thread's worker chooses.
 #ifndef ALLOMON_TESTS_MODEL_MODEL_TRACKER_H_
 #define ALLOMON_TESTS_MODEL_MODEL_TRACKER_H_
 

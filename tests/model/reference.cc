@@ -6,17 +6,17 @@ namespace allomon::model {
 
 RunPtr Runs::New(double rate) {
   std::lock_guard<std::mutex> hold(mutex_);
-  bool* const free_slot = std::find(std::begin(taken_), std::end(taken_), false);
-  if (free_slot == std::end(taken_)) return nullptr;
-  *free_slot = true;
-  const int slot = static_cast<int>(free_slot - taken_);
-  return RunPtr(new Run(slot, ++generations_, rate), [this](const Run* run) { GiveBack(run); });
+  bool* const free_place = std::find(std::begin(taken_), std::end(taken_), false);
+  if (free_place == std::end(taken_)) return nullptr;
+  *free_place = true;
+  const int place = static_cast<int>(free_place - taken_);
+  return RunPtr(new Run(place, ++generations_, rate), [this](const Run* run) { GiveBack(run); });
 }
 
 void Runs::GiveBack(const Run* run) {
   {
     std::lock_guard<std::mutex> hold(mutex_);
-    taken_[run->slot] = false;
+    taken_[run->place] = false;
   }
   delete run;
 }

@@ -1,9 +1,9 @@
-// The memprof contract as a state machine per block and tracker, so plain that it is
-// obviously right.  The trackers of the library run against it.
+// The memprof contract as a state machine per block and tracker, so plain that it is obviously
+// right.  The trackers of the library run against it.
 //
-// A block knows what each run of a tracker has been told of it; a callback is a move from
-// one state to the next, made by compare-and-swap, so two callbacks that should be one,
-// or come in the wrong order, fail whatever the threads do.
+// A block knows what each run of a tracker has been told of it; a callback is a move from one state
+// to the next, made by compare-and-swap, so two callbacks that should be one, or come in the wrong
+// order, fail whatever the threads do.
 #ifndef ALLOMON_TESTS_MODEL_REFERENCE_H_
 #define ALLOMON_TESTS_MODEL_REFERENCE_H_
 
@@ -19,36 +19,37 @@
 
 namespace allomon::model {
 
-// Runs whose trackers exist at once: the library allows sixteen.
-inline constexpr int kSlots = 16;
+// At most so many runs exist at once: the library allows sixteen trackers.
+inline constexpr int kPlaces = 16;
 
 enum class State : uint64_t { kUnheard, kYoung, kOld, kUnfollowed, kDead, kSurvived };
 
 inline bool IsFollowed(State state) { return state == State::kYoung || state == State::kOld; }
 
-// From one start to its end.  Lives until the library has destroyed the tracker and all
-// of its values; its slot can be given to another run only then.
+// A run lasts from one start to its end.  It lives until the library has destroyed the tracker and
+// all of its values; only then can its place be given to another run.
 struct Run {
-  Run(int slot_of_run, uint64_t serial, double rate_of_run)
-      : slot(slot_of_run), generation(serial), rate(rate_of_run) {}
+  Run(int place_of_run, uint64_t serial, double rate_of_run)
+      : place(place_of_run), generation(serial), rate(rate_of_run) {}
 
   uint64_t Word(State state) const { return generation * 8 + static_cast<uint64_t>(state); }
 
-  const int slot;
+  const int place;
   const uint64_t generation;
   const double rate;
   TrackerId id;  // written before `sampling`
 
-  // start() has returned and no stop() has begun: all blocks must be heard of at rate 1.
+  // start() has returned and no stop() has begun: the run must hear of all blocks at rate 1.
   std::atomic<bool> sampling{false};
   // The tracking has begun to end: dealloc callbacks are no longer owed.
   std::atomic<bool> ending{false};
-  // The thread for which stop(), or the end of the tracking, has returned: it may hear no
-  // alloc callback, or nothing at all, from then on.  (Callbacks that other threads had
-  // begun may still be running.)
+  // The thread for which stop(), or the end of the tracking, has returned.  From then on it may
+  // hear no alloc callback, or nothing at all.  (Callbacks that other threads had begun may still
+  // be running.)
   std::atomic<std::thread::id> stopped_by{};
   std::atomic<std::thread::id> ended_by{};
-  // A thread ended inside a callback: sums of this run are short of what it was about.
+  // A thread ended inside a callback: the block of that callback is missing in the sums of this
+  // run.
   std::atomic<bool> was_left{false};
 
   std::atomic<int64_t> values{0};  // that the library keeps
@@ -60,34 +61,34 @@ struct Run {
 // One block.
 struct Record {
   State Told(const Run& run) const {
-    const uint64_t word = told[run.slot].load();
+    const uint64_t word = told[run.place].load();
     return word / 8 == run.generation ? static_cast<State>(word % 8) : State::kUnheard;
   }
 
   // False if the run was told of the block before.
   bool Bear(const Run& run, State state) {
     if (Told(run) != State::kUnheard) return false;
-    told[run.slot] = run.Word(state);
+    told[run.place] = run.Word(state);
     return true;
   }
 
   // False if the block was not in state `from`.
   bool Move(const Run& run, State from, State to) {
     uint64_t expected = run.Word(from);
-    return told[run.slot].compare_exchange_strong(expected, run.Word(to));
+    return told[run.place].compare_exchange_strong(expected, run.Word(to));
   }
 
   uint64_t size_bytes = 0;
   uint64_t size_words = 0;
   AllocationSource source = AllocationSource::kMalloc;
   bool young = false;
-  std::atomic<uint64_t> told[kSlots] = {};
+  std::atomic<uint64_t> told[kPlaces] = {};
 };
 
 using RecordPtr = std::shared_ptr<Record>;
 using RunPtr = std::shared_ptr<Run>;
 
-// What a run's tracker keeps with a block.  Counts itself, so that a value which the
+// The value that a run's tracker keeps with a block.  It counts itself, so that a value which the
 // library loses or destroys twice is seen.
 class Value {
  public:
@@ -112,7 +113,7 @@ class Value {
 // The runs that exist.
 class Runs {
  public:
-  // nullptr when all slots are taken.
+  // nullptr when all places are taken.
   RunPtr New(double rate);
   void Publish(const RunPtr& run);
 
@@ -127,7 +128,7 @@ class Runs {
 
   std::mutex mutex_;
   std::vector<RunPtr> runs_;
-  bool taken_[kSlots] = {};
+  bool taken_[kPlaces] = {};
   uint64_t generations_ = 0;
 };
 

@@ -15,8 +15,8 @@ thread_local Worker* t_worker = nullptr;
 
 uint64_t Words(uint64_t size_bytes) { return (size_bytes + 7) / 8; }
 
-// Counts the callbacks that a thread is in, also when an exception or the end of the
-// thread leaves one.
+// Counts the callbacks that a thread is in, also when an exception or the end of the thread leaves
+// one.
 class InCallback {
  public:
   explicit InCallback(int* depth) : depth_(depth) { ++*depth_; }
@@ -56,8 +56,8 @@ size_t Worker::RandomSize() {
 
 // ---- Births
 
-// Runs `allocate`, during which the callbacks of a block as `planned` are expected, and
-// checks who was told.  Returns nullptr if the allocation was cancelled by an exception.
+// Runs `allocate`, during which the callbacks of a block as `planned` are expected, and checks
+// which runs were told.  Returns nullptr if the allocation was cancelled by an exception.
 template <typename Allocate>
 RecordPtr Worker::Birth(Record* planned, Allocate allocate) {
   const RecordPtr record(planned);
@@ -84,7 +84,7 @@ RecordPtr Worker::Birth(Record* planned, Allocate allocate) {
 
 void Worker::CheckHeard(const Record& record, const std::vector<RunPtr>& before) {
   for (const RunPtr& run : before) {
-    // The order matters: what was heard is read before whether it had to be.
+    // The order matters: the states are read before the runs' obligations.
     const State told = record.Told(*run);
     if (run->rate == 1 && run->sampling) {
       EXPECT_NE(told, State::kUnheard) << "a block of " << record.size_bytes << " bytes, young "
@@ -93,7 +93,7 @@ void Worker::CheckHeard(const Record& record, const std::vector<RunPtr>& before)
   }
 }
 
-// The object was never made: whoever had been told of it was told that it died.
+// The object was never made: each run that had been told of it was told that it died.
 void Worker::CheckCancelled(const Record& record) {
   for (const RunPtr& run : world_->runs.All()) {
     const State told = record.Told(*run);
@@ -187,7 +187,7 @@ void Worker::FreeNative() {
 }
 
 void Worker::Reallocate() {
-  // Who ends its thread inside realloc does not know whether the old block is gone.
+  // A thread that ends itself inside realloc does not know whether the old block is gone.
   if (native_.empty() || world_->mischief.exits_thread > 0) return;
   NativeBlock block = std::move(native_.back());
   native_.pop_back();
@@ -297,8 +297,8 @@ void Worker::SwapMailbox() {
 
 void Worker::Collect() {
   world_->heap->Collect(Random(8) == 0 ? gc::CollectionKind::kMajor : gc::CollectionKind::kMinor);
-  // Promote callbacks may run on another thread at this moment, if there is one, and in
-  // callbacks they wait for the next safepoint.
+  // Promote callbacks may run on another thread at this moment, if there is one, and in callbacks
+  // they wait for the next safepoint.
   if (world_->threads == 1 && callbacks_ == 0) CheckPromoted();
 }
 

@@ -1,6 +1,6 @@
-// One thread of a random program: it allocates, frees, collects, starts and stops, checks
-// after each step that every tracker was told what it should have been, and does all of
-// this inside callbacks too.
+// One thread of a random program: it allocates, frees, collects, starts and stops, checks after
+// each step that every tracker was told of it as the contract says, and does all of this inside
+// callbacks, too.
 #ifndef ALLOMON_TESTS_MODEL_WORKER_H_
 #define ALLOMON_TESTS_MODEL_WORKER_H_
 
@@ -30,7 +30,7 @@ struct Mischief {
   int controls = 0;  // starts, stops, drains or discards
 };
 
-// What a throwing callback throws.
+// The exception of a throwing callback.
 struct Thrown {};
 
 struct NativeBlock {
@@ -38,7 +38,7 @@ struct NativeBlock {
   RecordPtr record;
 };
 
-// What the threads of a program share.
+// State that the threads of a program share.
 struct World {
   World(int thread_count, Mischief callbacks) : threads(thread_count), mischief(callbacks) {}
 
@@ -48,8 +48,8 @@ struct World {
   gc::Heap* heap = nullptr;
   std::atomic<bool> stop{false};
 
-  // Native blocks and one managed object on their way from thread to thread.  The locks
-  // are never held across an allocation: it may wait for the thread that wants the lock.
+  // Native blocks and one managed object on their way from thread to thread.  The locks are never
+  // held across an allocation: it may wait for the thread that wants the lock.
   std::mutex pool_mutex;
   std::vector<NativeBlock> pool;
   std::mutex mailbox_mutex;
@@ -66,16 +66,16 @@ class Worker {
 
   void Step();
 
-  // The block that this thread allocates, for the alloc callbacks; nullptr: none, or the
-  // thread is in a callback, and what it allocates is not sampled.
+  // The block that this thread allocates, for the alloc callbacks.  nullptr: none, or the thread is
+  // in a callback, whose allocations are not sampled.
   RecordPtr coming() const { return callbacks_ == 0 ? coming_ : nullptr; }
 
-  // The body of a callback: its check and what else it does.  Returns whether the tracker
-  // goes on following the block.  May throw, or end the thread.
+  // The body of a callback: its check and what else it does.  Returns whether the tracker goes on
+  // following the block.  May throw, or end the thread.
   bool RunCallback();
 
-  // The one of this thread.  nullptr while it attaches to the heap and detaches from it,
-  // when callbacks may run too.
+  // The one of this thread.  nullptr while it attaches to the heap and detaches from it, when
+  // callbacks may run too.
   static Worker* Current();
 
   void StopRun(const RunPtr& run, StopMode mode);
@@ -88,7 +88,7 @@ class Worker {
     gc::Local<gc::Array<Node>> array;
     RecordPtr record;
   };
-  // A block that somebody will free, and the runs that must hear of it.
+  // A block that will be freed, and the runs that must hear of it.
   struct Owed {
     RecordPtr record;
     std::vector<RunPtr> runs;

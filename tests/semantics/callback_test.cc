@@ -40,8 +40,8 @@ TEST(CallbackTest, AllocationsInsideACallbackAreNotSampled) {
   EXPECT_EQ(nested.allocs, 10);
 }
 
-// The callback holds a plain mutex and frees a tracked block: running its dealloc
-// callback right there would lock the mutex twice.
+// The callback holds a plain mutex and frees a tracked block: running its dealloc callback right
+// there would lock the mutex twice.
 TEST(CallbackTest, DeallocDueInsideACallbackRunsAfterIt) {
   struct State {
     std::mutex mutex;
@@ -142,7 +142,7 @@ TEST(CallbackTest, ExceptionEndsTheTrackingAndIsCounted) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// Move-only, larger than a slot, and counted.
+// Move-only, larger than a value's room in an entry, and counted.
 struct Heavy {
   explicit Heavy(std::atomic<int>* live) : live_(live) { ++*live_; }
   Heavy(Heavy&& other) noexcept : live_(other.live_) { ++*live_; }
@@ -276,8 +276,8 @@ TEST(CallbackTest, RestartInsideACallbackSamplesTheNextBlock) {
   EXPECT_EQ(ledger.Live(), 0);
 }
 
-// A signal handler that allocates between the countdown and the judgement takes the hit;
-// the interrupted allocation then finds a countdown that is not below zero.
+// A signal handler that allocates between the countdown and the judgement takes the hit; the
+// interrupted allocation then finds a countdown that is not below zero.
 TEST(CallbackTest, AllocationInASignalHandlerDoesNotMiscountTheInterruptedOne) {
   Ledger ledger;
   ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());

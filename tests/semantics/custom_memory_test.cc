@@ -102,7 +102,7 @@ TEST_F(CustomMemoryTest, MallocAndCustomShareOneStreamWithoutDisturbingIt) {
               BinomialTolerance(kRounds * 9.0, 0.05));
 }
 
-// Counts what reaches the resource underneath.
+// Counts the blocks that reach the resource underneath.
 class CountingResource : public std::pmr::memory_resource {
  public:
   int live = 0;

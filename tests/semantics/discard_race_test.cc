@@ -41,8 +41,8 @@ struct Counting {
   std::atomic<int>* wrong;
 };
 
-// Were the entry released at once, the next block would use it while the old value is
-// still being destroyed in it.
+// If the entry were released at once, the next block would use it while the old value is still
+// being destroyed in it.
 TEST(DiscardRaceTest, EntryIsNotReusedWhileItsValueIsDestroyed) {
   Gate gate;
   ASSERT_TRUE(Tracker::start(1, GateTracker{&gate}).ok());
@@ -62,8 +62,8 @@ TEST(DiscardRaceTest, EntryIsNotReusedWhileItsValueIsDestroyed) {
   EXPECT_EQ(gate.values, 0);
 }
 
-// Threads allocate and free at full speed while trackers come and go: every value is
-// consumed exactly once, by dealloc or by discard.
+// Threads allocate and free at full speed while trackers come and go: every value is consumed
+// exactly once, by dealloc or by discard.
 struct Consumed {
   std::atomic<int64_t> made{0};
   std::atomic<int64_t> gone{0};

@@ -99,7 +99,7 @@ TEST(ExitInCallbackTest, TrackersThatKeptTheBlockBeforeAreToldThatItDied) {
   ASSERT_TRUE(Tracker::stop(*second).ok());
 }
 
-// Each thread that ended in a callback took a slot with it.
+// A thread that ended in a callback used to keep its place in the allocator's range.
 TEST(ExitInCallbackTest, MemoryOfABlockWhoseReportWasBrokenOffIsUsedAgain) {
   std::atomic<bool> exit_now{false};
   Exits exits;
@@ -121,8 +121,9 @@ TEST(ExitInCallbackTest, MemoryOfABlockWhoseReportWasBrokenOffIsUsedAgain) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// What a callback has freed before it ends its thread is told in the thread's last moments,
-// by a callback that is like any other: alone, not sampled, and free to end the thread too.
+// A callback frees a block and then ends its thread.  The dealloc is told in the thread's last
+// moments, by a callback that is like any other: alone, not sampled, and free to end the thread,
+// too.
 struct LastMoments {
   std::atomic<int> depth{0};
   std::atomic<int> deepest{0};
@@ -178,7 +179,8 @@ void EndThreadWithADeathDue(bool death_leaves) {
     ASSERT_EQ(pthread_create(&thread, nullptr, AllocateOnce, &moments), 0);
     ASSERT_EQ(pthread_join(thread, nullptr), 0);
     EXPECT_EQ(moments.deaths, round);
-    // Reaches every thread in the registry: one that is gone would be written to.
+    // A start reaches every thread in the registry: if one that is gone were there, its memory
+    // would be written to.
     ASSERT_TRUE(Tracker::stop().ok());
   }
   EXPECT_EQ(moments.deepest, 1);

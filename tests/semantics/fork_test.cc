@@ -28,7 +28,7 @@ struct CountingReports {
   }
 };
 
-// Slots and runs, fresh and used again.
+// Allocates and frees small and large blocks of the sampled range, fresh ones and used ones.
 void AllocateSomeOfAll() {
   for (size_t i = 0; i < 10; ++i) {
     void* small = SamplingMalloc(i * 40);
@@ -72,7 +72,7 @@ TEST(ForkTest, ChildAllocatesWhileParentsThreadsAreInMalloc) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// The order numbers of the sampled ones among 3,000 blocks, as bits, summed up.
+// The positions of the sampled ones among 3,000 blocks, as bits, summed up.
 uint64_t SampledAmongTheNext() {
   uint64_t pattern = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -97,7 +97,7 @@ uint64_t SampledAmongTheNextOfAChild() {
   return pattern;
 }
 
-// A server whose children all sample the same words would be seen through one keyhole.
+// If all children of a server sampled the same words, its profile would show one view many times.
 TEST(ForkTest, ChildrenSampleIndependently) {
   StartOptions options;
   options.seed = 1;

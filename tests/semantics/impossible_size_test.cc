@@ -48,8 +48,8 @@ TEST_F(ImpossibleSizeTest, MallocSetsErrno) {
   }
 }
 
-// The sampled range has room for 256 GiB, but the machine has not: were the block given,
-// a program that expects nullptr here would be killed when it fills it.
+// The sampled range has room for 256 GiB, but the machine has less memory.  If the block were
+// given, a program that expects nullptr here would be killed when it fills the block.
 TEST_F(ImpossibleSizeTest, BlockLargerThanTheMachineIsLeftToTheBackend) {
   requested_bytes = size_t{200} << 30;
   void* sampled = SamplingMalloc(requested_bytes);

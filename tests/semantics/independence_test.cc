@@ -1,5 +1,5 @@
-// Three trackers at once, each at a rate of its own: each obeys the law as if it were alone,
-// and knows nothing of the others.  For malloc blocks and for managed ones.
+// Three trackers at once, each at a rate of its own: each obeys the law as if it were alone, and
+// knows nothing of the others.  For malloc blocks and for managed ones.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ constexpr uint64_t kBlocks = 4000000;
 constexpr uint64_t kPayloadWords = 8;
 constexpr uint64_t kTrials = kPayloadWords + 1;
 
-// Per block: which trackers reported it; and what each heard in all.
+// For each block the trackers that reported it; and the number of reports of each tracker in all.
 struct Observed {
   uint64_t samples[kTrackers] = {};
   uint64_t reports[kTrackers] = {};

@@ -1,5 +1,5 @@
-// The sampling law through the whole allocator: hits, and the estimates made of them,
-// for every size and rate, on one thread and on four.
+// The sampling law through the whole allocator: hits, and the estimates made of them, for every
+// size and rate, on one thread and on four.
 #include <atomic>
 #include <cmath>
 #include <map>
@@ -114,8 +114,8 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(SizesRatesThreads, LawTest, ::testing::ValuesIn(AllCases()), CaseName);
 
-// A gap that ends inside one block goes on in the next: a mixture of sizes must not
-// starve any of them.
+// A gap that ends inside one block goes on in the next: a mixture of sizes must not starve any of
+// them.
 TEST(LawTest, MixedSizesAreEachEstimatedWithoutBias) {
   struct PerSize {
     std::mutex mutex;

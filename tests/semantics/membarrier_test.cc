@@ -1,5 +1,5 @@
-// A host that forbids membarrier, before the tracker starts or while it runs: sessions still
-// come and go, each client dies once, after its last callback.
+// A host that forbids membarrier, before the tracker starts or while it runs: sessions still come
+// and go, each client dies once, after its last callback.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -75,8 +75,8 @@ class LifeTracker {
   Lives* lives_;
 };
 
-// Starts and stops while threads allocate; `forbid_at` is the round before which membarrier
-// is forbidden.
+// Starts and stops while threads allocate; `forbid_at` is the round before which membarrier is
+// forbidden.
 bool ManySessions(int forbid_at) {
   std::vector<Lives> lives(20);
   std::atomic<bool> done{false};
@@ -126,8 +126,8 @@ TEST(MembarrierTest, NotForbidden) {
   ExpectGoodInChild([] { return ManySessions(-1); });
 }
 
-// Each start and stop asks for the barrier.  Once it was refused, a pin made while one of them said
-// otherwise would lack its fence.
+// Each start and stop asks for the barrier.  If one of them took the refusal back, even for a
+// moment, a pin made in that moment would lack its fence.
 TEST(MembarrierTest, RefusalIsNotTakenBackByALaterStart) {
   ExpectGoodInChild([] {
     internal::RegisterForBarriersOnce();

@@ -1,7 +1,7 @@
-// Random programs against a model that is obviously right: what every tracker must have
-// been told, block by block.
+// Random programs against a model that is obviously right: it knows, block by block, what every
+// tracker must have been told.
 //
-// Rate 1, so nothing is left to chance but the program itself, whose seed is fixed.
+// At rate 1 only the program itself is left to chance, and its seed is fixed.
 // ALLOMON_MODEL_SECONDS makes it run longer than its few seconds in the suite.
 #include <cstdlib>
 #include <map>
@@ -93,7 +93,7 @@ class ModelTest : public ::testing::Test {
     }
   }
 
-  // Announces the birth of a block, lets `allocate` make it, and checks who heard.
+  // Announces the birth of a block, lets `allocate` make it, and checks which trackers heard.
   template <typename Allocate>
   void* Birth(size_t size_bytes, Allocate allocate) {
     world_.born = ++serials_;

@@ -1,4 +1,4 @@
-// What the tracker's own memory holds: so much for a live sample, and no more than its budget.
+// The tracker's own memory: its size per live sample, and its budget.
 #include "tracker/base/own_memory.h"
 
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
-// Sessions that are discarded while callbacks run: the client dies when the last one has
-// returned, on whatever thread, however deep, and not at all in the child of a fork that
-// has left the callback's thread behind.
+// Sessions that are discarded while callbacks run: the client dies when the last one has returned,
+// on whatever thread, however deep, and not at all in the child of a fork that has left the
+// callback's thread behind.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,8 +51,9 @@ class GateTracker {
   Gate* gate_;
 };
 
-// The interleaving that the barrier between a discard and a block going live is for: the
-// discard passes the entry when it has no value yet, so whoever makes it live must look again.
+// The interleaving that the barrier between a discard and a block going live is for: the discard
+// passes the entry when it has no value yet, so the thread that makes the entry live must look
+// again.
 TEST(PinnedSessionTest, ValueThatComesAfterTheDiscardIsDestroyed) {
   Gate gate;
   gate.wait = true;
@@ -90,7 +91,7 @@ TEST(PinnedSessionTest, ClientDiesWhenTheLastOfSeveralCallbacksHasReturned) {
   EXPECT_EQ(gate.values, 0);
 }
 
-// Drains inside drains: more pins than a thread has slots for.
+// Drains inside drains: more pins than a thread has of its own.
 struct NestingTracker {
   std::optional<int> alloc_major(const Allocation&) { return 0; }
   void survive_major(const Allocation&, int) {
@@ -108,7 +109,9 @@ TEST(PinnedSessionTest, DrainsNestDeeperThanAThreadHasSlots) {
   for (int i = 0; i < kSessions; ++i) {
     const auto id = Tracker::start(1, NestingTracker{[&ids, &drained, i] {
                                      ++drained;
-                                     if (i > 0) EXPECT_TRUE(Tracker::drain(ids[i - 1u]).ok());
+                                     if (i > 0) {
+                                       EXPECT_TRUE(Tracker::drain(ids[i - 1u]).ok());
+                                     }
                                    }},
                                    options);
     ASSERT_TRUE(id.ok());
@@ -150,8 +153,9 @@ int ExitCodeOfChild(const std::function<bool()>& body) {
   return waitpid(child, &status, 0) == child ? status : -1;
 }
 
-// The child has no such thread, so nobody lets go there: its tracker can be stopped all the
-// same, and its place used again; but the client, which was left in the middle, stays.
+// The child does not have the thread of the callback, so no thread lets go there.  Its tracker can
+// be stopped all the same, and its place used again; but the client, which was left in the middle,
+// stays.
 TEST(PinnedSessionTest, ChildIsNotHeldByACallbackOfAThreadItDoesNotHave) {
   Gate gate;
   const auto id = Tracker::start(1, GateTracker(&gate));

@@ -42,7 +42,7 @@ TEST(StartStopTest, StoppingWhenStoppedFails) {
   EXPECT_EQ(Tracker::stop().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// Ids that were never given out: none stands for a place in which no tracker is.
+// Ids that were never given out.  None of them may stand for a place that has no tracker.
 TEST(StartStopTest, IdsOfNoTrackerAreNotFound) {
   for (const uint32_t value : {0u, 16u, 0x7fffffffu, UINT32_MAX - 16, UINT32_MAX}) {
     const TrackerId id{value};
@@ -142,8 +142,8 @@ TEST(StartStopTest, ThreadsThatRunAlreadyAreSampledFromTheirNextAllocation) {
   EXPECT_TRUE(Tracker::stop().ok());
 }
 
-// The same, with threads that are in the middle of allocating: a wake-up must not be
-// lost to a countdown that is being decremented.
+// The same, with threads that are in the middle of allocating: a wake-up must not be lost to a
+// countdown that is being decremented.
 TEST(StartStopTest, StartReachesThreadsThatAreAllocating) {
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> stop{false};

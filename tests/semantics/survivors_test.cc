@@ -1,4 +1,4 @@
-// What is alive: handed over at drain, counted in a snapshot.
+// Live blocks: handed over at drain, counted in a snapshot.
 #include <atomic>
 #include <map>
 #include <thread>
@@ -127,8 +127,8 @@ TEST(SurvivorsTest, SnapshotEstimatesTheLiveHeap) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// Sizes tell the threads' blocks apart: what a snapshot shows must have been allocated,
-// however often its entry was used again while it looked.
+// The threads' blocks differ in size.  Every block that a snapshot shows must have been allocated,
+// however often its entry was used again while the snapshot looked.
 TEST(SurvivorsTest, SnapshotNeverMixesTwoBlocks) {
   struct Keeping {
     std::optional<int> alloc_major(const Allocation&) { return 1; }

@@ -14,8 +14,8 @@ using ::allomon::testing::LedgerTracker;
 pthread_key_t g_key;
 __thread int t_round;
 
-// Allocates in the third round of destructors only: the tracker's own destructor is then
-// called once at most.
+// Allocates in the third round of destructors only: the tracker's own destructor is then called
+// once at most.
 void AllocateInThirdRound(void* value) {
   if (++t_round < 3) {
     pthread_setspecific(g_key, value);
@@ -29,8 +29,8 @@ void* JustExit(void* key) {
   return nullptr;
 }
 
-// Such a thread stayed in the registry, where the next one had the same address: starting
-// a tracker then went round in circles.
+// Such a thread used to stay in the registry, where the next one had the same address: starting a
+// tracker then went round in circles.
 TEST(ThreadExitTest, FirstAllocationInALateDestructorLeavesNothingBehind) {
   ASSERT_EQ(pthread_key_create(&g_key, AllocateInThirdRound), 0);
   for (int i = 0; i < 20; ++i) {

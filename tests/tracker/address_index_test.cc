@@ -1,4 +1,4 @@
-// The index from addresses to handles: what it costs in the worst order, and over fork.
+// The index from addresses to handles: its cost in the worst order, and its locks over fork.
 #include "tracker/core/address_index.h"
 
 #include <sys/wait.h>
@@ -21,8 +21,8 @@ void Put(AddressIndex* index, uintptr_t address, AddressIndex::Handle handle) {
   index->Insert(BlockAt(address), handle);
 }
 
-// With a load of at most one half, a look-up takes 2.5 probes when it fails (Knuth, The Art
-// of Computer Programming 3, 6.4), and growth puts each block in twice more.
+// With a load of at most one half, a look-up takes 2.5 probes when it fails (Knuth, The Art of
+// Computer Programming 3, 6.4), and growth puts each block in twice more.
 constexpr double kMostProbesPerOperation = 8;
 
 // Blocks that lie `stride_bytes` apart, put in upwards or downwards.
@@ -33,8 +33,8 @@ struct Order {
 
 class AddressIndexCostTest : public ::testing::TestWithParam<Order> {};
 
-// Probing began at a hash of 4,096 values: 65,536 blocks took 16 probes each, and the more
-// there were the more each took.
+// Probing began at a hash of 4,096 values: 65,536 blocks took 16 probes each, and the more there
+// were the more each took.
 TEST_P(AddressIndexCostTest, ProbesAreLinearInOperations) {
   constexpr uint32_t kBlocks = 1 << 16;
   constexpr uintptr_t kFirst = uintptr_t{1} << 46;
@@ -68,7 +68,7 @@ TEST(AddressIndexTest, OneBlockThatComesAndGoesCostsTheSameForEver) {
   EXPECT_LT(static_cast<double>(index.ProbesForTesting()), kMostProbesPerOperation * 2 * kRounds);
 }
 
-// Another thread held the lock when the child was made, and is not there to open it.
+// Another thread held the lock when the child was made, and is not there to release it.
 TEST(AddressIndexTest, ChildOfForkFindsTheLockOpen) {
   heap_client::InstallForkHandlers();
   AddressIndex index;

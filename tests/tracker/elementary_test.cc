@@ -41,7 +41,7 @@ TEST(ElementaryTest, LogarithmsOfAllMagnitudes) {
   }
 }
 
-// A table's entry next to 1 must be 1 itself: otherwise what is left is rounding errors.
+// A table's entry next to 1 must be 1 itself: otherwise only rounding errors are left.
 TEST(ElementaryTest, LogarithmsNextToOneOnBothSides) {
   EXPECT_EQ(Log(1), 0);
   Magnitudes magnitudes(52);

@@ -73,8 +73,8 @@ struct BinomialCase {
 
 class BinomialTest : public ::testing::TestWithParam<BinomialCase> {};
 
-// Sum of draws is binomial itself; the sum of squared deviations has mean N v and, for
-// N draws, a standard deviation of sqrt(N (k4 - v^2)), k4 being the fourth moment.
+// Sum of draws is binomial itself; the sum of squared deviations has mean N v and, for N draws, a
+// standard deviation of sqrt(N (k4 - v^2)), k4 being the fourth moment.
 TEST_P(BinomialTest, MeanAndVarianceAreExact) {
   constexpr int kDraws = 200000;
   const double n = static_cast<double>(GetParam().trials);

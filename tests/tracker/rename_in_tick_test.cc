@@ -51,7 +51,7 @@ void ExpectThatRenamingLets(void (*happen)()) {
   EXPECT_EQ(status, 0);
 }
 
-// What a tick does.
+// The same steps as a tick's.
 TEST(RenameInTickTest, TickFindsItsThreadBusy) {
   ExpectThatRenamingLets([] {
     if (CurrentThread().busy) return;

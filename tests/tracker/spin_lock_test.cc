@@ -1,4 +1,4 @@
-// Who may take a lock, and what a debug build says of one who may not.
+// Which thread may take a lock, and what a debug build says of one that may not.
 #include "tracker/base/spin_lock.h"
 
 #include <signal.h>
@@ -68,7 +68,7 @@ void LockInHandler(int) {
   g_lock.unlock();
 }
 
-// Between two instructions of a fork's a handler must find the lock free, or open for it.
+// Between two instructions around a fork, a handler must find the lock free, or open for it.
 TEST(SpinLockTest, HandlerTakesItAtEveryInstructionAroundAFork) {
   constexpr unsigned long kTrapFlag = 0x100;
   const pid_t child = fork();

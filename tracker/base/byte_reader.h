@@ -1,10 +1,8 @@
-// Reads little-endian and LEB128 values out of a byte range and never past its
-// end.
+// Reads little-endian and LEB128 values out of a byte range and never past its end.
 //
-// A read that does not fit returns 0 and makes ok() false for good; callers may
-// read a whole record and ask once.  No allocation, no lock: may be used while
-// capturing a call stack inside malloc or a signal handler.  Does not own the
-// bytes.
+// A read that does not fit returns 0 and makes ok() false for good; callers may read a whole record
+// and ask once.  No allocation, no lock: may be used while capturing a call stack inside malloc or
+// a signal handler.  Does not own the bytes.
 #ifndef ALLOMON_TRACKER_BASE_BYTE_READER_H_
 #define ALLOMON_TRACKER_BASE_BYTE_READER_H_
 

@@ -8,7 +8,7 @@
 namespace allomon::internal {
 namespace {
 
-// One line that is put together on the stack, so that it is written by one call.
+// One line of output.  It is put together on the stack, so that one call writes it.
 class Line {
  public:
   void Add(const char* text) {

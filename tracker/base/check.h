@@ -1,15 +1,15 @@
-// Invariants that run in debug builds: each check names the invariant that it executes, by
-// its name in a README.md.
+// Invariants that run in debug builds: each check names the invariant that it executes, by its name
+// in a README.md.
 //
 //   ALLOMON_DCHECK("inv.pin.lifo", pin_ == &thread.pins[thread.pins_used - 1]);
 //   ALLOMON_DCHECK_EQ("inv.example.count", thread.counted_pins, 0);
 //
 // A build without NDEBUG (--config=dbg) evaluates the condition.  One that is false prints the
-// invariant, the place and both operands as one line on standard error, and aborts.  A build
-// with NDEBUG compiles the condition and never evaluates it: no instruction is left.
+// invariant, the place and both operands as one line on standard error, and aborts.  A build with
+// NDEBUG compiles the condition and never evaluates it: no instruction is left.
 //
-// Everything here may be used inside malloc, under a lock, in a callback and in a signal
-// handler: a failure writes by write(2) and allocates nothing.
+// Everything here may be used inside malloc, under a lock, in a callback and in a signal handler: a
+// failure writes by write(2) and allocates nothing.
 #ifndef ALLOMON_TRACKER_BASE_CHECK_H_
 #define ALLOMON_TRACKER_BASE_CHECK_H_
 

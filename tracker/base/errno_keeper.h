@@ -1,4 +1,5 @@
-// What a sample does behind a malloc or free that succeeds must not be seen in errno.
+// Keeps errno: a sample is made behind a malloc or free that succeeds, and the program must not see
+// it in errno.
 #ifndef ALLOMON_TRACKER_BASE_ERRNO_KEEPER_H_
 #define ALLOMON_TRACKER_BASE_ERRNO_KEEPER_H_
 
@@ -6,7 +7,7 @@
 
 namespace allomon {
 
-// errno is after its scope what it was before.
+// Behind the scope errno is what it was before.
 class ErrnoKeeper {
  public:
   ErrnoKeeper() = default;

@@ -6,9 +6,8 @@
 
 namespace allomon {
 
-// Where a walk starts: a pc, and the register values on entry to the
-// instruction there. They may be wrong: a walk from a wrong state yields a
-// wrong stack and does no harm.
+// Where a walk starts: a pc, and the register values on entry to the instruction there.  They may
+// be wrong: a walk from a wrong state yields a wrong stack and does no harm.
 struct FrameState {
   uintptr_t pc;
   uintptr_t sp;

@@ -42,7 +42,8 @@ bool BumpArena::EnsureChunk(size_t index) {
   char* fresh = static_cast<char*>(OwnMemory::Map(kChunkBytes));
   if (fresh == nullptr) return false;
   char* expected = nullptr;
-  // Release pairs with the acquire in At(); a lost race leaves untouched pages behind.
+  // Release pairs with the acquire in At().  The pages of a thread that loses the race stay
+  // untouched.
   chunks_[index].compare_exchange_strong(expected, fresh, std::memory_order_release,
                                          std::memory_order_relaxed);
   return true;

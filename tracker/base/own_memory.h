@@ -1,9 +1,9 @@
-// The tracker's own memory: mapped from the kernel, never taken from malloc, within a
-// budget.  Entries, call stacks, queues and indexes live here, so that the tracker can
-// run inside malloc and never changes the layout of the heap it watches.
+// The tracker's own memory: mapped from the kernel, never taken from malloc, within a budget.
+// Entries, call stacks, queues and indexes live here, so that the tracker can run inside malloc and
+// never changes the layout of the heap that it watches.
 //
-// Thread safe, lock free, async-signal-safe; never throws.  A refused request returns
-// nullptr and the caller drops its sample and counts the drop.
+// Thread safe, lock free, async-signal-safe; never throws.  A refused request returns nullptr and
+// the caller drops its sample and counts the drop.
 #ifndef ALLOMON_TRACKER_BASE_OWN_MEMORY_H_
 #define ALLOMON_TRACKER_BASE_OWN_MEMORY_H_
 
@@ -13,16 +13,16 @@
 
 namespace allomon::internal {
 
-// Bytes of own memory that may be mapped at once.  1 GiB holds ten million live
-// samples; a profiler that needs more has a rate that is too high.
+// Bytes of own memory that may be mapped at once.  1 GiB holds ten million live samples; a program
+// that needs more has a sampling rate that is too high.
 inline constexpr size_t kDefaultOwnMemoryBudgetBytes = size_t{1} << 30;
 
 class OwnMemory {
  public:
-  // Zero-filled pages, or nullptr past the budget or when the kernel refuses.
-  // `size_bytes` is rounded up to whole pages.
+  // Zero-filled pages, or nullptr past the budget or when the kernel refuses.  `size_bytes` is
+  // rounded up to whole pages.
   static void* Map(size_t size_bytes);
-  // For memory that was guarded by a lock.  What is published without locks is never
+  // For memory that is guarded by a lock.  Memory that is published without a lock is never
   // unmapped.
   static void Unmap(void* pages, size_t size_bytes);
 
@@ -34,8 +34,9 @@ class OwnMemory {
   static std::atomic<size_t> budget_bytes_;
 };
 
-// Hands out pieces of mapped chunks and never takes one back.  Pieces are 8-aligned,
-// zero-filled, and named by a 32-bit reference, so that tables stay half as large.
+// Hands out pieces of mapped chunks and never takes one back.  Pieces are 8-aligned and
+// zero-filled.  A reference of 32 bits names a piece, so that tables are half as large as with
+// pointers.
 //
 // Thread safe, lock free.  Cost: one compare-exchange; a page fault for each fresh page.
 class BumpArena {
@@ -57,8 +58,8 @@ class BumpArena {
   std::atomic<char*> chunks_[kChunks] = {};
 };
 
-// An array that grows by mapping, whose elements never move.  T must be valid when all
-// its bytes are zero.  At() may be called for any index that Reserve() has accepted.
+// An array that grows by mapping, whose elements never move.  T must be valid when all its bytes
+// are zero.  At() may be called for any index that Reserve() has accepted.
 template <typename T, size_t kSegmentElements, size_t kSegments>
 class SegmentedArray {
  public:
@@ -85,8 +86,8 @@ class SegmentedArray {
   }
 
  private:
-  // Two threads may map the same segment; the loser's pages stay untouched, so they
-  // cost address space only.
+  // Two threads may map the same segment.  The loser's pages stay untouched, so they cost address
+  // space alone.
   bool MapSegmentSlow(std::atomic<T*>& segment) {
     T* fresh = static_cast<T*>(OwnMemory::Map(sizeof(T) * kSegmentElements));
     if (fresh == nullptr) return false;

@@ -47,8 +47,9 @@ class ALLOMON_LOCKABLE SpinLock {
     return !kDebugChecks || IsHeldByMe() || word_.load(std::memory_order_relaxed) == pthread_self();
   }
 
-  // One instruction takes the lock and says for whom it is open: a signal handler that interrupts
-  // the forking thread finds the lock free, or open for itself, and never waits for its own thread.
+  // One instruction takes the lock and opens it for this thread.  A signal handler that interrupts
+  // the forking thread therefore finds the lock free, or open for itself, and never waits for its
+  // own thread.
   void LockAroundFork() ALLOMON_ACQUIRE() {
     ALLOMON_DCHECK("inv.lock.owner", !IsHeldByMe());
     pthread_t found = kFree;

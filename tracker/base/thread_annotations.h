@@ -20,8 +20,8 @@
 #define ALLOMON_GUARDED_BY(lock) ALLOMON_ANNOTATION(guarded_by(lock))
 #define ALLOMON_PT_GUARDED_BY(lock) ALLOMON_ANNOTATION(pt_guarded_by(lock))
 
-// Of a function: the caller holds the lock, does not hold it, or the function takes it or lets
-// it go.
+// Of a function: the caller holds the lock, does not hold it, or the function takes it or lets it
+// go.
 #define ALLOMON_REQUIRES(...) ALLOMON_ANNOTATION(requires_capability(__VA_ARGS__))
 #define ALLOMON_EXCLUDES(...) ALLOMON_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define ALLOMON_ACQUIRE(...) ALLOMON_ANNOTATION(acquire_capability(__VA_ARGS__))

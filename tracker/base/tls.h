@@ -2,9 +2,9 @@
 #ifndef ALLOMON_TRACKER_BASE_TLS_H_
 #define ALLOMON_TRACKER_BASE_TLS_H_
 
-// Position-independent code that is not for an executable goes into liballomon.so, which
-// is loaded at start-up and so may use static TLS; an executable knows the offset.
-// Neither ever calls __tls_get_addr, which may call malloc.
+// Position-independent code that is not for an executable goes into liballomon.so.  That is loaded
+// at start-up, so it may use static TLS; an executable knows the offset.  Neither ever calls
+// __tls_get_addr, which may call malloc.
 #if defined(__PIC__) && !defined(__PIE__)
 #define ALLOMON_TLS_MODEL tls_model("initial-exec")
 #else

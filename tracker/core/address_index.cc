@@ -47,7 +47,7 @@ AddressIndex::Bucket* AddressIndex::FindLocked(uintptr_t block) const {
   if (bucket_count_ == 0) return nullptr;
   const size_t mask = bucket_count_ - 1;
   size_t i = FirstProbe(block);
-  // Ends: at most half of the buckets were ever used.
+  // The search ends, since at most half of the buckets were ever used.
   const size_t first = i;
   while (buckets_[i & mask].block != 0 && buckets_[i & mask].block != block) ++i;
   probes_ += i - first + 1;
@@ -67,7 +67,7 @@ void AddressIndex::PutLocked(uintptr_t block, Handle handle) {
   ++live_;
 }
 
-// Leaves tombstones behind, so a table that is full of them is rebuilt at its old size.
+// Leaves the tombstones behind.  A table that is full of them is rebuilt at its old size.
 bool AddressIndex::GrowLocked() {
   ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   size_t count = bucket_count_ == 0 ? kFirstBuckets : bucket_count_;
@@ -103,7 +103,7 @@ void AddressIndex::Insert(const void* block, Handle handle) {
   const SpinLockHolder hold(lock_);
   --reserved_;
   PutLocked(reinterpret_cast<uintptr_t>(block), handle);
-  // The thread that frees the block has it from this one, so it sees the count.
+  // The thread that frees the block has the block from this one, so it sees the count.
   counts_[HashOf(block)].fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -122,7 +122,7 @@ AddressIndex::Handle AddressIndex::Take(const void* block) {
   return bucket == nullptr ? 0 : EraseLocked(bucket);
 }
 
-// Goes on where the last call stopped, so that taking all costs one pass.
+// Goes on where the last call stopped, so that taking all blocks costs one pass.
 AddressIndex::Handle AddressIndex::TakeAny() {
   const SpinLockHolder hold(lock_);
   for (size_t seen = 0; live_ > 0 && seen < bucket_count_; ++seen) {

@@ -1,9 +1,9 @@
-// From the address of a sampled block to its handle, for heaps that cannot place sampled
-// blocks where they recognise them.
+// From the address of a sampled block to its handle, for heaps that cannot place sampled blocks
+// where they recognise them.
 //
-// Thread safe; a lock per index.  MayContain() is the test for the many blocks that are
-// not in it: a load from an array of counts by a hash of the address, wrong for about one
-// in (live samples / 4096) blocks.  The memory is mapped, and unmapped at the end.
+// Thread safe; each index has a lock.  MayContain() is the test for the many blocks that are not in
+// the index: a load from an array of counts by a hash of the address, wrong for about one in (live
+// samples / 4096) blocks.  The memory is mapped, and unmapped at the end.
 #ifndef ALLOMON_TRACKER_CORE_ADDRESS_INDEX_H_
 #define ALLOMON_TRACKER_CORE_ADDRESS_INDEX_H_
 
@@ -28,8 +28,8 @@ class AddressIndex {
     return counts_[HashOf(block)].load(std::memory_order_relaxed) != 0;
   }
 
-  // Makes room for one more block; false when memory is short.  What Reserve() has
-  // granted, Insert() takes without failing.
+  // Makes room for one more block; false when memory is short.  Insert() takes the room that
+  // Reserve() has granted, and cannot fail.
   bool Reserve();
   void Cancel();  // gives one grant back
   void Insert(const void* block, Handle handle);
@@ -37,7 +37,8 @@ class AddressIndex {
   Handle Take(const void* block);  // 0 if it is not there
   Handle TakeAny();                // 0 when empty
 
-  // Around fork: hold the locks of all indexes, and keep others from coming and going.
+  // Around fork: hold the locks of all indexes, and keep other threads from making and destroying
+  // one.
   static void LockAllAroundFork();
   static void UnlockAllAfterFork();
 
@@ -60,7 +61,7 @@ class AddressIndex {
   static size_t HashOf(const void* block) {
     return static_cast<size_t>(Mixed(reinterpret_cast<uintptr_t>(block)) >> 52);
   }
-  // Where probing begins.  Not HashOf(), whose 4,096 values would crowd a larger table.
+  // Where probing begins.  Not HashOf(): its 4,096 values would crowd a larger table.
   static size_t FirstProbe(uintptr_t block) { return static_cast<size_t>(Mixed(block) >> 28); }
 
   Bucket* FindLocked(uintptr_t block) const ALLOMON_REQUIRES(lock_);
@@ -70,7 +71,7 @@ class AddressIndex {
 
   std::atomic<uint32_t> counts_[kCounts] = {};
   mutable SpinLock lock_;
-  // Under the lock: open addressing, at most half of the buckets were ever used.
+  // Open addressing.  At most half of the buckets were ever used.
   Bucket* buckets_ ALLOMON_GUARDED_BY(lock_) = nullptr;
   size_t bucket_count_ ALLOMON_GUARDED_BY(lock_) = 0;
   size_t used_ ALLOMON_GUARDED_BY(lock_) = 0;  // buckets that were ever used since the last growth

@@ -15,15 +15,14 @@ int MemBarrier(int command) { return static_cast<int>(syscall(SYS_membarrier, co
 
 }  // namespace
 
-// Every running thread of the process executes a full barrier, between two of its
-// instructions.  Without the system call (old kernels, seccomp) yielding a few times is
-// the next best: a wake-up is then lost only if a thread stands still inside one
-// instruction for that long.
+// Every running thread of the process executes a full barrier, between two of its instructions.
+// Without the system call (old kernels, seccomp) yielding a few times is the next best: a wake-up
+// is then lost only if a thread stands still inside one instruction for that long.
 void BarrierOnAllThreads() {
   if (has_asymmetric_barrier.load(std::memory_order_relaxed)) {
     if (MemBarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
-    // The host has locked itself in since.  Threads go on with fences of their own; what
-    // they stored before that is out of their store buffers when we have yielded.
+    // The host has locked itself in since.  Threads go on with fences of their own.  Stores that
+    // they made before that are out of their store buffers when we have yielded.
     has_asymmetric_barrier.store(false, std::memory_order_relaxed);
   }
   for (int i = 0; i < 8; ++i) sched_yield();

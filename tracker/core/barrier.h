@@ -1,4 +1,4 @@
-// A memory barrier that costs its frequent side nothing: who is rare makes all threads execute
+// A memory barrier that costs its frequent side nothing: the rare side makes all threads execute
 // one (membarrier(2)).  See "Threads" in tracker/README.md.
 #ifndef ALLOMON_TRACKER_CORE_BARRIER_H_
 #define ALLOMON_TRACKER_CORE_BARRIER_H_
@@ -7,11 +7,11 @@
 
 namespace allomon::internal {
 
-// Whether we can make all threads execute a barrier (membarrier), so that they
-// need none of their own.
+// Whether we can make all threads execute a barrier (membarrier), so that they need none of their
+// own.
 extern std::atomic<bool> has_asymmetric_barrier;
 
-// Orders this thread's stores before its later loads, as seen by who executes a
+// Orders this thread's stores before its later loads, as seen by a thread that executes a
 // HeavyBarrier() between a store and a load of its own.
 inline void LightBarrier() {
   if (has_asymmetric_barrier.load(std::memory_order_relaxed)) {
@@ -21,14 +21,14 @@ inline void LightBarrier() {
   }
 }
 
-// The other side of LightBarrier(): a full barrier here and on every thread.  Cost: a
-// system call, microseconds.
+// The other side of LightBarrier(): a full barrier here and on every thread.  Cost: a system call,
+// microseconds.
 void HeavyBarrier();
 
-// HeavyBarrier() without the caller's own.
+// HeavyBarrier() without the calling thread's own barrier.
 void BarrierOnAllThreads();
 
-// To be called before the first HeavyBarrier() that anybody relies on.  Idempotent; any thread.
+// To be called before the first HeavyBarrier() that is relied on.  Idempotent; any thread.
 void RegisterForBarriersOnce();
 
 }  // namespace allomon::internal

@@ -11,11 +11,11 @@
 
 namespace allomon::internal {
 
-// Open it only when thread.in_callback is false, and call Finish() before it closes: that runs
-// the deallocs that were postponed meanwhile.  A callback may end its thread: then the stack
-// unwinds, Finish() is not reached, and no callback may run before the unwinding is over (a
-// second end of the thread would be the end of the process).  What is postponed stays so for
-// the next scope, or for the thread's last destructors.
+// Open it only when thread.in_callback is false, and call Finish() before it closes: that runs the
+// deallocs that were postponed meanwhile.  A callback may end its thread.  Then the stack unwinds,
+// Finish() is not reached, and no callback may run before the unwinding is over (a second end of
+// the thread would be the end of the process).  Postponed deallocs then wait for the next scope, or
+// for the thread's last destructors.
 class CallbackScope {
  public:
   __attribute__((always_inline)) explicit CallbackScope(ThreadState& thread)
@@ -23,8 +23,8 @@ class CallbackScope {
         saved_countdown_(countdown_words.load(std::memory_order_relaxed)),
         was_busy_(thread.busy) {
     ALLOMON_DCHECK("inv.callback.nesting", !thread_.in_callback);
-    // A signal handler that frees a block before this store has a scope of its own, which
-    // leaves things as it found them; one that frees after it has its dealloc postponed.
+    // A signal handler that frees a block before this store has a scope of its own, which leaves
+    // things as it found them.  One that frees a block after it has the dealloc postponed.
     thread_.in_callback = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     countdown_words.store(kNeverWords, std::memory_order_relaxed);
@@ -46,7 +46,7 @@ class CallbackScope {
 
  private:
   ThreadState& thread_;
-  // Here and not in the thread: a scope that a signal handler opens between the first two
+  // In the scope and not in the thread: a scope that a signal handler opens between the first two
   // lines of the constructor must not overwrite it.
   const int64_t saved_countdown_;
   const bool was_busy_;

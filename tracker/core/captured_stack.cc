@@ -14,16 +14,16 @@ namespace {
 uintptr_t g_allocator_begin = 0;
 uintptr_t g_allocator_end = 0;
 
-// operator new calls malloc's slow path, and where the compiler made no tail call so
-// does malloc: at most this many frames are ours.
+// operator new calls malloc's slow path, and where the compiler made no tail call so does malloc:
+// at most this many frames are ours.
 constexpr uint32_t kAllocatorFrames = 4;
 
 bool IsAllocator(uintptr_t pc) {
   return pc - g_allocator_begin < g_allocator_end - g_allocator_begin;
 }
 
-// The stack has other frames than last time, but may be of the same functions: the next
-// level of a recursion, or the same line again after another one.
+// The stack has other frames than last time, but may be of the same functions: the next level of a
+// recursion, or the same line again after another one.
 bool IsSame(const StackView& view, const uintptr_t* frames, size_t depth, bool cut) {
   return view.depth == depth && view.cut == cut && SameFrames(view.frames, frames, depth);
 }

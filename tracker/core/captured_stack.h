@@ -1,8 +1,8 @@
 // The call stack of an allocation: captured, cut and interned.
 //
-// A thread keeps what its last stack was interned as, beside the serial number of the
-// capture (callstack/README.md, "Replay"): a stack that is what it was last time is
-// neither hashed nor looked up.  Interned stacks live for ever, so that keeps nothing alive.
+// A thread keeps its last stack's interned form, beside the serial number of the capture
+// (callstack/README.md, "Replay"): a stack that is what it was last time is neither hashed nor
+// looked up.  Interned stacks live for ever, so this keeps nothing alive.
 #ifndef ALLOMON_TRACKER_CORE_CAPTURED_STACK_H_
 #define ALLOMON_TRACKER_CORE_CAPTURED_STACK_H_
 
@@ -20,7 +20,7 @@ struct CapturedStack {
   StackView view;
 };
 
-// A thread's last stack, and what it was captured with.
+// A thread's last stack, and the capture that it came from.
 struct StackMemo {
   uint64_t serial;  // 0: none
   uint32_t callstack_size;
@@ -28,7 +28,7 @@ struct StackMemo {
 };
 extern __thread StackMemo stack_memo __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
 
-// For a stack that the memo is not of, or none at all.
+// For a stack that is not the memo's, or for none at all.
 const CapturedStack& CaptureChangedSlow(uint32_t callstack_size, const FrameState& caller);
 
 // The innermost `callstack_size` frames.  Valid until the thread's next call.  Thread safe; not in
@@ -42,8 +42,8 @@ inline const CapturedStack& CaptureStack(uint32_t callstack_size, const FrameSta
                                            : CaptureChangedSlow(callstack_size, caller);
 }
 
-// The innermost frames, neither remembered nor interned: those of the allocator left out.
-// Returns their number.  Also in signal handlers.
+// The innermost frames, without the allocator's own; neither remembered nor interned.  Returns
+// their number.  Also in signal handlers.
 size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames);
 
 // Frames in [begin, end) are left out of the innermost end.  Before the first sample.

@@ -1,5 +1,5 @@
-// Erases the types of a user's tracker: values of any type live in a 16-byte room, in
-// place if they fit, else in a box.
+// Erases the types of a user's tracker: values of any type live in a room of 16 bytes, in place if
+// they fit, else in a box.
 #ifndef ALLOMON_TRACKER_CORE_CLIENT_H_
 #define ALLOMON_TRACKER_CORE_CLIENT_H_
 
@@ -62,7 +62,7 @@ struct TypedValue {
   };
 };
 
-// What a tracker keeps when it lacks the method that would say so.
+// The kept value of a tracker that lacks the method which would name its type.
 struct NoValue {};
 
 // Whether Call<Arguments...> is well formed, and its type; Default if it is not.
@@ -119,8 +119,8 @@ class Client final : public SessionClient {
   using Minor = typename KeptBy<typename AllocMinorResult::Type>::Type;
   using PromoteResult = Detected<PromoteCall, User, Minor>;
   using Promoted = typename KeptBy<typename PromoteResult::Type>::Type;
-  // A tracker of malloc blocks names Major in alloc_major, one of managed blocks only in
-  // promote; one with both must name the same.
+  // A tracker of malloc blocks names Major in alloc_major, one of managed blocks only in promote;
+  // one with both must name the same.
   using Major =
       std::conditional_t<AllocMajorResult::kPresent,
                          typename KeptBy<typename AllocMajorResult::Type>::Type, Promoted>;
@@ -216,11 +216,9 @@ class Client final : public SessionClient {
     return true;
   }
 
-  // malloc must not throw: an exception, also from the move of a value, ends the tracking
-  // of the block, and is handed to a heap that can throw it on.  The unwinding of a thread
-  // that ends itself is none, and must go on.
-  // (Not checked by ubsan: a forced unwinding has no object, and the reference that
-  // catches it is null by the C++ runtime's design.)
+  // malloc must not throw.  So an exception, also one from the move of a value, ends the tracking
+  // of the block, and is handed to a heap that can throw it on.  The unwinding of a thread that
+  // ends itself is no exception, and must go on.
   template <typename Call>
   __attribute__((no_sanitize("undefined"))) bool Guard(Call call) {
     try {

@@ -13,7 +13,7 @@ namespace {
 
 using Modules = std::vector<LoadedModule>;
 
-// What our own lists allocate is nobody's.
+// The memory of our own lists is not sampled.
 Modules ModulesUnsampled() {
   const SuspendedSampling suspended;
   return LoadedModules();
@@ -33,8 +33,8 @@ bool IsTaken(const CodeRange& range, const Modules& modules) {
   return false;
 }
 
-// Stacks from `first_new` on were first seen while the module was being unloaded: if another
-// thread has loaded code in its place by now, they may be of either.
+// Stacks from `first_new` on were first seen while the module was being unloaded: if another thread
+// has loaded code in its place by now, they may be of either.
 void Rename(const LoadedModule& gone, const Modules& now, StackId first_new) {
   const uintptr_t bias = UnloadedBias(gone);
   for (const CodeRange& range : gone.code) {

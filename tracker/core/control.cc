@@ -31,7 +31,7 @@ SessionId ExclusiveLocked() ALLOMON_REQUIRES(Registry::Get().lock()) {
   return 0;
 }
 
-// What the whole set needs, from its items.
+// Computes the fields of the whole set from its items.
 void RecomputeLocked(ActiveSet* active) {
   SetCombinedRate(active);
   active->callstack_size = 0;
@@ -95,7 +95,7 @@ ControlError StopLocked(SessionId* id) ALLOMON_REQUIRES(Registry::Get().lock()) 
   return ControlError::kNone;
 }
 
-// Marks the session discarded; who gets kNone must go on with DestroySession().
+// Marks the session discarded.  A caller that gets kNone must go on with DestroySession().
 ControlError BeginDiscardLocked(SessionId id) ALLOMON_REQUIRES(Registry::Get().lock()) {
   Session* session = Session::Find(id);
   if (session == nullptr || session->status() == SessionStatus::kDiscarded) {
@@ -106,7 +106,7 @@ ControlError BeginDiscardLocked(SessionId id) ALLOMON_REQUIRES(Registry::Get().l
   return ControlError::kNone;
 }
 
-// Destroys the values that nobody will ask for any more, and lets the session go.
+// Destroys the values that no callback will be given any more, and retires the session.
 void DestroySession(SessionId id) {
   Session& session = *Session::Find(id);
   SuspendedSampling suspended;  // user destructors run

@@ -1,5 +1,5 @@
-// Starting, stopping and discarding sessions.  Thread safe; may be called inside a
-// callback; not inside malloc, nor in a signal handler.
+// Starting, stopping and discarding sessions.  Thread safe; may be called inside a callback; not
+// inside malloc, nor in a signal handler.
 #ifndef ALLOMON_TRACKER_CORE_CONTROL_H_
 #define ALLOMON_TRACKER_CORE_CONTROL_H_
 
@@ -23,7 +23,7 @@ enum class ControlError {
   kNoSuchTracker,     // discarded already, or never started
 };
 
-// A heap is linked which reports: said before main, by constructors.
+// A heap that reports is linked.  Constructors say so before main.
 void AnnounceHeap();
 bool HeapIsLinked();
 
@@ -35,7 +35,7 @@ struct StartResult {
   SessionId id = 0;
 };
 
-// Takes the client over only on success.
+// Takes the client over, but only on success.
 StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client);
 
 // Ends sampling; blocks are still followed.  Id 0 stands for the exclusive session.
@@ -47,17 +47,17 @@ ControlError DiscardSession(SessionId id);
 // Hands every live block of a stopped session to its client, then discards it.
 ControlError DrainSession(SessionId id);
 
-// Both at once, as OCaml 4.14's stop.
+// Stop and discard at once, as OCaml 4.14's stop.
 ControlError StopAndDiscardSession(SessionId id);
 
-// While one is open, its thread's allocations are not sampled: for work of our own on
-// behalf of the user.  Nests; harmless inside a callback.
+// While one is open, its thread's allocations are not sampled: for work of our own on behalf of the
+// user.  Nests; harmless inside a callback.
 class SuspendedSampling {
  public:
   SuspendedSampling();
   ~SuspendedSampling();
-  // Runs the deallocs that fell due meanwhile; without it they wait for the thread's next
-  // callback.  Where user code ran, which may have ended the thread.
+  // Runs the deallocs that fell due meanwhile; without it they wait for the thread's next callback.
+  // To be called where user code ran, which may have ended the thread.
   void Finish();
   SuspendedSampling(const SuspendedSampling&) = delete;
   SuspendedSampling& operator=(const SuspendedSampling&) = delete;
@@ -69,7 +69,7 @@ class SuspendedSampling {
 // The exclusive session that samples now, or 0.
 SessionId ExclusiveSession();
 
-// A seed that nobody can predict, for sessions that do not name one.
+// A seed that cannot be predicted, for sessions that do not name one.
 uint64_t RandomSeed();
 
 }  // namespace allomon::internal

@@ -51,7 +51,7 @@ bool RunPromote(Session& session, EntryState was, ValueRoom* value) {
   return false;
 }
 
-// The owner gives the entry up without having had its value.
+// The owner gives the entry up without having consumed its value.
 void ReleaseUnconsumed(EntryId id) {
   Entry& entry = entry_table.At(id);
   if (entry.Abandon()) return;
@@ -73,8 +73,8 @@ void ForgetEntry(Session& session, EntryId id) {
   if (entry.FinishForgetting()) ReleaseEntry(id);
 }
 
-// A session is pinned before a value is taken: once the last reference to it is gone, no
-// value of it is left to consume.
+// A session is pinned before a value is taken: once the last pin is gone, no value of the session
+// is left to consume.
 bool PromoteEntry(EntryId id) {
   Entry& entry = entry_table.At(id);
   PinnedSession session(entry.Life().session);
@@ -84,7 +84,7 @@ bool PromoteEntry(EntryId id) {
     return false;
   }
   ScopedEntry scoped(id);
-  // It is major already if the callback of another session ended its thread the last time.
+  // The value is major already if the callback of another session ended its thread the last time.
   const bool is_due = was == EntryState::kLiveMinor;
   CheckTaken(*session, entry);
   if (is_due && !RunPromote(*session, was, &entry.value)) return false;
@@ -117,7 +117,7 @@ Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
 
 namespace {
 
-// Also when a callback ends its thread.
+// Ends discard's hold on an entry, also when a callback ends its thread.
 struct Forgetting {
   EntryId id;
   ~Forgetting() {

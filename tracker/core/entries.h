@@ -1,5 +1,5 @@
-// The life of an entry: created for an alloc callback, promoted, consumed by dealloc or
-// by discard.  See "Entries" in tracker/README.md.
+// The life of an entry: created for an alloc callback, promoted, consumed by dealloc or by discard.
+// See "Entries" in tracker/README.md.
 #ifndef ALLOMON_TRACKER_CORE_ENTRIES_H_
 #define ALLOMON_TRACKER_CORE_ENTRIES_H_
 
@@ -11,7 +11,7 @@
 
 namespace allomon::internal {
 
-// A free entry, and its return, by way of the thread's own.
+// Takes and returns a free entry by way of the thread's own free ones.
 inline EntryId AllocateEntry(ThreadState& thread) {
   return __builtin_expect(thread.in_registry(), 1) ? entry_table.Allocate(thread.free_entries)
                                                    : entry_table.Allocate();
@@ -45,7 +45,7 @@ class ScopedEntry {
   EntryId id_;
 };
 
-// The callers below have opened a CallbackScope.
+// The callers of the next two have opened a CallbackScope.
 
 // Runs promote; false if the entry is no longer followed (it is then released).
 bool PromoteEntry(EntryId id);
@@ -53,7 +53,7 @@ bool PromoteEntry(EntryId id);
 // Runs dealloc if the entry is still live, and releases it.
 void DeallocEntry(EntryId id);
 
-// Ends kAllocating or kRunning: the entry has a value, which dealloc or discard takes.
+// Ends kAllocating or kRunning: the entry has a value, for dealloc or discard to take.
 inline void MakeLive(Session& session, Entry& entry, EntryId id, EntryState state);
 
 // Destroys the value of one entry of a discarded session, if it still has one.
@@ -67,28 +67,28 @@ inline Callstack CallstackOf(StackId stack, const StackView& view, uint32_t call
                    cut);
 }
 
-// What an entry says of its block, for a tracker with that configuration.
+// The block of an entry, as a tracker with that configuration is told of it.
 Allocation AllocationOf(const Entry& entry, const Session::Config& config);
 
-// Hands the value of every live entry of a stopped session, which the caller has pinned,
-// to its client.  Cost: as ForgetEntriesOf().
+// Hands the value of every live entry of a stopped session, which the caller has pinned, to its
+// client.  Cost: as ForgetEntriesOf().
 void SurviveEntriesOf(Session& session);
 
-// Calls visit(allocation) for every entry of that session that is live.  Others go on
-// allocating and freeing: a block that lives throughout is visited once, one that is born
-// or dies meanwhile at most once.  Cost: 5 ns for each entry ever used.
+// Calls visit(allocation) for every entry of that session that is live.  Other threads go on
+// allocating and freeing: a block that lives throughout is visited once, a block that is born or
+// dies meanwhile at most once.  Cost: 5 ns for each entry ever used.
 template <typename Visit>
 void ForEachLive(Session& session, Visit visit);
 
-// Destroys the values of all entries of a discarded session, which the caller has pinned.
-// Cost: one pass over all entries ever used.
+// Destroys the values of all entries of a discarded session, which the caller has pinned.  Cost:
+// one pass over all entries ever used.
 void ForgetEntriesOf(Session& session);
 
 inline void MakeLive(Session& session, Entry& entry, EntryId id, EntryState state) {
   ALLOMON_DCHECK_EQ("inv.entry.session", entry.Life().session, session.id());
   entry.SetState(state);
-  // Discard may have passed this entry while it was not yet live.  Pairs with the barrier
-  // in ForgetEntriesOf(): either we see the discard here, or it sees the live entry.
+  // Discard may have passed this entry while it was not yet live.  Pairs with the barrier in
+  // ForgetEntriesOf(): either this thread sees the discard here, or discard sees the live entry.
   LightBarrier();
   if (__builtin_expect(session.status() == SessionStatus::kDiscarded, 0)) ForgetEntry(session, id);
 }

@@ -23,8 +23,8 @@ bool Entry::FinishForgetting() {
   // Only Abandon() can have changed the state since the value was taken.
   if (forgotten.state == EntryState::kAbandoned) return true;
   forgotten.state = EntryState::kForgotten;
-  // Release pairs with the acquire in Abandon(): the owner who then releases the entry
-  // does so behind the destruction of its value.
+  // Release pairs with the acquire in Abandon(): an owner that then releases the entry does so
+  // behind the destruction of its value.
   return !life.compare_exchange_strong(word, forgotten.Pack(), std::memory_order_acq_rel);
 }
 

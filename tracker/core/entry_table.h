@@ -1,14 +1,7 @@
 // One entry per (sampled block, session that follows it): 56 bytes, in own memory.
 //
-// inv.entry.owner   An entry is released by whoever holds the block's handle, when the
-//                   block dies; but if discard is just destroying its value, by discard.
-// inv.entry.once    A callback runs on an entry only after its life went from live to
-//                   running by compare-exchange, so dealloc (the freeing thread) and
-//                   discard (any thread) cannot both consume the value.
-// inv.entry.session The session is part of the word that is compared, so discard cannot
-//                   take the value of a later session that reuses the entry.
-// inv.entry.use     So is the number of the entry's use: who reads the fields between two
-//                   equal lives (a snapshot) has read those of one block.
+// "Entries" in tracker/README.md has the rules of an entry's life: inv.entry.life, .owner, .once,
+// .session and .use.
 #ifndef ALLOMON_TRACKER_CORE_ENTRY_TABLE_H_
 #define ALLOMON_TRACKER_CORE_ENTRY_TABLE_H_
 
@@ -80,11 +73,11 @@ struct EntryLife {
 
 struct Entry {
   std::atomic<uint64_t> life;  // an EntryLife
-  // Next entry of the same block (several trackers), of a thread's postponed deallocs,
-  // or of the free list: an entry is in one of these at a time.
+  // Next entry of the same block (several trackers), of a thread's postponed deallocs, or of the
+  // free list.  An entry is in one of these at a time.
   std::atomic<EntryId> next;
-  // Written while the entry is kAllocating; atomic because a snapshot may read an entry
-  // that is being used again, and throw away what it read.
+  // Written while the entry is kAllocating.  Atomic because a snapshot may read an entry that is
+  // being used again; it then throws away the fields that it read.
   std::atomic<StackId> stack;
   std::atomic<AllocationSource> source;
   std::atomic<uint64_t> size_bytes;
@@ -94,17 +87,17 @@ struct Entry {
   EntryLife Life() const { return EntryLife::Unpack(life.load(std::memory_order_acquire)); }
   // Begins a new use of the entry.
   void Begin(SessionId session);
-  // Changes the state of a use.  Release pairs with the acquire in TakeLive(): who takes
-  // the value sees it whole.
+  // Changes the state of a use.  Release pairs with the acquire in TakeLive(): the thread that
+  // takes the value sees it whole.
   void SetState(EntryState state);
   // Takes the right to consume the value, if the entry is live and of that session
-  // (inv.entry.once).  Returns the state it was live in, or kForgotten.
+  // (inv.entry.once).  Returns the state in which it was live, or kForgotten.
   EntryState TakeLive(SessionId session);
 
-  // For the owner, who wants to release the entry and could not take its value: true if
-  // discard has it, and will release the entry when the value is destroyed.
+  // For an owner that wants to release the entry and could not take its value.  True if discard has
+  // the value, and will release the entry when the value is destroyed.
   bool Abandon();
-  // For discard, when the value is destroyed: true if it must release the entry.
+  // For discard, when the value is destroyed.  True if discard must release the entry.
   bool FinishForgetting();
 
  private:
@@ -140,8 +133,8 @@ inline EntryState Entry::TakeLive(SessionId session) {
   return EntryState::kForgotten;
 }
 
-// With the four bytes that a heap keeps, 60 for a live sample.  A cache line for each would
-// be no quicker: measured.
+// With the four bytes that a heap keeps, 60 for a live sample.  A cache line for each would be no
+// quicker: measured.
 static_assert(sizeof(Entry) == 56, "the budget of a live sample");
 
 using EntryArray = SegmentedArray<Entry, 4096, 4096>;  // 16 million
@@ -168,8 +161,8 @@ using EntryCache = ThreadFreeCache<EntryLinks, 1, 64>;
 // Thread safe, lock free, async-signal-safe.
 class EntryTable {
  public:
-  // 0 when own memory is exhausted.  The entry's fields are those of its last use.  Without
-  // a cache: for a thread that cannot give it back when it ends.
+  // 0 when own memory is exhausted.  The entry's fields are those of its last use.  Without a
+  // cache: for a thread that cannot give the cache back when it ends.
   EntryId Allocate();
   EntryId Allocate(EntryCache& cache);
   void Release(EntryId id);

@@ -1,5 +1,5 @@
-// Carries an exception out of a user's callback, through the tracker, to a heap that can
-// throw it on.  malloc cannot; a managed allocation can.
+// Carries an exception out of a user's callback, through the tracker, to a heap that can throw it
+// on.  malloc cannot; a managed allocation can.
 #ifndef ALLOMON_TRACKER_CORE_EXCEPTION_CARRIER_H_
 #define ALLOMON_TRACKER_CORE_EXCEPTION_CARRIER_H_
 
@@ -7,8 +7,8 @@
 
 namespace allomon::internal {
 
-// While one is open on a thread, the first exception of a callback on that thread is
-// kept in it.  Scopes nest.
+// While one is open on a thread, the first exception of a callback on that thread is kept in it.
+// Scopes nest.
 class ExceptionCarrier {
  public:
   ExceptionCarrier();

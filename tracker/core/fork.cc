@@ -19,8 +19,8 @@ std::atomic<const OuterForkHandlers*> g_outer_fork_handlers{nullptr};
 // Constant-initialised: heaps fill it in before main.
 std::atomic<SpinLock*> g_heap_locks[kMaxHeapLocks] = {};
 
-// Those that were called before this fork: others may be set meanwhile.  Under the locks that
-// are held around it.
+// The handlers that were called before this fork; others may be set meanwhile.  Guarded by the
+// locks that are held around the fork.
 const OuterForkHandlers* g_outer_of_this_fork = nullptr;
 
 // The analysis cannot follow locks that are visited: the functions below are left out of it.

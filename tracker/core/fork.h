@@ -1,5 +1,5 @@
-// Fork with the tracker's locks held, so that a child inherits none of them held by a thread
-// that it does not have.
+// Fork with the tracker's locks held: a child has none of its parent's other threads, so it must
+// not inherit a lock that one of them held.
 #ifndef ALLOMON_TRACKER_CORE_FORK_H_
 #define ALLOMON_TRACKER_CORE_FORK_H_
 
@@ -7,27 +7,27 @@
 
 namespace allomon::internal {
 
-// Once for the process, by pthread_atfork: the three below.
+// Installs the three functions below by pthread_atfork, once for the process.
 void InstallForkHandlers();
 
 void BeforeFork();
 void AfterForkInParent();
 void AfterForkInChild();
 
-// A heap's lock, to be held with the tracker's.  It must live for ever.  Before the first
-// sample; at most kMaxHeapLocks, more are not held.
+// Names a heap's lock that is to be held with the tracker's.  The lock must live for ever.  Call it
+// before the first sample; at most kMaxHeapLocks, more are not held.
 inline constexpr int kMaxHeapLocks = 4;
 void HoldAroundFork(SpinLock* lock);
 
-// What is done around a fork by one whose locks are taken outside of the tracker's: `before`
-// runs before the tracker takes its own, the others when those are free again.  pthread_atfork
-// would order them by who happened to come first.
+// The work around a fork of a module whose locks are taken outside of the tracker's.  `before` runs
+// before the tracker takes its own locks, the others when those are free again.  pthread_atfork
+// would order them by which was installed first.
 struct OuterForkHandlers {
   void (*before)();
   void (*after_in_parent)();
   void (*after_in_child)();
 };
-// For one caller; from the next fork on.  Installs the tracker's handlers too.
+// For one caller; from the next fork on.  Installs the tracker's handlers, too.
 void SetOuterForkHandlers(const OuterForkHandlers* handlers);
 
 }  // namespace allomon::internal

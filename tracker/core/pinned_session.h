@@ -1,21 +1,18 @@
 // Keeps a session's client alive for the length of a callback.  See "Sessions" in
 // tracker/README.md.
 //
-// A pin is a store into a slot of the thread's own, where who retires the session looks
-// for it; so the many who pin execute no locked instruction, and the one who retires
+// A pin is a store into a word of the thread's own, where the thread that retires the session looks
+// for it.  So the many threads that pin execute no locked instruction, and the one that retires
 // pays with a barrier on all threads.
 //
-//   pin     slot = session; light barrier; is it open?      retire  close; heavy barrier;
-//   let go  slot = none;    light barrier; is it retiring?          look at all slots
+//   pin     word = session; light barrier; is it open?      retire  close; heavy barrier;
+//   let go  word = none;    light barrier; is it retiring?          look at all pins
 //
-// inv.pin.seen      Either the pinner finds the session closed, and has not pinned it, or
-//                   whoever looks finds the slot.
-// inv.pin.last      Who lets go and finds the session retiring looks at all slots as well, but
-//                   never before the heavy barrier (Session::settled_); looking is done under
-//                   the registry lock, so the last one sees no pin.
+// inv.pin.seen and inv.pin.last say why that is enough ("Sessions" in tracker/README.md); the heavy
+// barrier has been executed when Session::settled_ is set.
 //
-// A thread that is not in the registry, or has all slots in use (user code that drains
-// inside a callback that drains ...), counts its pin in the session instead.
+// A thread that is not in the registry, or whose pins are all in use (user code that drains inside
+// a callback that drains ...), counts its pin in the session instead.
 #ifndef ALLOMON_TRACKER_CORE_PINNED_SESSION_H_
 #define ALLOMON_TRACKER_CORE_PINNED_SESSION_H_
 
@@ -25,13 +22,13 @@
 
 namespace allomon::internal {
 
-// A session held for the length of a scope, also when a callback ends its thread and the
-// stack unwinds.  False when the session is gone: then all its values are destroyed too.  A
-// pinned session may be discarded at any time; who consumes a value looks at status() to
-// know whether to tell the user.
+// A session held for the length of a scope, also when a callback ends its thread and the stack
+// unwinds.  False when the session is gone: then all its values are destroyed, too.  A pinned
+// session may be discarded at any time; a thread that consumes a value looks at status() to know
+// whether to tell the user.
 //
-// Scopes of a thread nest.  Cost: two stores, four loads.  Inlined also where the stack unwinds:
-// an object that is passed to a destructor out of line is kept in memory all along.
+// Scopes of a thread nest (inv.pin.lifo).  Cost: two stores, four loads.  Inlined also where the
+// stack unwinds: an object that is passed to a destructor out of line is kept in memory all along.
 class PinnedSession {
  public:
   __attribute__((always_inline)) explicit PinnedSession(SessionId id) : thread_(CurrentThread()) {
@@ -65,7 +62,7 @@ class PinnedSession {
   __attribute__((always_inline)) void LetGo(Session& session) {
     if (__builtin_expect(pin_ != nullptr, 1)) {
       ALLOMON_DCHECK_EQ("inv.pin.lifo", pin_, &thread_.pins[thread_.pins_used - 1]);
-      // Release: who then finds no pin has seen what the callback did to the client.
+      // Release: a thread that then finds no pin has seen what the callback did to the client.
       pin_->store(nullptr, std::memory_order_release);
       --thread_.pins_used;
     } else {

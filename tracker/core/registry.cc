@@ -39,8 +39,8 @@ SessionTotals Registry::TotalsOf(Session& session) {
   return totals;
 }
 
-// The memory of the other threads is still there: fork copies it, and only a thread that is
-// made later may use it again.
+// The memory of the other threads is still there: fork copies it, and only a thread that is made
+// later may use it again.
 void Registry::KeepOnlyLocked(ThreadState& survivor) {
   CheckHeld();
   for (ThreadState* thread = threads_; thread != nullptr; thread = thread->next) {
@@ -50,8 +50,8 @@ void Registry::KeepOnlyLocked(ThreadState& survivor) {
   if (survivor.countdown != nullptr) AddLocked(survivor);
 }
 
-// Streams far from the parent's, by an odd multiplier of 64 bits.  The survivor reseeds
-// at its next allocation, as when an epoch begins.
+// Streams far from the parent's, by an odd multiplier of 64 bits.  The survivor reseeds at its next
+// allocation, as when an epoch begins.
 void Registry::DivergeFromParentLocked(ThreadState& survivor) {
   CheckHeld();
   next_stream_ = (next_stream_ + forks_) * 0xd1342543de82ef95;
@@ -92,10 +92,10 @@ void Registry::PublishLocked(const ActiveSet& set) {
   WakeThreadsLocked();
 }
 
-// A wake-up is a zero stored into another thread's countdown.  That thread may be in the
-// middle of its `sub`, or may just store a fresh number by SetCountdown(): it overwrites
-// our zero.  After a barrier on all threads neither is in flight any more, so a number
-// above zero proves a loss, and is stored over again.
+// A wake-up is a zero stored into another thread's countdown.  That thread may be in the middle of
+// its `sub`, or may just store a fresh number by SetCountdown(): then it overwrites our zero.
+// After a barrier on all threads neither is in flight any more, so a number above zero proves a
+// loss, and the zero is stored again.
 void Registry::WakeThreadsLocked() {
   WakeOnceLocked();
   for (int round = 0; round < 1000; ++round) {

@@ -16,8 +16,8 @@ namespace allomon::internal {
 
 class Session;
 
-// The allocation limit of one mutator of a managed heap, which every start and stop lowers to
-// 0 so that the mutator takes its slow path.  In a list of the registry's, under its lock.
+// The allocation limit of one mutator of a managed heap, which every start and stop lowers to 0 so
+// that the mutator takes its slow path.  In a list of the registry's, under its lock.
 struct WakeLimit {
   std::atomic<uintptr_t>* words = nullptr;  // null: not in the list
   WakeLimit* previous = nullptr;
@@ -67,8 +67,8 @@ class Registry {
   // In a forked child only the calling thread exists.
   void KeepOnlyLocked(ThreadState& survivor) ALLOMON_REQUIRES(lock_);
 
-  // Children must not sample at the same words as their parent, nor as each other: each
-  // gets streams of its own, the n-th child the same in every run.
+  // Children must not sample at the same words as their parent, nor as each other: each gets
+  // streams of its own, the n-th child the same in every run.
   void CountForkLocked() ALLOMON_REQUIRES(lock_) {
     CheckHeld();
     ++forks_;
@@ -93,13 +93,13 @@ class Registry {
   WakeLimit* limits_ ALLOMON_GUARDED_BY(lock_) = nullptr;
 };
 
-// Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next
-// allocation must take the slow path.
+// Stores a countdown without losing a wake-up: if an epoch began meanwhile, the next allocation
+// must take the slow path.
 __attribute__((always_inline)) inline void SetCountdown(ThreadState& thread, int64_t words) {
   ALLOMON_DCHECK("inv.callback.countdown", !thread.in_callback);
   countdown_words.store(words, std::memory_order_relaxed);
-  // Pairs with the barrier on all threads in WakeThreadsLocked(): either this thread sees
-  // the new epoch here, or the waker sees the number just stored and overwrites it.
+  // Pairs with the barrier on all threads in WakeThreadsLocked(): either this thread sees the new
+  // epoch here, or the waker sees the number just stored and overwrites it.
   LightBarrier();
   const uint64_t seen = thread.epoch_seen.load(std::memory_order_relaxed);
   if (__builtin_expect(Registry::Get().epoch() != seen, 0)) {

@@ -50,8 +50,8 @@ Session* Session::ClaimLocked(const Config& config, SessionClient* client) {
 void Session::Retire() {
   retiring_.store(true, std::memory_order_relaxed);
   open_id_.store(kClosed, std::memory_order_relaxed);
-  // From here on every pin is in sight, and who lets go sees retiring().  Who has seen it
-  // before must not look at the slots yet, and need not: we do.
+  // From here on every pin is in sight, and a thread that lets go sees retiring().  A thread that
+  // has seen it before the barrier must not look at the pins yet, and need not: this thread does.
   HeavyBarrier();
   {
     const TickSafeLockHolder hold(Registry::Get().lock());
@@ -80,7 +80,7 @@ void Session::SetFreeLocked() {
   occupied_ = false;
 }
 
-// Acquire, here and in HasPinned(), pairs with the release of who let go.
+// Acquire, here and in HasPinned(), pairs with the release of the thread that let go.
 bool Session::IsPinnedLocked() const {
   ALLOMON_DCHECK("inv.lock.held", Registry::Get().lock().IsHeldForCheck());
   ALLOMON_DCHECK_EQ("inv.pin.seen", open_id_.load(std::memory_order_relaxed), kClosed);
@@ -89,16 +89,16 @@ bool Session::IsPinnedLocked() const {
              [this](const ThreadState& thread) { return thread.HasPinned(*this); });
 }
 
-// A counted pin is somebody's; whose, nobody knows.
+// A counted pin may be any thread's.
 bool Session::IsClientKeptForCheck() const {
   if (CurrentThread().HasPinned(*this)) return true;
   if (counted_pins_.load(std::memory_order_relaxed) != 0) return true;
   return status() == SessionStatus::kDiscarded && IsOpenFor(id_);
 }
 
-// What a thread that is gone was doing to a client cannot be finished, so such a client is
-// never touched again, by its destructor neither.  Pins that the survivor has counted are
-// told apart only if there are none; else the session keeps its place for ever.
+// A callback of a thread that is gone cannot be finished.  So its client is never touched again,
+// not even by its destructor.  Pins that the survivor has counted cannot be told from others: if it
+// has any, the session keeps its place for ever.
 void Session::AbandonPinsOfOthersLocked(const ThreadState& survivor) {
   for (Session& session : places) {
     session.client_is_abandoned_ |= Registry::Get().AnyThreadLocked([&](const ThreadState& thread) {
@@ -110,8 +110,8 @@ void Session::AbandonPinsOfOthersLocked(const ThreadState& survivor) {
   }
 }
 
-// Without user code, which does not belong into a fork handler: the clients stay.  No other
-// thread is left, so every pin is in sight without a barrier.
+// Without user code, which does not belong into a fork handler: the clients stay.  No other thread
+// is left, so every pin is in sight without a barrier.
 void Session::FinishAbandonedLocked() {
   for (Session& session : places) {
     session.settled_ = session.retiring();

@@ -1,8 +1,7 @@
-// A session is one run of one tracker, from start to discard.  See "Sessions" in
-// tracker/README.md.
+// A session is one run of one tracker, from start to discard.  See "Sessions" in tracker/README.md.
 //
-// States: free -> sampling -> (stopped ->) discarded -> free.  A stopped session no
-// longer samples but still follows its blocks; a discarded one calls nobody.
+// States: free -> sampling -> (stopped ->) discarded -> free.  A stopped session no longer samples
+// but still follows its blocks; a discarded one calls nobody.
 #ifndef ALLOMON_TRACKER_CORE_SESSION_H_
 #define ALLOMON_TRACKER_CORE_SESSION_H_
 
@@ -39,13 +38,13 @@ class Session {
     double rate = 0;
     uint64_t seed = 0;
     uint32_t callstack_size = 0;
-    // False for a client that only counts allocations: its blocks stay where malloc
-    // would put them and have no entries.
+    // False for a client that only counts allocations: its blocks stay where malloc would put them
+    // and have no entries.
     bool follows_blocks = true;
-    // Such a client of our own, which wants neither hits nor addresses: it is told by Tally(), and
-    // what it was told does not count in the statistics.
+    // Such a client of our own, which wants neither hits nor addresses.  It is told of blocks by
+    // Tally(), and they do not count in the statistics.
     bool is_tally = false;
-    // Blocks of managed heaps are not sampled for it.
+    // Blocks of managed heaps are not sampled for this session.
     bool only_malloc = false;
     // False: start refuses if another exclusive session is sampling (memprof's rule).
     bool concurrent = false;
@@ -55,28 +54,29 @@ class Session {
   static Session* ClaimLocked(const Config& config, SessionClient* client)
       ALLOMON_REQUIRES(Registry::Get().lock());
 
-  // For who keeps it from going away: by the registry lock, or because only he may retire it.
+  // For a caller that keeps the session from going away: by the registry lock, or because it alone
+  // may retire the session.
   static Session* Find(SessionId id) {
     return AtPlaceOf(id).IsOpenFor(id) ? &AtPlaceOf(id) : nullptr;
   }
 
   static Session& AtPlaceOf(SessionId id) { return places[PlaceOfSession(id)]; }
 
-  // All values are destroyed: nobody can pin it any more, and whoever lets the last pin go
-  // deletes the client.  Called once, by who discarded it.
+  // Retires a session whose values are all destroyed: it cannot be pinned any more, and the thread
+  // that lets the last pin go deletes the client.  Called once, by the thread that discarded it.
   void Retire();
 
-  // See PinnedSession.  Acquire pairs with the release in ClaimLocked(): who finds the
+  // See PinnedSession.  Acquire pairs with the release in ClaimLocked(): a thread that finds the
   // session open sees its configuration and its client.
   bool IsOpenFor(SessionId id) const { return open_id_.load(std::memory_order_acquire) == id; }
   bool retiring() const { return retiring_.load(std::memory_order_relaxed); }
   void PinCounted() { counted_pins_.fetch_add(1, std::memory_order_relaxed); }
   void UnpinCounted() { counted_pins_.fetch_sub(1, std::memory_order_release); }
-  // For who has let go and then found the session retiring.
+  // For a thread that has let go and then found the session retiring.
   void FinishIfUnpinnedSlow();
 
-  // In the child of a fork, before and after the registry has forgotten the threads that it
-  // does not have: their pins go, and so do the sessions that only those kept.
+  // In the child of a fork, before and after the registry has forgotten the threads that the child
+  // does not have.  The pins of those threads go, and so do the sessions that only these pins kept.
   static void AbandonPinsOfOthersLocked(const ThreadState& survivor)
       ALLOMON_REQUIRES(Registry::Get().lock());
   static void FinishAbandonedLocked() ALLOMON_REQUIRES(Registry::Get().lock());
@@ -85,7 +85,7 @@ class Session {
   SessionStatus status() const { return status_.load(std::memory_order_acquire); }
   bool sampling() const { return status() == SessionStatus::kSampling; }
   const Config& config() const { return config_; }
-  // For who has pinned the session, or discards it.
+  // For a thread that has pinned the session, or discards it.
   SessionClient& client() const {
     ALLOMON_DCHECK("inv.session.pin", IsClientKeptForCheck());
     return *client_;
@@ -115,16 +115,16 @@ class Session {
   std::atomic<SessionStatus> status_{SessionStatus::kDiscarded};
   // From Retire() until the client is deleted.
   std::atomic<bool> retiring_{false};
-  // Pins of threads that have no slot for them.
+  // Pins of threads that have no pin of their own for them.
   std::atomic<uint32_t> counted_pins_{0};
-  // Written by ClaimLocked(), read by who has the session open or pinned.
+  // Written by ClaimLocked(), read by threads that have the session open or pinned.
   SessionId id_ = 0;
   Config config_;
   SessionClient* client_ = nullptr;
   bool occupied_ ALLOMON_GUARDED_BY(Registry::Get().lock()) = false;
   // Retiring, and every pin is in sight.
   bool settled_ ALLOMON_GUARDED_BY(Registry::Get().lock()) = false;
-  // A thread that a fork left behind was in a callback: the client is not to be touched.
+  // A thread that a fork left behind was in a callback of the client, which must not be touched.
   bool client_is_abandoned_ ALLOMON_GUARDED_BY(Registry::Get().lock()) = false;
   SessionCounters counters_;
 };

@@ -23,9 +23,8 @@ struct TallySample {
   uintptr_t sp = 0;    // stack pointer of the code that allocates
 };
 
-// A user's tracker with its types erased.  Calls that return bool say whether the block
-// is to be followed further; if not, the slot holds no value.  None throws: the client
-// catches and counts.
+// A user's tracker with its types erased.  Calls that return bool say whether the block is to be
+// followed further; if not, the room holds no value.  None throws: the client catches and counts.
 class SessionClient {
  public:
   virtual ~SessionClient() = default;
@@ -39,10 +38,11 @@ class SessionClient {
   virtual void SurviveMajor(const Allocation& allocation, ValueRoom* value) = 0;
   virtual void DestroyMinor(ValueRoom* value) = 0;  // without telling the user
   virtual void DestroyMajor(ValueRoom* value) = 0;
-  // Adds what the user says of a block that was just kept.  The value stays.
+  // Adds the user's text for a block that was just kept.  The value stays.
   virtual void Describe(ValueRoom*, BlockNote*) {}
-  // In place of all of the above, if the session is a tally.  In the middle of an allocation that
-  // nobody has prepared for user code: must not allocate, run code of others or end the thread.
+  // Called in place of all of the above, if the session is a tally.  Runs in the middle of an
+  // allocation, where nothing is prepared for user code: it must not allocate, run others' code or
+  // end the thread.
   virtual void Tally(const TallySample&) {}
 
   uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }

@@ -28,7 +28,8 @@ SessionTotals SessionCounters::Load() const {
 }
 
 void ThreadCounters::BeginSlow(SessionId id) {
-  // A reader of the new session takes zeros; one of the old cannot be (inv.counters.place).
+  // A reader of the new session takes zeros.  There can be no reader of the old one
+  // (inv.counters.place).
   samples.store(0, std::memory_order_relaxed);
   reported_blocks.store(0, std::memory_order_relaxed);
   cut_callstacks.store(0, std::memory_order_relaxed);

@@ -1,11 +1,8 @@
-// What a session has seen.  Each thread counts for itself, in memory that only it writes:
-// an addition shared by all would be a locked instruction, and a cache line that travels.
-// Who reads adds the threads up.
+// Counts of what a session has seen.  Each thread counts for itself, in memory that only it writes:
+// an addition to a shared word would be a locked instruction, and a cache line that travels.  A
+// reader adds the threads' counts up.
 //
-// inv.counters.own    A ThreadCounters is written by its thread alone, while that is in the
-//                     registry; before and after, a thread counts in the session's own.
-// inv.counters.place  It belongs to the session whose id it carries.  Another session comes
-//                     to the same place only when the former is gone, and so are its readers.
+// The rules are inv.counters.own and inv.counters.place, in "Sessions" of tracker/README.md.
 #ifndef ALLOMON_TRACKER_CORE_SESSION_COUNTERS_H_
 #define ALLOMON_TRACKER_CORE_SESSION_COUNTERS_H_
 
@@ -24,7 +21,7 @@ struct SessionTotals {
   uint64_t dropped_bytes = 0;
 };
 
-// The session's own part, by any thread: what is rare, and the sums of threads that ended.
+// The session's own counts, by any thread: rare events, and the sums of threads that ended.
 struct SessionCounters {
   std::atomic<uint64_t> samples{0};
   std::atomic<uint64_t> reported_blocks{0};
@@ -37,7 +34,7 @@ struct SessionCounters {
   SessionTotals Load() const;
 };
 
-// A thread's part for one session.
+// A thread's counts for one session.
 struct ThreadCounters {
   std::atomic<SessionId> session{0};
   std::atomic<uint64_t> samples{0};
@@ -57,9 +54,9 @@ struct ThreadCounters {
     if (cut) Add(cut_callstacks, 1);
   }
 
-  // Adds what was counted for that session.
+  // Adds the counts for that session.
   void AddTo(SessionId id, SessionTotals* totals) const;
-  // The same for good: the thread ends, or was left behind by a fork.
+  // Adds them for good: the thread ends, or was left behind by a fork.
   void FoldInto(SessionId id, SessionCounters* counters);
 
  private:

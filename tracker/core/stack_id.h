@@ -6,8 +6,8 @@
 
 namespace allomon::internal {
 
-// Dense: ids run from 1 in order of first appearance.  0 is the empty stack, and stands
-// in for a stack that did not fit into own memory.
+// Dense: ids run from 1 in order of first appearance.  0 is the empty stack, and stands in for a
+// stack that did not fit into own memory.
 using StackId = uint32_t;
 
 }  // namespace allomon::internal

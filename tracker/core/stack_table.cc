@@ -10,15 +10,15 @@ namespace {
 
 constexpr uint32_t kFirstBuckets = 2048;
 
-// Return addresses differ in few low bits: the multiplication spreads them upwards, the
-// rotation brings them down again.  Both are one to one, so no bit of a frame is lost.
+// Return addresses differ in few low bits: the multiplication spreads them upwards, the rotation
+// brings them down again.  Both are one to one, so no bit of a frame is lost.
 uint64_t HashStep(uint64_t hash, uintptr_t frame) {
   hash = (hash ^ frame) * 0x9fb21c651e98df25;
   return hash << 27 | hash >> 37;
 }
 
-// Four sums side by side, since each step waits for the one before: 128 frames take 50 ns
-// and not 200.
+// Four sums side by side, since each step waits for the one before: 128 frames take 50 ns and not
+// 200.
 uint32_t HashStack(const uintptr_t* frames, uint32_t depth_and_cut) {
   uint64_t lanes[4] = {depth_and_cut, 1, 2, 3};
   const uint32_t depth = depth_and_cut / 2;
@@ -58,8 +58,8 @@ StackId StackTable::Intern(const uintptr_t* frames, uint32_t depth, bool cut) {
 StackId StackTable::Find(const Buckets* buckets, uint32_t hash, const uintptr_t* frames,
                          uint32_t depth_and_cut) const {
   for (uint32_t i = hash;; ++i) {
-    // Acquire pairs with the release in PutLocked: the record is filled before its word
-    // can be seen.
+    // Acquire pairs with the release in PutLocked: the record is filled before its word can be
+    // seen.
     const uint64_t word = buckets->words[i & buckets->mask].load(std::memory_order_acquire);
     if (word == 0) return 0;
     if (static_cast<uint32_t>(word >> 32) != hash) continue;
@@ -111,9 +111,9 @@ StackTable::Buckets* StackTable::MapBuckets(uint32_t count) {
   return buckets;
 }
 
-// At most half of the buckets are ever used, so every probe ends.  Readers of an old
-// array stay correct (they miss, and retry under the lock), so it is never unmapped:
-// all old arrays together are smaller than the newest.
+// At most half of the buckets are ever used, so every probe ends.  Readers of an old array stay
+// correct (they miss, and retry under the lock), so it is never unmapped: all old arrays together
+// are smaller than the newest.
 bool StackTable::EnsureRoomLocked() {
   ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   Buckets* old = buckets_.load(std::memory_order_relaxed);
@@ -137,8 +137,8 @@ void StackTable::RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uint
   }
 }
 
-// The lock keeps two of these apart.  A renamed stack stays in its old bucket, where no equal
-// one is looked for: the same frames, of new code, are another stack.
+// The lock keeps two renamings apart.  A renamed stack stays in its old bucket, where no equal one
+// is looked for: the same frames, of new code, are another stack.
 void StackTable::RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end,
                               uintptr_t by) {
   const TickSafeLockHolder hold(lock_);

@@ -1,10 +1,10 @@
-// Call stacks, interned: equal stacks have equal ids, so an entry holds four bytes
-// however deep its stack is, and a client can count by id.
+// Call stacks, interned: equal stacks have equal ids, so an entry holds four bytes however deep its
+// stack is, and a client can count by id.
 //
-// Interned stacks live until the process ends (a stack that was seen is likely to be
-// seen again).  Thread safe; a stack that is known costs no lock: hash it, probe,
-// compare (20 ns at 8 frames).  Never allocates from malloc, never throws; not to be
-// called from a signal handler.
+// Interned stacks live until the process ends (a stack that was seen is likely to be seen again).
+// Thread safe; a stack that is known costs no lock: hash it, probe, compare (20 ns at 8 frames).
+// Never allocates from malloc, never throws.  In a signal handler only while the thread was not
+// busy (inv.lock.tick).
 #ifndef ALLOMON_TRACKER_CORE_STACK_TABLE_H_
 #define ALLOMON_TRACKER_CORE_STACK_TABLE_H_
 
@@ -45,8 +45,8 @@ class StackTable {
   StackView View(StackId id) const;
 
   // Adds `by` to all frames in [begin, end] of the stacks [first, end_id): the code at these
-  // addresses has gone, and now they are to mean something else.  In place: whoever holds a
-  // StackView sees the new ones.  Cost: 1 ns a frame.
+  // addresses has gone, and the frames now mean something else.  In place, so the holder of a
+  // StackView sees the new frames.  Cost: 1 ns a frame.
   void RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end, uintptr_t by);
 
   uint32_t size() const { return next_id_.load(std::memory_order_acquire) - 1; }

@@ -22,7 +22,7 @@ void LeaveRegistry(ThreadState& thread) {
   Entries().Empty(thread.free_entries);
 }
 
-// A callback may end its thread here too, and then this is called once more for the rest.
+// A callback may end its thread here, too; then this is called once more for the rest.
 void RunLastPostponed(ThreadState& thread) {
   if (!thread.HasPostponed()) return;
   pthread_setspecific(g_exit_key, &thread);
@@ -30,10 +30,10 @@ void RunLastPostponed(ThreadState& thread) {
   scope.Finish();
 }
 
-// Leaves at the first call: a thread that first allocates in the destructor of another
-// key may get no second one, and what stays in the registry is written to by `start` when
-// the thread's memory is another's.  Destructors that run after ours allocate sampled all
-// the same; but a `start` just then does not reach them.
+// The thread leaves the registry at the first call.  A thread that first allocates in the
+// destructor of another key may get no second call, and `start` would write to a thread that stays
+// in the registry when its memory is another's.  Destructors that run after ours allocate sampled
+// all the same, but a `start` just then does not reach them.
 void OnThreadExit(void* value) {
   ThreadState& thread = *static_cast<ThreadState*>(value);
   if (thread.in_registry()) LeaveRegistry(thread);
@@ -57,7 +57,7 @@ void RegisterThreadSlow(ThreadState& thread) {
     Registry::Get().AddLocked(thread);
   }
   thread.registered = true;
-  // A thread that cannot tell when it exits must not stay.
+  // A thread that cannot tell when it exits must not stay in the registry.
   if (!g_exit_key_made.load() || pthread_setspecific(g_exit_key, &thread) != 0) {
     LeaveRegistry(thread);
   }
@@ -69,9 +69,8 @@ void RefreshThreadSlow(ThreadState& thread) {
   const TickSafeLockHolder hold(registry.lock());
   thread.active = registry.active_locked();
   thread.bits.Seed(thread.active.seed, registry.NextStreamLocked());
-  // Under the lock, so that WakeThreadsLocked() cannot zero a countdown that already
-  // belongs to the new epoch.
-  // (Not thread.active.epoch, which is 0 until the first start of the process.)
+  // Under the lock, so that WakeThreadsLocked() cannot zero a countdown that already belongs to the
+  // new epoch.  (Not thread.active.epoch, which is 0 until the first start of the process.)
   thread.epoch_seen.store(registry.epoch(), std::memory_order_relaxed);
 }
 

@@ -8,8 +8,8 @@
 
 namespace allomon::internal {
 
-// Puts the thread into the registry, so that `start` reaches it.  Its first slow path
-// calls it; it may allocate (pthread_setspecific), so `busy` must be set.
+// Puts the thread into the registry, so that `start` reaches it.  The thread's first slow path
+// calls it.  It may allocate (pthread_setspecific), so `busy` must be set (inv.busy).
 void RegisterThreadSlow(ThreadState& thread);
 
 // Called when a thread has left the registry at its end, if set.

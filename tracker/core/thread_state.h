@@ -16,12 +16,12 @@ namespace allomon::internal {
 
 class Session;
 
-// Sessions that a thread can pin at once without counting: a callback, what it calls of
-// ours, and their like once more.
+// Sessions that a thread can pin at once without counting: one for a callback, one for a call of
+// ours in it, and two for the same once more.
 inline constexpr uint32_t kOwnPins = 4;
 
-// Plain data in static TLS: valid from the thread's first instruction to its last, and
-// all zero at first.  Touched by its own thread only, except where stated.
+// Plain data in static TLS: valid from the thread's first instruction to its last, and all zero at
+// first.  Touched by its own thread only, except where stated.
 struct ThreadState {
   std::atomic<uint64_t> epoch_seen{0};  // read by the registry
   ActiveSet active;                     // the thread's copy for that epoch
@@ -35,7 +35,7 @@ struct ThreadState {
   ThreadState* previous = nullptr;            // registry's list, under its lock
   ThreadState* next = nullptr;
 
-  // See pinned_session.h.  The slots are read by who retires a session.
+  // See pinned_session.h.  Read by threads that retire a session.
   std::atomic<Session*> pins[kOwnPins] = {};
   uint32_t pins_used = 0;
   uint32_t counted_pins = 0;

@@ -1,4 +1,4 @@
-// For sessions of our own that keep nothing with a block: no values, and nobody to tell.
+// The client of our own sessions that keep no value with a block and tell no user.
 #ifndef ALLOMON_TRACKER_CORE_VALUELESS_CLIENT_H_
 #define ALLOMON_TRACKER_CORE_VALUELESS_CLIENT_H_
 
@@ -6,8 +6,8 @@
 
 namespace allomon::internal {
 
-// Follows no block; who overrides alloc_* to return true follows it to its end, or, without
-// Promote, to its promotion.
+// Follows no block.  A client that overrides alloc_* to return true follows the block to its end,
+// or, without Promote, to its promotion.
 class ValuelessClient : public SessionClient {
  public:
   bool AllocMinor(const Allocation&, ValueRoom*) override { return false; }

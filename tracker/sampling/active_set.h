@@ -1,4 +1,4 @@
-// What a thread samples by: the rates of all sessions, as one stream of gaps.
+// The rates that a thread samples by: those of all sessions, as one stream of gaps.
 #ifndef ALLOMON_TRACKER_SAMPLING_ACTIVE_SET_H_
 #define ALLOMON_TRACKER_SAMPLING_ACTIVE_SET_H_
 
@@ -10,8 +10,8 @@ namespace allomon::internal {
 
 inline constexpr uint32_t kMaxSamplingSessions = 8;
 
-// The sessions that sample, and the one stream of gaps that serves them all: a word is
-// hit with the probability that at least one session's own trial would hit it.
+// The sessions that sample, and the one stream of gaps that serves them all: a word is hit with the
+// probability that at least one session's own trial would hit it.
 struct ActiveSet {
   uint64_t epoch = 0;  // changes with every start and stop
   uint64_t seed = 0;

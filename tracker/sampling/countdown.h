@@ -1,11 +1,11 @@
-// The only thing that an allocation pays for being sampled: subtract the block's words
-// from a thread-local number, and branch if it went below zero.
+// The only thing that an allocation pays for being sampled: subtract the block's words from a
+// thread-local number, and branch if it went below zero.
 //
-// The countdown holds the words that may still be allocated before the next hit; after
-// a gap of g it starts at g - 1, so the block that contains the g-th word makes it
-// negative.  While the thread is not sampling it stands at kNeverWords.
+// The countdown holds the words that may still be allocated before the next hit; after a gap of g
+// it starts at g - 1, so the block that contains the g-th word makes it negative.  While the thread
+// is not sampling it stands at kNeverWords.
 //
-// Written by its own thread, and by `start` on another thread (see "Waking threads" in
+// A countdown is written by its own thread, and by `start` on another thread (see "Threads" in
 // tracker/README.md).
 #ifndef ALLOMON_TRACKER_SAMPLING_COUNTDOWN_H_
 #define ALLOMON_TRACKER_SAMPLING_COUNTDOWN_H_
@@ -28,17 +28,17 @@
 
 namespace allomon::internal {
 
-// Zero-initialised: the first allocation of a thread takes the slow path, which sets the
-// thread up.  __thread, not thread_local: no initialisation check in the fast path.
+// Zero-initialised: the first allocation of a thread takes the slow path, which sets the thread up.
+// __thread, not thread_local: no initialisation check in the fast path.
 extern __thread std::atomic<int64_t> countdown_words
     __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
 
-// Returns true if the countdown went below zero: the caller must go on in
-// JudgeAllocationSlow() with the same number of words.
+// Returns true if the countdown went below zero: the caller must go on in JudgeAllocationSlow()
+// with the same number of words.
 #ifndef ALLOMON_PORTABLE_COUNTDOWN
-// Two instructions: a `sub` to memory, which nothing of its own thread can interleave,
-// and a branch on its sign.  (A compiler may not merge an atomic load, subtraction and
-// store into one `sub`; and g++ 12 drops the far branch of an asm goto with outputs.)
+// Two instructions: a `sub` to memory, which nothing of its own thread can interleave, and a branch
+// on its sign.  (A compiler may not merge an atomic load, subtraction and store into one `sub`; and
+// g++ 12 drops the far branch of an asm goto with outputs.)
 __attribute__((always_inline)) inline bool CountDown(uint64_t words) {
   bool below_zero;
   asm("subq %[words], %[countdown]"
@@ -47,8 +47,8 @@ __attribute__((always_inline)) inline bool CountDown(uint64_t words) {
   return below_zero;
 }
 #else
-// One operation here too: a thread that was preempted between a load and a store would
-// overwrite a wake-up, of which no barrier tells.
+// One operation here, too: a thread that was preempted between a load and a store would overwrite a
+// wake-up, and no barrier would tell.
 inline bool CountDown(uint64_t words) {
   const int64_t taken = static_cast<int64_t>(words);
   return countdown_words.fetch_sub(taken, std::memory_order_relaxed) - taken < 0;

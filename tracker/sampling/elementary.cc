@@ -20,11 +20,12 @@ constexpr int kTableBits = 7;
 constexpr int kTableSize = 1 << kTableBits;
 constexpr int kIndexShift = kMantissaBits - kTableBits;
 
-// Numbers are taken as z * 2^k with z in [0.6875, 1.375), so that for those next to 1, on
-// either side, k is 0 and nothing cancels.
+// A number is taken as z * 2^k with z in [0.6875, 1.375).  So k is 0 for numbers next to 1, on
+// either side, and nothing cancels.
 constexpr uint64_t kLeastBits = 0x3fe6000000000000;
 constexpr double kLeast = 0.6875;
-// The places in the table of what is next to 1: below, in steps of 2^-8, and above, of 2^-7.
+// The place in the table of the numbers just above 1; that of the numbers just below is the one
+// before.  Places below 1 are 2^-8 wide, those above 2^-7.
 constexpr int kOneIndex = 80;
 
 // log(z) = log(z * inverse) - log(inverse), where z * inverse is within 2^-7 of 1.
@@ -123,9 +124,9 @@ double Log(double x) {
   return large + (r + (LogTail(r) + whole * kLn2Low));
 }
 
-// 1 + x is rounded; the quotient takes out what that did, to first order (Kahan; see
-// Goldberg, "What every computer scientist should know about floating-point arithmetic",
-// ACM Computing Surveys 23 (1991), theorem 4).
+// The sum 1 + x is rounded.  The quotient takes the rounding out again, to first order (Kahan; see
+// Goldberg, "What every computer scientist should know about floating-point arithmetic", ACM
+// Computing Surveys 23 (1991), theorem 4).
 double Log1p(double x) {
   const double sum = 1 + x;
   return sum == 1 ? x : Log(sum) * (x / (sum - 1));

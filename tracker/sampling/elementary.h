@@ -1,8 +1,8 @@
-// Logarithm and exponential without the C library's libm, whose loading takes a tenth of what
-// starting a short program does.
+// Logarithm and exponential without the C library's libm.  Loading libm takes a tenth of the time
+// in which a short program starts.
 //
-// Relative error below 2^-50 (tests/tracker/elementary_test.cc).  No errno, no rounding mode
-// but to nearest, no state: anywhere, also inside malloc and in signal handlers.
+// Relative error below 2^-50 (tests/tracker/elementary_test.cc).  No errno, no rounding mode but to
+// nearest, no state: callable anywhere, also inside malloc and in signal handlers.
 #ifndef ALLOMON_TRACKER_SAMPLING_ELEMENTARY_H_
 #define ALLOMON_TRACKER_SAMPLING_ELEMENTARY_H_
 

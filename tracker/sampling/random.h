@@ -1,10 +1,10 @@
 // Exact draws from the two laws that sampling needs.
 //
-// A gap is the number of words from one hit to the next, the hit included, when every
-// word is an independent Bernoulli(rate) trial: P(gap = k) = rate (1 - rate)^(k-1).
-// It is drawn by inversion from 64 random bits in double precision, so that short gaps
-// are as frequent as they should be (a float and an approximate logarithm, as in
-// OCaml's memprof.c, cannot produce a gap below 7 at rate 1e-6).
+// A gap is the number of words from one hit to the next, the hit included, when every word is an
+// independent Bernoulli(rate) trial: P(gap = k) = rate (1 - rate)^(k-1).  It is drawn by inversion
+// from 64 random bits in double precision, so that short gaps are as frequent as they should be (a
+// float and an approximate logarithm, as in OCaml's memprof.c, cannot produce a gap below 7 at rate
+// 1e-6).
 //
 // Nothing here allocates, locks or throws; a generator belongs to one thread.
 #ifndef ALLOMON_TRACKER_SAMPLING_RANDOM_H_
@@ -16,13 +16,13 @@
 
 namespace allomon::internal {
 
-// xoshiro256++ 1.0 by Blackman and Vigna ("Scrambled linear pseudorandom number
-// generators", 2021), seeded through SplitMix64 as they recommend.
+// xoshiro256++ 1.0 by Blackman and Vigna ("Scrambled linear pseudorandom number generators", 2021),
+// seeded through SplitMix64 as they recommend.
 class RandomBits {
  public:
   RandomBits() = default;
-  // Streams of one seed are independent for all practical purposes: both words go
-  // through SplitMix64.
+  // Streams of one seed are independent for all practical purposes: both words go through
+  // SplitMix64.
   void Seed(uint64_t seed, uint64_t stream);
 
   uint64_t Next() {
@@ -39,8 +39,8 @@ class RandomBits {
 
   // Uniform in (0, 1]; never 0, so that its logarithm is finite.
   double NextUnit() {
-    // Half a unit is added before scaling so that zero bits do not give zero; near 1 the
-    // sum rounds to 1, which stands for the last 2^-54 of the interval.
+    // Half a unit is added before scaling so that zero bits do not give zero; near 1 the sum rounds
+    // to 1, which stands for the last 2^-54 of the interval.
     return (static_cast<double>(Next()) + 0.5) * 0x1p-64;
   }
 
@@ -53,8 +53,8 @@ class RandomBits {
 // Longest gap ever returned.  2^62 words can be neither allocated nor counted down.
 inline constexpr int64_t kNeverWords = int64_t{1} << 62;
 
-// One over log(1 - rate), the factor that turns the logarithm of a unit draw into a
-// gap.  0 for rate 1 (every gap is 1); must not be called for rate 0.
+// One over log(1 - rate), the factor that turns the logarithm of a unit draw into a gap.  0 for
+// rate 1 (every gap is 1); must not be called for rate 0.
 double GapScale(double rate);
 
 // The gap that a uniform draw stands for.
@@ -80,8 +80,8 @@ struct Rate {
   double gap_scale = 0;
 };
 
-// Draws the number of hits among `trials` independent words.  Exact for every rate in
-// [0, 1].  Cost: at most about 20 gaps, whatever `trials` is.
+// Draws the number of hits among `trials` independent words.  Exact for every rate in [0, 1].
+// Cost: at most about 20 gaps, whatever `trials` is.
 uint64_t DrawBinomialSlow(RandomBits& bits, uint64_t trials, const Rate& rate);
 inline uint64_t DrawBinomial(RandomBits& bits, uint64_t trials, const Rate& rate) {
   if (rate.rate <= 0 || trials == 0) return 0;

@@ -10,8 +10,9 @@ void DrawFirstHit(const ActiveSet& active, RandomBits& bits, Trial* trial) {
   bool hit_before = false;
   for (uint32_t i = 0; i < active.count; ++i) {
     const double rate = active.items[i].law.rate;
-    // Once one session has it, the others toss their own, unconditional coins.  The last
-    // one left has it for certain, also where rounding made the quotient less than 1.
+    // Once one session has the hit, the others toss their own, unconditional coins.  The last
+    // session that is left has the hit for certain, also where rounding made the quotient less than
+    // 1.
     const bool last_chance = !hit_before && i + 1 == active.count;
     const double p = hit_before ? rate : rate / some_from_i;
     const bool hit = last_chance || (p > 0 && bits.NextUnit() <= p);

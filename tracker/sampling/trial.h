@@ -1,5 +1,4 @@
-// The outcome of one sampled block for every session, between JudgeAllocationSlow() and
-// the report.
+// The outcome of one sampled block for every session, between JudgeAllocationSlow() and the report.
 #ifndef ALLOMON_TRACKER_SAMPLING_TRIAL_H_
 #define ALLOMON_TRACKER_SAMPLING_TRIAL_H_
 
@@ -13,15 +12,15 @@ struct Trial {
   uint64_t hits[kMaxSamplingSessions];  // by index in ActiveSet::items
 };
 
-// The first hit belongs to the combined stream, so at least one session has it: draws
-// which ones, as if each had tossed its own coin and not all had lost.
+// The first hit belongs to the combined stream, so at least one session has it.  Draws which
+// sessions have it, as if each had tossed its own coin and not all had lost.
 void DrawFirstHit(const ActiveSet& active, RandomBits& bits, Trial* trial);
 
-// The words behind the first hit are fresh trials: each session has its own binomial
-// number of hits among them.
+// The words behind the first hit are fresh trials: each session has its own binomial number of hits
+// among them.
 void AddLaterHits(const ActiveSet& active, RandomBits& bits, uint64_t words, Trial* trial);
 
-// Both at once.  A single tally does not ask how often its block was hit.
+// Draws the first hit and the later ones.  A single tally does not ask how often its block was hit.
 inline void DrawHits(const ActiveSet& active, RandomBits& bits, uint64_t words_behind,
                      Trial* trial) {
   if (__builtin_expect(active.count == 1, 1)) {
