@@ -13,14 +13,13 @@ struct Captured {
   bool truncated = false;
 };
 
-// The stack of the caller, from the instruction this returns to.  Allocates
-// after capturing.
+// The stack of the caller, from the instruction that this returns to.  Allocates after capturing.
 Captured CaptureHere(size_t max_frames = 20000);
 
 // The same by _Unwind_Backtrace.
 std::vector<uintptr_t> UnwindHere();
 
-// Both for one place; the innermost frames differ in the call that was made.
+// Both for one place.  The innermost frames differ in the call that was made.
 struct Both {
   Captured ours;
   std::vector<uintptr_t> libgcc;
@@ -29,12 +28,11 @@ struct Both {
 // A Body for frames.h: fills the Both that `argument` points to.
 void CaptureBoth(void* argument);
 
-// Fails the test unless both stacks are the same but for the innermost frame,
-// at least `min_frames` long, and complete.
+// Fails the test unless both stacks are the same but for the innermost frame, at least `min_frames`
+// long, and complete.
 void ExpectSameStacks(const Both& both, size_t min_frames);
 
-// Whether an address lies in the function that starts at `function`, by its
-// FDE.
+// Whether an address lies in the function that starts at `function`, by its FDE.
 bool IsIn(uintptr_t pc, void* function);
 
 }  // namespace allomon::testing

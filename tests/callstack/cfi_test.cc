@@ -168,6 +168,7 @@ TEST(FrameRule, KeepsWhatFits) {
   EXPECT_FALSE(FrameRule::Fits(0 - uint64_t{8}, 8));
 }
 
+// checks inv.cache.exact: a pc that differs in any bit is not found.
 TEST(RuleCache, HitsOnlyTheVeryPc) {
   static RuleCache cache;
   const uintptr_t pc = 0x7fffdeadbee7;

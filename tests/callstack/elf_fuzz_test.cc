@@ -1,5 +1,5 @@
-// Symbol files that are damaged on purpose: nothing in them may make us read
-// outside of them or go on for ever.
+// Symbol files that are damaged on purpose: nothing in them may cause a read outside of them, or a
+// loop without end.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,8 +23,7 @@ Bytes ReadFixture(const std::string& name) {
   return Bytes(std::istreambuf_iterator<char>(file), {});
 }
 
-// Asks everything that can be asked of the image.  Returns the number of names
-// found.
+// Asks everything that can be asked of the image.  Returns the number of names found.
 int AskEverything(const Bytes& image) {
   // An exact copy, so that a sanitizer sees a read just past its end.
   const Bytes copy(image.begin(), image.end());
@@ -44,7 +43,7 @@ int AskEverything(const Bytes& image) {
   return names;
 }
 
-// Where a section's bytes are in the image, to aim at.
+// The offset of a section's bytes in the image, to aim at.
 size_t OffsetOf(const Bytes& image, const ElfSection& section) {
   return section.data.position() - image.data();
 }
@@ -104,6 +103,7 @@ class ElfFuzz : public ::testing::TestWithParam<const char*> {
 
 TEST_P(ElfFuzz, UndamagedFixtureHasNames) { EXPECT_GT(AskEverything(image_), 3); }
 
+// checks inv.symbols.bounded: the address sanitizer sees a read outside of the image.
 TEST_P(ElfFuzz, TwoThousandMutations) {
   Mutator mutator(image_);
   int with_names = 0;
@@ -114,6 +114,7 @@ TEST_P(ElfFuzz, TwoThousandMutations) {
   EXPECT_GT(with_names, 500);
 }
 
+// checks inv.symbols.bounded: the same for a file that was cut short.
 TEST_P(ElfFuzz, EveryTruncation) {
   for (size_t size = 0; size < image_.size(); size += 31) {
     AskEverything(Bytes(image_.begin(), image_.begin() + size));

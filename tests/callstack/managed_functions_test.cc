@@ -30,7 +30,7 @@ const ManagedFunction kThird = RegisterManagedFunction("third", "", 0);
 
 using Body = const std::function<Captured()>&;
 
-// Interpreter functions: native frames that hold a call.
+// Functions of an interpreter: native frames that hold a call.
 __attribute__((noinline)) Captured Helper(Body body) {
   Captured result = body();
   asm volatile("" ::: "memory");  // no tail call
@@ -127,7 +127,8 @@ TEST(ManagedFunctionsTest, CutStackIsThePrefixOfTheWholeOne) {
   }
 }
 
-// A memo of what was made of a stack may be kept by its serial: so there must be none.
+// A caller may keep what it made of a stack by the stack's serial.  A stack with managed calls must
+// have none, because its managed calls may change while its native frames do not.
 TEST(ManagedFunctionsTest, StackWithManagedFramesHasNoSerial) {
   struct Capture {
     static __attribute__((noinline)) uint64_t Serial() {
@@ -170,7 +171,7 @@ TEST(ManagedFunctionsTest, LongjmpIsMadeGoodByAMark) {
   EXPECT_FALSE(internal::HasManagedCalls());
 }
 
-// Without a mark, calls further in than the next one are dropped by it.
+// Without a mark, the next call drops the calls whose frames lie further in.
 TEST(ManagedFunctionsTest, NextCallDropsWhatLongjmpHasLeft) {
   const ManagedCallMark mark;
   if (setjmp(g_jump) == 0) LeapFrom(30);  // NOLINT
@@ -200,7 +201,7 @@ TEST(ManagedFunctionsTest, ThreadsHaveCallsOfTheirOwn) {
   EXPECT_EQ(ManagedOf(CaptureHere()), Addresses{kOuter.address()});
 }
 
-pthread_key_t g_keys[2];  // one made before the library's own, one behind
+pthread_key_t g_keys[2];  // one made before the library's own key, one after
 
 void CallInManagedFunction(void*) {
   const ManagedCall call(RegisterManagedFunction("late", "late.ml", 1));
@@ -217,7 +218,7 @@ size_t AddressSpacePages() {
   return pages;
 }
 
-// Each thread left 16 MiB of addresses behind.
+// The defect that this guards against: each thread left 16 MiB of addresses behind.
 TEST(ManagedFunctionsTest, CallsInAThreadsLastDestructorsLeaveNothingMapped) {
   ASSERT_EQ(pthread_key_create(&g_keys[1], CallInManagedFunction), 0);
   const auto run_thread = [] {
@@ -238,8 +239,8 @@ __attribute__((constructor(101))) void MakeFirstKey() {
   pthread_key_create(&g_keys[0], CallInManagedFunction);
 }
 
-// Deeper than there is room for: what is too deep is not seen, and its end changes nothing.
-// (All in one frame: a million native ones are more than a sanitizer bears.)
+// Calls deeper than there is room for are not seen, and their ends change nothing.  (All in one
+// frame: a million native frames are more than a sanitizer bears.)
 TEST(ManagedFunctionsTest, DeeperThanThereIsRoom) {
   constexpr size_t kRoom = size_t{1} << 20;
   struct alignas(ManagedCall) Place {

@@ -60,8 +60,8 @@ NOINLINE void Realigned(Recursion* r) {
 
 #if defined(ALLOMON_OMITS_FRAME_POINTERS) && defined(__x86_64__) && \
     !defined(__SANITIZE_ADDRESS__)  // which needs rbp itself
-// rbp as a general register with a value that is another each time, and
-// sometimes looks like a frame pointer.
+// Uses rbp as a general register, with another value each time, which sometimes looks like a frame
+// pointer.
 NOINLINE void ClobbersBp(Recursion* r) {
   uint64_t value = r->dice.Roll(3);
   uint64_t place;
@@ -107,7 +107,7 @@ NOINLINE void SetsTarget(Recursion* r) {
   if (setjmp(here) == 0) {
     r->target = &here;
     r->target_depth = depth;
-    // No exception may leave it with the target set.
+    // No exception may leave this block with the target set.
     r->may_throw = false;
     Next(r);
   }

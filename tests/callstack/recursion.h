@@ -1,5 +1,5 @@
-// Random recursion: a walk through a tree of calls of functions with frames of
-// all kinds, compiled once with frame pointers and once without.
+// Random recursion: a walk through a tree of calls of functions with frames of all kinds, compiled
+// once with frame pointers and once without.
 #ifndef ALLOMON_TESTS_CALLSTACK_RECURSION_H_
 #define ALLOMON_TESTS_CALLSTACK_RECURSION_H_
 
@@ -36,7 +36,7 @@ struct Recursion {
 
 struct Thrown {};
 
-// Goes on for about calls_left calls, with frames of both compilations mixed.
+// Makes about calls_left calls, with frames of both compilations mixed.
 void Recurse(Recursion* recursion);
 
 // For recursion.cc itself: a frame of one compilation.

@@ -13,7 +13,7 @@ namespace allomon::testing {
 
 inline constexpr size_t kRoom = 600;
 
-// No constructor: in signal handlers too.
+// No constructor, so it may be used in signal handlers too.
 struct Stack {
   uintptr_t frames[kRoom];
   size_t count;
@@ -34,7 +34,7 @@ struct Tally {
   std::atomic<uint64_t> foreseen{0};
 };
 
-// What one thread, or one thread's handler, compares with.
+// The state that one thread, or the handler of one thread, compares with.
 struct Checker {
   Tally* tally;
   Stack got;
@@ -45,8 +45,8 @@ struct Checker {
   void Check(FrameState start, size_t max_frames);
 };
 
-// Half the time all frames, otherwise few, so that a stack is cut in what is
-// recorded, behind it and at its end.
+// Half of the time room for all frames, otherwise for few, so that a stack is cut within its
+// record, behind it and at its end.
 size_t AnyRoom(Dice* dice);
 
 // A random recursion that checks in many of its frames.

@@ -19,6 +19,7 @@ using testing::RecurseChecking;
 using testing::Stack;
 using testing::Tally;
 
+// checks inv.replay.own: a block changes hands only when its thread has ended.
 TEST(Replay, BlocksAreUsedAgain) {
   Tally tally;
   const uint32_t before = internal::ReplayBlocksForTesting();
@@ -53,7 +54,7 @@ TEST(Replay, SameStackKeepsItsSerial) {
   EXPECT_NE(serial_stacks[5].serial, before);
 }
 
-// What was recorded before cannot be told from code that has gone.
+// A record made before code was forgotten may be of code that has gone.
 TEST(Replay, ForgetsWithTheRules) {
   testing::CallAtDepth(20, CaptureRepeatedly, nullptr);
   testing::CallAtDepth(
@@ -72,8 +73,7 @@ TEST(Replay, ForgetsWithTheRules) {
 
 using internal::RecordedFrame;
 
-// Three frames: bp is loaded on the way to the second, which leaves it to the
-// third.
+// Three frames: bp is loaded on the way to the second, which leaves it to the third.
 class Record : public ::testing::Test {
  protected:
   Record() {
@@ -106,7 +106,7 @@ TEST_F(Record, TellsExactPcs) {
 }
 
 TEST_F(Record, ComparesBpOnlyWhereItIsNeeded) {
-  record_.PushFresh({102, Sp(8), 8, 0});  // and saved there, by its rule
+  record_.PushFresh({102, Sp(8), 8, 0});  // does not need bp: its rule loads it
   record_.Append(record_.begin());
   EXPECT_EQ(Confirmed(), 3u);
   words_[2] = 9;
@@ -134,8 +134,7 @@ TEST_F(Record, ComparesBpOnceItIsNeeded) {
   EXPECT_EQ(Confirmed(), 1u);
 }
 
-// The same where not the frame that leaves bp alone but one further out is
-// walked anew.
+// The same where the frame that is walked anew is one further out.
 TEST_F(Record, ComparesBpOfInnerFramesOnceItIsNeeded) {
   record_.PushFresh({102, Sp(8), 8, 0});
   record_.Append(record_.begin());

@@ -22,14 +22,14 @@ using testing::Same;
 using testing::Tally;
 
 Tally in_handler;
-// One per thread of these tests; a handler has little stack.
+// One per thread, and not on the stack: a handler has little of it.
 thread_local Checker handlers_checker;
 
 __attribute__((noinline)) void CheckInHandler(int) {
   handlers_checker.tally = &in_handler;
   const FrameState here = ALLOMON_CALLER_FRAME();
   handlers_checker.Check(here, kRoom);
-  // The interrupted capture must not find what this one left.
+  // The interrupted capture must not find the record of this one.
   handlers_checker.Check(here, 3);
 }
 
@@ -94,12 +94,12 @@ TEST(Replay, EqualsFullWalkUnderSignalsOnAlternateStack) {
   RecurseUnderTimer();
 }
 
-// The thread sanitizer runs handlers when it likes, which is never here.
+// The thread sanitizer delays handlers until its own code is done.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 constexpr unsigned long kTrapFlag = 0x100;
 
-// Interrupts each instruction of a capture by a handler that captures, while
-// the record is confirmed, spliced and made anew.
+// Interrupts each instruction of a capture by a handler that captures, while the record is
+// confirmed, spliced and made anew.
 __attribute__((noinline)) void StepThroughCaptureHere(Recursion* recursion) {
   auto* checker = static_cast<Checker*>(recursion->argument);
   const FrameState here = ALLOMON_CALLER_FRAME();

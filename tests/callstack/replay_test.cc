@@ -22,6 +22,7 @@ using testing::Recursion;
 using testing::Stack;
 using testing::Tally;
 
+// checks inv.replay.exact: here and in the tests below.
 TEST(Replay, EqualsFullWalkInRandomRecursion) {
   Tally tally;
   for (uint64_t seed = 1; seed <= 30; ++seed) {
@@ -69,9 +70,8 @@ TEST(Replay, EqualsFullWalkAfterFork) {
   EXPECT_EQ(status, 0);
 }
 
-// A copy of the stack above a frame, in the stack, whose words can be changed
-// without anyone returning through them.  What pointed into the original points
-// into the copy.
+// A copy of the stack above a frame, in the stack.  Its words can be changed, since no function
+// returns through them.  Pointers into the original point into the copy.
 struct TwinStack {
   static constexpr size_t kWords = 600;
 
@@ -91,8 +91,8 @@ struct TwinStack {
   FrameState frame;
 };
 
-// Changes each word of the copy to what it may become when a program runs: what
-// another word is, something a little off, no pointer at all; and back.
+// Changes each word of the copy to what it may become when a program runs: another word of the
+// stack, a value a little off, no pointer at all; and back.
 void ChangeEachWord(Recursion* recursion, FrameState here) {
   auto* checker = static_cast<Checker*>(recursion->argument);
   TwinStack twin(here);
@@ -100,7 +100,7 @@ void ChangeEachWord(Recursion* recursion, FrameState here) {
     const uintptr_t was = twin.words[i];
     for (uintptr_t value : {was + 8, twin.words[recursion->dice.Roll(TwinStack::kWords)], was + 16,
                             uintptr_t{0}, was ^ 1}) {
-      // Twice: the first makes the record what the second relies on.
+      // Twice: the first makes the record that the second relies on.
       checker->Check(twin.frame, kRoom);
       checker->Check(twin.frame, kRoom);
       twin.words[i] = value;
@@ -111,8 +111,8 @@ void ChangeEachWord(Recursion* recursion, FrameState here) {
   }
 }
 
-// The words of the copy that a walk may read: code of its frames, and addresses
-// in the stack.
+// The words of the copy that a walk may read: code addresses of its frames, and addresses in the
+// stack.
 std::vector<uint32_t> WordsOfInterest(const TwinStack& twin, const Stack& stack) {
   std::vector<uint32_t> found;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(twin.words);
@@ -125,8 +125,8 @@ std::vector<uint32_t> WordsOfInterest(const TwinStack& twin, const Stack& stack)
   return found;
 }
 
-// Several words at a time, each with what another is, so that the record is
-// spliced where words that were changed before then begin or cease to matter.
+// Changes several words at a time, each to another word of the stack, so that the record is spliced
+// where words that were changed before begin to matter, or cease to.
 void ChangeWordsAtRandom(Recursion* recursion, FrameState here) {
   auto* checker = static_cast<Checker*>(recursion->argument);
   testing::Dice& dice = recursion->dice;
@@ -136,7 +136,7 @@ void ChangeWordsAtRandom(Recursion* recursion, FrameState here) {
   const std::vector<uint32_t> places = WordsOfInterest(twin, checker->expected);
   const uint32_t count = static_cast<uint32_t>(places.size());
   for (int i = 0; i < 20000; ++i) {
-    // The nearer the more often: what is behind a change does not matter.
+    // Words near the start are changed more often: those behind a changed word do not matter.
     const uint32_t at = places[dice.Roll(1 + dice.Roll(count))];
     const uint32_t from = places[dice.Roll(count)];
     twin.words[at] = original[dice.Roll(3) == 0 ? from : at];

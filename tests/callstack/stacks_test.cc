@@ -21,8 +21,7 @@ using testing::Both;
 using testing::CaptureBoth;
 using testing::ExpectSameStacks;
 
-// A mapping with an inaccessible page on either side, so that a read past it
-// faults.
+// A mapping with an inaccessible page on either side, so that a read past its ends faults.
 class GuardedStack {
  public:
   explicit GuardedStack(size_t bytes) : bytes_(bytes) {
@@ -55,7 +54,7 @@ __attribute__((noinline)) void CaptureInHandler(int) {
       CaptureCallstack(ALLOMON_CALLER_FRAME(), in_handler.frames, kFrames, &in_handler.truncated);
 }
 
-// Installs CaptureInHandler for SIGUSR1 and puts back what was there.
+// Installs CaptureInHandler for SIGUSR1, and puts the old handler back.
 class HandlerInstalled {
  public:
   explicit HandlerInstalled(int flags) {
@@ -84,8 +83,8 @@ class AlternateStack {
   stack_t before_;
 };
 
-// Fills the Both with the stack that raise() interrupts, from inside and from
-// outside.
+// A Body for frames.h: fills the Both with the stack that raise() interrupts, from inside of the
+// handler and from outside.
 void RaiseAndCapture(void* argument) {
   in_handler.count = 0;
   raise(SIGUSR1);
@@ -97,8 +96,7 @@ void ExpectInterruptedFrames(const Both& both) {
   const RawCapture& c = in_handler;
   EXPECT_FALSE(c.truncated);
   ASSERT_GT(c.count, both.ours.frames.size());
-  // frames[0] and frames[1] of the other capture are in CaptureBoth and
-  // RaiseAndCapture.
+  // frames[0] and frames[1] of the other capture are in CaptureBoth and RaiseAndCapture.
   const auto& outside = both.ours.frames;
   EXPECT_TRUE(
       std::equal(outside.begin() + 2, outside.end(), c.frames + c.count - (outside.size() - 2)));
@@ -154,9 +152,8 @@ TEST(Stacks, FromTheInterruptedFrame) {
   EXPECT_LT(in_handler.count, both.ours.frames.size() + 6);
 }
 
-// The interrupted instruction may be anywhere, also in a prologue, an epilogue
-// or a PLT entry: steps through a call of a library function one instruction at
-// a time.
+// The interrupted instruction may be anywhere, also in a prologue, an epilogue or a PLT entry: the
+// test steps through a call of a library function one instruction at a time.
 RawCapture in_step;
 int steps = 0;
 int complete_steps = 0;
@@ -208,7 +205,6 @@ TEST(Stacks, EveryInstructionOfACallMayBeInterrupted) {
 #endif
 
 // ---- Fibers
-// -------------------------------------------------------------------------
 
 struct Fiber {
   ucontext_t self;
@@ -247,7 +243,7 @@ TEST(Stacks, OnManyUcontextsOfAThread) {
   }).join();
 }
 
-// inv.window.true: a stack that is unmapped must not be remembered as readable.
+// checks inv.window.true: a stack that is unmapped must not be remembered as readable.
 TEST(Stacks, SmallerFiberWhereALargerOneWas) {
   constexpr size_t kBytes = 256 << 10;
   char* region;
@@ -264,8 +260,7 @@ TEST(Stacks, SmallerFiberWhereALargerOneWas) {
   uintptr_t frames[kFrames];
   bool truncated;
   const uintptr_t top = reinterpret_cast<uintptr_t>(region) + kBytes / 2;
-  // A pc in code without an FDE, so the frame pointers decide; they lead
-  // upwards.
+  // A pc in code without an FDE, so the frame pointers decide; they lead upwards.
   auto* words = reinterpret_cast<uintptr_t*>(top - 64);
   words[0] = top + 16;
   words[1] = 1;
@@ -276,7 +271,6 @@ TEST(Stacks, SmallerFiberWhereALargerOneWas) {
 }
 
 // ---- Threads
-// ------------------------------------------------------------------------
 
 constexpr size_t kSmallFrames = 64;
 struct SmallCapture {
@@ -295,8 +289,8 @@ void* SmallThread(void* argument) {
   return nullptr;
 }
 
-// The smallest stack the system takes, on memory of ours between guard pages.
-// The thread's control block and the sanitizers' own data are in it too.
+// The smallest stack that the system accepts, on memory of the test's between guard pages.  The
+// thread's control block and the sanitizers' own data are in it too.
 TEST(Stacks, ThreadWithSmallStack) {
   GuardedStack stack(std::max<size_t>(sysconf(_SC_THREAD_STACK_MIN), 16384) + 8192);
   pthread_attr_t attributes;
@@ -313,7 +307,7 @@ TEST(Stacks, ThreadWithSmallStack) {
   EXPECT_GE(captured.count, 3u);
 }
 
-// 8 KiB, which only a fiber can be.
+// 8 KiB: only a fiber can have so small a stack.
 TEST(Stacks, FiberOfTwoPages) {
   GuardedStack stack(8192);
   static SmallCapture captured;

@@ -35,7 +35,7 @@ std::string BaseName(const std::string& path) { return path.substr(path.rfind('/
 
 Symbol ResolveNow(uintptr_t pc) { return ProcessSymbols::Load()->Resolve(pc); }
 
-// A library of this package, loaded for as long as this lives.
+// A library of this package, loaded as long as this object lives.
 class Library {
  public:
   explicit Library(const std::string& name)
@@ -122,7 +122,7 @@ TEST(Symbols, StaticFunctionOfStrippedLibraryIsNamedByOffset) {
   EXPECT_EQ(symbol.name, symbol.module + "+" + offset);
   EXPECT_EQ(symbol.position, std::string("libfixture_bare.so: ") + offset);
   EXPECT_EQ(BaseName(symbol.module), "libfixture_bare.so");
-  // What the dynamic linker needs is still there.
+  // The names that the dynamic linker needs are still there.
   EXPECT_EQ(ResolveNow(library.Find("fixture_plain")).name, "fixture_plain");
 }
 
@@ -152,7 +152,7 @@ TEST(Symbols, Vdso) {
   void* vdso = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
   ASSERT_NE(vdso, nullptr);
   const Symbol symbol = ResolveNow(AddressOf(dlsym(vdso, "__vdso_gettimeofday")));
-  // Its weak twin has the better name.
+  // The weak symbol at the same address has the better name.
   EXPECT_EQ(symbol.name, "gettimeofday");
   EXPECT_EQ(symbol.module, "[vdso]");
   dlclose(vdso);

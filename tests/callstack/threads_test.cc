@@ -35,7 +35,7 @@ TEST(Threads, CaptureAtOnceAndAgree) {
   EXPECT_EQ(wrong, 0);
 }
 
-// inv.cache.exact: whatever the threads do, a hit is the rule of that pc.
+// checks inv.cache.exact: whatever other threads store, a hit is the rule of that pc.
 TEST(Threads, CacheNeverMixesUp) {
   static internal::RuleCache cache;
   std::vector<std::thread> threads;

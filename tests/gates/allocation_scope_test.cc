@@ -15,6 +15,7 @@ namespace {
 
 void ExpectExact(const AllocationReport& report) { EXPECT_EQ(report.error, ""); }
 
+// checks inv.gates.probe: the probe itself is not counted.
 TEST(AllocationScope, EmptyScopeCountsNothing) {
   AllocationScope scope;
   const AllocationReport report = scope.Stop();
@@ -237,7 +238,7 @@ TEST(AllocationScope, BlockOutlivesAllScopes) {
   EXPECT_EQ(later.Stop().live_blocks, 0u);
 }
 
-// Otherwise the scope would count nothing from there on, and every gate pass.
+// Without the error, the scope would count nothing from there on, and every gate would pass.
 TEST(AllocationScope, UncountedRegionThatEndsInAnotherScopeIsAnError) {
   auto region = std::make_unique<UncountedRegion>();
   AllocationScope scope;
@@ -267,7 +268,7 @@ TEST(AllocationScope, ScopesEndedInTheWrongOrderSaySo) {
   Take(8);
   EXPECT_EQ(inner->Stop().error, "");
   inner.reset();
-  // And the thread is as before.
+  // Afterwards the thread counts as before.
   EXPECT_EQ(AllocationsOf([] { Take(1); }).allocations, 1u);
 }
 
@@ -293,6 +294,7 @@ TEST(AllocationScope, CountsBesideASamplingTracker) {
   EXPECT_EQ(report.live_blocks, 0u);
 }
 
+// checks inv.gates.exact: no numbers without a tracker that saw every block.
 TEST(AllocationScope, EightTrackersLeaveNoRoomAndTheReportSaysSo) {
   std::vector<TrackerId> trackers;
   StartOptions options;
@@ -304,7 +306,7 @@ TEST(AllocationScope, EightTrackersLeaveNoRoomAndTheReportSaysSo) {
 }
 
 TEST(AllocationScope, NoTrackerIsLeftBehind) {
-  // More scopes than sessions exist.
+  // More scopes, one after the other, than there are places for sessions.
   for (int i = 0; i < 100; ++i) ExpectExact(AllocationsOf([] { Take(16); }));
 }
 
@@ -344,7 +346,7 @@ __attribute__((noinline)) int Recurse(int depth) {
   return deeper + 1;
 }
 
-// Each depth is a call stack of its own, the deepest are cut.
+// Each depth is a call stack of its own; the deepest are cut.
 TEST(AllocationScope, DeepRecursionIsCountedThoughItsStacksAreCut) {
   AllocationScope scope;
   EXPECT_EQ(Recurse(2000), 2000);

@@ -71,8 +71,8 @@ void BM_ManagedObjects(benchmark::State& state) {
 }
 BENCHMARK(BM_ManagedObjects)->Iterations(16);
 
-// Counted wherever it happens: what std::thread keeps, and the block taken on the thread.
-// (The C library keeps stacks of threads that ended, so the timing left one.)
+// Counted on whatever thread it happens: what std::thread keeps, and the block that is taken on the
+// thread.  (The C library keeps stacks of threads that have ended, so the timing left one.)
 void BM_OnAnotherThread(benchmark::State& state) {
   for (auto _ : state) std::thread([] { Take(8); }).join();
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The gates beside a processor hog: on an unchanged tree they pass each time, with the
-deliberate regression of examples/ci_gate they fail each time and name its line.
+"""The gates beside a processor hog.  On an unchanged tree they pass each time.  With the deliberate
+regression of examples/ci_gate they fail each time, and name its line.
 
-The suite does a few runs; for more, which prints one line per gate:
+The suite does a few runs.  For more runs, with one printed line per gate:
 
   bazel test //tests/gates:flake_test --test_arg=100 --test_output=all
 """

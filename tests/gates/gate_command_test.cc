@@ -147,7 +147,7 @@ TEST_F(GateCommand, UpdateWritesABaselineThatComparesEqual) {
   update.push_back("--update");
   EXPECT_EQ(RunGate(update).status, 0);
   EXPECT_EQ(RunGate(files).out, "1 benchmark, 3 figures compared: none grew\n");
-  // Of a baseline, too.
+  // The same for a baseline.
   const std::string first = Read("new.json");
   EXPECT_EQ(RunGate({"--baseline=" + Path("new.json"), "--current=" + Path("new.json"), "--update"})
                 .status,

@@ -178,6 +178,7 @@ TEST(GtestGates, Matchers) {
   EXPECT_THAT(failures[0], HasSubstr("Take "));
 }
 
+// checks inv.gates.exact: a report with an error passes no gate.
 TEST(GtestGates, InexactReportMatchesNothing) {
   AllocationReport report;
   report.error = "lost";

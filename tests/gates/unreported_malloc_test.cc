@@ -10,6 +10,7 @@ TEST(UnreportedMalloc, GateFailsAndNamesTheRemedy) {
   EXPECT_NONFATAL_FAILURE(ALLOMON_EXPECT_ALLOCATIONS_LE(1000){}, "malloc = \"@allomon//allocator");
 }
 
+// checks inv.gates.probe: the probe was not seen.
 TEST(UnreportedMalloc, ScopeSaysSo) {
   EXPECT_NE(AllocationsOf([] {}).error, "");
 }

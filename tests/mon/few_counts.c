@@ -1,4 +1,4 @@
-/* Calls more functions than it has room to count. */
+/* Calls more functions than its buffer has room to count. */
 #include <mon.h>
 
 extern int etext();

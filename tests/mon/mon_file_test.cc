@@ -82,7 +82,8 @@ TEST(MonFileTest, FileThatIsCutOffAnywhereIsRefused) {
   }
 }
 
-// Whatever the bytes: refused in one line, or understood so well that it is written back.
+// Whatever the bytes are, the file is refused in one line, or understood so well that it is written
+// back the same.
 TEST(MonFileTest, DamagedFilesAreRefusedOrUnderstood) {
   const std::string file = FormatMon(Examples());
   std::mt19937 random(20261121);
@@ -115,7 +116,7 @@ TEST(MonFileTest, NumbersThatClaimMoreThanTheFileHoldsAllocateNothing) {
   EXPECT_EQ(error, "cut off: run the program again");
 }
 
-// Page: a pc counts area half the size of the region has a count for each 4 bytes.
+// From the manual page: a buffer of half the size of the region has a count for each 4 bytes.
 TEST(MonLayoutTest, CellsFollowFromTheSizeOfTheBuffer) {
   using internal::CellBytes;
   using internal::CellOf;

@@ -38,7 +38,7 @@ int main(void) {
   int i;
   monitor_hz(1000);
   monitor((int (*)())4, etext, buffer, sizeof(buffer) / sizeof(WORD), 1000);
-  before = used_ns(); /* what the start takes is in no tick */
+  before = used_ns(); /* the time that the start takes is in no tick */
   for (i = 0; i < THREADS; i++) pthread_create(&threads[i], 0, work, (void *)sinks[i]);
   for (i = 0; i < THREADS; i++) pthread_join(threads[i], 0);
   used = used_ns() - before;

@@ -1,4 +1,4 @@
-// prof over files that tests make up, about the test's own executable.
+// prof over files that the tests make up about their own executable.
 #include "tools/prof/prof.h"
 
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include "tracker/formats/mon_file.h"
 #include "tracker/profile/mon/mon_module.h"
 
-// Three functions side by side, in this order and each at the start of a cell, whatever else
-// the compiler adds: a static one between two global ones.
+// Three functions side by side, in this order, a static one between two global ones.  Each is at
+// the start of a cell, whatever else the compiler adds.
 #define ALONE                                                                                 \
   __attribute__((noinline, used, aligned(16), section(".text.prof_test"), no_sanitize_thread, \
                  no_sanitize_address, no_sanitize_undefined))
@@ -90,7 +90,8 @@ TEST_F(ProfTest, TimeAndCallsGoToTheirFunctions) {
             " 25.0     0.50     2.00          4    125.0000  prof_test_first\n");
 }
 
-// The manual's default: static functions are not shown, their time is the global's before.
+// The manual's default: a static function is not shown, and its time goes to the global function
+// before it.
 TEST_F(ProfTest, StaticFunctionIsShownOnDemandOnly) {
   Tick(prof_test_hidden, 100);
   Call(prof_test_hidden, 2);

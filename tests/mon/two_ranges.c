@@ -1,4 +1,4 @@
-/* Samples itself and the C library; prints where that is. */
+/* Samples itself and the C library, and prints where the C library is. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mon.h>

@@ -4,7 +4,7 @@ import re
 
 
 def command(out, program):
-    """What runs the program and writes `out`."""
+    """The command that runs the program and writes `out`."""
     return [
         "/usr/bin/valgrind",
         "--tool=callgrind",
@@ -16,13 +16,13 @@ def command(out, program):
 
 
 def calls(out):
-    """name -> calls, from a file that was written so."""
+    """name -> calls, from a file that this command wrote."""
     found = {}
     callee = None
     with open(out, encoding="utf-8", errors="replace") as file:
         for line in file:
             if line.startswith("cfn="):
-                # A function in a cycle has a number behind its name.
+                # callgrind puts a number behind the name of a function in a cycle.
                 callee = re.sub(r"'[0-9]+$", "", line[4:].rstrip("\n"))
             elif line.startswith("calls="):
                 found[callee] = found.get(callee, 0) + int(line[6:].split()[0])

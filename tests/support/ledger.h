@@ -1,4 +1,4 @@
-// A tracker that writes down every callback, and checks the order of each block's.
+// A tracker that writes down every callback, and checks the order of each block's callbacks.
 #ifndef ALLOMON_TESTS_SUPPORT_LEDGER_H_
 #define ALLOMON_TESTS_SUPPORT_LEDGER_H_
 

@@ -6,13 +6,14 @@
 
 namespace allomon::testing {
 
-// A normal variable is further out than this once in 83 million draws (two-sided): a
-// fixed seed that passes once passes always, and a wrong law does not hide behind it.
+// A normal variable is further from its mean than this once in 83 million draws (two-sided).  So a
+// test with a fixed seed that passes once passes always, and a wrong law does not hide behind the
+// bound.
 inline constexpr double kSigmas = 5.7;
 
-// Greatest distance of a binomial count from its mean.  The normal approximation holds
-// where trials * p and trials * (1 - p) exceed 100; below that, the distance is taken
-// from Bernstein's inequality at the same chance, 1.2e-8, which holds everywhere.
+// The greatest distance of a binomial count from its mean.  The normal approximation holds where
+// trials * p and trials * (1 - p) exceed 100; below that, the distance is taken from Bernstein's
+// inequality at the same chance, 1.2e-8, which holds everywhere.
 inline double BinomialTolerance(double trials, double p) {
   const double variance = trials * p * (1 - p);
   if (variance > 100) return kSigmas * std::sqrt(variance);

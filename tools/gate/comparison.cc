@@ -5,7 +5,7 @@
 namespace allomon::gate {
 namespace {
 
-// Counts went through a division and a decimal; no real growth is as small.
+// Counts went through a division and a decimal; no real growth is this small.
 constexpr double kRounding = 1e-9;
 
 bool Exceeds(double current, double baseline, double allowance) {
@@ -26,7 +26,7 @@ bool IsSame(const Site& a, const Site& b) {
          !Exceeds(WeightOf(b), WeightOf(a), 0);
 }
 
-// Removes from `sites` one that is the same as `site`.
+// Removes one site from `sites` that is the same as `site`.
 bool RemoveSame(const Site& site, std::vector<Site>* sites) {
   const auto found = std::find_if(sites->begin(), sites->end(),
                                   [&site](const Site& other) { return IsSame(site, other); });
@@ -49,8 +49,8 @@ Site Grown(Site site, std::vector<Site>* baseline) {
   return site;
 }
 
-// A baseline has no line numbers, so of two lines of one function that allocate the same,
-// either may be the new one.
+// A baseline has no line numbers.  So where two lines of one function allocate the same, either may
+// be the new one.
 std::vector<Frame> AlternativesTo(const Site& site, const std::vector<Site>& unchanged) {
   std::vector<Frame> alternatives;
   for (const Site& other : unchanged) {

@@ -10,8 +10,8 @@
 
 namespace allomon::gate {
 
-// Allowed growth, as a fraction of the baseline.  Allocations are counted exactly, so any
-// growth is real; instruction counts of the hardware vary by less than the default.
+// Allowed growth, as a fraction of the baseline.  Allocations are counted exactly, so any growth is
+// real; instruction counts of the hardware vary by less than the default.
 struct Allowance {
   double allocations = 0;
   double instructions = 0.02;
@@ -23,7 +23,7 @@ struct Growth {
   double current = 0;
 };
 
-// A call stack with what it allocates more than in the baseline.
+// A call stack, with what it allocates beyond the baseline.
 struct GrownSite {
   Site growth;
   std::vector<Frame> alternatives;  // other lines of the same functions that may be the new one
@@ -38,8 +38,8 @@ struct Judgement {
   std::string name;
   Verdict verdict = Verdict::kPassed;
   std::vector<Growth> growths;
-  // What allocates more than in the baseline, most first; all that allocates if the baseline
-  // has no sites.  Empty without a profile.
+  // The sites that allocate more than in the baseline, those with most first; all sites if the
+  // baseline has none.  Empty without a profile.
   std::vector<GrownSite> responsible;
 };
 
@@ -51,8 +51,8 @@ struct Comparison {
   bool passed() const;
 };
 
-// Fails, naming benchmark and figure, when a figure of the baseline is missing in the
-// current run.  A figure that only the current run has is not compared.
+// Fails, naming benchmark and figure, when a figure of the baseline is missing in the current run.
+// A figure that only the current run has is not compared.
 absl::StatusOr<Comparison> Compare(const std::vector<Figures>& baseline,
                                    const std::vector<Figures>& current, const Allowance& allowance);
 

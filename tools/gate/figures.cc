@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kSites[] = "allomon_sites";
 
-// Keys of values that are given per iteration, and of one that is of the whole pass.
+// Keys of values that are given per iteration, and of one that is given for the whole pass.
 constexpr char kAllocationsKey[] = "allocs_per_iter";
 constexpr char kPassBytesKey[] = "total_allocated_bytes";
 constexpr char kPeakBytesKey[] = "max_bytes_used";

@@ -1,7 +1,7 @@
-// What a file of Google Benchmark's JSON says that a gate compares.
+// The figures in a file of Google Benchmark's JSON that a gate compares.
 //
-// The keys are those of Google Benchmark 1.7 (json_reporter.cc); allocs_per_iter and its kin
-// come from a memory manager, such as allomon::BenchmarkMemoryManager, "INSTRUCTIONS" from
+// The keys are those of Google Benchmark 1.7 (json_reporter.cc).  allocs_per_iter and its kin come
+// from a memory manager, such as allomon::BenchmarkMemoryManager; "INSTRUCTIONS" comes from
 // --benchmark_perf_counters=INSTRUCTIONS.
 #ifndef ALLOMON_TOOLS_GATE_FIGURES_H_
 #define ALLOMON_TOOLS_GATE_FIGURES_H_
@@ -38,8 +38,8 @@ struct Site {
   std::vector<std::string> Calls() const;
 };
 
-// One benchmark.  Of several repetitions each figure is the smallest: what else a process
-// does once can only add to it.
+// One benchmark.  Of several repetitions each figure is the smallest, since what a process does
+// only once can only add to it.
 struct Figures {
   std::string name;
   std::array<std::optional<double>, kMetrics> values;
@@ -47,15 +47,14 @@ struct Figures {
   double iterations = 0;  // of the pass that was counted: min(16, timed ones of a thread)
 };
 
-// Fails with one line that begins with `path`: the file cannot be read, is not JSON or cut
-// short, is not Google Benchmark's, has no benchmarks, one that failed, or one without any
-// figure of ours.  `profile_path`, if not empty, is of the same run (benchmark_profile.h).
+// Fails with one line that begins with `path`: the file cannot be read, is not JSON or is cut
+// short, is not Google Benchmark's, has no benchmarks, or has one that failed or that lacks all
+// figures above.  `profile_path`, if not empty, is a profile of the same run (benchmark_profile.h).
 absl::StatusOr<std::vector<Figures>> ReadFigures(const std::string& path,
                                                  const std::string& profile_path);
 
-// A baseline: JSON that ReadFigures() reads, with the figures and their sites alone, one
-// figure per line.  Without times, dates and line numbers, so that it changes only when the
-// program does.
+// A baseline: JSON that ReadFigures() reads, with the figures and their sites alone, one figure per
+// line.  It has no times, dates and line numbers, so it changes only when the program does.
 std::string ToBaseline(const std::vector<Figures>& benchmarks);
 
 }  // namespace allomon::gate

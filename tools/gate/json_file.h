@@ -18,8 +18,8 @@ absl::StatusOr<Json> ReadJson(const std::string& path);
 // An error about a file's contents: one line, "<path>: <what>".
 absl::Status FileError(const std::string& path, const std::string& what);
 
-// The number at `key` of an object: nullopt if there is none, an error if it is something
-// else.
+// The number at `key` of an object.  nullopt if there is none, an error if the value is not a
+// number.
 absl::StatusOr<std::optional<double>> NumberAt(const Json& object, const char* key);
 
 // The string at `key`; "" if there is none.

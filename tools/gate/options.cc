@@ -6,7 +6,7 @@
 namespace allomon::gate {
 namespace {
 
-// "5%" or "0.5%": the sign is asked for, since 0.05 could mean either.
+// "5%" or "0.5%".  The percent sign is required, since 0.05 could mean either.
 absl::StatusOr<double> ParsePercentage(const std::string& text) {
   char* end = nullptr;
   const double percent = std::strtod(text.c_str(), &end);

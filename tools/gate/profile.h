@@ -17,9 +17,9 @@ class Profile {
   // Fails with one line that begins with `path`.
   static absl::StatusOr<Profile> Read(const std::string& path);
 
-  // Gives the benchmark the sites of its pass, which is the first unused one with its
-  // numbers: Google Benchmark does not tell the writer names, and may shuffle the order.
-  // Fails if there is none: the profile is of another run.
+  // Gives the benchmark the sites of its pass, which is the first unused pass with the benchmark's
+  // numbers: Google Benchmark does not tell the writer names, and may shuffle the order.  Fails if
+  // there is none: then the profile is of another run.
   absl::Status TakePassOf(Figures* figures);
 
  private:

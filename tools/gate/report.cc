@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kShownSites = 5;
 constexpr size_t kShownFrames = 12;
 
-// Whole numbers as such, averages to three digits behind the point.
+// Whole numbers without a fraction, averages with three digits behind the point.
 std::string Number(double value) {
   char text[64];
   std::snprintf(text, sizeof(text), value == std::floor(value) ? "%.0f" : "%.3f", value);
@@ -141,7 +141,7 @@ std::string Replace(std::string text, char from, const char* to) {
   return text;
 }
 
-// The escapes of workflow commands; properties need two more.
+// The escapes of GitHub's workflow commands; properties need two more.
 std::string GithubData(std::string text) {
   text = Replace(std::move(text), '%', "%25");
   text = Replace(std::move(text), '\r', "%0D");

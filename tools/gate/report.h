@@ -14,7 +14,7 @@ std::string ToText(const Comparison& comparison);
 // JUnit's XML, one test case per benchmark.
 std::string ToJunit(const Comparison& comparison);
 
-// GitHub's workflow commands, one ::error per benchmark that does not pass, at the line that
+// GitHub's workflow commands: one ::error per benchmark that does not pass, at the line that
 // allocates if it is known.
 std::string ToGithub(const Comparison& comparison);
 

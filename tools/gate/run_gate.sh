@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # usage: run_gate.sh ALLOMON BENCHMARK BASELINE [option of `allomon gate`]...
 #
-# Runs the benchmark for its allocations and compares them with the baseline, or writes that
-# (--update).  What allocation_gate_test (defs.bzl) makes tests of; fit for other build systems
-# too.  Status as `allomon gate`; 2 if the benchmark itself fails.
+# Runs the benchmark for its allocations, and compares them with the baseline, or writes the
+# baseline (--update).  allocation_gate_test (defs.bzl) makes tests of this script; other build
+# systems can use it too.  Status as `allomon gate`; 2 if the benchmark itself fails.
 set -u
 
 if [[ $# -lt 3 ]]; then
@@ -16,7 +16,7 @@ shift 3
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
 
-# No time to reach: each benchmark runs one iteration, or as many as it asks for with
+# With no time to reach, each benchmark runs one iteration, or as many as it asks for with
 # Iterations(), so that nothing here depends on the speed of the machine.
 if ! ALLOMON_GATE_PROFILE=$scratch/profile.json "$benchmark" --benchmark_min_time=0 \
   --benchmark_out="$scratch/now.json" --benchmark_out_format=json >"$scratch/log" 2>&1; then

@@ -16,7 +16,8 @@ bool HasCodeOf(const Program& program, const MonRange& range) {
   return range.low - range.bias < program.code_high && range.high - range.bias > program.code_low;
 }
 
-// By build id; a program without one is taken at its word, if its code fits.
+// Whether the profile is of this program: by build id.  A profile without one is believed, if its
+// code lies within the program's.
 const Program* FindProgram(const std::vector<Program>& programs, const MonRange& range) {
   for (const Program& program : programs) {
     if (program.build_id == range.build_id && HasCodeOf(program, range)) return &program;
@@ -51,7 +52,7 @@ class Charger {
     return function.begin < range_.high - range_.bias && function.end > range_.low - range_.bias;
   }
 
-  // Who answers for the code of a function; nullptr is nobody known.
+  // The function that the code of `function` is charged to; nullptr if none is known.
   const Function* Answerable(const Function* function) const {
     while (!statics_ && function != nullptr && function->is_static) {
       function = function == program_.functions.data() ? nullptr : function - 1;
@@ -89,7 +90,7 @@ class Charger {
     });
   }
 
-  // Calls visit(function, how many of the bytes are its).
+  // Calls visit(function, bytes) with the number of bytes of the range that lie in the function.
   template <typename Visit>
   void ForEachIn(uint64_t begin, uint64_t end, Visit visit) const {
     for (auto it = FirstEndingAbove(begin); it != program_.functions.end() && it->begin < end;

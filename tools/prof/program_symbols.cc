@@ -40,7 +40,7 @@ void AddFunctions(const ElfFile& file, std::vector<Function>* out) {
   });
 }
 
-// Of several names for one address the same is taken in every run: a global one, then the
+// Of several names for one address every run takes the same: a global one, then the one with the
 // longest extent, then the shortest name.
 auto NameRank(const Function& f) {
   return std::make_tuple(f.begin, f.is_static, UINT64_MAX - f.end, f.name.size(),
@@ -57,7 +57,7 @@ void SortFunctions(uint64_t code_high, std::vector<Function>* functions) {
   for (size_t i = 0; i < functions->size(); ++i) {
     Function& f = (*functions)[i];
     const uint64_t next = i + 1 < functions->size() ? (*functions)[i + 1].begin : code_high;
-    // Assembly has no sizes.
+    // Functions in assembly have no sizes.
     if (f.end == f.begin || f.end > next) f.end = next;
     f.name = Demangled(f.name);
   }
@@ -68,7 +68,7 @@ void FindCode(const ElfFile& file, Program* program) {
   for (size_t i = 0; i < file.section_count(); ++i) {
     const ElfSection section = file.Section(i);
     const std::string_view name = file.NameOf(section);
-    // Sections do not tell their flags here: code has names that begin so.
+    // ElfSection has no flags.  Sections of code have names that begin so.
     const bool is_code = name.substr(0, 5) == ".text" || name == ".init" || name == ".fini" ||
                          name.substr(0, 4) == ".plt";
     if (!is_code || section.size == 0) continue;

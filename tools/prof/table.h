@@ -10,8 +10,8 @@
 
 namespace allomon::prof {
 
-// Sorts the rows by options.order (those that are equal: by name, then address) and shows
-// them; those without time or calls only with -z.
+// Sorts the rows by options.order (equal ones by name, then by address) and shows them.  Rows
+// without time and calls are shown only with -z.
 std::string FormatTable(Charges charges, const Options& options);
 
 // For -s: how the profile was taken.

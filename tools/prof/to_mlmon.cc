@@ -18,8 +18,8 @@ std::string PositionOf(const Row& row) {
   return row.program->path.substr(row.program->path.rfind('/') + 1) + offset;
 }
 
-// Functions are charged with parts of ticks.  Rounded sums, of which each takes the
-// difference, add up to the rounded whole.
+// Functions are charged with parts of ticks.  The sums are rounded, and each function takes the
+// difference of two of them, so that the parts add up to the rounded whole.
 class Rounder {
  public:
   MlmonInt Next(double amount) {

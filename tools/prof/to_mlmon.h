@@ -8,8 +8,8 @@
 
 namespace allomon::prof {
 
-// Writes `path` and `path`.sources, which answers mlprof for the program: ticks of 1/100
-// second, or with `counts` the calls.  On failure returns false, and *error is one line.
+// Writes `path`, and `path`.sources, which answers mlprof for the program.  The counts are ticks of
+// 1/100 second, or with `counts` the calls.  On failure returns false, and *error is one line.
 bool WriteMlmon(const Charges& charges, bool counts, const std::string& path, std::string* error);
 
 }  // namespace allomon::prof

@@ -2,6 +2,9 @@
 
 #if defined(__x86_64__)
 
+#include <cstring>
+
+#include "tracker/base/check.h"
 #include "tracker/callstack/frame_step.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/replay_record.h"
@@ -23,15 +26,15 @@ constexpr uintptr_t kWord = sizeof(uintptr_t);
 
 internal::RuleCache rule_cache;
 
-// How a step went that reads two words at most: where the caller's bp was
-// saved, or 0, and the flags of RecordedFrame::how for the frame it left.
+// How a step went that reads two words at most.  bp_slot: where the caller's bp was saved, or 0.
+// how_left: the flags of RecordedFrame::how for the frame that the step left.
 struct FastStep {
   uintptr_t bp_slot;
   uintptr_t how_left;
 };
 
-// The common step.  False, and nothing changed, if the rule is not known, not
-// of a simple form, or would read outside of [*sp, high).
+// The common step.  False, and nothing has changed, if the rule is not known, is not of a simple
+// form, or would read outside of [*sp, high).
 ALLOMON_READS_STACK inline bool StepFast(uintptr_t lookup_pc, uintptr_t high, uintptr_t* pc,
                                          uintptr_t* sp, uintptr_t* bp, FastStep* how) {
   FrameRule rule;
@@ -56,19 +59,19 @@ ALLOMON_READS_STACK inline bool StepFast(uintptr_t lookup_pc, uintptr_t high, ui
   return true;
 }
 
-// A walk that has got somewhere.
+// Where a walk has got to.
 struct Position {
   FrameState frame;
-  // A return address belongs to the instruction before it, which may be the
-  // last of its function or of its row; a pc that was interrupted belongs to
-  // itself, and so does the start.
+  // The address whose rule holds for the frame.  A return address belongs to the instruction before
+  // it, which may be the last of its function or of its row, so it is looked up one byte lower.  A
+  // pc that was interrupted, and the start, are looked up as they are.
   uintptr_t lookup_pc;
   StackWindow window;
   size_t count;
 };
 
-// Walks on to the end.  `sps` is null, or has room for the sp of each frame and of the
-// one behind the last.
+// Walks on to the end.  `sps` is null, or has room for the sp of each frame and of the frame behind
+// the last.
 ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t max_frames,
                                        bool* truncated, uintptr_t* sps = nullptr) {
   uintptr_t pc = at.frame.pc;
@@ -79,17 +82,19 @@ ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t ma
   size_t count = at.count;
   Step step = Step::kCaller;
   FastStep unused;
-  // inv.walk.ends: each turn writes a frame or leaves.
   while (pc != 0 && count < max_frames) {
+    [[maybe_unused]] const uintptr_t sp_before = sp;
     if (sps != nullptr) sps[count] = sp;
     frames[count++] = pc;
     if (__builtin_expect(StepFast(lookup_pc, window.high(), &pc, &sp, &bp, &unused), true)) {
+      ALLOMON_DCHECK_LT("inv.walk.grows", sp_before, sp);
       lookup_pc = pc - 1;
       continue;
     }
     FrameState frame = {pc, sp, bp};
     step = StepToCallerSlow(lookup_pc, &rule_cache, &window, &frame);
     if (step == Step::kEnd || step == Step::kLost) break;
+    ALLOMON_DCHECK("inv.walk.grows", step == Step::kInterrupted || sp_before < frame.sp);
     pc = frame.pc;
     sp = frame.sp;
     bp = frame.bp;
@@ -106,8 +111,8 @@ __attribute__((noinline)) size_t WalkRest(const Position& at, uintptr_t* frames,
   return Walk(at, frames, max_frames, truncated);
 }
 
-// Whether a capture is over that has confirmed the recorded frames up to `last`
-// and has written `count`, and then whether it has to leave frames out.
+// Whether a capture is over that has confirmed the recorded frames up to `last` and has written
+// `count` frames.  Sets *truncated if it is.
 inline bool IsOver(const ReplayRecord& record, uint32_t last, size_t count, size_t max_frames,
                    bool* truncated) {
   if (last + 1 == record.end()) {
@@ -118,8 +123,8 @@ inline bool IsOver(const ReplayRecord& record, uint32_t last, size_t count, size
   return count == max_frames && record.IsNext(last);
 }
 
-// Confirms what follows on the recorded frame `from`, whose pc is the last of
-// the `count` that have been written.
+// Confirms what follows the recorded frame `from`, whose pc is the last of the `count` that have
+// been written.  Returns the last recorded frame that is confirmed.
 inline uint32_t ConfirmFrom(const ReplayRecord& record, uint32_t from, uintptr_t* frames,
                             size_t max_frames, size_t* count) {
   const size_t left = record.end() - 1 - from;
@@ -130,9 +135,9 @@ inline uint32_t ConfirmFrom(const ReplayRecord& record, uint32_t from, uintptr_t
   return last;
 }
 
-// Walks with the help of the last capture's record and makes it this one's.
-// The result is that of Walk: README.md, "Replay".  The first `count` frames of
-// the record have been confirmed and written.
+// Walks with the help of the last capture's record, and makes the record this capture's.  The
+// result is that of Walk(): README.md, "Replay".  The first `count` frames of the record have been
+// confirmed and written.
 __attribute__((noinline)) ALLOMON_READS_STACK size_t
 WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uintptr_t* frames,
                size_t max_frames, bool* truncated) {
@@ -140,16 +145,19 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
   uintptr_t pc = start.pc;
   uintptr_t sp = start.sp;
   uintptr_t bp = start.bp;
-  // How that was reached.
+  // How the state (pc, sp, bp) was reached.
   uintptr_t how = RecordedFrame::kExactPc | RecordedFrame::kNotReplayable;
-  // [old, end) of the record is not further in than sp; the fresh frames, which
-  // end before, take the place of what is there from `from` on.
+  // No frame in [old, end) of the record is further in than sp.  The fresh frames take the place of
+  // [from, old).
   uint32_t old = record->begin();
   uint32_t from = old;
   bool has_confirmed = count > 0;
   uint32_t last = old + static_cast<uint32_t>(count) - 1;
-  // inv.walk.ends: each turn writes a frame or leaves.
+  [[maybe_unused]] size_t turns = 0;
   for (;;) {
+    // The frames that were confirmed before the first turn are that turn's.
+    ALLOMON_DCHECK_LE("inv.walk.ends", turns, count);
+    if constexpr (internal::kDebugChecks) ++turns;
     if (!has_confirmed) {
       while (old != record->end() && record->sp(old) < sp) ++old;
       has_confirmed = old != record->end() &&
@@ -170,8 +178,7 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
       }
     }
     if (has_confirmed) {
-      // The frame at `last` has been written, but the step from there must be
-      // taken anew.
+      // The frame at `last` has been written, but the step from there must be taken anew.
       const RecordedFrame frame = record->Recover(last, old, bp);
       pc = frame.pc;
       sp = frame.sp;
@@ -200,6 +207,7 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
     FastStep fast;
     if (__builtin_expect(has_room && StepFast(lookup_pc, window.high(), &pc, &sp, &bp, &fast),
                          true)) {
+      ALLOMON_DCHECK_LT("inv.walk.grows", left.sp, sp);
       record->PushFresh({left.pc, left.sp, left.bp, how | fast.how_left});
       how = fast.bp_slot;
       continue;
@@ -209,7 +217,7 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
     const Step step = StepToCallerSlow(lookup_pc, &rule_cache, &window, &frame);
     if (step == Step::kEnd || step == Step::kLost) {
       has_room &= record->Append(from);
-      // By the rule alone, and one that is kept until code is forgotten.
+      // The end was decided by the rule alone, which stays in force until code is forgotten.
       FrameRule rule;
       if (has_room && step == Step::kEnd && rule_cache.Find(lookup_pc, &rule) &&
           rule.kind() == FrameRule::kEnd) {
@@ -219,12 +227,13 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
       return count;
     }
     const bool is_exact = step == Step::kInterrupted;
-    // What a signal interrupted may be on another stack.
+    // The frame that a signal interrupted may be on another stack.
     if (!has_room || (is_exact && (frame.sp < left.sp + kWord || !window.IsOwnStack()))) {
       record->Append(from);
       return WalkRest({frame, is_exact ? frame.pc : frame.pc - 1, window, count}, frames,
                       max_frames, truncated);
     }
+    ALLOMON_DCHECK_LT("inv.walk.grows", left.sp, frame.sp);
     pc = frame.pc;
     sp = frame.sp;
     bp = frame.bp;
@@ -233,19 +242,47 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
   }
 }
 
-// How many of the recorded states decide the outcome of the capture that has just ended: what
-// IsOver() asks for, known beforehand.
+// How many of the recorded states decide the outcome of the capture that has just ended: the states
+// that IsOver() asks about, counted beforehand.  0: the record does not decide.
 uint32_t DecisiveStates(const ReplayRecord& record, size_t count, size_t max_frames,
                         bool truncated) {
   const uint32_t recorded = record.end() - record.begin();
-  // One further out than what was written: that there is more is part of the outcome.
+  // One state further out than what was written: that the stack goes on is part of the outcome.
   if (truncated)
     return count == max_frames && recorded > count ? static_cast<uint32_t>(count) + 1 : 0;
   return record.is_complete() && recorded == count ? recorded : 0;
 }
 
-// Not called by another function of ours, but part of it: each passing on of a
-// FrameState waits for its words to be stored.
+// Whether a walk of the thread's own stack that starts at `sp` cannot read the given bytes.  A
+// start that is made up may lead a walk through what the capture itself writes.
+[[maybe_unused]] bool IsOutside(uintptr_t sp, const void* begin, size_t size_bytes) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(begin);
+  return address + size_bytes <= sp || address >= StackWindow(sp).high();
+}
+
+// The shadow of a capture with a record: the same walk without one.  Called in builds with checks
+// only.
+__attribute__((noinline)) ALLOMON_READS_STACK void CheckAgainstFullWalk(const FrameState& start,
+                                                                        const uintptr_t* frames,
+                                                                        size_t max_frames,
+                                                                        size_t count,
+                                                                        bool truncated) {
+  // Captures run on stacks of any size.
+  constexpr size_t kMostFrames = 256;
+  if (count > kMostFrames) return;
+  uintptr_t expected[kMostFrames + 1];
+  bool expected_truncated;
+  // One frame more than was found, so that a walk which goes on where the capture ended is noticed.
+  const size_t room = count < max_frames ? count + 1 : count;
+  const size_t expected_count =
+      WalkRest({start, start.pc, StackWindow(start.sp), 0}, expected, room, &expected_truncated);
+  ALLOMON_DCHECK_EQ("inv.replay.exact", count, expected_count);
+  ALLOMON_DCHECK_EQ("inv.replay.exact", truncated, expected_truncated);
+  ALLOMON_DCHECK("inv.replay.exact", memcmp(frames, expected, count * kWord) == 0);
+}
+
+// Inlined into each function that captures, because passing a FrameState on waits for its words to
+// be stored.
 ALLOMON_READS_STACK __attribute__((always_inline)) inline size_t Capture(const FrameState& start,
                                                                          uintptr_t* frames,
                                                                          size_t max_frames,
@@ -283,25 +320,31 @@ ALLOMON_READS_STACK __attribute__((always_inline)) inline size_t Capture(const F
   }
   block->decisive_states = DecisiveStates(record, count, max_frames, *truncated);
   *serial = block->serial;
+  if constexpr (internal::kDebugChecks) {
+    if (start.sp >= ALLOMON_INTERNAL_CFA() && IsOutside(start.sp, frames, max_frames * kWord) &&
+        IsOutside(start.sp, truncated, 1)) {
+      CheckAgainstFullWalk(start, frames, max_frames, count, *truncated);
+    }
+  }
   internal::CloseReplay();
   return count;
 }
 
-// Whether a capture from there would have the outcome that was given out with `serial`, by its
-// record alone: no frame is written.
+// Whether a capture from `start` would have the outcome that was given out with `serial`, by the
+// thread's record alone: no frame is written.
 ALLOMON_READS_STACK inline bool IsUnchanged(const ReplayBlock& block, const FrameState& start,
                                             uint64_t serial) {
   const ReplayRecord& record = block.record;
   const uint32_t begin = record.begin();
-  // Where the start is recorded it is known to lie on the thread's own stack.
+  // A start that is recorded lies on the thread's own stack.
   return block.serial == serial && block.decisive_states != 0 && internal::IsOfThisCode(block) &&
          record.Matches(begin, start.pc, start.sp, start.bp, RecordedFrame::kExactPc) &&
          record.HasAll(begin, begin + block.decisive_states - 1);
 }
 
-// With managed calls open: a walk that tells where each frame lies.  It has no record, so
-// the serial is not known, and nobody takes a stack for unchanged whose managed calls
-// have changed.
+// A capture while managed calls are open: a walk that tells where each frame lies.  It uses no
+// record and gives no serial, so no caller takes a stack for unchanged whose managed calls have
+// changed.
 __attribute__((noinline)) ALLOMON_READS_STACK size_t CaptureManaged(const FrameState& start,
                                                                     uintptr_t* frames,
                                                                     size_t max_frames,

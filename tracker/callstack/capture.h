@@ -1,20 +1,18 @@
 // Captures call stacks: the return addresses of the functions that are running.
 //
-// Made for use inside malloc.  Works for code with and without frame pointers,
-// by reading the unwind tables (.eh_frame) that every x86-64 Linux binary
-// carries; on other architectures by following frame pointers.  Never
-// allocates, never takes a lock, never calls the dynamic loader, leaves errno
-// alone, and never faults, whatever the registers it is given.  Any thread, any
+// Made for use inside malloc.  Works for code with and without frame pointers, by reading the
+// unwind tables (.eh_frame) that every x86-64 Linux binary carries; on other architectures by
+// following frame pointers.  A capture never allocates, never takes a lock, never calls the dynamic
+// loader, leaves errno alone, and never faults, whatever registers it is given.  Any thread, any
 // signal handler, any stack.
 //
-// Cost, hot: about 5 ns per frame; under 1 for frames that are what they were
-// at the thread's last capture.  The first time a return address is met,
-// about 150 ns; then also 2.5 KiB of stack, otherwise 0.3.  README.md has the
-// design.
+// Cost, hot: about 5 ns per frame; under 1 ns for each frame that is what it was at the thread's
+// last capture.  A return address that no capture has met before costs about 150 ns, and 2.5 KiB of
+// stack in place of 0.3.  README.md has the design.
 //
-// While the thread has managed calls open (managed_functions.h), their frames stand among
-// the others, and a capture costs 5 ns per frame and 17 bytes of stack for each that is
-// asked for.
+// While the thread has managed calls open (managed_functions.h), their frames stand among the
+// native ones, and a capture costs 5 ns per frame, and 17 bytes of stack for each frame of
+// max_frames.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CAPTURE_H_
 #define ALLOMON_TRACKER_CALLSTACK_CAPTURE_H_
 
@@ -25,42 +23,40 @@
 
 namespace allomon {
 
-// Writes at most max_frames code addresses to `frames`, innermost first;
-// frames[0] is start.pc and the others are return addresses, except that the
-// frame a signal interrupted has the pc of the interrupted instruction. Returns
-// their number. Sets *truncated if the stack goes on: there were more than
-// max_frames, or a frame was met whose caller cannot be found.
+// Writes at most max_frames code addresses to `frames`, innermost first, and returns their number.
+// frames[0] is start.pc.  The others are return addresses, except that the frame which a signal
+// interrupted has the pc of the interrupted instruction.  Sets *truncated if the stack goes on: it
+// has more than max_frames frames, or the caller of a frame cannot be found.
 size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated);
 
-// The same, and sets *serial to a number that stands for the result: two
-// captures of a thread that have the same one have the same frames, count and
-// *truncated.  0: not known.  A stack that stays what it was mostly keeps its
-// serial, so that what was made of it, an interned id for example, can be kept
-// beside the serial and used again.
+// The same, and sets *serial to a number that stands for the result: two captures of one thread
+// with the same serial have the same frames, count and *truncated.  0: not known.  A stack that
+// does not change mostly keeps its serial, so a caller may keep what it made of the stack, an
+// interned id for example, beside the serial and use it again.
 size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames, size_t max_frames,
                                   bool* truncated, uint64_t* serial);
 
-// Whether that would tell this serial, which is not 0 and was told to the same thread with the
-// same max_frames.  False also where it is not known.  Writes no frames, so it takes a third of
-// the time.  Cost: two words read and compared per frame.
+// Whether CaptureCallstackWithSerial() would set this serial.  The serial is not 0 and was given to
+// the same thread with the same max_frames.  False also where the answer is not known.  Writes no
+// frames, so it takes a third of the time of a capture.  Cost: two words read and compared per
+// frame.
 bool HasSerial(const FrameState& start, uint64_t serial);
 
-// The same result without help from the thread's last capture.  For tests.
+// The same result without the help of the thread's last capture.  For tests.
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
                               bool* truncated);
 
-// Forgets what is remembered about code.  Call after dlclose, if it is seen:
-// until then code loaded at the same addresses may be walked by the old rules,
-// which ends a stack early or puts wrong frames into it, and does nothing
-// worse.  Async-signal-safe, any thread.  Cost: 10 us.
+// Forgets what is remembered about code.  To be called after a dlclose.  Until then, code that is
+// loaded at the same addresses may be walked by the rules of the old code, which ends a stack early
+// or puts wrong frames into it, and does nothing worse.  Async-signal-safe, any thread.  Cost: 10
+// us.
 void ForgetUnloadedCode();
 
 }  // namespace allomon
 
-// The FrameState of the function that called the one this is used in, at the
-// instruction it will return to.  The function must not be inlined
-// (__attribute__((noinline))) and must keep a frame pointer, which both g++ and
-// clang arrange for a function that asks for its frame address.
+// The FrameState of the caller of the function that uses this, at the instruction that the function
+// will return to.  The function must not be inlined (__attribute__((noinline))) and must keep a
+// frame pointer, which both g++ and clang arrange for a function that asks for its frame address.
 #define ALLOMON_CALLER_FRAME()                                                     \
   (::allomon::FrameState{reinterpret_cast<uintptr_t>(__builtin_return_address(0)), \
                          ALLOMON_INTERNAL_CFA(),                                   \

@@ -5,12 +5,12 @@
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/stack_window.h"
 
-// The twin of capture.cc for other architectures: follows frame pointers, as
-// the ABIs of AArch64 and RISC-V promise them.
+// The twin of capture.cc for other architectures: follows frame pointers, as the ABIs of AArch64
+// and RISC-V promise them.
 namespace allomon {
 namespace {
 
-// What a frame pointer leads to.  RISC-V's points above its record.
+// The words that a frame pointer leads to.  RISC-V's points above them.
 struct FrameRecord {
   uintptr_t bp;
   uintptr_t pc;
@@ -28,7 +28,7 @@ bool LoadRecord(uintptr_t bp, internal::StackWindow* window, FrameRecord* record
          window->Load(address + sizeof(uintptr_t), &record->pc);
 }
 
-// `sps` has room for the sp of each frame and of the one behind the last.
+// `sps` has room for the sp of each frame and of the frame behind the last.
 size_t Walk(FrameState start, uintptr_t* frames, uintptr_t* sps, size_t max_frames,
             bool* truncated) {
   internal::StackWindow window(start.sp);
@@ -49,7 +49,7 @@ size_t Walk(FrameState start, uintptr_t* frames, uintptr_t* sps, size_t max_fram
       *truncated = true;
       break;
     }
-    // One above the record, so that the next one must lie higher.
+    // One above the record, so that the next record must lie higher.
     frame = FrameState{record.pc, frame.bp + 1, record.bp};
     sps[count] = frame.sp;
   }

@@ -3,16 +3,15 @@
 namespace allomon::internal {
 namespace {
 
-// DW_EH_PE_*: the low four bits give the size, the next three what it is
-// relative to.
+// DW_EH_PE_*: the low four bits give the size, the next three what the pointer is relative to.
 constexpr uint8_t kFormatMask = 0x0f;
 constexpr uint8_t kRelationMask = 0x70;
 constexpr uint8_t kAbsolute = 0x00;
 constexpr uint8_t kPcRelative = 0x10;
 constexpr uint8_t kDataRelative = 0x30;
 
-// A CIE or FDE without its length: `id` is 0 for a CIE, otherwise the distance
-// from `id_position` back to the FDE's CIE.
+// A CIE or FDE without its length.  `id` is 0 for a CIE; otherwise it is the distance from
+// `id_position` back to the FDE's CIE.
 struct Record {
   const uint8_t* id_position;
   uint32_t id;
@@ -58,8 +57,8 @@ uintptr_t ReadFormat(ByteReader* reader, uint8_t format, bool* ok) {
   }
 }
 
-// The augmentation string says what the augmentation data are.  Its letters
-// must be read in order, because each one's size is known only from the letter.
+// The augmentation string says what the augmentation data are.  Its letters must be read in order,
+// because the size of a letter's data is known only from the letter.
 bool ReadAugmentation(const char* letters, ByteReader* body, CfiEntry* e) {
   e->has_augmentation_data = *letters == 'z';
   if (*letters == '\0') return true;
@@ -83,8 +82,8 @@ bool ReadAugmentation(const char* letters, ByteReader* body, CfiEntry* e) {
         e->signal_frame = true;
         break;
       default:
-        // An unknown letter may own data that we would misread as the next
-        // one's; what follows the data is safe, their length is known.
+        // An unknown letter may own data that would be misread as the next letter's.  What follows
+        // the augmentation data is safe, since their length is known.
         return data.ok();
     }
   }

@@ -1,10 +1,8 @@
-// One function's call frame information: an FDE with the CIE it refers to, as
-// found in .eh_frame (Linux Standard Base, "Exception Frames"; DWARF 5
-// section 6.4).
+// One function's call frame information: an FDE with the CIE that it refers to, as found in
+// .eh_frame (Linux Standard Base, "Exception Frames"; DWARF 5 section 6.4).
 //
-// Works on a section in memory as the loader mapped it and on one read from a
-// file; they differ only in `address`.  No allocation, no lock,
-// async-signal-safe.
+// Works on a section in memory as the loader mapped it, and on one read from a file; they differ
+// only in CfiBytes::address.  No allocation, no lock, async-signal-safe.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CFI_ENTRY_H_
 #define ALLOMON_TRACKER_CALLSTACK_CFI_ENTRY_H_
 
@@ -14,8 +12,8 @@
 
 namespace allomon::internal {
 
-// Bytes that hold CFI, and the address at which the first of them is (live
-// code) or would be without load bias (a file).
+// Bytes that hold CFI.  `address` is where the first of them is in memory (live code), or would be
+// without load bias (a file).
 struct CfiBytes {
   const uint8_t* begin;
   const uint8_t* end;
@@ -38,16 +36,14 @@ struct CfiEntry {
   ByteReader program;          // the FDE's
 };
 
-// Reads the FDE that starts at `fde`.  False for a CIE, a terminator, or bytes
-// that make no sense.
+// Reads the FDE that starts at `fde`.  False for a CIE, a terminator, or bytes that make no sense.
 [[nodiscard]] bool ParseFde(const CfiBytes& bytes, const uint8_t* fde, CfiEntry* entry);
 
 // Moves *record to the record after it.  False at the end of the section.
 [[nodiscard]] bool NextCfiRecord(const CfiBytes& bytes, const uint8_t** record);
 
-// Reads a pointer in one of the DW_EH_PE_* encodings; `data_base` is what
-// "datarel" is relative to.  Sets *ok false for an encoding that never occurs
-// on Linux.
+// Reads a pointer in one of the DW_EH_PE_* encodings; `data_base` is the address that "datarel" is
+// relative to.  Sets *ok false for an encoding that never occurs on Linux.
 uintptr_t ReadEncodedPointer(const CfiBytes& bytes, ByteReader* reader, uint8_t encoding,
                              uintptr_t data_base, bool* ok);
 

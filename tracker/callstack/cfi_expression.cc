@@ -256,8 +256,7 @@ class Evaluator {
     return true;
   }
 
-  // Unsigned throughout, because signed overflow is undefined here and wraps
-  // there.
+  // Unsigned throughout, because signed overflow wraps in DWARF and is undefined in C++.
   static bool Arithmetic(uint8_t op, uint64_t left, uint64_t right, uint64_t* result) {
     switch (op) {
       case kAnd:

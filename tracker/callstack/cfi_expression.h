@@ -1,9 +1,8 @@
-// Evaluates the DWARF expressions (DWARF 5 section 2.5) that unwind tables use:
-// for signal frames, procedure linkage tables, and functions that realign their
-// stack.
+// Evaluates the DWARF expressions (DWARF 5 section 2.5) that unwind tables use: for signal frames,
+// procedure linkage tables, and functions that realign their stack.
 //
-// No allocation, no lock, async-signal-safe; memory is read through the window
-// only. Cost: a few ns per operation; at most 1000 operations.
+// No allocation, no lock, async-signal-safe; memory is read through the window only.  Cost: a few
+// ns per operation; at most 1000 operations.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CFI_EXPRESSION_H_
 #define ALLOMON_TRACKER_CALLSTACK_CFI_EXPRESSION_H_
 
@@ -15,10 +14,10 @@
 
 namespace allomon::internal {
 
-// Leaves in *value what is on top of the expression's stack at its end.
-// `initial` is pushed first if `push_initial` (register rules start with the
-// CFA, the CFA's own rule with nothing).  False for an operation or a register
-// that we do not know, a read outside the window, or nonsense.
+// Leaves in *value what is on top of the expression's stack at its end.  `initial` is pushed first
+// if `push_initial`: rules of registers start with the CFA on the stack, the CFA's own rule with an
+// empty stack.  False for an operation or a register that is not known here, a read outside of the
+// window, or nonsense.
 [[nodiscard]] bool EvaluateCfiExpression(ByteReader expression, const FrameState& registers,
                                          bool push_initial, uintptr_t initial, StackWindow* window,
                                          uintptr_t* value);

@@ -1,5 +1,5 @@
-// The sorted table in .eh_frame_hdr, which leads from an address to its FDE (Linux Standard
-// Base, "Exception Frames"), in memory as the loader mapped it or read from a file.
+// The sorted table in .eh_frame_hdr, which leads from an address to its FDE (Linux Standard Base,
+// "Exception Frames"), in memory as the loader mapped it or read from a file.
 //
 // No allocation, no lock, async-signal-safe.  Reads nothing outside the bytes it is given.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CFI_HEADER_H_
@@ -18,8 +18,8 @@ struct CfiHeader {
     int32_t fde;
   };
 
-  // False if there is no table, or not the one that every Linux linker writes: (start, FDE)
-  // pairs of signed 32-bit offsets from the header's own start.
+  // False if there is no table, or not the one that every Linux linker writes: (start, FDE) pairs
+  // of signed 32-bit offsets from the header's own start.
   [[nodiscard]] bool Read(const CfiBytes& bytes, const uint8_t* start) {
     constexpr uint8_t kUdata4 = 0x03;
     constexpr uint8_t kDataRelativeSdata4 = 0x3b;
@@ -40,8 +40,8 @@ struct CfiHeader {
     return ok && reader.ok() && count <= reader.remaining() / sizeof(Row);
   }
 
-  // The address of the last FDE whose code starts at or before pc; 0 if there is none.  Cost:
-  // one cache miss per step of a binary search.
+  // The address of the last FDE whose code starts at or before pc; 0 if there is none.  Cost: one
+  // cache miss per step of a binary search.
   uintptr_t AddressOfFde(uintptr_t pc) const {
     const int64_t wanted = static_cast<int64_t>(pc - address);
     uint64_t low = 0;

@@ -7,10 +7,9 @@
 namespace allomon::internal {
 namespace {
 
-// What a table at `header` can refer to: its offsets are signed and have 32
-// bits.  The loader's extent of the object is no bound, because for one with
-// gaps between its segments it is that of the code alone.  Like libgcc, we
-// trust what was loaded.
+// The bytes that a table at `header` can refer to: its offsets are signed and have 32 bits.  The
+// loader's extent of the object is no bound, because for an object with gaps between its segments
+// it is that of the code alone.  As in libgcc, what was loaded is trusted.
 CfiBytes ReachOf(const uint8_t* header) {
   constexpr uintptr_t kReach = uintptr_t{1} << 31;
   const uintptr_t address = reinterpret_cast<uintptr_t>(header);

@@ -1,11 +1,11 @@
 // Finds the call frame information of code in this process.
 //
-// Uses glibc's _dl_find_object (2.35), which takes no lock and is
-// async-signal-safe, and the sorted table in .eh_frame_hdr.  No allocation.
-// Cost: about 40 ns plus one cache miss per step of the binary search.
+// Uses glibc's _dl_find_object (2.35), which takes no lock and is async-signal-safe, and the sorted
+// table in .eh_frame_hdr.  No allocation.  Cost: about 40 ns plus one cache miss per step of the
+// binary search.
 //
-// The bytes are read where the loader mapped them: unloading an object while a
-// thread still has a frame of it on its stack is undefined in C++ and here.
+// The bytes are read where the loader mapped them: unloading an object while a thread still has a
+// frame of it on its stack is undefined in C++ and here.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CFI_INDEX_H_
 #define ALLOMON_TRACKER_CALLSTACK_CFI_INDEX_H_
 
@@ -21,7 +21,7 @@ enum class CfiLookup {
   kNoObject,  // in no loaded object: generated code, or no code at all
 };
 
-// On kFound, *entry covers pc and *bytes are what its readers lie in.
+// On kFound, *entry covers pc, and the readers of *entry lie in *bytes.
 CfiLookup FindCfi(uintptr_t pc, CfiBytes* bytes, CfiEntry* entry);
 
 }  // namespace allomon::internal

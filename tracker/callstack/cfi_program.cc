@@ -36,8 +36,7 @@ enum Opcode : uint8_t {
   kGnuNegativeOffsetExtended = 0x2f,
 };
 
-// Compilers nest DW_CFA_remember_state once; hand-written assembly a little
-// deeper.
+// Compilers nest DW_CFA_remember_state once; hand-written assembly a little deeper.
 constexpr int kMaxRememberedRows = 8;
 
 class Machine {
@@ -56,8 +55,8 @@ class Machine {
  private:
   bool RunPart(ByteReader part) {
     reader_ = part;
-    // A row starts at location_ and holds until the next location: stop before
-    // the first instruction that belongs to a row after pc_.
+    // A row starts at location_ and holds until the next location, so the first instruction that
+    // belongs to a row after pc_ ends the run.
     while (!reader_.AtEnd() && location_ <= pc_) {
       if (!Execute(reader_.Read<uint8_t>())) return false;
     }
@@ -140,8 +139,7 @@ class Machine {
     }
   }
 
-  // The instructions that say where one register is.  False for an unknown
-  // opcode.
+  // The instructions that say where one register is.  False for an unknown opcode.
   bool ExecuteRegister(uint8_t opcode) {
     if (opcode < kOffsetExtended || (opcode > kRegister && opcode < kExpression) ||
         (opcode > kValExpression && opcode != kGnuNegativeOffsetExtended)) {
@@ -176,8 +174,7 @@ class Machine {
       case kRegister:
       case kValOffset:
       case kValOffsetSf:
-        reader_.ReadUleb();  // a register, or a LEB128 of either sign: equally
-                             // long
+        reader_.ReadUleb();  // a register, or an offset: signed and unsigned are equally long
         Set(reg, RegisterRule::kElsewhere);
         return true;
       default:
@@ -210,7 +207,7 @@ class Machine {
     return true;
   }
 
-  // The rule of a register that we follow, or nullptr for the others.
+  // The rule of a register that is followed, or nullptr for the others.
   RegisterRule* Follow(CfiRow* row, uint64_t reg) const {
     if (reg == kDwarfRbp) return &row->frame_pointer;
     if (reg == entry_.ra_register) return &row->return_address;

@@ -1,10 +1,8 @@
-// Runs the call frame instructions of one function up to a pc and yields the
-// row of the unwind table that holds there, for the registers a call stack
-// needs: the canonical frame address (CFA), the frame pointer, and the return
-// address.
+// Runs the call frame instructions of one function up to a pc, and yields the row of the unwind
+// table that holds there, for the registers that a call stack needs: the canonical frame address
+// (CFA), the frame pointer, and the return address.
 //
-// No allocation, no lock, async-signal-safe.  Cost: about 80 ns, and 1.4 KiB of
-// stack.
+// No allocation, no lock, async-signal-safe.  Cost: about 80 ns, and 1.4 KiB of stack.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CFI_PROGRAM_H_
 #define ALLOMON_TRACKER_CALLSTACK_CFI_PROGRAM_H_
 
@@ -27,7 +25,7 @@ struct RegisterRule {
     kAtCfa,            // in memory at CFA + offset
     kAtExpression,     // in memory at the address the expression yields
     kValueExpression,  // is what the expression yields
-    kElsewhere,        // in a register or a form that we do not follow
+    kElsewhere,        // in a register or a form that is not followed
   };
   Kind kind = kSame;
   int64_t offset = 0;
@@ -47,7 +45,7 @@ struct CfiRow {
   RegisterRule return_address;
 };
 
-// False if the program uses an instruction that we do not know or is malformed.
+// False if the program is malformed, or uses an instruction that is not known here.
 [[nodiscard]] bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc,
                                  CfiRow* row);
 

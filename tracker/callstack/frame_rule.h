@@ -1,11 +1,9 @@
-// How to get from a frame to its caller's, packed into the low bits of one
-// word.
+// How to get from a frame to its caller's, packed into the low bits of one word.
 //
-// Nearly all rows of x86-64 unwind tables say: the CFA is sp or bp plus a
-// multiple of eight; the return address is just below it; bp is untouched or
-// saved a few words further down.  That takes 31 bits, which leaves room for
-// the pc in the same word (see RuleCache).  Anything else becomes kInterpret
-// and is worked out on each walk.
+// Nearly all rows of x86-64 unwind tables say: the CFA is sp or bp plus a multiple of eight; the
+// return address is just below it; bp is untouched or saved a few words further down.  That takes
+// 31 bits, which leaves room for the pc in the same word (see RuleCache).  Any other row becomes
+// kInterpret, and is worked out on each walk.
 #ifndef ALLOMON_TRACKER_CALLSTACK_FRAME_RULE_H_
 #define ALLOMON_TRACKER_CALLSTACK_FRAME_RULE_H_
 
@@ -38,15 +36,13 @@ class FrameRule {
   constexpr Kind kind() const { return static_cast<Kind>(bits_ & kKindMask); }
   constexpr bool IsSimple() const { return kind() == kFromSp || kind() == kFromBp; }
   constexpr uint64_t cfa_bytes() const { return bits_ & kCfaMask; }
-  // The caller's bp is saved this far below the CFA; 0: it is still in the
-  // register.
+  // The caller's bp is saved this far below the CFA; 0: it is still in the register.
   constexpr uint64_t bp_bytes() const { return (bits_ >> kBpShift) & kBpMask; }
   constexpr uint64_t bits() const { return bits_; }
 
  private:
-  // kind in bits 0-2; the CFA's offset in bits 3-19, where it needs no shift to
-  // be read as bytes (up to 1 MiB); bp's distance in bits 20-30 (words; up to
-  // 16 KiB).
+  // The kind is in bits 0-2.  The CFA's offset is in bits 3-19, where it needs no shift to be read
+  // as bytes (up to 1 MiB).  The distance of bp is in bits 20-30 (words; up to 16 KiB).
   static constexpr uint64_t kKindMask = 0x7;
   static constexpr uint64_t kCfaMask = 0xffff8;
   static constexpr int kBpShift = 17;

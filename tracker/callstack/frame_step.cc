@@ -9,14 +9,13 @@ namespace {
 
 constexpr uint64_t kWord = sizeof(uintptr_t);
 
-// inv.walk.grows: each frame on a stack is above the one it called.
+// Each frame on a stack is above the frame that it called (inv.walk.grows).
 bool IsAbove(uintptr_t cfa, const FrameState& frame) { return cfa > frame.sp && cfa % kWord == 0; }
 
 // ---- From a row of the unwind table to a rule
-// --------------------------------------
 
-// Matches the one expression that compilers emit for a realigned stack,
-// "DW_OP_breg6 -offset; DW_OP_deref".
+// Matches the one expression that compilers emit for a realigned stack, "DW_OP_breg6 -offset;
+// DW_OP_deref".
 bool IsRealignedCfa(const CfaRule& cfa, uint64_t* offset) {
   constexpr uint8_t kBreg6 = 0x76;
   constexpr uint8_t kDeref = 0x06;
@@ -26,7 +25,7 @@ bool IsRealignedCfa(const CfaRule& cfa, uint64_t* offset) {
   return reader.Read<uint8_t>() == kDeref && reader.ok() && reader.AtEnd();
 }
 
-// Matches "DW_OP_breg6 0": saved where bp points.
+// Matches "DW_OP_breg6 0": saved in the word that bp points to.
 bool IsSavedAtBp(const RegisterRule& rule) {
   constexpr uint8_t kBreg6 = 0x76;
   ByteReader reader = rule.expression;
@@ -68,18 +67,17 @@ FrameRule RuleOf(const CfiEntry& entry, const CfiRow& row) {
   return PackRow(row);
 }
 
-// True if a function starts right behind pc, which is in none: a return address
-// made up of a function's own address, as makecontext puts it under a fiber's
-// first frame.  No call instruction can have left it, so that frame is the
-// outermost.
+// True if a function starts right behind pc, and pc is in none.  Such a return address is made up
+// of a function's own address, as makecontext puts it under a fiber's first frame.  No call
+// instruction can have left it, so that frame is the outermost.
 bool IsBeforeFunction(uintptr_t pc) {
   CfiBytes bytes;
   CfiEntry entry;
   return FindCfi(pc + 1, &bytes, &entry) == CfiLookup::kFound && entry.pc_begin == pc + 1;
 }
 
-// Finds the rule for a pc that the cache does not know.  Generated code is not
-// cached, because its addresses are used again for other code.
+// Finds the rule for a pc that the cache does not know.  The rule of generated code is not stored,
+// because its addresses are used again for other code.
 FrameRule FindRule(uintptr_t pc, RuleCache* cache) {
   CfiBytes bytes;
   CfiEntry entry;
@@ -97,7 +95,6 @@ FrameRule FindRule(uintptr_t pc, RuleCache* cache) {
 }
 
 // ---- Taking the step
-// ----------------------------------------------------------------
 
 // Moves to the caller whose return address is just below `cfa`.
 Step Return(uintptr_t cfa, uintptr_t bp, StackWindow* window, FrameState* frame) {
@@ -123,9 +120,8 @@ Step StepRealigned(FrameRule rule, StackWindow* window, FrameState* frame) {
   return Return(cfa, bp, window, frame);
 }
 
-// The convention of code with frame pointers: bp points to the caller's bp,
-// which lies under the return address.  bp may be anything in code without
-// them.
+// The convention of code with frame pointers: bp points to the caller's saved bp, which lies under
+// the return address.  In code without frame pointers bp may be anything.
 Step StepByFramePointer(StackWindow* window, FrameState* frame) {
   if (frame->bp == 0) return Step::kEnd;
   uintptr_t bp;
@@ -164,7 +160,7 @@ bool Recover(const RegisterRule& rule, uintptr_t cfa, uintptr_t current, const F
   }
 }
 
-// The general case: finds the row again and does what it says.
+// The general case: finds the row again, and evaluates it.
 Step StepByInterpreting(uintptr_t lookup_pc, StackWindow* window, FrameState* frame) {
   CfiBytes bytes;
   CfiEntry entry;

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tracker/base/check.h"
+
 namespace allomon {
 namespace internal {
 
@@ -18,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxFunctions = size_t{1} << 20;
 constexpr size_t kMaxTextBytes = size_t{64} << 20;
-// A symbol is asked for by the byte before a return address: both are the function's.
+// A symbol is looked up by the byte before a return address: both bytes are the function's.
 constexpr uintptr_t kCodeBytes = 16;
 constexpr uintptr_t kReturnOffset = 8;
 constexpr size_t kMaxCalls = size_t{1} << 20;
@@ -33,7 +35,7 @@ struct Record {
 };
 static_assert(sizeof(Record) <= 32);
 
-// Reserved as one: addresses that stand for functions (never readable), records, text.
+// Reserved as one mapping: addresses that stand for functions (never readable), records, text.
 struct Registry {
   char code[kMaxFunctions * kCodeBytes];
   Record records[kMaxFunctions];
@@ -52,8 +54,8 @@ void* Reserve(size_t size_bytes, int protection) {
   return start == MAP_FAILED ? nullptr : start;
 }
 
-// Without a lock, so that a child of a fork never finds one held.  Who comes second drops
-// its own.
+// Without a lock, so that a child of a fork never finds one held.  A thread that comes second
+// unmaps its own registry.
 Registry* GetRegistry() {
   Registry* registry = g_registry.load(std::memory_order_acquire);
   if (registry != nullptr) return registry;
@@ -61,7 +63,7 @@ Registry* GetRegistry() {
   if (made == nullptr) return nullptr;
   const bool writable =
       mprotect(made->records, sizeof(Registry) - sizeof(made->code), PROT_READ | PROT_WRITE) == 0;
-  // Release: who sees the registry may write to it.
+  // Release: a thread that sees the registry may write to it.
   if (writable && g_registry.compare_exchange_strong(registry, made, std::memory_order_acq_rel)) {
     return made;
   }
@@ -69,7 +71,7 @@ Registry* GetRegistry() {
   return registry;
 }
 
-// `size` of `limit` in a counter that only grows; false when there is no room.
+// Takes `size` of `limit` from a counter that only grows; false when there is no room.
 bool Take(std::atomic<size_t>* counter, size_t size, size_t limit, size_t* start) {
   *start = counter->load(std::memory_order_relaxed);
   do {
@@ -78,7 +80,7 @@ bool Take(std::atomic<size_t>* counter, size_t size, size_t limit, size_t* start
   return true;
 }
 
-// Unmaps the thread's stack of calls when it ends.
+// Unmaps the thread's array of calls when the thread ends.
 void UnmapStack(void* start) {
   internal::ManagedStack& stack = internal::managed_stack;
   stack.top = stack.limit = nullptr;
@@ -87,8 +89,9 @@ void UnmapStack(void* start) {
   munmap(start, kStackBytes);
 }
 
-// By the destructor of a key, not of a thread_local object: calls that destructors of the
-// latter open would need a stack after theirs had gone, and nobody would unmap it.
+// By the destructor of a key, not of a thread_local object: destructors of thread_local objects may
+// open calls after such an object is gone.  Their calls would map a new array, which nothing would
+// unmap.
 bool UnmapAtThreadExit(void* start) {
   static pthread_key_t key;
   static const bool made = pthread_key_create(&key, UnmapStack) == 0;
@@ -160,7 +163,7 @@ bool ManagedFunctionAt(uint32_t number, ManagedFunctionName* name) {
 
 namespace {
 
-// Its top, base and limit are one.
+// Top, base and limit are the same: no call has room.
 bool HaveNoRoom() {
   static ManagedEntry nothing[2] = {{UINTPTR_MAX, 0}, {0, 0}};
   managed_stack.base = managed_stack.top = managed_stack.limit = &nothing[1];
@@ -192,6 +195,7 @@ ManagedEntry* DropCallsBelowSlow(uintptr_t frame) {
   while (top[-1].frame < frame) --top;
   EndWatchedCallsSlow(top);
   managed_stack.top = top;
+  ALLOMON_DCHECK_LE("inv.managed.order", frame, top[-1].frame);
   return top;
 }
 
@@ -203,12 +207,13 @@ void EndWatchedCallsSlow(const ManagedEntry* from) {
 size_t MergeManagedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t count,
                           uintptr_t* merged, size_t max_frames, bool* truncated) {
   const ManagedStack& stack = managed_stack;
-  const ManagedEntry* next = stack.top;  // [base, next) are further out than all written
-  // What lies below the stack's end is gone: longjmp has left it here.
+  const ManagedEntry* next = stack.top;  // [base, next) lie further out than all frames written
+  // Entries whose frames lie below the stack's end are stale: longjmp has skipped their ends.
   while (next > stack.base && count != 0 && next[-1].frame < sps[0]) --next;
   size_t written = 0;
   for (size_t i = 0; i < count; ++i) {
     for (; next > stack.base && next[-1].frame < sps[i + 1]; --next) {
+      ALLOMON_DCHECK_LE("inv.managed.order", next[-1].frame, next[-2].frame);
       if (written == max_frames) break;
       merged[written++] = next[-1].address & ~kWatched;
     }

@@ -1,6 +1,6 @@
-// Functions that are not machine code: those of a program that an interpreter runs.  A
-// language runtime registers them and marks its calls; call stacks then have them among
-// the interpreter's own frames, and ProcessSymbols answers with their names.
+// Functions that are not machine code: those of a program that an interpreter runs.  A language
+// runtime registers them and marks its calls.  Call stacks then have them among the interpreter's
+// own frames, and ProcessSymbols answers with their names.
 //
 //   const ManagedFunction f = RegisterManagedFunction("fold", "list.ml", 12);
 //   ...
@@ -8,9 +8,9 @@
 //     const ManagedCall call(f);
 //     ...
 //
-// In a call stack a managed frame stands directly inside the native frame of the function
-// that holds its ManagedCall: before it, innermost first.  It is an address like the
-// others, in a range where there is no code, so stacks stay what they are.
+// In a call stack, innermost first, a managed frame stands directly before the native frame of the
+// function that holds its ManagedCall.  It is an address like the others, in a range where there is
+// no code, so a stack stays a list of addresses.
 //
 // README.md, "Managed frames", has the design.
 #ifndef ALLOMON_TRACKER_CALLSTACK_MANAGED_FUNCTIONS_H_
@@ -29,7 +29,7 @@ class ManagedFunction {
   ManagedFunction() = default;
   explicit operator bool() const { return address_ != 0; }
 
-  // What stands for it in call stacks; 0 for none.
+  // The address that stands for the function in call stacks; 0 for none.
   uintptr_t address() const { return address_; }
 
  private:
@@ -39,14 +39,14 @@ class ManagedFunction {
   uintptr_t address_ = 0;
 };
 
-// Any thread, also in a callback of a tracker; not in a signal handler.  Copies its
-// arguments, never calls malloc, never frees: register a function once, not once a call.
-// Cost: 48 bytes and the text; the first one reserves 112 MiB of addresses.  Returns none
-// when there is no room: beyond a million functions or 64 MiB of text, or under a small
-// limit of address space.  Calls of none are not seen.
+// Any thread, also in a callback of a tracker; not in a signal handler.  Copies its arguments,
+// never calls malloc, never frees: a runtime registers a function once, not at each call.  Cost: 48
+// bytes and the text; the first one reserves 112 MiB of addresses.  Returns none when there is no
+// room: beyond a million functions or 64 MiB of text, or under a small limit of address space.
+// Calls of none are not seen.
 ManagedFunction RegisterManagedFunction(std::string_view name, std::string_view file, int line);
 
-// What was registered, for an address of a call stack, or one less (the byte in the call).
+// The registered function of an address in a call stack, or of one less (the byte in the call).
 struct ManagedFunctionName {
   std::string_view name;
   std::string_view file;
@@ -58,7 +58,7 @@ bool FindManagedFunction(uintptr_t address, ManagedFunctionName* name);
 
 namespace internal {
 
-// Those that were registered, by number: from 0, in the order of their registration.
+// The registered functions by number: from 0, in the order of their registration.
 uint32_t ManagedFunctionCount();
 uint32_t ManagedFunctionNumber(uintptr_t address);  // of a registered one
 uintptr_t ManagedFunctionAddress(uint32_t number);
@@ -66,52 +66,55 @@ bool ManagedFunctionAt(uint32_t number, ManagedFunctionName* name);
 
 struct ManagedEntry {
   uintptr_t frame;    // of the native function that holds the ManagedCall
-  uintptr_t address;  // of its function, with marks of the watcher's
+  uintptr_t address;  // of the called function; kWatched may be set in it
 };
 
-// In an address: the watcher was told of this call, and is to be told of its end.
+// In an address: the watcher was told that the call opened, and is to be told of its end.
 inline constexpr uintptr_t kWatched = 1;
 
-// A profiler that charges by function.  Runs on the thread whose calls these are.
+// A profiler that charges by function.  Runs on the thread that makes the calls.
 struct ManagedCallWatcher {
   // A call of `address` opens, held by `frame`; it is not on the stack yet.
   void (*open)(uintptr_t address, uintptr_t frame);
-  // The calls [from, top) end, of which some may have no mark.
+  // The calls [from, top) end.  Some may lack kWatched.
   void (*end)(const ManagedEntry* from);
 };
-// Null while nobody watches.  What it points to lives for ever.
+// Null while no profiler watches.  The watcher lives for ever.
 extern std::atomic<const ManagedCallWatcher*> managed_call_watcher;
 
-// A thread's open calls, [base, top), outermost first; below them, at base[-1], is an entry
-// of no function in a frame above all others.  All null before its first one and after its
-// last.
-// inv.managed.order: frames do not ascend from base to top.
-// A signal handler may look at any time: base is set before top, and top cleared before
-// base, so that above the base there is only what can be read.
+// A thread's open calls, [base, top), outermost first.  Below them, at base[-1], is an entry of no
+// function in a frame above all others.  All null before the thread's first call, and after the
+// thread has given its memory back.
+//
+// Frames do not ascend from base to top (inv.managed.order).
+//
+// A signal handler may look at any time.  So base is set before top, and top is cleared before
+// base: above the base there are only entries that can be read.
 struct ManagedStack {
   ManagedEntry* base;
   ManagedEntry* top;
   ManagedEntry* limit;  // readable, and of no function
-  // The function whose calls are none to the watcher, since it runs already; 0: there is
-  // none.  The watcher's, who may store it on any thread.
+  // The function whose calls the watcher is not told of, since it runs already; 0: there is none.
+  // The watcher's; it may store it on any thread.
   std::atomic<uintptr_t> running;
 };
 
 // See known_stacks in stack_window.h for why initial-exec and __thread.
 extern __thread ManagedStack managed_stack __attribute__((tls_model("initial-exec")));
 
-// Maps the thread's stack, or drops what lies below `frame`.  False if it is full all the
-// same, or there is no memory: the stack is then one without room.
+// Maps the thread's array of calls, or drops the calls whose frames lie below `frame`.  False if
+// the array is full all the same, or if there is no memory: the array then has no room for a call.
 bool MakeRoomForCallSlow(uintptr_t frame);
 
-// Drops what lies below `frame`; returns the new top.
+// Drops the calls whose frames lie below `frame`; returns the new top.
 ManagedEntry* DropCallsBelowSlow(uintptr_t frame);
 
 // The calls [from, top) are about to be dropped: tells the watcher, if there is one.
 void EndWatchedCallsSlow(const ManagedEntry* from);
 
-// What to keep of a call that opens.  Unwatched, three instructions; watched, two more for a
-// function that calls itself: to whom memory and time are charged does not change.
+// The address to keep for a call that opens.  Three instructions where there is no watcher.  Two
+// more where there is one and a function calls itself: then the function that memory and time are
+// charged to does not change, so the watcher is not told.
 __attribute__((always_inline)) inline uintptr_t Watched(uintptr_t address, uintptr_t frame) {
   const ManagedCallWatcher* const watcher = managed_call_watcher.load(std::memory_order_relaxed);
   if (__builtin_expect(watcher == nullptr, true)) return address;
@@ -123,22 +126,22 @@ __attribute__((always_inline)) inline uintptr_t Watched(uintptr_t address, uintp
 // Whether this thread has open calls.  Cost: two loads of one cache line.
 inline bool HasManagedCalls() { return managed_stack.top > managed_stack.base; }
 
-// Puts the managed frames of this thread between the native ones, whose pcs are frames[0,
-// count) and which lie on the stack from sps[i] to sps[i + 1].  Returns the number written
-// to `merged`, at most max_frames; sets *truncated when outer ones were left out.
+// Puts the managed frames of this thread between the native ones.  The native frames have the pcs
+// frames[0, count), and frame i lies on the stack from sps[i] to sps[i + 1].  Returns the number of
+// frames written to `merged`, at most max_frames; sets *truncated when outer frames were left out.
 size_t MergeManagedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t count,
                           uintptr_t* merged, size_t max_frames, bool* truncated);
 
 }  // namespace internal
 
-// A call of `function`, from here to the end of the block.  On the stack only; two in one
-// native function nest.
+// A call of `function`, from here to the end of the block.  Only for objects on the stack; two in
+// one native function nest.
 //
-// Exceptions and pthread_exit end it.  longjmp skips its destructor: then it is dropped
-// when the next call opens further out on the stack, or at once by ManagedCallMark.
-// Calls more than a million deep are not seen.  A coroutine that is switched to another
-// stack must have none open.  Cost: some eight instructions to open it, four to end it; 16 bytes,
-// of which a thread's first call reserves 16 MiB of addresses.
+// Exceptions and pthread_exit end it.  longjmp skips its destructor; then the call is dropped when
+// the next one opens further out on the stack, or at once by ManagedCallMark.  Calls more than a
+// million deep are not seen.  A coroutine that is switched to another stack must have none open.
+// Cost: some eight instructions to open a call, four to end it; 16 bytes, and 16 MiB of addresses
+// that a thread's first call reserves.
 class ManagedCall {
  public:
   __attribute__((always_inline)) explicit ManagedCall(ManagedFunction function,
@@ -151,7 +154,7 @@ class ManagedCall {
       entry_ = top = stack.top;
       if (!has_room) return;
     }
-    // What lies further in than this frame is gone: longjmp has left it here.
+    // Calls whose frames lie further in than this one are over: longjmp has skipped their ends.
     if (__builtin_expect(top[-1].frame < here, false)) top = internal::DropCallsBelowSlow(here);
     entry_ = top;
     if (!function) {
@@ -177,8 +180,8 @@ class ManagedCall {
   internal::ManagedEntry* entry_;
 };
 
-// Remembers which calls of this thread are open.  After a longjmp back to here, CutBack()
-// ends those made since.
+// Remembers which calls of this thread are open.  After a longjmp back to here, CutBack() ends
+// those that were made since.
 class ManagedCallMark {
  public:
   ManagedCallMark() : depth_(internal::managed_stack.top - internal::managed_stack.base) {}

@@ -1,16 +1,15 @@
-// The frames of a thread's last capture, kept so that the next one need not
-// look up a rule for those that are still there.
+// The frames of a thread's last capture, kept so that the next capture need not look up a rule for
+// those frames that are still there.
 //
-// A frame's state is (pc, sp, bp, whether pc is looked up as it is).  The step
-// to its caller is a function of that state and of at most two words of the
-// stack: the return address and, where the rule says so, the saved bp.  A
-// RecordedFrame holds a state and where the words that led to it were read.  So
-// if a walk reaches a recorded state, and the words that led from there to the
-// next recorded state are what they were, then the walk's next state is that
-// one; and so on by induction.  README.md, "Replay", has the whole argument.
+// A frame's state is (pc, sp, bp, whether pc is looked up as it is).  The step to its caller is a
+// function of that state and of at most two words of the stack: the return address and, where the
+// rule says so, the saved bp.  A RecordedFrame holds a state, and where the words that led to it
+// were read.  So if a walk reaches a recorded state, and the words that led from there to the next
+// recorded state are what they were, then the walk's next state is that one; and so on by
+// induction.  README.md, "Replay", has the whole argument.
 //
-// Belongs to one thread.  No allocation, no lock; whoever uses it keeps signal
-// handlers out (see ReplayThread).
+// A record belongs to one thread.  No allocation, no lock; its user keeps signal handlers out (see
+// ReplayThread).
 #ifndef ALLOMON_TRACKER_CALLSTACK_REPLAY_RECORD_H_
 #define ALLOMON_TRACKER_CALLSTACK_REPLAY_RECORD_H_
 
@@ -23,19 +22,18 @@ namespace allomon::internal {
 
 // A state of a walk, how it was reached and how it is left.
 struct RecordedFrame {
-  // Flags of `how`, around the address of the word that bp was loaded from; no
-  // address: bp is what it was one frame further in.  Stack words are aligned,
-  // and user addresses have fewer than 62 bits.
+  // Flags of `how`, around the address of the word that bp was loaded from.  No address: bp is what
+  // it was one frame further in.  Stack words are aligned, and user addresses have fewer than 62
+  // bits, so flags and address do not meet.
   enum : uintptr_t {
-    // What becomes of the walk depends on bp: the rule that holds here reads
-    // it, or leaves it to one further out that does.
+    // The rest of the walk depends on bp: the rule that holds here reads it, or leaves it alone and
+    // one further out reads it.
     kNeedsBp = 1,
     // The step to here read something else than these two words.
     kNotReplayable = 2,
     // pc is looked up as it is, not one byte lower.
     kExactPc = 4,
-    // The rule that holds here leaves bp alone, so kNeedsBp follows from the
-    // frame further out.
+    // The rule that holds here leaves bp alone, so kNeedsBp follows from the frame further out.
     kKeepsBp = uintptr_t{1} << 62,
   };
   static constexpr uintptr_t kSlotMask = (kKeepsBp - 1) & ~uintptr_t{7};
@@ -48,9 +46,9 @@ struct RecordedFrame {
   uintptr_t how;
 };
 
-// A ring of frames, from the innermost at begin() to end(); indices only grow
-// and wrap.  A walk puts the frames that it finds by itself aside
-// (PushFresh) until it knows which of the recorded ones they replace.
+// A ring of frames, from the innermost at begin() to end(); indices only grow, and wrap.  A walk
+// puts the frames that it finds by itself aside (PushFresh) until it knows which of the recorded
+// ones they replace.
 class ReplayRecord {
  public:
   static constexpr uint32_t kFrames = 256;
@@ -70,8 +68,7 @@ class ReplayRecord {
   uintptr_t sp(uint32_t i) const { return checks_[i % kFrames].sp; }
   uintptr_t pc(uint32_t i) const { return checks_[i % kFrames].pc; }
 
-  // Whether the recorded state at i is the given one, as far as that decides
-  // how the walk goes on.
+  // Whether the recorded state at i is the given one, as far as that decides how the walk goes on.
   bool Matches(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t bp, uintptr_t exact_pc) const {
     const Check& check = checks_[i % kFrames];
     const State& state = states_[i % kFrames];
@@ -79,38 +76,38 @@ class ReplayRecord {
            (state.bp == bp || (state.how & RecordedFrame::kNeedsBp) == 0);
   }
 
-  // Given that the thread's stack has state `from`: the last i such that it has
-  // all states up to i, at most limit.  Writes the pcs of (from, limit] up to
-  // at least that to frames.
+  // Given that the thread's stack has state `from`: returns the last i, at most `limit`, such that
+  // the stack has all states up to i.  Writes the pcs of (from, i] to `frames`, and perhaps more,
+  // up to `limit`.
   ALLOMON_READS_STACK uint32_t Confirm(uint32_t from, uint32_t limit, uintptr_t* frames) const;
 
-  // The same, whether it is so up to `last`: of a thread that needs no frames.
+  // Whether the stack has all states up to `last`, given that it has state `from`.  Writes no
+  // frames.
   ALLOMON_READS_STACK bool HasAll(uint32_t from, uint32_t last) const;
 
-  // Whether the stack has the state after i, given that it has that at i.
+  // Whether the stack has the state after i, given that it has the state at i.
   ALLOMON_READS_STACK bool IsNext(uint32_t i) const {
     return Difference(checks_[(i + 1) % kFrames]) == 0;
   }
 
-  // The state at i, which [joined, i] has been confirmed for; bp was the
-  // value at `joined`.
+  // The state at i.  [joined, i] has been confirmed, and bp was the value at `joined`.
   ALLOMON_READS_STACK RecordedFrame Recover(uint32_t i, uint32_t joined, uintptr_t bp) const;
 
   bool IsFreshFull() const { return fresh_ == kFreshFrames; }
   void PushFresh(const RecordedFrame& frame) { fresh_frames_[fresh_++] = frame; }
 
-  // Replaces the frames of [from, to) by the fresh ones, after which comes
-  // `joined`, which is the recorded frame at `to` by way of the fresh ones.
-  // False, and the record is empty, if there is no room for the inner frames.
+  // Replaces the frames of [from, to) by the fresh ones.  `joined` comes after them: it is the
+  // recorded frame at `to`, as it was reached from the fresh ones.  False, and the record is empty,
+  // if there is no room for the inner frames.
   bool Splice(uint32_t from, uint32_t to, const RecordedFrame& joined);
-  // Replaces all from `from` on by the fresh ones.  False if not all had room:
+  // Replaces all frames from `from` on by the fresh ones.  False if not all of them had room: then
   // what is further out has none either.
   bool Append(uint32_t from);
 
  private:
-  // What confirming takes, 32 bytes: the return address below sp must be pc,
-  // and *bp_at must be bp_value.  If bp need not be checked bp_at leads to a
-  // word that is, and if it cannot be, to one that is not.
+  // What confirming a frame reads, 32 bytes: the word below sp, the return address, must be pc, and
+  // *bp_at must be bp_value.  If bp need not be checked, bp_at leads to a word that always has
+  // bp_value; if the frame cannot be confirmed, to a word that never has it.
   struct Check {
     uintptr_t pc;
     uintptr_t sp;
@@ -122,7 +119,7 @@ class ReplayRecord {
     uintptr_t how;
   };
 
-  // The bits in which the stack differs from what was there.
+  // The bits in which the stack differs from what was recorded.
   ALLOMON_READS_STACK static uintptr_t Difference(const Check& check) {
     return (StackWindow::LoadUnchecked(check.sp - sizeof(uintptr_t)) ^ check.pc) |
            (StackWindow::LoadUnchecked(reinterpret_cast<uintptr_t>(check.bp_at)) ^ check.bp_value);
@@ -149,7 +146,7 @@ class ReplayRecord {
 inline uint32_t ReplayRecord::Confirm(uint32_t from, uint32_t limit, uintptr_t* frames) const {
   constexpr uint32_t kAtOnce = 4;
   uint32_t i = from + 1;
-  // Four at once where they do not wrap: one branch for all.
+  // Four at once where they do not wrap: one branch for all four.
   while (limit - i + 1 >= kAtOnce && i % kFrames <= kFrames - kAtOnce) {
     const Check* check = &checks_[i % kFrames];
     const uintptr_t difference =
@@ -203,7 +200,7 @@ inline RecordedFrame ReplayRecord::Recover(uint32_t i, uint32_t joined, uintptr_
   constexpr uintptr_t kOfTheStepIn =
       RecordedFrame::kSlotMask | RecordedFrame::kNotReplayable | RecordedFrame::kExactPc;
   RecordedFrame frame = {pc(i), sp(i), bp, states_[i % kFrames].how & kOfTheStepIn};
-  // A bp that was not needed was not compared, so what is recorded may be old.
+  // A bp that was not needed was not compared, so the recorded one may be old.
   for (uint32_t k = i; k != joined; --k) {
     const uintptr_t how = states_[k % kFrames].how;
     const uintptr_t slot = how & RecordedFrame::kSlotMask;

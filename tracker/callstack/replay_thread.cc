@@ -43,7 +43,7 @@ ReplayBlock* PopFree() {
 
 void PushFree(ReplayBlock* block) { free_blocks.Push(BlockLinks(), block->index + 1); }
 
-// Zero-filled pages; they stay.
+// Zero-filled pages, which stay mapped.
 ReplayBlock* MapBlock() {
   const uint32_t index = block_count.fetch_add(1, std::memory_order_relaxed);
   if (index >= kMaxBlocks) {
@@ -57,29 +57,31 @@ ReplayBlock* MapBlock() {
   if (memory == MAP_FAILED) return nullptr;
   auto* block = static_cast<ReplayBlock*>(memory);
   block->index = index;
-  // Serials of different blocks differ, for longer than anyone can count.
+  // Serials of different blocks differ, for longer than a program can count.
   block->serial = (uint64_t{index} + 1) << 48;
   blocks[index] = block;
   return block;
 }
 
 // ---- The end of a thread
-// ------------------------------------------------------------
 
 pthread_key_t exit_key;
 enum KeyState : int { kNotMade, kBeingMade, kMade, kUnusable };
 std::atomic<int> key_state{kNotMade};
 
-// Destructors that run after this one may capture, which then goes without.
-void OnThreadExit(void* block) {
+// Key destructors that run after this one may capture, and then have no record.
+void OnThreadExit(void* argument) {
+  auto* const block = static_cast<ReplayBlock*>(argument);
+  ALLOMON_DCHECK_EQ("inv.replay.own", block->owner, &replay_thread);
   replay_thread.has_none = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   replay_thread.block = nullptr;
-  PushFree(static_cast<ReplayBlock*>(block));
+  block->owner = nullptr;
+  PushFree(block);
 }
 
-// glibc keeps the values of the first 32 keys in the thread itself, and those
-// of the others in memory from calloc, which must not be called here.
+// glibc keeps the values of the first 32 keys in the thread itself, and those of the others in
+// memory from calloc, which must not be called here.
 constexpr pthread_key_t kKeysWithoutMalloc = 32;
 
 KeyState MakeExitKey() {
@@ -110,7 +112,7 @@ ReplayBlock* OpenReplaySlow() {
     return nullptr;
   }
   const KeyState key = ExitKeyState();
-  // Another thread, or a frame below this handler, is making it.
+  // Another thread, or the code that this signal handler interrupted, is making the key.
   if (key == kBeingMade) return nullptr;
   ReplayBlock* block = nullptr;
   if (key == kMade) {
@@ -121,9 +123,12 @@ ReplayBlock* OpenReplaySlow() {
     thread.has_none = true;
     return nullptr;
   }
+  ALLOMON_DCHECK("inv.replay.own", block->owner == nullptr);
+  block->owner = &thread;
   block->record.Clear();
-  block->generation = 0;  // which there is none of
+  block->generation = 0;  // replay_generation is never 0
   if (pthread_setspecific(exit_key, block) != 0) {
+    block->owner = nullptr;
     PushFree(block);
     thread.has_none = true;
     return nullptr;

@@ -1,9 +1,8 @@
-// Each thread's ReplayRecord: where it is, and who may use it.
+// Each thread's ReplayRecord: where it is, and which capture may use it.
 //
-// A record is 16 KiB, mapped when a thread captures for the second time and
-// handed on to another thread when that thread ends.  No malloc, no lock,
-// async-signal-safe.  Cost: a few instructions, once per thread some
-// microseconds.
+// A record is 16 KiB, mapped when a thread captures for the second time, and handed on to another
+// thread when that thread ends.  No malloc, no lock, async-signal-safe.  Cost: a few instructions;
+// once per thread some microseconds.
 #ifndef ALLOMON_TRACKER_CALLSTACK_REPLAY_THREAD_H_
 #define ALLOMON_TRACKER_CALLSTACK_REPLAY_THREAD_H_
 
@@ -11,33 +10,38 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/replay_record.h"
 
 namespace allomon::internal {
 
+struct ReplayThread;
+
 struct ReplayBlock {
-  // The state of the rules that `record` was made by, see ForgetReplays.
+  // The value of replay_generation when `record` was made: see ForgetReplays.
   uint64_t generation;
-  // Of the last capture; what it says was given out with `serial`.
+  // Of the last capture.  Its outcome was given out with `serial`.
   uint64_t serial;
   size_t count;
   bool truncated;
-  // A capture like the last one has its outcome if the stack still has so many recorded states,
-  // from where it began on.  0: that cannot be known.
+  // A capture that starts where the last one did has its outcome if the stack still has so many
+  // recorded states.  0: the record cannot tell.
   uint32_t decisive_states;
   uint32_t index;
-  // While free: the index + 1 of the next free block.
+  // While the block is free: the index + 1 of the next free block.
   std::atomic<uint32_t> next_free;
+  // The thread that the block belongs to; null while it is free.
+  const ReplayThread* owner;
   ReplayRecord record;
 };
 
 struct ReplayThread {
   ReplayBlock* block;
-  // A capture of this thread is at work on the block.  Volatile, and not
-  // atomic, because only signal handlers on the same thread look.
+  // A capture of this thread is at work on the block.  Volatile, and not atomic, because only
+  // signal handlers on the same thread look.
   volatile bool busy;
   bool has_captured;
-  bool has_none;  // nor will it get one
+  bool has_none;  // the thread has no block, and will not get one
 };
 
 // See known_stacks for why initial-exec and __thread.
@@ -46,8 +50,8 @@ extern __thread ReplayThread replay_thread __attribute__((tls_model("initial-exe
 // How often ForgetReplays was called.
 extern std::atomic<uint64_t> replay_generation;
 
-// From now on no capture uses what was recorded before.  Call after the rules
-// have been emptied: a capture that finds the new generation finds them empty.
+// From now on no capture uses what was recorded before.  To be called after the rules have been
+// emptied: a capture that finds the new generation finds them empty.
 inline void ForgetReplays() {
   // Pairs with the acquire in OpenReplay.
   replay_generation.fetch_add(1, std::memory_order_release);
@@ -61,11 +65,11 @@ inline bool IsOfThisCode(const ReplayBlock& block) {
 // Gives the thread a block, unless this is its first capture.
 ReplayBlock* OpenReplaySlow();
 
-// This thread's block, for this capture alone until CloseReplay; nullptr if
-// there is none, or a capture that we interrupted has it.
+// This thread's block, for this capture alone until CloseReplay.  nullptr if the thread has none,
+// or if a capture that this one interrupted is using it.
 inline ReplayBlock* OpenReplay() {
   ReplayThread& thread = replay_thread;
-  // A handler that comes before `busy` is set is done when we go on.
+  // A signal handler that comes before `busy` is set has ended when this function goes on.
   if (thread.busy) return nullptr;
   thread.busy = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -77,6 +81,7 @@ inline ReplayBlock* OpenReplay() {
       return nullptr;
     }
   }
+  ALLOMON_DCHECK_EQ("inv.replay.own", block->owner, &replay_thread);
   const uint64_t generation = replay_generation.load(std::memory_order_acquire);
   if (__builtin_expect(block->generation != generation, false)) {
     block->record.Clear();
@@ -85,16 +90,19 @@ inline ReplayBlock* OpenReplay() {
   return block;
 }
 
-// The same block as it is, perhaps of forgotten rules; nullptr if the thread has none yet.
+// The same block as it is, perhaps with a record of forgotten rules.  nullptr if the thread has
+// none yet.
 inline const ReplayBlock* OpenKnownReplay() {
   ReplayThread& thread = replay_thread;
   if (thread.busy || thread.block == nullptr) return nullptr;
   thread.busy = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  ALLOMON_DCHECK_EQ("inv.replay.own", thread.block->owner, &replay_thread);
   return thread.block;
 }
 
 inline void CloseReplay() {
+  ALLOMON_DCHECK("inv.replay.own", replay_thread.busy);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   replay_thread.busy = false;
 }

@@ -1,12 +1,11 @@
-// Remembers the FrameRule of each pc that a walk has met: fixed size, lossy,
-// shared by all threads without a lock, async-signal-safe, never allocates.
+// Remembers the FrameRule of each pc that a walk has met.  Fixed size, lossy, shared by all threads
+// without a lock, async-signal-safe, never allocates.
 //
-// A slot is one 64-bit word: the rule in the low bits and, above it, the bits
-// of the pc that its index does not determine.  So key and value cannot be torn
-// apart, a hit is exact, and relaxed order is enough: no other memory is
-// published with the word, and what it says is true whenever it is read.  Two
-// threads that fill a slot at once overwrite each other, which costs the loser
-// one more lookup.
+// A slot is one 64-bit word: the rule in the low bits and, above it, the bits of the pc that the
+// slot's index does not determine.  So key and value cannot be torn apart, and a hit is exact.
+// Relaxed order is enough, because no other memory is published with the word, and the word is true
+// whenever it is read.  Two threads that fill a slot at once overwrite each other, which costs the
+// loser one more lookup.
 #ifndef ALLOMON_TRACKER_CALLSTACK_RULE_CACHE_H_
 #define ALLOMON_TRACKER_CALLSTACK_RULE_CACHE_H_
 
@@ -14,26 +13,27 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/frame_rule.h"
 
 namespace allomon::internal {
 
 class RuleCache {
  public:
-  // Zero-initialised static storage, so usable before any constructor has run.
+  // Zero-initialised static storage, so it may be used before any constructor has run.
   constexpr RuleCache() = default;
 
-  // Sets *rule to what is stored for pc.  False if nothing is.  Cost: one load.
+  // Sets *rule to the rule that is stored for pc.  False if there is none.  Cost: one load.
   bool Find(uintptr_t pc, FrameRule* rule) const {
     const uint64_t word = slots_[IndexOf(pc)].load(std::memory_order_relaxed);
     *rule = FrameRule(word & kRuleMask);
     return (word >> FrameRule::kBits) == TagOf(pc) && word != 0;
   }
 
-  // Does nothing for a pc beyond the 47 bits that Linux gives to user code by
-  // default.
+  // Does nothing for a pc beyond the 47 bits that Linux gives to user code by default.
   void Store(uintptr_t pc, FrameRule rule) {
     if ((pc >> kPcBits) != 0) return;
+    ALLOMON_DCHECK_EQ("inv.cache.exact", PcOf(IndexOf(pc), TagOf(pc)), pc);
     slots_[IndexOf(pc)].store(TagOf(pc) << FrameRule::kBits | rule.bits(),
                               std::memory_order_relaxed);
   }
@@ -48,11 +48,14 @@ class RuleCache {
   static constexpr int kPcBits = 47;
   static constexpr uint64_t kRuleMask = (uint64_t{1} << FrameRule::kBits) - 1;
   static constexpr uintptr_t kIndexMask = (uintptr_t{1} << kIndexBits) - 1;
-  // inv.cache.exact: index and tag together give back the pc.
+  // checks inv.cache.exact: no bit of the tag is lost above the rule.
   static_assert(kPcBits - kIndexBits + FrameRule::kBits <= 64);
 
   static size_t IndexOf(uintptr_t pc) { return (pc ^ pc >> kIndexBits) & kIndexMask; }
   static uint64_t TagOf(uintptr_t pc) { return pc >> kIndexBits; }
+  static uintptr_t PcOf(size_t index, uint64_t tag) {
+    return tag << kIndexBits | ((index ^ tag) & kIndexMask);
+  }
 
   std::atomic<uint64_t> slots_[size_t{1} << kIndexBits] = {};
 };

@@ -4,8 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Where the kernel put the first word of the main thread's stack.  Exported by
-// ld.so (and libc.a) under a public version, though no header declares it.
+// Where the kernel put the first word of the main thread's stack.  ld.so (and libc.a) exports it
+// under a public version, though no header declares it.
 extern "C" {
 extern void* __libc_stack_end __attribute__((weak));
 }
@@ -16,12 +16,12 @@ __thread KnownStacks known_stacks __attribute__((tls_model("initial-exec")));
 
 namespace {
 
-// The smallest page of the architectures we know; where pages are larger, a few
-// probes are redundant.
+// The smallest page of the architectures that are supported.  Where pages are larger, a few probes
+// are redundant.
 constexpr uintptr_t kPageBytes = 4096;
 
-// How far above sp the end of the thread's own stack may be: 16 MiB.  Deeper at
-// the first capture, that part of the stack is treated like a foreign one.
+// How far above sp the end of the thread's own stack may be: 16 MiB.  Where the first capture is
+// deeper, that part of the stack is treated like a foreign one.
 constexpr int kMaxOwnPages = 4096;
 
 // How large a frame may be on a foreign stack: 1 MiB.
@@ -29,13 +29,13 @@ constexpr uintptr_t kMaxForeignPages = 256;
 
 uintptr_t PageOf(uintptr_t address) { return address & ~(kPageBytes - 1); }
 
-// True if `page` can be read.  The kernel copies the signal set
-// before it rejects `how`, so it answers EFAULT or EINVAL and changes nothing.
-// Chosen because every sandbox lets it through, unlike process_vm_readv;
-// mincore would call a guard page mapped, and a pipe needs descriptors.
+// True if `page` can be read.  The kernel copies the signal set before it rejects `how`, so it
+// answers EFAULT or EINVAL and changes nothing.  This system call was chosen because every sandbox
+// lets it through, unlike process_vm_readv; mincore would call a guard page mapped, and a pipe
+// needs descriptors.
 bool IsReadable(uintptr_t page) {
   constexpr int kNoSuchHow = -1;
-  // Any word of the page will do, but not its first: a set at 0 means no set.
+  // Any word of the page will do, but not its first: a set at address 0 means no set.
   const uintptr_t word = page + sizeof(uintptr_t);
   const int saved_errno = errno;
   const long result = syscall(SYS_rt_sigprocmask, kNoSuchHow, word, nullptr, 8);
@@ -44,10 +44,9 @@ bool IsReadable(uintptr_t page) {
   return readable;
 }
 
-// An address in the stack the thread was born with that is mapped and above all
-// its frames: glibc puts the thread's control block at the upper end of its
-// stack; the main thread's control block is elsewhere, but the kernel told
-// ld.so its stack's end.
+// An address in the stack that the thread was born with, which is mapped and above all frames.
+// glibc puts a thread's control block at the upper end of its stack.  The main thread's control
+// block is elsewhere, but the kernel told ld.so the end of its stack.
 uintptr_t OwnStackAnchor() {
   if (syscall(SYS_gettid) == syscall(SYS_getpid)) {
     return &__libc_stack_end == nullptr ? 0 : reinterpret_cast<uintptr_t>(__libc_stack_end);
@@ -64,8 +63,8 @@ uintptr_t OwnStackAnchor() {
 #endif
 }
 
-// The first page boundary in [page, limit) that cannot be read, or `limit`;
-// gives up at a boundary kMaxOwnPages further on.
+// The first page boundary in [page, limit) that cannot be read, or `limit`.  Gives up at a boundary
+// kMaxOwnPages further on.
 uintptr_t ReadableUntil(uintptr_t page, uintptr_t limit) {
   for (int i = 0; i < kMaxOwnPages && page < limit; ++i, page += kPageBytes) {
     if (!IsReadable(page)) return page;
@@ -75,9 +74,8 @@ uintptr_t ReadableUntil(uintptr_t page, uintptr_t limit) {
 
 uintptr_t Get(const std::atomic<uintptr_t>& value) { return value.load(std::memory_order_relaxed); }
 
-// own_low first: until own_high is stored too, the range is empty for a signal
-// handler that comes in between.  Later calls of this thread find the same
-// anchor.
+// own_low is stored first: until own_high is stored too, the range is empty for a signal handler
+// that comes in between.  Later calls of this thread find the same anchor.
 void LearnAnchor() {
   const uintptr_t anchor = OwnStackAnchor();
   known_stacks.own_low.store(anchor, std::memory_order_relaxed);
@@ -85,10 +83,9 @@ void LearnAnchor() {
   known_stacks.own_high.store(anchor, std::memory_order_relaxed);
 }
 
-// True if sp is on the stack the thread was born with: every page from there to
-// the part that is known is readable.  Any other stack is cut off from it by a
-// guard page, or by the gap that the kernel keeps free below the main thread's
-// stack.
+// True if sp is on the stack that the thread was born with: every page from sp to the part that is
+// known is readable.  Any other stack is cut off from it by a guard page, or by the gap that the
+// kernel keeps free below the main thread's stack.
 bool ReachesOwnStack(uintptr_t sp) {
   const uintptr_t own_low = Get(known_stacks.own_low);
   if (sp >= own_low || sp < Get(known_stacks.foreign_below)) return false;
@@ -102,6 +99,8 @@ bool ReachesOwnStack(uintptr_t sp) {
 void StackWindow::OpenSlow(uintptr_t sp) {
   if (Get(known_stacks.own_high) == 0) LearnAnchor();
   if (ReachesOwnStack(sp)) {
+    ALLOMON_DCHECK_LT("inv.window.true", sp, Get(known_stacks.own_high));
+    ALLOMON_DCHECK_LE("inv.window.true", Get(known_stacks.own_low), Get(known_stacks.own_high));
     known_stacks.own_low.store(PageOf(sp), std::memory_order_relaxed);
     high_ = Get(known_stacks.own_high);
     return;
@@ -110,8 +109,8 @@ void StackWindow::OpenSlow(uintptr_t sp) {
   high_ = growable_ ? PageOf(sp) + kPageBytes : sp;
 }
 
-// An interrupted epilogue may have popped what its unwind row still says is
-// saved: the ABI keeps 128 bytes below sp for the function that runs.
+// An interrupted epilogue may have popped what its unwind row still says is saved: the ABI keeps
+// 128 bytes below sp for the function that runs.
 bool StackWindow::IsInRedZone(uintptr_t address) const {
   constexpr uintptr_t kRedZoneBytes = 128;
   return low_ - address <= kRedZoneBytes && IsReadable(PageOf(address));

@@ -12,13 +12,13 @@
 namespace allomon::internal {
 namespace {
 
-// Bit 62, then 12 bits of a number, then 40 of an address: canonical addresses of x86-64
-// programs have 47 bits, 56 with five-level page tables.
+// Bit 62, then the 12 bits of a module's number, then the 40 bits of an address in its file.
+// Canonical addresses of x86-64 programs have 47 bits, 56 with five-level page tables.
 constexpr int kAddressBits = 40;
 constexpr uint32_t kMaxModules = 4096;
 constexpr uintptr_t kTag = uintptr_t{1} << 62;
 
-// Entry 0 stays empty.  Filled from the front, and never changed.
+// Entry 0 stays empty.  Filled from the front; an entry that is set never changes.
 std::atomic<UnloadedModule*> g_modules[kMaxModules];
 
 uintptr_t BiasOf(uint32_t number) { return kTag | uintptr_t{number} << kAddressBits; }
@@ -82,7 +82,7 @@ int AddModule(dl_phdr_info* info, size_t, void* modules) {
   return 0;
 }
 
-// The loader keeps the name as dlopen was given it; the directory may change.
+// The loader keeps the name as dlopen was given it, and the current directory may change.
 std::string Absolute(const std::string& path) {
   char absolute[PATH_MAX];
   return path[0] == '/' || realpath(path.c_str(), absolute) == nullptr ? path : absolute;

@@ -1,8 +1,9 @@
-// Code that is loaded, and names for code that is no longer: README.md, "Unloaded code".
+// Code that is loaded, and addresses that stand for code which is loaded no longer: README.md of
+// tracker/symbols, "Unloaded code".
 //
-// An address of unloaded code may be another module's tomorrow.  So interned stacks have it
-// replaced by one that no code ever has: the number of the module, and the address in its
-// file.  ProcessSymbols answers for those as for any other.
+// An address of unloaded code may belong to another module tomorrow.  So interned stacks have it
+// replaced by an address that no code ever has: the number of the module, and the address in the
+// module's file.  ProcessSymbols answers for these as for any other.
 //
 // Nothing here may be called inside malloc or in a signal handler.  Thread safe.
 #ifndef ALLOMON_TRACKER_CALLSTACK_UNLOADED_CODE_H_
@@ -26,7 +27,7 @@ struct CodeRange {
 struct LoadedModule {
   std::string path;
   std::string build_id;  // lower-case hexadecimal; empty if it has none
-  uintptr_t bias;        // what was added to the file's addresses
+  uintptr_t bias;        // the loader added this to the file's addresses
   std::vector<CodeRange> code;
 
   bool operator==(const LoadedModule& other) const {
@@ -34,30 +35,33 @@ struct LoadedModule {
   }
 };
 
-// By dl_iterate_phdr, so it takes the loader's lock.  Allocates.
+// In the loader's order: the executable first, with an empty path.  Calls dl_iterate_phdr, which
+// takes the loader's lock.  Allocates.
 std::vector<LoadedModule> LoadedModules();
 
-// A module that was unloaded, as it is told by its file.
+// A module that was unloaded, identified by its file.
 struct UnloadedModule {
   std::string path;
   std::string build_id;
-  // Of the file when the module was unloaded: what stands in for a build id.
+  // Of the file when the module was unloaded: they stand in for a build id.
   uint64_t device;
   uint64_t inode;
   int64_t modified_ns;
 };
 
-// Adds a module, unless it is known, and returns what replaces `bias` in its addresses.  Room
-// for 4095; the modules beyond have no names.  Allocates; never freed.
+// Adds a module, unless it is known already, and returns the number that replaces `bias` in its
+// addresses.  There is room for 4095 modules; any beyond have no names.  Allocates; nothing is ever
+// freed.
 uintptr_t UnloadedBias(const LoadedModule& module);
 
-// For addresses of which it is not known whose they were.
+// The same for addresses whose module is not known.
 uintptr_t NamelessBias();
 
 // Whether an address has been replaced.
 inline bool IsUnloadedCode(uintptr_t address) { return (address >> 62 & 1) != 0; }
 
-// The module of a replaced address, and the address in its file; nullptr if it has no name.
+// The module of a replaced address, and the address in the module's file; nullptr if it has no
+// name.
 const UnloadedModule* FindUnloadedModule(uintptr_t address, uint64_t* file_address);
 
 // Whether the file at `module.path` is still the one that was unloaded.

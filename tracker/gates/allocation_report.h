@@ -21,13 +21,13 @@ enum class AllocationQuantity {
 // One call stack that allocated.
 struct AllocationSite {
   Callstack callstack;
-  size_t inner_frames = 0;  // of them within the counted code; the rest is who called it
+  size_t inner_frames = 0;  // frames within the counted code; the others are its callers
   uint64_t allocations = 0;
   uint64_t bytes = 0;
   uint64_t live_blocks = 0;  // at the end
   uint64_t live_bytes = 0;
-  // Blocks beyond the scope's limit: for kAllocations and kBytes those allocated after it
-  // was reached, for kPeakBytes those that lived when it was first exceeded.
+  // Blocks beyond the scope's limit.  For kAllocations and kBytes: those allocated after the limit
+  // was reached.  For kPeakBytes: those that lived when the limit was first exceeded.
   uint64_t excess_blocks = 0;
 };
 
@@ -44,10 +44,9 @@ struct AllocationReport {
 
   uint64_t Of(AllocationQuantity quantity) const;
 
-  // The call sites responsible for `quantity`, those with the most of it first, with source
-  // lines where the code was compiled with -g1 or more.  Sites with excess blocks only, if
-  // there are any.  Ten sites of at most 16 frames.  Cost: milliseconds; see
-  // source_frames.h.
+  // The call sites responsible for `quantity`, those with the most of it first, with source lines
+  // where the code was compiled with -g1 or more.  Only sites with excess blocks, if there are any.
+  // Ten sites of at most 16 frames.  Cost: milliseconds; see source_frames.h.
   std::string DescribeSites(AllocationQuantity quantity) const;
 };
 

@@ -9,7 +9,7 @@ using internal::Ledger;
 
 // The innermost open scope of this thread; null outside of scopes.
 __thread Ledger* t_ledger = nullptr;
-// Regions open in it that do not count.
+// The number of uncounted regions that are open in that scope.
 __thread int t_uncounted = 0;
 
 std::shared_ptr<Ledger> SharedOrNull(Ledger* ledger) {
@@ -26,8 +26,7 @@ struct LedgerOfThread {
   }
 };
 
-// One tracker for all scopes of the process, from the first that opens to the last that
-// closes.
+// The one tracker for all scopes of the process, from the first that opens to the last that closes.
 class SharedCounter {
  public:
   absl::StatusOr<TrackerId> Acquire() {

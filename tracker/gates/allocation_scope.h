@@ -6,24 +6,25 @@
 //   if (report.allocations > 2) puts(report.DescribeSites(...).c_str());
 //
 // What counts:
-//  - Blocks that this thread takes from malloc, operator new and their kin, and managed
-//    objects, between the scope's beginning and its end; bytes as requested, headers and
-//    rounding not.  What other threads allocate does not, nor what callbacks of trackers do.
-//  - realloc of a block is one allocation, of its new size, and one free.  The new block is
-//    there before the old one goes, so both are in the peak.
-//  - Frees on any thread, of blocks that were allocated in the scope.  A block from before it
-//    that is freed in it changes nothing.
-//  - Scopes nest: the outer one counts what the inner one does.  What the scopes themselves
-//    allocate is in neither.
-//  - Not the test framework's own work: framework_frames.h says what that is.
-//  - A thread that exits, an exception in flight: ordinary malloc, and counted.
+// - Blocks that this thread takes from malloc, operator new and their kin, and managed objects,
+//   between the scope's beginning and its end.  Bytes count as requested, without headers and
+//   rounding.  What other threads and the callbacks of trackers allocate does not count.
+// - realloc of a block is one allocation, of its new size, and one free.  The new block is there
+//   before the old one goes, so both are in the peak.
+// - Frees on any thread, of blocks that were allocated in the scope.  A block from before the scope
+//   that is freed in it changes nothing.
+// - Scopes nest: the outer one counts what the inner one does.  What the scopes themselves allocate
+//   is in neither.
+// - The test framework's own work does not count: framework_frames.h says what that is.
+// - Allocations of a thread that exits, and of an exception in flight, are ordinary malloc, and
+//   counted.
 //
-// How: while any scope is open a tracker at rate 1 (tracker.h) sees every block of the
-// process.  It counts as one of the eight that may sample at once.  All threads are slow
-// meanwhile: 160 ns per block with its free, at a call stack of a few frames; README.md.
+// How: while any scope is open, a tracker at rate 1 (tracker.h) sees every block of the process.
+// It is one of the eight trackers that may sample at once.  All threads are slow meanwhile: 160 ns
+// per block with its free, at a call stack of a few frames; README.md.
 //
-// Thread rule: a scope belongs to the thread that made it, and scopes of one thread end in
-// the reverse order; threads have theirs at the same time.  Not in signal handlers and
+// Thread rule: a scope belongs to the thread that made it, and the scopes of one thread end in the
+// reverse order.  Several threads may have scopes at the same time.  Not in signal handlers and
 // tracker callbacks.
 #ifndef ALLOMON_TRACKER_GATES_ALLOCATION_SCOPE_H_
 #define ALLOMON_TRACKER_GATES_ALLOCATION_SCOPE_H_
@@ -37,7 +38,8 @@
 
 namespace allomon {
 
-// What its thread allocates while it lives is not counted by the scopes around it.
+// While an object of this class lives, the scopes of its thread do not count what the thread
+// allocates.
 class UncountedRegion {
  public:
   UncountedRegion();
@@ -48,8 +50,8 @@ class UncountedRegion {
 
 class AllocationScope {
  public:
-  // With a limit, AllocationSite::excess_blocks is filled in.  If counting is not possible
-  // (malloc does not report; eight trackers sample already), the report's `error` says so.
+  // With a limit, AllocationSite::excess_blocks is filled in.  If counting is not possible (malloc
+  // does not report; eight trackers sample already), the report's `error` says so.
   explicit AllocationScope(AllocationLimit limit = {});
   ~AllocationScope();
   AllocationScope(const AllocationScope&) = delete;
@@ -62,7 +64,7 @@ class AllocationScope {
   AllocationReport Stop();
 
  private:
-  // What the thread goes back to.
+  // The state that the thread goes back to.
   std::shared_ptr<internal::Ledger> previous_;
   int previous_uncounted_;
 

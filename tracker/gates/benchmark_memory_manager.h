@@ -14,25 +14,24 @@
 //   allocs_per_iter        blocks allocated in the loop / n
 //   total_allocated_bytes  bytes allocated in the loop, of all n iterations
 //   max_bytes_used         the most of these that lived at once
-//   net_heap_growth        what of them lived at the end of the pass
+//   net_heap_growth        the bytes of these that lived at the end of the pass
 //
-// Counted is the timed loop alone: what the benchmark does before `for (auto _ : state)`,
-// after it or between PauseTiming() and ResumeTiming() is not, nor is the library's own work,
-// so that the figures do not depend on n (google counts everything around, which adds 1/n
-// of it).  To know where the loop begins, four functions of benchmark::State are wrapped by
-// the linker's --wrap; the Bazel target passes the options, and without them the program
+// The timed loop alone is counted.  What the benchmark does before `for (auto _ : state)`, after
+// it, or between PauseTiming() and ResumeTiming() is not, nor is the library's own work.  So the
+// figures do not depend on n.  (A memory manager that counts everything between Start() and Stop()
+// adds 1/n of the rest.)  To know where the loop begins, the linker's --wrap redirects four
+// functions of benchmark::State; the Bazel target passes the options, and without them the program
 // does not link.
 //
-// Counted are malloc blocks, as requested, and objects of the managed heap, of all threads;
-// realloc is one allocation and one free.  Managed objects live until a collection finds
-// them dead, so they are in the peak until then.
+// malloc blocks, as requested, and objects of the managed heap count, on all threads; realloc is
+// one allocation and one free.  Managed objects live until a collection finds them dead, so they
+// are in the peak until then.
 //
-// A pass that could not be counted (malloc does not report, see allocation_scope.h; blocks
-// lost; a loop that never began) has num_allocs -1, and a line on standard error says why.
+// A pass that could not be counted (malloc does not report, see allocation_scope.h; blocks were
+// lost; a loop never began) has num_allocs -1, and a line on standard error says why.
 //
-// With ALLOMON_GATE_PROFILE=path in the environment the call sites of all passes are written
-// there when the manager is destroyed, as JSON for `allomon gate --profile`; see
-// benchmark_profile.h.
+// With ALLOMON_GATE_PROFILE=path in the environment, the manager writes the call sites of all
+// passes there when it is destroyed, as JSON for `allomon gate --profile`; see benchmark_profile.h.
 //
 // Timing is not disturbed: nothing samples outside of the pass.  One object at a time, on the
 // thread that runs the benchmarks.

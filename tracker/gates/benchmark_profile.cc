@@ -16,7 +16,7 @@ std::string JsonFrame(const SourceFrame& frame) {
          ", \"line\": " + std::to_string(frame.line) + "}";
 }
 
-// Up to the benchmark's function: what is around it is the library's, and has no lines.
+// The frames up to the benchmark's function: those around it are the library's, and have no lines.
 std::vector<SourceFrame> FramesOf(const AllocationSite& site) {
   std::vector<SourceFrame> frames = ReadableFrames(site.callstack, site.inner_frames);
   const auto has_line = [](const SourceFrame& frame) { return frame.line != 0; };

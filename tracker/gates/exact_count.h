@@ -1,5 +1,5 @@
-// What scopes and the benchmarks' memory manager share: a tracker at rate 1, which sees
-// every block, and enters each into a ledger.
+// What scopes and the benchmarks' memory manager share: a tracker at rate 1, which sees every
+// block, and enters each into a ledger.
 #ifndef ALLOMON_TRACKER_GATES_EXACT_COUNT_H_
 #define ALLOMON_TRACKER_GATES_EXACT_COUNT_H_
 
@@ -20,8 +20,8 @@ struct CountedBlock {
   uint64_t size_bytes;
 };
 
-// A tracker of tracker.h, for every heap.  LedgerOf is a function object that gives the
-// ledger to enter an allocation into (a shared_ptr, null for none).
+// A tracker of tracker.h, for every heap.  LedgerOf is a function object that returns the ledger to
+// enter an allocation into (a shared_ptr, null for none).
 template <typename LedgerOf>
 struct ExactCounter {
   LedgerOf ledger_of;
@@ -40,7 +40,7 @@ struct ExactCounter {
   void dealloc_minor(CountedBlock block) { dealloc_major(std::move(block)); }
 };
 
-// Sees every block, beside whatever samples already.
+// Starts a tracker that sees every block, beside the trackers that sample already.
 template <typename LedgerOf>
 absl::StatusOr<TrackerId> StartExactCounter(LedgerOf ledger_of) {
   StartOptions options;
@@ -49,20 +49,20 @@ absl::StatusOr<TrackerId> StartExactCounter(LedgerOf ledger_of) {
   return Tracker::start(1, ExactCounter<LedgerOf>{std::move(ledger_of)}, options);
 }
 
-// What a tracker was not able to count since its start.
+// The blocks that a tracker was not able to count since its start.
 struct Losses {
   uint64_t dropped_blocks = 0;
   uint64_t callback_exceptions = 0;
 };
 Losses LossesOf(TrackerId id);
 
-// One line about what was lost between the two; "" if nothing was.
+// One line about what was lost between `before` and `after`; "" if nothing was.
 std::string DescribeLosses(const Losses& before, const Losses& after);
 
-// Allocates a byte and frees it, so that the compiler does not know.
+// Allocates a byte and frees it, in a way that the compiler cannot remove.
 void AllocateProbe();
 
-// What a program whose malloc does not report is told.
+// The error for a program whose malloc does not report.
 extern const char kNothingReports[];
 
 }  // namespace allomon::internal

@@ -33,8 +33,8 @@ bool IsTestRunner(std::string_view name) {
   return false;
 }
 
-// Where malloc was not inlined into its entry point (--config=dbg), our own frames are on the
-// stack; no more than these few.
+// Where malloc was not inlined into its entry point (--config=dbg), the allocator's own frames are
+// on the stack, at most this many.
 constexpr size_t kMaxAllocatorFrames = 8;
 
 bool IsAllocationFunction(std::string_view name) {
@@ -46,8 +46,8 @@ bool IsAllocationFunction(std::string_view name) {
   return false;
 }
 
-// How many of the innermost frames are the allocator's: malloc's entry point is never inlined
-// into its caller, so it is the outermost of its frame.
+// How many of the innermost frames are the allocator's.  malloc's entry point is never inlined into
+// its caller, so it is the outermost function of its frame.
 size_t AllocatorFrames(const Callstack& callstack, size_t frames) {
   size_t found = 0;
   for (size_t i = 0; i < std::min(frames, kMaxAllocatorFrames); ++i) {
@@ -56,7 +56,7 @@ size_t AllocatorFrames(const Callstack& callstack, size_t frames) {
   return found < frames ? found : 0;
 }
 
-// "operator" and what belongs to its name; what follows does not nest.
+// The name that begins with "operator".  The text behind it does not nest.
 std::string_view OperatorName(std::string_view rest) {
   size_t end = std::string_view("operator").size();
   if (StartsWith(rest.substr(end), "()")) return rest.substr(0, end + 2);

@@ -1,12 +1,12 @@
 // Which call stacks are the test framework's own work.
 //
 // A failing EXPECT inside a counted scope builds messages; GoogleMock allocates for each
-// expectation.  None of it is the program's, so scopes leave it out.  Whose work an
-// allocation is, is decided by the innermost frame that is not of a library: GoogleTest's or
-// GoogleMock's (code, inlined code too, from a file such as gtest/gtest-message.h; or, where
-// the file is not known, as in Debian's libgtest.a, a function of namespace testing), or the
-// program's.  So a mock's action, a matcher or a printer of the program's own counts.
-// The functions that run tests do not make what the tests do the framework's.
+// expectation.  None of that is the program's, so scopes leave it out.  The innermost frame that is
+// not of a library decides.  It is the framework's if it is of GoogleTest or GoogleMock: code,
+// inlined code too, from a file such as gtest/gtest-message.h; or, where the file is not known, as
+// in Debian's libgtest.a, a function of namespace testing.  Otherwise it is the program's.  So a
+// mock's action, a matcher or a printer of the program's own counts.  The functions that run tests
+// do not make what the tests do the framework's work.
 //
 // Any thread; cost as FramesOfCall().
 #ifndef ALLOMON_TRACKER_GATES_FRAMEWORK_FRAMES_H_
@@ -27,12 +27,13 @@ FrameOwner OwnerOf(const SourceFrame& frame);
 // Judges the innermost `frames` of the stack; at most its size.
 bool IsFrameworksOwn(const Callstack& callstack, size_t frames);
 
-// The frames to show of the innermost `frames` of a stack, innermost first: of library code
-// only the function that the program called, without its position, and names as ShortName().
+// The frames to show of the innermost `frames` of a stack, innermost first: of library code only
+// the function that the program called, without its position.  The names are shortened by
+// ShortName().
 std::vector<SourceFrame> ReadableFrames(const Callstack& callstack, size_t frames);
 
-// The name in a demangled signature, without type of return, parameters and template
-// arguments: "std::map::operator[]".  Of a lambda, the function around it.
+// The name in a demangled signature, without type of return, parameters and template arguments:
+// "std::map::operator[]".  For a lambda, the name of the function around it.
 std::string ShortName(std::string_view signature);
 
 }  // namespace allomon::internal

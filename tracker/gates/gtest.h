@@ -5,11 +5,10 @@
 //   ALLOMON_EXPECT_PEAK_LE(1 << 20) { ... }    // bytes alive at once
 //   ALLOMON_EXPECT_NO_LEAKS { ... }            // all freed by the end, on any thread
 //
-// A failure is non-fatal, and lists the call stacks of what was too much.  The block is an
-// ordinary one: return, break, continue and exceptions leave it, and what was allocated until
-// then is judged, except that an exception, itself a live block, is not judged for leaks.
-// Blocks nest, and do not see other threads.  What a failing EXPECT inside allocates does
-// not count.
+// A failure is non-fatal, and lists the call stacks of what was too much.  The block is an ordinary
+// one: return, break, continue and exceptions leave it, and what was allocated until then is
+// judged, except that an exception, itself a live block, is not judged for leaks.  Blocks nest, and
+// do not see other threads.  What a failing EXPECT inside allocates does not count.
 //
 //   EXPECT_THAT(allomon::AllocationsOf([&] { Parse(line); }), allomon::AllocationsLe(2));
 //
@@ -33,7 +32,7 @@
 #define ALLOMON_EXPECT_NO_LEAKS \
   ALLOMON_EXPECT_LIMIT_(::allomon::AllocationQuantity::kLeakedBlocks, 0)
 
-// Not a loop, so that break and continue mean the user's.
+// Not a loop, so that break and continue in the block mean the user's loop.
 #define ALLOMON_EXPECT_LIMIT_(quantity, n)                           \
   if (const ::allomon::internal::ExpectLimit allomon_expect_limit(   \
           {quantity, static_cast<uint64_t>(n)}, __FILE__, __LINE__); \
@@ -65,7 +64,7 @@ class ExpectLimit {
   const char* const file_;
   const int line_;
   const int exceptions_before_;
-  AllocationScope scope_;  // last: it begins when the rest is done
+  AllocationScope scope_;  // last, so that it begins when the other members are made
 };
 
 }  // namespace internal

@@ -3,12 +3,34 @@
 #include <algorithm>
 #include <mutex>
 
+#include "tracker/base/check.h"
 #include "tracker/gates/framework_frames.h"
 
 namespace allomon::internal {
 namespace {
 
 std::mutex g_lock;
+
+// The lock of all ledgers, held.
+class LedgersLock {
+ public:
+  LedgersLock() {
+    ALLOMON_DCHECK("inv.gates.lock", !t_holds);
+    g_lock.lock();
+    if constexpr (kDebugChecks) t_holds = true;
+  }
+  ~LedgersLock() {
+    if constexpr (kDebugChecks) t_holds = false;
+    g_lock.unlock();
+  }
+  LedgersLock(const LedgersLock&) = delete;
+  LedgersLock& operator=(const LedgersLock&) = delete;
+
+ private:
+  static __thread bool t_holds;
+};
+
+__thread bool LedgersLock::t_holds = false;
 
 }  // namespace
 
@@ -43,7 +65,7 @@ Ledger::Account& Ledger::AccountOf(const Callstack& callstack) {
 }
 
 void Ledger::Enter(const Allocation& allocation) {
-  std::lock_guard<std::mutex> hold(g_lock);
+  const LedgersLock hold;
   for (Ledger* ledger = this; ledger != nullptr; ledger = ledger->outer_.get()) {
     Account& account = ledger->AccountOf(allocation.callstack);
     if (!account.frameworks_own) ledger->EnterLocked(allocation, account);
@@ -51,7 +73,7 @@ void Ledger::Enter(const Allocation& allocation) {
 }
 
 void Ledger::Leave(const Callstack& callstack, uint64_t size_bytes) {
-  std::lock_guard<std::mutex> hold(g_lock);
+  const LedgersLock hold;
   for (Ledger* ledger = this; ledger != nullptr; ledger = ledger->outer_.get()) {
     Account& account = ledger->AccountOf(callstack);
     if (!account.frameworks_own) ledger->LeaveLocked(account, size_bytes);
@@ -59,6 +81,7 @@ void Ledger::Leave(const Callstack& callstack, uint64_t size_bytes) {
 }
 
 void Ledger::EnterLocked(const Allocation& allocation, Account& account) {
+  ALLOMON_DCHECK("inv.gates.probe", open_);
   const uint64_t size_bytes = allocation.size_bytes;
   ++total_.allocations;
   ++total_.live_blocks;
@@ -78,13 +101,16 @@ void Ledger::EnterLocked(const Allocation& allocation, Account& account) {
 }
 
 void Ledger::LeaveLocked(Account& account, uint64_t size_bytes) {
+  ALLOMON_DCHECK_LT("inv.gates.exact", 0u, account.site.live_blocks);
+  ALLOMON_DCHECK_LE("inv.gates.exact", account.site.live_blocks, total_.live_blocks);
+  ALLOMON_DCHECK_LE("inv.gates.exact", size_bytes, account.site.live_bytes);
   --total_.live_blocks;
   total_.live_bytes -= size_bytes;
   --account.site.live_blocks;
   account.site.live_bytes -= size_bytes;
 }
 
-// Leaks are known at the end only.
+// Leaks are known only at the end.
 bool Ledger::IsExcessLocked() const {
   return limit_.quantity != AllocationQuantity::kLeakedBlocks &&
          total_.Of(limit_.quantity) > limit_.value;
@@ -97,7 +123,7 @@ void Ledger::NoteWhatLivesLocked() {
 }
 
 AllocationReport Ledger::Read() const {
-  std::lock_guard<std::mutex> hold(g_lock);
+  const LedgersLock hold;
   AllocationReport report = total_;
   for (const auto& [id, account] : accounts_) {
     if (!account.frameworks_own) report.sites.push_back(account.site);

@@ -1,11 +1,12 @@
 // The books of one scope: what was allocated in it, and what of that still lives.
 //
-// Ledgers of nested scopes form a chain, inner to outer; a block is entered into each, and
-// its end too.  A block keeps the ledgers it was entered into alive, so its end may come
-// after the scope's.
+// Ledgers of nested scopes form a chain, inner to outer.  A block is entered into each of them, and
+// its end too.  A block keeps the ledgers that it was entered into alive, so it may end after the
+// scope.
 //
-// One lock for all ledgers: threads that are counted at the same time wait for each other.  Whoever
-// holds it does not free anything that a tracker may follow, so it is never taken twice.
+// There is one lock for all ledgers, so threads that are counted at the same time wait for each
+// other.  A thread that holds the lock frees no block that a tracker may follow, so it never takes
+// the lock twice (inv.gates.lock).
 #ifndef ALLOMON_TRACKER_GATES_LEDGER_H_
 #define ALLOMON_TRACKER_GATES_LEDGER_H_
 
@@ -33,17 +34,18 @@ class Ledger : public std::enable_shared_from_this<Ledger> {
   Ledger(AllocationLimit limit, std::shared_ptr<Ledger> outer)
       : limit_(limit), outer_(std::move(outer)) {}
 
-  // The call stack of the scope's beginning: what it shares with an allocation's stack is
-  // the scope's callers.  Until then nothing is entered.
+  // Tells the call stack of the scope's beginning: the frames that an allocation's stack shares
+  // with it are the scope's callers.  Until then no block is entered (inv.gates.probe).
   void Open(const Callstack& opener);
   bool open() const { return open_; }
 
-  // Its scope has ended; blocks may still leave.
+  // The scope has ended; blocks may still leave.
   void Close() { closed_ = true; }
-  // `ledger`, or the first around it whose scope has not ended; null if there is none.
+  // `ledger`, or the first ledger around it whose scope has not ended; null if there is none.
   static Ledger* FirstOpen(Ledger* ledger);
 
-  // Frames of `callstack` within the scope, the function that contains the scope included.
+  // The number of frames of `callstack` within the scope, the function that contains the scope
+  // included.
   size_t InnerFrames(const Callstack& callstack) const;
 
   // Enters a block into this ledger and the outer ones.

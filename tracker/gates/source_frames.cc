@@ -62,7 +62,7 @@ std::string FromWorkspace(std::string_view path) {
   return std::string(path);
 }
 
-// One line of source; moves outwards, from an inlined call to the line that made it.
+// One line of source.  Moves outwards, from an inlined call to the line that made it.
 class Position {
  public:
   Position(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Die* unit) {
@@ -92,8 +92,8 @@ class Position {
   int line_ = 0;
 };
 
-// The physical nesting around pc, innermost first.  (dwarf_getscopes() alone would go on
-// with what surrounds the inlined function's definition.)
+// The physical nesting around pc, innermost first.  (dwarf_getscopes() alone would go on with what
+// surrounds the inlined function's definition.)
 std::vector<Dwarf_Die> ScopesAround(Dwarf_Die* unit, Dwarf_Addr pc) {
   Dwarf_Die* found = nullptr;
   std::vector<Dwarf_Die> scopes;

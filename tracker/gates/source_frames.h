@@ -1,10 +1,10 @@
 // The functions and source lines of a code address of this process, inlined calls included.
 //
-// ProcessSymbols names the function that contains an address and where it begins; a failed
-// gate has to name the line of the call, and what is inlined there: the call of operator new
-// in `v.push_back(x)` lies on a line of the standard library.  Read by elfutils' libdw from
-// the DWARF that -g1 already writes; files without it give the symbol alone.  Separate debug
-// files are not looked for, since libdw may ask a server for them.
+// ProcessSymbols names the function that contains an address, and where the function begins.  A
+// failed gate has to name the line of the call, and the functions that are inlined there: the call
+// of operator new in `v.push_back(x)` lies on a line of the standard library.  elfutils' libdw
+// reads this from the DWARF that -g1 already writes; files without DWARF give the symbol alone.
+// Separate debug files are not looked for, since libdw may ask a server for them.
 //
 // Any thread; takes a lock, reads files, allocates.  Never in a signal handler.
 #ifndef ALLOMON_TRACKER_GATES_SOURCE_FRAMES_H_
@@ -22,10 +22,10 @@ struct SourceFrame {
   int line = 0;
 };
 
-// The frames at `return_address` - 1, innermost inlined call first; at least one.  Cost: the
-// first question about a file reads its index of compilation units, the first about a unit
-// parses that; then a lookup in a table of the addresses asked about, which is never emptied
-// (code that is unloaded and replaced keeps its old names).
+// The frames at `return_address` - 1, innermost inlined call first; at least one.  Cost: the first
+// question about a file reads its index of compilation units; the first about a unit parses that
+// unit; any other is a look-up in a table of the addresses asked about.  The table is never
+// emptied, so code that is unloaded and replaced keeps its old names.
 const std::vector<SourceFrame>& FramesOfCall(uintptr_t return_address);
 
 // "function  file:line", or what of it is known.

@@ -1,5 +1,5 @@
-// Whether a timed loop of Google Benchmark is running, known from the functions of
-// benchmark::State that the linker wraps: timed_loop.cc.
+// Whether a timed loop of Google Benchmark is running, known from the functions of benchmark::State
+// that the linker wraps: timed_loop.cc.
 #ifndef ALLOMON_TRACKER_GATES_TIMED_LOOP_H_
 #define ALLOMON_TRACKER_GATES_TIMED_LOOP_H_
 
@@ -10,10 +10,10 @@ namespace allomon::internal {
 
 struct TimedLoop {
   std::atomic<bool> running{false};
-  std::atomic<uint64_t> begun{0};  // how many have been, in this process
+  std::atomic<uint64_t> begun{0};  // how many loops have begun in this process
 };
 
-// Of the thread that runs the memory pass; other threads' loops do not run meanwhile.
+// The loop of the thread that runs the memory pass; loops of other threads do not run meanwhile.
 TimedLoop& CurrentTimedLoop();
 
 }  // namespace allomon::internal

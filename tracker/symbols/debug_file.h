@@ -1,5 +1,4 @@
-// Finds the file into which a distribution has put what it stripped from
-// another.
+// Finds the file into which a distribution has put what it stripped from another.
 #ifndef ALLOMON_TRACKER_SYMBOLS_DEBUG_FILE_H_
 #define ALLOMON_TRACKER_SYMBOLS_DEBUG_FILE_H_
 
@@ -11,9 +10,8 @@
 namespace allomon::internal {
 
 // Opens the debug file of `file`, which was opened as `path`: by build id under
-// /usr/lib/debug/.build-id, else by .gnu_debuglink, whose checksum must then
-// agree. nullptr if there is none.  Cost: with a debug link, reading the whole
-// debug file.
+// /usr/lib/debug/.build-id, else by .gnu_debuglink, whose checksum must then agree.  nullptr if
+// there is none.  Cost: with a debug link, reading the whole debug file.
 std::unique_ptr<ElfFile> OpenDebugFile(const ElfFile& file, const std::string& path);
 
 }  // namespace allomon::internal

@@ -13,8 +13,7 @@ bool StartsWithUnderscore(std::string_view name) {
   return name[0] == '_' && name.substr(0, 2) != "_Z";
 }
 
-// The element with the greatest begin that is not above `address`, as an index
-// + 1.
+// The element with the greatest begin that is not above `address`, as an index + 1.
 template <typename Range, typename Begin>
 size_t UpperBound(const std::vector<Range>& ranges, uint64_t address, Begin begin) {
   return std::upper_bound(ranges.begin(), ranges.end(), address,
@@ -53,7 +52,7 @@ bool SymbolTable::IsBetterName(const Candidate& a, const Candidate& b) {
 }
 
 void SymbolTable::Sort() {
-  // Smaller than a candidate, which sorting would move a dozen times.
+  // Smaller than a Candidate, which sorting would move a dozen times.
   struct Place {
     uint64_t begin;
     const Candidate* candidate;

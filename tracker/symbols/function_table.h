@@ -20,26 +20,26 @@ struct FunctionRange {
   uint64_t end;
 };
 
-// The function that contains an address.  The name is mangled and belongs to
-// the ELF file it was read from; a symbol's version is cut off.
+// A function with a name.  The name is mangled and points into the ELF file that it was read from;
+// a symbol's version is cut off.
 struct FunctionSymbol {
   FunctionRange range;
   std::string_view name;
 };
 
-// Named functions.  Where several symbols share an address, the name is chosen
-// so that every run chooses alike: global before local, then without a leading
-// underscore (which C++ names do not count as), then shorter, then by alphabet.
+// Named functions.  Where several symbols share an address, every run chooses the same name: global
+// before local, then without a leading underscore (which C++ names do not count as), then the
+// shorter, then by alphabet.
 class SymbolTable {
  public:
-  // Adds the functions of .symtab and .dynsym; call Sort when all files are
-  // added. The files must outlive the table.
+  // Adds the functions of .symtab and .dynsym.  Sort() must be called when all files have been
+  // added.  The files must outlive the table.
   void Add(const ElfFile& file);
   void Sort();
 
-  // The function whose extent contains `address`, the innermost if they are
-  // nested; a symbol without a size reaches to the next symbol, but yields to
-  // one that has. nullptr if there is none.
+  // The function whose extent contains `address`, the innermost if they are nested.  A symbol
+  // without a size reaches to the next symbol, but yields to one that has a size.  nullptr if there
+  // is none.
   const FunctionSymbol* Find(uint64_t address) const;
 
  private:
@@ -58,8 +58,8 @@ class SymbolTable {
   std::vector<uint64_t> highest_end_;
 };
 
-// The extents that .eh_frame gives; every function has one, named or not.  Searches the
-// linker's own table where the file has one, so that a few questions cost little.
+// The extents that .eh_frame gives; every function has one, named or not.  Searches the linker's
+// own table where the file has one, so that a few questions cost little.
 class FdeTable {
  public:
   // The file must outlive the table.

@@ -114,8 +114,7 @@ class HeaderReader {
       format.form = reader_.ReadUleb();
     }
     const uint64_t count = reader_.ReadUleb();
-    // An entry takes a byte at least: nothing else bounds the list in a hostile
-    // file.
+    // An entry takes at least a byte: nothing else bounds the list in a hostile file.
     if (count > reader_.remaining() || (formats.empty() && count > 0)) return false;
     for (uint64_t i = 0; i < count; ++i) {
       LineHeader::File entry;
@@ -244,8 +243,7 @@ void LineMachine::ExecuteStandard(uint8_t opcode) {
       state_.address += program_.Read<uint16_t>();
       break;
     default:
-      // Columns, discriminators and the like: the header tells how many
-      // operands.
+      // Columns, discriminators and the like: the header tells how many operands they have.
       for (int i = 0; i < header_.operand_counts[opcode - 1]; ++i) program_.ReadUleb();
   }
 }

@@ -29,20 +29,19 @@ struct LineHeader {
   std::vector<File> files;
   ByteReader program;
 
-  // The path of a row's file: "folder/name", or the name alone if it is
-  // absolute or in the folder the compiler was started in.
+  // The path of a row's file: "folder/name", or the name alone if it is absolute, or in the folder
+  // that the compiler was started in.
   std::string PathOf(uint64_t file) const;
 };
 
-// What a header's names may point into.
+// The sections that a header's names may point into.
 struct LineStrings {
   ByteReader line_strings;  // .debug_line_str
   ByteReader strings;       // .debug_str
 };
 
-// Reads the unit at the start of *lines and moves past it.  False if it cannot
-// be used; *lines then is past it all the same, or at its end if even the
-// length is wrong.
+// Reads the unit at the start of *lines and moves past it.  False if the unit cannot be used;
+// *lines then is past it all the same, or at its end if even the length is wrong.
 [[nodiscard]] bool ReadLineHeader(ByteReader* lines, const LineStrings& strings,
                                   LineHeader* header);
 
@@ -55,11 +54,10 @@ struct LineRow {
 
 class LineMachine {
  public:
-  // Starts at the beginning of the unit's program or of any sequence in it.
+  // Starts at the beginning of the unit's program, or of any sequence in it.
   LineMachine(const LineHeader& header, ByteReader program) : header_(header), program_(program) {}
 
-  // Runs on to the next row.  False at the end of the program or where it is
-  // broken.
+  // Runs on to the next row.  False at the end of the program, or where it is broken.
   [[nodiscard]] bool Next(LineRow* row);
   // The next instruction; at the start of a sequence if the last row ended one.
   const uint8_t* position() const { return program_.position(); }

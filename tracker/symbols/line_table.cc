@@ -42,7 +42,7 @@ void LineTable::AddSequences(const uint8_t* unit, const LineHeader& header) {
     is_first = row.ends_sequence;
     if (!row.ends_sequence) continue;
     sequence.high = row.address;
-    // The linker leaves the lines of code it dropped at address 0.
+    // The linker leaves the lines of code that it dropped at address 0.
     if (sequence.low != 0 && sequence.low < sequence.high) sequences_.push_back(sequence);
     sequence.program = machine.position();
   }
@@ -62,8 +62,7 @@ std::optional<SourceLine> LineTable::Find(uint64_t address) const {
   std::optional<LineRow> best;
   LineRow row;
   while (machine.Next(&row) && row.address <= address && !row.ends_sequence) {
-    // Line 0 is code that belongs to no line; the first row of an address
-    // counts.
+    // Line 0 is code that belongs to no line; the first row of an address counts.
     if (row.line != 0 && (!best || row.address > best->address)) best = row;
   }
   if (!best) return std::nullopt;

@@ -11,7 +11,7 @@
 namespace allomon::internal {
 namespace {
 
-// "begin-end perms offset device inode   path".  False unless it is executable.
+// "begin-end perms offset device inode  path".  False unless it is executable.
 bool ParseLine(const std::string& line, Mapping* mapping) {
   char permissions[5];
   int path_at = 0;
@@ -24,7 +24,7 @@ bool ParseLine(const std::string& line, Mapping* mapping) {
   return mapping->begin < mapping->end;
 }
 
-// Without a stream: a library that is loaded into every program has no use for locales.
+// Without a stream: the preloaded library has no use for locales.
 std::string ReadToTheEnd(int fd) {
   std::string text;
   char part[4096];

@@ -22,8 +22,7 @@ std::vector<Mapping> ParseMaps(std::string_view text);
 // Of this process, now.  Empty if /proc is not mounted.
 std::vector<Mapping> ReadExecutableMappings();
 
-// The mapping that contains `address`, or nullptr.  They must be in the
-// kernel's order.
+// The mapping that contains `address`, or nullptr.  The mappings must be in the kernel's order.
 const Mapping* FindMapping(const std::vector<Mapping>& mappings, uintptr_t address);
 
 }  // namespace allomon::internal

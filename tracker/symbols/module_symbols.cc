@@ -21,8 +21,8 @@ std::optional<uint64_t> ModuleSymbols::AddressOfOffset(uint64_t offset) const {
 const FunctionSymbol* ModuleSymbols::FindSymbol(uint64_t address) const {
   const FunctionSymbol* symbol = symbols_.Find(address);
   if (symbol == nullptr || symbol->range.end != symbol->range.begin) return symbol;
-  // A symbol without a size may be any distance below: only its own function
-  // counts.
+  // A symbol without a size may be any distance below `address`: it counts only for its own
+  // function.
   const std::optional<FunctionRange> fde = fdes_.Find(address);
   return !fde || fde->begin == symbol->range.begin ? symbol : nullptr;
 }

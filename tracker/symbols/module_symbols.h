@@ -1,8 +1,7 @@
-// All that is known about the code of one ELF file: names, extents, source
-// positions.
+// All that is known about the code of one ELF file: names, extents, source positions.
 //
-// May allocate; not for use inside malloc.  Addresses are without load bias.
-// One thread at a time, because the line table is read when first asked for.
+// May allocate; not for use inside malloc.  Addresses are without load bias.  One thread at a time,
+// because the line table is read when first asked for.
 #ifndef ALLOMON_TRACKER_SYMBOLS_MODULE_SYMBOLS_H_
 #define ALLOMON_TRACKER_SYMBOLS_MODULE_SYMBOLS_H_
 
@@ -25,15 +24,14 @@ class ModuleSymbols {
   // See ElfFile::AddressOfOffset.
   std::optional<uint64_t> AddressOfOffset(uint64_t offset) const;
 
-  // The function that covers `address`: a mangled name and its start, or
-  // nothing.
+  // The function that covers `address`, with a mangled name; nullptr if there is none.
   const FunctionSymbol* FindSymbol(uint64_t address) const;
   std::optional<FunctionRange> FindFde(uint64_t address) const { return fdes_.Find(address); }
   std::optional<SourceLine> FindLine(uint64_t address);
 
  private:
   std::unique_ptr<ElfFile> file_;
-  std::unique_ptr<ElfFile> debug_file_;  // nullptr if there is none or no need for it
+  std::unique_ptr<ElfFile> debug_file_;  // nullptr if there is none, or none is needed
   SymbolTable symbols_;
   FdeTable fdes_;
   std::unique_ptr<LineTable> lines_;

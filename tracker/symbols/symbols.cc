@@ -75,8 +75,7 @@ class ProcessSymbols::Impl {
   }
 
  private:
-  // Where a pc is: in a mapping, and at an address of an ELF file (without load
-  // bias).
+  // Where a pc is: in a mapping, and at an address of an ELF file (without load bias).
   struct Place {
     const Mapping* mapping = nullptr;
     ModuleSymbols* module = nullptr;
@@ -110,7 +109,7 @@ class ProcessSymbols::Impl {
     return place;
   }
 
-  // nullptr if the file has gone, too, or is another one by now.
+  // nullptr if the file has gone too, or is another one by now.
   static std::unique_ptr<ModuleSymbols> LoadUnloaded(const internal::UnloadedModule& gone) {
     auto file = internal::ElfFile::Open(gone.path);
     if (file == nullptr || !internal::IsStillThere(gone, file->BuildId())) return nullptr;

@@ -1,7 +1,7 @@
 // Turns code addresses of this process into names and source positions.
 //
-// For use at exit or in tools: allocates, reads files, takes a lock; never
-// inside malloc or a signal handler.  Any thread.
+// For use at exit or in tools: allocates, reads files, takes a lock; never inside malloc or a
+// signal handler.  Any thread.
 #ifndef ALLOMON_TRACKER_SYMBOLS_SYMBOLS_H_
 #define ALLOMON_TRACKER_SYMBOLS_SYMBOLS_H_
 
@@ -11,11 +11,11 @@
 
 namespace allomon {
 
-// A function.  `name` is demangled; for code without a symbol it is
-// "<module>+0x<offset of the function's start>".  `position` is "file: line" of
-// the function's first instruction if that is known, else "<module's file
-// name>: 0x<offset>". Offsets are the addresses that `objdump -d` shows.  A managed
-// function (managed_functions.h) is in the module "[managed]", named as it was registered.
+// A function.  `name` is demangled; for code without a symbol it is "<module>+0x<offset of the
+// function's start>".  `position` is "file: line" of the function's first instruction if that is
+// known, else "<module's file name>: 0x<offset>".  Offsets are the addresses that `objdump -d`
+// shows.  A managed function (managed_functions.h) is in the module "[managed]", with the name and
+// position that it was registered with.
 struct Symbol {
   std::string name;
   std::string module;  // path of the mapped file, "[vdso]", "[anon]" or "[unknown]"
@@ -26,23 +26,21 @@ struct Symbol {
 
 class ProcessSymbols {
  public:
-  // Takes note of what is mapped now; code loaded later is "[unknown]".  Files
-  // are opened when first asked about, so a file deleted by then has no names.
-  // Addresses in call stacks whose code was unloaded by dlclose are answered
-  // for, too (README.md, "Symbols").
-  // Cost: reading /proc/thread-self/maps, well under a millisecond.
+  // Takes note of what is mapped now; code that is loaded later is "[unknown]".  A file is opened
+  // when it is first asked about, so a file that was deleted by then has no names.  Addresses in
+  // call stacks whose code was unloaded by dlclose are answered for, too (README.md, "Unloaded
+  // code").  Cost: reading /proc/thread-self/maps, well under a millisecond.
   static std::unique_ptr<ProcessSymbols> Load();
 
   ~ProcessSymbols();
 
-  // The function that contains `pc`.  For a return address pass one less: the
-  // call may be the last instruction of its function.  Always answers. Cost:
-  // the first question about a file reads its symbol and unwind tables (libc: 2
-  // ms); after that, microseconds.
+  // The function that contains `pc`.  A caller with a return address passes one less: the call may
+  // be the last instruction of its function.  Always answers.  Cost: the first question about a
+  // file reads its symbol and unwind tables (libc: 2 ms); after that, microseconds.
   Symbol Resolve(uintptr_t pc) const;
 
-  // Where the function that contains `pc` starts, by the unwind tables alone; 0
-  // if they do not cover it.
+  // Where the function that contains `pc` starts, by the unwind tables alone; 0 if they do not
+  // cover it.
   uintptr_t FunctionStart(uintptr_t pc) const;
 
  private:
