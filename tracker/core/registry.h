@@ -57,8 +57,9 @@ class Registry {
   // In a forked child only the calling thread exists.
   void KeepOnlyLocked(ThreadState& survivor);
 
-  // Children must not sample at the same words as their parent, nor as each other: each
-  // gets streams of its own, the n-th child the same in every run.
+  // Children must not sample at the same words as their parent, nor as each other: each child
+  // gets streams of its own, of malloc and of managed heaps, and the n-th child the same ones in
+  // every run.
   void CountForkLocked() { ++forks_; }
   void DivergeFromParentLocked(ThreadState& survivor);
 
