@@ -14,12 +14,33 @@ void CollectForBytes(Mutator& mutator, uint64_t bytes) {
   if (mutator.heap->WantsMajor(bytes)) mutator.heap->Collect(CollectionKind::kMajor, &mutator);
 }
 
+// Room in the heap's table, given back unless the block comes into being.
+class PendingCustom {
+ public:
+  explicit PendingCustom(HeapCore& heap) : heap_(heap) { heap_.ReserveCustom(); }
+  ~PendingCustom() {
+    if (!became_) heap_.UnreserveCustom();
+  }
+  PendingCustom(const PendingCustom&) = delete;
+  PendingCustom& operator=(const PendingCustom&) = delete;
+
+  void Become(const CustomBlockEntry& entry) {
+    became_ = true;
+    heap_.AddCustom(entry);
+  }
+
+ private:
+  HeapCore& heap_;
+  bool became_ = false;
+};
+
 }  // namespace
 }  // namespace internal
 
 Local<CustomBlock> make_custom(void* data, uint64_t bytes, void (*release)(void* data)) {
   const FrameState caller = ALLOMON_CALLER_FRAME();
   internal::Mutator& mutator = internal::CurrentMutator();
+  mutator.CheckMayAllocate();
   internal::CollectForBytes(mutator, bytes);
   constexpr size_t kBytes = sizeof(CustomBlock) + internal::kWordBytes;
   char* start = mutator.AllocateYoungSlow(kBytes, AllocationSource::kNormal, caller);
@@ -29,8 +50,9 @@ Local<CustomBlock> make_custom(void* data, uint64_t bytes, void (*release)(void*
   internal::Object* object = reinterpret_cast<internal::Object*>(block);
   internal::HeaderOf(object) = internal::HeaderFor<CustomBlock>();
   Local<CustomBlock> result = internal::Access::Adopt<CustomBlock>(object);
+  internal::PendingCustom pending(*mutator.heap);
   mutator.SampleCustom(internal::Access::RootOf(result), bytes, caller);
-  mutator.heap->AddCustom({internal::Access::Raw(result), data, bytes, release});
+  pending.Become({internal::Access::Raw(result), data, bytes, release});
   return result;
 }
 

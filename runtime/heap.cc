@@ -7,7 +7,7 @@ namespace {
 
 internal::Mutator* MutatorOf(internal::HeapCore& core) {
   internal::Mutator* mutator = internal::t_window.mutator;
-  return mutator != nullptr && mutator->heap == &core && !mutator->native ? mutator : nullptr;
+  return mutator != nullptr && mutator->heap == &core && mutator->runs() ? mutator : nullptr;
 }
 
 }  // namespace
@@ -59,22 +59,17 @@ bool RequestSafepoint() {
 
 NativeRegion::NativeRegion() {
   internal::Mutator& mutator = internal::CurrentMutator();
-  mutator.native = true;
-  mutator.PublishLimit();  // so that an allocation comes to the slow path, and is refused
-  mutator.heap->world.EnterNative();
+  ALLOMON_GC_CHECK(mutator.runs(), "rule.native: a NativeRegion in a NativeRegion");
+  mutator.EnterNative();
 }
 
-NativeRegion::~NativeRegion() {
-  internal::Mutator& mutator = internal::CurrentMutator();
-  mutator.heap->world.LeaveNative();
-  mutator.native = false;
-  mutator.PublishLimit();
-}
+NativeRegion::~NativeRegion() { internal::CurrentMutator().LeaveNative(); }
 
 void SafepointSlow() { internal::CurrentMutator().SafepointSlow(); }
 
 NoAllocation::NoAllocation() {
   internal::Mutator& mutator = internal::CurrentMutator();
+  ALLOMON_GC_CHECK(mutator.runs(), "rule.native: a NoAllocation scope in a NativeRegion");
   ++mutator.no_allocation;
   mutator.PublishLimit();
 }
@@ -92,10 +87,10 @@ struct OwnedGlobal : GlobalNode {
   HeapCore* heap;
 };
 
-GlobalNode* NewGlobal(Object* object) {
+GlobalNode* NewGlobal(const Slot* value) {
   HeapCore* heap = CurrentMutator().heap;
-  OwnedGlobal* node = new OwnedGlobal;
-  node->object = object;
+  OwnedGlobal* node = new OwnedGlobal;  // malloc's, so user code may run, and collect
+  node->object = *value;
   node->heap = heap;
   heap->AddGlobal(node);
   return node;
@@ -109,8 +104,8 @@ void DeleteGlobal(GlobalNode* node) {
 
 Slot& SlotOfGlobal(GlobalNode* node) { return node->object; }
 
-void AddFinalizer(Object* object, std::function<void(Object*)> run) {
-  ALLOMON_GC_CHECK(object != nullptr, "rule.finalizer: null has no finalizer");
+void AddFinalizer(const Slot* object, std::function<void(Object*)> run) {
+  ALLOMON_GC_CHECK(*object != nullptr, "rule.finalizer: null has no finalizer");
   CurrentMutator().heap->AddFinalizer(object, std::move(run));
 }
 

@@ -9,11 +9,12 @@ namespace internal {
 
 struct GlobalNode;
 
-// Roots and tables of the heap that this thread is attached to.
-GlobalNode* NewGlobal(Object* object);
+// Roots and tables of the heap that this thread is attached to.  References come as root slots:
+// malloc, from which a Global and a closure take their memory, may run user code that collects.
+GlobalNode* NewGlobal(const Slot* value);
 void DeleteGlobal(GlobalNode* node);
 Slot& SlotOfGlobal(GlobalNode* node);
-void AddFinalizer(Object* object, std::function<void(Object*)> run);
+void AddFinalizer(const Slot* object, std::function<void(Object*)> run);
 void AddValueStack(Slot* slots, const size_t* count);
 void RemoveValueStack(const Slot* slots);
 // The stack named by `slots` begins at `to` from now on.
@@ -45,7 +46,7 @@ class Global {
  private:
   void Set(Handle<T> value) {
     if (node_ == nullptr) {
-      node_ = internal::NewGlobal(internal::Access::Raw(value));
+      node_ = internal::NewGlobal(internal::Access::RootOf(value));
     } else {
       internal::SlotOfGlobal(node_) = internal::Access::Raw(value);
     }
@@ -89,7 +90,7 @@ class ValueStack {
 template <typename T>
 void add_finalizer(Handle<T> object, std::function<void(Handle<T>)> run) {
   internal::AddFinalizer(
-      internal::Access::Raw(object),
+      internal::Access::RootOf(object),
       [run = std::move(run)](internal::Object* raw) { run(internal::Access::Adopt<T>(raw)); });
 }
 

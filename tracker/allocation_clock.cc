@@ -1,7 +1,5 @@
 #include "tracker/allocation_clock.h"
 
-#include <sched.h>
-
 #include "tracker/core/registry.h"
 #include "tracker/managed_profiler.h"
 
@@ -33,28 +31,16 @@ void VisitAllocationClocks(void (*visit)(AllocationClock& clock)) {
 
 using internal::g_clocks;
 using internal::Registry;
-using internal::SpinLock;
 using internal::SpinLockHolder;
 using internal::thread_clock;
 using internal::TickSafeLockHolder;
 
-// Held for a few instructions, also while the registry's is.
-class AllocationClock::Lock {
- public:
-  explicit Lock(AllocationClock& clock) : locked_(clock.locked_) {
-    while (locked_.exchange(true, std::memory_order_acquire)) sched_yield();
-  }
-  ~Lock() { locked_.store(false, std::memory_order_release); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  std::atomic<bool>& locked_;
-};
-
 void AllocationClock::Start(uintptr_t* cursor) {
   cursor_ = cursor;
-  taken_ = *cursor;
+  {
+    const SpinLockHolder hold(lock_);
+    taken_ = *cursor;
+  }
   if (thread_clock != nullptr) return;
   thread_clock = this;
   runs_ = true;
@@ -79,18 +65,18 @@ void AllocationClock::End() {
 }
 
 void AllocationClock::MoveTo(uintptr_t to) {
-  const Lock hold(*this);
+  const SpinLockHolder hold(lock_);
   taken_ += to - *cursor_;
   *cursor_ = to;
 }
 
 void AllocationClock::Add(uint64_t bytes) {
-  const Lock hold(*this);
+  const SpinLockHolder hold(lock_);
   taken_ -= bytes;
 }
 
 uint64_t AllocationClock::Take() {
-  const Lock hold(*this);
+  const SpinLockHolder hold(lock_);
   const uintptr_t cursor = internal::Read(cursor_);
   const uint64_t bytes = cursor - taken_;
   taken_ = cursor;

@@ -1,7 +1,7 @@
 // How many bytes a thread has allocated in a managed heap, as a clock that a profiler
 // reads at the boundaries of functions: what it has gone on since the last boundary was
 // allocated by the function that ran.  So each allocation is charged exactly, and no
-// allocation pays for it.  (DESIGN, "Source functions and profiles".)
+// allocation pays for it.
 //
 // The clock is the heap's own bump pointer, as long as that only moves on.
 #ifndef ALLOMON_TRACKER_ALLOCATION_CLOCK_H_
@@ -9,6 +9,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <new>
+
+#include "tracker/base/spin_lock.h"
 
 namespace allomon {
 
@@ -45,19 +48,17 @@ class AllocationClock {
   uint64_t Take();
 
   // In the child of a fork, for the clock of a thread that is not there.
-  void Abandon() { locked_.store(false, std::memory_order_relaxed); }
+  void Abandon() { new (&lock_) internal::SpinLock; }
 
   // Whom the profiler charges what it takes from another thread's clock.  Its own affair.
   std::atomic<void*> owner{nullptr};
 
  private:
-  class Lock;
-
-  std::atomic<bool> locked_{false};
+  internal::SpinLock lock_;  // held for a few instructions, also while the registry's is
   bool runs_ = false;
   uintptr_t* cursor_ = nullptr;
   // inv.clock: *cursor_ - taken_ are the bytes to take, also when the cursor has gone elsewhere.
-  uintptr_t taken_ = 0;
+  uintptr_t taken_ ALLOMON_GUARDED_BY(lock_) = 0;
   AllocationClock* previous_ = nullptr;  // list of all, under the registry's lock
   AllocationClock* next_ = nullptr;
 

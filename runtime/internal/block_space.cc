@@ -43,12 +43,9 @@ BlockSpace::~BlockSpace() {
 }
 
 bool BlockSpace::AddChunk() {
-  try {
-    const size_t blocks = (chunks_.size() + 1) * kUsableBlocks;
-    chunks_.reserve(chunks_.size() + 1);
-    free_.reserve(blocks);
-    recyclable_.reserve(blocks);
-  } catch (const std::bad_alloc&) {
+  const size_t blocks = (chunks_.size() + 1) * kUsableBlocks;
+  if (!TryReserve(chunks_, chunks_.size() + 1) || !TryReserve(free_, blocks) ||
+      !TryReserve(recyclable_, blocks)) {
     return false;
   }
   Chunk* chunk = static_cast<Chunk*>(backend::Aligned(kChunkBytes, kChunkBytes));

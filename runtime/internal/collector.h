@@ -8,17 +8,19 @@ namespace allomon::gc::internal {
 
 // Moves every young object that is reachable into the old space, and empties all
 // nurseries.  Never fails (inv.reserve).
-void CollectMinor(HeapCore& heap);
+void CollectMinor(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
 // Marks what is reachable, and makes holes of the rest.  All nurseries are empty.
-void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks);
+void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks)
+    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
 // Walks the heap from its roots and aborts on the first broken invariant.
-void VerifyHeap(HeapCore& heap);
+void VerifyHeap(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
 // Calls visit(Slot&) for every strong root.
 template <typename Visit>
-void ForEachStrongRoot(HeapCore& heap, Visit visit) {
+void ForEachStrongRoot(HeapCore& heap, Visit visit)
+    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     mutator->ForEachRoot(visit);
   }

@@ -2,33 +2,47 @@
 
 #include <pthread.h>
 
-#include <mutex>
+#include <utility>
 
 #include "runtime/internal/heap_core.h"
+#include "runtime/internal/standing.h"
+#include "runtime/internal/young_range.h"
+#include "tracker/base/mutex.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::gc::internal {
 namespace {
 
-std::mutex g_heaps_mutex;
-HeapCore* g_heaps = nullptr;
+// A thread waits for it standing (class Standing), and holds it no longer than it takes to change
+// the list; only the thread that forks holds it while it waits for worlds.
+Mutex g_heaps_mutex;
+HeapCore* g_heaps ALLOMON_GUARDED_BY(g_heaps_mutex) = nullptr;
 
 template <typename Visit>
-void ForEachHeap(Visit visit) {
+void ForEachHeap(Visit visit) ALLOMON_REQUIRES(g_heaps_mutex) {
   for (HeapCore* heap = g_heaps; heap != nullptr; heap = heap->next_heap) visit(*heap);
 }
 
-void BeforeFork() {
-  g_heaps_mutex.lock();
-  ForEachHeap([](HeapCore& heap) { heap.BeforeFork(); });
+// First all worlds, then the locks: a thread that waits for a lock of one heap may be what another
+// heap's world waits for.
+void BeforeFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
+  {
+    const Standing standing;
+    g_heaps_mutex.lock();
+  }
+  ForEachHeap([](HeapCore& heap) { heap.StopForFork(); });
+  ForEachHeap([](HeapCore& heap) { heap.LockForFork(); });
+  LockYoungRangeAroundFork();
 }
 
-void AfterForkInParent() {
+void AfterForkInParent() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  UnlockYoungRangeAfterFork();
   ForEachHeap([](HeapCore& heap) { heap.AfterForkInParent(); });
   g_heaps_mutex.unlock();
 }
 
-void AfterForkInChild() {
+void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  UnlockYoungRangeAfterFork();
   ForEachHeap([](HeapCore& heap) { heap.AfterForkInChild(); });
   g_heaps_mutex.unlock();
 }
@@ -47,40 +61,54 @@ void InstallHandlersOnce() {
 
 void RegisterForFork(HeapCore* heap) {
   InstallHandlersOnce();
-  std::lock_guard<std::mutex> hold(g_heaps_mutex);
+  const Standing standing;
+  const MutexHolder hold(g_heaps_mutex);
   heap->next_heap = g_heaps;
   if (g_heaps != nullptr) g_heaps->previous_heap = heap;
   g_heaps = heap;
 }
 
 void UnregisterForFork(HeapCore* heap) {
-  std::lock_guard<std::mutex> hold(g_heaps_mutex);
+  const Standing standing;
+  const MutexHolder hold(g_heaps_mutex);
   (heap->previous_heap != nullptr ? heap->previous_heap->next_heap : g_heaps) = heap->next_heap;
   if (heap->next_heap != nullptr) heap->next_heap->previous_heap = heap->previous_heap;
 }
 
-// This thread's mutator of that heap, if it runs.
-static Mutator* RunningHere(HeapCore* heap) {
-  Mutator* mutator = t_window.mutator;
-  return mutator != nullptr && mutator->heap == heap && !mutator->native ? mutator : nullptr;
+// This thread's mutator of that heap, if there is one.
+static Mutator* MutatorHere(HeapCore* heap) {
+  Mutator* const mutator = t_window.mutator;
+  return mutator != nullptr && mutator->heap == heap ? mutator : nullptr;
 }
 
-void HeapCore::BeforeFork() {
-  while (!world.Stop(RunningHere(this) != nullptr)) {
+void HeapCore::StopForFork() {
+  Mutator* const mutator = MutatorHere(this);
+  while (!world.Stop(mutator != nullptr && mutator->runs() ? mutator : nullptr)) {
   }
 }
 
+void HeapCore::LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
+  globals_mutex.lock();
+  tables_mutex.lock();
+}
+
+void HeapCore::UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  tables_mutex.unlock();
+  globals_mutex.unlock();
+}
+
 void HeapCore::AfterForkInParent() {
-  Mutator* mutator = RunningHere(this);
-  world.Resume(mutator != nullptr);
-  if (mutator != nullptr) mutator->PublishLimit();
+  UnlockAfterFork();
+  world.Resume();
+  Mutator* const mutator = MutatorHere(this);
+  if (mutator != nullptr && mutator->runs()) mutator->PublishLimit();
 }
 
 // The other threads are gone.  What only they reached is garbage, but their nurseries may
 // hold what others reach: a collection empties all of them first, without their roots.
 void HeapCore::AfterForkInChild() {
-  Mutator* own =
-      t_window.mutator != nullptr && t_window.mutator->heap == this ? t_window.mutator : nullptr;
+  UnlockAfterFork();
+  Mutator* const own = MutatorHere(this);
   for (Mutator* m = world.first(); m != nullptr; m = m->next) {
     if (m == own) continue;
     m->window->root_top = m->roots;
@@ -88,18 +116,9 @@ void HeapCore::AfterForkInChild() {
     m->ranges.clear();
   }
   RunCollection(CollectionKind::kMinor);
-  Mutator* dead = world.first();
-  const bool runs = RunningHere(this) != nullptr;
-  world.ResetAfterFork(own, runs);
-  while (dead != nullptr) {
-    Mutator* next = dead->next;
-    if (dead != own) {
-      departed_words += dead->allocated_words;
-      delete dead;
-    }
-    dead = next;
-  }
-  if (runs) own->PublishLimit();
+  Mutator* dead = world.ResetAfterFork(own);
+  while (dead != nullptr) delete std::exchange(dead, dead->next);
+  if (own != nullptr && own->runs()) own->PublishLimit();
 }
 
 }  // namespace allomon::gc::internal

@@ -7,6 +7,7 @@
 #include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
 #include "runtime/internal/fork.h"
+#include "runtime/internal/standing.h"
 #include "tracker/managed_profiler.h"
 
 namespace allomon::gc::internal {
@@ -26,18 +27,26 @@ size_t RoundToSlices(size_t bytes) { return (bytes + kSliceBytes - 1) / kSliceBy
 
 HeapCore::HeapCore(const HeapOptions& heap_options)
     : options(heap_options), nursery_bytes_(RoundToSlices(heap_options.nursery_bytes)) {
-  globals.previous = globals.next = &globals;
   major_threshold_bytes = options.growth_floor_bytes;
+  {
+    const MutexHolder hold(globals_mutex);
+    globals.previous = globals.next = &globals;
+  }
   RegisterForFork(this);
 }
 
 HeapCore::~HeapCore() {
-  ALLOMON_GC_CHECK(world.first() == nullptr,
-                   "rule.detach: a heap is destroyed with threads attached");
-  ALLOMON_GC_CHECK(globals.next == &globals, "rule.global: a Global outlives its heap");
+  ALLOMON_GC_CHECK(world.IsEmpty(), "rule.detach: a heap is destroyed with threads attached");
+  {
+    const MutexHolder hold(globals_mutex);
+    ALLOMON_GC_CHECK(globals.next == &globals, "rule.global: a Global outlives its heap");
+  }
   UnregisterForFork(this);
   samples.AllDie();
-  due_actions += customs.MoveDead(0, [](const CustomBlockEntry&) { return true; });
+  {
+    const MutexHolder hold(tables_mutex);
+    due_actions += customs.MoveDead(0, [](const CustomBlockEntry&) { return true; });
+  }
   for (bool more = true; more;) {
     try {
       RunDue(nullptr);
@@ -55,11 +64,11 @@ Mutator* HeapCore::Attach() {
   }
   world.Add(mutator);
   // The reserve for its nursery, with the world stopped.
-  while (!world.Stop(true)) {
+  while (!world.Stop(mutator)) {
   }
   SettleReserve();
   const bool granted = mutator->granted_bytes > kMaxYoungBytes;
-  world.Resume(true);
+  world.Resume();
   if (!granted) {
     Detach(mutator);
     return nullptr;
@@ -75,10 +84,6 @@ void HeapCore::Detach(Mutator* mutator) {
   // Its nursery dies with it.
   Collect(CollectionKind::kMinor, mutator);
   world.Remove(mutator);
-  {
-    std::lock_guard<std::mutex> hold(tables_mutex);
-    departed_words += mutator->allocated_words;
-  }
   delete mutator;
 }
 
@@ -88,8 +93,15 @@ size_t HeapCore::NurseryBytes() const {
   return bytes;
 }
 
-bool HeapCore::LimitAllows(size_t bytes) const {
+bool HeapCore::LimitAllows(size_t bytes) {
   return options.limit_bytes == 0 || blocks.bytes() + large.bytes() + bytes <= options.limit_bytes;
+}
+
+// A running thread may look at the chunks: they come and go while the world is stopped.
+Object* HeapCore::AllocateLarge(uint64_t words) {
+  if (options.limit_bytes == 0) return large.Allocate(words, SIZE_MAX);
+  const size_t chunk_bytes = std::min(blocks.bytes(), options.limit_bytes);
+  return large.Allocate(words, options.limit_bytes - chunk_bytes);
 }
 
 bool HeapCore::GrowTo(size_t free_blocks) {
@@ -143,8 +155,8 @@ void HeapCore::RunCollection(CollectionKind kind) {
   const uint64_t promoted_words = statistics.promoted_words;
   CollectorScope collector;
   if (options.listener != nullptr) options.listener->OnCollectionStart(kind);
-  std::lock_guard<std::mutex> hold_globals(globals_mutex);
-  std::lock_guard<std::mutex> hold_tables(tables_mutex);
+  const MutexHolder hold_globals(globals_mutex);
+  const MutexHolder hold_tables(tables_mutex);
   CollectMinor(*this);
   if (options.verify) VerifyHeap(*this);
   if (kind == CollectionKind::kMajor) {
@@ -167,17 +179,18 @@ void HeapCore::CountPause(CollectionKind kind, uint64_t ns) {
 }
 
 void HeapCore::Collect(CollectionKind kind, Mutator* mutator) {
-  while (!world.Stop(mutator != nullptr)) {
+  const Standing standing(this);
+  while (!world.Stop(mutator)) {
   }
   RunCollection(kind);
-  world.Resume(mutator != nullptr);
+  world.Resume();
 }
 
-void HeapCore::CollectForRoom() {
+void HeapCore::CollectForRoom(Mutator& mutator) {
   // Parked for somebody else's collection, this thread has an empty nursery now.
-  if (!world.Stop(true)) return;
+  if (!world.Stop(&mutator)) return;
   RunCollection(CollectionKind::kMinor);
-  world.Resume(true);
+  world.Resume();
 }
 
 void HeapCore::CountBornOld(uint64_t words, size_t bytes) {
@@ -193,32 +206,42 @@ bool HeapCore::AnyDue() const {
   return samples.any_due() || due_actions.load(std::memory_order_relaxed) != 0;
 }
 
-// Releases before finalizers, each in its order.
-bool HeapCore::RunOneAction(Mutator* mutator) {
-  std::unique_lock<std::mutex> lock(tables_mutex);
-  if (customs.any_due()) {
-    const CustomBlockEntry entry = customs.TakeDue();
+bool HeapCore::ReleaseOneCustom() {
+  CustomBlockEntry entry = {};
+  {
+    const MutexHolder hold(tables_mutex);
+    if (!customs.any_due()) return false;
+    entry = customs.TakeDue();
     due_actions.fetch_sub(1, std::memory_order_relaxed);
-    lock.unlock();
-    custom_bytes.fetch_sub(entry.bytes, std::memory_order_relaxed);
-    entry.release(entry.data);
-    return true;
   }
-  if (mutator == nullptr || !finalizers.any_due()) return false;
-  const Finalizer finalizer = finalizers.TakeDue();
-  Slot* root = TakeRoot(finalizer.object);
-  due_actions.fetch_sub(1, std::memory_order_relaxed);
-  lock.unlock();
+  custom_bytes.fetch_sub(entry.bytes, std::memory_order_relaxed);
+  entry.release(entry.data);
+  return true;
+}
+
+bool HeapCore::RunOneFinalizer(Mutator* mutator) {
+  if (mutator == nullptr) return false;
+  std::function<void(Object*)> run;
   struct Scope {
-    Mutator* mutator;
-    Slot* root;
+    explicit Scope(Mutator* mutator) : mutator(mutator), root(TakeRoot(nullptr)) {
+      mutator->in_finalizer = true;
+    }
     ~Scope() {
       mutator->in_finalizer = false;
       ReleaseRoot(root);
     }
-  } scope{mutator, root};
-  mutator->in_finalizer = true;
-  finalizer.run(*root);
+    Mutator* const mutator;
+    Slot* const root;
+  } scope(mutator);
+  {
+    const MutexHolder hold(tables_mutex);
+    if (!finalizers.any_due()) return false;
+    Finalizer finalizer = finalizers.TakeDue();
+    *scope.root = finalizer.object;
+    run = std::move(finalizer.run);
+    due_actions.fetch_sub(1, std::memory_order_relaxed);
+  }
+  run(*scope.root);
   return true;
 }
 
@@ -228,41 +251,64 @@ void HeapCore::RunDue(Mutator* mutator) {
   std::exception_ptr thrown;
   samples.RunDue(&thrown);
   if (thrown != nullptr) std::rethrow_exception(thrown);
-  while (due_actions.load(std::memory_order_relaxed) != 0 && RunOneAction(mutator)) {
+  // Releases before finalizers, each in its order.
+  while (due_actions.load(std::memory_order_relaxed) != 0 &&
+         (ReleaseOneCustom() || RunOneFinalizer(mutator))) {
   }
 }
 
 void HeapCore::AddGlobal(GlobalNode* node) {
-  std::lock_guard<std::mutex> hold(globals_mutex);
+  const MutexHolder hold(globals_mutex);
   node->previous = &globals;
   node->next = globals.next;
   node->next->previous = globals.next = node;
 }
 
 void HeapCore::RemoveGlobal(GlobalNode* node) {
-  std::lock_guard<std::mutex> hold(globals_mutex);
+  const MutexHolder hold(globals_mutex);
   node->previous->next = node->next;
   node->next->previous = node->previous;
 }
 
-void HeapCore::AddFinalizer(Object* object, std::function<void(Object*)> run) {
-  std::lock_guard<std::mutex> hold(tables_mutex);
-  finalizers.Add({object, std::move(run)});
+// Throws without the mutex: an exception is an object of malloc's, whose sampling may run user
+// code that takes it.
+void HeapCore::AddFinalizer(const Slot* object, std::function<void(Object*)> run) {
+  bool has_room = false;
+  {
+    const MutexHolder hold(tables_mutex);
+    has_room = finalizers.Reserve();
+    if (has_room) finalizers.Add({*object, std::move(run)});
+  }
+  if (!has_room) throw std::bad_alloc();
+}
+
+void HeapCore::ReserveCustom() {
+  bool has_room = false;
+  {
+    const MutexHolder hold(tables_mutex);
+    has_room = customs.Reserve();
+  }
+  if (!has_room) throw std::bad_alloc();
+}
+
+void HeapCore::UnreserveCustom() {
+  const MutexHolder hold(tables_mutex);
+  customs.Unreserve();
 }
 
 void HeapCore::AddCustom(const CustomBlockEntry& entry) {
   custom_bytes.fetch_add(entry.bytes, std::memory_order_relaxed);
   grown_bytes.fetch_add(entry.bytes, std::memory_order_relaxed);
-  std::lock_guard<std::mutex> hold(tables_mutex);
+  const MutexHolder hold(tables_mutex);
   customs.Add(entry);
 }
 
 HeapStatistics HeapCore::Statistics(Mutator* mutator) {
-  const bool runs = mutator != nullptr;
-  while (!world.Stop(runs)) {
+  const Standing standing(this);
+  while (!world.Stop(mutator)) {
   }
   HeapStatistics result = statistics;
-  result.allocated_words = departed_words + born_old_words;
+  result.allocated_words = world.departed_words() + born_old_words;
   for (Mutator* m = world.first(); m != nullptr; m = m->next) {
     m->Sync();
     result.allocated_words += m->allocated_words;
@@ -272,8 +318,8 @@ HeapStatistics HeapCore::Statistics(Mutator* mutator) {
   result.old_words = OldWords();
   result.custom_bytes = custom_bytes;
   result.old_space_bytes = blocks.bytes() + large.bytes();
-  world.Resume(runs);
-  if (runs) mutator->PublishLimit();
+  world.Resume();
+  if (mutator != nullptr) mutator->PublishLimit();
   return result;
 }
 

@@ -4,7 +4,6 @@
 #define ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
 
 #include <atomic>
-#include <mutex>
 
 #include "runtime/heap_options.h"
 #include "runtime/heap_statistics.h"
@@ -14,6 +13,7 @@
 #include "runtime/internal/sample_table.h"
 #include "runtime/internal/weak_table.h"
 #include "runtime/internal/world.h"
+#include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
 
@@ -36,16 +36,19 @@ class HeapCore {
   void Detach(Mutator* mutator);
 
   // Collects, with the world stopped by this thread; `mutator` is its own, or nullptr for
-  // a thread that is not attached.
+  // a thread that does not run in this heap.
   void Collect(CollectionKind kind, Mutator* mutator);
   // Empties the nurseries, the caller's included, unless another thread's collection has just done
   // that; a major collection follows if it is time for one.
-  void CollectForRoom();
+  void CollectForRoom(Mutator& mutator);
 
   // Whether `bytes` more of large objects call for a major collection first, and whether
   // the limit allows them.
   bool WantsMajor(size_t bytes) const;
-  bool LimitAllows(size_t bytes) const;
+  bool LimitAllows(size_t bytes);
+  // A large object of so many words, as LargeSpace::Allocate() gives it; nullptr when the limit
+  // does not allow it.
+  Object* AllocateLarge(uint64_t words);
   // Words in the old space, dead ones included until a major collection finds them.
   uint64_t OldWords() const {
     return statistics.promoted_words + born_old_words - statistics.freed_old_words;
@@ -61,13 +64,19 @@ class HeapCore {
 
   void AddGlobal(GlobalNode* node);
   void RemoveGlobal(GlobalNode* node);
-  void AddFinalizer(Object* object, std::function<void(Object*)> run);
+  // Of the object in the root slot.  Throws std::bad_alloc.
+  void AddFinalizer(const Slot* object, std::function<void(Object*)> run);
+  // Room for one custom block, to be given back by one of the others.  Throws std::bad_alloc.
+  void ReserveCustom();
+  void UnreserveCustom();
   void AddCustom(const CustomBlockEntry& entry);
 
   HeapStatistics Statistics(Mutator* mutator);
 
-  // Around fork: the world is stopped, so that the child finds it in order.
-  void BeforeFork();
+  // Around fork: the world is stopped, and no other thread holds a lock of the heap, so that the
+  // child finds it in order.
+  void StopForFork();
+  void LockForFork();
   void AfterForkInParent();
   void AfterForkInChild();
 
@@ -78,12 +87,12 @@ class HeapCore {
   SampleTable samples;
   HeapStatistics statistics;  // what collections count; under the stopped world
 
-  std::mutex globals_mutex;
-  GlobalNode globals;  // a ring
+  Mutex globals_mutex;
+  GlobalNode globals ALLOMON_GUARDED_BY(globals_mutex);  // a ring
 
-  std::mutex tables_mutex;  // the tables below
-  WeakTable<Finalizer> finalizers;
-  WeakTable<CustomBlockEntry> customs;
+  Mutex tables_mutex;
+  WeakTable<Finalizer> finalizers ALLOMON_GUARDED_BY(tables_mutex);
+  WeakTable<CustomBlockEntry> customs ALLOMON_GUARDED_BY(tables_mutex);
   std::atomic<size_t> due_actions{0};
   std::atomic<uint64_t> custom_bytes{0};
 
@@ -92,21 +101,21 @@ class HeapCore {
   std::atomic<uint64_t> grown_bytes{0};
   uint64_t major_threshold_bytes = 0;
   std::atomic<uint64_t> born_old_words{0};
-  uint64_t departed_words = 0;  // allocated in nurseries of threads that have detached
 
   HeapCore* previous_heap = nullptr;  // list of all heaps, for fork
   HeapCore* next_heap = nullptr;
 
  private:
-  void RunStopped(CollectionKind kind);
   void RunCollection(CollectionKind kind);
-  void MajorStopped();
+  void MajorStopped() ALLOMON_REQUIRES(globals_mutex, tables_mutex);
   void SettleReserve();
   void GrantNurseries();
   size_t NurseryBytes() const;
   bool GrowTo(size_t free_blocks);
   void CountPause(CollectionKind kind, uint64_t ns);
-  bool RunOneAction(Mutator* mutator);
+  void UnlockAfterFork();
+  bool ReleaseOneCustom();
+  bool RunOneFinalizer(Mutator* mutator);
 
   size_t nursery_bytes_;
 };

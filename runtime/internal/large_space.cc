@@ -7,23 +7,47 @@ LargeSpace::~LargeSpace() {
   Sweep();
 }
 
-Object* LargeSpace::Allocate(uint64_t words) {
-  void* block = backend::Calloc(BytesFor(words));
-  if (block == nullptr) return nullptr;
-  LargeNode* node = static_cast<LargeNode*>(block);
-  node->words = words;
-  std::lock_guard<std::mutex> hold(mutex_);
+bool LargeSpace::ClaimBytes(size_t bytes, size_t most_bytes) {
+  const MutexHolder hold(mutex_);
+  if (bytes > most_bytes || bytes_ > most_bytes - bytes) return false;
+  bytes_ += bytes;
+  return true;
+}
+
+void LargeSpace::GiveBytesBack(size_t bytes) {
+  const MutexHolder hold(mutex_);
+  bytes_ -= bytes;
+}
+
+void LargeSpace::Link(LargeNode* node) {
+  const MutexHolder hold(mutex_);
   node->next = first_;
   first_ = node;
-  bytes_ += node->bytes();
+}
+
+// The bytes are claimed before the backend is asked: of threads that allocate at once, each sees
+// what the others are about to have.
+Object* LargeSpace::Allocate(uint64_t words, size_t most_bytes) {
+  const size_t bytes = BytesFor(words);
+  if (!ClaimBytes(bytes, most_bytes)) return nullptr;
+  void* const block = backend::Calloc(bytes);
+  if (block == nullptr) {
+    GiveBytesBack(bytes);
+    return nullptr;
+  }
+  LargeNode* const node = static_cast<LargeNode*>(block);
+  node->words = words;
+  Link(node);
   return node->object();
 }
 
 void LargeSpace::ClearMarks() {
+  const MutexHolder hold(mutex_);
   for (LargeNode* node = first_; node != nullptr; node = node->next) node->marked = false;
 }
 
 void LargeSpace::Sweep() {
+  const MutexHolder hold(mutex_);
   LargeNode** link = &first_;
   while (LargeNode* node = *link) {
     if (node->marked) {
@@ -36,7 +60,8 @@ void LargeSpace::Sweep() {
   }
 }
 
-bool LargeSpace::Contains(Object* object) const {
+bool LargeSpace::Contains(Object* object) {
+  const MutexHolder hold(mutex_);
   for (LargeNode* node = first_; node != nullptr; node = node->next) {
     if (node->object() == object) return true;
   }

@@ -2,12 +2,14 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_LARGE_SPACE_H_
 #define ALLOMON_RUNTIME_INTERNAL_LARGE_SPACE_H_
 
-#include <mutex>
-
 #include "runtime/internal/memory.h"
 #include "runtime/internal/object.h"
+#include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
+
+using allomon::internal::Mutex;
+using allomon::internal::MutexHolder;
 
 // Stands right before the header of a large object.
 struct LargeNode {
@@ -22,6 +24,7 @@ struct LargeNode {
   size_t bytes() const { return sizeof(LargeNode) + words * kWordBytes; }
 };
 
+// Any thread allocates; the rest is for collectors, while the world is stopped.
 class LargeSpace {
  public:
   LargeSpace() = default;
@@ -32,27 +35,37 @@ class LargeSpace {
   static size_t BytesFor(uint64_t words) { return sizeof(LargeNode) + words * kWordBytes; }
 
   // Zero-filled, without a header yet, which must be written before the next safepoint.
-  // nullptr when the backend has none.  Any thread.
-  Object* Allocate(uint64_t words);
+  // nullptr when the space would have more than `most_bytes` then, or the backend has none.
+  Object* Allocate(uint64_t words, size_t most_bytes);
 
   void ClearMarks();
   // Frees the unmarked ones.
   void Sweep();
 
+  // `visit` may not allocate here.
   template <typename Visit>
   void ForEachMarked(Visit visit) {
+    const MutexHolder hold(mutex_);
     for (LargeNode* node = first_; node != nullptr; node = node->next) {
       if (node->marked) visit(node->object());
     }
   }
-  bool Contains(Object* object) const;
+  bool Contains(Object* object);
 
-  size_t bytes() const { return bytes_; }
+  // Bytes of all objects with their nodes, of those too that are just being allocated.
+  size_t bytes() {
+    const MutexHolder hold(mutex_);
+    return bytes_;
+  }
 
  private:
-  std::mutex mutex_;
-  LargeNode* first_ = nullptr;
-  size_t bytes_ = 0;
+  bool ClaimBytes(size_t bytes, size_t most_bytes);
+  void GiveBytesBack(size_t bytes);
+  void Link(LargeNode* node);
+
+  Mutex mutex_;
+  LargeNode* first_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
+  size_t bytes_ ALLOMON_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace allomon::gc::internal

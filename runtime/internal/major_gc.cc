@@ -87,12 +87,10 @@ class Marking {
   bool GrowStack() {
     const size_t most = heap_.options.mark_stack_entries;
     if (depth_ >= most) return false;
-    try {
-      stack_.resize(std::min(most, std::max<size_t>(16, depth_ * 2)));
-      return true;
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
+    const size_t entries = std::min(most, std::max<size_t>(16, depth_ * 2));
+    if (!TryReserve(stack_, entries)) return false;
+    stack_.resize(entries);
+    return true;
   }
 
   void Scan(Object* object) {
@@ -163,7 +161,7 @@ void ClearDeadEphemerons(Marking& marking) {
 
 // Unreachable objects with finalizers are revived, in the order of their registration,
 // after weak references to them were cleared.
-void MarkFinalizable(HeapCore& heap, Marking& marking) {
+void MarkFinalizable(HeapCore& heap, Marking& marking) ALLOMON_REQUIRES(heap.tables_mutex) {
   WeakTable<Finalizer>& table = heap.finalizers;
   heap.due_actions += table.MoveDead(
       0, [](const Finalizer& finalizer) { return !Marking::IsMarked(finalizer.object); });
@@ -173,7 +171,7 @@ void MarkFinalizable(HeapCore& heap, Marking& marking) {
   }
 }
 
-void FilterCustoms(HeapCore& heap) {
+void FilterCustoms(HeapCore& heap) ALLOMON_REQUIRES(heap.tables_mutex) {
   heap.due_actions += heap.customs.MoveDead(
       0, [](const CustomBlockEntry& entry) { return !Marking::IsMarked(entry.object); });
 }

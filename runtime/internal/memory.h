@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "allomon_backend.h"
@@ -22,21 +23,42 @@ template <typename T>
 struct BackendAllocator {
   using value_type = T;
   BackendAllocator() = default;
+  // The first allocation is given `prepared`, which has its size.
+  explicit BackendAllocator(void* prepared) : prepared_(prepared) {}
   template <typename U>
   BackendAllocator(const BackendAllocator<U>&) {}  // NOLINT: rebinding is implicit
 
   T* allocate(size_t count) {
-    void* block = backend::Malloc(count * sizeof(T));
+    void* block = prepared_ != nullptr ? std::exchange(prepared_, nullptr)
+                                       : backend::Malloc(count * sizeof(T));
     if (block == nullptr) throw std::bad_alloc();
     return static_cast<T*>(block);
   }
   void deallocate(T* block, size_t) { backend::Free(block); }
   friend bool operator==(BackendAllocator, BackendAllocator) { return true; }
   friend bool operator!=(BackendAllocator, BackendAllocator) { return false; }
+
+ private:
+  void* prepared_ = nullptr;
 };
 
 template <typename T>
 using Vector = std::vector<T, BackendAllocator<T>>;
+
+// vector.reserve(capacity) that returns false where that throws.  An exception is an object of
+// malloc's, whose sampling may run user code that collects: collections, and code that holds a
+// lock or a reference, grow their vectors by this.
+template <typename T>
+[[nodiscard]] bool TryReserve(Vector<T>& vector, size_t capacity) {
+  if (capacity <= vector.capacity()) return true;
+  void* const block = backend::Malloc(capacity * sizeof(T));
+  if (block == nullptr) return false;
+  Vector<T> larger{BackendAllocator<T>(block)};
+  larger.reserve(capacity);
+  for (T& element : vector) larger.push_back(std::move(element));
+  vector.swap(larger);
+  return true;
+}
 
 }  // namespace allomon::gc::internal
 

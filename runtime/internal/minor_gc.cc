@@ -122,7 +122,7 @@ void VisitEphemerons(HeapCore& heap, Evacuation& evacuation) {
 }
 
 // Young custom blocks that were not moved are dead.
-void FilterCustoms(HeapCore& heap) {
+void FilterCustoms(HeapCore& heap) ALLOMON_REQUIRES(heap.tables_mutex) {
   heap.due_actions += heap.customs.MoveDead(heap.customs.first_young, [](CustomBlockEntry& entry) {
     entry.object = Survivor(entry.object);
     return entry.object == nullptr;
@@ -130,7 +130,8 @@ void FilterCustoms(HeapCore& heap) {
 }
 
 // An object with a finalizer dies old: it is kept until a major collection.
-void VisitFinalizable(HeapCore& heap, Evacuation& evacuation) {
+void VisitFinalizable(HeapCore& heap, Evacuation& evacuation)
+    ALLOMON_REQUIRES(heap.tables_mutex) {
   WeakTable<Finalizer>& table = heap.finalizers;
   for (size_t i = table.first_young; i < table.entries.size(); ++i) {
     evacuation.Visit(table.entries[i].object);
@@ -139,7 +140,8 @@ void VisitFinalizable(HeapCore& heap, Evacuation& evacuation) {
   table.first_young = table.entries.size();
 }
 
-void VisitRoots(HeapCore& heap, Evacuation& evacuation) {
+void VisitRoots(HeapCore& heap, Evacuation& evacuation)
+    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
   // Drained after each root, so that what belongs together is moved together.
   ForEachStrongRoot(heap, [&evacuation](Slot& slot) {
     evacuation.Visit(slot);

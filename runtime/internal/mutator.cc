@@ -34,16 +34,31 @@ class LimitPublisher {
 // A followed block that fails to come into being has died.
 class PendingBlock {
  public:
-  explicit PendingBlock(BlockHandle handle) : handle_(handle) {}
+  // Makes room for the block in the table; without memory nobody follows it.
+  PendingBlock(SampleTable& table, BlockHandle handle) : table_(table), handle_(handle) {
+    if (handle_ != 0 && !table_.Reserve()) Drop();
+  }
   ~PendingBlock() {
-    std::exception_ptr ignored;  // one exception is on its way already
-    if (handle_ != 0) heap_client::OnManagedFree(handle_, &ignored);
+    if (handle_ == 0) return;
+    table_.Unreserve();
+    Drop();
   }
   PendingBlock(const PendingBlock&) = delete;
   PendingBlock& operator=(const PendingBlock&) = delete;
-  BlockHandle Take() { return std::exchange(handle_, 0); }
+
+  // The block exists.  Runs no user code.
+  void Become(Object* object, bool young, bool promote_due = false) {
+    const BlockHandle handle = std::exchange(handle_, 0);
+    if (handle != 0) table_.Add(object, handle, young, promote_due);
+  }
 
  private:
+  void Drop() {
+    std::exception_ptr ignored;  // one exception may be on its way already
+    heap_client::OnManagedFree(std::exchange(handle_, 0), &ignored);
+  }
+
+  SampleTable& table_;
   BlockHandle handle_;
 };
 
@@ -80,15 +95,23 @@ bool Mutator::Init(HeapCore* owner, size_t bytes) {
   window->root_limit = roots + 4096;
   window->log_top = window->log_limit = nullptr;
   window->mutator = this;
-  sampler.Attach(&window->limit);
-  clock.Start(&window->cursor);
   ALLOMON_GC_POISON(nursery, nursery_bytes);
   return true;
 }
 
-Mutator::~Mutator() {
+void Mutator::JoinTracker() {
+  sampler.Attach(&window->limit);
+  clock.Start(&window->cursor);
+}
+
+void Mutator::LeaveTracker() {
   clock.End();
-  if (sampler.attached()) sampler.Detach();
+  sampler.Detach();
+}
+
+Mutator::~Mutator() {
+  ALLOMON_DCHECK("inv.mutator.state", state.load(std::memory_order_relaxed) ==
+                                          MutatorState::kOutside && !sampler.attached());
   if (window != nullptr) ClearWindow(*window);
   backend::Free(log);
   if (root_memory != nullptr) ReleaseMemory(root_memory, kRootBytes);
@@ -112,7 +135,7 @@ void Mutator::Sync() {
 }
 
 bool Mutator::WantsAttention() const {
-  return no_allocation != 0 || native || heap->options.stress_every != 0 ||
+  return no_allocation != 0 || !runs() || heap->options.stress_every != 0 ||
          (heap->AnyDue() && !in_finalizer && !heap_client::InCallback()) || MayRunRequest();
 }
 
@@ -161,14 +184,24 @@ void Mutator::EmptyNursery(size_t granted) {
   synced = nursery_start();
 }
 
-void Mutator::CheckMayAllocate() {
+void Mutator::CheckMayAllocate() const {
   ALLOMON_GC_CHECK(no_allocation == 0, "rule.no_allocation: allocation in a NoAllocation scope");
-  ALLOMON_GC_CHECK(!native, "rule.native: the heap was used in a NativeRegion");
+  ALLOMON_GC_CHECK(runs(), "rule.native: the heap was used in a NativeRegion");
+}
+
+void Mutator::EnterNative() {
+  window->limit.store(0, std::memory_order_relaxed);
+  heap->world.EnterNative(*this);
+}
+
+void Mutator::LeaveNative() {
+  heap->world.LeaveNative(*this);
+  PublishLimit();
 }
 
 void Mutator::Attend() {
   CheckMayAllocate();
-  heap->world.ParkIfStopping();
+  heap->world.ParkIfStopping(*this);
   const uint32_t every = heap->options.stress_every;
   if (every != 0 && ++stress_count % every == 0) {
     const bool major = stress_count / every % 64 == 0;
@@ -187,7 +220,7 @@ void Mutator::SafepointSlow() {
 // Collects until `bytes` fit.  Throws std::bad_alloc when nothing helps.
 void Mutator::MakeRoom(size_t bytes) {
   if (Fits(bytes)) return;
-  heap->CollectForRoom();
+  heap->CollectForRoom(*this);
   if (Fits(bytes)) return;
   do {
     heap->Collect(CollectionKind::kMajor, this);
@@ -223,13 +256,13 @@ char* Mutator::AllocateYoungSlow(size_t bytes, AllocationSource source, FrameSta
   MakeRoom(bytes);
   heap->RunDue(this);
   const Request request = {bytes / kWordBytes, bytes - kWordBytes, source, true};
-  PendingBlock pending(Sample(request, caller));
+  PendingBlock pending(heap->samples, Sample(request, caller));
   // Callbacks may have filled the nursery again.
   MakeRoom(bytes);
   Sync();
-  const BlockHandle handle = pending.Take();
+  // From here on no user code runs, until the caller has written the header.
   char* start = reinterpret_cast<char*>(window->cursor);
-  if (handle != 0) heap->samples.Add(reinterpret_cast<Object*>(start + kWordBytes), handle, true);
+  pending.Become(reinterpret_cast<Object*>(start + kWordBytes), true);
   window->cursor += bytes;
   synced = window->cursor;  // its trials were held by Sample()
   allocated_words += bytes / kWordBytes;
@@ -242,11 +275,11 @@ void Mutator::SampleCustom(const Slot* root, uint64_t bytes, FrameState caller) 
   Sync();
   const bool was_young = IsYoung(*root);
   clock.Add(bytes);
-  const BlockHandle handle =
-      Sample({BytesToWords(bytes), bytes, AllocationSource::kCustom, was_young}, caller);
-  if (handle == 0) return;
-  const bool promoted_meanwhile = was_young && !IsYoung(*root);
-  heap->samples.Add(*root, handle, IsYoung(*root), promoted_meanwhile);
+  PendingBlock pending(
+      heap->samples,
+      Sample({BytesToWords(bytes), bytes, AllocationSource::kCustom, was_young}, caller));
+  const bool is_young = IsYoung(*root);
+  pending.Become(*root, is_young, was_young && !is_young);
 }
 
 Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, AllocationSource source,
@@ -257,18 +290,17 @@ Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, Allocati
   const size_t bytes = LargeSpace::BytesFor(words);
   if (heap->WantsMajor(bytes)) heap->Collect(CollectionKind::kMajor, this);
   heap->RunDue(this);
-  PendingBlock pending(Sample({words, size_bytes, source, false}, caller));
-  Object* object = heap->LimitAllows(bytes) ? heap->large.Allocate(words) : nullptr;
+  PendingBlock pending(heap->samples, Sample({words, size_bytes, source, false}, caller));
+  Object* object = heap->AllocateLarge(words);
   while (object == nullptr) {
     heap->Collect(CollectionKind::kMajor, this);
-    if (!heap->LimitAllows(bytes) || (object = heap->large.Allocate(words)) == nullptr) {
-      if (!heap->AskForMemory(bytes)) throw std::bad_alloc();
-    }
+    object = heap->AllocateLarge(words);
+    if (object == nullptr && !heap->AskForMemory(bytes)) throw std::bad_alloc();
   }
+  // From here on no user code runs, until the caller has written the header.
   heap->CountBornOld(words, bytes);
   clock.Add(words * kWordBytes);
-  const BlockHandle handle = pending.Take();
-  if (handle != 0) heap->samples.Add(object, handle, false);
+  pending.Become(object, false);
   return object;
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/internal/memory.h"
 #include "runtime/internal/object.h"
 #include "runtime/internal/window.h"
+#include "runtime/internal/world.h"
 #include "tracker/allocation_clock.h"
 #include "tracker/heap_client.h"
 #include "tracker/managed_sampling.h"
@@ -35,6 +36,7 @@ class Mutator {
   // Takes a nursery and the root stack; false when there is no memory for them.  On the
   // thread itself, as is everything up to "collector".
   bool Init(HeapCore* heap, size_t nursery_bytes);
+  // Only after LeaveTracker(), if the world ever had it.
   ~Mutator();
   Mutator() = default;
   Mutator(const Mutator&) = delete;
@@ -55,6 +57,20 @@ class Mutator {
 
   // Asks for options.on_request at the next safepoint.  Any thread, any signal handler.
   void RequestAttention();
+
+  // From now on the thread stands, and the next allocation comes to the slow path, which refuses
+  // it; until LeaveNative() has waited for the collection that may be going on.
+  void EnterNative();
+  void LeaveNative();
+  bool runs() const { return state.load(std::memory_order_relaxed) == MutatorState::kRunning; }
+
+  // Aborts with the rule in a NoAllocation scope or a NativeRegion.
+  void CheckMayAllocate() const;
+
+  // By the world, under its mutex: from the first to the second the sampler hears of sessions, and
+  // profilers read the clock.
+  void JoinTracker();
+  void LeaveTracker();
 
   // Counts what was allocated since the last time.
   void Sync();
@@ -79,6 +95,8 @@ class Mutator {
   HeapCore* heap = nullptr;
   Window* window = nullptr;
   Mutator* next = nullptr;  // the world's list
+  // Written by the thread itself, under the world's mutex.
+  std::atomic<MutatorState> state{MutatorState::kOutside};
   char* nursery = nullptr;
   size_t nursery_bytes = 0;
   // inv.reserve: the nursery may be filled up to here, since so much can be promoted.
@@ -93,7 +111,6 @@ class Mutator {
   Vector<Object*> weaks;       // ephemerons made or set since the last minor collection
   uint32_t no_allocation = 0;  // open NoAllocation scopes
   uint32_t stress_count = 0;
-  bool native = false;  // blocked in native code
   bool in_finalizer = false;
   std::atomic<bool> requested{false};  // RequestAttention() was called since on_request ran
   void* root_memory = nullptr;
@@ -112,7 +129,6 @@ class Mutator {
   bool MayRunRequest() const;
   void RunRequest();
   void MakeRoom(size_t bytes);
-  void CheckMayAllocate();
   bool Fits(size_t bytes) const { return used_bytes() + bytes <= granted_bytes; }
   bool WantsAttention() const;
 };

@@ -6,23 +6,29 @@
 
 namespace allomon::gc::internal {
 
-bool SampleTable::ReserveLocked() {
-  const size_t wanted = entries_.size() - free_.size() + 1;
-  if (wanted <= due_.size()) return true;
-  const size_t capacity = std::max<size_t>(64, wanted * 2);
-  try {
-    Vector<Index> due(capacity);
-    entries_.reserve(capacity);
-    free_.reserve(capacity);
-    order_.reserve(capacity);
+bool SampleTable::Reserve() {
+  const MutexHolder hold(mutex_);
+  const size_t wanted = entries_.size() - free_.size() + reserved_ + 1;
+  if (wanted > due_.size()) {
+    const size_t capacity = std::max<size_t>(64, wanted * 2);
+    Vector<Index> due;
+    if (!TryReserve(due, capacity) || !TryReserve(entries_, capacity) ||
+        !TryReserve(free_, capacity) || !TryReserve(order_, capacity)) {
+      return false;
+    }
+    due.resize(capacity);
     // The ring is moved to the front of its larger self.
     for (size_t i = 0; i < due_count_; ++i) due[i] = due_[(due_head_ + i) % due_.size()];
     due_.swap(due);
     due_head_ = 0;
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
   }
+  ++reserved_;
+  return true;
+}
+
+void SampleTable::Unreserve() {
+  const MutexHolder hold(mutex_);
+  --reserved_;
 }
 
 SampleTable::Index SampleTable::TakeEntry() {
@@ -37,12 +43,8 @@ SampleTable::Index SampleTable::TakeEntry() {
 
 void SampleTable::Add(Object* object, heap_client::BlockHandle handle, bool young,
                       bool promote_due) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (!ReserveLocked()) {
-    lock.unlock();
-    std::exception_ptr ignored;
-    return heap_client::OnManagedFree(handle, &ignored);
-  }
+  const MutexHolder hold(mutex_);
+  --reserved_;
   const Index index = TakeEntry();
   entries_[index] = {object, handle, promote_due, false, false, false};
   if (promote_due) Queue(index);
@@ -52,17 +54,28 @@ void SampleTable::Add(Object* object, heap_client::BlockHandle handle, bool youn
   std::swap(order_.back(), order_[first_young_++]);
 }
 
+void SampleTable::PushDue(Index index) {
+  due_[(due_head_ + due_count_) % due_.size()] = index;
+  due_count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+SampleTable::Index SampleTable::PopDue() {
+  const Index index = due_[due_head_];
+  due_head_ = (due_head_ + 1) % due_.size();
+  due_count_.fetch_sub(1, std::memory_order_relaxed);
+  return index;
+}
+
 // An entry is queued once, whatever it owes.
 void SampleTable::Queue(Index index) {
   Entry& entry = entries_[index];
   if (entry.queued) return;
   entry.queued = true;
-  due_[(due_head_ + due_count_) % due_.size()] = index;
-  due_count_.fetch_add(1, std::memory_order_relaxed);
+  PushDue(index);
 }
 
 void SampleTable::AfterMinor() {
-  std::lock_guard<std::mutex> hold(mutex_);
+  const MutexHolder hold(mutex_);
   size_t kept = first_young_;
   for (size_t i = first_young_; i < order_.size(); ++i) {
     Entry& entry = entries_[order_[i]];
@@ -84,9 +97,10 @@ void SampleTable::AllDie() {
   AfterMajor([](Object*) { return false; });
 }
 
-// One callback of the entry; false if it owes none.
-bool SampleTable::RunOne(std::unique_lock<std::mutex>& lock, Index index,
-                         std::exception_ptr* thrown) {
+// One callback of the entry; false if it owes none.  The mutex is free while the callback runs,
+// which the analysis does not follow into the destructor that takes it again.
+bool SampleTable::RunOne(Index index,
+                         std::exception_ptr* thrown) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   const bool promote = entries_[index].promote_due;
   const heap_client::BlockHandle handle = entries_[index].handle;
   if (!promote && !entries_[index].dead) return false;
@@ -95,19 +109,18 @@ bool SampleTable::RunOne(std::unique_lock<std::mutex>& lock, Index index,
   // A callback may end its thread, and this is left by unwinding.  Other trackers of the
   // block have yet to be told then.
   struct Unlocked {
-    ~Unlocked() {
-      lock.lock();
+    ~Unlocked() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+      table.mutex_.lock();
       Entry& entry = table.entries_[index];  // by index: the table may have grown
       entry.handle = kept;
       entry.promote_due |= !returned && kept != 0;
     }
     SampleTable& table;
-    std::unique_lock<std::mutex>& lock;
     const Index index;
     heap_client::BlockHandle kept;
     bool returned;
-  } unlocked{*this, lock, index, promote ? handle : 0, false};
-  lock.unlock();
+  } unlocked{*this, index, promote ? handle : 0, false};
+  mutex_.unlock();
   if (promote) {
     heap_client::OnManagedPromote(&unlocked.kept, thrown);
   } else {
@@ -118,15 +131,14 @@ bool SampleTable::RunOne(std::unique_lock<std::mutex>& lock, Index index,
 }
 
 // Everything that the entry owes, in its natural order.
-void SampleTable::RunEntry(std::unique_lock<std::mutex>& lock, Index index,
-                           std::exception_ptr* thrown) {
+void SampleTable::RunEntry(Index index, std::exception_ptr* thrown) {
   struct Running {
-    ~Running() { table.FinishEntry(index); }
+    ~Running() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { table.FinishEntry(index); }  // RunEntry() holds
     SampleTable& table;
     const Index index;
   } running{*this, index};
   entries_[index].running = true;
-  while (*thrown == nullptr && RunOne(lock, index, thrown)) {
+  while (*thrown == nullptr && RunOne(index, thrown)) {
   }
 }
 
@@ -143,19 +155,15 @@ void SampleTable::FinishEntry(Index index) {
 }
 
 void SampleTable::RunDue(std::exception_ptr* thrown) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexHolder hold(mutex_);
   for (size_t left = due_count_; left > 0 && *thrown == nullptr && any_due(); --left) {
-    const Index index = due_[due_head_];
-    due_head_ = (due_head_ + 1) % due_.size();
-    due_count_.fetch_sub(1, std::memory_order_relaxed);
+    const Index index = PopDue();
     if (entries_[index].running) {
-      // Its runner, on another thread, will come to it; see inv.sample.order.
-      due_[(due_head_ + due_count_) % due_.size()] = index;
-      due_count_.fetch_add(1, std::memory_order_relaxed);
+      PushDue(index);  // its runner, on another thread, will come to it; see inv.sample.order
       continue;
     }
     entries_[index].queued = false;
-    RunEntry(lock, index, thrown);
+    RunEntry(index, thrown);
   }
 }
 

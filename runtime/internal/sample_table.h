@@ -11,20 +11,28 @@
 #define ALLOMON_RUNTIME_INTERNAL_SAMPLE_TABLE_H_
 
 #include <atomic>
-#include <mutex>
+#include <exception>
 
 #include "runtime/internal/memory.h"
 #include "runtime/internal/object.h"
+#include "tracker/base/mutex.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::gc::internal {
 
+using allomon::internal::Mutex;
+using allomon::internal::MutexHolder;
+
 class SampleTable {
  public:
-  // Follows an object that exists from now on.  Makes room in every list, so that nothing
-  // here allocates during a collection; without memory the object is reported dead at once.  Any
-  // thread outside collections; never throws. `promote_due` for one that was promoted inside its
-  // own alloc callback.
+  // Makes room in every list for one object, to be given back by Add() or Unreserve(), so that
+  // neither these nor a collection allocates.  Returns false without memory.  Any thread outside
+  // collections.
+  [[nodiscard]] bool Reserve();
+  void Unreserve();
+  // Follows an object that exists from now on, in reserved room.  Runs no user code, so that the
+  // caller may hold an object that has no header yet.  `promote_due` for an object that was
+  // promoted inside its own alloc callback.
   void Add(Object* object, heap_client::BlockHandle handle, bool young, bool promote_due = false);
 
   // After the survivors of a minor collection were moved, or after marking.
@@ -40,8 +48,6 @@ class SampleTable {
   // *thrown is set.  Any thread outside callbacks; without any lock while user code runs.
   void RunDue(std::exception_ptr* thrown);
 
-  size_t followed() const { return order_.size(); }
-
  private:
   using Index = uint32_t;
   struct Entry {
@@ -53,27 +59,29 @@ class SampleTable {
     bool running;
   };
 
-  bool ReserveLocked();
-  Index TakeEntry();
-  void Queue(Index index);
-  void RunEntry(std::unique_lock<std::mutex>& lock, Index index, std::exception_ptr* thrown);
-  void FinishEntry(Index index);
-  bool RunOne(std::unique_lock<std::mutex>& lock, Index index, std::exception_ptr* thrown);
+  Index TakeEntry() ALLOMON_REQUIRES(mutex_);
+  void Queue(Index index) ALLOMON_REQUIRES(mutex_);
+  void PushDue(Index index) ALLOMON_REQUIRES(mutex_);
+  Index PopDue() ALLOMON_REQUIRES(mutex_);
+  void RunEntry(Index index, std::exception_ptr* thrown) ALLOMON_REQUIRES(mutex_);
+  void FinishEntry(Index index) ALLOMON_REQUIRES(mutex_);
+  bool RunOne(Index index, std::exception_ptr* thrown) ALLOMON_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  Vector<Entry> entries_;
-  Vector<Index> free_;
-  Vector<Index> order_;
-  size_t first_young_ = 0;  // in order_
+  Mutex mutex_;
+  Vector<Entry> entries_ ALLOMON_GUARDED_BY(mutex_);
+  Vector<Index> free_ ALLOMON_GUARDED_BY(mutex_);
+  Vector<Index> order_ ALLOMON_GUARDED_BY(mutex_);
+  size_t first_young_ ALLOMON_GUARDED_BY(mutex_) = 0;  // in order_
+  size_t reserved_ ALLOMON_GUARDED_BY(mutex_) = 0;     // entries that are still to be added
   // A ring of what is due; large enough for every entry.
-  Vector<Index> due_;
-  size_t due_head_ = 0;
-  std::atomic<size_t> due_count_{0};
+  Vector<Index> due_ ALLOMON_GUARDED_BY(mutex_);
+  size_t due_head_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  std::atomic<size_t> due_count_{0};  // written under mutex_
 };
 
 template <typename IsMarked>
 void SampleTable::AfterMajor(IsMarked is_marked) {
-  std::lock_guard<std::mutex> hold(mutex_);
+  const MutexHolder hold(mutex_);
   size_t kept = 0;
   for (const Index index : order_) {
     Entry& entry = entries_[index];

@@ -10,6 +10,7 @@
 
 #include "runtime/internal/memory.h"
 #include "runtime/internal/object.h"
+#include "tracker/base/check.h"
 
 namespace allomon::gc::internal {
 
@@ -27,21 +28,36 @@ struct CustomBlockEntry {
   void (*release)(void* data);
 };
 
-// Entries in [0, first_young) are of old objects.  Those whose objects died wait in `due`,
-// first in, first out.  Room there is made when an entry is added, so a collection never
-// allocates.
+// Entries in [0, first_young) are of old objects.  Those whose objects died wait in `due`, first
+// in, first out.  inv.weak.room: there is room in `entries` for all that are reserved, and in `due`
+// for these and all entries, so neither Add() nor a collection allocates.
 template <typename Entry>
 struct WeakTable {
   Vector<Entry> entries;
   Vector<Entry> due;
   size_t due_head = 0;
   size_t first_young = 0;
+  size_t reserved = 0;
 
-  // May throw std::bad_alloc; nothing has changed then.
-  void Add(Entry entry) {
+  // Makes room for one entry, to be given back by Add() or Unreserve().  Returns false, and
+  // changes nothing, without memory.
+  [[nodiscard]] bool Reserve() {
     if (due_head == due.size()) due.clear(), due_head = 0;
-    const size_t wanted = due.size() + entries.size() + 1;
-    if (due.capacity() < wanted) due.reserve(wanted * 2);
+    const size_t wanted = entries.size() + reserved + 1;
+    if (wanted > entries.capacity() && !TryReserve(entries, wanted * 2)) return false;
+    const size_t wanted_due = due.size() + wanted;
+    if (wanted_due > due.capacity() && !TryReserve(due, wanted_due * 2)) return false;
+    ++reserved;
+    return true;
+  }
+  void Unreserve() {
+    ALLOMON_DCHECK_NE("inv.weak.room", reserved, 0u);
+    --reserved;
+  }
+
+  void Add(Entry entry) {
+    Unreserve();
+    ALLOMON_DCHECK_LT("inv.weak.room", entries.size(), entries.capacity());
     entries.push_back(std::move(entry));
   }
 
@@ -52,6 +68,7 @@ struct WeakTable {
     size_t kept = begin;
     for (size_t i = begin; i < entries.size(); ++i) {
       if (is_dead(entries[i])) {
+        ALLOMON_DCHECK_LT("inv.weak.room", due.size(), due.capacity());
         due.push_back(std::move(entries[i]));
       } else {
         if (kept != i) entries[kept] = std::move(entries[i]);

@@ -1,40 +1,84 @@
 #include "runtime/internal/world.h"
 
-#include <new>
-
 #include "runtime/internal/mutator.h"
 
 namespace allomon::gc::internal {
+namespace {
 
+// inv.mutator.state: by the mutator's own thread, under the world's mutex.
+void Change(Mutator& mutator, MutatorState from, MutatorState to) {
+  ALLOMON_DCHECK_EQ("inv.mutator.state", mutator.state.load(std::memory_order_relaxed), from);
+  mutator.state.store(to, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void World::StandLocked(Mutator& mutator, MutatorState as) {
+  Change(mutator, MutatorState::kRunning, as);
+  if (--running_ == 0) all_stand_.NotifyOne();
+  ALLOMON_DCHECK("inv.world.count", CountsAgreeLocked());
+}
+
+void World::RunLocked(Mutator& mutator, MutatorState was) {
+  ALLOMON_DCHECK("inv.world", !stopping());
+  Change(mutator, was, MutatorState::kRunning);
+  ++running_;
+  ALLOMON_DCHECK("inv.world.count", CountsAgreeLocked());
+}
+
+// inv.world.count: running_ is the number of the world's mutators that run.
+bool World::CountsAgreeLocked() const {
+  int running = 0;
+  for (const Mutator* mutator = first_; mutator != nullptr; mutator = mutator->next) {
+    running += mutator->state.load(std::memory_order_relaxed) == MutatorState::kRunning ? 1 : 0;
+  }
+  return running == running_;
+}
+
+void World::WaitForResumeLocked() {
+  while (stopping()) resumed_.Wait(mutex_);
+}
+
+// The tracker learns of a mutator, and forgets it, in the same step as the world: a fork stops the
+// world, so it finds each mutator known to both or to neither, and the child can take leave for
+// those that it does not have.
 void World::Add(Mutator* mutator) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  resumed_.wait(lock, [this] { return !stopping(); });
+  const MutexHolder hold(mutex_);
+  WaitForResumeLocked();
   mutator->next = first_;
   first_ = mutator;
-  ++running_;
+  RunLocked(*mutator, MutatorState::kOutside);
+  mutator->JoinTracker();
 }
 
 void World::Remove(Mutator* mutator) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (stopping()) ParkLocked(lock);
+  const MutexHolder hold(mutex_);
+  if (stopping()) ParkLocked(*mutator);
   Mutator** link = &first_;
   while (*link != mutator) link = &(*link)->next;
   *link = mutator->next;
   --running_;
+  Change(*mutator, MutatorState::kRunning, MutatorState::kOutside);
+  ALLOMON_DCHECK("inv.world.count", CountsAgreeLocked());
+  LeaveLocked(*mutator);
 }
 
-// Stands until the world goes on.  Another stop may begin before this thread gets the
-// lock; it stands then already.
-void World::ParkLocked(std::unique_lock<std::mutex>& lock) {
-  if (--running_ == 0) all_stand_.notify_one();
-  resumed_.wait(lock, [this] { return !stopping(); });
-  ++running_;
+void World::LeaveLocked(Mutator& mutator) {
+  departed_words_ += mutator.allocated_words;
+  mutator.LeaveTracker();
 }
 
-void World::ParkIfStopping() {
+// Another stop may begin before this thread gets the mutex back; it stands then already.
+void World::ParkLocked(Mutator& mutator) {
+  StandLocked(mutator, MutatorState::kParked);
+  WaitForResumeLocked();
+  RunLocked(mutator, MutatorState::kParked);
+}
+
+void World::ParkIfStopping(Mutator& mutator) {
   if (!stopping()) return;
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (stopping()) ParkLocked(lock);
+  const MutexHolder hold(mutex_);
+  if (stopping()) ParkLocked(mutator);
 }
 
 // Threads that stand are told too: their limits must not outlive their nurseries.
@@ -48,49 +92,71 @@ void World::RequestStopLocked() {
   }
 }
 
-bool World::Stop(bool caller_runs) {
-  std::unique_lock<std::mutex> lock(mutex_);
+bool World::Stop(Mutator* caller) {
+  const MutexHolder hold(mutex_);
   if (stopping()) {
-    if (caller_runs) {
-      ParkLocked(lock);
+    if (caller != nullptr) {
+      ParkLocked(*caller);
     } else {
-      resumed_.wait(lock, [this] { return !stopping(); });
+      WaitForResumeLocked();
     }
     return false;
   }
   RequestStopLocked();
-  if (caller_runs) --running_;
-  all_stand_.wait(lock, [this] { return running_ == 0; });
+  stopper_thread_.store(pthread_self(), std::memory_order_relaxed);
+  stopper_ = caller;
+  if (caller != nullptr) StandLocked(*caller, MutatorState::kStopping);
+  while (running_ != 0) all_stand_.Wait(mutex_);
   return true;
 }
 
-void World::Resume(bool caller_runs) {
-  std::lock_guard<std::mutex> hold(mutex_);
+void World::Resume() {
+  const MutexHolder hold(mutex_);
+  ALLOMON_DCHECK("inv.world", IsStoppedByMe());
+  ALLOMON_DCHECK_EQ("inv.world", running_, 0);
   stopping_.store(false, std::memory_order_relaxed);
-  if (caller_runs) ++running_;
-  resumed_.notify_all();
+  if (stopper_ != nullptr) RunLocked(*stopper_, MutatorState::kStopping);
+  resumed_.NotifyAll();
 }
 
-void World::EnterNative() {
-  std::lock_guard<std::mutex> hold(mutex_);
-  if (--running_ == 0) all_stand_.notify_one();
+void World::EnterNative(Mutator& mutator) {
+  const MutexHolder hold(mutex_);
+  StandLocked(mutator, MutatorState::kNative);
 }
 
-void World::LeaveNative() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  resumed_.wait(lock, [this] { return !stopping(); });
-  ++running_;
+void World::LeaveNative(Mutator& mutator) {
+  const MutexHolder hold(mutex_);
+  WaitForResumeLocked();
+  RunLocked(mutator, MutatorState::kNative);
 }
 
-// The condition variables remember waiters that no longer exist.
-void World::ResetAfterFork(Mutator* survivor, bool survivor_runs) {
-  new (&mutex_) std::mutex;
-  new (&all_stand_) std::condition_variable;
-  new (&resumed_) std::condition_variable;
+Mutator* World::ResetAfterFork(Mutator* survivor) {
+  ALLOMON_DCHECK("inv.world", IsStoppedByMe());
+  mutex_.ResetInForkedChild();
+  all_stand_.ResetInForkedChild();
+  resumed_.ResetInForkedChild();
+  const MutexHolder hold(mutex_);
+  Mutator* others = nullptr;
+  while (first_ != nullptr) {
+    Mutator* const mutator = first_;
+    first_ = mutator->next;
+    if (mutator == survivor) continue;
+    mutator->state.store(MutatorState::kOutside, std::memory_order_relaxed);
+    LeaveLocked(*mutator);
+    mutator->next = others;
+    others = mutator;
+  }
   first_ = survivor;
   if (survivor != nullptr) survivor->next = nullptr;
-  running_ = survivor_runs ? 1 : 0;
+  running_ = 0;
   stopping_.store(false, std::memory_order_relaxed);
+  if (stopper_ != nullptr) RunLocked(*stopper_, MutatorState::kStopping);
+  return others;
+}
+
+bool World::IsEmpty() {
+  const MutexHolder hold(mutex_);
+  return first_ == nullptr;
 }
 
 }  // namespace allomon::gc::internal

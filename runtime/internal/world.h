@@ -1,25 +1,43 @@
 // Stops and resumes the threads of a heap.  See "Threads" in runtime/README.md.
 //
-// A thread is running, or it stands: parked at a safepoint, or blocked in native code.
-// inv.world: the heap is collected only while no thread runs, and no thread begins to run
-// while `stopping`.
+// A thread runs, or it stands: parked at a safepoint, in native code, or because it has stopped
+// the others itself.  inv.world: the heap is collected only while no thread runs, and no thread
+// begins to run while `stopping`.
 #ifndef ALLOMON_RUNTIME_INTERNAL_WORLD_H_
 #define ALLOMON_RUNTIME_INTERNAL_WORLD_H_
 
+#include <pthread.h>
+
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
+#include <cstdint>
+
+#include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
 
+using allomon::internal::Condition;
+using allomon::internal::Mutex;
+using allomon::internal::MutexHolder;
+
 class Mutator;
+
+// inv.mutator.state: a thread goes from kOutside to kRunning and back; from kRunning to each of
+// the others and back; and in no other way.
+enum class MutatorState : uint8_t {
+  kOutside,   // not in the world's list: about to attach, or detached
+  kRunning,   // may touch the heap; collectors wait for it
+  kParked,    // at a safepoint, until another thread resumes the world
+  kStopping,  // has stopped the world, or waits for the others to stand
+  kNative,    // in a NativeRegion, or waiting for a lock of the runtime
+};
 
 class World {
  public:
-  // Waits for a collection that is going on.
+  // The calling thread's mutator takes part from now on, and the tracker knows it.  Waits for a
+  // collection that is going on.
   void Add(Mutator* mutator);
-  // The caller runs; afterwards the collector does not know it any more.  A pending stop
-  // is waited for standing: its collector waits for this very thread.
+  // The calling thread, which runs, takes part no longer, and the tracker forgets it.  If
+  // another thread wants to stop the world the caller parks first: that collector waits for it.
   void Remove(Mutator* mutator);
 
   // Whether somebody wants all threads to stand.  The owner of a limit executes a seq_cst
@@ -27,33 +45,61 @@ class World {
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
   // Called by a running thread, at a point where a collection may happen.
-  void ParkIfStopping();
+  void ParkIfStopping(Mutator& mutator);
 
   // Stops all other threads.  Returns false if another thread had the same idea: then the
-  // caller has been parked for that collection, and looks at its situation again.
-  // `caller_runs` is false for a thread that is not attached or blocked in native code.
-  bool Stop(bool caller_runs);
-  void Resume(bool caller_runs);
+  // caller has been parked for that collection, and looks at its situation again.  `caller` is
+  // the calling thread's mutator; nullptr when the thread is not attached or stands.
+  bool Stop(Mutator* caller);
+  // By the thread that has stopped the world.
+  void Resume();
 
-  void EnterNative();
-  void LeaveNative();
+  void EnterNative(Mutator& mutator);
+  void LeaveNative(Mutator& mutator);
 
-  // While the world is stopped.
-  Mutator* first() const { return first_; }
+  // By the thread that has stopped the world.
+  Mutator* first() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the stop takes the lock's place
+    ALLOMON_DCHECK("inv.world", IsStoppedByMe());
+    return first_;
+  }
+  // Words that the threads which have left had allocated in their nurseries.
+  uint64_t departed_words() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // as above
+    ALLOMON_DCHECK("inv.world", IsStoppedByMe());
+    return departed_words_;
+  }
 
-  // In a forked child, stopped by the forking thread: only that one is left.
-  void ResetAfterFork(Mutator* survivor, bool survivor_runs);
+  // In a forked child, whose thread has stopped the world: `survivor` is its mutator, nullptr if
+  // it is not attached.  The world goes on with that one alone.  Returns the first of the
+  // others, which are listed by `next` and unknown to the tracker.
+  Mutator* ResetAfterFork(Mutator* survivor);
+
+  // Before the world's end, when no other thread can know it.
+  bool IsEmpty();
+
+  // For ALLOMON_DCHECK.
+  bool IsStoppedByMe() const {
+    return stopping() && stopper_thread_.load(std::memory_order_relaxed) == pthread_self();
+  }
 
  private:
-  void ParkLocked(std::unique_lock<std::mutex>& lock);
-  void RequestStopLocked();
+  void ParkLocked(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
+  void RequestStopLocked() ALLOMON_REQUIRES(mutex_);
+  void WaitForResumeLocked() ALLOMON_REQUIRES(mutex_);
+  void StandLocked(Mutator& mutator, MutatorState as) ALLOMON_REQUIRES(mutex_);
+  void RunLocked(Mutator& mutator, MutatorState was) ALLOMON_REQUIRES(mutex_);
+  void LeaveLocked(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
+  bool CountsAgreeLocked() const ALLOMON_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable all_stand_;
-  std::condition_variable resumed_;
+  Mutex mutex_;
+  Condition all_stand_;
+  Condition resumed_;
   std::atomic<bool> stopping_{false};  // written under mutex_
-  int running_ = 0;
-  Mutator* first_ = nullptr;
+  // Who has stopped the world, and its mutator if that ran; written under mutex_.
+  std::atomic<pthread_t> stopper_thread_{0};
+  Mutator* stopper_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
+  int running_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  Mutator* first_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
+  uint64_t departed_words_ ALLOMON_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace allomon::gc::internal

@@ -1,9 +1,8 @@
 #include "runtime/internal/young_range.h"
 
-#include <mutex>
-
 #include "runtime/internal/memory.h"
 #include "runtime/internal/poison.h"
+#include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
 
@@ -14,10 +13,13 @@ namespace {
 constexpr size_t kMostBytes = size_t{4} << 30;
 constexpr size_t kLeastBytes = size_t{16} << 20;
 
-std::mutex g_mutex;
-bool g_taken[kMostBytes / kSliceBytes];  // by slice; guarded by g_mutex
+using allomon::internal::Mutex;
+using allomon::internal::MutexHolder;
 
-bool ReserveRange() {
+Mutex g_mutex;
+bool g_taken[kMostBytes / kSliceBytes] ALLOMON_GUARDED_BY(g_mutex);  // by slice
+
+bool ReserveRange() ALLOMON_REQUIRES(g_mutex) {
   if (young_range.size_bytes != 0) return true;
   for (size_t bytes = kMostBytes; bytes >= kLeastBytes; bytes /= 2) {
     void* start = ReserveMemory(bytes);
@@ -29,7 +31,7 @@ bool ReserveRange() {
 }
 
 // First fit; returns the number of slices in the range if there is none.
-size_t FindRun(size_t wanted) {
+size_t FindRun(size_t wanted) ALLOMON_REQUIRES(g_mutex) {
   const size_t slices = young_range.size_bytes / kSliceBytes;
   size_t run = 0;
   for (size_t i = 0; i < slices; ++i) {
@@ -39,14 +41,14 @@ size_t FindRun(size_t wanted) {
   return slices;
 }
 
-void Mark(size_t first, size_t count, bool taken) {
+void Mark(size_t first, size_t count, bool taken) ALLOMON_REQUIRES(g_mutex) {
   for (size_t i = first; i < first + count; ++i) g_taken[i] = taken;
 }
 
 }  // namespace
 
 char* TakeYoungSlice(size_t size_bytes) {
-  std::lock_guard<std::mutex> hold(g_mutex);
+  const MutexHolder hold(g_mutex);
   if (!ReserveRange()) return nullptr;
   const size_t count = size_bytes / kSliceBytes;
   const size_t first = FindRun(count);
@@ -58,9 +60,14 @@ char* TakeYoungSlice(size_t size_bytes) {
 void ReturnYoungSlice(char* start, size_t size_bytes) {
   ALLOMON_GC_UNPOISON(start, size_bytes);
   ForgetMemory(start, size_bytes);
-  std::lock_guard<std::mutex> hold(g_mutex);
+  const MutexHolder hold(g_mutex);
   Mark((reinterpret_cast<uintptr_t>(start) - young_range.start) / kSliceBytes,
        size_bytes / kSliceBytes, false);
 }
+
+void LockYoungRangeAroundFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
+  g_mutex.lock();
+}
+void UnlockYoungRangeAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { g_mutex.unlock(); }
 
 }  // namespace allomon::gc::internal

@@ -31,6 +31,10 @@ inline constexpr size_t kSliceBytes = 64 << 10;
 char* TakeYoungSlice(size_t size_bytes);
 void ReturnYoungSlice(char* start, size_t size_bytes);
 
+// Around fork: the pieces are as one thread sees them, and the child inherits no lock of another.
+void LockYoungRangeAroundFork();
+void UnlockYoungRangeAfterFork();
+
 }  // namespace allomon::gc::internal
 
 #endif  // ALLOMON_RUNTIME_INTERNAL_YOUNG_RANGE_H_

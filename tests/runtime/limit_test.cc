@@ -1,4 +1,6 @@
 // Options, the heap limit, and misuse that every build catches.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -6,6 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/custom.h"
 #include "runtime/heap.h"
 
 namespace allomon::gc {
@@ -225,6 +228,27 @@ TEST(MisuseDeathTest, IsNamed) {
       "rule.native");
   EXPECT_DEATH(
       {
+        const Mutator mutator(*heap);
+        const NativeRegion native;
+        const NativeRegion again;
+      },
+      "rule.native");
+  EXPECT_DEATH(
+      {
+        const Mutator mutator(*heap);
+        const NativeRegion native;
+        const NoAllocation scope;
+      },
+      "rule.native");
+  EXPECT_DEATH(
+      {
+        const Mutator mutator(*heap);
+        const NoAllocation scope;
+        Heap::Create(Limited(0)).value();
+      },
+      "rule.no_allocation");
+  EXPECT_DEATH(
+      {
         auto short_lived = Heap::Create(Limited(0)).value();
         const Mutator mutator(*short_lived);
         short_lived.reset();
@@ -253,6 +277,29 @@ TEST(MisuseDeathTest, IsNamed) {
         stack.Push(nullptr);
       },
       "rule.value_stack");
+}
+
+// So many bytes that they call for a collection, which would wait for a thread that stands already,
+// or run beside one that does not stand.
+TEST(MisuseDeathTest, CustomBlockInANativeRegionIsNamed) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto heap = Heap::Create(Limited(0)).value();
+  const auto release = [](void*) {};
+  EXPECT_DEATH(
+      {
+        alarm(20);  // rather than hang
+        const Mutator mutator(*heap);
+        const NativeRegion native;
+        make_custom(nullptr, uint64_t{1} << 30, release);
+      },
+      "rule.native");
+  EXPECT_DEATH(
+      {
+        const Mutator mutator(*heap);
+        const NoAllocation scope;
+        make_custom(nullptr, uint64_t{1} << 30, release);
+      },
+      "rule.no_allocation");
 }
 
 // A Local that is released by another thread.

@@ -2,14 +2,17 @@
 // the heap goes on when there is memory again.
 //
 // Built over tests/backends/failing; run as //tests/backends:runtime_out_of_memory_test.
+#include <atomic>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "allomon_backend.h"
 #include "gtest/gtest.h"
 #include "runtime/custom.h"
 #include "runtime/heap.h"
+#include "runtime/internal/heap_core.h"
 #include "runtime/marshal.h"
 #include "runtime/weak.h"
 #include "tracker/tracker.h"
@@ -126,6 +129,123 @@ TEST_P(OutOfMemoryTest, AtTheNthBlockForEveryN) {
   // Everything was refused once: chunks, large objects, and the tables too.
   EXPECT_GT(n, GetParam() == Failing::kChunks ? 5 : 40);
   RecordProperty("blocks", std::to_string(n));
+}
+
+TEST(CustomBlockTest, BlockThatCouldNotBeMadeCountsNoBytes) {
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  backend::g_failing = Failing::kAll;
+  int refused = 0;
+  std::vector<Local<CustomBlock>> kept(100);
+  g_released = 0;
+  for (Local<CustomBlock>& block : kept) {
+    backend::g_fail_at = 1;
+    try {
+      block = make_custom(nullptr, 1000, [](void*) { ++g_released; });
+    } catch (const std::bad_alloc&) {
+      ++refused;
+    }
+    backend::g_fail_at = 0;
+    if (!block) block = make_custom(nullptr, 1000, [](void*) { ++g_released; });
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(heap->statistics().custom_bytes, 100u * 1000);
+  kept.clear();
+  heap->Collect(CollectionKind::kMajor);
+  EXPECT_EQ(heap->statistics().custom_bytes, 0u);
+  EXPECT_EQ(g_released, 100);
+}
+
+// Where the table of samples cannot grow, the object is reported dead at once.  That is a callback
+// too, and it collects: the new object's room must not be in the runtime's hand meanwhile.
+class CollectingTracker {
+ public:
+  CollectingTracker(Heap* heap, int* collections) : heap_(heap), collections_(collections) {}
+  std::optional<int> alloc_minor(const Allocation&) { return 1; }
+  std::optional<int> alloc_major(const Allocation&) { return 1; }
+  void dealloc_minor(int) { Collect(); }
+  void dealloc_major(int) { Collect(); }
+
+ private:
+  void Collect() {
+    backend::g_fail_at = 0;
+    heap_->Collect(CollectionKind::kMajor);
+    for (int i = 0; i < 100; ++i) make<Cell>(-1, nullptr);
+    ++*collections_;
+  }
+  Heap* const heap_;
+  int* const collections_;
+};
+
+TEST(SampleTableTest, ObjectThatCannotBeFollowedIsWhole) {
+  for (const bool large : {false, true}) {
+    const auto heap = Heap::Create(Options()).value();
+    const Mutator mutator(*heap);
+    int collections = 0;
+    ASSERT_TRUE(Tracker::start(1, CollectingTracker(heap.get(), &collections)).ok());
+    backend::g_failing = Failing::kAll;
+    std::vector<Local<Bytes>> blocks(70);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      // The n-th block of the backend is that of the table; a large object has one of its own.
+      backend::g_fail_at = 1;
+      try {
+        blocks[i] = make_bytes(large ? 10000 : 100);
+      } catch (const std::bad_alloc&) {
+      }
+      backend::g_fail_at = 0;
+      if (!blocks[i]) continue;
+      blocks[i]->data()[50] = static_cast<char>(i + 1);
+    }
+    for (int i = 0; i < 2000; ++i) make<Cell>(-1, nullptr);
+    heap->Collect(CollectionKind::kMajor);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (!blocks[i]) continue;
+      EXPECT_EQ(blocks[i]->data()[50], static_cast<char>(i + 1));
+    }
+    EXPECT_GT(collections, 0) << large;
+    ASSERT_TRUE(Tracker::stop().ok());
+  }
+}
+
+// Each thread's object fits below the limit, both do not.  Neither goes on from inside of the
+// backend before the other is there too, or has been refused, and so wants to collect.
+TEST(LimitTest, ThreadsThatAllocateLargeObjectsAtOnceRespectItTogether) {
+  HeapOptions options = Options();
+  options.limit_bytes = 8 << 20;
+  options.nursery_bytes = 64 << 10;
+  const auto heap = Heap::Create(options).value();
+  static internal::HeapCore* core = nullptr;
+  static std::atomic<int> inside{0};
+  core = &heap->core();
+  inside = 0;
+  std::atomic<int> refused{0}, attached{0};
+  std::atomic<uint64_t> most{0};
+  const auto work = [&] {
+    const Mutator mutator(*heap);
+    ++attached;
+    while (attached < 2) Safepoint();
+    try {
+      const Local<Bytes> bytes = make_bytes(5 << 20);
+      most = std::max<uint64_t>(most, heap->statistics().old_space_bytes);
+      --attached;
+      while (attached > 0) Safepoint();
+    } catch (const std::bad_alloc&) {
+      ++refused;
+      --attached;
+    }
+  };
+  backend::g_in_calloc = [](size_t size_bytes) {
+    if (size_bytes < (4 << 20)) return;
+    ++inside;
+    while (inside < 2 && !core->world.stopping()) std::this_thread::yield();
+  };
+  std::thread one(work);
+  std::thread two(work);
+  one.join();
+  two.join();
+  backend::g_in_calloc = nullptr;
+  EXPECT_EQ(refused, 1);
+  EXPECT_LE(most, options.limit_bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OutOfMemoryTest,

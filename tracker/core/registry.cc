@@ -50,12 +50,16 @@ void Registry::KeepOnlyLocked(ThreadState& survivor) {
   if (survivor.countdown != nullptr) AddLocked(survivor);
 }
 
-// Streams far from the parent's, by an odd multiplier of 64 bits.  The survivor reseeds at its next
-// allocation, as when an epoch begins.
+// The child's streams are far from the parent's, by an odd multiplier of 64 bits.  An epoch begins,
+// so the survivor reseeds malloc's stream at its next allocation, and each managed sampler its own
+// when its mutator next asks.
 void Registry::DivergeFromParentLocked(ThreadState& survivor) {
   CheckHeld();
   next_stream_ = (next_stream_ + forks_) * 0xd1342543de82ef95;
   forks_ = 0;
+  active_.epoch = epoch_.load(std::memory_order_relaxed) + 1;
+  epoch_.store(active_.epoch, std::memory_order_relaxed);
+  LowerLimitsLocked();
   survivor.epoch_seen.store(0, std::memory_order_relaxed);
   if (!survivor.in_callback) countdown_words.store(0, std::memory_order_relaxed);
 }

@@ -67,8 +67,9 @@ class Registry {
   // In a forked child only the calling thread exists.
   void KeepOnlyLocked(ThreadState& survivor) ALLOMON_REQUIRES(lock_);
 
-  // Children must not sample at the same words as their parent, nor as each other: each gets
-  // streams of its own, the n-th child the same in every run.
+  // Children must not sample at the same words as their parent, nor as each other: each child
+  // gets streams of its own, of malloc and of managed heaps, and the n-th child the same ones in
+  // every run.
   void CountForkLocked() ALLOMON_REQUIRES(lock_) {
     CheckHeld();
     ++forks_;

@@ -1,0 +1,303 @@
+// fork() beside threads that attach, detach, and make and destroy heaps, stopped at each of their
+// locks in turn; and what a child samples.
+//
+// Each case runs in a process of its own, which is killed when it hangs.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "runtime/heap.h"
+#include "runtime/internal/window.h"
+#include "tracker/tracker.h"
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+
+// The thread that forks, and how far it has come.
+std::atomic<pid_t> g_forker{0};
+std::atomic<bool> g_forked{false};
+// The other thread stands at its lock.
+std::atomic<bool> g_stands{false};
+// How many locks and unlocks until the thread stands; 0: it does not.
+thread_local int g_stand_in = 0;
+
+// Whether the thread sleeps in the kernel: the letter behind the name in its stat file.
+bool Sleeps(pid_t thread) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  char text[256] = {};
+  const ssize_t length = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
+  close(file);
+  const char* behind_name = length > 0 ? strrchr(text, ')') : nullptr;
+  return behind_name != nullptr && behind_name[2] == 'S';
+}
+
+// Before a thread takes or lets go a mutex.  Goes on when the fork is done, or when the forking
+// thread waits for what this one holds.
+void StandHereIfItIsTime() {
+  if (g_stand_in == 0 || --g_stand_in != 0) return;
+  g_stands = true;
+  while (!g_forked && !Sleeps(g_forker)) std::this_thread::yield();
+}
+
+template <typename Function>
+Function* TheirOwn(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+}  // namespace allomon::gc
+
+// In front of the C library's, for the whole program.
+extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  static auto* const lock = allomon::gc::TheirOwn<int(pthread_mutex_t*)>("pthread_mutex_lock");
+  allomon::gc::StandHereIfItIsTime();
+  return lock(mutex);
+}
+extern "C" int pthread_mutex_unlock(pthread_mutex_t* mutex) {
+  static auto* const unlock = allomon::gc::TheirOwn<int(pthread_mutex_t*)>("pthread_mutex_unlock");
+  allomon::gc::StandHereIfItIsTime();
+  return unlock(mutex);
+}
+
+namespace allomon::gc {
+namespace {
+
+HeapOptions Options() {
+  HeapOptions options;
+  options.nursery_bytes = 64 << 10;
+  options.growth_floor_bytes = 256 << 10;
+  return options;
+}
+
+long BuildAndSum(long length) {
+  Local<Cell> list;
+  for (long i = 0; i < length; ++i) list = make<Cell>(i, list);
+  long sum = 0;
+  for (Local<Cell> cell = list; cell; cell = cell->tail) sum += cell->head;
+  return sum;
+}
+
+// Runs `body` in a process of its own.  Returns what it returns, or 128 and the signal by which
+// it died: SIGALRM when it hangs.
+template <typename Body>
+int InAProcess(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    _exit(body());
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return 255;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+struct NoSamples {
+  std::optional<int> alloc_minor(const Allocation&) { return std::nullopt; }
+};
+
+// Whether the sum that heap_statistics.h states is right.
+bool WordsAddUp(Heap& heap) {
+  const HeapStatistics s = heap.statistics();
+  return s.allocated_words ==
+         s.promoted_words + s.freed_young_words + s.young_words + s.born_old_words;
+}
+
+// What a child must be able to do.  `limit_of_other` is the allocation limit of a thread that
+// the child does not have: nobody may write there any more, since the memory will be used again.
+int UseInChild(Heap& heap, bool attached, std::atomic<uintptr_t>* limit_of_other) {
+  std::unique_ptr<Mutator> mutator;
+  if (!attached) mutator = std::make_unique<Mutator>(heap);
+  if (BuildAndSum(20000) != 20000L * 19999 / 2) return 1;
+  heap.Collect(CollectionKind::kMajor);
+  if (!WordsAddUp(heap)) return 2;
+  constexpr uintptr_t kMark = 0x12345678;
+  *limit_of_other = kMark;
+  if (!Tracker::start(0.5, NoSamples()).ok() || !Tracker::stop().ok()) return 3;
+  if (*limit_of_other != kMark) return 4;
+  Heap::Create(Options()).value();
+  const NativeRegion native;
+  // A thread of the child's own attaches too.
+  int result = 5;
+  std::thread([&] {
+    const Mutator own(heap);
+    result = BuildAndSum(1000) == 1000L * 999 / 2 ? 0 : 6;
+  }).join();
+  return result;
+}
+
+enum class Doing { kComesAndGoes, kMakesAndDestroysAHeap };
+
+constexpr int kNoMoreLocks = 100;
+
+// One thread forks while the other stands before its n-th lock or unlock.
+int ForkAtLock(Doing doing, int n, bool forker_is_attached) {
+  const auto heap = Heap::Create(Options()).value();
+  std::unique_ptr<Mutator> mutator;
+  if (forker_is_attached) mutator = std::make_unique<Mutator>(*heap);
+  std::atomic<bool> done{false};
+  std::atomic<std::atomic<uintptr_t>*> limit{nullptr};
+  g_forker = gettid();
+  std::thread other([&] {
+    limit = &internal::t_window.limit;
+    if (doing == Doing::kComesAndGoes) {
+      g_stand_in = n;
+      const Mutator own(*heap);
+      BuildAndSum(100);
+    } else {
+      const Mutator own(*heap);
+      g_stand_in = n;
+      Heap::Create(Options()).value();
+    }
+    g_stand_in = 0;
+    done = true;
+  });
+  while (!done && !g_stands) {
+    if (forker_is_attached) Safepoint();
+    std::this_thread::yield();
+  }
+  int result = kNoMoreLocks;
+  if (g_stands) {
+    const int in_child =
+        InAProcess([&] { return UseInChild(*heap, forker_is_attached, limit.load()); });
+    result = in_child;
+  }
+  g_forked = true;
+  if (forker_is_attached) {
+    const NativeRegion native;
+    other.join();
+  } else {
+    other.join();
+  }
+  return result != 0 || WordsAddUp(*heap) ? result : 7;
+}
+
+void ForkAtEveryLock(Doing doing, bool forker_is_attached) {
+  int n = 1;
+  for (;; ++n) {
+    const int result = InAProcess([&] { return ForkAtLock(doing, n, forker_is_attached); });
+    if (result == kNoMoreLocks) break;
+    EXPECT_EQ(result, 0) << "at lock or unlock " << n;
+    ASSERT_LE(n, 200);
+  }
+  EXPECT_GT(n, 4);
+  ::testing::Test::RecordProperty("locks", n);
+}
+
+TEST(ForkTest, ThreadThatComesAndGoesIsAtAnyOfItsLocks) {
+  ForkAtEveryLock(Doing::kComesAndGoes, false);
+}
+TEST(ForkTest, ThreadThatComesAndGoesIsAtAnyOfItsLocksAndTheForkerIsAttached) {
+  ForkAtEveryLock(Doing::kComesAndGoes, true);
+}
+TEST(ForkTest, ThreadThatMakesAndDestroysAnotherHeapIsAtAnyOfItsLocks) {
+  ForkAtEveryLock(Doing::kMakesAndDestroysAHeap, false);
+}
+TEST(ForkTest, ThreadThatMakesAndDestroysAnotherHeapIsAtAnyOfItsLocksAndTheForkerIsAttached) {
+  ForkAtEveryLock(Doing::kMakesAndDestroysAHeap, true);
+}
+
+// Two threads collect each other's heap: each waits for a world whose thread waits.
+TEST(ForkTest, ThreadsThatCollectEachOthersHeapsDoNotWaitForEver) {
+  EXPECT_EQ(InAProcess([] {
+              const std::unique_ptr<Heap> heaps[] = {Heap::Create(Options()).value(),
+                                                     Heap::Create(Options()).value()};
+              std::atomic<int> attached{0};
+              const auto work = [&](int own) {
+                const Mutator mutator(*heaps[own]);
+                ++attached;
+                while (attached < 2) std::this_thread::yield();
+                for (int i = 0; i < 300; ++i) {
+                  heaps[1 - own]->Collect(CollectionKind::kMinor);
+                  heaps[1 - own]->statistics();
+                }
+              };
+              std::thread one(work, 0);
+              std::thread two(work, 1);
+              one.join();
+              two.join();
+              return 0;
+            }),
+            0);
+}
+
+struct CountingReports {
+  std::optional<int> alloc_minor(const Allocation&) {
+    ++*reported;
+    return std::nullopt;
+  }
+  uint64_t* reported;
+};
+
+// Which of the next 5,000 cells are sampled, as a number.
+uint64_t SampledAmongTheNext(const uint64_t& reported) {
+  uint64_t pattern = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const uint64_t before = reported;
+    make<Cell>(i, nullptr);
+    pattern = pattern * 31 + (reported != before ? 1 : 0);
+  }
+  return pattern;
+}
+
+// What a child of this process, forked now, samples.
+uint64_t SampledByAChild(const uint64_t& reported, bool in_native) {
+  int ends[2];
+  if (pipe(ends) != 0) return 0;
+  std::unique_ptr<NativeRegion> native;
+  if (in_native) native = std::make_unique<NativeRegion>();
+  const pid_t child = fork();
+  native.reset();
+  if (child == 0) {
+    alarm(10);
+    const uint64_t pattern = SampledAmongTheNext(reported);
+    _exit(write(ends[1], &pattern, sizeof(pattern)) == sizeof(pattern) ? 0 : 1);
+  }
+  uint64_t pattern = 0;
+  close(ends[1]);
+  if (read(ends[0], &pattern, sizeof(pattern)) != sizeof(pattern)) pattern = 0;
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return pattern;
+}
+
+// One of 200 cells is sampled, so equal patterns of different streams do not happen.
+TEST(ForkTest, ChildrenSampleOtherWordsThanTheirParentAndEachOther) {
+  EXPECT_EQ(InAProcess([] {
+              const auto heap = Heap::Create(Options()).value();
+              const Mutator mutator(*heap);
+              uint64_t reported = 0;
+              StartOptions options;
+              options.seed = 5;
+              options.callstack_size = 0;
+              EXPECT_TRUE(Tracker::start(0.002, CountingReports{&reported}, options).ok());
+              make<Cell>(1, nullptr);  // the stream begins here
+              const uint64_t patterns[] = {
+                  SampledByAChild(reported, false), SampledByAChild(reported, false),
+                  SampledByAChild(reported, true), SampledAmongTheNext(reported)};
+              for (int i = 0; i < 4; ++i) {
+                EXPECT_NE(patterns[i], 0u);
+                for (int j = 0; j < i; ++j) EXPECT_NE(patterns[i], patterns[j]) << j << ", " << i;
+              }
+              EXPECT_TRUE(Tracker::stop().ok());
+              return ::testing::Test::HasFailure() ? 1 : 0;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace allomon::gc
