@@ -71,7 +71,7 @@ std::string SourcesOf(const AutoProfile& profile, const std::string& path) {
   if (live || !internal::answers_for_itself.load() || !internal::HasFunctions())
     return path + ".sources";
   char program[4096];
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof(program));
+  const ssize_t length = readlink("/proc/thread-self/exe", program, sizeof(program));
   return length > 0 ? std::string(program, static_cast<size_t>(length)) : "PROGRAM";
 }
 

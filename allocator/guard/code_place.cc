@@ -81,7 +81,8 @@ Mapping ParseLine(const char* line) {
 
 // Reads the maps line by line through g_text, in which the mapping's path then lies.
 bool FindMapping(uint64_t pc, Mapping* mapping) {
-  const RawFile maps("/proc/self/maps");
+  // Not /proc/self, which is empty once the main thread has ended.
+  const RawFile maps("/proc/thread-self/maps");
   size_t filled = 0;
   while (true) {
     const size_t got = maps.Read(g_text + filled, sizeof(g_text) - 1 - filled);

@@ -51,8 +51,10 @@ std::vector<Mapping> ParseMaps(std::string_view text) {
   return mappings;
 }
 
+// Of the thread, since /proc/self is the main thread's, whose maps are empty once that has ended
+// (pthread_exit in main).
 std::vector<Mapping> ReadExecutableMappings() {
-  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
   const std::string text = ReadToTheEnd(fd);
   close(fd);
