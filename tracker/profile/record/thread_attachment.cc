@@ -21,8 +21,8 @@ extern "C" void* __libc_stack_end __attribute__((weak));
 namespace allomon::internal {
 namespace {
 
-// Deeper than any stack of ordinary size with frames of two words; where the kernel
-// refuses so much address space, a part of it.  Pages that are not reached cost nothing.
+// Deeper than any stack of ordinary size with frames of two words; where the address space is
+// limited, or the kernel refuses so much, a part of it.  Pages that are not reached cost nothing.
 constexpr size_t kMostEntries = size_t{1} << 20;
 constexpr size_t kFewestEntries = size_t{1} << 12;
 constexpr size_t kEntryBytes = sizeof(ShadowEntry) + sizeof(ScopeEntry);
@@ -35,9 +35,19 @@ pthread_key_t g_exit_key;
 std::once_flag g_exit_key_once;
 bool g_has_exit_key = false;
 
+// What a thread may take of the address space: of one that is limited a 128th, which is less than
+// the thread's own stack has by default, so that what is left is the host's.
+size_t AllowedStackBytes() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  return limit.rlim_cur / 128;
+}
+
 // The shadow stack, and behind it as many scopes.
 void MapStacks(ThreadProfile& thread) {
+  const size_t allowed_bytes = AllowedStackBytes();
   for (size_t entries = kMostEntries; entries >= kFewestEntries; entries /= 16) {
+    if (entries * kEntryBytes > allowed_bytes && entries > kFewestEntries) continue;
     void* pages = mmap(nullptr, entries * kEntryBytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) continue;
