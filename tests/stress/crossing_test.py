@@ -32,9 +32,10 @@ MANAGED = runfile("//tests/stress:crossing_managed")
 PRELOAD = {"LD_PRELOAD": runfile("//allocator:liballomon.so")}
 PLUGINS = [runfile(f"//tests/stress:libcrossing_{name}.so") for name in "ab"]
 
-# A limit of the address space that the host is content with.
-LIMITED_BYTES = 400 << 20
-LIMITED_MANAGED_BYTES = 500 << 20
+# Limits of the address space that the hosts are content with.  (The backend takes 32 MiB for
+# each thread, and a managed heap up to half of what there is.)
+LIMITED_BYTES = 640 << 20
+LIMITED_MANAGED_BYTES = 2000 << 20
 
 CANNOT_WRITE = r"(allomon: cannot write [^\n]+: Operation not permitted; [^\n]+\n)+"
 
@@ -50,6 +51,8 @@ class Act:
     limited: bool = False
     writes: bool = True  # a profile
     returns: bool = True  # to the end of the host's main
+    # Whether a linked host can still be asked for the names of its functions (README, "Not held").
+    names: bool = True
     # By how much the calls in a profile may differ from the host's own count of them; None:
     # they cannot be compared.
     calls_off: int = None
@@ -74,7 +77,7 @@ ROWS = {
     "signals": [Act(("signals",), calls_off=0)],
     # Where threads cannot have counters of their own they lose calls.
     "seccomp": [Act(("seccomp",)), Act(("seccomp", "open"), writes=False)],
-    "limits": [Act(("limit",)), Act(("limited",), limited=True)],
+    "limits": [Act(("limit",)), Act(("limited",), limited=True, names=False)],
     "exec": [Act(("exec", "HOST", "3"), calls_off=0)],
 }
 
@@ -242,6 +245,8 @@ class Crossing(Case):
         report = self.run_plain(
             [runfile("//tools/allomon:allomon"), "report", *sources, fullest]
         )
+        if not act.names and "is of another build" in report.stderr:
+            return
         self.assertEqual((report.returncode, report.stderr), (0, ""), report.stdout)
         self.assertIn(os.path.basename(fullest), report.stdout)
         if kind == "count" and act.calls_off is not None:

@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -25,10 +26,10 @@ namespace {
 
 // What a profiler may want and a host's filter may not know of; openat comes first.
 constexpr unsigned kRefused[] = {
-    SYS_openat,       SYS_membarrier,   SYS_timer_create, SYS_timer_settime, SYS_timer_delete,
-    SYS_prlimit64,    SYS_getrlimit,    SYS_arch_prctl,   SYS_getrandom,     SYS_clock_gettime,
-    SYS_madvise,      SYS_sysinfo,      SYS_readlink,     SYS_readlinkat,    SYS_getcpu,
-    SYS_sched_getaffinity,
+    SYS_openat,       SYS_membarrier,    SYS_timer_create, SYS_timer_settime,
+    SYS_timer_delete, SYS_prlimit64,     SYS_getrlimit,    SYS_arch_prctl,
+    SYS_getrandom,    SYS_clock_gettime, SYS_madvise,      SYS_sysinfo,
+    SYS_readlink,     SYS_readlinkat,    SYS_getcpu,       SYS_sched_getaffinity,
 };
 
 // Of all threads.
@@ -153,8 +154,11 @@ int RunThreadsWithoutMemory() {
   return created;
 }
 
+std::atomic<unsigned> g_running{0};
+
 void* ComputeWithOthers(void*) {
   Compute(1);
+  ++g_running;
   pthread_barrier_wait(&g_all_run);
   Compute(1);
   return nullptr;
@@ -162,19 +166,20 @@ void* ComputeWithOthers(void*) {
 
 // Many threads at once that need little; and a block that there is room for beside them.
 bool RunManyThreads() {
-  constexpr unsigned kMany = 24;
+  constexpr unsigned kMany = 8;
   constexpr size_t kLargeBytes = 32 << 20;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStackBytes);
   pthread_barrier_init(&g_all_run, nullptr, kMany + 1);
   pthread_t threads[kMany];
-  for (pthread_t& thread : threads) {
-    if (const int error = pthread_create(&thread, &attributes, ComputeWithOthers, nullptr)) {
+  for (unsigned i = 0; i < kMany; ++i) {
+    if (const int error = pthread_create(&threads[i], &attributes, ComputeWithOthers, nullptr)) {
       printf("one of many threads: %s\n", strerror(error));
       fflush(stdout);
       _exit(1);
     }
+    while (g_running <= i) sched_yield();  // has taken what it takes
   }
   void* volatile block = malloc(kLargeBytes);
   pthread_barrier_wait(&g_all_run);

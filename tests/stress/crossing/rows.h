@@ -9,16 +9,16 @@ namespace crossing {
 using Arguments = char**;
 
 int Fork(Arguments);
-int Unload(Arguments);         // the paths of two plugins
+int Unload(Arguments);  // the paths of two plugins
 int KeyDestructors(Arguments);
 int ThreadExit(Arguments);
 int AsynchronousCancel(Arguments);
-int LastThread(Arguments);     // main ends by pthread_exit, and another thread by exit
+int LastThread(Arguments);  // main ends by pthread_exit, and another thread by exit
 int Signals(Arguments);
-int Seccomp(Arguments);        // "open" refuses openat too
+int Seccomp(Arguments);  // "open" refuses openat too
 int LimitLater(Arguments);
-int LimitBefore(Arguments);    // the limit was set by who started the host
-int Exec(Arguments);           // the host's own path, and how often it shall exec still
+int LimitBefore(Arguments);  // the limit was set by who started the host
+int Exec(Arguments);         // the host's own path, and how often it shall exec still
 
 }  // namespace crossing
 
