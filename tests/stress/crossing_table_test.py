@@ -91,10 +91,12 @@ def has_test(source, name):
 
 def wrong_names(text, crossings):
     """What the text names that does not exist."""
+    for file in re.findall(r"`((?:\w+/)?\w+_test)`", text):
+        if source_of(file) is None:
+            yield file
     for file, names in NAMED.findall(text):
         source = source_of(file)
         if source is None:
-            yield file
             continue
         for name in names.replace("`", "").split(", "):
             generated = file == "crossing_test" and name in crossings
