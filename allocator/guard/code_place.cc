@@ -81,6 +81,7 @@ Mapping ParseLine(const char* line) {
 
 // Reads the maps line by line through g_text, in which the mapping's path then lies.
 bool FindMapping(uint64_t pc, Mapping* mapping) {
+  // Not /proc/self, which is empty once the main thread has ended.
   const RawFile maps("/proc/thread-self/maps");
   size_t filled = 0;
   while (true) {

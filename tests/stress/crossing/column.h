@@ -1,0 +1,40 @@
+// What goes on in a host of the crossings beside its row: the host's own way to allocate, and
+// the trackers that the host itself starts.  Each host links one implementation.
+#ifndef ALLOMON_TESTS_STRESS_CROSSING_COLUMN_H_
+#define ALLOMON_TESTS_STRESS_CROSSING_COLUMN_H_
+
+#include <cstdint>
+
+namespace crossing {
+
+// On the main thread, before and after the row.  FinishColumn returns what went wrong, or null.
+void StartColumn();
+const char* FinishColumn();
+
+// Allocates and frees blocks of many sizes.  The result depends on the seed only.
+uint64_t Allocate(unsigned seed);
+
+// Around all that a thread does with Allocate().
+class OnThread {
+ public:
+  OnThread();
+  ~OnThread();
+  OnThread(const OnThread&) = delete;
+  OnThread& operator=(const OnThread&) = delete;
+};
+
+// While the thread waits for another one, or for a process.
+class Waiting {
+ public:
+  Waiting();
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+};
+
+// A thread that has ended its OnThread, such as one in the destructors of its keys, has malloc.
+uint64_t AllocateByMalloc(unsigned seed);
+
+}  // namespace crossing
+
+#endif  // ALLOMON_TESTS_STRESS_CROSSING_COLUMN_H_

@@ -1,0 +1,60 @@
+// What the rows have their threads do.
+#ifndef ALLOMON_TESTS_STRESS_CROSSING_WORK_H_
+#define ALLOMON_TESTS_STRESS_CROSSING_WORK_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "tests/stress/crossing/column.h"
+
+namespace crossing {
+
+// Calls of Counted() in this process: what a profile of counts must have found.
+extern std::atomic<uint64_t> counted;
+
+// While it is set, the thread may be inside malloc, where its handlers must not allocate.
+extern thread_local volatile int in_malloc;
+
+class InMalloc {
+ public:
+  InMalloc() { in_malloc = in_malloc + 1; }
+  ~InMalloc() { in_malloc = in_malloc - 1; }
+};
+
+// A function of which each call is counted.
+uint64_t Counted(uint64_t value);
+
+// Calls on several levels, and allocates at the bottom.  The result depends on the seed only.
+uint64_t Work(unsigned seed);
+
+// The same with malloc alone, for threads that do not take part in the column any more.
+uint64_t WorkByMalloc(unsigned seed);
+
+// Work, `times` times, on a thread that takes part in the column.
+uint64_t WorkOnThread(unsigned seed, int times = 20);
+
+// Calls only, and lasts for some microseconds.
+uint64_t Compute(unsigned seed);
+
+// Threads that work until they are told to stop.
+class Busy {
+ public:
+  explicit Busy(int threads);
+  ~Busy();
+
+ private:
+  std::atomic<bool> done_{false};
+  std::vector<std::thread> threads_;
+};
+
+// Waits, and says so to the column.
+void Join(std::thread& thread);
+void Join(std::vector<std::thread>& threads);
+int StatusOf(int process);  // 1000 + the signal's number if it was killed
+
+}  // namespace crossing
+
+#endif  // ALLOMON_TESTS_STRESS_CROSSING_WORK_H_
