@@ -350,6 +350,22 @@ TEST(EntryHooksTest, HookedKeyDestructorBehindTheEndOfItsThreadIsCounted) {
   });
 }
 
+// Nothing pops a function with a hook before the next one is entered, and by then the unit is
+// another one.
+TEST(EntryHooksTest, WhatReturnedBeforeItsUnitWasLeftIsNotOnTheStackWhenTheUnitIsBack) {
+  InChild([] {
+    const ProfileData unit = Profile::Malloc().value();
+    ASSERT_TRUE(Profile::Start(Options(ProfileKind::kCount, ProfileStyle::kStack)).ok());
+    ASSERT_TRUE(Profile::WithData(unit, [] { hooked::Leaf(); }).ok());
+    ASSERT_TRUE(Profile::WithData(unit, [] { hooked::TailCalls(0); }).ok());
+    ASSERT_TRUE(Profile::WithData(unit, [] { hooked::Leaf(); }).ok());
+    ASSERT_TRUE(Profile::Stop().ok());
+    const NamedProfile profile = Attributed(unit);
+    ExpectInvariants(profile.mlmon);
+    EXPECT_EQ(Of(profile, "Leaf"), (Counted{2, 2}));
+  });
+}
+
 size_t AddressSpaceBytes() {
   size_t pages = 0;
   FILE* const file = fopen("/proc/self/statm", "r");
