@@ -119,9 +119,17 @@ TEST(EntryHooksTest, CalleesAreOnTheStackOfTheirCallersOnly) {
   });
 }
 
+// Checks inv.entry.nothing.
 TEST(EntryHooksTest, RecursionCountsOnce) {
   InChild([] {
-    const NamedProfile profile = CountStacks([] { hooked::Recurse(9, hooked::Leaf); });
+    static ptrdiff_t entries = 0;  // of the shadow stack, at the bottom of the recursion
+    const NamedProfile profile = CountStacks([] {
+      hooked::Recurse(9, [] {
+        entries = internal::thread_profile.top - internal::thread_profile.bottom;
+        hooked::Leaf();
+      });
+    });
+    EXPECT_EQ(entries, 1);
     EXPECT_EQ(Of(profile, "Recurse"), (Counted{10, 11}));
     EXPECT_EQ(Of(profile, "Leaf"), (Counted{1, 1}));
   });

@@ -166,7 +166,7 @@ void EnterUnitLocked(DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
 
 void LeaveUnitLocked(DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
   if (unit.slot == 0) return;
-  ALLOMON_DCHECK_NE("inv.unit.current", unit.current_in, 0u);
+  ALLOMON_DCHECK_NE("inv.units.current", unit.current_in, 0u);
   --unit.current_in;
 }
 
