@@ -109,6 +109,7 @@ class LiveProfile(Case):
         self.finish()
         self.assertEqual(self.bytes_of("heap.out")["Leak"], 3 * BLOCK_BYTES)
 
+    # The writer holds the control's mutex and takes the tracker's locks: checks inv.fork.order.
     def test_fork_while_a_file_is_written(self):
         self.start(ALLOMON_OUT=self.path("heap.out"))
         self.tell("leak 100000", "dumpfork 100")

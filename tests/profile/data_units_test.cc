@@ -1,9 +1,11 @@
 // Units of profiling data: MLton.Profile, its errors, and the faults of its that ours must
 // not have.
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -13,6 +15,8 @@
 #include "tests/support/profile_bytes.h"
 #include "tracker/managed_profiler.h"
 #include "tracker/profile/profile.h"
+#include "tracker/profile/record/busy_scope.h"
+#include "tracker/profile/record/thread_profile.h"
 
 namespace allomon {
 namespace {
@@ -216,6 +220,46 @@ TEST_P(DataUnitsTest, UnitsOfSixteenThreadsAreTheirOwnAndMerge) {
   for (const ProfileData unit : units) EXPECT_TRUE(Profile::Free(unit).ok());
 }
 
+// A key that is made after the profile's own has its destructor called behind the profile's.
+pthread_key_t g_late_key;
+ProfileData g_late_unit;
+bool g_switched = false;
+
+void LeafInUnit(void*) {
+  const ScopedProfileData scope(g_late_unit);
+  g_switched = scope.status().ok() && Profile::Current() == g_late_unit;
+  Leaf();
+}
+
+void EndThreadByLateKey() {
+  g_switched = false;
+  std::thread([] {
+    Leaf();
+    ASSERT_EQ(pthread_setspecific(g_late_key, &g_late_key), 0);
+  }).join();
+  EXPECT_TRUE(g_switched);
+}
+
+int64_t MappedBytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t pages = 0;
+  statm >> pages;
+  return pages * getpagesize();
+}
+
+// A set of counts is 5 MiB of addresses.
+TEST_P(DataUnitsTest, UnitInALaterKeyDestructorCountsAndLeaksNothing) {
+  static const int made = pthread_key_create(&g_late_key, LeafInUnit);
+  ASSERT_EQ(made, 0);
+  g_late_unit = unit_;
+  EndThreadByLateKey();
+  const int64_t mapped_bytes = MappedBytes();
+  for (int i = 0; i < 50; ++i) EndThreadByLateKey();
+  EXPECT_LT(MappedBytes() - mapped_bytes, 100 << 20);
+  EXPECT_EQ(TotalOf(unit_), 51 * Unit());
+  EXPECT_TRUE(Profile::Free(unit_).ok());
+}
+
 TEST_P(DataUnitsTest, UnitsCanBeMadeAndFreedForEver) {
   uint32_t highest = 0;
   for (int i = 0; i < 100000; ++i) {
@@ -250,6 +294,31 @@ TEST(RecordingTest, ForkedChildGoesOnInTheFunctionItWasBornIn) {
     EXPECT_EQ(status, 0);
   });
   ASSERT_TRUE(Profile::Stop().ok());
+}
+
+const internal::ShadowEntry* g_top_in_scope = nullptr;
+
+void NoteTop() {
+  ALLOMON_FUNCTION();
+  g_top_in_scope = internal::thread_profile.top;
+}
+
+// As in a signal handler that interrupts the thread there.
+TEST(RecordingTest, ScopeInTheMiddleOfAChangeOfTheShadowStackIsCountedAndNotPushed) {
+  ProfileOptions count;
+  count.kind = ProfileKind::kCount;
+  count.style = ProfileStyle::kStack;
+  ASSERT_TRUE(Profile::Start(count).ok());
+  Leaf();
+  const internal::ShadowEntry* const top = internal::thread_profile.top;
+  {
+    const internal::BusyScope busy;
+    NoteTop();
+  }
+  EXPECT_EQ(g_top_in_scope, top);
+  EXPECT_EQ(internal::thread_profile.top, top);
+  ASSERT_TRUE(Profile::Stop().ok());
+  EXPECT_TRUE(testing::CountOf(testing::Attributed(), "allomon::NoteTop").current == 1);
 }
 
 void Collect() {

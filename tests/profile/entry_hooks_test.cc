@@ -119,9 +119,17 @@ TEST(EntryHooksTest, CalleesAreOnTheStackOfTheirCallersOnly) {
   });
 }
 
+// Checks inv.entry.nothing.
 TEST(EntryHooksTest, RecursionCountsOnce) {
   InChild([] {
-    const NamedProfile profile = CountStacks([] { hooked::Recurse(9, hooked::Leaf); });
+    static ptrdiff_t entries = 0;  // of the shadow stack, at the bottom of the recursion
+    const NamedProfile profile = CountStacks([] {
+      hooked::Recurse(9, [] {
+        entries = internal::thread_profile.top - internal::thread_profile.bottom;
+        hooked::Leaf();
+      });
+    });
+    EXPECT_EQ(entries, 1);
     EXPECT_EQ(Of(profile, "Recurse"), (Counted{10, 11}));
     EXPECT_EQ(Of(profile, "Leaf"), (Counted{1, 1}));
   });
@@ -347,6 +355,22 @@ TEST(EntryHooksTest, HookedKeyDestructorBehindTheEndOfItsThreadIsCounted) {
     });
     EXPECT_EQ(Of(profile, "Leaf").current, 2);
     ExpectInvariants(profile.mlmon);
+  });
+}
+
+// Nothing pops a function with a hook before the next one is entered, and by then the unit is
+// another one.
+TEST(EntryHooksTest, WhatReturnedBeforeItsUnitWasLeftIsNotOnTheStackWhenTheUnitIsBack) {
+  InChild([] {
+    const ProfileData unit = Profile::Malloc().value();
+    ASSERT_TRUE(Profile::Start(Options(ProfileKind::kCount, ProfileStyle::kStack)).ok());
+    ASSERT_TRUE(Profile::WithData(unit, [] { hooked::Leaf(); }).ok());
+    ASSERT_TRUE(Profile::WithData(unit, [] { hooked::TailCalls(0); }).ok());
+    ASSERT_TRUE(Profile::WithData(unit, [] { hooked::Leaf(); }).ok());
+    ASSERT_TRUE(Profile::Stop().ok());
+    const NamedProfile profile = Attributed(unit);
+    ExpectInvariants(profile.mlmon);
+    EXPECT_EQ(Of(profile, "Leaf"), (Counted{2, 2}));
   });
 }
 

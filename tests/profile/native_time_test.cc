@@ -6,6 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/support/profile_bytes.h"
+#include "tracker/core/stack_table.h"
 #include "tracker/profile/profile.h"
 
 namespace allomon {
@@ -24,6 +25,11 @@ __attribute__((noinline)) void NativeOuter(double ticks) {
   const double end = ThreadTicks() + ticks;
   while (ThreadTicks() < end) NativeWork(10'000'000);
   asm volatile("");
+}
+
+// 16 Ki instructions, of which a tick may interrupt any.
+__attribute__((noinline)) void LongCode(long rounds) {
+  for (long i = 0; i < rounds; ++i) asm volatile(".rept 16384\n\tnop\n\t.endr");
 }
 
 namespace {
@@ -47,6 +53,23 @@ TEST(NativeTimeTest, TimeAndStacksBySymbol) {
   EXPECT_NEAR(static_cast<double>(outer.stack), 100, Tolerance(100));
   EXPECT_TRUE(work.stack >= work.current && work.stack <= outer.stack);
   EXPECT_TRUE(outer.stack <= profile.mlmon.total);
+}
+
+// A stack for each instruction would use up the stack table's memory within hours.  Every kernel
+// ticks at least 100 times in this second; outside of LongCode() there is a reading of the clock.
+TEST(NativeTimeTest, ManyInstructionsOfOneFunctionAreFewStacks) {
+  ProfileOptions options;
+  options.kind = ProfileKind::kTime;
+  options.hz = 10000;
+  const uint32_t stacks = internal::Stacks().size();
+  ASSERT_TRUE(Profile::Start(options).ok());
+  const double end = ThreadTicks() + 100;
+  while (ThreadTicks() < end) LongCode(1000);
+  ASSERT_TRUE(Profile::Stop().ok());
+  RecordProperty("stacks", static_cast<int>(internal::Stacks().size() - stacks));
+  EXPECT_LE(internal::Stacks().size() - stacks, 20u);
+  const NamedProfile profile = testing::Attributed();
+  EXPECT_GE(static_cast<double>(testing::CountOf(profile, "allomon::LongCode(long)").current), 90);
 }
 
 TEST(NativeTimeTest, CallsCannotBeCounted) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tracker/base/check.h"
+#include "tracker/callstack/cfi_index.h"
 #include "tracker/callstack/frame_step.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/replay_record.h"
@@ -391,6 +392,13 @@ size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_fr
                               bool* truncated) {
   if (internal::HasManagedCalls()) return CaptureManaged(start, frames, max_frames, truncated);
   return WalkRest({start, start.pc, StackWindow(start.sp), 0}, frames, max_frames, truncated);
+}
+
+uintptr_t FunctionStart(uintptr_t pc) {
+  internal::CfiBytes bytes;
+  internal::CfiEntry entry;
+  const bool has_entry = internal::FindCfi(pc, &bytes, &entry) == internal::CfiLookup::kFound;
+  return has_entry ? entry.pc_begin : pc;
 }
 
 void ForgetUnloadedCode() {

@@ -46,6 +46,11 @@ bool HasSerial(const FrameState& start, uint64_t serial);
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
                               bool* truncated);
 
+// Where the function starts that the instruction at `pc` belongs to, by the unwind tables; `pc`
+// where those have no entry for it.  Never allocates, takes no lock; any thread, any signal
+// handler. Cost: 40 ns, and a cache miss for each step of a binary search.
+uintptr_t FunctionStart(uintptr_t pc);
+
 // Forgets what is remembered about code.  To be called after a dlclose.  Until then, code that is
 // loaded at the same addresses may be walked by the rules of the old code, which ends a stack early
 // or puts wrong frames into it, and does nothing worse.  Async-signal-safe, any thread.  Cost: 10

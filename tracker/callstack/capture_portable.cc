@@ -79,6 +79,8 @@ size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_fr
   return CaptureCallstack(start, frames, max_frames, truncated);
 }
 
+uintptr_t FunctionStart(uintptr_t pc) { return pc; }
+
 void ForgetUnloadedCode() {}
 
 }  // namespace allomon

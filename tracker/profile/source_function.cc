@@ -14,12 +14,17 @@ ScopeEntry* NoRoom() { return reinterpret_cast<ScopeEntry*>(UINTPTR_MAX); }
 
 }  // namespace
 
+// In a signal handler that interrupts the thread in the middle of its shadow stack, a scope is
+// counted and not pushed (inv.shadow.busy).
 ScopeEntry* EnterScopeSlow(const SourceFunction& function, void* frame) {
-  AttachThread();
   ThreadProfile& thread = thread_profile;
+  const bool was_busy = thread.busy;
+  if (!was_busy) AttachThread();
   const BusyScope busy;
   const uintptr_t address = reinterpret_cast<uintptr_t>(frame);
-  if (recording.on.load(std::memory_order_relaxed)) {
+  if (was_busy) {
+    CountEntry(thread, PlaceOf(function));
+  } else if (recording.on.load(std::memory_order_relaxed)) {
     CatchUp(thread);
     ChargeClock(thread);
     EnterFunction(thread, address, PlaceOf(function));
@@ -32,9 +37,10 @@ ScopeEntry* EnterScopeSlow(const SourceFunction& function, void* frame) {
 // When another scope below was left by longjmp, this one's entry is still its own.
 void LeaveScopeSlow(ScopeEntry* entry) {
   if (entry == NoRoom() || entry >= open_scopes.top) return;
+  ThreadProfile& thread = thread_profile;
+  const bool was_busy = thread.busy;
   const BusyScope busy;
-  if (recording.on.load(std::memory_order_relaxed)) {
-    ThreadProfile& thread = thread_profile;
+  if (!was_busy && recording.on.load(std::memory_order_relaxed)) {
     CatchUp(thread);
     ChargeClock(thread);
     LeaveFunction(thread, entry->frame, PlaceOf(*entry->function));

@@ -32,20 +32,20 @@ Control& TheControl() {
 }
 
 // Nothing of ours is held over a fork, so that the child can use it.
-void BeforeFork() {
+void BeforeFork() ALLOMON_ACQUIRE(units_mutex) {
   TheControl().mutex.lock();
-  UnitsMutex().LockAroundFork();
+  units_mutex.LockAroundFork();
 }
-void AfterForkInParent() {
-  UnitsMutex().UnlockAfterFork();
+void AfterForkInParent() ALLOMON_RELEASE(units_mutex) {
+  units_mutex.UnlockAfterFork();
   TheControl().mutex.unlock();
 }
-void AfterForkInChild() {
+void AfterForkInChild() ALLOMON_RELEASE(units_mutex) {
   {
     const BusyScope busy;
-    ForgetOtherThreadsAfterFork();
+    ForgetOtherThreadsLocked();
   }
-  UnitsMutex().UnlockAfterFork();
+  units_mutex.UnlockAfterFork();
   RestartTimersAfterFork();
   TheControl().mutex.unlock();
 }

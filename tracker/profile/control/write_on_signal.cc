@@ -118,7 +118,7 @@ bool WriteOnSignal(int signal, AfterWriting after, void (*write)(UnitName unit))
   struct sigaction action = {};
   if (sigaction(signal, nullptr, &action) != 0) return false;
   if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) return false;
-  UnitOf(thread_profile);  // the default unit is made here, not in the handler
+  MakeDefaultUnit();
   SignalWriter& writer = g_writers[static_cast<int>(after)];
   writer.after = after;
   writer.write = write;

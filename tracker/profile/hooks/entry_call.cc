@@ -62,6 +62,7 @@ extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void Allomo
       thread.busy = true;
       std::atomic_signal_fence(std::memory_order_seq_cst);
       top = PopReturned(top, frame) + 1;
+      ALLOMON_DCHECK_LT("inv.shadow.order", frame, top[-1].frame);
       FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
       if (cell != nullptr) {
         cell += function;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tracker/base/all_signals_blocked.h"
+#include "tracker/base/check.h"
 #include "tracker/profile/hooks/entry_counters.h"
 #include "tracker/profile/record/count_source.h"
 #include "tracker/profile/record/data_units.h"
@@ -240,6 +241,7 @@ constexpr CountSource kSource = {[] {}, [] {}, [] {}, FollowCellsLocked};
 }  // namespace
 
 bool SetHooksLocked(HookMode mode, std::string* error) {
+  ALLOMON_DCHECK("inv.units.locked", units_mutex.IsHeldForCheck());
   if (g_hooks.count == 0 || mode == HookMode::kNone) return true;
   RegisterCountSource(kHookSource, &kSource);
   // Without the register, counts go by way of the call.

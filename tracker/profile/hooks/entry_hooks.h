@@ -19,7 +19,9 @@
 #include <cstdint>
 #include <string>
 
+#include "tracker/base/thread_annotations.h"
 #include "tracker/profile/hooks/hook_scan.h"
+#include "tracker/profile/record/data_units.h"
 
 namespace allomon::internal {
 
@@ -40,7 +42,7 @@ enum class HookMode { kNone, kCount, kCall };
 
 // Makes every hook do `mode`; true if they do (or there are none).  On failure *error is
 // one line that says why, and the program runs on as it was.  Caller holds the units' lock.
-bool SetHooksLocked(HookMode mode, std::string* error);
+bool SetHooksLocked(HookMode mode, std::string* error) ALLOMON_REQUIRES(units_mutex);
 
 // What they do now.
 HookMode CurrentHookMode();

@@ -12,6 +12,9 @@
 #include "tracker/profile/record/thread_attachment.h"
 
 namespace allomon::internal {
+
+SpinLock units_mutex;
+
 namespace {
 
 constexpr uint32_t kMaxUnits = 65536;
@@ -19,19 +22,22 @@ constexpr uint32_t kMaxUnits = 65536;
 // Functions of libraries that are loaded after the first counts were made.
 constexpr uint32_t kLaterFunctions = 16384;
 
-SpinLock g_mutex;
-DataUnit* g_units[kMaxUnits];
-uint32_t g_slots = 0;  // used so far
-ThreadProfile* g_threads = nullptr;
-uint32_t g_functions = 0;  // length of all counts: hooks hold places in them
+DataUnit* g_units[kMaxUnits] ALLOMON_GUARDED_BY(units_mutex);
+uint32_t g_slots ALLOMON_GUARDED_BY(units_mutex) = 0;  // used so far
+ThreadProfile* g_threads ALLOMON_GUARDED_BY(units_mutex) = nullptr;
+// The length of all counts: hooks hold places in them.
+uint32_t g_functions ALLOMON_GUARDED_BY(units_mutex) = 0;
 // Counts that threads have of their own take no more than an eighth of the address space that the
 // host may have; threads beyond that share their unit's.
 constexpr size_t kAddressSpaceParts = 8;
-size_t g_own_counts_bytes = 0;
+size_t g_own_counts_bytes ALLOMON_GUARDED_BY(units_mutex) = 0;
 // For a unit that there is no memory for.
 ThreadCounts g_no_counts = {};
 
-ThreadCounts* MapCountsLocked() {
+void CheckLocked() { ALLOMON_DCHECK("inv.units.locked", units_mutex.IsHeldForCheck()); }
+
+ThreadCounts* MapCountsLocked() ALLOMON_REQUIRES(units_mutex) {
+  CheckLocked();
   if (g_functions == 0) {
     const uint32_t first_managed = FunctionTableSize() + kLaterFunctions;
     first_managed_place.store(first_managed, std::memory_order_relaxed);
@@ -40,7 +46,7 @@ ThreadCounts* MapCountsLocked() {
   return ThreadCounts::Map(g_functions);
 }
 
-DataUnit* NewUnitLocked(uint32_t slot) {
+DataUnit* NewUnitLocked(uint32_t slot) ALLOMON_REQUIRES(units_mutex) {
   void* const pages = OwnMemory::Map(sizeof(DataUnit));
   if (pages == nullptr) return nullptr;
   DataUnit* const unit = new (pages) DataUnit;
@@ -54,9 +60,15 @@ DataUnit* NewUnitLocked(uint32_t slot) {
   return unit;
 }
 
-// The one that every process has: of its pages only those are touched that are used.
-DataUnit& DefaultUnitLocked() {
+// The unit that every process has.  Of its pages only those are touched that are used.
+DataUnit& TheDefaultUnit() {
   static DataUnit unit;
+  return unit;
+}
+
+DataUnit& DefaultUnitLocked() ALLOMON_REQUIRES(units_mutex) {
+  CheckLocked();
+  DataUnit& unit = TheDefaultUnit();
   if (unit.common != nullptr) return unit;
   unit.common = MapCountsLocked();
   if (unit.common == nullptr) {
@@ -69,14 +81,14 @@ DataUnit& DefaultUnitLocked() {
 }
 
 // Null if the name is an old one.
-DataUnit* FindLocked(UnitName name) {
+DataUnit* FindLocked(UnitName name) ALLOMON_REQUIRES(units_mutex) {
   DefaultUnitLocked();
   DataUnit* unit = name.slot < g_slots ? g_units[name.slot] : nullptr;
   return unit != nullptr && !unit->freed && unit->use == name.use ? unit : nullptr;
 }
 
 template <typename Visit>
-void ForEachCountsLocked(const DataUnit& unit, Visit visit) {
+void ForEachCountsLocked(const DataUnit& unit, Visit visit) ALLOMON_REQUIRES(units_mutex) {
   visit(*unit.common);
   for (ThreadCounts* counts = unit.threads; counts != nullptr; counts = counts->next) {
     visit(*counts);
@@ -84,14 +96,14 @@ void ForEachCountsLocked(const DataUnit& unit, Visit visit) {
 }
 
 template <typename Visit>
-void ForEachUnitLocked(Visit visit) {
+void ForEachUnitLocked(Visit visit) ALLOMON_REQUIRES(units_mutex) {
   DefaultUnitLocked();
   for (uint32_t slot = 0; slot < g_slots; ++slot) {
     if (g_units[slot] != nullptr) visit(*g_units[slot]);
   }
 }
 
-void ClearUnitLocked(DataUnit& unit) {
+void ClearUnitLocked(DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
   ForEachCountsLocked(unit, [](ThreadCounts& counts) { counts.Clear(); });
   unit.by_stack.Clear();
   unit.by_stack_gc.Clear();
@@ -107,7 +119,8 @@ void StopCounting(ThreadProfile& thread) {
 // Makes the thread's fast paths count in its current unit.  Only its own thread changes what
 // `step_counts` is, and a hooked function in a signal handler on it may run between any two of
 // these stores: so counting is off while it changes.
-void PointLocked(ThreadProfile& thread) {
+void PointLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
+  CheckLocked();
   const bool is_on = recording.on.load(std::memory_order_relaxed);
   const bool counts_stacks = is_on && recording.stack_style();
   // Not `top`, which its thread moves; this one stays as long as the thread is in the registry.
@@ -134,13 +147,13 @@ void PointLocked(ThreadProfile& thread) {
 }
 
 // Also the entry counters of the calling thread, which may be in a register of its own.
-void PointThisThreadLocked(ThreadProfile& thread) {
+void PointThisThreadLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
   PointLocked(thread);
   FunctionCell* const cells = CountsOfThisThreadLocked().cells;
   ForEachCountSource([cells](const CountSource& source) { source.cells_change_locked(cells); });
 }
 
-ThreadCounts* FindOrMapCountsLocked(DataUnit& unit) {
+ThreadCounts* FindOrMapCountsLocked(DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
   for (ThreadCounts* counts = unit.threads; counts != nullptr; counts = counts->next) {
     if (!counts->taken) return counts;
   }
@@ -153,25 +166,39 @@ ThreadCounts* FindOrMapCountsLocked(DataUnit& unit) {
   return counts;
 }
 
-void MoveToLocked(ThreadProfile& thread, DataUnit& unit, ThreadCounts* counts) {
-  --UnitOf(thread).current_in;
-  ++unit.current_in;
+// The default unit cannot be freed, so nobody wants to know how many threads count in it.
+void EnterUnitLocked(DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
+  if (unit.slot != 0) ++unit.current_in;
+}
+
+void LeaveUnitLocked(DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
+  if (unit.slot == 0) return;
+  ALLOMON_DCHECK_NE("inv.units.current", unit.current_in, 0u);
+  --unit.current_in;
+}
+
+void MoveToLocked(ThreadProfile& thread, DataUnit& unit, ThreadCounts* counts)
+    ALLOMON_REQUIRES(units_mutex) {
+  LeaveUnitLocked(UnitOf(thread));
+  EnterUnitLocked(unit);
   thread.unit = &unit;
   thread.counts = counts;
-  if (thread.attached) TakeCountsLocked(thread);
+  // Counts of its own that a thread took after its end would never be given back.
+  if (thread.attached && !thread.ended) TakeCountsLocked(thread);
   PointThisThreadLocked(thread);
 }
 
-// Functions that were entered in counts the thread no longer has leave without a trace.
-void ForgetCells(ThreadProfile& thread, const ThreadCounts* counts) {
+// The thread is about to give these counts back: functions that came onto the stack in them leave.
+// A function with a hook may have returned long ago, as nothing has popped it since.
+void LeaveCellsOf(ThreadProfile& thread, const ThreadCounts* counts) {
   for (ShadowEntry* entry = thread.top; entry != thread.bottom; --entry) {
-    if (entry->cell != nullptr && entry->cell->owner == counts) entry->cell = nullptr;
+    if (entry->cell == nullptr || entry->cell->owner != counts) continue;
+    LeaveCell(entry->cell);
+    entry->cell = nullptr;
   }
 }
 
 }  // namespace
-
-SpinLock& UnitsMutex() { return g_mutex; }
 
 UnitError MallocUnit(UnitName* name) {
   const UnitsLock hold;
@@ -201,8 +228,15 @@ UnitError FreeUnit(UnitName name) {
   return UnitError::kNone;
 }
 
+void MakeDefaultUnit() {
+  const UnitsLock hold;
+  DefaultUnitLocked();
+}
+
 DataUnit& UnitOf(const ThreadProfile& thread) {
-  return thread.unit != nullptr ? *thread.unit : DefaultUnitLocked();
+  DataUnit& unit = thread.unit != nullptr ? *thread.unit : TheDefaultUnit();
+  ALLOMON_DCHECK_NE("inv.units.named", unit.common, nullptr);
+  return unit;
 }
 
 ThreadCounts& CountsOf(const ThreadProfile& thread) {
@@ -211,6 +245,7 @@ ThreadCounts& CountsOf(const ThreadProfile& thread) {
 
 UnitName CurrentUnit() {
   const UnitsLock hold;
+  DefaultUnitLocked();
   const DataUnit& unit = UnitOf(thread_profile);
   return {unit.slot, unit.use};
 }
@@ -235,12 +270,12 @@ UnitError RestoreUnit(const SavedUnit& saved) {
   ThreadProfile& thread = thread_profile;
   const DataUnit& inner = UnitOf(thread);
   if (saved.name == UnitName{inner.slot, inner.use}) return UnitError::kNone;
-  ForgetCells(thread, thread.counts);
+  LeaveCellsOf(thread, thread.counts);
   ReturnCountsLocked(thread);
   DataUnit* unit = FindLocked(saved.name);
   if (unit == nullptr) {
     thread.counts = saved.counts;
-    ForgetCells(thread, saved.counts);
+    LeaveCellsOf(thread, saved.counts);
     ReturnCountsLocked(thread);
   }
   MoveToLocked(thread, unit != nullptr ? *unit : DefaultUnitLocked(),
@@ -249,6 +284,7 @@ UnitError RestoreUnit(const SavedUnit& saved) {
 }
 
 void TakeCountsLocked(ThreadProfile& thread) {
+  CheckLocked();
   if (thread.counts != nullptr) return;
   ThreadCounts* counts = FindOrMapCountsLocked(UnitOf(thread));
   if (counts == nullptr) return;
@@ -257,15 +293,20 @@ void TakeCountsLocked(ThreadProfile& thread) {
 }
 
 void ReturnCountsLocked(ThreadProfile& thread) {
-  if (thread.counts != nullptr) thread.counts->taken = false;
+  CheckLocked();
+  if (thread.counts != nullptr) {
+    ALLOMON_DCHECK("inv.shadow.outermost", !thread.counts->HasFunctionOnStack());
+    thread.counts->taken = false;
+  }
   thread.counts = nullptr;
 }
 
 void RegisterThreadLocked(ThreadProfile& thread) {
+  DefaultUnitLocked();
   thread.next = g_threads;
   if (g_threads != nullptr) g_threads->previous = &thread;
   g_threads = &thread;
-  ++UnitOf(thread).current_in;
+  EnterUnitLocked(UnitOf(thread));
   TakeCountsLocked(thread);
   PointThisThreadLocked(thread);
 }
@@ -274,17 +315,19 @@ void ForgetThreadLocked(ThreadProfile& thread) {
   (thread.previous != nullptr ? thread.previous->next : g_threads) = thread.next;
   if (thread.next != nullptr) thread.next->previous = thread.previous;
   thread.previous = thread.next = nullptr;
-  --UnitOf(thread).current_in;
+  LeaveUnitLocked(UnitOf(thread));
   ReturnCountsLocked(thread);
   PointThisThreadLocked(thread);
 }
 
 ThreadCounts& CountsOfThisThreadLocked() {
+  DefaultUnitLocked();
   const ThreadProfile& thread = thread_profile;
   return thread.counts != nullptr ? *thread.counts : *UnitOf(thread).common;
 }
 
 void TellThreadsLocked() {
+  CheckLocked();
   for (ThreadProfile* thread = g_threads; thread != nullptr; thread = thread->next) {
     PointLocked(*thread);
   }
@@ -341,23 +384,23 @@ UnitError VisitStacks(UnitName name, const StackCounts::Visitor& visit,
 }
 
 void HoldAllUnitsLocked() {
-  ForEachUnitLocked([](DataUnit& unit) {
+  ForEachUnitLocked([](DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
     ForEachCountsLocked(unit, [](ThreadCounts& counts) { counts.Hold(); });
   });
 }
 
 void ResumeAllUnitsLocked() {
-  ForEachUnitLocked([](DataUnit& unit) {
+  ForEachUnitLocked([](DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
     ForEachCountsLocked(unit, [](ThreadCounts& counts) { counts.Resume(); });
   });
 }
 
 void ClearAllUnitsLocked() { ForEachUnitLocked(ClearUnitLocked); }
 
-void ForgetOtherThreadsAfterFork() {
+void ForgetOtherThreadsLocked() {
   ThreadProfile& thread = thread_profile;
   g_threads = nullptr;
-  ForEachUnitLocked([](DataUnit& unit) {
+  ForEachUnitLocked([](DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
     unit.current_in = 0;
     for (ThreadCounts* counts = unit.threads; counts != nullptr; counts = counts->next) {
       counts->taken = false;
@@ -366,7 +409,7 @@ void ForgetOtherThreadsAfterFork() {
   ClearAllUnitsLocked();
   // What is on the stack stays there, and is entered afresh.
   for (ShadowEntry* entry = thread.top; entry != thread.bottom; --entry) entry->cell = nullptr;
-  if (!thread.attached) return;
+  if (!thread.attached || thread.ended) return EnterUnitLocked(UnitOf(thread));
   if (thread.counts != nullptr) thread.counts->taken = true;
   thread.previous = thread.next = nullptr;
   RegisterThreadLocked(thread);

@@ -1,9 +1,10 @@
 // The units of profiling data: all there are, and the threads that count in them.
 //
-// A unit has one ThreadCounts for every thread that counts in it, made when the thread
-// first does and taken over by the next thread when that one ends, so nothing is lost and
-// memory is bounded by the threads that run at once.  What no thread has counts for (it
-// has ended, or the kernel had no memory) goes to the unit's common ones.
+// A unit has one ThreadCounts for every thread that counts in it.  They are made when the thread
+// first counts in the unit; when the thread ends, the next one takes them over.  So nothing is
+// lost, and memory is bounded by the number of threads that run at once.  A thread that has no
+// counts of its own, because it has ended or the kernel had no memory, counts in the unit's common
+// ones.
 //
 // Thread safe unless stated; not in signal handlers; memory by mmap only.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_DATA_UNITS_H_
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "tracker/base/spin_lock.h"
+#include "tracker/base/thread_annotations.h"
 #include "tracker/formats/mlmon.h"
 #include "tracker/profile/record/busy_scope.h"
 #include "tracker/profile/record/function_counts.h"
@@ -22,26 +24,28 @@
 
 namespace allomon::internal {
 
+// Guards the units and the registry of threads.  Take it by UnitsLock only; fork takes it by
+// LockAroundFork().
+extern SpinLock units_mutex __attribute__((visibility("hidden")));
+
 // All zero at first.
 struct DataUnit {
   uint32_t slot = 0;
-  uint32_t use = 0;         // how often the slot was freed: an old name is known by it
-  bool freed = false;       // under the lock, like the next two
-  uint32_t current_in = 0;  // threads
-  ThreadCounts* threads = nullptr;
+  uint32_t use = 0;  // how often the slot was freed: an old name has another number
+  bool freed ALLOMON_GUARDED_BY(units_mutex) = false;
+  // The number of threads that count in it; of the default unit, which is never freed, 0.
+  uint32_t current_in ALLOMON_GUARDED_BY(units_mutex) = 0;
+  ThreadCounts* threads ALLOMON_GUARDED_BY(units_mutex) = nullptr;
   ThreadCounts* common = nullptr;  // never null once the unit has a name
   StackCounts by_stack;            // of programs that do not name their functions
-  StackCounts by_stack_gc;         // by the collector, while these were on the stack
+  StackCounts by_stack_gc;         // used by the collector, while these were on the stack
 };
-
-// Guards all of the above and the registry of threads.  Take it through UnitsLock only.
-SpinLock& UnitsMutex();
 
 // The lock, with this thread's signal handlers kept out.
 class ALLOMON_SCOPED_LOCKABLE UnitsLock {
  public:
-  UnitsLock() ALLOMON_ACQUIRE(UnitsMutex()) { UnitsMutex().lock(); }
-  ~UnitsLock() ALLOMON_RELEASE() { UnitsMutex().unlock(); }
+  UnitsLock() ALLOMON_ACQUIRE(units_mutex) { units_mutex.lock(); }
+  ~UnitsLock() ALLOMON_RELEASE() { units_mutex.unlock(); }
   UnitsLock(const UnitsLock&) = delete;
   UnitsLock& operator=(const UnitsLock&) = delete;
 
@@ -54,10 +58,14 @@ enum class UnitError { kNone, kFreed, kCurrent, kDefault, kTooMany };
 UnitError MallocUnit(UnitName* name);
 UnitError FreeUnit(UnitName name);
 
-// Where the thread counts that is not attached, or had no memory for counts of its own.
+// Makes the default unit, if there is none.  UnitOf() and CountsOf() are callable from then on,
+// also in signal handlers; a start of a profile calls it, too.
+void MakeDefaultUnit();
+
+// The counts of the thread in its current unit: its own, else the unit's common ones.
 ThreadCounts& CountsOf(const ThreadProfile& thread);
 
-// The unit this thread counts in.
+// The unit that the thread counts in.
 DataUnit& UnitOf(const ThreadProfile& thread);
 UnitName CurrentUnit();
 
@@ -67,17 +75,19 @@ UnitError SwitchUnit(UnitName name, SavedUnit* saved);
 // And back.  kFreed if that unit was freed meanwhile: the thread is in the default one.
 UnitError RestoreUnit(const SavedUnit& saved);
 
-// Counts for the thread in its current unit, if it has none.  Caller holds the lock.
-void TakeCountsLocked(ThreadProfile& thread);
-void ReturnCountsLocked(ThreadProfile& thread);
+// The caller of a ...Locked function holds the lock (inv.units.locked).
 
-// Where hooks of the calling thread are to count.  Caller holds the lock.
-ThreadCounts& CountsOfThisThreadLocked();
+// Counts for the thread in its current unit, if it has none.
+void TakeCountsLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex);
+void ReturnCountsLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex);
 
-// Tells every attached thread, and hooks, what recording wants.  Caller holds the lock.
-void TellThreadsLocked();
-void RegisterThreadLocked(ThreadProfile& thread);
-void ForgetThreadLocked(ThreadProfile& thread);
+// The counts that hooks of the calling thread add to.
+ThreadCounts& CountsOfThisThreadLocked() ALLOMON_REQUIRES(units_mutex);
+
+// Tells every attached thread, and hooks, what the recording wants.
+void TellThreadsLocked() ALLOMON_REQUIRES(units_mutex);
+void RegisterThreadLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex);
+void ForgetThreadLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex);
 
 // All that a unit holds, all threads together, in units of the kind.  The lengths are the
 // caller's.
@@ -94,12 +104,12 @@ UnitError VisitStacks(UnitName name, const StackCounts::Visitor& visit,
                       const StackCounts::Visitor& visit_gc);
 
 // Start, stop.
-void HoldAllUnitsLocked();
-void ResumeAllUnitsLocked();
-void ClearAllUnitsLocked();
+void HoldAllUnitsLocked() ALLOMON_REQUIRES(units_mutex);
+void ResumeAllUnitsLocked() ALLOMON_REQUIRES(units_mutex);
+void ClearAllUnitsLocked() ALLOMON_REQUIRES(units_mutex);
 
 // In a forked child: only the calling thread is left, and nothing is counted yet.
-void ForgetOtherThreadsAfterFork();
+void ForgetOtherThreadsLocked() ALLOMON_REQUIRES(units_mutex);
 
 }  // namespace allomon::internal
 

@@ -49,6 +49,14 @@ void ThreadCounts::Clear() {
   });
 }
 
+bool ThreadCounts::HasFunctionOnStack() {
+  bool has = false;
+  ForEachUsed(*this, [&has](const FunctionCell& cell) {
+    has |= cell.on_stack.load(std::memory_order_relaxed) != 0;
+  });
+  return has;
+}
+
 void ThreadCounts::Hold() {
   ForEachUsed(*this, [](FunctionCell& cell) {
     if (cell.current.load(std::memory_order_relaxed) == 0) return;

@@ -24,7 +24,7 @@ namespace allomon::internal {
 struct ThreadCounts;
 
 // One line of the cache.  Entry hooks add to `current` by an instruction in the function
-// itself, so its place is known to entry_patch.cc.
+// itself, so entry_hooks.cc knows its place.
 struct alignas(64) FunctionCell {
   std::atomic<uint64_t> current;   // used while it was running
   std::atomic<uint64_t> stack;     // while it was on the stack, collector excluded
@@ -64,6 +64,9 @@ struct ThreadCounts {
     AddOwn(At(function).current, amount);
     AddOwn(function == kGcSource ? total_gc : total, amount);
   }
+
+  // For ALLOMON_DCHECK: of any function that is known now.  The thread's own, or nobody's.
+  bool HasFunctionOnStack();
 
   // Any thread.
   void AddVariance(double more);

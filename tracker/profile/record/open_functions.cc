@@ -3,6 +3,7 @@
 // on it already.
 #include <algorithm>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/profile/record/managed_places.h"
 #include "tracker/profile/record/thread_profile.h"
@@ -63,6 +64,7 @@ class Merge {
 }  // namespace
 
 void CatchUpSlow(ThreadProfile& thread) {
+  ALLOMON_DCHECK("inv.shadow.busy", thread.busy);
   thread.start_seen = recording.starts.load(std::memory_order_relaxed);
   if (thread.top == nullptr) return;
   DropAllButHooked(thread);

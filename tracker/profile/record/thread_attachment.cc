@@ -98,6 +98,7 @@ void OnThreadExit(void*) {
     LeaveAllFunctions(thread);
     ForgetThreadLocked(thread);
     thread.unit = nullptr;
+    thread.ended = true;
   }
   const BusyScope busy;
   UnmapStacks(thread);

@@ -17,8 +17,8 @@ void PopBelow(ThreadProfile& thread, uintptr_t frame) {
   while (thread.top->frame < frame || HasReturned(*thread.top)) PopEntry(thread);
 }
 
-// The stack time of a function starts before its own entry is counted, so the entry is
-// part of it.
+}  // namespace
+
 void CountEntry(ThreadProfile& thread, uint32_t function) {
   const uint64_t step = thread.step.load(std::memory_order_relaxed);
   if (step == 0) return;
@@ -26,8 +26,6 @@ void CountEntry(ThreadProfile& thread, uint32_t function) {
   ALLOMON_DCHECK_NE("inv.count.step", counts, nullptr);
   counts->Charge(function, step);
 }
-
-}  // namespace
 
 void NoteRunning(ThreadProfile& thread) {
   const uint32_t function = TopFunction(thread);
@@ -44,6 +42,7 @@ void EnterFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function) {
     PopBelow(thread, frame);
     if (thread.top < thread.limit) PushEntry(thread, frame, 0, function);
   }
+  // Behind the push: the entry itself is part of the function's stack count.
   CountEntry(thread, function);
   NoteRunning(thread);
 }

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/base/check.h"
 #include "tracker/base/tls.h"
 #include "tracker/formats/profile_kind.h"
 #include "tracker/profile/record/function_counts.h"
@@ -42,8 +43,8 @@ struct ThreadProfile {
   // so that of each function the outermost occurrence is enough; else null.
   std::atomic<FunctionCell*> outermost_cells;
   ShadowEntry* top;  // null: no shadow stack yet
-  // Where an entry is counted: the thread's own counts, else the common ones of its unit.
-  // inv.count.step: not null while `step` is not 0.
+  // Where an entry is counted: the thread's own counts, else the common ones of its unit.  Not null
+  // while `step` is not 0 (inv.count.step).
   std::atomic<ThreadCounts*> step_counts;
   std::atomic<uint64_t> step;  // what an entry adds to the counts
   ThreadCounts* counts;        // this thread's in its current unit; null: the unit's common ones
@@ -64,6 +65,9 @@ struct ThreadProfile {
   uintptr_t stack_bytes;
   bool busy;
   bool attached;
+  // The thread's exit handler has run.  Key destructors that run later count in the common counts
+  // of the unit that they make current.
+  bool ended;
   uint32_t collecting;      // open CollectorScopes
   ThreadTimer* timer;       // the last one it had
   ThreadProfile* previous;  // registry of attached threads, under the units' lock
@@ -77,6 +81,8 @@ extern __thread ThreadProfile thread_profile
 void LeaveAllFunctions(ThreadProfile& thread);
 
 inline void PopEntry(ThreadProfile& thread) {
+  ALLOMON_DCHECK("inv.shadow.busy", thread.busy);
+  ALLOMON_DCHECK_NE("inv.shadow.order", thread.top, thread.bottom);
   FunctionCell* const cell = thread.top->cell;
   --thread.top;
   if (cell != nullptr) LeaveCell(cell);
@@ -93,6 +99,9 @@ void EnterOpenFunctions(ThreadProfile& thread);
 
 // To be called when something else is on top of the shadow stack.
 void NoteRunning(ThreadProfile& thread);
+
+// Adds an entry of the function to the thread's counts, if entries are counted.
+void CountEntry(ThreadProfile& thread, uint32_t function);
 
 // A function without hooks begins, or has ended.  The caller is `busy`, and has caught up and
 // charged the clock.
@@ -136,6 +145,8 @@ inline bool HasReturned(const ShadowEntry& entry) {
 // Pushes a function and counts its entry.  The caller is `busy` and has popped.
 inline void PushEntry(ThreadProfile& thread, uintptr_t frame, uintptr_t return_address,
                       uint32_t function) {
+  ALLOMON_DCHECK("inv.shadow.busy", thread.busy);
+  ALLOMON_DCHECK_LE("inv.shadow.order", frame, thread.top->frame);
   FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
   if (__builtin_expect(cell != nullptr, 1)) {
     cell += function;

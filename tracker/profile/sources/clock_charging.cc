@@ -1,6 +1,7 @@
 #include "tracker/profile/sources/clock_charging.h"
 
 #include "tracker/allocation_clock.h"
+#include "tracker/base/check.h"
 #include "tracker/callstack/capture.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/core/captured_stack.h"
@@ -20,6 +21,13 @@ bool TakesClocks() {
          recording.takes_clocks.load(std::memory_order_relaxed);
 }
 
+// inv.clock: a clock never goes backwards.
+uint64_t Take(AllocationClock& clock) {
+  const uint64_t bytes = clock.Take();
+  ALLOMON_DCHECK_LE("inv.clock", bytes, uint64_t{INT64_MAX});
+  return bytes;
+}
+
 // By a thread of itself.
 void ChargeBytes(const ThreadProfile& thread, uint32_t function, uint64_t bytes) {
   const uint64_t amount = bytes * UnitsPerCount(ProfileKind::kAlloc);
@@ -31,7 +39,7 @@ void ChargeBytes(const ThreadProfile& thread, uint32_t function, uint64_t bytes)
 // its own.
 void ChargeFromOutside(AllocationClock& clock) {
   constexpr ThreadProfile kNobody = {};
-  const uint64_t amount = clock.Take() * UnitsPerCount(ProfileKind::kAlloc);
+  const uint64_t amount = Take(clock) * UnitsPerCount(ProfileKind::kAlloc);
   const void* const owner = clock.owner.load(std::memory_order_acquire);
   const ThreadProfile& thread =
       owner == nullptr ? kNobody : *static_cast<const ThreadProfile*>(owner);
@@ -68,7 +76,7 @@ bool CanTakeClocks(ProfileKind kind, ProfileStyle style, double rate) {
 }
 
 void StartTakingClocks() {
-  VisitAllocationClocks([](AllocationClock& clock) { clock.Take(); });
+  VisitAllocationClocks([](AllocationClock& clock) { Take(clock); });
 }
 
 void ChargeClock(ThreadProfile& thread) {
@@ -76,7 +84,7 @@ void ChargeClock(ThreadProfile& thread) {
   AllocationClock* const clock = ThreadAllocationClock();
   if (clock == nullptr) return;
   clock->owner.store(&thread, std::memory_order_release);
-  const uint64_t bytes = clock->Take();
+  const uint64_t bytes = Take(*clock);
   if (bytes != 0) ChargeBytes(thread, TopFunction(thread), bytes);
 }
 
@@ -87,6 +95,7 @@ void ChargeThreadClock() {
 }
 
 void ChargeAllClocksLocked() {
+  ALLOMON_DCHECK("inv.units.locked", units_mutex.IsHeldForCheck());
   if (!TakesClocks()) return;
   ChargeThreadClock();
   VisitAllocationClocks(ChargeFromOutside);

@@ -6,7 +6,9 @@
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_CLOCK_CHARGING_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCES_CLOCK_CHARGING_H_
 
+#include "tracker/base/thread_annotations.h"
 #include "tracker/formats/mlmon.h"
+#include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/thread_profile.h"
 
 namespace allomon::internal {
@@ -17,7 +19,7 @@ namespace allomon::internal {
 bool CanTakeClocks(ProfileKind kind, ProfileStyle style, double rate);
 
 // From now on.  What was allocated before does not count.  Caller holds the units' lock.
-void StartTakingClocks();
+void StartTakingClocks() ALLOMON_REQUIRES(units_mutex);
 
 // Charges what this thread has allocated since the last time to the function on top of its
 // shadow stack; nothing unless clocks are taken.  The caller is `busy` and has caught up.
@@ -26,7 +28,7 @@ void ChargeClock(ThreadProfile& thread);
 void ChargeThreadClock();
 
 // Charges all threads' clocks.  Caller holds the units' lock.
-void ChargeAllClocksLocked();
+void ChargeAllClocksLocked() ALLOMON_REQUIRES(units_mutex);
 
 // The calling thread ends, or leaves its heap.
 void ForgetThreadClock();

@@ -2,11 +2,14 @@
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_MANAGED_CALLS_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCES_MANAGED_CALLS_H_
 
+#include "tracker/base/thread_annotations.h"
+#include "tracker/profile/record/data_units.h"
+
 namespace allomon::internal {
 
 // From now on calls of managed functions are put onto the shadow stack, or no longer.  Caller
 // holds the units' lock.
-void WatchManagedCalls(bool watch);
+void WatchManagedCalls(bool watch) ALLOMON_REQUIRES(units_mutex);
 
 }  // namespace allomon::internal
 

@@ -43,11 +43,15 @@ void ChargeFunction(ThreadProfile& thread, ThreadTimer& timer, uint32_t function
   timer.last.store(function, std::memory_order_relaxed);
 }
 
+// The innermost frame stands for its function.  The interrupted instructions themselves would be a
+// stack each: interned stacks live for ever, and a program of many hot instructions would use up
+// the table's memory within hours.
 StackId InternStack(const FrameState& where) {
   uintptr_t frames[kMostFrames];
   bool cut = false;
   const size_t depth =
       CaptureCallstack(where, frames, g_frames.load(std::memory_order_relaxed), &cut);
+  if (depth != 0) frames[0] = FunctionStart(frames[0]);
   return Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "tracker/base/check.h"
 #include "tracker/formats/count_units.h"
 #include "tracker/profile/write/function_name.h"
 #include "tracker/profile/write/native_functions.h"
@@ -119,6 +120,14 @@ MlmonInt Clamp(MlmonInt value, MlmonInt low, MlmonInt high) {
   return std::min(std::max(value, low), high);
 }
 
+void CheckWritten(const Mlmon& mlmon, const Counts& counts) {
+  for (size_t source = 0; internal::kDebugChecks && source < counts.size(); ++source) {
+    if (source == kGcSource) continue;
+    const MlmonCount& count = counts[source];
+    ALLOMON_DCHECK("inv.written.order", count.current <= count.stack && count.stack <= mlmon.total);
+  }
+}
+
 // What holds before rounding, and but for threads that count meanwhile, holds after it:
 // current <= stack <= total.
 void RoundStack(MlmonInt divisor, const Mlmon& mlmon, Counts* counts) {
@@ -127,6 +136,7 @@ void RoundStack(MlmonInt divisor, const Mlmon& mlmon, Counts* counts) {
     count.stack = Clamp(Rounded(count.stack, divisor), count.current, mlmon.total);
     count.stack_gc = Clamp(Rounded(count.stack_gc, divisor), 0, mlmon.total_gc);
   }
+  CheckWritten(mlmon, *counts);
   // As in MLton: the collector interrupts itself.
   (*counts)[kGcSource].stack = 0;
   (*counts)[kGcSource].stack_gc = mlmon.total_gc;
