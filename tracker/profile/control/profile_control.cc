@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "tracker/base/thread_annotations.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/core/control.h"
 #include "tracker/core/fork.h"
@@ -31,16 +32,17 @@ Control& TheControl() {
   return *control;
 }
 
-// Nothing of ours is held over a fork, so that the child can use it.
-void BeforeFork() {
+// Nothing of ours is held over a fork, so that the child can use it.  The analysis cannot follow a
+// lock from one handler to the next.
+void BeforeFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   TheControl().mutex.lock();
   UnitsMutex().LockAroundFork();
 }
-void AfterForkInParent() {
+void AfterForkInParent() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   UnitsMutex().UnlockAfterFork();
   TheControl().mutex.unlock();
 }
-void AfterForkInChild() {
+void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   {
     const BusyScope busy;
     ForgetOtherThreadsAfterFork();

@@ -19,7 +19,7 @@ void WriteOutputFiles(const std::string& path, const OutputFiles& outputs, std::
   files.reserve(outputs.size());
   for (const OutputFile& output : outputs) {
     if (!output.suffix.empty() && !has_neighbours) continue;
-    files.push_back({path + output.suffix, output.bytes, static_cast<mode_t>(output.mode)});
+    files.push_back({path + output.suffix, output.bytes, output.mode});
   }
   WriteFilesAtomically(files, error);
 }
