@@ -24,7 +24,7 @@ namespace allomon::internal {
 struct ThreadCounts;
 
 // One line of the cache.  Entry hooks add to `current` by an instruction in the function
-// itself, so its place is known to entry_patch.cc.
+// itself, so its place is known to entry_hooks.cc.
 struct alignas(64) FunctionCell {
   std::atomic<uint64_t> current;   // used while it was running
   std::atomic<uint64_t> stack;     // while it was on the stack, collector excluded
