@@ -1,5 +1,5 @@
-#ifndef TESTS_PROFILE_GOLDEN_FILES_H_
-#define TESTS_PROFILE_GOLDEN_FILES_H_
+#ifndef ALLOMON_TESTS_PROFILE_GOLDEN_FILES_H_
+#define ALLOMON_TESTS_PROFILE_GOLDEN_FILES_H_
 
 #include <string>
 #include <vector>
@@ -22,4 +22,4 @@ std::string NewDirectory();
 
 }  // namespace allomon::testing
 
-#endif  // TESTS_PROFILE_GOLDEN_FILES_H_
+#endif  // ALLOMON_TESTS_PROFILE_GOLDEN_FILES_H_

@@ -1,5 +1,5 @@
-#ifndef TESTS_PROFILE_MUTATOR_H_
-#define TESTS_PROFILE_MUTATOR_H_
+#ifndef ALLOMON_TESTS_PROFILE_MUTATOR_H_
+#define ALLOMON_TESTS_PROFILE_MUTATOR_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -57,4 +57,4 @@ inline constexpr int kFuzzRounds = 20000;
 
 }  // namespace allomon::testing
 
-#endif  // TESTS_PROFILE_MUTATOR_H_
+#endif  // ALLOMON_TESTS_PROFILE_MUTATOR_H_

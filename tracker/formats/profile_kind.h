@@ -12,8 +12,8 @@ namespace allomon {
 enum class ProfileKind { kAlloc, kTime, kCount };
 enum class ProfileStyle { kCurrent, kStack };
 
-// Entries that MLton puts first into every table, at the same index in names and in sources.
-// mlprof does without them, but readers of profiles look for <gc> at 1.
+// Entries that MLton puts first into every table, at the same index in names and in sources. mlprof
+// does without them, but readers of profiles look for <gc> at 1.
 enum FixedSource : uint32_t {
   kUnknownSource = 0,  // used while no function was known to run
   kGcSource = 1,       // the collector

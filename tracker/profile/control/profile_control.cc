@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "tracker/base/thread_annotations.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/core/control.h"
 #include "tracker/core/fork.h"
