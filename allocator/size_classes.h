@@ -74,7 +74,7 @@ constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
   return slot_class;
 }
 
-// inv.class.fit: checked by size_classes_test for each size, and here at the ends.
+// Checks inv.class.fit at the ends; size_classes_test does for each size.
 static_assert(SlotBytes(SlotClass(1)) == 16 && SlotBytes(SlotClass(129)) == 160);
 static_assert(SlotBytes(SlotClass(128)) == 128 && SlotBytes(SlotClass(32768)) == 32768);
 static_assert(AlignedSlotClass(SIZE_MAX, 16) == kSlotClasses);

@@ -5,7 +5,7 @@
 #include "allocator/range_memory.h"
 #include "allocator/slot_cache.h"
 #include "tracker/base/check.h"
-#include "tracker/heap_client.h"
+#include "tracker/base/tls.h"
 #include "tracker/heap_tools.h"
 
 namespace allomon::internal {

@@ -147,7 +147,7 @@ void FreeGuarded(void* block, size_t size_bytes, EntryPoint entry, const FrameSt
   }
   CheckBlock(*slot, size_bytes, entry, caller);
   slot->freed.Record(entry, caller);
-  // inv.guard.order: checked by GuardBlock.DeallocCallbackMayReadTheBlock.
+  // inv.guard.order: the page is returned behind the callbacks.
   const ScopedGuardedSlot returned_at_end(slot);
   heap_client::OnFree(slot->handle);
 }

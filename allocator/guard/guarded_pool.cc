@@ -158,9 +158,8 @@ void GuardedPool::Return(GuardedSlot* slot) {
   const bool never_seen = slot->Load() == State::kTaken;
   slot->state.store(never_seen ? State::kUnused : State::kFreed, std::memory_order_release);
   live_.fetch_sub(1, std::memory_order_relaxed);
-  // inv.guard.page: checked by GuardedPool.PageOfAFreeSlotIsInaccessible.  The page is a mapping by
-  // itself, so mprotect() cannot fail for want of another; if it fails all the same, the slot is
-  // never used again.
+  // inv.guard.page: the page is a mapping by itself, so mprotect() cannot fail for want of another;
+  // if it fails all the same, the slot is never used again.
   if (inaccessible) PushFree(*slot);
 }
 
