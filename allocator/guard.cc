@@ -7,20 +7,24 @@
 #include "allocator/guard/guarded_block.h"
 #include "allocator/high_reservation.h"
 #include "allocator/host_stderr.h"
+#include "tracker/base/spin_lock.h"
+#include "tracker/base/thread_annotations.h"
 
 namespace allomon {
 namespace {
 
 using namespace ::allomon::internal;  // NOLINT: this file is the guard's public face
 
-// While it is kStarting only who starts it changes it: a stop comes before, and does nothing.
+// While the phase is kStarting only the thread that starts the guard changes it: a StopGuard() in
+// between counts as one before the start, and does nothing.
 enum class Phase { kOff, kStarting, kOn };
 
 struct Control {
-  heap_client::SpinLock lock;
-  Phase phase = Phase::kOff;
-  bool prepared = false;
-  uint32_t sampling = 0;  // what it samples by itself; 0: nothing
+  SpinLock lock;
+  Phase phase ALLOMON_GUARDED_BY(lock) = Phase::kOff;
+  bool prepared ALLOMON_GUARDED_BY(lock) = false;
+  // The guard's own session, of StartSampling(); 0: it has none.
+  uint32_t sampling ALLOMON_GUARDED_BY(lock) = 0;
 };
 Control g_control;
 
@@ -29,8 +33,8 @@ bool Fail(const char* why, const char** error) {
   return false;
 }
 
-// What is done once and stays.
-bool PrepareLocked(uint64_t seed) {
+// Pool and handlers are made once and stay.
+bool PrepareLocked(uint64_t seed) ALLOMON_REQUIRES(g_control.lock) {
   if (g_control.prepared) return true;
   RememberStderr();
   if (!TheGuardedPool().Reserve(seed)) return false;

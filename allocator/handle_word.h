@@ -1,29 +1,44 @@
-// The word beside a sampled block that says whose it is.
+// The word beside a sampled block: it says whether the block lives, and names its entries.
+//
+// inv.slot.word, see "The sampled range" in README.md: from free to pending, from pending to a
+// handle or back to free, from a handle to pending.
 #ifndef ALLOMON_ALLOCATOR_HANDLE_WORD_H_
 #define ALLOMON_ALLOCATOR_HANDLE_WORD_H_
 
 #include <atomic>
 #include <cstdint>
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 
-// 1 .. kPending - 1 is the tracker's handle of a live block.  What lies outside belongs to
-// SlotClasses and LargeRuns.
+// 1 .. kPending - 1 is the tracker's handle of a live block.  SlotClasses and LargeRuns give the
+// numbers outside of that range a meaning of their own.
 using HandleWord = std::atomic<uint32_t>;
 
-// Allocated, and not yet or no longer with a handle.
+// The slot is allocated; its block has no handle yet, or none any more.
 inline constexpr uint32_t kPending = UINT32_MAX / 2;
 
+// TakeHandle() found no live block.
 inline constexpr uint32_t kNotAllocated = UINT32_MAX;
 
-// Ends the block's life as far as users are concerned: returns its handle, and leaves the
-// block to the caller, who releases it when the dealloc callbacks have run.  kNotAllocated
-// if there is no live block (a double free).  Of two threads that free it, one exchanges.
-// nullptr stands for a pointer at which no block starts.
+inline bool IsHandle(uint32_t word) { return word != 0 && word < kPending; }
+
+// The block begins to live with this handle.
+inline void GiveHandle(HandleWord* word, uint32_t handle) {
+  ALLOMON_DCHECK("inv.slot.handle", IsHandle(handle));
+  ALLOMON_DCHECK_EQ("inv.slot.word", word->load(std::memory_order_relaxed), kPending);
+  word->store(handle, std::memory_order_relaxed);
+}
+
+// Ends the block's life for its users.  Returns the block's handle, and leaves the block to the
+// caller, who releases it when the dealloc callbacks have run.  kNotAllocated if there is no live
+// block (a double free), or if `word` is nullptr (no block starts at the pointer).  Of two threads
+// that free a block, one exchanges.
 inline uint32_t TakeHandle(HandleWord* word) {
   if (word == nullptr) return kNotAllocated;
   uint32_t handle = word->load(std::memory_order_relaxed);
-  if (handle == 0 || handle >= kPending) return kNotAllocated;
+  if (!IsHandle(handle)) return kNotAllocated;
   const bool taken = word->compare_exchange_strong(handle, kPending, std::memory_order_relaxed);
   return taken ? handle : kNotAllocated;
 }

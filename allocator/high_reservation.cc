@@ -16,12 +16,12 @@ constexpr uintptr_t kBaseStepBytes = uintptr_t{2} << 20;
 // As fine as the kernel's own random places are: 28 bits in a tebibyte.
 constexpr uintptr_t kPageBytes = 4096;
 
-bool IsHigh(uintptr_t base, size_t size_bytes) {
-  return (base >> kHighBit & 1) != 0 && ((base + size_bytes - 1) >> kHighBit & 1) != 0 &&
-         (base >> (kHighBit + 1)) == ((base + size_bytes - 1) >> (kHighBit + 1));
-}
-
 }  // namespace
+
+bool IsHigh(uintptr_t base, size_t size_bytes) {
+  const uintptr_t last = base + size_bytes - 1;
+  return (base >> kHighBit & 1) != 0 && base >> kHighBit == last >> kHighBit;
+}
 
 uint64_t KernelRandomBits() {
   uint64_t bits = 0;

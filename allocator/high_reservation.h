@@ -12,6 +12,9 @@ namespace allomon::internal {
 // Set in every address of a reservation, and in none of mimalloc's blocks.
 inline constexpr int kHighBit = 46;
 
+// Whether the bit is set in all addresses of a piece (inv.range.high).
+bool IsHigh(uintptr_t base, size_t size_bytes);
+
 // Random places.  The sampled range, which is a tebibyte at most and holds
 // nothing in advance, starts in 64 .. 83 TiB; what is mapped beside it in 84 .. 85 TiB, so that
 // it cannot lie inside.  Linux loads position-independent executables from 85 TiB on, its own

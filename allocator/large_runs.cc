@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "allocator/range_memory.h"
+#include "tracker/base/check.h"
 
 namespace allomon::internal {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 // Run descriptors are made readable 4,096 granules (128 MiB of runs) at a time.
 constexpr size_t kMetaGranulesPerCommit = 4096;
 
+// A gap of this size at most, left out for alignment, is mapped with the run behind it.
 constexpr size_t kLargestBridgeBytes = size_t{64} << 20;
 
 size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
@@ -41,17 +43,19 @@ LargeRuns::Run* LargeRuns::RunAt(const void* block) const {
 }
 
 void* LargeRuns::Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed,
-                          HandleWord** word, heap_client::SpinLock& lock) {
+                          HandleWord** word) {
   // Any run is aligned to a granule; beyond that, a power of two aligned to itself.
   const bool aligned = alignment_bytes > kGranuleBytes;
   const size_t needed = aligned && size_bytes < alignment_bytes ? alignment_bytes : size_bytes;
   uint32_t size_class = StepIndex(needed / kGranuleBytes + (needed % kGranuleBytes != 0));
   while (aligned && (StepUnits(size_class) & (StepUnits(size_class) - 1)) != 0) ++size_class;
   if (size_class >= kClasses) return nullptr;
-  const SpinLockHolder hold(lock);
+  const SpinLockHolder hold(growth_lock_);
   Run* run = PopFreeLocked(size_class, aligned);
   if (run == nullptr) run = AllocateFreshLocked(size_class, aligned);
   if (run == nullptr) return nullptr;
+  ALLOMON_DCHECK_EQ("inv.slot.word", run->handle.load(std::memory_order_relaxed), 0);
+  ALLOMON_DCHECK_LE("inv.run.free", size_bytes, BytesOf(*run));
   *zeroed = !run->dirty;
   run->dirty = true;
   run->handle.store(kPending, std::memory_order_relaxed);
@@ -63,8 +67,13 @@ LargeRuns::Run* LargeRuns::PopFreeLocked(uint32_t size_class, bool aligned) {
   uint32_t& head = free_[aligned][size_class];
   if (head == 0) return nullptr;
   Run* run = &runs_[head - 1];
+  ALLOMON_DCHECK_EQ("inv.run.free", run->size_class, size_class);
+  ALLOMON_DCHECK_EQ("inv.run.free", run->aligned, aligned);
   head = run->next_free;
-  if (run->dirty) retained_bytes_ -= BytesOf(*run);
+  if (run->dirty) {
+    ALLOMON_DCHECK_LE("inv.run.retained", BytesOf(*run), retained_bytes_);
+    retained_bytes_ -= BytesOf(*run);
+  }
   return run;
 }
 
@@ -73,8 +82,8 @@ LargeRuns::Run* LargeRuns::AllocateFreshLocked(uint32_t size_class, bool aligned
   size_t first = next_granule_;
   if (aligned) first = RoundUp(base_ / kGranuleBytes + first, units) - base_ / kGranuleBytes;
   if (units > granules_ || first > granules_ - units) return nullptr;
-  // With what is left out for alignment, if that is little: between two holes each run would
-  // be a mapping of its own, of which the kernel allows a process 65,530.
+  // The gap that alignment leaves is mapped too, if it is small: between two gaps each run would be
+  // a mapping of its own, of which the kernel allows a process 65,530.
   const bool bridged = (first - next_granule_) * kGranuleBytes <= kLargestBridgeBytes;
   const size_t begin = bridged ? next_granule_ : first;
   if (!CommitMetaLocked(first) ||
@@ -83,6 +92,8 @@ LargeRuns::Run* LargeRuns::AllocateFreshLocked(uint32_t size_class, bool aligned
   }
   next_granule_ = first + units;
   Run* run = &runs_[first];
+  ALLOMON_DCHECK("inv.run.fresh", run->handle == 0 && run->next_free == 0 && !run->dirty);
+  ALLOMON_DCHECK_LE("inv.run.fresh", next_granule_, granules_);
   run->size_class = static_cast<uint8_t>(size_class);
   run->aligned = aligned;
   return run;
@@ -105,9 +116,10 @@ HandleWord* LargeRuns::Find(const void* block) const {
   return run == nullptr ? nullptr : &run->handle;
 }
 
-void LargeRuns::Release(HandleWord* word, heap_client::SpinLock& lock) {
-  const SpinLockHolder hold(lock);
-  Run& run = *reinterpret_cast<Run*>(word);  // its first member
+void LargeRuns::Release(HandleWord* word) {
+  const SpinLockHolder hold(growth_lock_);
+  ALLOMON_DCHECK_EQ("inv.slot.word", word->load(std::memory_order_relaxed), kPending);
+  Run& run = *reinterpret_cast<Run*>(word);  // the word is its first member
   run.handle.store(0, std::memory_order_relaxed);
   RetainOrReturnLocked(run);
   uint32_t& head = free_[run.aligned][run.size_class];

@@ -34,14 +34,16 @@ __attribute__((always_inline)) inline void* NewOrThrow(Allocate allocate) {
   return block;
 }
 
+// The lambdas are inlined by force: a debug build would show them as the callers of malloc in call
+// stacks, since they cannot be put into ALLOMON_MALLOC_SECTION.
 template <EntryPoint entry>
 inline auto Plain(size_t size_bytes) {
-  return [size_bytes] { return AllocateFast(size_bytes, entry); };
+  return [size_bytes]() __attribute__((always_inline)) { return AllocateFast(size_bytes, entry); };
 }
 
 template <EntryPoint entry>
 inline auto Aligned(size_t size_bytes, std::align_val_t alignment) {
-  return [size_bytes, alignment] {
+  return [ size_bytes, alignment ]() __attribute__((always_inline)) {
     return AllocateAlignedFast(static_cast<size_t>(alignment), size_bytes, entry);
   };
 }

@@ -73,7 +73,7 @@ class ScopedSlot {
   ScopedSlot& operator=(const ScopedSlot&) = delete;
 
   void Keep(BlockHandle handle) {
-    word_->store(handle, std::memory_order_relaxed);
+    GiveHandle(word_, handle);
     word_ = nullptr;
   }
 

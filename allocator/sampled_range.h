@@ -1,13 +1,13 @@
-// Where sampled blocks live: one range of addresses, so that free learns from the pointer
-// alone that a block was not sampled.  See "The sampled range" in README.md.
+// Where sampled blocks live: one range of addresses, so that free learns from the pointer alone
+// that a block was not sampled.  See "The sampled range" in README.md.
 //
-// The range lies above 64 TiB, where mimalloc never places a block of its own: one bit
-// of the pointer decides.  Other memory up there (mappings, another backend's heap) is
-// told apart by an exact comparison on the slow path.
+// The range lies above 64 TiB, where mimalloc never places a block of its own: one bit of the
+// pointer decides.  An exact comparison on the slow path tells other memory up there (mappings,
+// another backend's heap) apart.
 //
-// Inside: small slots in 64 KiB spans of one size each, and large runs.  A word per slot
-// in a parallel array says whose it is; nothing of ours is ever written into a block, so
-// a write through a stale pointer cannot break us.
+// The range holds small slots, in 64 KiB spans of one size each, and large runs.  Each block has a
+// word in a parallel array, which says whether the block lives and names its entries.  Nothing of
+// ours is ever written into a block, so a write through a stale pointer cannot break us.
 //
 // Thread safe.  May be called inside malloc and free, never calls them, never throws.
 #ifndef ALLOMON_ALLOCATOR_SAMPLED_RANGE_H_
@@ -20,13 +20,15 @@
 #include "allocator/high_reservation.h"
 #include "allocator/large_runs.h"
 #include "allocator/slot_classes.h"
+#include "tracker/base/spin_lock.h"
+#include "tracker/base/thread_annotations.h"
 
 namespace allomon::internal {
 
 class SampledRange {
  public:
-  // False for every block that is not in the range, but for a few that lie high.  Two
-  // instructions.
+  // Whether the pointer has the high bit: false for every block outside the range, except for the
+  // few that lie as high.  Two instructions.
   static bool MayContain(const void* block) {
     return (reinterpret_cast<uintptr_t>(block) >> kHighBit & 1) != 0;
   }
@@ -37,8 +39,8 @@ class SampledRange {
            size_bytes_.load(std::memory_order_relaxed);
   }
 
-  // A block without handle, and its word; nullptr when the range or its class is full.  Reserves
-  // the range at the first call.  *zeroed: the memory is known to be zero.
+  // A block whose word is kPending, and that word; nullptr when the range or the block's class is
+  // full.  The first call chooses the range's place.  *zeroed: the memory is known to be zero.
   // Cost: a pop from a list; a system call and page faults for fresh memory.
   void* Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed, HandleWord** word);
 
@@ -46,30 +48,32 @@ class SampledRange {
   HandleWord* Find(const void* block) const {
     return IsLarge(block) ? runs_.Find(block) : slots_.Find(block);
   }
-  // After TakeHandle(), or of a block that never had one.
+  // The word is kPending: TakeHandle() has ended the block, or it never had a handle.
   void Release(const void* block, HandleWord* word);
 
-  // Gives back what the calling thread keeps of free memory: it ends.
+  // Gives back the free slots that the calling thread keeps.  For a thread that ends.
   void EmptyCache() { slots_.EmptyCache(); }
 
   size_t UsableBytes(const void* block) const;
 
-  SpinLock& lock() { return growth_lock_; }
+  // Held around fork.
+  SpinLock& lock() ALLOMON_RETURNS_LOCK(growth_lock_) { return growth_lock_; }
 
-  // Tries smaller ranges than the default; 0 refuses all.  Before the first sample.
+  // The range will have `bytes` at most; 0 refuses it.  Before the first sample.
   static void SetMaxReservationForTesting(size_t bytes);
 
  private:
-  bool EnsureReservedSlow();
-  bool Reserve(size_t size_bytes);
+  bool EnsurePlacedSlow();
+  bool PlaceLocked(size_t size_bytes) ALLOMON_REQUIRES(growth_lock_);
   bool IsLarge(const void* block) const { return !slots_.Contains(block); }
+  void* AllocatePlaced(size_t size_bytes, size_t alignment_bytes, bool* zeroed, HandleWord** word);
 
   std::atomic<uintptr_t> base_{0};
   std::atomic<size_t> size_bytes_{0};
   std::atomic<bool> tried_{false};
-  SlotClasses slots_;
-  LargeRuns runs_;
   SpinLock growth_lock_;
+  SlotClasses slots_{growth_lock_};
+  LargeRuns runs_{growth_lock_};
 };
 
 // The one range of the process.

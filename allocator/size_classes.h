@@ -1,8 +1,8 @@
 // Sizes of the slots in which sampled blocks live.
 //
-// Small slots: multiples of 16 up to 128, then four sizes per doubling up to 32 KiB, so
-// at most a fifth of a slot is unused.  Large runs: four sizes per doubling of 32 KiB
-// granules; what is unused there is address space, not memory.
+// Small slots: multiples of 16 bytes up to 128, then four sizes per doubling up to 32 KiB, so at
+// most a fifth of a slot is unused.  Large runs: four sizes per doubling of 32 KiB granules; the
+// unused end of a run is address space, not memory.
 #ifndef ALLOMON_ALLOCATOR_SIZE_CLASSES_H_
 #define ALLOMON_ALLOCATOR_SIZE_CLASSES_H_
 
@@ -37,9 +37,9 @@ constexpr uint32_t SlotClass(size_t size_bytes) {
 }
 constexpr size_t SlotBytes(uint32_t slot_class) { return StepUnits(slot_class) * kSlotUnitBytes; }
 
-// What is computed from the class of each slot that dies or is born: its size, and offset / size
-// without a division, for offsets within a span.  With the reciprocal rounded up, the quotient
-// is exact while offset * size < 2^32.
+// The size of each class, and its reciprocal, by which SlotIndex() divides an offset within a span
+// without a division instruction.  With the reciprocal rounded up, the quotient is exact while
+// offset * size < 2^32.
 struct SlotTable {
   struct Row {
     uint32_t bytes;
@@ -61,8 +61,8 @@ constexpr uint32_t SlotIndex(uint32_t slot_class, uint32_t offset_bytes) {
                                32);
 }
 
-// The class for an aligned block: slots start at multiples of their size, so that size
-// must be a multiple of the alignment, a power of two.  kSlotClasses if there is none.
+// The class for an aligned block; kSlotClasses if there is none.  Slots start at multiples of their
+// size, so the size must be a multiple of the alignment, which is a power of two.
 constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
   // First, because rounding up a size near SIZE_MAX would wrap to the smallest slot.
   if (size_bytes > kMaxSlotBytes) return kSlotClasses;
@@ -74,6 +74,7 @@ constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
   return slot_class;
 }
 
+// Checks inv.class.fit at the ends; size_classes_test does for each size.
 static_assert(SlotBytes(SlotClass(1)) == 16 && SlotBytes(SlotClass(129)) == 160);
 static_assert(SlotBytes(SlotClass(128)) == 128 && SlotBytes(SlotClass(32768)) == 32768);
 static_assert(AlignedSlotClass(SIZE_MAX, 16) == kSlotClasses);

@@ -4,6 +4,8 @@
 
 #include "allocator/range_memory.h"
 #include "allocator/slot_cache.h"
+#include "tracker/base/check.h"
+#include "tracker/base/tls.h"
 #include "tracker/heap_tools.h"
 
 namespace allomon::internal {
@@ -20,9 +22,13 @@ bool Commit(uintptr_t address, size_t size_bytes) {
   return true;
 }
 
+[[maybe_unused]] bool IsUnused(uint32_t word) {
+  return word == 0 || (word & SlotLinks::kFreeBit) != 0;
+}
+
 }  // namespace
 
-// The words of all slots, then the classes of all spans.
+// The metadata: the words of all slots, then the classes of all spans.
 size_t SlotClasses::MetaBytes(size_t area_bytes) {
   const size_t spans = area_bytes / kSpanBytes;
   const size_t words = spans * kSlotsPerSpan * sizeof(SlotWord);
@@ -38,8 +44,13 @@ bool SlotClasses::Init(uintptr_t base, size_t area_bytes, uintptr_t meta) {
   return Commit(reinterpret_cast<uintptr_t>(span_classes_), (spans + 4095) & ~size_t{4095});
 }
 
+inline uint32_t SlotClasses::ClassOfSpan(size_t span) const {
+  ALLOMON_DCHECK_LE("inv.span.class", span_classes_[span] - 1u, kSlotClasses - 1);
+  return span_classes_[span] - 1u;
+}
+
 uint32_t SlotClasses::ClassOf(const void* block) const {
-  return span_classes_[(reinterpret_cast<uintptr_t>(block) - base_) / kSpanBytes] - 1u;
+  return ClassOfSpan((reinterpret_cast<uintptr_t>(block) - base_) / kSpanBytes);
 }
 
 size_t SlotClasses::SlotBytesOf(const void* block) const { return SlotBytes(ClassOf(block)); }
@@ -54,7 +65,7 @@ HandleWord* SlotClasses::Find(const void* block) const {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(block) - base_;
   const uintptr_t span = offset / kSpanBytes;
   if (span_classes_[span] == 0) return nullptr;
-  const uint32_t slot_class = span_classes_[span] - 1u;
+  const uint32_t slot_class = ClassOfSpan(span);
   const uint32_t in_span = static_cast<uint32_t>(offset % kSpanBytes);
   const uint32_t index = SlotIndex(slot_class, in_span);
   if (index * kSlotTable.rows[slot_class].bytes != in_span) return nullptr;
@@ -65,58 +76,63 @@ inline SlotId SlotClasses::PopCached(uint32_t slot_class) {
   return slot_class < kCachedSlotClasses ? t_cache.Pop(Links(), slot_class) : kNone;
 }
 
-// Only while the tracker will tell that the thread ends: else its slots were lost.
+// Only while the tracker will tell that the thread ends: otherwise the thread's slots would be
+// lost.
 inline bool SlotClasses::PushCached(uint32_t slot_class, SlotId slot) {
   return slot_class < kCachedSlotClasses && heap_client::ThreadExitWillBeSeen() &&
          t_cache.Push(Links(), slot_class, slot);
 }
 
-void* SlotClasses::Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWord** word) {
+void* SlotClasses::Allocate(uint32_t slot_class, HandleWord** word) {
   SlotId slot = PopCached(slot_class);
-  if (slot == kNone) slot = PopSharedOrFresh(slot_class, growth_lock);
+  if (slot == kNone) slot = PopSharedOrFresh(slot_class);
   if (slot == kNone) return nullptr;
   *word = &WordOf(slot);
+  ALLOMON_DCHECK("inv.slot.word", IsUnused((*word)->load(std::memory_order_relaxed)));
+  ALLOMON_DCHECK_EQ("inv.span.class", ClassOfSpan(slot / kSlotsPerSpan), slot_class);
   (*word)->store(kPending, std::memory_order_relaxed);
   return AddressOf(slot, slot_class);
 }
 
-// Out of line: with it, Allocate() would save six registers for each sample.
-__attribute__((noinline)) SlotId SlotClasses::PopSharedOrFresh(uint32_t slot_class,
-                                                               SpinLock& growth_lock) {
-  const SlotId slot = classes_[slot_class].free.Pop(Links());
+// Out of line: inlined, it would make Allocate() save six registers for each sample.
+__attribute__((noinline)) SlotId SlotClasses::PopSharedOrFresh(uint32_t slot_class) {
+  const SlotId slot = free_[slot_class].list.Pop(Links());
   if (slot != kNone) return slot;
-  const SpinLockHolder hold(growth_lock);
+  const SpinLockHolder hold(growth_lock_);
   return AllocateFreshLocked(slot_class);
 }
 
 void SlotClasses::EmptyCache() {
   for (uint32_t slot_class = 0; slot_class < kCachedSlotClasses; ++slot_class) {
-    t_cache.Drain(Links(), slot_class, classes_[slot_class].free);
+    t_cache.Drain(Links(), slot_class, free_[slot_class].list);
   }
 }
 
 SlotId SlotClasses::AllocateFreshLocked(uint32_t slot_class) {
-  Class& c = classes_[slot_class];
-  if (c.next_index == c.end_index && !StartSpanLocked(slot_class)) return kNone;
-  return c.span * kSlotsPerSpan + c.next_index++;
+  FreshSlots& fresh = fresh_[slot_class];
+  if (fresh.next_index == fresh.end_index && !StartSpanLocked(slot_class)) return kNone;
+  ALLOMON_DCHECK_LT("inv.span.class", fresh.next_index, fresh.end_index);
+  return fresh.span * kSlotsPerSpan + fresh.next_index++;
 }
 
 bool SlotClasses::StartSpanLocked(uint32_t slot_class) {
   const uint32_t span = next_span_;
   if (!CommitSpanLocked(span)) return false;
   ++next_span_;
+  ALLOMON_DCHECK_EQ("inv.span.class", span_classes_[span], 0);
   span_classes_[span] = static_cast<uint8_t>(slot_class + 1);
-  Class& c = classes_[slot_class];
-  c.span = span;
-  c.next_index = 0;
-  c.end_index = static_cast<uint32_t>(kSpanBytes / SlotBytes(slot_class));
+  FreshSlots& fresh = fresh_[slot_class];
+  fresh.span = span;
+  fresh.next_index = 0;
+  fresh.end_index = static_cast<uint32_t>(kSpanBytes / SlotBytes(slot_class));
   return true;
 }
 
 bool SlotClasses::CommitSpanLocked(uint32_t span) {
   if (span < committed_spans_) return true;
   if ((uint64_t{span} + kSpansPerCommit) * kSpanBytes > area_bytes_) return false;
-  // Each once, though the other may fail: what is mapped cannot be mapped again.
+  // The words and the slots are committed once each, though the second commit may fail: what is
+  // mapped cannot be mapped again.
   constexpr size_t kWordBytes = kSlotsPerSpan * sizeof(SlotWord);
   const uintptr_t words = reinterpret_cast<uintptr_t>(words_) + span * kWordBytes;
   if (span >= spans_with_words_) {
@@ -129,9 +145,10 @@ bool SlotClasses::CommitSpanLocked(uint32_t span) {
 }
 
 void SlotClasses::Release(HandleWord* word) {
+  ALLOMON_DCHECK_EQ("inv.slot.word", word->load(std::memory_order_relaxed), kPending);
   const SlotId slot = static_cast<SlotId>(word - words_);
-  const uint32_t slot_class = span_classes_[slot / kSlotsPerSpan] - 1u;
-  if (!PushCached(slot_class, slot)) classes_[slot_class].free.Push(Links(), slot);
+  const uint32_t slot_class = ClassOfSpan(slot / kSlotsPerSpan);
+  if (!PushCached(slot_class, slot)) free_[slot_class].list.Push(Links(), slot);
 }
 
 }  // namespace allomon::internal

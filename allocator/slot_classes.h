@@ -2,7 +2,6 @@
 #ifndef ALLOMON_ALLOCATOR_SLOT_CLASSES_H_
 #define ALLOMON_ALLOCATOR_SLOT_CLASSES_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -10,23 +9,21 @@
 #include "allocator/size_classes.h"
 #include "tracker/base/spin_lock.h"
 #include "tracker/base/tagged_free_list.h"
-#include "tracker/heap_client.h"
+#include "tracker/base/thread_annotations.h"
 
 namespace allomon::internal {
 
-// A slot's word: whose it is.
-//   0                  never used
-//   1 .. kPending - 1  the handle of the live block
-//   kPending           allocated, and not yet or no longer with a handle
+// The word of a slot:
+//   0                  the slot was never used
+//   1 .. kPending - 1  the handle of its live block
+//   kPending           allocated; its block has no handle yet, or none any more
 //   kFreeBit | next    free; next slot of its list (SlotLinks::kNone: none)
 using SlotWord = HandleWord;
 
-using heap_client::SpinLock;
-
 using SlotId = uint32_t;  // span * SlotClasses::kSlotsPerSpan + index within the span
 
-// A free slot's word is its link.  One that has been taken meanwhile has another word, which is
-// then no link, and not used.
+// The word of a free slot is its link.  The word of a slot that another thread has popped
+// meanwhile is no link; TaggedFreeList then throws it away.
 class SlotLinks {
  public:
   static constexpr uint32_t kFreeBit = uint32_t{1} << 31;
@@ -47,19 +44,22 @@ static_assert(kPending == SlotLinks::kFreeBit - 1);
 
 class SlotClasses {
  public:
-  // Manages [base, base + area_bytes), whose metadata goes to [meta, ...); both are
-  // places where pages can be committed.  Before anything else; false if there is no memory.
+  explicit constexpr SlotClasses(SpinLock& growth_lock) : growth_lock_(growth_lock) {}
+
+  // Manages [base, base + area_bytes), whose metadata goes to [meta, ...); pages can be committed
+  // in both places.  Called once, before anything else; false if there is no memory.
   bool Init(uintptr_t base, size_t area_bytes, uintptr_t meta);
 
   // Bytes of metadata for an area of that size.
   static size_t MetaBytes(size_t area_bytes);
 
-  // A block and its word.  Two results and no struct of them: g++ would copy that by a load
-  // that spans two stores, which waits for both.
-  void* Allocate(uint32_t slot_class, SpinLock& growth_lock, HandleWord** word);
+  // A block and its word; nullptr if the area is full.  Two results and no struct of them: g++
+  // would copy a struct by a load that spans two stores, which waits for both.
+  void* Allocate(uint32_t slot_class, HandleWord** word) ALLOMON_EXCLUDES(growth_lock_);
   HandleWord* Find(const void* block) const;  // nullptr if no slot starts there
+  // The word is kPending.
   void Release(HandleWord* word);
-  // Gives back what the thread keeps: it ends.
+  // Gives back the slots that the calling thread keeps.  For a thread that ends.
   void EmptyCache();
   size_t SlotBytesOf(const void* block) const;
 
@@ -72,9 +72,13 @@ class SlotClasses {
   static constexpr uint32_t kSlotsPerSpan = kSpanBytes / kSlotUnitBytes;
   static constexpr SlotId kNone = SlotLinks::kNone;
 
-  struct alignas(64) Class {
-    TaggedFreeList<SlotLinks> free;
-    // Under the growth lock: the span that fresh slots come from.
+  // A cache line for each class: threads that sample different sizes do not contend.
+  struct alignas(64) FreeSlots {
+    TaggedFreeList<SlotLinks> list;
+  };
+
+  // The span that the fresh slots of a class come from; those from next_index on are unused.
+  struct FreshSlots {
     uint32_t span = 0;
     uint32_t next_index = 0;
     uint32_t end_index = 0;
@@ -82,27 +86,33 @@ class SlotClasses {
 
   // kNone if there is none.
   SlotId PopCached(uint32_t slot_class);
-  SlotId PopSharedOrFresh(uint32_t slot_class, SpinLock& growth_lock);
-  SlotId AllocateFreshLocked(uint32_t slot_class);
-  bool StartSpanLocked(uint32_t slot_class);
-  bool CommitSpanLocked(uint32_t span);
+  SlotId PopSharedOrFresh(uint32_t slot_class) ALLOMON_EXCLUDES(growth_lock_);
+  SlotId AllocateFreshLocked(uint32_t slot_class) ALLOMON_REQUIRES(growth_lock_);
+  bool StartSpanLocked(uint32_t slot_class) ALLOMON_REQUIRES(growth_lock_);
+  bool CommitSpanLocked(uint32_t span) ALLOMON_REQUIRES(growth_lock_);
+  // False if the thread's cache has no room.
+  bool PushCached(uint32_t slot_class, SlotId slot);
 
   SlotWord& WordOf(SlotId slot) const { return words_[slot]; }
-  uint32_t ClassOf(const void* block) const;
-  // False if the cache has no room.
-  bool PushCached(uint32_t slot_class, SlotId slot);
   SlotLinks Links() const { return SlotLinks(words_); }
-
+  // Of a span that has been started.
+  uint32_t ClassOfSpan(size_t span) const;
+  uint32_t ClassOf(const void* block) const;
   void* AddressOf(SlotId slot, uint32_t slot_class) const;
 
   uintptr_t base_ = 0;
   size_t area_bytes_ = 0;
   SlotWord* words_ = nullptr;
-  uint8_t* span_classes_ = nullptr;  // class + 1 of each span; written before publication
-  uint32_t next_span_ = 0;           // under the growth lock
-  uint32_t committed_spans_ = 0;     // under the growth lock
-  uint32_t spans_with_words_ = 0;    // under the growth lock
-  Class classes_[kSlotClasses];
+  // Class + 1 of each span, 0 before the span is started.  Written under the lock, before a slot
+  // of the span is handed out, and read without.
+  uint8_t* span_classes_ = nullptr;
+  FreeSlots free_[kSlotClasses];
+
+  SpinLock& growth_lock_;
+  FreshSlots fresh_[kSlotClasses] ALLOMON_GUARDED_BY(growth_lock_);
+  uint32_t next_span_ ALLOMON_GUARDED_BY(growth_lock_) = 0;
+  uint32_t committed_spans_ ALLOMON_GUARDED_BY(growth_lock_) = 0;
+  uint32_t spans_with_words_ ALLOMON_GUARDED_BY(growth_lock_) = 0;
 };
 
 }  // namespace allomon::internal

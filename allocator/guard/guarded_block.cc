@@ -4,6 +4,7 @@
 
 #include "allocator/guard/error_report.h"
 #include "tracker/base/errno_keeper.h"
+#include "tracker/base/thread_annotations.h"
 #include "tracker/heap_tools.h"
 
 namespace allomon::internal {
@@ -15,12 +16,13 @@ namespace {
 using heap_client::Verdict;
 using State = GuardedSlot::State;
 
-// The samples from one guarded block to the next, drawn by whoever guards one.  Changed under
-// the pool's lock, but for the decrement.
+// The number of samples from one guarded block to the next; the thread that guards a block draws
+// it.
 struct Choice {
-  heap_client::RandomBits random;
-  double gap_scale = 0;
+  heap_client::RandomBits random ALLOMON_GUARDED_BY(guarded_pool.lock());
+  double gap_scale ALLOMON_GUARDED_BY(guarded_pool.lock()) = 0;
   std::atomic<bool> everything{false};  // one_in is 1
+  // Set under the pool's lock, counted down without.
   std::atomic<int64_t> samples_left{0};
 };
 Choice g_choice;
@@ -31,7 +33,8 @@ std::atomic<uint64_t> g_no_room{0};
 
 void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
-// Given back at the end of a scope unless it was kept: also when a callback ends its thread.
+// Returns a slot at the end of a scope, unless the slot was kept: also when a callback ends its
+// thread.
 class ScopedGuardedSlot {
  public:
   explicit ScopedGuardedSlot(GuardedSlot* slot) : slot_(slot) {}
@@ -58,7 +61,7 @@ void Report(GuardedSlot* slot, size_t size_bytes, Verdict verdict, const FrameSt
   }
 }
 
-// The slot that the pointer is of, whatever it points to.
+// The slot of any pointer into the pool; nullptr if there never was a block.
 GuardedSlot* SlotOf(const void* block) {
   return TheGuardedPool().SlotAt(reinterpret_cast<uintptr_t>(block));
 }
@@ -73,7 +76,7 @@ MemoryError WhyNotFreed(const GuardedSlot* slot) {
   return MemoryError::kDoubleFree;
 }
 
-// What freeing reveals of a block that may be freed.
+// Reports the errors that the free of a live block reveals.
 void CheckBlock(const GuardedSlot& slot, size_t size_bytes, EntryPoint entry,
                 const FrameState& caller) {
   if (entry != slot.allocated.entry()) {
@@ -91,7 +94,7 @@ void CheckBlock(const GuardedSlot& slot, size_t size_bytes, EntryPoint entry,
 }  // namespace
 
 void BeginGuarding(uint32_t one_in, uint64_t seed) {
-  const SpinLockHolder hold(TheGuardedPool().lock());
+  const SpinLockHolder hold(guarded_pool.lock());
   g_choice.random.Seed(seed, 1);
   g_choice.everything = one_in == 1;
   g_choice.gap_scale = heap_client::GapScale(1.0 / one_in);
@@ -101,12 +104,13 @@ void BeginGuarding(uint32_t one_in, uint64_t seed) {
 
 void EndGuarding() { guard_is_on.store(false, std::memory_order_release); }
 
-// Who takes the number to 0 guards a block and draws the next; until it has, others go below, and
-// guard nothing.  That may last as long as it is preempted: too long where everything is wanted.
+// The thread whose decrement reaches 0 guards its block and draws the next number.  Until it has
+// drawn, other threads count below 0 and guard nothing.  That may last as long as the thread is
+// preempted: too long where every sample is to be guarded, so then nothing is counted.
 bool DrawGuarded() {
   if (g_choice.everything.load(std::memory_order_relaxed)) return true;
   if (g_choice.samples_left.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
-  const SpinLockHolder hold(TheGuardedPool().lock());
+  const SpinLockHolder hold(guarded_pool.lock());
   const int64_t gap = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);
   g_choice.samples_left.store(gap, std::memory_order_relaxed);
   return true;
@@ -124,8 +128,7 @@ void* PlaceGuarded(size_t size_bytes, size_t alignment_bytes, EntryPoint entry, 
   ScopedGuardedSlot scoped(slot);
   slot->allocated.Record(entry, caller);
   Report(slot, size_bytes, verdict, caller);
-  // Release pairs with the acquire in BeginEnding().
-  slot->state.store(State::kLive, std::memory_order_release);
+  slot->BecomeLive();
   scoped.Keep();
   Count(g_guarded);
   return reinterpret_cast<void*>(slot->block);
@@ -144,6 +147,7 @@ void FreeGuarded(void* block, size_t size_bytes, EntryPoint entry, const FrameSt
   }
   CheckBlock(*slot, size_bytes, entry, caller);
   slot->freed.Record(entry, caller);
+  // inv.guard.order: the page is returned behind the callbacks.
   const ScopedGuardedSlot returned_at_end(slot);
   heap_client::OnFree(slot->handle);
 }

@@ -1,7 +1,8 @@
-// The slow paths of guarded blocks: which samples are guarded, and what their life is.  See
-// "The guard" in allocator/README.md.
+// The slow paths of guarded blocks: the choice of samples, allocation and free.  See "The guard" in
+// allocator/README.md.
 //
-// Thread safe; preserve errno unless they fail; run the user's callbacks.
+// All functions are thread safe and preserve errno unless they fail.  PlaceGuarded() and the frees
+// run the user's callbacks.
 #ifndef ALLOMON_ALLOCATOR_GUARD_GUARDED_BLOCK_H_
 #define ALLOMON_ALLOCATOR_GUARD_GUARDED_BLOCK_H_
 
@@ -21,12 +22,13 @@ namespace allomon::internal {
 extern std::atomic<bool> guard_is_on __attribute__((visibility("hidden")));
 inline bool GuardIsOn() { return guard_is_on.load(std::memory_order_acquire); }
 
-// From now on one of `one_in` sampled blocks, on average, is guarded; drawn from `seed`.  The
-// pool has been reserved.
+// From now on one of `one_in` sampled blocks, on average, is guarded; drawn from `seed`.  After
+// GuardedPool::Reserve().
 void BeginGuarding(uint32_t one_in, uint64_t seed);
 void EndGuarding();
 
-// Whether it chooses the block that was just judged to be sampled.  Cost: an atomic decrement.
+// Whether the guard chooses the block that was just judged to be sampled.  Cost: an atomic
+// decrement.
 bool DrawGuarded();
 
 // Answers a verdict other than kNotSampled with a guarded, zero-filled block.  nullptr if there
@@ -36,15 +38,17 @@ void* PlaceGuarded(size_t size_bytes, size_t alignment_bytes, EntryPoint entry,
 
 inline bool IsGuarded(const void* block) { return TheGuardedPool().Contains(block); }
 
-// Of a pointer into the pool.  An error is reported, and ends the program unless it was told
-// to go on; then the block, if there is one to free, is freed all the same.
+// Free a pointer into the pool.  An error is reported, and ends the program unless
+// GoOnAfterErrors() was told otherwise; then the block, if there is one to free, is freed all the
+// same.
 ALLOMON_MALLOC_SLOW void FreeGuardedSlow(void* block, size_t size_bytes, EntryPoint entry);
 void FreeGuarded(void* block, size_t size_bytes, EntryPoint entry, const FrameState& caller);
 
-// As requested: the bytes behind are looked at when the block is freed.  0 if there is none.
+// The size as requested, since the bytes behind the block are compared when it is freed.  0 if no
+// live block starts there.
 size_t GuardedBytes(const void* block);
 
-// For realloc: the block's size, or nothing after an error that was reported.
+// For realloc: the block's size; `exists` is false after an error that was reported.
 struct GuardedExtent {
   bool exists;
   size_t size_bytes;

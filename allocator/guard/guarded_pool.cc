@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "allocator/high_reservation.h"
+#include "tracker/base/check.h"
 
 namespace allomon::internal {
 
@@ -18,14 +19,14 @@ using State = GuardedSlot::State;
 
 uintptr_t RoundUp(uintptr_t value, size_t step) { return (value + step - 1) & ~(step - 1); }
 
-// What every block of that size gets from the backend.
+// The alignment that every block of that size gets from the backend.
 size_t NaturalAlignment(size_t size_bytes) { return size_bytes <= 8 ? 8 : 16; }
 
 // The first byte in [begin, end) that is not `filler`; 0 if there is none.
 uintptr_t FirstOther(uintptr_t begin, uintptr_t end, unsigned char filler) {
   if (begin >= end) return 0;
   const unsigned char* first = reinterpret_cast<const unsigned char*>(begin);
-  // If the first is right, and each is what its neighbour is, all are.
+  // If the first byte is the filler, and each byte equals its neighbour, all are the filler.
   if (*first == filler && memcmp(first, first + 1, end - begin - 1) == 0) return 0;
   while (*first == filler) ++first;
   return reinterpret_cast<uintptr_t>(first);
@@ -34,6 +35,7 @@ uintptr_t FirstOther(uintptr_t begin, uintptr_t end, unsigned char filler) {
 }  // namespace
 
 bool GuardedPool::Reserve(uint64_t seed) {
+  const SpinLockHolder hold(lock_);
   page_bytes_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   for (size_t count = kMaxSlots; count >= kMinSlots; count /= 4) {
     const size_t bytes = (2 * count + 1) * page_bytes_ + count * sizeof(GuardedSlot);
@@ -48,13 +50,14 @@ bool GuardedPool::ReserveSlots(size_t count) {
   const size_t bytes = (2 * count + 1) * page_bytes_;
   const uintptr_t base = ReserveHigh(RandomBaseBesideRange(), bytes);
   if (base == 0) return false;
+  ALLOMON_DCHECK("inv.range.high", IsHigh(base, bytes));
   void* records = mmap(nullptr, count * sizeof(GuardedSlot), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (records == MAP_FAILED) {
     ReleaseHigh(base, bytes);
     return false;
   }
-  slots_ = static_cast<GuardedSlot*>(records);  // zero is a valid one: kUnused
+  slots_ = static_cast<GuardedSlot*>(records);  // zero is a valid record: kUnused
   slot_count_ = free_count_ = count;
   for (size_t i = 0; i < count; ++i) free_[i] = static_cast<uint16_t>(i);
   size_bytes_.store(bytes, std::memory_order_relaxed);
@@ -68,11 +71,12 @@ uint64_t GuardedPool::Bits() {
   return random_.Next();
 }
 
-// The bias of the remainder, below 2^-51, helps nobody.
+// The bias of the remainder is below 2^-51.
 uint64_t GuardedPool::BitsLocked(uint64_t below) { return random_.Next() % below; }
 
-// One of the older half: whatever is drawn, a slot that was just freed waits until half of the
-// others have been taken.  (The first takes the place of the drawn one, and stays in the half.)
+// Draws one of the older half of the free slots: a slot that was just freed waits until half of the
+// others have been taken.  (The oldest slot takes the place of the drawn one, and stays in the
+// half.)
 GuardedSlot* GuardedPool::PopFree() {
   const SpinLockHolder hold(lock_);
   if (slot_count_ - free_count_ >= slot_count_ / kSlotsPerLive) return nullptr;
@@ -86,6 +90,7 @@ GuardedSlot* GuardedPool::PopFree() {
 
 void GuardedPool::PushFree(const GuardedSlot& slot) {
   const SpinLockHolder hold(lock_);
+  ALLOMON_DCHECK_LT("inv.guard.owner", free_count_, slot_count_);
   free_[(first_free_ + free_count_) % slot_count_] = static_cast<uint16_t>(&slot - slots_);
   ++free_count_;
 }
@@ -97,13 +102,15 @@ GuardedSlot* GuardedPool::Take(size_t size_bytes, size_t alignment_bytes) {
   if (size_bytes > page_bytes_ || alignment > page_bytes_) return nullptr;
   GuardedSlot* slot = PopFree();
   if (slot == nullptr) return nullptr;
+  ALLOMON_DCHECK("inv.guard.owner",
+                 slot->Load() == State::kUnused || slot->Load() == State::kFreed);
   void* page = reinterpret_cast<void*>(PageOf(*slot));
   if (mprotect(page, page_bytes_, PROT_READ | PROT_WRITE) != 0) {
     PushFree(*slot);
     return nullptr;
   }
   live_.fetch_add(1, std::memory_order_relaxed);
-  // A report that looks at the page's last block from now on finds the next one's beginning.
+  // From now on a report about the page's last block may find the fields of the new one.
   slot->state.store(State::kTaken, std::memory_order_relaxed);
   slot->handle = 0;
   slot->note.length_bytes = 0;
@@ -117,11 +124,14 @@ void GuardedPool::Place(GuardedSlot* slot, size_t size_bytes, size_t alignment_b
                         uint64_t bits) {
   const uintptr_t page = PageOf(*slot);
   const bool at_the_end = (bits & 1) != 0;
-  // Also a block of no bytes has an address in its page.
+  // A block of no bytes, too, has an address in its page.
   const size_t extent = RoundUp(size_bytes == 0 ? 1 : size_bytes, alignment_bytes);
   slot->block = at_the_end ? page + page_bytes_ - extent : page;
   slot->size_bytes = static_cast<uint32_t>(size_bytes);
-  // Any byte but 0, which is what a program writes by mistake most often.
+  ALLOMON_DCHECK_LE("inv.guard.place", page, slot->block);
+  ALLOMON_DCHECK_LE("inv.guard.place", slot->block + size_bytes, page + page_bytes_);
+  ALLOMON_DCHECK_EQ("inv.guard.place", slot->block % alignment_bytes, 0);
+  // Any byte but 0, the value that a program writes by mistake most often.
   slot->filler = static_cast<unsigned char>(bits >> 8) | 1;
   const uintptr_t end = slot->block + size_bytes;
   if (slot->dirty) memset(reinterpret_cast<void*>(slot->block), 0, size_bytes);
@@ -136,17 +146,20 @@ uintptr_t GuardedPool::FindOverwrite(const GuardedSlot& slot) const {
   return behind != 0 ? behind : FirstOther(page, slot.block, slot.filler);
 }
 
-// A fresh mapping over the page would do both in one call, and take a third longer.
+// A fresh mapping over the page would take away access and memory in one call, but take a third
+// longer than the two.
 void GuardedPool::Return(GuardedSlot* slot) {
+  ALLOMON_DCHECK("inv.guard.owner",
+                 slot->Load() == State::kTaken || slot->Load() == State::kEnding);
   void* page = reinterpret_cast<void*>(PageOf(*slot));
   const bool inaccessible = mprotect(page, page_bytes_, PROT_NONE) == 0;
-  // Refused for locked memory (mlockall).
+  // The kernel refuses this for locked memory (mlockall).
   slot->dirty = madvise(page, page_bytes_, MADV_DONTNEED) != 0;
   const bool never_seen = slot->Load() == State::kTaken;
   slot->state.store(never_seen ? State::kUnused : State::kFreed, std::memory_order_release);
   live_.fetch_sub(1, std::memory_order_relaxed);
-  // The page is a mapping by itself, so this cannot fail for want of another; should it, the
-  // slot is never used again.
+  // inv.guard.page: the page is a mapping by itself, so mprotect() cannot fail for want of another;
+  // if it fails all the same, the slot is never used again.
   if (inaccessible) PushFree(*slot);
 }
 

@@ -3,19 +3,18 @@
 //
 //   guard | slot 0 | guard | slot 1 | guard | ... | slot n-1 | guard
 //
-// A block lies at the one or the other end of its slot's page, by chance; what it leaves of
-// the page holds a byte drawn for it, which is looked at when it is freed.  A free slot is
-// inaccessible, so that what is freed faults when it is touched, until the slot is used again:
-// at the earliest when half of all free slots have been.  Which of those that have waited so
-// long is taken, is drawn.
+// A block lies at one of the two ends of its slot's page, by chance.  The rest of the page holds a
+// byte drawn for the block, which is compared when the block is freed.  The page of a free slot is
+// inaccessible, so an access to a freed block faults until the slot is used again: at the earliest
+// when half of all free slots have been.  Which slot is taken, of those that have waited so long,
+// is drawn.
 //
 // The pool is reserved once, at a random place, and stays.  Costs: 32 MiB of address space
-// and 2.2 MiB of records, both untouched at first; 4 KiB per live block, 1,024 of which there
-// are at most; two mappings per slot ever used, so 8,192 of the 65,530 that Linux grants a
-// process.
+// and 2.2 MiB of records, both untouched at first; 4 KiB per live block, of which there are 1,024
+// at most; two mappings per slot ever used, so 8,192 of the 65,530 that Linux grants a process.
 //
-// Thread safe but for Reserve().  May be called inside malloc and free.  Contains(), SlotAt()
-// and the slots may also be read by signal handlers.
+// Thread safe but for Reserve().  May be called inside malloc and free.  Signal handlers may call
+// Contains() and SlotAt() and read the slots.
 #ifndef ALLOMON_ALLOCATOR_GUARD_GUARDED_POOL_H_
 #define ALLOMON_ALLOCATOR_GUARD_GUARDED_POOL_H_
 
@@ -25,6 +24,7 @@
 
 #include "allocator/guard/guarded_slot.h"
 #include "tracker/base/spin_lock.h"
+#include "tracker/base/thread_annotations.h"
 #include "tracker/heap_client.h"
 #include "tracker/heap_tools.h"
 
@@ -34,7 +34,7 @@ class GuardedPool {
  public:
   static constexpr size_t kMaxSlots = 4096;
   static constexpr size_t kMinSlots = 64;
-  // A fourth may be live: the others are what is known of blocks that are gone.
+  // A fourth of the slots may be live: the others keep the records of blocks that are gone.
   static constexpr size_t kSlotsPerLive = 4;
 
   // Called once, by one thread.  False if there is no room for kMinSlots.  Slots and places are
@@ -46,21 +46,21 @@ class GuardedPool {
            size_bytes_.load(std::memory_order_relaxed);
   }
 
-  // A writable page with room for the block, in state kTaken; its handle, traces and note are
-  // the caller's to set, and that it is live.  The block is zero-filled.  nullptr: it does not
-  // fit a page, or too many are live, or the kernel refuses.
-  // Cost: a system call and a page fault, about 2 us.
+  // A writable page with room for the block, in state kTaken.  The caller sets handle, traces and
+  // note, and calls BecomeLive().  The block is zero-filled.  nullptr: the block does not fit a
+  // page, or too many are live, or the kernel refuses. Cost: a system call and a page fault, about
+  // 2 us.
   GuardedSlot* Take(size_t size_bytes, size_t alignment_bytes);
 
-  // From kTaken (then nobody has seen the block) or kEnding.  Cost: two system calls.
+  // The slot is kTaken (then no user has seen the block) or kEnding.  Cost: two system calls.
   void Return(GuardedSlot* slot);
 
-  // Where the page was written outside of the block; 0 if it was not.  The page must be
-  // accessible.  Cost: about 100 ns.
+  // The first byte outside of the block that was overwritten; 0 if there is none.  The page must
+  // be accessible.  Cost: about 100 ns.
   uintptr_t FindOverwrite(const GuardedSlot& slot) const;
 
-  // Of an address in the pool: the slot of its page; for a guard page, of the two beside it
-  // the one whose block is nearest, and lives if only one does.  nullptr if there never was a
+  // The slot of an address in the pool.  For a guard page, one of the two slots beside it: the live
+  // one if only one is live, else the one whose block is nearer.  nullptr if the slot never had a
   // block.
   GuardedSlot* SlotAt(uintptr_t address) const;
 
@@ -72,15 +72,16 @@ class GuardedPool {
   size_t slots() const { return slot_count_; }
   size_t live() const { return live_.load(std::memory_order_relaxed); }
 
-  heap_client::SpinLock& lock() { return lock_; }
+  // Held around fork.
+  SpinLock& lock() ALLOMON_RETURNS_LOCK(lock_) { return lock_; }
 
  private:
-  bool ReserveSlots(size_t count);
-  GuardedSlot* PopFree();
-  void PushFree(const GuardedSlot& slot);
+  bool ReserveSlots(size_t count) ALLOMON_REQUIRES(lock_);
+  GuardedSlot* PopFree() ALLOMON_EXCLUDES(lock_);
+  void PushFree(const GuardedSlot& slot) ALLOMON_EXCLUDES(lock_);
   void Place(GuardedSlot* slot, size_t size_bytes, size_t alignment_bytes, uint64_t bits);
-  uint64_t Bits();
-  uint64_t BitsLocked(uint64_t below);
+  uint64_t Bits() ALLOMON_EXCLUDES(lock_);
+  uint64_t BitsLocked(uint64_t below) ALLOMON_REQUIRES(lock_);
   bool IsNearer(const GuardedSlot& a, const GuardedSlot& b, uintptr_t address) const;
 
   std::atomic<uintptr_t> base_{0};
@@ -90,12 +91,12 @@ class GuardedPool {
   GuardedSlot* slots_ = nullptr;
   std::atomic<size_t> live_{0};  // kTaken, kLive or kEnding
 
-  heap_client::SpinLock lock_;
-  // Under the lock.  A ring: the slot that was freed first comes first.
-  heap_client::RandomBits random_;
-  uint16_t free_[kMaxSlots] = {};
-  size_t first_free_ = 0;
-  size_t free_count_ = 0;
+  SpinLock lock_;
+  heap_client::RandomBits random_ ALLOMON_GUARDED_BY(lock_);
+  // A ring of the free slots' numbers; the slot that was freed first comes first.
+  uint16_t free_[kMaxSlots] ALLOMON_GUARDED_BY(lock_) = {};
+  size_t first_free_ ALLOMON_GUARDED_BY(lock_) = 0;
+  size_t free_count_ ALLOMON_GUARDED_BY(lock_) = 0;
 };
 
 // The one pool of the process.

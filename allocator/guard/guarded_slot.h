@@ -1,8 +1,8 @@
-// What is known of one guarded block, beside it and never inside it: kept from the block's
+// The record of one guarded block, beside the block and never inside it: kept from the block's
 // allocation until its slot is used again, so that the report of an error has it all.
 //
-// Written by whoever holds the slot (see GuardedSlot::State); read by the report, which may
-// run in a signal handler and at the same time: then it may print a line of the slot's next
+// Written by the thread that owns the slot (see GuardedSlot::State).  Read by the report, which may
+// run in a signal handler and at the same time: then the report may print a line of the slot's next
 // block, and does no harm.
 #ifndef ALLOMON_ALLOCATOR_GUARD_GUARDED_SLOT_H_
 #define ALLOMON_ALLOCATOR_GUARD_GUARDED_SLOT_H_
@@ -12,12 +12,13 @@
 #include <cstdint>
 
 #include "allocator/entry_point.h"
+#include "tracker/base/check.h"
 #include "tracker/block_note.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::internal {
 
-// Who did something, and where.
+// The thread and the call stack of an allocation or a free.
 class BlockTrace {
  public:
   // With kMaxFrames a slot's record is half a KiB.
@@ -27,7 +28,7 @@ class BlockTrace {
   void Record(EntryPoint entry, const FrameState& caller);
 
   // 0: not recorded, or just being recorded.  Acquire pairs with the release in Record(): the
-  // rest is whole.
+  // other fields are whole.
   size_t depth() const { return depth_.load(std::memory_order_acquire); }
   const uintptr_t* frames() const { return frames_; }
   int32_t thread_id() const { return thread_id_; }
@@ -41,8 +42,9 @@ class BlockTrace {
 };
 
 struct GuardedSlot {
-  // inv.guard.owner: a slot is written by who moved it to kTaken (its allocator, alone) or
-  // from kLive to kEnding (one of those who free it: the exchange has one winner).
+  // inv.guard.owner: kUnused or kFreed -> kTaken -> kLive -> kEnding -> kFreed, or from kTaken back
+  // to kUnused.  The thread that moved a slot to kTaken owns it until kLive; the thread that moved
+  // it from kLive to kEnding (the exchange has one winner) owns it until kFreed.
   enum class State : uint8_t {
     kUnused,  // no block yet
     kTaken,   // a block that its allocator has not returned
@@ -52,8 +54,8 @@ struct GuardedSlot {
   };
 
   std::atomic<State> state;
-  bool dirty;            // the page may hold what its last block left
-  unsigned char filler;  // what the page holds outside the block
+  bool dirty;            // the page may hold data of its last block
+  unsigned char filler;  // the byte that fills the page outside the block
   heap_client::BlockHandle handle;
   uint32_t size_bytes;  // as requested
   uintptr_t block;      // where it starts
@@ -62,14 +64,22 @@ struct GuardedSlot {
   BlockNote note;
 
   State Load() const { return state.load(std::memory_order_acquire); }
-  // Ends the block's life as far as users are concerned; false if another one has, or did.
+  // For the owner of a taken slot, when the block's fields are written.
+  void BecomeLive();
+  // Ends the block's life for its users; false if another thread has ended it.
   bool BeginEnding();
   bool HasOrHadBlock() const { return Load() != State::kUnused; }
 };
 
+inline void GuardedSlot::BecomeLive() {
+  ALLOMON_DCHECK("inv.guard.owner", Load() == State::kTaken);
+  // Release pairs with the acquire in BeginEnding().
+  state.store(State::kLive, std::memory_order_release);
+}
+
 inline bool GuardedSlot::BeginEnding() {
   State live = State::kLive;
-  // Acquire pairs with the release that made it live: its fields are whole.
+  // Acquire pairs with the release in BecomeLive(): the fields are whole.
   return state.compare_exchange_strong(live, State::kEnding, std::memory_order_acquire);
 }
 

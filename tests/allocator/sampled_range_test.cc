@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "allocator/allocator.h"
@@ -24,6 +26,7 @@ namespace {
 
 using ::allomon::testing::Ledger;
 using ::allomon::testing::LedgerTracker;
+using internal::GiveHandle;
 using internal::HandleWord;
 using internal::kNotAllocated;
 using internal::SampledRange;
@@ -229,6 +232,49 @@ TEST(SampledRangeTest, MiddleOfABlockIsNotABlock) {
     range.Release(block, word);
   }
 }
+
+// While the block's dealloc callback runs, another thread samples a block of the same size.  The
+// size is one of which threads keep no slots: the slot that was freed last would be the first.
+struct AllocatingAtTheEnd {
+  void** other;
+  std::optional<int> alloc_major(const Allocation&) { return 0; }
+  void dealloc_major(int) {
+    std::thread([this] { *other = SamplingMalloc(2000); }).join();
+  }
+};
+
+// checks inv.slot.order
+TEST(SampledRangeTest, NobodyGetsTheSlotOfABlockWhoseCallbackStillRuns) {
+  InChild([] {
+    void* other = nullptr;
+    ASSERT_TRUE(Tracker::start(1, AllocatingAtTheEnd{&other}).ok());
+    void* block = SamplingMalloc(2000);
+    ASSERT_TRUE(TheSampledRange().Contains(block));
+    SamplingFree(block);
+    EXPECT_TRUE(TheSampledRange().Contains(other));
+    EXPECT_NE(other, block);
+    EXPECT_EQ(SamplingMalloc(2000), block);
+  });
+}
+
+#ifndef NDEBUG
+TEST(SampledRangeDeathTest, BrokenInvariantsStopADebugBuildByName) {
+  SampledRange& range = TheSampledRange();
+  bool zeroed = false;
+  HandleWord* word = nullptr;
+  for (const size_t size : {size_t{100}, size_t{100000}}) {
+    void* block = range.Allocate(size, 16, &zeroed, &word);
+    ASSERT_NE(block, nullptr);
+    EXPECT_DEATH(GiveHandle(word, 0), "inv.slot.handle");
+    GiveHandle(word, 5);
+    EXPECT_DEATH(GiveHandle(word, 6), "inv.slot.word");
+    EXPECT_DEATH(range.Release(block, word), "inv.slot.word");
+    ASSERT_EQ(TakeHandle(word), 5u);
+    range.Release(block, word);
+    EXPECT_DEATH(range.Release(block, word), "inv.slot.word");
+  }
+}
+#endif
 
 // Buffers of many sizes, freed and taken again, do not eat the range up.
 TEST(SampledRangeTest, FreedRunsAreUsedAgain) {

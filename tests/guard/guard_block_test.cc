@@ -79,6 +79,28 @@ TEST(GuardBlock, ReallocKeepsContentsInAndOutOfThePool) {
   }));
 }
 
+char* volatile g_dying = nullptr;
+
+struct ReadingAtTheEnd {
+  std::optional<int> alloc_major(const Allocation&) { return 0; }
+  void dealloc_major(int) {
+    if (g_dying != nullptr) EXPECT_EQ(misuse::Read(g_dying), 7);
+  }
+};
+
+// checks inv.guard.order
+TEST(GuardBlock, DeallocCallbackMayReadTheBlock) {
+  ExpectQuietSuccess(RunChild([] {
+    GuardEverything();
+    ASSERT_TRUE(Tracker::start(1, ReadingAtTheEnd{}).ok());
+    char* block = misuse::TakeByNewArray(64);
+    *block = 7;
+    g_dying = block;
+    misuse::FreeByDeleteArray(block);
+    g_dying = nullptr;
+  }));
+}
+
 TEST(GuardBlock, FullPoolIsCountedAndDoesNoHarm) {
   ExpectQuietSuccess(RunChild([] {
     GuardEverything();

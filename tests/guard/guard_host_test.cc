@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "allocator/guard/guarded_pool.h"
+#include "allocator/sampled_range.h"
 #include "tests/guard/child.h"
 #include "tests/guard/misuse.h"
 
@@ -272,6 +274,23 @@ void StandStill(int, siginfo_t*, void*) {
 }
 
 // The second of two threads that fault goes the way of all faults, and is not reported too.
+// The thread that faults may hold any of our locks: a report that waited for one would wait for
+// ever. checks inv.guard.report
+TEST(GuardHost, ReportTakesNoLockOfTheAllocator) {
+  const ChildEnd end = RunChild([] {
+    GuardEverything();
+    char* block = misuse::TakeByNewArray(64);
+    misuse::FreeByDeleteArray(block);
+    alarm(60);
+    internal::TheGuardedPool().lock().lock();
+    internal::TheSampledRange().lock().lock();
+    misuse::Write(block);
+  });
+  EXPECT_EQ(end.signal, SIGSEGV);
+  ExpectHas(end.said, "  allocated by operator new[] in thread ");
+  ExpectHas(end.said, "  note: kept by a test");
+}
+
 TEST(GuardHost, OneReportForTwoThreadsThatFault) {
   const ChildEnd end = RunChild([] {
     sem_init(&g_first_is_in_handler, 0, 0);

@@ -2,6 +2,8 @@
 // Nothing here replaces malloc or faults, so the sanitizers run it too.
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <memory>
@@ -188,6 +190,46 @@ TEST(GuardedPool, EveryOverwrittenByteIsFound) {
     byte ^= 0x10;
   }
 }
+
+// The kernel reads for us, and says whether it could.
+bool IsReadable(uintptr_t address) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const bool readable = syscall(SYS_write, ends[1], address, 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return readable;
+}
+
+// checks inv.guard.page
+TEST(GuardedPool, OnlyThePageOfALiveBlockIsAccessible) {
+  GuardedPool& pool = NewPool(1);
+  GuardedSlot* slot = pool.Take(64, 8);
+  ASSERT_NE(slot, nullptr);
+  const uintptr_t page = pool.PageOf(*slot);
+  EXPECT_TRUE(IsReadable(page));
+  EXPECT_TRUE(IsReadable(page + pool.page_bytes() - 1));
+  EXPECT_FALSE(IsReadable(page - 1));
+  EXPECT_FALSE(IsReadable(page + pool.page_bytes()));
+  slot->BecomeLive();
+  ASSERT_TRUE(slot->BeginEnding());
+  EXPECT_TRUE(IsReadable(page));
+  pool.Return(slot);
+  EXPECT_FALSE(IsReadable(page));
+}
+
+#ifndef NDEBUG
+TEST(GuardedPoolDeathTest, BrokenOwnershipStopsADebugBuildByName) {
+  GuardedPool& pool = NewPool(1);
+  GuardedSlot* slot = pool.Take(64, 8);
+  slot->BecomeLive();
+  EXPECT_DEATH(slot->BecomeLive(), "inv.guard.owner");
+  EXPECT_DEATH(pool.Return(slot), "inv.guard.owner");
+  ASSERT_TRUE(slot->BeginEnding());
+  pool.Return(slot);
+  EXPECT_DEATH(pool.Return(slot), "inv.guard.owner");
+}
+#endif
 
 TEST(GuardedPool, GuardPageBelongsToTheNearestLiveBlock) {
   GuardedPool& pool = NewPool(1);

@@ -114,7 +114,7 @@ TEST(TaggedFreeList, ThreadsNeverHoldOneElementTwice) {
 
 TEST(ThreadFreeCache, GivesEachListWhatItKeepsAndNoMore) {
   TestLinks links;
-  Cache cache = {};
+  Cache cache;
   EXPECT_EQ(cache.Pop(links, 0), TestLinks::kNone);
   for (uint32_t element : {1, 2, 3}) EXPECT_TRUE(cache.Push(links, 0, element));
   EXPECT_FALSE(cache.Push(links, 0, 4));
@@ -161,7 +161,7 @@ Interrupted* Interrupted::instance = nullptr;
 
 TEST(ThreadFreeCache, ASignalHandlerInTheMiddleOfAPopKeepsOut) {
   TestLinks links;
-  Cache cache = {};
+  Cache cache;
   for (uint32_t element : {1, 2}) ASSERT_TRUE(cache.Push(links, 0, element));
   Interrupted handler;
   handler.RunIn(links, cache);
@@ -177,7 +177,7 @@ TEST(ThreadFreeCache, ASignalHandlerInTheMiddleOfAPopKeepsOut) {
 
 TEST(ThreadFreeCache, ASignalHandlerInTheMiddleOfAPushKeepsOut) {
   TestLinks links;
-  Cache cache = {};
+  Cache cache;
   ASSERT_TRUE(cache.Push(links, 0, 1));
   Interrupted handler;
   handler.RunIn(links, cache);
@@ -192,7 +192,7 @@ TEST(ThreadFreeCache, ASignalHandlerInTheMiddleOfAPushKeepsOut) {
 
 TEST(ThreadFreeCache, ASignalHandlerInTheMiddleOfADrainKeepsOut) {
   TestLinks links;
-  Cache cache = {};
+  Cache cache;
   List list;
   for (uint32_t element : {1, 2, 3}) ASSERT_TRUE(cache.Push(links, 0, element));
   Interrupted handler;
@@ -210,7 +210,7 @@ TEST(TaggedFreeListDeathTest, WhatIsPushedTwiceStopsADebugBuild) {
   List list;
   list.Push(links, 7);
   EXPECT_DEATH(list.Push(links, 7), "inv.free.once");
-  Cache cache = {};
+  Cache cache;
   ASSERT_TRUE(cache.Push(links, 0, 8));
   EXPECT_DEATH(cache.Push(links, 0, 8), "inv.free.once");
 }

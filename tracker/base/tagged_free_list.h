@@ -93,12 +93,12 @@ class ThreadFreeCache {
   void Drain(const Links& links, uint32_t list, TaggedFreeList<Links>& to);
 
   // A change below this frame is in progress: the caller is a signal handler.
-  bool in_use() const { return *static_cast<const volatile bool*>(&in_use_); }
+  bool in_use() const { return static_cast<const volatile bool&>(in_use_); }
 
  private:
   struct List {
-    uint32_t first;  // of no meaning when count is 0
-    uint32_t count;
+    uint32_t first = 0;  // of no meaning when count is 0
+    uint32_t count = 0;
   };
 
   // The fences are for the compiler: signal handlers of this thread see the mark around the
@@ -106,12 +106,12 @@ class ThreadFreeCache {
   class Change {
    public:
     explicit Change(ThreadFreeCache& cache) : cache_(cache) {
-      *static_cast<volatile bool*>(&cache_.in_use_) = true;
+      cache_.Mark() = true;
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
     ~Change() {
       std::atomic_signal_fence(std::memory_order_seq_cst);
-      *static_cast<volatile bool*>(&cache_.in_use_) = false;
+      cache_.Mark() = false;
     }
     Change(const Change&) = delete;
     Change& operator=(const Change&) = delete;
@@ -120,11 +120,12 @@ class ThreadFreeCache {
     ThreadFreeCache& cache_;
   };
 
-  // No initialisers: in a thread-local of clang's they would be no constants.
-  List lists_[kLists];
-  // Accessed as volatile: an atomic costs a thread-local two instructions more, and clang takes no
-  // volatile member for a constant.
-  bool in_use_;
+  // Stored and loaded as often as the code says.  An atomic costs a thread-local two instructions
+  // more, and a volatile member has no constant initialiser for clang.
+  volatile bool& Mark() { return in_use_; }
+
+  List lists_[kLists] = {};
+  bool in_use_ = false;
 };
 
 template <typename Links, uint32_t kLists, uint32_t kMaxElements>

@@ -40,7 +40,7 @@ struct ThreadState {
   uint32_t pins_used = 0;
   uint32_t counted_pins = 0;
 
-  EntryCache free_entries = {};  // empty but while in the registry
+  EntryCache free_entries;  // empty but while in the registry
 
   // By PlaceOfSession(); read by the registry.
   ThreadCounters counters[kMaxSessions];

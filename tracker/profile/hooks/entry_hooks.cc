@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include "tracker/base/all_signals_blocked.h"
 #include "tracker/base/check.h"
 #include "tracker/profile/hooks/entry_counters.h"
+#include "tracker/profile/hooks/map_near.h"
 #include "tracker/profile/record/count_source.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
@@ -121,25 +123,12 @@ void WriteCall(uintptr_t at, uint32_t place) {
   StoreCode(code, at);
 }
 
-// Within reach of a 32-bit displacement from all code of the module that begins there.
-void* MapBelow(uintptr_t code, size_t size_bytes) {
-  constexpr uintptr_t kStepBytes = uintptr_t{1} << 20;
-  constexpr int kSteps = 1024;
-  uintptr_t at = code & ~(kStepBytes - 1);
-  at -= (size_bytes + kStepBytes) & ~(kStepBytes - 1);
-  for (int i = 0; i < kSteps; ++i, at -= kStepBytes) {
-    void* const pages = mmap(reinterpret_cast<void*>(at), size_bytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (pages != MAP_FAILED) return pages;
-  }
-  return nullptr;
-}
-
 // Of the hooks [begin, end), which are of one module.  Pages of modules before one that fails
 // stay mapped, unused.
 bool MakeCallsOfModule(size_t begin, size_t end, uintptr_t* calls, std::string* error) {
   const size_t size_bytes = (end - begin) * kCallBytes;
-  void* const pages = MapBelow(g_hooks.starts[begin], size_bytes);
+  const auto [first, last] = std::minmax_element(g_hooks.starts + begin, g_hooks.starts + end);
+  void* const pages = MapNear(*first, *last + kHookBytes, size_bytes);
   if (pages == nullptr) return Fail("no address space near the code", error);
   for (size_t hook = begin; hook < end; ++hook) {
     calls[hook] = reinterpret_cast<uintptr_t>(pages) + (hook - begin) * kCallBytes;
