@@ -278,7 +278,8 @@ class SourceTree(unittest.TestCase):
 
     def test_rooms_stand_on_each_other(self):
         """The picture is one of floors: a room is above all that it may include."""
-        self.assertEqual(circles({room: set(below) for room, below in read_rooms(self.root).items()}), [])
+        graph = {room: set(below) for room, below in read_rooms(self.root).items()}
+        self.assertEqual(circles(graph), [])
 
     def test_no_more_than_two_units_include_each_other(self):
         graph = unit_graph(self.root)
@@ -286,7 +287,7 @@ class SourceTree(unittest.TestCase):
         self.assertEqual([c for c in circles(graph) if len(c) > 2], [])
 
     def test_every_arrow_of_the_picture_holds_something_up(self):
-        """Each arrow is turned around in a copy: then something is forbidden, or it was not used."""
+        """Each arrow is turned around in a copy: then something is forbidden, or it was unused."""
         rooms = read_rooms(self.root)
         for room, below in rooms.items():
             for other in below:
