@@ -40,6 +40,7 @@ FOREIGN_NAMES = {
     "system calls that we make by number, or reject": (
         "arch_prctl gettid process_vm_readv rt_sigprocmask"
     ),
+    "Linux's settings": "mmap_min_addr",
     "functions of glibc and libgcc that our code meets and does not call": (
         "__register_frame __tls_get_addr _dl_runtime_resolve pthread_key"
     ),

@@ -12,7 +12,7 @@ A line of code cites it by one of these:
 
 The test fails on an invariant that no line cites, on a name that is mentioned anywhere and stated
 nowhere, and on a second statement of a name.  Names below inv.example are for examples and for
-tests of the checks themselves.
+tests of the checks themselves; inv.room.word stands for any name.
 """
 
 import os
@@ -39,7 +39,7 @@ CHECKED_BY_MACHINE = re.compile(
     r"|ALLOMON_(?:GUARDED_BY|PT_GUARDED_BY|REQUIRES|EXCLUDES|ACQUIRE\w*|RELEASE\w*))\s*\("
     r"|\bdef test_|\bself\.assert\w+\("
 )
-EXAMPLE = "inv.example"
+EXAMPLES = re.compile(r"inv\.example(?:\..*)?|inv\.room\.word")
 
 
 def arguments(code, start):
@@ -93,7 +93,7 @@ def problems(root):
         if name not in cited:
             yield f"{place}: no line checks {name}"
     for name, place, is_prefix in mentioned:
-        if name == EXAMPLE or name.startswith(EXAMPLE + "."):
+        if EXAMPLES.fullmatch(name):
             continue
         if is_prefix and any(other.startswith(name + ".") for other in stated):
             continue
@@ -140,6 +140,7 @@ class FakeTree(unittest.TestCase):
         )
         self.check({**self.STATES, **self.CHECKS, "tools/b.py": "# All of inv.a.*\n"})
         self.check({**self.STATES, **self.CHECKS, "tools/b.h": "// inv.example.word\n"})
+        self.check({"b.h": "// inv.examples\n"}, "b.h:1: no README.md states inv.examples")
         self.check(
             {"tools/BUILD": "# All of inv.c.*\n"}, "tools/BUILD:1: no README.md states inv.c"
         )
