@@ -8,7 +8,7 @@
 //
 // All are null by default, compare by identity, and reach the object with ->.  There is no
 // operator* and no conversion to T*: an object moves at the next allocation, and a raw
-// pointer would not.  What -> or at() gives is valid until the next allocation of the same
+// pointer would not.  The result of -> or at() is valid until the next allocation of the same
 // thread; managed types hold data only, and functions on them take handles.  The rules on
 // one page: runtime/README.md, "Rooting".
 //
@@ -63,14 +63,14 @@ class Local {
   ALLOMON_GC_INLINE Local(const Field<T>& field)
       : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
   ALLOMON_GC_INLINE ~Local() {
-    // Where the compiler sees that it was moved from, nothing is left to do.
+    // Where the compiler sees that this Local was moved from, there is no slot to release.
     if (__builtin_constant_p(slot_ == &internal::no_slot) && slot_ == &internal::no_slot) return;
     internal::ReleaseRoot(slot_);
   }
 
   ALLOMON_GC_INLINE Local& operator=(const Local& other) { return Set(other.raw()); }
-  // The other becomes null.  Its slot is released first: the compiler sees then that a
-  // temporary's was pushed for nothing.
+  // The other becomes null.  Its slot is released first, so that the compiler sees that the slot of
+  // a temporary was pushed for nothing.
   ALLOMON_GC_INLINE Local& operator=(Local&& other) noexcept {
     internal::Object* const object = other.raw();
     internal::ReleaseRoot(std::exchange(other.slot_, &internal::no_slot));
@@ -109,7 +109,7 @@ class Local {
   mutable internal::Slot* slot_;
 };
 
-// What functions take: the object stays rooted by the caller, and nothing is copied.
+// The parameter type of functions: the object stays rooted by the caller, and no root is made.
 template <typename T>
 using Handle = const Local<T>&;
 
@@ -195,7 +195,7 @@ struct Access {
   ALLOMON_GC_INLINE static Local<T> AdoptSlot(Slot* slot) {
     return Local<T>(slot);
   }
-  // Leaves the slot of a Local to somebody else, if `kDoes`.
+  // Leaves the slot of a Local to the caller, if `kDoes`.
   template <bool kDoes, typename Arg>
   ALLOMON_GC_INLINE static void Disown(Arg& local) {
     if constexpr (kDoes) local.slot_ = &no_slot;

@@ -43,7 +43,7 @@ Mutator::~Mutator() {
   internal::Mutator* mutator = internal::t_window.mutator;
   try {
     mutator->SafepointSlow();
-  } catch (...) {  // counted by the tracker; nobody is left to hear of it
+  } catch (...) {  // counted by the tracker; no caller is left to catch it
   }
   mutator->heap->Detach(mutator);
 }

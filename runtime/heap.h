@@ -32,9 +32,12 @@ class HeapCore;
 class Mutator;
 }  // namespace internal
 
-// Thread safe, except its destruction: when no thread is attached any more.  Dead and
-// living custom blocks are released then, and followed samples reported dead; finalizers
-// of living objects do not run.
+// Thread safe, except its destruction, which comes when no thread is attached any more.  The
+// destruction releases dead and living custom blocks, and reports followed samples dead;
+// finalizers of living objects do not run.
+//
+// For a thread that is attached to another heap, making, destroying, collecting and counting this
+// one are safepoints of that other heap: its objects may move.
 class Heap {
  public:
   // Fails with kInvalidArgument for bad options, in code or in ALLOMON_HEAP.
@@ -42,8 +45,8 @@ class Heap {
   ~Heap();
 
   // Collects now.  kMinor empties the nurseries of all threads; kMajor finds everything
-  // that is unreachable.  Runs what falls due, if the thread is attached, and throws what
-  // that throws.
+  // that is unreachable.  If the thread is attached, callbacks, finalizers and releases that fall
+  // due run, and their exceptions are thrown.
   void Collect(CollectionKind kind);
 
   // Exact.  Cost: stops the world, a few microseconds.
@@ -58,13 +61,13 @@ class Heap {
 
 // Attaches the thread to the heap for the length of a scope; a thread takes part in one
 // heap at a time.  Aborts when the thread is attached already, or when Locals of the
-// thread live at the end.  Cost: a nursery, and two collections of the young.
+// thread live at the end.  Cost: a nursery, and two minor collections.
 class Mutator {
  public:
   // Throws std::bad_alloc when the limit, or the system, leaves no room for a nursery.
   explicit Mutator(Heap& heap);
-  // Counts as standing while it waits for a collection.  What falls due is run if it can
-  // be; exceptions are dropped.
+  // The thread counts as standing while it waits for a collection.  Callbacks, finalizers and
+  // releases that are due are run if they can be; their exceptions are dropped.
   ~Mutator();
   Mutator(const Mutator&) = delete;
   Mutator& operator=(const Mutator&) = delete;
@@ -78,13 +81,14 @@ class Mutator {
   internal::Mutator* const mutator_;
 };
 
-// The same for the calling thread, as a signal handler that ends or interrupts a program
-// calls it.  False if the thread is not attached.  Async-signal-safe.
+// The same for the calling thread, for signal handlers that end or interrupt a program.  False if
+// the thread is not attached.  Async-signal-safe.
 bool RequestSafepoint();
 
-// While it is open the thread counts as standing: collections do not wait for it.  It
-// must not touch managed objects nor assign Locals; closing it waits for a collection that
-// is going on.  Cost: two mutex operations.
+// While a NativeRegion is open the thread counts as standing: collections do not wait for it.  The
+// thread must not touch managed objects nor assign Locals.  An allocation, another NativeRegion or
+// a NoAllocation scope inside it aborts, in every build.  Closing it waits for a collection that is
+// going on.  Cost: two mutex operations.
 class NativeRegion {
  public:
   NativeRegion();
@@ -94,7 +98,7 @@ class NativeRegion {
 };
 
 // Lets collections and callbacks happen, in loops that do not allocate.  Cost: a load and
-// a branch.  Throws what callbacks throw.
+// a branch.  Exceptions of callbacks are thrown from here.
 void SafepointSlow();
 inline void Safepoint() {
   if (__builtin_expect(internal::t_window.limit.load(std::memory_order_relaxed) == 0, 0)) {
@@ -102,8 +106,9 @@ inline void Safepoint() {
   }
 }
 
-// While it is open nothing moves, and raw pointers may be held; an allocation aborts, in
-// every build.  Other threads wait for it when they collect: keep it short.
+// While a NoAllocation scope is open no object moves, and raw pointers may be held.  An allocation,
+// fork(), or the use of another heap inside it aborts, in every build.  Other threads that collect
+// wait for it: keep it short.
 class NoAllocation {
  public:
   NoAllocation();
@@ -117,9 +122,8 @@ class NoAllocation {
   }
 };
 
-// Remembers how many roots and managed calls the thread has, so that a longjmp over frames
-// with them can be made good: those made since are forgotten, their destructors being
-// skipped.
+// Remembers how many roots and managed calls the thread has.  After a longjmp over frames with
+// roots and calls, whose destructors were skipped, CutBack() forgets those made since.
 class RootMark {
  public:
   RootMark() : top_(internal::t_window.root_top) {}
@@ -133,9 +137,10 @@ class RootMark {
   const ManagedCallMark calls_;
 };
 
-// A root that belongs to no thread and may live in static storage, but not longer than
-// the heap.  Made, assigned and read by attached threads; two threads need a lock to share
-// one.  Cost: a mutex when made and destroyed; each is visited by every collection.
+// A root that belongs to no thread and may live in static storage, but not longer than the heap.
+// Made, assigned and read by attached threads, destroyed by any; two threads need a lock to share
+// one.  Cost: a mutex and a block of malloc's when made and destroyed; every collection visits
+// each.
 template <typename T>
 class Global;
 

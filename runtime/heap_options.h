@@ -18,8 +18,8 @@ struct HeapOptions {
   // hold more memory: this much per thread.
   size_t nursery_bytes = size_t{2} << 20;
 
-  // A major collection begins when what has become old since the last one exceeds this
-  // share of what that one left alive, in percent...
+  // A major collection begins when the bytes that have become old since the last one exceed this
+  // share of those that one left alive, in percent...
   uint32_t growth_percent = 100;
   // ...but not before this many bytes.
   size_t growth_floor_bytes = size_t{1} << 20;
@@ -47,9 +47,9 @@ struct HeapOptions {
   // Returns whether to try once more; otherwise the allocation throws std::bad_alloc.
   std::function<bool(size_t wanted_bytes)> on_out_of_memory;
 
-  // What RequestSafepoint() asks for: runs on the thread that was asked, at its next
-  // safepoint outside of callbacks and finalizers, once for any number of requests since
-  // the last time.  May allocate, collect and throw; an exception leaves the safepoint.
+  // Called after RequestSafepoint(), on the thread that was asked, at its next safepoint outside of
+  // callbacks and finalizers; once for any number of requests since the last call.  May allocate,
+  // collect and throw; an exception leaves the safepoint.
   std::function<void()> on_request;
 
   // Not owned; outlives the heap.

@@ -1,4 +1,4 @@
-// Exact counters of a heap since it was made, and what it tells while it works.
+// Exact counters of a heap since it was made, and the listener to its collections.
 #ifndef ALLOMON_RUNTIME_HEAP_STATISTICS_H_
 #define ALLOMON_RUNTIME_HEAP_STATISTICS_H_
 
@@ -39,8 +39,8 @@ struct HeapStatistics {
   uint64_t longest_pause_ns = 0;
 };
 
-// Told about collections while the world stands still: on the collecting thread, which
-// must not touch the heap, nor block on a thread that does.
+// Called about collections while the world stands still, on the collecting thread.  Must neither
+// touch a heap, nor make or destroy one, nor block on a thread that does.
 class HeapListener {
  public:
   virtual ~HeapListener() = default;

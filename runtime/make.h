@@ -5,8 +5,8 @@
 // Cost of the fast path: five instructions to take room in the nursery, the stores of the
 // members and of the header, and a root for the result.  Every make is a safepoint: it may
 // collect, and so move every object; it may run callbacks of trackers, finalizers and
-// releases of custom blocks, and throw what they throw; it throws std::bad_alloc when the
-// heap is full.  Then nothing was made, and the heap goes on.
+// releases of custom blocks, whose exceptions it throws; it throws std::bad_alloc when the
+// heap is full.  After an exception no object was made, and the heap goes on.
 #ifndef ALLOMON_RUNTIME_MAKE_H_
 #define ALLOMON_RUNTIME_MAKE_H_
 
@@ -23,8 +23,8 @@
 namespace allomon::gc {
 namespace internal {
 
-// What an argument becomes while a collection may happen: references into the heap become
-// roots, everything else is copied, since it may lie in an object that moves.
+// The form of an argument while a collection may happen: references into the heap become roots,
+// all other arguments are copied, since they may lie in an object that moves.
 template <typename Arg>
 struct Held {
   using Type = std::decay_t<Arg>;
@@ -76,8 +76,8 @@ ALLOMON_GC_INLINE inline Arg&& ForMember(Arg&& arg) noexcept {
   return std::forward<Arg>(arg);
 }
 
-// An argument on its way to MakeSlow(): by reference, all uses of a Local would be kept in
-// memory.
+// The form of an argument of MakeSlow(): if Locals were passed by reference, the compiler would
+// keep all uses of them in memory.
 template <typename Arg>
 ALLOMON_GC_INLINE inline Arg&& ForSlow(Arg&& arg) {
   return std::forward<Arg>(arg);
@@ -150,6 +150,9 @@ ALLOMON_GC_INLINE inline Local<T> AdoptResult(Object* object,
   }
 }
 
+template <typename T>
+inline constexpr size_t kObjectBytes = (kPayloadWords<T> + 1) * kWordBytes;
+
 template <typename T, typename... Args>
 __attribute__((always_inline)) inline Object* Construct(char* start, Args&&... args) {
   static_assert(kReferences<T>.count <= 256, "first of all the rules of type.h");
@@ -158,22 +161,21 @@ __attribute__((always_inline)) inline Object* Construct(char* start, Args&&... a
                 "so without allocating: make their values first, then the object");
   Object* object = reinterpret_cast<Object*>(start + kWordBytes);
   new (object) T{ForMember(std::forward<Args>(args))...};
+  ALLOMON_DCHECK_EQ("inv.header", reinterpret_cast<uintptr_t>(start) + kObjectBytes<T>,
+                    t_window.cursor);
   HeaderOf(object) = HeaderFor<T>();
   return object;
 }
 
-template <typename T>
-inline constexpr size_t kObjectBytes = (kPayloadWords<T> + 1) * kWordBytes;
-
-// Returns the object itself, which the caller roots before anything else happens: a Local
-// would be returned in memory, and the fast path would have to keep its own there.
+// Returns the object itself, which the caller roots before any other call: a Local would be
+// returned in memory, and the fast path would have to keep its own there.
 template <typename T, typename... Args>
 __attribute__((noinline)) Object* MakeSlow(typename Held<Args>::Type... args) {
   char* start = AllocateYoungSlow(kObjectBytes<T>, ALLOMON_CALLER_FRAME());
   return Construct<T>(start, args...);
 }
 
-// The object, to be rooted before anything else happens.
+// The object, which the caller roots before any other call.
 template <typename T, typename... Args>
 ALLOMON_GC_INLINE inline Object* MakeUnrooted(Args&&... args) {
   static_assert(kObjectBytes<T> <= kMaxYoungBytes,

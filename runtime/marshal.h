@@ -8,7 +8,7 @@
 // Types are named explicitly, so bytes from elsewhere can make no other object than those
 // the reader has named, each reference refers to what its Field says, and a struct that
 // has changed since is refused.  The bytes need not be trusted for that; what numbers and
-// enums mean is the program's to check, and so is who wrote them.
+// enums mean is the program's to check, and so is the author of the bytes.
 //
 // Neither function recurses: a list of any length will do.  Format: runtime/MARSHAL.md.
 #ifndef ALLOMON_RUNTIME_MARSHAL_H_
@@ -60,7 +60,7 @@ class MarshalTypes {
 namespace internal {
 
 absl::StatusOr<std::string> WriteGraph(Object* root, const MarshalTypes& types);
-// Returns the root, which the caller roots before anything else happens.
+// Returns the root, which the caller roots before any other call.
 absl::StatusOr<Object*> ReadGraph(std::string_view bytes, const MarshalTypes& types,
                                   const TypeInfo* root_type);
 
@@ -80,16 +80,16 @@ absl::StatusOr<std::string> marshal(Handle<T> root, const MarshalTypes& types) {
 }
 
 // The same graph anew.  Each object is sampled as by make(), with source kMarshal and a
-// header word.  All is checked before the first object is made; then this fails with
+// header word.  All bytes are checked before the first object is made; this fails with
 //
 //   kInvalidArgument     these are not the bytes of a marshalled graph
 //   kDataLoss            they are, but cut off or damaged
 //   kFailedPrecondition  written by another version; or a type is not in `types`, or has
 //                        another layout here; or the root is no T
 //
-// and the heap is as before.  Throws what make() throws: then the objects made so far are
-// garbage.  `bytes` must not lie in a managed object, nor change meanwhile.  Cost: some 50 ns per
-// object.  Memory, heap included: at most 40 times bytes.size(), whatever the bytes say.
+// and the heap is as before.  Throws as make() does; the objects made until then are garbage.
+// `bytes` must not lie in a managed object, nor change meanwhile.  Cost: some 50 ns per object.
+// Memory, heap included: at most 40 times bytes.size(), whatever the bytes say.
 template <typename T>
 absl::StatusOr<Local<T>> unmarshal(std::string_view bytes, const MarshalTypes& types) {
   const absl::StatusOr<internal::Object*> root =

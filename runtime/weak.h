@@ -1,5 +1,5 @@
-// References that do not keep their object alive.  Both are managed objects themselves,
-// made young, kept in Locals and Fields like any other.
+// References that do not keep their object alive.  Ephemerons and weak references are managed
+// objects themselves, made young, kept in Locals and Fields like any other.
 #ifndef ALLOMON_RUNTIME_WEAK_H_
 #define ALLOMON_RUNTIME_WEAK_H_
 

@@ -57,7 +57,7 @@ class AllocationClock {
   internal::SpinLock lock_;  // held for a few instructions, also while the registry's is
   bool runs_ = false;
   uintptr_t* cursor_ = nullptr;
-  // inv.clock: *cursor_ - taken_ are the bytes to take, also when the cursor has gone elsewhere.
+  // *cursor_ - taken_ are the bytes to take, also when the cursor has gone elsewhere.
   uintptr_t taken_ ALLOMON_GUARDED_BY(lock_) = 0;
   AllocationClock* previous_ = nullptr;  // list of all, under the registry's lock
   AllocationClock* next_ = nullptr;

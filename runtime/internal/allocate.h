@@ -1,4 +1,4 @@
-// The allocation fast path, and how the slow one is reached.
+// The allocation fast path, and its calls of the slow one.
 #ifndef ALLOMON_RUNTIME_INTERNAL_ALLOCATE_H_
 #define ALLOMON_RUNTIME_INTERNAL_ALLOCATE_H_
 

@@ -4,6 +4,7 @@
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/poison.h"
+#include "tracker/base/check.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -52,6 +53,7 @@ bool BlockSpace::AddChunk() {
   if (chunk == nullptr) return false;
   chunk->ClearMarks();
   ALLOMON_GC_POISON(chunk->BlockAt(1), kUsableBlocks * kBlockBytes);
+  ALLOMON_DCHECK_LT("inv.space.room", chunks_.size(), chunks_.capacity());
   chunks_.push_back(chunk);
   // Taken from the back: low addresses first.
   for (size_t i = kUsableBlocks; i >= 1; --i) free_.push_back(chunk->BlockAt(i));
@@ -115,6 +117,7 @@ void BlockSpace::SweepBlock(char* block) {
   const uint8_t* lines = Chunk::Of(block)->LinesOf(block);
   const size_t free_lines = kLinesPerBlock - CountMarkedLines(lines);
   PoisonFreeLines(block, lines);
+  ALLOMON_DCHECK_LT("inv.space.room", free_.size() + recyclable_.size(), free_.capacity());
   if (free_lines == kLinesPerBlock) {
     free_.push_back(block);
   } else if (free_lines >= kFewestFreeLines) {

@@ -1,6 +1,6 @@
 // A chunk of the old space: 1 MiB, aligned to its size, so that the chunk of an object is
-// its address with the low bits cleared.  Its first block of 32 KiB holds what is known
-// about the others: a mark bit per word, a byte per line of 128 bytes.
+// its address with the low bits cleared.  Its first block of 32 KiB holds the marks of the
+// others: a bit per word, a byte per line of 128 bytes.
 #ifndef ALLOMON_RUNTIME_INTERNAL_CHUNK_H_
 #define ALLOMON_RUNTIME_INTERNAL_CHUNK_H_
 

@@ -10,7 +10,7 @@ namespace allomon::gc::internal {
 // nurseries.  Never fails (inv.reserve).
 void CollectMinor(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
-// Marks what is reachable, and makes holes of the rest.  All nurseries are empty.
+// Marks the reachable objects, and makes holes of the rest.  All nurseries are empty.
 void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 

@@ -66,7 +66,7 @@ Mutator* HeapCore::Attach() {
   // The reserve for its nursery, with the world stopped.
   while (!world.Stop(mutator)) {
   }
-  SettleReserve();
+  MakeReserve();
   const bool granted = mutator->granted_bytes > kMaxYoungBytes;
   world.Resume();
   if (!granted) {
@@ -129,11 +129,26 @@ void HeapCore::GrantNurseries() {
     // Too little to be worth a collection each time.
     m->granted_bytes = granted < 4 * kMaxYoungBytes ? m->used_bytes() : granted;
   }
+  ALLOMON_DCHECK("inv.reserve", GrantedFits());
 }
 
-void HeapCore::SettleReserve() {
-  GrowTo(BlockSpace::BlocksFor(NurseryBytes()));
-  GrantNurseries();
+// For debug builds.
+bool HeapCore::GrantedFits() const {
+  size_t granted = 0;
+  for (Mutator* m = world.first(); m != nullptr; m = m->next) granted += m->granted_bytes;
+  return granted == 0 || BlockSpace::BlocksFor(granted) <= blocks.free_blocks();
+}
+
+bool HeapCore::GrowReserve() { return GrowTo(BlockSpace::BlocksFor(NurseryBytes())); }
+
+// What the nurseries hold already is granted whatever the share, so a reserve that is short can be
+// shared out only when they are empty.
+void HeapCore::MakeReserve() {
+  if (GrowReserve()) {
+    GrantNurseries();
+  } else {
+    RunCollection(CollectionKind::kMinor);
+  }
 }
 
 void HeapCore::MajorStopped() {
@@ -163,7 +178,8 @@ void HeapCore::RunCollection(CollectionKind kind) {
     MajorStopped();
     if (options.verify) VerifyHeap(*this);
   }
-  SettleReserve();
+  GrowReserve();
+  GrantNurseries();
   collector.AddBytes((statistics.promoted_words - promoted_words) * kWordBytes);
   const uint64_t ns = NowNs() - start;
   CountPause(kind, ns);
@@ -187,7 +203,7 @@ void HeapCore::Collect(CollectionKind kind, Mutator* mutator) {
 }
 
 void HeapCore::CollectForRoom(Mutator& mutator) {
-  // Parked for somebody else's collection, this thread has an empty nursery now.
+  // After another thread's collection, for which this one was parked, its nursery is empty.
   if (!world.Stop(&mutator)) return;
   RunCollection(CollectionKind::kMinor);
   world.Resume();

@@ -1,5 +1,5 @@
-// A heap without its public face: the spaces, the threads, the tables, and what happens
-// when there is no room.
+// A heap without its public face: the spaces, the threads, the tables, and the ways out when there
+// is no room.
 #ifndef ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
 #define ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
 
@@ -57,8 +57,8 @@ class HeapCore {
   // Asks the program for memory; false if it has no answer.
   bool AskForMemory(size_t bytes);
 
-  // What became due and is run at safepoints: tracker callbacks, releases of custom
-  // blocks, finalizers.  RunDue throws what they throw; the rest stays due.
+  // Tracker callbacks, releases of custom blocks and finalizers that collections have found due,
+  // for safepoints to run.  An exception of one leaves RunDue(); the rest stays due.
   bool AnyDue() const;
   void RunDue(Mutator* mutator);
 
@@ -85,7 +85,7 @@ class HeapCore {
   BlockSpace blocks;
   LargeSpace large;
   SampleTable samples;
-  HeapStatistics statistics;  // what collections count; under the stopped world
+  HeapStatistics statistics;  // the counts of collections; under the stopped world
 
   Mutex globals_mutex;
   GlobalNode globals ALLOMON_GUARDED_BY(globals_mutex);  // a ring
@@ -108,8 +108,10 @@ class HeapCore {
  private:
   void RunCollection(CollectionKind kind);
   void MajorStopped() ALLOMON_REQUIRES(globals_mutex, tables_mutex);
-  void SettleReserve();
+  bool GrowReserve();
   void GrantNurseries();
+  void MakeReserve();
+  bool GrantedFits() const;
   size_t NurseryBytes() const;
   bool GrowTo(size_t free_blocks);
   void CountPause(CollectionKind kind, uint64_t ns);

@@ -1,6 +1,6 @@
-// Where the members of an aggregate lie, and which of them are references; computed by
-// the compiler.  The computed size is compared with sizeof, which catches what reflection
-// cannot see: base classes, bit-fields and arrays.
+// The offsets of the members of an aggregate, and which of them are references; computed by the
+// compiler.  The computed size is compared with sizeof, so a type with members that reflection
+// cannot see (base classes, bit-fields, arrays) is refused.
 #ifndef ALLOMON_RUNTIME_INTERNAL_LAYOUT_H_
 #define ALLOMON_RUNTIME_INTERNAL_LAYOUT_H_
 

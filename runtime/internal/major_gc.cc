@@ -184,6 +184,7 @@ void CountMajor(HeapCore& heap, uint64_t live_words) {
 }  // namespace
 
 void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
+  ALLOMON_DCHECK("inv.world", heap.world.IsStoppedByMe());
   heap.blocks.ClearMarks();
   heap.large.ClearMarks();
   Marking marking(heap);

@@ -1,5 +1,7 @@
 #include "runtime/internal/marshal_check.h"
 
+#include "tracker/base/check.h"
+
 namespace allomon::gc::internal {
 namespace {
 
@@ -81,7 +83,7 @@ class GraphCheck {
     return absl::OkStatus();
   }
 
-  // inv.marshal.bounded: the sum of the shortest possible bodies never exceeds what is
+  // inv.marshal.bounded: the sum of the shortest possible bodies never exceeds the bytes that are
   // left, so no length can call for more memory than there are bytes.
   absl::Status CheckHeads() {
     if (!source_.Number(&graph_.n_objects) || graph_.n_objects > source_.left()) {
@@ -104,6 +106,7 @@ class GraphCheck {
         return MalformedObject(i, "longer than what is left of the bytes");
       }
       body_bytes += length;
+      ALLOMON_DCHECK_LE("inv.marshal.bounded", body_bytes, source_.left());
       type_of_.push_back(static_cast<uint32_t>(type));
     }
     graph_.bodies = Rest();

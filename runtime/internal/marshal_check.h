@@ -1,4 +1,4 @@
-// Checks every byte of a marshalled graph before anything is made of it.
+// Checks every byte of a marshalled graph before an object is made of it.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MARSHAL_CHECK_H_
 #define ALLOMON_RUNTIME_INTERNAL_MARSHAL_CHECK_H_
 
@@ -8,7 +8,7 @@
 
 namespace allomon::gc::internal {
 
-// What the reader needs of bytes that are good.
+// The parts of good bytes, for the reader.
 struct CheckedGraph {
   Vector<const MarshalLayout*> types;  // in the order of the type table
   uint64_t n_objects = 0;
@@ -16,10 +16,10 @@ struct CheckedGraph {
   std::string_view bodies;  // to the end
 };
 
-// inv.marshal.checked: what this accepts can be built without another look at a bound:
+// inv.marshal.checked: bytes that this accepts can be built without another look at a bound:
 //   - each head names a type of the table, each body is as long as its head says;
 //   - object 1 is the root, and each other one is first referred to by an object before
-//     it, in ascending order: whatever is made is reachable at once;
+//     it, in ascending order, so that each object is reachable as soon as it is made;
 //   - a reference refers to null or to an object of the type that its Field declares.
 // Throws std::bad_alloc; memory: 4 bytes per object, and no more objects than bytes.
 absl::StatusOr<CheckedGraph> CheckGraph(std::string_view bytes, const MarshalTypes& types,

@@ -20,7 +20,7 @@ struct MarshalHeader {
   uint32_t version;
   uint32_t zero;
   uint64_t length_bytes;  // header included
-  uint64_t checksum;      // of what follows
+  uint64_t checksum;      // of the bytes behind the header
 };
 static_assert(sizeof(MarshalHeader) == 32);
 
@@ -37,7 +37,7 @@ inline uint64_t MarshalChecksum(std::string_view bytes) {
   return sum;
 }
 
-// Reads what may be wrong: never beyond the end, and says so.
+// Reads bytes that may be wrong: never beyond the end, and returns false there.
 class MarshalSource {
  public:
   explicit MarshalSource(std::string_view bytes)

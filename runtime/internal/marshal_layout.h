@@ -1,8 +1,7 @@
-// What marshalling must know of a type, computed by the compiler: which bytes are plain
-// data, and what each reference may refer to.
+// The layout of a type for marshalling, computed by the compiler: which bytes are plain data, and
+// the type that each reference may refer to.
 //
-// Padding is not plain data: what lies there is left over from other objects, and must
-// not get out.
+// Padding is not plain data: its bytes are left over from other objects, and must not get out.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MARSHAL_LAYOUT_H_
 #define ALLOMON_RUNTIME_INTERNAL_MARSHAL_LAYOUT_H_
 
@@ -21,8 +20,8 @@ struct MarshalReference {
   const TypeInfo* target;
 };
 
-// Bytes that are copied.  A bool that is neither 0 nor 1 would be undefined behaviour for
-// whoever reads it, so those are checked.
+// Bytes that are copied.  Bools are checked: reading one that is neither 0 nor 1 would be undefined
+// behaviour.
 struct MarshalRun {
   uint32_t offset_bytes;
   uint32_t size_bytes;
@@ -182,7 +181,7 @@ constexpr uint64_t FingerprintOfKind(char kind) {
   return members.fingerprint;
 }
 
-// What MarshalTypes keeps of each type.
+// The layout that MarshalTypes keeps of each type.
 template <typename T>
 struct MarshalLayoutOf {
   static_assert(TypeInfoOf<T>::kInfo.kind != Kind::kEphemeron,

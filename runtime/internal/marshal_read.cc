@@ -41,11 +41,17 @@ class GraphBuilder {
     uint64_t length;  // of an array or bytes
   };
 
+  // What CheckGraph() has seen to.
+  static void Must(bool read) {
+    ALLOMON_DCHECK("inv.marshal.checked", read);
+    static_cast<void>(read);
+  }
+
   Head NextHead(MarshalSource& heads) const {
     uint64_t number = 0;
-    static_cast<void>(heads.Number(&number));
+    Must(heads.Number(&number));
     Head head = {graph_.types[number], 0};
-    if (head.layout->type->kind != Kind::kFixed) static_cast<void>(heads.Number(&head.length));
+    if (head.layout->type->kind != Kind::kFixed) Must(heads.Number(&head.length));
     return head;
   }
 
@@ -119,9 +125,10 @@ class GraphBuilder {
 
   void FillReference(uint64_t i, uint64_t word) {
     uint64_t number = 0;
-    static_cast<void>(bodies_.Number(&number));
+    Must(bodies_.Number(&number));
     if (number == 0) return;
     if (number > made_) MakeNext();
+    ALLOMON_DCHECK("inv.marshal.rooted", number <= made_ && i < made_);
     // Object i may have moved.
     Slot* slot = SlotsOf(table_[i]) + word;
     *slot = table_[number - 1];
@@ -130,7 +137,7 @@ class GraphBuilder {
 
   void FillRun(Object* object, uint64_t offset_bytes, uint64_t size_bytes) {
     const char* from = nullptr;
-    static_cast<void>(bodies_.Take(size_bytes, &from));
+    Must(bodies_.Take(size_bytes, &from));
     if (size_bytes != 0) memcpy(reinterpret_cast<char*>(object) + offset_bytes, from, size_bytes);
   }
 

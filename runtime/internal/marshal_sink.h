@@ -1,5 +1,5 @@
-// Bytes that are written, in chunks of the backend's memory: no user code runs for it, as
-// it may in a malloc that is sampled, and nothing is copied to grow.
+// Bytes that are written, in chunks of the backend's memory: taking a chunk runs no user code, as a
+// sampled malloc may, and the bytes are not copied to grow.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MARSHAL_SINK_H_
 #define ALLOMON_RUNTIME_INTERNAL_MARSHAL_SINK_H_
 

@@ -1,7 +1,8 @@
 // Writing a graph: breadth first, so that the list of what was found is the queue too.
 //
-// inv.marshal.still: from the first look at an object to the last there is no safepoint
-// and no call of malloc (whose samples run user code, which may collect): nothing moves.
+// inv.marshal.still: from the first look at an object to the last there is no safepoint and no call
+// of malloc (whose samples run user code, which may collect), so no object moves.
+#include "runtime/internal/heap_core.h"
 #include "runtime/internal/marshal_format.h"
 #include "runtime/internal/marshal_sink.h"
 #include "runtime/internal/object.h"
@@ -50,16 +51,24 @@ class ObjectNumbers {
   Vector<uint32_t> slots_;  // a hash table: 0, or a number
 };
 
+// For debug builds: of the heap that the thread is attached to.
+uint64_t CollectionsForCheck() {
+  const Mutator* const mutator = t_window.mutator;
+  return mutator == nullptr ? 0 : mutator->heap->statistics.minor_collections;
+}
+
 class GraphWriter {
  public:
   explicit GraphWriter(const MarshalTypes& types) : types_(types), places_(types.size(), 0) {}
 
   // Returns the type that cannot be written, nullptr if all went well.
   const TypeInfo* Write(Object* root) {
+    const uint64_t collections = CollectionsForCheck();
     NumberOf(root);
     for (size_t i = 0; i < numbers_.objects().size() && refused_ == nullptr && !too_many_; ++i) {
       WriteBody(numbers_.objects()[i]);
     }
+    ALLOMON_DCHECK_EQ("inv.marshal.still", CollectionsForCheck(), collections);
     return refused_;
   }
 

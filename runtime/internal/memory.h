@@ -1,6 +1,6 @@
-// Where the runtime's memory comes from: mapped address space for what must not move,
-// the allocator's backend for everything else.  Never the replaceable malloc, so the
-// runtime does not appear in its own profile.
+// The runtime's sources of memory: mapped address space for what must not move, the allocator's
+// backend for everything else but Globals and closures.  Not the replaceable malloc, so the runtime
+// does not appear in its own profile.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MEMORY_H_
 #define ALLOMON_RUNTIME_INTERNAL_MEMORY_H_
 

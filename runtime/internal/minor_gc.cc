@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/internal/check.h"
@@ -79,6 +80,43 @@ Object* Survivor(Object* object) {
   return IsForwarded(object) ? Evacuation::ForwardedTo(HeaderOf(object)) : nullptr;
 }
 
+// Adds the noted slots that point to young objects to *left, except where the log has them in the
+// order in which they were noted, as it mostly does.  Returns false without memory.
+[[maybe_unused]] bool AddThoseNotInTurn(const Mutator& mutator, Vector<Slot*>* left) {
+  Slot** logged = mutator.log;
+  for (Slot* slot : mutator.noted_for_check) {
+    if (logged != mutator.window->log_top && *logged == slot) {
+      ++logged;
+    } else if (IsYoung(*slot)) {
+      if (left->size() == left->capacity() && !TryReserve(*left, left->size() * 2 + 64))
+        return false;
+      left->push_back(slot);
+    }
+  }
+  return true;
+}
+
+// inv.remembered, for debug builds: each slot of an old object that points to a young one, as the
+// barrier's callers saw it, is in some log.  True without memory to look.
+[[maybe_unused]] bool LogsAreComplete(HeapCore& heap) {
+  Vector<Slot*> left;
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    if (!AddThoseNotInTurn(*mutator, &left)) return true;
+  }
+  if (left.empty()) return true;
+  Vector<Slot*> logged;
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    const size_t slots = static_cast<size_t>(mutator->window->log_top - mutator->log);
+    if (!TryReserve(logged, logged.size() + slots)) return true;
+    logged.insert(logged.end(), mutator->log, mutator->window->log_top);
+  }
+  std::sort(logged.begin(), logged.end());
+  for (Slot* slot : left) {
+    if (!std::binary_search(logged.begin(), logged.end(), slot)) return false;
+  }
+  return true;
+}
+
 void VisitRemembered(HeapCore& heap, Evacuation& evacuation) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     for (Slot** entry = mutator->log; entry != mutator->window->log_top; ++entry) {
@@ -130,8 +168,7 @@ void FilterCustoms(HeapCore& heap) ALLOMON_REQUIRES(heap.tables_mutex) {
 }
 
 // An object with a finalizer dies old: it is kept until a major collection.
-void VisitFinalizable(HeapCore& heap, Evacuation& evacuation)
-    ALLOMON_REQUIRES(heap.tables_mutex) {
+void VisitFinalizable(HeapCore& heap, Evacuation& evacuation) ALLOMON_REQUIRES(heap.tables_mutex) {
   WeakTable<Finalizer>& table = heap.finalizers;
   for (size_t i = table.first_young; i < table.entries.size(); ++i) {
     evacuation.Visit(table.entries[i].object);
@@ -174,14 +211,28 @@ uint64_t PrepareNurseries(HeapCore& heap) {
 void EmptyNurseries(HeapCore& heap) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     mutator->weaks.clear();
+    mutator->noted_for_check.clear();
     mutator->window->log_top = mutator->log;
     mutator->EmptyNursery(mutator->granted_bytes);
   }
 }
 
+// inv.nursery, for debug builds: of the roots.  The verifier looks at all references.
+[[maybe_unused]] bool NothingIsYoung(HeapCore& heap)
+    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
+  bool young = false;
+  ForEachStrongRoot(heap, [&young](Slot& slot) { young |= IsYoung(slot); });
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    young |= mutator->used_bytes() != 0;
+  }
+  return !young;
+}
+
 }  // namespace
 
 void CollectMinor(HeapCore& heap) {
+  ALLOMON_DCHECK("inv.world", heap.world.IsStoppedByMe());
+  ALLOMON_DCHECK("inv.remembered", LogsAreComplete(heap));
   const uint64_t young_words = PrepareNurseries(heap);
   Evacuation evacuation(heap.blocks);
   VisitRoots(heap, evacuation);
@@ -190,6 +241,7 @@ void CollectMinor(HeapCore& heap) {
   FilterCustoms(heap);
   CountMinor(heap, young_words, evacuation.moved_words());
   EmptyNurseries(heap);
+  ALLOMON_DCHECK("inv.nursery", NothingIsYoung(heap));
 }
 
 }  // namespace allomon::gc::internal

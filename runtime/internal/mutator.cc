@@ -34,7 +34,7 @@ class LimitPublisher {
 // A followed block that fails to come into being has died.
 class PendingBlock {
  public:
-  // Makes room for the block in the table; without memory nobody follows it.
+  // Makes room for the block in the table; without memory the block is not followed.
   PendingBlock(SampleTable& table, BlockHandle handle) : table_(table), handle_(handle) {
     if (handle_ != 0 && !table_.Reserve()) Drop();
   }
@@ -110,8 +110,9 @@ void Mutator::LeaveTracker() {
 }
 
 Mutator::~Mutator() {
-  ALLOMON_DCHECK("inv.mutator.state", state.load(std::memory_order_relaxed) ==
-                                          MutatorState::kOutside && !sampler.attached());
+  ALLOMON_DCHECK(
+      "inv.mutator.state",
+      state.load(std::memory_order_relaxed) == MutatorState::kOutside && !sampler.attached());
   if (window != nullptr) ClearWindow(*window);
   backend::Free(log);
   if (root_memory != nullptr) ReleaseMemory(root_memory, kRootBytes);
@@ -131,6 +132,7 @@ void Mutator::Sync() {
   synced = window->cursor;
   allocated_words += words;
   sampler.Pass(words);
+  ALLOMON_DCHECK_LE("inv.limit", used_bytes(), granted_bytes);
   ALLOMON_GC_CHECK(sampler.words_left() >= 0, "inv.sample.gap: words passed beyond the next hit");
 }
 
@@ -158,6 +160,7 @@ void Mutator::RunRequest() {
 }
 
 void Mutator::PublishLimit() {
+  ALLOMON_DCHECK("inv.mutator.state", runs() && t_window.mutator == this);
   Sync();
   const uint64_t room_words = (granted_bytes - used_bytes()) / kWordBytes;
   const uint64_t left = static_cast<uint64_t>(sampler.words_left());
@@ -174,7 +177,7 @@ void Mutator::PublishLimit() {
 void Mutator::EmptyNursery(size_t granted) {
   granted_bytes = granted;
   if (second_half != nullptr) {
-    // Whoever kept a raw pointer to a young object faults from now on.
+    // A use of a raw pointer that was kept to a young object faults from now on.
     mprotect(nursery, nursery_bytes, PROT_NONE);
     std::swap(nursery, second_half);
     mprotect(nursery, nursery_bytes, PROT_READ | PROT_WRITE);
@@ -261,6 +264,7 @@ char* Mutator::AllocateYoungSlow(size_t bytes, AllocationSource source, FrameSta
   MakeRoom(bytes);
   Sync();
   // From here on no user code runs, until the caller has written the header.
+  ALLOMON_DCHECK("inv.sample.before", Fits(bytes) && synced == window->cursor);
   char* start = reinterpret_cast<char*>(window->cursor);
   pending.Become(reinterpret_cast<Object*>(start + kWordBytes), true);
   window->cursor += bytes;

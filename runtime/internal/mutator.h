@@ -23,7 +23,7 @@ struct RootRange {
   const size_t* count;
 };
 
-// What the sampling law is told of an allocation.
+// An allocation, as the sampling law and the callbacks see it.
 struct Request {
   uint64_t trial_words;  // header included
   uint64_t size_bytes;   // without header, as the callback shall see it
@@ -34,7 +34,7 @@ struct Request {
 class Mutator {
  public:
   // Takes a nursery and the root stack; false when there is no memory for them.  On the
-  // thread itself, as is everything up to "collector".
+  // thread itself, as all functions up to "Collector".
   bool Init(HeapCore* heap, size_t nursery_bytes);
   // Only after LeaveTracker(), if the world ever had it.
   ~Mutator();
@@ -44,7 +44,7 @@ class Mutator {
 
   // `bytes` of the nursery, header included; at most kMaxYoungBytes + 8.  The caller
   // writes the object and then its header, without another allocation in between.
-  // Throws std::bad_alloc, or what a callback throws; then nothing was allocated.
+  // Throws std::bad_alloc, or the exception of a callback; then nothing was allocated.
   char* AllocateYoungSlow(size_t bytes, AllocationSource source, FrameState caller);
   // An object born old: zero-filled, the header to be written by the caller.
   Object* AllocateLargeSlow(uint64_t words, uint64_t size_bytes, AllocationSource source,
@@ -52,7 +52,7 @@ class Mutator {
   // Judges and reports the out-of-heap bytes of the custom block in `root`.
   void SampleCustom(const Slot* root, uint64_t bytes, FrameState caller);
 
-  // Lets collections and callbacks happen.  May throw what a callback throws.
+  // Lets collections and callbacks happen.  Throws the exception of a callback.
   void SafepointSlow();
 
   // Asks for options.on_request at the next safepoint.  Any thread, any signal handler.
@@ -74,10 +74,11 @@ class Mutator {
 
   // Counts what was allocated since the last time.
   void Sync();
-  // inv.limit: sets the limit from all that it stands for.
+  // inv.limit: sets the limit to the end of the grant, the next sample, or 0 if the thread is
+  // wanted.
   void PublishLimit();
 
-  // Collector; the thread stands.
+  // Collector: the thread stands.
   size_t used_bytes() const { return window->cursor - nursery_start(); }
   uintptr_t nursery_start() const { return reinterpret_cast<uintptr_t>(nursery); }
   void EmptyNursery(size_t granted);
@@ -108,8 +109,9 @@ class Mutator {
   Slot* roots = nullptr;  // the first root slot
   Slot** log = nullptr;   // the first remembered slot
   Vector<RootRange> ranges;
-  Vector<Object*> weaks;       // ephemerons made or set since the last minor collection
-  uint32_t no_allocation = 0;  // open NoAllocation scopes
+  Vector<Object*> weaks;          // ephemerons made or set since the last minor collection
+  Vector<Slot*> noted_for_check;  // debug builds: what the log must have (inv.remembered)
+  uint32_t no_allocation = 0;     // open NoAllocation scopes
   uint32_t stress_count = 0;
   bool in_finalizer = false;
   std::atomic<bool> requested{false};  // RequestAttention() was called since on_request ran

@@ -1,4 +1,4 @@
-// How a managed object lies in memory: an 8-byte header, then the user's plain struct.
+// The layout of a managed object in memory: an 8-byte header, then the user's plain struct.
 // A pointer to an object points behind the header.
 //
 //   header   address of the TypeInfo, with two low bits

@@ -79,6 +79,7 @@ void CutBackRoots(Slot* top) {
   if (t_window.mutator == nullptr) return;
   t_window.mutator->TrimRoots();  // while all links of the free list are intact
   if (t_window.root_top > top) t_window.root_top = top;
+  PopDeadRoots();  // Locals below the mark may have died before those above it
 }
 
 void Mutator::TrimRoots() {
@@ -100,13 +101,13 @@ void CompactLog(Mutator& mutator) {
       std::remove_if(mutator.log, t_window.log_top, [](Slot* slot) { return !IsYoung(*slot); });
   std::sort(mutator.log, end);
   t_window.log_top = std::unique(mutator.log, end);
+  ALLOMON_DCHECK("inv.log", std::adjacent_find(mutator.log, t_window.log_top) == t_window.log_top);
 }
 
 }  // namespace
 
-// The barrier is no safepoint, so a full log cannot be emptied by collecting: it is
-// compacted, and grows.  inv.log: slots in it are distinct after this, so there are never
-// more than references in the old space.
+// The barrier is no safepoint, so a full log cannot be emptied by collecting: it is compacted, and
+// grows.
 void LogSlotSlow(Slot* slot) noexcept {
   Mutator& mutator = CurrentMutator();
   CompactLog(mutator);
@@ -121,6 +122,14 @@ void LogSlotSlow(Slot* slot) noexcept {
     t_window.log_limit = mutator.log + capacity;
   }
   *t_window.log_top++ = slot;
+}
+
+// Without memory the slot is not noted, and so not checked.
+void NoteForCheck(Slot* slot) noexcept {
+  Vector<Slot*>& noted = CurrentMutator().noted_for_check;
+  if (!noted.empty() && noted.back() == slot) return;
+  if (noted.size() == noted.capacity() && !TryReserve(noted, noted.size() * 2 + 64)) return;
+  noted.push_back(slot);
 }
 
 }  // namespace allomon::gc::internal

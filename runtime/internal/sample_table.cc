@@ -28,6 +28,7 @@ bool SampleTable::Reserve() {
 
 void SampleTable::Unreserve() {
   const MutexHolder hold(mutex_);
+  ALLOMON_DCHECK_NE("inv.sample.room", reserved_, 0u);
   --reserved_;
 }
 
@@ -44,6 +45,7 @@ SampleTable::Index SampleTable::TakeEntry() {
 void SampleTable::Add(Object* object, heap_client::BlockHandle handle, bool young,
                       bool promote_due) {
   const MutexHolder hold(mutex_);
+  ALLOMON_DCHECK_NE("inv.sample.room", reserved_, 0u);
   --reserved_;
   const Index index = TakeEntry();
   entries_[index] = {object, handle, promote_due, false, false, false};
@@ -55,6 +57,7 @@ void SampleTable::Add(Object* object, heap_client::BlockHandle handle, bool youn
 }
 
 void SampleTable::PushDue(Index index) {
+  ALLOMON_DCHECK_LT("inv.sample.room", due_count_.load(), due_.size());
   due_[(due_head_ + due_count_) % due_.size()] = index;
   due_count_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -74,8 +77,17 @@ void SampleTable::Queue(Index index) {
   PushDue(index);
 }
 
+// For debug builds.
+bool SampleTable::YoungAreTheSuffix() const {
+  for (size_t i = 0; i < order_.size(); ++i) {
+    if (IsYoung(entries_[order_[i]].object) != (i >= first_young_)) return false;
+  }
+  return true;
+}
+
 void SampleTable::AfterMinor() {
   const MutexHolder hold(mutex_);
+  ALLOMON_DCHECK("inv.sample.suffix", YoungAreTheSuffix());
   size_t kept = first_young_;
   for (size_t i = first_young_; i < order_.size(); ++i) {
     Entry& entry = entries_[order_[i]];
@@ -104,6 +116,7 @@ bool SampleTable::RunOne(Index index,
   const bool promote = entries_[index].promote_due;
   const heap_client::BlockHandle handle = entries_[index].handle;
   if (!promote && !entries_[index].dead) return false;
+  ALLOMON_DCHECK("inv.sample.order", entries_[index].running);
   entries_[index].promote_due = false;
   if (!promote) entries_[index].handle = 0;
   // A callback may end its thread, and this is left by unwinding.  Other trackers of the
@@ -137,6 +150,7 @@ void SampleTable::RunEntry(Index index, std::exception_ptr* thrown) {
     SampleTable& table;
     const Index index;
   } running{*this, index};
+  ALLOMON_DCHECK("inv.sample.order", !entries_[index].running);
   entries_[index].running = true;
   while (*thrown == nullptr && RunOne(index, thrown)) {
   }

@@ -1,12 +1,12 @@
 // The objects that trackers follow.  See "Sampling" in runtime/README.md.
 //
-// order_ lists the live ones, and those born since the last minor collection are its
-// suffix: a collection looks at the young ones, a major one at all, and neither at
-// anything in between.  What a collection finds is only noted (due); the callbacks run
-// later, at a safepoint, in the order in which they were found.
+// order_ lists the live objects, and those born since the last minor collection are its suffix
+// (inv.sample.suffix): a minor collection looks at the young ones only, a major one at all.  A
+// collection only notes the callbacks that are due; they run later, at a safepoint, in the order in
+// which they were noted.
 //
-// inv.sample.order  For one object: promote before dealloc, one at a time.  A thread that
-//                   runs a callback of an entry also runs what falls due meanwhile.
+// inv.sample.order: for one object, promote comes before dealloc, one at a time.  A thread that
+// runs a callback of an entry also runs those of the entry that fall due meanwhile.
 #ifndef ALLOMON_RUNTIME_INTERNAL_SAMPLE_TABLE_H_
 #define ALLOMON_RUNTIME_INTERNAL_SAMPLE_TABLE_H_
 
@@ -52,7 +52,7 @@ class SampleTable {
   using Index = uint32_t;
   struct Entry {
     Object* object;
-    heap_client::BlockHandle handle;  // 0: nobody follows it any more
+    heap_client::BlockHandle handle;  // 0: no tracker follows it any more
     bool promote_due;
     bool dead;
     bool queued;
@@ -66,6 +66,7 @@ class SampleTable {
   void RunEntry(Index index, std::exception_ptr* thrown) ALLOMON_REQUIRES(mutex_);
   void FinishEntry(Index index) ALLOMON_REQUIRES(mutex_);
   bool RunOne(Index index, std::exception_ptr* thrown) ALLOMON_REQUIRES(mutex_);
+  bool YoungAreTheSuffix() const ALLOMON_REQUIRES(mutex_);
 
   Mutex mutex_;
   Vector<Entry> entries_ ALLOMON_GUARDED_BY(mutex_);
@@ -73,7 +74,7 @@ class SampleTable {
   Vector<Index> order_ ALLOMON_GUARDED_BY(mutex_);
   size_t first_young_ ALLOMON_GUARDED_BY(mutex_) = 0;  // in order_
   size_t reserved_ ALLOMON_GUARDED_BY(mutex_) = 0;     // entries that are still to be added
-  // A ring of what is due; large enough for every entry.
+  // A ring of the entries that are due; large enough for every entry (inv.sample.room).
   Vector<Index> due_ ALLOMON_GUARDED_BY(mutex_);
   size_t due_head_ ALLOMON_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> due_count_{0};  // written under mutex_
@@ -82,6 +83,7 @@ class SampleTable {
 template <typename IsMarked>
 void SampleTable::AfterMajor(IsMarked is_marked) {
   const MutexHolder hold(mutex_);
+  ALLOMON_DCHECK("inv.sample.suffix", YoungAreTheSuffix());
   size_t kept = 0;
   for (const Index index : order_) {
     Entry& entry = entries_[index];

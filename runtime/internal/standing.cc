@@ -15,8 +15,9 @@ Mutator* RunningOutside(const HeapCore* waits_for) {
 
 Standing::Standing(const HeapCore* waits_for) : mutator_(RunningOutside(waits_for)) {
   if (mutator_ == nullptr) return;
-  ALLOMON_GC_CHECK(mutator_->no_allocation == 0,
-                   "rule.no_allocation: fork(), or the use of another heap, in a NoAllocation scope");
+  ALLOMON_GC_CHECK(
+      mutator_->no_allocation == 0,
+      "rule.no_allocation: fork(), or the use of another heap, in a NoAllocation scope");
   mutator_->EnterNative();
 }
 

@@ -7,10 +7,11 @@ namespace allomon::gc::internal {
 class HeapCore;
 class Mutator;
 
-// While it is open the thread stands in the heap that it is attached to, as in a NativeRegion: a
-// thread that waits for a lock that is held while worlds stop, or for another heap's world, may
-// itself be waited for.  Does nothing for a thread that does not run, nor in `waits_for`, whose
-// world knows that this thread waits.  A safepoint: objects of the thread's heap may move.
+// While a Standing is open the thread stands in the heap that it is attached to, as in a
+// NativeRegion: a thread that waits for a lock that is held while worlds stop, or for another
+// heap's world, may itself be waited for.  Does nothing for a thread that does not run, nor for a
+// thread of `waits_for`, whose world knows that it waits.  A safepoint: objects of the thread's
+// heap may move.
 class Standing {
  public:
   explicit Standing(const HeapCore* waits_for = nullptr);

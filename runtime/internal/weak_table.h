@@ -1,7 +1,7 @@
-// What must be done when an object is found dead: finalizers, custom blocks.
+// Actions for the death of an object: finalizers, releases of custom blocks.
 //
-// Both tables keep their young entries as a suffix, as the sample table does.  What falls
-// due is run at safepoints, in order.
+// Both tables keep their young entries as a suffix, as the sample table does.  Actions that fall
+// due run at safepoints, in order.
 #ifndef ALLOMON_RUNTIME_INTERNAL_WEAK_TABLE_H_
 #define ALLOMON_RUNTIME_INTERNAL_WEAK_TABLE_H_
 

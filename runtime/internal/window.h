@@ -1,4 +1,4 @@
-// What a mutator's fast paths touch: a few words in thread-local storage.
+// The few words in thread-local storage that a mutator's fast paths touch.
 //
 // Written by their own thread, except `limit`; read by a collector while the thread is
 // stopped (the world's mutex orders that).
@@ -10,6 +10,7 @@
 
 #include "runtime/internal/object.h"
 #include "runtime/internal/young_range.h"
+#include "tracker/base/check.h"
 
 #if defined(__PIC__) && !defined(__PIE__)
 #define ALLOMON_GC_TLS_MODEL tls_model("initial-exec")
@@ -21,13 +22,13 @@ namespace allomon::gc::internal {
 
 class Mutator;
 
-// All zero in a thread that is not attached: each fast path then takes its slow path,
-// which says so.
+// All zero in a thread that is not attached: each fast path then takes its slow path, which aborts
+// with rule.attached.
 struct Window {
   // The next free byte of the nursery.
   uintptr_t cursor;
-  // inv.limit: the cursor never passes it.  It is the end of the nursery, or the place of
-  // the next sample if that comes first, or 0 while somebody wants the thread's attention:
+  // inv.limit: the cursor never passes the limit, which is the end of the nursery, or the place of
+  // the next sample if that comes first, or 0 while the thread's attention is wanted:
   // a collector that stops the world, a tracker that starts, stress mode.
   std::atomic<uintptr_t> limit;
   // Root slots are a stack: [the mutator's first slot, root_top) are in use.
@@ -48,12 +49,12 @@ inline Slot DeadSlot() { return reinterpret_cast<Slot>(uintptr_t{1}); }
 // never used, so that a slot less than this below the top is one of the thread's own.
 inline constexpr size_t kMaxRoots = size_t{8} << 20;
 
-// Where the Locals point that own no slot, having been moved from.  Always null.
+// The slot of all Locals that were moved from, and so own none.  Always null.
 extern Slot no_slot __attribute__((visibility("hidden")));
 
 Slot* TakeRootSlow(Object* value) noexcept;
 void PopDeadRoots() noexcept;
-// `slot` is no_slot; or it is none of this thread's, which is a failure.
+// `slot` is no_slot; a slot of another thread is a failure.
 void ReleaseRootSlow(Slot* slot) noexcept;
 
 // By integers: g++ 12 believes that root stacks begin at their first known slot.
@@ -62,12 +63,16 @@ inline Slot* SlotBelow(Slot* slot) {
 }
 
 void LogSlotSlow(Slot* slot) noexcept;
+// The slot of an old object points to a young one: noted without any cleverness, so that a debug
+// build can compare the log with it (inv.remembered).
+void NoteForCheck(Slot* slot) noexcept;
 // Forgets all roots from `top` on, of which some may be on the free list.
 void CutBackRoots(Slot* top);
 
 __attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
   Slot* slot = t_window.root_top;
   if (__builtin_expect(slot == t_window.root_limit, 0)) return TakeRootSlow(value);
+  ALLOMON_DCHECK_NE("inv.roots", *SlotBelow(slot), DeadSlot());
   *slot = value;
   t_window.root_top = slot + 1;
   return slot;
@@ -104,6 +109,9 @@ __attribute__((always_inline)) inline Slot* MergeRoots(Slot* upper, Slot* lower)
 // The write barrier, behind the store: `slot` of an old object, which pointed to `old`,
 // now points to a young one.  If it pointed to a young one before, it is logged already.
 __attribute__((always_inline)) inline void Remember(Slot* slot, Object* old, Object* value) {
+  if constexpr (allomon::internal::kDebugChecks) {
+    if (IsYoung(value) && !IsYoung(slot)) NoteForCheck(slot);
+  }
   if (!IsYoung(value) || IsYoung(slot) || IsYoung(old)) return;
   if (__builtin_expect(t_window.log_top == t_window.log_limit, 0)) return LogSlotSlow(slot);
   *t_window.log_top++ = slot;

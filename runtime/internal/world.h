@@ -40,7 +40,7 @@ class World {
   // another thread wants to stop the world the caller parks first: that collector waits for it.
   void Remove(Mutator* mutator);
 
-  // Whether somebody wants all threads to stand.  The owner of a limit executes a seq_cst
+  // Whether a thread wants all others to stand.  The owner of a limit executes a seq_cst
   // fence between storing the limit and asking.
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
@@ -94,7 +94,7 @@ class World {
   Condition all_stand_;
   Condition resumed_;
   std::atomic<bool> stopping_{false};  // written under mutex_
-  // Who has stopped the world, and its mutator if that ran; written under mutex_.
+  // The thread that has stopped the world, and its mutator if that ran; written under mutex_.
   std::atomic<pthread_t> stopper_thread_{0};
   Mutator* stopper_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
   int running_ ALLOMON_GUARDED_BY(mutex_) = 0;

@@ -36,7 +36,7 @@ bool Sleeps(pid_t thread) {
   return behind_name != nullptr && behind_name[2] == 'S';
 }
 
-// The holder of the lock reads the cursor, which nobody may read: it stands here, as a thread
+// The holder of the lock reads the cursor, which may not be read: it stands here, as a thread
 // whose processor is taken by others would, until the waiter sleeps.
 void StandInTheMiddle(int) {
   const int before = errno;

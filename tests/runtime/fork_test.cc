@@ -118,7 +118,7 @@ bool WordsAddUp(Heap& heap) {
 }
 
 // What a child must be able to do.  `limit_of_other` is the allocation limit of a thread that
-// the child does not have: nobody may write there any more, since the memory will be used again.
+// the child does not have: it must not be written any more, since the memory will be used again.
 int UseInChild(Heap& heap, bool attached, std::atomic<uintptr_t>* limit_of_other) {
   std::unique_ptr<Mutator> mutator;
   if (!attached) mutator = std::make_unique<Mutator>(heap);

@@ -165,6 +165,28 @@ TEST(LimitTest, LimitThatAnotherThreadHasUsedUpIsAnErrorOfAttach) {
   std::thread([&heap] { EXPECT_THROW(const Mutator late(*heap), std::bad_alloc); }).join();
 }
 
+// Objects of nearly 8 KiB, of which a block of 32 KiB holds three: all that the first thread holds
+// must find room when both nurseries are emptied.
+TEST(LimitTest, ThreadThatAttachesNearTheLimitLeavesRoomForWhatOthersHold) {
+  HeapOptions options = Limited(1 << 20);
+  options.nursery_bytes = 512 << 10;
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  std::vector<Local<Bytes>> kept;
+  for (int i = 0; i < 60; ++i) kept.push_back(make_bytes(8184));
+  ASSERT_EQ(heap->statistics().minor_collections, 0u);
+  std::thread other([&heap] {
+    const Mutator second(*heap);
+    std::vector<Local<Bytes>> more;
+    EXPECT_THROW(for (;;) more.push_back(make_bytes(8184)), std::bad_alloc);
+  });
+  {
+    const NativeRegion waiting;
+    other.join();
+  }
+  for (const Local<Bytes>& bytes : kept) EXPECT_EQ(bytes->length(), 8184u);
+}
+
 // Marking with a stack of 16 entries falls back to scanning.
 TEST(LimitTest, MarkStackOverflow) {
   HeapOptions options = Limited(0);

@@ -116,8 +116,8 @@ TEST_F(ManagedProfileTest, WrittenWhileItRuns) {
   StopAndCompare();
 }
 
-// Threads that end, threads that stand in native code when it stops, and collections by
-// whoever comes first.
+// Threads that end, threads that stand in native code when the profile stops, and collections by
+// the thread that comes first.
 TEST_F(ManagedProfileTest, Threads) {
   EXPECT_TRUE(unit_.Restore().ok());  // threads begin in the default one
   Start();

@@ -124,13 +124,13 @@ TEST_F(MarshalFuzzTest, EachRuleOfTheFormatIsChecked) {
   EXPECT_FALSE(array({1, 0, 0, 0}).ok());                 // a byte too many
   EXPECT_FALSE(array({1, 0, 2, 0}).ok());                 // a byte too few
   EXPECT_FALSE(array({1, 0, 0x80, 0x00}).ok());           // a number longer than it needs
-  EXPECT_FALSE(array({2, 0, 0, 0, 0}).ok());              // an object that nobody refers to
+  EXPECT_FALSE(array({2, 0, 0, 0, 0}).ok());              // an object without a reference to it
   EXPECT_FALSE(array({1, 0, 1, 2}).ok());                 // a reference to object 2 of 1
   EXPECT_FALSE(array({1, 0, 1, 1}).ok());                 // an array where a node is declared
   EXPECT_FALSE(array({3, 0, 2, 0, 0, 0, 0, 3, 2}).ok());  // 3 before 2
 }
 
-// A bool of 2 is undefined behaviour for whoever reads it.
+// Reading a bool of 2 is undefined behaviour.
 TEST_F(MarshalFuzzTest, BoolsAreZeroOrOne) {
   Local<Node> node = make<Node>();
   node->flag = true;

@@ -213,6 +213,7 @@ TEST(LimitTest, ThreadsThatAllocateLargeObjectsAtOnceRespectItTogether) {
   HeapOptions options = Options();
   options.limit_bytes = 8 << 20;
   options.nursery_bytes = 64 << 10;
+  options.growth_floor_bytes = 64 << 20;  // neither collects before it asks
   const auto heap = Heap::Create(options).value();
   static internal::HeapCore* core = nullptr;
   static std::atomic<int> inside{0};

@@ -133,7 +133,7 @@ TEST_F(RequestTest, NoneIsLost) {
     // Below 0: all is over before this thread has seen its last request served.
     while (requests_ >= 0 && requests_ < kRounds) make<Cell>(1, nullptr);
     target = nullptr;
-    while (requests_ >= 0) {  // stays until nobody asks any more
+    while (requests_ >= 0) {  // stays until no request comes any more
       const NativeRegion native;
       std::this_thread::yield();
     }

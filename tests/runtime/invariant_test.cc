@@ -1,0 +1,108 @@
+// A broken invariant stops a debug build with a line that names it, and costs a release build
+// nothing: that goes on.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "runtime/heap.h"
+#include "runtime/internal/heap_core.h"
+#include "tracker/base/check.h"
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+
+// Runs `breaks`, in a process of its own, and expects the end that this build promises.
+template <typename Breaks>
+void ExpectStop(Breaks breaks, const char* invariant) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto run = [&breaks] {
+    breaks();
+    _exit(0);  // without what destructors would make of it
+  };
+  if (allomon::internal::kDebugChecks) {
+    EXPECT_DEATH(run(), invariant);
+  } else {
+    EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
+  }
+}
+
+HeapOptions Options() {
+  HeapOptions options;
+  options.nursery_bytes = 64 << 10;
+  return options;
+}
+
+TEST(InvariantDeathTest, ReferenceToAYoungObjectThatNobodyRemembers) {
+  ExpectStop(
+      [] {
+        const auto heap = Heap::Create(Options()).value();
+        const Mutator mutator(*heap);
+        const Local<Cell> old = make<Cell>(1, nullptr);
+        heap->Collect(CollectionKind::kMinor);
+        old->tail = make<Cell>(2, nullptr);
+        internal::t_window.log_top = internal::t_window.mutator->log;
+        heap->Collect(CollectionKind::kMinor);
+      },
+      "inv.remembered");
+}
+
+TEST(InvariantDeathTest, WorldThatGoesOnWithoutHavingStood) {
+  ExpectStop(
+      [] {
+        const auto heap = Heap::Create(Options()).value();
+        heap->core().world.Resume();
+      },
+      "inv.world");
+}
+
+TEST(InvariantDeathTest, ThreadThatStandsTwice) {
+  ExpectStop(
+      [] {
+        const auto heap = Heap::Create(Options()).value();
+        const Mutator mutator(*heap);
+        internal::t_window.mutator->EnterNative();
+        internal::t_window.mutator->EnterNative();
+      },
+      "inv.mutator.state");
+}
+
+TEST(InvariantDeathTest, TopmostRootThatIsDead) {
+  ExpectStop(
+      [] {
+        const auto heap = Heap::Create(Options()).value();
+        const Mutator mutator(*heap);
+        const Local<Cell> local = make<Cell>(1, nullptr);
+        *internal::Access::RootOf(local) = internal::DeadSlot();
+        const Local<Cell> above;
+      },
+      "inv.roots");
+}
+
+TEST(InvariantDeathTest, CursorBeyondWhatWasGranted) {
+  ExpectStop(
+      [] {
+        const auto heap = Heap::Create(Options()).value();
+        const Mutator mutator(*heap);
+        internal::t_window.cursor += internal::t_window.mutator->granted_bytes + 8;
+        internal::t_window.mutator->Sync();
+      },
+      "inv.limit");
+}
+
+TEST(InvariantDeathTest, SampleWithoutRoomInTheTable) {
+  ExpectStop(
+      [] {
+        const auto heap = Heap::Create(Options()).value();
+        heap->core().samples.Unreserve();
+      },
+      "inv.sample.room");
+}
+
+}  // namespace
+}  // namespace allomon::gc
