@@ -27,7 +27,8 @@ def _choose_impl(settings, attr):
     elif value.startswith("//") or value.startswith("@"):
         label = value
     else:
-        fail("--//allocator:backend=%s: expected mimalloc, system or a label such as //my/own:backend" % value)
+        fail("--//allocator:backend=%s: expected mimalloc, system or a label such as " % value +
+             "//my/own:backend")
     return {_FLAG_LABEL: label}
 
 _choose = transition(

@@ -33,7 +33,7 @@ constexpr uintptr_t kElsewhere = uintptr_t{1} << 46;
 
 void* MapFake(uintptr_t at, size_t size_bytes) {
   ++g_space->calls;
-  // As mmap_min_addr has it for most users.
+  // The kernel refuses the lowest addresses to most users.
   bool free = at >= 65536;
   for (const Pages& pages : g_space->taken)
     free &= at + size_bytes <= pages.begin || pages.end <= at;
