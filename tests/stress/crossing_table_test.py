@@ -72,7 +72,7 @@ def table_of(text):
 
 
 def source_of(name):
-    """The text of a test's source, of this folder or with its folder in front; None if there is none."""
+    """The text of a test's source, of this folder or with its folder in front, or None."""
     folder, _, file = name.rpartition("/")
     for extension in ".cc", ".py":
         path = os.path.join(TESTS, folder or "stress", file + extension)
