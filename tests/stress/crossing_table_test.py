@@ -2,8 +2,7 @@
 """The table of crossings in README.md has no empty cell, and every test that the README names
 exists.
 
-It reads the workspace behind the runfiles' links.  crossing_test is asked itself for its tests,
-since it makes them out of rows and columns.
+It reads the workspace behind the runfiles' links.
 """
 
 import importlib.util
@@ -43,7 +42,7 @@ ROWS = {
 FEWEST_WORDS = 6
 
 CODE = re.compile(r"`([^`]+)`")
-# `folder/file_test`: FirstName, `SecondName` (the names with or without backquotes).
+# The name of a file in backquotes, a colon, and names of tests with or without backquotes.
 NAMED = re.compile(r"`((?:\w+/)?\w+_test)`: ((?:`?\w+(?:\.\.\.)?`?(?:, )?)+)")
 
 
@@ -73,7 +72,7 @@ def table_of(text):
 
 
 def source_of(name):
-    """The text of a test's source, by `file_test` (here) or `folder/file_test`; None."""
+    """The text of a test's source, of this folder or with its folder in front, or None."""
     folder, _, file = name.rpartition("/")
     for extension in ".cc", ".py":
         path = os.path.join(TESTS, folder or "stress", file + extension)
@@ -114,9 +113,9 @@ def wrong_cells(text, crossings):
             if not CODE.search(cell) and len(words) < FEWEST_WORDS:
                 yield f"{where}: empty"
             for code in CODE.findall(NAMED.sub("", cell)):  # what is left to crossing_test
-                if f"test_{code}" not in crossings:
+                if code not in crossings:
                     yield f"{where}: {code}"
-                elif code != f"{row_name}_{column_name}":
+                elif code != f"test_{row_name}_{column_name}":
                     yield f"{where}: {code} is another crossing"
     for row, column in table:
         yield f"{row} x {column}: unknown"
@@ -137,25 +136,23 @@ class Table(unittest.TestCase):
 
     def test_every_crossing_that_is_tested_is_in_the_table(self):
         in_table = set(CODE.findall("".join(table_of(self.text).values())))
-        self.assertEqual(
-            {name for name in self.crossings if name[len("test_") :] not in in_table}, set()
-        )
+        self.assertEqual(self.crossings - in_table, set())
 
     def assert_wrong(self, old, new, said):
         self.assertIn(old, self.text)
         self.assertIn(said, self.wrong(self.text.replace(old, new, 1)))
 
     def test_empty_cells_are_found(self):
-        self.assert_wrong("| `exec_alloc` |", "| |", "exec x alloc: empty")
-        self.assert_wrong("`exec_guard`", "not tested", "exec x guard: empty")
+        self.assert_wrong("| `test_exec_alloc` |", "| |", "exec x alloc: empty")
+        self.assert_wrong("`test_exec_guard`", "not tested", "exec x guard: empty")
 
     def test_missing_row_is_found(self):
         self.assert_wrong("| seccomp |", "| |", "seccomp x time: empty")
 
     def test_names_of_tests_that_do_not_exist_are_found(self):
-        self.assert_wrong("`fork_live`", "`fork_lives`", "fork x live: fork_lives")
-        self.assert_wrong("`fork_live`; ", "`fork_lives`; ", "fork x live: fork_lives")
-        self.assert_wrong("`fork_live`", "`fork_time`", "fork x live: fork_time is another crossing")
+        self.assert_wrong("`test_fork_live`; ", "`test_forks`; ", "fork x live: test_forks")
+        other = "fork x live: test_fork_time is another crossing"
+        self.assert_wrong("`test_fork_live`", "`test_fork_time`", other)
         self.assert_wrong("ChildrenSampleIndependently", "No", "semantics/fork_test: No")
         self.assert_wrong("`semantics/fork_test`", "`semantics/no_test`", "semantics/no_test")
 

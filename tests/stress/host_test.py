@@ -63,7 +63,8 @@ class Privileged(Case):
         host = runfile("//tests/integration:profiled_host")
         for preload, files in ("", ["mlmon.out"]), (runfile("//tests/stress:libsecure.so"), []):
             with self.subTest(preload):
-                done = self.run_plain([host, "0"], {"LD_PRELOAD": preload, "ALLOMON_PROFILE": "alloc"})
+                env = {"LD_PRELOAD": preload, "ALLOMON_PROFILE": "alloc"}
+                done = self.run_plain([host, "0"], env)
                 self.assertNotIn("allomon", done.stderr)
                 self.assertEqual([name for name in self.files() if name == "mlmon.out"], files)
                 for name in self.files():
