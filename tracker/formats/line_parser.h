@@ -1,9 +1,7 @@
-#ifndef TRACKER_PROFILE_LINE_PARSER_H_
-#define TRACKER_PROFILE_LINE_PARSER_H_
-
-// What the readers of mlmon.out and of the show-sources answer have in common:
-// texts of lines, numbers that say how many lines follow, one line of
-// explanation on failure.
+// What the readers of mlmon.out and of the show-sources answer have in common: texts of lines,
+// numbers that say how many lines follow, one line of explanation on failure.
+#ifndef ALLOMON_TRACKER_FORMATS_LINE_PARSER_H_
+#define ALLOMON_TRACKER_FORMATS_LINE_PARSER_H_
 
 #include <cstdint>
 #include <string>
@@ -21,19 +19,18 @@ class LineParser {
   // Always false, so that a parser can return it.
   bool Fail(std::string message);
 
-  // Makes the next line, without its newline, the current one.  The last line
-  // of the text may lack the newline.
+  // Makes the next line, without its newline, the current one.  The last line of the text may lack
+  // the newline.
   bool NextLine();
 
   bool AtEnd() const { return rest_.empty(); }
   std::string_view line() const { return line_; }
 
-  // Reads the next line as a magic number; `none_message` if there is none in
-  // it.
+  // Reads the next line as a magic number; `none_message` if there is none in it.
   bool ParseMagic(const char* none_message, uint32_t* magic);
 
-  // Reads the next line as a number of lines to come.  It is a claim: reserve
-  // no memory on the strength of it.
+  // Reads the next line as a number of lines to come.  It is a claim: reserve no memory on the
+  // strength of it.
   bool ParseLength(const char* what, uint32_t* length);
 
  private:
@@ -45,4 +42,4 @@ class LineParser {
 
 }  // namespace allomon::internal
 
-#endif  // TRACKER_PROFILE_LINE_PARSER_H_
+#endif  // ALLOMON_TRACKER_FORMATS_LINE_PARSER_H_

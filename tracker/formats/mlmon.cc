@@ -122,8 +122,7 @@ class MlmonParser : private internal::LineParser {
            ParseNumber(tokens[2], &count->stack_gc);
   }
 
-  // mlprof drops a last character once too often here; its words are kept as
-  // they are.
+  // mlprof drops a last character once too often here; its words are kept as they are.
   std::string StrangeLine() const {
     std::string message = "strange line: ";
     if (!line().empty()) message.append(line().substr(0, line().size() - 1));

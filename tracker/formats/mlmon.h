@@ -1,14 +1,11 @@
-#ifndef TRACKER_PROFILE_MLMON_H_
-#define TRACKER_PROFILE_MLMON_H_
-
-// Profiles as MLton's runtime writes them and mlprof reads them: the file
-// mlmon.out. MLMON.md beside this header has the grammar, the units and an
-// example.
+// Profiles as MLton's runtime writes them and mlprof reads them: the file mlmon.out. MLMON.md
+// beside this header has the grammar, the units and an example.
 //
-// Everything here is a pure function of its arguments: thread safe as long as
-// two threads do not share a destination, nothing is thrown, and an error is
-// one line of text without a newline.  It allocates with operator new, so none
-// of it may be called inside malloc or in a signal handler.
+// Everything here is a pure function of its arguments: thread safe as long as two threads do not
+// share a destination, nothing is thrown, and an error is one line of text without a newline.  It
+// allocates with operator new, so none of it may be called inside malloc or in a signal handler.
+#ifndef ALLOMON_TRACKER_FORMATS_MLMON_H_
+#define ALLOMON_TRACKER_FORMATS_MLMON_H_
 
 #include <cstdint>
 #include <string>
@@ -19,12 +16,11 @@
 
 namespace allomon {
 
-// Bytes, hundredths of a second or calls, by ProfileKind.  MLton counts in 64
-// bits and mlprof adds without bound; 127 bits hold the sum of 2^63 full files.
+// Bytes, hundredths of a second or calls, by ProfileKind.  MLton counts in 64 bits and mlprof adds
+// without bound; 127 bits hold the sum of 2^63 full files.
 using MlmonInt = __int128;
 
-// What one function used.  The last two are written only in
-// ProfileStyle::kStack.
+// What one function used.  The last two are written only in ProfileStyle::kStack.
 struct MlmonCount {
   MlmonInt current = 0;   // while it was the one running
   MlmonInt stack = 0;     // while it was on the stack, collector excluded
@@ -42,21 +38,20 @@ struct Mlmon {
   std::vector<MlmonCount> masters;
 };
 
-// The bytes of the file.  What a real MLton program wrote, parsed and
-// formatted, is the same file again.  Linear in the number of functions.
+// The bytes of the file.  What a real MLton program wrote, parsed and formatted, is the same file
+// again.  Linear in the number of functions.
 std::string FormatMlmon(const Mlmon& profile);
 
-// Reads what mlprof reads, no more and no less, except that a number outside
-// 128 bits is an error.  The words of an error are mlprof's where it has any.
-// On failure `profile` is unspecified and `error` says why.  Neither totals nor
-// lengths are compared with anything: that needs the executable.
+// Reads what mlprof reads, no more and no less, except that a number outside 128 bits is an error.
+// The words of an error are mlprof's where it has any.  On failure `profile` is unspecified and
+// `error` says why.  Neither totals nor lengths are compared with anything: that needs the
+// executable.
 bool ParseMlmon(std::string_view text, Mlmon* profile, std::string* error);
 
-// Adds `other` to `sum`.  Checked in mlprof's order: magic, style, lengths,
-// kind.  On failure `sum` is unchanged, so that a caller may leave out the file
-// and go on.
+// Adds `other` to `sum`.  Checked in mlprof's order: magic, style, lengths, kind.  On failure `sum`
+// is unchanged, so that a caller may leave out the file and go on.
 bool MergeMlmon(const Mlmon& other, Mlmon* sum, std::string* error);
 
 }  // namespace allomon
 
-#endif  // TRACKER_PROFILE_MLMON_H_
+#endif  // ALLOMON_TRACKER_FORMATS_MLMON_H_

@@ -16,8 +16,8 @@ struct MonCount {
   uint64_t calls = 0;
 };
 
-// One range of code.  Addresses are those of the process; less `bias` they are those of the
-// file that the code came from.
+// One range of code.  Addresses are those of the process; less `bias` they are those of the file
+// that the code came from.
 struct MonRange {
   uint64_t low = 0;
   uint64_t high = 0;

@@ -24,8 +24,8 @@ constexpr uint64_t FixedBytes(uint64_t nfns) {
   return sizeof(struct hdr) + nfns * sizeof(struct cnt);
 }
 
-// How many bytes of text share a cell.  A rest of less than the finest cell does not make
-// all of them wider: the page's formula for the size of a buffer rounds down.
+// How many bytes of text share a cell.  A rest of less than the finest cell does not make all of
+// them wider: the page's formula for the size of a buffer rounds down.
 constexpr uint64_t CellBytes(uint64_t range_bytes, uint64_t cells) {
   if (cells == 0 || range_bytes < kFinestCellBytes) return kFinestCellBytes;
   const uint64_t bytes = (range_bytes - kFinestCellBytes + cells) / cells;

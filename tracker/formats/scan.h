@@ -1,14 +1,11 @@
-#ifndef TRACKER_PROFILE_SCAN_H_
-#define TRACKER_PROFILE_SCAN_H_
-
-// The lexical habits of mlprof, shared by the readers of mlmon.out and of the
-// show-sources answer.  They are those of Standard ML's basis library: leading
-// white space is skipped, a number ends at the first character that does not
-// continue it, and whatever follows is ignored.  Accepting less would refuse
-// files that mlprof reads, accepting more would bless files that it refuses.
+// The lexical habits of mlprof, shared by the readers of mlmon.out and of the show-sources answer.
+// They are those of Standard ML's basis library: leading white space is skipped, a number ends at
+// the first character that does not continue it, and whatever follows is ignored.  Accepting less
+// would refuse files that mlprof reads, accepting more would bless files that it refuses.
 //
-// All functions are pure, thread safe, throw nothing and look at each byte
-// once.
+// All functions are pure, thread safe, throw nothing and look at each byte once.
+#ifndef ALLOMON_TRACKER_FORMATS_SCAN_H_
+#define ALLOMON_TRACKER_FORMATS_SCAN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +24,8 @@ enum class ScanResult {
 // Space, TAB, newline, vertical TAB, form feed, carriage return; no locale.
 bool IsSpace(char c);
 
-// The longest pieces of `text` without white space; never an empty piece.  The
-// views point into `text`.
+// The longest pieces of `text` without white space; never an empty piece.  The views point into
+// `text`.
 std::vector<std::string_view> SpaceTokens(std::string_view text);
 
 // The same, separated by one character.
@@ -37,8 +34,8 @@ std::vector<std::string_view> Tokens(std::string_view text, char separator);
 // [+~-]?[0-9]+, the tilde being Standard ML's minus sign.
 ScanResult ScanInteger(std::string_view text, __int128* value);
 
-// An integer in 0 .. 2^31-1: the length of a vector, or an index into one.
-// Negative numbers are kTooBig.
+// An integer in 0 .. 2^31-1: the length of a vector, or an index into one.  Negative numbers are
+// kTooBig.
 ScanResult ScanSize(std::string_view text, uint32_t* value);
 
 // (0x|0X|0wx|0wX)?[0-9a-fA-F]+: decimal digits are read as hexadecimal ones.
@@ -51,4 +48,4 @@ void AppendHexWord(uint32_t value, std::string* out);
 
 }  // namespace allomon::internal
 
-#endif  // TRACKER_PROFILE_SCAN_H_
+#endif  // ALLOMON_TRACKER_FORMATS_SCAN_H_

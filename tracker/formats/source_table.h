@@ -1,16 +1,14 @@
-#ifndef TRACKER_PROFILE_SOURCE_TABLE_H_
-#define TRACKER_PROFILE_SOURCE_TABLE_H_
-
-// The source functions of a program, as an executable tells them to mlprof when
-// it is run with the arguments `@MLton show-sources`.  MLMON.md has the
-// grammar.
+// The source functions of a program, as an executable tells them to mlprof when it is run with the
+// arguments `@MLton show-sources`.  MLMON.md has the grammar.
 //
-// A name is a function of the source text (mlprof calls it a master); a source
-// is one copy of it that the optimizer made (a split); a sequence is a list of
-// sources.  Each source names the sequence of those that it may call.
+// A name is a function of the source text (mlprof calls it a master); a source is one copy of it
+// that the optimizer made (a split); a sequence is a list of sources.  Each source names the
+// sequence of those that it may call.
 //
-// Pure functions: thread safe, nothing thrown, linear in the size of the table;
-// they allocate with operator new.
+// Pure functions: thread safe, nothing thrown, linear in the size of the table; they allocate with
+// operator new.
+#ifndef ALLOMON_TRACKER_FORMATS_SOURCE_TABLE_H_
+#define ALLOMON_TRACKER_FORMATS_SOURCE_TABLE_H_
 
 #include <cstdint>
 #include <string>
@@ -41,43 +39,42 @@ struct SourceTable {
 // By FixedSource.
 inline constexpr std::string_view kFixedSourceNames[] = {"<unknown>", "<gc>", "<main>"};
 
-// A table of just the fixed entries.  Sequences 0 and 1 are the stacks
-// {<unknown>} and {<gc>} that MLton's runtime relies on; kNoSuccessors is the
-// empty sequence.
+// A table of just the fixed entries.  Sequences 0 and 1 are the stacks {<unknown>} and {<gc>} that
+// MLton's runtime relies on; kNoSuccessors is the empty sequence.
 inline constexpr uint32_t kNoSuccessors = 2;
 SourceTable FixedSourceTable();
 
-// What a name must not hold, a TAB, a newline or nothing at all, would make
-// mlprof refuse the whole table.  They become spaces and "<unnamed>".
+// What a name must not hold, a TAB, a newline or nothing at all, would make mlprof refuse the whole
+// table.  They become spaces and "<unnamed>".
 std::string SanitizedName(std::string_view name);
 
 // The same for a position, which may be empty.
 std::string SanitizedPosition(std::string_view position);
 
-// The whole answer to show-sources, with names and positions sanitized. Indices
-// are written as they are.
+// The whole answer to show-sources, with names and positions sanitized. Indices are written as they
+// are.
 std::string FormatSources(const SourceTable& table);
 
-// An executable shell script that gives the answer: for programs that cannot
-// answer themselves, because they were not linked for it.  It runs sh and tail.  A comment in
-// it says whether the profile beside it has what is live, which mlmon.out has no word for.
+// An executable shell script that gives the answer: for programs that cannot answer themselves,
+// because they were not linked for it.  It runs sh and tail.  A comment in it says whether the
+// profile beside it has what is live, which mlmon.out has no word for.
 enum class StubOf { kAll, kLive };
 std::string FormatSourcesStub(const SourceTable& table, StubOf what = StubOf::kAll);
 
-// The answer within such a script, to be had without running it; empty if `script` is
-// not one that FormatSourcesStub wrote.  Points into `script`.
+// The answer within such a script, to be had without running it; empty if `script` is not one that
+// FormatSourcesStub wrote.  Points into `script`.
 std::string_view AnswerOfStub(std::string_view script);
 bool IsStubOfLive(std::string_view script);
 
-// Reads an answer by mlprof's rules and with its words for an error, where it
-// has any. In a parsed table every index is valid.  An answer with no names (a
-// program compiled without profiling) ends the reading there, successfully.
+// Reads an answer by mlprof's rules and with its words for an error, where it has any. In a parsed
+// table every index is valid.  An answer with no names (a program compiled without profiling) ends
+// the reading there, successfully.
 bool ParseSources(std::string_view text, SourceTable* table, std::string* error);
 
-// A hash of everything but the magic: two builds have the same magic only if
-// their tables agree, up to one chance in 2^32.  Not for adversaries.
+// A hash of everything but the magic: two builds have the same magic only if their tables agree, up
+// to one chance in 2^32.  Not for adversaries.
 uint32_t ContentMagic(const SourceTable& table);
 
 }  // namespace allomon
 
-#endif  // TRACKER_PROFILE_SOURCE_TABLE_H_
+#endif  // ALLOMON_TRACKER_FORMATS_SOURCE_TABLE_H_

@@ -38,9 +38,8 @@ int WriteAll(int fd, std::string_view rest) {
   return 0;
 }
 
-// A quota or a file server may report a full disk only here.  Linux has closed
-// the descriptor even when it says EINTR; a second close could hit another
-// thread's file.
+// A quota or a file server may report a full disk only here.  Linux has closed the descriptor even
+// when it says EINTR; a second close could hit another thread's file.
 int Close(int fd) { return close(fd) == 0 || errno == EINTR ? 0 : errno; }
 
 int WriteAndClose(int fd, std::string_view contents) {
@@ -58,8 +57,8 @@ bool IsMeantAsLink(const std::string& path) {
   return IsUnder(path, "/dev/") || IsUnder(path, "/proc/");
 }
 
-// A pipe that nobody has open for reading would make open() wait, for ever at the end of a
-// program: that is ENXIO instead.  Whoever reads it is waited for, as with any output.
+// A pipe that nobody has open for reading would make open() wait, for ever at the end of a program:
+// that is ENXIO instead.  Whoever reads it is waited for, as with any output.
 int OpenExisting(const std::string& path, int* fd) {
   int flags = O_APPEND | O_NONBLOCK;
   if (!IsMeantAsLink(path)) flags |= O_NOFOLLOW;  // it was no link a moment ago
@@ -75,9 +74,8 @@ int WriteDirectly(const std::string& path, std::string_view contents) {
   return WriteAndClose(fd, contents);
 }
 
-// A name in the same directory, hence on the same file system, as rename
-// demands.  Not an extension of the path's last part, which may already be as
-// long as names can be.
+// A name in the same directory, hence on the same file system, as rename demands.  Not an extension
+// of the path's last part, which may already be as long as names can be.
 std::string TemporaryName(const std::string& path) {
   static std::atomic<unsigned> serial{0};
   size_t slash = path.rfind('/');
@@ -88,9 +86,8 @@ std::string TemporaryName(const std::string& path) {
 
 int CreateBeside(const std::string& path, int mode, std::string* name, int* fd) {
   int error = EEXIST;
-  // A name is taken only if a process of the same id was killed in the middle,
-  // here or in another pid namespace; a hundred of those are a fault that
-  // should be reported.
+  // A name is taken only if a process of the same id was killed in the middle, here or in another
+  // pid namespace; a hundred of those are a fault that should be reported.
   for (int i = 0; i < 100 && error == EEXIST; ++i) {
     *name = TemporaryName(path);
     error = Open(*name, O_CREAT | O_EXCL, mode, fd);
@@ -107,8 +104,8 @@ int Prepare(const FileToWrite& file, std::string* temporary) {
   return error;
 }
 
-// Whether the file holds these contents and nobody but its owner, who is us, may be surprised
-// that it stays: it is no more open than it would be, and has no other name.
+// Whether the file holds these contents and nobody but its owner, who is us, may be surprised that
+// it stays: it is no more open than it would be, and has no other name.
 bool AlreadyHolds(int fd, const FileToWrite& file) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
@@ -121,9 +118,8 @@ bool AlreadyHolds(int fd, const FileToWrite& file) {
          memcmp(held, file.contents.data(), file.contents.size()) == 0;
 }
 
-// Gives a small file that holds the contents already the time of a new one.  A short program
-// that is run again and again leaves the same: on ext4, to replace a file takes 75 us, and
-// this 6.
+// Gives a small file that holds the contents already the time of a new one.  A short program that
+// is run again and again leaves the same: on ext4, to replace a file takes 75 us, and this 6.
 bool RenewInPlace(const std::string& target, const FileToWrite& file) {
   if (file.contents.size() > kMaxCompared) return false;
   const int fd = open(target.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -176,8 +172,8 @@ bool IsReplacedByWriting(const std::string& path) {
 
 namespace {
 
-// A file on its way, and where the new contents wait.  Without a temporary file it is
-// written directly, when its turn comes.
+// A file on its way, and where the new contents wait.  Without a temporary file it is written
+// directly, when its turn comes.
 struct Pending {
   const FileToWrite* file;
   std::string temporary;

@@ -1,5 +1,5 @@
-#ifndef TRACKER_PROFILE_WRITE_FILE_H_
-#define TRACKER_PROFILE_WRITE_FILE_H_
+#ifndef ALLOMON_TRACKER_FORMATS_WRITE_FILE_H_
+#define ALLOMON_TRACKER_FORMATS_WRITE_FILE_H_
 
 #include <string>
 #include <string_view>
@@ -7,27 +7,25 @@
 
 namespace allomon {
 
-// Makes `contents` the contents of the file `path`, all of them or none: they
-// go to a new file beside it, which then takes its place.  A reader sees the
-// old file or the new one; a full disk leaves the old one as it was.  Not
-// synced: after a power failure the file may be empty.
+// Makes `contents` the contents of the file `path`, all of them or none: they go to a new file
+// beside it, which then takes its place.  A reader sees the old file or the new one; a full disk
+// leaves the old one as it was.  Not synced: after a power failure the file may be empty.
 //
-// `mode` (0600, 0644) is subject to the umask and replaces the old file's.  No
-// symbolic link is followed: the file takes the link's place, and the temporary file is
-// created afresh (O_EXCL).  A small file of the user's own that holds the contents already
-// stays, with a new time and a mode that may be stricter.  What cannot be replaced (a device, a
-// pipe, what links under /dev and /proc lead to, such as /dev/stdout) is appended to: a pipe
-// without a reader is an error, one with a reader is waited for.
+// `mode` (0600, 0644) is subject to the umask and replaces the old file's.  No symbolic link is
+// followed: the file takes the link's place, and the temporary file is created afresh (O_EXCL).  A
+// small file of the user's own that holds the contents already stays, with a new time and a mode
+// that may be stricter.  What cannot be replaced (a device, a pipe, what links under /dev and /proc
+// lead to, such as /dev/stdout) is appended to: a pipe without a reader is an error, one with a
+// reader is waited for.
 //
-// On failure returns false and sets `error` to one line that names the path,
-// the cause and a remedy; the new file is gone.  Thread safe, also for the same
-// path: the last one wins.  Throws nothing; a few system calls; allocates with
-// operator new.
+// On failure returns false and sets `error` to one line that names the path, the cause and a
+// remedy; the new file is gone.  Thread safe, also for the same path: the last one wins.  Throws
+// nothing; a few system calls; allocates with operator new.
 bool WriteFileAtomically(const std::string& path, std::string_view contents, int mode,
                          std::string* error);
 
-// Whether writing to `path` makes a new file that takes the place of what is there, if
-// anything is; else it is appended to.
+// Whether writing to `path` makes a new file that takes the place of what is there, if anything is;
+// else it is appended to.
 bool IsReplacedByWriting(const std::string& path);
 
 struct FileToWrite {
@@ -36,9 +34,9 @@ struct FileToWrite {
   int mode;
 };
 
-// The same for files that belong together: nothing is replaced before all the
-// new contents are on the disk.  Between two renames a reader may see one new
-// and one old file; a full disk never leaves them so.
+// The same for files that belong together: nothing is replaced before all the new contents are on
+// the disk.  Between two renames a reader may see one new and one old file; a full disk never
+// leaves them so.
 bool WriteFilesAtomically(const std::vector<FileToWrite>& files, std::string* error);
 
 }  // namespace allomon

@@ -7,8 +7,8 @@
 
 namespace allomon::internal {
 
-// The functions that the program text names.  Any thread; allocates; the first call may read
-// symbol tables.
+// The functions that the program text names.  Any thread; allocates; the first call may read symbol
+// tables.
 ProgramFunctions FunctionsOfProgram();
 
 // What the last recording, which may be on, has counted in that unit; for what is live, in the

@@ -1,7 +1,7 @@
 // The register by which a hooked function finds its thread's counters.
 //
-// On x86-64 Linux user code has a segment register to itself, %gs: the C library uses
-// %fs.  A new thread inherits its creator's, until it attaches.
+// On x86-64 Linux user code has a segment register to itself, %gs: the C library uses %fs.  A new
+// thread inherits its creator's, until it attaches.
 #ifndef ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
 #define ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
 

@@ -8,8 +8,8 @@
 
 namespace allomon::internal {
 
-// How many functions the program has that were compiled for profiling.  The first call reads
-// its symbol table.
+// How many functions the program has that were compiled for profiling.  The first call reads its
+// symbol table.
 uint32_t CountableFunctions();
 
 struct CalledFunction {
@@ -20,8 +20,8 @@ struct CalledFunction {
 // Not thread safe.  Records a profile of kind count meanwhile: the program can have no other.
 class CallCounts {
  public:
-  // A program without hooks is counted as one that calls nothing.  On failure returns false,
-  // with one line in *error.
+  // A program without hooks is counted as one that calls nothing.  On failure returns false, with
+  // one line in *error.
   bool Begin(std::string* error);
 
   // In the order of their addresses.
@@ -32,8 +32,8 @@ class CallCounts {
   std::vector<uint64_t> before_;  // by hook
 };
 
-// Drops those outside [low, high) and, beyond `room`, the least called.  Returns whether any
-// of these were.
+// Drops those outside [low, high) and, beyond `room`, the least called.  Returns whether any of
+// these were.
 bool KeepMostCalled(uintptr_t low, uintptr_t high, uint32_t room,
                     std::vector<CalledFunction>* called);
 

@@ -12,8 +12,8 @@ struct FunctionCell;
 // All of it is called on the thread in question.  A source without an opinion leaves a function
 // that does nothing.
 struct CountSource {
-  // The thread is about to count in another unit of data: charges what it has used to the unit
-  // that it leaves.
+  // The thread is about to count in another unit of data: charges what it has used to the unit that
+  // it leaves.
   void (*unit_changes)();
   // The counts of all threads are about to be read.  Caller holds the units' lock.
   void (*counts_are_read_locked)();

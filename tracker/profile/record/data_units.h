@@ -69,8 +69,8 @@ ThreadCounts& CountsOf(const ThreadProfile& thread);
 DataUnit& UnitOf(const ThreadProfile& thread);
 UnitName CurrentUnit();
 
-// Makes a unit the thread's; on failure leaves all as it was.  Functions that are on the
-// stack are not on it as far as the new unit is concerned, as in MLton.
+// Makes a unit the thread's; on failure leaves all as it was.  Functions that are on the stack are
+// not on it as far as the new unit is concerned, as in MLton.
 UnitError SwitchUnit(UnitName name, SavedUnit* saved);
 // And back.  kFreed if that unit was freed meanwhile: the thread is in the default one.
 UnitError RestoreUnit(const SavedUnit& saved);
@@ -89,8 +89,7 @@ void TellThreadsLocked() ALLOMON_REQUIRES(units_mutex);
 void RegisterThreadLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex);
 void ForgetThreadLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex);
 
-// All that a unit holds, all threads together, in units of the kind.  The lengths are the
-// caller's.
+// All that a unit holds, all threads together, in units of the kind.  The lengths are the caller's.
 struct MergedCounts {
   std::vector<MlmonCount> functions;  // by place in the table
   std::vector<MlmonCount> managed;    // by number

@@ -17,8 +17,8 @@ struct OpenCalls {
 };
 OpenCalls OpenManagedCalls();
 
-// `function`, a place in the table, is on top of this thread's shadow stack: calls of it need
-// not be watched, where no call counts.
+// `function`, a place in the table, is on top of this thread's shadow stack: calls of it need not
+// be watched, where no call counts.
 void DoNotWatchCallsOf(uint32_t function);
 
 // The place in the table of a call's function, by ManagedEntry::address.

@@ -1,6 +1,6 @@
-// Puts onto a thread's shadow stack what it had open when a profile started, and what is not
-// kept there while nothing is recorded: scopes and managed calls.  Functions with hooks are
-// on it already.
+// Puts onto a thread's shadow stack what it had open when a profile started, and what is not kept
+// there while nothing is recorded: scopes and managed calls.  Functions with hooks are on it
+// already.
 #include <algorithm>
 
 #include "tracker/base/check.h"

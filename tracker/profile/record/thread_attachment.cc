@@ -21,14 +21,14 @@ extern "C" void* __libc_stack_end __attribute__((weak));
 namespace allomon::internal {
 namespace {
 
-// Deeper than any stack of ordinary size with frames of two words; where the kernel
-// refuses so much address space, a part of it.  Pages that are not reached cost nothing.
+// Deeper than any stack of ordinary size with frames of two words; where the kernel refuses so much
+// address space, a part of it.  Pages that are not reached cost nothing.
 constexpr size_t kMostEntries = size_t{1} << 20;
 constexpr size_t kFewestEntries = size_t{1} << 12;
 constexpr size_t kEntryBytes = sizeof(ShadowEntry) + sizeof(ScopeEntry);
 
-// The lowest entry belongs to no function, and no frame is above it, so that popping
-// needs no other end.
+// The lowest entry belongs to no function, and no frame is above it, so that popping needs no other
+// end.
 constexpr ShadowEntry kBottom = {UINTPTR_MAX, 0, nullptr, kMainSource};
 
 pthread_key_t g_exit_key;

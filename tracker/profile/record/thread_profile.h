@@ -1,14 +1,14 @@
 // What profiling knows about a thread: the functions on its stack, and where it counts.
 //
-// The functions are a shadow stack keyed by frame address.  Who enters a function pops
-// every entry whose frame is not above its own, then pushes: what lies at or below the new
-// frame has returned, was left by an exception or longjmp, or gave its frame away in a
-// tail call.  So there is no leave hook, and tail calls stay tail calls.  An entry whose
-// return address is no longer in its place has returned too, although its frame lies
-// above: its caller has pushed arguments for another call.
+// The functions are a shadow stack keyed by frame address.  Who enters a function pops every entry
+// whose frame is not above its own, then pushes: what lies at or below the new frame has returned,
+// was left by an exception or longjmp, or gave its frame away in a tail call.  So there is no leave
+// hook, and tail calls stay tail calls.  An entry whose return address is no longer in its place
+// has returned too, although its frame lies above: its caller has pushed arguments for another
+// call.
 //
-// Only its own thread, and signal handlers on it, touch the shadow stack; `busy` keeps a
-// handler out while the thread is in the middle of it.
+// Only its own thread, and signal handlers on it, touch the shadow stack; `busy` keeps a handler
+// out while the thread is in the middle of it.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_THREAD_PROFILE_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_THREAD_PROFILE_H_
 
@@ -39,8 +39,8 @@ struct ShadowEntry {
 
 // Plain data in static TLS, all zero at first.
 struct ThreadProfile {
-  // What a hook looks at first: see entry_call.cc.  `cells`, if nobody asks which function runs,
-  // so that of each function the outermost occurrence is enough; else null.
+  // What a hook looks at first: see entry_call.cc.  `cells`, if nobody asks which function runs, so
+  // that of each function the outermost occurrence is enough; else null.
   std::atomic<FunctionCell*> outermost_cells;
   ShadowEntry* top;  // null: no shadow stack yet
   // Where an entry is counted: the thread's own counts, else the common ones of its unit.  Not null
@@ -88,8 +88,8 @@ inline void PopEntry(ThreadProfile& thread) {
   if (cell != nullptr) LeaveCell(cell);
 }
 
-// Puts what the thread has open onto its shadow stack, if that was not done since the last
-// start.  The caller is `busy`.
+// Puts what the thread has open onto its shadow stack, if that was not done since the last start.
+// The caller is `busy`.
 void CatchUpSlow(ThreadProfile& thread);
 inline void CatchUp(ThreadProfile& thread) {
   if (thread.start_seen != recording.starts.load(std::memory_order_relaxed)) CatchUpSlow(thread);
@@ -125,8 +125,8 @@ inline void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount
   }
 }
 
-// The function that code with that stack pointer runs in; kMainSource if none is open.
-// Pops what has returned; the caller is `busy`.
+// The function that code with that stack pointer runs in; kMainSource if none is open.  Pops what
+// has returned; the caller is `busy`.
 uint32_t RunningFunction(ThreadProfile& thread, uintptr_t sp);
 
 inline bool IsOnOwnStack(const ThreadProfile& thread, uintptr_t address) {

@@ -35,8 +35,8 @@ void ChargeBytes(const ThreadProfile& thread, uint32_t function, uint64_t bytes)
   UnitOf(thread).common->Charge(function, amount);
 }
 
-// Of a thread that may be elsewhere: its shadow stack cannot be looked at, and its counts are
-// its own.
+// Of a thread that may be elsewhere: its shadow stack cannot be looked at, and its counts are its
+// own.
 void ChargeFromOutside(AllocationClock& clock) {
   constexpr ThreadProfile kNobody = {};
   const uint64_t amount = Take(clock) * UnitsPerCount(ProfileKind::kAlloc);

@@ -1,5 +1,5 @@
-// What a program holds: a session that follows sampled blocks to their end and keeps nothing
-// of its own with them.  For the profile of what is live.
+// What a program holds: a session that follows sampled blocks to their end and keeps nothing of its
+// own with them.  For the profile of what is live.
 //
 // Thread safe; not inside malloc, not in signal handlers.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_LIVE_SESSION_H_

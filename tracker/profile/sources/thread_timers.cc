@@ -28,8 +28,8 @@ ThreadTimer g_timers[kMostThreads];
 
 std::atomic<size_t> g_end{0};  // behind the last that was ever used
 int g_signal = 0;
-// Written by one start beside late signals of the timers before it; the release and acquire
-// give a signal what that start prepared.
+// Written by one start beside late signals of the timers before it; the release and acquire give a
+// signal what that start prepared.
 std::atomic<TickHandler> g_handler{nullptr};
 
 uint64_t Nanoseconds(const timespec& time) {

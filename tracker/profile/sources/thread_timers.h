@@ -17,8 +17,8 @@ namespace allomon::internal {
 
 struct DataUnit;
 
-// One for each thread that is timed.  In a table of its own, since a signal may arrive
-// with a pointer to one whose thread has ended.
+// One for each thread that is timed.  In a table of its own, since a signal may arrive with a
+// pointer to one whose thread has ended.
 struct ThreadTimer {
   // kFree, kClaimed while the rest is being filled in, or the thread's.
   std::atomic<pid_t> thread_id;

@@ -1,5 +1,5 @@
-// A profile as it was recorded, taken out of the recorder: everything that is written is a
-// function of this value and of the program's symbol tables.
+// A profile as it was recorded, taken out of the recorder: everything that is written is a function
+// of this value and of the program's symbol tables.
 //
 // Plain data.  Amounts are in the finest unit of their kind (formats/count_units.h).
 #ifndef ALLOMON_TRACKER_PROFILE_WRITE_PROFILE_SNAPSHOT_H_
