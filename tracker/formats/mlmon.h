@@ -20,7 +20,7 @@ namespace allomon {
 // without bound; 127 bits hold the sum of 2^63 full files.
 using MlmonInt = __int128;
 
-// What one function used.  The last two are written only in ProfileStyle::kStack.
+// The amounts that one function used.  The last two are written only in ProfileStyle::kStack.
 struct MlmonCount {
   MlmonInt current = 0;   // while it was the one running
   MlmonInt stack = 0;     // while it was on the stack, collector excluded

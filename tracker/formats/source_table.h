@@ -44,8 +44,8 @@ inline constexpr std::string_view kFixedSourceNames[] = {"<unknown>", "<gc>", "<
 inline constexpr uint32_t kNoSuccessors = 2;
 SourceTable FixedSourceTable();
 
-// What a name must not hold, a TAB, a newline or nothing at all, would make mlprof refuse the whole
-// table.  They become spaces and "<unnamed>".
+// mlprof refuses a whole table for a name that has a TAB or a newline in it, or is empty.  TABs and
+// newlines become spaces, an empty name becomes "<unnamed>".
 std::string SanitizedName(std::string_view name);
 
 // The same for a position, which may be empty.

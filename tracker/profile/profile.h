@@ -64,7 +64,7 @@ class Profile {
   // Ends a unit and what it holds.  Fails with kFailedPrecondition: freed before; current in some
   // thread; the default one.
   static absl::Status Free(ProfileData data);
-  // This thread's.
+  // The calling thread's current unit.
   static ProfileData Current();
 
   // Writes a unit, all threads together, to `path`, atomically; a program without functions of its
@@ -92,7 +92,7 @@ class ScopedProfileData {
   ScopedProfileData(const ScopedProfileData&) = delete;
   ScopedProfileData& operator=(const ScopedProfileData&) = delete;
 
-  // Of the switch; if it failed, nothing was switched.
+  // The result of the switch; if it failed, nothing was switched.
   const absl::Status& status() const { return status_; }
   // Switches back before the end of the block.  Fails like WithData() after f.
   absl::Status Restore();

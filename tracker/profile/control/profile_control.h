@@ -37,11 +37,11 @@ RecordingError StartRecording(const RecordingOptions& options, std::string* erro
 RecordingError StopRecording();
 bool IsRecording();
 
-// What the last start asked for, with the seed that it got.
+// The options of the last start, with the seed that was drawn.
 RecordingOptions LastRecording();
 
-// What the last start has followed and is live: now, or when it was stopped.  False if it asked for
-// something else.
+// The blocks that the last start has followed and that are live: now, or when it was stopped.
+// False if the last start was of another kind.
 bool LastLiveHeap(LiveHeap* heap);
 
 // Reads "alloc", "live", "time,stack" and their like into kind, style and live.

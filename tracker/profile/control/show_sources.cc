@@ -68,8 +68,8 @@ __attribute__((constructor(101))) void SayThatItAnswers() {
   internal::answers_for_itself.store(true, std::memory_order_relaxed);
 }
 
-// g++ does not honour the priority of FunctionRegistrar's constructors, so whoever wants the whole
-// table has to come last.
+// g++ does not honour the priority of FunctionRegistrar's constructors, so a reader that wants the
+// whole table has to come last.
 __attribute__((constructor(102))) void AnswerIfAsked(int argc, char** argv, char** environment) {
   if (g_answer_fd < 0) return;
   RunConstructorsAfter(AnswerIfAsked, argc, argv, environment);

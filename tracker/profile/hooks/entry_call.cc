@@ -1,6 +1,6 @@
-// What a hooked function calls.  At a function's start every register may hold an argument, so this
-// file is compiled for the general registers alone, without instrumentation (see BUILD), and its
-// one function saves each that it uses.
+// The function that a hooked function calls.  At a function's start every register may hold an
+// argument, so this file is compiled for the general registers alone, without instrumentation (see
+// BUILD), and its one function saves each that it uses.
 #include <cstddef>
 
 #include "tracker/base/check.h"
@@ -56,7 +56,8 @@ extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void Allomo
   const uintptr_t return_address = StackWord(frame);
   if (!CannotPush(thread, frame)) {
     if (top->frame == frame && top->function == function) {
-      // Again from the same place: it would leave and come back with nothing in between.
+      // A call of the same function from the same place: it would leave and come back with nothing
+      // in between.
       top->return_address = return_address;
     } else {
       thread.busy = true;

@@ -9,7 +9,7 @@
 
 namespace allomon::internal {
 
-// Whether nobody else uses the register, and we may.
+// Whether no other code uses the register, and this system lets us set it.
 bool CanSetEntryCounters();
 
 // Makes hooked functions count in `cells` on this thread.

@@ -32,8 +32,8 @@ struct HookedFunctions {
 };
 HookedFunctions FindHookedFunctions();
 
-// In a library that is preloaded into a program: without it, FindHookedFunctions() leaves the
-// program's file alone.
+// For a library that is preloaded into a program: without this call FindHookedFunctions() leaves
+// the program's file alone.
 void UseHooksOfHost();
 
 enum class HookMode { kNone, kCount, kCall };
@@ -42,7 +42,7 @@ enum class HookMode { kNone, kCount, kCall };
 // that says why, and the program runs on as it was.  Caller holds the units' lock.
 bool SetHooksLocked(HookMode mode, std::string* error) ALLOMON_REQUIRES(units_mutex);
 
-// What they do now.
+// The mode that all hooks are in.
 HookMode CurrentHookMode();
 
 }  // namespace allomon::internal

@@ -17,7 +17,8 @@ struct CalledFunction {
   uint64_t calls = 0;  // at least 1
 };
 
-// Not thread safe.  Records a profile of kind count meanwhile: the program can have no other.
+// Not thread safe.  Records a profile of kind count between Begin() and End(): the program can have
+// no other then.
 class CallCounts {
  public:
   // A program without hooks is counted as one that calls nothing.  On failure returns false, with

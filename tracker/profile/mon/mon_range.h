@@ -11,7 +11,7 @@
 
 namespace allomon::internal {
 
-// What a caller asks for.
+// The request of a caller of monitor().
 struct MonRequest {
   uintptr_t low = 0;
   uintptr_t high = 0;

@@ -10,7 +10,7 @@
 
 namespace allomon::internal {
 
-// Open calls that are to be on the shadow stack: [base, top); none while nobody watches.
+// The open calls that belong on the shadow stack: [base, top).  None while calls are not watched.
 struct OpenCalls {
   ManagedEntry* base;
   ManagedEntry* top;

@@ -1,5 +1,5 @@
-// Puts onto a thread's shadow stack what it had open when a profile started, and what is not kept
-// there while nothing is recorded: scopes and managed calls.  Functions with hooks are on it
+// Puts onto a thread's shadow stack the scopes and managed calls that it had open when a profile
+// started: they are not kept there while nothing is recorded.  Functions with hooks are on it
 // already.
 #include <algorithm>
 
@@ -69,7 +69,7 @@ void CatchUpSlow(ThreadProfile& thread) {
   if (thread.top == nullptr) return;
   DropAllButHooked(thread);
   Merge merge(thread);
-  // Beyond a million nothing is seen.
+  // There is no room for so many: none of them is seen.
   if (merge.added() > static_cast<size_t>(thread.limit - thread.top)) return;
   ShadowEntry* const top = thread.top + merge.added();
   for (ShadowEntry* to = top; merge.added() != 0; --to) *to = merge.Next();

@@ -50,7 +50,8 @@ void MapStacks(ThreadProfile& thread) {
   }
 }
 
-// All functions have been left.  What still opens a scope takes the slow path, in vain.
+// All functions have been left.  A scope that is opened later takes the slow path, and finds no
+// room.
 void UnmapStacks(ThreadProfile& thread) {
   if (thread.top == nullptr) return;
   ShadowEntry* const bottom = thread.bottom;
@@ -97,7 +98,7 @@ void OnThreadExit(void*) {
   }
   const BusyScope busy;
   UnmapStacks(thread);
-  // `attached` stays: what destructors do after this one goes to the common counts.
+  // `attached` stays: key destructors that run later count in the common counts.
 }
 
 void MakeExitKey() { g_has_exit_key = pthread_key_create(&g_exit_key, OnThreadExit) == 0; }

@@ -18,13 +18,15 @@ namespace allomon::internal {
 // below them.
 bool CanTakeClocks(ProfileKind kind, ProfileStyle style, double rate);
 
-// From now on.  What was allocated before does not count.  Caller holds the units' lock.
+// Clocks count from now on: what was allocated before does not count.  Caller holds the units'
+// lock.
 void StartTakingClocks() ALLOMON_REQUIRES(units_mutex);
 
 // Charges what this thread has allocated since the last time to the function on top of its shadow
 // stack; nothing unless clocks are taken.  The caller is `busy` and has caught up.
 void ChargeClock(ThreadProfile& thread);
-// The same where functions neither begin nor end.
+// The same for a caller that is neither at a begin nor at an end of a function: it need not be
+// `busy`.
 void ChargeThreadClock();
 
 // Charges all threads' clocks.  Caller holds the units' lock.

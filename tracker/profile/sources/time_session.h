@@ -16,8 +16,8 @@ namespace allomon::internal {
 inline constexpr uint32_t kDefaultHz = 100;
 inline constexpr uint32_t kMostHz = 10000;
 
-// Who gets the time if it is not for the profile: monitor(3C)'s histogram.  Told where the thread
-// was, and what it used; on any thread, in signal handlers too.
+// Receives the time if it is not for the profile: monitor(3C)'s histogram.  It is told where the
+// thread was, and what it used; on any thread, in signal handlers too.
 using TimeSink = void (*)(uintptr_t pc, uint64_t amount_ns);
 
 // Times every thread there is, and from now on every new one.  On failure returns false and *error

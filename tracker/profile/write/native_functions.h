@@ -14,12 +14,12 @@
 
 namespace allomon {
 
-// What the innermost frame of a stack is: a return address, or the instruction that a signal
-// interrupted.
+// The kind of address that the innermost frame of a stack is: a return address, or the instruction
+// that a signal interrupted.
 enum class FirstFrame { kReturn, kInterrupted };
 
-// Not thread safe; allocates, and reads files from the first function on: who has no samples pays
-// for none.
+// Not thread safe; allocates, and reads files from the first function on: a profile without samples
+// pays for none.
 class NativeFunctions {
  public:
   struct Function {

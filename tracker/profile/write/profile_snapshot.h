@@ -33,12 +33,12 @@ struct ChargedStack {
 };
 
 struct ProfileSnapshot {
-  // What amounts are of.
+  // The kind of the amounts.
   ProfileKind kind = ProfileKind::kAlloc;
   ProfileStyle style = ProfileStyle::kCurrent;
   bool live = false;  // of kind alloc: what is live, not all that was allocated
 
-  // What the recording was asked for.
+  // The options of the recording.
   double rate = 1;      // samples per word
   uint64_t seed = 0;    // of the sampler
   uint32_t hz = 0;      // of kind time
