@@ -61,6 +61,11 @@ class Merge {
   ManagedEntry* const calls_;
 };
 
+// The start of a profile of another kind clears the cells of what is on the stack.
+bool IsEntered(const ShadowEntry& entry) {
+  return entry.cell != nullptr && entry.cell->on_stack.load(std::memory_order_relaxed) != 0;
+}
+
 }  // namespace
 
 void CatchUpSlow(ThreadProfile& thread) {
@@ -83,7 +88,7 @@ void EnterOpenFunctions(ThreadProfile& thread) {
   if (cells == nullptr || thread.top == nullptr) return;
   // From the outside in: a function is on the stack from its outermost occurrence on.
   for (ShadowEntry* entry = thread.bottom + 1; entry <= thread.top; ++entry) {
-    if (entry->cell != nullptr || entry->function >= thread.counts->functions) continue;
+    if (IsEntered(*entry) || entry->function >= thread.counts->functions) continue;
     FunctionCell* const cell = cells + entry->function;
     if (EnterCell(cell, thread.counts)) entry->cell = cell;
   }
