@@ -358,6 +358,25 @@ TEST(EntryHooksTest, HookedKeyDestructorBehindTheEndOfItsThreadIsCounted) {
   });
 }
 
+// Its caller is on the shadow stack since the profile before, whose counts are cleared.
+TEST(EntryHooksTest, FunctionThatStartsAProfileOfAnotherKindIsOnTheStackInIt) {
+  InChild([] {
+    ASSERT_TRUE(Profile::Start(Options(ProfileKind::kCount, ProfileStyle::kStack)).ok());
+    static int calls = 0;
+    hooked::CallsTwice([] {
+      if (calls++ != 0) return;
+      ASSERT_TRUE(Profile::Stop().ok());
+      ASSERT_TRUE(Profile::Start(Options(ProfileKind::kAlloc, ProfileStyle::kStack)).ok());
+      SamplingFree(hooked::Allocates(100));
+    });
+    ASSERT_TRUE(Profile::Stop().ok());
+    const NamedProfile profile = Attributed();
+    ExpectInvariants(profile.mlmon);
+    EXPECT_EQ(Of(profile, "Allocates"), (Counted{100, 100}));
+    EXPECT_EQ(Of(profile, "CallsTwice"), (Counted{0, 100}));
+  });
+}
+
 // Nothing pops a function with a hook before the next one is entered, and by then the unit is
 // another one.
 TEST(EntryHooksTest, WhatReturnedBeforeItsUnitWasLeftIsNotOnTheStackWhenTheUnitIsBack) {

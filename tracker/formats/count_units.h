@@ -1,4 +1,4 @@
-// What profiles count in before they are written.
+// The units that profiles count in before they are written.
 #ifndef ALLOMON_TRACKER_FORMATS_COUNT_UNITS_H_
 #define ALLOMON_TRACKER_FORMATS_COUNT_UNITS_H_
 
@@ -9,7 +9,7 @@
 namespace allomon {
 
 // Amounts are kept in 1/1024 byte, for bytes are estimates with fractions; in nanoseconds; in
-// calls.  So many make one of what mlmon.out is written in.
+// calls.  So many make one unit of mlmon.out.
 constexpr uint64_t UnitsPerCount(ProfileKind kind) {
   return kind == ProfileKind::kAlloc ? 1024 : kind == ProfileKind::kTime ? 10'000'000 : 1;
 }

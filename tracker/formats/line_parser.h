@@ -1,8 +1,7 @@
+// The common part of the readers of mlmon.out and of the show-sources answer: texts of lines,
+// numbers that say how many lines follow, one line of explanation on failure.
 #ifndef ALLOMON_TRACKER_FORMATS_LINE_PARSER_H_
 #define ALLOMON_TRACKER_FORMATS_LINE_PARSER_H_
-
-// What the readers of mlmon.out and of the show-sources answer have in common: texts of lines,
-// numbers that say how many lines follow, one line of explanation on failure.
 
 #include <cstdint>
 #include <string>

@@ -1,12 +1,11 @@
-#ifndef ALLOMON_TRACKER_FORMATS_MLMON_H_
-#define ALLOMON_TRACKER_FORMATS_MLMON_H_
-
 // Profiles as MLton's runtime writes them and mlprof reads them: the file mlmon.out. MLMON.md
 // beside this header has the grammar, the units and an example.
 //
 // Everything here is a pure function of its arguments: thread safe as long as two threads do not
 // share a destination, nothing is thrown, and an error is one line of text without a newline.  It
 // allocates with operator new, so none of it may be called inside malloc or in a signal handler.
+#ifndef ALLOMON_TRACKER_FORMATS_MLMON_H_
+#define ALLOMON_TRACKER_FORMATS_MLMON_H_
 
 #include <cstdint>
 #include <string>
@@ -21,7 +20,7 @@ namespace allomon {
 // without bound; 127 bits hold the sum of 2^63 full files.
 using MlmonInt = __int128;
 
-// What one function used.  The last two are written only in ProfileStyle::kStack.
+// The amounts that one function used.  The last two are written only in ProfileStyle::kStack.
 struct MlmonCount {
   MlmonInt current = 0;   // while it was the one running
   MlmonInt stack = 0;     // while it was on the stack, collector excluded

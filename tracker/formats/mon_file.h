@@ -1,4 +1,4 @@
-// Reading and writing mon.out.  MON.md beside the parent folder's MLMON.md has the format.
+// Reading and writing mon.out.  MON.md has the format.
 //
 // Pure functions: thread safe, nothing thrown; they allocate with operator new.
 #ifndef ALLOMON_TRACKER_FORMATS_MON_FILE_H_

@@ -1,5 +1,5 @@
-// The formats that a profile can be written in.  A new one is a file NAME_files.cc beside this,
-// which defines its function, and a line in output_formats.inc (tests/toy_format_test.py adds one).
+// The formats that a profile can be written in.  A new one is a file beside mlmon_files.cc, which
+// defines its function, and a line in output_formats.inc (tests/toy_format_test.py adds one).
 //
 // Pure functions: any thread, nothing thrown, allocating with operator new.
 #ifndef ALLOMON_TRACKER_FORMATS_OUTPUT_FORMAT_H_
@@ -17,7 +17,7 @@ namespace allomon {
 struct OutputFile {
   std::string suffix;  // behind the path that the user gave; empty for the profile itself
   std::string bytes;
-  int mode = 0600;  // for its owner only: names of functions may be nobody else's business
+  int mode = 0600;  // for its owner only: names of functions may be secret
 };
 
 // In the order in which they are to appear: what explains a profile comes before the profile, which

@@ -1,4 +1,4 @@
-// What a profile is of, and the functions that every table of functions begins with.
+// The kinds of profile, and the functions that every table of functions begins with.
 //
 // Has no standard library's header that needs floating point: a hook at the entry of a function
 // includes this, and is compiled for general registers only, which clang takes literally.

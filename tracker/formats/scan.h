@@ -1,12 +1,11 @@
-#ifndef ALLOMON_TRACKER_FORMATS_SCAN_H_
-#define ALLOMON_TRACKER_FORMATS_SCAN_H_
-
 // The lexical habits of mlprof, shared by the readers of mlmon.out and of the show-sources answer.
 // They are those of Standard ML's basis library: leading white space is skipped, a number ends at
 // the first character that does not continue it, and whatever follows is ignored.  Accepting less
 // would refuse files that mlprof reads, accepting more would bless files that it refuses.
 //
 // All functions are pure, thread safe, throw nothing and look at each byte once.
+#ifndef ALLOMON_TRACKER_FORMATS_SCAN_H_
+#define ALLOMON_TRACKER_FORMATS_SCAN_H_
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,3 @@
-#ifndef ALLOMON_TRACKER_FORMATS_SOURCE_TABLE_H_
-#define ALLOMON_TRACKER_FORMATS_SOURCE_TABLE_H_
-
 // The source functions of a program, as an executable tells them to mlprof when it is run with the
 // arguments `@MLton show-sources`.  MLMON.md has the grammar.
 //
@@ -10,6 +7,8 @@
 //
 // Pure functions: thread safe, nothing thrown, linear in the size of the table; they allocate with
 // operator new.
+#ifndef ALLOMON_TRACKER_FORMATS_SOURCE_TABLE_H_
+#define ALLOMON_TRACKER_FORMATS_SOURCE_TABLE_H_
 
 #include <cstdint>
 #include <string>
@@ -45,8 +44,8 @@ inline constexpr std::string_view kFixedSourceNames[] = {"<unknown>", "<gc>", "<
 inline constexpr uint32_t kNoSuccessors = 2;
 SourceTable FixedSourceTable();
 
-// What a name must not hold, a TAB, a newline or nothing at all, would make mlprof refuse the whole
-// table.  They become spaces and "<unnamed>".
+// mlprof refuses a whole table for a name that has a TAB or a newline in it, or is empty.  TABs and
+// newlines become spaces, an empty name becomes "<unnamed>".
 std::string SanitizedName(std::string_view name);
 
 // The same for a position, which may be empty.

@@ -57,8 +57,8 @@ bool IsMeantAsLink(const std::string& path) {
   return IsUnder(path, "/dev/") || IsUnder(path, "/proc/");
 }
 
-// A pipe that nobody has open for reading would make open() wait, for ever at the end of a program:
-// that is ENXIO instead.  Whoever reads it is waited for, as with any output.
+// A pipe that has no reader would make open() wait, for ever at the end of a program: that is ENXIO
+// instead.  A reader that is slow is waited for, as with any output.
 int OpenExisting(const std::string& path, int* fd) {
   int flags = O_APPEND | O_NONBLOCK;
   if (!IsMeantAsLink(path)) flags |= O_NOFOLLOW;  // it was no link a moment ago
@@ -104,8 +104,8 @@ int Prepare(const FileToWrite& file, std::string* temporary) {
   return error;
 }
 
-// Whether the file holds these contents and nobody but its owner, who is us, may be surprised that
-// it stays: it is no more open than it would be, and has no other name.
+// Whether the file holds these contents and is ours alone, so that no other user may be surprised
+// that it stays: it is no more open than it would be, and has no other name.
 bool AlreadyHolds(int fd, const FileToWrite& file) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
@@ -194,7 +194,7 @@ int CommitOne(const Pending& pending) {
   return rename(pending.temporary.c_str(), file.path.c_str()) == 0 ? 0 : errno;
 }
 
-// What was not renamed.
+// Removes the new files that were not renamed.
 void RemoveTemporaries(const std::vector<Pending>& pending, size_t first) {
   for (size_t i = first; i < pending.size(); ++i) {
     if (!pending[i].temporary.empty()) unlink(pending[i].temporary.c_str());

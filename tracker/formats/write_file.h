@@ -34,9 +34,9 @@ struct FileToWrite {
   int mode;
 };
 
-// The same for files that belong together: nothing is replaced before all the new contents are on
-// the disk.  Between two renames a reader may see one new and one old file; a full disk never
-// leaves them so.
+// WriteFileAtomically() for files that belong together: none is replaced before all the new
+// contents are on the disk.  Between two renames a reader may see one new and one old file; a full
+// disk never leaves them so.
 bool WriteFilesAtomically(const std::vector<FileToWrite>& files, std::string* error);
 
 }  // namespace allomon

@@ -10,7 +10,7 @@ namespace {
 using internal::RecordingError;
 using internal::UnitError;
 
-// What MLton says, where it says something.
+// With MLton's words, where it has any.
 absl::Status UnitStatus(UnitError error, const char* action) {
   const std::string text = action;
   switch (error) {

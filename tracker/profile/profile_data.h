@@ -1,8 +1,8 @@
-// A unit of profiling data, as MLton.Profile.Data: a program may keep several, switch
-// between them while it runs, and write each to a file of its own.
+// A unit of profiling data, as MLton.Profile.Data: a program may keep several, switch between them
+// while it runs, and write each to a file of its own.
 //
-// This is a name, cheap to copy; Profile::Malloc() makes a unit, Profile::Free() ends it,
-// and names are never reused, so that using a freed one is an error and no accident.
+// This is a name, cheap to copy; Profile::Malloc() makes a unit, Profile::Free() ends it, and names
+// are never reused, so that using a freed one is an error and no accident.
 #ifndef ALLOMON_TRACKER_PROFILE_PROFILE_DATA_H_
 #define ALLOMON_TRACKER_PROFILE_PROFILE_DATA_H_
 

@@ -9,7 +9,8 @@
 namespace allomon::internal {
 namespace {
 
-// Of a scope that there is no room for: above every limit, so that its end is slow as well.
+// The entry of a scope that there is no room for: above every limit, so that its end is slow as
+// well.
 ScopeEntry* NoRoom() { return reinterpret_cast<ScopeEntry*>(UINTPTR_MAX); }
 
 }  // namespace

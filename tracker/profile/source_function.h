@@ -5,14 +5,14 @@
 //     ...
 //   }
 //
-// From there to the end of the enclosing block, what this thread allocates is charged to
-// `Parse`, at this file and line, unless a function that it calls says otherwise.
+// From there to the end of the enclosing block, what this thread allocates is charged to `Parse`,
+// at this file and line, unless a function that it calls says otherwise.
 //
 // While nothing is recorded the cost is 16 instructions, entry and exit together (section 7 of
-// benchmarks/README.md).  The scope ends by a destructor, so a call in its tail is no tail
-// call; exceptions are right, and what longjmp leaves behind goes when a function above it is
-// entered.  (Functions with entry hooks, see entry_hooks.h, keep their tail calls.)  Thread
-// safe; usable in templates and lambdas; not in constexpr functions.
+// benchmarks/README.md).  The scope ends by a destructor, so a call in its tail is no tail call;
+// exceptions are right, and what longjmp leaves behind goes when a function above it is entered.
+// (Functions with entry hooks, see entry_hooks.h, keep their tail calls.)  Thread safe; usable in
+// templates and lambdas; not in constexpr functions.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCE_FUNCTION_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCE_FUNCTION_H_
 
@@ -26,8 +26,8 @@ namespace allomon {
 
 namespace internal {
 
-// Entering and leaving while something is recorded, or for the thread's first time.
-// Returns what to give to LeaveScopeSlow.
+// Entering and leaving while something is recorded, or for the thread's first time.  Returns what
+// to give to LeaveScopeSlow.
 ScopeEntry* EnterScopeSlow(const SourceFunction& function, void* frame);
 void LeaveScopeSlow(ScopeEntry* entry);
 

@@ -51,8 +51,8 @@ void AfterForkInChild() ALLOMON_RELEASE(units_mutex) {
   TheControl().mutex.unlock();
 }
 
-// inv.fork.order: under the control's mutex and the units' lock those of the tracker are taken
-// (a profile of what is live; clocks), so a fork takes them in that order too.
+// inv.fork.order: under the control's mutex and the units' lock those of the tracker are taken (a
+// profile of what is live; clocks), so a fork takes them in that order too.
 constexpr OuterForkHandlers kForkHandlers = {BeforeFork, AfterForkInParent, AfterForkInChild};
 
 RecordingError CheckOptions(const RecordingOptions& options, std::string* error) {

@@ -1,10 +1,10 @@
-// Linked into an executable, answers `program @MLton show-sources` as a program that
-// MLton compiled for profiling does, so that mlprof can be pointed at it.
+// Linked into an executable, answers `program @MLton show-sources` as a program that MLton compiled
+// for profiling does, so that mlprof can be pointed at it.
 //
-// The answer must be all there is on standard output.  Constructors of other code may
-// print, so standard output is set aside before the first of them runs (the executable's
-// own pre-initialisation), and given back for the answer once all constructors, those
-// that register functions among them, have run; then the process ends, before main.
+// The answer must be all there is on standard output.  Constructors of other code may print, so
+// standard output is set aside before the first of them runs (the executable's own
+// pre-initialisation), and given back for the answer once all constructors, those that register
+// functions among them, have run; then the process ends, before main.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -68,8 +68,8 @@ __attribute__((constructor(101))) void SayThatItAnswers() {
   internal::answers_for_itself.store(true, std::memory_order_relaxed);
 }
 
-// g++ does not honour the priority of FunctionRegistrar's constructors, so whoever wants
-// the whole table has to come last.
+// g++ does not honour the priority of FunctionRegistrar's constructors, so a reader that wants the
+// whole table has to come last.
 __attribute__((constructor(102))) void AnswerIfAsked(int argc, char** argv, char** environment) {
   if (g_answer_fd < 0) return;
   RunConstructorsAfter(AnswerIfAsked, argc, argv, environment);

@@ -1,6 +1,6 @@
-// Reaches threads as they start: this pthread_create stands in front of the C library's,
-// also for std::thread.  Threads made without it (clone) are profiled as far as can be
-// without: by Start(), if they exist by then.
+// Reaches threads as they start: this pthread_create stands in front of the C library's, also for
+// std::thread.  Threads made without it (clone) are profiled as far as can be without: by Start(),
+// if they exist by then.
 #include <dlfcn.h>
 #include <pthread.h>
 

@@ -27,7 +27,7 @@ struct SignalWriter {
   std::atomic<DataUnit*> unit{nullptr};
 };
 
-// By AfterWriting.
+// The index is an AfterWriting.
 SignalWriter g_writers[2];
 
 void Wake(SignalWriter& writer) {
@@ -35,7 +35,7 @@ void Wake(SignalWriter& writer) {
   sem_post(&writer.arrived);
 }
 
-// Comes again, and is delivered when the handler returns.
+// Sends the signal again; it is delivered when the handler returns.
 void DieBySignal(int number) {
   signal(number, SIG_DFL);
   kill(getpid(), number);
@@ -61,7 +61,7 @@ bool IsOurs(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == OnSignal;
 }
 
-// One file for all who asked so far.
+// All signals that have arrived so far get one file.
 void AwaitSignal(SignalWriter& writer) {
   while (sem_wait(&writer.arrived) != 0) {
   }

@@ -1,6 +1,6 @@
-// What a hooked function calls.  At a function's start every register may hold an
-// argument, so this file is compiled for the general registers alone, without
-// instrumentation (see BUILD), and its one function saves each that it uses.
+// The function that a hooked function calls.  At a function's start every register may hold an
+// argument, so this file is compiled for the general registers alone, without instrumentation (see
+// BUILD), and its one function saves each that it uses.
 #include <cstddef>
 
 #include "tracker/base/check.h"
@@ -32,8 +32,8 @@ inline void Count(const ThreadProfile& thread, uint32_t function) {
   }
 }
 
-// A signal handler that interrupted us, a thread that is not attached, another stack
-// (sigaltstack, a coroutine's), or one of a million functions.
+// A signal handler that interrupted us, a thread that is not attached, another stack (sigaltstack,
+// a coroutine's), or one of a million functions.
 inline bool CannotPush(const ThreadProfile& thread, uintptr_t frame) {
   return thread.busy | !IsOnOwnStack(thread, frame) | (thread.top >= thread.limit);
 }
@@ -56,7 +56,8 @@ extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void Allomo
   const uintptr_t return_address = StackWord(frame);
   if (!CannotPush(thread, frame)) {
     if (top->frame == frame && top->function == function) {
-      // Again from the same place: it would leave and come back with nothing in between.
+      // A call of the same function from the same place: it would leave and come back with nothing
+      // in between.
       top->return_address = return_address;
     } else {
       thread.busy = true;
@@ -81,10 +82,10 @@ extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void Allomo
 
 // Stack: the number; the return address into the hooked function; its own.
 //
-// inv.entry.nothing: where the outermost occurrence of each function is enough, one that is on
-// the stack already, entered below a top entry that has not returned, changes nothing but, if
-// calls are counted, two counts: so it is when functions recurse and in most loops.  That is
-// done here, with four registers and branches that go the same way each time.
+// inv.entry.nothing: where the outermost occurrence of each function is enough, one that is on the
+// stack already, entered below a top entry that has not returned, changes nothing but, if calls are
+// counted, two counts: so it is when functions recurse and in most loops.  That is done here, with
+// four registers and branches that go the same way each time.
 //
 //   cells = thread.outermost_cells; if (cells == nullptr) goto slow;
 //   cell = &cells[number];          if (cell->on_stack == 0) goto slow;

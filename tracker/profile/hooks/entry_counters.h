@@ -1,7 +1,7 @@
 // The register by which a hooked function finds its thread's counters.
 //
-// On x86-64 Linux user code has a segment register to itself, %gs: the C library uses
-// %fs.  A new thread inherits its creator's, until it attaches.
+// On x86-64 Linux user code has a segment register to itself, %gs: the C library uses %fs.  A new
+// thread inherits its creator's, until it attaches.
 #ifndef ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
 #define ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
 
@@ -9,7 +9,7 @@
 
 namespace allomon::internal {
 
-// Whether nobody else uses the register, and we may.
+// Whether no other code uses the register, and this system lets us set it.
 bool CanSetEntryCounters();
 
 // Makes hooked functions count in `cells` on this thread.

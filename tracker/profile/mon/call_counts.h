@@ -8,8 +8,8 @@
 
 namespace allomon::internal {
 
-// How many functions the program has that were compiled for profiling.  The first call reads
-// its symbol table.
+// How many functions the program has that were compiled for profiling.  The first call reads its
+// symbol table.
 uint32_t CountableFunctions();
 
 struct CalledFunction {
@@ -17,11 +17,12 @@ struct CalledFunction {
   uint64_t calls = 0;  // at least 1
 };
 
-// Not thread safe.  Records a profile of kind count meanwhile: the program can have no other.
+// Not thread safe.  Records a profile of kind count between Begin() and End(): the program can have
+// no other then.
 class CallCounts {
  public:
-  // A program without hooks is counted as one that calls nothing.  On failure returns false,
-  // with one line in *error.
+  // A program without hooks is counted as one that calls nothing.  On failure returns false, with
+  // one line in *error.
   bool Begin(std::string* error);
 
   // In the order of their addresses.
@@ -32,8 +33,8 @@ class CallCounts {
   std::vector<uint64_t> before_;  // by hook
 };
 
-// Drops those outside [low, high) and, beyond `room`, the least called.  Returns whether any
-// of these were.
+// Drops those outside [low, high) and, beyond `room`, the least called.  Returns whether any of
+// these were.
 bool KeepMostCalled(uintptr_t low, uintptr_t high, uint32_t room,
                     std::vector<CalledFunction>* called);
 

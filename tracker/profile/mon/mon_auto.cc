@@ -1,4 +1,4 @@
-// What programs compiled for profiling do by themselves: monitor() for the whole text, from
+// Programs compiled for profiling call monitor() by themselves: it runs for the whole text, from
 // before main to after it.  Link //tracker/profile:mon_auto, or `-p` as cc had it.
 //
 // A forked child leaves mon.out to its parent.

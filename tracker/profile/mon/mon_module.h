@@ -1,4 +1,4 @@
-// Which file a piece of code came from.
+// The loaded file that a piece of code came from.
 #ifndef ALLOMON_TRACKER_PROFILE_MON_MON_MODULE_H_
 #define ALLOMON_TRACKER_PROFILE_MON_MON_MODULE_H_
 

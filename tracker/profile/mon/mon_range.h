@@ -11,7 +11,7 @@
 
 namespace allomon::internal {
 
-// What a caller asks for.
+// The request of a caller of monitor().
 struct MonRequest {
   uintptr_t low = 0;
   uintptr_t high = 0;
@@ -37,8 +37,8 @@ class MonSampledRange {
   uintptr_t high() const { return high_; }
   uint32_t count_room() const { return count_room_; }
 
-  // After the last Add(): puts totals and flags into the header, and one call count, of
-  // which there may be count_room().
+  // After the last Add(): puts totals and flags into the header, and one call count, of which there
+  // may be count_room().
   void FinishHeader(uint64_t other_ticks, bool counts_lost);
   void SetCount(uint32_t i, uintptr_t function, uint64_t calls);
 

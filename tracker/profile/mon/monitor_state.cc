@@ -18,10 +18,12 @@ namespace {
 // Static data without destructor: programs stop their monitor at the very end.
 struct Monitor {
   MonSampledRange ranges[kMostMonRanges];
-  // How many signal handlers may look at.  Release and acquire: they see what Init() wrote.
+  // The number of ranges that signal handlers may look at.  Release and acquire: they see what
+  // Init() wrote.
   std::atomic<int> visible{0};
-  // Handlers that are looking.  Stores of `visible` and additions here are in one order for
-  // all threads, so who sees 0 here after storing 0 there sees the last handler's work.
+  // The number of handlers that are looking.  Stores of `visible` and additions here are in one
+  // order for all threads, so a thread that reads 0 here after storing 0 there sees the last
+  // handler's work.
   std::atomic<int> looking{0};
   std::atomic<uint64_t> used_ns{0};
   std::atomic<uint64_t> other_ticks{0};

@@ -16,8 +16,8 @@ inline constexpr int kMostMonRanges = 16;
 // All of these return false on failure, with one line in *error, and have changed nothing.
 bool StartMonitor(const MonRequest& request, std::string* error);
 bool AddMonitorRange(const MonRequest& request, std::string* error);
-// Ends sampling; then writes `path`, after which the buffers are the caller's again, also if
-// it could not be written.
+// Ends sampling; then writes `path`, after which the buffers are the caller's again, also if it
+// could not be written.
 bool StopMonitor(const std::string& path, std::string* error);
 
 bool MonitorRuns();

@@ -1,5 +1,5 @@
-// What feeds the record, as the record sees it: sources of counts register themselves, so that
-// nothing here includes them.
+// The sources of counts, as the record sees them: a table of functions each.  Sources register
+// themselves, so that no file of this room includes them.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_COUNT_SOURCE_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_COUNT_SOURCE_H_
 
@@ -9,11 +9,11 @@ namespace allomon::internal {
 
 struct FunctionCell;
 
-// All of it is called on the thread in question.  A source without an opinion leaves a function
-// that does nothing.
+// All functions are called on the thread that they are about.  A source that has nothing to do has
+// a function that does nothing.
 struct CountSource {
-  // The thread is about to count in another unit of data: charges what it has used to the unit
-  // that it leaves.
+  // The thread is about to count in another unit of data: charges what it has used to the unit that
+  // it leaves.
   void (*unit_changes)();
   // The counts of all threads are about to be read.  Caller holds the units' lock.
   void (*counts_are_read_locked)();

@@ -123,7 +123,7 @@ void PointLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
   CheckLocked();
   const bool is_on = recording.on.load(std::memory_order_relaxed);
   const bool counts_stacks = is_on && recording.stack_style();
-  // Not `top`, which its thread moves; this one stays as long as the thread is in the registry.
+  // `top` is moved by its thread; `bottom` stays as long as the thread is in the registry.
   const bool has_stack = thread.counts != nullptr && thread.bottom != nullptr;
   FunctionCell* const cells = has_stack ? thread.counts->cells : nullptr;
   if (thread.managed_calls != nullptr) {
@@ -146,7 +146,7 @@ void PointLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
   thread.outermost_cells.store(outermost_will_do ? cells : nullptr, std::memory_order_relaxed);
 }
 
-// Also the entry counters of the calling thread, which may be in a register of its own.
+// Does the same for the entry counters of the calling thread, whose address is in a register.
 void PointThisThreadLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
   PointLocked(thread);
   FunctionCell* const cells = CountsOfThisThreadLocked().cells;
@@ -166,7 +166,7 @@ ThreadCounts* FindOrMapCountsLocked(DataUnit& unit) ALLOMON_REQUIRES(units_mutex
   return counts;
 }
 
-// The default unit cannot be freed, so nobody wants to know how many threads count in it.
+// The number of threads in the default unit, which is never freed, is not kept.
 void EnterUnitLocked(DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
   if (unit.slot != 0) ++unit.current_in;
 }
@@ -346,7 +346,7 @@ void AddCell(const ThreadCounts& counts, const FunctionCell& cell, bool stopped,
                    cell.start_gc.load(std::memory_order_relaxed);
 }
 
-// Of the functions from `first` on.
+// Adds the cells of the functions from `first` on.
 void AddCells(const ThreadCounts& counts, uint32_t first, std::vector<MlmonCount>* sums) {
   const bool stopped = !recording.on.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < sums->size() && first + i < counts.functions; ++i) {
@@ -407,7 +407,7 @@ void ForgetOtherThreadsLocked() {
     }
   });
   ClearAllUnitsLocked();
-  // What is on the stack stays there, and is entered afresh.
+  // Functions on the stack stay there; they are entered again, in counts that are zero.
   for (ShadowEntry* entry = thread.top; entry != thread.bottom; --entry) entry->cell = nullptr;
   if (!thread.attached || thread.ended) return EnterUnitLocked(UnitOf(thread));
   if (thread.counts != nullptr) thread.counts->taken = true;

@@ -28,7 +28,7 @@ namespace allomon::internal {
 // LockAroundFork().
 extern SpinLock units_mutex __attribute__((visibility("hidden")));
 
-// All zero at first.
+// A unit.  All zero at first.
 struct DataUnit {
   uint32_t slot = 0;
   uint32_t use = 0;  // how often the slot was freed: an old name has another number
@@ -69,10 +69,11 @@ ThreadCounts& CountsOf(const ThreadProfile& thread);
 DataUnit& UnitOf(const ThreadProfile& thread);
 UnitName CurrentUnit();
 
-// Makes a unit the thread's; on failure leaves all as it was.  Functions that are on the
-// stack are not on it as far as the new unit is concerned, as in MLton.
+// Makes a unit the thread's; on failure leaves all as it was.  Functions that are on the stack are
+// not on it as far as the new unit is concerned, as in MLton.
 UnitError SwitchUnit(UnitName name, SavedUnit* saved);
-// And back.  kFreed if that unit was freed meanwhile: the thread is in the default one.
+// Undoes SwitchUnit().  kFreed if the outer unit was freed since: the thread is then in the default
+// one.
 UnitError RestoreUnit(const SavedUnit& saved);
 
 // The caller of a ...Locked function holds the lock (inv.units.locked).
@@ -89,8 +90,8 @@ void TellThreadsLocked() ALLOMON_REQUIRES(units_mutex);
 void RegisterThreadLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex);
 void ForgetThreadLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex);
 
-// All that a unit holds, all threads together, in units of the kind.  The lengths are the
-// caller's.
+// The counts of a unit, summed over all threads, in the finest unit of their kind.  The caller sets
+// the lengths.
 struct MergedCounts {
   std::vector<MlmonCount> functions;  // by place in the table
   std::vector<MlmonCount> managed;    // by number

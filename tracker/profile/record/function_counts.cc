@@ -11,8 +11,8 @@
 namespace allomon::internal {
 namespace {
 
-// The room for functions of libraries that are loaded later, and for managed ones, is not
-// looked at.
+// The room for functions of libraries that are loaded later, and for managed ones, is not looked
+// at.
 template <typename Visit>
 void ForEachUsed(ThreadCounts& counts, Visit visit) {
   const auto visit_all = [&](uint32_t begin, uint32_t end) {

@@ -1,15 +1,15 @@
-// What one thread counted in one unit of data, function by function.
+// The counts of one thread in one unit of data, by function.
 //
-// The arithmetic is MLton's (runtime/gc/profiling.c: inc, enter, leave): a function that
-// comes onto the stack notes the total so far, and when its last occurrence leaves, what
-// was added to the total since is its stack time.  So recursion counts once, and no
-// function's stack count exceeds the total.
+// The arithmetic is MLton's (runtime/gc/profiling.c: inc, enter, leave): a function that comes onto
+// the stack notes the total so far, and when its last occurrence leaves, what was added to the
+// total since is its stack time.  So recursion counts once, and no function's stack count exceeds
+// the total.
 //
 // Counts are in the finest unit of their kind (see UnitsPerCount): the writer rounds.
 //
-// Written by the thread it belongs to, by plain loads and stores, and by signal handlers
-// on it; Charge() and common counts also by others, atomically.  Read by whoever merges.
-// No memory from malloc.  Async-signal-safe but for Take and Return.
+// Written by the thread it belongs to, by plain loads and stores, and by signal handlers on it;
+// Charge() and common counts also by others, atomically.  Read by the thread that merges.  No
+// memory from malloc.  Async-signal-safe but for Take and Return.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_FUNCTION_COUNTS_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_FUNCTION_COUNTS_H_
 
@@ -23,16 +23,16 @@ namespace allomon::internal {
 
 struct ThreadCounts;
 
-// One line of the cache.  Entry hooks add to `current` by an instruction in the function
-// itself, so entry_hooks.cc knows its place.
+// One line of the cache.  Entry hooks add to `current` by an instruction in the function itself, so
+// entry_hooks.cc knows its place.
 struct alignas(64) FunctionCell {
   std::atomic<uint64_t> current;   // used while it was running
   std::atomic<uint64_t> stack;     // while it was on the stack, collector excluded
   std::atomic<uint64_t> stack_gc;  // by the collector while it was on the stack
   std::atomic<uint64_t> start;     // total when it came onto the stack
   std::atomic<uint64_t> start_gc;
-  // `current` runs on while the profile is stopped.  What it holds that does not count,
-  // or, while stopped, what it held.
+  // `current` runs on while the profile is stopped.  What it holds that does not count, or, while
+  // stopped, what it held.
   std::atomic<uint64_t> held;
   std::atomic<uint64_t> on_stack;  // 1 while it is
   ThreadCounts* owner;             // set when the function first came onto the stack
@@ -58,14 +58,15 @@ struct ThreadCounts {
   // Adds to what `function` used while it was running.  Any thread.
   void Charge(uint32_t function, uint64_t amount);
 
-  // The same by the thread whose counts these are, but not in a signal handler: no other
-  // function of ours adds to them meanwhile.
+  // The same for the thread whose counts these are, outside of signal handlers: then no other code
+  // of ours adds to them at the same time.
   void ChargeOwn(uint32_t function, uint64_t amount) {
     AddOwn(At(function).current, amount);
     AddOwn(function == kGcSource ? total_gc : total, amount);
   }
 
-  // For ALLOMON_DCHECK: of any function that is known now.  The thread's own, or nobody's.
+  // Whether any function that is known now is on the stack in these counts.  For ALLOMON_DCHECK; by
+  // the thread whose counts these are.
   bool HasFunctionOnStack();
 
   // Any thread.
@@ -75,7 +76,7 @@ struct ThreadCounts {
     variance.store(variance.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
 
-  // All zero.  Threads that count meanwhile keep what they have on their stacks.
+  // Sets all counts to 0.  A thread that counts at the same time keeps its shadow stack.
   void Clear();
 
   // While a profile is stopped its numbers stand still, although hooks count on.
@@ -86,16 +87,13 @@ struct ThreadCounts {
     sum.store(sum.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
   }
 
-  static size_t SizeBytes(uint32_t functions) {
-    return sizeof(ThreadCounts) + size_t{functions} * sizeof(FunctionCell);
-  }
-  // Zeroed counts for so many functions; nullptr when the kernel has no memory.  Never
-  // unmapped, since a thread may have a cell of them on its stack.
+  // Zeroed counts for so many functions; nullptr when the kernel has no memory.  Never unmapped,
+  // since a thread may have a cell of them on its stack.
   static ThreadCounts* Map(uint32_t functions);
 };
 
-// The thread's own: a function comes onto its stack.  True if it was not there yet; only
-// then is it to be left, when that occurrence goes.
+// A function comes onto the stack of the thread whose cell this is.  True if it was not on the
+// stack yet; only then does the caller leave the cell, when that occurrence returns.
 inline bool EnterCell(FunctionCell* cell, ThreadCounts* counts) {
   if (__builtin_expect(cell->on_stack.load(std::memory_order_relaxed) != 0, 1)) return false;
   cell->on_stack.store(1, std::memory_order_relaxed);

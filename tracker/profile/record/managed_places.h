@@ -10,15 +10,15 @@
 
 namespace allomon::internal {
 
-// Open calls that are to be on the shadow stack: [base, top); none while nobody watches.
+// The open calls that belong on the shadow stack: [base, top).  None while calls are not watched.
 struct OpenCalls {
   ManagedEntry* base;
   ManagedEntry* top;
 };
 OpenCalls OpenManagedCalls();
 
-// `function`, a place in the table, is on top of this thread's shadow stack: calls of it need
-// not be watched, where no call counts.
+// `function`, a place in the table, is on top of this thread's shadow stack: calls of it need not
+// be watched, where no call counts.
 void DoNotWatchCallsOf(uint32_t function);
 
 // The place in the table of a call's function, by ManagedEntry::address.

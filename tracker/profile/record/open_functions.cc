@@ -1,6 +1,6 @@
-// Puts onto a thread's shadow stack what it had open when a profile started, and what is not
-// kept there while nothing is recorded: scopes and managed calls.  Functions with hooks are
-// on it already.
+// Puts onto a thread's shadow stack the scopes and managed calls that it had open when a profile
+// started: they are not kept there while nothing is recorded.  Functions with hooks are on it
+// already.
 #include <algorithm>
 
 #include "tracker/base/check.h"
@@ -61,6 +61,11 @@ class Merge {
   ManagedEntry* const calls_;
 };
 
+// The start of a profile of another kind clears the cells of what is on the stack.
+bool IsEntered(const ShadowEntry& entry) {
+  return entry.cell != nullptr && entry.cell->on_stack.load(std::memory_order_relaxed) != 0;
+}
+
 }  // namespace
 
 void CatchUpSlow(ThreadProfile& thread) {
@@ -69,7 +74,7 @@ void CatchUpSlow(ThreadProfile& thread) {
   if (thread.top == nullptr) return;
   DropAllButHooked(thread);
   Merge merge(thread);
-  // Beyond a million nothing is seen.
+  // There is no room for so many: none of them is seen.
   if (merge.added() > static_cast<size_t>(thread.limit - thread.top)) return;
   ShadowEntry* const top = thread.top + merge.added();
   for (ShadowEntry* to = top; merge.added() != 0; --to) *to = merge.Next();
@@ -83,7 +88,7 @@ void EnterOpenFunctions(ThreadProfile& thread) {
   if (cells == nullptr || thread.top == nullptr) return;
   // From the outside in: a function is on the stack from its outermost occurrence on.
   for (ShadowEntry* entry = thread.bottom + 1; entry <= thread.top; ++entry) {
-    if (entry->cell != nullptr || entry->function >= thread.counts->functions) continue;
+    if (IsEntered(*entry) || entry->function >= thread.counts->functions) continue;
     FunctionCell* const cell = cells + entry->function;
     if (EnterCell(cell, thread.counts)) entry->cell = cell;
   }

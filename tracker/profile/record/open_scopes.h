@@ -20,11 +20,11 @@ struct ScopeEntry {
 };
 
 // Open scopes are [first, top), outermost first.  A scope whose `top` is not below `limit` takes
-// the slow path: nothing is mapped yet, the array is full, or, the limit being null, something
-// is recorded.
+// the slow path: nothing is mapped yet, the array is full, or, the limit being null, something is
+// recorded.
 //
-// Plain data in static TLS, all zero at first.  Its own thread writes all of it but `limit`,
-// which the thread that starts or stops a profile stores.
+// Plain data in static TLS, all zero at first.  Its own thread writes all of it but `limit`, which
+// the thread that starts or stops a profile stores.
 struct OpenScopes {
   ScopeEntry* top;
   std::atomic<ScopeEntry*> limit;

@@ -1,4 +1,4 @@
-// What is being recorded, for the whole process.
+// The state of the recording, for the whole process.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_RECORDING_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_RECORDING_H_
 
@@ -18,8 +18,8 @@ struct Recording {
 
   // Decided at the start: functions that are registered later do not change it.
   std::atomic<bool> charges_callstacks{true};
-  // Whether bytes of managed heaps are charged where functions begin and end, by allocation
-  // clocks; otherwise they are samples like any other.
+  // Whether bytes of managed heaps are charged where functions begin and end, by allocation clocks;
+  // otherwise they are samples like any other.
   std::atomic<bool> takes_clocks{false};
   // Counts the starts: what a thread has open is put onto its shadow stack once for each.
   std::atomic<uint32_t> starts{0};
@@ -31,10 +31,10 @@ struct Recording {
 };
 extern Recording recording __attribute__((visibility("hidden")));
 
-// Everyone's place in the table of functions: the fixed three, those with entry hooks,
-// those with ALLOMON_FUNCTION() in the order of their registration.
+// The places in the table of functions: the fixed three, those with entry hooks, those with
+// ALLOMON_FUNCTION() in the order of their registration.
 inline constexpr uint32_t kFirstHookIndex = 3;
-// Known from the first start or the answer to show-sources on.
+// The number of functions with hooks; known from the first start or the answer to show-sources on.
 extern std::atomic<uint32_t> hooked_functions __attribute__((visibility("hidden")));
 // Whether this executable tells mlprof its functions: show_sources.cc is linked into it.
 extern std::atomic<bool> answers_for_itself __attribute__((visibility("hidden")));
@@ -49,9 +49,9 @@ inline uint32_t IndexOfRegistered(uint32_t function_id) {
 uint32_t PlaceOf(const SourceFunction& function);
 uint32_t FunctionTableSize();
 
-// Behind all of these, functions of managed programs (managed_functions.h) have places of
-// their own, from first_managed_place on: they are registered while the program runs.  Those
-// for which there is no room are <unknown>.
+// Functions of managed programs (managed_functions.h) come behind all of these, at places of their
+// own from first_managed_place on: they are registered while the program runs.  Those for which
+// there is no room are <unknown>.
 inline constexpr uint32_t kManagedPlaces = 65536;
 extern std::atomic<uint32_t> first_managed_place __attribute__((visibility("hidden")));
 uint32_t IndexOfManaged(uint32_t number);
@@ -64,8 +64,8 @@ inline bool ChargesCallstacks() {
   return recording.charges_callstacks.load(std::memory_order_relaxed);
 }
 
-// Whether the program text names its functions, so that nothing need be looked up in symbol
-// tables to charge them.
+// Whether the program text names its functions, so that nothing need be looked up in symbol tables
+// to charge them.
 bool HasFunctions();
 
 }  // namespace allomon::internal

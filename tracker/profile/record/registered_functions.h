@@ -1,5 +1,5 @@
-// The functions that say ALLOMON_FUNCTION(): a list that is complete before main, but for
-// libraries that are loaded later.
+// The functions that say ALLOMON_FUNCTION(): a list that is complete before main, but for libraries
+// that are loaded later.
 //
 // Any thread; lock free; no allocation.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_REGISTERED_FUNCTIONS_H_
@@ -9,8 +9,8 @@
 
 namespace allomon {
 
-// Constant data of one ALLOMON_FUNCTION().  Registered before main, also if the function
-// is never called: the table of functions then depends on the program alone.
+// Constant data of one ALLOMON_FUNCTION().  Registered before main, also if the function is never
+// called: the table of functions then depends on the program alone.
 struct SourceFunction {
   const char* signature;  // __PRETTY_FUNCTION__
   const char* file;
@@ -21,8 +21,8 @@ struct SourceFunction {
 
 namespace internal {
 
-// Not to be called twice for one function at the same time; twice in turn is harmless.
-// (One function registers from every translation unit that instantiates it, before main.)
+// Not to be called twice for one function at the same time; twice in turn is harmless.  (One
+// function registers from every translation unit that instantiates it, before main.)
 void RegisterSourceFunction(SourceFunction* function);
 
 // Newest first; nullptr if there is none.

@@ -30,8 +30,8 @@ constexpr size_t kFewestEntries = size_t{1} << 12;
 constexpr size_t kAddressSpaceParts = 1000;
 constexpr size_t kEntryBytes = sizeof(ShadowEntry) + sizeof(ScopeEntry);
 
-// The lowest entry belongs to no function, and no frame is above it, so that popping
-// needs no other end.
+// The lowest entry belongs to no function, and no frame is above it, so that popping needs no other
+// end.
 constexpr ShadowEntry kBottom = {UINTPTR_MAX, 0, nullptr, kMainSource};
 
 pthread_key_t g_exit_key;
@@ -55,7 +55,8 @@ void MapStacks(ThreadProfile& thread) {
   }
 }
 
-// All functions have been left.  What still opens a scope takes the slow path, in vain.
+// All functions have been left.  A scope that is opened later takes the slow path, and finds no
+// room.
 void UnmapStacks(ThreadProfile& thread) {
   if (thread.top == nullptr) return;
   ShadowEntry* const bottom = thread.bottom;
@@ -102,7 +103,7 @@ void OnThreadExit(void*) {
   }
   const BusyScope busy;
   UnmapStacks(thread);
-  // `attached` stays: what destructors do after this one goes to the common counts.
+  // `attached` stays: key destructors that run later count in the common counts.
 }
 
 void MakeExitKey() { g_has_exit_key = pthread_key_create(&g_exit_key, OnThreadExit) == 0; }

@@ -4,10 +4,10 @@
 
 namespace allomon::internal {
 
-// Gives the thread a shadow stack, counts in its current unit, and an end: it is detached
-// when it exits.  Does nothing if it has them.  Allocates with mmap only; not in a signal
-// handler.  Whatever the kernel refuses, the thread goes on with less: no stack times, or
-// counts that it shares.
+// Gives the thread a shadow stack, counts in its current unit, and an end: it is detached when it
+// exits.  Does nothing if it has them.  Allocates with mmap only; not in a signal handler.
+// Whatever the kernel refuses, the thread goes on with less: no stack times, or counts that it
+// shares.
 void AttachThread();
 
 }  // namespace allomon::internal

@@ -11,8 +11,8 @@ __thread OpenScopes open_scopes;
 
 namespace {
 
-// Scopes of one frame, of functions inlined into another, lie at the same address and
-// close in order: only what is strictly below has returned.
+// Scopes of one frame, of functions inlined into another, lie at the same address and close in
+// order: only what is strictly below has returned.
 void PopBelow(ThreadProfile& thread, uintptr_t frame) {
   while (thread.top->frame < frame || HasReturned(*thread.top)) PopEntry(thread);
 }

@@ -1,14 +1,14 @@
-// What profiling knows about a thread: the functions on its stack, and where it counts.
+// The state of a thread that is profiled: the functions on its stack, and where it counts.
 //
-// The functions are a shadow stack keyed by frame address.  Who enters a function pops
-// every entry whose frame is not above its own, then pushes: what lies at or below the new
-// frame has returned, was left by an exception or longjmp, or gave its frame away in a
-// tail call.  So there is no leave hook, and tail calls stay tail calls.  An entry whose
-// return address is no longer in its place has returned too, although its frame lies
-// above: its caller has pushed arguments for another call.
+// The functions are a shadow stack keyed by frame address.  A thread that enters a function pops
+// every entry whose frame is not above the function's own, then pushes one: a function whose frame
+// lies at or below the new one has returned, was left by an exception or longjmp, or gave its frame
+// away in a tail call.  So there is no leave hook, and tail calls stay tail calls.  An entry whose
+// return address is no longer in its place has returned too, although its frame lies above: its
+// caller has pushed arguments for another call.
 //
-// Only its own thread, and signal handlers on it, touch the shadow stack; `busy` keeps a
-// handler out while the thread is in the middle of it.
+// Only its own thread, and signal handlers on it, touch the shadow stack; `busy` keeps a handler
+// out while the thread is in the middle of it.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_THREAD_PROFILE_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_THREAD_PROFILE_H_
 
@@ -39,8 +39,8 @@ struct ShadowEntry {
 
 // Plain data in static TLS, all zero at first.
 struct ThreadProfile {
-  // What a hook looks at first: see entry_call.cc.  `cells`, if nobody asks which function runs,
-  // so that of each function the outermost occurrence is enough; else null.
+  // The word that a hook looks at first (entry_call.cc).  `cells` where the outermost occurrence of
+  // each function is enough, because no source asks which function runs; else null.
   std::atomic<FunctionCell*> outermost_cells;
   ShadowEntry* top;  // null: no shadow stack yet
   // Where an entry is counted: the thread's own counts, else the common ones of its unit.  Not null
@@ -54,11 +54,12 @@ struct ThreadProfile {
   ShadowEntry* limit;   // the last entry there is room for
   ShadowEntry* bottom;  // the lowest, which is none of a function
   uint32_t start_seen;  // Recording::starts, when what is open was put onto the shadow stack
-  // The function that ran at the last boundary: for who charges this thread's clock for it.
+  // The function that ran at the last boundary: for other threads, which charge this thread's clock
+  // to it.
   std::atomic<uint32_t> running;
   ManagedStack* managed_calls;  // this thread's
-  // Null unless stack times are wanted.  Stored, like the two above, by who starts or stops a
-  // profile.
+  // The cells of the thread's counts; null unless stack times are wanted.  Stored by the thread
+  // that starts or stops a profile.
   std::atomic<FunctionCell*> cells;
   DataUnit* unit;       // null: the default one
   uintptr_t stack_low;  // of the stack the thread was born with
@@ -77,7 +78,7 @@ struct ThreadProfile {
 extern __thread ThreadProfile thread_profile
     __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
 
-// What the thread counts as entered and not yet left is left: for its end.
+// Leaves every function that the thread has entered and not left: for its end.
 void LeaveAllFunctions(ThreadProfile& thread);
 
 inline void PopEntry(ThreadProfile& thread) {
@@ -88,13 +89,14 @@ inline void PopEntry(ThreadProfile& thread) {
   if (cell != nullptr) LeaveCell(cell);
 }
 
-// Puts what the thread has open onto its shadow stack, if that was not done since the last
-// start.  The caller is `busy`.
+// Puts the scopes and managed calls that the thread has open onto its shadow stack, if that was not
+// done since the last start.  The caller is `busy`.
 void CatchUpSlow(ThreadProfile& thread);
 inline void CatchUp(ThreadProfile& thread) {
   if (thread.start_seen != recording.starts.load(std::memory_order_relaxed)) CatchUpSlow(thread);
 }
-// What is on the shadow stack comes onto the stack as the thread's counts see it.
+// Enters the functions that are on the shadow stack in the thread's counts, as far as they are in
+// no counts yet.
 void EnterOpenFunctions(ThreadProfile& thread);
 
 // To be called when something else is on top of the shadow stack.
@@ -116,8 +118,8 @@ inline uint32_t TopFunction(const ThreadProfile& thread) {
   return thread.top == nullptr ? uint32_t{kMainSource} : thread.top->function;
 }
 
-// What code with that stack pointer has used is charged to its call stack: adds it to the total
-// that stack times are differences of.
+// Adds an amount that code with that stack pointer has used, and that is charged to its call stack,
+// to the total that stack times are differences of.
 void AddToStackTimesSlow(ThreadProfile& thread, uintptr_t sp, uint64_t amount);
 inline void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount) {
   if (__builtin_expect(thread.cells.load(std::memory_order_relaxed) != nullptr, 0)) {
@@ -125,8 +127,8 @@ inline void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount
   }
 }
 
-// The function that code with that stack pointer runs in; kMainSource if none is open.
-// Pops what has returned; the caller is `busy`.
+// The function that code with that stack pointer runs in; kMainSource if none is open.  Pops what
+// has returned; the caller is `busy`.
 uint32_t RunningFunction(ThreadProfile& thread, uintptr_t sp);
 
 inline bool IsOnOwnStack(const ThreadProfile& thread, uintptr_t address) {

@@ -15,7 +15,7 @@ struct UnitName {
   bool operator==(UnitName other) const { return slot == other.slot && use == other.use; }
 };
 
-// What a thread counted in before it switched to another unit.
+// The unit and counts of a thread before it switched to another unit.
 struct SavedUnit {
   UnitName name;
   ThreadCounts* counts = nullptr;

@@ -16,8 +16,8 @@
 namespace allomon::internal {
 namespace {
 
-// What a sampled block stands for, by Horvitz and Thompson (estimate.h), per byte of it: in units
-// of the counts, and in bytes squared.
+// The estimate that a byte of a sampled block stands for, by Horvitz and Thompson (estimate.h): in
+// units of the counts, and in bytes squared.
 struct Weight {
   double amount;
   double variance;
@@ -67,7 +67,7 @@ class Weights {
   }
 
   const double rate_;
-  // Own memory: zero, and what nobody asks for is never touched.  nullptr if it was refused.
+  // Own memory: zero, and a page that is not read is never touched.  nullptr if it was refused.
   Known* const small_ = static_cast<Known*>(OwnMemory::Map(kSmallWords * sizeof(Known)));
   const uint64_t end_;  // of small_
 };

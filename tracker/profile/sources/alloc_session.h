@@ -8,9 +8,9 @@
 
 namespace allomon::internal {
 
-// Frames captured for a program without functions of its own: deep enough to find one
-// with a symbol above the static ones of a stripped library, cheap enough for every
-// sample; and as many as an unwinder's default for stack times.
+// Frames captured for a program without functions of its own: deep enough to find one with a symbol
+// above the static ones of a stripped library, cheap enough for every sample; and as many as an
+// unwinder's default for stack times.
 inline constexpr uint32_t kAttributionFrames = 32;
 inline constexpr uint32_t kStackFrames = 128;
 

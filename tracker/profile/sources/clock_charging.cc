@@ -28,15 +28,15 @@ uint64_t Take(AllocationClock& clock) {
   return bytes;
 }
 
-// By a thread of itself.
+// The thread is the calling one.
 void ChargeBytes(const ThreadProfile& thread, uint32_t function, uint64_t bytes) {
   const uint64_t amount = bytes * UnitsPerCount(ProfileKind::kAlloc);
   if (thread.counts != nullptr) return thread.counts->ChargeOwn(function, amount);
   UnitOf(thread).common->Charge(function, amount);
 }
 
-// Of a thread that may be elsewhere: its shadow stack cannot be looked at, and its counts are
-// its own.
+// The clock may be another thread's: that thread's shadow stack cannot be looked at, and its counts
+// are written by it alone.
 void ChargeFromOutside(AllocationClock& clock) {
   constexpr ThreadProfile kNobody = {};
   const uint64_t amount = Take(clock) * UnitsPerCount(ProfileKind::kAlloc);

@@ -1,8 +1,8 @@
 // Bytes of managed heaps, charged where functions begin and end: see allocation_clock.h.
 //
-// Exact for a function whose begin and end are seen.  What a thread allocates between a start
-// and the first boundary that it passes is charged by what it has open then; between its last
-// boundary and a stop, to the function that ran at that.
+// Exact for a function whose begin and end are seen.  What a thread allocates between a start and
+// the first boundary that it passes is charged by what it has open then; between its last boundary
+// and a stop, to the function that ran at that.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_CLOCK_CHARGING_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCES_CLOCK_CHARGING_H_
 
@@ -13,18 +13,20 @@
 
 namespace allomon::internal {
 
-// Whether clocks can do what sampling every block would: at rate 1, and where no function has
-// an end that is not seen (entry hooks), nor native call stacks are charged for what is
-// allocated below them.
+// Whether clocks can do what sampling every block would: at rate 1, and where no function has an
+// end that is not seen (entry hooks), nor native call stacks are charged for what is allocated
+// below them.
 bool CanTakeClocks(ProfileKind kind, ProfileStyle style, double rate);
 
-// From now on.  What was allocated before does not count.  Caller holds the units' lock.
+// Clocks count from now on: what was allocated before does not count.  Caller holds the units'
+// lock.
 void StartTakingClocks() ALLOMON_REQUIRES(units_mutex);
 
-// Charges what this thread has allocated since the last time to the function on top of its
-// shadow stack; nothing unless clocks are taken.  The caller is `busy` and has caught up.
+// Charges what this thread has allocated since the last time to the function on top of its shadow
+// stack; nothing unless clocks are taken.  The caller is `busy` and has caught up.
 void ChargeClock(ThreadProfile& thread);
-// The same where functions neither begin nor end.
+// The same for a caller that is neither at a begin nor at an end of a function: it need not be
+// `busy`.
 void ChargeThreadClock();
 
 // Charges all threads' clocks.  Caller holds the units' lock.

@@ -1,5 +1,5 @@
-// What a program holds: a session that follows sampled blocks to their end and keeps nothing
-// of its own with them.  For the profile of what is live.
+// The blocks that a program holds: a session that follows sampled blocks to their end and keeps
+// nothing of its own with them.  For the profile of what is live.
 //
 // Thread safe; not inside malloc, not in signal handlers.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_LIVE_SESSION_H_
@@ -21,7 +21,7 @@ struct LiveHeap {
 // Fails like StartSession.
 StartResult StartLiveSession(double rate, uint64_t seed, uint32_t frames);
 
-// The program goes on meanwhile: a block that lives throughout is counted once.  Empty for a
+// The program goes on during the call: a block that lives throughout is counted once.  Empty for a
 // session that was discarded.  Cost: as Tracker::snapshot().
 LiveHeap LiveHeapOf(SessionId id);
 

@@ -7,8 +7,8 @@
 
 namespace allomon::internal {
 
-// From now on calls of managed functions are put onto the shadow stack, or no longer.  Caller
-// holds the units' lock.
+// Says whether calls of managed functions are put onto the shadow stack from now on.  Caller holds
+// the units' lock.
 void WatchManagedCalls(bool watch) ALLOMON_REQUIRES(units_mutex);
 
 }  // namespace allomon::internal

@@ -8,8 +8,8 @@
 
 namespace allomon::internal {
 
-// As in MLton, and in the counters of a managed heap, the header is a part of the object.
-// What malloc keeps beside its blocks is its own affair.
+// As in MLton, and in the counters of a managed heap, the header is a part of the object.  What
+// malloc keeps beside its blocks is not counted.
 inline uint64_t ObjectBytes(uint64_t size_bytes, AllocationSource source) {
   const bool managed = source == AllocationSource::kNormal || source == AllocationSource::kMarshal;
   return size_bytes + (managed ? sizeof(uint64_t) : 0);

@@ -28,8 +28,8 @@ ThreadTimer g_timers[kMostThreads];
 
 std::atomic<size_t> g_end{0};  // behind the last that was ever used
 int g_signal = 0;
-// Written by one start beside late signals of the timers before it; the release and acquire
-// give a signal what that start prepared.
+// Written by one start beside late signals of the timers before it; the release and acquire give a
+// signal what that start prepared.
 std::atomic<TickHandler> g_handler{nullptr};
 
 uint64_t Nanoseconds(const timespec& time) {
@@ -112,7 +112,7 @@ uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns) {
   return 0;
 }
 
-// From the highest down: the C library and hosts take the lowest.
+// Takes the highest that is free: the C library and hosts take the lowest.
 bool ClaimTimerSignal(TickHandler handler) {
   g_handler.store(handler, std::memory_order_release);
   if (g_signal != 0) return true;
@@ -141,7 +141,8 @@ ThreadTimer* TimeThread(pid_t thread_id, uint32_t hz) {
   if (ReadClock(timer->clock, &now_ns)) {
     timer->charged_ns.store(now_ns, std::memory_order_relaxed);
     if (Arm(*timer, thread_id, hz)) {
-      // Its signals are heeded from here on.  Release: with all that was filled in.
+      // Its signals are heeded from here on.  Release: a reader of the id sees all that was filled
+      // in.
       timer->thread_id.store(thread_id, std::memory_order_release);
       if (thread_id == ThisThread()) thread_profile.timer = timer;
       return timer;

@@ -1,6 +1,6 @@
 // A timer for each thread on its CPU clock, which sends that thread a signal.
 //
-// The signal is a real-time one that nobody uses; a host's SIGPROF is left alone.
+// The signal is a real-time one that no handler is set for; a host's SIGPROF is left alone.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_THREAD_TIMERS_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCES_THREAD_TIMERS_H_
 
@@ -17,8 +17,8 @@ namespace allomon::internal {
 
 struct DataUnit;
 
-// One for each thread that is timed.  In a table of its own, since a signal may arrive
-// with a pointer to one whose thread has ended.
+// The timer of a thread.  Timers are in a table that stays, since a signal may arrive with a
+// pointer to one whose thread has ended.
 struct ThreadTimer {
   // kFree, kClaimed while the rest is being filled in, or the thread's.
   std::atomic<pid_t> thread_id;
@@ -36,7 +36,7 @@ using TickHandler = void (*)(ThreadTimer& timer, const FrameState& where);
 // The first call sets the handler for good.  False if no signal is free.
 bool ClaimTimerSignal(TickHandler handler);
 
-// Those that were ever used; who is not timed has no positive thread_id.
+// The timers that were ever used; one that times no thread has no positive thread_id.
 struct TimerRange {
   ThreadTimer* first;
   ThreadTimer* last;
@@ -49,11 +49,11 @@ inline bool IsTiming(const ThreadTimer& timer) {
   return timer.thread_id.load(std::memory_order_acquire) > 0;
 }
 
-// From here to the end: not in signal handlers, one call at a time.
+// The functions up to ForgetTimers() are not for signal handlers, and for one call at a time.
 ThreadTimer* FindTimer(pid_t thread_id);  // null if it is not timed
 // Null if it cannot be timed: it has ended, or the kernel refuses (see errno).
 ThreadTimer* TimeThread(pid_t thread_id, uint32_t hz);
-// All but those that are timed already.
+// Times all threads of the process that are not timed already.
 void TimeExistingThreads(uint32_t hz);
 void EndTimer(ThreadTimer& timer);
 // In a forked child, which inherits no timers.
@@ -63,7 +63,7 @@ void ForgetTimers();
 pid_t ThisThread();
 // False if the thread has ended.
 bool ReadClock(clockid_t clock, uint64_t* now_ns);
-// What was used since the last charge, which is then charged.  Any thread.
+// Returns what was used since the last charge, and takes it as charged.  Any thread.
 uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns);
 
 }  // namespace allomon::internal

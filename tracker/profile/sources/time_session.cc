@@ -21,8 +21,8 @@ namespace {
 
 constexpr uint32_t kMostFrames = 128;
 
-// Held by who makes and ends timers, so that none is made while all are ended, and one thread
-// has one.  Not by the signal handler, which goes by the timer's thread_id alone.
+// Held by a thread that makes or ends timers, so that none is made while all are ended, and each
+// thread has one.  The signal handler does not take it: it goes by the timer's thread_id alone.
 std::mutex& TimersMutex() {
   alignas(std::mutex) static unsigned char storage[sizeof(std::mutex)];
   static std::mutex* const mutex = new (storage) std::mutex;
@@ -64,8 +64,8 @@ void ChargeStack(ThreadProfile& thread, ThreadTimer& timer, const FrameState& wh
   timer.last.store(stack, std::memory_order_relaxed);
 }
 
-// Charges the thread that it runs on.  Not while that is inside the profiler or tracker,
-// whose locks and stacks it would need: the next tick charges for both.
+// Charges the thread that it runs on.  Not while that is inside the profiler or tracker, whose
+// locks and stacks it would need: the next tick charges for both.
 void Tick(ThreadTimer& timer, const FrameState& where) {
   ThreadProfile& thread = thread_profile;
   if (thread.busy || CurrentThread().busy || !recording.Records(ProfileKind::kTime)) return;
@@ -108,8 +108,8 @@ DataUnit& LastUnit(const ThreadTimer& timer) {
   return unit != nullptr && !unit->freed ? *unit : UnitOf(ThreadProfile{});
 }
 
-// What is left since a thread's last tick goes where that went: another thread's stack
-// cannot be looked at, and one that ends has returned from what it did.
+// The time since a thread's last tick goes where that tick went: another thread's stack cannot be
+// looked at, and a thread that ends has returned from its functions.
 void ChargeAsLastTick(ThreadTimer& timer) {
   uint64_t now_ns = 0;
   if (!ReadClock(timer.clock, &now_ns)) return;
@@ -138,8 +138,8 @@ __attribute__((noinline)) void ChargeThisThread(ThreadTimer& timer) {
   Tick(timer, ALLOMON_CALLER_FRAME());
 }
 
-// Under the lock: a timer that changed hands meanwhile would be charged by the clock of the
-// thread that had it before.
+// Under the timers' lock: otherwise a timer that was given to another thread would be charged by
+// the clock of the thread that had it before.
 void ChargeOutstandingTimeLocked() {
   const pid_t self = ThisThread();
   for (ThreadTimer& timer : UsedTimers()) {
@@ -218,7 +218,7 @@ void StartThreadTimer() {
   if (!TimersRun()) return;
   const TimersLock hold(TimersMutex());
   if (!TimersRun()) return;
-  // One of this id is of a thread that ended unseen, or `start` has just found us.
+  // A timer of this id is that of a thread that ended unseen, or StartTimers() has just made ours.
   if (ThreadTimer* const former = FindTimer(ThisThread())) EndTimer(*former);
   TimeThread(ThisThread(), g_hz.load(std::memory_order_relaxed));
 }
@@ -233,7 +233,7 @@ void EndThreadTimer() {
 }
 
 void RestartTimersAfterFork() {
-  // Whoever comes second finds it done.
+  // The profile and monitor() both call this: the second call finds it done.
   if (FindTimer(ThisThread()) != nullptr) return;
   new (&TimersMutex()) std::mutex;  // a thread that is not here may have held it
   ForgetTimers();

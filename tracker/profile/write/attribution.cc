@@ -48,8 +48,8 @@ FirstFrame FirstFrameOf(const ProfileSnapshot& snapshot) {
 // Name and position.
 using Name = std::pair<std::string, std::string>;
 
-// Charges call stacks to functions of the symbol tables, and extends the table by them in
-// the order of their names, so that equal runs give equal tables.
+// Charges call stacks to functions of the symbol tables, and extends the table by them in the order
+// of their names, so that equal runs give equal tables.
 class SymbolSums {
  public:
   explicit SymbolSums(const ProfileSnapshot& snapshot)
@@ -59,7 +59,7 @@ class SymbolSums {
     if (count.current != 0) by_name_[{function.name, function.position}].current += count.current;
   }
 
-  // What the collector used with that stack below it.
+  // Adds an amount that the collector used with that stack below it.
   void AddGc(const ChargedStack& stack) {
     std::set<Name> seen;
     native_.ForEachOfStack(stack, [&](const NativeFunctions::Function& on_stack) {
@@ -104,8 +104,8 @@ class SymbolSums {
 
 MlmonInt Rounded(MlmonInt amount, MlmonInt divisor) { return (amount + divisor / 2) / divisor; }
 
-// Whole numbers for each row, and the rounded sum for their total: what one row loses by
-// rounding is carried to the next.
+// Whole numbers for each row, and the rounded sum for their total: what one row loses by rounding
+// is carried to the next.
 void RoundCurrent(MlmonInt divisor, Counts* counts) {
   MlmonInt sum = 0;
   MlmonInt written = 0;
@@ -128,8 +128,8 @@ void CheckWritten(const Mlmon& mlmon, const Counts& counts) {
   }
 }
 
-// What holds before rounding, and but for threads that count meanwhile, holds after it:
-// current <= stack <= total.
+// Rounds the stack columns so that inv.written.order holds: it holds before rounding, except for
+// counts that threads changed while they were read.
 void RoundStack(MlmonInt divisor, const Mlmon& mlmon, Counts* counts) {
   if (mlmon.style != ProfileStyle::kStack) return;
   for (MlmonCount& count : *counts) {
@@ -158,8 +158,8 @@ Mlmon MakeMlmon(const ProfileSnapshot& snapshot, Counts counts, uint32_t magic) 
   return mlmon;
 }
 
-// Top level code is below everything that a program which names functions uses; nobody
-// calls it, so it is not among the counted.
+// Top level code is below everything that a program which names functions uses.  No function calls
+// it, so calls are not counted for it.
 void PutMainBelow(Counts* counts) {
   MlmonCount& main = (*counts)[kMainSource];
   for (const MlmonCount& count : *counts) main.stack += count.current;

@@ -5,8 +5,7 @@ namespace {
 
 constexpr size_t kNone = std::string_view::npos;
 
-// Cuts " [with T = int]" (g++) or " [T = int]" (clang++) off, and returns it as
-// " [T = int]".
+// Cuts " [with T = int]" (g++) or " [T = int]" (clang++) off, and returns it as " [T = int]".
 std::string CutTemplateArguments(std::string_view* signature) {
   const size_t bracket = signature->rfind(" [");
   if (bracket == kNone || signature->back() != ']') return "";

@@ -7,12 +7,12 @@
 
 namespace allomon {
 
-// The qualified name in a signature as __PRETTY_FUNCTION__ spells it, without return
-// type and parameters; template arguments stay, so that instances differ:
+// The qualified name in a signature as __PRETTY_FUNCTION__ spells it, without return type and
+// parameters; template arguments stay, so that instances differ:
 //   "int ns::S::m(int) const"         -> "ns::S::m"
 //   "T ns::add(T) [with T = char]"    -> "ns::add [T = char]"
 //   "main(int, char**)::<lambda(int)>" -> "main(int, char**)::<lambda(int)>"
-// What it does not understand it returns unchanged.
+// A signature that it does not understand is returned unchanged.
 std::string FunctionNameOf(std::string_view signature);
 
 }  // namespace allomon

@@ -14,11 +14,11 @@
 
 namespace allomon {
 
-// What the innermost frame of a stack is: a return address, or the instruction that a signal
-// interrupted.
+// The kind of address that the innermost frame of a stack is: a return address, or the instruction
+// that a signal interrupted.
 enum class FirstFrame { kReturn, kInterrupted };
 
-// Not thread safe; allocates, and reads files from the first function on: who has no samples
+// Not thread safe; allocates, and reads files from the first function on: a profile without samples
 // pays for none.
 class NativeFunctions {
  public:
@@ -30,23 +30,22 @@ class NativeFunctions {
     bool excluded;
   };
 
-  // `excluded` is a list of shell patterns (fnmatch(3)), separated by commas, of functions that
-  // are charged to their callers, as MLton's compiler does for -profile-exclude.
+  // `excluded` is a list of shell patterns (fnmatch(3)), separated by commas, of functions that are
+  // charged to their callers, as MLton's compiler does for -profile-exclude.
   NativeFunctions(std::string excluded, FirstFrame first)
       : excluded_(std::move(excluded)), first_(first) {}
 
-  // The innermost managed function of that stack: what is inside of it is its
-  // interpreter.  Without one, the innermost function that has a symbol and is not excluded; if
-  // none is left, the innermost that has a symbol, or the innermost one; nullptr for the empty
-  // stack.  Valid as long as this object.
+  // The innermost managed function of that stack: what is inside of it is its interpreter.  Without
+  // one, the innermost function that has a symbol and is not excluded; if none is left, the
+  // innermost that has a symbol, or the innermost one; nullptr for the empty stack.  Valid as long
+  // as this object.
   const Function* OfStack(const ChargedStack& stack);
 
-  // Calls found(function) for the functions on that stack, innermost first, until it says
-  // true.
+  // Calls found(function) for the functions on that stack, innermost first, until it says true.
   void FindInStack(const ChargedStack& stack, const std::function<bool(const Function&)>& found);
 
-  // Calls visit(function) for every function on that stack that has a symbol, and for the
-  // innermost one; a function that recurses is visited more than once.
+  // Calls visit(function) for every function on that stack that has a symbol, and for the innermost
+  // one; a function that recurses is visited more than once.
   void ForEachOfStack(const ChargedStack& stack, const std::function<void(const Function&)>& visit);
 
  private:

@@ -1,5 +1,5 @@
-// A profile as it was recorded, taken out of the recorder: everything that is written is a
-// function of this value and of the program's symbol tables.
+// A profile as it was recorded, taken out of the recorder: everything that is written is a function
+// of this value and of the program's symbol tables.
 //
 // Plain data.  Amounts are in the finest unit of their kind (formats/count_units.h).
 #ifndef ALLOMON_TRACKER_PROFILE_WRITE_PROFILE_SNAPSHOT_H_
@@ -33,12 +33,12 @@ struct ChargedStack {
 };
 
 struct ProfileSnapshot {
-  // What amounts are of.
+  // The kind of the amounts.
   ProfileKind kind = ProfileKind::kAlloc;
   ProfileStyle style = ProfileStyle::kCurrent;
   bool live = false;  // of kind alloc: what is live, not all that was allocated
 
-  // What the recording was asked for.
+  // The options of the recording.
   double rate = 1;      // samples per word
   uint64_t seed = 0;    // of the sampler
   uint32_t hz = 0;      // of kind time
