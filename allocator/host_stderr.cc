@@ -45,7 +45,7 @@ void WriteToStderr(const char* text, size_t bytes) {
   while (bytes > 0) {
     const ssize_t written = write(STDERR_FILENO, text, bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nobody left to tell
+    if (written <= 0) return;  // standard error has no reader left
     text += written;
     bytes -= static_cast<size_t>(written);
   }
