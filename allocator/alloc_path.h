@@ -18,8 +18,8 @@
 
 namespace allomon::internal {
 
-// Trials of a block: its words, rounded up, and one for the header.  A size so large
-// that the sum wraps cannot be allocated anyway.
+// Trials of a block: its words, rounded up, and one for the header.  A size so large that the sum
+// wraps cannot be allocated anyway.
 inline uint64_t TrialWordsOf(size_t size_bytes) { return WordsWithHeaderFast(size_bytes); }
 
 __attribute__((always_inline)) inline void* AllocateFast(size_t size_bytes,

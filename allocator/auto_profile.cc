@@ -2,8 +2,8 @@
 // when the process exits.  Part of liballomon.so; link //allocator:auto_profile to have
 // the same in an executable.
 //
-// It never makes its host fail: what it cannot do it says in one line on standard error,
-// and steps aside.
+// It never makes its host fail: an error is one line on standard error, and the host runs on,
+// unprofiled.
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -16,12 +16,12 @@
 #include "allocator/environment.h"
 #include "allocator/guard.h"
 #include "allocator/host_stderr.h"
-#include "tracker/profile/hooks/entry_hooks.h"
 #include "tracker/profile/control/profile_control.h"
-#include "tracker/profile/record/data_units.h"
-#include "tracker/profile/record/recording.h"
 #include "tracker/profile/control/profile_file.h"
 #include "tracker/profile/control/write_on_signal.h"
+#include "tracker/profile/hooks/entry_hooks.h"
+#include "tracker/profile/record/data_units.h"
+#include "tracker/profile/record/recording.h"
 
 namespace allomon {
 
@@ -31,11 +31,12 @@ __attribute__((weak)) GuardStatistics ReadGuardStatistics();
 
 namespace {
 
-// Static data without destructor: it is used after the last destructor of the process.
+// Static data without destructor: the profile is written behind the last destructor of the process.
 struct AutoProfile {
   EnvironmentOptions options;
   bool forked = false;
-  // Guards what follows, and the writing: a signal may ask for a file while the process ends.
+  // Guards the following fields and the writing: a signal may ask for a file while the process
+  // ends.
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   bool on = false;
   uint64_t files = 0;
@@ -65,7 +66,7 @@ internal::RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
   return recording;
 }
 
-// Who answers mlprof's question for the functions.
+// The file that answers mlprof's question for the functions: the executable or the script.
 std::string SourcesOf(const AutoProfile& profile, const std::string& path) {
   const bool live = RecordingFrom(profile.options).live;
   if (live || !internal::answers_for_itself.load() || !internal::HasFunctions())
@@ -112,7 +113,7 @@ void WriteLast(internal::UnitName unit) {
   if (writes) WriteProfileLocked(*g_profile, unit);
 }
 
-// Writes what there is so far.
+// Writes the profile of the run so far.
 void WriteAndGoOn(internal::UnitName unit) {
   const ProfileLock lock(*g_profile);
   if (g_profile->MayWrite()) WriteProfileLocked(*g_profile, unit);
@@ -144,8 +145,8 @@ void AfterForkInChild() {
   internal::ForgetSignalWriters();
 }
 
-// A program that was linked to be profiled is profiled when asked, any other one when
-// Allomon is put under it.
+// A program that is linked with :auto_profile is profiled when a variable asks for it; any other
+// program, when the library is preloaded.
 bool IsWanted(const EnvironmentOptions& options) {
   if (options.profile.empty()) return !internal::answers_for_itself.load();
   return options.profile != "no";
@@ -175,7 +176,8 @@ bool ProfilesAllocations(const AutoProfile& profile) {
   return profile.on && RecordingFrom(profile.options).kind == ProfileKind::kAlloc;
 }
 
-// What a profile of allocations samples is guarded; without one the guard samples by itself.
+// The guard takes the samples of a profile of allocations; without such a profile it samples by
+// itself.
 void StartGuardIfWanted(const AutoProfile& profile) {
   if (profile.options.guard_one_in == 0) return;
   if (StartGuard == nullptr) return Say("ALLOMON_GUARD: needs //allocator:malloc; unguarded");

@@ -66,7 +66,7 @@ bool IsProfile(const std::string& text) {
   return internal::ParseProfile(text, &options);
 }
 
-// A file may be called %q, but more likely somebody took it for another %p.
+// A file may be called %q, but more likely the user took it for another %p.
 bool IsOut(const std::string& text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') continue;

@@ -23,9 +23,9 @@ struct EnvironmentOptions {
 };
 
 // Reads variables of the form NAME=value from a null-terminated list such as `environ`.
-// On failure returns false, and *error is one line that names the variable, what is
-// wrong and what is allowed.  An unknown ALLOMON_ variable is an error: it is a typing
-// mistake, and its silence would cost an afternoon.
+// On failure returns false, and *error is one line that names the variable, the mistake and the
+// allowed values.  An unknown ALLOMON_ variable is an error: it is a typing mistake, which would
+// otherwise go unnoticed.
 bool ReadEnvironment(char** variables, EnvironmentOptions* options, std::string* error);
 
 // `out` with every %p replaced by the process id, %n by the number of the file, and %% by %.

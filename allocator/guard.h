@@ -1,6 +1,6 @@
 // Finds memory errors in production, as GWP-ASan does: some of the sampled blocks get a page
-// of their own between two that nobody may touch, and a page that nobody may touch once they
-// are freed.  A program that misuses one of them dies with a report that names the block's
+// of their own between two inaccessible pages, and the page becomes inaccessible when they are
+// freed.  A program that misuses one of them dies with a report that names the block's
 // allocation, its end and what the trackers say of it; one that does not runs as ever.
 //
 //   allomon::GuardOptions options;
@@ -43,7 +43,7 @@
 namespace allomon {
 
 struct GuardOptions {
-  // Of so many sampled blocks one is guarded, on average; at least 1.
+  // One of `one_in` sampled blocks is guarded, on average; at least 1.
   uint32_t one_in = 100;
 
   // Samples per word for the guard by itself, in [0, 1], beside whatever trackers and profiles
@@ -65,7 +65,7 @@ struct GuardOptions {
 // Thread safe; not inside callbacks, nor in signal handlers.
 [[nodiscard]] bool StartGuard(const GuardOptions& options, const char** error);
 
-// Guards no further blocks.  Those that there are stay guarded, and the handlers installed.
+// Guards no further blocks.  Blocks that are guarded already stay so, and the handlers installed.
 void StopGuard();
 
 struct GuardStatistics {

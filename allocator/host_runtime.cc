@@ -1,13 +1,13 @@
-// What the preloaded library needs of the C++ runtime to throw, catch and unwind, taken from
-// its host, when it is first needed.
+// The functions of the C++ runtime by which the preloaded library throws, catches and unwinds:
+// those of its host, looked up when they are first called.
 //
 // To load libstdc++ and libgcc_s into a program that has no use for them takes as long as that
 // program's whole start.  So liballomon.so has the rest of libstdc++ inside, from the static
 // library; but exceptions are the property of a process.  The count of those in flight, the
 // new-handler, the terminate-handler, the layout of an unwinder's context: two copies of these
-// in one stack would disagree.  The functions below stand in front of the static library's and
-// go to the copy that the host uses: what any library of it would be bound to, else (a C
-// program whose plugins are C++) the system's, which is then loaded already by who throws.
+// in one stack would disagree.  The functions below stand in front of the static library's and go
+// to the copy that the host uses: the one that any library of the host would be bound to; else (a C
+// program whose plugins are C++) the system's, which the plugin that throws has loaded already.
 //
 // Thread safe.  The first use of each costs a look-up by the loader.
 //
@@ -30,7 +30,7 @@ void* FindInHost(const char* name, const char* library) {
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
   void* const handle = dlopen(library, RTLD_LAZY);
   void* const found = handle == nullptr ? nullptr : dlsym(handle, name);
-  // As without exceptions: who throws where there is no runtime ends.
+  // As without exceptions: a throw in a process without a runtime ends the process.
   if (found == nullptr) abort();
   return found;
 }
@@ -72,7 +72,7 @@ using allomon::internal::HostFunction;
 using allomon::internal::kCxx;
 using allomon::internal::kUnwinder;
 
-// `call` is how the function of that name is called in the host.
+// `call` is the name of the function in the host.
 #define ALLOMON_OF_HOST(library, symbol, type, call) \
   static HostFunction<type> host(symbol, library);   \
   return host.Get() call
@@ -122,7 +122,7 @@ new_handler get_new_handler() noexcept {
 // An empty tag, whose file of the static library has a new-handler of its own.
 const nothrow_t nothrow{};
 
-// Only callbacks of a user's are kept in these, and a preloaded library has none.
+// An exception_ptr keeps only exceptions of a user's callbacks, and a preloaded library has none.
 exception_ptr current_exception() noexcept { return nullptr; }
 namespace __exception_ptr {
 void exception_ptr::_M_addref() noexcept {}

@@ -18,8 +18,8 @@ bool IsSameFile(const struct stat& a, const struct stat& b) {
   return a.st_ino != 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// A daemon's log: what also has standard output, or takes lines at its end only.  Data files
-// are opened for neither.
+// A daemon's log: the file is standard output, too, or takes lines at its end only.  Neither holds
+// for a data file.
 bool IsALog(const struct stat& now) {
   struct stat output = {};
   if (fstat(STDOUT_FILENO, &output) == 0 && IsSameFile(output, now)) return true;
@@ -45,7 +45,7 @@ void WriteToStderr(const char* text, size_t bytes) {
   while (bytes > 0) {
     const ssize_t written = write(STDERR_FILENO, text, bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nobody left to tell
+    if (written <= 0) return;  // standard error has no reader left
     text += written;
     bytes -= static_cast<size_t>(written);
   }

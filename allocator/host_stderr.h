@@ -1,5 +1,5 @@
-// Standard error of a host that is not ours: what we have to say goes there, if it is still
-// there, and never harms the host.
+// Standard error of a host that is not ours: messages go there if it is still open, and never harm
+// the host.
 //
 // Async-signal-safe.
 #ifndef ALLOMON_ALLOCATOR_HOST_STDERR_H_
@@ -11,13 +11,13 @@
 
 namespace allomon::internal {
 
-// Takes note of what standard error is: a host may close it, and the next file that it opens
-// takes the number; a message there would damage the host's data.  The first call counts, and
-// must return before anybody writes; one call at a time.
+// Remembers which file standard error is: a host may close it, and the next file that the host
+// opens takes its number; a message there would damage the host's data.  Only the first call has an
+// effect. It must return before the first WriteToStderr(); one call at a time.
 void RememberStderr();
 
-// Writes to standard error, if it is what it was, or the log of a host that has become a
-// daemon: a file opened for appending, or whatever standard output is, too.
+// Writes to standard error if it is the file that it was, or the log of a host that has become a
+// daemon: a file opened for appending, or the file that is standard output, too.
 void WriteToStderr(const char* text, size_t bytes);
 
 // While one exists, writing into a pipe without reader or beyond the limit of a file's

@@ -7,13 +7,13 @@
 namespace allomon::internal {
 namespace {
 
-// Smaller than what a place may have beside it: no probe reaches into something else.
+// Small, so that a probe does not meet a mapping beside the place.
 constexpr size_t kProbeBytes = size_t{2} << 20;
 
 constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
-// Whether the place is held by a mapping without access: only where the kernel, or a
-// sanitizer, would not put one where we asked.
+// The place is held by a mapping without access: only if the kernel, or a sanitizer, puts mappings
+// elsewhere than asked.
 bool g_held = false;
 size_t g_committed_bytes = 0;
 
@@ -27,8 +27,8 @@ bool IsFree(uintptr_t base) {
   return probe == AsPointer(base);
 }
 
-// The host may lower its limit at any time, so it is asked for; but it may also have forbidden
-// the question by then (seccomp), on pain of death: not for each span.
+// The host may lower its limit at any time, so the limit is read again and again; but not for each
+// span, since the host may also have installed a seccomp filter that kills at getrlimit().
 bool IsAllowed(size_t range_bytes) {
   constexpr size_t kAskEveryBytes = size_t{4} << 20;
   static size_t allowed_bytes = 0;

@@ -15,8 +15,8 @@ using heap_client::Verdict;
 
 std::atomic<uint64_t> g_double_frees{0};
 
-// What is asked for.  Alignment 8 is what every allocation gets.  Passed by value: one that is
-// constant in part stays so where it is inlined.
+// The arguments of an allocation.  Every block has an alignment of 8.  Passed by value: fields that
+// are constant stay constants where the callee is inlined.
 struct Request {
   size_t size_bytes;
   size_t alignment_bytes = 8;
@@ -49,8 +49,8 @@ __attribute__((always_inline)) inline void* ReportFromBackend(void* block, size_
   return block;
 }
 
-// There is no room in the sampled range: those who only count hear of the block all the
-// same.  nullptr if the backend has no block either.
+// There is no room in the sampled range: sessions that only count hear of the block all the same.
+// nullptr if the backend has no block either.
 void* ReportUnplaced(Request request, const FrameState& caller) {
   void* block = FromBackend(request);
   if (block == nullptr) {
@@ -61,7 +61,7 @@ void* ReportUnplaced(Request request, const FrameState& caller) {
   return block;
 }
 
-// Memory of the sampled range, given back at the end of a scope unless it was kept: also
+// A slot or run of the sampled range, released at the end of a scope unless Keep() was called: also
 // when a callback ends its thread and the stack unwinds.
 class ScopedSlot {
  public:
@@ -82,8 +82,8 @@ class ScopedSlot {
   HandleWord* word_;
 };
 
-// A block of its own in the sampled range, with the tracker's handle.  nullptr if nobody
-// follows it: then the caller takes a block from the backend.
+// A block in the sampled range, with the tracker's handle.  nullptr if no session follows the
+// block: then the caller takes a block from the backend.
 void* PlaceFollowed(Request request, const FrameState& caller) {
   const ErrnoKeeper keeper;
   SampledRange& range = TheSampledRange();
@@ -99,7 +99,8 @@ void* PlaceFollowed(Request request, const FrameState& caller) {
   return block;
 }
 
-// Answers the verdict, if the guard chooses the block and has room for it; else nullptr.
+// A guarded block, and the verdict is answered; nullptr if the guard does not choose the block or
+// has no room for it.
 __attribute__((noinline, cold)) void* PlaceGuardedIfChosen(Request request, Verdict verdict,
                                                            const FrameState& caller) {
   if (verdict == Verdict::kNotSampled || !DrawGuarded()) return nullptr;
@@ -124,7 +125,7 @@ __attribute__((always_inline)) inline void* Allocate(Request request, const Fram
   return FromBackend(request);
 }
 
-// Moves a backend block to where its successor has been placed.
+// Copies a block of the backend to its successor, and frees it.
 void* MoveFromBackend(void* old_block, void* block, size_t size_bytes) {
   const size_t old_bytes = backend::UsableSize(old_block);
   memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
@@ -132,7 +133,7 @@ void* MoveFromBackend(void* old_block, void* block, size_t size_bytes) {
   return block;
 }
 
-// The block dies: callbacks first, then the memory may be used again.
+// inv.slot.order: the callbacks run before the memory may be used again.
 void FreeSampled(void* block) {
   const ErrnoKeeper keeper;
   HandleWord* word = TheSampledRange().Find(block);
@@ -145,7 +146,8 @@ void FreeSampled(void* block) {
   heap_client::OnFree(handle);
 }
 
-// A new block is taken first: if there is none, the old one lives on, as C requires.
+// The successor is taken before the old block ends: if there is no memory, the old block lives on,
+// as C requires of realloc.
 void* CopyOf(void* old_block, size_t old_bytes, size_t size_bytes, const FrameState& caller) {
   const bool hit = heap_client::CountDown(TrialWordsOf(size_bytes));
   const Request request = {size_bytes};

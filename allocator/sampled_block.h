@@ -1,8 +1,7 @@
-// What the allocator does when the countdown went below zero, or when a pointer may be
-// a sampled block: the rare paths, kept out of line.
+// The rare paths of the allocator, kept out of line: the countdown went below zero, or a pointer
+// may be a sampled block.
 //
-// All of these are thread safe, preserve errno unless they fail, and run the user's
-// callbacks.
+// All functions are thread safe, preserve errno unless they fail, and run the user's callbacks.
 #ifndef ALLOMON_ALLOCATOR_SAMPLED_BLOCK_H_
 #define ALLOMON_ALLOCATOR_SAMPLED_BLOCK_H_
 
@@ -12,22 +11,22 @@
 
 #include "allocator/entry_point.h"
 
-// Code in this section is left out of the innermost end of call stacks, so that a stack
-// begins with the caller of malloc or of operator new.
+// Call stacks leave out the code of this section at their innermost end, so that a stack begins
+// with the caller of malloc or of operator new.
 #define ALLOMON_MALLOC_SECTION __attribute__((section("allomon_malloc")))
 #define ALLOMON_MALLOC_SLOW ALLOMON_MALLOC_SECTION __attribute__((noinline))
 
 namespace allomon::internal {
 
-// The countdown has been decremented and is negative.
+// For a thread whose countdown has been decremented and is negative.
 ALLOMON_MALLOC_SLOW void* AllocateSlow(size_t size_bytes, EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* AllocateZeroedSlow(size_t size_bytes);
 ALLOMON_MALLOC_SLOW void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes,
                                               EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* ReallocateSlow(void* block, size_t size_bytes);
 
-// The pointer has its high bit set; the countdown has not been touched.  The size is the one
-// that sized delete names, or kUnknownSize.
+// For a pointer whose high bit is set; the countdown has not been touched.  `size_bytes` is the
+// size that sized delete names, or kUnknownSize.
 ALLOMON_MALLOC_SLOW void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* ReallocateHighSlow(void* block, size_t size_bytes);
 

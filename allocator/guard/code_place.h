@@ -1,5 +1,5 @@
-// Where code is, for whoever cannot allocate, take locks or call the dynamic loader: read
-// from /proc/thread-self/maps and from the ELF file by system calls alone.
+// The module and the function of an address, for code that cannot allocate, take locks or call the
+// dynamic loader: read from /proc/thread-self/maps and from the ELF file by system calls alone.
 //
 // (tracker/symbols/symbols.h knows more, and may be used where malloc may.)
 #ifndef ALLOMON_ALLOCATOR_GUARD_CODE_PLACE_H_

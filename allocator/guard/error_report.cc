@@ -19,7 +19,7 @@ std::atomic<bool> g_goes_on{false};
 std::atomic<bool> g_fault_reported{false};
 std::atomic<uint64_t> g_errors{0};
 
-// Of whose turn it is.
+// Used by the thread whose turn it is.
 struct Workplace {
   ReportText text;
   CodePlace place;
@@ -123,14 +123,15 @@ void SayFrame(Workplace& work, size_t number, uintptr_t pc) {
   work.text.Hex(place.offset) << "\n";
 }
 
-// `first_is_exact`: the innermost is the instruction itself; all others are behind a call.
+// `first_is_exact`: the innermost frame is the instruction itself.  All other frames are the
+// instruction behind a call.
 void SayFrames(Workplace& work, const uintptr_t* frames, size_t depth, bool first_is_exact) {
   for (size_t i = 0; i < depth; ++i) {
     SayFrame(work, i, i == 0 && first_is_exact ? frames[i] : frames[i] - 1);
   }
 }
 
-// `name` is of an entry point: read, as all of the trace, once its depth says that it is whole.
+// `name` names an entry point.  The trace is read behind its depth, which says that it is whole.
 void SayTrace(Workplace& work, const char* what, const char* (*name)(EntryPoint),
               const BlockTrace& trace) {
   const size_t depth = trace.depth();
@@ -155,7 +156,7 @@ void SayThread(ReportText& text) {
 
 void SayAll(Workplace& work, const ErrorFacts& facts, const FrameState& here, bool exact) {
   SayThread(work.text);
-  // The rest asks the system for more, which a host may have forbidden on pain of death.
+  // Written now: the rest needs system calls at which a host's seccomp filter may kill.
   work.text.Flush();
   const size_t depth = heap_client::CaptureFrames(here, work.frames, BlockTrace::kMaxFrames);
   SayFrames(work, work.frames, depth, exact);

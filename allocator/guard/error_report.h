@@ -1,8 +1,8 @@
 // Reports of memory errors that the guard has found.  The text's form is shown in the
 // README, "Find a memory error in production".
 //
-// Async-signal-safe; takes no lock that the program could hold: two threads that report wait
-// for each other, but for five seconds at most.
+// Async-signal-safe; takes no lock that the program could hold (inv.guard.report).  Two threads
+// that report wait for each other, for five seconds at most.
 #ifndef ALLOMON_ALLOCATOR_GUARD_ERROR_REPORT_H_
 #define ALLOMON_ALLOCATOR_GUARD_ERROR_REPORT_H_
 
@@ -24,8 +24,8 @@ enum class MemoryError : uint8_t {
   kInvalidFree,     // not where a block begins
   kMismatchedFree,  // of another family than the allocation
   kWrongSize,       // sized delete
-  kOverwrite,       // the bytes behind the block had changed when it was freed
-  kUnderwrite,      // those before it
+  kOverwrite,       // bytes behind the block had changed when it was freed
+  kUnderwrite,      // bytes before the block had changed when it was freed
 };
 
 struct ErrorFacts {
@@ -36,7 +36,7 @@ struct ErrorFacts {
   size_t claimed_bytes = 0;                // kWrongSize
 };
 
-// Whether the program goes on after what frees find; it aborts unless told so.
+// Whether the program goes on after an error that a free has found; by default it aborts.
 void GoOnAfterErrors(bool goes_on);
 
 // An error that a free, delete or realloc has found, whose caller is `caller`.  Returns only

@@ -12,7 +12,7 @@
 namespace allomon::internal {
 namespace {
 
-// What was installed before us.  Written before ours is.
+// The actions that were installed before ours.  Written before ours are installed.
 struct sigaction g_before_segv = {};
 struct sigaction g_before_bus = {};
 
@@ -34,8 +34,8 @@ AccessKind AccessOf(const ucontext_t& context) {
 AccessKind AccessOf(const ucontext_t&) { return AccessKind::kUnknown; }
 #endif
 
-// The system's own treatment.  A fault comes again when the handler returns; a signal that
-// somebody sent has to be sent again, and is delivered then.
+// Leaves the signal to the system's default action.  A fault comes again when the handler returns;
+// a signal that a process sent is raised again, and delivered when the handler returns.
 void LeaveToSystem(int signal, const siginfo_t& info) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
@@ -51,7 +51,7 @@ void CallHandler(const struct sigaction& before, int signal, siginfo_t* info, vo
   }
 }
 
-// As the kernel would, but for the mask, which is installed with ours.
+// Calls the handler as the kernel would, but for the mask, which is installed with our handler.
 void LeaveToThoseBefore(int signal, siginfo_t* info, void* context) {
   struct sigaction& before = BeforeOf(signal);
   if (HasHandler(before)) {
@@ -74,8 +74,8 @@ void OnFault(int signal, siginfo_t* info, void* context) {
   LeaveToThoseBefore(signal, info, context);
 }
 
-// With the mask and the flags of the handler that is there, which then runs as it would have;
-// else on the thread's alternative stack, if it has one.
+// Our handler has the mask and the flags of the handler that is there, which then runs as it would
+// have without ours.  If there is none, ours runs on the thread's alternative stack, if it has one.
 void Install(int signal) {
   struct sigaction& before = BeforeOf(signal);
   if (sigaction(signal, nullptr, &before) != 0) return;

@@ -1,5 +1,5 @@
-// SIGSEGV and SIGBUS: faults in the guard's pool are reported, and then, like all others, left
-// to whoever would have had them without us.
+// SIGSEGV and SIGBUS: faults in the guard's pool are reported, and then, like all others, left to
+// the handler, or the default action, that was installed before ours.
 #ifndef ALLOMON_ALLOCATOR_GUARD_FAULT_HANDLER_H_
 #define ALLOMON_ALLOCATOR_GUARD_FAULT_HANDLER_H_
 
@@ -10,7 +10,7 @@ namespace allomon::internal {
 // Installs our handlers in front of those of now.  Once.
 void InstallFaultHandlers();
 
-// True if the fault is in the pool: then it was reported, unless one was before.
+// True if the fault is in the pool.  The first such fault of the process is reported.
 // Async-signal-safe.  Needs about 6 KiB of stack.
 bool ReportFaultInPool(const siginfo_t& info, void* context);
 

@@ -1,4 +1,4 @@
-// Pages for single blocks, each between two pages that nobody may touch.  See "The guard" in
+// Pages for single blocks, each between two inaccessible pages.  See "The guard" in
 // allocator/README.md.
 //
 //   guard | slot 0 | guard | slot 1 | guard | ... | slot n-1 | guard

@@ -15,10 +15,11 @@ class ReportText {
   ReportText& operator<<(std::string_view text);
   ReportText& operator<<(uint64_t number);
   ReportText& Hex(uint64_t number);
-  // From elsewhere: what would end the line or speak to a terminal is shown as '?'.
+  // Text of the program's: control characters, which would end the line or speak to a terminal, are
+  // shown as '?'.
   ReportText& Foreign(std::string_view text);
 
-  // Writes it all to standard error, in one piece unless it was longer than the room.
+  // Writes the text to standard error, in one piece unless it was longer than the room.
   void Flush();
 
   std::string_view view() const { return {text_, length_}; }

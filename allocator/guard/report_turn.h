@@ -1,8 +1,7 @@
-// Who writes a report: one thread at a time, because reports use static memory and are read
-// by people.
+// One thread at a time writes a report, because reports use static memory and are read by people.
 //
-// No lock in the usual sense, since it is taken in signal handlers: a fault inside a report
-// is not reported, and nobody waits for ever.
+// A turn is no lock in the usual sense, since signal handlers take it: a fault inside a report is
+// not reported, and no thread waits for ever.
 #ifndef ALLOMON_ALLOCATOR_GUARD_REPORT_TURN_H_
 #define ALLOMON_ALLOCATOR_GUARD_REPORT_TURN_H_
 
@@ -19,11 +18,11 @@ class ReportTurn {
   ReportTurn(const ReportTurn&) = delete;
   ReportTurn& operator=(const ReportTurn&) = delete;
 
-  // False in a fault of the report itself, and when the wait was in vain.
+  // False in a fault inside a report, and when five seconds have passed.
   bool mine() const { return mine_; }
 
  private:
-  static std::atomic<long> thread_;  // whose turn it is, or 0
+  static std::atomic<long> thread_;  // the thread whose turn it is, or 0
   bool mine_ = false;
 };
 

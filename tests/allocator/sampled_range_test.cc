@@ -259,20 +259,22 @@ TEST(SampledRangeTest, NobodyGetsTheSlotOfABlockWhoseCallbackStillRuns) {
 
 #ifndef NDEBUG
 TEST(SampledRangeDeathTest, BrokenInvariantsStopADebugBuildByName) {
-  SampledRange& range = TheSampledRange();
-  bool zeroed = false;
-  HandleWord* word = nullptr;
-  for (const size_t size : {size_t{100}, size_t{100000}}) {
-    void* block = range.Allocate(size, 16, &zeroed, &word);
-    ASSERT_NE(block, nullptr);
-    EXPECT_DEATH(GiveHandle(word, 0), "inv.slot.handle");
-    GiveHandle(word, 5);
-    EXPECT_DEATH(GiveHandle(word, 6), "inv.slot.word");
-    EXPECT_DEATH(range.Release(block, word), "inv.slot.word");
-    ASSERT_EQ(TakeHandle(word), 5u);
-    range.Release(block, word);
-    EXPECT_DEATH(range.Release(block, word), "inv.slot.word");
-  }
+  InChild([] {
+    SampledRange& range = TheSampledRange();
+    bool zeroed = false;
+    HandleWord* word = nullptr;
+    for (const size_t size : {size_t{100}, size_t{100000}}) {
+      void* block = range.Allocate(size, 16, &zeroed, &word);
+      ASSERT_NE(block, nullptr);
+      EXPECT_DEATH(GiveHandle(word, 0), "inv.slot.handle");
+      GiveHandle(word, 5);
+      EXPECT_DEATH(GiveHandle(word, 6), "inv.slot.word");
+      EXPECT_DEATH(range.Release(block, word), "inv.slot.word");
+      ASSERT_EQ(TakeHandle(word), 5u);
+      range.Release(block, word);
+      EXPECT_DEATH(range.Release(block, word), "inv.slot.word");
+    }
+  });
 }
 #endif
 

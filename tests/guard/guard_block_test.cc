@@ -293,7 +293,7 @@ struct Counts {
   }
 };
 
-// Nobody pays for texts that nobody will read.
+// A block that is not guarded costs no text: no report would show it.
 TEST(GuardNote, OnlyGuardedBlocksAreDescribed) {
   ExpectQuietSuccess(RunChild([] {
     EXPECT_TRUE(Tracker::start(1, Counts{}).ok());

@@ -240,7 +240,8 @@ TEST(GuardHost, ChildOfAForkIsGuardedAndItsParentGoesOn) {
   ExpectHas(end.said, "heap-use-after-free");
 }
 
-// Forks while other threads are in the pool: no child may wait for a lock that nobody holds.
+// Forks while other threads are in the pool: no child may wait for a lock whose holder it has not
+// got.
 TEST(GuardHost, ForksAmongThreadsThatUseThePool) {
   const ChildEnd end = RunChild([] {
     GuardEverything();

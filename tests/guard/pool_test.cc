@@ -84,7 +84,7 @@ TEST(GuardedPool, AFourthMayLive) {
   EXPECT_NE(pool.Take(64, 8), nullptr);
 }
 
-// Who knows where blocks were put does not know where the next one is.
+// The places of earlier blocks do not tell where the next one is.
 TEST(GuardedPool, NextSlotIsNotToldByThoseBefore) {
   GuardedPool& pool = NewPool(1);
   constexpr int kBlocks = 1000;

@@ -19,7 +19,7 @@ GuardOptions Everything() {
   return options;
 }
 
-// Who sees that the guard is on finds its pool whole: the thread sanitizer looks.
+// A thread that sees that the guard is on finds its pool whole: the thread sanitizer looks.
 TEST(GuardStart, ThreadsThatAllocateMeetAGuardThatBegins) {
   Ledger ledger;
   ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());

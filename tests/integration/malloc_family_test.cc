@@ -232,8 +232,7 @@ TEST_P(EntryPointTest, GoodAllocationKeepsErrno) {
   }
 }
 
-// Stops between birth and death: nobody may be told, and the memory is still
-// good.
+// The tracker stops between birth and death: no callback runs, and the memory is still good.
 TEST_P(EntryPointTest, BlocksOutliveTheirTracker) {
   void* block = nullptr;
   {

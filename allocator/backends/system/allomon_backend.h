@@ -28,7 +28,7 @@ namespace allomon::backend {
 
 inline constexpr const char* kName = "system";
 
-// The thread sanitizer tells of a usable byte in a block of size 0, and reports who touches it.
+// The thread sanitizer claims a usable byte in a block of size 0, and reports an access to it.
 inline size_t AskedBytes(size_t size_bytes) {
 #if defined(__SANITIZE_THREAD__)
   return size_bytes == 0 ? 1 : size_bytes;
