@@ -71,13 +71,17 @@ class ALLOMON_SCOPED_LOCKABLE MutexHolder {
 class Condition {
  public:
   // Lets the mutex go while it waits.  Wakes without cause: the caller looks at its condition in
-  // a loop.
+  // a loop.  Unlike the C library's, it is no point of cancellation: a cancelled thread would leave
+  // what it waits in as it is, such as a world that it has stopped.
   void Wait(Mutex& mutex) ALLOMON_REQUIRES(mutex) {
+    int former = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &former);
     mutex.NoteOwner(0);
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
     lock.release();
     mutex.NoteOwner(pthread_self());
+    pthread_setcancelstate(former, nullptr);
   }
   void NotifyOne() { condition_.notify_one(); }
   void NotifyAll() { condition_.notify_all(); }
