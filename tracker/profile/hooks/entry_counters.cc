@@ -9,7 +9,8 @@
 namespace allomon::internal {
 
 namespace {
-bool g_is_ours = false;  // the register, since we set it; under the units' lock
+// Whether the register is ours, since we set it.
+bool g_is_ours ALLOMON_GUARDED_BY(units_mutex) = false;
 }
 
 bool CanSetEntryCounters() {

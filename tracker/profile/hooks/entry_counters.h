@@ -5,15 +5,17 @@
 #ifndef ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
 #define ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
 
+#include "tracker/base/thread_annotations.h"
+#include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/function_counts.h"
 
 namespace allomon::internal {
 
 // Whether no other code uses the register, and this system lets us set it.
-bool CanSetEntryCounters();
+bool CanSetEntryCounters() ALLOMON_REQUIRES(units_mutex);
 
 // Makes hooked functions count in `cells` on this thread.
-void SetEntryCounters(FunctionCell* cells);
+void SetEntryCounters(FunctionCell* cells) ALLOMON_REQUIRES(units_mutex);
 
 }  // namespace allomon::internal
 

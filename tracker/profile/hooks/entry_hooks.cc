@@ -221,7 +221,7 @@ HookMode CurrentHookMode() { return g_hooks.mode; }
 namespace {
 
 // Counts by the register follow the thread from one unit of data to the next.
-void FollowCellsLocked(FunctionCell* cells) {
+void FollowCellsLocked(FunctionCell* cells) ALLOMON_REQUIRES(units_mutex) {
   if (g_hooks.mode == HookMode::kCount) SetEntryCounters(cells);
 }
 
