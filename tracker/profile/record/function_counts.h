@@ -87,6 +87,9 @@ struct ThreadCounts {
     sum.store(sum.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
   }
 
+  static size_t SizeBytes(uint32_t functions) {
+    return sizeof(ThreadCounts) + size_t{functions} * sizeof(FunctionCell);
+  }
   // Zeroed counts for so many functions; nullptr when the kernel has no memory.  Never unmapped,
   // since a thread may have a cell of them on its stack.
   static ThreadCounts* Map(uint32_t functions);
