@@ -2,6 +2,7 @@
 
 #include "runtime/internal/memory.h"
 #include "runtime/internal/poison.h"
+#include "tracker/base/address_space.h"
 #include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
@@ -21,7 +22,11 @@ bool g_taken[kMostBytes / kSliceBytes] ALLOMON_GUARDED_BY(g_mutex);  // by slice
 
 bool ReserveRange() ALLOMON_REQUIRES(g_mutex) {
   if (young_range.size_bytes != 0) return true;
+  // Below a limit of the address space an eighth of it, as the range of sampled blocks takes: the
+  // rest is the host's.
+  const size_t allowed_bytes = allomon::internal::AddressSpacePartBytes(8);
   for (size_t bytes = kMostBytes; bytes >= kLeastBytes; bytes /= 2) {
+    if (bytes > allowed_bytes && bytes > kLeastBytes) continue;
     void* start = ReserveMemory(bytes);
     if (start == nullptr) continue;
     young_range = {reinterpret_cast<uintptr_t>(start), bytes};
