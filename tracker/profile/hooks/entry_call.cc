@@ -52,17 +52,19 @@ inline ShadowEntry* PopReturned(ShadowEntry* top, uintptr_t frame) {
 extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void AllomonOnEntry(
     uintptr_t frame, uint32_t function) {
   ThreadProfile& thread = thread_profile;
-  ShadowEntry* top = thread.top;
+  ShadowEntry* const seen = thread.top;
   const uintptr_t return_address = StackWord(frame);
   if (!CannotPush(thread, frame)) {
-    if (top->frame == frame && top->function == function) {
+    if (seen->frame == frame && seen->function == function) {
       // A call of the same function from the same place: it would leave and come back with nothing
       // in between.
-      top->return_address = return_address;
+      seen->return_address = return_address;
     } else {
       thread.busy = true;
       std::atomic_signal_fence(std::memory_order_seq_cst);
-      top = PopReturned(top, frame) + 1;
+      // Read once more: a signal handler may have pushed a function before the thread was busy, and
+      // to write over its entry would leave that function on the stack for ever.
+      ShadowEntry* const top = PopReturned(thread.top, frame) + 1;
       ALLOMON_DCHECK_LT("inv.shadow.order", frame, top[-1].frame);
       FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
       if (cell != nullptr) {
