@@ -135,7 +135,7 @@ class LiveProfile(Case):
         self.assertEqual(ignored >> (signal.SIGUSR2 - 1) & 1, 0)
 
     def test_child_without_a_thread_that_writes_is_killed_alone(self):
-        # without %p the child writes nothing; with it the child would write
+        # Without %p the child writes nothing.  With %p it would write.
         for out in "heap.out", "%p.out":
             self.start(ALLOMON_SIGTERM="1", ALLOMON_OUT=self.path(out))
             self.host.stdin.write("terminate 1\n")

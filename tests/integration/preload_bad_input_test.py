@@ -359,7 +359,7 @@ except MemoryError:
         self.assertEqual(self.files(), ["mlmon.out", "mlmon.out.sources"])
 
     def test_host_that_changes_directory(self):
-        """The file goes to the host's directory at its end.  The summary must lead there."""
+        """The file goes to the directory in which the host ends.  The summary must lead there."""
         os.mkdir(self.path("there"))
         done = self.python("import os; os.chdir('there')")
         self.assertEqual((done.stdout, done.returncode), ("", 0))

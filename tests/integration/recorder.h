@@ -1,5 +1,5 @@
-// A tracker that records the blocks that one thread allocates while it asks for it.  It records no
-// other blocks, since gtest and the C++ library allocate as they please.
+// A tracker that records the blocks that a thread allocates while the thread has a Watch.  It
+// records no other blocks, since gtest and the C++ library allocate as they please.
 //
 // The records are in static memory, so the callbacks themselves never allocate.
 #ifndef ALLOMON_TESTS_INTEGRATION_RECORDER_H_

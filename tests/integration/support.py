@@ -131,8 +131,8 @@ class Case(unittest.TestCase):
         return Table(done.stdout)
 
     def assert_cells_sum_up(self, mlmon, table):
-        """Each number is rounded to a byte by itself, so the sum of a column may be off by a byte
-        per number."""
+        """Each number is rounded to a byte by itself, so the sum of a column may be off by half
+        a byte per number."""
         rounding = len(mlmon.splits)
         self.assertLessEqual(abs(sum(mlmon.splits) - mlmon.total), rounding)
         self.assertEqual(mlmon.splits, mlmon.masters)

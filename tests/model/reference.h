@@ -19,7 +19,7 @@
 
 namespace allomon::model {
 
-// The number of runs that exist at once: the library allows sixteen trackers.
+// The most runs that exist at once: the library allows sixteen trackers.
 inline constexpr int kPlaces = 16;
 
 enum class State : uint64_t { kUnheard, kYoung, kOld, kUnfollowed, kDead, kSurvived };

@@ -244,7 +244,7 @@ TEST(MisuseDeathTest, IsNamed) {
   EXPECT_DEATH(
       {
         const Mutator mutator(*heap);
-        // makes room in the nursery, so that the fast path would take the next one
+        // The first array makes room in the nursery, so that the fast path would take the next one.
         make_array<Cell>(5);
         const NativeRegion native;
         make_array<Cell>(5);
@@ -303,8 +303,8 @@ TEST(MisuseDeathTest, IsNamed) {
       "rule.value_stack");
 }
 
-// So many bytes call for a collection.  In a native region it would wait for this thread, which
-// stands already.  In a NoAllocation scope it would run beside a thread that does not stand.
+// So many bytes call for a collection.  In a native region the collection would wait for a thread
+// that stands already.  In a NoAllocation scope it would run beside a thread that does not stand.
 TEST(MisuseDeathTest, CustomBlockInANativeRegionIsNamed) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto heap = Heap::Create(Limited(0)).value();

@@ -70,8 +70,8 @@ TEST_F(ManagedProfileTest, StartedAndStoppedAgainAndAgain) {
   EXPECT_EQ(Bytes(profile, "<main>"), 0);
 }
 
-// After a stop, bytes are charged to no function.  This holds for a function that was on the stack,
-// although its clock is read.
+// After a stop, bytes are charged to no function, not even to one that was on the stack, although
+// its clock is read.
 TEST_F(ManagedProfileTest, WhatIsAllocatedAfterAStopIsNobodys) {
   const ProfileData other = Profile::Malloc().value();
   Start(ProfileStyle::kStack);

@@ -186,7 +186,7 @@ TEST_F(MarshalFuzzTest, MutatedGraphs) {
     }
     heap_->Collect(CollectionKind::kMinor);
   }
-  // The mutations would be too coarse to reach the builder if fewer graphs were accepted.
+  // If fewer graphs were accepted, the mutations would be too coarse to reach the builder.
   EXPECT_GT(accepted, 1000 / testing::kSlower);
 }
 
