@@ -1,4 +1,4 @@
-// Runs a piece of code in a forked child, which may die, and keeps what it said.
+// Runs a piece of code in a forked child, which may die, and keeps what the child wrote.
 #ifndef ALLOMON_TESTS_GUARD_CHILD_H_
 #define ALLOMON_TESTS_GUARD_CHILD_H_
 
@@ -13,9 +13,9 @@
 namespace allomon::testing {
 
 struct ChildEnd {
-  int signal = 0;    // that killed it, or 0
-  int status = -1;   // with which it exited, or -1
-  std::string said;  // on standard error
+  int signal = 0;    // the signal that killed the child, or 0
+  int status = -1;   // the child's exit status, or -1
+  std::string said;  // the child's standard error
 };
 
 inline std::string ReadAll(int fd) {
@@ -25,7 +25,7 @@ inline std::string ReadAll(int fd) {
   return text;
 }
 
-// The child exits with 0 when `body` returns, with 99 after a failed expectation.
+// The child exits with status 0 when `body` returns, and with 99 after a failed expectation.
 template <typename Body>
 ChildEnd RunChild(Body body) {
   int ends[2];

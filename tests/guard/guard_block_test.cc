@@ -1,4 +1,5 @@
-// Guarded blocks are blocks: sizes, alignments, contents and notes, also when there is no room.
+// Guarded blocks behave as blocks do: their sizes, alignments, contents and notes, also when the
+// pool has no room.
 #include <malloc.h>
 
 #include <atomic>
@@ -202,7 +203,7 @@ TEST(GuardBlock, BadOptionsSayWhy) {
   }));
 }
 
-// Without any tracker.
+// The guard samples here without any tracker.
 TEST(GuardBlock, GuardSamplesByItselfIfAskedTo) {
   ExpectQuietSuccess(RunChild([] {
     const char* error = "";
@@ -224,7 +225,8 @@ void UseAfterFree() {
   misuse::Write(block);
 }
 
-// A second tracker beside the one of GuardEverything(), with what its describe says.
+// Reports a use after free with a second tracker beside the one of GuardEverything().  The note
+// shows what the second tracker's describe() returns.
 template <typename Describing>
 ChildEnd ReportWith(Describing tracker) {
   return RunChild([&] {
@@ -293,7 +295,7 @@ struct Counts {
   }
 };
 
-// A block that is not guarded costs no text: no report would show it.
+// A block that is not guarded is never described, since no report would show the text.
 TEST(GuardNote, OnlyGuardedBlocksAreDescribed) {
   ExpectQuietSuccess(RunChild([] {
     EXPECT_TRUE(Tracker::start(1, Counts{}).ok());
@@ -325,7 +327,7 @@ struct EndsThread {
   }
 };
 
-// The slot is not lost when the thread ends before the block exists.
+// The guarded slot is not lost when the thread ends before the block exists.
 TEST(GuardNote, ThreadThatEndsItselfInACallbackLeavesNoBlock) {
   for (const bool in_describe : {false, true}) {
     ExpectQuietSuccess(RunChild([&] {

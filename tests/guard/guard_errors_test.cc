@@ -1,5 +1,5 @@
-// Every class of error ends the program by the right signal, and its report names what was
-// done, where, the block's allocation, its free and the tracker's note.
+// Every class of error ends the program by the right signal.  Its report names the access, the
+// place of the access, the block's allocation, its free and the tracker's note.
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -92,7 +92,7 @@ TEST(GuardErrors, OneByteBeforeABlockAtThePagesStartFaults) {
   ExpectHas(end.said, ", 1 byte before a block of 64 bytes");
 }
 
-// Alignment leaves three bytes between a block of 61 and the page's end.
+// A block of 61 bytes is aligned to 8, which leaves three bytes between its end and the page's end.
 TEST(GuardErrors, OneByteIntoTheGapOfTheAlignmentIsFoundAtFree) {
   const ChildEnd end = RunChild([] {
     GuardEverything();
@@ -148,7 +148,7 @@ TEST(GuardErrors, DoubleFreeNamesBothFrees) {
 sem_t freeing;
 sem_t never;
 
-// Its dealloc callback stands still: the block is neither live nor in quarantine.
+// A tracker whose dealloc callback stands still.  Its block is then neither live nor in quarantine.
 struct WaitingTracker {
   std::optional<int> alloc_major(const Allocation& allocation) {
     if (allocation.size_bytes != 77) return std::nullopt;
@@ -259,7 +259,8 @@ TEST(GuardErrors, MatchedPairsAreNotReported) {
   EXPECT_EQ(end.said, "");
 }
 
-// For programs that are known to mix families: everything that a free finds, and on.
+// A guard that goes on is for programs that are known to mix families.  It reports every error that
+// a free finds, and the program goes on.
 TEST(GuardErrors, GoesOnAfterWhatFreeFindsIfToldSo) {
   const ChildEnd end = RunChild([] {
     GuardEverything(/*goes_on=*/true);

@@ -1,4 +1,4 @@
-// Hosts with handlers, signal stacks, forks and habits of their own: they have what is theirs.
+// Hosts with handlers, signal stacks, forks and habits of their own keep what is theirs.
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -33,7 +33,8 @@ void InstallHandler(void (*handler)(int, siginfo_t*, void*), int flags = 0) {
   ASSERT_EQ(sigaction(SIGSEGV, &action, nullptr), 0);
 }
 
-// As virtual machines do: makes its own page accessible and returns to the instruction.
+// A handler as virtual machines have it: makes the host's own page accessible and returns to the
+// instruction.
 void Recover(int, siginfo_t* info, void*) {
   if (info->si_addr != g_own_page) _exit(42);
   mprotect(g_own_page, kPageBytes, PROT_READ | PROT_WRITE);
@@ -112,7 +113,8 @@ TEST(GuardHost, HandlerFromLaterMayAskTheGuard) {
   EXPECT_EQ(another.said, "");
 }
 
-// Without a handler of its own, a wild pointer kills the program as ever, without a word.
+// In a host without a handler of its own, a wild pointer kills the program by SIGSEGV as it would
+// without the guard.  The guard writes nothing.
 TEST(GuardHost, OtherFaultsAreNotOurs) {
   const ChildEnd end = RunChild([] {
     GuardEverything();
@@ -168,7 +170,7 @@ __attribute__((noinline)) int Overflow(int depth) {
   return depth < 0 ? 0 : Overflow(depth + 1) + frame[0];
 }
 
-// The handlers of a host that survives the end of its stack need one of their own.
+// A host that survives the overflow of its stack needs its handlers to run on an alternative stack.
 TEST(GuardHost, HandlerOfStackOverflowsRunsOnItsAlternativeStack) {
   const ChildEnd end = RunChild([] {
     stack_t stack = {};
@@ -184,7 +186,8 @@ TEST(GuardHost, HandlerOfStackOverflowsRunsOnItsAlternativeStack) {
   EXPECT_EQ(end.said, "");
 }
 
-// And one that has a stack, but did not ask for it, is not moved there.
+// A handler that did not ask for the alternative stack is not moved there, although the stack
+// exists.
 TEST(GuardHost, HandlerThatWantsTheThreadsStackHasIt) {
   const ChildEnd end = RunChild([] {
     stack_t stack = {};
@@ -201,7 +204,8 @@ TEST(GuardHost, HandlerThatWantsTheThreadsStackHasIt) {
 
 TEST(GuardHost, ReportIsWholeOnASmallSignalStack) {
   const ChildEnd end = RunChild([] {
-    // The kernel's own frame takes AT_MINSIGSTKSZ of it, on processors with wide registers 3 KiB.
+    // The kernel's own signal frame takes AT_MINSIGSTKSZ of the stack: 3 KiB on processors with
+    // wide registers.
     const size_t bytes = static_cast<size_t>(sysconf(_SC_MINSIGSTKSZ)) + 6144;
     char* pages = static_cast<char*>(
         mmap(nullptr, 8 * kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -240,8 +244,8 @@ TEST(GuardHost, ChildOfAForkIsGuardedAndItsParentGoesOn) {
   ExpectHas(end.said, "heap-use-after-free");
 }
 
-// Forks while other threads are in the pool: no child may wait for a lock whose holder it has not
-// got.
+// The parent forks while another thread is in the pool.  The child must not wait for a lock whose
+// holder does not exist in the child.
 TEST(GuardHost, ForksAmongThreadsThatUseThePool) {
   const ChildEnd end = RunChild([] {
     GuardEverything();
@@ -274,9 +278,9 @@ void StandStill(int, siginfo_t*, void*) {
   for (;;) pause();
 }
 
-// The second of two threads that fault goes the way of all faults, and is not reported too.
-// The thread that faults may hold any of our locks: a report that waited for one would wait for
-// ever. checks inv.guard.report
+// The thread that faults may hold any of the allocator's locks.  A report that waited for one of
+// them would wait for ever.
+// checks inv.guard.report
 TEST(GuardHost, ReportTakesNoLockOfTheAllocator) {
   const ChildEnd end = RunChild([] {
     GuardEverything();
@@ -292,6 +296,7 @@ TEST(GuardHost, ReportTakesNoLockOfTheAllocator) {
   ExpectHas(end.said, "  note: kept by a test");
 }
 
+// The first thread to fault is reported.  The second one gets the host's handler and no report.
 TEST(GuardHost, OneReportForTwoThreadsThatFault) {
   const ChildEnd end = RunChild([] {
     sem_init(&g_first_is_in_handler, 0, 0);
@@ -307,7 +312,7 @@ TEST(GuardHost, OneReportForTwoThreadsThatFault) {
   EXPECT_EQ(end.said.find("allomon: ", report + 1), std::string::npos) << end.said;
 }
 
-// A file that was opened under standard error's number is not written into.
+// The guard writes nothing into a file that was opened under standard error's number.
 TEST(GuardHost, ClosedStandardErrorIsNotMistakenForAnotherFile) {
   char name[] = "/tmp/allomon_guard_XXXXXX";
   const int file = mkstemp(name);

@@ -11,7 +11,7 @@
 
 namespace misuse {
 
-// Not inlined, and no tail calls: each has a frame of its own.
+// These functions are not inlined and make no tail calls, so each has a frame of its own.
 void* TakeByMalloc(size_t size_bytes);
 void FreeByFree(void* block);
 char* TakeByNewArray(size_t size_bytes);
@@ -23,7 +23,7 @@ char Read(const char* address);
 
 namespace allomon::testing {
 
-// Follows every block, and says what it has been told to.
+// A tracker that follows every block.  Its note is `text` and the block's size.
 struct NotingTracker {
   std::string text;
   std::optional<int> alloc_major(const Allocation& allocation) {
@@ -32,10 +32,11 @@ struct NotingTracker {
   std::string describe(const int& size) { return text + ", size " + std::to_string(size); }
 };
 
-// Guards every block from now on, with a note.
+// Guards every block from now on, with a note.  `goes_on`: the program goes on after an error that
+// a free finds.
 void GuardEverything(bool goes_on = false);
 
-// Blocks at the one or the other end of their page; allocates until one is.
+// Returns a block at the end, or at the start, of its page.  Allocates until a block lies there.
 char* TakeAtPageEnd(size_t size_bytes);
 char* TakeAtPageStart(size_t size_bytes);
 

@@ -1,4 +1,4 @@
-// Names in reports, made without malloc.
+// Names in reports, which are found without malloc.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -72,7 +72,7 @@ TEST(CodePlace, FunctionOfTheExecutable) {
 
 TEST(CodePlace, FunctionOfASharedLibrary) {
   CodePlace place;
-  // One that no sanitizer has replaced.
+  // hcreate is a function that no sanitizer replaces.
   FindCodePlace(reinterpret_cast<uintptr_t>(dlsym(RTLD_DEFAULT, "hcreate")), &place);
   EXPECT_EQ(std::string(place.symbol).substr(0, 7), "hcreate");
   EXPECT_NE(std::string(place.module).find("/libc.so"), std::string::npos) << place.module;

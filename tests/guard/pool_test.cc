@@ -1,5 +1,5 @@
-// The pool by itself: how long a freed slot waits, what can be predicted, and how much is taken.
-// Nothing here replaces malloc or faults, so the sanitizers run it too.
+// The pool by itself: how long a freed slot waits, what can be predicted, and how much memory it
+// takes.  Nothing here replaces malloc or faults, so the sanitizers run these tests too.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -23,7 +23,7 @@ using ::allomon::testing::ChildEnd;
 using ::allomon::testing::RunChild;
 using State = GuardedSlot::State;
 
-// A pool has no end: each keeps its 34 MiB of address space.
+// A pool is never destroyed.  Each keeps its 34 MiB of address space.
 GuardedPool& NewPool(uint64_t seed) {
   static std::vector<std::unique_ptr<GuardedPool>> pools;
   pools.push_back(std::make_unique<GuardedPool>());
@@ -36,8 +36,8 @@ void Free(GuardedPool& pool, GuardedSlot* slot) {
   pool.Return(slot);
 }
 
-// First, while this process has no other pools.  The sanitizers' shadows need more address space
-// than any such limit.
+// This test is the first one, while the process has no other pools.  The sanitizers' shadows need
+// more address space than any such limit allows.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(GuardedPool, SmallAddressSpaceIsLeftToTheProgram) {
   const ChildEnd end = RunChild([] {
@@ -84,7 +84,7 @@ TEST(GuardedPool, AFourthMayLive) {
   EXPECT_NE(pool.Take(64, 8), nullptr);
 }
 
-// The places of earlier blocks do not tell where the next one is.
+// The places of earlier blocks do not tell the place of the next one.
 TEST(GuardedPool, NextSlotIsNotToldByThoseBefore) {
   GuardedPool& pool = NewPool(1);
   constexpr int kBlocks = 1000;
@@ -99,7 +99,7 @@ TEST(GuardedPool, NextSlotIsNotToldByThoseBefore) {
     at_end += slot->block % pool.page_bytes() != 0 ? 1 : 0;
     last = page;
   }
-  // Of at least 1,500 slots that may be drawn, two are neighbours of the last.
+  // At least 1,500 slots may be drawn, and two of them are neighbours of the last one.
   EXPECT_LE(neighbours, kBlocks * 2.0 / 1500 + BinomialTolerance(kBlocks, 2.0 / 1500));
   EXPECT_NEAR(at_end, kBlocks / 2, BinomialTolerance(kBlocks, 0.5));
 }
@@ -121,9 +121,9 @@ TEST(GuardedPool, SeedRepeatsTheChoiceOfSlotsButNotTheirAddresses) {
   EXPECT_LT(equal_places, 100);
 }
 
-// (The thread sanitizer has taken these addresses for itself.)
+// (The thread sanitizer occupies these addresses.)
 #if !defined(__SANITIZE_THREAD__)
-// 28 bits: each of them is drawn.  Fails by chance once in 10^75 runs.
+// Each of the base's 28 bits is drawn.  The test fails by chance once in 10^75 runs.
 TEST(GuardedPool, EveryBitOfTheBaseIsDrawn) {
   uintptr_t ever_set = 0;
   uintptr_t ever_clear = 0;
@@ -159,7 +159,8 @@ TEST(GuardedPool, PageHoldsTheBlockAndItsFillerAndNothingElse) {
   }
 }
 
-// The kernel does not take memory back that a host has locked.
+// The kernel does not take back memory that a host has locked, so the pool itself must zero the
+// page.
 TEST(GuardedPool, BlockInALockedPageIsZeroAgain) {
   GuardedPool& pool = NewPool(1);
   GuardedSlot* slot = pool.Take(64, 8);
@@ -191,7 +192,7 @@ TEST(GuardedPool, EveryOverwrittenByteIsFound) {
   }
 }
 
-// The kernel reads for us, and says whether it could.
+// The kernel reads the byte on the test's behalf, and says whether it could.
 bool IsReadable(uintptr_t address) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);

@@ -1,5 +1,5 @@
-// Sampled blocks are no easier to corrupt or to predict than others: see "Security" in
-// allocator/README.md for the argument, of which these are the parts that can be tested.
+// Sampled blocks are no easier to corrupt or to predict than other blocks.  The argument is in
+// "Security" in allocator/README.md.  These are the parts of it that can be tested.
 #include <cstdint>
 #include <cstring>
 
@@ -13,8 +13,8 @@
 namespace allomon::testing {
 namespace {
 
-// The backend links its free blocks through their own memory, which a stale pointer can
-// redirect; a freed sampled block holds what its owner left there.
+// The backend links its free blocks through their own memory, and a stale pointer can redirect such
+// a link.  A freed sampled block holds no link: it holds what its owner left there.
 TEST(Security, FreedSampledBlockHoldsNothingOfOurs) {
   Ledger ledger;
   ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());
@@ -29,7 +29,7 @@ TEST(Security, FreedSampledBlockHoldsNothingOfOurs) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// A stale write changes a block that is there, but no list of ours.
+// A stale write changes the block that is at the address now, but none of the allocator's lists.
 TEST(Security, StaleWriteDoesNotSteerAllocations) {
   Ledger ledger;
   ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());
@@ -43,7 +43,7 @@ TEST(Security, StaleWriteDoesNotSteerAllocations) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// Which blocks are sampled cannot be told in advance: the seed comes from the kernel.
+// Nobody can tell in advance which blocks are sampled, because the seed comes from the kernel.
 TEST(Security, SeedsDiffer) {
   uint64_t seeds[2];
   for (uint64_t& seed : seeds) {

@@ -19,7 +19,8 @@ GuardOptions Everything() {
   return options;
 }
 
-// A thread that sees that the guard is on finds its pool whole: the thread sanitizer looks.
+// A thread that sees the guard switched on also sees a complete pool.  The thread sanitizer checks
+// this.
 TEST(GuardStart, ThreadsThatAllocateMeetAGuardThatBegins) {
   Ledger ledger;
   ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());
@@ -44,8 +45,8 @@ TEST(GuardStart, ThreadsThatAllocateMeetAGuardThatBegins) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// A stop that came between a start and its sampling left that on for ever; and only so many
-// trackers may sample.
+// A stop that came between a start and the start's own sampling used to leave that sampling on for
+// ever.  The number of trackers that may sample is limited, so such a leak ends in a failure.
 TEST(GuardStart, StopsThatMeetStartsLeaveNothingSampling) {
   std::atomic<bool> done{false};
   std::thread stopping([&done] {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""No entry point of malloc costs more because a tracker is there, has been there, or samples
-other blocks; and each costs as many instructions as the golden file says.
+"""No entry point of malloc costs more because a tracker is there, was there, or samples other
+blocks.  Each entry point costs as many instructions as the golden file says.
 
-When a count changes: bazel run //benchmarks:entry_costs -- --update, and review the change
-like code.
+When a count changes, run bazel run //benchmarks:entry_costs -- --update, and review the change like
+code.
 """
 
 import os
@@ -18,11 +18,12 @@ sys.path.insert(0, os.path.join(ROOT, "benchmarks"))
 import entry_costs  # noqa: E402
 import fast_path  # noqa: E402
 
-# The columns of one malloc: without a tracker, and with one in all its states.
+# The columns of one malloc: without a tracker, and with a tracker in each of its states.
 STATES = (("off", "stopped", "sampling"), ("so:off", "so:rate_0", "so:sampling"))
-# A slope over ten thousand repetitions: what once refills a list more is a tenth.
+# The tolerance of a slope over ten thousand repetitions.  One more refill of a list changes the
+# slope by a tenth.
 NOISE = 0.11
-# Pairs that add nothing but a countdown and a test of the pointer.
+# The pairs that add no more than a countdown and a test of the pointer.
 PAIRS = ("malloc_free", "new_delete", "new_delete_array", "new_delete_nothrow", "new_delete_sized")
 
 

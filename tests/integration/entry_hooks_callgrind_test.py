@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A C++ program that was given entry hooks by a compiler flag: its counts are callgrind's."""
+"""A C++ program that a compiler flag gives entry hooks: its call counts are callgrind's."""
 
 import os
 import sys
@@ -71,7 +71,7 @@ class EntryHooks(Case):
             both = set(theirs) & set(ours)
             different = {n: (ours[n], theirs[n]) for n in both if ours[n] != theirs[n]}
             self.assertEqual(different, {}, kind)
-            # What callgrind saw nobody call, nobody called.
+            # A function without calls in callgrind's file has no calls in the hooks' either.
             self.assertEqual({n: c for n, c in ours.items() if c and n not in both}, {}, kind)
             for name in (
                 "main",

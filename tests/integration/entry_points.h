@@ -1,5 +1,5 @@
-// Every way to get a block from malloc, paired with every way to give it back:
-// the list that the tests of the malloc replacement run over.
+// Every way to get a block from malloc, paired with every way to give the block back.  The tests of
+// the malloc replacement run over this list.
 #ifndef ALLOMON_TESTS_INTEGRATION_ENTRY_POINTS_H_
 #define ALLOMON_TESTS_INTEGRATION_ENTRY_POINTS_H_
 
@@ -10,21 +10,20 @@
 namespace allomon::testing {
 
 struct EntryPoint {
-  const char* name;  // as part of a test's name
+  const char* name;  // a part of the test's name
   void* (*allocate)(size_t size_bytes);
   void (*release)(void* block, size_t size_bytes);
-  size_t alignment_bytes = 0;  // 0: what any malloc gives
+  size_t alignment_bytes = 0;  // 0: the alignment that any malloc gives
   bool zeroed = false;
-  bool whole_pages = false;  // pvalloc: asks for the size rounded up to pages
+  bool whole_pages = false;  // pvalloc rounds the requested size up to pages
 
-  // What the tracker must be told.
+  // The size that the tracker must be told.
   size_t RequestedBytes(size_t size_bytes) const;
 
-  // Asked for, or what fits any object of the size.
+  // The alignment that was asked for, or else the one that fits any object of the size.
   size_t AlignmentOf(size_t size_bytes) const;
 
-  // Whether a return address lies in `allocate`, which calls malloc or operator
-  // new itself.
+  // Whether a return address lies in `allocate`, which calls malloc or operator new itself.
   bool Calls(uintptr_t return_address) const;
 };
 

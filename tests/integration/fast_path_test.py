@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Sampling costs a malloc and free that is not sampled at most four instructions more than
-mimalloc's own pair, also when nothing samples yet, and as many as the golden file says.
+"""A malloc and free that is not sampled costs at most four instructions more than mimalloc's own
+pair.  This holds also when nothing samples yet.  The count is the one that the golden file says.
 
-When the count changes: bazel run //benchmarks:fast_path -- --update, and review the change
-like code.
+When the count changes, run bazel run //benchmarks:fast_path -- --update, and review the change like
+code.
 """
 
 import os
@@ -29,8 +29,8 @@ class FastPath(unittest.TestCase):
         self.assertEqual(tuple(self.measured), (16, 64, 256, 1024))
         for size, (plain, off, sampling) in self.measured.items():
             with self.subTest(size=size):
-                # A malloc and a free cannot be less; that both are there is not to be taken
-                # for granted, since compilers remove pairs that do nothing.
+                # A malloc and a free cannot take fewer instructions.  Compilers remove pairs that
+                # do nothing, so the test checks that both are there.
                 self.assertGreater(plain, 15)
                 self.assertLessEqual(sampling - plain, fast_path.MAX_DIFFERENCE)
                 self.assertLessEqual(off - plain, fast_path.MAX_DIFFERENCE, "nothing samples")

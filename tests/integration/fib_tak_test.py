@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""//examples:fib_tak as its user meets it: three files where the command was typed, whose
-numbers are those of the program's text."""
+"""//examples:fib_tak as its user meets it: it writes three files to the directory where the command
+was typed, and their numbers are those of the program's text."""
 
 import functools
 import os
@@ -20,14 +20,15 @@ BOX_BYTES = 8  # a boxed integer is a block of one long
 
 
 def fib_boxes(n):
-    """Boxes that fib(n) makes, its argument excluded."""
-    # Two for the arguments of the calls, one for the sum; one for the result of n < 2.
+    """The number of boxes that fib(n) makes.  Its argument's box is not counted."""
+    # Two boxes are the arguments of the calls and one is the sum.  For n < 2 the only box is the
+    # result.
     return 1 if n < 2 else 3 + fib_boxes(n - 1) + fib_boxes(n - 2)
 
 
 @functools.lru_cache(maxsize=None)
 def tak(x, y, z):
-    """(value, boxes made) of tak(x, y, z), its arguments excluded."""
+    """(value, boxes made) of tak(x, y, z).  The arguments' boxes are not counted."""
     if y >= x:
         return z, 1
     a, a_boxes = tak(x - 1, y, z)
@@ -39,7 +40,7 @@ def tak(x, y, z):
 
 @functools.lru_cache(maxsize=None)
 def tak_calls(x, y, z):
-    """Calls of tak, the outermost included."""
+    """The number of calls of tak, the outermost one included."""
     if y >= x:
         return 1
     inner = (tak(x - 1, y, z)[0], tak(y - 1, z, x)[0], tak(z - 1, x, y)[0])
@@ -62,7 +63,7 @@ def fib(n):
 
 FIB_BYTES = fib_boxes(24) * BOX_BYTES
 TAK_BYTES = tak(15, 10, 5)[1] * BOX_BYTES
-# What main itself allocates in each unit: the arguments of the first call.
+# The bytes that main itself allocates in each unit: the arguments of the first call.
 FIB_MAIN_BYTES = 1 * BOX_BYTES
 TAK_MAIN_BYTES = 3 * BOX_BYTES
 
@@ -70,7 +71,8 @@ TAK_MAIN_BYTES = 3 * BOX_BYTES
 class FibTak(Case):
     def setUp(self):
         super().setUp()
-        # `bazel run` starts the program in a directory of its own.
+        # `bazel run` starts the program in another directory than the one where the command was
+        # typed.
         self.elsewhere = self.path("elsewhere")
         os.mkdir(self.elsewhere)
 
@@ -83,7 +85,7 @@ class FibTak(Case):
         return [name for name in self.files() if name != "elsewhere"]
 
     def function_bytes(self, table):
-        """Bytes by function, without its position."""
+        """Bytes by function.  The functions' positions are left out."""
         return {name.split()[0]: raw for name, raw in table.raw.items()}
 
     def table_of(self, *files, options=("-raw", "true")):
@@ -104,7 +106,7 @@ class FibTak(Case):
         self.assertEqual(
             self.function_bytes(tak_table), {"tak": TAK_BYTES, "<main>": TAK_MAIN_BYTES}
         )
-        # What is left, in the default unit: strings, whose bytes are the library's affair.
+        # The default unit holds the rest: strings, whose bytes depend on the library.
         rest = self.function_bytes(self.table_of("mlmon.out"))
         self.assertEqual(list(rest), ["done"])
         self.assertTrue(0 < rest["done"] < 1000, rest)
@@ -129,7 +131,7 @@ class FibTak(Case):
         self.assertEqual(merged.total, sum(merged.raw.values()))
 
     def counts(self, name):
-        """(first column, second column) by function."""
+        """A tuple of the columns of the count, by function."""
         lines = self.read(name).split("\n")
         answer = self.run_plain([FIB_TAK, "@MLton", "show-sources"]).stdout.split("\n")
         self.assertEqual(answer[0], lines[3])
@@ -153,7 +155,7 @@ class FibTak(Case):
         self.fib_tak("--profile=alloc,stack")
         counts = self.counts("mlmon.fib.out")
         self.assertEqual(counts["fib"], (FIB_BYTES, FIB_BYTES, 0))
-        # main is below everything.
+        # main is below all other functions.
         self.assertEqual(counts["<main>"], (FIB_MAIN_BYTES, FIB_BYTES + FIB_MAIN_BYTES, 0))
 
     def test_time_is_in_the_function_that_takes_it(self):
@@ -163,12 +165,12 @@ class FibTak(Case):
             counts = self.counts("mlmon.fib.out")
             total = sum(count[0] for count in counts.values())
             self.assertGreater(total, 10)
-            # All but what is left behind the last tick, and a rounding.
+            # The function has all ticks but those lost behind the last one and by rounding.
             self.assertGreaterEqual(counts["fib"][0], total - 3)
             self.assertEqual(counts["tak"][0], 0)
 
     def test_every_kind_and_style_keeps_the_invariants(self):
-        """Those that MLton's own files keep."""
+        """The invariants are those that MLton's own files keep."""
         for kind, size in ("alloc", 20), ("time", 30), ("count", 20):
             for style in "current", "stack":
                 option = f"--profile={kind}" + ("" if style == "current" else ",stack")
@@ -282,7 +284,8 @@ class FibTak(Case):
         self.assertEqual(before, [self.read(name) for name in FILES])
 
     def test_show_sources_is_clean(self):
-        """Nothing but the answer, although the program prints, and nothing is run."""
+        """The output is nothing but the answer, although the program prints.  None of the program's
+        work runs."""
         done = self.run_plain([FIB_TAK, "@MLton", "show-sources"])
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.written(), [])

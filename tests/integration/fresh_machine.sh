@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# Does the README's first command work on a Debian 12 with nothing installed?
+# Tests whether the README's first command works on a Debian 12 with nothing installed.
 #
 #   sudo tests/integration/fresh_machine.sh          needs network and 3 GB
 #
-# Makes a minimal Debian 12 in a chroot (apt sources and keys are this machine's), clones
-# HEAD there and runs both commands of the README, first as root and then as an ordinary
-# user in a second clone.  Ends with PASS or FAIL and the time for each.  Not part of
-# `bazel test`: it needs root, network and patience.
+# Makes a minimal Debian 12 in a chroot with this machine's apt sources and keys.  Clones HEAD there
+# and runs both commands of the README, first as root and then as an ordinary user in a second
+# clone.  Ends with PASS or FAIL and the time for each.  The script is not part of `bazel test`,
+# since it needs root, network and patience.
 #
 #   ALLOMON_COMMANDS  the commands, separated by semicolons
-#                     (run //examples:fib_tak; test //...)
-#   ALLOMON_CHROOT    a directory to make the chroot in, and to keep.  If it has one, that
-#                     is used again, with what is installed in it.  (A temporary one.)
-#   ALLOMON_TARBALL   a file with the bare system: made if it is not there, else unpacked.
-#   ALLOMON_USERS     who runs the commands (root builder)
+#                     (default: run //examples:fib_tak; test //...)
+#   ALLOMON_CHROOT    a directory to make the chroot in, and to keep.  A chroot that is there
+#                     already is used again, with what is installed in it.  (Default: a
+#                     temporary directory.)
+#   ALLOMON_TARBALL   a file with the bare system: made if it is not there, else unpacked
+#   ALLOMON_USERS     the users that run the commands (default: root builder)
 set -euo pipefail
 
 commands=${ALLOMON_COMMANDS:-run //examples:fib_tak; test //...}
@@ -40,7 +41,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
 
-# The first mirror of Debian proper among the machine's apt sources.
+# Prints the first mirror of Debian proper among the machine's apt sources.
 mirror() {
   # shellcheck disable=SC2016 # apt expands these
   apt-get indextargets --format '$(ORIGIN) $(RELEASE) $(SITE)' 2>/dev/null |
@@ -57,7 +58,7 @@ bootstrap() {
   if [[ $tarball ]]; then tar -C "$chroot" -cpf "$tarball" .; fi
 }
 
-inside() { # user, command: with next to nothing in the environment
+inside() { # arguments: user, command; runs it with next to nothing in the environment
   local home=/root
   [[ $1 == root ]] || home=/home/$1
   chroot "$chroot" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$home" LANG=C.UTF-8 \

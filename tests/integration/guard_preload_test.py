@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ALLOMON_GUARD: errors of programs that know nothing of it, and programs that have none."""
+"""ALLOMON_GUARD finds errors of programs that know nothing of it, and none in correct programs."""
 
 import os
 import re
@@ -21,7 +21,7 @@ SUMMARY = re.compile(
     r"(\d+) errors\n"
 )
 
-# Uses the heap in every way that a correct program may.
+# A program that uses the heap in every way that a correct program may.
 PROGRAM = r"""
 import json, re, zlib, threading, subprocess, hashlib
 words = [str(i * i) * (i % 50) for i in range(20000)]
@@ -98,7 +98,8 @@ class CorrectPrograms(Case):
         self.assertEqual((plain.returncode, plain.stderr), (0, ""))
         for profile in "no", "alloc":
             with self.subTest(profile=profile):
-                # pymalloc would take most blocks from malloc in pieces too large for the guard.
+                # pymalloc would take most blocks from malloc in pieces too large for the guard, so
+                # it is off.
                 env = {**EVERYTHING, "ALLOMON_PROFILE": profile, "PYTHONMALLOC": "malloc"}
                 done = self.run_preloaded([PYTHON, "-c", PROGRAM], env)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""//examples:hello_tracker finds the leak it has, and no other."""
+"""//examples:hello_tracker finds the leak that it has, and no other."""
 
 import math
 import os
@@ -17,7 +17,7 @@ BLOCKS = 10_000
 BLOCK_BYTES = 100
 TRUTH = BLOCKS * BLOCK_BYTES
 
-# 100 bytes are 13 words, and there is the header's.
+# 100 bytes are 13 words, and the header is one more.
 TRIALS = 13 + 1
 P = 1 - (1 - RATE) ** TRIALS
 # Each block counts for 100 / P bytes with probability P.

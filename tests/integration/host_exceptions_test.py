@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The preloaded library brings no C++ runtime along, and uses the host's: what operator new
-throws is caught, counted and unwound as in the host alone."""
+"""The preloaded library brings no C++ runtime along, and uses the host's.  An exception of operator
+new is caught, counted and unwound as in the host alone."""
 
 import os
 import re
@@ -31,8 +31,7 @@ class HostExceptions(Case):
     def test_cxx_host(self):
         self.check([runfile(HERE + "cxx_host")])
 
-    # The plugin's libstdc++ is not among the libraries that the dynamic linker searches for
-    # the others' symbols.
+    # The dynamic linker does not search the plugin's libstdc++ for the symbols of other libraries.
     def test_c_host_with_cxx_plugin(self):
         check = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).CheckFailingNew())"
         self.check(["/usr/bin/python3", "-I", "-c", check, runfile(HERE + "libplugin.so")])

@@ -1,5 +1,6 @@
-// Leaks, frees and forks as its standard input says, for live_profile_test.py; one command a
-// line, each answered when it is done.  Not built for Allomon: it is preloaded.
+// Leaks, frees and forks as its standard input says, for live_profile_test.py.  Each line is one
+// command, and the program answers when it has done the command.  It is not built for Allomon: the
+// library is preloaded.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,8 +16,8 @@ constexpr size_t kBlockBytes = 1000;
 void* g_blocks[100000];
 int g_count = 0;
 
-// A SIGTERM that comes to a child before its fork has returned, and before any other handler of
-// the fork has run there.
+// A handler that sends SIGTERM to a child.  The signal arrives before the child's fork has
+// returned, and before any other handler of the fork has run there.
 bool g_terminates_children = false;
 void TerminateChild() {
   if (g_terminates_children) kill(getpid(), SIGTERM);
@@ -25,11 +26,11 @@ void InstallFirstForkHandler() { pthread_atfork(nullptr, nullptr, TerminateChild
 
 }  // namespace
 
-// Before the constructors of all libraries.
+// The start of the program calls this function before the constructors of all libraries.
 __attribute__((section(".preinit_array"),
                used)) void (*const install_first)() = InstallFirstForkHandler;
 
-// With external linkage, so that a profile has names for them.
+// The functions have external linkage, so that a profile has names for them.
 extern "C" {
 
 __attribute__((noinline)) void Leak(int blocks) {
@@ -50,8 +51,8 @@ __attribute__((noinline)) void LeakInChild(int blocks) { Leak(blocks); }
 
 namespace {
 
-// The child says which process it is, and "awake" whenever a handler of a signal has returned.
-// Signals come only while it waits, so that none is missed.
+// The child prints which process it is, and "awake" whenever a signal handler has returned.
+// Signals come only while it waits, so none is missed.
 [[noreturn]] void AnswerSignals() {
   sigset_t all;
   sigset_t before;
@@ -82,7 +83,7 @@ int StatusOfChild() {
   return status;
 }
 
-// A fork in the middle of the writing, as like as not.
+// A fork that is likely to come in the middle of the writing.
 void AskAndFork(int times) {
   for (int i = 0; i < times; ++i) {
     raise(SIGUSR2);
@@ -90,7 +91,8 @@ void AskAndFork(int times) {
   }
 }
 
-// Children of which no fork handler hears.  After vfork the memory is the parent's.
+// Returns the signal that ended a child of which no fork handler hears.  After vfork the child's
+// memory is the parent's.
 int SignalOfHandlerlessChild(pid_t child) {
   if (child == 0) {
     kill(getpid(), SIGTERM);
@@ -121,7 +123,7 @@ void Obey(const char* command, int count) {
 }  // namespace
 
 int main() {
-  // Their buffers would be in the profile.
+  // The buffers of stdout and stdin would be in the profile.
   setvbuf(stdout, nullptr, _IONBF, 0);
   setvbuf(stdin, nullptr, _IONBF, 0);
   char command[16];

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ALLOMON_PROFILE=live and ALLOMON_DUMP: what a running server holds."""
+"""ALLOMON_PROFILE=live and ALLOMON_DUMP show the memory that a running server holds."""
 
 import os
 import re
@@ -22,7 +22,7 @@ BLOCK_BYTES = 1000
 
 class LiveProfile(Case):
     def start(self, before_exec=None, **variables):
-        """A host that holds every block in its profile, so that the figures are exact."""
+        """Starts a host whose profile holds every block, so that the figures are exact."""
         self.host = subprocess.Popen(  # pylint: disable=consider-using-with
             [HOST],
             env={
@@ -44,7 +44,7 @@ class LiveProfile(Case):
         self.addCleanup(self.end)
 
     def end(self):
-        """Its standard error, once it has ended."""
+        """Ends the host, if it runs, and closes its streams."""
         if self.host.returncode is None:
             self.host.kill()
             self.host.wait()
@@ -64,7 +64,7 @@ class LiveProfile(Case):
         return error
 
     def dump(self, number, pid=None):
-        """Asks for a file, and waits for it: it comes by rename, so it is whole."""
+        """Asks for a file and waits for it.  The file comes by rename, so it is whole."""
         pid = pid or self.host.pid
         os.kill(pid, signal.SIGUSR2)
         return self.wait_for(f"{pid}.{number}.out")
@@ -117,7 +117,7 @@ class LiveProfile(Case):
         self.assertEqual(self.bytes_of("heap.out")["Leak"], 100000 * BLOCK_BYTES)
 
     def test_what_a_child_executes_does_not_ignore_the_signal(self):
-        # timeout forks; shells may vfork.
+        # timeout forks.  A shell may vfork.
         grep = subprocess.run(
             ["timeout", "60", "grep", "SigIgn:", "/proc/self/status"],
             env={
@@ -135,7 +135,8 @@ class LiveProfile(Case):
         self.assertEqual(ignored >> (signal.SIGUSR2 - 1) & 1, 0)
 
     def test_child_without_a_thread_that_writes_is_killed_alone(self):
-        for out in "heap.out", "%p.out":  # a child that writes nothing, and one that would
+        # Without %p the child writes nothing.  With %p it would write.
+        for out in "heap.out", "%p.out":
             self.start(ALLOMON_SIGTERM="1", ALLOMON_OUT=self.path(out))
             self.host.stdin.write("terminate 1\n")
             for _ in "fork", "_Fork", "vfork":
@@ -149,7 +150,7 @@ class LiveProfile(Case):
         self.host.stdin.write("fork 7\n")
         child = int(self.host.stdout.readline())
         self.addCleanup(lambda: os.path.exists(f"/proc/{child}") and os.kill(child, 9))
-        # What it inherited is live in it too.
+        # The blocks that the child inherited are live in it too.
         self.assertEqual(self.dump(1, child)["Leak"], 17 * BLOCK_BYTES)
         self.assertEqual(self.host.stdout.readline(), "awake\n")
         os.kill(child, signal.SIGKILL)
@@ -164,7 +165,7 @@ class LiveProfile(Case):
         child = int(self.host.stdout.readline())
         for _ in range(2):
             os.kill(child, signal.SIGUSR2)
-            self.assertEqual(self.host.stdout.readline(), "awake\n")  # "done" if it died
+            self.assertEqual(self.host.stdout.readline(), "awake\n")  # "done" if the child died
         os.kill(child, signal.SIGKILL)
         self.assertEqual(self.host.stdout.readline(), "done\n")
         self.finish()
@@ -207,7 +208,7 @@ class LiveProfile(Case):
         self.assertRegex(self.finish(), r"\Aallomon: [0-9,]+ bytes live, rate 1 per word")
 
     def test_samples_without_room_are_said_to_be_missing(self):
-        """Of a limit of address space, an eighth is the most that samples take."""
+        """Samples take an eighth of a limited address space at most."""
 
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (320 << 20, 320 << 20))

@@ -1,4 +1,4 @@
-// What malloc and its kin do when they cannot, as C, POSIX and C++ want it.
+// What malloc and its relatives do when they have no memory, as C, POSIX and C++ require.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -13,7 +13,7 @@
 namespace allomon::testing {
 namespace {
 
-// Sizes that no machine has.  The last is no size at all for a C++ object.
+// Sizes that no machine has.  The last one is no possible size of a C++ object.
 constexpr size_t kHuge[] = {size_t{1} << 47, size_t{PTRDIFF_MAX} - 4096,
                             PTRDIFF_MAX,     size_t{PTRDIFF_MAX} + 1,
                             SIZE_MAX - 4096, SIZE_MAX};
@@ -100,7 +100,7 @@ TEST_P(FailureTest, BadAlignmentsGiveEinval) {
     EXPECT_EQ(Watched([&] { return aligned_alloc(alignment, 64); }), nullptr) << alignment;
     EXPECT_EQ(errno, EINVAL);
   }
-  // Powers of two, but less than a pointer.
+  // These alignments are powers of two, but smaller than a pointer.
   for (const size_t alignment : {1, 2, 4}) {
     void* out = &out;
     EXPECT_EQ(Watched([&] { return posix_memalign(&out, alignment, 64); }), EINVAL) << alignment;
@@ -178,8 +178,7 @@ TEST_P(FailureTest, NullIsNobodysBlock) {
   EXPECT_EQ(Recorder::size(), 0u);
 }
 
-// A program that lives on after it was refused: nothing of it may be left
-// behind.
+// A program that lives on after a refusal has no trace of the refused allocation.
 TEST_P(FailureTest, GoodAllocationsFollowRefusedOnes) {
   for (int i = 0; i < 100; ++i) {
     ExpectNoMemory([&] { return malloc(SIZE_MAX - static_cast<size_t>(i)); });

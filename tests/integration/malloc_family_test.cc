@@ -1,5 +1,4 @@
-// Each entry point of the malloc replacement, sampled always, half of the time
-// and never.
+// Each entry point of the malloc replacement, sampled always, half of the time and never.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -24,8 +23,8 @@ namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// Both sides of each border between kinds of blocks: mimalloc's and our slots
-// and runs.
+// Sizes on both sides of each border between kinds of blocks: mimalloc's, and the slots and runs of
+// the sampled range.
 constexpr size_t kSizes[] = {0,     1,     7,      8,      9,    15,      16,    17,
                              100,   1023,  1024,   1025,   4096, 5000,    32767, 32768,
                              32769, 65536, 100000, 131073, kMiB, kMiB + 1};
@@ -63,8 +62,7 @@ void* AllocateWatched(const EntryPoint& entry_point, size_t size_bytes) {
   return entry_point.allocate(size_bytes);
 }
 
-// Leaves the block full of ones, so that the next user of its memory would
-// notice.
+// Leaves the block full of ones, so that the next user of its memory would notice.
 void ExpectGoodBlock(const EntryPoint& entry_point, void* block, size_t size_bytes) {
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % entry_point.AlignmentOf(size_bytes), 0u);
@@ -93,7 +91,7 @@ TEST_P(EntryPointTest, EachBlockIsTrueAndEndsOnce) {
   const Sampling sampling(rate_);
   for (const size_t size_bytes : kSizes) {
     SCOPED_TRACE(size_bytes);
-    // Twice, and the second time in memory that is full of ones.
+    // The test runs twice.  The second time the memory is full of ones.
     for (int i = 0; i < 2; ++i) {
       const size_t before = Recorder::size();
       void* block = AllocateWatched(entry_point_, size_bytes);
@@ -117,7 +115,7 @@ TEST_P(EntryPointTest, EachBlockIsTrueAndEndsOnce) {
   EXPECT_EQ(Recorder::ClosedTwice(), 0u);
 }
 
-// Live at once, so that blocks would overlap if they could; freed in another
+// The blocks are live at once, so that they would overlap if they could.  They are freed in another
 // order.
 TEST_P(EntryPointTest, ManyLiveBlocksKeepTheirContents) {
   const Sampling sampling(rate_);
@@ -195,7 +193,7 @@ TEST_P(EntryPointTest, HundredMebibytes) {
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % entry_point_.AlignmentOf(kBytes), 0u);
     ASSERT_GE(malloc_usable_size(block), kBytes);
-    // One byte per page, and the last.
+    // The test checks one byte per page, and the last byte.
     for (size_t at = 0; at < kBytes; at += 4096) {
       if (entry_point_.zeroed) {
         ASSERT_EQ(block[at], 0) << at;
@@ -268,8 +266,7 @@ TEST_P(EntryPointTest, ThreadWithASmallStack) {
   EXPECT_EQ(Recorder::Live(), 0u);
 }
 
-// Four threads allocate, write, hand blocks to each other, and free what they
-// are given.
+// Four threads allocate, write, hand blocks to each other, and free the blocks that they are given.
 TEST_P(EntryPointTest, ThreadsThatFreeEachOthersBlocks) {
   const Sampling sampling(rate_);
   constexpr size_t kSlots = 64;
@@ -311,8 +308,7 @@ TEST(Backend, IsTheOneThatTheTargetIsNamedAfter) {
   EXPECT_EQ(target, prefix + AllocatorBackendName() + "_backend_test");
 }
 
-// A profile counts blocks and follows none: they stay where malloc would put
-// them.
+// A profile counts blocks and follows none, so they stay where malloc would put them.
 class ProfiledTest : public ::testing::TestWithParam<EntryPoint> {};
 
 INSTANTIATE_TEST_SUITE_P(, ProfiledTest, ::testing::ValuesIn(EntryPoints()),

@@ -1,5 +1,4 @@
-// realloc and reallocarray, from and to every kind of block: what was sampled
-// and what was not, small and large.
+// realloc and reallocarray, from and to every kind of block: sampled and not, small and large.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -17,7 +16,7 @@ namespace {
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr size_t kSizes[] = {1, 8, 100, 1025, 5000, 32768, 32769, 200000, kMiB, 5 * kMiB};
 
-// Differs from one position to the next and from page to page.
+// The byte differs from one position to the next and from page to page.
 unsigned char ByteAt(size_t i) { return static_cast<unsigned char>(i * 7 + i / 4093 + 1); }
 
 void Fill(void* block, size_t size_bytes) {
@@ -152,7 +151,7 @@ TEST(Realloc, FailureLeavesTheOldBlockAndItsTrackingAlone) {
     }
     {
       const Watch watch;
-      volatile size_t half = SIZE_MAX / 2 + 1;  // the compiler must not see through it
+      volatile size_t half = SIZE_MAX / 2 + 1;  // volatile: the compiler must not see through it
       errno = 0;
       ASSERT_EQ(reallocarray(block, half, 3), nullptr);
       EXPECT_EQ(errno, ENOMEM);

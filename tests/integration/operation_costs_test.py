@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Instructions per operation, and bytes per live sample, are within 2 % of the golden file.
 
-When a cost changes: bazel run //benchmarks:operation_costs -- --update, and review the change
+When a cost changes, run bazel run //benchmarks:operation_costs -- --update, and review the change
 like code.
 """
 
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(ROOT, "benchmarks"))
 
 import operation_costs  # noqa: E402
 
-# Addresses are random, and hash tables of addresses cost a little more or less.
+# Addresses are random, so hash tables of addresses cost a little more or less from run to run.
 TOLERANCE = 0.02
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A preloaded Allomon never makes its host fail, whatever it is told and wherever it runs.
 
-What it cannot do it says in one line on standard error that names the thing and the
-remedy; the host's output and status stay what they are without it.
+Allomon reports what it cannot do in one line on standard error.  The line names the thing and the
+remedy.  The host's output and status stay as they are without Allomon.
 """
 
 import os
@@ -17,14 +17,15 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from support import SUMMARY, Case, Mlmon, runfile  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
-# One process that prints and ends with a status of its own.  (Not dash, which ends with
+# One process that prints and ends with a status of its own.  (dash would not do, since it ends with
 # _exit.)
 HOST = ["/bin/bash", "-c", "echo answer; exit 3"]
 
 
 class PreloadCase(Case):
     def assert_host_unharmed(self, done, said=0):
-        """HOST ran as ever.  Returns the lines on standard error, which are Allomon's."""
+        """Checks that HOST ran as it does alone.  Returns the lines on standard error, which are
+        Allomon's."""
         self.assertEqual((done.stdout, done.returncode), ("answer\n", 3), done.stderr)
         lines = done.stderr.splitlines()
         self.assertEqual(len(lines), said, done.stderr)
@@ -112,7 +113,7 @@ class BadOutputs(PreloadCase):
         self.assertFalse(os.path.exists("/dev/null.sources"))
 
     def test_full_disk_keeps_the_old_profile(self):
-        # Of other samples: what would be the same again is not written.
+        # The old profile has other samples.  A profile equal to the old one is not written again.
         self.assert_host_unharmed(self.run_preloaded(HOST, {"ALLOMON_RATE": "1e-2"}))
         before = [self.read(name) for name in ("mlmon.out", "mlmon.out.sources")]
         for limit_bytes in 0, 100:
@@ -151,9 +152,9 @@ class BadOutputs(PreloadCase):
 
 
 class Forks(PreloadCase):
-    """A child that never calls exec has the library, and must not answer for its parent."""
+    """A child that never calls exec has the library, and must not report for its parent."""
 
-    # The parent asks for 50 MB before the fork; the child for 20 MB behind it.
+    # The parent asks for 50 MB before the fork.  The child asks for 20 MB after it.
     SCRIPT = """
 import os, sys, time
 before = [bytearray(5_000_000) for _ in range(10)]
@@ -193,7 +194,8 @@ if sys.argv[2] == "wait": os.waitpid(child, 0)
         self.assertGreater(self.bytes_in("mlmon.out"), 50_000_000)
 
     def test_child_that_ends_last_does_not_overwrite(self):
-        # Its standard output is the pipe that we read to its end: both are gone then.
+        # The child's standard output is the pipe that the test reads to its end, so both processes
+        # are gone then.
         self.fork("mlmon.out", child_sleeps="0.5", parent="leave")
         self.assertEqual(self.files(), ["mlmon.out", "mlmon.out.sources"])
         self.assertGreater(self.bytes_in("mlmon.out"), 50_000_000)
@@ -357,7 +359,7 @@ except MemoryError:
         self.assertEqual(self.files(), ["mlmon.out", "mlmon.out.sources"])
 
     def test_host_that_changes_directory(self):
-        """The file goes where the host is when it ends; the summary must lead there."""
+        """The file goes to the directory in which the host ends.  The summary must lead there."""
         os.mkdir(self.path("there"))
         done = self.python("import os; os.chdir('there')")
         self.assertEqual((done.stdout, done.returncode), ("", 0))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Allomon preloaded into programs that nobody here wrote.
+"""Allomon preloaded into programs that were not written for it.
 
-Each runs as it does by itself, leaves a profile that mlprof prints with the names of real
-functions, and is estimated within SIGMAS of the bytes that it really asks for.
+Each program runs as it does alone.  It leaves a profile that mlprof prints with the names of real
+functions.  The estimate is within SIGMAS of the bytes that the program asked for.
 """
 
 import os
@@ -15,25 +15,25 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from support import SIGMAS, SUMMARY, Case, Mlmon, Summary  # noqa: E402
 
-# As long as each other, so that the environment takes the same memory.
+# The two rates are strings of equal length, so that the environment takes the same memory.
 EXACT = "1e-0"
 SAMPLED = "1e-4"
 
-# Python finds its arenas by a radix tree whose lowest nodes, of this size, stand for 16 GiB of
-# addresses each (Objects/obmalloc.c).  Where the arenas lie across such a border, in 2 runs of
-# 250, it has one more.
+# Python finds its arenas by a radix tree.  Its lowest nodes have this size and stand for 16 GiB of
+# addresses each (Objects/obmalloc.c).  In 2 runs of 250 the arenas lie across such a border, and
+# the tree has one node more.
 PYTHON_ARENA_MAP_BYTES = 128 << 10
 
-# A process that the sampler is expected to see so often has a normal estimate.  Smaller
-# ones are judged together with the rest.
+# The estimate of a process is normal if the sampler is expected to see the process so often.
+# Smaller processes are judged together with the rest.
 ENOUGH_SAMPLES = 100
 
-# C names, and C++ ones as c++filt writes them; neither addresses nor <unknown>.
+# C names, and C++ names as c++filt writes them.  Addresses and <unknown> are neither.
 REAL_NAME = re.compile(r"[A-Za-z_~][^\t]*")
 
 
 class Preloaded:
-    """What one preloaded run printed, apart from Allomon's own summaries."""
+    """The output of one preloaded run, apart from Allomon's own summaries."""
 
     def __init__(self, done):
         self.result = (done.returncode, done.stdout)
@@ -59,10 +59,10 @@ class RealPrograms(Case):
         return Preloaded(self.run_preloaded(argv, **{**options, "env": env}))
 
     def check_profile(self, summary):
-        """The file of one process is good; returns the names in it."""
+        """The file of one process is good.  Returns the names in it."""
         mlmon = Mlmon(self.path(summary.path))
         self.assertLessEqual(abs(mlmon.total - summary.bytes), 1)
-        # As the summary says it: the stub by its bare name, in the current directory.
+        # The summary gives the stub by its bare name, in the current directory.
         table = self.table(self.path(summary.path + ".sources"), summary.path)
         self.assert_cells_sum_up(mlmon, table)
         strange = [name for name in table.raw if not REAL_NAME.fullmatch(name)]
@@ -71,9 +71,9 @@ class RealPrograms(Case):
         return set(table.raw)
 
     def check_estimate(self, sampled, exact, again, step_bytes):
-        """Lists of summaries of the same processes: one run sampled, two exact.
+        """Compares lists of summaries of the same processes: one run sampled, two exact.
 
-        By luck, a run may take step_bytes more or less than another.
+        By chance, a run may take step_bytes more or less than another.
         """
         for name, estimate, truth, other_truth in [
             *((str(i), *each) for i, each in enumerate(zip(sampled, exact, again))),
@@ -89,14 +89,14 @@ class RealPrograms(Case):
                     f" {(estimate.bytes - truth.bytes) / estimate.sigma:+.2f} sigma off"
                 )
                 self.assertGreater(expected_samples, ENOUGH_SAMPLES)
-                # Otherwise nothing would be compared: the truth must hold still.
+                # The truth must hold still, or nothing would be compared.
                 apart = abs(truth.bytes - other_truth.bytes)
                 apart = min(apart, abs(apart - step_bytes))
                 self.assertLess(apart, estimate.sigma / 10)
                 self.assertLessEqual(
                     abs(estimate.bytes - truth.bytes), SIGMAS * estimate.sigma + step_bytes
                 )
-                # 6 % of the truth at the least samples, and less with more of them.
+                # Sigma is about a tenth of the truth at ENOUGH_SAMPLES, and less with more samples.
                 self.assertLess(estimate.sigma, truth.bytes / 5)
 
     def check(self, argv, processes, names, step_bytes=0, **options):
@@ -120,7 +120,7 @@ class RealPrograms(Case):
 
     def test_python_builds_a_dict_of_a_million_entries(self):
         script = "d = {i: str(i) for i in range(1000000)}; print(len(d), d[999999])"
-        # Python allocates small objects in pages of its own, unless it is told not to.
+        # Python allocates small objects in pages of its own, unless PYTHONMALLOC says otherwise.
         for malloc, names, step_bytes in [
             ("default", ["_PyEval_EvalFrameDefault"], PYTHON_ARENA_MAP_BYTES),
             ("malloc", ["_PyEval_EvalFrameDefault", "PyObject_Str"], 0),
@@ -157,7 +157,7 @@ class RealPrograms(Case):
             "bool Matches(const char* s) {"
             ' return std::regex_match(s, std::regex("[a-z]+")); }\n',
         )
-        # The compiler, the assembler and the driver that starts them.
+        # The compiler, the assembler and the driver that starts them are three processes.
         self.check(
             ["g++", "-c", "matches.cc"],
             processes=3,

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Profiles that the environment asks for: what is written, and how a program may end."""
+"""Profiles that the environment asks for: the files that are written, and the ways a program may
+end."""
 
 import ctypes
 import os
@@ -16,7 +17,7 @@ from support import Case, Mlmon, runfile  # noqa: E402
 HOST = runfile("//tests/integration:profiled_host")
 HOOKED = runfile("//tests/integration/hooked_program:hooked_program")
 
-PR_SET_MDWE = 65  # since Linux 6.3: refuse what makes memory executable
+PR_SET_MDWE = 65  # since Linux 6.3: refuses mappings that make memory executable
 
 
 class ProfileEnd(Case):

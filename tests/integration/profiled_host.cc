@@ -1,5 +1,5 @@
-// Ends in the ways that programs end, for profile_end_test.py.  Profiled from the
-// environment; its argument says what to do.
+// Ends in the ways that programs end, for profile_end_test.py.  The environment starts its profile;
+// its argument says what to do.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-// Prints before anything that could be an answer to mlprof.
+// Prints before any answer to mlprof.
 struct Talkative {
   Talkative() { printf("a constructor talks\n"); }
   ~Talkative() { printf("a destructor talks\n"); }
@@ -29,7 +29,7 @@ void Work(int calls) {
   for (int i = 0; i < calls; ++i) Step();
 }
 
-// Which MLton does not survive.
+// Ends in the middle of a unit.  MLton does not survive this.
 void ExitInUnit() {
   const allomon::ProfileData unit = allomon::Profile::Malloc().value();
   Work(100);

@@ -1,9 +1,7 @@
-// A tracker that writes down what happens to the blocks that one thread
-// allocates while it says so, and to nobody else's: gtest and the C++ library
-// allocate as they please.
+// A tracker that records the blocks that a thread allocates while the thread has a Watch.  It
+// records no other blocks, since gtest and the C++ library allocate as they please.
 //
-// Keeps its records in static memory, so that the callbacks themselves never
-// allocate.
+// The records are in static memory, so the callbacks themselves never allocate.
 #ifndef ALLOMON_TESTS_INTEGRATION_RECORDER_H_
 #define ALLOMON_TESTS_INTEGRATION_RECORDER_H_
 
@@ -25,8 +23,7 @@ struct Record {
   pthread_t dealloc_thread{};
 };
 
-// The records of blocks watched since the last Clear(); thread safe but for
-// Clear().
+// The records of the blocks watched since the last Clear().  Thread safe but for Clear().
 class Recorder {
  public:
   static constexpr size_t kMaxRecords = 1 << 17;
@@ -35,18 +32,17 @@ class Recorder {
   static size_t size();
   static Record& at(size_t i);
 
-  // Adds a record if this thread is watching; -1 if it is not.
+  // Adds a record if this thread is watching.  Returns -1 if it is not.
   static int Open(const Allocation& allocation);
   static void Close(int record);
 
-  // Records that have had no dealloc callback.
+  // The number of records without a dealloc callback.
   static size_t Live();
-  // The number of records with more than one: always 0 unless something is
-  // broken.
+  // The number of records with more than one dealloc callback: always 0 unless something is broken.
   static size_t ClosedTwice();
 };
 
-// While one exists, the allocations of its thread are recorded.
+// While a Watch exists, the allocations of its thread are recorded.
 class Watch {
  public:
   Watch();
@@ -61,13 +57,12 @@ struct RecordingTracker {
   void dealloc_major(int record) { Recorder::Close(record); }
 };
 
-// Samples for as long as it exists, with a fixed seed; at rate 0 nothing is
-// started.
+// Samples for as long as it exists, with a fixed seed.  At rate 0 nothing is started.
 class Sampling {
  public:
   explicit Sampling(double rate);
   ~Sampling();
-  // Ends the sampling; what is tracked stays tracked until the destructor.
+  // Ends the sampling.  Tracked blocks stay tracked until the destructor.
   void StopButKeepTracking();
 
  private:

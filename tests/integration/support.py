@@ -1,4 +1,4 @@
-"""What the integration tests share: hosts run with Allomon preloaded, and what it left."""
+"""The parts that the integration tests share: hosts run with Allomon preloaded, and their files."""
 
 import os
 import re
@@ -6,8 +6,8 @@ import subprocess
 import tempfile
 import unittest
 
-# kSigmas of tests/support/statistics.h: further out than a normal variable goes once in 83
-# million draws.  The only bound that tests of estimates may use.
+# kSigmas of tests/support/statistics.h.  A normal variable goes further out once in 83 million
+# draws.  This is the only bound that tests of estimates may use.
 SIGMAS = 5.7
 # The summary prints a 95 % interval.
 SIGMAS_OF_SUMMARY = 1.96
@@ -31,7 +31,7 @@ def commas(number):
 
 
 class Summary:
-    """What a preloaded Allomon says when its host exits."""
+    """The line that a preloaded Allomon prints when its host exits."""
 
     def __init__(self, match):
         self.bytes = commas(match["bytes"])
@@ -41,7 +41,7 @@ class Summary:
 
 
 class Mlmon:
-    """An mlmon.out; of style stack, its first column."""
+    """An mlmon.out.  For style stack only its first column is read."""
 
     def __init__(self, path):
         with open(path, encoding="ascii") as file:
@@ -59,7 +59,7 @@ class Mlmon:
 
 
 class Table:
-    """What `mlprof -raw true` prints: the total, and bytes by function."""
+    """The output of `mlprof -raw true`: the total, and bytes by function."""
 
     ROW = re.compile(r"(?P<name>.*\S)\s+[0-9.]+%\s+\((?P<raw>[0-9,]+)\)\s*")
 
@@ -119,7 +119,7 @@ class Case(unittest.TestCase):
         )
 
     def run_preloaded(self, argv, env=None, **options):
-        """The same, with liballomon.so preloaded."""
+        """Runs a program as run_plain() does, with liballomon.so preloaded."""
         preload = {"LD_PRELOAD": runfile("//allocator:liballomon.so"), **(env or {})}
         return self.run_plain(argv, preload, **options)
 
@@ -131,7 +131,8 @@ class Case(unittest.TestCase):
         return Table(done.stdout)
 
     def assert_cells_sum_up(self, mlmon, table):
-        """Each number is rounded to a byte by itself, so the sum may be half a byte off."""
+        """Each number is rounded to a byte by itself, so the sum of a column may be off by half
+        a byte per number."""
         rounding = len(mlmon.splits)
         self.assertLessEqual(abs(sum(mlmon.splits) - mlmon.total), rounding)
         self.assertEqual(mlmon.splits, mlmon.masters)

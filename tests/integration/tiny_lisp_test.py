@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""//examples:tiny_lisp computes what its program says, in stress mode too, and its profile
+"""//examples:tiny_lisp computes the results that its program says, in stress mode too.  Its profile
 names the functions of that program."""
 
 import os
@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from support import Case, Mlmon, commas, runfile  # noqa: E402
 
-# (range n), (map square ...), (sum ...): squares up to 50, and up to 150.
+# (range n), (map square ...), (sum ...): the sum of the squares up to 50, and up to 150.
 SUMS = [sum(i * i for i in range(n + 1)) for n in (50, 150)]
 
 ROW = re.compile(r" *(\d+) KB  (\S+) \(program\.lisp: (\d+)\)")
@@ -35,7 +35,7 @@ class TinyLisp(Case):
         lines = {name: line for name, (_, line) in rows.items()}
         for name, line in (("range", 1), ("map", 2), ("sum", 4), ("square", 5), ("remember", 6)):
             self.assertEqual(lines.get(name), line, rows)
-        # Nothing else makes lists as long.
+        # No other function makes lists as long.
         largest = sorted(rows, key=lambda name: -rows[name][0])[:2]
         self.assertEqual(set(largest), {"range", "map"}, rows)
 

@@ -1,8 +1,8 @@
-// Random programs of several threads, native and managed, against the reference model: every rule
-// of the memprof contract, block by block and tracker by tracker.
+// Random programs of several threads, native and managed, run against the reference model.  They
+// check every rule of the memprof contract, block by block and tracker by tracker.
 //
-// Rounds of a fixed sequence of seeds run for two seconds per configuration; the machine chooses
-// how threads interleave.  ALLOMON_MODEL_SECONDS=60 makes it a long run.
+// Each configuration runs rounds of a fixed sequence of seeds for two seconds.  The machine chooses
+// how the threads interleave.  ALLOMON_MODEL_SECONDS=60 makes a long run.
 #include <pthread.h>
 
 #include <chrono>
@@ -27,7 +27,7 @@ struct Case {
   const char* name;
   const char* heap_options;
   int threads;
-  int steps;  // of one thread, before it ends and another begins
+  int steps;  // the steps of one thread before it ends and another begins
   Mischief mischief;
 };
 
@@ -49,7 +49,7 @@ void* RunThread(void* start) {
 
 class ContractModelTest : public ::testing::TestWithParam<Case> {
  protected:
-  // Threads come and go, two generations of them, some in the middle of a callback.
+  // Threads come and go in two generations.  Some end in the middle of a callback.
   void RunThreads(World* world, uint64_t seed) {
     const auto count = static_cast<size_t>(GetParam().threads);
     std::vector<pthread_t> threads(count);
@@ -64,7 +64,7 @@ class ContractModelTest : public ::testing::TestWithParam<Case> {
     for (const pthread_t thread : threads) ASSERT_EQ(pthread_join(thread, nullptr), 0);
   }
 
-  // No other thread runs now: sums can be compared, and unreachable blocks must be dead.
+  // No other thread runs now, so sums can be compared, and unreachable blocks must be dead.
   void CheckQuiet(World* world) {
     for (const RunPtr& run : world->runs.All()) {
       if (run->was_left) continue;
@@ -84,7 +84,7 @@ class ContractModelTest : public ::testing::TestWithParam<Case> {
     world->pool.clear();
     world->mailbox->Reset();
     world->mailbox_record = nullptr;
-    // The second collection finds the objects that the callbacks of the first let go.
+    // The second collection finds the objects that the callbacks of the first one released.
     for (int i = 0; i < 2; ++i) world->heap->Collect(gc::CollectionKind::kMajor);
   }
 
@@ -101,7 +101,7 @@ class ContractModelTest : public ::testing::TestWithParam<Case> {
     {
       const gc::Mutator mutator(*heap);
       Worker worker(&quiet, seed);
-      // Runs the callbacks of objects that died with their thread.
+      // The collection runs the callbacks of objects that died with their thread.
       heap->Collect(gc::CollectionKind::kMinor);
       CheckQuiet(&world);
       FreeAll(&world);

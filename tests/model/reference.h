@@ -1,9 +1,9 @@
-// The memprof contract as a state machine per block and tracker, so plain that it is obviously
-// right.  The trackers of the library run against it.
+// The memprof contract as a state machine per block and tracker.  It is so plain that it is
+// obviously right.  The trackers of the library run against it.
 //
-// A block knows what each run of a tracker has been told of it; a callback is a move from one state
-// to the next, made by compare-and-swap, so two callbacks that should be one, or come in the wrong
-// order, fail whatever the threads do.
+// A block knows what each run of a tracker has been told of it.  A callback is a move from one
+// state to the next, made by compare-and-swap.  Two callbacks that should be one, or that come in
+// the wrong order, therefore fail however the threads interleave.
 #ifndef ALLOMON_TESTS_MODEL_REFERENCE_H_
 #define ALLOMON_TESTS_MODEL_REFERENCE_H_
 
@@ -19,7 +19,7 @@
 
 namespace allomon::model {
 
-// At most so many runs exist at once: the library allows sixteen trackers.
+// The most runs that exist at once: the library allows sixteen trackers.
 inline constexpr int kPlaces = 16;
 
 enum class State : uint64_t { kUnheard, kYoung, kOld, kUnfollowed, kDead, kSurvived };
@@ -27,7 +27,7 @@ enum class State : uint64_t { kUnheard, kYoung, kOld, kUnfollowed, kDead, kSurvi
 inline bool IsFollowed(State state) { return state == State::kYoung || state == State::kOld; }
 
 // A run lasts from one start to its end.  It lives until the library has destroyed the tracker and
-// all of its values; only then can its place be given to another run.
+// all of its values.  Only then can its place be given to another run.
 struct Run {
   Run(int place_of_run, uint64_t serial, double rate_of_run)
       : place(place_of_run), generation(serial), rate(rate_of_run) {}
@@ -39,21 +39,22 @@ struct Run {
   const double rate;
   TrackerId id;  // written before `sampling`
 
-  // start() has returned and no stop() has begun: the run must hear of all blocks at rate 1.
+  // start() has returned and no stop() has begun.  The run must then be told of all blocks at rate
+  // 1.
   std::atomic<bool> sampling{false};
-  // The tracking has begun to end: dealloc callbacks are no longer owed.
+  // The tracking has begun to end.  Dealloc callbacks are no longer owed.
   std::atomic<bool> ending{false};
-  // The thread for which stop(), or the end of the tracking, has returned.  From then on it may
-  // hear no alloc callback, or nothing at all.  (Callbacks that other threads had begun may still
-  // be running.)
+  // The threads for which stop(), and the end of the tracking, have returned.  After the first,
+  // that thread may hear no alloc callback; after the second, it may hear none at all.  (Callbacks
+  // that other threads had begun may still be running.)
   std::atomic<std::thread::id> stopped_by{};
   std::atomic<std::thread::id> ended_by{};
-  // A thread ended inside a callback: the block of that callback is missing in the sums of this
+  // A thread ended inside a callback.  The block of that callback is missing in the sums of this
   // run.
   std::atomic<bool> was_left{false};
 
-  std::atomic<int64_t> values{0};  // that the library keeps
-  std::atomic<int64_t> open{0};    // blocks that it follows
+  std::atomic<int64_t> values{0};  // values that the library keeps
+  std::atomic<int64_t> open{0};    // blocks that the run follows
   std::atomic<uint64_t> births{0};
   std::atomic<uint64_t> samples{0};
 };
@@ -65,14 +66,14 @@ struct Record {
     return word / 8 == run.generation ? static_cast<State>(word % 8) : State::kUnheard;
   }
 
-  // False if the run was told of the block before.
+  // Returns false if the run was told of the block before.
   bool Bear(const Run& run, State state) {
     if (Told(run) != State::kUnheard) return false;
     told[run.place] = run.Word(state);
     return true;
   }
 
-  // False if the block was not in state `from`.
+  // Returns false if the block was not in state `from`.
   bool Move(const Run& run, State from, State to) {
     uint64_t expected = run.Word(from);
     return told[run.place].compare_exchange_strong(expected, run.Word(to));
@@ -88,8 +89,8 @@ struct Record {
 using RecordPtr = std::shared_ptr<Record>;
 using RunPtr = std::shared_ptr<Run>;
 
-// The value that a run's tracker keeps with a block.  It counts itself, so that a value which the
-// library loses or destroys twice is seen.
+// The value that a run's tracker keeps with a block.  It counts itself, so the test sees a value
+// that the library loses or destroys twice.
 class Value {
  public:
   Value(RunPtr run, RecordPtr record) : run_(std::move(run)), record_(std::move(record)) {
@@ -110,17 +111,17 @@ class Value {
   RecordPtr record_;
 };
 
-// The runs that exist.
+// The set of runs that exist.
 class Runs {
  public:
-  // nullptr when all places are taken.
+  // Returns nullptr when all places are taken.
   RunPtr New(double rate);
   void Publish(const RunPtr& run);
 
   std::vector<RunPtr> All();
   // Whether the library has destroyed every tracker that was started, with its values.
   bool AllGone();
-  // Takes a run out, for the caller to end; nullptr if there is none.
+  // Takes a run out, for the caller to end.  Returns nullptr if there is none.
   RunPtr TakeOne(uint64_t random);
 
  private:

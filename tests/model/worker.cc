@@ -15,8 +15,8 @@ thread_local Worker* t_worker = nullptr;
 
 uint64_t Words(uint64_t size_bytes) { return (size_bytes + 7) / 8; }
 
-// Counts the callbacks that a thread is in, also when an exception or the end of the thread leaves
-// one.
+// Counts the callbacks that a thread is in.  The count stays right when an exception or the end of
+// the thread leaves a callback.
 class InCallback {
  public:
   explicit InCallback(int* depth) : depth_(depth) { ++*depth_; }
@@ -32,7 +32,7 @@ Worker* Worker::Current() { return t_worker; }
 
 Worker::Worker(World* world, uint64_t seed) : world_(world), random_(seed) { t_worker = this; }
 
-// A thread that ends, perhaps in a callback, does no more mischief.
+// A thread that ends, perhaps inside a callback, does no more mischief.
 Worker::~Worker() {
   t_worker = nullptr;
   managed_.clear();
@@ -56,12 +56,12 @@ size_t Worker::RandomSize() {
 
 // ---- Births
 
-// Runs `allocate`, during which the callbacks of a block as `planned` are expected, and checks
-// which runs were told.  Returns nullptr if the allocation was cancelled by an exception.
+// Runs `allocate` and expects the callbacks of a block as `planned`.  Checks which runs were told.
+// Returns nullptr if an exception cancelled the allocation.
 template <typename Allocate>
 RecordPtr Worker::Birth(Record* planned, Allocate allocate) {
   const RecordPtr record(planned);
-  if (callbacks_ > 0) {  // not sampled: nobody may be told
+  if (callbacks_ > 0) {  // the block is not sampled, so no run may be told
     allocate();
     return record;
   }
@@ -84,7 +84,7 @@ RecordPtr Worker::Birth(Record* planned, Allocate allocate) {
 
 void Worker::CheckHeard(const Record& record, const std::vector<RunPtr>& before) {
   for (const RunPtr& run : before) {
-    // The order matters: the states are read before the runs' obligations.
+    // The states are read before the runs' obligations.  The order matters.
     const State told = record.Told(*run);
     if (run->rate == 1 && run->sampling) {
       EXPECT_NE(told, State::kUnheard) << "a block of " << record.size_bytes << " bytes, young "
@@ -93,7 +93,7 @@ void Worker::CheckHeard(const Record& record, const std::vector<RunPtr>& before)
   }
 }
 
-// The object was never made: each run that had been told of it was told that it died.
+// The object was never made.  Each run that was told of the object was also told of its death.
 void Worker::CheckCancelled(const Record& record) {
   for (const RunPtr& run : world_->runs.All()) {
     const State told = record.Told(*run);
@@ -136,7 +136,7 @@ bool Worker::RunCallback() {
 
 void Worker::DoMischief() {
   const Mischief& mischief = world_->mischief;
-  // Destructors of the frames that it leaves run callbacks too.
+  // The destructors of the frames that the thread leaves run callbacks too.
   if (is_leaving_) return;
   if (Chance(mischief.allocates)) {
     Random(2) == 0 ? AllocateNative() : MakeManaged();
@@ -245,7 +245,7 @@ void Worker::MakeManaged() {
   record->source = AllocationSource::kNormal;
   Root root;
   const uint64_t kind = Random(8);
-  // Arrays have a word for their length; beyond 8 KiB they are born old.
+  // An array has a word for its length.  An array beyond 8 KiB is born old.
   const size_t length = kind == 0 ? 1024 + Random(2000) : Random(40);
   record->size_words = kind > 2 ? 2 : length + 1;
   record->size_bytes = record->size_words * 8;
@@ -258,7 +258,7 @@ void Worker::MakeManaged() {
         root.array = gc::make_array<Node>(length);
       }
     });
-  } catch (const Thrown&) {  // inside a callback: what it allocates may run others
+  } catch (const Thrown&) {  // inside a callback, whose allocations may run other callbacks
     return;
   }
   if (root.record != nullptr) managed_.push_back(std::move(root));
@@ -297,8 +297,8 @@ void Worker::SwapMailbox() {
 
 void Worker::Collect() {
   world_->heap->Collect(Random(8) == 0 ? gc::CollectionKind::kMajor : gc::CollectionKind::kMinor);
-  // Promote callbacks may run on another thread at this moment, if there is one, and in callbacks
-  // they wait for the next safepoint.
+  // Another thread, if there is one, may be running promote callbacks at this moment.  Inside a
+  // callback, promote callbacks wait for the next safepoint.
   if (world_->threads == 1 && callbacks_ == 0) CheckPromoted();
 }
 

@@ -1,6 +1,6 @@
-// One thread of a random program: it allocates, frees, collects, starts and stops, checks after
-// each step that every tracker was told of it as the contract says, and does all of this inside
-// callbacks, too.
+// One thread of a random program.  It allocates, frees, collects, starts and stops, and does all of
+// this inside callbacks too.  After each step it checks that every tracker was told of the step as
+// the contract says.
 #ifndef ALLOMON_TESTS_MODEL_WORKER_H_
 #define ALLOMON_TESTS_MODEL_WORKER_H_
 
@@ -21,7 +21,7 @@ struct Node {
   gc::Field<Node> next;
 };
 
-// What a callback may do besides its duty, each with this chance per thousand.
+// The things that a callback may do besides its duty, each with this chance per thousand.
 struct Mischief {
   int throws = 0;
   int exits_thread = 0;
@@ -30,7 +30,7 @@ struct Mischief {
   int controls = 0;  // starts, stops, drains or discards
 };
 
-// The exception of a throwing callback.
+// The exception that a throwing callback throws.
 struct Thrown {};
 
 struct NativeBlock {
@@ -42,14 +42,15 @@ struct NativeBlock {
 struct World {
   World(int thread_count, Mischief callbacks) : threads(thread_count), mischief(callbacks) {}
 
-  const int threads;  // at the same time
+  const int threads;  // the threads that run at the same time
   const Mischief mischief;
   Runs runs;
   gc::Heap* heap = nullptr;
   std::atomic<bool> stop{false};
 
-  // Native blocks and one managed object on their way from thread to thread.  The locks are never
-  // held across an allocation: it may wait for the thread that wants the lock.
+  // The native blocks, and one managed object, that are passed from thread to thread.  The locks
+  // are never held across an allocation, since the allocation may wait for the thread that wants
+  // the lock.
   std::mutex pool_mutex;
   std::vector<NativeBlock> pool;
   std::mutex mailbox_mutex;
@@ -66,20 +67,20 @@ class Worker {
 
   void Step();
 
-  // The block that this thread allocates, for the alloc callbacks.  nullptr: none, or the thread is
-  // in a callback, whose allocations are not sampled.
+  // The block that this thread allocates, for the alloc callbacks.  nullptr: there is none, or the
+  // thread is in a callback, whose allocations are not sampled.
   RecordPtr coming() const { return callbacks_ == 0 ? coming_ : nullptr; }
 
-  // The body of a callback: its check and what else it does.  Returns whether the tracker goes on
+  // The body of a callback: its check and its mischief.  Returns whether the tracker goes on
   // following the block.  May throw, or end the thread.
   bool RunCallback();
 
-  // The one of this thread.  nullptr while it attaches to the heap and detaches from it, when
-  // callbacks may run too.
+  // The worker of this thread.  nullptr while the thread attaches to the heap and while it
+  // detaches.  Callbacks may run then too.
   static Worker* Current();
 
   void StopRun(const RunPtr& run, StopMode mode);
-  // Stops it in some way, or ends one that was stopped.
+  // Stops the run in some way, or ends a run that was stopped.
   void EndRun(const RunPtr& run);
 
  private:
@@ -88,7 +89,7 @@ class Worker {
     gc::Local<gc::Array<Node>> array;
     RecordPtr record;
   };
-  // A block that will be freed, and the runs that must hear of it.
+  // A block that will be freed, and the runs that must be told of its death.
   struct Owed {
     RecordPtr record;
     std::vector<RunPtr> runs;
@@ -128,7 +129,7 @@ class Worker {
   std::vector<NativeBlock> native_;
   std::deque<Root> managed_;
   std::vector<std::pair<CustomMemory, RecordPtr>> custom_;
-  std::vector<Owed> debts_;  // freed inside a callback: due when it has returned
+  std::vector<Owed> debts_;  // freed inside a callback; due when the callback has returned
   RecordPtr coming_;         // the block that is being allocated
   int callbacks_ = 0;        // the depth of callbacks on this thread
   bool is_leaving_ = false;  // pthread_exit() was called

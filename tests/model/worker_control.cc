@@ -1,4 +1,4 @@
-// How a worker starts and stops trackers.
+// The part of a worker that starts and stops trackers.
 #include <iterator>
 #include <thread>
 

@@ -1,4 +1,4 @@
-"""How a real program runs: plain, or with Allomon preloaded; and what became of its memory."""
+"""Runs a real program, plain or with Allomon preloaded, and records what became of its memory."""
 
 import glob
 import os
@@ -16,8 +16,8 @@ class HostError(Exception):
 class Host:
     """One way to run programs: without Allomon, or preloaded at one rate.
 
-    The profile of every process goes into `directory`/profiles, where complaints() and
-    count_profiles() look afterwards.
+    The profile of every process goes into `directory`/profiles.  complaints() and count_profiles()
+    look there afterwards.
     """
 
     def __init__(self, name, directory, library=None, rate=None, extra=None):
@@ -53,7 +53,7 @@ class Host:
         return self.path(name)
 
     def helper(self, argv, **options):
-        """Runs a program that is not under test, and must succeed."""
+        """Runs a program that is not under test.  It must succeed."""
         done = self._run(argv, {}, **options)
         if done.returncode != 0:
             raise HostError(f"{argv[0]} ended with {done.returncode}: {done.stderr[-300:]}")
@@ -66,7 +66,7 @@ class Host:
         return done.returncode, done.stdout
 
     def start(self, argv, **options):
-        """Starts a server under test; its standard error goes to a file."""
+        """Starts a server under test.  Its standard error goes to a file."""
         log = open(self.path("server.stderr"), "a", encoding="utf-8")  # pylint: disable=R1732
         return subprocess.Popen(
             argv,
@@ -79,7 +79,8 @@ class Host:
         )
 
     def complaints(self):
-        """Lines of ours on a host's standard error; none is expected, since no summary is asked."""
+        """Allomon's lines on a host's standard error.  None is expected, since no summary is asked
+        for."""
         texts = list(self.stderr_of_hosts)
         for log in glob.glob(self.path("*.stderr")):
             with open(log, encoding="utf-8", errors="replace") as file:
@@ -87,7 +88,7 @@ class Host:
         return [it for text in texts for it in re.findall(r"^allomon: .*$", text, re.MULTILINE)]
 
     def count_profiles(self):
-        """Profiles whose last line is there, and those cut off."""
+        """Counts the profiles whose last line is there, and those cut off."""
         whole = broken = 0
         for path in glob.glob(self.path("profiles/*.out")):
             with open(path, encoding="ascii") as file:
@@ -147,7 +148,7 @@ class Watch:
 
 
 def growth(samples, column):
-    """Medians of the second and of the last fifth: what start-up took is in neither."""
+    """Medians of the second and of the last fifth.  The memory that start-up took is in neither."""
     fifth = len(samples) // 5
     if fifth == 0:
         raise HostError("the server did not live long enough to be watched")
@@ -157,7 +158,7 @@ def growth(samples, column):
 
 
 def wait_for(what, ready, seconds=60):
-    """Polls: the servers have no other way to say that they are up."""
+    """Polls, since the servers have no other way to say that they are up."""
     end = time.monotonic() + seconds
     while not ready():
         if time.monotonic() > end:

@@ -1,6 +1,7 @@
-"""The programs: each function runs one under a Host and returns what must be the same in all.
+"""The programs: each function runs one under a Host and returns what must be the same in every run.
 
-What differs from run to run anyway (times, process numbers, order of threads) is left out.
+The parts that differ from run to run anyway (times, process numbers, order of threads) are left
+out.
 """
 
 import hashlib
@@ -39,7 +40,7 @@ def digest(path):
 
 
 def cpython(host, options):
-    """CPython's own tests, with its small-object allocator and without."""
+    """CPython's own tests, with and without its small-object allocator."""
     found = {}
     for allocator in ("pymalloc", "malloc"):
         for test in CPYTHON_TESTS:
@@ -116,7 +117,7 @@ def redis(host, options):
         information = host.helper([*client, "INFO", "persistence"])
         saves.append("rdb_last_bgsave_status:ok" in information)
     host.memory = watch.stop()
-    # What the benchmark left is a matter of chance; the known keys are not.
+    # The keys that the benchmark left are a matter of chance.  The known keys are not.
     lua = "for _, k in ipairs(redis.call('KEYS', '*')) do if not (k:find('^known:') or " \
           "k:find('^list:')) then redis.call('DEL', k) end end"
     host.helper([*client, "EVAL", lua, "0"])
@@ -155,7 +156,7 @@ http {{
 
 
 def nginx(host, options):
-    """nginx under wrk; its workers are replaced every second."""
+    """nginx under wrk.  Its workers are replaced every second."""
     os.makedirs(host.path("www"))
     host.file("www/a.txt", "a line of text that compresses\n" * 500)
     os.chmod(host.directory, 0o755)
@@ -195,7 +196,7 @@ def nginx(host, options):
 
 
 def compilers(host, options):
-    """A heavy source file through each compiler: the object files are equal."""
+    """A heavy source file through each compiler.  The object files are equal."""
     source = host.file("heavy.cc", HEAVY_SOURCE)
     found = {}
     for compiler in options.compilers:

@@ -4,10 +4,10 @@
   bazel run //tests/programs:real_programs                         # half an hour
   bazel run //tests/programs:real_programs -- --only 'redis|nginx' --seconds 600
 
-Runs each program plain and at each rate, compares what it computed and how it ended, and for
-servers the growth of resident memory and of mappings under steady load.  Needs the Debian
-packages named in README.md; a program that is not installed is an error, not a skipped row.
-Ends with status 1 if anything differs.
+Runs each program plain and at each rate.  Compares what the program computed and how it ended, and
+for servers the growth of resident memory and of mappings under steady load.  Needs the Debian
+packages named in README.md.  A program that is not installed is an error, not a skipped row.  Ends
+with status 1 if anything differs.
 """
 
 import argparse
@@ -32,10 +32,10 @@ NEEDED = {
 
 COMPILERS = ("g++", "clang++")
 
-# Samples of the default budget, the entry table and the profile's own tables; see
-# //benchmarks:sample_memory for what one live sample takes.
+# The budget covers samples of the default budget, the entry table and the profile's own tables.
+# //benchmarks:sample_memory tells what one live sample takes.
 RESIDENT_BUDGET_BYTES = 64 << 20
-# Spans of the sampled range come and go; a leak would add one per reload or save.
+# Spans of the sampled range come and go.  A leak would add one mapping per reload or save.
 MAPPINGS_BUDGET = 40
 
 
@@ -77,8 +77,8 @@ def parse(arguments):
 
 
 def run_one(name, rate, options, scratch):
-    """(what it computed, seconds, host)"""
-    # What a program computes does not depend on how long it is under load.
+    """(the program's results, seconds, host)"""
+    # A program's results do not depend on how long it is under load.
     if not rate:
         options = argparse.Namespace(**{**vars(options), "seconds": min(options.seconds, 60)})
     folder = os.path.join(scratch, f"{name}.{rate or 'plain'}")
@@ -122,7 +122,7 @@ def describe(memory):
 
 
 def check(name, rate, plain, options, scratch):
-    """Runs one program at one rate; the differences from the plain run."""
+    """Runs one program at one rate.  Returns the differences from the plain run."""
     found, seconds, host = run_one(name, rate, options, scratch)
     memory = programs.memory(host)
     wrong = differences(plain, found) + memory_differences(memory) + host.complaints()

@@ -19,10 +19,10 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 
-char* g_page = nullptr;            // where the clock's cursor lies
+char* g_page = nullptr;            // the page on which the clock's cursor lies
 std::atomic<pid_t> g_waiter{0};    // the thread that wants the lock too
-std::atomic<bool> g_held{false};   // the holder stands behind its lock
-std::atomic<bool> g_slept{false};  // the waiter did, meanwhile
+std::atomic<bool> g_held{false};   // the holder has taken the lock and stands still
+std::atomic<bool> g_slept{false};  // the waiter slept while the holder stood still
 
 // Whether the thread sleeps in the kernel: the letter behind the name in its stat file.
 bool Sleeps(pid_t thread) {
@@ -36,8 +36,8 @@ bool Sleeps(pid_t thread) {
   return behind_name != nullptr && behind_name[2] == 'S';
 }
 
-// The holder of the lock reads the cursor, which may not be read: it stands here, as a thread
-// whose processor is taken by others would, until the waiter sleeps.
+// The holder of the lock reads the cursor, whose page is not readable.  The handler keeps the
+// holder here until the waiter sleeps, as if another thread had taken the holder's processor.
 void StandInTheMiddle(int) {
   const int before = errno;
   g_held = true;

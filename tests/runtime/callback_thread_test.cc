@@ -1,4 +1,4 @@
-// Callbacks that end their thread, fork, or block while others go on.
+// Callbacks that end their thread, fork, or block while other threads go on.
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,7 +75,7 @@ class ExitingTracker {
   Exits* exits_;
 };
 
-// Three objects: one is promoted, all die.
+// Makes three objects.  One is promoted, all die.
 void* Work(void* argument) {
   Exits* exits = static_cast<Exits*>(argument);
   const Mutator mutator(*exits->heap);
@@ -108,7 +108,7 @@ TEST_P(ExitInCallbackTest, ThreadEndsAloneAndSamplingGoesOn) {
   EXPECT_EQ(exits.code_behind, 0) << "code behind the callback ran";
   EXPECT_EQ(exits.when, When::kNever);
 
-  // The heap works, and what the thread left behind dies like anything else.
+  // The heap works, and the objects that the ended thread left behind die as others do.
   const int before = exits.allocs;
   run();
   EXPECT_EQ(exits.code_behind, 1);
@@ -125,7 +125,7 @@ TEST_P(ExitInCallbackTest, ThreadEndsAloneAndSamplingGoesOn) {
   }
   EXPECT_EQ(Tracker::statistics(*id)->callback_exceptions, 0u);
   ASSERT_TRUE(Tracker::stop().ok());
-  // No pin was left behind: the tracker's place can be used again.
+  // No pin was left behind, so the tracker's place can be used again.
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(Tracker::start(1, ExitingTracker(&exits)).ok());
     ASSERT_TRUE(Tracker::stop().ok());
@@ -174,7 +174,7 @@ TEST(ForkInCallbackTest, BothProcessesGoOn) {
     const Mutator mutator(*heap);
     while (!done) {
       BuildAndSum(100);
-      // It was this thread that found the block dead, and forked: it is alone in the child.
+      // This thread found the block dead and forked, so it is alone in the child.
       if (forks.child == 0) _exit(goes_on() ? 0 : 1);
     }
   });
@@ -209,8 +209,8 @@ TEST(ForkInCallbackTest, BothProcessesGoOn) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// OCaml's moved_while_blocking: a promote callback blocks while another thread's blocks are
-// born, promoted and freed, so that the tables grow, shrink and move under it.
+// OCaml's moved_while_blocking: a promote callback blocks while another thread's blocks are born,
+// promoted and freed.  The tables grow, shrink and move under the callback.
 struct Blocking {
   std::atomic<bool> is_blocked{false};
   std::atomic<bool> release{false};
@@ -261,7 +261,7 @@ TEST(MovedWhileBlockingTest, TablesMayChangeUnderACallback) {
       EXPECT_EQ(BuildAndSum(20000), 20000L * 19999 / 2);
       heap->Collect(CollectionKind::kMajor);
     }
-    // All of them are gone; the blocked one is not.
+    // All of the other thread's blocks are gone.  The blocked one is not.
     EXPECT_EQ(blocking.deallocs, 100000);
     blocking.release = true;
     const NativeRegion native;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the managed heap refuses at compile time is refused, by g++ and clang++, with the
+"""Uses that the managed heap refuses at compile time are refused by g++ and clang++, with the
 message that says what to do."""
 
 import os
@@ -24,7 +24,7 @@ struct Based : Cell { long more; };
 
 GOOD = "gc::Local<Cell> f(gc::Handle<Cell> c) { return gc::make<Cell>(1, c->tail); }"
 
-# (code, what the compiler says)
+# (code, the compiler's message)
 BAD = [
     ("struct T { Cell* raw; }; auto f() { return gc::make<T>(); }", "must not hold a raw pointer"),
     ("struct T { std::string s; }; auto f() { return gc::make<T>(); }", "must not own anything"),

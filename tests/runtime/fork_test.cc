@@ -1,5 +1,5 @@
-// fork() beside threads that attach, detach, and make and destroy heaps, stopped at each of their
-// locks in turn; and what a child samples.
+// fork() beside threads that attach, detach, and make and destroy heaps.  Each thread is stopped at
+// each of its locks in turn.  The tests also check what a child samples.
 //
 // Each case runs in a process of its own, which is killed when it hangs.
 #include <dlfcn.h>
@@ -27,12 +27,12 @@ struct Cell {
   Field<Cell> tail;
 };
 
-// The thread that forks, and how far it has come.
+// The thread that forks, and whether its fork has returned.
 std::atomic<pid_t> g_forker{0};
 std::atomic<bool> g_forked{false};
-// The other thread stands at its lock.
+// Whether the other thread stands at its lock.
 std::atomic<bool> g_stands{false};
-// How many locks and unlocks until the thread stands; 0: it does not.
+// The number of locks and unlocks until the thread stands.  0: the thread does not stand.
 thread_local int g_stand_in = 0;
 
 // Whether the thread sleeps in the kernel: the letter behind the name in its stat file.
@@ -46,8 +46,8 @@ bool Sleeps(pid_t thread) {
   return behind_name != nullptr && behind_name[2] == 'S';
 }
 
-// Before a thread takes or lets go a mutex.  Goes on when the fork is done, or when the forking
-// thread waits for what this one holds.
+// Runs before a thread takes or releases a mutex.  The thread goes on when the fork is done, or
+// when the forking thread waits for a lock that this thread holds.
 void StandHereIfItIsTime() {
   if (g_stand_in == 0 || --g_stand_in != 0) return;
   g_stands = true;
@@ -62,7 +62,7 @@ Function* TheirOwn(const char* name) {
 }  // namespace
 }  // namespace allomon::gc
 
-// In front of the C library's, for the whole program.
+// The two functions stand in front of the C library's, for the whole program.
 extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
   static auto* const lock = allomon::gc::TheirOwn<int(pthread_mutex_t*)>("pthread_mutex_lock");
   allomon::gc::StandHereIfItIsTime();
@@ -92,8 +92,8 @@ long BuildAndSum(long length) {
   return sum;
 }
 
-// Runs `body` in a process of its own.  Returns what it returns, or 128 and the signal by which
-// it died: SIGALRM when it hangs.
+// Runs `body` in a process of its own.  Returns `body`'s result, or 128 plus the signal by which
+// the process died: SIGALRM when it hangs.
 template <typename Body>
 int InAProcess(Body body) {
   const pid_t child = fork();
@@ -117,8 +117,9 @@ bool WordsAddUp(Heap& heap) {
          s.promoted_words + s.freed_young_words + s.young_words + s.born_old_words;
 }
 
-// What a child must be able to do.  `limit_of_other` is the allocation limit of a thread that
-// the child does not have: it must not be written any more, since the memory will be used again.
+// Does what a child must be able to do.  `limit_of_other` is the allocation limit of a thread that
+// does not exist in the child.  The child must not write it any more, since the memory will be used
+// again.
 int UseInChild(Heap& heap, bool attached, std::atomic<uintptr_t>* limit_of_other) {
   std::unique_ptr<Mutator> mutator;
   if (!attached) mutator = std::make_unique<Mutator>(heap);
@@ -131,7 +132,7 @@ int UseInChild(Heap& heap, bool attached, std::atomic<uintptr_t>* limit_of_other
   if (*limit_of_other != kMark) return 4;
   Heap::Create(Options()).value();
   const NativeRegion native;
-  // A thread of the child's own attaches too.
+  // A thread of the child attaches too.
   int result = 5;
   std::thread([&] {
     const Mutator own(heap);
@@ -211,7 +212,7 @@ TEST(ForkTest, ThreadThatMakesAndDestroysAnotherHeapIsAtAnyOfItsLocksAndTheForke
   ForkAtEveryLock(Doing::kMakesAndDestroysAHeap, true);
 }
 
-// Two threads collect each other's heap: each waits for a world whose thread waits.
+// Two threads collect each other's heap.  Each waits for a world whose thread waits.
 TEST(ForkTest, ThreadsThatCollectEachOthersHeapsDoNotWaitForEver) {
   EXPECT_EQ(InAProcess([] {
               const std::unique_ptr<Heap> heaps[] = {Heap::Create(Options()).value(),
@@ -243,7 +244,7 @@ struct CountingReports {
   uint64_t* reported;
 };
 
-// Which of the next 5,000 cells are sampled, as a number.
+// Returns, as a number, which of the next 5,000 cells are sampled.
 uint64_t SampledAmongTheNext(const uint64_t& reported) {
   uint64_t pattern = 0;
   for (int i = 0; i < 5000; ++i) {
@@ -254,7 +255,7 @@ uint64_t SampledAmongTheNext(const uint64_t& reported) {
   return pattern;
 }
 
-// What a child of this process, forked now, samples.
+// Returns what a child of this process, forked now, samples.
 uint64_t SampledByAChild(const uint64_t& reported, bool in_native) {
   int ends[2];
   if (pipe(ends) != 0) return 0;
@@ -275,7 +276,7 @@ uint64_t SampledByAChild(const uint64_t& reported, bool in_native) {
   return pattern;
 }
 
-// One of 200 cells is sampled, so equal patterns of different streams do not happen.
+// One of 200 cells is sampled, so different streams do not have equal patterns.
 TEST(ForkTest, ChildrenSampleOtherWordsThanTheirParentAndEachOther) {
   EXPECT_EQ(InAProcess([] {
               const auto heap = Heap::Create(Options()).value();

@@ -53,7 +53,7 @@ namespace {
 static_assert(internal::PointerMap(internal::kReferences<Cell>) == 0b10);
 static_assert(internal::PointerMap(internal::kReferences<Tree>) == 0b11);
 static_assert(internal::PointerMap(internal::kReferences<Leaf>) == 0);
-// tag, inner {number, cell}, real, tree
+// Its words: tag, inner {number, cell}, real, tree.
 static_assert(internal::PointerMap(internal::kReferences<Outer>) == 0b10100);
 
 class HeapTest : public ::testing::Test {
@@ -183,7 +183,7 @@ TEST_F(HeapTest, LocalsDieInAnyOrder) {
   std::vector<Local<Cell>> locals;
   for (long i = 0; i < 20000; ++i) locals.push_back(make<Cell>(i, nullptr));
   for (size_t i = 0; i < locals.size(); i += 2) locals[i] = nullptr;
-  // A queue: the oldest goes while newer ones live.
+  // A queue: the oldest element goes while newer ones live.
   std::vector<Local<Cell>> queue(100);
   for (long i = 0; i < 100000; ++i) {
     queue.erase(queue.begin());
@@ -233,7 +233,7 @@ TEST_F(HeapTest, RootsAreArgumentsInEveryForm) {
   Root<Cell> root = make<Cell>(1, nullptr);
   const Root<Cell>& constant = root;
   Local<Cell> list;
-  for (int i = 0; i < 20000; ++i) {  // the slow path too
+  for (int i = 0; i < 20000; ++i) {  // many, so that the slow path runs too
     list = make<Cell>(2, root);
     list = make<Cell>(2, constant);
     list = make<Cell>(2, std::move(root));
@@ -255,7 +255,7 @@ TEST_F(HeapTest, EmplaceReadsItsArgumentsLast) {
   EXPECT_EQ(list->tail, moved->tail);
 }
 
-// A result lies above the temporaries that it was made from, which die first.
+// A result lies above the temporaries that it was made from.  The temporaries die first.
 Local<Cell> Push(Handle<Cell> list, Handle<Cell>) { return make<Cell>(1, list); }
 
 TEST_F(HeapTest, ResultsAboveDeadTemporariesLeaveNoSlots) {

@@ -1,5 +1,5 @@
-// A broken invariant stops a debug build with a line that names it, and costs a release build
-// nothing: that goes on.
+// A broken invariant stops a debug build with a line that names it.  A release build has no checks
+// and goes on.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,13 +17,13 @@ struct Cell {
   Field<Cell> tail;
 };
 
-// Runs `breaks`, in a process of its own, and expects the end that this build promises.
+// Runs `breaks` in a process of its own, and expects the end that this build promises.
 template <typename Breaks>
 void ExpectStop(Breaks breaks, const char* invariant) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto run = [&breaks] {
     breaks();
-    _exit(0);  // without what destructors would make of it
+    _exit(0);  // skips the destructors
   };
   if (allomon::internal::kDebugChecks) {
     EXPECT_DEATH(run(), invariant);
@@ -68,7 +68,7 @@ TEST(InvariantDeathTest, ThreadThatStandsTwice) {
         const Mutator mutator(*heap);
         internal::t_window.mutator->EnterNative();
         internal::t_window.mutator->EnterNative();
-        _exit(0);  // a mutator in native code must not end, which every build checks
+        _exit(0);  // every build checks that a mutator does not end in native code
       },
       "inv.mutator.state");
 }

@@ -71,7 +71,7 @@ TEST_F(LifetimeTest, EphemeronValueLivesAsLongAsItsKey) {
   EXPECT_FALSE(target_of<Cell>(value));
 }
 
-// The value reaches the key: neither keeps the other alive.
+// The value reaches the key.  Neither keeps the other alive.
 TEST_F(LifetimeTest, EphemeronThatReachesItsOwnKeyDies) {
   for (const bool old : {false, true}) {
     Local<Ephemeron<Cell, Cell>> e;

@@ -38,7 +38,8 @@ TEST(OptionsTest, BadTextIsNamedAndChangesNothing) {
     HeapOptions options;
     const absl::Status status = options.Parse(text);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
-    // Which word it is; in the one text of several words, the empty one between the commas.
+    // The message names the wrong word.  In the one text of several words it is the empty one
+    // between the commas.
     const std::string word = text == std::string("nursery=4M,,limit=1") ? "" : text;
     EXPECT_NE(status.message().find("heap option '" + word + "'"), std::string::npos) << status;
     EXPECT_EQ(options.nursery_bytes, HeapOptions().nursery_bytes);
@@ -109,7 +110,7 @@ TEST(LimitTest, HeapStaysUsableAtItsLimit) {
     EXPECT_THROW(for (;; ++length) list = make<Cell>(length, list), std::bad_alloc);
     EXPECT_GT(length, 30000);
     EXPECT_LE(heap->statistics().old_space_bytes, 3u << 20);
-    // What was made is whole.
+    // The objects that were made are whole.
     long seen = 0;
     for (Local<Cell> cell = list; cell; cell = cell->tail) ASSERT_EQ(cell->head, length - ++seen);
     EXPECT_EQ(seen, length);
@@ -123,7 +124,7 @@ TEST(LimitTest, LargeObjectsRespectTheLimit) {
   EXPECT_THROW(make_bytes(SIZE_MAX), std::bad_alloc);
   EXPECT_THROW(make_array<Cell>(SIZE_MAX), std::bad_alloc);
   EXPECT_THROW(make_array<Cell>(SIZE_MAX / 8), std::bad_alloc);
-  // Garbage does not count.
+  // Garbage does not count against the limit.
   for (int i = 0; i < 100; ++i) make_bytes(3 << 20);
 }
 
@@ -165,8 +166,8 @@ TEST(LimitTest, LimitThatAnotherThreadHasUsedUpIsAnErrorOfAttach) {
   std::thread([&heap] { EXPECT_THROW(const Mutator late(*heap), std::bad_alloc); }).join();
 }
 
-// Objects of nearly 8 KiB, of which a block of 32 KiB holds three: all that the first thread holds
-// must find room when both nurseries are emptied.
+// A block of 32 KiB holds three objects of nearly 8 KiB.  All that the first thread holds must find
+// room when both nurseries are emptied.
 TEST(LimitTest, ThreadThatAttachesNearTheLimitLeavesRoomForWhatOthersHold) {
   HeapOptions options = Limited(1 << 20);
   options.nursery_bytes = 512 << 10;
@@ -243,7 +244,8 @@ TEST(MisuseDeathTest, IsNamed) {
   EXPECT_DEATH(
       {
         const Mutator mutator(*heap);
-        make_array<Cell>(5);  // from now on there is room: the fast path would take it
+        // The first array makes room in the nursery, so that the fast path would take the next one.
+        make_array<Cell>(5);
         const NativeRegion native;
         make_array<Cell>(5);
       },
@@ -301,15 +303,15 @@ TEST(MisuseDeathTest, IsNamed) {
       "rule.value_stack");
 }
 
-// So many bytes that they call for a collection, which would wait for a thread that stands already,
-// or run beside one that does not stand.
+// So many bytes call for a collection.  In a native region the collection would wait for a thread
+// that stands already.  In a NoAllocation scope it would run beside a thread that does not stand.
 TEST(MisuseDeathTest, CustomBlockInANativeRegionIsNamed) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto heap = Heap::Create(Limited(0)).value();
   const auto release = [](void*) {};
   EXPECT_DEATH(
       {
-        alarm(20);  // rather than hang
+        alarm(20);  // the test fails instead of hanging
         const Mutator mutator(*heap);
         const NativeRegion native;
         make_custom(nullptr, uint64_t{1} << 30, release);
@@ -324,7 +326,7 @@ TEST(MisuseDeathTest, CustomBlockInANativeRegionIsNamed) {
       "rule.no_allocation");
 }
 
-// A Local that is released by another thread.
+// Another thread releases the Local.
 TEST(MisuseDeathTest, LocalOnAnotherThreadIsNamed) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto heap = Heap::Create(Limited(0)).value();

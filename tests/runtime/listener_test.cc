@@ -1,4 +1,4 @@
-// What a HeapListener hears: each collection from start to end, with what it promoted.
+// A HeapListener is told of each collection from start to end, with the words it promoted.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -14,7 +14,8 @@ struct Cell {
   Field<Cell> tail;
 };
 
-// Only one thread at a time collects, so nothing here needs a lock; tsan would tell.
+// Only one thread at a time collects, so nothing here needs a lock.  The thread sanitizer checks
+// this.
 class Recorder : public HeapListener {
  public:
   void OnCollectionStart(CollectionKind kind) override {
@@ -41,7 +42,7 @@ class Recorder : public HeapListener {
     if (pause_ns > longest_pause_ns) longest_pause_ns = pause_ns;
   }
 
-  bool ok = true;  // the order was right so far
+  bool ok = true;  // whether the order was right so far
   bool inside = false;
   uint64_t minors = 0, majors = 0, growths = 0;
   uint64_t promoted_words = 0, peak_bytes = 0, total_pause_ns = 0, longest_pause_ns = 0;
@@ -94,7 +95,7 @@ TEST(ListenerTest, EventsAreOrderedAndAddUpToTheStatistics) {
   EXPECT_EQ(Sum(s.major_pauses), recorder.majors);
 }
 
-// Exact numbers of a program whose every allocation is known.
+// The exact numbers of a program whose every allocation is known.
 TEST(StatisticsTest, EveryWordIsCounted) {
   HeapOptions options;
   options.nursery_bytes = 64 << 10;
@@ -103,8 +104,8 @@ TEST(StatisticsTest, EveryWordIsCounted) {
   EXPECT_EQ(heap->statistics().allocated_words, 0u);
   Local<Cell> kept = make<Cell>(1, nullptr);  // 3 words with its header
   make<Cell>(2, nullptr);
-  Local<Bytes> bytes = make_bytes(9);                 // 1 + 1 + 2
-  Local<Array<Cell>> large = make_array<Cell>(2000);  // 2002, born old
+  Local<Bytes> bytes = make_bytes(9);                 // header, length, two words of bytes
+  Local<Array<Cell>> large = make_array<Cell>(2000);  // 2002 words; born old
   HeapStatistics s = heap->statistics();
   EXPECT_EQ(s.allocated_words, 3u + 3 + 4 + 2002);
   EXPECT_EQ(s.young_words, 10u);

@@ -25,8 +25,7 @@ const ManagedFunction kMain = RegisterManagedFunction("main", "program.ml", 1);
 const ManagedFunction kEven = RegisterManagedFunction("even", "program.ml", 2);
 const ManagedFunction kOdd = RegisterManagedFunction("odd", "program.ml", 3);
 
-// An interpreter in two functions: even and odd call each other, and each allocates at the
-// bottom.
+// An interpreter in two functions.  Even and odd call each other, and the innermost one allocates.
 __attribute__((noinline)) void Allocate(bool managed) {
   if (managed) {
     make<Cell>(1, nullptr);
@@ -94,7 +93,7 @@ TEST_F(ManagedCallsTest, ManagedAndMallocBlocksCarryTheInterpretedFunctions) {
   EXPECT_EQ(seen_.malloc_blocks, expected);
 }
 
-// Only what is managed changes between two samples: the native stack is the same.
+// Only the managed frames change between two samples.  The native stack is the same.
 TEST_F(ManagedCallsTest, ChangedFunctionIsNotTakenForAnUnchangedStack) {
   Start();
   for (int i = 0; i < 6; ++i) Apply(i % 2 == 0 ? kEven : kOdd, 0, true);
@@ -110,7 +109,7 @@ TEST_F(ManagedCallsTest, CutStackKeepsTheInnermost) {
     ASSERT_TRUE(Tracker::stop().ok());
     EXPECT_EQ(seen_.depths, std::vector<size_t>{size});
   }
-  // Allocate, even, Apply, odd, Apply, even, Apply
+  // The native stack is Allocate, even, Apply, odd, Apply, even, Apply.
   EXPECT_EQ(seen_.managed_blocks.back(), "even odd even ");
 }
 
@@ -161,7 +160,7 @@ TEST_F(ManagedCallsTest, RootMarkEndsCallsToo) {
   EXPECT_EQ(seen_.managed_blocks, std::vector<std::string>{"even main "});
 }
 
-// mlmon.out charges the innermost interpreted function, not the interpreter's.
+// mlmon.out charges the innermost interpreted function, not the interpreter's function.
 TEST_F(ManagedCallsTest, ProfileChargesInterpretedFunctions) {
   const ProfileData data = Profile::Malloc().value();
   {

@@ -1,5 +1,5 @@
 // Profiles of a managed heap by function: calls that nest, recurse, are left by exceptions and
-// longjmp, or were open before.
+// longjmp, or were open before the profile started.
 #include <csetjmp>
 
 #include "gtest/gtest.h"

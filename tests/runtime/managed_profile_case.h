@@ -24,11 +24,11 @@ extern const ManagedFunction kSmall;
 extern const ManagedFunction kLarge;
 extern const ManagedFunction kOpen;
 
-// n cells, as kBuild.
+// Makes n cells, as kBuild.
 Local<Cell> Build(int n);
-// Two cells, as kSmall, and between them Build(2).
+// Makes two cells, as kSmall, and between them Build(2).
 void Small();
-// Two cells, as an ALLOMON_FUNCTION(), and between them Small().
+// Makes two cells, as an ALLOMON_FUNCTION(), and between them Small().
 void Scope();
 
 class ManagedProfileTest : public ::testing::Test {
@@ -39,7 +39,7 @@ class ManagedProfileTest : public ::testing::Test {
   static void Start(ProfileStyle style = ProfileStyle::kCurrent,
                     ProfileKind kind = ProfileKind::kAlloc);
 
-  // Stops, and compares with what the heap has counted since the test began.
+  // Stops, and compares the profile with the heap's counts since the test began.
   NamedProfile StopAndCompare();
   static int64_t Bytes(const NamedProfile& profile, const char* function);
 

@@ -1,4 +1,5 @@
-// Profiles of a managed heap by function: what its collections use, and what they do not change.
+// Profiles of a managed heap by function: the time and bytes that its collections use, and the
+// results that collections do not change.
 #include <ctime>
 #include <numeric>
 
@@ -14,7 +15,7 @@ namespace {
 using testing::Attributed;
 using testing::CountOf;
 
-// The nurseries are emptied again and again, what survives is moved.
+// The nurseries are emptied again and again, and the survivors are moved.
 TEST_F(ManagedProfileTest, CollectionsInTheMiddleOfFunctions) {
   Start();
   {
@@ -52,7 +53,7 @@ void Burn(double seconds) {
   }
 }
 
-// A collection that takes its time.
+// A listener that makes each collection last.
 class SlowCollections : public HeapListener {
  public:
   void OnCollectionStart(CollectionKind) override { Burn(0.5); }
@@ -79,8 +80,8 @@ TEST(ManagedTimeTest, TimeOfCollectionsIsTheCollectors) {
   }
   const NamedProfile profile = Attributed();
   const MlmonCount open = CountOf(profile, "open");
-  // A tick that comes late, which a busy machine makes it, charges what was before it too; no
-  // lateness turns half a second into a quarter.
+  // A tick that comes late, as on a busy machine, also charges what was before it.  No lateness
+  // turns half a second into a quarter.
   EXPECT_TRUE(profile.mlmon.total_gc > 25);
   EXPECT_TRUE(open.current > 25);
   EXPECT_TRUE(profile.mlmon.total + profile.mlmon.total_gc > 98);
@@ -88,7 +89,8 @@ TEST(ManagedTimeTest, TimeOfCollectionsIsTheCollectors) {
   EXPECT_TRUE(open.stack_gc == profile.mlmon.total_gc);
 }
 
-// As in a profile of what was allocated, where the header is a part of the object.
+// Live objects are as large as in a profile of allocated bytes, where the header is a part of the
+// object.
 TEST_F(ManagedProfileTest, LiveObjectsAreAsLargeAsAllocatedOnes) {
   const allomon::internal::StartResult session = allomon::internal::StartLiveSession(1, 1, 0);
   ASSERT_NE(session.id, 0u);

@@ -1,5 +1,5 @@
-// Profiles of a managed heap by function: bytes are charged where functions begin and end,
-// and must add up to the heap's own counters, whatever happens in between.
+// Profiles of a managed heap by function.  Bytes are charged where functions begin and end.  They
+// must add up to the heap's own counters, whatever happens in between.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -25,7 +25,7 @@ TEST_F(ManagedProfileTest, EachFunctionHasWhatItAllocated) {
   EXPECT_EQ(Bytes(profile, "<main>"), kCellBytes);
 }
 
-// Clocks, not samples: the allocations take no slow path.
+// The profile uses clocks, not samples, so the allocations take no slow path.
 TEST_F(ManagedProfileTest, NothingIsSampledForIt) {
   Start();
   make<Cell>(0, nullptr);
@@ -45,7 +45,7 @@ TEST_F(ManagedProfileTest, LargeObjects) {
   EXPECT_EQ(Bytes(profile, "large"), (1 << 20) + 16);  // header and length
 }
 
-// They are not in the heap's counters.
+// Out-of-heap bytes are not in the heap's counters.
 TEST_F(ManagedProfileTest, OutOfHeapBytes) {
   Start();
   {
@@ -70,7 +70,8 @@ TEST_F(ManagedProfileTest, StartedAndStoppedAgainAndAgain) {
   EXPECT_EQ(Bytes(profile, "<main>"), 0);
 }
 
-// Not that of a function which was on the stack either, although its clock is read.
+// After a stop, bytes are charged to no function, not even to one that was on the stack, although
+// its clock is read.
 TEST_F(ManagedProfileTest, WhatIsAllocatedAfterAStopIsNobodys) {
   const ProfileData other = Profile::Malloc().value();
   Start(ProfileStyle::kStack);
@@ -119,7 +120,7 @@ TEST_F(ManagedProfileTest, WrittenWhileItRuns) {
 // Threads that end, threads that stand in native code when the profile stops, and collections by
 // the thread that comes first.
 TEST_F(ManagedProfileTest, Threads) {
-  EXPECT_TRUE(unit_.Restore().ok());  // threads begin in the default one
+  EXPECT_TRUE(unit_.Restore().ok());  // threads begin in the default unit
   Start();
   constexpr int kThreads = 8;
   std::atomic<int> standing{0};
@@ -158,7 +159,7 @@ TEST_F(ManagedProfileTest, Threads) {
   EXPECT_TRUE(profile.mlmon.total_gc == 8 * MlmonInt(after.promoted_words));
 }
 
-// A sample of one in a few words estimates the same bytes.
+// A sample at a rate of nearly 1 estimates the same bytes as the clocks.
 TEST_F(ManagedProfileTest, SampledBlocksHaveTheirHeaderToo) {
   ProfileOptions options;
   options.rate = 0.9999;

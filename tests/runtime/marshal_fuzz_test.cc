@@ -1,7 +1,7 @@
 // Bytes that are wrong but carry the right checksum, as an attacker would send them.
 //
-// Whatever is accepted must be a graph that the heap's verifier accepts, and be written
-// back in the one way in which it can be written.
+// The graph of accepted bytes must pass the heap's verifier.  It must be written back in the one
+// way in which it can be written.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -46,7 +46,7 @@ class MarshalFuzzTest : public ::testing::Test {
     return options;
   }
 
-  // Empty if the bytes are refused, else what the graph is written as.
+  // Returns an empty string if the bytes are refused, else the bytes that the graph is written as.
   std::string ReadAndWrite(const std::string& bytes) {
     const uint64_t before = heap_->statistics().allocated_words;
     const auto graph = unmarshal<Node>(bytes, types_);
@@ -59,13 +59,13 @@ class MarshalFuzzTest : public ::testing::Test {
     return marshal<Node>(*graph, types_).value();
   }
 
-  // The head of a file with one Bytes, one Array and one Node type, for contents made by
+  // Returns the head of a file with one Bytes, one Array and one Node type, for contents made by
   // hand.  (The root is an array.)
   std::string Start() {
     const std::string sample = *marshal<Array<Node>>(make_array<Node>(0), types_);
     std::string bytes = sample.substr(0, sizeof(MarshalHeader));
     AddNumber(&bytes, 1);
-    // name and fingerprint, as the sample has them
+    // The name and the fingerprint, as the sample has them.
     bytes += sample.substr(bytes.size(), 1 + 5 + 8);
     return bytes;
   }
@@ -84,8 +84,8 @@ class MarshalFuzzTest : public ::testing::Test {
   const MarshalTypes types_ = NodeTypes();
 };
 
-// A file of 50 bytes that declares 2^60 references, or 2^60 objects, or many arrays whose
-// lengths add up to more than there is.
+// A file of 50 bytes that declares 2^60 references, or 2^60 objects, or many arrays whose lengths
+// add up to more than there is.
 TEST_F(MarshalFuzzTest, DeclaredSizesAreCheckedBeforeAnythingIsTaken) {
   for (const uint64_t length : {uint64_t{100}, uint64_t{1} << 32, uint64_t{1} << 60, UINT64_MAX}) {
     std::string bytes = Start();
@@ -130,7 +130,7 @@ TEST_F(MarshalFuzzTest, EachRuleOfTheFormatIsChecked) {
   EXPECT_FALSE(array({3, 0, 2, 0, 0, 0, 0, 3, 2}).ok());  // 3 before 2
 }
 
-// Reading a bool of 2 is undefined behaviour.
+// Reading a bool of value 2 is undefined behaviour.
 TEST_F(MarshalFuzzTest, BoolsAreZeroOrOne) {
   Local<Node> node = make<Node>();
   node->flag = true;
@@ -143,7 +143,7 @@ TEST_F(MarshalFuzzTest, BoolsAreZeroOrOne) {
   }
 }
 
-// A fixed number of rounds: some seconds without sanitizers.
+// A fixed number of rounds, which takes some seconds without sanitizers.
 TEST_F(MarshalFuzzTest, MutatedGraphs) {
   std::mt19937_64 random(1);
   int accepted = 0;
@@ -167,7 +167,7 @@ TEST_F(MarshalFuzzTest, MutatedGraphs) {
           case 3:
             bytes.insert(at, 1 + random() % 8, static_cast<char>(random() % 4));
             break;
-          case 4: {  // one part over another
+          case 4: {  // appends a copy of one part
             const size_t length = std::min<size_t>(1 + random() % 30, bytes.size() - at);
             bytes += bytes.substr(at, length);
             break;
@@ -186,7 +186,7 @@ TEST_F(MarshalFuzzTest, MutatedGraphs) {
     }
     heap_->Collect(CollectionKind::kMinor);
   }
-  // Else the mutations are too coarse to reach the builder.
+  // If fewer graphs were accepted, the mutations would be too coarse to reach the builder.
   EXPECT_GT(accepted, 1000 / testing::kSlower);
 }
 

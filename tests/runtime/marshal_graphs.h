@@ -13,7 +13,7 @@
 
 namespace allomon::gc::testing {
 
-// How many times less of the same a sanitizer gets, which is that much slower.
+// A sanitizer is that much slower, so it gets a workload that many times smaller.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr int kSlower = 16;
 #else
@@ -27,7 +27,7 @@ struct Inner {
   double real;
 };
 
-// With padding behind `letter`, `small` and `colour`.
+// The type has padding behind `letter`, `small` and `colour`.
 struct Node {
   uint64_t id;
   Field<Node> left;
@@ -45,8 +45,8 @@ inline MarshalTypes NodeTypes() {
   return types;
 }
 
-// `size` nodes that refer to each other at random, cycles included; what the first one
-// does not reach is dropped.
+// Makes `size` nodes that refer to each other at random, cycles included.  Nodes that the first one
+// does not reach are dropped.
 inline Local<Node> RandomGraph(std::mt19937_64& random, size_t size) {
   const auto pick = [&random](size_t n) { return random() % n; };
   std::vector<Local<Node>> nodes;
@@ -72,8 +72,8 @@ inline Local<Node> RandomGraph(std::mt19937_64& random, size_t size) {
   return nodes[0];
 }
 
-// Whether two graphs have the same shape and contents: walks both side by side, pairing
-// their nodes.  Allocates nothing in the heap.
+// Whether two graphs have the same shape and contents.  Walks both side by side and pairs their
+// nodes.  Allocates nothing in the heap.
 class SameGraph {
  public:
   bool operator()(Handle<Node> a, Handle<Node> b) {

@@ -1,4 +1,4 @@
-// What trackers see of objects that are read: OCaml's `intern`.
+// Samples of objects that are read, as trackers see them: OCaml's `intern`.
 #include <stdexcept>
 #include <vector>
 
@@ -170,7 +170,7 @@ TEST_F(MarshalSamplingTest, NothingIsFreedWhileReachable) {
   EXPECT_EQ(counts_.promote, counts_.alloc_minor);
 }
 
-// Callbacks that allocate, collect, and read another graph between two objects of this.
+// The callbacks allocate, collect, and read another graph between two objects of this one.
 TEST_F(MarshalSamplingTest, CallbackThatAllocatesCollectsAndReads) {
   struct Shared {
     Heap* heap;
@@ -207,7 +207,8 @@ TEST_F(MarshalSamplingTest, CallbackThatAllocatesCollectsAndReads) {
   EXPECT_GT(shared.allocs, 40);
 }
 
-// The n-th callback throws: the read is given up, what was made dies, and is told so.
+// The n-th callback throws.  The read is given up.  The objects made so far die and their trackers
+// are told.
 TEST_F(MarshalSamplingTest, ExceptionOfACallbackEndsTheRead) {
   struct Shared {
     int allocs = 0, deaths = 0, throws_at = 0;
@@ -239,7 +240,7 @@ TEST_F(MarshalSamplingTest, ExceptionOfACallbackEndsTheRead) {
   EXPECT_TRUE(unmarshal<Tree>(bytes, tree_types_).ok());
 }
 
-// As OCaml's callstacks: the innermost frame is the call that allocated, here the reader's.
+// As in OCaml's callstacks, the innermost frame is the call that allocated, here the reader's.
 TEST_F(MarshalSamplingTest, AllObjectsOfOneReadHaveItsCallstack) {
   class Stacks {
    public:

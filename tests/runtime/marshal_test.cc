@@ -1,4 +1,4 @@
-// Round trips of object graphs, and what is refused.
+// Round trips of object graphs, and bytes that are refused.
 #include "runtime/marshal.h"
 
 #include <atomic>
@@ -41,7 +41,7 @@ struct Wide {
   int behind;
 };
 
-// The same data as Cell, in another order: a struct that has changed.
+// The same data as Cell in another order, as a struct that has changed has it.
 struct ReorderedCell {
   Field<ReorderedCell> tail;
   long head;
@@ -109,7 +109,7 @@ TEST_F(MarshalTest, NullRoot) {
   EXPECT_FALSE(*copy);
 }
 
-// The example of MARSHAL.md, byte by byte: what was written once can be read for ever.
+// The example of MARSHAL.md, byte by byte.  Bytes that were written once can be read for ever.
 TEST_F(MarshalTest, BytesAreThoseOfTheDocument) {
   const auto bytes = marshal<Cell>(make<Cell>(5, make<Cell>(-1, nullptr)), types_);
   ASSERT_TRUE(bytes.ok());
@@ -219,8 +219,8 @@ TEST_F(MarshalTest, RandomGraphs) {
   }
 }
 
-// By recursion, ten million cells would need some 500 MB of stack, and a sanitizer's
-// sixteenth still four stacks.
+// By recursion, ten million cells would need some 500 MB of stack.  A sanitizer's sixteenth of the
+// list would still need four stacks.
 TEST_F(MarshalTest, DeepListNeedsNoStack) {
   std::string bytes;
   constexpr long length = 10000000 / testing::kSlower;
@@ -238,7 +238,7 @@ TEST_F(MarshalTest, DeepListNeedsNoStack) {
   EXPECT_GT(bytes.size(), static_cast<size_t>(length) * 10);
 }
 
-// Every allocation of the reader moves what it has made so far.
+// Every allocation of the reader moves the objects that it has made so far.
 TEST_F(MarshalTest, StressWhileReading) {
   std::thread([] {
     HeapOptions options;
@@ -280,10 +280,10 @@ TEST_F(MarshalTest, CollectionsOfOtherThreadsMeanwhile) {
   collector.join();
 }
 
-// What lay in the padding before is not written.
+// Old contents of the padding are not written.
 TEST_F(MarshalTest, PaddingIsNotWritten) {
   const MarshalTypes types = NodeTypes();
-  // letter and real, flag and small, id, colour; three references of one byte.
+  // The bytes are: letter and real, flag and small, id, colour, and three references of one byte.
   const auto bytes = marshal<Node>(make<Node>(), types);
   const auto empty = marshal<Node>(nullptr, types);
   EXPECT_EQ(bytes->size() - empty->size(), (1 + 4 + 8) + 1 + 3 + 9 + 5 + 8 + 1);
@@ -309,7 +309,7 @@ TEST_F(MarshalTest, WhatCannotBeWrittenIsNamed) {
       << bytes.status();
 }
 
-// `Written` is written as "cell" and read as a `Read` of that name.
+// Writes `Written` as "cell" and reads it as a `Read` of that name.
 template <typename Written, typename Read>
 absl::Status WriteAsReadAs() {
   MarshalTypes writer, reader;
@@ -376,7 +376,7 @@ TEST_F(MarshalTest, OtherFilesAreRefused) {
   }
 }
 
-// A heap that is full in the middle of a read is what it was before, and goes on.
+// A heap that becomes full in the middle of a read is afterwards what it was before, and goes on.
 TEST_F(MarshalTest, HeapThatIsFullInTheMiddle) {
   const std::string bytes = *marshal<Cell>(MakeList(200000), types_);
   std::thread([this, &bytes] {

@@ -1,8 +1,8 @@
-// A random object graph, mutated by several threads, against a plain model of it; while
+// A random object graph, mutated by several threads, compared with a plain model of it.  Meanwhile
 // trackers are started and stopped, and their callbacks allocate, collect and throw.
 //
-// Runs a fixed number of steps from fixed seeds; with ALLOMON_MODEL_SECONDS=60 in the
-// environment (--test_env), other seeds until that time is over, in each mode.
+// The test runs a fixed number of steps from fixed seeds.  With ALLOMON_MODEL_SECONDS=60 in the
+// environment (--test_env), it runs other seeds until that time is over, in each mode.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -20,10 +20,10 @@
 namespace allomon::gc {
 namespace {
 
-// Never changed once it is published, so any thread may hold and read it.
+// A Shared never changes once it is published, so any thread may hold and read it.
 struct Shared {
   uint64_t id;
-  Field<Shared> next;  // of whatever thread
+  Field<Shared> next;  // an object of any thread
   Field<Bytes> text;
 };
 
@@ -44,17 +44,17 @@ struct Shadow {
   int shared = -1;
 };
 
-// What the threads exchange: a managed array of the latest, and the model of all there
-// ever were.  Both under the mutex.
+// The objects that the threads exchange: a managed array of the latest ones, and the model of all
+// objects that were ever published.  Both are guarded by the mutex.
 class Market {
  public:
   static constexpr size_t kStalls = 16;
 
-  // By an attached thread; to be cleared by one, before the heap goes.
+  // An attached thread calls Open().  An attached thread calls Close(), before the heap ends.
   void Open() { stalls_ = make_array<Shared>(kStalls); }
   void Close() { stalls_.Reset(); }
 
-  // Returns the index of the object that is put there, whose `next` is `next`.
+  // Puts an object, whose `next` is `next`, into a stall.  Returns its index.
   int Publish(size_t stall, Handle<Shared> object, int next, const std::string& text) {
     const Lock lock(mutex_);
     const int index = static_cast<int>(models_.size());
@@ -69,7 +69,7 @@ class Market {
     return stalls_.get()->at(stall);
   }
 
-  // Walks from an object that is the index-th, a bounded way.
+  // Compares the object with the index-th model.  Follows `next` for a bounded number of steps.
   void Compare(Handle<Shared> object, int index) {
     const Lock lock(mutex_);
     Local<Shared> at = object;
@@ -89,7 +89,7 @@ class Market {
     int next;
     std::string text;
   };
-  // Waiting is blocking: others collect meanwhile.
+  // A thread that waits for the lock counts as blocked, so others collect meanwhile.
   class Lock {
    public:
     explicit Lock(std::mutex& mutex) : mutex_(mutex) {
@@ -112,7 +112,7 @@ class Market {
 
 struct Interrupted {};
 
-// Callbacks that allocate, collect, throw, and check what they are given.
+// Callbacks that allocate, collect, throw, and check their arguments.
 class WildTracker {
  public:
   struct Value {
@@ -173,7 +173,7 @@ class Program {
     });
   }
 
-  // A callback may throw at any safepoint.
+  // Runs `call`.  A callback may throw at any safepoint.
   template <typename Call>
   void Try(Call call) {
     try {
@@ -210,7 +210,7 @@ class Program {
     }
   }
 
-  // Walks both graphs side by side, a bounded way.
+  // Walks both graphs side by side for a bounded number of steps.
   void Compare(size_t i) {
     Local<Node> node = roots_[i];
     int model = models_[i];
@@ -280,7 +280,7 @@ class Program {
     shadow(i).text = text;
   }
 
-  // A new shared object that points to the one of this root, and takes its place.
+  // Makes a new shared object that points to this root's shared object, and puts it in its place.
   void Publish(size_t i) {
     const std::string text(Pick(30), static_cast<char>('a' + Pick(26)));
     const Local<Bytes> bytes = make_bytes(text);
@@ -298,7 +298,8 @@ class Program {
     shadow(i).shared = index;
   }
 
-  // Of the one plain tracker that all threads share; each may stop what another started.
+  // Starts or stops the one plain tracker that all threads share.  Each thread may stop a tracker
+  // that another one started.
   void ToggleTracker() {
     constexpr double kRates[] = {0, 1e-3, 0.05, 1};
     StartOptions options;

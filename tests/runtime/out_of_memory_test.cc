@@ -1,7 +1,8 @@
-// The backend refuses the n-th block, for every n: nothing breaks, wherever that hits, and
-// the heap goes on when there is memory again.
+// The backend refuses the n-th block, for every n.  Nothing breaks, wherever that hits, and the
+// heap goes on when there is memory again.
 //
-// Built over tests/backends/failing; run as //tests/backends:runtime_out_of_memory_test.
+// The test is built over tests/backends/failing.  Its target is
+// //tests/backends:runtime_out_of_memory_test.
 #include <atomic>
 #include <new>
 #include <string>
@@ -52,7 +53,7 @@ HeapOptions Options() {
 
 long g_released = 0;
 
-// Whatever takes memory from the backend: chunks, large objects, tables.
+// Takes memory from the backend in all ways: chunks, large objects, tables.
 void Work(Heap& heap, Local<Cell>* list, long* length, long* blocks) {
   Local<Ephemeron<Cell, Cell>> weak;
   for (; *length < 30000; ++*length) {
@@ -92,7 +93,7 @@ bool RunWithFailureAt(long n, Failing failing) {
         refused = true;
       }
       refused |= backend::g_fail_at == 1;
-      // The memory is back, and what was made is whole.
+      // The memory is back, and the objects that were made are whole.
       backend::g_fail_at = 0;
       heap->Collect(CollectionKind::kMajor);
       long seen = 0;
@@ -156,8 +157,9 @@ TEST(CustomBlockTest, BlockThatCouldNotBeMadeCountsNoBytes) {
   EXPECT_EQ(g_released, 100);
 }
 
-// Where the table of samples cannot grow, the object is reported dead at once.  That is a callback
-// too, and it collects: the new object's room must not be in the runtime's hand meanwhile.
+// Where the table of samples cannot grow, the object is reported dead at once.  That report is a
+// callback too, and here it collects.  The runtime must not hold the new object's room meanwhile,
+// since the collection would not follow it.
 class CollectingTracker {
  public:
   CollectingTracker(Heap* heap, int* collections) : heap_(heap), collections_(collections) {}
@@ -186,7 +188,7 @@ TEST(SampleTableTest, ObjectThatCannotBeFollowedIsWhole) {
     backend::g_failing = Failing::kAll;
     std::vector<Local<Bytes>> blocks(70);
     for (size_t i = 0; i < blocks.size(); ++i) {
-      // The n-th block of the backend is that of the table; a large object has one of its own.
+      // The next block of the backend is the table's.  A large object takes a block of its own.
       backend::g_fail_at = 1;
       try {
         blocks[i] = make_bytes(large ? 10000 : 100);
@@ -207,13 +209,13 @@ TEST(SampleTableTest, ObjectThatCannotBeFollowedIsWhole) {
   }
 }
 
-// Each thread's object fits below the limit, both do not.  Neither goes on from inside of the
-// backend before the other is there too, or has been refused, and so wants to collect.
+// Each thread's object fits below the limit, but both together do not.  Neither thread leaves the
+// backend before the other one is there too, or has been refused and so wants to collect.
 TEST(LimitTest, ThreadsThatAllocateLargeObjectsAtOnceRespectItTogether) {
   HeapOptions options = Options();
   options.limit_bytes = 8 << 20;
   options.nursery_bytes = 64 << 10;
-  options.growth_floor_bytes = 64 << 20;  // neither collects before it asks
+  options.growth_floor_bytes = 64 << 20;  // neither collects before it asks for memory
   const auto heap = Heap::Create(options).value();
   static internal::HeapCore* core = nullptr;
   static std::atomic<int> inside{0};

@@ -22,13 +22,13 @@ struct Cell {
   Field<Cell> tail;
 };
 
-// What happened, by kind; every sample is in exactly one state.
+// Counts of callbacks and samples, by kind.  Every sample is in exactly one state.
 struct Counts {
   std::atomic<uint64_t> alloc_minor{0}, alloc_major{0}, promote{0}, dealloc_minor{0},
       dealloc_major{0};
   std::atomic<uint64_t> samples{0}, sizes_wrong{0};
   std::atomic<uint64_t> custom_samples{0}, custom_blocks{0};
-  uint64_t wanted_words = 0;  // 0: any
+  uint64_t wanted_words = 0;  // 0: any size
 };
 
 class CountingTracker {
@@ -144,8 +144,8 @@ TEST_P(LawTest, SamplesAreBinomial) {
   EXPECT_EQ(counts_.sizes_wrong, 0u);
 }
 
-// memprof's lists_in_minor, arrays_in_minor and arrays_in_major, and sizes that end exactly
-// at, and straddle, the end of the nursery.
+// The sizes are memprof's lists_in_minor, arrays_in_minor and arrays_in_major, and sizes that end
+// exactly at, and straddle, the end of the nursery.
 INSTANTIATE_TEST_SUITE_P(SizesRates, LawTest,
                          ::testing::Values(LawCase{2, 1000000, 1e-2}, LawCase{2, 3000000, 1e-3},
                                            LawCase{2, 3000000, 1e-4}, LawCase{2, 300000, 0.1},
@@ -170,7 +170,7 @@ TEST_F(SamplingTest, EveryBlockIsInOneState) {
   EXPECT_EQ(counts_.dealloc_major, counts_.promote + counts_.alloc_major);
 }
 
-// Every sample is in exactly one state, and at rate 1 the samples are the heap's words.
+// Every sample is in exactly one state.  At rate 1 the samples are the heap's words.
 struct States {
   std::atomic<uint64_t> born_young{0}, born_old{0}, promoted{0}, died_young{0}, died_old{0};
 };
@@ -210,7 +210,7 @@ TEST_F(SamplingTest, SamplesAreConserved) {
     }
     heap_->Collect(CollectionKind::kMajor);
     const HeapStatistics s = heap_->statistics();
-    // All of the young are gone.
+    // All young samples are gone.
     EXPECT_EQ(states.born_young, states.promoted + states.died_young);
     const uint64_t live = states.promoted + states.born_old - states.died_old;
     if (rate == 1.0) {
@@ -293,8 +293,8 @@ TEST_F(SamplingTest, CallbackThatAllocatesAndCollects) {
   for (size_t i = 0; i < 1500; ++i) ASSERT_EQ(kept->at(i)->length(), 48u);
 }
 
-// A callback that fell due leaves words that it allocated on the fast path behind, right
-// before the allocation whose slow path ran it.
+// A due callback allocates words on the fast path.  They come right before the allocation whose
+// slow path ran the callback.
 TEST_F(SamplingTest, WordsThatDueCallbacksAllocateAreCounted) {
   struct Allocating {
     std::optional<int> alloc_minor(const Allocation&) { return 1; }
@@ -313,8 +313,8 @@ TEST_F(SamplingTest, WordsThatDueCallbacksAllocateAreCounted) {
   EXPECT_EQ(heap_->statistics().allocated_words, cells * 3);
 }
 
-// OCaml's minor_heap_edge with its numbers: every block is kept, so all are promoted,
-// wherever in the nursery the callbacks' own allocations have pushed them.
+// OCaml's minor_heap_edge with its numbers.  Every block is kept, so all are promoted, wherever in
+// the nursery the callbacks' own allocations have pushed them.
 TEST_F(SamplingTest, BlocksAtTheEdgeOfTheNursery) {
   struct Link {
     Field<Array<Cell>> block;
@@ -370,7 +370,7 @@ TEST_F(SamplingTest, ExceptionOfAllocCancelsTheAllocation) {
   EXPECT_EQ(cell->head, 2);
 }
 
-// When one of two trackers throws, the other is told that the block died.
+// When one of two trackers throws, the other one is told that the block died.
 TEST_F(SamplingTest, ExceptionOfOneTrackerEndsTheBlockForTheOther) {
   struct Throwing {
     std::optional<int> alloc_minor(const Allocation&) { throw 1; }

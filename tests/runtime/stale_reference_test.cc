@@ -1,5 +1,5 @@
-// What the runtime itself asks of malloc may run a tracker's callback, which may collect: no
-// reference is in hand then that a collection would not follow.
+// A block that the runtime itself takes from malloc may run a tracker's callback, which may
+// collect.  The runtime must then hold no reference that a collection would not follow.
 #include <atomic>
 #include <functional>
 
@@ -40,7 +40,8 @@ class StaleReferenceTest : public ::testing::Test {
     options.verify = true;
     return options;
   }
-  // `use` runs while each block of malloc is an opportunity to collect, and takes at least one.
+  // Runs `use` while each block of malloc gives a chance to collect.  `use` must take at least one
+  // block.
   template <typename Use>
   void WhileMallocCollects(Use use) {
     int collections = 0;
@@ -73,7 +74,7 @@ TEST_F(StaleReferenceTest, GlobalIsAssignedAYoungObject) {
   EXPECT_EQ(head, 8);
 }
 
-// The closure is malloc's.
+// The closure is a block of malloc.
 TEST_F(StaleReferenceTest, FinalizerIsAddedToAYoungObject) {
   long head = 0;
   const auto finalizer = [&head, more = 1L](Handle<Cell> cell) { head = cell->head * more; };

@@ -161,7 +161,7 @@ TEST(ThreadsTest, ChildOfAForkGoesOn) {
   for (std::thread& thread : others) thread.join();
 }
 
-// Two threads' callbacks wait for each other, one of them while the other collects.
+// The callbacks of two threads wait for each other.  One of them waits while the other collects.
 TEST(ThreadsTest, CallbacksMayBlockOnEachOther) {
   struct Meeting {
     std::atomic<int> arrived{0};
@@ -215,9 +215,9 @@ TEST(ThreadsTest, LongjmpOverRootsIsMadeGood) {
   EXPECT_EQ(BuildAndSum(10000), 10000L * 9999 / 2);
 }
 
-// Leaves more roots behind than the stack had, most of them dead and on its free list.
+// Leaves more roots behind than the stack had.  Most of them are dead and on its free list.
 void LeapFromManyRoots() {
-  // Never destroyed: what longjmp skips must not be missed.
+  // The vector is never destroyed, so the destructor that longjmp skips is not missed.
   static auto* const roots = new std::vector<Local<Cell>>;
   roots->reserve(5000);
   for (long i = 0; i < 4090; ++i) roots->push_back(make<Cell>(i, nullptr));

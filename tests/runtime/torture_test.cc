@@ -1,5 +1,5 @@
-// Lists, trees, finalizers, weak references and ephemerons on several threads at once, in
-// the manner of the tests that collectors are known by.
+// Lists, trees, finalizers, weak references and ephemerons on several threads at once, in the
+// manner of the tests that collectors are known by.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -55,7 +55,7 @@ Local<Tree> MakeTree(long from, long to) {
   const Local<Tree> right = MakeTree(middle + 1, to);
   return make<Tree>(left, right, middle);
 }
-// Replaces a random half of the path to `key` by fresh nodes, in place: old trees point to
+// Replaces a random half of the path to `key` by fresh nodes, in place.  Old trees then point to
 // young ones.
 void Renew(Handle<Tree> root, long key) {
   for (Local<Tree> node = root; node && node->key != key;) {
@@ -92,7 +92,7 @@ void Torture(Heap& heap, Totals* totals, int rounds) {
     for (long key = round; key < 500; key += 37) Renew(tree, key);
     totals->wrong += !IsTree(tree, 0, 500);
 
-    // Objects that die with a finalizer, which sees its object whole and runs once.
+    // These objects die with a finalizer.  The finalizer sees its object whole and runs once.
     for (int i = 0; i < 5; ++i) {
       ++totals->finalizers_made;
       add_finalizer<Cell>(make<Cell>(round, make<Cell>(i, nullptr)),
@@ -102,10 +102,10 @@ void Torture(Heap& heap, Totals* totals, int rounds) {
                             make<Cell>(1, cell);
                           });
     }
-    // A weak reference to something that lives, and to something that does not.
+    // A weak reference to an object that lives, or to one that does not.
     weak.push_back(make_weak<Cell>(round % 2 == 0 ? kept : make<Cell>(round, nullptr)));
 
-    // A chain of ephemerons, each value the next one's key; its first key is held.
+    // A chain of ephemerons: each value is the next one's key, and the first key is held.
     Local<Cell> first = make<Cell>(0, nullptr);
     Local<Cell> key = first;
     std::vector<Local<Ephemeron<Cell, Cell>>> chain;

@@ -1,5 +1,5 @@
-// Sampled calls that are left or entered in unusual ways: by longjmp, on a ucontext's stack, in
-// a coroutine, on stacks of two pages, and while signals at 10 kHz capture stacks themselves.
+// Sampled calls that are left or entered in unusual ways: by longjmp, on a ucontext's stack, in a
+// coroutine, on stacks of two pages, and while signals at 10 kHz capture stacks themselves.
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -51,9 +51,9 @@ __attribute__((noinline)) void AllocateAndJump(int depth) {
   asm volatile("");  // no tail call
 }
 
-// Frames that a longjmp has dropped must not be found on the next stack.
+// The next captured stack must not contain frames that a longjmp has dropped.
 TEST_F(ControlFlowTest, LongjmpAcrossSampledCalls) {
-  static int i;  // longjmp leaves it alone
+  static int i;  // static, so that longjmp leaves it alone
   for (i = 0; i < 1000; ++i) {
     if (setjmp(g_jump) == 0) AllocateAndJump(i % 21);
     for (int depth = 0; depth <= i % 21; ++depth) SamplingFree(g_left[depth]);
@@ -63,7 +63,7 @@ TEST_F(ControlFlowTest, LongjmpAcrossSampledCalls) {
   EXPECT_GT(g_allocs, 10000);
 }
 
-// A stack with a page without access on both sides.
+// A stack with an inaccessible page on each side.
 class GuardedStack {
  public:
   explicit GuardedStack(size_t size) : size_(size) {
@@ -100,7 +100,7 @@ void ContextMain() {
   t_context_done = true;
 }
 
-// Runs a context to its Yield(), and again to its end.
+// Runs a context to its Yield(), and then to its end.
 void RunContext(Context* context) {
   getcontext(&context->self);
   context->self.uc_stack.ss_sp = context->stack.base();
@@ -115,7 +115,7 @@ void RunContext(Context* context) {
   EXPECT_TRUE(t_context_done);
 }
 
-#if !defined(__SANITIZE_THREAD__)  // it must be told of each switch of stacks
+#if !defined(__SANITIZE_THREAD__)  // the thread sanitizer must be told of each switch of stacks
 TEST_F(ControlFlowTest, SampledCallsThatAreSuspendedOnAnotherStack) {
   for (int i = 0; i < 200; ++i) {
     Context context(65536);
@@ -124,8 +124,8 @@ TEST_F(ControlFlowTest, SampledCallsThatAreSuspendedOnAnotherStack) {
   ExpectAllTold(200 * 6);
 }
 
-// A sampled malloc and free with callbacks must fit, the first of a code path, too.  (The
-// address sanitizer's own frames do not.)
+// A sampled malloc and free with callbacks must fit, even the first one of a code path.  (The
+// address sanitizer's own frames do not fit.)
 #if !defined(__SANITIZE_ADDRESS__) && defined(__OPTIMIZE__)
 TEST_F(ControlFlowTest, StacksOf8KibibytesAreEnough) {
   Context context(8192);
@@ -150,7 +150,7 @@ struct Generator {
     std::suspend_always yield_value(int) noexcept { return {}; }
     void return_void() {}
     void unhandled_exception() {}
-    // The frames are sampled blocks themselves.
+    // The coroutine frames are sampled blocks themselves.
     static void* operator new(size_t size) { return SamplingMalloc(size); }
     static void operator delete(void* frame) { SamplingFree(frame); }
   };
@@ -192,7 +192,7 @@ __attribute__((noinline)) void OnTick(int, siginfo_t*, void* context) {
   ++g_ticks;
 }
 
-// What a sampling profiler of processor time does: a timer for this thread alone.
+// A timer for this thread alone, as a sampling profiler of processor time has it.
 class Ticking {
  public:
   explicit Ticking(long period_ns) {
@@ -217,7 +217,7 @@ class Ticking {
   timer_t timer_;
 };
 
-// Until it was interrupted a thousand times, in the middle of whatever it does.
+// Allocates until a thousand ticks have interrupted the thread, wherever it was.
 void AllocateUnderTicks() {
   const Ticking ticking(100'000);
   for (int i = 0; g_ticks < 1000; ++i) AllocateAtDepth(i % 40, nullptr);

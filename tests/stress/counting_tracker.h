@@ -1,4 +1,4 @@
-// A tracker that counts, and the case in which it sees every block.
+// A tracker that counts, and a test fixture in which the tracker sees every block.
 #ifndef ALLOMON_TESTS_STRESS_COUNTING_TRACKER_H_
 #define ALLOMON_TESTS_STRESS_COUNTING_TRACKER_H_
 

@@ -1,9 +1,9 @@
-// A signal handler that frees, or captures a call stack, at each instruction of a sampled
-// malloc and free: the trap flag makes the processor raise SIGTRAP behind every instruction,
-// so each interleaving of the thread with its own handler happens.
+// A signal handler frees a block, or captures a call stack, at each instruction of a sampled malloc
+// and free.  The trap flag makes the processor raise SIGTRAP behind every instruction, so each
+// interleaving of the thread with its own handler happens.
 //
-// (C and POSIX forbid free in a handler.  Hosts do it all the same, and get away with it where
-// the backend lets them; the tracker must not be what breaks.)
+// (C and POSIX forbid free in a handler.  Hosts call it all the same, and it works where the
+// backend lets them.  The tracker must not be the part that breaks.)
 #include <signal.h>
 
 #include <atomic>
@@ -40,7 +40,7 @@ void OnStep(int, siginfo_t*, void* context) {
 
 __attribute__((noinline)) void Operation() { SamplingFree(SamplingMalloc(100)); }
 
-// The operation, interrupted; returns how many instructions it had.
+// Runs the operation with interruptions.  Returns the number of its instructions.
 __attribute__((noinline)) int Step(int first, int stride, void (*act)()) {
   g_steps = 0;
   g_next = first;
@@ -76,7 +76,7 @@ class HandlerStepTest : public ::testing::Test {
     StartOptions options;
     options.callstack_size = callstack_size;
     ASSERT_TRUE(Tracker::start(1, Counting{}, options).ok());
-    // The first times do what is done once: map memory, learn the unwind rules.
+    // The first runs do what is done only once: they map memory and learn the unwind rules.
     for (int i = 0; i < 5; ++i) steps_ = Step(kNever, 0, nullptr);
     ASSERT_GT(steps_, 200);
   }
@@ -88,25 +88,27 @@ class HandlerStepTest : public ::testing::Test {
   int steps_ = 0;
 };
 
-// A thread whose handler freed just when a callback began stood at "no sample ever" afterwards.
+// A thread whose handler freed a block just when a callback began used to sample nothing
+// afterwards.
 TEST_F(HandlerStepTest, FreeInAHandlerAtEveryInstructionOfASampledBlock) {
   StartTracker(0);
-  // All of them in optimised code, whose operation has some 450.  To step to each takes a trap
-  // per instruction before it, so of a sanitizer's thousands only as many as cost no more.
+  // In optimised code the operation has some 450 instructions, and the test stops at all of them.
+  // To step to an instruction takes a trap for each instruction before it.  Of a sanitizer's
+  // thousands of instructions the test therefore stops only at as many as cost no more.
   const int stride = 1 + steps_ * steps_ / 250'000;
   for (int step = 1; step <= steps_; step += stride) {
     g_victim = SamplingMalloc(64);
     const int allocs_before = g_allocs;
     ASSERT_EQ(Step(step, 0, FreeVictim), step) << "has been stepped to, and freed";
-    // Sampling goes on; and what was postponed beyond the last callback is told at the next.
+    // Sampling goes on.  A callback postponed beyond the last one is told at the next allocation.
     Operation();
     ASSERT_EQ(g_allocs, allocs_before + 2) << "step " << step << " of " << steps_;
     ASSERT_EQ(g_deallocs, g_allocs) << "step " << step << " of " << steps_;
   }
 }
 
-// Captures in the handler change the path of the operation's own, so some of its instructions
-// are met twice and a few not at all.
+// A capture in the handler changes the path of the operation's own capture.  The handler therefore
+// meets some of the operation's instructions twice, and misses a few.
 TEST_F(HandlerStepTest, CaptureInAHandlerAtEveryInstructionOfASampledBlock) {
   StartTracker(StartOptions().callstack_size);
   constexpr int kStride = 40;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Hosts that are linked, limited, privileged or profiled in ways of their own; and where the
-profile goes."""
+"""Hosts that are linked, limited, privileged or profiled in ways of their own, and the places where
+their profiles go."""
 
 import os
 import signal
@@ -57,7 +57,8 @@ class TwoProfilers(Case):
 
 
 class Privileged(Case):
-    """The kernel says AT_SECURE to set-uid programs (getauxval(3)); here a library says it."""
+    """The kernel sets AT_SECURE for set-uid programs (getauxval(3)).  Here a library pretends that
+    it is set."""
 
     def test_environment_is_ignored_in_a_set_uid_program(self):
         host = runfile("//tests/integration:profiled_host")
@@ -79,7 +80,7 @@ class Privileged(Case):
 
 
 class Limited(Case):
-    # Until there is no more, and then goes on.
+    # A host that allocates until there is no more memory, and then goes on.
     FILLS = f"""
 {ALLOCATES}
 blocks = []
@@ -105,7 +106,7 @@ resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
         return int(done.stdout.split()[-1])
 
     def check(self, command):
-        """Of what there is without a profile, an eighth may be the sampled range's."""
+        """The sampled range may take an eighth of the memory that an unprofiled host has."""
         unprofiled = self.mebibytes_at(command, {"ALLOMON_PROFILE": "no"})
         self.assertGreater(unprofiled, 100)
         for rate in "1e-4", "1":
@@ -161,7 +162,7 @@ class Output(Case):
 
     def test_named_pipe_with_a_reader(self):
         os.mkfifo(self.path("pipe"))
-        # Both ends, so that neither side waits for the other to come.
+        # The descriptor is both ends of the pipe, so that neither side waits for the other.
         ends = os.open(self.path("pipe"), os.O_RDWR | os.O_NONBLOCK)
         self.assert_host_unharmed(self.run_to("pipe", timeout=60))
         self.assertTrue(os.read(ends, 100000).startswith(b"MLton prof\n"))

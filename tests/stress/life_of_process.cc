@@ -1,5 +1,5 @@
-// Allocates through the whole life of a process, from before main to behind the last exit
-// handler, with every block sampled from main on.  Says "ok" if all is well.  Linked in several
+// Allocates through the whole life of a process, from before main to behind the last exit handler,
+// with every block sampled from main on.  Prints "ok" if all is well.  It is linked in several
 // ways, one of them static.
 #include <unistd.h>
 
@@ -36,8 +36,8 @@ void* Malloc(size_t size) {
   return block;
 }
 
-// Before any constructor; in a static executable before thread-local storage has more than
-// its first contents.
+// Allocated before any constructor.  In a static executable, thread-local storage has only its
+// initial contents then.
 void* g_before_constructors = nullptr;
 void AllocateFirst() { g_before_constructors = Malloc(100); }
 
@@ -69,7 +69,7 @@ __attribute__((destructor)) void AllocateLast() {
 
 }  // namespace
 
-// The dynamic loader, or the start of a static executable, calls these first of all.
+// The dynamic loader, or the start of a static executable, calls these functions first of all.
 // (Shared libraries have none.)
 __attribute__((section(".preinit_array"), used)) void (*const allocate_first)() = AllocateFirst;
 
@@ -86,7 +86,7 @@ int main() {
   }).join();
   t_late.touched = 1;
   try {
-    throw 1;  // the unwinder of the language still works
+    throw 1;  // the language's unwinder still works
   } catch (int) {
   }
   return 0;

@@ -24,7 +24,7 @@ constexpr char kFirst[] = "tests/stress/libfirst_plugin.so";
 constexpr char kSecond[] = "tests/stress/libsecond_plugin.so";
 constexpr char kTls[] = "tests/stress/libtls_plugin.so";
 
-// Blocks seen of the sizes that plugin.cc asks for.
+// The number of blocks seen of each size that plugin.cc asks for.
 struct Seen {
   std::atomic<int> constructors{0};
   std::atomic<int> destructors{0};
@@ -65,7 +65,7 @@ class Plugin {
 
 class LoaderTest : public ::testing::Test {
  protected:
-  // Also ends a test that waits for ever.
+  // The alarm also ends a test that waits for ever.
   void SetUp() override {
     alarm(60);
     const auto id = Tracker::start(1, Following{});
@@ -77,7 +77,7 @@ class LoaderTest : public ::testing::Test {
     alarm(0);
   }
 
-  // Live blocks of that size by the function that called malloc.
+  // Live blocks by the function that called malloc.
   std::map<std::string, uint64_t> BlocksByFunction() const {
     std::map<std::string, uint64_t> blocks;
     const auto symbols = ProcessSymbols::Load();
@@ -96,8 +96,8 @@ TEST_F(LoaderTest, CodeUnloadedAfterItWasSampledKeepsItsNames) {
   free(block);
 }
 
-// A library at the addresses of another one that has gone: each block is charged to the one
-// that asked for it.
+// A library lies at the addresses of another one that has gone.  Each block is charged to the
+// library that asked for it.
 TEST_F(LoaderTest, CodeAtTheSameAddressIsNotTakenForWhatWasThereBefore) {
   std::vector<void*> blocks;
   uintptr_t addresses[2] = {};
@@ -131,7 +131,7 @@ TEST_F(LoaderTest, LibraryThatComesAndGoesIsNamedEachTime) {
   for (void* block : blocks) free(block);
 }
 
-// The names in the file that is there now are not those of the code that ran.
+// The file that is there now has other names than the code that ran.
 TEST_F(LoaderTest, FileThatIsAnotherByNowGivesNoNames) {
   const std::string path = ::testing::TempDir() + "/plugin.so";
   const auto copy = [&path](const char* from) {
@@ -150,7 +150,7 @@ TEST_F(LoaderTest, FileThatIsAnotherByNowGivesNoNames) {
   free(block);
 }
 
-// dlopen was given a name that holds in one directory only.
+// dlopen was given a relative name, which holds in one directory only.
 TEST_F(LoaderTest, NamesAreFoundFromAnotherDirectory) {
   void* block = Plugin(kFirst).Allocate(100);
   const std::string directory = std::filesystem::current_path();
@@ -184,7 +184,7 @@ TEST_F(LoaderTest, ThreadLocalDestructorsOfAClosedLibraryAllocate) {
 std::atomic<bool> g_holding{false};
 std::atomic<bool> g_let_go{false};
 
-// The loader's lock is held for as long as the callback runs.
+// The loader's lock is held as long as the callback runs.
 int HoldLoaderLock(dl_phdr_info*, size_t, void*) {
   g_holding = true;
   while (!g_let_go) sched_yield();
@@ -196,7 +196,7 @@ __attribute__((noinline)) void* AllocateAtDepth(int depth) {
   return block;
 }
 
-// What an unwinder that asks the loader for the unwind tables does not survive.
+// An unwinder that asks the loader for the unwind tables would wait for the lock for ever.
 TEST_F(LoaderTest, SamplesAreTakenWhileAnotherThreadHoldsTheLoadersLock) {
   std::thread holder([] { dl_iterate_phdr(HoldLoaderLock, nullptr); });
   while (!g_holding) sched_yield();

@@ -1,5 +1,5 @@
-// What every entry point does when memory ends, in a process of little address space; and when
-// the kernel gives no more mappings.  malloc is replaced; every block is sampled.
+// Every entry point meets the end of memory in a process of little address space, and a kernel that
+// gives no more mappings.  malloc is replaced, and every block is sampled.
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -26,7 +26,7 @@ struct Following {
   void dealloc_major(char) {}
 };
 
-// The limits stay, so each test has a process of its own.
+// A limit stays for the rest of a process, so each test runs in a process of its own.
 template <typename Body>
 void InChild(Body body) {
   const pid_t child = fork();
@@ -49,7 +49,7 @@ void LimitAddressSpace(size_t more_bytes) {
   ASSERT_EQ(setrlimit(RLIMIT_AS, &limits), 0);
 }
 
-// Linked through their first words, so that keeping them takes no memory.
+// The blocks are linked through their first words, so keeping them takes no memory.
 struct Blocks {
   void* first = nullptr;
   int count = 0;
@@ -70,7 +70,8 @@ struct Blocks {
   }
 };
 
-// Memory ends at the n-th call: at least 150 MiB were to be had, and afterwards are again.
+// Memory ends at the n-th call.  The test can take at least 100 blocks of a MiB before the end, and
+// after it the memory is available again.
 template <typename Allocate>
 void ExpectEnd(const char* name, int expected_errno, Allocate allocate) {
   Blocks blocks;
@@ -96,7 +97,7 @@ TEST(MemoryEndTest, EveryEntryPointSaysSoAsItShould) {
     ExpectEnd("valloc", ENOMEM, [] { return valloc(kMebi); });
     ExpectEnd("pvalloc", ENOMEM, [] { return pvalloc(kMebi); });
     ExpectEnd("new nothrow", ENOMEM, [] { return operator new(kMebi, std::nothrow); });
-    // POSIX has it return the error, and says nothing of errno: it stays.
+    // POSIX has posix_memalign return the error, and says nothing of errno, so errno stays.
     ExpectEnd("posix_memalign", 0, []() -> void* {
       void* block = nullptr;
       const int error = posix_memalign(&block, 64, kMebi);
@@ -147,7 +148,7 @@ TEST(MemoryEndTest, NewHandlerThatFreesMemoryIsEnough) {
   });
 }
 
-// Samples that have no room are dropped; the program has the memory that is left.
+// Samples that find no room are dropped.  The program has the memory that is left.
 TEST(MemoryEndTest, LimitOf512MebibytesIsTheProgramsNotTheTrackers) {
   InChild([] {
     const rlimit limits = {512 * kMebi, 512 * kMebi};
@@ -171,7 +172,7 @@ size_t MaxMappings() {
   return count;
 }
 
-// Pages of turn about another protection are mappings by themselves.
+// Neighbouring pages of different protection are separate mappings.
 void UseUpMappings() {
   const size_t count = MaxMappings() + 1000;
   char* pages = static_cast<char*>(
@@ -190,7 +191,8 @@ TEST(MemoryEndTest, WithoutMappingsLeftSamplesAreDroppedAndFreesGoOn) {
     Blocks blocks;
     for (int i = 0; i < 1000; ++i) ASSERT_TRUE(blocks.Keep(malloc(100)));
     UseUpMappings();
-    // More than is mapped already of anything: the backend may refuse, but no more than that.
+    // The sizes are more than is mapped already, so the backend may refuse the blocks, but nothing
+    // worse may happen.
     for (int i = 0; i < 200; ++i) blocks.Keep(malloc(200000));
     blocks.FreeAll();
     for (int i = 0; i < 1000; ++i) ASSERT_TRUE(blocks.Keep(malloc(100)));

@@ -1,11 +1,11 @@
-// A shared library that allocates whenever it can.  Compiled more than once, with functions of
-// other names at the same places.
+// A shared library that allocates whenever it can.  It is compiled more than once, with functions
+// of other names at the same places.
 #include <cstdlib>
 
 namespace {
 
-// What a library may do while it is loaded and unloaded: a block, and at the end one of twice its
-// size.
+// Allocates when a library is loaded and unloaded: one block at the beginning, and one of twice its
+// size at the end.
 template <size_t size_bytes>
 struct AllocatesAtBothEnds {
   AllocatesAtBothEnds() : block(malloc(size_bytes)) {}

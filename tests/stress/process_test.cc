@@ -77,7 +77,7 @@ TEST_F(ProcessTest, PosixSpawnWhileThreadsAreInMalloc) {
   }
 }
 
-// No fork handlers run; a child that is made to end at once must leave the parent whole.
+// No fork handlers run.  A child that ends at once must leave the parent whole.
 TEST_F(ProcessTest, VforkWhileThreadsAreInMalloc) {
   const Allocating others(2);
   for (int i = 0; i < 200; ++i) {
@@ -95,7 +95,7 @@ struct CountingInChild {
   void dealloc_major(int) { --g_in_child; }
 };
 
-// Status 0 if all went well.  Calls exit, so handlers and destructors run, too.
+// Ends with status 0 if all went well.  Calls exit, so handlers and destructors run too.
 [[noreturn]] void LiveInChild() {
   alarm(20);
   AllocateSomeOfAll();
@@ -123,7 +123,7 @@ TEST_F(ProcessTest, ForkedChildAllocatesTracksByItselfAndExits) {
 pthread_key_t g_key;
 thread_local int t_round = 0;
 
-// In each round of destructors that there is.
+// Allocates in each round of destructors that there is.
 void AllocateInEveryRound(void* block) {
   free(block);
   if (++t_round < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(g_key, Malloc(100));
@@ -151,8 +151,8 @@ TEST_F(ProcessTest, BlocksOfThreadsThatHaveEndedAreFreedByOthers) {
   EXPECT_GE(g_deallocs - before, 1000);
 }
 
-// A death that falls due while a profile is being started must not be told under the lock of
-// the profiles: the callback may ask for it.
+// A death may fall due while a profile is being started.  The library must not tell it under the
+// lock of the profiles, since the callback may take that lock.
 struct AsksForProfiles {
   std::optional<int> alloc_major(const Allocation&) { return 1; }
   void dealloc_major(int) { asked += Profile::IsOn() ? 1 : 2; }

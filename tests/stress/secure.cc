@@ -1,4 +1,4 @@
-// Preloaded, it tells its host that the kernel calls it set-uid.
+// A preloaded library that tells its host that the kernel calls it set-uid.
 #include <dlfcn.h>
 #include <sys/auxv.h>
 

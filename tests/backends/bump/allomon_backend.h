@@ -1,9 +1,9 @@
-// A complete backend, as small as one can be: bump allocation that never uses
-// memory twice.  To copy from, and to prove that a third backend plugs in; not
-// to run for long.
+// A complete backend that is as small as possible: bump allocation that never uses memory twice.
+// It is a model to copy from, and it proves that a third backend plugs in.  A long-running program
+// would run out of memory with it.
 //
-// Chunks are mapped as needed, one at a time per thread, so there is nothing to
-// lock; a large block gets a mapping of its own, which ends with it.
+// A thread maps chunks as it needs them, one at a time, so there is nothing to lock.  A large block
+// gets a mapping of its own, which is unmapped when the block is freed.
 #ifndef ALLOMON_TESTS_BACKENDS_BUMP_ALLOMON_BACKEND_H_
 #define ALLOMON_TESTS_BACKENDS_BUMP_ALLOMON_BACKEND_H_
 
@@ -19,22 +19,20 @@ namespace allomon::backend {
 inline constexpr const char* kName = "bump";
 inline constexpr size_t kChunkBytes = size_t{4} << 20;
 
-// In front of each block; its own size keeps blocks 16-aligned.
+// The header in front of each block.  Its size keeps blocks 16-aligned.
 struct Header {
   size_t size_bytes;
-  size_t mapped_before_bytes;  // from the start of the block's own mapping; 0:
-                               // in a chunk
+  size_t mapped_before_bytes;  // distance to the start of the block's own mapping; 0 in a chunk
 };
 inline Header* HeaderOf(const void* block) {
   return static_cast<Header*>(const_cast<void*>(block)) - 1;
 }
 
-// A TLS variable that had to be allocated would call malloc; this model never
-// does.
+// The dynamic TLS model may call malloc to allocate a variable; the initial-exec model never does.
 inline __thread uintptr_t t_next __attribute__((tls_model("initial-exec"))) = 0;
 inline __thread uintptr_t t_end __attribute__((tls_model("initial-exec"))) = 0;
 
-// 0 on failure, with errno ENOMEM from mmap.
+// Returns 0 on failure, with errno ENOMEM from mmap.
 inline uintptr_t Map(size_t size_bytes) {
   void* start =
       mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -72,7 +70,7 @@ inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
 }
 
 inline void* Malloc(size_t size_bytes) { return Aligned(16, size_bytes); }
-// Memory that was never used is zero.
+// The memory of a new block was never used, so it is zero.
 inline void* Calloc(size_t size_bytes) { return Aligned(16, size_bytes); }
 
 inline void Free(void* block) {

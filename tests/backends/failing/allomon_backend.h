@@ -1,5 +1,5 @@
-// A backend over the C library's malloc that fails when it is told to, for tests of what
-// happens then.  Not for a malloc replacement.
+// A backend over the C library's malloc that fails when a test tells it to.  Tests use it to see
+// what happens then.  It is not for a malloc replacement.
 #ifndef ALLOMON_TESTS_BACKENDS_FAILING_ALLOMON_BACKEND_H_
 #define ALLOMON_TESTS_BACKENDS_FAILING_ALLOMON_BACKEND_H_
 
@@ -13,10 +13,10 @@ namespace allomon::backend {
 
 inline constexpr const char* kName = "failing";
 
-// What counts: chunks and large objects only, or every block.
+// The allocations that count: chunks and large objects only, or every block.
 enum class Failing { kChunks, kAll };
 inline std::atomic<Failing> g_failing{Failing::kAll};
-// The n-th allocation from now on, and all after it, fail; 0: none.
+// The n-th allocation from now on fails, and so do all after it.  0: none fails.
 inline std::atomic<long> g_fail_at{0};
 
 inline bool Fails(Failing kind) {
@@ -29,7 +29,7 @@ inline bool Fails(Failing kind) {
 inline void* Malloc(size_t size_bytes) {
   return Fails(Failing::kAll) ? nullptr : malloc(size_bytes);
 }
-// Runs at the beginning of each Calloc, on its thread; nullptr: nothing does.
+// A function that runs at the beginning of each Calloc, on the calling thread.  nullptr: none.
 inline std::atomic<void (*)(size_t size_bytes)> g_in_calloc{nullptr};
 
 inline void* Calloc(size_t size_bytes) {
@@ -39,7 +39,7 @@ inline void* Calloc(size_t size_bytes) {
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
   return Fails(Failing::kChunks) ? nullptr : memalign(alignment_bytes, size_bytes);
 }
-// Never fails: only the log of remembered slots grows by it, and a write barrier has no
+// Realloc never fails.  Only the log of remembered slots grows by it, and a write barrier has no
 // way to fail but to abort (runtime/README.md, "Limits").
 inline void* Realloc(void* block, size_t size_bytes) {
   return realloc(block, size_bytes == 0 ? 1 : size_bytes);

@@ -1,5 +1,5 @@
-// A small program of ten files that knows nothing of profiling: entry hooks are put into
-// it by a compiler flag, and its calls compared with callgrind's.
+// A small program of ten files that knows nothing of profiling.  A compiler flag puts entry hooks
+// into it, and its calls are compared with callgrind's.
 #ifndef ALLOMON_TESTS_INTEGRATION_HOOKED_PROGRAM_SHAPES_H_
 #define ALLOMON_TESTS_INTEGRATION_HOOKED_PROGRAM_SHAPES_H_
 

@@ -1,4 +1,4 @@
-// Calls a library with entry hooks, which calls back.
+// Calls a library with entry hooks, which calls back into the program.
 int CallTwice(int (*callee)(int), int argument);
 
 __attribute__((noinline)) int Callee(int argument) { return argument + 1; }

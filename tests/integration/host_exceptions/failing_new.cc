@@ -10,7 +10,8 @@
 
 namespace {
 
-// Beyond every address space.  Volatile: the compiler would refuse, or leave the call out.
+// A size beyond every address space.  It is volatile because the compiler would refuse the call, or
+// leave it out.
 volatile size_t g_too_large = PTRDIFF_MAX / 2;
 
 void* Fail() { return ::operator new(g_too_large); }
@@ -23,7 +24,8 @@ void Expect(bool good, const char* what) {
   printf("not so: %s\n", what);
 }
 
-// What a copy of the runtime of its own would leave behind in the host's.
+// Checks that no exception is in flight.  A second copy of the runtime would leave one behind in
+// the host's.
 void ExpectNothingInFlight(const char* when) {
   Expect(std::uncaught_exceptions() == 0 && std::current_exception() == nullptr, when);
 }
