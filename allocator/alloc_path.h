@@ -1,8 +1,8 @@
-// The fast paths of the sampling allocator, inline: what malloc and free execute for a
+// The fast paths of the sampling allocator, inline: the code that malloc and free execute for a
 // block that is not sampled.  benchmarks/golden holds their instruction counts.
 //
-// malloc adds to the backend's own path: subtract the words, branch.  free adds: test
-// one bit of the pointer, branch.
+// malloc adds a subtraction of the words and a branch to the backend's own path.  free adds a test
+// of one bit of the pointer and a branch.
 #ifndef ALLOMON_ALLOCATOR_ALLOC_PATH_H_
 #define ALLOMON_ALLOCATOR_ALLOC_PATH_H_
 
@@ -18,8 +18,8 @@
 
 namespace allomon::internal {
 
-// Trials of a block: its words, rounded up, and one for the header.  A size so large that the sum
-// wraps cannot be allocated anyway.
+// The trials of a block: its words, rounded up, and one for the header.  The sum wraps only for a
+// size so large that it cannot be allocated anyway.
 inline uint64_t TrialWordsOf(size_t size_bytes) { return WordsWithHeaderFast(size_bytes); }
 
 __attribute__((always_inline)) inline void* AllocateFast(size_t size_bytes,

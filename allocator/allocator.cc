@@ -14,8 +14,8 @@ namespace {
 
 bool IsPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-// Before main and before any sample; call stacks captured earlier would only show a
-// frame of ours too many.
+// Runs before main and before any sample.  A call stack that is captured earlier would only show
+// one frame of the allocator too many.
 __attribute__((constructor(101))) void TellTracker() {
   heap_client::AnnounceHeap();
   heap_client::HoldAroundFork(&internal::TheSampledRange().lock());

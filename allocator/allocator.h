@@ -1,9 +1,10 @@
-// The sampling allocator under its own names, for programs that do not want to replace
-// malloc: an arena, a test, a language runtime's native side.  //allocator:malloc puts
-// the same functions behind malloc, free and operator new.
+// The sampling allocator under its own names, for programs that do not want to replace malloc: an
+// arena, a test, a language runtime's native side.  //allocator:malloc puts the same functions
+// behind malloc, free and operator new.
 //
-// Same contracts as their C namesakes; blocks of one may not be given to the other's
-// free.  Thread safe; may be called in callbacks, not in signal handlers.
+// Each function has the contract of the C function that it is named after.  A block of one family
+// may not be given to the free of the other.  Thread safe.  The functions may be called in
+// callbacks, not in signal handlers.
 #ifndef ALLOMON_ALLOCATOR_ALLOCATOR_H_
 #define ALLOMON_ALLOCATOR_ALLOCATOR_H_
 
@@ -13,19 +14,20 @@
 namespace allomon {
 
 void* SamplingMalloc(size_t size_bytes);
-// nullptr also when the product overflows.
+// Returns nullptr also when the product overflows.
 void* SamplingCalloc(size_t count, size_t size_bytes);
-// Size 0 gives a block too.  A sampled block ends here, and its successor is a new trial.
+// Returns a block for size 0, too.  A sampled block ends here, and the block that replaces it is a
+// new trial.
 void* SamplingRealloc(void* block, size_t size_bytes);
-// `alignment_bytes` must be a power of two; nullptr otherwise.
+// `alignment_bytes` must be a power of two; otherwise the result is nullptr.
 void* SamplingAlignedAlloc(size_t alignment_bytes, size_t size_bytes);
 void SamplingFree(void* block);
 size_t SamplingUsableSize(const void* block);
 
-// The name of the backend that this build stands on.
+// The name of the backend of this build.
 const char* AllocatorBackendName();
 
-// Frees of sampled blocks that were free already; each was ignored.
+// The number of frees of sampled blocks that were free already.  Each such free was ignored.
 uint64_t AllocatorDoubleFrees();
 
 }  // namespace allomon

@@ -2,8 +2,8 @@
 // when the process exits.  Part of liballomon.so; link //allocator:auto_profile to have
 // the same in an executable.
 //
-// It never makes its host fail: an error is one line on standard error, and the host runs on,
-// unprofiled.
+// An error never makes the host fail: the error is one line on standard error, and the host runs
+// on, unprofiled.
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@
 
 namespace allomon {
 
-// Part of //allocator, which a program that profiles only its time need not have.
+// The guard is part of //allocator, which a program that profiles only its time need not link.
 __attribute__((weak)) bool StartGuard(const GuardOptions& options, const char** error);
 __attribute__((weak)) GuardStatistics ReadGuardStatistics();
 
@@ -50,7 +50,7 @@ bool g_started = false;
 void Say(const std::string& message) {
   std::string line = "allomon: " + message;
   for (char& c : line) {
-    if (c == '\n' || c == '\r') c = '?';  // a variable may hold one
+    if (c == '\n' || c == '\r') c = '?';  // the value of a variable may hold a line end
   }
   line += '\n';
   internal::WriteToStderr(line.data(), line.size());
@@ -66,7 +66,7 @@ internal::RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
   return recording;
 }
 
-// The file that answers mlprof's question for the functions: the executable or the script.
+// The file that mlprof asks for the functions: the executable or the script.
 std::string SourcesOf(const AutoProfile& profile, const std::string& path) {
   const bool live = RecordingFrom(profile.options).live;
   if (live || !internal::answers_for_itself.load() || !internal::HasFunctions())
@@ -134,19 +134,19 @@ __attribute__((destructor)) void WriteAtExit() {
   if (g_profile != nullptr) SayGuardSummary(*g_profile);
 }
 
-// The counts start afresh by themselves.
+// The counts of the child start afresh without help from here.
 void AfterForkInChild() {
   if (g_profile == nullptr) return;
   g_profile->forked = true;
   g_profile->files = 0;
-  // The thread that held it is not here.
+  // The thread that held the mutex does not exist in the child.
   pthread_mutex_init(&g_profile->mutex, nullptr);
   if (g_profile->MayWrite()) return internal::RestartSignalWriters();
   internal::ForgetSignalWriters();
 }
 
-// A program that is linked with :auto_profile is profiled when a variable asks for it; any other
-// program, when the library is preloaded.
+// A program that is linked with :auto_profile is profiled when a variable asks for a profile.  Any
+// other program is profiled when the library is preloaded.
 bool IsWanted(const EnvironmentOptions& options) {
   if (options.profile.empty()) return !internal::answers_for_itself.load();
   return options.profile != "no";
@@ -190,8 +190,8 @@ void StartGuardIfWanted(const AutoProfile& profile) {
   if (!StartGuard(guard, &error)) Say(std::string(error) + "; the program runs unguarded");
 }
 
-// mlprof asks a program (or the script beside a profile, which the shell runs) for its
-// functions by this argument.  To profile that run would overwrite what mlprof reads.
+// mlprof asks a program (or the script beside a profile, which the shell runs) for its functions by
+// this argument.  A profile of that run would overwrite the file that mlprof reads.
 bool AnswersMlprof(int argc, char** argv) {
   for (int i = 1; i < argc && i <= 2; ++i) {
     if (strcmp(argv[i], "@MLton") == 0) return true;
@@ -219,8 +219,9 @@ void StartFromEnvironment(int argc, char** argv) {
   errno = saved_errno;
 }
 
-// Functions with hooks are known before the program's own constructors, which are then part
-// of the profile; those of ALLOMON_FUNCTION() are registered by such constructors.
+// Functions with hooks are known before the program's own constructors run: the profile starts here
+// and contains the constructors.  The functions of ALLOMON_FUNCTION() are registered by such
+// constructors, so their profile starts in StartLate().
 __attribute__((constructor(103))) void StartEarly(int argc, char** argv, char**) {
   const char* const kind = getenv("ALLOMON_PROFILE");
   if (kind == nullptr || strcmp(kind, "no") == 0 || AnswersMlprof(argc, argv)) return;

@@ -3,7 +3,7 @@
 
 #include "tracker/heap_client.h"
 
-// A static executable may be without it, and then has nothing to close.
+// A static executable may lack dlsym(); such a program has no library to close.
 extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
 
 namespace {

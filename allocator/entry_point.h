@@ -1,7 +1,7 @@
-// By which functions a block is taken and given back.  They form three families, and a block
-// must be given back within its own; only guarded blocks remember theirs.
+// The functions that allocate and free a block.  They form three families, and a block must be
+// freed by its own family.  Only a guarded block remembers its family.
 //
-// The slow paths get it as an argument, which the fast paths therefore never set up.
+// The slow paths get the entry point as an argument, so the fast paths never set it up.
 #ifndef ALLOMON_ALLOCATOR_ENTRY_POINT_H_
 #define ALLOMON_ALLOCATOR_ENTRY_POINT_H_
 
@@ -16,7 +16,7 @@ enum class EntryPoint : uint8_t {
   kNewArray,  // operator new[]; operator delete[]
 };
 
-// The size of a free that names none: all but sized operator delete.
+// The size that a free passes when its caller names none: all but sized operator delete.
 inline constexpr size_t kUnknownSize = SIZE_MAX;
 
 }  // namespace allomon::internal

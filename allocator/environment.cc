@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "ALLOMON_";
 
-// strtod alone would take "1e-4x", " 1", "0x1" and "nan".
+// strtod() alone would accept "1e-4x", " 1", "0x1" and "nan".
 bool ParseRate(const std::string& text, double* rate) {
   if (text.empty() || text.find_first_not_of("0123456789.eE+-") != std::string::npos) return false;
   char* end = nullptr;
@@ -41,7 +41,8 @@ bool ParseHz(const std::string& text, uint32_t* hz) {
   return true;
 }
 
-// Those that a program has for its own use, and whose default is to end it.
+// Accepts the signals that are left to the program's own use and whose default action ends the
+// process.
 bool ParseDumpSignal(const std::string& text, int* signal) {
   *signal = text == "USR1" ? SIGUSR1 : text == "USR2" ? SIGUSR2 : text == "HUP" ? SIGHUP : 0;
   return *signal != 0;
@@ -66,7 +67,7 @@ bool IsProfile(const std::string& text) {
   return internal::ParseProfile(text, &options);
 }
 
-// A file may be called %q, but more likely the user took it for another %p.
+// %q could be meant as part of a name, but more likely the user took %q for another %p.
 bool IsOut(const std::string& text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') continue;

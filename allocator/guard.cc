@@ -15,15 +15,15 @@ namespace {
 
 using namespace ::allomon::internal;  // NOLINT: this file is the guard's public face
 
-// While the phase is kStarting only the thread that starts the guard changes it: a StopGuard() in
-// between counts as one before the start, and does nothing.
+// While the phase is kStarting only the thread that starts the guard changes it.  A StopGuard() in
+// the meantime counts as one before the start, and does nothing.
 enum class Phase { kOff, kStarting, kOn };
 
 struct Control {
   SpinLock lock;
   Phase phase ALLOMON_GUARDED_BY(lock) = Phase::kOff;
   bool prepared ALLOMON_GUARDED_BY(lock) = false;
-  // The guard's own session, of StartSampling(); 0: it has none.
+  // The session that the guard itself has started by StartSampling(); 0 if there is none.
   uint32_t sampling ALLOMON_GUARDED_BY(lock) = 0;
 };
 Control g_control;
@@ -33,7 +33,7 @@ bool Fail(const char* why, const char** error) {
   return false;
 }
 
-// Pool and handlers are made once and stay.
+// The pool and the handlers are made once and stay.
 bool PrepareLocked(uint64_t seed) ALLOMON_REQUIRES(g_control.lock) {
   if (g_control.prepared) return true;
   RememberStderr();

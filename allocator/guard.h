@@ -1,7 +1,8 @@
-// Finds memory errors in production, as GWP-ASan does: some of the sampled blocks get a page
-// of their own between two inaccessible pages, and the page becomes inaccessible when they are
-// freed.  A program that misuses one of them dies with a report that names the block's
-// allocation, its end and what the trackers say of it; one that does not runs as ever.
+// Finds memory errors in production, as GWP-ASan does.  Some of the sampled blocks get a page of
+// their own between two inaccessible pages, and the page becomes inaccessible when the block is
+// freed.  A program that misuses such a block dies with a report that names the block's allocation,
+// its end, and the facts that the trackers know about the block.  A program without such an error
+// runs as it does without the guard.
 //
 //   allomon::GuardOptions options;
 //   options.one_in = 100;
@@ -22,14 +23,15 @@
 //   mismatched-free          of operator new's block by free, of malloc's by delete[], ...
 //   wrong-size-delete        sized operator delete with another size than operator new's
 //
-// An access raises SIGSEGV as any wild pointer does: the report is written by our handler,
-// which then leaves the signal to the handler that was there before, or to the system, so the
-// program ends, dumps core and is waited for as without us.  What free finds ends in abort().
+// A bad access raises SIGSEGV as any wild pointer does.  The guard's handler writes the report and
+// then leaves the signal to the handler that was installed before, or to the system: the program
+// ends, dumps core and is waited for as without the guard.  An error that free finds ends in
+// abort().
 //
-// Signals: StartGuard installs handlers of SIGSEGV and SIGBUS.  Faults that are not in a
-// guarded page go to the handlers that were there before, in their signal mask, with their
-// flags.  A host that installs its own afterwards sees all faults first, and has a report if
-// it calls the handler that it has replaced, or ReportGuardedFault().
+// Signals: StartGuard() installs handlers of SIGSEGV and SIGBUS.  Faults outside guarded pages go
+// to the handlers that were installed before, in their signal mask, with their flags.  A host that
+// installs its own handlers afterwards sees all faults first.  Such a host has a report if its
+// handler calls the handler that it has replaced, or ReportGuardedFault().
 //
 // Blocks larger than a page are not guarded.  Costs: see "The guard" in allocator/README.md.
 #ifndef ALLOMON_ALLOCATOR_GUARD_H_
@@ -46,26 +48,27 @@ struct GuardOptions {
   // One of `one_in` sampled blocks is guarded, on average; at least 1.
   uint32_t one_in = 100;
 
-  // Samples per word for the guard by itself, in [0, 1], beside whatever trackers and profiles
-  // sample; with 0, the default, only their samples are guarded.
+  // The rate at which the guard samples by itself: samples per word, in [0, 1].  These samples come
+  // beside those of trackers and profiles.  With 0, the default, only the samples of trackers and
+  // profiles are guarded.
   double rate = 0;
 
-  // Fixes which samples are guarded and where in the pool, but not the pool's address.
-  // Default: unpredictable.
+  // Fixes which samples are guarded and where in the pool each one lies, but not the pool's
+  // address.  Default: unpredictable.
   std::optional<uint64_t> seed;
 
-  // After an error that a free has found: report it and go on (a second free is ignored), for
-  // programs that are known to mix, for example, new and free.  Faults are fatal all the same.
+  // After an error that a free has found, report the error and go on (a second free is ignored).
+  // For programs that are known to mix, for example, new and free.  Faults are fatal all the same.
   bool goes_on = false;
 };
 
-// Begins to guard.  Fails, with one line in *error that lives for ever, on bad options, when
-// the guard is on, and when there is no address space for its pool: 0.6 MiB at least, an eighth
-// of `ulimit -v` at most.
-// Thread safe; not inside callbacks, nor in signal handlers.
+// Begins to guard.  Fails on bad options, when the guard is on, and when there is no address space
+// for the pool, which takes 0.6 MiB at least and an eighth of `ulimit -v` at most.  On failure
+// *error is one line that lives for ever.  Thread safe; not inside callbacks, nor in signal
+// handlers.
 [[nodiscard]] bool StartGuard(const GuardOptions& options, const char** error);
 
-// Guards no further blocks.  Blocks that are guarded already stay so, and the handlers installed.
+// Guards no further blocks.  Guarded blocks stay guarded, and the handlers stay installed.
 void StopGuard();
 
 struct GuardStatistics {
@@ -77,8 +80,9 @@ struct GuardStatistics {
 };
 GuardStatistics ReadGuardStatistics();
 
-// For a host's own handler of SIGSEGV or SIGBUS that does not call the one it has replaced:
-// reports the fault if it is in a guarded page, and says whether it is.  Async-signal-safe.
+// For a host's own handler of SIGSEGV or SIGBUS that does not call the handler it has replaced.
+// Reports the fault if its address is in a guarded page, and returns whether that is so.
+// Async-signal-safe.
 bool ReportGuardedFault(const siginfo_t& info, void* context);
 
 }  // namespace allomon

@@ -13,7 +13,7 @@ constexpr uintptr_t kRangeSpreadBytes = 19 * kTebibyte;
 constexpr uintptr_t kBesideRange = kRangeBegin + kRangeSpreadBytes + kTebibyte;
 
 constexpr uintptr_t kBaseStepBytes = uintptr_t{2} << 20;
-// As fine as the kernel's own random places are: 28 bits in a tebibyte.
+// As fine as the kernel's own random placement: 28 bits in a tebibyte.
 constexpr uintptr_t kPageBytes = 4096;
 
 }  // namespace
@@ -37,8 +37,8 @@ uintptr_t RandomBaseBesideRange() {
   return kBesideRange + KernelRandomBits() % kTebibyte / kPageBytes * kPageBytes;
 }
 
-// Without MAP_NORESERVE: pages are accounted for when they are made writable, so that the
-// kernel refuses a block that is larger than the machine, as it would refuse the backend's.
+// MAP_NORESERVE is not used.  Pages are accounted for when they are made writable, so the kernel
+// refuses a block that is larger than the machine, as it refuses such a block to the backend.
 uintptr_t ReserveHigh(uintptr_t wanted_base, size_t size_bytes) {
   void* hint = reinterpret_cast<void*>(wanted_base);
   void* start = mmap(hint, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

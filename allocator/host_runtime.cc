@@ -2,14 +2,15 @@
 // those of its host, looked up when they are first called.
 //
 // To load libstdc++ and libgcc_s into a program that has no use for them takes as long as that
-// program's whole start.  So liballomon.so has the rest of libstdc++ inside, from the static
-// library; but exceptions are the property of a process.  The count of those in flight, the
-// new-handler, the terminate-handler, the layout of an unwinder's context: two copies of these
-// in one stack would disagree.  The functions below stand in front of the static library's and go
-// to the copy that the host uses: the one that any library of the host would be bound to; else (a C
-// program whose plugins are C++) the system's, which the plugin that throws has loaded already.
+// program's whole start.  So liballomon.so contains the rest of libstdc++, from the static library.
+// Exceptions, however, belong to the process: two copies of the runtime in one stack would disagree
+// about the count of exceptions in flight, the new-handler, the terminate-handler and the layout of
+// an unwinder's context.  The functions below stand in front of those of the static library and
+// call the copy that the host uses.  That is the copy that any library of the host would be bound
+// to.  If there is none (a C program whose plugins are C++), it is the system's copy, which the
+// plugin that throws has loaded already.
 //
-// Thread safe.  The first use of each costs a look-up by the loader.
+// Thread safe.  The first use of each function costs a look-up by the loader.
 //
 // Interface: Itanium C++ ABI, "Exception Handling", levels 1 and 2.
 #include <dlfcn.h>
@@ -30,7 +31,7 @@ void* FindInHost(const char* name, const char* library) {
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
   void* const handle = dlopen(library, RTLD_LAZY);
   void* const found = handle == nullptr ? nullptr : dlsym(handle, name);
-  // As without exceptions: a throw in a process without a runtime ends the process.
+  // The same happens without exceptions: a throw in a process without a runtime ends the process.
   if (found == nullptr) abort();
   return found;
 }
@@ -38,7 +39,7 @@ void* FindInHost(const char* name, const char* library) {
 constexpr char kCxx[] = "libstdc++.so.6";
 constexpr char kUnwinder[] = "libgcc_s.so.1";
 
-// A function of the host, found at its first call.
+// A function of the host, looked up at its first call.
 template <typename Function>
 class HostFunction {
  public:
@@ -100,7 +101,7 @@ void* __cxa_begin_catch(void* exception) noexcept {
 }
 void __cxa_end_catch() { ALLOMON_OF_HOST(kCxx, "__cxa_end_catch", void(), ()); }
 
-// Not by <unwind.h>: its declarations make the names visible to the host.
+// <unwind.h> is not included: its declarations would make the names visible to the host.
 int __gxx_personality_v0(int version, int actions, uint64_t exception_class, void* exception,
                          void* context) {
   ALLOMON_OF_HOST(kCxx, "__gxx_personality_v0", int(int, int, uint64_t, void*, void*),
@@ -119,10 +120,11 @@ new_handler get_new_handler() noexcept {
   ALLOMON_OF_HOST(kCxx, "_ZSt15get_new_handlerv", new_handler(), ());
 }
 
-// An empty tag, whose file of the static library has a new-handler of its own.
+// An empty tag.  The file of the static library that defines it has a new-handler of its own.
 const nothrow_t nothrow{};
 
-// An exception_ptr keeps only exceptions of a user's callbacks, and a preloaded library has none.
+// An exception_ptr holds only exceptions of a user's callbacks, and a preloaded library has no
+// callbacks.
 exception_ptr current_exception() noexcept { return nullptr; }
 namespace __exception_ptr {
 void exception_ptr::_M_addref() noexcept {}

@@ -18,8 +18,8 @@ bool IsSameFile(const struct stat& a, const struct stat& b) {
   return a.st_ino != 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// A daemon's log: the file is standard output, too, or takes lines at its end only.  Neither holds
-// for a data file.
+// Standard error is a daemon's log if its file is standard output, too, or is opened for appending.
+// Neither is true of a data file.
 bool IsALog(const struct stat& now) {
   struct stat output = {};
   if (fstat(STDOUT_FILENO, &output) == 0 && IsSameFile(output, now)) return true;

@@ -1,5 +1,5 @@
-// Standard error of a host that is not ours: messages go there if it is still open, and never harm
-// the host.
+// Standard error of the host.  Messages are written there if it is still open, and never harm the
+// host.
 //
 // Async-signal-safe.
 #ifndef ALLOMON_ALLOCATOR_HOST_STDERR_H_
@@ -11,17 +11,17 @@
 
 namespace allomon::internal {
 
-// Remembers which file standard error is: a host may close it, and the next file that the host
-// opens takes its number; a message there would damage the host's data.  Only the first call has an
-// effect. It must return before the first WriteToStderr(); one call at a time.
+// Remembers which file standard error is.  A host may close standard error, and the next file that
+// the host opens gets the same number: a message would damage the host's data.  Only the first call
+// has an effect.  It must return before the first WriteToStderr(); one call at a time.
 void RememberStderr();
 
-// Writes to standard error if it is the file that it was, or the log of a host that has become a
-// daemon: a file opened for appending, or the file that is standard output, too.
+// Writes to standard error if its file is the one that was remembered, or the log of a host that
+// has become a daemon: a file opened for appending, or the file that is standard output, too.
 void WriteToStderr(const char* text, size_t bytes);
 
-// While one exists, writing into a pipe without reader or beyond the limit of a file's
-// size is an error for this thread, not the end of the host.
+// While an object exists, a write into a pipe without reader, or beyond the limit of a file's size,
+// is an error for this thread, not the end of the host.
 class NoSignalsFromWriting {
  public:
   NoSignalsFromWriting();

@@ -11,7 +11,7 @@ namespace {
 // Run descriptors are made readable 4,096 granules (128 MiB of runs) at a time.
 constexpr size_t kMetaGranulesPerCommit = 4096;
 
-// A gap of this size at most, left out for alignment, is mapped with the run behind it.
+// A gap that alignment leaves out, of at most this size, is mapped with the run behind it.
 constexpr size_t kLargestBridgeBytes = size_t{64} << 20;
 
 size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
@@ -44,7 +44,8 @@ LargeRuns::Run* LargeRuns::RunAt(const void* block) const {
 
 void* LargeRuns::Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed,
                           HandleWord** word) {
-  // Any run is aligned to a granule; beyond that, a power of two aligned to itself.
+  // Any run is aligned to a granule.  A run that needs more alignment has a size that is a power of
+  // two and starts at a multiple of it.
   const bool aligned = alignment_bytes > kGranuleBytes;
   const size_t needed = aligned && size_bytes < alignment_bytes ? alignment_bytes : size_bytes;
   uint32_t size_class = StepIndex(needed / kGranuleBytes + (needed % kGranuleBytes != 0));
@@ -82,8 +83,8 @@ LargeRuns::Run* LargeRuns::AllocateFreshLocked(uint32_t size_class, bool aligned
   size_t first = next_granule_;
   if (aligned) first = RoundUp(base_ / kGranuleBytes + first, units) - base_ / kGranuleBytes;
   if (units > granules_ || first > granules_ - units) return nullptr;
-  // The gap that alignment leaves is mapped too, if it is small: between two gaps each run would be
-  // a mapping of its own, of which the kernel allows a process 65,530.
+  // A small gap that alignment leaves is mapped too.  Otherwise each run between two gaps would be
+  // a mapping of its own, and the kernel allows a process 65,530 mappings.
   const bool bridged = (first - next_granule_) * kGranuleBytes <= kLargestBridgeBytes;
   const size_t begin = bridged ? next_granule_ : first;
   if (!CommitMetaLocked(first) ||
@@ -119,7 +120,7 @@ HandleWord* LargeRuns::Find(const void* block) const {
 void LargeRuns::Release(HandleWord* word) {
   const SpinLockHolder hold(growth_lock_);
   ALLOMON_DCHECK_EQ("inv.slot.word", word->load(std::memory_order_relaxed), kPending);
-  Run& run = *reinterpret_cast<Run*>(word);  // the word is its first member
+  Run& run = *reinterpret_cast<Run*>(word);  // the word is the run's first member
   run.handle.store(0, std::memory_order_relaxed);
   RetainOrReturnLocked(run);
   uint32_t& head = free_[run.aligned][run.size_class];

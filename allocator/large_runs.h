@@ -1,8 +1,8 @@
 // The large half of the sampled range: runs of 32 KiB granules, one block each.
 //
-// Fresh runs come from the front of the area that was never used; freed runs go to a list of
-// their size.  Runs are not merged: a list holds back address space and no memory, since the
-// memory of all but a few of its runs is returned to the kernel.
+// Fresh runs come from the front of the area that was never used; freed runs go to a list of their
+// size.  Runs are not merged: a list holds address space and hardly any memory, since the memory of
+// all but a few freed runs is returned to the kernel.
 //
 // Allocate() and Release() take the growth lock; a sampled block of this size costs page faults
 // anyway.
@@ -29,11 +29,11 @@ class LargeRuns {
   void Init(uintptr_t base, size_t area_bytes, uintptr_t meta);
   static size_t MetaBytes(size_t area_bytes);
 
-  // *zeroed: the memory is known to be zero.  nullptr when the area is used up.
+  // *zeroed says that the memory is known to be zero.  nullptr when the area is used up.
   void* Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed, HandleWord** word)
       ALLOMON_EXCLUDES(growth_lock_);
   HandleWord* Find(const void* block) const;  // nullptr if no run starts there
-  // The word is kPending.
+  // The word must be kPending.
   void Release(HandleWord* word) ALLOMON_EXCLUDES(growth_lock_);
   size_t RunBytesOf(const void* block) const;
 
@@ -45,7 +45,7 @@ class LargeRuns {
     HandleWord handle;   // 0: free, or no run starts here
     uint32_t next_free;  // granule + 1; under the growth lock
     uint8_t size_class;  // index for StepUnits, in granules
-    bool aligned;        // starts at a multiple of its size
+    bool aligned;        // starts at a multiple of its own size
     bool dirty;          // may hold data of its last block; under the growth lock
   };
   static constexpr uint32_t kClasses = 96;

@@ -1,6 +1,6 @@
-// malloc and its kin, replaced.  The only file that defines their names.
+// The replacement of malloc and its kin.  Only this file defines their names.
 //
-// <stdlib.h> declares them noexcept and with attributes of its own; so do we.
+// <stdlib.h> declares the functions noexcept and with attributes of its own; so does this file.
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ using allomon::internal::ReallocateFast;
 
 bool IsPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-// C wants ENOMEM with a nullptr.
+// A caller of malloc may expect ENOMEM with a nullptr.
 inline void* OrNoMemory(void* block) {
   if (__builtin_expect(block == nullptr, 0)) errno = ENOMEM;
   return block;
@@ -32,7 +32,7 @@ void* FailWith(int error) {
   return nullptr;
 }
 
-// Inline: the caller of valloc begins the call stack.
+// Inline, so that call stacks begin with the caller of valloc.
 __attribute__((always_inline)) inline void* PageAligned(size_t size_bytes) {
   const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return OrNoMemory(AllocateAlignedFast(page_bytes, size_bytes));
@@ -68,7 +68,7 @@ ALLOMON_EXPORT int posix_memalign(void** out, size_t alignment_bytes, size_t siz
   const int kept_errno = errno;
   void* block = AllocateAlignedFast(alignment_bytes, size_bytes);
   if (block == nullptr) {
-    errno = kept_errno;  // which the backend sets
+    errno = kept_errno;  // the backend has set errno
     return ENOMEM;
   }
   *out = block;

@@ -1,5 +1,5 @@
-// The throwing forms of operator new, replaced; and what new-handlers need.  The forms
-// that are noexcept are in noexcept_override.cc.
+// The throwing forms of operator new, replaced, and the calls of new-handlers.  The forms that are
+// noexcept are in noexcept_override.cc.
 #include <new>
 
 #include "allocator/alloc_path.h"
@@ -15,8 +15,8 @@ using allomon::internal::AllocateFast;
 using allomon::internal::EntryPoint;
 using allomon::internal::ThrowBadAllocSlow;
 
-// Retries while a new-handler is installed, as [new.delete.single] asks; nullptr when
-// there is none.
+// Retries while a new-handler is installed, as [new.delete.single] requires.  nullptr when there is
+// no handler.
 template <typename Allocate>
 ALLOMON_MALLOC_SLOW void* RetrySlow(Allocate allocate) {
   while (std::new_handler handler = std::get_new_handler()) {
@@ -34,8 +34,8 @@ __attribute__((always_inline)) inline void* NewOrThrow(Allocate allocate) {
   return block;
 }
 
-// The lambdas are inlined by force: a debug build would show them as the callers of malloc in call
-// stacks, since they cannot be put into ALLOMON_MALLOC_SECTION.
+// The lambdas are inlined by force, since they cannot be put into ALLOMON_MALLOC_SECTION: a debug
+// build would show them in call stacks as the callers of malloc.
 template <EntryPoint entry>
 inline auto Plain(size_t size_bytes) {
   return [size_bytes]() __attribute__((always_inline)) { return AllocateFast(size_bytes, entry); };
@@ -63,7 +63,7 @@ ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a) {
 
 namespace allomon::internal {
 
-// Weak: host_runtime.cc has another one, for the preloaded library.
+// Weak, because host_runtime.cc has another definition, for the preloaded library.
 __attribute__((weak)) void ThrowBadAllocSlow() { throw std::bad_alloc(); }
 
 // A handler may throw bad_alloc, which a nothrow form turns into nullptr.

@@ -1,7 +1,7 @@
 // operator delete, and the nothrow forms of operator new, replaced.
 //
-// Compiled without exceptions, as malloc_override.cc is and for the same reason: a thread
-// that ends itself, or is cancelled, in a callback unwinds through these functions.
+// Compiled without exceptions, as malloc_override.cc is and for the same reason: a thread that ends
+// itself in a callback, or is cancelled there, unwinds through these functions.
 #include <new>
 
 #include "allocator/alloc_path.h"

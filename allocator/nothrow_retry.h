@@ -1,4 +1,4 @@
-// The rare end of the nothrow forms of operator new: ask the new-handlers.
+// The rare end of the nothrow forms of operator new: calls of the new-handlers.
 #ifndef ALLOMON_ALLOCATOR_NOTHROW_RETRY_H_
 #define ALLOMON_ALLOCATOR_NOTHROW_RETRY_H_
 
@@ -8,8 +8,8 @@
 
 namespace allomon::internal {
 
-// Retries while a new-handler is installed; nullptr when there is none, or when it throws
-// bad_alloc.
+// Retries while a new-handler is installed.  nullptr when there is no handler, or when the handler
+// throws bad_alloc.
 ALLOMON_MALLOC_SLOW void* RetryNothrowSlow(size_t size_bytes, EntryPoint entry) noexcept;
 ALLOMON_MALLOC_SLOW void* RetryNothrowAlignedSlow(size_t alignment_bytes, size_t size_bytes,
                                                   EntryPoint entry) noexcept;

@@ -7,19 +7,19 @@
 namespace allomon::internal {
 namespace {
 
-// Small, so that a probe does not meet a mapping beside the place.
+// A probe is small, so that it does not touch a mapping beside the place.
 constexpr size_t kProbeBytes = size_t{2} << 20;
 
 constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
-// The place is held by a mapping without access: only if the kernel, or a sanitizer, puts mappings
-// elsewhere than asked.
+// The place is held by a mapping without access.  That is so only if the kernel, or a sanitizer,
+// puts mappings elsewhere than asked.
 bool g_held = false;
 size_t g_committed_bytes = 0;
 
 void* AsPointer(uintptr_t address) { return reinterpret_cast<void*>(address); }
 
-// Whether a mapping is put where it is asked for.
+// Whether the kernel puts a mapping at `base` if asked to.
 bool IsFree(uintptr_t base) {
   void* const probe = mmap(AsPointer(base), kProbeBytes, PROT_NONE, kAnonymous, -1, 0);
   if (probe == MAP_FAILED) return false;
@@ -27,8 +27,8 @@ bool IsFree(uintptr_t base) {
   return probe == AsPointer(base);
 }
 
-// The host may lower its limit at any time, so the limit is read again and again; but not for each
-// span, since the host may also have installed a seccomp filter that kills at getrlimit().
+// The host may lower its limit at any time, so the limit is read repeatedly.  It is not read for
+// each span, since the host may also have installed a seccomp filter that kills at getrlimit().
 bool IsAllowed(size_t range_bytes) {
   constexpr size_t kAskEveryBytes = size_t{4} << 20;
   static size_t allowed_bytes = 0;

@@ -15,8 +15,8 @@ using heap_client::Verdict;
 
 std::atomic<uint64_t> g_double_frees{0};
 
-// The arguments of an allocation.  Every block has an alignment of 8.  Passed by value: fields that
-// are constant stay constants where the callee is inlined.
+// The arguments of an allocation.  Every block has an alignment of at least 8.  A Request is passed
+// by value: fields that are constant stay constants where the callee is inlined.
 struct Request {
   size_t size_bytes;
   size_t alignment_bytes = 8;
@@ -37,7 +37,7 @@ Block BlockOf(size_t size_bytes) {
   return block;
 }
 
-// Reports a block that the backend has given, or its failure to give one.
+// Reports a block that the backend has given, or the backend's failure to give one.
 __attribute__((always_inline)) inline void* ReportFromBackend(void* block, size_t size_bytes,
                                                               const FrameState& caller) {
   const ErrnoKeeper keeper;
@@ -49,8 +49,8 @@ __attribute__((always_inline)) inline void* ReportFromBackend(void* block, size_
   return block;
 }
 
-// There is no room in the sampled range: sessions that only count hear of the block all the same.
-// nullptr if the backend has no block either.
+// Takes a block from the backend when there is no room in the sampled range.  Sessions that only
+// count are told of the block all the same.  nullptr if the backend has no block either.
 void* ReportUnplaced(Request request, const FrameState& caller) {
   void* block = FromBackend(request);
   if (block == nullptr) {
@@ -61,8 +61,8 @@ void* ReportUnplaced(Request request, const FrameState& caller) {
   return block;
 }
 
-// A slot or run of the sampled range, released at the end of a scope unless Keep() was called: also
-// when a callback ends its thread and the stack unwinds.
+// A slot or run of the sampled range, released at the end of a scope unless Keep() was called.  It
+// is released also when a callback ends its thread and the stack unwinds.
 class ScopedSlot {
  public:
   ScopedSlot(void* block, HandleWord* word) : block_(block), word_(word) {}
@@ -82,8 +82,8 @@ class ScopedSlot {
   HandleWord* word_;
 };
 
-// A block in the sampled range, with the tracker's handle.  nullptr if no session follows the
-// block: then the caller takes a block from the backend.
+// Returns a block in the sampled range, with the tracker's handle.  nullptr if no session follows
+// the block; the caller then takes a block from the backend.
 void* PlaceFollowed(Request request, const FrameState& caller) {
   const ErrnoKeeper keeper;
   SampledRange& range = TheSampledRange();
@@ -99,8 +99,8 @@ void* PlaceFollowed(Request request, const FrameState& caller) {
   return block;
 }
 
-// A guarded block, and the verdict is answered; nullptr if the guard does not choose the block or
-// has no room for it.
+// Returns a guarded block, and answers the verdict.  nullptr if the guard does not choose the block
+// or has no room for it.
 __attribute__((noinline, cold)) void* PlaceGuardedIfChosen(Request request, Verdict verdict,
                                                            const FrameState& caller) {
   if (verdict == Verdict::kNotSampled || !DrawGuarded()) return nullptr;
@@ -125,7 +125,7 @@ __attribute__((always_inline)) inline void* Allocate(Request request, const Fram
   return FromBackend(request);
 }
 
-// Copies a block of the backend to its successor, and frees it.
+// Copies a block of the backend to its successor, and frees the old block.
 void* MoveFromBackend(void* old_block, void* block, size_t size_bytes) {
   const size_t old_bytes = backend::UsableSize(old_block);
   memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
@@ -146,7 +146,7 @@ void FreeSampled(void* block) {
   heap_client::OnFree(handle);
 }
 
-// The successor is taken before the old block ends: if there is no memory, the old block lives on,
+// The new block is taken before the old one ends.  If there is no memory, the old block lives on,
 // as C requires of realloc.
 void* CopyOf(void* old_block, size_t old_bytes, size_t size_bytes, const FrameState& caller) {
   const bool hit = heap_client::CountDown(TrialWordsOf(size_bytes));

@@ -1,5 +1,5 @@
-// The rare paths of the allocator, kept out of line: the countdown went below zero, or a pointer
-// may be a sampled block.
+// The rare paths of the allocator, kept out of line.  They are taken when the countdown has gone
+// below zero, or when a pointer may be a sampled block.
 //
 // All functions are thread safe, preserve errno unless they fail, and run the user's callbacks.
 #ifndef ALLOMON_ALLOCATOR_SAMPLED_BLOCK_H_
@@ -18,22 +18,22 @@
 
 namespace allomon::internal {
 
-// For a thread whose countdown has been decremented and is negative.
+// Called by a thread whose countdown has been decremented and is negative.
 ALLOMON_MALLOC_SLOW void* AllocateSlow(size_t size_bytes, EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* AllocateZeroedSlow(size_t size_bytes);
 ALLOMON_MALLOC_SLOW void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes,
                                               EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* ReallocateSlow(void* block, size_t size_bytes);
 
-// For a pointer whose high bit is set; the countdown has not been touched.  `size_bytes` is the
+// Called for a pointer whose high bit is set, before the countdown is touched.  `size_bytes` is the
 // size that sized delete names, or kUnknownSize.
 ALLOMON_MALLOC_SLOW void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* ReallocateHighSlow(void* block, size_t size_bytes);
 
-// Any pointer; 0 for nullptr.
+// Takes any pointer; 0 for nullptr.
 size_t UsableSizeOf(const void* block);
 
-// Sampled blocks that were freed twice: the second free is ignored and counted.
+// The number of second frees of sampled blocks.  Each of them was ignored.
 uint64_t DoubleFrees();
 
 }  // namespace allomon::internal

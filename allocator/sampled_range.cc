@@ -31,7 +31,7 @@ bool SampledRange::EnsurePlacedSlow() {
   return placed;
 }
 
-// The range is laid out as: slots, large runs, metadata of both.
+// The range is laid out as slots, large runs, metadata of both.
 bool SampledRange::PlaceLocked(size_t size_bytes) {
   const uintptr_t place = ChooseRangePlace(size_bytes);
   if (place == 0) return false;

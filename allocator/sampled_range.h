@@ -1,13 +1,14 @@
-// Where sampled blocks live: one range of addresses, so that free learns from the pointer alone
-// that a block was not sampled.  See "The sampled range" in README.md.
+// The address range that sampled blocks live in.  With one range, free learns from the pointer
+// alone that a block was not sampled.  See "The sampled range" in README.md.
 //
-// The range lies above 64 TiB, where mimalloc never places a block of its own: one bit of the
-// pointer decides.  An exact comparison on the slow path tells other memory up there (mappings,
-// another backend's heap) apart.
+// The range lies above 64 TiB, where mimalloc never places a block: one bit of the pointer decides.
+// An exact comparison on the slow path tells the range from other memory above 64 TiB (mappings,
+// another backend's heap).
 //
 // The range holds small slots, in 64 KiB spans of one size each, and large runs.  Each block has a
-// word in a parallel array, which says whether the block lives and names its entries.  Nothing of
-// ours is ever written into a block, so a write through a stale pointer cannot break us.
+// word in a parallel array, which says whether the block lives and names its entries.  The
+// allocator never stores its own data in a block, so a write through a stale pointer cannot break
+// it.
 //
 // Thread safe.  May be called inside malloc and free, never calls them, never throws.
 #ifndef ALLOMON_ALLOCATOR_SAMPLED_RANGE_H_
@@ -27,39 +28,39 @@ namespace allomon::internal {
 
 class SampledRange {
  public:
-  // Whether the pointer has the high bit: false for every block outside the range, except for the
-  // few that lie as high.  Two instructions.
+  // Whether the pointer has the high bit.  False for every block outside the range, except for the
+  // few blocks whose addresses are as high.  Cost: two instructions.
   static bool MayContain(const void* block) {
     return (reinterpret_cast<uintptr_t>(block) >> kHighBit & 1) != 0;
   }
 
-  // Exact.  Costs a load and a comparison; false before the first sample.
+  // Exact.  False before the first sample.  Cost: a load and a comparison.
   bool Contains(const void* block) const {
     return reinterpret_cast<uintptr_t>(block) - base_.load(std::memory_order_acquire) <
            size_bytes_.load(std::memory_order_relaxed);
   }
 
-  // A block whose word is kPending, and that word; nullptr when the range or the block's class is
-  // full.  The first call chooses the range's place.  *zeroed: the memory is known to be zero.
-  // Cost: a pop from a list; a system call and page faults for fresh memory.
+  // Returns a block whose word is kPending, and that word; nullptr when the range or the block's
+  // class is full.  The first call chooses the range's place.  *zeroed says that the memory is
+  // known to be zero.  Cost: a pop from a list; a system call and page faults for fresh memory.
   void* Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed, HandleWord** word);
 
   // The word of a pointer into the range; nullptr if no block starts there.
   HandleWord* Find(const void* block) const {
     return IsLarge(block) ? runs_.Find(block) : slots_.Find(block);
   }
-  // The word is kPending: TakeHandle() has ended the block, or it never had a handle.
+  // The word must be kPending: TakeHandle() has ended the block, or the block never had a handle.
   void Release(const void* block, HandleWord* word);
 
-  // Gives back the free slots that the calling thread keeps.  For a thread that ends.
+  // Gives back the free slots that the calling thread keeps.  Called by a thread that ends.
   void EmptyCache() { slots_.EmptyCache(); }
 
   size_t UsableBytes(const void* block) const;
 
-  // Held around fork.
+  // For fork, which holds the lock while it copies the process.
   SpinLock& lock() ALLOMON_RETURNS_LOCK(growth_lock_) { return growth_lock_; }
 
-  // The range will have `bytes` at most; 0 refuses it.  Before the first sample.
+  // Limits the range to `bytes`; with 0 there is no range.  Called before the first sample.
   static void SetMaxReservationForTesting(size_t bytes);
 
  private:

@@ -1,8 +1,8 @@
-// Sizes of the slots in which sampled blocks live.
+// The sizes of the slots that hold sampled blocks.
 //
-// Small slots: multiples of 16 bytes up to 128, then four sizes per doubling up to 32 KiB, so at
-// most a fifth of a slot is unused.  Large runs: four sizes per doubling of 32 KiB granules; the
-// unused end of a run is address space, not memory.
+// Small slots: multiples of 16 bytes up to 128, then four sizes per doubling up to 32 KiB.  At most
+// a fifth of a slot is unused.  Large runs: four sizes per doubling of 32 KiB granules.  The unused
+// end of a run is address space, not memory.
 #ifndef ALLOMON_ALLOCATOR_SIZE_CLASSES_H_
 #define ALLOMON_ALLOCATOR_SIZE_CLASSES_H_
 
@@ -64,7 +64,7 @@ constexpr uint32_t SlotIndex(uint32_t slot_class, uint32_t offset_bytes) {
 // The class for an aligned block; kSlotClasses if there is none.  Slots start at multiples of their
 // size, so the size must be a multiple of the alignment, which is a power of two.
 constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
-  // First, because rounding up a size near SIZE_MAX would wrap to the smallest slot.
+  // The test comes first, because rounding up a size near SIZE_MAX would wrap to the smallest slot.
   if (size_bytes > kMaxSlotBytes) return kSlotClasses;
   uint32_t slot_class = SlotClass(size_bytes);
   if (alignment_bytes <= kSlotUnitBytes) return slot_class;
@@ -74,7 +74,7 @@ constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
   return slot_class;
 }
 
-// Checks inv.class.fit at the ends; size_classes_test does for each size.
+// Checks inv.class.fit at the ends; size_classes_test checks it for each size.
 static_assert(SlotBytes(SlotClass(1)) == 16 && SlotBytes(SlotClass(129)) == 160);
 static_assert(SlotBytes(SlotClass(128)) == 128 && SlotBytes(SlotClass(32768)) == 32768);
 static_assert(AlignedSlotClass(SIZE_MAX, 16) == kSlotClasses);

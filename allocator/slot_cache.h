@@ -9,7 +9,7 @@
 
 namespace allomon::internal {
 
-// A slot is kept for blocks up to 1 KiB, and up to 16 of a class: 138 KiB in all.
+// Slots for blocks up to 1 KiB are kept, up to 16 of a class: 138 KiB in all.
 inline constexpr uint32_t kCachedSlotClasses = SlotClass(1024) + 1;
 using SlotCache = ThreadFreeCache<SlotLinks, kCachedSlotClasses, 16>;
 

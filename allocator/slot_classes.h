@@ -22,8 +22,8 @@ using SlotWord = HandleWord;
 
 using SlotId = uint32_t;  // span * SlotClasses::kSlotsPerSpan + index within the span
 
-// The word of a free slot is its link.  The word of a slot that another thread has popped
-// meanwhile is no link; TaggedFreeList then throws it away.
+// The word of a free slot is its link.  The word of a slot that another thread has popped in the
+// meantime is no link; TaggedFreeList then discards it.
 class SlotLinks {
  public:
   static constexpr uint32_t kFreeBit = uint32_t{1} << 31;
@@ -46,20 +46,21 @@ class SlotClasses {
  public:
   explicit constexpr SlotClasses(SpinLock& growth_lock) : growth_lock_(growth_lock) {}
 
-  // Manages [base, base + area_bytes), whose metadata goes to [meta, ...); pages can be committed
-  // in both places.  Called once, before anything else; false if there is no memory.
+  // Manages [base, base + area_bytes), with metadata at [meta, ...).  Pages can be committed in
+  // both places.  Called once, before all other functions.  False if there is no memory.
   bool Init(uintptr_t base, size_t area_bytes, uintptr_t meta);
 
   // Bytes of metadata for an area of that size.
   static size_t MetaBytes(size_t area_bytes);
 
-  // A block and its word; nullptr if the area is full.  Two results and no struct of them: g++
-  // would copy a struct by a load that spans two stores, which waits for both.
+  // Returns a block and its word; nullptr if the area is full.  The function has two results
+  // instead of a struct: g++ would copy a struct by a load that spans two stores, and the load
+  // would wait for both.
   void* Allocate(uint32_t slot_class, HandleWord** word) ALLOMON_EXCLUDES(growth_lock_);
   HandleWord* Find(const void* block) const;  // nullptr if no slot starts there
-  // The word is kPending.
+  // The word must be kPending.
   void Release(HandleWord* word);
-  // Gives back the slots that the calling thread keeps.  For a thread that ends.
+  // Gives back the slots that the calling thread keeps.  Called by a thread that ends.
   void EmptyCache();
   size_t SlotBytesOf(const void* block) const;
 
@@ -72,30 +73,31 @@ class SlotClasses {
   static constexpr uint32_t kSlotsPerSpan = kSpanBytes / kSlotUnitBytes;
   static constexpr SlotId kNone = SlotLinks::kNone;
 
-  // A cache line for each class: threads that sample different sizes do not contend.
+  // Each class has a cache line of its own, so that threads that sample different sizes do not
+  // contend.
   struct alignas(64) FreeSlots {
     TaggedFreeList<SlotLinks> list;
   };
 
-  // The span that the fresh slots of a class come from; those from next_index on are unused.
+  // The span that the fresh slots of a class come from.  The slots from next_index on are unused.
   struct FreshSlots {
     uint32_t span = 0;
     uint32_t next_index = 0;
     uint32_t end_index = 0;
   };
 
-  // kNone if there is none.
+  // Returns kNone if the thread's cache has no slot of the class.
   SlotId PopCached(uint32_t slot_class);
   SlotId PopSharedOrFresh(uint32_t slot_class) ALLOMON_EXCLUDES(growth_lock_);
   SlotId AllocateFreshLocked(uint32_t slot_class) ALLOMON_REQUIRES(growth_lock_);
   bool StartSpanLocked(uint32_t slot_class) ALLOMON_REQUIRES(growth_lock_);
   bool CommitSpanLocked(uint32_t span) ALLOMON_REQUIRES(growth_lock_);
-  // False if the thread's cache has no room.
+  // Returns false if the thread's cache has no room.
   bool PushCached(uint32_t slot_class, SlotId slot);
 
   SlotWord& WordOf(SlotId slot) const { return words_[slot]; }
   SlotLinks Links() const { return SlotLinks(words_); }
-  // Of a span that has been started.
+  // The span must have been started.
   uint32_t ClassOfSpan(size_t span) const;
   uint32_t ClassOf(const void* block) const;
   void* AddressOf(SlotId slot, uint32_t slot_class) const;
@@ -103,8 +105,8 @@ class SlotClasses {
   uintptr_t base_ = 0;
   size_t area_bytes_ = 0;
   SlotWord* words_ = nullptr;
-  // Class + 1 of each span, 0 before the span is started.  Written under the lock, before a slot
-  // of the span is handed out, and read without.
+  // The class + 1 of each span, 0 before the span is started.  Written under the lock, before a
+  // slot of the span is handed out; read without the lock.
   uint8_t* span_classes_ = nullptr;
   FreeSlots free_[kSlotClasses];
 

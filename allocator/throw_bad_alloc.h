@@ -1,4 +1,4 @@
-// How operator new throws: as the program does, or, in the preloaded library, as its host does.
+// How operator new throws: by the program's runtime, or, in the preloaded library, by its host's.
 #ifndef ALLOMON_ALLOCATOR_THROW_BAD_ALLOC_H_
 #define ALLOMON_ALLOCATOR_THROW_BAD_ALLOC_H_
 

@@ -11,8 +11,8 @@
 namespace allomon::internal {
 namespace {
 
-// By number: the C library's own functions are cancellation points, and the host may have
-// replaced them.
+// A file that is opened and read by system calls made by number: the C library's own functions are
+// cancellation points, and the host may have replaced them.
 class RawFile {
  public:
   explicit RawFile(const char* path)
@@ -65,7 +65,7 @@ void SkipWord(const char** at) {
   while (**at == ' ') ++*at;
 }
 
-// begin-end access offset device inode path
+// The form of a line: begin-end access offset device inode path
 Mapping ParseLine(const char* line) {
   Mapping mapping;
   mapping.begin = TakeHex(&line);
@@ -81,7 +81,7 @@ Mapping ParseLine(const char* line) {
 
 // Reads the maps line by line through g_text, in which the mapping's path then lies.
 bool FindMapping(uint64_t pc, Mapping* mapping) {
-  // Not /proc/self, which is empty once the main thread has ended.
+  // /proc/self is not used: its maps are empty once the main thread has ended.
   const RawFile maps("/proc/thread-self/maps");
   size_t filled = 0;
   while (true) {
@@ -120,7 +120,7 @@ class ElfReader {
     return false;
   }
 
-  // "" if there is none.
+  // Copies the symbol's name; "" if there is none.
   void FindSymbol(uint64_t address, char* name, size_t room) const {
     for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
       Elf64_Shdr table;
@@ -146,7 +146,7 @@ class ElfReader {
     return false;
   }
 
-  // The function that contains the address; of several, the one that starts last.
+  // Finds the function that contains the address; of several, the one that starts last.
   bool FindIn(const Elf64_Shdr& table, uint64_t address, Elf64_Sym* best) const {
     bool found = false;
     for (uint64_t at = 0; at < table.sh_size;) {

@@ -1,7 +1,8 @@
 // The module and the function of an address, for code that cannot allocate, take locks or call the
-// dynamic loader: read from /proc/thread-self/maps and from the ELF file by system calls alone.
+// dynamic loader.  They are read from /proc/thread-self/maps and from the ELF file by system calls
+// alone.
 //
-// (tracker/symbols/symbols.h knows more, and may be used where malloc may.)
+// (tracker/symbols/symbols.h finds more, and may be used where malloc may be called.)
 #ifndef ALLOMON_ALLOCATOR_GUARD_CODE_PLACE_H_
 #define ALLOMON_ALLOCATOR_GUARD_CODE_PLACE_H_
 
@@ -11,18 +12,19 @@
 namespace allomon::internal {
 
 struct CodePlace {
-  // The mapped file's path, "[vdso]", "[anon]"; cut if it is longer; "" if not found.
+  // The mapped file's path, "[vdso]" or "[anon]"; cut if it is longer; "" if not found.
   char module[512];
-  // What `objdump -d` and `addr2line -e` call the address; where the file cannot be read, the
-  // offset in it.
+  // The address as `objdump -d` and `addr2line -e` name it; the offset in the file if the file
+  // cannot be read.
   uint64_t offset;
   // The function's symbol, mangled, or "".
   char symbol[512];
 };
 
-// Fills in what can be found of the code at `pc` (for a return address, one less).
-// Async-signal-safe; one caller at a time, since it uses static buffers.  Cost: reads the maps
-// and the file's symbols: about a millisecond, for a very large program some tens.
+// Fills in as many of the fields as can be found for the code at `pc` (for a return address, pass
+// one less).  Async-signal-safe; one caller at a time, since it uses static buffers.  Cost: reads
+// the maps and the file's symbols, which takes about a millisecond, for a very large program some
+// tens.
 void FindCodePlace(uintptr_t pc, CodePlace* place);
 
 }  // namespace allomon::internal

@@ -19,7 +19,7 @@ std::atomic<bool> g_goes_on{false};
 std::atomic<bool> g_fault_reported{false};
 std::atomic<uint64_t> g_errors{0};
 
-// Used by the thread whose turn it is.
+// Used only by the thread that has the turn.
 struct Workplace {
   ReportText text;
   CodePlace place;
@@ -123,15 +123,16 @@ void SayFrame(Workplace& work, size_t number, uintptr_t pc) {
   work.text.Hex(place.offset) << "\n";
 }
 
-// `first_is_exact`: the innermost frame is the instruction itself.  All other frames are the
-// instruction behind a call.
+// `first_is_exact` says that the innermost frame is the address of the instruction itself.  Every
+// other frame is the address of the instruction behind a call.
 void SayFrames(Workplace& work, const uintptr_t* frames, size_t depth, bool first_is_exact) {
   for (size_t i = 0; i < depth; ++i) {
     SayFrame(work, i, i == 0 && first_is_exact ? frames[i] : frames[i] - 1);
   }
 }
 
-// `name` names an entry point.  The trace is read behind its depth, which says that it is whole.
+// `name` names an entry point.  The frames are read after the depth, which says that the trace is
+// whole.
 void SayTrace(Workplace& work, const char* what, const char* (*name)(EntryPoint),
               const BlockTrace& trace) {
   const size_t depth = trace.depth();
@@ -156,7 +157,8 @@ void SayThread(ReportText& text) {
 
 void SayAll(Workplace& work, const ErrorFacts& facts, const FrameState& here, bool exact) {
   SayThread(work.text);
-  // Written now: the rest needs system calls at which a host's seccomp filter may kill.
+  // The line is written now: the rest needs system calls, at which a host's seccomp filter may
+  // kill.
   work.text.Flush();
   const size_t depth = heap_client::CaptureFrames(here, work.frames, BlockTrace::kMaxFrames);
   SayFrames(work, work.frames, depth, exact);
@@ -169,7 +171,7 @@ void Begin(ReportText& text, MemoryError error) { text << "allomon: " << NameOf(
 
 MemoryError Classify(const GuardedSlot* slot, uintptr_t address) {
   if (slot == nullptr) return MemoryError::kWildAccess;
-  // A page loses its access just before its slot is kFreed.
+  // A page becomes inaccessible just before its slot becomes kFreed.
   const GuardedSlot::State state = slot->Load();
   if (state == GuardedSlot::State::kFreed || state == GuardedSlot::State::kEnding) {
     return MemoryError::kUseAfterFree;

@@ -1,8 +1,8 @@
 // Reports of memory errors that the guard has found.  The text's form is shown in the
 // README, "Find a memory error in production".
 //
-// Async-signal-safe; takes no lock that the program could hold (inv.guard.report).  Two threads
-// that report wait for each other, for five seconds at most.
+// Async-signal-safe.  Takes no lock that the program could hold (inv.guard.report).  Of two threads
+// that report, one waits for the other, for five seconds at most.
 #ifndef ALLOMON_ALLOCATOR_GUARD_ERROR_REPORT_H_
 #define ALLOMON_ALLOCATOR_GUARD_ERROR_REPORT_H_
 
@@ -19,34 +19,34 @@ enum class MemoryError : uint8_t {
   kUseAfterFree,
   kOverflow,
   kUnderflow,
-  kWildAccess,  // in the pool, but there was never a block
+  kWildAccess,  // in the pool, but no block was ever there
   kDoubleFree,
-  kInvalidFree,     // not where a block begins
-  kMismatchedFree,  // of another family than the allocation
-  kWrongSize,       // sized delete
+  kInvalidFree,     // the pointer is not where a block begins
+  kMismatchedFree,  // by another family than the allocation's
+  kWrongSize,       // sized delete with another size
   kOverwrite,       // bytes behind the block had changed when it was freed
   kUnderwrite,      // bytes before the block had changed when it was freed
 };
 
 struct ErrorFacts {
   MemoryError error;
-  const GuardedSlot* slot;                 // the block it is about, or nullptr
-  uintptr_t address;                       // that was touched or freed
-  EntryPoint entry = EntryPoint::kMalloc;  // by which it was freed
-  size_t claimed_bytes = 0;                // kWrongSize
+  const GuardedSlot* slot;                 // the slot of the block in question, or nullptr
+  uintptr_t address;                       // the address that was touched or freed
+  EntryPoint entry = EntryPoint::kMalloc;  // the function that freed it
+  size_t claimed_bytes = 0;                // kWrongSize: the size that delete named
 };
 
 // Whether the program goes on after an error that a free has found; by default it aborts.
 void GoOnAfterErrors(bool goes_on);
 
-// An error that a free, delete or realloc has found, whose caller is `caller`.  Returns only
-// if the program goes on.
+// Reports an error that a free, delete or realloc has found; `caller` is the caller of that
+// function.  Returns only if the program goes on.
 void ReportAtFree(const ErrorFacts& facts, const FrameState& caller);
 
 enum class AccessKind : uint8_t { kUnknown, kRead, kWrite };
 
-// A fault in the pool, at the instruction `at`.  Only the first of a process is reported: a
-// host that returns to the instruction would have it again and again.
+// Reports a fault in the pool, at the instruction `at`.  Only the first fault of a process is
+// reported: a host that returns to the instruction would raise the same fault again and again.
 void ReportFault(uintptr_t address, AccessKind access, const FrameState& at);
 
 uint64_t ReportedErrors();

@@ -12,7 +12,8 @@
 namespace allomon::internal {
 namespace {
 
-// The actions that were installed before ours.  Written before ours are installed.
+// The actions that were installed before the guard's.  They are stored before the guard's are
+// installed.
 struct sigaction g_before_segv = {};
 struct sigaction g_before_bus = {};
 
@@ -34,8 +35,8 @@ AccessKind AccessOf(const ucontext_t& context) {
 AccessKind AccessOf(const ucontext_t&) { return AccessKind::kUnknown; }
 #endif
 
-// Leaves the signal to the system's default action.  A fault comes again when the handler returns;
-// a signal that a process sent is raised again, and delivered when the handler returns.
+// Leaves the signal to the system's default action.  A fault comes again when the handler returns.
+// A signal that a process sent is raised again here, and delivered when the handler returns.
 void LeaveToSystem(int signal, const siginfo_t& info) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
@@ -51,7 +52,8 @@ void CallHandler(const struct sigaction& before, int signal, siginfo_t* info, vo
   }
 }
 
-// Calls the handler as the kernel would, but for the mask, which is installed with our handler.
+// Calls the earlier handler as the kernel would.  The signal mask is an exception: it is in force
+// already, because the guard's handler was installed with it.
 void LeaveToThoseBefore(int signal, siginfo_t* info, void* context) {
   struct sigaction& before = BeforeOf(signal);
   if (HasHandler(before)) {
@@ -74,8 +76,9 @@ void OnFault(int signal, siginfo_t* info, void* context) {
   LeaveToThoseBefore(signal, info, context);
 }
 
-// Our handler has the mask and the flags of the handler that is there, which then runs as it would
-// have without ours.  If there is none, ours runs on the thread's alternative stack, if it has one.
+// The guard's handler is installed with the mask and the flags of the earlier handler, which then
+// runs as it would have without the guard.  If there is no earlier handler, the guard's handler
+// runs on the thread's alternative stack, if the thread has one.
 void Install(int signal) {
   struct sigaction& before = BeforeOf(signal);
   if (sigaction(signal, nullptr, &before) != 0) return;

@@ -1,5 +1,5 @@
-// SIGSEGV and SIGBUS: faults in the guard's pool are reported, and then, like all others, left to
-// the handler, or the default action, that was installed before ours.
+// The handler of SIGSEGV and SIGBUS.  Faults in the guard's pool are reported.  Then they are left,
+// like all other faults, to the handler or the default action that was installed before.
 #ifndef ALLOMON_ALLOCATOR_GUARD_FAULT_HANDLER_H_
 #define ALLOMON_ALLOCATOR_GUARD_FAULT_HANDLER_H_
 
@@ -7,10 +7,10 @@
 
 namespace allomon::internal {
 
-// Installs our handlers in front of those of now.  Once.
+// Installs the guard's handlers in front of the present ones.  Called once.
 void InstallFaultHandlers();
 
-// True if the fault is in the pool.  The first such fault of the process is reported.
+// Returns whether the fault is in the pool, and reports the first such fault of the process.
 // Async-signal-safe.  Needs about 6 KiB of stack.
 bool ReportFaultInPool(const siginfo_t& info, void* context);
 

@@ -16,13 +16,13 @@ namespace {
 using heap_client::Verdict;
 using State = GuardedSlot::State;
 
-// The number of samples from one guarded block to the next; the thread that guards a block draws
-// it.
+// The number of samples from one guarded block to the next.  The thread that guards a block draws
+// the next number.
 struct Choice {
   heap_client::RandomBits random ALLOMON_GUARDED_BY(guarded_pool.lock());
   double gap_scale ALLOMON_GUARDED_BY(guarded_pool.lock()) = 0;
   std::atomic<bool> everything{false};  // one_in is 1
-  // Set under the pool's lock, counted down without.
+  // Set under the pool's lock, counted down without the lock.
   std::atomic<int64_t> samples_left{0};
 };
 Choice g_choice;
@@ -33,8 +33,8 @@ std::atomic<uint64_t> g_no_room{0};
 
 void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
-// Returns a slot at the end of a scope, unless the slot was kept: also when a callback ends its
-// thread.
+// Returns a slot to the pool at the end of a scope, unless the slot was kept.  The slot is returned
+// also when a callback ends its thread.
 class ScopedGuardedSlot {
  public:
   explicit ScopedGuardedSlot(GuardedSlot* slot) : slot_(slot) {}
@@ -61,7 +61,7 @@ void Report(GuardedSlot* slot, size_t size_bytes, Verdict verdict, const FrameSt
   }
 }
 
-// The slot of any pointer into the pool; nullptr if there never was a block.
+// The slot of any pointer into the pool; nullptr if the slot never had a block.
 GuardedSlot* SlotOf(const void* block) {
   return TheGuardedPool().SlotAt(reinterpret_cast<uintptr_t>(block));
 }
@@ -70,7 +70,7 @@ bool IsStartOf(const GuardedSlot* slot, const void* block) {
   return slot != nullptr && slot->block == reinterpret_cast<uintptr_t>(block);
 }
 
-// Why a pointer that is no live block cannot be freed.
+// The error of a free whose pointer is no live block.
 MemoryError WhyNotFreed(const GuardedSlot* slot) {
   if (slot == nullptr || slot->Load() == State::kLive) return MemoryError::kInvalidFree;
   return MemoryError::kDoubleFree;
@@ -104,9 +104,10 @@ void BeginGuarding(uint32_t one_in, uint64_t seed) {
 
 void EndGuarding() { guard_is_on.store(false, std::memory_order_release); }
 
-// The thread whose decrement reaches 0 guards its block and draws the next number.  Until it has
-// drawn, other threads count below 0 and guard nothing.  That may last as long as the thread is
-// preempted: too long where every sample is to be guarded, so then nothing is counted.
+// The thread whose decrement reaches 0 guards its block and draws the next number.  Until the
+// number is drawn, other threads count below 0 and guard nothing.  That may last as long as the
+// drawing thread is preempted.  The delay is too long where every sample is to be guarded, so in
+// that case nothing is counted.
 bool DrawGuarded() {
   if (g_choice.everything.load(std::memory_order_relaxed)) return true;
   if (g_choice.samples_left.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
@@ -147,7 +148,7 @@ void FreeGuarded(void* block, size_t size_bytes, EntryPoint entry, const FrameSt
   }
   CheckBlock(*slot, size_bytes, entry, caller);
   slot->freed.Record(entry, caller);
-  // inv.guard.order: the page is returned behind the callbacks.
+  // inv.guard.order: the page is returned after the callbacks.
   const ScopedGuardedSlot returned_at_end(slot);
   heap_client::OnFree(slot->handle);
 }

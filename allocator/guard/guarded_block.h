@@ -17,13 +17,13 @@
 
 namespace allomon::internal {
 
-// Whether the guard chooses blocks at all.  Acquire pairs with the release in BeginGuarding(): the
-// pool is whole.
+// Whether the guard chooses blocks at all.  Acquire pairs with the release in BeginGuarding(), so
+// the caller sees the whole pool.
 extern std::atomic<bool> guard_is_on __attribute__((visibility("hidden")));
 inline bool GuardIsOn() { return guard_is_on.load(std::memory_order_acquire); }
 
-// From now on one of `one_in` sampled blocks, on average, is guarded; drawn from `seed`.  After
-// GuardedPool::Reserve().
+// From this call on one of `one_in` sampled blocks is guarded, on average.  The choices are drawn
+// from `seed`.  Called after GuardedPool::Reserve().
 void BeginGuarding(uint32_t one_in, uint64_t seed);
 void EndGuarding();
 
@@ -31,24 +31,24 @@ void EndGuarding();
 // decrement.
 bool DrawGuarded();
 
-// Answers a verdict other than kNotSampled with a guarded, zero-filled block.  nullptr if there
-// is none: then the verdict is still to be answered.
+// Answers a verdict other than kNotSampled with a guarded, zero-filled block.  Returns nullptr if
+// there is no guarded block; the caller has to answer the verdict then.
 void* PlaceGuarded(size_t size_bytes, size_t alignment_bytes, EntryPoint entry,
                    heap_client::Verdict verdict, const FrameState& caller);
 
 inline bool IsGuarded(const void* block) { return TheGuardedPool().Contains(block); }
 
-// Free a pointer into the pool.  An error is reported, and ends the program unless
-// GoOnAfterErrors() was told otherwise; then the block, if there is one to free, is freed all the
-// same.
+// Both functions free a pointer into the pool.  An error is reported, and ends the program unless
+// GoOnAfterErrors() was told otherwise.  If the program goes on and there is a block to free, the
+// block is freed all the same.
 ALLOMON_MALLOC_SLOW void FreeGuardedSlow(void* block, size_t size_bytes, EntryPoint entry);
 void FreeGuarded(void* block, size_t size_bytes, EntryPoint entry, const FrameState& caller);
 
-// The size as requested, since the bytes behind the block are compared when it is freed.  0 if no
-// live block starts there.
+// The size as requested, not a larger usable size: the bytes behind the block are compared when it
+// is freed.  0 if no live block starts there.
 size_t GuardedBytes(const void* block);
 
-// For realloc: the block's size; `exists` is false after an error that was reported.
+// For realloc: the size of the block.  `exists` is false after an error that was reported.
 struct GuardedExtent {
   bool exists;
   size_t size_bytes;

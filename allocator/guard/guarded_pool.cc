@@ -19,7 +19,7 @@ using State = GuardedSlot::State;
 
 uintptr_t RoundUp(uintptr_t value, size_t step) { return (value + step - 1) & ~(step - 1); }
 
-// The alignment that every block of that size gets from the backend.
+// The alignment that the backend gives to every block of that size.
 size_t NaturalAlignment(size_t size_bytes) { return size_bytes <= 8 ? 8 : 16; }
 
 // The first byte in [begin, end) that is not `filler`; 0 if there is none.
@@ -110,7 +110,7 @@ GuardedSlot* GuardedPool::Take(size_t size_bytes, size_t alignment_bytes) {
     return nullptr;
   }
   live_.fetch_add(1, std::memory_order_relaxed);
-  // From now on a report about the page's last block may find the fields of the new one.
+  // From now on a report about the page's last block may read fields of the new block.
   slot->state.store(State::kTaken, std::memory_order_relaxed);
   slot->handle = 0;
   slot->note.length_bytes = 0;
@@ -124,14 +124,14 @@ void GuardedPool::Place(GuardedSlot* slot, size_t size_bytes, size_t alignment_b
                         uint64_t bits) {
   const uintptr_t page = PageOf(*slot);
   const bool at_the_end = (bits & 1) != 0;
-  // A block of no bytes, too, has an address in its page.
+  // A block of no bytes has an address in its page, too.
   const size_t extent = RoundUp(size_bytes == 0 ? 1 : size_bytes, alignment_bytes);
   slot->block = at_the_end ? page + page_bytes_ - extent : page;
   slot->size_bytes = static_cast<uint32_t>(size_bytes);
   ALLOMON_DCHECK_LE("inv.guard.place", page, slot->block);
   ALLOMON_DCHECK_LE("inv.guard.place", slot->block + size_bytes, page + page_bytes_);
   ALLOMON_DCHECK_EQ("inv.guard.place", slot->block % alignment_bytes, 0);
-  // Any byte but 0, the value that a program writes by mistake most often.
+  // The filler is not 0, because 0 is the value that a program writes by mistake most often.
   slot->filler = static_cast<unsigned char>(bits >> 8) | 1;
   const uintptr_t end = slot->block + size_bytes;
   if (slot->dirty) memset(reinterpret_cast<void*>(slot->block), 0, size_bytes);
@@ -146,14 +146,14 @@ uintptr_t GuardedPool::FindOverwrite(const GuardedSlot& slot) const {
   return behind != 0 ? behind : FirstOther(page, slot.block, slot.filler);
 }
 
-// A fresh mapping over the page would take away access and memory in one call, but take a third
-// longer than the two.
+// A fresh mapping over the page would take away access and memory in one call.  That call takes a
+// third longer than the two calls here.
 void GuardedPool::Return(GuardedSlot* slot) {
   ALLOMON_DCHECK("inv.guard.owner",
                  slot->Load() == State::kTaken || slot->Load() == State::kEnding);
   void* page = reinterpret_cast<void*>(PageOf(*slot));
   const bool inaccessible = mprotect(page, page_bytes_, PROT_NONE) == 0;
-  // The kernel refuses this for locked memory (mlockall).
+  // The kernel refuses madvise() for locked memory (mlockall).
   slot->dirty = madvise(page, page_bytes_, MADV_DONTNEED) != 0;
   const bool never_seen = slot->Load() == State::kTaken;
   slot->state.store(never_seen ? State::kUnused : State::kFreed, std::memory_order_release);

@@ -3,11 +3,11 @@
 //
 //   guard | slot 0 | guard | slot 1 | guard | ... | slot n-1 | guard
 //
-// A block lies at one of the two ends of its slot's page, by chance.  The rest of the page holds a
-// byte drawn for the block, which is compared when the block is freed.  The page of a free slot is
-// inaccessible, so an access to a freed block faults until the slot is used again: at the earliest
-// when half of all free slots have been.  Which slot is taken, of those that have waited so long,
-// is drawn.
+// A block lies at one of the two ends of its slot's page, by chance.  The rest of the page is
+// filled with a byte drawn for the block, and is compared with that byte when the block is freed.
+// The page of a free slot is inaccessible, so an access to a freed block faults until the slot is
+// used again.  A slot is used again at the earliest when half of all free slots have been used.
+// The slot to use is drawn from those that have waited that long.
 //
 // The pool is reserved once, at a random place, and stays.  Costs: 32 MiB of address space
 // and 2.2 MiB of records, both untouched at first; 4 KiB per live block, of which there are 1,024
@@ -34,11 +34,11 @@ class GuardedPool {
  public:
   static constexpr size_t kMaxSlots = 4096;
   static constexpr size_t kMinSlots = 64;
-  // A fourth of the slots may be live: the others keep the records of blocks that are gone.
+  // A fourth of the slots may be live.  The other slots keep the records of blocks that were freed.
   static constexpr size_t kSlotsPerLive = 4;
 
-  // Called once, by one thread.  False if there is no room for kMinSlots.  Slots and places are
-  // drawn from `seed`, the addresses never.
+  // Called once, by one thread.  Returns false if there is no room for kMinSlots.  Slots and places
+  // are drawn from `seed`; the pool's address never is.
   bool Reserve(uint64_t seed);
 
   bool Contains(const void* address) const {
@@ -46,22 +46,23 @@ class GuardedPool {
            size_bytes_.load(std::memory_order_relaxed);
   }
 
-  // A writable page with room for the block, in state kTaken.  The caller sets handle, traces and
-  // note, and calls BecomeLive().  The block is zero-filled.  nullptr: the block does not fit a
-  // page, or too many are live, or the kernel refuses. Cost: a system call and a page fault, about
-  // 2 us.
+  // Returns the slot of a writable page with room for the block, in state kTaken.  The block is
+  // zero-filled.  The caller sets handle, traces and note, and calls BecomeLive().  Returns nullptr
+  // if the block does not fit a page, if too many blocks are live, or if the kernel refuses.  Cost:
+  // a system call and a page fault, about 2 us.
   GuardedSlot* Take(size_t size_bytes, size_t alignment_bytes);
 
-  // The slot is kTaken (then no user has seen the block) or kEnding.  Cost: two system calls.
+  // The slot is kEnding, or kTaken, in which case no user has seen the block.  Cost: two system
+  // calls.
   void Return(GuardedSlot* slot);
 
-  // The first byte outside of the block that was overwritten; 0 if there is none.  The page must
-  // be accessible.  Cost: about 100 ns.
+  // The first byte outside of the block that was overwritten; 0 if there is none.  The page must be
+  // accessible.  Cost: about 100 ns.
   uintptr_t FindOverwrite(const GuardedSlot& slot) const;
 
-  // The slot of an address in the pool.  For a guard page, one of the two slots beside it: the live
-  // one if only one is live, else the one whose block is nearer.  nullptr if the slot never had a
-  // block.
+  // The slot of an address in the pool.  For an address in a guard page it is one of the two slots
+  // beside the page: the live slot if only one is live, else the slot whose block is nearer.
+  // nullptr if the slot never had a block.
   GuardedSlot* SlotAt(uintptr_t address) const;
 
   uintptr_t PageOf(const GuardedSlot& slot) const {
@@ -72,7 +73,7 @@ class GuardedPool {
   size_t slots() const { return slot_count_; }
   size_t live() const { return live_.load(std::memory_order_relaxed); }
 
-  // Held around fork.
+  // For fork, which holds the lock while it copies the process.
   SpinLock& lock() ALLOMON_RETURNS_LOCK(lock_) { return lock_; }
 
  private:
@@ -93,7 +94,7 @@ class GuardedPool {
 
   SpinLock lock_;
   heap_client::RandomBits random_ ALLOMON_GUARDED_BY(lock_);
-  // A ring of the free slots' numbers; the slot that was freed first comes first.
+  // A ring of the free slots' numbers.  The slot that was freed first comes first.
   uint16_t free_[kMaxSlots] ALLOMON_GUARDED_BY(lock_) = {};
   size_t first_free_ ALLOMON_GUARDED_BY(lock_) = 0;
   size_t free_count_ ALLOMON_GUARDED_BY(lock_) = 0;

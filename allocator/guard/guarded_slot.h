@@ -1,9 +1,10 @@
-// The record of one guarded block, beside the block and never inside it: kept from the block's
-// allocation until its slot is used again, so that the report of an error has it all.
+// The record of one guarded block.  The record lies beside the block and never inside it.  It is
+// kept from the block's allocation until its slot is used again, so that the report of an error has
+// all facts.
 //
-// Written by the thread that owns the slot (see GuardedSlot::State).  Read by the report, which may
-// run in a signal handler and at the same time: then the report may print a line of the slot's next
-// block, and does no harm.
+// The record is written by the thread that owns the slot (see GuardedSlot::State).  It is read by
+// the report, which may run in a signal handler and at the same time as the owner.  Then the report
+// may print a line of the slot's next block; it does no other harm.
 #ifndef ALLOMON_ALLOCATOR_GUARD_GUARDED_SLOT_H_
 #define ALLOMON_ALLOCATOR_GUARD_GUARDED_SLOT_H_
 
@@ -27,8 +28,8 @@ class BlockTrace {
   void Clear() { depth_.store(0, std::memory_order_relaxed); }
   void Record(EntryPoint entry, const FrameState& caller);
 
-  // 0: not recorded, or just being recorded.  Acquire pairs with the release in Record(): the
-  // other fields are whole.
+  // 0 if no trace is recorded, or if a trace is just being recorded.  If the depth is not 0, the
+  // other fields are whole: acquire pairs with the release in Record().
   size_t depth() const { return depth_.load(std::memory_order_acquire); }
   const uintptr_t* frames() const { return frames_; }
   int32_t thread_id() const { return thread_id_; }
@@ -42,9 +43,10 @@ class BlockTrace {
 };
 
 struct GuardedSlot {
-  // inv.guard.owner: kUnused or kFreed -> kTaken -> kLive -> kEnding -> kFreed, or from kTaken back
-  // to kUnused.  The thread that moved a slot to kTaken owns it until kLive; the thread that moved
-  // it from kLive to kEnding (the exchange has one winner) owns it until kFreed.
+  // inv.guard.owner: the states follow each other as kUnused or kFreed -> kTaken -> kLive ->
+  // kEnding -> kFreed, or from kTaken back to kUnused.  The thread that moved a slot to kTaken owns
+  // it until kLive.  The thread that moved it from kLive to kEnding (the exchange has one winner)
+  // owns it until kFreed.
   enum class State : uint8_t {
     kUnused,  // no block yet
     kTaken,   // a block that its allocator has not returned
@@ -64,9 +66,9 @@ struct GuardedSlot {
   BlockNote note;
 
   State Load() const { return state.load(std::memory_order_acquire); }
-  // For the owner of a taken slot, when the block's fields are written.
+  // Called by the owner of a taken slot, after the block's fields are written.
   void BecomeLive();
-  // Ends the block's life for its users; false if another thread has ended it.
+  // Ends the block's life for its users.  Returns false if another thread has ended it.
   bool BeginEnding();
   bool HasOrHadBlock() const { return Load() != State::kUnused; }
 };

@@ -1,6 +1,6 @@
-// The text of a report, put together without malloc and without the C library's formatting.
+// The text of a report, composed without malloc and without the C library's formatting.
 //
-// Async-signal-safe.  Meant to be static: 16 KiB.
+// Async-signal-safe.  An object takes 16 KiB and is meant to be static.
 #ifndef ALLOMON_ALLOCATOR_GUARD_REPORT_TEXT_H_
 #define ALLOMON_ALLOCATOR_GUARD_REPORT_TEXT_H_
 
@@ -15,11 +15,11 @@ class ReportText {
   ReportText& operator<<(std::string_view text);
   ReportText& operator<<(uint64_t number);
   ReportText& Hex(uint64_t number);
-  // Text of the program's: control characters, which would end the line or speak to a terminal, are
-  // shown as '?'.
+  // Appends text that the program has chosen.  Control characters, which would end the line or
+  // command a terminal, are shown as '?'.
   ReportText& Foreign(std::string_view text);
 
-  // Writes the text to standard error, in one piece unless it was longer than the room.
+  // Writes the text to standard error.  The text is one piece unless it was longer than the room.
   void Flush();
 
   std::string_view view() const { return {text_, length_}; }

@@ -1,7 +1,7 @@
 // One thread at a time writes a report, because reports use static memory and are read by people.
 //
-// A turn is no lock in the usual sense, since signal handlers take it: a fault inside a report is
-// not reported, and no thread waits for ever.
+// A turn is not an ordinary lock, since signal handlers take it.  A fault inside a report is not
+// reported, and no thread waits for ever.
 #ifndef ALLOMON_ALLOCATOR_GUARD_REPORT_TURN_H_
 #define ALLOMON_ALLOCATOR_GUARD_REPORT_TURN_H_
 
@@ -11,14 +11,14 @@ namespace allomon::internal {
 
 class ReportTurn {
  public:
-  // Waits for another thread's turn to end, for five seconds: it may be a thread that a fork
-  // left behind.
+  // Waits until another thread's turn ends, for five seconds at most: a fork may have left that
+  // thread behind.
   ReportTurn();
   ~ReportTurn();
   ReportTurn(const ReportTurn&) = delete;
   ReportTurn& operator=(const ReportTurn&) = delete;
 
-  // False in a fault inside a report, and when five seconds have passed.
+  // False in a fault inside a report, and when five seconds have passed without a turn.
   bool mine() const { return mine_; }
 
  private:

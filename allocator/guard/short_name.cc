@@ -27,7 +27,7 @@ class Reader {
  public:
   Reader(std::string_view rest, char* out, size_t room) : rest_(rest), out_(out), room_(room) {}
 
-  // <encoding>, up to where the parameters begin.
+  // Reads <encoding>, up to the beginning of the parameters.
   bool ReadName() {
     if (Take("N")) return ReadNested();
     Take("L");
@@ -55,7 +55,7 @@ class Reader {
     last_ = component;
   }
 
-  // What stands between N and E.
+  // Reads the part between N and E.
   bool ReadNested() {
     while (Take("K") || Take("V") || Take("R") || Take("O")) {
     }
@@ -72,7 +72,7 @@ class Reader {
     return ReadSourceName() || ReadAbbreviation(kStandard) || ReadAbbreviation(kOperators);
   }
 
-  // C1, C2, C3, D0, D1, D2: the class that was named last.
+  // Reads C1, C2, C3, D0, D1 or D2: the name is that of the class that was named last.
   bool ReadStructor() {
     const bool destroys = Peek() == 'D';
     if (rest_.size() < 2 || !IsDigit(rest_[1]) || last_.empty()) return false;
@@ -82,7 +82,7 @@ class Reader {
     return true;
   }
 
-  // The digits' number; 0 if there are none, or if it is longer than what is left.
+  // Returns the number that the digits form; 0 if there are none, or if it is longer than the rest.
   size_t TakeLength() {
     size_t length = 0;
     while (IsDigit(Peek()) && length < rest_.size()) {
@@ -111,7 +111,7 @@ class Reader {
     return false;
   }
 
-  // Template arguments, whose I has been read.  False for what is rare in them.
+  // Skips template arguments whose I has been read.  Returns false for arguments of a rare form.
   bool SkipUntilE(int depth) {
     if (depth > 32) return false;
     while (!Take("E")) {
@@ -138,7 +138,7 @@ class Reader {
     return length != 0;
   }
 
-  // A number of a builtin type: its digits are no length.
+  // Skips a number of a builtin type, whose digits are no length.
   bool SkipLiteral() {
     const size_t end = rest_.find('E');
     if (!IsLower(Peek()) || end == std::string_view::npos) return false;
@@ -146,7 +146,7 @@ class Reader {
     return true;
   }
 
-  // S_, S1_, T_, T0_, St, Sa, ...: the first letter has been read.
+  // Skips S_, S1_, T_, T0_, St, Sa, ..., whose first letter has been read.
   bool SkipReference() {
     if (IsLower(Peek())) {
       rest_.remove_prefix(1);

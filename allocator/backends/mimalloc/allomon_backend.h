@@ -1,11 +1,11 @@
 // The backend interface over mimalloc 2.0.9, with its hot paths inline.
 //
-// mimalloc exports functions only; a call and a jump per operation cost more than
-// sampling does.  So the functions below do the common case on mimalloc's own
-// structures (see mimalloc-types.h: a page's free list, the segment of an address) and
-// hand everything else to the library.  They hold for release settings (no padding, no
-// encoded lists, no statistics), which tools/workspace/mimalloc.BUILD sets and the
-// checks below enforce.
+// mimalloc exports functions only, and a call and a jump per operation cost more than sampling
+// does.  So the functions below do the common case on mimalloc's own structures (see
+// mimalloc-types.h: a page's free list, the segment of an address) and leave all other cases to the
+// library.  They are correct for release settings only: no padding, no encoded lists, no
+// statistics.  tools/workspace/mimalloc.BUILD makes these settings, and the checks below enforce
+// them.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 
@@ -16,8 +16,9 @@
 #include <cstring>
 #include <thread>
 
-// mimalloc.h first: the internal header does not include it.  That one is of a library which
-// is compiled as C, and includes <atomic> and <thread>, which are not.
+// mimalloc.h comes first, because the internal header does not include it.  The internal header
+// belongs to a library that is compiled as C.  It includes <atomic> and <thread>, whose
+// declarations must not be extern "C".
 // clang-format off
 #include "mimalloc.h"
 extern "C" {
@@ -32,7 +33,7 @@ extern "C" {
 #error "the inline paths hold for mimalloc's release settings only"
 #endif
 
-// Its C side declares them _Atomic.
+// mimalloc's C code declares these fields _Atomic.
 static_assert(sizeof(std::atomic<uintptr_t>) == sizeof(uintptr_t) &&
                   alignof(std::atomic<uintptr_t>) == alignof(uintptr_t),
               "atomic words have one layout in both languages");
@@ -41,21 +42,21 @@ namespace allomon::backend {
 
 inline constexpr const char* kName = "mimalloc";
 
-// Refusing a size beyond PTRDIFF_MAX, mimalloc leaves errno alone.
+// mimalloc does not set errno when it refuses a size beyond PTRDIFF_MAX.
 __attribute__((noinline)) inline void* MallocLarge(size_t size_bytes) {
   void* block = mi_malloc(size_bytes);
   if (__builtin_expect(block == nullptr, 0)) errno = ENOMEM;
   return block;
 }
 
-// The page that serves a small size.  The number of words is written as one more than is
-// needed, less one: the countdown has computed it with the header word already, and the
-// compiler shares it.
+// The page that serves a small size.  The number of words is written as one more than is needed,
+// less one: the countdown has computed the words with the header word already, and the compiler
+// shares the result.
 inline mi_page_t* SmallPage(mi_heap_t* heap, size_t size_bytes) {
   return heap->pages_free_direct[(size_bytes + 15) / 8 - 1];
 }
 
-// Takes the first free block, which is not nullptr.
+// Takes `block`, the page's first free block, which is not nullptr.
 inline void* Pop(mi_page_t* page, mi_block_t* block) {
   page->used++;
   page->free = reinterpret_cast<mi_block_t*>(block->next);
@@ -74,13 +75,13 @@ inline void* Malloc(size_t size_bytes) {
 }
 
 inline void Free(void* block) {
-  // For nullptr the segment lies at the top of the address space, so test it first.
+  // The segment of nullptr would lie at the top of the address space, so nullptr is tested first.
   if (__builtin_expect(block == nullptr, 0)) return;
   mi_segment_t* segment = _mi_ptr_segment(block);
   mi_page_t* page = _mi_segment_page_of(segment, block);
   const bool own = segment->thread_id.load(std::memory_order_relaxed) == _mi_thread_id();
-  // Not _mi_free_generic(), which is what it comes to: that wants these in registers that the
-  // common case would have to copy them to.
+  // mi_free() calls _mi_free_generic() in the end.  A direct call would be slower: its arguments
+  // would have to be copied into registers on the common path, too.
   if (__builtin_expect(!own || page->flags.full_aligned != 0, 0)) return mi_free(block);
   mi_block_t* freed = static_cast<mi_block_t*>(block);
   freed->next = reinterpret_cast<mi_encoded_t>(page->local_free);
@@ -94,11 +95,11 @@ inline void* Calloc(size_t size_bytes) {
   mi_block_t* block = page->free;
   if (__builtin_expect(block == nullptr, 0)) return mi_zalloc(size_bytes);
   Pop(page, block);
-  // Of a page fresh from the kernel only the link is not zero.
+  // In a page fresh from the kernel only the block's link is not zero.
   return memset(static_cast<void*>(block), 0, page->is_zero ? sizeof(*block) : page->xblock_size);
 }
 
-// Takes the new block first: without memory the old one lives on.
+// The new block is taken first: if there is no memory, the old block lives on.
 __attribute__((noinline)) inline void* ReallocMoving(void* block, size_t block_bytes,
                                                      size_t size_bytes) {
   void* moved = Malloc(size_bytes);
@@ -119,8 +120,8 @@ inline void* Realloc(void* block, size_t size_bytes) {
   return fits ? block : ReallocMoving(block, block_bytes, size_bytes);
 }
 
-// Not mi_malloc_aligned: 2.0.9 believes that blocks of a power of two up to 1024 bytes are
-// aligned to their size, but their pages start at an odd multiple of 128.
+// mi_malloc_aligned() is not used: version 2.0.9 believes that blocks of a power of two up to 1024
+// bytes are aligned to their size, but their pages start at an odd multiple of 128.
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
   if (__builtin_expect(size_bytes <= MI_SMALL_SIZE_MAX, 1)) {
     mi_page_t* page = SmallPage(mi_get_default_heap(), size_bytes);

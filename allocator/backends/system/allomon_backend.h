@@ -1,9 +1,9 @@
 // The backend interface over the allocator of the C library.
 //
-// When our own malloc replaces the C library's, its functions are reached by the names
-// that glibc keeps for that purpose.  Under a sanitizer, which has a malloc of its own
-// and is never combined with our replacement, by their ordinary names: then every block
-// that we hand on is checked.
+// When //allocator:malloc replaces the C library's malloc, the C library's functions are reached by
+// the names that glibc keeps for that purpose.  A sanitizer has a malloc of its own and is never
+// combined with //allocator:malloc.  Under a sanitizer the functions are reached by their ordinary
+// names, so the sanitizer checks every block.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_SYSTEM_ALLOMON_BACKEND_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_SYSTEM_ALLOMON_BACKEND_H_
 
