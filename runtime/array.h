@@ -16,8 +16,8 @@ class Array {
  public:
   size_t length() const { return length_; }
 
-  // Aborts if `i` is out of range.  The Field is valid until the next allocation; an
-  // assignment through it is safe, its right side being evaluated first:
+  // Aborts if `i` is out of range.  The Field is valid until the next allocation.  An assignment
+  // through it is safe, because the right side is evaluated first:
   //   array->at(i) = gc::make<T>(...);
   Field<T>& at(size_t i) {
     ALLOMON_GC_CHECK(i < length_, "rule.bounds: array index out of range");

@@ -9,12 +9,13 @@ namespace allomon::gc {
 namespace internal {
 namespace {
 
-// Out-of-heap bytes may fill the machine while the nursery is nearly empty.
+// Collects because of out-of-heap bytes, which may fill the machine while the nursery is nearly
+// empty.
 void CollectForBytes(Mutator& mutator, uint64_t bytes) {
   if (mutator.heap->WantsMajor(bytes)) mutator.heap->Collect(CollectionKind::kMajor, &mutator);
 }
 
-// Room in the heap's table, given back unless the block comes into being.
+// Room in the heap's table, given back unless the block is made.
 class PendingCustom {
  public:
   explicit PendingCustom(HeapCore& heap) : heap_(heap) { heap_.ReserveCustom(); }

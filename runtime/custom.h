@@ -21,11 +21,11 @@ class CustomBlock {
   uint64_t bytes_;
 };
 
-// Hands `data` to the heap: release(data) is called once, at a safepoint of some thread,
-// after the block was found dead, or when the heap is destroyed.  `bytes` outside the heap
-// drive collections as if they were in it, and trackers see them with source kCustom,
-// without a header word; the block itself is sampled as kNormal.  When this throws
-// (std::bad_alloc, a callback), `data` is still the caller's.
+// Hands `data` to the heap.  release(data) is called once, at a safepoint of some thread, after the
+// block was found dead, or when the heap is destroyed.  `bytes` outside the heap drive collections
+// as if they were in the heap.  Trackers see these bytes with source kCustom, without a header
+// word; the block itself is sampled as kNormal.  If the call throws (std::bad_alloc, the exception
+// of a callback), the caller still owns `data`.
 Local<CustomBlock> make_custom(void* data, uint64_t bytes, void (*release)(void* data));
 
 namespace internal {

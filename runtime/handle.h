@@ -6,14 +6,14 @@
 //   Field<T>    a reference inside a managed object; carries the write barrier
 //   Global<T>   a root that belongs to no thread
 //
-// All are null by default, compare by identity, and reach the object with ->.  There is no
-// operator* and no conversion to T*: an object moves at the next allocation, and a raw
-// pointer would not.  The result of -> or at() is valid until the next allocation of the same
-// thread; managed types hold data only, and functions on them take handles.  The rules on
-// one page: runtime/README.md, "Rooting".
+// All of them are null by default, compare by identity, and reach the object with ->.  There is no
+// operator* and no conversion to T*: an object moves at the next allocation, and a raw pointer to
+// it would be stale.  The result of -> or at() is valid until the next allocation of the same
+// thread.  Managed types hold data only, and functions on them take handles.  The rules on one
+// page: runtime/README.md, "Rooting".
 //
-// Thread rule: a Local or Root belongs to the thread that made it.  Field: as an ordinary
-// variable, two threads need a lock to share it.
+// Thread rule: a Local or Root belongs to the thread that made it.  A Field is like an ordinary
+// variable: two threads need a lock to share it.
 #ifndef ALLOMON_RUNTIME_HANDLE_H_
 #define ALLOMON_RUNTIME_HANDLE_H_
 
@@ -24,8 +24,8 @@
 #include "runtime/internal/window.h"
 #include "runtime/type.h"
 
-// Inlined in exception paths too: one call with the address of a Local would keep all of
-// its uses in memory.
+// The functions are inlined in exception paths, too: one call with the address of a Local would
+// keep all of its uses in memory.
 #define ALLOMON_GC_INLINE __attribute__((always_inline))
 
 namespace allomon::gc {
@@ -36,21 +36,22 @@ class Field;
 namespace internal {
 struct Access;
 
-// A reference on its way into a new object, between two instructions.
+// A reference that is on its way into a new object.  No safepoint lies between the load and the
+// store.
 template <typename T>
 struct Unrooted {
   Object* object;
 };
 
-// The root slot of a Local that outlives it: a Handle that fits a register.
+// The root slot of a Local that lives longer than this object: a Handle that fits a register.
 template <typename T>
 struct RootedAt {
   Slot* slot;
 };
 }  // namespace internal
 
-// Cost: making one pushes a word to the thread's root stack, destroying one pops it.
-// Out of order is allowed: the slot then stays until those above it are gone.
+// Cost: the constructor pushes a word to the thread's root stack, the destructor pops it.  Locals
+// may be destroyed out of order: the slot then stays until the slots above it are released.
 template <typename T>
 class Local {
  public:
@@ -69,8 +70,8 @@ class Local {
   }
 
   ALLOMON_GC_INLINE Local& operator=(const Local& other) { return Set(other.raw()); }
-  // The other becomes null.  Its slot is released first, so that the compiler sees that the slot of
-  // a temporary was pushed for nothing.
+  // `other` becomes null.  Its slot is released first, so that the compiler sees that the slot of a
+  // temporary was pushed for nothing.
   ALLOMON_GC_INLINE Local& operator=(Local&& other) noexcept {
     internal::Object* const object = other.raw();
     internal::ReleaseRoot(std::exchange(other.slot_, &internal::no_slot));
@@ -105,7 +106,7 @@ class Local {
     return *this;
   }
 
-  // `mutable` for g++ alone, which keeps a const variable in memory otherwise.
+  // `mutable` for g++ alone, which would keep a const variable in memory.
   mutable internal::Slot* slot_;
 };
 
@@ -113,7 +114,7 @@ class Local {
 template <typename T>
 using Handle = const Local<T>&;
 
-// For hot loops and for frames that longjmp may cut (RootMark in heap.h): strictly last
+// For hot loops, and for frames that longjmp may cut (RootMark in heap.h).  Roots are strictly last
 // in, first out.
 template <typename T>
 class Root : public Local<T> {
@@ -127,10 +128,10 @@ class Root : public Local<T> {
   static void* operator new(size_t) = delete;
 };
 
-// A reference inside a managed object.  Assigning costs a store, and three comparisons of
+// A reference inside a managed object.  An assignment costs a store and three comparisons of
 // addresses; a store that makes an old object point to a young one is logged.
 //
-// Only inside managed objects: on the stack it would be neither traced nor moved.
+// A Field lies inside a managed object only: on the stack it would be neither traced nor moved.
 template <typename T>
 class Field {
  public:
@@ -172,7 +173,7 @@ class Field {
 
 namespace internal {
 
-// How the rest of the runtime gets at the pointers.
+// The rest of the runtime reaches the pointers through this class.
 struct Access {
   template <typename T>
   ALLOMON_GC_INLINE static Object* Raw(const Local<T>& local) {
@@ -195,7 +196,7 @@ struct Access {
   ALLOMON_GC_INLINE static Local<T> AdoptSlot(Slot* slot) {
     return Local<T>(slot);
   }
-  // Leaves the slot of a Local to the caller, if `kDoes`.
+  // If `kDoes`, the slot of the Local passes to the caller.
   template <bool kDoes, typename Arg>
   ALLOMON_GC_INLINE static void Disown(Arg& local) {
     if constexpr (kDoes) local.slot_ = &no_slot;

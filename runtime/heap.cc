@@ -43,7 +43,7 @@ Mutator::~Mutator() {
   internal::Mutator* mutator = internal::t_window.mutator;
   try {
     mutator->SafepointSlow();
-  } catch (...) {  // counted by the tracker; no caller is left to catch it
+  } catch (...) {  // the tracker has counted the exception; no caller is left to catch it
   }
   mutator->heap->Detach(mutator);
 }
@@ -82,14 +82,14 @@ NoAllocation::~NoAllocation() {
 
 namespace internal {
 
-// Globals outlive threads, so the heap stands in the node.
+// Globals outlive threads, so the node names the heap.
 struct OwnedGlobal : GlobalNode {
   HeapCore* heap;
 };
 
 GlobalNode* NewGlobal(const Slot* value) {
   HeapCore* heap = CurrentMutator().heap;
-  OwnedGlobal* node = new OwnedGlobal;  // malloc's, so user code may run, and collect
+  OwnedGlobal* node = new OwnedGlobal;  // malloc may run user code, which may collect
   node->object = *value;
   node->heap = heap;
   heap->AddGlobal(node);

@@ -6,9 +6,9 @@
 //   gc::Local<Cell> list;
 //   for (long i = 0; i < 10; ++i) list = gc::make<Cell>(i, list);
 //
-// Each thread that touches the heap attaches to it.  Allocation is a safepoint; a loop
-// that does not allocate calls Safepoint(), and a thread that blocks opens a NativeRegion:
-// otherwise the other threads wait for it when one of them must collect.
+// Each thread that touches the heap attaches to it.  Allocation is a safepoint.  A loop that does
+// not allocate calls Safepoint(), and a thread that blocks opens a NativeRegion.  Otherwise the
+// other threads wait for that thread when one of them must collect.
 //
 // Design, rules, invariants, tuning and limits: runtime/README.md.
 #ifndef ALLOMON_RUNTIME_HEAP_H_
@@ -32,24 +32,24 @@ class HeapCore;
 class Mutator;
 }  // namespace internal
 
-// Thread safe, except its destruction, which comes when no thread is attached any more.  The
-// destruction releases dead and living custom blocks, and reports followed samples dead;
-// finalizers of living objects do not run.
+// Thread safe, except its destruction, which must come after the last thread has detached.  The
+// destruction releases dead and living custom blocks, and reports followed samples dead.
+// Finalizers of living objects do not run.
 //
-// For a thread that is attached to another heap, making, destroying, collecting and counting this
-// one are safepoints of that other heap: its objects may move.
+// For a thread that is attached to another heap, the following are safepoints of that other heap,
+// whose objects may then move: making, destroying, collecting and counting this one.
 class Heap {
  public:
   // Fails with kInvalidArgument for bad options, in code or in ALLOMON_HEAP.
   static absl::StatusOr<std::unique_ptr<Heap>> Create(HeapOptions options = {});
   ~Heap();
 
-  // Collects now.  kMinor empties the nurseries of all threads; kMajor finds everything
-  // that is unreachable.  If the thread is attached, callbacks, finalizers and releases that fall
-  // due run, and their exceptions are thrown.
+  // Collects now.  kMinor empties the nurseries of all threads; kMajor finds every unreachable
+  // object.  If the thread is attached, the callbacks, finalizers and releases that are due run,
+  // and their exceptions are thrown.
   void Collect(CollectionKind kind);
 
-  // Exact.  Cost: stops the world, a few microseconds.
+  // Exact.  Cost: the world is stopped, for a few microseconds.
   HeapStatistics statistics();
 
   internal::HeapCore& core() { return *core_; }
@@ -59,21 +59,21 @@ class Heap {
   std::unique_ptr<internal::HeapCore> core_;
 };
 
-// Attaches the thread to the heap for the length of a scope; a thread takes part in one
-// heap at a time.  Aborts when the thread is attached already, or when Locals of the
-// thread live at the end.  Cost: a nursery, and two minor collections.
+// Attaches the thread to the heap for the length of a scope.  A thread takes part in one heap at a
+// time.  Aborts when the thread is attached already, or when Locals of the thread live at the end.
+// Cost: a nursery, and two minor collections.
 class Mutator {
  public:
   // Throws std::bad_alloc when the limit, or the system, leaves no room for a nursery.
   explicit Mutator(Heap& heap);
   // The thread counts as standing while it waits for a collection.  Callbacks, finalizers and
-  // releases that are due are run if they can be; their exceptions are dropped.
+  // releases that are due run if they can; their exceptions are dropped.
   ~Mutator();
   Mutator(const Mutator&) = delete;
   Mutator& operator=(const Mutator&) = delete;
 
-  // Makes this mutator's thread run HeapOptions::on_request at its next safepoint.  Any
-  // thread, any signal handler, as long as the Mutator lives.  Cost: two stores and a
+  // Makes this mutator's thread run HeapOptions::on_request at its next safepoint.  May be called
+  // by any thread and any signal handler, as long as the Mutator lives.  Cost: two stores and a
   // fence.
   void RequestSafepoint() const;
 
@@ -81,14 +81,14 @@ class Mutator {
   internal::Mutator* const mutator_;
 };
 
-// The same for the calling thread, for signal handlers that end or interrupt a program.  False if
-// the thread is not attached.  Async-signal-safe.
+// The same request for the calling thread, for signal handlers that end or interrupt a program.
+// False if the thread is not attached.  Async-signal-safe.
 bool RequestSafepoint();
 
 // While a NativeRegion is open the thread counts as standing: collections do not wait for it.  The
-// thread must not touch managed objects nor assign Locals.  An allocation, another NativeRegion or
-// a NoAllocation scope inside it aborts, in every build.  Closing it waits for a collection that is
-// going on.  Cost: two mutex operations.
+// thread must neither touch managed objects nor assign Locals.  An allocation, another NativeRegion
+// or a NoAllocation scope inside the region aborts, in every build.  The end of the region waits
+// for a collection that is going on.  Cost: two mutex operations.
 class NativeRegion {
  public:
   NativeRegion();
@@ -97,8 +97,8 @@ class NativeRegion {
   NativeRegion& operator=(const NativeRegion&) = delete;
 };
 
-// Lets collections and callbacks happen, in loops that do not allocate.  Cost: a load and
-// a branch.  Exceptions of callbacks are thrown from here.
+// Lets collections and callbacks happen, in loops that do not allocate.  Throws the exceptions of
+// callbacks.  Cost: a load and a branch.
 void SafepointSlow();
 inline void Safepoint() {
   if (__builtin_expect(internal::t_window.limit.load(std::memory_order_relaxed) == 0, 0)) {
@@ -107,8 +107,8 @@ inline void Safepoint() {
 }
 
 // While a NoAllocation scope is open no object moves, and raw pointers may be held.  An allocation,
-// fork(), or the use of another heap inside it aborts, in every build.  Other threads that collect
-// wait for it: keep it short.
+// fork(), or the use of another heap inside the scope aborts, in every build.  Other threads that
+// collect wait for the end of the scope, so keep it short.
 class NoAllocation {
  public:
   NoAllocation();
@@ -122,8 +122,9 @@ class NoAllocation {
   }
 };
 
-// Remembers how many roots and managed calls the thread has.  After a longjmp over frames with
-// roots and calls, whose destructors were skipped, CutBack() forgets those made since.
+// Remembers how many roots and managed calls the thread has.  A longjmp skips the destructors of
+// the roots and calls in the frames that it cuts; CutBack() then forgets the roots and calls made
+// since the mark.
 class RootMark {
  public:
   RootMark() : top_(internal::t_window.root_top) {}
@@ -138,17 +139,17 @@ class RootMark {
 };
 
 // A root that belongs to no thread and may live in static storage, but not longer than the heap.
-// Made, assigned and read by attached threads, destroyed by any; two threads need a lock to share
-// one.  Cost: a mutex and a block of malloc's when made and destroyed; every collection visits
-// each.
+// Attached threads make, assign and read it; any thread may destroy it.  Two threads need a lock to
+// share one.  Cost: a mutex and a block of malloc's when it is made and destroyed; every collection
+// visits every Global.
 template <typename T>
 class Global;
 
-// Calls run(object) once, at a safepoint of some thread, when nothing but finalizers and
-// weak references reaches `object`; weak references to it are cleared before.  Finalizers
-// run in the order of registration; they may allocate, revive the object, and register
-// another.  An exception leaves the safepoint.  The object dies old: a minor collection
-// does not find it.  May throw std::bad_alloc.
+// Calls run(object) once, at a safepoint of some thread, when nothing but finalizers and weak
+// references reaches `object`.  Weak references to the object are cleared before.  Finalizers run
+// in the order of registration.  They may allocate, revive the object, and register another
+// finalizer.  An exception of a finalizer is thrown from the safepoint.  The object dies old: a
+// minor collection does not find it dead.  May throw std::bad_alloc.
 template <typename T>
 void add_finalizer(Handle<T> object, std::function<void(Handle<T>)> run);
 

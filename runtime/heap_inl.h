@@ -1,4 +1,4 @@
-// Templates of heap.h; include that.
+// Templates of heap.h; include heap.h instead.
 #ifndef ALLOMON_RUNTIME_HEAP_INL_H_
 #define ALLOMON_RUNTIME_HEAP_INL_H_
 
@@ -9,15 +9,16 @@ namespace internal {
 
 struct GlobalNode;
 
-// Roots and tables of the heap that this thread is attached to.  References come as root slots:
-// malloc, from which a Global and a closure take their memory, may run user code that collects.
+// The roots and tables of the heap that this thread is attached to.  References are passed as root
+// slots: a Global and a closure take their memory from malloc, which may run user code that
+// collects.
 GlobalNode* NewGlobal(const Slot* value);
 void DeleteGlobal(GlobalNode* node);
 Slot& SlotOfGlobal(GlobalNode* node);
 void AddFinalizer(const Slot* object, std::function<void(Object*)> run);
 void AddValueStack(Slot* slots, const size_t* count);
 void RemoveValueStack(const Slot* slots);
-// The stack named by `slots` begins at `to` from now on.
+// The stack that was registered at `slots` begins at `to` from now on.
 void MoveValueStack(const Slot* slots, Slot* to);
 
 }  // namespace internal
@@ -55,8 +56,8 @@ class Global {
   internal::GlobalNode* node_ = nullptr;
 };
 
-// An interpreter's stack: a registered range of roots on the thread that makes it.  A push
-// is a store; collections visit what is below the top.
+// An interpreter's stack: a registered range of roots on the thread that makes it.  Cost: a push is
+// a store; collections visit the values below the top.
 template <typename T, size_t kCapacity>
 class ValueStack {
  public:
@@ -65,7 +66,7 @@ class ValueStack {
   ValueStack(const ValueStack&) = delete;
   ValueStack& operator=(const ValueStack&) = delete;
 
-  // Aborts beyond the capacity.
+  // Aborts if the stack is full.
   void Push(Handle<T> value) {
     ALLOMON_GC_CHECK(count_ < kCapacity, "rule.value_stack: overflow");
     slots_[count_] = internal::Access::Raw(value);

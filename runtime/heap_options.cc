@@ -22,7 +22,7 @@ std::string_view WithoutBlanksAround(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
-// A decimal number with K, M or G behind it.
+// Parses a decimal number with an optional K, M or G behind it.
 std::optional<uint64_t> ParseSize(std::string_view text) {
   uint64_t number = 0;
   const char* end = text.data() + text.size();
@@ -38,7 +38,7 @@ std::optional<uint64_t> ParseSize(std::string_view text) {
   return number << shift;
 }
 
-// Sets the option called `name`; false if there is none.
+// Sets the option called `name`; false if there is no such option.
 bool SetOption(HeapOptions& options, std::string_view name, uint64_t value) {
   if (name == "nursery") return options.nursery_bytes = value, true;
   if (name == "growth") return options.growth_percent = static_cast<uint32_t>(value), true;
@@ -97,7 +97,7 @@ absl::Status HeapOptions::Validate() const {
   if (growth_percent < 10 || growth_percent > 10000) {
     return Bad("growth", "must be between 10 and 10000 percent");
   }
-  // The first thread attaches with what one chunk can take of its nursery.
+  // The first thread is attached with the part of its nursery that one chunk can take.
   if (limit_bytes != 0 && limit_bytes < internal::kChunkBytes) {
     return Bad("limit", "must be 0 (none) or at least 1M, the unit in which the heap grows");
   }

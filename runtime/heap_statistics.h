@@ -9,8 +9,8 @@ namespace allomon::gc {
 
 enum class CollectionKind { kMinor, kMajor };
 
-// Words are of 8 bytes and include one header word per object, as the sampling law counts
-// them: at rate 1 the samples of a tracker add up to allocated_words.
+// Words have 8 bytes.  They include one header word per object, as in the sampling law: at rate 1
+// the samples of a tracker add up to allocated_words.
 //
 //   allocated_words = promoted_words + freed_young_words + young_words + born_old_words
 //   promoted_words + born_old_words = freed_old_words + old_words
@@ -27,11 +27,11 @@ struct HeapStatistics {
   uint64_t minor_collections = 0;
   uint64_t major_collections = 0;  // each begins with a minor one
 
-  uint64_t old_space_bytes = 0;  // chunks and large objects, what limit_bytes bounds
+  uint64_t old_space_bytes = 0;  // chunks and large objects, bounded by limit_bytes
   uint64_t peak_old_space_bytes = 0;
 
-  // Pauses, from the moment the world stands still to its going on.  pauses[i] counts
-  // those below 2^i microseconds and not below 2^(i-1).
+  // Pauses, from the stop of the world to its resumption.  pauses[i] counts the pauses below 2^i
+  // microseconds and not below 2^(i-1).
   static constexpr int kPauseBuckets = 24;
   uint64_t minor_pauses[kPauseBuckets] = {};
   uint64_t major_pauses[kPauseBuckets] = {};
@@ -39,8 +39,8 @@ struct HeapStatistics {
   uint64_t longest_pause_ns = 0;
 };
 
-// Called about collections while the world stands still, on the collecting thread.  Must neither
-// touch a heap, nor make or destroy one, nor block on a thread that does.
+// Called about collections while the world stands still, on the collecting thread.  A listener must
+// not touch a heap, make or destroy one, or block on a thread that does.
 class HeapListener {
  public:
   virtual ~HeapListener() = default;

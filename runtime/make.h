@@ -2,11 +2,11 @@
 //
 //   Local<Cell> cell = gc::make<Cell>(1, tail);
 //
-// Cost of the fast path: five instructions to take room in the nursery, the stores of the
-// members and of the header, and a root for the result.  Every make is a safepoint: it may
-// collect, and so move every object; it may run callbacks of trackers, finalizers and
-// releases of custom blocks, whose exceptions it throws; it throws std::bad_alloc when the
-// heap is full.  After an exception no object was made, and the heap goes on.
+// Cost of the fast path: five instructions to take room in the nursery, the stores of the members
+// and of the header, and a root for the result.  Every make() is a safepoint.  It may collect, and
+// so move every object.  It may run callbacks of trackers, finalizers and releases of custom
+// blocks, whose exceptions it throws.  It throws std::bad_alloc when the heap is full.  After an
+// exception no object was made, and the heap goes on.
 #ifndef ALLOMON_RUNTIME_MAKE_H_
 #define ALLOMON_RUNTIME_MAKE_H_
 
@@ -23,8 +23,8 @@
 namespace allomon::gc {
 namespace internal {
 
-// The form of an argument while a collection may happen: references into the heap become roots,
-// all other arguments are copied, since they may lie in an object that moves.
+// The form of an argument while a collection may happen.  References into the heap become roots.
+// All other arguments are copied, since they may lie in an object that moves.
 template <typename Arg>
 struct Held {
   using Type = std::decay_t<Arg>;
@@ -76,7 +76,7 @@ ALLOMON_GC_INLINE inline Arg&& ForMember(Arg&& arg) noexcept {
   return std::forward<Arg>(arg);
 }
 
-// The form of an argument of MakeSlow(): if Locals were passed by reference, the compiler would
+// The form of an argument of MakeSlow().  If Locals were passed by reference, the compiler would
 // keep all uses of them in memory.
 template <typename Arg>
 ALLOMON_GC_INLINE inline Arg&& ForSlow(Arg&& arg) {
@@ -107,22 +107,22 @@ ALLOMON_GC_INLINE inline RootedAt<U> ForSlow(Root<U>&& arg) {
   return {Access::RootOf(arg)};
 }
 
-// How many arguments are temporary Locals, whose root slots the result can use.
+// The number of arguments that are temporary Locals, whose root slots the result can use.
 template <typename Arg>
 inline constexpr int kDonates = 0;
 template <typename U>
 inline constexpr int kDonates<Local<U>> = 1;
 
-// g++ makes the temporary of the last argument first, clang that of the first one; the
-// language leaves it open, and MergeRoots() copes with any order, if slowly.
+// g++ makes the temporary of the last argument first, clang that of the first one.  The language
+// leaves the order open, and MergeRoots() works with any order, if slowly.
 #ifdef __clang__
 inline constexpr bool kFirstArgumentIsLowest = true;
 #else
 inline constexpr bool kFirstArgumentIsLowest = false;
 #endif
 
-// The result in the lowest slot of the temporaries that it was made from: when they are
-// gone it is on top, as if they had never been.
+// Puts the result into the lowest slot of the temporaries that it was made from.  When the
+// temporaries are destroyed that slot is on top, as if they had never been.
 template <typename T, typename... Args>
 ALLOMON_GC_INLINE inline Local<T> AdoptResult(Object* object,
                                               std::remove_reference_t<Args>&... args) {
@@ -144,7 +144,7 @@ ALLOMON_GC_INLINE inline Local<T> AdoptResult(Object* object,
     if (count == 1 && __builtin_expect(lowest == &no_slot, 0)) lowest = TakeRoot(nullptr);
     *lowest = object;
     Local<T> result = Access::AdoptSlot<T>(lowest);
-    // Last, so that the compiler sees that nothing is left to destroy.
+    // This comes last, so that the compiler sees that nothing is left to destroy.
     (Access::Disown<kDonates<Args> != 0>(args), ...);
     return result;
   }
@@ -167,15 +167,15 @@ __attribute__((always_inline)) inline Object* Construct(char* start, Args&&... a
   return object;
 }
 
-// Returns the object itself, which the caller roots before any other call: a Local would be
-// returned in memory, and the fast path would have to keep its own there.
+// Returns the object itself, which the caller roots before any other call.  A Local would be
+// returned in memory, and the fast path would have to keep its own Local there.
 template <typename T, typename... Args>
 __attribute__((noinline)) Object* MakeSlow(typename Held<Args>::Type... args) {
   char* start = AllocateYoungSlow(kObjectBytes<T>, ALLOMON_CALLER_FRAME());
   return Construct<T>(start, args...);
 }
 
-// The object, which the caller roots before any other call.
+// Returns the object, which the caller roots before any other call.
 template <typename T, typename... Args>
 ALLOMON_GC_INLINE inline Object* MakeUnrooted(Args&&... args) {
   static_assert(kObjectBytes<T> <= kMaxYoungBytes,
@@ -188,7 +188,7 @@ ALLOMON_GC_INLINE inline Object* MakeUnrooted(Args&&... args) {
 
 }  // namespace internal
 
-// T{args...} in the heap.  A Field as an argument is read after the room was taken.
+// Makes T{args...} in the heap.  A Field as an argument is read after the room was taken.
 template <typename T, typename... Args>
 ALLOMON_GC_INLINE inline Local<T> make(Args&&... args) {
   internal::Object* object = internal::MakeUnrooted<T, Args...>(std::forward<Args>(args)...);
@@ -201,20 +201,20 @@ ALLOMON_GC_INLINE inline Local<T>& Local<T>::emplace(Args&&... args) {
   return Set(internal::MakeUnrooted<T, Args...>(std::forward<Args>(args)...));
 }
 
-// An array of `length` null references.
+// Makes an array of `length` null references.
 template <typename T>
 inline Local<Array<T>> make_array(size_t length) {
   return internal::Access::Adopt<Array<T>>(
       internal::MakeSized(internal::HeaderFor<Array<T>>(), length, length));
 }
 
-// `length` zero bytes.
+// Makes `length` zero bytes.
 inline Local<Bytes> make_bytes(size_t length) {
   return internal::Access::Adopt<Bytes>(
       internal::MakeSized(internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length)));
 }
 
-// A copy of `text`, which must not lie in a managed object: the object may move first.
+// Makes a copy of `text`, which must not lie in a managed object: the object may move first.
 inline Local<Bytes> make_bytes(std::string_view text) {
   Local<Bytes> bytes = make_bytes(text.size());
   if (!text.empty()) memcpy(bytes->data(), text.data(), text.size());

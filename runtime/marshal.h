@@ -5,10 +5,10 @@
 //   absl::StatusOr<std::string> bytes = gc::marshal<Cell>(list, types);
 //   absl::StatusOr<gc::Local<Cell>> copy = gc::unmarshal<Cell>(*bytes, types);
 //
-// Types are named explicitly, so bytes from elsewhere can make no other object than those
-// the reader has named, each reference refers to what its Field says, and a struct that
-// has changed since is refused.  The bytes need not be trusted for that; what numbers and
-// enums mean is the program's to check, and so is the author of the bytes.
+// Types are named explicitly.  So bytes from an unknown source can make only objects of the types
+// that the reader has named, each reference refers to an object of its Field's type, and a struct
+// that has changed since is refused.  The bytes need not be trusted for that.  The meaning of
+// numbers and enums is the program's to check, and so is the author of the bytes.
 //
 // Neither function recurses: a list of any length will do.  Format: runtime/MARSHAL.md.
 #ifndef ALLOMON_RUNTIME_MARSHAL_H_
@@ -26,14 +26,14 @@
 
 namespace allomon::gc {
 
-// The types that may be written and read, by name.  Filled once, then used by any number
-// of threads.
+// The types that may be written and read, by name.  Filled once, then used by any number of
+// threads.
 class MarshalTypes {
  public:
-  // A struct, Array<T> or Bytes.  The name is what is written; give a struct another one
-  // when its meaning changes, since only a change of its members is seen.  Refused by the
-  // compiler: members that are raw pointers, custom blocks, weak references.  Aborts when
-  // the name or the type is registered already.
+  // Adds a struct, Array<T> or Bytes.  The name is written to the bytes.  Give a struct another
+  // name when its meaning changes, since only a change of its members is detected.  The compiler
+  // refuses members that are raw pointers, custom blocks or weak references.  Aborts when the name
+  // or the type is registered already.
   template <typename T>
   MarshalTypes& Add(std::string name) {
     AddLayout(std::move(name), internal::MarshalLayoutOf<T>::Get());
@@ -66,21 +66,21 @@ absl::StatusOr<Object*> ReadGraph(std::string_view bytes, const MarshalTypes& ty
 
 }  // namespace internal
 
-// The graph that `root` (which may be null) reaches.  Fails with kFailedPrecondition,
-// naming the type, when it reaches an object whose type is not in `types`: custom blocks
-// and weak references cannot be.  Throws std::bad_alloc.
+// Writes the graph that `root` (which may be null) reaches.  Fails with kFailedPrecondition, naming
+// the type, when it reaches an object whose type is not in `types`.  Custom blocks and weak
+// references cannot be in `types`.  Throws std::bad_alloc.
 //
-// No safepoint: another thread that wants to collect waits.  Threads that change the graph
-// meanwhile need a lock, as for any Field.  Cost: 40 to 130 ns per object, by
-// how many there are; about 13 bytes of the backend's memory for each, and the bytes
-// twice for a moment.
+// Not a safepoint: another thread that wants to collect waits.  Threads that change the graph
+// meanwhile need a lock, as for any Field.  Cost: 40 to 130 ns per object, depending on the number
+// of objects.  Memory: about 13 bytes of the backend's memory per object, and the bytes twice for a
+// moment.
 template <typename T>
 absl::StatusOr<std::string> marshal(Handle<T> root, const MarshalTypes& types) {
   return internal::WriteGraph(internal::Access::Raw(root), types);
 }
 
-// The same graph anew.  Each object is sampled as by make(), with source kMarshal and a
-// header word.  All bytes are checked before the first object is made; this fails with
+// Makes the same graph anew.  Each object is sampled as by make(), with source kMarshal and a
+// header word.  All bytes are checked before the first object is made.  The check fails with
 //
 //   kInvalidArgument     these are not the bytes of a marshalled graph
 //   kDataLoss            they are, but cut off or damaged
@@ -89,7 +89,7 @@ absl::StatusOr<std::string> marshal(Handle<T> root, const MarshalTypes& types) {
 //
 // and the heap is as before.  Throws as make() does; the objects made until then are garbage.
 // `bytes` must not lie in a managed object, nor change meanwhile.  Cost: some 50 ns per object.
-// Memory, heap included: at most 40 times bytes.size(), whatever the bytes say.
+// Memory, heap included: at most 40 times bytes.size(), whatever the bytes are.
 template <typename T>
 absl::StatusOr<Local<T>> unmarshal(std::string_view bytes, const MarshalTypes& types) {
   const absl::StatusOr<internal::Object*> root =

@@ -63,7 +63,7 @@ constexpr uint64_t PointerMap(const ReferenceList& list) {
   return map;
 }
 
-// At least one word, for the collector's link.
+// A payload has at least one word, for the collector's link.
 template <typename T>
 inline constexpr uint32_t kPayloadWords = (sizeof(T) + kWordBytes - 1) / kWordBytes;
 
@@ -83,7 +83,7 @@ constexpr TypeInfo DescribeFixed() {
   }
 }
 
-// What headers point to.  Other kinds of objects specialise it.
+// The TypeInfo that headers point to.  Other kinds of objects specialise it.
 template <typename T>
 struct TypeInfoOf {
   alignas(8) static constexpr TypeInfo kInfo = DescribeFixed<T>();

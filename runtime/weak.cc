@@ -5,8 +5,8 @@
 
 namespace allomon::gc::internal {
 
-// A collection looks at the ephemerons that were made or set since the last one; all
-// others have no young keys or values.  The room in the list is made before the object.
+// A collection visits the ephemerons that were made or set since the last one; all others have no
+// young keys or values.  The room in the list is made before the object.
 Object* MakeEphemeron(uintptr_t header, const Slot* key, const Slot* value) {
   const FrameState caller = ALLOMON_CALLER_FRAME();
   Vector<Object*>& weaks = CurrentMutator().weaks;

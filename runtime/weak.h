@@ -7,10 +7,10 @@
 
 namespace allomon::gc {
 
-// A key that is held weakly, and a value that lives as long as the key does (and the
-// ephemeron).  When a collection finds the key unreachable except through this or other
-// ephemerons, both become null, before finalizers of the key run.  A young key may be
-// found dead by a minor collection, an old one by a major one.
+// A key that is held weakly, and a value that lives as long as both the key and the ephemeron live.
+// When a collection finds the key unreachable except through ephemerons, both become null, before
+// finalizers of the key run.  A young key may be found dead by a minor collection, an old key by a
+// major one.
 template <typename K, typename V>
 class Ephemeron {
  private:
@@ -31,7 +31,7 @@ struct TypeInfoOf<Ephemeron<K, V>> {
                                                 Kind::kEphemeron};
 };
 
-// `key` and `value` point to root slots: the objects may move first.
+// `key` and `value` point to root slots, because the objects may move first.
 Object* MakeEphemeron(uintptr_t header, const Slot* key, const Slot* value);
 void SetEphemeron(Object* ephemeron, Object* key, Object* value);
 Object* EphemeronKey(Object* ephemeron);
@@ -53,7 +53,7 @@ Local<WeakRef<T>> make_weak(Handle<T> target) {
       internal::HeaderFor<WeakRef<T>>(), internal::Access::RootOf(target), nullptr));
 }
 
-// The key, the value, the target: null when it was found dead.
+// The key, the value, the target; null after it was found dead.
 template <typename K, typename V>
 Local<K> key_of(Handle<Ephemeron<K, V>> ephemeron) {
   return internal::Access::Adopt<K>(internal::EphemeronKey(internal::Access::Raw(ephemeron)));

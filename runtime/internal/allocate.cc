@@ -8,7 +8,7 @@ namespace allomon::gc::internal {
 
 namespace {
 
-// More cannot be addressed; sizes computed from it do not wrap.
+// More words cannot be addressed; sizes computed from this number do not wrap.
 constexpr uint64_t kMostWords = uint64_t{1} << 57;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The allocation fast path, and its calls of the slow one.
+// The allocation fast path, and its calls of the slow path.
 #ifndef ALLOMON_RUNTIME_INTERNAL_ALLOCATE_H_
 #define ALLOMON_RUNTIME_INTERNAL_ALLOCATE_H_
 
@@ -10,8 +10,8 @@
 
 namespace allomon::gc::internal {
 
-// Room for an object with its header, at most kMaxYoungBytes + 8; nullptr when the slow
-// path must be taken.  Five instructions: load, add, compare, branch, store.
+// Takes room for an object with its header, at most kMaxYoungBytes + 8 bytes; nullptr when the slow
+// path must be taken.  Cost: five instructions: load, add, compare, branch, store.
 __attribute__((always_inline)) inline char* TryAllocateYoung(size_t bytes) {
   const uintptr_t start = t_window.cursor;
   const uintptr_t end = start + bytes;
@@ -25,15 +25,15 @@ __attribute__((always_inline)) inline char* TryAllocateYoung(size_t bytes) {
 // See Mutator.  `caller` is where the call stack of a sample begins.
 char* AllocateYoungSlow(size_t bytes, FrameState caller);
 
-// An object with a length word: `words` more behind it.  Zero-filled, header written.
+// Makes an object with a length word and `words` more behind it.  Zero-filled, header written.
 Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words);
 
 inline Object* InitSized(char* start, uintptr_t header, uint64_t length, uint64_t words) {
   Object* object = reinterpret_cast<Object*>(start + kWordBytes);
   *WordsOf(object) = length;
   size_t bytes = words * kWordBytes;
-  // Not a multiple of 8 below 8 KiB, as far as g++ knows: for that it emits `rep stos`, which
-  // takes three times as long as the C library for 128 bytes.
+  // The asm hides from g++ that the number is a multiple of 8 below 8 KiB.  For such a number g++
+  // emits `rep stos`, which takes three times as long as the C library for 128 bytes.
   asm("" : "+r"(bytes));
   memset(WordsOf(object) + 1, 0, bytes);
   HeaderOf(object) = header;

@@ -55,7 +55,7 @@ bool BlockSpace::AddChunk() {
   ALLOMON_GC_POISON(chunk->BlockAt(1), kUsableBlocks * kBlockBytes);
   ALLOMON_DCHECK_LT("inv.space.room", chunks_.size(), chunks_.capacity());
   chunks_.push_back(chunk);
-  // Taken from the back: low addresses first.
+  // Blocks are taken from the back of free_, so low addresses come first.
   for (size_t i = kUsableBlocks; i >= 1; --i) free_.push_back(chunk->BlockAt(i));
   return true;
 }
@@ -68,7 +68,7 @@ char* BlockSpace::TakeFreeBlock() {
   return block;
 }
 
-// The next run of unmarked lines in the block under hole_search_.
+// Finds the next run of unmarked lines in the block under hole_search_.
 bool BlockSpace::FindHoleInBlock() {
   if (hole_search_ == hole_block_end_) return false;
   const uint8_t* lines = Chunk::Of(hole_search_)->LinesOf(hole_search_);
@@ -150,8 +150,8 @@ void BlockSpace::Sweep(size_t keep_blocks) {
   cursor_ = end_ = overflow_ = overflow_end_ = hole_search_ = hole_block_end_ = nullptr;
   free_.clear();
   recyclable_.clear();
-  // From the back, so that blocks are taken from the front again and the last chunks
-  // become free.
+  // The walk is from the back to the front, so that later blocks are taken from the front and the
+  // last chunks become free.
   for (size_t c = chunks_.size(); c-- > 0;) {
     for (size_t i = kUsableBlocks; i >= 1; --i) SweepBlock(chunks_[c]->BlockAt(i));
   }

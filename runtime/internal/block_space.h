@@ -1,7 +1,7 @@
-// The old space of objects up to 8 KiB: mark-region.  Objects are placed by bumping a
-// cursor through holes, runs of lines in which the last marking found nothing; an object
-// that does not fit and is larger than a line goes to an overflow block instead, so that
-// it does not burn the rest of the hole.  See "Old space" in runtime/README.md.
+// The old space of objects up to 8 KiB: mark-region.  Objects are placed by bumping a cursor
+// through holes, which are runs of lines in which the last marking found nothing.  An object that
+// does not fit and is larger than a line goes to an overflow block instead, so that it does not
+// waste the rest of the hole.  See "Old space" in runtime/README.md.
 //
 // Used only while the world is stopped, except where stated.
 #ifndef ALLOMON_RUNTIME_INTERNAL_BLOCK_SPACE_H_
@@ -21,13 +21,13 @@ class BlockSpace {
   BlockSpace(const BlockSpace&) = delete;
   BlockSpace& operator=(const BlockSpace&) = delete;
 
-  // Entirely free blocks that are enough to place `bytes` of objects whatever their sizes
-  // and whatever the holes: a block is left for the next one with at most 8 KiB unused,
-  // and two cursors are open.
+  // The number of entirely free blocks that is enough to place `bytes` of objects, whatever their
+  // sizes and whatever the holes.  A block is left for the next one with at most 8 KiB unused, and
+  // two cursors are open.
   static size_t BlocksFor(size_t bytes) { return bytes / (kBlockBytes - kMaxYoungBytes - 16) + 3; }
 
-  // Room for `bytes`, header included.  inv.reserve: the caller has seen to it that
-  // enough free blocks exist, so this never fails.
+  // Takes room for `bytes`, header included.  inv.reserve: the caller has made sure that enough
+  // free blocks exist, so this never fails.
   char* Allocate(size_t bytes) {
     char* start = cursor_;
     if (__builtin_expect(bytes > static_cast<size_t>(end_ - start), 0)) return AllocateSlow(bytes);
@@ -35,14 +35,14 @@ class BlockSpace {
     return start;
   }
 
-  // One more chunk of free blocks; false if the backend has none.
+  // Adds a chunk of free blocks; false if the backend has no memory.
   bool AddChunk();
   size_t free_blocks() const { return free_.size(); }
   size_t bytes() const { return chunks_.size() * kChunkBytes; }
 
   void ClearMarks();
-  // Finds the holes from the lines that were marked.  Keeps at least `keep_blocks` free
-  // blocks, and gives entirely free chunks beyond that back.
+  // Finds the holes from the lines that were marked.  Keeps at least `keep_blocks` free blocks, and
+  // gives further entirely free chunks back.
   void Sweep(size_t keep_blocks);
 
   template <typename Visit>
@@ -67,7 +67,7 @@ class BlockSpace {
   char* end_ = nullptr;
   char* overflow_ = nullptr;
   char* overflow_end_ = nullptr;
-  char* hole_search_ = nullptr;  // where in the recycled block to look next
+  char* hole_search_ = nullptr;  // where in the recycled block the next search begins
   char* hole_block_end_ = nullptr;
 
   // Capacity for every block is reserved when a chunk is added, so that sweeping does not

@@ -1,5 +1,5 @@
-// Checks that stay in every build.  A failed one prints the rule that was broken, by its
-// name in runtime/README.md, and aborts.
+// Checks that stay in every build.  A failed check prints the broken rule, by its name in
+// runtime/README.md, and aborts.
 #ifndef ALLOMON_RUNTIME_INTERNAL_CHECK_H_
 #define ALLOMON_RUNTIME_INTERNAL_CHECK_H_
 

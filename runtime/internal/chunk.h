@@ -1,5 +1,5 @@
-// A chunk of the old space: 1 MiB, aligned to its size, so that the chunk of an object is
-// its address with the low bits cleared.  Its first block of 32 KiB holds the marks of the
+// A chunk of the old space: 1 MiB, aligned to its size.  The chunk of an object is the object's
+// address with the low bits cleared.  The chunk's first block of 32 KiB holds the marks of the
 // others: a bit per word, a byte per line of 128 bytes.
 #ifndef ALLOMON_RUNTIME_INTERNAL_CHUNK_H_
 #define ALLOMON_RUNTIME_INTERNAL_CHUNK_H_
@@ -35,7 +35,7 @@ struct Chunk {
     return (marks[word / 64] >> word % 64 & 1) != 0;
   }
 
-  // Returns false if it was marked before.
+  // Returns false if the object was marked before.
   bool SetMarked(const Object* object) {
     const size_t word = OffsetOf(object) / kWordBytes;
     const uint64_t bit = uint64_t{1} << word % 64;
@@ -44,11 +44,11 @@ struct Chunk {
     return true;
   }
 
-  // Every line that the object and its header touch.
+  // Marks every line that the object and its header touch.
   void MarkLines(const Object* object, uint64_t words) {
     const size_t first = (OffsetOf(object) - kWordBytes) / kLineBytes;
     const size_t last = (OffsetOf(object) + words * kWordBytes - 1) / kLineBytes;
-    // Nearly always these are all; a loop would become a call of memset.
+    // Nearly always these two are all the lines; a loop would become a call of memset.
     lines[first] = lines[last] = 1;
     if (__builtin_expect(last - first > 1, 0)) memset(&lines[first + 1], 1, last - first - 1);
   }

@@ -1,4 +1,4 @@
-// Collections.  The world is stopped, and the caller has it to itself.
+// Collections.  The caller has stopped the world, and no other thread collects.
 #ifndef ALLOMON_RUNTIME_INTERNAL_COLLECTOR_H_
 #define ALLOMON_RUNTIME_INTERNAL_COLLECTOR_H_
 
@@ -10,7 +10,7 @@ namespace allomon::gc::internal {
 // nurseries.  Never fails (inv.reserve).
 void CollectMinor(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
-// Marks the reachable objects, and makes holes of the rest.  All nurseries are empty.
+// Marks the reachable objects, and makes holes of the other ones.  All nurseries are empty.
 void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 

@@ -13,8 +13,9 @@
 namespace allomon::gc::internal {
 namespace {
 
-// A thread waits for it standing (class Standing), and holds it no longer than it takes to change
-// the list; only the thread that forks holds it while it waits for worlds.
+// A thread that waits for this mutex stands meanwhile (class Standing).  A thread holds the mutex
+// no longer than a change of the list takes.  Only the thread that forks holds it while it waits
+// for worlds.
 Mutex g_heaps_mutex;
 HeapCore* g_heaps ALLOMON_GUARDED_BY(g_heaps_mutex) = nullptr;
 
@@ -23,8 +24,8 @@ void ForEachHeap(Visit visit) ALLOMON_REQUIRES(g_heaps_mutex) {
   for (HeapCore* heap = g_heaps; heap != nullptr; heap = heap->next_heap) visit(*heap);
 }
 
-// First all worlds, then the locks: a thread that waits for a lock of one heap may be what another
-// heap's world waits for.
+// All worlds are stopped before the first lock is taken: a thread that waits for a lock of one heap
+// may be a thread that another heap's world waits for.
 void BeforeFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
   {
     const Standing standing;
@@ -47,8 +48,8 @@ void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   g_heaps_mutex.unlock();
 }
 
-// The tracker's handlers first: those installed later run earlier before a fork, so we
-// wait for other threads while the tracker's locks are still free.
+// The tracker's handlers are installed first.  Handlers that are installed later run earlier before
+// a fork, so the wait for other threads comes while the tracker's locks are still free.
 void InstallHandlersOnce() {
   static const int installed = [] {
     heap_client::InstallForkHandlers();
@@ -75,7 +76,7 @@ void UnregisterForFork(HeapCore* heap) {
   if (heap->next_heap != nullptr) heap->next_heap->previous_heap = heap->previous_heap;
 }
 
-// This thread's mutator of that heap, if there is one.
+// This thread's mutator of that heap, or nullptr.
 static Mutator* MutatorHere(HeapCore* heap) {
   Mutator* const mutator = t_window.mutator;
   return mutator != nullptr && mutator->heap == heap ? mutator : nullptr;
@@ -104,8 +105,9 @@ void HeapCore::AfterForkInParent() {
   if (mutator != nullptr && mutator->runs()) mutator->PublishLimit();
 }
 
-// The other threads are gone.  What only they reached is garbage, but their nurseries may
-// hold what others reach: a collection empties all of them first, without their roots.
+// The other threads do not exist in the child.  Objects that only they reached are garbage, but
+// their nurseries may hold objects that other roots reach.  A collection empties all nurseries
+// first, without the roots of the other threads.
 void HeapCore::AfterForkInChild() {
   UnlockAfterFork();
   Mutator* const own = MutatorHere(this);

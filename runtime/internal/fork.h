@@ -1,6 +1,6 @@
-// Keeps the heaps of a forked child usable: the world of each heap is stopped around fork, so the
-// child finds no half-done store, and its locks are held by the forking thread, which alone goes on
-// in the child.
+// Keeps the heaps of a forked child usable.  The world of each heap is stopped around fork, so the
+// child finds no half-done store.  The locks of each heap are held by the forking thread, the only
+// thread that goes on in the child.
 #ifndef ALLOMON_RUNTIME_INTERNAL_FORK_H_
 #define ALLOMON_RUNTIME_INTERNAL_FORK_H_
 

@@ -51,7 +51,7 @@ HeapCore::~HeapCore() {
     try {
       RunDue(nullptr);
       more = false;
-    } catch (...) {  // counted by the tracker; a destructor must not throw
+    } catch (...) {  // the tracker has counted the exception; a destructor must not throw
     }
   }
 }
@@ -63,7 +63,7 @@ Mutator* HeapCore::Attach() {
     return nullptr;
   }
   world.Add(mutator);
-  // The reserve for its nursery, with the world stopped.
+  // With the world stopped, the reserve for the mutator's nursery is made.
   while (!world.Stop(mutator)) {
   }
   MakeReserve();
@@ -81,7 +81,7 @@ void HeapCore::Detach(Mutator* mutator) {
   mutator->TrimRoots();
   ALLOMON_GC_CHECK(mutator->window->root_top == mutator->roots,
                    "rule.detach: a thread detaches while Locals of it live");
-  // Its nursery dies with it.
+  // The thread's nursery is freed with its mutator, so it is emptied first.
   Collect(CollectionKind::kMinor, mutator);
   world.Remove(mutator);
   delete mutator;
@@ -97,7 +97,7 @@ bool HeapCore::LimitAllows(size_t bytes) {
   return options.limit_bytes == 0 || blocks.bytes() + large.bytes() + bytes <= options.limit_bytes;
 }
 
-// A running thread may look at the chunks: they come and go while the world is stopped.
+// A running thread may read the chunks: they are added and freed only while the world is stopped.
 Object* HeapCore::AllocateLarge(uint64_t words) {
   if (options.limit_bytes == 0) return large.Allocate(words, SIZE_MAX);
   const size_t chunk_bytes = std::min(blocks.bytes(), options.limit_bytes);
@@ -114,7 +114,7 @@ bool HeapCore::GrowTo(size_t free_blocks) {
   return true;
 }
 
-// inv.reserve: what the nurseries may hold can be promoted.  Where the reserve is short,
+// inv.reserve: the objects that the nurseries may hold can be promoted.  If the reserve is short,
 // each nursery gets its share of it.
 void HeapCore::GrantNurseries() {
   const size_t wanted = NurseryBytes();
@@ -126,7 +126,7 @@ void HeapCore::GrantNurseries() {
                          ? m->nursery_bytes
                          : static_cast<size_t>(static_cast<double>(m->nursery_bytes) * share);
     granted = std::max(granted / kWordBytes * kWordBytes, m->used_bytes());
-    // Too little to be worth a collection each time.
+    // A smaller grant is not worth a collection each time.
     m->granted_bytes = granted < 4 * kMaxYoungBytes ? m->used_bytes() : granted;
   }
   ALLOMON_DCHECK("inv.reserve", GrantedFits());
@@ -141,8 +141,8 @@ bool HeapCore::GrantedFits() const {
 
 bool HeapCore::GrowReserve() { return GrowTo(BlockSpace::BlocksFor(NurseryBytes())); }
 
-// What the nurseries hold already is granted whatever the share, so a reserve that is short can be
-// shared out only when they are empty.
+// The present contents of the nurseries are granted whatever the share, so a reserve that is short
+// can be shared out only when the nurseries are empty.
 void HeapCore::MakeReserve() {
   if (GrowReserve()) {
     GrantNurseries();
@@ -203,7 +203,7 @@ void HeapCore::Collect(CollectionKind kind, Mutator* mutator) {
 }
 
 void HeapCore::CollectForRoom(Mutator& mutator) {
-  // After another thread's collection, for which this one was parked, its nursery is empty.
+  // Another thread's collection, for which this thread was parked, has left its nursery empty.
   if (!world.Stop(&mutator)) return;
   RunCollection(CollectionKind::kMinor);
   world.Resume();
@@ -267,7 +267,7 @@ void HeapCore::RunDue(Mutator* mutator) {
   std::exception_ptr thrown;
   samples.RunDue(&thrown);
   if (thrown != nullptr) std::rethrow_exception(thrown);
-  // Releases before finalizers, each in its order.
+  // Releases run before finalizers; each kind runs in its own order.
   while (due_actions.load(std::memory_order_relaxed) != 0 &&
          (ReleaseOneCustom() || RunOneFinalizer(mutator))) {
   }
@@ -286,8 +286,8 @@ void HeapCore::RemoveGlobal(GlobalNode* node) {
   node->next->previous = node->previous;
 }
 
-// Throws without the mutex: an exception is an object of malloc's, whose sampling may run user
-// code that takes it.
+// std::bad_alloc is thrown after the mutex is released: an exception is an object of malloc's,
+// whose sampling may run user code that takes the mutex.
 void HeapCore::AddFinalizer(const Slot* object, std::function<void(Object*)> run) {
   bool has_room = false;
   {

@@ -1,4 +1,4 @@
-// A heap without its public face: the spaces, the threads, the tables, and the ways out when there
+// A heap without its public face: the spaces, the threads, the tables, and the measures when there
 // is no room.
 #ifndef ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
 #define ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
@@ -35,18 +35,18 @@ class HeapCore {
   Mutator* Attach();
   void Detach(Mutator* mutator);
 
-  // Collects, with the world stopped by this thread; `mutator` is its own, or nullptr for
-  // a thread that does not run in this heap.
+  // Collects, with the world stopped by this thread.  `mutator` is the thread's own mutator, or
+  // nullptr for a thread that does not run in this heap.
   void Collect(CollectionKind kind, Mutator* mutator);
-  // Empties the nurseries, the caller's included, unless another thread's collection has just done
-  // that; a major collection follows if it is time for one.
+  // Empties the nurseries, the caller's included, unless another thread's collection has just
+  // emptied them.  A major collection follows if one is due.
   void CollectForRoom(Mutator& mutator);
 
-  // Whether `bytes` more of large objects call for a major collection first, and whether
-  // the limit allows them.
+  // Whether a major collection has to come before `bytes` more of large objects, and whether the
+  // limit allows these bytes.
   bool WantsMajor(size_t bytes) const;
   bool LimitAllows(size_t bytes);
-  // A large object of so many words, as LargeSpace::Allocate() gives it; nullptr when the limit
+  // Makes a large object of so many words, as LargeSpace::Allocate() does; nullptr when the limit
   // does not allow it.
   Object* AllocateLarge(uint64_t words);
   // Words in the old space, dead ones included until a major collection finds them.
@@ -54,27 +54,28 @@ class HeapCore {
     return statistics.promoted_words + born_old_words - statistics.freed_old_words;
   }
   void CountBornOld(uint64_t words, size_t bytes);
-  // Asks the program for memory; false if it has no answer.
+  // Asks the program for memory; false if the program has no handler, or its handler refuses.
   bool AskForMemory(size_t bytes);
 
-  // Tracker callbacks, releases of custom blocks and finalizers that collections have found due,
-  // for safepoints to run.  An exception of one leaves RunDue(); the rest stays due.
+  // The tracker callbacks, releases of custom blocks and finalizers that collections have found
+  // due.  Safepoints run them.  RunDue() throws the exception of one of them; the others stay due.
   bool AnyDue() const;
   void RunDue(Mutator* mutator);
 
   void AddGlobal(GlobalNode* node);
   void RemoveGlobal(GlobalNode* node);
-  // Of the object in the root slot.  Throws std::bad_alloc.
+  // Adds a finalizer of the object in the root slot.  Throws std::bad_alloc.
   void AddFinalizer(const Slot* object, std::function<void(Object*)> run);
-  // Room for one custom block, to be given back by one of the others.  Throws std::bad_alloc.
+  // Makes room for one custom block; one of the other functions gives the room back.  Throws
+  // std::bad_alloc.
   void ReserveCustom();
   void UnreserveCustom();
   void AddCustom(const CustomBlockEntry& entry);
 
   HeapStatistics Statistics(Mutator* mutator);
 
-  // Around fork: the world is stopped, and no other thread holds a lock of the heap, so that the
-  // child finds it in order.
+  // For fork: the world is stopped, and no other thread holds a lock of the heap, so the child
+  // finds the heap consistent.
   void StopForFork();
   void LockForFork();
   void AfterForkInParent();
@@ -96,8 +97,8 @@ class HeapCore {
   std::atomic<size_t> due_actions{0};
   std::atomic<uint64_t> custom_bytes{0};
 
-  // Old bytes (with custom ones) that appeared since the last major collection, and how
-  // many may.
+  // The old bytes (custom ones included) that have appeared since the last major collection, and
+  // the threshold at which they start one.
   std::atomic<uint64_t> grown_bytes{0};
   uint64_t major_threshold_bytes = 0;
   std::atomic<uint64_t> born_old_words{0};

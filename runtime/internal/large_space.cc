@@ -25,8 +25,8 @@ void LargeSpace::Link(LargeNode* node) {
   first_ = node;
 }
 
-// The bytes are claimed before the backend is asked: of threads that allocate at once, each sees
-// what the others are about to have.
+// The bytes are claimed before the backend is asked: when threads allocate at once, each sees the
+// bytes that the others are about to have.
 Object* LargeSpace::Allocate(uint64_t words, size_t most_bytes) {
   const size_t bytes = BytesFor(words);
   if (!ClaimBytes(bytes, most_bytes)) return nullptr;

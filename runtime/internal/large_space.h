@@ -24,7 +24,7 @@ struct LargeNode {
   size_t bytes() const { return sizeof(LargeNode) + words * kWordBytes; }
 };
 
-// Any thread allocates; the rest is for collectors, while the world is stopped.
+// Any thread may allocate.  The other functions are for collectors, while the world is stopped.
 class LargeSpace {
  public:
   LargeSpace() = default;
@@ -34,15 +34,15 @@ class LargeSpace {
 
   static size_t BytesFor(uint64_t words) { return sizeof(LargeNode) + words * kWordBytes; }
 
-  // Zero-filled, without a header yet, which must be written before the next safepoint.
-  // nullptr when the space would have more than `most_bytes` then, or the backend has none.
+  // Zero-filled, without a header; the caller must write the header before the next safepoint.
+  // nullptr if the space would exceed `most_bytes`, or if the backend has no memory.
   Object* Allocate(uint64_t words, size_t most_bytes);
 
   void ClearMarks();
-  // Frees the unmarked ones.
+  // Frees the unmarked objects.
   void Sweep();
 
-  // `visit` may not allocate here.
+  // `visit` must not allocate in this space.
   template <typename Visit>
   void ForEachMarked(Visit visit) {
     const MutexHolder hold(mutex_);
@@ -52,7 +52,7 @@ class LargeSpace {
   }
   bool Contains(Object* object);
 
-  // Bytes of all objects with their nodes, of those too that are just being allocated.
+  // The bytes of all objects with their nodes, including objects that are just being allocated.
   size_t bytes() {
     const MutexHolder hold(mutex_);
     return bytes_;

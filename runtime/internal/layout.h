@@ -1,6 +1,6 @@
-// The offsets of the members of an aggregate, and which of them are references; computed by the
-// compiler.  The computed size is compared with sizeof, so a type with members that reflection
-// cannot see (base classes, bit-fields, arrays) is refused.
+// The offsets of the members of an aggregate, and which members are references; computed by the
+// compiler.  The computed size is compared with sizeof.  A type with members that reflection cannot
+// see (base classes, bit-fields, arrays) is therefore refused.
 #ifndef ALLOMON_RUNTIME_INTERNAL_LAYOUT_H_
 #define ALLOMON_RUNTIME_INTERNAL_LAYOUT_H_
 
@@ -54,7 +54,7 @@ constexpr void CheckMember() {
                 "CustomBlock for memory outside the heap");
 }
 
-// Offsets of the references, in words, as they are found.
+// The offsets of the references, in words, in the order in which they are found.
 struct ReferenceList {
   std::array<uint32_t, 256> offsets{};
   uint32_t count = 0;

@@ -7,14 +7,13 @@
 namespace allomon::gc::internal {
 namespace {
 
-// Depth-first marking with an explicit stack.  When the stack cannot grow, objects are
-// marked without being pushed, and found again by a scan over the marked ones.
+// Depth-first marking with an explicit stack.  When the stack cannot grow, objects are marked
+// without being pushed.  A scan over the marked objects finds them again.
 class Marking {
  public:
   explicit Marking(HeapCore& heap) : heap_(heap) {}
 
-  // The object is marked some visits later, when its header has come into the cache, or
-  // by Drain().
+  // The object is marked some visits later, when its header has come into the cache, or by Drain().
   void Visit(Slot& slot) {
     if (slot == nullptr) return;
     __builtin_prefetch(&HeaderOf(slot));
@@ -41,7 +40,8 @@ class Marking {
     return Chunk::Of(object)->IsMarked(object);
   }
 
-  // The marked ones, linked through themselves; those found later stand in front.
+  // The marked ephemerons, linked through themselves; an ephemeron that is found later stands in
+  // front.
   Object* first_ephemeron() const { return ephemerons_; }
   uint64_t marked_words() const { return marked_words_; }
 
@@ -111,7 +111,7 @@ class Marking {
     }
   }
 
-  // Returns whether there were any.
+  // Returns whether there were any objects to mark.
   bool MarkComing() {
     bool any = false;
     for (Object*& coming : coming_) {
@@ -122,7 +122,7 @@ class Marking {
     return any;
   }
 
-  // As many as cache misses that a core can have under way.
+  // As many as the cache misses that a core can have under way.
   static constexpr size_t kComing = 8;
 
   HeapCore& heap_;
@@ -130,7 +130,7 @@ class Marking {
   size_t next_coming_ = 0;
   Vector<Object*> stack_;  // the first depth_ entries
   size_t depth_ = 0;
-  // Without any stack a list would need a scan of the heap for each of its cells.
+  // Without any stack, a linked list would need a scan of the heap for each of its cells.
   static constexpr size_t kReserved = 64;
   Object* reserved_[kReserved];
   size_t n_reserved_ = 0;
@@ -139,7 +139,7 @@ class Marking {
   bool overflowed_ = false;
 };
 
-// Values whose keys are marked are marked, until nothing changes.
+// Marks the values whose keys are marked, until nothing changes.
 void MarkEphemerons(Marking& marking) {
   for (uint64_t before = 0; before != marking.marked_words();) {
     before = marking.marked_words();
@@ -159,8 +159,8 @@ void ClearDeadEphemerons(Marking& marking) {
   }
 }
 
-// Unreachable objects with finalizers are revived, in the order of their registration,
-// after weak references to them were cleared.
+// Revives the unreachable objects with finalizers, in the order of their registration, after weak
+// references to them were cleared.
 void MarkFinalizable(HeapCore& heap, Marking& marking) ALLOMON_REQUIRES(heap.tables_mutex) {
   WeakTable<Finalizer>& table = heap.finalizers;
   heap.due_actions += table.MoveDead(
@@ -193,7 +193,7 @@ void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
   MarkEphemerons(marking);
   ClearDeadEphemerons(marking);
   MarkFinalizable(heap, marking);
-  // Finalizers have revived other ephemerons and keys.
+  // The objects revived for finalizers may reach further ephemerons and keys.
   MarkEphemerons(marking);
   ClearDeadEphemerons(marking);
   heap.samples.AfterMajor(Marking::IsMarked);

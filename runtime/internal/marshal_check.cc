@@ -83,8 +83,8 @@ class GraphCheck {
     return absl::OkStatus();
   }
 
-  // inv.marshal.bounded: the sum of the shortest possible bodies never exceeds the bytes that are
-  // left, so no length can call for more memory than there are bytes.
+  // inv.marshal.bounded: the sum of the shortest possible bodies never exceeds the number of unread
+  // bytes, so no length can ask for more memory than there are bytes.
   absl::Status CheckHeads() {
     if (!source_.Number(&graph_.n_objects) || graph_.n_objects > source_.left()) {
       return Malformed("bad number of objects");
@@ -125,7 +125,7 @@ class GraphCheck {
     for (uint64_t i = 0; i < graph_.n_objects; ++i) {
       const MarshalLayout& layout = *graph_.types[type_of_[i]];
       uint64_t length = 0;
-      static_cast<void>(heads.Number(&length));  // the type, once more
+      static_cast<void>(heads.Number(&length));  // reads the type once more
       if (layout.type->kind != Kind::kFixed) static_cast<void>(heads.Number(&length));
       if (i >= met_) return MalformedObject(i, "which no object before it refers to");
       if (!CheckBody(layout, length)) return MalformedObject(i, what_);
@@ -190,7 +190,7 @@ class GraphCheck {
   MarshalSource source_;
   CheckedGraph graph_;
   Vector<uint32_t> type_of_;  // by object, from 0
-  uint64_t met_ = 0;          // objects that are referred to, so far
+  uint64_t met_ = 0;          // the objects that are referred to so far
   const char* what_ = "";
 };
 

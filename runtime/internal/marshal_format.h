@@ -11,7 +11,7 @@ namespace allomon::gc::internal {
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are written as they lie in memory");
 
-// As PNG's: a byte above 127 and a line end, which transports that know only text break.
+// As in PNG's magic number: a byte above 127 and a line end, which text-only transports damage.
 inline constexpr char kMarshalMagic[8] = {'\x89', 'A', 'L', 'M', 'G', 'C', '\r', '\n'};
 inline constexpr uint32_t kMarshalVersion = 1;
 
@@ -24,8 +24,8 @@ struct MarshalHeader {
 };
 static_assert(sizeof(MarshalHeader) == 32);
 
-// Against accidents, not against forgery.  Each step is a bijection of the state, so two
-// texts that differ in one word only never have the same sum.
+// The sum protects against accidents, not against forgery.  Each step is a bijection of the state,
+// so two texts that differ in only one word never have the same sum.
 inline uint64_t MarshalChecksum(std::string_view bytes) {
   uint64_t sum = 0x9e3779b97f4a7c15;
   for (size_t i = 0; i < bytes.size(); i += 8) {
@@ -37,7 +37,7 @@ inline uint64_t MarshalChecksum(std::string_view bytes) {
   return sum;
 }
 
-// Reads bytes that may be wrong: never beyond the end, and returns false there.
+// Reads bytes that may be malformed.  A read never goes beyond the end; there it returns false.
 class MarshalSource {
  public:
   explicit MarshalSource(std::string_view bytes)
@@ -45,9 +45,9 @@ class MarshalSource {
 
   size_t left() const { return static_cast<size_t>(end_ - at_); }
 
-  // Seven bits a byte, lowest first; the high bit says that more follow.  False at the
-  // end, and for a number that is written longer than it needs, so that one graph has one
-  // text.
+  // Reads seven bits a byte, lowest first; the high bit says that more bytes follow.  False at the
+  // end of the bytes.  False also for a number that is written longer than it needs to be, so that
+  // a graph has only one text.
   bool Number(uint64_t* value) {
     if (at_ == end_) return false;
     *value = static_cast<unsigned char>(*at_++);

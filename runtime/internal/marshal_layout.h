@@ -1,7 +1,7 @@
-// The layout of a type for marshalling, computed by the compiler: which bytes are plain data, and
-// the type that each reference may refer to.
+// The layout of a type for marshalling, computed by the compiler: the bytes that are plain data,
+// and the type that each reference may refer to.
 //
-// Padding is not plain data: its bytes are left over from other objects, and must not get out.
+// Padding is not plain data: its bytes may come from other objects, and must not be written out.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MARSHAL_LAYOUT_H_
 #define ALLOMON_RUNTIME_INTERNAL_MARSHAL_LAYOUT_H_
 
@@ -136,7 +136,7 @@ struct ListsTargets : std::false_type {};
 template <typename T>
 struct ListsTargets<T, std::void_t<typename ReferencesOf<T>::Targets>> : std::true_type {};
 
-// The references of a type with ReferencesOf are listed; everything between is plain.
+// The references of a type with ReferencesOf are listed; all bytes between them are plain.
 template <typename T, typename... Targets>
 constexpr void WalkListed(MarshalMembers& found, std::tuple<Targets...>*) {
   constexpr size_t n = std::size(ReferencesOf<T>::kOffsetsBytes);
@@ -146,7 +146,7 @@ constexpr void WalkListed(MarshalMembers& found, std::tuple<Targets...>*) {
   size_t plain_bytes = 0;
   for (size_t i = 0; i < n; ++i) {
     const size_t offset_bytes = ReferencesOf<T>::kOffsetsBytes[i];
-    // An exception in a constant expression: the compiler says so.
+    // An exception in a constant expression, which the compiler reports.
     if (offset_bytes < plain_bytes) throw "kOffsetsBytes must ascend to be marshalled";
     if (plain_bytes < offset_bytes) found.AddPlain('?', plain_bytes, offset_bytes - plain_bytes);
     found.AddReference(offset_bytes, targets[sizeof...(Targets) == 1 ? 0 : i]);
@@ -174,7 +174,7 @@ constexpr MarshalMembers FindMarshalMembers() {
 template <typename T>
 inline constexpr MarshalMembers kMarshalMembers = FindMarshalMembers<T>();
 
-// Of arrays ('a') and byte strings ('s').
+// The fingerprint of arrays ('a') and byte strings ('s').
 constexpr uint64_t FingerprintOfKind(char kind) {
   MarshalMembers members;
   members.Print(static_cast<uint64_t>(kind));

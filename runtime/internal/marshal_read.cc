@@ -1,9 +1,9 @@
-// Building a graph from bytes that CheckGraph() has accepted.
+// The building of a graph from bytes that CheckGraph() has accepted.
 //
-// inv.marshal.rooted: an object is linked to one before it as soon as it is made, so all
-// are reachable from the root, which is rooted.  Old ones do not move; the addresses of
-// those that may be young, table_[first_young_, made_), are roots themselves and so kept
-// up to date.  A collection then visits what was made since the last one, not the table.
+// inv.marshal.rooted: an object is linked to an earlier one as soon as it is made, so all objects
+// are reachable from the root, which is rooted.  Old objects do not move.  The addresses of objects
+// that may be young, table_[first_young_, made_), are roots themselves, so a collection updates
+// them.  A collection then visits the objects made since the last one, not the whole table.
 #include "runtime/heap.h"
 #include "runtime/internal/allocate.h"
 #include "runtime/internal/marshal_check.h"
@@ -20,7 +20,7 @@ class GraphBuilder {
         heads_(graph.heads),
         body_heads_(graph.heads),
         bodies_(graph.bodies),
-        table_(graph.n_objects + 1) {  // so that the end is an address of this table too
+        table_(graph.n_objects + 1) {  // one more, so that the end is an address of this table too
     AddValueStack(table_.data(), &n_young_);
   }
   ~GraphBuilder() { RemoveValueStack(table_.data() + first_young_); }
@@ -41,7 +41,7 @@ class GraphBuilder {
     uint64_t length;  // of an array or bytes
   };
 
-  // What CheckGraph() has seen to.
+  // CheckGraph() has made sure that the read succeeds.
   static void Must(bool read) {
     ALLOMON_DCHECK("inv.marshal.checked", read);
     static_cast<void>(read);
@@ -55,7 +55,7 @@ class GraphBuilder {
     return head;
   }
 
-  // A safepoint.  What was made before is linked by now.
+  // A safepoint.  All objects made before are linked by now.
   void MakeNext() {
     const Head head = NextHead(heads_);
     ForgetOld();
@@ -63,8 +63,8 @@ class GraphBuilder {
     ++n_young_;
   }
 
-  // Objects are promoted all at once, so the old ones are a prefix (large ones among the
-  // young are visited without need).
+  // Objects are promoted all at once, so the old objects are a prefix.  (Large objects among the
+  // young ones are visited without need.)
   void ForgetOld() {
     const Slot* const before = table_.data() + first_young_;
     while (n_young_ > 0 && !IsYoung(table_[first_young_])) {
@@ -86,7 +86,7 @@ class GraphBuilder {
     return object;
   }
 
-  // Both zero-filled: references are null until they are read.
+  // Both functions zero-fill the object: references are null until they are read.
   Object* MakeYoung(uintptr_t header, uint64_t words) const {
     const size_t bytes = (words + 1) * kWordBytes;
     char* start = TryAllocateYoung(bytes);
@@ -129,7 +129,7 @@ class GraphBuilder {
     if (number == 0) return;
     if (number > made_) MakeNext();
     ALLOMON_DCHECK("inv.marshal.rooted", number <= made_ && i < made_);
-    // Object i may have moved.
+    // The slot is computed here, because object i may have moved.
     Slot* slot = SlotsOf(table_[i]) + word;
     *slot = table_[number - 1];
     Remember(slot, nullptr, *slot);
@@ -144,13 +144,13 @@ class GraphBuilder {
   const CheckedGraph& graph_;
   const FrameState caller_;
   MarshalSource heads_;       // of objects to be made
-  MarshalSource body_heads_;  // of objects to be filled, which are behind
+  MarshalSource body_heads_;  // of objects to be filled, which are earlier ones
   MarshalSource bodies_;
   Vector<Slot> table_;  // by number, from 0
   uint64_t made_ = 0;
   size_t first_young_ = 0;
   size_t n_young_ = 0;
-  Local<Bytes> root_;  // of whatever type
+  Local<Bytes> root_;  // the root, whatever its type
 };
 
 }  // namespace

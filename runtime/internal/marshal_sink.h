@@ -1,5 +1,5 @@
-// Bytes that are written, in chunks of the backend's memory: taking a chunk runs no user code, as a
-// sampled malloc may, and the bytes are not copied to grow.
+// The bytes that are written, in chunks of the backend's memory.  Unlike a sampled malloc, taking a
+// chunk runs no user code, and the bytes are not copied when there are more of them.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MARSHAL_SINK_H_
 #define ALLOMON_RUNTIME_INTERNAL_MARSHAL_SINK_H_
 

@@ -1,7 +1,8 @@
-// Writing a graph: breadth first, so that the list of what was found is the queue too.
+// The writing of a graph.  The order is breadth first, so that the list of found objects is the
+// queue too.
 //
-// inv.marshal.still: from the first look at an object to the last there is no safepoint and no call
-// of malloc (whose samples run user code, which may collect), so no object moves.
+// inv.marshal.still: between the first and the last access to an object there is no safepoint and
+// no call of malloc (whose samples run user code, which may collect), so no object moves.
 #include "runtime/internal/heap_core.h"
 #include "runtime/internal/marshal_format.h"
 #include "runtime/internal/marshal_sink.h"
@@ -11,12 +12,12 @@
 namespace allomon::gc::internal {
 namespace {
 
-// Numbers objects in the order in which they are asked about, from 1.
+// Numbers objects in the order of their first look-up, from 1.
 class ObjectNumbers {
  public:
   const Vector<Object*>& objects() const { return objects_; }
 
-  // Sets *is_new if it has not been asked about before.
+  // Returns the object's number.  Sets *is_new if this is the first look-up of the object.
   uint64_t Of(Object* object, bool* is_new) {
     if (objects_.size() >= slots_.size() / 4 * 3) Grow();
     uint32_t& slot = SlotOf(object);
@@ -28,7 +29,7 @@ class ObjectNumbers {
     return slot;
   }
 
-  // A number takes four bytes here.
+  // A number takes four bytes in slots_.
   bool full() const { return objects_.size() == UINT32_MAX; }
 
  private:
@@ -51,7 +52,7 @@ class ObjectNumbers {
   Vector<uint32_t> slots_;  // a hash table: 0, or a number
 };
 
-// For debug builds: of the heap that the thread is attached to.
+// For debug builds: the number of collections of the heap that the thread is attached to.
 uint64_t CollectionsForCheck() {
   const Mutator* const mutator = t_window.mutator;
   return mutator == nullptr ? 0 : mutator->heap->statistics.minor_collections;
@@ -74,7 +75,7 @@ class GraphWriter {
 
   bool too_many() const { return too_many_; }
 
-  // After Write(); the objects are not looked at any more.
+  // Called after Write().  The objects are not read any more.
   std::string Text() const {
     MarshalSink types;
     types.Number(used_.size());
@@ -98,14 +99,14 @@ class GraphWriter {
   }
 
  private:
-  // Neighbours are mostly of one type.
+  // Remembers the last type, because neighbours are mostly of one type.
   const MarshalTypes::Type* TypeFor(const TypeInfo* info) {
     if (last_info_ == info) return last_;
     last_info_ = info;
     return last_ = types_.Find(info);
   }
 
-  // The type's place in the table of those used.
+  // The type's place in the table of used types.
   uint64_t PlaceOf(const MarshalTypes::Type* type) {
     uint32_t& place = places_[type->index];
     if (place == 0) {
@@ -126,7 +127,7 @@ class GraphWriter {
     if (info.kind == Kind::kArray || info.kind == Kind::kBytes) heads_.Number(ArrayLength(object));
   }
 
-  // The number of `object`, whose head is written when it is first met.
+  // The number of `object`, whose head is written at the first call for the object.
   uint64_t NumberOf(Object* object) {
     if (object == nullptr) return 0;
     too_many_ |= numbers_.full();
@@ -143,7 +144,7 @@ class GraphWriter {
       bodies_.Append(WordsOf(object) + 1, ArrayLength(object));
       return;
     }
-    // As many as the object has, in the order of their addresses.
+    // The body has as many references as the object, in the order of their addresses.
     if (info.kind == Kind::kArray) {
       const Slot* slots = SlotsOf(object) + 1;
       for (uint64_t i = 0, n = ArrayLength(object); i < n; ++i) bodies_.Number(NumberOf(slots[i]));
@@ -171,7 +172,7 @@ class GraphWriter {
   bool too_many_ = false;
 };
 
-// "const char* ...::NameOf() [with T = Cell]": what stands behind the "T = ".
+// Of "const char* ...::NameOf() [with T = Cell]", the part behind the "T = ".
 std::string NameOfType(const TypeInfo& info) {
   const std::string_view text = info.name;
   const size_t begin = text.find("T = ");

@@ -1,6 +1,6 @@
-// The runtime's sources of memory: mapped address space for what must not move, the allocator's
-// backend for everything else but Globals and closures.  Not the replaceable malloc, so the runtime
-// does not appear in its own profile.
+// The runtime's sources of memory: mapped address space for memory that must not move, the
+// allocator's backend for all other memory but Globals and closures.  The replaceable malloc is not
+// used, so the runtime does not appear in its own profile.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MEMORY_H_
 #define ALLOMON_RUNTIME_INTERNAL_MEMORY_H_
 
@@ -23,7 +23,7 @@ template <typename T>
 struct BackendAllocator {
   using value_type = T;
   BackendAllocator() = default;
-  // The first allocation is given `prepared`, which has its size.
+  // `prepared` is the memory of the first allocation, and has its size.
   explicit BackendAllocator(void* prepared) : prepared_(prepared) {}
   template <typename U>
   BackendAllocator(const BackendAllocator<U>&) {}  // NOLINT: rebinding is implicit
@@ -45,9 +45,9 @@ struct BackendAllocator {
 template <typename T>
 using Vector = std::vector<T, BackendAllocator<T>>;
 
-// vector.reserve(capacity) that returns false where that throws.  An exception is an object of
-// malloc's, whose sampling may run user code that collects: collections, and code that holds a
-// lock or a reference, grow their vectors by this.
+// Like vector.reserve(capacity), but returns false where that function throws.  An exception is an
+// object of malloc's, whose sampling may run user code that collects.  So collections, and code
+// that holds a lock or a reference, grow their vectors by this function.
 template <typename T>
 [[nodiscard]] bool TryReserve(Vector<T>& vector, size_t capacity) {
   if (capacity <= vector.capacity()) return true;

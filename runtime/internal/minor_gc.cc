@@ -10,7 +10,7 @@ namespace {
 // Beyond this many words a call of memcpy pays.
 constexpr uint64_t kFewWords = 12;
 
-// No object has fewer than two.
+// No object has fewer than two words.
 inline void CopyWords(Word* to, const Word* from, uint64_t words) {
   if (__builtin_expect(words > kFewWords, 0)) {
     memcpy(to, from, words * kWordBytes);
@@ -21,9 +21,9 @@ inline void CopyWords(Word* to, const Word* from, uint64_t words) {
   for (uint64_t i = 2; i < words; ++i) to[i] = from[i];
 }
 
-// Moves young objects.  Copies whose references are still to be visited are linked
-// through the first word of the dead original, so the stack needs no memory and cannot
-// overflow; last in, first out keeps parents and children close.
+// Moves young objects.  Copies whose references are still to be visited are linked through the
+// first word of the dead original, so the stack needs no memory and cannot overflow.  The order is
+// last in, first out, which keeps parents and children close.
 class Evacuation {
  public:
   explicit Evacuation(BlockSpace& blocks) : blocks_(blocks) {}
@@ -74,14 +74,15 @@ class Evacuation {
 
 bool IsForwarded(Object* object) { return (HeaderOf(object) & kForwardedBit) != 0; }
 
-// Where the object is now; nullptr if it is young and was not moved, so far.
+// The present address of the object; nullptr if it is young and has not been moved so far.
 Object* Survivor(Object* object) {
   if (!IsYoung(object)) return object;
   return IsForwarded(object) ? Evacuation::ForwardedTo(HeaderOf(object)) : nullptr;
 }
 
-// Adds the noted slots that point to young objects to *left, except where the log has them in the
-// order in which they were noted, as it mostly does.  Returns false without memory.
+// Adds to *left the noted slots that point to young objects and are not in the log in the order in
+// which they were noted.  Mostly the log has that order, and no slot is added.  Returns false
+// without memory.
 [[maybe_unused]] bool AddThoseNotInTurn(const Mutator& mutator, Vector<Slot*>* left) {
   Slot** logged = mutator.log;
   for (Slot* slot : mutator.noted_for_check) {
@@ -97,7 +98,7 @@ Object* Survivor(Object* object) {
 }
 
 // inv.remembered, for debug builds: each slot of an old object that points to a young one, as the
-// barrier's callers saw it, is in some log.  True without memory to look.
+// barrier's callers have noted it, is in some log.  True if there is no memory for the check.
 [[maybe_unused]] bool LogsAreComplete(HeapCore& heap) {
   Vector<Slot*> left;
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
@@ -125,8 +126,8 @@ void VisitRemembered(HeapCore& heap, Evacuation& evacuation) {
   }
 }
 
-// The value of an ephemeron whose key has survived survives.  Returns whether it had to
-// be moved.
+// If the key of an ephemeron has survived, its value survives.  Returns whether the value had to be
+// moved.
 bool VisitEphemeron(Object* original, Evacuation& evacuation) {
   Object* ephemeron = Survivor(original);
   if (ephemeron == nullptr) return false;
@@ -147,7 +148,7 @@ void ForEachRecentEphemeron(HeapCore& heap, Visit visit) {
   }
 }
 
-// A value may keep other keys alive: until nothing changes.
+// Repeats until nothing changes, because a value may keep other keys alive.
 void VisitEphemerons(HeapCore& heap, Evacuation& evacuation) {
   for (bool moved = true; moved;) {
     moved = false;
@@ -179,7 +180,7 @@ void VisitFinalizable(HeapCore& heap, Evacuation& evacuation) ALLOMON_REQUIRES(h
 
 void VisitRoots(HeapCore& heap, Evacuation& evacuation)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
-  // Drained after each root, so that what belongs together is moved together.
+  // The stack is drained after each root, so that objects of one root are moved together.
   ForEachStrongRoot(heap, [&evacuation](Slot& slot) {
     evacuation.Visit(slot);
     evacuation.Drain();
@@ -197,7 +198,7 @@ void CountMinor(HeapCore& heap, uint64_t young_words, uint64_t moved_words) {
   if (heap.options.listener != nullptr) heap.options.listener->OnPromotion(moved_words);
 }
 
-// Counts what the nurseries hold, before anything moves.
+// Counts the contents of the nurseries before any object moves.
 uint64_t PrepareNurseries(HeapCore& heap) {
   uint64_t young_words = 0;
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
@@ -217,7 +218,7 @@ void EmptyNurseries(HeapCore& heap) {
   }
 }
 
-// inv.nursery, for debug builds: of the roots.  The verifier looks at all references.
+// inv.nursery, for debug builds: checks the roots.  The verifier checks all references.
 [[maybe_unused]] bool NothingIsYoung(HeapCore& heap)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
   bool young = false;

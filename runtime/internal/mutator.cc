@@ -31,7 +31,7 @@ class LimitPublisher {
   Mutator& mutator_;
 };
 
-// A followed block that fails to come into being has died.
+// A followed block, which counts as dead if its allocation fails.
 class PendingBlock {
  public:
   // Makes room for the block in the table; without memory the block is not followed.
@@ -54,7 +54,7 @@ class PendingBlock {
 
  private:
   void Drop() {
-    std::exception_ptr ignored;  // one exception may be on its way already
+    std::exception_ptr ignored;  // another exception may be in flight already
     heap_client::OnManagedFree(std::exchange(handle_, 0), &ignored);
   }
 
@@ -81,13 +81,13 @@ Mutator& CurrentMutator() {
 bool Mutator::Init(HeapCore* owner, size_t bytes) {
   heap = owner;
   nursery_bytes = bytes;
-  // Stress mode moves to the other half at every collection.
+  // Stress mode moves the nursery to its other half at every collection.
   const size_t halves = heap->options.stress_every != 0 ? 2 : 1;
   nursery = TakeYoungSlice(bytes * halves);
   root_memory = ReserveMemory(kRootBytes);
   if (nursery == nullptr || root_memory == nullptr) return false;
   if (halves == 2) second_half = nursery + bytes;
-  // The slot below the first is never dead.
+  // The slot below the first root slot is never dead.
   roots = static_cast<Slot*>(root_memory) + kMaxRoots + 1;
   window = &t_window;
   window->cursor = synced = nursery_start();
@@ -126,7 +126,7 @@ Mutator::~Mutator() {
   ReturnYoungSlice(nursery < second_half ? nursery : second_half, nursery_bytes * 2);
 }
 
-// Words that pass without a hit, by construction of the limit.
+// Counts the words up to the cursor.  None of them is a hit, by construction of the limit.
 void Mutator::Sync() {
   const uint64_t words = (window->cursor - synced) / kWordBytes;
   synced = window->cursor;
@@ -142,7 +142,7 @@ bool Mutator::WantsAttention() const {
 }
 
 void Mutator::RequestAttention() {
-  // Release: what the requester has written is seen by on_request.
+  // Release: on_request sees the requester's earlier stores.
   requested.store(true, std::memory_order_release);
   // Pairs with the fence in PublishLimit(): either the owner sees the request, or its
   // limit is overwritten here.
@@ -166,8 +166,8 @@ void Mutator::PublishLimit() {
   const uint64_t left = static_cast<uint64_t>(sampler.words_left());
   const uintptr_t limit = window->cursor + (left < room_words ? left : room_words) * kWordBytes;
   window->limit.store(WantsAttention() ? 0 : limit, std::memory_order_relaxed);
-  // Pairs with the fences in World::RequestStopLocked() and PublishLocked() of the
-  // tracker: either we see the request here, or they overwrite this limit.
+  // Pairs with the fences in World::RequestStopLocked() and in the tracker's PublishLocked().
+  // Either this thread sees the request below, or the requester overwrites this limit.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (heap->world.stopping() || sampler.stale() || MayRunRequest()) {
     window->limit.store(0, std::memory_order_relaxed);
@@ -177,7 +177,8 @@ void Mutator::PublishLimit() {
 void Mutator::EmptyNursery(size_t granted) {
   granted_bytes = granted;
   if (second_half != nullptr) {
-    // A use of a raw pointer that was kept to a young object faults from now on.
+    // From now on a raw pointer to a young object that was kept across the collection faults when
+    // used.
     mprotect(nursery, nursery_bytes, PROT_NONE);
     std::swap(nursery, second_half);
     mprotect(nursery, nursery_bytes, PROT_READ | PROT_WRITE);
@@ -233,12 +234,12 @@ void Mutator::MakeRoom(size_t bytes) {
 }
 
 BlockHandle Mutator::Sample(const Request& request, FrameState caller) {
-  // What callbacks at this safepoint allocated belongs to the gap that it was placed by;
-  // judging may begin another.
+  // Callbacks at this safepoint have allocated in the present gap of the sampler; the judgement may
+  // begin another gap.
   Sync();
   const Verdict verdict = heap_client::JudgeManagedSlow(sampler, request.trial_words);
-  // The gap is shorter now, or another: what callbacks and the handler of a full heap
-  // allocate before the limit is published again comes to the slow path.
+  // The gap is shorter now, or a new one.  The limit 0 sends allocations of callbacks and of the
+  // handler of a full heap to the slow path until the limit is published again.
   window->limit.store(0, std::memory_order_relaxed);
   if (verdict == Verdict::kNotSampled) return 0;
   Block block;
@@ -268,7 +269,7 @@ char* Mutator::AllocateYoungSlow(size_t bytes, AllocationSource source, FrameSta
   char* start = reinterpret_cast<char*>(window->cursor);
   pending.Become(reinterpret_cast<Object*>(start + kWordBytes), true);
   window->cursor += bytes;
-  synced = window->cursor;  // its trials were held by Sample()
+  synced = window->cursor;  // Sample() has held the trials of these words
   allocated_words += bytes / kWordBytes;
   ALLOMON_GC_UNPOISON(start, bytes);
   return start;

@@ -23,30 +23,30 @@ struct RootRange {
   const size_t* count;
 };
 
-// An allocation, as the sampling law and the callbacks see it.
+// The facts of an allocation that the sampling law and the callbacks use.
 struct Request {
   uint64_t trial_words;  // header included
-  uint64_t size_bytes;   // without header, as the callback shall see it
+  uint64_t size_bytes;   // without header, as the callback is told
   AllocationSource source;
   bool young;
 };
 
 class Mutator {
  public:
-  // Takes a nursery and the root stack; false when there is no memory for them.  On the
+  // Takes a nursery and the root stack; false when there is no memory for them.  Called by the
   // thread itself, as all functions up to "Collector".
   bool Init(HeapCore* heap, size_t nursery_bytes);
-  // Only after LeaveTracker(), if the world ever had it.
+  // Called after LeaveTracker(), if the world ever had the mutator.
   ~Mutator();
   Mutator() = default;
   Mutator(const Mutator&) = delete;
   Mutator& operator=(const Mutator&) = delete;
 
-  // `bytes` of the nursery, header included; at most kMaxYoungBytes + 8.  The caller
-  // writes the object and then its header, without another allocation in between.
-  // Throws std::bad_alloc, or the exception of a callback; then nothing was allocated.
+  // Takes `bytes` of the nursery, header included; at most kMaxYoungBytes + 8.  The caller writes
+  // the object and then its header, without another allocation in between.  Throws std::bad_alloc,
+  // or the exception of a callback; after an exception nothing was allocated.
   char* AllocateYoungSlow(size_t bytes, AllocationSource source, FrameState caller);
-  // An object born old: zero-filled, the header to be written by the caller.
+  // Makes an object that is born old: zero-filled, the header to be written by the caller.
   Object* AllocateLargeSlow(uint64_t words, uint64_t size_bytes, AllocationSource source,
                             FrameState caller);
   // Judges and reports the out-of-heap bytes of the custom block in `root`.
@@ -55,30 +55,30 @@ class Mutator {
   // Lets collections and callbacks happen.  Throws the exception of a callback.
   void SafepointSlow();
 
-  // Asks for options.on_request at the next safepoint.  Any thread, any signal handler.
+  // Requests a call of options.on_request at the next safepoint.  Any thread, any signal handler.
   void RequestAttention();
 
-  // From now on the thread stands, and the next allocation comes to the slow path, which refuses
-  // it; until LeaveNative() has waited for the collection that may be going on.
+  // From EnterNative() on the thread stands, and its next allocation comes to the slow path, which
+  // refuses it.  LeaveNative() waits for a collection that is going on, and ends this state.
   void EnterNative();
   void LeaveNative();
   bool runs() const { return state.load(std::memory_order_relaxed) == MutatorState::kRunning; }
 
-  // Aborts with the rule in a NoAllocation scope or a NativeRegion.
+  // Aborts in a NoAllocation scope or a NativeRegion, with the rule that was broken.
   void CheckMayAllocate() const;
 
-  // By the world, under its mutex: from the first to the second the sampler hears of sessions, and
-  // profilers read the clock.
+  // Called by the world, under its mutex.  Between the two calls the sampler is told of sessions,
+  // and profilers read the clock.
   void JoinTracker();
   void LeaveTracker();
 
-  // Counts what was allocated since the last time.
+  // Counts the allocations since the last call.
   void Sync();
-  // inv.limit: sets the limit to the end of the grant, the next sample, or 0 if the thread is
-  // wanted.
+  // inv.limit: sets the limit to the end of the grant, to the next sample, or to 0 if the thread's
+  // attention is wanted.
   void PublishLimit();
 
-  // Collector: the thread stands.
+  // Collector: called while the thread stands.
   size_t used_bytes() const { return window->cursor - nursery_start(); }
   uintptr_t nursery_start() const { return reinterpret_cast<uintptr_t>(nursery); }
   void EmptyNursery(size_t granted);
@@ -96,11 +96,11 @@ class Mutator {
   HeapCore* heap = nullptr;
   Window* window = nullptr;
   Mutator* next = nullptr;  // the world's list
-  // Written by the thread itself, under the world's mutex.
+  // Stored by the thread itself, under the world's mutex.
   std::atomic<MutatorState> state{MutatorState::kOutside};
   char* nursery = nullptr;
   size_t nursery_bytes = 0;
-  // inv.reserve: the nursery may be filled up to here, since so much can be promoted.
+  // inv.reserve: the nursery may be filled up to here, because so many bytes can be promoted.
   size_t granted_bytes = 0;
   uintptr_t synced = 0;          // Sync() has counted up to here
   uint64_t allocated_words = 0;  // in the nursery, since the thread was attached
@@ -110,7 +110,7 @@ class Mutator {
   Slot** log = nullptr;   // the first remembered slot
   Vector<RootRange> ranges;
   Vector<Object*> weaks;          // ephemerons made or set since the last minor collection
-  Vector<Slot*> noted_for_check;  // debug builds: what the log must have (inv.remembered)
+  Vector<Slot*> noted_for_check;  // debug builds: the slots that the log must have (inv.remembered)
   uint32_t no_allocation = 0;     // open NoAllocation scopes
   uint32_t stress_count = 0;
   bool in_finalizer = false;
@@ -135,7 +135,7 @@ class Mutator {
   bool WantsAttention() const;
 };
 
-// The mutator of this thread; fails with the rule when it is not attached.
+// The mutator of this thread; aborts with the rule when the thread is not attached.
 Mutator& CurrentMutator();
 
 }  // namespace allomon::gc::internal

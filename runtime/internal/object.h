@@ -5,8 +5,8 @@
 //     bit 0  forwarded: the rest is the object's new address (during a minor collection)
 //     bit 1  large: a LargeNode stands before the header
 //
-// Sizes are in words of 8 bytes.  Every object has at least one word behind its header:
-// the collector links dead copies through it.
+// Sizes are in words of 8 bytes.  Every object has at least one word behind its header, because the
+// collector links dead copies through it.
 #ifndef ALLOMON_RUNTIME_INTERNAL_OBJECT_H_
 #define ALLOMON_RUNTIME_INTERNAL_OBJECT_H_
 
@@ -16,10 +16,10 @@
 namespace allomon::gc::internal {
 
 inline constexpr size_t kWordBytes = 8;
-// Larger objects (payload) are born old, each in a block of its own.
+// An object with a larger payload is born old, in a block of its own.
 inline constexpr size_t kMaxYoungBytes = 8 << 10;
 
-// Never defined: what reference slots point to.
+// Never defined: the type that reference slots point to.
 struct Object;
 
 // The collector reads and copies words of any type.
@@ -54,7 +54,7 @@ inline const TypeInfo& TypeOf(uintptr_t header) {
 }
 inline bool IsLarge(uintptr_t header) { return (header & kLargeBit) != 0; }
 
-// A reference slot seen as the collector sees it.
+// A reference slot, as the collector uses it.
 using Slot = Object*;
 inline Slot* SlotsOf(Object* object) { return reinterpret_cast<Slot*>(object); }
 

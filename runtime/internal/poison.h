@@ -1,4 +1,4 @@
-// Tells the address sanitizer which managed memory is dead.  Nothing without it.
+// Tells the address sanitizer which managed memory is dead.  Does nothing in other builds.
 #ifndef ALLOMON_RUNTIME_INTERNAL_POISON_H_
 #define ALLOMON_RUNTIME_INTERNAL_POISON_H_
 

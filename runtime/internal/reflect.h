@@ -1,6 +1,6 @@
-// Finds the references inside a plain struct at compile time: counts the members of an
-// aggregate by trying to brace-initialise it, names them by a structured binding, and
-// computes where each one lies.  No macro, no code at run time.
+// Finds the references inside a plain struct at compile time.  Counts the members of an aggregate
+// by trying to brace-initialise it, names them by a structured binding, and computes the offset of
+// each one.  No macro, no code at run time.
 //
 // Works for aggregates of up to 16 members, nested ones included.  Not for base classes,
 // bit-fields and arrays; for those specialise ReferencesOf (see type.h).

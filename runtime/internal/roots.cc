@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kRootStep = 4096;
 
-// A dead slot on the free list points to the next one; bit 0 is set, but it is not the
+// A dead slot on the free list points to the next one.  Its bit 0 is set, but it differs from the
 // DeadSlot() that popping skips.
 Slot EncodeFree(Slot* next) {
   return reinterpret_cast<Slot>(reinterpret_cast<uintptr_t>(next) | 3);
@@ -23,7 +23,7 @@ Slot* DecodeFree(Slot slot) {
   return reinterpret_cast<Slot*>(reinterpret_cast<uintptr_t>(slot) & ~uintptr_t{3});
 }
 
-// Threads the dead slots of the whole stack onto the free list.
+// Adds the dead slots of the whole stack to the free list.
 size_t CollectDeadRoots(Mutator& mutator) {
   size_t found = 0;
   for (Slot* slot = mutator.roots; slot != t_window.root_top; ++slot) {
@@ -37,7 +37,7 @@ size_t CollectDeadRoots(Mutator& mutator) {
 
 }  // namespace
 
-// The stack is full: take one of the dead slots, or let it grow.
+// The stack is full: takes one of the dead slots, or lets the stack grow.
 Slot* TakeRootSlow(Object* value) noexcept {
   Mutator& mutator = CurrentMutator();
   if (mutator.free_roots == nullptr) {
@@ -83,7 +83,7 @@ void CutBackRoots(Slot* top) {
 }
 
 void Mutator::TrimRoots() {
-  // Back from the free list, so that they can be popped.
+  // Takes the slots off the free list, so that they can be popped.
   for (Slot* slot = free_roots; slot != nullptr;) {
     Slot* next_free = DecodeFree(*slot);
     *slot = DeadSlot();
@@ -106,8 +106,8 @@ void CompactLog(Mutator& mutator) {
 
 }  // namespace
 
-// The barrier is no safepoint, so a full log cannot be emptied by collecting: it is compacted, and
-// grows.
+// The barrier is no safepoint, so a full log cannot be emptied by a collection.  It is compacted,
+// and grows.
 void LogSlotSlow(Slot* slot) noexcept {
   Mutator& mutator = CurrentMutator();
   CompactLog(mutator);
@@ -124,7 +124,7 @@ void LogSlotSlow(Slot* slot) noexcept {
   *t_window.log_top++ = slot;
 }
 
-// Without memory the slot is not noted, and so not checked.
+// Without memory the slot is not noted, and so it is not checked.
 void NoteForCheck(Slot* slot) noexcept {
   Vector<Slot*>& noted = CurrentMutator().noted_for_check;
   if (!noted.empty() && noted.back() == slot) return;

@@ -52,7 +52,7 @@ void SampleTable::Add(Object* object, heap_client::BlockHandle handle, bool youn
   if (promote_due) Queue(index);
   order_.push_back(index);
   if (young) return;
-  // Old entries stand before the young ones: the first young one makes room.
+  // Old entries stand before the young ones: the first young entry moves to the end and makes room.
   std::swap(order_.back(), order_[first_young_++]);
 }
 
@@ -69,7 +69,7 @@ SampleTable::Index SampleTable::PopDue() {
   return index;
 }
 
-// An entry is queued once, whatever it owes.
+// Puts an entry into the queue once, however many callbacks it owes.
 void SampleTable::Queue(Index index) {
   Entry& entry = entries_[index];
   if (entry.queued) return;
@@ -109,8 +109,9 @@ void SampleTable::AllDie() {
   AfterMajor([](Object*) { return false; });
 }
 
-// One callback of the entry; false if it owes none.  The mutex is free while the callback runs,
-// which the analysis does not follow into the destructor that takes it again.
+// Runs one callback of the entry; false if the entry owes none.  The mutex is free while the
+// callback runs.  The thread safety analysis does not follow that into the destructor, which takes
+// the mutex again.
 bool SampleTable::RunOne(Index index,
                          std::exception_ptr* thrown) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   const bool promote = entries_[index].promote_due;
@@ -119,8 +120,8 @@ bool SampleTable::RunOne(Index index,
   ALLOMON_DCHECK("inv.sample.order", entries_[index].running);
   entries_[index].promote_due = false;
   if (!promote) entries_[index].handle = 0;
-  // A callback may end its thread, and this is left by unwinding.  Other trackers of the
-  // block have yet to be told then.
+  // A callback may end its thread, and then this function is left by unwinding.  Other trackers of
+  // the block still have to be told afterwards.
   struct Unlocked {
     ~Unlocked() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
       table.mutex_.lock();
@@ -143,7 +144,7 @@ bool SampleTable::RunOne(Index index,
   return promote;
 }
 
-// Everything that the entry owes, in its natural order.
+// Runs all callbacks that the entry owes, in their natural order.
 void SampleTable::RunEntry(Index index, std::exception_ptr* thrown) {
   struct Running {
     ~Running() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { table.FinishEntry(index); }  // RunEntry() holds
@@ -173,7 +174,7 @@ void SampleTable::RunDue(std::exception_ptr* thrown) {
   for (size_t left = due_count_; left > 0 && *thrown == nullptr && any_due(); --left) {
     const Index index = PopDue();
     if (entries_[index].running) {
-      PushDue(index);  // its runner, on another thread, will come to it; see inv.sample.order
+      PushDue(index);  // the thread that runs the entry will run it; see inv.sample.order
       continue;
     }
     entries_[index].queued = false;

@@ -1,12 +1,13 @@
 // The objects that trackers follow.  See "Sampling" in runtime/README.md.
 //
-// order_ lists the live objects, and those born since the last minor collection are its suffix
-// (inv.sample.suffix): a minor collection looks at the young ones only, a major one at all.  A
-// collection only notes the callbacks that are due; they run later, at a safepoint, in the order in
-// which they were noted.
+// order_ lists the live objects.  Those born since the last minor collection are its suffix
+// (inv.sample.suffix), so a minor collection reads only the suffix, and a major one reads the whole
+// list.  A collection only notes the callbacks that are due.  They run later, at a safepoint, in
+// the order in which they were noted.
 //
-// inv.sample.order: for one object, promote comes before dealloc, one at a time.  A thread that
-// runs a callback of an entry also runs those of the entry that fall due meanwhile.
+// inv.sample.order: for one object, the promote callback comes before the dealloc callback, one at
+// a time.  A thread that runs a callback of an entry also runs the callbacks of the entry that fall
+// due meanwhile.
 #ifndef ALLOMON_RUNTIME_INTERNAL_SAMPLE_TABLE_H_
 #define ALLOMON_RUNTIME_INTERNAL_SAMPLE_TABLE_H_
 
@@ -25,34 +26,34 @@ using allomon::internal::MutexHolder;
 
 class SampleTable {
  public:
-  // Makes room in every list for one object, to be given back by Add() or Unreserve(), so that
-  // neither these nor a collection allocates.  Returns false without memory.  Any thread outside
+  // Makes room in every list for one object.  Add() or Unreserve() gives the room back; neither
+  // these nor a collection allocates.  Returns false without memory.  Any thread outside
   // collections.
   [[nodiscard]] bool Reserve();
   void Unreserve();
-  // Follows an object that exists from now on, in reserved room.  Runs no user code, so that the
-  // caller may hold an object that has no header yet.  `promote_due` for an object that was
-  // promoted inside its own alloc callback.
+  // Follows an object that exists from now on, in reserved room.  Runs no user code, so the caller
+  // may hold an object that has no header yet.  `promote_due` is for an object that was promoted
+  // inside its own alloc callback.
   void Add(Object* object, heap_client::BlockHandle handle, bool young, bool promote_due = false);
 
-  // After the survivors of a minor collection were moved, or after marking.
+  // Called after the survivors of a minor collection were moved, or after marking.
   void AfterMinor();
   template <typename IsMarked>
   void AfterMajor(IsMarked is_marked);
-  // All objects die, the heap being destroyed.
+  // Notes the death of all objects, when the heap is destroyed.
   void AllDie();
 
   // Whether callbacks are due.  Any thread.
   bool any_due() const { return due_count_.load(std::memory_order_relaxed) != 0; }
-  // Runs the callbacks that are due, until one throws: then the rest stays due and
-  // *thrown is set.  Any thread outside callbacks; without any lock while user code runs.
+  // Runs the callbacks that are due, until one throws: then *thrown is set, and the other callbacks
+  // stay due.  Any thread outside callbacks; no lock is held while user code runs.
   void RunDue(std::exception_ptr* thrown);
 
  private:
   using Index = uint32_t;
   struct Entry {
     Object* object;
-    heap_client::BlockHandle handle;  // 0: no tracker follows it any more
+    heap_client::BlockHandle handle;  // 0: no tracker follows the object any more
     bool promote_due;
     bool dead;
     bool queued;

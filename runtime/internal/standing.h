@@ -8,10 +8,10 @@ class HeapCore;
 class Mutator;
 
 // While a Standing is open the thread stands in the heap that it is attached to, as in a
-// NativeRegion: a thread that waits for a lock that is held while worlds stop, or for another
-// heap's world, may itself be waited for.  Does nothing for a thread that does not run, nor for a
-// thread of `waits_for`, whose world knows that it waits.  A safepoint: objects of the thread's
-// heap may move.
+// NativeRegion.  A thread that waits for another heap's world, or for a lock that is held while
+// worlds stop, may itself be waited for.  Does nothing for a thread that does not run.  Does
+// nothing for a thread of `waits_for`, whose world knows that it waits.  A safepoint: objects of
+// the thread's heap may move.
 class Standing {
  public:
   explicit Standing(const HeapCore* waits_for = nullptr);

@@ -6,8 +6,8 @@
 namespace allomon::gc::internal {
 namespace {
 
-// Visits every reachable object once, with a set of its own and nothing of the
-// collector's cleverness.
+// Visits every reachable object once.  The set of visited objects is the verifier's own, and none
+// of the collector's optimisations is used.
 class Verification {
  public:
   explicit Verification(HeapCore& heap) : heap_(heap) {}

@@ -14,7 +14,8 @@
 
 namespace allomon::gc::internal {
 
-// Runs once with the object, when nothing else reaches it.  The slot is a root meanwhile.
+// A finalizer runs once with the object, when nothing else reaches it.  The slot is a root
+// meanwhile.
 struct Finalizer {
   Object* object;
   std::function<void(Object*)> run;
@@ -28,9 +29,9 @@ struct CustomBlockEntry {
   void (*release)(void* data);
 };
 
-// Entries in [0, first_young) are of old objects.  Those whose objects died wait in `due`, first
-// in, first out.  inv.weak.room: there is room in `entries` for all that are reserved, and in `due`
-// for these and all entries, so neither Add() nor a collection allocates.
+// Entries in [0, first_young) are of old objects.  The entries whose objects died wait in `due`,
+// first in, first out.  inv.weak.room: `entries` has room for all reserved entries, and `due` has
+// room for these and all entries, so neither Add() nor a collection allocates.
 template <typename Entry>
 struct WeakTable {
   Vector<Entry> entries;
@@ -39,8 +40,8 @@ struct WeakTable {
   size_t first_young = 0;
   size_t reserved = 0;
 
-  // Makes room for one entry, to be given back by Add() or Unreserve().  Returns false, and
-  // changes nothing, without memory.
+  // Makes room for one entry, which Add() or Unreserve() gives back.  Without memory returns false
+  // and changes nothing.
   [[nodiscard]] bool Reserve() {
     if (due_head == due.size()) due.clear(), due_head = 0;
     const size_t wanted = entries.size() + reserved + 1;
@@ -61,8 +62,8 @@ struct WeakTable {
     entries.push_back(std::move(entry));
   }
 
-  // Moves the entries from `begin` on for which is_dead(entry) to `due`.  Afterwards none
-  // is young.  Returns how many moved.
+  // Moves the entries from `begin` on for which is_dead(entry) to `due`.  Afterwards no entry is
+  // young.  Returns the number of moved entries.
   template <typename IsDead>
   size_t MoveDead(size_t begin, IsDead is_dead) {
     size_t kept = begin;

@@ -1,7 +1,7 @@
 // The few words in thread-local storage that a mutator's fast paths touch.
 //
-// Written by their own thread, except `limit`; read by a collector while the thread is
-// stopped (the world's mutex orders that).
+// The words are written by their own thread, except `limit`.  A collector reads them while the
+// thread is stopped (the world's mutex orders that).
 #ifndef ALLOMON_RUNTIME_INTERNAL_WINDOW_H_
 #define ALLOMON_RUNTIME_INTERNAL_WINDOW_H_
 
@@ -27,14 +27,14 @@ class Mutator;
 struct Window {
   // The next free byte of the nursery.
   uintptr_t cursor;
-  // inv.limit: the cursor never passes the limit, which is the end of the nursery, or the place of
-  // the next sample if that comes first, or 0 while the thread's attention is wanted:
-  // a collector that stops the world, a tracker that starts, stress mode.
+  // inv.limit: the cursor never passes the limit.  The limit is the end of the nursery, or the
+  // place of the next sample if that comes first.  The limit is 0 while the thread's attention is
+  // wanted: by a collector that stops the world, by a tracker that starts, in stress mode.
   std::atomic<uintptr_t> limit;
   // Root slots are a stack: [the mutator's first slot, root_top) are in use.
   Slot* root_top;
   Slot* root_limit;
-  // Remembered slots: those of old objects that were made to point to young ones.
+  // Remembered slots: slots of old objects in which references to young ones were stored.
   Slot** log_top;
   Slot** log_limit;
   Mutator* mutator;
@@ -42,31 +42,33 @@ struct Window {
 
 extern __thread Window t_window __attribute__((visibility("hidden"), ALLOMON_GC_TLS_MODEL));
 
-// A root slot whose Local is gone while slots above it are in use.
+// The value of a root slot whose Local has ended while slots above it are in use.
 inline Slot DeadSlot() { return reinterpret_cast<Slot>(uintptr_t{1}); }
 
-// Root slots that a thread can have: 64 MiB of addresses.  As many below them are reserved and
-// never used, so that a slot less than this below the top is one of the thread's own.
+// The number of root slots that a thread can have: 64 MiB of addresses.  As many addresses below
+// them are reserved and never used, so a slot less than this below the top is one of the thread's
+// own.
 inline constexpr size_t kMaxRoots = size_t{8} << 20;
 
-// The slot of all Locals that were moved from, and so own none.  Always null.
+// The slot of all Locals that were moved from, which own no slot.  Always null.
 extern Slot no_slot __attribute__((visibility("hidden")));
 
 Slot* TakeRootSlow(Object* value) noexcept;
 void PopDeadRoots() noexcept;
-// `slot` is no_slot; a slot of another thread is a failure.
+// Called with no_slot, or with a slot that is not this thread's; aborts for a slot of another
+// thread.
 void ReleaseRootSlow(Slot* slot) noexcept;
 
-// By integers: g++ 12 believes that root stacks begin at their first known slot.
+// Computes with integers: g++ 12 assumes that root stacks begin at their first known slot.
 inline Slot* SlotBelow(Slot* slot) {
   return reinterpret_cast<Slot*>(reinterpret_cast<uintptr_t>(slot) - sizeof(Slot));
 }
 
 void LogSlotSlow(Slot* slot) noexcept;
-// The slot of an old object points to a young one: noted without any cleverness, so that a debug
-// build can compare the log with it (inv.remembered).
+// Notes a slot of an old object that points to a young one.  The list has no optimisation, so that
+// a debug build can compare the log with it (inv.remembered).
 void NoteForCheck(Slot* slot) noexcept;
-// Forgets all roots from `top` on, of which some may be on the free list.
+// Forgets all roots from `top` on.  Some of them may be on the free list.
 void CutBackRoots(Slot* top);
 
 __attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
@@ -78,9 +80,9 @@ __attribute__((always_inline)) inline Slot* TakeRoot(Object* value) {
   return slot;
 }
 
-// Pops the slot and the dead ones below it, so that a live one is on top; the one below the
-// first is never dead.  If the slot is not the topmost one, it becomes dead: the temporaries
-// of a call are released when its result lies above them.  no_slot is no slot.
+// Pops the slot and the dead slots below it, so that a live slot is on top; the slot below the
+// first one is never dead.  If the slot is not the topmost one, it becomes dead: the temporaries of
+// a call are released when its result lies above them.  no_slot is never popped.
 __attribute__((always_inline)) inline void ReleaseRoot(Slot* slot) {
   Slot* const top = t_window.root_top;
   if (__builtin_expect(slot + 1 == top, 1)) {
@@ -93,7 +95,7 @@ __attribute__((always_inline)) inline void ReleaseRoot(Slot* slot) {
   }
 }
 
-// Of two slots, releases the upper one and returns the lower.  Either may be no_slot; if both
+// Releases the upper one of two slots and returns the lower one.  Either may be no_slot; if both
 // are, the result is a new slot.
 Slot* MergeRootsSlow(Slot* a, Slot* b) noexcept;
 
@@ -106,8 +108,8 @@ __attribute__((always_inline)) inline Slot* MergeRoots(Slot* upper, Slot* lower)
   return lower;
 }
 
-// The write barrier, behind the store: `slot` of an old object, which pointed to `old`,
-// now points to a young one.  If it pointed to a young one before, it is logged already.
+// The write barrier, executed after the store.  `slot` belongs to an old object, pointed to `old`,
+// and now points to a young object.  If `old` is young, the slot is logged already.
 __attribute__((always_inline)) inline void Remember(Slot* slot, Object* old, Object* value) {
   if constexpr (allomon::internal::kDebugChecks) {
     if (IsYoung(value) && !IsYoung(slot)) NoteForCheck(slot);

@@ -5,7 +5,7 @@
 namespace allomon::gc::internal {
 namespace {
 
-// inv.mutator.state: by the mutator's own thread, under the world's mutex.
+// inv.mutator.state: called by the mutator's own thread, under the world's mutex.
 void Change(Mutator& mutator, MutatorState from, MutatorState to) {
   ALLOMON_DCHECK_EQ("inv.mutator.state", mutator.state.load(std::memory_order_relaxed), from);
   mutator.state.store(to, std::memory_order_relaxed);
@@ -39,9 +39,9 @@ void World::WaitForResumeLocked() {
   while (stopping()) resumed_.Wait(mutex_);
 }
 
-// The tracker learns of a mutator, and forgets it, in the same step as the world: a fork stops the
-// world, so it finds each mutator known to both or to neither, and the child can take leave for
-// those that it does not have.
+// The tracker learns of a mutator, and forgets it, in the same step as the world.  A fork stops the
+// world, so both know the mutator or neither does.  The child can then tell the tracker of the
+// threads that do not exist in it.
 void World::Add(Mutator* mutator) {
   const MutexHolder hold(mutex_);
   WaitForResumeLocked();
@@ -68,7 +68,8 @@ void World::LeaveLocked(Mutator& mutator) {
   mutator.LeaveTracker();
 }
 
-// Another stop may begin before this thread gets the mutex back; it stands then already.
+// Another stop may begin before this thread gets the mutex back; the thread counts as standing then
+// already.
 void World::ParkLocked(Mutator& mutator) {
   StandLocked(mutator, MutatorState::kParked);
   WaitForResumeLocked();
@@ -81,7 +82,7 @@ void World::ParkIfStopping(Mutator& mutator) {
   if (stopping()) ParkLocked(mutator);
 }
 
-// Threads that stand are told too: their limits must not outlive their nurseries.
+// Threads that stand are told too, because their limits must not outlive their nurseries.
 void World::RequestStopLocked() {
   stopping_.store(true, std::memory_order_relaxed);
   // Pairs with the fence in Mutator::PublishLimit(): either the owner of a limit sees

@@ -1,8 +1,8 @@
 // Stops and resumes the threads of a heap.  See "Threads" in runtime/README.md.
 //
-// A thread runs, or it stands: parked at a safepoint, in native code, or because it has stopped
-// the others itself.  inv.world: the heap is collected only while no thread runs, and no thread
-// begins to run while `stopping`.
+// A thread runs, or it stands: parked at a safepoint, in native code, or because it has stopped the
+// others itself.  inv.world: the heap is collected only while no thread runs, and no thread begins
+// to run while `stopping`.
 #ifndef ALLOMON_RUNTIME_INTERNAL_WORLD_H_
 #define ALLOMON_RUNTIME_INTERNAL_WORLD_H_
 
@@ -21,8 +21,8 @@ using allomon::internal::MutexHolder;
 
 class Mutator;
 
-// inv.mutator.state: a thread goes from kOutside to kRunning and back; from kRunning to each of
-// the others and back; and in no other way.
+// inv.mutator.state: a thread goes from kOutside to kRunning and back, and from kRunning to each of
+// the other states and back.  There are no other transitions.
 enum class MutatorState : uint8_t {
   kOutside,   // not in the world's list: about to attach, or detached
   kRunning,   // may touch the heap; collectors wait for it
@@ -36,44 +36,45 @@ class World {
   // The calling thread's mutator takes part from now on, and the tracker knows it.  Waits for a
   // collection that is going on.
   void Add(Mutator* mutator);
-  // The calling thread, which runs, takes part no longer, and the tracker forgets it.  If
-  // another thread wants to stop the world the caller parks first: that collector waits for it.
+  // The calling thread, which runs, no longer takes part, and the tracker forgets its mutator.  If
+  // another thread wants to stop the world, the caller parks first, because that collector waits
+  // for it.
   void Remove(Mutator* mutator);
 
-  // Whether a thread wants all others to stand.  The owner of a limit executes a seq_cst
-  // fence between storing the limit and asking.
+  // Whether a thread wants all others to stand.  The owner of a limit executes a seq_cst fence
+  // between storing the limit and this call.
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
   // Called by a running thread, at a point where a collection may happen.
   void ParkIfStopping(Mutator& mutator);
 
-  // Stops all other threads.  Returns false if another thread had the same idea: then the
-  // caller has been parked for that collection, and looks at its situation again.  `caller` is
+  // Stops all other threads.  Returns false if another thread has begun to stop the world: the
+  // caller was then parked for that collection, and must look at its situation again.  `caller` is
   // the calling thread's mutator; nullptr when the thread is not attached or stands.
   bool Stop(Mutator* caller);
-  // By the thread that has stopped the world.
+  // Called by the thread that has stopped the world.
   void Resume();
 
   void EnterNative(Mutator& mutator);
   void LeaveNative(Mutator& mutator);
 
-  // By the thread that has stopped the world.
+  // Called by the thread that has stopped the world.
   Mutator* first() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the stop takes the lock's place
     ALLOMON_DCHECK("inv.world", IsStoppedByMe());
     return first_;
   }
-  // Words that the threads which have left had allocated in their nurseries.
+  // The words that detached threads had allocated in their nurseries.
   uint64_t departed_words() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // as above
     ALLOMON_DCHECK("inv.world", IsStoppedByMe());
     return departed_words_;
   }
 
-  // In a forked child, whose thread has stopped the world: `survivor` is its mutator, nullptr if
-  // it is not attached.  The world goes on with that one alone.  Returns the first of the
-  // others, which are listed by `next` and unknown to the tracker.
+  // Called in a forked child, whose thread has stopped the world.  `survivor` is that thread's
+  // mutator, nullptr if it is not attached.  The world goes on with that mutator alone.  Returns
+  // the first of the other mutators, which are listed by `next` and unknown to the tracker.
   Mutator* ResetAfterFork(Mutator* survivor);
 
-  // Before the world's end, when no other thread can know it.
+  // Called before the world's end, when no other thread can refer to it.
   bool IsEmpty();
 
   // For ALLOMON_DCHECK.
@@ -94,7 +95,8 @@ class World {
   Condition all_stand_;
   Condition resumed_;
   std::atomic<bool> stopping_{false};  // written under mutex_
-  // The thread that has stopped the world, and its mutator if that ran; written under mutex_.
+  // The thread that has stopped the world, and its mutator if that mutator ran; written under
+  // mutex_.
   std::atomic<pthread_t> stopper_thread_{0};
   Mutator* stopper_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
   int running_ ALLOMON_GUARDED_BY(mutex_) = 0;

@@ -22,8 +22,8 @@ bool g_taken[kMostBytes / kSliceBytes] ALLOMON_GUARDED_BY(g_mutex);  // by slice
 
 bool ReserveRange() ALLOMON_REQUIRES(g_mutex) {
   if (young_range.size_bytes != 0) return true;
-  // Below a limit of the address space an eighth of it, as the range of sampled blocks takes: the
-  // rest is the host's.
+  // If the address space has a limit, the range takes an eighth of it at most, as the range of
+  // sampled blocks does; the rest is the host's.
   const size_t allowed_bytes = allomon::internal::AddressSpacePartBytes(8);
   for (size_t bytes = kMostBytes; bytes >= kLeastBytes; bytes /= 2) {
     if (bytes > allowed_bytes && bytes > kLeastBytes) continue;
@@ -35,7 +35,7 @@ bool ReserveRange() ALLOMON_REQUIRES(g_mutex) {
   return false;
 }
 
-// First fit; returns the number of slices in the range if there is none.
+// First fit; returns the number of slices in the range if there is no such run.
 size_t FindRun(size_t wanted) ALLOMON_REQUIRES(g_mutex) {
   const size_t slices = young_range.size_bytes / kSliceBytes;
   size_t run = 0;

@@ -1,8 +1,8 @@
-// The one range of addresses that holds every nursery of the process, so that "is this
-// object young?" is a subtraction and a comparison.
+// The one range of addresses that holds every nursery of the process, so that "is this object
+// young?" is a subtraction and a comparison.
 //
-// Reserved at first use: 4 GiB of addresses, or less where the process may not have as
-// many.  The two numbers are constant afterwards.
+// Reserved at first use: 4 GiB of addresses, or less where the process may not have as many.  The
+// start and the size are constant afterwards.
 #ifndef ALLOMON_RUNTIME_INTERNAL_YOUNG_RANGE_H_
 #define ALLOMON_RUNTIME_INTERNAL_YOUNG_RANGE_H_
 
@@ -25,13 +25,13 @@ extern YoungRange young_range __attribute__((visibility("hidden")));
 
 inline bool IsYoung(const void* address) { return young_range.Contains(address); }
 
-// A piece of the range, a multiple of kSliceBytes; nullptr when it is used up.  Thread
+// Takes a piece of the range, a multiple of kSliceBytes; nullptr when the range is used up.  Thread
 // safe.  Cost: a scan over the slices, at attach only.
 inline constexpr size_t kSliceBytes = 64 << 10;
 char* TakeYoungSlice(size_t size_bytes);
 void ReturnYoungSlice(char* start, size_t size_bytes);
 
-// Around fork: the pieces are as one thread sees them, and the child inherits no lock of another.
+// For fork: the child gets a consistent list of pieces, and inherits no lock of another thread.
 void LockYoungRangeAroundFork();
 void UnlockYoungRangeAfterFork();
 
