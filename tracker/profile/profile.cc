@@ -10,7 +10,7 @@ namespace {
 using internal::RecordingError;
 using internal::UnitError;
 
-// With MLton's words, where it has any.
+// The text of the status uses MLton's words, where MLton has the error.
 absl::Status UnitStatus(UnitError error, const char* action) {
   const std::string text = action;
   switch (error) {

@@ -1,8 +1,8 @@
-// A unit of profiling data, as MLton.Profile.Data: a program may keep several, switch between them
-// while it runs, and write each to a file of its own.
+// A unit of profiling data, as MLton.Profile.Data.  A program may keep several units, switch
+// between them while it runs, and write each to a file of its own.
 //
-// This is a name, cheap to copy; Profile::Malloc() makes a unit, Profile::Free() ends it, and names
-// are never reused, so that using a freed one is an error and no accident.
+// This class is a name, cheap to copy.  Profile::Malloc() makes a unit, and Profile::Free() ends
+// it.  Names are never reused, so a call with the name of a freed unit is an error.
 #ifndef ALLOMON_TRACKER_PROFILE_PROFILE_DATA_H_
 #define ALLOMON_TRACKER_PROFILE_PROFILE_DATA_H_
 
@@ -12,7 +12,7 @@ namespace allomon {
 
 class ProfileData {
  public:
-  // The unit that there always is: every thread starts in it.
+  // The default unit, which always exists: every thread starts in it.
   ProfileData() = default;
 
   friend bool operator==(ProfileData a, ProfileData b) {
@@ -20,7 +20,7 @@ class ProfileData {
   }
   friend bool operator!=(ProfileData a, ProfileData b) { return !(a == b); }
 
-  // Where the unit is kept, and how many had that place before.
+  // The slot of the unit, and the number of units that had the slot before.
   uint32_t slot() const { return slot_; }
   uint32_t use() const { return use_; }
 

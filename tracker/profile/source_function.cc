@@ -9,14 +9,14 @@
 namespace allomon::internal {
 namespace {
 
-// The entry of a scope that there is no room for: above every limit, so that its end is slow as
-// well.
+// The entry of a scope for which there is no room.  It is above every limit, so that the scope's
+// end takes the slow path as well.
 ScopeEntry* NoRoom() { return reinterpret_cast<ScopeEntry*>(UINTPTR_MAX); }
 
 }  // namespace
 
-// In a signal handler that interrupts the thread in the middle of its shadow stack, a scope is
-// counted and not pushed (inv.shadow.busy).
+// A signal handler may interrupt the thread in the middle of a change of its shadow stack.  In such
+// a handler a scope is counted and not pushed (inv.shadow.busy).
 ScopeEntry* EnterScopeSlow(const SourceFunction& function, void* frame) {
   ThreadProfile& thread = thread_profile;
   const bool was_busy = thread.busy;
@@ -35,7 +35,7 @@ ScopeEntry* EnterScopeSlow(const SourceFunction& function, void* frame) {
   return open_scopes.top++;
 }
 
-// When another scope below was left by longjmp, this one's entry is still its own.
+// If another scope below was left by longjmp, this scope's entry is still its own.
 void LeaveScopeSlow(ScopeEntry* entry) {
   if (entry == NoRoom() || entry >= open_scopes.top) return;
   ThreadProfile& thread = thread_profile;

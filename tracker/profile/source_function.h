@@ -5,14 +5,14 @@
 //     ...
 //   }
 //
-// From there to the end of the enclosing block, what this thread allocates is charged to `Parse`,
-// at this file and line, unless a function that it calls says otherwise.
+// From there to the end of the enclosing block, the allocations of this thread are charged to
+// `Parse`, at this file and line, unless a called function names itself, too.
 //
 // While nothing is recorded the cost is 16 instructions, entry and exit together (section 7 of
-// benchmarks/README.md).  The scope ends by a destructor, so a call in its tail is no tail call;
-// exceptions are right, and what longjmp leaves behind goes when a function above it is entered.
-// (Functions with entry hooks, see entry_hooks.h, keep their tail calls.)  Thread safe; usable in
-// templates and lambdas; not in constexpr functions.
+// benchmarks/README.md).  The scope ends by a destructor, so a call at its end is no tail call.
+// Exceptions end scopes correctly.  Scopes that longjmp skips are dropped when a function above
+// them is entered.  (Functions with entry hooks, see entry_hooks.h, keep their tail calls.)  Thread
+// safe; usable in templates and lambdas; not in constexpr functions.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCE_FUNCTION_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCE_FUNCTION_H_
 
@@ -26,8 +26,8 @@ namespace allomon {
 
 namespace internal {
 
-// Entering and leaving while something is recorded, or for the thread's first time.  Returns what
-// to give to LeaveScopeSlow.
+// Entry and exit while something is recorded, or for the thread's first time.  EnterScopeSlow()
+// returns the argument for LeaveScopeSlow().
 ScopeEntry* EnterScopeSlow(const SourceFunction& function, void* frame);
 void LeaveScopeSlow(ScopeEntry* entry);
 
@@ -42,7 +42,7 @@ class FunctionScope {
       return;
     }
     *entry_ = {reinterpret_cast<uintptr_t>(frame), &function};
-    // A signal handler sees the entry whole or not at all.
+    // With the fence a signal handler sees the entry whole or not at all.
     std::atomic_signal_fence(std::memory_order_release);
     internal::open_scopes.top = entry_ + 1;
   }

@@ -22,7 +22,7 @@ struct Control {
   std::mutex mutex;
   RecordingOptions options;
   SessionId session = 0;  // of kind alloc
-  LiveHeap live;          // of a session that was stopped
+  LiveHeap live;          // the result of a session that was stopped
 };
 
 // Never destroyed: destructors of other static objects may still stop a profile.
@@ -32,7 +32,8 @@ Control& TheControl() {
   return *control;
 }
 
-// Nothing of ours is held over a fork, so that the child can use it.
+// The profiler's locks are taken before a fork and released after it, so that the child can use
+// them.
 void BeforeFork() ALLOMON_ACQUIRE(units_mutex) {
   TheControl().mutex.lock();
   units_mutex.LockAroundFork();
@@ -51,8 +52,8 @@ void AfterForkInChild() ALLOMON_RELEASE(units_mutex) {
   TheControl().mutex.unlock();
 }
 
-// inv.fork.order: under the control's mutex and the units' lock those of the tracker are taken (a
-// profile of what is live; clocks), so a fork takes them in that order too.
+// inv.fork.order: the tracker's locks are taken under the control's mutex and the units' lock (by a
+// profile of live blocks, and by clocks), so a fork takes them in that order, too.
 constexpr OuterForkHandlers kForkHandlers = {BeforeFork, AfterForkInParent, AfterForkInChild};
 
 RecordingError CheckOptions(const RecordingOptions& options, std::string* error) {
@@ -118,10 +119,10 @@ void EndRecording() {
   TellThreadsLocked();
 }
 
-// Frames of a call stack, where those are charged.
+// The number of frames to capture of a call stack, in recordings that charge call stacks.
 uint32_t FramesFor(const RecordingOptions& options) {
   if (!ChargesCallstacks() && !options.live) return 0;
-  // Code without hooks may lie deep above the function that is looked for.
+  // Code without hooks may lie deep above the function that is charged.
   const bool deep = options.style == ProfileStyle::kStack || HasFunctions();
   return deep ? kStackFrames : kAttributionFrames;
 }
@@ -153,7 +154,7 @@ void StopSource(Control& control) {
   if (control.options.live) control.live = LiveHeapOf(control.session);
   if (control.session != 0) StopAndDiscardSession(control.session);
   control.session = 0;
-  // monitor() may have the timers while calls are counted.
+  // While calls are counted monitor() may use the timers.
   if (control.options.kind == ProfileKind::kTime) StopTimers();
 }
 

@@ -12,7 +12,7 @@
 namespace allomon {
 namespace {
 
-// A device or a pipe has no use for a file beside it.
+// No file is written beside a device or a pipe.
 void WriteOutputFiles(const std::string& path, const OutputFiles& outputs, std::string* error) {
   const bool has_neighbours = IsReplacedByWriting(path);
   std::vector<FileToWrite> files;
@@ -29,7 +29,7 @@ void WriteOutputFiles(const std::string& path, const OutputFiles& outputs, std::
 internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
                                      std::string* error, std::string* summary,
                                      std::string_view format) {
-  // What reading symbols allocates is ours, and must not appear in the profile.
+  // The allocations of the symbol reader are the profiler's, and must not appear in the profile.
   const internal::SuspendedSampling suspended;
   internal::ChargeOutstandingTime();
   ProfileSnapshot snapshot;

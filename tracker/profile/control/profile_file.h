@@ -1,4 +1,4 @@
-// Writing a unit of data, without Abseil: shared by the library and the preloaded one.
+// Writes a unit of data, without Abseil: shared by the library and the preloaded library.
 #ifndef ALLOMON_TRACKER_PROFILE_CONTROL_PROFILE_FILE_H_
 #define ALLOMON_TRACKER_PROFILE_CONTROL_PROFILE_FILE_H_
 
@@ -12,14 +12,14 @@ namespace allomon {
 
 // Writes `path`, and `path`.sources if the program cannot answer for its own functions.  kFreed:
 // nothing was written.  Otherwise *error is empty, or one line with the file, cause and remedy.
-// *summary, if not null, is ProfileSummary() of what was written: what is live has changed by the
-// next call.  `format` is one of formats/output_formats.inc.
+// *summary, if not null, is the ProfileSummary() of the written profile; a later call of
+// ProfileSummary() may find other live blocks.  `format` is one of formats/output_formats.inc.
 internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
                                      std::string* error, std::string* summary = nullptr,
                                      std::string_view format = "mlmon");
 
-// One line: what was used, for an estimate with its 95 % interval and what is needed to repeat the
-// run; empty for a freed unit.
+// One line: the total that was used.  For an estimate, the line also has the 95 % interval and the
+// settings that are needed to repeat the run.  Empty for a freed unit.
 std::string ProfileSummary(internal::UnitName unit);
 
 }  // namespace allomon

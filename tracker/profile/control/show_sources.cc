@@ -1,9 +1,10 @@
-// Linked into an executable, answers `program @MLton show-sources` as a program that MLton compiled
-// for profiling does, so that mlprof can be pointed at it.
+// Answers `program @MLton show-sources`, for executables that this file is linked into, as a
+// program that MLton compiled for profiling does.  So mlprof can be given such an executable.
 //
-// The answer must be all there is on standard output.  Constructors of other code may print, so
-// standard output is set aside before the first of them runs (the executable's own
-// pre-initialisation), and given back for the answer once all constructors, those that register
+// Standard output must contain the answer and nothing else.  Constructors of other code may print,
+// so standard output is set aside before the first of them runs (in the executable's own
+// pre-initialisation).  It is restored for the answer after all constructors have run, including
+// those that register functions.  Then the process ends, before main.
 // functions among them, have run; then the process ends, before main.
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ namespace {
 
 int g_answer_fd = -1;
 
-// `@MLton` and, before an optional `--`, show-sources.
+// The arguments `@MLton` and show-sources, which may stand in front of a `--`.
 bool AsksForSources(int argc, char** argv) {
   if (argc < 3 || strcmp(argv[1], "@MLton") != 0) return false;
   for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; ++i) {
@@ -36,7 +37,7 @@ bool AsksForSources(int argc, char** argv) {
   return false;
 }
 
-// Runs before any constructor, also before those of shared libraries.
+// Runs before any constructor, including those of shared libraries.
 void SetStandardOutputAside(int argc, char** argv, char**) {
   if (!AsksForSources(argc, argv)) return;
   g_answer_fd = dup(STDOUT_FILENO);
@@ -55,7 +56,7 @@ void WriteAll(int fd, const std::string& text) {
   }
 }
 
-// Calls the constructors that come after `self`, as the start-up code would.
+// Calls the constructors behind `self` in the list, as the start-up code would.
 void RunConstructorsAfter(Constructor self, int argc, char** argv, char** environment) {
   Constructor* next = __init_array_start;
   while (next != __init_array_end && *next != self) ++next;
@@ -68,8 +69,8 @@ __attribute__((constructor(101))) void SayThatItAnswers() {
   internal::answers_for_itself.store(true, std::memory_order_relaxed);
 }
 
-// g++ does not honour the priority of FunctionRegistrar's constructors, so a reader that wants the
-// whole table has to come last.
+// g++ does not honour the priority of FunctionRegistrar's constructors, so this reader of the whole
+// table has to run last.
 __attribute__((constructor(102))) void AnswerIfAsked(int argc, char** argv, char** environment) {
   if (g_answer_fd < 0) return;
   RunConstructorsAfter(AnswerIfAsked, argc, argv, environment);

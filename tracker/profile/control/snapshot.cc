@@ -53,8 +53,8 @@ ProfileSnapshot::Charge ChargeOfRecording() {
                         : ProfileSnapshot::Charge::kSymbols;
 }
 
-// The functions of a program that names some are of no use for what is live: that was charged to
-// call stacks.
+// The functions that a program names are not used for live blocks, which were charged to call
+// stacks.
 void AddLive(const LiveHeap& heap, ProfileSnapshot* snapshot) {
   snapshot->live = true;
   snapshot->variance = heap.variance;

@@ -7,14 +7,14 @@
 
 namespace allomon::internal {
 
-// The functions that the program text names.  Any thread; allocates; the first call may read symbol
-// tables.
+// The functions that the program text names.  Any thread; allocates.  The first call may read
+// symbol tables.
 ProgramFunctions FunctionsOfProgram();
 
-// What the last recording, which may be on, has counted in that unit; for what is live, in the
-// whole process.  Fails with kFreed.  Any thread; allocates; not inside malloc, not in signal
-// handlers.  Threads that count at the same time may have added to some numbers and not yet to
-// others.
+// The counts of the last recording, which may still be on, in that unit; for live blocks, the
+// counts of the whole process.  Fails with kFreed.  Any thread; allocates; not inside malloc, not
+// in signal handlers.  Threads that count at the same time may have added to some numbers and not
+// yet to others.
 UnitError TakeSnapshot(UnitName unit, ProfileSnapshot* snapshot);
 
 }  // namespace allomon::internal

@@ -1,6 +1,6 @@
 // Reaches threads as they start: this pthread_create stands in front of the C library's, also for
-// std::thread.  Threads made without it (clone) are profiled as far as can be without: by Start(),
-// if they exist by then.
+// std::thread.  A thread that is made without pthread_create (by clone) is reached by Start() only,
+// if the thread exists by then.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -31,7 +31,7 @@ struct Start {
   void* argument;
 };
 
-// Memory of the profiler's is not the program's allocation.
+// The profiler's own memory does not count as the program's allocation.
 Start* NewStart(StartRoutine routine, void* argument) {
   const BusyScope busy;
   return new (std::nothrow) Start{routine, argument};

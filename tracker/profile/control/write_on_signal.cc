@@ -15,19 +15,19 @@ namespace allomon::internal {
 namespace {
 
 struct SignalWriter {
-  // Does not compile unless it is constant: our constructor that fills one in may run before
-  // dynamic initialisation, which would then empty it again.
+  // This line does not compile unless the object is constant.  The constructor that fills a
+  // SignalWriter in may run before dynamic initialisation, which would then empty the object again.
   constexpr SignalWriter() = default;
 
   int signal = 0;     // 0: not installed
-  pid_t process = 0;  // whose thread waits
+  pid_t process = 0;  // the process whose thread waits
   AfterWriting after = AfterWriting::kGoOn;
   void (*write)(UnitName) = nullptr;
   sem_t arrived = {};
   std::atomic<DataUnit*> unit{nullptr};
 };
 
-// The index is an AfterWriting.
+// Indexed by AfterWriting.
 SignalWriter g_writers[2];
 
 void Wake(SignalWriter& writer) {
@@ -41,9 +41,9 @@ void DieBySignal(int number) {
   kill(getpid(), number);
 }
 
-// A child whose writers were not started again has none: one of _Fork or clone, or one that was
-// killed before its fork returned.  (After vfork the memory is the parent's: to wake its writer
-// would kill the parent.)
+// A child whose writers were not started again has no writer.  That is a child of _Fork or clone,
+// or a child that was killed before its fork returned.  (After vfork the memory is the parent's: if
+// the child woke the parent's writer, the parent would be killed.)
 void OnSignal(int signal) {
   const int saved_errno = errno;
   for (SignalWriter& writer : g_writers) {
@@ -61,7 +61,7 @@ bool IsOurs(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == OnSignal;
 }
 
-// All signals that have arrived so far get one file.
+// Waits for a signal.  All signals that have arrived so far get one file.
 void AwaitSignal(SignalWriter& writer) {
   while (sem_wait(&writer.arrived) != 0) {
   }
@@ -80,7 +80,7 @@ void* WaitAndWrite(void* argument) {
   return nullptr;
 }
 
-// The program's own handlers never run on it.
+// Blocks all signals, so that the program's own handlers never run on the new thread.
 bool StartThread(SignalWriter& writer) {
   const AllSignalsBlocked blocked;
   sem_init(&writer.arrived, 0, 0);
@@ -102,8 +102,8 @@ bool InstallHandler(SignalWriter& writer, int signal) {
   return false;
 }
 
-// A signal that meant "write" must not begin to mean "die": its handler stays, and does nothing.
-// (SIG_IGN would be inherited by what the child executes.)
+// The handler stays installed and does nothing: a signal that meant "write" must not begin to mean
+// "die".  (SIG_IGN would be inherited by the programs that the child executes.)
 void Forget(SignalWriter& writer) {
   const int number = writer.signal;
   struct sigaction action = {};

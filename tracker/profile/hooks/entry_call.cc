@@ -1,6 +1,6 @@
 // The function that a hooked function calls.  At a function's start every register may hold an
-// argument, so this file is compiled for the general registers alone, without instrumentation (see
-// BUILD), and its one function saves each that it uses.
+// argument.  So this file is compiled for the general registers alone, without instrumentation (see
+// BUILD), and its one function saves each register that it uses.
 #include <cstddef>
 
 #include "tracker/base/check.h"
@@ -11,15 +11,15 @@
 namespace allomon::internal {
 namespace {
 
-// One instruction, so that a signal handler which counts too loses nothing.
+// One instruction, so that a count by a signal handler in between is not lost.
 inline void AddOne(std::atomic<uint64_t>& count) { asm("incq %0" : "+m"(count) : : "cc"); }
 
 inline void AddOneOfMany(std::atomic<uint64_t>& count) {
   asm("lock incq %0" : "+m"(count) : : "cc");
 }
 
-// A thread without counts of its own, because it has ended or was refused memory, counts in those
-// that all threads share.
+// A thread without counts of its own, because it has ended or was refused memory, adds to the
+// counts that all threads share.
 inline void Count(const ThreadProfile& thread, uint32_t function) {
   ThreadCounts* const counts = thread.step_counts.load(std::memory_order_relaxed);
   ALLOMON_DCHECK_NE("inv.count.step", counts, nullptr);
@@ -32,8 +32,9 @@ inline void Count(const ThreadProfile& thread, uint32_t function) {
   }
 }
 
-// A signal handler that interrupted us, a thread that is not attached, another stack (sigaltstack,
-// a coroutine's), or one of a million functions.
+// True in a signal handler that interrupted the profiler, on a thread that is not attached, on
+// another stack (sigaltstack, a coroutine's), and when the shadow stack is full, at a million
+// functions.
 inline bool CannotPush(const ThreadProfile& thread, uintptr_t frame) {
   return thread.busy | !IsOnOwnStack(thread, frame) | (thread.top >= thread.limit);
 }
@@ -48,7 +49,7 @@ inline ShadowEntry* PopReturned(ShadowEntry* top, uintptr_t frame) {
 
 }  // namespace
 
-// `frame` is where the function's return address lies.
+// `frame` is the address of the function's return address.
 extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void AllomonOnEntry(
     uintptr_t frame, uint32_t function) {
   ThreadProfile& thread = thread_profile;
@@ -56,14 +57,14 @@ extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void Allomo
   const uintptr_t return_address = StackWord(frame);
   if (!CannotPush(thread, frame)) {
     if (seen->frame == frame && seen->function == function) {
-      // A call of the same function from the same place: it would leave and come back with nothing
-      // in between.
+      // A call of the same function from the same place.  A pop and a push would change nothing in
+      // between.
       seen->return_address = return_address;
     } else {
       thread.busy = true;
       std::atomic_signal_fence(std::memory_order_seq_cst);
-      // Read once more: a signal handler may have pushed a function before the thread was busy, and
-      // to write over its entry would leave that function on the stack for ever.
+      // `top` is read once more: a signal handler may have pushed a function before the thread was
+      // busy.  If its entry were overwritten, that function would stay on the stack for ever.
       ShadowEntry* const top = PopReturned(thread.top, frame) + 1;
       ALLOMON_DCHECK_LT("inv.shadow.order", frame, top[-1].frame);
       FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
@@ -82,12 +83,14 @@ extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void Allomo
   if (thread.step.load(std::memory_order_relaxed) != 0) Count(thread, function);
 }
 
-// Stack: the number; the return address into the hooked function; its own.
+// The stack holds, from the top: the function's number; the return address into the hooked
+// function; the hooked function's own return address.
 //
-// inv.entry.nothing: where the outermost occurrence of each function is enough, one that is on the
-// stack already, entered below a top entry that has not returned, changes nothing but, if calls are
-// counted, two counts: so it is when functions recurse and in most loops.  That is done here, with
-// four registers and branches that go the same way each time.
+// inv.entry.nothing: the case in which the outermost occurrence of each function is enough, the
+// function is on the stack already, and it is entered below a top entry that has not returned.
+// Then an entry changes at most two counts, and these only if calls are counted.  The case is that
+// of recursion and of most loops.  It is handled here, with four registers and branches that go the
+// same way each time.
 //
 //   cells = thread.outermost_cells; if (cells == nullptr) goto slow;
 //   cell = &cells[number];          if (cell->on_stack == 0) goto slow;

@@ -9,9 +9,9 @@
 namespace allomon::internal {
 
 namespace {
-// Whether the register is ours, since we set it.
+// Whether the register belongs to the profiler, because SetEntryCounters() has set it.
 bool g_is_ours ALLOMON_GUARDED_BY(units_mutex) = false;
-}
+}  // namespace
 
 bool CanSetEntryCounters() {
   if (g_is_ours) return true;

@@ -1,7 +1,7 @@
 // The register by which a hooked function finds its thread's counters.
 //
-// On x86-64 Linux user code has a segment register to itself, %gs: the C library uses %fs.  A new
-// thread inherits its creator's, until it attaches.
+// On x86-64 Linux one segment register, %gs, is left to user code: the C library uses %fs.  A new
+// thread inherits the register of its creator until it attaches.
 #ifndef ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
 #define ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
 
@@ -11,7 +11,7 @@
 
 namespace allomon::internal {
 
-// Whether no other code uses the register, and this system lets us set it.
+// Whether no other code uses the register, and the system allows user code to set it.
 bool CanSetEntryCounters() ALLOMON_REQUIRES(units_mutex);
 
 // Makes hooked functions count in `cells` on this thread.

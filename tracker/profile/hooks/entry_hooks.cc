@@ -23,7 +23,7 @@
 #include "tracker/profile/record/recording.h"
 
 extern "C" {
-// entry_call.cc: called by a hook with its number on the stack.
+// Defined in entry_call.cc; a hook calls it with the hook's number on the stack.
 void AllomonEntryCall();
 }
 
@@ -34,7 +34,7 @@ struct State {
   const uintptr_t* starts = nullptr;
   uint32_t count = 0;
   const std::vector<size_t>* module_ends = nullptr;
-  const uintptr_t* calls = nullptr;  // for each hook, where its kCallBytes of code are
+  const uintptr_t* calls = nullptr;  // for each hook, the address of its kCallBytes of code
   HookMode mode = HookMode::kNone;
 };
 State g_hooks;
@@ -56,14 +56,14 @@ bool Fail(std::string what, std::string* error) {
   return false;
 }
 
-// Thread sanitizer has up to two of its own, which run none of the program's code.
+// The thread sanitizer has up to two threads of its own, which run none of the program's code.
 #if defined(__SANITIZE_THREAD__)
 constexpr int kOtherThreads = 2;
 #else
 constexpr int kOtherThreads = 0;
 #endif
 
-// ". .. 1234" is one thread.
+// A listing of three entries, such as ". .. 1234", is one thread.
 bool HasOneThreadNow() {
   DIR* const tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return false;
@@ -73,7 +73,7 @@ bool HasOneThreadNow() {
   return entries <= 3 + kOtherThreads;
 }
 
-// A thread that was joined is listed for some microseconds more.
+// A joined thread is still listed for some microseconds.
 bool HasOneThread() {
   constexpr timespec kPause = {0, 100'000};
   for (int i = 0; i < 100; ++i) {
@@ -83,7 +83,7 @@ bool HasOneThread() {
   return false;
 }
 
-// Code as it is put together, before it is stored.
+// Code that is being composed, before it is stored.
 struct Code {
   unsigned char bytes[kCallBytes];
   size_t size = 0;
@@ -96,14 +96,14 @@ struct Code {
       bytes[size++] = static_cast<unsigned char>(word >> shift);
     }
   }
-  // `opcode`, a call or jump, to be stored `at`.
+  // Adds `opcode`, a call or jump, which will be stored at `at`.
   void AddJump(unsigned char opcode, uintptr_t at, uintptr_t target) {
     Add({opcode});
     AddWord(target - (at + size + 4));
   }
 };
 
-// Not instrumented: sanitizers have no idea of code.
+// Not instrumented: sanitizers do not know this memory as data.
 __attribute__((noinline, no_sanitize("address", "thread"))) void StoreCode(const Code& code,
                                                                            uintptr_t at) {
   volatile unsigned char* const to = reinterpret_cast<unsigned char*>(at);
@@ -123,8 +123,8 @@ void WriteCall(uintptr_t at, uint32_t place) {
   StoreCode(code, at);
 }
 
-// Of the hooks [begin, end), which are of one module.  Pages of modules before one that fails
-// stay mapped, unused.
+// Makes the calls of the hooks [begin, end), which belong to one module.  If it fails, the pages of
+// earlier modules stay mapped, unused.
 bool MakeCallsOfModule(size_t begin, size_t end, uintptr_t* calls, std::string* error) {
   const size_t size_bytes = (end - begin) * kCallBytes;
   const auto [first, last] = std::minmax_element(g_hooks.starts + begin, g_hooks.starts + end);
@@ -142,7 +142,7 @@ bool MakeCallsOfModule(size_t begin, size_t end, uintptr_t* calls, std::string* 
 
 bool MakeCalls(std::string* error) {
   if (g_hooks.calls != nullptr) return true;
-  // Never destroyed, like the list.
+  // Never destroyed, as the list is not.
   auto& calls = *new std::vector<uintptr_t>(g_hooks.count);
   size_t begin = 0;
   for (const size_t end : *g_hooks.module_ends) {
@@ -174,7 +174,7 @@ void WriteHook(uint32_t hook, HookMode mode) {
   StoreCode(code, g_hooks.starts[hook]);
 }
 
-// All pages that hooks lie in, made writable one by one: there may be other things
+// Changes the protection of all pages that hooks lie in, one by one: there may be other memory
 // between them.
 bool ProtectHooks(int protection) {
   const uintptr_t page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -190,14 +190,14 @@ bool ProtectHooks(int protection) {
 }
 
 bool WriteHooks(HookMode mode, std::string* error) {
-  // Executable all the while: this very function may lie in the same page.
+  // The pages stay executable all the while, because this very function may lie in one of them.
   if (!ProtectHooks(PROT_READ | PROT_WRITE | PROT_EXEC)) {
     const int cause = errno;
     ProtectHooks(PROT_READ | PROT_EXEC);
     return Fail(std::string("this system forbids changing code: ") + strerror(cause), error);
   }
   {
-    // The only thread there is must not run, in a signal handler, what is half written.
+    // The only thread of the process must not run half-written code in a signal handler.
     const AllSignalsBlocked blocked;
     for (uint32_t hook = 0; hook < g_hooks.count; ++hook) WriteHook(hook, mode);
   }
@@ -233,7 +233,7 @@ bool SetHooksLocked(HookMode mode, std::string* error) {
   ALLOMON_DCHECK("inv.units.locked", units_mutex.IsHeldForCheck());
   if (g_hooks.count == 0 || mode == HookMode::kNone) return true;
   RegisterCountSource(kHookSource, &kSource);
-  // Without the register, counts go by way of the call.
+  // Without the register, hooks count through the call.
   if (mode == HookMode::kCount && g_hooks.mode != mode && !CanSetEntryCounters()) {
     mode = HookMode::kCall;
   }
@@ -246,7 +246,8 @@ bool SetHooksLocked(HookMode mode, std::string* error) {
     return Fail("there is no room to count so many functions; start earlier", error);
   }
   if (mode == HookMode::kCall && !MakeCalls(error)) return false;
-  // Before the first of them counts, which may be a function that we call ourselves.
+  // The register is set before the first hook counts: the hooked function may be one that the
+  // profiler calls itself.
   if (mode == HookMode::kCount) SetEntryCounters(counts.cells);
   return WriteHooks(mode, error);
 }

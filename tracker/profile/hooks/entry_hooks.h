@@ -3,15 +3,15 @@
 //
 //   g++ or clang++ -fpatchable-function-entry=9 ...      (Bazel: copts)
 //
-// leaves nine bytes of no-ops at the start of each function.  While nothing is recorded these are
-// all that is executed.  Start() overwrites them, in the executable and the libraries that it was
+// leaves nine bytes of no-ops at the start of each function.  While nothing is recorded only these
+// are executed.  Start() overwrites them, in the executable and in the libraries that it was
 // started with, by
 //   - kind count, style current: one instruction that counts, without a register or call;
 //   - otherwise: a call, which pushes the function onto the thread's shadow stack.
 // There is no hook at the end of a function: tail calls stay tail calls.
 //
-// The code of a running thread must not be changed under it, so hooks are put in while the process
-// has one thread, which is so before main.  Libraries loaded by dlopen keep their no-ops.
+// The code of a running thread must not be changed, so hooks are installed while the process has
+// one thread, as before main.  Libraries loaded by dlopen keep their no-ops.
 #ifndef ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_HOOKS_H_
 #define ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_HOOKS_H_
 
@@ -24,22 +24,24 @@
 
 namespace allomon::internal {
 
-// Where the program's hooked functions have their no-ops, by hook number; the same in every run but
-// for the load addresses.  The first call reads the symbol tables; until then there are none.
+// The addresses of the no-ops of the program's hooked functions, by hook number.  They are the same
+// in every run but for the load addresses.  The first call of FindHookedFunctions() reads the
+// symbol tables; before it there are no hooked functions.
 struct HookedFunctions {
   const uintptr_t* starts;
   uint32_t count;
 };
 HookedFunctions FindHookedFunctions();
 
-// For a library that is preloaded into a program: without this call FindHookedFunctions() leaves
-// the program's file alone.
+// Called by a library that is preloaded into a program: without this call FindHookedFunctions()
+// does not read the program's file.
 void UseHooksOfHost();
 
 enum class HookMode { kNone, kCount, kCall };
 
-// Makes every hook do `mode`; true if they do (or there are none).  On failure *error is one line
-// that says why, and the program runs on as it was.  Caller holds the units' lock.
+// Makes every hook do `mode`.  Returns true if all hooks do, also if there are none.  On failure
+// *error is one line with the cause, and the program runs on unchanged.  The caller holds the
+// units' lock.
 bool SetHooksLocked(HookMode mode, std::string* error) ALLOMON_REQUIRES(units_mutex);
 
 // The mode that all hooks are in.

@@ -15,8 +15,9 @@
 namespace allomon::internal {
 namespace {
 
-// The number of modules that the program was started with; 0: not counted yet, so that every
-// module is one of them.  The loader lists modules that dlopen loads behind those.
+// The number of modules that the program was started with.  0 means that they are not counted yet,
+// and every module counts as one of them.  In the loader's list, modules that dlopen loads come
+// behind these.
 size_t g_modules_at_start = 0;
 
 // Priority 101 is before the constructor that starts a profile from the environment.
@@ -24,7 +25,7 @@ __attribute__((constructor(101))) void CountModulesAtStart() {
   dl_iterate_phdr([](dl_phdr_info*, size_t, void*) { return ++g_modules_at_start, 0; }, nullptr);
 }
 
-// The executable comes first, and the loader has no name for it.
+// The executable comes first; the loader's list has no name for it.
 std::vector<LoadedModule> ModulesAtStart() {
   std::vector<LoadedModule> modules = LoadedModules();
   if (g_modules_at_start != 0 && g_modules_at_start < modules.size()) {
@@ -36,17 +37,18 @@ std::vector<LoadedModule> ModulesAtStart() {
 
 using Nop = unsigned char[kHookBytes];
 
-// g++ writes nine no-ops, clang++ one of nine bytes.
+// g++ emits nine no-ops of one byte, clang++ one no-op of nine bytes.
 constexpr Nop kNops[] = {
     {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90},
     {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x00, 0x00},
     {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
 };
 
-// The instruction that indirect calls land on, with -fcf-protection.
+// The instruction at the start of a function that indirect calls may reach, with -fcf-protection.
 constexpr std::string_view kLanding = "\xf3\x0f\x1e\xfa";
 
-// The first byte tells most functions that have no hook: it is neither a no-op's nor kLanding's.
+// The first byte alone excludes most functions without a hook: their first byte is neither that of
+// a no-op nor that of kLanding.
 bool MayHaveHook(uintptr_t start) {
   const unsigned char first = *reinterpret_cast<const unsigned char*>(start);
   return first == 0x90 || first == 0x66 || first == 0xf3;
@@ -56,7 +58,7 @@ bool StartsWith(uintptr_t address, const void* bytes, size_t size) {
   return memcmp(reinterpret_cast<const void*>(address), bytes, size) == 0;
 }
 
-// Whether everything that HookOf() reads of a function lies in the code.
+// Whether all bytes that HookOf() reads of a function lie in the code.
 bool CanRead(uintptr_t start, const CodeRange& code) {
   return start >= code.begin && start < code.end &&
          code.end - start >= kLanding.size() + kHookBytes;
@@ -73,7 +75,8 @@ uintptr_t HookOf(uintptr_t start) {
 
 void AddHooks(const ElfSection& symbols, uintptr_t bias, CodeRange code,
               std::vector<uintptr_t>* hooks) {
-  // Captured by value, which keeps all three in registers: start-up pays for every symbol.
+  // The variables are captured by value, which keeps all three in registers: start-up runs this for
+  // every symbol.
   ForEachUnnamedFunction(symbols, [bias, code, hooks](const Elf64_Sym& symbol) {
     const uintptr_t start = bias + symbol.st_value;
     if (!CanRead(start, code) || !MayHaveHook(start)) return;
@@ -84,7 +87,7 @@ void AddHooks(const ElfSection& symbols, uintptr_t bias, CodeRange code,
 
 std::vector<uintptr_t> HooksOf(const LoadedModule& module) {
   std::vector<uintptr_t> hooks;
-  // A name without a folder is not a file's: the vDSO.
+  // A name without a folder is no file's name: it is the vDSO's.
   if (module.path.find('/') == std::string::npos) return hooks;
   const std::unique_ptr<ElfFile> file = ElfFile::Open(module.path);
   if (file == nullptr) return hooks;

@@ -5,10 +5,10 @@
 namespace allomon::internal {
 namespace {
 
-// Also the lowest address that is tried: nothing is ever mapped at address 0.
+// Also the lowest address that is tried, since nothing is ever mapped at address 0.
 constexpr uintptr_t kStepBytes = uintptr_t{1} << 20;
 
-// 2 GiB, less the length of a jump, whose displacement counts from its end.
+// 2 GiB, less the length of a jump, because the displacement of a jump counts from the jump's end.
 constexpr uintptr_t kReachBytes = (uintptr_t{1} << 31) - 64;
 
 void* MapInKernel(uintptr_t at, size_t size_bytes) {

@@ -8,8 +8,8 @@
 
 namespace allomon::internal {
 
-// How many functions the program has that were compiled for profiling.  The first call reads its
-// symbol table.
+// The number of the program's functions that were compiled for profiling.  The first call reads the
+// program's symbol table.
 uint32_t CountableFunctions();
 
 struct CalledFunction {
@@ -17,15 +17,15 @@ struct CalledFunction {
   uint64_t calls = 0;  // at least 1
 };
 
-// Not thread safe.  Records a profile of kind count between Begin() and End(): the program can have
-// no other then.
+// Not thread safe.  Records a profile of kind count between Begin() and End(), so the program
+// cannot have another profile at that time.
 class CallCounts {
  public:
-  // A program without hooks is counted as one that calls nothing.  On failure returns false, with
+  // A program without hooks is counted as a program without calls.  On failure returns false, with
   // one line in *error.
   bool Begin(std::string* error);
 
-  // In the order of their addresses.
+  // Returns the called functions in the order of their addresses.
   std::vector<CalledFunction> End();
 
  private:
@@ -33,8 +33,8 @@ class CallCounts {
   std::vector<uint64_t> before_;  // by hook
 };
 
-// Drops those outside [low, high) and, beyond `room`, the least called.  Returns whether any of
-// these were.
+// Drops the functions outside [low, high).  If more than `room` are left, drops the least called of
+// them, and then returns true.
 bool KeepMostCalled(uintptr_t low, uintptr_t high, uint32_t room,
                     std::vector<CalledFunction>* called);
 

@@ -1,7 +1,7 @@
-// Programs compiled for profiling call monitor() by themselves: it runs for the whole text, from
-// before main to after it.  Link //tracker/profile:mon_auto, or `-p` as cc had it.
+// Programs compiled for profiling call monitor() by themselves.  This file calls it for the whole
+// text, from before main to after main.  Link //tracker/profile:mon_auto, or use `-p` as with cc.
 //
-// A forked child leaves mon.out to its parent.
+// A forked child writes no mon.out: the file is its parent's.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 namespace allomon::internal {
 namespace {
 
-pid_t g_process = 0;  // that runs the monitor
+pid_t g_process = 0;  // the process that runs the monitor
 
 void StartWholeProgram() {
   MonModule module;
@@ -30,7 +30,7 @@ void StartWholeProgram() {
   if (monitor_error() == nullptr) g_process = getpid();
 }
 
-// Before other constructors.
+// Runs before other constructors.
 __attribute__((constructor(102))) void Start() { StartWholeProgram(); }
 
 __attribute__((destructor(102))) void Stop() {

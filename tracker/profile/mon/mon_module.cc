@@ -45,7 +45,7 @@ void AddSegment(uintptr_t bias, const ElfW(Phdr) & segment, MonModule* module) {
   module->code_high = std::max(module->code_high, end);
 }
 
-// Stops the iteration by a result other than 0.
+// A result other than 0 stops the iteration.
 int Visit(dl_phdr_info* info, size_t, void* argument) {
   const Search& search = *static_cast<Search*>(argument);
   bool found = false;

@@ -8,7 +8,7 @@
 namespace allomon::internal {
 
 struct MonModule {
-  uintptr_t bias = 0;  // what the loader added to the addresses in the file
+  uintptr_t bias = 0;  // the difference of the addresses in memory and in the file
   // From the first executable segment's start to the last one's end.
   uintptr_t code_low = 0;
   uintptr_t code_high = 0;
@@ -16,8 +16,8 @@ struct MonModule {
   size_t build_id_bytes = 0;
 };
 
-// False if `address` is in no file that is loaded and has code.  Takes the loader's lock: not in
-// signal handlers.
+// False if `address` is in no loaded file that has code.  Takes the loader's lock: not in signal
+// handlers.
 bool FindMonModule(uintptr_t address, MonModule* module);
 
 }  // namespace allomon::internal

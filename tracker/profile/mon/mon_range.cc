@@ -24,7 +24,7 @@ bool CheckRequest(const MonRequest& request, std::string* error) {
   return true;
 }
 
-// The code that the range has: a program says 4 for "from the start".
+// Finds the module of the range's code.  A program passes 4 as `low` for "from the start".
 bool FindCode(const MonRequest& request, MonModule* module, std::string* error) {
   const auto overlaps = [&] {
     return request.low < module->code_high && request.high > module->code_low;

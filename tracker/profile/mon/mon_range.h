@@ -1,4 +1,4 @@
-// A range that is being sampled: the caller's buffer, and where its cells are.
+// A range that is being sampled: the caller's buffer, and the place of its cells.
 #ifndef ALLOMON_TRACKER_PROFILE_MON_MON_RANGE_H_
 #define ALLOMON_TRACKER_PROFILE_MON_MON_RANGE_H_
 
@@ -23,10 +23,9 @@ struct MonRequest {
 
 class MonSampledRange {
  public:
-  // Divides the buffer, without touching it.  On failure returns false with one line in
-  // *error.
+  // Divides the buffer, without writing to it.  On failure returns false with one line in *error.
   bool Plan(const MonRequest& request, std::string* error);
-  // Then writes the header and clears the rest.
+  // Called after Plan(): writes the header and clears the rest of the buffer.
   void Prepare();
 
   // Async-signal-safe, any thread.  False if `pc` is outside.
@@ -37,12 +36,12 @@ class MonSampledRange {
   uintptr_t high() const { return high_; }
   uint32_t count_room() const { return count_room_; }
 
-  // After the last Add(): puts totals and flags into the header, and one call count, of which there
-  // may be count_room().
+  // Called after the last Add().  FinishHeader() stores totals and flags in the header; SetCount()
+  // stores one call count, of which there may be count_room().
   void FinishHeader(uint64_t other_ticks, bool counts_lost);
   void SetCount(uint32_t i, uintptr_t function, uint64_t calls);
 
-  // The buffer, as the file has it.
+  // The bytes of the buffer, in the form of the file.
   const char* image() const { return reinterpret_cast<const char*>(buffer_); }
   size_t image_bytes() const { return FixedBytes(count_room_) + cells_ * sizeof(WORD); }
 

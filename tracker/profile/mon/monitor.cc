@@ -13,18 +13,18 @@ namespace allomon::internal {
 namespace {
 
 std::mutex& Lock() {
-  static auto* mutex = new std::mutex;  // programs stop their monitor at the very end
+  static auto* mutex = new std::mutex;  // never destroyed: programs stop their monitor at the end
   return *mutex;
 }
 
 uint32_t g_hz = kDefaultHz;
-std::string* g_error = nullptr;  // of the last call; null: none
+std::string* g_error = nullptr;  // of the last call; null: no error
 
 void SetError(const char* function, const std::string& error) {
   delete g_error;
   g_error = new std::string(std::string(function) + ": " + error);
   const std::string line = *g_error + "\n";
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody left to tell
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nowhere to report this error
 }
 
 void ClearError() {

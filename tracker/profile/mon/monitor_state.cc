@@ -18,12 +18,12 @@ namespace {
 // Static data without destructor: programs stop their monitor at the very end.
 struct Monitor {
   MonSampledRange ranges[kMostMonRanges];
-  // The number of ranges that signal handlers may look at.  Release and acquire: they see what
-  // Init() wrote.
+  // The number of ranges that signal handlers may read.  Release and acquire: the handlers see the
+  // stores of Init().
   std::atomic<int> visible{0};
-  // The number of handlers that are looking.  Stores of `visible` and additions here are in one
-  // order for all threads, so a thread that reads 0 here after storing 0 there sees the last
-  // handler's work.
+  // The number of handlers that are reading ranges.  Stores to `visible` and additions to `looking`
+  // have one order for all threads.  So a thread that stores 0 to `visible` and then reads 0 from
+  // `looking` sees the stores of the last handler.
   std::atomic<int> looking{0};
   std::atomic<uint64_t> used_ns{0};
   std::atomic<uint64_t> other_ticks{0};
@@ -38,7 +38,7 @@ bool Fail(std::string what, std::string* error) {
   return false;
 }
 
-// Whole ticks; what is left over counts for the next.
+// The whole ticks in `ns`; the remainder counts for the next call.
 uint64_t TicksOf(uint64_t ns) {
   const uint64_t before = g_monitor.used_ns.fetch_add(ns, std::memory_order_relaxed);
   return (before + ns) / g_monitor.tick_ns - before / g_monitor.tick_ns;
@@ -51,7 +51,7 @@ void Charge(uintptr_t pc, uint64_t ticks, int visible) {
   g_monitor.other_ticks.fetch_add(ticks, std::memory_order_relaxed);
 }
 
-// Async-signal-safe: the sink of the timers.
+// Async-signal-safe: this is the sink of the timers.
 void OnTime(uintptr_t pc, uint64_t ns) {
   g_monitor.looking.fetch_add(1, std::memory_order_seq_cst);
   const int visible = g_monitor.visible.load(std::memory_order_seq_cst);
@@ -83,7 +83,7 @@ bool InitRange(const MonRequest& request, std::string* error) {
   return true;
 }
 
-// A child of a fork inherits no timers, nor the threads that were looking.
+// A forked child inherits neither timers nor the threads whose handlers were reading.
 void AfterForkInChild() {
   g_monitor.looking.store(0, std::memory_order_relaxed);
   RestartTimersAfterFork();

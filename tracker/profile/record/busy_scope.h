@@ -6,8 +6,8 @@
 
 namespace allomon::internal {
 
-// Keeps signal handlers of this thread out of its shadow stack, and, with the tracker's own mark,
-// mallocs in such handlers out of the sampler.  Nests.
+// Keeps signal handlers of this thread out of its shadow stack.  With the tracker's own mark, also
+// keeps mallocs in such handlers out of the sampler.  Nests.
 class BusyScope {
  public:
   BusyScope() : was_busy_(thread_profile.busy), was_tracker_busy_(CurrentThread().busy) {

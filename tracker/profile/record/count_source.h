@@ -1,5 +1,5 @@
-// The sources of counts, as the record sees them: a table of functions each.  Sources register
-// themselves, so that no file of this room includes them.
+// The sources of counts, as the record calls them: a table of functions for each source.  Sources
+// register themselves, so that no file of this room includes them.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_COUNT_SOURCE_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_COUNT_SOURCE_H_
 
@@ -9,24 +9,24 @@ namespace allomon::internal {
 
 struct FunctionCell;
 
-// All functions are called on the thread that they are about.  A source that has nothing to do has
-// a function that does nothing.
+// All functions are called on the thread that they concern.  A source with nothing to do has a
+// function that does nothing.
 struct CountSource {
-  // The thread is about to count in another unit of data: charges what it has used to the unit that
-  // it leaves.
+  // The thread is about to count in another unit of data.  Charges the thread's outstanding use to
+  // the unit that it leaves.
   void (*unit_changes)();
-  // The counts of all threads are about to be read.  Caller holds the units' lock.
+  // The counts of all threads are about to be read.  The caller holds the units' lock.
   void (*counts_are_read_locked)();
-  // The thread ends; its unit and its counts are still there.
+  // The thread ends; its unit and its counts still exist.
   void (*thread_ends)();
-  // The thread counts in these cells from now on.  Caller holds the units' lock.
+  // From now on the thread counts in these cells.  The caller holds the units' lock.
   void (*cells_change_locked)(FunctionCell* cells);
 };
 
-// In the order in which they are asked.
+// The sources are called in this order.
 enum CountSourceSlot { kTimeSource, kClockSource, kHookSource, kCountSources };
 
-// Idempotent; any thread; for good.
+// Idempotent; any thread; a source cannot be unregistered.
 void RegisterCountSource(CountSourceSlot slot, const CountSource* source);
 
 extern std::atomic<const CountSource*> count_sources[kCountSources]

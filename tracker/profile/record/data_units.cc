@@ -19,19 +19,19 @@ namespace {
 
 constexpr uint32_t kMaxUnits = 65536;
 
-// Functions of libraries that are loaded after the first counts were made.
+// Room for functions of libraries that are loaded after the first counts were made.
 constexpr uint32_t kLaterFunctions = 16384;
 
 DataUnit* g_units[kMaxUnits] ALLOMON_GUARDED_BY(units_mutex);
 uint32_t g_slots ALLOMON_GUARDED_BY(units_mutex) = 0;  // used so far
 ThreadProfile* g_threads ALLOMON_GUARDED_BY(units_mutex) = nullptr;
-// The length of all counts: hooks hold places in them.
+// The length of all counts.  Functions with hooks have places in them.
 uint32_t g_functions ALLOMON_GUARDED_BY(units_mutex) = 0;
-// Counts that threads have of their own take no more than an eighth of the address space that the
-// host may have; threads beyond that share their unit's.
+// The threads' own counts take no more than an eighth of the address space that the host may have.
+// Threads beyond that share the counts of their unit.
 constexpr size_t kAddressSpaceParts = 8;
 size_t g_own_counts_bytes ALLOMON_GUARDED_BY(units_mutex) = 0;
-// For a unit that there is no memory for.
+// The common counts of a unit when there is no memory for them.
 ThreadCounts g_no_counts = {};
 
 void CheckLocked() { ALLOMON_DCHECK("inv.units.locked", units_mutex.IsHeldForCheck()); }
@@ -60,7 +60,7 @@ DataUnit* NewUnitLocked(uint32_t slot) ALLOMON_REQUIRES(units_mutex) {
   return unit;
 }
 
-// The unit that every process has.  Of its pages only those are touched that are used.
+// The unit that every process has.  Only pages that are used are touched.
 DataUnit& TheDefaultUnit() {
   static DataUnit unit;
   return unit;
@@ -80,7 +80,7 @@ DataUnit& DefaultUnitLocked() ALLOMON_REQUIRES(units_mutex) {
   return unit;
 }
 
-// Null if the name is an old one.
+// Null if the unit of that name was freed.
 DataUnit* FindLocked(UnitName name) ALLOMON_REQUIRES(units_mutex) {
   DefaultUnitLocked();
   DataUnit* unit = name.slot < g_slots ? g_units[name.slot] : nullptr;
@@ -116,14 +116,14 @@ void StopCounting(ThreadProfile& thread) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-// Makes the thread's fast paths count in its current unit.  Only its own thread changes what
-// `step_counts` is, and a hooked function in a signal handler on it may run between any two of
-// these stores: so counting is off while it changes.
+// Makes the thread's fast paths count in its current unit.  `step_counts` is changed only on behalf
+// of its own thread, and a hooked function in a signal handler may run on that thread between any
+// two of these stores.  So counting is off while `step_counts` changes.
 void PointLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
   CheckLocked();
   const bool is_on = recording.on.load(std::memory_order_relaxed);
   const bool counts_stacks = is_on && recording.stack_style();
-  // `top` is moved by its thread; `bottom` stays as long as the thread is in the registry.
+  // The thread moves `top`; `bottom` stays as long as the thread is in the registry.
   const bool has_stack = thread.counts != nullptr && thread.bottom != nullptr;
   FunctionCell* const cells = has_stack ? thread.counts->cells : nullptr;
   if (thread.managed_calls != nullptr) {
@@ -146,7 +146,7 @@ void PointLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
   thread.outermost_cells.store(outermost_will_do ? cells : nullptr, std::memory_order_relaxed);
 }
 
-// Does the same for the entry counters of the calling thread, whose address is in a register.
+// PointLocked() for the calling thread, and for its entry counters, whose address is in a register.
 void PointThisThreadLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
   PointLocked(thread);
   FunctionCell* const cells = CountsOfThisThreadLocked().cells;
@@ -166,7 +166,7 @@ ThreadCounts* FindOrMapCountsLocked(DataUnit& unit) ALLOMON_REQUIRES(units_mutex
   return counts;
 }
 
-// The number of threads in the default unit, which is never freed, is not kept.
+// The number of threads in the default unit is not kept, since that unit is never freed.
 void EnterUnitLocked(DataUnit& unit) ALLOMON_REQUIRES(units_mutex) {
   if (unit.slot != 0) ++unit.current_in;
 }
@@ -183,13 +183,14 @@ void MoveToLocked(ThreadProfile& thread, DataUnit& unit, ThreadCounts* counts)
   EnterUnitLocked(unit);
   thread.unit = &unit;
   thread.counts = counts;
-  // Counts of its own that a thread took after its end would never be given back.
+  // A thread that has ended takes no counts of its own, because it would never give them back.
   if (thread.attached && !thread.ended) TakeCountsLocked(thread);
   PointThisThreadLocked(thread);
 }
 
-// The thread is about to give these counts back: functions that came onto the stack in them leave.
-// A function with a hook may have returned long ago, as nothing has popped it since.
+// Called when the thread is about to give these counts back.  The functions that came onto the
+// stack in these counts leave the stack.  A function with a hook may have returned long ago,
+// because nothing has popped it since.
 void LeaveCellsOf(ThreadProfile& thread, const ThreadCounts* counts) {
   for (ShadowEntry* entry = thread.top; entry != thread.bottom; --entry) {
     if (entry->cell == nullptr || entry->cell->owner != counts) continue;
@@ -407,7 +408,7 @@ void ForgetOtherThreadsLocked() {
     }
   });
   ClearAllUnitsLocked();
-  // Functions on the stack stay there; they are entered again, in counts that are zero.
+  // Functions on the stack stay there.  They are entered again, in counts that are zero.
   for (ShadowEntry* entry = thread.top; entry != thread.bottom; --entry) entry->cell = nullptr;
   if (!thread.attached || thread.ended) return EnterUnitLocked(UnitOf(thread));
   if (thread.counts != nullptr) thread.counts->taken = true;

@@ -11,8 +11,7 @@
 namespace allomon::internal {
 namespace {
 
-// The room for functions of libraries that are loaded later, and for managed ones, is not looked
-// at.
+// Skips the room for functions of libraries that are loaded later, and for managed functions.
 template <typename Visit>
 void ForEachUsed(ThreadCounts& counts, Visit visit) {
   const auto visit_all = [&](uint32_t begin, uint32_t end) {
@@ -41,7 +40,7 @@ void ThreadCounts::Clear() {
   total_gc.store(0, std::memory_order_relaxed);
   variance.store(0, std::memory_order_relaxed);
   ForEachUsed(*this, [](FunctionCell& cell) {
-    // Reading first: a page that was never written to stays unmapped.
+    // The count is read before it is written, so that a page without counts stays unmapped.
     for (std::atomic<uint64_t>* count : {&cell.current, &cell.stack, &cell.stack_gc, &cell.start,
                                          &cell.start_gc, &cell.held, &cell.on_stack}) {
       if (count->load(std::memory_order_relaxed) != 0) count->store(0, std::memory_order_relaxed);
@@ -76,7 +75,7 @@ ThreadCounts* ThreadCounts::Map(uint32_t functions) {
   void* pages = mmap(nullptr, SizeBytes(functions), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED) return nullptr;
-  // Zero bytes are valid counts; a constructor would touch every page.
+  // Zero bytes are valid counts, so no constructor runs: it would touch every page.
   ThreadCounts* counts = static_cast<ThreadCounts*>(pages);
   counts->functions = functions;
   return counts;

@@ -1,15 +1,16 @@
 // The counts of one thread in one unit of data, by function.
 //
-// The arithmetic is MLton's (runtime/gc/profiling.c: inc, enter, leave): a function that comes onto
-// the stack notes the total so far, and when its last occurrence leaves, what was added to the
-// total since is its stack time.  So recursion counts once, and no function's stack count exceeds
-// the total.
+// The arithmetic is MLton's (runtime/gc/profiling.c: inc, enter, leave).  A function that comes
+// onto the stack notes the total so far.  When its last occurrence leaves the stack, the increase
+// of the total since then is added to its stack count.  So recursion counts once, and no function's
+// stack count exceeds the total.
 //
 // Counts are in the finest unit of their kind (see UnitsPerCount): the writer rounds.
 //
-// Written by the thread it belongs to, by plain loads and stores, and by signal handlers on it;
-// Charge() and common counts also by others, atomically.  Read by the thread that merges.  No
-// memory from malloc.  Async-signal-safe but for Take and Return.
+// Counts are written by their own thread, by plain loads and stores, and by signal handlers on it.
+// Charge() and common counts are also written by other threads, atomically.  Counts are read by the
+// thread that merges them.  No memory comes from malloc.  Async-signal-safe but for Take and
+// Return.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_FUNCTION_COUNTS_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_FUNCTION_COUNTS_H_
 
@@ -23,18 +24,19 @@ namespace allomon::internal {
 
 struct ThreadCounts;
 
-// One line of the cache.  Entry hooks add to `current` by an instruction in the function itself, so
-// entry_hooks.cc knows its place.
+// A cell is one cache line.  Entry hooks add to `current` by an instruction in the function itself,
+// so the place of `current` in the cell is known to entry_hooks.cc.
 struct alignas(64) FunctionCell {
   std::atomic<uint64_t> current;   // used while it was running
   std::atomic<uint64_t> stack;     // while it was on the stack, collector excluded
   std::atomic<uint64_t> stack_gc;  // by the collector while it was on the stack
   std::atomic<uint64_t> start;     // total when it came onto the stack
   std::atomic<uint64_t> start_gc;
-  // `current` runs on while the profile is stopped.  What it holds that does not count, or, while
-  // stopped, what it held.
+  // `current` runs on while the profile is stopped.  While the profile is on, `held` is the part of
+  // `current` that does not count; while it is stopped, `held` is the value of `current` at the
+  // stop.
   std::atomic<uint64_t> held;
-  std::atomic<uint64_t> on_stack;  // 1 while it is
+  std::atomic<uint64_t> on_stack;  // 1 while the function is on the stack
   ThreadCounts* owner;             // set when the function first came onto the stack
 
   uint64_t Counted(bool stopped) const {
@@ -49,24 +51,24 @@ struct ThreadCounts {
   std::atomic<uint64_t> total_gc;  // the collector's
   std::atomic<double> variance;    // of the total, when it is an estimate
   ThreadCounts* next;              // of the same unit; under the units' lock
-  bool taken;                      // by a thread; under the same lock
+  bool taken;                      // a thread has taken them; under the same lock
   uint32_t functions;              // length of `cells`
   FunctionCell cells[1];
 
   FunctionCell& At(uint32_t function) { return cells[function < functions ? function : 0]; }
 
-  // Adds to what `function` used while it was running.  Any thread.
+  // Adds an amount that was used while `function` was running.  Any thread.
   void Charge(uint32_t function, uint64_t amount);
 
-  // The same for the thread whose counts these are, outside of signal handlers: then no other code
-  // of ours adds to them at the same time.
+  // Like Charge(), for the thread that owns these counts, outside of signal handlers.  No other
+  // code of the profiler adds to the counts at the same time.
   void ChargeOwn(uint32_t function, uint64_t amount) {
     AddOwn(At(function).current, amount);
     AddOwn(function == kGcSource ? total_gc : total, amount);
   }
 
-  // Whether any function that is known now is on the stack in these counts.  For ALLOMON_DCHECK; by
-  // the thread whose counts these are.
+  // Whether any function that is known now is on the stack in these counts.  For ALLOMON_DCHECK;
+  // called by the thread that owns these counts.
   bool HasFunctionOnStack();
 
   // Any thread.
@@ -79,7 +81,7 @@ struct ThreadCounts {
   // Sets all counts to 0.  A thread that counts at the same time keeps its shadow stack.
   void Clear();
 
-  // While a profile is stopped its numbers stand still, although hooks count on.
+  // While a profile is stopped its numbers do not change, although hooks go on counting.
   void Hold();
   void Resume();
 
@@ -90,13 +92,14 @@ struct ThreadCounts {
   static size_t SizeBytes(uint32_t functions) {
     return sizeof(ThreadCounts) + size_t{functions} * sizeof(FunctionCell);
   }
-  // Zeroed counts for so many functions; nullptr when the kernel has no memory.  Never unmapped,
-  // since a thread may have a cell of them on its stack.
+  // Maps zeroed counts for so many functions; nullptr when the kernel has no memory.  They are
+  // never unmapped, since a thread may have one of their cells on its stack.
   static ThreadCounts* Map(uint32_t functions);
 };
 
-// A function comes onto the stack of the thread whose cell this is.  True if it was not on the
-// stack yet; only then does the caller leave the cell, when that occurrence returns.
+// A function comes onto the stack of the thread that owns the cell.  Returns true if the function
+// was not on the stack yet.  Only then does the caller leave the cell, when that occurrence
+// returns.
 inline bool EnterCell(FunctionCell* cell, ThreadCounts* counts) {
   if (__builtin_expect(cell->on_stack.load(std::memory_order_relaxed) != 0, 1)) return false;
   cell->on_stack.store(1, std::memory_order_relaxed);
@@ -114,7 +117,7 @@ inline void AddSince(std::atomic<uint64_t>& sum, const std::atomic<uint64_t>& to
 }
 
 inline void LeaveCell(FunctionCell* cell) {
-  if (cell->on_stack.load(std::memory_order_relaxed) == 0) return;  // cleared meanwhile
+  if (cell->on_stack.load(std::memory_order_relaxed) == 0) return;  // the cell was cleared
   cell->on_stack.store(0, std::memory_order_relaxed);
   AddSince(cell->stack, cell->owner->total, cell->start);
   AddSince(cell->stack_gc, cell->owner->total_gc, cell->start_gc);

@@ -9,8 +9,8 @@ OpenCalls OpenManagedCalls() {
   return watches ? OpenCalls{managed_stack.base, managed_stack.top} : OpenCalls{};
 }
 
-// Entry hooks push without a call of NoteRunning(), so in a program that has some no call is left
-// out.
+// Entry hooks push functions without a call of NoteRunning(), so in a program that has hooks every
+// managed call is watched.
 void DoNotWatchCallsOf(uint32_t function) {
   const uint32_t first = first_managed_place.load(std::memory_order_relaxed);
   const bool may_repeat = function >= first && !recording.Records(ProfileKind::kCount) &&

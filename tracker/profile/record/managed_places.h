@@ -1,6 +1,6 @@
 // Functions of managed programs, as places in the table of functions and on shadow stacks.
 //
-// The calling thread's own calls; no lock; async-signal-safe.
+// For the calling thread's own calls; no lock; async-signal-safe.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_MANAGED_PLACES_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_MANAGED_PLACES_H_
 
@@ -17,8 +17,8 @@ struct OpenCalls {
 };
 OpenCalls OpenManagedCalls();
 
-// `function`, a place in the table, is on top of this thread's shadow stack: calls of it need not
-// be watched, where no call counts.
+// Tells the thread's managed stack that `function`, a place in the table, is on top of this
+// thread's shadow stack.  Calls of that function need not be watched unless calls are counted.
 void DoNotWatchCallsOf(uint32_t function);
 
 // The place in the table of a call's function, by ManagedEntry::address.

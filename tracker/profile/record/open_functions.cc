@@ -1,6 +1,6 @@
-// Puts onto a thread's shadow stack the scopes and managed calls that it had open when a profile
-// started: they are not kept there while nothing is recorded.  Functions with hooks are on it
-// already.
+// Puts the scopes and managed calls that a thread had open at the start of a profile onto its
+// shadow stack: they are not kept there while nothing is recorded.  Functions with hooks are on the
+// shadow stack already.
 #include <algorithm>
 
 #include "tracker/base/check.h"
@@ -11,7 +11,7 @@
 namespace allomon::internal {
 namespace {
 
-// Scopes and managed calls of an earlier profile, some of which may have ended unseen.
+// Drops the scopes and managed calls of an earlier profile, some of which may have ended unnoticed.
 void DropAllButHooked(ThreadProfile& thread) {
   ShadowEntry* kept = thread.bottom;
   for (ShadowEntry* entry = thread.bottom + 1; entry <= thread.top; ++entry) {
@@ -24,7 +24,8 @@ void DropAllButHooked(ThreadProfile& thread) {
   thread.top = kept;
 }
 
-// Three stacks whose frames do not descend from top to bottom become one, from the top.
+// Merges three stacks, in each of which frames do not descend from top to bottom, into one, from
+// the top.
 class Merge {
  public:
   explicit Merge(ThreadProfile& thread)
@@ -37,7 +38,7 @@ class Merge {
 
   size_t added() const { return static_cast<size_t>((scope_ - scopes_) + (call_ - calls_)); }
 
-  // The innermost of what is left.
+  // The innermost entry that is not merged yet.
   ShadowEntry Next() {
     const uintptr_t scope = scope_ > scopes_ ? scope_[-1].frame : UINTPTR_MAX;
     const uintptr_t call = call_ > calls_ ? call_[-1].frame : UINTPTR_MAX;
@@ -61,7 +62,8 @@ class Merge {
   ManagedEntry* const calls_;
 };
 
-// The start of a profile of another kind clears the cells of what is on the stack.
+// False also after the start of a profile of another kind, which clears the cells of functions on
+// the stack.
 bool IsEntered(const ShadowEntry& entry) {
   return entry.cell != nullptr && entry.cell->on_stack.load(std::memory_order_relaxed) != 0;
 }
@@ -74,7 +76,7 @@ void CatchUpSlow(ThreadProfile& thread) {
   if (thread.top == nullptr) return;
   DropAllButHooked(thread);
   Merge merge(thread);
-  // There is no room for so many: none of them is seen.
+  // If there is no room for all entries, none of them is added.
   if (merge.added() > static_cast<size_t>(thread.limit - thread.top)) return;
   ShadowEntry* const top = thread.top + merge.added();
   for (ShadowEntry* to = top; merge.added() != 0; --to) *to = merge.Next();
@@ -86,7 +88,8 @@ void CatchUpSlow(ThreadProfile& thread) {
 void EnterOpenFunctions(ThreadProfile& thread) {
   FunctionCell* const cells = thread.cells.load(std::memory_order_relaxed);
   if (cells == nullptr || thread.top == nullptr) return;
-  // From the outside in: a function is on the stack from its outermost occurrence on.
+  // The order is from the outermost entry inwards: a function is on the stack from its outermost
+  // occurrence on.
   for (ShadowEntry* entry = thread.bottom + 1; entry <= thread.top; ++entry) {
     if (IsEntered(*entry) || entry->function >= thread.counts->functions) continue;
     FunctionCell* const cell = cells + entry->function;

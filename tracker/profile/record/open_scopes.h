@@ -1,4 +1,5 @@
-// The ALLOMON_FUNCTION() scopes that a thread has open, noted also while nothing is recorded.
+// The ALLOMON_FUNCTION() scopes that a thread has open.  They are noted also while nothing is
+// recorded.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_OPEN_SCOPES_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_OPEN_SCOPES_H_
 
@@ -19,11 +20,11 @@ struct ScopeEntry {
   const SourceFunction* function;
 };
 
-// Open scopes are [first, top), outermost first.  A scope whose `top` is not below `limit` takes
-// the slow path: nothing is mapped yet, the array is full, or, the limit being null, something is
-// recorded.
+// Open scopes are [first, top), outermost first.  A scope takes the slow path if `top` is not below
+// `limit`.  That is so if nothing is mapped yet, if the array is full, and while something is
+// recorded, when the limit is null.
 //
-// Plain data in static TLS, all zero at first.  Its own thread writes all of it but `limit`, which
+// Plain data in static TLS, all zero at first.  Its own thread writes all fields but `limit`, which
 // the thread that starts or stops a profile stores.
 struct OpenScopes {
   ScopeEntry* top;

@@ -12,16 +12,17 @@ namespace allomon::internal {
 
 struct Recording {
   std::atomic<bool> on{false};
-  // Change only while off, under the units' lock.
+  // Changed only while `on` is false, under the units' lock.
   std::atomic<ProfileKind> kind{ProfileKind::kAlloc};
   std::atomic<ProfileStyle> style{ProfileStyle::kCurrent};
 
   // Decided at the start: functions that are registered later do not change it.
   std::atomic<bool> charges_callstacks{true};
-  // Whether bytes of managed heaps are charged where functions begin and end, by allocation clocks;
-  // otherwise they are samples like any other.
+  // Whether bytes of managed heaps are charged where functions begin and end, by allocation clocks.
+  // Otherwise they are charged by samples, as other bytes are.
   std::atomic<bool> takes_clocks{false};
-  // Counts the starts: what a thread has open is put onto its shadow stack once for each.
+  // The number of starts.  The scopes and calls that a thread has open are put onto its shadow
+  // stack once for each start.
   std::atomic<uint32_t> starts{0};
 
   bool Records(ProfileKind wanted) const {
@@ -31,12 +32,14 @@ struct Recording {
 };
 extern Recording recording __attribute__((visibility("hidden")));
 
-// The places in the table of functions: the fixed three, those with entry hooks, those with
-// ALLOMON_FUNCTION() in the order of their registration.
+// The places in the table of functions: the fixed three, the functions with entry hooks, the
+// functions with ALLOMON_FUNCTION() in the order of their registration.
 inline constexpr uint32_t kFirstHookIndex = 3;
-// The number of functions with hooks; known from the first start or the answer to show-sources on.
+// The number of functions with hooks; known after the first start or after the answer to
+// show-sources.
 extern std::atomic<uint32_t> hooked_functions __attribute__((visibility("hidden")));
-// Whether this executable tells mlprof its functions: show_sources.cc is linked into it.
+// Whether this executable tells mlprof its functions, that is, whether show_sources.cc is linked
+// into it.
 extern std::atomic<bool> answers_for_itself __attribute__((visibility("hidden")));
 
 inline uint32_t IndexOfHook(uint32_t hook) { return kFirstHookIndex + hook; }
@@ -44,28 +47,28 @@ inline uint32_t IndexOfHook(uint32_t hook) { return kFirstHookIndex + hook; }
 inline uint32_t IndexOfRegistered(uint32_t function_id) {
   return kFirstHookIndex + hooked_functions.load(std::memory_order_relaxed) + function_id - 1;
 }
-// A library that was loaded late may bring more functions than there is room for: they are
-// <unknown>.
+// If a library that was loaded late brings more functions than there is room for, these have the
+// place of <unknown>.
 uint32_t PlaceOf(const SourceFunction& function);
 uint32_t FunctionTableSize();
 
 // Functions of managed programs (managed_functions.h) come behind all of these, at places of their
-// own from first_managed_place on: they are registered while the program runs.  Those for which
-// there is no room are <unknown>.
+// own from first_managed_place on, because they are registered while the program runs.  Functions
+// for which there is no room have the place of <unknown>.
 inline constexpr uint32_t kManagedPlaces = 65536;
 extern std::atomic<uint32_t> first_managed_place __attribute__((visibility("hidden")));
 uint32_t IndexOfManaged(uint32_t number);
 
-// Whether what is recorded is, or would be, charged to call stacks, and these to functions when
-// they are written: in a program that names none; and, for time and allocation, in one that has
-// entry hooks only, which then are put in for stack times alone.
+// Whether a recording of this kind charges call stacks, which become functions when the profile is
+// written.  It does in a program that names no functions.  For time and allocation it also does in
+// a program that has entry hooks only; the hooks are then installed for stack times alone.
 bool WouldChargeCallstacks(ProfileKind kind);
 inline bool ChargesCallstacks() {
   return recording.charges_callstacks.load(std::memory_order_relaxed);
 }
 
-// Whether the program text names its functions, so that nothing need be looked up in symbol tables
-// to charge them.
+// Whether the program text names its functions, so that charging them needs no look-up in symbol
+// tables.
 bool HasFunctions();
 
 }  // namespace allomon::internal

@@ -1,4 +1,4 @@
-// The functions that say ALLOMON_FUNCTION(): a list that is complete before main, but for libraries
+// The list of functions that say ALLOMON_FUNCTION().  It is complete before main, but for libraries
 // that are loaded later.
 //
 // Any thread; lock free; no allocation.
@@ -21,15 +21,15 @@ struct SourceFunction {
 
 namespace internal {
 
-// Not to be called twice for one function at the same time; twice in turn is harmless.  (One
-// function registers from every translation unit that instantiates it, before main.)
+// Must not be called twice for one function at the same time; two calls in turn are harmless.  (One
+// function is registered by every translation unit that instantiates it, before main.)
 void RegisterSourceFunction(SourceFunction* function);
 
-// Newest first; nullptr if there is none.
+// Newest first; nullptr if the list is empty.
 SourceFunction* RegisteredFunctions();
 uint32_t RegisteredFunctionCount();
 
-// Runs Register() before main for each Tag that is mentioned.
+// Runs Register() before main for each Tag that the program uses.
 template <typename Tag>
 struct FunctionRegistrar {
   __attribute__((constructor, used)) static void Register() {

@@ -25,8 +25,8 @@ void StackCounts::ForEach(const Visitor& visit) const {
   });
 }
 
-// Ids are dense: behind the last one there is nothing, and to look would touch pages that no short
-// program needs.
+// Ids are dense.  The walk ends at the last id, because reading behind it would touch pages that no
+// short program needs.
 template <typename Visit>
 void StackCounts::ForEachCount(Visit visit) const {
   const uint64_t last = Stacks().size();

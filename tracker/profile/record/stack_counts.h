@@ -15,7 +15,7 @@ class StackCounts {
  public:
   using Visitor = std::function<void(uint32_t, uint64_t)>;
 
-  // Stacks that memory is refused for, and ids beyond sixteen million, count as stack 0.
+  // Stacks for which there is no memory, and ids beyond sixteen million, count as stack 0.
   void Add(uint32_t stack, uint64_t amount) {
     std::atomic<uint64_t>* count = stack != 0 ? counts_.Find(stack) : nullptr;
     if (__builtin_expect(count == nullptr, 0)) count = &ReserveSlow(stack);
@@ -24,7 +24,7 @@ class StackCounts {
 
   void Clear();
 
-  // Calls visit(stack, amount) for every stack that was added to, in order of their ids.
+  // Calls visit(stack, amount) for every stack that has an amount, in the order of the ids.
   void ForEach(const Visitor& visit) const;
 
  private:

@@ -16,29 +16,29 @@
 #include "tracker/profile/record/open_scopes.h"
 #include "tracker/profile/record/thread_profile.h"
 
-// Where the kernel put the first word of the main thread's stack; ld.so exports it.
+// The address of the first word that the kernel put onto the main thread's stack; ld.so exports it.
 extern "C" void* __libc_stack_end __attribute__((weak));
 
 namespace allomon::internal {
 namespace {
 
-// Deeper than any stack of ordinary size with frames of two words.  Pages that are not reached
-// cost nothing but address space.  Where that is limited, a thread takes a thousandth of it and no
-// more, down to the fewest entries: a host may have hundreds of threads.
+// Deeper than any stack of ordinary size with frames of two words.  Pages that are not reached cost
+// only address space.  Where address space is limited, a thread takes at most a thousandth of it,
+// down to the fewest entries: a host may have hundreds of threads.
 constexpr size_t kMostEntries = size_t{1} << 20;
 constexpr size_t kFewestEntries = size_t{1} << 12;
 constexpr size_t kAddressSpaceParts = 1000;
 constexpr size_t kEntryBytes = sizeof(ShadowEntry) + sizeof(ScopeEntry);
 
-// The lowest entry belongs to no function, and no frame is above it, so that popping needs no other
-// end.
+// The lowest entry belongs to no function.  No frame is above its frame, so popping needs no other
+// end condition.
 constexpr ShadowEntry kBottom = {UINTPTR_MAX, 0, nullptr, kMainSource};
 
 pthread_key_t g_exit_key;
 std::once_flag g_exit_key_once;
 bool g_has_exit_key = false;
 
-// The shadow stack, and behind it as many scopes.
+// Maps the shadow stack, and room for as many scopes behind it.
 void MapStacks(ThreadProfile& thread) {
   const size_t allowed_bytes = AddressSpacePartBytes(kAddressSpaceParts);
   for (size_t entries = kMostEntries; entries >= kFewestEntries; entries /= 16) {
@@ -55,8 +55,8 @@ void MapStacks(ThreadProfile& thread) {
   }
 }
 
-// All functions have been left.  A scope that is opened later takes the slow path, and finds no
-// room.
+// Called after all functions have been left.  A scope that is opened later takes the slow path, and
+// finds no room.
 void UnmapStacks(ThreadProfile& thread) {
   if (thread.top == nullptr) return;
   ShadowEntry* const bottom = thread.bottom;
@@ -67,7 +67,7 @@ void UnmapStacks(ThreadProfile& thread) {
   munmap(bottom, entries * kEntryBytes);
 }
 
-// The main thread's stack grows: what it may become counts as its own.
+// The main thread's stack grows: its largest possible extent counts as its own.
 void FindMainStack(ThreadProfile& thread) {
   constexpr uintptr_t kUnlimitedBytes = uintptr_t{1} << 30;
   const uintptr_t end =
@@ -76,7 +76,7 @@ void FindMainStack(ThreadProfile& thread) {
   getrlimit(RLIMIT_STACK, &limit);
   thread.stack_bytes = limit.rlim_cur < kUnlimitedBytes ? limit.rlim_cur : kUnlimitedBytes;
   thread.stack_low = end - thread.stack_bytes;
-  // The words of main's arguments are above; no function returns there.
+  // The words of main's arguments are above the end; no function returns there.
 }
 
 void FindStack(ThreadProfile& thread) {
@@ -115,7 +115,8 @@ void AttachThread() {
   if (thread.attached) return;
   const BusyScope busy;
   std::call_once(g_exit_key_once, MakeExitKey);
-  // Without an end the thread would stay in the registry as a dangling pointer.
+  // The key's destructor detaches the thread.  Without it the thread would stay in the registry as
+  // a dangling pointer.
   if (!g_has_exit_key || pthread_setspecific(g_exit_key, &thread) != 0) return;
   thread.attached = true;
   thread.open = &open_scopes;

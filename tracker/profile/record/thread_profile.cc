@@ -11,8 +11,8 @@ __thread OpenScopes open_scopes;
 
 namespace {
 
-// Scopes of one frame, of functions inlined into another, lie at the same address and close in
-// order: only what is strictly below has returned.
+// Scopes of one frame, of functions inlined into another, have the same address and close in order.
+// So an entry has returned only if its frame is strictly below.
 void PopBelow(ThreadProfile& thread, uintptr_t frame) {
   while (thread.top->frame < frame || HasReturned(*thread.top)) PopEntry(thread);
 }
@@ -42,7 +42,7 @@ void EnterFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function) {
     PopBelow(thread, frame);
     if (thread.top < thread.limit) PushEntry(thread, frame, 0, function);
   }
-  // Behind the push: the entry itself is part of the function's stack count.
+  // The entry is counted after the push, because it is part of the function's own stack count.
   CountEntry(thread, function);
   NoteRunning(thread);
 }

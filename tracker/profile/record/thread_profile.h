@@ -1,14 +1,15 @@
-// The state of a thread that is profiled: the functions on its stack, and where it counts.
+// The state of a thread that is profiled: the functions on its stack, and the counts that it adds
+// to.
 //
 // The functions are a shadow stack keyed by frame address.  A thread that enters a function pops
-// every entry whose frame is not above the function's own, then pushes one: a function whose frame
+// every entry whose frame is not above the function's own, then pushes one.  A function whose frame
 // lies at or below the new one has returned, was left by an exception or longjmp, or gave its frame
 // away in a tail call.  So there is no leave hook, and tail calls stay tail calls.  An entry whose
 // return address is no longer in its place has returned too, although its frame lies above: its
 // caller has pushed arguments for another call.
 //
-// Only its own thread, and signal handlers on it, touch the shadow stack; `busy` keeps a handler
-// out while the thread is in the middle of it.
+// Only its own thread, and signal handlers on it, touch the shadow stack.  `busy` keeps a handler
+// out while the thread changes the shadow stack.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_THREAD_PROFILE_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_THREAD_PROFILE_H_
 
@@ -31,31 +32,31 @@ struct ManagedStack;
 struct ThreadTimer;
 
 struct ShadowEntry {
-  uintptr_t frame;           // where the function's return address lies
+  uintptr_t frame;           // the address of the function's return address
   uintptr_t return_address;  // 0: a scope or a managed call, which end by themselves
-  FunctionCell* cell;        // to leave; null: not accounted for, or again on the stack
+  FunctionCell* cell;        // the cell to leave; null: not accounted for, or again on the stack
   uint32_t function;         // its place in the table
 };
 
 // Plain data in static TLS, all zero at first.
 struct ThreadProfile {
-  // The word that a hook looks at first (entry_call.cc).  `cells` where the outermost occurrence of
-  // each function is enough, because no source asks which function runs; else null.
+  // The word that a hook reads first (entry_call.cc).  It is `cells` if the outermost occurrence of
+  // each function is enough, because no source asks which function runs; otherwise null.
   std::atomic<FunctionCell*> outermost_cells;
   ShadowEntry* top;  // null: no shadow stack yet
-  // Where an entry is counted: the thread's own counts, else the common ones of its unit.  Not null
-  // while `step` is not 0 (inv.count.step).
+  // The counts that an entry adds to: the thread's own counts, or the common ones of its unit.  Not
+  // null while `step` is not 0 (inv.count.step).
   std::atomic<ThreadCounts*> step_counts;
   std::atomic<uint64_t> step;  // what an entry adds to the counts
   ThreadCounts* counts;        // this thread's in its current unit; null: the unit's common ones
 
   OpenScopes* open;  // this thread's; null until it is attached
 
-  ShadowEntry* limit;   // the last entry there is room for
-  ShadowEntry* bottom;  // the lowest, which is none of a function
-  uint32_t start_seen;  // Recording::starts, when what is open was put onto the shadow stack
-  // The function that ran at the last boundary: for other threads, which charge this thread's clock
-  // to it.
+  ShadowEntry* limit;   // the last entry that there is room for
+  ShadowEntry* bottom;  // the lowest entry, which belongs to no function
+  uint32_t start_seen;  // Recording::starts when open scopes were last put onto the shadow stack
+  // The function that ran at the last boundary.  Other threads read it, and charge this thread's
+  // clock to that function.
   std::atomic<uint32_t> running;
   ManagedStack* managed_calls;  // this thread's
   // The cells of the thread's counts; null unless stack times are wanted.  Stored by the thread
@@ -78,7 +79,7 @@ struct ThreadProfile {
 extern __thread ThreadProfile thread_profile
     __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
 
-// Leaves every function that the thread has entered and not left: for its end.
+// Leaves every function that the thread has entered and not left.  Called at the thread's end.
 void LeaveAllFunctions(ThreadProfile& thread);
 
 inline void PopEntry(ThreadProfile& thread) {
@@ -89,28 +90,28 @@ inline void PopEntry(ThreadProfile& thread) {
   if (cell != nullptr) LeaveCell(cell);
 }
 
-// Puts the scopes and managed calls that the thread has open onto its shadow stack, if that was not
+// Puts the scopes and managed calls that the thread has open onto its shadow stack, unless that was
 // done since the last start.  The caller is `busy`.
 void CatchUpSlow(ThreadProfile& thread);
 inline void CatchUp(ThreadProfile& thread) {
   if (thread.start_seen != recording.starts.load(std::memory_order_relaxed)) CatchUpSlow(thread);
 }
-// Enters the functions that are on the shadow stack in the thread's counts, as far as they are in
-// no counts yet.
+// Enters the functions on the shadow stack in the thread's counts, unless they are entered in some
+// counts already.
 void EnterOpenFunctions(ThreadProfile& thread);
 
-// To be called when something else is on top of the shadow stack.
+// Called when another function is on top of the shadow stack.
 void NoteRunning(ThreadProfile& thread);
 
-// Adds an entry of the function to the thread's counts, if entries are counted.
+// Counts an entry of the function in the thread's counts, if entries are counted.
 void CountEntry(ThreadProfile& thread, uint32_t function);
 
-// A function without hooks begins, or has ended.  The caller is `busy`, and has caught up and
-// charged the clock.
+// A function without hooks begins, or has ended.  The caller is `busy`, has called CatchUp(), and
+// has charged the clock.
 void EnterFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function);
 void LeaveFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function);
 
-// Pops what has returned, seen from code whose stack pointer is `sp`.
+// Pops the functions that have returned, as seen from code whose stack pointer is `sp`.
 void PopDead(ThreadProfile& thread, uintptr_t sp);
 
 // The innermost function on the shadow stack; kMainSource if there is none.
@@ -118,8 +119,8 @@ inline uint32_t TopFunction(const ThreadProfile& thread) {
   return thread.top == nullptr ? uint32_t{kMainSource} : thread.top->function;
 }
 
-// Adds an amount that code with that stack pointer has used, and that is charged to its call stack,
-// to the total that stack times are differences of.
+// Adds an amount to the total that stack times are differences of.  Code with that stack pointer
+// has used the amount, which is charged to its call stack.
 void AddToStackTimesSlow(ThreadProfile& thread, uintptr_t sp, uint64_t amount);
 inline void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount) {
   if (__builtin_expect(thread.cells.load(std::memory_order_relaxed) != nullptr, 0)) {
@@ -127,15 +128,15 @@ inline void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount
   }
 }
 
-// The function that code with that stack pointer runs in; kMainSource if none is open.  Pops what
-// has returned; the caller is `busy`.
+// The function that code with that stack pointer runs in; kMainSource if none is open.  Pops the
+// functions that have returned.  The caller is `busy`.
 uint32_t RunningFunction(ThreadProfile& thread, uintptr_t sp);
 
 inline bool IsOnOwnStack(const ThreadProfile& thread, uintptr_t address) {
   return address - thread.stack_low < thread.stack_bytes;
 }
 
-// A word of a stack, which other code's sanitizer may call out of bounds.
+// Reads a word of a stack, which a sanitizer may call out of bounds in other code's frames.
 __attribute__((no_sanitize("address", "thread"))) inline uintptr_t StackWord(uintptr_t address) {
   return *reinterpret_cast<const volatile uintptr_t*>(address);
 }
@@ -144,7 +145,7 @@ inline bool HasReturned(const ShadowEntry& entry) {
   return entry.return_address != 0 && StackWord(entry.frame) != entry.return_address;
 }
 
-// Pushes a function and counts its entry.  The caller is `busy` and has popped.
+// Pushes a function and counts its entry.  The caller is `busy` and has popped returned functions.
 inline void PushEntry(ThreadProfile& thread, uintptr_t frame, uintptr_t return_address,
                       uint32_t function) {
   ALLOMON_DCHECK("inv.shadow.busy", thread.busy);

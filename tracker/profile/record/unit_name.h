@@ -1,4 +1,4 @@
-// How units of profiling data are named.
+// Names of units of profiling data.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_UNIT_NAME_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_UNIT_NAME_H_
 

@@ -16,8 +16,8 @@
 namespace allomon::internal {
 namespace {
 
-// The estimate that a byte of a sampled block stands for, by Horvitz and Thompson (estimate.h): in
-// units of the counts, and in bytes squared.
+// The estimate of Horvitz and Thompson (estimate.h) that a sampled block stands for: its amount in
+// units of the counts, and its variance in bytes squared.
 struct Weight {
   double amount;
   double variance;
@@ -29,8 +29,8 @@ Weight WeightOf(uint64_t trial_words, double rate) {
   return {one_byte.value * UnitsPerCount(ProfileKind::kAlloc), one_byte.variance};
 }
 
-// WeightOf() at the session's one rate, of small blocks computed once for each size.  Any thread:
-// two that meet a size at once store the same numbers.
+// WeightOf() at the session's one rate.  For small blocks it is computed once for each size.  Any
+// thread: two threads that compute the same size at once store the same numbers.
 class Weights {
  public:
   explicit Weights(double rate) : rate_(rate), end_(small_ != nullptr ? kSmallWords : 0) {}
@@ -50,8 +50,8 @@ class Weights {
   }
 
  private:
-  // Blocks up to 4 KiB, with their header.  A logarithm and an exponential are half of what a
-  // sample takes, and of larger blocks there are few.
+  // Blocks up to 4 KiB, with their header.  A logarithm and an exponential are half of the cost of
+  // a sample, and larger blocks are few.
   static constexpr uint64_t kSmallWords = 514;
 
   struct Known {
@@ -67,12 +67,13 @@ class Weights {
   }
 
   const double rate_;
-  // Own memory: zero, and a page that is not read is never touched.  nullptr if it was refused.
+  // The profiler's own memory: it is zero, and a page that is not read is never touched.  nullptr
+  // if the kernel refused it.
   Known* const small_ = static_cast<Known*>(OwnMemory::Map(kSmallWords * sizeof(Known)));
   const uint64_t end_;  // of small_
 };
 
-// Samples of a thread come one after the other: while one is told, signal handlers have none.
+// Samples of a thread come one after the other: while one is reported, signal handlers have none.
 void AddVariance(const ThreadProfile& thread, const DataUnit& unit, double variance) {
   if (__builtin_expect(thread.counts != nullptr, 1)) {
     thread.counts->AddOwnVariance(variance);
@@ -81,7 +82,7 @@ void AddVariance(const ThreadProfile& thread, const DataUnit& unit, double varia
   }
 }
 
-// Charges the function that runs, else the call stack.
+// Charges the running function, or the call stack.
 void Charge(const TallySample& sample, uint64_t amount, double variance) {
   const BusyScope busy;
   ThreadProfile& thread = thread_profile;
@@ -102,7 +103,8 @@ class AllocClient final : public ValuelessClient {
   void Tally(const TallySample& sample) override {
     const uint64_t trial_words = TrialWords(sample.size_bytes, sample.source);
     const Weight weight = weights_.Of(trial_words);
-    // Signed, as no block is of 2^63 bytes: that is what processors convert, either way.
+    // Signed, because processors convert signed integers to and from floating point, and no block
+    // has 2^63 bytes.
     const int64_t size_bytes = static_cast<int64_t>(ObjectBytes(sample.size_bytes, sample.source));
     const double bytes = static_cast<double>(size_bytes);
     const int64_t rounded = static_cast<int64_t>(bytes * weight.amount + 0.5);

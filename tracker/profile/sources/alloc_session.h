@@ -1,4 +1,4 @@
-// Feeds units of data from the sampler: a session that counts and follows nothing.
+// Charges the sampler's samples to units of data, by a session that counts and follows no block.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_ALLOC_SESSION_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCES_ALLOC_SESSION_H_
 
@@ -8,17 +8,17 @@
 
 namespace allomon::internal {
 
-// Frames captured for a program without functions of its own: deep enough to find one with a symbol
-// above the static ones of a stripped library, cheap enough for every sample; and as many as an
-// unwinder's default for stack times.
+// The frames captured for a program without functions of its own.  They are deep enough to find a
+// function with a symbol above the static functions of a stripped library, and cheap enough for
+// every sample.  For stack times they are as many as an unwinder's default.
 inline constexpr uint32_t kAttributionFrames = 32;
 inline constexpr uint32_t kStackFrames = 128;
 
 struct AllocSessionOptions {
   double rate = 1;
   uint64_t seed = 0;
-  uint32_t frames = 0;       // 0: functions only are charged
-  bool only_malloc = false;  // blocks of managed heaps are charged otherwise
+  uint32_t frames = 0;       // 0: only functions are charged
+  bool only_malloc = false;  // blocks of managed heaps are charged by other means
 };
 
 // Fails like StartSession.

@@ -28,15 +28,15 @@ uint64_t Take(AllocationClock& clock) {
   return bytes;
 }
 
-// The thread is the calling one.
+// `thread` is the calling thread.
 void ChargeBytes(const ThreadProfile& thread, uint32_t function, uint64_t bytes) {
   const uint64_t amount = bytes * UnitsPerCount(ProfileKind::kAlloc);
   if (thread.counts != nullptr) return thread.counts->ChargeOwn(function, amount);
   UnitOf(thread).common->Charge(function, amount);
 }
 
-// The clock may be another thread's: that thread's shadow stack cannot be looked at, and its counts
-// are written by it alone.
+// The clock may be another thread's.  That thread's shadow stack cannot be read, and only that
+// thread writes its counts, so the unit's common counts are charged.
 void ChargeFromOutside(AllocationClock& clock) {
   constexpr ThreadProfile kNobody = {};
   const uint64_t amount = Take(clock) * UnitsPerCount(ProfileKind::kAlloc);

@@ -1,8 +1,9 @@
 // Bytes of managed heaps, charged where functions begin and end: see allocation_clock.h.
 //
-// Exact for a function whose begin and end are seen.  What a thread allocates between a start and
-// the first boundary that it passes is charged by what it has open then; between its last boundary
-// and a stop, to the function that ran at that.
+// Exact for a function whose begin and end are noticed.  The bytes that a thread allocates between
+// a start and the first boundary that it passes are charged by the functions that it has open at
+// that boundary.  The bytes between its last boundary and a stop are charged to the function that
+// ran at that boundary.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_CLOCK_CHARGING_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCES_CLOCK_CHARGING_H_
 
@@ -13,29 +14,28 @@
 
 namespace allomon::internal {
 
-// Whether clocks can do what sampling every block would: at rate 1, and where no function has an
-// end that is not seen (entry hooks), nor native call stacks are charged for what is allocated
-// below them.
+// Whether clocks give the same result as sampling every block.  They do at rate 1, if every
+// function's end is noticed (which excludes entry hooks), and if no native call stacks are charged
+// for the allocations below them.
 bool CanTakeClocks(ProfileKind kind, ProfileStyle style, double rate);
 
-// Clocks count from now on: what was allocated before does not count.  Caller holds the units'
-// lock.
+// Clocks count from now on: earlier allocations do not count.  The caller holds the units' lock.
 void StartTakingClocks() ALLOMON_REQUIRES(units_mutex);
 
-// Charges what this thread has allocated since the last time to the function on top of its shadow
-// stack; nothing unless clocks are taken.  The caller is `busy` and has caught up.
+// Charges this thread's allocations since the last charge to the function on top of its shadow
+// stack.  Does nothing unless clocks are taken.  The caller is `busy` and has called CatchUp().
 void ChargeClock(ThreadProfile& thread);
-// The same for a caller that is neither at a begin nor at an end of a function: it need not be
-// `busy`.
+// Like ChargeClock(), for a caller that is neither at the begin nor at the end of a function and
+// need not be `busy`.
 void ChargeThreadClock();
 
-// Charges all threads' clocks.  Caller holds the units' lock.
+// Charges all threads' clocks.  The caller holds the units' lock.
 void ChargeAllClocksLocked() ALLOMON_REQUIRES(units_mutex);
 
-// The calling thread ends, or leaves its heap.
+// Called when the calling thread ends or leaves its heap.
 void ForgetThreadClock();
 
-// Makes managed heaps tell of their collections and of threads that leave.
+// Makes managed heaps report their collections, and the threads that leave them.
 void InstallManagedProfiler();
 
 }  // namespace allomon::internal

@@ -12,7 +12,7 @@
 namespace allomon::internal {
 namespace {
 
-// Follows everything.
+// Follows every sampled block.
 class LiveClient final : public ValuelessClient {
  public:
   bool AllocMinor(const Allocation&, ValueRoom*) override { return true; }

@@ -1,5 +1,5 @@
-// The blocks that a program holds: a session that follows sampled blocks to their end and keeps
-// nothing of its own with them.  For the profile of what is live.
+// The blocks that a program holds, for the profile of live blocks.  A session follows sampled
+// blocks to their end and keeps no data of its own with them.
 //
 // Thread safe; not inside malloc, not in signal handlers.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_LIVE_SESSION_H_
@@ -15,14 +15,14 @@ namespace allomon::internal {
 struct LiveHeap {
   std::vector<double> bytes_by_stack;  // estimates, by stack id; most are 0
   double variance = 0;                 // of their sum, in bytes squared
-  uint64_t dropped_bytes = 0;          // sampled, but there was no room to follow them
+  uint64_t dropped_bytes = 0;          // of samples that there was no room to follow
 };
 
 // Fails like StartSession.
 StartResult StartLiveSession(double rate, uint64_t seed, uint32_t frames);
 
-// The program goes on during the call: a block that lives throughout is counted once.  Empty for a
-// session that was discarded.  Cost: as Tracker::snapshot().
+// The program goes on during the call.  A block that lives throughout the call is counted once.
+// Empty for a session that was discarded.  Cost: as Tracker::snapshot().
 LiveHeap LiveHeapOf(SessionId id);
 
 }  // namespace allomon::internal

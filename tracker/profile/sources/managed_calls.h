@@ -1,4 +1,4 @@
-// Functions of managed programs, as a profile that charges by function sees them.
+// Managed functions in a profile that charges by function.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_MANAGED_CALLS_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCES_MANAGED_CALLS_H_
 
@@ -7,8 +7,8 @@
 
 namespace allomon::internal {
 
-// Says whether calls of managed functions are put onto the shadow stack from now on.  Caller holds
-// the units' lock.
+// Sets whether calls of managed functions are put onto the shadow stack from now on.  The caller
+// holds the units' lock.
 void WatchManagedCalls(bool watch) ALLOMON_REQUIRES(units_mutex);
 
 }  // namespace allomon::internal

@@ -1,4 +1,4 @@
-// How large a block is for a profile of bytes, of what was allocated or of what is live.
+// The size of a block in a profile of allocated or of live bytes.
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_OBJECT_BYTES_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCES_OBJECT_BYTES_H_
 
@@ -8,8 +8,8 @@
 
 namespace allomon::internal {
 
-// As in MLton, and in the counters of a managed heap, the header is a part of the object.  What
-// malloc keeps beside its blocks is not counted.
+// The header is a part of a managed object, as in MLton and in the counters of a managed heap.  The
+// data that malloc keeps beside its blocks is not counted.
 inline uint64_t ObjectBytes(uint64_t size_bytes, AllocationSource source) {
   const bool managed = source == AllocationSource::kNormal || source == AllocationSource::kMarshal;
   return size_bytes + (managed ? sizeof(uint64_t) : 0);

@@ -26,10 +26,10 @@ constexpr size_t kMostThreads = 16384;
 
 ThreadTimer g_timers[kMostThreads];
 
-std::atomic<size_t> g_end{0};  // behind the last that was ever used
+std::atomic<size_t> g_end{0};  // behind the last timer that was ever used
 int g_signal = 0;
-// Written by one start beside late signals of the timers before it; the release and acquire give a
-// signal what that start prepared.
+// One start may store it while late signals of earlier timers arrive.  Release and acquire: a
+// signal sees the data that the start has prepared.
 std::atomic<TickHandler> g_handler{nullptr};
 
 uint64_t Nanoseconds(const timespec& time) {
@@ -51,7 +51,7 @@ void OnSignal(int, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   if (info->si_code == SI_TIMER && IsOurs(info->si_value.sival_ptr)) {
     ThreadTimer& timer = *static_cast<ThreadTimer*>(info->si_value.sival_ptr);
-    // A signal that was pending when its timer's thread ended may meet another thread.
+    // A signal that was pending when its timer's thread ended may be delivered to another thread.
     if (timer.thread_id.load(std::memory_order_acquire) == ThisThread()) {
       thread_profile.timer = &timer;
       g_handler.load(std::memory_order_acquire)(timer, InterruptedFrame(context));
@@ -112,7 +112,7 @@ uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns) {
   return 0;
 }
 
-// Takes the highest that is free: the C library and hosts take the lowest.
+// Takes the highest free signal: the C library and hosts take the lowest.
 bool ClaimTimerSignal(TickHandler handler) {
   g_handler.store(handler, std::memory_order_release);
   if (g_signal != 0) return true;
@@ -141,8 +141,8 @@ ThreadTimer* TimeThread(pid_t thread_id, uint32_t hz) {
   if (ReadClock(timer->clock, &now_ns)) {
     timer->charged_ns.store(now_ns, std::memory_order_relaxed);
     if (Arm(*timer, thread_id, hz)) {
-      // Its signals are heeded from here on.  Release: a reader of the id sees all that was filled
-      // in.
+      // From this store on the timer's signals are handled.  Release: a reader of the id sees all
+      // other fields filled in.
       timer->thread_id.store(thread_id, std::memory_order_release);
       if (thread_id == ThisThread()) thread_profile.timer = timer;
       return timer;

@@ -21,8 +21,9 @@ namespace {
 
 constexpr uint32_t kMostFrames = 128;
 
-// Held by a thread that makes or ends timers, so that none is made while all are ended, and each
-// thread has one.  The signal handler does not take it: it goes by the timer's thread_id alone.
+// Held by a thread that makes or ends timers.  So no timer is made while all are ended, and each
+// thread has only one.  The signal handler does not take the mutex; it reads only the timer's
+// thread_id.
 std::mutex& TimersMutex() {
   alignas(std::mutex) static unsigned char storage[sizeof(std::mutex)];
   static std::mutex* const mutex = new (storage) std::mutex;
@@ -43,9 +44,9 @@ void ChargeFunction(ThreadProfile& thread, ThreadTimer& timer, uint32_t function
   timer.last.store(function, std::memory_order_relaxed);
 }
 
-// The innermost frame stands for its function.  The interrupted instructions themselves would be a
-// stack each: interned stacks live for ever, and a program of many hot instructions would use up
-// the table's memory within hours.
+// The innermost frame is replaced by the start of its function.  The interrupted instructions
+// themselves would each be a stack of their own: interned stacks live for ever, and a program of
+// many hot instructions would use up the table's memory within hours.
 StackId InternStack(const FrameState& where) {
   uintptr_t frames[kMostFrames];
   bool cut = false;
@@ -64,8 +65,8 @@ void ChargeStack(ThreadProfile& thread, ThreadTimer& timer, const FrameState& wh
   timer.last.store(stack, std::memory_order_relaxed);
 }
 
-// Charges the thread that it runs on.  Not while that is inside the profiler or tracker, whose
-// locks and stacks it would need: the next tick charges for both.
+// Charges the thread that it runs on, unless the thread is inside the profiler or tracker, whose
+// locks and stacks the charge would need.  The next tick then charges for both.
 void Tick(ThreadTimer& timer, const FrameState& where) {
   ThreadProfile& thread = thread_profile;
   if (thread.busy || CurrentThread().busy || !recording.Records(ProfileKind::kTime)) return;
@@ -84,7 +85,7 @@ void Tick(ThreadTimer& timer, const FrameState& where) {
   }
 }
 
-// A sink needs no locks of ours, so that no place is too delicate for it.
+// A sink needs none of the profiler's locks, so a tick is charged wherever the thread is.
 void TickForSink(ThreadTimer& timer, TimeSink sink, uintptr_t pc) {
   uint64_t now_ns = 0;
   if (!ReadClock(CLOCK_THREAD_CPUTIME_ID, &now_ns)) return;
@@ -101,15 +102,16 @@ void TickAt(ThreadTimer& timer, const FrameState& where) {
   }
 }
 
-// Where the thread's last tick went; the default unit if it had none, or if that was freed.
+// The unit of the thread's last tick; the default unit if there was no tick, or if the unit was
+// freed.
 DataUnit& LastUnit(const ThreadTimer& timer) {
   const UnitsLock hold;
   DataUnit* const unit = timer.unit.load(std::memory_order_relaxed);
   return unit != nullptr && !unit->freed ? *unit : UnitOf(ThreadProfile{});
 }
 
-// The time since a thread's last tick goes where that tick went: another thread's stack cannot be
-// looked at, and a thread that ends has returned from its functions.
+// Charges the time since a thread's last tick to the place of that tick: another thread's stack
+// cannot be read, and a thread that ends has returned from its functions.
 void ChargeAsLastTick(ThreadTimer& timer) {
   uint64_t now_ns = 0;
   if (!ReadClock(timer.clock, &now_ns)) return;
@@ -131,15 +133,15 @@ bool HasTicked(const ThreadTimer& timer) {
   return timer.unit.load(std::memory_order_relaxed) != nullptr;
 }
 
-// The call stack here is the profiler's, so where stacks are charged the last tick must do.
+// The call stack here is the profiler's, so if stacks are charged the last tick's stack is charged.
 __attribute__((noinline)) void ChargeThisThread(ThreadTimer& timer) {
   const bool for_sink = g_sink.load(std::memory_order_relaxed) != nullptr;
   if (for_sink || ChargesCallstacks() || HasTicked(timer)) return ChargeAsLastTick(timer);
   Tick(timer, ALLOMON_CALLER_FRAME());
 }
 
-// Under the timers' lock: otherwise a timer that was given to another thread would be charged by
-// the clock of the thread that had it before.
+// Called under the timers' lock.  Otherwise a timer that was given to another thread would be
+// charged by the clock of its former thread.
 void ChargeOutstandingTimeLocked() {
   const pid_t self = ThisThread();
   for (ThreadTimer& timer : UsedTimers()) {
@@ -196,7 +198,7 @@ void ChargeTimeOfUnit() {
   ThreadTimer* const timer = thread_profile.timer;
   if (timer == nullptr) return;
   if (timer->thread_id.load(std::memory_order_acquire) != ThisThread()) return;
-  // The last tick says more than what runs now, if it was in this unit.
+  // The last tick says more than the function that runs now, if the tick was in this unit.
   DataUnit* const unit = &UnitOf(thread_profile);
   if (timer->unit.load(std::memory_order_relaxed) != unit) {
     timer->unit.store(ChargesCallstacks() ? unit : nullptr, std::memory_order_relaxed);
@@ -218,7 +220,8 @@ void StartThreadTimer() {
   if (!TimersRun()) return;
   const TimersLock hold(TimersMutex());
   if (!TimersRun()) return;
-  // A timer of this id is that of a thread that ended unseen, or StartTimers() has just made ours.
+  // A timer of this id belongs to a thread that ended unnoticed, or StartTimers() has just made it
+  // for this thread.
   if (ThreadTimer* const former = FindTimer(ThisThread())) EndTimer(*former);
   TimeThread(ThisThread(), g_hz.load(std::memory_order_relaxed));
 }
@@ -233,9 +236,9 @@ void EndThreadTimer() {
 }
 
 void RestartTimersAfterFork() {
-  // The profile and monitor() both call this: the second call finds it done.
+  // The profile and monitor() both call this function; the second call finds the timers restarted.
   if (FindTimer(ThisThread()) != nullptr) return;
-  new (&TimersMutex()) std::mutex;  // a thread that is not here may have held it
+  new (&TimersMutex()) std::mutex;  // a thread that the child does not have may have held it
   ForgetTimers();
   if (TimersRun()) TimeThread(ThisThread(), g_hz.load(std::memory_order_relaxed));
 }

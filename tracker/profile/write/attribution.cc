@@ -23,7 +23,7 @@ using Charge = ProfileSnapshot::Charge;
 // Places in the table of <unknown>, <gc> and <main>.
 constexpr uint32_t kFixedSources = kMainSource + 1;
 
-// Names and sources are one to one: C++ functions have no split copies here.
+// Names and sources are one to one, because C++ functions have no split copies here.
 uint32_t AddFunction(SourceTable* table, std::string name, std::string position) {
   const uint32_t index = static_cast<uint32_t>(table->names.size());
   table->names.push_back({std::move(name), std::move(position)});
@@ -48,8 +48,8 @@ FirstFrame FirstFrameOf(const ProfileSnapshot& snapshot) {
 // Name and position.
 using Name = std::pair<std::string, std::string>;
 
-// Charges call stacks to functions of the symbol tables, and extends the table by them in the order
-// of their names, so that equal runs give equal tables.
+// Charges call stacks to functions of the symbol tables.  Adds these functions to the table in the
+// order of their names, so that equal runs give equal tables.
 class SymbolSums {
  public:
   explicit SymbolSums(const ProfileSnapshot& snapshot)
@@ -59,7 +59,7 @@ class SymbolSums {
     if (count.current != 0) by_name_[{function.name, function.position}].current += count.current;
   }
 
-  // Adds an amount that the collector used with that stack below it.
+  // Adds an amount that the collector used while that stack was below it.
   void AddGc(const ChargedStack& stack) {
     std::set<Name> seen;
     native_.ForEachOfStack(stack, [&](const NativeFunctions::Function& on_stack) {
@@ -104,8 +104,8 @@ class SymbolSums {
 
 MlmonInt Rounded(MlmonInt amount, MlmonInt divisor) { return (amount + divisor / 2) / divisor; }
 
-// Whole numbers for each row, and the rounded sum for their total: what one row loses by rounding
-// is carried to the next.
+// Rounds each row to a whole number so that the rows add up to the rounded sum: the part that one
+// row loses by rounding is carried to the next row.
 void RoundCurrent(MlmonInt divisor, Counts* counts) {
   MlmonInt sum = 0;
   MlmonInt written = 0;
@@ -128,7 +128,7 @@ void CheckWritten(const Mlmon& mlmon, const Counts& counts) {
   }
 }
 
-// Rounds the stack columns so that inv.written.order holds: it holds before rounding, except for
+// Rounds the stack columns so that inv.written.order holds.  It holds before rounding, except for
 // counts that threads changed while they were read.
 void RoundStack(MlmonInt divisor, const Mlmon& mlmon, Counts* counts) {
   if (mlmon.style != ProfileStyle::kStack) return;
@@ -137,7 +137,7 @@ void RoundStack(MlmonInt divisor, const Mlmon& mlmon, Counts* counts) {
     count.stack_gc = Clamp(Rounded(count.stack_gc, divisor), 0, mlmon.total_gc);
   }
   CheckWritten(mlmon, *counts);
-  // As in MLton: the collector interrupts itself.
+  // As in MLton, the collector's time is its own.
   (*counts)[kGcSource].stack = 0;
   (*counts)[kGcSource].stack_gc = mlmon.total_gc;
 }
@@ -158,8 +158,8 @@ Mlmon MakeMlmon(const ProfileSnapshot& snapshot, Counts counts, uint32_t magic) 
   return mlmon;
 }
 
-// Top level code is below everything that a program which names functions uses.  No function calls
-// it, so calls are not counted for it.
+// In a program that names functions, <main> is below everything that the program uses.  No function
+// calls it, so calls are not counted for it.
 void PutMainBelow(Counts* counts) {
   MlmonCount& main = (*counts)[kMainSource];
   for (const MlmonCount& count : *counts) main.stack += count.current;
@@ -167,7 +167,7 @@ void PutMainBelow(Counts* counts) {
   main.stack_gc = (*counts)[kGcSource].current;
 }
 
-// Managed functions come behind those of the program text.
+// The counts of all functions.  Managed functions come behind those of the program text.
 Counts CountByFunction(const ProfileSnapshot& snapshot, SourceTable* table) {
   Counts counts = snapshot.function_counts;
   counts.resize(table->names.size());
@@ -178,7 +178,7 @@ Counts CountByFunction(const ProfileSnapshot& snapshot, SourceTable* table) {
   return counts;
 }
 
-// Code without hooks is charged to the function with one that called it.
+// Charges code without hooks to the innermost function with a hook that called it.
 class HookedSums {
  public:
   HookedSums(const ProfileSnapshot& snapshot, Counts* counts)
@@ -198,7 +198,7 @@ class HookedSums {
   }
 
  private:
-  // 0 if it has no hook.  The hook may come behind a landing instruction (endbr64).
+  // 0 if the function has no hook.  The hook may come behind a landing instruction (endbr64).
   uint32_t IndexOf(uintptr_t start) const {
     constexpr uintptr_t kLandingBytes = 4;
     const auto found = by_start_.lower_bound(start);
@@ -247,7 +247,7 @@ bool NamesFunctions(const ProgramFunctions& functions) {
   return !functions.hooks.empty() || !functions.registered.empty();
 }
 
-// Two-sided 95 % of the normal distribution.
+// The two-sided 95 % quantile of the normal distribution.
 constexpr double k95PercentSigmas = 1.96;
 
 std::string WithCommas(double value) {

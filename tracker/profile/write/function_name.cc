@@ -5,7 +5,8 @@ namespace {
 
 constexpr size_t kNone = std::string_view::npos;
 
-// Cuts " [with T = int]" (g++) or " [T = int]" (clang++) off, and returns it as " [T = int]".
+// Cuts " [with T = int]" (g++) or " [T = int]" (clang++) off the signature, and returns it as " [T
+// = int]".
 std::string CutTemplateArguments(std::string_view* signature) {
   const size_t bracket = signature->rfind(" [");
   if (bracket == kNone || signature->back() != ']') return "";
@@ -15,7 +16,7 @@ std::string CutTemplateArguments(std::string_view* signature) {
   return " [" + arguments;
 }
 
-// The '(' that belongs to the last ')' of the text.
+// The index of the '(' that belongs to the last ')' of the text.
 size_t OpeningParenthesis(std::string_view text) {
   int depth = 0;
   for (size_t i = text.rfind(')'); i != kNone && i < text.size(); --i) {
@@ -25,7 +26,7 @@ size_t OpeningParenthesis(std::string_view text) {
   return kNone;
 }
 
-// Where the qualified name starts: behind the last space that is not inside brackets.
+// The index at which the qualified name starts: behind the last space that is not inside brackets.
 size_t NameStart(std::string_view head) {
   int depth = 0;
   for (size_t i = head.size(); i-- > 0;) {
@@ -37,7 +38,7 @@ size_t NameStart(std::string_view head) {
   return 0;
 }
 
-// Anonymous namespaces say nothing; the position tells equal names apart.
+// Anonymous namespaces are removed.  Functions with equal names are told apart by their positions.
 std::string WithoutAnonymous(std::string name) {
   for (const std::string_view qualifier : {"{anonymous}::", "(anonymous namespace)::"}) {
     for (size_t at; (at = name.find(qualifier)) != std::string::npos;) {
@@ -60,7 +61,8 @@ namespace {
 std::string NameWithin(std::string_view signature) {
   const std::string_view whole = signature;
   const std::string arguments = CutTemplateArguments(&signature);
-  // Operators contain the characters that we go by; lambdas have no name to cut out.
+  // The names of operators contain characters that the parser searches for; lambdas have no name to
+  // cut out.
   if (signature.find("operator") != kNone || (!signature.empty() && signature.back() == '>')) {
     return std::string(whole);
   }
@@ -68,7 +70,8 @@ std::string NameWithin(std::string_view signature) {
   if (open == kNone || open == 0) return std::string(whole);
   std::string_view name = signature.substr(0, open);
   name = name.substr(NameStart(name));
-  // A function that returns a pointer or reference has it stuck to the name.
+  // The '*' or '&' of a function that returns a pointer or reference stands directly before the
+  // name.
   while (!name.empty() && (name[0] == '*' || name[0] == '&')) name = name.substr(1);
   if (name.empty()) return std::string(whole);
   return std::string(name) + arguments;

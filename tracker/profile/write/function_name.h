@@ -1,4 +1,4 @@
-// Short names for functions, from what compilers call them.
+// Short names for functions, from the signatures that compilers give them.
 #ifndef ALLOMON_TRACKER_PROFILE_WRITE_FUNCTION_NAME_H_
 #define ALLOMON_TRACKER_PROFILE_WRITE_FUNCTION_NAME_H_
 
@@ -7,12 +7,12 @@
 
 namespace allomon {
 
-// The qualified name in a signature as __PRETTY_FUNCTION__ spells it, without return type and
-// parameters; template arguments stay, so that instances differ:
+// Returns the qualified name in a signature as __PRETTY_FUNCTION__ spells it, without return type
+// and parameters.  Template arguments stay, so that instances differ:
 //   "int ns::S::m(int) const"         -> "ns::S::m"
 //   "T ns::add(T) [with T = char]"    -> "ns::add [T = char]"
 //   "main(int, char**)::<lambda(int)>" -> "main(int, char**)::<lambda(int)>"
-// A signature that it does not understand is returned unchanged.
+// A signature that the parser does not understand is returned unchanged.
 std::string FunctionNameOf(std::string_view signature);
 
 }  // namespace allomon

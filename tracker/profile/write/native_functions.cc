@@ -45,8 +45,8 @@ void NativeFunctions::ForEachOfStack(const ChargedStack& stack,
   }
 }
 
-// One less than a return address: the call may be the last instruction of its function.  A tick's
-// innermost frame is the interrupted instruction itself.
+// For a return address the pc is one less, because the call may be the last instruction of its
+// function.  A tick's innermost frame is the interrupted instruction itself.
 uintptr_t NativeFunctions::PcOfFrame(const ChargedStack& stack, uint32_t frame) const {
   const bool interrupted = frame == 0 && first_ == FirstFrame::kInterrupted;
   return stack.frames[frame] - (interrupted ? 0 : 1);

@@ -14,12 +14,12 @@
 
 namespace allomon {
 
-// The kind of address that the innermost frame of a stack is: a return address, or the instruction
-// that a signal interrupted.
+// The kind of address in the innermost frame of a stack: a return address, or the address of the
+// instruction that a signal interrupted.
 enum class FirstFrame { kReturn, kInterrupted };
 
-// Not thread safe; allocates, and reads files from the first function on: a profile without samples
-// pays for none.
+// Not thread safe; allocates.  Reads files only when it is first asked for a function, so a profile
+// without samples reads none.
 class NativeFunctions {
  public:
   struct Function {
@@ -30,35 +30,35 @@ class NativeFunctions {
     bool excluded;
   };
 
-  // `excluded` is a list of shell patterns (fnmatch(3)), separated by commas, of functions that are
-  // charged to their callers, as MLton's compiler does for -profile-exclude.
+  // `excluded` is a list of shell patterns (fnmatch(3)), separated by commas.  Functions that match
+  // are charged to their callers, as MLton's compiler does for -profile-exclude.
   NativeFunctions(std::string excluded, FirstFrame first)
       : excluded_(std::move(excluded)), first_(first) {}
 
-  // The innermost managed function of that stack: what is inside of it is its interpreter.  Without
-  // one, the innermost function that has a symbol and is not excluded; if none is left, the
-  // innermost that has a symbol, or the innermost one; nullptr for the empty stack.  Valid as long
-  // as this object.
+  // The innermost managed function of that stack, because the frames inside of it belong to its
+  // interpreter.  Without a managed function, the innermost function that has a symbol and is not
+  // excluded.  If there is none, the innermost that has a symbol, or the innermost one.  nullptr
+  // for the empty stack.  The result is valid as long as this object.
   const Function* OfStack(const ChargedStack& stack);
 
-  // Calls found(function) for the functions on that stack, innermost first, until it says true.
+  // Calls found(function) for the functions on that stack, innermost first, until it returns true.
   void FindInStack(const ChargedStack& stack, const std::function<bool(const Function&)>& found);
 
   // Calls visit(function) for every function on that stack that has a symbol, and for the innermost
-  // one; a function that recurses is visited more than once.
+  // one.  A function that recurses is visited more than once.
   void ForEachOfStack(const ChargedStack& stack, const std::function<void(const Function&)>& visit);
 
  private:
   const Function& OfAddress(uintptr_t pc);
   bool IsExcluded(const std::string& name) const;
-  // nullptr if there is none.
+  // nullptr if there is no such function.
   const Function* InnermostNamed(const ChargedStack& stack, bool or_excluded);
   // The pc of a frame, inside its function.
   uintptr_t PcOfFrame(const ChargedStack& stack, uint32_t frame) const;
 
   const std::string excluded_;
   const FirstFrame first_;
-  std::unique_ptr<ProcessSymbols> symbols_;  // nullptr before the first question
+  std::unique_ptr<ProcessSymbols> symbols_;  // nullptr before the first look-up
   std::map<uintptr_t, Function> by_address_;
 };
 

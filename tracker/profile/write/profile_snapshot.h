@@ -1,5 +1,5 @@
-// A profile as it was recorded, taken out of the recorder: everything that is written is a function
-// of this value and of the program's symbol tables.
+// A profile as it was recorded, as a value.  All written text is a function of this value and of
+// the program's symbol tables.
 //
 // Plain data.  Amounts are in the finest unit of their kind (formats/count_units.h).
 #ifndef ALLOMON_TRACKER_PROFILE_WRITE_PROFILE_SNAPSHOT_H_
@@ -21,11 +21,11 @@ struct NamedFunction {
 
 // The functions that the program text names, in the order of their places in the table.
 struct ProgramFunctions {
-  std::vector<uintptr_t> hooks;           // where each function with an entry hook has it
+  std::vector<uintptr_t> hooks;           // the address of the hook of each hooked function
   std::vector<NamedFunction> registered;  // ALLOMON_FUNCTION(), in the order of registration
 };
 
-// An interned call stack, and what was charged to it.
+// An interned call stack, and the amount that was charged to it.
 struct ChargedStack {
   const uintptr_t* frames = nullptr;  // innermost first; valid for ever
   uint32_t depth = 0;                 // 0: the stack is unknown
@@ -36,7 +36,7 @@ struct ProfileSnapshot {
   // The kind of the amounts.
   ProfileKind kind = ProfileKind::kAlloc;
   ProfileStyle style = ProfileStyle::kCurrent;
-  bool live = false;  // of kind alloc: what is live, not all that was allocated
+  bool live = false;  // of kind alloc: live blocks only, not all that were allocated
 
   // The options of the recording.
   double rate = 1;      // samples per word
@@ -44,18 +44,19 @@ struct ProfileSnapshot {
   uint32_t hz = 0;      // of kind time
   std::string exclude;  // shell patterns, separated by commas
 
-  // How stacks become functions: not at all, since functions were charged; to the innermost
-  // function with an entry hook; to the innermost function that has a symbol.
+  // The way from stacks to functions.  kFunctions: none, since functions were charged.
+  // kHookedCallers: the innermost function with an entry hook.  kSymbols: the innermost function
+  // that has a symbol.
   enum class Charge { kFunctions, kHookedCallers, kSymbols };
   Charge charge = Charge::kSymbols;
   bool answers_for_itself = false;  // the executable can tell mlprof its functions
 
   ProgramFunctions functions;
   std::vector<MlmonCount> function_counts;  // by place: the fixed three, hooks, registered ones
-  std::vector<NamedFunction> managed;       // of interpreted programs
-  std::vector<MlmonCount> managed_counts;   // of these
+  std::vector<NamedFunction> managed;       // functions of interpreted programs
+  std::vector<MlmonCount> managed_counts;   // the counts of `managed`
   std::vector<ChargedStack> stacks;
-  std::vector<ChargedStack> gc_stacks;  // used by the collector, with these below it
+  std::vector<ChargedStack> gc_stacks;  // used by the collector, with these stacks below it
   double variance = 0;                  // of the sum, in bytes squared
   uint64_t dropped_bytes = 0;           // of live: samples that there was no room to follow
 };
