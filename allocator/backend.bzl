@@ -41,8 +41,8 @@ def _chosen_backend_impl(ctx):
     # An attribute with an outgoing transition is a list, also with one configuration.
     return [ctx.attr.label_of_backend[0][CcInfo]]
 
-# Stands for the chosen backend: what depends on it sees the headers and libraries of
-# the target that --//allocator:backend names.
+# Stands for the chosen backend: targets that depend on it see the headers and libraries of the
+# target that --//allocator:backend names.
 chosen_backend = rule(
     implementation = _chosen_backend_impl,
     attrs = {

@@ -1,7 +1,7 @@
 // References to managed objects, from the stack and from other objects.
 //
 //   Local<T>    a root on the stack, in a parameter, a result, a std::vector
-//   Handle<T>   const Local<T>&: what functions take
+//   Handle<T>   const Local<T>&: the parameter type of functions
 //   Root<T>     the same as Local, bound to its scope; cannot be copied or moved
 //   Field<T>    a reference inside a managed object; carries the write barrier
 //   Global<T>   a root that belongs to no thread

@@ -150,7 +150,7 @@ class GraphBuilder {
   uint64_t made_ = 0;
   size_t first_young_ = 0;
   size_t n_young_ = 0;
-  Local<Bytes> root_;  // the root, whatever its type
+  Local<Bytes> root_;  // the root, of any type
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ inline void* Malloc(size_t size_bytes) { return ALLOMON_LIBC(malloc)(AskedBytes(
 inline void Free(void* block) { ALLOMON_LIBC(free)(block); }
 inline void* Calloc(size_t size_bytes) { return ALLOMON_LIBC(calloc)(1, AskedBytes(size_bytes)); }
 inline void* Realloc(void* block, size_t size_bytes) {
-  // glibc frees the block and returns nullptr for size 0; we always return a block.
+  // glibc frees the block and returns nullptr for size 0; this function always returns a block.
   return ALLOMON_LIBC(realloc)(block, size_bytes == 0 ? 1 : size_bytes);
 }
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {

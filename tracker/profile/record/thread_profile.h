@@ -47,7 +47,7 @@ struct ThreadProfile {
   // The counts that an entry adds to: the thread's own counts, or the common ones of its unit.  Not
   // null while `step` is not 0 (inv.count.step).
   std::atomic<ThreadCounts*> step_counts;
-  std::atomic<uint64_t> step;  // what an entry adds to the counts
+  std::atomic<uint64_t> step;  // the amount that an entry adds to the counts
   ThreadCounts* counts;        // this thread's in its current unit; null: the unit's common ones
 
   OpenScopes* open;  // this thread's; null until it is attached
