@@ -221,7 +221,7 @@ void StartFromEnvironment(int argc, char** argv) {
 
 // Functions with hooks are known before the program's own constructors run: the profile starts here
 // and contains the constructors.  The functions of ALLOMON_FUNCTION() are registered by such
-// constructors, so their profile starts in StartLate().
+// constructors, so the profile of a program with only these starts in StartLate().
 __attribute__((constructor(103))) void StartEarly(int argc, char** argv, char**) {
   const char* const kind = getenv("ALLOMON_PROFILE");
   if (kind == nullptr || strcmp(kind, "no") == 0 || AnswersMlprof(argc, argv)) return;

@@ -16,7 +16,7 @@ enum class EntryPoint : uint8_t {
   kNewArray,  // operator new[]; operator delete[]
 };
 
-// The size that a free passes when its caller names none: all but sized operator delete.
+// The size of a free that names no size: every free but sized operator delete.
 inline constexpr size_t kUnknownSize = SIZE_MAX;
 
 }  // namespace allomon::internal

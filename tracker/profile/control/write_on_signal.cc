@@ -80,7 +80,8 @@ void* WaitAndWrite(void* argument) {
   return nullptr;
 }
 
-// Blocks all signals, so that the program's own handlers never run on the new thread.
+// Makes the writer's thread with all signals blocked, so that the program's own handlers never run
+// on it.
 bool StartThread(SignalWriter& writer) {
   const AllSignalsBlocked blocked;
   sem_init(&writer.arrived, 0, 0);
@@ -102,8 +103,9 @@ bool InstallHandler(SignalWriter& writer, int signal) {
   return false;
 }
 
-// The handler stays installed and does nothing: a signal that meant "write" must not begin to mean
-// "die".  (SIG_IGN would be inherited by the programs that the child executes.)
+// A signal that kills gets its default action back.  The handler of the other signal stays installed
+// and does nothing: a signal that meant "write" must not begin to mean "die".  (SIG_IGN would be
+// inherited by the programs that the child executes.)
 void Forget(SignalWriter& writer) {
   const int number = writer.signal;
   struct sigaction action = {};
