@@ -106,7 +106,7 @@ class Local {
     return *this;
   }
 
-  // `mutable` for g++ alone, which would keep a const variable in memory.
+  // `mutable` for g++ alone, which otherwise keeps a const variable in memory.
   mutable internal::Slot* slot_;
 };
 

@@ -48,7 +48,7 @@ struct HeapOptions {
   // more; otherwise the allocation throws std::bad_alloc.
   std::function<bool(size_t wanted_bytes)> on_out_of_memory;
 
-  // Called after RequestSafepoint(), on the thread that was requested, at its next safepoint
+  // Called after RequestSafepoint(), on the requested thread, at its next safepoint
   // outside of callbacks and finalizers.  It is called once for any number of requests since its
   // last call.  It may allocate, collect and throw; its exception is thrown from the safepoint.
   std::function<void()> on_request;

@@ -150,8 +150,8 @@ void BlockSpace::Sweep(size_t keep_blocks) {
   cursor_ = end_ = overflow_ = overflow_end_ = hole_search_ = hole_block_end_ = nullptr;
   free_.clear();
   recyclable_.clear();
-  // The walk is from the back to the front, so that later blocks are taken from the front and the
-  // last chunks become free.
+  // The walk is from the back to the front, so that later allocations take blocks from the front
+  // and the last chunks become free.
   for (size_t c = chunks_.size(); c-- > 0;) {
     for (size_t i = kUsableBlocks; i >= 1; --i) SweepBlock(chunks_[c]->BlockAt(i));
   }

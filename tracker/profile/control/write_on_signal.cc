@@ -103,9 +103,9 @@ bool InstallHandler(SignalWriter& writer, int signal) {
   return false;
 }
 
-// A signal that kills gets its default action back.  The handler of the other signal stays installed
-// and does nothing: a signal that meant "write" must not begin to mean "die".  (SIG_IGN would be
-// inherited by the programs that the child executes.)
+// A signal that kills gets its default action back.  The handler of the other signal stays
+// installed and does nothing: a signal that meant "write" must not begin to mean "die".  (SIG_IGN
+// would be inherited by the programs that the child executes.)
 void Forget(SignalWriter& writer) {
   const int number = writer.signal;
   struct sigaction action = {};
