@@ -28,7 +28,7 @@ namespace {
 
 int g_answer_fd = -1;
 
-// The arguments `@MLton` and show-sources, which may stand in front of a `--`.
+// Whether the arguments are `@MLton` and, before an optional `--`, show-sources.
 bool AsksForSources(int argc, char** argv) {
   if (argc < 3 || strcmp(argv[1], "@MLton") != 0) return false;
   for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; ++i) {

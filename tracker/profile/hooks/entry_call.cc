@@ -63,8 +63,9 @@ extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void Allomo
     } else {
       thread.busy = true;
       std::atomic_signal_fence(std::memory_order_seq_cst);
-      // `top` is read once more: a signal handler may have pushed a function before the thread was
-      // busy.  If its entry were overwritten, that function would stay on the stack for ever.
+      // `thread.top` is read once more: a signal handler may have pushed a function before the
+      // thread was busy.  If its entry were overwritten, that function would stay on the stack for
+      // ever.
       ShadowEntry* const top = PopReturned(thread.top, frame) + 1;
       ALLOMON_DCHECK_LT("inv.shadow.order", frame, top[-1].frame);
       FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
@@ -86,10 +87,10 @@ extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void Allomo
 // The stack holds, from the top: the function's number; the return address into the hooked
 // function; the hooked function's own return address.
 //
-// inv.entry.nothing: the case in which the outermost occurrence of each function is enough, the
-// function is on the stack already, and it is entered below a top entry that has not returned.
-// Then an entry changes at most two counts, and these only if calls are counted.  The case is that
-// of recursion and of most loops.  It is handled here, with four registers and branches that go the
+// inv.entry.nothing: where the outermost occurrence of each function is enough, an entry changes
+// nothing if the function is on the stack already and is entered below a top entry that has not
+// returned.  If calls are counted, the entry changes two counts only.  Such are the entries of
+// recursion and of most loops.  They are handled here, with four registers and branches that go the
 // same way each time.
 //
 //   cells = thread.outermost_cells; if (cells == nullptr) goto slow;
