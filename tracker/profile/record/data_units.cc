@@ -116,9 +116,9 @@ void StopCounting(ThreadProfile& thread) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-// Makes the thread's fast paths count in its current unit.  `step_counts` is changed only on behalf
-// of its own thread, and a hooked function in a signal handler may run on that thread between any
-// two of these stores.  So counting is off while `step_counts` changes.
+// Makes the thread's fast paths count in its current unit.  Only its own thread changes the value
+// of `step_counts`.  A hooked function in a signal handler may run on that thread between any two
+// of these stores, so counting is off while `step_counts` changes.
 void PointLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
   CheckLocked();
   const bool is_on = recording.on.load(std::memory_order_relaxed);

@@ -33,8 +33,7 @@ struct alignas(64) FunctionCell {
   std::atomic<uint64_t> start;     // total when it came onto the stack
   std::atomic<uint64_t> start_gc;
   // `current` runs on while the profile is stopped.  While the profile is on, `held` is the part of
-  // `current` that does not count; while it is stopped, `held` is the value of `current` at the
-  // stop.
+  // `current` that does not count.  While it is stopped, `held` is the part that counts.
   std::atomic<uint64_t> held;
   std::atomic<uint64_t> on_stack;  // 1 while the function is on the stack
   ThreadCounts* owner;             // set when the function first came onto the stack
