@@ -10,6 +10,7 @@
 
 #include "tracker/base/spin_lock.h"
 #include "tracker/base/thread_annotations.h"
+#include "tracker/core/busy_mark.h"
 
 namespace allomon::internal {
 
@@ -27,7 +28,7 @@ class ALLOMON_LOCKABLE TickSafeLock {
   SpinLock lock_;
 };
 
-// Out of line: a holder is on no fast path, and stack_table.h must not include thread_state.h.
+// Out of line: a holder is on no fast path.
 class ALLOMON_SCOPED_LOCKABLE TickSafeLockHolder {
  public:
   explicit TickSafeLockHolder(TickSafeLock& lock) ALLOMON_ACQUIRE(lock);
@@ -36,8 +37,8 @@ class ALLOMON_SCOPED_LOCKABLE TickSafeLockHolder {
   TickSafeLockHolder& operator=(const TickSafeLockHolder&) = delete;
 
  private:
+  const BusyMark busy_;  // from before the lock is taken until it is let go
   TickSafeLock& lock_;
-  const bool was_busy_;
 };
 
 }  // namespace allomon::internal
