@@ -28,7 +28,8 @@ HANDS_OUT_BLOCKS = re.compile(
     r"(__libc_)?(malloc|calloc|realloc|free|memalign|valloc|pvalloc|reallocarray|cfree|mallopt)"
     r"|malloc_.*|mallinfo2?|aligned_alloc|posix_memalign"
     r"|(__)?strn?dup|wcsdup|(__)?getdelim|getline|(__)?v?asprintf(_chk)?"
-    r"|open_w?memstream|scandir.*|getcwd|get_current_dir_name|canonicalize_file_name|tempnam|getaddrinfo|glob|argz_.*"
+    r"|open_w?memstream|scandir.*|getcwd|get_current_dir_name"
+    r"|canonicalize_file_name|tempnam|getaddrinfo|glob|argz_.*"
 )
 
 # Weak names without a version: 0 where nobody has them.
