@@ -275,7 +275,7 @@ TEST_F(ReportTest, TooltipsOfAPictureHaveLines) {
 TEST_F(ReportTest, TilesHaveClassAndFunctionOnALineEach) {
   std::vector<NamedCount> functions;
   for (int i = 0; i < 20; ++i) {
-    functions.push_back({{"void a::Registry<int>::RegisterListener" + std::to_string(10 + i) +
+    functions.push_back({{"void a::Registry<int>::RegisterOne" + std::to_string(10 + i) +
                               "<char>(std::string const&)",
                           "f.cc: 1"},
                          {1000}});
@@ -284,7 +284,7 @@ TEST_F(ReportTest, TilesHaveClassAndFunctionOnALineEach) {
   Out({"tiles.out", "--picture=out.svg", "--top=1"});
   const std::string svg = testing::ReadFileOrDie("out.svg");
   EXPECT_THAT(svg, HasSubstr(">Registry::</text>"));
-  EXPECT_THAT(svg, HasSubstr(">RegisterListener29</text>"));
+  EXPECT_THAT(svg, HasSubstr(">RegisterOne29</text>"));
 }
 
 TEST_F(ReportTest, ColoursOfAPictureHaveALegend) {
