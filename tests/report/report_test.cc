@@ -284,7 +284,7 @@ TEST_F(ReportTest, TilesHaveClassAndFunctionOnALineEach) {
   Out({"tiles.out", "--picture=out.svg", "--top=1"});
   const std::string svg = testing::ReadFileOrDie("out.svg");
   EXPECT_THAT(svg, HasSubstr(">Registry::</text>"));
-  EXPECT_THAT(svg, HasSubstr(">RegisterOne29</text>"));
+  EXPECT_THAT(svg, HasSubstr(">RegisterOne12</text>"));
 }
 
 TEST_F(ReportTest, ColoursOfAPictureHaveALegend) {
