@@ -271,6 +271,22 @@ TEST_F(ReportTest, TooltipsOfAPictureHaveLines) {
   EXPECT_THAT(testing::ReadFileOrDie("out.svg"), HasSubstr("<title>two\\x0blines  f.cc:1\n"));
 }
 
+// The narrow tiles of C++ names had the end of the parameters.
+TEST_F(ReportTest, TilesHaveClassAndFunctionOnALineEach) {
+  std::vector<NamedCount> functions;
+  for (int i = 0; i < 20; ++i) {
+    functions.push_back({{"void a::Registry<int>::RegisterOne" + std::to_string(10 + i) +
+                              "<char>(std::string const&)",
+                          "f.cc: 1"},
+                         {1000}});
+  }
+  WriteProfile("tiles.out", ProfileKind::kAlloc, functions);
+  Out({"tiles.out", "--picture=out.svg", "--top=1"});
+  const std::string svg = testing::ReadFileOrDie("out.svg");
+  EXPECT_THAT(svg, HasSubstr(">Registry::</text>"));
+  EXPECT_THAT(svg, HasSubstr(">RegisterOne12</text>"));
+}
+
 TEST_F(ReportTest, ColoursOfAPictureHaveALegend) {
   WriteProfile("o.out", ProfileKind::kAlloc,
                {{{"Open()", "s.cc: 1"}, {70}}, {{"std::f()", "s: 0x1"}, {30}}});

@@ -53,7 +53,7 @@ class CommandsTest(unittest.TestCase):
             self.assertEqual(helped.stdout, run(COMMANDS[f"allomon {name}"], "--help").stdout)
 
     def test_version_is_that_of_the_changelog(self):
-        version = re.search('kVersion\\[\\] = "(.*)"', read("tracker/formats/version.h")).group(1)
+        version = re.search('"allomon (.+)"', read("tracker/formats/version.h")).group(1)
         for name, command in COMMANDS.items():
             with self.subTest(name):
                 done = run(command, "--version")
@@ -64,6 +64,11 @@ class CommandsTest(unittest.TestCase):
             self.assertRegex(version, r"^[0-9]+\.[0-9]+\.[0-9]+-dev$")
         else:
             self.assertEqual(version, newest)
+
+    def test_library_says_its_version_to_strings(self):
+        version = run(COMMANDS["allomon"], "--version").stdout.strip()
+        with open(os.path.join(RUNFILES, "allocator/liballomon.so"), "rb") as file:
+            self.assertTrue(version.encode() + b"\0" in file.read(), version)
 
     def test_unknown_option_is_one_line(self):
         for name, command in COMMANDS.items():

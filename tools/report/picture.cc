@@ -20,6 +20,7 @@ constexpr double kMapHeight = 400;
 constexpr double kLegendHeight = 64;
 constexpr double kLegendStep = 200;
 constexpr double kRowHeight = 24;
+constexpr double kTileLine = 17;
 constexpr double kNameRoom = 340;   // to the left of the bars
 constexpr double kValueRoom = 170;  // to the right of the bars
 constexpr double kBarsLeft = kMargin + kNameRoom + 12;
@@ -64,9 +65,11 @@ size_t BarRows(size_t count, size_t rows) { return std::min(ShownRows(count, row
 
 class ProfilePicture {
  public:
-  ProfilePicture(const Profile& profile, const std::vector<Function>& functions, size_t rows)
+  ProfilePicture(const Profile& profile, const std::vector<Function>& functions, SortKey key,
+                 size_t rows)
       : profile_(profile),
         functions_(functions),
+        key_(key),
         rows_(BarRows(functions.size(), rows)),
         has_stack_(profile.data.style == ProfileStyle::kStack),
         whole_(Whole(profile.data)),
@@ -169,9 +172,11 @@ class ProfilePicture {
     const double room = box.width - 14;
     if (room < 40 || box.height < 20) return;
     const Svg::TextStyle white = {13, true, "#ffffff", Svg::Anchor::kStart};
-    svg_.Name(box.x + 7, box.y + 17, room, name, white);
-    if (box.height < 38 || room < 100) return;
-    svg_.Text(box.x + 7, box.y + 34, room, amount, {12, false, "#ffffff", Svg::Anchor::kStart});
+    const int most = box.height < 38 ? 1 : 2;
+    const double below =
+        box.y + kTileLine * svg_.Name(box.x + 7, box.y + 17, room, name, white, most);
+    if (below + 21 > box.y + box.height || room < 100) return;
+    svg_.Text(box.x + 7, below + 17, room, amount, {12, false, "#ffffff", Svg::Anchor::kStart});
   }
 
   // Draws what the colours mean, with the share of each, and below it what the parts of bars mean.
@@ -225,11 +230,12 @@ class ProfilePicture {
       svg_.Box({kBarsLeft, top, Length(count.stack), height}, colors.callees, tooltip);
     }
     svg_.Box({kBarsLeft, top, Length(count.current), height}, colors.own, tooltip);
-    DrawValues(&svg_, base, AmountOf(count.current), PercentageOf(count.current));
+    DrawValues(&svg_, base, AmountOf(Measure(count, key_)), PercentageOf(Measure(count, key_)));
   }
 
   const Profile& profile_;
   const std::vector<Function>& functions_;
+  const SortKey key_;
   const size_t rows_;
   const bool has_stack_;
   const double whole_;
@@ -300,8 +306,9 @@ class DiffPicture {
 
 }  // namespace
 
-std::string ToPicture(const Profile& profile, const std::vector<Function>& functions, size_t rows) {
-  return ProfilePicture(profile, functions, rows).Draw();
+std::string ToPicture(const Profile& profile, const std::vector<Function>& functions, SortKey key,
+                      size_t rows) {
+  return ProfilePicture(profile, functions, key, rows).Draw();
 }
 
 std::string ToPicture(const Pair& pair, const std::vector<Change>& changes, SortKey key,

@@ -96,7 +96,7 @@ class Output {
 
   std::string Picture() const { return Drawn(input_, rows_); }
   std::string Drawn(const Profile& profile, const std::vector<Function>& rows) const {
-    return ToPicture(profile, rows, PictureRows(options_));
+    return ToPicture(profile, rows, key_, PictureRows(options_));
   }
   std::string Drawn(const Pair& pair, const std::vector<Change>& rows) const {
     return ToPicture(pair, rows, key_, PictureRows(options_));

@@ -4,6 +4,7 @@
 
 #include "tools/report/fit_name.h"
 #include "tools/text/plain_text.h"
+#include "tools/text/utf8.h"
 #include "tools/text/xml.h"
 
 namespace allomon::report {
@@ -14,6 +15,9 @@ namespace {
 // this value is rarely too small.
 constexpr double kLetterWidth = 0.6;
 constexpr double kBoldLetterWidth = 0.7;
+
+// From one line of a name to the next, as a share of the font's size.
+constexpr double kNameLines = 1.2;
 
 std::string Number(double value) {
   char text[400];
@@ -62,9 +66,21 @@ void Svg::Text(double x, double y, double room, const std::string& text, const T
   Shape(x, y, CutToEnd(shown, Letters(room, style), Charset::kUtf8), style);
 }
 
-void Svg::Name(double x, double y, double room, const std::string& name, const TextStyle& style) {
+int Svg::Name(double x, double y, double room, const std::string& name, const TextStyle& style,
+              int most_lines) {
+  const int letters = Letters(room, style);
   const std::string shown = Printable(name, Charset::kUtf8);
-  Shape(x, y, FitName(shown, Letters(room, style), Charset::kUtf8), style);
+  const std::string both = ClassAndFunction(shown);
+  const size_t colons = both.rfind("::");
+  if (most_lines == 1 || colons == std::string::npos || Columns(both) <= letters) {
+    Shape(x, y, FitName(shown, letters, Charset::kUtf8), style);
+    return 1;
+  }
+  const size_t function = colons + 2;
+  Shape(x, y, CutToBeginning(both.substr(0, function), letters, Charset::kUtf8), style);
+  Shape(x, y + kNameLines * style.size, FitName(both.substr(function), letters, Charset::kUtf8),
+        style);
+  return 2;
 }
 
 void Svg::Shape(double x, double y, const std::string& cut, const TextStyle& style) {

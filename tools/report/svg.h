@@ -32,8 +32,10 @@ class Svg {
   // more than about `room` pixels.
   void Text(double x, double y, double room, const std::string& text, const TextStyle& style);
 
-  // As Text(), for a function's name: what is left of it is FitName()'s.
-  void Name(double x, double y, double room, const std::string& name, const TextStyle& style);
+  // As Text(), for a function's name: what is left of it is FitName()'s.  Where class and function
+  // do not fit on one line, and two are allowed, they have one each.  Returns the number of lines.
+  int Name(double x, double y, double room, const std::string& name, const TextStyle& style,
+           int most_lines = 1);
 
   void Line(double x1, double y1, double x2, double y2);
 
