@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "allocator/host_stderr.h"
+#include "allocator/malloc_owner.h"
 
 // A static executable may lack dlsym(); such a program can load nothing.
 extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
@@ -55,7 +56,7 @@ void* Next(std::atomic<void*>& known, const char* name) {
 }
 
 long WithoutDeepbind(int flags, const char* file) {
-  if ((flags & RTLD_DEEPBIND) == 0) return flags;
+  if ((flags & RTLD_DEEPBIND) == 0 || allomon::internal::StandsAside()) return flags;
   SayOnceWhereAsked(file);
   return flags & ~RTLD_DEEPBIND;
 }

@@ -23,6 +23,7 @@
 #include <new>
 #include <typeinfo>
 
+#include "allocator/next_function.h"
 #include "allocator/throw_bad_alloc.h"
 
 namespace allomon::internal {
@@ -61,6 +62,11 @@ class HostFunction {
 };
 
 }  // namespace
+
+void* FindInLoadedCxxRuntime(const char* name) {
+  void* const handle = dlopen(kCxx, RTLD_LAZY | RTLD_NOLOAD);
+  return handle == nullptr ? nullptr : dlsym(handle, name);
+}
 
 void ThrowBadAllocSlow() {
   static HostFunction<void()> host("_ZSt17__throw_bad_allocv", kCxx);
