@@ -122,8 +122,8 @@ class RealPrograms(Case):
         script = "d = {i: str(i) for i in range(1000000)}; print(len(d), d[999999])"
         # Python allocates small objects in pages of its own, unless PYTHONMALLOC says otherwise.
         for malloc, names, step_bytes in [
-            ("default", ["_PyEval_EvalFrameDefault"], PYTHON_ARENA_MAP_BYTES),
-            ("malloc", ["_PyEval_EvalFrameDefault", "PyObject_Str"], 0),
+            ("default", ["PyList_New"], PYTHON_ARENA_MAP_BYTES),
+            ("malloc", ["PyList_New", "PyDict_Copy"], 0),
         ]:
             with self.subTest(malloc=malloc):
                 for name in self.files():
@@ -144,7 +144,7 @@ class RealPrograms(Case):
         self.check(
             ["sqlite3"],
             processes=1,
-            names=["sqlite3Malloc"],
+            names=["sqlite3ParserAlloc"],
             input="CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT, c REAL);\nBEGIN;\n"
             + rows
             + "COMMIT;\nSELECT count(*), sum(length(b)), max(b) FROM t;\n",
@@ -161,7 +161,7 @@ class RealPrograms(Case):
         self.check(
             ["g++", "-c", "matches.cc"],
             processes=3,
-            names=["xmalloc", "xcalloc", "operator new(unsigned long)", "_objalloc_alloc"],
+            names=["_objalloc_alloc", "rtx_alloc(rtx_code)"],
         )
         self.assertIn("matches.o", self.files())
 
