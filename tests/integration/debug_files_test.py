@@ -96,6 +96,13 @@ class DebugFiles(Case):
         accept = self.address_of("Accept(int, int)")
         self.assertEqual(found["server+" + accept], ("server: " + accept, ACCEPT_BYTES))
 
+    def test_unnamed_part_of_a_wrapper_belongs_to_it(self):
+        self.profile()
+        listen = self.address_of("Listen()")
+        self.assertEqual(self.report()["server+" + listen], ("server: " + listen, 700))
+        self.profile(ALLOMON_EXCLUDE="")
+        self.assertNotIn("server+" + listen, self.report())
+
     def test_the_script_still_is_one_for_mlprof(self):
         self.profile()
         answer = run("/bin/sh", self.path("heap.out.sources"))

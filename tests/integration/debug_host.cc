@@ -32,8 +32,31 @@ __attribute__((noinline)) void Accept(int first, int end) {
   }
 }
 
+namespace {
+
+__attribute__((noinline)) void* PartOfWrapper(size_t size_bytes) {
+  void* block = malloc(size_bytes);
+  asm volatile("" : : "r"(block) : "memory");
+  return block;
+}
+
+}  // namespace
+
+// Keeps its name when the program is stripped.
+extern "C" __attribute__((noinline)) void* exported_xmalloc(size_t size_bytes) {
+  void* block = PartOfWrapper(size_bytes);
+  asm volatile("" : : "r"(block) : "memory");
+  return block;
+}
+
+__attribute__((noinline)) void Listen() {
+  g_blocks[0] = exported_xmalloc(700);
+  asm volatile("" : : : "memory");
+}
+
 int main() {
   Serve(kBlocks / 2);
   Accept(kBlocks / 2, kBlocks);
+  Listen();
   std::fputs("done\n", stderr);
 }

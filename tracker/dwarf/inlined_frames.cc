@@ -3,7 +3,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -72,17 +72,38 @@ class Position {
   int line_ = 0;
 };
 
-// The physical nesting around pc, innermost first.  (dwarf_getscopes() alone would go on with what
-// surrounds the inlined function's definition.)
+bool HoldsCode(int tag) {
+  return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+         tag == DW_TAG_lexical_block;
+}
+
+// Rust's functions are in these; C++'s beside them.
+bool HoldsFunctions(int tag) {
+  return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
+         tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
+}
+
+// Appends the physical nesting around pc below `parent`, outermost first.  (dwarf_getscopes() does
+// not look into namespaces, and goes on with what surrounds an inlined function's definition.)
+bool FindScopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>* scopes) {
+  Dwarf_Die child;
+  for (int end = dwarf_child(parent, &child); end == 0; end = dwarf_siblingof(&child, &child)) {
+    const int tag = dwarf_tag(&child);
+    if (HoldsCode(tag) && dwarf_haspc(&child, pc) == 1) {
+      scopes->push_back(child);
+      FindScopes(&child, pc, scopes);
+      return true;
+    }
+    if (HoldsFunctions(tag) && FindScopes(&child, pc, scopes)) return true;
+  }
+  return false;
+}
+
+// Innermost first.
 std::vector<Dwarf_Die> ScopesAround(Dwarf_Die* unit, Dwarf_Addr pc) {
-  Dwarf_Die* found = nullptr;
   std::vector<Dwarf_Die> scopes;
-  if (dwarf_getscopes(unit, pc, &found) <= 0) return scopes;
-  Dwarf_Die* nesting = nullptr;
-  const int count = dwarf_getscopes_die(found, &nesting);
-  if (count > 0) scopes.assign(nesting, nesting + count);
-  std::free(nesting);
-  std::free(found);
+  FindScopes(unit, pc, &scopes);
+  std::reverse(scopes.begin(), scopes.end());
   return scopes;
 }
 

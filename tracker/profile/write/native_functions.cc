@@ -15,6 +15,9 @@ constexpr uint32_t kMostPlaces = 8;
 // SQLite has one unnamed function between a wrapper and malloc, Python's object allocator two.
 constexpr uint32_t kMostParts = 3;
 
+// Rust's v0 names, of which reports alone know which are wrappers'.
+bool IsMangled(const std::string& name) { return name.rfind("_R", 0) == 0; }
+
 }  // namespace
 
 uint32_t NativeFunctions::ChargedFrame(const ChargedStack& stack) {
@@ -54,7 +57,7 @@ std::vector<CodeAddress> NativeFunctions::PlacesFrom(const ChargedStack& stack, 
     const Function& function = OfFrame(stack, i);
     if (!function.in_file) break;
     places.push_back(function.place);
-    if (function.named) break;
+    if (function.named && !IsMangled(function.name)) break;
   }
   return places;
 }
