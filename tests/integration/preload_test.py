@@ -129,7 +129,7 @@ class RealPrograms(Case):
         # Python allocates small objects in pages of its own, unless PYTHONMALLOC says otherwise.
         for malloc, names, step_bytes in [
             ("default", ["_?Py[A-Z].*"], PYTHON_ARENA_MAP_BYTES),
-            ("malloc", ["_?Py[A-Z].*", "_?PyUnicode_.*|PyObject_Str"], 0),
+            ("malloc", ["_?Py[A-Z].*", "_?PyUnicode_.*|PyObject_Str|PyDict_Copy"], 0),
         ]:
             with self.subTest(malloc=malloc):
                 for name in self.files():
@@ -167,7 +167,7 @@ class RealPrograms(Case):
         self.check(
             ["g++", "-c", "matches.cc"],
             processes=3,
-            names=["xmalloc", "xcalloc", r"operator new\(unsigned long\)", "_objalloc_alloc"],
+            names=["_objalloc_alloc", r"rtx_alloc\(rtx_code\)"],
         )
         self.assertIn("matches.o", self.files())
 

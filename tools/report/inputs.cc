@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "tools/mlprof/read_file.h"
 #include "tools/report/find_program.h"
 #include "tools/report/units.h"
+#include "tracker/formats/scan.h"
 #include "tracker/formats/source_table.h"
 
 namespace allomon::report {
@@ -118,6 +120,41 @@ absl::Status CheckLive(const Profile& profile, const std::vector<std::string>& p
   return absl::OkStatus();
 }
 
+// The script of that name; "" if it cannot be read.
+std::string ScriptIn(const std::string& file) {
+  std::string script;
+  mlprof::ReadFailure failure;
+  return mlprof::ReadFile(file, &script, &failure) ? script : "";
+}
+
+// Adds those of another process that ran the same code.
+void AddCallSites(CallSites more, CallSites* sum) {
+  const auto modules = static_cast<uint32_t>(sum->modules.size());
+  for (CodeModule& module : more.modules) sum->modules.push_back(std::move(module));
+  for (CallSite& site : more.sites) {
+    for (CodeAddress& frame : site.frames) frame.module += modules;
+    sum->sites.push_back(std::move(site));
+  }
+  sum->callers.resize(std::max(sum->callers.size(), more.callers.size()));
+  for (size_t i = 0; i < more.callers.size(); ++i) {
+    sum->callers[i] = std::max(sum->callers[i], more.callers[i]);
+  }
+  if (!more.wrappers.empty()) sum->wrappers = std::move(more.wrappers);
+}
+
+// Of the scripts that explain this profile: a program that explains itself has other functions.
+void ReadCallSites(Profile* profile) {
+  std::string magic;
+  internal::AppendHexWord(profile->data.magic, &magic);
+  const bool is_alone = profile->files.size() == 1;
+  for (const std::string& file : profile->files) {
+    std::string script = ScriptIn(file + ".sources");
+    if (script.empty() && is_alone) script = ScriptIn(profile->program.file);
+    if (AnswerOfStub(script).substr(0, magic.size()) != magic) continue;
+    AddCallSites(ParseCallSites(script, profile->program.table.names.size()), &profile->call_sites);
+  }
+}
+
 absl::StatusOr<Profile> Sum(std::vector<ProfileText> inputs,
                             const std::vector<std::string>& programs, Progress* progress) {
   Profile profile;
@@ -140,6 +177,7 @@ absl::StatusOr<Profile> Sum(std::vector<ProfileText> inputs,
   if (!mlprof::CheckLengths(profile.program, profile.data, &error)) {
     return Damaged(profile.files.front(), error);
   }
+  ReadCallSites(&profile);
   return profile;
 }
 

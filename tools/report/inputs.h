@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "tools/mlprof/program.h"
 #include "tools/report/terminal.h"
+#include "tracker/formats/call_sites.h"
 #include "tracker/formats/mlmon.h"
 
 namespace allomon::report {
@@ -19,6 +20,7 @@ struct Profile {
   bool program_found = false;  // the program was found beside the profile, not named by the user
   bool live = false;           // of kind alloc: counts what is live, not all that was allocated
   Mlmon data;
+  CallSites call_sites;  // of all files; none where functions were charged as they ran
 };
 
 // Reads `files`: programs and profiles in any order, which are told apart by their contents.

@@ -80,15 +80,21 @@ absl::Status SetPicture(const std::string& value, Options* options) {
   return absl::OkStatus();
 }
 
+absl::Status SetDebugDir(const std::string& value, Options* options) {
+  if (value.empty() || value[0] != '/') {
+    return BadValue("--debug-dir", value, "a folder such as /sysroot/usr/lib/debug");
+  }
+  options->debug_dir = value;
+  return absl::OkStatus();
+}
+
 struct ValueOption {
   std::string_view name;
   absl::Status (*set)(const std::string& value, Options* options);
 };
-constexpr ValueOption kValueOptions[] = {{"--sort", SetSort},
-                                         {"--top", SetTop},
-                                         {"--width", SetWidth},
-                                         {"--color", SetColor},
-                                         {"--picture", SetPicture}};
+constexpr ValueOption kValueOptions[] = {{"--sort", SetSort},       {"--top", SetTop},
+                                         {"--width", SetWidth},     {"--color", SetColor},
+                                         {"--picture", SetPicture}, {"--debug-dir", SetDebugDir}};
 
 absl::Status SetFormat(Format format, Options* options) {
   if (options->format != Format::kTable && options->format != format) {
@@ -175,6 +181,7 @@ const char kUsage[] =
     "  --color=auto|always|never auto: on a terminal, unless NO_COLOR is set\n"
     "  --width=N                 columns; 0: as many as it takes.  Default the terminal's, 0\n"
     "                            elsewhere\n"
+    "  --debug-dir=DIR           debug files are looked for there, too\n"
     "\n"
     "  Status 0: shown; 2: bad input, and one line on standard error says which.\n"
     "  The columns: tools/report/README.md\n";

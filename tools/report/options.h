@@ -24,7 +24,8 @@ struct Options {
   Color color = Color::kAuto;
   Format format = Format::kTable;
   bool diff = false;
-  std::string picture;  // empty: none
+  std::string picture;    // empty: none
+  std::string debug_dir;  // where debug files are looked for, too
   bool help = false;
   std::vector<std::string> files;
 };

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "tools/report/code_names.h"
 #include "tools/report/data_report.h"
 #include "tools/report/functions.h"
 #include "tools/report/inputs.h"
 #include "tools/report/options.h"
 #include "tools/report/picture.h"
+#include "tools/report/suggestion.h"
 #include "tools/report/text_report.h"
 #include "tools/report/units.h"
 #include "tracker/formats/write_file.h"
@@ -130,6 +132,10 @@ CommandResult ReportSum(const Options& options, const Terminal& terminal, const 
   const std::vector<Function> functions = Functions(profile, order);
   CommandResult result =
       Output<Profile, Function>(options, terminal, profile, functions, order.key).Make();
+  const std::string advice = SuggestWrapper(profile);
+  if (options.format == Format::kTable && !advice.empty()) {
+    result.out += "\n" + Printable(advice, terminal.charset) + "\n";
+  }
   lack = LackOfSum(profile, functions);
   if (result.status == 0 && !lack.empty()) {
     result.status = 2;  // the report is shown as far as it got
@@ -148,12 +154,21 @@ CommandResult RunReport(const std::vector<std::string>& args, const Terminal& te
   if (!options.ok()) return bad(options.status());
   if (options->help) return {0, kUsage, ""};
   Progress progress(terminal.shows_progress);
+  const auto name = [&options, &progress](Profile* profile) {
+    progress.Show("looking for lines");
+    NameByDebugFiles(options->debug_dir, profile);
+  };
   if (options->diff) {
-    const auto pair = LoadPair(options->files, &progress);
-    return pair.ok() ? ReportPair(*options, terminal, *pair) : bad(pair.status());
+    auto pair = LoadPair(options->files, &progress);
+    if (!pair.ok()) return bad(pair.status());
+    name(&pair->before);
+    name(&pair->after);
+    return ReportPair(*options, terminal, *pair);
   }
-  const auto profile = LoadSum(options->files, &progress);
-  return profile.ok() ? ReportSum(*options, terminal, *profile) : bad(profile.status());
+  auto profile = LoadSum(options->files, &progress);
+  if (!profile.ok()) return bad(profile.status());
+  name(&*profile);
+  return ReportSum(*options, terminal, *profile);
 }
 
 }  // namespace allomon::report

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "tracker/profile/write/function_name.h"
 #include "tracker/profile/write/native_functions.h"
 #include "tracker/profile/write/rounding.h"
+#include "tracker/profile/write/symbol_sums.h"
 
 namespace allomon {
 namespace {
@@ -22,14 +22,6 @@ using Charge = ProfileSnapshot::Charge;
 // Places in the table of <unknown>, <gc> and <main>.
 constexpr uint32_t kFixedSources = kMainSource + 1;
 
-// Names and sources are one to one, because C++ functions have no split copies here.
-uint32_t AddFunction(SourceTable* table, std::string name, std::string position) {
-  const uint32_t index = static_cast<uint32_t>(table->names.size());
-  table->names.push_back({std::move(name), std::move(position)});
-  table->sources.push_back({index, kNoSuccessors});
-  return index;
-}
-
 void AddHookedFunctions(const std::vector<uintptr_t>& hooks, SourceTable* table) {
   if (hooks.empty()) return;
   const std::unique_ptr<ProcessSymbols> symbols = ProcessSymbols::Load();
@@ -38,68 +30,6 @@ void AddHookedFunctions(const std::vector<uintptr_t>& hooks, SourceTable* table)
     AddFunction(table, std::move(symbol.name), std::move(symbol.position));
   }
 }
-
-// A tick interrupts an instruction; every other stack begins with a return address.
-FirstFrame FirstFrameOf(const ProfileSnapshot& snapshot) {
-  return snapshot.kind == ProfileKind::kTime ? FirstFrame::kInterrupted : FirstFrame::kReturn;
-}
-
-// Name and position.
-using Name = std::pair<std::string, std::string>;
-
-// Charges call stacks to functions of the symbol tables.  Adds these functions to the table in the
-// order of their names, so that equal runs give equal tables.
-class SymbolSums {
- public:
-  explicit SymbolSums(const ProfileSnapshot& snapshot)
-      : native_(snapshot.exclude, FirstFrameOf(snapshot)) {}
-
-  void AddManaged(const NamedFunction& function, const MlmonCount& count) {
-    if (count.current != 0) by_name_[{function.name, function.position}].current += count.current;
-  }
-
-  // Adds an amount that the collector used while that stack was below it.
-  void AddGc(const ChargedStack& stack) {
-    std::set<Name> seen;
-    native_.ForEachOfStack(stack, [&](const NativeFunctions::Function& on_stack) {
-      if (seen.insert(Key(on_stack)).second) by_name_[Key(on_stack)].stack_gc += stack.amount;
-    });
-  }
-
-  void Add(const ChargedStack& stack) {
-    const NativeFunctions::Function* function = native_.OfStack(stack);
-    if (function == nullptr) {
-      unknown_ += stack.amount;
-      return;
-    }
-    by_name_[Key(*function)].current += stack.amount;
-    std::set<Name> seen;
-    native_.ForEachOfStack(stack, [&](const NativeFunctions::Function& on_stack) {
-      // Recursion counts once.
-      if (seen.insert(Key(on_stack)).second) by_name_[Key(on_stack)].stack += stack.amount;
-    });
-  }
-
-  Counts Finish(SourceTable* table, bool stack_style) const {
-    Counts counts(table->names.size());
-    counts[kUnknownSource].current = unknown_;
-    for (const auto& [function, count] : by_name_) {
-      if (count.current == 0 && !stack_style) continue;
-      AddFunction(table, function.first, function.second);
-      counts.push_back(count);
-    }
-    return counts;
-  }
-
- private:
-  static Name Key(const NativeFunctions::Function& function) {
-    return {function.name, function.position};
-  }
-
-  NativeFunctions native_;
-  std::map<Name, MlmonCount> by_name_;
-  MlmonInt unknown_ = 0;
-};
 
 Mlmon MakeMlmon(const ProfileSnapshot& snapshot, Counts counts, uint32_t magic) {
   Mlmon mlmon;
@@ -175,14 +105,14 @@ Counts CountByHookedStack(const ProfileSnapshot& snapshot, SourceTable* table) {
   return counts;
 }
 
-Counts CountBySymbol(const ProfileSnapshot& snapshot, SourceTable* table) {
+Counts CountBySymbol(const ProfileSnapshot& snapshot, NamedProfile* profile) {
   SymbolSums sums(snapshot);
   for (size_t i = 0; i < snapshot.managed_counts.size(); ++i) {
     sums.AddManaged(snapshot.managed[i], snapshot.managed_counts[i]);
   }
   for (const ChargedStack& stack : snapshot.stacks) sums.Add(stack);
   for (const ChargedStack& stack : snapshot.gc_stacks) sums.AddGc(stack);
-  Counts counts = sums.Finish(table, snapshot.style == ProfileStyle::kStack);
+  Counts counts = sums.Finish(&profile->sources, &profile->call_sites);
   if (snapshot.function_counts.empty()) return counts;
   for (const uint32_t source : {kGcSource, kMainSource}) {
     counts[source].current = snapshot.function_counts[source].current;
@@ -190,8 +120,9 @@ Counts CountBySymbol(const ProfileSnapshot& snapshot, SourceTable* table) {
   return counts;
 }
 
-Counts CountAll(const ProfileSnapshot& snapshot, SourceTable* table) {
-  if (snapshot.charge == Charge::kSymbols) return CountBySymbol(snapshot, table);
+Counts CountAll(const ProfileSnapshot& snapshot, NamedProfile* profile) {
+  if (snapshot.charge == Charge::kSymbols) return CountBySymbol(snapshot, profile);
+  SourceTable* table = &profile->sources;
   Counts counts = snapshot.charge == Charge::kFunctions ? CountByFunction(snapshot, table)
                                                         : CountByHookedStack(snapshot, table);
   const bool wants_main =
@@ -258,7 +189,7 @@ NamedProfile Attribute(const ProfileSnapshot& snapshot) {
   NamedProfile profile;
   profile.sources = SourceTableOf(snapshot.functions);
   const size_t functions = profile.sources.names.size();
-  Counts counts = CountAll(snapshot, &profile.sources);
+  Counts counts = CountAll(snapshot, &profile);
   profile.sources.magic = ContentMagic(profile.sources);
   profile.mlmon = MakeMlmon(snapshot, std::move(counts), profile.sources.magic);
   profile.variance = snapshot.variance;
