@@ -84,7 +84,7 @@ class Campaign:
             result.wrong += self.own_differences(program, plain)
         said = [it for it in host.complaints() if not re.fullmatch(program.may_say, it)]
         result.wrong += said + left.broken
-        if mode.profile and not left.whole:
+        if mode.profile and program.profiled and not left.whole:
             result.wrong.append("no process left a profile")
         host.remove()
         self.add(result)

@@ -22,6 +22,8 @@ class Program:
     user: str = ""
     # Lines of Allomon's that are true of this program.
     may_say: str = r"(?!)"
+    # Whether some process leaves a profile in the modes that profile.
+    profiled: bool = True
 
 
 def digest(path):
