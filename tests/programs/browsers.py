@@ -68,16 +68,13 @@ def chromium(host, options):
     return picture(host, host.run(argv, timeout=min(300, options.timeout_seconds)))
 
 
-# Firefox has a malloc of its own; what it starts may have the C library's.
-STANDS_ASIDE = r"allomon: malloc is that of the program itself; .*"
+# Both have a malloc of their own; what they start may have the C library's.
+OWN_MALLOC = {
+    "may_say": r"allomon: malloc is that of the program itself; .*",
+    "profiled": False,
+}
 
 PROGRAMS = (
-    Program(
-        "firefox",
-        firefox,
-        (("firefox-esr", "firefox-esr"),),
-        may_say=STANDS_ASIDE,
-        profiled=False,
-    ),
-    Program("chromium", chromium, (("chromium", "chromium"),)),
+    Program("firefox", firefox, (("firefox-esr", "firefox-esr"),), **OWN_MALLOC),
+    Program("chromium", chromium, (("chromium", "chromium"),), **OWN_MALLOC),
 )
