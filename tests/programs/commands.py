@@ -90,10 +90,11 @@ def git(host, options):
     }
 
 
+# One input of both: with two, the order in which they are read depends on threads.
 FFMPEG = (
     ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-filter_complex_threads", "2"]
-    + ["-f", "lavfi", "-i", "testsrc2=duration=4:size=640x360:rate=25"]
-    + ["-f", "lavfi", "-i", "sine=frequency=440:duration=4"]
+    + ["-f", "lavfi", "-i"]
+    + ["testsrc2=duration=4:size=640x360:rate=25[out0];sine=frequency=440:duration=4[out1]"]
 )
 
 

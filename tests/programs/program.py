@@ -18,8 +18,12 @@ class Program:
     run: Callable
     # (a command of PATH or a file that must be there, the Debian packages that have it)
     needs: tuple
-    # Runs a program of another user than root, which has to see the scratch directory.
+    # Who runs it, if that cannot be root.
     user: str = ""
+    # Lines of Allomon's that are true of this program.
+    may_say: str = r"(?!)"
+    # Whether some process leaves a profile in the modes that profile.
+    profiled: bool = True
 
 
 def digest(path):
