@@ -83,8 +83,8 @@ bool HoldsFunctions(int tag) {
          tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
 }
 
-// Appends the physical nesting around pc below `parent`, outermost first.  (dwarf_getscopes() does
-// not look into namespaces, and goes on with what surrounds an inlined function's definition.)
+// Appends the physical nesting around pc below `parent`, outermost first.  (libdw's own function
+// does not look into namespaces, and goes on with what surrounds an inlined function's definition.)
 bool FindScopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>* scopes) {
   Dwarf_Die child;
   for (int end = dwarf_child(parent, &child); end == 0; end = dwarf_siblingof(&child, &child)) {
