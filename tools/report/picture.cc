@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 #include "tools/report/origin.h"
 #include "tools/report/svg.h"
@@ -183,10 +184,11 @@ class ProfilePicture {
   void DrawLegend() {
     const double y = kHeadHeight + kMapHeight + 8;
     double x = kMargin;
+    std::map<Origin, double> shares = Shares();
     for (const Colors& colors : kColors) {
-      const double share = ShareOf(colors.origin);
-      if (share > 0)
-        DrawEntry(&x, y, colors.own, std::string(NameOf(colors.origin)) + ", " + Percentage(share));
+      const double share = shares[colors.origin];
+      if (share <= 0) continue;
+      DrawEntry(&x, y, colors.own, std::string(NameOf(colors.origin)) + ", " + Percentage(share));
     }
     x = kBarsLeft;
     DrawEntry(&x, y + 22, kColors[0].own, "itself");
@@ -202,13 +204,13 @@ class ProfilePicture {
     *x += kLegendStep;
   }
 
-  // In percent.
-  double ShareOf(Origin origin) const {
-    double share = 0;
+  // The share of each origin, in percent.
+  std::map<Origin, double> Shares() const {
+    std::map<Origin, double> shares;
     for (const Function& function : functions_) {
-      if (OriginOf(*function.name) == origin) share += PercentOf(function.count.current, whole_);
+      shares[OriginOf(*function.name)] += PercentOf(function.count.current, whole_);
     }
-    return share;
+    return shares;
   }
 
   double Length(MlmonInt count) const {
