@@ -50,7 +50,7 @@ class NativeFunctions {
   // The function of a frame.  Valid as long as this object.
   const Function& OfFrame(const ChargedStack& stack, uint32_t frame);
 
-  // Where the code of `frame` is, and of its callers up to the first with a readable name, or a few.
+  // Where the code of `frame` is, and of its callers up to the first whose name can be read.
   // Empty if no file is known.
   std::vector<CodeAddress> PlacesFrom(const ChargedStack& stack, uint32_t frame);
 
