@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -43,6 +47,34 @@ void SortFunctions(uint64_t code_high, std::vector<Function>* functions) {
   }
 }
 
+std::string UnnamedAt(const std::string& path, uint64_t begin) {
+  char offset[24];
+  snprintf(offset, sizeof(offset), "+0x%" PRIx64, begin);
+  return path.substr(path.rfind('/') + 1) + offset;
+}
+
+// Adds what has no symbol by module and start, which ends what is named before it.  A symbol
+// without a size ends where its entry in the unwind table does.
+void AddUnnamed(const std::string& path, const std::vector<UnwindRange>& ranges,
+                std::vector<Function>* functions) {
+  std::map<uint64_t, Function*> named;
+  for (Function& f : *functions) {
+    Function*& best = named[f.begin];
+    if (best == nullptr || best->end < f.end) best = &f;
+  }
+  std::vector<Function> unnamed;
+  for (const UnwindRange& range : ranges) {
+    const auto above = named.upper_bound(range.begin);
+    Function* const before = above == named.begin() ? nullptr : std::prev(above)->second;
+    if (before != nullptr && before->begin == range.begin) {
+      if (before->end == before->begin) before->end = range.end;
+    } else if (before == nullptr || before->end <= range.begin) {
+      unnamed.push_back({range.begin, range.end, UnnamedAt(path, range.begin), false});
+    }
+  }
+  functions->insert(functions->end(), unnamed.begin(), unnamed.end());
+}
+
 }  // namespace
 
 bool ReadProgram(const std::string& path, Program* program, std::string* error) {
@@ -63,8 +95,9 @@ bool ReadProgram(const std::string& path, Program* program, std::string* error) 
     program->functions.push_back(
         {symbol.begin, symbol.end, std::move(symbol.symbol), symbol.is_local});
   }
+  AddUnnamed(path, file->Ranges(), &program->functions);
   if (program->functions.empty()) {
-    return Fail(path + " has no symbols; build it without stripping", error);
+    return Fail(path + " has neither symbols nor unwind tables; build it without stripping", error);
   }
   SortFunctions(program->code_high, &program->functions);
   return true;

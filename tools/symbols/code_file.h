@@ -5,10 +5,11 @@
 #include <elfutils/libdwfl.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "tools/symbols/unwind_ranges.h"
 
 namespace allomon {
 
@@ -50,6 +51,9 @@ class CodeFile {
 
   // All functions of the symbol tables: the file's own and its debug file's.
   std::vector<CodeSymbol> Symbols() const;
+
+  // What the unwind table says of functions, with or without names.
+  std::vector<UnwindRange> Ranges() const { return UnwindRangesOf(module_); }
 
  private:
   CodeFile(std::string path, Dwfl* session, Dwfl_Module* module)

@@ -83,8 +83,8 @@ bool HoldsFunctions(int tag) {
          tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
 }
 
-// Appends the physical nesting around pc below `parent`, outermost first.  (libdw's own function
-// does not look into namespaces, and goes on with what surrounds an inlined function's definition.)
+// Appends the physical nesting around pc below `parent`, outermost first.  (libdw's own search does
+// not look into namespaces, and goes on with what surrounds an inlined function's definition.)
 bool FindScopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>* scopes) {
   Dwarf_Die child;
   for (int end = dwarf_child(parent, &child); end == 0; end = dwarf_siblingof(&child, &child)) {
@@ -129,7 +129,9 @@ std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr 
   for (Dwarf_Die& scope : ScopesAround(unit, pc - bias)) {
     if (symbol.empty() && dwarf_tag(&scope) == DW_TAG_subprogram) symbol = NameOf(&scope);
     if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine) continue;
-    frames.push_back(position.FrameOf(NameOf(&scope)));
+    // A name may be in a file that several debug files share, and that is not there.
+    std::string inlined = NameOf(&scope);
+    if (!inlined.empty()) frames.push_back(position.FrameOf(std::move(inlined)));
     position.MoveToCallOf(&scope);
   }
   frames.push_back(position.FrameOf(symbol));

@@ -50,8 +50,8 @@ class NativeFunctions {
   // The function of a frame.  Valid as long as this object.
   const Function& OfFrame(const ChargedStack& stack, uint32_t frame);
 
-  // Where the code of `frame` is, and of its callers up to the first with a readable name, or a
-  // few.  Empty if no file is known.
+  // Where the code of `frame` is, and of its callers up to the first whose name can be read.
+  // Empty if no file is known.
   std::vector<CodeAddress> PlacesFrom(const ChargedStack& stack, uint32_t frame);
 
   // Calls found(function) for the functions on that stack, innermost first, until it returns true.
