@@ -6,6 +6,7 @@
 #include "allocator/guard/guarded_block.h"
 #include "allocator/malloc_owner.h"
 #include "allocator/next_function.h"
+#include "allocator/page_move.h"
 #include "allocator/sampled_range.h"
 #include "tracker/base/errno_keeper.h"
 
@@ -128,10 +129,16 @@ __attribute__((always_inline)) inline void* Allocate(Request request, const Fram
   return FromBackend(request);
 }
 
+// Gives a block the contents of the one that it succeeds, which is freed next.
+void Succeed(void* block, void* old_block, size_t size_bytes) {
+  if (TheSampledRange().Contains(block)) return MoveContents(block, old_block, size_bytes);
+  memcpy(block, old_block, size_bytes);
+}
+
 // Copies a block of the backend to its successor, and frees the old block.
 void* MoveFromBackend(void* old_block, void* block, size_t size_bytes) {
   const size_t old_bytes = backend::UsableSize(old_block);
-  memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
+  Succeed(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
   backend::Free(old_block);
   return block;
 }
@@ -150,18 +157,18 @@ void FreeSampled(void* block) {
 }
 
 // The new block is taken before the old one ends.  If there is no memory, the old block lives on,
-// as C requires of realloc.
-void* CopyOf(void* old_block, size_t old_bytes, size_t size_bytes, const FrameState& caller) {
+// as C requires of realloc.  The contents of the old block are lost otherwise.
+void* SuccessorOf(void* old_block, size_t old_bytes, size_t size_bytes, const FrameState& caller) {
   const bool hit = heap_client::CountDown(TrialWordsOf(size_bytes));
   const Request request = {size_bytes};
   void* block = hit ? Allocate(request, caller) : FromBackend(request);
-  if (block != nullptr) memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
+  if (block != nullptr) Succeed(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
   return block;
 }
 
 void* ReallocateSampled(void* old_block, size_t size_bytes, const FrameState& caller) {
   const size_t old_bytes = TheSampledRange().UsableBytes(old_block);
-  void* block = CopyOf(old_block, old_bytes, size_bytes, caller);
+  void* block = SuccessorOf(old_block, old_bytes, size_bytes, caller);
   if (block != nullptr) FreeSampled(old_block);
   return block;
 }
@@ -169,7 +176,7 @@ void* ReallocateSampled(void* old_block, size_t size_bytes, const FrameState& ca
 void* ReallocateGuarded(void* old_block, size_t size_bytes, const FrameState& caller) {
   const GuardedExtent old = CheckBeforeRealloc(old_block, caller);
   if (!old.exists) return nullptr;
-  void* block = CopyOf(old_block, old.size_bytes, size_bytes, caller);
+  void* block = SuccessorOf(old_block, old.size_bytes, size_bytes, caller);
   if (block != nullptr) FreeGuarded(old_block, kUnknownSize, EntryPoint::kMalloc, caller);
   return block;
 }
