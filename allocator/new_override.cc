@@ -5,6 +5,7 @@
 #include "allocator/alloc_path.h"
 #include "allocator/nothrow_retry.h"
 #include "allocator/throw_bad_alloc.h"
+#include "allocator/writing_reserve.h"
 
 #define ALLOMON_EXPORT ALLOMON_MALLOC_SECTION __attribute__((visibility("default"), used))
 
@@ -12,6 +13,7 @@ namespace {
 
 using allomon::internal::AllocateAlignedFast;
 using allomon::internal::AllocateFast;
+using allomon::internal::AllocateForWriter;
 using allomon::internal::EntryPoint;
 using allomon::internal::ThrowBadAllocSlow;
 
@@ -27,8 +29,10 @@ ALLOMON_MALLOC_SLOW void* RetrySlow(Allocate allocate) {
 }
 
 template <typename Allocate>
-__attribute__((always_inline)) inline void* NewOrThrow(Allocate allocate) {
+__attribute__((always_inline)) inline void* NewOrThrow(Allocate allocate, size_t size_bytes,
+                                                       size_t alignment_bytes) {
   void* block = allocate();
+  if (__builtin_expect(block == nullptr, 0)) block = AllocateForWriter(size_bytes, alignment_bytes);
   if (__builtin_expect(block == nullptr, 0)) block = RetrySlow(allocate);
   if (__builtin_expect(block == nullptr, 0)) ThrowBadAllocSlow();
   return block;
@@ -50,15 +54,15 @@ inline auto Aligned(size_t size_bytes, std::align_val_t alignment) {
 
 }  // namespace
 
-ALLOMON_EXPORT void* operator new(size_t n) { return NewOrThrow(Plain<EntryPoint::kNew>(n)); }
+ALLOMON_EXPORT void* operator new(size_t n) { return NewOrThrow(Plain<EntryPoint::kNew>(n), n, 8); }
 ALLOMON_EXPORT void* operator new[](size_t n) {
-  return NewOrThrow(Plain<EntryPoint::kNewArray>(n));
+  return NewOrThrow(Plain<EntryPoint::kNewArray>(n), n, 8);
 }
 ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a) {
-  return NewOrThrow(Aligned<EntryPoint::kNew>(n, a));
+  return NewOrThrow(Aligned<EntryPoint::kNew>(n, a), n, static_cast<size_t>(a));
 }
 ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a) {
-  return NewOrThrow(Aligned<EntryPoint::kNewArray>(n, a));
+  return NewOrThrow(Aligned<EntryPoint::kNewArray>(n, a), n, static_cast<size_t>(a));
 }
 
 namespace allomon::internal {
@@ -68,6 +72,7 @@ __attribute__((weak)) void ThrowBadAllocSlow() { throw std::bad_alloc(); }
 
 // A handler may throw bad_alloc, which a nothrow form turns into nullptr.
 void* RetryNothrowSlow(size_t size_bytes, EntryPoint entry) noexcept {
+  if (IsWriter()) return nullptr;
   try {
     return entry == EntryPoint::kNew ? RetrySlow(Plain<EntryPoint::kNew>(size_bytes))
                                      : RetrySlow(Plain<EntryPoint::kNewArray>(size_bytes));
@@ -78,6 +83,7 @@ void* RetryNothrowSlow(size_t size_bytes, EntryPoint entry) noexcept {
 
 void* RetryNothrowAlignedSlow(size_t alignment_bytes, size_t size_bytes,
                               EntryPoint entry) noexcept {
+  if (IsWriter()) return nullptr;
   const std::align_val_t alignment{alignment_bytes};
   try {
     return entry == EntryPoint::kNew

@@ -4,6 +4,7 @@
 
 #include "allocator/alloc_path.h"
 #include "allocator/guard/guarded_block.h"
+#include "allocator/writing_reserve.h"
 #include "tracker/base/errno_keeper.h"
 
 namespace allomon::internal {
@@ -210,6 +211,7 @@ void* ReallocateSlow(void* old_block, size_t size_bytes) {
 void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry) {
   if (TheSampledRange().Contains(block)) return FreeSampled(block);
   if (IsGuarded(block)) return FreeGuardedSlow(block, size_bytes, entry);
+  if (IsInReserve(block)) return ReleaseToReserve();
   backend::Free(block);
 }
 
