@@ -116,6 +116,9 @@ constexpr Setting kSettings[] = {
     {"ALLOMON_SIGTERM",
      [](const std::string& value, Options* options) { return ParseFlag(value, &options->sigterm); },
      "0 or 1"},
+    {"ALLOMON_SIGINT",
+     [](const std::string& value, Options* options) { return ParseFlag(value, &options->sigint); },
+     "0 or 1"},
     {"ALLOMON_EXCLUDE",
      [](const std::string& value, Options* options) {
        options->exclude = value;
@@ -128,6 +131,9 @@ constexpr Setting kSettings[] = {
        return ParseDumpSignal(value, &options->dump_signal);
      },
      "a signal at which to write: USR1, USR2 or HUP"},
+    {"ALLOMON_MMAP",
+     [](const std::string& value, Options* options) { return ParseFlag(value, &options->mmap); },
+     "0 or 1"},
     {"ALLOMON_GUARD",
      [](const std::string& value, Options* options) { return ParseGuard(value, options); },
      "1/N (one of N sampled blocks), 1/N:report, or no"},

@@ -7,6 +7,7 @@
 #include "allocator/next_function.h"
 #include "allocator/nothrow_retry.h"
 #include "allocator/throw_bad_alloc.h"
+#include "allocator/writing_reserve.h"
 
 #define ALLOMON_EXPORT ALLOMON_MALLOC_SECTION __attribute__((visibility("default"), used))
 
@@ -14,6 +15,7 @@ namespace {
 
 using allomon::internal::AllocateAlignedFast;
 using allomon::internal::AllocateFast;
+using allomon::internal::AllocateForWriter;
 using allomon::internal::EntryPoint;
 using allomon::internal::Function;
 using allomon::internal::IsSlowForOperators;
@@ -21,10 +23,11 @@ using allomon::internal::OperatorsAreOurs;
 using allomon::internal::PassOn;
 using allomon::internal::ThrowBadAllocSlow;
 
-// Retries while a new-handler is installed, as [new.delete.single] requires.  nullptr when there is
-// no handler.
+// The writer of a profile gets a block of its reserve.  Others retry while a new-handler is
+// installed, as [new.delete.single] requires.  nullptr when there is no handler.
 template <typename Allocate>
-ALLOMON_MALLOC_SLOW void* RetrySlow(Allocate allocate) {
+ALLOMON_MALLOC_SLOW void* RetrySlow(Allocate allocate, size_t size_bytes, size_t alignment_bytes) {
+  if (void* block = AllocateForWriter(size_bytes, alignment_bytes)) return block;
   while (std::new_handler handler = std::get_new_handler()) {
     handler();
     if (void* block = allocate()) return block;
@@ -33,9 +36,12 @@ ALLOMON_MALLOC_SLOW void* RetrySlow(Allocate allocate) {
 }
 
 template <typename Allocate>
-__attribute__((always_inline)) inline void* NewOrThrow(Allocate allocate) {
+__attribute__((always_inline)) inline void* NewOrThrow(Allocate allocate, size_t size_bytes,
+                                                       size_t alignment_bytes = 8) {
   void* block = allocate();
-  if (__builtin_expect(block == nullptr, 0)) block = RetrySlow(allocate);
+  if (__builtin_expect(block == nullptr, 0)) {
+    block = RetrySlow(allocate, size_bytes, alignment_bytes);
+  }
   if (__builtin_expect(block == nullptr, 0)) ThrowBadAllocSlow();
   return block;
 }
@@ -58,31 +64,32 @@ inline auto Aligned(size_t size_bytes, std::align_val_t alignment) {
 // as the standard has it.
 ALLOMON_MALLOC_SLOW void* NewArraySlow(size_t n) {
   if (!OperatorsAreOurs()) return PassOn(Function::kNewArray, n);
-  return NewOrThrow(Plain<EntryPoint::kNewArray>(n));
+  return NewOrThrow(Plain<EntryPoint::kNewArray>(n), n);
 }
 
 // No template: g++ puts those into a section of their own.
 ALLOMON_MALLOC_SLOW void* NewAlignedSlow(size_t n, std::align_val_t a, Function function) {
   if (!OperatorsAreOurs()) return PassOn(function, n, static_cast<size_t>(a));
-  return function == Function::kNewAligned ? NewOrThrow(Aligned<EntryPoint::kNew>(n, a))
-                                           : NewOrThrow(Aligned<EntryPoint::kNewArray>(n, a));
+  return function == Function::kNewAligned
+             ? NewOrThrow(Aligned<EntryPoint::kNew>(n, a), n, static_cast<size_t>(a))
+             : NewOrThrow(Aligned<EntryPoint::kNewArray>(n, a), n, static_cast<size_t>(a));
 }
 
 }  // namespace
 
 // A host that has another operator new calls that.
-ALLOMON_EXPORT void* operator new(size_t n) { return NewOrThrow(Plain<EntryPoint::kNew>(n)); }
+ALLOMON_EXPORT void* operator new(size_t n) { return NewOrThrow(Plain<EntryPoint::kNew>(n), n); }
 ALLOMON_EXPORT void* operator new[](size_t n) {
   if (IsSlowForOperators(n)) return NewArraySlow(n);
-  return NewOrThrow(Plain<EntryPoint::kNewArray>(n));
+  return NewOrThrow(Plain<EntryPoint::kNewArray>(n), n);
 }
 ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a) {
   if (IsSlowForOperators(n)) return NewAlignedSlow(n, a, Function::kNewAligned);
-  return NewOrThrow(Aligned<EntryPoint::kNew>(n, a));
+  return NewOrThrow(Aligned<EntryPoint::kNew>(n, a), n, static_cast<size_t>(a));
 }
 ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a) {
   if (IsSlowForOperators(n)) return NewAlignedSlow(n, a, Function::kNewArrayAligned);
-  return NewOrThrow(Aligned<EntryPoint::kNewArray>(n, a));
+  return NewOrThrow(Aligned<EntryPoint::kNewArray>(n, a), n, static_cast<size_t>(a));
 }
 
 namespace allomon::internal {
@@ -92,9 +99,11 @@ __attribute__((weak)) void ThrowBadAllocSlow() { throw std::bad_alloc(); }
 
 // A handler may throw bad_alloc, which a nothrow form turns into nullptr.
 void* RetryNothrowSlow(size_t size_bytes, EntryPoint entry) noexcept {
+  if (IsWriter()) return nullptr;
   try {
-    return entry == EntryPoint::kNew ? RetrySlow(Plain<EntryPoint::kNew>(size_bytes))
-                                     : RetrySlow(Plain<EntryPoint::kNewArray>(size_bytes));
+    return entry == EntryPoint::kNew
+               ? RetrySlow(Plain<EntryPoint::kNew>(size_bytes), size_bytes, 8)
+               : RetrySlow(Plain<EntryPoint::kNewArray>(size_bytes), size_bytes, 8);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
@@ -102,11 +111,14 @@ void* RetryNothrowSlow(size_t size_bytes, EntryPoint entry) noexcept {
 
 void* RetryNothrowAlignedSlow(size_t alignment_bytes, size_t size_bytes,
                               EntryPoint entry) noexcept {
+  if (IsWriter()) return nullptr;
   const std::align_val_t alignment{alignment_bytes};
   try {
     return entry == EntryPoint::kNew
-               ? RetrySlow(Aligned<EntryPoint::kNew>(size_bytes, alignment))
-               : RetrySlow(Aligned<EntryPoint::kNewArray>(size_bytes, alignment));
+               ? RetrySlow(Aligned<EntryPoint::kNew>(size_bytes, alignment), size_bytes,
+                           alignment_bytes)
+               : RetrySlow(Aligned<EntryPoint::kNewArray>(size_bytes, alignment), size_bytes,
+                           alignment_bytes);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

@@ -8,6 +8,7 @@
 #include "allocator/next_function.h"
 #include "allocator/page_move.h"
 #include "allocator/sampled_range.h"
+#include "allocator/writing_reserve.h"
 #include "tracker/base/errno_keeper.h"
 
 namespace allomon::internal {
@@ -240,6 +241,7 @@ void* ReallocateSlow(void* old_block, size_t size_bytes) {
 void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry) {
   if (TheSampledRange().Contains(block)) return FreeSampled(block);
   if (IsGuarded(block)) return FreeGuardedSlow(block, size_bytes, entry);
+  if (IsInReserve(block)) return ReleaseToReserve();
   if (StandsAside()) return PassFreeOn(block);
   backend::Free(block);
 }

@@ -22,7 +22,7 @@ ALLOWED = {
     "tracker": [r"tracker/.*"],
     "allocator": [
         r"allocator/.*",
-        r"tracker/(tracker|heap_client|heap_tools|block_note)\.h",
+        r"tracker/(tracker|heap_client|heap_tools|block_note|mapped_memory)\.h",
         r"tracker/base/[^/]+\.h",
     ],
     "runtime": [

@@ -58,6 +58,16 @@ void Fork() {
   exit(WEXITSTATUS(status));
 }
 
+// Asks for all memory that there is, in the compiler's sight.
+void* volatile g_block;
+void TakeAll() {
+  Work(6);
+  for (size_t bytes = size_t{1} << 24; bytes >= 16; bytes /= 2) {
+    while ((g_block = malloc(bytes)) != nullptr) {
+    }
+  }
+}
+
 void Throw() {
   Work(2);
   throw std::runtime_error("nobody catches this");
@@ -72,6 +82,7 @@ int main(int argc, char** argv) {
   if (what == "fork") Fork();
   if (what == "throw") Throw();
   if (what == "thread-exits") std::thread([] { Work(4), exit(0); }).join();
+  if (what == "take-all") TakeAll();
   if (what == "start-again") {
     const absl::Status status = allomon::Profile::Start();
     printf("%s\n", std::string(status.message()).c_str());

@@ -92,7 +92,7 @@ TEST_F(ReportErrorsTest, EmptyProfileSaysWhyItMayBe) {
   WriteProfile("a.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {0}}});
   ExpectError({"a.out"}, "a.out: 0 bytes allocated", "ALLOMON_RATE=1");
   WriteProfile("l.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {0}}}, StubOf::kLive);
-  ExpectError({"l.out"}, "l.out: 0 bytes live", "ALLOMON_RATE=1");
+  ExpectError({"l.out"}, "l.out: 0 bytes live", "ALLOMON_MMAP=1");
   WriteProfile("t.out", ProfileKind::kTime, {{{"f", "f.cc: 1"}, {0}}});
   ExpectError({"t.out"}, "t.out: 0 seconds", "ALLOMON_HZ");
   WriteProfile("c.out", ProfileKind::kCount, {{{"f", "f.cc: 1"}, {0}}});

@@ -223,7 +223,7 @@ class Crossing(Case):
             match = re.search(r"allomon: guard: (\d+) blocks guarded.* 0 errors\n", stderr)
             self.assertTrue(match, stderr)
             self.assertGreater(int(match[1]), 0)
-            stderr = re.sub(r"allomon: (guard: |[0-9,]+ bytes )[^\n]*\n", "", stderr)
+            stderr = re.sub(r"allomon: (guard: |[0-9,]+ bytes |only )[^\n]*\n", "", stderr)
         if allomon.profile != "no" and not act.writes:
             self.assertRegex(stderr, rf"\A{CANNOT_WRITE}\Z")
         else:

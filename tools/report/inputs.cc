@@ -190,7 +190,8 @@ absl::Status Empty(const Profile& profile) {
     case ProfileKind::kAlloc:
       return Bad(file + (profile.live ? ": 0 bytes live" : ": 0 bytes allocated") +
                  ": of few blocks a low rate may see none; profile it again with ALLOMON_RATE=1, "
-                 "which sees every block");
+                 "which sees every block, and ALLOMON_MMAP=1, which sees what the program maps "
+                 "itself");
     case ProfileKind::kTime:
       return Bad(
           file +

@@ -103,6 +103,12 @@ void DeallocEntry(EntryId id) {
   ConsumeValue(*session, was, &entry.value);
 }
 
+void SetBlockSize(EntryId head, uint64_t size_bytes) {
+  for (EntryId id = head; id != 0; id = entry_table.At(id).next.load(std::memory_order_relaxed)) {
+    entry_table.At(id).size_bytes.store(size_bytes, std::memory_order_relaxed);
+  }
+}
+
 Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
   Allocation allocation;
   allocation.n_samples = entry.n_samples.load(std::memory_order_relaxed);

@@ -56,6 +56,10 @@ void DeallocEntry(EntryId id);
 // Ends kAllocating or kRunning: the entry has a value, for dealloc or discard to take.
 inline void MakeLive(Session& session, Entry& entry, EntryId id, EntryState state);
 
+// The block of this chain of entries has another size from now on: a mapping of which a part was
+// unmapped.  It is the size that snapshots see.  The chain's owner calls it.
+void SetBlockSize(EntryId head, uint64_t size_bytes);
+
 // Destroys the value of one entry of a discarded session, if it still has one.
 void ForgetEntry(Session& session, EntryId id);
 

@@ -18,6 +18,7 @@ struct NamedProfile {
   bool live = false;            // of kind alloc: what is live, not all that was allocated
   uint64_t dropped_bytes = 0;   // of live: samples that are not in the total, for want of memory
   bool self_described = false;  // the executable itself answers `@MLton show-sources`
+  bool names_missing = false;   // no memory was left to name the functions of the program's text
 };
 
 }  // namespace allomon

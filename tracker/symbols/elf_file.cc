@@ -7,11 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "tracker/base/check.h"
 
 namespace allomon::internal {
+
+std::atomic<bool> elf_memory_refused{false};
+
 namespace {
 
 // A mapping of the whole file, or {nullptr, 0}.
@@ -24,6 +28,7 @@ std::pair<const uint8_t*, size_t> MapFile(const std::string& path) {
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     image = mmap(nullptr, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   }
+  if (image == MAP_FAILED && errno == ENOMEM) elf_memory_refused.store(true);
   close(fd);
   if (image == MAP_FAILED) return {nullptr, 0};
   return {static_cast<const uint8_t*>(image), status.st_size};

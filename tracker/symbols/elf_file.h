@@ -8,6 +8,7 @@
 #ifndef ALLOMON_TRACKER_SYMBOLS_ELF_FILE_H_
 #define ALLOMON_TRACKER_SYMBOLS_ELF_FILE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,10 @@ struct DebugLink {
   std::string name;
   uint32_t crc;
 };
+
+// Whether a file could not be mapped, since the process began, because no memory was left: then
+// functions have lost their names.
+extern std::atomic<bool> elf_memory_refused;
 
 class ElfFile {
  public:

@@ -1,6 +1,7 @@
 #include "tracker/profile/control/profile_control.h"
 
 #include <mutex>
+#include <utility>
 
 #include "tracker/base/thread_annotations.h"
 #include "tracker/callstack/managed_functions.h"
@@ -18,12 +19,15 @@
 namespace allomon::internal {
 namespace {
 
+// Nothing that a writer does under the mutex allocates: a writer that finds no memory leaves from
+// where it allocates, and lets go of nothing (allocator/writing_reserve.h).
 struct Control {
   std::mutex mutex;
   RecordingOptions options;
-  SessionId session = 0;  // of kind alloc
-  LiveHeap live;          // the result of a session that was stopped
+  SessionId session = 0;                 // of kind alloc
+  std::shared_ptr<const LiveHeap> live;  // the result of a session that was stopped
 };
+using ControlLock = std::lock_guard<std::mutex>;
 
 // Never destroyed: destructors of other static objects may still stop a profile.
 Control& TheControl() {
@@ -150,8 +154,19 @@ RecordingError StartSource(Control& control, const RecordingOptions& options, st
   return bad_rate ? RecordingError::kBadOption : RecordingError::kUnavailable;
 }
 
-void StopSource(Control& control) {
-  if (control.options.live) control.live = LiveHeapOf(control.session);
+// The session of live blocks that is being recorded; 0 if there is none.
+SessionId LiveSession() {
+  Control& control = TheControl();
+  const ControlLock hold(control.mutex);
+  return control.options.live ? control.session : 0;
+}
+
+std::shared_ptr<const LiveHeap> LiveHeapNow(SessionId session) {
+  return std::make_shared<const LiveHeap>(LiveHeapOf(session));
+}
+
+void StopSource(Control& control, std::shared_ptr<const LiveHeap> live) {
+  if (control.options.live) control.live.swap(live);
   if (control.session != 0) StopAndDiscardSession(control.session);
   control.session = 0;
   // While calls are counted monitor() may use the timers.
@@ -189,10 +204,13 @@ RecordingError StartRecording(const RecordingOptions& wanted, std::string* error
 }
 
 RecordingError StopRecording() {
+  const OwnWork own;
+  std::shared_ptr<const LiveHeap> live;
+  if (const SessionId session = LiveSession()) live = LiveHeapNow(session);
   Control& control = TheControl();
-  const std::lock_guard<std::mutex> hold(control.mutex);
+  const ControlLock hold(control.mutex);
   if (!recording.on.load(std::memory_order_relaxed)) return RecordingError::kOff;
-  StopSource(control);
+  StopSource(control, std::move(live));
   EndRecording();
   return RecordingError::kNone;
 }
@@ -201,17 +219,23 @@ bool IsRecording() { return recording.on.load(std::memory_order_relaxed); }
 
 RecordingOptions LastRecording() {
   Control& control = TheControl();
-  const std::lock_guard<std::mutex> hold(control.mutex);
-  return control.options;
+  RecordingOptions options;
+  size_t exclude_bytes = 0;
+  {
+    const ControlLock hold(control.mutex);
+    exclude_bytes = control.options.exclude.size();
+  }
+  options.exclude.reserve(exclude_bytes);
+  const ControlLock hold(control.mutex);
+  options = control.options;
+  return options;
 }
 
-bool LastLiveHeap(LiveHeap* heap) {
+std::shared_ptr<const LiveHeap> LastLiveHeap() {
+  if (const SessionId session = LiveSession()) return LiveHeapNow(session);
   Control& control = TheControl();
-  const std::lock_guard<std::mutex> hold(control.mutex);
-  if (control.options.live) {
-    *heap = control.session != 0 ? LiveHeapOf(control.session) : control.live;
-  }
-  return control.options.live;
+  const ControlLock hold(control.mutex);
+  return control.options.live ? control.live : nullptr;
 }
 
 bool ParseProfile(std::string_view text, RecordingOptions* options) {

@@ -6,10 +6,12 @@
 #define ALLOMON_TRACKER_PROFILE_CONTROL_PROFILE_CONTROL_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "tracker/core/control.h"
 #include "tracker/formats/mlmon.h"
 #include "tracker/profile/sources/live_session.h"
 
@@ -43,8 +45,12 @@ bool IsRecording();
 RecordingOptions LastRecording();
 
 // The blocks that the last start has followed and that are live, either now or when that recording
-// was stopped.  False if the last start was of another kind.
-bool LastLiveHeap(LiveHeap* heap);
+// was stopped.  nullptr if the last start was of another kind.
+std::shared_ptr<const LiveHeap> LastLiveHeap();
+
+// While one exists its thread takes no samples: what the profiler allocates to do its work is not
+// the program's.
+using OwnWork = SuspendedSampling;
 
 // Reads a text such as "alloc", "live" or "time,stack" into kind, style and live.
 bool ParseProfile(std::string_view text, RecordingOptions* options);

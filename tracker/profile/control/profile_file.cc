@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tracker/core/control.h"
+#include "tracker/formats/count_units.h"
 #include "tracker/formats/output_format.h"
 #include "tracker/formats/version.h"  // for liballomon.so to say which one it is
 #include "tracker/formats/write_file.h"
@@ -25,24 +26,45 @@ void WriteOutputFiles(const std::string& path, const OutputFiles& outputs, std::
   WriteFilesAtomically(files, error);
 }
 
+// What the file's first lines will have as total.
+MlmonInt TotalOf(const ProfileSnapshot& snapshot) {
+  MlmonInt amount = 0;
+  for (const MlmonCount& count : snapshot.function_counts) amount += count.current;
+  for (const MlmonCount& count : snapshot.managed_counts) amount += count.current;
+  for (const ChargedStack& stack : snapshot.stacks) amount += stack.amount;
+  const MlmonInt divisor = UnitsPerCount(snapshot.kind);
+  return (amount + divisor / 2) / divisor;
+}
+
 }  // namespace
 
 internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
                                      std::string* error, std::string* summary,
-                                     std::string_view format) {
+                                     std::string_view format, WriteRule* rule,
+                                     std::string* against) {
   // The allocations of the symbol reader are the profiler's, and must not appear in the profile.
   const internal::SuspendedSampling suspended;
   internal::ChargeOutstandingTime();
   ProfileSnapshot snapshot;
   const internal::UnitError unit_error = internal::TakeSnapshot(unit, &snapshot);
   if (unit_error != internal::UnitError::kNone) return unit_error;
+  if (rule != nullptr) {
+    *against = rule->ReasonAgainst(path, {snapshot.kind, snapshot.live, TotalOf(snapshot)});
+    if (!against->empty()) return unit_error;
+  }
   const OutputFormat output = FindOutputFormat(format);
   if (output == nullptr) {
     *error = "there is no output format '" + std::string(format) + "'";
     return unit_error;
   }
   const NamedProfile profile = Attribute(snapshot);
+  if (profile.names_missing) {
+    *error = "no memory is left to name the program's functions, so " + path +
+             " is not written; raise `ulimit -v`";
+    return unit_error;
+  }
   WriteOutputFiles(path, output(profile), error);
+  if (rule != nullptr && error->empty()) rule->NoteWritten(path);
   if (summary != nullptr) *summary = Summarize(snapshot, profile);
   return unit_error;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tracker/profile/control/write_rule.h"
 #include "tracker/profile/record/data_units.h"
 
 namespace allomon {
@@ -14,9 +15,13 @@ namespace allomon {
 // nothing was written.  Otherwise *error is empty, or one line with the file, cause and remedy.
 // *summary, if not null, is the ProfileSummary() of the written profile; a later call of
 // ProfileSummary() may find other live blocks.  `format` is one of formats/output_formats.inc.
+//
+// With a `rule` that is against it nothing is written and no symbol table read: *against is why,
+// and empty otherwise.
 internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
                                      std::string* error, std::string* summary = nullptr,
-                                     std::string_view format = "mlmon");
+                                     std::string_view format = "mlmon", WriteRule* rule = nullptr,
+                                     std::string* against = nullptr);
 
 // One line: the total that was used.  For an estimate, the line also has the 95 % interval and the
 // settings that are needed to repeat the run.  Empty for a freed unit.

@@ -108,9 +108,9 @@ UnitError TakeSnapshot(UnitName unit, ProfileSnapshot* snapshot) {
   snapshot->seed = options.seed.value_or(0);
   snapshot->hz = options.hz;
   snapshot->exclude = WrappersOf(snapshot->kind, options.exclude);
-  LiveHeap live;
-  if (!LastLiveHeap(&live)) return AddUnit(unit, snapshot);
-  AddLive(live, snapshot);
+  const std::shared_ptr<const LiveHeap> live = LastLiveHeap();
+  if (live == nullptr) return AddUnit(unit, snapshot);
+  AddLive(*live, snapshot);
   return UnitError::kNone;
 }
 

@@ -1,15 +1,19 @@
 #include "tracker/profile/control/write_on_signal.h"
 
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 
-#include "tracker/base/all_signals_blocked.h"
+#include "tracker/base/errno_keeper.h"
+#include "tracker/core/thread_state.h"
+#include "tracker/profile/control/dormant_thread.h"
 #include "tracker/profile/record/thread_profile.h"
+
+// The C library's sigaction(), by the name that no host replaces.
+extern "C" int __sigaction(int signal, const struct sigaction* action,
+                           struct sigaction* old) noexcept;
 
 namespace allomon::internal {
 namespace {
@@ -19,86 +23,96 @@ struct SignalWriter {
   // SignalWriter in may run before dynamic initialisation, which would then empty the object again.
   constexpr SignalWriter() = default;
 
-  int signal = 0;     // 0: not installed
-  pid_t process = 0;  // the process whose thread waits
+  int signal = 0;  // 0: not installed
   AfterWriting after = AfterWriting::kGoOn;
   void (*write)(UnitName) = nullptr;
-  sem_t arrived = {};
+  std::atomic<bool> asked{false};
   std::atomic<DataUnit*> unit{nullptr};
 };
 
-// Indexed by AfterWriting.
-SignalWriter g_writers[2];
+SignalWriter g_writers[kMostSignals];
+DormantThread g_thread;
+pid_t g_process = 0;  // the process that g_thread belongs to; 0: none
 
-void Wake(SignalWriter& writer) {
-  writer.unit.store(&UnitOf(thread_profile), std::memory_order_relaxed);
-  sem_post(&writer.arrived);
+// How long a thread that is being killed waits for the file.  It may hold a lock that the writer
+// needs, and must let go then.
+constexpr uint32_t kMostWaitMs = 1000;
+
+SignalWriter* WriterOf(int signal) {
+  if (signal == 0) return nullptr;
+  for (SignalWriter& writer : g_writers) {
+    if (writer.signal == signal) return &writer;
+  }
+  return nullptr;
 }
 
 // Sends the signal again; it is delivered when the handler returns.
 void DieBySignal(int number) {
-  signal(number, SIG_DFL);
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  __sigaction(number, &standard, nullptr);
   kill(getpid(), number);
+}
+
+// The thread was interrupted where it may hold a lock that the writer needs.
+bool IsInsideProfiler() { return CurrentThread().busy || thread_profile.busy; }
+
+// A program that is killed does not run on while the file is written, as far as that can be had.
+void Wake(SignalWriter& writer) {
+  writer.unit.store(&UnitOf(thread_profile), std::memory_order_relaxed);
+  writer.asked.store(true);
+  const bool awake = g_thread.Wake();
+  if (writer.after == AfterWriting::kGoOn) return;
+  if (!awake) return DieBySignal(writer.signal);
+  if (!IsInsideProfiler()) g_thread.AwaitSleep(kMostWaitMs);
 }
 
 // A child whose writers were not started again has no writer.  That is a child of _Fork or clone,
 // or a child that was killed before its fork returned.  (After vfork the memory is the parent's: if
 // the child woke the parent's writer, the parent would be killed.)
 void OnSignal(int signal) {
-  const int saved_errno = errno;
+  const ErrnoKeeper keeper;
+  SignalWriter* const writer = WriterOf(signal);
+  if (writer == nullptr) return;
+  if (g_process == getpid()) {
+    Wake(*writer);
+  } else if (writer->after == AfterWriting::kDieBySignal) {
+    DieBySignal(signal);
+  }
+}
+
+bool IsPlain(const struct sigaction& action, void (*handler)(int)) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == handler;
+}
+bool IsOurs(const struct sigaction& action) { return IsPlain(action, OnSignal); }
+
+// Runs on the writer's thread.  A signal that comes while it writes wakes it once more.
+void WriteWhatWasAsked() {
   for (SignalWriter& writer : g_writers) {
-    if (writer.signal != signal) continue;
-    if (writer.process == getpid()) {
-      Wake(writer);
-    } else if (writer.after == AfterWriting::kDieBySignal) {
-      DieBySignal(signal);
-    }
-  }
-  errno = saved_errno;
-}
-
-bool IsOurs(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == OnSignal;
-}
-
-// Waits for a signal.  All signals that have arrived so far get one file.
-void AwaitSignal(SignalWriter& writer) {
-  while (sem_wait(&writer.arrived) != 0) {
-  }
-  while (sem_trywait(&writer.arrived) == 0) {
-  }
-}
-
-void* WaitAndWrite(void* argument) {
-  SignalWriter& writer = *static_cast<SignalWriter*>(argument);
-  do {
-    AwaitSignal(writer);
+    if (!writer.asked.exchange(false)) continue;
     const DataUnit* unit = writer.unit.load(std::memory_order_relaxed);
     writer.write({unit->slot, unit->use});
-  } while (writer.after == AfterWriting::kGoOn);
-  DieBySignal(writer.signal);
-  return nullptr;
+    if (writer.after == AfterWriting::kDieBySignal) DieBySignal(writer.signal);
+  }
 }
 
-// Makes the writer's thread with all signals blocked, so that the program's own handlers never run
-// on it.
-bool StartThread(SignalWriter& writer) {
-  const AllSignalsBlocked blocked;
-  sem_init(&writer.arrived, 0, 0);
-  writer.process = getpid();
-  pthread_t thread;
-  const bool made = pthread_create(&thread, nullptr, WaitAndWrite, &writer) == 0;
-  if (made) pthread_detach(thread);
-  return made;
+bool MakeThread() {
+  g_process = g_thread.Make(WriteWhatWasAsked) ? getpid() : 0;
+  return g_process != 0;
+}
+
+struct sigaction OurAction() {
+  struct sigaction action = {};
+  action.sa_handler = OnSignal;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
+  sigfillset(&action.sa_mask);
+  return action;
 }
 
 bool InstallHandler(SignalWriter& writer, int signal) {
   writer.signal = signal;
-  struct sigaction action = {};
-  action.sa_handler = OnSignal;
-  action.sa_flags = SA_RESTART | SA_ONSTACK;
-  sigemptyset(&action.sa_mask);
-  if (sigaction(signal, &action, nullptr) == 0) return true;
+  const struct sigaction action = OurAction();
+  if (__sigaction(signal, &action, nullptr) == 0) return true;
   writer.signal = 0;
   return false;
 }
@@ -109,32 +123,66 @@ bool InstallHandler(SignalWriter& writer, int signal) {
 void Forget(SignalWriter& writer) {
   const int number = writer.signal;
   struct sigaction action = {};
-  if (number == 0 || sigaction(number, nullptr, &action) != 0) return;
-  if (writer.after == AfterWriting::kDieBySignal && IsOurs(action)) signal(number, SIG_DFL);
+  if (number == 0 || __sigaction(number, nullptr, &action) != 0) return;
+  if (writer.after == AfterWriting::kDieBySignal && IsOurs(action)) {
+    action = {};
+    action.sa_handler = SIG_DFL;
+    __sigaction(number, &action, nullptr);
+  }
   writer.signal = 0;
+}
+
+SignalWriter* FreeWriter() {
+  for (SignalWriter& writer : g_writers) {
+    if (writer.signal == 0) return &writer;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 bool WriteOnSignal(int signal, AfterWriting after, void (*write)(UnitName unit)) {
   struct sigaction action = {};
-  if (sigaction(signal, nullptr, &action) != 0) return false;
-  if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) return false;
+  SignalWriter* const writer = FreeWriter();
+  if (writer == nullptr || __sigaction(signal, nullptr, &action) != 0) return false;
+  if (!IsPlain(action, SIG_DFL)) return false;
   MakeDefaultUnit();
-  SignalWriter& writer = g_writers[static_cast<int>(after)];
-  writer.after = after;
-  writer.write = write;
-  return StartThread(writer) && InstallHandler(writer, signal);
+  writer->after = after;
+  writer->write = write;
+  return (g_process != 0 || MakeThread()) && InstallHandler(*writer, signal);
 }
 
 void RestartSignalWriters() {
-  for (SignalWriter& writer : g_writers) {
-    if (writer.signal != 0 && !StartThread(writer)) Forget(writer);
+  if (g_process == 0) return;
+  if (g_thread.Survived()) {
+    g_process = getpid();
+    return;
   }
+  for (SignalWriter& writer : g_writers) writer.asked.store(false);
+  if (!MakeThread()) ForgetSignalWriters();
 }
 
 void ForgetSignalWriters() {
+  g_process = 0;
   for (SignalWriter& writer : g_writers) Forget(writer);
+}
+
+bool IsWatched(int signal) { return WriterOf(signal) != nullptr && g_process == getpid(); }
+
+int SigactionOfHost(int signal, const struct sigaction* action, struct sigaction* old,
+                    Sigaction next, bool* taken) {
+  if (!IsWatched(signal)) return next(signal, action, old);
+  const bool wants_default = action != nullptr && IsPlain(*action, SIG_DFL);
+  const struct sigaction ours = OurAction();
+  struct sigaction was = {};
+  const int result = next(signal, wants_default ? &ours : action, &was);
+  if (result != 0) return result;
+  const bool was_ours = IsOurs(was);
+  if (was_ours) was = {};
+  if (old != nullptr) *old = was;
+  *taken = was_ours && action != nullptr && !wants_default &&
+           WriterOf(signal)->after == AfterWriting::kGoOn;
+  return 0;
 }
 
 }  // namespace allomon::internal

@@ -1,13 +1,17 @@
-// Writes a profile when a signal arrives, if the program asked for that.  The signal is SIGTERM,
-// before it kills, or a signal of the program's choice, after which the program goes on.
+// Writes a profile when a signal arrives, if the program asked for that.  The signal is one that
+// ends the program, SIGTERM or SIGINT, or one of the program's choice, after which the program goes
+// on.
 //
 // A signal handler cannot write a profile, because the interrupted thread may hold any lock.  The
-// handler wakes a thread of the profiler instead, which writes.  After SIGTERM that thread then
-// lets the signal kill the program, so that a parent that waits for the program sees it killed.
+// handler wakes a thread of the profiler instead (dormant_thread.h), which writes, and is gone
+// again.  After a signal that ends the program that thread lets the signal kill the program, so
+// that a parent that waits for the program sees it killed.
 //
-// All functions are called from one thread, not in a signal handler.
+// All functions are called from one thread, not in a signal handler, except where stated.
 #ifndef ALLOMON_TRACKER_PROFILE_CONTROL_WRITE_ON_SIGNAL_H_
 #define ALLOMON_TRACKER_PROFILE_CONTROL_WRITE_ON_SIGNAL_H_
+
+#include <signal.h>
 
 #include "tracker/profile/record/data_units.h"
 
@@ -17,19 +21,30 @@ enum class AfterWriting { kGoOn, kDieBySignal };
 
 // `write` is given the unit that was current in the thread that took the signal.  However many
 // signals arrive while it writes, it writes one more file for all of them.  Returns false if the
-// program handles or ignores the signal, or if no thread can be made.  Called at most once for each
-// `after`.
+// program handles or ignores the signal, or if no thread can be made.  At most kMostSignals
+// signals, each once.
+inline constexpr int kMostSignals = 4;
 bool WriteOnSignal(int signal, AfterWriting after, void (*write)(UnitName unit));
 
-// Called in a forked child, which has no writer threads: makes them again.  Costs the child 0.2 ms
-// and 160 KiB at once (README.md, "What it costs"), because the handler cannot make a thread when
-// the signal arrives.  A writer that cannot be made is given up: SIGTERM then ends the child at
-// once, and the other signal does nothing.
+// Called in a forked child that is to write: it has all that it needs, unless the fork came in the
+// middle of a writing.  What cannot be made again is given up: SIGTERM then ends the child at once,
+// and the signal after which the program goes on does nothing.
 void RestartSignalWriters();
 
 // Called in a forked child that is to write nothing.  The effect is the same as when no thread can
 // be made.
 void ForgetSignalWriters();
+
+// sigaction() of a host that is not to notice: where our handler is installed the host is told of
+// the default action, and where it asks for the default action it gets our handler.  A host that
+// asks first and installs its own only in place of the default (Python, for SIGINT) then does so.
+// `next` is the C library's function.  Async-signal-safe; any thread, and after vfork.  *taken
+// becomes true if the host has taken the signal that was chosen for writing.
+using Sigaction = int (*)(int signal, const struct sigaction* action, struct sigaction* old);
+int SigactionOfHost(int signal, const struct sigaction* action, struct sigaction* old,
+                    Sigaction next, bool* taken);
+// Whether SigactionOfHost() does anything but call `next`.
+bool IsWatched(int signal);
 
 }  // namespace allomon::internal
 

@@ -4,6 +4,7 @@
 
 #include "tracker/core/entries.h"
 #include "tracker/core/pinned_session.h"
+#include "tracker/core/stack_table.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/core/valueless_client.h"
 #include "tracker/estimate.h"
@@ -25,8 +26,8 @@ void Add(const Allocation& allocation, LiveHeap* heap) {
   bytes.Add(static_cast<double>(ObjectBytes(allocation.size_bytes, allocation.source)),
             ReportProbability(TrialWords(allocation), allocation.rate));
   const size_t stack = allocation.callstack.id();
-  if (stack >= heap->bytes_by_stack.size()) heap->bytes_by_stack.resize(stack + 1);
-  heap->bytes_by_stack[stack] += bytes.value;
+  const bool is_known = stack < heap->bytes_by_stack.size();
+  heap->bytes_by_stack[is_known ? stack : 0] += bytes.value;
   heap->variance += bytes.variance;
 }
 
@@ -44,6 +45,8 @@ StartResult StartLiveSession(double rate, uint64_t seed, uint32_t frames) {
 
 LiveHeap LiveHeapOf(SessionId id) {
   LiveHeap heap;
+  // Before the session is pinned: who runs out of memory here may leave without destructors.
+  heap.bytes_by_stack.resize(size_t{Stacks().size()} + 1);
   PinnedSession session(id);
   if (!session) return heap;
   ForEachLive(*session, [&heap](const Allocation& allocation) { Add(allocation, &heap); });

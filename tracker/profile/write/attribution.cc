@@ -12,6 +12,7 @@
 #include "tracker/profile/write/native_functions.h"
 #include "tracker/profile/write/rounding.h"
 #include "tracker/profile/write/symbol_sums.h"
+#include "tracker/symbols/elf_file.h"
 
 namespace allomon {
 namespace {
@@ -195,6 +196,7 @@ NamedProfile Attribute(const ProfileSnapshot& snapshot) {
   profile.variance = snapshot.variance;
   profile.live = snapshot.live;
   profile.dropped_bytes = snapshot.dropped_bytes;
+  profile.names_missing = internal::elf_memory_refused.load() && !snapshot.functions.hooks.empty();
   profile.self_described = snapshot.answers_for_itself && NamesFunctions(snapshot.functions) &&
                            profile.sources.names.size() == functions;
   return profile;

@@ -1,0 +1,39 @@
+#include "allocator/interrupted_code.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "allocator/code_extent.h"
+#include "tracker/heap_client.h"
+
+namespace allomon::internal {
+namespace {
+
+// The code to which a signal handler returns, sigreturn(2): mov $15, %rax; syscall.  Debuggers and
+// unwinders know it by these bytes.
+constexpr unsigned char kReturnFromSignal[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+constexpr size_t kMostFrames = 256;
+
+bool IsReturnFromSignal(uintptr_t address) {
+  CodeExtent extent;
+  return FindCodeExtent(address, &extent) && extent.end - address >= sizeof(kReturnFromSignal) &&
+         memcmp(reinterpret_cast<const void*>(address), kReturnFromSignal,
+                sizeof(kReturnFromSignal)) == 0;
+}
+
+}  // namespace
+
+bool HasInterruptedOurCode(const FrameState& caller) {
+  uintptr_t frames[kMostFrames];
+  const size_t count = heap_client::CaptureFrames(caller, frames, kMostFrames);
+  const CodeExtent ours = OwnCodeExtent();
+  bool in_handler = false;
+  for (size_t i = 0; i < count; ++i) {
+    if (in_handler && (ours.is_program || ours.Contains(frames[i]))) return true;
+    in_handler = in_handler || IsReturnFromSignal(frames[i]);
+  }
+  return false;
+}
+
+}  // namespace allomon::internal

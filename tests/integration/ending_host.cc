@@ -1,0 +1,173 @@
+// Ends, and is signalled, in the ways of programs, for process_end_test.py.  It is not built for
+// Allomon: the library is preloaded.  Its first argument says what to do.
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <thread>
+
+extern "C" {
+// Kept from the compiler's sight, so that blocks are not optimised away.
+void* volatile g_block;
+__attribute__((noinline)) void Use(size_t megabytes) {
+  for (size_t i = 0; i < megabytes; ++i) g_block = malloc(1 << 20);
+}
+}
+
+namespace {
+
+int CountTasks() {
+  DIR* const tasks = opendir("/proc/self/task");
+  int count = 0;
+  while (const dirent* entry = readdir(tasks)) count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+void PrintTasks() { printf("%d tasks\n", CountTasks()); }
+
+// A thread beside this one makes unshare fail with EINVAL.  A sandbox may refuse it by EPERM.
+void PrintUnshare() {
+  const bool refused = unshare(CLONE_NEWUSER) != 0 && errno == EINVAL;
+  printf("unshare %s\n", refused ? "refused" : "allowed");
+}
+
+void ChangeUser() {
+  if (geteuid() == 0 && setresuid(65534, 65534, 0) == 0 && setresuid(0, 0, 0) != 0) exit(9);
+  if (setresuid(getuid(), geteuid(), getuid()) != 0) exit(9);
+  printf("changed user\n");
+}
+
+// The writer's thread goes away by itself.
+void AwaitOneTask() {
+  for (int i = 0; i < 10000 && CountTasks() > 1; ++i) usleep(1000);
+}
+
+void LoneThread() {
+  PrintTasks();
+  ChangeUser();
+  raise(SIGUSR2);
+  AwaitOneTask();
+  PrintTasks();
+  ChangeUser();
+  PrintUnshare();
+}
+
+// A second thread signals while this one allocates, mostly in the middle of malloc.
+void SignalledInMalloc(int signals) {
+  const pthread_t self = pthread_self();
+  std::thread sender([=] {
+    for (int i = 0; i < signals; ++i) {
+      pthread_kill(self, SIGUSR2);
+      usleep(1000);
+    }
+    pthread_kill(self, SIGUSR1);
+  });
+  sender.detach();
+  static volatile bool done = false;
+  signal(SIGUSR1, [](int) { done = true; });
+  while (!done) free(malloc(100));
+}
+
+void ExitInHandler() {
+  signal(SIGALRM, [](int) { _exit(7); });
+  ualarm(2000, 0);
+  for (;;) free(malloc(100));
+}
+
+void OwnHandler() {
+  signal(SIGTERM, [](int) { exit(4); });
+  signal(SIGUSR2, [](int) { (void)!write(1, "own\n", 4); });
+  raise(SIGUSR2);
+  raise(SIGTERM);
+}
+
+void WaitForSignal() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  raise(SIGTERM);
+  int got = 0;
+  sigwait(&signals, &got);
+  exit(got == SIGTERM ? 5 : 9);
+}
+
+void PrintAction() {
+  struct sigaction action = {};
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) {
+    sigaction(signal, nullptr, &action);
+    printf("%s\n", action.sa_handler == SIG_DFL ? "default" : "other");
+  }
+  // Asked for again, the default action is still the one that writes.
+  ::signal(SIGINT, SIG_IGN);
+  printf("%s\n", ::signal(SIGINT, SIG_DFL) == SIG_IGN ? "ignored" : "other");
+  raise(SIGINT);
+  _exit(9);
+}
+
+// What a child of vfork does is done in the parent's memory.
+void Vfork() {
+  pid_t child = vfork();
+  if (child == 0) _exit(3);
+  int status = 0;
+  waitpid(child, &status, 0);
+  printf("%d\n", WEXITSTATUS(status));
+  child = vfork();
+  if (child == 0) {
+    char* const no_environment[] = {nullptr};
+    execle("/bin/sh", "sh", "-c", "exit 6", nullptr, no_environment);
+    _exit(9);
+  }
+  waitpid(child, &status, 0);
+  printf("%d\n", WEXITSTATUS(status));
+}
+
+void Execute(char** arguments) {
+  execv("/nonexistent", arguments);
+  execvp("nonexistent-program", arguments);
+  printf("still here\n");
+  fflush(stdout);
+  execvp(arguments[0], arguments);
+  _exit(9);
+}
+
+// Asks for all memory that there is.
+void TakeAll() {
+  for (size_t bytes = size_t{1} << 24; bytes >= 16; bytes /= 2) {
+    while (malloc(bytes) != nullptr) {
+    }
+  }
+}
+
+void EndBy(const char* how) {
+  if (strcmp(how, "_exit") == 0) _exit(3);
+  if (strcmp(how, "_Exit") == 0) _Exit(3);
+  if (strcmp(how, "quick_exit") == 0) quick_exit(3);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  setvbuf(stdout, nullptr, _IONBF, 0);
+  const char* const what = argc > 1 ? argv[1] : "";
+  if (strcmp(what, "signalled") == 0) SignalledInMalloc(50);
+  if (strcmp(what, "exit-in-handler") == 0) ExitInHandler();
+  if (strcmp(what, "nothing") == 0) return 0;
+  Use(5);
+  EndBy(what);
+  if (strcmp(what, "lone-thread") == 0) LoneThread();
+  if (strcmp(what, "own-handler") == 0) OwnHandler();
+  if (strcmp(what, "sigwait") == 0) WaitForSignal();
+  if (strcmp(what, "actions") == 0) PrintAction();
+  if (strcmp(what, "vfork") == 0) Vfork();
+  if (strcmp(what, "exec") == 0) Execute(argv + 2);
+  if (strcmp(what, "take-all") == 0) TakeAll();
+}

@@ -1,0 +1,58 @@
+// Which of two profiles of one name stays.  Programs start other programs, all of which inherit the
+// name of the file: `nice`, `sh -c`, `timeout` begin before the program that is meant, and end
+// behind it.
+//
+// Not inside malloc, not in signal handlers; allocates.  One thread at a time.
+#ifndef ALLOMON_TRACKER_PROFILE_CONTROL_WRITE_RULE_H_
+#define ALLOMON_TRACKER_PROFILE_CONTROL_WRITE_RULE_H_
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include <string>
+
+#include "tracker/formats/mlmon.h"
+
+namespace allomon {
+
+// What the rules are about: a profile that is about to be written.
+struct NewProfile {
+  ProfileKind kind = ProfileKind::kAlloc;
+  bool live = false;
+  MlmonInt total = 0;  // in units of mlmon.out
+};
+
+class WriteRule {
+ public:
+  // Begins with the program: other programs' files that are newer were written while it ran.
+  WriteRule();
+
+  // The least total with which a file is written at all; 0 at first.
+  void Demand(MlmonInt least_total) { least_total_ = least_total; }
+
+  // Empty if the profile is to be written to `path`, else why it is not, as the end of a line:
+  //  - it has less than was demanded;
+  //  - it is empty, and the file there has samples.  (A profile of live blocks is empty where
+  //    nothing leaks.  It gives way only to a file that was written while the program ran.);
+  //  - the file there was written while the program ran, by another one, and has more.
+  // What the program has written itself is always replaced.
+  std::string ReasonAgainst(const std::string& path, const NewProfile& profile);
+  // The total of the profile that was asked about last.
+  MlmonInt last_total() const { return last_total_; }
+
+  // The program has written that file.
+  void NoteWritten(const std::string& path);
+
+ private:
+  bool IsOwn(const struct stat& file) const;
+  bool IsNew(const struct stat& file) const;
+
+  timespec start_ = {};
+  MlmonInt least_total_ = 0;
+  MlmonInt last_total_ = 0;
+  struct stat own_ = {};
+};
+
+}  // namespace allomon
+
+#endif  // ALLOMON_TRACKER_PROFILE_CONTROL_WRITE_RULE_H_
