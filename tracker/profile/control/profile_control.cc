@@ -223,9 +223,9 @@ RecordingOptions LastRecording() {
   size_t exclude_bytes = 0;
   {
     const ControlLock hold(control.mutex);
-    exclude_bytes = control.options.exclude.size();
+    if (control.options.exclude.has_value()) exclude_bytes = control.options.exclude->size();
   }
-  options.exclude.reserve(exclude_bytes);
+  options.exclude.emplace().reserve(exclude_bytes);  // so that the copy allocates nothing
   const ControlLock hold(control.mutex);
   options = control.options;
   return options;
