@@ -16,6 +16,7 @@
 #include "allocator/environment.h"
 #include "allocator/guard.h"
 #include "allocator/host_stderr.h"
+#include "allocator/stand_aside.h"
 #include "tracker/profile/control/profile_control.h"
 #include "tracker/profile/control/profile_file.h"
 #include "tracker/profile/control/write_on_signal.h"
@@ -206,6 +207,7 @@ void StartFromEnvironment(int argc, char** argv) {
   if (getauxval(AT_SECURE) != 0 || AnswersMlprof(argc, argv)) return;
   const int saved_errno = errno;
   internal::RememberStderr();
+  if (StandsAsideAndSaysSo != nullptr && StandsAsideAndSaysSo()) return;
   AutoProfile* profile = new AutoProfile;
   std::string error;
   if (ReadEnvironment(environ, &profile->options, &error)) {

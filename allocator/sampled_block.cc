@@ -4,6 +4,9 @@
 
 #include "allocator/alloc_path.h"
 #include "allocator/guard/guarded_block.h"
+#include "allocator/malloc_owner.h"
+#include "allocator/next_function.h"
+#include "allocator/sampled_range.h"
 #include "tracker/base/errno_keeper.h"
 
 namespace allomon::internal {
@@ -171,17 +174,36 @@ void* ReallocateGuarded(void* old_block, size_t size_bytes, const FrameState& ca
   return block;
 }
 
+// The countdown goes down in each fast path; the next call must find it below zero, too.
+__attribute__((noinline, cold)) void* PassAllocationOn(Function function, uintptr_t first,
+                                                       uintptr_t second = 0) {
+  countdown_words.store(0, std::memory_order_relaxed);
+  return PassOn(function, first, second);
+}
+
+void PassFreeOn(void* block) { PassOn(Function::kFree, block); }
+
 }  // namespace
 
 void* AllocateSlow(size_t size_bytes, EntryPoint entry) {
+  if (__builtin_expect(StandsAside(), 0)) {
+    return PassAllocationOn(entry == EntryPoint::kMalloc ? Function::kMalloc : Function::kNew,
+                            size_bytes);
+  }
   return Allocate(Request{size_bytes, 8, false, entry}, ALLOMON_CALLER_FRAME());
 }
 
 void* AllocateZeroedSlow(size_t size_bytes) {
+  if (__builtin_expect(StandsAside(), 0)) {
+    return PassAllocationOn(Function::kCalloc, 1, size_bytes);
+  }
   return Allocate(Request{size_bytes, 8, true}, ALLOMON_CALLER_FRAME());
 }
 
 void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes, EntryPoint entry) {
+  if (__builtin_expect(StandsAside(), 0)) {
+    return PassAllocationOn(Function::kMemalign, alignment_bytes, size_bytes);
+  }
   return Allocate(Request{size_bytes, alignment_bytes, false, entry}, ALLOMON_CALLER_FRAME());
 }
 
@@ -207,9 +229,11 @@ void* ReallocateSlow(void* old_block, size_t size_bytes) {
   return backend::Realloc(old_block, size_bytes);
 }
 
+// A library that stands aside has neither a range nor a pool: the order costs its callers nothing.
 void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry) {
   if (TheSampledRange().Contains(block)) return FreeSampled(block);
   if (IsGuarded(block)) return FreeGuardedSlow(block, size_bytes, entry);
+  if (StandsAside()) return PassFreeOn(block);
   backend::Free(block);
 }
 
@@ -218,17 +242,17 @@ void* ReallocateHighSlow(void* block, size_t size_bytes) {
     return ReallocateSampled(block, size_bytes, ALLOMON_CALLER_FRAME());
   }
   if (IsGuarded(block)) return ReallocateGuarded(block, size_bytes, ALLOMON_CALLER_FRAME());
+  if (StandsAside()) return PassOn(Function::kRealloc, block, size_bytes);
   if (heap_client::CountDown(TrialWordsOf(size_bytes))) return ReallocateSlow(block, size_bytes);
   return backend::Realloc(block, size_bytes);
 }
 
-size_t UsableSizeOf(const void* block) {
-  if (block == nullptr) return 0;
-  if (SampledRange::MayContain(block) && TheSampledRange().Contains(block)) {
-    return TheSampledRange().UsableBytes(block);
-  }
-  if (SampledRange::MayContain(block) && IsGuarded(block)) return GuardedBytes(block);
-  return backend::UsableSize(block);
+size_t UsableSizeOfHighSlow(const void* block) {
+  if (TheSampledRange().Contains(block)) return TheSampledRange().UsableBytes(block);
+  if (IsGuarded(block)) return GuardedBytes(block);
+  if (!StandsAside()) return backend::UsableSize(block);
+  return reinterpret_cast<size_t>(
+      PassOn(Function::kMallocUsableSize, reinterpret_cast<uintptr_t>(block)));
 }
 
 uint64_t DoubleFrees() { return g_double_frees.load(std::memory_order_relaxed); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -89,6 +90,36 @@ absl::Status Add(ProfileText input, Profile* profile, std::optional<Mlmon>* sum)
   return absl::OkStatus();
 }
 
+// Reads the beginning alone: scripts may be long, and programs longer.
+bool IsScriptOfLive(const std::string& file) {
+  char head[256] = {};
+  std::ifstream(file, std::ios::binary).read(head, sizeof head);
+  return IsStubOfLive(std::string_view(head, sizeof head));
+}
+
+// Whether the profile is of what is live, according to the script beside it or one that was named.
+bool IsOfLive(const std::string& file, const std::vector<std::string>& programs) {
+  if (access((file + ".sources").c_str(), F_OK) == 0) return IsScriptOfLive(file + ".sources");
+  return programs.size() == 1 && IsScriptOfLive(programs.front());
+}
+
+const char* Counted(bool live) { return live ? "what is live" : "all that was allocated"; }
+
+absl::Status Mixed(const std::string& file, bool live, const std::string& other) {
+  return Bad(file + " has " + Counted(live) + ", " + other + " " + Counted(!live) +
+             ": give profiles of one kind, all or none with ALLOMON_PROFILE=live");
+}
+
+// Fails unless all files are of what is live, or none.
+absl::Status CheckLive(const Profile& profile, const std::vector<std::string>& programs) {
+  for (const std::string& file : profile.files) {
+    if (IsOfLive(file, programs) != profile.live) {
+      return Mixed(profile.files.front(), profile.live, file);
+    }
+  }
+  return absl::OkStatus();
+}
+
 // The script of that name; "" if it cannot be read.
 std::string ScriptIn(const std::string& file) {
   std::string script;
@@ -139,7 +170,9 @@ absl::StatusOr<Profile> Sum(std::vector<ProfileText> inputs,
   if (!program.ok()) return program.status();
   profile.program = *std::move(program);
   profile.program_found = programs.empty();
-  profile.live = IsStubOfLive(ScriptIn(profile.files.front() + ".sources"));
+  profile.live = IsOfLive(profile.files.front(), programs);
+  const absl::Status of_one_kind = CheckLive(profile, programs);
+  if (!of_one_kind.ok()) return of_one_kind;
   std::string error;
   if (!mlprof::CheckLengths(profile.program, profile.data, &error)) {
     return Damaged(profile.files.front(), error);
@@ -208,6 +241,9 @@ absl::StatusOr<Pair> LoadPair(const std::vector<std::string>& files, Progress* p
     return Bad(before->files[0] + " counts " + UnitName(before->data.kind) + ", " +
                after->files[0] + " " + UnitName(after->data.kind) +
                ": give two profiles of one kind");
+  }
+  if (before->live != after->live) {
+    return Mixed(before->files[0], before->live, after->files[0]);
   }
   if (IsEmpty(before->data) && IsEmpty(after->data)) return Empty(*before);
   return Pair{*std::move(before), *std::move(after)};

@@ -27,7 +27,8 @@ struct Profile {
 // Without any profile, reads mlmon.out.  Fails with one line that names the file and the remedy.
 absl::StatusOr<Profile> LoadSum(const std::vector<std::string>& files, Progress* progress);
 
-// As LoadSum(), for exactly two profiles of one kind, each with its program.
+// As LoadSum(), for exactly two profiles of one kind, each with its program.  What was allocated
+// and what is live are two kinds.
 struct Pair {
   Profile before;
   Profile after;

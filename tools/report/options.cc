@@ -45,7 +45,11 @@ constexpr Choice<Color> kColors[] = {
     {"auto", Color::kAuto}, {"always", Color::kAlways}, {"never", Color::kNever}};
 
 absl::Status SetSort(const std::string& value, Options* options) {
-  if (Choose(kSortKeys, value, &options->sort)) return absl::OkStatus();
+  SortKey key = SortKey::kCurrent;
+  if (Choose(kSortKeys, value, &key)) {
+    options->sort = key;
+    return absl::OkStatus();
+  }
   return BadValue("--sort", value, "cur, stack, gc or name");
 }
 
@@ -166,8 +170,9 @@ const char kUsage[] =
     "  file beside the profile, then a program there that knows the profile's functions.\n"
     "  Without a profile: mlmon.out.\n"
     "\n"
-    "  --sort=cur|stack|gc|name  by what functions used themselves (default), with what they\n"
-    "                            called, by the collector meanwhile; or by name\n"
+    "  --sort=cur|stack|gc|name  by what functions used themselves, with what they called, by\n"
+    "                            the collector meanwhile; or by name.  Default stack if the\n"
+    "                            profile has it, with main and what starts it at the end\n"
     "  --top=N                   rows; 0: all.  Default what fits the terminal, 20 elsewhere;\n"
     "                            of --json, --csv: all\n"
     "  --diff                    growth of each function from one profile to another\n"

@@ -18,9 +18,9 @@ enum class Color { kAuto, kAlways, kNever };
 enum class Format { kTable, kJson, kCsv };
 
 struct Options {
-  SortKey sort = SortKey::kCurrent;
-  std::optional<size_t> top;  // 0: all
-  std::optional<int> width;   // columns; 0: as many as needed
+  std::optional<SortKey> sort;  // none: as OrderOf() chooses
+  std::optional<size_t> top;    // 0: all
+  std::optional<int> width;     // columns; 0: as many as needed
   Color color = Color::kAuto;
   Format format = Format::kTable;
   bool diff = false;

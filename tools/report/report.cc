@@ -76,8 +76,8 @@ template <typename Input, typename Row>
 class Output {
  public:
   Output(const Options& options, const Terminal& terminal, const Input& input,
-         const std::vector<Row>& rows)
-      : options_(options), terminal_(terminal), input_(input), rows_(rows) {}
+         const std::vector<Row>& rows, SortKey key)
+      : options_(options), terminal_(terminal), input_(input), rows_(rows), key_(key) {}
 
   CommandResult Make() const {
     std::string error;
@@ -93,21 +93,22 @@ class Output {
     const size_t rows = RowsOf(options_, terminal_);
     if (options_.format == Format::kJson) return ToJson(input_, rows_, rows);
     if (options_.format == Format::kCsv) return ToCsv(input_, rows_, rows);
-    return ToText(input_, rows_, options_.sort, StyleOf(options_, terminal_));
+    return ToText(input_, rows_, key_, StyleOf(options_, terminal_));
   }
 
   std::string Picture() const { return Drawn(input_, rows_); }
   std::string Drawn(const Profile& profile, const std::vector<Function>& rows) const {
-    return ToPicture(profile, rows, PictureRows(options_));
+    return ToPicture(profile, rows, key_, PictureRows(options_));
   }
   std::string Drawn(const Pair& pair, const std::vector<Change>& rows) const {
-    return ToPicture(pair, rows, options_.sort, PictureRows(options_));
+    return ToPicture(pair, rows, key_, PictureRows(options_));
   }
 
   const Options& options_;
   const Terminal& terminal_;
   const Input& input_;
   const std::vector<Row>& rows_;
+  const SortKey key_;
 };
 
 CommandResult ReportPair(const Options& options, const Terminal& terminal, const Pair& pair) {
@@ -115,14 +116,22 @@ CommandResult ReportPair(const Options& options, const Terminal& terminal, const
     const std::string lack = LackOfStack(options, *profile);
     if (!lack.empty()) return {2, "", Message(lack, terminal)};
   }
-  return Output<Pair, Change>(options, terminal, pair, Changes(pair, options.sort)).Make();
+  const bool has_stack = pair.before.data.style == ProfileStyle::kStack &&
+                         pair.after.data.style == ProfileStyle::kStack;
+  const Order order = OrderOf(options, has_stack ? ProfileStyle::kStack : ProfileStyle::kCurrent);
+  std::vector<Change> changes = Changes(pair, order);
+  // For programs, changes of all the numbers that they get.
+  if (options.format == Format::kTable) RemoveUnchanged(order.key, &changes);
+  return Output<Pair, Change>(options, terminal, pair, changes, order.key).Make();
 }
 
 CommandResult ReportSum(const Options& options, const Terminal& terminal, const Profile& profile) {
   std::string lack = LackOfStack(options, profile);
   if (!lack.empty()) return {2, "", Message(lack, terminal)};
-  const std::vector<Function> functions = Functions(profile, options.sort);
-  CommandResult result = Output<Profile, Function>(options, terminal, profile, functions).Make();
+  const Order order = OrderOf(options, profile.data.style);
+  const std::vector<Function> functions = Functions(profile, order);
+  CommandResult result =
+      Output<Profile, Function>(options, terminal, profile, functions, order.key).Make();
   const std::string advice = SuggestWrapper(profile);
   if (options.format == Format::kTable && !advice.empty()) {
     result.out += "\n" + Printable(advice, terminal.charset) + "\n";

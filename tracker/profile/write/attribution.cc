@@ -1,6 +1,5 @@
 #include "tracker/profile/write/attribution.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -8,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "tracker/base/check.h"
 #include "tracker/formats/count_units.h"
 #include "tracker/profile/write/function_name.h"
 #include "tracker/profile/write/native_functions.h"
+#include "tracker/profile/write/rounding.h"
 #include "tracker/profile/write/symbol_sums.h"
 
 namespace allomon {
@@ -32,57 +31,15 @@ void AddHookedFunctions(const std::vector<uintptr_t>& hooks, SourceTable* table)
   }
 }
 
-MlmonInt Rounded(MlmonInt amount, MlmonInt divisor) { return (amount + divisor / 2) / divisor; }
-
-// Rounds each row to a whole number so that the rows add up to the rounded sum: the part that one
-// row loses by rounding is carried to the next row.
-void RoundCurrent(MlmonInt divisor, Counts* counts) {
-  MlmonInt sum = 0;
-  MlmonInt written = 0;
-  for (MlmonCount& count : *counts) {
-    sum += count.current;
-    count.current = Rounded(sum, divisor) - written;
-    written += count.current;
-  }
-}
-
-MlmonInt Clamp(MlmonInt value, MlmonInt low, MlmonInt high) {
-  return std::min(std::max(value, low), high);
-}
-
-void CheckWritten(const Mlmon& mlmon, const Counts& counts) {
-  for (size_t source = 0; internal::kDebugChecks && source < counts.size(); ++source) {
-    if (source == kGcSource) continue;
-    const MlmonCount& count = counts[source];
-    ALLOMON_DCHECK("inv.written.order", count.current <= count.stack && count.stack <= mlmon.total);
-  }
-}
-
-// Rounds the stack columns so that inv.written.order holds.  It holds before rounding, except for
-// counts that threads changed while they were read.
-void RoundStack(MlmonInt divisor, const Mlmon& mlmon, Counts* counts) {
-  if (mlmon.style != ProfileStyle::kStack) return;
-  for (MlmonCount& count : *counts) {
-    count.stack = Clamp(Rounded(count.stack, divisor), count.current, mlmon.total);
-    count.stack_gc = Clamp(Rounded(count.stack_gc, divisor), 0, mlmon.total_gc);
-  }
-  CheckWritten(mlmon, *counts);
-  // As in MLton, the collector's time is its own.
-  (*counts)[kGcSource].stack = 0;
-  (*counts)[kGcSource].stack_gc = mlmon.total_gc;
-}
-
 Mlmon MakeMlmon(const ProfileSnapshot& snapshot, Counts counts, uint32_t magic) {
   Mlmon mlmon;
   mlmon.kind = snapshot.kind;
   mlmon.style = snapshot.style;
   mlmon.magic = magic;
-  const MlmonInt divisor = UnitsPerCount(mlmon.kind);
-  RoundCurrent(divisor, &counts);
-  for (const MlmonCount& count : counts) mlmon.total += count.current;
-  mlmon.total_gc = counts[kGcSource].current;
-  mlmon.total -= mlmon.total_gc;
-  RoundStack(divisor, mlmon, &counts);
+  const RoundedTotals totals =
+      RoundCounts(UnitsPerCount(mlmon.kind), mlmon.style == ProfileStyle::kStack, &counts);
+  mlmon.total = totals.total;
+  mlmon.total_gc = totals.total_gc;
   mlmon.splits = counts;
   mlmon.masters = std::move(counts);
   return mlmon;
