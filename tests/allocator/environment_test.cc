@@ -40,6 +40,13 @@ TEST(EnvironmentTest, EverythingSetIsRead) {
   EXPECT_TRUE(outcome.options.summary);
 }
 
+// Empty is an answer: not even the known wrappers.
+TEST(EnvironmentTest, ExcludeThatIsEmptyIsNotTheOneThatIsNotSet) {
+  EXPECT_FALSE(Read({"HOME=/"}).options.exclude.has_value());
+  EXPECT_EQ(Read({"ALLOMON_EXCLUDE="}).options.exclude, "");
+  EXPECT_EQ(Read({"ALLOMON_EXCLUDE=a,b::*"}).options.exclude, "a,b::*");
+}
+
 TEST(EnvironmentTest, WhatIsNotARateIsRefusedInOneLineThatSaysWhatIs) {
   for (const char* variable :
        {"ALLOMON_RATE=", "ALLOMON_RATE=abc", "ALLOMON_RATE=1e-4x", "ALLOMON_RATE= 1",
