@@ -113,6 +113,14 @@ TEST_F(ReportDiffTest, RowsHaveAChangeInWhatTheyShow) {
   EXPECT_EQ(json["functions"].size(), 2u);
 }
 
+TEST_F(ReportDiffTest, StackDataOfOneProfileAloneAreNoChange) {
+  WriteProfile("stack.out", ProfileKind::kAlloc, {{{"leak", "s.cc: 10"}, {1024, 1024}}});
+  WriteProfile("own.out", ProfileKind::kAlloc, {{{"leak", "s.cc: 10"}, {1024}}});
+  EXPECT_THAT(Out({"--diff", "stack.out", "own.out"}), HasSubstr("nothing changed\n"));
+  const Json json = Json::parse(Out({"--diff", "--json", "stack.out", "own.out"}));
+  EXPECT_TRUE(json["functions"].empty());
+}
+
 TEST_F(ReportDiffTest, AllocatedAndLiveAreTwoKinds) {
   WriteProfile("live.out", ProfileKind::kAlloc, {{{"leak", "s.cc: 10"}, {1024}}}, StubOf::kLive);
   EXPECT_THAT(Error({"--diff", "before.out", "live.out"}),

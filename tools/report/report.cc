@@ -120,8 +120,8 @@ CommandResult ReportPair(const Options& options, const Terminal& terminal, const
                          pair.after.data.style == ProfileStyle::kStack;
   const Order order = OrderOf(options, has_stack ? ProfileStyle::kStack : ProfileStyle::kCurrent);
   std::vector<Change> changes = Changes(pair, order);
-  // For programs, changes of all the numbers that they get.
-  if (options.format == Format::kTable) RemoveUnchanged(order.key, &changes);
+  // Programs get changes of all the numbers that they are given.
+  if (options.format == Format::kTable || !has_stack) RemoveUnchanged(order.key, &changes);
   return Output<Pair, Change>(options, terminal, pair, changes, order.key).Make();
 }
 
