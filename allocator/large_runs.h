@@ -37,6 +37,11 @@ class LargeRuns {
   void Release(HandleWord* word) ALLOMON_EXCLUDES(growth_lock_);
   size_t RunBytesOf(const void* block) const;
 
+  // The bytes of the runs that have a block, with their number, and of the free runs that keep
+  // their memory.  Cost: a load per granule that was ever used.
+  size_t UsedBytes(size_t* blocks) const ALLOMON_EXCLUDES(growth_lock_);
+  size_t RetainedBytes() const ALLOMON_EXCLUDES(growth_lock_);
+
   static constexpr size_t kGranuleBytes = 32768;
 
  private:

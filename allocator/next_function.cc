@@ -33,7 +33,11 @@ void* Find(Function function) {
 
 std::atomic<void*> g_found[kFunctions];
 
-void* Next(Function function) {
+}  // namespace
+
+const char* NameOf(Function function) { return kNames[static_cast<int>(function)]; }
+
+void* FindNext(Function function) {
   std::atomic<void*>& known = g_found[static_cast<int>(function)];
   void* next = known.load(std::memory_order_relaxed);
   if (next == nullptr) {
@@ -43,13 +47,9 @@ void* Next(Function function) {
   return next;
 }
 
-}  // namespace
-
-const char* NameOf(Function function) { return kNames[static_cast<int>(function)]; }
-
 void* PassOn(Function function, uintptr_t first, uintptr_t second, uintptr_t third) {
   using Callee = void*(uintptr_t, uintptr_t, uintptr_t);
-  return reinterpret_cast<Callee*>(Next(function))(first, second, third);
+  return NextFunction<Callee>(function)(first, second, third);
 }
 
 }  // namespace allomon::internal

@@ -19,6 +19,11 @@ namespace allomon::internal {
   X(kRealloc, "realloc")                                           \
   X(kMemalign, "memalign")                                         \
   X(kMallocUsableSize, "malloc_usable_size")                       \
+  X(kMallinfo2, "mallinfo2")                                       \
+  X(kMallocInfo, "malloc_info")                                    \
+  X(kMallocStats, "malloc_stats")                                  \
+  X(kMallocTrim, "malloc_trim")                                    \
+  X(kMallopt, "mallopt")                                           \
   X(kNew, "_Znwm")                                                 \
   X(kNewNothrow, "_ZnwmRKSt9nothrow_t")                            \
   X(kNewAligned, "_ZnwmSt11align_val_t")                           \
@@ -50,6 +55,14 @@ inline constexpr int kFunctions = 0 ALLOMON_PASSED_ON(ALLOMON_ONE_MORE);
 #undef ALLOMON_ONE_MORE
 
 const char* NameOf(Function function);
+
+// nullptr if there is none.
+void* FindNext(Function function);
+
+template <typename Signature>
+Signature* NextFunction(Function function) {
+  return reinterpret_cast<Signature*>(FindNext(function));
+}
 
 // Calls what stands behind the library, with up to three arguments: a size, a pointer, an
 // alignment, a const std::nothrow_t&.  An argument that the function does not have is ignored.

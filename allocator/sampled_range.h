@@ -58,6 +58,16 @@ class SampledRange {
 
   size_t UsableBytes(const void* block) const;
 
+  // What the live blocks take, and the memory that they lie in; 0 without a sample.  Not inside
+  // malloc.
+  struct Usage {
+    size_t used_bytes = 0;
+    size_t committed_bytes = 0;
+    size_t runs = 0;
+    size_t run_bytes = 0;  // not part of the bytes above
+  };
+  Usage ReadUsage() const;
+
   // For fork, which holds the lock while it copies the process.
   SpinLock& lock() ALLOMON_RETURNS_LOCK(growth_lock_) { return growth_lock_; }
 

@@ -64,6 +64,11 @@ class SlotClasses {
   void EmptyCache();
   size_t SlotBytesOf(const void* block) const;
 
+  // The bytes of the slots that have a block, and of the spans that are mapped.  Other threads go
+  // on meanwhile.  Cost: a load per slot that was ever used.
+  size_t UsedBytes() const ALLOMON_EXCLUDES(growth_lock_);
+  size_t CommittedBytes() const ALLOMON_EXCLUDES(growth_lock_);
+
   bool Contains(const void* block) const {
     return reinterpret_cast<uintptr_t>(block) - base_ < area_bytes_;
   }

@@ -16,6 +16,8 @@
 #include <cstring>
 #include <thread>
 
+#include "allocator/backends/heap_usage.h"
+
 // mimalloc.h comes first, because the internal header does not include it.  The internal header
 // belongs to a library that is compiled as C.  It includes <atomic> and <thread>, whose
 // declarations must not be extern "C".
@@ -158,6 +160,8 @@ inline size_t UsableSize(const void* block) {
   return mapped_bytes != 0 ? mapped_bytes : mi_usable_size(block);
 }
 inline size_t GoodSize(size_t size_bytes) { return mi_good_size(size_bytes); }
+Usage ReadUsage();
+void Collect();
 
 }  // namespace allomon::backend
 

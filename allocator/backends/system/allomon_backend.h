@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "allocator/backends/heap_usage.h"
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #include <malloc.h>
 #define ALLOMON_LIBC(name) (::name)
@@ -23,6 +25,9 @@ void* __libc_memalign(size_t, size_t);
 void __libc_free(void*);
 }
 #endif
+
+// The library must not have these names itself.
+#define ALLOMON_BACKEND_CALLS_LIBC_NAMES 1
 
 namespace allomon::backend {
 
@@ -52,6 +57,9 @@ inline size_t GoodSize(size_t size_bytes) {
   // glibc's chunks: 16-aligned with 8 bytes of header, at least 24 usable.
   return size_bytes <= 24 ? 24 : ((size_bytes + 8 + 15) & ~size_t{15}) - 8;
 }
+
+Usage ReadUsage();
+void Collect();
 
 }  // namespace allomon::backend
 

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "allocator/backends/heap_usage.h"
+
 namespace allomon::backend {
 
 inline constexpr const char* kName = "bump";
@@ -92,6 +94,10 @@ inline void* Realloc(void* block, size_t size_bytes) {
   Free(block);
   return moved;
 }
+
+// It counts nothing, and gives nothing back.
+inline Usage ReadUsage() { return {}; }
+inline void Collect() {}
 
 }  // namespace allomon::backend
 

@@ -1,0 +1,26 @@
+// What a backend holds, for mallinfo2 and its kin.
+#ifndef ALLOMON_ALLOCATOR_BACKENDS_HEAP_USAGE_H_
+#define ALLOMON_ALLOCATOR_BACKENDS_HEAP_USAGE_H_
+
+#include <cstddef>
+
+namespace allomon::backend {
+
+struct Usage {
+  size_t used_bytes = 0;       // the usable sizes of the live blocks
+  size_t committed_bytes = 0;  // the memory that they lie in, without that of large blocks
+  size_t large_blocks = 0;     // live blocks with a mapping of their own
+  size_t large_bytes = 0;      // not part of the bytes above
+
+  Usage& operator+=(const Usage& other) {
+    used_bytes += other.used_bytes;
+    committed_bytes += other.committed_bytes;
+    large_blocks += other.large_blocks;
+    large_bytes += other.large_bytes;
+    return *this;
+  }
+};
+
+}  // namespace allomon::backend
+
+#endif  // ALLOMON_ALLOCATOR_BACKENDS_HEAP_USAGE_H_

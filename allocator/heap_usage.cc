@@ -1,0 +1,37 @@
+#include "allocator/heap_usage.h"
+
+#include "allocator/guard/guarded_pool.h"
+#include "allocator/sampled_range.h"
+#include "allomon_backend.h"
+
+namespace allomon::internal {
+namespace {
+
+backend::Usage UsageOfRange() {
+  const SampledRange::Usage range = TheSampledRange().ReadUsage();
+  backend::Usage usage;
+  usage.used_bytes = range.used_bytes;
+  usage.committed_bytes = range.committed_bytes;
+  usage.large_blocks = range.runs;
+  usage.large_bytes = range.run_bytes;
+  return usage;
+}
+
+// A guarded block has a page to itself.
+backend::Usage UsageOfGuard() {
+  backend::Usage usage;
+  usage.used_bytes = TheGuardedPool().live() * TheGuardedPool().page_bytes();
+  usage.committed_bytes = usage.used_bytes;
+  return usage;
+}
+
+}  // namespace
+
+backend::Usage ReadHeapUsage() {
+  backend::Usage usage = backend::ReadUsage();
+  usage += UsageOfRange();
+  usage += UsageOfGuard();
+  return usage;
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,179 @@
+// mallinfo2 and its kin say what the program holds.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <pthread.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tracker/tracker.h"
+
+namespace allomon {
+namespace {
+
+size_t UsedBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+struct Follow {
+  std::optional<char> alloc_major(const Allocation&) { return 0; }
+};
+
+// Blocks of each size up to some 200 KB, and one of 40 MiB.
+class Blocks {
+ public:
+  Blocks() { blocks_.reserve(1000); }
+  ~Blocks() { Free(); }
+
+  size_t Allocate() {
+    size_t usable_bytes = 0;
+    for (size_t size = 1; size < 200000; size = size * 9 / 8 + 7) usable_bytes += Add(size);
+    return usable_bytes + Add(size_t{40} << 20);
+  }
+  void Free() {
+    for (void* block : blocks_) free(block);
+    blocks_.clear();
+  }
+
+ private:
+  size_t Add(size_t size) {
+    blocks_.push_back(malloc(size));
+    return malloc_usable_size(blocks_.back());
+  }
+  std::vector<void*> blocks_;
+};
+
+void CheckBlocksAreCounted() {
+  Blocks blocks;
+  const size_t before = UsedBytes();
+  const size_t held = blocks.Allocate();
+  EXPECT_EQ(UsedBytes() - before, held);
+  const struct mallinfo2 info = mallinfo2();
+  EXPECT_GE(info.hblks, 1u);
+  EXPECT_GE(info.hblkhd, size_t{40} << 20);
+  EXPECT_EQ(info.uordblks + info.fordblks, info.arena);
+  blocks.Free();
+  EXPECT_EQ(UsedBytes(), before);
+}
+
+TEST(HeapUsageTest, BlocksAreCountedToTheByte) { CheckBlocksAreCounted(); }
+
+TEST(HeapUsageTest, SampledBlocksAreCountedToo) {
+  for (const double rate : {1.0, 0.001}) {
+    const auto id = Tracker::start(rate, Follow{});
+    ASSERT_TRUE(id.ok());
+    CheckBlocksAreCounted();
+    ASSERT_TRUE(Tracker::stop().ok());
+  }
+}
+
+// Waits at two barriers while it holds its blocks.
+struct Holder {
+  pthread_barrier_t holds;
+  pthread_barrier_t seen;
+  size_t held = 0;
+
+  static void* Run(void* holder) {
+    Holder& self = *static_cast<Holder*>(holder);
+    Blocks blocks;
+    self.held = blocks.Allocate();
+    pthread_barrier_wait(&self.holds);
+    pthread_barrier_wait(&self.seen);
+    return nullptr;
+  }
+};
+
+TEST(HeapUsageTest, BlocksOfOtherThreadsAreCounted) {
+  Holder holder;
+  pthread_barrier_init(&holder.holds, nullptr, 2);
+  pthread_barrier_init(&holder.seen, nullptr, 2);
+  const size_t before = UsedBytes();
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, nullptr, Holder::Run, &holder), 0);
+  pthread_barrier_wait(&holder.holds);
+  const size_t during = UsedBytes();
+  pthread_barrier_wait(&holder.seen);
+  pthread_join(thread, nullptr);
+  // The thread has its thread-local storage and the vector of its blocks besides.
+  EXPECT_GE(during - before, holder.held);
+  EXPECT_LE(during - before, holder.held + 65536);
+  EXPECT_LE(UsedBytes(), before + 65536);
+}
+
+TEST(HeapUsageTest, NarrowFormHasTheLowBits) {
+  const struct mallinfo2 wide = mallinfo2();
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  const struct mallinfo narrow = mallinfo();
+#pragma GCC diagnostic pop
+  EXPECT_EQ(narrow.uordblks, static_cast<int>(wide.uordblks));
+  EXPECT_EQ(narrow.arena, static_cast<int>(wide.arena));
+}
+
+TEST(HeapUsageTest, TrimGivesMemoryBackAndSaysWhether) {
+  std::vector<void*> blocks(1000000);
+  for (void*& block : blocks) block = memset(malloc(200), 1, 200);
+  const size_t before = mallinfo2().arena;
+  malloc_trim(0);
+  EXPECT_GE(mallinfo2().arena, blocks.size() * 200) << "the blocks are still there";
+  for (void* block : blocks) free(block);
+  EXPECT_EQ(malloc_trim(0), 1);
+  EXPECT_LT(mallinfo2().arena, before / 2);
+  EXPECT_EQ(malloc_trim(0), 0) << "nothing is left";
+}
+
+TEST(HeapUsageTest, OptionsAreAcceptedUnlessTheyWouldShow) {
+  EXPECT_EQ(mallopt(M_MMAP_THRESHOLD, 1 << 20), 1);
+  EXPECT_EQ(mallopt(M_ARENA_MAX, 2), 1);
+  EXPECT_EQ(mallopt(M_PERTURB, 0), 1);
+  EXPECT_EQ(mallopt(M_PERTURB, 0x55), 0);
+}
+
+TEST(HeapUsageTest, InfoRefusesOptionsAsTheCLibraryDoes) {
+  EXPECT_EQ(malloc_info(1, stdout), EINVAL);
+}
+
+// glibc's other names are looked up by hosts that wrap malloc; their blocks go to free().
+template <typename Function>
+Function* Find(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// Takes a block, and gives it to free().
+template <typename Take>
+void ExpectOurs(Take take) {
+  const size_t before = UsedBytes();
+  void* const block = take();
+  EXPECT_GE(malloc_usable_size(block), 100u);
+  EXPECT_EQ(UsedBytes() - before, malloc_usable_size(block));
+  free(block);
+  EXPECT_EQ(UsedBytes(), before);
+}
+
+TEST(LibcNamesTest, BlocksAreOurs) {
+  for (const char* name : {"__libc_malloc", "__libc_valloc", "__libc_pvalloc"}) {
+    SCOPED_TRACE(name);
+    ExpectOurs([name] { return Find<void*(size_t)>(name)(100); });
+  }
+  for (const char* name : {"__libc_calloc", "__libc_memalign"}) {
+    SCOPED_TRACE(name);
+    ExpectOurs([name] { return Find<void*(size_t, size_t)>(name)(64, 100); });
+  }
+  ExpectOurs([] { return Find<void*(void*, size_t)>("__libc_realloc")(malloc(10), 100); });
+}
+
+TEST(LibcNamesTest, FreeTakesOurBlocks) {
+  const auto release = Find<void(void*)>("__libc_free");
+  const size_t before = UsedBytes();
+  release(malloc(100));
+  EXPECT_EQ(UsedBytes(), before);
+}
+
+}  // namespace
+}  // namespace allomon
