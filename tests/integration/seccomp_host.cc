@@ -54,7 +54,7 @@ char* Another(char* block, size_t bytes, unsigned how) {
 
 void Allocate(unsigned seed) {
   std::vector<char*> blocks(kBlocks);
-  for (int round = 0; round < 15'000; ++round) {
+  for (int round = 0; round < 4'000; ++round) {
     const size_t at = static_cast<unsigned>(rand_r(&seed)) % kBlocks;
     if (blocks[at] != nullptr && blocks[at][0] != static_cast<char>(at)) Fail("overwritten");
     const size_t bytes = DrawBytes(&seed, round);
@@ -68,7 +68,7 @@ void Allocate(unsigned seed) {
 
 void AllocateInThreads() {
   std::vector<std::thread> threads;
-  for (unsigned i = 1; i <= 4; ++i) threads.emplace_back(Allocate, i);
+  for (unsigned i = 1; i <= 2; ++i) threads.emplace_back(Allocate, i);
   for (std::thread& thread : threads) thread.join();
 }
 

@@ -20,6 +20,13 @@ void* MoveMapped(void* block, size_t mapped_bytes, size_t size_bytes) {
   return ReallocMoving(block, mapped_bytes, size_bytes);
 }
 
+// Pages of hugetlbfs, which MIMALLOC_LARGE_OS_PAGES asks for, are given back as a whole or
+// not at all.
+bool HasOrdinaryPages(const void* block) {
+  const mi_segment_t* segment = _mi_ptr_segment(block);
+  return !segment->mem_is_large && !segment->mem_is_pinned;
+}
+
 }  // namespace
 
 void* AllocateMapped(size_t alignment_bytes, size_t size_bytes) {
@@ -51,7 +58,9 @@ void* CallocLarge(size_t size_bytes) {
   if (size_bytes <= MI_MEDIUM_OBJ_SIZE_MAX) return mi_zalloc(size_bytes);
   // A mapping is zero from the start.
   void* const block = MallocLarge(size_bytes);
-  if (block != nullptr && MappedBytes(block) == 0) ZeroBlock(block, size_bytes);
+  if (block == nullptr || MappedBytes(block) != 0) return block;
+  if (!HasOrdinaryPages(block)) return memset(block, 0, size_bytes);
+  ZeroBlock(block, size_bytes);
   return block;
 }
 

@@ -18,10 +18,13 @@ size_t PagesOf(size_t alignment_bytes, size_t size_bytes) {
   return (size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-void* Map(size_t size_bytes) {
-  void* const pages =
-      mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return pages == MAP_FAILED ? nullptr : pages;
+constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+constexpr int kReadWrite = PROT_READ | PROT_WRITE;
+
+uintptr_t AddressOrZero(void* pages) { return pages == MAP_FAILED ? 0 : AddressOf(pages); }
+
+uintptr_t Map(size_t size_bytes) {
+  return AddressOrZero(mmap(nullptr, size_bytes, kReadWrite, kAnonymous, -1, 0));
 }
 
 // Gives back what lies before and behind the first multiple of the alignment.
@@ -34,32 +37,47 @@ uintptr_t Trim(uintptr_t pages, size_t mapped_bytes, size_t alignment_bytes, siz
   return start;
 }
 
+// The slack has no access, so the kernel does not count it as memory that may be needed.
+uintptr_t MapAligned(size_t alignment_bytes, size_t size_bytes) {
+  const size_t slack_bytes = size_bytes + alignment_bytes;
+  const uintptr_t pages = AddressOrZero(mmap(nullptr, slack_bytes, PROT_NONE, kAnonymous, -1, 0));
+  if (pages == 0) return 0;
+  const uintptr_t start = Trim(pages, slack_bytes, alignment_bytes, size_bytes);
+  void* const block = reinterpret_cast<void*>(start);
+  if (mmap(block, size_bytes, kReadWrite, kAnonymous | MAP_FIXED, -1, 0) != MAP_FAILED) {
+    return start;
+  }
+  munmap(block, size_bytes);
+  return 0;
+}
+
 bool Enter(uintptr_t start, size_t size_bytes) {
   return MayBeMapped(reinterpret_cast<void*>(start)) && EnterMapping(start, size_bytes);
 }
 
-MapResult RefuseMapping(MapResult why) {
+MapResult NoMemory() {
   errno = ENOMEM;
-  return why;
+  return MapResult::kNoMemory;
 }
 
 }  // namespace
 
 MapResult MapBlock(size_t alignment_bytes, size_t size_bytes, void** block) {
   const size_t bytes = PagesOf(alignment_bytes, size_bytes);
-  if (bytes == 0) return RefuseMapping(MapResult::kNoMemory);
-  const size_t slack_bytes = alignment_bytes > kPageBytes ? alignment_bytes : 0;
-  void* const pages = Map(bytes + slack_bytes);
-  if (pages == nullptr) return RefuseMapping(MapResult::kNoMemory);
-  uintptr_t start = AddressOf(pages);
-  if (slack_bytes > 0) start = Trim(start, bytes + slack_bytes, alignment_bytes, bytes);
+  if (bytes == 0) return NoMemory();
+  const uintptr_t start =
+      alignment_bytes > kPageBytes ? MapAligned(alignment_bytes, bytes) : Map(bytes);
+  if (start == 0) return NoMemory();
   *block = reinterpret_cast<void*>(start);
   if (Enter(start, bytes)) return MapResult::kMapped;
   munmap(*block, bytes);
-  return RefuseMapping(MapResult::kMisplaced);
+  return MapResult::kMisplaced;
 }
 
-size_t MappedBytes(const void* block) { return BytesOfMapping(AddressOf(block)); }
+// The table does not look at bit 46.
+size_t MappedBytes(const void* block) {
+  return MayBeMapped(block) ? BytesOfMapping(AddressOf(block)) : 0;
+}
 
 // The block leaves the table first: as soon as it is unmapped, another thread may get its place.
 bool UnmapBlock(void* block) {
