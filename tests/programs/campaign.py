@@ -79,7 +79,9 @@ class Campaign:
         found, result, host = self.run(program, mode)
         left = profiles.read(host.profiles, [self.options.allomon])
         result.n_profiles, result.top = left.whole, left.top
-        result.wrong = differences(plain, found) + memory_differences(result.memory)
+        result.wrong = differences(plain, found) + memory_differences(
+            result.memory, MAPPINGS_BUDGET + mode.more_mappings
+        )
         if result.wrong:
             result.wrong += self.own_differences(program, plain)
         said = [it for it in host.complaints() if not re.fullmatch(program.may_say, it)]
@@ -113,13 +115,13 @@ def shortened(now, before):
     return f"{dots}{now[start : start + 200]} instead of {dots}{before[start : start + 200]}"
 
 
-def memory_differences(memory):
+def memory_differences(memory, mappings_budget):
     if not memory:
         return []
     (early, late), (few, many) = memory
     found = []
     if late - early > RESIDENT_BUDGET_BYTES:
         found.append(f"resident memory grew from {early >> 20} to {late >> 20} MiB")
-    if many - few > MAPPINGS_BUDGET:
+    if many - few > mappings_budget:
         found.append(f"mappings grew from {few} to {many}")
     return found

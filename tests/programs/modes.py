@@ -11,6 +11,8 @@ class Mode:
     variables: dict
     profile: bool
     says: str
+    # How many mappings of a host it may make besides, over its whole life.
+    more_mappings: int = 0
 
 
 PLAIN = Mode("plain", {}, False, "without the library")
@@ -33,6 +35,7 @@ MODES = (
         {"ALLOMON_PROFILE": "no", "ALLOMON_GUARD": "1/100", "ALLOMON_RATE": "0.01"},
         False,
         "a block per 80 kB between two pages",
+        2 * 4096,  # two for each slot of the guard's pool: "The guard" in allocator/README.md
     ),
 )
 

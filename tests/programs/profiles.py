@@ -43,7 +43,7 @@ def read_one(path, report):
         text = file.read()
     if not text.startswith("MLton prof\n") or not text.endswith("\n"):
         return f"cut off after {len(text)} bytes", None
-    argv = [*report, "report", "--json", "--top=1", path]
+    argv = [*report, "report", "--json", "--top=1", "--sort=cur", path]
     done = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         # A short process allocates less than what is sampled, or ends before the first tick.
