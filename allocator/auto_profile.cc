@@ -374,7 +374,7 @@ namespace internal {
 void WriteBeforeQuickEnd(const FrameState& caller) {
   if (!MayWriteHere()) return;
   const ErrnoKeeper keeper;
-  if (HasInterruptedOurCode(caller)) {
+  if (!MayAllocateHere(caller)) {
     if (!g_profile->forked) SayInterrupted();
     return;
   }
@@ -386,7 +386,7 @@ bool WriteBeforeExec(const char* path, const FrameState& caller) {
   if (!MayWriteHere() || g_profile->forked) return false;
   const ErrnoKeeper keeper;
   if (path != nullptr && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0) return false;
-  if (HasInterruptedOurCode(caller)) return false;
+  if (!MayAllocateHere(caller)) return false;
   const ProfileLock lock(*g_profile);
   if (!g_profile->on) return false;  // another thread ends the program
   const ProfileKind kind = RecordingFrom(g_profile->options).kind;
