@@ -1,8 +1,8 @@
 // The fast paths of the sampling allocator, inline: the code that malloc and free execute for a
 // block that is not sampled.  benchmarks/golden holds their instruction counts.
 //
-// malloc adds a subtraction of the words and a branch to the backend's own path.  free adds a test
-// of one bit of the pointer and a branch.
+// malloc adds a subtraction of the words and a branch to the backend's own path.  free adds a
+// comparison of the pointer and a branch.
 #ifndef ALLOMON_ALLOCATOR_ALLOC_PATH_H_
 #define ALLOMON_ALLOCATOR_ALLOC_PATH_H_
 
@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "allocator/entry_point.h"
+#include "allocator/malloc_owner.h"
 #include "allocator/sampled_block.h"
-#include "allocator/sampled_range.h"
 #include "allomon_backend.h"
 #include "tracker/base/words.h"
 #include "tracker/heap_client.h"
@@ -33,7 +33,7 @@ __attribute__((always_inline)) inline void* AllocateFast(size_t size_bytes,
 __attribute__((always_inline)) inline void FreeFast(void* block,
                                                     EntryPoint entry = EntryPoint::kMalloc,
                                                     size_t size_bytes = kUnknownSize) {
-  if (__builtin_expect(SampledRange::MayContain(block), 0)) {
+  if (__builtin_expect(IsSuspect(block, free_suspects_from), 0)) {
     return FreeHighSlow(block, size_bytes, entry);
   }
   backend::Free(block);
@@ -57,13 +57,19 @@ __attribute__((always_inline)) inline void* AllocateAlignedFast(
 
 // `block` is not nullptr.
 __attribute__((always_inline)) inline void* ReallocateFast(void* block, size_t size_bytes) {
-  if (__builtin_expect(SampledRange::MayContain(block), 0)) {
+  if (__builtin_expect(IsSuspect(block, free_suspects_from), 0)) {
     return ReallocateHighSlow(block, size_bytes);
   }
   if (__builtin_expect(heap_client::CountDown(TrialWordsOf(size_bytes)), 0)) {
     return ReallocateSlow(block, size_bytes);
   }
   return backend::Realloc(block, size_bytes);
+}
+
+// Takes any pointer; 0 for nullptr.
+__attribute__((always_inline)) inline size_t UsableSizeOf(const void* block) {
+  if (__builtin_expect(IsSuspect(block, free_suspects_from), 0)) return UsableSizeOfHighSlow(block);
+  return block == nullptr ? 0 : backend::UsableSize(block);
 }
 
 }  // namespace allomon::internal

@@ -2,6 +2,8 @@
 
 #include "allocator/alloc_path.h"
 #include "allocator/guard/guarded_pool.h"
+#include "allocator/malloc_owner.h"
+#include "allocator/sampled_range.h"
 
 // The linker's names for the two ends of the section of ALLOMON_MALLOC_SECTION.
 extern "C" {
@@ -17,6 +19,7 @@ bool IsPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 
 // Runs before main and before any sample.  A call stack that is captured earlier would only show
 // one frame of the allocator too many.
 __attribute__((constructor(101))) void TellTracker() {
+  if (internal::StandsAside()) return;
   heap_client::AnnounceHeap();
   heap_client::HoldAroundFork(&internal::TheSampledRange().lock());
   heap_client::HoldAroundFork(&internal::TheGuardedPool().lock());

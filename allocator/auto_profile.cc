@@ -21,6 +21,7 @@
 #include "allocator/host_stderr.h"
 #include "allocator/interrupted_code.h"
 #include "allocator/mmap_override.h"
+#include "allocator/stand_aside.h"
 #include "allocator/writing_reserve.h"
 #include "tracker/base/all_signals_blocked.h"
 #include "tracker/base/errno_keeper.h"
@@ -242,6 +243,13 @@ bool IsWanted(const EnvironmentOptions& options) {
   return options.profile != "no";
 }
 
+void SayDumpSignalTaken() {
+  static constexpr char kLine[] =
+      "allomon: ALLOMON_DUMP: the program itself handles or ignores this signal now, so no file is "
+      "written when it arrives; choose another\n";
+  internal::WriteToStderr(kLine, sizeof(kLine) - 1);
+}
+
 void WriteWhenKilledBy(int signal, const char* name) {
   if (internal::WriteOnSignal(signal, internal::AfterWriting::kDieBySignal, WriteLast)) return;
   Say(std::string(name) +
@@ -284,6 +292,7 @@ void StartProfile(AutoProfile* profile) {
   }
   if (profile->options.sigterm) WriteWhenKilledBy(SIGTERM, "SIGTERM");
   if (profile->options.sigint) WriteWhenKilledBy(SIGINT, "SIGINT");
+  internal::TellWhenTaken(SayDumpSignalTaken);
   if (profile->options.dump_signal != 0 &&
       !internal::WriteOnSignal(profile->options.dump_signal, internal::AfterWriting::kGoOn,
                                WriteAndGoOn)) {
@@ -321,6 +330,7 @@ void StartFromEnvironment(int argc, char** argv) {
   if (getauxval(AT_SECURE) != 0 || AnswersMlprof(argc, argv)) return;
   const int saved_errno = errno;
   internal::RememberStderr();
+  if (StandsAsideAndSaysSo != nullptr && StandsAsideAndSaysSo()) return;
   AutoProfile* profile = new AutoProfile;
   std::string error;
   if (ReadEnvironment(environ, &profile->options, &error)) {

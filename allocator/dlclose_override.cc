@@ -1,6 +1,7 @@
 // dlclose, in front of the C library's: call stacks of code that it unloads keep their names.
 #include <dlfcn.h>
 
+#include "allocator/malloc_owner.h"
 #include "tracker/heap_client.h"
 
 // A static executable may lack dlsym(); such a program has no library to close.
@@ -19,5 +20,7 @@ Dlclose NextDlclose() {
 
 extern "C" __attribute__((visibility("default"), used)) int dlclose(void* handle) {
   static const Dlclose next = NextDlclose();
-  return next == nullptr ? 0 : allomon::heap_client::UnloadCode(handle, next);
+  if (next == nullptr) return 0;
+  if (allomon::internal::StandsAside()) return next(handle);
+  return allomon::heap_client::UnloadCode(handle, next);
 }

@@ -122,9 +122,10 @@ constexpr Setting kSettings[] = {
     {"ALLOMON_EXCLUDE",
      [](const std::string& value, Options* options) {
        options->exclude = value;
-       return !value.empty();
+       return true;
      },
-     "names of functions that are charged to their callers, such as 'zmalloc,std::*'"},
+     "names of functions that are charged to their callers, such as 'MyAlloc,pool::*'; empty: not "
+     "even the known ones"},
     {"ALLOMON_DUMP",
      [](const std::string& value, Options* options) {
        return ParseDumpSignal(value, &options->dump_signal);

@@ -17,11 +17,12 @@ struct EnvironmentOptions {
   uint32_t hz = 100;              // ALLOMON_HZ, 1 .. 10000; of kind time
   bool sigterm = false;           // ALLOMON_SIGTERM=1: also written when killed by SIGTERM
   bool sigint = false;            // ALLOMON_SIGINT=1: the same for SIGINT
-  std::string exclude;            // ALLOMON_EXCLUDE, patterns of functions charged to callers
-  bool mmap = false;              // ALLOMON_MMAP=1: mappings of the host's own count
-  int dump_signal = 0;            // ALLOMON_DUMP=USR1: also written whenever this arrives
-  uint32_t guard_one_in = 0;      // ALLOMON_GUARD=1/N or 1/N:report; 0: no guard
-  bool guard_goes_on = false;     // :report
+  // ALLOMON_EXCLUDE, patterns of functions charged to callers; empty: not even known wrappers
+  std::optional<std::string> exclude;
+  bool mmap = false;           // ALLOMON_MMAP=1: mappings of the host's own count
+  int dump_signal = 0;         // ALLOMON_DUMP=USR1: also written whenever this arrives
+  uint32_t guard_one_in = 0;   // ALLOMON_GUARD=1/N or 1/N:report; 0: no guard
+  bool guard_goes_on = false;  // :report
 };
 
 // Reads variables of the form NAME=value from a null-terminated list such as `environ`.

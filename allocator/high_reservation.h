@@ -9,7 +9,7 @@
 
 namespace allomon::internal {
 
-// Set in every address of a reservation, and in none of mimalloc's blocks.
+// Set in every address of a reservation, and in none of mimalloc's blocks up to 16 MiB.
 inline constexpr int kHighBit = 46;
 
 // Whether the bit is set in all addresses of a piece (inv.range.high).

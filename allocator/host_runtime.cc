@@ -14,6 +14,7 @@
 //
 // Interface: Itanium C++ ABI, "Exception Handling", levels 1 and 2.
 #include <dlfcn.h>
+#include <sys/random.h>
 
 #include <atomic>
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include <new>
 #include <typeinfo>
 
+#include "allocator/next_function.h"
 #include "allocator/throw_bad_alloc.h"
 
 namespace allomon::internal {
@@ -60,6 +62,11 @@ class HostFunction {
 };
 
 }  // namespace
+
+void* FindInLoadedCxxRuntime(const char* name) {
+  void* const handle = dlopen(kCxx, RTLD_LAZY | RTLD_NOLOAD);
+  return handle == nullptr ? nullptr : dlsym(handle, name);
+}
 
 void ThrowBadAllocSlow() {
   static HostFunction<void()> host("_ZSt17__throw_bad_allocv", kCxx);
@@ -109,6 +116,18 @@ int __gxx_personality_v0(int version, int actions, uint64_t exception_class, voi
 }
 __attribute__((visibility("hidden"))) void _Unwind_Resume(void* exception) {
   ALLOMON_OF_HOST_NORETURN(kUnwinder, "_Unwind_Resume", void(void*), (exception));
+}
+
+// Vtables of libstdc++ name it.  Nobody calls it: a class that has it has no objects.
+__attribute__((visibility("hidden"))) void __cxa_pure_virtual() { abort(); }
+
+// glibc has it from 2.36 on.  std::random_device of the static libstdc++ names it: nothing of ours
+// calls that, but it comes along with std::string.  As glibc's, it ends a process that can have no
+// random numbers.
+__attribute__((visibility("hidden"))) uint32_t arc4random() noexcept {
+  uint32_t bits = 0;
+  if (getrandom(&bits, sizeof(bits), 0) != ssize_t{sizeof(bits)}) abort();
+  return bits;
 }
 
 }  // extern "C"

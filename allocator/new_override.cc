@@ -3,6 +3,8 @@
 #include <new>
 
 #include "allocator/alloc_path.h"
+#include "allocator/malloc_owner.h"
+#include "allocator/next_function.h"
 #include "allocator/nothrow_retry.h"
 #include "allocator/throw_bad_alloc.h"
 #include "allocator/writing_reserve.h"
@@ -15,6 +17,10 @@ using allomon::internal::AllocateAlignedFast;
 using allomon::internal::AllocateFast;
 using allomon::internal::AllocateForWriter;
 using allomon::internal::EntryPoint;
+using allomon::internal::Function;
+using allomon::internal::IsSlowForOperators;
+using allomon::internal::OperatorsAreOurs;
+using allomon::internal::PassOn;
 using allomon::internal::ThrowBadAllocSlow;
 
 // Retries while a new-handler is installed, as [new.delete.single] requires.  nullptr when there is
@@ -52,16 +58,36 @@ inline auto Aligned(size_t size_bytes, std::align_val_t alignment) {
   };
 }
 
+// A large size, or a host that has operators of its own: its operator new[] calls its operator new,
+// as the standard has it.
+ALLOMON_MALLOC_SLOW void* NewArraySlow(size_t n) {
+  if (!OperatorsAreOurs()) return PassOn(Function::kNewArray, n);
+  return NewOrThrow(Plain<EntryPoint::kNewArray>(n), n, 8);
+}
+
+// No template: g++ puts those into a section of their own.
+ALLOMON_MALLOC_SLOW void* NewAlignedSlow(size_t n, std::align_val_t a, Function function) {
+  if (!OperatorsAreOurs()) return PassOn(function, n, static_cast<size_t>(a));
+  const size_t alignment_bytes = static_cast<size_t>(a);
+  return function == Function::kNewAligned
+             ? NewOrThrow(Aligned<EntryPoint::kNew>(n, a), n, alignment_bytes)
+             : NewOrThrow(Aligned<EntryPoint::kNewArray>(n, a), n, alignment_bytes);
+}
+
 }  // namespace
 
+// A host that has another operator new calls that.
 ALLOMON_EXPORT void* operator new(size_t n) { return NewOrThrow(Plain<EntryPoint::kNew>(n), n, 8); }
 ALLOMON_EXPORT void* operator new[](size_t n) {
+  if (IsSlowForOperators(n)) return NewArraySlow(n);
   return NewOrThrow(Plain<EntryPoint::kNewArray>(n), n, 8);
 }
 ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a) {
+  if (IsSlowForOperators(n)) return NewAlignedSlow(n, a, Function::kNewAligned);
   return NewOrThrow(Aligned<EntryPoint::kNew>(n, a), n, static_cast<size_t>(a));
 }
 ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a) {
+  if (IsSlowForOperators(n)) return NewAlignedSlow(n, a, Function::kNewArrayAligned);
   return NewOrThrow(Aligned<EntryPoint::kNewArray>(n, a), n, static_cast<size_t>(a));
 }
 

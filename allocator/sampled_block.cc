@@ -4,6 +4,10 @@
 
 #include "allocator/alloc_path.h"
 #include "allocator/guard/guarded_block.h"
+#include "allocator/malloc_owner.h"
+#include "allocator/next_function.h"
+#include "allocator/page_move.h"
+#include "allocator/sampled_range.h"
 #include "allocator/writing_reserve.h"
 #include "tracker/base/errno_keeper.h"
 
@@ -126,10 +130,16 @@ __attribute__((always_inline)) inline void* Allocate(Request request, const Fram
   return FromBackend(request);
 }
 
+// Gives a block the contents of the one that it succeeds, which is freed next.
+void Succeed(void* block, void* old_block, size_t size_bytes) {
+  if (TheSampledRange().Contains(block)) return MoveContents(block, old_block, size_bytes);
+  memcpy(block, old_block, size_bytes);
+}
+
 // Copies a block of the backend to its successor, and frees the old block.
 void* MoveFromBackend(void* old_block, void* block, size_t size_bytes) {
   const size_t old_bytes = backend::UsableSize(old_block);
-  memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
+  Succeed(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
   backend::Free(old_block);
   return block;
 }
@@ -148,18 +158,18 @@ void FreeSampled(void* block) {
 }
 
 // The new block is taken before the old one ends.  If there is no memory, the old block lives on,
-// as C requires of realloc.
-void* CopyOf(void* old_block, size_t old_bytes, size_t size_bytes, const FrameState& caller) {
+// as C requires of realloc.  The contents of the old block are lost otherwise.
+void* SuccessorOf(void* old_block, size_t old_bytes, size_t size_bytes, const FrameState& caller) {
   const bool hit = heap_client::CountDown(TrialWordsOf(size_bytes));
   const Request request = {size_bytes};
   void* block = hit ? Allocate(request, caller) : FromBackend(request);
-  if (block != nullptr) memcpy(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
+  if (block != nullptr) Succeed(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
   return block;
 }
 
 void* ReallocateSampled(void* old_block, size_t size_bytes, const FrameState& caller) {
   const size_t old_bytes = TheSampledRange().UsableBytes(old_block);
-  void* block = CopyOf(old_block, old_bytes, size_bytes, caller);
+  void* block = SuccessorOf(old_block, old_bytes, size_bytes, caller);
   if (block != nullptr) FreeSampled(old_block);
   return block;
 }
@@ -167,22 +177,41 @@ void* ReallocateSampled(void* old_block, size_t size_bytes, const FrameState& ca
 void* ReallocateGuarded(void* old_block, size_t size_bytes, const FrameState& caller) {
   const GuardedExtent old = CheckBeforeRealloc(old_block, caller);
   if (!old.exists) return nullptr;
-  void* block = CopyOf(old_block, old.size_bytes, size_bytes, caller);
+  void* block = SuccessorOf(old_block, old.size_bytes, size_bytes, caller);
   if (block != nullptr) FreeGuarded(old_block, kUnknownSize, EntryPoint::kMalloc, caller);
   return block;
 }
 
+// The countdown goes down in each fast path; the next call must find it below zero, too.
+__attribute__((noinline, cold)) void* PassAllocationOn(Function function, uintptr_t first,
+                                                       uintptr_t second = 0) {
+  countdown_words.store(0, std::memory_order_relaxed);
+  return PassOn(function, first, second);
+}
+
+void PassFreeOn(void* block) { PassOn(Function::kFree, block); }
+
 }  // namespace
 
 void* AllocateSlow(size_t size_bytes, EntryPoint entry) {
+  if (__builtin_expect(StandsAside(), 0)) {
+    return PassAllocationOn(entry == EntryPoint::kMalloc ? Function::kMalloc : Function::kNew,
+                            size_bytes);
+  }
   return Allocate(Request{size_bytes, 8, false, entry}, ALLOMON_CALLER_FRAME());
 }
 
 void* AllocateZeroedSlow(size_t size_bytes) {
+  if (__builtin_expect(StandsAside(), 0)) {
+    return PassAllocationOn(Function::kCalloc, 1, size_bytes);
+  }
   return Allocate(Request{size_bytes, 8, true}, ALLOMON_CALLER_FRAME());
 }
 
 void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes, EntryPoint entry) {
+  if (__builtin_expect(StandsAside(), 0)) {
+    return PassAllocationOn(Function::kMemalign, alignment_bytes, size_bytes);
+  }
   return Allocate(Request{size_bytes, alignment_bytes, false, entry}, ALLOMON_CALLER_FRAME());
 }
 
@@ -208,10 +237,12 @@ void* ReallocateSlow(void* old_block, size_t size_bytes) {
   return backend::Realloc(old_block, size_bytes);
 }
 
+// A library that stands aside has neither a range nor a pool: the order costs its callers nothing.
 void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry) {
   if (TheSampledRange().Contains(block)) return FreeSampled(block);
   if (IsGuarded(block)) return FreeGuardedSlow(block, size_bytes, entry);
   if (IsInReserve(block)) return ReleaseToReserve();
+  if (StandsAside()) return PassFreeOn(block);
   backend::Free(block);
 }
 
@@ -220,17 +251,17 @@ void* ReallocateHighSlow(void* block, size_t size_bytes) {
     return ReallocateSampled(block, size_bytes, ALLOMON_CALLER_FRAME());
   }
   if (IsGuarded(block)) return ReallocateGuarded(block, size_bytes, ALLOMON_CALLER_FRAME());
+  if (StandsAside()) return PassOn(Function::kRealloc, block, size_bytes);
   if (heap_client::CountDown(TrialWordsOf(size_bytes))) return ReallocateSlow(block, size_bytes);
   return backend::Realloc(block, size_bytes);
 }
 
-size_t UsableSizeOf(const void* block) {
-  if (block == nullptr) return 0;
-  if (SampledRange::MayContain(block) && TheSampledRange().Contains(block)) {
-    return TheSampledRange().UsableBytes(block);
-  }
-  if (SampledRange::MayContain(block) && IsGuarded(block)) return GuardedBytes(block);
-  return backend::UsableSize(block);
+size_t UsableSizeOfHighSlow(const void* block) {
+  if (TheSampledRange().Contains(block)) return TheSampledRange().UsableBytes(block);
+  if (IsGuarded(block)) return GuardedBytes(block);
+  if (!StandsAside()) return backend::UsableSize(block);
+  return reinterpret_cast<size_t>(
+      PassOn(Function::kMallocUsableSize, reinterpret_cast<uintptr_t>(block)));
 }
 
 uint64_t DoubleFrees() { return g_double_frees.load(std::memory_order_relaxed); }

@@ -25,13 +25,13 @@ ALLOMON_MALLOC_SLOW void* AllocateAlignedSlow(size_t alignment_bytes, size_t siz
                                               EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* ReallocateSlow(void* block, size_t size_bytes);
 
-// Called for a pointer whose high bit is set, before the countdown is touched.  `size_bytes` is the
-// size that sized delete names, or kUnknownSize.
+// Called for a suspect pointer (malloc_owner.h), before the countdown is touched.  `size_bytes` is
+// the size that sized delete names, or kUnknownSize.
 ALLOMON_MALLOC_SLOW void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* ReallocateHighSlow(void* block, size_t size_bytes);
 
-// Takes any pointer; 0 for nullptr.
-size_t UsableSizeOf(const void* block);
+// Takes any suspect pointer.
+size_t UsableSizeOfHighSlow(const void* block);
 
 // The number of second frees of sampled blocks.  Each of them was ignored.
 uint64_t DoubleFrees();

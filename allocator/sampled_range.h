@@ -1,7 +1,8 @@
 // The address range that sampled blocks live in.  With one range, free learns from the pointer
 // alone that a block was not sampled.  See "The sampled range" in README.md.
 //
-// The range lies above 64 TiB, where mimalloc never places a block: one bit of the pointer decides.
+// The range lies above 64 TiB, where only mimalloc's largest blocks lie: one bit of the pointer
+// decides.
 // An exact comparison on the slow path tells the range from other memory above 64 TiB (mappings,
 // another backend's heap).
 //

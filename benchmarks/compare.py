@@ -61,10 +61,17 @@ def parse(arguments):
     parser = Parser(prog="compare", description="Allomon beside other allocators and profilers.")
     parser.add_argument("--rounds", type=at_least_one, default=5, metavar="N", help="default: 5")
     parser.add_argument("--only", type=regular_expression, metavar="REGEXP", help="rows to measure")
+    parser.add_argument(
+        "--columns", type=regular_expression, metavar="REGEXP", help="columns to measure"
+    )
     parser.add_argument("--json", type=user_path, metavar="FILE", help="all figures")
     parser.add_argument("--svg", type=user_path, metavar="FILE", help="a bar chart")
     options = parser.parse_args(arguments)
     options.workloads, options.managed = selected(options.only)
+    pattern = options.columns
+    options.columns = configurations.selected(pattern)
+    if not options.columns:
+        parser.error(f"no column matches --columns '{pattern.pattern}'")
     if not options.workloads and not options.managed:
         parser.error(f"no row matches --only '{options.only.pattern}'")
     return options
@@ -186,7 +193,7 @@ def circumstances(options, load_before):
 
 
 def report(options, times, about):
-    columns = configurations.COLUMNS + configurations.MANAGED_COLUMNS
+    columns = options.columns + configurations.MANAGED_COLUMNS
     grid = [it.name for it in workloads.WORKLOADS if it.in_grid]
     rows = compare_report.summarise(times, grid, columns)
     goals = compare_report.goals_of(rows)
@@ -207,7 +214,9 @@ def main():
     packages.update(configurations.MANAGED_PACKAGES if options.managed else {})
     configurations.install(packages)
     options.workloads = [it for it in options.workloads if it.can_run()]
-    options.environments = configurations.available(built("allocator/liballomon.so"))
+    options.environments = configurations.available(
+        built("allocator/liballomon.so"), options.columns
+    )
     load = os.getloadavg()[0]
     times = measure(options)
     report(options, times, circumstances(options, load))

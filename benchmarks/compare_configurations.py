@@ -66,11 +66,16 @@ CONFIGURATIONS = {
     "tcmalloc": Configuration(TCMALLOC),
     "tcmalloc 8 KiB": Configuration(TCMALLOC, {"TCMALLOC_SAMPLE_PARAMETER": "8192"}, 8),
     "tcmalloc HEAPPROFILE": Configuration(TCMALLOC, {"HEAPPROFILE": "tcmalloc"}, 1000),
+    # What their users leave it at: tcmalloc's default today; gperftools has none.
+    "tcmalloc 2 MiB": Configuration(TCMALLOC, {"TCMALLOC_SAMPLE_PARAMETER": "2097152"}),
     "jemalloc": Configuration(JEMALLOC),
     "jemalloc 8 KiB": Configuration(JEMALLOC, {"MALLOC_CONF": "prof:true,lg_prof_sample:13"}, 4),
+    "jemalloc 512 KiB": Configuration(JEMALLOC, {"MALLOC_CONF": "prof:true,lg_prof_sample:19"}),
     "glibc": Configuration(divisor=4),
     "heaptrack": Configuration(HEAPTRACK, {"DUMP_HEAPTRACK_OUTPUT": "heaptrack.raw"}, 20),
 }
+
+JEMALLOC_PROFILED = [name for name in CONFIGURATIONS if name.startswith("jemalloc ")]
 
 # The ratios: unprofiled configurations to mimalloc, profiled ones to themselves unprofiled.
 COLUMNS = [
@@ -80,6 +85,8 @@ COLUMNS = [
     ("jemalloc", "mimalloc"),
     ("glibc", "mimalloc"),
     ("allomon 1e-4", "allomon off"),
+    ("tcmalloc 2 MiB", "tcmalloc"),
+    ("jemalloc 512 KiB", "jemalloc"),
     ("allomon 8 KiB", "allomon off"),
     ("tcmalloc 8 KiB", "tcmalloc"),
     ("jemalloc 8 KiB", "jemalloc"),
@@ -118,13 +125,20 @@ def install(packages):
         say(f"without {', '.join(wanted)}: not installed; apt-get install {' '.join(wanted)}")
 
 
-def available(allomon):
-    """name -> environment of each configuration that this machine can run."""
-    found = {name: it.environment(allomon) for name, it in CONFIGURATIONS.items()}
+def selected(only):
+    """The columns of malloc's rows whose head, "over / under", matches `only` (None: all)."""
+    return [column for column in COLUMNS if not only or only.search(" / ".join(column))]
+
+
+def available(allomon, columns):
+    """name -> environment of each configuration of the columns that this machine can run."""
+    wanted = {name for column in columns for name in column}
+    found = {name: it.environment(allomon) for name, it in CONFIGURATIONS.items() if name in wanted}
     found = {name: environment for name, environment in found.items() if environment is not None}
-    if "jemalloc 8 KiB" in found and not profiles(found["jemalloc 8 KiB"]):
-        say("without jemalloc 8 KiB: this jemalloc was built without --enable-prof")
-        del found["jemalloc 8 KiB"]
+    profiled = [name for name in found if name in JEMALLOC_PROFILED]
+    if profiled and not profiles(found[profiled[0]]):
+        say(f"without {', '.join(profiled)}: this jemalloc was built without --enable-prof")
+        found = {name: environment for name, environment in found.items() if name not in profiled}
     return found
 
 

@@ -33,8 +33,8 @@ ALLOWED = {
         r"allocator/(allomon_)?backend\.h",
         r"allocator/backends/.*",
     ],
-    # Commands see formats, never code that runs in hosts.
-    "tools": [r"tools/.*", r"tracker/formats/.*"],
+    # Commands see formats and names, never code that runs in hosts.
+    "tools": [r"tools/.*", r"tracker/(formats|names|dwarf)/.*"],
     "examples": [
         r"examples/.*",
         r"(tracker|tracker/profile|tracker/gates|allocator|runtime)/[^/]+\.h",
@@ -46,8 +46,6 @@ ALLOWED = {
 EXCEPTIONS = {
     # A program that is profiled without a line of code: started by the environment.
     r"allocator/(.*/)?(auto_profile|environment)[^/]*": [r"tracker/profile/.*\.h"],
-    # prof reads the symbol table of an executable, as the process itself does.
-    r"tools/prof/program_symbols\.cc": [r"tracker/symbols/(debug_file|elf_file|elf_functions)\.h"],
 }
 
 MODULES = set(ALLOWED) | {"tests", "benchmarks"}

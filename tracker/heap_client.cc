@@ -346,7 +346,9 @@ void OnPromote(BlockHandle* handle) {
 void OnFree(BlockHandle handle) {
   if (handle == 0) return;
   ThreadState& thread = CurrentThread();
-  if (thread.in_callback) {
+  // A busy thread frees in a signal handler, which has interrupted the tracker: it may hold a lock
+  // that a callback takes.
+  if (thread.in_callback || thread.busy) {
     const DyingChain postponed(thread, handle);
     return;
   }

@@ -86,7 +86,8 @@ void OnPromote(BlockHandle* handle);
 
 // The block dies: runs the dealloc callbacks and releases the handle.  Called before the block's
 // memory can be reused.  Inside a callback of the same thread the dealloc callback is postponed
-// until that one has returned.
+// until that one has returned; in a signal handler that has interrupted the tracker, to the
+// thread's next callback or its end.
 void OnFree(BlockHandle handle);
 
 // The managed half: for a heap with a nursery, whose allocations may throw.  A mutator owns a

@@ -1,6 +1,7 @@
 #include "allocator/guard/short_name.h"
 
 #include <cstring>
+#include <initializer_list>
 
 namespace allomon::internal {
 namespace {
@@ -166,12 +167,34 @@ class Reader {
   size_t length_ = 0;
 };
 
+// What compilers put behind the name of a copy or a part of a function.
+std::string_view WithoutCloneSuffix(std::string_view symbol) {
+  for (const std::string_view word :
+       {".constprop", ".isra", ".part", ".cold", ".lto_priv", ".llvm"}) {
+    for (size_t at = 1; (at = symbol.find(word, at)) != std::string_view::npos; ++at) {
+      const size_t end = at + word.size();
+      if (end == symbol.size() || symbol[end] == '.') symbol = symbol.substr(0, at);
+    }
+  }
+  return symbol;
+}
+
+// Rust's older names are C++'s, with a hash as the last part: "::h" and 16 digits.
+size_t LengthWithoutHash(std::string_view name) {
+  constexpr size_t kHashBytes = 16;
+  const size_t at = name.rfind("::h");
+  const bool has_hash = at != std::string_view::npos && name.size() == at + 3 + kHashBytes &&
+                        name.find_first_not_of("0123456789abcdef", at + 3) == name.npos;
+  return has_hash ? at : name.size();
+}
+
 }  // namespace
 
 size_t ShortName(std::string_view symbol, char* out, size_t room) {
+  symbol = WithoutCloneSuffix(symbol);
   if (symbol.substr(0, 2) == "_Z") {
     Reader reader(symbol.substr(2), out, room);
-    if (reader.ReadName()) return reader.length();
+    if (reader.ReadName()) return LengthWithoutHash({out, reader.length()});
   }
   const size_t length = symbol.size() < room ? symbol.size() : room;
   memcpy(out, symbol.data(), length);

@@ -12,7 +12,8 @@
 
 namespace allomon::internal {
 
-// Writes at most `room` bytes of the short name, and returns their number.  A name that is not
+// Writes at most `room` bytes of the short name, and returns their number.  Suffixes of clones
+// (`.constprop.0`) and hashes of Rust are left out.  A name that is not
 // mangled or not understood is copied unchanged, so that c++filt can read it.  Async-signal-safe.
 size_t ShortName(std::string_view symbol, char* out, size_t room);
 

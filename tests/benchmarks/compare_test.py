@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -150,6 +151,25 @@ class Peers(unittest.TestCase):
         for column in configurations.COLUMNS:
             self.assertLessEqual(set(column), set(configurations.CONFIGURATIONS))
 
+    def test_only_what_the_columns_divide_is_measured(self):
+        columns = configurations.selected(re.compile("512 KiB / jem"))
+        self.assertEqual(columns, [("jemalloc 512 KiB", "jemalloc")])
+        library = configurations.Configuration("/")
+        names = dict.fromkeys(configurations.CONFIGURATIONS, library)
+        with mock.patch.object(configurations, "CONFIGURATIONS", names):
+            with mock.patch.object(configurations, "profiles", return_value=True):
+                found = configurations.available("liballomon.so", columns)
+        self.assertEqual(set(found), {"jemalloc", "jemalloc 512 KiB"})
+
+    def test_a_jemalloc_that_cannot_profile_is_left_out_at_every_rate(self):
+        library = configurations.Configuration("/")
+        names = dict.fromkeys(configurations.CONFIGURATIONS, library)
+        with mock.patch.object(configurations, "CONFIGURATIONS", names):
+            with mock.patch.object(configurations, "profiles", return_value=False):
+                with contextlib.redirect_stderr(io.StringIO()):
+                    found = configurations.available("liballomon.so", configurations.COLUMNS)
+        self.assertEqual([name for name in found if name.startswith("jemalloc")], ["jemalloc"])
+
     def test_a_library_that_is_not_there(self):
         absent = configurations.Configuration("/no/such/folder/lib*.so")
         self.assertIsNone(absent.environment("liballomon.so"))
@@ -191,6 +211,7 @@ class Options(unittest.TestCase):
         self.assertIn("'many'", self.refusal("--rounds=many"))
         self.assertIn("'('", self.refusal("--only", "("))
         self.assertIn("'nothing'", self.refusal("--only", "nothing"))
+        self.assertIn("'none'", self.refusal("--columns", "none"))
         self.assertIn("--fast", self.refusal("--fast"))
 
     def test_files_that_cannot_be_written_are_refused_before_measuring(self):

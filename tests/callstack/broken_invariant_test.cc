@@ -27,24 +27,25 @@ void CaptureWithCallsInTheWrongOrder(void*) {
   CaptureHere(kRoom);
 }
 
-// Captures the same stack three times; calls `spoil` before the last.  A thread has a block from
-// its second capture on.
+// Captures the same stack until the thread has a block, and twice more; calls `spoil` before the
+// last.
 template <typename Spoil>
-void CaptureThrice(Spoil spoil) {
+void CaptureRepeatedly(Spoil spoil) {
+  constexpr int kLast = internal::kWalkedCaptures + 1;
   // Volatile, so that there is one call, and each capture starts at the same pc.
-  for (volatile int i = 0; i < 3; i = i + 1) {
-    if (i == 2) spoil(internal::replay_thread.block);
-    CaptureHere(i == 2 ? kRoom : 5);
+  for (volatile int i = 0; i <= kLast; i = i + 1) {
+    if (i == kLast) spoil(internal::replay_thread.block);
+    CaptureHere(i == kLast ? kRoom : 5);
   }
 }
 
 void CaptureWithAnothersBlock(void*) {
-  CaptureThrice([](internal::ReplayBlock* block) { block->owner = nullptr; });
+  CaptureRepeatedly([](internal::ReplayBlock* block) { block->owner = nullptr; });
 }
 
 // The record of a capture with little room, which claims that the stack ends there.
 void CaptureWithAWrongRecord(void*) {
-  CaptureThrice([](internal::ReplayBlock* block) { block->record.SetComplete(); });
+  CaptureRepeatedly([](internal::ReplayBlock* block) { block->record.SetComplete(); });
 }
 
 TEST(BrokenInvariant, ManagedCallsInTheWrongOrder) {

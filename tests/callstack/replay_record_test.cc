@@ -36,7 +36,9 @@ __attribute__((noinline)) void CaptureInto(void* stack) {
 
 Stack serial_stacks[6];
 
+// A thread has no record at first.
 void CaptureRepeatedly(void*) {
+  for (int i = 0; i < internal::kWalkedCaptures; ++i) CaptureInto(&serial_stacks[0]);
   for (int i = 0; i < 6; ++i) {
     CaptureInto(&serial_stacks[i]);
   }

@@ -119,7 +119,7 @@ TEST(Symbols, StaticFunctionOfStrippedLibraryIsNamedByOffset) {
   ASSERT_NE(dladdr(reinterpret_cast<void*>(hidden), &info), 0);
   char offset[32];
   snprintf(offset, sizeof(offset), "0x%zx", hidden - AddressOf(info.dli_fbase));
-  EXPECT_EQ(symbol.name, symbol.module + "+" + offset);
+  EXPECT_EQ(symbol.name, std::string("libfixture_bare.so+") + offset);
   EXPECT_EQ(symbol.position, std::string("libfixture_bare.so: ") + offset);
   EXPECT_EQ(BaseName(symbol.module), "libfixture_bare.so");
   // The names that the dynamic linker needs are still there.

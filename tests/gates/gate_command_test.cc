@@ -221,6 +221,49 @@ TEST_F(GateSites, MoreOfTheSameLineIsTheDifference) {
   EXPECT_THAT(CompareWith(5, Site(5, 10)).out, HasSubstr("+3 allocations, +24 bytes"));
 }
 
+std::string Moved(int allocations, int bytes, const std::string& function) {
+  return "{\"allocations\": " + std::to_string(allocations) +
+         ", \"bytes\": " + std::to_string(bytes) + ", \"frames\": [{\"function\": \"" + function +
+         "\", \"file\": \"./parse.cc\", \"line\": 3}]}";
+}
+
+// +3 and -2 are the growth of 1; without the -2 a reader looks for two allocations that nobody
+// made.
+TEST_F(GateSites, WhatVanishedIsListedWithAMinus) {
+  const Result result = CompareWith(3, Moved(3, 24, "Lex"));
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.out,
+              HasSubstr("  +3 allocations, +24 bytes per iteration:\n"
+                        "      Lex  ./parse.cc:3\n"
+                        "  -2 allocations, -16 bytes per iteration, allocated no more:\n"
+                        "      std::map::emplace\n"
+                        "      Parse in ./parse.cc\n"));
+}
+
+TEST_F(GateSites, FewerBytesInMoreAllocationsAreOneLine) {
+  const Result result = CompareWith(3, Site(2, 10) + "," + Moved(1, 8, "Lex"));
+  EXPECT_THAT(result.out, Not(HasSubstr("allocated no more")));
+  std::string smaller = Site(3, 10);
+  smaller.replace(smaller.find("24"), 2, "12");
+  EXPECT_THAT(CompareWith(3, smaller + "," + Moved(0, 12, "Lex")).out,
+              HasSubstr("  +1 allocation, -4 bytes per iteration:\n"));
+}
+
+TEST_F(GateSites, WhatIsNotListedIsSummedUp) {
+  std::string sites;
+  for (int i = 0; i < 7; ++i) sites += (i == 0 ? "" : ",") + Moved(1, 8, "f" + std::to_string(i));
+  EXPECT_THAT(CompareWith(7, sites).out,
+              HasSubstr("  +2 allocations, +16 bytes: 2 more call stacks"));
+}
+
+TEST_F(GateSites, BaselineWithoutSitesIsSaid) {
+  ASSERT_EQ(RunGate({"--baseline=" + Path("base.json"), "--update",
+                     "--current=" + Write("now.json", Runs(2))})
+                .status,
+            0);
+  EXPECT_THAT(CompareWith(3, Site(3, 10)).out, HasSubstr("the baseline has no call sites"));
+}
+
 TEST_F(GateSites, AnnotationPointsAtTheLine) {
   const Result result = CompareWith(3, Site(1, 7) + "," + Site(2, 11), {"--github"});
   EXPECT_THAT(result.out, HasSubstr("\n::error file=parse.cc,line=7,title=BM_A grew::BM_A grew%0A"
@@ -297,7 +340,7 @@ TEST_F(GateCommand, ArgumentsThatCannotBeUsedAreNamed) {
   ExpectBadInput(RunGate({}), "--baseline=FILE is missing");
   ExpectBadInput(RunGate({"--baseline=x"}), "--current=FILE is missing");
   ExpectBadInput(RunGate({"--baseline"}), "--baseline needs a value");
-  ExpectBadInput(RunGate({"--bogus=3"}), "unknown argument --bogus=3");
+  ExpectBadInput(RunGate({"--bogus=3"}), "unknown argument --bogus=3; --help");
   ExpectBadInput(RunGate({"--update=3"}), "unknown argument --update=3");
   for (const char* growth : {"5", "0.05", "", "%", "-1%", "five", "5%%", "nan%", "1e999%"}) {
     ExpectBadInput(Compare(base_, base_, {std::string("--max-growth=") + growth}),

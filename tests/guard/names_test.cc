@@ -41,6 +41,18 @@ TEST(ShortName, ReadsWhatMostFunctionsAreCalled) {
             "allomon::internal::FunctionOfThisTest");
 }
 
+TEST(ShortName, CopiesAndPartsAreTheFunction) {
+  EXPECT_EQ(Short("parse.constprop.0"), "parse");
+  EXPECT_EQ(Short("parse.isra.0.cold"), "parse");
+  EXPECT_EQ(Short("_ZN5Cache5TouchEi.part.0"), "Cache::Touch");
+  EXPECT_EQ(Short("_ZN5alloc7raw_vec11finish_grow17h0123456789abcdefE"),
+            "alloc::raw_vec::finish_grow");
+  for (const char* symbol :
+       {"main.parse", ".cold", "memcpy.avx2", "a.colder", "a::h0123456789ab"}) {
+    EXPECT_EQ(Short(symbol), symbol);
+  }
+}
+
 TEST(ShortName, LeavesAloneWhatItDoesNotUnderstand) {
   for (const char* symbol :
        {"", "_Z", "_ZN", "_ZNE", "_Z99Short", "_ZN5Cache", "_ZZ4mainENKUlvE_clEv", "_ZTV5Cache",

@@ -99,6 +99,23 @@ TEST_F(ProfTest, StaticFunctionIsShownOnDemandOnly) {
   EXPECT_EQ(Run({"-hg"}).out, "100.0     1.00     1.00          2    500.0000  prof_test_hidden\n");
 }
 
+// It used to be charged to whatever named function came before it, or to none.
+TEST_F(ProfTest, StrippedFunctionIsNamedByItsExtent) {
+  const std::string stripped = file_ + ".stripped";
+  const std::string self = "/proc/" + std::to_string(getpid()) + "/exe";
+  ASSERT_EQ(system(("strip -o '" + stripped + "' " + self).c_str()), 0);
+  Tick(prof_test_hidden, 100);
+  Write(FormatMon({range_}));
+  const Result result = RunProf({"-h", "-m", file_, stripped});
+  unlink(stripped.c_str());
+  char offset[32];
+  snprintf(offset, sizeof(offset), "+0x%zx\n",
+           static_cast<size_t>(AddressOf(prof_test_hidden) - module_.bias));
+  const std::string name = stripped.substr(stripped.rfind('/') + 1) + offset;
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(result.out, "100.0     1.00     1.00                         " + name);
+}
+
 TEST_F(ProfTest, CellOfSeveralFunctionsIsDividedByTheirBytes) {
   // One cell over all three: each gets its share, and nothing is lost.
   range_.cells = {1000};

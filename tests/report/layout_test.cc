@@ -35,9 +35,10 @@ Grid Example() {
   grid.columns = {{"name", Column::Kind::kText, 0, 10},
                   {"where", Column::Kind::kText, 1, 8},
                   {"cur", Column::Kind::kNumber, 0, 0},
-                  {"", Column::Kind::kBar, 2, 0}};
-  grid.rows = {{{"a::long::qualified::name"}, {"folder/file.cc:12"}, {"10"}, {"#####"}},
-               {{"short"}, {""}, {"7"}, {""}}};
+                  {"", Column::Kind::kBar, 2, 2}};
+  grid.columns.back().full_bar = 5;
+  grid.rows = {{{"a::long::qualified::name"}, {"folder/file.cc:12"}, {"10"}, {"", {}, 1}},
+               {{"short"}, {""}, {"7"}, {"", {}, 0.4}}};
   return grid;
 }
 
@@ -47,22 +48,31 @@ TEST(GridTest, UnboundedTakesWhatItNeeds) {
   EXPECT_EQ(Plain(0),
             "name                      where              cur\n"
             "a::long::qualified::name  folder/file.cc:12   10  #####\n"
-            "short                                          7\n");
+            "short                                          7  ##\n");
 }
 
-TEST(GridTest, PlacesAreCutBeforeNamesAndTextsBeforeColumnsGo) {
+TEST(GridTest, PlacesAreCutFirstThenBarsThenNamesAndThenColumnsGo) {
   EXPECT_EQ(Plain(50),
             "name                      where         cur\n"
             "a::long::qualified::name  ~/file.cc:12   10  #####\n"
-            "short                                     7\n");
-  EXPECT_EQ(Plain(40),
+            "short                                     7  ##\n");
+  EXPECT_EQ(Plain(43),
+            "name                      where     cur\n"
+            "a::long::qualified::name  ~e.cc:12   10  ##\n"
+            "short                                 7  #\n")
+      << "bars stay in proportion";
+  EXPECT_EQ(Plain(37),
             "name                where     cur\n"
-            "~::qualified::name  ~e.cc:12   10  #####\n"
-            "short                           7\n");
+            "~::qualified::name  ~e.cc:12   10  ##\n"
+            "short                           7  #\n");
   EXPECT_EQ(Plain(29),
-            "name            where     cur\n"
-            "~alified::name  ~e.cc:12   10\n"
-            "short                       7\n")
+            "name        where     cur\n"
+            "~ied::name  ~e.cc:12   10  ##\n"
+            "short                   7  #\n");
+  EXPECT_EQ(Plain(28),
+            "name           where     cur\n"
+            "~lified::name  ~e.cc:12   10\n"
+            "short                      7\n")
       << "the bar goes first";
   EXPECT_EQ(Plain(20),
             "name             cur\n"

@@ -82,7 +82,7 @@ TEST_F(ReportDiffTest, OneProgramServesBoth) {
   grown.total += 6;
   grown.masters[3].current += 6;
   Write("grown.out", FormatMlmon(grown));
-  EXPECT_THAT(Out({"--diff", "prog", "mlmon.out", "grown.out"}),
+  EXPECT_THAT(Out({"--diff", "--sort=cur", "prog", "mlmon.out", "grown.out"}),
               HasSubstr("A.f       f.cc:1    10 B   16 B    +6 B  +60.0%"));
 }
 
@@ -93,6 +93,36 @@ TEST_F(ReportDiffTest, GrowthOfStackData) {
   const std::string text = Out({"--diff", "--sort=stack", "prog", "mlmon.out", "grown.out"});
   EXPECT_THAT(text, HasSubstr("with what it called"));
   EXPECT_THAT(text, HasSubstr("+30 B  +300.0%"));
+}
+
+// A function that calls more than before, and uses itself what it did, had a row of 0 B, 0 B, 0 B.
+TEST_F(ReportDiffTest, RowsHaveAChangeInWhatTheyShow) {
+  Mlmon grown = testing::SmallProfile();
+  grown.masters[3].stack += 30;
+  grown.masters[4].current += 5;
+  grown.total += 5;
+  Write("grown.out", FormatMlmon(grown));
+  const std::string by_own = Out({"--diff", "--sort=cur", "prog", "mlmon.out", "grown.out"});
+  EXPECT_THAT(by_own, HasSubstr("+5 B"));
+  EXPECT_THAT(by_own, Not(HasSubstr("A.f")));
+  const std::string by_default = Out({"--diff", "prog", "mlmon.out", "grown.out"});
+  EXPECT_THAT(by_default, HasSubstr("with what it called"));
+  EXPECT_THAT(by_default, HasSubstr("A.f"));
+  EXPECT_THAT(by_default, Not(HasSubstr("A.g")));
+  const Json json = Json::parse(Out({"--diff", "--json", "prog", "mlmon.out", "grown.out"}));
+  EXPECT_EQ(json["functions"].size(), 2u);
+}
+
+TEST_F(ReportDiffTest, AllocatedAndLiveAreTwoKinds) {
+  WriteProfile("live.out", ProfileKind::kAlloc, {{{"leak", "s.cc: 10"}, {1024}}}, StubOf::kLive);
+  EXPECT_THAT(Error({"--diff", "before.out", "live.out"}),
+              HasSubstr("before.out has all that was allocated, live.out what is live: give"));
+  EXPECT_THAT(Error({"--diff", "live.out", "before.out"}), HasSubstr("live.out has what is live"));
+  WriteProfile("all.out", ProfileKind::kAlloc, {{{"leak", "s.cc: 10"}, {1024}}});
+  EXPECT_THAT(Error({"all.out", "live.out"}), HasSubstr("live.out what is live: give"));
+  // A script that is named in place of a lost one says as much.
+  std::rename("live.out.sources", "names");
+  EXPECT_THAT(Out({"names", "live.out"}), HasSubstr("1.0 KiB live"));
 }
 
 TEST_F(ReportDiffTest, FromNothingIsGrowthAndNotAnError) {

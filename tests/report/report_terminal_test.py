@@ -141,13 +141,13 @@ class ReportTest(unittest.TestCase):
 
     def test_json_and_csv(self):
         report = json.loads(self.piped("--json").stdout)
-        self.assertEqual(report["functions"][0]["name"], "evil\033[2J\033]0;title\a")
+        self.assertEqual(report["functions"][1]["name"], "evil\033[2J\033]0;title\a")
         self.assertEqual(sum(f["current"] for f in report["functions"]), 100)
         head = self.piped("--csv").stdout.split("\n")[0]
         self.assertEqual(head, "function,position,current,stack,gc")
 
     def test_pictures_are_well_formed(self):
-        self.write("after.out", PROFILE.replace("92 8", "93 8").replace("50 60 8", "51 60 8"))
+        self.write("after.out", PROFILE.replace("92 8", "93 8").replace("50 60 8", "51 61 8"))
         self.write("after.out.sources", SOURCES)
         for args in ["mlmon.out"], ["--diff", "mlmon.out", "after.out"]:
             with self.subTest(args):

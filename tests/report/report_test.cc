@@ -11,6 +11,7 @@
 namespace allomon::report {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
@@ -36,11 +37,11 @@ TEST_F(ReportTest, TableOfTheProfileBesideTheProgram) {
             "mlmon.out: 90 B allocated (90 bytes), and 10 B by the collector\n"
             "functions by prog\n"
             "\n"
-            "function  where    cur      %  stack %   GC %\n"
-            "<main>            50 B  50.0%    90.0%  10.0%  ██████████░░░░░░░░\n"
-            "A.g       g.cc:2  30 B  30.0%    40.0%  10.0%  ██████░░\n"
-            "<gc>              10 B  10.0%     0.0%  10.0%  ██\n"
-            "A.f       f.cc:1  10 B  10.0%    10.0%   0.0%  ██\n");
+            "function  where   stack  stack %   cur  cur %   GC %\n"
+            "<main>             90 B    90.0%  50 B  50.0%  10.0%  ██████████░░░░░░░░\n"
+            "A.g       g.cc:2   40 B    40.0%  30 B  30.0%  10.0%  ██████░░\n"
+            "A.f       f.cc:1   10 B    10.0%  10 B  10.0%   0.0%  ██\n"
+            "<gc>                0 B     0.0%  10 B  10.0%  10.0%  ██\n");
 }
 
 TEST_F(ReportTest, FilesAreToldApartByTheirContents) {
@@ -108,9 +109,48 @@ TEST_F(ReportTest, EachColumnSorts) {
   EXPECT_EQ(first_row(Out({"columns.out", "--sort=name"})), "by_name");
 }
 
+// The callers are what a user asked for by `,stack`; sorted by their own bytes they came last.
+TEST_F(ReportTest, StackDataSortByStackWithWhatStartsTheProgramLast) {
+  WriteProfile("calls.out", ProfileKind::kAlloc,
+               {{{"main", "m.cc: 1"}, {0, 100}},
+                {{"_start", "m: 0x10"}, {0, 100}},
+                {{"leaf", "f.cc: 1"}, {100, 100}},
+                {{"caller", "f.cc: 2"}, {0, 90}},
+                {{"start_thread", "libc.so.6: 0x10"}, {0, 10}}});
+  const auto order = [](const std::string& text) {
+    std::vector<std::string> names = {"leaf", "caller", "_start", "main", "start_thread"};
+    std::sort(names.begin(), names.end(), [&text](const std::string& a, const std::string& b) {
+      return text.find("\n" + a + " ") < text.find("\n" + b + " ");
+    });
+    return names;
+  };
+  EXPECT_THAT(order(Out({"calls.out"})),
+              ElementsAre("leaf", "caller", "_start", "main", "start_thread"));
+  EXPECT_THAT(order(Out({"calls.out", "--sort=stack"})),
+              ElementsAre("leaf", "_start", "main", "caller", "start_thread"));
+}
+
+TEST_F(ReportTest, MainThatAllocatesItselfIsNoStarter) {
+  WriteProfile("own.out", ProfileKind::kAlloc,
+               {{{"main", "m.cc: 1"}, {10, 100}}, {{"f", "f.cc: 1"}, {90, 90}}});
+  const std::string text = Out({"own.out"});
+  EXPECT_LT(text.find("\nmain"), text.find("\nf "));
+}
+
+// A bar of 20 columns took the room of class names on 80.
+TEST_F(ReportTest, ClassAndFunctionStayOnEightyColumns) {
+  const std::string name =
+      "void company::storage::SegmentedSessionRegistry<int>::RegisterListener<char>(char const&)";
+  WriteProfile("long.out", ProfileKind::kAlloc,
+               {{{name, "/usr/include/company/storage/registry.h: 1234"}, {1 << 20, 1 << 20}}});
+  Terminal screen = Screen(80);
+  screen.color_wanted = false;
+  EXPECT_THAT(Out({"long.out"}, screen), HasSubstr("SegmentedSessionRegistry::RegisterListener "));
+}
+
 TEST_F(ReportTest, RowsThatAreNotShownAreCounted) {
   EXPECT_THAT(Out({"prog", "mlmon.out", "--top=2"}),
-              HasSubstr("2 more functions          20 B  20.0%"));
+              HasSubstr("2 more functions                          20 B  20.0%"));
   EXPECT_THAT(Out({"prog", "mlmon.out", "--top=3"}), HasSubstr("1 more function "));
   EXPECT_THAT(Out({"prog", "mlmon.out", "--top=4"}), Not(HasSubstr("more")));
   EXPECT_THAT(Out({"prog", "mlmon.out", "--top=0"}), Not(HasSubstr("more")));
@@ -218,6 +258,43 @@ TEST_F(ReportTest, PictureIsWrittenBesideTheTable) {
   EXPECT_THAT(svg, HasSubstr("&lt;main&gt;"));
   EXPECT_THAT(svg, HasSubstr("with what it called"));
   EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
+}
+
+// Viewers showed a literal \x0a.
+TEST_F(ReportTest, TooltipsOfAPictureHaveLines) {
+  WriteOddNames();
+  Out({"prog", "mlmon.out", "--picture=out.svg"});
+  EXPECT_THAT(testing::ReadFileOrDie("out.svg"),
+              HasSubstr("<title>A.g  g.cc:2\nitself: 30 B, 30.0%\nwith what it called: 40 B"));
+  WriteProfile("line.out", ProfileKind::kAlloc, {{{"two\vlines", "f.cc: 1"}, {7}}});
+  Out({"line.out", "--picture=out.svg"});
+  EXPECT_THAT(testing::ReadFileOrDie("out.svg"), HasSubstr("<title>two\\x0blines  f.cc:1\n"));
+}
+
+// The narrow tiles of C++ names had the end of the parameters.
+TEST_F(ReportTest, TilesHaveClassAndFunctionOnALineEach) {
+  std::vector<NamedCount> functions;
+  for (int i = 0; i < 20; ++i) {
+    functions.push_back({{"void a::Registry<int>::RegisterOne" + std::to_string(10 + i) +
+                              "<char>(std::string const&)",
+                          "f.cc: 1"},
+                         {1000}});
+  }
+  WriteProfile("tiles.out", ProfileKind::kAlloc, functions);
+  Out({"tiles.out", "--picture=out.svg", "--top=1"});
+  const std::string svg = testing::ReadFileOrDie("out.svg");
+  EXPECT_THAT(svg, HasSubstr(">Registry::</text>"));
+  EXPECT_THAT(svg, HasSubstr(">RegisterOne12</text>"));
+}
+
+TEST_F(ReportTest, ColoursOfAPictureHaveALegend) {
+  WriteProfile("o.out", ProfileKind::kAlloc,
+               {{{"Open()", "s.cc: 1"}, {70}}, {{"std::f()", "s: 0x1"}, {30}}});
+  Out({"o.out", "--picture=out.svg"});
+  const std::string svg = testing::ReadFileOrDie("out.svg");
+  EXPECT_THAT(svg, HasSubstr("the program, 70.0%"));
+  EXPECT_THAT(svg, HasSubstr("language runtime, 30.0%"));
+  EXPECT_THAT(svg, Not(HasSubstr("libraries")));
 }
 
 TEST_F(ReportTest, HelpNamesEveryOption) {

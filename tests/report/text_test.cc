@@ -83,6 +83,14 @@ TEST(CutToEndTest, TheEndIsKept) {
   EXPECT_EQ(CutToEnd("abc", 0, Charset::kUtf8), "");
 }
 
+TEST(CutToBeginningTest, TheBeginningIsKept) {
+  EXPECT_EQ(CutToBeginning("palloc", 6, Charset::kUtf8), "palloc");
+  EXPECT_EQ(CutToBeginning("palloc", 5, Charset::kUtf8), "pall…");
+  EXPECT_EQ(CutToBeginning("palloc", 1, Charset::kAscii), "~");
+  EXPECT_EQ(CutToBeginning("palloc", 0, Charset::kAscii), "");
+  EXPECT_EQ(CutToBeginning("名前名前", 6, Charset::kUtf8), "名前…");
+}
+
 TEST(CutToEndTest, AWideCharacterIsNotCutInTwo) {
   EXPECT_EQ(CutToEnd("名前名前", 6, Charset::kUtf8), "…名前");
   for (int columns = 0; columns < 9; ++columns) {

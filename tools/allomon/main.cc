@@ -1,4 +1,5 @@
 // The command `allomon`: a table of its commands.
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -7,6 +8,8 @@
 #include "tools/gate/gate.h"
 #include "tools/report/report.h"
 #include "tools/report/terminal.h"
+#include "tools/text/plain_text.h"
+#include "tracker/formats/version.h"
 
 namespace {
 
@@ -25,12 +28,47 @@ constexpr Command kCommands[] = {
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };
 
-int Usage(FILE* out, int status) {
-  fputs("usage: allomon COMMAND ...      (allomon COMMAND --help)\n", out);
+using Arguments = std::vector<std::string>;
+
+std::string Usage() {
+  std::string usage = "usage: allomon COMMAND ...      (allomon COMMAND --help)\n";
   for (const Command& command : kCommands) {
-    fprintf(out, "  %-8s %s\n", command.name, command.summary);
+    std::string name = command.name;
+    name.resize(8, ' ');
+    usage += "  " + name + " " + command.summary + "\n";
   }
-  return status;
+  return usage + "  --help, --version; allomon help COMMAND\n";
+}
+
+std::string Version() { return std::string("allomon ") + allomon::kVersion + "\n"; }
+
+bool IsHelp(const std::string& arg) { return arg == "--help" || arg == "-h" || arg == "help"; }
+
+// Whether a command's arguments ask for the version.  Behind `--` there are only files.
+bool AsksForVersion(const Arguments& args) {
+  const auto end = std::find(args.begin(), args.end(), "--");
+  return std::find(args.begin(), end, "--version") != end;
+}
+
+allomon::CommandResult Unknown(const std::string& arg) {
+  const bool is_option = arg[0] == '-';
+  return {2, "",
+          std::string("allomon: unknown ") + (is_option ? "option " : "command ") +
+              allomon::Printable(arg, allomon::report::ThisTerminal().charset) +
+              "; allomon --help lists " + (is_option ? "them\n" : "all\n")};
+}
+
+allomon::CommandResult Run(Arguments args) {
+  if (args.empty()) return {2, "", Usage()};
+  if (args[0] == "--version") return {0, Version(), ""};
+  if (IsHelp(args[0]) && args.size() == 1) return {0, Usage(), ""};
+  if (args[0] == "help") args = {args[1], "--help"};
+  for (const Command& command : kCommands) {
+    if (args[0] != command.name) continue;
+    args.erase(args.begin());
+    return AsksForVersion(args) ? allomon::CommandResult{0, Version(), ""} : command.run(args);
+  }
+  return IsHelp(args[0]) ? allomon::CommandResult{0, Usage(), ""} : Unknown(args[0]);
 }
 
 // Output that did not reach its file must not look like success.
@@ -38,23 +76,12 @@ bool Print(const std::string& text) {
   return fwrite(text.data(), 1, text.size(), stdout) == text.size() && fflush(stdout) == 0;
 }
 
-int Run(const Command& command, const std::vector<std::string>& args) {
-  const auto result = command.run(args);
+}  // namespace
+
+int main(int argc, char** argv) {
+  const allomon::CommandResult result = Run(Arguments(argv + (argc > 0), argv + argc));
   fputs(result.err.c_str(), stderr);
   if (Print(result.out)) return result.status;
   perror("allomon: cannot write standard output");
   return 2;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::vector<std::string> args(argv + (argc > 0), argv + argc);
-  if (args.empty()) return Usage(stderr, 2);
-  if (args[0] == "--help" || args[0] == "help" || args[0] == "-h") return Usage(stdout, 0);
-  for (const Command& command : kCommands) {
-    if (args[0] == command.name) return Run(command, {args.begin() + 1, args.end()});
-  }
-  fprintf(stderr, "allomon: unknown command %s\n", args[0].c_str());
-  return Usage(stderr, 2);
 }

@@ -35,7 +35,8 @@ bool RemoveSame(const Site& site, std::vector<Site>* sites) {
   return true;
 }
 
-// Subtracts what is left of the baseline at the same key.
+// Subtracts what is left of the baseline at the same key.  What the baseline has beyond that stays
+// there.
 Site Grown(Site site, std::vector<Site>* baseline) {
   for (Site& was : *baseline) {
     if (was.Calls() != site.Calls()) continue;
@@ -47,6 +48,22 @@ Site Grown(Site site, std::vector<Site>* baseline) {
     was.bytes -= bytes;
   }
   return site;
+}
+
+// Subtracts from a growth what the same calls allocate less than in the baseline: fewer allocations
+// of more bytes, or more of fewer.
+void SubtractVanished(std::vector<Site>* baseline, Site* growth) {
+  for (Site& was : *baseline) {
+    if (was.Calls() != growth->Calls()) continue;
+    growth->allocations -= was.allocations;
+    growth->bytes -= was.bytes;
+    was.allocations = was.bytes = 0;
+  }
+}
+
+void SortByWeight(std::vector<Site>* sites) {
+  std::stable_sort(sites->begin(), sites->end(),
+                   [](const Site& a, const Site& b) { return WeightOf(a) > WeightOf(b); });
 }
 
 // A baseline has no line numbers.  So where two lines of one function allocate the same, either may
@@ -61,22 +78,30 @@ std::vector<Frame> AlternativesTo(const Site& site, const std::vector<Site>& unc
   return alternatives;
 }
 
-std::vector<GrownSite> SitesThatGrew(const Figures& baseline, const Figures& current) {
+// Fills in `responsible` and `vanished`.
+void CompareSites(const Figures& baseline, const Figures& current, Judgement* judgement) {
   std::vector<Site> before = baseline.sites;
   std::vector<Site> unchanged;
   std::vector<Site> changed;
   for (const Site& site : current.sites) {
     (RemoveSame(site, &before) ? unchanged : changed).push_back(site);
   }
-  std::vector<GrownSite> grown;
+  std::vector<Site> grown;
   for (const Site& site : changed) {
     const Site growth = Grown(site, &before);
-    if (WeightOf(growth) > kRounding) grown.push_back({growth, AlternativesTo(site, unchanged)});
+    if (WeightOf(growth) > kRounding) grown.push_back(growth);
   }
-  std::stable_sort(grown.begin(), grown.end(), [](const GrownSite& a, const GrownSite& b) {
-    return WeightOf(a.growth) > WeightOf(b.growth);
-  });
-  return grown;
+  for (Site& growth : grown) SubtractVanished(&before, &growth);
+  SortByWeight(&grown);
+  for (const Site& growth : grown) {
+    judgement->responsible.push_back({growth, AlternativesTo(growth, unchanged)});
+  }
+  SortByWeight(&before);
+  for (const Site& site : before) {
+    if (WeightOf(site) > kRounding) judgement->vanished.push_back(site);
+  }
+  judgement->lacks_baseline_sites = baseline.sites.empty() && !current.sites.empty() &&
+                                    baseline.values[kAllocations].value_or(0) > kRounding;
 }
 
 absl::Status Judge(const Figures& baseline, const Figures& current, const Allowance& allowance,
@@ -97,7 +122,7 @@ absl::Status Judge(const Figures& baseline, const Figures& current, const Allowa
   }
   if (judgement->growths.empty()) return absl::OkStatus();
   judgement->verdict = Verdict::kGrew;
-  judgement->responsible = SitesThatGrew(baseline, current);
+  CompareSites(baseline, current, judgement);
   return absl::OkStatus();
 }
 

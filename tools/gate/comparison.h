@@ -23,7 +23,8 @@ struct Growth {
   double current = 0;
 };
 
-// A call stack, with what it allocates beyond the baseline.
+// A call stack, with what it allocates beyond the baseline.  Of its two numbers one may be
+// negative: fewer allocations of more bytes.
 struct GrownSite {
   Site growth;
   std::vector<Frame> alternatives;  // other lines of the same functions that may be the new one
@@ -41,6 +42,11 @@ struct Judgement {
   // The sites that allocate more than in the baseline, those with most first; all sites if the
   // baseline has none.  Empty without a profile.
   std::vector<GrownSite> responsible;
+  // The sites of the baseline that allocate less now, with how much less; those with most first.
+  // What grew less what vanished is the growth of the benchmark.
+  std::vector<Site> vanished;
+  // The baseline was written without a profile: what allocated before is not known.
+  bool lacks_baseline_sites = false;
 };
 
 struct Comparison {

@@ -94,7 +94,11 @@ absl::StatusOr<Figures> ReadEntry(const Json& entry) {
   return figures;
 }
 
+// The sites are those of the repetition whose allocations are kept, so that they add up to them.
 void KeepSmallest(const Figures& repetition, Figures* figures) {
+  if (repetition.values[kAllocations] < figures->values[kAllocations]) {
+    figures->sites = repetition.sites;
+  }
   for (int metric = 0; metric < kMetrics; ++metric) {
     const std::optional<double>& other = repetition.values[metric];
     std::optional<double>& value = figures->values[metric];

@@ -70,7 +70,8 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args) {
     }
     std::string growth;
     std::string* value = name == "--max-growth" ? &growth : ValueOf(name, &options);
-    if (value == nullptr) return absl::InvalidArgumentError("unknown argument " + args[i]);
+    if (value == nullptr)
+      return absl::InvalidArgumentError("unknown argument " + args[i] + "; --help lists all");
     if (equals == std::string::npos && ++i == args.size()) {
       return absl::InvalidArgumentError(name + " needs a value");
     }

@@ -64,31 +64,66 @@ std::string ToText(const Frame& frame) {
   return frame.function + "  " + frame.file + ":" + std::to_string(frame.line);
 }
 
-std::string ToText(const GrownSite& site) {
-  std::string text = "  +" + Number(site.growth.allocations) +
-                     (site.growth.allocations == 1 ? " allocation, +" : " allocations, +") +
-                     Number(site.growth.bytes) + " bytes per iteration:\n";
-  for (size_t i = 0; i < site.growth.frames.size(); ++i) {
-    if (i == kShownFrames) {
-      text += "      ...\n";
-      break;
-    }
-    text += "      " + ToText(site.growth.frames[i]) + "\n";
+// "+3", "-2".
+std::string Signed(double value) { return (value < 0 ? "-" : "+") + Number(std::abs(value)); }
+
+// "+1 allocation, +8 bytes".
+std::string Amounts(double allocations, double bytes) {
+  return Signed(allocations) + (std::abs(allocations) == 1 ? " allocation, " : " allocations, ") +
+         Signed(bytes) + " bytes";
+}
+
+std::string Frames(const Site& site) {
+  std::string text;
+  for (size_t i = 0; i < site.frames.size(); ++i) {
+    if (i == kShownFrames) return text + "      ...\n";
+    text += "      " + ToText(site.frames[i]) + "\n";
   }
+  return text;
+}
+
+std::string ToText(const GrownSite& site) {
+  std::string text = "  " + Amounts(site.growth.allocations, site.growth.bytes) +
+                     " per iteration:\n" + Frames(site.growth);
   for (const Frame& frame : site.alternatives) {
     text += "      or, allocating the same: " + ToText(frame) + "\n";
   }
   return text;
 }
 
+std::string VanishedText(const Site& site) {
+  return "  " + Amounts(-site.allocations, -site.bytes) + " per iteration, allocated no more:\n" +
+         Frames(site);
+}
+
+// The line of the sites from `first` on, so that what is listed adds up.
+std::string MoreSites(const std::vector<Site>& sites, size_t first, int sign) {
+  if (sites.size() <= first) return "";
+  Site sum;
+  for (size_t i = first; i < sites.size(); ++i) {
+    sum.allocations += sign * sites[i].allocations;
+    sum.bytes += sign * sites[i].bytes;
+  }
+  return "  " + Amounts(sum.allocations, sum.bytes) + ": " +
+         Count(sites.size() - first, "more call stack") + "\n";
+}
+
 std::string SitesOf(const Judgement& judgement) {
   std::string text;
-  const auto& sites = judgement.responsible;
-  for (size_t i = 0; i < std::min(sites.size(), kShownSites); ++i) text += ToText(sites[i]);
-  if (sites.size() > kShownSites) {
-    text += "  and " + Count(sites.size() - kShownSites, "more call stack") + "\n";
+  const auto& grown = judgement.responsible;
+  for (size_t i = 0; i < std::min(grown.size(), kShownSites); ++i) text += ToText(grown[i]);
+  std::vector<Site> growths;
+  for (const GrownSite& site : grown) growths.push_back(site.growth);
+  text += MoreSites(growths, kShownSites, +1);
+  const auto& vanished = judgement.vanished;
+  for (size_t i = 0; i < std::min(vanished.size(), kShownSites); ++i) {
+    text += VanishedText(vanished[i]);
   }
-  return text;
+  text += MoreSites(vanished, kShownSites, -1);
+  if (!judgement.lacks_baseline_sites) return text;
+  return "  the baseline has no call sites, so these are all; --update with --profile keeps "
+         "them\n" +
+         text;
 }
 
 // Without the figures and sites.

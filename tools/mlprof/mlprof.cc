@@ -11,6 +11,7 @@
 #include "tools/mlprof/program.h"
 #include "tools/mlprof/selection.h"
 #include "tools/mlprof/table.h"
+#include "tracker/formats/version.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::mlprof {
@@ -54,9 +55,24 @@ bool Run(const Options& options, std::string* out, std::string* warnings, std::s
   return true;
 }
 
+constexpr char kManual[] =
+    "\n    --help --version\n"
+    "Shows what mlmon.out files say about an executable, as MLton's mlprof does.  For people at a\n"
+    "terminal there is allomon report.\n";
+
+// Options with two dashes, which MLton's mlprof does not have.
+Result RunLongOption(const std::string& option) {
+  if (option == "--help") return {true, Usage() + kManual, ""};
+  if (option == "--version") return {true, std::string("mlprof ") + kVersion + "\n", ""};
+  return {false, "", "unknown switch: " + option + "; mlprof --help lists all\n"};
+}
+
+bool IsLongOption(const std::string& arg) { return arg.size() > 2 && arg.compare(0, 2, "--") == 0; }
+
 }  // namespace
 
 Result RunMlprof(const std::vector<std::string>& args) {
+  if (!args.empty() && IsLongOption(args[0])) return RunLongOption(args[0]);
   Result result;
   Options options;
   std::string error;

@@ -103,23 +103,6 @@ std::string UsageColumn(const Option& option) {
   return "    -" + std::string(option.name) + " " + std::string(option.argument) + " ";
 }
 
-std::string Usage() {
-  size_t width = 0;
-  for (const Option& option : kOptions) {
-    if (!option.help.empty()) {
-      width = std::max(width, UsageColumn(option).size());
-    }
-  }
-  std::string usage = "usage: mlprof [option ...] a.out [mlmon.out ...]";
-  for (const Option& option : kOptions) {
-    if (option.help.empty()) continue;
-    std::string column = UsageColumn(option);
-    column.resize(width, ' ');
-    usage.append("\n").append(column).append(option.help);
-  }
-  return usage;
-}
-
 const Option* FindOption(std::string_view name) {
   for (const Option& option : kOptions) {
     if (option.name == name) return &option;
@@ -166,6 +149,23 @@ bool Parse(const std::vector<std::string>& args, Options* options, std::string* 
 }
 
 }  // namespace
+
+std::string Usage() {
+  size_t width = 0;
+  for (const Option& option : kOptions) {
+    if (!option.help.empty()) {
+      width = std::max(width, UsageColumn(option).size());
+    }
+  }
+  std::string usage = "usage: mlprof [option ...] a.out [mlmon.out ...]";
+  for (const Option& option : kOptions) {
+    if (option.help.empty()) continue;
+    std::string column = UsageColumn(option);
+    column.resize(width, ' ');
+    usage.append("\n").append(column).append(option.help);
+  }
+  return usage;
+}
 
 bool ParseOptions(const std::vector<std::string>& args, Options* options, std::string* error) {
   *options = Options();

@@ -31,6 +31,9 @@ struct Options {
 // message and the usage: several lines without the last newline.
 bool ParseOptions(const std::vector<std::string>& args, Options* options, std::string* error);
 
+// The usage, which MLton's mlprof shows behind an error.  Without the last newline.
+std::string Usage();
+
 }  // namespace allomon::mlprof
 
 #endif  // ALLOMON_TOOLS_MLPROF_OPTIONS_H_

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tools/mlprof/ask_sources.h"
+#include "tools/symbols/demangle.h"
 
 namespace allomon::mlprof {
 namespace {
@@ -52,6 +53,7 @@ bool ProgramFromAnswer(const std::string& file, std::string_view answer, bool lo
     return UserError(file, "is not compiled for profiling", error);
   }
   for (SourceName& name : program->table.names) {
+    name.name = DemangledForeign(name.name);  // not in the process: its demanglers are large
     if (!long_names) Shorten(&name);
     const std::string full_name = FullName(name);
     program->is_split.push_back(std::any_of(split.begin(), split.end(), [&](const Regexp& regexp) {

@@ -11,6 +11,17 @@ inline constexpr char kUsage[] =
     "usage: prof [-tcan] [-ox] [-ghsz] [-m mon.out] [--mlmon=FILE [--counts]] [program "
     "[library ...]]";
 
+inline constexpr char kHelp[] =
+    "  Shows what mon.out says about a program (a.out): times and calls of its functions.\n"
+    "  -t -c -a -n     by time (default), calls, address, name\n"
+    "  -o -x           addresses too, in octal, hexadecimal\n"
+    "  -g -z           static functions too; functions without time and calls too\n"
+    "  -h -s           no heading; on standard error, how the profile was taken\n"
+    "  -m FILE         instead of mon.out\n"
+    "  --mlmon=FILE    writes the times as mlmon.out into FILE instead; --counts: the calls\n"
+    "  --help --version\n"
+    "  Status 0: shown; 1: bad input, and one line on standard error says which.\n";
+
 enum class Order { kTime, kCalls, kAddress, kName };
 enum class AddressBase { kNone, kOctal, kHexadecimal };
 

@@ -1,5 +1,6 @@
 #include "tools/prof/prof.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -8,11 +9,18 @@
 #include "tools/prof/options.h"
 #include "tools/prof/table.h"
 #include "tools/prof/to_mlmon.h"
+#include "tracker/formats/version.h"
 
 namespace allomon::prof {
 namespace {
 
 Result Failure(const std::string& error) { return {false, "", "prof: " + error + "\n"}; }
+
+// Behind `--` there are only programs.
+bool Has(const std::vector<std::string>& args, const char* option) {
+  const auto end = std::find(args.begin(), args.end(), "--");
+  return std::find(args.begin(), end, option) != end;
+}
 
 bool ReadMon(const std::string& path, std::vector<MonRange>* ranges, std::string* error) {
   std::string contents;
@@ -51,7 +59,8 @@ std::string WarningsOf(const std::vector<MonRange>& ranges, const std::string& m
 }  // namespace
 
 Result RunProf(const std::vector<std::string>& args) {
-  if (args == std::vector<std::string>{"--help"}) return {true, std::string(kUsage) + "\n", ""};
+  if (Has(args, "--help")) return {true, std::string(kUsage) + "\n" + kHelp, ""};
+  if (Has(args, "--version")) return {true, std::string("prof ") + kVersion + "\n", ""};
   Options options;
   std::string error;
   if (!ParseOptions(args, &options, &error)) return Failure(error);

@@ -1,43 +1,27 @@
 #include "tools/prof/program_symbols.h"
 
-#include <cxxabi.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
 
-#include "tracker/symbols/debug_file.h"
-#include "tracker/symbols/elf_file.h"
-#include "tracker/symbols/elf_functions.h"
+#include "tools/symbols/code_file.h"
+#include "tools/symbols/demangle.h"
 
 namespace allomon::prof {
 namespace {
 
-using internal::ElfFile;
-using internal::ElfSection;
-
 bool Fail(std::string what, std::string* error) {
   *error = std::move(what);
   return false;
-}
-
-std::string Demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> readable(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 ? readable.get() : name;
-}
-
-void AddFunctions(const ElfFile& file, std::vector<Function>* out) {
-  internal::ForEachFunction(file, [out](const Elf64_Sym& symbol, std::string_view name) {
-    out->push_back({symbol.st_value, symbol.st_value + symbol.st_size, std::string(name),
-                    ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
-  });
 }
 
 // Of several names for one address every run takes the same: a global one, then the one with the
@@ -63,24 +47,38 @@ void SortFunctions(uint64_t code_high, std::vector<Function>* functions) {
   }
 }
 
-void FindCode(const ElfFile& file, Program* program) {
-  program->code_low = UINT64_MAX;
-  for (size_t i = 0; i < file.section_count(); ++i) {
-    const ElfSection section = file.Section(i);
-    const std::string_view name = file.NameOf(section);
-    // ElfSection has no flags.  Sections of code have names that begin so.
-    const bool is_code = name.substr(0, 5) == ".text" || name == ".init" || name == ".fini" ||
-                         name.substr(0, 4) == ".plt";
-    if (!is_code || section.size == 0) continue;
-    program->code_low = std::min(program->code_low, section.address);
-    program->code_high = std::max(program->code_high, section.address + section.size);
+std::string UnnamedAt(const std::string& path, uint64_t begin) {
+  char offset[24];
+  snprintf(offset, sizeof(offset), "+0x%" PRIx64, begin);
+  return path.substr(path.rfind('/') + 1) + offset;
+}
+
+// Adds what has no symbol by module and start, which ends what is named before it.  A symbol
+// without a size ends where its entry in the unwind table does.
+void AddUnnamed(const std::string& path, const std::vector<UnwindRange>& ranges,
+                std::vector<Function>* functions) {
+  std::map<uint64_t, Function*> named;
+  for (Function& f : *functions) {
+    Function*& best = named[f.begin];
+    if (best == nullptr || best->end < f.end) best = &f;
   }
+  std::vector<Function> unnamed;
+  for (const UnwindRange& range : ranges) {
+    const auto above = named.upper_bound(range.begin);
+    Function* const before = above == named.begin() ? nullptr : std::prev(above)->second;
+    if (before != nullptr && before->begin == range.begin) {
+      if (before->end == before->begin) before->end = range.end;
+    } else if (before == nullptr || before->end <= range.begin) {
+      unnamed.push_back({range.begin, range.end, UnnamedAt(path, range.begin), false});
+    }
+  }
+  functions->insert(functions->end(), unnamed.begin(), unnamed.end());
 }
 
 }  // namespace
 
 bool ReadProgram(const std::string& path, Program* program, std::string* error) {
-  const std::unique_ptr<ElfFile> file = ElfFile::Open(path);
+  const std::unique_ptr<CodeFile> file = CodeFile::Open(path, "");
   if (file == nullptr) {
     const bool readable = access(path.c_str(), R_OK) == 0;
     return Fail((readable ? path + " is not a 64-bit ELF file"
@@ -90,15 +88,16 @@ bool ReadProgram(const std::string& path, Program* program, std::string* error) 
   }
   program->path = path;
   program->build_id = file->BuildId();
-  FindCode(*file, program);
+  program->code_low = file->CodeBegin();
+  program->code_high = file->CodeEnd();
   if (program->code_high == 0) return Fail(path + " holds no code", error);
-  const std::unique_ptr<ElfFile> debug_file = internal::OpenDebugFile(*file, path);
-  for (const ElfFile* f :
-       {static_cast<const ElfFile*>(file.get()), static_cast<const ElfFile*>(debug_file.get())}) {
-    if (f != nullptr) AddFunctions(*f, &program->functions);
+  for (CodeSymbol& symbol : file->Symbols()) {
+    program->functions.push_back(
+        {symbol.begin, symbol.end, std::move(symbol.symbol), symbol.is_local});
   }
+  AddUnnamed(path, file->Ranges(), &program->functions);
   if (program->functions.empty()) {
-    return Fail(path + " has no symbols; build it without stripping", error);
+    return Fail(path + " has neither symbols nor unwind tables; build it without stripping", error);
   }
   SortFunctions(program->code_high, &program->functions);
   return true;

@@ -86,12 +86,23 @@ std::string FormatTable(Charges charges, const Options& options) {
   return table;
 }
 
+namespace {
+
+// As many decimals as show one tick.
+int DecimalsOfTicks(const std::vector<MonRange>& ranges) {
+  const uint32_t hz = ranges.empty() ? 1 : ranges[0].hz;
+  return hz > 1000 ? 4 : hz > 100 ? 3 : 2;
+}
+
+}  // namespace
+
 std::string FormatSummary(const std::vector<MonRange>& ranges, const Charges& charges,
                           const std::string& mon_file) {
-  std::string text =
-      Format("prof: %.2f seconds in the ranges, %.2f elsewhere, %lu calls; ", charges.seconds,
-             charges.other_seconds, static_cast<unsigned long>(charges.calls)) +
-      mon_file + "\n";
+  const int decimals = DecimalsOfTicks(ranges);
+  std::string text = Format("prof: %.*f seconds in the ranges, %.*f elsewhere, %lu calls; ",
+                            decimals, charges.seconds, decimals, charges.other_seconds,
+                            static_cast<unsigned long>(charges.calls)) +
+                     mon_file + "\n";
   for (size_t i = 0; i < ranges.size(); ++i) {
     const MonRange& range = ranges[i];
     text += Format("prof: range %zu: %lx to %lx, %zu cells of %u bytes, %u ticks a second, ", i + 1,

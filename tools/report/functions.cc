@@ -1,12 +1,15 @@
 #include "tools/report/functions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "tools/report/units.h"
 
 namespace allomon::report {
 namespace {
@@ -26,7 +29,8 @@ auto NameOrder(const SourceName& name) { return std::tie(name.name, name.positio
 bool InOrder(const Function& a, const Function& b, SortKey key) {
   if (key != SortKey::kName) {
     const auto measures = [key](const Function& function) {
-      return std::make_pair(Measure(function.count, key), function.count.current);
+      return std::make_tuple(Measure(function.count, key), function.count.current,
+                             function.count.stack);
     };
     if (measures(a) != measures(b)) return measures(a) > measures(b);
   }
@@ -44,10 +48,38 @@ bool InOrder(const Change& a, const Change& b, SortKey key) {
   return NameOrder(*a.name) < NameOrder(*b.name);
 }
 
+// Names of the C library and of the kernel's entry points, and main.
+constexpr std::string_view kStarters[] = {"main",
+                                          "_start",
+                                          "__libc_start_main",
+                                          "__libc_start_main_impl",
+                                          "__libc_start_call_main",
+                                          "start_thread",
+                                          "clone",
+                                          "__clone",
+                                          "clone3",
+                                          "__clone3"};
+
+bool IsStarter(const SourceName& name, MlmonInt current, double whole) {
+  return std::find(std::begin(kStarters), std::end(kStarters), name.name) != std::end(kStarters) &&
+         100 * static_cast<double>(current) < whole;
+}
+
+bool IsStarter(const Function& function, double whole) {
+  return IsStarter(*function.name, function.count.current, whole);
+}
+
+bool IsStarter(const Change& change, double whole) {
+  return IsStarter(*change.name, change.after.current, whole);
+}
+
 template <typename Row>
-void Sort(SortKey key, std::vector<Row>* rows) {
+void Sort(const Order& order, double whole, std::vector<Row>* rows) {
   std::stable_sort(rows->begin(), rows->end(),
-                   [key](const Row& a, const Row& b) { return InOrder(a, b, key); });
+                   [&order](const Row& a, const Row& b) { return InOrder(a, b, order.key); });
+  if (!order.starters_last) return;
+  std::stable_partition(rows->begin(), rows->end(),
+                        [whole](const Row& row) { return !IsStarter(row, whole); });
 }
 
 // Finds the functions of one build in another.
@@ -89,6 +121,11 @@ class Matcher {
 
 }  // namespace
 
+Order OrderOf(const Options& options, ProfileStyle style) {
+  if (options.sort.has_value()) return {*options.sort, false};
+  return style == ProfileStyle::kStack ? Order{SortKey::kStack, true} : Order{};
+}
+
 MlmonInt Measure(const MlmonCount& count, SortKey key) {
   if (key == SortKey::kStack) return count.stack;
   return key == SortKey::kGc ? count.stack_gc : count.current;
@@ -100,14 +137,14 @@ std::string_view FileOf(const SourceName& name) {
 
 size_t ShownRows(size_t count, size_t most) { return most == 0 ? count : std::min(count, most); }
 
-std::vector<Function> Functions(const Profile& profile, SortKey key) {
+std::vector<Function> Functions(const Profile& profile, const Order& order) {
   std::vector<Function> functions;
   const auto& names = profile.program.table.names;
   for (size_t i = 0; i < names.size(); ++i) {
     const MlmonCount& count = profile.data.masters[i];
     if (IsUsed(count)) functions.push_back({&names[i], count});
   }
-  Sort(key, &functions);
+  Sort(order, Whole(profile.data), &functions);
   return functions;
 }
 
@@ -135,7 +172,7 @@ MlmonInt Change::Growth(SortKey key) const {
   return std::max(growth, -kMost);
 }
 
-std::vector<Change> Changes(const Pair& pair, SortKey key) {
+std::vector<Change> Changes(const Pair& pair, const Order& order) {
   Matcher matcher;
   matcher.AddBefore(pair.before);
   matcher.AddAfter(pair.after);
@@ -143,8 +180,14 @@ std::vector<Change> Changes(const Pair& pair, SortKey key) {
   for (const Change& change : matcher.changes()) {
     if (Differs(change.before, change.after)) changes.push_back(change);
   }
-  Sort(key, &changes);
+  Sort(order, Whole(pair.after.data), &changes);
   return changes;
+}
+
+void RemoveUnchanged(SortKey key, std::vector<Change>* changes) {
+  changes->erase(std::remove_if(changes->begin(), changes->end(),
+                                [key](const Change& change) { return change.Growth(key) == 0; }),
+                 changes->end());
 }
 
 }  // namespace allomon::report

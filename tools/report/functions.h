@@ -16,6 +16,18 @@ struct Function {
   MlmonCount count;
 };
 
+// How rows are sorted.
+struct Order {
+  SortKey key = SortKey::kCurrent;
+  // Functions that start programs and threads, and use less than a hundredth of all themselves,
+  // come last: everything went through them, which says nothing.
+  bool starters_last = false;
+};
+
+// The order that the user asked for.  Without that it is by stack data, where the profile has them,
+// with starters last.
+Order OrderOf(const Options& options, ProfileStyle style);
+
 // The count that `--sort` compares.  For kName it is the current count.
 MlmonInt Measure(const MlmonCount& count, SortKey key);
 
@@ -25,10 +37,11 @@ std::string_view FileOf(const SourceName& name);
 // How many of `count` rows are shown if at `most` that many may be; 0: all.
 size_t ShownRows(size_t count, size_t most);
 
-// The functions that used something, sorted by `key`, the largest first.  Equal ones are sorted by
-// their current count, then by name and position, so that every run of the command gives the same
-// order.  Copies of a function that the optimizer made count as one.  Refers to `profile`.
-std::vector<Function> Functions(const Profile& profile, SortKey key);
+// The functions that used something, in that order, the largest first.  Equal ones are sorted by
+// their current count, then by their stack count, then by name and position, so that every run of
+// the command gives the same order.  Copies of a function that the optimizer made count as one.
+// Refers to `profile`.
+std::vector<Function> Functions(const Profile& profile, const Order& order);
 
 // The number of functions that have a position and used nothing.
 size_t UnusedFunctions(const Profile& profile);
@@ -52,7 +65,11 @@ struct Change {
 // All functions that changed.  The largest change comes first, up or down; equal ones are in the
 // order of Functions().  Functions of two builds are the same if they have the same name and the
 // same file, and if as many functions of that name and file come before them: lines may move.
-std::vector<Change> Changes(const Pair& pair, SortKey key);
+std::vector<Change> Changes(const Pair& pair, const Order& order);
+
+// Removes the changes that are none of the count that `key` names, as where a function calls
+// another one than before.
+void RemoveUnchanged(SortKey key, std::vector<Change>* changes);
 
 }  // namespace allomon::report
 

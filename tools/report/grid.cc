@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tools/report/bar.h"
 #include "tools/text/utf8.h"
 
 namespace allomon::report {
@@ -30,7 +31,9 @@ const char* Sequence(Paint paint) {
 
 class Layout {
  public:
-  Layout(Grid* grid, int width) : grid_(*grid), width_(width) { Measure(); }
+  Layout(Grid* grid, int width, Charset charset) : grid_(*grid), width_(width), charset_(charset) {
+    Measure();
+  }
 
   // Cuts texts and drops columns until the grid fits.  Returns the widths.
   std::vector<int> Fit() {
@@ -45,16 +48,22 @@ class Layout {
   void Measure() {
     for (size_t i = 0; i < grid_.columns.size(); ++i) {
       int width = Columns(grid_.columns[i].head);
-      for (const auto& row : grid_.rows) width = std::max(width, Columns(row[i].text));
+      for (const auto& row : grid_.rows) width = std::max(width, ColumnsOf(row[i], i));
       widths_.push_back(width);
     }
   }
 
-  bool IsText(size_t column) const { return grid_.columns[column].kind == Column::Kind::kText; }
+  int ColumnsOf(const Cell& cell, size_t column) const {
+    if (!Is(column, Column::Kind::kBar)) return Columns(cell.text);
+    return Columns(Bar(cell.own, cell.with_callees, grid_.columns[column].full_bar, charset_));
+  }
+
+  bool Is(size_t column, Column::Kind kind) const { return grid_.columns[column].kind == kind; }
 
   int LeastOf(size_t column) const {
-    return IsText(column) ? std::min(widths_[column], grid_.columns[column].least)
-                          : widths_[column];
+    return Is(column, Column::Kind::kNumber)
+               ? widths_[column]
+               : std::min(widths_[column], grid_.columns[column].least);
   }
 
   int Gaps() const { return kGap * (static_cast<int>(widths_.size()) - 1); }
@@ -80,28 +89,34 @@ class Layout {
     return true;
   }
 
-  // Cuts texts to their least widths, first in columns that could be dropped, then in the others.
-  // If that is not enough, cuts all texts further.
+  // Cuts texts and bars to their least widths: first texts that could be dropped, then bars, then
+  // the other texts.  If that is not enough, cuts all texts further.
   void CutTexts() {
     int excess = std::accumulate(widths_.begin(), widths_.end(), Gaps()) - width_;
-    for (const bool droppable : {true, false}) {
+    for (const auto kind : {Column::Kind::kText, Column::Kind::kBar}) {
       for (size_t i = 0; i < widths_.size(); ++i) {
-        if ((grid_.columns[i].drop_rank > 0) == droppable) Cut(i, LeastOf(i), &excess);
+        if (Is(i, kind) && grid_.columns[i].drop_rank > 0) Cut(i, LeastOf(i), &excess);
       }
     }
+    for (size_t i = 0; i < widths_.size(); ++i) Cut(i, LeastOf(i), &excess);
     for (size_t i = 0; i < widths_.size(); ++i) {
-      if (IsText(i)) Cut(i, 1, &excess);
+      if (Is(i, Column::Kind::kText)) Cut(i, 1, &excess);
     }
   }
 
   void Cut(size_t column, int least, int* excess) {
     const int cut = std::clamp(*excess, 0, std::max(0, widths_[column] - least));
+    if (cut == 0) return;
+    // All bars of the column stay in proportion.
+    int& full_bar = grid_.columns[column].full_bar;
+    full_bar = full_bar * (widths_[column] - cut) / widths_[column];
     widths_[column] -= cut;
     *excess -= cut;
   }
 
   Grid& grid_;
   const int width_;
+  const Charset charset_;
   std::vector<int> widths_;
 };
 
@@ -129,16 +144,21 @@ class Formatter {
     size_t end = 0;  // behind the last visible cell
     for (size_t i = 0; i < row.size(); ++i) {
       if (i > 0) line.append(kGap, ' ');
-      const Column::Kind kind = grid_.columns[i].kind;
-      const bool cut = kind == Column::Kind::kText;
-      const std::string text = cut ? CutToEnd(row[i].text, widths_[i], charset_) : row[i].text;
-      const bool left = kind != Column::Kind::kNumber;
+      const std::string text = TextOf(row[i], i);
+      const bool left = grid_.columns[i].kind != Column::Kind::kNumber;
       line += Painted(Aligned(text, widths_[i], left), row[i].paint, colored_);
       if (!text.empty()) end = line.size();
     }
     if (!colored_) end = line.find_last_not_of(' ') + 1;
     line.resize(end);
     return line + "\n";
+  }
+
+  std::string TextOf(const Cell& cell, size_t i) const {
+    const Column& column = grid_.columns[i];
+    if (column.kind == Column::Kind::kText) return column.cut(cell.text, widths_[i], charset_);
+    if (column.kind == Column::Kind::kNumber) return cell.text;
+    return Bar(cell.own, cell.with_callees, column.full_bar, charset_);
   }
 
   const Grid& grid_;
@@ -155,7 +175,7 @@ std::string Painted(const std::string& text, Paint paint, bool colored) {
 }
 
 std::string FormatGrid(Grid grid, int width, Charset charset, bool colored) {
-  const std::vector<int> widths = Layout(&grid, width).Fit();
+  const std::vector<int> widths = Layout(&grid, width, charset).Fit();
   return Formatter(grid, widths, charset, colored).Lines();
 }
 

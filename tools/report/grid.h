@@ -20,12 +20,17 @@ struct Column {
   std::string head;
   Kind kind = Kind::kNumber;
   int drop_rank = 0;  // the column of the highest rank is dropped first if room lacks; 0: never
-  int least = 0;      // a text is cut to that many columns before others are dropped
+  int least = 0;      // a text or a bar is cut to that many columns before others are dropped
+  // How a text is cut to so many columns.
+  std::string (*cut)(const std::string& text, int columns, Charset charset) = CutToEnd;
+  int full_bar = 0;  // the columns of a bar that stands for all
 };
 
 struct Cell {
-  std::string text;  // printable
+  std::string text;  // printable; none in a bar
   Paint paint = Paint::kPlain;
+  double own = 0;  // of a bar: the shares of Bar()
+  double with_callees = 0;
 };
 
 struct Grid {
@@ -34,8 +39,9 @@ struct Grid {
 };
 
 // Formats lines of at most `width` columns of a terminal (0: as wide as needed), without blanks at
-// their ends.  The heads come first.  Texts lose their beginnings before columns are dropped.  If
-// `width` is below some 20, lines are longer than `width`.
+// their ends.  The heads come first.  Where room lacks, the texts that could be dropped are cut,
+// then bars, then the other texts; columns are dropped only if that is not enough.  If `width` is
+// below some 20, lines are longer than `width`.
 std::string FormatGrid(Grid grid, int width, Charset charset, bool colored);
 
 }  // namespace allomon::report

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "tools/mlprof/read_file.h"
 #include "tools/report/find_program.h"
 #include "tools/report/units.h"
+#include "tracker/formats/scan.h"
 #include "tracker/formats/source_table.h"
 
 namespace allomon::report {
@@ -87,11 +90,69 @@ absl::Status Add(ProfileText input, Profile* profile, std::optional<Mlmon>* sum)
   return absl::OkStatus();
 }
 
-// Whether the profile is of what is live, according to the script beside it.
-bool IsOfLive(const std::string& file) {
+// Reads the beginning alone: scripts may be long, and programs longer.
+bool IsScriptOfLive(const std::string& file) {
+  char head[256] = {};
+  std::ifstream(file, std::ios::binary).read(head, sizeof head);
+  return IsStubOfLive(std::string_view(head, sizeof head));
+}
+
+// Whether the profile is of what is live, according to the script beside it or one that was named.
+bool IsOfLive(const std::string& file, const std::vector<std::string>& programs) {
+  if (access((file + ".sources").c_str(), F_OK) == 0) return IsScriptOfLive(file + ".sources");
+  return programs.size() == 1 && IsScriptOfLive(programs.front());
+}
+
+const char* Counted(bool live) { return live ? "what is live" : "all that was allocated"; }
+
+absl::Status Mixed(const std::string& file, bool live, const std::string& other) {
+  return Bad(file + " has " + Counted(live) + ", " + other + " " + Counted(!live) +
+             ": give profiles of one kind, all or none with ALLOMON_PROFILE=live");
+}
+
+// Fails unless all files are of what is live, or none.
+absl::Status CheckLive(const Profile& profile, const std::vector<std::string>& programs) {
+  for (const std::string& file : profile.files) {
+    if (IsOfLive(file, programs) != profile.live) {
+      return Mixed(profile.files.front(), profile.live, file);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The script of that name; "" if it cannot be read.
+std::string ScriptIn(const std::string& file) {
   std::string script;
   mlprof::ReadFailure failure;
-  return mlprof::ReadFile(file + ".sources", &script, &failure) && IsStubOfLive(script);
+  return mlprof::ReadFile(file, &script, &failure) ? script : "";
+}
+
+// Adds those of another process that ran the same code.
+void AddCallSites(CallSites more, CallSites* sum) {
+  const auto modules = static_cast<uint32_t>(sum->modules.size());
+  for (CodeModule& module : more.modules) sum->modules.push_back(std::move(module));
+  for (CallSite& site : more.sites) {
+    for (CodeAddress& frame : site.frames) frame.module += modules;
+    sum->sites.push_back(std::move(site));
+  }
+  sum->callers.resize(std::max(sum->callers.size(), more.callers.size()));
+  for (size_t i = 0; i < more.callers.size(); ++i) {
+    sum->callers[i] = std::max(sum->callers[i], more.callers[i]);
+  }
+  if (!more.wrappers.empty()) sum->wrappers = std::move(more.wrappers);
+}
+
+// Of the scripts that explain this profile: a program that explains itself has other functions.
+void ReadCallSites(Profile* profile) {
+  std::string magic;
+  internal::AppendHexWord(profile->data.magic, &magic);
+  const bool is_alone = profile->files.size() == 1;
+  for (const std::string& file : profile->files) {
+    std::string script = ScriptIn(file + ".sources");
+    if (script.empty() && is_alone) script = ScriptIn(profile->program.file);
+    if (AnswerOfStub(script).substr(0, magic.size()) != magic) continue;
+    AddCallSites(ParseCallSites(script, profile->program.table.names.size()), &profile->call_sites);
+  }
 }
 
 absl::StatusOr<Profile> Sum(std::vector<ProfileText> inputs,
@@ -109,11 +170,14 @@ absl::StatusOr<Profile> Sum(std::vector<ProfileText> inputs,
   if (!program.ok()) return program.status();
   profile.program = *std::move(program);
   profile.program_found = programs.empty();
-  profile.live = IsOfLive(profile.files.front());
+  profile.live = IsOfLive(profile.files.front(), programs);
+  const absl::Status of_one_kind = CheckLive(profile, programs);
+  if (!of_one_kind.ok()) return of_one_kind;
   std::string error;
   if (!mlprof::CheckLengths(profile.program, profile.data, &error)) {
     return Damaged(profile.files.front(), error);
   }
+  ReadCallSites(&profile);
   return profile;
 }
 
@@ -178,6 +242,9 @@ absl::StatusOr<Pair> LoadPair(const std::vector<std::string>& files, Progress* p
     return Bad(before->files[0] + " counts " + UnitName(before->data.kind) + ", " +
                after->files[0] + " " + UnitName(after->data.kind) +
                ": give two profiles of one kind");
+  }
+  if (before->live != after->live) {
+    return Mixed(before->files[0], before->live, after->files[0]);
   }
   if (IsEmpty(before->data) && IsEmpty(after->data)) return Empty(*before);
   return Pair{*std::move(before), *std::move(after)};

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "tools/mlprof/program.h"
 #include "tools/report/terminal.h"
+#include "tracker/formats/call_sites.h"
 #include "tracker/formats/mlmon.h"
 
 namespace allomon::report {
@@ -19,13 +20,15 @@ struct Profile {
   bool program_found = false;  // the program was found beside the profile, not named by the user
   bool live = false;           // of kind alloc: counts what is live, not all that was allocated
   Mlmon data;
+  CallSites call_sites;  // of all files; none where functions were charged as they ran
 };
 
 // Reads `files`: programs and profiles in any order, which are told apart by their contents.
 // Without any profile, reads mlmon.out.  Fails with one line that names the file and the remedy.
 absl::StatusOr<Profile> LoadSum(const std::vector<std::string>& files, Progress* progress);
 
-// As LoadSum(), for exactly two profiles of one kind, each with its program.
+// As LoadSum(), for exactly two profiles of one kind, each with its program.  What was allocated
+// and what is live are two kinds.
 struct Pair {
   Profile before;
   Profile after;

@@ -45,7 +45,11 @@ constexpr Choice<Color> kColors[] = {
     {"auto", Color::kAuto}, {"always", Color::kAlways}, {"never", Color::kNever}};
 
 absl::Status SetSort(const std::string& value, Options* options) {
-  if (Choose(kSortKeys, value, &options->sort)) return absl::OkStatus();
+  SortKey key = SortKey::kCurrent;
+  if (Choose(kSortKeys, value, &key)) {
+    options->sort = key;
+    return absl::OkStatus();
+  }
   return BadValue("--sort", value, "cur, stack, gc or name");
 }
 
@@ -76,15 +80,21 @@ absl::Status SetPicture(const std::string& value, Options* options) {
   return absl::OkStatus();
 }
 
+absl::Status SetDebugDir(const std::string& value, Options* options) {
+  if (value.empty() || value[0] != '/') {
+    return BadValue("--debug-dir", value, "a folder such as /sysroot/usr/lib/debug");
+  }
+  options->debug_dir = value;
+  return absl::OkStatus();
+}
+
 struct ValueOption {
   std::string_view name;
   absl::Status (*set)(const std::string& value, Options* options);
 };
-constexpr ValueOption kValueOptions[] = {{"--sort", SetSort},
-                                         {"--top", SetTop},
-                                         {"--width", SetWidth},
-                                         {"--color", SetColor},
-                                         {"--picture", SetPicture}};
+constexpr ValueOption kValueOptions[] = {{"--sort", SetSort},       {"--top", SetTop},
+                                         {"--width", SetWidth},     {"--color", SetColor},
+                                         {"--picture", SetPicture}, {"--debug-dir", SetDebugDir}};
 
 absl::Status SetFormat(Format format, Options* options) {
   if (options->format != Format::kTable && options->format != format) {
@@ -160,8 +170,9 @@ const char kUsage[] =
     "  file beside the profile, then a program there that knows the profile's functions.\n"
     "  Without a profile: mlmon.out.\n"
     "\n"
-    "  --sort=cur|stack|gc|name  by what functions used themselves (default), with what they\n"
-    "                            called, by the collector meanwhile; or by name\n"
+    "  --sort=cur|stack|gc|name  by what functions used themselves, with what they called, by\n"
+    "                            the collector meanwhile; or by name.  Default stack if the\n"
+    "                            profile has it, with main and what starts it at the end\n"
     "  --top=N                   rows; 0: all.  Default what fits the terminal, 20 elsewhere;\n"
     "                            of --json, --csv: all\n"
     "  --diff                    growth of each function from one profile to another\n"
@@ -170,6 +181,7 @@ const char kUsage[] =
     "  --color=auto|always|never auto: on a terminal, unless NO_COLOR is set\n"
     "  --width=N                 columns; 0: as many as it takes.  Default the terminal's, 0\n"
     "                            elsewhere\n"
+    "  --debug-dir=DIR           debug files are looked for there, too\n"
     "\n"
     "  Status 0: shown; 2: bad input, and one line on standard error says which.\n"
     "  The columns: tools/report/README.md\n";

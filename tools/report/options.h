@@ -18,13 +18,14 @@ enum class Color { kAuto, kAlways, kNever };
 enum class Format { kTable, kJson, kCsv };
 
 struct Options {
-  SortKey sort = SortKey::kCurrent;
-  std::optional<size_t> top;  // 0: all
-  std::optional<int> width;   // columns; 0: as many as needed
+  std::optional<SortKey> sort;  // none: as OrderOf() chooses
+  std::optional<size_t> top;    // 0: all
+  std::optional<int> width;     // columns; 0: as many as needed
   Color color = Color::kAuto;
   Format format = Format::kTable;
   bool diff = false;
-  std::string picture;  // empty: none
+  std::string picture;    // empty: none
+  std::string debug_dir;  // where debug files are looked for, too
   bool help = false;
   std::vector<std::string> files;
 };

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <string_view>
+#include <iterator>
+#include <map>
 
+#include "tools/report/origin.h"
 #include "tools/report/svg.h"
 #include "tools/report/treemap.h"
 #include "tools/report/units.h"
@@ -17,8 +18,10 @@ constexpr double kWidth = 1100;
 constexpr double kMargin = 24;
 constexpr double kHeadHeight = 76;
 constexpr double kMapHeight = 400;
-constexpr double kLegendHeight = 40;
+constexpr double kLegendHeight = 64;
+constexpr double kLegendStep = 200;
 constexpr double kRowHeight = 24;
+constexpr double kTileLine = 17;
 constexpr double kNameRoom = 340;   // to the left of the bars
 constexpr double kValueRoom = 170;  // to the right of the bars
 constexpr double kBarsLeft = kMargin + kNameRoom + 12;
@@ -26,22 +29,27 @@ constexpr double kBarsRoom = kWidth - kMargin - kValueRoom - kBarsLeft;
 constexpr size_t kMostTiles = 200;
 constexpr size_t kMostRows = 1000;  // more rows than that cannot be read
 
-constexpr const char* kOwn = "#2f6f9f";
-constexpr const char* kCallees = "#a9cce3";
 constexpr const char* kCollector = "url(#gc)";
 constexpr const char* kGrown = "#c0392b";
 constexpr const char* kShrunk = "#2e8b57";
-constexpr const char* kGrey = "#9aa5b1";
 constexpr const char* kSoft = "#52606d";
-// Colours dark enough for white letters.
-constexpr const char* kFileColors[] = {"#a8643c", "#2f6f9f", "#3f7d4e", "#7b5aa6",
-                                       "#9c3d54", "#4a6a7c", "#8a6d1f", "#2b7a78"};
 
-// A file has the same colour in every picture.
-const char* ColorOf(const SourceName& name) {
-  if (name.position.empty()) return kGrey;
-  const size_t hash = std::hash<std::string_view>()(FileOf(name));
-  return kFileColors[hash % (sizeof kFileColors / sizeof kFileColors[0])];
+// A colour for each origin, dark enough for white letters, and a light one for what was called.
+struct Colors {
+  Origin origin;
+  const char* own;
+  const char* callees;
+};
+constexpr Colors kColors[] = {{Origin::kProgram, "#2f6f9f", "#a9cce3"},
+                              {Origin::kLibrary, "#3f7d4e", "#b5d6bd"},
+                              {Origin::kRuntime, "#7b5aa6", "#d3c4e6"},
+                              {Origin::kNone, "#7c8894", "#d5dade"}};
+constexpr const char* kGrey = "#9aa5b1";  // several functions
+
+const Colors& ColorsOf(const SourceName& name) {
+  const Origin origin = OriginOf(name);
+  return *std::find_if(std::begin(kColors), std::end(kColors),
+                       [origin](const Colors& colors) { return colors.origin == origin; });
 }
 
 Svg::TextStyle Soft(double size) { return {size, false, kSoft, Svg::Anchor::kStart}; }
@@ -58,9 +66,11 @@ size_t BarRows(size_t count, size_t rows) { return std::min(ShownRows(count, row
 
 class ProfilePicture {
  public:
-  ProfilePicture(const Profile& profile, const std::vector<Function>& functions, size_t rows)
+  ProfilePicture(const Profile& profile, const std::vector<Function>& functions, SortKey key,
+                 size_t rows)
       : profile_(profile),
         functions_(functions),
+        key_(key),
         rows_(BarRows(functions.size(), rows)),
         has_stack_(profile.data.style == ProfileStyle::kStack),
         whole_(Whole(profile.data)),
@@ -82,26 +92,27 @@ class ProfilePicture {
   std::string PercentageOf(MlmonInt count) const { return Percentage(PercentOf(count, whole_)); }
 
   std::string Described(const char* what, MlmonInt count) const {
-    return "\n" + std::string(what) + ": " + AmountOf(count) + ", " + PercentageOf(count);
+    return std::string(what) + ": " + AmountOf(count) + ", " + PercentageOf(count);
   }
 
-  std::string Tooltip(const Function& function) const {
-    std::string text = function.name->name + "  " + PlaceText(*function.name);
-    text += Described("itself", function.count.current);
-    if (has_stack_) {
-      text += Described("with what it called", function.count.stack);
-      text += Described("by the collector meanwhile", function.count.stack_gc);
+  Svg::Lines Tooltip(const Function& function) const {
+    Svg::Lines lines = {function.name->name + "  " + PlaceText(*function.name),
+                        Described("itself", function.count.current)};
+    if (!has_stack_) return lines;
+    lines.push_back(Described("with what it called", function.count.stack));
+    if (profile_.data.total_gc != 0) {
+      lines.push_back(Described("by the collector meanwhile", function.count.stack_gc));
     }
-    return text;
+    return lines;
   }
 
   void DrawHead() {
     const double room = kWidth - 2 * kMargin;
     svg_.Text(kMargin, 32, room, SummaryText(profile_), {19, true, "#1f2933", Svg::Anchor::kStart});
-    svg_.Text(
-        kMargin, 56, room,
-        ProgramText(profile_) + ". Areas: what each function used itself; colours: source files.",
-        Soft(13));
+    svg_.Text(kMargin, 56, room,
+              ProgramText(profile_) +
+                  ". Areas: what each function used itself; colours: whose code it is.",
+              Soft(13));
   }
 
   // Draws a tile for each of the largest functions, and one for all others.
@@ -146,10 +157,10 @@ class ProfilePicture {
     for (size_t i = 0, function = 0; i < boxes.size(); ++i) {
       if (others > 0 && static_cast<ptrdiff_t>(i) == place) {
         const std::string text = MoreText(largest.size() - tiles);
-        DrawTile(boxes[i], kGrey, text, Percentage(100 * others / whole_), text);
+        DrawTile(boxes[i], kGrey, text, Percentage(100 * others / whole_), {text});
       } else {
         const Function& shown = *largest[function++];
-        DrawTile(boxes[i], ColorOf(*shown.name), shown.name->name,
+        DrawTile(boxes[i], ColorsOf(*shown.name).own, shown.name->name,
                  AmountOf(shown.count.current) + ", " + PercentageOf(shown.count.current),
                  Tooltip(shown));
       }
@@ -157,27 +168,49 @@ class ProfilePicture {
   }
 
   void DrawTile(const Rectangle& box, const char* fill, const std::string& name,
-                const std::string& amount, const std::string& tooltip) {
+                const std::string& amount, const Svg::Lines& tooltip) {
     svg_.Box({box.x, box.y, box.width - 1, box.height - 1}, fill, tooltip);
     const double room = box.width - 14;
     if (room < 40 || box.height < 20) return;
     const Svg::TextStyle white = {13, true, "#ffffff", Svg::Anchor::kStart};
-    svg_.Text(box.x + 7, box.y + 17, room, name, white);
-    if (box.height < 38 || room < 100) return;
-    svg_.Text(box.x + 7, box.y + 34, room, amount, {12, false, "#ffffff", Svg::Anchor::kStart});
+    const int most = box.height < 38 ? 1 : 2;
+    const double below =
+        box.y + kTileLine * svg_.Name(box.x + 7, box.y + 17, room, name, white, most);
+    if (below + 21 > box.y + box.height || room < 100) return;
+    svg_.Text(box.x + 7, below + 17, room, amount, {12, false, "#ffffff", Svg::Anchor::kStart});
   }
 
+  // Draws what the colours mean, with the share of each, and below it what the parts of bars mean.
   void DrawLegend() {
     const double y = kHeadHeight + kMapHeight + 8;
-    double x = kBarsLeft;
-    const auto entry = [&](const char* fill, const char* text) {
-      svg_.Box({x, y - 11, 14, 12}, fill, "");
-      svg_.Text(x + 20, y, 300, text, Soft(12));
-      x += 180;
-    };
-    entry(kOwn, "itself");
-    if (has_stack_) entry(kCallees, "with what it called");
-    if (has_stack_ && profile_.data.total_gc != 0) entry(kCollector, "collector meanwhile");
+    double x = kMargin;
+    std::map<Origin, double> shares = Shares();
+    for (const Colors& colors : kColors) {
+      const double share = shares[colors.origin];
+      if (share <= 0) continue;
+      DrawEntry(&x, y, colors.own, std::string(NameOf(colors.origin)) + ", " + Percentage(share));
+    }
+    x = kBarsLeft;
+    DrawEntry(&x, y + 22, kColors[0].own, "itself");
+    if (has_stack_) DrawEntry(&x, y + 22, kColors[0].callees, "with what it called");
+    if (has_stack_ && profile_.data.total_gc != 0) {
+      DrawEntry(&x, y + 22, kCollector, "collector meanwhile");
+    }
+  }
+
+  void DrawEntry(double* x, double y, const char* fill, const std::string& text) {
+    svg_.Box({*x, y - 11, 14, 12}, fill, {});
+    svg_.Text(*x + 20, y, 300, text, Soft(12));
+    *x += kLegendStep;
+  }
+
+  // The share of each origin, in percent.
+  std::map<Origin, double> Shares() const {
+    std::map<Origin, double> shares;
+    for (const Function& function : functions_) {
+      shares[OriginOf(*function.name)] += PercentOf(function.count.current, whole_);
+    }
+    return shares;
   }
 
   double Length(MlmonInt count) const {
@@ -189,20 +222,22 @@ class ProfilePicture {
     const MlmonCount& count = function.count;
     const double top = BarsTop() + kRowHeight * static_cast<double>(i) + 3;
     const double height = kRowHeight - 6, base = top + 13;
-    svg_.Text(kBarsLeft - 10, base, kNameRoom, function.name->name,
+    svg_.Name(kBarsLeft - 10, base, kNameRoom, function.name->name,
               {13, false, "#1f2933", Svg::Anchor::kEnd});
-    const std::string tooltip = Tooltip(function);
+    const Svg::Lines tooltip = Tooltip(function);
+    const Colors& colors = ColorsOf(*function.name);
     if (has_stack_) {
       svg_.Box({kBarsLeft + Length(count.stack), top, Length(count.stack_gc), height}, kCollector,
                tooltip);
-      svg_.Box({kBarsLeft, top, Length(count.stack), height}, kCallees, tooltip);
+      svg_.Box({kBarsLeft, top, Length(count.stack), height}, colors.callees, tooltip);
     }
-    svg_.Box({kBarsLeft, top, Length(count.current), height}, kOwn, tooltip);
-    DrawValues(&svg_, base, AmountOf(count.current), PercentageOf(count.current));
+    svg_.Box({kBarsLeft, top, Length(count.current), height}, colors.own, tooltip);
+    DrawValues(&svg_, base, AmountOf(Measure(count, key_)), PercentageOf(Measure(count, key_)));
   }
 
   const Profile& profile_;
   const std::vector<Function>& functions_;
+  const SortKey key_;
   const size_t rows_;
   const bool has_stack_;
   const double whole_;
@@ -240,10 +275,10 @@ class DiffPicture {
     const Svg::TextStyle bold = {16, true, "#1f2933", Svg::Anchor::kStart};
     svg_.Text(kMargin, 30, room, "before  " + SummaryText(pair_.before), bold);
     svg_.Text(kMargin, 52, room, "after  " + SummaryText(pair_.after), bold);
-    svg_.Text(
-        kMargin, 78, room,
-        std::string("Growth, to the right, of what each function used ") + MeasureText(key_) + ".",
-        Soft(13));
+    svg_.Text(kMargin, 78, room,
+              std::string("Of what each function used ") + MeasureText(key_) +
+                  ": growth in red, to the right; what shrank in green, to the left.",
+              Soft(13));
   }
 
   void DrawBar(size_t i) {
@@ -253,10 +288,10 @@ class DiffPicture {
     const MlmonInt growth = change.Growth(key_);
     const double length = largest_ == 0 ? 0 : kBarsRoom / 2 * Size(change) / largest_;
     const ProfileKind kind = pair_.before.data.kind;
-    const std::string tooltip = change.name->name + "  " + PlaceText(*change.name) +
-                                "\nbefore: " + Amount(kind, Measure(change.before, key_)) +
-                                "\nafter: " + Amount(kind, Measure(change.after, key_));
-    svg_.Text(kBarsLeft - 10, base, kNameRoom, change.name->name,
+    const Svg::Lines tooltip = {change.name->name + "  " + PlaceText(*change.name),
+                                "before: " + Amount(kind, Measure(change.before, key_)),
+                                "after: " + Amount(kind, Measure(change.after, key_))};
+    svg_.Name(kBarsLeft - 10, base, kNameRoom, change.name->name,
               {13, false, "#1f2933", Svg::Anchor::kEnd});
     svg_.Box({growth > 0 ? kMiddle : kMiddle - length, top, length, height},
              growth > 0 ? kGrown : kShrunk, tooltip);
@@ -273,8 +308,9 @@ class DiffPicture {
 
 }  // namespace
 
-std::string ToPicture(const Profile& profile, const std::vector<Function>& functions, size_t rows) {
-  return ProfilePicture(profile, functions, rows).Draw();
+std::string ToPicture(const Profile& profile, const std::vector<Function>& functions, SortKey key,
+                      size_t rows) {
+  return ProfilePicture(profile, functions, key, rows).Draw();
 }
 
 std::string ToPicture(const Pair& pair, const std::vector<Change>& changes, SortKey key,

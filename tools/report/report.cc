@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "tools/report/code_names.h"
 #include "tools/report/data_report.h"
 #include "tools/report/functions.h"
 #include "tools/report/inputs.h"
 #include "tools/report/options.h"
 #include "tools/report/picture.h"
+#include "tools/report/suggestion.h"
 #include "tools/report/text_report.h"
 #include "tools/report/units.h"
 #include "tracker/formats/write_file.h"
@@ -74,8 +76,8 @@ template <typename Input, typename Row>
 class Output {
  public:
   Output(const Options& options, const Terminal& terminal, const Input& input,
-         const std::vector<Row>& rows)
-      : options_(options), terminal_(terminal), input_(input), rows_(rows) {}
+         const std::vector<Row>& rows, SortKey key)
+      : options_(options), terminal_(terminal), input_(input), rows_(rows), key_(key) {}
 
   CommandResult Make() const {
     std::string error;
@@ -91,21 +93,22 @@ class Output {
     const size_t rows = RowsOf(options_, terminal_);
     if (options_.format == Format::kJson) return ToJson(input_, rows_, rows);
     if (options_.format == Format::kCsv) return ToCsv(input_, rows_, rows);
-    return ToText(input_, rows_, options_.sort, StyleOf(options_, terminal_));
+    return ToText(input_, rows_, key_, StyleOf(options_, terminal_));
   }
 
   std::string Picture() const { return Drawn(input_, rows_); }
   std::string Drawn(const Profile& profile, const std::vector<Function>& rows) const {
-    return ToPicture(profile, rows, PictureRows(options_));
+    return ToPicture(profile, rows, key_, PictureRows(options_));
   }
   std::string Drawn(const Pair& pair, const std::vector<Change>& rows) const {
-    return ToPicture(pair, rows, options_.sort, PictureRows(options_));
+    return ToPicture(pair, rows, key_, PictureRows(options_));
   }
 
   const Options& options_;
   const Terminal& terminal_;
   const Input& input_;
   const std::vector<Row>& rows_;
+  const SortKey key_;
 };
 
 CommandResult ReportPair(const Options& options, const Terminal& terminal, const Pair& pair) {
@@ -113,14 +116,26 @@ CommandResult ReportPair(const Options& options, const Terminal& terminal, const
     const std::string lack = LackOfStack(options, *profile);
     if (!lack.empty()) return {2, "", Message(lack, terminal)};
   }
-  return Output<Pair, Change>(options, terminal, pair, Changes(pair, options.sort)).Make();
+  const bool has_stack = pair.before.data.style == ProfileStyle::kStack &&
+                         pair.after.data.style == ProfileStyle::kStack;
+  const Order order = OrderOf(options, has_stack ? ProfileStyle::kStack : ProfileStyle::kCurrent);
+  std::vector<Change> changes = Changes(pair, order);
+  // For programs, changes of all the numbers that they get.
+  if (options.format == Format::kTable) RemoveUnchanged(order.key, &changes);
+  return Output<Pair, Change>(options, terminal, pair, changes, order.key).Make();
 }
 
 CommandResult ReportSum(const Options& options, const Terminal& terminal, const Profile& profile) {
   std::string lack = LackOfStack(options, profile);
   if (!lack.empty()) return {2, "", Message(lack, terminal)};
-  const std::vector<Function> functions = Functions(profile, options.sort);
-  CommandResult result = Output<Profile, Function>(options, terminal, profile, functions).Make();
+  const Order order = OrderOf(options, profile.data.style);
+  const std::vector<Function> functions = Functions(profile, order);
+  CommandResult result =
+      Output<Profile, Function>(options, terminal, profile, functions, order.key).Make();
+  const std::string advice = SuggestWrapper(profile);
+  if (options.format == Format::kTable && !advice.empty()) {
+    result.out += "\n" + Printable(advice, terminal.charset) + "\n";
+  }
   lack = LackOfSum(profile, functions);
   if (result.status == 0 && !lack.empty()) {
     result.status = 2;  // the report is shown as far as it got
@@ -139,12 +154,21 @@ CommandResult RunReport(const std::vector<std::string>& args, const Terminal& te
   if (!options.ok()) return bad(options.status());
   if (options->help) return {0, kUsage, ""};
   Progress progress(terminal.shows_progress);
+  const auto name = [&options, &progress](Profile* profile) {
+    progress.Show("looking for lines");
+    NameByDebugFiles(options->debug_dir, profile);
+  };
   if (options->diff) {
-    const auto pair = LoadPair(options->files, &progress);
-    return pair.ok() ? ReportPair(*options, terminal, *pair) : bad(pair.status());
+    auto pair = LoadPair(options->files, &progress);
+    if (!pair.ok()) return bad(pair.status());
+    name(&pair->before);
+    name(&pair->after);
+    return ReportPair(*options, terminal, *pair);
   }
-  const auto profile = LoadSum(options->files, &progress);
-  return profile.ok() ? ReportSum(*options, terminal, *profile) : bad(profile.status());
+  auto profile = LoadSum(options->files, &progress);
+  if (!profile.ok()) return bad(profile.status());
+  name(&*profile);
+  return ReportSum(*options, terminal, *profile);
 }
 
 }  // namespace allomon::report

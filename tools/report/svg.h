@@ -3,6 +3,7 @@
 #define ALLOMON_TOOLS_REPORT_SVG_H_
 
 #include <string>
+#include <vector>
 
 #include "tools/report/treemap.h"
 
@@ -14,8 +15,11 @@ class Svg {
  public:
   Svg(double width, double height);
 
-  // `fill` is a colour, or a pattern's "url(#name)"; `tooltip` may be empty.
-  void Box(const Rectangle& box, const std::string& fill, const std::string& tooltip);
+  // Shown by a viewer where the mouse is.  None if empty.
+  using Lines = std::vector<std::string>;
+
+  // `fill` is a colour, or a pattern's "url(#name)".
+  void Box(const Rectangle& box, const std::string& fill, const Lines& tooltip);
 
   enum class Anchor { kStart, kEnd };
   struct TextStyle {
@@ -28,12 +32,19 @@ class Svg {
   // more than about `room` pixels.
   void Text(double x, double y, double room, const std::string& text, const TextStyle& style);
 
+  // As Text(), for a function's name: what is left of it is FitName()'s.  Where class and function
+  // do not fit on one line, and two are allowed, they have one each.  Returns the number of lines.
+  int Name(double x, double y, double room, const std::string& name, const TextStyle& style,
+           int most_lines = 1);
+
   void Line(double x1, double y1, double x2, double y2);
 
   // The whole document.
   std::string Finish() const;
 
  private:
+  void Shape(double x, double y, const std::string& cut, const TextStyle& style);
+
   std::string body_;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/report/bar.h"
+#include "tools/report/fit_name.h"
 #include "tools/report/grid.h"
 #include "tools/report/short_name.h"
 #include "tools/report/units.h"
@@ -16,11 +16,26 @@ namespace {
 constexpr double kHotPercent = 10;
 constexpr double kWarmPercent = 1;
 
-// The order in which columns are dropped where room lacks (Column::drop_rank).
-enum DropRank { kStays = 0, kDropCurrent, kDropStack, kDropGc, kDropPlace, kDropBar };
+// The order in which columns are dropped where room lacks (Column::drop_rank), those of a larger
+// rank first.  The key is what rows are sorted by.
+enum DropRank {
+  kStays = 0,
+  kDropKeyAmount,
+  kDropOtherPercent,
+  kDropGc,
+  kDropPlace,
+  kDropOtherAmount,
+  kDropBar
+};
 
-// Bars are short on a narrow terminal, so that 80 columns leave room for the names.
+// Bars are short on a narrow terminal, and shorter where the names need it.
 int BarColumns(int width) { return width == 0 || width >= 120 ? 20 : 10; }
+constexpr int kLeastBar = 5;
+
+// Less of a name than this rarely tells a function from others; a file and a line of the position
+// mostly do.
+constexpr int kLeastName = 24;
+constexpr int kLeastPlace = 14;
 
 Paint PaintOf(double percent) {
   if (percent >= kHotPercent) return Paint::kHot;
@@ -68,20 +83,40 @@ class Writer {
     return lines;
   }
 
-  std::string Formatted(Grid grid) const {
-    return FormatGrid(std::move(grid), style_.width, style_.charset, style_.colored);
+  std::string Formatted() {
+    GiveNamesRoom();
+    return FormatGrid(std::move(grid_), style_.width, style_.charset, style_.colored);
   }
 
-  // Adds the columns of names and positions.  Less of a name than its least width rarely tells a
-  // function from others; a file and a line of the position mostly do.
+  // Adds the columns of names and positions.  Names get room for class and function before bars and
+  // other columns get any, up to half of the terminal.
   void AddTexts() {
-    grid_.columns.push_back({"function", Column::Kind::kText, kStays, 24});
-    grid_.columns.push_back({"where", Column::Kind::kText, kDropPlace, 14});
+    Column names = {"function", Column::Kind::kText, kStays, kLeastName};
+    names.cut = FitName;
+    grid_.columns.push_back(names);
+    grid_.columns.push_back({"where", Column::Kind::kText, kDropPlace, kLeastPlace});
   }
+
+  // Call it when all rows are there.
+  void GiveNamesRoom() {
+    int& least = grid_.columns.front().least;
+    const int most = std::max(kLeastName, style_.width / 2);
+    for (const auto& row : grid_.rows) {
+      least = std::clamp(Columns(ClassAndFunction(row.front().text)), least, most);
+    }
+  }
+
   void AddNumber(const char* head, int drop_rank) {
     grid_.columns.push_back({head, Column::Kind::kNumber, drop_rank});
   }
-  void AddBar() { grid_.columns.push_back({"", Column::Kind::kBar, kDropBar}); }
+  void AddBar() {
+    Column bars = {"", Column::Kind::kBar, kDropBar, kLeastBar};
+    bars.full_bar = BarColumns(style_.width);
+    grid_.columns.push_back(bars);
+  }
+  static Cell BarCell(double own, double with_callees, Paint paint) {
+    return {"", paint, own, with_callees};
+  }
 
   const SortKey key_;
   const TextStyle& style_;
@@ -104,7 +139,7 @@ class ProfileWriter : public Writer {
     AddColumns();
     for (size_t i = 0; i < shown_; ++i) AddRow(functions_[i]);
     if (shown_ < functions_.size()) AddRest();
-    return Head() + Formatted(std::move(grid_)) + Foot();
+    return Head() + Formatted() + Foot();
   }
 
  private:
@@ -119,17 +154,25 @@ class ProfileWriter : public Writer {
     return unused == 0 ? "" : Line(MoreText(unused) + " never called", Paint::kDim);
   }
 
-  // The rank of a column; the column by which the rows are sorted is never dropped.
-  int Rank(SortKey column, int drop_rank) const { return key_ == column ? kStays : drop_rank; }
+  // The measures that have columns: first the one by which the rows are sorted.
+  std::vector<SortKey> MeasuresShown() const {
+    if (!has_stack_) return {SortKey::kCurrent};
+    if (key_ == SortKey::kStack) return {SortKey::kStack, SortKey::kCurrent};
+    return {SortKey::kCurrent, SortKey::kStack};
+  }
 
   void AddColumns() {
     AddTexts();
-    AddNumber("cur", kDropCurrent);
-    AddNumber("%", Rank(SortKey::kCurrent, has_stack_ ? kDropCurrent : kStays));
-    if (has_stack_) {
-      AddNumber("stack %", Rank(SortKey::kStack, kDropStack));
-      if (has_gc_) AddNumber("GC %", Rank(SortKey::kGc, kDropGc));
+    for (const SortKey key : MeasuresShown()) {
+      const bool is_first = key == MeasuresShown().front();
+      const bool is_stack = key == SortKey::kStack;
+      AddNumber(is_stack ? "stack" : "cur", is_first ? kDropKeyAmount : kDropOtherAmount);
+      AddNumber(is_stack     ? "stack %"
+                : has_stack_ ? "cur %"
+                             : "%",
+                is_first ? kStays : kDropOtherPercent);
     }
+    if (has_stack_ && has_gc_) AddNumber("GC %", key_ == SortKey::kGc ? kStays : kDropGc);
     AddBar();
   }
 
@@ -138,23 +181,21 @@ class ProfileWriter : public Writer {
     return {Percentage(percent), PaintOf(percent)};
   }
 
-  Cell BarCell(const MlmonCount& count) const {
+  Cell BarOf(const MlmonCount& count) const {
     const double own = PercentOf(count.current, whole_) / 100;
     const double all = has_stack_ ? PercentOf(count.stack, whole_) / 100 : 0;
-    return {Bar(own, all, BarColumns(style_.width), style_.charset), PaintOf(100 * own)};
+    return BarCell(own, all, PaintOf(100 * own));
   }
 
   void AddRow(const Function& function) {
     const MlmonCount& count = function.count;
-    std::vector<Cell> row = {NameCell(*function.name),
-                             PlaceCell(*function.name),
-                             {Amount(profile_.data.kind, count.current)},
-                             PercentCell(count.current)};
-    if (has_stack_) {
-      row.push_back(PercentCell(count.stack));
-      if (has_gc_) row.push_back(PercentCell(count.stack_gc));
+    std::vector<Cell> row = {NameCell(*function.name), PlaceCell(*function.name)};
+    for (const SortKey key : MeasuresShown()) {
+      row.push_back({Amount(profile_.data.kind, Measure(count, key))});
+      row.push_back(PercentCell(Measure(count, key)));
     }
-    row.push_back(BarCell(count));
+    if (has_stack_ && has_gc_) row.push_back(PercentCell(count.stack_gc));
+    row.push_back(BarOf(count));
     grid_.rows.push_back(std::move(row));
   }
 
@@ -162,12 +203,14 @@ class ProfileWriter : public Writer {
   // run inside each other, so their stack data cannot be added up.
   void AddRest() {
     const MlmonInt sum = SumFrom(functions_, shown_);
-    std::vector<Cell> row = {{MoreText(functions_.size() - shown_), Paint::kDim},
-                             {"", Paint::kDim},
-                             {Amount(profile_.data.kind, sum)},
-                             PercentCell(sum)};
+    std::vector<Cell> row = {{MoreText(functions_.size() - shown_), Paint::kDim}, {}};
+    for (const SortKey key : MeasuresShown()) {
+      const bool adds_up = key == SortKey::kCurrent;
+      row.push_back(adds_up ? Cell{Amount(profile_.data.kind, sum)} : Cell());
+      row.push_back(adds_up ? PercentCell(sum) : Cell());
+    }
     row.resize(grid_.columns.size());
-    row.back() = BarCell({sum, 0, 0});
+    row.back() = BarOf({sum, 0, 0});
     grid_.rows.push_back(std::move(row));
   }
 
@@ -196,7 +239,7 @@ class DiffWriter : public Writer {
     AddColumns();
     for (size_t i = 0; i < shown_; ++i) AddRow(changes_[i]);
     if (shown_ < changes_.size()) AddRest();
-    return Head() + Formatted(std::move(grid_));
+    return Head() + Formatted();
   }
 
  private:
@@ -219,8 +262,8 @@ class DiffWriter : public Writer {
 
   void AddColumns() {
     AddTexts();
-    AddNumber("before", kDropStack);
-    AddNumber("after", kDropCurrent);
+    AddNumber("before", kDropOtherPercent);
+    AddNumber("after", kDropKeyAmount);
     AddNumber("growth", kStays);
     AddNumber("%", kDropGc);
     AddBar();
@@ -236,13 +279,11 @@ class DiffWriter : public Writer {
   }
 
   // A bar is solid for growth, light for shrinking.
-  Cell BarCell(const Change& change) const {
+  Cell BarOf(const Change& change) const {
     const double share = largest_ == 0 ? 0 : Size(change) / largest_;
     const MlmonInt growth = change.Growth(key_);
-    const int columns = BarColumns(style_.width);
-    return {growth > 0 ? Bar(share, 0, columns, style_.charset)
-                       : Bar(0, share, columns, style_.charset),
-            PaintOfGrowth(growth)};
+    const Paint paint = PaintOfGrowth(growth);
+    return growth > 0 ? BarCell(share, 0, paint) : BarCell(0, share, paint);
   }
 
   void AddRow(const Change& change) {
@@ -254,7 +295,7 @@ class DiffWriter : public Writer {
                           {Amount(kind_, Measure(change.after, key_))},
                           {SignedAmount(kind_, growth), paint},
                           {GrowthText(change, key_), paint},
-                          BarCell(change)});
+                          BarOf(change)});
   }
 
   void AddRest() {

@@ -34,6 +34,8 @@ bool IsShown(char32_t value, Charset charset) {
 
 }  // namespace
 
+const char* CutMark(Charset charset) { return charset == Charset::kUtf8 ? "\u2026" : "~"; }
+
 std::string Printable(std::string_view text, Charset charset) {
   std::string printable;
   while (!text.empty()) {
@@ -60,7 +62,20 @@ std::string CutToEnd(const std::string& text, int columns, Charset charset) {
     left -= ColumnsOf(point->value);
     end.remove_prefix(point->length_bytes);
   }
-  return std::string(charset == Charset::kUtf8 ? "\u2026" : "~").append(end);
+  return CutMark(charset) + std::string(end);
+}
+
+std::string CutToBeginning(const std::string& text, int columns, Charset charset) {
+  if (Columns(text) <= columns) return text;
+  if (columns <= 0) return "";
+  std::string_view rest = text;
+  int left = columns - 1;  // one column is for the mark
+  while (const std::optional<CodePoint> point = FirstCodePoint(rest)) {
+    left -= ColumnsOf(point->value);
+    if (left < 0) break;
+    rest.remove_prefix(point->length_bytes);
+  }
+  return text.substr(0, text.size() - rest.size()) + CutMark(charset);
 }
 
 }  // namespace allomon

@@ -16,9 +16,15 @@ enum class Charset { kAscii, kUtf8 };
 // bytes may be control characters.
 std::string Printable(std::string_view text, Charset charset);
 
+// Stands for what was cut off: one column.
+const char* CutMark(Charset charset);
+
 // The end of a printable text, in at most `columns` columns, with a mark for the missing beginning.
 // The end of a qualified name or of a path is the part that tells it from others.
 std::string CutToEnd(const std::string& text, int columns, Charset charset);
+
+// The beginning of a printable text, likewise, with a mark for the missing end.
+std::string CutToBeginning(const std::string& text, int columns, Charset charset);
 
 }  // namespace allomon
 

@@ -107,8 +107,8 @@ KeyState ExitKeyState() {
 ReplayBlock* OpenReplaySlow() {
   ReplayThread& thread = replay_thread;
   if (thread.has_none) return nullptr;
-  if (!thread.has_captured) {
-    thread.has_captured = true;
+  if (thread.walked < kWalkedCaptures) {
+    ++thread.walked;
     return nullptr;
   }
   const KeyState key = ExitKeyState();

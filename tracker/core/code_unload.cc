@@ -1,6 +1,8 @@
 #include "tracker/core/code_unload.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <vector>
 
 #include "tracker/callstack/capture.h"
@@ -33,13 +35,51 @@ bool IsTaken(const CodeRange& range, const Modules& modules) {
   return false;
 }
 
-// Stacks from `first_new` on were first seen while the module was being unloaded: if another thread
-// has loaded code in its place by now, they may be of either.
-void Rename(const LoadedModule& gone, const Modules& now, StackId first_new) {
+// Since when the modules of one moment may have been loaded: no stack before `first` has a frame of
+// a module's.  What was loaded after that moment has its frames in stacks from `next` on.  Never
+// changed once it is made, and true for ever.
+struct SeenModules {
+  struct Seen {
+    LoadedModule module;
+    StackId first;
+  };
+  std::vector<Seen> modules;
+  StackId next = 1;
+
+  StackId FirstOf(const LoadedModule& module) const {
+    for (const Seen& seen : modules) {
+      if (seen.module == module) return seen.first;
+    }
+    return next;
+  }
+};
+
+// What the last dlclose saw.  Its taker owns it.  Null while a thread has taken it; another thread
+// then looks at all stacks, which is slower and no less right.
+std::atomic<SeenModules*> g_seen{nullptr};
+
+std::unique_ptr<SeenModules> TakeSeen() {
+  std::unique_ptr<SeenModules> seen(g_seen.exchange(nullptr, std::memory_order_acq_rel));
+  return seen != nullptr ? std::move(seen) : std::make_unique<SeenModules>();
+}
+
+void PublishSeen(const SeenModules& before, const Modules& now, StackId next) {
+  auto seen = std::make_unique<SeenModules>();
+  for (const LoadedModule& module : now) {
+    seen->modules.push_back({module, before.FirstOf(module)});
+  }
+  seen->next = next;
+  delete g_seen.exchange(seen.release(), std::memory_order_acq_rel);
+}
+
+// The module's frames are in stacks from `first` on.  Those from `first_new` on were first seen
+// while it was being unloaded: if another thread has loaded code in its place by now, they may be
+// of either.
+void Rename(const LoadedModule& gone, const Modules& now, StackId first, StackId first_new) {
   const uintptr_t bias = UnloadedBias(gone);
   for (const CodeRange& range : gone.code) {
     const uintptr_t new_bias = IsTaken(range, now) ? NamelessBias() : bias;
-    Stacks().RenameFrames(1, first_new, range.begin, range.end, bias - gone.bias);
+    Stacks().RenameFrames(first, first_new, range.begin, range.end, bias - gone.bias);
     Stacks().RenameFrames(first_new, UINT32_MAX, range.begin, range.end, new_bias - gone.bias);
   }
 }
@@ -51,14 +91,17 @@ int UnloadCode(void* handle, int (*unload)(void*)) {
   const StackId first_new = Stacks().size() + 1;
   const int result = unload(handle);
   const SuspendedSampling suspended;
+  const StackId next = Stacks().size() + 1;
   const Modules now = LoadedModules();
+  const std::unique_ptr<SeenModules> seen = TakeSeen();
   bool forget = false;
   for (const LoadedModule& module : before) {
     if (IsLoaded(module, now)) continue;
-    Rename(module, now, first_new);
+    Rename(module, now, seen->FirstOf(module), first_new);
     forget = true;
   }
   if (forget) ForgetUnloadedCode();
+  PublishSeen(*seen, now, next);
   return result;
 }
 

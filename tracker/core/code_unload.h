@@ -7,8 +7,8 @@ namespace allomon::internal {
 // Calls unload(handle), which is dlclose, and returns its result.  Stacks with frames in code that
 // is gone then keep their names, and no unwind rule of that code is used any more.  Any thread, not
 // inside malloc.  Runs the destructors of the unloaded code, sampled as ever.  Cost: a walk through
-// the loader's list before and after, and if code has gone one through all interned stacks, 1 ns a
-// frame.
+// the loader's list before and after, and if code has gone one through the stacks that were
+// interned since it was loaded, or since the dlclose before that, 1 ns a frame.
 int UnloadCode(void* handle, int (*unload)(void*));
 
 }  // namespace allomon::internal

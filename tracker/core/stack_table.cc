@@ -36,6 +36,11 @@ uint32_t HashStack(const uintptr_t* frames, uint32_t depth_and_cut) {
 
 uint64_t BucketWord(uint32_t hash, uint32_t ref) { return uint64_t{hash} << 32 | ref; }
 
+// What a stack leaves that was renamed: a probe goes on, and the next new stack takes the place.
+constexpr uint64_t kLeft = uint64_t{1} << 32;
+
+bool IsLeft(uint64_t word) { return word != 0 && static_cast<uint32_t>(word) == 0; }
+
 }  // namespace
 
 const StackTable::Record* StackTable::RecordAt(BumpArena::Ref ref) const {
@@ -62,7 +67,7 @@ StackId StackTable::Find(const Buckets* buckets, uint32_t hash, const uintptr_t*
     // seen.
     const uint64_t word = buckets->words[i & buckets->mask].load(std::memory_order_acquire);
     if (word == 0) return 0;
-    if (static_cast<uint32_t>(word >> 32) != hash) continue;
+    if (static_cast<uint32_t>(word >> 32) != hash || IsLeft(word)) continue;
     const Record* record = RecordAt(static_cast<uint32_t>(word));
     if (record->depth_and_cut == depth_and_cut &&
         SameFrames(record->frames, frames, depth_and_cut / 2)) {
@@ -94,14 +99,33 @@ StackId StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint
   memcpy(record->frames, frames, depth * sizeof(uintptr_t));
   refs_.At(id).store(ref, std::memory_order_release);
   next_id_.store(id + 1, std::memory_order_release);
-  PutLocked(buckets_.load(std::memory_order_relaxed), BucketWord(hash, ref));
+  if (PutLocked(buckets_.load(std::memory_order_relaxed), BucketWord(hash, ref))) ++used_buckets_;
   return id;
 }
 
-void StackTable::PutLocked(Buckets* buckets, uint64_t word) {
-  uint32_t i = static_cast<uint32_t>(word >> 32);
-  while (buckets->words[i & buckets->mask].load(std::memory_order_relaxed) != 0) ++i;
-  buckets->words[i & buckets->mask].store(word, std::memory_order_release);
+bool StackTable::PutLocked(Buckets* buckets, uint64_t word) {
+  for (uint32_t i = static_cast<uint32_t>(word >> 32);; ++i) {
+    std::atomic<uint64_t>& place = buckets->words[i & buckets->mask];
+    const uint64_t old = place.load(std::memory_order_relaxed);
+    if (old != 0 && !IsLeft(old)) continue;
+    place.store(word, std::memory_order_release);
+    return old == 0;
+  }
+}
+
+// A library that comes and goes at one address has the same stacks each time.  Were the old ones
+// left in their bucket, a look-up would pass all of them.
+void StackTable::LeaveBucketLocked(const Record& record, BumpArena::Ref ref) {
+  Buckets* buckets = buckets_.load(std::memory_order_relaxed);
+  const uint32_t hash = HashStack(record.frames, record.depth_and_cut);
+  for (uint32_t i = hash;; ++i) {
+    std::atomic<uint64_t>& place = buckets->words[i & buckets->mask];
+    const uint64_t word = place.load(std::memory_order_relaxed);
+    if (word == 0) return;  // left before: renamed for another module
+    if (word != BucketWord(hash, ref)) continue;
+    place.store(kLeft, std::memory_order_release);
+    return;
+  }
 }
 
 StackTable::Buckets* StackTable::MapBuckets(uint32_t count) {
@@ -117,28 +141,32 @@ StackTable::Buckets* StackTable::MapBuckets(uint32_t count) {
 bool StackTable::EnsureRoomLocked() {
   ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   Buckets* old = buckets_.load(std::memory_order_relaxed);
-  const uint32_t used = next_id_.load(std::memory_order_relaxed);
-  if (old != nullptr && used * 2 <= old->mask) return true;
+  if (old != nullptr && (used_buckets_ + 1) * 2 <= old->mask) return true;
   Buckets* grown = MapBuckets(old == nullptr ? kFirstBuckets : (old->mask + 1) * 2);
   if (grown == nullptr) return false;
+  used_buckets_ = 0;
   for (uint32_t i = 0; old != nullptr && i <= old->mask; ++i) {
     const uint64_t word = old->words[i].load(std::memory_order_relaxed);
-    if (word != 0) PutLocked(grown, word);
+    if (word != 0 && !IsLeft(word) && PutLocked(grown, word)) ++used_buckets_;
   }
   buckets_.store(grown, std::memory_order_release);
   return true;
 }
 
 void StackTable::RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uintptr_t by) {
-  Record* record = static_cast<Record*>(arena_.At(refs_.At(id).load(std::memory_order_relaxed)));
+  const BumpArena::Ref ref = refs_.At(id).load(std::memory_order_relaxed);
+  Record* record = static_cast<Record*>(arena_.At(ref));
+  bool renamed = false;
   for (uint32_t i = 0; i < record->depth_and_cut / 2; ++i) {
     uintptr_t* frame = &record->frames[i];
-    if (*frame - begin <= end - begin) __atomic_store_n(frame, *frame + by, __ATOMIC_RELAXED);
+    if (*frame - begin > end - begin) continue;
+    if (!renamed) LeaveBucketLocked(*record, ref);
+    renamed = true;
+    __atomic_store_n(frame, *frame + by, __ATOMIC_RELAXED);
   }
 }
 
-// The lock keeps two renamings apart.  A renamed stack stays in its old bucket, where no equal one
-// is looked for: the same frames, of new code, are another stack.
+// The lock keeps two renamings apart.  The same frames, of new code, are another stack.
 void StackTable::RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end,
                               uintptr_t by) {
   const TickSafeLockHolder hold(lock_);

@@ -46,7 +46,8 @@ class StackTable {
 
   // Adds `by` to all frames in [begin, end] of the stacks [first, end_id): the code at these
   // addresses has gone, and the frames now mean something else.  In place, so the holder of a
-  // StackView sees the new frames.  Cost: 1 ns a frame.
+  // StackView sees the new frames.  A stack that is renamed is found no more: nobody captures such
+  // frames.  Cost: 1 ns a frame.
   void RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end, uintptr_t by);
 
   uint32_t size() const { return next_id_.load(std::memory_order_acquire) - 1; }
@@ -62,7 +63,7 @@ class StackTable {
   };
   struct Buckets {
     uint32_t mask;
-    std::atomic<uint64_t> words[1];  // hash << 32 | record; 0 is empty
+    std::atomic<uint64_t> words[1];  // hash << 32 | record; 0 is empty, record 0 is left
   };
 
   StackId Find(const Buckets* buckets, uint32_t hash, const uintptr_t* frames,
@@ -73,13 +74,16 @@ class StackTable {
   bool EnsureRoomLocked() ALLOMON_REQUIRES(lock_);
   void RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uintptr_t by)
       ALLOMON_REQUIRES(lock_);
+  void LeaveBucketLocked(const Record& record, BumpArena::Ref ref) ALLOMON_REQUIRES(lock_);
   const Record* RecordAt(BumpArena::Ref ref) const;
 
   static Buckets* MapBuckets(uint32_t count);
-  static void PutLocked(Buckets* buckets, uint64_t word);
+  // Returns whether the word took an empty bucket, not one that was left.
+  static bool PutLocked(Buckets* buckets, uint64_t word);
 
   std::atomic<Buckets*> buckets_{nullptr};
   std::atomic<uint32_t> next_id_{1};
+  uint32_t used_buckets_ = 0;  // those that are not empty; under the lock
   BumpArena arena_;
   // id -> record
   SegmentedArray<std::atomic<uint32_t>, 16384, 1024> refs_;

@@ -14,7 +14,9 @@ OutputFiles MlmonFiles(const NamedProfile& profile) {
   files.reserve(2);
   if (!profile.self_described) {
     const StubOf what = profile.live ? StubOf::kLive : StubOf::kAll;
-    files.push_back({".sources", FormatSourcesStub(profile.sources, what), 0700});
+    files.push_back({".sources",
+                     FormatSourcesStub(profile.sources, what, FormatCallSites(profile.call_sites)),
+                     0700});
   }
   files.push_back({"", FormatMlmon(profile.mlmon), 0600});
   return files;

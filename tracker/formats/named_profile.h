@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "tracker/formats/call_sites.h"
 #include "tracker/formats/mlmon.h"
 #include "tracker/formats/source_table.h"
 
@@ -12,6 +13,7 @@ namespace allomon {
 struct NamedProfile {
   SourceTable sources;
   Mlmon mlmon;
+  CallSites call_sites;         // none where functions were charged as they ran
   double variance = 0;          // of kind alloc: of the total, in bytes squared
   bool live = false;            // of kind alloc: what is live, not all that was allocated
   uint64_t dropped_bytes = 0;   // of live: samples that are not in the total, for want of memory

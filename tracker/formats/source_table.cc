@@ -1,5 +1,6 @@
 #include "tracker/formats/source_table.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -12,9 +13,18 @@ namespace {
 using internal::AppendDecimal;
 using internal::ScanResult;
 
-// Two lines that make the rest of the file its own output.
-constexpr std::string_view kStubHead = "#!/bin/sh\nexec tail -n +3 \"$0\"\n";
-constexpr std::string_view kLiveStubHead = "#!/bin/sh\n# live\nexec tail -n +4 \"$0\"\n";
+// A script whose last line of its own makes the rest of the file its output:
+//
+//   #!/bin/sh
+//   # comment             any number of them, of which the first may be "# live"
+//   exec tail -n +4 "$0"  the number of the line behind this one
+constexpr std::string_view kStubHead = "#!/bin/sh\n";
+constexpr std::string_view kLiveComment = "# live\n";
+constexpr std::string_view kComment = "# ";
+
+std::string TailLine(size_t first_line) {
+  return "exec tail -n +" + std::to_string(first_line) + " \"$0\"\n";
+}
 
 bool StartsWith(std::string_view text, std::string_view head) {
   return text.substr(0, head.size()) == head;
@@ -195,18 +205,31 @@ std::string FormatSources(const SourceTable& table) {
   return out;
 }
 
-std::string FormatSourcesStub(const SourceTable& table, StubOf what) {
-  return std::string(what == StubOf::kLive ? kLiveStubHead : kStubHead) + FormatSources(table);
+std::string FormatSourcesStub(const SourceTable& table, StubOf what, std::string_view comments) {
+  std::string stub(kStubHead);
+  if (what == StubOf::kLive) stub += kLiveComment;
+  stub += comments;
+  const auto lines = static_cast<size_t>(std::count(stub.begin(), stub.end(), '\n'));
+  return stub + TailLine(lines + 2) + FormatSources(table);
 }
 
 std::string_view AnswerOfStub(std::string_view script) {
-  for (const std::string_view head : {kStubHead, kLiveStubHead}) {
-    if (StartsWith(script, head)) return script.substr(head.size());
+  if (!StartsWith(script, kStubHead)) return {};
+  script.remove_prefix(kStubHead.size());
+  size_t lines = 1;
+  for (; StartsWith(script, kComment); ++lines) {
+    const size_t end = script.find('\n');
+    if (end == std::string_view::npos) return {};
+    script.remove_prefix(end + 1);
   }
-  return {};
+  const std::string tail = TailLine(lines + 2);
+  return StartsWith(script, tail) ? script.substr(tail.size()) : std::string_view();
 }
 
-bool IsStubOfLive(std::string_view script) { return StartsWith(script, kLiveStubHead); }
+bool IsStubOfLive(std::string_view script) {
+  return StartsWith(script, kStubHead) &&
+         StartsWith(script.substr(kStubHead.size()), kLiveComment) && !AnswerOfStub(script).empty();
+}
 
 bool ParseSources(std::string_view text, SourceTable* table, std::string* error) {
   return SourcesParser(text, table, error).Parse();

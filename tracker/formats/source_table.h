@@ -57,9 +57,11 @@ std::string FormatSources(const SourceTable& table);
 
 // An executable shell script that gives the answer: for programs that cannot answer themselves,
 // because they were not linked for it.  It runs sh and tail.  A comment in it says whether the
-// profile beside it has what is live, which mlmon.out has no word for.
+// profile beside it has what is live, which mlmon.out has no word for.  `comments` are further
+// lines, each of which begins with "# ", such as those of call_sites.h.
 enum class StubOf { kAll, kLive };
-std::string FormatSourcesStub(const SourceTable& table, StubOf what = StubOf::kAll);
+std::string FormatSourcesStub(const SourceTable& table, StubOf what = StubOf::kAll,
+                              std::string_view comments = "");
 
 // The answer within such a script, to be had without running it; empty if `script` is not one that
 // FormatSourcesStub wrote.  Points into `script`.

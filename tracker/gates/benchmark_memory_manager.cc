@@ -60,7 +60,7 @@ AllocationReport BenchmarkMemoryManager::EndPass() {
   return report;
 }
 
-void BenchmarkMemoryManager::Stop(Result* result) {
+void BenchmarkMemoryManager::Fill(Result* result) {
   const AllocationReport report = EndPass();
   if (!error_.empty()) {
     std::fprintf(stderr, "allomon: a benchmark's allocations were not counted: %s\n",

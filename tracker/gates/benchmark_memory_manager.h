@@ -8,8 +8,8 @@
 //
 // or link //tracker/gates:benchmark_main, which has this main, in place of BENCHMARK_MAIN().
 //
-// For each benchmark, after its timing, Google Benchmark 1.7 runs n = min(16, iterations)
-// iterations again on one thread, and asks for figures of that pass:
+// For each benchmark, after its timing, Google Benchmark (1.7, or newer) runs n = min(16,
+// iterations) iterations again on one thread, and asks for figures of that pass:
 //
 //   allocs_per_iter        blocks allocated in the loop / n
 //   total_allocated_bytes  bytes allocated in the loop, of all n iterations
@@ -46,10 +46,11 @@
 #include "tracker/gates/benchmark_profile.h"
 #include "tracker/gates/exact_count.h"
 #include "tracker/gates/ledger.h"
+#include "tracker/gates/stop_shape.h"
 
 namespace allomon {
 
-class BenchmarkMemoryManager final : public benchmark::MemoryManager {
+class BenchmarkMemoryManager final : public internal::StoppedByFill<benchmark::MemoryManager> {
  public:
   // Registers itself, and unregisters when destroyed.
   BenchmarkMemoryManager();
@@ -58,10 +59,9 @@ class BenchmarkMemoryManager final : public benchmark::MemoryManager {
   BenchmarkMemoryManager& operator=(const BenchmarkMemoryManager&) = delete;
 
   void Start() override;
-  void Stop(Result* result) override;
-  using benchmark::MemoryManager::Stop;
 
  private:
+  void Fill(Result* result) override;
   AllocationReport EndPass();
 
   std::shared_ptr<internal::Ledger> ledger_;

@@ -21,15 +21,46 @@ ByteReader From(const ByteReader& whole, const uint8_t* position) {
 LineTable::LineTable(const ElfFile& file)
     : lines_(DataOf(file, ".debug_line")),
       line_strings_(DataOf(file, ".debug_line_str")),
-      strings_(DataOf(file, ".debug_str")) {
+      strings_(DataOf(file, ".debug_str")),
+      index_(file) {}
+
+void LineTable::AddAllUnits() {
   ByteReader units = lines_;
   while (!units.AtEnd()) {
     const uint8_t* unit = units.position();
     LineHeader header;
     if (ReadLineHeader(&units, {line_strings_, strings_}, &header)) AddSequences(unit, header);
   }
-  std::sort(sequences_.begin(), sequences_.end(),
-            [](const Sequence& a, const Sequence& b) { return a.low < b.low; });
+}
+
+void LineTable::AddUnitAt(uint64_t offset) {
+  const auto at = std::lower_bound(added_.begin(), added_.end(), offset);
+  if (offset >= lines_.remaining() || (at != added_.end() && *at == offset)) return;
+  added_.insert(at, offset);
+  ByteReader units = lines_;
+  units.Skip(offset);
+  const uint8_t* unit = units.position();
+  LineHeader header;
+  if (ReadLineHeader(&units, {line_strings_, strings_}, &header)) AddSequences(unit, header);
+}
+
+void LineTable::AddUnitsThatClaimNone() {
+  has_silent_ = true;
+  const std::optional<std::vector<uint64_t>> silent = index_.LinesOfSilentUnits();
+  if (!silent) return AddAllUnits();
+  for (const uint64_t offset : *silent) AddUnitAt(offset);
+}
+
+void LineTable::PrepareFor(uint64_t address) {
+  const auto by_low = [](const Sequence& a, const Sequence& b) { return a.low < b.low; };
+  const auto known = static_cast<std::ptrdiff_t>(sequences_.size());
+  if (const std::optional<uint64_t> lines = index_.LinesOf(address)) {
+    AddUnitAt(*lines);
+  } else if (!has_silent_) {
+    AddUnitsThatClaimNone();
+  }
+  std::sort(sequences_.begin() + known, sequences_.end(), by_low);
+  std::inplace_merge(sequences_.begin(), sequences_.begin() + known, sequences_.end(), by_low);
 }
 
 void LineTable::AddSequences(const uint8_t* unit, const LineHeader& header) {
@@ -48,7 +79,12 @@ void LineTable::AddSequences(const uint8_t* unit, const LineHeader& header) {
   }
 }
 
-std::optional<SourceLine> LineTable::Find(uint64_t address) const {
+std::optional<SourceLine> LineTable::Find(uint64_t address) {
+  PrepareFor(address);
+  return FindPrepared(address);
+}
+
+std::optional<SourceLine> LineTable::FindPrepared(uint64_t address) const {
   const auto above =
       std::upper_bound(sequences_.begin(), sequences_.end(), address,
                        [](uint64_t a, const Sequence& sequence) { return a < sequence.low; });

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tracker/symbols/elf_file.h"
+#include "tracker/symbols/unit_index.h"
 
 namespace allomon::internal {
 
@@ -23,14 +24,18 @@ struct SourceLine {
 
 class LineTable {
  public:
-  // Notes where each run of ascending addresses is, by running every line program once.  Keeps
-  // pointers into `file`, which must outlive the table.
+  // Keeps pointers into `file`, which must outlive the table.
   explicit LineTable(const ElfFile& file);
 
   // The line of the code at `address`.  Where several rows have that very address, the first
-  // counts, which for a function's first address is the line of its head.  Cost: running one line
-  // program again.
-  std::optional<SourceLine> Find(uint64_t address) const;
+  // counts, which for a function's first address is the line of its head.
+  //
+  // Cost: running the unit's line program for the first address of a unit, and a part of it again
+  // for each.  The first address that no unit claims costs the programs of all units that claim
+  // none; of a file without .debug_aranges, all.
+  std::optional<SourceLine> Find(uint64_t address);
+
+  size_t UnitsReadForTesting() const { return added_.size(); }
 
  private:
   // One run: addresses [low, high), in the program of the unit at `unit`, from the instruction at
@@ -42,12 +47,22 @@ class LineTable {
     const uint8_t* program;
   };
 
+  // Notes where each run of ascending addresses is, by running the unit's line program once.
   void AddSequences(const uint8_t* unit, const LineHeader& header);
+  void AddUnitAt(uint64_t offset);
+  void AddUnitsThatClaimNone();
+  void AddAllUnits();
+  // Reads what is needed to find the address.
+  void PrepareFor(uint64_t address);
+  std::optional<SourceLine> FindPrepared(uint64_t address) const;
 
-  ByteReader lines_;                 // .debug_line
-  ByteReader line_strings_;          // .debug_line_str
-  ByteReader strings_;               // .debug_str
-  std::vector<Sequence> sequences_;  // by low
+  ByteReader lines_;         // .debug_line
+  ByteReader line_strings_;  // .debug_line_str
+  ByteReader strings_;       // .debug_str
+  UnitIndex index_;
+  std::vector<uint64_t> added_;      // offsets of units, ascending
+  bool has_silent_ = false;          // the units that claim no addresses have been added
+  std::vector<Sequence> sequences_;  // of the units that were added; by low
 };
 
 }  // namespace allomon::internal

@@ -5,12 +5,13 @@
 namespace allomon::internal {
 
 ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file, const std::string& path)
-    : file_(std::move(file)), fdes_(*file_) {
+    : file_(std::move(file)), build_id_(file_->BuildId()), fdes_(*file_) {
   symbols_.Add(*file_);
   if (!file_->FindSection(".symtab") && !path.empty()) {
     debug_file_ = OpenDebugFile(*file_, path);
   }
   if (debug_file_ != nullptr) symbols_.Add(*debug_file_);
+  knows_all_ = file_->FindSection(".symtab") || debug_file_ != nullptr;
   symbols_.Sort();
 }
 
@@ -24,7 +25,8 @@ const FunctionSymbol* ModuleSymbols::FindSymbol(uint64_t address) const {
   // A symbol without a size may be any distance below `address`: it counts only for its own
   // function.
   const std::optional<FunctionRange> fde = fdes_.Find(address);
-  return !fde || fde->begin == symbol->range.begin ? symbol : nullptr;
+  const bool is_its_own = fde ? fde->begin == symbol->range.begin : knows_all_;
+  return is_its_own ? symbol : nullptr;
 }
 
 std::optional<SourceLine> ModuleSymbols::FindLine(uint64_t address) {

@@ -21,19 +21,26 @@ class ModuleSymbols {
   // `path` tells where to look for a separate debug file; empty: nowhere.
   ModuleSymbols(std::unique_ptr<ElfFile> file, const std::string& path);
 
+  // In lower-case hexadecimal, or empty.
+  const std::string& build_id() const { return build_id_; }
+
   // See ElfFile::AddressOfOffset.
   std::optional<uint64_t> AddressOfOffset(uint64_t offset) const;
 
-  // The function that covers `address`, with a mangled name; nullptr if there is none.
+  // The function that covers `address`, with a mangled name; nullptr if there is none.  A symbol
+  // covers its size.  One without a size covers its own FDE; in code without FDEs it reaches to the
+  // next symbol, if the file is not stripped.
   const FunctionSymbol* FindSymbol(uint64_t address) const;
   std::optional<FunctionRange> FindFde(uint64_t address) const { return fdes_.Find(address); }
   std::optional<SourceLine> FindLine(uint64_t address);
 
  private:
   std::unique_ptr<ElfFile> file_;
+  const std::string build_id_;
   std::unique_ptr<ElfFile> debug_file_;  // nullptr if there is none, or none is needed
   SymbolTable symbols_;
   FdeTable fdes_;
+  bool knows_all_ = false;  // a .symtab was read: what lies between two symbols has no other name
   std::unique_ptr<LineTable> lines_;
 };
 

@@ -1,16 +1,14 @@
 #include "tracker/symbols/symbols.h"
 
-#include <cxxabi.h>
-
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <vector>
 
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/unloaded_code.h"
+#include "tracker/names/readable_name.h"
 #include "tracker/symbols/memory_map.h"
 #include "tracker/symbols/module_symbols.h"
 
@@ -21,16 +19,6 @@ using internal::Mapping;
 using internal::ModuleSymbols;
 
 constexpr char kUnknown[] = "[unknown]";
-
-std::string Demangle(std::string_view mangled) {
-  const std::string name(mangled);
-  int status = 0;
-  char* demangled = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  if (demangled == nullptr) return name;
-  std::string result = demangled;
-  std::free(demangled);
-  return result;
-}
 
 std::string Hex(uint64_t value) {
   char text[24];
@@ -123,8 +111,8 @@ class ProcessSymbols::Impl {
   }
 
   static Symbol Unnamed(const std::string& module, uintptr_t start, uint64_t offset) {
-    return {module + "+" + Hex(offset), module, BaseName(module) + ": " + Hex(offset), start,
-            false};
+    const std::string file = BaseName(module);
+    return {file + "+" + Hex(offset), module, file + ": " + Hex(offset), start, false};
   }
 
   static Symbol Describe(const Place& place, uintptr_t pc) {
@@ -138,8 +126,10 @@ class ProcessSymbols::Impl {
       start = fde->begin;
     }
     Symbol result = Unnamed(path, start + bias, start);
+    result.address = place.address;
+    result.build_id = place.module->build_id();
     if (symbol != nullptr) {
-      result.name = Demangle(symbol->name);
+      result.name = ReadableName(symbol->name);
       result.named = true;
     }
     if (const auto line = place.module->FindLine(start)) {

@@ -11,17 +11,20 @@
 
 namespace allomon {
 
-// A function.  `name` is demangled; for code without a symbol it is "<module>+0x<offset of the
-// function's start>".  `position` is "file: line" of the function's first instruction if that is
-// known, else "<module's file name>: 0x<offset>".  Offsets are the addresses that `objdump -d`
-// shows.  A managed function (managed_functions.h) is in the module "[managed]", with the name and
-// position that it was registered with.
+// A function.  `name` is readable (names/readable_name.h); for code without a symbol it is
+// "<module's file name>+0x<offset of the function's start>".  `position` is "file: line" of the
+// function's first instruction if that is known, else "<module's file name>: 0x<offset>".  Offsets
+// are the addresses that `objdump -d` shows.  A managed function (managed_functions.h) is in the
+// module "[managed]", with the name and position that it was registered with.
 struct Symbol {
   std::string name;
   std::string module;  // path of the mapped file, "[vdso]", "[anon]" or "[unknown]"
   std::string position;
   uintptr_t function_start;  // in this process; 0 in "[unknown]"
   bool named;                // whether the name comes from a symbol
+  // Where `pc` is in the module's file, without load bias; 0 if no file is known.
+  uint64_t address = 0;
+  std::string build_id = {};  // of the file, in lower-case hexadecimal; may be empty
 };
 
 class ProcessSymbols {

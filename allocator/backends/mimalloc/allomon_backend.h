@@ -26,6 +26,9 @@ extern "C" {
 }
 // clang-format on
 
+#include "mapped_block.h"
+#include "zeroed_block.h"
+
 #if MI_MALLOC_VERSION != 209
 #error "the inline paths mirror mimalloc 2.0.9; ./bazelw fetches it"
 #endif
@@ -42,11 +45,18 @@ namespace allomon::backend {
 
 inline constexpr const char* kName = "mimalloc";
 
-// mimalloc does not set errno when it refuses a size beyond PTRDIFF_MAX.
+static_assert(kLargestUnmappedBytes == MI_LARGE_OBJ_SIZE_MAX, "parts of a segment, which is kept");
+
+// Blocks beyond kLargestUnmappedBytes.  mimalloc serves them where mappings lie below 64 TiB.
+void* AllocateMapped(size_t alignment_bytes, size_t size_bytes);
+void* ReallocateHigh(void* block, size_t size_bytes);
+void FreeHigh(void* block);
+// calloc beyond mimalloc's small blocks.
+void* CallocLarge(size_t size_bytes);
+
 __attribute__((noinline)) inline void* MallocLarge(size_t size_bytes) {
-  void* block = mi_malloc(size_bytes);
-  if (__builtin_expect(block == nullptr, 0)) errno = ENOMEM;
-  return block;
+  if (__builtin_expect(size_bytes > kLargestUnmappedBytes, 0)) return AllocateMapped(1, size_bytes);
+  return mi_malloc(size_bytes);
 }
 
 // The page that serves a small size.  The number of words is written as one more than is needed,
@@ -75,6 +85,8 @@ inline void* Malloc(size_t size_bytes) {
 }
 
 inline void Free(void* block) {
+  // Costs nothing where the caller has looked at the same bit.
+  if (__builtin_expect(MayBeMapped(block), 0)) return FreeHigh(block);
   // The segment of nullptr would lie at the top of the address space, so nullptr is tested first.
   if (__builtin_expect(block == nullptr, 0)) return;
   mi_segment_t* segment = _mi_ptr_segment(block);
@@ -90,7 +102,7 @@ inline void Free(void* block) {
 }
 
 inline void* Calloc(size_t size_bytes) {
-  if (__builtin_expect(size_bytes > MI_SMALL_SIZE_MAX, 0)) return mi_zalloc(size_bytes);
+  if (__builtin_expect(size_bytes > MI_SMALL_SIZE_MAX, 0)) return CallocLarge(size_bytes);
   mi_page_t* page = SmallPage(mi_get_default_heap(), size_bytes);
   mi_block_t* block = page->free;
   if (__builtin_expect(block == nullptr, 0)) return mi_zalloc(size_bytes);
@@ -109,13 +121,20 @@ __attribute__((noinline)) inline void* ReallocMoving(void* block, size_t block_b
   return moved;
 }
 
+// Blocks that mimalloc knows more about than its page says: aligned or huge ones.
+__attribute__((noinline)) inline void* ReallocSpecial(void* block, size_t size_bytes) {
+  if (size_bytes <= kLargestUnmappedBytes) return mi_realloc(block, size_bytes);
+  return ReallocMoving(block, mi_usable_size(block), size_bytes);
+}
+
 // Decides as mi_realloc() does: a block stays where the new size fills half of it.
 inline void* Realloc(void* block, size_t size_bytes) {
   if (__builtin_expect(block == nullptr, 0)) return Malloc(size_bytes);
+  if (__builtin_expect(MayBeMapped(block), 0)) return ReallocateHigh(block, size_bytes);
   const mi_page_t* page = _mi_segment_page_of(_mi_ptr_segment(block), block);
   const size_t block_bytes = page->xblock_size;
   const bool plain = !page->flags.x.has_aligned && block_bytes < MI_HUGE_BLOCK_SIZE;
-  if (__builtin_expect(!plain, 0)) return mi_realloc(block, size_bytes);
+  if (__builtin_expect(!plain, 0)) return ReallocSpecial(block, size_bytes);
   const bool fits = size_bytes <= block_bytes && size_bytes >= block_bytes / 2 && size_bytes > 0;
   return fits ? block : ReallocMoving(block, block_bytes, size_bytes);
 }
@@ -129,9 +148,15 @@ inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
     const bool aligned = (reinterpret_cast<uintptr_t>(block) & (alignment_bytes - 1)) == 0;
     if (__builtin_expect(block != nullptr && aligned, 1)) return Pop(page, block);
   }
+  if (__builtin_expect(size_bytes > kLargestUnmappedBytes, 0)) {
+    return AllocateMapped(alignment_bytes, size_bytes);
+  }
   return mi_malloc_aligned_at(size_bytes, alignment_bytes, 0);
 }
-inline size_t UsableSize(const void* block) { return mi_usable_size(block); }
+inline size_t UsableSize(const void* block) {
+  const size_t mapped_bytes = MayBeMapped(block) ? MappedBytes(block) : 0;
+  return mapped_bytes != 0 ? mapped_bytes : mi_usable_size(block);
+}
 inline size_t GoodSize(size_t size_bytes) { return mi_good_size(size_bytes); }
 
 }  // namespace allomon::backend

@@ -221,11 +221,13 @@ RecordingOptions LastRecording() {
   Control& control = TheControl();
   RecordingOptions options;
   size_t exclude_bytes = 0;
+  bool excludes = false;
   {
     const ControlLock hold(control.mutex);
-    exclude_bytes = control.options.exclude.size();
+    excludes = control.options.exclude.has_value();
+    if (excludes) exclude_bytes = control.options.exclude->size();
   }
-  options.exclude.reserve(exclude_bytes);
+  if (excludes) options.exclude.emplace().reserve(exclude_bytes);
   const ControlLock hold(control.mutex);
   options = control.options;
   return options;

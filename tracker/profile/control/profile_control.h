@@ -27,9 +27,10 @@ struct RecordingOptions {
   // charged to call stacks, also in programs that name functions.  They are counted for the whole
   // process, not by unit of data.
   bool live = false;
-  // For recordings that charge call stacks: the functions that are charged to their callers, as
-  // shell patterns separated by commas.
-  std::string exclude;
+  // For recordings that charge call stacks: further functions that are charged to their callers, as
+  // shell patterns separated by commas.  Unset: known wrappers alone (names/wrappers.h); empty:
+  // none.
+  std::optional<std::string> exclude;
 };
 
 enum class RecordingError { kNone, kOn, kOff, kBadOption, kNothingToRecord, kUnavailable };

@@ -5,6 +5,7 @@
 #include "tracker/core/control.h"
 #include "tracker/formats/count_units.h"
 #include "tracker/formats/output_format.h"
+#include "tracker/formats/version.h"  // for liballomon.so to say which one it is
 #include "tracker/formats/write_file.h"
 #include "tracker/profile/control/snapshot.h"
 #include "tracker/profile/sources/time_session.h"

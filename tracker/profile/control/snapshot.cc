@@ -6,6 +6,7 @@
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/core/stack_table.h"
 #include "tracker/formats/count_units.h"
+#include "tracker/names/wrappers.h"
 #include "tracker/profile/control/profile_control.h"
 #include "tracker/profile/hooks/entry_hooks.h"
 #include "tracker/profile/record/recording.h"
@@ -106,7 +107,7 @@ UnitError TakeSnapshot(UnitName unit, ProfileSnapshot* snapshot) {
   snapshot->rate = options.rate;
   snapshot->seed = options.seed.value_or(0);
   snapshot->hz = options.hz;
-  snapshot->exclude = options.exclude;
+  snapshot->exclude = WrappersOf(snapshot->kind, options.exclude);
   const std::shared_ptr<const LiveHeap> live = LastLiveHeap();
   if (live == nullptr) return AddUnit(unit, snapshot);
   AddLive(*live, snapshot);

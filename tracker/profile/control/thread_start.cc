@@ -29,12 +29,27 @@ PthreadCreate NextPthreadCreate() {
 struct Start {
   StartRoutine routine;
   void* argument;
+  size_t stack_bytes;
 };
 
+// What a thread with these attributes has for a stack, its guard and its TLS; 0 if that is unknown.
+size_t StackBytes(const pthread_attr_t* attributes) {
+  size_t bytes = 0;
+  if (attributes != nullptr) {
+    pthread_attr_getstacksize(attributes, &bytes);
+    return bytes;
+  }
+  pthread_attr_t ordinary;
+  if (pthread_getattr_default_np(&ordinary) != 0) return 0;
+  pthread_attr_getstacksize(&ordinary, &bytes);
+  pthread_attr_destroy(&ordinary);
+  return bytes;
+}
+
 // The profiler's own memory does not count as the program's allocation.
-Start* NewStart(StartRoutine routine, void* argument) {
+Start* NewStart(const Start& start) {
   const BusyScope busy;
-  return new (std::nothrow) Start{routine, argument};
+  return new (std::nothrow) Start(start);
 }
 
 Start TakeStart(void* start) {
@@ -46,7 +61,7 @@ Start TakeStart(void* start) {
 
 void* RunProfiled(void* start) {
   const Start program = TakeStart(start);
-  AttachThread();
+  AttachThread(program.stack_bytes);
   StartThreadTimer();
   return program.routine(program.argument);
 }
@@ -61,7 +76,7 @@ int CreateThread(pthread_t* thread, const pthread_attr_t* attributes, StartRouti
   const PthreadCreate next = NextPthreadCreate();
   if (next == nullptr) return ENOSYS;
   if (!ReachesThreads()) return next(thread, attributes, routine, argument);
-  Start* const start = NewStart(routine, argument);
+  Start* const start = NewStart({routine, argument, StackBytes(attributes)});
   if (start == nullptr) return next(thread, attributes, routine, argument);
   const int error = next(thread, attributes, RunProfiled, start);
   if (error != 0) TakeStart(start);

@@ -71,12 +71,15 @@ extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void Allomo
       FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
       if (cell != nullptr) {
         cell += function;
-        if (!EnterCell(cell, thread.counts)) cell = nullptr;
+        if (IsOnStack(*cell)) cell = nullptr;
       }
       *top = {frame, return_address, cell, function};
       const bool is_needed =
           cell != nullptr || thread.outermost_cells.load(std::memory_order_relaxed) == nullptr;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
       thread.top = is_needed ? top : top - 1;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (cell != nullptr) EnterCell(cell, thread.counts);
       std::atomic_signal_fence(std::memory_order_seq_cst);
       thread.busy = false;
     }

@@ -85,6 +85,13 @@ void AddHooks(const ElfSection& symbols, uintptr_t bias, CodeRange code,
   });
 }
 
+// Whether this very code is the module's.
+bool IsOurs(const LoadedModule& module) {
+  const auto here = reinterpret_cast<uintptr_t>(&ScanForHooks);
+  return std::any_of(module.code.begin(), module.code.end(),
+                     [here](const CodeRange& code) { return code.ContainsFrame(here); });
+}
+
 std::vector<uintptr_t> HooksOf(const LoadedModule& module) {
   std::vector<uintptr_t> hooks;
   // A name without a folder is no file's name: it is the vDSO's.
@@ -105,7 +112,9 @@ std::vector<uintptr_t> HooksOf(const LoadedModule& module) {
 
 HooksFound ScanForHooks() {
   HooksFound found;
-  for (const LoadedModule& module : ModulesAtStart()) {
+  const std::vector<LoadedModule> modules = ModulesAtStart();
+  for (const LoadedModule& module : modules) {
+    if (&module != modules.data() && IsOurs(module)) continue;
     const std::vector<uintptr_t> hooks = HooksOf(module);
     if (hooks.empty()) continue;
     found.starts.insert(found.starts.end(), hooks.begin(), hooks.end());

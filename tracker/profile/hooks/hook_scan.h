@@ -18,7 +18,8 @@ inline constexpr size_t kHookBytes = 9;
 
 // The addresses of the no-ops in this process.  They are grouped by module, in the loader's order,
 // which is the same in every run; in each module they ascend.  A module that is stripped, or cannot
-// be read, has none.  A library that was loaded later has none either, because it may be unloaded.
+// be read, has none.  A library that was loaded later has none either, because it may be unloaded,
+// and so does the library that this code is in: its symbols are a third of a short program's start.
 struct HooksFound {
   std::vector<uintptr_t> starts;
   std::vector<size_t> module_ends;  // indices behind the last hook of each module that has hooks

@@ -50,9 +50,7 @@ void ThreadCounts::Clear() {
 
 bool ThreadCounts::HasFunctionOnStack() {
   bool has = false;
-  ForEachUsed(*this, [&has](const FunctionCell& cell) {
-    has |= cell.on_stack.load(std::memory_order_relaxed) != 0;
-  });
+  ForEachUsed(*this, [&has](const FunctionCell& cell) { has |= IsOnStack(cell); });
   return has;
 }
 

@@ -96,16 +96,20 @@ struct ThreadCounts {
   static ThreadCounts* Map(uint32_t functions);
 };
 
-// A function comes onto the stack of the thread that owns the cell.  Returns true if the function
-// was not on the stack yet.  Only then does the caller leave the cell, when that occurrence
-// returns.
-inline bool EnterCell(FunctionCell* cell, ThreadCounts* counts) {
-  if (__builtin_expect(cell->on_stack.load(std::memory_order_relaxed) != 0, 1)) return false;
-  cell->on_stack.store(1, std::memory_order_relaxed);
+inline bool IsOnStack(const FunctionCell& cell) {
+  return cell.on_stack.load(std::memory_order_relaxed) != 0;
+}
+
+// A function that is not on the stack comes onto it.  Called by the thread that owns the cell, when
+// the shadow stack's entry names the cell already: a thread that is cancelled in between leaves
+// what its shadow stack names, and nothing else (inv.shadow.outermost).
+inline void EnterCell(FunctionCell* cell, ThreadCounts* counts) {
   cell->owner = counts;
   cell->start.store(counts->total.load(std::memory_order_relaxed), std::memory_order_relaxed);
   cell->start_gc.store(counts->total_gc.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  return true;
+  // A cell that is on the stack has an owner.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cell->on_stack.store(1, std::memory_order_relaxed);
 }
 
 inline void AddSince(std::atomic<uint64_t>& sum, const std::atomic<uint64_t>& total,
@@ -116,7 +120,8 @@ inline void AddSince(std::atomic<uint64_t>& sum, const std::atomic<uint64_t>& to
 }
 
 inline void LeaveCell(FunctionCell* cell) {
-  if (cell->on_stack.load(std::memory_order_relaxed) == 0) return;  // the cell was cleared
+  // The cell was cleared, or its thread cancelled before it was entered.
+  if (!IsOnStack(*cell)) return;
   cell->on_stack.store(0, std::memory_order_relaxed);
   AddSince(cell->stack, cell->owner->total, cell->start);
   AddSince(cell->stack_gc, cell->owner->total_gc, cell->start_gc);

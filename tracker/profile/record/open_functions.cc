@@ -64,9 +64,7 @@ class Merge {
 
 // False also after the start of a profile of another kind, which clears the cells of functions on
 // the stack.
-bool IsEntered(const ShadowEntry& entry) {
-  return entry.cell != nullptr && entry.cell->on_stack.load(std::memory_order_relaxed) != 0;
-}
+bool IsEntered(const ShadowEntry& entry) { return entry.cell != nullptr && IsOnStack(*entry.cell); }
 
 }  // namespace
 
@@ -93,7 +91,9 @@ void EnterOpenFunctions(ThreadProfile& thread) {
   for (ShadowEntry* entry = thread.bottom + 1; entry <= thread.top; ++entry) {
     if (IsEntered(*entry) || entry->function >= thread.counts->functions) continue;
     FunctionCell* const cell = cells + entry->function;
-    if (EnterCell(cell, thread.counts)) entry->cell = cell;
+    if (IsOnStack(*cell)) continue;
+    entry->cell = cell;
+    EnterCell(cell, thread.counts);
   }
 }
 

@@ -79,8 +79,14 @@ void FindMainStack(ThreadProfile& thread) {
   // The words of main's arguments are above the end; no function returns there.
 }
 
-void FindStack(ThreadProfile& thread) {
+// The C library puts the thread's own data, to which pthread_self() points, at the stack's end.
+void FindStack(ThreadProfile& thread, size_t stack_bytes) {
   if (syscall(SYS_gettid) == syscall(SYS_getpid)) return FindMainStack(thread);
+  if (stack_bytes != 0) {
+    thread.stack_low = static_cast<uintptr_t>(pthread_self()) - stack_bytes;
+    thread.stack_bytes = stack_bytes;
+    return;
+  }
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
   void* low = nullptr;
@@ -110,7 +116,7 @@ void MakeExitKey() { g_has_exit_key = pthread_key_create(&g_exit_key, OnThreadEx
 
 }  // namespace
 
-void AttachThread() {
+void AttachThread(size_t stack_bytes) {
   ThreadProfile& thread = thread_profile;
   if (thread.attached) return;
   const BusyScope busy;
@@ -121,7 +127,7 @@ void AttachThread() {
   thread.attached = true;
   thread.open = &open_scopes;
   thread.managed_calls = &managed_stack;
-  FindStack(thread);
+  FindStack(thread, stack_bytes);
   MapStacks(thread);
   const UnitsLock hold;
   RegisterThreadLocked(thread);

@@ -2,12 +2,16 @@
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_THREAD_ATTACHMENT_H_
 #define ALLOMON_TRACKER_PROFILE_RECORD_THREAD_ATTACHMENT_H_
 
+#include <cstddef>
+
 namespace allomon::internal {
 
 // Gives the thread a shadow stack, counts in its current unit, and a detachment when it exits.
-// Does nothing if the thread has them.  Allocates with mmap only; not in a signal handler.  If the
+// Does nothing if the thread has them.  Not in a signal handler.  If the
 // kernel refuses memory, the thread goes on with less: without stack times, or with shared counts.
-void AttachThread();
+// `stack_bytes` is what pthread_create was asked for, with guard and TLS.  Where it is 0 the C
+// library is asked, which takes memory from malloc: four pages, in a thread that may need none.
+void AttachThread(size_t stack_bytes = 0);
 
 }  // namespace allomon::internal
 

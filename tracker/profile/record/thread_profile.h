@@ -153,11 +153,14 @@ inline void PushEntry(ThreadProfile& thread, uintptr_t frame, uintptr_t return_a
   FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
   if (__builtin_expect(cell != nullptr, 1)) {
     cell += function;
-    if (!EnterCell(cell, thread.counts)) cell = nullptr;
+    if (IsOnStack(*cell)) cell = nullptr;
   }
   ShadowEntry* const entry = thread.top + 1;
   *entry = {frame, return_address, cell, function};
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   thread.top = entry;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (cell != nullptr) EnterCell(cell, thread.counts);
 }
 
 }  // namespace internal

@@ -11,6 +11,7 @@
 #include "tracker/base/signal_frame.h"
 #include "tracker/formats/source_table.h"
 #include "tracker/profile/record/thread_profile.h"
+#include "tracker/profile/sources/shared_signal.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -47,17 +48,21 @@ bool IsOurs(const void* pointer) {
   return pointer >= &g_timers[0] && pointer < &g_timers[kMostThreads];
 }
 
-void OnSignal(int, siginfo_t* info, void* context) {
+void OnTick(ThreadTimer& timer, void* context) {
+  // A signal that was pending when its timer's thread ended may be delivered to another thread.
+  if (timer.thread_id.load(std::memory_order_acquire) != ThisThread()) return;
+  thread_profile.timer = &timer;
+  g_handler.load(std::memory_order_acquire)(timer, InterruptedFrame(context));
+}
+
+void OnSignal(int signal, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   if (info->si_code == SI_TIMER && IsOurs(info->si_value.sival_ptr)) {
-    ThreadTimer& timer = *static_cast<ThreadTimer*>(info->si_value.sival_ptr);
-    // A signal that was pending when its timer's thread ended may be delivered to another thread.
-    if (timer.thread_id.load(std::memory_order_acquire) == ThisThread()) {
-      thread_profile.timer = &timer;
-      g_handler.load(std::memory_order_acquire)(timer, InterruptedFrame(context));
-    }
+    OnTick(*static_cast<ThreadTimer*>(info->si_value.sival_ptr), context);
+    errno = saved_errno;
+  } else {
+    CallHostHandler(signal, info, context);
   }
-  errno = saved_errno;
 }
 
 ThreadTimer* ClaimTimer() {
@@ -125,6 +130,7 @@ bool ClaimTimerSignal(TickHandler handler) {
     sigemptyset(&action.sa_mask);
     if (sigaction(signal, &action, nullptr) != 0) continue;
     g_signal = signal;
+    ShareSignal(signal);
     return true;
   }
   return false;

@@ -1,18 +1,17 @@
 #include "tracker/profile/write/attribution.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
-#include "tracker/base/check.h"
 #include "tracker/formats/count_units.h"
 #include "tracker/profile/write/function_name.h"
 #include "tracker/profile/write/native_functions.h"
+#include "tracker/profile/write/rounding.h"
+#include "tracker/profile/write/symbol_sums.h"
 #include "tracker/symbols/elf_file.h"
 
 namespace allomon {
@@ -24,14 +23,6 @@ using Charge = ProfileSnapshot::Charge;
 // Places in the table of <unknown>, <gc> and <main>.
 constexpr uint32_t kFixedSources = kMainSource + 1;
 
-// Names and sources are one to one, because C++ functions have no split copies here.
-uint32_t AddFunction(SourceTable* table, std::string name, std::string position) {
-  const uint32_t index = static_cast<uint32_t>(table->names.size());
-  table->names.push_back({std::move(name), std::move(position)});
-  table->sources.push_back({index, kNoSuccessors});
-  return index;
-}
-
 void AddHookedFunctions(const std::vector<uintptr_t>& hooks, SourceTable* table) {
   if (hooks.empty()) return;
   const std::unique_ptr<ProcessSymbols> symbols = ProcessSymbols::Load();
@@ -41,119 +32,15 @@ void AddHookedFunctions(const std::vector<uintptr_t>& hooks, SourceTable* table)
   }
 }
 
-// A tick interrupts an instruction; every other stack begins with a return address.
-FirstFrame FirstFrameOf(const ProfileSnapshot& snapshot) {
-  return snapshot.kind == ProfileKind::kTime ? FirstFrame::kInterrupted : FirstFrame::kReturn;
-}
-
-// Name and position.
-using Name = std::pair<std::string, std::string>;
-
-// Charges call stacks to functions of the symbol tables.  Adds these functions to the table in the
-// order of their names, so that equal runs give equal tables.
-class SymbolSums {
- public:
-  explicit SymbolSums(const ProfileSnapshot& snapshot)
-      : native_(snapshot.exclude, FirstFrameOf(snapshot)) {}
-
-  void AddManaged(const NamedFunction& function, const MlmonCount& count) {
-    if (count.current != 0) by_name_[{function.name, function.position}].current += count.current;
-  }
-
-  // Adds an amount that the collector used while that stack was below it.
-  void AddGc(const ChargedStack& stack) {
-    std::set<Name> seen;
-    native_.ForEachOfStack(stack, [&](const NativeFunctions::Function& on_stack) {
-      if (seen.insert(Key(on_stack)).second) by_name_[Key(on_stack)].stack_gc += stack.amount;
-    });
-  }
-
-  void Add(const ChargedStack& stack) {
-    const NativeFunctions::Function* function = native_.OfStack(stack);
-    if (function == nullptr) {
-      unknown_ += stack.amount;
-      return;
-    }
-    by_name_[Key(*function)].current += stack.amount;
-    std::set<Name> seen;
-    native_.ForEachOfStack(stack, [&](const NativeFunctions::Function& on_stack) {
-      // Recursion counts once.
-      if (seen.insert(Key(on_stack)).second) by_name_[Key(on_stack)].stack += stack.amount;
-    });
-  }
-
-  Counts Finish(SourceTable* table, bool stack_style) const {
-    Counts counts(table->names.size());
-    counts[kUnknownSource].current = unknown_;
-    for (const auto& [function, count] : by_name_) {
-      if (count.current == 0 && !stack_style) continue;
-      AddFunction(table, function.first, function.second);
-      counts.push_back(count);
-    }
-    return counts;
-  }
-
- private:
-  static Name Key(const NativeFunctions::Function& function) {
-    return {function.name, function.position};
-  }
-
-  NativeFunctions native_;
-  std::map<Name, MlmonCount> by_name_;
-  MlmonInt unknown_ = 0;
-};
-
-MlmonInt Rounded(MlmonInt amount, MlmonInt divisor) { return (amount + divisor / 2) / divisor; }
-
-// Rounds each row to a whole number so that the rows add up to the rounded sum: the part that one
-// row loses by rounding is carried to the next row.
-void RoundCurrent(MlmonInt divisor, Counts* counts) {
-  MlmonInt sum = 0;
-  MlmonInt written = 0;
-  for (MlmonCount& count : *counts) {
-    sum += count.current;
-    count.current = Rounded(sum, divisor) - written;
-    written += count.current;
-  }
-}
-
-MlmonInt Clamp(MlmonInt value, MlmonInt low, MlmonInt high) {
-  return std::min(std::max(value, low), high);
-}
-
-void CheckWritten(const Mlmon& mlmon, const Counts& counts) {
-  for (size_t source = 0; internal::kDebugChecks && source < counts.size(); ++source) {
-    if (source == kGcSource) continue;
-    const MlmonCount& count = counts[source];
-    ALLOMON_DCHECK("inv.written.order", count.current <= count.stack && count.stack <= mlmon.total);
-  }
-}
-
-// Rounds the stack columns so that inv.written.order holds.  It holds before rounding, except for
-// counts that threads changed while they were read.
-void RoundStack(MlmonInt divisor, const Mlmon& mlmon, Counts* counts) {
-  if (mlmon.style != ProfileStyle::kStack) return;
-  for (MlmonCount& count : *counts) {
-    count.stack = Clamp(Rounded(count.stack, divisor), count.current, mlmon.total);
-    count.stack_gc = Clamp(Rounded(count.stack_gc, divisor), 0, mlmon.total_gc);
-  }
-  CheckWritten(mlmon, *counts);
-  // As in MLton, the collector's time is its own.
-  (*counts)[kGcSource].stack = 0;
-  (*counts)[kGcSource].stack_gc = mlmon.total_gc;
-}
-
 Mlmon MakeMlmon(const ProfileSnapshot& snapshot, Counts counts, uint32_t magic) {
   Mlmon mlmon;
   mlmon.kind = snapshot.kind;
   mlmon.style = snapshot.style;
   mlmon.magic = magic;
-  const MlmonInt divisor = UnitsPerCount(mlmon.kind);
-  RoundCurrent(divisor, &counts);
-  for (const MlmonCount& count : counts) mlmon.total += count.current;
-  mlmon.total_gc = counts[kGcSource].current;
-  mlmon.total -= mlmon.total_gc;
-  RoundStack(divisor, mlmon, &counts);
+  const RoundedTotals totals =
+      RoundCounts(UnitsPerCount(mlmon.kind), mlmon.style == ProfileStyle::kStack, &counts);
+  mlmon.total = totals.total;
+  mlmon.total_gc = totals.total_gc;
   mlmon.splits = counts;
   mlmon.masters = std::move(counts);
   return mlmon;
@@ -219,14 +106,14 @@ Counts CountByHookedStack(const ProfileSnapshot& snapshot, SourceTable* table) {
   return counts;
 }
 
-Counts CountBySymbol(const ProfileSnapshot& snapshot, SourceTable* table) {
+Counts CountBySymbol(const ProfileSnapshot& snapshot, NamedProfile* profile) {
   SymbolSums sums(snapshot);
   for (size_t i = 0; i < snapshot.managed_counts.size(); ++i) {
     sums.AddManaged(snapshot.managed[i], snapshot.managed_counts[i]);
   }
   for (const ChargedStack& stack : snapshot.stacks) sums.Add(stack);
   for (const ChargedStack& stack : snapshot.gc_stacks) sums.AddGc(stack);
-  Counts counts = sums.Finish(table, snapshot.style == ProfileStyle::kStack);
+  Counts counts = sums.Finish(&profile->sources, &profile->call_sites);
   if (snapshot.function_counts.empty()) return counts;
   for (const uint32_t source : {kGcSource, kMainSource}) {
     counts[source].current = snapshot.function_counts[source].current;
@@ -234,8 +121,9 @@ Counts CountBySymbol(const ProfileSnapshot& snapshot, SourceTable* table) {
   return counts;
 }
 
-Counts CountAll(const ProfileSnapshot& snapshot, SourceTable* table) {
-  if (snapshot.charge == Charge::kSymbols) return CountBySymbol(snapshot, table);
+Counts CountAll(const ProfileSnapshot& snapshot, NamedProfile* profile) {
+  if (snapshot.charge == Charge::kSymbols) return CountBySymbol(snapshot, profile);
+  SourceTable* table = &profile->sources;
   Counts counts = snapshot.charge == Charge::kFunctions ? CountByFunction(snapshot, table)
                                                         : CountByHookedStack(snapshot, table);
   const bool wants_main =
@@ -302,7 +190,7 @@ NamedProfile Attribute(const ProfileSnapshot& snapshot) {
   NamedProfile profile;
   profile.sources = SourceTableOf(snapshot.functions);
   const size_t functions = profile.sources.names.size();
-  Counts counts = CountAll(snapshot, &profile.sources);
+  Counts counts = CountAll(snapshot, &profile);
   profile.sources.magic = ContentMagic(profile.sources);
   profile.mlmon = MakeMlmon(snapshot, std::move(counts), profile.sources.magic);
   profile.variance = snapshot.variance;

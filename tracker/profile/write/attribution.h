@@ -4,9 +4,9 @@
 // A program that names functions, by ALLOMON_FUNCTION() or by entry hooks, is attributed to those
 // functions, and its use outside of them to <main>.  The table of such a program depends on the
 // program alone, unless managed functions come behind its own, so an executable can answer for it.
-// Any other program, and live blocks in any program, are attributed by symbol tables: to the
-// innermost function on the call stack that has a name, as MLton charges code that was excluded
-// from profiling to its caller.
+// Any other program, and live blocks in any program, are attributed by its code: to the innermost
+// function on the call stack that is no wrapper (names/wrappers.h), as MLton charges code that was
+// excluded from profiling to its caller.  Stripped functions are named by module and offset.
 //
 // The results depend only on the arguments and on the symbol tables of the process.  The functions
 // are for use at exit: they allocate and read files.  Never inside malloc, never in a signal

@@ -1,47 +1,71 @@
 #include "tracker/profile/write/native_functions.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "tracker/callstack/managed_functions.h"
 
 namespace allomon {
+namespace {
 
-const NativeFunctions::Function* NativeFunctions::OfStack(const ChargedStack& stack) {
-  if (stack.depth == 0) return nullptr;
+// Enough for the functions around malloc that one program stacks up; a report cannot look past the
+// last of them.
+constexpr uint32_t kMostPlaces = 8;
+
+// SQLite has one unnamed function between a wrapper and malloc, Python's object allocator two.
+constexpr uint32_t kMostParts = 3;
+
+// Rust's v0 names, of which reports alone know which are wrappers'.
+bool IsMangled(const std::string& name) { return name.rfind("_R", 0) == 0; }
+
+}  // namespace
+
+uint32_t NativeFunctions::ChargedFrame(const ChargedStack& stack) {
   ManagedFunctionName managed;
   for (uint32_t i = 0; i < stack.depth; ++i) {
-    if (FindManagedFunction(stack.frames[i], &managed)) return &OfAddress(stack.frames[i]);
+    if (FindManagedFunction(stack.frames[i], &managed)) return i;
   }
-  for (const bool or_excluded : {false, true}) {
-    if (const Function* function = InnermostNamed(stack, or_excluded)) return function;
+  for (uint32_t i = 0; i < stack.depth; ++i) {
+    if (!OfFrame(stack, i).excluded && !IsPartOfWrapper(stack, i)) return i;
   }
-  return &OfAddress(PcOfFrame(stack, 0));
+  return 0;
 }
 
-const NativeFunctions::Function* NativeFunctions::InnermostNamed(const ChargedStack& stack,
-                                                                 bool or_excluded) {
-  for (uint32_t i = 0; i < stack.depth; ++i) {
-    const Function& function = OfAddress(PcOfFrame(stack, i));
-    if (function.named && (or_excluded || !function.excluded)) return &function;
+bool NativeFunctions::IsPartOfWrapper(const ChargedStack& stack, uint32_t frame) {
+  const Function& part = OfFrame(stack, frame);
+  if (part.named || !part.in_file) return false;
+  const uint32_t end = std::min(stack.depth, frame + 1 + kMostParts);
+  for (uint32_t i = frame + 1; i < end; ++i) {
+    const Function& caller = OfFrame(stack, i);
+    if (!caller.in_file || caller.place.module != part.place.module) return false;
+    // Classes and templates call what their users give them, which is no part of theirs.
+    if (caller.excluded) return caller.name.find("::") == std::string::npos;
+    if (caller.named) return false;
   }
-  return nullptr;
+  return false;
+}
+
+const NativeFunctions::Function& NativeFunctions::OfFrame(const ChargedStack& stack,
+                                                          uint32_t frame) {
+  return OfAddress(PcOfFrame(stack, frame));
+}
+
+std::vector<CodeAddress> NativeFunctions::PlacesFrom(const ChargedStack& stack, uint32_t frame) {
+  std::vector<CodeAddress> places;
+  const uint32_t end = std::min(stack.depth, frame + kMostPlaces);
+  for (uint32_t i = frame; i < end; ++i) {
+    const Function& function = OfFrame(stack, i);
+    if (!function.in_file) break;
+    places.push_back(function.place);
+    if (function.named && !IsMangled(function.name)) break;
+  }
+  return places;
 }
 
 void NativeFunctions::FindInStack(const ChargedStack& stack,
                                   const std::function<bool(const Function&)>& found) {
   for (uint32_t i = 0; i < stack.depth; ++i) {
-    if (found(OfAddress(PcOfFrame(stack, i)))) return;
-  }
-}
-
-void NativeFunctions::ForEachOfStack(const ChargedStack& stack,
-                                     const std::function<void(const Function&)>& visit) {
-  for (uint32_t i = 0; i < stack.depth; ++i) {
-    const Function& function = OfAddress(PcOfFrame(stack, i));
-    if (function.named || i == 0) visit(function);
+    if (found(OfFrame(stack, i))) return;
   }
 }
 
@@ -57,19 +81,21 @@ const NativeFunctions::Function& NativeFunctions::OfAddress(uintptr_t pc) {
   if (found != by_address_.end()) return found->second;
   if (symbols_ == nullptr) symbols_ = ProcessSymbols::Load();
   Symbol symbol = symbols_->Resolve(pc);
-  const bool excluded = IsExcluded(symbol.name);
+  const bool in_file = symbol.address != 0;
+  const uint64_t start = symbol.address - (pc - symbol.function_start);
+  const CodeAddress place = {in_file ? ModuleOf(symbol) : 0, start, symbol.address};
+  const bool excluded = excluded_.Contain(symbol.name);
   return by_address_
       .emplace(pc, Function{std::move(symbol.name), std::move(symbol.position),
-                            symbol.function_start, symbol.named, excluded})
+                            symbol.function_start, symbol.named, excluded, in_file, place})
       .first->second;
 }
 
-bool NativeFunctions::IsExcluded(const std::string& name) const {
-  for (size_t begin = 0, end; begin < excluded_.size(); begin = end + 1) {
-    end = std::min(excluded_.find(',', begin), excluded_.size());
-    if (fnmatch(excluded_.substr(begin, end - begin).c_str(), name.c_str(), 0) == 0) return true;
-  }
-  return false;
+uint32_t NativeFunctions::ModuleOf(const Symbol& symbol) {
+  const auto number = static_cast<uint32_t>(modules_.size());
+  const auto [at, is_new] = module_of_path_.try_emplace(symbol.module, number);
+  if (is_new) modules_.push_back({symbol.build_id, symbol.module});
+  return at->second;
 }
 
 }  // namespace allomon

@@ -1,4 +1,4 @@
-// Charges call stacks to functions of the program's symbol tables.
+// Charges call stacks to functions of the program's code.
 #ifndef ALLOMON_TRACKER_PROFILE_WRITE_NATIVE_FUNCTIONS_H_
 #define ALLOMON_TRACKER_PROFILE_WRITE_NATIVE_FUNCTIONS_H_
 
@@ -7,8 +7,10 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <vector>
 
+#include "tracker/formats/call_sites.h"
+#include "tracker/names/wrappers.h"
 #include "tracker/profile/write/profile_snapshot.h"
 #include "tracker/symbols/symbols.h"
 
@@ -28,38 +30,50 @@ class NativeFunctions {
     uintptr_t start;
     bool named;
     bool excluded;
+    bool in_file;       // whether `place` holds
+    CodeAddress place;  // of the pc that was asked about
   };
 
-  // `excluded` is a list of shell patterns (fnmatch(3)), separated by commas.  Functions that match
-  // are charged to their callers, as MLton's compiler does for -profile-exclude.
-  NativeFunctions(std::string excluded, FirstFrame first)
-      : excluded_(std::move(excluded)), first_(first) {}
+  // `excluded` are patterns of functions that are charged to their callers, as MLton's compiler
+  // does for -profile-exclude.
+  NativeFunctions(std::string_view excluded, FirstFrame first)
+      : excluded_(excluded), first_(first) {}
 
-  // The innermost managed function of that stack, because the frames inside of it belong to its
-  // interpreter.  Without a managed function, the innermost function that has a symbol and is not
-  // excluded.  If there is none, the innermost that has a symbol, or the innermost one.  nullptr
-  // for the empty stack.  The result is valid as long as this object.
-  const Function* OfStack(const ChargedStack& stack);
+  // The frame that a stack is charged to.  It is that of the innermost managed function, because
+  // the frames inside of it belong to its interpreter.  Without a managed function it is the
+  // innermost one that is not excluded, whether it has a name or not: an unnamed function is no
+  // reason to charge a stranger.  But an unnamed function that an excluded one of the same module
+  // calls to do its work is excluded with it.  If all are excluded, it is the innermost one.  The
+  // stack must not be empty.
+  uint32_t ChargedFrame(const ChargedStack& stack);
+
+  // The function of a frame.  Valid as long as this object.
+  const Function& OfFrame(const ChargedStack& stack, uint32_t frame);
+
+  // Where the code of `frame` is, and of its callers up to the first whose name can be read.
+  // Empty if no file is known.
+  std::vector<CodeAddress> PlacesFrom(const ChargedStack& stack, uint32_t frame);
 
   // Calls found(function) for the functions on that stack, innermost first, until it returns true.
+  // A function that recurses is visited more than once.
   void FindInStack(const ChargedStack& stack, const std::function<bool(const Function&)>& found);
 
-  // Calls visit(function) for every function on that stack that has a symbol, and for the innermost
-  // one.  A function that recurses is visited more than once.
-  void ForEachOfStack(const ChargedStack& stack, const std::function<void(const Function&)>& visit);
+  // The files of all places.
+  const std::vector<CodeModule>& modules() const { return modules_; }
 
  private:
   const Function& OfAddress(uintptr_t pc);
-  bool IsExcluded(const std::string& name) const;
-  // nullptr if there is no such function.
-  const Function* InnermostNamed(const ChargedStack& stack, bool or_excluded);
+  uint32_t ModuleOf(const Symbol& symbol);
+  bool IsPartOfWrapper(const ChargedStack& stack, uint32_t frame);
   // The pc of a frame, inside its function.
   uintptr_t PcOfFrame(const ChargedStack& stack, uint32_t frame) const;
 
-  const std::string excluded_;
+  const Wrappers excluded_;
   const FirstFrame first_;
   std::unique_ptr<ProcessSymbols> symbols_;  // nullptr before the first look-up
   std::map<uintptr_t, Function> by_address_;
+  std::vector<CodeModule> modules_;
+  std::map<std::string, uint32_t> module_of_path_;
 };
 
 }  // namespace allomon

@@ -42,11 +42,11 @@ struct ProfileSnapshot {
   double rate = 1;      // samples per word
   uint64_t seed = 0;    // of the sampler
   uint32_t hz = 0;      // of kind time
-  std::string exclude;  // shell patterns, separated by commas
+  std::string exclude;  // patterns of functions charged to their callers (names/wrappers.h)
 
   // The way from stacks to functions.  kFunctions: none, since functions were charged.
   // kHookedCallers: the innermost function with an entry hook.  kSymbols: the innermost function
-  // that has a symbol.
+  // of the code that is no wrapper.
   enum class Charge { kFunctions, kHookedCallers, kSymbols };
   Charge charge = Charge::kSymbols;
   bool answers_for_itself = false;  // the executable can tell mlprof its functions

@@ -1,0 +1,53 @@
+#include "commit_pages.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace allomon::backend {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+constexpr int kReadWrite = PROT_READ | PROT_WRITE;
+
+// The kernel reads the set before it looks at what to do with it, and there is no way -1.  So the
+// answer is EFAULT for a page without access, EINVAL for one with it, and no signal is touched.
+enum class Access : uint8_t { kNone, kReadable, kUnknown };
+
+Access AccessOf(const char* page) {
+  constexpr size_t kKernelSetBytes = 8;
+  syscall(SYS_rt_sigprocmask, -1, page, nullptr, kKernelSetBytes);
+  if (errno == EFAULT) return Access::kNone;
+  return errno == EINVAL ? Access::kReadable : Access::kUnknown;
+}
+
+bool MapOver(char* page) {
+  return mmap(page, kPageBytes, kReadWrite, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+              -1, 0) == page;
+}
+
+// Only what has no access may be mapped over: mimalloc asks for more than the fresh pages, and
+// there are blocks in the others.
+bool MapWithoutAccess(char* first, size_t size_bytes) {
+  for (char* page = first; page < first + size_bytes; page += kPageBytes) {
+    const Access access = AccessOf(page);
+    if (access == Access::kUnknown || (access == Access::kNone && !MapOver(page))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace allomon::backend
+
+int allomon_commit_pages(void* start, size_t size_bytes, int protection) {
+  const int kept_errno = errno;
+  if (mprotect(start, size_bytes, protection) == 0) return 0;
+  if (protection != allomon::backend::kReadWrite) return -1;
+  if (!allomon::backend::MapWithoutAccess(static_cast<char*>(start), size_bytes)) return -1;
+  errno = kept_errno;
+  return 0;
+}

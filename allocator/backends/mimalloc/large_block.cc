@@ -1,0 +1,58 @@
+// The backend's blocks that are worth a call: mapped ones, and zeroed ones beyond the small.
+#include "allomon_backend.h"
+
+namespace allomon::backend {
+namespace {
+
+void* SetNoMemory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* MiAligned(size_t alignment_bytes, size_t size_bytes) {
+  // mimalloc does not set errno when it refuses a size beyond PTRDIFF_MAX.
+  void* const block = mi_malloc_aligned_at(size_bytes, alignment_bytes, 0);
+  return block != nullptr ? block : SetNoMemory();
+}
+
+// Of a mapped block whose pages cannot be moved, or that is to become one of mimalloc's.
+void* MoveMapped(void* block, size_t mapped_bytes, size_t size_bytes) {
+  return ReallocMoving(block, mapped_bytes, size_bytes);
+}
+
+}  // namespace
+
+void* AllocateMapped(size_t alignment_bytes, size_t size_bytes) {
+  void* block = nullptr;
+  switch (MapBlock(alignment_bytes, size_bytes, &block)) {
+    case MapResult::kMapped:
+      return block;
+    case MapResult::kNoMemory:
+      return nullptr;
+    case MapResult::kMisplaced:
+      break;
+  }
+  return MiAligned(alignment_bytes, size_bytes);
+}
+
+void FreeHigh(void* block) {
+  if (!UnmapBlock(block)) mi_free(block);
+}
+
+void* ReallocateHigh(void* block, size_t size_bytes) {
+  const size_t mapped_bytes = MappedBytes(block);
+  if (mapped_bytes == 0) return ReallocSpecial(block, size_bytes);
+  if (size_bytes <= kLargestUnmappedBytes) return MoveMapped(block, mapped_bytes, size_bytes);
+  void* const remapped = RemapBlock(block, size_bytes);
+  return remapped != nullptr ? remapped : MoveMapped(block, mapped_bytes, size_bytes);
+}
+
+void* CallocLarge(size_t size_bytes) {
+  if (size_bytes <= MI_MEDIUM_OBJ_SIZE_MAX) return mi_zalloc(size_bytes);
+  // A mapping is zero from the start.
+  void* const block = MallocLarge(size_bytes);
+  if (block != nullptr && MappedBytes(block) == 0) ZeroBlock(block, size_bytes);
+  return block;
+}
+
+}  // namespace allomon::backend

@@ -1,0 +1,65 @@
+#include "zeroed_block.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace allomon::backend {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+
+// Eight words at a time: a page in use is known by its first ones.
+bool IsZero(const char* page) {
+  const auto* words = reinterpret_cast<const uint64_t*>(page);
+  for (size_t i = 0; i < kPageBytes / sizeof(*words); i += 8) {
+    const uint64_t any = words[i] | words[i + 1] | words[i + 2] | words[i + 3] | words[i + 4] |
+                         words[i + 5] | words[i + 6] | words[i + 7];
+    if (any != 0) return false;
+  }
+  return true;
+}
+
+bool LooksUnused(const char* first, size_t pages) {
+  return IsZero(first) && IsZero(first + pages / 2 * kPageBytes) &&
+         IsZero(first + (pages - 1) * kPageBytes);
+}
+
+bool GiveBack(char* first, size_t pages) {
+  const int kept_errno = errno;
+  const bool given = madvise(first, pages * kPageBytes, MADV_DONTNEED) == 0;
+  errno = kept_errno;
+  return given;
+}
+
+void WriteWhereNeeded(char* first, size_t pages) {
+  for (char* page = first; page != first + pages * kPageBytes; page += kPageBytes) {
+    if (!IsZero(page)) memset(page, 0, kPageBytes);
+  }
+}
+
+void ZeroPages(char* first, size_t pages) {
+  if (LooksUnused(first, pages) && GiveBack(first, pages)) return;
+  WriteWhereNeeded(first, pages);
+}
+
+}  // namespace
+
+void ZeroBlock(void* block, size_t size_bytes) {
+  char* const begin = static_cast<char*>(block);
+  const size_t before = (kPageBytes - reinterpret_cast<uintptr_t>(begin) % kPageBytes) % kPageBytes;
+  if (size_bytes < before + kPageBytes) {
+    memset(begin, 0, size_bytes);
+    return;
+  }
+  const size_t pages = (size_bytes - before) / kPageBytes;
+  char* const first = begin + before;
+  char* const behind = first + pages * kPageBytes;
+  memset(begin, 0, before);
+  memset(behind, 0, static_cast<size_t>(begin + size_bytes - behind));
+  ZeroPages(first, pages);
+}
+
+}  // namespace allomon::backend

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What liballomon.so takes from its host.  A host may have a malloc, an operator new, a
+pthread_create of its own, and has them looked up before ours: whatever of them our own code reached
+by a symbol would be the host's, and a block would be taken from one allocator and given to another.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(
+    0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], "tests/integration")
+)
+
+from support import runfile  # noqa: E402
+
+LIBRARY = runfile("//allocator:liballomon.so")
+
+# What only the loader, the C library and libgcc may give.
+LIBRARIES = {"libc.so.6", "ld-linux-x86-64.so.2"}
+
+# The C library's allocator, and its functions whose results the caller must give to free().  Our
+# own free() would be given a block of the host's malloc.
+HANDS_OUT_BLOCKS = re.compile(
+    r"(__libc_)?(malloc|calloc|realloc|free|memalign|valloc|pvalloc|reallocarray|cfree|mallopt)"
+    r"|malloc_.*|mallinfo2?|aligned_alloc|posix_memalign"
+    r"|(__)?strn?dup|wcsdup|(__)?getdelim|getline|(__)?v?asprintf(_chk)?"
+    r"|open_w?memstream|scandir.*|getcwd|get_current_dir_name"
+    r"|canonicalize_file_name|tempnam|getaddrinfo|glob|argz_.*"
+)
+
+# Weak names without a version: 0 where nobody has them.
+WEAK = re.compile(
+    r"__gmon_start__|_ITM_(de)?registerTMCloneTable"  # of crtbegin.o
+    # libitm's, in libstdc++'s transactional copies of its exceptions' constructors, which only
+    # transactions enter.
+    r"|_ITM_(RU1|RU8|addUserCommitAction|memcpyRnWt|memcpyRtWn)|_ZGTt(nam|dlPv)"
+)
+
+
+def readelf(*options):
+    return subprocess.run(
+        ["readelf", "-W", *options, LIBRARY], capture_output=True, text=True, check=True
+    ).stdout
+
+
+class Symbol:
+    """A line of the dynamic symbol table."""
+
+    ROW = re.compile(r"\s*\d+: [0-9a-f]+ +\w+ (\w+) +(\w+) +\w+ +(\w+) ([^@ ]*)(?:@+(\S+))?.*")
+
+    def __init__(self, line):
+        kind, self.binding, section, self.name, self.version = self.ROW.fullmatch(line).groups()
+        self.undefined = section == "UND"
+        self.thread_local = kind == "TLS"
+
+
+def symbols():
+    lines = readelf("--dyn-syms").splitlines()
+    found = [Symbol(line) for line in lines if re.match(r"\s*\d+: ", line)]
+    return [symbol for symbol in found if symbol.name]
+
+
+class Imports(unittest.TestCase):
+    def test_only_the_c_library_is_needed(self):
+        needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("-d")))
+        self.assertLessEqual(needed, LIBRARIES)
+
+    def test_nothing_of_the_host_and_no_allocation_is_imported(self):
+        imports = [symbol for symbol in symbols() if symbol.undefined]
+        self.assertGreater(len(imports), 50)
+        for symbol in imports:
+            with self.subTest(symbol.name):
+                self.assertIsNone(HANDS_OUT_BLOCKS.fullmatch(symbol.name))
+                if symbol.version is None:
+                    self.assertEqual(symbol.binding, "WEAK")
+                    self.assertRegex(symbol.name, WEAK)
+                else:
+                    self.assertRegex(symbol.version, "^GLIBC_2")
+
+    def test_what_is_ours_is_bound_to_ours(self):
+        """A relocation by name is looked up in the host first.  Thread-local data has no other
+        kind of relocation, but its names are local."""
+        ours = {symbol.name: symbol for symbol in symbols() if not symbol.undefined}
+        self.assertIn("malloc", ours)
+        relocations = re.findall(r"^[0-9a-f]{16} .*? (R_X86_64_\w+) +[0-9a-f]+ ([^@ ]+)",
+                                 readelf("-r"), re.MULTILINE)
+        self.assertGreater(len(relocations), 50)
+        for kind, name in relocations:
+            if name in ours:
+                with self.subTest(name):
+                    self.assertEqual((ours[name].binding, ours[name].thread_local), ("LOCAL", True),
+                                     kind)
+
+    def test_glibc_that_is_needed_is_the_one_that_the_readme_states(self):
+        needed = max(
+            tuple(map(int, version.split(".")))
+            for version in re.findall(r"Name: GLIBC_([0-9.]+)", readelf("-V"))
+        )
+        with open(runfile("README.md"), encoding="utf-8") as readme:
+            stated = re.search(r"glibc (\d+)\.(\d+) or later", readme.read())
+        self.assertEqual(needed[:2], tuple(map(int, stated.groups())))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

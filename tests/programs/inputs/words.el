@@ -1,0 +1,18 @@
+;; The task of words.awk, and a buffer that is sorted and searched.
+(require 'subr-x)
+(setq lists (make-hash-table :test 'equal))
+(dotimes (i 200000)
+  (let ((key (format "key%d" (% (* i 7919) 10007))))
+    (puthash key (cons (format "%d," i) (gethash key lists)) lists)))
+(setq hash 0)
+(dolist (key (sort (hash-table-keys lists) #'string<))
+  (let ((text (concat (upcase key) ":" (apply #'concat (reverse (gethash key lists))))))
+    (setq text (replace-regexp-in-string "7" "seven" text t t))
+    (setq hash (% (+ (* hash 31) (length text)) 1000000007))))
+(princ (format "%d %d\n" (hash-table-count lists) hash))
+(with-temp-buffer
+  (dotimes (i 20000) (insert (format "line %05d\n" (% (* i 7919) 20011))))
+  (sort-lines nil (point-min) (point-max))
+  (goto-char (point-min))
+  (princ (format "%d %d\n" (count-lines (point-min) (point-max)) (search-forward "line 19999"))))
+(kill-emacs 3)

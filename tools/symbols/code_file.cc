@@ -1,0 +1,115 @@
+#include "tools/symbols/code_file.h"
+
+#include <gelf.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <utility>
+
+#include "tools/symbols/debug_search.h"
+#include "tools/symbols/demangle.h"
+#include "tracker/dwarf/inlined_frames.h"
+
+namespace allomon {
+namespace {
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string Hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof(text), "0x%" PRIx64, value);
+  return text;
+}
+
+bool IsFunction(const GElf_Sym& symbol) {
+  const auto type = GELF_ST_TYPE(symbol.st_info);
+  return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF &&
+         symbol.st_value != 0;
+}
+
+// Tables of debug files have the versions of symbols in the names: "memcpy@@GLIBC_2.14".
+std::string WithoutVersion(const std::string& whole) { return whole.substr(0, whole.find('@')); }
+
+template <typename Visit>
+void ForEachCodeSection(Dwfl_Module* module, Visit visit) {
+  GElf_Addr bias = 0;
+  Elf* const elf = dwfl_module_getelf(module, &bias);
+  for (Elf_Scn* scan = elf_nextscn(elf, nullptr); scan != nullptr; scan = elf_nextscn(elf, scan)) {
+    GElf_Shdr section;
+    if (gelf_getshdr(scan, &section) == nullptr || section.sh_size == 0) continue;
+    if ((section.sh_flags & SHF_EXECINSTR) != 0) visit(section);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<CodeFile> CodeFile::Open(const std::string& path, const std::string& debug_folder) {
+  Dwfl* const session = BeginLocalSession(debug_folder);
+  if (session == nullptr) return nullptr;
+  // At base 0 the session's addresses are the file's.
+  Dwfl_Module* const module = dwfl_report_elf(session, path.c_str(), path.c_str(), -1, 0, true);
+  dwfl_report_end(session, nullptr, nullptr);
+  std::unique_ptr<CodeFile> file(new CodeFile(path, session, module));
+  GElf_Addr bias = 0;
+  if (module == nullptr || dwfl_module_getelf(module, &bias) == nullptr) return nullptr;
+  return file;
+}
+
+CodeFile::~CodeFile() { dwfl_end(session_); }
+
+std::string CodeFile::BuildId() const {
+  const unsigned char* id = nullptr;
+  GElf_Addr address = 0;
+  const int bytes = dwfl_module_build_id(module_, &id, &address);
+  std::string text;
+  for (int i = 0; i < bytes; ++i) {
+    char digits[4];
+    std::snprintf(digits, sizeof(digits), "%02x", id[i]);
+    text += digits;
+  }
+  return text;
+}
+
+uint64_t CodeFile::CodeBegin() const {
+  uint64_t begin = 0;
+  ForEachCodeSection(module_, [&begin](const GElf_Shdr& section) {
+    if (begin == 0 || section.sh_addr < begin) begin = section.sh_addr;
+  });
+  return begin;
+}
+
+uint64_t CodeFile::CodeEnd() const {
+  uint64_t end = 0;
+  ForEachCodeSection(module_, [&end](const GElf_Shdr& section) {
+    end = std::max<uint64_t>(end, section.sh_addr + section.sh_size);
+  });
+  return end;
+}
+
+std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
+  std::vector<CodeFrame> frames;
+  for (DwarfFrame& frame : FramesAt(module_, address, start)) {
+    const bool named = !frame.symbol.empty();
+    std::string name =
+        named ? Demangled(WithoutVersion(frame.symbol)) : BaseName(path_) + "+" + Hex(start);
+    frames.push_back({std::move(name), std::move(frame.file), frame.line, named});
+  }
+  return frames;
+}
+
+std::vector<CodeSymbol> CodeFile::Symbols() const {
+  std::vector<CodeSymbol> symbols;
+  const int count = dwfl_module_getsymtab(module_);
+  for (int i = 1; i < count; ++i) {
+    GElf_Sym symbol;
+    const char* name = dwfl_module_getsym(module_, i, &symbol, nullptr);
+    if (name == nullptr || *name == '\0' || !IsFunction(symbol)) continue;
+    if (symbol.st_value + symbol.st_size < symbol.st_value) continue;
+    symbols.push_back({symbol.st_value, symbol.st_value + symbol.st_size, WithoutVersion(name),
+                       GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
+  }
+  return symbols;
+}
+
+}  // namespace allomon

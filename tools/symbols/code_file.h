@@ -1,0 +1,69 @@
+// A file with code, and its debug file: names, lines and inlined calls for its addresses.
+#ifndef ALLOMON_TOOLS_SYMBOLS_CODE_FILE_H_
+#define ALLOMON_TOOLS_SYMBOLS_CODE_FILE_H_
+
+#include <elfutils/libdwfl.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/symbols/unwind_ranges.h"
+
+namespace allomon {
+
+struct CodeFrame {
+  std::string name;  // demangled; "<file name>+0x<start>" without a symbol
+  std::string file;  // of the source; "" if not known, then `line` is 0
+  int line = 0;
+  bool named = false;  // whether the name comes from a symbol or a debug file
+};
+
+// A function of a symbol table.
+struct CodeSymbol {
+  uint64_t begin = 0;
+  uint64_t end = 0;  // `begin` if the table does not say
+  std::string symbol;
+  bool is_local = false;
+};
+
+// Addresses are those of the file, without load bias.  Not thread safe.  Cost: opening reads
+// headers; the first question, the debug file's index; see inlined_frames.h.
+class CodeFile {
+ public:
+  // nullptr if the file is gone or no ELF file.  `debug_folder` as in debug_search.h.
+  static std::unique_ptr<CodeFile> Open(const std::string& path, const std::string& debug_folder);
+  ~CodeFile();
+  CodeFile(const CodeFile&) = delete;
+  CodeFile& operator=(const CodeFile&) = delete;
+
+  // In lower-case hexadecimal, or empty.
+  std::string BuildId() const;
+
+  // The extent of its executable sections; both 0 if it has none.
+  uint64_t CodeBegin() const;
+  uint64_t CodeEnd() const;
+
+  // The frames at `address`, innermost inlined call first; at least one.  The code of its function
+  // starts at `start`.
+  std::vector<CodeFrame> At(uint64_t address, uint64_t start) const;
+
+  // All functions of the symbol tables: the file's own and its debug file's.
+  std::vector<CodeSymbol> Symbols() const;
+
+  // What the unwind table says of functions, with or without names.
+  std::vector<UnwindRange> Ranges() const { return UnwindRangesOf(module_); }
+
+ private:
+  CodeFile(std::string path, Dwfl* session, Dwfl_Module* module)
+      : path_(std::move(path)), session_(session), module_(module) {}
+
+  const std::string path_;
+  Dwfl* const session_;
+  Dwfl_Module* const module_;
+};
+
+}  // namespace allomon
+
+#endif  // ALLOMON_TOOLS_SYMBOLS_CODE_FILE_H_

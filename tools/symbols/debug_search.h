@@ -1,0 +1,23 @@
+// Where debug files are looked for: on this machine, never on another.
+#ifndef ALLOMON_TOOLS_SYMBOLS_DEBUG_SEARCH_H_
+#define ALLOMON_TOOLS_SYMBOLS_DEBUG_SEARCH_H_
+
+#include <elfutils/libdwfl.h>
+
+#include <string>
+
+namespace allomon {
+
+// Makes an empty session of libdwfl whose modules find their debug files in
+//   .build-id/ of `folder`, if one is given, and of /usr/lib/debug
+//   the name in .gnu_debuglink: beside the file, in .debug/ there, below both folders
+//   .gnu_debugdata of the file itself: names alone
+//   a debuginfod client's cache, if there is one: $DEBUGINFOD_CACHE_PATH, else
+//   debuginfod_client/ in $XDG_CACHE_HOME or ~/.cache
+// The program gives up asking servers: DEBUGINFOD_URLS is taken from its environment.  `folder` is
+// that of the whole program, the first time counts.  nullptr if there is no memory.
+Dwfl* BeginLocalSession(const std::string& folder);
+
+}  // namespace allomon
+
+#endif  // ALLOMON_TOOLS_SYMBOLS_DEBUG_SEARCH_H_

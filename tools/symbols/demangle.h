@@ -1,0 +1,16 @@
+#ifndef ALLOMON_TOOLS_SYMBOLS_DEMANGLE_H_
+#define ALLOMON_TOOLS_SYMBOLS_DEMANGLE_H_
+
+#include <string>
+
+namespace allomon {
+
+// Demangles Rust's v0 names and D's, by GNU libiberty.  Any other name stays.
+std::string DemangledForeign(const std::string& name);
+
+// What a person reads for a symbol: ReadableName (tracker/names/readable_name.h), and the above.
+std::string Demangled(const std::string& symbol);
+
+}  // namespace allomon
+
+#endif  // ALLOMON_TOOLS_SYMBOLS_DEMANGLE_H_

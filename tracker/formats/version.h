@@ -1,0 +1,15 @@
+// The version of Allomon: of the library, all commands, and the newest section of CHANGELOG.md.
+#ifndef ALLOMON_TRACKER_FORMATS_VERSION_H_
+#define ALLOMON_TRACKER_FORMATS_VERSION_H_
+
+namespace allomon {
+
+// "-dev" behind the next version for as long as CHANGELOG.md begins with what is unreleased.  It
+// stays in whatever includes this, for `strings liballomon.so` to find.
+[[gnu::used, gnu::retain]] inline constexpr char kVersionText[] = "allomon 0.1.0-dev";
+
+inline constexpr const char* kVersion = kVersionText + sizeof "allomon " - 1;
+
+}  // namespace allomon
+
+#endif  // ALLOMON_TRACKER_FORMATS_VERSION_H_

@@ -1,0 +1,125 @@
+#include "tracker/names/readable_name.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace allomon {
+namespace {
+
+bool StartsWith(std::string_view text, std::string_view head) {
+  return text.substr(0, head.size()) == head;
+}
+
+bool IsHexDigit(char c) { return ('0' <= c && c <= '9') || ('a' <= c && c <= 'f'); }
+bool IsDigit(char c) { return '0' <= c && c <= '9'; }
+
+// The words that g++ and clang put behind a dot.  Other dots belong to the name: those of Go, and
+// of versions that a programmer asked for (`.avx2`).
+bool IsCloneWord(std::string_view word) {
+  static constexpr std::string_view kWords[] = {"constprop", "isra",     "part",       "cold",
+                                                "lto_priv",  "llvm",     "localalias", "clone",
+                                                "unlikely",  "coldclone"};
+  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+}
+
+bool IsNumber(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), IsDigit);
+}
+
+// Cuts ".word", ".word.0" and the like off, as many as there are.
+std::string_view WithoutCloneSuffix(std::string_view symbol) {
+  std::string_view head = symbol;
+  std::string_view number_cut = symbol;  // without numbers that no word was found for yet
+  for (size_t dot; (dot = number_cut.rfind('.')) != std::string_view::npos && dot != 0;) {
+    const std::string_view word = number_cut.substr(dot + 1);
+    number_cut = number_cut.substr(0, dot);
+    if (IsCloneWord(word)) {
+      head = number_cut;
+    } else if (!IsNumber(word)) {
+      break;
+    }
+  }
+  return head;
+}
+
+std::string Demangled(const std::string& name) {
+  if (!StartsWith(name, "_Z")) return name;
+  int status = 0;
+  char* demangled = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  if (demangled == nullptr) return name;
+  std::string result = demangled;
+  std::free(demangled);
+  return result;
+}
+
+void DropAbiTags(std::string* name) {
+  for (size_t at; (at = name->find("[abi:")) != std::string::npos;) {
+    const size_t end = name->find(']', at);
+    if (end == std::string::npos) return;
+    name->erase(at, end + 1 - at);
+  }
+}
+
+// Rust's older mangling is C++'s, with a hash as the last name.
+bool CutRustHash(std::string* name) {
+  constexpr size_t kHashBytes = 16;
+  constexpr std::string_view kHead = "::h";
+  if (name->size() < kHead.size() + kHashBytes) return false;
+  const size_t at = name->size() - kHead.size() - kHashBytes;
+  const bool is_hash = name->compare(at, kHead.size(), kHead) == 0 &&
+                       std::all_of(name->end() - kHashBytes, name->end(), IsHexDigit);
+  if (is_hash) name->resize(at);
+  return is_hash;
+}
+
+// What `escape` (between two dollar signs) stands for; empty if nothing is known.
+std::string RustEscape(std::string_view escape) {
+  static constexpr struct {
+    std::string_view escape;
+    const char* text;
+  } kEscapes[] = {{"SP", "@"}, {"BP", "*"}, {"RF", "&"}, {"LT", "<"},
+                  {"GT", ">"}, {"LP", "("}, {"RP", ")"}, {"C", ","}};
+  for (const auto& known : kEscapes) {
+    if (known.escape == escape) return known.text;
+  }
+  if (!StartsWith(escape, "u") || escape.size() != 3) return "";
+  const auto code = std::strtoul(std::string(escape.substr(1)).c_str(), nullptr, 16);
+  return ' ' <= code && code <= '~' ? std::string(1, static_cast<char>(code)) : "";
+}
+
+// "_$LT$T$u20$as$u20$a..B$GT$" -> "<T as a::B>".
+std::string RustDecoded(std::string_view name) {
+  std::string text;
+  for (size_t at = 0; at < name.size();) {
+    const std::string_view rest = name.substr(at);
+    const size_t end = rest[0] == '$' ? rest.find('$', 1) : std::string_view::npos;
+    const std::string escape =
+        end == std::string_view::npos ? "" : RustEscape(rest.substr(1, end - 1));
+    const bool is_segment = at == 0 || StartsWith(name.substr(at - 1), ":");
+    if (!escape.empty()) {
+      text += escape;
+      at += end + 1;
+    } else if (StartsWith(rest, "..")) {
+      text += "::";
+      at += 2;
+    } else if (is_segment && StartsWith(rest, "_$")) {
+      ++at;  // a name may not begin with a dollar sign
+    } else {
+      text += name[at++];
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ReadableName(std::string_view symbol) {
+  std::string name = Demangled(std::string(WithoutCloneSuffix(symbol)));
+  if (CutRustHash(&name)) return RustDecoded(name);
+  DropAbiTags(&name);
+  return name;
+}
+
+}  // namespace allomon

@@ -1,0 +1,51 @@
+// Which unit of the line tables an address belongs to, from .debug_aranges and .debug_info (DWARF 2
+// to 5, sections 6.1.2 and 7.5): so a few addresses cost the lines of a few units.
+//
+// g++ writes .debug_aranges for each unit, clang++ for none.
+//
+// May allocate; not for use inside malloc.  Bounds-checked against hostile files.  Addresses are
+// without load bias.
+#ifndef ALLOMON_TRACKER_SYMBOLS_UNIT_INDEX_H_
+#define ALLOMON_TRACKER_SYMBOLS_UNIT_INDEX_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tracker/symbols/elf_file.h"
+
+namespace allomon::internal {
+
+class UnitIndex {
+ public:
+  // Keeps pointers into `file`, which must outlive the index.  Cost: a pass through .debug_aranges,
+  // a thousandth of a file with debug information.
+  explicit UnitIndex(const ElfFile& file);
+
+  // The offset in .debug_line of the unit that has the code at `address`; nothing if no unit says
+  // that it has it.  Cost: a binary search, and the first entry of the unit.
+  std::optional<uint64_t> LinesOf(uint64_t address) const;
+
+  // The same of all units that do not say which code they have.  Nothing if that cannot be told:
+  // there is no index, or no .debug_info.  Cost: the headers of all units.
+  std::optional<std::vector<uint64_t>> LinesOfSilentUnits() const;
+
+ private:
+  struct Range {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t unit;  // its offset in .debug_info
+  };
+
+  void ReadSet(ByteReader set, bool is_64_bit);
+  std::optional<uint64_t> LinesOfUnit(uint64_t unit) const;
+
+  ByteReader units_;            // .debug_info
+  ByteReader abbreviations_;    // .debug_abbrev
+  std::vector<Range> ranges_;   // by begin
+  std::vector<uint64_t> sets_;  // units that have a set of ranges, ascending
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_SYMBOLS_UNIT_INDEX_H_
