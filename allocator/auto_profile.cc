@@ -243,6 +243,13 @@ bool IsWanted(const EnvironmentOptions& options) {
   return options.profile != "no";
 }
 
+void SayDumpSignalTaken() {
+  static constexpr char kLine[] =
+      "allomon: ALLOMON_DUMP: the program itself handles or ignores this signal now, so no file is "
+      "written when it arrives; choose another\n";
+  internal::WriteToStderr(kLine, sizeof(kLine) - 1);
+}
+
 void WriteWhenKilledBy(int signal, const char* name) {
   if (internal::WriteOnSignal(signal, internal::AfterWriting::kDieBySignal, WriteLast)) return;
   Say(std::string(name) +
@@ -285,6 +292,7 @@ void StartProfile(AutoProfile* profile) {
   }
   if (profile->options.sigterm) WriteWhenKilledBy(SIGTERM, "SIGTERM");
   if (profile->options.sigint) WriteWhenKilledBy(SIGINT, "SIGINT");
+  internal::TellWhenTaken(SayDumpSignalTaken);
   if (profile->options.dump_signal != 0 &&
       !internal::WriteOnSignal(profile->options.dump_signal, internal::AfterWriting::kGoOn,
                                WriteAndGoOn)) {
@@ -376,7 +384,7 @@ namespace internal {
 void WriteBeforeQuickEnd(const FrameState& caller) {
   if (!MayWriteHere()) return;
   const ErrnoKeeper keeper;
-  if (HasInterruptedOurCode(caller)) {
+  if (!MayAllocateHere(caller)) {
     if (!g_profile->forked) SayInterrupted();
     return;
   }
@@ -388,7 +396,7 @@ bool WriteBeforeExec(const char* path, const FrameState& caller) {
   if (!MayWriteHere() || g_profile->forked) return false;
   const ErrnoKeeper keeper;
   if (path != nullptr && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0) return false;
-  if (HasInterruptedOurCode(caller)) return false;
+  if (!MayAllocateHere(caller)) return false;
   const ProfileLock lock(*g_profile);
   if (!g_profile->on) return false;  // another thread ends the program
   const ProfileKind kind = RecordingFrom(g_profile->options).kind;

@@ -96,8 +96,10 @@ void CopyArguments(const char* first, va_list rest, size_t count, char** argumen
 
 extern "C" {
 
-[[noreturn]] ALLOMON_EXPORT void _exit(int status) { EndAtOnce(status, ALLOMON_CALLER_FRAME()); }
-[[noreturn]] ALLOMON_EXPORT void _Exit(int status) noexcept {
+ALLOMON_EXPORT __attribute__((noreturn)) void _exit(int status) {
+  EndAtOnce(status, ALLOMON_CALLER_FRAME());
+}
+ALLOMON_EXPORT __attribute__((noreturn)) void _Exit(int status) noexcept {
   EndAtOnce(status, ALLOMON_CALLER_FRAME());
 }
 

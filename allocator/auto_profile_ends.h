@@ -10,7 +10,8 @@
 namespace allomon::internal {
 
 // Writes what was recorded, if it is anything, before a program ends without exit handlers.  In a
-// handler that interrupted malloc it says in one line that the profile is lost.
+// handler that interrupted malloc, or handles a fault, it says in one line that the profile is
+// lost.
 void WriteBeforeQuickEnd(const FrameState& caller);
 
 // Writes what was recorded, beside the output, before the process executes another program, which

@@ -15,52 +15,43 @@ namespace {
 
 namespace backend = allomon::backend;
 
-using allomon::internal::AllocateForWriter;
-using allomon::internal::IsInReserve;
-
-// The writer of a profile gets a block of its reserve, or does not return.
-void* New(size_t size_bytes) {
-  void* block = backend::Malloc(size_bytes);
-  if (block == nullptr) block = AllocateForWriter(size_bytes, 8);
+// The writer of a profile has a reserve, and leaves where that ends, too.
+void* OrThrow(void* block, size_t size_bytes, size_t alignment_bytes) {
+  if (block == nullptr) block = allomon::internal::AllocateForWriter(size_bytes, alignment_bytes);
   if (block == nullptr) allomon::internal::ThrowBadAllocSlow();
   return block;
 }
 
-void* NewAligned(size_t size_bytes, size_t alignment_bytes) {
-  void* block = backend::Aligned(alignment_bytes, size_bytes);
-  if (block == nullptr) block = AllocateForWriter(size_bytes, alignment_bytes);
-  if (block == nullptr) allomon::internal::ThrowBadAllocSlow();
-  return block;
-}
-
-void Delete(void* block) {
-  if (IsInReserve(block)) return allomon::internal::ReleaseToReserve();
+void Free(void* block) {
+  if (allomon::internal::IsInReserve(block)) return allomon::internal::ReleaseToReserve();
   backend::Free(block);
 }
 
 }  // namespace
 
 // `what` is a for arrays; for one object it is w in names of operator new, l in those of delete.
-#define ALLOMON_INTERNAL_NEW(what)                                                          \
-  void* __wrap__Zn##what##m(size_t n) { return New(n); }                                    \
-  void* __wrap__Zn##what##mRKSt9nothrow_t(size_t n, const std::nothrow_t&) noexcept {       \
-    return backend::Malloc(n);                                                              \
-  }                                                                                         \
-  void* __wrap__Zn##what##mSt11align_val_t(size_t n, size_t a) { return NewAligned(n, a); } \
-  void* __wrap__Zn##what##mSt11align_val_tRKSt9nothrow_t(size_t n, size_t a,                \
-                                                         const std::nothrow_t&) noexcept {  \
-    return backend::Aligned(a, n);                                                          \
+#define ALLOMON_INTERNAL_NEW(what)                                                         \
+  void* __wrap__Zn##what##m(size_t n) { return OrThrow(backend::Malloc(n), n, 8); }        \
+  void* __wrap__Zn##what##mRKSt9nothrow_t(size_t n, const std::nothrow_t&) noexcept {      \
+    return backend::Malloc(n);                                                             \
+  }                                                                                        \
+  void* __wrap__Zn##what##mSt11align_val_t(size_t n, size_t a) {                           \
+    return OrThrow(backend::Aligned(a, n), n, a);                                          \
+  }                                                                                        \
+  void* __wrap__Zn##what##mSt11align_val_tRKSt9nothrow_t(size_t n, size_t a,               \
+                                                         const std::nothrow_t&) noexcept { \
+    return backend::Aligned(a, n);                                                         \
   }
 
-#define ALLOMON_INTERNAL_DELETE(what)                                                             \
-  void __wrap__Zd##what##Pv(void* p) noexcept { Delete(p); }                                      \
-  void __wrap__Zd##what##Pvm(void* p, size_t) noexcept { Delete(p); }                             \
-  void __wrap__Zd##what##PvRKSt9nothrow_t(void* p, const std::nothrow_t&) noexcept { Delete(p); } \
-  void __wrap__Zd##what##PvSt11align_val_t(void* p, size_t) noexcept { Delete(p); }               \
-  void __wrap__Zd##what##PvmSt11align_val_t(void* p, size_t, size_t) noexcept { Delete(p); }      \
-  void __wrap__Zd##what##PvSt11align_val_tRKSt9nothrow_t(void* p, size_t,                         \
-                                                         const std::nothrow_t&) noexcept {        \
-    Delete(p);                                                                                    \
+#define ALLOMON_INTERNAL_DELETE(what)                                                           \
+  void __wrap__Zd##what##Pv(void* p) noexcept { Free(p); }                                      \
+  void __wrap__Zd##what##Pvm(void* p, size_t) noexcept { Free(p); }                             \
+  void __wrap__Zd##what##PvRKSt9nothrow_t(void* p, const std::nothrow_t&) noexcept { Free(p); } \
+  void __wrap__Zd##what##PvSt11align_val_t(void* p, size_t) noexcept { Free(p); }               \
+  void __wrap__Zd##what##PvmSt11align_val_t(void* p, size_t, size_t) noexcept { Free(p); }      \
+  void __wrap__Zd##what##PvSt11align_val_tRKSt9nothrow_t(void* p, size_t,                       \
+                                                         const std::nothrow_t&) noexcept {      \
+    Free(p);                                                                                    \
   }
 
 extern "C" {

@@ -1,7 +1,10 @@
 #include "allocator/interrupted_code.h"
 
+#include <signal.h>
+
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "allocator/code_extent.h"
 #include "tracker/heap_client.h"
@@ -22,18 +25,28 @@ bool IsReturnFromSignal(uintptr_t address) {
                 sizeof(kReturnFromSignal)) == 0;
 }
 
+bool IsFaultBlocked() {
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP}) {
+    if (sigismember(&blocked, fault) == 1) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-bool HasInterruptedOurCode(const FrameState& caller) {
+bool MayAllocateHere(const FrameState& caller) {
   uintptr_t frames[kMostFrames];
   const size_t count = heap_client::CaptureFrames(caller, frames, kMostFrames);
   const CodeExtent ours = OwnCodeExtent();
   bool in_handler = false;
   for (size_t i = 0; i < count; ++i) {
-    if (in_handler && (ours.is_program || ours.Contains(frames[i]))) return true;
+    if (in_handler && (ours.is_program || ours.Contains(frames[i]))) return false;
     in_handler = in_handler || IsReturnFromSignal(frames[i]);
   }
-  return false;
+  return !in_handler || !IsFaultBlocked();
 }
 
 }  // namespace allomon::internal

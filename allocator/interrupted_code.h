@@ -1,4 +1,4 @@
-// Whether the calling thread interrupted itself in the middle of our code.
+// What a signal handler has interrupted.
 //
 // Signal handlers; allocates nothing, takes no lock.
 #ifndef ALLOMON_ALLOCATOR_INTERRUPTED_CODE_H_
@@ -8,11 +8,14 @@
 
 namespace allomon::internal {
 
-// True if the code at `caller` runs in a signal handler, and what the signal interrupted is code of
-// this library, malloc for example, or was called by it: malloc may not be called then.  In a
-// program that is linked with Allomon its own code cannot be told from ours: true in every handler.
+// Whether the code at `caller` may call malloc.  It may not in a signal handler if
+//  - the signal interrupted code of this library, malloc for example, or what that called.  In a
+//    program that is linked with Allomon its own code cannot be told from ours: then it may not in
+//    any handler;
+//  - a fault is being handled, so that memory may be damaged.  This is known by the signals of
+//    faults being blocked, one of them at least.
 // Cost: a capture of the call stack, and 50 ns per frame.
-bool HasInterruptedOurCode(const FrameState& caller);
+bool MayAllocateHere(const FrameState& caller);
 
 }  // namespace allomon::internal
 

@@ -77,9 +77,16 @@ void SignalledInMalloc(int signals) {
 }
 
 void ExitInHandler() {
+  Use(1);
   signal(SIGALRM, [](int) { _exit(7); });
   ualarm(2000, 0);
   for (;;) free(malloc(100));
+}
+
+// A host that says itself that it has crashed.
+void ExitAfterFault() {
+  signal(SIGSEGV, [](int) { _exit(8); });
+  *static_cast<volatile int*>(nullptr) = 1;
 }
 
 void OwnHandler() {
@@ -164,6 +171,7 @@ int main(int argc, char** argv) {
   Use(5);
   EndBy(what);
   if (strcmp(what, "lone-thread") == 0) LoneThread();
+  if (strcmp(what, "fault") == 0) ExitAfterFault();
   if (strcmp(what, "own-handler") == 0) OwnHandler();
   if (strcmp(what, "sigwait") == 0) WaitForSignal();
   if (strcmp(what, "actions") == 0) PrintAction();

@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr int kMemory = MAP_PRIVATE | MAP_ANONYMOUS;
 
-char* Map(size_t mib, int protection = PROT_READ | PROT_WRITE, int flags = kMemory,
-          void* place = nullptr) {
+__attribute__((always_inline)) inline char* Map(size_t mib, int protection = PROT_READ | PROT_WRITE,
+                                                int flags = kMemory, void* place = nullptr) {
   void* const start = mmap(place, mib * kMiB, protection, flags, -1, 0);
   if (start == MAP_FAILED) abort();
   return static_cast<char*>(start);

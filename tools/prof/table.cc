@@ -99,11 +99,10 @@ int DecimalsOfTicks(const std::vector<MonRange>& ranges) {
 std::string FormatSummary(const std::vector<MonRange>& ranges, const Charges& charges,
                           const std::string& mon_file) {
   const int decimals = DecimalsOfTicks(ranges);
-  std::string text =
-      Format("prof: %.*f seconds in the ranges, %.*f elsewhere, %lu calls; ", decimals,
-             charges.seconds, decimals, charges.other_seconds,
-             static_cast<unsigned long>(charges.calls)) +
-      mon_file + "\n";
+  std::string text = Format("prof: %.*f seconds in the ranges, %.*f elsewhere, %lu calls; ",
+                            decimals, charges.seconds, decimals, charges.other_seconds,
+                            static_cast<unsigned long>(charges.calls)) +
+                     mon_file + "\n";
   for (size_t i = 0; i < ranges.size(); ++i) {
     const MonRange& range = ranges[i];
     text += Format("prof: range %zu: %lx to %lx, %zu cells of %u bytes, %u ticks a second, ", i + 1,

@@ -46,7 +46,7 @@ struct ReplayThread {
   // signal handlers on the same thread look.
   volatile bool busy;
   uint8_t walked;  // captures without a record, up to kWalkedCaptures
-  bool has_none;  // the thread has no block, and will not get one
+  bool has_none;   // the thread has no block, and will not get one
 };
 
 // See known_stacks for why initial-exec and __thread.

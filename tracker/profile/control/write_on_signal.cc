@@ -38,6 +38,8 @@ pid_t g_process = 0;  // the process that g_thread belongs to; 0: none
 // needs, and must let go then.
 constexpr uint32_t kMostWaitMs = 1000;
 
+void (*g_tell_taken)() = nullptr;
+
 SignalWriter* WriterOf(int signal) {
   if (signal == 0) return nullptr;
   for (SignalWriter& writer : g_writers) {
@@ -169,8 +171,10 @@ void ForgetSignalWriters() {
 
 bool IsWatched(int signal) { return WriterOf(signal) != nullptr && g_process == getpid(); }
 
+void TellWhenTaken(void (*tell)()) { g_tell_taken = tell; }
+
 int SigactionOfHost(int signal, const struct sigaction* action, struct sigaction* old,
-                    Sigaction next, bool* taken) {
+                    Sigaction next) {
   if (!IsWatched(signal)) return next(signal, action, old);
   const bool wants_default = action != nullptr && IsPlain(*action, SIG_DFL);
   const struct sigaction ours = OurAction();
@@ -180,8 +184,9 @@ int SigactionOfHost(int signal, const struct sigaction* action, struct sigaction
   const bool was_ours = IsOurs(was);
   if (was_ours) was = {};
   if (old != nullptr) *old = was;
-  *taken = was_ours && action != nullptr && !wants_default &&
-           WriterOf(signal)->after == AfterWriting::kGoOn;
+  const bool taken = was_ours && action != nullptr && !wants_default &&
+                     WriterOf(signal)->after == AfterWriting::kGoOn;
+  if (taken && g_tell_taken != nullptr) g_tell_taken();
   return 0;
 }
 

@@ -38,13 +38,15 @@ void ForgetSignalWriters();
 // sigaction() of a host that is not to notice: where our handler is installed the host is told of
 // the default action, and where it asks for the default action it gets our handler.  A host that
 // asks first and installs its own only in place of the default (Python, for SIGINT) then does so.
-// `next` is the C library's function.  Async-signal-safe; any thread, and after vfork.  *taken
-// becomes true if the host has taken the signal that was chosen for writing.
+// `next` is the C library's function.  Async-signal-safe; any thread, and after vfork.
 using Sigaction = int (*)(int signal, const struct sigaction* action, struct sigaction* old);
 int SigactionOfHost(int signal, const struct sigaction* action, struct sigaction* old,
-                    Sigaction next, bool* taken);
+                    Sigaction next);
 // Whether SigactionOfHost() does anything but call `next`.
 bool IsWatched(int signal);
+// Has `tell` called, in SigactionOfHost(), when the host takes the signal that was chosen for
+// writing: async-signal-safe.
+void TellWhenTaken(void (*tell)());
 
 }  // namespace allomon::internal
 

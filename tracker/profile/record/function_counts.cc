@@ -50,9 +50,7 @@ void ThreadCounts::Clear() {
 
 bool ThreadCounts::HasFunctionOnStack() {
   bool has = false;
-  ForEachUsed(*this, [&has](const FunctionCell& cell) {
-    has |= IsOnStack(cell);
-  });
+  ForEachUsed(*this, [&has](const FunctionCell& cell) { has |= IsOnStack(cell); });
   return has;
 }
 

@@ -64,9 +64,7 @@ class Merge {
 
 // False also after the start of a profile of another kind, which clears the cells of functions on
 // the stack.
-bool IsEntered(const ShadowEntry& entry) {
-  return entry.cell != nullptr && IsOnStack(*entry.cell);
-}
+bool IsEntered(const ShadowEntry& entry) { return entry.cell != nullptr && IsOnStack(*entry.cell); }
 
 }  // namespace
 
