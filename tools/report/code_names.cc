@@ -143,7 +143,9 @@ class Namer {
       const Frames& frames = code_.At(at);
       if (frames.empty()) break;
       for (const CodeFrame& frame : frames) {
-        if (wrappers_.Contain(frame.name)) continue;
+        // A tick is noted at its function's start, where nothing of what it inlined is meant.
+        const bool is_meant = at.address != at.start || &frame == &frames.back();
+        if (!is_meant || wrappers_.Contain(frame.name)) continue;
         return Describe(index, site, at, frame, &frame == &frames.back());
       }
     }

@@ -3,6 +3,8 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdint>
 
 namespace allomon {
 namespace {
@@ -54,6 +56,8 @@ bool StartsWith(std::string_view text, std::string_view head) {
 bool EndsWith(std::string_view text, std::string_view tail) {
   return text.size() >= tail.size() && text.substr(text.size() - tail.size()) == tail;
 }
+
+uint8_t Byte(char c) { return static_cast<uint8_t>(c); }
 
 bool IsWordCharacter(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -144,24 +148,26 @@ void Wrappers::Add(std::string pattern) {
   const bool is_one_star = special != kNone && pattern[special] == '*' && next == kNone;
   if (special == kNone) {
     names_.push_back(std::move(pattern));
-  } else if (is_one_star && special + 1 == pattern.size()) {
-    heads_.push_back(pattern.substr(0, special));
-  } else if (is_one_star && special == 0) {
-    tails_.push_back(pattern.substr(1));
+  } else if (is_one_star && special != 0 && special + 1 == pattern.size()) {
+    heads_[Byte(pattern.front())].push_back(pattern.substr(0, special));
+  } else if (is_one_star && special == 0 && pattern.size() > 1) {
+    tails_[Byte(pattern.back())].push_back(pattern.substr(1));
   } else {
     others_.push_back(std::move(pattern));
   }
 }
 
 bool Wrappers::Matches(const std::string& name) const {
+  if (name.empty()) return false;
   const auto any = [](const std::vector<std::string>& patterns, auto matches) {
     return std::any_of(patterns.begin(), patterns.end(), matches);
   };
+  const auto is_head = [&name](const std::string& head) { return StartsWith(name, head); };
+  const auto is_tail = [&name](const std::string& tail) { return EndsWith(name, tail); };
+  const auto fits = [&name](const std::string& p) { return !fnmatch(p.c_str(), name.c_str(), 0); };
   return std::binary_search(names_.begin(), names_.end(), name) ||
-         any(heads_, [&name](const std::string& head) { return StartsWith(name, head); }) ||
-         any(tails_, [&name](const std::string& tail) { return EndsWith(name, tail); }) ||
-         any(others_,
-             [&name](const std::string& p) { return !fnmatch(p.c_str(), name.c_str(), 0); });
+         any(heads_[Byte(name.front())], is_head) || any(tails_[Byte(name.back())], is_tail) ||
+         any(others_, fits);
 }
 
 bool Wrappers::Contain(const std::string& name) const {

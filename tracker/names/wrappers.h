@@ -7,6 +7,7 @@
 #ifndef ALLOMON_TRACKER_NAMES_WRAPPERS_H_
 #define ALLOMON_TRACKER_NAMES_WRAPPERS_H_
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,8 +42,11 @@ class Wrappers {
   void Add(std::string pattern);
   bool Matches(const std::string& name) const;
 
-  std::vector<std::string> heads_;  // of "head*"
-  std::vector<std::string> tails_;  // of "*tail"
+  // By the first character of the head, or the last of the tail.
+  using ByCharacter = std::array<std::vector<std::string>, 256>;
+
+  ByCharacter heads_;               // of "head*"
+  ByCharacter tails_;               // of "*tail"
   std::vector<std::string> names_;  // without stars
   std::vector<std::string> others_;
 };
