@@ -166,6 +166,8 @@ class DebugFiles(Case):
         self.check_unnamed(self.report())
         os.unlink(self.server)
         self.check_unnamed(self.report())
+        os.mkfifo(self.server)  # nobody writes to it
+        self.check_unnamed(self.report())
 
     def test_stack_style_has_names_and_lines_of_the_codes_functions(self):
         self.profile(ALLOMON_PROFILE="live,stack")

@@ -1,6 +1,7 @@
 #include "tools/symbols/code_file.h"
 
 #include <gelf.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -45,6 +46,9 @@ void ForEachCodeSection(Dwfl_Module* module, Visit visit) {
 }  // namespace
 
 std::unique_ptr<CodeFile> CodeFile::Open(const std::string& path, const std::string& debug_folder) {
+  // To open a pipe would wait for its writer.
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
   Dwfl* const session = BeginLocalSession(debug_folder);
   if (session == nullptr) return nullptr;
   // At base 0 the session's addresses are the file's.

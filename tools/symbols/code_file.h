@@ -32,7 +32,7 @@ struct CodeSymbol {
 // headers; the first question, the debug file's index; see inlined_frames.h.
 class CodeFile {
  public:
-  // nullptr if the file is gone or no ELF file.  `debug_folder` as in debug_search.h.
+  // nullptr if the file is gone, or is no regular ELF file.  `debug_folder` as in debug_search.h.
   static std::unique_ptr<CodeFile> Open(const std::string& path, const std::string& debug_folder);
   ~CodeFile();
   CodeFile(const CodeFile&) = delete;
