@@ -46,7 +46,13 @@ def java(host, _options):
 JDK = (("javac", "openjdk-17-jdk-headless"), ("java", "openjdk-17-jre-headless"))
 
 PROGRAMS = (
-    Program("go", go, (("go", "golang-go"), ("gcc", "gcc"))),
+    Program(
+        "go",
+        go,
+        (("go", "golang-go"), ("gcc", "gcc")),
+        may_say=r"allomon: this is a program of Go, which ends by a system call .*",
+        profiled=False,
+    ),
     Program("rustc", rustc, (("/usr/bin/rustc", "rustc"),)),
     Program("rust", rust, (("/usr/bin/rustc", "rustc"),)),
     Program("javac", javac, JDK),
