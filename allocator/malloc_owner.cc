@@ -1,6 +1,5 @@
 #include "allocator/malloc_owner.h"
 
-#include "allocator/high_reservation.h"
 #include "allocator/next_function.h"
 
 namespace allomon::internal {
@@ -42,11 +41,10 @@ const char* OwnerOfMalloc() {
 }
 
 MallocOwner DecideMallocOwnerSlow() {
-  constexpr uintptr_t kRangeFrom = uintptr_t{1} << kHighBit;
   const MallocOwner owner = FindOwner();
-  if (owner != MallocOwner::kHost) free_suspects_from = kRangeFrom;
+  if (owner != MallocOwner::kHost) free_suspects_from = kHighestSuspectsFrom;
   if (owner == MallocOwner::kOurs) {
-    delete_suspects_from = kRangeFrom;
+    delete_suspects_from = kHighestSuspectsFrom;
     operator_slow_bytes = kOperatorSlowBytes;
   }
   malloc_owner = owner;

@@ -21,6 +21,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/high_reservation.h"
+
 namespace allomon::internal {
 
 // In this order, one comparison finds the frequent case.
@@ -36,6 +38,9 @@ enum class MallocOwner : uint8_t {
 // Written by the first call alone.
 extern MallocOwner malloc_owner ALLOMON_HIDDEN;
 
+// The bit of high_reservation.h, as the first address that has it.
+inline constexpr uintptr_t kHighestSuspectsFrom = uintptr_t{1} << kHighBit;
+
 // A pointer below is an ordinary block of the backend.  64 TiB, where the sampled range may begin,
 // if malloc (the operators) are ours; else 1, so that every block takes the slow path.
 extern uintptr_t free_suspects_from ALLOMON_HIDDEN;
@@ -47,8 +52,13 @@ extern size_t operator_slow_bytes ALLOMON_HIDDEN;
 // Beyond what backends inline.
 inline constexpr size_t kOperatorSlowBytes = 1025;
 
-inline bool IsSuspect(const void* block, uintptr_t suspects_from) {
-  return reinterpret_cast<uintptr_t>(block) >= suspects_from;
+// `suspects_from` is one of the two words above.  The compiler learns that a block which is no
+// suspect lies below the range, so that the backend does not look at that bit again.
+__attribute__((always_inline)) inline bool IsSuspect(const void* block, uintptr_t suspects_from) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+  if (__builtin_expect(address >= suspects_from, 0)) return true;
+  if (address >= kHighestSuspectsFrom) __builtin_unreachable();
+  return false;
 }
 
 // The compiler learns the constant, so that the backend does not compare again.
