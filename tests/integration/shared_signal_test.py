@@ -79,6 +79,21 @@ print(heard == [TICK], signal.getsignal(TICK) == signal.SIG_IGN)
 """
         self.assertEqual(self.python(script).splitlines()[1:], ["[]", "True True", "True True"])
 
+    def test_a_thread_that_is_made_with_all_signals_blocked_hears_its_ticks(self):
+        script = """
+import threading
+found = []
+def run():
+    work()
+    found.append(signal.sigpending() & {TICK})
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+print(found)
+"""
+        self.assertEqual(self.python(script), "[set()]\n")
+
     def test_other_signals_are_the_host_s(self):
         script = """
 heard = []

@@ -107,7 +107,7 @@ class TableTest(unittest.TestCase):
             results.Result("php", "plain", 1),
             results.Result("php", "alloc", 1, ["status: -6 instead of 3"]),
         ]
-        text = results.markdown(found, {"lua": "5.4"}, modes.named(["alloc"]))
+        text = results.markdown(found, {"lua": "5.4"}, modes.named(["alloc"]), "of a test")
         self.assertIn("| lua | 5.4 | 0.2 s | 0.5 s | 3 |", text)
         self.assertIn("| php |  | 1.0 s | **differs** 1.0 s | 0 |", text)
         self.assertIn("- php, alloc: `status: -6 instead of 3`", text)

@@ -1,6 +1,8 @@
 """Commands that work on files: databases in a file, codecs, compilers, archivers."""
 
+import functools
 import os
+import subprocess
 
 from program import Program, digest, digest_of
 
@@ -73,13 +75,21 @@ def compilers(host, options):
     return found
 
 
+@functools.lru_cache(maxsize=None)
+def commit_of(repository):
+    """The same commit for all runs, although somebody may commit meanwhile."""
+    argv = ["git", "-c", "safe.directory=*", "-C", repository, "rev-parse", "HEAD"]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def git(host, options):
     """git gc of this repository, and everything that can be reached afterwards."""
+    commit = commit_of(options.repository)
     copy = host.path("repository")
     safe = ["-c", "safe.directory=*"]
     clone = ["git", *safe, "clone", "-q", "--mirror", "--no-hardlinks"]
     host.helper([*clone, options.repository, copy])
-    objects = ["git", "rev-list", "--all", "--objects"]
+    objects = ["git", "rev-list", "--objects", commit]
     status, _ = host.run(["git", "gc", "--aggressive", "--prune=now", "--quiet"], cwd=copy)
     fsck_status, fsck_text = host.run(["git", "fsck", "--full", "--strict"], cwd=copy)
     _, listed = host.run(objects, cwd=copy)

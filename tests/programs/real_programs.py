@@ -99,7 +99,8 @@ def main(arguments):
             campaign.compare(program)
     if options.write:
         versions = {it.name: packages.version(it.needs) for it in options.programs}
-        text = results.markdown(campaign.results, versions, options.modes)
+        how = f"servers {options.seconds} s under load, a database of {options.megabytes} MiB"
+        text = results.markdown(campaign.results, versions, options.modes, how)
         results.write_into(options.write, text)
     return 1 if any(it.wrong for it in campaign.results) else 0
 

@@ -58,8 +58,8 @@ def machine():
             f"{os.cpu_count()} processors")
 
 
-def markdown(results, versions, modes):
-    """The part of README.md behind its heading "Results"."""
+def markdown(results, versions, modes, how):
+    """The part of README.md behind its heading "Results".  `how` says what the options were."""
     programs = list(dict.fromkeys(it.program for it in results))
     found = {(it.program, it.mode): it for it in results}
     names = [mode.name for mode in modes]
@@ -82,7 +82,11 @@ def markdown(results, versions, modes):
         f"- {it.program}, {it.mode}: {code(line[:300])}" for it in results for line in it.wrong
     ]
     memory = [f"- {it.program}, {it.mode}{describe(it.memory)}" for it in results if it.memory]
-    parts = [f"{machine()}.\n", first]
+    parts = [
+        f"{machine()}; {how}. Seconds are those of a busy machine, and no measurement of cost:\n"
+        "[benchmarks](../../benchmarks/README.md#8-beside-other-profilers) has those.\n",
+        first,
+    ]
     parts += ["What differed:\n\n" + "\n".join(wrong) + "\n"] if wrong else []
     parts += ["Servers under load:\n\n" + "\n".join(memory) + "\n"] if memory else []
     parts += ["The first row of the report of the process that had most, by mode:\n", second]

@@ -27,11 +27,19 @@ bool HasOrdinaryPages(const void* block) {
   return !segment->mem_is_large && !segment->mem_is_pinned;
 }
 
+// mimalloc keeps segments that have no block left; where memory ends they make room.
+MapResult MapBlockOrCollect(size_t alignment_bytes, size_t size_bytes, void** block) {
+  const MapResult result = MapBlock(alignment_bytes, size_bytes, block);
+  if (result != MapResult::kNoMemory) return result;
+  mi_collect(true);
+  return MapBlock(alignment_bytes, size_bytes, block);
+}
+
 }  // namespace
 
 void* AllocateMapped(size_t alignment_bytes, size_t size_bytes) {
   void* block = nullptr;
-  switch (MapBlock(alignment_bytes, size_bytes, &block)) {
+  switch (MapBlockOrCollect(alignment_bytes, size_bytes, &block)) {
     case MapResult::kMapped:
       return block;
     case MapResult::kNoMemory:

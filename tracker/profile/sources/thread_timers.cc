@@ -96,6 +96,15 @@ bool Arm(ThreadTimer& timer, pid_t thread_id, uint32_t hz) {
   return true;
 }
 
+// A thread inherits the mask of the one that made it, and libraries block all signals around that
+// (liblzma): its ticks would stay pending, and its time be nobody's.
+void UnblockSignal() {
+  sigset_t ticks;
+  sigemptyset(&ticks);
+  sigaddset(&ticks, g_signal);
+  pthread_sigmask(SIG_UNBLOCK, &ticks, nullptr);
+}
+
 }  // namespace
 
 pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
@@ -150,7 +159,10 @@ ThreadTimer* TimeThread(pid_t thread_id, uint32_t hz) {
       // From this store on the timer's signals are handled.  Release: a reader of the id sees all
       // other fields filled in.
       timer->thread_id.store(thread_id, std::memory_order_release);
-      if (thread_id == ThisThread()) thread_profile.timer = timer;
+      if (thread_id == ThisThread()) {
+        thread_profile.timer = timer;
+        UnblockSignal();
+      }
       return timer;
     }
   }
