@@ -1,5 +1,5 @@
-// The functions that allocate and free a block.  They form three families, and a block must be
-// freed by its own family.  Only a guarded block remembers its family.
+// The functions that allocate and free a block, in three families.  Only a guarded block remembers
+// its family; which of them may free it, guarded_block.cc says.
 //
 // The slow paths get the entry point as an argument, so the fast paths never set it up.
 #ifndef ALLOMON_ALLOCATOR_ENTRY_POINT_H_

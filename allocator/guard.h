@@ -20,7 +20,9 @@
 //                            was written there
 //   double-free              free, realloc or delete of a freed block
 //   invalid-free             of a pointer that is not where a block begins
-//   mismatched-free          of operator new's block by free, of malloc's by delete[], ...
+//   mismatched-free          of operator new[]'s block by free or delete, of malloc's or operator
+//                            new's by delete[]; not of operator new's by free, nor of malloc's by
+//                            delete, which libraries with a C++ runtime of their own do
 //   wrong-size-delete        sized operator delete with another size than operator new's
 //
 // A bad access raises SIGSEGV as any wild pointer does.  The guard's handler writes the report and

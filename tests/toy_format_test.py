@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
 
 def sources_of_output_format(folder):
     """The rule //tracker/formats:output_format and what it depends on."""
-    names = ["mlmon.cc", "source_table.cc", "line_parser.cc", "scan.cc", "output_format.cc"]
+    names = ["mlmon.cc", "source_table.cc", "line_parser.cc", "scan.cc", "call_sites.cc"]
+    names += ["output_format.cc"]
     names += [name for name in os.listdir(folder) if name.endswith("_files.cc")]
     return [os.path.join(folder, name) for name in sorted(names)]
 

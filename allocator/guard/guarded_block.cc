@@ -76,12 +76,21 @@ MemoryError WhyNotFreed(const GuardedSlot* slot) {
   return MemoryError::kDoubleFree;
 }
 
+// Whether the pair is an error of the host.  A library that has the C++ runtime linked in
+// (-static-libstdc++, Rust's) calls its own operator new and delete, which call malloc and free: so
+// malloc goes with operator delete, and operator new with free, where blocks cross its border.
+bool IsMismatch(EntryPoint allocated, EntryPoint freed) {
+  if (allocated == freed) return false;
+  return allocated == EntryPoint::kNewArray || freed == EntryPoint::kNewArray;
+}
+
 // Reports the errors that the free of a live block reveals.
 void CheckBlock(const GuardedSlot& slot, size_t size_bytes, EntryPoint entry,
                 const FrameState& caller) {
-  if (entry != slot.allocated.entry()) {
+  const EntryPoint allocated = slot.allocated.entry();
+  if (IsMismatch(allocated, entry)) {
     ReportAtFree({MemoryError::kMismatchedFree, &slot, slot.block, entry}, caller);
-  } else if (size_bytes != kUnknownSize && size_bytes != slot.size_bytes) {
+  } else if (entry == allocated && size_bytes != kUnknownSize && size_bytes != slot.size_bytes) {
     ReportAtFree({MemoryError::kWrongSize, &slot, slot.block, entry, size_bytes}, caller);
   }
   if (const uintptr_t overwritten = TheGuardedPool().FindOverwrite(slot)) {
