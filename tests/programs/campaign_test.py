@@ -110,8 +110,8 @@ class TableTest(unittest.TestCase):
         text = results.markdown(found, {"lua": "5.4"}, modes.named(["alloc"]), "of a test")
         self.assertIn("| lua | 5.4 | 0.2 s | 0.5 s | 3 |", text)
         self.assertIn("| php |  | 1.0 s | **differs** 1.0 s | 0 |", text)
-        self.assertIn("- php, alloc: `status: -6 instead of 3`", text)
-        self.assertIn("| lua | `63% a&#124;b (lua5.4: 0x12)` |", text)
+        self.assertIn("php        alloc  status: -6 instead of 3", text)
+        self.assertIn("```\nlua        alloc  63% a|b (lua5.4: 0x12)\n```\n", text)
         with tempfile.NamedTemporaryFile("w+", suffix=".md") as file:
             file.write("# Title\n\n## Results\n\nold\n")
             file.flush()

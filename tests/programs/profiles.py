@@ -4,6 +4,7 @@ import dataclasses
 import glob
 import json
 import os
+import re
 import subprocess
 
 
@@ -54,9 +55,11 @@ def read_one(path, report):
 
 
 def top_row(profile):
-    """Such as: 98.6% os::malloc (libjvm.so: 0x12345)"""
+    """Such as: 98% os::malloc (libjvm.so).  The lines of sources are left out, and the module where
+    the name is a place in it."""
     if not profile["total"] or not profile["functions"]:
         return ""
     row = profile["functions"][0]
-    where = f" ({row['position']})" if row["position"] else ""
+    module = re.fullmatch(r"(.*): 0x[0-9a-f]+", row["position"])
+    where = f" ({module[1]})" if module and "+0x" not in row["name"] else ""
     return f"{100 * row['current'] / profile['total']:.0f}% {row['name'][:90]}{where}"

@@ -46,8 +46,9 @@ def cell(result):
     return f"**differs** {result.seconds:.1f} s" if result.wrong else f"{result.seconds:.1f} s"
 
 
-def code(text):
-    return f"`{text.replace('|', '&#124;').replace('`', '')}`" if text else ""
+def literally(lines):
+    """What programs said: no names of ours."""
+    return "\n".join(["```", *(line.replace("```", "") for line in lines), "```", ""])
 
 
 def machine():
@@ -72,24 +73,21 @@ def markdown(results, versions, modes, how):
             for it in programs
         ],
     )
-    shown = [mode.name for mode in modes if mode.profile]
-    second = table(
-        ["program", *shown],
-        [[it] + [code(found[it, name].top) if (it, name) in found else "" for name in shown]
-         for it in programs],
-    )
+    tops = [f"{it.program:10} {it.mode:6} {it.top}" for it in results if it.top]
     wrong = [
-        f"- {it.program}, {it.mode}: {code(line[:300])}" for it in results for line in it.wrong
+        f"{it.program:10} {it.mode:6} {line[:300]}" for it in results for line in it.wrong
     ]
     memory = [f"- {it.program}, {it.mode}{describe(it.memory)}" for it in results if it.memory]
     parts = [
-        f"{machine()}; {how}. Seconds are those of a busy machine, and no measurement of cost:\n"
+        f"{machine()};\n{how}.\n"
+        "Seconds are those of a busy machine, and no measurement of cost:\n"
         "[benchmarks](../../benchmarks/README.md#8-beside-other-profilers) has those.\n",
         first,
     ]
-    parts += ["What differed:\n\n" + "\n".join(wrong) + "\n"] if wrong else []
+    parts += ["What differed:\n", literally(wrong)] if wrong else []
     parts += ["Servers under load:\n\n" + "\n".join(memory) + "\n"] if memory else []
-    parts += ["The first row of the report of the process that had most, by mode:\n", second]
+    parts += ["The first row of the report of the process that had most, by mode:\n"]
+    parts += [literally(tops)]
     return "\n".join(parts)
 
 
