@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/stress/counting_tracker.h"
 #include "tracker/callstack/capture.h"
+#include "tracker/callstack/replay_thread.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
@@ -76,8 +77,9 @@ class HandlerStepTest : public ::testing::Test {
     StartOptions options;
     options.callstack_size = callstack_size;
     ASSERT_TRUE(Tracker::start(1, Counting{}, options).ok());
-    // The first runs do what is done only once: they map memory and learn the unwind rules.
-    for (int i = 0; i < 5; ++i) steps_ = Step(kNever, 0, nullptr);
+    // The first runs do what is done only once: they map memory, learn the unwind rules, and get
+    // the thread the record of its captures.
+    for (int i = 0; i < internal::kWalkedCaptures + 5; ++i) steps_ = Step(kNever, 0, nullptr);
     ASSERT_GT(steps_, 200);
   }
   void TearDown() override {

@@ -66,6 +66,8 @@ std::string FormatSourcesStub(const SourceTable& table, StubOf what = StubOf::kA
 // The answer within such a script, to be had without running it; empty if `script` is not one that
 // FormatSourcesStub wrote.  Points into `script`.
 std::string_view AnswerOfStub(std::string_view script);
+
+// Whether the script is for a profile of what is live.  Its first 32 bytes are enough.
 bool IsStubOfLive(std::string_view script);
 
 // Reads an answer by mlprof's rules and with its words for an error, where it has any. In a parsed
