@@ -39,7 +39,11 @@ bool IsFaultBlocked() {
 
 bool MayAllocateHere(const FrameState& caller) {
   uintptr_t frames[kMostFrames];
-  const size_t count = heap_client::CaptureFrames(caller, frames, kMostFrames);
+  // _exit does not return, so its return address may be the next function's: the walk begins at the
+  // call.
+  const FrameState call = {caller.pc - 1, caller.sp, caller.bp};
+  const size_t count = heap_client::CaptureFrames(call, frames, kMostFrames);
+  if (count > 0) frames[0] = caller.pc;
   const CodeExtent ours = OwnCodeExtent();
   bool in_handler = false;
   for (size_t i = 0; i < count; ++i) {
