@@ -34,7 +34,7 @@ struct State {
   const uintptr_t* starts = nullptr;
   uint32_t count = 0;
   const std::vector<size_t>* module_ends = nullptr;
-  const uintptr_t* calls = nullptr;  // for each hook, the address of its kCallBytes of code
+  const std::vector<uintptr_t>* calls = nullptr;  // for each hook, where its kCallBytes of code are
   HookMode mode = HookMode::kNone;
 };
 State g_hooks;
@@ -149,7 +149,7 @@ bool MakeCalls(std::string* error) {
     if (!MakeCallsOfModule(begin, end, calls.data(), error)) return delete &calls, false;
     begin = end;
   }
-  g_hooks.calls = calls.data();
+  g_hooks.calls = &calls;
   return true;
 }
 
@@ -164,7 +164,7 @@ Code CountingCode(uint32_t place) {
 // call <the hook's own code>; a no-op of four bytes
 Code CallingCode(uint32_t hook) {
   Code code;
-  code.AddJump(0xe8, g_hooks.starts[hook], g_hooks.calls[hook]);
+  code.AddJump(0xe8, g_hooks.starts[hook], (*g_hooks.calls)[hook]);
   code.Add({0x0f, 0x1f, 0x40, 0x00});
   return code;
 }
