@@ -282,6 +282,7 @@ void StartProfile(AutoProfile* profile) {
     return Say("cannot start: " + error + "; the program runs unprofiled");
   }
   profile->on = true;
+  profile->rule.NoteAtStart(NextPath(*profile));
   internal::MapWritingReserve();
   pthread_atfork(nullptr, nullptr, AfterForkInChild);
   at_quick_exit(WriteAtQuickExit);

@@ -84,5 +84,18 @@ TEST_F(WriteRuleTest, WhatWasDemandedIsTheLeast) {
   EXPECT_EQ(rule_.last_total(), 10);
 }
 
+// Programs begin and end within one tick of the kernel's clock, and a file's time may be finer.
+TEST_F(WriteRuleTest, WhatWasThereAtTheStartIsOldWhateverItsTime) {
+  Put(10, 1000);
+  rule_.NoteAtStart(path_);
+  EXPECT_TRUE(IsWritten(5));
+}
+
+TEST_F(WriteRuleTest, WhatCameAfterTheStartIsNewWhateverItsTime) {
+  rule_.NoteAtStart(path_);
+  Put(10, -1000);
+  EXPECT_FALSE(IsWritten(5));
+}
+
 }  // namespace
 }  // namespace allomon

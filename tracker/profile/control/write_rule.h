@@ -27,6 +27,11 @@ class WriteRule {
   // Begins with the program: other programs' files that are newer were written while it ran.
   WriteRule();
 
+  // Called at the program's start with the name that is written to first: what is there now was not
+  // written while the program ran.  Of other names the files' times decide, which are those of the
+  // kernel's ticks: a program may begin and end within one.
+  void NoteAtStart(const std::string& path);
+
   // The least total with which a file is written at all; 0 at first.
   void Demand(MlmonInt least_total) { least_total_ = least_total; }
 
@@ -45,9 +50,11 @@ class WriteRule {
 
  private:
   bool IsOwn(const struct stat& file) const;
-  bool IsNew(const struct stat& file) const;
+  bool IsNew(const std::string& path, const struct stat& file) const;
 
   timespec start_ = {};
+  std::string first_path_;       // "" if no name was noted at the start
+  struct stat first_file_ = {};  // what had that name then; st_ino is 0 if nothing had
   MlmonInt least_total_ = 0;
   MlmonInt last_total_ = 0;
   struct stat own_ = {};
