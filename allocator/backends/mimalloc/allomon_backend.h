@@ -87,7 +87,7 @@ inline void* Malloc(size_t size_bytes) {
 }
 
 inline void Free(void* block) {
-  // Costs nothing where the caller has looked at the same bit.
+  // Costs nothing where the caller has found the block to lie below 64 TiB (IsSuspect()).
   if (__builtin_expect(MayBeMapped(block), 0)) return FreeHigh(block);
   // The segment of nullptr would lie at the top of the address space, so nullptr is tested first.
   if (__builtin_expect(block == nullptr, 0)) return;

@@ -6,8 +6,8 @@
 // nothing), and mremap() moves its pages where realloc would copy them.  MAP_NORESERVE is not used:
 // the kernel refuses what it would refuse glibc, where mimalloc would be killed when it writes.
 //
-// A table tells these blocks from others (mapped_table.h).  All of them have bit 46 set in their
-// addresses, so free, which looks at that bit for the sampled range, has no instruction more.
+// A table tells these blocks from others (mapped_table.h).  All of them lie above 64 TiB (bit 46 of
+// their addresses is set), where free looks for the sampled range, too: it has no instruction more.
 //
 // Thread safe; no lock; may be called inside malloc, and in the child of a fork.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_MAPPED_BLOCK_H_
