@@ -2,8 +2,8 @@
 // alone that a block was not sampled.  See "The sampled range" in README.md.
 //
 // The range lies above 64 TiB, where only the backend's largest blocks lie: one comparison of the
-// pointer decides (malloc_owner.h).  An exact one on the slow path tells the range from other memory
-// up there (mappings, another backend's heap).
+// pointer decides (malloc_owner.h).  An exact one on the slow path tells the range from other
+// memory up there (mappings, another backend's heap).
 //
 // The range holds small slots, in 64 KiB spans of one size each, and large runs.  Each block has a
 // word in a parallel array, which says whether the block lives and names its entries.  The
