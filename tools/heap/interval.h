@@ -1,0 +1,50 @@
+// How sure an amount of a heap profile is.
+//
+// A block of w words is sampled with probability p = 1 - (1 - rate)^(w + 1), and stands for 1/p
+// blocks.  Of B estimated blocks of one size, so many times p were sampled, and the sum has the
+// variance B (1 - p) / p (Horvitz and Thompson 1952; tracker/estimate.h).  Blocks of one sample
+// differ in size by an eighth at most, which changes the variance by less than a hundredth.
+//
+// Functions of their arguments; nothing here fails.
+#ifndef ALLOMON_TOOLS_HEAP_INTERVAL_H_
+#define ALLOMON_TOOLS_HEAP_INTERVAL_H_
+
+#include "tools/heap/heap_profile.h"
+
+namespace allomon::heap {
+
+// Of an amount: its estimate, and the variance of it.  Sampled is how many blocks were sampled.
+struct Estimate {
+  Amount amount;
+  double blocks_variance = 0;
+  double bytes_variance = 0;
+  double sampled = 0;
+
+  void Add(const Estimate& other) {
+    amount.Add(other.amount);
+    blocks_variance += other.blocks_variance;
+    bytes_variance += other.bytes_variance;
+    sampled += other.sampled;
+  }
+};
+
+// `rate` as in HeapProfile: 0 gives no variance, and `sampled` 0.
+Estimate EstimateOf(const Amount& amount, const Sample& sample, double rate);
+
+// The interval that holds the truth in 95 of 100 runs.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// Of an estimated value of 0 or more.  It is Wilson's score interval, which covers 95 % for few
+// samples, too, where the normal one covers less.  Without a variance it is the value alone.
+Interval IntervalOf(double value, double variance);
+
+// False where the amount may well be 0, or a few blocks seen by chance: fewer than ten samples, and
+// not all blocks were sampled.
+bool IsSure(const Estimate& estimate);
+
+}  // namespace allomon::heap
+
+#endif  // ALLOMON_TOOLS_HEAP_INTERVAL_H_
