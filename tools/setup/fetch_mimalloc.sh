@@ -81,6 +81,7 @@ apt-get "${options[@]}" -q source --download-only "mimalloc=$package" >>"$privat
 rm -rf "$deps/mimalloc.new"
 dpkg-source --no-check --no-copy -x mimalloc_*.dsc "$deps/mimalloc.new" >>"$private/log" 2>&1 ||
   fail "the source package of mimalloc did not unpack; the disk may be full."
+"$workspace/tools/setup/mend_mimalloc.sh" "$deps/mimalloc.new" || exit 1
 rm -rf "$deps/mimalloc"
 mv "$deps/mimalloc.new" "$deps/mimalloc"
 is_ready || fail "the source package of mimalloc $package has no include/mimalloc.h."

@@ -2,7 +2,8 @@
 //
 // In its release settings mimalloc counts no blocks, but each page has the number of its own.  The
 // page map has the page of every slice (64 KiB) of the address space; the slices of the process's
-// mappings are looked up in it.
+// mappings are looked up in it.  A page that was freed stays in the map, so what is found there is
+// believed only where it is what a page would be, and the slices behind a page are its own.
 #include <cstdint>
 
 #include "allocator/backends/mimalloc/process_memory.h"
@@ -47,11 +48,25 @@ class PageMap {
   const mi_page_t* pages_[kSlices];
 };
 
+// The slices of a page that lies at `address`; 0 if no page lies there.
+uintptr_t SlicesOf(const mi_page_t& page, uintptr_t address) {
+  const mi_memid_t& id = page.memid;
+  if (page.block_size == 0 || page.reserved == 0 || page.used > page.reserved) return 0;
+  if (id.memkind == MI_MEM_ARENA) {
+    const auto& of = id.mem.arena;
+    const uintptr_t start = AddressOf(of.arena) + of.slice_index * MI_ARENA_SLICE_SIZE;
+    const bool fits = page.block_size <= of.slice_count * MI_ARENA_SLICE_SIZE / page.reserved;
+    return start == address && fits ? of.slice_count : 0;
+  }
+  const uintptr_t base = AddressOf(id.mem.os.base);
+  const bool alone = mi_memid_is_os(id) && page.reserved == 1;
+  if (!alone || address < base || address - base >= id.mem.os.size) return 0;
+  return page.block_size <= id.mem.os.size ? id.mem.os.size / MI_ARENA_SLICE_SIZE : 0;
+}
+
 size_t CommittedBytes(const mi_page_t& page) {
   if (page.slice_committed != 0) return page.slice_committed;
-  return page.memid.memkind == MI_MEM_ARENA
-             ? page.memid.mem.arena.slice_count * MI_ARENA_SLICE_SIZE
-             : page.block_size * page.reserved;
+  return page.memid.mem.arena.slice_count * MI_ARENA_SLICE_SIZE;
 }
 
 // A block with memory from the kernel is alone in its page.
@@ -65,12 +80,18 @@ void AddPage(const mi_page_t& page, Usage* usage) {
   usage->committed_bytes += CommittedBytes(page);
 }
 
-// A page has its header in its first slice.
-void AddPageOfSlice(const File& memory, uintptr_t slice, const mi_page_t* page, Usage* usage) {
-  if (page == nullptr || AddressOf(page) / MI_ARENA_SLICE_SIZE != slice) return;
-  alignas(mi_page_t) char copy[sizeof(mi_page_t)];
-  if (!memory.ReadAt(AddressOf(page), copy, sizeof(copy))) return;
-  AddPage(*reinterpret_cast<const mi_page_t*>(copy), usage);
+// A page has its header in its first slice.  Returns the slices that need not be looked at.
+uintptr_t AddPageOfSlice(const File& memory, uintptr_t slice, const mi_page_t* page,
+                         Usage* usage) {
+  const uintptr_t address = AddressOf(page);
+  if (page == nullptr || address / MI_ARENA_SLICE_SIZE != slice) return 1;
+  alignas(mi_page_t) char bytes[sizeof(mi_page_t)];
+  if (!memory.ReadAt(address, bytes, sizeof(bytes))) return 1;
+  const auto& copy = *reinterpret_cast<const mi_page_t*>(bytes);
+  const uintptr_t slices = SlicesOf(copy, address);
+  if (slices == 0) return 1;
+  AddPage(copy, usage);
+  return slices;
 }
 
 }  // namespace
@@ -84,9 +105,8 @@ Usage ReadUsage() {
   uintptr_t end = 0;
   while (mappings.Next(&begin, &end)) {
     const uintptr_t behind = (end + MI_ARENA_SLICE_SIZE - 1) / MI_ARENA_SLICE_SIZE;
-    for (uintptr_t slice = begin / MI_ARENA_SLICE_SIZE; slice < behind; ++slice) {
-      AddPageOfSlice(memory, slice, map.At(slice), &usage);
-    }
+    uintptr_t slice = begin / MI_ARENA_SLICE_SIZE;
+    while (slice < behind) slice += AddPageOfSlice(memory, slice, map.At(slice), &usage);
   }
   return usage += UsageOfMappings();
 }

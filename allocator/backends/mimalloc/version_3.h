@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <thread>
 
-// The internal headers belong to a library that is compiled as C.  They include <atomic>, whose
-// declarations must not be extern "C".
+// The internal headers belong to a library that is compiled as C.  They include <atomic>, <mutex>
+// and <thread>, whose declarations must not be extern "C".
 // clang-format off
 #include "mimalloc.h"
 extern "C" {
