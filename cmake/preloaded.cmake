@@ -6,7 +6,8 @@ allomon_sources(preloaded_sources
 add_library(allomon_preloaded SHARED ${preloaded_sources} ${host_signals}
   $<TARGET_OBJECTS:allomon_malloc> $<TARGET_OBJECTS:allomon_counting>
   $<TARGET_OBJECTS:allomon_backend>)
-set_target_properties(allomon_preloaded PROPERTIES OUTPUT_NAME allomon)
+# Linked by the C compiler, which does not add libgcc_s.
+set_target_properties(allomon_preloaded PROPERTIES OUTPUT_NAME allomon LINKER_LANGUAGE C)
 target_compile_options(allomon_preloaded PRIVATE -ftls-model=initial-exec)
 set_source_files_properties(
   "${PROJECT_SOURCE_DIR}/allocator/host_runtime.cc"

@@ -1,13 +1,13 @@
 # What ctest runs: the example of a gate, and a project that uses the installation.
 add_test(NAME installed_consumer COMMAND
   "${PROJECT_SOURCE_DIR}/tests/cmake/consumer_test.sh" "${CMAKE_COMMAND}" "${CMAKE_BINARY_DIR}")
-if(ALLOMON_BUILD_TOOLS AND GTest_FOUND AND TARGET gates)
+if(ALLOMON_BUILD_TOOLS AND GTest_FOUND AND TARGET Allomon::gates)
   add_executable(word_count_test examples/ci_gate/word_count_test.cc examples/ci_gate/word_count.cc)
   target_include_directories(word_count_test PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(word_count_test PRIVATE Allomon::malloc Allomon::gates GTest::gtest_main)
   add_test(NAME word_count_test COMMAND word_count_test)
 endif()
-if(ALLOMON_BUILD_TOOLS AND TARGET benchmark_main)
+if(ALLOMON_BUILD_TOOLS AND TARGET Allomon::benchmark_main)
   add_executable(word_count_benchmark
     examples/ci_gate/word_count_benchmark.cc examples/ci_gate/word_count.cc)
   target_include_directories(word_count_benchmark PRIVATE "${PROJECT_SOURCE_DIR}")
