@@ -6,8 +6,8 @@
 # A page knows by a flag whether it has blocks that begin inside of a cell, as aligned_alloc() makes
 # them.  When a thread abandons the page (it is full, or the thread ends) 3.0.1 forgets the flag.  A
 # free then takes the middle of a cell for its begin, and the next blocks of the page overlap: four
-# threads that free each other's aligned blocks crash within a second.  So the flag is kept, and what
-# asks whether a page is abandoned looks past it.
+# threads that free each other's aligned blocks crash within a second.  So the flag is kept, and
+# what asks whether a page is abandoned looks past it.
 set -euo pipefail
 
 header=$1/include/mimalloc/internal.h
