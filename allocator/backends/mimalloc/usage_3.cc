@@ -90,6 +90,11 @@ uintptr_t AddPageOfSlice(const File& memory, uintptr_t slice, const mi_page_t* p
   const auto& copy = *reinterpret_cast<const mi_page_t*>(bytes);
   const uintptr_t slices = SlicesOf(copy, address);
   if (slices == 0) return 1;
+  // Kept for the next blocks, or freed: then its other slices may be those of other pages by now.
+  if (copy.used == 0) {
+    usage->committed_bytes += MI_ARENA_SLICE_SIZE;
+    return 1;
+  }
   AddPage(copy, usage);
   return slices;
 }
