@@ -22,6 +22,7 @@ function(allomon_library name)
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/allomon>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  add_library(Allomon::${name} ALIAS ${name})
   set_property(GLOBAL APPEND PROPERTY allomon_libraries ${name})
 endfunction()
 
@@ -113,7 +114,7 @@ function(allomon_whole name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   add_library(Allomon::${name} ALIAS ${target})
   foreach(archive IN LISTS whole_ARCHIVES)
-    target_link_libraries(${target} INTERFACE "$<LINK_LIBRARY:WHOLE_ARCHIVE,${archive}>")
+    target_link_libraries(${target} INTERFACE "$<LINK_LIBRARY:WHOLE_ARCHIVE,Allomon::${archive}>")
   endforeach()
   target_link_libraries(${target} INTERFACE ${whole_LIBRARIES})
   set_property(GLOBAL APPEND PROPERTY allomon_libraries ${target})

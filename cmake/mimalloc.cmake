@@ -38,7 +38,8 @@ target_include_directories(allomon_mimalloc PRIVATE
 target_compile_options(allomon_mimalloc PRIVATE -w -O3 -fvisibility=hidden -fno-builtin-malloc
   -fno-omit-frame-pointer -ftls-model=initial-exec)
 target_compile_definitions(allomon_mimalloc PRIVATE NDEBUG MI_SHARED_LIB MI_STATIC_LIB MI_DEBUG=0
-  MI_STAT=0 MI_SECURE=0 _ZSt15get_new_handlerv=mi_no_new_handler mprotect=allomon_commit_pages)
+  MI_STAT=0 MI_SECURE=0 _ZSt15get_new_handlerv=mi_no_new_handler mprotect=allomon_commit_pages
+  mmap=allomon_map_low)
 
 # For those that include its internal headers.
 add_library(allomon_mimalloc_headers INTERFACE)

@@ -59,25 +59,21 @@ uintptr_t SlicesOf(const mi_page_t& page, uintptr_t address) {
     return start == address && fits ? of.slice_count : 0;
   }
   const uintptr_t base = AddressOf(id.mem.os.base);
-  const bool alone = mi_memid_is_os(id) && page.reserved == 1;
-  if (!alone || address < base || address - base >= id.mem.os.size) return 0;
-  return page.block_size <= id.mem.os.size ? id.mem.os.size / MI_ARENA_SLICE_SIZE : 0;
+  if (!mi_memid_is_os(id) || address < base || address - base >= id.mem.os.size) return 0;
+  const size_t size_bytes = id.mem.os.size - (address - base);
+  return page.block_size <= size_bytes / page.reserved ? size_bytes / MI_ARENA_SLICE_SIZE : 0;
 }
 
-size_t CommittedBytes(const mi_page_t& page) {
-  if (page.slice_committed != 0) return page.slice_committed;
-  return page.memid.mem.arena.slice_count * MI_ARENA_SLICE_SIZE;
-}
-
-// A block with memory from the kernel is alone in its page.
-void AddPage(const mi_page_t& page, Usage* usage) {
-  if (mi_memid_is_os(page.memid)) {
+// A block that is alone in memory from the kernel is a large one.
+void AddPage(const mi_page_t& page, uintptr_t slices, Usage* usage) {
+  if (mi_memid_is_os(page.memid) && page.reserved == 1) {
     usage->large_blocks += page.used;
     usage->large_bytes += page.used * page.block_size;
     return;
   }
   usage->used_bytes += page.used * page.block_size;
-  usage->committed_bytes += CommittedBytes(page);
+  usage->committed_bytes +=
+      page.slice_committed != 0 ? page.slice_committed : slices * MI_ARENA_SLICE_SIZE;
 }
 
 // A page has its header in its first slice.  Returns the slices that need not be looked at.
@@ -95,7 +91,7 @@ uintptr_t AddPageOfSlice(const File& memory, uintptr_t slice, const mi_page_t* p
     usage->committed_bytes += MI_ARENA_SLICE_SIZE;
     return 1;
   }
-  AddPage(copy, usage);
+  AddPage(copy, slices, usage);
   return slices;
 }
 
