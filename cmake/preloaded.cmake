@@ -5,7 +5,7 @@ allomon_sources(preloaded_sources
   allocator/interrupted_code.cc allocator/mmap_override.cc allocator/symbol_order.cc)
 add_library(allomon_preloaded SHARED ${preloaded_sources} ${host_signals}
   $<TARGET_OBJECTS:allomon_malloc> $<TARGET_OBJECTS:allomon_counting>
-  $<TARGET_OBJECTS:allomon_backend>)
+  $<TARGET_OBJECTS:allomon_backend> $<TARGET_OBJECTS:allomon_mimalloc>)
 # Linked by the C compiler, which does not add libgcc_s.
 set_target_properties(allomon_preloaded PROPERTIES OUTPUT_NAME allomon LINKER_LANGUAGE C)
 target_compile_options(allomon_preloaded PRIVATE -ftls-model=initial-exec)
@@ -33,7 +33,7 @@ target_link_options(allomon_preloaded PRIVATE
   # Our own code calls our own malloc and operator new, also where the host has others.
   -Wl,-Bsymbolic
   # Resolving a symbol at its first use would take the loader's lock inside malloc.
-  -Wl,-z,now ${wrapped})
+  -Wl,-z,now -Wl,-z,defs ${wrapped})
 # The host need not have libstdc++, whose loading takes as long as a short program.  The libraries
 # that the compiler adds behind this one are then not needed.
 target_link_libraries(allomon_preloaded PRIVATE allomon_flags allomon_backend_headers allomon_core

@@ -17,7 +17,7 @@ struct Follow {
     ++born;
     return 0;
   }
-  void dealloc_major(char&) { ++died; }
+  void dealloc_major(char) { ++died; }
 };
 
 }  // namespace
