@@ -109,8 +109,7 @@ void* __cxa_begin_catch(void* exception) noexcept {
 void __cxa_end_catch() { ALLOMON_OF_HOST(kCxx, "__cxa_end_catch", void(), ()); }
 
 // g++ 14 calls it where an exception would leave a noexcept function.
-__attribute__((visibility("hidden"), noreturn)) void __cxa_call_terminate(
-    void* exception) noexcept {
+void __cxa_call_terminate(void* exception) noexcept {
   if (exception != nullptr) __cxa_begin_catch(exception);
   std::terminate();
 }
