@@ -142,6 +142,11 @@ TEST(DecodeTest, CpuProfileIsNoHeapProfile) {
   ExpectError(file, "not of memory (it has samples/count, cpu/nanoseconds)");
 }
 
+TEST(DecodeTest, NamesInErrorsDoNotActOnTerminals) {
+  ExpectError(TwoTypes().bytes() + Strings({"", "a\nb", "\033[2J", "cpu", "\xff"}).bytes(),
+              "(it has a\\x0ab/\\x1b[2J, cpu/\\xff)");
+}
+
 TEST(DecodeTest, DifferenceIsRefused) {
   ExpectError(FileOf(Message().Add(2, ValuesOf(1, static_cast<uint64_t>(-8)))), "difference");
 }
