@@ -8,6 +8,7 @@
 #include "tools/gate/gate.h"
 #include "tools/report/report.h"
 #include "tools/report/terminal.h"
+#include "tools/run/run.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/version.h"
 
@@ -17,6 +18,7 @@ struct Command {
   const char* name;
   const char* summary;
   allomon::CommandResult (*run)(const std::vector<std::string>& args);
+  bool has_program = false;  // takes a command line of another program, and its --version
 };
 
 allomon::CommandResult RunReport(const std::vector<std::string>& args) {
@@ -24,6 +26,7 @@ allomon::CommandResult RunReport(const std::vector<std::string>& args) {
 }
 
 constexpr Command kCommands[] = {
+    {"run", "record what a program and its children allocate", allomon::run::RunRun, true},
     {"report", "show what functions allocated, how long they ran, how often", RunReport},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };
@@ -66,7 +69,8 @@ allomon::CommandResult Run(Arguments args) {
   for (const Command& command : kCommands) {
     if (args[0] != command.name) continue;
     args.erase(args.begin());
-    return AsksForVersion(args) ? allomon::CommandResult{0, Version(), ""} : command.run(args);
+    const bool is_version = !command.has_program && AsksForVersion(args);
+    return is_version ? allomon::CommandResult{0, Version(), ""} : command.run(args);
   }
   return IsHelp(args[0]) ? allomon::CommandResult{0, Usage(), ""} : Unknown(args[0]);
 }

@@ -1,0 +1,33 @@
+#include "tools/interchange/export.h"
+
+#include <utility>
+
+#include "tools/interchange/exporters.h"
+
+namespace allomon::interchange {
+
+const std::vector<ExportFormat>& ExportFormats() {
+  static const auto* const formats = new std::vector<ExportFormat>{
+      {"collapsed", "flamegraph.pl and its kin: a line per stack", "folded", ToCollapsed},
+      {"speedscope", "speedscope", "speedscope.json", ToSpeedscope},
+      {"heap_v2", "go tool pprof, jeprof, gperftools' pprof", "heap", ToHeapV2},
+      {"jemalloc", "jeprof: as jemalloc writes heap_v2", "heap", ToJemalloc},
+  };
+  return *formats;
+}
+
+const ExportFormat* FindExportFormat(std::string_view name) {
+  for (const ExportFormat& format : ExportFormats()) {
+    if (format.name == name) return &format;
+  }
+  return nullptr;
+}
+
+Exported OneFile(std::string bytes) {
+  constexpr int kMode = 0666;  // the umask applies
+  OutputFiles files;
+  files.push_back({"", std::move(bytes), kMode});
+  return files;
+}
+
+}  // namespace allomon::interchange

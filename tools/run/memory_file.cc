@@ -1,0 +1,106 @@
+#include "tools/run/memory_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "tracker/formats/recording_layout.h"
+
+namespace allomon::run {
+namespace {
+
+using recording::FileHeader;
+
+constexpr char kName[] = "allomon-recording";
+constexpr unsigned kNoExecution = 8;  // MFD_NOEXEC_SEAL, since Linux 6.3
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+absl::Status Failure(const char* what) {
+  return absl::UnavailableError(std::string("cannot make memory for the recording: ") + what +
+                                ": " + strerror(errno));
+}
+
+// Not inherited: the program must not find a descriptor that it has not opened.  Some systems
+// refuse memory files that could be executed, older ones do not know the flag.
+int CreateDescriptor() {
+  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  const int fd = memfd_create(kName, flags | kNoExecution);
+  return fd >= 0 ? fd : memfd_create(kName, flags);
+}
+
+FileHeader HeaderOf(uint64_t limit_bytes) {
+  FileHeader header = {};
+  memcpy(header.magic, recording::kMagic, sizeof header.magic);
+  header.version = recording::kLayoutVersion;
+  header.segment_bytes = recording::kSegmentBytes;
+  header.limit_bytes = limit_bytes;
+  header.segments_used = 1;
+  return header;
+}
+
+absl::Status Fill(int fd, uint64_t limit_bytes) {
+  if (ftruncate(fd, static_cast<off_t>(limit_bytes)) != 0) {
+    if (errno != EFBIG) return Failure("ftruncate");
+    return absl::UnavailableError(
+        "the limit of file sizes (ulimit -f) is below --limit; raise it or lower --limit");
+  }
+  const FileHeader header = HeaderOf(limit_bytes);
+  if (pwrite(fd, &header, sizeof header, 0) != sizeof header) return Failure("pwrite");
+  if (fcntl(fd, F_ADD_SEALS, kSeals) != 0) return Failure("F_ADD_SEALS");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MemoryFile>> MemoryFile::Create(uint64_t limit_bytes) {
+  const int fd = CreateDescriptor();
+  if (fd < 0) return Failure("memfd_create");
+  absl::Status status = Fill(fd, limit_bytes);
+  void* const begin =
+      status.ok() ? mmap(nullptr, limit_bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+  if (begin == MAP_FAILED) {
+    if (status.ok()) status = Failure("mmap");
+    close(fd);
+    return status;
+  }
+  return std::unique_ptr<MemoryFile>(
+      new MemoryFile(fd, static_cast<const char*>(begin), limit_bytes));
+}
+
+MemoryFile::~MemoryFile() {
+  munmap(const_cast<char*>(begin_), limit_bytes_);
+  close(fd_);
+}
+
+std::string MemoryFile::Path() const {
+  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd_);
+}
+
+// Processes count on beyond the limit, and one that has gone astray may have written anything.
+std::string_view MemoryFile::Used() const {
+  const auto* const header = reinterpret_cast<const FileHeader*>(begin_);
+  const uint64_t segments = __atomic_load_n(&header->segments_used, __ATOMIC_ACQUIRE);
+  const uint64_t most = limit_bytes_ / recording::kSegmentBytes;
+  return {begin_, std::clamp<uint64_t>(segments, 1, most) * recording::kSegmentBytes};
+}
+
+// Lines of maps end with the inode's number and "/memfd:allomon-recording (deleted)".
+bool MemoryFile::IsMappedBy(pid_t process) const {
+  struct stat status;
+  if (fstat(fd_, &status) != 0) return false;
+  const std::string mark = " " + std::to_string(status.st_ino) + " ";
+  std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const size_t name = line.find(std::string("/memfd:") + kName);
+    if (name != std::string::npos && line.rfind(mark, name) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace allomon::run
