@@ -18,6 +18,8 @@ struct CodeFrame {
   std::string file;  // of the source; "" if not known, then `line` is 0
   int line = 0;
   bool named = false;  // whether the name comes from a symbol or a debug file
+  std::string symbol;  // the linker's name; empty if not known
+  int start_line = 0;  // where the function is declared; 0 if not known
 };
 
 // A function of a symbol table.

@@ -17,6 +17,7 @@ struct DwarfFrame {
   std::string symbol;  // as the linker has it, mangled; empty if not known
   std::string file;    // as the compiler was given it, "" if not known; then `line` is 0
   int line = 0;        // of the call, or of `pc` in the innermost frame
+  int start_line = 0;  // where the function is declared; 0 if not known
 };
 
 // The frames at `pc`, innermost inlined call first; the last one is of the function whose code it
