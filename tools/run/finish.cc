@@ -62,6 +62,14 @@ void SayWhatIsNext(const std::string& path) {
   Say("next: allomon report " + Quoted(path) + ", or allomon flame " + Quoted(path));
 }
 
+// "cc1plus, 50 processes"; empty for the only process of the only program.
+std::string WhoIsMain(const std::vector<Program>& programs) {
+  const Program& program = programs.front();
+  if (programs.size() == 1 && program.processes == 1) return "";
+  const auto processes = static_cast<uint64_t>(program.processes);
+  return NameOf(program.path) + (processes == 1 ? "" : ", " + Count(processes, "process"));
+}
+
 // Without a profile the bytes themselves are kept, for a reader that is mended.
 void SaveRaw(const MemoryFile& memory, const std::string& wanted, const std::string& why) {
   std::string path = wanted + ".recording";
@@ -97,7 +105,7 @@ void Finish(const Options& options, const MemoryFile& memory, pid_t first_proces
   const std::string written = writer.Write(!options.quiet);
   SayWhatWasDropped(processes);
   if (options.quiet || written.empty()) return;
-  for (const std::string& line : TotalsText(writer.main_profile())) Say(line);
+  for (const std::string& line : TotalsText(writer.main_profile(), WhoIsMain(programs))) Say(line);
   SayWhatIsNext(written);
 }
 

@@ -22,6 +22,7 @@ std::string WithInterval(const HeapProfile& profile, Metric metric) {
   const heap::Estimate total = Total(profile, metric);
   const double bytes = total.amount.bytes;
   if (profile.rate >= 1) return Bytes(bytes) + " (exactly)";
+  if (bytes <= 0) return "no sample";
   const heap::Interval interval = heap::IntervalOf(bytes, total.bytes_variance);
   return Bytes(bytes) + " (" + Bytes(interval.low) + " to " + Bytes(interval.high) + ")";
 }
@@ -33,8 +34,8 @@ std::string WhenPeak(const HeapProfile& profile) {
 
 }  // namespace
 
-std::vector<std::string> TotalsText(const HeapProfile& profile) {
-  return {"total " + WithInterval(profile, Metric::kAllocated),
+std::vector<std::string> TotalsText(const HeapProfile& profile, const std::string& who) {
+  return {"total " + WithInterval(profile, Metric::kAllocated) + (who.empty() ? "" : " by " + who),
           "peak  " + WithInterval(profile, Metric::kPeak) + WhenPeak(profile),
           "live  " + WithInterval(profile, Metric::kLive) + " at the end"};
 }

@@ -10,8 +10,8 @@
 namespace allomon::run {
 
 // Three lines: all that was allocated, the peak, and what is live, each with the interval that
-// holds the truth in 95 of 100 runs.
-std::vector<std::string> TotalsText(const heap::HeapProfile& profile);
+// holds the truth in 95 of 100 runs.  `who` says whose it is, if that needs to be said.
+std::vector<std::string> TotalsText(const heap::HeapProfile& profile, const std::string& who);
 
 }  // namespace allomon::run
 
