@@ -92,8 +92,9 @@ uint64_t CodeFile::CodeEnd() const {
 }
 
 std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
+  if (units_ == nullptr) units_ = std::make_unique<CodeUnits>(module_);
   std::vector<CodeFrame> frames;
-  for (DwarfFrame& frame : FramesAt(module_, address, start)) {
+  for (DwarfFrame& frame : FramesAt(module_, units_.get(), address, start)) {
     const bool named = !frame.symbol.empty();
     std::string symbol = WithoutVersion(frame.symbol);
     std::string name = named ? Demangled(symbol) : BaseName(path_) + "+" + Hex(start);

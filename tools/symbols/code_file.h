@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/symbols/unwind_ranges.h"
+#include "tracker/dwarf/code_units.h"
 
 namespace allomon {
 
@@ -64,6 +65,7 @@ class CodeFile {
   const std::string path_;
   Dwfl* const session_;
   Dwfl_Module* const module_;
+  mutable std::unique_ptr<CodeUnits> units_;  // from the first question on
 };
 
 }  // namespace allomon

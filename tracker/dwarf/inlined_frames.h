@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tracker/dwarf/code_units.h"
+
 namespace allomon {
 
 struct DwarfFrame {
@@ -25,6 +27,10 @@ struct DwarfFrame {
 // code around pc does at `start`, 0 if that is not known.  Cost: the first question about a module
 // reads its index of compilation units, the first about a unit parses that unit.
 std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr start = 0);
+
+// The same, for many questions: `units` are the module's.
+std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, CodeUnits* units, Dwarf_Addr pc,
+                                 Dwarf_Addr start);
 
 }  // namespace allomon
 
