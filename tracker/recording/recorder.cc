@@ -8,9 +8,11 @@
 
 #include "tracker/base/thread_id.h"
 #include "tracker/core/fork.h"
+#include "tracker/core/managed_sampler.h"
 #include "tracker/core/object_bytes.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/estimate.h"
+#include "tracker/sampling/countdown.h"
 
 namespace allomon::recording {
 
@@ -27,7 +29,8 @@ uint64_t g_last_serial ALLOMON_GUARDED_BY(recorder_lock) = 0;
 struct ThreadSlot {
   uint64_t serial;  // of the recording that has given the number
   uint32_t number;
-  uint64_t exact_words;  // that the recording knows of
+  uint64_t exact_words;    // that the recording knows of
+  uint64_t managed_words;  // of them, those of its managed heap
 };
 __thread ThreadSlot thread_slots[kMostRecorders] __attribute__((ALLOMON_TLS_MODEL));
 
@@ -134,6 +137,12 @@ bool Recorder::Promote(ValueRoom* room) {
 void Recorder::DeallocMinor(ValueRoom* room) { EndBlock(EventKind::kDiedYoung, room); }
 void Recorder::DeallocMajor(ValueRoom* room) { EndBlock(EventKind::kFreed, room); }
 
+void Recorder::Dropped(uint64_t size_bytes) {
+  const RecorderHold hold;
+  IsReady();
+  DropLocked(size_bytes);
+}
+
 bool Recorder::AddBlock(const Allocation& allocation, bool young, ValueRoom* room) {
   const uint64_t trial_words = TrialWords(allocation);
   const internal::SampleWeight weight = weights_.Of(trial_words);
@@ -202,6 +211,7 @@ bool Recorder::Follows(uint64_t serial) {
 // The parent's blocks are known by its serial from now on.
 void Recorder::BeginAsChild() {
   store_.Clear();
+  thread_words_.Clear();
   serial_ = 0;
   fork_mark_.Set();
   unwritten_ = {};
@@ -233,30 +243,40 @@ void Recorder::DropLocked(uint64_t bytes) {
 uint32_t Recorder::ThreadLocked() {
   ThreadSlot& slot = thread_slots[place_];
   if (__builtin_expect(slot.serial != serial_ || slot.number == 0, 0)) {
-    slot = {serial_, store_.EnterThread(internal::OwnThreadId()), 0};
+    slot = {serial_, store_.EnterThread(internal::OwnThreadId()), 0, 0};
+    if (slot.number != 0) thread_words_.Enter(slot.number);
   }
   return slot.number;
 }
 
+// What the calling thread has allocated since the recording last asked.
 uint64_t Recorder::NewExactWords() {
   ThreadSlot& slot = thread_slots[place_];
+  const internal::ThreadState& thread = internal::CurrentThread();
+  if (thread.sampler != nullptr) slot.managed_words = thread.sampler->PassedWords(session_);
   const uint64_t known = slot.exact_words;
-  slot.exact_words = 0;
+  slot.exact_words = PassedWords(thread, internal::countdown_words) -
+                     thread.meter.PassedAtStartOf(session_) + slot.managed_words;
   return slot.exact_words - known;
 }
 
-// What the block's thread has allocated until now.
+// What the block's thread has allocated until now.  Of a thread that has ended, until its end.
 uint64_t Recorder::WordsOf(const LiveBlock& block) {
-  return block.birth_bytes / internal::kBytesPerWord;
+  const uint64_t known = store_.ThreadAt(block.thread).exact_words;
+  uint64_t words = 0;
+  if (!thread_words_.Find(block.thread, session_, &words)) return known;
+  return words > known ? words : known;
 }
 
 void Recorder::EndThread() {
   const RecorderHold hold;
   for (Recorder* const recorder : g_recorders) {
     if (recorder == nullptr) continue;
-    const ThreadSlot& slot = thread_slots[recorder->place_];
-    if (slot.number == 0 || !recorder->Follows(slot.serial)) continue;
-    recorder->store_.EndThread(slot.number, recorder->NewExactWords());
+    if (!recorder->Follows(recorder->serial_)) continue;
+    const uint32_t number = recorder->ThreadLocked();
+    if (number == 0) continue;
+    recorder->store_.EndThread(number, recorder->NewExactWords());
+    recorder->thread_words_.Leave(number);
   }
 }
 

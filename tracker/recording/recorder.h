@@ -11,6 +11,7 @@
 #include "tracker/recording/process_store.h"
 #include "tracker/recording/recorder_lock.h"
 #include "tracker/recording/segment_file.h"
+#include "tracker/recording/thread_words.h"
 
 namespace allomon::recording {
 
@@ -47,6 +48,7 @@ class Recorder final : public internal::SessionClient {
   void DeallocMajor(internal::ValueRoom* room) override;
   void SurviveMinor(const Allocation&, internal::ValueRoom*) override {}
   void SurviveMajor(const Allocation&, internal::ValueRoom*) override {}
+  void Dropped(uint64_t size_bytes) override;
   // What is live when the recording ends stays so in the file.
   void DestroyMinor(internal::ValueRoom*) override {}
   void DestroyMajor(internal::ValueRoom*) override {}
@@ -80,6 +82,7 @@ class Recorder final : public internal::SessionClient {
   // Guarded by the lock.
   SegmentFile file_;
   ProcessStore store_;
+  ThreadWords thread_words_;
   ForkMark fork_mark_;
   uint64_t serial_ = 0;  // of the recording of this process; 0: none
   bool has_ended_ = false;
