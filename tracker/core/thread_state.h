@@ -71,8 +71,8 @@ inline bool ThreadState::HasPinned(const Session& session) const {
   return false;
 }
 
-// Words of malloc that have stood trial on a thread whose countdown this is.  Any thread, as long as
-// the one asked about goes on; of another thread, wrong by one gap at most.
+// Words of malloc that have stood trial on a thread whose countdown this is.  Any thread, as long
+// as the one asked about goes on; of another thread, wrong by one gap at most.
 inline uint64_t PassedWords(const ThreadState& thread, const std::atomic<int64_t>& countdown) {
   int64_t left = countdown.load(std::memory_order_relaxed);
   if (left > kNeverWords / 2 && !thread.meter.IsSetTo(kNeverWords)) {

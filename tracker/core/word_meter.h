@@ -1,5 +1,5 @@
-// How many words have stood trial in a stream of gaps: exactly, and without a step in the fast path.
-// A gap's words are what was drawn less what is left of it.
+// How many words have stood trial in a stream of gaps: exactly, and without a step in the fast
+// path.  A gap's words are what was drawn less what is left of it.
 //
 // Written by the thread that owns the stream, in its slow paths.  Another thread may read at any
 // time, and is wrong by at most one gap.

@@ -12,6 +12,7 @@
 #include "tracker/core/object_bytes.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/estimate.h"
+#include "tracker/recording/file_owner.h"
 #include "tracker/sampling/countdown.h"
 
 namespace allomon::recording {
@@ -55,7 +56,9 @@ uint64_t NanosOf(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-uint64_t Rounded(double number) { return static_cast<uint64_t>(static_cast<int64_t>(number + 0.5)); }
+uint64_t Rounded(double number) {
+  return static_cast<uint64_t>(static_cast<int64_t>(number + 0.5));
+}
 
 Sum SumOf(const internal::SampleWeight& weight, uint64_t size_bytes, AllocationSource source) {
   const int64_t bytes = static_cast<int64_t>(internal::ObjectBytes(size_bytes, source));
@@ -78,13 +81,20 @@ Recorder::~Recorder() {
   file_.Close();
 }
 
+const char* const kTwoRecordings = "two recordings go on already; stop one";
+
 const char* Recorder::Open() {
   FilePath path;
-  if (!ExpandPath(pattern_.text, facts_.pid, false, &path)) return "its path is too long";
+  bool fits = ExpandPath(pattern_.text, facts_.pid, false, &path);
+  // A program that another one has started, with the same environment.
+  if (fits && IsOfAnother(path, facts_.pid)) {
+    fits = ExpandPath(pattern_.text, facts_.pid, true, &path);
+  }
+  if (!fits) return "its path is too long";
   const RecorderHold hold;
   while (place_ == kMostRecorders || g_recorders[place_] != nullptr) {
     place_ = place_ == kMostRecorders ? 0 : place_ + 1;
-    if (place_ == kMostRecorders) return "two recordings go on already; stop one";
+    if (place_ == kMostRecorders) return kTwoRecordings;
   }
   const char* const error = file_.Open(path, limit_bytes_);
   if (error == nullptr && !BeginStore()) {
@@ -175,7 +185,8 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   if (!Follows(name.serial)) return;
   const LiveBlock block = store_.BlockAt(name.number);
   const AllocationSource source = static_cast<AllocationSource>(store_.RowOf(block).source);
-  const Sum sum = SumOf(weights_.Of(TrialWords(block.size_bytes, source)), block.size_bytes, source);
+  const internal::SampleWeight weight = weights_.Of(TrialWords(block.size_bytes, source));
+  const Sum sum = SumOf(weight, block.size_bytes, source);
   const ThreadSlot& slot = thread_slots[place_];
   Death death;
   death.kind = kind;

@@ -18,6 +18,9 @@ namespace allomon::recording {
 // Recordings at once.
 inline constexpr uint32_t kMostRecorders = 2;
 
+// Open()'s answer to one more.
+extern const char* const kTwoRecordings;
+
 struct RecorderTotals {
   uint64_t samples = 0;  // sampled blocks that the file has
   uint64_t dropped_samples = 0;
