@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tools/pprof/code.h"
+#include "tools/pprof/own_lines.h"
+#include "tools/pprof/pprof.h"
+#include "tools/pprof/sample_types.h"
+#include "tools/pprof/samples.h"
+#include "tools/pprof/source.h"
+
+namespace allomon::pprof {
+namespace {
+
+using heap::HeapProfile;
+using heap::Sample;
+
+constexpr double kWordBytes = 8;
+constexpr double kNanosPerSecond = 1e9;
+constexpr size_t kMaxNotes = 100;
+constexpr size_t kMaxNoteBytes = 1000;
+
+// What a file has once.
+struct Head {
+  std::vector<ValueType> types;
+  ValueType period_type;
+  Numbers numbers;
+  std::vector<std::string_view> comments;
+};
+
+bool ReadValueType(std::string_view message, Source* source, ValueType* type) {
+  Numbers numbers;
+  if (!source->ReadMessage(message, "a type of samples", &numbers)) return false;
+  *type = {source->Text(numbers[kTypeName]), source->Text(numbers[kTypeUnit])};
+  return true;
+}
+
+bool ReadComments(const WireReader& field, Source* source, Head* head) {
+  std::vector<uint64_t> numbers;
+  if (!field.AppendNumbers(&numbers)) return source->Damaged("comments");
+  for (uint64_t number : numbers) head->comments.push_back(source->Text(number));
+  return source->Spend(2 * sizeof(std::string_view) * numbers.size());
+}
+
+bool ReadHeadField(const WireReader& field, Source* source, Head* head) {
+  head->numbers.Set(field.field(), field.number());
+  switch (field.field()) {
+    case kSampleType:
+      head->types.emplace_back();
+      return source->Spend(2 * sizeof(ValueType)) &&
+             ReadValueType(field.bytes(), source, &head->types.back());
+    case kPeriodType:
+      return ReadValueType(field.bytes(), source, &head->period_type);
+    case kComment:
+      return ReadComments(field, source, head);
+    default:
+      return true;
+  }
+}
+
+bool ReadHead(Source* source, Head* head) {
+  return source->ForEachField(
+      [&](const WireReader& field) { return ReadHeadField(field, source, head); });
+}
+
+void SetTimes(const Numbers& numbers, HeapProfile* profile) {
+  const auto duration_nanos = static_cast<int64_t>(numbers[kDurationNanos]);
+  profile->start_unix_nanos = static_cast<int64_t>(numbers[kTimeNanos]);
+  profile->duration_seconds =
+      static_cast<double>(std::max<int64_t>(0, duration_nanos)) / kNanosPerSecond;
+}
+
+bool HasBlocks(const std::vector<Column>& columns, heap::Metric metric) {
+  return std::any_of(columns.begin(), columns.end(), [metric](const Column& column) {
+    return column.is_blocks && column.metric == metric;
+  });
+}
+
+void SetMetrics(const std::vector<Column>& columns, HeapProfile* profile) {
+  for (const Column& column : columns) {
+    profile->has[static_cast<size_t>(column.metric)] = true;
+    if (!HasBlocks(columns, column.metric)) profile->has_blocks = false;
+  }
+}
+
+void AddNote(std::string note, HeapProfile* profile) {
+  if (profile->notes.size() < kMaxNotes) profile->notes.push_back(note.substr(0, kMaxNoteBytes));
+}
+
+// Other samplers try bytes, as Go's runtime does: one of `period` is hit on the average, and a
+// block with a hit is sampled.
+void SetRate(const Head& head, HeapProfile* profile) {
+  const auto period = static_cast<int64_t>(head.numbers[kPeriod]);
+  if (head.period_type.unit != "bytes" || period < 1 || !profile->has_blocks) return;
+  profile->rate = period == 1 ? 1 : -std::expm1(-kWordBytes / static_cast<double>(period));
+  if (period == 1) return;
+  AddNote("intervals take it that one byte in " + std::to_string(period) + " was sampled by chance",
+          profile);
+}
+
+// Of a profile of another's make.  Others try no header words.
+void SetForeign(const Head& head, const std::vector<std::string>& left_out, HeapProfile* profile) {
+  for (Sample& sample : profile->samples) sample.has_header = false;
+  for (std::string_view comment : head.comments) {
+    if (!IsOwnLine(comment)) AddNote(std::string(comment.substr(0, kMaxNoteBytes)), profile);
+  }
+  for (const std::string& name : left_out) AddNote("not shown: " + name, profile);
+  SetRate(head, profile);
+}
+
+void SetProgram(HeapProfile* profile) {
+  if (profile->origin.empty()) profile->origin = "pprof";
+  if (!profile->program.empty() || profile->mappings.empty()) return;
+  profile->program = profile->mappings.front().path;
+}
+
+bool Decode(Source* source, HeapProfile* profile) {
+  Head head;
+  if (!source->ReadStrings() || !ReadHead(source, &head)) return false;
+  std::vector<std::string> left_out;
+  auto columns = ColumnsToRead(head.types, &left_out);
+  if (!columns.ok()) return source->Fail(std::string(columns.status().message()));
+  SetTimes(head.numbers, profile);
+  SetMetrics(*columns, profile);
+  OwnLines own(head.comments, source->strings());
+  own.ReadProfile(profile);
+  CodeDecoder code(source, profile);
+  if (!code.Read()) return false;
+  SampleDecoder samples(head.types.size(), *columns, code, source, profile);
+  if (!samples.Read()) return false;
+  SetProgram(profile);
+  if (own.is_ours()) {
+    own.ReadSamples(profile);
+    code.SortMappings();
+  } else {
+    SetForeign(head, left_out, profile);
+  }
+  return source->status().ok();
+}
+
+}  // namespace
+
+// Files begin with the type of a sample's first value, a message of one or two small numbers, or,
+// if their writer knows no order, with their strings, the first of which is empty.
+bool LooksLikePprof(std::string_view first_bytes) {
+  if (first_bytes.substr(0, 2) == std::string_view("2\0", 2)) return true;
+  return first_bytes.size() >= 3 && first_bytes[0] == '\n' && first_bytes[1] <= 22 &&
+         (first_bytes[2] == '\x08' || first_bytes[2] == '\x10');
+}
+
+absl::StatusOr<HeapProfile> DecodePprof(std::string_view bytes) {
+  Source source(bytes);
+  HeapProfile profile;
+  if (!Decode(&source, &profile)) return source.status();
+  return profile;
+}
+
+}  // namespace allomon::pprof

@@ -1,0 +1,30 @@
+// Heap profiles as pprof files (profile.proto).  README.md says which of a HeapProfile goes where,
+// and documents the comments that carry what pprof has no place for.
+//
+// Functions of their arguments.  An error is one line without the file's name, which the caller
+// puts before it.
+#ifndef ALLOMON_TOOLS_PPROF_PPROF_H_
+#define ALLOMON_TOOLS_PPROF_PPROF_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
+
+namespace allomon::pprof {
+
+// The bytes of a profile, not compressed (gzip.h).  The same profile gives the same bytes.  Amounts
+// are rounded to integers.  Linear in the size of the profile.
+std::string EncodePprof(const heap::HeapProfile& profile);
+
+// Whether a file may be a profile that is not compressed.
+bool LooksLikePprof(std::string_view first_bytes);
+
+// Reads a heap profile, of Allomon's or of another's make.  The bytes may be anything; the profile
+// takes at most 2 GiB.
+absl::StatusOr<heap::HeapProfile> DecodePprof(std::string_view bytes);
+
+}  // namespace allomon::pprof
+
+#endif  // ALLOMON_TOOLS_PPROF_PPROF_H_
