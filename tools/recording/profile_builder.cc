@@ -98,6 +98,7 @@ std::vector<uint32_t> ProfileBuilder::AddStacks(const Process& process) {
   const std::vector<uint32_t> location_of = locations_.Add(process);
   std::vector<uint32_t> node_of = {0};
   node_of.reserve(process.nodes.size() + 1);
+  tree_.Reserve(process.nodes.size());
   for (size_t i = 0; i < process.nodes.size(); ++i) {
     const Node& node = process.nodes[i];
     const bool is_cut = node.parent == 0 && node.cut != 0;
