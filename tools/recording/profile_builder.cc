@@ -10,7 +10,6 @@ namespace {
 
 using heap::Metric;
 
-constexpr uint8_t kCustomSource = 2;
 constexpr double kNanos = 1e9;
 constexpr uint64_t kMostFramesOfAll = uint64_t{1} << 27;  // 512 MiB of them
 constexpr uint64_t kLeastFrames = 16;
@@ -128,8 +127,7 @@ std::vector<uint32_t> ProfileBuilder::AddRows(const Process& process,
   for (const Row& row : process.rows) {
     sample_of.push_back(0);
     if (row.size_class == 0) continue;
-    heap::Sample& sample =
-        SampleOf({node_of[row.node], row.size_class, row.source != kCustomSource});
+    heap::Sample& sample = SampleOf({node_of[row.node], row.size_class, HasHeader(row)});
     sample[Metric::kAllocated].Add(AmountOf(row.allocated));
     sample[Metric::kLive].Add(AmountOf(row.live));
     sample[Metric::kPeak].Add(AmountOf(PeakOf(process, row)));
