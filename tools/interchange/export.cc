@@ -13,8 +13,14 @@ const std::vector<ExportFormat>& ExportFormats() {
       {"pprof", "go tool pprof, and allomon itself", "pb.gz", ToPprof},
       {"collapsed", "flamegraph.pl and its kin: a line per stack", "folded", ToCollapsed},
       {"speedscope", "speedscope", "speedscope.json", ToSpeedscope},
+      {"callgrind", "callgrind_annotate, KCachegrind", "callgrind", ToCallgrind},
+      {"dhat", "dh_view.html of valgrind", "dhat.json", ToDhat},
+      {"massif", "ms_print of valgrind, massif-visualizer", "massif", ToMassif},
       {"heap_v2", "go tool pprof, jeprof, gperftools' pprof", "heap", ToHeapV2},
       {"jemalloc", "jeprof: as jemalloc writes heap_v2", "heap", ToJemalloc},
+      {"mlmon", "mlprof and allomon report: mlmon.out and its .sources", "mlmon.out", ToMlmon},
+      {"csv", "spreadsheets and data frames: a row per stack and size", "csv", ToCsv},
+      {"json", "your own programs: all that the profile has", "json", ToJson},
   };
   return *formats;
 }
