@@ -1,5 +1,6 @@
 #include "tools/interchange/export.h"
 
+#include <string>
 #include <utility>
 
 #include "tools/interchange/exporters.h"
@@ -7,6 +8,29 @@
 #include "tools/pprof/pprof.h"
 
 namespace allomon::interchange {
+
+namespace {
+
+// Inlined calls counted in: a few bytes of a hostile file can stand for very many.
+bool HasFewFrames(const heap::HeapProfile& profile) {
+  size_t frames = 0;
+  for (const heap::Sample& sample : profile.samples) {
+    for (const uint32_t location : sample.stack) {
+      frames += profile.locations[location].lines.size() + 1;
+      if (frames > kMostFrames) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<OutputFiles> Export(const ExportFormat& format, const heap::HeapProfile& profile,
+                                   heap::Metric metric) {
+  if (HasFewFrames(profile)) return format.run(profile, metric);
+  return absl::InvalidArgumentError("more than " + std::to_string(kMostFrames) +
+                                    " frames of stacks: record fewer (--rate, --limit)");
+}
 
 const std::vector<ExportFormat>& ExportFormats() {
   static const auto* const formats = new std::vector<ExportFormat>{
