@@ -2,11 +2,10 @@
 #ifndef ALLOMON_TOOLS_LOAD_LOAD_H_
 #define ALLOMON_TOOLS_LOAD_LOAD_H_
 
-#include <absl/status/statusor.h>
-
 #include <string>
 #include <string_view>
 
+#include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
 
 namespace allomon::load {

@@ -108,12 +108,14 @@ bool CodeFile::AddressOfOffset(uint64_t file_offset, uint64_t* address) const {
 }
 
 std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
+  if (units_ == nullptr) units_ = std::make_unique<CodeUnits>(module_);
   std::vector<CodeFrame> frames;
-  for (DwarfFrame& frame : FramesAt(module_, address, start)) {
+  for (DwarfFrame& frame : FramesAt(module_, units_.get(), address, start)) {
     const bool named = !frame.symbol.empty();
-    std::string name =
-        named ? Demangled(WithoutVersion(frame.symbol)) : BaseName(path_) + "+" + Hex(start);
-    frames.push_back({std::move(name), std::move(frame.file), frame.line, named});
+    std::string symbol = WithoutVersion(frame.symbol);
+    std::string name = named ? Demangled(symbol) : BaseName(path_) + "+" + Hex(start);
+    frames.push_back({std::move(name), std::move(frame.file), frame.line, named, std::move(symbol),
+                      frame.start_line});
   }
   return frames;
 }
