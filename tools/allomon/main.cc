@@ -23,8 +23,13 @@ allomon::CommandResult RunReport(const std::vector<std::string>& args) {
   return allomon::report::RunReport(args, allomon::report::ThisTerminal());
 }
 
+allomon::CommandResult RunDiff(const std::vector<std::string>& args) {
+  return allomon::report::RunDiff(args, allomon::report::ThisTerminal());
+}
+
 constexpr Command kCommands[] = {
     {"report", "show what functions allocated, how long they ran, how often", RunReport},
+    {"diff", "show which functions changed from one profile to another", RunDiff},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };
 
