@@ -6,8 +6,10 @@
 
 #include "tools/command_result.h"
 #include "tools/gate/gate.h"
+#include "tools/interchange/export_command.h"
 #include "tools/report/report.h"
 #include "tools/report/terminal.h"
+#include "tools/run/run.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/version.h"
 
@@ -17,6 +19,7 @@ struct Command {
   const char* name;
   const char* summary;
   allomon::CommandResult (*run)(const std::vector<std::string>& args);
+  bool has_program = false;  // takes a command line of another program, and its --version
 };
 
 allomon::CommandResult RunReport(const std::vector<std::string>& args) {
@@ -27,9 +30,15 @@ allomon::CommandResult RunDiff(const std::vector<std::string>& args) {
   return allomon::report::RunDiff(args, allomon::report::ThisTerminal());
 }
 
+allomon::CommandResult RunExport(const std::vector<std::string>& args) {
+  return allomon::interchange::RunExport(args, allomon::report::ThisTerminal().charset);
+}
+
 constexpr Command kCommands[] = {
+    {"run", "record what a program and its children allocate", allomon::run::RunRun, true},
     {"report", "show what functions allocated, how long they ran, how often", RunReport},
     {"diff", "show which functions changed from one profile to another", RunDiff},
+    {"export", "write a heap profile in another format", RunExport},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };
 
@@ -71,7 +80,8 @@ allomon::CommandResult Run(Arguments args) {
   for (const Command& command : kCommands) {
     if (args[0] != command.name) continue;
     args.erase(args.begin());
-    return AsksForVersion(args) ? allomon::CommandResult{0, Version(), ""} : command.run(args);
+    const bool is_version = !command.has_program && AsksForVersion(args);
+    return is_version ? allomon::CommandResult{0, Version(), ""} : command.run(args);
   }
   return IsHelp(args[0]) ? allomon::CommandResult{0, Usage(), ""} : Unknown(args[0]);
 }

@@ -1,0 +1,237 @@
+#include "tests/recording_reader/support/recording_builder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+namespace allomon::recording {
+namespace {
+
+constexpr uint64_t kTextRoom = kSegmentBytes - sizeof(SegmentHeader);
+
+void Add(const Sum& added, Sum* sum) {
+  sum->samples += added.samples;
+  sum->blocks_scaled += added.blocks_scaled;
+  sum->bytes += added.bytes;
+}
+
+template <typename Record>
+uint32_t NumberOfLast(const std::vector<Record>& records) {
+  return static_cast<uint32_t>(records.size());
+}
+
+class FileBuilder {
+ public:
+  FileBuilder() : bytes_(kSegmentBytes, '\0') {}
+
+  void Add(RecordedProcess process) {
+    const uint32_t number = NextNumber();
+    process_ = number;
+    auto& count = process.record.records;
+    count.nodes = NumberOfLast(process.nodes);
+    count.rows = NumberOfLast(process.rows);
+    count.events = NumberOfLast(process.events);
+    count.live = NumberOfLast(process.live);
+    count.threads = NumberOfLast(process.threads);
+    count.timeline = NumberOfLast(process.timeline);
+    count.modules = NumberOfLast(process.modules);
+    count.text_bytes = static_cast<uint32_t>(process.text.size());
+    AddSegment(SegmentKind::kProcess, 0, &process.record, sizeof(process.record));
+    AddRecords(SegmentKind::kNodes, process.nodes);
+    AddRecords(SegmentKind::kRows, process.rows);
+    AddRecords(SegmentKind::kEvents, process.events);
+    AddRecords(SegmentKind::kLive, process.live);
+    AddRecords(SegmentKind::kThreads, process.threads);
+    AddRecords(SegmentKind::kTimeline, process.timeline);
+    AddRecords(SegmentKind::kModules, process.modules);
+    AddPieces(SegmentKind::kText, process.text.data(), process.text.size(), kTextRoom);
+  }
+
+  std::string Finish() {
+    FileHeader header = {};
+    std::memcpy(header.magic, kMagic, sizeof(kMagic));
+    header.version = kLayoutVersion;
+    header.segment_bytes = kSegmentBytes;
+    header.limit_bytes = kDefaultLimitBytes;
+    header.segments_used = NextNumber();
+    std::memcpy(bytes_.data(), &header, sizeof(header));
+    return std::move(bytes_);
+  }
+
+ private:
+  uint32_t NextNumber() const { return static_cast<uint32_t>(bytes_.size() / kSegmentBytes); }
+
+  void AddSegment(SegmentKind kind, uint32_t index, const void* data, size_t count) {
+    SegmentHeader header = {};
+    header.magic = kSegmentMagic;
+    header.kind = kind;
+    header.process = process_;
+    header.index = index;
+    const size_t at = bytes_.size();
+    bytes_.resize(at + kSegmentBytes);
+    std::memcpy(&bytes_[at], &header, sizeof(header));
+    std::memcpy(&bytes_[at + sizeof(header)], data, count);
+  }
+
+  void AddPieces(SegmentKind kind, const void* data, size_t count, size_t most) {
+    const char* next = static_cast<const char*>(data);
+    for (uint32_t index = 0; count > 0; ++index) {
+      const size_t here = std::min(count, most);
+      AddSegment(kind, index, next, here);
+      next += here;
+      count -= here;
+    }
+  }
+
+  template <typename Record>
+  void AddRecords(SegmentKind kind, const std::vector<Record>& records) {
+    AddPieces(kind, records.data(), records.size() * sizeof(Record),
+              kRecordsPerSegment<Record> * sizeof(Record));
+  }
+
+  std::string bytes_;
+  uint32_t process_ = 0;
+};
+
+}  // namespace
+
+Sum WeightOf(uint64_t size_bytes, double rate) {
+  const double words = static_cast<double>((size_bytes + 7) / 8 + 1);
+  const double p = rate >= 1 ? 1 : -std::expm1(words * std::log1p(-rate));
+  Sum sum = {};
+  sum.samples = 1;
+  sum.blocks_scaled = static_cast<uint64_t>(std::llround(kBlockScale / p));
+  sum.bytes = static_cast<uint64_t>(std::llround(static_cast<double>(size_bytes) / p));
+  return sum;
+}
+
+RecordedProcess::RecordedProcess(uint32_t pid, double rate, const std::string& program) {
+  record.pid = pid;
+  record.parent_pid = 1;
+  record.begun = 1;
+  record.rate = rate;
+  record.seed = 42;
+  record.start_realtime_nanos = 1'700'000'000'000'000'000;
+  record.last_nanos = 2'000'000'000;
+  record.peak_epoch = 1;
+  record.program = AddText(program);
+  record.command = AddText(program + std::string(1, '\0') + "--flag" + std::string(1, '\0'));
+}
+
+TextRef RecordedProcess::AddText(const std::string& added) {
+  const size_t left = kTextRoom - text.size() % kTextRoom;
+  if (added.size() > left) text.append(left, '\0');
+  const TextRef ref = {static_cast<uint32_t>(text.size()), static_cast<uint32_t>(added.size())};
+  text += added;
+  return ref;
+}
+
+uint32_t RecordedProcess::AddStack(const std::vector<uint64_t>& addresses) {
+  uint32_t parent = 0;
+  for (const uint64_t address : addresses) {
+    const auto [place, is_new] = node_of_.try_emplace({parent, address}, nodes.size() + 1);
+    if (is_new) nodes.push_back({address, parent, 0, 0, 0});
+    parent = place->second;
+  }
+  return parent;
+}
+
+uint32_t RecordedProcess::AddNamedFrame(const std::string& name_file_line, uint32_t parent) {
+  const TextRef ref = AddText(name_file_line);
+  const uint64_t address = ref.offset | uint64_t{ref.length_bytes} << 32;
+  nodes.push_back({address, parent, static_cast<uint8_t>(NodeKind::kNamed), 0, 0});
+  return NumberOfLast(nodes);
+}
+
+void RecordedProcess::AddModule(uint64_t begin, uint64_t end, uint64_t bias,
+                                const std::string& path, const std::string& build_id) {
+  Module module = {};
+  module.begin = begin;
+  module.end = end;
+  module.bias = bias;
+  if (!path.empty()) module.path = AddText(path);
+  module.build_id_bytes = static_cast<uint8_t>(build_id.size());
+  std::memcpy(module.build_id, build_id.data(), std::min(build_id.size(), sizeof(module.build_id)));
+  modules.push_back(module);
+}
+
+uint32_t RecordedProcess::AddThread(uint32_t tid, const std::string& name) {
+  Thread thread = {};
+  thread.tid = tid;
+  name.copy(thread.name, sizeof(thread.name) - 1);
+  threads.push_back(thread);
+  return NumberOfLast(threads);
+}
+
+uint32_t RecordedProcess::RowOf(uint32_t node, uint64_t size_bytes) {
+  const uint16_t size_class = SizeClassOf(size_bytes) + 1;
+  const auto [place, is_new] = row_of_.try_emplace({node, size_class}, rows.size() + 1);
+  if (is_new) {
+    Row row = {};
+    row.node = node;
+    row.size_class = size_class;
+    row.source = 3;
+    rows.push_back(row);
+  }
+  return place->second;
+}
+
+uint32_t RecordedProcess::AddBlock(uint32_t node, uint64_t size_bytes, Fate fate,
+                                   uint8_t log2_bytes, uint8_t log2_nanos) {
+  const uint32_t number = RowOf(node, size_bytes);
+  const Sum sum = WeightOf(size_bytes, record.rate);
+  Add(sum, &rows[number - 1].allocated);
+  Add(sum, &record.allocated);
+  if (fate == Fate::kLives || fate == Fate::kIsPromoted) {
+    Add(sum, &rows[number - 1].live);
+    Add(sum, &record.live);
+    live.push_back({number, threads.empty() ? 0u : 1u, size_bytes, 0, 0});
+  }
+  if (fate != Fate::kLives) {
+    const EventKind kind = fate == Fate::kDies        ? EventKind::kFreed
+                           : fate == Fate::kDiesYoung ? EventKind::kDiedYoung
+                                                      : EventKind::kPromoted;
+    events.push_back({number, static_cast<uint8_t>(kind), 0, log2_bytes, log2_nanos, sum});
+  }
+  return number;
+}
+
+void RecordedProcess::MarkPeak() {
+  ++record.peak_epoch;
+  record.peak = record.live;
+  record.peak_nanos = record.last_nanos;
+}
+
+std::string BytesOf(const std::vector<RecordedProcess>& processes) {
+  FileBuilder file;
+  for (const RecordedProcess& process : processes) file.Add(process);
+  return file.Finish();
+}
+
+RecordedProcess RandomProcess(uint32_t pid, uint64_t seed, uint32_t stacks, uint32_t depth) {
+  RecordedProcess process(pid, 1e-3, "/nowhere/program");
+  process.AddModule(0x400000, 0x500000, 0, "", "0123456789abcdef0123");
+  process.AddModule(0x7f0000000000, 0x7f0000100000, 0x7f0000000000, "/nowhere/library.so", "");
+  process.AddThread(pid, "main");
+  process.timeline.push_back({1000, 10, 5, 7});
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> addresses;
+  for (uint32_t i = 0; i < stacks; ++i) {
+    // Some outer frames are those of the stack before.
+    addresses.resize(addresses.size() -
+                     std::min<size_t>(addresses.size(), 1 + random() % depth / 2));
+    while (addresses.size() < depth) {
+      const uint64_t base = random() % 2 == 0 ? 0x400000 : 0x7f0000000000;
+      addresses.push_back(base + 1 + random() % 10000);
+    }
+    const uint32_t node = process.AddStack(addresses);
+    process.AddBlock(node, random() % 5000, static_cast<Fate>(random() % 4),
+                     static_cast<uint8_t>(random() % 40), static_cast<uint8_t>(random() % 40));
+  }
+  process.AddBlock(process.AddNamedFrame("evaluate\tscript.py\t12", 1), 64, Fate::kDies);
+  process.MarkPeak();
+  return process;
+}
+
+}  // namespace allomon::recording

@@ -1,0 +1,66 @@
+// Writes recordings for tests, as RECORDING.md says, without a process that records.
+#ifndef ALLOMON_TESTS_RECORDING_READER_SUPPORT_RECORDING_BUILDER_H_
+#define ALLOMON_TESTS_RECORDING_READER_SUPPORT_RECORDING_BUILDER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tracker/formats/recording_layout.h"
+
+namespace allomon::recording {
+
+// What a block was, besides its stack and size.
+enum class Fate { kLives, kDies, kDiesYoung, kIsPromoted };
+
+// One process.  Its members may be changed before the bytes are built, also to what no process
+// writes.
+struct RecordedProcess {
+  RecordedProcess(uint32_t pid, double rate, const std::string& program);
+
+  TextRef AddText(const std::string& added);
+
+  // The stack's innermost node; frames are given outermost first.
+  uint32_t AddStack(const std::vector<uint64_t>& addresses);
+  uint32_t AddNamedFrame(const std::string& name_file_line, uint32_t parent);
+  void AddModule(uint64_t begin, uint64_t end, uint64_t bias, const std::string& path,
+                 const std::string& build_id);
+  uint32_t AddThread(uint32_t tid, const std::string& name);
+
+  // A sampled block; returns its row.
+  uint32_t AddBlock(uint32_t node, uint64_t size_bytes, Fate fate, uint8_t log2_bytes = 20,
+                    uint8_t log2_nanos = 30);
+  // What is live now was the peak.
+  void MarkPeak();
+
+  ProcessRecord record = {};
+  std::vector<Node> nodes;
+  std::vector<Row> rows;
+  std::vector<Event> events;
+  std::vector<LiveBlock> live;
+  std::vector<Thread> threads;
+  std::vector<TimelinePoint> timeline;
+  std::vector<Module> modules;
+  std::string text;
+
+ private:
+  uint32_t RowOf(uint32_t node, uint64_t size_bytes);
+
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> node_of_;  // by parent and address
+  std::map<std::pair<uint32_t, uint16_t>, uint32_t> row_of_;   // by node and class
+};
+
+// What a sampled block counts for: itself, by 1 / p.
+Sum WeightOf(uint64_t size_bytes, double rate);
+
+// The file.  Counts of records are those of the vectors.
+std::string BytesOf(const std::vector<RecordedProcess>& processes);
+
+// A program with `stacks` stacks of `depth` frames, some blocks in each: the same for each seed.
+RecordedProcess RandomProcess(uint32_t pid, uint64_t seed, uint32_t stacks, uint32_t depth);
+
+}  // namespace allomon::recording
+
+#endif  // ALLOMON_TESTS_RECORDING_READER_SUPPORT_RECORDING_BUILDER_H_

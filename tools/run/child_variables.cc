@@ -1,0 +1,33 @@
+#include "tools/run/child_variables.h"
+
+#include <cstdlib>
+
+namespace allomon::run {
+namespace {
+
+// First, since a malloc that is preloaded before ours would be the program's.
+std::string Preload(const std::string& library) {
+  const char* const others = getenv("LD_PRELOAD");
+  return others == nullptr || *others == '\0' ? library : library + ":" + others;
+}
+
+}  // namespace
+
+Variables ChildVariables(const Options& options, const std::string& library,
+                         const std::string& memory_path) {
+  Variables variables = {
+      {"LD_PRELOAD", Preload(library)},
+      {"ALLOMON_RECORD", memory_path},
+      {"ALLOMON_RECORD_ONLY", "%p", !options.children},
+      {"ALLOMON_RECORD_LIMIT", "", false},  // the memory file's header says it
+      {"ALLOMON_LIBRARY", "", false},
+  };
+  if (options.rate) variables.push_back({"ALLOMON_RATE", *options.rate});
+  if (options.seed) variables.push_back({"ALLOMON_SEED", *options.seed});
+  if (options.guard_one_in > 0) {
+    variables.push_back({"ALLOMON_GUARD", "1/" + std::to_string(options.guard_one_in)});
+  }
+  return variables;
+}
+
+}  // namespace allomon::run

@@ -1,0 +1,19 @@
+// The environment in which a program records itself into a memory file.
+#ifndef ALLOMON_TOOLS_RUN_CHILD_VARIABLES_H_
+#define ALLOMON_TOOLS_RUN_CHILD_VARIABLES_H_
+
+#include <string>
+
+#include "tools/run/child.h"
+#include "tools/run/options.h"
+
+namespace allomon::run {
+
+// What the program's environment has beside this process's own.  An LD_PRELOAD and ALLOMON_
+// variables that are there stay, but for those that the options or `allomon run` itself decide.
+Variables ChildVariables(const Options& options, const std::string& library,
+                         const std::string& memory_path);
+
+}  // namespace allomon::run
+
+#endif  // ALLOMON_TOOLS_RUN_CHILD_VARIABLES_H_

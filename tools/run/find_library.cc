@@ -1,0 +1,64 @@
+#include "tools/run/find_library.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace allomon::run {
+namespace {
+
+// From the folder of the command.
+constexpr const char* kPlaces[] = {
+    "../lib/liballomon.so",
+    "../lib/allomon/liballomon.so",
+    "liballomon.so",
+    "../../allocator/liballomon.so",  // bazel-bin/tools/allomon
+};
+
+std::string RealPath(const std::string& path) {
+  char resolved[PATH_MAX];
+  return realpath(path.c_str(), resolved) == nullptr ? "" : resolved;
+}
+
+// The real path of a regular file that can be read; else empty.
+std::string Library(const std::string& path) {
+  std::string real = RealPath(path);
+  struct stat status;
+  if (real.empty() || stat(real.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  return access(real.c_str(), R_OK) == 0 ? real : "";
+}
+
+absl::StatusOr<std::string> Preloadable(std::string path) {
+  if (path.find_first_of(" :") == std::string::npos) return path;
+  return absl::InvalidArgumentError(
+      "cannot preload " + path +
+      ": LD_PRELOAD has no place for spaces and colons; set ALLOMON_LIBRARY to a copy elsewhere");
+}
+
+absl::StatusOr<std::string> NamedLibrary(const std::string& name) {
+  std::string path = Library(name);
+  if (!path.empty()) return Preloadable(std::move(path));
+  return absl::NotFoundError("cannot read " + name +
+                             "; set ALLOMON_LIBRARY to the path of liballomon.so");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FindLibrary(const std::string& command_path) {
+  const char* const named = getenv("ALLOMON_LIBRARY");
+  if (named != nullptr && *named != '\0') return NamedLibrary(named);
+  const std::string folder = command_path.substr(0, command_path.rfind('/') + 1);
+  for (const char* place : kPlaces) {
+    std::string path = Library(folder + place);
+    if (!path.empty()) return Preloadable(std::move(path));
+  }
+  return absl::NotFoundError("no liballomon.so in " + folder + "../lib or " + folder +
+                             "../lib/allomon; install it there, build it (bazel build "
+                             "//allocator:liballomon.so), or set ALLOMON_LIBRARY to its path");
+}
+
+std::string ThisCommand() { return RealPath("/proc/self/exe"); }
+
+}  // namespace allomon::run

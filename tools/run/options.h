@@ -1,0 +1,36 @@
+// The command line of `allomon run`.
+#ifndef ALLOMON_TOOLS_RUN_OPTIONS_H_
+#define ALLOMON_TOOLS_RUN_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tracker/formats/recording_layout.h"
+
+namespace allomon::run {
+
+struct Options {
+  std::optional<std::string> rate;  // hits per word, as ALLOMON_RATE takes it; unset: its default
+  std::optional<std::string> seed;
+  uint32_t guard_one_in = 0;  // 0: as ALLOMON_GUARD says
+  bool children = true;
+  bool quiet = false;  // no progress, no closing lines but errors
+  uint64_t limit_bytes = recording::kDefaultLimitBytes;
+  std::string out;                   // empty: named by the program
+  std::vector<std::string> command;  // the program and its arguments
+  bool help = false;
+  bool version = false;
+};
+
+extern const char kUsage[];
+
+// The first argument that is no option is the program; what follows is the program's.  An error is
+// one line that names the option and the remedy.
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args);
+
+}  // namespace allomon::run
+
+#endif  // ALLOMON_TOOLS_RUN_OPTIONS_H_

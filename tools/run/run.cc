@@ -1,0 +1,119 @@
+#include "tools/run/run.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "tools/run/child.h"
+#include "tools/run/child_variables.h"
+#include "tools/run/find_library.h"
+#include "tools/run/finish.h"
+#include "tools/run/memory_file.h"
+#include "tools/run/options.h"
+#include "tools/run/output_file.h"
+#include "tools/run/progress_line.h"
+#include "tools/run/say.h"
+#include "tools/run/signals.h"
+#include "tools/run/watch.h"
+#include "tracker/formats/version.h"
+
+namespace allomon::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kBadStatus = 2;
+
+CommandResult Bad(const absl::Status& status) {
+  return {kBadStatus, "", Message(std::string(status.message()))};
+}
+
+CommandResult NotExecuted(const std::string& program, int error) {
+  const int status = StatusOfError(error);
+  return {status, "",
+          Message("cannot execute " + program + ": " + strerror(error) +
+                  (status == 127 ? "; is its name right, and its folder in PATH?" : ""))};
+}
+
+// What has been recorded so far, on the terminal.
+class Progress {
+ public:
+  Progress(bool is_wanted, const MemoryFile& memory)
+      : memory_(memory), line_(is_wanted, ProgressLine::Who::kProgram) {}
+
+  std::function<void()> Tick() {
+    if (!line_.IsShown()) return nullptr;
+    return [this] { Show(); };
+  }
+
+ private:
+  void Show() {
+    std::vector<recording::ProcessTotals> processes;
+    std::string error;
+    ReadTotals(memory_.Bytes(), &processes, &error);
+    const std::chrono::duration<double> seconds = Clock::now() - start_;
+    line_.Show(ProgressText(seconds.count(), processes));
+  }
+
+  const MemoryFile& memory_;
+  const Clock::time_point start_ = Clock::now();
+  ProgressLine line_;
+};
+
+// Of a program that has been started: `status` is what it ended with.
+struct Run {
+  StartedChild child;
+  ChildChange end;
+};
+
+Run RunProgram(const Options& options, const Variables& variables, const MemoryFile& memory,
+               const Signals& signals) {
+  Run run;
+  run.child = StartChild(options.command, variables, signals);
+  if (run.child.error != 0) return run;
+  Progress progress(!options.quiet, memory);
+  run.end = WaitForChild(run.child.pid, signals, progress.Tick());
+  return run;
+}
+
+CommandResult Record(const Options& options, const std::string& library) {
+  auto memory = MemoryFile::Create(options.limit_bytes);
+  if (!memory.ok()) return Bad(memory.status());
+  const Variables variables = ChildVariables(options, library, (*memory)->Path());
+  int signal = 0;
+  CommandResult result;
+  {
+    const Signals signals;
+    const Run run = RunProgram(options, variables, **memory, signals);
+    if (run.child.error != 0) return NotExecuted(options.command[0], run.child.error);
+    Finish(options, **memory, run.child.pid, signals);
+    signal = run.end.signal;
+    result.status = run.end.status;
+  }
+  if (signal != 0) DieBy(signal);
+  return result;
+}
+
+std::string OutputToCheck(const Options& options) {
+  return options.out.empty() ? DefaultOutput("program", getpid()) : options.out;
+}
+
+}  // namespace
+
+CommandResult RunRun(const std::vector<std::string>& args) {
+  const auto options = ParseOptions(args);
+  if (!options.ok()) return Bad(options.status());
+  if (options->help) return {0, kUsage, ""};
+  if (options->version) return {0, std::string("allomon ") + kVersion + "\n", ""};
+  const auto library = FindLibrary(ThisCommand());
+  if (!library.ok()) return Bad(library.status());
+  const absl::Status writable = CheckOutput(OutputToCheck(*options));
+  if (!writable.ok()) return Bad(writable);
+  return Record(*options, *library);
+}
+
+}  // namespace allomon::run

@@ -1,0 +1,22 @@
+// Waits for the program that `allomon run` has started.
+#ifndef ALLOMON_TOOLS_RUN_WATCH_H_
+#define ALLOMON_TOOLS_RUN_WATCH_H_
+
+#include <sys/types.h>
+
+#include <functional>
+
+#include "tools/run/child.h"
+#include "tools/run/signals.h"
+
+namespace allomon::run {
+
+inline constexpr int kTicksMilliseconds = 500;
+
+// Returns when the child has ended; its own children may go on.  Passes signals on, and stops when
+// the child is stopped.  Calls `tick`, if there is one, twice a second.
+ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick);
+
+}  // namespace allomon::run
+
+#endif  // ALLOMON_TOOLS_RUN_WATCH_H_

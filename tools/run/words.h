@@ -1,0 +1,25 @@
+// Amounts in words, for the lines of `allomon run`.
+#ifndef ALLOMON_TOOLS_RUN_WORDS_H_
+#define ALLOMON_TOOLS_RUN_WORDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace allomon::run {
+
+// "81.7 MiB".
+std::string Bytes(double bytes);
+
+// "12.3 s".
+std::string Seconds(double seconds);
+
+// "1 process", "12,345 processes".
+std::string Count(uint64_t number, const std::string& noun);
+
+// A list for people: "a, b and c"; behind the third only how many more.
+std::string Listed(const std::vector<std::string>& names);
+
+}  // namespace allomon::run
+
+#endif  // ALLOMON_TOOLS_RUN_WORDS_H_

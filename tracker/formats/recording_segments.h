@@ -1,0 +1,55 @@
+// The segments of a recording: which there are, of which process and kind.
+//
+// Plain functions of the file's bytes: nothing thrown but for want of memory, which is bounded by
+// the number of segments that hold something.
+#ifndef ALLOMON_TRACKER_FORMATS_RECORDING_SEGMENTS_H_
+#define ALLOMON_TRACKER_FORMATS_RECORDING_SEGMENTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tracker/formats/recording_bytes.h"
+#include "tracker/formats/recording_layout.h"
+
+namespace allomon::recording {
+
+// A reader takes no more than this from one file.
+inline constexpr uint64_t kMostReadBytes = uint64_t{2} << 30;
+
+// On failure returns false, and *error is one line without the file's name.
+bool ReadFileHeader(const RecordingBytes& bytes, FileHeader* header, std::string* error);
+
+// How many segments of the file a reader looks at, the first included: those in use that are there.
+uint64_t SegmentsToRead(const RecordingBytes& bytes, const FileHeader& header);
+
+class SegmentTable {
+ public:
+  // Reads the header of each segment.  False if they hold more than kMostReadBytes.
+  bool Read(const RecordingBytes& bytes, const FileHeader& header, std::string* error);
+
+  // Numbers of kProcess segments, in the order of the file.
+  const std::vector<uint32_t>& processes() const { return processes_; }
+
+  // The number of a segment in the file; 0 if it is not there.  Of several the first counts.
+  uint32_t Find(uint32_t process, SegmentKind kind, uint32_t index) const;
+
+ private:
+  struct Place {
+    uint32_t process;
+    SegmentKind kind;
+    uint32_t index;
+    uint32_t number;
+  };
+  static bool IsBefore(const Place& a, const Place& b);
+
+  std::vector<uint32_t> processes_;
+  std::vector<Place> places_;  // sorted
+};
+
+// True if the header names a kind that this version knows.
+bool IsKnown(const SegmentHeader& header);
+
+}  // namespace allomon::recording
+
+#endif  // ALLOMON_TRACKER_FORMATS_RECORDING_SEGMENTS_H_
