@@ -51,8 +51,8 @@ class CommandsTest : public ::testing::Test {
 TEST_F(CommandsTest, ReportTakesHeapProfilesByTheirContents) {
   const CommandResult result = Report({"server.pb.gz", "--metric=live"});
   EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(StartsWith("server.pb.gz: server (pid 17), 16.0 s\n"),
-                                HasSubstr("\ngrow  ")));
+  EXPECT_THAT(result.out,
+              AllOf(StartsWith("server.pb.gz: server (pid 17), 16.0 s\n"), HasSubstr("\ngrow  ")));
 }
 
 TEST_F(CommandsTest, LifetimesAndAgesSurviveTheFile) {

@@ -1,6 +1,4 @@
 // Tests what allomon diff says of pairs of profiles: simulated runs with fixed seeds.
-#include "tools/views/diff_view.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include "tests/views/hand_made.h"
 #include "tools/heap/interval.h"
 #include "tools/views/data_output.h"
+#include "tools/views/diff_view.h"
 #include "tools/views/text_output.h"
 
 namespace allomon::views {
@@ -135,7 +134,8 @@ TEST(DiffTest, TreesAndLines) {
     EXPECT_TRUE(difference.grew) << view;
     EXPECT_THAT(Text(difference), HasSubstr("\nf7")) << view;
   }
-  EXPECT_THAT(Text(Compared(SampledRun(7), SampledRun(8, 1.5), {"--view=tree"})), HasSubstr("\nf7 < main"));
+  EXPECT_THAT(Text(Compared(SampledRun(7), SampledRun(8, 1.5), {"--view=tree"})),
+              HasSubstr("\nf7 < main"));
 }
 
 TEST(DiffTest, JsonHasPValuesAndIntervals) {

@@ -59,14 +59,25 @@ class AnyProfile {
   uint32_t Number() { return Below(8) == 0 ? UINT32_MAX - Below(2) : Below(10); }
 
   std::string Text() {
-    const std::string texts[] = {"", "f", "g<a>(b)", "\033[2J", std::string("a\0b", 3), "\xff\xfe",
-                                 "std::vector<int>::push_back(int&&)", "operator()", "<<(>",
-                                 std::string(3000, 'x'), "/etc", "名前"};
+    const std::string texts[] = {"",
+                                 "f",
+                                 "g<a>(b)",
+                                 "\033[2J",
+                                 std::string("a\0b", 3),
+                                 "\xff\xfe",
+                                 "std::vector<int>::push_back(int&&)",
+                                 "operator()",
+                                 "<<(>",
+                                 std::string(3000, 'x'),
+                                 "/etc",
+                                 "名前"};
     return texts[Below(std::size(texts))];
   }
 
   heap::AgeCell Cell() {
-    return {static_cast<uint8_t>(random_()), static_cast<uint8_t>(random_()), Below(2) == 0,
+    return {static_cast<uint8_t>(random_()),
+            static_cast<uint8_t>(random_()),
+            Below(2) == 0,
             {Amount(), Amount()}};
   }
 
@@ -104,10 +115,18 @@ void Show(const heap::HeapProfile& profile, const Arguments& args) {
 }
 
 TEST(ViewsFuzzTest, AnyProfileIsShown) {
-  const std::vector<Arguments> all = {
-      {}, {"--view=tree"}, {"--view=callers"}, {"--view=lines"}, {"--view=sizes"},
-      {"--view=threads"}, {"--view=lifetimes"}, {"--timeline"}, {"--leaks"}, {"--source=f"},
-      {"--metric=alloc", "--blocks"}, {"--focus=f", "--ignore=g", "--exclude=x+"}};
+  const std::vector<Arguments> all = {{},
+                                      {"--view=tree"},
+                                      {"--view=callers"},
+                                      {"--view=lines"},
+                                      {"--view=sizes"},
+                                      {"--view=threads"},
+                                      {"--view=lifetimes"},
+                                      {"--timeline"},
+                                      {"--leaks"},
+                                      {"--source=f"},
+                                      {"--metric=alloc", "--blocks"},
+                                      {"--focus=f", "--ignore=g", "--exclude=x+"}};
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const heap::HeapProfile profile = AnyProfile(seed).Make();
     SCOPED_TRACE(seed);

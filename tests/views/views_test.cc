@@ -13,10 +13,10 @@
 namespace allomon::views {
 namespace {
 
+using heap::Metric;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-using heap::Metric;
 using Object = nlohmann::json;
 
 // The lines of a table, behind its heads, up to an empty line.
@@ -189,8 +189,8 @@ TEST(ViewsTest, TimelineMarksThePeak) {
 }
 
 TEST(ViewsTest, NothingIsWiderThanTheTerminal) {
-  for (const char* view : {"functions", "tree", "callers", "lines", "sizes", "threads",
-                           "lifetimes"}) {
+  for (const char* view :
+       {"functions", "tree", "callers", "lines", "sizes", "threads", "lifetimes"}) {
     for (const int width : {60, 80, 120}) {
       EXPECT_LE(Widest(Shown(Server().profile, {"--view", view}, width)), width) << view;
     }

@@ -16,9 +16,9 @@ namespace allomon::heap {
 
 template <typename Value>
 struct Row {
-  uint32_t frame = 0;  // one of Stacks::frames with the row's name (and line)
-  Value self;          // charged to it
-  Value total;         // charged to it and to what it called; recursion counts once
+  uint32_t frame = 0;           // one of Stacks::frames with the row's name (and line)
+  Value self;                   // charged to it
+  Value total;                  // charged to it and to what it called; recursion counts once
   uint32_t best_stack = kNone;  // of those charged to it, the index of the heaviest in `stacks`
   double best_weight = 0;
 };

@@ -53,12 +53,12 @@ class LifetimesView {
     table.key = "functions";
     AddNameColumns(&table);
     AddAmountColumns(DiedStyle(), &table);
-    table.columns.push_back({"median_bytes", "median, allocated meanwhile", Column::Kind::kNumber,
-                             kDropTotal});
+    table.columns.push_back(
+        {"median_bytes", "median, allocated meanwhile", Column::Kind::kNumber, kDropTotal});
     table.columns.push_back({"median_seconds", "median time"});
     table.columns.push_back({"temporary_percent", "temporary"});
-    table.columns.push_back({"other_thread_percent", "by others", Column::Kind::kNumber,
-                             kDropShare});
+    table.columns.push_back(
+        {"other_thread_percent", "by others", Column::Kind::kNumber, kDropShare});
     const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
     for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
     return table;

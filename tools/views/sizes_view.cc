@@ -72,7 +72,7 @@ class SizesView {
   }
   AmountStyle BlocksStyle() const {
     const bool has_blocks = scene_.profile->has_blocks;
-    return {"blocks", has_blocks ? "blocks" : "", has_blocks ? "blocks %" : "", true, false,
+    return {"blocks",  has_blocks ? "blocks" : "", has_blocks ? "blocks %" : "", true, false,
             kDropTotal};
   }
 
