@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tools/command_result.h"
+#include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
 #include "tools/report/report.h"
 #include "tools/report/terminal.h"
@@ -28,6 +29,8 @@ allomon::CommandResult RunReport(const std::vector<std::string>& args) {
 constexpr Command kCommands[] = {
     {"run", "record what a program and its children allocate", allomon::run::RunRun, true},
     {"report", "show what functions allocated, how long they ran, how often", RunReport},
+    {"flame", "write an interactive flame graph of heap profiles, as an HTML file",
+     allomon::flame::RunFlame},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };
 

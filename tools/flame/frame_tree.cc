@@ -39,8 +39,7 @@ std::string_view LastPart(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-FrameTree::FrameTree(std::vector<heap::Metric> metrics)
-    : metrics_(std::move(metrics)), nodes_(1) {}
+FrameTree::FrameTree(std::vector<heap::Metric> metrics) : metrics_(std::move(metrics)), nodes_(1) {}
 
 void FrameTree::Add(const heap::HeapProfile& profile, Side side) {
   const std::vector<Steps> steps = StepsOfLocations(profile);
@@ -77,8 +76,7 @@ FrameTree::Steps FrameTree::StepsOf(const heap::Location& location,
   for (size_t i = location.lines.size(); i-- > 0;) {
     const heap::Line& line = location.lines[i];
     const heap::Function& function = profile.functions[line.function];
-    const uint32_t number =
-        FunctionOf({function.name, function.file, module, function.start_line});
+    const uint32_t number = FunctionOf({function.name, function.file, module, function.start_line});
     steps.push_back({number, i + 1 < location.lines.size(), LineNumber(line.line)});
   }
   return steps;

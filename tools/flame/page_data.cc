@@ -15,8 +15,8 @@ struct MetricName {
   const char* name;
 };
 constexpr MetricName kNames[heap::kMetrics] = {
-    {Metric::kAllocated, "alloc"},     {Metric::kPeak, "peak"},
-    {Metric::kLive, "live"},           {Metric::kTemporary, "temporary"},
+    {Metric::kAllocated, "alloc"},   {Metric::kPeak, "peak"},
+    {Metric::kLive, "live"},         {Metric::kTemporary, "temporary"},
     {Metric::kPromoted, "promoted"}, {Metric::kDiedYoung, "died-young"}};
 
 bool AllHave(const std::vector<NamedProfile>& profiles, Metric metric) {
@@ -98,10 +98,14 @@ class StringTable {
 void WriteFunctions(const std::vector<FrameFunction>& functions, JsonWriter* json) {
   StringTable strings;
   json->Key("functions").Begin('{');
-  WriteColumn("name", functions, [&](const auto& f) { return strings.NumberOf(f.name); }, json);
-  WriteColumn("file", functions, [&](const auto& f) { return strings.NumberOf(f.file); }, json);
-  WriteColumn("module", functions, [&](const auto& f) { return strings.NumberOf(f.module); }, json);
-  WriteColumn("line", functions, [](const auto& f) { return f.start_line; }, json);
+  WriteColumn(
+      "name", functions, [&](const auto& f) { return strings.NumberOf(f.name); }, json);
+  WriteColumn(
+      "file", functions, [&](const auto& f) { return strings.NumberOf(f.file); }, json);
+  WriteColumn(
+      "module", functions, [&](const auto& f) { return strings.NumberOf(f.module); }, json);
+  WriteColumn(
+      "line", functions, [](const auto& f) { return f.start_line; }, json);
   json->End('}');
   strings.Write(json);
 }
@@ -136,8 +140,8 @@ std::vector<Row> RowsOf(const FrameTree& tree, size_t metric, Side side) {
   return rows;
 }
 
-void WriteVariances(const char* key, const std::vector<Row>& rows,
-                    double heap::Estimate::*variance, JsonWriter* json) {
+void WriteVariances(const char* key, const std::vector<Row>& rows, double heap::Estimate::*variance,
+                    JsonWriter* json) {
   json->Key(key).Begin('[');
   for (const Row& row : rows) json->Rough(row.estimate->*variance);
   json->End(']');
@@ -146,10 +150,14 @@ void WriteVariances(const char* key, const std::vector<Row>& rows,
 void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* json) {
   const std::vector<Row> rows = RowsOf(tree, metric, side);
   json->Begin('{');
-  WriteColumn("node", rows, [](const Row& row) { return row.node; }, json);
-  WriteColumn("bytes", rows, [](const Row& row) { return row.estimate->amount.bytes; }, json);
-  WriteColumn("blocks", rows, [](const Row& row) { return row.estimate->amount.blocks; }, json);
-  WriteColumn("sampled", rows, [](const Row& row) { return row.estimate->sampled; }, json);
+  WriteColumn(
+      "node", rows, [](const Row& row) { return row.node; }, json);
+  WriteColumn(
+      "bytes", rows, [](const Row& row) { return row.estimate->amount.bytes; }, json);
+  WriteColumn(
+      "blocks", rows, [](const Row& row) { return row.estimate->amount.blocks; }, json);
+  WriteColumn(
+      "sampled", rows, [](const Row& row) { return row.estimate->sampled; }, json);
   WriteVariances("bytesVariance", rows, &heap::Estimate::bytes_variance, json);
   WriteVariances("blocksVariance", rows, &heap::Estimate::blocks_variance, json);
   json->End('}');

@@ -129,6 +129,7 @@ class FlameChart {
     this.focus = focus;
     this.selected = selected;
     this.span = [focus.start, focus.end];
+    this.height = 0;
     this.layOut();
     this.hooks.zoomed(focus);
   }
@@ -136,7 +137,10 @@ class FlameChart {
   layOut() {
     this.width = this.scroller.clientWidth;
     this.layout = new Layout(this.view, this.span, this.width);
-    this.space.style.height = this.layout.rows.length * ROW_HEIGHT + 1 + 'px';
+    const height = this.layout.rows.length * ROW_HEIGHT + 1;
+    this.space.style.height = height + 'px';
+    this.height = Math.max(this.height, height);  // what is below stays in place
+    this.scroller.style.height = this.height + 'px';
     this.paintSoon();
   }
 
@@ -170,6 +174,7 @@ class FlameChart {
     const {context} = this, top = this.scroller.scrollTop;
     context.fillStyle = this.colors.background;
     context.fillRect(0, 0, width, height);
+    if (this.view.root.weight === 0) this.paintNothing();
     const first = Math.floor(top / ROW_HEIGHT);
     const last = Math.min(this.layout.rows.length - 1, Math.ceil((top + height) / ROW_HEIGHT));
     for (let depth = first; depth <= last; depth++) {
@@ -177,6 +182,11 @@ class FlameChart {
     }
     this.outline(this.selected, top, this.colors.accent, 2.5);
     if (this.hoveredBox) this.outline(this.hoveredBox.node, top, this.colors.text, 1.2);
+  }
+
+  paintNothing() {
+    this.context.fillStyle = this.colors.soft;
+    this.context.fillText('Nothing of this is in the profile.', LABEL_MARGIN, 2.5 * ROW_HEIGHT);
   }
 
   // The part of a box that is seen.

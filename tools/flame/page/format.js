@@ -18,6 +18,17 @@ function formatCount(value) {
   return Math.round(value).toLocaleString('en-US').replace('-', '−');
 }
 
+// "0.98 to 1.02 GiB": one unit, and digits that tell the ends apart.
+function formatRange(low, high, unit, sign = '') {
+  const most = Math.max(Math.abs(low), Math.abs(high));
+  const power = unit === 'bytes' ? Math.min(6, Math.floor(Math.log2(Math.max(1, most)) / 10)) : 0;
+  const scale = 1024 ** power;
+  const digits = power === 0 ? 0 : Math.min(3, Math.max(0, Math.ceil(1 - Math.log10((high - low) / scale))));
+  const text = (value) => (value > 0 ? sign : value < 0 ? '−' : '') +
+      (power === 0 ? formatCount(Math.abs(value)) : Math.abs(value / scale).toFixed(digits));
+  return `${text(low)} to ${text(high)}` + (unit === 'bytes' ? ' ' + BYTE_UNITS[power] : '');
+}
+
 function formatAmount(value, unit) {
   return unit === 'bytes' ? formatBytes(value) : formatCount(value);
 }

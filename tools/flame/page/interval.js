@@ -76,9 +76,5 @@ function formatSpread(figure, unit) {
   const [low, high] = figure.interval();
   const half = (high - low) / 2 / figure.value;
   if (half < 0.1) return '±' + formatPercent(half);
-  return formatAmount(low, unit) + ' to ' + formatAmount(high, unit);
-}
-
-function formatInterval([low, high], unit, format = formatAmount) {
-  return format(low, unit) + ' to ' + format(high, unit);
+  return formatRange(low, high, unit);
 }

@@ -51,7 +51,7 @@ class Page {
       selected: (node) => this.announce(node),
     });
     this.table = new Table(byId('table'), byId('table-text'), byId('more-rows'),
-        {picked: (number) => this.pick(number)});
+        this.profile.isComparison, {picked: (number) => this.pick(number)});
     this.timeline = this.makeTimeline();
   }
 
@@ -78,8 +78,8 @@ class Page {
 
   aboutText() {
     const texts = this.data.shown.map((profile) => this.profileText(profile));
-    const before = this.data.before.map((profile) => this.profileText(profile));
-    return texts.join(' + ') + (before.length ? ' — compared with ' + before.join(' + ') : '');
+    const before = this.data.before.map((profile) => profile.file).join(' + ');
+    return texts.join(' + ') + (before ? ' — compared with ' + before : '');
   }
 
   profileText({file, command, pid, startMillis, seconds, rate}) {
@@ -97,7 +97,7 @@ class Page {
     for (const {file, dropped, notes: own} of profiles) {
       if (dropped > 0) notes.push(`${file}: ${formatCount(dropped)} samples were dropped, and are missing here`);
       for (const note of own) notes.push(file + ': ' + note);
-      }
+    }
     if (this.data.shown.length > 1 || profiles.some((profile) => profile.isSum)) {
       notes.push('This is a sum over processes. Their peaks were not at one time.');
     }
@@ -259,7 +259,11 @@ class Page {
         this.groups.shown().map((name, rank) => entry(this.colors.ofGroup(rank), name))
             .concat(entry(this.colors.ofGroup(GROUP_COUNT), 'others'));
     const hasInlined = this.profile.frame.some((frame) => frame > 0 && frame & 1);
-    if (hasInlined) entries.push(entry('', 'dashed: inlined'));
+    if (hasInlined) {
+      const inlined = entry('none', 'inlined');
+      inlined.firstChild.classList.add('inlined');
+      entries.push(inlined);
+    }
     legend.replaceChildren(...entries);
   }
 
@@ -410,7 +414,7 @@ class Page {
     const change = new Change(shown, before);
     const facts = [[unit, `${formatAmount(before.value, unit)} → ${formatAmount(shown.value, unit)}`],
       ['change', formatChange(change.value, unit) + (change.deviation > 0 ?
-          ` (${formatInterval(change.interval(), unit, formatChange)})` : '')]];
+          ` (${formatRange(...change.interval(), unit, '+')})` : '')]];
     return facts;
   }
 
@@ -540,5 +544,23 @@ class Page {
   }
 }
 
-const page = new Page(JSON.parse(byId('data').textContent));
-document.documentElement.dataset.readyMillis = Math.round(performance.now());
+// The data is JSON, compressed by gzip, in base64.
+async function readData() {
+  const text = atob(byId('data').textContent.trim());
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Response(unpacked).json();
+}
+
+async function start() {
+  try {
+    globalThis.heapPage = new Page(await readData());  // for the browser's console
+    document.documentElement.dataset.readyMillis = Math.round(performance.now());
+  } catch (error) {
+    byId('about').textContent = 'This page cannot be shown: ' + error.message;
+    throw error;
+  }
+}
+
+start();

@@ -4,9 +4,9 @@ const FIRST_ROWS = 100;
 
 class Table {
   // `hooks`: picked(function number).
-  constructor(table, status, more, hooks) {
-    Object.assign(this, {table, status, more, hooks});
-    this.sortBy = 'self';
+  constructor(table, status, more, isComparison, hooks) {
+    Object.assign(this, {table, status, more, isComparison, hooks});
+    this.sortBy = isComparison ? 'change' : 'self';
     this.descending = true;
     this.limit = FIRST_ROWS;
     this.picked = -1;
@@ -19,7 +19,6 @@ class Table {
   // `totals`: a figure for each side; `matches`: 1 for each function that is searched for, or null.
   show({profile, rows, totals, unit, matches}) {
     Object.assign(this, {profile, rows, totals, unit, matches});
-    this.isComparison = totals.length > 1;
     for (const row of rows) {
       if (this.isComparison && !row.change) row.change = new Change(row.total[0], row.total[1]);
     }
@@ -106,7 +105,8 @@ class Table {
     this.more.textContent = `Show all ${formatCount(rows.length)} functions`;
     const noise = rows.filter((row) => !this.isSure(row)).length;
     const chance = this.isComparison ? 'changed no more than chance may' : 'fewer than ten samples: may be chance';
-    this.status.textContent = `${formatCount(rows.length)} functions` +
+    this.status.textContent = rows.length === 0 ? 'Nothing of this is here.' :
+        `${formatCount(rows.length)} functions` +
         (this.matches ? ' found' : '') + (noise ? `, ${formatCount(noise)} of them grey (${chance})` : '');
   }
 
@@ -144,11 +144,11 @@ class Table {
     const {change} = row;
     return cells.concat(this.number(formatAmount(row.total[1].value, unit)),
         this.number(formatChange(change.value, unit), change.value > 0 ? 'grown' : 'shrunk'),
-        this.number(change.deviation > 0 ? formatInterval(change.interval(), unit, formatChange) : 'exact'));
+        this.number(change.deviation > 0 ? formatRange(...change.interval(), unit, '+') : 'exact'));
   }
 
   intervalCell(figure) {
-    return this.number(figure.isExact() ? 'exact' : formatInterval(figure.interval(), this.unit));
+    return this.number(figure.isExact() ? 'exact' : formatRange(...figure.interval(), this.unit));
   }
 
   number(text, className = '') {

@@ -126,7 +126,7 @@ class Timeline {
     context.textAlign = align;
     for (let value = 0; value <= most; value += step) {
       const y = Math.round(this.y(value / most)) + 0.5;
-      context.fillText(formatBytes(value), x, y);
+      context.fillText(formatBytes(value).replace('.0 ', ' '), x, y);
       if (hasLines) this.stroke([[TIMELINE_MARGIN.left, y], [this.width - TIMELINE_MARGIN.right, y]]);
     }
   }
