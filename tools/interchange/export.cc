@@ -3,11 +3,14 @@
 #include <utility>
 
 #include "tools/interchange/exporters.h"
+#include "tools/pprof/gzip.h"
+#include "tools/pprof/pprof.h"
 
 namespace allomon::interchange {
 
 const std::vector<ExportFormat>& ExportFormats() {
   static const auto* const formats = new std::vector<ExportFormat>{
+      {"pprof", "go tool pprof, and allomon itself", "pb.gz", ToPprof},
       {"collapsed", "flamegraph.pl and its kin: a line per stack", "folded", ToCollapsed},
       {"speedscope", "speedscope", "speedscope.json", ToSpeedscope},
       {"heap_v2", "go tool pprof, jeprof, gperftools' pprof", "heap", ToHeapV2},
@@ -21,6 +24,10 @@ const ExportFormat* FindExportFormat(std::string_view name) {
     if (format.name == name) return &format;
   }
   return nullptr;
+}
+
+Exported ToPprof(const heap::HeapProfile& profile, heap::Metric /*metric*/) {
+  return OneFile(pprof::Gzip(pprof::EncodePprof(profile)));
 }
 
 Exported OneFile(std::string bytes) {

@@ -12,6 +12,7 @@ namespace allomon::interchange {
 
 using Exported = absl::StatusOr<OutputFiles>;
 
+Exported ToPprof(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToCollapsed(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToSpeedscope(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToHeapV2(const heap::HeapProfile& profile, heap::Metric metric);

@@ -83,7 +83,7 @@ absl::Status SetSeed(const std::string& value, Options* options) {
 absl::Status SetGuard(const std::string& value, Options* options) {
   uint64_t one_in = 0;
   if (!ParseNumber(value, &one_in) || one_in < 1 || one_in > kMostGuardGap) {
-    return BadValue("--guard", value, "N, from 1 to 1000000: one of N samples is guarded");
+    return BadValue("--guard", value, "a number from 1 to 1000000, such as 10 for one of ten samples");
   }
   options->guard_one_in = static_cast<uint32_t>(one_in);
   return absl::OkStatus();

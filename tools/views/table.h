@@ -32,6 +32,7 @@ struct Column {
     kName,  // of a function: cut as such
     kPath,  // cut to its end
     kTree,  // a name behind blanks, which stay
+    kCode,  // cut to its beginning
     kBar,
   };
   std::string key;   // for programs; empty: they do not get it
