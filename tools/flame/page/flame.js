@@ -3,8 +3,7 @@
 const ZOOM_MILLIS = 160;
 
 class FlameChart {
-  // `hooks`: zoomed(node), hovered(box or null, event), selected(node); `style`: what to paint,
-  // with colorOf(node), isFaded(node), names(node), isInlined(node).
+  // `hooks`: zoomed(node), hovered(box or null, event), selected(node).
   constructor(canvas, scroller, space, colors, hooks) {
     Object.assign(this, {canvas, scroller, space, hooks});
     this.history = [];
@@ -16,11 +15,11 @@ class FlameChart {
   }
 
   // Shows a view, zoomed to where the one before was, as far as it goes.
-  setView(view, style, keepsPlace) {
+  setView(view, looks, keepsPlace) {
     const focus = keepsPlace && this.focus ? view.find(this.focus.path()) : view.root;
     const selected = keepsPlace && this.selected ? view.find(this.selected.path()) : null;
     this.view = view;
-    this.style = style;
+    this.looks = looks;
     this.history = [];
     this.focus = focus;
     this.selected = selected;

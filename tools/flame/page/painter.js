@@ -51,11 +51,11 @@ class FlamePainter {
   paintBox(box, y) {
     const {context} = this, {x, width} = this.chart.layout.visible(box);
     const gap = width > 3 ? 1 : width > 1.5 ? 0.5 : 0;
-    const isFaded = box.node ? this.chart.style.isFaded(box.node) : this.chart.style.fadesRest;
+    const isFaded = box.node ? this.chart.looks.isFaded(box.node) : this.chart.looks.fadesRest();
     context.globalAlpha = isFaded ? 0.28 : box.node && box.node.depth < this.chart.focus.depth ? 0.6 : 1;
-    context.fillStyle = box.node ? this.chart.style.colorOf(box.node) : this.colors.rest;
+    context.fillStyle = box.node ? this.chart.looks.colorOf(box.node) : this.colors.rest;
     context.fillRect(x, y, width - gap, ROW_HEIGHT - 1);
-    if (box.node && this.chart.style.isInlined(box.node) && width > 6) this.markInlined(x, y, width);
+    if (box.node && this.chart.looks.isInlined(box.node) && width > 6) this.markInlined(x, y, width);
     context.globalAlpha = isFaded ? 0.5 : 1;
     if (box.node && width > 24) this.paintLabel(box.node, x, y, width);
     context.globalAlpha = 1;
@@ -68,7 +68,7 @@ class FlamePainter {
   }
 
   paintLabel(node, x, y, width) {
-    const label = this.widths.fit(this.chart.style.names(node), width - 2 * LABEL_MARGIN);
+    const label = this.widths.fit(this.chart.looks.names(node), width - 2 * LABEL_MARGIN);
     this.context.fillStyle = this.colors.frameText;
     this.context.fillText(label, x + LABEL_MARGIN, y + ROW_HEIGHT / 2);
   }
