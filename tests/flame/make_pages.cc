@@ -83,7 +83,7 @@ std::string Expected() {
     }
     const heap::Interval interval = heap::IntervalOf(sum.amount.bytes, sum.bytes_variance);
     text += NameOf(metric);
-    for (double value : {sum.amount.bytes, interval.low, interval.high, sum.sampled}) {
+    for (double value : {sum.amount.bytes, interval.low, interval.high}) {
       text += " " + std::to_string(value);
     }
     text += "\n";

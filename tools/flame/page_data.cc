@@ -156,8 +156,6 @@ void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* j
       "bytes", rows, [](const Row& row) { return row.estimate->amount.bytes; }, json);
   WriteColumn(
       "blocks", rows, [](const Row& row) { return row.estimate->amount.blocks; }, json);
-  WriteColumn(
-      "sampled", rows, [](const Row& row) { return row.estimate->sampled; }, json);
   WriteVariances("bytesVariance", rows, &heap::Estimate::bytes_variance, json);
   WriteVariances("blocksVariance", rows, &heap::Estimate::blocks_variance, json);
   json->End('}');

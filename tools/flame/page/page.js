@@ -20,9 +20,10 @@ class Page {
 
   makeParts() {
     this.tooltip = new Tooltip(byId('tooltip'));
-    this.chart = new FlameChart(byId('flame'), byId('flame-scroll'), byId('flame-space'), this.colors, {
+    const elements = [byId('flame'), byId('flame-scroll'), byId('flame-space')];
+    this.chart = new FlameChart(...elements, this.colors, {
       zoomed: (node) => this.showCrumbs(node),
-      hovered: (box, event) => box ? this.tooltip.show(box, this.facts, event) : this.tooltip.hide(),
+      hovered: (box, event) => this.showTooltip(box, event),
       selected: (node) => this.announce(node),
     });
     this.table = new Table(byId('table'), byId('table-text'), byId('more-rows'),
@@ -43,7 +44,7 @@ class Page {
   }
 
   fillHeader() {
-    byId('about').textContent = aboutText(this.data);
+    byId('about').textContent = byId('about').title = aboutText(this.data);
     const notes = noteTexts(this.data);
     byId('notes').append(...notes.map((note) => element('li', note)));
     byId('notes-section').hidden = notes.length === 0;
@@ -107,7 +108,8 @@ class Page {
   rootText() {
     const {unit, metric} = this.choice, name = this.profile.metricNames()[metric];
     const amount = formatAmount(this.view.root.weight, unit);
-    return `all: ${amount}${unit === 'blocks' ? ' blocks,' : ''} ${METRIC_TEXT[name][0].toLowerCase()}`;
+    const noun = unit === 'blocks' ? ' blocks,' : '';
+    return `all: ${amount}${noun} ${METRIC_TEXT[name][0].toLowerCase()}`;
   }
 
   showMetrics() {
@@ -125,7 +127,9 @@ class Page {
       'bytes': unit === 'bytes', 'blocks': unit === 'blocks',
     };
     for (const name of ['shown', 'before', 'both']) pressed['width-' + name] = widths === name;
-    for (const [id, is] of Object.entries(pressed)) byId(id).setAttribute('aria-pressed', String(is));
+    for (const [id, isPressed] of Object.entries(pressed)) {
+      byId(id).setAttribute('aria-pressed', String(isPressed));
+    }
   }
 
   showTable() {
@@ -165,6 +169,11 @@ class Page {
     byId('search').setAttribute('aria-invalid', String(Boolean(error)));
     byId('matched').textContent =
         this.emphasis.text(this.sides()[0], this.totals[0].value, this.choice.unit);
+  }
+
+  showTooltip(box, event) {
+    if (box) this.tooltip.show(box, this.facts, event);
+    else this.tooltip.hide();
   }
 
   // The selected frame, for the eye and for screen readers.

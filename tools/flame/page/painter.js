@@ -35,10 +35,10 @@ class FlamePainter {
     context.fillRect(0, 0, width, height);
     if (this.chart.view.root.weight === 0) this.paintNothing();
     const first = Math.floor(top / ROW_HEIGHT);
-    const last = Math.min(this.chart.layout.rows.length - 1, Math.ceil((top + height) / ROW_HEIGHT));
-    for (let depth = first; depth <= last; depth++) {
-      for (const box of this.chart.layout.rows[depth]) this.paintBox(box, depth * ROW_HEIGHT - top);
-    }
+    const rows = this.chart.layout.rows.slice(first, Math.ceil((top + height) / ROW_HEIGHT));
+    rows.forEach((row, i) => {
+      for (const box of row) this.paintBox(box, (first + i) * ROW_HEIGHT - top);
+    });
     this.outline(this.chart.selected, top, this.colors.accent, 2.5);
     if (this.chart.hoveredBox) this.outline(this.chart.hoveredBox.node, top, this.colors.text, 1.2);
   }
@@ -49,16 +49,33 @@ class FlamePainter {
   }
 
   paintBox(box, y) {
-    const {context} = this, {x, width} = this.chart.layout.visible(box);
-    const gap = width > 3 ? 1 : width > 1.5 ? 0.5 : 0;
-    const isFaded = box.node ? this.chart.looks.isFaded(box.node) : this.chart.looks.fadesRest();
-    context.globalAlpha = isFaded ? 0.28 : box.node && box.node.depth < this.chart.focus.depth ? 0.6 : 1;
-    context.fillStyle = box.node ? this.chart.looks.colorOf(box.node) : this.colors.rest;
-    context.fillRect(x, y, width - gap, ROW_HEIGHT - 1);
-    if (box.node && this.chart.looks.isInlined(box.node) && width > 6) this.markInlined(x, y, width);
+    if (box.node) this.paintFrame(box, y);
+    else this.paintRest(box, y);
+    this.context.globalAlpha = 1;
+  }
+
+  paintFrame(box, y) {
+    const {context} = this, {node} = box, {looks, layout} = this.chart;
+    const {x, width} = layout.visible(box);
+    const isFaded = looks.isFaded(node), isAbove = node.depth < this.chart.focus.depth;
+    context.globalAlpha = isFaded ? 0.28 : isAbove ? 0.6 : 1;
+    this.fill(x, y, width, looks.colorOf(node));
+    if (looks.isInlined(node) && width > 6) this.markInlined(x, y, width);
     context.globalAlpha = isFaded ? 0.5 : 1;
-    if (box.node && width > 24) this.paintLabel(box.node, x, y, width);
-    context.globalAlpha = 1;
+    if (width > 24) this.paintLabel(node, x, y, width);
+  }
+
+  // Frames that are too narrow.
+  paintRest(box, y) {
+    const {x, width} = this.chart.layout.visible(box);
+    if (this.chart.looks.fadesRest()) this.context.globalAlpha = 0.28;
+    this.fill(x, y, width, this.colors.rest);
+  }
+
+  fill(x, y, width, color) {
+    const gap = width > 3 ? 1 : width > 1.5 ? 0.5 : 0;
+    this.context.fillStyle = color;
+    this.context.fillRect(x, y, width - gap, ROW_HEIGHT - 1);
   }
 
   // A dashed line at the top: there is no call.

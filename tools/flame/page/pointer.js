@@ -1,5 +1,5 @@
-// The mouse on the flame graph: a click zooms, a drag moves what is zoomed, the wheel with Ctrl zooms
-// at the pointer.
+// The mouse on the flame graph: a click zooms, a drag moves what is zoomed, the wheel with Ctrl
+// zooms at the pointer.
 
 const DRAG_PIXELS = 4;  // less is a click
 

@@ -1,5 +1,5 @@
 // The timeline: live bytes as an area, allocated bytes as a line with a scale of its own, the peak,
-// and a span that is selected.  Samples carry no time, so a span selects nothing of the flame graph.
+// and a span that is selected.  Samples carry no time, so a span selects none of them.
 
 const TIMELINE_MARGIN = {left: 64, right: 70, top: 14, bottom: 20};
 
@@ -73,12 +73,13 @@ class Timeline {
   }
 
   paintScale(most, align, x, hasLines) {
-    const {context} = this, step = roundStep(most, 3, true);
+    const {context} = this, step = roundStep(most, 4, true);
+    const left = TIMELINE_MARGIN.left, right = this.width - TIMELINE_MARGIN.right;
     context.textAlign = align;
     for (let value = 0; value <= most; value += step) {
       const y = Math.round(this.y(value / most)) + 0.5;
       context.fillText(formatBytes(value).replace('.0 ', ' '), x, y);
-      if (hasLines) this.stroke([[TIMELINE_MARGIN.left, y], [this.width - TIMELINE_MARGIN.right, y]]);
+      if (hasLines) this.stroke([[left, y], [right, y]]);
     }
   }
 
@@ -190,7 +191,8 @@ class Timeline {
     const perSecond = to > from ? ` (${formatBytes(allocated / (to - from))} per second)` : '';
     return `${formatSeconds(from)} to ${formatSeconds(to)}: ${formatBytes(allocated)} allocated` +
         `${perSecond}; live ${formatBytes(first.live)} → ${formatBytes(last.live)}, at most ` +
-        `${formatBytes(most)}. The flame graph stays that of the whole recording: samples carry no time.`;
+        `${formatBytes(most)}. The flame graph is still of the whole recording: samples carry no ` +
+        'time.';
   }
 
   pointText(seconds) {

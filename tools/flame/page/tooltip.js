@@ -41,7 +41,8 @@ class FrameFacts {
   shares(node) {
     if (!node.depth) return [];
     const valueOf = (other) => this.view.figures(other)[0].value;
-    const shareOf = (other) => valueOf(other) > 0 ? formatPercent(valueOf(node) / valueOf(other)) : '–';
+    const shareOf = (other) =>
+      valueOf(other) > 0 ? formatPercent(valueOf(node) / valueOf(other)) : '–';
     const shares = [['of all', shareOf(this.view.root)]];
     return node.depth > 1 ? shares.concat([['of parent', shareOf(node.parent)]]) : shares;
   }
@@ -49,7 +50,7 @@ class FrameFacts {
   // Empty where there is none.
   doubt(node) {
     const [shown, before] = this.view.figures(node);
-    if (!before) return shown.isSure() ? '' : 'Fewer than ten samples: this may be chance.';
+    if (!before) return shown.isSure() ? '' : 'Too few samples: this may be chance.';
     const sure = sureness(new Change(shown, before), this.tests);
     if (shown.value === before.value || sure >= 1) return '';
     return sure > 0 ? 'Of that many functions, some change so much by chance.' :
