@@ -141,5 +141,23 @@ TEST(FrameTreeTest, AStackMayBeAMillionFramesDeep) {
   EXPECT_EQ(TreeOf(profile).nodes().size(), 1000001u);
 }
 
+TEST(FrameTreeTest, FewBytesThatStandForVeryManyFramesAreRefused) {
+  heap::HeapProfile profile;
+  profile.functions.resize(1);
+  profile.locations.resize(1);
+  profile.locations[0].lines.resize(10000);
+  profile.samples.resize(20000);
+  for (heap::Sample& sample : profile.samples) {
+    sample.stack = {0};
+    sample[Metric::kAllocated] = {1, 8};
+  }
+  FrameTree walked({Metric::kAllocated});
+  EXPECT_FALSE(walked.Add(profile, kShown));
+  profile.samples.resize(1);
+  profile.samples[0].stack.resize(1000);
+  FrameTree large({Metric::kAllocated});
+  EXPECT_FALSE(large.Add(profile, kShown));
+}
+
 }  // namespace
 }  // namespace allomon::flame

@@ -114,7 +114,9 @@ CommandResult RunFlameWith(const Loader& load, const std::vector<std::string>& a
   const auto metric = ChooseMetric(*options, *profiles);
   if (!metric.ok()) return BadInput(metric.status());
   const std::string title = TitleOf(*options, *profiles);
-  return Write(*options, HtmlPage(title, PageData(*profiles, {title, *metric})));
+  const auto data = PageData(*profiles, {title, *metric});
+  if (!data.ok()) return BadInput(data.status());
+  return Write(*options, HtmlPage(title, *data));
 }
 
 }  // namespace allomon::flame

@@ -41,18 +41,26 @@ std::string_view LastPart(std::string_view path) {
 
 FrameTree::FrameTree(std::vector<heap::Metric> metrics) : metrics_(std::move(metrics)), nodes_(1) {}
 
-void FrameTree::Add(const heap::HeapProfile& profile, Side side) {
+bool FrameTree::Add(const heap::HeapProfile& profile, Side side) {
   const std::vector<Steps> steps = StepsOfLocations(profile);
   for (const heap::Sample& sample : profile.samples) {
-    std::vector<heap::Estimate> values;
-    for (heap::Metric metric : metrics_) {
-      values.push_back(heap::EstimateOf(sample[metric], sample, profile.rate));
-    }
-    if (std::all_of(values.begin(), values.end(), IsNothing)) continue;
-    auto& sums = LeafOf(NodeOf(sample.stack, steps))->by_metric[side];
-    sums.resize(metrics_.size());
-    for (size_t i = 0; i < values.size(); ++i) sums[i].Add(values[i]);
+    for (uint32_t location : sample.stack) frames_walked_ += steps[location].size();
+    if (frames_walked_ > kMostFrames || nodes_.size() > kMostNodes) return false;
+    AddSample(sample, profile.rate, side, steps);
   }
+  return nodes_.size() <= kMostNodes;
+}
+
+void FrameTree::AddSample(const heap::Sample& sample, double rate, Side side,
+                          const std::vector<Steps>& steps) {
+  std::vector<heap::Estimate> values;
+  for (heap::Metric metric : metrics_) {
+    values.push_back(heap::EstimateOf(sample[metric], sample, rate));
+  }
+  if (std::all_of(values.begin(), values.end(), IsNothing)) return;
+  auto& sums = LeafOf(NodeOf(sample.stack, steps))->by_metric[side];
+  sums.resize(metrics_.size());
+  for (size_t i = 0; i < values.size(); ++i) sums[i].Add(values[i]);
 }
 
 std::vector<FrameTree::Steps> FrameTree::StepsOfLocations(const heap::HeapProfile& profile) {

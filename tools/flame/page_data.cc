@@ -172,11 +172,13 @@ void WriteMetrics(const FrameTree& tree, bool is_comparison, JsonWriter* json) {
   json->End(']');
 }
 
-FrameTree TreeOf(const Profiles& profiles) {
-  FrameTree tree(CommonMetrics(profiles));
-  for (const NamedProfile& named : profiles.shown) tree.Add(named.profile, kShown);
-  for (const NamedProfile& named : profiles.before) tree.Add(named.profile, kBefore);
-  return tree;
+absl::Status AddAll(const std::vector<NamedProfile>& profiles, Side side, FrameTree* tree) {
+  for (const NamedProfile& named : profiles) {
+    if (tree->Add(named.profile, side)) continue;
+    return absl::ResourceExhaustedError(
+        named.file + ": more stacks than a page can show; record with a lower --rate");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -198,8 +200,11 @@ std::vector<Metric> CommonMetrics(const Profiles& profiles) {
   return metrics;
 }
 
-std::string PageData(const Profiles& profiles, const PageChoices& choices) {
-  const FrameTree tree = TreeOf(profiles);
+absl::StatusOr<std::string> PageData(const Profiles& profiles, const PageChoices& choices) {
+  FrameTree tree(CommonMetrics(profiles));
+  absl::Status status = AddAll(profiles.shown, kShown, &tree);
+  status.Update(AddAll(profiles.before, kBefore, &tree));
+  if (!status.ok()) return status;
   const bool has_blocks = AllHaveBlocks(profiles.shown) && AllHaveBlocks(profiles.before);
   JsonWriter json;
   json.Begin('{').Key("title").String(choices.title).Key("metric").String(NameOf(choices.metric));
