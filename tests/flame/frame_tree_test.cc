@@ -146,17 +146,16 @@ TEST(FrameTreeTest, FewBytesThatStandForVeryManyFramesAreRefused) {
   profile.functions.resize(1);
   profile.locations.resize(1);
   profile.locations[0].lines.resize(10000);
-  profile.samples.resize(20000);
-  for (heap::Sample& sample : profile.samples) {
-    sample.stack = {0};
-    sample[Metric::kAllocated] = {1, 8};
-  }
+  profile.samples.resize(1);
+  profile.samples[0].stack.resize(kMostFrames / 10000 + 1);
+  profile.samples[0][Metric::kAllocated] = {1, 8};
   FrameTree walked({Metric::kAllocated});
   EXPECT_FALSE(walked.Add(profile, kShown));
-  profile.samples.resize(1);
-  profile.samples[0].stack.resize(1000);
+  EXPECT_EQ(walked.nodes().size(), 1u);
+  profile.samples[0].stack.resize(kMostNodes / 10000 + 100);
   FrameTree large({Metric::kAllocated});
   EXPECT_FALSE(large.Add(profile, kShown));
+  EXPECT_LT(large.nodes().size(), kMostNodes + 20000);
 }
 
 }  // namespace

@@ -114,6 +114,7 @@ uint32_t FrameTree::ChildOf(uint32_t parent, const Step& step) {
 uint32_t FrameTree::NodeOf(const std::vector<uint32_t>& stack, const std::vector<Steps>& steps) {
   uint32_t node = 0;
   for (auto location = stack.rbegin(); location != stack.rend(); ++location) {
+    if (nodes_.size() > kMostNodes) break;
     for (const Step& step : steps[*location]) node = ChildOf(node, step);
   }
   return node;

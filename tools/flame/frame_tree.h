@@ -23,7 +23,7 @@ inline constexpr int32_t kSeveralLines = -1;
 // More than a browser can hold; and more than are walked, as a few bytes of a hostile file can
 // stand for very many inlined calls.
 inline constexpr size_t kMostNodes = size_t{1} << 22;
-inline constexpr size_t kMostFrames = size_t{1} << 27;
+inline constexpr size_t kMostFrames = size_t{1} << 25;
 
 struct FrameFunction {
   std::string name;
