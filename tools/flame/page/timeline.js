@@ -94,6 +94,7 @@ class Timeline {
 
   timeText(time, step) {
     if (this.seconds >= 120) return formatSeconds(Math.round(time));
+    if (this.seconds < 1) return Number((time * 1000).toPrecision(4)) + ' ms';
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     return time.toFixed(digits) + ' s';
   }
