@@ -89,11 +89,13 @@ absl::Status SetGuard(const std::string& value, Options* options) {
   return absl::OkStatus();
 }
 
+static_assert(recording::kMostReadBytes == uint64_t{1} << 30, "what SetLimit() says");
+
 absl::Status SetLimit(const std::string& value, Options* options) {
   uint64_t bytes = 0;
   if (!ParseBytes(value, &bytes) || bytes < recording::kLeastLimitBytes ||
       bytes > recording::kMostReadBytes) {
-    return BadValue("--limit", value, "a size from 1m to 2g, such as 256m");
+    return BadValue("--limit", value, "a size from 1m to 1g, such as 256m");
   }
   options->limit_bytes = bytes / recording::kSegmentBytes * recording::kSegmentBytes;
   return absl::OkStatus();
