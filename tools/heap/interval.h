@@ -13,18 +13,26 @@
 
 namespace allomon::heap {
 
-// Of an amount: its estimate, and the variance of it.  Sampled is how many blocks were sampled.
+// The probability that a block of that size is sampled.  `rate` is above 0.
+double ReportProbability(double size_bytes, bool has_header, double rate);
+
+// Of an amount: its estimate, and the second and third cumulants of it.  Sampled is how many blocks
+// were sampled.
 struct Estimate {
   Amount amount;
   double blocks_variance = 0;
   double bytes_variance = 0;
   double sampled = 0;
+  double blocks_third = 0;
+  double bytes_third = 0;
 
   void Add(const Estimate& other) {
     amount.Add(other.amount);
     blocks_variance += other.blocks_variance;
     bytes_variance += other.bytes_variance;
     sampled += other.sampled;
+    blocks_third += other.blocks_third;
+    bytes_third += other.bytes_third;
   }
 };
 
@@ -41,8 +49,13 @@ struct Interval {
 // samples, too, where the normal one covers less.  Without a variance it is the value alone.
 Interval IntervalOf(double value, double variance);
 
-// False where the amount may well be 0, or a few blocks seen by chance: fewer than ten samples, and
-// not all blocks were sampled.
+// As above, for a sum of blocks of many sizes.  A part of it that was sampled for sure, as large
+// blocks are, is known: the interval moves by what is known of the others only.
+Interval BytesInterval(const Estimate& estimate);
+Interval BlocksInterval(const Estimate& estimate);
+
+// False where the amount may well be 0, or a few blocks seen by chance: it is known less well than
+// by ten samples.
 bool IsSure(const Estimate& estimate);
 
 }  // namespace allomon::heap

@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <absl/status/statusor.h>
-
+#include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
 
 namespace allomon::load {
@@ -14,7 +13,8 @@ namespace allomon::load {
 struct LoadOptions {
   std::string debug_dir;  // where debug files are looked for, besides the usual places
   bool names = true;      // whether recordings get the names of functions
-  std::string program;    // of a recording of several: part of its path; empty: the main one
+  heap::Metric counts_metric = heap::Metric::kLive;  // what collapsed stacks count
+  std::string program;  // of a recording of several: part of its path; empty: the main one
 };
 
 // "-" stands for standard input.  At most 2 GiB are read.  An error is one line, which names the

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <utility>
 
-#include "tools/pprof/comments.h"
 #include "tools/pprof/fields.h"
+#include "tools/pprof/own_lines.h"
 #include "tools/pprof/pprof.h"
 #include "tools/pprof/sample_types.h"
 #include "tools/pprof/string_table.h"
@@ -225,6 +225,7 @@ class Encoder {
 
   void AddStrings() {
     for (std::string_view text : strings_.strings()) file_.Bytes(kStringTable, text);
+    for (const std::string& text : StringsOf(profile_)) file_.Bytes(kStringTable, text);
   }
 
   const HeapProfile& profile_;

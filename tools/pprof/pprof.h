@@ -9,8 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include <absl/status/statusor.h>
-
+#include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
 
 namespace allomon::pprof {

@@ -31,11 +31,16 @@ struct OtherName {
 };
 
 constexpr OtherName kOtherNames[] = {
-    {"objects", Metric::kLive},           {"space", Metric::kLive},
-    {"allocations", Metric::kAllocated},  {"alloc_bytes", Metric::kAllocated},
-    {"alloc_size", Metric::kAllocated},   {"alloc_count", Metric::kAllocated},
-    {"inuse_bytes", Metric::kLive},       {"inuse_count", Metric::kLive},
-    {"delta_objects", Metric::kAllocated}, {"delta_space", Metric::kAllocated},
+    {"objects", Metric::kLive},
+    {"space", Metric::kLive},
+    {"allocations", Metric::kAllocated},
+    {"alloc_bytes", Metric::kAllocated},
+    {"alloc_size", Metric::kAllocated},
+    {"alloc_count", Metric::kAllocated},
+    {"inuse_bytes", Metric::kLive},
+    {"inuse_count", Metric::kLive},
+    {"delta_objects", Metric::kAllocated},
+    {"delta_space", Metric::kAllocated},
 };
 
 struct Unit {
@@ -45,9 +50,15 @@ struct Unit {
 
 constexpr double kKib = 1024;
 constexpr Unit kUnits[] = {
-    {"bytes", 1},         {"byte", 1},         {"b", 1},
-    {"kilobytes", kKib},  {"kilobyte", kKib},  {"kb", kKib},
-    {"megabytes", kKib * kKib}, {"megabyte", kKib * kKib}, {"mb", kKib * kKib},
+    {"bytes", 1},
+    {"byte", 1},
+    {"b", 1},
+    {"kilobytes", kKib},
+    {"kilobyte", kKib},
+    {"kb", kKib},
+    {"megabytes", kKib* kKib},
+    {"megabyte", kKib* kKib},
+    {"mb", kKib* kKib},
 };
 
 // 0 for what is no amount of memory.

@@ -91,6 +91,22 @@ uint64_t CodeFile::CodeEnd() const {
   return end;
 }
 
+bool CodeFile::AddressOfOffset(uint64_t file_offset, uint64_t* address) const {
+  GElf_Addr bias = 0;
+  Elf* const elf = dwfl_module_getelf(module_, &bias);
+  size_t headers = 0;
+  if (elf_getphdrnum(elf, &headers) != 0) return false;
+  for (size_t i = 0; i < headers; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) return false;
+    if (header.p_type != PT_LOAD || file_offset < header.p_offset) continue;
+    if (file_offset - header.p_offset >= header.p_filesz) continue;
+    *address = file_offset - header.p_offset + header.p_vaddr;
+    return true;
+  }
+  return false;
+}
+
 std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
   if (units_ == nullptr) units_ = std::make_unique<CodeUnits>(module_);
   std::vector<CodeFrame> frames;

@@ -48,6 +48,9 @@ class CodeFile {
   uint64_t CodeBegin() const;
   uint64_t CodeEnd() const;
 
+  // The address of the byte of the file.  False if it is not loaded.
+  bool AddressOfOffset(uint64_t file_offset, uint64_t* address) const;
+
   // The frames at `address`, innermost inlined call first; at least one.  The code of its function
   // starts at `start`.
   std::vector<CodeFrame> At(uint64_t address, uint64_t start) const;

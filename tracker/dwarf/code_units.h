@@ -14,8 +14,8 @@
 
 namespace allomon {
 
-// Compilers write a unit in one place, or split it: the lines stay in the program, and the functions
-// are in a .dwo file.
+// Compilers write a unit in one place, or split it: the lines stay in the program, and the
+// functions are in a .dwo file.
 struct CodeUnit {
   Dwarf_Die lines;
   Dwarf_Die functions;

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "tools/pprof/comments.h"
+#include "tools/pprof/own_lines.h"
 
 namespace allomon::pprof {
 namespace {
@@ -19,13 +19,12 @@ using Json = nlohmann::json;
 
 constexpr size_t kMaxJsonBytes = size_t{4} << 20;  // of a line: what it is read to is much larger
 constexpr size_t kMaxNotes = 100;
-constexpr size_t kMaxNoteBytes = 1000;
 constexpr size_t kMaxPoints = 1 << 16;
 
 // Null if it is damaged.
 Json Parse(std::string_view text) {
   if (text.size() > kMaxJsonBytes) return Json();
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = Json::parse(text, nullptr, false);  // a discarded one where it is none
   return json.is_discarded() ? Json() : json;
 }
 
@@ -64,9 +63,9 @@ void AddNote(std::string note, HeapProfile* profile) {
   if (profile->notes.size() < kMaxNotes) profile->notes.push_back(std::move(note));
 }
 
-void ReadNotes(const Json& header, HeapProfile* profile) {
-  const auto notes = header.find("notes");
-  if (notes == header.end() || !notes->is_array()) return;
+void ReadNotes(const Json& json, HeapProfile* profile) {
+  const auto notes = json.find("notes");
+  if (notes == json.end() || !notes->is_array()) return;
   for (const Json& note : *notes) {
     if (note.is_string()) AddNote(note.get<std::string>(), profile);
   }
@@ -145,74 +144,73 @@ bool ReadAgesOfOne(List* list, std::vector<Sample>* samples) {
          NextCells(ages, list, &(*samples)[sample].ages);
 }
 
-}  // namespace
-
-template <typename Function>
-void CommentReader::ForEach(std::string_view head, Function function) const {
-  for (std::string_view line : lines_) {
-    if (line.substr(0, head.size()) == head) function(line.substr(head.size()));
+// Calls `read` with what follows `head` in each line that begins so.
+template <typename Read>
+void ForEach(std::string_view head, const std::vector<std::string_view>& lines, Read read) {
+  for (std::string_view line : lines) {
+    if (line.substr(0, head.size()) == head) read(line.substr(head.size()));
   }
 }
 
-void CommentReader::ReadHeader(std::string_view text, HeapProfile* profile) {
-  const Json header = Parse(text);
-  if (!header.is_object() || IntegerAt(header, "version") != kCommentsVersion) return;
-  const double rate = std::min(1.0, NumberAt(header, "rate"));
-  ReadNotes(header, profile);
-  profile->dropped_samples += NumberAt(header, "dropped_samples");
-  profile->dropped_bytes += NumberAt(header, "dropped_bytes");
-  if (++headers_ > 1) {
+void ReadRun(const Json& json, HeapProfile* profile) {
+  if (!json.is_object()) return;
+  profile->program = StringAt(json, "program");
+  profile->command = StringAt(json, "command");
+  profile->pid = IntegerAt(json, "pid");
+  profile->is_sum = BoolAt(json, "is_sum");
+  profile->peak_seconds = NumberAt(json, "peak_seconds");
+  profile->dropped_samples = NumberAt(json, "dropped_samples");
+  profile->dropped_bytes = NumberAt(json, "dropped_bytes");
+  profile->origin = StringAt(json, "origin");
+  ReadNotes(json, profile);
+}
+
+void ReadHeaderless(std::string_view text, std::vector<Sample>* samples) {
+  List list(text);
+  for (uint64_t i = 0; list.Next(&i) && i < samples->size();) (*samples)[i].has_header = false;
+}
+
+void ReadAges(std::string_view text, std::vector<Sample>* samples) {
+  List list(text);
+  while (ReadAgesOfOne(&list, samples)) {
+  }
+}
+
+}  // namespace
+
+bool IsOwnLine(std::string_view text) { return text.substr(0, 8) == "allomon-"; }
+
+void OwnLines::ReadProfileLine(std::string_view text, HeapProfile* profile) {
+  const Json json = Parse(text);
+  if (!json.is_object() || IntegerAt(json, "version") != kLinesVersion) return;
+  const double rate = std::min(1.0, NumberAt(json, "rate"));
+  if (++profile_lines_ > 1) {
     if (rate != profile->rate) profile->rate = 0;
     return;
   }
   profile->rate = rate;
-  profile->seed = IntegerAt(header, "seed");
-  profile->program = StringAt(header, "program");
-  profile->command = StringAt(header, "command");
-  profile->pid = IntegerAt(header, "pid");
-  profile->is_sum = BoolAt(header, "is_sum");
-  profile->peak_seconds = NumberAt(header, "peak_seconds");
-  profile->origin = StringAt(header, "origin");
-  fingerprint_ = std::strtoull(StringAt(header, "samples").c_str(), nullptr, 16);
+  profile->seed = IntegerAt(json, "seed");
+  fingerprint_ = std::strtoull(StringAt(json, "samples").c_str(), nullptr, 16);
 }
 
-void CommentReader::ReadForeign(HeapProfile* profile) const {
-  for (std::string_view line : lines_) {
-    AddNote(std::string(line.substr(0, kMaxNoteBytes)), profile);
-  }
+void OwnLines::ReadProfile(HeapProfile* profile) {
+  ForEach(kProfileLine, comments_, [&](std::string_view text) { ReadProfileLine(text, profile); });
+  profile->is_sum = profile_lines_ > 1;
+  if (profile_lines_ != 1) return;
+  ForEach(kRunLine, strings_, [&](std::string_view text) { ReadRun(Parse(text), profile); });
+  ForEach(kThreadLine, strings_, [&](std::string_view text) { ReadThread(Parse(text), profile); });
+  ForEach(kTimelineLine, strings_,
+          [&](std::string_view text) { ReadTimeline(Parse(text), profile); });
 }
 
-bool CommentReader::ReadProfile(HeapProfile* profile) {
-  ForEach(kProfileLine, [&](std::string_view json) { ReadHeader(json, profile); });
-  if (headers_ == 0) {
-    ReadForeign(profile);
-    return false;
-  }
-  ForEach(kThreadLine, [&](std::string_view json) { ReadThread(Parse(json), profile); });
-  if (headers_ == 1) {
-    ForEach(kTimelineLine, [&](std::string_view json) { ReadTimeline(Parse(json), profile); });
-  } else {
-    profile->is_sum = true;
-  }
-  return true;
-}
-
-void CommentReader::ReadSamples(HeapProfile* profile) const {
-  if (headers_ != 1 || Fingerprint(*profile) != fingerprint_) {
+void OwnLines::ReadSamples(HeapProfile* profile) const {
+  if (profile_lines_ != 1 || Fingerprint(*profile) != fingerprint_) {
     AddNote("another tool has changed this profile: its lifetimes are not known", profile);
     return;
   }
-  ForEach(kHeaderlessLine, [&](std::string_view text) {
-    List list(text);
-    for (uint64_t i = 0; list.Next(&i) && i < profile->samples.size();) {
-      profile->samples[i].has_header = false;
-    }
-  });
-  ForEach(kAgesLine, [&](std::string_view text) {
-    List list(text);
-    while (ReadAgesOfOne(&list, &profile->samples)) {
-    }
-  });
+  ForEach(kHeaderlessLine, strings_,
+          [&](std::string_view text) { ReadHeaderless(text, &profile->samples); });
+  ForEach(kAgesLine, strings_, [&](std::string_view text) { ReadAges(text, &profile->samples); });
 }
 
 }  // namespace allomon::pprof

@@ -2,12 +2,11 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-
 #include <nlohmann/json.hpp>
 
-#include "tools/pprof/comments.h"
+#include "tools/pprof/own_lines.h"
 #include "tools/pprof/sample_types.h"
-#include "tools/text/plain_text.h"
+#include "tools/pprof/summary.h"
 
 namespace allomon::pprof {
 namespace {
@@ -18,23 +17,27 @@ using heap::HeapProfile;
 using heap::Sample;
 using heap::Thread;
 using heap::TimelinePoint;
-using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr size_t kLineBytes = 4000;  // after which a list goes on in another line
 constexpr size_t kPointsOfLine = 64;
-constexpr double kWordBytes = 8;
 
-std::string Text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string Line(std::string_view head, const OrderedJson& json) {
+  return std::string(head) + json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-std::string HeaderLine(const HeapProfile& profile) {
+std::string ProfileLine(const HeapProfile& profile) {
   char fingerprint[20];
   snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, Fingerprint(profile));
-  nlohmann::ordered_json header = {
-      {"version", kCommentsVersion},
-      {"rate", profile.rate},
-      {"seed", profile.seed},
+  const OrderedJson json = {{"version", kLinesVersion},
+                            {"rate", profile.rate},
+                            {"seed", profile.seed},
+                            {"samples", fingerprint}};
+  return Line(kProfileLine, json);
+}
+
+std::string RunLine(const HeapProfile& profile) {
+  const OrderedJson json = {
       {"program", profile.program},
       {"command", profile.command},
       {"pid", profile.pid},
@@ -44,16 +47,14 @@ std::string HeaderLine(const HeapProfile& profile) {
       {"dropped_bytes", profile.dropped_bytes},
       {"notes", profile.notes},
       {"origin", profile.origin},
-      {"samples", fingerprint},
   };
-  return std::string(kProfileLine) +
-         header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return Line(kRunLine, json);
 }
 
-Json Pair(const Amount& amount) { return {amount.blocks, amount.bytes}; }
+OrderedJson Pair(const Amount& amount) { return {amount.blocks, amount.bytes}; }
 
 std::string ThreadLine(const Thread& thread) {
-  const nlohmann::ordered_json json = {
+  const OrderedJson json = {
       {"name", thread.name},
       {"tid", thread.tid},
       {"exact_words", thread.exact_words},
@@ -62,22 +63,21 @@ std::string ThreadLine(const Thread& thread) {
       {"allocated", Pair(thread.allocated)},
       {"live", Pair(thread.live)},
   };
-  return std::string(kThreadLine) +
-         json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return Line(kThreadLine, json);
 }
 
 void AddTimeline(const std::vector<TimelinePoint>& timeline, std::vector<std::string>* lines) {
   for (size_t begin = 0; begin < timeline.size(); begin += kPointsOfLine) {
-    Json numbers = Json::array();
+    OrderedJson numbers = OrderedJson::array();
     const size_t end = std::min(begin + kPointsOfLine, timeline.size());
     for (size_t i = begin; i < end; ++i) {
       const TimelinePoint& point = timeline[i];
-      for (double number : {point.seconds, point.allocated_bytes, point.live_bytes,
-                            point.most_live_bytes}) {
+      for (double number :
+           {point.seconds, point.allocated_bytes, point.live_bytes, point.most_live_bytes}) {
         numbers.push_back(number);
       }
     }
-    lines->push_back(std::string(kTimelineLine) + Text(numbers));
+    lines->push_back(Line(kTimelineLine, numbers));
   }
 }
 
@@ -141,41 +141,6 @@ void AddAges(const std::vector<Sample>& samples, std::vector<std::string>* lines
   }
 }
 
-std::string Shown(const std::string& text) { return Printable(text, Charset::kUtf8); }
-
-std::string WhatWasRecorded(const HeapProfile& profile) {
-  std::string line = "Heap profile by Allomon";
-  if (!profile.program.empty()) line += " of " + Shown(profile.program);
-  if (profile.pid != 0) line += ", process " + std::to_string(profile.pid);
-  return line;
-}
-
-std::string HowItWasSampled(double rate) {
-  if (rate <= 0) return "No intervals: how blocks were sampled is not known";
-  if (rate >= 1) return "Exact: every block was recorded";
-  char line[120];
-  snprintf(line, sizeof line, "Sampled: one hit per %.0f bytes on the average; values are estimates",
-           kWordBytes / rate);
-  return line;
-}
-
-void AddDropped(const HeapProfile& profile, std::vector<std::string>* lines) {
-  if (profile.dropped_samples <= 0) return;
-  char line[120];
-  snprintf(line, sizeof line, "Not in it: %.0f samples of %.0f bytes, for want of room",
-           profile.dropped_samples, profile.dropped_bytes);
-  lines->push_back(line);
-}
-
-// For people.
-void AddSummary(const HeapProfile& profile, std::vector<std::string>* lines) {
-  lines->push_back(WhatWasRecorded(profile));
-  if (!profile.command.empty()) lines->push_back("Command: " + Shown(profile.command));
-  lines->push_back(HowItWasSampled(profile.rate));
-  AddDropped(profile, lines);
-  for (const std::string& note : profile.notes) lines->push_back("Note: " + Shown(note));
-}
-
 uint64_t Mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15;
   return hash ^ hash >> 32;
@@ -196,17 +161,21 @@ uint64_t Fingerprint(const HeapProfile& profile) {
     hash = Mix(hash, sample.stack.size());
     for (const Column& column : columns) {
       const Amount& amount = sample[column.metric];
-      hash = Mix(hash, static_cast<uint64_t>(
-                           Rounded(column.is_blocks ? amount.blocks : amount.bytes)));
+      hash = Mix(hash,
+                 static_cast<uint64_t>(Rounded(column.is_blocks ? amount.blocks : amount.bytes)));
     }
   }
   return hash;
 }
 
 std::vector<std::string> CommentsOf(const HeapProfile& profile) {
-  std::vector<std::string> lines;
-  AddSummary(profile, &lines);
-  lines.push_back(HeaderLine(profile));
+  std::vector<std::string> lines = SummaryOf(profile);
+  lines.push_back(ProfileLine(profile));
+  return lines;
+}
+
+std::vector<std::string> StringsOf(const HeapProfile& profile) {
+  std::vector<std::string> lines = {RunLine(profile)};
   for (const Thread& thread : profile.threads) lines.push_back(ThreadLine(thread));
   AddTimeline(profile.timeline, &lines);
   AddHeaderless(profile.samples, &lines);

@@ -1,0 +1,118 @@
+// Intervals hold the truth in 94 to 96 of 100 rows, also in rows of ten samples.
+//
+// Each row is a mix of sizes; each of its blocks is sampled by itself, as the tracker does, with a
+// fixed seed.  Of 20,000 rows the covered share is known to 0.15 % (one sigma), so a true 95 % is
+// out of 94 to 96 % by chance in one of 10^10 such tests.
+#include "tools/heap/interval.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace allomon::heap {
+namespace {
+
+constexpr double kRate = 1e-4;
+constexpr int kRows = 20000;
+
+struct SizeShare {
+  double size_bytes;
+  double share_of_samples;
+};
+
+struct Covered {
+  double bytes = 0;
+  double blocks = 0;
+};
+
+Amount Scaled(double sampled, double size_bytes, double p) {
+  return {sampled / p, sampled * size_bytes / p};
+}
+
+// The share of rows whose intervals hold the truth, if about `samples` blocks of each row are
+// sampled.
+Covered Coverage(const std::vector<SizeShare>& mix, double samples) {
+  std::mt19937_64 random(17);
+  Covered covered;
+  for (int row = 0; row < kRows; ++row) {
+    Amount truth;
+    Estimate estimate;
+    // Rows are of many lengths: at one length alone the coverage of whole numbers jumps.
+    const double length = std::uniform_real_distribution<>(0.8, 1.25)(random);
+    for (const SizeShare& size : mix) {
+      const double p = ReportProbability(size.size_bytes, true, kRate);
+      const int blocks =
+          static_cast<int>(std::lround(samples * length * size.share_of_samples / p));
+      const int sampled = std::binomial_distribution<>(blocks, p)(random);
+      truth.Add({static_cast<double>(blocks), blocks * size.size_bytes});
+      estimate.Add(EstimateOf(Scaled(sampled, size.size_bytes, p), Sample(), kRate));
+    }
+    const Interval bytes = BytesInterval(estimate);
+    const Interval blocks = BlocksInterval(estimate);
+    covered.bytes += bytes.low <= truth.bytes && truth.bytes <= bytes.high;
+    covered.blocks += blocks.low <= truth.blocks && truth.blocks <= blocks.high;
+  }
+  covered.bytes /= kRows;
+  covered.blocks /= kRows;
+  return covered;
+}
+
+const std::vector<SizeShare> kOneSize = {{64, 1}};
+const std::vector<SizeShare> kSmallSizes = {{8, 0.2}, {24, 0.3}, {100, 0.3}, {1000, 0.2}};
+const std::vector<SizeShare> kAllSizes = {
+    {16, 0.3}, {200, 0.3}, {5000, 0.2}, {100000, 0.1}, {2000000, 0.1}};
+
+TEST(IntervalTest, Covers94To96PercentOfRows) {
+  for (const auto* mix : {&kOneSize, &kSmallSizes, &kAllSizes}) {
+    for (const double samples : {10, 20, 50, 100, 300, 1000}) {
+      const Covered covered = Coverage(*mix, samples);
+      SCOPED_TRACE(std::to_string(mix->size()) + " sizes, " + std::to_string(samples));
+      EXPECT_GE(covered.bytes, 0.94);
+      EXPECT_LE(covered.bytes, 0.96);
+      // Two samples of small blocks stand for more blocks than eight of larger ones: ten samples of
+      // many sizes are as few as three.
+      if (samples < 20 && mix->size() > 1) continue;
+      EXPECT_GE(covered.blocks, 0.94);
+      EXPECT_LE(covered.blocks, 0.96);
+    }
+  }
+}
+
+TEST(IntervalTest, LargeBlocksAreKnown) {
+  Sample sample;
+  const Estimate estimate = EstimateOf({1, 36e6}, sample, kRate);
+  EXPECT_TRUE(IsSure(estimate)) << "one sample, but of a block that is sampled for sure";
+  EXPECT_NEAR(BytesInterval(estimate).low, 36e6, 1);
+  EXPECT_NEAR(BytesInterval(estimate).high, 36e6, 1);
+}
+
+TEST(IntervalTest, FewSmallBlocksAreNoise) {
+  const double p = ReportProbability(64, true, kRate);
+  EXPECT_FALSE(IsSure(EstimateOf(Scaled(9, 64, p), Sample(), kRate)));
+  EXPECT_TRUE(IsSure(EstimateOf(Scaled(10, 64, p), Sample(), kRate)));
+}
+
+TEST(IntervalTest, WithoutARateThereIsNone) {
+  const Estimate estimate = EstimateOf({10, 1000}, Sample(), 0);
+  EXPECT_EQ(BytesInterval(estimate).low, 1000);
+  EXPECT_EQ(BytesInterval(estimate).high, 1000);
+  EXPECT_TRUE(IsSure(estimate));
+  EXPECT_EQ(estimate.sampled, 0);
+}
+
+TEST(IntervalTest, RateOneIsExact) {
+  const Estimate estimate = EstimateOf({10, 1000}, Sample(), 1);
+  EXPECT_EQ(BytesInterval(estimate).high, 1000);
+  EXPECT_EQ(estimate.sampled, 10);
+}
+
+TEST(IntervalTest, NothingIsNothing) {
+  EXPECT_EQ(BytesInterval(Estimate()).high, 0);
+  EXPECT_EQ(IntervalOf(0, 0).high, 0);
+}
+
+}  // namespace
+}  // namespace allomon::heap

@@ -1,0 +1,118 @@
+#include "tests/views/hand_made.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "tools/views/data_output.h"
+#include "tools/views/text_output.h"
+#include "tools/views/view.h"
+
+namespace allomon::views {
+namespace {
+
+using heap::Metric;
+
+Options OptionsOf(const std::vector<std::string>& args) {
+  auto options = ParseOptions(args, Command::kReport);
+  EXPECT_TRUE(options.ok()) << options.status();
+  if (!options.ok()) return Options();
+  if (options->files.empty()) options->files = {"x.pb.gz"};
+  return *std::move(options);
+}
+
+Report ReportBy(const heap::HeapProfile& profile, const Options& options, int width) {
+  Space space;
+  space.rows = options.top.value_or(20);
+  if (width > 0) space.columns = width;
+  auto report = ReportOf(profile, options, space);
+  EXPECT_TRUE(report.ok()) << report.status();
+  return report.ok() ? *std::move(report) : Report();
+}
+
+}  // namespace
+
+HandMade::HandMade() {
+  profile.rate = 1e-4;
+  profile.has[static_cast<size_t>(Metric::kAllocated)] = true;
+  profile.has[static_cast<size_t>(Metric::kLive)] = true;
+  profile.origin = "pprof";
+  profile.program = "/usr/bin/server";
+}
+
+heap::Sample& HandMade::Add(const std::vector<std::string>& stack, double size_bytes,
+                            double allocated, double live, double peak) {
+  heap::Sample sample;
+  for (const std::string& frame : stack) sample.stack.push_back(LocationOf(frame));
+  sample.size_bytes = static_cast<uint64_t>(size_bytes);
+  sample.has_size = true;
+  const auto set = [&](Metric metric, double blocks) {
+    sample[metric] = {blocks, blocks * size_bytes};
+  };
+  set(Metric::kAllocated, allocated);
+  set(Metric::kLive, live);
+  set(Metric::kPeak, peak);
+  if (peak > 0) profile.has[static_cast<size_t>(Metric::kPeak)] = true;
+  profile.samples.push_back(sample);
+  return profile.samples.back();
+}
+
+uint32_t HandMade::LocationOf(const std::string& frame) {
+  const auto next = static_cast<uint32_t>(profile.locations.size());
+  const auto [place, is_new] = locations_.emplace(frame, next);
+  if (!is_new) return place->second;
+  heap::Location location;
+  location.address = 0x1000 + next;
+  const size_t at = frame.find('@');
+  if (!frame.empty()) {
+    const std::string where = at == std::string::npos ? "" : frame.substr(at + 1);
+    const size_t colon = where.find(':');
+    const uint32_t line =
+        colon == std::string::npos
+            ? 0
+            : static_cast<uint32_t>(strtoul(where.c_str() + colon + 1, nullptr, 10));
+    location.lines = {{FunctionOf(frame.substr(0, at), where.substr(0, colon)), line}};
+  }
+  profile.locations.push_back(location);
+  return next;
+}
+
+uint32_t HandMade::FunctionOf(const std::string& name, const std::string& file) {
+  const auto next = static_cast<uint32_t>(profile.functions.size());
+  const auto [place, is_new] = functions_.emplace(name + "@" + file, next);
+  if (is_new) {
+    heap::Function function;
+    function.name = name;
+    function.file = file;
+    profile.functions.push_back(function);
+  }
+  return place->second;
+}
+
+std::string Shown(const heap::HeapProfile& profile, const std::vector<std::string>& args,
+                  int width) {
+  TextStyle style;
+  style.width = width;
+  return ToText(ReportBy(profile, OptionsOf(args), width), style);
+}
+
+std::string Json(const heap::HeapProfile& profile, const std::vector<std::string>& args) {
+  Options options = OptionsOf(args);
+  options.format = Format::kJson;
+  return ToJson(ReportBy(profile, options, 0));
+}
+
+std::string Csv(const heap::HeapProfile& profile, const std::vector<std::string>& args) {
+  Options options = OptionsOf(args);
+  options.format = Format::kCsv;
+  return ToCsv(ReportBy(profile, options, 0));
+}
+
+std::string Failure(const heap::HeapProfile& profile, const std::vector<std::string>& args) {
+  const auto report = ReportOf(profile, OptionsOf(args), Space());
+  EXPECT_FALSE(report.ok());
+  return std::string(report.status().message());
+}
+
+}  // namespace allomon::views

@@ -1,0 +1,46 @@
+// Heap profiles that tests write down: stacks of names with what they weigh.
+#ifndef ALLOMON_TESTS_VIEWS_HAND_MADE_H_
+#define ALLOMON_TESTS_VIEWS_HAND_MADE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/heap/heap_profile.h"
+#include "tools/views/options.h"
+
+namespace allomon::views {
+
+// Makes a profile.  A frame is "name" or "name@file.cc:12"; stacks are given innermost first.
+class HandMade {
+ public:
+  // Allocated and live are known, at a rate of 1e-4.
+  HandMade();
+
+  // A sample of blocks of one size, of which `live` are live and `peak` were at the peak.
+  heap::Sample& Add(const std::vector<std::string>& stack, double size_bytes, double allocated,
+                    double live = 0, double peak = 0);
+
+  heap::HeapProfile profile;
+
+ private:
+  uint32_t LocationOf(const std::string& frame);
+  uint32_t FunctionOf(const std::string& name, const std::string& file);
+
+  std::map<std::string, uint32_t> locations_;
+  std::map<std::string, uint32_t> functions_;
+};
+
+// The report of a profile as text of that width, without the colours of a terminal.  `args` are
+// options of allomon report.  The test fails if the report does.
+std::string Shown(const heap::HeapProfile& profile, const std::vector<std::string>& args,
+                  int width = 0);
+std::string Json(const heap::HeapProfile& profile, const std::vector<std::string>& args);
+std::string Csv(const heap::HeapProfile& profile, const std::vector<std::string>& args);
+
+// The line of a report that must fail.
+std::string Failure(const heap::HeapProfile& profile, const std::vector<std::string>& args);
+
+}  // namespace allomon::views
+
+#endif  // ALLOMON_TESTS_VIEWS_HAND_MADE_H_

@@ -1,0 +1,23 @@
+// allomon flame.  README.md is the manual.
+#ifndef ALLOMON_TOOLS_FLAME_FLAME_H_
+#define ALLOMON_TOOLS_FLAME_FLAME_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/command_result.h"
+#include "tools/heap/heap_profile.h"
+
+namespace allomon::flame {
+
+// Reads a profile.  Its error is one line that names the file.
+using Loader = std::function<absl::StatusOr<heap::HeapProfile>(const std::string& path,
+                                                               const std::string& debug_dir)>;
+
+CommandResult RunFlame(const std::vector<std::string>& args, const Loader& load);
+
+}  // namespace allomon::flame
+
+#endif  // ALLOMON_TOOLS_FLAME_FLAME_H_

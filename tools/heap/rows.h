@@ -1,0 +1,111 @@
+// Sums by function, by line, and along call stacks.
+//
+// A Value is what is summed: default constructed it is nothing, Add() adds another.  `values` has
+// one for each of Stacks::stacks.
+#ifndef ALLOMON_TOOLS_HEAP_ROWS_H_
+#define ALLOMON_TOOLS_HEAP_ROWS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tools/heap/pair_table.h"
+#include "tools/heap/stacks.h"
+
+namespace allomon::heap {
+
+template <typename Value>
+struct Row {
+  uint32_t frame = 0;  // one of Stacks::frames with the row's name (and line)
+  Value self;          // charged to it
+  Value total;         // charged to it and to what it called; recursion counts once
+  uint32_t best_stack = kNone;  // of those charged to it, the index of the heaviest in `stacks`
+  double best_weight = 0;
+};
+
+enum class RowKey { kFunction, kLine };
+
+// One row for each function (or line) of any stack, by its number.
+template <typename Value, typename Weight>
+std::vector<Row<Value>> RowsOf(const Stacks& stacks, const std::vector<Value>& values, RowKey key,
+                               const Weight& weight) {
+  const bool by_line = key == RowKey::kLine;
+  std::vector<Row<Value>> rows(by_line ? stacks.frames.size() : stacks.names.size());
+  std::vector<uint32_t> last_stack(rows.size(), kNone);
+  for (uint32_t i = 0; i < stacks.stacks.size(); ++i) {
+    const Stack& stack = stacks.stacks[i];
+    for (uint64_t cell = stack.begin; cell < stack.end; ++cell) {
+      const uint32_t frame = stacks.cells[cell];
+      const uint32_t number = by_line ? frame : stacks.frames[frame].name;
+      Row<Value>& row = rows[number];
+      if (cell == stack.begin) {
+        row.self.Add(values[i]);
+        if (row.best_stack == kNone || weight(values[i]) > row.best_weight) {
+          row.best_weight = weight(values[i]);
+          row.best_stack = i;
+          row.frame = frame;
+        }
+      }
+      if (last_stack[number] == i) continue;
+      if (last_stack[number] == kNone) row.frame = frame;
+      last_stack[number] = i;
+      row.total.Add(values[i]);
+    }
+  }
+  return rows;
+}
+
+enum class Direction { kCallees, kCallers };
+
+// Sums along stacks.  Node 0 is the root, with the sum of all; a node comes behind its parent.
+template <typename Value>
+struct Tree {
+  struct Node {
+    uint32_t parent = 0;
+    uint32_t frame = 0;  // of Stacks::frames; nodes are by name, and have the first line met
+    uint32_t depth = 0;  // of the root: 0
+    Value self;          // of stacks that end here
+    Value total;
+  };
+  std::vector<Node> nodes;
+};
+
+// kCallees: from the outermost frame to the one that is charged.  kCallers: from the one that is
+// charged outwards.
+template <typename Value>
+Tree<Value> TreeOf(const Stacks& stacks, const std::vector<Value>& values, Direction direction) {
+  constexpr uint32_t kMostDepth = 100000;
+  Tree<Value> tree;
+  tree.nodes.emplace_back();
+  PairTable children;
+  for (size_t i = 0; i < stacks.stacks.size(); ++i) {
+    const Stack& stack = stacks.stacks[i];
+    const uint64_t length = stack.end - stack.begin;
+    uint32_t at = 0;
+    for (uint64_t step = 0; step < length && step < kMostDepth; ++step) {
+      const uint64_t cell =
+          direction == Direction::kCallers ? stack.begin + step : stack.end - 1 - step;
+      const uint32_t frame = stacks.cells[cell];
+      const auto next = static_cast<uint32_t>(tree.nodes.size());
+      const uint32_t child = children.FindOrAdd(at, stacks.frames[frame].name, next);
+      if (child == next) {
+        tree.nodes.emplace_back();
+        tree.nodes.back().parent = at;
+        tree.nodes.back().frame = frame;
+        tree.nodes.back().depth = tree.nodes[at].depth + 1;
+      }
+      at = child;
+    }
+    tree.nodes[at].self.Add(values[i]);
+  }
+  for (size_t i = tree.nodes.size(); i-- > 0;) {
+    auto& node = tree.nodes[i];
+    node.total.Add(node.self);
+    if (i > 0) tree.nodes[node.parent].total.Add(node.total);
+  }
+  return tree;
+}
+
+}  // namespace allomon::heap
+
+#endif  // ALLOMON_TOOLS_HEAP_ROWS_H_

@@ -1,0 +1,39 @@
+// Which stacks and frames of a profile are looked at.
+#ifndef ALLOMON_TOOLS_HEAP_SELECTION_H_
+#define ALLOMON_TOOLS_HEAP_SELECTION_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/mlprof/regexp.h"
+
+namespace allomon::heap {
+
+// POSIX extended expressions, each of which may match anywhere in a text.  Time is at most the
+// product of the lengths of text and expression; nothing recurses.
+class Patterns {
+ public:
+  // Fails with one line if `expression` is none, or is too large.
+  absl::Status Add(std::string_view expression);
+
+  bool empty() const { return patterns_.empty(); }
+  bool MatchAny(std::string_view text) const;
+
+ private:
+  std::vector<mlprof::Regexp> patterns_;
+};
+
+// Expressions match a function's name or its file.
+struct Selection {
+  Patterns focus;    // only stacks with a frame that matches; none: all
+  Patterns ignore;   // not the stacks with such a frame
+  Patterns exclude;  // such frames are left out of all stacks
+  bool wrappers = false;  // amounts stay with functions that only pass memory on
+};
+
+}  // namespace allomon::heap
+
+#endif  // ALLOMON_TOOLS_HEAP_SELECTION_H_

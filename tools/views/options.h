@@ -1,0 +1,66 @@
+// The command lines of `allomon report` for heap profiles, and of `allomon diff`.
+#ifndef ALLOMON_TOOLS_VIEWS_OPTIONS_H_
+#define ALLOMON_TOOLS_VIEWS_OPTIONS_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
+#include "tools/heap/selection.h"
+
+namespace allomon::views {
+
+extern const char kReportUsage[];
+extern const char kDiffUsage[];
+
+enum class View {
+  kFunctions,
+  kTree,
+  kCallers,
+  kLines,
+  kSizes,
+  kThreads,
+  kLifetimes,
+  kTimeline,
+  kLeaks,
+  kSource,
+};
+enum class SortKey { kSelf, kTotal, kName };
+enum class Color { kAuto, kAlways, kNever };
+enum class Format { kTable, kJson, kCsv };
+
+struct Options {
+  std::optional<heap::Metric> metric;  // none: as DefaultMetric() chooses
+  bool blocks = false;                 // count blocks, not bytes
+  std::optional<View> view;            // none: functions
+  SortKey sort = SortKey::kSelf;
+  heap::Selection selection;
+  std::string source;         // the function whose source is shown
+  std::optional<size_t> top;  // 0: all
+  std::optional<int> width;   // columns; 0: as many as needed
+  Color color = Color::kAuto;
+  Format format = Format::kTable;
+  std::string debug_dir;
+  bool fail_on_growth = false;  // diff only
+  bool help = false;
+  std::vector<std::string> files;
+
+  // The arguments that a report of an mlmon.out does not know, as they were given.
+  std::vector<std::string> heap_only;
+};
+
+enum class Command { kReport, kDiff };
+
+// Accepts --name=value and --name value, options and files in any order, and only files behind
+// `--`.  Fails with one line that names the argument.
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Command command);
+
+// The files among the arguments, as far as these are understood.
+std::vector<std::string> FilesOf(const std::vector<std::string>& args);
+
+}  // namespace allomon::views
+
+#endif  // ALLOMON_TOOLS_VIEWS_OPTIONS_H_

@@ -1,0 +1,21 @@
+// A report for people.
+#ifndef ALLOMON_TOOLS_VIEWS_TEXT_OUTPUT_H_
+#define ALLOMON_TOOLS_VIEWS_TEXT_OUTPUT_H_
+
+#include <string>
+
+#include "tools/views/table.h"
+
+namespace allomon::views {
+
+struct TextStyle {
+  int width = 0;  // columns; 0: as many as needed
+  bool colored = false;
+  Charset charset = Charset::kUtf8;
+};
+
+std::string ToText(const Report& report, const TextStyle& style);
+
+}  // namespace allomon::views
+
+#endif  // ALLOMON_TOOLS_VIEWS_TEXT_OUTPUT_H_
