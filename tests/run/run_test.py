@@ -74,7 +74,8 @@ class RunCase(unittest.TestCase):
 class StatusTest(RunCase):
     def test_status_is_the_programs(self):
         for status in 0, 1, 77, 255:
-            self.assertEqual(self.run_it("-o", "x", "sh", "-c", f"exit {status}").returncode, status)
+            done = self.run_it("-o", "x", "sh", "-c", f"exit {status}")
+            self.assertEqual(done.returncode, status)
 
     def test_signal_that_ended_the_program_ends_the_command(self):
         for number in signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGINT:
@@ -173,7 +174,8 @@ class OutputTest(RunCase):
                 self.assertEqual(self.files(), ["x.pb.gz"])
 
     def test_other_programs_have_files_beside(self):
-        done = self.run_it("-o", "x.pb.gz", "sh", "-c", "sleep 0; sleep 0; cat /dev/null; nice true",
+        script = "sleep 0; sleep 0; cat /dev/null; nice true"
+        done = self.run_it("-o", "x.pb.gz", "sh", "-c", script,
                            FAKE_cat=f"{40 * MIB},0,0,9", FAKE_true=f"{MIB // 2},0,0,9")
         self.assertEqual(self.files(), ["x.cat.pb.gz", "x.pb.gz"])
         self.assertIn("total 128.0 MiB (exactly) by sleep, 2 processes\n", done.stderr)
@@ -259,7 +261,8 @@ class OutputTest(RunCase):
         self.assertRegex(done.stderr, r"^allomon run: nothing was recorded: .*set-uid.*\n\Z")
 
     def test_programs_that_go_on_are_named(self):
-        done = self.run_it("-o", "x.pb.gz", "sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!; sleep 1")
+        script = "sleep 60 >/dev/null 2>&1 & echo $!; sleep 1"
+        done = self.run_it("-o", "x.pb.gz", "sh", "-c", script)
         os.kill(int(done.stdout), signal.SIGKILL)
         pid = done.stdout.strip()
         self.assertIn(f"1 process goes on: sleep ({pid}); written is what was", done.stderr)

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <set>
+#include <string_view>
 
 #include "tools/run/main_program.h"
 #include "tools/run/output_file.h"
@@ -51,8 +54,11 @@ void SayWhatWasDropped(const std::vector<ProcessTotals>& processes) {
 
 // For a shell.
 std::string Quoted(const std::string& path) {
-  constexpr char kPlain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./,:=@%";
-  if (path.find_first_not_of(kPlain) == std::string::npos) return path;
+  constexpr std::string_view kPlain = "_-+./,:=@%";
+  const bool is_plain = std::all_of(path.begin(), path.end(), [kPlain](unsigned char c) {
+    return std::isalnum(c) != 0 || kPlain.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (is_plain) return path;
   std::string quoted = "'";
   for (const char c : path) quoted += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted + "'";

@@ -15,7 +15,8 @@ constexpr uint64_t kMostGuardGap = 1'000'000;
 
 absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-absl::Status BadValue(const char* name, const std::string& value, const char* allowed) {
+absl::Status BadValue(const char* name, const std::string& value,
+                      const std::string& allowed) {
   return Bad(std::string(name) + ": \"" + value + "\" is not " + allowed);
 }
 
@@ -89,13 +90,11 @@ absl::Status SetGuard(const std::string& value, Options* options) {
   return absl::OkStatus();
 }
 
-static_assert(recording::kMostReadBytes == uint64_t{1} << 30, "what SetLimit() says");
-
 absl::Status SetLimit(const std::string& value, Options* options) {
   uint64_t bytes = 0;
   if (!ParseBytes(value, &bytes) || bytes < recording::kLeastLimitBytes ||
       bytes > recording::kMostReadBytes) {
-    return BadValue("--limit", value, "a size from 1m to 1g, such as 256m");
+    return BadValue("--limit", value, "a size from 1m to " + std::to_string(recording::kMostReadBytes >> 30) + "g");
   }
   options->limit_bytes = bytes / recording::kSegmentBytes * recording::kSegmentBytes;
   return absl::OkStatus();
