@@ -234,7 +234,9 @@ void AfterForkInChild() {
 // A program that is linked with :auto_profile is profiled when a variable asks for a profile.  Any
 // other program is profiled when the library is preloaded.
 bool IsWanted(const EnvironmentOptions& options) {
-  if (options.profile.empty()) return options.record.empty() && !internal::answers_for_itself.load();
+  if (options.profile.empty()) {
+    return options.record.empty() && !internal::answers_for_itself.load();
+  }
   return options.profile != "no";
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kSource[] = R"(namespace shop {
 inline __attribute__((always_inline)) int Inner(int value) {
-  asm volatile(".globl the_place\nthe_place: nop");
+  asm volatile("the_place: nop");
   return value + 1;
 }
 class Counter {

@@ -26,6 +26,10 @@ allomon::CommandResult RunReport(const std::vector<std::string>& args) {
   return allomon::report::RunReport(args, allomon::report::ThisTerminal());
 }
 
+allomon::CommandResult RunDiff(const std::vector<std::string>& args) {
+  return allomon::report::RunDiff(args, allomon::report::ThisTerminal());
+}
+
 allomon::CommandResult RunExport(const std::vector<std::string>& args) {
   return allomon::interchange::RunExport(args, allomon::report::ThisTerminal().charset);
 }
@@ -33,6 +37,7 @@ allomon::CommandResult RunExport(const std::vector<std::string>& args) {
 constexpr Command kCommands[] = {
     {"run", "record what a program and its children allocate", allomon::run::RunRun, true},
     {"report", "show what functions allocated, how long they ran, how often", RunReport},
+    {"diff", "show which functions changed from one profile to another", RunDiff},
     {"export", "write a heap profile in another format", RunExport},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };

@@ -1,6 +1,7 @@
 #include "tools/heap/incomplete_beta.h"
 
 #include <cmath>
+#include <initializer_list>
 
 namespace allomon::heap {
 namespace {

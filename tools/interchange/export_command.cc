@@ -29,7 +29,7 @@ absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
   if (!profile.ok()) return profile.status();
   const auto metric = MetricToWrite(options, *profile);
   if (!metric.ok()) return metric.status();
-  auto files = options.format->run(*profile, *metric);
+  auto files = Export(*options.format, *profile, *metric);
   if (!files.ok()) return Bad(options.file + ": " + std::string(files.status().message()));
   return files;
 }

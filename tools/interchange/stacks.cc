@@ -41,15 +41,16 @@ class FrameNumbers {
   // Those of a location, outermost first.
   std::vector<uint32_t> Of(const Location& location) {
     if (location.lines.empty()) {
-      return {Of({UnnamedLocation(profile_, location), "", 0, 0, location.mapping})};
+      return {
+          Of({UnnamedLocation(profile_, location), "", 0, 0, location.mapping, location.address})};
     }
     std::vector<uint32_t> numbers;
     numbers.reserve(location.lines.size());
     for (auto line = location.lines.rbegin(); line != location.lines.rend(); ++line) {
       const heap::Function& function = profile_.functions[line->function];
       const uint32_t line_number = detail_ == Detail::kLines ? line->line : 0;
-      numbers.push_back(
-          Of({function.name, function.file, function.start_line, line_number, location.mapping}));
+      numbers.push_back(Of({function.name, function.file, function.start_line, line_number,
+                            location.mapping, location.address}));
     }
     return numbers;
   }
@@ -119,7 +120,7 @@ class Maker {
 
  private:
   std::vector<uint32_t> FramesOf(const Sample& sample) {
-    if (sample.stack.empty()) return {frame_numbers_.Of({kNoStack, "", 0, 0, heap::kNone})};
+    if (sample.stack.empty()) return {frame_numbers_.Of({kNoStack, "", 0, 0, heap::kNone, 0})};
     std::vector<uint32_t> frames;
     for (auto location = sample.stack.rbegin(); location != sample.stack.rend(); ++location) {
       const std::vector<uint32_t>& some = frames_of_[*location];

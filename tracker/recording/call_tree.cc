@@ -79,10 +79,8 @@ uint32_t CallTree::ChildOf(const Node& child) {
   const uint32_t known =
       index_.Find(hash, [&](uint32_t number) { return Same(nodes_.At(number), child); });
   if (known != 0 || !index_.Reserve()) return known;
-  const uint32_t number = nodes_.Add();
-  if (number == 0) return 0;
-  nodes_.At(number) = child;
-  index_.Insert(hash, number);
+  const uint32_t number = nodes_.Add(child);
+  if (number != 0) index_.Insert(hash, number);
   return number;
 }
 

@@ -46,10 +46,8 @@ uint32_t LifetimeTable::CellOf(const Event& key) {
   const uint32_t known =
       index_.Find(hash, [&](uint32_t number) { return Same(events_.At(number), key); });
   if (known != 0 || !index_.Reserve()) return known;
-  const uint32_t number = events_.Add();
-  if (number == 0) return 0;
-  events_.At(number) = key;
-  index_.Insert(hash, number);
+  const uint32_t number = events_.Add(key);
+  if (number != 0) index_.Insert(hash, number);
   return number;
 }
 

@@ -22,8 +22,13 @@ class LiveBlocks {
 
   // 0 if there is no room.
   uint32_t Add(const LiveBlock& block) {
-    const uint32_t number = TakeFree();
-    if (number != 0) blocks_.At(number) = block;
+    if (free_ == 0) {
+      // A number that is given has its link, so that Remove() needs no memory.
+      return next_free_.Reserve(blocks_.size() + 1) ? blocks_.Add(block) : 0;
+    }
+    const uint32_t number = free_;
+    free_ = next_free_.Get(number);
+    blocks_.At(number) = block;
     return number;
   }
   LiveBlock At(uint32_t number) const { return blocks_.At(number); }
@@ -35,17 +40,6 @@ class LiveBlocks {
   }
 
  private:
-  // A number that is given has its link, so that Remove() needs no memory.
-  uint32_t TakeFree() {
-    if (free_ == 0) {
-      if (!next_free_.Reserve(blocks_.size() + 1)) return 0;
-      return blocks_.Add();
-    }
-    const uint32_t number = free_;
-    free_ = next_free_.Get(number);
-    return number;
-  }
-
   Records<LiveBlock, SegmentKind::kLive> blocks_;
   NumberArray next_free_;
   uint32_t free_ = 0;  // the last that was removed

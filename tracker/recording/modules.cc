@@ -96,12 +96,9 @@ uint32_t ModuleTable::FindGone(const Module& module, const char* path) const {
 }
 
 uint32_t ModuleTable::Write(const Module& module, const char* path) {
-  const uint32_t number = modules_.Add();
-  if (number == 0) return 0;
-  Module& record = modules_.At(number);
-  record = module;
+  Module record = module;
   record.path = texts_->Add(path, strlen(path));
-  return number;
+  return modules_.Add(record);
 }
 
 ModuleTable::Range ModuleTable::Unload(uintptr_t begin, uintptr_t end, uint64_t by) {

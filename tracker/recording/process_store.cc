@@ -94,7 +94,8 @@ void ProcessStore::AddEnd(const LiveBlock& block, const Sum& sum, const Death& d
   end.row = block.row;
   end.kind = death.kind;
   end.by_other_thread = death.thread != block.thread;
-  end.bytes = death.thread_bytes - block.birth_bytes;
+  // The words of another thread are known to a gap.
+  end.bytes = death.thread_bytes < block.birth_bytes ? 0 : death.thread_bytes - block.birth_bytes;
   end.nanos = death.nanos - block.birth_nanos;
   lifetimes_.Add(end, sum);
 }

@@ -72,6 +72,7 @@ class ProcessStore {
   // The block's number, for the calls below; 0 if there is no room, which is counted.
   uint32_t AddBlock(const Birth& birth);
   LiveBlock BlockAt(uint32_t block) const { return live_.At(block); }
+  const Thread& ThreadAt(uint32_t thread) const { return threads_.At(thread); }
   const Row& RowOf(const LiveBlock& block) const { return rows_.At(block.row); }
   // `sum` is what was added for it.
   void PromoteBlock(uint32_t block, const Sum& sum, const Death& promotion);

@@ -8,9 +8,12 @@
 
 #include "tracker/base/thread_id.h"
 #include "tracker/core/fork.h"
+#include "tracker/core/managed_sampler.h"
 #include "tracker/core/object_bytes.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/estimate.h"
+#include "tracker/recording/file_owner.h"
+#include "tracker/sampling/countdown.h"
 
 namespace allomon::recording {
 
@@ -27,7 +30,8 @@ uint64_t g_last_serial ALLOMON_GUARDED_BY(recorder_lock) = 0;
 struct ThreadSlot {
   uint64_t serial;  // of the recording that has given the number
   uint32_t number;
-  uint64_t exact_words;  // that the recording knows of
+  uint64_t exact_words;    // that the recording knows of
+  uint64_t managed_words;  // of them, those of its managed heap
 };
 __thread ThreadSlot thread_slots[kMostRecorders] __attribute__((ALLOMON_TLS_MODEL));
 
@@ -52,7 +56,9 @@ uint64_t NanosOf(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-uint64_t Rounded(double number) { return static_cast<uint64_t>(static_cast<int64_t>(number + 0.5)); }
+uint64_t Rounded(double number) {
+  return static_cast<uint64_t>(static_cast<int64_t>(number + 0.5));
+}
 
 Sum SumOf(const internal::SampleWeight& weight, uint64_t size_bytes, AllocationSource source) {
   const int64_t bytes = static_cast<int64_t>(internal::ObjectBytes(size_bytes, source));
@@ -75,13 +81,20 @@ Recorder::~Recorder() {
   file_.Close();
 }
 
+const char* const kTwoRecordings = "two recordings go on already; stop one";
+
 const char* Recorder::Open() {
   FilePath path;
-  if (!ExpandPath(pattern_.text, facts_.pid, false, &path)) return "its path is too long";
+  bool fits = ExpandPath(pattern_.text, facts_.pid, false, &path);
+  // A program that another one has started, with the same environment.
+  if (fits && IsOfAnother(path, facts_.pid)) {
+    fits = ExpandPath(pattern_.text, facts_.pid, true, &path);
+  }
+  if (!fits) return "its path is too long";
   const RecorderHold hold;
   while (place_ == kMostRecorders || g_recorders[place_] != nullptr) {
     place_ = place_ == kMostRecorders ? 0 : place_ + 1;
-    if (place_ == kMostRecorders) return "two recordings go on already; stop one";
+    if (place_ == kMostRecorders) return kTwoRecordings;
   }
   const char* const error = file_.Open(path, limit_bytes_);
   if (error == nullptr && !BeginStore()) {
@@ -134,6 +147,12 @@ bool Recorder::Promote(ValueRoom* room) {
 void Recorder::DeallocMinor(ValueRoom* room) { EndBlock(EventKind::kDiedYoung, room); }
 void Recorder::DeallocMajor(ValueRoom* room) { EndBlock(EventKind::kFreed, room); }
 
+void Recorder::Dropped(uint64_t size_bytes) {
+  const RecorderHold hold;
+  IsReady();
+  DropLocked(size_bytes);
+}
+
 bool Recorder::AddBlock(const Allocation& allocation, bool young, ValueRoom* room) {
   const uint64_t trial_words = TrialWords(allocation);
   const internal::SampleWeight weight = weights_.Of(trial_words);
@@ -166,7 +185,8 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   if (!Follows(name.serial)) return;
   const LiveBlock block = store_.BlockAt(name.number);
   const AllocationSource source = static_cast<AllocationSource>(store_.RowOf(block).source);
-  const Sum sum = SumOf(weights_.Of(TrialWords(block.size_bytes, source)), block.size_bytes, source);
+  const internal::SampleWeight weight = weights_.Of(TrialWords(block.size_bytes, source));
+  const Sum sum = SumOf(weight, block.size_bytes, source);
   const ThreadSlot& slot = thread_slots[place_];
   Death death;
   death.kind = kind;
@@ -202,6 +222,7 @@ bool Recorder::Follows(uint64_t serial) {
 // The parent's blocks are known by its serial from now on.
 void Recorder::BeginAsChild() {
   store_.Clear();
+  thread_words_.Clear();
   serial_ = 0;
   fork_mark_.Set();
   unwritten_ = {};
@@ -233,30 +254,40 @@ void Recorder::DropLocked(uint64_t bytes) {
 uint32_t Recorder::ThreadLocked() {
   ThreadSlot& slot = thread_slots[place_];
   if (__builtin_expect(slot.serial != serial_ || slot.number == 0, 0)) {
-    slot = {serial_, store_.EnterThread(internal::OwnThreadId()), 0};
+    slot = {serial_, store_.EnterThread(internal::OwnThreadId()), 0, 0};
+    if (slot.number != 0) thread_words_.Enter(slot.number);
   }
   return slot.number;
 }
 
+// What the calling thread has allocated since the recording last asked.
 uint64_t Recorder::NewExactWords() {
   ThreadSlot& slot = thread_slots[place_];
+  const internal::ThreadState& thread = internal::CurrentThread();
+  if (thread.sampler != nullptr) slot.managed_words = thread.sampler->PassedWords(session_);
   const uint64_t known = slot.exact_words;
-  slot.exact_words = 0;
+  slot.exact_words = PassedWords(thread, internal::countdown_words) -
+                     thread.meter.PassedAtStartOf(session_) + slot.managed_words;
   return slot.exact_words - known;
 }
 
-// What the block's thread has allocated until now.
+// What the block's thread has allocated until now.  Of a thread that has ended, until its end.
 uint64_t Recorder::WordsOf(const LiveBlock& block) {
-  return block.birth_bytes / internal::kBytesPerWord;
+  const uint64_t known = store_.ThreadAt(block.thread).exact_words;
+  uint64_t words = 0;
+  if (!thread_words_.Find(block.thread, session_, &words)) return known;
+  return words > known ? words : known;
 }
 
 void Recorder::EndThread() {
   const RecorderHold hold;
   for (Recorder* const recorder : g_recorders) {
     if (recorder == nullptr) continue;
-    const ThreadSlot& slot = thread_slots[recorder->place_];
-    if (slot.number == 0 || !recorder->Follows(slot.serial)) continue;
-    recorder->store_.EndThread(slot.number, recorder->NewExactWords());
+    if (!recorder->Follows(recorder->serial_)) continue;
+    const uint32_t number = recorder->ThreadLocked();
+    if (number == 0) continue;
+    recorder->store_.EndThread(number, recorder->NewExactWords());
+    recorder->thread_words_.Leave(number);
   }
 }
 

@@ -11,11 +11,15 @@
 #include "tracker/recording/process_store.h"
 #include "tracker/recording/recorder_lock.h"
 #include "tracker/recording/segment_file.h"
+#include "tracker/recording/thread_words.h"
 
 namespace allomon::recording {
 
 // Recordings at once.
 inline constexpr uint32_t kMostRecorders = 2;
+
+// Open()'s answer to one more.
+extern const char* const kTwoRecordings;
 
 struct RecorderTotals {
   uint64_t samples = 0;  // sampled blocks that the file has
@@ -47,6 +51,7 @@ class Recorder final : public internal::SessionClient {
   void DeallocMajor(internal::ValueRoom* room) override;
   void SurviveMinor(const Allocation&, internal::ValueRoom*) override {}
   void SurviveMajor(const Allocation&, internal::ValueRoom*) override {}
+  void Dropped(uint64_t size_bytes) override;
   // What is live when the recording ends stays so in the file.
   void DestroyMinor(internal::ValueRoom*) override {}
   void DestroyMajor(internal::ValueRoom*) override {}
@@ -80,6 +85,7 @@ class Recorder final : public internal::SessionClient {
   // Guarded by the lock.
   SegmentFile file_;
   ProcessStore store_;
+  ThreadWords thread_words_;
   ForkMark fork_mark_;
   uint64_t serial_ = 0;  // of the recording of this process; 0: none
   bool has_ended_ = false;

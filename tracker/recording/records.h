@@ -90,15 +90,19 @@ class Records {
     return reinterpret_cast<Record*>(segments_.At((number - 1) / kEach))[(number - 1) % kEach];
   }
 
-  // The number of a fresh record, all zero; 0 if there is no room.
-  uint32_t Add() {
-    if (*count_ == segments_.size() * kEach && !AddSegment()) return 0;
-    return ++*count_;
+  // The number of the record that is added; 0 if there is no room.  It is counted when it is whole.
+  uint32_t Add(const Record& record) {
+    const uint32_t count = *count_;
+    if (count == segments_.size() * kEach && !AddSegment()) return 0;
+    reinterpret_cast<Record*>(segments_.At(count / kEach))[count % kEach] = record;
+    __atomic_store_n(count_, count + 1, __ATOMIC_RELEASE);
+    return count + 1;
   }
   // The records behind the first `count` are given back, and zero again.
   void Shrink(uint32_t count) {
-    for (uint32_t number = count + 1; number <= *count_; ++number) At(number) = Record{};
-    *count_ = count;
+    const uint32_t before = *count_;
+    for (uint32_t number = count + 1; number <= before; ++number) At(number) = Record{};
+    __atomic_store_n(count_, count, __ATOMIC_RELEASE);
   }
 
  private:

@@ -33,14 +33,13 @@ uint32_t RowTable::RowOf(const RowKey& key) {
   const uint32_t known =
       index_.Find(hash, [&](uint32_t number) { return Has(rows_.At(number), key); });
   if (known != 0 || !index_.Reserve()) return known;
-  const uint32_t number = rows_.Add();
-  if (number == 0) return 0;
-  Row& row = rows_.At(number);
+  Row row = {};
   row.node = key.node;
+  row.size_class = key.size_class;
   row.source = key.source;
   row.young = key.young;
-  row.size_class = key.size_class;
-  index_.Insert(hash, number);
+  const uint32_t number = rows_.Add(row);
+  if (number != 0) index_.Insert(hash, number);
   return number;
 }
 

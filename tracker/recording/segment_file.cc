@@ -76,6 +76,8 @@ bool Allocate(int fd, uint64_t begin, uint64_t end) {
 
 }  // namespace
 
+const char* const kNoMemoryFile = "nobody holds the memory file any more";
+
 const char* SegmentFile::Open(const FilePath& path, uint64_t limit_bytes) {
   ALLOMON_DCHECK("inv.recording.segment", base_ == nullptr);
   const ErrnoKeeper keeper;
@@ -88,6 +90,7 @@ const char* SegmentFile::Open(const FilePath& path, uint64_t limit_bytes) {
     return error;
   }
   if (fd >= 0) CloseFile(fd);
+  if (fd < 0 && strncmp(path.text, "/proc/", 6) == 0) return kNoMemoryFile;
   return Create(WholeSegments(limit_bytes));
 }
 

@@ -19,6 +19,9 @@
 
 namespace allomon::recording {
 
+// Open()'s answer where a path in /proc, of a memory file that somebody held, leads nowhere.
+extern const char* const kNoMemoryFile;
+
 class SegmentFile {
  public:
   SegmentFile() = default;

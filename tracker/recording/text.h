@@ -20,7 +20,9 @@ class TextStore {
 
   // Cut at kMostTextBytes.  No text if there is no room.
   TextRef Add(const char* text, uint64_t length_bytes);
-  const char* At(TextRef ref) const { return segments_.At(ref.offset / kEach) + ref.offset % kEach; }
+  const char* At(TextRef ref) const {
+    return segments_.At(ref.offset / kEach) + ref.offset % kEach;
+  }
 
  private:
   static constexpr uint32_t kEach = static_cast<uint32_t>(kSegmentBytes - sizeof(SegmentHeader));

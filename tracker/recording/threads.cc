@@ -18,17 +18,15 @@ void ThreadTable::Begin(SegmentSource* source, uint32_t* count, const ThreadName
 
 uint32_t ThreadTable::Enter(uint32_t tid) {
   if (threads_.size() == kMostThreads) return kMostThreads;
-  const uint32_t number = threads_.Add();
-  if (number == 0) return 0;
-  Thread& thread = threads_.At(number);
-  if (number == kMostThreads) {
+  Thread thread = {};
+  if (threads_.size() == kMostThreads - 1) {
     memcpy(thread.name, "(more threads)", sizeof("(more threads)"));
     thread.tid = kManyThreads;
-    return number;
+  } else {
+    TakeName(&thread);
+    thread.tid = tid;
   }
-  TakeName(&thread);
-  thread.tid = tid;
-  return number;
+  return threads_.Add(thread);
 }
 
 void ThreadTable::TakeName(Thread* thread) const {

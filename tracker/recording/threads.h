@@ -11,6 +11,9 @@
 
 namespace allomon::recording {
 
+// Beyond these, threads share a record.
+inline constexpr uint32_t kMostThreads = 65536;
+
 // A sampled block, as its thread's totals see it.
 struct ThreadSample {
   Sum block;
@@ -37,7 +40,6 @@ class ThreadTable {
   const Thread& At(uint32_t number) const { return threads_.At(number); }
 
  private:
-  static constexpr uint32_t kMostThreads = 65536;
   static constexpr uint32_t kManyThreads = UINT32_MAX;
 
   void TakeName(Thread* thread) const;

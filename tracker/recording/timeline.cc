@@ -35,13 +35,9 @@ void Timeline::AddPoint(const TimelinePoint& now) {
   if (last != 0 && points_.At(last).nanos / *interval_nanos_ == interval) {
     return MergeInto(now, &points_.At(last));
   }
-  const uint32_t number = points_.Add();
+  const uint32_t number = points_.Add(now);
   ALLOMON_DCHECK_LE("inv.recording.timeline", number, kMostTimelinePoints);
-  if (number != 0) {
-    points_.At(number) = now;
-  } else {
-    end_nanos_ = 0;  // the next one tries again
-  }
+  if (number == 0) end_nanos_ = 0;  // the next one tries again
 }
 
 // Points may lie far apart, so that one doubling may merge few.
