@@ -26,14 +26,15 @@ void SayNothingRecorded(const std::string& command) {
   Say("nothing was recorded: " + path + " " + WhyUnrecorded(path));
 }
 
-// Processes that go on behind the one that was waited for.
+// Processes that go on behind the one that was waited for.  Of the programs of one process the last
+// is the one that it runs now.
 void SayWhoGoesOn(const MemoryFile& memory, const std::vector<ProcessTotals>& processes) {
   std::set<uint32_t> seen;
   std::vector<std::string> names;
-  for (const ProcessTotals& process : processes) {
-    if (!seen.insert(process.pid).second) continue;
-    if (!memory.IsMappedBy(static_cast<pid_t>(process.pid))) continue;
-    names.push_back(NameOf(process.program) + " (" + std::to_string(process.pid) + ")");
+  for (auto process = processes.rbegin(); process != processes.rend(); ++process) {
+    if (!seen.insert(process->pid).second) continue;
+    if (!memory.IsMappedBy(static_cast<pid_t>(process->pid))) continue;
+    names.push_back(NameOf(process->program) + " (" + std::to_string(process->pid) + ")");
   }
   if (names.empty()) return;
   Say(Count(names.size(), "process") + " " + (names.size() == 1 ? "goes" : "go") + " on: " +
