@@ -232,7 +232,7 @@ void Recorder::BeginAsChild() {
   facts_.is_forked = true;
   facts_.start_realtime_nanos = NanosOf(CLOCK_REALTIME);
   facts_.start_monotonic_nanos = NanosOf(CLOCK_MONOTONIC);
-  if (OpenForChild()) BeginStore();
+  if (facts_.follows_children && OpenForChild()) BeginStore();
 }
 
 // A memory file is shared with the parent.
