@@ -8,6 +8,7 @@ namespace allomon::recording {
 namespace {
 
 constexpr uint8_t kCustomSource = 2;
+constexpr uint8_t kMallocSource = 3;
 constexpr uint64_t kWordBytes = 8;
 
 uint8_t Log2(uint64_t value) {
@@ -26,12 +27,15 @@ heap::Amount AmountOf(const Sum& sum) {
   return {static_cast<double>(sum.blocks_scaled) / kBlockScale, static_cast<double>(sum.bytes)};
 }
 
-heap::Amount WeightOf(uint64_t size_bytes, bool has_header, double rate) {
-  const double words = std::ceil(static_cast<double>(size_bytes) / kWordBytes) + has_header;
+bool HasHeader(const Row& row) { return row.source >= kMallocSource; }
+
+heap::Amount WeightOf(uint64_t size_bytes, const Row& row, double rate) {
+  const bool is_managed = row.source < kCustomSource;
+  const double bytes = static_cast<double>(size_bytes) + (is_managed ? kWordBytes : 0);
+  const double words = std::ceil(bytes / kWordBytes) + HasHeader(row);
   const double p = rate >= 1 ? 1 : -std::expm1(words * std::log1p(-rate));
   if (p <= 0) return {};
-  return {std::round(kBlockScale / p) / kBlockScale,
-          std::round(static_cast<double>(size_bytes) / p)};
+  return {std::round(kBlockScale / p) / kBlockScale, std::round(bytes / p)};
 }
 
 heap::AgeCell LifetimeOf(const Event& event) {
@@ -39,12 +43,12 @@ heap::AgeCell LifetimeOf(const Event& event) {
 }
 
 heap::AgeCell AgeOf(const Process& process, const LiveBlock& block) {
-  const bool has_header = process.rows[block.row - 1].source != kCustomSource;
+  const Row& row = process.rows[block.row - 1];
   const uint64_t now_bytes =
       block.thread == 0 ? 0 : process.threads[block.thread - 1].exact_words * kWordBytes;
   return {Log2(Since(block.birth_bytes, now_bytes)),
           Log2(Since(block.birth_nanos, process.record.last_nanos)), false,
-          WeightOf(block.size_bytes, has_header, process.record.rate)};
+          WeightOf(block.size_bytes, row, process.record.rate)};
 }
 
 void Merge(std::vector<heap::AgeCell>* cells) {

@@ -12,8 +12,13 @@ namespace allomon::recording {
 
 heap::Amount AmountOf(const Sum& sum);
 
-// What one sampled block counts for: itself, divided by the probability that it is sampled.
-heap::Amount WeightOf(uint64_t size_bytes, bool has_header, double rate);
+// Whether the blocks of a row were tried by a word more than their bytes have.  The bytes of
+// managed blocks have the header word in them, and custom memory has none.
+bool HasHeader(const Row& row);
+
+// What one sampled block of the row counts for: itself, divided by the probability that it is
+// sampled.
+heap::Amount WeightOf(uint64_t size_bytes, const Row& row, double rate);
 
 heap::AgeCell LifetimeOf(const Event& event);
 // How old a live block is when the recording is read.

@@ -7,6 +7,8 @@
 namespace allomon::recording {
 namespace {
 
+constexpr uint64_t kAddressesPerProgress = 256;
+
 // Where functions of a file begin, by its unwind table: what stripped code is named after.
 class Starts {
  public:
@@ -57,11 +59,19 @@ uint32_t CodeNames::AddFile(const CodeIdentity& code) {
   return place->second;
 }
 
-void CodeNames::LookUp(const std::string& debug_folder) {
+void CodeNames::LookUp(const std::string& debug_folder, const Progress& progress) {
+  progress_ = progress;
+  for (std::vector<uint64_t>& addresses : asked_) {
+    SortWithoutRepeats(&addresses);
+    all_ += addresses.size();
+  }
   for (uint32_t file = 0; file < files_.size(); ++file) {
-    SortWithoutRepeats(&asked_[file]);
     if (!asked_[file].empty()) LookUpFile(file, debug_folder);
   }
+}
+
+void CodeNames::CountOne() {
+  if (++done_ % kAddressesPerProgress == 0 && progress_) progress_(done_, all_);
 }
 
 void CodeNames::LookUpFile(uint32_t number, const std::string& debug_folder) {
@@ -69,6 +79,7 @@ void CodeNames::LookUpFile(uint32_t number, const std::string& debug_folder) {
   const Starts starts(code.file == nullptr ? std::vector<UnwindRange>() : code.file->Ranges());
   notes_[number] = code.note;
   for (const uint64_t address : asked_[number]) {
+    CountOne();
     Lines& lines = found_[number].emplace_back();
     if (code.file == nullptr) {
       lines.push_back({AddFunction({NameByAddress(files_[number].path, address), "", "", 0}), 0});

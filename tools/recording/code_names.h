@@ -4,10 +4,10 @@
 #define ALLOMON_TOOLS_RECORDING_CODE_NAMES_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,7 +27,10 @@ class CodeNames {
   // Cost: of each file that has addresses, reads the debug information of the units that they lie
   // in.  Without a debug file names are those of symbols; of code that has neither,
   // "<file name>+0x<start of the function>".
-  void LookUp(const std::string& debug_folder);
+  //
+  // `progress`, if there is one, is called now and then with how many of all addresses are done.
+  using Progress = std::function<void(uint64_t done, uint64_t all)>;
+  void LookUp(const std::string& debug_folder, const Progress& progress = nullptr);
 
   // Of an address that was asked for: innermost inlined call first.  Functions are those below.
   // Empty before LookUp().
@@ -43,6 +46,7 @@ class CodeNames {
 
  private:
   void LookUpFile(uint32_t number, const std::string& debug_folder);
+  void CountOne();
   heap::Line LineOf(const CodeFrame& frame);
 
   using Lines = std::vector<heap::Line>;
@@ -54,6 +58,9 @@ class CodeNames {
   std::vector<std::vector<Lines>> found_;                            // as `asked_`
   std::vector<heap::Function> functions_;
   std::map<std::tuple<std::string, std::string, std::string>, uint32_t> function_of_;
+  Progress progress_;
+  uint64_t done_ = 0;
+  uint64_t all_ = 0;
 };
 
 }  // namespace allomon::recording

@@ -47,6 +47,8 @@ FoundCode FindCode(const CodeIdentity& code, const std::string& debug_folder) {
   if (auto other = OpenByBuildId(code, debug_folder)) return {std::move(other), ""};
   const std::string by_address = "; its functions are named by their addresses";
   const std::string how = code.build_id.empty() ? "" : " (other build id)";
+  // The kernel's own code, for one, is in no file.
+  if (code.path.find('/') == std::string::npos) return {nullptr, ""};
   if (is_there) return {nullptr, code.path + " has changed since" + how + by_address};
   return {nullptr, code.path + " is not there any more" + by_address};
 }

@@ -10,7 +10,6 @@ namespace {
 
 using heap::Metric;
 
-constexpr uint8_t kCustomSource = 2;
 constexpr double kNanos = 1e9;
 constexpr uint64_t kMostFramesOfAll = uint64_t{1} << 27;  // 512 MiB of them
 constexpr uint64_t kLeastFrames = 16;
@@ -98,6 +97,7 @@ std::vector<uint32_t> ProfileBuilder::AddStacks(const Process& process) {
   const std::vector<uint32_t> location_of = locations_.Add(process);
   std::vector<uint32_t> node_of = {0};
   node_of.reserve(process.nodes.size() + 1);
+  tree_.Reserve(process.nodes.size());
   for (size_t i = 0; i < process.nodes.size(); ++i) {
     const Node& node = process.nodes[i];
     const bool is_cut = node.parent == 0 && node.cut != 0;
@@ -127,8 +127,7 @@ std::vector<uint32_t> ProfileBuilder::AddRows(const Process& process,
   for (const Row& row : process.rows) {
     sample_of.push_back(0);
     if (row.size_class == 0) continue;
-    heap::Sample& sample =
-        SampleOf({node_of[row.node], row.size_class, row.source != kCustomSource});
+    heap::Sample& sample = SampleOf({node_of[row.node], row.size_class, HasHeader(row)});
     sample[Metric::kAllocated].Add(AmountOf(row.allocated));
     sample[Metric::kLive].Add(AmountOf(row.live));
     sample[Metric::kPeak].Add(AmountOf(PeakOf(process, row)));

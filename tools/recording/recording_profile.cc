@@ -99,7 +99,7 @@ std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOp
     programs.Add(process);
     process = {};
   }
-  if (options.names) names.LookUp(options.debug_dir);
+  if (options.names) names.LookUp(options.debug_dir, options.progress);
   return programs.Finish();
 }
 

@@ -2,6 +2,8 @@
 #ifndef ALLOMON_TOOLS_RECORDING_RECORDING_PROFILE_H_
 #define ALLOMON_TOOLS_RECORDING_RECORDING_PROFILE_H_
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,8 @@ namespace allomon::recording {
 struct RecordingOptions {
   std::string debug_dir;  // looked through for debug files, besides the usual places; or empty
   bool names = true;      // false: no file of code is opened, and frames have addresses only
+  // Called now and then while names are looked up: of so many addresses so many are done.
+  std::function<void(uint64_t done, uint64_t all)> progress = nullptr;
 };
 
 // By the first bytes of a file.

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 namespace allomon::recording {
@@ -12,6 +11,9 @@ namespace allomon::recording {
 // Nodes have numbers from 1; 0 is the empty stack.
 class StackTree {
  public:
+  // Makes room for so many more nodes.
+  void Reserve(size_t count);
+
   // The stack of `parent` with a location called from it.
   uint32_t Add(uint32_t parent, uint32_t location);
 
@@ -26,12 +28,14 @@ class StackTree {
     uint32_t location;
     uint32_t depth;
   };
-  struct Hash {
-    size_t operator()(uint64_t key) const { return key * 0x9e3779b97f4a7c15u >> 7; }
-  };
+
+  // Where the node is in `slots_`, or would be.
+  size_t SlotOf(uint32_t parent, uint32_t location) const;
 
   std::vector<Node> nodes_;
-  std::unordered_map<uint64_t, uint32_t, Hash> node_of_;  // by parent and location
+  // Numbers of nodes by the hash of what they are; 0: free.  A power of two, at most half full, so
+  // that a million nodes take a few cache misses each, and no allocation.
+  std::vector<uint32_t> slots_;
 };
 
 }  // namespace allomon::recording

@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint64_t kSegmentRoom = kSegmentBytes - sizeof(SegmentHeader);
 constexpr uint32_t kMostCommandBytes = 4096;
+// Of one kind and process.  More are left out: who works on them needs ten times their memory.
+constexpr uint64_t kMostRecords = uint64_t{1} << 25;
 
 // Reads what one process has in the file.
 class ProcessReader {
@@ -28,6 +30,7 @@ class ProcessReader {
   // Records up to the first segment that is missing.
   template <typename Record>
   void ReadRecords(SegmentKind kind, uint64_t count, std::vector<Record>* records) {
+    count = std::min(count, kMostRecords);
     for (uint32_t index = 0; records->size() < count; ++index) {
       const uint64_t here = std::min(count - records->size(), kRecordsPerSegment<Record>);
       const size_t before = records->size();

@@ -65,7 +65,7 @@ bool SegmentTable::Read(const RecordingBytes& bytes, const FileHeader& header, s
     if (segment.magic == 0) next = BehindHole(bytes, next) - 1;
     if (!IsKnown(segment)) continue;
     if (++known > kMostReadBytes / kSegmentBytes) {
-      return Fail("more than 1 GiB of tallies; record with a smaller --limit", error);
+      return Fail("more than 2 GiB of tallies; record with a smaller --limit", error);
     }
     const bool is_process = segment.kind == SegmentKind::kProcess;
     if (is_process && segment.process == number) processes_.push_back(number);

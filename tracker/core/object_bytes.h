@@ -1,6 +1,6 @@
 // The size of a block in a profile of allocated or of live bytes.
-#ifndef ALLOMON_TRACKER_PROFILE_SOURCES_OBJECT_BYTES_H_
-#define ALLOMON_TRACKER_PROFILE_SOURCES_OBJECT_BYTES_H_
+#ifndef ALLOMON_TRACKER_CORE_OBJECT_BYTES_H_
+#define ALLOMON_TRACKER_CORE_OBJECT_BYTES_H_
 
 #include <cstdint>
 
@@ -17,4 +17,4 @@ inline uint64_t ObjectBytes(uint64_t size_bytes, AllocationSource source) {
 
 }  // namespace allomon::internal
 
-#endif  // ALLOMON_TRACKER_PROFILE_SOURCES_OBJECT_BYTES_H_
+#endif  // ALLOMON_TRACKER_CORE_OBJECT_BYTES_H_
