@@ -91,6 +91,50 @@ TEST(NamingTest, FilesThatAreGoneOrNoProgramsNameNothing) {
   }
 }
 
+// Of the C library: where its file begins, its code, and the path.
+struct Library {
+  uint64_t bias = 0;
+  heap::Mapping code;
+};
+
+Library CLibrary() {
+  Library library;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto* library = static_cast<Library*>(data);
+        if (std::string(info->dlpi_name).find("/libc.so") == std::string::npos) return 0;
+        library->bias = info->dlpi_addr;
+        library->code.path = info->dlpi_name;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& header = info->dlpi_phdr[i];
+          if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
+          library->code.begin = info->dlpi_addr + header.p_vaddr;
+          library->code.end = library->code.begin + header.p_memsz;
+          library->code.file_offset = header.p_offset;
+        }
+        return 1;
+      },
+      &library);
+  return library;
+}
+
+// Recordings have a mapping for a whole file, from its first loaded part on.
+TEST(NamingTest, MappingsOfWholeFilesBecomeThoseOfTheirCode) {
+  const Library library = CLibrary();
+  ASSERT_GT(library.code.file_offset, 0u);
+  HeapProfile profile;
+  profile.mappings = {library.code};
+  profile.mappings[0].begin = library.bias;
+  profile.mappings[0].end += 100000;
+  profile.mappings[0].file_offset = 0;
+  for (int i = 0; i < 2; ++i) {  // the second time nothing is left to do
+    NarrowMappings(&profile);
+    EXPECT_EQ(profile.mappings[0].begin, library.code.begin);
+    EXPECT_EQ(profile.mappings[0].end, library.code.end);
+    EXPECT_EQ(profile.mappings[0].file_offset, library.code.file_offset);
+  }
+}
+
 TEST(NamingTest, NamesThatAreThereStay) {
   HeapProfile profile = testing::OddProfile();
   const size_t functions = profile.functions.size();

@@ -4,6 +4,7 @@
 
 #include "tools/interchange/export_options.h"
 #include "tools/interchange/metric_names.h"
+#include "tools/interchange/naming.h"
 #include "tools/load/load.h"
 #include "tracker/formats/write_file.h"
 
@@ -32,8 +33,9 @@ absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
 }
 
 absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
-  const auto profile = Load(options);
+  auto profile = Load(options);
   if (!profile.ok()) return profile.status();
+  NarrowMappings(&*profile);
   const auto metric = MetricToWrite(options, *profile);
   if (!metric.ok()) return metric.status();
   auto files = Export(*options.format, *profile, *metric);
