@@ -9,7 +9,7 @@
 namespace allomon::flame {
 namespace {
 
-constexpr double kMostExact = 9007199254740992.0;  // 2^53: JavaScript's integers
+constexpr double kMostExact = 9007199254740992.0;  // 2^53: from there on not all integers are
 
 void AppendFormatted(const char* format, double value, std::string* out) {
   char text[64];

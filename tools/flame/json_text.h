@@ -7,8 +7,8 @@
 
 namespace allomon::flame {
 
-// `text` in quotes.  What it holds is shown, whatever its origin: control characters, bytes that are
-// not UTF-8 and marks that turn the direction of writing are spelled out (Printable() in
+// `text` in quotes.  What it holds is shown, whatever its origin: control characters, bytes that
+// are not UTF-8 and marks that turn the direction of writing are spelled out (Printable() in
 // tools/text).  No `<` is left, so that nothing in it can end or open an element.
 std::string JsonString(std::string_view text);
 

@@ -1,56 +1,7 @@
 // The timeline: live bytes as an area, allocated bytes as a line with a scale of its own, the peak,
-// and a span that is selected.  Samples carry no time, so a span selects nothing of the flame graph.
+// and a span that is selected.  Samples carry no time, so a span selects none of them.
 
 const TIMELINE_MARGIN = {left: 64, right: 70, top: 14, bottom: 20};
-const POINT_FIELDS = 4;  // seconds, allocated, live, most live since the point before
-
-class Series {
-  constructor(profile) {
-    this.profile = profile;
-    const numbers = profile.timeline;
-    this.points = [];
-    for (let i = 0; i + POINT_FIELDS <= numbers.length; i += POINT_FIELDS) {
-      const [seconds, allocated, live, most] = numbers.slice(i, i + POINT_FIELDS);
-      this.points.push({seconds, allocated, live, most});
-    }
-  }
-
-  most(field) {
-    return this.points.reduce((most, point) => Math.max(most, point[field]), 0);
-  }
-
-  get seconds() {
-    return this.points.length ? this.points[this.points.length - 1].seconds : 0;
-  }
-
-  // The last point that is not later.
-  at(seconds) {
-    let low = 0, high = this.points.length;
-    while (low + 1 < high) {
-      const middle = (low + high) >> 1;
-      if (this.points[middle].seconds <= seconds) low = middle; else high = middle;
-    }
-    return this.points[low];
-  }
-
-  between(from, to) {
-    return this.points.filter((point) => point.seconds >= from && point.seconds <= to);
-  }
-
-  // What is known of a span.
-  summary(from, to) {
-    const first = this.at(from), last = this.at(to);
-    const most = this.between(from, to).slice(1).reduce(
-        (largest, point) => Math.max(largest, point.most), Math.max(first.live, last.live));
-    return {allocated: last.allocated - first.allocated, first, last, most};
-  }
-
-  peak() {
-    const most = this.most('most');
-    const found = this.points.find((point) => point.most === most);
-    return {seconds: this.profile.peakSeconds || (found ? found.seconds : 0), most};
-  }
-}
 
 // A round step such that about `count` of them make `range`; bytes come in steps of powers of two.
 function roundStep(range, count, isBytes) {
@@ -122,12 +73,13 @@ class Timeline {
   }
 
   paintScale(most, align, x, hasLines) {
-    const {context} = this, step = roundStep(most, 3, true);
+    const {context} = this, step = roundStep(most, 4, true);
+    const left = TIMELINE_MARGIN.left, right = this.width - TIMELINE_MARGIN.right;
     context.textAlign = align;
     for (let value = 0; value <= most; value += step) {
       const y = Math.round(this.y(value / most)) + 0.5;
-      context.fillText(formatBytes(value), x, y);
-      if (hasLines) this.stroke([[TIMELINE_MARGIN.left, y], [this.width - TIMELINE_MARGIN.right, y]]);
+      context.fillText(formatBytes(value).replace('.0 ', ' '), x, y);
+      if (hasLines) this.stroke([[left, y], [right, y]]);
     }
   }
 
@@ -142,6 +94,7 @@ class Timeline {
 
   timeText(time, step) {
     if (this.seconds >= 120) return formatSeconds(Math.round(time));
+    if (this.seconds < 1) return Number((time * 1000).toPrecision(4)) + ' ms';
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     return time.toFixed(digits) + ' s';
   }
@@ -239,7 +192,8 @@ class Timeline {
     const perSecond = to > from ? ` (${formatBytes(allocated / (to - from))} per second)` : '';
     return `${formatSeconds(from)} to ${formatSeconds(to)}: ${formatBytes(allocated)} allocated` +
         `${perSecond}; live ${formatBytes(first.live)} → ${formatBytes(last.live)}, at most ` +
-        `${formatBytes(most)}. The flame graph stays that of the whole recording: samples carry no time.`;
+        `${formatBytes(most)}. The flame graph is still of the whole recording: samples carry no ` +
+        'time.';
   }
 
   pointText(seconds) {
