@@ -26,7 +26,7 @@ struct Comparison {
   double rate_after = 0;
   bool blocks = false;  // not bytes
 
-  bool IsTestable() const { return rate_before > 0 && rate_after > 0; }
+  bool IsTestable() const { return rate_before >= kLeastRate && rate_after >= kLeastRate; }
 };
 
 // An amount in two profiles.

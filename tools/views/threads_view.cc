@@ -26,7 +26,8 @@ struct ThreadRow {
 };
 
 // A thread's totals: their variance is that of its words, as far as these were live.
-Estimate WithVariance(const heap::Amount& amount, const heap::Thread& thread) {
+Estimate WithVariance(const heap::Amount& unbounded, const heap::Thread& thread) {
+  const heap::Amount amount = heap::Bounded(unbounded);
   Estimate estimate;
   estimate.amount = amount;
   const double words_bytes = kWordBytes * thread.estimated_words;
