@@ -33,9 +33,9 @@ struct Comparison {
 struct ChangeSums {
   Estimate before;
   Estimate after;
-  double variance = 0;      // of the difference, if nothing changed
-  double inverse = 0;       // sum of squared variances by their numbers of trials
-  double after_share = 0;   // of trials, weighted by variance
+  double variance = 0;     // of the difference, if nothing changed
+  double inverse = 0;      // sum of squared variances by their numbers of trials
+  double after_share = 0;  // of trials, weighted by variance
 
   void Add(const ChangeSums& other);
 };

@@ -148,8 +148,8 @@ bool LooksLikePprof(std::string_view first_bytes) {
          (first_bytes[2] == '\x08' || first_bytes[2] == '\x10');
 }
 
-absl::StatusOr<HeapProfile> DecodePprof(std::string_view bytes) {
-  Source source(bytes);
+absl::StatusOr<HeapProfile> DecodePprof(std::string_view bytes, size_t max_profile_bytes) {
+  Source source(bytes, max_profile_bytes);
   HeapProfile profile;
   if (!Decode(&source, &profile)) return source.status();
   return profile;

@@ -18,9 +18,8 @@ class FunctionsView {
  public:
   FunctionsView(const Scene& scene, heap::RowKey key)
       : scene_(scene), by_line_(key == heap::RowKey::kLine), blocks_(scene.measure.blocks) {
-    rows_ = heap::RowsOf(scene.stacks, scene.values, key, [this](const Estimate& estimate) {
-      return Value(estimate);
-    });
+    rows_ = heap::RowsOf(scene.stacks, scene.values, key,
+                         [this](const Estimate& estimate) { return Value(estimate); });
     rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
                                [this](const Row& row) { return Value(row.total) == 0; }),
                 rows_.end());

@@ -133,8 +133,8 @@ class TreeView {
   }
 
   AmountStyle TotalStyle() const {
-    return {"total", MetricName(scene_.measure.metric), "%",
-            blocks_, scene_.HasIntervals(),             kStays};
+    return {"total", MetricName(scene_.measure.metric), "%", blocks_, scene_.HasIntervals(),
+            kStays};
   }
   AmountStyle SelfStyle() const {
     const bool is_callers = direction_ == Direction::kCallers;
