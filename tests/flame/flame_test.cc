@@ -26,7 +26,11 @@ absl::StatusOr<heap::HeapProfile> LoadMade(const std::string& path, const std::s
   if (path == "no_peak") profile.has[static_cast<size_t>(heap::Metric::kPeak)] = false;
   if (path == "nothing") profile.has = {};
   if (path == "only_bytes") profile.has_blocks = false;
-  if (path == "infinite") profile.samples[0].amounts[0] = {1, INFINITY};
+  if (path == "infinite") {
+    profile.samples[0].amounts[0] = {1, INFINITY};
+    profile.timeline[0] = {NAN, INFINITY, -INFINITY, NAN};
+    profile.rate = NAN;
+  }
   return profile;
 }
 

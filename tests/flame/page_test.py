@@ -273,6 +273,19 @@ class PageTest(unittest.TestCase):
         )
         self.assertIn(expected + " allocated", text)
 
+    def test_keys_select_a_span_of_the_timeline(self):
+        self.open("server")
+        self.run_("document.querySelector('#timeline').focus()")
+        self.press("ArrowLeft", "ArrowLeft")
+        self.assertIn(" allocated so far", self.text("#timeline-text"))
+        for _ in range(3):
+            self.browser.key("ArrowRight", shift=True)
+        self.assertIn("samples carry no time", self.text("#timeline-text"))
+        self.press("Escape")
+        self.assertIn("Drag over", self.text("#timeline-text"))
+        self.press("l")
+        self.assertEqual(self.run_("document.querySelector('#by-name').ariaPressed"), "true")
+
     def test_rows_of_few_samples_are_grey(self):
         self.open("server")
         noise = self.run_("document.querySelectorAll('#table tr.noise').length")

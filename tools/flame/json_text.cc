@@ -47,7 +47,7 @@ void AppendRough(double value, std::string* out) {
 
 std::string JsonNumber(double value) {
   std::string text;
-  AppendFormatted("%.17g", std::isfinite(value) ? value : 0, &text);
+  AppendFormatted("%.9g", std::isfinite(value) ? value : 0, &text);
   return text;
 }
 

@@ -18,7 +18,7 @@ void AppendWhole(double value, std::string* out);
 // Three digits that count, which are enough for a variance or a plot.
 void AppendRough(double value, std::string* out);
 
-// A number as exact as it is.
+// Nine digits that count.  What is no number, or is infinite, is 0.
 std::string JsonNumber(double value);
 
 // Objects and arrays, with commas where they belong.

@@ -33,7 +33,7 @@ bool AllHaveBlocks(const std::vector<NamedProfile>& profiles) {
 void WriteTimeline(const heap::HeapProfile& profile, JsonWriter* json) {
   json->Key("timeline").Begin('[');
   for (const heap::TimelinePoint& point : profile.timeline) {
-    json->Raw(std::to_string(point.seconds)).Whole(point.allocated_bytes);
+    json->Number(point.seconds).Whole(point.allocated_bytes);
     json->Whole(point.live_bytes).Whole(std::max(point.most_live_bytes, point.live_bytes));
   }
   json->End(']');

@@ -8,6 +8,7 @@ class FlameChart {
     Object.assign(this, {canvas, scroller, space, hooks});
     this.history = [];
     this.focus = this.selected = this.hoveredBox = null;
+    this.animation = 0;  // the number of the last one; those before it have stopped
     this.painter = new FlamePainter(this, colors);
     this.pointer = new FlamePointer(this);
     scroller.addEventListener('scroll', () => this.paintSoon());
@@ -21,6 +22,8 @@ class FlameChart {
     this.view = view;
     this.looks = looks;
     this.history = [];
+    this.animation++;
+    this.hoveredBox = null;
     this.focus = focus;
     this.selected = selected;
     this.span = [focus.start, focus.end];
@@ -79,7 +82,7 @@ class FlameChart {
 
   animate(from, to) {
     const begin = performance.now();
-    const run = this.animation = (this.animation || 0) + 1;
+    const run = ++this.animation;
     const step = () => {
       if (run !== this.animation) return;
       const part = Math.min(1, (performance.now() - begin) / ZOOM_MILLIS);
@@ -96,7 +99,7 @@ class FlameChart {
     const {root} = this.view;
     length = Math.min(root.weight, Math.max(length, root.weight * 1e-7));
     from = Math.min(Math.max(from, 0), root.weight - length);
-    this.animation = (this.animation || 0) + 1;
+    this.animation++;
     this.span = [from, from + length];
     this.focus = this.innermost(this.span);
     this.hooks.zoomed(this.focus);

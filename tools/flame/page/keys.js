@@ -32,7 +32,13 @@ class Keys {
       chart.zoomTo(chart.selected);
       return true;
     }
+    if (key === 'Home' && isOnFlame) return this.home();
     return this.letter(key);
+  }
+
+  home() {
+    this.page.chart.zoomTo(this.page.view.root);
+    return true;
   }
 
   arrow(direction) {
@@ -51,7 +57,6 @@ class Keys {
       'b': () => page.chooseOtherUnit(),
       't': () => page.switchTheme(),
       '?': () => byId('help').showModal(),
-      'Home': () => page.chart.zoomTo(page.view.root),
       'Escape': () => page.back(),
       'Backspace': () => page.back(),
     };

@@ -32,13 +32,13 @@ class Series {
   }
 
   between(from, to) {
-    return this.points.filter((point) => point.seconds >= from && point.seconds <= to);
+    return this.points.filter((point) => point.seconds > from && point.seconds <= to);
   }
 
   // What is known of a span.
   summary(from, to) {
     const first = this.at(from), last = this.at(to);
-    const most = this.between(from, to).slice(1).reduce(
+    const most = this.between(from, to).reduce(
         (largest, point) => Math.max(largest, point.most), Math.max(first.live, last.live));
     return {allocated: last.allocated - first.allocated, first, last, most};
   }

@@ -20,6 +20,8 @@ class Timeline {
     this.before = before;  // null: none
     this.span = null;      // [from, to] in seconds
     this.cursor = null;    // seconds
+    this.anchor = null;    // where a drag of the mouse began, or a span of the keys
+    this.isDragged = false;
     const all = [shown, before].filter(Boolean);
     this.seconds = Math.max(...all.map((series) => series.seconds)) || 1;
     this.mostLive = Math.max(...all.map((series) => series.most('most'))) || 1;
@@ -215,8 +217,8 @@ class Timeline {
     const {canvas} = this;
     canvas.addEventListener('pointerdown', (event) => this.press(event));
     canvas.addEventListener('pointermove', (event) => this.move(event));
-    canvas.addEventListener('pointerup', () => { this.anchor = undefined; });
-    canvas.addEventListener('pointercancel', () => { this.anchor = undefined; });
+    canvas.addEventListener('pointerup', () => { this.isDragged = false; });
+    canvas.addEventListener('pointercancel', () => { this.isDragged = false; });
     canvas.addEventListener('pointerleave', () => this.set(this.span, null));
     canvas.addEventListener('keydown', (event) => this.key(event));
     new ResizeObserver(() => this.paint()).observe(canvas);
@@ -224,20 +226,19 @@ class Timeline {
 
   press(event) {
     this.anchor = this.secondsAt(event);
+    this.isDragged = true;
     this.canvas.setPointerCapture(event.pointerId);
     this.set(null, this.anchor);
   }
 
   move(event) {
     const at = this.secondsAt(event);
-    const isDragged = this.anchor !== undefined;
-    this.set(isDragged ? [Math.min(this.anchor, at), Math.max(this.anchor, at)] : this.span, at);
+    this.set(this.isDragged ? this.spanTo(at) : this.span, at);
   }
 
   key(event) {
     const direction = {ArrowLeft: -1, ArrowRight: 1}[event.key];
     if (event.key === 'Escape' && (this.span || this.cursor !== null)) {
-      this.keyAnchor = null;
       this.set(null, null);
     } else if (direction) {
       this.moveCursor(direction, event.shiftKey);
@@ -248,13 +249,15 @@ class Timeline {
     event.stopPropagation();
   }
 
-  moveCursor(direction, extends_) {
+  // From where a span began.
+  spanTo(seconds) {
+    return [Math.min(this.anchor, seconds), Math.max(this.anchor, seconds)];
+  }
+
+  moveCursor(direction, isSpan) {
     const from = this.cursor === null ? this.series.peak().seconds : this.cursor;
     const to = Math.min(this.seconds, Math.max(0, from + direction * this.seconds / 50));
-    if (!extends_ || this.keyAnchor === null || this.keyAnchor === undefined) {
-      this.keyAnchor = extends_ ? from : to;
-    }
-    const ends = [this.keyAnchor, to];
-    this.set(extends_ ? [Math.min(...ends), Math.max(...ends)] : null, to);
+    if (!isSpan || !this.span) this.anchor = from;
+    this.set(isSpan ? this.spanTo(to) : null, to);
   }
 }

@@ -7,7 +7,7 @@ class FrameFacts {
   }
 
   name(node) {
-    return node.depth ? this.profile.name(node.frame >> 1) : this.rootText;
+    return node.depth ? tidyName(this.profile.name(node.frame >> 1)) : this.rootText;
   }
 
   place(node) {
