@@ -266,8 +266,8 @@ uint64_t Recorder::NewExactWords() {
   const internal::ThreadState& thread = internal::CurrentThread();
   if (thread.sampler != nullptr) slot.managed_words = thread.sampler->PassedWords(session_);
   const uint64_t known = slot.exact_words;
-  slot.exact_words = PassedWords(thread, internal::countdown_words) -
-                     thread.meter.PassedAtStartOf(session_) + slot.managed_words;
+  slot.exact_words =
+      PassedWords(thread, internal::countdown_words, session_) + slot.managed_words;
   return slot.exact_words - known;
 }
 
