@@ -45,7 +45,11 @@ PYTHON = (
     "again = json.loads(text)\n"
     "print(len(text), len(again))\n"
 )
-CPLUSPLUS = "#include <map>\n#include <string>\nint main() { std::map<int, std::string> m; m[1]; }\n"
+CPLUSPLUS = """
+#include <map>
+#include <string>
+int main() { std::map<int, std::string> names; names[1]; }
+"""
 
 # name -> (rate, command as a function of the scratch folder)
 PROGRAMS = {
