@@ -29,8 +29,11 @@ bool IsForThisProcess(const EnvironmentOptions& options) {
 void StartRecordingIfWanted(const EnvironmentOptions& options) {
   if (options.record.empty() || !IsForThisProcess(options)) return;
   const recording::Started started = recording::StartRecorder(StartOptionsOf(options));
-  // `allomon run`, whose file it was, has ended, or is out of this process's sight.
-  if (started.error == recording::kNoMemoryFile) return;
+  // `allomon run`, whose file it was, has ended, or is out of this process's sight; or says itself
+  // that the file is full.
+  if (started.error == recording::kNoMemoryFile || started.error == recording::kMemoryFileFull) {
+    return;
+  }
   if (started.error != nullptr) {
     Say("ALLOMON_RECORD=" + options.record + ": cannot record: " + started.error +
         "; the program runs unrecorded");

@@ -144,6 +144,13 @@ class RealLibraryTest(unittest.TestCase):
             (sums["alloc_objects"], sums["alloc_space"]), plus((0, 0), TOTAL, times=40)
         )
 
+    def test_full_recording_is_said_once_and_by_the_command(self):
+        script = f'i=0; while [ $i -lt 4 ]; do "{KNOWN}"; i=$((i+1)); done'
+        done = self.run_it("--limit=1m", "sh", "-c", script)
+        self.assertEqual((done.returncode, done.out), (0, ""))
+        self.assertRegex(done.err, r"allomon run: the recording was full: .*--limit\n")
+        self.assertEqual(done.err.count("full"), 1)
+
     def test_no_children(self):
         done = self.run_it("--no-children", KNOWN, "5")
         self.assertEqual(done.returncode, 3)

@@ -41,16 +41,18 @@ void SayWhoGoesOn(const MemoryFile& memory, const std::vector<ProcessTotals>& pr
       Listed(names) + "; written is what was allocated until now");
 }
 
-void SayWhatWasDropped(const std::vector<ProcessTotals>& processes) {
+// Processes that found no room at all are not among them.
+void SayWhatWasDropped(const MemoryFile& memory, const std::vector<ProcessTotals>& processes) {
   uint64_t samples = 0;
   uint64_t bytes = 0;
   for (const ProcessTotals& process : processes) {
     samples += process.dropped_samples;
     bytes += process.dropped_bytes;
   }
-  if (samples == 0) return;
-  Say(Count(samples, "sample") + " (" + Bytes(static_cast<double>(bytes)) +
-      ") had no room and are missing; give more with --limit, or sample less with --rate");
+  if (samples == 0 && memory.SegmentsLost() == 0) return;
+  Say("the recording was full: " + Count(samples, "sample") + " (" +
+      Bytes(static_cast<double>(bytes)) +
+      ") are missing, and processes that began afterwards; give more with --limit");
 }
 
 // For a shell.
@@ -110,7 +112,7 @@ void Finish(const Options& options, const MemoryFile& memory, pid_t first_proces
   const absl::Status read = writer.Read();
   if (!read.ok()) return SaveRaw(memory, out, std::string(read.message()));
   const std::string written = writer.Write(!options.quiet);
-  SayWhatWasDropped(processes);
+  SayWhatWasDropped(memory, processes);
   if (options.quiet || written.empty()) return;
   for (const std::string& line : TotalsText(writer.main_profile(), WhoIsMain(programs))) Say(line);
   SayWhatIsNext(written);

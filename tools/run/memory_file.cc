@@ -73,6 +73,12 @@ std::string MemoryFile::Path() const {
   return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd_);
 }
 
+uint64_t MemoryFile::SegmentsLost() const {
+  FileHeader header = {};
+  std::string error;
+  return recording::ReadFileHeader(Bytes(), &header, &error) ? header.segments_lost : 0;
+}
+
 std::string MemoryFile::Copy() const {
   const recording::DescriptorBytes bytes = Bytes();
   FileHeader header = {};

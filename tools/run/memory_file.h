@@ -29,6 +29,9 @@ class MemoryFile {
   // For readers.  Processes may change them at any time.
   recording::DescriptorBytes Bytes() const { return recording::DescriptorBytes(fd_); }
 
+  // How often there was no room.
+  uint64_t SegmentsLost() const;
+
   // A copy of the segments in use: a file that is a recording by itself.
   std::string Copy() const;
 

@@ -22,7 +22,7 @@ std::string WithInterval(const HeapProfile& profile, Metric metric) {
   const heap::Estimate total = Total(profile, metric);
   const double bytes = total.amount.bytes;
   if (profile.rate >= 1) return Bytes(bytes) + " (exactly)";
-  if (bytes <= 0) return "no sample";
+  if (bytes <= 0) return "0 B (no sample)";
   const heap::Interval interval = heap::IntervalOf(bytes, total.bytes_variance);
   return Bytes(bytes) + " (" + Bytes(interval.low) + " to " + Bytes(interval.high) + ")";
 }

@@ -98,8 +98,9 @@ const char* Recorder::Open() {
   }
   const char* const error = file_.Open(path, limit_bytes_);
   if (error == nullptr && !BeginStore()) {
+    const bool is_named = file_.is_named();
     file_.Close();
-    return "its limit is reached; set a larger ALLOMON_RECORD_LIMIT";
+    return is_named ? "its limit is reached; set a larger ALLOMON_RECORD_LIMIT" : kMemoryFileFull;
   }
   if (error == nullptr) g_recorders[place_] = this;
   return error;

@@ -76,6 +76,7 @@ bool Allocate(int fd, uint64_t begin, uint64_t end) {
 
 }  // namespace
 
+const char* const kMemoryFileFull = "the memory file is full";
 const char* const kNoMemoryFile = "nobody holds the memory file any more";
 
 const char* SegmentFile::Open(const FilePath& path, uint64_t limit_bytes) {

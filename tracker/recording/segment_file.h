@@ -21,6 +21,8 @@ namespace allomon::recording {
 
 // Open()'s answer where a path in /proc, of a memory file that somebody held, leads nowhere.
 extern const char* const kNoMemoryFile;
+// A memory file has no room for another process.  Its owner says so, once.
+extern const char* const kMemoryFileFull;
 
 class SegmentFile {
  public:
