@@ -15,6 +15,7 @@ recording::StartOptions StartOptionsOf(const EnvironmentOptions& options) {
   start.path = options.record.c_str();
   start.limit_bytes = options.record_limit_bytes;
   start.rate = options.rate;
+  start.follows_children = options.record_only == 0;
   start.seed = options.seed.has_value() ? *options.seed : RandomSeed();
   return start;
 }

@@ -41,7 +41,7 @@ __attribute__((noinline)) int64_t EnterEpochSlow(ThreadState& thread, int64_t le
   RefreshThreadSlow(thread);
   const int64_t fresh = FreshCountdown(thread);
   thread.meter.Set(TakeLeftWhenWoken(thread, left), fresh);
-  thread.meter.EnterSessions(thread.active);
+  thread.meter.EnterSessions(thread.active, fresh);
   return fresh;
 }
 

@@ -10,8 +10,8 @@
 // The file is mapped: it can be read at any moment, also of a program that was killed, and Stop()
 // only says that the recording has ended.  `allomon report /tmp/program.rec` shows it.
 //
-// Blocks are sampled as by a Tracker (tracker.h), beside all other trackers.  Sizes are in bytes, as
-// requested, a managed object's with its header.
+// Blocks are sampled as by a Tracker (tracker.h), beside all other trackers.  Sizes are in bytes,
+// as requested, a managed object's with its header.
 //
 // Thread rule: everything here is thread safe and may be called in callbacks of a tracker; not in
 // signal handlers.  Heaps report that are linked into the same executable (tracker.h).
@@ -67,8 +67,8 @@ class Recording {
   //   kResourceExhausted   two recordings go on; eight trackers sample already, or sixteen exist
   static absl::StatusOr<RecordingId> Start(const RecordingOptions& options);
 
-  // Nothing is added from now on; blocks that live stay live in the file.  Fails with kNotFound when
-  // it was stopped.
+  // Nothing is added from now on; blocks that live stay live in the file.  Fails with kNotFound
+  // when it was stopped.
   static absl::Status Stop(RecordingId id);
 
   // As of now.  Fails with kNotFound when it was stopped.

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <set>
+#include <string_view>
 
 #include "tools/run/main_program.h"
 #include "tools/run/output_file.h"
@@ -23,14 +26,15 @@ void SayNothingRecorded(const std::string& command) {
   Say("nothing was recorded: " + path + " " + WhyUnrecorded(path));
 }
 
-// Processes that go on behind the one that was waited for.
+// Processes that go on behind the one that was waited for.  Of the programs of one process the last
+// is the one that it runs now.
 void SayWhoGoesOn(const MemoryFile& memory, const std::vector<ProcessTotals>& processes) {
   std::set<uint32_t> seen;
   std::vector<std::string> names;
-  for (const ProcessTotals& process : processes) {
-    if (!seen.insert(process.pid).second) continue;
-    if (!memory.IsMappedBy(static_cast<pid_t>(process.pid))) continue;
-    names.push_back(NameOf(process.program) + " (" + std::to_string(process.pid) + ")");
+  for (auto process = processes.rbegin(); process != processes.rend(); ++process) {
+    if (!seen.insert(process->pid).second) continue;
+    if (!memory.IsMappedBy(static_cast<pid_t>(process->pid))) continue;
+    names.push_back(NameOf(process->program) + " (" + std::to_string(process->pid) + ")");
   }
   if (names.empty()) return;
   Say(Count(names.size(), "process") + " " + (names.size() == 1 ? "goes" : "go") + " on: " +
@@ -51,8 +55,11 @@ void SayWhatWasDropped(const std::vector<ProcessTotals>& processes) {
 
 // For a shell.
 std::string Quoted(const std::string& path) {
-  constexpr char kPlain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./,:=@%";
-  if (path.find_first_not_of(kPlain) == std::string::npos) return path;
+  constexpr std::string_view kPlain = "_-+./,:=@%";
+  const bool is_plain = std::all_of(path.begin(), path.end(), [kPlain](unsigned char c) {
+    return std::isalnum(c) != 0 || kPlain.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (is_plain) return path;
   std::string quoted = "'";
   for (const char c : path) quoted += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted + "'";

@@ -79,7 +79,7 @@ std::vector<std::string> Parted(std::string_view text) {
 std::string NamingText(const WorkProgress& progress) {
   const uint64_t all = progress.all;
   if (all == 0) return "naming functions";
-  return "naming functions: " + std::to_string(progress.done) + " of " + Count(all, "address");
+  return "naming functions: " + Number(progress.done) + " of " + Count(all, "address");
 }
 
 }  // namespace
@@ -136,7 +136,10 @@ ProfileWriter::Files ProfileWriter::Unnamed() const {
 // Of the worker.  A program whose processes go on may have more samples than it had.
 std::string ProfileWriter::EncodeNamed(WorkProgress* progress) const {
   recording::RecordingOptions options;
-  (void)progress;
+  options.progress = [progress](uint64_t done, uint64_t all) {
+    progress->done = done;
+    progress->all = all;
+  };
   const auto profiles = ReadProfiles(memory_, options);
   if (!profiles.ok()) return "";
   Files files;

@@ -13,6 +13,9 @@
 #include "tracker/core/thread_state.h"
 
 namespace allomon::internal {
+
+std::atomic<uint64_t> times_forked{0};
+
 namespace {
 
 std::atomic<const OuterForkHandlers*> g_outer_fork_handlers{nullptr};
@@ -24,8 +27,7 @@ std::atomic<SpinLock*> g_heap_locks[kMaxHeapLocks] = {};
 // locks that are held around the fork.
 const OuterForkHandlers* g_outer_of_this_fork = nullptr;
 
-// Written by the only thread of a child.
-std::atomic<uint64_t> g_times_forked{0};
+// Written, as times_forked is, by the only thread of a child.
 std::atomic<uint32_t> g_child_id{0};
 
 // The analysis cannot follow locks that are visited: the functions below are left out of it.
@@ -64,8 +66,6 @@ void HoldAroundFork(SpinLock* lock) {
   }
 }
 
-uint64_t TimesForked() { return g_times_forked.load(std::memory_order_relaxed); }
-
 uint32_t OwnProcessIdAfterFork() {
   const uint32_t noted = g_child_id.load(std::memory_order_relaxed);
   return noted != 0 ? noted : OwnThreadId();
@@ -90,7 +90,7 @@ void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   {
     // The locks are open for this thread, and so for its signal handlers, too.
     const BusyMark busy;
-    g_times_forked.fetch_add(1, std::memory_order_relaxed);
+    times_forked.fetch_add(1, std::memory_order_relaxed);
     g_child_id.store(OwnThreadId(), std::memory_order_relaxed);
     ThreadState& thread = CurrentThread();
     Session::AbandonPinsOfOthersLocked(thread);

@@ -3,6 +3,7 @@
 #ifndef ALLOMON_TRACKER_CORE_FORK_H_
 #define ALLOMON_TRACKER_CORE_FORK_H_
 
+#include <atomic>
 #include <cstdint>
 
 #include "tracker/base/spin_lock.h"
@@ -22,7 +23,8 @@ inline constexpr int kMaxHeapLocks = 6;
 void HoldAroundFork(SpinLock* lock);
 
 // How often the memory of this process was copied by a fork to the one that asks.
-uint64_t TimesForked();
+extern std::atomic<uint64_t> times_forked;
+inline uint64_t TimesForked() { return times_forked.load(std::memory_order_relaxed); }
 // The process id of a child, without a system call: where no handler has seen the fork, the number
 // of the calling thread.
 uint32_t OwnProcessIdAfterFork();

@@ -45,7 +45,7 @@ void ManagedSampler::Refresh() {
     bits_.Seed(active_.seed, registry.NextStreamLocked());
   }
   BeginGap();
-  meter_.EnterSessions(active_);
+  meter_.EnterSessions(active_, words_left_);
 }
 
 bool ManagedSampler::Draw(uint64_t words, Trial* trial) {

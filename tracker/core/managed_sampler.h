@@ -50,7 +50,7 @@ class ManagedSampler {
 
   // Managed words of this mutator that have stood trial for the session, up to the last sample.
   uint64_t PassedWords(SessionId session) const {
-    return meter_.passed() - meter_.PassedAtStartOf(session);
+    return meter_.PassedSince(session, words_left_);
   }
 
  private:

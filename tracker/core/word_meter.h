@@ -19,35 +19,29 @@ class WordMeter {
  public:
   // The countdown, of which `left` words are left, is set to `fresh`.
   void Set(int64_t left, int64_t fresh) {
-    passed_.store(PassedAt(left), std::memory_order_relaxed);
-    set_.store(fresh, std::memory_order_relaxed);
+    const uint64_t drawn = drawn_.load(std::memory_order_relaxed);
+    drawn_.store(drawn + static_cast<uint64_t>(fresh) - static_cast<uint64_t>(left),
+                 std::memory_order_relaxed);
   }
 
   // The words of this stream so far, where `left` are left of the countdown.
   uint64_t PassedAt(int64_t left) const {
-    const uint64_t set = static_cast<uint64_t>(set_.load(std::memory_order_relaxed));
-    return passed_.load(std::memory_order_relaxed) + set - static_cast<uint64_t>(left);
+    return drawn_.load(std::memory_order_relaxed) - static_cast<uint64_t>(left);
   }
-  bool IsSetTo(int64_t countdown) const {
-    return set_.load(std::memory_order_relaxed) == countdown;
-  }
-  // The same as PassedAt(), as of the last Set().
-  uint64_t passed() const { return passed_.load(std::memory_order_relaxed); }
 
-  // Behind a Set(): the sessions of this set that were not known before begin here.
-  void EnterSessions(const ActiveSet& active) {
-    for (uint32_t i = 0; i < active.count; ++i) Enter(active.items[i].id);
+  // The sessions of this set that were not known before begin here, where `left` are left.
+  void EnterSessions(const ActiveSet& active, int64_t left) {
+    for (uint32_t i = 0; i < active.count; ++i) Enter(active.items[i].id, PassedAt(left));
   }
   // In a child of fork, which counts its own words.
   void ForgetSessions() {
     for (Since& since : since_) since.session.store(0, std::memory_order_relaxed);
   }
-  // What had passed where the session began; all that passed last, if it is not known.
-  uint64_t PassedAtStartOf(SessionId id) const {
+  // What has passed since the session began; 0 if the session is not known.
+  uint64_t PassedSince(SessionId id, int64_t left) const {
     const Since& since = since_[PlaceOfSession(id)];
-    return since.session.load(std::memory_order_relaxed) == id
-               ? since.passed.load(std::memory_order_relaxed)
-               : passed();
+    if (since.session.load(std::memory_order_relaxed) != id) return 0;
+    return PassedAt(left) - since.passed.load(std::memory_order_relaxed);
   }
 
  private:
@@ -56,15 +50,14 @@ class WordMeter {
     std::atomic<uint64_t> passed;
   };
 
-  void Enter(SessionId id) {
+  void Enter(SessionId id, uint64_t passed) {
     Since& since = since_[PlaceOfSession(id)];
     if (since.session.load(std::memory_order_relaxed) == id) return;
-    since.passed.store(passed(), std::memory_order_relaxed);
+    since.passed.store(passed, std::memory_order_relaxed);
     since.session.store(id, std::memory_order_relaxed);
   }
 
-  std::atomic<uint64_t> passed_{0};
-  std::atomic<int64_t> set_{0};
+  std::atomic<uint64_t> drawn_{0};  // the words of all gaps
   Since since_[kMaxSessions] = {};
 };
 

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include "tracker/base/own_memory.h"
-#include "tracker/core/fork.h"
 
 namespace allomon::recording {
 namespace {
@@ -26,11 +25,6 @@ void ForkMark::Set() {
   if (mark_ == nullptr) mark_ = MapMark();
   if (mark_ != nullptr) mark_->store(1, std::memory_order_relaxed);
   forks_ = internal::TimesForked();
-}
-
-bool ForkMark::IsInChild() const {
-  return forks_ != internal::TimesForked() ||
-         (mark_ != nullptr && mark_->load(std::memory_order_relaxed) == 0);
 }
 
 }  // namespace allomon::recording

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tracker/core/fork.h"
+
 namespace allomon::recording {
 
 // Set where a recording begins.  The mark stands in a page that the kernel empties in every child
@@ -15,7 +17,10 @@ namespace allomon::recording {
 class ForkMark {
  public:
   void Set();
-  bool IsInChild() const;
+  bool IsInChild() const {
+    return forks_ != internal::TimesForked() ||
+           (mark_ != nullptr && mark_->load(std::memory_order_relaxed) == 0);
+  }
 
  private:
   std::atomic<uint32_t>* mark_ = nullptr;

@@ -32,6 +32,7 @@ struct ProcessFacts {
   uint64_t seed = 0;
   double rate = 0;
   uint32_t callstack_size = 0;
+  bool follows_children = true;  // that it forks
   ThreadName name = {};  // of its threads, until they get others
   uint32_t program_bytes = 0;
   uint32_t command_bytes = 0;

@@ -232,7 +232,7 @@ void Recorder::BeginAsChild() {
   facts_.is_forked = true;
   facts_.start_realtime_nanos = NanosOf(CLOCK_REALTIME);
   facts_.start_monotonic_nanos = NanosOf(CLOCK_MONOTONIC);
-  if (OpenForChild()) BeginStore();
+  if (facts_.follows_children && OpenForChild()) BeginStore();
 }
 
 // A memory file is shared with the parent.
@@ -266,8 +266,8 @@ uint64_t Recorder::NewExactWords() {
   const internal::ThreadState& thread = internal::CurrentThread();
   if (thread.sampler != nullptr) slot.managed_words = thread.sampler->PassedWords(session_);
   const uint64_t known = slot.exact_words;
-  slot.exact_words = PassedWords(thread, internal::countdown_words) -
-                     thread.meter.PassedAtStartOf(session_) + slot.managed_words;
+  slot.exact_words =
+      PassedWords(thread, internal::countdown_words, session_) + slot.managed_words;
   return slot.exact_words - known;
 }
 

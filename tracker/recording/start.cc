@@ -39,6 +39,7 @@ ProcessFacts FactsOf(const StartOptions& options) {
   facts.seed = options.seed;
   facts.rate = options.rate;
   facts.callstack_size = options.callstack_size;
+  facts.follows_children = options.follows_children;
   facts.name = NameByKernel();
   facts.program_bytes =
       LengthOf(readlink("/proc/self/exe", facts.program, sizeof(facts.program)));

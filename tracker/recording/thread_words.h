@@ -42,8 +42,7 @@ class ThreadWords {
     if (known_ == nullptr || number >= kMostThreads) return false;
     const Known& known = known_[number];
     if (known.thread == nullptr) return false;
-    *words = internal::PassedWords(*known.thread, *known.countdown) -
-             known.thread->meter.PassedAtStartOf(session);
+    *words = internal::PassedWords(*known.thread, *known.countdown, session);
     return true;
   }
 
