@@ -156,7 +156,9 @@ class Mlprof(ReadersTest):
         for example in self.both():
             for metric in ["alloc", "live"]:
                 self.export("mlmon.out", "--format=mlmon", "--metric=" + metric)
-                out, _ = self.run_in_folder(MLPROF, "-raw", "true", "mlmon.out.sources", "mlmon.out")
+                out, _ = self.run_in_folder(
+                    MLPROF, "-raw", "true", "mlmon.out.sources", "mlmon.out"
+                )
                 whole = re.search(r"^([\d,]+) bytes allocated", out, re.MULTILINE)
                 self.assert_total(number(whole[1]), metric, 300)
 

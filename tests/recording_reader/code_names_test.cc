@@ -123,6 +123,19 @@ TEST_F(CodeNamesTest, InlinedCallsHaveTheirLines) {
   EXPECT_EQ(start_lines_, (std::vector<uint32_t>{2, 10}));
 }
 
+TEST_F(CodeNamesTest, FunctionsOfOneUnitHaveTheirScopes) {
+  for (const char* const options : {"-g", "-gdwarf-4 -gsplit-dwarf"}) {
+    Tool(
+        "sed -e 's/^inline/namespace { class Till { public: static inline/' "
+        "-e 's/^class Counter/}; } class Counter/' -e 's/return Inner/return Till::Inner/' "
+        "shop.cc > till.cc && mv till.cc shop.cc");
+    Compile(options);
+    EXPECT_EQ(Names().substr(0, Names().find(' ', 60)),
+              "shop::(anonymous namespace)::Till::Inner shop.cc:3 shop::Counter::Outer(int)");
+    SetUp();
+  }
+}
+
 TEST_F(CodeNamesTest, OlderDwarf) {
   Compile("-gdwarf-4");
   EXPECT_EQ(Names(), InlinedNames());

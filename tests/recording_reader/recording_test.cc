@@ -140,7 +140,7 @@ TEST(RecordingTest, ProcessThatHasNotBegunIsLeftOut) {
 
 TEST(RecordingTest, ImpossibleRatesAreLeftOut) {
   for (const double rate :
-       {0.0, -0.5, 1.5, std::nan(""), std::numeric_limits<double>::infinity()}) {
+       {0.0, -0.5, 1.5, 1e-310, std::nan(""), std::numeric_limits<double>::infinity()}) {
     RecordedProcess process = SmallProcess();
     process.record.rate = rate;
     const Recording recording = ReadOrDie(BytesOf({process}));

@@ -95,8 +95,8 @@ void Print(const Process& process) {
               " " + Tuple(thread.allocated) + " " + Tuple(thread.live));
   }
   for (const TimelinePoint& point : process.timeline) {
-    PrintLine("point " + Tuple(point.nanos, point.allocated_bytes, point.live_bytes,
-                               point.most_live_bytes));
+    PrintLine("point " +
+              Tuple(point.nanos, point.allocated_bytes, point.live_bytes, point.most_live_bytes));
   }
   for (const Module& module : process.modules) {
     if (module.begin != 0) PrintModule(process, module);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tools/command_result.h"
+#include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
 #include "tools/interchange/export_command.h"
 #include "tools/report/report.h"
@@ -38,6 +39,7 @@ constexpr Command kCommands[] = {
     {"run", "record what a program and its children allocate", allomon::run::RunRun, true},
     {"report", "show what functions allocated, how long they ran, how often", RunReport},
     {"diff", "show which functions changed from one profile to another", RunDiff},
+    {"flame", "write an interactive flame graph as an HTML file", allomon::flame::RunFlame},
     {"export", "write a heap profile in another format", RunExport},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };

@@ -1,5 +1,5 @@
 #!/bin/sh
-# embed.sh OUT.cc PAGE.html PAGE.css SCRIPT.js...: the files as the strings of embedded_page.h.
+# embed.sh OUT PAGE STYLE SCRIPT...: the files as the strings of embedded_page.h.
 # Text goes into raw strings as it is.  Only programs of coreutils are used.
 set -eu
 out=$1 html=$2 style=$3

@@ -9,6 +9,7 @@
 #include "tools/flame/options.h"
 #include "tools/flame/page.h"
 #include "tools/flame/page_data.h"
+#include "tools/load/load.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/write_file.h"
 
@@ -28,6 +29,12 @@ CommandResult BadInput(const std::string& line) {
 
 CommandResult BadInput(const absl::Status& status) {
   return BadInput(std::string(status.message()));
+}
+
+absl::StatusOr<heap::HeapProfile> LoadFile(const std::string& path, const std::string& debug_dir) {
+  load::LoadOptions options;
+  options.debug_dir = debug_dir;
+  return load::LoadHeapProfile(path, options);
 }
 
 absl::StatusOr<Profiles> Load(const Options& options, const Loader& load) {
@@ -61,8 +68,8 @@ absl::StatusOr<Metric> NamedMetric(const std::string& name, const std::vector<Me
 absl::StatusOr<Metric> ChooseMetric(const Options& options, const Profiles& profiles) {
   const std::vector<Metric> metrics = CommonMetrics(profiles);
   if (metrics.empty()) {
-    return absl::InvalidArgumentError(
-        options.files[0] + ": nothing to show; the profiles have no metric in common");
+    return absl::InvalidArgumentError(options.files[0] +
+                                      ": nothing to show; the profiles have no metric in common");
   }
   if (!options.metric.empty()) return NamedMetric(options.metric, metrics);
   for (Metric preferred : kPreferred) {
@@ -94,7 +101,11 @@ CommandResult Write(const Options& options, const std::string& page) {
 
 }  // namespace
 
-CommandResult RunFlame(const std::vector<std::string>& args, const Loader& load) {
+CommandResult RunFlame(const std::vector<std::string>& args) {
+  return RunFlameWith(LoadFile, args);
+}
+
+CommandResult RunFlameWith(const Loader& load, const std::vector<std::string>& args) {
   const auto options = ParseOptions(args);
   if (!options.ok()) return BadInput(options.status());
   if (options->help) return {0, kUsage, ""};
@@ -103,7 +114,9 @@ CommandResult RunFlame(const std::vector<std::string>& args, const Loader& load)
   const auto metric = ChooseMetric(*options, *profiles);
   if (!metric.ok()) return BadInput(metric.status());
   const std::string title = TitleOf(*options, *profiles);
-  return Write(*options, HtmlPage(title, PageData(*profiles, {title, *metric})));
+  const auto data = PageData(*profiles, {title, *metric});
+  if (!data.ok()) return BadInput(data.status());
+  return Write(*options, HtmlPage(title, *data));
 }
 
 }  // namespace allomon::flame

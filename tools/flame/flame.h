@@ -12,11 +12,14 @@
 
 namespace allomon::flame {
 
+// Reads the files with tools/load.
+CommandResult RunFlame(const std::vector<std::string>& args);
+
 // Reads a profile.  Its error is one line that names the file.
 using Loader = std::function<absl::StatusOr<heap::HeapProfile>(const std::string& path,
                                                                const std::string& debug_dir)>;
 
-CommandResult RunFlame(const std::vector<std::string>& args, const Loader& load);
+CommandResult RunFlameWith(const Loader& load, const std::vector<std::string>& args);
 
 }  // namespace allomon::flame
 

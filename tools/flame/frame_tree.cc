@@ -39,21 +39,28 @@ std::string_view LastPart(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-FrameTree::FrameTree(std::vector<heap::Metric> metrics)
-    : metrics_(std::move(metrics)), nodes_(1) {}
+FrameTree::FrameTree(std::vector<heap::Metric> metrics) : metrics_(std::move(metrics)), nodes_(1) {}
 
-void FrameTree::Add(const heap::HeapProfile& profile, Side side) {
+bool FrameTree::Add(const heap::HeapProfile& profile, Side side) {
   const std::vector<Steps> steps = StepsOfLocations(profile);
   for (const heap::Sample& sample : profile.samples) {
-    std::vector<heap::Estimate> values;
-    for (heap::Metric metric : metrics_) {
-      values.push_back(heap::EstimateOf(sample[metric], sample, profile.rate));
-    }
-    if (std::all_of(values.begin(), values.end(), IsNothing)) continue;
-    auto& sums = LeafOf(NodeOf(sample.stack, steps))->by_metric[side];
-    sums.resize(metrics_.size());
-    for (size_t i = 0; i < values.size(); ++i) sums[i].Add(values[i]);
+    for (uint32_t location : sample.stack) frames_walked_ += steps[location].size();
+    if (frames_walked_ > kMostFrames || nodes_.size() > kMostNodes) return false;
+    AddSample(sample, profile.rate, side, steps);
   }
+  return nodes_.size() <= kMostNodes;
+}
+
+void FrameTree::AddSample(const heap::Sample& sample, double rate, Side side,
+                          const std::vector<Steps>& steps) {
+  std::vector<heap::Estimate> values;
+  for (heap::Metric metric : metrics_) {
+    values.push_back(heap::EstimateOf(sample[metric], sample, rate));
+  }
+  if (std::all_of(values.begin(), values.end(), IsNothing)) return;
+  auto& sums = LeafOf(NodeOf(sample.stack, steps))->by_metric[side];
+  sums.resize(metrics_.size());
+  for (size_t i = 0; i < values.size(); ++i) sums[i].Add(values[i]);
 }
 
 std::vector<FrameTree::Steps> FrameTree::StepsOfLocations(const heap::HeapProfile& profile) {
@@ -77,8 +84,7 @@ FrameTree::Steps FrameTree::StepsOf(const heap::Location& location,
   for (size_t i = location.lines.size(); i-- > 0;) {
     const heap::Line& line = location.lines[i];
     const heap::Function& function = profile.functions[line.function];
-    const uint32_t number =
-        FunctionOf({function.name, function.file, module, function.start_line});
+    const uint32_t number = FunctionOf({function.name, function.file, module, function.start_line});
     steps.push_back({number, i + 1 < location.lines.size(), LineNumber(line.line)});
   }
   return steps;
@@ -108,6 +114,7 @@ uint32_t FrameTree::ChildOf(uint32_t parent, const Step& step) {
 uint32_t FrameTree::NodeOf(const std::vector<uint32_t>& stack, const std::vector<Steps>& steps) {
   uint32_t node = 0;
   for (auto location = stack.rbegin(); location != stack.rend(); ++location) {
+    if (nodes_.size() > kMostNodes) break;
     for (const Step& step : steps[*location]) node = ChildOf(node, step);
   }
   return node;

@@ -20,6 +20,11 @@ namespace allomon::flame {
 
 inline constexpr int32_t kSeveralLines = -1;
 
+// More than a browser can hold; and more than are walked, as a few bytes of a hostile file can
+// stand for very many inlined calls.
+inline constexpr size_t kMostNodes = size_t{1} << 22;
+inline constexpr size_t kMostFrames = size_t{1} << 25;
+
 struct FrameFunction {
   std::string name;
   std::string file;         // empty: not known
@@ -50,7 +55,8 @@ class FrameTree {
   explicit FrameTree(std::vector<heap::Metric> metrics);
 
   // May be called several times for a side: profiles add up, with variances by their own rates.
-  void Add(const heap::HeapProfile& profile, Side side);
+  // False if they are more than kMostNodes or kMostFrames; the tree is then of no use.
+  bool Add(const heap::HeapProfile& profile, Side side);
 
   const std::vector<heap::Metric>& metrics() const { return metrics_; }
   const std::vector<FrameFunction>& functions() const { return functions_; }
@@ -73,6 +79,9 @@ class FrameTree {
   uint32_t NodeOf(const std::vector<uint32_t>& stack, const std::vector<Steps>& steps);
   Leaf* LeafOf(uint32_t node);
 
+  void AddSample(const heap::Sample& sample, double rate, Side side,
+                 const std::vector<Steps>& steps);
+
   std::vector<heap::Metric> metrics_;
   std::vector<FrameFunction> functions_;
   std::vector<FrameNode> nodes_;
@@ -80,6 +89,7 @@ class FrameTree {
   std::unordered_map<std::string, uint32_t> function_numbers_;  // by name, file and module
   std::unordered_map<uint64_t, uint32_t> children_;             // by parent and frame
   std::unordered_map<uint32_t, uint32_t> leaf_numbers_;         // by node
+  size_t frames_walked_ = 0;
 };
 
 // The last part of a path.

@@ -9,7 +9,7 @@
 namespace allomon::flame {
 namespace {
 
-constexpr double kMostExact = 9007199254740992.0;  // 2^53: JavaScript's integers
+constexpr double kMostExact = 9007199254740992.0;  // 2^53: from there on not all integers are
 
 void AppendFormatted(const char* format, double value, std::string* out) {
   char text[64];
@@ -47,7 +47,7 @@ void AppendRough(double value, std::string* out) {
 
 std::string JsonNumber(double value) {
   std::string text;
-  AppendFormatted("%.17g", std::isfinite(value) ? value : 0, &text);
+  AppendFormatted("%.9g", std::isfinite(value) ? value : 0, &text);
   return text;
 }
 

@@ -7,8 +7,8 @@
 
 namespace allomon::flame {
 
-// `text` in quotes.  What it holds is shown, whatever its origin: control characters, bytes that are
-// not UTF-8 and marks that turn the direction of writing are spelled out (Printable() in
+// `text` in quotes.  What it holds is shown, whatever its origin: control characters, bytes that
+// are not UTF-8 and marks that turn the direction of writing are spelled out (Printable() in
 // tools/text).  No `<` is left, so that nothing in it can end or open an element.
 std::string JsonString(std::string_view text);
 
@@ -18,7 +18,7 @@ void AppendWhole(double value, std::string* out);
 // Three digits that count, which are enough for a variance or a plot.
 void AppendRough(double value, std::string* out);
 
-// A number as exact as it is.
+// Nine digits that count.  What is no number, or is infinite, is 0.
 std::string JsonNumber(double value);
 
 // Objects and arrays, with commas where they belong.

@@ -13,9 +13,9 @@ extern const char kUsage[];
 
 struct Options {
   std::vector<std::string> files;
-  std::string before;      // empty: no comparison
-  std::string metric;      // empty: the page's choice
-  std::string title;       // empty: the program's name
+  std::string before;  // empty: no comparison
+  std::string metric;  // empty: the page's choice
+  std::string title;   // empty: the program's name
   std::string out = "allomon.html";
   std::string debug_dir;
   bool help = false;

@@ -3,7 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "tools/flame/embedded_page.h"
+#include "tools/pprof/gzip.h"
 #include "tools/text/plain_text.h"
 #include "tools/text/xml.h"
 
@@ -27,7 +29,8 @@ std::string Filled(std::string_view frame, const Fillings& fillings) {
     const size_t begin = frame.find("{{"), end = frame.find("}}");
     if (begin == std::string_view::npos || end == std::string_view::npos) break;
     page.append(frame.substr(0, begin));
-    const std::string* const filling = FillingOf(frame.substr(begin + 2, end - begin - 2), fillings);
+    const std::string* const filling =
+        FillingOf(frame.substr(begin + 2, end - begin - 2), fillings);
     if (filling != nullptr) page.append(*filling);
     frame.remove_prefix(end + 2);
   }
@@ -36,13 +39,13 @@ std::string Filled(std::string_view frame, const Fillings& fillings) {
 
 }  // namespace
 
-std::string HtmlPage(std::string_view title, std::string_view data) {
+std::string HtmlPage(std::string_view title, std::string_view json) {
   return Filled(kHtml, {{"title", XmlEscaped(Printable(title, Charset::kUtf8))},
                         {"style", kStyle},
                         {"script", kScript},
                         {"style-hash", kStyleHash},
                         {"script-hash", kScriptHash},
-                        {"data", std::string(data)}});
+                        {"data", absl::Base64Escape(pprof::Gzip(json))}});
 }
 
 }  // namespace allomon::flame

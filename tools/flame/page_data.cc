@@ -15,8 +15,8 @@ struct MetricName {
   const char* name;
 };
 constexpr MetricName kNames[heap::kMetrics] = {
-    {Metric::kAllocated, "alloc"},     {Metric::kPeak, "peak"},
-    {Metric::kLive, "live"},           {Metric::kTemporary, "temporary"},
+    {Metric::kAllocated, "alloc"},   {Metric::kPeak, "peak"},
+    {Metric::kLive, "live"},         {Metric::kTemporary, "temporary"},
     {Metric::kPromoted, "promoted"}, {Metric::kDiedYoung, "died-young"}};
 
 bool AllHave(const std::vector<NamedProfile>& profiles, Metric metric) {
@@ -33,7 +33,7 @@ bool AllHaveBlocks(const std::vector<NamedProfile>& profiles) {
 void WriteTimeline(const heap::HeapProfile& profile, JsonWriter* json) {
   json->Key("timeline").Begin('[');
   for (const heap::TimelinePoint& point : profile.timeline) {
-    json->Raw(std::to_string(point.seconds)).Whole(point.allocated_bytes);
+    json->Number(point.seconds).Whole(point.allocated_bytes);
     json->Whole(point.live_bytes).Whole(std::max(point.most_live_bytes, point.live_bytes));
   }
   json->End(']');
@@ -98,10 +98,14 @@ class StringTable {
 void WriteFunctions(const std::vector<FrameFunction>& functions, JsonWriter* json) {
   StringTable strings;
   json->Key("functions").Begin('{');
-  WriteColumn("name", functions, [&](const auto& f) { return strings.NumberOf(f.name); }, json);
-  WriteColumn("file", functions, [&](const auto& f) { return strings.NumberOf(f.file); }, json);
-  WriteColumn("module", functions, [&](const auto& f) { return strings.NumberOf(f.module); }, json);
-  WriteColumn("line", functions, [](const auto& f) { return f.start_line; }, json);
+  WriteColumn(
+      "name", functions, [&](const auto& f) { return strings.NumberOf(f.name); }, json);
+  WriteColumn(
+      "file", functions, [&](const auto& f) { return strings.NumberOf(f.file); }, json);
+  WriteColumn(
+      "module", functions, [&](const auto& f) { return strings.NumberOf(f.module); }, json);
+  WriteColumn(
+      "line", functions, [](const auto& f) { return f.start_line; }, json);
   json->End('}');
   strings.Write(json);
 }
@@ -136,8 +140,8 @@ std::vector<Row> RowsOf(const FrameTree& tree, size_t metric, Side side) {
   return rows;
 }
 
-void WriteVariances(const char* key, const std::vector<Row>& rows,
-                    double heap::Estimate::*variance, JsonWriter* json) {
+void WriteVariances(const char* key, const std::vector<Row>& rows, double heap::Estimate::*variance,
+                    JsonWriter* json) {
   json->Key(key).Begin('[');
   for (const Row& row : rows) json->Rough(row.estimate->*variance);
   json->End(']');
@@ -146,10 +150,12 @@ void WriteVariances(const char* key, const std::vector<Row>& rows,
 void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* json) {
   const std::vector<Row> rows = RowsOf(tree, metric, side);
   json->Begin('{');
-  WriteColumn("node", rows, [](const Row& row) { return row.node; }, json);
-  WriteColumn("bytes", rows, [](const Row& row) { return row.estimate->amount.bytes; }, json);
-  WriteColumn("blocks", rows, [](const Row& row) { return row.estimate->amount.blocks; }, json);
-  WriteColumn("sampled", rows, [](const Row& row) { return row.estimate->sampled; }, json);
+  WriteColumn(
+      "node", rows, [](const Row& row) { return row.node; }, json);
+  WriteColumn(
+      "bytes", rows, [](const Row& row) { return row.estimate->amount.bytes; }, json);
+  WriteColumn(
+      "blocks", rows, [](const Row& row) { return row.estimate->amount.blocks; }, json);
   WriteVariances("bytesVariance", rows, &heap::Estimate::bytes_variance, json);
   WriteVariances("blocksVariance", rows, &heap::Estimate::blocks_variance, json);
   json->End('}');
@@ -166,11 +172,13 @@ void WriteMetrics(const FrameTree& tree, bool is_comparison, JsonWriter* json) {
   json->End(']');
 }
 
-FrameTree TreeOf(const Profiles& profiles) {
-  FrameTree tree(CommonMetrics(profiles));
-  for (const NamedProfile& named : profiles.shown) tree.Add(named.profile, kShown);
-  for (const NamedProfile& named : profiles.before) tree.Add(named.profile, kBefore);
-  return tree;
+absl::Status AddAll(const std::vector<NamedProfile>& profiles, Side side, FrameTree* tree) {
+  for (const NamedProfile& named : profiles) {
+    if (tree->Add(named.profile, side)) continue;
+    return absl::ResourceExhaustedError(
+        named.file + ": more stacks than a page can show; record with a lower --rate");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -192,8 +200,11 @@ std::vector<Metric> CommonMetrics(const Profiles& profiles) {
   return metrics;
 }
 
-std::string PageData(const Profiles& profiles, const PageChoices& choices) {
-  const FrameTree tree = TreeOf(profiles);
+absl::StatusOr<std::string> PageData(const Profiles& profiles, const PageChoices& choices) {
+  FrameTree tree(CommonMetrics(profiles));
+  absl::Status status = AddAll(profiles.shown, kShown, &tree);
+  status.Update(AddAll(profiles.before, kBefore, &tree));
+  if (!status.ok()) return status;
   const bool has_blocks = AllHaveBlocks(profiles.shown) && AllHaveBlocks(profiles.before);
   JsonWriter json;
   json.Begin('{').Key("title").String(choices.title).Key("metric").String(NameOf(choices.metric));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
 
 namespace allomon::flame {
@@ -32,7 +33,8 @@ struct PageChoices {
   heap::Metric metric = heap::Metric::kAllocated;  // one of CommonMetrics()
 };
 
-std::string PageData(const Profiles& profiles, const PageChoices& choices);
+// Fails with one line if the profiles have more stacks than a page can show.
+absl::StatusOr<std::string> PageData(const Profiles& profiles, const PageChoices& choices);
 
 }  // namespace allomon::flame
 

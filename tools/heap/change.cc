@@ -25,9 +25,10 @@ Trials TrialsOf(const ChangeSums& sums) {
 }
 
 // Adds what samples of one profile tell of both.
-void AddTrials(const Amount& amount, const Sample& sample, double own_rate,
+void AddTrials(const Amount& unbounded, const Sample& sample, double own_rate,
                const Comparison& comparison, ChangeSums* sums) {
-  if (!comparison.IsTestable() || amount.blocks <= 0) return;
+  const Amount amount = Bounded(unbounded);
+  if (!comparison.IsTestable() || amount.blocks <= 0 || amount.bytes < 0) return;
   const double size = amount.bytes / amount.blocks;
   const double p = ReportProbability(size, sample.has_header, comparison.rate_before);
   const double q = ReportProbability(size, sample.has_header, comparison.rate_after);

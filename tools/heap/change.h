@@ -26,16 +26,16 @@ struct Comparison {
   double rate_after = 0;
   bool blocks = false;  // not bytes
 
-  bool IsTestable() const { return rate_before > 0 && rate_after > 0; }
+  bool IsTestable() const { return rate_before >= kLeastRate && rate_after >= kLeastRate; }
 };
 
 // An amount in two profiles.
 struct ChangeSums {
   Estimate before;
   Estimate after;
-  double variance = 0;      // of the difference, if nothing changed
-  double inverse = 0;       // sum of squared variances by their numbers of trials
-  double after_share = 0;   // of trials, weighted by variance
+  double variance = 0;     // of the difference, if nothing changed
+  double inverse = 0;      // sum of squared variances by their numbers of trials
+  double after_share = 0;  // of trials, weighted by variance
 
   void Add(const ChangeSums& other);
 };

@@ -33,9 +33,7 @@ double Fraction(double a, double b, double x) {
   return value;
 }
 
-double LogBeta(double a, double b) {
-  return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b);
-}
+double LogBeta(double a, double b) { return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b); }
 
 }  // namespace
 

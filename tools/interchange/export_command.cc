@@ -3,8 +3,9 @@
 #include <utility>
 
 #include "tools/interchange/export_options.h"
-#include "tools/interchange/load_any.h"
 #include "tools/interchange/metric_names.h"
+#include "tools/interchange/naming.h"
+#include "tools/load/load.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::interchange {
@@ -24,9 +25,17 @@ absl::StatusOr<Metric> MetricToWrite(const ExportOptions& options, const HeapPro
              MetricsOf(profile));
 }
 
+absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
+  load::LoadOptions load_options;
+  load_options.debug_dir = options.debug_dir;
+  load_options.counts_metric = options.counts_metric;
+  return load::LoadHeapProfile(options.file, load_options);
+}
+
 absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
-  const auto profile = LoadAny(options);
+  auto profile = Load(options);
   if (!profile.ok()) return profile.status();
+  NarrowMappings(&*profile);
   const auto metric = MetricToWrite(options, *profile);
   if (!metric.ok()) return metric.status();
   auto files = Export(*options.format, *profile, *metric);

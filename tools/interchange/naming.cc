@@ -1,5 +1,6 @@
 #include "tools/interchange/naming.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -14,6 +15,26 @@ namespace {
 using heap::HeapProfile;
 using heap::Location;
 using heap::Mapping;
+
+constexpr uint64_t kPageBytes = 4096;
+
+// Where a segment is mapped, if the mapping begins where the file's first loaded part is.
+void Narrow(const CodeFile& file, Mapping* mapping) {
+  uint64_t first_address = 0;
+  uint64_t offset = 0;
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+  if (!file.AddressOfOffset(mapping->file_offset, &first_address)) return;
+  if (!file.CodeSegment(&offset, &address, &bytes)) return;
+  const uint64_t within_page = address % kPageBytes;
+  if (offset < within_page || offset - within_page <= mapping->file_offset) return;
+  const uint64_t bias = mapping->begin - first_address;
+  const uint64_t begin = bias + address - within_page;
+  if (begin < mapping->begin || begin >= mapping->end) return;
+  mapping->begin = begin;
+  mapping->end = std::min(mapping->end, bias + address + bytes);
+  mapping->file_offset = offset - within_page;
+}
 
 class Namer {
  public:
@@ -94,6 +115,16 @@ class Namer {
 
 void NameLocations(const std::string& debug_folder, HeapProfile* profile) {
   Namer(debug_folder, profile).NameAll();
+}
+
+void NarrowMappings(HeapProfile* profile) {
+  for (Mapping& mapping : profile->mappings) {
+    if (mapping.path.empty() || mapping.path[0] != '/') continue;
+    const std::unique_ptr<CodeFile> file = CodeFile::Open(mapping.path, "");
+    if (file == nullptr) continue;
+    if (!mapping.build_id.empty() && file->BuildId() != mapping.build_id) continue;
+    Narrow(*file, &mapping);
+  }
 }
 
 }  // namespace allomon::interchange

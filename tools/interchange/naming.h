@@ -14,6 +14,10 @@ namespace allomon::interchange {
 // are still the same.  Opens one file after the other; see CodeFile for the cost.
 void NameLocations(const std::string& debug_folder, heap::HeapProfile* profile);
 
+// Mappings of whole files become those of their code, which other readers need to find functions in
+// the files.  Those whose file is gone, or has another build id, stay.
+void NarrowMappings(heap::HeapProfile* profile);
+
 }  // namespace allomon::interchange
 
 #endif  // ALLOMON_TOOLS_INTERCHANGE_NAMING_H_

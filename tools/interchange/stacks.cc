@@ -104,11 +104,8 @@ class Maker {
   Maker(const HeapProfile& profile, Detail detail)
       : profile_(profile),
         frame_numbers_(profile, detail, &result_.frames),
-        stack_numbers_(&result_.stacks) {
-    for (const Location& location : profile.locations) {
-      frames_of_.push_back(frame_numbers_.Of(location));
-    }
-  }
+        stack_numbers_(&result_.stacks),
+        frames_of_(profile.locations.size()) {}
 
   Stacks Make() {
     for (const Sample& sample : profile_.samples) {
@@ -123,7 +120,8 @@ class Maker {
     if (sample.stack.empty()) return {frame_numbers_.Of({kNoStack, "", 0, 0, heap::kNone, 0})};
     std::vector<uint32_t> frames;
     for (auto location = sample.stack.rbegin(); location != sample.stack.rend(); ++location) {
-      const std::vector<uint32_t>& some = frames_of_[*location];
+      std::vector<uint32_t>& some = frames_of_[*location];
+      if (some.empty()) some = frame_numbers_.Of(profile_.locations[*location]);
       frames.insert(frames.end(), some.begin(), some.end());
     }
     return frames;
@@ -150,7 +148,7 @@ class Maker {
   Stacks result_;
   FrameNumbers frame_numbers_;
   StackNumbers stack_numbers_;
-  std::vector<std::vector<uint32_t>> frames_of_;  // by location
+  std::vector<std::vector<uint32_t>> frames_of_;  // by location; empty: not met yet
 };
 
 }  // namespace

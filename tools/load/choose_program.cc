@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tools/text/plain_text.h"
+
 namespace allomon::load {
 namespace {
 
@@ -10,7 +12,7 @@ using heap::HeapProfile;
 constexpr size_t kMostNames = 8;
 
 std::string NameOf(const HeapProfile& profile) {
-  return profile.program.substr(profile.program.rfind('/') + 1);
+  return Printable(profile.program.substr(profile.program.rfind('/') + 1), Charset::kUtf8);
 }
 
 // All but that of number `except`.

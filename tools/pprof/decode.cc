@@ -8,6 +8,7 @@
 #include "tools/pprof/sample_types.h"
 #include "tools/pprof/samples.h"
 #include "tools/pprof/source.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::pprof {
 namespace {
@@ -84,7 +85,7 @@ void SetMetrics(const std::vector<Column>& columns, HeapProfile* profile) {
 }
 
 void AddNote(std::string note, HeapProfile* profile) {
-  if (profile->notes.size() < kMaxNotes) profile->notes.push_back(note.substr(0, kMaxNoteBytes));
+  if (profile->notes.size() < kMaxNotes) profile->notes.push_back(std::move(note));
 }
 
 // Other samplers try bytes, as Go's runtime does: one of `period` is hit on the average, and a
@@ -102,10 +103,40 @@ void SetRate(const Head& head, HeapProfile* profile) {
 void SetForeign(const Head& head, const std::vector<std::string>& left_out, HeapProfile* profile) {
   for (Sample& sample : profile->samples) sample.has_header = false;
   for (std::string_view comment : head.comments) {
-    if (!IsOwnLine(comment)) AddNote(std::string(comment.substr(0, kMaxNoteBytes)), profile);
+    if (IsOwnLine(comment)) continue;
+    AddNote(Printable(comment.substr(0, kMaxNoteBytes), Charset::kUtf8), profile);
   }
   for (const std::string& name : left_out) AddNote("not shown: " + name, profile);
   SetRate(head, profile);
+}
+
+bool IsNoStack(const HeapProfile& profile) {
+  if (profile.locations.empty() || profile.functions.empty()) return false;
+  const std::vector<heap::Line>& lines = profile.locations.back().lines;
+  return lines.size() == 1 && lines.front().function + 1 == profile.functions.size() &&
+         profile.functions.back().name == kNoStack;
+}
+
+bool IsLastFunctionUsedOnce(const HeapProfile& profile) {
+  size_t uses = 0;
+  for (const heap::Location& location : profile.locations) {
+    for (const heap::Line& line : location.lines) {
+      uses += line.function + 1 == profile.functions.size() ? 1 : 0;
+    }
+  }
+  return uses == 1;
+}
+
+// Takes away the frame that samples without any have in files.
+void RemoveNoStack(HeapProfile* profile) {
+  if (!IsNoStack(*profile) || !IsLastFunctionUsedOnce(*profile)) return;
+  const auto no_stack = static_cast<uint32_t>(profile->locations.size() - 1);
+  for (Sample& sample : profile->samples) {
+    const auto end = std::remove(sample.stack.begin(), sample.stack.end(), no_stack);
+    sample.stack.erase(end, sample.stack.end());
+  }
+  profile->locations.pop_back();
+  profile->functions.pop_back();
 }
 
 void SetProgram(HeapProfile* profile) {
@@ -129,6 +160,7 @@ bool Decode(Source* source, HeapProfile* profile) {
   SampleDecoder samples(head.types.size(), *columns, code, source, profile);
   if (!samples.Read()) return false;
   SetProgram(profile);
+  RemoveNoStack(profile);
   if (own.is_ours()) {
     own.ReadSamples(profile);
     code.SortMappings();
@@ -140,16 +172,18 @@ bool Decode(Source* source, HeapProfile* profile) {
 
 }  // namespace
 
-// Files begin with the type of a sample's first value, a message of one or two small numbers, or,
-// if their writer knows no order, with their strings, the first of which is empty.
+// Files begin with the type of a sample's first value, those of Go's runtime with that of the
+// period: a message of one or two small numbers.  A writer that knows no order may begin with the
+// strings, the first of which is empty.
 bool LooksLikePprof(std::string_view first_bytes) {
   if (first_bytes.substr(0, 2) == std::string_view("2\0", 2)) return true;
-  return first_bytes.size() >= 3 && first_bytes[0] == '\n' && first_bytes[1] <= 22 &&
+  return first_bytes.size() >= 3 && (first_bytes[0] == '\n' || first_bytes[0] == 'Z') &&
+         static_cast<unsigned char>(first_bytes[1]) <= 22 &&
          (first_bytes[2] == '\x08' || first_bytes[2] == '\x10');
 }
 
-absl::StatusOr<HeapProfile> DecodePprof(std::string_view bytes) {
-  Source source(bytes);
+absl::StatusOr<HeapProfile> DecodePprof(std::string_view bytes, size_t max_profile_bytes) {
+  Source source(bytes, max_profile_bytes);
   HeapProfile profile;
   if (!Decode(&source, &profile)) return source.status();
   return profile;

@@ -23,6 +23,9 @@ inline constexpr std::string_view kAgesLine = "allomon-ages ";
 
 inline constexpr int kLinesVersion = 1;
 
+// The function of the only frame of samples that have none.
+inline constexpr std::string_view kNoStack = "[no stack]";
+
 // For people, then the profile line.
 std::vector<std::string> CommentsOf(const heap::HeapProfile& profile);
 

@@ -15,7 +15,8 @@ bool Source::Damaged(const char* what) {
 
 bool Source::Spend(size_t bytes) {
   if (bytes > left_bytes_) {
-    return Fail("has more stacks and names than fit into 2048 MiB: record fewer (--limit)");
+    return Fail("has more stacks and names than fit into " + std::to_string(max_bytes_ >> 20) +
+                " MiB: record fewer (--limit)");
   }
   left_bytes_ -= bytes;
   return true;

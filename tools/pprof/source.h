@@ -34,14 +34,15 @@ class Numbers {
 // failure counts, so that callers need not look before their end.
 class Source {
  public:
-  explicit Source(std::string_view file) : file_(file) {}
+  Source(std::string_view file, size_t max_bytes)
+      : file_(file), max_bytes_(max_bytes), left_bytes_(max_bytes) {}
 
   const absl::Status& status() const { return status_; }
   bool Fail(std::string line);
   // With a line that says what is damaged.
   bool Damaged(const char* what);
 
-  // Counts memory that what is decoded takes, which is 2 GiB at most.
+  // Counts memory that what is decoded takes.  Fails where it is too much.
   bool Spend(size_t bytes);
 
   bool ReadStrings();
@@ -78,8 +79,9 @@ class Source {
 
  private:
   const std::string_view file_;
+  const size_t max_bytes_;
   std::vector<std::string_view> strings_;
-  size_t left_bytes_ = size_t{2} << 30;
+  size_t left_bytes_;
   absl::Status status_;
 };
 

@@ -18,7 +18,7 @@ struct RecordingOptions {
   std::string debug_dir;  // looked through for debug files, besides the usual places; or empty
   bool names = true;      // false: no file of code is opened, and frames have addresses only
   // Called now and then while names are looked up: of so many addresses so many are done.
-  std::function<void(uint64_t done, uint64_t all)> progress;
+  std::function<void(uint64_t done, uint64_t all)> progress = nullptr;
 };
 
 // By the first bytes of a file.

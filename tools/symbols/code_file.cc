@@ -43,6 +43,20 @@ void ForEachCodeSection(Dwfl_Module* module, Visit visit) {
   }
 }
 
+std::vector<GElf_Phdr> LoadedParts(Dwfl_Module* module) {
+  GElf_Addr bias = 0;
+  Elf* const elf = dwfl_module_getelf(module, &bias);
+  std::vector<GElf_Phdr> parts;
+  size_t headers = 0;
+  if (elf_getphdrnum(elf, &headers) != 0) return parts;
+  for (size_t i = 0; i < headers; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
+    if (header.p_type == PT_LOAD) parts.push_back(header);
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::unique_ptr<CodeFile> CodeFile::Open(const std::string& path, const std::string& debug_folder) {
@@ -92,19 +106,24 @@ uint64_t CodeFile::CodeEnd() const {
 }
 
 bool CodeFile::AddressOfOffset(uint64_t file_offset, uint64_t* address) const {
-  GElf_Addr bias = 0;
-  Elf* const elf = dwfl_module_getelf(module_, &bias);
-  size_t headers = 0;
-  if (elf_getphdrnum(elf, &headers) != 0) return false;
-  for (size_t i = 0; i < headers; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) return false;
-    if (header.p_type != PT_LOAD || file_offset < header.p_offset) continue;
-    if (file_offset - header.p_offset >= header.p_filesz) continue;
+  for (const GElf_Phdr& header : LoadedParts(module_)) {
+    if (file_offset < header.p_offset || file_offset - header.p_offset >= header.p_filesz) continue;
     *address = file_offset - header.p_offset + header.p_vaddr;
     return true;
   }
   return false;
+}
+
+bool CodeFile::CodeSegment(uint64_t* file_offset, uint64_t* address, uint64_t* bytes) const {
+  int found = 0;
+  for (const GElf_Phdr& header : LoadedParts(module_)) {
+    if ((header.p_flags & PF_X) == 0) continue;
+    ++found;
+    *file_offset = header.p_offset;
+    *address = header.p_vaddr;
+    *bytes = header.p_memsz;
+  }
+  return found == 1;
 }
 
 std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {

@@ -51,6 +51,9 @@ class CodeFile {
   // The address of the byte of the file.  False if it is not loaded.
   bool AddressOfOffset(uint64_t file_offset, uint64_t* address) const;
 
+  // The part of the file that is loaded as code.  False if there is none, or more than one.
+  bool CodeSegment(uint64_t* file_offset, uint64_t* address, uint64_t* bytes) const;
+
   // The frames at `address`, innermost inlined call first; at least one.  The code of its function
   // starts at `start`.
   std::vector<CodeFrame> At(uint64_t address, uint64_t start) const;

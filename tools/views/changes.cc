@@ -113,12 +113,11 @@ class Builder {
   }
 
   void Sort() {
-    std::sort(changes_.rows.begin(), changes_.rows.end(),
-              [this](const Change& a, const Change& b) {
-                if (a.IsMarked() != b.IsMarked()) return a.IsMarked();
-                const double size_a = std::fabs(a.difference), size_b = std::fabs(b.difference);
-                return size_a != size_b ? size_a > size_b : NameOrder(a) < NameOrder(b);
-              });
+    std::sort(changes_.rows.begin(), changes_.rows.end(), [this](const Change& a, const Change& b) {
+      if (a.IsMarked() != b.IsMarked()) return a.IsMarked();
+      const double size_a = std::fabs(a.difference), size_b = std::fabs(b.difference);
+      return size_a != size_b ? size_a > size_b : NameOrder(a) < NameOrder(b);
+    });
   }
 
   const Measure measure_;

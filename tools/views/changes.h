@@ -15,9 +15,9 @@
 namespace allomon::views {
 
 enum class Outcome {
-  kSame,     // no difference
-  kNoise,    // one that chance makes
-  kSlight,   // a true one, of less than a hundredth
+  kSame,    // no difference
+  kNoise,   // one that chance makes
+  kSlight,  // a true one, of less than a hundredth
   kGrew,
   kShrank,
   kNew,
@@ -26,8 +26,8 @@ enum class Outcome {
 };
 
 struct Change {
-  uint32_t frame = 0;   // of Changes::stacks
-  uint32_t node = 0;    // of a tree; else 0
+  uint32_t frame = 0;  // of Changes::stacks
+  uint32_t node = 0;   // of a tree; else 0
   heap::ChangeSums sums;
   double difference = 0;
   double p_value = 1;

@@ -96,9 +96,9 @@ class DiffView {
     const heap::ChangeSums& whole = changes_.whole;
     const double difference = heap::Difference(whole, measure_.blocks);
     const std::string range =
-        HasTests() ? DifferenceRange(heap::DifferenceInterval(whole, measure_.blocks),
-                                     measure_.blocks)
-                   : "";
+        HasTests()
+            ? DifferenceRange(heap::DifferenceInterval(whole, measure_.blocks), measure_.blocks)
+            : "";
     return std::string(measure_.blocks ? "blocks " : "bytes ") + MetricPhrase(measure_.metric) +
            ": " + SignedAmountText(difference, measure_.blocks) +
            (range.empty() ? "" : " (" + range + ")");
@@ -117,8 +117,7 @@ class DiffView {
   }
 
   void AddHead(Report* report) const {
-    report->head.push_back(
-        {"before  " + TitleOf(before_, {options_.files[0]}), Paint::kBold});
+    report->head.push_back({"before  " + TitleOf(before_, {options_.files[0]}), Paint::kBold});
     report->head.push_back({"        " + TotalsText(before_), Paint::kDim});
     report->head.push_back({"after   " + TitleOf(after_, {options_.files[1]}), Paint::kBold});
     report->head.push_back({"        " + TotalsText(after_), Paint::kDim});
@@ -165,13 +164,13 @@ class DiffView {
     AddAmountColumns(Style("before"), &table);
     AddAmountColumns(Style("after"), &table);
     table.columns.push_back({"difference", "change"});
-    table.columns.push_back({"", HasTests() && !IsExact() ? "95 %" : "", Column::Kind::kNumber,
-                             kDropRange});
+    table.columns.push_back(
+        {"", HasTests() && !IsExact() ? "95 %" : "", Column::Kind::kNumber, kDropRange});
     table.columns.push_back({"difference_low", ""});
     table.columns.push_back({"difference_high", ""});
     table.columns.push_back({"growth_percent", "%", Column::Kind::kNumber, kDropShare});
-    table.columns.push_back({"p_value", HasTests() && !IsExact() ? "p" : "",
-                             Column::Kind::kNumber, kDropPlace});
+    table.columns.push_back(
+        {"p_value", HasTests() && !IsExact() ? "p" : "", Column::Kind::kNumber, kDropPlace});
     table.columns.push_back({"outcome", HasTests() ? "so it" : ""});
     const bool for_people = options_.format == Format::kTable;
     size_t left = 0;

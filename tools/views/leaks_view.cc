@@ -109,9 +109,10 @@ class LeaksView {
     report->tables.push_back(std::move(table));
     AddStacks(&report->foot);
     if (!has_ages_ && !rows_.empty()) {
-      report->foot.push_back({"no ages are known: what grew is not told from what is kept; a "
-                              "recording has ages (allomon run -- PROGRAM)",
-                              Paint::kDim});
+      report->foot.push_back(
+          {"no ages are known: what grew is not told from what is kept; a "
+           "recording has ages (allomon run -- PROGRAM)",
+           Paint::kDim});
     }
   }
 
@@ -143,8 +144,8 @@ class LeaksView {
     AddNameColumns(table);
     AddAmountColumns(LiveStyle(), table);
     AddAmountColumns(OldStyle(), table);
-    table->columns.push_back({"freed_percent", HasAllocated() ? "freed" : "",
-                              Column::Kind::kNumber, kDropShare});
+    table->columns.push_back(
+        {"freed_percent", HasAllocated() ? "freed" : "", Column::Kind::kNumber, kDropShare});
     table->columns.push_back({"verdict", has_ages_ ? "what it does" : ""});
   }
 
@@ -155,14 +156,14 @@ class LeaksView {
     const Verdict verdict = VerdictOf(self);
     std::vector<Cell> cells;
     AddNameCells(scene_.stacks, row.frame, verdict != Verdict::kNoise, &cells);
-    AddAmountCells(LiveStyle(), self.live,
-                   ValueOf(scene_.whole.amount, scene_.measure.blocks), &cells);
+    AddAmountCells(LiveStyle(), self.live, ValueOf(scene_.whole.amount, scene_.measure.blocks),
+                   &cells);
     AddAmountCells(OldStyle(), self.old, scene_.whole.amount.bytes, &cells);
     const double freed = std::max(
         0.0, PercentOf(self.allocated_bytes - self.live.amount.bytes, self.allocated_bytes));
     cells.push_back(NumberCell(PercentText(freed), freed));
-    cells.push_back(TextCell(VerdictText(verdict),
-                             verdict == Verdict::kGrows ? Paint::kHot : Paint::kPlain));
+    cells.push_back(
+        TextCell(VerdictText(verdict), verdict == Verdict::kGrows ? Paint::kHot : Paint::kPlain));
     return cells;
   }
 
@@ -170,12 +171,10 @@ class LeaksView {
     for (size_t i = 0; i < std::min(kStacks, rows_.size()); ++i) {
       if (i > 0 && VerdictOf(rows_[i].self) != Verdict::kGrows) break;
       if (rows_[i].best_stack == heap::kNone) continue;
-      const std::string name =
-          report::ShortName(scene_.stacks.NameOf(rows_[i].frame).text);
-      views::AddStack(scene_.stacks, rows_[i].best_stack,
-                      AmountText(rows_[i].best_weight, false) + " of " + name +
-                          " live, asked for by",
-                      lines);
+      const std::string name = report::ShortName(scene_.stacks.NameOf(rows_[i].frame).text);
+      views::AddStack(
+          scene_.stacks, rows_[i].best_stack,
+          AmountText(rows_[i].best_weight, false) + " of " + name + " live, asked for by", lines);
     }
   }
 

@@ -53,12 +53,12 @@ class LifetimesView {
     table.key = "functions";
     AddNameColumns(&table);
     AddAmountColumns(DiedStyle(), &table);
-    table.columns.push_back({"median_bytes", "median, allocated meanwhile", Column::Kind::kNumber,
-                             kDropTotal});
+    table.columns.push_back(
+        {"median_bytes", "median, allocated meanwhile", Column::Kind::kNumber, kDropTotal});
     table.columns.push_back({"median_seconds", "median time"});
     table.columns.push_back({"temporary_percent", "temporary"});
-    table.columns.push_back({"other_thread_percent", "by others", Column::Kind::kNumber,
-                             kDropShare});
+    table.columns.push_back(
+        {"other_thread_percent", "by others", Column::Kind::kNumber, kDropShare});
     const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
     for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
     return table;
@@ -71,12 +71,10 @@ class LifetimesView {
     table.columns = {{"", "lived from"}, {"least_nanos", ""}};
     AddAmountColumns(DiedStyle(), &table);
     table.columns.push_back({"", "", Column::Kind::kBar, kDropBar});
-    const AgeHistogram& ages = all_.by_nanos;
-    size_t first = 0;
-    size_t end = ages.size();
-    while (first < end && ages[first].amount.bytes == 0) ++first;
-    while (end > first && ages[end - 1].amount.bytes == 0) --end;
-    for (size_t i = first; i < end; ++i) table.rows.push_back(AgeCells(i, ages[i]));
+    for (size_t i = 0; i < all_.by_nanos.size(); ++i) {
+      const Estimate& estimate = all_.by_nanos[i];
+      if (estimate.amount.bytes != 0) table.rows.push_back(AgeCells(i, estimate));
+    }
     return table;
   }
 

@@ -17,8 +17,7 @@ FileKind KindOf(const std::string& path);
 
 // The sum of the files, which are of one program.  Fails with one line, which names the file.
 absl::StatusOr<heap::HeapProfile> LoadSum(const std::vector<std::string>& files,
-                                          const std::string& debug_dir,
-                                          report::Progress* progress);
+                                          const std::string& debug_dir, report::Progress* progress);
 
 }  // namespace allomon::views
 

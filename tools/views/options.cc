@@ -54,10 +54,10 @@ constexpr Choice<Measure> kMetrics[] = {{"alloc", {heap::Metric::kAllocated, fal
                                         {"blocks", {heap::Metric::kAllocated, true}},
                                         {"promoted", {heap::Metric::kPromoted, false}},
                                         {"died-young", {heap::Metric::kDiedYoung, false}}};
-constexpr Choice<View> kViews[] = {
-    {"functions", View::kFunctions}, {"tree", View::kTree},   {"callers", View::kCallers},
-    {"lines", View::kLines},         {"sizes", View::kSizes}, {"threads", View::kThreads},
-    {"lifetimes", View::kLifetimes}};
+constexpr Choice<View> kViews[] = {{"functions", View::kFunctions}, {"tree", View::kTree},
+                                   {"callers", View::kCallers},     {"lines", View::kLines},
+                                   {"sizes", View::kSizes},         {"threads", View::kThreads},
+                                   {"lifetimes", View::kLifetimes}};
 constexpr Choice<SortKey> kSortKeys[] = {
     {"cur", SortKey::kSelf}, {"stack", SortKey::kTotal}, {"name", SortKey::kName}};
 constexpr Choice<Color> kColors[] = {
@@ -158,12 +158,12 @@ struct ValueOption {
   bool heap_only;  // a report of an mlmon.out does not know it
 };
 constexpr ValueOption kValueOptions[] = {
-    {"--metric", SetMetric, true},    {"--view", SetView, true},
-    {"--focus", AddFocus, true},      {"--ignore", AddIgnore, true},
-    {"--exclude", AddExclude, true},  {"--source", SetSource, true},
-    {"--format", SetFormat, true},    {"--sort", SetSort, false},
-    {"--top", SetTop, false},         {"--width", SetWidth, false},
-    {"--color", SetColor, false},     {"--debug-dir", SetDebugDir, false},
+    {"--metric", SetMetric, true},   {"--view", SetView, true},
+    {"--focus", AddFocus, true},     {"--ignore", AddIgnore, true},
+    {"--exclude", AddExclude, true}, {"--source", SetSource, true},
+    {"--format", SetFormat, true},   {"--sort", SetSort, false},
+    {"--top", SetTop, false},        {"--width", SetWidth, false},
+    {"--color", SetColor, false},    {"--debug-dir", SetDebugDir, false},
 };
 
 const ValueOption* FindValueOption(std::string_view name) {
@@ -275,8 +275,9 @@ class Parser {
     if (IsOfMlmon(name) && command_ == Command::kReport) {
       return Bad(name == "--diff"
                      ? "--diff is for mlmon.out: heap profiles are compared by allomon diff A B"
-                     : name + " is for mlmon.out: pictures of heap profiles are made by "
-                              "allomon flame FILE -o x.html");
+                     : name +
+                           " is for mlmon.out: pictures of heap profiles are made by "
+                           "allomon flame FILE -o x.html");
     }
     const ValueOption* const option = FindValueOption(name);
     if (option == nullptr) return Bad("unknown option " + arg + "; --help lists them");
@@ -310,7 +311,8 @@ const char kReportUsage[] =
 
 const char kDiffUsage[] =
     "usage: allomon diff [options] BEFORE AFTER\n"
-    "  Shows which rows truly changed from one heap profile to another, and which differ by chance\n"
+    "  Shows which rows truly changed from one heap profile to another, and which differ by "
+    "chance\n"
     "  of sampling.  Two files mlmon.out are compared as by allomon report --diff.\n"
     "\n"
     "  --metric=alloc|live|peak|temporary|blocks|promoted|died-young, --blocks\n"

@@ -56,7 +56,9 @@ class SizesView {
     AddAmountColumns(BytesStyle(), &table);
     AddAmountColumns(BlocksStyle(), &table);
     table.columns.push_back({"", "", Column::Kind::kBar, kDropBar});
-    for (size_t i = First(); i < End(); ++i) table.rows.push_back(CellsOf(i));
+    for (size_t i = 0; i < kBuckets; ++i) {
+      if (IsUsed(i)) table.rows.push_back(CellsOf(i));
+    }
     return table;
   }
 
@@ -65,23 +67,12 @@ class SizesView {
     const heap::Amount& amount = buckets_[bucket].amount;
     return amount.bytes != 0 || amount.blocks != 0;
   }
-  size_t First() const {
-    size_t first = 0;
-    while (first < kBuckets && !IsUsed(first)) ++first;
-    return first;
-  }
-  size_t End() const {
-    size_t end = kBuckets;
-    while (end > 0 && !IsUsed(end - 1)) --end;
-    return end;
-  }
-
   AmountStyle BytesStyle() const {
     return {"bytes", MetricName(scene_.measure.metric), "%", false, scene_.HasIntervals(), kStays};
   }
   AmountStyle BlocksStyle() const {
     const bool has_blocks = scene_.profile->has_blocks;
-    return {"blocks", has_blocks ? "blocks" : "", has_blocks ? "blocks %" : "", true, false,
+    return {"blocks",  has_blocks ? "blocks" : "", has_blocks ? "blocks %" : "", true, false,
             kDropTotal};
   }
 

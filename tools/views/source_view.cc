@@ -16,7 +16,7 @@ namespace {
 using heap::Estimate;
 using Row = heap::Row<Estimate>;
 
-constexpr uint32_t kAround = 3;      // lines before the first and behind the last
+constexpr uint32_t kAround = 3;        // lines before the first and behind the last
 constexpr uint32_t kWholeLines = 200;  // a longer function is shown around its lines with amounts
 
 bool EndsWith(const std::string& text, const std::string& end) {
@@ -98,8 +98,12 @@ class SourceView {
   }
 
   AmountStyle Style(const char* key, const char* head, bool has_share) const {
-    return {key, head, has_share ? "%" : "", scene_.measure.blocks,
-            has_share && scene_.HasIntervals(), has_share ? kStays : kDropTotal};
+    return {key,
+            head,
+            has_share ? "%" : "",
+            scene_.measure.blocks,
+            has_share && scene_.HasIntervals(),
+            has_share ? kStays : kDropTotal};
   }
   AmountStyle TotalStyle() const { return Style("total", MetricName(scene_.measure.metric), true); }
   AmountStyle SelfStyle() const { return Style("self", "itself", false); }

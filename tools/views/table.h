@@ -58,9 +58,9 @@ struct Fact {
 };
 
 struct Report {
-  std::vector<Fact> facts;         // for programs
-  std::vector<TextLine> head;      // for people
-  std::vector<TextLine> picture;   // a plot: not wrapped
+  std::vector<Fact> facts;        // for programs
+  std::vector<TextLine> head;     // for people
+  std::vector<TextLine> picture;  // a plot: not wrapped
   std::vector<Table> tables;
   std::vector<TextLine> foot;
   std::vector<std::string> notes;  // for both

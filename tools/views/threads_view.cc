@@ -26,13 +26,13 @@ struct ThreadRow {
 };
 
 // A thread's totals: their variance is that of its words, as far as these were live.
-Estimate WithVariance(const heap::Amount& amount, const heap::Thread& thread) {
+Estimate WithVariance(const heap::Amount& unbounded, const heap::Thread& thread) {
+  const heap::Amount amount = heap::Bounded(unbounded);
   Estimate estimate;
   estimate.amount = amount;
   const double words_bytes = kWordBytes * thread.estimated_words;
   if (words_bytes <= 0 || amount.bytes <= 0) return estimate;
-  const double slope =
-      kWordBytes * kWordBytes * thread.estimated_words_variance / words_bytes;
+  const double slope = kWordBytes * kWordBytes * thread.estimated_words_variance / words_bytes;
   estimate.bytes_variance = amount.bytes * slope;
   estimate.bytes_third = estimate.bytes_variance * slope;
   return estimate;
@@ -43,9 +43,8 @@ class ThreadsView {
   explicit ThreadsView(const Scene& scene) : scene_(scene) {
     for (const heap::Thread& thread : scene.profile->threads) AddTotals(thread);
     for (size_t i = 0; i < scene.stacks.stacks.size(); ++i) AddSample(i);
-    std::stable_sort(rows_.begin(), rows_.end(), [this](const ThreadRow& a, const ThreadRow& b) {
-      return Key(a) > Key(b);
-    });
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [this](const ThreadRow& a, const ThreadRow& b) { return Key(a) > Key(b); });
   }
 
   bool empty() const { return rows_.empty(); }
@@ -55,10 +54,10 @@ class ThreadsView {
     table.key = "threads";
     table.columns = {{"thread", "thread", Column::Kind::kName, kStays}, {"threads", "threads"}};
     for (const AmountStyle& style : Styles()) AddAmountColumns(style, &table);
-    table.columns.push_back({"exact_words", HasWords() ? "exact words" : "", Column::Kind::kNumber,
-                             kDropTotal});
-    table.columns.push_back({"error_percent", HasWords() ? "error" : "", Column::Kind::kNumber,
-                             kDropTotal});
+    table.columns.push_back(
+        {"exact_words", HasWords() ? "exact words" : "", Column::Kind::kNumber, kDropTotal});
+    table.columns.push_back(
+        {"error_percent", HasWords() ? "error" : "", Column::Kind::kNumber, kDropTotal});
     table.columns.push_back({"", "", Column::Kind::kBar, kDropBar});
     for (const ThreadRow& row : rows_) table.rows.push_back(CellsOf(row));
     return table;
@@ -130,9 +129,9 @@ class ThreadsView {
   }
 
   std::vector<Cell> CellsOf(const ThreadRow& row) const {
-    std::vector<Cell> cells = {TextCell(row.name, Paint::kBold),
-                               NumberCell(row.threads == 1 ? "" : AmountText(Count(row), true),
-                                          Count(row))};
+    std::vector<Cell> cells = {
+        TextCell(row.name, Paint::kBold),
+        NumberCell(row.threads == 1 ? "" : AmountText(Count(row), true), Count(row))};
     for (const AmountStyle& style : Styles()) {
       AddAmountCells(style, Of(row, style), Whole(style), &cells);
     }

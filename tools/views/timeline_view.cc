@@ -129,8 +129,8 @@ class Plot {
 Table TableOf(const std::vector<TimelinePoint>& points) {
   Table table;
   table.key = "timeline";
-  table.columns = {{"seconds", ""}, {"allocated_bytes", ""}, {"live_bytes", ""},
-                   {"most_live_bytes", ""}};
+  table.columns = {
+      {"seconds", ""}, {"allocated_bytes", ""}, {"live_bytes", ""}, {"most_live_bytes", ""}};
   for (const TimelinePoint& point : points) {
     table.rows.push_back({DataCell(point.seconds), DataCell(point.allocated_bytes),
                           DataCell(point.live_bytes), DataCell(point.most_live_bytes)});

@@ -47,12 +47,17 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
   return absl::OkStatus();
 }
 
-// What a person asks next.
+// What a person asks next; empty: no advice.
 std::string NextCommand(View view, const Scene& scene) {
-  const std::string file = scene.options->files.empty() ? "FILE" : scene.options->files.front();
-  const std::string report = "next: allomon report " + file;
-  if (view == View::kFunctions) return report + " --view=callers";
-  if (view == View::kCallers || view == View::kTree) return report + " --view=lines";
+  const Options& options = *scene.options;
+  std::string command = "next: allomon report";
+  for (const std::string& file : options.files) command += " " + file;
+  if (options.metric.has_value()) {
+    command += std::string(" --metric=") +
+               (scene.measure.blocks ? "blocks" : MetricName(scene.measure.metric));
+  }
+  if (view == View::kFunctions) return command + " --view=callers";
+  if (view == View::kCallers || view == View::kTree) return command + " --view=lines";
   return "";
 }
 

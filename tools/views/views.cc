@@ -58,7 +58,7 @@ std::string Output(const Report& report, const Options& options, const Terminal&
 }
 
 struct Kinds {
-  std::string heap;   // a file of each kind; empty: there is none
+  std::string heap;  // a file of each kind; empty: there is none
   std::string mlmon;
 };
 
@@ -143,9 +143,9 @@ std::optional<CommandResult> TryDiff(const Arguments& args, const Terminal& term
   if (!options.ok()) return Failed("allomon diff", options.status(), terminal);
   if (options->files.size() != 2) {
     return Failed("allomon diff",
-                  absl::InvalidArgumentError(
-                      "two profiles are compared; " + std::to_string(options->files.size()) +
-                      " given: allomon diff BEFORE AFTER"),
+                  absl::InvalidArgumentError("two profiles are compared; " +
+                                             std::to_string(options->files.size()) +
+                                             " given: allomon diff BEFORE AFTER"),
                   terminal);
   }
   return DiffHeap(*options, terminal);

@@ -17,8 +17,8 @@ namespace allomon::views {
 std::optional<CommandResult> TryReport(std::vector<std::string>* args,
                                        const report::Terminal& terminal);
 
-// Likewise `allomon diff`; no value if it is about two mlmon.out.  Status 0: compared; 1: a row grew,
-// and --fail-on-growth was given; 2: bad input.
+// Likewise `allomon diff`; no value if it is about two mlmon.out.  Status 0: compared; 1: a row
+// grew, and --fail-on-growth was given; 2: bad input.
 std::optional<CommandResult> TryDiff(const std::vector<std::string>& args,
                                      const report::Terminal& terminal);
 

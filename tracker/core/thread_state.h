@@ -71,9 +71,9 @@ inline bool ThreadState::HasPinned(const Session& session) const {
   return false;
 }
 
-// Words of malloc that have stood trial for a session that samples, on a thread whose countdown this
-// is.  Any thread, as long as the one asked about goes on; of another thread, wrong by one gap at
-// most.
+// Words of malloc that have stood trial for a session that samples, on the thread whose countdown
+// this is.  Any thread, as long as the one asked about goes on; of another thread, wrong by one gap
+// at most.
 inline uint64_t PassedWords(const ThreadState& thread, const std::atomic<int64_t>& countdown,
                             SessionId session) {
   int64_t left = countdown.load(std::memory_order_relaxed);

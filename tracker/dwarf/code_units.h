@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "tracker/dwarf/qualified_name.h"
+
 namespace allomon {
 
 // Compilers write a unit in one place, or split it: the lines stay in the program, and the
@@ -43,6 +45,8 @@ class CodeUnits {
   // Of the unit that At() has found for pc: what surrounds it, innermost first.
   std::vector<Dwarf_Die> ScopesAround(Dwarf_Addr pc);
 
+  QualifiedNames& names() { return names_; }
+
  private:
   struct Range {
     Dwarf_Addr begin;
@@ -68,6 +72,7 @@ class CodeUnits {
   Dwarf_Addr bias_ = 0;
   std::vector<Unit> units_;
   std::vector<Range> ranges_;  // by `begin`
+  QualifiedNames names_;
 };
 
 }  // namespace allomon

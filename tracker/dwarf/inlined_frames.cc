@@ -6,15 +6,17 @@
 #include <string_view>
 #include <utility>
 
+#include "tracker/dwarf/qualified_name.h"
+
 namespace allomon {
 namespace {
 
 std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
 
-std::string NameOf(Dwarf_Die* die) {
+std::string NameOf(Dwarf_Die* die, QualifiedNames* names) {
   Dwarf_Attribute attribute;
   const char* linkage = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
-  return TextOf(linkage != nullptr ? linkage : dwarf_diename(die));
+  return linkage != nullptr ? linkage : names->Of(die);
 }
 
 int NumberOf(Dwarf_Die* die, unsigned int name) {
@@ -97,17 +99,17 @@ namespace {
 
 // Scopes are innermost first.
 std::vector<DwarfFrame> FramesOf(const CodeUnit& unit, Dwarf_Addr pc, std::vector<Dwarf_Die> scopes,
-                                 std::string symbol) {
+                                 std::string symbol, QualifiedNames* names) {
   std::vector<DwarfFrame> frames;
   Position position(unit, pc);
   Dwarf_Die* function = nullptr;
   for (Dwarf_Die& scope : scopes) {
     const int tag = dwarf_tag(&scope);
     if (function == nullptr && tag == DW_TAG_subprogram) function = &scope;
-    if (symbol.empty() && tag == DW_TAG_subprogram) symbol = NameOf(&scope);
+    if (symbol.empty() && tag == DW_TAG_subprogram) symbol = NameOf(&scope, names);
     if (tag != DW_TAG_inlined_subroutine) continue;
     // A name may be in a file that several debug files share, and that is not there.
-    std::string inlined = NameOf(&scope);
+    std::string inlined = NameOf(&scope, names);
     if (!inlined.empty()) frames.push_back(position.FrameOf(std::move(inlined), &scope));
     position.MoveToCallOf(&scope);
   }
@@ -123,7 +125,9 @@ std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr 
   Dwarf_Die* const lines = dwfl_module_addrdie(module, pc, &bias);
   if (lines == nullptr) return {{std::move(symbol), "", 0}};
   CodeUnit unit = WholeUnitOf(*lines);
-  return FramesOf(unit, pc - bias, ScopesBelow(&unit.functions, pc - bias), std::move(symbol));
+  QualifiedNames names;
+  return FramesOf(unit, pc - bias, ScopesBelow(&unit.functions, pc - bias), std::move(symbol),
+                  &names);
 }
 
 std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, CodeUnits* units, Dwarf_Addr pc,
@@ -131,7 +135,8 @@ std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, CodeUnits* units, Dwarf_Ad
   const Dwarf_Addr here = pc - units->bias();
   const CodeUnit* const unit = units->At(here);
   if (unit == nullptr) return FramesAt(module, pc, start);
-  return FramesOf(*unit, here, units->ScopesAround(here), SymbolAt(module, pc, start));
+  return FramesOf(*unit, here, units->ScopesAround(here), SymbolAt(module, pc, start),
+                  &units->names());
 }
 
 }  // namespace allomon

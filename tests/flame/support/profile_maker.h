@@ -13,7 +13,7 @@ namespace allomon::flame {
 
 struct MadeFrame {
   std::string name;  // one that begins with ~ is inlined into the frame before it
-  std::string file;
+  std::string file = "";
   uint32_t line = 0;
   std::string module = "/usr/bin/server";  // empty: none
 };

@@ -11,9 +11,9 @@ namespace allomon::flame {
 struct ServerOptions {
   uint64_t seed = 1;
   double rate = 1e-4;
-  double cache_growth = 1;    // what the cache holds, times this
-  bool has_indexer = true;    // one part that another version lacks
-  size_t random_stacks = 0;   // distinct ones beside, of up to 40 frames
+  double cache_growth = 1;   // what the cache holds, times this
+  bool has_indexer = true;   // one part that another version lacks
+  size_t random_stacks = 0;  // distinct ones beside, of up to 40 frames
 };
 
 // A made-up server's heap profile: requests that are parsed and answered, a cache, a leak, a short

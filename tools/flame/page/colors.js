@@ -1,8 +1,9 @@
 // Colours: whose code a frame is, or what became of it.
 
-// Hues of groups, the largest group first.  Neighbours differ for colour-blind eyes in lightness.
-const GROUP_HUES = [28, 205, 150, 345, 262, 48, 178, 310];
+// Hues of groups, the largest group first.  Neighbours in the list are far apart.
+const GROUP_HUES = [55, 245, 155, 350, 290, 100, 205, 20, 130, 320, 270, 75];
 const GROUP_COUNT = GROUP_HUES.length;
+const OTHERS_HUE = 260;
 
 function hashOf(text) {
   let hash = 2166136261;
@@ -70,17 +71,16 @@ class Colors {
     this.inlined = color('--inlined');
   }
 
-  hsl(hue, saturation, lightness) {
-    return `hsl(${hue} ${saturation}% ${lightness}%)`;
+  // Colours of one lightness look equally light, whatever their hue.
+  color(lightness, chroma, hue) {
+    return `oklch(${lightness} ${chroma} ${hue})`;
   }
 
   ofGroup(rank, shade = 0.5) {
-    if (rank >= GROUP_COUNT || rank === undefined) {
-      return this.hsl(220, 8, (this.dark ? 36 : 82) + 6 * (shade - 0.5));
-    }
-    const hue = GROUP_HUES[rank] + 8 * (shade - 0.5);
-    return this.dark ? this.hsl(hue, 38, 38 + 8 * (shade - 0.5)) :
-                       this.hsl(hue, 72, 78 + 9 * (shade - 0.5));
+    const isOther = !(rank < GROUP_COUNT);
+    const lightness = (this.dark ? 0.46 : 0.85) + 0.05 * (shade - 0.5);
+    if (isOther) return this.color(lightness, 0.012, OTHERS_HUE);
+    return this.color(lightness, this.dark ? 0.075 : 0.085, GROUP_HUES[rank] + 10 * (shade - 0.5));
   }
 
   // Functions of one group differ a little.
@@ -95,8 +95,8 @@ class Colors {
   // Growth red, shrinkage blue: the more of it, and the surer, the stronger.
   ofChange(change, sure) {
     const strength = Math.sqrt(Math.abs(change.share)) * sure;
-    const hue = change.value > 0 ? 6 : 214;
-    if (this.dark) return this.hsl(hue, 4 + 66 * strength, 30 + 16 * strength);
-    return this.hsl(hue, 6 + 84 * strength, 90 - 24 * strength);
+    const hue = change.value > 0 ? 27 : 255;
+    if (this.dark) return this.color(0.38 + 0.14 * strength, 0.005 + 0.14 * strength, hue);
+    return this.color(0.92 - 0.2 * strength, 0.004 + 0.155 * strength, hue);
   }
 }

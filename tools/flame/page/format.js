@@ -18,6 +18,18 @@ function formatCount(value) {
   return Math.round(value).toLocaleString('en-US').replace('-', '−');
 }
 
+// "0.98 to 1.02 GiB": one unit, and digits that tell the ends apart.
+function formatRange(low, high, unit, sign = '') {
+  const most = Math.max(Math.abs(low), Math.abs(high));
+  const power = unit === 'bytes' ? Math.min(6, Math.floor(Math.log2(Math.max(1, most)) / 10)) : 0;
+  const scale = 1024 ** power;
+  const wanted = Math.ceil(1 - Math.log10((high - low) / scale));
+  const digits = power === 0 ? 0 : Math.min(3, Math.max(0, wanted));
+  const text = (value) => (value > 0 ? sign : value < 0 ? '−' : '') +
+      (power === 0 ? formatCount(Math.abs(value)) : Math.abs(value / scale).toFixed(digits));
+  return `${text(low)} to ${text(high)}` + (unit === 'bytes' ? ' ' + BYTE_UNITS[power] : '');
+}
+
 function formatAmount(value, unit) {
   return unit === 'bytes' ? formatBytes(value) : formatCount(value);
 }
@@ -28,15 +40,15 @@ function formatChange(value, unit) {
 
 // "12.3 %", and as many digits as a small share needs.
 function formatPercent(share) {
-  const percent = 100 * share;
-  if (percent !== 0 && Math.abs(percent) < 0.1) return percent.toPrecision(1).replace('-', '−') + ' %';
-  return percent.toFixed(1).replace('-', '−') + ' %';
+  const percent = 100 * share, isSmall = percent !== 0 && Math.abs(percent) < 0.1;
+  return (isSmall ? percent.toPrecision(1) : percent.toFixed(1)).replace('-', '−') + ' %';
 }
 
 // "2 min 5 s", "1.25 s", "3.1 ms".
 function formatSeconds(seconds) {
-  if (seconds >= 3600) return Math.floor(seconds / 3600) + ' h ' + Math.floor(seconds % 3600 / 60) + ' min';
-  if (seconds >= 60) return Math.floor(seconds / 60) + ' min ' + Math.floor(seconds % 60) + ' s';
+  const whole = (amount, unit) => Math.floor(amount) + ' ' + unit;
+  if (seconds >= 3600) return whole(seconds / 3600, 'h') + ' ' + whole(seconds % 3600 / 60, 'min');
+  if (seconds >= 60) return whole(seconds / 60, 'min') + ' ' + whole(seconds % 60, 's');
   if (seconds >= 1) return seconds.toPrecision(3) + ' s';
   return (seconds * 1000).toPrecision(3) + ' ms';
 }
@@ -62,10 +74,18 @@ function withoutBrackets(name) {
   return kept;
 }
 
-// "std::vector::push_back" of "void std::vector<int>::push_back(int const&)".  Go's names, which
-// have brackets of another meaning, stay.
+const STRING =
+    /std::(__cxx11::)?basic_string<char, std::char_traits<char>, std::allocator<char> ?>/g;
+
+// The name with short words for what everybody writes so.
+function tidyName(name) {
+  return name.replace(STRING, 'std::string').replaceAll('std::__cxx11::', 'std::');
+}
+
+// "std::vector::push_back" of "void std::vector<int>::push_back(int const&)".  Go's names, in which
+// "(*Server)" is no argument, stay.
 function withoutArguments(name) {
-  if (name.includes('(*') || !/[<(]/.test(name)) return name;
+  if (/\.\(\*\w/.test(name) || !/[<(]/.test(name)) return name;
   let kept = withoutBrackets(name.replaceAll('(anonymous namespace)::', ''));
   kept = kept.replace(/\s*\[clone[^\]]*\]/g, '').replace(/(\s+const)?\s*&{0,2}$/, '');
   if (!/\boperator\b/.test(kept)) kept = kept.slice(kept.lastIndexOf(' ') + 1);
@@ -73,11 +93,11 @@ function withoutArguments(name) {
   return kept || name;
 }
 
-// The name, and shorter and shorter forms of it that still tell it from others.
+// Shorter and shorter forms of a name that still tell it from others.
 function shorterNames(name) {
-  const plain = withoutArguments(name);
-  const parts = plain.split(/::|\/(?=[^\/]*$)/);
-  return [name, plain, parts.slice(-2).join('::'), parts[parts.length - 1]];
+  const plain = withoutArguments(tidyName(name));
+  const parts = plain.split('::');
+  return [plain, parts.slice(-2).join('::'), parts[parts.length - 1].replace(/^.*\//, '')];
 }
 
 // Whose code a function is: its outermost namespace, its package in Go, else its library.
@@ -88,6 +108,11 @@ function groupOf(name, module) {
   const goPackage = /^((?:[\w.-]+\/)*[\w-]+)\.[\w(]/.exec(plain);
   if (goPackage && !plain.includes('+0x')) return goPackage[1];
   return module;
+}
+
+// For sorting: numbers by size, texts by their letters' numbers.
+function compare(a, b) {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function basename(path) {

@@ -3,18 +3,16 @@
 const SIGMAS_95 = 1.959963985;
 const ENOUGH_SAMPLES = 10;
 
-// Of a sum of estimates: its value, the variance of it, and how many blocks were sampled.
+// Of a sum of estimates: its value, and the variance of it.
 class Figure {
-  constructor(value = 0, variance = 0, sampled = 0) {
+  constructor(value = 0, variance = 0) {
     this.value = value;
     this.variance = variance;
-    this.sampled = sampled;
   }
 
-  add(value, variance, sampled) {
+  add(value, variance) {
     this.value += value;
     this.variance += variance;
-    this.sampled += sampled;
   }
 
   // Wilson's score interval at 95 %.
@@ -31,9 +29,10 @@ class Figure {
     return this.variance <= 0;
   }
 
-  // False where it may be a few blocks that were seen by chance.
+  // False where it may be a few blocks that were seen by chance: less is known of it than of what
+  // ten samples of small blocks tell.
   isSure() {
-    return this.isExact() || this.sampled >= ENOUGH_SAMPLES;
+    return this.value ** 2 >= ENOUGH_SAMPLES * this.variance;
   }
 }
 
@@ -76,9 +75,5 @@ function formatSpread(figure, unit) {
   const [low, high] = figure.interval();
   const half = (high - low) / 2 / figure.value;
   if (half < 0.1) return '±' + formatPercent(half);
-  return formatAmount(low, unit) + ' to ' + formatAmount(high, unit);
-}
-
-function formatInterval([low, high], unit, format = formatAmount) {
-  return format(low, unit) + ' to ' + format(high, unit);
+  return formatRange(low, high, unit);
 }

@@ -111,7 +111,6 @@ class Amounts {
     return {
       value: new Float64Array(count),
       variance: new Float64Array(count),
-      sampled: new Float64Array(count),
     };
   }
 
@@ -119,7 +118,6 @@ class Amounts {
     side.node.forEach((node, i) => {
       this.own.value[node] = side[unit][i];
       this.own.variance[node] = side[unit + 'Variance'][i];
-      this.own.sampled[node] = side.sampled[i];
     });
   }
 
@@ -133,11 +131,11 @@ class Amounts {
   }
 
   addOwn(node, figure) {
-    figure.add(this.own.value[node], this.own.variance[node], this.own.sampled[node]);
+    figure.add(this.own.value[node], this.own.variance[node]);
   }
 
   addAll(node, figure) {
-    figure.add(this.all.value[node], this.all.variance[node], this.all.sampled[node]);
+    figure.add(this.all.value[node], this.all.variance[node]);
   }
 
   total() {

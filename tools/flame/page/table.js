@@ -4,9 +4,9 @@ const FIRST_ROWS = 100;
 
 class Table {
   // `hooks`: picked(function number).
-  constructor(table, status, more, hooks) {
-    Object.assign(this, {table, status, more, hooks});
-    this.sortBy = 'self';
+  constructor(table, status, more, isComparison, hooks) {
+    Object.assign(this, {table, status, more, isComparison, hooks});
+    this.sortBy = isComparison ? 'change' : 'self';
     this.descending = true;
     this.limit = FIRST_ROWS;
     this.picked = -1;
@@ -19,7 +19,6 @@ class Table {
   // `totals`: a figure for each side; `matches`: 1 for each function that is searched for, or null.
   show({profile, rows, totals, unit, matches}) {
     Object.assign(this, {profile, rows, totals, unit, matches});
-    this.isComparison = totals.length > 1;
     for (const row of rows) {
       if (this.isComparison && !row.change) row.change = new Change(row.total[0], row.total[1]);
     }
@@ -62,8 +61,10 @@ class Table {
       return cell;
     }
     const isSorted = column.key === this.sortBy;
-    cell.setAttribute('aria-sort', isSorted ? (this.descending ? 'descending' : 'ascending') : 'none');
-    const button = element('button', column.text + (isSorted ? (this.descending ? ' ▾' : ' ▴') : ''));
+    const [order, mark] = !isSorted ? ['none', ''] :
+        this.descending ? ['descending', ' ▾'] : ['ascending', ' ▴'];
+    cell.setAttribute('aria-sort', order);
+    const button = element('button', column.text + mark);
     button.title = column.title || '';
     button.addEventListener('click', () => this.sort(column));
     cell.append(button);
@@ -91,9 +92,9 @@ class Table {
   }
 
   sorted() {
-    const rows = this.matches ? this.rows.filter((row) => this.matches[row.number]) : this.rows.slice();
+    const {matches} = this;
+    const rows = this.rows.filter((row) => !matches || matches[row.number]);
     const keys = new Map(rows.map((row) => [row, this.keyOf(row)]));
-    const compare = (a, b) => a < b ? -1 : a > b ? 1 : 0;
     const sign = this.descending ? -1 : 1;
     return rows.sort((a, b) => sign * compare(keys.get(a), keys.get(b)) ||
         b.total[0].value - a.total[0].value || a.number - b.number);
@@ -104,10 +105,15 @@ class Table {
     this.table.tBodies[0].replaceChildren(...shown.map((row) => this.bodyRow(row)));
     this.more.hidden = shown.length === rows.length;
     this.more.textContent = `Show all ${formatCount(rows.length)} functions`;
+    this.status.textContent = this.statusText(rows);
+  }
+
+  statusText(rows) {
+    if (rows.length === 0) return 'Nothing of this is here.';
     const noise = rows.filter((row) => !this.isSure(row)).length;
-    const chance = this.isComparison ? 'changed no more than chance may' : 'fewer than ten samples: may be chance';
-    this.status.textContent = `${formatCount(rows.length)} functions` +
-        (this.matches ? ' found' : '') + (noise ? `, ${formatCount(noise)} of them grey (${chance})` : '');
+    const reason = this.isComparison ? 'changed no more than chance may' : 'of too few samples';
+    return `${formatCount(rows.length)} functions` + (this.matches ? ' found' : '') +
+        (noise ? `, ${formatCount(noise)} of them grey: ${reason}` : '');
   }
 
   isSure(row) {
@@ -128,7 +134,7 @@ class Table {
   nameCell({number}) {
     const cell = element('th');
     cell.scope = 'row';
-    const button = element('button', this.profile.name(number), 'name');
+    const button = element('button', tidyName(this.profile.name(number)), 'name');
     button.title = this.profile.name(number);
     cell.append(button);
     return cell;
@@ -144,11 +150,11 @@ class Table {
     const {change} = row;
     return cells.concat(this.number(formatAmount(row.total[1].value, unit)),
         this.number(formatChange(change.value, unit), change.value > 0 ? 'grown' : 'shrunk'),
-        this.number(change.deviation > 0 ? formatInterval(change.interval(), unit, formatChange) : 'exact'));
+        this.number(change.deviation > 0 ? formatRange(...change.interval(), unit, '+') : 'exact'));
   }
 
   intervalCell(figure) {
-    return this.number(figure.isExact() ? 'exact' : formatInterval(figure.interval(), this.unit));
+    return this.number(figure.isExact() ? 'exact' : formatRange(...figure.interval(), this.unit));
   }
 
   number(text, className = '') {

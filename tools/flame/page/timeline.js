@@ -1,56 +1,7 @@
 // The timeline: live bytes as an area, allocated bytes as a line with a scale of its own, the peak,
-// and a span that is selected.  Samples carry no time, so a span selects nothing of the flame graph.
+// and a span that is selected.  Samples carry no time, so a span selects none of them.
 
 const TIMELINE_MARGIN = {left: 64, right: 70, top: 14, bottom: 20};
-const POINT_FIELDS = 4;  // seconds, allocated, live, most live since the point before
-
-class Series {
-  constructor(profile) {
-    this.profile = profile;
-    const numbers = profile.timeline;
-    this.points = [];
-    for (let i = 0; i + POINT_FIELDS <= numbers.length; i += POINT_FIELDS) {
-      const [seconds, allocated, live, most] = numbers.slice(i, i + POINT_FIELDS);
-      this.points.push({seconds, allocated, live, most});
-    }
-  }
-
-  most(field) {
-    return this.points.reduce((most, point) => Math.max(most, point[field]), 0);
-  }
-
-  get seconds() {
-    return this.points.length ? this.points[this.points.length - 1].seconds : 0;
-  }
-
-  // The last point that is not later.
-  at(seconds) {
-    let low = 0, high = this.points.length;
-    while (low + 1 < high) {
-      const middle = (low + high) >> 1;
-      if (this.points[middle].seconds <= seconds) low = middle; else high = middle;
-    }
-    return this.points[low];
-  }
-
-  between(from, to) {
-    return this.points.filter((point) => point.seconds >= from && point.seconds <= to);
-  }
-
-  // What is known of a span.
-  summary(from, to) {
-    const first = this.at(from), last = this.at(to);
-    const most = this.between(from, to).slice(1).reduce(
-        (largest, point) => Math.max(largest, point.most), Math.max(first.live, last.live));
-    return {allocated: last.allocated - first.allocated, first, last, most};
-  }
-
-  peak() {
-    const most = this.most('most');
-    const found = this.points.find((point) => point.most === most);
-    return {seconds: this.profile.peakSeconds || (found ? found.seconds : 0), most};
-  }
-}
 
 // A round step such that about `count` of them make `range`; bytes come in steps of powers of two.
 function roundStep(range, count, isBytes) {
@@ -69,6 +20,8 @@ class Timeline {
     this.before = before;  // null: none
     this.span = null;      // [from, to] in seconds
     this.cursor = null;    // seconds
+    this.anchor = null;    // where a drag of the mouse began, or a span of the keys
+    this.isDragged = false;
     const all = [shown, before].filter(Boolean);
     this.seconds = Math.max(...all.map((series) => series.seconds)) || 1;
     this.mostLive = Math.max(...all.map((series) => series.most('most'))) || 1;
@@ -122,12 +75,13 @@ class Timeline {
   }
 
   paintScale(most, align, x, hasLines) {
-    const {context} = this, step = roundStep(most, 3, true);
+    const {context} = this, step = roundStep(most, 4, true);
+    const left = TIMELINE_MARGIN.left, right = this.width - TIMELINE_MARGIN.right;
     context.textAlign = align;
     for (let value = 0; value <= most; value += step) {
       const y = Math.round(this.y(value / most)) + 0.5;
-      context.fillText(formatBytes(value), x, y);
-      if (hasLines) this.stroke([[TIMELINE_MARGIN.left, y], [this.width - TIMELINE_MARGIN.right, y]]);
+      context.fillText(formatBytes(value).replace('.0 ', ' '), x, y);
+      if (hasLines) this.stroke([[left, y], [right, y]]);
     }
   }
 
@@ -142,6 +96,7 @@ class Timeline {
 
   timeText(time, step) {
     if (this.seconds >= 120) return formatSeconds(Math.round(time));
+    if (this.seconds < 1) return Number((time * 1000).toPrecision(4)) + ' ms';
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     return time.toFixed(digits) + ' s';
   }
@@ -239,7 +194,8 @@ class Timeline {
     const perSecond = to > from ? ` (${formatBytes(allocated / (to - from))} per second)` : '';
     return `${formatSeconds(from)} to ${formatSeconds(to)}: ${formatBytes(allocated)} allocated` +
         `${perSecond}; live ${formatBytes(first.live)} → ${formatBytes(last.live)}, at most ` +
-        `${formatBytes(most)}. The flame graph stays that of the whole recording: samples carry no time.`;
+        `${formatBytes(most)}. The flame graph is still of the whole recording: samples carry no ` +
+        'time.';
   }
 
   pointText(seconds) {
@@ -261,8 +217,8 @@ class Timeline {
     const {canvas} = this;
     canvas.addEventListener('pointerdown', (event) => this.press(event));
     canvas.addEventListener('pointermove', (event) => this.move(event));
-    canvas.addEventListener('pointerup', () => { this.anchor = undefined; });
-    canvas.addEventListener('pointercancel', () => { this.anchor = undefined; });
+    canvas.addEventListener('pointerup', () => { this.isDragged = false; });
+    canvas.addEventListener('pointercancel', () => { this.isDragged = false; });
     canvas.addEventListener('pointerleave', () => this.set(this.span, null));
     canvas.addEventListener('keydown', (event) => this.key(event));
     new ResizeObserver(() => this.paint()).observe(canvas);
@@ -270,20 +226,19 @@ class Timeline {
 
   press(event) {
     this.anchor = this.secondsAt(event);
+    this.isDragged = true;
     this.canvas.setPointerCapture(event.pointerId);
     this.set(null, this.anchor);
   }
 
   move(event) {
     const at = this.secondsAt(event);
-    const isDragged = this.anchor !== undefined;
-    this.set(isDragged ? [Math.min(this.anchor, at), Math.max(this.anchor, at)] : this.span, at);
+    this.set(this.isDragged ? this.spanTo(at) : this.span, at);
   }
 
   key(event) {
     const direction = {ArrowLeft: -1, ArrowRight: 1}[event.key];
     if (event.key === 'Escape' && (this.span || this.cursor !== null)) {
-      this.keyAnchor = null;
       this.set(null, null);
     } else if (direction) {
       this.moveCursor(direction, event.shiftKey);
@@ -294,13 +249,15 @@ class Timeline {
     event.stopPropagation();
   }
 
-  moveCursor(direction, extends_) {
+  // From where a span began.
+  spanTo(seconds) {
+    return [Math.min(this.anchor, seconds), Math.max(this.anchor, seconds)];
+  }
+
+  moveCursor(direction, isSpan) {
     const from = this.cursor === null ? this.series.peak().seconds : this.cursor;
     const to = Math.min(this.seconds, Math.max(0, from + direction * this.seconds / 50));
-    if (!extends_ || this.keyAnchor === null || this.keyAnchor === undefined) {
-      this.keyAnchor = extends_ ? from : to;
-    }
-    const ends = [this.keyAnchor, to];
-    this.set(extends_ ? [Math.min(...ends), Math.max(...ends)] : null, to);
+    if (!isSpan || !this.span) this.anchor = from;
+    this.set(isSpan ? this.spanTo(to) : null, to);
   }
 }

@@ -43,7 +43,7 @@ class View {
     const {profile} = this;
     const nameOf = (node) => profile.name(node.frame >> 1);
     const bySize = (a, b) => b.weight - a.weight || a.frame - b.frame;
-    const byName = (a, b) => nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : a.frame - b.frame;
+    const byName = (a, b) => compare(nameOf(a), nameOf(b)) || a.frame - b.frame;
     children.sort(this.byName ? byName : bySize);
     for (const child of children) {
       child.start = start;
