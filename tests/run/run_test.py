@@ -165,6 +165,11 @@ class OutputTest(RunCase):
         )
         self.assertRegex(" ".join(self.files()), r"^allomon\.sleep\.\d+\.pb\.gz$")
 
+    def test_file_is_named_as_the_program_was_called(self):
+        os.symlink(shutil.which("sleep"), os.path.join(self.folder, "nap"))
+        self.run_it("./nap", "0")
+        self.assertRegex(" ".join(self.files()), r"^allomon\.nap\.\d+\.pb\.gz nap$")
+
     def test_wrappers_are_not_the_program(self):
         for wrapper in (["timeout", "20"], ["env"], ["nice"], ["sh", "-c", 'sleep 0; true "$@"'],
                         ["sh", "-c", "exec sleep 0"], ["timeout", "9", "sh", "-c", "sleep 0; :"]):

@@ -1,6 +1,7 @@
 #include "tools/run/finish.h"
 
-#include <unistd.h>
+#include <limits.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <cctype>
@@ -50,9 +51,11 @@ void SayWhatWasDropped(const MemoryFile& memory, const std::vector<ProcessTotals
     bytes += process.dropped_bytes;
   }
   if (samples == 0 && memory.SegmentsLost() == 0) return;
-  Say("the recording was full: " + Count(samples, "sample") + " (" +
-      Bytes(static_cast<double>(bytes)) +
-      ") are missing, and processes that began afterwards; give more with --limit");
+  std::string missing = "processes that began afterwards";
+  if (samples > 0) {
+    missing = Count(samples, "sample") + " (" + Bytes(static_cast<double>(bytes)) + ")";
+  }
+  Say("the recording was full: " + missing + " are missing; give more with --limit");
 }
 
 // For a shell.
@@ -90,8 +93,16 @@ void SaveRaw(const MemoryFile& memory, const std::string& wanted, const std::str
   }
 }
 
+// As it was called, where that is a link to it: redis-server, not redis-check-rdb.
+std::string NameForFile(const std::string& command, const Program& program) {
+  char real[PATH_MAX];
+  const bool was_called = realpath(PathOfCommand(command).c_str(), real) != nullptr;
+  return NameOf(was_called && program.path == real ? command : program.path);
+}
+
 std::string OutputOf(const Options& options, const Program& program, pid_t first_process) {
-  return options.out.empty() ? DefaultOutput(NameOf(program.path), first_process) : options.out;
+  if (!options.out.empty()) return options.out;
+  return DefaultOutput(NameForFile(options.command[0], program), first_process);
 }
 
 }  // namespace
