@@ -14,6 +14,7 @@ COMMANDS = {
     "allomon run": ["tools/allomon/allomon", "run"],
     "allomon report": ["tools/allomon/allomon", "report"],
     "allomon diff": ["tools/allomon/allomon", "diff"],
+    "allomon flame": ["tools/allomon/allomon", "flame"],
     "allomon export": ["tools/allomon/allomon", "export"],
     "allomon gate": ["tools/allomon/allomon", "gate"],
     "mlprof": ["tools/mlprof/mlprof"],
