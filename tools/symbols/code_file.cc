@@ -129,7 +129,7 @@ bool CodeFile::CodeSegment(uint64_t* file_offset, uint64_t* address, uint64_t* b
 std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
   if (units_ == nullptr) units_ = std::make_unique<CodeUnits>(module_);
   std::vector<CodeFrame> frames;
-  for (DwarfFrame& frame : FramesAt(module_, units_.get(), address, start)) {
+  for (DwarfFrame& frame : FramesAt(units_.get(), address, start)) {
     const bool named = !frame.symbol.empty();
     std::string symbol = WithoutVersion(frame.symbol);
     std::string name = named ? Demangled(symbol) : BaseName(path_) + "+" + Hex(start);

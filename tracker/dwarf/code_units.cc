@@ -87,7 +87,7 @@ std::vector<Dwarf_Die> ScopesBelow(Dwarf_Die* parent, Dwarf_Addr pc) {
   return scopes;
 }
 
-CodeUnits::CodeUnits(Dwfl_Module* module) {
+CodeUnits::CodeUnits(Dwfl_Module* module) : symbols_(module) {
   Dwarf* const dwarf = dwfl_module_getdwarf(module, &bias_);
   if (dwarf == nullptr) return;
   Dwarf_CU* unit = nullptr;

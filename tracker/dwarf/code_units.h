@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tracker/dwarf/qualified_name.h"
+#include "tracker/dwarf/symbol_index.h"
 
 namespace allomon {
 
@@ -46,6 +47,7 @@ class CodeUnits {
   std::vector<Dwarf_Die> ScopesAround(Dwarf_Addr pc);
 
   QualifiedNames& names() { return names_; }
+  const SymbolIndex& symbols() const { return symbols_; }
 
  private:
   struct Range {
@@ -73,6 +75,7 @@ class CodeUnits {
   std::vector<Unit> units_;
   std::vector<Range> ranges_;  // by `begin`
   QualifiedNames names_;
+  const SymbolIndex symbols_;
 };
 
 }  // namespace allomon

@@ -130,13 +130,12 @@ std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr 
                   &names);
 }
 
-std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, CodeUnits* units, Dwarf_Addr pc,
-                                 Dwarf_Addr start) {
+std::vector<DwarfFrame> FramesAt(CodeUnits* units, Dwarf_Addr pc, Dwarf_Addr start) {
+  std::string symbol = units->symbols().At(pc, start);
   const Dwarf_Addr here = pc - units->bias();
   const CodeUnit* const unit = units->At(here);
-  if (unit == nullptr) return FramesAt(module, pc, start);
-  return FramesOf(*unit, here, units->ScopesAround(here), SymbolAt(module, pc, start),
-                  &units->names());
+  if (unit == nullptr) return {{std::move(symbol), "", 0}};
+  return FramesOf(*unit, here, units->ScopesAround(here), std::move(symbol), &units->names());
 }
 
 }  // namespace allomon

@@ -28,9 +28,8 @@ struct DwarfFrame {
 // reads its index of compilation units, the first about a unit parses that unit.
 std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr start = 0);
 
-// The same, for many questions: `units` are the module's.
-std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, CodeUnits* units, Dwarf_Addr pc,
-                                 Dwarf_Addr start);
+// The same, for many questions about the module of `units`.
+std::vector<DwarfFrame> FramesAt(CodeUnits* units, Dwarf_Addr pc, Dwarf_Addr start);
 
 }  // namespace allomon
 
