@@ -20,7 +20,7 @@
 // %p, or with the child's process id behind a dot.
 //
 // Cost: a sample takes some 0.2 us more than a callback that does nothing, the end of a sampled
-// block as much.  The file grows with distinct stacks up to its limit, and 300 KB are the least;
+// block as much.  The file grows with distinct stacks up to its limit, and 200 KB are the least;
 // own memory takes about a quarter of it.
 #ifndef ALLOMON_TRACKER_RECORDING_H_
 #define ALLOMON_TRACKER_RECORDING_H_

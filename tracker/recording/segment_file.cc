@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -18,9 +19,11 @@
 namespace allomon::recording {
 namespace {
 
-// What a short program's recording takes, header and all kinds of records.
-constexpr uint64_t kFirstBytes = 10 * kSegmentBytes;
-constexpr uint64_t kGrowthBytes = uint64_t{1} << 20;
+// Header, process and texts: what a program takes that ends before its first sample.  The kernel
+// clears what is allocated, so the file is doubled, up to these steps.
+constexpr uint64_t kFirstBytes = 3 * kSegmentBytes;
+constexpr uint64_t kLeastGrowthBytes = 8 * kSegmentBytes;
+constexpr uint64_t kMostGrowthBytes = uint64_t{4} << 20;
 // Hosts close and use low descriptors as if they were theirs.
 constexpr int kHighDescriptor = 900;
 // Between two requests to a disk that was full.
@@ -183,7 +186,8 @@ bool SegmentFile::Grow(uint64_t end_bytes) {
   if (!is_named_ || end_bytes <= allocated_bytes_) return true;
   if (refusals_ != 0 && ++refusals_ % kRefusalsBeforeRetry != 0) return false;
   const ErrnoKeeper keeper;
-  const uint64_t wished = allocated_bytes_ + kGrowthBytes;
+  const uint64_t growth = std::clamp(allocated_bytes_, kLeastGrowthBytes, kMostGrowthBytes);
+  const uint64_t wished = allocated_bytes_ + growth;
   const bool grown = FindDescriptor() &&
                      (GrowTo(wished < limit_bytes_ ? wished : limit_bytes_) || GrowTo(end_bytes));
   refusals_ = grown ? 0 : 1;
