@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace allomon::internal {
 namespace {
@@ -23,9 +25,10 @@ bool IsHigh(uintptr_t base, size_t size_bytes) {
   return (base >> kHighBit & 1) != 0 && base >> kHighBit == last >> kHighBit;
 }
 
+// Without the C library's function, as in tracker/core/control.cc.
 uint64_t KernelRandomBits() {
   uint64_t bits = 0;
-  if (getrandom(&bits, sizeof(bits), GRND_NONBLOCK) != sizeof(bits)) bits = 0;
+  if (syscall(SYS_getrandom, &bits, sizeof(bits), GRND_NONBLOCK) != sizeof(bits)) bits = 0;
   return bits;
 }
 

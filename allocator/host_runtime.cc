@@ -108,6 +108,13 @@ void* __cxa_begin_catch(void* exception) noexcept {
 }
 void __cxa_end_catch() { ALLOMON_OF_HOST(kCxx, "__cxa_end_catch", void(), ()); }
 
+// g++ 14 calls it where an exception would leave a noexcept function.
+__attribute__((visibility("hidden"), noreturn)) void __cxa_call_terminate(
+    void* exception) noexcept {
+  if (exception != nullptr) __cxa_begin_catch(exception);
+  std::terminate();
+}
+
 // <unwind.h> is not included: its declarations would make the names visible to the host.
 int __gxx_personality_v0(int version, int actions, uint64_t exception_class, void* exception,
                          void* context) {

@@ -126,7 +126,7 @@ class ElfReader {
       Elf64_Shdr table;
       Elf64_Shdr names;
       if (!FindSection(type, &table) || !LoadSection(table.sh_link, &names)) continue;
-      Elf64_Sym symbol;
+      Elf64_Sym symbol{};
       if (!FindIn(table, address, &symbol)) continue;
       const size_t got = file_.ReadAt(names.sh_offset + symbol.st_name, name, room - 1);
       name[got] = '\0';

@@ -2,19 +2,22 @@
 # Unpacks Debian's source package of mimalloc into .deps/mimalloc.  Debian's binary package has only
 # the shared library, and a static one is 30 % faster.
 #
+# Version 2.0.9 of Debian 12 is taken where apt offers it, else the newest of what it offers: 3.0.1
+# in Debian 13.  What is there already stays, whatever its version.
+#
 # `apt-get source` needs deb-src lines, which few machines have.  So this script runs apt on a
 # private copy of the machine's sources, with every `deb` turned into `deb-src`, and with private
 # lists.  It needs no privileges and changes nothing on the machine.  apt checks signatures and
 # hashes as always.
 set -euo pipefail
 
-version=2.0.9 # allocator/backends mirrors the fast path of exactly this one
+preferred=2.0.9
 
 workspace=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
 deps=$workspace/.deps
 
 is_ready() {
-  grep -q '^#define MI_MALLOC_VERSION 209' "$deps/mimalloc/include/mimalloc.h" 2>/dev/null
+  grep -q '^#define MI_MALLOC_VERSION ' "$deps/mimalloc/include/mimalloc.h" 2>/dev/null
 }
 is_ready && exit
 
@@ -23,7 +26,7 @@ exec 9>"$deps/lock"
 flock 9 # waits for another bazelw that does the same, and then finds the work done
 is_ready && exit
 
-echo "bazelw: fetching the source of mimalloc $version with apt (once; a few seconds)" >&2
+echo "bazelw: fetching the source of mimalloc with apt (once; a few seconds)" >&2
 
 private=$(mktemp -d)
 trap 'rm -rf "$private" "$deps/mimalloc.new"' EXIT
@@ -65,13 +68,11 @@ cd "$private/download"
 apt-get "${options[@]}" -q update >"$private/log" 2>&1 || true
 found=$(apt-cache "${options[@]}" showsrc --only-source mimalloc 2>>"$private/log" |
   sed -n 's/^Version: //p' | sort -uV) || true
-package=$(grep -E "^$version([^0-9.]|\$)" <<<"$found" | tail -n 1) || true
+package=$(grep -E "^$preferred([^0-9.]|\$)" <<<"$found" | tail -n 1) ||
+  package=$(tail -n 1 <<<"$found")
 
 [[ $found ]] || fail \
   "apt found no source package of mimalloc: make its mirror reachable, then run this again."
-offered=${found//$'\n'/, }
-[[ $package ]] || fail \
-  "Allomon needs mimalloc $version, which is in Debian 12; this machine's apt offers $offered."
 apt-get "${options[@]}" -q source --download-only "mimalloc=$package" >>"$private/log" 2>&1 ||
   fail "apt could not download the source of mimalloc $package: try again when the mirror answers."
 
@@ -80,6 +81,7 @@ apt-get "${options[@]}" -q source --download-only "mimalloc=$package" >>"$privat
 rm -rf "$deps/mimalloc.new"
 dpkg-source --no-check --no-copy -x mimalloc_*.dsc "$deps/mimalloc.new" >>"$private/log" 2>&1 ||
   fail "the source package of mimalloc did not unpack; the disk may be full."
+"$workspace/tools/setup/mend_mimalloc.sh" "$deps/mimalloc.new" || exit 1
 rm -rf "$deps/mimalloc"
 mv "$deps/mimalloc.new" "$deps/mimalloc"
-is_ready || fail "the unpacked mimalloc is not $version: remove .deps and try again."
+is_ready || fail "the source package of mimalloc $package has no include/mimalloc.h."

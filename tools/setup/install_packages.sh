@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs the packages of packages.txt that are missing, after a line that says so.
+# Of one|other, either will do; if neither is there, the one that apt knows is installed.
 set -euo pipefail
 
 die() { echo "bazelw: $1" >&2; exit 1; }
@@ -8,14 +9,32 @@ here=$(dirname "$(readlink -f "$0")")
 mapfile -t wanted < <(sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$here/packages.txt")
 
 type dpkg-query apt-get >/dev/null 2>&1 ||
-  die "Allomon is built with the packages of Debian 12, and this system has no apt."
+  die "Allomon is built with the packages of Debian 12 or 13, and this system has no apt."
 
-installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null) || true
+names=${wanted[*]//|/ }
+# shellcheck disable=SC2086 # names of packages
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $names 2>/dev/null) || true
+is_installed() { # one|other
+  local name
+  for name in ${1//|/ }; do
+    [[ $'\n'$installed$'\n' == *$'\n'"$name installed"$'\n'* ]] && return
+  done
+  return 1
+}
 missing=()
 for package in "${wanted[@]}"; do
-  [[ $'\n'$installed$'\n' == *$'\n'"$package installed"$'\n'* ]] || missing+=("$package")
+  is_installed "$package" || missing+=("$package")
 done
 [[ ${#missing[@]} -eq 0 ]] && exit
+
+# The name of the package in this distribution; the last one where apt has no list yet.
+name_here() { # one|other
+  local name
+  for name in ${1//|/ }; do
+    apt-cache show --no-all-versions "$name" >/dev/null 2>&1 && break
+  done
+  echo "$name"
+}
 
 # Asks for a password only on a terminal, where somebody can answer.
 may_sudo() {
@@ -32,18 +51,20 @@ elif may_sudo; then
   as_root=(sudo)
 else
   die "some Debian packages are missing.  Run this as root, then try again:
-apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+apt-get update && apt-get install -y --no-install-recommends ${missing[*]##*|}"
 fi
 
-echo "bazelw: installing ${missing[*]}" >&2
-echo "bazelw: (once; a bare Debian 12 downloads 360 MB, and installs for half a minute)" >&2
+echo "bazelw: installing ${missing[*]##*|}" >&2
+echo "bazelw: (once; a bare Debian downloads 360 MB, and installs for half a minute)" >&2
 
 apt_get() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 "$@"
 }
 install_missing() {
   apt_get update || true # an old list may do; if not, the next command fails
-  apt_get install -y --no-install-recommends "${missing[@]}"
+  local package names=()
+  for package in "${missing[@]}"; do names+=("$(name_here "$package")"); done
+  apt_get install -y --no-install-recommends "${names[@]}"
 }
 
 if [[ -t 2 ]]; then

@@ -1,7 +1,9 @@
 #include "tracker/core/control.h"
 
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -186,9 +188,11 @@ SessionId ExclusiveSession() {
   return ExclusiveLocked();
 }
 
+// The kernel is asked directly: the C library's function (glibc 2.41) blocks signals, takes a lock
+// and maps memory when it is first called.
 uint64_t RandomSeed() {
   uint64_t seed = 0;
-  if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed)) return seed;
+  if (syscall(SYS_getrandom, &seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed)) return seed;
   // Early in boot: not secret, but different from run to run.
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);

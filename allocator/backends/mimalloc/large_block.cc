@@ -20,14 +20,7 @@ void* MoveMapped(void* block, size_t mapped_bytes, size_t size_bytes) {
   return ReallocMoving(block, mapped_bytes, size_bytes);
 }
 
-// Pages of hugetlbfs, which MIMALLOC_LARGE_OS_PAGES asks for, are given back as a whole or
-// not at all.
-bool HasOrdinaryPages(const void* block) {
-  const mi_segment_t* segment = _mi_ptr_segment(block);
-  return !segment->mem_is_large && !segment->mem_is_pinned;
-}
-
-// mimalloc keeps segments that have no block left; where memory ends they make room.
+// mimalloc keeps memory that has no block left; where memory ends they make room.
 MapResult MapBlockOrCollect(size_t alignment_bytes, size_t size_bytes, void** block) {
   const MapResult result = MapBlock(alignment_bytes, size_bytes, block);
   if (result != MapResult::kNoMemory) return result;
@@ -63,7 +56,7 @@ void* ReallocateHigh(void* block, size_t size_bytes) {
 }
 
 void* CallocLarge(size_t size_bytes) {
-  if (size_bytes <= MI_MEDIUM_OBJ_SIZE_MAX) return mi_zalloc(size_bytes);
+  if (size_bytes <= kLargestZeroedByMimalloc) return mi_zalloc(size_bytes);
   // A mapping is zero from the start.
   void* const block = MallocLarge(size_bytes);
   if (block == nullptr || MappedBytes(block) != 0) return block;

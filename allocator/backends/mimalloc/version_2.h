@@ -1,0 +1,62 @@
+// mimalloc 2.0.9: blocks lie in pages, and pages in segments of 32 MiB that describe them.
+#ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_VERSION_2_H_
+#define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_VERSION_2_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+
+// mimalloc.h comes first, because the internal header does not include it.  The internal header
+// belongs to a library that is compiled as C.  It includes <atomic> and <thread>, whose
+// declarations must not be extern "C".
+// clang-format off
+#include "mimalloc.h"
+extern "C" {
+#include "mimalloc-internal.h"
+}
+// clang-format on
+
+#include "mapped_block.h"
+
+namespace allomon::backend {
+
+static_assert(kLargestUnmappedBytes == MI_LARGE_OBJ_SIZE_MAX, "parts of a segment, which is kept");
+
+// Up to it mimalloc clears no more of a block than it must.
+inline constexpr size_t kLargestZeroedByMimalloc = MI_MEDIUM_OBJ_SIZE_MAX;
+
+inline mi_heap_t* ThreadHeap() { return mi_get_default_heap(); }
+
+// Of a block, which is not nullptr: the segment of nullptr would lie at the top of the address
+// space.
+inline constexpr bool kNullHasPage = false;
+inline mi_page_t* PageOf(const void* block) {
+  return _mi_segment_page_of(_mi_ptr_segment(block), block);
+}
+
+// Whether the block is this thread's, in a page that is neither full nor has aligned blocks.
+inline bool IsPlainAndOwn(const mi_page_t* page, const void* block) {
+  const bool own =
+      _mi_ptr_segment(block)->thread_id.load(std::memory_order_relaxed) == _mi_thread_id();
+  return __builtin_expect(own, 1) && page->flags.full_aligned == 0;
+}
+
+inline size_t BlockBytes(const mi_page_t* page) { return page->xblock_size; }
+inline bool IsFresh(const mi_page_t* page) { return page->is_zero != 0; }
+
+// Whether mimalloc knows more of its blocks than BlockBytes(): aligned or huge ones.
+inline bool HasSpecialBlocks(const mi_page_t* page) {
+  return page->flags.x.has_aligned || page->xblock_size >= MI_HUGE_BLOCK_SIZE;
+}
+
+// Pages of hugetlbfs, which MIMALLOC_LARGE_OS_PAGES asks for, are given back as a whole or
+// not at all.
+inline bool HasOrdinaryPages(const void* block) {
+  const mi_segment_t* segment = _mi_ptr_segment(block);
+  return !segment->mem_is_large && !segment->mem_is_pinned;
+}
+
+}  // namespace allomon::backend
+
+#endif  // ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_VERSION_2_H_

@@ -1,0 +1,59 @@
+// mimalloc 3.0.1: blocks lie in pages, which a table finds by the block's address (the page map); a
+// page's first word is its thread and its flags.
+#ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_VERSION_3_H_
+#define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_VERSION_3_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+// The internal headers belong to a library that is compiled as C.  They include <atomic>, <mutex>
+// and <thread>, whose declarations must not be extern "C".
+// clang-format off
+#include "mimalloc.h"
+extern "C" {
+#include "mimalloc/internal.h"
+#include "mimalloc/prim.h"
+}
+// clang-format on
+
+#include "mapped_block.h"
+
+namespace allomon::backend {
+
+#if MI_PAGE_MAP_FLAT
+#error "the inline paths hold for the page map of two levels only"
+#endif
+
+// Beyond these mimalloc clears every byte, whether it is fresh or not.
+inline constexpr size_t kLargestZeroedByMimalloc = MI_LARGE_MAX_OBJ_SIZE;
+
+inline mi_heap_t* ThreadHeap() { return mi_prim_get_default_heap(); }
+
+// The page of nullptr is an empty one that no thread owns.
+inline constexpr bool kNullHasPage = true;
+inline mi_page_t* PageOf(const void* block) { return _mi_unchecked_ptr_page(block); }
+
+// Whether the block is this thread's, in a page that is neither full nor has aligned blocks: the
+// flags are the low bits of the thread's word.
+inline bool IsPlainAndOwn(const mi_page_t* page, const void* /*block*/) {
+  return page->xthread_id.load(std::memory_order_relaxed) == _mi_prim_thread_id();
+}
+
+inline size_t BlockBytes(const mi_page_t* page) { return page->block_size; }
+inline bool IsFresh(const mi_page_t* page) { return page->free_is_zero; }
+
+// Whether mimalloc knows more of its blocks than BlockBytes(): aligned ones.
+inline bool HasSpecialBlocks(const mi_page_t* page) {
+  return (page->xthread_id.load(std::memory_order_relaxed) & MI_PAGE_HAS_ALIGNED) != 0;
+}
+
+// Pages of hugetlbfs, which MIMALLOC_ALLOW_LARGE_OS_PAGES asks for, are given back as a whole or
+// not at all.
+inline bool HasOrdinaryPages(const void* block) { return !PageOf(block)->memid.is_pinned; }
+
+}  // namespace allomon::backend
+
+#endif  // ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_VERSION_3_H_
