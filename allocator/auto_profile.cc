@@ -16,6 +16,8 @@
 
 #include "allocator/auto_profile_ends.h"
 #include "allocator/auto_profile_explain.h"
+#include "allocator/auto_profile_say.h"
+#include "allocator/auto_recording.h"
 #include "allocator/environment.h"
 #include "allocator/guard.h"
 #include "allocator/host_stderr.h"
@@ -59,14 +61,7 @@ struct AutoProfile {
 AutoProfile* g_profile = nullptr;
 bool g_started = false;
 
-void Say(const std::string& message) {
-  std::string line = "allomon: " + message;
-  for (char& c : line) {
-    if (c == '\n' || c == '\r') c = '?';  // the value of a variable may hold a line end
-  }
-  line += '\n';
-  internal::WriteToStderr(line.data(), line.size());
-}
+using internal::Say;
 
 internal::RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
   internal::RecordingOptions recording;
@@ -239,7 +234,9 @@ void AfterForkInChild() {
 // A program that is linked with :auto_profile is profiled when a variable asks for a profile.  Any
 // other program is profiled when the library is preloaded.
 bool IsWanted(const EnvironmentOptions& options) {
-  if (options.profile.empty()) return !internal::answers_for_itself.load();
+  if (options.profile.empty()) {
+    return options.record.empty() && !internal::answers_for_itself.load();
+  }
   return options.profile != "no";
 }
 
@@ -337,6 +334,7 @@ void StartFromEnvironment(int argc, char** argv) {
   if (ReadEnvironment(environ, &profile->options, &error)) {
     g_profile = profile;
     StartProfile(profile);
+    internal::StartRecordingIfWanted(profile->options);
     StartGuardIfWanted(*profile);
   } else {
     Say(error + "; the program runs unprofiled" + (AsksForGuard() ? " and unguarded" : ""));

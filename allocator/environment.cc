@@ -3,10 +3,12 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
+#include "tracker/formats/recording_layout.h"
 #include "tracker/profile/control/profile_control.h"
 
 namespace allomon {
@@ -60,6 +62,31 @@ bool ParseGuard(std::string_view text, EnvironmentOptions* options) {
   if (text.substr(0, 2) != "1/" || !ParseSeed(std::string(text.substr(2)), &one_in)) return false;
   options->guard_one_in = static_cast<uint32_t>(one_in);
   return one_in >= 1 && one_in <= 1'000'000;
+}
+
+// Bytes, with k, m or g for their powers of 1,024.
+bool ParseLimit(std::string text, uint64_t* bytes) {
+  if (text.empty()) return false;
+  const char unit = text.back();
+  const int shift = unit == 'k' ? 10 : unit == 'm' ? 20 : unit == 'g' ? 30 : 0;
+  if (shift != 0) text.pop_back();
+  if (!ParseSeed(text, bytes) || *bytes > (UINT64_MAX >> shift)) return false;
+  *bytes <<= shift;
+  return *bytes >= recording::kLeastLimitBytes && *bytes <= recording::kMostLimitBytes;
+}
+
+bool ParseProcess(const std::string& text, uint64_t* process) {
+  return ParseSeed(text, process) && *process != 0;
+}
+
+// %n is for files that follow each other.
+bool IsRecordingPath(const std::string& text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') continue;
+    const char next = ++i < text.size() ? text[i] : '\0';
+    if (next != 'p' && next != '%') return false;
+  }
+  return !text.empty() && text.size() < PATH_MAX;
 }
 
 bool IsProfile(const std::string& text) {
@@ -134,6 +161,23 @@ constexpr Setting kSettings[] = {
     {"ALLOMON_MMAP",
      [](const std::string& value, Options* options) { return ParseFlag(value, &options->mmap); },
      "0 or 1"},
+    {"ALLOMON_RECORD",
+     [](const std::string& value, Options* options) {
+       options->record = value;
+       return IsRecordingPath(value);
+     },
+     "the name of a file, such as /tmp/program.%p.rec (%p: the process id; %%: a percent sign; no "
+     "other %)"},
+    {"ALLOMON_RECORD_LIMIT",
+     [](const std::string& value, Options* options) {
+       return ParseLimit(value, &options->record_limit_bytes);
+     },
+     "bytes from 1m to 16g, such as 256m"},
+    {"ALLOMON_RECORD_ONLY",
+     [](const std::string& value, Options* options) {
+       return ParseProcess(value, &options->record_only);
+     },
+     "the id of the process that is to record"},
     {"ALLOMON_GUARD",
      [](const std::string& value, Options* options) { return ParseGuard(value, options); },
      "1/N (one of N sampled blocks), 1/N:report, or no"},

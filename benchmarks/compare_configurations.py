@@ -61,6 +61,10 @@ CONFIGURATIONS = {
     "mimalloc": Configuration(PACKAGES["libmimalloc2.0"]),
     "allomon off": allomon_at("0"),
     "allomon 1e-4": allomon_at("1e-4"),
+    "allomon recorded": Configuration(
+        ALLOMON,
+        {"ALLOMON_RATE": "1e-4", "ALLOMON_SEED": "1", "ALLOMON_RECORD": "/dev/shm/compare.%p.rec"},
+    ),
     "allomon 8 KiB": allomon_at(ONE_PER_8_KIB),
     "allomon all": allomon_at("1", divisor=4),
     "tcmalloc": Configuration(TCMALLOC),

@@ -2,17 +2,24 @@
 //
 //   operation NAME COUNT
 //   operation --compiler       prints what compiled it
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/heap.h"
 #include "tracker/base/own_memory.h"
+#include "tracker/formats/recording_layout.h"
 #include "tracker/profile/profile.h"
 #include "tracker/profile/sources/alloc_session.h"
+#include "tracker/recording.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
@@ -65,6 +72,29 @@ void ProfiledPairs(long count) {
   options.seed = 1;
   options.frames = 8;
   if (internal::StartAllocSession(options).error != internal::ControlError::kNone) abort();
+  for (long i = 0; i < count; ++i) PairUnder(8);
+}
+
+// As `allomon run` has programs recorded: into a memory file.
+void RecordedPairs(long count) {
+  constexpr off_t kLimitBytes = 64 << 20;
+  const int fd = memfd_create("recording", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+  recording::FileHeader header = {};
+  memcpy(header.magic, recording::kMagic, sizeof(header.magic));
+  header.version = recording::kLayoutVersion;
+  header.segment_bytes = recording::kSegmentBytes;
+  header.limit_bytes = kLimitBytes;
+  header.segments_used = 1;
+  if (ftruncate(fd, kLimitBytes) != 0 || pwrite(fd, &header, sizeof(header), 0) <= 0 ||
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    abort();
+  }
+  RecordingOptions options;
+  options.path = "/proc/self/fd/" + std::to_string(fd);
+  options.rate = 1;
+  options.seed = 1;
+  options.callstack_size = 8;
+  if (!Recording::Start(options).ok()) abort();
   for (long i = 0; i < count; ++i) PairUnder(8);
 }
 
@@ -124,8 +154,9 @@ struct Operation {
 };
 constexpr Operation kOperations[] = {
     {"sampled_pair", SampledPairs},       {"counted_pair", CountedPairs},
-    {"profiled_pair", ProfiledPairs},     {"sampled_free", SampledFrees},
-    {"function_entry", FunctionEntries},  {"managed_allocation", ManagedAllocations},
+    {"profiled_pair", ProfiledPairs},     {"recorded_pair", RecordedPairs},
+    {"sampled_free", SampledFrees},       {"function_entry", FunctionEntries},
+    {"managed_allocation", ManagedAllocations},
     {"promoted_object", PromotedObjects}, {"live_sample_bytes", LiveSampleBytes},
 };
 

@@ -25,6 +25,7 @@ INSTRUCTIONS = {
     "sampled_pair": "malloc(64) and free, sampled with 8 frames, followed",
     "counted_pair": "the same, counted only",
     "profiled_pair": "the same, counted by a profile of bytes",
+    "recorded_pair": "the same, followed, in a recording",
     "sampled_free": "free of a sampled block that is followed, alone",
     "function_entry": "ALLOMON_FUNCTION(), entry and exit, no profile on",
     "managed_allocation": "make of 2 words, dies young; nothing samples",

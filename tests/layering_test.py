@@ -45,7 +45,11 @@ ALLOWED = {
 # Single files that may do more than their module.
 EXCEPTIONS = {
     # A program that is profiled without a line of code: started by the environment.
-    r"allocator/(.*/)?(auto_profile|environment)[^/]*": [r"tracker/profile/.*\.h"],
+    r"allocator/(.*/)?(auto_profile|environment)[^/]*": [
+        r"tracker/profile/.*\.h",
+        r"tracker/formats/recording_layout\.h",
+    ],
+    r"allocator/auto_recording[^/]*": [r"tracker/recording/start\.h"],
 }
 
 MODULES = set(ALLOWED) | {"tests", "benchmarks"}

@@ -28,12 +28,21 @@ int64_t FreshCountdown(ThreadState& thread) {
   return DrawGap(thread.bits, thread.active.gap_scale) - 1;
 }
 
-// Brings the thread into the current epoch.  Returns the countdown from the start of the block that
-// is being judged.
-__attribute__((noinline)) int64_t EnterEpochSlow(ThreadState& thread) {
+// The countdown as it would stand without a wake-up, which had put 0 in its place.
+int64_t TakeLeftWhenWoken(ThreadState& thread, int64_t left) {
+  const int64_t when_woken = thread.left_when_woken.exchange(0, std::memory_order_relaxed);
+  return left == 0 ? when_woken : left;
+}
+
+// Brings the thread into the current epoch.  `left` is what the countdown was at the start of the
+// block that is being judged; returns what it is there now.
+__attribute__((noinline)) int64_t EnterEpochSlow(ThreadState& thread, int64_t left) {
   if (!thread.registered) RegisterThreadSlow(thread);
   RefreshThreadSlow(thread);
-  return FreshCountdown(thread);
+  const int64_t fresh = FreshCountdown(thread);
+  thread.meter.Set(TakeLeftWhenWoken(thread, left), fresh);
+  thread.meter.EnterSessions(thread.active, fresh);
+  return fresh;
 }
 
 // The block is hit: its (left + words)-th word is the first one, where `left` is the negative
@@ -42,14 +51,17 @@ Verdict DrawTrial(ThreadState& thread, int64_t left, uint64_t words) {
   const uint64_t behind_hit = static_cast<uint64_t>(-left - 1);
   // In a signal handler that interrupted CountDown(), `left` counts both blocks' words.
   DrawHits(thread.active, thread.bits, behind_hit < words ? behind_hit : words - 1, &t_trial);
-  SetCountdown(thread, FreshCountdown(thread));
+  const int64_t fresh = FreshCountdown(thread);
+  thread.meter.Set(left, fresh);
+  SetCountdown(thread, fresh);
   return thread.active.follows_blocks ? Verdict::kFollow : Verdict::kCount;
 }
 
 Verdict JudgeBusy(ThreadState& thread, uint64_t words) {
   int64_t left = countdown_words.load(std::memory_order_relaxed);
   if (thread.epoch_seen.load(std::memory_order_relaxed) != Registry::Get().epoch()) {
-    left = EnterEpochSlow(thread) - static_cast<int64_t>(words);
+    const int64_t taken = static_cast<int64_t>(words);
+    left = EnterEpochSlow(thread, left + taken) - taken;
     SetCountdown(thread, left);
   }
   // Not below zero in the same epoch either, if a signal handler allocated between our CountDown()
@@ -101,6 +113,7 @@ __attribute__((always_inline)) inline bool RunAlloc(Session& session, const Bloc
 void CountDrop(Session& session, const Block& block) {
   session.counters().dropped_blocks.fetch_add(1, std::memory_order_relaxed);
   session.counters().dropped_bytes.fetch_add(block.size_bytes, std::memory_order_relaxed);
+  session.client().Dropped(block.size_bytes);
 }
 
 // Out of line: its slot is an array, for which the compiler would guard Report()'s stack.
@@ -380,7 +393,9 @@ BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
   const ExceptionCarrier carrier;
   // A copy: a managed allocation in a callback may bring the sampler into a new epoch.
   const ActiveSet active = sampler.active();
+  CurrentThread().sampler = &sampler;
   const BlockHandle handle = Report(block, caller, Placement::kPlaced, active);
+  CurrentThread().sampler = nullptr;
   *thrown = carrier.thrown();
   if (*thrown == nullptr) return handle;
   OnFree(handle);

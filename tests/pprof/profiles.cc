@@ -220,8 +220,10 @@ HeapProfile RandomProfile(int samples, uint32_t seed) {
     Sample& sample = profile.samples.back();
     sample.thread = 0;
     for (uint32_t cell = below(6); cell-- > 0;) {
-      sample.deaths.push_back({static_cast<uint8_t>(below(30)), static_cast<uint8_t>(below(30)),
-                               false, {1.0 + below(1000), 8.0 * below(1000)}});
+      sample.deaths.push_back({static_cast<uint8_t>(below(30)),
+                               static_cast<uint8_t>(below(30)),
+                               false,
+                               {1.0 + below(1000), 8.0 * below(1000)}});
     }
   }
   return profile;

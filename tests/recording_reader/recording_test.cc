@@ -125,8 +125,8 @@ TEST(RecordingTest, FileThatItsProcessLostIsReadAsFarAsItIsThere) {
   const Recording recording = ReadOrDie(BytesOf({process}).substr(0, 4 * kSegmentBytes));
   ASSERT_EQ(recording.processes.size(), 1u);
   EXPECT_EQ(recording.processes[0].rows.size(), 1u);
-  ASSERT_EQ(recording.notes.size(), 1u);
-  EXPECT_NE(recording.notes[0].find("lost its file"), std::string::npos);
+  ASSERT_EQ(recording.processes[0].notes.size(), 1u);
+  EXPECT_NE(recording.processes[0].notes[0].find("lost its file"), std::string::npos);
 }
 
 TEST(RecordingTest, ProcessThatHasNotBegunIsLeftOut) {
@@ -140,7 +140,7 @@ TEST(RecordingTest, ProcessThatHasNotBegunIsLeftOut) {
 
 TEST(RecordingTest, ImpossibleRatesAreLeftOut) {
   for (const double rate :
-       {0.0, -0.5, 1.5, std::nan(""), std::numeric_limits<double>::infinity()}) {
+       {0.0, -0.5, 1.5, 1e-310, std::nan(""), std::numeric_limits<double>::infinity()}) {
     RecordedProcess process = SmallProcess();
     process.record.rate = rate;
     const Recording recording = ReadOrDie(BytesOf({process}));
@@ -160,7 +160,7 @@ TEST(RecordingTest, StacksHaveNoCycles) {
     EXPECT_EQ(node.cut, 1u);
   }
   EXPECT_EQ(recording.processes[0].damaged, 3u);
-  EXPECT_EQ(recording.notes.size(), 1u);
+  EXPECT_EQ(recording.processes[0].notes.size(), 1u);
 }
 
 TEST(RecordingTest, ReferencesToNothingAreCutOff) {

@@ -11,7 +11,11 @@ import unittest
 RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 COMMANDS = {
     "allomon": ["tools/allomon/allomon"],
+    "allomon run": ["tools/allomon/allomon", "run"],
     "allomon report": ["tools/allomon/allomon", "report"],
+    "allomon diff": ["tools/allomon/allomon", "diff"],
+    "allomon flame": ["tools/allomon/allomon", "flame"],
+    "allomon export": ["tools/allomon/allomon", "export"],
     "allomon gate": ["tools/allomon/allomon", "gate"],
     "mlprof": ["tools/mlprof/mlprof"],
     "prof": ["tools/prof/prof"],

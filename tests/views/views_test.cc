@@ -2,31 +2,340 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/views/hand_made.h"
+#include "tests/views/server_profile.h"
+#include "tools/text/utf8.h"
 
 namespace allomon::views {
 namespace {
 
+using heap::Metric;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Object = nlohmann::json;
 
-HandMade Server() {
-  HandMade made;
-  made.Add({"std::string::_M_create", "parse@parse.cc:12", "handle@server.cc:40", "main@m.cc:3"},
-           64, 200000, 100000);
-  made.Add({"grow@cache.cc:7", "handle@server.cc:44", "main@m.cc:3"}, 1000000, 20, 10);
-  made.Add({"log@log.cc:9", "handle@server.cc:50", "main@m.cc:3"}, 40, 5000, 50);
-  return made;
+// The lines of a table, behind its heads, up to an empty line.
+std::vector<std::string> RowsOf(const std::string& text, const std::string& heads) {
+  std::vector<std::string> rows;
+  size_t at = text.find("\n" + heads);
+  if (at == std::string::npos) return rows;
+  at = text.find('\n', at + 1) + 1;
+  while (at < text.size() && text[at] != '\n') {
+    const size_t end = text.find('\n', at);
+    rows.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return rows;
 }
 
-TEST(ViewsTest, Print) {
-  for (const char* view : {"functions", "tree", "callers", "lines"}) {
-    printf("%s\n", Shown(Server().profile, {"--view", view}).c_str());
-    printf("%s\n", Shown(Server().profile, {"--view", view}, 80).c_str());
+std::string FirstRow(const std::string& text, const std::string& heads) {
+  const auto rows = RowsOf(text, heads);
+  return rows.empty() ? "" : rows.front();
+}
+
+int Widest(const std::string& text) {
+  int widest = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    widest = std::max(widest, Columns(text.substr(at, end - at)));
+    at = end + 1;
   }
-  printf("%s\n", Json(Server().profile, {}).c_str());
-  printf("%s\n", Csv(Server().profile, {"--view=tree"}).c_str());
+  return widest;
+}
+
+TEST(ViewsTest, FunctionsOfTheServer) {
+  EXPECT_EQ(
+      Shown(Server().profile, {"--metric=live"}),
+      "x.pb.gz: server (pid 17), 16.0 s\n"
+      "582.1 MiB (573.0-591.5 MiB) allocated, 57.7 MiB (56.7-58.9 MiB) live at the peak, after "
+      "9.5 s, 18.2 MiB (17.2-19.5 MiB) live\n"
+      "sampled about every 78.1 KiB; in 95 of 100 runs the truth is in the interval\n"
+      "measured error: estimate of words -1.4 % of the exact 5e+08, within its interval\n"
+      "bytes live\n"
+      "\n"
+      "function  where           live                95 %      %  with callees  total %\n"
+      "grow      cache.cc:7   9.5 MiB         9.5-9.5 MiB  52.3%       9.5 MiB    52.3%  "
+      "██████████▌\n"
+      "parse     parse.cc:12  4.9 MiB         3.9-6.1 MiB  26.8%       4.9 MiB    26.8%  █████▍\n"
+      "load      conf.cc:5    3.8 MiB                      20.9%       3.8 MiB    20.9%  ████▏\n"
+      "format    log.cc:9       800 B  noise, < 251.6 KiB   0.0%         800 B     0.0%  ▏\n"
+      "\n"
+      "9.5 MiB of grow live, asked for by\n"
+      "  grow  cache.cc:7\n"
+      "  handle  server.cc:44\n"
+      "  main  m.cc:3\n"
+      "2 more functions only called others: --sort=stack shows them\n"
+      "next: allomon report x.pb.gz --metric=live --view=callers\n");
+}
+
+// What each of them is asked for.
+TEST(ViewsTest, EachStoryIsTheFirstRowOfItsView) {
+  const heap::HeapProfile profile = Server().profile;
+  EXPECT_THAT(FirstRow(Shown(profile, {"--leaks"}), "function"), StartsWith("parse"));
+  EXPECT_THAT(FirstRow(Shown(profile, {"--metric=peak"}), "function"), StartsWith("sort"));
+  EXPECT_THAT(FirstRow(Shown(profile, {"--metric=temporary"}), "function"), StartsWith("format"));
+  EXPECT_THAT(FirstRow(Shown(profile, {"--metric=blocks"}), "function"), StartsWith("format"));
+  EXPECT_THAT(FirstRow(Shown(profile, {"--view=lifetimes"}), "function"), StartsWith("format"));
+}
+
+TEST(ViewsTest, PeakIsShownWhereLittleIsLeft) {
+  EXPECT_THAT(Shown(Server().profile, {}), HasSubstr("\nbytes live at the peak\n"));
+  heap::HeapProfile running = Server().profile;
+  running.samples.pop_back();  // the peak
+  EXPECT_THAT(Shown(running, {}), HasSubstr("\nbytes live\n"));
+}
+
+TEST(ViewsTest, TreeFoldsCallsWithoutBranches) {
+  const std::string text = Shown(Server().profile, {"--view=tree", "--metric=live"});
+  EXPECT_EQ(RowsOf(text, "    live"),
+            (std::vector<std::string>{
+                "18.2 MiB       17.2-19.5 MiB  100.0%      0 B  main        m.cc:3",
+                "14.4 MiB       13.4-15.7 MiB   79.1%      0 B    handle    server.cc:40",
+                " 9.5 MiB         9.5-9.5 MiB   52.3%  9.5 MiB      grow    cache.cc:7",
+                " 4.9 MiB         3.9-6.1 MiB   26.8%  4.9 MiB      parse   parse.cc:12",
+                "   800 B  noise, < 251.6 KiB    0.0%    800 B      format  log.cc:9",
+                " 3.8 MiB                       20.9%  3.8 MiB    load      conf.cc:5"}))
+      << text;
+}
+
+TEST(ViewsTest, CallersOfWhatAllocated) {
+  HandMade made;
+  made.Add({"grow", "a", "start", "main"}, 1e6, 3);
+  made.Add({"grow", "b", "start", "main"}, 1e6, 5);
+  made.profile.has[static_cast<size_t>(Metric::kLive)] = false;
+  const std::string text = Shown(made.profile, {"--view=callers"});
+  ASSERT_EQ(RowsOf(text, "  alloc").size(), 3u) << text;
+  EXPECT_THAT(RowsOf(text, "  alloc")[0], HasSubstr("  grow"));
+  EXPECT_THAT(RowsOf(text, "  alloc")[1], HasSubstr("    b … main"));
+  EXPECT_THAT(RowsOf(text, "  alloc")[2], HasSubstr("    a … main"));
+}
+
+TEST(ViewsTest, TreeShowsTheLargestNodesWithTheirCallers) {
+  const std::string text = Shown(Server().profile, {"--view=tree", "--metric=live", "--top=3"});
+  EXPECT_EQ(RowsOf(text, "    live").size(), 3u) << text;
+  EXPECT_THAT(text, HasSubstr("grow"));
+  EXPECT_THAT(text, HasSubstr("3 more smaller nodes; --top=N shows N"));
+}
+
+TEST(ViewsTest, LinesTellCallsOfOneFunctionApart) {
+  const std::string text =
+      Shown(Server().profile, {"--view=lines", "--metric=live", "--sort=stack"});
+  EXPECT_THAT(text, HasSubstr("server.cc:40"));
+  EXPECT_THAT(text, HasSubstr("server.cc:44"));
+  EXPECT_THAT(FirstRow(text, "function"), StartsWith("main"));
+}
+
+TEST(ViewsTest, RecursionCountsOnce) {
+  HandMade made;
+  made.Add({"f", "g", "f", "g", "f", "main"}, 1e6, 10, 10);
+  const Object functions = Object::parse(Json(made.profile, {}));
+  for (const auto& row : functions["functions"]) EXPECT_EQ(row["total"], 1e7) << row;
+}
+
+TEST(ViewsTest, WrappersAreChargedToTheirCallers) {
+  HandMade made;
+  made.Add({"malloc", "operator new(unsigned long)", "std::vector<int>::push_back(int&&)", "work"},
+           1e6, 10, 10);
+  EXPECT_THAT(FirstRow(Shown(made.profile, {}), "function"), StartsWith("work"));
+  EXPECT_THAT(FirstRow(Shown(made.profile, {"--wrappers"}), "function"), StartsWith("malloc"));
+}
+
+TEST(ViewsTest, AStackOfWrappersAloneIsChargedToTheInnermost) {
+  HandMade made;
+  made.Add({"malloc", "operator new(unsigned long)"}, 1e6, 10, 10);
+  EXPECT_THAT(FirstRow(Shown(made.profile, {}), "function"), StartsWith("malloc"));
+}
+
+TEST(ViewsTest, FocusIgnoreAndExclude) {
+  const heap::HeapProfile profile = Server().profile;
+  const std::string focused = Shown(profile, {"--metric=live", "--focus=^gr.w$"});
+  EXPECT_THAT(focused, HasSubstr("bytes live, of the chosen stacks: 9.5 MiB (9.5-9.5 MiB), 52.3%"));
+  EXPECT_THAT(focused, Not(HasSubstr("parse  ")));
+  EXPECT_THAT(Shown(profile, {"--metric=live", "--ignore=cache\\.cc"}), Not(HasSubstr("grow")));
+  const std::string excluded = Shown(profile, {"--metric=live", "--exclude=parse|grow"});
+  EXPECT_THAT(FirstRow(excluded, "function"), StartsWith("handle"));
+}
+
+TEST(ViewsTest, SizesInPowersOfTwo) {
+  const std::string text = Shown(Server().profile, {"--view=sizes", "--metric=live"});
+  EXPECT_THAT(text, HasSubstr("from 64 B  4.9 MiB"));
+  EXPECT_THAT(text, HasSubstr("80,000    100.0%"));
+}
+
+TEST(ViewsTest, ThreadsOfOneNameAreOneRow) {
+  const std::string text = Shown(Server().profile, {"--view=threads", "--metric=live"});
+  EXPECT_THAT(FirstRow(text, "thread"), HasSubstr("worker        2  29.6 MiB"));
+  EXPECT_THAT(text, HasSubstr("300,000,000  +1.0%"));
+}
+
+TEST(ViewsTest, LifetimesHaveMedians) {
+  const std::string text = Shown(Server().profile, {"--view=lifetimes"});
+  EXPECT_THAT(FirstRow(text, "function"), HasSubstr("46 us     100.0%       0.0%"));
+  EXPECT_THAT(text, HasSubstr("lived from"));
+}
+
+TEST(ViewsTest, TimelineMarksThePeak) {
+  const std::string text = Shown(Server().profile, {"--timeline"}, 80);
+  EXPECT_THAT(text, HasSubstr("▼ peak 47.2 MiB, 9.5 s\n47.2 MiB  "));
+  EXPECT_LE(Widest(text), 80);
+}
+
+TEST(ViewsTest, NothingIsWiderThanTheTerminal) {
+  for (const char* view :
+       {"functions", "tree", "callers", "lines", "sizes", "threads", "lifetimes"}) {
+    for (const int width : {60, 80, 120}) {
+      EXPECT_LE(Widest(Shown(Server().profile, {"--view", view}, width)), width) << view;
+    }
+  }
+  EXPECT_LE(Widest(Shown(Server().profile, {"--leaks"}, 80)), 80);
+}
+
+TEST(ViewsTest, NamesCannotActOnTheTerminal) {
+  HandMade made;
+  made.Add({"evil\033[2J\xff", "Größe::名前@名.cc:4"}, 1e6, 10, 10);
+  made.profile.notes = {"a note\033]0;title\007"};
+  made.profile.program = "/bin/\033[31mred";
+  for (const char* view : {"functions", "tree", "callers", "lines"}) {
+    const std::string text = Shown(made.profile, {"--view", view});
+    EXPECT_EQ(text.find('\033'), std::string::npos) << text;
+    EXPECT_THAT(text, HasSubstr("Größe::名前"));
+    EXPECT_THAT(text, HasSubstr("evil\\x1b[2J\\xff"));
+  }
+  EXPECT_EQ(Csv(made.profile, {}).find('\033'), std::string::npos);
+  EXPECT_EQ(Object::parse(Json(made.profile, {}))["notes"][0], "a note\033]0;title\007");
+}
+
+TEST(ViewsTest, AnEmptyProfileIsShownAsEmpty) {
+  heap::HeapProfile empty;
+  for (const char* view : {"functions", "tree", "callers", "lines", "sizes"}) {
+    EXPECT_THAT(Shown(empty, {"--view", view}), HasSubstr("nothing was counted"));
+  }
+  EXPECT_TRUE(Object::parse(Json(empty, {}))["functions"].empty());
+}
+
+TEST(ViewsTest, StacksWithoutNamesShowModulesAndAddresses) {
+  heap::HeapProfile profile;
+  profile.has[static_cast<size_t>(Metric::kLive)] = true;
+  profile.mappings.push_back({0x400000, 0x500000, 0x1000, "/usr/bin/gawk", ""});
+  profile.locations = {{0x465930, 0, {}}, {0x77, heap::kNone, {}}, {0, 0, {}}};
+  for (uint32_t location = 0; location < 4; ++location) {
+    heap::Sample sample;
+    sample.stack = {location};  // the last is out of range
+    sample[Metric::kLive] = {1, 100.0 + location};
+    profile.samples.push_back(sample);
+  }
+  profile.samples.emplace_back();
+  profile.samples.back()[Metric::kLive] = {1, 50};
+  const std::string text = Shown(profile, {});
+  EXPECT_THAT(text, HasSubstr("gawk+0x66930"));
+  EXPECT_THAT(text, HasSubstr("0x77"));
+  EXPECT_THAT(FirstRow(text, "function"), StartsWith("<unknown>"));
+}
+
+TEST(ViewsTest, WithoutARateNothingHasAnInterval) {
+  heap::HeapProfile profile = Server().profile;
+  profile.rate = 0;
+  const std::string text = Shown(profile, {"--metric=live"});
+  EXPECT_THAT(text, HasSubstr("the rate of sampling is not known: rows have no intervals"));
+  EXPECT_THAT(text, Not(HasSubstr("95 %  ")));
+  EXPECT_THAT(text, Not(HasSubstr("noise")));
+}
+
+TEST(ViewsTest, ExactRowsSaySo) {
+  heap::HeapProfile profile = Server().profile;
+  profile.rate = 1;
+  EXPECT_THAT(Shown(profile, {}), HasSubstr("every block was counted: rows are exact"));
+}
+
+TEST(ViewsTest, DropsSumsAndNotesAreSaid) {
+  heap::HeapProfile profile = Server().profile;
+  profile.dropped_samples = 12;
+  profile.dropped_bytes = 5e6;
+  profile.is_sum = true;
+  const std::string text = Shown(profile, {});
+  EXPECT_THAT(text, HasSubstr("note: 12 samples of blocks of 4.8 MiB found no room"));
+  EXPECT_THAT(text, HasSubstr("note: a sum of several processes"));
+}
+
+TEST(ViewsTest, WhatAFileLacksIsSaidInOneLine) {
+  HandMade made;
+  made.Add({"f"}, 10, 10, 10);
+  EXPECT_EQ(Failure(made.profile, {"--metric=peak"}),
+            "this pprof file does not say what was live at the peak: it has alloc, live");
+  EXPECT_THAT(Failure(made.profile, {"--timeline"}), HasSubstr("no timeline is known"));
+  EXPECT_THAT(Failure(made.profile, {"--view=threads"}), HasSubstr("no threads are known"));
+  EXPECT_THAT(Failure(made.profile, {"--view=lifetimes"}), HasSubstr("no lifetimes are known"));
+  made.profile.has_blocks = false;
+  EXPECT_THAT(Failure(made.profile, {"--metric=blocks"}), HasSubstr("counts bytes and no blocks"));
+}
+
+TEST(ViewsTest, JsonHasIntervalsOfEveryRow) {
+  const Object report = Object::parse(Json(Server().profile, {"--metric=live"}));
+  EXPECT_EQ(report["program"], "/usr/bin/server");
+  EXPECT_EQ(report["metric"], "live");
+  EXPECT_EQ(report["live_bytes"], 19120800);
+  const Object& row = report["functions"][1];
+  EXPECT_EQ(row["function"], "parse");
+  EXPECT_EQ(row["file"], "parse.cc");
+  EXPECT_EQ(row["line"], 12);
+  EXPECT_EQ(row["self"], 80000 * 64);
+  EXPECT_LT(row["self_low"], row["self"]);
+  EXPECT_GT(row["self_high"], row["self"]);
+  EXPECT_EQ(row["self_sure"], true);
+}
+
+TEST(ViewsTest, JsonTreesHaveDepthsAndAllFrames) {
+  const Object report = Object::parse(Json(Server().profile, {"--view=tree"}));
+  EXPECT_EQ(report["tree"][0]["function"], "main");
+  EXPECT_EQ(report["tree"][0]["depth"], 1);
+  EXPECT_EQ(report["tree"][1]["function"], "handle");
+  EXPECT_EQ(report["tree"][1]["depth"], 2);
+}
+
+TEST(ViewsTest, CsvHasAHeadAndARowForEachFunction) {
+  HandMade made;
+  made.Add({"operator,\"odd\"@a.cc:3"}, 1e6, 10, 10);
+  EXPECT_THAT(Csv(made.profile, {"--metric=live"}),
+              StartsWith("function,file,line,self,self_low,self_high,self_sure,self_percent,total,"
+                         "total_low,total_high,total_sure,total_percent\n"
+                         "\"operator,\"\"odd\"\"\",a.cc,3,10000000,"));
+}
+
+TEST(ViewsTest, LeaksWithoutAgesAreRankedByWhatIsLive) {
+  HandMade made;
+  made.Add({"small"}, 1e6, 10, 10);
+  made.Add({"large"}, 1e6, 100, 20);
+  const std::string text = Shown(made.profile, {"--leaks"});
+  EXPECT_THAT(FirstRow(text, "function"), StartsWith("large"));
+  EXPECT_THAT(text, HasSubstr("no ages are known"));
+}
+
+TEST(SourceTest, AmountsStandBesideTheLines) {
+  std::ofstream("story.cc") << "// 1\n// 2\nvoid parse() {\n\twork();\n  more();\n}\n";
+  HandMade made;
+  made.Add({"grow@cache.cc:7", "ns::parse(int)@/build/src/story.cc:4"}, 1e6, 10, 10);
+  made.Add({"ns::parse(int)@/build/src/story.cc:5"}, 1e6, 5, 5);
+  const std::string text = Shown(made.profile, {"--source=parse"});
+  EXPECT_THAT(text, HasSubstr("parse in story.cc\n"));
+  EXPECT_THAT(text, HasSubstr("66.7%      0 B     4          work();\n"));
+  EXPECT_THAT(text, HasSubstr("33.3%  4.8 MiB     5    more();\n"));
+  EXPECT_THAT(text, HasSubstr("1  // 1\n"));
+}
+
+TEST(SourceTest, WhatIsNotFoundIsSaidInOneLine) {
+  HandMade made;
+  made.Add({"parse@/nowhere/gone.cc:5"}, 1e6, 5, 5);
+  made.Add({"bare"}, 1e6, 5, 5);
+  made.Add({"device@/dev/zero:5"}, 1e6, 5, 5);
+  EXPECT_THAT(Failure(made.profile, {"--source=parse"}), HasSubstr("there is no /nowhere/gone.cc"));
+  EXPECT_THAT(Failure(made.profile, {"--source=device"}), HasSubstr("there is no /dev/zero"));
+  EXPECT_THAT(Failure(made.profile, {"--source=bare"}), HasSubstr("no lines of bare"));
+  EXPECT_THAT(Failure(made.profile, {"--source=other"}), HasSubstr("no function other"));
 }
 
 }  // namespace

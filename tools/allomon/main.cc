@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "tools/command_result.h"
+#include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
+#include "tools/interchange/export_command.h"
 #include "tools/report/report.h"
 #include "tools/report/terminal.h"
 #include "tools/run/run.h"
@@ -25,9 +27,20 @@ allomon::CommandResult RunReport(const std::vector<std::string>& args) {
   return allomon::report::RunReport(args, allomon::report::ThisTerminal());
 }
 
+allomon::CommandResult RunDiff(const std::vector<std::string>& args) {
+  return allomon::report::RunDiff(args, allomon::report::ThisTerminal());
+}
+
+allomon::CommandResult RunExport(const std::vector<std::string>& args) {
+  return allomon::interchange::RunExport(args, allomon::report::ThisTerminal().charset);
+}
+
 constexpr Command kCommands[] = {
     {"run", "record what a program and its children allocate", allomon::run::RunRun, true},
     {"report", "show what functions allocated, how long they ran, how often", RunReport},
+    {"diff", "show which functions changed from one profile to another", RunDiff},
+    {"flame", "write an interactive flame graph as an HTML file", allomon::flame::RunFlame},
+    {"export", "write a heap profile in another format", RunExport},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };
 

@@ -83,8 +83,8 @@ struct Sample {
   std::vector<uint32_t> stack;  // of HeapProfile::locations, innermost first; may be empty
   uint64_t size_bytes = 0;      // least size of the class; 0: not known, or no bytes
   bool has_size = false;
-  bool has_header = true;       // a trial was held on a header word, too (all but custom blocks)
-  uint32_t thread = kNone;      // of HeapProfile::threads
+  bool has_header = true;   // a trial was held on a header word, too (all but custom blocks)
+  uint32_t thread = kNone;  // of HeapProfile::threads
   std::vector<Label> labels;
   std::array<Amount, kMetrics> amounts;  // by Metric
   std::vector<AgeCell> deaths;           // lifetimes of those that died

@@ -9,6 +9,10 @@ namespace {
 constexpr double kWordBytes = 8;
 constexpr double kSigmas = 1.959963985;  // 95 % of the normal distribution
 constexpr double kEnoughSamples = 10;
+constexpr double kMost = 1e30;  // more than any machine allocates; its powers are numbers
+
+// Files of others may hold any number.
+double Bounded(double value) { return std::isfinite(value) ? std::clamp(value, -kMost, kMost) : 0; }
 
 // Of the blocks of an amount; where only bytes are known, of the sample's class.
 double MeanSize(const Amount& amount, const Sample& sample) {
@@ -34,10 +38,13 @@ double ReportProbability(double size_bytes, bool has_header, double rate) {
   return -std::expm1(std::max(words, 1.0) * std::log1p(-rate));
 }
 
-Estimate EstimateOf(const Amount& amount, const Sample& sample, double rate) {
+Amount Bounded(const Amount& amount) { return {Bounded(amount.blocks), Bounded(amount.bytes)}; }
+
+Estimate EstimateOf(const Amount& unbounded, const Sample& sample, double rate) {
+  const Amount amount = Bounded(unbounded);
   Estimate estimate;
   estimate.amount = amount;
-  if (rate <= 0 || amount.blocks <= 0) return estimate;
+  if (!(rate >= kLeastRate) || amount.blocks <= 0 || amount.bytes < 0) return estimate;
   const double size_bytes = MeanSize(amount, sample);
   const double p = ReportProbability(size_bytes, sample.has_header, rate);
   const double slope = (1 - p) / p;  // how the variance grows with the blocks

@@ -13,6 +13,9 @@
 
 namespace allomon::heap {
 
+// A lower rate samples nothing that fits a machine: it is taken for one that is not known.
+inline constexpr double kLeastRate = 1e-12;
+
 // The probability that a block of that size is sampled.  `rate` is above 0.
 double ReportProbability(double size_bytes, bool has_header, double rate);
 
@@ -36,7 +39,10 @@ struct Estimate {
   }
 };
 
-// `rate` as in HeapProfile: 0 gives no variance, and `sampled` 0.
+// The amount, with 0 for what is no number, and 1e30 for more.
+Amount Bounded(const Amount& amount);
+
+// `rate` as in HeapProfile: 0 gives no variance, and `sampled` 0.  Of the bounded amount.
 Estimate EstimateOf(const Amount& amount, const Sample& sample, double rate);
 
 // The interval that holds the truth in 95 of 100 runs.

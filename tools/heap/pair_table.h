@@ -38,7 +38,8 @@ class PairTable {
   static uint64_t Key(uint32_t first, uint32_t second) { return uint64_t{first} << 32 | second; }
 
   Slot& Find(uint64_t key) {
-    // The upper bits of a product with a large odd number (2^64 by the golden ratio) are mixed best.
+    // The upper bits of a product with a large odd number (2^64 by the golden ratio) are mixed
+    // best.
     size_t at = static_cast<size_t>((key * 0x9e3779b97f4a7c15u) >> 20) & (slots_.size() - 1);
     while (slots_[at].number != kFree && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
     return slots_[at];

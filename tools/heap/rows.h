@@ -16,9 +16,9 @@ namespace allomon::heap {
 
 template <typename Value>
 struct Row {
-  uint32_t frame = 0;  // one of Stacks::frames with the row's name (and line)
-  Value self;          // charged to it
-  Value total;         // charged to it and to what it called; recursion counts once
+  uint32_t frame = 0;           // one of Stacks::frames with the row's name (and line)
+  Value self;                   // charged to it
+  Value total;                  // charged to it and to what it called; recursion counts once
   uint32_t best_stack = kNone;  // of those charged to it, the index of the heaviest in `stacks`
   double best_weight = 0;
 };
@@ -71,7 +71,9 @@ struct Tree {
 };
 
 // kCallees: from the outermost frame to the one that is charged.  kCallers: from the one that is
-// charged outwards.
+// charged outwards.  Beyond kMostNodes, which only a hostile profile has, stacks are cut.
+inline constexpr size_t kMostNodes = size_t{1} << 22;
+
 template <typename Value>
 Tree<Value> TreeOf(const Stacks& stacks, const std::vector<Value>& values, Direction direction) {
   constexpr uint32_t kMostDepth = 100000;
@@ -87,6 +89,7 @@ Tree<Value> TreeOf(const Stacks& stacks, const std::vector<Value>& values, Direc
           direction == Direction::kCallers ? stack.begin + step : stack.end - 1 - step;
       const uint32_t frame = stacks.cells[cell];
       const auto next = static_cast<uint32_t>(tree.nodes.size());
+      if (next >= kMostNodes) break;
       const uint32_t child = children.FindOrAdd(at, stacks.frames[frame].name, next);
       if (child == next) {
         tree.nodes.emplace_back();

@@ -28,9 +28,9 @@ class Patterns {
 
 // Expressions match a function's name or its file.
 struct Selection {
-  Patterns focus;    // only stacks with a frame that matches; none: all
-  Patterns ignore;   // not the stacks with such a frame
-  Patterns exclude;  // such frames are left out of all stacks
+  Patterns focus;         // only stacks with a frame that matches; none: all
+  Patterns ignore;        // not the stacks with such a frame
+  Patterns exclude;       // such frames are left out of all stacks
   bool wrappers = false;  // amounts stay with functions that only pass memory on
 };
 

@@ -152,7 +152,8 @@ class Builder {
 
   bool IsWrapper(uint32_t frame) {
     const uint32_t name = stacks_.frames[frame].name;
-    return is_wrapper_.Of(name, [this, name] { return wrappers_.Contain(stacks_.names[name].text); });
+    return is_wrapper_.Of(name,
+                          [this, name] { return wrappers_.Contain(stacks_.names[name].text); });
   }
 
   void AddFrame(uint32_t frame, uint64_t begin) {

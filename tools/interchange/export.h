@@ -3,6 +3,7 @@
 #ifndef ALLOMON_TOOLS_INTERCHANGE_EXPORT_H_
 #define ALLOMON_TOOLS_INTERCHANGE_EXPORT_H_
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,12 @@ struct ExportFormat {
 };
 
 const std::vector<ExportFormat>& ExportFormats();
+
+// Runs the format's function, unless the profile's stacks are too many for the memory that this
+// takes: some dozen bytes for each frame.
+absl::StatusOr<OutputFiles> Export(const ExportFormat& format, const heap::HeapProfile& profile,
+                                   heap::Metric metric);
+inline constexpr size_t kMostFrames = size_t{1} << 27;
 
 // nullptr if there is none of that name.
 const ExportFormat* FindExportFormat(std::string_view name);

@@ -11,6 +11,7 @@
 
 #include "tools/interchange/exporters.h"
 #include "tools/interchange/hexadecimal.h"
+#include "tools/interchange/one_line.h"
 #include "tools/interchange/stacks.h"
 
 namespace allomon::interchange {
@@ -72,16 +73,11 @@ std::string AddressesOf(const HeapProfile& profile, const Sample& sample) {
   return text;
 }
 
-std::string LineOf(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', '?');
-  return text;
-}
-
 std::string MappingsOf(const HeapProfile& profile) {
   std::string text = "\nMAPPED_LIBRARIES:\n";
   for (const heap::Mapping& mapping : profile.mappings) {
     text += Hexadecimal(mapping.begin) + "-" + Hexadecimal(mapping.end) + " r-xp " +
-            Hexadecimal(mapping.file_offset) + " 00:00 0 " + LineOf(mapping.path) + "\n";
+            Hexadecimal(mapping.file_offset) + " 00:00 0 " + OneLine(mapping.path) + "\n";
   }
   char rate[32];
   snprintf(rate, sizeof rate, "%.17g", profile.rate);

@@ -27,6 +27,7 @@ using heap::Sample;
 constexpr std::string_view kJemalloc = "heap_v2/";
 constexpr std::string_view kGperftools = "heap profile:";
 constexpr double kWordBytes = 8;
+constexpr double kMostBytes = 9e18;  // what 64 bits hold
 
 struct Row {
   Amount live;
@@ -190,7 +191,7 @@ class Reader {
   static void SetSize(const Amount& amount, Sample* sample) {
     if (amount.blocks <= 0) return;
     sample->has_size = true;
-    sample->size_bytes = static_cast<uint64_t>(amount.bytes / amount.blocks);
+    sample->size_bytes = static_cast<uint64_t>(std::min(amount.bytes / amount.blocks, kMostBytes));
   }
 
   // By what jeprof multiplies: a block of the row's mean size was sampled with the probability

@@ -41,15 +41,16 @@ class FrameNumbers {
   // Those of a location, outermost first.
   std::vector<uint32_t> Of(const Location& location) {
     if (location.lines.empty()) {
-      return {Of({UnnamedLocation(profile_, location), "", 0, 0, location.mapping})};
+      return {
+          Of({UnnamedLocation(profile_, location), "", 0, 0, location.mapping, location.address})};
     }
     std::vector<uint32_t> numbers;
     numbers.reserve(location.lines.size());
     for (auto line = location.lines.rbegin(); line != location.lines.rend(); ++line) {
       const heap::Function& function = profile_.functions[line->function];
       const uint32_t line_number = detail_ == Detail::kLines ? line->line : 0;
-      numbers.push_back(
-          Of({function.name, function.file, function.start_line, line_number, location.mapping}));
+      numbers.push_back(Of({function.name, function.file, function.start_line, line_number,
+                            location.mapping, location.address}));
     }
     return numbers;
   }
@@ -103,11 +104,8 @@ class Maker {
   Maker(const HeapProfile& profile, Detail detail)
       : profile_(profile),
         frame_numbers_(profile, detail, &result_.frames),
-        stack_numbers_(&result_.stacks) {
-    for (const Location& location : profile.locations) {
-      frames_of_.push_back(frame_numbers_.Of(location));
-    }
-  }
+        stack_numbers_(&result_.stacks),
+        frames_of_(profile.locations.size()) {}
 
   Stacks Make() {
     for (const Sample& sample : profile_.samples) {
@@ -119,10 +117,11 @@ class Maker {
 
  private:
   std::vector<uint32_t> FramesOf(const Sample& sample) {
-    if (sample.stack.empty()) return {frame_numbers_.Of({kNoStack, "", 0, 0, heap::kNone})};
+    if (sample.stack.empty()) return {frame_numbers_.Of({kNoStack, "", 0, 0, heap::kNone, 0})};
     std::vector<uint32_t> frames;
     for (auto location = sample.stack.rbegin(); location != sample.stack.rend(); ++location) {
-      const std::vector<uint32_t>& some = frames_of_[*location];
+      std::vector<uint32_t>& some = frames_of_[*location];
+      if (some.empty()) some = frame_numbers_.Of(profile_.locations[*location]);
       frames.insert(frames.end(), some.begin(), some.end());
     }
     return frames;
@@ -149,7 +148,7 @@ class Maker {
   Stacks result_;
   FrameNumbers frame_numbers_;
   StackNumbers stack_numbers_;
-  std::vector<std::vector<uint32_t>> frames_of_;  // by location
+  std::vector<std::vector<uint32_t>> frames_of_;  // by location; empty: not met yet
 };
 
 }  // namespace

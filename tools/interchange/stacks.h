@@ -20,6 +20,7 @@ struct Frame {
   uint32_t start_line = 0;  // of the function; 0: not known
   uint32_t line = 0;        // of the call, with Detail::kLines; 0: not known
   uint32_t mapping = heap::kNone;
+  uint64_t address = 0;  // of one of its calls; 0: not known
 };
 
 struct Counts {

@@ -1,48 +1,113 @@
 #include "tools/load/load.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "tools/interchange/import.h"
+#include "tools/interchange/naming.h"
+#include "tools/load/choose_program.h"
 #include "tools/load/read_bytes.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
+#include "tools/recording/recording_profile.h"
+#include "tracker/formats/recording_bytes.h"
 
 namespace allomon::load {
 namespace {
+
+using heap::HeapProfile;
+
+constexpr size_t kFirstBytes = 256;
 
 absl::Status Named(const std::string& name, const absl::Status& status) {
   return absl::InvalidArgumentError(name + " " + std::string(status.message()));
 }
 
-absl::StatusOr<heap::HeapProfile> ParsePlain(std::string_view bytes) {
+absl::Status Unknown() {
+  return absl::InvalidArgumentError(
+      "is no heap profile: give a recording, a pprof file, heap_v2 or \"heap profile:\" of "
+      "jemalloc, gperftools or tcmalloc, collapsed stacks, or an mlmon.out, compressed by gzip or "
+      "not");
+}
+
+recording::RecordingOptions OptionsOf(const LoadOptions& options) {
+  return {options.debug_dir, options.names};
+}
+
+absl::StatusOr<HeapProfile> ParseRecording(const std::string& name, std::string_view bytes,
+                                           const LoadOptions& options) {
+  return ChooseProgram(
+      name, options.program,
+      recording::ReadRecordingProfiles(recording::MemoryBytes(bytes.data(), bytes.size()), name,
+                                       OptionsOf(options)));
+}
+
+absl::StatusOr<HeapProfile> ParseHeapV2(std::string_view bytes, const LoadOptions& options) {
+  auto profile = interchange::ImportHeapV2(bytes);
+  if (profile.ok() && options.names) interchange::NameLocations(options.debug_dir, &*profile);
+  return profile;
+}
+
+// All but recordings.
+absl::StatusOr<HeapProfile> ParsePlain(std::string_view bytes, const LoadOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError("is empty: record the program again");
   if (pprof::LooksLikePprof(bytes)) return pprof::DecodePprof(bytes);
-  return absl::InvalidArgumentError(
-      "is no heap profile: what can be read are recordings, pprof, heap_v2 and collapsed stacks");
+  if (interchange::LooksLikeHeapV2(bytes)) return ParseHeapV2(bytes, options);
+  if (interchange::LooksLikeCollapsed(bytes)) {
+    return interchange::ImportCollapsed(bytes, options.counts_metric);
+  }
+  return Unknown();
+}
+
+// A recording is not read as a whole: it is mostly holes.
+bool IsRecordingFile(const std::string& path) {
+  recording::FileBytes file;
+  std::string error;
+  if (path == "-" || !file.Open(path, &error)) return false;
+  std::string first_bytes(std::min<uint64_t>(file.size(), kFirstBytes), '\0');
+  return file.Read(0, first_bytes.data(), first_bytes.size()) &&
+         recording::LooksLikeRecording(first_bytes);
+}
+
+absl::StatusOr<HeapProfile> LoadMlmon(const std::string& path, std::string_view text) {
+  const auto script = ReadBytes(path + ".sources", pprof::kMaxFileBytes);
+  if (!script.ok()) {
+    return absl::InvalidArgumentError("the names of " + path +
+                                      " are missing: " + std::string(script.status().message()));
+  }
+  auto profile = interchange::ImportMlmon(text, *script);
+  return profile.ok() ? std::move(profile) : Named(path, profile.status());
 }
 
 }  // namespace
 
-absl::StatusOr<heap::HeapProfile> ParseHeapProfile(const std::string& name, std::string bytes,
-                                                   const LoadOptions& /*options*/) {
+absl::StatusOr<HeapProfile> ParseHeapProfile(const std::string& name, std::string bytes,
+                                             const LoadOptions& options) {
   if (pprof::IsGzip(bytes)) {
     auto contents = pprof::Gunzip(bytes);
     if (!contents.ok()) return Named(name, contents.status());
     bytes = *std::move(contents);
   }
-  auto profile = ParsePlain(bytes);
-  if (!profile.ok()) return Named(name, profile.status());
-  return profile;
+  if (recording::LooksLikeRecording(bytes)) return ParseRecording(name, bytes, options);
+  auto profile = ParsePlain(bytes, options);
+  return profile.ok() ? std::move(profile) : Named(name, profile.status());
 }
 
-absl::StatusOr<heap::HeapProfile> LoadHeapProfile(const std::string& path,
-                                                  const LoadOptions& options) {
+absl::StatusOr<HeapProfile> LoadHeapProfile(const std::string& path, const LoadOptions& options) {
+  if (IsRecordingFile(path)) {
+    return ChooseProgram(path, options.program,
+                         recording::ReadRecordingProfiles(path, OptionsOf(options)));
+  }
   auto bytes = ReadBytes(path, pprof::kMaxFileBytes);
   if (!bytes.ok()) return bytes.status();
+  if (interchange::LooksLikeMlmon(*bytes)) return LoadMlmon(path, *bytes);
   return ParseHeapProfile(path, *std::move(bytes), options);
 }
 
 bool LooksLikeHeapProfile(std::string_view first_bytes) {
-  return pprof::IsGzip(first_bytes) || pprof::LooksLikePprof(first_bytes);
+  return pprof::IsGzip(first_bytes) || recording::LooksLikeRecording(first_bytes) ||
+         pprof::LooksLikePprof(first_bytes) || interchange::LooksLikeHeapV2(first_bytes) ||
+         interchange::LooksLikeCollapsed(first_bytes);
 }
 
 }  // namespace allomon::load

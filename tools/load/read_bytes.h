@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include <absl/status/statusor.h>
+#include "absl/status/statusor.h"
 
 namespace allomon::load {
 

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <utility>
 
-#include "tools/pprof/comments.h"
 #include "tools/pprof/fields.h"
+#include "tools/pprof/own_lines.h"
 #include "tools/pprof/pprof.h"
 #include "tools/pprof/sample_types.h"
 #include "tools/pprof/string_table.h"
@@ -43,8 +43,9 @@ class Encoder {
     AddSampleTypes();
     for (const Sample& sample : profile_.samples) AddSample(sample);
     AddMappings();
-    for (size_t i = 0; i < profile_.locations.size(); ++i) AddLocation(i);
-    for (size_t i = 0; i < profile_.functions.size(); ++i) AddFunction(i);
+    for (const Location& location : profile_.locations) AddLocation(location);
+    for (const Function& function : profile_.functions) AddFunction(function);
+    if (is_stack_missing_) AddNoStack();
     AddTimes();
     AddPeriod();
     AddComments();
@@ -79,8 +80,11 @@ class Encoder {
     End(kSample);
   }
 
-  static void AddStack(const Sample& sample, WireWriter* writer) {
-    if (sample.stack.empty()) return;
+  void AddStack(const Sample& sample, WireWriter* writer) {
+    if (sample.stack.empty()) {
+      is_stack_missing_ = true;
+      return writer->Number(kSampleLocation, profile_.locations.size() + 1);
+    }
     size_t size = 0;
     for (uint32_t location : sample.stack) size += VarintSize(uint64_t{location} + 1);
     writer->BeginPacked(kSampleLocation, size);
@@ -170,10 +174,9 @@ class Encoder {
     End(kMapping);
   }
 
-  void AddLocation(size_t i) {
-    const Location& location = profile_.locations[i];
+  void AddLocation(const Location& location) {
     WireWriter writer = Begin();
-    writer.Number(kLocationId, i + 1);
+    writer.Number(kLocationId, ++locations_);
     if (location.mapping < profile_.mappings.size()) {
       writer.Number(kLocationMapping, uint64_t{location.mapping} + 1);
     }
@@ -190,17 +193,23 @@ class Encoder {
     writer->Bytes(kLocationLine, label_);
   }
 
-  void AddFunction(size_t i) {
-    const Function& function = profile_.functions[i];
-    const std::string& linker_name =
-        function.linker_name.empty() ? function.name : function.linker_name;
+  void AddFunction(const Function& function) {
     WireWriter writer = Begin();
-    writer.Number(kFunctionId, i + 1);
+    writer.Number(kFunctionId, ++functions_);
     writer.Number(kFunctionName, strings_.Add(function.name));
-    writer.Number(kFunctionLinkerName, strings_.Add(linker_name));
+    // Of a name that is given for both, `go tool pprof` drops arguments.
+    writer.Number(kFunctionLinkerName, strings_.Add(function.linker_name));
     writer.Number(kFunctionFile, strings_.Add(function.file));
     writer.Number(kFunctionStartLine, function.start_line);
     End(kFunction);
+  }
+
+  // The frame of samples without any, which `go tool pprof` would leave out.
+  void AddNoStack() {
+    Location location;
+    location.lines.push_back({static_cast<uint32_t>(profile_.functions.size()), 0});
+    AddLocation(location);
+    AddFunction(no_stack_);
   }
 
   void AddTimes() {
@@ -225,12 +234,17 @@ class Encoder {
 
   void AddStrings() {
     for (std::string_view text : strings_.strings()) file_.Bytes(kStringTable, text);
+    for (const std::string& text : StringsOf(profile_)) file_.Bytes(kStringTable, text);
   }
 
   const HeapProfile& profile_;
   const std::vector<Column> columns_;
   const std::vector<std::string> thread_labels_;
+  const Function no_stack_{std::string(kNoStack), "", "", 0};
   StringTable strings_;
+  uint64_t locations_ = 0;  // written so far
+  uint64_t functions_ = 0;
+  bool is_stack_missing_ = false;
   std::string message_;
   std::string label_;
   std::string out_;

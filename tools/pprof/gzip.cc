@@ -11,7 +11,7 @@ namespace allomon::pprof {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;  // the largest window, and gzip's header and trailer
-constexpr int kLevel = 5;
+constexpr int kLevel = 3;
 constexpr int kMemoryLevel = 9;
 constexpr size_t kBufferBytes = size_t{1} << 18;
 
@@ -49,8 +49,8 @@ struct Inflater {
 
 struct Deflater {
   Deflater() {
-    ok = deflateInit2(&stream, kLevel, Z_DEFLATED, kGzipWindow, kMemoryLevel,
-                      Z_DEFAULT_STRATEGY) == Z_OK;
+    ok = deflateInit2(&stream, kLevel, Z_DEFLATED, kGzipWindow, kMemoryLevel, Z_DEFAULT_STRATEGY) ==
+         Z_OK;
   }
   ~Deflater() { deflateEnd(&stream); }
 
@@ -121,8 +121,7 @@ absl::StatusOr<std::string> Gunzip(std::string_view file, size_t max_bytes) {
   Output output(&inflater.stream);
   std::string contents;
   do {
-    const absl::Status status =
-        InflateMember(max_bytes, &inflater, &output, &file, &contents);
+    const absl::Status status = InflateMember(max_bytes, &inflater, &output, &file, &contents);
     if (!status.ok()) return status;
     inflateReset(&inflater.stream);
   } while (!file.empty() && !IsPadding(file));

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include <absl/status/statusor.h>
+#include "absl/status/statusor.h"
 
 namespace allomon::pprof {
 

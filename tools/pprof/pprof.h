@@ -6,11 +6,11 @@
 #ifndef ALLOMON_TOOLS_PPROF_PPROF_H_
 #define ALLOMON_TOOLS_PPROF_PPROF_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
-#include <absl/status/statusor.h>
-
+#include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
 
 namespace allomon::pprof {
@@ -22,9 +22,12 @@ std::string EncodePprof(const heap::HeapProfile& profile);
 // Whether a file may be a profile that is not compressed.
 bool LooksLikePprof(std::string_view first_bytes);
 
-// Reads a heap profile, of Allomon's or of another's make.  The bytes may be anything; the profile
-// takes at most 2 GiB.
-absl::StatusOr<heap::HeapProfile> DecodePprof(std::string_view bytes);
+inline constexpr size_t kMaxProfileBytes = size_t{2} << 30;
+
+// Reads a heap profile, of Allomon's or of another's make.  The bytes may be anything.  Fails for a
+// profile that would take more than `max_profile_bytes`.
+absl::StatusOr<heap::HeapProfile> DecodePprof(std::string_view bytes,
+                                              size_t max_profile_bytes = kMaxProfileBytes);
 
 }  // namespace allomon::pprof
 

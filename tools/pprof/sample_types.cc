@@ -4,6 +4,8 @@
 #include <array>
 #include <bitset>
 
+#include "tools/text/plain_text.h"
+
 namespace allomon::pprof {
 namespace {
 
@@ -31,11 +33,16 @@ struct OtherName {
 };
 
 constexpr OtherName kOtherNames[] = {
-    {"objects", Metric::kLive},           {"space", Metric::kLive},
-    {"allocations", Metric::kAllocated},  {"alloc_bytes", Metric::kAllocated},
-    {"alloc_size", Metric::kAllocated},   {"alloc_count", Metric::kAllocated},
-    {"inuse_bytes", Metric::kLive},       {"inuse_count", Metric::kLive},
-    {"delta_objects", Metric::kAllocated}, {"delta_space", Metric::kAllocated},
+    {"objects", Metric::kLive},
+    {"space", Metric::kLive},
+    {"allocations", Metric::kAllocated},
+    {"alloc_bytes", Metric::kAllocated},
+    {"alloc_size", Metric::kAllocated},
+    {"alloc_count", Metric::kAllocated},
+    {"inuse_bytes", Metric::kLive},
+    {"inuse_count", Metric::kLive},
+    {"delta_objects", Metric::kAllocated},
+    {"delta_space", Metric::kAllocated},
 };
 
 struct Unit {
@@ -45,9 +52,15 @@ struct Unit {
 
 constexpr double kKib = 1024;
 constexpr Unit kUnits[] = {
-    {"bytes", 1},         {"byte", 1},         {"b", 1},
-    {"kilobytes", kKib},  {"kilobyte", kKib},  {"kb", kKib},
-    {"megabytes", kKib * kKib}, {"megabyte", kKib * kKib}, {"mb", kKib * kKib},
+    {"bytes", 1},
+    {"byte", 1},
+    {"b", 1},
+    {"kilobytes", kKib},
+    {"kilobyte", kKib},
+    {"kb", kKib},
+    {"megabytes", kKib* kKib},
+    {"megabyte", kKib* kKib},
+    {"mb", kKib* kKib},
 };
 
 // 0 for what is no amount of memory.
@@ -117,11 +130,14 @@ bool AddGuess(const ValueType& type, size_t value, Found* found) {
   return scale > 0 && found->Add({value, GuessMetric(type.name), false, scale});
 }
 
+// Of a name that may be anything.
+std::string Shown(std::string_view name) { return Printable(name.substr(0, 40), Charset::kUtf8); }
+
 std::string Join(const std::vector<ValueType>& types) {
   std::string text;
   for (const ValueType& type : types) {
     if (!text.empty()) text += ", ";
-    text.append(type.name.substr(0, 40)).append("/").append(type.unit.substr(0, 40));
+    text += Shown(type.name) + "/" + Shown(type.unit);
     if (text.size() > 200) return text + ", ...";
   }
   return text;
@@ -161,7 +177,7 @@ absl::StatusOr<std::vector<Column>> ColumnsToRead(const std::vector<ValueType>& 
   }
   const bool is_known = !found.Columns().empty();
   for (size_t i : unknown) {
-    if (is_known || !AddGuess(types[i], i, &found)) left_out->emplace_back(types[i].name);
+    if (is_known || !AddGuess(types[i], i, &found)) left_out->push_back(Shown(types[i].name));
   }
   std::vector<Column> columns = found.Columns();
   if (columns.empty()) return NoBytes(types);

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <absl/status/statusor.h>
-
+#include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
 
 namespace allomon::pprof {

@@ -48,7 +48,7 @@ class WireReader {
   // Of the field that Next() has found.
   uint32_t field() const { return field_; }
   bool is_bytes() const { return is_bytes_; }
-  uint64_t number() const { return number_; }  // 0 for bytes
+  uint64_t number() const { return number_; }        // 0 for bytes
   std::string_view bytes() const { return bytes_; }  // empty for numbers
 
   // Appends the field's numbers, of which it has one, or some that are packed.  False if they are

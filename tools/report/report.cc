@@ -11,6 +11,8 @@
 #include "tools/report/suggestion.h"
 #include "tools/report/text_report.h"
 #include "tools/report/units.h"
+#include "tools/views/options.h"
+#include "tools/views/views.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::report {
@@ -144,15 +146,13 @@ CommandResult ReportSum(const Options& options, const Terminal& terminal, const 
   return result;
 }
 
-}  // namespace
-
-CommandResult RunReport(const std::vector<std::string>& args, const Terminal& terminal) {
+CommandResult ReportMlmon(const std::vector<std::string>& args, const Terminal& terminal) {
   const auto options = ParseOptions(args);
   const auto bad = [&terminal](const absl::Status& status) {
     return CommandResult{2, "", Message(std::string(status.message()), terminal)};
   };
   if (!options.ok()) return bad(options.status());
-  if (options->help) return {0, kUsage, ""};
+  if (options->help) return {0, std::string(kUsage) + "\n" + views::kReportUsage, ""};
   Progress progress(terminal.shows_progress);
   const auto name = [&options, &progress](Profile* profile) {
     progress.Show("looking for lines");
@@ -169,6 +169,22 @@ CommandResult RunReport(const std::vector<std::string>& args, const Terminal& te
   if (!profile.ok()) return bad(profile.status());
   name(&*profile);
   return ReportSum(*options, terminal, *profile);
+}
+
+}  // namespace
+
+CommandResult RunReport(const std::vector<std::string>& args, const Terminal& terminal) {
+  std::vector<std::string> rest = args;
+  auto of_heap = views::TryReport(&rest, terminal);
+  return of_heap ? *std::move(of_heap) : ReportMlmon(rest, terminal);
+}
+
+CommandResult RunDiff(const std::vector<std::string>& args, const Terminal& terminal) {
+  auto of_heap = views::TryDiff(args, terminal);
+  if (of_heap) return *std::move(of_heap);
+  std::vector<std::string> rest = {"--diff"};
+  rest.insert(rest.end(), args.begin(), args.end());
+  return RunReport(rest, terminal);
 }
 
 }  // namespace allomon::report

@@ -1,38 +1,132 @@
 #include "tools/run/finish.h"
 
-#include <cstdio>
+#include <limits.h>
+#include <stdlib.h>
 
-#include "tools/report/terminal.h"
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string_view>
+
 #include "tools/run/main_program.h"
 #include "tools/run/output_file.h"
+#include "tools/run/say.h"
+#include "tools/run/totals_text.h"
 #include "tools/run/why_unrecorded.h"
 #include "tools/run/words.h"
-#include "tracker/formats/recording_bytes.h"
+#include "tools/run/write_profiles.h"
+#include "tracker/formats/recording.h"
 
 namespace allomon::run {
 namespace {
 
-void Say(const std::string& line) {
-  const std::string text = Printable(line, report::ThisTerminal().charset);
-  fprintf(stderr, "allomon run: %s\n", text.c_str());
+using recording::ProcessTotals;
+
+void SayNothingRecorded(const std::string& command) {
+  const std::string path = PathOfCommand(command);
+  Say("nothing was recorded: " + path + " " + WhyUnrecorded(path));
+}
+
+// Processes that go on behind the one that was waited for.  Of the programs of one process the last
+// is the one that it runs now.
+void SayWhoGoesOn(const MemoryFile& memory, const std::vector<ProcessTotals>& processes) {
+  std::set<uint32_t> seen;
+  std::vector<std::string> names;
+  for (auto process = processes.rbegin(); process != processes.rend(); ++process) {
+    if (!seen.insert(process->pid).second) continue;
+    if (!memory.IsMappedBy(static_cast<pid_t>(process->pid))) continue;
+    names.push_back(NameOf(process->program) + " (" + std::to_string(process->pid) + ")");
+  }
+  if (names.empty()) return;
+  Say(Count(names.size(), "process") + " " + (names.size() == 1 ? "goes" : "go") + " on: " +
+      Listed(names) + "; written is what was allocated until now");
+}
+
+// Processes that found no room at all are not among them.
+void SayWhatWasDropped(const MemoryFile& memory, const std::vector<ProcessTotals>& processes) {
+  uint64_t samples = 0;
+  uint64_t bytes = 0;
+  for (const ProcessTotals& process : processes) {
+    samples += process.dropped_samples;
+    bytes += process.dropped_bytes;
+  }
+  if (samples == 0 && memory.SegmentsLost() == 0) return;
+  std::string missing = "processes that began afterwards";
+  if (samples > 0) {
+    missing = Count(samples, "sample") + " (" + Bytes(static_cast<double>(bytes)) + ")";
+  }
+  Say("the recording was full: " + missing + " are missing; give more with --limit");
+}
+
+// For a shell.
+std::string Quoted(const std::string& path) {
+  constexpr std::string_view kPlain = "_-+./,:=@%";
+  const bool is_plain = std::all_of(path.begin(), path.end(), [kPlain](unsigned char c) {
+    return std::isalnum(c) != 0 || kPlain.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (is_plain) return path;
+  std::string quoted = "'";
+  for (const char c : path) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+void SayWhatIsNext(const std::string& path) {
+  Say("next: allomon report " + Quoted(path) + ", or allomon flame " + Quoted(path));
+}
+
+// "cc1plus, 50 processes"; empty for the only process of the only program.
+std::string WhoIsMain(const std::vector<Program>& programs) {
+  const Program& program = programs.front();
+  if (programs.size() == 1 && program.processes == 1) return "";
+  const auto processes = static_cast<uint64_t>(program.processes);
+  return NameOf(program.path) + (processes == 1 ? "" : ", " + Count(processes, "process"));
+}
+
+// Without a profile the bytes themselves are kept, for a reader that is mended.
+void SaveRaw(const MemoryFile& memory, const std::string& wanted, const std::string& why) {
+  std::string path = wanted + ".recording";
+  std::string error;
+  if (SaveFile(memory.Copy(), &path, &error)) {
+    Say("the recording cannot be read: " + why + "; it is kept as " + path);
+  } else {
+    Say("the recording cannot be read: " + why + "; and " + error);
+  }
+}
+
+// As it was called, where that is a link to it: redis-server, not redis-check-rdb.
+std::string NameForFile(const std::string& command, const Program& program) {
+  char real[PATH_MAX];
+  const bool was_called = realpath(PathOfCommand(command).c_str(), real) != nullptr;
+  return NameOf(was_called && program.path == real ? command : program.path);
+}
+
+std::string OutputOf(const Options& options, const Program& program, pid_t first_process) {
+  if (!options.out.empty()) return options.out;
+  return DefaultOutput(NameForFile(options.command[0], program), first_process);
 }
 
 }  // namespace
 
 void Finish(const Options& options, const MemoryFile& memory, pid_t first_process,
-            const Signals&) {
-  const std::string_view used = memory.Used();
-  std::vector<recording::ProcessTotals> processes;
+            const Signals& signals) {
+  std::vector<ProcessTotals> processes;
   std::string error;
-  ReadTotals(recording::MemoryBytes(used.data(), used.size()), &processes, &error);
-  if (processes.empty()) {
-    const std::string path = PathOfCommand(options.command[0]);
-    Say("nothing was recorded: " + path + " " + WhyUnrecorded(path));
-    return;
+  if (!ReadTotals(memory.Bytes(), &processes, &error)) {
+    return SaveRaw(memory, options.out.empty() ? "allomon" : options.out, error);
   }
-  for (const Program& program : Programs(processes, static_cast<uint32_t>(first_process))) {
-    Say(NameOf(program.path) + ": " + Bytes(static_cast<double>(program.allocated_bytes)));
-  }
+  if (processes.empty()) return SayNothingRecorded(options.command[0]);
+  SayWhoGoesOn(memory, processes);
+  const std::vector<Program> programs =
+      Programs(processes, static_cast<uint32_t>(first_process));
+  const std::string out = OutputOf(options, programs.front(), first_process);
+  ProfileWriter writer(memory, programs, out, signals);
+  const absl::Status read = writer.Read();
+  if (!read.ok()) return SaveRaw(memory, out, std::string(read.message()));
+  const std::string written = writer.Write(!options.quiet);
+  SayWhatWasDropped(memory, processes);
+  if (options.quiet || written.empty()) return;
+  for (const std::string& line : TotalsText(writer.main_profile(), WhoIsMain(programs))) Say(line);
+  SayWhatIsNext(written);
 }
 
 }  // namespace allomon::run

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 
 #include "tracker/formats/recording_layout.h"
+#include "tracker/formats/recording_segments.h"
 
 namespace allomon::run {
 namespace {
@@ -61,33 +61,32 @@ absl::Status Fill(int fd, uint64_t limit_bytes) {
 absl::StatusOr<std::unique_ptr<MemoryFile>> MemoryFile::Create(uint64_t limit_bytes) {
   const int fd = CreateDescriptor();
   if (fd < 0) return Failure("memfd_create");
+  std::unique_ptr<MemoryFile> file(new MemoryFile(fd));
   absl::Status status = Fill(fd, limit_bytes);
-  void* const begin =
-      status.ok() ? mmap(nullptr, limit_bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-  if (begin == MAP_FAILED) {
-    if (status.ok()) status = Failure("mmap");
-    close(fd);
-    return status;
-  }
-  return std::unique_ptr<MemoryFile>(
-      new MemoryFile(fd, static_cast<const char*>(begin), limit_bytes));
+  if (!status.ok()) return status;
+  return file;
 }
 
-MemoryFile::~MemoryFile() {
-  munmap(const_cast<char*>(begin_), limit_bytes_);
-  close(fd_);
-}
+MemoryFile::~MemoryFile() { close(fd_); }
 
 std::string MemoryFile::Path() const {
   return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd_);
 }
 
-// Processes count on beyond the limit, and one that has gone astray may have written anything.
-std::string_view MemoryFile::Used() const {
-  const auto* const header = reinterpret_cast<const FileHeader*>(begin_);
-  const uint64_t segments = __atomic_load_n(&header->segments_used, __ATOMIC_ACQUIRE);
-  const uint64_t most = limit_bytes_ / recording::kSegmentBytes;
-  return {begin_, std::clamp<uint64_t>(segments, 1, most) * recording::kSegmentBytes};
+uint64_t MemoryFile::SegmentsLost() const {
+  FileHeader header = {};
+  std::string error;
+  return recording::ReadFileHeader(Bytes(), &header, &error) ? header.segments_lost : 0;
+}
+
+std::string MemoryFile::Copy() const {
+  const recording::DescriptorBytes bytes = Bytes();
+  FileHeader header = {};
+  std::string error;
+  if (!recording::ReadFileHeader(bytes, &header, &error)) return "";
+  std::string copy(recording::SegmentsToRead(bytes, header) * recording::kSegmentBytes, '\0');
+  if (!bytes.Read(0, copy.data(), copy.size())) copy.clear();
+  return copy;
 }
 
 // Lines of maps end with the inode's number and "/memfd:allomon-recording (deleted)".

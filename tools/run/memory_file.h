@@ -8,14 +8,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
+#include "tracker/formats/recording_bytes.h"
 
 namespace allomon::run {
 
-// Owns the descriptor and a mapping for reading.  Memory is taken by what processes write, page by
-// page.
+// Owns the descriptor.  Memory is taken by what processes write, page by page.
 class MemoryFile {
  public:
   // A file of `limit_bytes`, a multiple of kSegmentBytes, that holds a FileHeader.
@@ -27,19 +26,22 @@ class MemoryFile {
   // The name by which other processes of the same user open it, while this process has it open.
   std::string Path() const;
 
-  // The segments in use, header included.  Processes may change them at any time.
-  std::string_view Used() const;
+  // For readers.  Processes may change them at any time.
+  recording::DescriptorBytes Bytes() const { return recording::DescriptorBytes(fd_); }
+
+  // How often there was no room.
+  uint64_t SegmentsLost() const;
+
+  // A copy of the segments in use: a file that is a recording by itself.
+  std::string Copy() const;
 
   // Whether the process has it mapped.
   bool IsMappedBy(pid_t process) const;
 
  private:
-  MemoryFile(int fd, const char* begin, uint64_t limit_bytes)
-      : fd_(fd), begin_(begin), limit_bytes_(limit_bytes) {}
+  explicit MemoryFile(int fd) : fd_(fd) {}
 
   const int fd_;
-  const char* const begin_;
-  const uint64_t limit_bytes_;
 };
 
 }  // namespace allomon::run

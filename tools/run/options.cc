@@ -15,7 +15,8 @@ constexpr uint64_t kMostGuardGap = 1'000'000;
 
 absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-absl::Status BadValue(const char* name, const std::string& value, const char* allowed) {
+absl::Status BadValue(const char* name, const std::string& value,
+                      const std::string& allowed) {
   return Bad(std::string(name) + ": \"" + value + "\" is not " + allowed);
 }
 
@@ -83,7 +84,7 @@ absl::Status SetSeed(const std::string& value, Options* options) {
 absl::Status SetGuard(const std::string& value, Options* options) {
   uint64_t one_in = 0;
   if (!ParseNumber(value, &one_in) || one_in < 1 || one_in > kMostGuardGap) {
-    return BadValue("--guard", value, "N, from 1 to 1000000: one of N samples is guarded");
+    return BadValue("--guard", value, "a number from 1 to 1000000: one of so many samples");
   }
   options->guard_one_in = static_cast<uint32_t>(one_in);
   return absl::OkStatus();
@@ -93,7 +94,8 @@ absl::Status SetLimit(const std::string& value, Options* options) {
   uint64_t bytes = 0;
   if (!ParseBytes(value, &bytes) || bytes < recording::kLeastLimitBytes ||
       bytes > recording::kMostReadBytes) {
-    return BadValue("--limit", value, "a size from 1m to 2g, such as 256m");
+    const std::string most = std::to_string(recording::kMostReadBytes >> 30) + "g";
+    return BadValue("--limit", value, "a size from 1m to " + most + ", such as 256m");
   }
   options->limit_bytes = bytes / recording::kSegmentBytes * recording::kSegmentBytes;
   return absl::OkStatus();

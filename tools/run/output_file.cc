@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "tracker/formats/write_file.h"
 
@@ -55,12 +56,15 @@ absl::Status Unwritable(const std::string& what, int error, const char* remedy) 
                                      remedy);
 }
 
-// Folders to save a file in, as good as any.
-std::string Refuge(size_t index) {
-  const char* const kRefuges[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm", getenv("HOME")};
-  if (index >= sizeof kRefuges / sizeof kRefuges[0]) return "";
-  const char* const folder = kRefuges[index];
-  return folder == nullptr || *folder == '\0' ? "." : folder;
+// Folders to save a file in when it cannot be where it should.
+std::vector<std::string> Refuges() {
+  std::vector<std::string> folders;
+  for (const char* name : {"TMPDIR", "HOME"}) {
+    const char* const folder = getenv(name);
+    if (folder != nullptr && *folder == '/') folders.push_back(folder);
+  }
+  folders.insert(folders.end(), {"/tmp", "/var/tmp", "/dev/shm"});
+  return folders;
 }
 
 }  // namespace
@@ -92,8 +96,8 @@ bool HasRoomBeside(const std::string& path) { return IsReplacedByWriting(path); 
 bool SaveFile(std::string_view contents, std::string* path, std::string* error) {
   error->clear();
   if (WriteFileAtomically(*path, contents, kMode, error)) return true;
-  for (size_t i = 0; !Refuge(i).empty(); ++i) {
-    const std::string place = Refuge(i) + "/" + LastPart(*path);
+  for (const std::string& folder : Refuges()) {
+    const std::string place = folder + "/" + LastPart(*path);
     std::string other_error;
     if (!WriteFileAtomically(place, contents, kMode, &other_error)) continue;
     *path = place;

@@ -24,8 +24,8 @@ absl::Status CheckOutput(const std::string& path);
 // Whether other files may be put beside it: not beside a device or a pipe.
 bool HasRoomBeside(const std::string& path);
 
-// Writes the file, or else one of the same name in $TMPDIR, /var/tmp, /dev/shm or the home folder:
-// a recording cannot be made again.  `path` becomes what was written; `error` is empty, or a line
+// Writes the file, or else one of the same name in $TMPDIR, $HOME, /tmp, /var/tmp or /dev/shm: a
+// recording cannot be made again.  `path` becomes what was written; `error` is empty, or a line
 // that says why it is not what was asked for.  False if there is no place at all.
 bool SaveFile(std::string_view contents, std::string* path, std::string* error);
 

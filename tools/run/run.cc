@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <memory>
 
-#include "tools/report/terminal.h"
 #include "tools/run/child.h"
 #include "tools/run/child_variables.h"
 #include "tools/run/find_library.h"
@@ -16,9 +16,9 @@
 #include "tools/run/options.h"
 #include "tools/run/output_file.h"
 #include "tools/run/progress_line.h"
+#include "tools/run/say.h"
 #include "tools/run/signals.h"
 #include "tools/run/watch.h"
-#include "tracker/formats/recording_bytes.h"
 #include "tracker/formats/version.h"
 
 namespace allomon::run {
@@ -27,11 +27,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kBadStatus = 2;
-
-// A line with names that others chose, made harmless for the terminal.
-std::string Message(const std::string& line) {
-  return "allomon run: " + Printable(line, report::ThisTerminal().charset) + "\n";
-}
 
 CommandResult Bad(const absl::Status& status) {
   return {kBadStatus, "", Message(std::string(status.message()))};
@@ -57,10 +52,9 @@ class Progress {
 
  private:
   void Show() {
-    const std::string_view used = memory_.Used();
     std::vector<recording::ProcessTotals> processes;
     std::string error;
-    ReadTotals(recording::MemoryBytes(used.data(), used.size()), &processes, &error);
+    ReadTotals(memory_.Bytes(), &processes, &error);
     const std::chrono::duration<double> seconds = Clock::now() - start_;
     line_.Show(ProgressText(seconds.count(), processes));
   }

@@ -29,9 +29,10 @@ std::string Seconds(double seconds) {
   return text;
 }
 
+std::string Number(uint64_t number) { return report::Exact(static_cast<MlmonInt>(number)); }
+
 std::string Count(uint64_t number, const std::string& noun) {
-  const auto bounded = static_cast<MlmonInt>(number < INT64_MAX ? number : INT64_MAX);
-  return report::Exact(bounded) + " " + (number == 1 ? noun : Plural(noun));
+  return Number(number) + " " + (number == 1 ? noun : Plural(noun));
 }
 
 std::string Listed(const std::vector<std::string>& names) {

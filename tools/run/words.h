@@ -14,6 +14,9 @@ std::string Bytes(double bytes);
 // "12.3 s".
 std::string Seconds(double seconds);
 
+// "12,345".
+std::string Number(uint64_t number);
+
 // "1 process", "12,345 processes".
 std::string Count(uint64_t number, const std::string& noun);
 

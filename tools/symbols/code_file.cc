@@ -43,6 +43,20 @@ void ForEachCodeSection(Dwfl_Module* module, Visit visit) {
   }
 }
 
+std::vector<GElf_Phdr> LoadedParts(Dwfl_Module* module) {
+  GElf_Addr bias = 0;
+  Elf* const elf = dwfl_module_getelf(module, &bias);
+  std::vector<GElf_Phdr> parts;
+  size_t headers = 0;
+  if (elf_getphdrnum(elf, &headers) != 0) return parts;
+  for (size_t i = 0; i < headers; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
+    if (header.p_type == PT_LOAD) parts.push_back(header);
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::unique_ptr<CodeFile> CodeFile::Open(const std::string& path, const std::string& debug_folder) {
@@ -91,13 +105,36 @@ uint64_t CodeFile::CodeEnd() const {
   return end;
 }
 
+bool CodeFile::AddressOfOffset(uint64_t file_offset, uint64_t* address) const {
+  for (const GElf_Phdr& header : LoadedParts(module_)) {
+    if (file_offset < header.p_offset || file_offset - header.p_offset >= header.p_filesz) continue;
+    *address = file_offset - header.p_offset + header.p_vaddr;
+    return true;
+  }
+  return false;
+}
+
+bool CodeFile::CodeSegment(uint64_t* file_offset, uint64_t* address, uint64_t* bytes) const {
+  int found = 0;
+  for (const GElf_Phdr& header : LoadedParts(module_)) {
+    if ((header.p_flags & PF_X) == 0) continue;
+    ++found;
+    *file_offset = header.p_offset;
+    *address = header.p_vaddr;
+    *bytes = header.p_memsz;
+  }
+  return found == 1;
+}
+
 std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
+  if (units_ == nullptr) units_ = std::make_unique<CodeUnits>(module_);
   std::vector<CodeFrame> frames;
-  for (DwarfFrame& frame : FramesAt(module_, address, start)) {
+  for (DwarfFrame& frame : FramesAt(units_.get(), address, start)) {
     const bool named = !frame.symbol.empty();
-    std::string name =
-        named ? Demangled(WithoutVersion(frame.symbol)) : BaseName(path_) + "+" + Hex(start);
-    frames.push_back({std::move(name), std::move(frame.file), frame.line, named});
+    std::string symbol = WithoutVersion(frame.symbol);
+    std::string name = named ? Demangled(symbol) : BaseName(path_) + "+" + Hex(start);
+    frames.push_back({std::move(name), std::move(frame.file), frame.line, named, std::move(symbol),
+                      frame.start_line});
   }
   return frames;
 }

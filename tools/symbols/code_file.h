@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/symbols/unwind_ranges.h"
+#include "tracker/dwarf/code_units.h"
 
 namespace allomon {
 
@@ -18,6 +19,8 @@ struct CodeFrame {
   std::string file;  // of the source; "" if not known, then `line` is 0
   int line = 0;
   bool named = false;  // whether the name comes from a symbol or a debug file
+  std::string symbol;  // the linker's name; empty if not known
+  int start_line = 0;  // where the function is declared; 0 if not known
 };
 
 // A function of a symbol table.
@@ -45,6 +48,12 @@ class CodeFile {
   uint64_t CodeBegin() const;
   uint64_t CodeEnd() const;
 
+  // The address of the byte of the file.  False if it is not loaded.
+  bool AddressOfOffset(uint64_t file_offset, uint64_t* address) const;
+
+  // The part of the file that is loaded as code.  False if there is none, or more than one.
+  bool CodeSegment(uint64_t* file_offset, uint64_t* address, uint64_t* bytes) const;
+
   // The frames at `address`, innermost inlined call first; at least one.  The code of its function
   // starts at `start`.
   std::vector<CodeFrame> At(uint64_t address, uint64_t start) const;
@@ -62,6 +71,7 @@ class CodeFile {
   const std::string path_;
   Dwfl* const session_;
   Dwfl_Module* const module_;
+  mutable std::unique_ptr<CodeUnits> units_;  // from the first question on
 };
 
 }  // namespace allomon

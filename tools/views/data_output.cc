@@ -14,11 +14,12 @@ std::string Quoted(const std::string& text) {
                                    nlohmann::json::error_handler_t::replace);
 }
 
-// Whole numbers have all their digits.
+// Whole and large numbers have all their digits.
 std::string NumberText(double number) {
   if (!std::isfinite(number)) return "null";
   char text[40];
-  const bool is_whole = number == std::floor(number) && std::fabs(number) < 1e15;
+  const double size = std::fabs(number);
+  const bool is_whole = (number == std::floor(number) || size >= 1e6) && size < 1e15;
   snprintf(text, sizeof text, is_whole ? "%.0f" : "%.8g", number);
   return text;
 }

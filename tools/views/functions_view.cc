@@ -18,13 +18,15 @@ class FunctionsView {
  public:
   FunctionsView(const Scene& scene, heap::RowKey key)
       : scene_(scene), by_line_(key == heap::RowKey::kLine), blocks_(scene.measure.blocks) {
-    rows_ = heap::RowsOf(scene.stacks, scene.values, key, [this](const Estimate& estimate) {
-      return Value(estimate);
-    });
+    rows_ = heap::RowsOf(scene.stacks, scene.values, key,
+                         [this](const Estimate& estimate) { return Value(estimate); });
     rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
                                [this](const Row& row) { return Value(row.total) == 0; }),
                 rows_.end());
     Sort();
+    if (scene.options->format == Format::kTable && scene.options->sort == SortKey::kSelf) {
+      LeaveOutCallers();
+    }
   }
 
   void Add(Report* report) {
@@ -36,10 +38,22 @@ class FunctionsView {
     if (shown < rows_.size()) table.rows.push_back(Rest(shown, table.columns.size()));
     report->tables.push_back(std::move(table));
     if (!rows_.empty()) AddBestStack(rows_.front(), &report->foot);
+    if (callers_ > 0) {
+      const std::string what = by_line_ ? "line" : "function";
+      report->foot.push_back(
+          {MoreText(callers_, what) + " only called others: --sort=stack shows them", Paint::kDim});
+    }
   }
 
  private:
   double Value(const Estimate& estimate) const { return ValueOf(estimate.amount, blocks_); }
+
+  // Of rows by what they asked for themselves, those that asked for nothing come last.
+  void LeaveOutCallers() {
+    const size_t all = rows_.size();
+    while (!rows_.empty() && Value(rows_.back().self) == 0) rows_.pop_back();
+    callers_ = all - rows_.size();
+  }
 
   auto NameOrder(const Row& row) const {
     const heap::Name& name = scene_.stacks.NameOf(row.frame);
@@ -121,6 +135,7 @@ class FunctionsView {
   const bool by_line_;
   const bool blocks_;
   std::vector<Row> rows_;
+  size_t callers_ = 0;  // rows that are left out
 };
 
 }  // namespace

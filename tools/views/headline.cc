@@ -74,8 +74,8 @@ void AddFacts(const Scene& scene, Report* report) {
 std::string ViewText(const Scene& scene) {
   const double selected = ValueOf(scene.selected.amount, scene.measure.blocks);
   const double whole = ValueOf(scene.whole.amount, scene.measure.blocks);
-  std::string text = std::string(scene.measure.blocks ? "blocks " : "bytes ") +
-                     MetricPhrase(scene.measure.metric);
+  std::string text =
+      std::string(scene.measure.blocks ? "blocks " : "bytes ") + MetricPhrase(scene.measure.metric);
   if (selected != whole) {
     text += ", of the chosen stacks: " + EstimateText(scene.selected, scene.measure.blocks) + ", " +
             PercentText(PercentOf(selected, whole));

@@ -54,10 +54,10 @@ constexpr Choice<Measure> kMetrics[] = {{"alloc", {heap::Metric::kAllocated, fal
                                         {"blocks", {heap::Metric::kAllocated, true}},
                                         {"promoted", {heap::Metric::kPromoted, false}},
                                         {"died-young", {heap::Metric::kDiedYoung, false}}};
-constexpr Choice<View> kViews[] = {
-    {"functions", View::kFunctions}, {"tree", View::kTree},   {"callers", View::kCallers},
-    {"lines", View::kLines},         {"sizes", View::kSizes}, {"threads", View::kThreads},
-    {"lifetimes", View::kLifetimes}};
+constexpr Choice<View> kViews[] = {{"functions", View::kFunctions}, {"tree", View::kTree},
+                                   {"callers", View::kCallers},     {"lines", View::kLines},
+                                   {"sizes", View::kSizes},         {"threads", View::kThreads},
+                                   {"lifetimes", View::kLifetimes}};
 constexpr Choice<SortKey> kSortKeys[] = {
     {"cur", SortKey::kSelf}, {"stack", SortKey::kTotal}, {"name", SortKey::kName}};
 constexpr Choice<Color> kColors[] = {
@@ -158,12 +158,12 @@ struct ValueOption {
   bool heap_only;  // a report of an mlmon.out does not know it
 };
 constexpr ValueOption kValueOptions[] = {
-    {"--metric", SetMetric, true},    {"--view", SetView, true},
-    {"--focus", AddFocus, true},      {"--ignore", AddIgnore, true},
-    {"--exclude", AddExclude, true},  {"--source", SetSource, true},
-    {"--format", SetFormat, true},    {"--sort", SetSort, false},
-    {"--top", SetTop, false},         {"--width", SetWidth, false},
-    {"--color", SetColor, false},     {"--debug-dir", SetDebugDir, false},
+    {"--metric", SetMetric, true},   {"--view", SetView, true},
+    {"--focus", AddFocus, true},     {"--ignore", AddIgnore, true},
+    {"--exclude", AddExclude, true}, {"--source", SetSource, true},
+    {"--format", SetFormat, true},   {"--sort", SetSort, false},
+    {"--top", SetTop, false},        {"--width", SetWidth, false},
+    {"--color", SetColor, false},    {"--debug-dir", SetDebugDir, false},
 };
 
 const ValueOption* FindValueOption(std::string_view name) {
@@ -171,6 +171,46 @@ const ValueOption* FindValueOption(std::string_view name) {
                                   [name](const ValueOption& one) { return one.name == name; });
   return found == std::end(kValueOptions) ? nullptr : found;
 }
+
+constexpr std::string_view kHeapFlags[] = {"--timeline", "--leaks", "--blocks", "--wrappers"};
+
+bool IsHeapFlag(std::string_view arg) {
+  return std::find(std::begin(kHeapFlags), std::end(kHeapFlags), arg) != std::end(kHeapFlags);
+}
+
+// What an mlmon.out has as it is: the arguments that stand for the option there.  No value: it has
+// no such thing.
+std::optional<std::vector<std::string>> MlmonOption(std::string_view name,
+                                                    const std::string& value) {
+  if (name == "--metric" && (value == "alloc" || value == "live")) return {{}};
+  if (name == "--view" && value == "functions") return {{}};
+  if (name == "--format" && value == "table") return {{}};
+  if (name == "--format" && (value == "json" || value == "csv")) return {{"--" + value}};
+  return std::nullopt;
+}
+
+// An argument and, if it takes one, its value.
+struct Argument {
+  std::string name;
+  std::string value;
+  size_t length = 1;  // how many arguments it was
+  const ValueOption* option = nullptr;
+};
+
+Argument ArgumentAt(const std::vector<std::string>& args, size_t at) {
+  const size_t equals = args[at].find('=');
+  Argument argument = {args[at].substr(0, equals), "", 1, nullptr};
+  argument.option = FindValueOption(argument.name);
+  if (equals != std::string::npos) {
+    argument.value = args[at].substr(equals + 1);
+  } else if ((argument.option != nullptr || argument.name == "--picture") && at + 1 < args.size()) {
+    argument.value = args[at + 1];
+    argument.length = 2;
+  }
+  return argument;
+}
+
+bool IsOption(const std::string& arg) { return arg.size() > 1 && arg[0] == '-' && arg != "--"; }
 
 // Of `allomon report` alone: it draws pictures of mlmon.out, and compares those.
 bool IsOfMlmon(std::string_view name) { return name == "--picture" || name == "--diff"; }
@@ -224,7 +264,6 @@ class Parser {
     } else {
       return false;
     }
-    options_.heap_only.emplace_back(name);
     return true;
   }
 
@@ -236,12 +275,12 @@ class Parser {
     if (IsOfMlmon(name) && command_ == Command::kReport) {
       return Bad(name == "--diff"
                      ? "--diff is for mlmon.out: heap profiles are compared by allomon diff A B"
-                     : name + " is for mlmon.out: pictures of heap profiles are made by "
-                              "allomon flame FILE -o x.html");
+                     : name +
+                           " is for mlmon.out: pictures of heap profiles are made by "
+                           "allomon flame FILE -o x.html");
     }
     const ValueOption* const option = FindValueOption(name);
     if (option == nullptr) return Bad("unknown option " + arg + "; --help lists them");
-    if (option->heap_only) options_.heap_only.push_back(name);
     if (equals != std::string::npos) return option->set(arg.substr(equals + 1), &options_);
     if (at_ == args_.size()) return Bad(name + " needs a value");
     return option->set(args_[at_++], &options_);
@@ -272,7 +311,8 @@ const char kReportUsage[] =
 
 const char kDiffUsage[] =
     "usage: allomon diff [options] BEFORE AFTER\n"
-    "  Shows which rows truly changed from one heap profile to another, and which differ by chance\n"
+    "  Shows which rows truly changed from one heap profile to another, and which differ by "
+    "chance\n"
     "  of sampling.  Two files mlmon.out are compared as by allomon report --diff.\n"
     "\n"
     "  --metric=alloc|live|peak|temporary|blocks|promoted|died-young, --blocks\n"
@@ -290,18 +330,56 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Comma
 
 std::vector<std::string> FilesOf(const std::vector<std::string>& args) {
   std::vector<std::string> files;
-  for (size_t i = 0; i < args.size(); ++i) {
+  for (size_t i = 0; i < args.size();) {
     if (args[i] == "--") {
       files.insert(files.end(), args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
       break;
     }
-    if (args[i].size() < 2 || args[i][0] != '-') {
-      files.push_back(args[i]);
-    } else if (FindValueOption(args[i]) != nullptr || args[i] == "--picture") {
-      ++i;  // its value
-    }
+    if (!IsOption(args[i])) files.push_back(args[i]);
+    i += IsOption(args[i]) ? ArgumentAt(args, i).length : 1;
   }
   return files;
+}
+
+bool HasHeapOptions(const std::vector<std::string>& args) {
+  for (size_t i = 0; i < args.size() && args[i] != "--";) {
+    const Argument argument = ArgumentAt(args, i);
+    if (!IsOption(args[i])) {
+      ++i;
+      continue;
+    }
+    if (IsHeapFlag(args[i]) || (argument.option != nullptr && argument.option->heap_only)) {
+      return true;
+    }
+    i += argument.length;
+  }
+  return false;
+}
+
+absl::StatusOr<std::vector<std::string>> ForMlmon(const std::vector<std::string>& args,
+                                                  const std::string& file) {
+  std::vector<std::string> rest;
+  for (size_t i = 0; i < args.size();) {
+    if (args[i] == "--") {
+      rest.insert(rest.end(), args.begin() + static_cast<std::ptrdiff_t>(i), args.end());
+      break;
+    }
+    const Argument argument = IsOption(args[i]) ? ArgumentAt(args, i) : Argument();
+    const size_t end = i + argument.length;
+    const bool is_heap_option = argument.option != nullptr && argument.option->heap_only;
+    if (IsHeapFlag(args[i]) || is_heap_option) {
+      const auto instead = MlmonOption(argument.name, argument.value);
+      if (!instead) {
+        return Bad(file + " has no call stacks, times or sizes for " + args[i] +
+                   ": record the program with allomon run -- PROGRAM");
+      }
+      rest.insert(rest.end(), instead->begin(), instead->end());
+      i = end;
+      continue;
+    }
+    for (; i < end; ++i) rest.push_back(args[i]);
+  }
+  return rest;
 }
 
 }  // namespace allomon::views

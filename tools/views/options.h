@@ -47,9 +47,6 @@ struct Options {
   bool fail_on_growth = false;  // diff only
   bool help = false;
   std::vector<std::string> files;
-
-  // The arguments that a report of an mlmon.out does not know, as they were given.
-  std::vector<std::string> heap_only;
 };
 
 enum class Command { kReport, kDiff };
@@ -60,6 +57,14 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Comma
 
 // The files among the arguments, as far as these are understood.
 std::vector<std::string> FilesOf(const std::vector<std::string>& args);
+
+// Whether an option is there that only heap profiles know.
+bool HasHeapOptions(const std::vector<std::string>& args);
+
+// The arguments as a report of an mlmon.out knows them: without those that say what it shows anyhow
+// (--view=functions).  Fails with one line that says what `file` lacks.
+absl::StatusOr<std::vector<std::string>> ForMlmon(const std::vector<std::string>& args,
+                                                  const std::string& file);
 
 }  // namespace allomon::views
 

@@ -27,7 +27,7 @@ struct Scene {
   const heap::HeapProfile* profile = nullptr;
   const Options* options = nullptr;
   Charset charset = Charset::kUtf8;
-  size_t rows = 0;         // at most; 0: all
+  size_t rows = 0;  // at most; 0: all
   Measure measure;
   heap::Stacks stacks;
   std::vector<heap::Estimate> values;  // of the measure's metric, by stack

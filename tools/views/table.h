@@ -32,6 +32,7 @@ struct Column {
     kName,  // of a function: cut as such
     kPath,  // cut to its end
     kTree,  // a name behind blanks, which stay
+    kCode,  // cut to its beginning
     kBar,
   };
   std::string key;   // for programs; empty: they do not get it
@@ -57,9 +58,9 @@ struct Fact {
 };
 
 struct Report {
-  std::vector<Fact> facts;         // for programs
-  std::vector<TextLine> head;      // for people
-  std::vector<TextLine> picture;   // a plot: not wrapped
+  std::vector<Fact> facts;        // for programs
+  std::vector<TextLine> head;     // for people
+  std::vector<TextLine> picture;  // a plot: not wrapped
   std::vector<Table> tables;
   std::vector<TextLine> foot;
   std::vector<std::string> notes;  // for both

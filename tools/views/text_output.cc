@@ -107,6 +107,10 @@ class Writer {
         grid.cut = FitTreeName;
         grid.least = kLeastName;
         break;
+      case Column::Kind::kCode:
+        grid.cut = CutToBeginning;
+        grid.least = kLeastName;
+        break;
       case Column::Kind::kBar:
         grid.kind = report::Column::Kind::kBar;
         grid.least = kLeastBar;

@@ -1,6 +1,7 @@
 #include "tools/views/tree_view.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <utility>
 
@@ -45,14 +46,8 @@ class TreeView {
   double Value(const Estimate& estimate) const { return ValueOf(estimate.amount, blocks_); }
   double Total(uint32_t node) const { return Value(tree_.nodes[node].total); }
 
-  // Children by node, the largest first; those of nothing are left out.
+  // Children by node; those of nothing are left out.
   void FindChildren() {
-    std::vector<uint32_t> order(tree_.nodes.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
-      if (Total(a) != Total(b)) return Total(a) > Total(b);
-      return a == 0 || b == 0 ? a < b : NameOf(a) < NameOf(b);
-    });
     begin_.assign(tree_.nodes.size() + 1, 0);
     for (uint32_t node = 1; node < tree_.nodes.size(); ++node) {
       if (Total(node) > 0) ++begin_[tree_.nodes[node].parent + 1];
@@ -60,9 +55,14 @@ class TreeView {
     std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
     children_.resize(begin_.back());
     std::vector<uint32_t> next(begin_.begin(), begin_.end() - 1);
-    for (const uint32_t node : order) {
-      if (node != 0 && Total(node) > 0) children_[next[tree_.nodes[node].parent]++] = node;
+    for (uint32_t node = 1; node < tree_.nodes.size(); ++node) {
+      if (Total(node) > 0) children_[next[tree_.nodes[node].parent]++] = node;
     }
+  }
+
+  // A caller has a smaller number than those that it calls.
+  bool IsLarger(uint32_t a, uint32_t b) const {
+    return Total(a) != Total(b) ? Total(a) > Total(b) : a < b;
   }
 
   const std::string& NameOf(uint32_t node) const {
@@ -105,10 +105,9 @@ class TreeView {
     }
     const size_t count = std::min(lines.size(), MostRows());
     left_out_ = lines.size() - count;
-    std::stable_sort(lines.begin(), lines.end(), [this](uint32_t a, uint32_t b) {
-      if (Total(a) != Total(b)) return Total(a) > Total(b);
-      return a < b;
-    });
+    const auto end = lines.begin() + static_cast<std::ptrdiff_t>(count);
+    std::nth_element(lines.begin(), end, lines.end(),
+                     [this](uint32_t a, uint32_t b) { return IsLarger(a, b); });
     std::vector<bool> chosen(tree_.nodes.size());
     for (size_t i = 0; i < count; ++i) chosen[lines[i]] = true;
     return chosen;
@@ -118,9 +117,15 @@ class TreeView {
     const std::vector<bool> chosen = Chosen();
     std::vector<std::pair<uint32_t, uint32_t>> todo;  // nodes, and how far they are indented
     const auto push_children = [&](uint32_t node, uint32_t indent) {
-      for (uint32_t i = begin_[node + 1]; i-- > begin_[node];) {
-        if (chosen[children_[i]]) todo.emplace_back(children_[i], indent);
+      std::vector<uint32_t> shown;
+      for (uint32_t i = begin_[node]; i < begin_[node + 1]; ++i) {
+        if (chosen[children_[i]]) shown.push_back(children_[i]);
       }
+      std::sort(shown.begin(), shown.end(), [this](uint32_t a, uint32_t b) {
+        if (Total(a) != Total(b)) return Total(a) > Total(b);
+        return NameOf(a) != NameOf(b) ? NameOf(a) < NameOf(b) : a < b;
+      });
+      for (size_t i = shown.size(); i-- > 0;) todo.emplace_back(shown[i], indent);
     };
     push_children(0, 0);
     while (!todo.empty()) {
@@ -133,8 +138,8 @@ class TreeView {
   }
 
   AmountStyle TotalStyle() const {
-    return {"total", MetricName(scene_.measure.metric), "%",
-            blocks_, scene_.HasIntervals(),             kStays};
+    return {"total", MetricName(scene_.measure.metric), "%", blocks_, scene_.HasIntervals(),
+            kStays};
   }
   AmountStyle SelfStyle() const {
     const bool is_callers = direction_ == Direction::kCallers;

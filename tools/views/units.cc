@@ -25,8 +25,7 @@ std::string Whole(double value) { return Formatted("%.0f", value); }
 }  // namespace
 
 const char* MetricName(heap::Metric metric) {
-  constexpr const char* kNames[] = {"alloc",     "live",     "peak",
-                                    "temporary", "promoted", "died-young"};
+  constexpr const char* kNames[] = {"alloc", "live", "peak", "temporary", "promoted", "died-young"};
   return kNames[static_cast<size_t>(metric)];
 }
 

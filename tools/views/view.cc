@@ -4,14 +4,23 @@
 
 #include "tools/views/functions_view.h"
 #include "tools/views/headline.h"
+#include "tools/views/leaks_view.h"
+#include "tools/views/lifetimes_view.h"
 #include "tools/views/scene.h"
+#include "tools/views/sizes_view.h"
+#include "tools/views/source_view.h"
+#include "tools/views/threads_view.h"
+#include "tools/views/timeline_view.h"
 #include "tools/views/tree_view.h"
 
 namespace allomon::views {
 namespace {
 
-absl::Status AddView(View view, const Scene& scene, Report* report) {
+absl::Status AddView(View view, const Scene& scene, int columns, Report* report) {
   switch (view) {
+    case View::kFunctions:
+      AddFunctions(scene, heap::RowKey::kFunction, report);
+      break;
     case View::kTree:
       AddTree(scene, heap::Direction::kCallees, report);
       break;
@@ -21,19 +30,34 @@ absl::Status AddView(View view, const Scene& scene, Report* report) {
     case View::kLines:
       AddFunctions(scene, heap::RowKey::kLine, report);
       break;
-    default:
-      AddFunctions(scene, heap::RowKey::kFunction, report);
+    case View::kSizes:
+      return AddSizes(scene, report);
+    case View::kThreads:
+      return AddThreads(scene, report);
+    case View::kLifetimes:
+      return AddLifetimes(scene, report);
+    case View::kTimeline:
+      return AddTimeline(scene, columns, report);
+    case View::kLeaks:
+      AddLeaks(scene, report);
       break;
+    case View::kSource:
+      return AddSource(scene, report);
   }
   return absl::OkStatus();
 }
 
-// What a person asks next.
+// What a person asks next; empty: no advice.
 std::string NextCommand(View view, const Scene& scene) {
-  const std::string file = scene.options->files.empty() ? "FILE" : scene.options->files.front();
-  const std::string report = "next: allomon report " + file;
-  if (view == View::kFunctions) return report + " --view=callers";
-  if (view == View::kCallers || view == View::kTree) return report + " --view=lines";
+  const Options& options = *scene.options;
+  std::string command = "next: allomon report";
+  for (const std::string& file : options.files) command += " " + file;
+  if (options.metric.has_value()) {
+    command += std::string(" --metric=") +
+               (scene.measure.blocks ? "blocks" : MetricName(scene.measure.metric));
+  }
+  if (view == View::kFunctions) return command + " --view=callers";
+  if (view == View::kCallers || view == View::kTree) return command + " --view=lines";
   return "";
 }
 
@@ -49,7 +73,7 @@ absl::StatusOr<Report> ReportOf(const heap::HeapProfile& profile, const Options&
   const View view = options.view.value_or(View::kFunctions);
   Report report;
   AddHeadline(scene, &report);
-  const absl::Status status = AddView(view, scene, &report);
+  const absl::Status status = AddView(view, scene, space.columns, &report);
   if (!status.ok()) return status;
   const std::string next = NextCommand(view, scene);
   if (!next.empty()) report.foot.push_back({next, Paint::kDim});

@@ -27,6 +27,7 @@ class CallbackScope {
     // things as it found them.  One that frees a block after it has the dealloc postponed.
     thread_.in_callback = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
+    thread_.suspended_countdown.store(saved_countdown_, std::memory_order_relaxed);
     countdown_words.store(kNeverWords, std::memory_order_relaxed);
     thread_.busy = false;  // the callback's own mallocs are ordinary ones
   }

@@ -11,6 +11,9 @@
 #include "tracker/core/stack_table.h"
 
 namespace allomon::internal {
+
+std::atomic<void (*)(uintptr_t, uintptr_t, uintptr_t)> recorder_unload_hook{nullptr};
+
 namespace {
 
 using Modules = std::vector<LoadedModule>;
@@ -77,7 +80,9 @@ void PublishSeen(const SeenModules& before, const Modules& now, StackId next) {
 // of either.
 void Rename(const LoadedModule& gone, const Modules& now, StackId first, StackId first_new) {
   const uintptr_t bias = UnloadedBias(gone);
+  const auto hook = recorder_unload_hook.load(std::memory_order_acquire);
   for (const CodeRange& range : gone.code) {
+    if (hook != nullptr) hook(range.begin, range.end, bias - gone.bias);
     const uintptr_t new_bias = IsTaken(range, now) ? NamelessBias() : bias;
     Stacks().RenameFrames(first, first_new, range.begin, range.end, bias - gone.bias);
     Stacks().RenameFrames(first_new, UINT32_MAX, range.begin, range.end, new_bias - gone.bias);

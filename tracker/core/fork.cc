@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "tracker/base/thread_id.h"
 #include "tracker/core/address_index.h"
 #include "tracker/core/busy_mark.h"
 #include "tracker/core/registry.h"
@@ -12,6 +13,9 @@
 #include "tracker/core/thread_state.h"
 
 namespace allomon::internal {
+
+std::atomic<uint64_t> times_forked{0};
+
 namespace {
 
 std::atomic<const OuterForkHandlers*> g_outer_fork_handlers{nullptr};
@@ -22,6 +26,9 @@ std::atomic<SpinLock*> g_heap_locks[kMaxHeapLocks] = {};
 // The handlers that were called before this fork; others may be set meanwhile.  Guarded by the
 // locks that are held around the fork.
 const OuterForkHandlers* g_outer_of_this_fork = nullptr;
+
+// Written, as times_forked is, by the only thread of a child.
+std::atomic<uint32_t> g_child_id{0};
 
 // The analysis cannot follow locks that are visited: the functions below are left out of it.
 //
@@ -59,6 +66,11 @@ void HoldAroundFork(SpinLock* lock) {
   }
 }
 
+uint32_t OwnProcessIdAfterFork() {
+  const uint32_t noted = g_child_id.load(std::memory_order_relaxed);
+  return noted != 0 ? noted : OwnThreadId();
+}
+
 void BeforeFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   const OuterForkHandlers* outer = g_outer_fork_handlers.load(std::memory_order_acquire);
   if (outer != nullptr) outer->before();
@@ -78,6 +90,8 @@ void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   {
     // The locks are open for this thread, and so for its signal handlers, too.
     const BusyMark busy;
+    times_forked.fetch_add(1, std::memory_order_relaxed);
+    g_child_id.store(OwnThreadId(), std::memory_order_relaxed);
     ThreadState& thread = CurrentThread();
     Session::AbandonPinsOfOthersLocked(thread);
     Registry::Get().KeepOnlyLocked(thread);

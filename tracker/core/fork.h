@@ -3,6 +3,9 @@
 #ifndef ALLOMON_TRACKER_CORE_FORK_H_
 #define ALLOMON_TRACKER_CORE_FORK_H_
 
+#include <atomic>
+#include <cstdint>
+
 #include "tracker/base/spin_lock.h"
 
 namespace allomon::internal {
@@ -16,8 +19,15 @@ void AfterForkInChild();
 
 // Names a heap's lock that is to be held with the tracker's.  The lock must live for ever.  Call it
 // before the first sample; at most kMaxHeapLocks, more are not held.
-inline constexpr int kMaxHeapLocks = 4;
+inline constexpr int kMaxHeapLocks = 6;
 void HoldAroundFork(SpinLock* lock);
+
+// How often the memory of this process was copied by a fork to the one that asks.
+extern std::atomic<uint64_t> times_forked;
+inline uint64_t TimesForked() { return times_forked.load(std::memory_order_relaxed); }
+// The process id of a child, without a system call: where no handler has seen the fork, the number
+// of the calling thread.
+uint32_t OwnProcessIdAfterFork();
 
 // The work around a fork of a module whose locks are taken outside of the tracker's.  `before` runs
 // before the tracker takes its own locks, the others when those are free again.  pthread_atfork

@@ -16,7 +16,9 @@ void ManagedSampler::Detach() {
 }
 
 void ManagedSampler::BeginGap() {
-  words_left_ = active_.rate > 0 ? DrawGap(bits_, active_.gap_scale) - 1 : kNeverWords;
+  const int64_t fresh = active_.rate > 0 ? DrawGap(bits_, active_.gap_scale) - 1 : kNeverWords;
+  meter_.Set(words_left_, fresh);
+  words_left_ = fresh;
 }
 
 // What the set holds without the sessions that want malloc's blocks only.
@@ -43,6 +45,7 @@ void ManagedSampler::Refresh() {
     bits_.Seed(active_.seed, registry.NextStreamLocked());
   }
   BeginGap();
+  meter_.EnterSessions(active_, words_left_);
 }
 
 bool ManagedSampler::Draw(uint64_t words, Trial* trial) {

@@ -48,12 +48,18 @@ class ManagedSampler {
 
   const ActiveSet& active() const { return active_; }
 
+  // Managed words of this mutator that have stood trial for the session, up to the last sample.
+  uint64_t PassedWords(SessionId session) const {
+    return meter_.PassedSince(session, words_left_);
+  }
+
  private:
   void BeginGap();
 
   ActiveSet active_;
   RandomBits bits_;
   int64_t words_left_ = kNeverWords;
+  WordMeter meter_;
   WakeLimit limit_;
 };
 

@@ -61,7 +61,10 @@ void Registry::DivergeFromParentLocked(ThreadState& survivor) {
   epoch_.store(active_.epoch, std::memory_order_relaxed);
   LowerLimitsLocked();
   survivor.epoch_seen.store(0, std::memory_order_relaxed);
-  if (!survivor.in_callback) countdown_words.store(0, std::memory_order_relaxed);
+  survivor.meter.ForgetSessions();
+  if (survivor.in_callback) return;
+  const int64_t left = countdown_words.exchange(0, std::memory_order_relaxed);
+  if (left > 0) survivor.left_when_woken.store(left, std::memory_order_relaxed);
 }
 
 void Registry::AddLimitLocked(WakeLimit& limit) {
@@ -115,7 +118,11 @@ bool Registry::WakeOnceLocked() {
   for (ThreadState* thread = threads_; thread != nullptr; thread = thread->next) {
     if (thread->epoch_seen.load(std::memory_order_relaxed) == active_.epoch) continue;
     if (thread->countdown->load(std::memory_order_relaxed) <= 0) continue;
-    thread->countdown->store(0, std::memory_order_relaxed);
+    const int64_t left = thread->countdown->exchange(0, std::memory_order_relaxed);
+    // In a callback the countdown stands elsewhere.
+    if (left > 0 && left <= kNeverWords / 2) {
+      thread->left_when_woken.store(left, std::memory_order_relaxed);
+    }
     woke = true;
   }
   return woke;

@@ -104,6 +104,7 @@ __attribute__((always_inline)) inline void SetCountdown(ThreadState& thread, int
   LightBarrier();
   const uint64_t seen = thread.epoch_seen.load(std::memory_order_relaxed);
   if (__builtin_expect(Registry::Get().epoch() != seen, 0)) {
+    if (words != 0) thread.left_when_woken.store(words, std::memory_order_relaxed);
     countdown_words.store(0, std::memory_order_relaxed);
   }
 }

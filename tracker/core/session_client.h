@@ -40,6 +40,8 @@ class SessionClient {
   virtual void DestroyMajor(ValueRoom* value) = 0;
   // Adds the user's text for a block that was just kept.  The value stays.
   virtual void Describe(ValueRoom*, BlockNote*) {}
+  // A sampled block is not reported, for want of memory.  The rule of Tally() holds.
+  virtual void Dropped(uint64_t) {}
   // Called in place of all of the above, if the session is a tally.  Runs in the middle of an
   // allocation, where nothing is prepared for user code: it must not allocate, run others' code or
   // end the thread.

@@ -8,6 +8,7 @@
 
 namespace allomon::internal {
 
+std::atomic<void (*)()> recorder_exit_hook{nullptr};
 std::atomic<void (*)()> thread_exit_hook{nullptr};
 
 namespace {
@@ -37,6 +38,7 @@ void RunLastPostponed(ThreadState& thread) {
 void OnThreadExit(void* value) {
   ThreadState& thread = *static_cast<ThreadState*>(value);
   if (thread.in_registry()) LeaveRegistry(thread);
+  if (void (*hook)() = recorder_exit_hook.load(std::memory_order_acquire)) hook();
   if (void (*hook)() = thread_exit_hook.load(std::memory_order_acquire)) hook();
   RunLastPostponed(thread);
 }

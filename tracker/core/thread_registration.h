@@ -12,7 +12,8 @@ namespace allomon::internal {
 // calls it.  It may allocate (pthread_setspecific), so `busy` must be set (inv.busy).
 void RegisterThreadSlow(ThreadState& thread);
 
-// Called when a thread has left the registry at its end, if set.
+// Called when a thread has left the registry at its end, if set: the recorder's, then the heap's.
+extern std::atomic<void (*)()> recorder_exit_hook;
 extern std::atomic<void (*)()> thread_exit_hook;
 
 // Copies the active set of the current epoch and reseeds the thread's generator.

@@ -9,11 +9,13 @@
 #include "tracker/core/entry_table.h"
 #include "tracker/core/session_counters.h"
 #include "tracker/core/session_id.h"
+#include "tracker/core/word_meter.h"
 #include "tracker/sampling/active_set.h"
 #include "tracker/sampling/random.h"
 
 namespace allomon::internal {
 
+class ManagedSampler;
 class Session;
 
 // Sessions that a thread can pin at once without counting: one for a callback, one for a call of
@@ -32,6 +34,12 @@ struct ThreadState {
   std::atomic<EntryId> postponed{0};          // deallocs noticed inside a callback, newest first
   EntryId postponed_due = 0;                  // those of them whose turn it is, oldest first
   std::atomic<int64_t>* countdown = nullptr;  // its countdown_words, while in the registry
+  WordMeter meter;                            // of malloc's words
+  // What was left of the countdown when a wake-up, or an epoch's end, put 0 in its place.
+  std::atomic<int64_t> left_when_woken{0};
+  // The countdown that stands still while a callback runs.
+  std::atomic<int64_t> suspended_countdown{0};
+  const ManagedSampler* sampler = nullptr;  // of the managed block that is being reported
   ThreadState* previous = nullptr;            // registry's list, under its lock
   ThreadState* next = nullptr;
 
@@ -61,6 +69,17 @@ inline bool ThreadState::HasPinned(const Session& session) const {
     if (pin.load(std::memory_order_acquire) == &session) return true;
   }
   return false;
+}
+
+// Words of malloc that have stood trial for a session that samples, on a thread whose countdown
+// this is.  Any thread, as long as the one asked about goes on; of another thread, wrong by one gap
+// at most.
+inline uint64_t PassedWords(const ThreadState& thread, const std::atomic<int64_t>& countdown,
+                            SessionId session) {
+  int64_t left = countdown.load(std::memory_order_relaxed);
+  if (left > kNeverWords / 2) left = thread.suspended_countdown.load(std::memory_order_relaxed);
+  if (left == 0) left = thread.left_when_woken.load(std::memory_order_relaxed);
+  return thread.meter.PassedSince(session, left);
 }
 
 }  // namespace allomon::internal

@@ -3,19 +3,20 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
+
+#include "tracker/dwarf/qualified_name.h"
 
 namespace allomon {
 namespace {
 
 std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
 
-std::string NameOf(Dwarf_Die* die) {
+std::string NameOf(Dwarf_Die* die, QualifiedNames* names) {
   Dwarf_Attribute attribute;
   const char* linkage = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
-  return TextOf(linkage != nullptr ? linkage : dwarf_diename(die));
+  return linkage != nullptr ? linkage : names->Of(die);
 }
 
 int NumberOf(Dwarf_Die* die, unsigned int name) {
@@ -41,16 +42,26 @@ std::string Relative(std::string_view path, const std::string& folder) {
   return std::string(path);
 }
 
+// The line that declares a function.
+int StartOf(Dwarf_Die* function) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word line = 0;
+  const bool is_known =
+      function != nullptr &&
+      dwarf_formudata(dwarf_attr_integrate(function, DW_AT_decl_line, &attribute), &line) == 0;
+  return is_known ? static_cast<int>(line) : 0;
+}
+
 // One line of source.  Moves outwards, from an inlined call to the line that made it.
 class Position {
  public:
-  Position(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Die* unit) : folder_(FolderOf(unit)) {
+  // Calls are counted in the files of the functions' unit, which may be split from the lines'.
+  Position(CodeUnit unit, Dwarf_Addr pc) : folder_(FolderOf(&unit.lines)) {
     size_t count = 0;
-    if (dwarf_getsrcfiles(unit, &files_, &count) != 0) files_ = nullptr;
-    Dwfl_Line* line = dwfl_module_getsrc(module, pc);
-    if (line == nullptr) return;
-    const char* file = dwfl_lineinfo(line, nullptr, &line_, nullptr, nullptr, nullptr);
-    if (file != nullptr) file_ = file;
+    if (dwarf_getsrcfiles(&unit.functions, &files_, &count) != 0) files_ = nullptr;
+    Dwarf_Line* const line = dwarf_getsrc_die(&unit.lines, pc);
+    if (line == nullptr || dwarf_lineno(line, &line_) != 0) return;
+    file_ = TextOf(dwarf_linesrc(line, nullptr, nullptr));
   }
 
   void MoveToCallOf(Dwarf_Die* inlined) {
@@ -61,8 +72,8 @@ class Position {
     line_ = path == nullptr ? 0 : NumberOf(inlined, DW_AT_call_line);
   }
 
-  DwarfFrame FrameOf(std::string symbol) const {
-    return {std::move(symbol), Relative(file_, folder_), line_};
+  DwarfFrame FrameOf(std::string symbol, Dwarf_Die* function) const {
+    return {std::move(symbol), Relative(file_, folder_), line_, StartOf(function)};
   }
 
  private:
@@ -71,41 +82,6 @@ class Position {
   std::string file_;
   int line_ = 0;
 };
-
-bool HoldsCode(int tag) {
-  return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
-         tag == DW_TAG_lexical_block;
-}
-
-// Rust's functions are in these; C++'s beside them.
-bool HoldsFunctions(int tag) {
-  return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
-         tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
-}
-
-// Appends the physical nesting around pc below `parent`, outermost first.  (libdw's own search does
-// not look into namespaces, and goes on with what surrounds an inlined function's definition.)
-bool FindScopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>* scopes) {
-  Dwarf_Die child;
-  for (int end = dwarf_child(parent, &child); end == 0; end = dwarf_siblingof(&child, &child)) {
-    const int tag = dwarf_tag(&child);
-    if (HoldsCode(tag) && dwarf_haspc(&child, pc) == 1) {
-      scopes->push_back(child);
-      FindScopes(&child, pc, scopes);
-      return true;
-    }
-    if (HoldsFunctions(tag) && FindScopes(&child, pc, scopes)) return true;
-  }
-  return false;
-}
-
-// Innermost first.
-std::vector<Dwarf_Die> ScopesAround(Dwarf_Die* unit, Dwarf_Addr pc) {
-  std::vector<Dwarf_Die> scopes;
-  FindScopes(unit, pc, &scopes);
-  std::reverse(scopes.begin(), scopes.end());
-  return scopes;
-}
 
 }  // namespace
 
@@ -119,23 +95,47 @@ std::string SymbolAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr start) {
   return covers ? name : "";
 }
 
+namespace {
+
+// Scopes are innermost first.
+std::vector<DwarfFrame> FramesOf(const CodeUnit& unit, Dwarf_Addr pc, std::vector<Dwarf_Die> scopes,
+                                 std::string symbol, QualifiedNames* names) {
+  std::vector<DwarfFrame> frames;
+  Position position(unit, pc);
+  Dwarf_Die* function = nullptr;
+  for (Dwarf_Die& scope : scopes) {
+    const int tag = dwarf_tag(&scope);
+    if (function == nullptr && tag == DW_TAG_subprogram) function = &scope;
+    if (symbol.empty() && tag == DW_TAG_subprogram) symbol = NameOf(&scope, names);
+    if (tag != DW_TAG_inlined_subroutine) continue;
+    // A name may be in a file that several debug files share, and that is not there.
+    std::string inlined = NameOf(&scope, names);
+    if (!inlined.empty()) frames.push_back(position.FrameOf(std::move(inlined), &scope));
+    position.MoveToCallOf(&scope);
+  }
+  frames.push_back(position.FrameOf(std::move(symbol), function));
+  return frames;
+}
+
+}  // namespace
+
 std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr start) {
   std::string symbol = SymbolAt(module, pc, start);
   Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = dwfl_module_addrdie(module, pc, &bias);
-  if (unit == nullptr) return {{symbol, "", 0}};
-  std::vector<DwarfFrame> frames;
-  Position position(module, pc, unit);
-  for (Dwarf_Die& scope : ScopesAround(unit, pc - bias)) {
-    if (symbol.empty() && dwarf_tag(&scope) == DW_TAG_subprogram) symbol = NameOf(&scope);
-    if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine) continue;
-    // A name may be in a file that several debug files share, and that is not there.
-    std::string inlined = NameOf(&scope);
-    if (!inlined.empty()) frames.push_back(position.FrameOf(std::move(inlined)));
-    position.MoveToCallOf(&scope);
-  }
-  frames.push_back(position.FrameOf(symbol));
-  return frames;
+  Dwarf_Die* const lines = dwfl_module_addrdie(module, pc, &bias);
+  if (lines == nullptr) return {{std::move(symbol), "", 0}};
+  CodeUnit unit = WholeUnitOf(*lines);
+  QualifiedNames names;
+  return FramesOf(unit, pc - bias, ScopesBelow(&unit.functions, pc - bias), std::move(symbol),
+                  &names);
+}
+
+std::vector<DwarfFrame> FramesAt(CodeUnits* units, Dwarf_Addr pc, Dwarf_Addr start) {
+  std::string symbol = units->symbols().At(pc, start);
+  const Dwarf_Addr here = pc - units->bias();
+  const CodeUnit* const unit = units->At(here);
+  if (unit == nullptr) return {{std::move(symbol), "", 0}};
+  return FramesOf(*unit, here, units->ScopesAround(here), std::move(symbol), &units->names());
 }
 
 }  // namespace allomon

@@ -11,12 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "tracker/dwarf/code_units.h"
+
 namespace allomon {
 
 struct DwarfFrame {
   std::string symbol;  // as the linker has it, mangled; empty if not known
   std::string file;    // as the compiler was given it, "" if not known; then `line` is 0
   int line = 0;        // of the call, or of `pc` in the innermost frame
+  int start_line = 0;  // where the function is declared; 0 if not known
 };
 
 // The frames at `pc`, innermost inlined call first; the last one is of the function whose code it
@@ -24,6 +27,9 @@ struct DwarfFrame {
 // code around pc does at `start`, 0 if that is not known.  Cost: the first question about a module
 // reads its index of compilation units, the first about a unit parses that unit.
 std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr start = 0);
+
+// The same, for many questions about the module of `units`.
+std::vector<DwarfFrame> FramesAt(CodeUnits* units, Dwarf_Addr pc, Dwarf_Addr start);
 
 }  // namespace allomon
 

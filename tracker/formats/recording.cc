@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint64_t kSegmentRoom = kSegmentBytes - sizeof(SegmentHeader);
 constexpr uint32_t kMostCommandBytes = 4096;
+// Of one kind and process.  More are left out: who works on them needs ten times their memory.
+constexpr uint64_t kMostRecords = uint64_t{1} << 25;
 
 // Reads what one process has in the file.
 class ProcessReader {
@@ -28,6 +30,7 @@ class ProcessReader {
   // Records up to the first segment that is missing.
   template <typename Record>
   void ReadRecords(SegmentKind kind, uint64_t count, std::vector<Record>* records) {
+    count = std::min(count, kMostRecords);
     for (uint32_t index = 0; records->size() < count; ++index) {
       const uint64_t here = std::min(count - records->size(), kRecordsPerSegment<Record>);
       const size_t before = records->size();
@@ -116,14 +119,14 @@ std::string NameOf(const Process& process) {
   return "process " + std::to_string(process.record.pid);
 }
 
-void NoteState(const Process& process, bool is_cut, std::vector<std::string>* notes) {
-  if (process.record.lost != 0) {
-    notes->push_back(NameOf(process) + " lost its file: what came after is not in it" +
-                     (is_cut ? ", nor is all that came before" : ""));
+void NoteState(bool is_cut, Process* process) {
+  if (process->record.lost != 0) {
+    process->notes.push_back(NameOf(*process) + " lost its file: what came after is not in it" +
+                             (is_cut ? ", nor is all that came before" : ""));
   }
-  if (process.damaged != 0) {
-    notes->push_back(NameOf(process) + " has " + std::to_string(process.damaged) +
-                     " damaged records, which are left out or put right");
+  if (process->damaged != 0) {
+    process->notes.push_back(NameOf(*process) + " has " + std::to_string(process->damaged) +
+                             " damaged records, which are left out or put right");
   }
 }
 
@@ -138,7 +141,7 @@ class Reader {
       if (!Step(step)) return false;
     }
     for (Part& part : parts_) {
-      if (!Finish(&part, &recording->notes)) return false;
+      if (!Finish(&part)) return false;
       recording->processes.push_back(std::move(part.process));
     }
     return true;
@@ -193,14 +196,14 @@ class Reader {
     return true;
   }
 
-  bool Finish(Part* part, std::vector<std::string>* notes) {
+  bool Finish(Part* part) {
     if (part->is_cut && part->process.record.lost == 0) {
       *error_ =
           "cut short: parts of " + NameOf(part->process) + " are missing; copy the file again";
       return false;
     }
     RepairRecords(&part->process);
-    NoteState(part->process, part->is_cut, notes);
+    NoteState(part->is_cut, &part->process);
     return true;
   }
 

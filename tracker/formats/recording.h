@@ -33,7 +33,8 @@ struct Process {
   std::vector<TimelinePoint> timeline;
   std::vector<Module> modules;
   std::string text;
-  uint64_t damaged = 0;  // records that were put right
+  uint64_t damaged = 0;            // records that were left out or put right
+  std::vector<std::string> notes;  // for people, a line each: what is wrong with it
 
   // Points into `text`; empty if it is not there.
   std::string_view TextOf(const TextRef& ref) const;
@@ -49,7 +50,7 @@ inline const Sum& PeakOf(const Process& process, const Row& row) {
 struct Recording {
   FileHeader header = {};
   std::vector<Process> processes;  // in the order in which they began
-  std::vector<std::string> notes;  // for people, a line each: what was left out, and why
+  std::vector<std::string> notes;  // for people, a line each: which processes were left out
 };
 
 // On failure returns false, and *error is one line without the file's name.  A recording in which

@@ -12,6 +12,7 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 56;
 constexpr uint64_t kMostNanos = uint64_t{1} << 62;
 constexpr uint16_t kMostSizeClass = SizeClassOf(UINT64_MAX) + 1;
 constexpr uint8_t kMostLog2 = 63;
+constexpr double kLeastRate = 1e-12;  // a hit in 8 TB
 
 bool Limit(uint64_t* value, uint64_t most) {
   if (*value <= most) return false;
@@ -124,7 +125,7 @@ bool IsUsable(const ProcessRecord& record, std::string* why) {
     *why = name + " had not begun to record, and is left out";
     return false;
   }
-  if (!(record.rate > 0 && record.rate <= 1)) {
+  if (!(record.rate >= kLeastRate && record.rate <= 1)) {
     *why = name + " has an impossible rate (" + std::to_string(record.rate) + "), and is left out";
     return false;
   }

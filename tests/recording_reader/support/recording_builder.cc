@@ -216,11 +216,14 @@ RecordedProcess RandomProcess(uint32_t pid, uint64_t seed, uint32_t stacks, uint
   process.AddThread(pid, "main");
   process.timeline.push_back({1000, 10, 5, 7});
   std::mt19937_64 random(seed);
+  std::vector<uint64_t> addresses;
   for (uint32_t i = 0; i < stacks; ++i) {
-    std::vector<uint64_t> addresses;
-    for (uint32_t frame = 0; frame < depth; ++frame) {
+    // Some outer frames are those of the stack before.
+    addresses.resize(addresses.size() -
+                     std::min<size_t>(addresses.size(), 1 + random() % depth / 2));
+    while (addresses.size() < depth) {
       const uint64_t base = random() % 2 == 0 ? 0x400000 : 0x7f0000000000;
-      addresses.push_back(base + 1 + random() % (frame < depth / 2 ? 4 : 10000));
+      addresses.push_back(base + 1 + random() % 10000);
     }
     const uint32_t node = process.AddStack(addresses);
     process.AddBlock(node, random() % 5000, static_cast<Fate>(random() % 4),

@@ -1,5 +1,5 @@
 // A preloaded library that joins a memory file as liballomon.so does, and records what the
-// environment says: FAKE_<program>=allocated,live,peak,samples.
+// environment says: FAKE_<program>=allocated,live,peak,samples, in one row without a stack.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -56,6 +56,20 @@ recording::Sum SumOf(unsigned long bytes, unsigned long samples) {
   return {samples, samples * recording::kBlockScale, bytes};
 }
 
+void AddRow(char* file, recording::ProcessRecord* process, uint32_t number) {
+  if (process->allocated.samples == 0) return;
+  auto* const row =
+      reinterpret_cast<recording::Row*>(Take(file, recording::SegmentKind::kRows, number) + 1);
+  row->size_class = static_cast<uint16_t>(
+      recording::SizeClassOf(process->allocated.bytes / process->allocated.samples) + 1);
+  row->source = 3;
+  row->allocated = process->allocated;
+  row->live = process->live;
+  row->saved = process->peak;
+  row->peak_epoch = process->peak_epoch = 1;
+  process->records.rows = 1;
+}
+
 __attribute__((constructor)) void Join() {
   const char* const only = getenv("ALLOMON_RECORD_ONLY");
   if (only != nullptr && atoi(only) != getpid()) return;
@@ -76,6 +90,7 @@ __attribute__((constructor)) void Join() {
   process->allocated = SumOf(amounts.allocated, amounts.samples);
   process->live = SumOf(amounts.live, amounts.samples);
   process->peak = SumOf(amounts.peak, amounts.samples);
+  AddRow(file, process, segment->process);
   __atomic_store_n(&process->begun, 1, __ATOMIC_RELEASE);
 }
 

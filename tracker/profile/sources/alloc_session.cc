@@ -1,9 +1,8 @@
 #include "tracker/profile/sources/alloc_session.h"
 
-#include <atomic>
 #include <memory>
 
-#include "tracker/base/own_memory.h"
+#include "tracker/core/sample_weights.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/core/valueless_client.h"
 #include "tracker/estimate.h"
@@ -11,67 +10,10 @@
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
 #include "tracker/profile/record/thread_profile.h"
-#include "tracker/profile/sources/object_bytes.h"
+#include "tracker/core/object_bytes.h"
 
 namespace allomon::internal {
 namespace {
-
-// The estimate of Horvitz and Thompson (estimate.h) that a sampled block stands for: its amount in
-// units of the counts, and its variance in bytes squared.
-struct Weight {
-  double amount;
-  double variance;
-};
-
-Weight WeightOf(uint64_t trial_words, double rate) {
-  Estimate one_byte;
-  one_byte.Add(1, ReportProbability(trial_words, rate));
-  return {one_byte.value * UnitsPerCount(ProfileKind::kAlloc), one_byte.variance};
-}
-
-// WeightOf() at the session's one rate.  For small blocks it is computed once for each size.  Any
-// thread: two threads that compute the same size at once store the same numbers.
-class Weights {
- public:
-  explicit Weights(double rate) : rate_(rate), end_(small_ != nullptr ? kSmallWords : 0) {}
-  ~Weights() {
-    if (small_ != nullptr) OwnMemory::Unmap(small_, kSmallWords * sizeof(Known));
-  }
-  Weights(const Weights&) = delete;
-  Weights& operator=(const Weights&) = delete;
-
-  Weight Of(uint64_t trial_words) {
-    if (__builtin_expect(trial_words >= end_, 0)) return WeightOf(trial_words, rate_);
-    const Known& known = small_[trial_words];
-    // Pairs with the release in LearnSlow().
-    const double amount = known.amount.load(std::memory_order_acquire);
-    if (__builtin_expect(amount == 0, 0)) return LearnSlow(trial_words);
-    return {amount, known.variance.load(std::memory_order_relaxed)};
-  }
-
- private:
-  // Blocks up to 4 KiB, with their header.  A logarithm and an exponential are half of the cost of
-  // a sample, and larger blocks are few.
-  static constexpr uint64_t kSmallWords = 514;
-
-  struct Known {
-    std::atomic<double> amount;  // 0: not yet
-    std::atomic<double> variance;
-  };
-
-  Weight LearnSlow(uint64_t trial_words) {
-    const Weight weight = WeightOf(trial_words, rate_);
-    small_[trial_words].variance.store(weight.variance, std::memory_order_relaxed);
-    small_[trial_words].amount.store(weight.amount, std::memory_order_release);
-    return weight;
-  }
-
-  const double rate_;
-  // The profiler's own memory: it is zero, and a page that is not read is never touched.  nullptr
-  // if the kernel refused it.
-  Known* const small_ = static_cast<Known*>(OwnMemory::Map(kSmallWords * sizeof(Known)));
-  const uint64_t end_;  // of small_
-};
 
 // Samples of a thread come one after the other: while one is reported, signal handlers have none.
 void AddVariance(const ThreadProfile& thread, const DataUnit& unit, double variance) {
@@ -98,11 +40,11 @@ void Charge(const TallySample& sample, uint64_t amount, double variance) {
 
 class AllocClient final : public ValuelessClient {
  public:
-  explicit AllocClient(double rate) : weights_(rate) {}
+  explicit AllocClient(double rate) : weights_(rate, UnitsPerCount(ProfileKind::kAlloc)) {}
 
   void Tally(const TallySample& sample) override {
     const uint64_t trial_words = TrialWords(sample.size_bytes, sample.source);
-    const Weight weight = weights_.Of(trial_words);
+    const SampleWeight weight = weights_.Of(trial_words);
     // Signed, because processors convert signed integers to and from floating point, and no block
     // has 2^63 bytes.
     const int64_t size_bytes = static_cast<int64_t>(ObjectBytes(sample.size_bytes, sample.source));
@@ -112,7 +54,7 @@ class AllocClient final : public ValuelessClient {
   }
 
  private:
-  Weights weights_;
+  SampleWeights weights_;  // amounts in units of the counts
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "tracker/core/thread_state.h"
 #include "tracker/core/valueless_client.h"
 #include "tracker/estimate.h"
-#include "tracker/profile/sources/object_bytes.h"
+#include "tracker/core/object_bytes.h"
 
 namespace allomon::internal {
 namespace {

@@ -1,0 +1,111 @@
+// make_pages FOLDER: writes the pages that the browser's test and its reader look at.
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/flame/support/profile_maker.h"
+#include "tests/flame/support/server_profile.h"
+#include "tools/flame/flame.h"
+#include "tools/flame/page_data.h"
+#include "tools/heap/interval.h"
+#include "tracker/formats/write_file.h"
+
+namespace allomon::flame {
+namespace {
+
+heap::HeapProfile Hostile() {
+  ProfileMaker maker(0);
+  const std::string names[] = {"</script><script>document.title='owned'</script>",
+                               "<img src=x onerror=\"document.title='owned'\">",
+                               "\xff\xfe\x1b[31m{{script}}", "__proto__", "\u202e'\"`${1}&amp;"};
+  for (const std::string& name : names) {
+    maker.Add({{"main", "a.cc", 1}, {name, "<b>.cc", 7, "</title>.so"}}, 100,
+              {{{1, 100}, {1, 100}, {1, 100}}});
+  }
+  heap::HeapProfile profile = std::move(maker.profile());
+  profile.notes = {"<script>document.title='owned'</script>"};
+  profile.command = "</script><!--<script>";
+  return profile;
+}
+
+heap::HeapProfile Small() {
+  ProfileMaker maker(1);
+  const MadeFrame main = {"main", "a.cc", 3};
+  maker.Add({main, {"app::Alpha(int)", "a.cc", 10}, {"~app::Inner()", "a.h", 5}}, 1000,
+            {{{3, 3000}, {1, 1000}, {2, 2000}}});
+  maker.Add({main, {"app::Beta()", "b.cc", 20}}, 500, {{{4, 2000}, {4, 2000}, {2, 1000}}});
+  maker.Add({main, {"app::Beta()", "b.cc", 21}, {"app::Alpha(int)", "a.cc", 11}}, 5000,
+            {{{1, 5000}, {0, 0}, {1, 5000}}});
+  return std::move(maker.profile());
+}
+
+heap::HeapProfile Named(const std::string& name) {
+  if (name == "hostile") return Hostile();
+  if (name == "small") return Small();
+  ServerOptions options;
+  if (name == "large") options.random_stacks = 50000;
+  if (name == "before") {
+    options.seed = 2;
+    options.cache_growth = 0.55;
+    options.has_indexer = false;
+  }
+  if (name == "again") options.seed = 3;
+  return ServerProfile(options);
+}
+
+absl::StatusOr<heap::HeapProfile> Load(const std::string& path, const std::string&) {
+  return Named(path);
+}
+
+struct MadePage {
+  const char* file;
+  std::vector<std::string> args;
+};
+
+const MadePage kPages[] = {
+    {"server.html", {"server"}},
+    {"diff.html", {"server", "--diff=before", "--title=server, with the new cache"}},
+    {"equal.html", {"server", "--diff=again"}},
+    {"hostile.html", {"hostile", "--title=</title><script>document.title='owned'</script>"}},
+    {"small.html", {"small"}},
+    {"large.html", {"large"}},
+};
+
+// The server's amounts as C++ has them: a line of name, bytes and its interval for each metric.
+std::string Expected() {
+  const heap::HeapProfile profile = Named("server");
+  std::string text;
+  for (heap::Metric metric : {heap::Metric::kAllocated, heap::Metric::kPeak, heap::Metric::kLive}) {
+    heap::Estimate sum;
+    for (const heap::Sample& sample : profile.samples) {
+      sum.Add(heap::EstimateOf(sample[metric], sample, profile.rate));
+    }
+    const heap::Interval interval = heap::IntervalOf(sum.amount.bytes, sum.bytes_variance);
+    text += NameOf(metric);
+    for (double value : {sum.amount.bytes, interval.low, interval.high}) {
+      text += " " + std::to_string(value);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+int MakeAll(const std::string& folder) {
+  for (const MadePage& page : kPages) {
+    std::vector<std::string> args = page.args;
+    args.insert(args.end(), {"-o", folder + "/" + page.file});
+    const CommandResult result = RunFlameWith(Load, args);
+    fputs((result.out + result.err).c_str(), stderr);
+    if (result.status != 0) return result.status;
+  }
+  std::string error;
+  if (WriteFileAtomically(folder + "/expected.txt", Expected(), 0644, &error)) return 0;
+  fputs((error + "\n").c_str(), stderr);
+  return 2;
+}
+
+}  // namespace
+}  // namespace allomon::flame
+
+int main(int argc, char** argv) { return argc == 2 ? allomon::flame::MakeAll(argv[1]) : 2; }

@@ -1,0 +1,144 @@
+// `allomon export`: what is wrong is one line that names it and the remedy, with status 2.
+#include "tools/interchange/export_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/interchange/example_profile.h"
+#include "tools/interchange/export.h"
+#include "tools/pprof/gzip.h"
+#include "tools/pprof/pprof.h"
+
+namespace allomon::interchange {
+namespace {
+
+using heap::Metric;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string Read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+void Write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+class ExportCommandTest : public ::testing::Test {
+ protected:
+  ExportCommandTest() {
+    std::string folder = std::string(getenv("TEST_TMPDIR")) + "/exportXXXXXX";
+    EXPECT_NE(mkdtemp(folder.data()), nullptr);
+    EXPECT_EQ(chdir(folder.c_str()), 0);
+    Write("a.pb.gz", pprof::Gzip(pprof::EncodePprof(testing::OddProfile())));
+  }
+
+  static CommandResult Run(const std::vector<std::string>& args) {
+    return RunExport(args, Charset::kUtf8);
+  }
+
+  static std::string Out(const std::vector<std::string>& args) {
+    const CommandResult result = Run(args);
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    return result.out;
+  }
+
+  static void ExpectError(const std::vector<std::string>& args, const std::string& words) {
+    const CommandResult result = Run(args);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, StartsWith("allomon export: "));
+    EXPECT_THAT(result.err, HasSubstr(words));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  }
+};
+
+TEST_F(ExportCommandTest, EveryFormatIsWrittenToItsFile) {
+  for (const ExportFormat& format : ExportFormats()) {
+    const std::string name = std::string("out.") + format.name;
+    EXPECT_EQ(Out({std::string("--format=") + format.name, "-o", name, "a.pb.gz"}), "");
+    EXPECT_GT(std::filesystem::file_size(name), 100u) << name;
+    EXPECT_THAT(Out({"--help"}), HasSubstr(format.name));
+  }
+  EXPECT_TRUE(std::filesystem::exists("out.mlmon.sources"));
+}
+
+TEST_F(ExportCommandTest, LiveIsWrittenUnlessAnotherMetricIsAskedFor) {
+  const std::string live = Out({"--format", "collapsed", "a.pb.gz"});
+  EXPECT_EQ(Out({"--format=collapsed", "--metric=live", "--", "a.pb.gz"}), live);
+  EXPECT_NE(Out({"--format=collapsed", "--metric=alloc", "a.pb.gz"}), live);
+  Out({"--format=collapsed", "--output=out", "a.pb.gz"});
+  EXPECT_EQ(Read("out"), live);
+}
+
+TEST_F(ExportCommandTest, ExportsOfExportsAreTheSame) {
+  Out({"--format=collapsed", "-o", "a.folded", "a.pb.gz"});
+  EXPECT_EQ(Out({"--format=collapsed", "a.folded"}), Read("a.folded"));
+  EXPECT_EQ(Out({"--format=collapsed", "--counts=peak", "--metric=peak", "a.folded"}),
+            Read("a.folded"));
+  Out({"--format=mlmon", "-o", "mlmon.out", "a.pb.gz"});
+  EXPECT_THAT(Out({"--format=collapsed", "mlmon.out"}), HasSubstr("main 4002\n"));
+  Out({"--format=heap_v2", "-o", "a.heap", "a.pb.gz"});
+  EXPECT_EQ(Out({"--format=heap_v2", "a.heap"}), Read("a.heap"));
+}
+
+TEST_F(ExportCommandTest, CommandLine) {
+  ExpectError({"a.pb.gz"}, "name a format: --format=pprof, collapsed");
+  ExpectError({"--format=gif", "a.pb.gz"}, "--format: \"gif\" is none of pprof, collapsed");
+  ExpectError({"--format=csv"}, "name the heap profile");
+  ExpectError({"--format=csv", "a.pb.gz", "b"}, "one profile at a time: a.pb.gz or b");
+  ExpectError({"--format=csv", "--metric=big", "a.pb.gz"}, "--metric: \"big\" is not alloc, live");
+  ExpectError({"--format=csv", "--counts=big", "a.pb.gz"}, "--counts: \"big\" is not alloc, live");
+  ExpectError({"--format=csv", "-o=", "a.pb.gz"}, "-o: \"\" is not the name");
+  ExpectError({"--format=csv", "--debug-dir=x", "a.pb.gz"}, "--debug-dir: \"x\" is not a folder");
+  ExpectError({"--format=csv", "--colour", "a.pb.gz"}, "unknown option --colour; --help lists");
+  ExpectError({"--format"}, "--format needs a value");
+}
+
+TEST_F(ExportCommandTest, MetricThatTheProfileDoesNotHave) {
+  Write("a.folded", "main;f 12\n");
+  ExpectError({"--format=csv", "--metric=peak", "a.folded"},
+              "a.folded does not have --metric=peak; it has live");
+  ExpectError({"--format=csv", "--metric=promoted", "a.pb.gz"},
+              "it has alloc, live, peak, temporary");
+}
+
+TEST_F(ExportCommandTest, InputsThatCannotBeRead) {
+  ExpectError({"--format=csv", "none"}, "cannot read none: No such file");
+  ExpectError({"--format=csv", "."}, "cannot read .: Is a directory");
+  Write("empty", "");
+  ExpectError({"--format=csv", "empty"}, "empty");
+  Write("text", "Dear reader,\n");
+  ExpectError({"--format=csv", "text"}, "text is no heap profile");
+  Write("bad.heap", "heap_v2/512\n@ 0x1\nx\n");
+  ExpectError({"--format=csv", "bad.heap"}, "bad.heap line 3: neither");
+  ExpectError({"--format=csv", "\033[2J"}, "cannot read \\x1b[2J");
+}
+
+TEST_F(ExportCommandTest, MlmonWithoutItsNames) {
+  Out({"--format=mlmon", "-o", "mlmon.out", "a.pb.gz"});
+  std::filesystem::remove("mlmon.out.sources");
+  ExpectError({"--format=csv", "mlmon.out"}, "the names of mlmon.out are missing");
+  ExpectError({"--format=mlmon", "a.pb.gz"}, "--format=mlmon is more than one file; name");
+}
+
+TEST_F(ExportCommandTest, OutputThatCannotBeWrittenLeavesTheOldOne) {
+  ExpectError({"--format=csv", "-o", "none/out.csv", "a.pb.gz"}, "cannot write none/out.csv");
+  Write("out.heap", "old");
+  Write("a.folded", "main;f 12\n");
+  ExpectError({"--format=heap_v2", "-o", "out.heap", "a.folded"}, "has no addresses; choose");
+  EXPECT_EQ(Read("out.heap"), "old");
+}
+
+}  // namespace
+}  // namespace allomon::interchange

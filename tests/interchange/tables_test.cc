@@ -1,0 +1,129 @@
+// CSV and JSON have all that a profile has, and other programs' rules.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/interchange/example_profile.h"
+#include "tools/heap/interval.h"
+
+namespace allomon::interchange {
+namespace {
+
+using heap::HeapProfile;
+using heap::Metric;
+using Json = nlohmann::json;
+using Row = std::vector<std::string>;
+
+// By RFC 4180, and no more.
+std::vector<Row> ParseCsv(const std::string& text) {
+  std::vector<Row> rows(1, Row(1));
+  bool is_quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::string& field = rows.back().back();
+    if (is_quoted && text[i] == '"' && text[i + 1] == '"') {
+      field += text[++i];
+    } else if (text[i] == '"') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted && text[i] == ',') {
+      rows.back().emplace_back();
+    } else if (!is_quoted && text[i] == '\r') {
+      EXPECT_EQ(text[++i], '\n');
+      rows.emplace_back(1);
+    } else {
+      EXPECT_TRUE(is_quoted || text[i] != '\n');
+      field += text[i];
+    }
+  }
+  EXPECT_FALSE(is_quoted);
+  EXPECT_EQ(rows.back(), Row(1)) << "the last row has its end";
+  rows.pop_back();
+  return rows;
+}
+
+size_t Column(const std::vector<Row>& rows, const std::string& name) {
+  for (size_t i = 0; i < rows[0].size(); ++i) {
+    if (rows[0][i] == name) return i;
+  }
+  ADD_FAILURE() << "no column " << name;
+  return 0;
+}
+
+TEST(CsvTest, HasARowForEachSampleAndThoseAddUp) {
+  const HeapProfile profile = testing::OddProfile();
+  const auto rows = ParseCsv(testing::Export("csv", profile, Metric::kLive));
+  ASSERT_EQ(rows.size(), profile.samples.size() + 1);
+  double live = 0;
+  double blocks = 0;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    ASSERT_EQ(rows[i].size(), rows[0].size());
+    live += std::stod(rows[i][Column(rows, "live_bytes")]);
+    blocks += std::stod(rows[i][Column(rows, "temporary_blocks")]);
+  }
+  EXPECT_DOUBLE_EQ(live, testing::TotalBytes(profile, Metric::kLive));
+  EXPECT_DOUBLE_EQ(blocks, testing::TotalBlocks(profile, Metric::kTemporary));
+}
+
+TEST(CsvTest, IntervalsAreThoseOfReports) {
+  const HeapProfile profile = testing::OddProfile();
+  const auto rows = ParseCsv(testing::Export("csv", profile, Metric::kLive));
+  const auto estimate =
+      heap::EstimateOf(profile.samples[0][Metric::kPeak], profile.samples[0], profile.rate);
+  const auto interval = heap::IntervalOf(estimate.amount.bytes, estimate.bytes_variance);
+  EXPECT_EQ(std::stod(rows[1][Column(rows, "peak_bytes_low")]), interval.low);
+  EXPECT_EQ(std::stod(rows[1][Column(rows, "peak_bytes_high")]), interval.high);
+  EXPECT_LT(interval.low, interval.high);
+}
+
+TEST(CsvTest, FieldsWithCommasAndQuotesStayOneField) {
+  const auto rows = ParseCsv(testing::Export("csv", testing::OddProfile(), Metric::kLive));
+  EXPECT_EQ(rows[4][Column(rows, "thread")], "worker, \"second\"");
+  EXPECT_EQ(rows[2][Column(rows, "stack")], "main;f(int)");
+  EXPECT_EQ(rows[2][Column(rows, "places")], "src/main.cc:11;src/f.cc:21");
+  EXPECT_EQ(rows[6][Column(rows, "places")].substr(0, 29), "src/main.cc:11;src/f.cc:32;sr");
+  EXPECT_EQ(rows[11][Column(rows, "labels")], "request=GET\\x3b \"/\"");
+}
+
+TEST(CsvTest, BlocksThatAreNotKnownAreEmpty) {
+  HeapProfile profile = testing::LargeProfile(3);
+  profile.has_blocks = false;
+  const auto rows = ParseCsv(testing::Export("csv", profile, Metric::kLive));
+  EXPECT_EQ(rows[1][Column(rows, "live_blocks")], "");
+  EXPECT_NE(rows[1][Column(rows, "live_bytes")], "");
+}
+
+TEST(JsonTest, HasEverything) {
+  const HeapProfile profile = testing::OddProfile();
+  const Json json = Json::parse(testing::Export("json", profile, Metric::kLive));
+  EXPECT_EQ(json.at("version"), 1);
+  EXPECT_EQ(json.at("metrics"), Json({"alloc", "live", "peak", "temporary"}));
+  EXPECT_EQ(json.at("rate"), profile.rate);
+  EXPECT_EQ(json.at("functions").size(), profile.functions.size());
+  EXPECT_EQ(json.at("locations").size(), profile.locations.size());
+  EXPECT_EQ(json.at("timeline").size(), profile.timeline.size());
+  EXPECT_EQ(json.at("threads")[1].at("name"), profile.threads[1].name);
+  EXPECT_EQ(json.at("mappings")[0].at("build_id"), "abcdef0123");
+  ASSERT_EQ(json.at("samples").size(), profile.samples.size());
+  double peak = 0;
+  for (const Json& sample : json.at("samples")) peak += sample.at("peak").at("bytes").get<double>();
+  EXPECT_DOUBLE_EQ(peak, testing::TotalBytes(profile, Metric::kPeak));
+  const Json& sample = json.at("samples")[3];
+  EXPECT_EQ(sample.at("stack"), Json(profile.samples[3].stack));
+  EXPECT_EQ(sample.at("thread"), 1);
+  EXPECT_EQ(sample.at("deaths")[0].at("log2_nanos"), 12);
+}
+
+TEST(JsonTest, WhatIsNotKnownIsNull) {
+  HeapProfile profile = testing::LargeProfile(1);
+  profile.samples[0].has_size = false;
+  profile.samples[0].thread = heap::kNone;
+  const Json json = Json::parse(testing::Export("json", profile, Metric::kLive));
+  EXPECT_TRUE(json.at("samples")[0].at("size_bytes").is_null());
+  EXPECT_TRUE(json.at("samples")[0].at("thread").is_null());
+}
+
+}  // namespace
+}  // namespace allomon::interchange

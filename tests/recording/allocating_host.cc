@@ -1,0 +1,84 @@
+// A host for preload_record_test.py: allocates blocks of 56 bytes, and ends as it is told.
+//
+//   allocating_host BLOCKS return|_exit|kill|abort|count|threads
+//   allocating_host TIMES dlclose LIBRARY
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+void Allocate(long blocks) {
+  for (long i = 0; i < blocks; ++i) {
+    void* block = malloc(56);
+    asm volatile("" : "+r"(block) : : "memory");
+    free(block);
+  }
+}
+
+// Says by write(2), which allocates nothing, how many blocks there were.
+void AllocateAndCount(long blocks) {
+  for (long done = 0; done < blocks; done += 1000) {
+    char line[32];
+    const int length = snprintf(line, sizeof(line), "%ld\n", done);
+    if (write(1, line, static_cast<size_t>(length)) != length) return;
+    Allocate(1000);
+  }
+}
+
+void AllocateInThreads(long blocks) {
+  std::thread([blocks] {
+    pthread_setname_np(pthread_self(), "by_itself");
+    Allocate(blocks);
+  }).join();
+  std::thread([blocks] {
+    prctl(PR_SET_NAME, "by_prctl");
+    Allocate(blocks);
+  }).join();
+  int go[2];
+  if (pipe(go) != 0) abort();
+  std::thread named([blocks, &go] {
+    char byte;
+    if (read(go[0], &byte, 1) != 1) abort();
+    Allocate(blocks);
+  });
+  pthread_setname_np(named.native_handle(), "by_creator");
+  if (write(go[1], "x", 1) != 1) abort();
+  named.join();
+}
+
+void LoadAndUnload(long times, const char* path) {
+  for (long i = 0; i < times; ++i) {
+    void* const library = dlopen(path, RTLD_NOW);
+    if (library == nullptr) abort();
+    const auto allocate = reinterpret_cast<void* (*)(int)>(dlsym(library, "AllocateBelow"));
+    free(allocate(i % 20));
+    dlclose(library);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const long count = atol(argv[1]);
+  const char* const end = argv[2];
+  if (strcmp(end, "count") == 0) AllocateAndCount(count);
+  if (strcmp(end, "dlclose") == 0) {
+    LoadAndUnload(count, argv[3]);
+    return 0;
+  }
+  Allocate(count);
+  if (strcmp(end, "threads") == 0) AllocateInThreads(count);
+  if (strcmp(end, "_exit") == 0) _exit(3);
+  if (strcmp(end, "kill") == 0) raise(SIGKILL);
+  if (strcmp(end, "abort") == 0) abort();
+  return 0;
+}

@@ -1,0 +1,123 @@
+// The 95 % intervals of rows hold the truth in 95 of 100 recordings, for what was allocated, what
+// is live and what was live at the peak, in rows of 10 to 1,000 samples.
+//
+// ALLOMON_COVERAGE_RUNS in the environment asks for more recordings than the 300 of a quick test.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "allocator/allocator.h"
+#include "tests/recording/recorded.h"
+#include "tests/support/statistics.h"
+#include "tools/heap/interval.h"
+
+namespace allomon {
+namespace {
+
+using recording::kBlockScale;
+using recording::Process;
+using recording::Sum;
+using testing::Recorded;
+
+constexpr double kRate = 0.02;
+constexpr size_t kRows = 5;
+// By the probabilities of blocks of 16 to 48 bytes, so many that 10, 30, 100, 300 and 1,000 are
+// sampled.
+constexpr size_t kSizes[kRows] = {16, 24, 32, 40, 48};
+constexpr size_t kBlocks[kRows] = {172, 388, 1040, 2632, 7580};
+
+struct Coverage {
+  int held = 0;
+  int asked = 0;
+
+  void Ask(const Sum& sum, size_t size_bytes, size_t true_blocks) {
+    heap::Sample sample;
+    sample.size_bytes = size_bytes;
+    sample.has_size = true;
+    const heap::Amount amount = {static_cast<double>(sum.blocks_scaled) / kBlockScale,
+                                 static_cast<double>(sum.bytes)};
+    const heap::Estimate estimate = heap::EstimateOf(amount, sample, kRate);
+    const heap::Interval interval = heap::IntervalOf(amount.bytes, estimate.bytes_variance);
+    const double truth = static_cast<double>(true_blocks * size_bytes);
+    held += interval.low <= truth && truth <= interval.high ? 1 : 0;
+    ++asked;
+  }
+  void Expect(const char* what) const {
+    const double share = static_cast<double>(held) / asked;
+    const double sigma = std::sqrt(0.95 * 0.05 / asked);
+    printf("%s: %.4f of %d\n", what, share, asked);
+    EXPECT_NEAR(share, 0.95, 0.01 + testing::kSigmas * sigma) << what;
+  }
+};
+
+// All blocks at once, which is the peak; then half of them, and a quarter more.
+struct History {
+  std::vector<void*> blocks[kRows];
+
+  void Run() {
+    for (size_t row = 0; row < kRows; ++row) Allocate(row, kBlocks[row]);
+    for (size_t row = 0; row < kRows; ++row) FreeLast(row, kBlocks[row] / 2);
+    for (size_t row = 0; row < kRows; ++row) Allocate(row, kBlocks[row] / 4);
+  }
+  void Allocate(size_t row, size_t count) {
+    for (size_t i = 0; i < count; ++i) blocks[row].push_back(SamplingMalloc(kSizes[row]));
+  }
+  void FreeLast(size_t row, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      SamplingFree(blocks[row].back());
+      blocks[row].pop_back();
+    }
+  }
+  void End() {
+    for (size_t row = 0; row < kRows; ++row) FreeLast(row, blocks[row].size());
+  }
+};
+
+// What a size has, of both places that allocate it.
+Sum SumOf(const Process& process, size_t size_bytes, Sum (*of)(const Process&,
+                                                               const recording::Row&)) {
+  Sum sum = {};
+  for (const recording::Row& row : process.rows) {
+    if (row.size_class != recording::SizeClassOf(size_bytes) + 1) continue;
+    const Sum part = of(process, row);
+    sum.blocks_scaled += part.blocks_scaled;
+    sum.bytes += part.bytes;
+  }
+  return sum;
+}
+
+Sum Allocated(const Process&, const recording::Row& row) { return row.allocated; }
+Sum Live(const Process&, const recording::Row& row) { return row.live; }
+Sum Peak(const Process& process, const recording::Row& row) { return PeakOf(process, row); }
+
+TEST(CoverageTest, IntervalsOfRowsHoldTheTruthAsOftenAsTheySay) {
+  const char* const asked = getenv("ALLOMON_COVERAGE_RUNS");
+  const int runs = asked == nullptr ? 300 : atoi(asked);
+  Coverage allocated, live, peak, by_row[kRows];
+  for (int run = 1; run <= runs; ++run) {
+    RecordingOptions options = testing::EveryBlock("coverage");
+    options.rate = kRate;
+    options.seed = static_cast<uint64_t>(run);
+    options.callstack_size = 1;
+    History history;
+    const Recorded recorded(options);
+    history.Run();
+    const Process process = recorded.ReadProcess();
+    for (size_t row = 0; row < kRows; ++row) {
+      const size_t size = kSizes[row], blocks = kBlocks[row];
+      const size_t lives = blocks - blocks / 2 + blocks / 4;
+      allocated.Ask(SumOf(process, size, Allocated), size, blocks + blocks / 4);
+      live.Ask(SumOf(process, size, Live), size, lives);
+      peak.Ask(SumOf(process, size, Peak), size, blocks);
+      by_row[row].Ask(SumOf(process, size, Allocated), size, blocks + blocks / 4);
+    }
+    history.End();
+  }
+  allocated.Expect("allocated");
+  live.Expect("live");
+  peak.Expect("peak");
+  for (const Coverage& row : by_row) row.Expect("row");
+}
+
+}  // namespace
+}  // namespace allomon

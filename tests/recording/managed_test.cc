@@ -1,0 +1,86 @@
+// Managed objects: born in the nursery, promoted, died young, and the functions of an interpreter.
+#include "runtime/heap.h"
+#include "tests/recording/recorded.h"
+#include "tracker/callstack/managed_functions.h"
+
+namespace allomon {
+namespace {
+
+using recording::Event;
+using recording::EventKind;
+using recording::Node;
+using recording::Process;
+using testing::EveryBlock;
+using testing::Recorded;
+
+struct Cell {
+  long value;
+  gc::Field<Cell> next;
+};
+
+uint64_t SamplesOf(const Process& process, EventKind kind) {
+  uint64_t samples = 0;
+  for (const Event& event : process.events) {
+    if (event.kind == static_cast<uint8_t>(kind)) samples += event.sum.samples;
+  }
+  return samples;
+}
+
+// The sampled blocks of managed objects, which are born in the nursery.
+recording::Sum YoungOf(const Process& process, bool live) {
+  recording::Sum sum = {};
+  for (const recording::Row& row : process.rows) {
+    if (row.source != 0 || row.young == 0) continue;
+    sum.samples += live ? row.live.samples : row.allocated.samples;
+    sum.bytes += live ? row.live.bytes : row.allocated.bytes;
+  }
+  return sum;
+}
+
+TEST(ManagedTest, NurseryPromotedAndDiedYoung) {
+  const Recorded recorded(EveryBlock("managed"));
+  const auto heap = gc::Heap::Create();
+  ASSERT_TRUE(heap.ok());
+  const gc::Mutator mutator(**heap);
+  gc::Local<Cell> list;
+  for (int i = 0; i < 100; ++i) {
+    gc::make<Cell>(i, nullptr);  // dies young
+    list = gc::make<Cell>(i, list);
+  }
+  (*heap)->Collect(gc::CollectionKind::kMinor);
+  Process process = recorded.ReadProcess();
+  EXPECT_EQ(YoungOf(process, false).samples, 200u);
+  EXPECT_EQ(YoungOf(process, false).bytes, 200u * 24);  // with the header
+  EXPECT_EQ(YoungOf(process, true).samples, 100u);
+  EXPECT_EQ(SamplesOf(process, EventKind::kDiedYoung), 100u);
+  EXPECT_EQ(SamplesOf(process, EventKind::kPromoted), 100u);
+  list = nullptr;
+  (*heap)->Collect(gc::CollectionKind::kMajor);
+  process = recorded.ReadProcess();
+  EXPECT_EQ(YoungOf(process, true).samples, 0u);
+  EXPECT_EQ(SamplesOf(process, EventKind::kFreed), 100u);
+}
+
+TEST(ManagedTest, FunctionsOfAnInterpreterHaveTheirNames) {
+  const Recorded recorded(EveryBlock("named"));
+  const auto heap = gc::Heap::Create();
+  ASSERT_TRUE(heap.ok());
+  const gc::Mutator mutator(**heap);
+  const ManagedFunction fold = RegisterManagedFunction("fold", "list.ml", 12);
+  {
+    const ManagedCall call(fold);
+    gc::make<Cell>(1, nullptr);
+    gc::make<Cell>(2, nullptr);
+  }
+  const Process process = recorded.ReadProcess();
+  int named = 0;
+  for (const Node& node : process.nodes) {
+    if (node.kind != static_cast<uint8_t>(recording::NodeKind::kNamed)) continue;
+    EXPECT_EQ(process.NameOf(node), "fold\tlist.ml\t12");
+    ++named;
+  }
+  EXPECT_GT(named, 0);
+}
+
+}  // namespace
+}  // namespace allomon

@@ -1,0 +1,201 @@
+// A memory file, which all processes of a tree share.
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cstddef>
+#include <cstring>
+#include <thread>
+
+#include "allocator/allocator.h"
+#include "tests/recording/recorded.h"
+
+namespace allomon {
+namespace {
+
+using recording::FileHeader;
+using recording::Process;
+using testing::EveryBlock;
+
+constexpr uint64_t kLimit = uint64_t{16} << 20;
+
+// As `allomon run` makes it.
+class MemoryFile {
+ public:
+  MemoryFile() : fd_(memfd_create("recording", MFD_ALLOW_SEALING | MFD_CLOEXEC)) {
+    EXPECT_EQ(ftruncate(fd_, kLimit), 0);
+    FileHeader header = {};
+    memcpy(header.magic, recording::kMagic, sizeof(header.magic));
+    header.version = recording::kLayoutVersion;
+    header.segment_bytes = recording::kSegmentBytes;
+    header.limit_bytes = kLimit;
+    header.segments_used = 1;
+    EXPECT_EQ(pwrite(fd_, &header, sizeof(header), 0), static_cast<ssize_t>(sizeof(header)));
+    EXPECT_EQ(fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+  }
+  ~MemoryFile() { close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  RecordingId Start() const {
+    RecordingOptions options = EveryBlock("memory");
+    options.path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd_);
+    const absl::StatusOr<RecordingId> id = Recording::Start(options);
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.ok() ? *id : RecordingId{};
+  }
+  recording::Recording Read() const {
+    recording::Recording read;
+    std::string error;
+    EXPECT_TRUE(ReadRecording(recording::DescriptorBytes(fd_), &read, &error)) << error;
+    return read;
+  }
+
+ private:
+  const int fd_;
+};
+
+TEST(MemoryFileTest, ChildrenTakeSegmentsOfTheSameFile) {
+  const MemoryFile file;
+  const RecordingId id = file.Start();
+  void* const block = SamplingMalloc(1000);
+  std::vector<pid_t> children;
+  for (uint64_t i = 1; i <= 3; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      SamplingFree(block);
+      for (uint64_t k = 0; k < 100 * i; ++k) SamplingFree(SamplingMalloc(200));
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  const recording::Recording read = file.Read();
+  ASSERT_EQ(read.processes.size(), 4u);
+  EXPECT_EQ(read.processes[0].record.live.bytes, 1000u);
+  EXPECT_EQ(read.processes[0].record.allocated.bytes, 1000u);
+  for (const Process& process : read.processes) {
+    for (uint64_t i = 1; i <= 3; ++i) {
+      if (process.record.pid != static_cast<uint32_t>(children[i - 1])) continue;
+      EXPECT_EQ(process.record.allocated.bytes, 100 * i * 200);
+      EXPECT_EQ(process.record.parent_pid, static_cast<uint32_t>(getpid()));
+      EXPECT_EQ(process.record.live.samples, 0u);
+      EXPECT_EQ(process.record.is_forked, 1u);
+      EXPECT_EQ(process.program, read.processes[0].program);
+    }
+  }
+  SamplingFree(block);
+  EXPECT_TRUE(Recording::Stop(id).ok());
+}
+
+// Kills for every system call but those that end a process, and those by which memory grows.
+void ConfineYourself() {
+  const auto allow = [](unsigned call) {
+    return sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
+  };
+  constexpr sock_filter kAllow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      allow(SYS_exit_group),
+      kAllow,
+      allow(SYS_mmap),
+      kAllow,
+      allow(SYS_munmap),
+      kAllow,
+      allow(SYS_mprotect),
+      kAllow,
+      allow(SYS_madvise),
+      kAllow,
+      allow(SYS_membarrier),
+      kAllow,
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+  };
+  const sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    _exit(3);
+  }
+}
+
+// Its first sample comes behind the filter, too.
+TEST(MemoryFileTest, FilterThatKillsDoesNotEndTheRecording) {
+  const MemoryFile file;
+  const RecordingId id = file.Start();
+  SamplingFree(SamplingMalloc(10));
+  const pid_t child = fork();
+  if (child == 0) {
+    ConfineYourself();
+    for (int i = 0; i < 1000; ++i) SamplingFree(SamplingMalloc(200));
+    syscall(SYS_exit_group, 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  const recording::Recording read = file.Read();
+  ASSERT_EQ(read.processes.size(), 2u);
+  EXPECT_EQ(read.processes[1].record.pid, static_cast<uint32_t>(child));
+  EXPECT_EQ(read.processes[1].record.allocated.bytes, 200'000u);
+  EXPECT_TRUE(Recording::Stop(id).ok());
+}
+
+TEST(MemoryFileTest, FileIsWholeBehindAKill) {
+  for (int round = 0; round < 10; ++round) {
+    const MemoryFile file;
+    const RecordingId id = file.Start();
+    const pid_t child = fork();
+    if (child == 0) {
+      for (;;) SamplingFree(SamplingMalloc(200));
+    }
+    usleep(static_cast<useconds_t>(2000 + 777 * round));
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    const recording::Recording read = file.Read();
+    if (read.processes.size() == 2) {
+      const Process& process = read.processes[1];
+      EXPECT_LE(process.record.live.samples, 1u);
+      uint64_t bytes = 0;
+      for (const recording::Row& row : process.rows) bytes += row.allocated.bytes;
+      // It may have been killed between the two.
+      EXPECT_TRUE(bytes == process.record.allocated.bytes ||
+                  bytes == process.record.allocated.bytes + 200);
+    }
+    EXPECT_TRUE(Recording::Stop(id).ok());
+  }
+}
+
+// Whole processes of one file race for its segments.
+TEST(MemoryFileTest, ProcessesRaceForSegments) {
+  const MemoryFile file;
+  const RecordingId id = file.Start();
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::vector<std::thread> threads;
+      for (int k = 0; k < 4; ++k) {
+        threads.emplace_back([] {
+          for (size_t size = 1; size < 2000; ++size) SamplingFree(SamplingMalloc(size));
+        });
+      }
+      for (std::thread& thread : threads) thread.join();
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  const recording::Recording read = file.Read();
+  ASSERT_EQ(read.processes.size(), 9u);
+  for (const Process& process : read.processes) {
+    if (process.record.is_forked == 0) continue;
+    EXPECT_EQ(process.record.allocated.samples, 4u * 1999);
+    EXPECT_EQ(process.damaged, 0u);
+  }
+  EXPECT_TRUE(Recording::Stop(id).ok());
+}
+
+}  // namespace
+}  // namespace allomon

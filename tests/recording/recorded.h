@@ -1,0 +1,90 @@
+// What the tests of recordings share: a recording of this process at rate 1, where every block is
+// recorded, and a look at what its file says.
+#ifndef ALLOMON_TESTS_RECORDING_RECORDED_H_
+#define ALLOMON_TESTS_RECORDING_RECORDED_H_
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tracker/formats/recording.h"
+#include "tracker/recording.h"
+
+namespace allomon::testing {
+
+inline std::string ScratchPath(const std::string& name) {
+  return ::testing::TempDir() + "/" + name + "." + std::to_string(getpid()) + ".rec";
+}
+
+inline recording::Recording ReadFile(const std::string& path) {
+  recording::FileBytes bytes;
+  recording::Recording read;
+  std::string error;
+  EXPECT_TRUE(bytes.Open(path, &error)) << error;
+  EXPECT_TRUE(ReadRecording(bytes, &read, &error)) << error;
+  return read;
+}
+
+// A recording that goes on until Stop() or the end of the scope.
+class Recorded {
+ public:
+  explicit Recorded(RecordingOptions options) : path_(options.path) {
+    const absl::StatusOr<RecordingId> id = Recording::Start(options);
+    EXPECT_TRUE(id.ok()) << id.status();
+    if (id.ok()) id_ = *id;
+  }
+  ~Recorded() {
+    Stop();
+    unlink(path_.c_str());
+  }
+  Recorded(const Recorded&) = delete;
+  Recorded& operator=(const Recorded&) = delete;
+
+  void Stop() {
+    if (id_.value != 0) {
+      EXPECT_TRUE(Recording::Stop(id_).ok());
+    }
+    id_ = {};
+  }
+  RecordingId id() const { return id_; }
+  const std::string& path() const { return path_; }
+  Recording::Statistics Statistics() const { return *Recording::ReadStatistics(id_); }
+  recording::Recording Read() const { return ReadFile(path_); }
+  recording::Process ReadProcess() const {
+    const recording::Recording read = Read();
+    EXPECT_EQ(read.processes.size(), 1u);
+    return read.processes.empty() ? recording::Process{} : read.processes[0];
+  }
+
+ private:
+  std::string path_;
+  RecordingId id_;
+};
+
+inline RecordingOptions EveryBlock(const std::string& name) {
+  RecordingOptions options;
+  options.path = ScratchPath(name);
+  options.rate = 1;
+  options.seed = 1;
+  return options;
+}
+
+// The only row of blocks with that size class; a row of nothing if there is none.
+inline recording::Row RowOfSize(const recording::Process& process, uint64_t size_bytes) {
+  recording::Row found = {};
+  int count = 0;
+  for (const recording::Row& row : process.rows) {
+    if (row.size_class != recording::SizeClassOf(size_bytes) + 1) continue;
+    found = row;
+    ++count;
+  }
+  EXPECT_LE(count, 1) << size_bytes;
+  return found;
+}
+
+}  // namespace allomon::testing
+
+#endif  // ALLOMON_TESTS_RECORDING_RECORDED_H_

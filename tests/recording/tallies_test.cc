@@ -1,0 +1,211 @@
+// What a recording at rate 1 says is what happened, to the byte.
+#include <thread>
+
+#include "allocator/allocator.h"
+#include "tests/recording/recorded.h"
+
+namespace allomon {
+namespace {
+
+using recording::Event;
+using recording::EventKind;
+using recording::kBlockScale;
+using recording::Process;
+using recording::Row;
+using recording::Sum;
+using testing::EveryBlock;
+using testing::Recorded;
+using testing::RowOfSize;
+
+__attribute__((noinline)) void* AllocateHere(size_t size_bytes) {
+  void* const block = SamplingMalloc(size_bytes);
+  asm volatile("" ::: "memory");
+  return block;
+}
+__attribute__((noinline)) void* AllocateThere(size_t size_bytes) {
+  void* const block = SamplingMalloc(size_bytes);
+  asm volatile("nop" ::: "memory");
+  return block;
+}
+
+void ExpectSum(const Sum& sum, uint64_t blocks, uint64_t bytes) {
+  EXPECT_EQ(sum.samples, blocks);
+  EXPECT_EQ(sum.blocks_scaled, blocks * kBlockScale);
+  EXPECT_EQ(sum.bytes, bytes);
+}
+
+TEST(TalliesTest, RowsSayWhatWasAllocatedAndWhatIsLive) {
+  const Recorded recorded(EveryBlock("rows"));
+  std::vector<void*> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(AllocateHere(1000));
+  for (int i = 0; i < 60; ++i) SamplingFree(blocks[static_cast<size_t>(i)]);
+  const Process process = recorded.ReadProcess();
+  const Row row = RowOfSize(process, 1000);
+  ExpectSum(row.allocated, 100, 100'000);
+  ExpectSum(row.live, 40, 40'000);
+  ExpectSum(PeakOf(process, row), 100, 100'000);
+  ExpectSum(process.record.allocated, 100, 100'000);
+  ExpectSum(process.record.live, 40, 40'000);
+  ExpectSum(process.record.peak, 100, 100'000);
+  for (size_t i = 60; i < 100; ++i) SamplingFree(blocks[i]);
+  ExpectSum(recorded.ReadProcess().record.live, 0, 0);
+}
+
+// The rows that do not change behind the peak are never touched for it.
+TEST(TalliesTest, PeakOfEachStackIsWhatWasLiveAtTheProcesssPeak) {
+  const Recorded recorded(EveryBlock("peak"));
+  void* const early = AllocateHere(5000);
+  void* const still = AllocateThere(700);
+  SamplingFree(early);
+  void* const large = AllocateThere(9000);  // the peak: 9,700
+  SamplingFree(large);
+  void* const late = AllocateHere(3000);
+  const Process process = recorded.ReadProcess();
+  ExpectSum(process.record.peak, 2, 9700);
+  ExpectSum(PeakOf(process, RowOfSize(process, 5000)), 0, 0);
+  ExpectSum(PeakOf(process, RowOfSize(process, 700)), 1, 700);
+  ExpectSum(PeakOf(process, RowOfSize(process, 9000)), 1, 9000);
+  ExpectSum(PeakOf(process, RowOfSize(process, 3000)), 0, 0);
+  SamplingFree(still);
+  SamplingFree(late);
+}
+
+TEST(TalliesTest, PeakSumsUpOverRandomHistories) {
+  const Recorded recorded(EveryBlock("random"));
+  std::vector<void*> blocks(64);
+  unsigned seed = 7;
+  for (int i = 0; i < 20'000; ++i) {
+    const size_t at = static_cast<unsigned>(rand_r(&seed)) % blocks.size();
+    SamplingFree(blocks[at]);
+    blocks[at] = AllocateHere(static_cast<unsigned>(rand_r(&seed)) % 4000);
+    if (i % 1000 != 0) continue;
+    const Process process = recorded.ReadProcess();
+    Sum allocated = {}, live = {}, peak = {};
+    for (const Row& row : process.rows) {
+      allocated.bytes += row.allocated.bytes;
+      live.bytes += row.live.bytes;
+      peak.bytes += PeakOf(process, row).bytes;
+      peak.samples += PeakOf(process, row).samples;
+    }
+    EXPECT_EQ(allocated.bytes, process.record.allocated.bytes);
+    EXPECT_EQ(live.bytes, process.record.live.bytes);
+    EXPECT_EQ(peak.bytes, process.record.peak.bytes);
+    EXPECT_EQ(peak.samples, process.record.peak.samples);
+  }
+  for (void* block : blocks) SamplingFree(block);
+}
+
+uint64_t BlocksOf(const Process& process, bool temporary, bool other_thread) {
+  uint64_t blocks = 0;
+  for (const Event& event : process.events) {
+    EXPECT_EQ(event.kind, static_cast<uint8_t>(EventKind::kFreed));
+    if ((event.log2_bytes < recording::kTemporaryLog2Bytes) == temporary &&
+        (event.other_thread != 0) == other_thread) {
+      blocks += event.sum.samples;
+    }
+  }
+  return blocks;
+}
+
+TEST(TalliesTest, TemporariesAreThoseFreedBefore64KiBMore) {
+  const Recorded recorded(EveryBlock("temporaries"));
+  void* const block = AllocateHere(100);
+  void* const kept = AllocateHere(65'000);
+  SamplingFree(block);  // 65,008 bytes later
+  EXPECT_EQ(BlocksOf(recorded.ReadProcess(), true, false), 1u);
+  void* const lasting = AllocateHere(100);
+  void* const more = AllocateHere(65'536);
+  SamplingFree(lasting);
+  EXPECT_EQ(BlocksOf(recorded.ReadProcess(), false, false), 1u);
+  SamplingFree(kept);
+  SamplingFree(more);
+}
+
+TEST(TalliesTest, FreesByOtherThreadsAreTold) {
+  const Recorded recorded(EveryBlock("other"));
+  void* const block = AllocateHere(100);
+  std::thread([block] { SamplingFree(block); }).join();
+  EXPECT_EQ(BlocksOf(recorded.ReadProcess(), true, true), 1u);
+  ExpectSum(recorded.ReadProcess().record.live, 0, 0);
+}
+
+// Header words are counted in, as trials are held on them.
+TEST(TalliesTest, ExactWordsOfThreadsAreCountedWords) {
+  const Recorded recorded(EveryBlock("exact"));
+  std::thread([] {
+    for (int i = 0; i < 1000; ++i) SamplingFree(AllocateHere(24));
+  }).join();
+  const Process process = recorded.ReadProcess();
+  ASSERT_EQ(process.threads.size(), 1u);
+  EXPECT_EQ(process.threads[0].exact_words, 4000u);
+  EXPECT_EQ(process.threads[0].estimated_words, 4000u);
+  EXPECT_EQ(process.threads[0].estimated_words_variance, 0u);
+  EXPECT_EQ(process.threads[0].ended, 1u);
+}
+
+// Also words that no sample was in, and those on both sides of other trackers' starts and stops.
+TEST(TalliesTest, ExactWordsAreExactAtAnyRate) {
+  RecordingOptions options = EveryBlock("rate");
+  options.rate = 0.01;
+  const Recorded recorded(options);
+  std::thread([] {
+    for (int i = 0; i < 50; ++i) {
+      RecordingOptions other = EveryBlock("beside");
+      other.rate = 0.001;
+      const absl::StatusOr<RecordingId> beside = Recording::Start(other);
+      ASSERT_TRUE(beside.ok());
+      for (int k = 0; k < 997; ++k) SamplingFree(AllocateHere(56));
+      ASSERT_TRUE(Recording::Stop(*beside).ok());
+      unlink(other.path.c_str());
+    }
+  }).join();
+  const Process process = recorded.ReadProcess();
+  ASSERT_EQ(process.threads.size(), 1u);
+  EXPECT_EQ(process.threads[0].exact_words, 50u * 997 * 8);
+}
+
+TEST(TalliesTest, StackLeadsFromTheInnermostFrameToMain) {
+  const Recorded recorded(EveryBlock("stack"));
+  void* const block = AllocateHere(321);
+  const Process process = recorded.ReadProcess();
+  const Row row = RowOfSize(process, 321);
+  int depth = 0;
+  bool found = false;
+  for (uint32_t node = row.node; node != 0; node = process.nodes[node - 1].parent) {
+    const uintptr_t address = process.nodes[node - 1].address;
+    const auto here = reinterpret_cast<uintptr_t>(&AllocateHere);
+    found |= address > here && address < here + 64;
+    ++depth;
+  }
+  EXPECT_TRUE(found);
+  EXPECT_GT(depth, 3);
+  SamplingFree(block);
+}
+
+TEST(TalliesTest, StoppedRecordingSaysSoAndKeepsWhatIsLive) {
+  Recorded recorded(EveryBlock("stop"));
+  void* const block = AllocateHere(64);
+  recorded.Stop();
+  SamplingFree(block);
+  SamplingFree(AllocateHere(64));
+  const Process process = recorded.ReadProcess();
+  EXPECT_EQ(process.record.ended, 1u);
+  ExpectSum(process.record.live, 1, 64);
+  EXPECT_FALSE(Recording::Stop(recorded.id()).ok());
+}
+
+TEST(TalliesTest, ThousandThreadsHaveARecordEach) {
+  const Recorded recorded(EveryBlock("threads"));
+  for (int i = 0; i < 1000; ++i) {
+    std::thread([] { SamplingFree(AllocateHere(8)); }).join();
+  }
+  const Process process = recorded.ReadProcess();
+  EXPECT_EQ(process.threads.size(), 1000u);
+  for (const recording::Thread& thread : process.threads) {
+    EXPECT_EQ(thread.exact_words, 2u);
+    EXPECT_EQ(thread.ended, 1u);
+  }
+}
+
+}  // namespace
+}  // namespace allomon

@@ -1,0 +1,234 @@
+// Names of real code: each test compiles the same source in another way, and asks for the names of
+// an instruction in a function that was inlined into another.
+
+#include "tools/recording/code_names.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace allomon::recording {
+namespace {
+
+constexpr char kSource[] = R"(namespace shop {
+inline __attribute__((always_inline)) int Inner(int value) {
+  asm volatile("the_place: nop");
+  return value + 1;
+}
+class Counter {
+ public:
+  int Outer(int value);
+};
+int Counter::Outer(int value) {
+  return Inner(value);
+}
+}  // namespace shop
+)";
+constexpr int kInnerLine = 3;
+constexpr int kOuterLine = 11;
+constexpr uint64_t kLongAfter = UINT64_MAX / 2;
+
+void Shell(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
+
+std::string OutputOf(const std::string& command) {
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  std::string output;
+  for (int next = std::fgetc(pipe); next != EOF; next = std::fgetc(pipe)) {
+    output += static_cast<char>(next);
+  }
+  pclose(pipe);
+  return output;
+}
+
+class CodeNamesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "/code_names_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    Shell("rm -rf " + folder_ + " && mkdir -p " + folder_ + "/debug");
+    std::ofstream(folder_ + "/shop.cc") << kSource;
+  }
+
+  // Compiles in the folder, as people do.
+  void Compile(const std::string& options) {
+    Shell(
+        "cd " + folder_ + " && g++ -O1 -fPIC " + options + " -c shop.cc -o shop.o && g++ -shared " +
+        (options.find("build-id") == std::string::npos ? "-Wl,--build-id" : "-Wl,--build-id=none") +
+        " shop.o -o libshop.so");
+    const std::string symbols = OutputOf("nm " + folder_ + "/libshop.so");
+    place_ = AddressIn(symbols, " the_place");
+    outer_ = AddressIn(symbols, " _ZN4shop7Counter5OuterEi");
+    code_.path = folder_ + "/libshop.so";
+    code_.build_id = CodeFile::Open(code_.path, "")->BuildId();
+    code_.start_nanos = kLongAfter;
+  }
+
+  void Tool(const std::string& command) { Shell("cd " + folder_ + " && " + command); }
+
+  // "name file:line", innermost first, with a space between.
+  std::string Names(const std::string& debug_folder = "") {
+    CodeNames names;
+    const uint32_t file = names.AddFile(code_);
+    names.Ask(file, place_);
+    names.LookUp(debug_folder);
+    note_ = names.note(file);
+    std::ostringstream text;
+    for (const heap::Line& line : names.At(file, place_)) {
+      const heap::Function& function = names.functions()[line.function];
+      text << function.name << ' ' << function.file << ':' << line.line << ' ';
+      linker_names_.push_back(function.linker_name);
+      start_lines_.push_back(function.start_line);
+    }
+    return text.str();
+  }
+
+  static std::string InlinedNames() {
+    return "shop::Inner(int) shop.cc:" + std::to_string(kInnerLine) +
+           " shop::Counter::Outer(int) shop.cc:" + std::to_string(kOuterLine) + " ";
+  }
+
+  static uint64_t AddressIn(const std::string& symbols, const std::string& name) {
+    const size_t at = symbols.find(name);
+    const size_t line = at == std::string::npos ? 0 : symbols.rfind('\n', at) + 1;
+    EXPECT_NE(at, std::string::npos) << name;
+    return std::strtoull(symbols.c_str() + line, nullptr, 16);
+  }
+
+  std::string NameOfStart() const {
+    char name[40];
+    std::snprintf(name, sizeof(name), "libshop.so+0x%zx :0 ", static_cast<size_t>(outer_));
+    return name;
+  }
+
+  std::string folder_;
+  CodeIdentity code_;
+  uint64_t place_ = 0;
+  uint64_t outer_ = 0;
+  std::string note_;
+  std::vector<std::string> linker_names_;
+  std::vector<uint32_t> start_lines_;
+};
+
+TEST_F(CodeNamesTest, InlinedCallsHaveTheirLines) {
+  Compile("-g");
+  EXPECT_EQ(Names(), InlinedNames());
+  EXPECT_EQ(note_, "");
+  EXPECT_EQ(linker_names_.back(), "_ZN4shop7Counter5OuterEi");
+  EXPECT_EQ(start_lines_, (std::vector<uint32_t>{2, 10}));
+}
+
+TEST_F(CodeNamesTest, FunctionsOfOneUnitHaveTheirScopes) {
+  for (const char* const options : {"-g", "-gdwarf-4 -gsplit-dwarf"}) {
+    Tool(
+        "sed -e 's/^inline/namespace { class Till { public: static inline/' "
+        "-e 's/^class Counter/}; } class Counter/' -e 's/return Inner/return Till::Inner/' "
+        "shop.cc > till.cc && mv till.cc shop.cc");
+    Compile(options);
+    EXPECT_EQ(Names().substr(0, Names().find(' ', 60)),
+              "shop::(anonymous namespace)::Till::Inner shop.cc:3 shop::Counter::Outer(int)");
+    SetUp();
+  }
+}
+
+TEST_F(CodeNamesTest, OlderDwarf) {
+  Compile("-gdwarf-4");
+  EXPECT_EQ(Names(), InlinedNames());
+}
+
+TEST_F(CodeNamesTest, UnitsThatNoTableOfAddressesLists) {
+  Compile("-g");
+  Tool("objcopy --remove-section=.debug_aranges libshop.so");
+  EXPECT_EQ(Names(), InlinedNames());
+}
+
+TEST_F(CodeNamesTest, SplitDebugFile) {
+  for (const char* const version : {"-gdwarf-5", "-gdwarf-4"}) {
+    Compile(std::string("-gsplit-dwarf ") + version);
+    EXPECT_EQ(Names(), InlinedNames()) << version;
+  }
+}
+
+TEST_F(CodeNamesTest, SplitDebugFileThatIsGoneLeavesSymbolsAndLines) {
+  Compile("-g -gsplit-dwarf");
+  Tool("rm *.dwo");
+  EXPECT_EQ(Names(), "shop::Counter::Outer(int) shop.cc:3 ");
+}
+
+TEST_F(CodeNamesTest, CompressedSections) {
+  Compile("-g -gz");
+  EXPECT_EQ(Names(), InlinedNames());
+}
+
+TEST_F(CodeNamesTest, DebugFileThatTheLinkNames) {
+  Compile("-g");
+  Tool(
+      "objcopy --only-keep-debug libshop.so libshop.debug && strip libshop.so && "
+      "objcopy --add-gnu-debuglink=libshop.debug libshop.so");
+  EXPECT_EQ(Names(), InlinedNames());
+}
+
+TEST_F(CodeNamesTest, DebugFileOfTheFolderThatWasGiven) {
+  Compile("-g");
+  const std::string name =
+      "debug/.build-id/" + code_.build_id.substr(0, 2) + "/" + code_.build_id.substr(2) + ".debug";
+  Tool("mkdir -p $(dirname " + name + ") && objcopy --only-keep-debug libshop.so " + name +
+       " && strip libshop.so");
+  // The code itself may be gone, too.
+  Tool("rm libshop.so");
+  EXPECT_EQ(Names(folder_ + "/debug"), InlinedNames());
+  EXPECT_EQ(note_, "");
+}
+
+TEST_F(CodeNamesTest, StrippedCodeIsNamedByTheStartOfItsFunction) {
+  Compile("-g -fvisibility=hidden");
+  Tool("strip libshop.so");
+  EXPECT_EQ(Names(), NameOfStart());
+}
+
+TEST_F(CodeNamesTest, CodeThatChangedHasNoNamesOfAnother) {
+  Compile("-g");
+  code_.build_id[0] = code_.build_id[0] == '0' ? '1' : '0';
+  char name[40];
+  std::snprintf(name, sizeof(name), "libshop.so+0x%zx :0 ", static_cast<size_t>(place_));
+  EXPECT_EQ(Names(), name);
+  EXPECT_EQ(note_, code_.path +
+                       " has changed since (other build id); its functions are named by "
+                       "their addresses");
+}
+
+TEST_F(CodeNamesTest, CodeWithoutBuildIdIsTheSameIfItIsOlderThanTheProcess) {
+  Compile("-g -Wl,--build-id=none");
+  EXPECT_EQ(code_.build_id, "");
+  EXPECT_EQ(Names(), InlinedNames());
+  code_.start_nanos = 1000;
+  EXPECT_NE(Names(), InlinedNames());
+  EXPECT_EQ(note_, code_.path + " has changed since; its functions are named by their addresses");
+}
+
+TEST_F(CodeNamesTest, PipesAndFoldersAreNoCode) {
+  Compile("-g");
+  for (const char* const kind : {"mkfifo", "mkdir"}) {
+    Tool(std::string("rm -rf libshop.so && ") + kind + " libshop.so");
+    EXPECT_NE(Names(), InlinedNames());
+    EXPECT_NE(note_.find("is not there any more"), std::string::npos);
+  }
+}
+
+TEST_F(CodeNamesTest, DamagedCodeFilesAreSurvived) {
+  Compile("-g");
+  std::ifstream file(code_.path, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (size_t cut = 0; cut < whole.size(); cut += whole.size() / 23) {
+    std::ofstream(code_.path, std::ios::binary) << whole.substr(0, cut);
+    EXPECT_NE(Names(), "");
+  }
+}
+
+}  // namespace
+}  // namespace allomon::recording

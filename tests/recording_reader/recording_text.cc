@@ -1,0 +1,134 @@
+// recording_text FILE: prints a recording in the words of read_recording.py.
+// recording_text --make=SEED FILE: writes one.
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "tests/recording_reader/support/recording_builder.h"
+#include "tracker/formats/recording.h"
+
+namespace allomon::recording {
+namespace {
+
+template <typename... Numbers>
+std::string Tuple(Numbers... numbers) {
+  std::string text;
+  ((text += (text.empty() ? "(" : ", ") + std::to_string(numbers)), ...);
+  return text + ")";
+}
+
+std::string Tuple(const Sum& sum) { return Tuple(sum.samples, sum.blocks_scaled, sum.bytes); }
+
+std::string FrameOf(const Process& process, const Node& node) {
+  char text[24];
+  std::snprintf(text, sizeof(text), "%" PRIx64, node.address);
+  if (node.kind != static_cast<uint8_t>(NodeKind::kNamed)) return text;
+  std::string name(process.NameOf(node));
+  for (char& letter : name) letter = letter == '\t' ? '|' : letter;
+  return name;
+}
+
+std::string StackOf(const Process& process, uint32_t number) {
+  std::string stack;
+  for (const char* comma = ""; number != 0; comma = ",") {
+    const Node& node = process.nodes[number - 1];
+    stack += comma + FrameOf(process, node) + (node.cut != 0 ? "~" : "");
+    number = node.parent;
+  }
+  return stack;
+}
+
+void PrintLine(const std::string& line) { std::printf("%s\n", line.c_str()); }
+
+void PrintRow(const Process& process, const Row& row) {
+  if (row.size_class == 0) return;
+  PrintLine("row " + StackOf(process, row.node) + " " +
+            std::to_string(LeastSizeOf(static_cast<uint16_t>(row.size_class - 1))) + " " +
+            std::to_string(row.source) + " " + std::to_string(row.young) + " " +
+            Tuple(row.allocated) + " " + Tuple(row.live) + " " + Tuple(PeakOf(process, row)));
+}
+
+void PrintHead(const Process& process) {
+  const ProcessRecord& record = process.record;
+  char rate[40];
+  std::snprintf(rate, sizeof(rate), "%.9g", record.rate);
+  PrintLine("process " + std::to_string(record.pid) + " " + std::to_string(record.parent_pid) +
+            " " + process.program + " seed " + std::to_string(record.seed) + " rate " + rate +
+            " allocated " + Tuple(record.allocated) + " live " + Tuple(record.live) + " peak " +
+            Tuple(record.peak) + " dropped " + std::to_string(record.dropped_samples) + " " +
+            std::to_string(record.dropped_bytes));
+}
+
+void PrintModule(const Process& process, const Module& module) {
+  std::string id;
+  for (int i = 0; i < module.build_id_bytes; ++i) {
+    char digits[4];
+    std::snprintf(digits, sizeof(digits), "%02x", module.build_id[i]);
+    id += digits;
+  }
+  PrintLine("module " + Tuple(module.begin, module.end, module.bias, module.moved_by) + " " +
+            std::string(process.TextOf(module.path)) + " " + id);
+}
+
+void Print(const Process& process) {
+  PrintHead(process);
+  for (const Row& row : process.rows) PrintRow(process, row);
+  for (const Event& event : process.events) {
+    if (event.kind == 0) continue;
+    PrintLine("event " + Tuple(event.row, event.kind, event.other_thread, event.log2_bytes,
+                               event.log2_nanos, event.sum.samples, event.sum.blocks_scaled,
+                               event.sum.bytes));
+  }
+  for (const LiveBlock& block : process.live) {
+    if (block.row == 0) continue;
+    PrintLine("live " + Tuple(block.row, block.thread, block.size_bytes, block.birth_nanos,
+                              block.birth_bytes));
+  }
+  for (const Thread& thread : process.threads) {
+    if (thread.tid == 0) continue;
+    PrintLine("thread " + std::to_string(thread.tid) + " " + thread.name + " " +
+              Tuple(thread.exact_words, thread.estimated_words, thread.estimated_words_variance) +
+              " " + Tuple(thread.allocated) + " " + Tuple(thread.live));
+  }
+  for (const TimelinePoint& point : process.timeline) {
+    PrintLine("point " +
+              Tuple(point.nanos, point.allocated_bytes, point.live_bytes, point.most_live_bytes));
+  }
+  for (const Module& module : process.modules) {
+    if (module.begin != 0) PrintModule(process, module);
+  }
+}
+
+int Make(const char* seed, const char* path) {
+  const uint64_t number = std::strtoull(seed, nullptr, 10);
+  std::ofstream(path, std::ios::binary)
+      << BytesOf({RandomProcess(7, number, 5000, 12), RandomProcess(8, number + 1, 20, 3)});
+  return 0;
+}
+
+int Show(const char* path) {
+  FileBytes bytes;
+  Recording recording;
+  std::string error;
+  if (!bytes.Open(path, &error) || !ReadRecording(bytes, &recording, &error)) {
+    std::fprintf(stderr, "%s: %s\n", path, error.c_str());
+    return 2;
+  }
+  for (const Process& process : recording.processes) Print(process);
+  return 0;
+}
+
+}  // namespace
+}  // namespace allomon::recording
+
+int main(int argc, char** argv) {
+  constexpr char kMake[] = "--make=";
+  if (argc == 3 && std::strncmp(argv[1], kMake, sizeof(kMake) - 1) == 0) {
+    return allomon::recording::Make(argv[1] + sizeof(kMake) - 1, argv[2]);
+  }
+  return argc == 2 ? allomon::recording::Show(argv[1]) : 2;
+}

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""`allomon run` with liballomon.so, around a program whose allocations are known."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
+ALLOMON = os.path.join(RUNFILES, "tools/allomon/allomon")
+LIBRARY = os.path.join(RUNFILES, "allocator/liballomon.so")
+KNOWN = os.path.join(RUNFILES, "tests/run/known_program")
+
+# (blocks, bytes) of known_program.
+TOTAL = (11001, 100 * 1000 + 5000000 + 10000 * 1000)
+PEAK = (1001, 100 * 1000 + 5000000)
+LIVE = (1000, 100 * 1000)
+CHILD = (1000, 200 * 1000)
+
+
+def plus(a, b, times=1):
+    return (a[0] + b[0] * times, a[1] + b[1] * times)
+
+
+def fields(message):
+    """(number, value) of a message of protocol buffers: integers, or bytes."""
+    at = 0
+
+    def integer():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        tag = integer()
+        if tag & 7 == 0:
+            yield tag >> 3, integer()
+        else:
+            length = integer()
+            yield tag >> 3, message[at : at + length]
+            at += length
+
+
+def integers(packed):
+    return [value for _, value in fields(b"".join(b"\0" + piece for piece in split(packed)))]
+
+
+def split(packed):
+    """The varints of a packed field, as bytes."""
+    piece = b""
+    for byte in packed:
+        piece += bytes([byte])
+        if byte < 128:
+            yield piece
+            piece = b""
+
+
+def read_totals(path):
+    """Sums of a pprof file by the names of its sample types."""
+    with gzip.open(path) as file:
+        parts = list(fields(file.read()))
+    strings = [value.decode() for number, value in parts if number == 6]
+    types = [strings[dict(fields(value))[1]] for number, value in parts if number == 1]
+    sums = dict.fromkeys(types, 0)
+    for number, value in parts:
+        if number != 2:
+            continue
+        for name, amount in zip(types, integers(dict(fields(value))[2])):
+            sums[name] += amount
+    return sums
+
+
+class RealLibraryTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.out = os.path.join(self.folder, "x.pb.gz")
+
+    def start(self, *args):
+        child = subprocess.Popen(
+            [ALLOMON, "run", "--exact", "-o", self.out, *args],
+            env={"PATH": os.environ["PATH"], "ALLOMON_LIBRARY": LIBRARY},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        self.addCleanup(child.kill)
+        return child
+
+    def run_it(self, *args):
+        child = self.start(*args)
+        child.out, child.err = child.communicate(timeout=60)
+        return child
+
+    def assert_recorded(self, total, peak, live, err=None):
+        sums = read_totals(self.out)
+        recorded = {
+            name: (sums[f"{name}_objects"], sums[f"{name}_space"])
+            for name in ("alloc", "peak", "inuse")
+        }
+        self.assertEqual(recorded, {"alloc": total, "peak": peak, "inuse": live}, err)
+
+    def test_exact_profile_is_the_truth(self):
+        done = self.run_it(KNOWN)
+        self.assertEqual((done.returncode, done.out), (3, ""))
+        self.assert_recorded(TOTAL, PEAK, LIVE)
+        self.assertEqual(
+            [line.split(":")[1].split()[:3] for line in done.err.splitlines()[:3]],
+            [["total", "14.4", "MiB"], ["peak", "4.9", "MiB"], ["live", "97.7", "KiB"]],
+        )
+
+    def test_wrappers_do_not_hide_the_program(self):
+        for wrapper in (["timeout", "50"], ["env", "A=b"], ["nice"], ["sh", "-c", '"$@"; :', "x"],
+                        ["sh", "-c", 'exec "$@"', "x"], ["timeout", "50", "nice", "env"]):
+            with self.subTest(wrapper):
+                done = self.run_it(*wrapper, KNOWN)
+                self.assert_recorded(TOTAL, PEAK, LIVE, done.err)
+
+    def test_forked_children_begin_from_zero_and_are_added(self):
+        done = self.run_it(KNOWN, "50")
+        self.assertIn("by known_program, 51 processes\n", done.err)
+        sums = read_totals(self.out)
+        self.assertEqual(
+            (sums["alloc_objects"], sums["alloc_space"]), plus(TOTAL, CHILD, times=50)
+        )
+        self.assertEqual((sums["inuse_objects"], sums["inuse_space"]), plus(LIVE, CHILD, times=50))
+
+    def test_children_that_execute_a_program_at_the_same_time(self):
+        done = self.run_it("sh", "-c", f"seq 40 | xargs -P 4 -n 1 sh -c '{KNOWN}; exit 0'")
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assertIn("by known_program, 40 processes\n", done.err)
+        sums = read_totals(self.out)
+        self.assertEqual(
+            (sums["alloc_objects"], sums["alloc_space"]), plus((0, 0), TOTAL, times=40)
+        )
+
+    def test_full_recording_is_said_once_and_by_the_command(self):
+        script = f'i=0; while [ $i -lt 4 ]; do "{KNOWN}"; i=$((i+1)); done'
+        done = self.run_it("--limit=1m", "sh", "-c", script)
+        self.assertEqual((done.returncode, done.out), (0, ""))
+        self.assertRegex(done.err, r"allomon run: the recording was full: .*--limit\n")
+        self.assertEqual(done.err.count("full"), 1)
+
+    def test_no_children(self):
+        done = self.run_it("--no-children", KNOWN, "5")
+        self.assertEqual(done.returncode, 3)
+        self.assert_recorded(TOTAL, PEAK, LIVE, done.err)
+
+    def test_kill_with_all_descriptors_closed_loses_nothing(self):
+        done = self.run_it(KNOWN, "0", "die")
+        self.assertEqual(done.returncode, -signal.SIGKILL)
+        self.assert_recorded(plus(TOTAL, (1000, 100 * 1000)), PEAK, plus(LIVE, LIVE))
+
+    def test_signal_to_the_command_ends_the_program_and_there_is_a_file(self):
+        child = self.start(KNOWN, "0", "wait")
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        child.terminate()
+        _, err = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, -signal.SIGTERM, err)
+        self.assert_recorded(TOTAL, PEAK, LIVE)
+
+    def test_background_process_is_written_as_it_is(self):
+        script = f'"{KNOWN}" 0 wait >"{self.folder}/said" 2>&1 & echo $!; ' \
+                 f'until [ -s "{self.folder}/said" ]; do sleep 0.05; done'
+        done = self.run_it("sh", "-c", script)
+        os.kill(int(done.out), signal.SIGKILL)
+        self.assertIn(f"goes on: known_program ({done.out.strip()})", done.err)
+        self.assert_recorded(TOTAL, PEAK, LIVE, done.err)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

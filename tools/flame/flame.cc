@@ -1,0 +1,122 @@
+#include "tools/flame/flame.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "tools/flame/frame_tree.h"
+#include "tools/flame/options.h"
+#include "tools/flame/page.h"
+#include "tools/flame/page_data.h"
+#include "tools/load/load.h"
+#include "tools/text/plain_text.h"
+#include "tracker/formats/write_file.h"
+
+namespace allomon::flame {
+namespace {
+
+using heap::Metric;
+
+// What a reader most likely wants to know, first.
+constexpr Metric kPreferred[] = {Metric::kPeak, Metric::kLive, Metric::kAllocated};
+
+std::string OneLine(std::string_view text) { return Printable(text, Charset::kUtf8); }
+
+CommandResult BadInput(const std::string& line) {
+  return {2, "", "allomon flame: " + OneLine(line) + "\n"};
+}
+
+CommandResult BadInput(const absl::Status& status) {
+  return BadInput(std::string(status.message()));
+}
+
+absl::StatusOr<heap::HeapProfile> LoadFile(const std::string& path, const std::string& debug_dir) {
+  load::LoadOptions options;
+  options.debug_dir = debug_dir;
+  return load::LoadHeapProfile(path, options);
+}
+
+absl::StatusOr<Profiles> Load(const Options& options, const Loader& load) {
+  Profiles profiles;
+  for (const std::string& file : options.files) {
+    auto profile = load(file, options.debug_dir);
+    if (!profile.ok()) return profile.status();
+    profiles.shown.push_back({file, *std::move(profile)});
+  }
+  if (options.before.empty()) return profiles;
+  auto before = load(options.before, options.debug_dir);
+  if (!before.ok()) return before.status();
+  profiles.before.push_back({options.before, *std::move(before)});
+  return profiles;
+}
+
+std::string NamesOf(const std::vector<Metric>& metrics) {
+  std::string names;
+  for (Metric metric : metrics) names += (names.empty() ? "" : ", ") + std::string(NameOf(metric));
+  return names;
+}
+
+absl::StatusOr<Metric> NamedMetric(const std::string& name, const std::vector<Metric>& metrics) {
+  for (Metric metric : metrics) {
+    if (name == NameOf(metric)) return metric;
+  }
+  return absl::InvalidArgumentError("--metric=" + name + ": not in the profile; there is " +
+                                    NamesOf(metrics));
+}
+
+absl::StatusOr<Metric> ChooseMetric(const Options& options, const Profiles& profiles) {
+  const std::vector<Metric> metrics = CommonMetrics(profiles);
+  if (metrics.empty()) {
+    return absl::InvalidArgumentError(options.files[0] +
+                                      ": nothing to show; the profiles have no metric in common");
+  }
+  if (!options.metric.empty()) return NamedMetric(options.metric, metrics);
+  for (Metric preferred : kPreferred) {
+    if (std::count(metrics.begin(), metrics.end(), preferred) > 0) return preferred;
+  }
+  return metrics[0];
+}
+
+std::string TitleOf(const Options& options, const Profiles& profiles) {
+  if (!options.title.empty()) return options.title;
+  const std::string& program = profiles.shown[0].profile.program;
+  return std::string(LastPart(program.empty() ? profiles.shown[0].file : program));
+}
+
+std::string SizeText(size_t bytes) {
+  char text[32];
+  const double kibibytes = static_cast<double>(bytes) / 1024;
+  const bool is_large = kibibytes >= 1024;
+  snprintf(text, sizeof text, is_large ? "%.1f MiB" : "%.0f KiB",
+           is_large ? kibibytes / 1024 : std::ceil(kibibytes));
+  return text;
+}
+
+CommandResult Write(const Options& options, const std::string& page) {
+  std::string error;
+  if (!WriteFileAtomically(options.out, page, 0644, &error)) return BadInput(error);
+  return {0, OneLine(options.out) + ": " + SizeText(page.size()) + ", open it in a browser\n", ""};
+}
+
+}  // namespace
+
+CommandResult RunFlame(const std::vector<std::string>& args) {
+  return RunFlameWith(LoadFile, args);
+}
+
+CommandResult RunFlameWith(const Loader& load, const std::vector<std::string>& args) {
+  const auto options = ParseOptions(args);
+  if (!options.ok()) return BadInput(options.status());
+  if (options->help) return {0, kUsage, ""};
+  const auto profiles = Load(*options, load);
+  if (!profiles.ok()) return BadInput(profiles.status());
+  const auto metric = ChooseMetric(*options, *profiles);
+  if (!metric.ok()) return BadInput(metric.status());
+  const std::string title = TitleOf(*options, *profiles);
+  const auto data = PageData(*profiles, {title, *metric});
+  if (!data.ok()) return BadInput(data.status());
+  return Write(*options, HtmlPage(title, *data));
+}
+
+}  // namespace allomon::flame

@@ -1,0 +1,26 @@
+// allomon flame.  README.md is the manual.
+#ifndef ALLOMON_TOOLS_FLAME_FLAME_H_
+#define ALLOMON_TOOLS_FLAME_FLAME_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/command_result.h"
+#include "tools/heap/heap_profile.h"
+
+namespace allomon::flame {
+
+// Reads the files with tools/load.
+CommandResult RunFlame(const std::vector<std::string>& args);
+
+// Reads a profile.  Its error is one line that names the file.
+using Loader = std::function<absl::StatusOr<heap::HeapProfile>(const std::string& path,
+                                                               const std::string& debug_dir)>;
+
+CommandResult RunFlameWith(const Loader& load, const std::vector<std::string>& args);
+
+}  // namespace allomon::flame
+
+#endif  // ALLOMON_TOOLS_FLAME_FLAME_H_

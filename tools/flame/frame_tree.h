@@ -1,0 +1,100 @@
+// Heap profiles merged to one tree of frames, which the page draws.
+//
+// Two sides can be in one tree: what is shown, and what it is compared with.  A node is a frame
+// behind the same callers; lines of one function are one node.  Plain values without locks.
+#ifndef ALLOMON_TOOLS_FLAME_FRAME_TREE_H_
+#define ALLOMON_TOOLS_FLAME_FRAME_TREE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/heap/heap_profile.h"
+#include "tools/heap/interval.h"
+
+namespace allomon::flame {
+
+inline constexpr int32_t kSeveralLines = -1;
+
+// More than a browser can hold; and more than are walked, as a few bytes of a hostile file can
+// stand for very many inlined calls.
+inline constexpr size_t kMostNodes = size_t{1} << 22;
+inline constexpr size_t kMostFrames = size_t{1} << 25;
+
+struct FrameFunction {
+  std::string name;
+  std::string file;         // empty: not known
+  std::string module;       // last part of the path of its program or library; empty: not known
+  uint32_t start_line = 0;  // 0: not known
+};
+
+// The first node is the root, which is no frame.  A parent is before its children.
+struct FrameNode {
+  uint32_t parent = 0;
+  uint32_t function = 0;
+  bool inlined = false;
+  int32_t line = 0;  // of the call; 0: not known; kSeveralLines
+};
+
+enum Side : uint8_t { kShown, kBefore };
+inline constexpr size_t kSides = 2;
+
+// What was allocated with a node's stack itself, without what its callees allocated.
+struct Leaf {
+  uint32_t node = 0;
+  std::array<std::vector<heap::Estimate>, kSides> by_metric;  // as many as metrics, or none
+};
+
+class FrameTree {
+ public:
+  // Counts these metrics, in this order, and no others.
+  explicit FrameTree(std::vector<heap::Metric> metrics);
+
+  // May be called several times for a side: profiles add up, with variances by their own rates.
+  // False if they are more than kMostNodes or kMostFrames; the tree is then of no use.
+  bool Add(const heap::HeapProfile& profile, Side side);
+
+  const std::vector<heap::Metric>& metrics() const { return metrics_; }
+  const std::vector<FrameFunction>& functions() const { return functions_; }
+  const std::vector<FrameNode>& nodes() const { return nodes_; }
+  const std::vector<Leaf>& leaves() const { return leaves_; }
+
+ private:
+  // One frame of a location, ready for the tree.
+  struct Step {
+    uint32_t function;
+    bool inlined;
+    int32_t line;
+  };
+  using Steps = std::vector<Step>;
+
+  std::vector<Steps> StepsOfLocations(const heap::HeapProfile& profile);
+  Steps StepsOf(const heap::Location& location, const heap::HeapProfile& profile);
+  uint32_t FunctionOf(FrameFunction function);
+  uint32_t ChildOf(uint32_t parent, const Step& step);
+  uint32_t NodeOf(const std::vector<uint32_t>& stack, const std::vector<Steps>& steps);
+  Leaf* LeafOf(uint32_t node);
+
+  void AddSample(const heap::Sample& sample, double rate, Side side,
+                 const std::vector<Steps>& steps);
+
+  std::vector<heap::Metric> metrics_;
+  std::vector<FrameFunction> functions_;
+  std::vector<FrameNode> nodes_;
+  std::vector<Leaf> leaves_;
+  std::unordered_map<std::string, uint32_t> function_numbers_;  // by name, file and module
+  std::unordered_map<uint64_t, uint32_t> children_;             // by parent and frame
+  std::unordered_map<uint32_t, uint32_t> leaf_numbers_;         // by node
+  size_t frames_walked_ = 0;
+};
+
+// The last part of a path.
+std::string_view LastPart(std::string_view path);
+
+}  // namespace allomon::flame
+
+#endif  // ALLOMON_TOOLS_FLAME_FRAME_TREE_H_

@@ -1,0 +1,29 @@
+// The command line of `allomon flame`.
+#ifndef ALLOMON_TOOLS_FLAME_OPTIONS_H_
+#define ALLOMON_TOOLS_FLAME_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace allomon::flame {
+
+extern const char kUsage[];
+
+struct Options {
+  std::vector<std::string> files;
+  std::string before;  // empty: no comparison
+  std::string metric;  // empty: the page's choice
+  std::string title;   // empty: the program's name
+  std::string out = "allomon.html";
+  std::string debug_dir;
+  bool help = false;
+};
+
+// Accepts --name=value and --name value.  Fails with one line that names the argument.
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args);
+
+}  // namespace allomon::flame
+
+#endif  // ALLOMON_TOOLS_FLAME_OPTIONS_H_

@@ -1,0 +1,80 @@
+// What is above the pictures: whose profile it is, a tile for each metric, notes.
+
+const METRIC_TEXT = {
+  'alloc': ['Allocated', 'all that was allocated'],
+  'peak': ['Peak', 'what was live when most was'],
+  'live': ['Live', 'what had not been freed at the end'],
+  'temporary': ['Temporary', 'freed after less than 64 KiB of further allocation by its thread'],
+  'promoted': ['Promoted', 'managed: left the nursery alive'],
+  'died-young': ['Died young', 'managed: died in the nursery'],
+};
+
+function aboutText({shown, before}) {
+  const others = before.map((profile) => profile.file).join(' + ');
+  return shown.map(profileText).join(' + ') + (others ? ' — compared with ' + others : '');
+}
+
+function profileText({file, command, pid, startMillis, seconds, rate}) {
+  const parts = [command || file];
+  if (pid) parts.push('process ' + pid);
+  if (startMillis > 0) parts.push(new Date(startMillis).toLocaleString());
+  if (seconds > 0) parts.push(formatSeconds(seconds));
+  if (rate >= 1) parts.push('every block');
+  else if (rate > 0) parts.push('a sample about every ' + formatBytes(8 / rate));
+  return parts.join(', ');
+}
+
+function noteTexts({shown, before}) {
+  const profiles = shown.concat(before);
+  const notes = profiles.flatMap(notesOf);
+  if (shown.length > 1 || profiles.some((profile) => profile.isSum)) {
+    notes.push('This is a sum over processes. Their peaks were not at one time.');
+  }
+  if (profiles.some((profile) => !(profile.rate > 0))) {
+    notes.push('The rate of sampling is not known, so amounts have no intervals.');
+  }
+  return notes;
+}
+
+function notesOf({file, dropped, notes}) {
+  const lost = dropped > 0 ?
+      [`${formatCount(dropped)} samples were dropped, and are missing here`] : [];
+  return lost.concat(notes).map((note) => file + ': ' + note);
+}
+
+// A tile, which shows the total of a metric and chooses it.  `totals`: a figure for each side.
+function metricTile(name, totals, unit, isChosen, choose) {
+  const [text, title] = METRIC_TEXT[name];
+  const tile = element('button', undefined, 'metric');
+  tile.setAttribute('role', 'radio');
+  tile.setAttribute('aria-checked', String(isChosen));
+  tile.dataset.metric = name;
+  tile.title = title;
+  tile.append(element('span', text, 'metric-name'),
+      element('span', formatAmount(totals[0].value, unit), 'metric-value'),
+      element('span', tileDetail(totals, unit), 'metric-detail'));
+  tile.addEventListener('click', choose);
+  return tile;
+}
+
+function tileDetail([shown, before], unit) {
+  if (!before) return formatSpread(shown, unit) || unit;
+  return formatChange(new Change(shown, before).value, unit) + ' since ' +
+      formatAmount(before.value, unit);
+}
+
+// An entry of a legend: a key, and what it means.
+function legendEntry(text, className, color = '') {
+  const made = element('span'), key = element('i', '', 'key ' + className);
+  key.style.background = color;
+  made.append(key, text);
+  return made;
+}
+
+function timelineLegend(shown, before, isOneOfSeveral) {
+  const entries = [legendEntry('live (left)', 'live'),
+    legendEntry('allocated (right)', 'allocated'), legendEntry('peak', 'peak')];
+  if (before) entries.push(element('span', 'dashed: before'));
+  if (isOneOfSeveral) entries.push(element('span', 'of ' + shown.profile.file));
+  return entries;
+}

@@ -1,0 +1,79 @@
+// How sure amounts are: the same formulas as tools/heap/interval.h.
+
+const SIGMAS_95 = 1.959963985;
+const ENOUGH_SAMPLES = 10;
+
+// Of a sum of estimates: its value, and the variance of it.
+class Figure {
+  constructor(value = 0, variance = 0) {
+    this.value = value;
+    this.variance = variance;
+  }
+
+  add(value, variance) {
+    this.value += value;
+    this.variance += variance;
+  }
+
+  // Wilson's score interval at 95 %.
+  interval() {
+    const {value, variance} = this;
+    if (value <= 0 || variance <= 0) return [value, value];
+    const middle = value + SIGMAS_95 ** 2 * variance / value / 2;
+    const quarter = SIGMAS_95 * variance / value / 2;
+    const half = SIGMAS_95 * Math.sqrt(variance + quarter * quarter);
+    return [middle - half, middle + half];
+  }
+
+  isExact() {
+    return this.variance <= 0;
+  }
+
+  // False where it may be a few blocks that were seen by chance: less is known of it than of what
+  // ten samples of small blocks tell.
+  isSure() {
+    return this.value ** 2 >= ENOUGH_SAMPLES * this.variance;
+  }
+}
+
+// What became of a figure.
+class Change {
+  constructor(shown, before) {
+    this.value = shown.value - before.value;
+    this.deviation = Math.sqrt(shown.variance + before.variance);
+    const larger = Math.max(shown.value, before.value);
+    this.share = larger > 0 ? this.value / larger : 0;  // of the larger one, -1 to 1
+  }
+
+  interval() {
+    const half = SIGMAS_95 * this.deviation;
+    return [this.value - half, this.value + half];
+  }
+
+  // How many standard deviations it is away from none.
+  sigmas() {
+    if (this.value === 0) return 0;
+    return this.deviation > 0 ? Math.abs(this.value) / this.deviation : Infinity;
+  }
+}
+
+// The standard deviations that none of `tests` equal pairs exceeds, in 95 of 100 comparisons.  The
+// tail of the normal distribution is at most exp(-z^2/2) / 2.
+function sigmasOfNone(tests) {
+  return Math.sqrt(2 * Math.log(Math.max(1, tests) / 0.05));
+}
+
+// 0: the change may be chance; 1: it is sure, though that many rows are looked at.
+function sureness(change, tests) {
+  const least = SIGMAS_95, most = Math.max(sigmasOfNone(tests), least + 1);
+  return Math.min(1, Math.max(0, (change.sigmas() - least) / (most - least)));
+}
+
+// "±3.2 %", or the interval where it is not the same on both sides.
+function formatSpread(figure, unit) {
+  if (figure.isExact()) return '';
+  const [low, high] = figure.interval();
+  const half = (high - low) / 2 / figure.value;
+  if (half < 0.1) return '±' + formatPercent(half);
+  return formatRange(low, high, unit);
+}

@@ -1,0 +1,252 @@
+// The page: what is chosen, and who must know when it changes.
+
+class Page {
+  constructor(data) {
+    this.data = data;
+    this.profile = new Profile(data);
+    this.colors = new Colors(new Groups(this.profile));
+    this.emphasis = new Emphasis(this.profile);
+    this.looks = new Looks(this.profile, this.colors, this.emphasis);
+    this.choice = {
+      metric: this.profile.metricNames().indexOf(data.metric),
+      unit: 'bytes', inverted: false, byName: false, widths: 'shown',
+    };
+    this.setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
+    this.makeParts();
+    this.fillHeader();
+    this.wire();
+    this.update(false);
+  }
+
+  makeParts() {
+    this.tooltip = new Tooltip(byId('tooltip'));
+    const elements = [byId('flame'), byId('flame-scroll'), byId('flame-space')];
+    this.chart = new FlameChart(...elements, this.colors, {
+      zoomed: (node) => this.showCrumbs(node),
+      hovered: (box, event) => this.showTooltip(box, event),
+      selected: (node) => this.announce(node),
+    });
+    this.table = new Table(byId('table'), byId('table-text'), byId('more-rows'),
+        this.profile.isComparison, {picked: (number) => this.pick(number)});
+    this.timeline = this.makeTimeline();
+    this.keys = new Keys(this);
+  }
+
+  // Null where no profile has one.
+  makeTimeline() {
+    const seriesOf = (profiles) => profiles.map((profile) => new Series(profile))
+        .find((series) => series.points.length > 1) || null;
+    const shown = seriesOf(this.data.shown), before = seriesOf(this.data.before);
+    if (!shown) return null;
+    byId('timeline-section').hidden = false;
+    byId('timeline-legend').append(...timelineLegend(shown, before, this.data.shown.length > 1));
+    return new Timeline(byId('timeline'), byId('timeline-text'), this.colors, shown, before);
+  }
+
+  fillHeader() {
+    byId('about').textContent = byId('about').title = aboutText(this.data);
+    const notes = noteTexts(this.data);
+    byId('notes').append(...notes.map((note) => element('li', note)));
+    byId('notes-section').hidden = notes.length === 0;
+    byId('units').hidden = !this.data.hasBlocks;
+    byId('widths').hidden = !this.profile.isComparison;
+  }
+
+  // --- Choices ---
+
+  choose(change) {
+    Object.assign(this.choice, change);
+    this.update(!('inverted' in change));
+  }
+
+  chooseNextMetric() {
+    this.choose({metric: (this.choice.metric + 1) % this.data.metrics.length});
+  }
+
+  chooseOtherUnit() {
+    if (this.data.hasBlocks) this.choose({unit: this.choice.unit === 'bytes' ? 'blocks' : 'bytes'});
+  }
+
+  sides() {
+    return this.profile.amounts(this.choice.metric, this.choice.unit);
+  }
+
+  // Of the table; kept until other amounts are chosen.
+  rows() {
+    const sides = this.sides();
+    if (this.rowsOf !== sides) {
+      this.rowsOf = sides;
+      this.functionRows = functionRows(this.profile, sides);
+    }
+    return this.functionRows;
+  }
+
+  makeView() {
+    const {inverted, byName, widths} = this.choice;
+    const weights = {shown: [0], before: [1], both: [0, 1]}[widths];
+    const Kind = inverted ? InvertedView : TopDownView;
+    return new Kind(this.profile, this.sides(), weights, byName);
+  }
+
+  // Shows everything anew.  `keepsPlace`: zoomed to the same frame, if it is there.
+  update(keepsPlace) {
+    const {metric, unit} = this.choice, tests = this.rows().length;
+    this.totals = this.sides().map((side) => side.total());
+    this.view = this.makeView();
+    const units = this.data.hasBlocks ? ['bytes', 'blocks'] : ['bytes'];
+    const rootText = this.rootText();
+    this.facts = new FrameFacts(this.profile, this.view, {metric, unit, units, tests, rootText});
+    this.looks.setView(this.view, rootText, tests);
+    this.showMetrics();
+    this.showChoices();
+    this.showMatched();
+    this.chart.setView(this.view, this.looks, keepsPlace);
+    this.showTable();
+    this.showLegend();
+  }
+
+  rootText() {
+    const {unit, metric} = this.choice, name = this.profile.metricNames()[metric];
+    const amount = formatAmount(this.view.root.weight, unit);
+    const noun = unit === 'blocks' ? ' blocks,' : '';
+    return `all: ${amount}${noun} ${METRIC_TEXT[name][0].toLowerCase()}`;
+  }
+
+  showMetrics() {
+    const {unit, metric} = this.choice;
+    byId('metrics').replaceChildren(...this.profile.metricNames().map((name, number) => {
+      const totals = this.profile.amounts(number, unit).map((side) => side.total());
+      return metricTile(name, totals, unit, number === metric, () => this.choose({metric: number}));
+    }));
+  }
+
+  showChoices() {
+    const {unit, inverted, byName, widths} = this.choice;
+    const pressed = {
+      'top-down': !inverted, 'inverted': inverted, 'by-size': !byName, 'by-name': byName,
+      'bytes': unit === 'bytes', 'blocks': unit === 'blocks',
+    };
+    for (const name of ['shown', 'before', 'both']) pressed['width-' + name] = widths === name;
+    for (const [id, isPressed] of Object.entries(pressed)) {
+      byId(id).setAttribute('aria-pressed', String(isPressed));
+    }
+  }
+
+  showTable() {
+    this.table.show({
+      profile: this.profile, rows: this.rows(), totals: this.totals,
+      unit: this.choice.unit, matches: this.emphasis.found,
+    });
+  }
+
+  showLegend() {
+    byId('flame-legend').replaceChildren(...this.looks.legend());
+  }
+
+  showCrumbs(node) {
+    const nameOf = (step) => step.depth ? this.profile.name(step.frame >> 1) : 'all';
+    showCrumbs(byId('crumbs'), node, nameOf, (step) => this.chart.zoomTo(step));
+  }
+
+  // --- Search and highlight ---
+
+  search(text) {
+    this.emphasis.search(text);
+    this.showMatched();
+    this.showTable();
+    this.chart.paintSoon();
+  }
+
+  pick(number) {
+    this.emphasis.pick(number);
+    this.table.pick(this.emphasis.picked);
+    this.showMatched();
+    this.chart.paintSoon();
+  }
+
+  showMatched() {
+    const {error} = this.emphasis;
+    byId('search').setAttribute('aria-invalid', String(Boolean(error)));
+    byId('matched').textContent =
+        this.emphasis.text(this.sides()[0], this.totals[0].value, this.choice.unit);
+  }
+
+  showTooltip(box, event) {
+    if (box) this.tooltip.show(box, this.facts, event);
+    else this.tooltip.hide();
+  }
+
+  // The selected frame, for the eye and for screen readers.
+  announce(node) {
+    this.tooltip.show({node}, this.facts, this.chart.pointOf(node));
+    byId('selected').textContent = this.facts.text(node);
+  }
+
+  // Undoes one thing: the zoom, then the highlight.
+  back() {
+    this.tooltip.hide();
+    if (this.chart.back()) return;
+    if (this.emphasis.picked >= 0) this.pick(this.emphasis.picked);
+  }
+
+  // --- Theme ---
+
+  setTheme(dark) {
+    this.dark = dark;
+    document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+    byId('theme').textContent = dark ? 'Light' : 'Dark';
+    this.colors.setTheme(dark);
+  }
+
+  switchTheme() {
+    this.setTheme(!this.dark);
+    this.chart.paintSoon();
+    this.showLegend();
+    if (this.timeline) this.timeline.paint();
+  }
+
+  // --- Buttons ---
+
+  wire() {
+    const actions = {
+      'theme': () => this.switchTheme(),
+      'help-button': () => byId('help').showModal(),
+      'top-down': () => this.choose({inverted: false}),
+      'inverted': () => this.choose({inverted: true}),
+      'by-size': () => this.choose({byName: false}),
+      'by-name': () => this.choose({byName: true}),
+      'bytes': () => this.choose({unit: 'bytes'}),
+      'blocks': () => this.choose({unit: 'blocks'}),
+      'width-shown': () => this.choose({widths: 'shown'}),
+      'width-before': () => this.choose({widths: 'before'}),
+      'width-both': () => this.choose({widths: 'both'}),
+    };
+    for (const [id, action] of Object.entries(actions)) byId(id).addEventListener('click', action);
+    byId('search').addEventListener('input', (event) => this.search(event.target.value));
+    byId('flame').addEventListener('blur', () => this.tooltip.hide());
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', (event) => {
+      if (event.matches !== this.dark) this.switchTheme();
+    });
+  }
+}
+
+// The data is JSON, compressed by gzip, in base64.
+async function readData() {
+  const text = atob(byId('data').textContent.trim());
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Response(unpacked).json();
+}
+
+async function start() {
+  try {
+    globalThis.heapPage = new Page(await readData());  // for the browser's console
+    document.documentElement.dataset.readyMillis = Math.round(performance.now());
+  } catch (error) {
+    byId('about').textContent = 'This page cannot be shown: ' + error.message;
+    throw error;
+  }
+}
+
+start();

@@ -1,0 +1,175 @@
+// The data of the page as typed arrays, and sums over them.
+//
+// A node is a frame behind its callers; node 0 is the root.  A parent has a smaller number than its
+// children, so that one loop, backwards, sums up a tree of any depth.
+
+class Profile {
+  constructor(data) {
+    this.data = data;
+    this.isComparison = data.before.length > 0;
+    this.functionCount = data.functions.name.length;
+    this.readNodes(data.nodes);
+    this.linkChildren();
+    this.cache = new Map();
+  }
+
+  readNodes({back, frame, line}) {
+    const count = this.count = back.length + 1;
+    this.parent = new Int32Array(count);
+    this.frame = new Int32Array(count);  // twice the function, and 1 where it is inlined
+    this.line = new Int32Array(count);   // 0: not known; -1: several
+    this.frame[0] = this.parent[0] = -1;
+    for (let i = 1; i < count; i++) {
+      this.parent[i] = i - back[i - 1];
+      this.frame[i] = frame[i - 1];
+      this.line[i] = line[i - 1];
+    }
+  }
+
+  linkChildren() {
+    this.firstChild = new Int32Array(this.count).fill(-1);
+    this.nextSibling = new Int32Array(this.count).fill(-1);
+    for (let i = this.count - 1; i > 0; i--) {
+      this.nextSibling[i] = this.firstChild[this.parent[i]];
+      this.firstChild[this.parent[i]] = i;
+    }
+  }
+
+  text(column, number) {
+    return this.data.strings[this.data.functions[column][number]];
+  }
+
+  name(number) { return this.text('name', number); }
+  file(number) { return this.text('file', number); }
+  module(number) { return this.text('module', number); }
+
+  // "server.cc:120": the line of a call, or where the function begins.
+  place(number, line) {
+    const file = this.file(number);
+    if (!file) return '';
+    if (line > 0) return file + ':' + line;
+    const start = this.data.functions.line[number];
+    return file + (line < 0 ? ' (several lines)' : start > 0 ? ':' + start : '');
+  }
+
+  metricNames() {
+    return this.data.metrics.map((metric) => metric.name);
+  }
+
+  // Computed at first use.
+  amounts(metric, unit) {
+    const key = metric + '/' + unit;
+    if (!this.cache.has(key)) {
+      const {sides} = this.data.metrics[metric];
+      this.cache.set(key, sides.map((side) => new Amounts(this, side, unit)));
+    }
+    return this.cache.get(key);
+  }
+
+  // Of each node whether its function has not been called yet further up: counting these only,
+  // recursion counts once.
+  outermost() {
+    if (!this.outermostNodes) this.outermostNodes = this.findOutermost();
+    return this.outermostNodes;
+  }
+
+  findOutermost() {
+    const outermost = new Uint8Array(this.count);
+    const above = new Int32Array(this.functionCount);
+    for (let node = this.firstChild[0]; node > 0;) {
+      if (above[this.frame[node] >> 1]++ === 0) outermost[node] = 1;
+      if (this.firstChild[node] >= 0) {
+        node = this.firstChild[node];
+        continue;
+      }
+      node = this.leave(node, above);
+    }
+    return outermost;
+  }
+
+  // The next node in depth-first order behind one without children.
+  leave(node, above) {
+    while (node > 0) {
+      above[this.frame[node] >> 1]--;
+      if (this.nextSibling[node] >= 0) return this.nextSibling[node];
+      node = this.parent[node];
+    }
+    return 0;
+  }
+}
+
+// Of one metric, one unit and one side: of each node, its own and with all that it called.
+class Amounts {
+  constructor(profile, side, unit) {
+    this.nodes = Int32Array.from(side.node);  // that have something of their own
+    this.own = this.columns(profile.count);
+    this.fillOwn(side, unit);
+    this.all = this.sumUp(profile);
+  }
+
+  columns(count) {
+    return {
+      value: new Float64Array(count),
+      variance: new Float64Array(count),
+    };
+  }
+
+  fillOwn(side, unit) {
+    side.node.forEach((node, i) => {
+      this.own.value[node] = side[unit][i];
+      this.own.variance[node] = side[unit + 'Variance'][i];
+    });
+  }
+
+  sumUp({parent, count}) {
+    const all = {};
+    for (const [name, own] of Object.entries(this.own)) {
+      const sums = all[name] = own.slice();
+      for (let i = count - 1; i > 0; i--) sums[parent[i]] += sums[i];
+    }
+    return all;
+  }
+
+  addOwn(node, figure) {
+    figure.add(this.own.value[node], this.own.variance[node]);
+  }
+
+  addAll(node, figure) {
+    figure.add(this.all.value[node], this.all.variance[node]);
+  }
+
+  total() {
+    const figure = new Figure();
+    this.addAll(0, figure);
+    return figure;
+  }
+}
+
+// A row of the table for each function: self and total, a figure for each side.
+function functionRows(profile, sides) {
+  const outermost = profile.outermost();
+  const rows = Array.from({length: profile.functionCount}, (_, number) => ({
+    number,
+    self: sides.map(() => new Figure()),
+    total: sides.map(() => new Figure()),
+  }));
+  for (let node = 1; node < profile.count; node++) {
+    const row = rows[profile.frame[node] >> 1];
+    sides.forEach((side, i) => {
+      side.addOwn(node, row.self[i]);
+      if (outermost[node]) side.addAll(node, row.total[i]);
+    });
+  }
+  return rows.filter((row) => row.total.some((figure) => figure.value > 0));
+}
+
+// What stacks with a function of the set amount to; `set` has 1 for each function in it.
+function totalOfStacksWith(profile, amounts, set) {
+  const covered = new Uint8Array(profile.count);
+  const figure = new Figure();
+  for (let node = 1; node < profile.count; node++) {
+    covered[node] = covered[profile.parent[node]] | set[profile.frame[node] >> 1];
+    if (covered[node] && !covered[profile.parent[node]]) amounts.addAll(node, figure);
+  }
+  return figure;
+}

@@ -1,0 +1,221 @@
+#include "tools/flame/page_data.h"
+
+#include <algorithm>
+
+#include "tools/flame/frame_tree.h"
+#include "tools/flame/json_text.h"
+
+namespace allomon::flame {
+namespace {
+
+using heap::Metric;
+
+struct MetricName {
+  Metric metric;
+  const char* name;
+};
+constexpr MetricName kNames[heap::kMetrics] = {
+    {Metric::kAllocated, "alloc"},   {Metric::kPeak, "peak"},
+    {Metric::kLive, "live"},         {Metric::kTemporary, "temporary"},
+    {Metric::kPromoted, "promoted"}, {Metric::kDiedYoung, "died-young"}};
+
+bool AllHave(const std::vector<NamedProfile>& profiles, Metric metric) {
+  return std::all_of(profiles.begin(), profiles.end(), [metric](const NamedProfile& named) {
+    return heap::Has(named.profile, metric);
+  });
+}
+
+bool AllHaveBlocks(const std::vector<NamedProfile>& profiles) {
+  return std::all_of(profiles.begin(), profiles.end(),
+                     [](const NamedProfile& named) { return named.profile.has_blocks; });
+}
+
+void WriteTimeline(const heap::HeapProfile& profile, JsonWriter* json) {
+  json->Key("timeline").Begin('[');
+  for (const heap::TimelinePoint& point : profile.timeline) {
+    json->Number(point.seconds).Whole(point.allocated_bytes);
+    json->Whole(point.live_bytes).Whole(std::max(point.most_live_bytes, point.live_bytes));
+  }
+  json->End(']');
+}
+
+void WriteNotes(const heap::HeapProfile& profile, JsonWriter* json) {
+  json->Key("notes").Begin('[');
+  for (const std::string& note : profile.notes) json->String(note);
+  json->End(']');
+}
+
+void WriteProfile(const NamedProfile& named, JsonWriter* json) {
+  const heap::HeapProfile& profile = named.profile;
+  json->Begin('{').Key("file").String(named.file).Key("origin").String(profile.origin);
+  json->Key("program").String(profile.program).Key("command").String(profile.command);
+  json->Key("pid").Whole(static_cast<double>(profile.pid));
+  json->Key("startMillis").Whole(static_cast<double>(profile.start_unix_nanos) / 1e6);
+  json->Key("seconds").Number(profile.duration_seconds);
+  json->Key("peakSeconds").Number(profile.peak_seconds);
+  json->Key("rate").Number(profile.rate);
+  json->Key("dropped").Whole(profile.dropped_samples);
+  json->Key("isSum").Raw(profile.is_sum ? "true" : "false");
+  WriteTimeline(profile, json);
+  WriteNotes(profile, json);
+  json->End('}');
+}
+
+void WriteProfiles(const char* key, const std::vector<NamedProfile>& profiles, JsonWriter* json) {
+  json->Key(key).Begin('[');
+  for (const NamedProfile& named : profiles) WriteProfile(named, json);
+  json->End(']');
+}
+
+// An array with a value of each item.
+template <typename Items, typename ValueOf>
+void WriteColumn(const char* key, const Items& items, const ValueOf& value_of, JsonWriter* json) {
+  json->Key(key).Begin('[');
+  for (const auto& item : items) json->Whole(value_of(item));
+  json->End(']');
+}
+
+// Strings, each once, with a number.
+class StringTable {
+ public:
+  uint32_t NumberOf(const std::string& text) {
+    const auto number = static_cast<uint32_t>(strings_.size());
+    const auto [found, is_new] = numbers_.emplace(text, number);
+    if (is_new) strings_.push_back(text);
+    return found->second;
+  }
+  void Write(JsonWriter* json) const {
+    json->Key("strings").Begin('[');
+    for (const std::string& text : strings_) json->String(text);
+    json->End(']');
+  }
+
+ private:
+  std::vector<std::string> strings_;
+  std::unordered_map<std::string, uint32_t> numbers_;
+};
+
+void WriteFunctions(const std::vector<FrameFunction>& functions, JsonWriter* json) {
+  StringTable strings;
+  json->Key("functions").Begin('{');
+  WriteColumn(
+      "name", functions, [&](const auto& f) { return strings.NumberOf(f.name); }, json);
+  WriteColumn(
+      "file", functions, [&](const auto& f) { return strings.NumberOf(f.file); }, json);
+  WriteColumn(
+      "module", functions, [&](const auto& f) { return strings.NumberOf(f.module); }, json);
+  WriteColumn(
+      "line", functions, [](const auto& f) { return f.start_line; }, json);
+  json->End('}');
+  strings.Write(json);
+}
+
+// Parents as distances back, which are mostly 1.
+void WriteNodes(const std::vector<FrameNode>& nodes, JsonWriter* json) {
+  json->Key("nodes").Begin('{').Key("back").Begin('[');
+  for (size_t i = 1; i < nodes.size(); ++i) json->Whole(static_cast<double>(i - nodes[i].parent));
+  json->End(']').Key("frame").Begin('[');
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    json->Whole(nodes[i].function * 2.0 + (nodes[i].inlined ? 1 : 0));
+  }
+  json->End(']').Key("line").Begin('[');
+  for (size_t i = 1; i < nodes.size(); ++i) json->Whole(nodes[i].line);
+  json->End(']').End('}');
+}
+
+// The leaves that have something of a metric, and how much.
+struct Row {
+  uint32_t node;
+  const heap::Estimate* estimate;
+};
+
+std::vector<Row> RowsOf(const FrameTree& tree, size_t metric, Side side) {
+  std::vector<Row> rows;
+  for (const Leaf& leaf : tree.leaves()) {
+    if (leaf.by_metric[side].empty()) continue;
+    const heap::Estimate& estimate = leaf.by_metric[side][metric];
+    if (estimate.amount.bytes == 0 && estimate.amount.blocks == 0) continue;
+    rows.push_back({leaf.node, &estimate});
+  }
+  return rows;
+}
+
+void WriteVariances(const char* key, const std::vector<Row>& rows, double heap::Estimate::*variance,
+                    JsonWriter* json) {
+  json->Key(key).Begin('[');
+  for (const Row& row : rows) json->Rough(row.estimate->*variance);
+  json->End(']');
+}
+
+void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* json) {
+  const std::vector<Row> rows = RowsOf(tree, metric, side);
+  json->Begin('{');
+  WriteColumn(
+      "node", rows, [](const Row& row) { return row.node; }, json);
+  WriteColumn(
+      "bytes", rows, [](const Row& row) { return row.estimate->amount.bytes; }, json);
+  WriteColumn(
+      "blocks", rows, [](const Row& row) { return row.estimate->amount.blocks; }, json);
+  WriteVariances("bytesVariance", rows, &heap::Estimate::bytes_variance, json);
+  WriteVariances("blocksVariance", rows, &heap::Estimate::blocks_variance, json);
+  json->End('}');
+}
+
+void WriteMetrics(const FrameTree& tree, bool is_comparison, JsonWriter* json) {
+  json->Key("metrics").Begin('[');
+  for (size_t i = 0; i < tree.metrics().size(); ++i) {
+    json->Begin('{').Key("name").String(NameOf(tree.metrics()[i])).Key("sides").Begin('[');
+    WriteAmounts(tree, i, kShown, json);
+    if (is_comparison) WriteAmounts(tree, i, kBefore, json);
+    json->End(']').End('}');
+  }
+  json->End(']');
+}
+
+absl::Status AddAll(const std::vector<NamedProfile>& profiles, Side side, FrameTree* tree) {
+  for (const NamedProfile& named : profiles) {
+    if (tree->Add(named.profile, side)) continue;
+    return absl::ResourceExhaustedError(
+        named.file + ": more stacks than a page can show; record with a lower --rate");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const char* NameOf(Metric metric) {
+  for (const MetricName& name : kNames) {
+    if (name.metric == metric) return name.name;
+  }
+  return "";
+}
+
+std::vector<Metric> CommonMetrics(const Profiles& profiles) {
+  std::vector<Metric> metrics;
+  for (const MetricName& name : kNames) {
+    if (AllHave(profiles.shown, name.metric) && AllHave(profiles.before, name.metric)) {
+      metrics.push_back(name.metric);
+    }
+  }
+  return metrics;
+}
+
+absl::StatusOr<std::string> PageData(const Profiles& profiles, const PageChoices& choices) {
+  FrameTree tree(CommonMetrics(profiles));
+  absl::Status status = AddAll(profiles.shown, kShown, &tree);
+  status.Update(AddAll(profiles.before, kBefore, &tree));
+  if (!status.ok()) return status;
+  const bool has_blocks = AllHaveBlocks(profiles.shown) && AllHaveBlocks(profiles.before);
+  JsonWriter json;
+  json.Begin('{').Key("title").String(choices.title).Key("metric").String(NameOf(choices.metric));
+  json.Key("hasBlocks").Raw(has_blocks ? "true" : "false");
+  WriteProfiles("shown", profiles.shown, &json);
+  WriteProfiles("before", profiles.before, &json);
+  WriteFunctions(tree.functions(), &json);
+  WriteNodes(tree.nodes(), &json);
+  WriteMetrics(tree, !profiles.before.empty(), &json);
+  json.End('}');
+  return json.TakeText();
+}
+
+}  // namespace allomon::flame

@@ -1,0 +1,154 @@
+#include "tools/heap/change.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tools/heap/incomplete_beta.h"
+
+namespace allomon::heap {
+namespace {
+
+constexpr double kManyTrials = 1e5;  // from here on the normal distribution does
+constexpr double kLeastPart = 1e-4;  // a side that is known is taken for one known so much better
+constexpr double kSquaredSigmas = 3.841458821;  // 95 % of the normal distribution
+
+struct Trials {
+  double count = 0;
+  double after_share = 0;  // of them, if nothing changed
+};
+
+Trials TrialsOf(const ChangeSums& sums) {
+  if (sums.variance <= 0) return {};
+  return {sums.inverse > 0 ? sums.variance * sums.variance / sums.inverse : kManyTrials,
+          sums.after_share / sums.variance};
+}
+
+// Adds what samples of one profile tell of both.
+void AddTrials(const Amount& unbounded, const Sample& sample, double own_rate,
+               const Comparison& comparison, ChangeSums* sums) {
+  const Amount amount = Bounded(unbounded);
+  if (!comparison.IsTestable() || amount.blocks <= 0 || amount.bytes < 0) return;
+  const double size = amount.bytes / amount.blocks;
+  const double p = ReportProbability(size, sample.has_header, comparison.rate_before);
+  const double q = ReportProbability(size, sample.has_header, comparison.rate_after);
+  const double own = ReportProbability(size, sample.has_header, own_rate);
+  const double weight = comparison.blocks ? 1 : size;
+  double u = weight * (1 - p) / p;
+  double v = weight * (1 - q) / q;
+  if (u + v <= 0) return;
+  u = std::max(u, kLeastPart * v);
+  v = std::max(v, kLeastPart * u);
+  const double truth = amount.blocks * own / (p + q) * weight;
+  const double variance = truth * (u + v);
+  sums->variance += variance;
+  sums->inverse += variance * u * v;
+  sums->after_share += variance * u / (u + v);
+}
+
+// P(X >= k) of a binomial distribution, less half of P(X = k); k and n need not be whole.
+double UpperMidP(double k, const Trials& trials) {
+  const double n = trials.count;
+  k = std::clamp(k, 0.0, n);
+  const double from = k > 0 ? IncompleteBeta(k, n - k + 1, trials.after_share) : 1;
+  const double beyond = k < n ? IncompleteBeta(k + 1, n - k, trials.after_share) : 0;
+  return (from + beyond) / 2;
+}
+
+// An interval of a side; of one without samples by what a sample would stand for.
+Interval SideInterval(const Estimate& estimate, bool blocks, double sample_weight) {
+  const double value = blocks ? estimate.amount.blocks : estimate.amount.bytes;
+  if (value <= 0) return {0, kSquaredSigmas * sample_weight};
+  return blocks ? BlocksInterval(estimate) : BytesInterval(estimate);
+}
+
+}  // namespace
+
+void ChangeSums::Add(const ChangeSums& other) {
+  before.Add(other.before);
+  after.Add(other.after);
+  variance += other.variance;
+  inverse += other.inverse;
+  after_share += other.after_share;
+}
+
+ChangeSums BeforeOf(const Amount& amount, const Sample& sample, const Comparison& comparison) {
+  ChangeSums sums;
+  sums.before = EstimateOf(amount, sample, comparison.rate_before);
+  AddTrials(amount, sample, comparison.rate_before, comparison, &sums);
+  return sums;
+}
+
+ChangeSums AfterOf(const Amount& amount, const Sample& sample, const Comparison& comparison) {
+  ChangeSums sums;
+  sums.after = EstimateOf(amount, sample, comparison.rate_after);
+  AddTrials(amount, sample, comparison.rate_after, comparison, &sums);
+  return sums;
+}
+
+double Difference(const ChangeSums& sums, bool blocks) {
+  const Amount& before = sums.before.amount;
+  const Amount& after = sums.after.amount;
+  return blocks ? after.blocks - before.blocks : after.bytes - before.bytes;
+}
+
+Interval DifferenceInterval(const ChangeSums& sums, bool blocks) {
+  const double difference = Difference(sums, blocks);
+  if (sums.variance <= 0) return {difference, difference};
+  const Trials trials = TrialsOf(sums);
+  const double share = trials.after_share;
+  const double both = std::sqrt(sums.variance / (trials.count * share * (1 - share)));
+  const Interval before = SideInterval(sums.before, blocks, both * share);
+  const Interval after = SideInterval(sums.after, blocks, both * (1 - share));
+  const double b = blocks ? sums.before.amount.blocks : sums.before.amount.bytes;
+  const double a = blocks ? sums.after.amount.blocks : sums.after.amount.bytes;
+  return {difference - std::hypot(a - after.low, before.high - b),
+          difference + std::hypot(after.high - a, b - before.low)};
+}
+
+double PValue(const ChangeSums& sums, bool blocks) {
+  const double difference = Difference(sums, blocks);
+  if (difference == 0) return 1;
+  if (sums.variance <= 0) return 0;
+  const Trials trials = TrialsOf(sums);
+  if (trials.count >= kManyTrials) {
+    return std::erfc(std::fabs(difference) / std::sqrt(2 * sums.variance));
+  }
+  const double share = trials.after_share;
+  const double n = trials.count;
+  const double weight = std::sqrt(sums.variance / (n * share * (1 - share)));
+  const double k = n * share + difference / weight;
+  const double upper = UpperMidP(k, trials);
+  const double lower = UpperMidP(n - k, {n, 1 - share});
+  return std::min(1.0, 2 * std::min(upper, lower));
+}
+
+double LeastPValue(const ChangeSums& sums) {
+  if (sums.variance <= 0) return 0;
+  const Trials trials = TrialsOf(sums);
+  return std::pow(std::min(trials.after_share, 1 - trials.after_share), trials.count);
+}
+
+std::vector<bool> MarkedRows(const std::vector<double>& p_values,
+                             const std::vector<double>& least_p_values, double alpha) {
+  // The least number of rows among which those that can be marked at all are no more than it.
+  std::vector<double> least = least_p_values;
+  std::sort(least.begin(), least.end());
+  size_t tests = 1;
+  while (tests < least.size() && least[tests] <= alpha / static_cast<double>(tests)) ++tests;
+  std::vector<size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&p_values](size_t a, size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<bool> marked(p_values.size());
+  const double most_least = alpha / static_cast<double>(tests);
+  for (const size_t row : order) {
+    if (least_p_values[row] > most_least) continue;
+    if (tests == 0 || p_values[row] > alpha / static_cast<double>(tests)) break;
+    marked[row] = true;
+    --tests;
+  }
+  return marked;
+}
+
+}  // namespace allomon::heap

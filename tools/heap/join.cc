@@ -1,0 +1,65 @@
+#include "tools/heap/join.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace allomon::heap {
+namespace {
+
+// A number of the other profile's table, behind the tables that are there.
+uint32_t Moved(uint32_t number, size_t there, size_t others) {
+  return number < others ? static_cast<uint32_t>(there + number) : kNone;
+}
+
+}  // namespace
+
+void AppendSamples(const HeapProfile& other, HeapProfile* joined) {
+  const size_t functions = joined->functions.size();
+  const size_t mappings = joined->mappings.size();
+  const size_t locations = joined->locations.size();
+  const size_t threads = joined->threads.size();
+  const auto append = [](const auto& from, auto* to) {
+    to->insert(to->end(), from.begin(), from.end());
+  };
+  append(other.functions, &joined->functions);
+  append(other.mappings, &joined->mappings);
+  append(other.threads, &joined->threads);
+  for (Location location : other.locations) {
+    location.mapping = Moved(location.mapping, mappings, other.mappings.size());
+    for (Line& line : location.lines) {
+      line.function = Moved(line.function, functions, other.functions.size());
+    }
+    joined->locations.push_back(std::move(location));
+  }
+  for (Sample sample : other.samples) {
+    for (uint32_t& frame : sample.stack) frame = Moved(frame, locations, other.locations.size());
+    sample.thread = Moved(sample.thread, threads, other.threads.size());
+    joined->samples.push_back(std::move(sample));
+  }
+}
+
+void AddProfile(const HeapProfile& other, HeapProfile* sum) {
+  AppendSamples(other, sum);
+  for (size_t i = 0; i < kMetrics; ++i) sum->has[i] = sum->has[i] && other.has[i];
+  sum->has_blocks = sum->has_blocks && other.has_blocks;
+  sum->is_sum = true;
+  if (sum->rate != other.rate) {
+    if (sum->rate != 0 && other.rate != 0) {
+      sum->notes.push_back("the files have different rates of sampling: rows have no intervals");
+    }
+    sum->rate = 0;
+  }
+  sum->timeline.clear();
+  sum->peak_seconds = 0;
+  sum->pid = 0;
+  sum->duration_seconds = std::max(sum->duration_seconds, other.duration_seconds);
+  sum->dropped_samples += other.dropped_samples;
+  sum->dropped_bytes += other.dropped_bytes;
+  for (const std::string& note : other.notes) {
+    if (std::find(sum->notes.begin(), sum->notes.end(), note) == sum->notes.end()) {
+      sum->notes.push_back(note);
+    }
+  }
+}
+
+}  // namespace allomon::heap

@@ -1,0 +1,83 @@
+#include "tools/interchange/export_command.h"
+
+#include <utility>
+
+#include "tools/interchange/export_options.h"
+#include "tools/interchange/metric_names.h"
+#include "tools/interchange/naming.h"
+#include "tools/load/load.h"
+#include "tracker/formats/write_file.h"
+
+namespace allomon::interchange {
+namespace {
+
+using heap::HeapProfile;
+using heap::Metric;
+
+absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
+
+absl::StatusOr<Metric> MetricToWrite(const ExportOptions& options, const HeapProfile& profile) {
+  const auto preset = DefaultMetric(profile);
+  if (!preset.has_value()) return Bad(options.file + " counts nothing that can be exported");
+  const Metric metric = options.metric.value_or(*preset);
+  if (Has(profile, metric)) return metric;
+  return Bad(options.file + " does not have --metric=" + MetricName(metric) + "; it has " +
+             MetricsOf(profile));
+}
+
+absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
+  load::LoadOptions load_options;
+  load_options.debug_dir = options.debug_dir;
+  load_options.counts_metric = options.counts_metric;
+  return load::LoadHeapProfile(options.file, load_options);
+}
+
+absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
+  auto profile = Load(options);
+  if (!profile.ok()) return profile.status();
+  NarrowMappings(&*profile);
+  const auto metric = MetricToWrite(options, *profile);
+  if (!metric.ok()) return metric.status();
+  auto files = Export(*options.format, *profile, *metric);
+  if (!files.ok()) return Bad(options.file + ": " + std::string(files.status().message()));
+  return files;
+}
+
+absl::Status Write(const std::string& path, const OutputFiles& files) {
+  std::vector<FileToWrite> to_write;
+  for (const OutputFile& file : files) {
+    to_write.push_back({path + file.suffix, file.bytes, file.mode});
+  }
+  std::string error;
+  return WriteFilesAtomically(to_write, &error) ? absl::OkStatus() : Bad(error);
+}
+
+absl::StatusOr<std::string> Run(const ExportOptions& options) {
+  auto files = Convert(options);
+  if (!files.ok()) return files.status();
+  if (options.output != "-") {
+    const absl::Status status = Write(options.output, *files);
+    if (!status.ok()) return status;
+    return std::string();
+  }
+  if (files->size() == 1) return std::move(files->front().bytes);
+  return Bad(std::string("--format=") + options.format->name +
+             " is more than one file; name the first one with -o");
+}
+
+}  // namespace
+
+CommandResult RunExport(const std::vector<std::string>& args, Charset charset) {
+  const auto bad = [charset](const absl::Status& status) {
+    return CommandResult{
+        2, "", "allomon export: " + Printable(std::string(status.message()), charset) + "\n"};
+  };
+  const auto options = ParseExportOptions(args);
+  if (!options.ok()) return bad(options.status());
+  if (options->help) return {0, ExportUsage(), ""};
+  auto out = Run(*options);
+  if (!out.ok()) return bad(out.status());
+  return {0, *std::move(out), ""};
+}
+
+}  // namespace allomon::interchange

@@ -1,0 +1,33 @@
+// The command line of `allomon export`.
+#ifndef ALLOMON_TOOLS_INTERCHANGE_EXPORT_OPTIONS_H_
+#define ALLOMON_TOOLS_INTERCHANGE_EXPORT_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
+#include "tools/interchange/export.h"
+
+namespace allomon::interchange {
+
+struct ExportOptions {
+  const ExportFormat* format = nullptr;
+  std::optional<heap::Metric> metric;                // none: DefaultMetric()
+  heap::Metric counts_metric = heap::Metric::kLive;  // of collapsed input
+  std::string output = "-";                          // "-": standard output
+  std::string debug_dir;                             // where debug files are looked for, too
+  std::string file;
+  bool help = false;
+};
+
+// Accepts --name=value and --name value, options and the file in any order, and only a file behind
+// `--`.  Fails with one line that names the argument.
+absl::StatusOr<ExportOptions> ParseExportOptions(const std::vector<std::string>& args);
+
+std::string ExportUsage();
+
+}  // namespace allomon::interchange
+
+#endif  // ALLOMON_TOOLS_INTERCHANGE_EXPORT_OPTIONS_H_

@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/pprof/own_lines.h"
+
+namespace allomon::pprof {
+namespace {
+
+using heap::AgeCell;
+using heap::Amount;
+using heap::HeapProfile;
+using heap::Sample;
+using heap::Thread;
+using Json = nlohmann::json;
+
+constexpr size_t kMaxJsonBytes = size_t{4} << 20;  // of a line: what it is read to is much larger
+constexpr size_t kMaxNotes = 100;
+constexpr size_t kMaxPoints = 1 << 16;
+
+// Null if it is damaged.
+Json Parse(std::string_view text) {
+  if (text.size() > kMaxJsonBytes) return Json();
+  Json json = Json::parse(text, nullptr, false);  // a discarded one where it is none
+  return json.is_discarded() ? Json() : json;
+}
+
+double NumberIn(const Json& json) {
+  const double number = json.is_number() ? json.get<double>() : 0;
+  return std::isfinite(number) ? number : 0;
+}
+
+double NumberAt(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found == json.end() ? 0 : std::max(0.0, NumberIn(*found));
+}
+
+uint64_t IntegerAt(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
+}
+
+bool BoolAt(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_boolean() && found->get<bool>();
+}
+
+std::string StringAt(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+Amount AmountAt(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_array() || found->size() != 2) return {};
+  return {NumberIn((*found)[0]), NumberIn((*found)[1])};
+}
+
+void AddNote(std::string note, HeapProfile* profile) {
+  if (profile->notes.size() < kMaxNotes) profile->notes.push_back(std::move(note));
+}
+
+void ReadNotes(const Json& json, HeapProfile* profile) {
+  const auto notes = json.find("notes");
+  if (notes == json.end() || !notes->is_array()) return;
+  for (const Json& note : *notes) {
+    if (note.is_string()) AddNote(note.get<std::string>(), profile);
+  }
+}
+
+void ReadThread(const Json& json, HeapProfile* profile) {
+  if (!json.is_object()) return;
+  Thread thread;
+  thread.name = StringAt(json, "name");
+  thread.tid = IntegerAt(json, "tid");
+  thread.exact_words = NumberAt(json, "exact_words");
+  thread.estimated_words = NumberAt(json, "estimated_words");
+  thread.estimated_words_variance = NumberAt(json, "estimated_words_variance");
+  thread.allocated = AmountAt(json, "allocated");
+  thread.live = AmountAt(json, "live");
+  profile->threads.push_back(std::move(thread));
+}
+
+void ReadTimeline(const Json& numbers, HeapProfile* profile) {
+  if (!numbers.is_array()) return;
+  for (size_t i = 0; i + 4 <= numbers.size() && profile->timeline.size() < kMaxPoints; i += 4) {
+    profile->timeline.push_back({NumberIn(numbers[i]), NumberIn(numbers[i + 1]),
+                                 NumberIn(numbers[i + 2]), NumberIn(numbers[i + 3])});
+  }
+}
+
+// The integers of one line, without copying them.
+class List {
+ public:
+  explicit List(std::string_view text) : rest_(text) {
+    if (!rest_.empty() && rest_.front() == '[') rest_.remove_prefix(1);
+  }
+
+  // False at the end, and at what is no integer of 0 or more.
+  bool Next(uint64_t* number) {
+    const char* end = rest_.data() + rest_.size();
+    const auto result = std::from_chars(rest_.data(), end, *number);
+    if (result.ec != std::errc()) return false;
+    rest_.remove_prefix(result.ptr - rest_.data());
+    if (!rest_.empty()) rest_.remove_prefix(1);  // the comma, or the bracket
+    return true;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+bool NextCell(List* list, AgeCell* cell) {
+  uint64_t log2_bytes, log2_nanos, other_thread, blocks, bytes;
+  if (!list->Next(&log2_bytes) || !list->Next(&log2_nanos) || !list->Next(&other_thread) ||
+      !list->Next(&blocks) || !list->Next(&bytes)) {
+    return false;
+  }
+  cell->log2_bytes = static_cast<uint8_t>(std::min<uint64_t>(log2_bytes, 63));
+  cell->log2_nanos = static_cast<uint8_t>(std::min<uint64_t>(log2_nanos, 63));
+  cell->other_thread = other_thread != 0;
+  cell->amount = {static_cast<double>(blocks), static_cast<double>(bytes)};
+  return true;
+}
+
+// Does not believe `count`, for which nothing is reserved.
+bool NextCells(uint64_t count, List* list, std::vector<AgeCell>* cells) {
+  for (uint64_t i = 0; i < count; ++i) {
+    AgeCell cell;
+    if (!NextCell(list, &cell)) return false;
+    cells->push_back(cell);
+  }
+  return true;
+}
+
+bool ReadAgesOfOne(List* list, std::vector<Sample>* samples) {
+  uint64_t sample, deaths, ages;
+  if (!list->Next(&sample) || !list->Next(&deaths) || !list->Next(&ages)) return false;
+  if (sample >= samples->size()) return false;
+  return NextCells(deaths, list, &(*samples)[sample].deaths) &&
+         NextCells(ages, list, &(*samples)[sample].ages);
+}
+
+// Calls `read` with what follows `head` in each line that begins so.
+template <typename Read>
+void ForEach(std::string_view head, const std::vector<std::string_view>& lines, Read read) {
+  for (std::string_view line : lines) {
+    if (line.substr(0, head.size()) == head) read(line.substr(head.size()));
+  }
+}
+
+void ReadRun(const Json& json, HeapProfile* profile) {
+  if (!json.is_object()) return;
+  profile->program = StringAt(json, "program");
+  profile->command = StringAt(json, "command");
+  profile->pid = IntegerAt(json, "pid");
+  profile->is_sum = BoolAt(json, "is_sum");
+  profile->peak_seconds = NumberAt(json, "peak_seconds");
+  profile->dropped_samples = NumberAt(json, "dropped_samples");
+  profile->dropped_bytes = NumberAt(json, "dropped_bytes");
+  profile->origin = StringAt(json, "origin");
+  ReadNotes(json, profile);
+}
+
+void ReadHeaderless(std::string_view text, std::vector<Sample>* samples) {
+  List list(text);
+  for (uint64_t i = 0; list.Next(&i) && i < samples->size();) (*samples)[i].has_header = false;
+}
+
+void ReadAges(std::string_view text, std::vector<Sample>* samples) {
+  List list(text);
+  while (ReadAgesOfOne(&list, samples)) {
+  }
+}
+
+}  // namespace
+
+bool IsOwnLine(std::string_view text) { return text.substr(0, 8) == "allomon-"; }
+
+void OwnLines::ReadProfileLine(std::string_view text, HeapProfile* profile) {
+  const Json json = Parse(text);
+  if (!json.is_object() || IntegerAt(json, "version") != kLinesVersion) return;
+  const double rate = std::min(1.0, NumberAt(json, "rate"));
+  if (++profile_lines_ > 1) {
+    if (rate != profile->rate) profile->rate = 0;
+    return;
+  }
+  profile->rate = rate;
+  profile->seed = IntegerAt(json, "seed");
+  fingerprint_ = std::strtoull(StringAt(json, "samples").c_str(), nullptr, 16);
+}
+
+void OwnLines::ReadProfile(HeapProfile* profile) {
+  ForEach(kProfileLine, comments_, [&](std::string_view text) { ReadProfileLine(text, profile); });
+  profile->is_sum = profile_lines_ > 1;
+  if (profile_lines_ != 1) return;
+  ForEach(kRunLine, strings_, [&](std::string_view text) { ReadRun(Parse(text), profile); });
+  ForEach(kThreadLine, strings_, [&](std::string_view text) { ReadThread(Parse(text), profile); });
+  ForEach(kTimelineLine, strings_,
+          [&](std::string_view text) { ReadTimeline(Parse(text), profile); });
+}
+
+void OwnLines::ReadSamples(HeapProfile* profile) const {
+  if (profile_lines_ != 1 || Fingerprint(*profile) != fingerprint_) {
+    AddNote("another tool has changed this profile: its lifetimes are not known", profile);
+    return;
+  }
+  ForEach(kHeaderlessLine, strings_,
+          [&](std::string_view text) { ReadHeaderless(text, &profile->samples); });
+  ForEach(kAgesLine, strings_, [&](std::string_view text) { ReadAges(text, &profile->samples); });
+}
+
+}  // namespace allomon::pprof

@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "tools/pprof/own_lines.h"
+#include "tools/pprof/sample_types.h"
+#include "tools/pprof/summary.h"
+
+namespace allomon::pprof {
+namespace {
+
+using heap::AgeCell;
+using heap::Amount;
+using heap::HeapProfile;
+using heap::Sample;
+using heap::Thread;
+using heap::TimelinePoint;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr size_t kLineBytes = 4000;  // after which a list goes on in another line
+constexpr size_t kPointsOfLine = 64;
+
+std::string Line(std::string_view head, const OrderedJson& json) {
+  return std::string(head) + json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+std::string ProfileLine(const HeapProfile& profile) {
+  char fingerprint[20];
+  snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, Fingerprint(profile));
+  const OrderedJson json = {{"version", kLinesVersion},
+                            {"rate", profile.rate},
+                            {"seed", profile.seed},
+                            {"samples", fingerprint}};
+  return Line(kProfileLine, json);
+}
+
+std::string RunLine(const HeapProfile& profile) {
+  const OrderedJson json = {
+      {"program", profile.program},
+      {"command", profile.command},
+      {"pid", profile.pid},
+      {"is_sum", profile.is_sum},
+      {"peak_seconds", profile.peak_seconds},
+      {"dropped_samples", profile.dropped_samples},
+      {"dropped_bytes", profile.dropped_bytes},
+      {"notes", profile.notes},
+      {"origin", profile.origin},
+  };
+  return Line(kRunLine, json);
+}
+
+OrderedJson Pair(const Amount& amount) { return {amount.blocks, amount.bytes}; }
+
+std::string ThreadLine(const Thread& thread) {
+  const OrderedJson json = {
+      {"name", thread.name},
+      {"tid", thread.tid},
+      {"exact_words", thread.exact_words},
+      {"estimated_words", thread.estimated_words},
+      {"estimated_words_variance", thread.estimated_words_variance},
+      {"allocated", Pair(thread.allocated)},
+      {"live", Pair(thread.live)},
+  };
+  return Line(kThreadLine, json);
+}
+
+void AddTimeline(const std::vector<TimelinePoint>& timeline, std::vector<std::string>* lines) {
+  for (size_t begin = 0; begin < timeline.size(); begin += kPointsOfLine) {
+    OrderedJson numbers = OrderedJson::array();
+    const size_t end = std::min(begin + kPointsOfLine, timeline.size());
+    for (size_t i = begin; i < end; ++i) {
+      const TimelinePoint& point = timeline[i];
+      for (double number :
+           {point.seconds, point.allocated_bytes, point.live_bytes, point.most_live_bytes}) {
+        numbers.push_back(number);
+      }
+    }
+    lines->push_back(Line(kTimelineLine, numbers));
+  }
+}
+
+// A list of integers over some lines, each a list that can be read by itself.
+class ListLines {
+ public:
+  ListLines(std::string_view head, std::vector<std::string>* lines) : head_(head), lines_(lines) {}
+  ~ListLines() { End(); }
+  ListLines(const ListLines&) = delete;
+  ListLines& operator=(const ListLines&) = delete;
+
+  void Add(int64_t number) {
+    line_ += line_.empty() ? std::string(head_) + "[" : ",";
+    line_ += std::to_string(number);
+  }
+  void EndIfLong() {
+    if (line_.size() >= kLineBytes) End();
+  }
+
+ private:
+  void End() {
+    if (!line_.empty()) lines_->push_back(line_ + "]");
+    line_.clear();
+  }
+
+  std::string_view head_;
+  std::vector<std::string>* lines_;
+  std::string line_;
+};
+
+void AddHeaderless(const std::vector<Sample>& samples, std::vector<std::string>* lines) {
+  ListLines list(kHeaderlessLine, lines);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i].has_header) continue;
+    list.Add(static_cast<int64_t>(i));
+    list.EndIfLong();
+  }
+}
+
+void AddCells(const std::vector<AgeCell>& cells, ListLines* list) {
+  for (const AgeCell& cell : cells) {
+    list->Add(cell.log2_bytes);
+    list->Add(cell.log2_nanos);
+    list->Add(cell.other_thread ? 1 : 0);
+    list->Add(Rounded(cell.amount.blocks));
+    list->Add(Rounded(cell.amount.bytes));
+  }
+}
+
+void AddAges(const std::vector<Sample>& samples, std::vector<std::string>* lines) {
+  ListLines list(kAgesLine, lines);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const Sample& sample = samples[i];
+    if (sample.deaths.empty() && sample.ages.empty()) continue;
+    list.Add(static_cast<int64_t>(i));
+    list.Add(static_cast<int64_t>(sample.deaths.size()));
+    list.Add(static_cast<int64_t>(sample.ages.size()));
+    AddCells(sample.deaths, &list);
+    AddCells(sample.ages, &list);
+    list.EndIfLong();
+  }
+}
+
+uint64_t Mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 32;
+}
+
+}  // namespace
+
+int64_t Rounded(double value) {
+  constexpr double kMost = 9223372036854774784.0;  // the largest double below 2^63
+  if (std::isnan(value)) return 0;
+  return std::llround(std::clamp(value, -kMost, kMost));
+}
+
+uint64_t Fingerprint(const HeapProfile& profile) {
+  const std::vector<Column> columns = ColumnsToWrite(profile);
+  uint64_t hash = profile.samples.size();
+  for (const Sample& sample : profile.samples) {
+    hash = Mix(hash, sample.stack.size());
+    for (const Column& column : columns) {
+      const Amount& amount = sample[column.metric];
+      hash = Mix(hash,
+                 static_cast<uint64_t>(Rounded(column.is_blocks ? amount.blocks : amount.bytes)));
+    }
+  }
+  return hash;
+}
+
+std::vector<std::string> CommentsOf(const HeapProfile& profile) {
+  std::vector<std::string> lines = SummaryOf(profile);
+  lines.push_back(ProfileLine(profile));
+  return lines;
+}
+
+std::vector<std::string> StringsOf(const HeapProfile& profile) {
+  std::vector<std::string> lines = {RunLine(profile)};
+  for (const Thread& thread : profile.threads) lines.push_back(ThreadLine(thread));
+  AddTimeline(profile.timeline, &lines);
+  AddHeaderless(profile.samples, &lines);
+  AddAges(profile.samples, &lines);
+  return lines;
+}
+
+}  // namespace allomon::pprof

@@ -1,0 +1,141 @@
+#include "tools/recording/recording_profile.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "tools/recording/code_names.h"
+#include "tools/recording/profile_builder.h"
+#include "tracker/formats/recording.h"
+
+namespace allomon::recording {
+namespace {
+
+using Processes = std::vector<Process>;
+
+absl::Status Error(const std::string& name, const std::string& what) {
+  return absl::InvalidArgumentError(name + ": " + what);
+}
+
+bool HasSamples(const Process& process) {
+  return process.record.allocated.samples > 0 || !process.rows.empty() ||
+         process.record.dropped_samples > 0;
+}
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Takes the processes without samples out, unless there are no others.
+std::string LeaveOutEmpty(Processes* processes) {
+  const auto empty = std::stable_partition(processes->begin(), processes->end(), HasSamples);
+  if (empty == processes->begin() || empty == processes->end()) return "";
+  constexpr int kMostNames = 5;
+  const auto count = processes->end() - empty;
+  std::string note = std::to_string(count) + (count == 1 ? " process" : " processes") +
+                     " without a sample left out: ";
+  for (auto each = empty; each != processes->end() && each - empty < kMostNames; ++each) {
+    note += (each == empty ? "" : ", ") + BaseName(each->program);
+  }
+  if (count > kMostNames) note += ", ...";
+  processes->erase(empty, processes->end());
+  return note;
+}
+
+void SortByBytes(Processes* processes) {
+  std::stable_sort(processes->begin(), processes->end(), [](const Process& a, const Process& b) {
+    return a.record.allocated.bytes > b.record.allocated.bytes;
+  });
+}
+
+// Of the program's own module, whose path is empty.
+std::string BuildIdOf(const Process& process) {
+  for (const Module& module : process.modules) {
+    if (module.begin == 0 || module.path.length_bytes != 0) continue;
+    return std::string(reinterpret_cast<const char*>(module.build_id), module.build_id_bytes);
+  }
+  return "";
+}
+
+// A builder for each program, in the order of their first processes.
+class Programs {
+ public:
+  explicit Programs(CodeNames* names) : names_(*names) {}
+
+  void Add(const Process& process) {
+    const auto [place, is_new] = index_of_.try_emplace(
+        {process.program, BuildIdOf(process), process.record.rate}, builders_.size());
+    if (is_new) {
+      builders_.emplace_back(&names_);
+      bytes_.push_back(0);
+    }
+    builders_[place->second].Add(process);
+    bytes_[place->second] += static_cast<double>(process.record.allocated.bytes);
+  }
+
+  // The one that allocated most first.
+  std::vector<heap::HeapProfile> Finish() {
+    std::vector<size_t> order;
+    for (size_t i = 0; i < builders_.size(); ++i) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [this](size_t a, size_t b) { return bytes_[a] > bytes_[b]; });
+    std::vector<heap::HeapProfile> profiles;
+    for (const size_t i : order) profiles.push_back(builders_[i].Finish());
+    return profiles;
+  }
+
+ private:
+  CodeNames& names_;
+  std::vector<ProfileBuilder> builders_;
+  std::vector<double> bytes_;
+  std::map<std::tuple<std::string, std::string, double>, size_t> index_of_;
+};
+
+std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOptions& options) {
+  SortByBytes(&processes);
+  CodeNames names;
+  Programs programs(&names);
+  for (Process& process : processes) {
+    programs.Add(process);
+    process = {};
+  }
+  if (options.names) names.LookUp(options.debug_dir, options.progress);
+  return programs.Finish();
+}
+
+}  // namespace
+
+bool LooksLikeRecording(std::string_view first_bytes) {
+  return first_bytes.substr(0, sizeof(kMagic)) == std::string_view(kMagic, sizeof(kMagic));
+}
+
+absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
+    const RecordingBytes& bytes, const std::string& name, const RecordingOptions& options) {
+  Recording recording;
+  std::string what;
+  if (!ReadRecording(bytes, &recording, &what)) return Error(name, what);
+  if (recording.processes.empty()) {
+    const std::string why = recording.notes.empty() ? "" : " (" + recording.notes[0] + ")";
+    return Error(name, "no process has recorded anything yet" + why +
+                           "; read it again when the program has begun to allocate");
+  }
+  const std::string empty = LeaveOutEmpty(&recording.processes);
+  std::vector<heap::HeapProfile> profiles = ProfilesOf(std::move(recording.processes), options);
+  std::vector<std::string>& notes = profiles[0].notes;
+  for (std::string& note : recording.notes) notes.push_back(std::move(note));
+  if (!empty.empty()) notes.push_back(empty);
+  if (recording.header.segments_lost > 0) {
+    notes.push_back("the recording was full: --limit sets how large it may get");
+  }
+  return profiles;
+}
+
+absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
+    const std::string& path, const RecordingOptions& options) {
+  FileBytes bytes;
+  std::string what;
+  if (!bytes.Open(path, &what)) return Error(path, what);
+  return ReadRecordingProfiles(bytes, path, options);
+}
+
+}  // namespace allomon::recording

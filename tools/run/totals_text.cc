@@ -1,0 +1,43 @@
+#include "tools/run/totals_text.h"
+
+#include "tools/heap/interval.h"
+#include "tools/run/words.h"
+
+namespace allomon::run {
+namespace {
+
+using heap::HeapProfile;
+using heap::Metric;
+
+heap::Estimate Total(const HeapProfile& profile, Metric metric) {
+  heap::Estimate total;
+  for (const heap::Sample& sample : profile.samples) {
+    total.Add(heap::EstimateOf(sample[metric], sample, profile.rate));
+  }
+  return total;
+}
+
+// "81.7 MiB (80.1 MiB to 83.4 MiB)".
+std::string WithInterval(const HeapProfile& profile, Metric metric) {
+  const heap::Estimate total = Total(profile, metric);
+  const double bytes = total.amount.bytes;
+  if (profile.rate >= 1) return Bytes(bytes) + " (exactly)";
+  if (bytes <= 0) return "0 B (no sample)";
+  const heap::Interval interval = heap::IntervalOf(bytes, total.bytes_variance);
+  return Bytes(bytes) + " (" + Bytes(interval.low) + " to " + Bytes(interval.high) + ")";
+}
+
+std::string WhenPeak(const HeapProfile& profile) {
+  if (profile.is_sum) return ", the peaks of its processes added";
+  return " after " + Seconds(profile.peak_seconds);
+}
+
+}  // namespace
+
+std::vector<std::string> TotalsText(const HeapProfile& profile, const std::string& who) {
+  return {"total " + WithInterval(profile, Metric::kAllocated) + (who.empty() ? "" : " by " + who),
+          "peak  " + WithInterval(profile, Metric::kPeak) + WhenPeak(profile),
+          "live  " + WithInterval(profile, Metric::kLive) + " at the end"};
+}
+
+}  // namespace allomon::run

@@ -1,0 +1,116 @@
+#include "tools/run/worker.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "tools/run/child.h"
+#include "tools/run/watch.h"
+
+namespace allomon::run {
+namespace {
+
+// A descriptor that is closed at the end.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+WorkProgress* SharedProgress() {
+  void* const memory = mmap(nullptr, sizeof(WorkProgress), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : new (memory) WorkProgress;
+}
+
+bool WriteAll(int fd, std::string_view rest) {
+  while (!rest.empty()) {
+    const ssize_t written = write(fd, rest.data(), rest.size());
+    if (written <= 0) return false;
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+std::string ReadAll(int fd) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) return "";
+  std::string bytes(static_cast<size_t>(status.st_size), '\0');
+  size_t at = 0;
+  while (at < bytes.size()) {
+    const ssize_t count = pread(fd, &bytes[at], bytes.size() - at, static_cast<off_t>(at));
+    if (count <= 0) return "";
+    at += static_cast<size_t>(count);
+  }
+  return bytes;
+}
+
+// Of the child.  No destructors of what the parent owns.
+[[noreturn]] void Work(int output, const std::function<std::string(WorkProgress*)>& work,
+                       WorkProgress* progress) {
+  try {
+    _exit(WriteAll(output, work(progress)) ? 0 : 1);
+  } catch (const std::exception&) {
+    _exit(2);
+  }
+}
+
+std::string WhyNotDone(const ChildChange& end) {
+  if (end.signal != 0) return "ended by signal " + std::to_string(end.signal);
+  if (end.status == 2) return "out of memory";
+  return "out of memory for the result";
+}
+
+ChildChange WaitForWorker(pid_t pid, const Signals& signals, const std::function<void()>& tick,
+                          bool* interrupted) {
+  for (;;) {
+    const ChildChange change = AskForChild(pid);
+    if (change.state == ChildState::kEnded) return change;
+    siginfo_t info = {};
+    const int signal = signals.Wait(kTicksMilliseconds, &info);
+    if (signal == 0) tick();
+    if (IsRequestToEnd(signal)) {
+      *interrupted = true;
+      kill(pid, SIGKILL);
+    }
+  }
+}
+
+}  // namespace
+
+WorkResult RunWorker(const Signals& signals, const std::function<std::string(WorkProgress*)>& work,
+                     const std::function<void(const WorkProgress&)>& tick) {
+  const Descriptor output(memfd_create("allomon-names", MFD_CLOEXEC));
+  WorkProgress* const progress = SharedProgress();
+  if (output.get() < 0 || progress == nullptr) return {false, "", "out of memory"};
+  const pid_t pid = fork();
+  if (pid == 0) Work(output.get(), work, progress);
+  WorkResult result;
+  if (pid < 0) {
+    result.why = "no process could be started";
+  } else {
+    bool interrupted = false;
+    const ChildChange end =
+        WaitForWorker(pid, signals, [&] { tick(*progress); }, &interrupted);
+    result.is_done = end.signal == 0 && end.status == 0;
+    result.why = interrupted ? "interrupted" : WhyNotDone(end);
+    if (result.is_done) result.output = ReadAll(output.get());
+  }
+  munmap(progress, sizeof *progress);
+  return result;
+}
+
+}  // namespace allomon::run

@@ -1,0 +1,33 @@
+// Work in a process of its own, which may be interrupted, or fail in any way, without harm.
+#ifndef ALLOMON_TOOLS_RUN_WORKER_H_
+#define ALLOMON_TOOLS_RUN_WORKER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tools/run/signals.h"
+
+namespace allomon::run {
+
+// How far the work is; memory of both processes.
+struct WorkProgress {
+  std::atomic<uint64_t> done{0};
+  std::atomic<uint64_t> all{0};
+};
+
+struct WorkResult {
+  bool is_done = false;
+  std::string output;  // what the work returned
+  std::string why;     // it is not done: "interrupted", "ended by signal 11", ...
+};
+
+// Runs `work` in a forked child, and `tick` twice a second in this process.  A request to end, or
+// Ctrl-C, ends the child.  The child has a copy of all memory; this process has one thread.
+WorkResult RunWorker(const Signals& signals, const std::function<std::string(WorkProgress*)>& work,
+                     const std::function<void(const WorkProgress&)>& tick);
+
+}  // namespace allomon::run
+
+#endif  // ALLOMON_TOOLS_RUN_WORKER_H_

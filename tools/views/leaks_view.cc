@@ -1,0 +1,211 @@
+#include "tools/views/leaks_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tools/heap/rows.h"
+#include "tools/report/short_name.h"
+#include "tools/views/ages.h"
+#include "tools/views/cells.h"
+#include "tools/views/functions_view.h"
+
+namespace allomon::views {
+namespace {
+
+using heap::Estimate;
+using heap::Metric;
+using Row = heap::Row<Survivors>;
+
+constexpr double kNanosPerSecond = 1e9;
+constexpr double kNearlyAll = 0.9;
+constexpr size_t kStacks = 3;
+
+const char* VerdictText(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kGrows:
+      return "grows";
+    case Verdict::kNew:
+      return "new";
+    case Verdict::kKept:
+      return "kept";
+    case Verdict::kTurnsOver:
+      return "turns over";
+    case Verdict::kInUse:
+      return "in use";
+    case Verdict::kUnknown:
+      return "";
+    case Verdict::kNoise:
+      return "noise";
+  }
+  return "";
+}
+
+Estimate Scaled(const Estimate& estimate, double factor) {
+  Estimate scaled;
+  scaled.amount = {estimate.amount.blocks * factor, estimate.amount.bytes * factor};
+  scaled.blocks_variance = estimate.blocks_variance * factor;
+  scaled.bytes_variance = estimate.bytes_variance * factor;
+  scaled.sampled = estimate.sampled * factor;
+  scaled.blocks_third = estimate.blocks_third * factor;
+  scaled.bytes_third = estimate.bytes_third * factor;
+  return scaled;
+}
+
+// The duration of the run; where it is not known, the greatest age.
+double RunNanos(const heap::HeapProfile& profile) {
+  if (profile.duration_seconds > 0) return profile.duration_seconds * kNanosPerSecond;
+  double nanos = 0;
+  for (const heap::Sample& sample : profile.samples) {
+    for (const heap::AgeCell& cell : sample.ages) {
+      nanos = std::max(nanos, std::exp2(static_cast<double>(cell.log2_nanos) + 1));
+    }
+  }
+  return nanos;
+}
+
+Survivors SurvivorsOf(const heap::Sample& sample, double rate, double run_nanos) {
+  Survivors survivors;
+  survivors.live = heap::EstimateOf(sample[Metric::kLive], sample, rate);
+  survivors.allocated_bytes = sample[Metric::kAllocated].bytes;
+  for (const heap::AgeCell& cell : sample.ages) {
+    const Estimate estimate = heap::EstimateOf(cell.amount, sample, rate);
+    survivors.old.Add(Scaled(estimate, 1 - YoungerShare(cell.log2_nanos, run_nanos / 8)));
+    survivors.young_bytes += cell.amount.bytes * YoungerShare(cell.log2_nanos, run_nanos / 2);
+    survivors.aged_bytes += cell.amount.bytes;
+  }
+  for (const heap::AgeCell& cell : sample.deaths) {
+    survivors.died_old_bytes +=
+        cell.amount.bytes * (1 - YoungerShare(cell.log2_nanos, run_nanos / 8));
+  }
+  return survivors;
+}
+
+class LeaksView {
+ public:
+  explicit LeaksView(const Scene& scene) : scene_(scene) {
+    const double run_nanos = RunNanos(*scene.profile);
+    std::vector<Survivors> values;
+    values.reserve(scene.stacks.stacks.size());
+    for (const heap::Stack& stack : scene.stacks.stacks) {
+      values.push_back(SurvivorsOf(scene.SampleOf(stack), scene.profile->rate, run_nanos));
+      has_ages_ = has_ages_ || values.back().aged_bytes > 0;
+    }
+    rows_ = heap::RowsOf(scene.stacks, values, heap::RowKey::kFunction,
+                         [](const Survivors& value) { return value.live.amount.bytes; });
+    rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
+                               [](const Row& row) { return row.self.live.amount.bytes <= 0; }),
+                rows_.end());
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [this](const Row& a, const Row& b) { return Comes(a, b); });
+  }
+
+  void Add(Report* report) const {
+    Table table;
+    table.key = "leaks";
+    AddColumns(&table);
+    const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
+    for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
+    report->tables.push_back(std::move(table));
+    AddStacks(&report->foot);
+    if (!has_ages_ && !rows_.empty()) {
+      report->foot.push_back(
+          {"no ages are known: what grew is not told from what is kept; a "
+           "recording has ages (allomon run -- PROGRAM)",
+           Paint::kDim});
+    }
+  }
+
+ private:
+  double Old(const Row& row) const {
+    return has_ages_ ? row.self.old.amount.bytes : row.self.live.amount.bytes;
+  }
+
+  static int Rank(Verdict verdict) {
+    if (verdict == Verdict::kGrows) return 0;
+    return verdict == Verdict::kNoise ? 2 : 1;
+  }
+
+  bool Comes(const Row& a, const Row& b) const {
+    const int rank_a = Rank(VerdictOf(a.self)), rank_b = Rank(VerdictOf(b.self));
+    if (rank_a != rank_b) return rank_a < rank_b;
+    if (Old(a) != Old(b)) return Old(a) > Old(b);
+    return a.self.live.amount.bytes > b.self.live.amount.bytes;
+  }
+
+  AmountStyle LiveStyle() const {
+    return {"live", "live", "%", scene_.measure.blocks, scene_.HasIntervals(), kStays};
+  }
+  AmountStyle OldStyle() const {
+    return {"old", has_ages_ ? "old" : "", "", scene_.measure.blocks, false, kDropTotal};
+  }
+
+  void AddColumns(Table* table) const {
+    AddNameColumns(table);
+    AddAmountColumns(LiveStyle(), table);
+    AddAmountColumns(OldStyle(), table);
+    table->columns.push_back(
+        {"freed_percent", HasAllocated() ? "freed" : "", Column::Kind::kNumber, kDropShare});
+    table->columns.push_back({"verdict", has_ages_ ? "what it does" : ""});
+  }
+
+  bool HasAllocated() const { return Has(*scene_.profile, Metric::kAllocated); }
+
+  std::vector<Cell> CellsOf(const Row& row) const {
+    const Survivors& self = row.self;
+    const Verdict verdict = VerdictOf(self);
+    std::vector<Cell> cells;
+    AddNameCells(scene_.stacks, row.frame, verdict != Verdict::kNoise, &cells);
+    AddAmountCells(LiveStyle(), self.live, ValueOf(scene_.whole.amount, scene_.measure.blocks),
+                   &cells);
+    AddAmountCells(OldStyle(), self.old, scene_.whole.amount.bytes, &cells);
+    const double freed = std::max(
+        0.0, PercentOf(self.allocated_bytes - self.live.amount.bytes, self.allocated_bytes));
+    cells.push_back(NumberCell(PercentText(freed), freed));
+    cells.push_back(
+        TextCell(VerdictText(verdict), verdict == Verdict::kGrows ? Paint::kHot : Paint::kPlain));
+    return cells;
+  }
+
+  void AddStacks(std::vector<TextLine>* lines) const {
+    for (size_t i = 0; i < std::min(kStacks, rows_.size()); ++i) {
+      if (i > 0 && VerdictOf(rows_[i].self) != Verdict::kGrows) break;
+      if (rows_[i].best_stack == heap::kNone) continue;
+      const std::string name = report::ShortName(scene_.stacks.NameOf(rows_[i].frame).text);
+      views::AddStack(
+          scene_.stacks, rows_[i].best_stack,
+          AmountText(rows_[i].best_weight, false) + " of " + name + " live, asked for by", lines);
+    }
+  }
+
+  const Scene& scene_;
+  std::vector<Row> rows_;
+  bool has_ages_ = false;
+};
+
+}  // namespace
+
+void Survivors::Add(const Survivors& other) {
+  live.Add(other.live);
+  old.Add(other.old);
+  young_bytes += other.young_bytes;
+  aged_bytes += other.aged_bytes;
+  died_old_bytes += other.died_old_bytes;
+  allocated_bytes += other.allocated_bytes;
+}
+
+Verdict VerdictOf(const Survivors& survivors) {
+  if (!heap::IsSure(survivors.live)) return Verdict::kNoise;
+  if (!(survivors.aged_bytes > 0)) return Verdict::kUnknown;
+  const double young = survivors.young_bytes / survivors.aged_bytes;
+  const double live = survivors.live.amount.bytes;
+  if (young > kNearlyAll) {
+    return 2 * live > survivors.allocated_bytes ? Verdict::kNew : Verdict::kInUse;
+  }
+  if (4 * survivors.died_old_bytes > survivors.old.amount.bytes) return Verdict::kTurnsOver;
+  return young < 1 - kNearlyAll ? Verdict::kKept : Verdict::kGrows;
+}
+
+void AddLeaks(const Scene& scene, Report* report) { LeaksView(scene).Add(report); }
+
+}  // namespace allomon::views

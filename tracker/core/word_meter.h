@@ -1,0 +1,66 @@
+// How many words have stood trial in a stream of gaps: exactly, and without a step in the fast
+// path.  A gap's words are what was drawn less what is left of it.
+//
+// Written by the thread that owns the stream, in its slow paths.  Another thread may read at any
+// time, and is wrong by at most one gap.
+#ifndef ALLOMON_TRACKER_CORE_WORD_METER_H_
+#define ALLOMON_TRACKER_CORE_WORD_METER_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/core/session_id.h"
+#include "tracker/sampling/active_set.h"
+
+namespace allomon::internal {
+
+// All zero at first.
+class WordMeter {
+ public:
+  // The countdown, of which `left` words are left, is set to `fresh`.
+  void Set(int64_t left, int64_t fresh) {
+    const uint64_t drawn = drawn_.load(std::memory_order_relaxed);
+    drawn_.store(drawn + static_cast<uint64_t>(fresh) - static_cast<uint64_t>(left),
+                 std::memory_order_relaxed);
+  }
+
+  // The words of this stream so far, where `left` are left of the countdown.
+  uint64_t PassedAt(int64_t left) const {
+    return drawn_.load(std::memory_order_relaxed) - static_cast<uint64_t>(left);
+  }
+
+  // The sessions of this set that were not known before begin here, where `left` are left.
+  void EnterSessions(const ActiveSet& active, int64_t left) {
+    for (uint32_t i = 0; i < active.count; ++i) Enter(active.items[i].id, PassedAt(left));
+  }
+  // In a child of fork, which counts its own words.
+  void ForgetSessions() {
+    for (Since& since : since_) since.session.store(0, std::memory_order_relaxed);
+  }
+  // What has passed since the session began; 0 if the session is not known.
+  uint64_t PassedSince(SessionId id, int64_t left) const {
+    const Since& since = since_[PlaceOfSession(id)];
+    if (since.session.load(std::memory_order_relaxed) != id) return 0;
+    return PassedAt(left) - since.passed.load(std::memory_order_relaxed);
+  }
+
+ private:
+  struct Since {
+    std::atomic<SessionId> session;
+    std::atomic<uint64_t> passed;
+  };
+
+  void Enter(SessionId id, uint64_t passed) {
+    Since& since = since_[PlaceOfSession(id)];
+    if (since.session.load(std::memory_order_relaxed) == id) return;
+    since.passed.store(passed, std::memory_order_relaxed);
+    since.session.store(id, std::memory_order_relaxed);
+  }
+
+  std::atomic<uint64_t> drawn_{0};  // the words of all gaps
+  Since since_[kMaxSessions] = {};
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_WORD_METER_H_

@@ -1,0 +1,146 @@
+#include "tracker/dwarf/code_units.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+
+namespace allomon {
+namespace {
+
+bool HoldsCode(int tag) {
+  return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+         tag == DW_TAG_lexical_block;
+}
+
+// Rust's functions are in these; C++'s beside them.
+bool HoldsFunctions(int tag) {
+  return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
+         tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
+}
+
+template <typename Visit>
+void ForEachChild(Dwarf_Die* parent, Visit visit) {
+  Dwarf_Die child;
+  for (int end = dwarf_child(parent, &child); end == 0; end = dwarf_siblingof(&child, &child)) {
+    visit(&child);
+  }
+}
+
+template <typename Visit>
+void ForEachRange(Dwarf_Die* die, Visit visit) {
+  Dwarf_Addr base = 0;
+  Dwarf_Addr begin = 0;
+  Dwarf_Addr end = 0;
+  for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
+    if (begin < end) visit(begin, end);
+  }
+}
+
+// Outermost first.  (libdw's own search does not look into namespaces, and goes on with what
+// surrounds an inlined function's definition.)
+bool FindScopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>* scopes) {
+  Dwarf_Die child;
+  for (int end = dwarf_child(parent, &child); end == 0; end = dwarf_siblingof(&child, &child)) {
+    const int tag = dwarf_tag(&child);
+    if (HoldsCode(tag) && dwarf_haspc(&child, pc) == 1) {
+      scopes->push_back(child);
+      FindScopes(&child, pc, scopes);
+      return true;
+    }
+    if (HoldsFunctions(tag) && FindScopes(&child, pc, scopes)) return true;
+  }
+  return false;
+}
+
+// The last of those that begin at pc or before it, if pc is in it.
+template <typename Range>
+Range* FindRange(std::vector<Range>& sorted, Dwarf_Addr pc) {
+  const auto after =
+      std::upper_bound(sorted.begin(), sorted.end(), pc,
+                       [](Dwarf_Addr value, const Range& range) { return value < range.begin; });
+  if (after == sorted.begin() || pc >= (after - 1)->end) return nullptr;
+  return &*(after - 1);
+}
+
+template <typename Range>
+void SortByBegin(std::vector<Range>* ranges) {
+  std::sort(ranges->begin(), ranges->end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+}
+
+}  // namespace
+
+CodeUnit WholeUnitOf(Dwarf_Die lines) {
+  CodeUnit unit = {lines, lines};
+  Dwarf_Die split = {};
+  uint8_t type = 0;
+  const int known =
+      dwarf_cu_info(lines.cu, nullptr, &type, nullptr, &split, nullptr, nullptr, nullptr);
+  if (known == 0 && type == DW_UT_skeleton && split.addr != nullptr) unit.functions = split;
+  return unit;
+}
+
+std::vector<Dwarf_Die> ScopesBelow(Dwarf_Die* parent, Dwarf_Addr pc) {
+  std::vector<Dwarf_Die> scopes;
+  FindScopes(parent, pc, &scopes);
+  std::reverse(scopes.begin(), scopes.end());
+  return scopes;
+}
+
+CodeUnits::CodeUnits(Dwfl_Module* module) : symbols_(module) {
+  Dwarf* const dwarf = dwfl_module_getdwarf(module, &bias_);
+  if (dwarf == nullptr) return;
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die;
+  while (dwarf_get_units(dwarf, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) AddUnit(&die);
+  SortByBegin(&ranges_);
+}
+
+void CodeUnits::AddUnit(Dwarf_Die* die) {
+  const size_t before = ranges_.size();
+  ForEachRange(die, [this](Dwarf_Addr begin, Dwarf_Addr end) {
+    ranges_.push_back({begin, end, units_.size()});
+  });
+  if (ranges_.size() == before) return;
+  units_.emplace_back();
+  units_.back().lines = *die;
+}
+
+CodeUnits::Unit* CodeUnits::Find(Dwarf_Addr pc) {
+  const Range* const range = FindRange(ranges_, pc);
+  return range == nullptr ? nullptr : &units_[range->unit];
+}
+
+const CodeUnit* CodeUnits::At(Dwarf_Addr pc) {
+  Unit* const unit = Find(pc);
+  if (unit == nullptr) return nullptr;
+  if (!unit->is_read) {
+    unit->is_read = true;
+    unit->whole = WholeUnitOf(unit->lines);
+    ReadFunctions(&unit->whole.functions, &unit->functions);
+    SortByBegin(&unit->functions);
+  }
+  return &unit->whole;
+}
+
+void CodeUnits::ReadFunctions(Dwarf_Die* parent, std::vector<Function>* functions) {
+  ForEachChild(parent, [functions](Dwarf_Die* child) {
+    const int tag = dwarf_tag(child);
+    if (HoldsFunctions(tag)) ReadFunctions(child, functions);
+    if (!HoldsCode(tag)) return;
+    ForEachRange(child, [functions, child](Dwarf_Addr begin, Dwarf_Addr end) {
+      functions->push_back({begin, end, *child});
+    });
+  });
+}
+
+std::vector<Dwarf_Die> CodeUnits::ScopesAround(Dwarf_Addr pc) {
+  Unit* const unit = Find(pc);
+  Function* const function = unit == nullptr ? nullptr : FindRange(unit->functions, pc);
+  if (function == nullptr) return {};
+  std::vector<Dwarf_Die> scopes = ScopesBelow(&function->die, pc);
+  scopes.push_back(function->die);
+  return scopes;
+}
+
+}  // namespace allomon

@@ -1,0 +1,26 @@
+// The last line against a named file that is truncated while it is written: the kernel then answers
+// a touch of its pages by SIGBUS.  Each update looks at the file's length first (segment_file.h);
+// this is for the moment in between.
+//
+// The handler acts on addresses of watched mappings alone: it puts an empty page there, and the
+// instruction goes on.  Any other SIGBUS goes to the action that was installed before ours.  A host
+// that installs a handler of its own later is in front, and dies as it would of any SIGBUS that it
+// does not expect; so does a thread that blocks SIGBUS.
+#ifndef ALLOMON_TRACKER_RECORDING_BUS_ERRORS_H_
+#define ALLOMON_TRACKER_RECORDING_BUS_ERRORS_H_
+
+#include <cstddef>
+
+namespace allomon::recording {
+
+// The first call installs the handler.  At most two mappings at once; others are not watched.  The
+// callers hold the recorder's lock.
+void WatchBusErrors(const char* begin, size_t size_bytes);
+void UnwatchBusErrors(const char* begin);
+
+// Whether the handler has put a page into this mapping.
+bool HadBusError(const char* begin);
+
+}  // namespace allomon::recording
+
+#endif  // ALLOMON_TRACKER_RECORDING_BUS_ERRORS_H_

@@ -1,0 +1,98 @@
+// The session of a recording: follows sampled blocks, and keeps the tallies in its file.
+#ifndef ALLOMON_TRACKER_RECORDING_RECORDER_H_
+#define ALLOMON_TRACKER_RECORDING_RECORDER_H_
+
+#include <cstdint>
+
+#include "tracker/core/sample_weights.h"
+#include "tracker/core/session_client.h"
+#include "tracker/core/session_id.h"
+#include "tracker/recording/fork_mark.h"
+#include "tracker/recording/process_store.h"
+#include "tracker/recording/recorder_lock.h"
+#include "tracker/recording/segment_file.h"
+#include "tracker/recording/thread_words.h"
+
+namespace allomon::recording {
+
+// Recordings at once.
+inline constexpr uint32_t kMostRecorders = 2;
+
+// Open()'s answer to one more.
+extern const char* const kTwoRecordings;
+
+struct RecorderTotals {
+  uint64_t samples = 0;  // sampled blocks that the file has
+  uint64_t dropped_samples = 0;
+  uint64_t dropped_bytes = 0;
+  bool is_lost = false;  // the file was truncated
+};
+
+// Its callbacks run under the tracker's rules, inside malloc and free.
+class Recorder final : public internal::SessionClient {
+ public:
+  // `pattern` names the files of children (file_path.h); it must not be longer than a path.
+  Recorder(const char* pattern, uint64_t limit_bytes, const ProcessFacts& facts);
+  ~Recorder() override;
+
+  // nullptr, or why not.  Not inside malloc.  Then the session is started with this client, and
+  // told here.
+  const char* Open();
+  void SetSession(internal::SessionId session) ALLOMON_EXCLUDES(recorder_lock);
+
+  // The file says that the recording has ended.  Nothing more is added.
+  void End() ALLOMON_EXCLUDES(recorder_lock);
+  RecorderTotals Totals() ALLOMON_EXCLUDES(recorder_lock);
+
+  bool AllocMinor(const Allocation& allocation, internal::ValueRoom* room) override;
+  bool AllocMajor(const Allocation& allocation, internal::ValueRoom* room) override;
+  bool Promote(internal::ValueRoom* room) override;
+  void DeallocMinor(internal::ValueRoom* room) override;
+  void DeallocMajor(internal::ValueRoom* room) override;
+  void SurviveMinor(const Allocation&, internal::ValueRoom*) override {}
+  void SurviveMajor(const Allocation&, internal::ValueRoom*) override {}
+  void Dropped(uint64_t size_bytes) override;
+  // What is live when the recording ends stays so in the file.
+  void DestroyMinor(internal::ValueRoom*) override {}
+  void DestroyMajor(internal::ValueRoom*) override {}
+
+  // The calling thread ends.
+  static void EndThread() ALLOMON_EXCLUDES(recorder_lock);
+  // Code goes; see ProcessStore.
+  static void Unload(uintptr_t begin, uintptr_t end, uintptr_t by) ALLOMON_EXCLUDES(recorder_lock);
+
+ private:
+  bool AddBlock(const Allocation& allocation, bool young, internal::ValueRoom* room);
+  void EndBlock(EventKind kind, internal::ValueRoom* room);
+  bool IsReady() ALLOMON_REQUIRES(recorder_lock);
+  bool Follows(uint64_t serial) ALLOMON_REQUIRES(recorder_lock);
+  void BeginAsChild() ALLOMON_REQUIRES(recorder_lock);
+  bool OpenForChild() ALLOMON_REQUIRES(recorder_lock);
+  bool BeginStore() ALLOMON_REQUIRES(recorder_lock);
+  void DropLocked(uint64_t bytes) ALLOMON_REQUIRES(recorder_lock);
+  uint32_t ThreadLocked() ALLOMON_REQUIRES(recorder_lock);
+  uint64_t NewExactWords() ALLOMON_REQUIRES(recorder_lock);
+  uint64_t WordsOf(const LiveBlock& block) ALLOMON_REQUIRES(recorder_lock);
+  uint64_t Nanos() const;
+
+  FilePath pattern_;
+  const uint64_t limit_bytes_;
+  ProcessFacts facts_;
+  internal::SampleWeights weights_;
+  internal::SessionId session_ = 0;
+  uint32_t place_ = kMostRecorders;  // among the recorders
+
+  // Guarded by the lock.
+  SegmentFile file_;
+  ProcessStore store_;
+  ThreadWords thread_words_;
+  ForkMark fork_mark_;
+  uint64_t serial_ = 0;  // of the recording of this process; 0: none
+  bool has_ended_ = false;
+  bool is_lost_ = false;
+  RecorderTotals unwritten_;
+};
+
+}  // namespace allomon::recording
+
+#endif  // ALLOMON_TRACKER_RECORDING_RECORDER_H_

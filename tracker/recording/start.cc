@@ -1,0 +1,109 @@
+#include "tracker/recording/start.h"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "tracker/core/code_unload.h"
+#include "tracker/core/fork.h"
+#include "tracker/core/pinned_session.h"
+#include "tracker/core/thread_registration.h"
+
+namespace allomon::recording {
+namespace {
+
+uint64_t NanosOf(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint32_t LengthOf(ssize_t result) { return result > 0 ? static_cast<uint32_t>(result) : 0; }
+
+uint32_t ReadFile(const char* path, char* text, size_t room) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const uint32_t length = LengthOf(read(fd, text, room));
+  close(fd);
+  return length;
+}
+
+ProcessFacts FactsOf(const StartOptions& options) {
+  ProcessFacts facts;
+  facts.pid = static_cast<uint32_t>(getpid());
+  facts.parent_pid = static_cast<uint32_t>(getppid());
+  facts.start_realtime_nanos = NanosOf(CLOCK_REALTIME);
+  facts.start_monotonic_nanos = NanosOf(CLOCK_MONOTONIC);
+  facts.seed = options.seed;
+  facts.rate = options.rate;
+  facts.callstack_size = options.callstack_size;
+  facts.follows_children = options.follows_children;
+  facts.name = NameByKernel();
+  facts.program_bytes =
+      LengthOf(readlink("/proc/self/exe", facts.program, sizeof(facts.program)));
+  facts.command_bytes = ReadFile("/proc/self/cmdline", facts.command, sizeof(facts.command));
+  return facts;
+}
+
+// Once for the process.
+void InstallHooks() {
+  static const bool installed = [] {
+    internal::HoldAroundFork(&recorder_lock);
+    internal::recorder_exit_hook.store(Recorder::EndThread, std::memory_order_release);
+    internal::recorder_unload_hook.store(Recorder::Unload, std::memory_order_release);
+    return true;
+  }();
+  static_cast<void>(installed);
+}
+
+internal::Session::Config ConfigOf(const StartOptions& options) {
+  internal::Session::Config config;
+  config.rate = options.rate;
+  config.seed = options.seed;
+  config.callstack_size = options.callstack_size;
+  config.concurrent = true;
+  return config;
+}
+
+}  // namespace
+
+Started StartRecorder(const StartOptions& options) {
+  const internal::SuspendedSampling suspended;
+  Started started;
+  FilePath pattern;
+  if (options.path == nullptr || !MakeAbsolute(options.path, &pattern)) {
+    started.error = "its path is too long";
+    return started;
+  }
+  InstallHooks();
+  auto recorder = std::make_unique<Recorder>(pattern.text, options.limit_bytes, FactsOf(options));
+  started.error = recorder->Open();
+  if (started.error != nullptr) return started;
+  Recorder* const kept = recorder.get();
+  std::unique_ptr<internal::SessionClient> client = std::move(recorder);
+  const internal::StartResult result = internal::StartSession(ConfigOf(options), client);
+  started.control = result.error;
+  started.session = result.id;
+  if (result.error == internal::ControlError::kNone) kept->SetSession(result.id);
+  return started;
+}
+
+bool StopRecorder(internal::SessionId session) {
+  {
+    internal::PinnedSession pinned(session);
+    if (!pinned) return false;
+    static_cast<Recorder&>(pinned->client()).End();
+  }
+  return internal::StopAndDiscardSession(session) == internal::ControlError::kNone;
+}
+
+bool TotalsOf(internal::SessionId session, RecorderTotals* totals) {
+  internal::PinnedSession pinned(session);
+  if (!pinned) return false;
+  *totals = static_cast<Recorder&>(pinned->client()).Totals();
+  return true;
+}
+
+}  // namespace allomon::recording
