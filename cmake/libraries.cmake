@@ -35,14 +35,16 @@ allomon_sources(core_sources
   tracker/profile/write/*.cc tracker/profile/control/*.cc tracker/recording/*.cc
   allocator/code_extent.cc allocator/high_reservation.cc allocator/host_stderr.cc
   allocator/writing_reserve.cc)
-allomon_sources(tracker_sources
-  tracker/custom_memory.cc tracker/sampled_resource.cc tracker/tracker.cc)
+allomon_sources(tracker_sources tracker/custom_memory.cc tracker/recording.cc
+  tracker/sampled_resource.cc tracker/tracker.cc)
 # Whoever counts functions has these: they replace functions, or say what may be done.
 allomon_sources(counting_sources
   tracker/profile/control/thread_start.cc tracker/profile/hooks/entry_call.cc)
 allomon_sources(show_sources tracker/profile/control/show_sources.cc)
 allomon_sources(host_signals tracker/profile/control/host_signals.cc)
-list(REMOVE_ITEM core_sources ${tracker_sources} ${counting_sources} ${show_sources} ${host_signals})
+allomon_sources(thread_names tracker/recording/thread_name_override.cc)
+list(REMOVE_ITEM core_sources ${tracker_sources} ${counting_sources} ${show_sources}
+  ${host_signals} ${thread_names})
 
 allomon_library(allomon_core ${core_sources})
 target_link_libraries(allomon_core PUBLIC Threads::Threads ${CMAKE_DL_LIBS})

@@ -1,8 +1,8 @@
 # LD_PRELOAD=.../liballomon.so program
 allomon_sources(preloaded_sources
-  allocator/auto_profile.cc allocator/auto_profile_ends.cc allocator/auto_profile_explain.cc
-  allocator/environment.cc allocator/host_runtime.cc allocator/internal_operators.cc
-  allocator/interrupted_code.cc allocator/mmap_override.cc allocator/symbol_order.cc)
+  allocator/auto_*.cc allocator/environment.cc allocator/host_runtime.cc allocator/internal_operators.cc
+  allocator/interrupted_code.cc allocator/mmap_override.cc allocator/symbol_order.cc
+  tracker/recording/thread_name_override.cc)
 add_library(allomon_preloaded SHARED ${preloaded_sources} ${host_signals}
   $<TARGET_OBJECTS:allomon_malloc> $<TARGET_OBJECTS:allomon_counting>
   $<TARGET_OBJECTS:allomon_backend> $<TARGET_OBJECTS:allomon_mimalloc>)

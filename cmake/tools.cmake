@@ -8,7 +8,17 @@ endif()
 
 file(GLOB_RECURSE tool_sources CONFIGURE_DEPENDS tools/*.cc)
 list(FILTER tool_sources EXCLUDE REGEX "/main[.]cc$")
-add_library(allomon_tools STATIC ${tool_sources})
+
+# The page of `allomon flame` as C++ strings; its BUILD file has the order of the scripts.
+set(flame "${PROJECT_SOURCE_DIR}/tools/flame")
+file(STRINGS "${flame}/BUILD" script_lines REGEX "^    \"page/[a-z_]+[.]js\",$")
+list(TRANSFORM script_lines REPLACE "^    \"(.*)\",$" "${flame}/\\1" OUTPUT_VARIABLE scripts)
+set(page_files "${flame}/page/page.html" "${flame}/page/page.css" ${scripts})
+set(page "${CMAKE_CURRENT_BINARY_DIR}/embedded_page.cc")
+add_custom_command(OUTPUT "${page}" COMMAND "${flame}/embed.sh" "${page}" ${page_files}
+  DEPENDS "${flame}/embed.sh" "${flame}/BUILD" ${page_files} VERBATIM)
+
+add_library(allomon_tools STATIC ${tool_sources} "${page}")
 target_link_libraries(allomon_tools PUBLIC allomon_flags allomon_core allomon_dwarf
   absl::status absl::statusor nlohmann_json::nlohmann_json ZLIB::ZLIB iberty)
 
