@@ -43,10 +43,13 @@ def _link_flags(ctx, pkg_config, modules):
         ))
     return [flag for flag in asked.stdout.strip().split(" ") if flag]
 
-def _target(name, flags):
-    # Abseil's list is of forty libraries, of which a program uses a few.
+def _target(name, modules, flags):
+    # Abseil's list is of forty libraries, of which a program uses a few.  Those that were asked for
+    # stay: in tests, which are linked dynamically, only our own libraries refer to them, and that
+    # does not make a library needed.
     if len(flags) > 4:
-        flags = ["-Wl,--push-state,--as-needed"] + flags + ["-Wl,--pop-state"]
+        asked = ["-l" + module for module in modules]
+        flags = asked + ["-Wl,--push-state,--as-needed"] + flags + ["-Wl,--pop-state"]
     return "cc_library(\n    name = %r,\n    linkopts = %r,\n)\n" % (name, flags)
 
 def _debian_libraries_impl(ctx):
@@ -58,9 +61,9 @@ def _debian_libraries_impl(ctx):
         flags = _link_flags(ctx, pkg_config, modules) if modules else []
         if name.startswith("gtest") or name == "benchmark":
             flags = flags + ["-lpthread"]  # of which older modules say nothing
-        targets.append(_target(name, flags))
+        targets.append(_target(name, modules, flags))
     for name, flags in _OTHERS.items():
-        targets.append(_target(name, flags))
+        targets.append(_target(name, [], flags))
     ctx.file("BUILD", "\n".join(targets))
 
 # Libraries of -dev packages, whose headers are in the compiler's own search path: nothing but link

@@ -53,7 +53,8 @@ void AddToActiveLocked(const Session& session) ALLOMON_REQUIRES(Registry::Get().
   ActiveSet active = Registry::Get().active_locked();
   if (active.count == 0) Registry::Get().RestartStreamsLocked();
   const Session::Config& config = session.config();
-  active.items[active.count++] = {session.id(), config.is_tally, Rate(config.rate)};
+  active.items[active.count++] = {session.id(), config.is_tally, config.counts_words,
+                                  Rate(config.rate)};
   active.seed = config.seed;
   RecomputeLocked(&active);
   Registry::Get().PublishLocked(active);

@@ -44,6 +44,9 @@ class Session {
     // Such a client of our own, which wants neither hits nor addresses.  It is told of blocks by
     // Tally(), and they do not count in the statistics.
     bool is_tally = false;
+    // Every thread knows how many words have stood trial for it (word_meter.h).  For
+    // kMostCountingSessions at once; others find 0.
+    bool counts_words = false;
     // Blocks of managed heaps are not sampled for this session.
     bool only_malloc = false;
     // False: start refuses if another exclusive session is sampling (memprof's rule).

@@ -14,6 +14,10 @@
 
 namespace allomon::internal {
 
+// Sessions that count words, at once: recordings.  A thread's meter is in static TLS, of which a
+// library that is loaded late gets little.
+inline constexpr uint32_t kMostCountingSessions = 2;
+
 // All zero at first.
 class WordMeter {
  public:
@@ -29,9 +33,12 @@ class WordMeter {
     return drawn_.load(std::memory_order_relaxed) - static_cast<uint64_t>(left);
   }
 
-  // The sessions of this set that were not known before begin here, where `left` are left.
+  // The sessions of this set that count words and were not known before begin here, where `left`
+  // are left.
   void EnterSessions(const ActiveSet& active, int64_t left) {
-    for (uint32_t i = 0; i < active.count; ++i) Enter(active.items[i].id, PassedAt(left));
+    for (uint32_t i = 0; i < active.count; ++i) {
+      if (active.items[i].counts_words) Enter(active.items[i].id, active, PassedAt(left));
+    }
   }
   // In a child of fork, which counts its own words.
   void ForgetSessions() {
@@ -39,26 +46,39 @@ class WordMeter {
   }
   // What has passed since the session began; 0 if the session is not known.
   uint64_t PassedSince(SessionId id, int64_t left) const {
-    const Since& since = since_[PlaceOfSession(id)];
-    if (since.session.load(std::memory_order_relaxed) != id) return 0;
-    return PassedAt(left) - since.passed.load(std::memory_order_relaxed);
+    for (const Since& since : since_) {
+      if (since.session.load(std::memory_order_relaxed) != id) continue;
+      return PassedAt(left) - since.passed.load(std::memory_order_relaxed);
+    }
+    return 0;
   }
 
  private:
   struct Since {
-    std::atomic<SessionId> session;
+    std::atomic<SessionId> session;  // 0: none
     std::atomic<uint64_t> passed;
   };
 
-  void Enter(SessionId id, uint64_t passed) {
-    Since& since = since_[PlaceOfSession(id)];
-    if (since.session.load(std::memory_order_relaxed) == id) return;
-    since.passed.store(passed, std::memory_order_relaxed);
-    since.session.store(id, std::memory_order_relaxed);
+  void Enter(SessionId id, const ActiveSet& active, uint64_t passed) {
+    Since* free = nullptr;
+    for (Since& since : since_) {
+      const SessionId known = since.session.load(std::memory_order_relaxed);
+      if (known == id) return;
+      if (!IsIn(active, known)) free = &since;
+    }
+    if (free == nullptr) return;
+    free->passed.store(passed, std::memory_order_relaxed);
+    free->session.store(id, std::memory_order_relaxed);
+  }
+  static bool IsIn(const ActiveSet& active, SessionId id) {
+    for (uint32_t i = 0; i < active.count; ++i) {
+      if (active.items[i].id == id) return true;
+    }
+    return false;
   }
 
   std::atomic<uint64_t> drawn_{0};  // the words of all gaps
-  Since since_[kMaxSessions] = {};
+  Since since_[kMostCountingSessions] = {};
 };
 
 }  // namespace allomon::internal

@@ -7,6 +7,7 @@
 #include "tracker/core/sample_weights.h"
 #include "tracker/core/session_client.h"
 #include "tracker/core/session_id.h"
+#include "tracker/core/word_meter.h"
 #include "tracker/recording/fork_mark.h"
 #include "tracker/recording/process_store.h"
 #include "tracker/recording/recorder_lock.h"
@@ -16,7 +17,7 @@
 namespace allomon::recording {
 
 // Recordings at once.
-inline constexpr uint32_t kMostRecorders = 2;
+inline constexpr uint32_t kMostRecorders = internal::kMostCountingSessions;
 
 // Open()'s answer to one more.
 extern const char* const kTwoRecordings;

@@ -64,6 +64,7 @@ internal::Session::Config ConfigOf(const StartOptions& options) {
   config.seed = options.seed;
   config.callstack_size = options.callstack_size;
   config.concurrent = true;
+  config.counts_words = true;
   return config;
 }
 

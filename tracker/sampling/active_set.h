@@ -24,6 +24,7 @@ struct ActiveSet {
   struct Item {
     uint32_t id;  // a SessionId
     bool is_tally;
+    bool counts_words;  // exactly, beside its samples
     Rate law;
   } items[kMaxSamplingSessions] = {};
 };
