@@ -56,13 +56,16 @@ PROGRAMS = {
     "python3": (1e-2, lambda folder: ["/usr/bin/python3", script(folder)]),
     "sqlite3": (1e-2, lambda _: ["sqlite3", ":memory:", SQL]),
     "redis": (1e-2, lambda folder: (REDIS % folder).split()),
-    "g++": (1e-2, lambda folder: [cc1plus(), "-quiet", "-O1", source(folder), "-o", "/dev/null"]),
+    "g++": (1e-2, lambda folder: [cc1plus(), *CC1_FLAGS, source(folder), "-o", "/dev/null"]),
     "git": (1e-1, lambda folder: ["git", "-C", repository(folder), "log", "--stat", "-n", "60"]),
 }
 REDIS = (
     "redis-server --port 0 --unixsocket %s/redis.sock --appendonly no --activedefrag no"
     " --daemonize no"
 )
+
+
+CC1_FLAGS = ["-quiet", "-imultiarch", "x86_64-linux-gnu", "-O1"]
 
 
 def cc1plus():
@@ -129,9 +132,10 @@ def function_of(frame):
         elif depth == 0:
             name += char
     name = re.sub(r"^.* (?=[\w~:]+$)", "", name.strip())
-    # The C library has several names for one function.
-    name = re.sub(r"^(__GI_)?_*(?=\w)|_impl$", "", name.replace("_IO_new_", "_IO_"))
-    return name or None
+    # The two print scopes without a name differently, and of the C library's functions, which have
+    # several names, other ones.
+    name = name.rpartition("::")[2].replace("_IO_new_", "_IO_")
+    return re.sub(r"^(__GI_)?_*(?=\w)|_impl$", "", name) or None
 
 
 # ---- heaptrack
