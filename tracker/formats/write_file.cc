@@ -52,8 +52,8 @@ bool IsUnder(const std::string& path, std::string_view directory) {
   return path.compare(0, directory.size(), directory) == 0;
 }
 
-// Such as /dev/stdout, which leads to what the process has open and will go on using.  /dev/shm is a
-// folder as any other, which everybody may write to.
+// Such as /dev/stdout, which leads to what the process has open and will go on using.  /dev/shm is
+// a folder as any other, which everybody may write to.
 bool IsMeantAsLink(const std::string& path) {
   return (IsUnder(path, "/dev/") && !IsUnder(path, "/dev/shm/")) || IsUnder(path, "/proc/");
 }
