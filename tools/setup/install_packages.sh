@@ -55,7 +55,7 @@ apt-get update && apt-get install -y --no-install-recommends ${missing[*]##*|}"
 fi
 
 echo "bazelw: installing ${missing[*]##*|}" >&2
-echo "bazelw: (once; a bare Debian downloads 360 MB, and installs for half a minute)" >&2
+echo "bazelw: (once; a bare Debian downloads some 600 MB, and installs for a minute)" >&2
 
 apt_get() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 "$@"
