@@ -56,6 +56,10 @@ struct Tables {
   Tables(const Flag<Options> (&flag_table)[kFlags], const ValueOption<Options> (&table)[kValues],
          absl::Status (*word)(const std::string& word, Options* options))
       : flags(flag_table, flag_table + kFlags), values(table, table + kValues), add_word(word) {}
+  template <size_t kFlags>
+  Tables(const Flag<Options> (&flag_table)[kFlags],
+         absl::Status (*word)(const std::string& word, Options* options))
+      : flags(flag_table, flag_table + kFlags), add_word(word) {}
 
   std::vector<Flag<Options>> flags;
   std::vector<ValueOption<Options>> values;

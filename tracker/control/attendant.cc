@@ -127,7 +127,8 @@ void Attendant::LookAtPage() {
   Page& page = *file_.page();
   __atomic_store_n(&page.looks, page.looks + 1, __ATOMIC_RELAXED);
   __atomic_store_n(&page.looked_at_nanos, BootNanos(), __ATOMIC_RELAXED);
-  if (NumberOf(page.request) != answered_) Answer(page.request);
+  const uint64_t number = NumberOf(page.request);
+  if (number != 0 && number != answered_) Answer(page.request);
 }
 
 void Attendant::Answer(const Request& shared) {
