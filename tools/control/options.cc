@@ -152,8 +152,8 @@ absl::Status CheckTop(const TopOptions& options) {
 constexpr options::Flag<TopOptions> kTopFlags[] = {{"--help", SetHelp<TopOptions>},
                                                    {"-h", SetHelp<TopOptions>}};
 constexpr options::ValueOption<TopOptions> kTopValues[] = {
-    {"--every", SetTopEvery}, {"-n", SetTopTimes},     {"--metric", PassOn<0>},
-    {"--view", PassOn<1>},    {"--top", PassOn<2>},    {"--focus", PassOn<3>},
+    {"--every", SetTopEvery}, {"-n", SetTopTimes},  {"--metric", PassOn<0>},
+    {"--view", PassOn<1>},    {"--top", PassOn<2>}, {"--focus", PassOn<3>},
     {"--ignore", PassOn<4>}};
 
 }  // namespace
@@ -195,7 +195,8 @@ const char kSaveUsage[] =
 
 const char kTopUsage[] =
     "usage: allomon top PID [options]\n"
-    "  Shows what a process has live, again and again.  If it does not record, it is asked to, and\n"
+    "  Shows what a process has live, again and again.  If it does not record, it is asked to, "
+    "and\n"
     "  to stop at the end.\n"
     "\n"
     "  --every=SECONDS  default 2\n"
@@ -211,8 +212,7 @@ absl::StatusOr<ListOptions> ParseListOptions(const std::vector<std::string>& arg
 }
 
 absl::StatusOr<SaveOptions> ParseSaveOptions(const std::vector<std::string>& args) {
-  return Parse(args, options::Tables<SaveOptions>(kSaveFlags, kSaveValues, AddSaveWord),
-               CheckSave);
+  return Parse(args, options::Tables<SaveOptions>(kSaveFlags, kSaveValues, AddSaveWord), CheckSave);
 }
 
 absl::StatusOr<TopOptions> ParseTopOptions(const std::vector<std::string>& args) {

@@ -13,11 +13,11 @@ namespace allomon::control {
 
 struct CtlOptions {
   uint32_t pid = 0;
-  std::string verb;              // start, stop, rate or status
-  std::optional<double> rate;    // of start; of rate, always
-  std::string rate_option;       // the option that has set it
-  uint64_t limit_bytes = 0;      // 0: the process's own
-  std::string path;              // of the recording, absolute; "": the process's own
+  std::string verb;            // start, stop, rate or status
+  std::optional<double> rate;  // of start; of rate, always
+  std::string rate_option;     // the option that has set it
+  uint64_t limit_bytes = 0;    // 0: the process's own
+  std::string path;            // of the recording, absolute; "": the process's own
   bool all_children = false;
   double wait_seconds = 10;
   bool help = false;
@@ -43,7 +43,7 @@ extern const char kSaveUsage[];
 struct TopOptions {
   uint32_t pid = 0;
   double every_seconds = 2;
-  uint64_t times = 0;  // 0: until interrupted
+  uint64_t times = 0;               // 0: until interrupted
   std::vector<std::string> report;  // passed on to `allomon report`
   bool help = false;
 };

@@ -26,8 +26,8 @@ std::string RootOf(const ProcessFacts& process) {
 // The page's file, or -1.
 int OpenPage(const ProcessFacts& process) {
   for (const char* const folder : kFolders) {
-    const std::string path = RootOf(process) + folder + kNamePrefix +
-                             std::to_string(process.pid_inside) + kNameSuffix;
+    const std::string path =
+        RootOf(process) + folder + kNamePrefix + std::to_string(process.pid_inside) + kNameSuffix;
     const int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0) return fd;
   }

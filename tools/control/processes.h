@@ -16,8 +16,8 @@ struct ProcessFacts {
   uint32_t pid_inside = 0;  // as the process sees itself: another one in a container
   uint32_t parent_pid = 0;
   uint32_t user = 0;
-  bool has_filter = false;         // a seccomp filter, which may forbid it to open a file
-  uint64_t started_at_nanos = 0;   // CLOCK_BOOTTIME
+  bool has_filter = false;        // a seccomp filter, which may forbid it to open a file
+  uint64_t started_at_nanos = 0;  // CLOCK_BOOTTIME
   std::string name;
 };
 
