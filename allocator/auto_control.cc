@@ -20,4 +20,6 @@ void AttendIfWanted(const EnvironmentOptions& options) {
   }
 }
 
+void StopAttending() { control::EndAttending(); }
+
 }  // namespace allomon::internal

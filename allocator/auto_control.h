@@ -14,6 +14,9 @@ bool IsIdle(const EnvironmentOptions& options);
 // line on standard error, and the program runs on, out of reach.
 void AttendIfWanted(const EnvironmentOptions& options);
 
+// Where the process ends: nobody can ask it any more.  In signal handlers and after vfork, too.
+void StopAttending();
+
 }  // namespace allomon::internal
 
 #endif  // ALLOMON_ALLOCATOR_AUTO_CONTROL_H_

@@ -28,7 +28,6 @@
 #include "allocator/writing_reserve.h"
 #include "tracker/base/all_signals_blocked.h"
 #include "tracker/base/errno_keeper.h"
-#include "tracker/control/attendant.h"
 #include "tracker/profile/control/profile_control.h"
 #include "tracker/profile/control/profile_file.h"
 #include "tracker/profile/control/write_on_signal.h"
@@ -218,7 +217,7 @@ void SayGuardSummary(const AutoProfile& profile) {
 __attribute__((destructor)) void WriteAtExit() {
   WriteLast(internal::CurrentUnit());
   if (g_profile != nullptr) SayGuardSummary(*g_profile);
-  control::EndAttending();
+  internal::StopAttending();
 }
 
 // The counts of the child start afresh without help from here.
@@ -386,7 +385,7 @@ constexpr MlmonInt kLeastBeforeExec[] = {1 << 20, 10, 10'000};  // bytes, 1/100 
 namespace internal {
 
 void WriteBeforeQuickEnd(const FrameState& caller) {
-  control::EndAttending();
+  StopAttending();
   if (!MayWriteHere()) return;
   const ErrnoKeeper keeper;
   if (!MayAllocateHere(caller)) {
