@@ -32,7 +32,7 @@ esac
 """
 UNPACK = """
 version=${4#mimalloc_}
-mkdir -p "$5/include"
+mkdir -p "$5/include/mimalloc" && touch "$5/include/mimalloc/internal.h"
 echo "#define MI_MALLOC_VERSION ${version%.dsc}" >"$5/include/mimalloc.h"
 """
 
@@ -109,6 +109,12 @@ class FetchMimallocTest(unittest.TestCase):
         self.assertEqual(1, status)
         self.assertIn("dpkg-source: error: no space", said)
         self.assertIn("did not unpack into", said[-1])
+        self.assertIsNone(self.version())
+
+    def test_a_source_that_cannot_be_mended_leaves_nothing(self):
+        status, said = self.run_script("301", "301")
+        self.assertEqual((1, 2), (status, len(said)), said)
+        self.assertIn("has not the line that is to be mended", said[1])
         self.assertIsNone(self.version())
 
     def test_a_source_without_its_header_is_fetched_again(self):

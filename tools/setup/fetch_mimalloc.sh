@@ -5,7 +5,7 @@
 # Of the versions that the machine's distribution offers, one of `preferred` is taken, else the
 # newest.  Where the mirror lists a version and has not its files, as incomplete mirrors do, the
 # versions of other_suites of the same mirror follow, with a line that says so.  What is there
-# already stays, whatever its version.
+# already stays, whatever its version, but is mended (mend_mimalloc.sh).
 #
 # `apt-get source` needs deb-src lines, which few machines have.  So this script runs apt on a
 # private copy of the machine's sources, with every `deb` turned into `deb-src`, and with private
@@ -31,7 +31,11 @@ fail() {
 is_ready() {
   grep -q '^#define MI_MALLOC_VERSION ' "$deps/mimalloc/include/mimalloc.h" 2>/dev/null
 }
-is_ready && exit
+mend() { "$workspace/tools/setup/mend_mimalloc.sh" "$1"; }
+if is_ready; then
+  mend "$deps/mimalloc"
+  exit
+fi
 
 by_hand="or put mimalloc's source, of any version, into $deps/mimalloc"
 type apt-get dpkg-source >/dev/null 2>&1 || fail \
@@ -134,7 +138,7 @@ fi
 rm -rf "$deps/mimalloc.new"
 dpkg-source --no-check --no-copy -x mimalloc_*.dsc "$deps/mimalloc.new" >>"$private/log" 2>&1 ||
   fail "the source package of mimalloc did not unpack into $deps; the disk may be full."
-"$workspace/tools/setup/mend_mimalloc.sh" "$deps/mimalloc.new" || exit 1
+mend "$deps/mimalloc.new" || exit 1
 rm -rf "$deps/mimalloc"
 mv "$deps/mimalloc.new" "$deps/mimalloc"
 is_ready || fail "the source package of mimalloc $taken has no include/mimalloc.h."
