@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Writes .deps/bazelrc, which .bazelrc reads: options that Bazel 4 does not know.  With them, Bazel 7
+# Writes .deps/bazelrc, which .bazelrc reads: options that Bazel 4 does not know.  With them Bazel 7
 # takes the system's packages for the modules that MODULE.bazel names, and asks no registry.  For
-# Bazel 4 the file is empty: it reads WORKSPACE.
+# Bazel 4, which reads WORKSPACE, the file is empty.
 set -euo pipefail
 
 workspace=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)

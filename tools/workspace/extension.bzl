@@ -4,7 +4,7 @@ load(":debian.bzl", "debian_libraries")
 load(":mimalloc.bzl", "mimalloc_source")
 
 def _system_impl(_):
-    debian_libraries(name = "debian")
+    debian_libraries()
     mimalloc_source(name = "mimalloc")
 
 system = module_extension(implementation = _system_impl)

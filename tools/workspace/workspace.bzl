@@ -44,5 +44,5 @@ def allomon_dependencies():
     for name, path in _DEBIAN_RULES.items():
         if not native.existing_rule(name):
             native.local_repository(name = name, path = path)
-    debian_libraries(name = "debian")
+    debian_libraries()
     mimalloc_source(name = "mimalloc")
