@@ -1,5 +1,7 @@
 #include "tracker/c/callback_client.h"
 
+#include <cxxabi.h>
+
 #include <cstring>
 
 #include "tracker/base/thread_id.h"
@@ -34,6 +36,18 @@ allomon_allocation ToC(const Allocation& allocation, bool is_young) {
   out.is_young = is_young;
   out.thread = internal::OwnThreadId();
   return out;
+}
+
+template <typename Call>
+bool CallbackClient::Guard(Call call) {
+  try {
+    return call();
+  } catch (abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    CountException();
+    return false;
+  }
 }
 
 CallbackClient::~CallbackClient() {

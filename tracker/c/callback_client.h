@@ -3,7 +3,7 @@
 #define ALLOMON_TRACKER_C_CALLBACK_CLIENT_H_
 
 #include "allomon/trackers.h"
-#include "tracker/core/guarded_client.h"
+#include "tracker/core/session_client.h"
 
 namespace allomon::c {
 
@@ -11,7 +11,7 @@ namespace allomon::c {
 allomon_allocation ToC(const Allocation& allocation, bool is_young);
 
 // The value that a callback keeps lies in the entry, in place.
-class CallbackClient final : public internal::GuardedClient {
+class CallbackClient final : public internal::SessionClient {
  public:
   explicit CallbackClient(const allomon_callbacks& callbacks) : callbacks_(callbacks) {}
   ~CallbackClient() override;
@@ -41,6 +41,11 @@ class CallbackClient final : public internal::GuardedClient {
   void RunSurvive(Survive* survive, End* forget, const Allocation& allocation, bool is_young,
                   internal::ValueRoom* value);
   void RunEnd(End* end, End* forget, internal::ValueRoom* value);
+
+  // Calls a function of the user's.  An exception is counted, and goes nowhere: the frames around
+  // may be C.  The unwinding of a thread that ends itself is none, and must go on.
+  template <typename Call>
+  __attribute__((no_sanitize("undefined"))) bool Guard(Call call);
 
   const allomon_callbacks callbacks_;
   bool has_user_ = true;

@@ -3,13 +3,16 @@
 #ifndef ALLOMON_TRACKER_CORE_CLIENT_H_
 #define ALLOMON_TRACKER_CORE_CLIENT_H_
 
+#include <cxxabi.h>
+
 #include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "tracker/allocation.h"
-#include "tracker/core/guarded_client.h"
+#include "tracker/core/exception_carrier.h"
+#include "tracker/core/session_client.h"
 
 namespace allomon::internal {
 
@@ -110,7 +113,7 @@ struct KeptBy<std::optional<T>> {
 };
 
 template <typename User>
-class Client final : public GuardedClient {
+class Client final : public SessionClient {
   using AllocMinorResult = Detected<AllocMinorCall, User>;
   using AllocMajorResult = Detected<AllocMajorCall, User>;
   using Minor = typename KeptBy<typename AllocMinorResult::Type>::Type;
@@ -211,6 +214,22 @@ class Client final : public GuardedClient {
     if (!value.has_value()) return false;
     TypedValue<T>::Put(room, std::move(*value));
     return true;
+  }
+
+  // malloc must not throw.  So an exception, also one from the move of a value, ends the tracking
+  // of the block, and is handed to a heap that can throw it on.  The unwinding of a thread that
+  // ends itself is no exception, and must go on.
+  template <typename Call>
+  __attribute__((no_sanitize("undefined"))) bool Guard(Call call) {
+    try {
+      return call();
+    } catch (abi::__forced_unwind&) {
+      throw;
+    } catch (...) {
+      CountException();
+      ExceptionCarrier::KeepCurrent();
+      return false;
+    }
   }
 
   User user_;
