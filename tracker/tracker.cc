@@ -60,13 +60,24 @@ absl::Status StopById(internal::SessionId id, StopMode mode) {
                                              : internal::StopSession(id));
 }
 
-std::vector<LiveStack> MostBytesFirst(std::vector<LiveStack> stacks) {
-  const auto empty = [](const LiveStack& stack) { return stack.sampled_blocks == 0; };
-  stacks.erase(std::remove_if(stacks.begin(), stacks.end(), empty), stacks.end());
-  std::stable_sort(stacks.begin(), stacks.end(), [](const LiveStack& a, const LiveStack& b) {
+template <typename Live>
+std::vector<Live> MostBytesFirst(std::vector<Live> sums) {
+  const auto empty = [](const Live& sum) { return sum.sampled_blocks == 0; };
+  sums.erase(std::remove_if(sums.begin(), sums.end(), empty), sums.end());
+  std::stable_sort(sums.begin(), sums.end(), [](const Live& a, const Live& b) {
     return a.estimate.bytes.value > b.estimate.bytes.value;
   });
-  return stacks;
+  return sums;
+}
+
+// At an id in a vector that grows to it.
+template <typename Live>
+Live& AddTo(uint32_t id, const Allocation& allocation, std::vector<Live>* sums) {
+  if (id >= sums->size()) sums->resize(size_t{id} + 1);
+  Live& sum = (*sums)[id];
+  ++sum.sampled_blocks;
+  sum.estimate.Add(allocation);
+  return sum;
 }
 
 }  // namespace
@@ -95,13 +106,19 @@ std::vector<LiveStack> Tracker::snapshot(TrackerId id) {
   if (!session) return {};
   std::vector<LiveStack> by_stack;  // by stack id, with gaps
   internal::ForEachLive(*session, [&by_stack](const Allocation& allocation) {
-    const size_t stack = allocation.callstack.id();
-    if (stack >= by_stack.size()) by_stack.resize(stack + 1);
-    by_stack[stack].callstack = allocation.callstack;
-    ++by_stack[stack].sampled_blocks;
-    by_stack[stack].estimate.Add(allocation);
+    AddTo(allocation.callstack.id(), allocation, &by_stack).callstack = allocation.callstack;
   });
   return MostBytesFirst(std::move(by_stack));
+}
+
+std::vector<LiveLabels> Tracker::snapshot_by_labels(TrackerId id) {
+  internal::PinnedSession session(id.value);
+  if (!session) return {};
+  std::vector<LiveLabels> by_labels;  // by the set's id, with gaps
+  internal::ForEachLive(*session, [&by_labels](const Allocation& allocation) {
+    AddTo(allocation.labels.id(), allocation, &by_labels).labels = allocation.labels;
+  });
+  return MostBytesFirst(std::move(by_labels));
 }
 
 bool Tracker::is_sampling() { return internal::ExclusiveSession() != 0; }

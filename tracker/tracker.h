@@ -102,6 +102,13 @@ struct LiveStack {
   HeapEstimate estimate;
 };
 
+// The same of one set of labels (allomon/labels.h).
+struct LiveLabels {
+  LabelSet labels;
+  uint64_t sampled_blocks = 0;
+  HeapEstimate estimate;
+};
+
 class Tracker {
  public:
   struct Statistics {
@@ -146,6 +153,10 @@ class Tracker {
   // meanwhile: a block that lives throughout is counted once.  Empty for a tracker that was
   // discarded.  Cost: about 10 ns for each entry ever used at once.
   static std::vector<LiveStack> snapshot(TrackerId id);
+
+  // The same by the labels that stood when the blocks were allocated; those without labels have an
+  // empty set.
+  static std::vector<LiveLabels> snapshot_by_labels(TrackerId id);
 
   // Whether the plain tracker (one started without `concurrent`) is sampling.
   static bool is_sampling();

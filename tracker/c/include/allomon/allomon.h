@@ -24,6 +24,7 @@
 #define ALLOMON_ALLOMON_ALLOMON_H_
 
 #include "allomon/in_process.h"
+#include "allomon/labels.h"
 #include "allomon/status.h"
 
 #endif  // ALLOMON_ALLOMON_ALLOMON_H_
