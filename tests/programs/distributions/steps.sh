@@ -60,7 +60,7 @@ count_tests() { # log
 
 # The versions that were used, as columns of the table.
 versions() { # step
-  local show='dpkg-query -W -f ${Version}'
+  local show='dpkg-query -W -f \${Version}'
   deb() { inside "$show $1 2>/dev/null" | sed 's/^[0-9]*://; s/[-+].*//'; }
   local compiler='g++' bazel cmake=''
   [[ $1 != clang ]] || compiler=clang
