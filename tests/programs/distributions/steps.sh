@@ -11,13 +11,16 @@ logged() { # what it is, log, command...
   local what=$1 log=$2 start=$SECONDS pid status=0
   shift 2
   echo "== $what" >&2
-  "$@" >"$log" 2>&1 &
-  pid=$!
+  set -m # a process group of its own, which is ended with this script
+  "$@" >"$log" 2>&1 </dev/null &
+  pid=$! running=$!
+  set +m
   while [[ -t 2 ]] && kill -0 "$pid" 2>/dev/null; do
     printf '\r\e[K%4d s  %.70s' "$((SECONDS - start))" "$(tail -n 1 "$log" | tr -dc ' -~')" >&2
     sleep 1
   done
   wait "$pid" || status=$?
+  running=''
   if [[ -t 2 ]]; then printf '\r\e[K' >&2; fi
   return "$status"
 }
@@ -31,6 +34,8 @@ step_clang() {
   bazelw build --config=clang //allocator:liballomon.so //tools/... &&
     bazelw test --config=clang --keep_going --curses=no //tests/semantics/...
 }
+# A workspace that uses Allomon as another does: by MODULE.bazel where Bazel knows it.
+step_consumer() { inside "cd $clone && tests/bazel_consumer/consume.sh && echo 'consumer PASSED'"; }
 # As root, since a system may not have CMake yet.
 step_cmake() {
   local packages='cmake make g++ python3 dpkg-dev pkgconf libabsl-dev libdw-dev libiberty-dev'
