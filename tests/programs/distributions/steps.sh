@@ -63,18 +63,22 @@ count_tests() { # log
     END { print passed + 0, failed + 0 }' "$1"
 }
 
+# mimalloc's version by its header: 209 is 2.0.9, and 30403 is 3.4.3.
+mimalloc_version() { # header
+  sed -nE 's/^#define MI_MALLOC_VERSION +([0-9]+).*/\1/p' "$1" 2>/dev/null |
+    sed -E 's/^([0-9])([0-9])([0-9])$/\1.\2.\3/; s/^([0-9])([0-9]{2})([0-9]{2})$/\1.\2.\3/
+      s/\.0([0-9])/.\1/g' || true
+}
+
 # The versions that were used, as columns of the table.
 versions() { # step
-  local show='dpkg-query -W -f \${Version}'
-  deb() { inside "$show $1 2>/dev/null" | sed 's/^[0-9]*://; s/[-+].*//'; }
-  local compiler='g++' bazel cmake=''
+  local show='dpkg-query -W -f \${Version}' header=$root$clone/.deps/mimalloc/include/mimalloc.h
+  deb() { inside "$show $1 2>/dev/null" | sed 's/^[0-9]*://; s/[-+].*//' || true; }
+  local compiler='g++' bazel='' cmake=''
   [[ $1 != clang ]] || compiler=clang
-  bazel=$(deb bazel-bootstrap) || bazel=''
-  if [[ $1 == cmake ]]; then cmake=$(deb cmake) bazel=''; fi
-  local header=$root$clone/.deps/mimalloc/include/mimalloc.h
-  echo "$compiler $(inside "$compiler -dumpfullversion 2>/dev/null || $compiler -dumpversion")|\
-$bazel|$cmake|$(sed -n 's/^#define MI_MALLOC_VERSION \([0-9]*\).*/\1/p' "$header" 2>/dev/null |
-    sed 's/\(.\)\(.\)\(.\)/\1.\2.\3/; s/\.0*\([0-9]\)/.\1/g' || true)|$(deb libabsl-dev)"
+  if [[ $1 == cmake ]]; then cmake=$(deb cmake); else bazel=$(deb bazel-bootstrap); fi
+  compiler+=" $(inside "$compiler -dumpfullversion 2>/dev/null || $compiler -dumpversion")"
+  echo "$compiler|$bazel|$cmake|$(mimalloc_version "$header")|$(deb libabsl-dev)"
 }
 
 # Adds a row to the table.
