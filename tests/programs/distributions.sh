@@ -9,7 +9,7 @@ set -euo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 source_dir=$(cd "$here/../.." && pwd)
 known_distributions='bookworm trixie sid'
-known_steps='fib_tak tests cmake clang'
+known_steps='fib_tak tests consumer cmake clang'
 
 usage() {
   cat <<'END'
@@ -20,6 +20,7 @@ Without a distribution: bookworm and trixie.
   --steps=LIST          of these, separated by commas (default: all)
                           fib_tak   ./bazelw run //examples:fib_tak
                           tests     ./bazelw test //...
+                          consumer  another workspace that uses Allomon (tests/bazel_consumer)
                           cmake     configure, build, ctest, install; a project that finds it
                           clang     the semantics suite, the library and the commands by clang
   --targets=LIST        instead of //... , separated by commas
@@ -76,8 +77,14 @@ source "$here/distributions/system.sh"
 source "$here/distributions/steps.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/allomon-distributions.XXXXXX")
-root=''
-trap 'leave_system; rm -rf --one-file-system "$scratch"' EXIT
+root='' running=''
+# shellcheck disable=SC2317 # called by trap
+clean_up() {
+  [[ -z $running ]] || kill -- "-$running" 2>/dev/null || true
+  leave_system
+  rm -rf --one-file-system "$scratch"
+}
+trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
 keep=${directory:-$scratch}
 mkdir -p "$keep"

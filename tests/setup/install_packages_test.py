@@ -104,14 +104,22 @@ class InstallPackagesTest(unittest.TestCase):
         self.assertIn("Debian 12 or later", said[0])
         self.assertEqual([], self.asked_to_install())
 
-    def test_without_a_network_the_mirror_is_named_not_the_package(self):
-        self.offers = {}
+    def test_without_a_network_nothing_is_tried_in_vain(self):
         self.update = "echo 'W: Failed to fetch the list; Temporary failure resolving'"
         status, said = self.run_script({})
         self.assertEqual((1, 2), (status, len(said)), said)
         self.assertIn("Temporary failure", said[0])
         self.assertIn("bazelw: apt cannot reach its mirror", said[1])
         self.assertIn("check the network", said[1])
+        self.assertEqual([], self.asked_to_install())
+
+    def test_one_of_two_mirrors_will_do(self):
+        self.update = "echo 'Hit:1 a mirror'; echo 'W: Failed to fetch the list of another'"
+        self.assertEqual(0, self.run_script(self.without("clang"))[0])
+        self.offers = {}
+        status, said = self.run_script(self.without("clang"))
+        self.assertEqual(1, status)
+        self.assertIn("apt cannot reach a mirror, and knows no clang", said[-1])
 
     def test_a_network_that_ends_in_the_middle(self):
         self.install = "echo 'E: Failed to fetch g++.deb  Connection timed out'; exit 100"

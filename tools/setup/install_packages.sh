@@ -97,12 +97,14 @@ unreachable() {
   die "$1: check the network, the proxy and /etc/apt with 'apt-get update', then run this again."
 }
 
-apt_get update || true # an old list may do; if not, the checks below fail
+# One of several mirrors may fail.  Without any, apt would try each of the packages for minutes.
+if ! apt_get update || ! grep -qE '^(Hit|Get):' "$log"; then
+  ! grep -qE "$no_mirror" "$log" || unreachable "apt cannot reach its mirror"
+fi
 for entry in "${missing[@]}"; do
   name=$(name_here "$entry")
   version=$(candidate "$name") || {
-    ! grep -qE "$no_mirror" "$log" ||
-      unreachable "apt cannot reach its mirror, and knows no $name"
+    ! grep -qE "$no_mirror" "$log" || unreachable "apt cannot reach a mirror, and knows no $name"
     die "this distribution has no package $name, which the build needs: use Debian 12 or later, or\
  build by CMake (cmake/README.md)."
   }

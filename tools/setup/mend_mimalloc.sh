@@ -10,8 +10,9 @@
 #    overlap: four threads that free each other's aligned blocks crash within a second.  So the flag
 #    is kept, and what asks whether a page is abandoned looks past it.
 # 2. A new page is entered into a map, a part of which may have to be made for that.  Where memory
-#    has ended (ulimit -v) there is none for the part, and 3.0.1 writes to address 0.  So the part
-#    is made before the page is, and without it the page is given back.
+#    has ended (ulimit -v) there is none for the part, and 3.0.1 writes to address 0.  So the parts
+#    for all of an arena are made with it (64 KiB of addresses for 512 MiB), a part that lacks even
+#    so before the page is, and without it the page is given back.
 set -euo pipefail
 
 source=$1
@@ -55,10 +56,9 @@ if begin include/mimalloc/internal.h allomon_has_page_map; then
   replace 'void          _mi_page_map_register(mi_page_t* page);' "&\\n$map;"
 fi
 if begin src/page-map.c allomon_has_page_map; then
-  # No entry is behind the first MI_LARGE_PAGE_SIZE bytes of a page.
   replace 'static size_t mi_page_map_get_idx(mi_page_t* page, size_t* sub_idx,' \
     "$map {\\
-  if (size > MI_LARGE_PAGE_SIZE) { size = MI_LARGE_PAGE_SIZE; }\\
+  if (_mi_page_map == NULL \&\& !_mi_page_map_init()) return false;\\
   const size_t last = _mi_page_map_index((const uint8_t*)page + size - 1, NULL);\\
   for (size_t idx = _mi_page_map_index(page, NULL); idx <= last; idx++) {\\
     if (mi_page_map_ensure_at(idx) == NULL) return false;\\
@@ -69,8 +69,13 @@ if begin src/page-map.c allomon_has_page_map; then
 &"
 fi
 if begin src/arena.c allomon_has_page_map; then
+  replace '  // mi_lock_init(&arena->abandoned_visit_lock);' \
+    "  allomon_has_page_map(start, mi_size_of_slices(slice_count));"
+  # No entry is behind the first MI_LARGE_PAGE_SIZE bytes of a page.
   replace '  // guard page at the end of mimalloc page?' \
-    "  if mi_unlikely(!allomon_has_page_map(page, alloc_size)) {\\
+    "  size_t mapped_size = MI_LARGE_PAGE_SIZE;\\
+  if (mapped_size > alloc_size) { mapped_size = alloc_size; }\\
+  if mi_unlikely(!allomon_has_page_map(page, mapped_size)) {\\
     if (memid.memkind == MI_MEM_ARENA) {\\
       mi_bitmap_clear(memid.mem.arena.arena->pages, memid.mem.arena.slice_index);\\
     }\\

@@ -125,6 +125,7 @@ void operator delete(void* block) noexcept {
   header->magic = kFreed;
   free(header);
 }
+void operator delete(void* block, size_t) noexcept { operator delete(block); }
 
 #endif  // OWN_OPERATORS
 

@@ -11,13 +11,16 @@ logged() { # what it is, log, command...
   local what=$1 log=$2 start=$SECONDS pid status=0
   shift 2
   echo "== $what" >&2
-  "$@" >"$log" 2>&1 &
-  pid=$!
+  set -m # a process group of its own, which is ended with this script
+  "$@" >"$log" 2>&1 </dev/null &
+  pid=$! running=$!
+  set +m
   while [[ -t 2 ]] && kill -0 "$pid" 2>/dev/null; do
     printf '\r\e[K%4d s  %.70s' "$((SECONDS - start))" "$(tail -n 1 "$log" | tr -dc ' -~')" >&2
     sleep 1
   done
   wait "$pid" || status=$?
+  running=''
   if [[ -t 2 ]]; then printf '\r\e[K' >&2; fi
   return "$status"
 }
@@ -31,6 +34,8 @@ step_clang() {
   bazelw build --config=clang //allocator:liballomon.so //tools/... &&
     bazelw test --config=clang --keep_going --curses=no //tests/semantics/...
 }
+# A workspace that uses Allomon as another does: by MODULE.bazel where Bazel knows it.
+step_consumer() { inside "cd $clone && tests/bazel_consumer/consume.sh && echo 'consumer PASSED'"; }
 # As root, since a system may not have CMake yet.
 step_cmake() {
   local packages='cmake make g++ python3 dpkg-dev pkgconf libabsl-dev libdw-dev libiberty-dev'
@@ -58,18 +63,22 @@ count_tests() { # log
     END { print passed + 0, failed + 0 }' "$1"
 }
 
+# mimalloc's version by its header: 209 is 2.0.9, and 30403 is 3.4.3.
+mimalloc_version() { # header
+  sed -nE 's/^#define MI_MALLOC_VERSION +([0-9]+).*/\1/p' "$1" 2>/dev/null |
+    sed -E 's/^([0-9])([0-9])([0-9])$/\1.\2.\3/; s/^([0-9])([0-9]{2})([0-9]{2})$/\1.\2.\3/
+      s/\.0([0-9])/.\1/g' || true
+}
+
 # The versions that were used, as columns of the table.
 versions() { # step
-  local show='dpkg-query -W -f ${Version}'
-  deb() { inside "$show $1 2>/dev/null" | sed 's/^[0-9]*://; s/[-+].*//'; }
-  local compiler='g++' bazel cmake=''
+  local show='dpkg-query -W -f \${Version}' header=$root$clone/.deps/mimalloc/include/mimalloc.h
+  deb() { inside "$show $1 2>/dev/null" | sed 's/^[0-9]*://; s/[-+].*//' || true; }
+  local compiler='g++' bazel='' cmake=''
   [[ $1 != clang ]] || compiler=clang
-  bazel=$(deb bazel-bootstrap) || bazel=''
-  if [[ $1 == cmake ]]; then cmake=$(deb cmake) bazel=''; fi
-  local header=$root$clone/.deps/mimalloc/include/mimalloc.h
-  echo "$compiler $(inside "$compiler -dumpfullversion 2>/dev/null || $compiler -dumpversion")|\
-$bazel|$cmake|$(sed -n 's/^#define MI_MALLOC_VERSION \([0-9]*\).*/\1/p' "$header" 2>/dev/null |
-    sed 's/\(.\)\(.\)\(.\)/\1.\2.\3/; s/\.0*\([0-9]\)/.\1/g' || true)|$(deb libabsl-dev)"
+  if [[ $1 == cmake ]]; then cmake=$(deb cmake); else bazel=$(deb bazel-bootstrap); fi
+  compiler+=" $(inside "$compiler -dumpfullversion 2>/dev/null || $compiler -dumpversion")"
+  echo "$compiler|$bazel|$cmake|$(mimalloc_version "$header")|$(deb libabsl-dev)"
 }
 
 # Adds a row to the table.
