@@ -33,6 +33,7 @@ allomon_sources(core_sources
   tracker/formats/*.cc tracker/names/*.cc tracker/symbols/*.cc tracker/profile/source_function.cc
   tracker/profile/record/*.cc tracker/profile/sources/*.cc tracker/profile/hooks/*.cc
   tracker/profile/write/*.cc tracker/profile/control/*.cc tracker/recording/*.cc
+  tracker/control/*.cc
   allocator/code_extent.cc allocator/high_reservation.cc allocator/host_stderr.cc
   allocator/writing_reserve.cc)
 allomon_sources(tracker_sources tracker/custom_memory.cc tracker/recording.cc

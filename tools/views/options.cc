@@ -178,14 +178,15 @@ bool IsHeapFlag(std::string_view arg) {
   return std::find(std::begin(kHeapFlags), std::end(kHeapFlags), arg) != std::end(kHeapFlags);
 }
 
+using Arguments = std::vector<std::string>;
+
 // What an mlmon.out has as it is: the arguments that stand for the option there.  No value: it has
 // no such thing.
-std::optional<std::vector<std::string>> MlmonOption(std::string_view name,
-                                                    const std::string& value) {
-  if (name == "--metric" && (value == "alloc" || value == "live")) return {{}};
-  if (name == "--view" && value == "functions") return {{}};
-  if (name == "--format" && value == "table") return {{}};
-  if (name == "--format" && (value == "json" || value == "csv")) return {{"--" + value}};
+std::optional<Arguments> MlmonOption(std::string_view name, const std::string& value) {
+  if (name == "--metric" && (value == "alloc" || value == "live")) return Arguments{};
+  if (name == "--view" && value == "functions") return Arguments{};
+  if (name == "--format" && value == "table") return Arguments{};
+  if (name == "--format" && (value == "json" || value == "csv")) return Arguments{"--" + value};
   return std::nullopt;
 }
 
