@@ -79,6 +79,10 @@ absl::Status Tracker::drain(TrackerId id) { return ToStatus(internal::DrainSessi
 
 std::vector<LiveStack> Tracker::snapshot(TrackerId id) { return internal::LiveStacksOf(id.value); }
 
+std::vector<LiveLabels> Tracker::snapshot_by_labels(TrackerId id) {
+  return internal::LiveLabelsOf(id.value);
+}
+
 bool Tracker::is_sampling() { return internal::ExclusiveSession() != 0; }
 
 absl::StatusOr<Tracker::Statistics> Tracker::statistics(TrackerId id) {

@@ -65,7 +65,7 @@
 #include "absl/status/statusor.h"
 #include "tracker/allocation.h"
 #include "tracker/core/client.h"
-#include "tracker/core/live_stacks.h"
+#include "tracker/core/live_sums.h"
 #include "tracker/estimate.h"
 
 namespace allomon {
@@ -140,6 +140,10 @@ class Tracker {
   // meanwhile: a block that lives throughout is counted once.  Empty for a tracker that was
   // discarded.  Cost: about 10 ns for each entry ever used at once.
   static std::vector<LiveStack> snapshot(TrackerId id);
+
+  // The same by the labels that stood when the blocks were allocated; those without labels have an
+  // empty set.
+  static std::vector<LiveLabels> snapshot_by_labels(TrackerId id);
 
   // Whether the plain tracker (one started without `concurrent`) is sampling.
   static bool is_sampling();

@@ -54,6 +54,29 @@ absl::Status SetDebugDir(const std::string& value, ExportOptions* options) {
   return absl::OkStatus();
 }
 
+absl::Status SetBy(const std::string& value, ExportOptions* options) {
+  const std::optional<std::string> key = heap::KeyOfBy(value);
+  options->by_label = key.value_or("");
+  if (key.has_value()) return absl::OkStatus();
+  return Bad("--by: \"" + value + "\" is not label:KEY, such as label:tenant");
+}
+
+absl::Status AddMatch(const std::string& value, std::vector<heap::LabelMatch>* matches) {
+  heap::LabelMatch match;
+  if (!heap::ParseLabelMatch(value, &match)) {
+    return Bad("\"" + value + "\" is not KEY=VALUE, such as tenant=acme, or KEY");
+  }
+  matches->push_back(match);
+  return absl::OkStatus();
+}
+
+absl::Status AddFocusLabel(const std::string& value, ExportOptions* options) {
+  return AddMatch(value, &options->labels.focus);
+}
+absl::Status AddIgnoreLabel(const std::string& value, ExportOptions* options) {
+  return AddMatch(value, &options->labels.ignore);
+}
+
 absl::Status SetFile(const std::string& name, ExportOptions* options) {
   if (!options->file.empty()) {
     return Bad("one profile at a time: " + options->file + " or " + name);
@@ -65,8 +88,15 @@ absl::Status SetFile(const std::string& name, ExportOptions* options) {
 void SetHelp(ExportOptions* options) { options->help = true; }
 
 constexpr options::ValueOption<ExportOptions> kValueOptions[] = {
-    {"--format", SetFormat}, {"--metric", SetMetric}, {"--counts", SetCounts},
-    {"--output", SetOutput}, {"-o", SetOutput},       {"--debug-dir", SetDebugDir}};
+    {"--format", SetFormat},
+    {"--metric", SetMetric},
+    {"--counts", SetCounts},
+    {"--output", SetOutput},
+    {"-o", SetOutput},
+    {"--debug-dir", SetDebugDir},
+    {"--by", SetBy},
+    {"--focus-label", AddFocusLabel},
+    {"--ignore-label", AddIgnoreLabel}};
 constexpr options::Flag<ExportOptions> kFlags[] = {{"--help", SetHelp}, {"-h", SetHelp}};
 
 absl::Status Check(const ExportOptions& options) {
@@ -110,6 +140,9 @@ std::string ExportUsage() {
          "  -o OUTPUT          a file, whose contents are replaced; -: standard output, the "
          "default\n"
          "  --counts=METRIC    what the numbers of collapsed stacks count.  Default live\n"
+         "  --by=label:KEY     the outermost frames are the values of a label\n"
+         "  --focus-label=KEY=VALUE, --ignore-label=KEY=VALUE\n"
+         "                     only blocks with that label; without them.  KEY alone: any value\n"
          "  --debug-dir=DIR    debug files are looked for there, too\n"
          "\n"
          "  Status 0: written; 2: bad input, and one line on standard error says which.\n"

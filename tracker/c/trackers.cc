@@ -8,7 +8,7 @@
 #include "tracker/c/structures.h"
 #include "tracker/c/to_status.h"
 #include "tracker/core/control.h"
-#include "tracker/core/live_stacks.h"
+#include "tracker/core/live_sums.h"
 #include "tracker/core/pinned_session.h"
 #include "tracker/core/registry.h"
 
