@@ -22,7 +22,7 @@ trap clean_up EXIT
 cp -r "$here/workspace" "$copy"
 cd "$copy"
 grep -rl /path/to/allomon . | xargs sed -i "s|/path/to/allomon|$allomon|g"
-# Bazel 4 of Debian says "no_version".
+# Bazel 4 of Debian does not know its version.
 if [[ $(bazel --version) =~ \ [0-9] ]]; then
   rm WORKSPACE
   echo "consume.sh: $(bazel --version), by MODULE.bazel"
