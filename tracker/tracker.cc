@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "tracker/base/link_malloc.h"
 #include "tracker/core/control.h"
 #include "tracker/core/entries.h"
 #include "tracker/core/pinned_session.h"
@@ -14,9 +15,8 @@ using internal::ControlError;
 
 absl::Status NoHeap() {
   return absl::FailedPreconditionError(
-      "Tracker::start: no heap of this program reports to it; set malloc = "
-      "\"@allomon//allocator:malloc\" in its cc_binary, or use //runtime, CustomMemory or "
-      "SampledResource");
+      "Tracker::start: no heap of this program reports to it; " ALLOMON_LINK_MALLOC
+      ", or use the managed runtime, CustomMemory or SampledResource");
 }
 
 absl::Status ToStatus(ControlError error) {

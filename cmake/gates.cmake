@@ -1,0 +1,33 @@
+# Gates, where the frameworks and elfutils are.
+if(NOT ALLOMON_DW_FOUND)
+  return()
+endif()
+allomon_library(allomon_dwarf ${dwarf_sources})
+target_link_libraries(allomon_dwarf PUBLIC dw elf)
+
+allomon_sources(gtest_sources tracker/gates/gtest.cc)
+allomon_sources(main_sources tracker/gates/benchmark_main.cc)
+allomon_sources(benchmark_sources tracker/gates/benchmark_memory_manager.cc
+  tracker/gates/benchmark_profile.cc tracker/gates/timed_loop.cc)
+list(REMOVE_ITEM gates_sources ${gtest_sources} ${main_sources} ${benchmark_sources})
+
+allomon_library(allomon_gates ${gates_sources})
+target_link_libraries(allomon_gates PUBLIC allomon_tracker allomon_dwarf)
+set(gates allomon_gates)
+if(GTest_FOUND)
+  allomon_library(allomon_gates_gtest ${gtest_sources})
+  target_link_libraries(allomon_gates_gtest PUBLIC allomon_gates GTest::gtest)
+  set(gates allomon_gates_gtest)
+endif()
+allomon_whole(gates LIBRARIES ${gates})
+
+if(benchmark_FOUND)
+  allomon_library(allomon_gates_benchmark ${benchmark_sources})
+  target_link_libraries(allomon_gates_benchmark PUBLIC allomon_gates benchmark::benchmark)
+  allomon_list(wrapped tracker/gates/wrapped.bzl WRAPPED)
+  list(TRANSFORM wrapped PREPEND -Wl,--wrap=)
+  target_link_options(allomon_gates_benchmark INTERFACE ${wrapped})
+  allomon_library(allomon_gates_main ${main_sources})
+  target_link_libraries(allomon_gates_main PUBLIC allomon_gates_benchmark)
+  allomon_whole(benchmark_main ARCHIVES allomon_gates_main LIBRARIES allomon_gates_benchmark)
+endif()
