@@ -14,6 +14,7 @@
 #include <cstring>
 #include <string>
 
+#include "allocator/auto_control.h"
 #include "allocator/auto_profile_ends.h"
 #include "allocator/auto_profile_explain.h"
 #include "allocator/auto_profile_say.h"
@@ -216,6 +217,7 @@ void SayGuardSummary(const AutoProfile& profile) {
 __attribute__((destructor)) void WriteAtExit() {
   WriteLast(internal::CurrentUnit());
   if (g_profile != nullptr) SayGuardSummary(*g_profile);
+  internal::StopAttending();
 }
 
 // The counts of the child start afresh without help from here.
@@ -237,7 +239,7 @@ bool IsWanted(const EnvironmentOptions& options) {
   if (options.profile.empty()) {
     return options.record.empty() && !internal::answers_for_itself.load();
   }
-  return options.profile != "no";
+  return options.profile != "no" && !internal::IsIdle(options);
 }
 
 void SayDumpSignalTaken() {
@@ -335,6 +337,7 @@ void StartFromEnvironment(int argc, char** argv) {
     g_profile = profile;
     StartProfile(profile);
     internal::StartRecordingIfWanted(profile->options);
+    internal::AttendIfWanted(profile->options);
     StartGuardIfWanted(*profile);
   } else {
     Say(error + "; the program runs unprofiled" + (AsksForGuard() ? " and unguarded" : ""));
@@ -348,7 +351,8 @@ void StartFromEnvironment(int argc, char** argv) {
 // constructors, so the profile of a program with only these starts in StartLate().
 __attribute__((constructor(103))) void StartEarly(int argc, char** argv, char**) {
   const char* const kind = getenv("ALLOMON_PROFILE");
-  if (kind == nullptr || strcmp(kind, "no") == 0 || AnswersMlprof(argc, argv)) return;
+  if (kind == nullptr || strcmp(kind, "no") == 0 || strcmp(kind, "idle") == 0) return;
+  if (AnswersMlprof(argc, argv)) return;
   internal::UseHooksOfHost();
   if (internal::FindHookedFunctions().count != 0) {
     g_started = true;
@@ -381,6 +385,7 @@ constexpr MlmonInt kLeastBeforeExec[] = {1 << 20, 10, 10'000};  // bytes, 1/100 
 namespace internal {
 
 void WriteBeforeQuickEnd(const FrameState& caller) {
+  StopAttending();
   if (!MayWriteHere()) return;
   const ErrnoKeeper keeper;
   if (!MayAllocateHere(caller)) {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "allocator/auto_control.h"
 #include "allocator/auto_profile_say.h"
 #include "tracker/recording/start.h"
 
@@ -27,7 +28,7 @@ bool IsForThisProcess(const EnvironmentOptions& options) {
 }  // namespace
 
 void StartRecordingIfWanted(const EnvironmentOptions& options) {
-  if (options.record.empty() || !IsForThisProcess(options)) return;
+  if (options.record.empty() || IsIdle(options) || !IsForThisProcess(options)) return;
   const recording::Started started = recording::StartRecorder(StartOptionsOf(options));
   // `allomon run`, whose file it was, has ended, or is out of this process's sight; or says itself
   // that the file is full.

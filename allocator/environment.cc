@@ -116,7 +116,7 @@ constexpr Setting kSettings[] = {
     {"ALLOMON_PROFILE",
      [](const std::string& value, Options* options) {
        options->profile = value;
-       return value == "no" || IsProfile(value);
+       return value == "no" || value == "idle" || IsProfile(value);
      },
      internal::kProfileSyntax},
     {"ALLOMON_RATE",

@@ -13,7 +13,7 @@ struct EnvironmentOptions {
   std::string out = "mlmon.out";  // ALLOMON_OUT, %p: process id, %n: counts files, %%: a percent
   std::optional<uint64_t> seed;   // ALLOMON_SEED
   bool summary = false;           // ALLOMON_SUMMARY=1: a line on stderr at exit
-  std::string profile;            // ALLOMON_PROFILE, see kProfileSyntax; "no"; unset: ""
+  std::string profile;            // ALLOMON_PROFILE, see kProfileSyntax; "no"; "idle"; or ""
   uint32_t hz = 100;              // ALLOMON_HZ, 1 .. 10000; of kind time
   bool sigterm = false;           // ALLOMON_SIGTERM=1: also written when killed by SIGTERM
   bool sigint = false;            // ALLOMON_SIGINT=1: the same for SIGINT

@@ -14,25 +14,19 @@ target_link_libraries(allomon_backend
   PUBLIC allomon_core PRIVATE $<BUILD_INTERFACE:allomon_backend_headers>)
 
 # The sampling allocator under its own names: in malloc's archive, and by itself in tests.
-allomon_sources(allocator_sources allocator/*.cc allocator/guard/*.cc)
-list(FILTER allocator_sources EXCLUDE REGEX "_override[.]cc$")
-allomon_sources(preloaded_sources allocator/host_runtime.cc allocator/internal_operators.cc
-  allocator/mmap_override.cc allocator/symbol_order.cc)
-allomon_sources(auto_sources allocator/auto_*.cc allocator/environment.cc
-  allocator/interrupted_code.cc)
-list(REMOVE_ITEM allocator_sources ${free_of_heap} ${preloaded_sources} ${auto_sources})
+allomon_sources_of(allocator_sources allocator allocator)
 add_library(allomon_allocator OBJECT ${allocator_sources})
 target_compile_options(allomon_allocator PRIVATE ${inlined_backend})
 target_link_libraries(allomon_allocator PRIVATE allomon_flags allomon_backend_headers)
 
 # malloc and operator new.
-allomon_sources(entry_sources allocator/*_override.cc)
-list(REMOVE_ITEM entry_sources "${PROJECT_SOURCE_DIR}/allocator/mmap_override.cc")
-allomon_library(allomon_malloc $<TARGET_OBJECTS:allomon_allocator> ${entry_sources})
+allomon_sources_of(new_override allocator malloc)
+allomon_sources_of(c_malloc allocator c_malloc)
+allomon_library(allomon_malloc
+  $<TARGET_OBJECTS:allomon_allocator> ${c_malloc} ${new_override})
 target_compile_options(allomon_malloc PRIVATE ${inlined_backend} ${entry_points})
-# Compiled without exceptions but for operator new; //allocator:c_malloc says why.
-list(REMOVE_ITEM entry_sources "${PROJECT_SOURCE_DIR}/allocator/new_override.cc")
-set_source_files_properties(${entry_sources} PROPERTIES COMPILE_OPTIONS -fno-exceptions)
+# The BUILD file says why operator new is the exception.
+set_source_files_properties(${c_malloc} PROPERTIES COMPILE_OPTIONS -fno-exceptions)
 target_link_libraries(allomon_malloc
   PUBLIC allomon_backend PRIVATE $<BUILD_INTERFACE:allomon_backend_headers>)
 allomon_whole(malloc ARCHIVES allomon_malloc)
@@ -40,7 +34,9 @@ allomon_whole(malloc ARCHIVES allomon_malloc)
 target_compile_options(allomon_link_malloc INTERFACE -fno-omit-frame-pointer)
 
 # A program that is profiled as its environment says.
-allomon_library(allomon_auto_profile ${auto_sources} ${thread_names})
+allomon_sources_of(environment allocator environment)
+allomon_sources_of(from_environment allocator profile_from_environment)
+allomon_library(allomon_auto_profile ${environment} ${from_environment} ${thread_names})
 target_link_libraries(allomon_auto_profile PUBLIC allomon_core)
 allomon_whole(auto_profile ARCHIVES allomon_auto_profile allomon_counting allomon_show_sources)
 allomon_whole(entry_hooks LIBRARIES Allomon::auto_profile Allomon::entry_hook_linking)

@@ -7,6 +7,23 @@ function(allomon_sources result)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
+# The sources of one rule of a BUILD file.
+function(allomon_sources_of result package name)
+  file(READ "${PROJECT_SOURCE_DIR}/${package}/BUILD" text)
+  set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/${package}/BUILD")
+  string(FIND "${text}" "\n    name = \"${name}\",\n    srcs = [" begin)
+  if(begin EQUAL -1)
+    message(FATAL_ERROR "${package}/BUILD has no rule ${name} whose srcs are next to its name")
+  endif()
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(FIND "${text}" "]" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  string(REGEX MATCHALL "\"[^\"]+[.]cc\"" files "${text}")
+  list(TRANSFORM files REPLACE "\"(.*)\"" "${PROJECT_SOURCE_DIR}/${package}/\\1")
+  set(${result} "${files}" PARENT_SCOPE)
+endfunction()
+
 # The strings of a list that a file of Bazel's build defines: NAME = [, then one on each line, then ].
 function(allomon_list result file name)
   file(READ "${PROJECT_SOURCE_DIR}/${file}" text)

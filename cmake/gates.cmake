@@ -5,10 +5,9 @@ endif()
 allomon_library(allomon_dwarf ${dwarf_sources})
 target_link_libraries(allomon_dwarf PUBLIC dw elf)
 
-allomon_sources(gtest_sources tracker/gates/gtest.cc)
-allomon_sources(main_sources tracker/gates/benchmark_main.cc)
-allomon_sources(benchmark_sources tracker/gates/benchmark_memory_manager.cc
-  tracker/gates/benchmark_profile.cc tracker/gates/timed_loop.cc)
+allomon_sources_of(gtest_sources tracker/gates gtest)
+allomon_sources_of(main_sources tracker/gates benchmark_main)
+allomon_sources_of(benchmark_sources tracker/gates benchmark_memory_manager)
 list(REMOVE_ITEM gates_sources ${gtest_sources} ${main_sources} ${benchmark_sources})
 
 allomon_library(allomon_gates ${gates_sources})

@@ -17,11 +17,13 @@ set(cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Allomon)
 get_property(libraries GLOBAL PROPERTY allomon_libraries)
 install(TARGETS ${libraries} EXPORT AllomonTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS allomon_preloaded LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Packages have other links of these (package.cmake).
+install(TARGETS allomon_preloaded
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT this_machine)
 install(EXPORT AllomonTargets NAMESPACE Allomon:: DESTINATION ${cmake_folder})
 if(ALLOMON_BUILD_TOOLS)
   install(TARGETS command_allomon command_mlprof command_prof
-    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT this_machine)
 endif()
 
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/allomon)

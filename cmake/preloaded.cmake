@@ -1,4 +1,9 @@
 # LD_PRELOAD=.../liballomon.so program
+set(preloaded_sources)
+foreach(rule IN ITEMS host_runtime internal_operators mmap_override symbol_order)
+  allomon_sources_of(${rule} allocator ${rule})
+  list(APPEND preloaded_sources ${${rule}})
+endforeach()
 set(c_objects)
 if(TARGET allomon_c)
   set(c_objects $<TARGET_OBJECTS:allomon_c>)
@@ -11,17 +16,15 @@ add_library(allomon_preloaded SHARED ${preloaded_sources} ${host_signals} ${c_ob
 set_target_properties(allomon_preloaded PROPERTIES OUTPUT_NAME allomon LINKER_LANGUAGE C
   LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 target_compile_options(allomon_preloaded PRIVATE ${inlined_backend})
-set_source_files_properties(
-  "${PROJECT_SOURCE_DIR}/allocator/host_runtime.cc"
-  "${PROJECT_SOURCE_DIR}/allocator/internal_operators.cc"
-  PROPERTIES COMPILE_OPTIONS -fno-builtin)
+set_source_files_properties(${host_runtime} ${internal_operators} PROPERTIES
+  COMPILE_OPTIONS -fno-builtin)
 
 allomon_list(operators allocator/BUILD INTERNAL_OPERATORS)
 list(TRANSFORM operators PREPEND -Wl,--wrap=)
 allomon_list(linking allocator/BUILD PRELOADED_LINKING)
 set(exports "${PROJECT_SOURCE_DIR}/allocator/liballomon.lds")
 set_target_properties(allomon_preloaded PROPERTIES LINK_DEPENDS "${exports}")
-target_link_options(allomon_preloaded PRIVATE "-Wl,--version-script=${exports}" -Wl,-z,defs
-  ${operators})
+target_link_options(allomon_preloaded PRIVATE 
+  "-Wl,--version-script=${exports}" -Wl,-z,defs ${operators})
 target_link_libraries(allomon_preloaded PRIVATE
   allomon_flags allomon_backend_headers allomon_core ${linking})

@@ -1,15 +1,15 @@
 # tracker/: what is sampled, followed, attributed and written.  A folder's sources are taken by
-# pattern, as they come; the short lists are of what is not in every program.
+# pattern, as they come, but for the rules that are named here.
 
 # What needs Abseil.
-allomon_sources(tracker_sources tracker/custom_memory.cc tracker/recording.cc
-  tracker/sampled_resource.cc tracker/tracker.cc)
+allomon_sources_of(tracker_sources tracker tracker)
 # What replaces functions, or must be there although nothing names it.
-allomon_sources(counting_sources
-  tracker/profile/control/thread_start.cc tracker/profile/hooks/entry_call.cc)
-allomon_sources(show_sources tracker/profile/control/show_sources.cc)
-allomon_sources(host_signals tracker/profile/control/host_signals.cc)
-allomon_sources(thread_names tracker/recording/thread_name_override.cc)
+allomon_sources_of(thread_start tracker/profile/control thread_start)
+allomon_sources_of(entry_call_source tracker/profile/hooks entry_call)
+allomon_sources_of(show_sources tracker/profile/control show_sources)
+allomon_sources_of(host_signals tracker/profile/control host_signals)
+allomon_sources_of(thread_names tracker/recording thread_name_override)
+set(counting_sources ${thread_start} ${entry_call_source})
 # Libraries of their own.
 allomon_sources(gates_sources tracker/gates/*.cc)
 allomon_sources(dwarf_sources tracker/dwarf/*.cc)
@@ -29,22 +29,22 @@ target_link_libraries(allomon_core PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 allomon_list(square_root tracker/sampling/BUILD SQUARE_ROOT)
 target_compile_options(allomon_core PRIVATE ${square_root})
 allomon_list(walk tracker/callstack/BUILD WALK)
-allomon_sources(walk_sources tracker/callstack/*.cc)
-allomon_sources(beside_walk tracker/callstack/cfi_entry.cc tracker/callstack/cfi_program.cc
-  tracker/callstack/managed_functions.cc tracker/callstack/unloaded_code.cc)
-list(REMOVE_ITEM walk_sources ${beside_walk})
-set_source_files_properties(${walk_sources} PROPERTIES COMPILE_OPTIONS "${walk}")
-list(FILTER beside_walk EXCLUDE REGEX "/unloaded_code[.]cc$")
-set_source_files_properties(${beside_walk} PROPERTIES COMPILE_OPTIONS -fno-exceptions)
+allomon_sources_of(capture tracker/callstack capture)
+allomon_sources_of(unwinder tracker/callstack unwinder)
+set_source_files_properties(${capture} ${unwinder} PROPERTIES COMPILE_OPTIONS "${walk}")
+allomon_sources_of(cfi tracker/callstack cfi)
+allomon_sources_of(managed_functions tracker/callstack managed_functions)
+set_source_files_properties(${cfi} ${managed_functions} PROPERTIES COMPILE_OPTIONS -fno-exceptions)
 
 allomon_library(allomon_counting ${counting_sources})
 target_link_libraries(allomon_counting PUBLIC allomon_core)
 allomon_list(entry_call tracker/profile/hooks/BUILD ENTRY_CALL)
-set_source_files_properties("${PROJECT_SOURCE_DIR}/tracker/profile/hooks/entry_call.cc" PROPERTIES
-  COMPILE_OPTIONS "${entry_call}")
+set_source_files_properties(${entry_call_source} PROPERTIES COMPILE_OPTIONS "${entry_call}")
 allomon_whole(counting ARCHIVES allomon_counting LIBRARIES allomon_core)
 
 allomon_library(allomon_tracker ${tracker_sources})
+target_include_directories(allomon_tracker PUBLIC
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/tracker/c/include>")
 target_link_libraries(allomon_tracker PUBLIC allomon_core absl::status absl::statusor)
 allomon_named(tracker)
 
@@ -71,7 +71,7 @@ allomon_whole(entry_hook_linking)
 target_link_options(allomon_link_entry_hook_linking INTERFACE -fuse-ld=bfd "-Wl,-T,${hooks_script}")
 
 # monitor(3C), called by the program, or by itself around main.
-allomon_sources(mon_auto tracker/profile/mon/mon_auto.cc)
+allomon_sources_of(mon_auto tracker/profile/mon mon_auto)
 list(REMOVE_ITEM mon_sources ${mon_auto})
 allomon_library(allomon_mon ${mon_sources})
 target_link_libraries(allomon_mon PUBLIC allomon_core)

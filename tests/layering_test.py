@@ -49,6 +49,7 @@ EXCEPTIONS = {
         r"tracker/profile/.*\.h",
         r"tracker/formats/recording_layout\.h",
     ],
+    r"allocator/auto_control[^/]*": [r"tracker/control/attendant\.h"],
     r"allocator/auto_recording[^/]*": [r"tracker/recording/start\.h"],
 }
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/label_set.h"
+
 namespace allomon {
 
 // Where a block came from.  The first three are OCaml's Gc.Memprof; kMalloc is ours.
@@ -55,6 +57,7 @@ struct Allocation {
   // The tracker's rate when the block was sampled, by which estimates must divide.
   double rate = 0;
   Callstack callstack;
+  LabelSet labels;  // that stood then, on the thread that allocated
 };
 
 }  // namespace allomon

@@ -8,6 +8,8 @@
 #include "tracker/core/captured_stack.h"
 #include "tracker/core/entries.h"
 #include "tracker/core/exception_carrier.h"
+#include "tracker/core/label_scope.h"
+#include "tracker/core/label_sets.h"
 #include "tracker/core/managed_sampler.h"
 #include "tracker/core/pinned_session.h"
 #include "tracker/core/registry.h"
@@ -90,15 +92,22 @@ Verdict JudgeAllocationSlow(uint64_t words) {
 
 namespace {
 
-Allocation MakeAllocation(const Block& block, uint64_t hits, double rate,
-                          const CapturedStack& stack, uint32_t callstack_size) {
+// Where a block is asked for.
+struct Origin {
+  CapturedStack stack;
+  LabelSet labels;
+};
+
+Allocation MakeAllocation(const Block& block, uint64_t hits, double rate, const Origin& origin,
+                          uint32_t callstack_size) {
   Allocation allocation;
   allocation.n_samples = hits;
   allocation.size_bytes = block.size_bytes;
   allocation.size_words = WordsOf(block.size_bytes);
   allocation.source = block.source;
   allocation.rate = rate;
-  allocation.callstack = CallstackOf(stack.id, stack.view, callstack_size);
+  allocation.callstack = CallstackOf(origin.stack.id, origin.stack.view, callstack_size);
+  allocation.labels = origin.labels;
   return allocation;
 }
 
@@ -136,6 +145,7 @@ void FillEntry(Entry& entry, Session& session, const Allocation& allocation, Ent
   entry.size_bytes.store(allocation.size_bytes, std::memory_order_relaxed);
   entry.n_samples.store(allocation.n_samples, std::memory_order_relaxed);
   entry.source.store(allocation.source, std::memory_order_relaxed);
+  entry.labels.store(allocation.labels.id(), std::memory_order_relaxed);
 }
 
 // Destroys the value if the thread ends itself in describe, since no dealloc will take it.
@@ -184,7 +194,7 @@ enum class Placement { kPlaced, kUnplaced };
 
 // The entry that now stands in front of `next`; 0 if there is none.
 EntryId ReportToSession(const ActiveSet::Item& item, const Block& block, uint64_t hits,
-                        const CapturedStack& stack, Placement placement, EntryId next) {
+                        const Origin& origin, Placement placement, EntryId next) {
   PinnedSession session(item.id);
   if (!session || !session->sampling()) return 0;
   const Session::Config& config = session->config();
@@ -193,7 +203,7 @@ EntryId ReportToSession(const ActiveSet::Item& item, const Block& block, uint64_
     return 0;
   }
   const Allocation allocation =
-      MakeAllocation(block, hits, item.law.rate, stack, config.callstack_size);
+      MakeAllocation(block, hits, item.law.rate, origin, config.callstack_size);
   if (config.follows_blocks) return ReportWithEntry(*session, block, allocation, next);
   ReportWithoutEntry(*session, block, allocation);
   return 0;
@@ -293,17 +303,18 @@ BlockHandle Report(const Block& block, const FrameState& caller, Placement place
   // Stays as it is until the thread's next trial, which cannot be inside a callback.
   const Trial& trial = t_trial;
   // A copy: a callback may be the thread's next to capture.
-  const CapturedStack stack = CaptureStack(active.callstack_size, caller);
+  const Origin origin = {CaptureStack(active.callstack_size, caller),
+                         label_sets.View(CurrentLabelSet(thread))};
   CallbackScope scope(thread);
   DyingChain chain(thread, 0);
   for (uint32_t i = 0; i < active.count; ++i) {
     const ActiveSet::Item& item = active.items[i];
     if (trial.hits[i] == 0) continue;
     if (item.is_tally) {
-      TellTally(item, block, stack, caller.sp);
+      TellTally(item, block, origin.stack, caller.sp);
     } else {
       chain.StandInFront(
-          ReportToSession(item, block, trial.hits[i], stack, placement, chain.head()));
+          ReportToSession(item, block, trial.hits[i], origin, placement, chain.head()));
     }
   }
   scope.Finish();

@@ -1,12 +1,11 @@
 #include "tracker/tracker.h"
 
-#include <algorithm>
 #include <string>
 
 #include "tracker/base/link_malloc.h"
 #include "tracker/core/control.h"
-#include "tracker/core/entries.h"
 #include "tracker/core/pinned_session.h"
+#include "tracker/core/registry.h"
 
 namespace allomon {
 namespace {
@@ -19,31 +18,28 @@ absl::Status NoHeap() {
       ", or use the managed runtime, CustomMemory or SampledResource");
 }
 
-absl::Status ToStatus(ControlError error) {
+absl::StatusCode CodeOf(ControlError error) {
   switch (error) {
     case ControlError::kNone:
-      return absl::OkStatus();
+      return absl::StatusCode::kOk;
     case ControlError::kBadRate:
-      return absl::InvalidArgumentError(
-          "Tracker::start: the rate must be a number in [0, 1] (samples per word)");
     case ControlError::kBadCallstackSize:
-      return absl::InvalidArgumentError("Tracker::start: callstack_size must be at most 1024");
+      return absl::StatusCode::kInvalidArgument;
     case ControlError::kAlreadyStarted:
-      return absl::FailedPreconditionError(
-          "Tracker::start: already started; stop() first, or set StartOptions::concurrent");
-    case ControlError::kTooMany:
-      return absl::ResourceExhaustedError(
-          "Tracker::start: eight trackers sample already, or sixteen exist; stop() and discard() "
-          "one");
     case ControlError::kNotStarted:
-      return absl::FailedPreconditionError("Tracker::stop: not started");
     case ControlError::kNotStopped:
-      return absl::FailedPreconditionError(
-          "Tracker: still sampling; stop(StopMode::kKeepTracking) first");
+      return absl::StatusCode::kFailedPrecondition;
+    case ControlError::kTooMany:
+      return absl::StatusCode::kResourceExhausted;
     case ControlError::kNoSuchTracker:
-      return absl::NotFoundError("Tracker: no such tracker, or it was discarded already");
+      return absl::StatusCode::kNotFound;
   }
-  return absl::InternalError("unknown tracker error");
+  return absl::StatusCode::kInternal;
+}
+
+absl::Status ToStatus(ControlError error) {
+  if (error == ControlError::kNone) return absl::OkStatus();
+  return absl::Status(CodeOf(error), std::string("Tracker: ") + TextOf(error));
 }
 
 internal::Session::Config ToConfig(double rate, const StartOptions& options) {
@@ -58,15 +54,6 @@ internal::Session::Config ToConfig(double rate, const StartOptions& options) {
 absl::Status StopById(internal::SessionId id, StopMode mode) {
   return ToStatus(mode == StopMode::kDiscard ? internal::StopAndDiscardSession(id)
                                              : internal::StopSession(id));
-}
-
-std::vector<LiveStack> MostBytesFirst(std::vector<LiveStack> stacks) {
-  const auto empty = [](const LiveStack& stack) { return stack.sampled_blocks == 0; };
-  stacks.erase(std::remove_if(stacks.begin(), stacks.end(), empty), stacks.end());
-  std::stable_sort(stacks.begin(), stacks.end(), [](const LiveStack& a, const LiveStack& b) {
-    return a.estimate.bytes.value > b.estimate.bytes.value;
-  });
-  return stacks;
 }
 
 }  // namespace
@@ -90,18 +77,10 @@ absl::Status Tracker::discard(TrackerId id) { return ToStatus(internal::DiscardS
 
 absl::Status Tracker::drain(TrackerId id) { return ToStatus(internal::DrainSession(id.value)); }
 
-std::vector<LiveStack> Tracker::snapshot(TrackerId id) {
-  internal::PinnedSession session(id.value);
-  if (!session) return {};
-  std::vector<LiveStack> by_stack;  // by stack id, with gaps
-  internal::ForEachLive(*session, [&by_stack](const Allocation& allocation) {
-    const size_t stack = allocation.callstack.id();
-    if (stack >= by_stack.size()) by_stack.resize(stack + 1);
-    by_stack[stack].callstack = allocation.callstack;
-    ++by_stack[stack].sampled_blocks;
-    by_stack[stack].estimate.Add(allocation);
-  });
-  return MostBytesFirst(std::move(by_stack));
+std::vector<LiveStack> Tracker::snapshot(TrackerId id) { return internal::LiveStacksOf(id.value); }
+
+std::vector<LiveLabels> Tracker::snapshot_by_labels(TrackerId id) {
+  return internal::LiveLabelsOf(id.value);
 }
 
 bool Tracker::is_sampling() { return internal::ExclusiveSession() != 0; }

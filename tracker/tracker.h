@@ -65,6 +65,7 @@
 #include "absl/status/statusor.h"
 #include "tracker/allocation.h"
 #include "tracker/core/client.h"
+#include "tracker/core/live_sums.h"
 #include "tracker/estimate.h"
 
 namespace allomon {
@@ -93,13 +94,6 @@ struct TrackerId {
 enum class StopMode {
   kDiscard,       // OCaml 4.14: forget all tracked blocks; no callback begins afterwards
   kKeepTracking,  // OCaml 5: go on following them until discard()
-};
-
-// The live blocks of one call stack: how many and how large, each with its variance.
-struct LiveStack {
-  Callstack callstack;
-  uint64_t sampled_blocks = 0;
-  HeapEstimate estimate;
 };
 
 class Tracker {
@@ -146,6 +140,10 @@ class Tracker {
   // meanwhile: a block that lives throughout is counted once.  Empty for a tracker that was
   // discarded.  Cost: about 10 ns for each entry ever used at once.
   static std::vector<LiveStack> snapshot(TrackerId id);
+
+  // The same by the labels that stood when the blocks were allocated; those without labels have an
+  // empty set.
+  static std::vector<LiveLabels> snapshot_by_labels(TrackerId id);
 
   // Whether the plain tracker (one started without `concurrent`) is sampling.
   static bool is_sampling();

@@ -8,7 +8,6 @@ set(runfiles "${PROJECT_BINARY_DIR}/runfiles/allomon")
 add_library(allomon_all_of_allocator INTERFACE)
 target_link_libraries(allomon_all_of_allocator INTERFACE
   allomon_allocator $<TARGET_OBJECTS:allomon_allocator> allomon_backend)
-allomon_sources(environment allocator/environment.cc)
 add_library(allomon_environment STATIC EXCLUDE_FROM_ALL ${environment})
 target_link_libraries(allomon_environment PRIVATE allomon_flags)
 

@@ -7,11 +7,11 @@ row: it is part of the archive of its module.
 import re
 
 _ARCHIVES = [
-    (r"@debian//:gtest_main", "GTest::gmock_main GTest::gmock GTest::gtest"),
-    (r"@debian//:gtest", "GTest::gmock GTest::gtest"),
-    (r"@debian//:benchmark", "benchmark::benchmark"),
-    (r"@debian//:absl_status", "absl::status absl::statusor absl::strings absl::cord"),
-    (r"@debian//:nlohmann_json", "nlohmann_json::nlohmann_json"),
+    (r"@googletest//:gtest_main", "GTest::gmock_main GTest::gmock GTest::gtest"),
+    (r"@googletest//:gtest", "GTest::gmock GTest::gtest"),
+    (r"@google_benchmark//:benchmark", "benchmark::benchmark"),
+    (r"@abseil-cpp//.*", "absl::status absl::statusor absl::strings absl::cord"),
+    (r"@nlohmann_json//:json", "nlohmann_json::nlohmann_json"),
     (r"@debian//:zlib", "ZLIB::ZLIB"),
     (r"@debian//:libdw", "dw elf"),
     (r"@debian//:libiberty", "iberty"),
@@ -25,6 +25,7 @@ _ARCHIVES = [
     (r"//allocator:.*", "allomon_core"),
     (r"//runtime:.*", "allomon_runtime"),
     (r"//tools/.*", "allomon_tools"),
+    (r"//tracker/c:headers", "allomon_core"),
     (r"//tracker/c:c", "Allomon::c"),
     (r"//tracker/dwarf:.*", "allomon_dwarf"),
     (r"//tracker/gates:gtest", "allomon_gates_gtest"),

@@ -25,7 +25,7 @@ ONLY_BAZEL = r"allocator/backends/system/.*"
 
 # Flags of CMake's build for more files than the BUILD files say: everything is compiled once, for
 # executables and for shared libraries.
-EVERYWHERE = {"-fPIC", "-fno-omit-frame-pointer", "-fno-math-errno", "-ftls-model=initial-exec"}
+EVERYWHERE = {"-fPIC", "-fPIE", "-fno-omit-frame-pointer", "-fno-math-errno", "-ftls-model=initial-exec"}
 
 
 def of_bazel():
@@ -33,6 +33,8 @@ def of_bazel():
     workspace, options = build_files.Workspace(ROOT), {}
     for folder in PRODUCTS:
         for package in workspace.packages_under(folder):
+            if package.startswith("tools/workspace"):
+                continue
             for rule in workspace.package(package).values():
                 for label in rule.labels("srcs") if rule.kind.startswith("cc_") else ():
                     options["/".join(build_files.split(label))] = set(rule.get("copts"))

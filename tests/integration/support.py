@@ -108,6 +108,8 @@ class Case(unittest.TestCase):
                 "LC_ALL": "C.UTF-8",
                 "HOME": self.directory,
                 "PYTHONHASHSEED": "0",
+                # From 3.12 on it warns of a fork beside other threads, which hosts here do.
+                "PYTHONWARNINGS": "ignore::DeprecationWarning",
                 **(env or {}),
             },
             cwd=options.pop("cwd", self.directory),

@@ -1,10 +1,12 @@
 // The 95 % intervals of rows hold the truth in 95 of 100 recordings, for what was allocated, what
 // is live and what was live at the peak, in rows of 10 to 1,000 samples.
 //
-// ALLOMON_COVERAGE_RUNS in the environment asks for more recordings than the 300 of a quick test.
+// ALLOMON_COVERAGE_RUNS in the environment asks for another number of recordings than 2,000.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <string>
 
 #include "allocator/allocator.h"
 #include "tests/recording/recorded.h"
@@ -74,8 +76,8 @@ struct History {
 };
 
 // What a size has, of both places that allocate it.
-Sum SumOf(const Process& process, size_t size_bytes, Sum (*of)(const Process&,
-                                                               const recording::Row&)) {
+Sum SumOf(const Process& process, size_t size_bytes,
+          Sum (*of)(const Process&, const recording::Row&)) {
   Sum sum = {};
   for (const recording::Row& row : process.rows) {
     if (row.size_class != recording::SizeClassOf(size_bytes) + 1) continue;
@@ -90,33 +92,56 @@ Sum Allocated(const Process&, const recording::Row& row) { return row.allocated;
 Sum Live(const Process&, const recording::Row& row) { return row.live; }
 Sum Peak(const Process& process, const recording::Row& row) { return PeakOf(process, row); }
 
+// What is asked of a row, with its true blocks.
+struct Figure {
+  const char* name;
+  Sum (*of)(const Process&, const recording::Row&);
+  size_t (*true_blocks)(size_t blocks);
+};
+
+constexpr Figure kFigures[] = {
+    {"allocated", Allocated, [](size_t blocks) { return blocks + blocks / 4; }},
+    {"live", Live, [](size_t blocks) { return blocks - blocks / 2 + blocks / 4; }},
+    {"peak", Peak, [](size_t blocks) { return blocks; }},
+};
+
+// One recording of one history.
+Process Record(uint64_t seed) {
+  RecordingOptions options = testing::EveryBlock("coverage");
+  options.rate = kRate;
+  options.seed = seed;
+  options.callstack_size = 1;
+  History history;
+  const Recorded recorded(options);
+  history.Run();
+  Process process = recorded.ReadProcess();
+  history.End();
+  return process;
+}
+
 TEST(CoverageTest, IntervalsOfRowsHoldTheTruthAsOftenAsTheySay) {
   const char* const asked = getenv("ALLOMON_COVERAGE_RUNS");
-  const int runs = asked == nullptr ? 300 : atoi(asked);
-  Coverage allocated, live, peak, by_row[kRows];
+  const int runs = asked == nullptr ? 2000 : atoi(asked);
+  Coverage coverage[std::size(kFigures)][kRows + 1];  // of each row, and of all
   for (int run = 1; run <= runs; ++run) {
-    RecordingOptions options = testing::EveryBlock("coverage");
-    options.rate = kRate;
-    options.seed = static_cast<uint64_t>(run);
-    options.callstack_size = 1;
-    History history;
-    const Recorded recorded(options);
-    history.Run();
-    const Process process = recorded.ReadProcess();
-    for (size_t row = 0; row < kRows; ++row) {
-      const size_t size = kSizes[row], blocks = kBlocks[row];
-      const size_t lives = blocks - blocks / 2 + blocks / 4;
-      allocated.Ask(SumOf(process, size, Allocated), size, blocks + blocks / 4);
-      live.Ask(SumOf(process, size, Live), size, lives);
-      peak.Ask(SumOf(process, size, Peak), size, blocks);
-      by_row[row].Ask(SumOf(process, size, Allocated), size, blocks + blocks / 4);
+    const Process process = Record(static_cast<uint64_t>(run));
+    for (size_t figure = 0; figure < std::size(kFigures); ++figure) {
+      for (size_t row = 0; row < kRows; ++row) {
+        const Sum sum = SumOf(process, kSizes[row], kFigures[figure].of);
+        const size_t truth = kFigures[figure].true_blocks(kBlocks[row]);
+        coverage[figure][row].Ask(sum, kSizes[row], truth);
+        coverage[figure][kRows].Ask(sum, kSizes[row], truth);
+      }
     }
-    history.End();
   }
-  allocated.Expect("allocated");
-  live.Expect("live");
-  peak.Expect("peak");
-  for (const Coverage& row : by_row) row.Expect("row");
+  for (size_t figure = 0; figure < std::size(kFigures); ++figure) {
+    const std::string name = kFigures[figure].name;
+    for (size_t row = 0; row < kRows; ++row) {
+      coverage[figure][row].Expect(
+          (name + " of " + std::to_string(kSizes[row]) + " bytes").c_str());
+    }
+    coverage[figure][kRows].Expect(name.c_str());
+  }
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ MAGIC = b"ALLOREC\n"
 PROCESS, NODES, ROWS, EVENTS, LIVE, THREADS, POINTS, MODULES, TEXT = range(1, 10)
 LAYOUT = {
     NODES: struct.Struct("<QIBBxx"),
-    ROWS: struct.Struct("<IHBBI4x3Q3Q3QQ"),
+    ROWS: struct.Struct("<IHBBII3Q3Q3QQ"),
     EVENTS: struct.Struct("<IBBBB3Q"),
     LIVE: struct.Struct("<IIQQQ"),
     THREADS: struct.Struct("<II16sQQQ3Q3QQQ"),
@@ -87,9 +87,10 @@ def print_process(recording, process, out):
     for row in recording.records(process, ROWS, counts[1]):
         if row[1] == 0:
             continue
-        peak = row[11:14] if row[14] == epoch else row[8:11]
+        peak = row[12:15] if row[15] == epoch else row[9:12]
+        labels = recording.text(process, *row[4:6]).replace("\0", "|")
         out(f"row {stack_of(recording, process, nodes, row[0])} {least_size(row[1] - 1)}"
-            f" {row[2]} {row[3]} {row[5:8]} {row[8:11]} {peak}")
+            f" {row[2]} {row[3]} {row[6:9]} {row[9:12]} {peak} {labels}")
     for event in recording.records(process, EVENTS, counts[2]):
         if event[1]:
             out(f"event {event}")

@@ -44,12 +44,20 @@ std::string StackOf(const Process& process, uint32_t number) {
 
 void PrintLine(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
+// "tenant|acme|".
+std::string LabelsOf(const Process& process, const Row& row) {
+  std::string text(process.TextOf(row.labels));
+  for (char& letter : text) letter = letter == '\0' ? '|' : letter;
+  return text;
+}
+
 void PrintRow(const Process& process, const Row& row) {
   if (row.size_class == 0) return;
   PrintLine("row " + StackOf(process, row.node) + " " +
             std::to_string(LeastSizeOf(static_cast<uint16_t>(row.size_class - 1))) + " " +
             std::to_string(row.source) + " " + std::to_string(row.young) + " " +
-            Tuple(row.allocated) + " " + Tuple(row.live) + " " + Tuple(PeakOf(process, row)));
+            Tuple(row.allocated) + " " + Tuple(row.live) + " " + Tuple(PeakOf(process, row)) + " " +
+            LabelsOf(process, row));
 }
 
 void PrintHead(const Process& process) {

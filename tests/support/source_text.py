@@ -7,7 +7,7 @@ import tokenize
 from typing import NamedTuple
 
 # Written by tools, or by others.
-FOREIGN = ("tests/golden/", "benchmarks/golden/", "tools/workspace/rules_cc/")
+FOREIGN = ("tests/golden/", "benchmarks/golden/", "tools/workspace/stand_ins/")
 
 C_EXTENSIONS = (".h", ".cc", ".c", ".lds", ".S")
 PYTHON_EXTENSIONS = (".py", ".bzl", ".BUILD")

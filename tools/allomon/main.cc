@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tools/command_result.h"
+#include "tools/control/control.h"
 #include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
 #include "tools/interchange/export_command.h"
@@ -41,6 +42,10 @@ constexpr Command kCommands[] = {
     {"diff", "show which functions changed from one profile to another", RunDiff},
     {"flame", "write an interactive flame graph as an HTML file", allomon::flame::RunFlame},
     {"export", "write a heap profile in another format", RunExport},
+    {"list", "show the processes that can be asked to record", allomon::control::RunList},
+    {"ctl", "ask a process that runs to begin or to end a recording", allomon::control::RunCtl},
+    {"top", "show what a process that runs has live, again and again", allomon::control::RunTop},
+    {"save", "write what a process that runs has recorded", allomon::control::RunSave},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };
 

@@ -9,6 +9,7 @@
 #include "tools/flame/options.h"
 #include "tools/flame/page.h"
 #include "tools/flame/page_data.h"
+#include "tools/heap/labels.h"
 #include "tools/load/load.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/write_file.h"
@@ -37,15 +38,34 @@ absl::StatusOr<heap::HeapProfile> LoadFile(const std::string& path, const std::s
   return load::LoadHeapProfile(path, options);
 }
 
+// What the options choose of a profile.
+absl::StatusOr<heap::HeapProfile> Chosen(heap::HeapProfile profile, const Options& options) {
+  if (!options.by_label.empty() && !heap::HasLabel(profile, options.by_label)) {
+    return absl::InvalidArgumentError(heap::NoSuchLabel(profile, options.by_label));
+  }
+  heap::KeepSelected(options.labels, &profile);
+  if (!options.by_label.empty()) heap::AddLabelFrames(options.by_label, &profile);
+  return profile;
+}
+
+absl::StatusOr<heap::HeapProfile> LoadChosen(const std::string& file, const Options& options,
+                                             const Loader& load) {
+  auto profile = load(file, options.debug_dir);
+  if (!profile.ok()) return profile;
+  auto chosen = Chosen(*std::move(profile), options);
+  if (chosen.ok()) return chosen;
+  return absl::InvalidArgumentError(file + ": " + std::string(chosen.status().message()));
+}
+
 absl::StatusOr<Profiles> Load(const Options& options, const Loader& load) {
   Profiles profiles;
   for (const std::string& file : options.files) {
-    auto profile = load(file, options.debug_dir);
+    auto profile = LoadChosen(file, options, load);
     if (!profile.ok()) return profile.status();
     profiles.shown.push_back({file, *std::move(profile)});
   }
   if (options.before.empty()) return profiles;
-  auto before = load(options.before, options.debug_dir);
+  auto before = LoadChosen(options.before, options, load);
   if (!before.ok()) return before.status();
   profiles.before.push_back({options.before, *std::move(before)});
   return profiles;

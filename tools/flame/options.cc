@@ -14,6 +14,22 @@ std::string* ValueOf(const std::string& name, Options* options) {
   return nullptr;
 }
 
+bool IsOfLabels(const std::string& name) {
+  return name == "--by" || name == "--focus-label" || name == "--ignore-label";
+}
+
+absl::Status SetLabels(const std::string& name, const std::string& value, Options* options) {
+  if (name == "--by") {
+    const std::optional<std::string> key = heap::KeyOfBy(value);
+    options->by_label = key.value_or("");
+    return key.has_value() ? absl::OkStatus() : Bad("--by: give label:KEY, such as label:tenant");
+  }
+  heap::LabelMatch match;
+  if (!heap::ParseLabelMatch(value, &match)) return Bad(name + ": give KEY=VALUE, or KEY");
+  (name == "--focus-label" ? options->labels.focus : options->labels.ignore).push_back(match);
+  return absl::OkStatus();
+}
+
 class Parser {
  public:
   explicit Parser(const std::vector<std::string>& args) : args_(args) {}
@@ -49,11 +65,16 @@ class Parser {
   absl::Status TakeValue(const std::string& arg) {
     const size_t equals = arg.find('=');
     const std::string name = arg.substr(0, equals);
-    std::string* const value = ValueOf(name, &options_);
-    if (value == nullptr) return Bad("unknown option " + arg + "; --help lists them");
+    std::string* const place = ValueOf(name, &options_);
+    if (place == nullptr && !IsOfLabels(name)) {
+      return Bad("unknown option " + arg + "; --help lists them");
+    }
     if (equals == std::string::npos && at_ == args_.size()) return Bad(name + " needs a value");
-    *value = equals == std::string::npos ? args_[at_++] : arg.substr(equals + 1);
-    return value->empty() ? Bad(name + " needs a value") : absl::OkStatus();
+    const std::string value = equals == std::string::npos ? args_[at_++] : arg.substr(equals + 1);
+    if (value.empty()) return Bad(name + " needs a value");
+    if (place == nullptr) return SetLabels(name, value, &options_);
+    *place = value;
+    return absl::OkStatus();
   }
 
   const std::vector<std::string>& args_;
@@ -73,6 +94,9 @@ const char kUsage[] =
     "                   what is shown first.  Default peak, or what there is\n"
     "  --title=TEXT     default the program's name\n"
     "  -o x.html        default allomon.html; replaced if it exists\n"
+    "  --by=label:KEY   the outermost frames are the values of a label\n"
+    "  --focus-label=KEY=VALUE, --ignore-label=KEY=VALUE\n"
+    "                   only blocks with that label; without them.  KEY alone: any value\n"
     "  --debug-dir=DIR  debug files are looked for there, too\n"
     "\n"
     "  Status 0: written; 2: bad input, and one line on standard error says which.\n"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/heap/labels.h"
 
 namespace allomon::flame {
 
@@ -18,6 +19,8 @@ struct Options {
   std::string title;   // empty: the program's name
   std::string out = "allomon.html";
   std::string debug_dir;
+  std::string by_label;  // the key whose values are the outermost frames; empty: none
+  heap::LabelSelection labels;
   bool help = false;
 };
 

@@ -1,5 +1,8 @@
 """allocation_gate_test: a test that fails when a benchmark allocates more than its baseline."""
 
+load("@rules_shell//shell:sh_binary.bzl", "sh_binary")
+load("@rules_shell//shell:sh_test.bzl", "sh_test")
+
 def allocation_gate_test(name, benchmark, baseline, max_growth = None, size = "small", **kwargs):
     """Makes the test `name`, and `name`.update, which writes the baseline.
 
@@ -18,7 +21,7 @@ def allocation_gate_test(name, benchmark, baseline, max_growth = None, size = "s
     package = native.package_name()
     written = (package + "/" if package else "") + baseline
     options = ["--max-growth=" + max_growth] if max_growth else []
-    native.sh_test(
+    sh_test(
         name = name,
         size = size,
         srcs = [script],
@@ -26,7 +29,7 @@ def allocation_gate_test(name, benchmark, baseline, max_growth = None, size = "s
         data = [allomon, benchmark, baseline],
         **kwargs
     )
-    native.sh_binary(
+    sh_binary(
         name = name + ".update",
         testonly = True,
         srcs = [script],

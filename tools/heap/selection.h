@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/heap/labels.h"
 #include "tools/mlprof/regexp.h"
 
 namespace allomon::heap {
@@ -28,6 +29,7 @@ class Patterns {
 
 // Expressions match a function's name or its file.
 struct Selection {
+  LabelSelection labels;  // only samples with such labels
   Patterns focus;         // only stacks with a frame that matches; none: all
   Patterns ignore;        // not the stacks with such a frame
   Patterns exclude;       // such frames are left out of all stacks

@@ -181,6 +181,7 @@ class Builder {
   }
 
   void Add(uint32_t sample) {
+    if (!IsSelected(profile_.samples[sample], selection_.labels)) return;
     Stack stack = {sample, stacks_.cells.size(), 0};
     for (const uint32_t location : profile_.samples[sample].stack) {
       if (!HasRoom(stack.begin)) break;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tools/heap/labels.h"
 #include "tools/interchange/export_options.h"
 #include "tools/interchange/metric_names.h"
 #include "tools/interchange/naming.h"
@@ -32,9 +33,20 @@ absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
   return load::LoadHeapProfile(options.file, load_options);
 }
 
+absl::Status Choose(const ExportOptions& options, HeapProfile* profile) {
+  if (!options.by_label.empty() && !heap::HasLabel(*profile, options.by_label)) {
+    return Bad(options.file + ": " + heap::NoSuchLabel(*profile, options.by_label));
+  }
+  heap::KeepSelected(options.labels, profile);
+  if (!options.by_label.empty()) heap::AddLabelFrames(options.by_label, profile);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
   auto profile = Load(options);
   if (!profile.ok()) return profile.status();
+  const absl::Status chosen = Choose(options, &*profile);
+  if (!chosen.ok()) return chosen;
   NarrowMappings(&*profile);
   const auto metric = MetricToWrite(options, *profile);
   if (!metric.ok()) return metric.status();

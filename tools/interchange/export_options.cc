@@ -1,13 +1,15 @@
 #include "tools/interchange/export_options.h"
 
 #include "tools/interchange/metric_names.h"
+#include "tools/options/command_line.h"
+#include "tools/options/values.h"
 
 namespace allomon::interchange {
 namespace {
 
 constexpr char kMetricNames[] = "alloc, live, peak, temporary, promoted or died-young";
 
-absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
+using options::Bad;
 
 std::string FormatNames() {
   std::string names;
@@ -52,69 +54,57 @@ absl::Status SetDebugDir(const std::string& value, ExportOptions* options) {
   return absl::OkStatus();
 }
 
-struct ValueOption {
-  std::string_view name;
-  absl::Status (*set)(const std::string& value, ExportOptions* options);
-};
-constexpr ValueOption kValueOptions[] = {{"--format", SetFormat}, {"--metric", SetMetric},
-                                         {"--counts", SetCounts}, {"--output", SetOutput},
-                                         {"-o", SetOutput},       {"--debug-dir", SetDebugDir}};
+absl::Status SetBy(const std::string& value, ExportOptions* options) {
+  const std::optional<std::string> key = heap::KeyOfBy(value);
+  options->by_label = key.value_or("");
+  if (key.has_value()) return absl::OkStatus();
+  return Bad("--by: \"" + value + "\" is not label:KEY, such as label:tenant");
+}
 
-class Parser {
- public:
-  explicit Parser(const std::vector<std::string>& args) : args_(args) {}
-
-  absl::StatusOr<ExportOptions> Parse() {
-    bool options_ended = false;
-    while (at_ < args_.size()) {
-      const std::string& arg = args_[at_++];
-      if (arg == "--" && !options_ended) {
-        options_ended = true;
-        continue;
-      }
-      const bool is_option = !options_ended && arg.size() > 1 && arg[0] == '-';
-      const absl::Status status = is_option ? SetOption(arg) : SetFile(arg);
-      if (!status.ok()) return status;
-    }
-    return Checked();
+absl::Status AddMatch(const std::string& value, std::vector<heap::LabelMatch>* matches) {
+  heap::LabelMatch match;
+  if (!heap::ParseLabelMatch(value, &match)) {
+    return Bad("\"" + value + "\" is not KEY=VALUE, such as tenant=acme, or KEY");
   }
+  matches->push_back(match);
+  return absl::OkStatus();
+}
 
- private:
-  absl::StatusOr<ExportOptions> Checked() const {
-    if (options_.help) return options_;
-    if (options_.format == nullptr) return Bad("name a format: --format=" + FormatNames());
-    if (options_.file.empty()) return Bad("name the heap profile to export; - is standard input");
-    return options_;
+absl::Status AddFocusLabel(const std::string& value, ExportOptions* options) {
+  return AddMatch(value, &options->labels.focus);
+}
+absl::Status AddIgnoreLabel(const std::string& value, ExportOptions* options) {
+  return AddMatch(value, &options->labels.ignore);
+}
+
+absl::Status SetFile(const std::string& name, ExportOptions* options) {
+  if (!options->file.empty()) {
+    return Bad("one profile at a time: " + options->file + " or " + name);
   }
+  options->file = name;
+  return absl::OkStatus();
+}
 
-  absl::Status SetFile(const std::string& name) {
-    if (!options_.file.empty()) {
-      return Bad("one profile at a time: " + options_.file + " or " + name);
-    }
-    options_.file = name;
-    return absl::OkStatus();
-  }
+void SetHelp(ExportOptions* options) { options->help = true; }
 
-  absl::Status SetOption(const std::string& arg) {
-    if (arg == "--help" || arg == "-h") {
-      options_.help = true;
-      return absl::OkStatus();
-    }
-    const size_t equals = arg.find('=');
-    const std::string name = arg.substr(0, equals);
-    for (const ValueOption& option : kValueOptions) {
-      if (option.name != name) continue;
-      if (equals != std::string::npos) return option.set(arg.substr(equals + 1), &options_);
-      if (at_ == args_.size()) return Bad(name + " needs a value");
-      return option.set(args_[at_++], &options_);
-    }
-    return Bad("unknown option " + arg + "; --help lists them");
-  }
+constexpr options::ValueOption<ExportOptions> kValueOptions[] = {
+    {"--format", SetFormat},
+    {"--metric", SetMetric},
+    {"--counts", SetCounts},
+    {"--output", SetOutput},
+    {"-o", SetOutput},
+    {"--debug-dir", SetDebugDir},
+    {"--by", SetBy},
+    {"--focus-label", AddFocusLabel},
+    {"--ignore-label", AddIgnoreLabel}};
+constexpr options::Flag<ExportOptions> kFlags[] = {{"--help", SetHelp}, {"-h", SetHelp}};
 
-  const std::vector<std::string>& args_;
-  size_t at_ = 0;
-  ExportOptions options_;
-};
+absl::Status Check(const ExportOptions& options) {
+  if (options.help) return absl::OkStatus();
+  if (options.format == nullptr) return Bad("name a format: --format=" + FormatNames());
+  if (options.file.empty()) return Bad("name the heap profile to export; - is standard input");
+  return absl::OkStatus();
+}
 
 std::string FormatsUsage() {
   std::string lines;
@@ -129,7 +119,12 @@ std::string FormatsUsage() {
 }  // namespace
 
 absl::StatusOr<ExportOptions> ParseExportOptions(const std::vector<std::string>& args) {
-  return Parser(args).Parse();
+  ExportOptions options;
+  absl::Status status = ParseCommandLine(
+      args, options::Tables<ExportOptions>(kFlags, kValueOptions, SetFile), &options);
+  if (status.ok()) status = Check(options);
+  if (!status.ok()) return status;
+  return options;
 }
 
 std::string ExportUsage() {
@@ -145,6 +140,9 @@ std::string ExportUsage() {
          "  -o OUTPUT          a file, whose contents are replaced; -: standard output, the "
          "default\n"
          "  --counts=METRIC    what the numbers of collapsed stacks count.  Default live\n"
+         "  --by=label:KEY     the outermost frames are the values of a label\n"
+         "  --focus-label=KEY=VALUE, --ignore-label=KEY=VALUE\n"
+         "                     only blocks with that label; without them.  KEY alone: any value\n"
          "  --debug-dir=DIR    debug files are looked for there, too\n"
          "\n"
          "  Status 0: written; 2: bad input, and one line on standard error says which.\n"

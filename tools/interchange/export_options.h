@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/labels.h"
 #include "tools/interchange/export.h"
 
 namespace allomon::interchange {
@@ -18,6 +19,8 @@ struct ExportOptions {
   heap::Metric counts_metric = heap::Metric::kLive;  // of collapsed input
   std::string output = "-";                          // "-": standard output
   std::string debug_dir;                             // where debug files are looked for, too
+  std::string by_label;                              // whose values are outermost frames
+  heap::LabelSelection labels;
   std::string file;
   bool help = false;
 };

@@ -116,6 +116,7 @@ heap::Sample& ProfileBuilder::SampleOf(const Key& key) {
   sample.has_size = true;
   sample.size_bytes = LeastSizeOf(static_cast<uint16_t>(key.size_class - 1));
   sample.has_header = key.has_header;
+  sample.labels = labels_.CopyOf(key.labels);
   return sample;
 }
 
@@ -127,7 +128,8 @@ std::vector<uint32_t> ProfileBuilder::AddRows(const Process& process,
   for (const Row& row : process.rows) {
     sample_of.push_back(0);
     if (row.size_class == 0) continue;
-    heap::Sample& sample = SampleOf({node_of[row.node], row.size_class, HasHeader(row)});
+    const uint32_t labels = labels_.Add(process.TextOf(row.labels));
+    heap::Sample& sample = SampleOf({node_of[row.node], labels, row.size_class, HasHeader(row)});
     sample[Metric::kAllocated].Add(AmountOf(row.allocated));
     sample[Metric::kLive].Add(AmountOf(row.live));
     sample[Metric::kPeak].Add(AmountOf(PeakOf(process, row)));
@@ -177,6 +179,7 @@ heap::HeapProfile ProfileBuilder::Finish() {
     Merge(&sample.ages);
   }
   locations_.Store(&profile_);
+  if (labels_.is_full()) profile_.notes.push_back("it has too many labels: some are (other)");
   if (processes_ > 1) {
     profile_.notes.push_back("the sum of " + std::to_string(processes_) +
                              " processes, whose peaks were not at one time");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
+#include "tools/recording/label_table.h"
 #include "tools/recording/locations.h"
 #include "tools/recording/stack_tree.h"
 #include "tracker/formats/recording.h"
@@ -29,15 +30,18 @@ class ProfileBuilder {
  private:
   struct Key {
     uint32_t node;
+    uint32_t labels;  // of the LabelTable
     uint16_t size_class;
     bool has_header;
     bool operator==(const Key& other) const {
-      return node == other.node && size_class == other.size_class && has_header == other.has_header;
+      return node == other.node && labels == other.labels && size_class == other.size_class &&
+             has_header == other.has_header;
     }
   };
   struct Hash {
     size_t operator()(const Key& key) const {
-      return (uint64_t{key.node} << 20 ^ uint64_t{key.size_class} << 1 ^ key.has_header) *
+      const uint64_t mixed = (uint64_t{key.node} << 32 | key.labels) * 0x9e3779b97f4a7c15u;
+      return (mixed ^ mixed >> 32 ^ uint64_t{key.size_class} << 1 ^ key.has_header) *
                  0x9e3779b97f4a7c15u >>
              7;
     }
@@ -55,6 +59,7 @@ class ProfileBuilder {
   heap::HeapProfile profile_;
   Locations locations_;
   StackTree tree_;
+  LabelTable labels_;
   std::unordered_map<Key, uint32_t, Hash> index_of_;
   std::vector<uint32_t> node_of_sample_;
   uint32_t processes_ = 0;

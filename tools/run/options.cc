@@ -1,77 +1,49 @@
 #include "tools/run/options.h"
 
-#include <charconv>
 #include <cstdio>
-#include <string_view>
 
+#include "tools/options/command_line.h"
+#include "tools/options/values.h"
 #include "tracker/formats/recording_segments.h"
 
 namespace allomon::run {
 namespace {
 
-constexpr uint64_t kWordBytes = 8;
-constexpr uint64_t kMostBetweenSamples = uint64_t{1} << 50;
+using options::Bad;
+using options::BadValue;
+using options::ParseBytes;
+using options::ParseNumber;
+
 constexpr uint64_t kMostGuardGap = 1'000'000;
 
-absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
-
-absl::Status BadValue(const char* name, const std::string& value,
-                      const std::string& allowed) {
-  return Bad(std::string(name) + ": \"" + value + "\" is not " + allowed);
+// One of three options sets the rate.
+void NoteRateOption(const char* name, Options* options) {
+  if (options->rate_option.empty()) options->rate_option = name;
+  if (options->rate_option != name) options->second_rate_option = name;
 }
 
-template <typename Number>
-bool ParseNumber(std::string_view text, Number* number) {
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, *number);
-  return error == std::errc() && rest == end;
-}
-
-// The power of two that a suffix stands for; 0 without one.
-int SuffixShift(std::string_view text) {
-  if (text.empty()) return 0;
-  switch (text.back()) {
-    case 'k':
-    case 'K':
-      return 10;
-    case 'm':
-    case 'M':
-      return 20;
-    case 'g':
-    case 'G':
-      return 30;
-    default:
-      return 0;
-  }
-}
-
-// A number of bytes, perhaps with a suffix.
-bool ParseBytes(std::string_view text, uint64_t* bytes) {
-  const int shift = SuffixShift(text);
-  if (shift != 0) text.remove_suffix(1);
-  if (!ParseNumber(text, bytes) || *bytes > UINT64_MAX >> shift) return false;
-  *bytes <<= shift;
-  return true;
-}
-
+// The library takes the rate as text, and gets the user's own.
 absl::Status SetRate(const std::string& value, Options* options) {
+  NoteRateOption("--rate", options);
   double rate = 0;
-  if (!ParseNumber(value, &rate) || !(rate > 0 && rate <= 1)) {
-    return BadValue("--rate", value, "a number of samples per word, above 0 and at most 1");
-  }
-  options->rate = value;
-  return absl::OkStatus();
+  const absl::Status status = options::ParseRate(value, &rate);
+  if (status.ok()) options->rate = value;
+  return status;
 }
 
 absl::Status SetEvery(const std::string& value, Options* options) {
-  uint64_t bytes = 0;
-  if (!ParseBytes(value, &bytes) || bytes < kWordBytes || bytes > kMostBetweenSamples) {
-    return BadValue("--every", value, "a number of bytes from 8 on, such as 80000 or 512k");
-  }
-  char rate[32];
-  snprintf(rate, sizeof rate, "%.17g", double{kWordBytes} / static_cast<double>(bytes));
-  options->rate = rate;
-  return absl::OkStatus();
+  NoteRateOption("--every", options);
+  double rate = 0;
+  const absl::Status status = options::ParseEvery(value, &rate);
+  char text[32];
+  snprintf(text, sizeof text, "%.17g", rate);
+  if (status.ok()) options->rate = text;
+  return status;
+}
+
+void SetExact(Options* options) {
+  NoteRateOption("--exact", options);
+  options->rate = "1";
 }
 
 absl::Status SetSeed(const std::string& value, Options* options) {
@@ -109,85 +81,35 @@ absl::Status SetOut(const std::string& value, Options* options) {
   return absl::OkStatus();
 }
 
-struct ValueOption {
-  std::string_view name;
-  absl::Status (*set)(const std::string& value, Options* options);
-};
-constexpr ValueOption kValueOptions[] = {
+absl::Status AddWord(const std::string& word, Options* options) {
+  options->command.push_back(word);
+  return absl::OkStatus();
+}
+
+constexpr options::ValueOption<Options> kValueOptions[] = {
     {"--rate", SetRate},   {"--every", SetEvery}, {"--seed", SetSeed}, {"--guard", SetGuard},
     {"--limit", SetLimit}, {"-o", SetOut},        {"--out", SetOut}};
 
-bool IsRate(std::string_view name) {
-  return name == "--rate" || name == "--every" || name == "--exact";
-}
-
-// Sets an option that takes no value.  False if `name` is not one.
-bool SetFlag(std::string_view name, Options* options) {
-  if (name == "--exact") {
-    options->rate = "1";
-  } else if (name == "--no-children") {
-    options->children = false;
-  } else if (name == "--quiet" || name == "-q") {
-    options->quiet = true;
-  } else if (name == "--help" || name == "-h") {
-    options->help = true;
-  } else if (name == "--version") {
-    options->version = true;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-class Parser {
- public:
-  explicit Parser(const std::vector<std::string>& args) : args_(args) {}
-
-  absl::StatusOr<Options> Parse() {
-    while (at_ < args_.size() && args_[at_].size() > 1 && args_[at_][0] == '-') {
-      const std::string& arg = args_[at_++];
-      if (arg == "--") break;
-      const absl::Status status = SetOption(arg);
-      if (!status.ok()) return status;
-    }
-    options_.command.assign(args_.begin() + static_cast<ptrdiff_t>(at_), args_.end());
-    return Checked();
-  }
-
- private:
-  absl::StatusOr<Options> Checked() const {
-    if (options_.help || options_.version) return options_;
-    if (options_.command.empty()) {
-      return Bad("no program to run; allomon run -- PROGRAM ARGUMENTS, and --help says more");
-    }
-    if (options_.command[0].empty()) return Bad("the program's name is empty");
-    return options_;
-  }
-
-  absl::Status SetOption(const std::string& arg) {
-    const size_t equals = arg.find('=');
-    const std::string name = arg.substr(0, equals);
-    if (IsRate(name)) {
-      if (!rate_name_.empty() && rate_name_ != name) {
-        return Bad(rate_name_ + " and " + name + ": choose one");
-      }
-      rate_name_ = name;
-    }
-    if (SetFlag(arg, &options_)) return absl::OkStatus();
-    for (const ValueOption& option : kValueOptions) {
-      if (option.name != name) continue;
-      if (equals != std::string::npos) return option.set(arg.substr(equals + 1), &options_);
-      if (at_ == args_.size()) return Bad(name + " needs a value");
-      return option.set(args_[at_++], &options_);
-    }
-    return Bad("unknown option " + arg + "; --help lists them");
-  }
-
-  const std::vector<std::string>& args_;
-  size_t at_ = 0;
-  std::string rate_name_;  // the option that has set the rate
-  Options options_;
+constexpr options::Flag<Options> kFlags[] = {
+    {"--exact", SetExact},
+    {"--no-children", [](Options* options) { options->children = false; }},
+    {"--quiet", [](Options* options) { options->quiet = true; }},
+    {"-q", [](Options* options) { options->quiet = true; }},
+    {"--help", [](Options* options) { options->help = true; }},
+    {"-h", [](Options* options) { options->help = true; }},
+    {"--version", [](Options* options) { options->version = true; }},
 };
+
+absl::Status Check(const Options& options) {
+  if (!options.second_rate_option.empty()) {
+    return Bad(options.rate_option + " and " + options.second_rate_option + ": choose one");
+  }
+  if (options.help || options.version) return absl::OkStatus();
+  if (options.command.empty()) {
+    return Bad("no program to run; allomon run -- PROGRAM ARGUMENTS, and --help says more");
+  }
+  return options.command[0].empty() ? Bad("the program's name is empty") : absl::OkStatus();
+}
 
 }  // namespace
 
@@ -213,7 +135,13 @@ const char kUsage[] =
     "  What is written, and how: tools/run/README.md\n";
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args) {
-  return Parser(args).Parse();
+  Options options;
+  absl::Status status =
+      ParseCommandLine(args, options::Tables<Options>(kFlags, kValueOptions, AddWord), &options,
+                       options::Order::kBeforeWords);
+  if (status.ok()) status = Check(options);
+  if (!status.ok()) return status;
+  return options;
 }
 
 }  // namespace allomon::run

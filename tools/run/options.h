@@ -14,6 +14,9 @@ namespace allomon::run {
 
 struct Options {
   std::optional<std::string> rate;  // hits per word, as ALLOMON_RATE takes it; unset: its default
+  // The options that have set the rate, of which only one is allowed.
+  std::string rate_option;
+  std::string second_rate_option;
   std::optional<std::string> seed;
   uint32_t guard_one_in = 0;  // 0: as ALLOMON_GUARD says
   bool children = true;

@@ -2,8 +2,10 @@
 # Unpacks Debian's source package of mimalloc into .deps/mimalloc.  Debian's binary package has only
 # the shared library, and a static one is 30 % faster.
 #
-# Version 2.0.9 of Debian 12 is taken where apt offers it, else the newest of what it offers: 3.0.1
-# in Debian 13.  What is there already stays, whatever its version.
+# Of the versions that the machine's distribution offers, one of `preferred` is taken, else the
+# newest.  Where the mirror lists a version and has not its files, as incomplete mirrors do, the
+# versions of other_suites of the same mirror follow, with a line that says so.  What is there
+# already stays, whatever its version, but is mended (mend_mimalloc.sh).
 #
 # `apt-get source` needs deb-src lines, which few machines have.  So this script runs apt on a
 # private copy of the machine's sources, with every `deb` turned into `deb-src`, and with private
@@ -11,17 +13,35 @@
 # hashes as always.
 set -euo pipefail
 
-preferred=2.0.9
+preferred='2\.0\.9|3\.0\.1' # a regular expression: those whose fast path is inlined
+other_suites='bookworm trixie sid'
 
 workspace=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
 deps=$workspace/.deps
+private=''
+
+fail() {
+  if [[ -f $private/log ]]; then
+    grep -E '^(E|Err|dpkg-source: error):' "$private/log" | tail -n 3 >&2 || true
+  fi
+  echo "bazelw: $1" >&2
+  exit 1
+}
 
 is_ready() {
   grep -q '^#define MI_MALLOC_VERSION ' "$deps/mimalloc/include/mimalloc.h" 2>/dev/null
 }
-is_ready && exit
+mend() { "$workspace/tools/setup/mend_mimalloc.sh" "$1"; }
+if is_ready; then
+  mend "$deps/mimalloc"
+  exit
+fi
 
-mkdir -p "$deps"
+by_hand="or put mimalloc's source, of any version, into $deps/mimalloc"
+type apt-get dpkg-source >/dev/null 2>&1 || fail \
+  "no apt-get and dpkg-source to fetch mimalloc with: install dpkg-dev on Debian, $by_hand."
+{ mkdir -p "$deps" && touch "$deps/lock"; } 2>/dev/null || fail \
+  "cannot write into $deps for mimalloc's source: make the clone writable, or clone it elsewhere."
 exec 9>"$deps/lock"
 flock 9 # waits for another bazelw that does the same, and then finds the work done
 is_ready && exit
@@ -33,12 +53,7 @@ trap 'rm -rf "$private" "$deps/mimalloc.new"' EXIT
 trap 'exit 1' INT TERM HUP
 chmod 755 "$private" # apt downloads as the user _apt
 mkdir -p "$private"/{parts,lists/partial,cache/archives/partial,download}
-
-fail() {
-  tail -n 15 "$private/log" >&2
-  echo "bazelw: $1" >&2
-  exit 1
-}
+[[ $(id -u) -ne 0 ]] || chown _apt "$private/download" 2>/dev/null || true
 
 as_deb_src() {
   case $1 in
@@ -63,25 +78,67 @@ options=(
   -o APT::Get::AllowUnauthenticated=false
 )
 
-cd "$private/download"
 # A failing source of the machine is no error.  The error comes if mimalloc is not found.
-apt-get "${options[@]}" -q update >"$private/log" 2>&1 || true
-found=$(apt-cache "${options[@]}" showsrc --only-source mimalloc 2>>"$private/log" |
-  sed -n 's/^Version: //p' | sort -uV) || true
-package=$(grep -E "^$preferred([^0-9.]|\$)" <<<"$found" | tail -n 1) ||
-  package=$(tail -n 1 <<<"$found")
+update() { apt-get "${options[@]}" -q update >>"$private/log" 2>&1 || true; }
 
-[[ $found ]] || fail \
-  "apt found no source package of mimalloc: make its mirror reachable, then run this again."
-apt-get "${options[@]}" -q source --download-only "mimalloc=$package" >>"$private/log" 2>&1 ||
-  fail "apt could not download the source of mimalloc $package: try again when the mirror answers."
+# The versions on offer, one a line, the best first.
+offered() {
+  local all
+  all=$(apt-cache "${options[@]}" showsrc --only-source mimalloc 2>>"$private/log" |
+    sed -n 's/^Version: //p' | sort -urV) || true
+  {
+    grep -E "^($preferred)([^0-9.]|\$)" <<<"$all" | sort -V || true
+    echo "$all"
+  } | awk 'NF && !seen[$0]++'
+}
+
+# Sets `taken` to the first version whose files are there.
+download() {
+  local version
+  for version in $(offered); do
+    taken=$version
+    rm -f mimalloc_*
+    apt-get "${options[@]}" -q source --download-only "mimalloc=$version" >>"$private/log" 2>&1 &&
+      return
+  done
+  return 1
+}
+
+# Replaces the sources by the other suites of each mirror of Debian proper that has answered.
+use_other_suites() {
+  local mirrors keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+  # shellcheck disable=SC2016 # apt expands these
+  mirrors=$(apt-get "${options[@]}" indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' \
+    'Created-By: Sources' 2>>"$private/log" | sed -n 's/^Debian|Debian|//p' | sort -u) || true
+  rm -f "$private/sources.list" "$private/parts/"*
+  for mirror in $mirrors; do
+    for suite in $other_suites; do
+      if [[ -f $keyring ]]; then signed_by="[signed-by=$keyring] "; else signed_by=''; fi
+      echo "deb-src $signed_by$mirror $suite main"
+    done
+  done >"$private/sources.list"
+}
+
+cd "$private/download"
+update
+wanted=$(offered)
+wanted=${wanted%%$'\n'*}
+taken=''
+if ! download; then
+  use_other_suites
+  update
+  download || fail "apt could not download the source package of mimalloc${wanted:+ $wanted}: see\
+ what 'apt-get update' says of the network and of the mirror and run this again, $by_hand."
+  echo "bazelw: apt's mirror lacks mimalloc ${wanted:-for this distribution}; took the source of\
+ $taken from another suite of it" >&2
+fi
 
 # apt has checked the files.  The folder is completed under another name and then renamed, so that
 # no other run sees half of it.
 rm -rf "$deps/mimalloc.new"
 dpkg-source --no-check --no-copy -x mimalloc_*.dsc "$deps/mimalloc.new" >>"$private/log" 2>&1 ||
-  fail "the source package of mimalloc did not unpack; the disk may be full."
-"$workspace/tools/setup/mend_mimalloc.sh" "$deps/mimalloc.new" || exit 1
+  fail "the source package of mimalloc did not unpack into $deps; the disk may be full."
+mend "$deps/mimalloc.new" || exit 1
 rm -rf "$deps/mimalloc"
 mv "$deps/mimalloc.new" "$deps/mimalloc"
-is_ready || fail "the source package of mimalloc $package has no include/mimalloc.h."
+is_ready || fail "the source package of mimalloc $taken has no include/mimalloc.h."

@@ -1,39 +1,62 @@
 #!/usr/bin/env bash
-# Installs the packages of packages.txt that are missing, after a line that says so.
-# Of one|other, either will do; if neither is there, the one that apt knows is installed.
+# Installs the packages of packages.txt that are missing or too old, after a line that says so.
+# Nothing is downloaded if one of them cannot be had here, in the version that is needed.
 set -euo pipefail
 
-die() { echo "bazelw: $1" >&2; exit 1; }
+die() {
+  echo "bazelw: $1" >&2
+  exit 1
+}
 
 here=$(dirname "$(readlink -f "$0")")
+# Each entry is "one|other" or "one|other>=version".
 mapfile -t wanted < <(sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$here/packages.txt")
 
-type dpkg-query apt-get >/dev/null 2>&1 ||
-  die "Allomon is built with the packages of Debian 12 or 13, and this system has no apt."
+type dpkg-query dpkg apt-get >/dev/null 2>&1 ||
+  die "this system has no apt-get, which installs what Bazel's build needs: use Debian 12 or\
+ later, or build by CMake with this system's libraries (cmake/README.md)."
 
-names=${wanted[*]//|/ }
-# shellcheck disable=SC2086 # names of packages
-installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $names 2>/dev/null) || true
-is_installed() { # one|other
-  local name
-  for name in ${1//|/ }; do
-    [[ $'\n'$installed$'\n' == *$'\n'"$name installed"$'\n'* ]] && return
+is_enough() { # entry, version
+  [[ $1 != *'>='* ]] || dpkg --compare-versions "$2" ge "${1##*>=}"
+}
+
+declare -A installed # package -> version
+names=${wanted[*]%%>=*}
+while read -r name status version; do
+  [[ $status != installed ]] || installed[$name]=$version
+done < <(
+  # shellcheck disable=SC2016,SC2086 # dpkg expands the fields; names of packages
+  dpkg-query -W -f '${Package} ${db:Status-Status} ${Version}\n' ${names//|/ } 2>/dev/null
+)
+is_installed() { # entry
+  local name names=${1%%>=*}
+  for name in ${names//|/ }; do
+    [[ -z ${installed[$name]:-} ]] || ! is_enough "$1" "${installed[$name]}" || return 0
   done
   return 1
 }
 missing=()
-for package in "${wanted[@]}"; do
-  is_installed "$package" || missing+=("$package")
+for entry in "${wanted[@]}"; do
+  is_installed "$entry" || missing+=("$entry")
 done
 [[ ${#missing[@]} -eq 0 ]] && exit
 
+# The version that apt would install, or nothing.
+candidate() { # package
+  LC_ALL=C apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: //p' | grep -v '^(none)$'
+}
 # The name of the package in this distribution; the last one where apt has no list yet.
-name_here() { # one|other
-  local name
-  for name in ${1//|/ }; do
-    apt-cache show --no-all-versions "$name" >/dev/null 2>&1 && break
+name_here() { # entry
+  local name names=${1%%>=*}
+  for name in ${names//|/ }; do
+    ! candidate "$name" >/dev/null || break
   done
   echo "$name"
+}
+names_here() {
+  local names=() entry
+  for entry in "${missing[@]}"; do names+=("$(name_here "$entry")"); done
+  echo "${names[*]}"
 }
 
 # Asks for a password only on a terminal, where somebody can answer.
@@ -45,32 +68,55 @@ may_sudo() {
   sudo -v
 }
 
-if [[ $EUID -eq 0 ]]; then
+if [[ $(id -u) -eq 0 ]]; then
   as_root=()
 elif may_sudo; then
   as_root=(sudo)
 else
-  die "some Debian packages are missing.  Run this as root, then try again:
-apt-get update && apt-get install -y --no-install-recommends ${missing[*]##*|}"
+  die "some Debian packages are missing, or too old.  Run this as root, then try again:
+apt-get update && apt-get install -y --no-install-recommends $(names_here)"
 fi
 
-echo "bazelw: installing ${missing[*]##*|}" >&2
-echo "bazelw: (once; a bare Debian downloads some 600 MB, and installs for a minute)" >&2
-
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Output is for a person at a terminal; otherwise it is shown if apt fails.
 apt_get() {
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 "$@"
+  local to=/dev/null
+  [[ ! -t 2 ]] || to=/dev/stderr
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+    apt-get -o DPkg::Lock::Timeout=600 "$@" 2>&1 | tee -a "$log" >"$to"
 }
-install_missing() {
-  apt_get update || true # an old list may do; if not, the next command fails
-  local package names=()
-  for package in "${missing[@]}"; do names+=("$(name_here "$package")"); done
-  apt_get install -y --no-install-recommends "${names[@]}"
+no_mirror='Failed to fetch|Could not resolve|Could not connect|Temporary failure|Unable to connect'
+# What apt said, for whoever did not see it.
+show() { # lines at most
+  [[ ! -t 2 ]] || return 0
+  { grep -E '^(E:|W:|Err:|dpkg:|Error)' "$log" || cat "$log"; } | tail -n "$1" >&2
+}
+unreachable() {
+  show 3
+  die "$1: check the network, the proxy and /etc/apt with 'apt-get update', then run this again."
 }
 
-if [[ -t 2 ]]; then
-  install_missing >&2 || die "apt-get failed, see above."
-else
-  log=$(mktemp)
-  trap 'rm -f "$log"' EXIT
-  install_missing >"$log" 2>&1 || { tail -n 25 "$log" >&2; die "apt-get failed, see above."; }
-fi
+apt_get update || true # an old list may do; if not, the checks below fail
+for entry in "${missing[@]}"; do
+  name=$(name_here "$entry")
+  version=$(candidate "$name") || {
+    ! grep -qE "$no_mirror" "$log" ||
+      unreachable "apt cannot reach its mirror, and knows no $name"
+    die "this distribution has no package $name, which the build needs: use Debian 12 or later, or\
+ build by CMake (cmake/README.md)."
+  }
+  is_enough "$entry" "$version" ||
+    die "$name is $version in this distribution, and the build needs ${entry##*>=} or later: use\
+ Debian 12 or later, or build by CMake (cmake/README.md)."
+done
+
+echo "bazelw: installing $(names_here)" >&2
+echo "bazelw: (once; a bare Debian downloads some 600 MB, and installs for a minute)" >&2
+# shellcheck disable=SC2046 # names of packages
+apt_get install -y --no-install-recommends $(names_here) || {
+  ! grep -qE "$no_mirror" "$log" ||
+    unreachable "apt cannot download from its mirror"
+  show 25
+  die "apt-get could not install what is missing: see what it says above; then run this again."
+}

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tools/heap/labels.h"
 #include "tools/report/fit_name.h"
 #include "tools/views/cells.h"
 #include "tools/views/changes.h"
@@ -260,6 +261,16 @@ absl::StatusOr<Measure> CommonMeasure(const HeapProfile& before, const HeapProfi
   return measure;
 }
 
+// With the value of the label as the outermost frame; as the only one where no view is chosen.
+HeapProfile WithLabelFrames(HeapProfile profile, const Options& options) {
+  if (options.view.has_value()) {
+    heap::AddLabelFrames(options.by_label, &profile);
+  } else {
+    heap::ReplaceByLabelFrames(options.by_label, &profile);
+  }
+  return profile;
+}
+
 bool IsCompared(View view) {
   return view == View::kFunctions || view == View::kLines || view == View::kTree ||
          view == View::kCallers;
@@ -274,7 +285,15 @@ absl::StatusOr<Difference> DifferenceOf(const HeapProfile& before, const HeapPro
   }
   const auto measure = CommonMeasure(before, after, options);
   if (!measure.ok()) return measure.status();
-  return DiffView(before, after, options, space, *measure).Make();
+  if (options.by_label.empty()) {
+    return DiffView(before, after, options, space, *measure).Make();
+  }
+  if (!heap::HasLabel(before, options.by_label) && !heap::HasLabel(after, options.by_label)) {
+    return Bad(options.files[1] + ": " + heap::NoSuchLabel(after, options.by_label));
+  }
+  return DiffView(WithLabelFrames(before, options), WithLabelFrames(after, options), options, space,
+                  *measure)
+      .Make();
 }
 
 }  // namespace allomon::views

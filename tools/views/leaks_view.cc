@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "tools/heap/labels.h"
 #include "tools/heap/rows.h"
 #include "tools/report/short_name.h"
 #include "tools/views/ages.h"
@@ -91,8 +95,12 @@ class LeaksView {
       values.push_back(SurvivorsOf(scene.SampleOf(stack), scene.profile->rate, run_nanos));
       has_ages_ = has_ages_ || values.back().aged_bytes > 0;
     }
-    rows_ = heap::RowsOf(scene.stacks, values, heap::RowKey::kFunction,
-                         [](const Survivors& value) { return value.live.amount.bytes; });
+    const auto live = [](const Survivors& value) { return value.live.amount.bytes; };
+    if (scene.options->by_label.empty()) {
+      rows_ = heap::RowsOf(scene.stacks, values, heap::RowKey::kFunction, live);
+    } else {
+      AddRowsByLabel(values);
+    }
     rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
                                [](const Row& row) { return row.self.live.amount.bytes <= 0; }),
                 rows_.end());
@@ -117,6 +125,28 @@ class LeaksView {
   }
 
  private:
+  // A row's frame is then the number of its value.
+  void AddRowsByLabel(const std::vector<Survivors>& values) {
+    std::map<std::string_view, uint32_t> numbers;
+    for (uint32_t i = 0; i < values.size(); ++i) {
+      const heap::Sample& sample = scene_.SampleOf(scene_.stacks.stacks[i]);
+      const std::string_view value = heap::LabelValue(sample, scene_.options->by_label);
+      const auto number = static_cast<uint32_t>(rows_.size());
+      const auto [place, is_new] = numbers.try_emplace(value, number);
+      if (is_new) {
+        label_values_.emplace_back(value);
+        rows_.emplace_back().frame = number;
+      }
+      Row& row = rows_[place->second];
+      row.self.Add(values[i]);
+      if (values[i].live.amount.bytes <= row.best_weight) continue;
+      row.best_weight = values[i].live.amount.bytes;
+      row.best_stack = i;
+    }
+  }
+
+  bool IsByLabel() const { return !scene_.options->by_label.empty(); }
+
   double Old(const Row& row) const {
     return has_ages_ ? row.self.old.amount.bytes : row.self.live.amount.bytes;
   }
@@ -137,11 +167,16 @@ class LeaksView {
     return {"live", "live", "%", scene_.measure.blocks, scene_.HasIntervals(), kStays};
   }
   AmountStyle OldStyle() const {
-    return {"old", has_ages_ ? "old" : "", "", scene_.measure.blocks, false, kDropTotal};
+    const bool has_range = IsByLabel() && scene_.HasIntervals() && has_ages_;
+    return {"old", has_ages_ ? "old" : "", "", scene_.measure.blocks, has_range, kDropTotal};
   }
 
   void AddColumns(Table* table) const {
-    AddNameColumns(table);
+    if (IsByLabel()) {
+      table->columns = {{"value", scene_.options->by_label, Column::Kind::kCode, kStays}};
+    } else {
+      AddNameColumns(table);
+    }
     AddAmountColumns(LiveStyle(), table);
     AddAmountColumns(OldStyle(), table);
     table->columns.push_back(
@@ -155,7 +190,7 @@ class LeaksView {
     const Survivors& self = row.self;
     const Verdict verdict = VerdictOf(self);
     std::vector<Cell> cells;
-    AddNameCells(scene_.stacks, row.frame, verdict != Verdict::kNoise, &cells);
+    AddRowName(row, verdict != Verdict::kNoise, &cells);
     AddAmountCells(LiveStyle(), self.live, ValueOf(scene_.whole.amount, scene_.measure.blocks),
                    &cells);
     AddAmountCells(OldStyle(), self.old, scene_.whole.amount.bytes, &cells);
@@ -167,19 +202,30 @@ class LeaksView {
     return cells;
   }
 
+  void AddRowName(const Row& row, bool sure, std::vector<Cell>* cells) const {
+    if (!IsByLabel()) return AddNameCells(scene_.stacks, row.frame, sure, cells);
+    cells->push_back(TextCell(label_values_[row.frame], sure ? Paint::kBold : Paint::kDim));
+  }
+
+  std::string NameOf(const Row& row) const {
+    if (!IsByLabel()) return report::ShortName(scene_.stacks.NameOf(row.frame).text);
+    return scene_.options->by_label + "=" + label_values_[row.frame];
+  }
+
   void AddStacks(std::vector<TextLine>* lines) const {
     for (size_t i = 0; i < std::min(kStacks, rows_.size()); ++i) {
       if (i > 0 && VerdictOf(rows_[i].self) != Verdict::kGrows) break;
       if (rows_[i].best_stack == heap::kNone) continue;
-      const std::string name = report::ShortName(scene_.stacks.NameOf(rows_[i].frame).text);
-      views::AddStack(
-          scene_.stacks, rows_[i].best_stack,
-          AmountText(rows_[i].best_weight, false) + " of " + name + " live, asked for by", lines);
+      views::AddStack(scene_.stacks, rows_[i].best_stack,
+                      AmountText(rows_[i].best_weight, false) + " of " + NameOf(rows_[i]) +
+                          " live, asked for by",
+                      lines);
     }
   }
 
   const Scene& scene_;
   std::vector<Row> rows_;
+  std::vector<std::string> label_values_;  // by_label's
   bool has_ages_ = false;
 };
 

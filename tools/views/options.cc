@@ -115,6 +115,30 @@ absl::Status AddExclude(const std::string& value, Options* options) {
   return AddPattern("--exclude", value, &options->selection.exclude);
 }
 
+absl::Status SetBy(const std::string& value, Options* options) {
+  const std::optional<std::string> key = heap::KeyOfBy(value);
+  if (!key.has_value()) return BadValue("--by", value, "label:KEY, such as label:tenant");
+  options->by_label = *key;
+  return absl::OkStatus();
+}
+
+absl::Status AddLabelMatch(const char* name, const std::string& value,
+                           std::vector<heap::LabelMatch>* matches) {
+  heap::LabelMatch match;
+  if (!heap::ParseLabelMatch(value, &match)) {
+    return BadValue(name, value, "KEY=VALUE, such as tenant=acme, or KEY");
+  }
+  matches->push_back(match);
+  return absl::OkStatus();
+}
+
+absl::Status AddFocusLabel(const std::string& value, Options* options) {
+  return AddLabelMatch("--focus-label", value, &options->selection.labels.focus);
+}
+absl::Status AddIgnoreLabel(const std::string& value, Options* options) {
+  return AddLabelMatch("--ignore-label", value, &options->selection.labels.ignore);
+}
+
 absl::Status SetSource(const std::string& value, Options* options) {
   if (value.empty()) return BadValue("--source", value, "the name of a function");
   options->source = value;
@@ -158,12 +182,21 @@ struct ValueOption {
   bool heap_only;  // a report of an mlmon.out does not know it
 };
 constexpr ValueOption kValueOptions[] = {
-    {"--metric", SetMetric, true},   {"--view", SetView, true},
-    {"--focus", AddFocus, true},     {"--ignore", AddIgnore, true},
-    {"--exclude", AddExclude, true}, {"--source", SetSource, true},
-    {"--format", SetFormat, true},   {"--sort", SetSort, false},
-    {"--top", SetTop, false},        {"--width", SetWidth, false},
-    {"--color", SetColor, false},    {"--debug-dir", SetDebugDir, false},
+    {"--metric", SetMetric, true},
+    {"--view", SetView, true},
+    {"--focus", AddFocus, true},
+    {"--ignore", AddIgnore, true},
+    {"--exclude", AddExclude, true},
+    {"--source", SetSource, true},
+    {"--format", SetFormat, true},
+    {"--sort", SetSort, false},
+    {"--top", SetTop, false},
+    {"--width", SetWidth, false},
+    {"--color", SetColor, false},
+    {"--debug-dir", SetDebugDir, false},
+    {"--by", SetBy, true},
+    {"--focus-label", AddFocusLabel, true},
+    {"--ignore-label", AddIgnoreLabel, true},
 };
 
 const ValueOption* FindValueOption(std::string_view name) {
@@ -178,14 +211,15 @@ bool IsHeapFlag(std::string_view arg) {
   return std::find(std::begin(kHeapFlags), std::end(kHeapFlags), arg) != std::end(kHeapFlags);
 }
 
+using Arguments = std::vector<std::string>;
+
 // What an mlmon.out has as it is: the arguments that stand for the option there.  No value: it has
 // no such thing.
-std::optional<std::vector<std::string>> MlmonOption(std::string_view name,
-                                                    const std::string& value) {
-  if (name == "--metric" && (value == "alloc" || value == "live")) return {{}};
-  if (name == "--view" && value == "functions") return {{}};
-  if (name == "--format" && value == "table") return {{}};
-  if (name == "--format" && (value == "json" || value == "csv")) return {{"--" + value}};
+std::optional<Arguments> MlmonOption(std::string_view name, const std::string& value) {
+  if (name == "--metric" && (value == "alloc" || value == "live")) return Arguments{};
+  if (name == "--view" && value == "functions") return Arguments{};
+  if (name == "--format" && value == "table") return Arguments{};
+  if (name == "--format" && (value == "json" || value == "csv")) return Arguments{"--" + value};
   return std::nullopt;
 }
 
@@ -306,6 +340,12 @@ const char kReportUsage[] =
     "  --source=FUNCTION         the function's source with amounts beside its lines\n"
     "  --focus=RE, --ignore=RE   only stacks with such a function or file; without such stacks\n"
     "  --exclude=RE              such frames are left out: their callers are charged\n"
+    "  --by=label:KEY            a row for each value of a label; with --leaks, which of them\n"
+    "                            grew; with --view=tree, callers, functions or lines, the value "
+    "is\n"
+    "                            the outermost frame\n"
+    "  --focus-label=KEY=VALUE, --ignore-label=KEY=VALUE\n"
+    "                            only blocks with that label; without them.  KEY alone: any value\n"
     "  --wrappers                amounts stay with functions that only pass memory on\n"
     "  --format=table|json|csv   --json and --csv are short for it\n";
 
@@ -317,7 +357,8 @@ const char kDiffUsage[] =
     "\n"
     "  --metric=alloc|live|peak|temporary|blocks|promoted|died-young, --blocks\n"
     "  --view=functions|tree|callers|lines\n"
-    "  --focus=RE, --ignore=RE, --exclude=RE, --wrappers: as of allomon report\n"
+    "  --focus=RE, --ignore=RE, --exclude=RE, --wrappers, --by=label:KEY,\n"
+    "  --focus-label=KEY=VALUE, --ignore-label=KEY=VALUE: as of allomon report\n"
     "  --fail-on-growth          status 1 if a row grew\n"
     "  --top=N, --width=N, --color=auto|always|never, --format=table|json|csv, --debug-dir=DIR\n"
     "\n"

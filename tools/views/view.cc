@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "tools/heap/labels.h"
 #include "tools/views/functions_view.h"
 #include "tools/views/headline.h"
+#include "tools/views/labels_view.h"
 #include "tools/views/leaks_view.h"
 #include "tools/views/lifetimes_view.h"
 #include "tools/views/scene.h"
@@ -43,6 +45,9 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
       break;
     case View::kSource:
       return AddSource(scene, report);
+    case View::kLabels:
+      AddLabels(scene, report);
+      break;
   }
   return absl::OkStatus();
 }
@@ -61,16 +66,27 @@ std::string NextCommand(View view, const Scene& scene) {
   return "";
 }
 
-}  // namespace
+bool HasFrames(View view) {
+  return view == View::kFunctions || view == View::kTree || view == View::kCallers ||
+         view == View::kLines;
+}
 
-absl::StatusOr<Report> ReportOf(const heap::HeapProfile& profile, const Options& options,
-                                const Space& space) {
+absl::Status CheckByLabel(const heap::HeapProfile& profile, const Options& options, View view) {
+  if (!HasFrames(view) && view != View::kLabels && view != View::kLeaks) {
+    return absl::InvalidArgumentError(
+        "--by=label:KEY goes with --leaks and --view=functions, tree, callers or lines");
+  }
+  if (heap::HasLabel(profile, options.by_label)) return absl::OkStatus();
+  return absl::InvalidArgumentError(heap::NoSuchLabel(profile, options.by_label));
+}
+
+absl::StatusOr<Report> ViewOf(const heap::HeapProfile& profile, const Options& options, View view,
+                              const Space& space) {
   const auto measure = MeasureOf(profile, options);
   if (!measure.ok()) return measure.status();
   Scene scene = SceneOf(profile, options, *measure);
   scene.rows = space.rows;
   scene.charset = space.charset;
-  const View view = options.view.value_or(View::kFunctions);
   Report report;
   AddHeadline(scene, &report);
   const absl::Status status = AddView(view, scene, space.columns, &report);
@@ -78,6 +94,22 @@ absl::StatusOr<Report> ReportOf(const heap::HeapProfile& profile, const Options&
   const std::string next = NextCommand(view, scene);
   if (!next.empty()) report.foot.push_back({next, Paint::kDim});
   return report;
+}
+
+}  // namespace
+
+absl::StatusOr<Report> ReportOf(const heap::HeapProfile& profile, const Options& options,
+                                const Space& space) {
+  if (options.by_label.empty()) {
+    return ViewOf(profile, options, options.view.value_or(View::kFunctions), space);
+  }
+  const View view = options.view.value_or(View::kLabels);
+  const absl::Status status = CheckByLabel(profile, options, view);
+  if (!status.ok()) return status;
+  if (!HasFrames(view)) return ViewOf(profile, options, view, space);
+  heap::HeapProfile with_values = profile;
+  heap::AddLabelFrames(options.by_label, &with_values);
+  return ViewOf(with_values, options, view, space);
 }
 
 }  // namespace allomon::views

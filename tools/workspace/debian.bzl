@@ -9,13 +9,14 @@ _MODULES = {
     "libdw": ["libdw", "libelf"],
     # gzip, in commands only.
     "zlib": ["zlib"],
-    # Headers only.
-    "nlohmann_json": [],
 }
 
-# Libraries without a module.  libiberty is static: the demanglers of Rust and D.
+# Libraries without a module.
 _OTHERS = {
+    # Static: the demanglers of Rust and D.
     "libiberty": ["-liberty"],
+    # Headers only.
+    "nlohmann_json": [],
 }
 
 _PACKAGES = {
@@ -52,25 +53,43 @@ def _target(name, modules, flags):
         flags = asked + ["-Wl,--push-state,--as-needed"] + flags + ["-Wl,--pop-state"]
     return "cc_library(\n    name = %r,\n    linkopts = %r,\n)\n" % (name, flags)
 
+def _flags(ctx, pkg_config, name):
+    if name in _OTHERS:
+        return _OTHERS[name]
+    flags = _link_flags(ctx, pkg_config, _MODULES[name])
+    if name.startswith("gtest") or name == "benchmark":
+        flags = flags + ["-lpthread"]  # of which older modules say nothing
+    return flags
+
 def _debian_libraries_impl(ctx):
     pkg_config = ctx.which("pkg-config")
     if pkg_config == None:
         fail("no pkg-config: install pkgconf (./bazelw --setup-only does).")
-    targets = ["package(default_visibility = [\"//visibility:public\"])\n"]
-    for name, modules in _MODULES.items():
-        flags = _link_flags(ctx, pkg_config, modules) if modules else []
-        if name.startswith("gtest") or name == "benchmark":
-            flags = flags + ["-lpthread"]  # of which older modules say nothing
-        targets.append(_target(name, modules, flags))
-    for name, flags in _OTHERS.items():
-        targets.append(_target(name, [], flags))
+    targets = [
+        "load(\"@rules_cc//cc:defs.bzl\", \"cc_library\")\n",
+        "package(default_visibility = [\"//visibility:public\"])\n",
+    ]
+    for name in ctx.attr.libraries:
+        flags = _flags(ctx, pkg_config, name)
+        targets.append(_target(name, _MODULES.get(name, []), flags))
     ctx.file("BUILD", "\n".join(targets))
 
 # Libraries of -dev packages, whose headers are in the compiler's own search path: nothing but link
 # options.  Asked again whenever Bazel's server starts, so that an update of Debian is seen.
-debian_libraries = repository_rule(
+_debian_libraries = repository_rule(
     implementation = _debian_libraries_impl,
+    attrs = {"libraries": attr.string_list(mandatory = True)},
     environ = ["PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR"],
     local = True,
     configure = True,
 )
+
+def debian_libraries():
+    """Declares @debian, and @debian_stand_ins for tools/workspace/stand_ins alone."""
+    _debian_libraries(name = "debian", libraries = ["libdw", "libiberty", "zlib"])
+
+    # What Bazel's registry has, too.  Our targets name that, so that a program has one of each.
+    _debian_libraries(
+        name = "debian_stand_ins",
+        libraries = ["absl_status", "benchmark", "gtest", "gtest_main", "nlohmann_json"],
+    )

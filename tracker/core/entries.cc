@@ -1,6 +1,7 @@
 #include "tracker/core/entries.h"
 
 #include "tracker/base/words.h"
+#include "tracker/core/label_sets.h"
 #include "tracker/core/pinned_session.h"
 #include "tracker/core/thread_state.h"
 
@@ -116,6 +117,7 @@ Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
   allocation.size_words = WordsOf(allocation.size_bytes);
   allocation.source = entry.source.load(std::memory_order_relaxed);
   allocation.rate = config.rate;
+  allocation.labels = label_sets.View(entry.labels.load(std::memory_order_relaxed));
   const StackId stack = entry.stack.load(std::memory_order_relaxed);
   allocation.callstack = CallstackOf(stack, stack_table.View(stack), config.callstack_size);
   return allocation;

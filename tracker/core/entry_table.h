@@ -12,6 +12,7 @@
 #include "tracker/base/check.h"
 #include "tracker/base/own_memory.h"
 #include "tracker/base/tagged_free_list.h"
+#include "tracker/core/label_set_id.h"
 #include "tracker/core/session_client.h"
 #include "tracker/core/session_id.h"
 #include "tracker/core/stack_id.h"
@@ -80,6 +81,7 @@ struct Entry {
   // being used again; it then throws away the fields that it read.
   std::atomic<StackId> stack;
   std::atomic<AllocationSource> source;
+  std::atomic<LabelSetId> labels;
   std::atomic<uint64_t> size_bytes;
   std::atomic<uint64_t> n_samples;
   ValueRoom value;

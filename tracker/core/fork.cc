@@ -7,6 +7,7 @@
 #include "tracker/base/thread_id.h"
 #include "tracker/core/address_index.h"
 #include "tracker/core/busy_mark.h"
+#include "tracker/core/label_sets.h"
 #include "tracker/core/registry.h"
 #include "tracker/core/session.h"
 #include "tracker/core/stack_table.h"
@@ -37,6 +38,7 @@ template <typename Visit>
 void ForEachLock(Visit visit) {
   visit(Registry::Get().lock());
   visit(Stacks().lock());
+  visit(label_sets.lock());
   for (const std::atomic<SpinLock*>& place : g_heap_locks) {
     if (SpinLock* lock = place.load(std::memory_order_acquire)) visit(*lock);
   }

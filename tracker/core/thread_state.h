@@ -17,6 +17,7 @@ namespace allomon::internal {
 
 class ManagedSampler;
 class Session;
+struct LabelScope;
 
 // Sessions that a thread can pin at once without counting: one for a callback, one for a call of
 // ours in it, and two for the same once more.
@@ -40,6 +41,7 @@ struct ThreadState {
   // The countdown that stands still while a callback runs.
   std::atomic<int64_t> suspended_countdown{0};
   const ManagedSampler* sampler = nullptr;  // of the managed block that is being reported
+  LabelScope* label_scope = nullptr;          // the innermost (label_scope.h)
   ThreadState* previous = nullptr;            // registry's list, under its lock
   ThreadState* next = nullptr;
 

@@ -101,8 +101,7 @@ struct Row {
   uint16_t size_class;  // SizeClassOf() + 1
   uint8_t source;       // AllocationSource: 0 managed, 1 unmarshalled, 2 custom, 3 malloc
   uint8_t young;        // 1: born in a nursery
-  uint32_t label;       // reserved for labels: 0
-  uint32_t reserved;
+  TextRef labels;       // key, zero, value, zero for each label, in the order of keys
   Sum allocated;
   Sum live;
   // What of it was live at the peak, if peak_epoch is the process's; else it has not changed since

@@ -50,6 +50,10 @@ bool Repair(const Process& process, Row* row) {
     return true;
   }
   bool changed = false;
+  if (row->labels.length_bytes != 0 && process.TextOf(row->labels).empty()) {
+    row->labels = {};
+    changed = true;
+  }
   if (row->node > process.nodes.size()) {
     row->node = 0;
     changed = true;

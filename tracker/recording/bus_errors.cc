@@ -23,7 +23,7 @@ struct Watched {
     return from != 0 && address - from < size_bytes.load(std::memory_order_relaxed);
   }
 };
-Watched g_watched[2];
+Watched g_watched[kMostWatched];
 
 struct sigaction g_before = {};
 bool g_installed = false;

@@ -13,8 +13,11 @@
 
 namespace allomon::recording {
 
-// The first call installs the handler.  At most two mappings at once; others are not watched.  The
-// callers hold the recorder's lock.
+// Two recordings and a control page.
+inline constexpr int kMostWatched = 3;
+
+// The first call installs the handler.  At most kMostWatched mappings at once; others are not
+// watched.  The callers hold the recorder's lock.
 void WatchBusErrors(const char* begin, size_t size_bytes);
 void UnwatchBusErrors(const char* begin);
 

@@ -12,6 +12,7 @@ bool ProcessStore::Begin(SegmentFile* file, const ProcessFacts& facts) {
   texts_.Begin(&source_, &counts.text_bytes);
   modules_.Begin(&source_, &counts.modules, &texts_);
   tree_.Begin(&source_, &counts.nodes, &modules_, &texts_);
+  label_texts_.Begin(&texts_);
   rows_.Begin(&source_, &counts.rows);
   lifetimes_.Begin(&source_, &counts.events);
   live_.Begin(&source_, &counts.live);
@@ -39,6 +40,7 @@ void ProcessStore::Clear() {
   texts_.Clear();
   modules_.Clear();
   tree_.Clear();
+  label_texts_.Clear();
   rows_.Clear();
   lifetimes_.Clear();
   live_.Clear();
@@ -49,9 +51,11 @@ void ProcessStore::Clear() {
 
 uint32_t ProcessStore::RowFor(const Birth& birth) {
   const uint32_t node = tree_.NodeOf(birth.stack);
-  if (node == CallTree::kNoRoom) return 0;
+  TextRef labels = {};
+  if (node == CallTree::kNoRoom || !label_texts_.Find(birth.labels, &labels)) return 0;
   const uint16_t size_class = static_cast<uint16_t>(SizeClassOf(birth.size_bytes) + 1);
-  return rows_.RowOf({node, size_class, birth.source, static_cast<uint8_t>(birth.young ? 1 : 0)});
+  return rows_.RowOf(
+      {node, labels, size_class, birth.source, static_cast<uint8_t>(birth.young ? 1 : 0)});
 }
 
 // What cannot be followed to its end is not begun.

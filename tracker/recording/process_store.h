@@ -11,6 +11,7 @@
 #include "tracker/allocation.h"
 #include "tracker/recording/call_tree.h"
 #include "tracker/recording/lifetimes.h"
+#include "tracker/recording/label_texts.h"
 #include "tracker/recording/live_blocks.h"
 #include "tracker/recording/modules.h"
 #include "tracker/recording/records.h"
@@ -43,6 +44,7 @@ struct ProcessFacts {
 // A sampled block that is born.
 struct Birth {
   Callstack stack;
+  LabelSet labels;
   uint64_t size_bytes;  // as requested
   uint8_t source;
   bool young;
@@ -99,6 +101,7 @@ class ProcessStore {
   TextStore texts_;
   ModuleTable modules_;
   CallTree tree_;
+  LabelTexts label_texts_;
   RowTable rows_;
   LifetimeTable lifetimes_;
   LiveBlocks live_;

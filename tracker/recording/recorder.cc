@@ -160,6 +160,7 @@ bool Recorder::AddBlock(const Allocation& allocation, bool young, ValueRoom* roo
   const double words = static_cast<double>(static_cast<int64_t>(trial_words));
   Birth birth;
   birth.stack = allocation.callstack;
+  birth.labels = allocation.labels;
   birth.size_bytes = allocation.size_bytes;
   birth.source = static_cast<uint8_t>(allocation.source);
   birth.young = young;

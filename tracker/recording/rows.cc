@@ -4,12 +4,14 @@ namespace allomon::recording {
 namespace {
 
 uint64_t HashOf(const RowKey& key) {
-  return Mix(key.node, uint64_t{key.size_class} << 16 | uint64_t{key.source} << 8 | key.young);
+  const uint64_t rest = uint64_t{key.size_class} << 16 | uint64_t{key.source} << 8 | key.young;
+  return Mix(key.node, uint64_t{key.labels.offset} << 32 | rest);
 }
 
 bool Has(const Row& row, const RowKey& key) {
   return row.node == key.node && row.size_class == key.size_class && row.source == key.source &&
-         row.young == key.young;
+         row.young == key.young && row.labels.offset == key.labels.offset &&
+         row.labels.length_bytes == key.labels.length_bytes;
 }
 
 // To be called before `live` changes: what has not changed since the peak was live at the peak.
@@ -38,6 +40,7 @@ uint32_t RowTable::RowOf(const RowKey& key) {
   row.size_class = key.size_class;
   row.source = key.source;
   row.young = key.young;
+  row.labels = key.labels;
   const uint32_t number = rows_.Add(row);
   if (number != 0) index_.Insert(hash, number);
   return number;

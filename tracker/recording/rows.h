@@ -26,6 +26,7 @@ inline void Subtract(const Sum& part, Sum* sum) {
 
 struct RowKey {
   uint32_t node;
+  TextRef labels;       // of one set, one text
   uint16_t size_class;  // as in Row
   uint8_t source;
   uint8_t young;

@@ -30,8 +30,11 @@ uint32_t ReadFile(const char* path, char* text, size_t room) {
   return length;
 }
 
-ProcessFacts FactsOf(const StartOptions& options) {
-  ProcessFacts facts;
+// On the heap, as all that is large here: a request to a process that runs is carried out by any of
+// its threads, which may have a small stack.
+std::unique_ptr<ProcessFacts> FactsOf(const StartOptions& options) {
+  auto owned = std::make_unique<ProcessFacts>();
+  ProcessFacts& facts = *owned;
   facts.pid = static_cast<uint32_t>(getpid());
   facts.parent_pid = static_cast<uint32_t>(getppid());
   facts.start_realtime_nanos = NanosOf(CLOCK_REALTIME);
@@ -41,10 +44,9 @@ ProcessFacts FactsOf(const StartOptions& options) {
   facts.callstack_size = options.callstack_size;
   facts.follows_children = options.follows_children;
   facts.name = NameByKernel();
-  facts.program_bytes =
-      LengthOf(readlink("/proc/self/exe", facts.program, sizeof(facts.program)));
+  facts.program_bytes = LengthOf(readlink("/proc/self/exe", facts.program, sizeof(facts.program)));
   facts.command_bytes = ReadFile("/proc/self/cmdline", facts.command, sizeof(facts.command));
-  return facts;
+  return owned;
 }
 
 // Once for the process.
@@ -73,13 +75,13 @@ internal::Session::Config ConfigOf(const StartOptions& options) {
 Started StartRecorder(const StartOptions& options) {
   const internal::SuspendedSampling suspended;
   Started started;
-  FilePath pattern;
-  if (options.path == nullptr || !MakeAbsolute(options.path, &pattern)) {
+  const auto pattern = std::make_unique<FilePath>();
+  if (options.path == nullptr || !MakeAbsolute(options.path, pattern.get())) {
     started.error = "its path is too long";
     return started;
   }
   InstallHooks();
-  auto recorder = std::make_unique<Recorder>(pattern.text, options.limit_bytes, FactsOf(options));
+  auto recorder = std::make_unique<Recorder>(pattern->text, options.limit_bytes, *FactsOf(options));
   started.error = recorder->Open();
   if (started.error != nullptr) return started;
   Recorder* const kept = recorder.get();

@@ -164,14 +164,22 @@ uint32_t RecordedProcess::AddThread(uint32_t tid, const std::string& name) {
   return NumberOfLast(threads);
 }
 
+void RecordedProcess::SetLabels(const std::string& label_text) {
+  TextRef& ref = labels_of_[label_text];
+  if (ref.length_bytes == 0 && !label_text.empty()) ref = AddText(label_text);
+  labels_ = ref;
+}
+
 uint32_t RecordedProcess::RowOf(uint32_t node, uint64_t size_bytes) {
   const uint16_t size_class = SizeClassOf(size_bytes) + 1;
-  const auto [place, is_new] = row_of_.try_emplace({node, size_class}, rows.size() + 1);
+  const auto [place, is_new] =
+      row_of_.try_emplace({node, size_class, labels_.offset}, rows.size() + 1);
   if (is_new) {
     Row row = {};
     row.node = node;
     row.size_class = size_class;
     row.source = 3;
+    row.labels = labels_;
     rows.push_back(row);
   }
   return place->second;
@@ -226,6 +234,8 @@ RecordedProcess RandomProcess(uint32_t pid, uint64_t seed, uint32_t stacks, uint
       addresses.push_back(base + 1 + random() % 10000);
     }
     const uint32_t node = process.AddStack(addresses);
+    const std::string tenant = "tenant" + std::string(1, '\0') + std::to_string(i % 7);
+    process.SetLabels(i % 3 == 0 ? tenant + std::string(1, '\0') : "");
     process.AddBlock(node, random() % 5000, static_cast<Fate>(random() % 4),
                      static_cast<uint8_t>(random() % 40), static_cast<uint8_t>(random() % 40));
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct RecordedProcess {
                  const std::string& build_id);
   uint32_t AddThread(uint32_t tid, const std::string& name);
 
+  // Of the blocks that are added next: key, zero, value, zero for each label.
+  void SetLabels(const std::string& label_text);
+
   // A sampled block; returns its row.
   uint32_t AddBlock(uint32_t node, uint64_t size_bytes, Fate fate, uint8_t log2_bytes = 20,
                     uint8_t log2_nanos = 30);
@@ -48,8 +52,10 @@ struct RecordedProcess {
  private:
   uint32_t RowOf(uint32_t node, uint64_t size_bytes);
 
-  std::map<std::pair<uint32_t, uint64_t>, uint32_t> node_of_;  // by parent and address
-  std::map<std::pair<uint32_t, uint16_t>, uint32_t> row_of_;   // by node and class
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> node_of_;            // by parent and address
+  std::map<std::tuple<uint32_t, uint16_t, uint32_t>, uint32_t> row_of_;  // and labels' offset
+  std::map<std::string, TextRef> labels_of_;                             // by text
+  TextRef labels_ = {};
 };
 
 // What a sampled block counts for: itself, by 1 / p.

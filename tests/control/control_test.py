@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""A host that idles is asked to record, by `allomon ctl` and its kin, while it runs."""
+
+import fcntl
+import os
+import re
+import signal
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
+ALLOMON = os.path.join(RUNFILES, "tools/allomon/allomon")
+SERVER = os.path.join(RUNFILES, "tests/control/server")
+LIBRARY = os.path.join(RUNFILES, "allocator/liballomon.so")
+
+PAGE = "/dev/shm/allomon-%d.control"
+RECORDING = "/dev/shm/allomon-%d.rec"
+# Offsets of control_layout.h.
+VERSION_AT = 8
+REQUEST_AT = 88
+
+
+class Server:
+    """tests/control/server.c, preloaded."""
+
+    def __init__(self, folder, **variables):
+        environment = {"LD_PRELOAD": LIBRARY, "ALLOMON_PROFILE": "idle", **variables}
+        self.process = subprocess.Popen(
+            [SERVER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            cwd=folder,
+            env=environment,
+        )
+        self.pid = self.process.pid
+        assert self.process.stdout.readline() == "ready\n"
+
+    def send(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def do(self, line):
+        self.send(line)
+        return self.process.stdout.readline().strip()
+
+    def end(self):
+        """What it said on standard error."""
+        _, error = self.process.communicate(timeout=60)
+        return error
+
+
+class ControlTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.pids = []
+        self.addCleanup(self.remove_files)
+
+    def remove_files(self):
+        for pid in self.pids:
+            for path in (PAGE % pid, RECORDING % pid):
+                if os.path.exists(path):
+                    os.unlink(path)
+
+    def start(self, **variables):
+        server = Server(self.folder, **variables)
+        self.addCleanup(server.process.communicate)
+        self.addCleanup(server.process.kill)
+        self.pids.append(server.pid)
+        return server
+
+    def allomon(self, *args):
+        return subprocess.run(
+            [ALLOMON, *[str(arg) for arg in args]],
+            cwd=self.folder,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+        )
+
+    def busy(self, server):
+        """Allocates until the answer has come; returns what asks."""
+        stop = threading.Event()
+
+        def run():
+            while not stop.is_set():
+                server.do("a 1")
+
+        thread = threading.Thread(target=run)
+        thread.start()
+
+        def end():
+            stop.set()
+            thread.join()
+
+        return end
+
+    def ask(self, server, *args, status=0):
+        end = self.busy(server)
+        try:
+            answer = self.allomon("ctl", server.pid, *args)
+        finally:
+            end()
+        self.assertEqual(answer.returncode, status, answer.stdout + answer.stderr)
+        return answer.stdout + answer.stderr
+
+    # ---- what it is for
+
+    def test_a_recording_has_what_was_allocated_between_start_and_stop(self):
+        server = self.start()
+        server.do("l 8")
+        self.assertIn("idle", self.allomon("ctl", server.pid, "status").stdout)
+        self.assertIn("records every block", self.ask(server, "start", "--exact"))
+        server.do("l 2")
+        self.assertIn("idle; the last recording is", self.ask(server, "stop"))
+        server.do("l 16")
+        saved = self.allomon("save", server.pid, "-o", "s.pb.gz")
+        self.assertEqual(saved.returncode, 0, saved.stderr)
+        report = self.allomon("report", "--format=csv", "s.pb.gz").stdout
+        leak = next(line for line in report.splitlines() if line.startswith("Leak,"))
+        self.assertIn(str(2 * (1 << 20) // 1000 * 1000), leak)
+
+    def test_an_hour_of_idling_leaves_nothing_behind(self):
+        server = self.start()
+        self.assertTrue(os.path.exists(PAGE % server.pid))
+        self.assertEqual(os.stat(PAGE % server.pid).st_mode & 0o777, 0o600)
+        server.do("a 200")
+        server.send("q")
+        self.assertEqual(server.end(), "")
+        self.assertFalse(os.path.exists(PAGE % server.pid))
+        self.assertFalse(os.path.exists(RECORDING % server.pid))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_start_and_stop_again_and_again(self):
+        server = self.start()
+        end = self.busy(server)
+        for _ in range(20):
+            for verb in ("start", "stop"):
+                answer = self.allomon("ctl", server.pid, verb)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+        end()
+        server.send("q")
+        self.assertEqual(server.end(), "")
+        self.assertEqual(server.process.returncode, 0)
+
+    def test_the_environment_says_what_start_does_not(self):
+        path = os.path.join(self.folder, "mine.%p.rec")
+        server = self.start(ALLOMON_RECORD=path, ALLOMON_RATE="1")
+        self.assertFalse(os.path.exists(path.replace("%p", str(server.pid))))
+        answer = self.ask(server, "start")
+        self.assertIn("records every block into " + path.replace("%p", str(server.pid)), answer)
+
+    def test_another_rate_begins_anew(self):
+        server = self.start()
+        self.ask(server, "start", "--exact")
+        server.do("l 4")
+        self.assertIn("one sample per 7.8 KiB", self.ask(server, "rate", "1e-3"))
+        report = self.allomon("report", "--format=csv", RECORDING % server.pid)
+        self.assertNotIn("Leak,", report.stdout)
+
+    def test_top_stops_what_it_has_started(self):
+        server = self.start()
+        end = self.busy(server)
+        top = self.allomon("top", server.pid, "--every=0.1", "-n", "2")
+        end()
+        self.assertEqual(top.returncode, 0, top.stderr)
+        self.assertEqual(top.stdout.count("sampled about every"), 2, top.stdout)
+        self.assertIn("idle", self.allomon("ctl", server.pid, "status").stdout)
+
+    def test_a_thread_with_the_smallest_stack_carries_it_out(self):
+        server = self.start()
+        asked = self.allomon("ctl", server.pid, "start", "--wait=0")
+        self.assertEqual(asked.returncode, 1)
+        server.do("t 64")
+        self.assertIn("records", self.allomon("ctl", server.pid, "status").stdout)
+
+    # ---- fork
+
+    def test_workers_are_asked_with_their_parent(self):
+        server = self.start()
+        child = int(server.do("f"))
+        self.pids.append(child)
+        server.do("c a 64")  # the child has its page now
+        self.assertTrue(os.path.exists(PAGE % child))
+        asked = self.allomon("ctl", server.pid, "start", "--all-children", "--wait=0")
+        self.assertEqual(asked.returncode, 1)
+        server.do("a 64")
+        server.do("c a 64")
+        listed = self.allomon("list").stdout
+        self.assertIn(RECORDING % server.pid, listed)
+        self.assertIn(RECORDING % child, listed)
+
+    def test_a_worker_that_has_not_looked_yet_does_as_its_parent_was_asked(self):
+        server = self.start()
+        child = int(server.do("f"))
+        self.pids.append(child)
+        self.ask(server, "start", "--all-children")
+        self.assertFalse(os.path.exists(PAGE % child))
+        server.do("c a 64")
+        self.assertIn("records", self.allomon("ctl", child, "status").stdout)
+
+    def test_a_worker_forked_while_its_parent_records_is_stopped_by_itself(self):
+        server = self.start()
+        self.ask(server, "start", "--exact")
+        child = int(server.do("f"))
+        self.pids.append(child)
+        server.do("c l 64")
+        status = self.allomon("ctl", child, "status").stdout
+        self.assertIn("records every block into " + RECORDING % child, status)
+        self.allomon("ctl", child, "stop", "--wait=0")
+        server.do("c a 64")
+        self.assertIn("idle", self.allomon("ctl", child, "status").stdout)
+        self.assertIn("records", self.allomon("ctl", server.pid, "status").stdout)
+
+    # ---- ends
+
+    def test_a_killed_server_leaves_its_recording_to_be_saved(self):
+        server = self.start()
+        self.ask(server, "start", "--exact")
+        server.do("l 2")
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait()
+        self.assertIn("which has ended", self.allomon("list").stdout)
+        saved = self.allomon("save", server.pid, "-o", "dead.pb.gz")
+        self.assertEqual(saved.returncode, 0, saved.stderr)
+        cleaned = self.allomon("list", "--clean").stdout
+        self.assertIn("removed " + PAGE % server.pid, cleaned)
+        self.assertIn("removed " + RECORDING % server.pid, cleaned)
+
+    # ---- bad input
+
+    def test_processes_that_cannot_be_asked(self):
+        gone = self.allomon("ctl", 4194304, "start")
+        self.assertEqual(gone.returncode, 2)
+        self.assertEqual(gone.stderr, "allomon ctl: there is no process 4194304\n")
+        plain = self.allomon("ctl", os.getpid(), "start")
+        self.assertEqual(plain.returncode, 2)
+        self.assertIn("takes no requests: start it with ALLOMON_PROFILE=idle", plain.stderr)
+        off = self.start(ALLOMON_PROFILE="no")
+        self.assertIn(
+            "has Allomon in it, but takes no requests",
+            self.allomon("ctl", off.pid, "start").stderr,
+        )
+
+    def test_one_who_waits_is_told_that_nothing_was_allocated(self):
+        server = self.start()
+        asked = self.allomon("ctl", server.pid, "start", "--wait=0.05")
+        self.assertEqual(asked.returncode, 1)
+        self.assertIn("has not answered yet", asked.stderr)
+
+    def test_refusals_say_why(self):
+        server = self.start()
+        self.assertIn("refuses: it does not record", self.ask(server, "stop", status=2))
+        self.assertIn(
+            "cannot be created; name a file in a directory",
+            self.ask(server, "start", "--record=/nowhere/at/all.rec", status=2),
+        )
+        self.ask(server, "start")
+        self.assertIn("refuses: it records already", self.ask(server, "start", status=2))
+
+    def test_two_commands_at_once(self):
+        server = self.start()
+        with open(PAGE % server.pid, "r+b") as page:
+            fcntl.flock(page, fcntl.LOCK_EX)
+            second = self.allomon("ctl", server.pid, "start")
+        self.assertEqual(second.returncode, 2)
+        self.assertIn("another command talks to", second.stderr)
+
+    def test_a_page_of_another_version(self):
+        server = self.start()
+        with open(PAGE % server.pid, "r+b") as page:
+            page.seek(VERSION_AT)
+            page.write(struct.pack("<I", 99))
+        answer = self.allomon("ctl", server.pid, "start")
+        self.assertEqual(answer.returncode, 2)
+        self.assertRegex(answer.stderr, r"has Allomon \d+\.\d+\.\d+.*use its own")
+
+    def test_a_truncated_page_harms_nobody(self):
+        server = self.start()
+        os.truncate(PAGE % server.pid, 0)
+        self.assertEqual(server.do("a 64"), "done")
+        answer = self.allomon("ctl", server.pid, "start")
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("is damaged; restart the process", answer.stderr)
+
+    def test_requests_that_nobody_would_write(self):
+        """Verbs, rates, limits and paths without an end: refused, and the host goes on."""
+        server = self.start()
+        forms = [
+            struct.pack("<IIdQ", 77, 1, 0.0, 0) + b"/" * 1024,
+            struct.pack("<IIdQ", 1, 0, float("nan"), 0) + b"\0" * 1024,
+            struct.pack("<IIdQ", 1, 0, 2.0, 0) + b"\0" * 1024,
+            struct.pack("<IIdQ", 1, 0, 1.0, 1) + b"\0" * 1024,
+            struct.pack("<IIdQ", 1, 0, 1.0, 1 << 63) + b"\0" * 1024,
+            struct.pack("<IIdQ", 1, 0, 1.0, 0) + b"x" * 1024,
+        ]
+        for number, form in enumerate(forms, 1):
+            with open(PAGE % server.pid, "r+b") as page:
+                page.seek(REQUEST_AT + 8)
+                page.write(form)
+                page.seek(REQUEST_AT)
+                page.write(struct.pack("<Q", number))
+            self.assertEqual(server.do("a 64"), "done")
+            self.assertIn("idle", self.allomon("ctl", server.pid, "status").stdout)
+        server.send("q")
+        self.assertEqual(server.end(), "")
+        self.assertEqual(server.process.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,57 @@
+// What people type behind `allomon ctl` and its kin.
+#include "tools/control/options.h"
+
+#include <gtest/gtest.h>
+
+namespace allomon::control {
+namespace {
+
+std::string ErrorOf(const std::vector<std::string>& args) {
+  return std::string(ParseCtlOptions(args).status().message());
+}
+
+TEST(CtlOptionsTest, RateIsAWordOrAnOption) {
+  const auto word = ParseCtlOptions({"12", "rate", "1e-3"});
+  ASSERT_TRUE(word.ok());
+  EXPECT_EQ(word->pid, 12u);
+  EXPECT_EQ(word->rate, 1e-3);
+  const auto option = ParseCtlOptions({"12", "start", "--every=8000"});
+  ASSERT_TRUE(option.ok());
+  EXPECT_EQ(option->rate, 1e-3);
+  EXPECT_FALSE(ParseCtlOptions({"12", "start"})->rate.has_value());
+}
+
+TEST(CtlOptionsTest, MistakesAreNamed) {
+  EXPECT_EQ(ErrorOf({}), "name a process by its id; allomon list shows them");
+  EXPECT_EQ(ErrorOf({"x"}), "\"x\" is not the id of a process; allomon list shows them");
+  EXPECT_EQ(ErrorOf({"0"}), "\"0\" is not the id of a process; allomon list shows them");
+  EXPECT_EQ(ErrorOf({"-5"}), "unknown option -5; --help lists them");
+  EXPECT_EQ(ErrorOf({"4294967296"}),
+            "\"4294967296\" is not the id of a process; allomon list shows them");
+  EXPECT_EQ(ErrorOf({"12"}), "what to do? start, stop, rate R or status");
+  EXPECT_EQ(ErrorOf({"12", "begin"}),
+            "\"begin\": expected allomon ctl PID start, stop, rate R or status");
+  EXPECT_EQ(ErrorOf({"12", "rate"}), "rate needs a number, such as 1e-3");
+  EXPECT_EQ(ErrorOf({"12", "rate", "2"}),
+            "--rate: \"2\" is not a number of samples per word, above 0 and at most 1");
+  EXPECT_EQ(ErrorOf({"12", "start", "stop"}),
+            "\"stop\": expected allomon ctl PID start, stop, rate R or status");
+  EXPECT_EQ(ErrorOf({"12", "start", "--limit=1k"}),
+            "--limit: \"1k\" is not a size from 1m to 16g, such as 256m");
+  EXPECT_EQ(ErrorOf({"12", "start", "--wait=soon"}), "--wait: \"soon\" is not a number of seconds");
+}
+
+// The process has another current folder.
+TEST(CtlOptionsTest, ARelativePathIsRefused) {
+  EXPECT_EQ(ErrorOf({"12", "start", "--record=x.rec"}),
+            "--record: \"x.rec\" is not a path from the root folder, such as /tmp/server.rec");
+}
+
+TEST(TopOptionsTest, OptionsOfReportsArePassedOn) {
+  const auto options = ParseTopOptions({"7", "--metric=peak", "--top", "3"});
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->report, (std::vector<std::string>{"--metric=peak", "--top=3"}));
+}
+
+}  // namespace
+}  // namespace allomon::control

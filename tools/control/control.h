@@ -1,0 +1,21 @@
+// `allomon ctl`, `list`, `save` and `top`: recordings of processes that run.  README.md is the
+// manual.
+#ifndef ALLOMON_TOOLS_CONTROL_CONTROL_H_
+#define ALLOMON_TOOLS_CONTROL_CONTROL_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/command_result.h"
+
+namespace allomon::control {
+
+CommandResult RunCtl(const std::vector<std::string>& args);
+CommandResult RunList(const std::vector<std::string>& args);
+CommandResult RunSave(const std::vector<std::string>& args);
+// Writes to standard output itself.
+CommandResult RunTop(const std::vector<std::string>& args);
+
+}  // namespace allomon::control
+
+#endif  // ALLOMON_TOOLS_CONTROL_CONTROL_H_

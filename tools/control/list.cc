@@ -1,0 +1,58 @@
+#include <unistd.h>
+
+#include <vector>
+
+#include "tools/control/control.h"
+#include "tools/control/conversation.h"
+#include "tools/control/leftovers.h"
+#include "tools/control/options.h"
+#include "tools/control/result.h"
+
+namespace allomon::control {
+namespace {
+
+constexpr char kCommand[] = "list";
+
+std::string RunningLines() {
+  std::string lines;
+  for (const uint32_t pid : AllProcesses()) {
+    const auto client = PageClient::Open(pid);
+    if (!client.ok()) continue;
+    const auto state = (*client)->Read();
+    if (state.ok()) lines += LineOf(kCommand, Describe(**client, *state));
+  }
+  return lines;
+}
+
+std::string LeftoverLine(const Leftover& leftover, bool clean) {
+  const std::string of =
+      leftover.path + " of process " + std::to_string(leftover.pid) + ", which has ended";
+  if (!clean)
+    return LineOf(kCommand, of + (leftover.is_recording ? ": allomon report shows it" : ""));
+  const bool removed = unlink(leftover.path.c_str()) == 0;
+  return LineOf(kCommand, (removed ? "removed " : "cannot remove ") + of);
+}
+
+}  // namespace
+
+CommandResult RunList(const std::vector<std::string>& args) {
+  const auto options = ParseListOptions(args);
+  if (!options.ok()) return Failed(kCommand, options.status());
+  if (options->help) return {0, kListUsage, ""};
+  CommandResult result;
+  result.out = RunningLines();
+  for (const Leftover& leftover : Leftovers()) {
+    // A page that is left tells nobody anything.
+    if (options->clean || leftover.is_recording) {
+      result.out += LeftoverLine(leftover, options->clean);
+    }
+  }
+  if (result.out.empty()) {
+    result.err = LineOf(kCommand,
+                        "no process can be asked to record; start one with ALLOMON_PROFILE=idle "
+                        "and LD_PRELOAD=.../liballomon.so");
+  }
+  return result;
+}
+
+}  // namespace allomon::control

@@ -1,0 +1,55 @@
+// The command lines of `allomon ctl`, `list`, `save` and `top`.
+#ifndef ALLOMON_TOOLS_CONTROL_OPTIONS_H_
+#define ALLOMON_TOOLS_CONTROL_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace allomon::control {
+
+struct CtlOptions {
+  uint32_t pid = 0;
+  std::string verb;            // start, stop, rate or status
+  std::optional<double> rate;  // of start; of rate, always
+  std::string rate_option;     // the option that has set it
+  uint64_t limit_bytes = 0;    // 0: the process's own
+  std::string path;            // of the recording, absolute; "": the process's own
+  bool all_children = false;
+  double wait_seconds = 10;
+  bool help = false;
+};
+absl::StatusOr<CtlOptions> ParseCtlOptions(const std::vector<std::string>& args);
+extern const char kCtlUsage[];
+
+struct ListOptions {
+  bool clean = false;
+  bool help = false;
+};
+absl::StatusOr<ListOptions> ParseListOptions(const std::vector<std::string>& args);
+extern const char kListUsage[];
+
+struct SaveOptions {
+  uint32_t pid = 0;
+  std::string out;
+  bool help = false;
+};
+absl::StatusOr<SaveOptions> ParseSaveOptions(const std::vector<std::string>& args);
+extern const char kSaveUsage[];
+
+struct TopOptions {
+  uint32_t pid = 0;
+  double every_seconds = 2;
+  uint64_t times = 0;               // 0: until interrupted
+  std::vector<std::string> report;  // passed on to `allomon report`
+  bool help = false;
+};
+absl::StatusOr<TopOptions> ParseTopOptions(const std::vector<std::string>& args);
+extern const char kTopUsage[];
+
+}  // namespace allomon::control
+
+#endif  // ALLOMON_TOOLS_CONTROL_OPTIONS_H_

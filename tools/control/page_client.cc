@@ -1,0 +1,172 @@
+#include "tools/control/page_client.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+namespace allomon::control {
+namespace {
+
+absl::Status Unavailable(const std::string& what) { return absl::UnavailableError(what); }
+
+std::string Named(const ProcessFacts& process) {
+  return "process " + std::to_string(process.pid) + " (" + process.name + ")";
+}
+
+std::string RootOf(const ProcessFacts& process) {
+  return "/proc/" + std::to_string(process.pid) + "/root";
+}
+
+// The page's file, or -1.
+int OpenPage(const ProcessFacts& process) {
+  for (const char* const folder : kFolders) {
+    const std::string path =
+        RootOf(process) + folder + kNamePrefix + std::to_string(process.pid_inside) + kNameSuffix;
+    const int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0) return fd;
+  }
+  return -1;
+}
+
+absl::Status NoPage(const ProcessFacts& process) {
+  if (geteuid() != 0 && geteuid() != process.user) {
+    return Unavailable(Named(process) + " belongs to another user: ask as that user, or as root");
+  }
+  const std::string start = "start it with ALLOMON_PROFILE=idle";
+  if (HasMapped(process.pid, "/liballomon.so").value_or(false)) {
+    return Unavailable(Named(process) + " has Allomon in it, but takes no requests: " + start);
+  }
+  return Unavailable(Named(process) + " takes no requests: " + start +
+                     " and LD_PRELOAD=.../liballomon.so");
+}
+
+// Cut where it ends.
+template <size_t kBytes>
+std::string TextOf(const char (&text)[kBytes]) {
+  return std::string(text, strnlen(text, kBytes));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PageClient>> PageClient::Open(uint32_t pid) {
+  const auto process = FactsOf(pid);
+  if (!process) return Unavailable("there is no process " + std::to_string(pid));
+  const int fd = OpenPage(*process);
+  if (fd < 0) return NoPage(*process);
+  std::unique_ptr<PageClient> client(new PageClient(fd, *process));
+  const absl::Status status = client->Check();
+  if (!status.ok()) return status;
+  return client;
+}
+
+PageClient::~PageClient() { close(fd_); }
+
+absl::Status PageClient::Check() const {
+  struct stat file;
+  if (fstat(fd_, &file) != 0 || !S_ISREG(file.st_mode)) {
+    return Unavailable("the control page of " + Named(process_) + " is no file");
+  }
+  if (file.st_uid != process_.user) {
+    return Unavailable("the control page of " + Named(process_) +
+                       " was made by another user; remove it");
+  }
+  const auto page = ReadPage();
+  if (!page.ok()) return page.status();
+  // Both clocks are the kernel's; a process's start is known to a tick.
+  constexpr uint64_t kTickNanos = 10'000'000;
+  const bool is_of_another = (*page)->pid != process_.pid_inside ||
+                             (*page)->made_at_nanos + kTickNanos < process_.started_at_nanos;
+  return is_of_another ? NoPage(process_) : absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Page>> PageClient::ReadPage() const {
+  auto page = std::make_unique<Page>();
+  const ssize_t length = pread(fd_, page.get(), sizeof(Page), 0);
+  if (length < static_cast<ssize_t>(sizeof(Page)) ||
+      memcmp(page->magic, kMagic, sizeof(kMagic)) != 0) {
+    return Unavailable("the control page of " + Named(process_) +
+                       " is damaged; restart the process");
+  }
+  if (page->version != kLayoutVersion || page->size_bytes != sizeof(Page)) {
+    return Unavailable(Named(process_) + " has Allomon " + TextOf(page->library_version) +
+                       ", whose control page this command does not know; use its own");
+  }
+  return page;
+}
+
+absl::StatusOr<PageState> PageClient::Read() const {
+  constexpr int kTries = 1000;  // a reply is written in a microsecond
+  for (int i = 0; i < kTries; ++i) {
+    const auto read = ReadPage();
+    if (!read.ok()) return read.status();
+    const Page& page = **read;
+    if (page.reply.sequence % 2 != 0) continue;
+    PageState state;
+    state.state = page.reply.state == State::kRecording ? State::kRecording : State::kIdle;
+    state.rate = page.reply.rate;
+    state.recording = TextOf(page.reply.recording);
+    state.looks = page.looks;
+    state.looked_at_nanos = page.looked_at_nanos;
+    state.answered = page.reply.number;
+    state.answer = page.reply.answer;
+    state.refusal = TextOf(page.reply.text);
+    state.asked = page.request.number;
+    return state;
+  }
+  return Unavailable("the control page of " + Named(process_) + " does not come to rest");
+}
+
+absl::Status PageClient::Lock() {
+  if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  return Unavailable("another command talks to " + Named(process_) + "; wait for it");
+}
+
+absl::Status PageClient::WriteAt(uint64_t offset, const void* bytes, size_t size_bytes) {
+  if (pwrite(fd_, bytes, size_bytes, static_cast<off_t>(offset)) ==
+      static_cast<ssize_t>(size_bytes)) {
+    return absl::OkStatus();
+  }
+  return Unavailable("cannot write to the control page of " + Named(process_) + ": " +
+                     strerror(errno));
+}
+
+// The number goes last: the process acts on it.  It is 0 meanwhile, so that no process reads half
+// of a request whose number it knows.
+absl::StatusOr<uint64_t> PageClient::Send(const Order& order) {
+  const auto state = Read();
+  if (!state.ok()) return state.status();
+  auto request = std::make_unique<Request>();
+  if (order.path.size() >= sizeof(request->path)) {
+    return absl::InvalidArgumentError("the recording's path is longer than " +
+                                      std::to_string(sizeof(request->path) - 1) + " bytes");
+  }
+  request->verb = order.verb;
+  request->for_children = order.for_children ? 1 : 0;
+  request->rate = order.rate;
+  request->limit_bytes = order.limit_bytes;
+  memcpy(request->path, order.path.c_str(), order.path.size());
+  const uint64_t number = std::max(state->asked, state->answered) + 1;
+  constexpr size_t kNumberBytes = sizeof(request->number);
+  const char* const rest = reinterpret_cast<const char*>(request.get()) + kNumberBytes;
+  constexpr uint64_t kOffset = offsetof(Page, request);
+  constexpr uint64_t kNone = 0;
+  absl::Status status = WriteAt(kOffset, &kNone, sizeof(kNone));
+  if (status.ok()) {
+    status = WriteAt(kOffset + kNumberBytes, rest, sizeof(Request) - kNumberBytes);
+  }
+  if (status.ok()) status = WriteAt(kOffset, &number, sizeof(number));
+  if (!status.ok()) return status;
+  return number;
+}
+
+std::string PageClient::PathFromHere(const std::string& path) const {
+  return RootOf(process_) + path;
+}
+
+}  // namespace allomon::control

@@ -1,0 +1,127 @@
+#include "tools/control/processes.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include "tools/options/values.h"
+
+namespace allomon::control {
+namespace {
+
+using options::ParseNumber;
+
+std::string FolderOf(uint32_t pid) { return "/proc/" + std::to_string(pid); }
+
+// The text behind "NAME:" in /proc/PID/status, without the blanks before it.
+using StatusFields = std::map<std::string, std::string>;
+StatusFields StatusOf(uint32_t pid) {
+  StatusFields fields;
+  std::ifstream file(FolderOf(pid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    const size_t text = line.find_first_not_of(" \t", colon + 1);
+    if (colon == std::string::npos || text == std::string::npos) continue;
+    fields[line.substr(0, colon)] = line.substr(text);
+  }
+  return fields;
+}
+
+// The first or the last of numbers with blanks between them.
+uint32_t FirstNumber(const std::string& text) {
+  uint32_t number = 0;
+  ParseNumber(text.substr(0, text.find_first_of(" \t")), &number);
+  return number;
+}
+uint32_t LastNumber(const std::string& text) {
+  uint32_t number = 0;
+  ParseNumber(text.substr(text.find_last_of(" \t") + 1), &number);
+  return number;
+}
+
+// Field 22 of /proc/PID/stat, in clock ticks since the machine started (proc(5)).  The name before
+// it may contain anything.
+uint64_t StartOf(uint32_t pid) {
+  std::ifstream file(FolderOf(pid) + "/stat");
+  std::string line;
+  std::getline(file, line, '\0');
+  const size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(line.substr(name_end + 1));
+  constexpr int kBehindName = 22 - 2;
+  std::string field;
+  for (int i = 0; i < kBehindName; ++i) fields >> field;
+  uint64_t ticks = 0;
+  ParseNumber(field, &ticks);
+  return ticks * (1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK)));
+}
+
+}  // namespace
+
+std::optional<ProcessFacts> FactsOf(uint32_t pid) {
+  struct stat folder;
+  if (pid == 0 || stat(FolderOf(pid).c_str(), &folder) != 0) return std::nullopt;
+  const StatusFields status = StatusOf(pid);
+  const auto field = [&status](const char* name) {
+    const auto found = status.find(name);
+    return found == status.end() ? std::string() : found->second;
+  };
+  ProcessFacts facts;
+  facts.pid = pid;
+  facts.pid_inside = LastNumber(field("NSpid"));
+  facts.parent_pid = FirstNumber(field("PPid"));
+  facts.user = folder.st_uid;
+  facts.has_filter = field("Seccomp") == "2";
+  facts.started_at_nanos = StartOf(pid);
+  facts.name = field("Name");
+  if (facts.pid_inside == 0) facts.pid_inside = pid;
+  return facts;
+}
+
+std::vector<uint32_t> AllProcesses() {
+  std::vector<uint32_t> pids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
+  if (folder == nullptr) return pids;
+  while (const dirent* const entry = readdir(folder.get())) {
+    uint32_t pid = 0;
+    if (ParseNumber(entry->d_name, &pid)) pids.push_back(pid);
+  }
+  std::sort(pids.begin(), pids.end());
+  return pids;
+}
+
+std::vector<uint32_t> DescendantsOf(uint32_t pid) {
+  std::multimap<uint32_t, uint32_t> children;
+  for (const uint32_t other : AllProcesses()) {
+    if (const auto facts = FactsOf(other)) children.emplace(facts->parent_pid, other);
+  }
+  std::vector<uint32_t> found = {pid};
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto [begin, end] = children.equal_range(found[i]);
+    for (auto child = begin; child != end; ++child) {
+      const bool is_new = std::find(found.begin(), found.end(), child->second) == found.end();
+      if (is_new) found.push_back(child->second);
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+std::optional<bool> HasMapped(uint32_t pid, const std::string& part_of_path) {
+  std::ifstream file(FolderOf(pid) + "/maps");
+  if (!file) return std::nullopt;
+  bool has_lines = false;
+  for (std::string line; std::getline(file, line); has_lines = true) {
+    if (line.find(part_of_path) != std::string::npos) return true;
+  }
+  if (!has_lines) return std::nullopt;
+  return false;
+}
+
+}  // namespace allomon::control

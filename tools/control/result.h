@@ -1,0 +1,29 @@
+// What commands of this folder end with.
+#ifndef ALLOMON_TOOLS_CONTROL_RESULT_H_
+#define ALLOMON_TOOLS_CONTROL_RESULT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tools/command_result.h"
+#include "tools/report/terminal.h"
+#include "tools/text/plain_text.h"
+
+namespace allomon::control {
+
+inline constexpr int kBadStatus = 2;
+inline constexpr int kUnansweredStatus = 1;
+
+// A line of the command's.  What others chose in it is made harmless for the terminal.
+inline std::string LineOf(const char* command, const std::string& text) {
+  return std::string("allomon ") + command + ": " +
+         Printable(text, report::ThisTerminal().charset) + "\n";
+}
+
+inline CommandResult Failed(const char* command, const absl::Status& status) {
+  return {kBadStatus, "", LineOf(command, std::string(status.message()))};
+}
+
+}  // namespace allomon::control
+
+#endif  // ALLOMON_TOOLS_CONTROL_RESULT_H_

@@ -1,0 +1,37 @@
+#include <vector>
+
+#include "tools/control/control.h"
+#include "tools/control/options.h"
+#include "tools/control/recording_of.h"
+#include "tools/control/result.h"
+#include "tools/interchange/export_command.h"
+#include "tools/report/terminal.h"
+
+namespace allomon::control {
+namespace {
+
+constexpr char kCommand[] = "save";
+
+std::string OutOf(const SaveOptions& options) {
+  if (!options.out.empty()) return options.out;
+  return "allomon." + std::to_string(options.pid) + ".pb.gz";
+}
+
+}  // namespace
+
+CommandResult RunSave(const std::vector<std::string>& args) {
+  const auto options = ParseSaveOptions(args);
+  if (!options.ok()) return Failed(kCommand, options.status());
+  if (options->help) return {0, kSaveUsage, ""};
+  const auto recording = RecordingOf(options->pid);
+  if (!recording.ok()) return Failed(kCommand, recording.status());
+  const std::string out = OutOf(*options);
+  CommandResult result = interchange::RunExport({"--format=pprof", "-o", out, "--", *recording},
+                                                report::ThisTerminal().charset);
+  if (result.status == 0 && out != "-") {
+    result.err = LineOf(kCommand, "next: allomon report " + out + ", or allomon flame " + out);
+  }
+  return result;
+}
+
+}  // namespace allomon::control

@@ -1,0 +1,122 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#include "tools/control/control.h"
+#include "tools/control/conversation.h"
+#include "tools/control/options.h"
+#include "tools/control/recording_of.h"
+#include "tools/control/result.h"
+#include "tools/report/report.h"
+#include "tools/report/terminal.h"
+
+namespace allomon::control {
+namespace {
+
+constexpr char kCommand[] = "top";
+constexpr double kWaitSeconds = 10;
+constexpr char kHome[] = "\033[H\033[2J";  // ECMA-48: to the upper left, and erase
+
+// SIGINT and SIGTERM end the pictures, and not the command, which may have to stop a recording.
+class Interrupts {
+ public:
+  Interrupts() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~Interrupts() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  // False if it was interrupted.
+  bool Sleep(double seconds) const {
+    timespec time;
+    time.tv_sec = static_cast<time_t>(seconds);
+    time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
+    return sigtimedwait(&signals_, nullptr, &time) < 0;
+  }
+
+ private:
+  sigset_t signals_;
+  sigset_t before_;
+};
+
+CommandResult Report(const TopOptions& options, const std::string& recording) {
+  std::vector<std::string> args = options.report;
+  args.push_back("--");
+  args.push_back(recording);
+  return report::RunReport(args, report::ThisTerminal());
+}
+
+CommandResult ShowAgainAndAgain(const TopOptions& options) {
+  const bool is_terminal = isatty(STDOUT_FILENO) != 0;
+  const uint64_t times = options.times != 0 ? options.times : is_terminal ? UINT64_MAX : 1;
+  const Interrupts interrupts;
+  for (uint64_t i = 0; i < times; ++i) {
+    if (i != 0 && !interrupts.Sleep(options.every_seconds)) break;
+    const auto recording = RecordingOf(options.pid);
+    if (!recording.ok()) return Failed(kCommand, recording.status());
+    const CommandResult result = Report(options, *recording);
+    if (result.status != 0) return result;
+    printf("%s%s", is_terminal ? kHome : "", result.out.c_str());
+    if (fflush(stdout) != 0) return {};  // nobody reads
+  }
+  return {};
+}
+
+Order OrderOf(Verb verb) {
+  Order order;
+  order.verb = verb;
+  return order;
+}
+
+// Begins a recording if there is none, and ends what it has begun.
+class Recording {
+ public:
+  explicit Recording(PageClient* client) : client_(*client) {}
+  ~Recording() {
+    if (has_begun_) Ask(client_, OrderOf(Verb::kStop), kWaitSeconds).IgnoreError();
+  }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  absl::Status Begin() {
+    const auto state = client_.Read();
+    if (!state.ok()) return state.status();
+    if (state->state == State::kRecording) return absl::OkStatus();
+    const auto talk = Ask(client_, OrderOf(Verb::kStart), kWaitSeconds);
+    if (!talk.ok()) return talk.status();
+    if (!talk->is_answered) {
+      return absl::UnavailableError("the process does not answer: it has not allocated a MiB");
+    }
+    if (talk->is_refused) return absl::FailedPreconditionError(talk->state.refusal);
+    has_begun_ = true;
+    return absl::OkStatus();
+  }
+
+ private:
+  PageClient& client_;
+  bool has_begun_ = false;
+};
+
+}  // namespace
+
+CommandResult RunTop(const std::vector<std::string>& args) {
+  const auto options = ParseTopOptions(args);
+  if (!options.ok()) return Failed(kCommand, options.status());
+  if (options->help) return {0, kTopUsage, ""};
+  const auto client = PageClient::Open(options->pid);
+  if (!client.ok()) return Failed(kCommand, client.status());
+  Recording recording(client->get());
+  if (const absl::Status status = recording.Begin(); !status.ok()) {
+    return Failed(kCommand, status);
+  }
+  return ShowAgainAndAgain(*options);
+}
+
+}  // namespace allomon::control

@@ -1,0 +1,57 @@
+#include "tools/options/values.h"
+
+namespace allomon::options {
+namespace {
+
+constexpr uint64_t kWordBytes = 8;
+constexpr uint64_t kMostBetweenSamples = uint64_t{1} << 50;
+
+// The power of two that a suffix stands for; 0 without one.
+int SuffixShift(std::string_view text) {
+  if (text.empty()) return 0;
+  switch (text.back()) {
+    case 'k':
+    case 'K':
+      return 10;
+    case 'm':
+    case 'M':
+      return 20;
+    case 'g':
+    case 'G':
+      return 30;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
+
+absl::Status BadValue(const char* name, const std::string& value, const std::string& allowed) {
+  return Bad(std::string(name) + ": \"" + value + "\" is not " + allowed);
+}
+
+bool ParseBytes(std::string_view text, uint64_t* bytes) {
+  const int shift = SuffixShift(text);
+  if (shift != 0) text.remove_suffix(1);
+  if (!ParseNumber(text, bytes) || *bytes > UINT64_MAX >> shift) return false;
+  *bytes <<= shift;
+  return true;
+}
+
+absl::Status ParseRate(const std::string& value, double* rate) {
+  if (ParseNumber(value, rate) && *rate > 0 && *rate <= 1) return absl::OkStatus();
+  return BadValue("--rate", value, "a number of samples per word, above 0 and at most 1");
+}
+
+absl::Status ParseEvery(const std::string& value, double* rate) {
+  uint64_t bytes = 0;
+  if (!ParseBytes(value, &bytes) || bytes < kWordBytes || bytes > kMostBetweenSamples) {
+    return BadValue("--every", value, "a number of bytes from 8 on, such as 80000 or 512k");
+  }
+  *rate = double{kWordBytes} / static_cast<double>(bytes);
+  return absl::OkStatus();
+}
+
+}  // namespace allomon::options

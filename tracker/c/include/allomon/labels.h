@@ -1,0 +1,169 @@
+// Labels say whose memory it is: of which tenant, request, or phase of a program.  A label is a key
+// and a value that stand while a scope is open.  Sampled blocks keep the labels that stood where
+// they were allocated, for as long as they live: recordings, reports, pictures and trackers have
+// them.  Works in C11 and in C++17, linked or preloaded (in_process.h).
+//
+//   struct allomon_label_scope scope;
+//   allomon_label_push(&scope, "tenant", name);
+//   ...
+//   allomon_label_pop(&scope);
+//
+//   allomon::ScopedLabel tenant("tenant", name);
+//
+// Scopes nest: a block has the labels of all scopes that are open on its thread, and of two scopes
+// with one key that of the inner one.  The order in which labels were pushed does not matter.
+//
+// A scope is a list element on the caller's stack.  Its key and value are not copied when it is
+// pushed: they must stay as they are until it is popped, and are looked at when a block is sampled.
+// Pop a scope on the thread that pushed it, the innermost first.  Other orders are counted
+// (allomon_labels_count) and do this: a pop of an outer scope ends it with all scopes inside of it,
+// which is what a program needs that leaves scopes by longjmp; a pop of a scope that has ended, or
+// that another thread pushed, does nothing.
+//
+// Work that goes on elsewhere takes its labels along by hand: allomon_labels_current() is a number
+// for what stands, and allomon_labels_enter() opens a scope with exactly these labels.  So do tasks
+// of a pool, and coroutines: a coroutine that may be resumed on another thread, or beside another
+// one, holds no scope across a suspension, but the number, and opens a scope behind each.
+//
+// Bounds: a key has 64 bytes and a value 256; longer ones are cut, with an ellipsis.  A block has
+// at most 12 labels, the innermost ones.  A process has at most 65,536 different sets.  Values that
+// come then are "(other)", first those of inner labels: so a number for each request is lost, and
+// the tenant outside of it is not.
+//
+// A push and a pop are a few stores each, whether anybody samples or not.  A child of fork has its
+// parent's scopes and numbers.  All functions may be called in callbacks and in signal handlers.
+#ifndef ALLOMON_ALLOMON_LABELS_H_
+#define ALLOMON_ALLOMON_LABELS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allomon/in_process.h"
+#include "allomon/status.h"
+
+ALLOMON_BEGIN_C_API
+
+// On the caller's stack.  What is in it is Allomon's from push to pop; it needs no initial value.
+struct allomon_label_scope {
+  uintptr_t allomon_private[8];
+};
+
+// A number for a set of labels, valid until the process ends.  0: no labels.
+typedef uint32_t allomon_labels;
+
+// Opens a scope.  Texts end with a zero.  No key, no label; no value is "".
+ALLOMON_PROCEDURE(allomon_label_push,
+                  (struct allomon_label_scope * scope, const char* key, const char* value),
+                  (scope, key, value))
+
+// The same with texts of known lengths, which end earlier at a zero.
+ALLOMON_PROCEDURE(allomon_label_push_sized,
+                  (struct allomon_label_scope * scope, const char* key, size_t key_bytes,
+                   const char* value, size_t value_bytes),
+                  (scope, key, key_bytes, value, value_bytes))
+
+// What stands on the calling thread.  Cost: a few loads for a scope that was asked before, or in
+// which a block was sampled; else a look-up of its labels (100 ns).
+ALLOMON_FUNCTION(allomon_labels, allomon_labels_current, (void), (), 0)
+
+// Opens a scope in which exactly `labels` stand, not those outside of it.
+ALLOMON_PROCEDURE(allomon_labels_enter,
+                  (struct allomon_label_scope * scope, allomon_labels labels), (scope, labels))
+
+// Closes a scope of either kind.
+ALLOMON_PROCEDURE(allomon_label_pop, (struct allomon_label_scope * scope), (scope))
+
+// Of the process.
+struct allomon_label_counts {
+  size_t struct_size;       // the caller's sizeof
+  uint64_t sets;            // different ones, as far as they were sampled or asked for
+  uint64_t others;          // scopes whose set had no room: some values are "(other)"
+  uint64_t cut_sets;        // scopes with a key or a value that was too long
+  uint64_t crowded_sets;    // scopes with more labels than a block can have
+  uint64_t misplaced_pops;  // of scopes that were not the innermost
+  uint64_t broken_lists;    // scopes that were not popped before their memory was used otherwise
+};
+
+#define ALLOMON_LABEL_COUNTS_DEFAULTS {sizeof(struct allomon_label_counts), 0, 0, 0, 0, 0, 0}
+
+// ALLOMON_INVALID_ARGUMENT: the structure is too small.
+ALLOMON_FUNCTION(allomon_status, allomon_labels_count, (struct allomon_label_counts * counts),
+                 (counts), ALLOMON_ABSENT)
+
+ALLOMON_END_C_API
+
+#ifdef __cplusplus
+
+#include <string>
+#include <string_view>
+
+namespace allomon {
+
+// A text that its owner keeps.  A temporary std::string would be gone before the scope is, so the
+// compiler refuses it.
+class LabelText {
+ public:
+  LabelText(const char* text) : text_(text == nullptr ? std::string_view() : text) {}  // NOLINT
+  LabelText(std::string_view text) : text_(text) {}                                     // NOLINT
+  LabelText(const std::string& text) : text_(text) {}                                   // NOLINT
+  LabelText(const std::string&&) = delete;
+
+  const char* data() const { return text_.data() == nullptr ? "" : text_.data(); }
+  size_t size() const { return text_.size(); }
+
+ private:
+  std::string_view text_;
+};
+
+// A label for the length of a C++ scope.  Key and value must outlive it.
+class [[nodiscard]] ScopedLabel {
+ public:
+  ScopedLabel(LabelText key, LabelText value) {
+    allomon_label_push_sized(&scope_, key.data(), key.size(), value.data(), value.size());
+  }
+  ~ScopedLabel() { allomon_label_pop(&scope_); }
+  ScopedLabel(const ScopedLabel&) = delete;
+  ScopedLabel& operator=(const ScopedLabel&) = delete;
+  static void* operator new(size_t) = delete;
+
+ private:
+  allomon_label_scope scope_;
+};
+
+// Labels that go with a task: copy it freely, to any thread.
+class Labels {
+ public:
+  Labels() = default;
+  bool empty() const { return number_ == 0; }
+  bool operator==(const Labels& other) const { return number_ == other.number_; }
+  bool operator!=(const Labels& other) const { return number_ != other.number_; }
+
+ private:
+  friend Labels CurrentLabels();
+  friend class WithLabels;
+  explicit Labels(allomon_labels number) : number_(number) {}
+
+  allomon_labels number_ = 0;
+};
+
+// What stands on the calling thread.
+inline Labels CurrentLabels() { return Labels(allomon_labels_current()); }
+
+// Exactly these labels, for the length of a C++ scope.
+class [[nodiscard]] WithLabels {
+ public:
+  explicit WithLabels(Labels labels) { allomon_labels_enter(&scope_, labels.number_); }
+  ~WithLabels() { allomon_label_pop(&scope_); }
+  WithLabels(const WithLabels&) = delete;
+  WithLabels& operator=(const WithLabels&) = delete;
+  static void* operator new(size_t) = delete;
+
+ private:
+  allomon_label_scope scope_;
+};
+
+}  // namespace allomon
+
+#endif
+
+#endif  // ALLOMON_ALLOMON_LABELS_H_

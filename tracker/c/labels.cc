@@ -1,0 +1,70 @@
+// The scopes of the calling thread.
+#include "allomon/labels.h"
+
+#include "tracker/core/label_counts.h"
+#include "tracker/core/label_scope.h"
+#include "tracker/core/label_sets.h"
+
+namespace {
+
+using namespace ::allomon::internal;  // NOLINT: this file is the tracker's own face
+
+static_assert(sizeof(LabelScope) <= sizeof(allomon_label_scope));
+static_assert(alignof(LabelScope) <= alignof(allomon_label_scope));
+
+LabelScope* ScopeIn(allomon_label_scope* scope) { return reinterpret_cast<LabelScope*>(scope); }
+
+void Push(allomon_label_scope* room, const char* key, size_t key_bytes, const char* value,
+          size_t value_bytes) {
+  LabelScope* const scope = ScopeIn(room);
+  scope->key = key;
+  scope->value = value;
+  scope->key_bytes = key_bytes;
+  scope->value_bytes = value_bytes;
+  scope->is_known = 0;
+  PushLabelScope(scope);
+}
+
+uint64_t Read(const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); }
+
+}  // namespace
+
+void allomon_label_push(allomon_label_scope* scope, const char* key, const char* value) {
+  Push(scope, key, kUpToZero, value, kUpToZero);
+}
+
+void allomon_label_push_sized(allomon_label_scope* scope, const char* key, size_t key_bytes,
+                              const char* value, size_t value_bytes) {
+  Push(scope, key, key_bytes, value, value_bytes);
+}
+
+void allomon_label_pop(allomon_label_scope* scope) { PopLabelScope(ScopeIn(scope)); }
+
+// In a handler that has interrupted the tracker, which may hold the lock of the sets, a set that
+// nobody has asked for yet is not known.
+allomon_labels allomon_labels_current(void) {
+  const ThreadState& thread = CurrentThread();
+  const LabelScope* const scope = thread.label_scope;
+  if (!thread.busy) return CurrentLabelSet(thread);
+  if (scope == nullptr) return 0;
+  return scope->is_known != 0 ? scope->set : kOtherLabels;
+}
+
+void allomon_labels_enter(allomon_label_scope* room, allomon_labels labels) {
+  LabelScope* const scope = ScopeIn(room);
+  // A number that nobody was given stands for no labels.
+  scope->set = label_sets.View(labels).id();
+  scope->is_known = 1;
+  PushLabelScope(scope);
+}
+
+allomon_status allomon_labels_count(allomon_label_counts* counts) {
+  if (counts == nullptr || counts->struct_size < sizeof(*counts)) return ALLOMON_INVALID_ARGUMENT;
+  counts->sets = label_sets.size();
+  counts->others = Read(label_counts.others);
+  counts->cut_sets = Read(label_counts.cut_sets);
+  counts->crowded_sets = Read(label_counts.crowded_sets);
+  counts->misplaced_pops = Read(label_counts.misplaced_pops);
+  counts->broken_lists = Read(label_counts.broken_lists);
+  return ALLOMON_OK;
+}

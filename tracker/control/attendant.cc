@@ -1,0 +1,182 @@
+#include "tracker/control/attendant.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "tracker/base/words.h"
+#include "tracker/control/control_file.h"
+#include "tracker/control/orders.h"
+#include "tracker/core/control.h"
+#include "tracker/core/fork.h"
+#include "tracker/core/valueless_client.h"
+#include "tracker/recording/fork_mark.h"
+
+namespace allomon::control {
+namespace {
+
+uint64_t NumberOf(const Request& request) {
+  return __atomic_load_n(&request.number, __ATOMIC_ACQUIRE);
+}
+
+// What the page asks for, once; false if it is being written.
+bool Copy(const Request& shared, Request* copy) {
+  const uint64_t number = NumberOf(shared);
+  memcpy(copy, &shared, sizeof(*copy));
+  copy->number = number;
+  copy->path[sizeof(copy->path) - 1] = '\0';
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return __atomic_load_n(&shared.number, __ATOMIC_RELAXED) == number;
+}
+
+// Room for a request and its reply, away from the stack.
+struct Talk {
+  Request request;
+  Reply reply;
+};
+
+// Static data without a destructor: blocks are sampled until the very end of the process.
+class Attendant {
+ public:
+  const char* Start(const AttendOptions& options);
+  void Look();
+  void End();
+
+ private:
+  bool Enter();
+  void Leave() { inside_.store(0, std::memory_order_release); }
+  void LookAtPage();
+  void Answer(const Request& shared);
+  void Publish(const Reply& reply);
+  void BeginAsChild();
+  const char* MakePage();
+
+  // 0, or one more than the number of forks, of the thread that looks: a child finds the number of
+  // a thread that it does not have, and enters.
+  std::atomic<uint64_t> inside_{0};
+  // All of these are for the thread inside.
+  ControlFile file_;
+  Orders orders_;
+  recording::ForkMark fork_mark_;
+  uint32_t pid_ = 0;
+  uint64_t answered_ = 0;  // the number of the last request
+};
+Attendant g_attendant;
+
+class LookingClient final : public internal::ValuelessClient {
+ public:
+  bool AllocMinor(const Allocation&, internal::ValueRoom*) override { return Look(); }
+  bool AllocMajor(const Allocation&, internal::ValueRoom*) override { return Look(); }
+
+ private:
+  static bool Look() {
+    g_attendant.Look();
+    return false;
+  }
+};
+
+const char* Attendant::MakePage() {
+  const char* const error = file_.Open(pid_, static_cast<uint32_t>(getppid()));
+  if (error != nullptr) return error;
+  file_.page()->gap_bytes = kGapBytes;
+  fork_mark_.Set();
+  return nullptr;
+}
+
+internal::Session::Config ConfigOf(const AttendOptions& options) {
+  internal::Session::Config config;
+  config.rate = static_cast<double>(internal::kBytesPerWord) / kGapBytes;
+  config.seed = options.seed ? *options.seed : internal::RandomSeed();
+  config.follows_blocks = false;
+  config.concurrent = true;
+  return config;
+}
+
+const char* Attendant::Start(const AttendOptions& options) {
+  const internal::SuspendedSampling suspended;
+  pid_ = static_cast<uint32_t>(getpid());
+  if (const char* const error = MakePage()) return error;
+  const bool fits = orders_.SetDefaults(options, file_.folder());
+  std::unique_ptr<internal::SessionClient> client = std::make_unique<LookingClient>();
+  if (fits &&
+      internal::StartSession(ConfigOf(options), client).error == internal::ControlError::kNone) {
+    return nullptr;
+  }
+  End();
+  return fits ? "too many sessions sample already" : "the path of ALLOMON_RECORD is too long";
+}
+
+// Relaxed reading of the forks is enough: a thread sees those of its own process.
+bool Attendant::Enter() {
+  const uint64_t mine = internal::TimesForked() + 1;
+  uint64_t found = inside_.load(std::memory_order_relaxed);
+  return found != mine && inside_.compare_exchange_strong(found, mine, std::memory_order_acquire);
+}
+
+void Attendant::Look() {
+  if (!Enter()) return;
+  if (fork_mark_.IsInChild()) BeginAsChild();
+  if (file_.IsWhole()) LookAtPage();
+  Leave();
+}
+
+void Attendant::LookAtPage() {
+  Page& page = *file_.page();
+  __atomic_store_n(&page.looks, page.looks + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&page.looked_at_nanos, BootNanos(), __ATOMIC_RELAXED);
+  const uint64_t number = NumberOf(page.request);
+  if (number != 0 && number != answered_) Answer(page.request);
+}
+
+void Attendant::Answer(const Request& shared) {
+  const auto talk = std::make_unique<Talk>();
+  if (!Copy(shared, &talk->request)) return;
+  answered_ = talk->request.number;
+  orders_.CarryOut(talk->request, pid_, &talk->reply);
+  file_.page()->standing = talk->request.for_children != 0 ? talk->request : Request();
+  Publish(talk->reply);
+}
+
+void Attendant::Publish(const Reply& reply) {
+  Reply& shared = file_.page()->reply;
+  const uint64_t sequence = shared.sequence | 1;
+  __atomic_store_n(&shared.sequence, sequence, __ATOMIC_RELAXED);
+  std::atomic_thread_fence(std::memory_order_release);
+  memcpy(reinterpret_cast<char*>(&shared) + sizeof(shared.sequence),
+         reinterpret_cast<const char*>(&reply) + sizeof(reply.sequence),
+         sizeof(reply) - sizeof(reply.sequence));
+  __atomic_store_n(&shared.sequence, sequence + 1, __ATOMIC_RELEASE);
+}
+
+// The parent's page is mapped here, too, and may have an order for its children.
+void Attendant::BeginAsChild() {
+  const auto talk = std::make_unique<Talk>();
+  if (file_.IsWhole()) Copy(file_.page()->standing, &talk->request);
+  file_.Forget();
+  pid_ = internal::OwnProcessIdAfterFork();
+  orders_.BecomeChild();
+  answered_ = 0;
+  fork_mark_.Set();
+  if (MakePage() != nullptr) return;
+  const uint64_t standing = talk->request.number;
+  talk->request.number = 0;
+  if (standing != 0) orders_.CarryOut(talk->request, pid_, &talk->reply);
+  orders_.Describe(pid_, &talk->reply);
+  Publish(talk->reply);
+}
+
+// Neither a child's nor, after vfork, that of a process with the same memory.
+void Attendant::End() {
+  if (pid_ == static_cast<uint32_t>(getpid())) file_.Unlink();
+}
+
+}  // namespace
+
+const char* StartAttending(const AttendOptions& options) { return g_attendant.Start(options); }
+
+void EndAttending() { g_attendant.End(); }
+
+}  // namespace allomon::control

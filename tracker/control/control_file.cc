@@ -1,0 +1,111 @@
+#include "tracker/control/control_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "tracker/base/errno_keeper.h"
+#include "tracker/formats/version.h"
+#include "tracker/recording/bus_errors.h"
+#include "tracker/recording/recorder_lock.h"
+
+namespace allomon::control {
+namespace {
+
+constexpr uint64_t kFileBytes = 8192;
+
+const char* MakePath(const char* folder, uint32_t pid, recording::FilePath* path) {
+  recording::FilePath pattern = {};
+  strcpy(pattern.text, folder);
+  strcat(pattern.text, kNamePrefix);
+  strcat(pattern.text, "%p");
+  strcat(pattern.text, kNameSuffix);
+  return recording::ExpandPath(pattern.text, pid, false, path) ? path->text : "";
+}
+
+// open() is a cancellation point.
+int CreateFile(const char* path) {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, kFlags, 0600));
+}
+
+}  // namespace
+
+uint64_t BootNanos() {
+  timespec now = {};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+const char* ControlFile::Open(uint32_t pid, uint32_t parent_pid) {
+  const ErrnoKeeper keeper;
+  const char* error = nullptr;
+  for (const char* const folder : kFolders) {
+    error = Create(folder, pid);
+    if (error != nullptr) continue;
+    folder_ = folder;
+    Write(pid, parent_pid);
+    return nullptr;
+  }
+  return error;
+}
+
+const char* ControlFile::Create(const char* folder, uint32_t pid) {
+  MakePath(folder, pid, &path_);
+  unlink(path_.text);  // a process's that had the same id, or of this one before it executed
+  const int fd = CreateFile(path_.text);
+  if (fd < 0) return "no control page can be made in /dev/shm or in /tmp";
+  const char* const error = Map(fd);
+  syscall(SYS_close, fd);
+  if (error != nullptr) unlink(path_.text);
+  return error;
+}
+
+// The pages are allocated before anybody touches them.
+const char* ControlFile::Map(int fd) {
+  if (posix_fallocate(fd, 0, kFileBytes) != 0) return "there is no room for a control page";
+  void* const pages = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (pages == MAP_FAILED) return "there are no addresses for a control page";
+  page_ = static_cast<Page*>(pages);
+  const recording::RecorderHold hold;
+  recording::WatchBusErrors(static_cast<const char*>(pages), kFileBytes);
+  return nullptr;
+}
+
+void ControlFile::Write(uint32_t pid, uint32_t parent_pid) {
+  page_->version = kLayoutVersion;
+  page_->size_bytes = sizeof(Page);
+  page_->pid = pid;
+  page_->parent_pid = parent_pid;
+  page_->made_at_nanos = BootNanos();
+  strncpy(page_->library_version, kVersion, sizeof(page_->library_version) - 1);
+  // Last: a command may have the file open already.
+  std::atomic_thread_fence(std::memory_order_release);
+  memcpy(page_->magic, kMagic, sizeof(kMagic));
+}
+
+bool ControlFile::IsWhole() const {
+  return page_ != nullptr && !recording::HadBusError(reinterpret_cast<const char*>(page_));
+}
+
+void ControlFile::Forget() {
+  if (page_ == nullptr) return;
+  {
+    const recording::RecorderHold hold;
+    recording::UnwatchBusErrors(reinterpret_cast<const char*>(page_));
+  }
+  munmap(page_, kFileBytes);
+  page_ = nullptr;
+}
+
+void ControlFile::Unlink() {
+  const ErrnoKeeper keeper;
+  if (page_ != nullptr) unlink(path_.text);
+}
+
+}  // namespace allomon::control

@@ -1,0 +1,49 @@
+// The file of this process's control page, mapped.
+//
+// Open() and the rest make system calls, allocate nothing by malloc, and are no cancellation
+// points. The attendant calls them one at a time.
+#ifndef ALLOMON_TRACKER_CONTROL_CONTROL_FILE_H_
+#define ALLOMON_TRACKER_CONTROL_CONTROL_FILE_H_
+
+#include <cstdint>
+
+#include "tracker/formats/control_layout.h"
+#include "tracker/recording/file_path.h"
+
+namespace allomon::control {
+
+// CLOCK_BOOTTIME, by the vdso.
+uint64_t BootNanos();
+
+class ControlFile {
+ public:
+  // Makes the page of the process with that id.  What another process of the same user has left
+  // under the name is replaced.  nullptr, or what is wrong and what to do.
+  const char* Open(uint32_t pid, uint32_t parent_pid);
+
+  // The page, or nullptr.  It stays mapped until Forget().
+  Page* page() const { return page_; }
+  // False if somebody has truncated the file.
+  bool IsWhole() const;
+
+  // In a child, whose parent's page it is; the parent keeps it.
+  void Forget();
+  // When the process ends.
+  void Unlink();
+
+  // The folder of the page, for a recording beside it.
+  const char* folder() const { return folder_; }
+
+ private:
+  const char* Create(const char* folder, uint32_t pid);
+  const char* Map(int fd);
+  void Write(uint32_t pid, uint32_t parent_pid);
+
+  Page* page_ = nullptr;
+  const char* folder_ = nullptr;
+  recording::FilePath path_ = {};
+};
+
+}  // namespace allomon::control
+
+#endif  // ALLOMON_TRACKER_CONTROL_CONTROL_FILE_H_

@@ -1,0 +1,48 @@
+// Carries out what a control page asks for.
+//
+// The attendant calls these one at a time, in a callback or before main.  Nothing here keeps more
+// than a few hundred bytes on the stack itself, since a thread may have a small one.
+#ifndef ALLOMON_TRACKER_CONTROL_ORDERS_H_
+#define ALLOMON_TRACKER_CONTROL_ORDERS_H_
+
+#include "tracker/control/attendant.h"
+#include "tracker/core/session_id.h"
+#include "tracker/formats/control_layout.h"
+
+namespace allomon::control {
+
+// The recording that requests begin and end.
+class Orders {
+ public:
+  // What holds where a request says nothing.  `folder` is the page's.  False if the path is too
+  // long.
+  bool SetDefaults(const AttendOptions& options, const char* folder);
+
+  // Fills in all of *reply but its sequence.  The request is a copy of what a hostile process may
+  // have written; its path ends with a zero.
+  void CarryOut(const Request& request, uint32_t pid, Reply* reply);
+
+  // In a child of fork: the parent's recording goes on in a file of the child's own.
+  void BecomeChild() { is_child_ = true; }
+  // What goes on, for a page that is new.
+  void Describe(uint32_t pid, Reply* reply) const;
+
+ private:
+  const char* Obey(const Request& request);
+  const char* Start(const Request& request);
+  const char* Stop();
+
+  char default_path_[kMostPathBytes] = {};
+  double default_rate_ = 0;
+  uint64_t default_limit_bytes_ = 0;
+  std::optional<uint64_t> seed_;
+
+  char path_[kMostPathBytes] = {};  // of the last recording, with its %p
+  double rate_ = 0;
+  internal::SessionId session_ = 0;  // 0: it does not record
+  bool is_child_ = false;            // of the process that began the recording
+};
+
+}  // namespace allomon::control
+
+#endif  // ALLOMON_TRACKER_CONTROL_ORDERS_H_

@@ -1,0 +1,14 @@
+// How interned sets of labels are named.
+#ifndef ALLOMON_TRACKER_CORE_LABEL_SET_ID_H_
+#define ALLOMON_TRACKER_CORE_LABEL_SET_ID_H_
+
+#include <cstdint>
+
+namespace allomon::internal {
+
+// Dense: ids run from 1 in order of first appearance.  0 is no labels.
+using LabelSetId = uint32_t;
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_LABEL_SET_ID_H_

@@ -1,0 +1,76 @@
+// Sets of labels, interned: equal sets have equal ids, so that an entry holds four bytes of one.
+//
+// Interned sets live until the process ends.  There are at most kMostLabelSets, and kMostSetBytes
+// of text: what comes then is kOtherLabels.  Thread safe; a set that is known costs no lock.  Never
+// allocates from malloc, never throws.  In a signal handler only while the thread was not busy
+// (inv.lock.tick).
+#ifndef ALLOMON_TRACKER_CORE_LABEL_SETS_H_
+#define ALLOMON_TRACKER_CORE_LABEL_SETS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tracker/base/own_memory.h"
+#include "tracker/core/label_set_id.h"
+#include "tracker/core/tick_safe_lock.h"
+#include "tracker/label_set.h"
+
+namespace allomon::internal {
+
+// A set whose labels are not known: "(other)" for each key.
+inline constexpr LabelSetId kOtherLabels = 1;
+
+inline constexpr uint32_t kMostLabelSets = 65536;
+// Of them for sets whose inner values are left open, when the others are used up.
+inline constexpr uint32_t kKeptLabelSets = 1024;
+inline constexpr size_t kMostSetBytes = size_t{32} << 20;
+
+class LabelSets {
+ public:
+  // `text` as label_text.h has it.  A set that is not known is interned if there are fewer than
+  // `most`.  0: there is no room.
+  LabelSetId Intern(std::string_view text, uint32_t most);
+  LabelSet View(LabelSetId id) const;
+
+  // kOtherLabels not counted.
+  uint32_t size() const { return size_.load(std::memory_order_acquire); }
+
+  // Taken around fork, so that the child never inherits a held lock.
+  TickSafeLock& lock() ALLOMON_RETURNS_LOCK(lock_) { return lock_; }
+
+ private:
+  struct Record {
+    LabelSetId id;
+    uint32_t bytes;
+    char text[1];
+  };
+  // Twice as many as there can be sets, so that every probe ends.
+  static constexpr uint32_t kBuckets = 2 * kMostLabelSets;
+  struct Buckets {
+    std::atomic<uint64_t> words[kBuckets];  // hash << 32 | record; 0 is empty
+  };
+
+  LabelSetId Find(const Buckets& buckets, uint32_t hash, std::string_view text) const;
+  LabelSetId AddLocked(uint32_t hash, std::string_view text) ALLOMON_REQUIRES(lock_);
+  Buckets* BucketsLocked() ALLOMON_REQUIRES(lock_);
+  const Record& RecordAt(BumpArena::Ref ref) const {
+    return *static_cast<const Record*>(arena_.At(ref));
+  }
+
+  std::atomic<Buckets*> buckets_{nullptr};
+  std::atomic<uint32_t> size_{0};
+  size_t bytes_ = 0;  // of texts; under the lock
+  BumpArena arena_;
+  // id -> record
+  SegmentedArray<std::atomic<uint32_t>, 4096, kMostLabelSets / 4096 + 1> refs_;
+  TickSafeLock lock_;
+};
+
+// The table of the process.
+extern LabelSets label_sets;
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_LABEL_SETS_H_
