@@ -1,15 +1,21 @@
 # mimalloc as one file, the same as tools/workspace/mimalloc.BUILD makes it.
 set(header "${ALLOMON_MIMALLOC_SOURCE}/include/mimalloc.h")
-if(NOT EXISTS "${header}" AND ALLOMON_MIMALLOC_SOURCE STREQUAL "${PROJECT_SOURCE_DIR}/.deps/mimalloc")
+set(own "${PROJECT_SOURCE_DIR}/.deps/mimalloc")
+if(NOT EXISTS "${header}" AND ALLOMON_MIMALLOC_SOURCE STREQUAL own)
   execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tools/setup/fetch_mimalloc.sh")
 endif()
-if(NOT EXISTS "${header}")
-  message(FATAL_ERROR "no source of mimalloc in ${ALLOMON_MIMALLOC_SOURCE}: "
-    "tools/setup/fetch_mimalloc.sh fetches it with apt, or name its folder with "
-    "-DALLOMON_MIMALLOC_SOURCE=")
+set(remedy "tools/setup/fetch_mimalloc.sh fetches it with apt; a copy from elsewhere is named by \
+-DALLOMON_MIMALLOC_SOURCE=FOLDER")
+if(NOT EXISTS "${header}" OR NOT EXISTS "${ALLOMON_MIMALLOC_SOURCE}/src/static.c")
+  message(NOTICE "Allomon: no source of mimalloc in ${ALLOMON_MIMALLOC_SOURCE}: ${remedy}")
+  message(FATAL_ERROR "no source of mimalloc")
 endif()
 file(STRINGS "${header}" version_line REGEX "^#define MI_MALLOC_VERSION ")
 string(REGEX REPLACE "[^0-9]*([0-9]+).*" "\\1" mimalloc_version "${version_line}")
+if(NOT mimalloc_version)
+  message(NOTICE "Allomon: ${header} does not say which version of mimalloc it is: ${remedy}")
+  message(FATAL_ERROR "no source of mimalloc")
+endif()
 if(mimalloc_version MATCHES "^(209|301)$")
   message(STATUS "mimalloc ${mimalloc_version}, with the fast path inlined")
 else()
@@ -35,15 +41,15 @@ file(CONFIGURE OUTPUT mimalloc/allomon_mimalloc.c CONTENT "${unity}" @ONLY)
 add_library(allomon_mimalloc OBJECT "${CMAKE_CURRENT_BINARY_DIR}/mimalloc/allomon_mimalloc.c")
 target_include_directories(allomon_mimalloc PRIVATE
   "${ALLOMON_MIMALLOC_SOURCE}/include" "${ALLOMON_MIMALLOC_SOURCE}/src")
-target_compile_options(allomon_mimalloc PRIVATE -w -O3 -fvisibility=hidden -fno-builtin-malloc
-  -fno-omit-frame-pointer -ftls-model=initial-exec)
-target_compile_definitions(allomon_mimalloc PRIVATE NDEBUG MI_SHARED_LIB MI_STATIC_LIB MI_DEBUG=0
-  MI_STAT=0 MI_SECURE=0 _ZSt15get_new_handlerv=mi_no_new_handler mprotect=allomon_commit_pages
-  mmap=allomon_map_low)
+allomon_list(mimalloc_flags tools/workspace/mimalloc.BUILD MIMALLOC_COPTS)
+allomon_list(mimalloc_defines tools/workspace/mimalloc.BUILD MIMALLOC_DEFINES)
+target_compile_options(allomon_mimalloc PRIVATE -fno-omit-frame-pointer ${mimalloc_flags})
+# See commit_pages.h and low_pages.h in allocator/backends/mimalloc.
+target_compile_definitions(allomon_mimalloc PRIVATE NDEBUG ${mimalloc_defines}
+  mprotect=allomon_commit_pages mmap=allomon_map_low)
 
 # For those that include its internal headers.
 add_library(allomon_mimalloc_headers INTERFACE)
 target_include_directories(allomon_mimalloc_headers SYSTEM INTERFACE
   "${ALLOMON_MIMALLOC_SOURCE}/include")
-target_compile_definitions(allomon_mimalloc_headers INTERFACE MI_STATIC_LIB MI_DEBUG=0 MI_STAT=0
-  MI_SECURE=0)
+target_compile_definitions(allomon_mimalloc_headers INTERFACE ${mimalloc_defines})

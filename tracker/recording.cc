@@ -1,5 +1,6 @@
 #include "tracker/recording.h"
 
+#include "tracker/base/link_malloc.h"
 #include "tracker/formats/recording_layout.h"
 #include "tracker/recording/start.h"
 
@@ -11,8 +12,8 @@ using internal::ControlError;
 absl::Status CheckOptions(const RecordingOptions& options) {
   if (!internal::HeapIsLinked()) {
     return absl::FailedPreconditionError(
-        "Recording::Start: no heap of this program reports; set malloc = "
-        "\"@allomon//allocator:malloc\" in its cc_binary, or use //runtime");
+        "Recording::Start: no heap of this program reports; " ALLOMON_LINK_MALLOC
+        ", or use the managed runtime");
   }
   if (options.path.empty()) {
     return absl::InvalidArgumentError("Recording::Start: name a file in RecordingOptions::path");

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tracker/base/link_malloc.h"
 #include "tracker/core/control.h"
 #include "tracker/core/pinned_session.h"
 #include "tracker/core/registry.h"
@@ -13,9 +14,8 @@ using internal::ControlError;
 
 absl::Status NoHeap() {
   return absl::FailedPreconditionError(
-      "Tracker::start: no heap of this program reports to it; set malloc = "
-      "\"@allomon//allocator:malloc\" in its cc_binary, or use //runtime, CustomMemory or "
-      "SampledResource");
+      "Tracker::start: no heap of this program reports to it; " ALLOMON_LINK_MALLOC
+      ", or use the managed runtime, CustomMemory or SampledResource");
 }
 
 absl::StatusCode CodeOf(ControlError error) {

@@ -8,6 +8,7 @@ namespace {
 
 TEST(UnreportedMalloc, GateFailsAndNamesTheRemedy) {
   EXPECT_NONFATAL_FAILURE(ALLOMON_EXPECT_ALLOCATIONS_LE(1000){}, "malloc = \"@allomon//allocator");
+  EXPECT_NONFATAL_FAILURE(ALLOMON_EXPECT_ALLOCATIONS_LE(1000){}, "CMake Allomon::malloc");
 }
 
 // checks inv.gates.probe: the probe was not seen.

@@ -3,6 +3,7 @@
 
 #include "gtest/gtest.h"
 #include "tracker/heap_client.h"
+#include "tracker/recording.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
@@ -12,10 +13,25 @@ struct Follow {
   std::optional<char> alloc_major(const Allocation&) { return 0; }
 };
 
+// One who links an archive of everything gets here, whatever builds the program.
+void ExpectRemedies(const absl::Status& status) {
+  for (const char* remedy : {"malloc = \"@allomon//allocator:malloc\"", "CMake Allomon::malloc",
+                             "pkg-config --libs allomon", "--whole-archive"}) {
+    EXPECT_NE(status.message().find(remedy), std::string::npos) << remedy << ": " << status;
+  }
+  EXPECT_EQ(status.message().find('\n'), std::string::npos) << status;
+}
+
+TEST(NoHeapTest, RecordingSaysSoToo) {
+  const auto recording = Recording::Start({/*path=*/"unused"});
+  EXPECT_EQ(recording.status().code(), absl::StatusCode::kFailedPrecondition);
+  ExpectRemedies(recording.status());
+}
+
 TEST(NoHeapTest, StartSaysWhatIsMissingInsteadOfSeeingNothing) {
   const absl::Status status = Tracker::start(1, Follow{}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(status.message().find("@allomon//allocator:malloc"), std::string::npos) << status;
+  ExpectRemedies(status);
   EXPECT_FALSE(Tracker::is_sampling());
   heap_client::AnnounceHeap();
   EXPECT_TRUE(Tracker::start(1, Follow{}).ok());

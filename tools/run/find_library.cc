@@ -56,7 +56,8 @@ absl::StatusOr<std::string> FindLibrary(const std::string& command_path) {
   }
   return absl::NotFoundError("no liballomon.so in " + folder + "../lib or " + folder +
                              "../lib/allomon; install it there, build it (bazel build "
-                             "//allocator:liballomon.so), or set ALLOMON_LIBRARY to its path");
+                             "//allocator:liballomon.so, or cmake --build with the target "
+                             "allomon_preloaded), or set ALLOMON_LIBRARY to its path");
 }
 
 std::string ThisCommand() { return RealPath("/proc/self/exe"); }

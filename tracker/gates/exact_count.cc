@@ -2,11 +2,12 @@
 
 #include <new>
 
+#include "tracker/base/link_malloc.h"
+
 namespace allomon::internal {
 
 const char kNothingReports[] =
-    "this program's malloc does not report its allocations: set malloc = "
-    "\"@allomon//allocator:malloc\" on its cc_test or cc_binary";
+    "this program's malloc does not report its allocations: " ALLOMON_LINK_MALLOC;
 
 Losses LossesOf(TrackerId id) {
   const auto statistics = Tracker::statistics(id);

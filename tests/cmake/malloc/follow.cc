@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string>
 
 #include "tracker/estimate.h"
 
@@ -24,7 +25,10 @@ struct Follow {
 
 int main() {
   const auto id = allomon::Tracker::start(1.0, Follow{});
-  if (!id.ok()) return 2;
+  if (!id.ok()) {
+    fprintf(stderr, "%s\n", std::string(id.status().message()).c_str());
+    return 2;
+  }
   void* volatile block = malloc(100);
   free(block);
   (void)allomon::Tracker::stop(*id);
