@@ -2,7 +2,9 @@
 get_property(libraries GLOBAL PROPERTY allomon_libraries)
 install(TARGETS ${libraries} EXPORT AllomonTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS allomon_preloaded LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# In packages are others: package.cmake.
+install(TARGETS allomon_preloaded LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  COMPONENT this_machine)
 install(EXPORT AllomonTargets NAMESPACE Allomon:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Allomon)
 
 install(DIRECTORY tracker allocator runtime

@@ -27,5 +27,6 @@ foreach(command IN ITEMS allomon mlprof prof)
   set_target_properties(command_${command} PROPERTIES
     OUTPUT_NAME ${command} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
   target_link_libraries(command_${command} PRIVATE allomon_tools)
-  install(TARGETS command_${command} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS command_${command} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+    COMPONENT this_machine)
 endforeach()
