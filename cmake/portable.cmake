@@ -67,7 +67,7 @@ foreach(command IN ITEMS allomon mlprof prof)
   allomon_portable(portable_${command} bin ${command})
 endforeach()
 
-# The objects and options of the library that is preloaded on this machine.
+# The objects, options and libraries of the one that is preloaded on this machine.
 get_target_property(preloaded_objects allomon_preloaded SOURCES)
 list(FILTER preloaded_objects INCLUDE REGEX "TARGET_OBJECTS")
 get_target_property(preloaded_options allomon_preloaded LINK_OPTIONS)
@@ -75,7 +75,6 @@ add_library(portable_preloaded SHARED
   $<TARGET_OBJECTS:allomon_preloaded> ${preloaded_objects})
 set_target_properties(portable_preloaded PROPERTIES LINKER_LANGUAGE C)
 target_link_options(portable_preloaded PRIVATE ${preloaded_options})
-add_dependencies(portable_preloaded allomon_core allomon_preloaded)
-target_link_libraries(portable_preloaded PRIVATE $<TARGET_FILE:allomon_core> -l:libstdc++.a)
-set_property(TARGET portable_preloaded APPEND PROPERTY LINK_DEPENDS $<TARGET_FILE:allomon_core>)
+get_target_property(preloaded_libraries allomon_preloaded LINK_LIBRARIES)
+target_link_libraries(portable_preloaded PRIVATE ${preloaded_libraries})
 allomon_portable(portable_preloaded lib allomon)
