@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 #include "allocator/old_glibc/find_object.h"
@@ -29,6 +31,43 @@ ALLOMON_HIDDEN __attribute__((weak)) uint32_t arc4random() {
   uint32_t value = 0;
   if (getentropy(&value, sizeof value) != 0) abort();
   return value;
+}
+
+// 2.38: the same functions for C23, which also read binary numbers ("0b101").  Libraries that were
+// compiled with later headers name these.  The plain names are written out, since such headers make
+// these of them.
+long PlainStrtol(const char* text, char** end, int base) __asm__("strtol");
+long long PlainStrtoll(const char* text, char** end, int base) __asm__("strtoll");
+unsigned long PlainStrtoul(const char* text, char** end, int base) __asm__("strtoul");
+unsigned long long PlainStrtoull(const char* text, char** end, int base) __asm__("strtoull");
+int PlainVsscanf(const char* text, const char* format, va_list) __asm__("__isoc99_vsscanf");
+int PlainVfscanf(FILE* file, const char* format, va_list) __asm__("__isoc99_vfscanf");
+
+ALLOMON_HIDDEN long __isoc23_strtol(const char* text, char** end, int base) {
+  return PlainStrtol(text, end, base);
+}
+ALLOMON_HIDDEN long long __isoc23_strtoll(const char* text, char** end, int base) {
+  return PlainStrtoll(text, end, base);
+}
+ALLOMON_HIDDEN unsigned long __isoc23_strtoul(const char* text, char** end, int base) {
+  return PlainStrtoul(text, end, base);
+}
+ALLOMON_HIDDEN unsigned long long __isoc23_strtoull(const char* text, char** end, int base) {
+  return PlainStrtoull(text, end, base);
+}
+ALLOMON_HIDDEN int __isoc23_sscanf(const char* text, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int count = PlainVsscanf(text, format, arguments);
+  va_end(arguments);
+  return count;
+}
+ALLOMON_HIDDEN int __isoc23_fscanf(FILE* file, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int count = PlainVfscanf(file, format, arguments);
+  va_end(arguments);
+  return count;
 }
 
 // 2.32.  What opening and reading a file can end in; nullptr is "an unknown error" to callers.

@@ -46,13 +46,13 @@ preloaded_profile() {
 
 preloaded_recording() {
   [[ $(LD_PRELOAD=$library ALLOMON_RECORD=host.rec "${host[@]}") == "$expected" ]] || return
-  report_says host.rec 'PyBytes|Perl_'
+  report_says host.rec 'PyEval_|Perl_'
 }
 
 # 100,000 blocks of 1,033 bytes or so.
 run() {
   [[ $("$allomon" run -q -o host.pb.gz -- "${host[@]}") == "$expected" ]] || return
-  report_says host.pb.gz '^(9|1[0-3])[0-9][.][0-9] MiB .*allocated' 'PyBytes|Perl_'
+  report_says host.pb.gz '^(9|1[0-3])[0-9][.][0-9] MiB .*allocated' 'PyEval_|Perl_'
 }
 
 # By debug information in the program, which is compressed.
