@@ -226,26 +226,46 @@ class OutputTest(RunCase):
         done = self.run_it("true", ALLOMON_LIBRARY="/nowhere/lib.so")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, r"^allomon run: cannot read /nowhere/lib\.so; set .*\n\Z")
-        spaced = os.path.join(self.folder, "a b.so")
-        shutil.copy(FAKE, spaced)
-        done = self.run_it("true", ALLOMON_LIBRARY=spaced)
-        self.assertRegex(done.stderr, r"^allomon run: cannot preload .*spaces and colons.*\n\Z")
+
+    def install(self, prefix, place):
+        os.makedirs(os.path.join(prefix, place))
+        os.makedirs(os.path.join(prefix, "bin"))
+        shutil.copy(FAKE, os.path.join(prefix, place, "liballomon.so"))
+        return shutil.copy(ALLOMON, os.path.join(prefix, "bin"))
+
+    def run_installed(self, command):
+        env = self.environment({})
+        del env["ALLOMON_LIBRARY"]
+        run = [command, "run", "-o", "/dev/null", "sleep", "0"]
+        return subprocess.run(run, capture_output=True, encoding="utf-8", env=env)
 
     def test_library_is_found_beside_the_command(self):
-        for place in "lib", "lib/allomon":
+        for place in "lib", "lib/allomon", "lib/x86_64-linux-gnu", "lib64":
             with self.subTest(place):
                 root = os.path.join(self.folder, place.replace("/", "-"))
-                os.makedirs(os.path.join(root, place))
-                os.makedirs(os.path.join(root, "bin"))
-                command = shutil.copy(ALLOMON, os.path.join(root, "bin"))
-                run = [command, "run", "-o", "/dev/null", "sleep", "0"]
-                env = self.environment({})
-                del env["ALLOMON_LIBRARY"]
-                done = subprocess.run(run, capture_output=True, encoding="utf-8", env=env)
+                command = self.install(root, place)
+                self.assertIn("total 64.0 MiB", self.run_installed(command).stderr)
+                os.unlink(os.path.join(root, place, "liballomon.so"))
+                done = self.run_installed(command)
                 self.assertRegex(done.stderr, r"^allomon run: no liballomon\.so in .*\n\Z")
-                shutil.copy(FAKE, os.path.join(root, place, "liballomon.so"))
-                done = subprocess.run(run, capture_output=True, encoding="utf-8", env=env)
-                self.assertIn("total 64.0 MiB", done.stderr)
+
+    def test_installation_is_moved_and_linked_to(self):
+        prefix = os.path.join(self.folder, "here")
+        self.install(prefix, "lib")
+        moved = os.path.join(self.folder, "there")
+        os.rename(prefix, moved)
+        link = os.path.join(self.folder, "allomon")
+        os.symlink("there/bin/allomon", link)
+        for command in os.path.join(moved, "bin/allomon"), link:
+            self.assertIn("total 64.0 MiB", self.run_installed(command).stderr)
+
+    def test_loader_takes_a_path_with_spaces(self):
+        for folder in "a b", "a:b", "$LIB":
+            command = self.install(os.path.join(self.folder, folder), "lib")
+            self.assertIn("total 64.0 MiB", self.run_installed(command).stderr, folder)
+        spaced = shutil.copy(FAKE, os.path.join(self.folder, "a b.so"))
+        done = self.run_it("-o", "/dev/null", "sleep", "0", ALLOMON_LIBRARY=spaced)
+        self.assertIn("total 64.0 MiB", done.stderr)
 
     def test_program_that_cannot_be_recorded(self):
         done = self.run_it(STATIC, "3")

@@ -1,5 +1,6 @@
 #include "tools/run/find_library.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@ namespace {
 // From the folder of the command.
 constexpr const char* kPlaces[] = {
     "../lib/liballomon.so",
+    "../lib/x86_64-linux-gnu/liballomon.so",  // CMake's choice for the prefix /usr on Debian
+    "../lib64/liballomon.so",
     "../lib/allomon/liballomon.so",
     "liballomon.so",
     "../../allocator/liballomon.so",  // bazel-bin/tools/allomon
@@ -30,16 +33,19 @@ std::string Library(const std::string& path) {
   return access(real.c_str(), R_OK) == 0 ? real : "";
 }
 
-absl::StatusOr<std::string> Preloadable(std::string path) {
-  if (path.find_first_of(" :") == std::string::npos) return path;
-  return absl::InvalidArgumentError(
-      "cannot preload " + path +
-      ": LD_PRELOAD has no place for spaces and colons; set ALLOMON_LIBRARY to a copy elsewhere");
+// A name that the loader takes whole: it ends one at a space or colon, and expands `$`.  Such a
+// path is replaced by that of a descriptor, which stays open until this process ends.
+absl::StatusOr<std::string> Preloadable(const std::string& path) {
+  if (path.find_first_of(" :$") == std::string::npos) return path;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd);
+  return absl::UnavailableError("cannot open " + path +
+                                "; set ALLOMON_LIBRARY to the path of liballomon.so");
 }
 
 absl::StatusOr<std::string> NamedLibrary(const std::string& name) {
-  std::string path = Library(name);
-  if (!path.empty()) return Preloadable(std::move(path));
+  const std::string path = Library(name);
+  if (!path.empty()) return Preloadable(path);
   return absl::NotFoundError("cannot read " + name +
                              "; set ALLOMON_LIBRARY to the path of liballomon.so");
 }
@@ -51,8 +57,8 @@ absl::StatusOr<std::string> FindLibrary(const std::string& command_path) {
   if (named != nullptr && *named != '\0') return NamedLibrary(named);
   const std::string folder = command_path.substr(0, command_path.rfind('/') + 1);
   for (const char* place : kPlaces) {
-    std::string path = Library(folder + place);
-    if (!path.empty()) return Preloadable(std::move(path));
+    const std::string path = Library(folder + place);
+    if (!path.empty()) return Preloadable(path);
   }
   return absl::NotFoundError("no liballomon.so in " + folder + "../lib or " + folder +
                              "../lib/allomon; install it there, build it (bazel build "

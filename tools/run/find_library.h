@@ -8,9 +8,10 @@
 
 namespace allomon::run {
 
-// The path of liballomon.so: what ALLOMON_LIBRARY names, or else what belongs to the command at
-// `command_path`, installed or in Bazel's tree.  An error is one line with the remedy.  A path that
-// LD_PRELOAD cannot hold is one: the loader takes spaces and colons for the end of it.
+// A name of liballomon.so for LD_PRELOAD: of what ALLOMON_LIBRARY names, or else of what belongs to
+// the command at `command_path`, installed or in Bazel's tree.  It is a path under /proc, good
+// until this process ends, where the loader would not take the real path whole.  An error is one
+// line with the remedy.
 absl::StatusOr<std::string> FindLibrary(const std::string& command_path);
 
 // The path of the command that runs; empty without /proc.

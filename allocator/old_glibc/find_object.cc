@@ -1,0 +1,88 @@
+#include "allocator/old_glibc/find_object.h"
+
+#include <elf.h>
+#include <link.h>
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace allomon::internal {
+namespace {
+
+constexpr uintptr_t kPageBytes = 4096;
+
+struct ProgramHeaders {
+  const ElfW(Phdr) * begin = nullptr;
+  const ElfW(Phdr) * end = nullptr;
+};
+
+// The kernel names those of the program; its bias is 0 unless it is position-independent.
+ProgramHeaders OfProgram() {
+  const auto* const begin = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
+  return {begin, begin + getauxval(AT_PHNUM)};
+}
+
+// The first page of a library is its file's, with the headers.
+ProgramHeaders OfLibrary(uintptr_t bias) {
+  const auto* const header = reinterpret_cast<const ElfW(Ehdr)*>(bias);
+  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
+  const auto* const begin = reinterpret_cast<const ElfW(Phdr)*>(bias + header->e_phoff);
+  return {begin, begin + header->e_phnum};
+}
+
+struct Extent {
+  uintptr_t begin = UINTPTR_MAX;
+  uintptr_t end = 0;
+  const void* eh_frame = nullptr;
+};
+
+Extent ExtentOf(const ProgramHeaders& headers, uintptr_t bias) {
+  Extent extent;
+  for (const ElfW(Phdr)* header = headers.begin; header != headers.end; ++header) {
+    const uintptr_t begin = bias + header->p_vaddr;
+    if (header->p_type == PT_GNU_EH_FRAME) extent.eh_frame = reinterpret_cast<void*>(begin);
+    if (header->p_type != PT_LOAD) continue;
+    extent.begin = std::min(extent.begin, begin & -kPageBytes);
+    extent.end = std::max(extent.end, begin + header->p_memsz);
+  }
+  return extent;
+}
+
+template <typename Value>
+Value Load(const Value& value) {
+  return __atomic_load_n(&value, __ATOMIC_ACQUIRE);
+}
+
+bool IsUnloading() { return Load(_r_debug.r_state) == r_debug::RT_DELETE; }
+
+// Objects do not lie within each other: the address is in the one that begins last before it, or in
+// none.  The program's is the first; without position independence it has the bias 0.
+link_map* Nearest(uintptr_t address) {
+  link_map* nearest = nullptr;
+  for (link_map* object = Load(_r_debug.r_map); object != nullptr; object = Load(object->l_next)) {
+    if (IsUnloading()) return nullptr;
+    const bool is_before = object->l_addr <= address;
+    if (is_before && (nearest == nullptr || object->l_addr > nearest->l_addr)) nearest = object;
+  }
+  return nearest;
+}
+
+}  // namespace
+
+int FindLoadedObject(uintptr_t address, dl_find_object* found) {
+  link_map* const object = Nearest(address);
+  if (object == nullptr) return -1;
+  const bool is_program = object == _r_debug.r_map;
+  const ProgramHeaders headers = is_program ? OfProgram() : OfLibrary(object->l_addr);
+  const Extent extent = ExtentOf(headers, object->l_addr);
+  if (address < extent.begin || address >= extent.end) return -1;
+  *found = {};
+  found->dlfo_map_start = reinterpret_cast<void*>(extent.begin);
+  found->dlfo_map_end = reinterpret_cast<void*>(extent.end);
+  found->dlfo_link_map = object;
+  found->dlfo_eh_frame = const_cast<void*>(extent.eh_frame);
+  return 0;
+}
+
+}  // namespace allomon::internal

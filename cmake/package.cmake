@@ -1,0 +1,64 @@
+# cpack makes allomon_VERSION_amd64.deb and allomon-VERSION-linux-x86_64.tar.gz: the installation as
+# it is, but with commands and a preloaded library that need glibc 2.31 and nothing else.
+if(NOT ALLOMON_BUILD_TOOLS OR NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
+include(cmake/portable.cmake)
+
+# Installed in packages alone, instead of the component this_machine.
+set(for_packages COMPONENT packages EXCLUDE_FROM_ALL)
+if(TARGET portable_preloaded)
+  install(TARGETS portable_allomon portable_mlprof portable_prof portable_preloaded
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} ${for_packages}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${for_packages})
+endif()
+install(FILES cmake/package/copyright DESTINATION share/doc/allomon ${for_packages})
+find_program(ALLOMON_GZIP gzip)
+mark_as_advanced(ALLOMON_GZIP)
+if(ALLOMON_GZIP)
+  add_custom_command(OUTPUT "${portable}/changelog.gz" DEPENDS CHANGELOG.md
+    COMMAND "${CMAKE_COMMAND}" -E copy "${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${portable}/changelog"
+    COMMAND "${ALLOMON_GZIP}" -9nf "${portable}/changelog" VERBATIM)
+  add_custom_target(allomon_changelog DEPENDS "${portable}/changelog.gz")
+  add_dependencies(allomon_portable allomon_changelog)
+  install(FILES "${portable}/changelog.gz" DESTINATION share/doc/allomon ${for_packages})
+endif()
+
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_NAME allomon)
+set(CPACK_PACKAGE_VENDOR Allomon)
+set(CPACK_PACKAGE_CONTACT "Allomon <allomon@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "heap profiler for C++ programs, preloaded or linked")
+set(CPACK_PACKAGE_FILE_NAME "allomon-${PROJECT_VERSION}-linux-x86_64")
+set(CPACK_ARCHIVE_FILE_EXTENSION .tar.gz)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_INSTALL_COMMANDS
+  "\"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target allomon_portable")
+set(CPACK_INSTALL_CMAKE_PROJECTS
+  "${CMAKE_BINARY_DIR};${PROJECT_NAME};Unspecified;/;${CMAKE_BINARY_DIR};${PROJECT_NAME};packages;/")
+
+set(CPACK_DEBIAN_FILE_NAME "allomon_${PROJECT_VERSION}_amd64.deb")
+set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE amd64)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.31)")
+# For programs that link the static libraries; commands and liballomon.so need none of them.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++, cmake (>= 3.24), libabsl-dev")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
+  "Samples the allocations of a program, without recompiling it, and shows which
+functions they come from: as tables, flame graphs, pprof files or MLton's
+profiles.
+
+The command is allomon: allomon run, report, diff, flame, export, gate.  The
+library is preloaded (LD_PRELOAD=liballomon.so), or linked.  Headers, static
+libraries and the files for CMake and pkg-config are in the package, too.")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/package/triggers")
+include(CPack)
+
+if(ALLOMON_BUILD_TESTS)
+  add_test(NAME package_test COMMAND "${PROJECT_SOURCE_DIR}/tests/package/package_test.sh"
+    "${CMAKE_CPACK_COMMAND}" "${CMAKE_BINARY_DIR}")
+  set_tests_properties(package_test PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)
+endif()
