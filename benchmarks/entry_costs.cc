@@ -3,7 +3,7 @@
 //   entry_costs TIMES              nothing samples
 //   entry_costs TIMES stopped      a tracker has sampled, and was stopped
 //   entry_costs TIMES RATE         a tracker samples
-//   entry_costs --compiler         prints what compiled it
+//   entry_costs --built-with       prints what compiled it, if its malloc can sample
 #include <malloc.h>
 #include <valgrind/callgrind.h>
 
@@ -93,9 +93,8 @@ bool Prepare(const char* how) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && strcmp(argv[1], "--compiler") == 0) {
-    puts(__VERSION__);
-    return 0;
+  if (argc == 2 && strcmp(argv[1], "--built-with") == 0) {
+    return allomon::benchmarks::PrintWhatSamples() ? 0 : 1;
   }
   if (argc != 2 && argc != 3) {
     fputs("usage: entry_costs TIMES [stopped|RATE]; see benchmarks/entry_costs.py\n", stderr);

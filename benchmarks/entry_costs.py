@@ -5,7 +5,7 @@ Each column is a program, or a library preloaded, under callgrind; each row the 
 few and many repetitions of one operation.  See README.md.
 
   bazel run //benchmarks:entry_costs                the table
-  bazel run //benchmarks:entry_costs -- --update    writes it to golden/entry_costs.golden
+  bazel run //benchmarks:entry_costs -- --update    writes the golden table of this build
 """
 
 import argparse
@@ -18,10 +18,11 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from fast_path import TINY_RATE, write_golden  # noqa: E402
+import golden_tables  # noqa: E402
+from fast_path import TINY_RATE  # noqa: E402
 
 FEW, MANY = 1_000, 11_000
-GOLDEN = "benchmarks/golden/entry_costs.golden"
+GOLDEN = "entry_costs.golden"
 
 PLAIN = "benchmarks/libplain_mimalloc.so"
 ALLOMON = "allocator/liballomon.so"
@@ -81,15 +82,13 @@ def measure(root):
     return rows
 
 
-def compiler_of(root):
-    return subprocess.run(
-        [binary(root, "sampled"), "--compiler"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+def built_with(root):
+    return golden_tables.built_with(binary(root, "sampled"))
 
 
-def table(compiler, rows):
+def table(built, rows):
     lines = [
-        f"# instructions per operation, of 64 bytes that are not sampled; g++ {compiler}, opt;"
+        f"# instructions per operation, of 64 bytes that are not sampled; {built}, opt;"
         " so: is preloaded",
         f"{'operation':20}" + "".join(f"{column:>13}" for column in COLUMNS),
     ]
@@ -101,13 +100,14 @@ def table(compiler, rows):
 
 def main():
     parser = argparse.ArgumentParser(description="Instructions of every entry point.")
-    parser.add_argument("--update", action="store_true", help=f"write {GOLDEN}")
+    parser.add_argument("--update", action="store_true", help="write the golden table")
     options = parser.parse_args()
     root = os.getcwd()  # `bazel run` starts this program in the folder of the binaries
-    text = table(compiler_of(root), measure(root))
+    built = built_with(root)
+    text = table(built, measure(root))
     print(text, end="")
     if options.update:
-        write_golden(GOLDEN, text)
+        golden_tables.write(GOLDEN, built, text)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ README.md.
 
   bazel run //benchmarks:fast_path                 the table
   bazel run //benchmarks:fast_path -- --time       nanoseconds instead; wants a quiet machine
-  bazel run //benchmarks:fast_path -- --update     writes the table to golden/fast_path.golden
+  bazel run //benchmarks:fast_path -- --update     writes the golden table of this build
 """
 
 import argparse
@@ -19,15 +19,18 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import golden_tables  # noqa: E402
+
 SIZES = (16, 64, 256, 1024)
 SHORT, LONG = 10_000, 60_000
 TIMED_PAIRS = 50_000_000
 TIMED_RUNS = 5
-MAX_DIFFERENCE = 4.0
 
 # One sample per 8 TB: the code of sampling runs, and no block is hit.
 TINY_RATE = "1e-12"
-GOLDEN = "benchmarks/golden/fast_path.golden"
+GOLDEN = "fast_path.golden"
 
 
 def binary(root, name):
@@ -79,9 +82,9 @@ def measure(root, per_pair):
     }
 
 
-def table(compiler, unit, measured):
+def table(built, unit, measured):
     lines = [
-        f"# {unit} per malloc and free of a block that is not sampled; g++ {compiler}, opt",
+        f"# {unit} per malloc and free of a block that is not sampled; {built}, opt",
         f"{'size':>6} {'mimalloc':>9} {'off':>9} {'sampling':>9} {'difference':>11}",
     ]
     for size, (plain, off, sampling) in measured.items():
@@ -91,37 +94,24 @@ def table(compiler, unit, measured):
     return "\n".join(lines) + "\n"
 
 
-def compiler_of(root):
-    versions = {
-        subprocess.run(
-            [binary(root, name), "--compiler"], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        for name in ("mimalloc", "sampled")
-    }
-    (version,) = versions
-    return version
-
-
-def write_golden(name, text):
-    """Under `bazel run`: writes into the user's workspace."""
-    workspace = os.environ["BUILD_WORKSPACE_DIRECTORY"]
-    with open(os.path.join(workspace, name), "w", encoding="utf-8") as golden:
-        golden.write(text)
+def built_with(root):
+    return golden_tables.built_with(binary(root, "sampled"))
 
 
 def main():
     parser = argparse.ArgumentParser(description="Instructions that sampling adds.")
     parser.add_argument("--time", action="store_true", help="nanoseconds, not instructions")
-    parser.add_argument("--update", action="store_true", help=f"write {GOLDEN}")
+    parser.add_argument("--update", action="store_true", help="write the golden table")
     options = parser.parse_args()
     root = os.getcwd()  # `bazel run` starts this program in the folder of the binaries
+    built = built_with(root)
     if options.time:
-        print(table(compiler_of(root), "nanoseconds", measure(root, nanoseconds)), end="")
+        print(table(built, "nanoseconds", measure(root, nanoseconds)), end="")
         return
-    text = table(compiler_of(root), "instructions", measure(root, count))
+    text = table(built, "instructions", measure(root, count))
     print(text, end="")
     if options.update:
-        write_golden(GOLDEN, text)
+        golden_tables.write(GOLDEN, built, text)
 
 
 if __name__ == "__main__":

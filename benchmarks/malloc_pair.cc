@@ -1,7 +1,7 @@
 // malloc and free in a loop, to count instructions or nanoseconds (fast_path.py).
 //
 //   malloc_pair PAIRS SIZE [RATE]    with RATE, sampling is on
-//   malloc_pair --compiler           prints what compiled it
+//   malloc_pair --built-with       prints what compiled it, if its malloc can sample
 #include "benchmarks/malloc_pair.h"
 
 #include <cstdio>
@@ -28,9 +28,8 @@ void RunPairs(long pairs, size_t size_bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && strcmp(argv[1], "--compiler") == 0) {
-    puts(__VERSION__);
-    return 0;
+  if (argc == 2 && strcmp(argv[1], "--built-with") == 0) {
+    return allomon::benchmarks::PrintWhatSamples() ? 0 : 1;
   }
   if (argc != 3 && argc != 4) {
     fputs("usage: malloc_pair PAIRS SIZE [RATE]; see benchmarks/fast_path.py\n", stderr);

@@ -11,6 +11,10 @@ bool StartSampling(double rate);
 // Turns sampling off.  False if it was not on.
 bool StopSampling();
 
+// Prints what compiled the program and what its malloc is built over (built_with.h); false, and
+// nothing is printed, if the malloc cannot sample.
+bool PrintWhatSamples();
+
 }  // namespace allomon::benchmarks
 
 #endif  // ALLOMON_BENCHMARKS_MALLOC_PAIR_H_

@@ -5,5 +5,6 @@ namespace allomon::benchmarks {
 
 bool StartSampling(double) { return false; }
 bool StopSampling() { return false; }
+bool PrintWhatSamples() { return false; }
 
 }  // namespace allomon::benchmarks

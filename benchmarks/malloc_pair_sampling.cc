@@ -1,6 +1,7 @@
 // Our malloc (malloc_pair.h).
 #include <optional>
 
+#include "benchmarks/built_with.h"
 #include "benchmarks/malloc_pair.h"
 #include "tracker/tracker.h"
 
@@ -21,5 +22,10 @@ bool StartSampling(double rate) {
 }
 
 bool StopSampling() { return Tracker::stop().ok(); }
+
+bool PrintWhatSamples() {
+  PrintBuiltWith();
+  return true;
+}
 
 }  // namespace allomon::benchmarks

@@ -1,7 +1,7 @@
 // Repeats one operation, so that operation_costs.py can count its instructions.
 //
 //   operation NAME COUNT
-//   operation --compiler       prints what compiled it
+//   operation --built-with     prints what compiled it
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/built_with.h"
 #include "runtime/heap.h"
 #include "tracker/base/own_memory.h"
 #include "tracker/formats/recording_layout.h"
@@ -174,7 +175,10 @@ int Run(const char* name, long count) {
 }  // namespace allomon
 
 int main(int argc, char** argv) {
-  if (argc == 2 && strcmp(argv[1], "--compiler") == 0) return puts(__VERSION__) < 0;
+  if (argc == 2 && strcmp(argv[1], "--built-with") == 0) {
+    allomon::benchmarks::PrintBuiltWith();
+    return 0;
+  }
   if (argc == 3) return allomon::Run(argv[1], atol(argv[2]));
   fputs("usage: operation NAME COUNT; see benchmarks/operation_costs.py\n", stderr);
   return 1;

@@ -3,7 +3,7 @@
 long loop, and bytes of the tracker's own memory per live sample.
 
   bazel run //benchmarks:operation_costs                 the table
-  bazel run //benchmarks:operation_costs -- --update     writes golden/operation_costs.golden
+  bazel run //benchmarks:operation_costs -- --update     writes the golden table of this build
 """
 
 import argparse
@@ -15,8 +15,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import fast_path  # noqa: E402
+import golden_tables  # noqa: E402
 
-GOLDEN = "benchmarks/golden/operation_costs.golden"
+GOLDEN = "operation_costs.golden"
 SHORT, LONG = 2_000, 12_000
 LIVE_SAMPLES = 200_000
 
@@ -56,8 +57,12 @@ def measure(root):
     return costs
 
 
-def table(root, costs):
-    lines = [f"# costs of one operation; g++ {output(root, '--compiler')}, opt"]
+def built_with(root):
+    return golden_tables.built_with(program(root))
+
+
+def table(built, costs):
+    lines = [f"# costs of one operation; {built}, opt"]
     for name, cost in costs.items():
         what = INSTRUCTIONS.get(name, "own memory per live sample, beside its block")
         lines.append(f"{name:20} {cost:9.1f}  {what}")
@@ -65,20 +70,20 @@ def table(root, costs):
 
 
 def read(text):
-    """The first line of a table, and name -> cost."""
-    header, *rows = text.splitlines()
-    return header, {row.split()[0]: float(row.split()[1]) for row in rows}
+    """name -> cost, of a table"""
+    return {row.split()[0]: float(row.split()[1]) for row in text.splitlines()[1:]}
 
 
 def main():
     parser = argparse.ArgumentParser(description="Costs of single operations.")
-    parser.add_argument("--update", action="store_true", help=f"write {GOLDEN}")
+    parser.add_argument("--update", action="store_true", help="write the golden table")
     options = parser.parse_args()
     root = os.getcwd()  # `bazel run` starts this program in the folder of the binaries
-    text = table(root, measure(root))
+    built = built_with(root)
+    text = table(built, measure(root))
     print(text, end="")
     if options.update:
-        fast_path.write_golden(GOLDEN, text)
+        golden_tables.write(GOLDEN, built, text)
 
 
 if __name__ == "__main__":

@@ -55,8 +55,17 @@ inline void* Realloc(void* block, size_t size_bytes) {
   return ReallocSpecial(block, size_bytes);
 }
 
+// Leaves errno alone where there is a block: 3.4.3 sets it on the way to large alignments.
+inline void* AlignedBeyondPage(size_t alignment_bytes, size_t size_bytes) {
+  const int kept_errno = errno;
+  void* block = mi_malloc_aligned_at(size_bytes, alignment_bytes, 0);
+  if (block != nullptr) errno = kept_errno;
+  return block;
+}
+
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
   if (size_bytes > kLargestUnmappedBytes) return AllocateMapped(alignment_bytes, size_bytes);
+  if (alignment_bytes > 4096) return AlignedBeyondPage(alignment_bytes, size_bytes);
   return mi_malloc_aligned_at(size_bytes, alignment_bytes, 0);
 }
 
