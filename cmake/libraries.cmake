@@ -1,6 +1,7 @@
 # The libraries that programs link.  A folder's sources are taken by pattern, as they come; the
 # lists below are of what must be in an executable whether anything names it or not.
 include(cmake/mimalloc.cmake)
+include(cmake/libcxx.cmake)
 
 function(allomon_sources result)
   file(GLOB found CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" ${ARGN})
@@ -55,9 +56,11 @@ set_source_files_properties(${walk_sources} PROPERTIES
   COMPILE_OPTIONS "-fno-exceptions;-fno-tree-slp-vectorize")
 set_source_files_properties("${PROJECT_SOURCE_DIR}/tracker/callstack/unloaded_code.cc" PROPERTIES
   COMPILE_OPTIONS "")
+set(entry_call -O2 -mgeneral-regs-only -fomit-frame-pointer -fno-sanitize=all -fno-stack-protector
+  -fno-exceptions)
+allomon_for_cxx_library(entry_call)
 set_source_files_properties("${PROJECT_SOURCE_DIR}/tracker/profile/hooks/entry_call.cc" PROPERTIES
-  COMPILE_OPTIONS "-O2;-mgeneral-regs-only;-fomit-frame-pointer;-fno-sanitize=all;\
--fno-stack-protector;-fno-exceptions")
+  COMPILE_OPTIONS "${entry_call}")
 
 allomon_library(allomon_counting ${counting_sources})
 target_link_libraries(allomon_counting PUBLIC allomon_core)

@@ -36,5 +36,7 @@ target_link_options(allomon_preloaded PRIVATE
   -Wl,-z,now -Wl,-z,defs ${wrapped})
 # The host need not have libstdc++, whose loading takes as long as a short program.  The libraries
 # that the compiler adds behind this one are then not needed.
+set(linking -l:libstdc++.a -Wl,--as-needed)
+allomon_for_cxx_library(linking)
 target_link_libraries(allomon_preloaded PRIVATE allomon_flags allomon_backend_headers allomon_core
-  -l:libstdc++.a -Wl,--as-needed)
+  ${linking})
