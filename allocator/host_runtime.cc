@@ -10,6 +10,9 @@
 // to.  If there is none (a C program whose plugins are C++), it is the system's copy, which the
 // plugin that throws has loaded already.
 //
+// Host and library need not have the same one of libstdc++ and libc++: both have these functions,
+// and libc++abi's type_info is laid out as libstdc++'s is.
+//
 // Thread safe.  The first use of each function costs a look-up by the loader.
 //
 // Interface: Itanium C++ ABI, "Exception Handling", levels 1 and 2.
@@ -29,17 +32,25 @@
 namespace allomon::internal {
 namespace {
 
+// Both contain or need an unwinder, which a look-up in them finds, too.
+constexpr const char* kRuntimes[] = {"libstdc++.so.6", "libc++.so.1"};
+constexpr char kUnwinder[] = "libgcc_s.so.1";
+
+void* FindIn(const char* library, int flags, const char* name) {
+  void* const handle = dlopen(library, RTLD_LAZY | flags);
+  return handle == nullptr ? nullptr : dlsym(handle, name);
+}
+
 void* FindInHost(const char* name, const char* library) {
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
-  void* const handle = dlopen(library, RTLD_LAZY);
-  void* const found = handle == nullptr ? nullptr : dlsym(handle, name);
+  if (void* found = FindInLoadedCxxRuntime(name)) return found;
+  void* const found = FindIn(library, 0, name);
   // The same happens without exceptions: a throw in a process without a runtime ends the process.
   if (found == nullptr) abort();
   return found;
 }
 
-constexpr char kCxx[] = "libstdc++.so.6";
-constexpr char kUnwinder[] = "libgcc_s.so.1";
+constexpr const char* kCxx = kRuntimes[0];
 
 // A function of the host, looked up at its first call.
 template <typename Function>
@@ -64,8 +75,10 @@ class HostFunction {
 }  // namespace
 
 void* FindInLoadedCxxRuntime(const char* name) {
-  void* const handle = dlopen(kCxx, RTLD_LAZY | RTLD_NOLOAD);
-  return handle == nullptr ? nullptr : dlsym(handle, name);
+  for (const char* runtime : kRuntimes) {
+    if (void* found = FindIn(runtime, RTLD_NOLOAD, name)) return found;
+  }
+  return nullptr;
 }
 
 void ThrowBadAllocSlow() {
@@ -145,15 +158,25 @@ new_handler get_new_handler() noexcept {
   ALLOMON_OF_HOST(kCxx, "_ZSt15get_new_handlerv", new_handler(), ());
 }
 
+#ifdef __GLIBCXX__
 // An empty tag.  The file of the static library that defines it has a new-handler of its own.
 const nothrow_t nothrow{};
+#endif
 
 // An exception_ptr holds only exceptions of a user's callbacks, and a preloaded library has no
 // callbacks.
 exception_ptr current_exception() noexcept { return nullptr; }
+#ifdef __GLIBCXX__
 namespace __exception_ptr {
 void exception_ptr::_M_addref() noexcept {}
 void exception_ptr::_M_release() noexcept {}
 }  // namespace __exception_ptr
+#else
+exception_ptr::exception_ptr(const exception_ptr&) noexcept : exception_ptr() {}
+exception_ptr& exception_ptr::operator=(const exception_ptr&) noexcept { return *this; }
+exception_ptr::~exception_ptr() noexcept {}
+// std::future names it, which comes along with std::mutex.
+void rethrow_exception(exception_ptr) { abort(); }
+#endif
 
 }  // namespace std

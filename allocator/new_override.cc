@@ -104,7 +104,7 @@ void* RetryNothrowSlow(size_t size_bytes, EntryPoint entry) noexcept {
     return entry == EntryPoint::kNew
                ? RetrySlow(Plain<EntryPoint::kNew>(size_bytes), size_bytes, 8)
                : RetrySlow(Plain<EntryPoint::kNewArray>(size_bytes), size_bytes, 8);
-  } catch (const std::bad_alloc&) {
+  } catch (ALLOMON_BAD_ALLOC) {
     return nullptr;
   }
 }
@@ -119,7 +119,7 @@ void* RetryNothrowAlignedSlow(size_t alignment_bytes, size_t size_bytes,
                            alignment_bytes)
                : RetrySlow(Aligned<EntryPoint::kNewArray>(size_bytes, alignment), size_bytes,
                            alignment_bytes);
-  } catch (const std::bad_alloc&) {
+  } catch (ALLOMON_BAD_ALLOC) {
     return nullptr;
   }
 }

@@ -2,6 +2,16 @@
 #ifndef ALLOMON_ALLOCATOR_THROW_BAD_ALLOC_H_
 #define ALLOMON_ALLOCATOR_THROW_BAD_ALLOC_H_
 
+#include <new>
+
+// What catches that operator new or its handler has thrown.  libc++ tells types apart by the addresses
+// of their names, of which the preloaded library and its host have one each: there, it catches all.
+#ifdef _LIBCPP_VERSION
+#define ALLOMON_BAD_ALLOC ...
+#else
+#define ALLOMON_BAD_ALLOC const std::bad_alloc&
+#endif
+
 namespace allomon::internal {
 
 // Throws the std::bad_alloc that the program's handlers catch.

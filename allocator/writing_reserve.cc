@@ -7,6 +7,7 @@
 #include <new>
 
 #include "allocator/high_reservation.h"
+#include "allocator/throw_bad_alloc.h"
 #include "tracker/base/tls.h"
 
 namespace allomon::internal {
@@ -52,7 +53,7 @@ bool RunUntilLeft(jmp_buf* way_out, void (*work)(void*), void* argument) {
   try {
     work(argument);
     return true;
-  } catch (const std::bad_alloc&) {
+  } catch (ALLOMON_BAD_ALLOC) {
     return false;
   }
 }

@@ -22,9 +22,10 @@ set_source_files_properties(${host_runtime} ${internal_operators} PROPERTIES
 allomon_list(operators allocator/BUILD INTERNAL_OPERATORS)
 list(TRANSFORM operators PREPEND -Wl,--wrap=)
 allomon_list(linking allocator/BUILD PRELOADED_LINKING)
+allomon_for_cxx_library(linking)
 set(exports "${PROJECT_SOURCE_DIR}/allocator/liballomon.lds")
 set_target_properties(allomon_preloaded PROPERTIES LINK_DEPENDS "${exports}")
-target_link_options(allomon_preloaded PRIVATE 
+target_link_options(allomon_preloaded PRIVATE
   "-Wl,--version-script=${exports}" -Wl,-z,defs ${operators})
 target_link_libraries(allomon_preloaded PRIVATE
   allomon_flags allomon_backend_headers allomon_core ${linking})

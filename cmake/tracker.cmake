@@ -39,6 +39,7 @@ set_source_files_properties(${cfi} ${managed_functions} PROPERTIES COMPILE_OPTIO
 allomon_library(allomon_counting ${counting_sources})
 target_link_libraries(allomon_counting PUBLIC allomon_core)
 allomon_list(entry_call tracker/profile/hooks/BUILD ENTRY_CALL)
+allomon_for_cxx_library(entry_call)
 set_source_files_properties(${entry_call_source} PROPERTIES COMPILE_OPTIONS "${entry_call}")
 allomon_whole(counting ARCHIVES allomon_counting LIBRARIES allomon_core)
 

@@ -3,6 +3,8 @@
 #include "tracker/base/words.h"
 #include "tracker/heap_client.h"
 
+#if __has_include(<memory_resource>)
+
 namespace allomon {
 namespace {
 
@@ -51,3 +53,5 @@ void SampledResource::EndAll() {
 }
 
 }  // namespace allomon
+
+#endif  // std::pmr

@@ -10,11 +10,15 @@
 //
 // As thread safe as the upstream resource.  An unsampled allocation costs a subtraction and a
 // branch more, a deallocation one load and a branch.  Throws what upstream throws.
+//
+// libc++ has std::pmr from version 16 on; with an older one this header declares nothing.
 #ifndef ALLOMON_TRACKER_SAMPLED_RESOURCE_H_
 #define ALLOMON_TRACKER_SAMPLED_RESOURCE_H_
 
 #include <cstddef>
 #include <cstdint>
+
+#if __has_include(<memory_resource>)
 #include <memory_resource>
 
 #include "tracker/core/address_index.h"
@@ -48,5 +52,7 @@ class SampledResource : public std::pmr::memory_resource {
 };
 
 }  // namespace allomon
+
+#endif  // std::pmr
 
 #endif  // ALLOMON_TRACKER_SAMPLED_RESOURCE_H_

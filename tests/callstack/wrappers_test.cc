@@ -46,7 +46,8 @@ TEST(Wrappers, KnownOnesAreOfManyPrograms) {
                            "<alloc::string::String as core::clone::Clone>::clone",
                            "_RNvNtCs123_5alloc7raw_vec11finish_growNtB2_6Global",
                            "std::string std::operator+<char>(char const*, std::string const&)",
-                           "void std::vector<int>::_M_realloc_insert<int>(int&&)"}) {
+                           "void std::vector<int>::_M_realloc_insert<int>(int&&)",
+                           "void std::__1::vector<int>::__push_back_slow_path<int>(int&&)"}) {
     EXPECT_TRUE(known.Contain(name)) << name;
   }
 }

@@ -1,7 +1,6 @@
 // Out-of-heap bytes, and arenas, sampled like everything else.
 #include "tracker/custom_memory.h"
 
-#include <memory_resource>
 #include <thread>
 #include <vector>
 
@@ -102,6 +101,8 @@ TEST_F(CustomMemoryTest, MallocAndCustomShareOneStreamWithoutDisturbingIt) {
               BinomialTolerance(kRounds * 9.0, 0.05));
 }
 
+#if __has_include(<memory_resource>)
+
 // Counts the blocks that reach the resource underneath.
 class CountingResource : public std::pmr::memory_resource {
  public:
@@ -166,6 +167,8 @@ TEST_F(CustomMemoryTest, IndexSurvivesChurn) {
   EXPECT_EQ(ledger_.Live(), 0);
   EXPECT_FALSE(ledger_.out_of_order);
 }
+
+#endif  // std::pmr
 
 }  // namespace
 }  // namespace allomon

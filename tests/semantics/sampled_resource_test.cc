@@ -6,6 +6,8 @@
 #include "gtest/gtest.h"
 #include "tracker/tracker.h"
 
+#if __has_include(<memory_resource>)
+
 namespace allomon {
 namespace {
 
@@ -32,3 +34,5 @@ TEST(SampledResourceTest, IsAHeapThatAProgramMayHaveAlone) {
 
 }  // namespace
 }  // namespace allomon
+
+#endif  // std::pmr

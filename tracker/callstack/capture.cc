@@ -263,11 +263,9 @@ uint32_t DecisiveStates(const ReplayRecord& record, size_t count, size_t max_fra
 
 // The shadow of a capture with a record: the same walk without one.  Called in builds with checks
 // only.
-__attribute__((noinline)) ALLOMON_READS_STACK void CheckAgainstFullWalk(const FrameState& start,
-                                                                        const uintptr_t* frames,
-                                                                        size_t max_frames,
-                                                                        size_t count,
-                                                                        bool truncated) {
+[[maybe_unused]] __attribute__((noinline)) ALLOMON_READS_STACK void CheckAgainstFullWalk(
+    const FrameState& start, const uintptr_t* frames, size_t max_frames, size_t count,
+    bool truncated) {
   // Captures run on stacks of any size.
   constexpr size_t kMostFrames = 256;
   if (count > kMostFrames) return;

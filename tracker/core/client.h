@@ -3,8 +3,6 @@
 #ifndef ALLOMON_TRACKER_CORE_CLIENT_H_
 #define ALLOMON_TRACKER_CORE_CLIENT_H_
 
-#include <cxxabi.h>
-
 #include <new>
 #include <optional>
 #include <type_traits>
@@ -12,6 +10,7 @@
 
 #include "tracker/allocation.h"
 #include "tracker/core/exception_carrier.h"
+#include "tracker/core/forced_unwind.h"
 #include "tracker/core/session_client.h"
 
 namespace allomon::internal {
@@ -223,9 +222,10 @@ class Client final : public SessionClient {
   __attribute__((no_sanitize("undefined"))) bool Guard(Call call) {
     try {
       return call();
-    } catch (abi::__forced_unwind&) {
+    } catch (ForcedUnwind&) {
       throw;
     } catch (...) {
+      PassForcedUnwindOn();
       CountException();
       ExceptionCarrier::KeepCurrent();
       return false;

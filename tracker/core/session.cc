@@ -9,7 +9,7 @@ namespace {
 
 SessionId g_next_id ALLOMON_GUARDED_BY(Registry::Get().lock()) = 1;
 
-bool HasValueForCheck(SessionId session) {
+[[maybe_unused]] bool HasValueForCheck(SessionId session) {
   const EntryId end = Entries().end();
   for (EntryId id = 1; id < end; ++id) {
     const EntryLife life = Entries().At(id).Life();

@@ -62,6 +62,23 @@ void DropAbiTags(std::string* name) {
   }
 }
 
+bool IsWordCharacter(char c) {
+  return IsDigit(c) || c == '_' || ('a' <= (c | 0x20) && (c | 0x20) <= 'z');
+}
+
+// libc++ is in an inline namespace, whose name is a version of its ABI: std::__1::vector.
+void DropVersionsOfLibcxx(std::string* name) {
+  static constexpr std::string_view kVersions[] = {"__1::", "__2::", "__ndk1::", "__Cr::"};
+  constexpr std::string_view kStd = "std::";
+  for (size_t at = 0; (at = name->find("std::__", at)) != std::string::npos; at += kStd.size()) {
+    if (at != 0 && IsWordCharacter((*name)[at - 1])) continue;
+    const size_t begin = at + kStd.size();
+    for (std::string_view version : kVersions) {
+      if (name->compare(begin, version.size(), version) == 0) name->erase(begin, version.size());
+    }
+  }
+}
+
 // Rust's older mangling is C++'s, with a hash as the last name.
 bool CutRustHash(std::string* name) {
   constexpr size_t kHashBytes = 16;
@@ -119,6 +136,7 @@ std::string ReadableName(std::string_view symbol) {
   std::string name = Demangled(std::string(WithoutCloneSuffix(symbol)));
   if (CutRustHash(&name)) return RustDecoded(name);
   DropAbiTags(&name);
+  DropVersionsOfLibcxx(&name);
   return name;
 }
 

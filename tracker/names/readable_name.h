@@ -11,7 +11,8 @@
 namespace allomon {
 
 // The function's name as its source has it:
-//   C++ is demangled, and has no ABI tags (`[abi:cxx11]`);
+//   C++ is demangled, and has no ABI tags (`[abi:cxx11]`), nor the version that libc++ puts into
+//   its names (`std::__1::vector`);
 //   Rust's older names are demangled, and have no hash (`::h0123456789abcdef`);
 //   suffixes that compilers give to copies and parts of a function (`.constprop.0`, `.isra.0`,
 //   `.part.0`, `.cold`, `.lto_priv.0`, `.llvm.1234`) are cut off.

@@ -39,6 +39,7 @@ extern __thread std::atomic<int64_t> countdown_words
 // Two instructions: a `sub` to memory, which nothing of its own thread can interleave, and a branch
 // on its sign.  (A compiler may not merge an atomic load, subtraction and store into one `sub`; and
 // g++ 12 drops the far branch of an asm goto with outputs.)
+static_assert(sizeof(countdown_words) == sizeof(int64_t), "the sub is of the number itself");
 __attribute__((always_inline)) inline bool CountDown(uint64_t words) {
   bool below_zero;
   asm("subq %[words], %[countdown]"

@@ -75,11 +75,14 @@ function withoutBrackets(name) {
 }
 
 const STRING =
-    /std::(__cxx11::)?basic_string<char, std::char_traits<char>, std::allocator<char> ?>/g;
+    /std::basic_string<char, std::char_traits<char>, std::allocator<char> ?>/g;
+
+// Namespaces that say which layout of strings, or which version of libc++, was compiled against.
+const VERSION = /\bstd::(__cxx11|__[12]|__ndk1|__Cr)::/g;
 
 // The name with short words for what everybody writes so.
 function tidyName(name) {
-  return name.replace(STRING, 'std::string').replaceAll('std::__cxx11::', 'std::');
+  return name.replace(VERSION, 'std::').replace(STRING, 'std::string');
 }
 
 // "std::vector::push_back" of "void std::vector<int>::push_back(int const&)".  Go's names, in which
