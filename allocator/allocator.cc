@@ -19,7 +19,7 @@ bool IsPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 
 // Runs before main and before any sample.  A call stack that is captured earlier would only show
 // one frame of the allocator too many.
 __attribute__((constructor(101))) void TellTracker() {
-  if (internal::StandsAside()) return;
+  if (internal::StandsAside()) return heap_client::AnnounceStandingAside();
   heap_client::AnnounceHeap();
   heap_client::HoldAroundFork(&internal::TheSampledRange().lock());
   heap_client::HoldAroundFork(&internal::TheGuardedPool().lock());

@@ -90,6 +90,10 @@ void OnPromote(BlockHandle* handle);
 // thread's next callback or its end.
 void OnFree(BlockHandle handle);
 
+// Bytes outside of any heap, whose owner reports them: all of this in one call, behind CountDown().
+// Returns the handle, 0 if they are not followed.
+BlockHandle ReportCustomSlow(uint64_t size_bytes, const FrameState& caller);
+
 // The managed half: for a heap with a nursery, whose allocations may throw.  A mutator owns a
 // ManagedSampler in place of the countdown, and asks in its slow path:
 //
@@ -157,6 +161,9 @@ void AfterForkInChild();
 // Tells that a heap which reports is linked; without one Tracker::start() fails.  From a
 // constructor of priority 101, so that a user's static objects can start trackers.
 void AnnounceHeap();
+
+// Tells that the heap of this library leaves the process alone: its malloc is another's.
+void AnnounceStandingAside();
 
 // A heap's own lock, to be held around fork with the tracker's.  It must live for ever.  Before the
 // first sample; at most kMaxHeapLocks.

@@ -1,6 +1,7 @@
 // The calls of heap_client.h besides those that sample: off every fast path.
 #include <memory>
 
+#include "tracker/base/words.h"
 #include "tracker/core/captured_stack.h"
 #include "tracker/core/code_unload.h"
 #include "tracker/core/control.h"
@@ -16,6 +17,22 @@ using namespace ::allomon::internal;  // NOLINT: this file is the tracker's own 
 
 size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames) {
   return internal::CaptureFrames(caller, frames, max_frames);
+}
+
+BlockHandle ReportCustomSlow(uint64_t size_bytes, const FrameState& caller) {
+  Block block = {};
+  block.size_bytes = size_bytes;
+  block.source = AllocationSource::kCustom;
+  switch (JudgeAllocationSlow(WordsOf(size_bytes))) {
+    case Verdict::kNotSampled:
+      break;
+    case Verdict::kCount:
+      ReportCounted(block, caller);
+      break;
+    case Verdict::kFollow:
+      return ReportFollowed(block, caller);
+  }
+  return 0;
 }
 
 // A session that keeps no value and tells no user.
@@ -37,6 +54,7 @@ void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(b
 int UnloadCode(void* handle, int (*unload)(void*)) { return internal::UnloadCode(handle, unload); }
 
 void AnnounceHeap() { internal::AnnounceHeap(); }
+void AnnounceStandingAside() { internal::AnnounceStandingAside(); }
 void HoldAroundFork(SpinLock* lock) { internal::HoldAroundFork(lock); }
 void InstallForkHandlers() { internal::InstallForkHandlers(); }
 void BeforeFork() { internal::BeforeFork(); }

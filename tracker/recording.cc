@@ -19,25 +19,19 @@ absl::Status CheckOptions(const RecordingOptions& options) {
   }
   if (options.limit_bytes < recording::kLeastLimitBytes ||
       options.limit_bytes > recording::kMostLimitBytes) {
-    return absl::InvalidArgumentError(
-        "Recording::Start: limit_bytes must be from 1 MiB to 16 GiB");
+    return absl::InvalidArgumentError("Recording::Start: limit_bytes must be from 1 MiB to 16 GiB");
   }
   return absl::OkStatus();
 }
 
+// Starting a session beside others fails for one of three reasons.
 absl::Status ToStatus(ControlError error) {
-  switch (error) {
-    case ControlError::kNone:
-      return absl::OkStatus();
-    case ControlError::kBadRate:
-      return absl::InvalidArgumentError(
-          "Recording::Start: the rate must be a number in [0, 1] (samples per word)");
-    case ControlError::kBadCallstackSize:
-      return absl::InvalidArgumentError("Recording::Start: callstack_size must be at most 1024");
-    default:
-      return absl::ResourceExhaustedError(
-          "Recording::Start: eight trackers sample already, or sixteen exist; stop one");
-  }
+  if (error == ControlError::kNone) return absl::OkStatus();
+  const bool is_argument =
+      error == ControlError::kBadRate || error == ControlError::kBadCallstackSize;
+  return absl::Status(
+      is_argument ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kResourceExhausted,
+      std::string("Recording::Start: ") + TextOf(error));
 }
 
 absl::Status NoSuchRecording() {

@@ -1,11 +1,10 @@
 #include "tracker/tracker.h"
 
-#include <algorithm>
 #include <string>
 
 #include "tracker/core/control.h"
-#include "tracker/core/entries.h"
 #include "tracker/core/pinned_session.h"
+#include "tracker/core/registry.h"
 
 namespace allomon {
 namespace {
@@ -19,31 +18,28 @@ absl::Status NoHeap() {
       "SampledResource");
 }
 
-absl::Status ToStatus(ControlError error) {
+absl::StatusCode CodeOf(ControlError error) {
   switch (error) {
     case ControlError::kNone:
-      return absl::OkStatus();
+      return absl::StatusCode::kOk;
     case ControlError::kBadRate:
-      return absl::InvalidArgumentError(
-          "Tracker::start: the rate must be a number in [0, 1] (samples per word)");
     case ControlError::kBadCallstackSize:
-      return absl::InvalidArgumentError("Tracker::start: callstack_size must be at most 1024");
+      return absl::StatusCode::kInvalidArgument;
     case ControlError::kAlreadyStarted:
-      return absl::FailedPreconditionError(
-          "Tracker::start: already started; stop() first, or set StartOptions::concurrent");
-    case ControlError::kTooMany:
-      return absl::ResourceExhaustedError(
-          "Tracker::start: eight trackers sample already, or sixteen exist; stop() and discard() "
-          "one");
     case ControlError::kNotStarted:
-      return absl::FailedPreconditionError("Tracker::stop: not started");
     case ControlError::kNotStopped:
-      return absl::FailedPreconditionError(
-          "Tracker: still sampling; stop(StopMode::kKeepTracking) first");
+      return absl::StatusCode::kFailedPrecondition;
+    case ControlError::kTooMany:
+      return absl::StatusCode::kResourceExhausted;
     case ControlError::kNoSuchTracker:
-      return absl::NotFoundError("Tracker: no such tracker, or it was discarded already");
+      return absl::StatusCode::kNotFound;
   }
-  return absl::InternalError("unknown tracker error");
+  return absl::StatusCode::kInternal;
+}
+
+absl::Status ToStatus(ControlError error) {
+  if (error == ControlError::kNone) return absl::OkStatus();
+  return absl::Status(CodeOf(error), std::string("Tracker: ") + TextOf(error));
 }
 
 internal::Session::Config ToConfig(double rate, const StartOptions& options) {
@@ -58,26 +54,6 @@ internal::Session::Config ToConfig(double rate, const StartOptions& options) {
 absl::Status StopById(internal::SessionId id, StopMode mode) {
   return ToStatus(mode == StopMode::kDiscard ? internal::StopAndDiscardSession(id)
                                              : internal::StopSession(id));
-}
-
-template <typename Live>
-std::vector<Live> MostBytesFirst(std::vector<Live> sums) {
-  const auto empty = [](const Live& sum) { return sum.sampled_blocks == 0; };
-  sums.erase(std::remove_if(sums.begin(), sums.end(), empty), sums.end());
-  std::stable_sort(sums.begin(), sums.end(), [](const Live& a, const Live& b) {
-    return a.estimate.bytes.value > b.estimate.bytes.value;
-  });
-  return sums;
-}
-
-// At an id in a vector that grows to it.
-template <typename Live>
-Live& AddTo(uint32_t id, const Allocation& allocation, std::vector<Live>* sums) {
-  if (id >= sums->size()) sums->resize(size_t{id} + 1);
-  Live& sum = (*sums)[id];
-  ++sum.sampled_blocks;
-  sum.estimate.Add(allocation);
-  return sum;
 }
 
 }  // namespace
@@ -101,24 +77,10 @@ absl::Status Tracker::discard(TrackerId id) { return ToStatus(internal::DiscardS
 
 absl::Status Tracker::drain(TrackerId id) { return ToStatus(internal::DrainSession(id.value)); }
 
-std::vector<LiveStack> Tracker::snapshot(TrackerId id) {
-  internal::PinnedSession session(id.value);
-  if (!session) return {};
-  std::vector<LiveStack> by_stack;  // by stack id, with gaps
-  internal::ForEachLive(*session, [&by_stack](const Allocation& allocation) {
-    AddTo(allocation.callstack.id(), allocation, &by_stack).callstack = allocation.callstack;
-  });
-  return MostBytesFirst(std::move(by_stack));
-}
+std::vector<LiveStack> Tracker::snapshot(TrackerId id) { return internal::LiveStacksOf(id.value); }
 
 std::vector<LiveLabels> Tracker::snapshot_by_labels(TrackerId id) {
-  internal::PinnedSession session(id.value);
-  if (!session) return {};
-  std::vector<LiveLabels> by_labels;  // by the set's id, with gaps
-  internal::ForEachLive(*session, [&by_labels](const Allocation& allocation) {
-    AddTo(allocation.labels.id(), allocation, &by_labels).labels = allocation.labels;
-  });
-  return MostBytesFirst(std::move(by_labels));
+  return internal::LiveLabelsOf(id.value);
 }
 
 bool Tracker::is_sampling() { return internal::ExclusiveSession() != 0; }

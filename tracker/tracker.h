@@ -65,6 +65,7 @@
 #include "absl/status/statusor.h"
 #include "tracker/allocation.h"
 #include "tracker/core/client.h"
+#include "tracker/core/live_stacks.h"
 #include "tracker/estimate.h"
 
 namespace allomon {
@@ -93,20 +94,6 @@ struct TrackerId {
 enum class StopMode {
   kDiscard,       // OCaml 4.14: forget all tracked blocks; no callback begins afterwards
   kKeepTracking,  // OCaml 5: go on following them until discard()
-};
-
-// The live blocks of one call stack: how many and how large, each with its variance.
-struct LiveStack {
-  Callstack callstack;
-  uint64_t sampled_blocks = 0;
-  HeapEstimate estimate;
-};
-
-// The same of one set of labels (allomon/labels.h).
-struct LiveLabels {
-  LabelSet labels;
-  uint64_t sampled_blocks = 0;
-  HeapEstimate estimate;
 };
 
 class Tracker {

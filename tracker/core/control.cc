@@ -19,6 +19,7 @@ namespace {
 
 // Set before main, by constructors.
 std::atomic<bool> g_heap_is_linked{false};
+std::atomic<bool> g_stands_aside{false};
 
 bool IsExclusive(SessionId id) {
   const Session* session = Session::Find(id);
@@ -123,6 +124,10 @@ void DestroySession(SessionId id) {
 void AnnounceHeap() { g_heap_is_linked.store(true, std::memory_order_relaxed); }
 
 bool HeapIsLinked() { return g_heap_is_linked.load(std::memory_order_relaxed); }
+
+void AnnounceStandingAside() { g_stands_aside.store(true, std::memory_order_relaxed); }
+
+bool IsStandingAside() { return g_stands_aside.load(std::memory_order_relaxed); }
 
 StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client) {
   const ControlError error = Validate(config);

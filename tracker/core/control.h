@@ -8,24 +8,18 @@
 #include <optional>
 
 #include "tracker/core/callback_scope.h"
+#include "tracker/core/control_error.h"
 #include "tracker/core/session.h"
 
 namespace allomon::internal {
 
-enum class ControlError {
-  kNone,
-  kBadRate,           // NaN or outside [0, 1]
-  kBadCallstackSize,  // larger than kMaxCallstackSize
-  kAlreadyStarted,    // an exclusive session is sampling
-  kTooMany,           // no room for another session
-  kNotStarted,        // no such session is sampling
-  kNotStopped,        // discard of a session that still samples
-  kNoSuchTracker,     // discarded already, or never started
-};
-
 // A heap that reports is linked.  Constructors say so before main.
 void AnnounceHeap();
 bool HeapIsLinked();
+
+// The heap of this library is not the process's.  A constructor says so before main.
+void AnnounceStandingAside();
+bool IsStandingAside();
 
 // Frames are captured into the thread's stack: 1024 of them take 8 KiB.
 inline constexpr uint32_t kMaxCallstackSize = 1024;

@@ -47,7 +47,8 @@ class SessionClient {
   // end the thread.
   virtual void Tally(const TallySample&) {}
 
-  uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
+  // Of the user's callbacks.
+  virtual uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
  protected:
   void CountException() { exceptions_.fetch_add(1, std::memory_order_relaxed); }

@@ -1,5 +1,13 @@
 // Allomon for C, and for what calls C: samples the memory of the process that it runs in.
 //
+//   #include <allomon/allomon.h>
+//
+//   allomon_recording recording;
+//   allomon_recording_options options = ALLOMON_RECORDING_DEFAULTS;
+//   options.path = "/var/tmp/server.%p.rec";
+//   allomon_status status = allomon_recording_start(&options, &recording);
+//   if (status != ALLOMON_OK) puts(allomon_status_text(status));
+//
 // Nothing needs to be linked.  The functions are found where Allomon is linked into the executable
 // (//tracker/c beside //allocator:malloc), or where liballomon.so is preloaded; elsewhere they
 // answer ALLOMON_ABSENT (in_process.h).  An executable shows its functions to plugins only if it
@@ -23,8 +31,11 @@
 #ifndef ALLOMON_ALLOMON_ALLOMON_H_
 #define ALLOMON_ALLOMON_ALLOMON_H_
 
-#include "allomon/in_process.h"
+#include "allomon/allocation.h"
+#include "allomon/custom_memory.h"
 #include "allomon/labels.h"
+#include "allomon/recording.h"
 #include "allomon/status.h"
+#include "allomon/trackers.h"
 
 #endif  // ALLOMON_ALLOMON_ALLOMON_H_

@@ -35,12 +35,14 @@
 
 // A weak declaration would be resolved to 0 when a position-dependent executable is linked.
 #if defined(__x86_64__)
-#define ALLOMON_FIND_(function, name)                                                       \
+#define ALLOMON_FIND_(function, result, name, parameters)                                   \
   __asm__(".weak " #name "\n\t{movq " #name "@GOTPCREL(%%rip), %0|mov %0, QWORD PTR " #name \
           "@GOTPCREL[rip]}"                                                                 \
           : "=r"(function))
 #else
-#error "Allomon runs on x86-64"
+#define ALLOMON_FIND_(function, result, name, parameters)                          \
+  extern result name##_in_process parameters __asm__(#name) __attribute__((weak)); \
+  function = name##_in_process
 #endif
 
 // The inline function has an assembler name of its own: where the compiler emits it, it must not
@@ -49,14 +51,14 @@
   static inline result name parameters __asm__(#name "_or_absent");   \
   static inline result name parameters {                              \
     result(*function) parameters;                                     \
-    ALLOMON_FIND_(function, name);                                    \
+    ALLOMON_FIND_(function, result, name, parameters);                \
     return function != 0 ? function arguments : (absent);             \
   }
 #define ALLOMON_PROCEDURE(name, parameters, arguments)            \
   static inline void name parameters __asm__(#name "_or_absent"); \
   static inline void name parameters {                            \
     void(*function) parameters;                                   \
-    ALLOMON_FIND_(function, name);                                \
+    ALLOMON_FIND_(function, void, name, parameters);              \
     if (function != 0) function arguments;                        \
   }
 

@@ -36,6 +36,7 @@ enum {
   ALLOMON_NO_SUCH_RECORDING = -13,  // it was stopped, or is none
   ALLOMON_CANNOT_RECORD = -14,      // the file cannot be made
   ALLOMON_NOT_FOUND = -15,          // what was asked for is not there
+  ALLOMON_OUT_OF_MEMORY = -16,
 };
 
 // What the status means and what to do about it: one line in English, static.  ALLOMON_OK: "ok".

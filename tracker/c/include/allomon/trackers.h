@@ -1,0 +1,168 @@
+// Trackers: sample allocations and follow the sampled blocks.  tracker/tracker.h for C, with the
+// same rules.
+//
+//   allomon_tracker_options options = ALLOMON_TRACKER_DEFAULTS;
+//   allomon_tracker tracker;
+//   allomon_tracker_start(&options, NULL, &tracker);   // follows blocks, for snapshots
+//   ...
+//   allomon_tracker_snapshot(tracker, each, NULL);
+//   allomon_tracker_stop(tracker, ALLOMON_DISCARD);
+#ifndef ALLOMON_ALLOMON_TRACKERS_H_
+#define ALLOMON_ALLOMON_TRACKERS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allomon/allocation.h"
+#include "allomon/in_process.h"
+#include "allomon/status.h"
+
+ALLOMON_BEGIN_C_API
+
+// Names one start.  Ids are never reused; 0 is none.
+typedef uint32_t allomon_tracker;
+
+// Room for what a callback keeps with a block: two words of its own, which Allomon does not read.
+// They are 0 when alloc is called, lie in one place until the block is promoted, and are handed to
+// each later callback about the block.
+typedef struct allomon_value {
+  uint64_t words[2];
+} allomon_value;
+
+// What a tracker does.  All may be null.
+//
+// alloc_minor and alloc_major, of blocks born in a nursery and elsewhere (malloc), and promote
+// answer whether the block is followed further: 0 ends its tracking, and the value is no more.  So
+// does a null one.  The callbacks of a block are: alloc, then promote at most once, then one of
+// dealloc, survive and forget, which ends the value.  Where dealloc or survive is due and is null,
+// forget runs in its place; so it does where promote is due and is null.
+//
+// They run on the thread that allocates or frees: alloc before malloc returns, dealloc before the
+// memory can be reused.  Within one its thread is not sampled.  It may allocate, free, lock, start
+// and stop trackers.  Several threads may be in callbacks at once.  A C++ exception that leaves one
+// is counted and ends the tracking of the block.  A callback may end its thread (pthread_exit), if
+// it was compiled with unwind tables.
+//
+// Callbacks of an interpreted language (Python's ctypes) are no good: they run inside malloc, which
+// the interpreter calls with and without its lock held, so that they deadlock or run the
+// interpreter where it does not expect it.  Such a language takes snapshots, statistics or a
+// recording.
+typedef struct allomon_callbacks {
+  size_t struct_size;
+  void* user;  // the first argument of each callback
+  int32_t (*alloc_minor)(void* user, const allomon_allocation* allocation, allomon_value* value);
+  int32_t (*alloc_major)(void* user, const allomon_allocation* allocation, allomon_value* value);
+  int32_t (*promote)(void* user, allomon_value* value);
+  // The block dies.
+  void (*dealloc_minor)(void* user, allomon_value* value);
+  void (*dealloc_major)(void* user, allomon_value* value);
+  // The block lives, at allomon_tracker_drain().
+  void (*survive_minor)(void* user, const allomon_allocation* allocation, allomon_value* value);
+  void (*survive_major)(void* user, const allomon_allocation* allocation, allomon_value* value);
+  // The tracker is discarded, and will hear no more of the block: releases what the value holds.
+  void (*forget_minor)(void* user, allomon_value* value);
+  void (*forget_major)(void* user, allomon_value* value);
+  // Behind alloc_major, for a block that the guard has chosen (ALLOMON_GUARD): writes up to
+  // `room_bytes` about it for the report of a memory error, and returns how many it wrote.
+  size_t (*describe)(void* user, const allomon_value* value, char* text, size_t room_bytes);
+  // How many callbacks have failed by themselves, for allomon_tracker_statistics().
+  uint64_t (*failures)(void* user);
+  // The tracker was discarded and its last callback has returned: releases `user`.  Not called if
+  // the start fails.
+  void (*destroy)(void* user);
+} allomon_callbacks;
+#define ALLOMON_CALLBACKS_DEFAULTS \
+  { sizeof(allomon_callbacks), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+typedef struct allomon_tracker_options {
+  size_t struct_size;
+  double rate;    // hits per word of 8 bytes, in [0, 1]
+  uint64_t seed;  // of the random gaps, if has_seed; else unpredictable
+  int32_t has_seed;
+  uint32_t callstack_size;  // innermost frames kept, at most 1024; 0 captures nothing
+  int32_t is_concurrent;    // samples beside others; else one plain tracker samples at a time
+  int32_t unused;
+} allomon_tracker_options;
+#define ALLOMON_TRACKER_DEFAULTS \
+  { sizeof(allomon_tracker_options), 1e-4, 0, 0, 128, 0, 0 }
+
+// Samples from now on what any thread allocates.  `options` null: ALLOMON_TRACKER_DEFAULTS.
+// `callbacks` null: follows each sampled block, for snapshots; else it is copied.  `*tracker`
+// becomes the id, 0 if the start fails: with ALLOMON_INVALID_ARGUMENT, ALLOMON_BAD_RATE,
+// ALLOMON_BAD_CALLSTACK_SIZE, ALLOMON_ALREADY_STARTED, ALLOMON_TOO_MANY, ALLOMON_STANDS_ASIDE,
+// ALLOMON_NO_HEAP, ALLOMON_OUT_OF_MEMORY.
+ALLOMON_FUNCTION(allomon_status, allomon_tracker_start,
+                 (const allomon_tracker_options* options, const allomon_callbacks* callbacks,
+                  allomon_tracker* tracker),
+                 (options, callbacks, tracker), ALLOMON_ABSENT)
+
+enum {
+  ALLOMON_DISCARD = 0,        // forget all followed blocks; no callback but forget begins
+  ALLOMON_KEEP_TRACKING = 1,  // go on following them until the tracker is discarded
+};
+
+// Stops sampling.  0 stands for the plain tracker.  Fails with ALLOMON_NOT_STARTED, or
+// ALLOMON_INVALID_ARGUMENT for another mode.  Callbacks that other threads have begun may still run
+// when it returns.
+ALLOMON_FUNCTION(allomon_status, allomon_tracker_stop, (allomon_tracker tracker, int32_t mode),
+                 (tracker, mode), ALLOMON_ABSENT)
+
+// Ends the tracking of a stopped tracker.  Fails with ALLOMON_NOT_STOPPED, ALLOMON_NO_SUCH_TRACKER.
+ALLOMON_FUNCTION(allomon_status, allomon_tracker_discard, (allomon_tracker tracker), (tracker),
+                 ALLOMON_ABSENT)
+
+// Calls survive_minor or survive_major for each block that a stopped tracker still follows, then
+// discards it.  Fails as allomon_tracker_discard().
+ALLOMON_FUNCTION(allomon_status, allomon_tracker_drain, (allomon_tracker tracker), (tracker),
+                 ALLOMON_ABSENT)
+
+// The plain tracker that samples now, 0 if there is none.
+ALLOMON_FUNCTION(allomon_tracker, allomon_tracker_sampling, (void), (), 0)
+
+// The live blocks of one call stack.  Made by the library, valid until the function that is given
+// it returns; the frames for as long as the process runs.
+typedef struct allomon_live_stack {
+  size_t struct_size;
+  const uintptr_t* frames;  // as in allomon_allocation
+  uint32_t n_frames;
+  uint32_t callstack_id;
+  int32_t is_cut;
+  int32_t unused;
+  uint64_t sampled_blocks;
+  allomon_estimate blocks;
+  allomon_estimate bytes;
+} allomon_live_stack;
+
+// Calls `each` for every stack with live blocks that the tracker follows, most bytes first, until
+// it answers other than 0.  It may allocate, and do what callbacks may.  The program goes on
+// meanwhile: a block that lives throughout is counted once.  Fails with ALLOMON_NO_SUCH_TRACKER,
+// ALLOMON_INVALID_ARGUMENT, ALLOMON_OUT_OF_MEMORY.  Cost: about 10 ns for each entry ever used at
+// once, and 80 bytes for each stack ever seen.
+ALLOMON_FUNCTION(allomon_status, allomon_tracker_snapshot,
+                 (allomon_tracker tracker,
+                  int32_t (*each)(void* user, const allomon_live_stack* stack), void* user),
+                 (tracker, each, user), ALLOMON_ABSENT)
+
+typedef struct allomon_tracker_counts {
+  size_t struct_size;
+  double rate;
+  uint64_t seed;
+  uint64_t n_samples;        // words hit, over all reported blocks
+  uint64_t reported_blocks;  // alloc callbacks called
+  uint64_t dropped_blocks;   // sampled, but there was no room to follow them
+  uint64_t dropped_bytes;
+  uint64_t cut_callstacks;     // reported with frames left out
+  uint64_t callback_failures;  // exceptions, and what `failures` answers
+} allomon_tracker_counts;
+#define ALLOMON_TRACKER_COUNTS \
+  { sizeof(allomon_tracker_counts), 0, 0, 0, 0, 0, 0, 0, 0 }
+
+// Fills in the fields that lie within counts->struct_size, which the caller has set.  Exact at a
+// quiet moment.  Fails with ALLOMON_NO_SUCH_TRACKER, ALLOMON_INVALID_ARGUMENT.
+ALLOMON_FUNCTION(allomon_status, allomon_tracker_statistics,
+                 (allomon_tracker tracker, allomon_tracker_counts* counts), (tracker, counts),
+                 ALLOMON_ABSENT)
+
+ALLOMON_END_C_API
+
+#endif  // ALLOMON_ALLOMON_TRACKERS_H_

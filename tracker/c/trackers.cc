@@ -1,0 +1,146 @@
+#include "allomon/trackers.h"
+
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "tracker/c/callback_client.h"
+#include "tracker/c/structures.h"
+#include "tracker/c/to_status.h"
+#include "tracker/core/control.h"
+#include "tracker/core/live_stacks.h"
+#include "tracker/core/pinned_session.h"
+#include "tracker/core/registry.h"
+
+namespace {
+
+using allomon::LiveStack;
+using allomon::c::CallbackClient;
+using allomon::c::CopyIn;
+using allomon::c::CopyOut;
+using allomon::c::ToStatus;
+using allomon::internal::Session;
+
+// Of the structures' first versions (0.2.0).
+constexpr size_t kFirstOptionsBytes = sizeof(allomon_tracker_options);
+constexpr size_t kFirstCallbacksBytes = sizeof(allomon_callbacks);
+constexpr size_t kFirstCountsBytes = sizeof(allomon_tracker_counts);
+
+Session::Config ToConfig(const allomon_tracker_options& options) {
+  Session::Config config;
+  config.rate = options.rate;
+  config.seed = options.has_seed != 0 ? options.seed : allomon::internal::RandomSeed();
+  config.callstack_size = options.callstack_size;
+  config.concurrent = options.is_concurrent != 0;
+  return config;
+}
+
+allomon_status Start(const Session::Config& config, const allomon_callbacks& callbacks,
+                     allomon_tracker* tracker) {
+  CallbackClient* const callback_client = new (std::nothrow) CallbackClient(callbacks);
+  if (callback_client == nullptr) return ALLOMON_OUT_OF_MEMORY;
+  std::unique_ptr<allomon::internal::SessionClient> client(callback_client);
+  const allomon::internal::StartResult result = allomon::internal::StartSession(config, client);
+  if (client != nullptr) callback_client->LeaveUser();
+  *tracker = result.id;
+  return ToStatus(result.error);
+}
+
+allomon_live_stack ToC(const LiveStack& stack) {
+  allomon_live_stack out = {};
+  out.struct_size = sizeof(out);
+  out.frames = stack.callstack.begin();
+  out.n_frames = static_cast<uint32_t>(stack.callstack.size());
+  out.callstack_id = stack.callstack.id();
+  out.is_cut = stack.callstack.cut();
+  out.sampled_blocks = stack.sampled_blocks;
+  out.blocks = {stack.estimate.blocks.value, stack.estimate.blocks.variance};
+  out.bytes = {stack.estimate.bytes.value, stack.estimate.bytes.variance};
+  return out;
+}
+
+allomon_status TakeSnapshot(allomon_tracker tracker, std::vector<LiveStack>* stacks) {
+  if (!allomon::internal::PinnedSession(tracker)) return ALLOMON_NO_SUCH_TRACKER;
+  try {
+    *stacks = allomon::internal::LiveStacksOf(tracker);
+  } catch (const std::bad_alloc&) {
+    return ALLOMON_OUT_OF_MEMORY;
+  }
+  return ALLOMON_OK;
+}
+
+allomon_tracker_counts CountsOf(Session& session) {
+  const allomon::internal::SessionTotals totals =
+      allomon::internal::Registry::Get().TotalsOf(session);
+  allomon_tracker_counts counts = ALLOMON_TRACKER_COUNTS;
+  counts.rate = session.config().rate;
+  counts.seed = session.config().seed;
+  counts.n_samples = totals.samples;
+  counts.reported_blocks = totals.reported_blocks;
+  counts.dropped_blocks = totals.dropped_blocks;
+  counts.dropped_bytes = totals.dropped_bytes;
+  counts.cut_callstacks = totals.cut_callstacks;
+  counts.callback_failures = session.client().exceptions();
+  return counts;
+}
+
+}  // namespace
+
+allomon_status allomon_tracker_start(const allomon_tracker_options* options,
+                                     const allomon_callbacks* callbacks, allomon_tracker* tracker) {
+  if (tracker == nullptr) return ALLOMON_INVALID_ARGUMENT;
+  *tracker = 0;
+  allomon_tracker_options own_options = ALLOMON_TRACKER_DEFAULTS;
+  if (options != nullptr && !CopyIn(options, kFirstOptionsBytes, &own_options)) {
+    return ALLOMON_INVALID_ARGUMENT;
+  }
+  allomon_callbacks own_callbacks = allomon::c::FollowAll();
+  if (callbacks != nullptr && !CopyIn(callbacks, kFirstCallbacksBytes, &own_callbacks)) {
+    return ALLOMON_INVALID_ARGUMENT;
+  }
+  if (const allomon_status status = allomon_ready(); status != ALLOMON_OK) return status;
+  return Start(ToConfig(own_options), own_callbacks, tracker);
+}
+
+allomon_status allomon_tracker_stop(allomon_tracker tracker, int32_t mode) {
+  switch (mode) {
+    case ALLOMON_DISCARD:
+      return ToStatus(allomon::internal::StopAndDiscardSession(tracker));
+    case ALLOMON_KEEP_TRACKING:
+      return ToStatus(allomon::internal::StopSession(tracker));
+  }
+  return ALLOMON_INVALID_ARGUMENT;
+}
+
+allomon_status allomon_tracker_discard(allomon_tracker tracker) {
+  return ToStatus(allomon::internal::DiscardSession(tracker));
+}
+
+allomon_status allomon_tracker_drain(allomon_tracker tracker) {
+  return ToStatus(allomon::internal::DrainSession(tracker));
+}
+
+allomon_tracker allomon_tracker_sampling(void) { return allomon::internal::ExclusiveSession(); }
+
+allomon_status allomon_tracker_snapshot(allomon_tracker tracker,
+                                        int32_t (*each)(void* user,
+                                                        const allomon_live_stack* stack),
+                                        void* user) {
+  if (each == nullptr) return ALLOMON_INVALID_ARGUMENT;
+  std::vector<LiveStack> stacks;
+  if (const allomon_status status = TakeSnapshot(tracker, &stacks); status != ALLOMON_OK) {
+    return status;
+  }
+  for (const LiveStack& stack : stacks) {
+    const allomon_live_stack told = ToC(stack);
+    if (each(user, &told) != 0) break;
+  }
+  return ALLOMON_OK;
+}
+
+allomon_status allomon_tracker_statistics(allomon_tracker tracker, allomon_tracker_counts* counts) {
+  const allomon::internal::PinnedSession session(tracker);
+  if (!session) return ALLOMON_NO_SUCH_TRACKER;
+  return CopyOut(CountsOf(*session), kFirstCountsBytes, counts) ? ALLOMON_OK
+                                                                : ALLOMON_INVALID_ARGUMENT;
+}
