@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -26,6 +27,11 @@ absl::StatusOr<heap::HeapProfile> LoadMade(const std::string& path, const std::s
   if (path == "no_peak") profile.has[static_cast<size_t>(heap::Metric::kPeak)] = false;
   if (path == "nothing") profile.has = {};
   if (path == "only_bytes") profile.has_blocks = false;
+  if (path == "labelled") {
+    for (size_t i = 0; i < profile.samples.size(); i += 2) {
+      profile.samples[i].labels = {{"tenant", i % 4 == 0 ? "acme" : "zeta"}};
+    }
+  }
   if (path == "infinite") {
     profile.samples[0].amounts[0] = {1, INFINITY};
     profile.timeline[0] = {NAN, INFINITY, -INFINITY, NAN};
@@ -101,6 +107,35 @@ TEST(FlameTest, SeveralFilesAddUp) {
               2 * Sum(one["metrics"][0]["sides"][0]["bytes"]), 1000);
   EXPECT_EQ(two["nodes"], one["nodes"]);
   EXPECT_EQ(two["shown"].size(), 2u);
+}
+
+TEST(FlameTest, ValuesOfALabelAreTheOutermostFrames) {
+  const json plain = DataOf(PageOf({"labelled"}));
+  const json by = DataOf(PageOf({"labelled", "--by=label:tenant"}));
+  EXPECT_NEAR(Sum(by["metrics"][0]["sides"][0]["bytes"]),
+              Sum(plain["metrics"][0]["sides"][0]["bytes"]), 1000);
+  // Node 0 is the root; a node's parent is `back` nodes before it.
+  std::vector<std::string> outermost;
+  for (size_t i = 0; i < by["nodes"]["back"].size(); ++i) {
+    if (by["nodes"]["back"][i] != i + 1) continue;
+    const size_t function = by["nodes"]["frame"][i].get<size_t>() / 2;
+    outermost.push_back(by["strings"][by["functions"]["name"][function].get<size_t>()]);
+  }
+  std::sort(outermost.begin(), outermost.end());
+  EXPECT_EQ(outermost, (std::vector<std::string>{"tenant=(none)", "tenant=acme", "tenant=zeta"}));
+}
+
+TEST(FlameTest, FocusOnALabel) {
+  const auto bytes = [](const std::vector<std::string>& args) {
+    return Sum(DataOf(PageOf(args))["metrics"][0]["sides"][0]["bytes"]);
+  };
+  const double acme = bytes({"labelled", "--focus-label=tenant=acme"});
+  EXPECT_GT(acme, 0);
+  EXPECT_NEAR(acme + bytes({"labelled", "--ignore-label=tenant=acme"}), bytes({"labelled"}), 1000);
+  EXPECT_NE(ErrorOf({"server", "--by=label:tenant"}).find("no block has labels"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf({"server", "--by=tenant"}).find("label:KEY"), std::string::npos);
+  EXPECT_NE(ErrorOf({"server", "--focus-label==x"}).find("KEY=VALUE"), std::string::npos);
 }
 
 TEST(FlameTest, TheFirstMetricIsThePeakOrWhatThereIs) {

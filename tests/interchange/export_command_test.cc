@@ -81,6 +81,21 @@ TEST_F(ExportCommandTest, LiveIsWrittenUnlessAnotherMetricIsAskedFor) {
   EXPECT_EQ(Read("out"), live);
 }
 
+TEST_F(ExportCommandTest, ByLabel) {
+  const std::string all = Out({"--format=collapsed", "a.pb.gz"});
+  const std::string by = Out({"--format=collapsed", "--by=label:request", "a.pb.gz"});
+  EXPECT_EQ(std::count(by.begin(), by.end(), '\n'), std::count(all.begin(), all.end(), '\n'));
+  EXPECT_THAT(by, HasSubstr("request=(none);main"));
+  EXPECT_THAT(by, HasSubstr("request=GET"));
+  const std::string one =
+      Out({"--format=collapsed", "--focus-label=request=GET; \"/\"", "a.pb.gz"});
+  EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 1);
+  ExpectError({"--format=collapsed", "--by=label:user", "a.pb.gz"},
+              "a.pb.gz: no block has the label \"user\"; there is request");
+  ExpectError({"--format=csv", "--by=request", "a.pb.gz"}, "is not label:KEY");
+  ExpectError({"--format=csv", "--ignore-label=", "a.pb.gz"}, "is not KEY=VALUE");
+}
+
 TEST_F(ExportCommandTest, ExportsOfExportsAreTheSame) {
   Out({"--format=collapsed", "-o", "a.folded", "a.pb.gz"});
   EXPECT_EQ(Out({"--format=collapsed", "a.folded"}), Read("a.folded"));

@@ -60,9 +60,9 @@ class Labelled {
   TrackerId id_;
 };
 
-inline allomon_label_counts Counts() {
-  allomon_label_counts counts = ALLOMON_LABEL_COUNTS_DEFAULTS;
-  EXPECT_EQ(allomon_labels_count(&counts), ALLOMON_OK);
+inline allomon_label_statistics Counts() {
+  allomon_label_statistics counts = ALLOMON_LABEL_STATISTICS_DEFAULTS;
+  EXPECT_EQ(allomon_labels_statistics(&counts), ALLOMON_OK);
   return counts;
 }
 

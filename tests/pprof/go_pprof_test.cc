@@ -193,6 +193,11 @@ TEST_F(GoPprofTest, LabelsAreShown) {
   ExpectPrinted(traces, "request:  soup");
   ExpectPrinted(traces, "bytes:  16B");
   const int64_t of_cook = ValueOf(SmallProfile().samples[1], kTypes[3]);
+  const std::string tags = Pprof("-tags " + file);
+  ExpectPrinted(tags, "request: Total");
+  ExpectPrinted(tags, "soup");
+  const std::string of_soup = Top("-tagfocus=request=soup " + file);
+  ExpectPrinted(of_soup, std::to_string(ValueOf(SmallProfile().samples[1], kTypes[3])) + "B");
   EXPECT_EQ(TotalIn(Top("-tagfocus=thread=cook " + file)), TotalOf(SmallProfile(), kTypes[3]));
   ExpectPrinted(Top("-tagfocus=thread=cook " + file), std::to_string(of_cook) + "B");
 }

@@ -35,6 +35,7 @@ allomon_allocation ToC(const Allocation& allocation, bool is_young) {
   out.source = static_cast<allomon_source>(allocation.source);
   out.is_young = is_young;
   out.thread = internal::OwnThreadId();
+  out.labels = allocation.labels.id();
   return out;
 }
 

@@ -1,6 +1,9 @@
 // The scopes of the calling thread.
 #include "allomon/labels.h"
 
+#include <string_view>
+
+#include "tracker/c/structures.h"
 #include "tracker/core/label_counts.h"
 #include "tracker/core/label_scope.h"
 #include "tracker/core/label_sets.h"
@@ -58,13 +61,19 @@ void allomon_labels_enter(allomon_label_scope* room, allomon_labels labels) {
   PushLabelScope(scope);
 }
 
-allomon_status allomon_labels_count(allomon_label_counts* counts) {
-  if (counts == nullptr || counts->struct_size < sizeof(*counts)) return ALLOMON_INVALID_ARGUMENT;
-  counts->sets = label_sets.size();
-  counts->others = Read(label_counts.others);
-  counts->cut_sets = Read(label_counts.cut_sets);
-  counts->crowded_sets = Read(label_counts.crowded_sets);
-  counts->misplaced_pops = Read(label_counts.misplaced_pops);
-  counts->broken_lists = Read(label_counts.broken_lists);
-  return ALLOMON_OK;
+const char* allomon_labels_text(allomon_labels labels, size_t* bytes) {
+  const std::string_view text = label_sets.View(labels).text();
+  if (bytes != nullptr) *bytes = text.size();
+  return text.empty() ? "" : text.data();
+}
+
+allomon_status allomon_labels_statistics(allomon_label_statistics* statistics) {
+  allomon_label_statistics own = ALLOMON_LABEL_STATISTICS_DEFAULTS;
+  own.sets = label_sets.size();
+  own.others = Read(label_counts.others);
+  own.cut_sets = Read(label_counts.cut_sets);
+  own.crowded_sets = Read(label_counts.crowded_sets);
+  own.misplaced_pops = Read(label_counts.misplaced_pops);
+  own.broken_lists = Read(label_counts.broken_lists);
+  return allomon::c::CopyOut(own, sizeof(own), statistics) ? ALLOMON_OK : ALLOMON_INVALID_ARGUMENT;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "allomon/in_process.h"
+#include "allomon/labels.h"
 #include "allomon/status.h"
 
 ALLOMON_BEGIN_C_API
@@ -33,6 +34,7 @@ typedef struct allomon_allocation {
   allomon_source source;
   int32_t is_young;  // whether it was born in a nursery and has not been promoted
   uint32_t thread;   // the kernel's number of the one that the callback runs on
+  allomon_labels labels;  // that stood when it was allocated (labels.h); 0: none
 } allomon_allocation;
 
 // A total over all blocks of the program, estimated from sampled ones, and its variance.  The sum

@@ -3,7 +3,7 @@
 // they were allocated, for as long as they live: recordings, reports, pictures and trackers have
 // them.  Works in C11 and in C++17, linked or preloaded (in_process.h).
 //
-//   struct allomon_label_scope scope;
+//   allomon_label_scope scope;
 //   allomon_label_push(&scope, "tenant", name);
 //   ...
 //   allomon_label_pop(&scope);
@@ -16,9 +16,9 @@
 // A scope is a list element on the caller's stack.  Its key and value are not copied when it is
 // pushed: they must stay as they are until it is popped, and are looked at when a block is sampled.
 // Pop a scope on the thread that pushed it, the innermost first.  Other orders are counted
-// (allomon_labels_count) and do this: a pop of an outer scope ends it with all scopes inside of it,
-// which is what a program needs that leaves scopes by longjmp; a pop of a scope that has ended, or
-// that another thread pushed, does nothing.
+// (allomon_labels_statistics).  A pop of an outer scope ends it with all scopes inside of it, which
+// is what a program needs that leaves scopes by longjmp; a pop of a scope that has ended, or that
+// another thread pushed, opens and ends none.
 //
 // Work that goes on elsewhere takes its labels along by hand: allomon_labels_current() is a number
 // for what stands, and allomon_labels_enter() opens a scope with exactly these labels.  So do tasks
@@ -44,21 +44,21 @@
 ALLOMON_BEGIN_C_API
 
 // On the caller's stack.  What is in it is Allomon's from push to pop; it needs no initial value.
-struct allomon_label_scope {
+typedef struct allomon_label_scope {
   uintptr_t allomon_private[8];
-};
+} allomon_label_scope;
 
 // A number for a set of labels, valid until the process ends.  0: no labels.
 typedef uint32_t allomon_labels;
 
 // Opens a scope.  Texts end with a zero.  No key, no label; no value is "".
 ALLOMON_PROCEDURE(allomon_label_push,
-                  (struct allomon_label_scope * scope, const char* key, const char* value),
+                  (allomon_label_scope * scope, const char* key, const char* value),
                   (scope, key, value))
 
 // The same with texts of known lengths, which end earlier at a zero.
 ALLOMON_PROCEDURE(allomon_label_push_sized,
-                  (struct allomon_label_scope * scope, const char* key, size_t key_bytes,
+                  (allomon_label_scope * scope, const char* key, size_t key_bytes,
                    const char* value, size_t value_bytes),
                   (scope, key, key_bytes, value, value_bytes))
 
@@ -68,27 +68,31 @@ ALLOMON_FUNCTION(allomon_labels, allomon_labels_current, (void), (), 0)
 
 // Opens a scope in which exactly `labels` stand, not those outside of it.
 ALLOMON_PROCEDURE(allomon_labels_enter,
-                  (struct allomon_label_scope * scope, allomon_labels labels), (scope, labels))
+                  (allomon_label_scope * scope, allomon_labels labels), (scope, labels))
 
 // Closes a scope of either kind.
-ALLOMON_PROCEDURE(allomon_label_pop, (struct allomon_label_scope * scope), (scope))
+ALLOMON_PROCEDURE(allomon_label_pop, (allomon_label_scope * scope), (scope))
+
+// Of each label key, zero, value, zero, in the order of keys; "" for no labels.  Valid until the
+// process ends.  `bytes`, if it is not null, becomes the text's length.
+ALLOMON_FUNCTION(const char*, allomon_labels_text, (allomon_labels labels, size_t* bytes),
+                 (labels, bytes), "")
 
 // Of the process.
-struct allomon_label_counts {
-  size_t struct_size;       // the caller's sizeof
+typedef struct allomon_label_statistics {
+  size_t struct_size;
   uint64_t sets;            // different ones, as far as they were sampled or asked for
   uint64_t others;          // scopes whose set had no room: some values are "(other)"
   uint64_t cut_sets;        // scopes with a key or a value that was too long
   uint64_t crowded_sets;    // scopes with more labels than a block can have
   uint64_t misplaced_pops;  // of scopes that were not the innermost
   uint64_t broken_lists;    // scopes that were not popped before their memory was used otherwise
-};
+} allomon_label_statistics;
+#define ALLOMON_LABEL_STATISTICS_DEFAULTS {sizeof(allomon_label_statistics), 0, 0, 0, 0, 0, 0}
 
-#define ALLOMON_LABEL_COUNTS_DEFAULTS {sizeof(struct allomon_label_counts), 0, 0, 0, 0, 0, 0}
-
-// ALLOMON_INVALID_ARGUMENT: the structure is too small.
-ALLOMON_FUNCTION(allomon_status, allomon_labels_count, (struct allomon_label_counts * counts),
-                 (counts), ALLOMON_ABSENT)
+// Fails with ALLOMON_INVALID_ARGUMENT where the structure is too small.
+ALLOMON_FUNCTION(allomon_status, allomon_labels_statistics,
+                 (allomon_label_statistics * statistics), (statistics), ALLOMON_ABSENT)
 
 ALLOMON_END_C_API
 
