@@ -1,18 +1,26 @@
 #include "tracker/custom_memory.h"
 
+#include "tracker/core/control.h"
 #include "tracker/heap_client.h"
+#include "tracker/preloaded.h"
 
 namespace allomon::internal {
 namespace {
 
-__attribute__((constructor(101))) void TellTracker() { heap_client::AnnounceHeap(); }
+__attribute__((constructor(101))) void TellTracker() { AnnounceReporter(); }
 
 }  // namespace
 
+// Where the trackers are the preloaded library's, so are the trials.  The countdown here is never
+// set then, and each report takes this path.
 uint32_t ReportCustomSlow(size_t size_bytes) {
+  if (preloaded::IsUsed()) return preloaded::ReportCustom(size_bytes);
   return heap_client::ReportCustomSlow(size_bytes, ALLOMON_CALLER_FRAME());
 }
 
-void ReleaseCustomSlow(uint32_t handle) { heap_client::OnFree(handle); }
+void ReleaseCustomSlow(uint32_t handle) {
+  if (preloaded::IsUsed()) return preloaded::ReleaseCustom(handle);
+  heap_client::OnFree(handle);
+}
 
 }  // namespace allomon::internal

@@ -2,6 +2,7 @@
 
 #include "tracker/base/link_malloc.h"
 #include "tracker/formats/recording_layout.h"
+#include "tracker/preloaded.h"
 #include "tracker/recording/start.h"
 
 namespace allomon {
@@ -9,8 +10,8 @@ namespace {
 
 using internal::ControlError;
 
-absl::Status CheckOptions(const RecordingOptions& options) {
-  if (!internal::HeapIsLinked()) {
+absl::Status CheckOptions(const RecordingOptions& options, bool in_preloaded) {
+  if (!in_preloaded && !internal::HeapIsLinked()) {
     return absl::FailedPreconditionError(
         "Recording::Start: no heap of this program reports; " ALLOMON_LINK_MALLOC
         ", or use the managed runtime");
@@ -49,10 +50,50 @@ recording::StartOptions ToStart(const RecordingOptions& options) {
   return start;
 }
 
+// Of a preloaded library.
+absl::StatusCode CodeOf(allomon_status status) {
+  switch (status) {
+    case ALLOMON_TOO_MANY:
+    case ALLOMON_OUT_OF_MEMORY:
+      return absl::StatusCode::kResourceExhausted;
+    case ALLOMON_CANNOT_RECORD:
+      return absl::StatusCode::kUnavailable;
+    case ALLOMON_NO_HEAP:
+    case ALLOMON_STANDS_ASIDE:
+      return absl::StatusCode::kFailedPrecondition;
+  }
+  return absl::StatusCode::kInvalidArgument;
+}
+
+allomon_recording_options ToC(const RecordingOptions& options) {
+  allomon_recording_options out = ALLOMON_RECORDING_DEFAULTS;
+  out.path = options.path.c_str();
+  out.rate = options.rate;
+  out.seed = options.seed.value_or(0);
+  out.has_seed = options.seed.has_value();
+  out.limit_bytes = options.limit_bytes;
+  out.callstack_size = options.callstack_size;
+  return out;
+}
+
+absl::StatusOr<RecordingId> StartInPreloaded(const RecordingOptions& options) {
+  allomon_recording_options given = ToC(options);
+  char error[1024] = "";
+  given.error_text = error;
+  given.error_bytes = sizeof(error);
+  RecordingId id;
+  const allomon_status status = allomon_recording_start(&given, &id.value);
+  if (status == ALLOMON_OK) return id;
+  const char* const text = *error != '\0' ? error : allomon_status_text(status);
+  return absl::Status(CodeOf(status), "Recording::Start: " + options.path + ": " + text);
+}
+
 }  // namespace
 
 absl::StatusOr<RecordingId> Recording::Start(const RecordingOptions& options) {
-  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  const bool in_preloaded = internal::preloaded::IsUsed();
+  if (absl::Status status = CheckOptions(options, in_preloaded); !status.ok()) return status;
+  if (in_preloaded) return StartInPreloaded(options);
   const recording::Started started = recording::StartRecorder(ToStart(options));
   if (started.error == recording::kTwoRecordings) {
     return absl::ResourceExhaustedError(std::string("Recording::Start: ") + started.error);
@@ -64,11 +105,26 @@ absl::StatusOr<RecordingId> Recording::Start(const RecordingOptions& options) {
   return RecordingId{started.session};
 }
 
+namespace {
+
+absl::StatusOr<Recording::Statistics> ReadInPreloaded(RecordingId id) {
+  allomon_recording_counts counts = ALLOMON_RECORDING_COUNTS;
+  if (allomon_recording_statistics(id.value, &counts) != ALLOMON_OK) return NoSuchRecording();
+  return Recording::Statistics{counts.samples, counts.dropped_samples, counts.dropped_bytes,
+                               counts.is_lost != 0};
+}
+
+}  // namespace
+
 absl::Status Recording::Stop(RecordingId id) {
+  if (internal::preloaded::HasRecording(id.value)) {
+    return allomon_recording_stop(id.value) == ALLOMON_OK ? absl::OkStatus() : NoSuchRecording();
+  }
   return recording::StopRecorder(id.value) ? absl::OkStatus() : NoSuchRecording();
 }
 
 absl::StatusOr<Recording::Statistics> Recording::ReadStatistics(RecordingId id) {
+  if (internal::preloaded::HasRecording(id.value)) return ReadInPreloaded(id);
   recording::RecorderTotals totals;
   if (!recording::TotalsOf(id.value, &totals)) return NoSuchRecording();
   return Statistics{totals.samples, totals.dropped_samples, totals.dropped_bytes, totals.is_lost};

@@ -14,7 +14,8 @@
 // as requested, a managed object's with its header.
 //
 // Thread rule: everything here is thread safe and may be called in callbacks of a tracker; not in
-// signal handlers.  Heaps report that are linked into the same executable (tracker.h).
+// signal handlers.  Heaps report that are linked into the same executable, or
+// preloaded (tracker.h).
 //
 // A child of fork records from its first sample on, into a file of its own: the name with another
 // %p, or with the child's process id behind a dot.
@@ -62,7 +63,7 @@ class Recording {
   // Fails with
   //   kInvalidArgument     the rate is NaN or outside [0, 1]; a callstack_size over 1024; a limit
   //                        out of range; no path, or one that is too long
-  //   kFailedPrecondition  no heap that reports is linked
+  //   kFailedPrecondition  no heap that reports is linked or preloaded
   //   kUnavailable         the file cannot be made; the message says why
   //   kResourceExhausted   two recordings go on; eight trackers sample already, or sixteen exist
   static absl::StatusOr<RecordingId> Start(const RecordingOptions& options);

@@ -50,8 +50,8 @@
 //
 // Thread rule: everything here is thread safe and may be called in callbacks; not in signal
 // handlers.  Heaps report that are linked into the same executable: //allocator:malloc for malloc,
-// //runtime for managed objects, CustomMemory for others.  (A preloaded liballomon.so is a profile
-// of its own, and does not serve a program's trackers.)
+// //runtime for managed objects, CustomMemory for others.  Where neither of the first two is linked
+// and liballomon.so is preloaded, all of this goes to its malloc (tracker/c/README.md).
 #ifndef ALLOMON_TRACKER_TRACKER_H_
 #define ALLOMON_TRACKER_TRACKER_H_
 
@@ -113,7 +113,7 @@ class Tracker {
   // The tracker is moved in, and destroyed when it is discarded and its last callback
   // has returned.  Fails with
   //   kInvalidArgument     the rate is NaN or outside [0, 1]; a callstack_size over 1024
-  //   kFailedPrecondition  already started; or no heap that reports is linked
+  //   kFailedPrecondition  already started; or no heap that reports is linked or preloaded
   //   kResourceExhausted   eight trackers sample already, or sixteen exist
   template <typename UserTracker>
   static absl::StatusOr<TrackerId> start(double rate, UserTracker tracker,

@@ -80,6 +80,8 @@ constexpr int32_t NumberOf(const char* text) {
 static_assert(NumberOf(allomon::kVersionText + sizeof "allomon " - 1) == ALLOMON_VERSION,
               "allomon/status.h and tracker/formats/version.h name one version");
 
+__attribute__((constructor(101))) void TellTracker() { allomon::internal::AnnounceCInterface(); }
+
 }  // namespace
 
 const char* allomon_status_text(allomon_status status) { return TextOfStatus(status); }

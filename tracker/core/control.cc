@@ -18,7 +18,9 @@ namespace allomon::internal {
 namespace {
 
 // Set before main, by constructors.
-std::atomic<bool> g_heap_is_linked{false};
+std::atomic<bool> g_heap_takes_blocks{false};
+std::atomic<bool> g_reporter_is_linked{false};
+std::atomic<bool> g_has_c_interface{false};
 std::atomic<bool> g_stands_aside{false};
 
 bool IsExclusive(SessionId id) {
@@ -121,9 +123,19 @@ void DestroySession(SessionId id) {
 
 }  // namespace
 
-void AnnounceHeap() { g_heap_is_linked.store(true, std::memory_order_relaxed); }
+void AnnounceHeap() { g_heap_takes_blocks.store(true, std::memory_order_relaxed); }
 
-bool HeapIsLinked() { return g_heap_is_linked.load(std::memory_order_relaxed); }
+void AnnounceReporter() { g_reporter_is_linked.store(true, std::memory_order_relaxed); }
+
+bool HeapTakesBlocks() { return g_heap_takes_blocks.load(std::memory_order_relaxed); }
+
+bool HeapIsLinked() {
+  return HeapTakesBlocks() || g_reporter_is_linked.load(std::memory_order_relaxed);
+}
+
+void AnnounceCInterface() { g_has_c_interface.store(true, std::memory_order_relaxed); }
+
+bool HasCInterface() { return g_has_c_interface.load(std::memory_order_relaxed); }
 
 void AnnounceStandingAside() { g_stands_aside.store(true, std::memory_order_relaxed); }
 

@@ -13,9 +13,16 @@
 
 namespace allomon::internal {
 
-// A heap that reports is linked.  Constructors say so before main.
+// A heap that reports is linked: one that takes blocks of malloc or of its own, or only code whose
+// users report bytes (custom_memory.h).  Constructors say so before main.
 void AnnounceHeap();
+void AnnounceReporter();
 bool HeapIsLinked();
+bool HeapTakesBlocks();
+
+// The C interface is linked in beside this code (tracker/c).  Likewise.
+void AnnounceCInterface();
+bool HasCInterface();
 
 // The heap of this library is not the process's.  A constructor says so before main.
 void AnnounceStandingAside();

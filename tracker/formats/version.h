@@ -6,7 +6,7 @@ namespace allomon {
 
 // "-dev" behind the next version for as long as CHANGELOG.md begins with what is unreleased.  It
 // stays in whatever includes this, for `strings liballomon.so` to find.
-[[gnu::used, gnu::retain]] inline constexpr char kVersionText[] = "allomon 0.2.0-dev";
+[[gnu::used, gnu::retain]] inline constexpr char kVersionText[] = "allomon 0.2.0";
 
 inline constexpr const char* kVersion = kVersionText + sizeof "allomon " - 1;
 

@@ -27,7 +27,7 @@
 // add fields at its end, and a smaller structure has the defaults of those that it lacks.
 // Enumerators are int32_t; no field is a bit field.  Symbols have the version in which they came
 // (ALLOMON_0.2).  Within a major version, and within a minor one before 1.0, no function is removed
-// and none changes what it takes.
+// and none changes what it takes.  "Versions" in CONTRIBUTING.md has the policy.
 #ifndef ALLOMON_ALLOMON_ALLOMON_H_
 #define ALLOMON_ALLOMON_ALLOMON_H_
 

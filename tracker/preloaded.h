@@ -1,0 +1,56 @@
+// The trackers of a program that links tracker.h and no heap that reports, in a process where
+// liballomon.so is preloaded: its functions of C take the program's client.
+//
+// Blocks, stacks and values are those of the preloaded library: call stacks are interned there, in
+// memory of the same process, so a Callstack views them as it does the program's own.
+//
+// The functions answer statuses of allomon/status.h.  Thread rule and failures are those of
+// tracker.h.
+#ifndef ALLOMON_TRACKER_PRELOADED_H_
+#define ALLOMON_TRACKER_PRELOADED_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "allomon/recording.h"
+#include "allomon/trackers.h"
+#include "tracker/core/live_sums.h"
+#include "tracker/core/session.h"
+#include "tracker/core/session_client.h"
+
+namespace allomon::internal::preloaded {
+
+// Whether trackers go there: no heap of this program takes malloc's or managed blocks, and a
+// preloaded library samples.  The same for as long as the program runs.  Cost: two calls.
+bool IsUsed();
+
+// In ids of what is there.  The program's own never get as far.
+inline constexpr uint32_t kIdBit = uint32_t{1} << 31;
+inline bool HasTracker(uint32_t id) { return (id & kIdBit) != 0; }
+
+// A recording has the number that the library gave it.
+inline bool HasRecording(uint32_t id) { return (id & kIdBit) != 0; }
+
+// Takes the client over, but only on success.
+allomon_status Start(const Session::Config& config, std::unique_ptr<SessionClient>& client,
+                     uint32_t* id);
+
+// Ids as Start() gave them; 0 is the plain tracker.
+allomon_status Stop(uint32_t id, int32_t mode);
+allomon_status Discard(uint32_t id);
+allomon_status Drain(uint32_t id);
+allomon_status ReadCounts(uint32_t id, allomon_tracker_counts* counts);
+
+// Most bytes first; empty for a tracker that is gone.
+std::vector<LiveStack> Snapshot(uint32_t id);
+
+bool IsSampling();
+
+// Of bytes that the program reports (custom_memory.h); 0 is none.
+uint32_t ReportCustom(uint64_t size_bytes);
+void ReleaseCustom(uint32_t handle);
+
+}  // namespace allomon::internal::preloaded
+
+#endif  // ALLOMON_TRACKER_PRELOADED_H_
