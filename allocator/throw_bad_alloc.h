@@ -4,8 +4,8 @@
 
 #include <new>
 
-// What catches that operator new or its handler has thrown.  libc++ tells types apart by the addresses
-// of their names, of which the preloaded library and its host have one each: there, it catches all.
+// What a handler catches of operator new.  libc++ tells types apart by the address of their names,
+// of which the preloaded library and its host have one each: there, it catches everything.
 #ifdef _LIBCPP_VERSION
 #define ALLOMON_BAD_ALLOC ...
 #else

@@ -19,7 +19,7 @@ from support import Case, runfile  # noqa: E402
 HERE = "//tests/integration/host_exceptions:"
 RATES = ("0", "1e-4", "1")
 FLAGS = ["-std=c++17", "-O1", "-g1", "-fno-builtin", "-fno-omit-frame-pointer", "-stdlib=libc++",
-         "-I" + os.path.dirname(runfile("//:README.md")),
+         "-I" + os.path.dirname(runfile("README.md")),
          "-Wl,--no-as-needed", "-lgcc_s", "-pthread"]
 
 
@@ -58,7 +58,8 @@ class LibcxxHost(Case):
         host = self.compiled("containers", "libcxx_containers.cc")
         done = self.run_preloaded([host], {"ALLOMON_RATE": "1", "ALLOMON_OUT": "mlmon.out"})
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
-        names = self.table(host, os.path.join(self.directory, "mlmon.out")).raw
+        mlmon = self.path("mlmon.out")
+        names = self.table(mlmon + ".sources", mlmon).raw
         self.assertGreaterEqual(names["Fill"], 3 * 8 * 1000)
         for name in names:
             self.assertIsNone(re.match(r"std::|operator new", name), name)
