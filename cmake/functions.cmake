@@ -24,7 +24,7 @@ function(allomon_sources_of result package name)
   set(${result} "${files}" PARENT_SCOPE)
 endfunction()
 
-# The strings of a list that a file of Bazel's build defines: NAME = [, then one on each line, then ].
+# The strings of a list that a file of Bazel's build defines: NAME = [, then one on each line.
 function(allomon_list result file name)
   file(READ "${PROJECT_SOURCE_DIR}/${file}" text)
   set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS

@@ -1,4 +1,4 @@
-# allomon_add_gate() for whoever has this tree by add_subdirectory or FetchContent.
+# allomon_add_gate() for whoever has this tree as a part of another project.
 if(ALLOMON_BUILD_TOOLS)
   set(ALLOMON_COMMAND $<TARGET_FILE:command_allomon> CACHE INTERNAL "")
   set(ALLOMON_RUN_GATE "${PROJECT_SOURCE_DIR}/tools/gate/run_gate.sh" CACHE INTERNAL "")

@@ -46,7 +46,7 @@ class Suites:
         return label.lstrip("/").split("/")[0].split(":")[0] in TESTED and label[0] == "/"
 
     def place(self, label):
-        return "/".join(build_files.split(label))
+        return os.path.join(*build_files.split(label))
 
     # ---- What a rule says
 

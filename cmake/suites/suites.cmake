@@ -12,7 +12,8 @@ add_library(allomon_environment STATIC EXCLUDE_FROM_ALL ${environment})
 target_link_libraries(allomon_environment PRIVATE allomon_flags)
 
 # mimalloc's own malloc, which the golden files compare with.
-add_library(allomon_plain_mimalloc OBJECT EXCLUDE_FROM_ALL "${ALLOMON_MIMALLOC_SOURCE}/src/static.c")
+add_library(allomon_plain_mimalloc OBJECT EXCLUDE_FROM_ALL
+  "${ALLOMON_MIMALLOC_SOURCE}/src/static.c")
 target_include_directories(allomon_plain_mimalloc PRIVATE
   "${ALLOMON_MIMALLOC_SOURCE}/include" "${ALLOMON_MIMALLOC_SOURCE}/src")
 target_compile_options(allomon_plain_mimalloc PRIVATE
@@ -22,7 +23,8 @@ target_compile_definitions(allomon_plain_mimalloc PRIVATE
 
 # Headers of other libraries, where they are not in the compiler's own folders.
 add_library(allomon_suite_headers INTERFACE)
-foreach(library IN ITEMS absl::status GTest::gmock benchmark::benchmark nlohmann_json::nlohmann_json)
+foreach(library IN ITEMS
+    absl::status GTest::gmock benchmark::benchmark nlohmann_json::nlohmann_json)
   target_include_directories(allomon_suite_headers SYSTEM INTERFACE
     "$<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>")
 endforeach()

@@ -25,7 +25,9 @@ ONLY_BAZEL = r"allocator/backends/system/.*"
 
 # Flags of CMake's build for more files than the BUILD files say: everything is compiled once, for
 # executables and for shared libraries.
-EVERYWHERE = {"-fPIC", "-fPIE", "-fno-omit-frame-pointer", "-fno-math-errno", "-ftls-model=initial-exec"}
+EVERYWHERE = {"-fPIC", "-fPIE", "-fno-omit-frame-pointer", "-fno-math-errno"} | {
+    "-ftls-model=initial-exec"
+}
 
 
 def of_bazel():

@@ -11,7 +11,7 @@ FOREIGN = ("tests/golden/", "benchmarks/golden/", "tools/workspace/stand_ins/")
 
 C_EXTENSIONS = (".h", ".cc", ".c", ".lds", ".S")
 PYTHON_EXTENSIONS = (".py", ".bzl", ".BUILD")
-SHELL_EXTENSIONS = (".sh",)
+SHELL_EXTENSIONS = (".sh", ".cmake", ".cmake.in", "CMakeLists.txt")
 
 
 class Comment(NamedTuple):
