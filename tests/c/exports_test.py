@@ -32,8 +32,8 @@ def declared(folder):
     for path in glob.glob(os.path.join(folder, "*.h")):
         with open(path, encoding="utf-8") as header:
             text = header.read()
-        names |= set(re.findall(r"\bALLOMON_FUNCTION\([\w\s*]+,\s*(allomon_\w+)", text))
-        names |= set(re.findall(r"\bALLOMON_PROCEDURE\((allomon_\w+)", text))
+        names |= set(re.findall(r"\bALLOMON_C_FUNCTION\([\w\s*]+,\s*(allomon_\w+)", text))
+        names |= set(re.findall(r"\bALLOMON_C_PROCEDURE\((allomon_\w+)", text))
     return names
 
 

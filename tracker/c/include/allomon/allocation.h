@@ -32,8 +32,8 @@ typedef struct allomon_allocation {
   uint32_t callstack_id;  // equal stacks have equal ids; dense, from 1; 0 is the empty stack
   int32_t is_cut;         // whether outer frames were left out
   allomon_source source;
-  int32_t is_young;  // whether it was born in a nursery and has not been promoted
-  uint32_t thread;   // the kernel's number of the one that the callback runs on
+  int32_t is_young;       // whether it was born in a nursery and has not been promoted
+  uint32_t thread;        // the kernel's number of the one that the callback runs on
   allomon_labels labels;  // that stood when it was allocated (labels.h); 0: none
 } allomon_allocation;
 
@@ -47,10 +47,10 @@ typedef struct allomon_estimate {
 // What this one block stands for: its 1 / p blocks and bytes / p bytes, where p is the probability
 // that a block of its size is sampled.  Fails with ALLOMON_INVALID_ARGUMENT for a null pointer.
 // Also in callbacks.  Cost: two logarithms.
-ALLOMON_FUNCTION(allomon_status, allomon_allocation_estimate,
-                 (const allomon_allocation* allocation, allomon_estimate* blocks,
-                  allomon_estimate* bytes),
-                 (allocation, blocks, bytes), ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_allocation_estimate,
+                   (const allomon_allocation* allocation, allomon_estimate* blocks,
+                    allomon_estimate* bytes),
+                   (allocation, blocks, bytes), ALLOMON_ABSENT)
 
 // Writes the name of the function that contains the code at `address` into `text`, with a 0 behind,
 // cut to `room_bytes`.  A caller with a return address passes one less.  Code without a symbol is
@@ -58,9 +58,9 @@ ALLOMON_FUNCTION(allomon_status, allomon_allocation_estimate,
 // ALLOMON_NOT_FOUND where no module is mapped.  Not in callbacks that run inside malloc.  Takes a
 // lock.  Cost: the first question about a module reads its symbols (the C library: 2 ms); then
 // microseconds.
-ALLOMON_FUNCTION(allomon_status, allomon_function_name,
-                 (uintptr_t address, char* text, size_t room_bytes), (address, text, room_bytes),
-                 ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_function_name,
+                   (uintptr_t address, char* text, size_t room_bytes), (address, text, room_bytes),
+                   ALLOMON_ABSENT)
 
 ALLOMON_END_C_API
 

@@ -18,12 +18,12 @@ typedef uint32_t allomon_custom_memory;
 
 // The bytes are there.  One trial per word of 8 bytes; alloc_major of trackers runs here.  Never
 // fails.  Also in callbacks.  Cost: a call, a subtraction and a branch, unless they are sampled.
-ALLOMON_FUNCTION(allomon_custom_memory, allomon_custom_memory_report, (uint64_t size_bytes),
-                 (size_bytes), 0)
+ALLOMON_C_FUNCTION(allomon_custom_memory, allomon_custom_memory_report, (uint64_t size_bytes),
+                   (size_bytes), 0)
 
 // They are gone: dealloc_major runs here.  Once for what report returned, on any thread; 0 is
 // harmless.
-ALLOMON_PROCEDURE(allomon_custom_memory_release, (allomon_custom_memory memory), (memory))
+ALLOMON_C_PROCEDURE(allomon_custom_memory_release, (allomon_custom_memory memory), (memory))
 
 ALLOMON_END_C_API
 

@@ -21,15 +21,15 @@
 #define ALLOMON_END_C_API
 #endif
 
-// ALLOMON_FUNCTION declares `result name parameters`, which answers `absent` where the process has
-// no such function; ALLOMON_PROCEDURE one that returns nothing.
+// ALLOMON_C_FUNCTION declares `result name parameters`, which answers `absent` where the process
+// has no such function; ALLOMON_C_PROCEDURE one that returns nothing.
 #if defined(ALLOMON_IMPLEMENTS_C_API)
 
 // In the files that define the functions they are plain declarations.
 #define ALLOMON_EXPORTED_ __attribute__((used, visibility("default")))
-#define ALLOMON_FUNCTION(result, name, parameters, arguments, absent) \
+#define ALLOMON_C_FUNCTION(result, name, parameters, arguments, absent) \
   ALLOMON_EXPORTED_ result name parameters;
-#define ALLOMON_PROCEDURE(name, parameters, arguments) ALLOMON_EXPORTED_ void name parameters;
+#define ALLOMON_C_PROCEDURE(name, parameters, arguments) ALLOMON_EXPORTED_ void name parameters;
 
 #else
 
@@ -47,14 +47,14 @@
 
 // The inline function has an assembler name of its own: where the compiler emits it, it must not
 // stand in front of the one that it looks for.
-#define ALLOMON_FUNCTION(result, name, parameters, arguments, absent) \
-  static inline result name parameters __asm__(#name "_or_absent");   \
-  static inline result name parameters {                              \
-    result(*function) parameters;                                     \
-    ALLOMON_FIND_(function, result, name, parameters);                \
-    return function != 0 ? function arguments : (absent);             \
+#define ALLOMON_C_FUNCTION(result, name, parameters, arguments, absent) \
+  static inline result name parameters __asm__(#name "_or_absent");     \
+  static inline result name parameters {                                \
+    result(*function) parameters;                                       \
+    ALLOMON_FIND_(function, result, name, parameters);                  \
+    return function != 0 ? function arguments : (absent);               \
   }
-#define ALLOMON_PROCEDURE(name, parameters, arguments)            \
+#define ALLOMON_C_PROCEDURE(name, parameters, arguments)          \
   static inline void name parameters __asm__(#name "_or_absent"); \
   static inline void name parameters {                            \
     void(*function) parameters;                                   \

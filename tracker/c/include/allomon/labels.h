@@ -52,31 +52,31 @@ typedef struct allomon_label_scope {
 typedef uint32_t allomon_labels;
 
 // Opens a scope.  Texts end with a zero.  No key, no label; no value is "".
-ALLOMON_PROCEDURE(allomon_label_push,
-                  (allomon_label_scope * scope, const char* key, const char* value),
-                  (scope, key, value))
+ALLOMON_C_PROCEDURE(allomon_label_push,
+                    (allomon_label_scope * scope, const char* key, const char* value),
+                    (scope, key, value))
 
 // The same with texts of known lengths, which end earlier at a zero.
-ALLOMON_PROCEDURE(allomon_label_push_sized,
-                  (allomon_label_scope * scope, const char* key, size_t key_bytes,
-                   const char* value, size_t value_bytes),
-                  (scope, key, key_bytes, value, value_bytes))
+ALLOMON_C_PROCEDURE(allomon_label_push_sized,
+                    (allomon_label_scope * scope, const char* key, size_t key_bytes,
+                     const char* value, size_t value_bytes),
+                    (scope, key, key_bytes, value, value_bytes))
 
 // What stands on the calling thread.  Cost: a few loads for a scope that was asked before, or in
 // which a block was sampled; else a look-up of its labels (100 ns).
-ALLOMON_FUNCTION(allomon_labels, allomon_labels_current, (void), (), 0)
+ALLOMON_C_FUNCTION(allomon_labels, allomon_labels_current, (void), (), 0)
 
 // Opens a scope in which exactly `labels` stand, not those outside of it.
-ALLOMON_PROCEDURE(allomon_labels_enter,
-                  (allomon_label_scope * scope, allomon_labels labels), (scope, labels))
+ALLOMON_C_PROCEDURE(allomon_labels_enter, (allomon_label_scope * scope, allomon_labels labels),
+                    (scope, labels))
 
 // Closes a scope of either kind.
-ALLOMON_PROCEDURE(allomon_label_pop, (allomon_label_scope * scope), (scope))
+ALLOMON_C_PROCEDURE(allomon_label_pop, (allomon_label_scope * scope), (scope))
 
 // Of each label key, zero, value, zero, in the order of keys; "" for no labels.  Valid until the
 // process ends.  `bytes`, if it is not null, becomes the text's length.
-ALLOMON_FUNCTION(const char*, allomon_labels_text, (allomon_labels labels, size_t* bytes),
-                 (labels, bytes), "")
+ALLOMON_C_FUNCTION(const char*, allomon_labels_text, (allomon_labels labels, size_t* bytes),
+                   (labels, bytes), "")
 
 // Of the process.
 typedef struct allomon_label_statistics {
@@ -88,11 +88,12 @@ typedef struct allomon_label_statistics {
   uint64_t misplaced_pops;  // of scopes that were not the innermost
   uint64_t broken_lists;    // scopes that were not popped before their memory was used otherwise
 } allomon_label_statistics;
-#define ALLOMON_LABEL_STATISTICS_DEFAULTS {sizeof(allomon_label_statistics), 0, 0, 0, 0, 0, 0}
+#define ALLOMON_LABEL_STATISTICS_DEFAULTS \
+  { sizeof(allomon_label_statistics), 0, 0, 0, 0, 0, 0 }
 
 // Fails with ALLOMON_INVALID_ARGUMENT where the structure is too small.
-ALLOMON_FUNCTION(allomon_status, allomon_labels_statistics,
-                 (allomon_label_statistics * statistics), (statistics), ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_labels_statistics,
+                   (allomon_label_statistics * statistics), (statistics), ALLOMON_ABSENT)
 
 ALLOMON_END_C_API
 
@@ -108,8 +109,8 @@ namespace allomon {
 class LabelText {
  public:
   LabelText(const char* text) : text_(text == nullptr ? std::string_view() : text) {}  // NOLINT
-  LabelText(std::string_view text) : text_(text) {}                                     // NOLINT
-  LabelText(const std::string& text) : text_(text) {}                                   // NOLINT
+  LabelText(std::string_view text) : text_(text) {}                                    // NOLINT
+  LabelText(const std::string& text) : text_(text) {}                                  // NOLINT
   LabelText(const std::string&&) = delete;
 
   const char* data() const { return text_.data() == nullptr ? "" : text_.data(); }

@@ -37,14 +37,14 @@ typedef struct allomon_recording_options {
 // no path), ALLOMON_BAD_RATE, ALLOMON_BAD_CALLSTACK_SIZE, ALLOMON_BAD_LIMIT, ALLOMON_CANNOT_RECORD,
 // ALLOMON_TOO_MANY (two recordings go on, or too many trackers exist), ALLOMON_STANDS_ASIDE,
 // ALLOMON_NO_HEAP.
-ALLOMON_FUNCTION(allomon_status, allomon_recording_start,
-                 (const allomon_recording_options* options, allomon_recording* recording),
-                 (options, recording), ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_recording_start,
+                   (const allomon_recording_options* options, allomon_recording* recording),
+                   (options, recording), ALLOMON_ABSENT)
 
 // Nothing is added from now on; what lives stays live in the file.  Fails with
 // ALLOMON_NO_SUCH_RECORDING.
-ALLOMON_FUNCTION(allomon_status, allomon_recording_stop, (allomon_recording recording), (recording),
-                 ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_recording_stop, (allomon_recording recording),
+                   (recording), ALLOMON_ABSENT)
 
 typedef struct allomon_recording_counts {
   size_t struct_size;
@@ -59,9 +59,9 @@ typedef struct allomon_recording_counts {
 
 // Fills in the fields that lie within counts->struct_size, which the caller has set.  Fails with
 // ALLOMON_NO_SUCH_RECORDING, ALLOMON_INVALID_ARGUMENT.
-ALLOMON_FUNCTION(allomon_status, allomon_recording_statistics,
-                 (allomon_recording recording, allomon_recording_counts* counts),
-                 (recording, counts), ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_recording_statistics,
+                   (allomon_recording recording, allomon_recording_counts* counts),
+                   (recording, counts), ALLOMON_ABSENT)
 
 ALLOMON_END_C_API
 

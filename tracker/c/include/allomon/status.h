@@ -40,20 +40,20 @@ enum {
 };
 
 // What the status means and what to do about it: one line in English, static.  ALLOMON_OK: "ok".
-ALLOMON_FUNCTION(const char*, allomon_status_text, (allomon_status status), (status),
-                 status == ALLOMON_ABSENT
-                     ? "no Allomon in this process: preload liballomon.so, or link Allomon"
-                     : "unknown status")
+ALLOMON_C_FUNCTION(const char*, allomon_status_text, (allomon_status status), (status),
+                   status == ALLOMON_ABSENT
+                       ? "no Allomon in this process: preload liballomon.so, or link Allomon"
+                       : "unknown status")
 
 // As ALLOMON_VERSION, of the code in the process; 0 where there is none.
-ALLOMON_FUNCTION(int32_t, allomon_version, (void), (), 0)
+ALLOMON_C_FUNCTION(int32_t, allomon_version, (void), (), 0)
 
 // "0.2.0", static; "" where there is none.
-ALLOMON_FUNCTION(const char*, allomon_version_text, (void), (), "")
+ALLOMON_C_FUNCTION(const char*, allomon_version_text, (void), (), "")
 
 // Whether trackers and recordings can start: ALLOMON_OK, or ALLOMON_ABSENT, ALLOMON_STANDS_ASIDE,
 // ALLOMON_NO_HEAP.  The answer never changes while the process runs.
-ALLOMON_FUNCTION(allomon_status, allomon_ready, (void), (), ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_ready, (void), (), ALLOMON_ABSENT)
 
 ALLOMON_END_C_API
 

@@ -91,10 +91,10 @@ typedef struct allomon_tracker_options {
 // becomes the id, 0 if the start fails: with ALLOMON_INVALID_ARGUMENT, ALLOMON_BAD_RATE,
 // ALLOMON_BAD_CALLSTACK_SIZE, ALLOMON_ALREADY_STARTED, ALLOMON_TOO_MANY, ALLOMON_STANDS_ASIDE,
 // ALLOMON_NO_HEAP, ALLOMON_OUT_OF_MEMORY.
-ALLOMON_FUNCTION(allomon_status, allomon_tracker_start,
-                 (const allomon_tracker_options* options, const allomon_callbacks* callbacks,
-                  allomon_tracker* tracker),
-                 (options, callbacks, tracker), ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_start,
+                   (const allomon_tracker_options* options, const allomon_callbacks* callbacks,
+                    allomon_tracker* tracker),
+                   (options, callbacks, tracker), ALLOMON_ABSENT)
 
 enum {
   ALLOMON_DISCARD = 0,        // forget all followed blocks; no callback but forget begins
@@ -104,20 +104,20 @@ enum {
 // Stops sampling.  0 stands for the plain tracker.  Fails with ALLOMON_NOT_STARTED, or
 // ALLOMON_INVALID_ARGUMENT for another mode.  Callbacks that other threads have begun may still run
 // when it returns.
-ALLOMON_FUNCTION(allomon_status, allomon_tracker_stop, (allomon_tracker tracker, int32_t mode),
-                 (tracker, mode), ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_stop, (allomon_tracker tracker, int32_t mode),
+                   (tracker, mode), ALLOMON_ABSENT)
 
 // Ends the tracking of a stopped tracker.  Fails with ALLOMON_NOT_STOPPED, ALLOMON_NO_SUCH_TRACKER.
-ALLOMON_FUNCTION(allomon_status, allomon_tracker_discard, (allomon_tracker tracker), (tracker),
-                 ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_discard, (allomon_tracker tracker), (tracker),
+                   ALLOMON_ABSENT)
 
 // Calls survive_minor or survive_major for each block that a stopped tracker still follows, then
 // discards it.  Fails as allomon_tracker_discard().
-ALLOMON_FUNCTION(allomon_status, allomon_tracker_drain, (allomon_tracker tracker), (tracker),
-                 ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_drain, (allomon_tracker tracker), (tracker),
+                   ALLOMON_ABSENT)
 
 // The plain tracker that samples now, 0 if there is none.
-ALLOMON_FUNCTION(allomon_tracker, allomon_tracker_sampling, (void), (), 0)
+ALLOMON_C_FUNCTION(allomon_tracker, allomon_tracker_sampling, (void), (), 0)
 
 // The live blocks of one call stack.  Made by the library, valid until the function that is given
 // it returns; the frames for as long as the process runs.
@@ -138,10 +138,10 @@ typedef struct allomon_live_stack {
 // meanwhile: a block that lives throughout is counted once.  Fails with ALLOMON_NO_SUCH_TRACKER,
 // ALLOMON_INVALID_ARGUMENT, ALLOMON_OUT_OF_MEMORY.  Cost: about 10 ns for each entry ever used at
 // once, and 80 bytes for each stack ever seen.
-ALLOMON_FUNCTION(allomon_status, allomon_tracker_snapshot,
-                 (allomon_tracker tracker,
-                  int32_t (*each)(void* user, const allomon_live_stack* stack), void* user),
-                 (tracker, each, user), ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_snapshot,
+                   (allomon_tracker tracker,
+                    int32_t (*each)(void* user, const allomon_live_stack* stack), void* user),
+                   (tracker, each, user), ALLOMON_ABSENT)
 
 typedef struct allomon_tracker_counts {
   size_t struct_size;
@@ -159,9 +159,9 @@ typedef struct allomon_tracker_counts {
 
 // Fills in the fields that lie within counts->struct_size, which the caller has set.  Exact at a
 // quiet moment.  Fails with ALLOMON_NO_SUCH_TRACKER, ALLOMON_INVALID_ARGUMENT.
-ALLOMON_FUNCTION(allomon_status, allomon_tracker_statistics,
-                 (allomon_tracker tracker, allomon_tracker_counts* counts), (tracker, counts),
-                 ALLOMON_ABSENT)
+ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_statistics,
+                   (allomon_tracker tracker, allomon_tracker_counts* counts), (tracker, counts),
+                   ALLOMON_ABSENT)
 
 ALLOMON_END_C_API
 
