@@ -122,7 +122,7 @@ TEST(FlameTest, ValuesOfALabelAreTheOutermostFrames) {
     outermost.push_back(by["strings"][by["functions"]["name"][function].get<size_t>()]);
   }
   std::sort(outermost.begin(), outermost.end());
-  EXPECT_EQ(outermost, (std::vector<std::string>{"tenant=(none)", "tenant=acme", "tenant=zeta"}));
+  EXPECT_EQ(outermost, (std::vector<std::string>{"no tenant", "tenant=acme", "tenant=zeta"}));
 }
 
 TEST(FlameTest, FocusOnALabel) {

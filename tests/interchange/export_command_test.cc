@@ -85,7 +85,7 @@ TEST_F(ExportCommandTest, ByLabel) {
   const std::string all = Out({"--format=collapsed", "a.pb.gz"});
   const std::string by = Out({"--format=collapsed", "--by=label:request", "a.pb.gz"});
   EXPECT_EQ(std::count(by.begin(), by.end(), '\n'), std::count(all.begin(), all.end(), '\n'));
-  EXPECT_THAT(by, HasSubstr("request=(none);main"));
+  EXPECT_THAT(by, HasSubstr("no request;main"));
   EXPECT_THAT(by, HasSubstr("request=GET"));
   const std::string one =
       Out({"--format=collapsed", "--focus-label=request=GET; \"/\"", "a.pb.gz"});

@@ -26,9 +26,15 @@ class ValueFrames {
   }
 
  private:
+  // In the name of a function, what is in parentheses is not shown.
+  std::string NameOf(const std::string& value) const {
+    if (value == kNoLabel) return "no " + key_;
+    return value == kOtherLabels ? "other " + key_ : key_ + "=" + value;
+  }
+
   void Add(const std::string& value) {
     const auto function = static_cast<uint32_t>(profile_.functions.size());
-    profile_.functions.push_back({key_ + "=" + value, "", "", 0});
+    profile_.functions.push_back({NameOf(value), "", "", 0});
     Location location;
     location.lines.push_back({function, 0});
     profile_.locations.push_back(std::move(location));

@@ -48,7 +48,8 @@ void KeepSelected(const LabelSelection& selection, HeapProfile* profile);
 
 bool HasLabel(const HeapProfile& profile, std::string_view key);
 
-// Puts the value of a label outside of each stack, as a frame of its own: "tenant=acme".
+// Puts the value of a label outside of each stack, as a frame of its own: "tenant=acme",
+// "no tenant", "other tenant".
 void AddLabelFrames(const std::string& key, HeapProfile* profile);
 // In place of the stacks: samples of one value have one stack.
 void ReplaceByLabelFrames(const std::string& key, HeapProfile* profile);
