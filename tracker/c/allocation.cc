@@ -24,7 +24,8 @@ allomon_estimate EstimateOf(double value, double probability) {
 constexpr char kUnknown[] = "[unknown]";
 
 allomon::internal::Mutex g_mutex;
-std::unique_ptr<ProcessSymbols> g_symbols ALLOMON_GUARDED_BY(g_mutex);
+// Lives as long as the process: code that runs at its end may ask, too.
+ProcessSymbols* g_symbols ALLOMON_GUARDED_BY(g_mutex) = nullptr;
 
 // Modules may have been loaded since the last question.
 Symbol ResolveLocked(uintptr_t address) ALLOMON_REQUIRES(g_mutex) {
@@ -32,7 +33,9 @@ Symbol ResolveLocked(uintptr_t address) ALLOMON_REQUIRES(g_mutex) {
     Symbol symbol = g_symbols->Resolve(address);
     if (symbol.module != kUnknown) return symbol;
   }
-  g_symbols = ProcessSymbols::Load();
+  std::unique_ptr<ProcessSymbols> symbols = ProcessSymbols::Load();
+  delete g_symbols;
+  g_symbols = symbols.release();
   return g_symbols->Resolve(address);
 }
 
