@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <set>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "tests/pprof/profiles.h"
