@@ -107,8 +107,10 @@ TEST(LabelsTest, LeaksByTenant) {
 }
 
 TEST(LabelsTest, WhatIsWrongIsOneLine) {
-  EXPECT_EQ(Failure(Tenants().profile, {"--by=label:user"}),
-            "no block has the label \"user\"; there is (other), request, tenant");
+  HandMade known = Tenants();
+  known.profile.samples.pop_back();  // what is lost may have had any key
+  EXPECT_EQ(Failure(known.profile, {"--by=label:user"}),
+            "no block has the label \"user\"; there is request, tenant");
   HandMade none;
   none.Add({"f"}, 8, 1, 1);
   EXPECT_EQ(Failure(none.profile, {"--by=label:user"}),
