@@ -1,5 +1,4 @@
-# cpack makes allomon_VERSION_amd64.deb and allomon-VERSION-linux-x86_64.tar.gz: the installation as
-# it is, but with commands and a preloaded library that need glibc 2.31 and nothing else.
+# cpack makes a Debian package and a tar.gz of the version: the installation as it is, but with commands and a preloaded library that need glibc 2.31 and nothing else.
 if(NOT ALLOMON_BUILD_TOOLS OR NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
@@ -37,8 +36,8 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_INSTALL_COMMANDS
   "\"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target allomon_portable")
-set(CPACK_INSTALL_CMAKE_PROJECTS
-  "${CMAKE_BINARY_DIR};${PROJECT_NAME};Unspecified;/;${CMAKE_BINARY_DIR};${PROJECT_NAME};packages;/")
+set(this_project "${CMAKE_BINARY_DIR};${PROJECT_NAME}")
+set(CPACK_INSTALL_CMAKE_PROJECTS "${this_project};Unspecified;/;${this_project};packages;/")
 
 set(CPACK_DEBIAN_FILE_NAME "allomon_${PROJECT_VERSION}_amd64.deb")
 set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE amd64)
