@@ -1,4 +1,5 @@
-# cpack makes a Debian package and a tar.gz of the version: the installation as it is, but with commands and a preloaded library that need glibc 2.31 and nothing else.
+# cpack makes a Debian package and a tar.gz: the installation as it is, but with commands and a
+# preloaded library that need glibc 2.31 and nothing else.
 if(NOT ALLOMON_BUILD_TOOLS OR NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
