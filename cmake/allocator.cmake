@@ -2,33 +2,44 @@
 allomon_list(inlined_backend allocator/BUILD INLINED_BACKEND)
 allomon_list(entry_points allocator/BUILD ENTRY_POINTS)
 
+function(allomon_backend_objects name)
+  cmake_parse_arguments(PARSE_ARGV 1 backend "" "" "SOURCES;OPTIONS")
+  allomon_objects(${name} ${backend_SOURCES})
+  foreach(target IN ITEMS allomon_${name}_objects allomon_${name}_pic)
+    target_compile_options(${target} PRIVATE ${inlined_backend} ${backend_OPTIONS})
+    target_link_libraries(${target} PRIVATE allomon_flags allomon_backend_headers)
+  endforeach()
+endfunction()
+
 # mimalloc and the interface over it, which the managed heap takes its memory from as well.
-allomon_sources(backend_sources allocator/backends/mimalloc/*.cc)
-allomon_library(allomon_backend ${backend_sources} $<TARGET_OBJECTS:allomon_mimalloc>)
-target_compile_options(allomon_backend PRIVATE ${inlined_backend})
 add_library(allomon_backend_headers INTERFACE)
 target_include_directories(allomon_backend_headers INTERFACE
   "${PROJECT_SOURCE_DIR}/allocator/backends/mimalloc")
 target_link_libraries(allomon_backend_headers INTERFACE allomon_mimalloc_headers)
-target_link_libraries(allomon_backend
-  PUBLIC allomon_core PRIVATE $<BUILD_INTERFACE:allomon_backend_headers>)
+allomon_sources(backend_sources allocator/backends/mimalloc/*.cc)
+allomon_backend_objects(backend SOURCES ${backend_sources})
+allomon_library(allomon_backend
+  $<TARGET_OBJECTS:allomon_backend_objects> $<TARGET_OBJECTS:allomon_mimalloc_objects>)
+allomon_library(allomon_shared_backend
+  $<TARGET_OBJECTS:allomon_backend_pic> $<TARGET_OBJECTS:allomon_mimalloc_pic>)
+set_target_properties(allomon_backend allomon_shared_backend PROPERTIES LINKER_LANGUAGE CXX)
+target_link_libraries(allomon_backend PUBLIC allomon_core)
+target_link_libraries(allomon_shared_backend PUBLIC allomon_core)
 
 # The sampling allocator under its own names: in malloc's archive, and by itself in tests.
 allomon_sources_of(allocator_sources allocator allocator)
-add_library(allomon_allocator OBJECT ${allocator_sources})
-target_compile_options(allomon_allocator PRIVATE ${inlined_backend})
-target_link_libraries(allomon_allocator PRIVATE allomon_flags allomon_backend_headers)
+allomon_backend_objects(allocator SOURCES ${allocator_sources})
 
 # malloc and operator new.
 allomon_sources_of(new_override allocator malloc)
 allomon_sources_of(c_malloc allocator c_malloc)
-allomon_library(allomon_malloc
-  $<TARGET_OBJECTS:allomon_allocator> ${c_malloc} ${new_override})
-target_compile_options(allomon_malloc PRIVATE ${inlined_backend} ${entry_points})
+allomon_backend_objects(entry SOURCES ${c_malloc} ${new_override} OPTIONS ${entry_points})
 # The BUILD file says why operator new is the exception.
 set_source_files_properties(${c_malloc} PROPERTIES COMPILE_OPTIONS -fno-exceptions)
-target_link_libraries(allomon_malloc
-  PUBLIC allomon_backend PRIVATE $<BUILD_INTERFACE:allomon_backend_headers>)
+allomon_library(allomon_malloc
+  $<TARGET_OBJECTS:allomon_allocator_objects> $<TARGET_OBJECTS:allomon_entry_objects>)
+set_target_properties(allomon_malloc PROPERTIES LINKER_LANGUAGE CXX)
+target_link_libraries(allomon_malloc PUBLIC allomon_backend)
 allomon_whole(malloc ARCHIVES allomon_malloc)
 # A walk along frame pointers is what makes a captured stack cheap.
 target_compile_options(allomon_link_malloc INTERFACE -fno-omit-frame-pointer)
@@ -44,7 +55,10 @@ allomon_whole(entry_hooks LIBRARIES Allomon::auto_profile Allomon::entry_hook_li
 allomon_sources(runtime_sources runtime/*.cc runtime/internal/*.cc)
 allomon_library(allomon_runtime ${runtime_sources})
 target_compile_options(allomon_runtime PRIVATE ${inlined_backend})
+# An executable has the backend once, for malloc and for the managed heap.
+set(is_executable "$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>")
 target_link_libraries(allomon_runtime
-  PUBLIC allomon_backend absl::status absl::statusor
+  PUBLIC "$<IF:${is_executable},Allomon::allomon_backend,Allomon::allomon_shared_backend>"
+    absl::status absl::statusor
   PRIVATE $<BUILD_INTERFACE:allomon_backend_headers>)
 allomon_named(runtime)

@@ -38,15 +38,17 @@ if(EXISTS "${ALLOMON_MIMALLOC_SOURCE}/src/segment.c")
 endif()
 file(CONFIGURE OUTPUT mimalloc/allomon_mimalloc.c CONTENT "${unity}" @ONLY)
 
-add_library(allomon_mimalloc OBJECT "${CMAKE_CURRENT_BINARY_DIR}/mimalloc/allomon_mimalloc.c")
-target_include_directories(allomon_mimalloc PRIVATE
-  "${ALLOMON_MIMALLOC_SOURCE}/include" "${ALLOMON_MIMALLOC_SOURCE}/src")
 allomon_list(mimalloc_flags tools/workspace/mimalloc.BUILD MIMALLOC_COPTS)
 allomon_list(mimalloc_defines tools/workspace/mimalloc.BUILD MIMALLOC_DEFINES)
-target_compile_options(allomon_mimalloc PRIVATE -fno-omit-frame-pointer ${mimalloc_flags})
-# See commit_pages.h and low_pages.h in allocator/backends/mimalloc.
-target_compile_definitions(allomon_mimalloc PRIVATE NDEBUG ${mimalloc_defines}
-  mprotect=allomon_commit_pages mmap=allomon_map_low)
+allomon_objects(mimalloc "${CMAKE_CURRENT_BINARY_DIR}/mimalloc/allomon_mimalloc.c")
+foreach(target IN ITEMS allomon_mimalloc_objects allomon_mimalloc_pic)
+  target_include_directories(${target} PRIVATE
+    "${ALLOMON_MIMALLOC_SOURCE}/include" "${ALLOMON_MIMALLOC_SOURCE}/src")
+  target_compile_options(${target} PRIVATE -fno-omit-frame-pointer ${mimalloc_flags})
+  # See commit_pages.h and low_pages.h in allocator/backends/mimalloc.
+  target_compile_definitions(${target} PRIVATE NDEBUG ${mimalloc_defines}
+    mprotect=allomon_commit_pages mmap=allomon_map_low)
+endforeach()
 
 # For those that include its internal headers.
 add_library(allomon_mimalloc_headers INTERFACE)

@@ -9,9 +9,9 @@ if(TARGET allomon_c)
   set(c_objects $<TARGET_OBJECTS:allomon_c>)
 endif()
 add_library(allomon_preloaded SHARED ${preloaded_sources} ${host_signals} ${c_objects}
-  $<TARGET_OBJECTS:allomon_auto_profile> $<TARGET_OBJECTS:allomon_malloc>
-  $<TARGET_OBJECTS:allomon_allocator> $<TARGET_OBJECTS:allomon_counting>
-  $<TARGET_OBJECTS:allomon_backend> $<TARGET_OBJECTS:allomon_mimalloc>)
+  $<TARGET_OBJECTS:allomon_auto_profile> $<TARGET_OBJECTS:allomon_entry_pic>
+  $<TARGET_OBJECTS:allomon_allocator_pic> $<TARGET_OBJECTS:allomon_counting>
+  $<TARGET_OBJECTS:allomon_backend_pic> $<TARGET_OBJECTS:allomon_mimalloc_pic>)
 # Linked by the C compiler, which does not add libgcc_s.  Beside bin/, where the command looks.
 set_target_properties(allomon_preloaded PROPERTIES OUTPUT_NAME allomon LINKER_LANGUAGE C
   LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")

@@ -95,6 +95,9 @@ class Suites:
 
     # ---- What CMake builds
 
+    def is_executable(self, rule):
+        return rule.kind != "cc_library" and not rule.get("linkshared", False)
+
     def target(self, label):
         return self.place(label).replace("/", ".")
 
@@ -112,6 +115,7 @@ class Suites:
                         target,
                         SOURCES=sources,
                         OPTIONS=self.options(rule, "copts"),
+                        FOR=["executable" if self.is_executable(rule) else "library"],
                         DEFINES=[quoted(define) for define in defines],
                     )
                 )

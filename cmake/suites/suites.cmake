@@ -7,19 +7,23 @@ set(runfiles "${PROJECT_BINARY_DIR}/runfiles/allomon")
 # The allocator without malloc, for tests that replace none; all of it, as Bazel links it.
 add_library(allomon_all_of_allocator INTERFACE)
 target_link_libraries(allomon_all_of_allocator INTERFACE
-  allomon_allocator $<TARGET_OBJECTS:allomon_allocator> allomon_backend)
+  $<TARGET_OBJECTS:allomon_allocator_objects> allomon_backend)
 add_library(allomon_environment STATIC EXCLUDE_FROM_ALL ${environment})
 target_link_libraries(allomon_environment PRIVATE allomon_flags)
 
 # mimalloc's own malloc, which the golden files compare with.
-add_library(allomon_plain_mimalloc OBJECT EXCLUDE_FROM_ALL
-  "${ALLOMON_MIMALLOC_SOURCE}/src/static.c")
-target_include_directories(allomon_plain_mimalloc PRIVATE
-  "${ALLOMON_MIMALLOC_SOURCE}/include" "${ALLOMON_MIMALLOC_SOURCE}/src")
-target_compile_options(allomon_plain_mimalloc PRIVATE
-  -fno-omit-frame-pointer ${mimalloc_flags} -fvisibility=default)
-target_compile_definitions(allomon_plain_mimalloc PRIVATE
-  NDEBUG MI_DEBUG=0 MI_STAT=0 MI_MALLOC_OVERRIDE)
+allomon_objects(plain_mimalloc EXCLUDE_FROM_ALL "${ALLOMON_MIMALLOC_SOURCE}/src/static.c")
+foreach(target IN ITEMS allomon_plain_mimalloc_objects allomon_plain_mimalloc_pic)
+  target_include_directories(${target} PRIVATE
+    "${ALLOMON_MIMALLOC_SOURCE}/include" "${ALLOMON_MIMALLOC_SOURCE}/src")
+  target_compile_options(${target} PRIVATE
+    -fno-omit-frame-pointer ${mimalloc_flags} -fvisibility=default)
+  target_compile_definitions(${target} PRIVATE NDEBUG MI_DEBUG=0 MI_STAT=0 MI_MALLOC_OVERRIDE)
+endforeach()
+add_library(allomon_plain_mimalloc INTERFACE)
+target_link_libraries(allomon_plain_mimalloc INTERFACE
+  "$<IF:${is_executable},$<TARGET_OBJECTS:allomon_plain_mimalloc_objects>,\
+$<TARGET_OBJECTS:allomon_plain_mimalloc_pic>>")
 
 # Headers of other libraries, where they are not in the compiler's own folders.
 add_library(allomon_suite_headers INTERFACE)
@@ -34,7 +38,7 @@ target_include_directories(allomon_suite_headers INTERFACE "${PROJECT_SOURCE_DIR
 
 # Sources, with their own options behind everybody's.
 function(allomon_suite_objects target)
-  cmake_parse_arguments(PARSE_ARGV 1 suite "" "" "SOURCES;OPTIONS;DEFINES")
+  cmake_parse_arguments(PARSE_ARGV 1 suite "" "FOR" "SOURCES;OPTIONS;DEFINES")
   add_library(${target} OBJECT ${suite_SOURCES})
   target_link_libraries(${target} PRIVATE allomon_suite_headers)
   target_compile_definitions(${target} PRIVATE ${suite_DEFINES})
@@ -45,7 +49,8 @@ function(allomon_suite_objects target)
     set_target_properties(${target} PROPERTIES CXX_STANDARD ${standard})
     list(REMOVE_ITEM suite_OPTIONS ${options})
   endif()
-  if("-fno-pie" IN_LIST suite_OPTIONS)
+  # Instructions are counted of code for executables.
+  if(suite_FOR STREQUAL executable)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   endif()
   target_compile_options(${target} PRIVATE ${ALLOMON_FLAGS} ${suite_OPTIONS})

@@ -27,8 +27,10 @@ struct Count {
 }  // namespace
 
 int main() {
+  auto heap = gc::Heap::Create();
   const auto id = allomon::Tracker::start(1.0, Count{});
-  if (!id.ok()) return 2;
+  if (!heap.ok() || !id.ok()) return 2;
+  gc::Mutator mutator(**heap);
   gc::Local<Cell> list;
   for (long i = 0; i < 100; ++i) list = gc::make<Cell>(i, list);
   free(malloc(100));
