@@ -6,6 +6,7 @@
 // backend lets them.  The tracker must not be the part that breaks.)
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "allocator/allocator.h"
@@ -79,7 +80,10 @@ class HandlerStepTest : public ::testing::Test {
     ASSERT_TRUE(Tracker::start(1, Counting{}, options).ok());
     // The first runs do what is done only once: they map memory, learn the unwind rules, and get
     // the thread the record of its captures.
-    for (int i = 0; i < internal::kWalkedCaptures + 5; ++i) steps_ = Step(kNever, 0, nullptr);
+    for (int i = 0; i < internal::kWalkedCaptures; ++i) Step(kNever, 0, nullptr);
+    // The least of several, since a run may meet rare work: one had 5,557 steps instead of 1,800.
+    steps_ = Step(kNever, 0, nullptr);
+    for (int i = 0; i < 5; ++i) steps_ = std::min(steps_, Step(kNever, 0, nullptr));
     ASSERT_GT(steps_, 200);
   }
   void TearDown() override {

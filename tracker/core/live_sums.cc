@@ -8,12 +8,16 @@
 namespace allomon::internal {
 namespace {
 
-template <typename Live>
-void SortMostBytesFirst(std::vector<Live>* sums) {
+// In place: std::stable_sort() takes a buffer as large as the sums.
+template <typename Live, typename Part>
+void SortMostBytesFirst(Part Live::*part, std::vector<Live>* sums) {
   const auto empty = [](const Live& sum) { return sum.sampled_blocks == 0; };
   sums->erase(std::remove_if(sums->begin(), sums->end(), empty), sums->end());
-  std::stable_sort(sums->begin(), sums->end(), [](const Live& a, const Live& b) {
-    return a.estimate.bytes.value > b.estimate.bytes.value;
+  std::sort(sums->begin(), sums->end(), [part](const Live& a, const Live& b) {
+    if (a.estimate.bytes.value != b.estimate.bytes.value) {
+      return a.estimate.bytes.value > b.estimate.bytes.value;
+    }
+    return (a.*part).id() < (b.*part).id();
   });
 }
 
@@ -31,7 +35,7 @@ std::vector<Live> SumsBy(SessionId id, Part Live::*part, Part Allocation::*part_
     ++sum.sampled_blocks;
     sum.estimate.Add(allocation);
   });
-  SortMostBytesFirst(&sums);
+  SortMostBytesFirst(part, &sums);
   return sums;
 }
 
