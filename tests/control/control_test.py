@@ -85,6 +85,8 @@ class ControlTest(unittest.TestCase):
             timeout=120,
         )
 
+    # A process looks once in 8 MiB: in 200 MiB it does not with a probability of e^-25.
+
     def busy(self, server):
         """Allocates until the answer has come; returns what asks."""
         stop = threading.Event()
@@ -178,7 +180,7 @@ class ControlTest(unittest.TestCase):
         server = self.start()
         asked = self.allomon("ctl", server.pid, "start", "--wait=0")
         self.assertEqual(asked.returncode, 1)
-        server.do("t 64")
+        server.do("t 200")
         self.assertIn("records", self.allomon("ctl", server.pid, "status").stdout)
 
     # ---- fork
@@ -187,12 +189,12 @@ class ControlTest(unittest.TestCase):
         server = self.start()
         child = int(server.do("f"))
         self.pids.append(child)
-        server.do("c a 64")  # the child has its page now
+        server.do("c a 200")  # the child has its page now
         self.assertTrue(os.path.exists(PAGE % child))
         asked = self.allomon("ctl", server.pid, "start", "--all-children", "--wait=0")
         self.assertEqual(asked.returncode, 1)
-        server.do("a 64")
-        server.do("c a 64")
+        server.do("a 200")
+        server.do("c a 200")
         listed = self.allomon("list").stdout
         self.assertIn(RECORDING % server.pid, listed)
         self.assertIn(RECORDING % child, listed)
@@ -203,7 +205,7 @@ class ControlTest(unittest.TestCase):
         self.pids.append(child)
         self.ask(server, "start", "--all-children")
         self.assertFalse(os.path.exists(PAGE % child))
-        server.do("c a 64")
+        server.do("c a 200")
         self.assertIn("records", self.allomon("ctl", child, "status").stdout)
 
     def test_a_worker_forked_while_its_parent_records_is_stopped_by_itself(self):
@@ -211,11 +213,12 @@ class ControlTest(unittest.TestCase):
         self.ask(server, "start", "--exact")
         child = int(server.do("f"))
         self.pids.append(child)
-        server.do("c l 64")
+        server.do("c l 8")
+        server.do("c a 200")
         status = self.allomon("ctl", child, "status").stdout
         self.assertIn("records every block into " + RECORDING % child, status)
         self.allomon("ctl", child, "stop", "--wait=0")
-        server.do("c a 64")
+        server.do("c a 200")
         self.assertIn("idle", self.allomon("ctl", child, "status").stdout)
         self.assertIn("records", self.allomon("ctl", server.pid, "status").stdout)
 
@@ -285,7 +288,7 @@ class ControlTest(unittest.TestCase):
     def test_a_truncated_page_harms_nobody(self):
         server = self.start()
         os.truncate(PAGE % server.pid, 0)
-        self.assertEqual(server.do("a 64"), "done")
+        self.assertEqual(server.do("a 200"), "done")
         answer = self.allomon("ctl", server.pid, "start")
         self.assertEqual(answer.returncode, 2)
         self.assertIn("is damaged; restart the process", answer.stderr)
@@ -307,7 +310,7 @@ class ControlTest(unittest.TestCase):
                 page.write(form)
                 page.seek(REQUEST_AT)
                 page.write(struct.pack("<Q", number))
-            self.assertEqual(server.do("a 64"), "done")
+            self.assertEqual(server.do("a 200"), "done")
             self.assertIn("idle", self.allomon("ctl", server.pid, "status").stdout)
         server.send("q")
         self.assertEqual(server.end(), "")

@@ -30,7 +30,7 @@ void Add(CommandResult* result, const CommandResult& more) {
 
 std::string WhyUnanswered(const PageClient& client, const PageState& state) {
   const std::string process = "process " + std::to_string(client.process().pid);
-  std::string text = process + " has not answered yet: a thread of it looks once in about a MiB " +
+  std::string text = process + " has not answered yet: a thread of it looks once in about 8 MiB " +
                      "that it allocates, and does what was asked then";
   if (state.looks == 0) text += "; it has not looked so far";
   return text;

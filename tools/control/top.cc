@@ -92,7 +92,7 @@ class Recording {
     const auto talk = Ask(client_, OrderOf(Verb::kStart), kWaitSeconds);
     if (!talk.ok()) return talk.status();
     if (!talk->is_answered) {
-      return absl::UnavailableError("the process does not answer: it has not allocated a MiB");
+      return absl::UnavailableError("the process does not answer: it has not allocated 8 MiB");
     }
     if (talk->is_refused) return absl::FailedPreconditionError(talk->state.refusal);
     has_begun_ = true;

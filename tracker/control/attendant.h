@@ -1,7 +1,7 @@
 // Lets `allomon ctl` begin and end recordings of this process while it runs: a session that samples
 // rarely, and looks at the process's control page when it does.
 //
-// A thread looks once in about a MiB that it allocates, and finds nothing to do: some 300
+// A thread looks once in about 8 MiB that it allocates, and finds nothing to do: some 750
 // instructions, no system call.  A request is carried out inside that allocation, as a callback of
 // a tracker is (tracker.h).  There is no thread, no socket and no signal.  A process that does not
 // allocate does not look.
@@ -16,7 +16,7 @@
 namespace allomon::control {
 
 // A thread's mean distance between looks.
-inline constexpr uint64_t kGapBytes = uint64_t{1} << 20;
+inline constexpr uint64_t kGapBytes = uint64_t{8} << 20;
 
 // What a recording is made with where the request does not say.
 struct AttendOptions {
