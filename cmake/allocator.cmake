@@ -24,7 +24,7 @@ allomon_library(allomon_shared_backend
   $<TARGET_OBJECTS:allomon_backend_pic> $<TARGET_OBJECTS:allomon_mimalloc_pic>)
 set_target_properties(allomon_backend allomon_shared_backend PROPERTIES LINKER_LANGUAGE CXX)
 target_link_libraries(allomon_backend PUBLIC allomon_core)
-target_link_libraries(allomon_shared_backend PUBLIC allomon_core)
+target_link_libraries(allomon_shared_backend PUBLIC allomon_shared_core)
 
 # The sampling allocator under its own names: in malloc's archive, and by itself in tests.
 allomon_sources_of(allocator_sources allocator allocator)
@@ -48,7 +48,7 @@ target_compile_options(allomon_link_malloc INTERFACE -fno-omit-frame-pointer)
 allomon_sources_of(environment allocator environment)
 allomon_sources_of(from_environment allocator profile_from_environment)
 allomon_library(allomon_auto_profile ${environment} ${from_environment} ${thread_names})
-target_link_libraries(allomon_auto_profile PUBLIC allomon_core)
+target_link_libraries(allomon_auto_profile PUBLIC "${core}")
 allomon_whole(auto_profile ARCHIVES allomon_auto_profile allomon_counting allomon_show_sources)
 allomon_whole(entry_hooks LIBRARIES Allomon::auto_profile Allomon::entry_hook_linking)
 
@@ -56,7 +56,6 @@ allomon_sources(runtime_sources runtime/*.cc runtime/internal/*.cc)
 allomon_library(allomon_runtime ${runtime_sources})
 target_compile_options(allomon_runtime PRIVATE ${inlined_backend})
 # An executable has the backend once, for malloc and for the managed heap.
-set(is_executable "$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>")
 target_link_libraries(allomon_runtime
   PUBLIC "$<IF:${is_executable},Allomon::allomon_backend,Allomon::allomon_shared_backend>"
     absl::status absl::statusor

@@ -28,4 +28,4 @@ set_target_properties(allomon_preloaded PROPERTIES LINK_DEPENDS "${exports}")
 target_link_options(allomon_preloaded PRIVATE
   "-Wl,--version-script=${exports}" -Wl,-z,defs ${operators})
 target_link_libraries(allomon_preloaded PRIVATE
-  allomon_flags allomon_backend_headers allomon_core ${linking})
+  allomon_flags allomon_backend_headers allomon_shared_core ${linking})

@@ -12,7 +12,7 @@ add_custom_command(OUTPUT "${page}" COMMAND "${flame}/embed.sh" "${page}" ${page
   DEPENDS "${flame}/embed.sh" "${flame}/BUILD" ${page_files} VERBATIM)
 
 add_library(allomon_tools STATIC ${tool_sources} "${page}")
-target_link_libraries(allomon_tools PUBLIC allomon_flags allomon_core allomon_dwarf
+target_link_libraries(allomon_tools PUBLIC allomon_flags "${core}" allomon_dwarf
   absl::status absl::statusor nlohmann_json::nlohmann_json ZLIB::ZLIB ${ALLOMON_IBERTY})
 
 foreach(command IN ITEMS allomon mlprof prof)

@@ -24,10 +24,22 @@ list(REMOVE_ITEM core_sources ${tracker_sources} ${counting_sources} ${show_sour
 allomon_sources(free_of_heap allocator/code_extent.cc allocator/high_reservation.cc
   allocator/host_stderr.cc allocator/writing_reserve.cc)
 
-allomon_library(allomon_core ${core_sources} ${free_of_heap})
-target_link_libraries(allomon_core PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 allomon_list(square_root tracker/sampling/BUILD SQUARE_ROOT)
-target_compile_options(allomon_core PRIVATE ${square_root})
+allomon_objects(core ${core_sources} ${free_of_heap})
+foreach(objects IN ITEMS allomon_core_objects allomon_core_pic)
+  target_compile_options(${objects} PRIVATE ${square_root})
+  target_link_libraries(${objects} PRIVATE allomon_flags)
+endforeach()
+allomon_library(allomon_core $<TARGET_OBJECTS:allomon_core_objects>)
+allomon_library(allomon_shared_core $<TARGET_OBJECTS:allomon_core_pic>)
+foreach(archive IN ITEMS allomon_core allomon_shared_core)
+  set_target_properties(${archive} PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(${archive} PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
+endforeach()
+# The one of the two for whatever links it in the end.
+set(is_executable "$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>")
+set(core "$<IF:${is_executable},Allomon::allomon_core,Allomon::allomon_shared_core>")
+
 allomon_list(walk tracker/callstack/BUILD WALK)
 allomon_sources_of(capture tracker/callstack capture)
 allomon_sources_of(unwinder tracker/callstack unwinder)
@@ -37,22 +49,22 @@ allomon_sources_of(managed_functions tracker/callstack managed_functions)
 set_source_files_properties(${cfi} ${managed_functions} PROPERTIES COMPILE_OPTIONS -fno-exceptions)
 
 allomon_library(allomon_counting ${counting_sources})
-target_link_libraries(allomon_counting PUBLIC allomon_core)
+target_link_libraries(allomon_counting PUBLIC "${core}")
 allomon_list(entry_call tracker/profile/hooks/BUILD ENTRY_CALL)
 allomon_for_cxx_library(entry_call)
 set_source_files_properties(${entry_call_source} PROPERTIES COMPILE_OPTIONS "${entry_call}")
-allomon_whole(counting ARCHIVES allomon_counting LIBRARIES allomon_core)
+allomon_whole(counting ARCHIVES allomon_counting LIBRARIES "${core}")
 
 allomon_library(allomon_tracker ${tracker_sources})
 target_include_directories(allomon_tracker PUBLIC
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/tracker/c/include>")
-target_link_libraries(allomon_tracker PUBLIC allomon_core absl::status absl::statusor)
+target_link_libraries(allomon_tracker PUBLIC "${core}" absl::status absl::statusor)
 allomon_named(tracker)
 
 allomon_library(allomon_profile tracker/profile/profile.cc)
 target_link_libraries(allomon_profile PUBLIC allomon_tracker)
 allomon_library(allomon_show_sources ${show_sources})
-target_link_libraries(allomon_show_sources PUBLIC allomon_core)
+target_link_libraries(allomon_show_sources PUBLIC "${core}")
 allomon_whole(profile ARCHIVES allomon_counting allomon_show_sources LIBRARIES allomon_profile)
 
 # The C interface.
@@ -61,8 +73,8 @@ if(c_sources)
   target_compile_definitions(allomon_c PRIVATE ALLOMON_IMPLEMENTS_C_API)
   target_include_directories(allomon_c PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/tracker/c/include>")
-  target_link_libraries(allomon_c PUBLIC allomon_core)
-  allomon_whole(c ARCHIVES allomon_c LIBRARIES allomon_core)
+  target_link_libraries(allomon_c PUBLIC "${core}")
+  allomon_whole(c ARCHIVES allomon_c LIBRARIES "${core}")
 endif()
 
 # Link options of programs that are compiled with -fpatchable-function-entry=9.
@@ -75,7 +87,7 @@ target_link_options(allomon_link_entry_hook_linking INTERFACE -fuse-ld=bfd "-Wl,
 allomon_sources_of(mon_auto tracker/profile/mon mon_auto)
 list(REMOVE_ITEM mon_sources ${mon_auto})
 allomon_library(allomon_mon ${mon_sources})
-target_link_libraries(allomon_mon PUBLIC allomon_core)
+target_link_libraries(allomon_mon PUBLIC "${core}")
 target_include_directories(allomon_mon PUBLIC
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/tracker/formats/include>")
 allomon_library(allomon_mon_auto ${mon_auto})

@@ -82,7 +82,9 @@ inline void* Calloc(size_t size_bytes) {
   if (__builtin_expect(block == nullptr, 0)) return mi_zalloc(size_bytes);
   Pop(page, block);
   // In a page fresh from the kernel only the block's link is not zero.
-  return memset(static_cast<void*>(block), 0, IsFresh(page) ? sizeof(*block) : BlockBytes(page));
+  // The builtin returns its argument, so that it is the last call also under -fno-builtin.
+  const size_t used_bytes = IsFresh(page) ? sizeof(*block) : BlockBytes(page);
+  return __builtin_memset(static_cast<void*>(block), 0, used_bytes);
 }
 
 // The new block is taken first: if there is no memory, the old block lives on.
