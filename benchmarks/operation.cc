@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "allomon/labels.h"
 #include "benchmarks/built_with.h"
 #include "runtime/heap.h"
 #include "tracker/base/own_memory.h"
@@ -118,6 +119,22 @@ void FunctionEntries(long count) {
   for (long i = 0; i < count; ++i) NamedFunction();
 }
 
+void LabelScopes(long count) {
+  for (long i = 0; i < count; ++i) {
+    const ScopedLabel label("tenant", "acme");
+    asm volatile("" : : : "memory");
+  }
+}
+
+// Each pair has a scope of its own, so the set is looked up each time.
+void LabelledPairs(long count) {
+  StartAtRateOne<Follow>(8);
+  for (long i = 0; i < count; ++i) {
+    const ScopedLabel label("tenant", "acme");
+    PairUnder(8);
+  }
+}
+
 struct Cell {
   long value;
   gc::Field<Cell> next;
@@ -157,6 +174,7 @@ constexpr Operation kOperations[] = {
     {"sampled_pair", SampledPairs},       {"counted_pair", CountedPairs},
     {"profiled_pair", ProfiledPairs},     {"recorded_pair", RecordedPairs},
     {"sampled_free", SampledFrees},       {"function_entry", FunctionEntries},
+    {"label_scope", LabelScopes},         {"labelled_pair", LabelledPairs},
     {"managed_allocation", ManagedAllocations},
     {"promoted_object", PromotedObjects}, {"live_sample_bytes", LiveSampleBytes},
 };

@@ -29,6 +29,8 @@ INSTRUCTIONS = {
     "recorded_pair": "the same, followed, in a recording",
     "sampled_free": "free of a sampled block that is followed, alone",
     "function_entry": "ALLOMON_FUNCTION(), entry and exit, no profile on",
+    "label_scope": "a ScopedLabel, pushed and popped; nothing samples",
+    "labelled_pair": "as sampled_pair, in a scope of its own",
     "managed_allocation": "make of 2 words, dies young; nothing samples",
     "promoted_object": "make of 2 words, survives a minor collection",
 }
