@@ -6,7 +6,7 @@ foreach(rule IN ITEMS host_runtime internal_operators mmap_override symbol_order
 endforeach()
 set(c_objects)
 if(TARGET allomon_c)
-  set(c_objects $<TARGET_OBJECTS:allomon_c>)
+  set(c_objects $<TARGET_OBJECTS:allomon_c_pic>)
 endif()
 add_library(allomon_preloaded SHARED ${preloaded_sources} ${host_signals} ${c_objects}
   $<TARGET_OBJECTS:allomon_auto_profile> $<TARGET_OBJECTS:allomon_entry_pic>

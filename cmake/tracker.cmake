@@ -69,8 +69,13 @@ allomon_whole(profile ARCHIVES allomon_counting allomon_show_sources LIBRARIES a
 
 # The C interface.
 if(c_sources)
-  allomon_library(allomon_c ${c_sources})
-  target_compile_definitions(allomon_c PRIVATE ALLOMON_IMPLEMENTS_C_API)
+  allomon_objects(c ${c_sources})
+  foreach(objects IN ITEMS allomon_c_objects allomon_c_pic)
+    target_compile_definitions(${objects} PRIVATE ALLOMON_IMPLEMENTS_C_API)
+    target_link_libraries(${objects} PRIVATE allomon_flags)
+  endforeach()
+  allomon_library(allomon_c $<TARGET_OBJECTS:allomon_c_objects>)
+  set_target_properties(allomon_c PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(allomon_c PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/tracker/c/include>")
   target_link_libraries(allomon_c PUBLIC "${core}")

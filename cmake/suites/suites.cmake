@@ -57,7 +57,9 @@ function(allomon_suite_objects target)
   if(suite_FOR STREQUAL executable)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   endif()
-  target_compile_options(${target} PRIVATE ${ALLOMON_FLAGS} ${suite_OPTIONS})
+  # Tests compare paths with those of the source tree.
+  target_compile_options(${target} PRIVATE ${ALLOMON_FLAGS}
+    "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=" ${suite_OPTIONS})
 endfunction()
 
 # An executable or a shared library at its place in the runfiles.
@@ -71,7 +73,6 @@ function(allomon_suite_program target)
   if(suite_KIND STREQUAL SHARED)
     add_library(${target} SHARED ${suite_OBJECTS})
     list(TRANSFORM suite_LIBRARIES REPLACE "^allomon_core$" allomon_shared_core)
-    set_target_properties(${target} PROPERTIES NO_SONAME ON)
   else()
     add_executable(${target} ${suite_OBJECTS})
   endif()
@@ -102,7 +103,9 @@ endfunction()
 # Files that a command makes of others.
 function(allomon_suite_rule target)
   cmake_parse_arguments(PARSE_ARGV 1 suite "" "COMMAND" "OUTPUTS;DEPENDS")
-  add_custom_command(OUTPUT ${suite_OUTPUTS} COMMAND bash -c "${suite_COMMAND}"
+  set(script "${PROJECT_BINARY_DIR}/${target}.sh")
+  file(CONFIGURE OUTPUT "${script}" CONTENT "${suite_COMMAND}" @ONLY)
+  add_custom_command(OUTPUT ${suite_OUTPUTS} COMMAND bash "${script}"
     DEPENDS ${suite_DEPENDS} VERBATIM)
   add_custom_target(${target} ALL DEPENDS ${suite_OUTPUTS})
 endfunction()
