@@ -11,6 +11,10 @@ target_link_libraries(allomon_all_of_allocator INTERFACE
 add_library(allomon_environment STATIC EXCLUDE_FROM_ALL ${environment})
 target_link_libraries(allomon_environment PRIVATE allomon_flags)
 
+allomon_sources_of(find_object allocator/old_glibc find_object)
+add_library(allomon_find_object STATIC EXCLUDE_FROM_ALL ${find_object})
+target_link_libraries(allomon_find_object PRIVATE allomon_flags)
+
 # mimalloc's own malloc, which the golden files compare with.
 allomon_objects(plain_mimalloc EXCLUDE_FROM_ALL "${ALLOMON_MIMALLOC_SOURCE}/src/static.c")
 foreach(target IN ITEMS allomon_plain_mimalloc_objects allomon_plain_mimalloc_pic)

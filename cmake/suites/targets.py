@@ -22,6 +22,7 @@ _ARCHIVES = [
     (r"//allocator:backend_headers", "allomon_backend_headers allomon_backend"),
     (r"//allocator:(auto_profile|profile_from_environment)", "Allomon::auto_profile"),
     (r"//allocator:environment", "allomon_environment allomon_core"),
+    (r"//allocator/old_glibc:find_object", "allomon_find_object"),
     (r"//allocator:.*", "allomon_core"),
     (r"//runtime:.*", "allomon_runtime"),
     (r"//tools/.*", "allomon_tools"),

@@ -9,7 +9,7 @@ function(allomon_consumer name)
   add_test(NAME cmake/${name} COMMAND "${consumer}" "${CMAKE_COMMAND}" "${prefix}" ${name} ${ARGN})
   set_tests_properties(cmake/${name} PROPERTIES FIXTURES_REQUIRED allomon_prefix TIMEOUT 1800)
 endfunction()
-foreach(name IN ITEMS malloc runtime profile gate pkgconfig preload)
+foreach(name IN ITEMS consumer runtime profile gate pkgconfig preload)
   allomon_consumer(${name})
 endforeach()
 allomon_consumer(subdirectory "-DALLOMON_TREE=${PROJECT_SOURCE_DIR}"

@@ -5,16 +5,16 @@ export PKG_CONFIG_PATH
 plain() {
   quietly g++ -std=c++17 -O2 "$here/$1" $(pkg-config --cflags --libs "$2") -o "$scratch/$3"
 }
-plain malloc/follow.cc allomon follow
+plain consumer/follow.cc allomon follow
 "$scratch/follow"
 plain runtime/managed.cc allomon-runtime managed
 "$scratch/managed"
-plain malloc/follow.cc allomon-profile profiled
+plain consumer/follow.cc allomon-profile profiled
 "$scratch/profiled"
 [[ $(pkg-config --cflags allomon) == *"$scratch/moved"* ]] || fail "the prefix is written down"
 
 # Whoever has no malloc of ours in the program is told what to link.
-quietly g++ -std=c++17 -O2 "$here/malloc/follow.cc" $(pkg-config --cflags allomon) \
+quietly g++ -std=c++17 -O2 "$here/consumer/follow.cc" $(pkg-config --cflags allomon) \
   -L"$scratch/moved/$(basename "$(dirname "$PKG_CONFIG_PATH")")" \
   $(pkg-config --libs-only-L allomon) -lallomon_tracker -lallomon_core \
   $(pkg-config --libs absl_statusor) -o "$scratch/without"

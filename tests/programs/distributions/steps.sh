@@ -43,7 +43,9 @@ step_cmake() {
   user=root inside "apt-get update && DEBIAN_FRONTEND=noninteractive \
     apt-get install -y --no-install-recommends $packages" || return 1
   local build=/var/tmp/$user-cmake
-  inside "cd $clone && rm -rf $build && cmake -B $build -DCMAKE_BUILD_TYPE=Release &&
+  local tests='tests/(allocator|c|profile|runtime|semantics|tracker)/.*' # some minutes
+  inside "cd $clone && rm -rf $build && cmake -B $build -DCMAKE_BUILD_TYPE=Release \
+      -DALLOMON_BUILD_TESTS=ON -DALLOMON_TESTS='$tests' &&
     cmake --build $build -j$(nproc) && ctest --test-dir $build --output-on-failure &&
     cmake --install $build --prefix $build/prefix &&
     cmake -S tests/cmake/consumer -B $build/consumer -DCMAKE_PREFIX_PATH=$build/prefix &&
