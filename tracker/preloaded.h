@@ -25,12 +25,12 @@ namespace allomon::internal::preloaded {
 // preloaded library samples.  The same for as long as the program runs.  Cost: two calls.
 bool IsUsed();
 
-// In ids of what is there.  The program's own never get as far.
+// In ids of what is there.  The program's own never get as far; an id that was never given may.
 inline constexpr uint32_t kIdBit = uint32_t{1} << 31;
-inline bool HasTracker(uint32_t id) { return (id & kIdBit) != 0; }
+inline bool HasTracker(uint32_t id) { return (id & kIdBit) != 0 && IsUsed(); }
 
 // A recording has the number that the library gave it.
-inline bool HasRecording(uint32_t id) { return (id & kIdBit) != 0; }
+inline bool HasRecording(uint32_t id) { return HasTracker(id); }
 
 // Takes the client over, but only on success.
 allomon_status Start(const Session::Config& config, std::unique_ptr<SessionClient>& client,

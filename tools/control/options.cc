@@ -191,7 +191,7 @@ const char kSaveUsage[] =
     "  Writes what a process has recorded so far, with names, as a pprof file.  The process may\n"
     "  go on, or have ended.\n"
     "\n"
-    "  -o FILE         default allomon.PID.pb.gz; - is standard output\n";
+    "  -o, --output=FILE  default allomon.PID.pb.gz; - is standard output\n";
 
 const char kTopUsage[] =
     "usage: allomon top PID [options]\n"
