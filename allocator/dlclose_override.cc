@@ -7,20 +7,30 @@
 // A static executable may lack dlsym(); such a program has no library to close.
 extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
 
+// Of the build for older C libraries alone: old_glibc/functions.cc.
+extern "C" int allomon_unload_guarded(void* handle, int (*unload)(void*))
+    __attribute__((weak, visibility("hidden")));
+
 namespace {
 
 using Dlclose = int (*)(void*);
 
-Dlclose NextDlclose() {
-  if (dlsym == nullptr) return nullptr;
-  return reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+// The C library's.
+Dlclose Next() {
+  static const Dlclose next =
+      dlsym == nullptr ? nullptr : reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+  return next;
+}
+
+int Unload(void* handle) {
+  if (allomon_unload_guarded != nullptr) return allomon_unload_guarded(handle, Next());
+  return Next()(handle);
 }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"), used)) int dlclose(void* handle) {
-  static const Dlclose next = NextDlclose();
-  if (next == nullptr) return 0;
-  if (allomon::internal::StandsAside()) return next(handle);
-  return allomon::heap_client::UnloadCode(handle, next);
+  if (Next() == nullptr) return 0;
+  if (allomon::internal::StandsAside()) return Unload(handle);
+  return allomon::heap_client::UnloadCode(handle, &Unload);
 }

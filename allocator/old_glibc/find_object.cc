@@ -2,9 +2,11 @@
 
 #include <elf.h>
 #include <link.h>
+#include <sched.h>
 #include <sys/auxv.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace allomon::internal {
@@ -68,9 +70,12 @@ link_map* Nearest(uintptr_t address) {
   return nearest;
 }
 
-}  // namespace
+// Both counts are sequentially consistent: a lookup raises its own before it looks at the other,
+// and a guard likewise, so at least one of the two sees the other.
+std::atomic<int> g_lookups{0};
+std::atomic<int> g_guards{0};
 
-int FindLoadedObject(uintptr_t address, dl_find_object* found) {
+int FindInList(uintptr_t address, dl_find_object* found) {
   link_map* const object = Nearest(address);
   if (object == nullptr) return -1;
   const bool is_program = object == _r_debug.r_map;
@@ -84,5 +89,22 @@ int FindLoadedObject(uintptr_t address, dl_find_object* found) {
   found->dlfo_eh_frame = const_cast<void*>(extent.eh_frame);
   return 0;
 }
+
+}  // namespace
+
+int FindLoadedObject(uintptr_t address, dl_find_object* found) {
+  g_lookups.fetch_add(1);
+  const int status = g_guards.load() == 0 ? FindInList(address, found) : -1;
+  g_lookups.fetch_sub(1);
+  return status;
+}
+
+UnloadGuard::UnloadGuard() {
+  constexpr int kTurns = 10000;
+  g_guards.fetch_add(1);
+  for (int i = 0; i < kTurns && g_lookups.load() != 0; ++i) sched_yield();
+}
+
+UnloadGuard::~UnloadGuard() { g_guards.fetch_sub(1); }
 
 }  // namespace allomon::internal

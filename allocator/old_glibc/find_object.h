@@ -11,10 +11,21 @@ namespace allomon::internal {
 // 0 and *found, or -1 if the address is in no object of the program's namespace, as glibc has it.
 //
 // Any thread, signal handlers; allocates nothing, takes no lock.  Follows the list that the loader
-// keeps for debuggers, and fails while an object is being unloaded.  An object must not be unloaded
-// by another thread while its own code is looked up; for others the list says that they go before
-// they are gone.  Cost: one cache line for each object that is loaded.
+// keeps for debuggers, and fails while an UnloadGuard exists.  An object that the C library unloads
+// by itself (a character set of iconv) goes without a guard: the list says so before it is gone.
+// Cost: one cache line for each object that is loaded.
 int FindLoadedObject(uintptr_t address, dl_find_object* found);
+
+// Exists around a dlclose, which frees what FindLoadedObject() reads.  The constructor waits for the
+// calls that other threads are in, for 10,000 turns of the processor at most: a child of fork() may
+// have been left with a call that no thread of it is in.  Any thread; takes no lock.
+class UnloadGuard {
+ public:
+  UnloadGuard();
+  ~UnloadGuard();
+  UnloadGuard(const UnloadGuard&) = delete;
+  UnloadGuard& operator=(const UnloadGuard&) = delete;
+};
 
 }  // namespace allomon::internal
 

@@ -23,6 +23,13 @@ ALLOMON_HIDDEN int __wrap__dl_find_object(void* address, dl_find_object* found) 
   return allomon::internal::FindLoadedObject(reinterpret_cast<uintptr_t>(address), found);
 }
 
+// dlclose_override.cc calls this instead of `unload`, which is the C library's dlclose.
+ALLOMON_HIDDEN int allomon_unload_guarded(void* handle, int (*unload)(void*)) {
+  if (__real__dl_find_object != nullptr) return unload(handle);
+  const allomon::internal::UnloadGuard guard;
+  return unload(handle);
+}
+
 // 2.32: whether libstdc++ may count references without atomic instructions.  Never.
 ALLOMON_HIDDEN char __libc_single_threaded = 0;
 

@@ -13,6 +13,7 @@
 namespace {
 
 using allomon::internal::FindLoadedObject;
+using allomon::internal::UnloadGuard;
 
 std::string g_library;
 
@@ -85,11 +86,26 @@ TEST(FindLoadedObject, LibraryComesAndGoes) {
   EXPECT_EQ(FindLoadedObject(function, &found), -1);
 }
 
-// As malloc of one thread does while another loads plugins.
+TEST(FindLoadedObject, FailsWhileGuarded) {
+  const uintptr_t own = Address(reinterpret_cast<void*>(&FindLoadedObject));
+  dl_find_object found = {};
+  {
+    const UnloadGuard guard;
+    EXPECT_EQ(FindLoadedObject(own, &found), -1);
+  }
+  EXPECT_EQ(FindLoadedObject(own, &found), 0);
+}
+
+// As malloc of one thread does while another loads plugins.  The address sanitizer sees a look at
+// what dlclose has freed.
 TEST(FindLoadedObject, OtherThreadsMayLoadAndUnload) {
   std::atomic<bool> ends{false};
   std::thread loader([&] {
-    for (int i = 0; i < 2000; ++i) dlclose(dlopen(g_library.c_str(), RTLD_NOW));
+    for (int i = 0; i < 2000; ++i) {
+      void* const library = dlopen(g_library.c_str(), RTLD_NOW);
+      const UnloadGuard guard;
+      dlclose(library);
+    }
     ends = true;
   });
   const uintptr_t own = Address(reinterpret_cast<void*>(&FindLoadedObject));
