@@ -15,6 +15,7 @@
 #include <string>
 
 #include "allocator/auto_control.h"
+#include "allocator/auto_interpreters.h"
 #include "allocator/auto_profile_ends.h"
 #include "allocator/auto_profile_explain.h"
 #include "allocator/auto_profile_say.h"
@@ -335,6 +336,7 @@ void StartFromEnvironment(int argc, char** argv) {
   std::string error;
   if (ReadEnvironment(environ, &profile->options, &error)) {
     g_profile = profile;
+    internal::ShowInterpretersIfWanted(profile->options);
     StartProfile(profile);
     internal::StartRecordingIfWanted(profile->options);
     internal::AttendIfWanted(profile->options);

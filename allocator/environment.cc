@@ -161,6 +161,9 @@ constexpr Setting kSettings[] = {
     {"ALLOMON_MMAP",
      [](const std::string& value, Options* options) { return ParseFlag(value, &options->mmap); },
      "0 or 1"},
+    {"ALLOMON_PYTHON",
+     [](const std::string& value, Options* options) { return ParseFlag(value, &options->python); },
+     "0 or 1"},
     {"ALLOMON_RECORD",
      [](const std::string& value, Options* options) {
        options->record = value;

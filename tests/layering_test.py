@@ -50,6 +50,7 @@ EXCEPTIONS = {
         r"tracker/formats/recording_layout\.h",
     ],
     r"allocator/auto_control[^/]*": [r"tracker/control/attendant\.h"],
+    r"allocator/auto_interpreters[^/]*": [r"tracker/cpython/attach\.h"],
     r"allocator/auto_recording[^/]*": [r"tracker/recording/start\.h"],
 }
 

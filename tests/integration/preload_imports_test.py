@@ -38,6 +38,9 @@ WEAK = re.compile(
     # libitm's, in libstdc++'s transactional copies of its exceptions' constructors, which only
     # transactions enter.
     r"|_ITM_(RU1|RU8|addUserCommitAction|memcpyRnWt|memcpyRtWn)|_ZGTt(nam|dlPv)"
+    # Of a Python interpreter (tracker/cpython).
+    r"|Py_Version|_PyRuntime|Py(Code|Unicode|Bytes)_Type"
+    r"|PyGILState_GetThisThreadState|_PyThreadState_UncheckedGet|PyThreadState_GetUnchecked"
 )
 
 

@@ -7,6 +7,7 @@
 #include "tracker/base/check.h"
 #include "tracker/callstack/cfi_index.h"
 #include "tracker/callstack/frame_step.h"
+#include "tracker/callstack/interpreters.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/replay_record.h"
 #include "tracker/callstack/replay_thread.h"
@@ -341,27 +342,39 @@ ALLOMON_READS_STACK inline bool IsUnchanged(const ReplayBlock& block, const Fram
          record.HasAll(begin, begin + block.decisive_states - 1);
 }
 
-// A capture while managed calls are open: a walk that tells where each frame lies.  It uses no
-// record and gives no serial, so no caller takes a stack for unchanged whose managed calls have
-// changed.
-__attribute__((noinline)) ALLOMON_READS_STACK size_t CaptureManaged(const FrameState& start,
-                                                                    uintptr_t* frames,
-                                                                    size_t max_frames,
-                                                                    bool* truncated) {
+// Whether the thread may have frames that are not native.
+inline bool MayHaveManagedFrames() {
+  return internal::HasManagedCalls() || internal::HasInterpreters();
+}
+
+// A capture while managed calls are open, or interpreters have frames: a walk that tells where each
+// frame lies.  It uses no record and gives no serial, so no caller takes a stack for unchanged whose
+// managed frames have changed.  False where there are no such frames.
+__attribute__((noinline)) ALLOMON_READS_STACK bool CaptureManaged(const FrameState& start,
+                                                                  uintptr_t* frames,
+                                                                  size_t max_frames,
+                                                                  bool* truncated, size_t* depth) {
+  internal::AllInterpretedFrames interpreted;
+  if (interpreted.empty() && !internal::HasManagedCalls()) return false;
   uintptr_t* native =
       static_cast<uintptr_t*>(__builtin_alloca((2 * max_frames + 1) * sizeof(uintptr_t)));
   uintptr_t* sps = native + max_frames;
   const size_t count =
       Walk({start, start.pc, StackWindow(start.sp), 0}, native, max_frames, truncated, sps);
-  return internal::MergeManagedFrames(native, sps, count, frames, max_frames, truncated);
+  *depth = interpreted.empty()
+               ? internal::MergeManagedFrames(native, sps, count, frames, max_frames, truncated)
+               : internal::MergeInterpretedFrames(native, sps, count, &interpreted, frames,
+                                                  max_frames, truncated);
+  return true;
 }
 
 }  // namespace
 
 ALLOMON_READS_STACK size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames,
                                             bool* truncated) {
-  if (__builtin_expect(internal::HasManagedCalls(), false)) {
-    return CaptureManaged(start, frames, max_frames, truncated);
+  if (__builtin_expect(MayHaveManagedFrames(), false)) {
+    size_t depth;
+    if (CaptureManaged(start, frames, max_frames, truncated, &depth)) return depth;
   }
   uint64_t serial;
   return Capture(start, frames, max_frames, truncated, &serial);
@@ -370,15 +383,19 @@ ALLOMON_READS_STACK size_t CaptureCallstack(FrameState start, uintptr_t* frames,
 ALLOMON_READS_STACK size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames,
                                                       size_t max_frames, bool* truncated,
                                                       uint64_t* serial) {
-  if (__builtin_expect(internal::HasManagedCalls(), false)) {
+  if (__builtin_expect(MayHaveManagedFrames(), false)) {
+    size_t depth;
     *serial = 0;
-    return CaptureManaged(start, frames, max_frames, truncated);
+    if (CaptureManaged(start, frames, max_frames, truncated, &depth)) return depth;
   }
   return Capture(start, frames, max_frames, truncated, serial);
 }
 
 ALLOMON_READS_STACK bool HasSerial(const FrameState& start, uint64_t serial) {
-  if (__builtin_expect(internal::HasManagedCalls(), false)) return false;
+  if (__builtin_expect(MayHaveManagedFrames(), false) &&
+      (internal::HasManagedCalls() || internal::HasInterpretedFrames())) {
+    return false;
+  }
   const ReplayBlock* block = internal::OpenKnownReplay();
   if (__builtin_expect(block == nullptr, false)) return false;
   const bool has = IsUnchanged(*block, start, serial);
@@ -388,7 +405,10 @@ ALLOMON_READS_STACK bool HasSerial(const FrameState& start, uint64_t serial) {
 
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
                               bool* truncated) {
-  if (internal::HasManagedCalls()) return CaptureManaged(start, frames, max_frames, truncated);
+  size_t depth;
+  if (MayHaveManagedFrames() && CaptureManaged(start, frames, max_frames, truncated, &depth)) {
+    return depth;
+  }
   return WalkRest({start, start.pc, StackWindow(start.sp), 0}, frames, max_frames, truncated);
 }
 

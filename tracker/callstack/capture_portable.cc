@@ -2,7 +2,7 @@
 
 #if !defined(__x86_64__)
 
-#include "tracker/callstack/managed_functions.h"
+#include "tracker/callstack/interpreters.h"
 #include "tracker/callstack/stack_window.h"
 
 // The twin of capture.cc for other architectures: follows frame pointers, as the ABIs of AArch64
@@ -63,7 +63,9 @@ size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, 
       static_cast<uintptr_t*>(__builtin_alloca((2 * max_frames + 1) * sizeof(uintptr_t)));
   uintptr_t* sps = native + max_frames;
   const size_t count = Walk(start, native, sps, max_frames, truncated);
-  return internal::MergeManagedFrames(native, sps, count, frames, max_frames, truncated);
+  internal::AllInterpretedFrames interpreted;
+  return internal::MergeInterpretedFrames(native, sps, count, &interpreted, frames, max_frames,
+                                          truncated);
 }
 
 size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames, size_t max_frames,

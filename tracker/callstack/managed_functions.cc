@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tracker/base/check.h"
+#include "tracker/callstack/interpreted_code.h"
 
 namespace allomon {
 namespace internal {
@@ -125,9 +126,9 @@ ManagedFunction RegisterManagedFunction(std::string_view name, std::string_view 
 
 bool FindManagedFunction(uintptr_t address, ManagedFunctionName* name) {
   Registry* registry = g_registry.load(std::memory_order_acquire);
-  if (registry == nullptr) return false;
+  if (registry == nullptr) return internal::FindInterpretedLine(address, name);
   const uintptr_t offset = address - reinterpret_cast<uintptr_t>(registry->code);
-  if (offset >= sizeof(registry->code)) return false;
+  if (offset >= sizeof(registry->code)) return internal::FindInterpretedLine(address, name);
   return internal::ManagedFunctionAt(static_cast<uint32_t>(offset / kCodeBytes), name);
 }
 
@@ -148,6 +149,11 @@ uint32_t ManagedFunctionNumber(uintptr_t address) {
                                kCodeBytes);
 }
 
+uint32_t ManagedNameNumber(uintptr_t address) {
+  if (!IsInterpretedLine(address)) return ManagedFunctionNumber(address);
+  return static_cast<uint32_t>(kMaxFunctions) + InterpretedLineNumber(address);
+}
+
 bool ManagedFunctionAt(uint32_t number, ManagedFunctionName* name) {
   Registry* registry = g_registry.load(std::memory_order_acquire);
   if (registry == nullptr) return false;
@@ -157,6 +163,7 @@ bool ManagedFunctionAt(uint32_t number, ManagedFunctionName* name) {
   *name = {{text, record.name_bytes},
            {text + record.name_bytes, record.file_bytes},
            record.line,
+           ManagedFunctionAddress(number),
            ManagedFunctionAddress(number)};
   return true;
 }

@@ -50,8 +50,9 @@ ManagedFunction RegisterManagedFunction(std::string_view name, std::string_view 
 struct ManagedFunctionName {
   std::string_view name;
   std::string_view file;
-  int line;
+  int line;           // of a function that a walker found (interpreters.h): the one that runs
   uintptr_t address;  // ManagedFunction::address()
+  uintptr_t function;  // the same for all lines of one function
 };
 // False for every other address.  Any thread, any signal handler.
 bool FindManagedFunction(uintptr_t address, ManagedFunctionName* name);
@@ -61,6 +62,8 @@ namespace internal {
 // The registered functions by number: from 0, in the order of their registration.
 uint32_t ManagedFunctionCount();
 uint32_t ManagedFunctionNumber(uintptr_t address);  // of a registered one
+// The same; a line of an interpreted function (interpreted_code.h) has a number behind all of them.
+uint32_t ManagedNameNumber(uintptr_t address);
 uintptr_t ManagedFunctionAddress(uint32_t number);
 bool ManagedFunctionAt(uint32_t number, ManagedFunctionName* name);
 

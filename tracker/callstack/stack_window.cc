@@ -29,11 +29,12 @@ constexpr uintptr_t kMaxForeignPages = 256;
 
 uintptr_t PageOf(uintptr_t address) { return address & ~(kPageBytes - 1); }
 
-// True if `page` can be read.  The kernel copies the signal set before it rejects `how`, so it
-// answers EFAULT or EINVAL and changes nothing.  This system call was chosen because every sandbox
-// lets it through, unlike process_vm_readv; mincore would call a guard page mapped, and a pipe
-// needs descriptors.
-bool IsReadable(uintptr_t page) {
+}  // namespace
+
+// The kernel copies the signal set before it rejects `how`, so it answers EFAULT or EINVAL and
+// changes nothing.  This system call was chosen because every sandbox lets it through, unlike
+// process_vm_readv; mincore would call a guard page mapped, and a pipe needs descriptors.
+bool IsReadablePage(uintptr_t page) {
   constexpr int kNoSuchHow = -1;
   // Any word of the page will do, but not its first: a set at address 0 means no set.
   const uintptr_t word = page + sizeof(uintptr_t);
@@ -43,6 +44,8 @@ bool IsReadable(uintptr_t page) {
   errno = saved_errno;
   return readable;
 }
+
+namespace {
 
 // An address in the stack that the thread was born with, which is mapped and above all frames.
 // glibc puts a thread's control block at the upper end of its stack.  The main thread's control
@@ -67,7 +70,7 @@ uintptr_t OwnStackAnchor() {
 // kMaxOwnPages further on.
 uintptr_t ReadableUntil(uintptr_t page, uintptr_t limit) {
   for (int i = 0; i < kMaxOwnPages && page < limit; ++i, page += kPageBytes) {
-    if (!IsReadable(page)) return page;
+    if (!IsReadablePage(page)) return page;
   }
   return page < limit ? page : limit;
 }
@@ -105,7 +108,7 @@ void StackWindow::OpenSlow(uintptr_t sp) {
     high_ = Get(known_stacks.own_high);
     return;
   }
-  growable_ = IsReadable(PageOf(sp));
+  growable_ = IsReadablePage(PageOf(sp));
   high_ = growable_ ? PageOf(sp) + kPageBytes : sp;
 }
 
@@ -113,14 +116,14 @@ void StackWindow::OpenSlow(uintptr_t sp) {
 // 128 bytes below sp for the function that runs.
 bool StackWindow::IsInRedZone(uintptr_t address) const {
   constexpr uintptr_t kRedZoneBytes = 128;
-  return low_ - address <= kRedZoneBytes && IsReadable(PageOf(address));
+  return low_ - address <= kRedZoneBytes && IsReadablePage(PageOf(address));
 }
 
 bool StackWindow::Grow(uintptr_t address) {
   const uintptr_t needed = address + sizeof(uintptr_t);
   if (needed < address || needed - high_ > kMaxForeignPages * kPageBytes) return false;
   while (high_ < needed) {
-    if (!IsReadable(high_)) {
+    if (!IsReadablePage(high_)) {
       growable_ = false;
       return false;
     }

@@ -37,6 +37,10 @@ struct KnownStacks {
 // promises that there is no constructor, which thread_local would look for on each access.
 extern __thread KnownStacks known_stacks __attribute__((tls_model("initial-exec")));
 
+// Whether `page`, the first address of a page, can be read.  Another thread may unmap it right
+// afterwards.  Cost: a system call that every sandbox lets through (150 ns).
+bool IsReadablePage(uintptr_t page);
+
 class StackWindow {
  public:
   // Opens a window that starts at `sp`; empty if not even the word at `sp` is readable.

@@ -111,7 +111,7 @@ TextRef CallTree::TextOf(const ManagedFunctionName& name) {
   writer.Add(name.file);
   writer.AddTab();
   writer.AddNumber(static_cast<uint32_t>(name.line));
-  const uint32_t function = internal::ManagedFunctionNumber(name.address);
+  const uint32_t function = internal::ManagedNameNumber(name.address);
   const uint32_t known = text_of_function_.Get(function);
   if (known != 0) return {known - 1, writer.length};
   if (!text_of_function_.Reserve(function)) return {};

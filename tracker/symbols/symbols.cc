@@ -159,13 +159,14 @@ ProcessSymbols::~ProcessSymbols() = default;
 Symbol ProcessSymbols::Resolve(uintptr_t pc) const {
   ManagedFunctionName managed;
   if (!FindManagedFunction(pc, &managed)) return impl_->Resolve(pc);
+  FindManagedFunction(managed.function, &managed);  // of a line: where its function begins
   return {std::string(managed.name), "[managed]",
           std::string(managed.file) + ": " + std::to_string(managed.line), managed.address, true};
 }
 
 uintptr_t ProcessSymbols::FunctionStart(uintptr_t pc) const {
   ManagedFunctionName managed;
-  return FindManagedFunction(pc, &managed) ? managed.address : impl_->FunctionStart(pc);
+  return FindManagedFunction(pc, &managed) ? managed.function : impl_->FunctionStart(pc);
 }
 
 }  // namespace allomon

@@ -33,6 +33,7 @@
 
 #include "allomon/allocation.h"
 #include "allomon/custom_memory.h"
+#include "allomon/interpreter.h"
 #include "allomon/labels.h"
 #include "allomon/recording.h"
 #include "allomon/status.h"

@@ -1,0 +1,172 @@
+#include "tracker/callstack/interpreters.h"
+
+#include "tracker/callstack/managed_functions.h"
+
+namespace allomon::internal {
+
+std::atomic<int> interpreter_count{0};
+
+namespace {
+
+// A place is taken by a compare-exchange, and is complete when `ready`.
+struct Slot {
+  std::atomic<bool> taken;
+  std::atomic<bool> ready;
+  Interpreter interpreter;
+};
+Slot g_slots[kMostInterpreters];
+
+// What a description may write its texts to: a name and a file, as long as they may be.
+constexpr size_t kRoomBytes = 3072;
+
+// Open managed calls of the thread, innermost first.
+class ManagedCalls {
+ public:
+  // Those whose frames lie below `stack_end` are stale: longjmp has skipped their ends.
+  explicit ManagedCalls(uintptr_t stack_end) : next_(managed_stack.top) {
+    while (has_call() && frame() < stack_end) --next_;
+  }
+  bool has_call() const { return next_ > managed_stack.base; }
+  uintptr_t frame() const { return next_[-1].frame; }
+  uintptr_t Take() { return (--next_)->address & ~kWatched; }
+
+ private:
+  const ManagedEntry* next_;
+};
+
+// The stack that is written.
+class Merged {
+ public:
+  Merged(uintptr_t* frames, size_t max_frames, bool* truncated)
+      : frames_(frames), max_frames_(max_frames), truncated_(*truncated) {}
+
+  bool Add(uintptr_t address) {
+    if (address == kNoFrame || address == 0) return true;
+    if (count_ == max_frames_) {
+      truncated_ = true;
+      return false;
+    }
+    frames_[count_++] = address;
+    return true;
+  }
+  size_t count() const { return count_; }
+
+ private:
+  uintptr_t* const frames_;
+  const size_t max_frames_;
+  size_t count_ = 0;
+  bool& truncated_;
+};
+
+// Adds what lies on the stack below `end`.  Sets *replaces if that has frames which a native
+// function runs whose own frame begins at `begin`.  False when there is no more room.
+bool AddBelow(uintptr_t begin, uintptr_t end, AllInterpretedFrames* interpreted,
+              ManagedCalls* calls, Merged* merged, bool* replaces) {
+  for (;;) {
+    InterpretedFrames* const next = interpreted->Innermost();
+    const uintptr_t native_frame = next == nullptr ? UINTPTR_MAX : next->native_frame();
+    if (calls->has_call() && calls->frame() < end && calls->frame() < native_frame) {
+      if (!merged->Add(calls->Take())) return false;
+      continue;
+    }
+    if (native_frame >= end) return true;
+    if (!merged->Add(next->Address())) return false;
+    *replaces |= native_frame >= begin;
+    next->Next();
+  }
+}
+
+}  // namespace
+
+bool RegisterInterpreter(const Interpreter& interpreter) {
+  for (Slot& slot : g_slots) {
+    if (slot.taken.exchange(true, std::memory_order_relaxed)) continue;
+    slot.interpreter = interpreter;
+    slot.ready.store(true, std::memory_order_release);
+    interpreter_count.fetch_add(1, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+bool InterpretedFrames::Begin(const Interpreter& interpreter) {
+  interpreter_ = &interpreter;
+  walk_ = {sizeof(walk_), {}};
+  const int began = interpreter.begin(interpreter.data, &walk_);
+  if (began == kWalkEnd) return false;
+  has_frame_ = true;
+  is_lost_ = began != kWalkFrame;
+  if (!is_lost_) Next();
+  return has_frame_;
+}
+
+void InterpretedFrames::Next() {
+  has_frame_ = false;
+  if (is_lost_) return;  // what stands for the lost ones was the last
+  frame_ = {sizeof(frame_), 0, 0, 0};
+  const int step = interpreter_->next(interpreter_->data, &walk_, &frame_);
+  has_frame_ = step != kWalkEnd;
+  is_lost_ = has_frame_ && step != kWalkFrame;
+  if (!is_lost_ && frame_.native_frame > native_frame_) native_frame_ = frame_.native_frame;
+}
+
+uintptr_t InterpretedFrames::Address() const {
+  if (is_lost_) return LostFrame();
+  const uintptr_t known = FindPlace({frame_.code, frame_.position});
+  return __builtin_expect(known != 0, true) ? known : Describe();
+}
+
+__attribute__((noinline)) uintptr_t InterpretedFrames::Describe() const {
+  const CodePlace place = {frame_.code, frame_.position};
+  // Before the interpreter is asked: if the code goes away meanwhile, the answer is forgotten.
+  const uint32_t generation = CodeGeneration(frame_.code);
+  char room[kRoomBytes];
+  PlaceDescription what = {sizeof(what), "", 0, "", 0, 0, 0, room, sizeof(room)};
+  const int told = interpreter_->describe(interpreter_->data, &frame_, &what);
+  if (told == kWalkFrame) return EnterPlace(place, generation, what);
+  if (told != kWalkEnd) return LostFrame();
+  EnterNoFrame(place, generation);
+  return kNoFrame;
+}
+
+AllInterpretedFrames::AllInterpretedFrames() {
+  for (const Slot& slot : g_slots) {
+    if (!slot.ready.load(std::memory_order_acquire)) continue;
+    if (frames_[count_].Begin(slot.interpreter)) ++count_;
+  }
+}
+
+InterpretedFrames* AllInterpretedFrames::Innermost() {
+  InterpretedFrames* innermost = nullptr;
+  for (int i = 0; i < count_; ++i) {
+    if (!frames_[i].has_frame()) continue;
+    if (innermost == nullptr || frames_[i].native_frame() < innermost->native_frame()) {
+      innermost = &frames_[i];
+    }
+  }
+  return innermost;
+}
+
+bool HasInterpretedFrames() {
+  for (const Slot& slot : g_slots) {
+    if (!slot.ready.load(std::memory_order_acquire)) continue;
+    InterpreterWalk walk = {sizeof(walk), {}};
+    if (slot.interpreter.begin(slot.interpreter.data, &walk) != kWalkEnd) return true;
+  }
+  return false;
+}
+
+size_t MergeInterpretedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t count,
+                              AllInterpretedFrames* interpreted, uintptr_t* merged,
+                              size_t max_frames, bool* truncated) {
+  ManagedCalls calls(count != 0 ? sps[0] : 0);
+  Merged stack(merged, max_frames, truncated);
+  for (size_t i = 0; i < count; ++i) {
+    bool replaced = false;
+    if (!AddBelow(sps[i], sps[i + 1], interpreted, &calls, &stack, &replaced)) break;
+    if (!replaced && !stack.Add(frames[i])) break;
+  }
+  return stack.count();
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,100 @@
+// Interpreters whose frames call stacks have in place of the native frames of their loops
+// (allomon/interpreter.h, which has the rules).
+//
+// The structures are those of the C interface, with other names.  No lock; captures ask in signal
+// handlers, too.
+#ifndef ALLOMON_TRACKER_CALLSTACK_INTERPRETERS_H_
+#define ALLOMON_TRACKER_CALLSTACK_INTERPRETERS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tracker/callstack/interpreted_code.h"
+
+namespace allomon::internal {
+
+// Answers of an interpreter's functions.
+inline constexpr int kWalkLost = -1;
+inline constexpr int kWalkEnd = 0;    // describe: the place is no frame of its own
+inline constexpr int kWalkFrame = 1;  // begin: there are frames
+
+// Where a walk has got to: the interpreter's.
+struct InterpreterWalk {
+  size_t struct_size;
+  uintptr_t place[16];
+};
+
+struct InterpretedFrame {
+  size_t struct_size;
+  uintptr_t code;
+  uintptr_t native_frame;
+  uint32_t position;
+};
+
+struct Interpreter {
+  size_t struct_size;
+  void* data;
+  int (*begin)(void* data, InterpreterWalk* walk);
+  int (*next)(void* data, InterpreterWalk* walk, InterpretedFrame* frame);
+  int (*describe)(void* data, const InterpretedFrame* frame, PlaceDescription* description);
+};
+
+inline constexpr int kMostInterpreters = 4;
+
+// Copies it.  False where there are too many.  For as long as the process runs.
+bool RegisterInterpreter(const Interpreter& interpreter);
+
+extern std::atomic<int> interpreter_count;
+inline bool HasInterpreters() { return interpreter_count.load(std::memory_order_relaxed) != 0; }
+
+// The frames of one interpreter on the calling thread, innermost first.
+class InterpretedFrames {
+ public:
+  // False: there are none.
+  bool Begin(const Interpreter& interpreter);
+
+  // Whether there is a frame, or what stands for those that were lost.
+  bool has_frame() const { return has_frame_; }
+  // In the native frame that runs it.  Never below that of the frame before.
+  uintptr_t native_frame() const { return native_frame_; }
+  // The address in call stacks; kNoFrame for a place that is none of its own.
+  uintptr_t Address() const;
+  void Next();
+
+ private:
+  uintptr_t Describe() const;
+
+  const Interpreter* interpreter_;
+  InterpreterWalk walk_;
+  InterpretedFrame frame_;
+  uintptr_t native_frame_ = 0;
+  bool has_frame_ = false;
+  bool is_lost_ = false;
+};
+
+// Those of all interpreters.
+class AllInterpretedFrames {
+ public:
+  AllInterpretedFrames();
+  bool empty() const { return count_ == 0; }
+  // The one whose frame lies furthest in on the native stack; null: there is no frame any more.
+  InterpretedFrames* Innermost();
+
+ private:
+  InterpretedFrames frames_[kMostInterpreters];
+  int count_ = 0;
+};
+
+// Whether an interpreter has frames on the calling thread.
+bool HasInterpretedFrames();
+
+// As MergeManagedFrames(), and with the frames of interpreters.  These take the place of the native
+// frame that runs them.
+size_t MergeInterpretedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t count,
+                              AllInterpretedFrames* interpreted, uintptr_t* merged,
+                              size_t max_frames, bool* truncated);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CALLSTACK_INTERPRETERS_H_

@@ -1,0 +1,145 @@
+#include "tracker/cpython/frames.h"
+
+#include <cstring>
+
+#include "tracker/callstack/readable_memory.h"
+
+namespace allomon::cpython {
+namespace {
+
+using internal::InterpretedFrame;
+using internal::InterpreterWalk;
+using internal::kWalkEnd;
+using internal::kWalkFrame;
+using internal::kWalkLost;
+using internal::ReadableMemory;
+
+// Who keeps a frame.
+constexpr uint8_t kOwnedByGenerator = 1;
+// From here on the interpreter keeps it: it stands for the native loop, on whose stack it lies.
+constexpr uint8_t kOwnedByLoop = 3;
+
+// How many frames of one native loop are passed in search of its end.  Deeper recursions have no
+// native frame: they stand where the frame before them stands.
+constexpr int kMostFramesOfLoop = 10000;
+// The interpreter's own frames in a row.
+constexpr int kMostLoopsInARow = 100;
+
+// What InterpreterWalk::place has.
+struct Place {
+  uintptr_t frame;        // that comes next; 0: the end
+  uintptr_t native_loop;  // an address in the native frame that runs it; 0: not known yet
+  ReadableMemory memory;
+};
+static_assert(sizeof(Place) <= sizeof(InterpreterWalk::place));
+static_assert(alignof(Place) <= alignof(InterpreterWalk));
+
+Place& PlaceOf(InterpreterWalk* walk) { return *reinterpret_cast<Place*>(walk->place); }
+
+bool HasLoops(const Layout& layout) { return layout.is_entry != 0; }
+
+// The native loop that runs, before 3.12: its address, and the frame that it is at.
+bool EnterLoop(const Layout& layout, uintptr_t loop, Place* place) {
+  place->native_loop = loop;
+  return place->memory.Load(loop + layout.loop_frame, &place->frame);
+}
+
+// The native loop that runs the frame, from 3.12 on: the interpreter's own frame that comes next.
+uintptr_t FindLoop(const Layout& layout, uintptr_t frame, ReadableMemory* memory) {
+  for (int i = 0; i < kMostFramesOfLoop && frame != 0; ++i) {
+    uint8_t owner;
+    if (!memory->Load(frame + layout.owner, &owner)) return 0;
+    if (owner >= kOwnedByLoop) return frame;
+    if (!memory->Load(frame + layout.caller, &frame)) return 0;
+  }
+  return 0;
+}
+
+// Past the interpreter's own frames.  False: these cannot be read, or do not end.
+bool SkipLoops(const Layout& layout, Place* place) {
+  for (int i = 0; i < kMostLoopsInARow && place->frame != 0; ++i) {
+    uint8_t owner;
+    if (!place->memory.Load(place->frame + layout.owner, &owner)) return false;
+    if (owner < kOwnedByLoop) return true;
+    place->native_loop = 0;
+    if (!place->memory.Load(place->frame + layout.caller, &place->frame)) return false;
+  }
+  return place->frame == 0;
+}
+
+struct FrameWords {
+  uintptr_t code;
+  uintptr_t caller;
+  uintptr_t instruction;
+  uint8_t owner;
+  uint8_t is_entry;
+};
+
+bool Read(const Layout& layout, uintptr_t frame, ReadableMemory* memory, FrameWords* words) {
+  words->is_entry = 0;
+  return frame % sizeof(uintptr_t) == 0 && memory->Load(frame + layout.code, &words->code) &&
+         memory->Load(frame + layout.caller, &words->caller) &&
+         memory->Load(frame + layout.instruction, &words->instruction) &&
+         memory->Load(frame + layout.owner, &words->owner) &&
+         (!HasLoops(layout) || memory->Load(frame + layout.is_entry, &words->is_entry));
+}
+
+// False for an instruction that is none of the code's.
+bool PositionOf(const Layout& layout, const FrameWords& words, uint32_t* position) {
+  constexpr uintptr_t kMostBytes = uintptr_t{1} << 30;
+  const uintptr_t past = words.instruction - (words.code + layout.instructions) + 2;
+  if (past % 2 != 0 || past > kMostBytes) return false;
+  *position = static_cast<uint32_t>(past / 2);
+  if (words.owner == kOwnedByGenerator) *position |= kOfGenerator;
+  return true;
+}
+
+// Goes on to the caller, which another native loop may run.
+void Leave(const Layout& layout, const FrameWords& words, Place* place) {
+  constexpr uintptr_t kNoFrame = 1;  // is not aligned, so the next step is lost
+  place->frame = words.caller;
+  if (!HasLoops(layout) || words.is_entry == 0) return;
+  const uintptr_t inner = place->native_loop;
+  if (!place->memory.Load(inner + layout.loop_caller, &place->native_loop)) {
+    place->frame = kNoFrame;
+  }
+}
+
+}  // namespace
+
+int BeginWalk(void* data, InterpreterWalk* walk) {
+  const RunningPython& python = *static_cast<const RunningPython*>(data);
+  const uintptr_t thread = python.current_thread(python);
+  if (thread == 0) return kWalkEnd;
+  Place& place = PlaceOf(walk);
+  uintptr_t current;
+  if (!place.memory.Load(thread + python.layout.current_frame, &current)) return kWalkLost;
+  place.frame = current;
+  if (HasLoops(python.layout) && current != 0 && !EnterLoop(python.layout, current, &place)) {
+    return kWalkLost;
+  }
+  if (place.frame == 0) return kWalkEnd;
+  python.watch_code();
+  return kWalkFrame;
+}
+
+int NextFrame(void* data, InterpreterWalk* walk, InterpretedFrame* frame) {
+  const Layout& layout = static_cast<const RunningPython*>(data)->layout;
+  Place& place = PlaceOf(walk);
+  if (!HasLoops(layout)) {
+    if (!SkipLoops(layout, &place)) return kWalkLost;
+    if (place.native_loop == 0) place.native_loop = FindLoop(layout, place.frame, &place.memory);
+  }
+  if (place.frame == 0) return kWalkEnd;
+  FrameWords words;
+  if (!Read(layout, place.frame, &place.memory, &words)) return kWalkLost;
+  // From 3.14 on a reference says in its lowest bits whether it is counted.
+  words.code &= ~uintptr_t{7};
+  frame->code = words.code;
+  frame->native_frame = place.native_loop;
+  if (!PositionOf(layout, words, &frame->position)) return kWalkLost;
+  Leave(layout, words, &place);
+  return kWalkFrame;
+}
+
+}  // namespace allomon::cpython

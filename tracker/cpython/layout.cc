@@ -1,0 +1,128 @@
+#include "tracker/cpython/layout.h"
+
+#include <cstring>
+
+namespace allomon::cpython {
+namespace {
+
+constexpr Layout kPython311 = {
+    /*current_frame=*/56, /*thread_id=*/152, /*loop_frame=*/8,       /*loop_caller=*/16,
+    /*code=*/32,          /*caller=*/48,     /*instruction=*/56,     /*owner=*/69,
+    /*is_entry=*/68,      /*file=*/112,      /*name=*/128,           /*lines=*/136,
+    /*first_line=*/72,    /*first_traceable=*/168, /*instructions=*/184,
+    /*ascii_bytes=*/48,   /*compact_bytes=*/72,    /*kind_shift=*/2,
+};
+
+constexpr Layout kPython312 = {
+    /*current_frame=*/56, /*thread_id=*/136, /*loop_frame=*/0,       /*loop_caller=*/8,
+    /*code=*/0,           /*caller=*/8,      /*instruction=*/56,     /*owner=*/70,
+    /*is_entry=*/0,       /*file=*/112,      /*name=*/128,           /*lines=*/136,
+    /*first_line=*/68,    /*first_traceable=*/176, /*instructions=*/192,
+    /*ascii_bytes=*/40,   /*compact_bytes=*/56,    /*kind_shift=*/2,
+};
+
+constexpr char kNoVersion[] = "only versions 3.11 to 3.14 are known";
+constexpr char kNoGil[] = "interpreters without a global lock (free-threaded builds) are left out";
+constexpr char kOther[] = "this build has other structures than its version's release";
+
+uint32_t MinorOf(uint32_t version) { return version >> 16 & 0xff; }
+
+// The table at the beginning of _PyRuntime, from 3.13 on: words of 8 bytes, the first one a cookie.
+class OffsetTable {
+ public:
+  explicit OffsetTable(const char* runtime) : runtime_(runtime) {}
+
+  uint64_t Word(size_t index) const {
+    uint64_t word;
+    memcpy(&word, runtime_ + index * sizeof(word), sizeof(word));
+    return word;
+  }
+  bool IsThere(uint32_t version) const {
+    return memcmp(runtime_, "xdebugpy", 8) == 0 && Word(1) == version;
+  }
+  bool IsFreeThreaded() const { return Word(2) != 0; }
+  // False if it is too large for an offset.
+  bool Get(size_t index, uint16_t* offset) const {
+    *offset = static_cast<uint16_t>(Word(index));
+    return Word(index) < 4096;
+  }
+
+ private:
+  const char* const runtime_;
+};
+
+// Where the parts of the table begin, by words.
+struct TableParts {
+  size_t thread;
+  size_t frame;
+  size_t code;
+};
+constexpr TableParts kParts313 = {19, 28, 34};
+constexpr TableParts kParts314 = {22, 31, 39};
+
+// What the table does not have: the same in 3.13 and 3.14 as in 3.12, or behind what it has.
+bool ReadTable(const OffsetTable& table, const TableParts& parts, Layout* layout) {
+  *layout = kPython312;
+  const bool all = table.Get(parts.thread + 4, &layout->current_frame) &&
+                   table.Get(parts.thread + 5, &layout->thread_id) &&
+                   table.Get(parts.frame + 1, &layout->caller) &&
+                   table.Get(parts.frame + 2, &layout->code) &&
+                   table.Get(parts.frame + 3, &layout->instruction) &&
+                   table.Get(parts.frame + 5, &layout->owner) &&
+                   table.Get(parts.code + 1, &layout->file) &&
+                   table.Get(parts.code + 3, &layout->name) &&
+                   table.Get(parts.code + 4, &layout->lines) &&
+                   table.Get(parts.code + 5, &layout->first_line) &&
+                   table.Get(parts.code + 9, &layout->instructions);
+  layout->first_traceable = static_cast<uint16_t>(layout->instructions - 16);
+  return all && layout->instructions >= 16;
+}
+
+int64_t SizeIn(const char* type, uint16_t offset) {
+  int64_t size;
+  memcpy(&size, type + offset, sizeof(size));
+  return size;
+}
+
+// Builds with assertions for their developers have larger objects; so has a layout that is wrong.
+bool Fits(const Interpreter& interpreter, const Layout& layout) {
+  return SizeIn(interpreter.code_type, kTypeBasicSize) == layout.instructions &&
+         SizeIn(interpreter.code_type, kTypeItemSize) == 2 &&
+         SizeIn(interpreter.str_type, kTypeBasicSize) == layout.compact_bytes + 8 &&
+         SizeIn(interpreter.bytes_type, kTypeBasicSize) == kBytesData + 1;
+}
+
+const char* FindInTable(const Interpreter& interpreter, const TableParts& parts, Layout* layout) {
+  const OffsetTable table(interpreter.runtime);
+  if (!table.IsThere(interpreter.version)) return kOther;
+  if (table.IsFreeThreaded()) return kNoGil;
+  return ReadTable(table, parts, layout) ? nullptr : kOther;
+}
+
+const char* Find(const Interpreter& interpreter, Layout* layout) {
+  if (interpreter.version >> 24 != 3) return kNoVersion;
+  switch (MinorOf(interpreter.version)) {
+    case 11:
+      *layout = kPython311;
+      return nullptr;
+    case 12:
+      *layout = kPython312;
+      return nullptr;
+    case 13:
+      return FindInTable(interpreter, kParts313, layout);
+    case 14:
+      return FindInTable(interpreter, kParts314, layout);
+    default:
+      return kNoVersion;
+  }
+}
+
+}  // namespace
+
+const char* FindLayout(const Interpreter& interpreter, Layout* layout) {
+  const char* const why_not = Find(interpreter, layout);
+  if (why_not != nullptr) return why_not;
+  return Fits(interpreter, *layout) ? nullptr : kOther;
+}
+
+}  // namespace allomon::cpython

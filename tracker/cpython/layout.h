@@ -1,0 +1,62 @@
+// Where CPython keeps what a walk reads, by version.
+#ifndef ALLOMON_TRACKER_CPYTHON_LAYOUT_H_
+#define ALLOMON_TRACKER_CPYTHON_LAYOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allomon::cpython {
+
+// Offsets in bytes.
+struct Layout {
+  // Of a thread state.
+  uint16_t current_frame;  // before 3.12: of the native loop that runs (a _PyCFrame)
+  uint16_t thread_id;
+  // Of the native loop, before 3.12.
+  uint16_t loop_frame;
+  uint16_t loop_caller;
+  // Of a frame.
+  uint16_t code;
+  uint16_t caller;
+  uint16_t instruction;  // that runs: a pointer
+  uint16_t owner;
+  uint16_t is_entry;  // before 3.12: the frame that the native loop began with; else 0
+  // Of a code object.
+  uint16_t file;
+  uint16_t name;
+  uint16_t lines;
+  uint16_t first_line;
+  uint16_t first_traceable;  // the first instruction that Python itself shows
+  uint16_t instructions;
+  // Of a str: the headers of one in ASCII and of any other.
+  uint16_t ascii_bytes;
+  uint16_t compact_bytes;
+  uint8_t kind_shift;  // of the bits of its state
+};
+
+// Common to all versions.
+inline constexpr uint16_t kObjectType = 8;
+inline constexpr uint16_t kObjectSize = 16;
+inline constexpr uint16_t kStrLength = 16;
+inline constexpr uint16_t kStrState = 32;
+inline constexpr uint16_t kBytesData = 32;
+inline constexpr uint16_t kTypeBasicSize = 32;
+inline constexpr uint16_t kTypeItemSize = 40;
+inline constexpr uint16_t kTypeDealloc = 48;
+
+// What a process says of its interpreter.
+struct Interpreter {
+  uint32_t version;     // Py_Version: 0x030b02f0 is 3.11.2
+  const char* runtime;  // _PyRuntime
+  const char* code_type;
+  const char* str_type;
+  const char* bytes_type;
+};
+
+// Fills in *layout, and compares it with what the interpreter's types say.  Otherwise returns why
+// not: a static text, to stand behind "Python's frames are not shown: ".
+const char* FindLayout(const Interpreter& interpreter, Layout* layout);
+
+}  // namespace allomon::cpython
+
+#endif  // ALLOMON_TRACKER_CPYTHON_LAYOUT_H_

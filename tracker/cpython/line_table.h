@@ -1,0 +1,18 @@
+// Lines of Python's instructions.
+#ifndef ALLOMON_TRACKER_CPYTHON_LINE_TABLE_H_
+#define ALLOMON_TRACKER_CPYTHON_LINE_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allomon::cpython {
+
+// The line of the instruction `unit` (of two bytes, from 0), by a co_linetable of Python 3.11 or
+// later, whose bytes can be read.  A unit before the first has first_line.  0: it has no line, or
+// the table is damaged.  Pure; also in signal handlers.  Cost: some nanoseconds for each row before
+// the unit's.
+uint32_t LineOfUnit(const uint8_t* table, size_t table_bytes, int first_line, int unit);
+
+}  // namespace allomon::cpython
+
+#endif  // ALLOMON_TRACKER_CPYTHON_LINE_TABLE_H_
