@@ -171,6 +171,14 @@ TEST_F(WalkerTest, ABrokenChainEndsInUnknownAndIsCounted) {
   EXPECT_EQ(Statistics().lost, before + 1);
 }
 
+TEST_F(WalkerTest, AChainThatIsBrokenAtOnceLeavesTheNativeFramesWhereTheyAre) {
+  const ToyFrame* const kept = testing::toy_frame;
+  testing::toy_frame = &testing::kBrokenFrame;
+  const Captured stack = CaptureHere();
+  testing::toy_frame = kept;
+  EXPECT_EQ(Shape(stack), (Shapes{"-", "(unknown) :0"}));
+}
+
 TEST_F(WalkerTest, AChainWithoutEndIsCut) {
   ToyFrame circle = {&kFold, 1, nullptr, nullptr};
   circle.caller = &circle;

@@ -55,6 +55,9 @@ struct Mapping {
   std::string build_id;  // hexadecimal; empty: none
 };
 
+// The path of the mapping, without addresses, that frames of interpreted functions have.
+inline constexpr char kInterpreted[] = "[interpreted]";
+
 inline constexpr uint32_t kNone = UINT32_MAX;
 
 // A frame of the machine: one line, or more where calls were inlined, the innermost first.
@@ -139,6 +142,12 @@ struct HeapProfile {
   std::vector<std::string> notes;  // for the reader of a report, a line each
   std::string origin;              // for messages: "recording", "pprof", "heap_v2", ...
 };
+
+// Whether a frame is of a function that no machine code stands for.
+inline bool IsInterpreted(const HeapProfile& profile, const Location& location) {
+  return location.mapping < profile.mappings.size() &&
+         profile.mappings[location.mapping].path == kInterpreted;
+}
 
 inline bool Has(const HeapProfile& profile, Metric metric) {
   return profile.has[static_cast<size_t>(metric)];

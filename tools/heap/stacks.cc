@@ -123,6 +123,7 @@ class Builder {
       }
       if (location.lines.empty()) expanded_.push_back(FrameOf(table_.OfAddress(location), 0));
       spans_.push_back({begin, expanded_.size()});
+      interpreted_.push_back(IsInterpreted(profile_, location));
     }
   }
 
@@ -172,8 +173,9 @@ class Builder {
     for (size_t i = span.begin; i < span.end && HasRoom(begin); ++i) AddFrame(expanded_[i], begin);
   }
 
-  // The first frame of a stack that is no wrapper.
-  uint64_t Charged(const Stack& stack) {
+  // The frame of a stack that is charged.  `interpreted` is the first of an interpreted function.
+  uint64_t Charged(const Stack& stack, uint64_t interpreted) {
+    if (!selection_.wrappers && interpreted < stack.end) return interpreted;
     for (uint64_t i = stack.begin; i < stack.end; ++i) {
       if (!IsWrapper(stacks_.cells[i])) return i;
     }
@@ -183,14 +185,18 @@ class Builder {
   void Add(uint32_t sample) {
     if (!IsSelected(profile_.samples[sample], selection_.labels)) return;
     Stack stack = {sample, stacks_.cells.size(), 0};
+    uint64_t interpreted = UINT64_MAX;
     for (const uint32_t location : profile_.samples[sample].stack) {
       if (!HasRoom(stack.begin)) break;
+      if (interpreted == UINT64_MAX && location < interpreted_.size() && interpreted_[location]) {
+        interpreted = stacks_.cells.size();
+      }
       AddLocation(location, stack.begin);
     }
     if (stacks_.cells.size() == stack.begin) stacks_.cells.push_back(unknown_);
     stack.end = stacks_.cells.size();
     if (!IsKept(stack)) return stacks_.cells.resize(stack.begin);
-    stack.begin = Charged(stack);
+    stack.begin = Charged(stack, interpreted);
     stacks_.stacks.push_back(stack);
   }
 
@@ -202,6 +208,7 @@ class Builder {
   PairTable frame_numbers_;  // (name, line)
   std::vector<uint32_t> expanded_;
   std::vector<Span> spans_;  // of expanded_, by location
+  std::vector<bool> interpreted_;  // by location
   uint32_t unknown_ = 0;
   NameAnswers focus_, ignore_, exclude_, is_wrapper_;
 };

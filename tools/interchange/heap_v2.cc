@@ -76,6 +76,7 @@ std::string AddressesOf(const HeapProfile& profile, const Sample& sample) {
 std::string MappingsOf(const HeapProfile& profile) {
   std::string text = "\nMAPPED_LIBRARIES:\n";
   for (const heap::Mapping& mapping : profile.mappings) {
+    if (mapping.end == 0) continue;  // of interpreted functions
     text += Hexadecimal(mapping.begin) + "-" + Hexadecimal(mapping.end) + " r-xp " +
             Hexadecimal(mapping.file_offset) + " 00:00 0 " + OneLine(mapping.path) + "\n";
   }

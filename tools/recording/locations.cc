@@ -96,6 +96,7 @@ Locations::Place Locations::NamedPlace(std::string_view name_file_line) {
   name_bytes_ += name.size() + file.size();
   if (name.empty() || name_bytes_ > kMostNameBytes) return {kNoFile, 0};
   const uint32_t function = names_.AddFunction({std::move(name), "", std::move(file), 0});
+  has_named_ = true;
   return {kFunction, uint64_t{function} << 32 | line};
 }
 
@@ -110,12 +111,16 @@ void Locations::AddMapping(const Process& process, const ModuleMap::Range& range
 
 void Locations::Store(heap::HeapProfile* profile) const {
   profile->mappings = mappings_;
+  const auto interpreted = static_cast<uint32_t>(mappings_.size());
+  if (has_named_) profile->mappings.push_back({0, 0, 0, heap::kInterpreted, ""});
   for (const auto& [file, mapped] : mapped_) {
     if (!names_.note(file).empty()) profile->notes.push_back(names_.note(file));
   }
   std::unordered_map<uint32_t, uint32_t> function_of;  // the profile's, by that of all profiles
   for (const Place& place : places_) {
     heap::Location location = LocationOf(place);
+    const bool is_cut = cut_ != kNoFile && place == places_[cut_];
+    if (place.file == kFunction && !is_cut) location.mapping = interpreted;
     for (heap::Line& line : location.lines) {
       const auto [known, is_new] =
           function_of.try_emplace(line.function, static_cast<uint32_t>(profile->functions.size()));

@@ -69,6 +69,7 @@ class Locations {
   std::vector<heap::Mapping> mappings_;
   std::map<uint32_t, Mapped> mapped_;  // by file
   uint64_t name_bytes_ = 0;
+  bool has_named_ = false;  // interpreted functions
   uint32_t cut_ = kNoFile;  // AddCut()'s
 };
 

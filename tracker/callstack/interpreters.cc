@@ -94,10 +94,19 @@ bool InterpretedFrames::Begin(const Interpreter& interpreter) {
   walk_ = {sizeof(walk_), {}};
   const int began = interpreter.begin(interpreter.data, &walk_);
   if (began == kWalkEnd) return false;
-  has_frame_ = true;
-  is_lost_ = began != kWalkFrame;
-  if (!is_lost_) Next();
+  if (began == kWalkFrame) {
+    Next();
+  } else {
+    Lose();
+  }
   return has_frame_;
+}
+
+// What stands for the lost frames comes behind the last that is known.  Where none is, behind the
+// whole stack: that the program was in its interpreter somewhere is all that is known.
+void InterpretedFrames::Lose() {
+  has_frame_ = is_lost_ = true;
+  if (native_frame_ == 0) native_frame_ = UINTPTR_MAX;
 }
 
 void InterpretedFrames::Next() {
@@ -105,9 +114,10 @@ void InterpretedFrames::Next() {
   if (is_lost_) return;  // what stands for the lost ones was the last
   frame_ = {sizeof(frame_), 0, 0, 0};
   const int step = interpreter_->next(interpreter_->data, &walk_, &frame_);
-  has_frame_ = step != kWalkEnd;
-  is_lost_ = has_frame_ && step != kWalkFrame;
-  if (!is_lost_ && frame_.native_frame > native_frame_) native_frame_ = frame_.native_frame;
+  if (step == kWalkEnd) return;
+  if (step != kWalkFrame) return Lose();
+  has_frame_ = true;
+  if (frame_.native_frame > native_frame_) native_frame_ = frame_.native_frame;
 }
 
 uintptr_t InterpretedFrames::Address() const {
@@ -163,9 +173,11 @@ size_t MergeInterpretedFrames(const uintptr_t* frames, const uintptr_t* sps, siz
   Merged stack(merged, max_frames, truncated);
   for (size_t i = 0; i < count; ++i) {
     bool replaced = false;
-    if (!AddBelow(sps[i], sps[i + 1], interpreted, &calls, &stack, &replaced)) break;
-    if (!replaced && !stack.Add(frames[i])) break;
+    const bool has_room = AddBelow(sps[i], sps[i + 1], interpreted, &calls, &stack, &replaced);
+    if (!has_room || (!replaced && !stack.Add(frames[i]))) return stack.count();
   }
+  InterpretedFrames* const last = interpreted->Innermost();
+  if (last != nullptr && last->native_frame() == UINTPTR_MAX) stack.Add(last->Address());
   return stack.count();
 }
 

@@ -64,6 +64,7 @@ class InterpretedFrames {
 
  private:
   uintptr_t Describe() const;
+  void Lose();
 
   const Interpreter* interpreter_;
   InterpreterWalk walk_;

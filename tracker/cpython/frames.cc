@@ -36,11 +36,16 @@ static_assert(alignof(Place) <= alignof(InterpreterWalk));
 
 Place& PlaceOf(InterpreterWalk* walk) { return *reinterpret_cast<Place*>(walk->place); }
 
-bool HasLoops(const Layout& layout) { return layout.is_entry != 0; }
+// Before 3.12 a frame says whether its native loop began with it; from then on the loop has a frame
+// of its own behind that one.
+bool MarksEntries(const Layout& layout) { return layout.is_entry != 0; }
 
-// The native loop that runs, before 3.12: its address, and the frame that it is at.
-bool EnterLoop(const Layout& layout, uintptr_t loop, Place* place) {
-  place->native_loop = loop;
+// The frame that runs, and where its native loop is if that is known.
+bool FindCurrent(const Layout& layout, uintptr_t thread, Place* place) {
+  if (!place->memory.Load(thread + layout.current_frame, &place->frame)) return false;
+  const uintptr_t loop = place->frame;
+  if (!layout.has_loops || loop == 0) return true;
+  if (MarksEntries(layout)) place->native_loop = loop;
   return place->memory.Load(loop + layout.loop_frame, &place->frame);
 }
 
@@ -81,7 +86,7 @@ bool Read(const Layout& layout, uintptr_t frame, ReadableMemory* memory, FrameWo
          memory->Load(frame + layout.caller, &words->caller) &&
          memory->Load(frame + layout.instruction, &words->instruction) &&
          memory->Load(frame + layout.owner, &words->owner) &&
-         (!HasLoops(layout) || memory->Load(frame + layout.is_entry, &words->is_entry));
+         (!MarksEntries(layout) || memory->Load(frame + layout.is_entry, &words->is_entry));
 }
 
 // False for an instruction that is none of the code's.
@@ -98,7 +103,7 @@ bool PositionOf(const Layout& layout, const FrameWords& words, uint32_t* positio
 void Leave(const Layout& layout, const FrameWords& words, Place* place) {
   constexpr uintptr_t kNoFrame = 1;  // is not aligned, so the next step is lost
   place->frame = words.caller;
-  if (!HasLoops(layout) || words.is_entry == 0) return;
+  if (!MarksEntries(layout) || words.is_entry == 0) return;
   const uintptr_t inner = place->native_loop;
   if (!place->memory.Load(inner + layout.loop_caller, &place->native_loop)) {
     place->frame = kNoFrame;
@@ -112,12 +117,7 @@ int BeginWalk(void* data, InterpreterWalk* walk) {
   const uintptr_t thread = python.current_thread(python);
   if (thread == 0) return kWalkEnd;
   Place& place = PlaceOf(walk);
-  uintptr_t current;
-  if (!place.memory.Load(thread + python.layout.current_frame, &current)) return kWalkLost;
-  place.frame = current;
-  if (HasLoops(python.layout) && current != 0 && !EnterLoop(python.layout, current, &place)) {
-    return kWalkLost;
-  }
+  if (!FindCurrent(python.layout, thread, &place)) return kWalkLost;
   if (place.frame == 0) return kWalkEnd;
   python.watch_code();
   return kWalkFrame;
@@ -126,7 +126,7 @@ int BeginWalk(void* data, InterpreterWalk* walk) {
 int NextFrame(void* data, InterpreterWalk* walk, InterpretedFrame* frame) {
   const Layout& layout = static_cast<const RunningPython*>(data)->layout;
   Place& place = PlaceOf(walk);
-  if (!HasLoops(layout)) {
+  if (!MarksEntries(layout)) {
     if (!SkipLoops(layout, &place)) return kWalkLost;
     if (place.native_loop == 0) place.native_loop = FindLoop(layout, place.frame, &place.memory);
   }

@@ -5,21 +5,11 @@
 namespace allomon::cpython {
 namespace {
 
-constexpr Layout kPython311 = {
-    /*current_frame=*/56, /*thread_id=*/152, /*loop_frame=*/8,       /*loop_caller=*/16,
-    /*code=*/32,          /*caller=*/48,     /*instruction=*/56,     /*owner=*/69,
-    /*is_entry=*/68,      /*file=*/112,      /*name=*/128,           /*lines=*/136,
-    /*first_line=*/72,    /*first_traceable=*/168, /*instructions=*/184,
-    /*ascii_bytes=*/48,   /*compact_bytes=*/72,    /*kind_shift=*/2,
-};
-
-constexpr Layout kPython312 = {
-    /*current_frame=*/56, /*thread_id=*/136, /*loop_frame=*/0,       /*loop_caller=*/8,
-    /*code=*/0,           /*caller=*/8,      /*instruction=*/56,     /*owner=*/70,
-    /*is_entry=*/0,       /*file=*/112,      /*name=*/128,           /*lines=*/136,
-    /*first_line=*/68,    /*first_traceable=*/176, /*instructions=*/192,
-    /*ascii_bytes=*/40,   /*compact_bytes=*/56,    /*kind_shift=*/2,
-};
+// In the order of the fields.
+constexpr Layout kPython311 = {56, 152, true, 8,   16,  32,  48, 56, 69,
+                               68, 112, 128,  136, 72,  168, 184, 48, 72, 2};
+constexpr Layout kPython312 = {56, 136, true, 0,   8,   0,   8,  56, 70,
+                               0,  112, 128,  136, 68,  176, 192, 40, 56, 2};
 
 constexpr char kNoVersion[] = "only versions 3.11 to 3.14 are known";
 constexpr char kNoGil[] = "interpreters without a global lock (free-threaded builds) are left out";
@@ -63,6 +53,7 @@ constexpr TableParts kParts314 = {22, 31, 39};
 // What the table does not have: the same in 3.13 and 3.14 as in 3.12, or behind what it has.
 bool ReadTable(const OffsetTable& table, const TableParts& parts, Layout* layout) {
   *layout = kPython312;
+  layout->has_loops = false;
   const bool all = table.Get(parts.thread + 4, &layout->current_frame) &&
                    table.Get(parts.thread + 5, &layout->thread_id) &&
                    table.Get(parts.frame + 1, &layout->caller) &&

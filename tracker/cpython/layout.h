@@ -10,9 +10,10 @@ namespace allomon::cpython {
 // Offsets in bytes.
 struct Layout {
   // Of a thread state.
-  uint16_t current_frame;  // before 3.12: of the native loop that runs (a _PyCFrame)
+  uint16_t current_frame;  // the frame that runs; before 3.13 the native loop's (a _PyCFrame)
   uint16_t thread_id;
-  // Of the native loop, before 3.12.
+  // Of the native loop, before 3.13.
+  bool has_loops;
   uint16_t loop_frame;
   uint16_t loop_caller;
   // Of a frame.
@@ -20,7 +21,7 @@ struct Layout {
   uint16_t caller;
   uint16_t instruction;  // that runs: a pointer
   uint16_t owner;
-  uint16_t is_entry;  // before 3.12: the frame that the native loop began with; else 0
+  uint16_t is_entry;  // before 3.12: whether the native loop began with it; else 0
   // Of a code object.
   uint16_t file;
   uint16_t name;
