@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Python's own functions and lines in the recordings of unchanged interpreters: the stacks are
+those that Python itself sees.
+
+  ALLOMON_PYTHONS=/opt/python3.13/bin/python3:...   other interpreters beside Debian's
+  ALLOMON_PYTHON_STACKS=10000                       so many stacks of each, in place of 1,000
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+for folder in ("tests/integration", "tests/recording_reader"):
+    sys.path.insert(0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], folder))
+
+import read_recording  # noqa: E402
+from support import Case, runfile  # noqa: E402
+
+APP = runfile("//tests/cpython:allocating_app.py")
+ALLOMON = runfile("//tools/allomon:allomon")
+STACKS = os.environ.get("ALLOMON_PYTHON_STACKS", "1000")
+LATER = [f"/usr/bin/python3.{minor}" for minor in range(11, 15)]
+
+
+def interpreters():
+    named = [path for path in os.environ.get("ALLOMON_PYTHONS", "").split(":") if path]
+    return [path for path in LATER + named if os.path.exists(path)]
+
+
+class Process:
+    """The first process of a recording."""
+
+    def __init__(self, path):
+        recording = read_recording.Recording(path)
+        process = recording.processes[0]
+        record = read_recording.RECORD.unpack_from(
+            recording.bytes, recording.place(process, read_recording.PROCESS, 0)
+        )
+        counts = record[14:22]
+        self.recording, self.process = recording, process
+        self.nodes = list(recording.records(process, read_recording.NODES, counts[0]))
+        self.rows = list(recording.records(process, read_recording.ROWS, counts[1]))
+        self.blocks = list(recording.records(process, read_recording.LIVE, counts[3]))
+
+    def frames(self, node):
+        """(name, file, line) or None for a native frame, innermost first; whether it was cut."""
+        frames = []
+        cut = False
+        while node:
+            address, parent, kind, is_cut = self.nodes[node - 1]
+            cut = cut or bool(is_cut)
+            name = None
+            if kind == 2:
+                text = self.recording.text(self.process, address & 0xFFFFFFFF, address >> 32)
+                name, file, line = text.split("\t")
+                name = [name, file, int(line)]
+            frames.append(name)
+            node = parent
+        return frames, cut
+
+    def python_stacks(self):
+        """By the size of a live block, which no other may have."""
+        stacks = {}
+        for row, _, size, _, _ in self.blocks:
+            if row:
+                frames, cut = self.frames(self.rows[row - 1][0])
+                stacks.setdefault(size, []).append(([f for f in frames if f], cut))
+        return stacks
+
+    def names(self):
+        return {
+            self.recording.text(self.process, address & 0xFFFFFFFF, address >> 32)
+            for address, _, kind, _ in self.nodes if kind == 2
+        }
+
+
+class PythonFrames(Case):
+    def run_python(self, python, arguments, **variables):
+        env = {"ALLOMON_RECORD": "x.rec", "ALLOMON_RATE": "1", "PYTHONMALLOC": "malloc",
+               "ALLOMON_RECORD_LIMIT": "1g", "PYTHONDONTWRITEBYTECODE": "1", **variables}
+        done = self.run_preloaded([python, "-I", *arguments], env)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done
+
+    def for_each_python(self, check):
+        found = interpreters()
+        self.assertTrue(found, f"needs one of {', '.join(LATER)} (Debian's package python3)")
+        for python in found:
+            with self.subTest(python):
+                for name in self.files():
+                    os.remove(self.path(name))
+                check(python)
+
+    def test_stacks_are_those_that_python_sees(self):
+        def check(python):
+            self.run_python(python, [APP, "expected.json", "7", STACKS])
+            with open(self.path("expected.json"), encoding="utf-8") as file:
+                expected = {int(size): stack for size, stack in json.load(file).items()}
+            stacks = Process(self.path("x.rec")).python_stacks()
+            compared = cut_ones = 0
+            for size, stack in expected.items():
+                if size + 1 not in stacks:  # with the zero behind a bytearray; some are gone
+                    continue
+                ((frames, cut),) = stacks[size + 1]
+                self.assertEqual(frames, stack[: len(frames)] if cut else stack)
+                compared += 1
+                cut_ones += cut
+            self.assertGreater(compared, 0.9 * len(expected))
+            self.assertLess(cut_ones, 0.2 * compared)
+
+        self.for_each_python(check)
+
+    def test_without_the_lock_native_frames_alone(self):
+        """ctypes.CDLL lets other threads run meanwhile; PyDLL does not."""
+        text = (
+            "import ctypes, os\n"
+            "def allocate(library, size):\n"
+            "    library.malloc.restype = ctypes.c_void_p\n"
+            "    return library.malloc(ctypes.c_size_t(size))\n"
+            "allocate(ctypes.CDLL(None), 123456)\n"
+            "allocate(ctypes.PyDLL(None), 234567)\n"
+            "os._exit(0)\n"
+        )
+        def check(python):
+            self.run_python(python, ["-c", text])
+            stacks = Process(self.path("x.rec")).python_stacks()
+            self.assertEqual(stacks[123456], [([], False)])
+            self.assertEqual(
+                stacks[234567],
+                [([["allocate", "<string>", 4], ["<module>", "<string>", 6]], False)],
+            )
+
+        self.for_each_python(check)
+
+    def test_other_interpreters_of_the_process(self):
+        text = (
+            "import os\n"
+            "try:\n"
+            "    import _interpreters as subs\n"
+            "except ImportError:\n"
+            "    import _xxsubinterpreters as subs\n"
+            "inner = 'def in_other():\\n    global kept\\n    kept = bytearray(345678)\\nin_other()'\n"
+            "def run():\n"
+            "    global other\n"
+            "    other = subs.create()\n"
+            "    subs.run_string(other, inner)\n"
+            "run()\n"
+            "os._exit(0)\n"
+        )
+        def check(python):
+            self.run_python(python, ["-c", text])
+            ((frames, _),) = Process(self.path("x.rec")).python_stacks()[345679]
+            self.assertEqual([frame[0] for frame in frames[:2]], ["in_other", "<module>"])
+            self.assertEqual(frames[0][2], 3)
+
+        self.for_each_python(check)
+
+    def test_forked_children(self):
+        text = (
+            "import os\n"
+            "def child():\n"
+            "    global kept\n"
+            "    kept = bytearray(456789)\n"
+            "    os._exit(0)\n"
+            "os.fork() or child()\n"
+            "os.wait()\n"
+        )
+        def check(python):
+            self.run_python(python, ["-c", text], ALLOMON_RECORD="%p.rec")
+            found = []
+            for name in self.files():
+                found += Process(self.path(name)).python_stacks().get(456790, [])
+            ((frames, _),) = found
+            self.assertEqual(frames, [["child", "<string>", 4], ["<module>", "<string>", 6]])
+
+        self.for_each_python(check)
+
+    def test_names_that_are_not_ascii(self):
+        text = (
+            "import os\n"
+            "def na\u00efve(): return bytearray(11_111)\n"
+            "def \u65e5\u672c(): return bytearray(22_222)\n"
+            "kept = [na\u00efve(), \u65e5\u672c()]\n"
+            "exec(compile('kept.append(bytearray(33_333))', '/x/\U0001f40d\\udc80.py', 'exec'))\n"
+            "os._exit(0)\n"
+        )
+        def check(python):
+            with open(self.path("\u00fc.py"), "w", encoding="utf-8") as file:
+                file.write(text)
+            self.run_python(python, ["\u00fc.py"], PYTHONUTF8="1")
+            stacks = Process(self.path("x.rec")).python_stacks()
+            self.assertEqual(stacks[11_112][0][0][0][0], "na\u00efve")
+            self.assertTrue(stacks[11_112][0][0][0][1].endswith("\u00fc.py"))
+            self.assertEqual(stacks[22_223][0][0][0][0], "\u65e5\u672c")
+            self.assertEqual(stacks[33_334][0][0][0], ["<module>", "/x/\U0001f40d?.py", 1])
+
+        self.for_each_python(check)
+
+    def test_a_report_names_lines(self):
+        text = "class Cache:\n  def fill(self):\n    self.rows = [bytes(999) for _ in range(20_000)]\n"
+        def check(python):
+            with open(self.path("app.py"), "w", encoding="utf-8") as file:
+                file.write(text + "cache = Cache()\ncache.fill()\n")
+            env = {key: value for key, value in os.environ.items() if "ALLOMON" not in key}
+            env["PYTHONMALLOC"] = "malloc"
+            subprocess.run(
+                [ALLOMON, "run", "-q", "--every=8k", "-o", self.path("x.pb.gz"), "--", python,
+                 "-I", self.path("app.py")],
+                env=env, check=True,
+            )
+            report = subprocess.run(
+                [ALLOMON, "report", "--view=lines", "--metric=peak", "--format=csv",
+                 self.path("x.pb.gz")],
+                capture_output=True, text=True, check=True,
+            ).stdout.splitlines()
+            first = next(line for line in report if "app.py" in line)
+            self.assertRegex(first, r"Cache\.fill.*app\.py.*\b3\b")
+            self.assertEqual(report.index(first), 1, report[:3])
+
+        self.for_each_python(check)
+
+    def test_without_python_frames(self):
+        def check(python):
+            self.run_python(python, ["-c", "kept = [bytes(5000)]"], ALLOMON_PYTHON="0")
+            self.assertEqual(Process(self.path("x.rec")).names(), set())
+
+        self.for_each_python(check)
+
+    def test_a_profile_charges_functions_of_python(self):
+        def check(python):
+            text = "def fill(): return [bytes(999) for _ in range(20_000)]\nkept = fill()\n"
+            done = self.run_preloaded(
+                [python, "-I", "-c", text],
+                {"ALLOMON_PROFILE": "alloc", "ALLOMON_RATE": "1", "PYTHONMALLOC": "malloc",
+                 "ALLOMON_OUT": "x.out"},
+            )
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            with open(self.path("x.out.sources"), encoding="utf-8") as file:
+                self.assertRegex(file.read(), r"fill.*<string>: 1")
+
+        self.for_each_python(check)
+
+if __name__ == "__main__":
+    unittest.main()
