@@ -7,8 +7,9 @@
 namespace allomon::internal {
 
 // Call stacks have Python's frames from now on, unless the environment says otherwise.  What cannot
-// be shown is said if a profile or a recording begins.
-void ShowInterpretersIfWanted(const EnvironmentOptions& options);
+// be shown is said if anything may be sampled.  `sees_memory`: samples of memory begin with the
+// program; then Python takes each object from malloc, unless PYTHONMALLOC is set.
+void ShowInterpretersIfWanted(const EnvironmentOptions& options, bool sees_memory);
 
 }  // namespace allomon::internal
 

@@ -243,6 +243,11 @@ bool IsWanted(const EnvironmentOptions& options) {
   return options.profile != "no" && !internal::IsIdle(options);
 }
 
+bool SeesMemory(const EnvironmentOptions& options) {
+  if (IsWanted(options)) return RecordingFrom(options).kind == ProfileKind::kAlloc;
+  return !options.record.empty() && !internal::IsIdle(options);
+}
+
 void SayDumpSignalTaken() {
   static constexpr char kLine[] =
       "allomon: ALLOMON_DUMP: the program itself handles or ignores this signal now, so no file is "
@@ -336,7 +341,7 @@ void StartFromEnvironment(int argc, char** argv) {
   std::string error;
   if (ReadEnvironment(environ, &profile->options, &error)) {
     g_profile = profile;
-    internal::ShowInterpretersIfWanted(profile->options);
+    internal::ShowInterpretersIfWanted(profile->options, SeesMemory(profile->options));
     StartProfile(profile);
     internal::StartRecordingIfWanted(profile->options);
     internal::AttendIfWanted(profile->options);

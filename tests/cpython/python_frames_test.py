@@ -15,7 +15,8 @@ import unittest
 
 sys.dont_write_bytecode = True
 for folder in ("tests/integration", "tests/recording_reader"):
-    sys.path.insert(0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], folder))
+    sys.path.insert(0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"],
+                                    folder))
 
 import read_recording  # noqa: E402
 from support import Case, runfile  # noqa: E402
@@ -143,7 +144,7 @@ class PythonFrames(Case):
             "    import _interpreters as subs\n"
             "except ImportError:\n"
             "    import _xxsubinterpreters as subs\n"
-            "inner = 'def in_other():\\n    global kept\\n    kept = bytearray(345678)\\nin_other()'\n"
+            "inner = 'def in_other():\\n  global kept\\n  kept = bytearray(345678)\\nin_other()'\n"
             "def run():\n"
             "    global other\n"
             "    other = subs.create()\n"
@@ -201,7 +202,11 @@ class PythonFrames(Case):
         self.for_each_python(check)
 
     def test_a_report_names_lines(self):
-        text = "class Cache:\n  def fill(self):\n    self.rows = [bytes(999) for _ in range(20_000)]\n"
+        text = (
+            "class Cache:\n"
+            "  def fill(self):\n"
+            "    self.rows = [bytes(999) for _ in range(20_000)]\n"
+        )
         def check(python):
             with open(self.path("app.py"), "w", encoding="utf-8") as file:
                 file.write(text + "cache = Cache()\ncache.fill()\n")

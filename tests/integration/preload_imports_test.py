@@ -39,7 +39,7 @@ WEAK = re.compile(
     # transactions enter.
     r"|_ITM_(RU1|RU8|addUserCommitAction|memcpyRnWt|memcpyRtWn)|_ZGTt(nam|dlPv)"
     # Of a Python interpreter (tracker/cpython).
-    r"|Py_Version|_PyRuntime|Py(Code|Unicode|Bytes)_Type"
+    r"|Py_Version|_PyRuntime|Py(Code|Unicode|Bytes)_Type|PyMem_[GS]etAllocator"
     r"|PyGILState_GetThisThreadState|_PyThreadState_UncheckedGet|PyThreadState_GetUnchecked"
 )
 

@@ -47,10 +47,10 @@ struct Stacks {
   const Name& NameOf(uint32_t frame) const { return names[frames[frame].name]; }
 };
 
-// Each stack begins with the frame that its blocks are charged to.  That is the innermost interpreted
-// function, since what it called belongs to its interpreter; else the innermost function that is no
-// wrapper (tracker/names/wrappers.h), unless all are.  Numbers out of range in the profile are
-// taken for unknown frames.
+// Each stack begins with the frame that its blocks are charged to.  That is the innermost
+// interpreted function, since what it called belongs to its interpreter; else the innermost
+// function that is no wrapper (tracker/names/wrappers.h), unless all are.  Numbers out of range in
+// the profile are taken for unknown frames.
 Stacks StacksOf(const HeapProfile& profile, const Selection& selection);
 
 }  // namespace allomon::heap

@@ -348,8 +348,8 @@ inline bool MayHaveManagedFrames() {
 }
 
 // A capture while managed calls are open, or interpreters have frames: a walk that tells where each
-// frame lies.  It uses no record and gives no serial, so no caller takes a stack for unchanged whose
-// managed frames have changed.  False where there are no such frames.
+// frame lies.  It uses no record and gives no serial, so no caller takes a stack for unchanged
+// whose managed frames have changed.  False where there are no such frames.
 __attribute__((noinline)) ALLOMON_READS_STACK bool CaptureManaged(const FrameState& start,
                                                                   uintptr_t* frames,
                                                                   size_t max_frames,

@@ -136,7 +136,9 @@ uint64_t HashOf(const Wanted& wanted) {
 
 bool IsSame(const Line& line, uint32_t number, const Wanted& wanted) {
   if (line.line != wanted.line) return false;
-  if (wanted.function != kNoLine) return line.function == wanted.function && number != line.function;
+  if (wanted.function != kNoLine) {
+    return line.function == wanted.function && number != line.function;
+  }
   const char* const text = line.text.load(std::memory_order_acquire);
   return line.function == number && line.name_bytes == wanted.name_bytes &&
          line.file_bytes == wanted.file_bytes &&

@@ -58,22 +58,50 @@ class Merged {
   bool& truncated_;
 };
 
-// Adds what lies on the stack below `end`.  Sets *replaces if that has frames which a native
-// function runs whose own frame begins at `begin`.  False when there is no more room.
-bool AddBelow(uintptr_t begin, uintptr_t end, AllInterpretedFrames* interpreted,
-              ManagedCalls* calls, Merged* merged, bool* replaces) {
-  for (;;) {
-    InterpretedFrames* const next = interpreted->Innermost();
-    const uintptr_t native_frame = next == nullptr ? UINTPTR_MAX : next->native_frame();
-    if (calls->has_call() && calls->frame() < end && calls->frame() < native_frame) {
-      if (!merged->Add(calls->Take())) return false;
-      continue;
-    }
-    if (native_frame >= end) return true;
-    if (!merged->Add(next->Address())) return false;
-    *replaces |= native_frame >= begin;
-    next->Next();
+// Interpreted frames and managed calls of the thread, from the inside out.
+class OtherFrames {
+ public:
+  OtherFrames(AllInterpretedFrames* interpreted, uintptr_t stack_end)
+      : interpreted_(*interpreted), calls_(stack_end) {
+    FindNext();
   }
+
+  // Where on the stack the next one lies; UINTPTR_MAX: there is none, or nobody knows.
+  uintptr_t next_place() const { return next_place_; }
+  // Whether the next one is an interpreted frame, which replaces the native one that it lies in.
+  bool next_is_frame() const { return next_ != nullptr; }
+
+  uintptr_t Take() {
+    const uintptr_t address = next_ != nullptr ? next_->Address() : calls_.Take();
+    if (next_ != nullptr) next_->Next();
+    FindNext();
+    return address;
+  }
+
+ private:
+  // Of a call and a frame in one place, the frame runs further in.
+  void FindNext() {
+    next_ = interpreted_.Innermost();
+    next_place_ = next_ != nullptr ? next_->native_frame() : UINTPTR_MAX;
+    if (!calls_.has_call() || calls_.frame() >= next_place_) return;
+    next_ = nullptr;
+    next_place_ = calls_.frame();
+  }
+
+  AllInterpretedFrames& interpreted_;
+  ManagedCalls calls_;
+  InterpretedFrames* next_;  // null: the next one is a call, or there is none
+  uintptr_t next_place_;
+};
+
+// Adds what lies on the stack below `end`.  Sets *replaced if that has frames which a native
+// function runs whose own frame begins at `begin`.  False when there is no more room.
+bool AddBelow(uintptr_t begin, uintptr_t end, OtherFrames* others, Merged* merged, bool* replaced) {
+  while (others->next_place() < end) {
+    *replaced |= others->next_is_frame() && others->next_place() >= begin;
+    if (!merged->Add(others->Take())) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -169,15 +197,14 @@ bool HasInterpretedFrames() {
 size_t MergeInterpretedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t count,
                               AllInterpretedFrames* interpreted, uintptr_t* merged,
                               size_t max_frames, bool* truncated) {
-  ManagedCalls calls(count != 0 ? sps[0] : 0);
+  OtherFrames others(interpreted, count != 0 ? sps[0] : 0);
   Merged stack(merged, max_frames, truncated);
   for (size_t i = 0; i < count; ++i) {
     bool replaced = false;
-    const bool has_room = AddBelow(sps[i], sps[i + 1], interpreted, &calls, &stack, &replaced);
+    const bool has_room = AddBelow(sps[i], sps[i + 1], &others, &stack, &replaced);
     if (!has_room || (!replaced && !stack.Add(frames[i]))) return stack.count();
   }
-  InterpretedFrames* const last = interpreted->Innermost();
-  if (last != nullptr && last->native_frame() == UINTPTR_MAX) stack.Add(last->Address());
+  if (others.next_is_frame() && others.next_place() == UINTPTR_MAX) stack.Add(others.Take());
   return stack.count();
 }
 

@@ -27,6 +27,13 @@ class ReadableMemory {
     return true;
   }
 
+  // The same where Covers() has said that it can be read, and the address is aligned.
+  template <typename T>
+  ALLOMON_READS_STACK static T LoadCovered(uintptr_t address) {
+    using Loaded __attribute__((may_alias)) = T;
+    return *reinterpret_cast<const volatile Loaded*>(address);
+  }
+
   // Whether all bytes of [address, address + size_bytes) can be read.
   bool Covers(uintptr_t address, size_t size_bytes) {
     if (size_bytes > kMostBytes) return false;

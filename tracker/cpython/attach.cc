@@ -21,6 +21,11 @@ extern AllomonPythonData _PyRuntime __attribute__((weak));    // NOLINT
 extern AllomonPythonData PyCode_Type __attribute__((weak));  // NOLINT
 extern AllomonPythonData PyUnicode_Type __attribute__((weak));  // NOLINT
 extern AllomonPythonData PyBytes_Type __attribute__((weak));  // NOLINT
+struct AllomonPythonAllocator {
+  void* words[5];  // what its functions are given first, malloc, calloc, realloc, free
+};
+void PyMem_GetAllocator(int domain, AllomonPythonAllocator* allocator) __attribute__((weak));
+void PyMem_SetAllocator(int domain, AllomonPythonAllocator* allocator) __attribute__((weak));
 void* PyGILState_GetThisThreadState() __attribute__((weak));
 void* _PyThreadState_UncheckedGet() __attribute__((weak));  // NOLINT: up to 3.12
 void* PyThreadState_GetUnchecked() __attribute__((weak));   // from 3.13 on
@@ -35,9 +40,8 @@ uintptr_t AddressOf(const void* data) { return reinterpret_cast<uintptr_t>(data)
 
 // From 3.12 on each thread knows its own.
 uintptr_t OwnThread(const RunningPython&) {
-  void* (*const get)() =
-      PyThreadState_GetUnchecked != nullptr ? PyThreadState_GetUnchecked : _PyThreadState_UncheckedGet;
-  return AddressOf(get());
+  const bool is_later = PyThreadState_GetUnchecked != nullptr;
+  return AddressOf(is_later ? PyThreadState_GetUnchecked() : _PyThreadState_UncheckedGet());
 }
 
 // Before 3.12 there is one for the process: of the thread that holds the lock.  It is the calling
@@ -98,6 +102,18 @@ const char* AttachPython() {
   const bool has_room = internal::RegisterInterpreter(
       {sizeof(internal::Interpreter), &g_python, BeginWalk, NextFrame, DescribeCode});
   return has_room ? nullptr : "four other interpreters are registered already";
+}
+
+// The first domain is malloc's; the two others, of buffers and of objects, have arenas.
+void TakeObjectsFromMalloc() {
+  if (g_python.current_thread == nullptr || PyMem_GetAllocator == nullptr ||
+      PyMem_SetAllocator == nullptr) {
+    return;
+  }
+  AllomonPythonAllocator raw;
+  PyMem_GetAllocator(0, &raw);
+  PyMem_SetAllocator(1, &raw);
+  PyMem_SetAllocator(2, &raw);
 }
 
 }  // namespace allomon::cpython

@@ -9,6 +9,11 @@ namespace allomon::cpython {
 // there is none, or if its frames are shown from now on; else why they are not: a static text.
 const char* AttachPython();
 
+// Has Python take its objects from malloc, one block each, in place of its own arenas: what the
+// variable PYTHONMALLOC=malloc does, which has the last word if it is set.  Called after
+// AttachPython() has attached one, at the same time.
+void TakeObjectsFromMalloc();
+
 }  // namespace allomon::cpython
 
 #endif  // ALLOMON_TRACKER_CPYTHON_ATTACH_H_

@@ -81,12 +81,15 @@ struct FrameWords {
 };
 
 bool Read(const Layout& layout, uintptr_t frame, ReadableMemory* memory, FrameWords* words) {
-  words->is_entry = 0;
-  return frame % sizeof(uintptr_t) == 0 && memory->Load(frame + layout.code, &words->code) &&
-         memory->Load(frame + layout.caller, &words->caller) &&
-         memory->Load(frame + layout.instruction, &words->instruction) &&
-         memory->Load(frame + layout.owner, &words->owner) &&
-         (!MarksEntries(layout) || memory->Load(frame + layout.is_entry, &words->is_entry));
+  if (frame % sizeof(uintptr_t) != 0 || !memory->Covers(frame, kFrameBytes)) return false;
+  words->code = ReadableMemory::LoadCovered<uintptr_t>(frame + layout.code);
+  words->caller = ReadableMemory::LoadCovered<uintptr_t>(frame + layout.caller);
+  words->instruction = ReadableMemory::LoadCovered<uintptr_t>(frame + layout.instruction);
+  words->owner = ReadableMemory::LoadCovered<uint8_t>(frame + layout.owner);
+  words->is_entry = !MarksEntries(layout)
+                        ? 0
+                        : ReadableMemory::LoadCovered<uint8_t>(frame + layout.is_entry);
+  return true;
 }
 
 // False for an instruction that is none of the code's.

@@ -31,10 +31,10 @@ class OffsetTable {
     return memcmp(runtime_, "xdebugpy", 8) == 0 && Word(1) == version;
   }
   bool IsFreeThreaded() const { return Word(2) != 0; }
-  // False if it is too large for an offset.
-  bool Get(size_t index, uint16_t* offset) const {
+  // False if it is no offset of an aligned word in a structure of so many bytes.
+  bool Get(size_t index, uint16_t* offset, uint64_t bytes = 4096, uint64_t word_bytes = 8) const {
     *offset = static_cast<uint16_t>(Word(index));
-    return Word(index) < 4096;
+    return Word(index) <= bytes - word_bytes && Word(index) % word_bytes == 0;
   }
 
  private:
@@ -56,14 +56,14 @@ bool ReadTable(const OffsetTable& table, const TableParts& parts, Layout* layout
   layout->has_loops = false;
   const bool all = table.Get(parts.thread + 4, &layout->current_frame) &&
                    table.Get(parts.thread + 5, &layout->thread_id) &&
-                   table.Get(parts.frame + 1, &layout->caller) &&
-                   table.Get(parts.frame + 2, &layout->code) &&
-                   table.Get(parts.frame + 3, &layout->instruction) &&
-                   table.Get(parts.frame + 5, &layout->owner) &&
+                   table.Get(parts.frame + 1, &layout->caller, kFrameBytes) &&
+                   table.Get(parts.frame + 2, &layout->code, kFrameBytes) &&
+                   table.Get(parts.frame + 3, &layout->instruction, kFrameBytes) &&
+                   table.Get(parts.frame + 5, &layout->owner, kFrameBytes, 1) &&
                    table.Get(parts.code + 1, &layout->file) &&
                    table.Get(parts.code + 3, &layout->name) &&
                    table.Get(parts.code + 4, &layout->lines) &&
-                   table.Get(parts.code + 5, &layout->first_line) &&
+                   table.Get(parts.code + 5, &layout->first_line, 4096, 4) &&
                    table.Get(parts.code + 9, &layout->instructions);
   layout->first_traceable = static_cast<uint16_t>(layout->instructions - 16);
   return all && layout->instructions >= 16;

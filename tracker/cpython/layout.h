@@ -35,6 +35,9 @@ struct Layout {
   uint8_t kind_shift;  // of the bits of its state
 };
 
+// What is read of a frame lies in so many bytes.
+inline constexpr uint64_t kFrameBytes = 80;
+
 // Common to all versions.
 inline constexpr uint16_t kObjectType = 8;
 inline constexpr uint16_t kObjectSize = 16;

@@ -7,8 +7,8 @@
 
 namespace allomon::cpython {
 
-// The line of the instruction `unit` (of two bytes, from 0), by a co_linetable of Python 3.11 or
-// later, whose bytes can be read.  A unit before the first has first_line.  0: it has no line, or
+// The line of the instruction `unit` (of two bytes, from 0), by the table of its code object's
+// lines, whose bytes can be read.  A unit before the first has first_line.  0: it has no line, or
 // the table is damaged.  Pure; also in signal handlers.  Cost: some nanoseconds for each row before
 // the unit's.
 uint32_t LineOfUnit(const uint8_t* table, size_t table_bytes, int first_line, int unit);

@@ -35,6 +35,13 @@ struct NameWriter {
   }
 };
 
+// What NameWriter makes of it.
+uint32_t LengthOf(const ManagedFunctionName& name) {
+  size_t length = name.name.size() + name.file.size() + 3;  // two tabs, and a digit
+  for (auto rest = static_cast<uint32_t>(name.line); rest >= 10; rest /= 10) ++length;
+  return static_cast<uint32_t>(length < kMostTextBytes ? length : kMostTextBytes);
+}
+
 }  // namespace
 
 void CallTree::Begin(SegmentSource* source, uint32_t* count, ModuleTable* modules,
@@ -105,16 +112,16 @@ bool CallTree::NameOf(uintptr_t address, Node* frame) {
 }
 
 TextRef CallTree::TextOf(const ManagedFunctionName& name) {
+  const uint32_t function = internal::ManagedNameNumber(name.address);
+  const uint32_t known = text_of_function_.Get(function);
+  if (known != 0) return {known - 1, LengthOf(name)};
+  if (!text_of_function_.Reserve(function)) return {};
   NameWriter writer;
   writer.Add(name.name);
   writer.AddTab();
   writer.Add(name.file);
   writer.AddTab();
   writer.AddNumber(static_cast<uint32_t>(name.line));
-  const uint32_t function = internal::ManagedNameNumber(name.address);
-  const uint32_t known = text_of_function_.Get(function);
-  if (known != 0) return {known - 1, writer.length};
-  if (!text_of_function_.Reserve(function)) return {};
   const TextRef text = texts_->Add(writer.text, writer.length);
   if (text.length_bytes != 0) text_of_function_.Set(function, text.offset + 1);
   return text;
