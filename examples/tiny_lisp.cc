@@ -1,12 +1,15 @@
 // A small Lisp on the managed heap, to copy from.  Values, lists and a hash table are managed
 // objects, two threads run the same program, and the profile names the functions of the Lisp
-// program, not those of the interpreter.
+// program, not those of the interpreter: by a walker of its frames where blocks are sampled, and by
+// marked calls where every byte is counted.
 //
 //   tiny_lisp              a sample, summed by a tracker
 //   tiny_lisp --profile    every byte, in mlmon.out for mlprof
 //
 // "Rooting" in runtime/README.md explains the rules.  With ALLOMON_HEAP=stress=1,verify a run
 // checks that this program keeps them.
+#include <allomon/interpreter.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -102,9 +105,73 @@ void Put(gc::Handle<Table> table, Handle key, Handle value) {
   table->buckets->at(i) = Pair(entry, table->buckets->at(i));
 }
 
+// A place in the text that makes functions.  It stays where it is for as long as the program runs.
+struct LispFunction {
+  std::string name;
+  int line;
+  allomon::ManagedFunction marked;  // for exact profiles
+};
+
+// Functions that run, on the native stacks of their threads.
+struct LispFrame {
+  const LispFunction* function;
+  int line;  // that runs
+  LispFrame* caller;
+};
+thread_local LispFrame* lisp_frame = nullptr;
+
+class LispCall {
+ public:
+  explicit LispCall(const LispFunction& function) : frame_{&function, function.line, lisp_frame} {
+    lisp_frame = &frame_;
+  }
+  ~LispCall() { lisp_frame = frame_.caller; }
+  LispCall(const LispCall&) = delete;
+  LispCall& operator=(const LispCall&) = delete;
+
+ private:
+  LispFrame frame_;
+};
+
+// What the tracker asks when it samples (allomon/interpreter.h).
+int BeginWalk(void*, allomon_interpreter_walk* walk) {
+  walk->place[0] = reinterpret_cast<uintptr_t>(lisp_frame);
+  return lisp_frame == nullptr ? ALLOMON_WALK_END : ALLOMON_WALK_FRAME;
+}
+int NextFrame(void*, allomon_interpreter_walk* walk, allomon_interpreter_frame* frame) {
+  const auto* const next = reinterpret_cast<const LispFrame*>(walk->place[0]);
+  if (next == nullptr) return ALLOMON_WALK_END;
+  frame->code = reinterpret_cast<uintptr_t>(next->function);
+  frame->position = static_cast<uint32_t>(next->line);
+  frame->native_frame = walk->place[0];  // it lies in the frame of Apply
+  walk->place[0] = reinterpret_cast<uintptr_t>(next->caller);
+  return ALLOMON_WALK_FRAME;
+}
+int DescribeFunction(void*, const allomon_interpreter_frame* frame,
+                     allomon_interpreter_function* function) {
+  static constexpr std::string_view kFile = "program.lisp";
+  const auto* const code = reinterpret_cast<const LispFunction*>(frame->code);
+  function->name = code->name.data();
+  function->name_bytes = code->name.size();
+  function->file = kFile.data();
+  function->file_bytes = kFile.size();
+  function->first_line = static_cast<uint32_t>(code->line);
+  function->line = frame->position;
+  return ALLOMON_WALK_FRAME;
+}
+void RegisterLisp() {
+  allomon_interpreter lisp = ALLOMON_INTERPRETER_DEFAULTS;
+  lisp.begin = BeginWalk;
+  lisp.next = NextFrame;
+  lisp.describe = DescribeFunction;
+  const allomon_status status = allomon_interpreter_register(&lisp);
+  if (status != ALLOMON_OK) Stop(allomon_status_text(status));
+}
+
 class Lisp {
  public:
-  Lisp() {
+  // `marks_calls`: each call is marked, which exact profiles need; else the walker is asked.
+  explicit Lisp(bool marks_calls) : marks_calls_(marks_calls) {
     for (const char* name : kPrimitiveNames) {
       const long index = static_cast<long>(Intern(name));
       globals_[static_cast<size_t>(index)] =
@@ -188,12 +255,16 @@ class Lisp {
     {
       std::lock_guard<std::mutex> hold(functions_mutex_);
       const auto [at, is_new] = function_at_line_.try_emplace({name, line}, functions_.size());
-      if (is_new)
-        functions_.push_back(allomon::RegisterManagedFunction(name, "program.lisp", line));
+      if (is_new) functions_.push_back({name, line, Marked(name, line)});
       index = static_cast<long>(at->second);
     }
     const Local code = Pair(body, scope);
     return gc::make<Value>(Tag::kClosure, line, index, parameters, code);
+  }
+
+  allomon::ManagedFunction Marked(const std::string& name, int line) const {
+    if (!marks_calls_) return {};
+    return allomon::RegisterManagedFunction(name, "program.lisp", line);
   }
 
   // From here on: running.  A scope is a list of (symbol . value) pairs.
@@ -207,6 +278,7 @@ class Lisp {
   Local Eval(Handle code, Handle scope) {
     if (!code || code->tag == Tag::kNumber) return code;
     if (code->tag == Tag::kSymbol) return Lookup(code, scope);
+    if (lisp_frame != nullptr) lisp_frame->line = code->line;
     if (code->first->tag == Tag::kSymbol) {
       switch (code->first->number) {
         case kIf: {
@@ -242,7 +314,9 @@ class Lisp {
     if (function->tag == Tag::kPrimitive) return Primitive(function->number, arguments);
     if (function->tag != Tag::kClosure) Stop("this is no function");
     // From here to the end, samples have this function on their stack.
-    const allomon::ManagedCall call(FunctionAt(function->number));
+    const LispFunction& running = FunctionAt(function->number);
+    const LispCall call(running);
+    const allomon::ManagedCall marked(running.marked);
     Local scope = function->rest->rest;
     Local parameter = function->first;
     for (Local a = arguments; a; a = a->rest, parameter = parameter->rest) {
@@ -252,7 +326,7 @@ class Lisp {
     }
     return Eval(function->rest->first, scope);
   }
-  allomon::ManagedFunction FunctionAt(long index) {
+  const LispFunction& FunctionAt(long index) {
     std::lock_guard<std::mutex> hold(functions_mutex_);
     return functions_[static_cast<size_t>(index)];
   }
@@ -301,7 +375,8 @@ class Lisp {
   std::deque<gc::Global<Value>> globals_;  // by symbol; null for a symbol without a value
   std::mutex functions_mutex_;
   std::map<std::pair<std::string, int>, size_t> function_at_line_;
-  std::vector<allomon::ManagedFunction> functions_;
+  std::deque<LispFunction> functions_;  // their addresses are their identities
+  const bool marks_calls_;
   std::mutex table_mutex_;
   gc::Global<Table> table_;
 };
@@ -321,7 +396,7 @@ struct LispProfile {
     allomon::HeapEstimate estimate;
     estimate.Add(allocation);
     std::lock_guard<std::mutex> hold(data->mutex);
-    data->bytes[name.address] += estimate.bytes.value;
+    data->bytes[name.function] += estimate.bytes.value;  // all lines of it
     return std::nullopt;
   }
   Data* data;
@@ -383,7 +458,8 @@ int main(int argc, char** argv) {
   auto heap = gc::Heap::Create();
   if (!heap.ok()) return fprintf(stderr, "%s\n", heap.status().ToString().c_str()), 1;
   const gc::Mutator mutator(**heap);
-  Lisp lisp;
+  Lisp lisp(profiles);
+  if (!profiles) RegisterLisp();
   lisp.Load(kProgram.substr(1));
   profiles ? Profile(**heap, lisp) : Sample(**heap, lisp);
 }

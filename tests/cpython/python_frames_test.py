@@ -72,6 +72,16 @@ class Process:
                 stacks.setdefault(size, []).append(([f for f in frames if f], cut))
         return stacks
 
+    def live_bytes_by_line(self):
+        """Of the innermost Python function, by file:line."""
+        live = {}
+        for row in self.rows:
+            python = [frame for frame in self.frames(row[0])[0] if frame]
+            if row[1] and python:
+                line = f"{python[0][1]}:{python[0][2]}"
+                live[line] = live.get(line, 0) + row[11]
+        return live
+
     def names(self):
         return {
             self.recording.text(self.process, address & 0xFFFFFFFF, address >> 32)
@@ -225,6 +235,44 @@ class PythonFrames(Case):
             first = next(line for line in report if "app.py" in line)
             self.assertRegex(first, r"Cache\.fill.*app\.py.*\b3\b")
             self.assertEqual(report.index(first), 1, report[:3])
+
+        self.for_each_python(check)
+
+    def test_bytes_by_line_are_those_of_tracemalloc(self):
+        """But for a few objects that Python keeps for reuse, which tracemalloc moves to the line
+        that uses them next."""
+        text = (
+            "import json, os, tracemalloc\n"
+            "class Box:\n"
+            "    def __init__(self, n):\n"
+            "        self.n = n * 1000\n"
+            "        self.items = [n + 300, n + 301]\n"
+            "def build():\n"
+            "    rows = [{'id': i, 'name': 'user%d' % i} for i in range(3000)]\n"
+            "    boxes = [Box(i) for i in range(2000)]\n"
+            "    table = {}\n"
+            "    for i in range(5000):\n"
+            "        table[str(i)] = (i, float(i))\n"
+            "    big = bytearray(1_000_000)\n"
+            "    return rows, boxes, table, big, json.loads(json.dumps(rows))\n"
+            "tracemalloc.start(1)\n"
+            "kept = build()\n"
+            "snapshot = tracemalloc.take_snapshot()\n"
+            "tracemalloc.stop()\n"
+            "lines = {f'{s.traceback[0].filename}:{s.traceback[0].lineno}': s.size\n"
+            "         for s in snapshot.statistics('lineno') if s.size > 20_000}\n"
+            "with open('lines.json', 'w') as file: json.dump(lines, file)\n"
+            "os._exit(0)\n"
+        )
+
+        def check(python):
+            self.run_python(python, ["-c", text])
+            with open(self.path("lines.json"), encoding="utf-8") as file:
+                expected = json.load(file)
+            found = Process(self.path("x.rec")).live_bytes_by_line()
+            self.assertGreater(len(expected), 5)
+            for line, size_bytes in expected.items():
+                self.assertLessEqual(abs(found.get(line, 0) - size_bytes), 400, line)
 
         self.for_each_python(check)
 

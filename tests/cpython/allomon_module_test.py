@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""The module allomon.py in a program that is preloaded, and in one that is not."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(
+    0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], "tests/integration")
+)
+
+from support import Case, runfile  # noqa: E402
+
+FOLDER = os.path.dirname(runfile("//tracker/c/python:allomon.py"))
+ALLOMON = runfile("//tools/allomon:allomon")
+
+PROGRAM = """
+import threading
+import allomon
+
+def serve(n):
+    return bytearray(n)
+
+allomon.start("x.%p.rec", rate=1)
+with allomon.label("tenant", "one"):
+    kept = serve(1_000_000)
+    with allomon.label("phase", "inner"):
+        labels = allomon.current()
+        more = serve(2_000_000)
+
+def elsewhere():
+    global other
+    with allomon.entered(labels):
+        other = serve(3_000_000)
+
+thread = threading.Thread(target=elsewhere)
+thread.start()
+thread.join()
+assert allomon.statistics()["samples"] > 3
+assert allomon.statistics()["dropped_samples"] == 0
+allomon.save("now.rec")
+allomon.stop()
+for wrong in (allomon.stop, allomon.statistics, lambda: allomon.save("z.rec")):
+    try:
+        wrong()
+    except allomon.Error as error:
+        assert "start()" in str(error)
+    else:
+        assert False
+try:
+    allomon.start("/no/such/folder/x.rec")
+except allomon.Error as error:
+    print(error)
+"""
+
+
+class Module(Case):
+    def setUp(self):
+        super().setUp()
+        with open(self.path("program.py"), "w", encoding="utf-8") as file:
+            file.write(f"import sys\nsys.path.insert(0, {FOLDER!r})\n" + PROGRAM)
+
+    def report(self, *arguments):
+        return subprocess.run(
+            [ALLOMON, "report", "--format=csv", *arguments],
+            capture_output=True, text=True, check=True,
+        ).stdout
+
+    def test_recording_and_labels(self):
+        done = self.run_preloaded(
+            ["/usr/bin/python3", "-B", "program.py"],
+            {"ALLOMON_PROFILE": "idle", "PYTHONMALLOC": "malloc"},
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("/no/such/folder", done.stdout)
+        (recording,) = [name for name in self.files() if name.startswith("x.")]
+        for name in (recording, "now.rec"):
+            tenants = self.report("--by=label:tenant", "--metric=allocated", self.path(name))
+            self.assertRegex(tenants, r"\bone\b.*\b6000\d\d\d\b")
+            phases = self.report("--by=label:phase", "--metric=allocated", self.path(name))
+            self.assertRegex(phases, r"\binner\b.*\b5000\d\d\d\b")
+            self.assertRegex(self.report("--metric=allocated", self.path(name)), r"serve.*program")
+
+    def test_without_the_library(self):
+        text = (
+            f"import sys\nsys.path.insert(0, {FOLDER!r})\nimport allomon\n"
+            "with allomon.label('a', 'b'), allomon.entered(allomon.current()): pass\n"
+            "try: allomon.start('x.rec')\nexcept allomon.Error as error: print(error)\n"
+        )
+        done = self.run_plain(["/usr/bin/python3", "-B", "-c", text], {})
+        self.assertEqual(done.stdout.strip(), "no Allomon in this process: preload liballomon.so")
+
+
+if __name__ == "__main__":
+    unittest.main()
