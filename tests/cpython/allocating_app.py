@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import traceback
+import types
 
 keep = []
 expected = {}
@@ -223,6 +224,54 @@ async def several(go):
     await asyncio.gather(awaited(go, 2), awaited(lambda: None, 1))
 
 
+async def thrown_into(go):
+    try:
+        await awaitable()
+    except KeyError:
+        pass
+    keep.append(bytearray(stack_of_caller(fresh_size())))
+    go()
+
+
+@types.coroutine
+def awaitable():
+    try:
+        yield
+    except KeyError:
+        keep.append(bytearray(stack_of_caller(fresh_size())))
+        raise
+
+
+class Awaitable:
+    """Is thrown into by way of Python code, while the frames outside of it have no loop."""
+
+    def __await__(self):
+        return self
+
+    def __next__(self):
+        return None
+
+    __iter__ = __await__
+
+    def throw(self, *what):
+        keep.append(bytearray(stack_of_caller(fresh_size())))
+        raise KeyError
+
+
+async def through(inner):
+    await inner
+
+
+def by_throw(go):
+    for inner in (thrown_into(go), through(through(Awaitable()))):
+        coroutine = through(inner)
+        coroutine.send(None)
+        try:
+            coroutine.throw(KeyError())
+        except (StopIteration, KeyError):
+            pass
+
+
 def in_thread(go):
     thread = threading.Thread(target=plain, args=(go,))
     thread.start()
@@ -232,6 +281,7 @@ def in_thread(go):
 STEPS = [
     plain, several_lines, Box, construct, run_generator, by_native, by_regular_expression,
     comprehension, in_context, in_handler, closure, by_partial, of_box, made, in_signal, in_thread,
+    by_throw,
 ]
 
 

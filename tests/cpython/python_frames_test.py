@@ -46,6 +46,8 @@ class Process:
         self.nodes = list(recording.records(process, read_recording.NODES, counts[0]))
         self.rows = list(recording.records(process, read_recording.ROWS, counts[1]))
         self.blocks = list(recording.records(process, read_recording.LIVE, counts[3]))
+        self.modules = list(recording.records(process, read_recording.MODULES, counts[6]))
+        self.program = recording.text(process, *record[10:12])
 
     def frames(self, node):
         """(name, file, line) or None for a native frame, innermost first; whether it was cut."""
@@ -62,6 +64,30 @@ class Process:
             frames.append(name)
             node = parent
         return frames, cut
+
+    def loop_code(self):
+        """[first, behind the last] address of the interpreter's loop, without its cold part."""
+        for begin, _, bias, _, *path, _, _ in self.modules:
+            file = self.recording.text(self.process, *path) or self.program
+            symbols = subprocess.run(
+                ["readelf", "-W", "--dyn-syms", file], capture_output=True, text=True, check=False
+            ).stdout
+            found = re.search(r": ([0-9a-f]+) +(\d+) FUNC .* _PyEval_EvalFrameDefault\b", symbols)
+            if begin and found and int(found[2]) > 0:
+                start = bias + int(found[1], 16)
+                return start, start + int(found[2])
+        raise AssertionError("no interpreter among the modules")
+
+    def addresses(self):
+        """Of the native frames of the stacks of live blocks that hold Python frames."""
+        for row, *_ in self.blocks:
+            node = self.rows[row - 1][0] if row else 0
+            native, named = [], False
+            while node:
+                address, node, kind, _ = self.nodes[node - 1]
+                named = named or kind == 2
+                native += [address - 1] if kind == 0 else []
+            yield from native if named else []
 
     def python_stacks(self):
         """By the size of a live block, which no other may have."""
@@ -111,7 +137,10 @@ class PythonFrames(Case):
             self.run_python(python, [APP, "expected.json", "7", STACKS])
             with open(self.path("expected.json"), encoding="utf-8") as file:
                 expected = {int(size): stack for size, stack in json.load(file).items()}
-            stacks = Process(self.path("x.rec")).python_stacks()
+            process = Process(self.path("x.rec"))
+            first, end = process.loop_code()
+            self.assertEqual([a for a in process.addresses() if first <= a < end], [])
+            stacks = process.python_stacks()
             compared = cut_ones = 0
             for size, stack in expected.items():
                 if size + 1 not in stacks:  # with the zero behind a bytearray; some are gone

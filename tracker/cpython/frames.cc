@@ -102,14 +102,17 @@ bool PositionOf(const Layout& layout, const FrameWords& words, uint32_t* positio
   return true;
 }
 
-// Goes on to the caller, which another native loop may run.
+// Goes on to the caller, which the next native loop may run: then that loop is at the caller.  A
+// frame that an exception is thrown into has no loop of its own, though it may have begun one
+// before.
 void Leave(const Layout& layout, const FrameWords& words, Place* place) {
-  constexpr uintptr_t kNoFrame = 1;  // is not aligned, so the next step is lost
   place->frame = words.caller;
   if (!MarksEntries(layout) || words.is_entry == 0) return;
-  const uintptr_t inner = place->native_loop;
-  if (!place->memory.Load(inner + layout.loop_caller, &place->native_loop)) {
-    place->frame = kNoFrame;
+  uintptr_t outer;
+  uintptr_t outer_frame;
+  if (place->memory.Load(place->native_loop + layout.loop_caller, &outer) && outer != 0 &&
+      place->memory.Load(outer + layout.loop_frame, &outer_frame) && outer_frame == words.caller) {
+    place->native_loop = outer;
   }
 }
 
