@@ -1,0 +1,10 @@
+// The C library's dlclose, as a function that a build for older C libraries can stand before.
+#ifndef ALLOMON_ALLOCATOR_UNLOAD_H_
+#define ALLOMON_ALLOCATOR_UNLOAD_H_
+
+// unload(handle), which is the C library's dlclose, and what that returns.  A file of its own: where
+// lookups for call stacks read what dlclose frees, the linker puts old_glibc/functions.cc's in its
+// place (--wrap).  Thread rule and failures are dlclose's.
+extern "C" int allomon_unload(void* handle, int (*unload)(void*));
+
+#endif  // ALLOMON_ALLOCATOR_UNLOAD_H_
