@@ -2,9 +2,9 @@
 #ifndef ALLOMON_ALLOCATOR_UNLOAD_H_
 #define ALLOMON_ALLOCATOR_UNLOAD_H_
 
-// unload(handle), which is the C library's dlclose, and what that returns.  A file of its own: where
-// lookups for call stacks read what dlclose frees, the linker puts old_glibc/functions.cc's in its
-// place (--wrap).  Thread rule and failures are dlclose's.
+// unload(handle), which is the C library's dlclose, and what that returns.  In a file of its own:
+// where lookups for call stacks read what dlclose frees, the linker puts old_glibc/functions.cc's in
+// its place (--wrap).  Thread rule and failures are dlclose's.
 extern "C" int allomon_unload(void* handle, int (*unload)(void*));
 
 #endif  // ALLOMON_ALLOCATOR_UNLOAD_H_
