@@ -129,21 +129,41 @@ class Postgres:
         good = f"processed: {6000 * size}/{6000 * size}" in out
         return [] if good else [f"pgbench: {out[-300:]}"]
 
+    def work_for(self, seconds):
+        """The same two sessions all the while, since each has a process of its own."""
+        out = self.host.helper(
+            [f"{self.programs}/pgbench", *self.connection, "-c", "2", "-S", "-n"]
+            + ["-T", str(seconds), "bench"],
+            timeout=seconds + 60,
+        )
+        good = "number of failed transactions: 0 " in out
+        return [] if good else [f"pgbench: {out[-300:]}"]
+
+
+# Four commands and a report, on a busy machine.
+SECONDS_OF_A_TURN = 4
 
 SERVERS = {"redis": Redis, "nginx": Nginx, "postgres": Postgres}
 
 
-def cpu_seconds(session):
-    """Of the living processes of a session; what ended went to its parent."""
-    ticks = 0
+def family(pid):
+    """Fields of /proc/PID/stat behind the name (proc(5)), of a process and all its descendants."""
+    fields = {}
     for path in glob.glob("/proc/[0-9]*/stat"):
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
-                fields = file.read().rpartition(")")[2].split()
+                fields[int(path.split("/")[2])] = file.read().rpartition(")")[2].split()
         except OSError:
             continue
-        if int(fields[3]) == session:
-            ticks += sum(int(it) for it in fields[11:15])
+    members = [pid]
+    for member in members:
+        members += [it for it in fields if int(fields[it][1]) == member]
+    return {it: fields[it] for it in members if it in fields}
+
+
+def cpu_seconds(pid):
+    """Of all that live; what children used that have ended is their parents'."""
+    ticks = sum(int(it) for fields in family(pid).values() for it in fields[11:15])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -203,15 +223,20 @@ def options_at(options, more):
 class Client(threading.Thread):
     """Works without an end, and keeps what was wrong."""
 
-    def __init__(self, server):
+    def __init__(self, server, seconds):
         super().__init__(daemon=True)
-        self.server, self.errors, self.rounds = server, [], 0
+        self.server, self.seconds, self.errors, self.rounds = server, seconds, [], 0
         self.ends = threading.Event()
+
+    def work(self):
+        if hasattr(self.server, "work_for"):
+            return self.server.work_for(self.seconds)
+        return self.server.work(1)
 
     def run(self):
         while not self.ends.is_set():
             try:
-                self.errors += self.server.work(1)
+                self.errors += self.work()
             except HostError as error:
                 self.errors.append(str(error))
             self.rounds += 1
@@ -231,26 +256,19 @@ def command(options, *words):
 def pid_to_save(options, running):
     """A process of the server that records: the first that the list names with a recording."""
     _, _, text = command(options, "list")
-    session = running.server.process.pid
+    members = family(running.server.process.pid)
     for line in text.splitlines():
         numbers = re.findall(r"\b\d+\b", line)
-        if numbers and "record" in line and session_of(int(numbers[0])) == session:
+        if numbers and "record" in line and int(numbers[0]) in members:
             return numbers[0]
-    return str(session)
-
-
-def session_of(pid):
-    try:
-        return os.getsid(pid)
-    except OSError:
-        return 0
+    return str(running.server.process.pid)
 
 
 def ask(name, options):
     """How long each command took, what was wrong, and how much the client did meanwhile."""
     seconds, wrong = {}, []
     with Running(name, "idle", options) as running:
-        client = Client(running.server)
+        client = Client(running.server, 20 + options.times * SECONDS_OF_A_TURN)
         client.start()
         pid = str(running.server.asked())
         saved = os.path.join(running.folder, "saved.pb.gz")
