@@ -1,6 +1,7 @@
 #include "allocator/auto_control.h"
 
 #include "allocator/auto_profile_say.h"
+#include "allocator/auto_save.h"
 #include "tracker/control/attendant.h"
 
 namespace allomon::internal {
@@ -14,6 +15,7 @@ void AttendIfWanted(const EnvironmentOptions& options) {
   attend.rate = options.rate;
   attend.limit_bytes = options.record_limit_bytes;
   attend.seed = options.seed;
+  attend.watcher = WatcherIfWanted(options);
   if (const char* const error = control::StartAttending(attend)) {
     Say(std::string("ALLOMON_PROFILE=idle: ") + error +
         "; the program runs on, and cannot be asked to record");

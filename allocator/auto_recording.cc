@@ -6,6 +6,7 @@
 
 #include "allocator/auto_control.h"
 #include "allocator/auto_profile_say.h"
+#include "allocator/auto_save.h"
 #include "tracker/recording/start.h"
 
 namespace allomon::internal {
@@ -16,6 +17,7 @@ recording::StartOptions StartOptionsOf(const EnvironmentOptions& options) {
   start.path = options.record.c_str();
   start.limit_bytes = options.record_limit_bytes;
   start.rate = options.rate;
+  start.watcher = WatcherIfWanted(options);
   start.follows_children = options.record_only == 0;
   start.seed = options.seed.has_value() ? *options.seed : RandomSeed();
   return start;
@@ -28,6 +30,7 @@ bool IsForThisProcess(const EnvironmentOptions& options) {
 }  // namespace
 
 void StartRecordingIfWanted(const EnvironmentOptions& options) {
+  CheckSave(options);
   if (options.record.empty() || IsIdle(options) || !IsForThisProcess(options)) return;
   const recording::Started started = recording::StartRecorder(StartOptionsOf(options));
   // `allomon run`, whose file it was, has ended, or is out of this process's sight; or says itself

@@ -10,6 +10,7 @@
 
 #include "tracker/formats/recording_layout.h"
 #include "tracker/profile/control/profile_control.h"
+#include "tracker/triggers/settings.h"
 
 namespace allomon {
 namespace {
@@ -104,10 +105,33 @@ bool IsOut(const std::string& text) {
   return !text.empty();
 }
 
+bool IsSave(const std::string& text) {
+  triggers::Settings settings;
+  std::string_view wrong;
+  return triggers::ParseSettings(text, &settings, &wrong);
+}
+
+// Whether the first of its words that is wrong is empty.
+bool IsEmptyWord(const std::string& text) {
+  return text.empty() || text.front() == ',' || text.back() == ',' ||
+         text.find(",,") != std::string::npos;
+}
+
+// Of a text that is none.
+std::string WhatIsWrongWithSave(const std::string& text) {
+  triggers::Settings settings;
+  std::string_view wrong;
+  triggers::ParseSettings(text, &settings, &wrong);
+  if (wrong.empty() && IsEmptyWord(text)) return "a word is empty; ";
+  if (wrong.empty()) return "it does not say when; ";
+  return "'" + std::string(wrong) + "' is not known, out of range or there twice; ";
+}
+
 struct Setting {
   const char* name;
   bool (*set)(const std::string& value, EnvironmentOptions* options);
   const char* expected;
+  std::string (*what_is_wrong)(const std::string& value) = nullptr;
 };
 
 using Options = EnvironmentOptions;
@@ -181,6 +205,12 @@ constexpr Setting kSettings[] = {
        return ParseProcess(value, &options->record_only);
      },
      "the id of the process that is to record"},
+    {"ALLOMON_SAVE",
+     [](const std::string& value, Options* options) {
+       options->save = value;
+       return IsSave(value);
+     },
+     triggers::kSettingsSyntax, WhatIsWrongWithSave},
     {"ALLOMON_GUARD",
      [](const std::string& value, Options* options) { return ParseGuard(value, options); },
      "1/N (one of N sampled blocks), 1/N:report, or no"},
@@ -200,7 +230,8 @@ bool SetOption(const std::string& name, const std::string& value, EnvironmentOpt
   for (const Setting& setting : kSettings) {
     if (name != setting.name) continue;
     if (setting.set(value, options)) return true;
-    *error = name + "=" + value + ": expected " + setting.expected;
+    const std::string wrong = setting.what_is_wrong == nullptr ? "" : setting.what_is_wrong(value);
+    *error = name + "=" + value + ": " + wrong + "expected " + setting.expected;
     return false;
   }
   return FailAsUnknown(name, error);

@@ -23,6 +23,7 @@ struct EnvironmentOptions {
   bool python = true;          // ALLOMON_PYTHON=0: call stacks without the frames of Python
   std::string record;          // ALLOMON_RECORD, a file, %p: process id, %%: a percent; "": none
   uint64_t record_limit_bytes = uint64_t{256} << 20;  // ALLOMON_RECORD_LIMIT
+  std::string save;            // ALLOMON_SAVE, see triggers::kSettingsSyntax; "": no copies
   uint64_t record_only = 0;    // ALLOMON_RECORD_ONLY, the only process that records; 0: all do
   int dump_signal = 0;         // ALLOMON_DUMP=USR1: also written whenever this arrives
   uint32_t guard_one_in = 0;   // ALLOMON_GUARD=1/N or 1/N:report; 0: no guard

@@ -48,10 +48,12 @@ EXCEPTIONS = {
     r"allocator/(.*/)?(auto_profile|environment)[^/]*": [
         r"tracker/profile/.*\.h",
         r"tracker/formats/recording_layout\.h",
+        r"tracker/triggers/settings\.h",
     ],
     r"allocator/auto_control[^/]*": [r"tracker/control/attendant\.h"],
     r"allocator/auto_interpreters[^/]*": [r"tracker/cpython/attach\.h"],
     r"allocator/auto_recording[^/]*": [r"tracker/recording/start\.h"],
+    r"allocator/auto_save[^/]*": [r"tracker/triggers/.*\.h", r"tracker/recording/watcher\.h"],
 }
 
 MODULES = set(ALLOWED) | {"tests", "benchmarks"}

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "tracker/recording/watcher.h"
+
 namespace allomon::control {
 
 // A thread's mean distance between looks.
@@ -24,6 +26,7 @@ struct AttendOptions {
   double rate = 1e-4;     // hits per word
   uint64_t limit_bytes = uint64_t{256} << 20;
   std::optional<uint64_t> seed;
+  recording::Watcher* watcher = nullptr;  // of recordings; nobody
 };
 
 // Before main, or in a callback; once for the process.  nullptr, or what is wrong and what to do.

@@ -35,6 +35,7 @@ bool Orders::SetDefaults(const AttendOptions& options, const char* folder) {
   default_rate_ = options.rate;
   default_limit_bytes_ = options.limit_bytes;
   seed_ = options.seed;
+  watcher_ = options.watcher;
   if (*options.path != '\0') return Copy(options.path, default_path_, sizeof(default_path_));
   strcpy(default_path_, folder);
   strcat(default_path_, kNamePrefix);
@@ -51,6 +52,7 @@ const char* Orders::Start(const Request& request) {
   options.rate = request.rate < 0 ? default_rate_ : request.rate;
   options.limit_bytes = request.limit_bytes == 0 ? default_limit_bytes_ : request.limit_bytes;
   options.seed = seed_ ? *seed_ : internal::RandomSeed();
+  options.watcher = watcher_;
   const recording::Started started = recording::StartRecorder(options);
   if (const char* const error = TextOf(started)) return error;
   Copy(path, path_, sizeof(path_));

@@ -36,6 +36,7 @@ class Orders {
   double default_rate_ = 0;
   uint64_t default_limit_bytes_ = 0;
   std::optional<uint64_t> seed_;
+  recording::Watcher* watcher_ = nullptr;
 
   char path_[kMostPathBytes] = {};  // of the last recording, with its %p
   double rate_ = 0;

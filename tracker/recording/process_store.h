@@ -88,6 +88,8 @@ class ProcessStore {
   void Unload(uintptr_t begin, uintptr_t end, uint64_t by);
 
   const ProcessRecord& process() const { return *process_; }
+  // Number of the process's own segment in the file.
+  uint32_t segment() const { return reinterpret_cast<const SegmentHeader*>(process_)[-1].process; }
 
  private:
   void Write(const ProcessFacts& facts);

@@ -167,18 +167,71 @@ bool Recorder::AddBlock(const Allocation& allocation, bool young, ValueRoom* roo
   birth.sample.block = SumOf(weight, allocation.size_bytes, allocation.source);
   birth.sample.estimated_words = Rounded(weight.amount * words);
   birth.sample.estimated_words_variance = Rounded(words * words * weight.variance);
+  bool look = false;
+  const bool added = AddBirth(&birth, room, &look);
+  if (__builtin_expect(look, 0)) watcher_->Look(*this);
+  return added;
+}
+
+bool Recorder::AddBirth(Birth* birth, ValueRoom* room, bool* look) {
   const RecorderHold hold;
   if (!IsReady()) {
-    DropLocked(allocation.size_bytes);
+    DropLocked(birth->size_bytes);
     return false;
   }
-  birth.thread = ThreadLocked();
-  birth.sample.exact_words = birth.thread == 0 ? 0 : NewExactWords();
-  birth.thread_bytes = thread_slots[place_].exact_words * internal::kBytesPerWord;
-  birth.sample.nanos = Nanos();
-  const uint32_t block = store_.AddBlock(birth);
+  birth->thread = ThreadLocked();
+  birth->sample.exact_words = birth->thread == 0 ? 0 : NewExactWords();
+  birth->thread_bytes = thread_slots[place_].exact_words * internal::kBytesPerWord;
+  birth->sample.nanos = Nanos();
+  const uint32_t block = store_.AddBlock(*birth);
   if (block != 0) Put({serial_, block}, room);
+  *look = watcher_ != nullptr && IsLookDue(birth->sample.nanos);
   return block != 0;
+}
+
+// The difference is very large where a clock went backwards.
+bool Recorder::IsLookDue(uint64_t nanos) {
+  const uint64_t bytes = store_.process().allocated.bytes;
+  if (nanos - look_nanos_ < kLookNanos && bytes - look_bytes_ < look_gap_bytes_) return false;
+  look_nanos_ = nanos;
+  look_bytes_ = bytes;
+  return true;
+}
+
+bool Recorder::Stand(Standing* standing) {
+  const RecorderHold hold;
+  if (!store_.is_begun() || !Follows(serial_)) return false;
+  const ProcessRecord& process = store_.process();
+  standing->serial = serial_;
+  standing->nanos = Nanos();
+  standing->allocated_bytes = process.allocated.bytes;
+  standing->live_bytes = process.live.bytes;
+  standing->peak_bytes = process.peak.bytes;
+  standing->pid = process.pid;
+  standing->process = store_.segment();
+  standing->segments = file_.segments_used();
+  standing->is_named = file_.is_named();
+  return true;
+}
+
+bool Recorder::CopyPath(uint64_t serial, FilePath* path) {
+  const RecorderHold hold;
+  if (!Follows(serial)) return false;
+  memcpy(path, &file_.path(), sizeof(*path));
+  return true;
+}
+
+bool Recorder::CopyBytes(uint64_t serial, uint32_t segment, uint32_t offset, char* bytes,
+                         uint32_t size) {
+  const RecorderHold hold;
+  if (!store_.is_begun() || !Follows(serial)) return false;
+  memcpy(bytes, file_.At(segment) + offset, size);
+  return true;
+}
+
+void Recorder::SetNextLook(uint64_t allocated_bytes) {
+  const RecorderHold hold;
+  look_gap_bytes_ = allocated_bytes;
 }
 
 void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
@@ -229,6 +282,8 @@ void Recorder::BeginAsChild() {
   fork_mark_.Set();
   unwritten_ = {};
   is_lost_ = false;
+  look_nanos_ = 0 - kLookNanos;
+  look_bytes_ = 0;
   facts_.parent_pid = facts_.pid;
   facts_.pid = internal::OwnProcessIdAfterFork();
   facts_.is_forked = true;

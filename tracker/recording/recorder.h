@@ -13,6 +13,7 @@
 #include "tracker/recording/recorder_lock.h"
 #include "tracker/recording/segment_file.h"
 #include "tracker/recording/thread_words.h"
+#include "tracker/recording/watcher.h"
 
 namespace allomon::recording {
 
@@ -36,6 +37,9 @@ class Recorder final : public internal::SessionClient {
   Recorder(const char* pattern, uint64_t limit_bytes, const ProcessFacts& facts);
   ~Recorder() override;
 
+  // Before Open().  It must live as long as the process.
+  void SetWatcher(Watcher* watcher) { watcher_ = watcher; }
+
   // nullptr, or why not.  Not inside malloc.  Then the session is started with this client, and
   // told here.
   const char* Open();
@@ -44,6 +48,17 @@ class Recorder final : public internal::SessionClient {
   // The file says that the recording has ended.  Nothing more is added.
   void End() ALLOMON_EXCLUDES(recorder_lock);
   RecorderTotals Totals() ALLOMON_EXCLUDES(recorder_lock);
+
+  // What a watcher asks, in its look.  All answer false where nothing is recorded: the recording
+  // has ended or is lost, or another than the one of that serial goes on in this process.
+  bool Stand(Standing* standing) ALLOMON_EXCLUDES(recorder_lock);
+  bool CopyPath(uint64_t serial, FilePath* path) ALLOMON_EXCLUDES(recorder_lock);
+  // A part of a segment, as it is at one moment.
+  bool CopyBytes(uint64_t serial, uint32_t segment, uint32_t offset, char* bytes, uint32_t size)
+      ALLOMON_EXCLUDES(recorder_lock);
+  // The next look comes after so many bytes (UINT64_MAX: any number), if kLookNanos are not over
+  // before.
+  void SetNextLook(uint64_t allocated_bytes) ALLOMON_EXCLUDES(recorder_lock);
 
   bool AllocMinor(const Allocation& allocation, internal::ValueRoom* room) override;
   bool AllocMajor(const Allocation& allocation, internal::ValueRoom* room) override;
@@ -64,6 +79,9 @@ class Recorder final : public internal::SessionClient {
 
  private:
   bool AddBlock(const Allocation& allocation, bool young, internal::ValueRoom* room);
+  bool AddBirth(Birth* birth, internal::ValueRoom* room, bool* look)
+      ALLOMON_EXCLUDES(recorder_lock);
+  bool IsLookDue(uint64_t nanos) ALLOMON_REQUIRES(recorder_lock);
   void EndBlock(EventKind kind, internal::ValueRoom* room);
   bool IsReady() ALLOMON_REQUIRES(recorder_lock);
   bool Follows(uint64_t serial) ALLOMON_REQUIRES(recorder_lock);
@@ -82,6 +100,7 @@ class Recorder final : public internal::SessionClient {
   internal::SampleWeights weights_;
   internal::SessionId session_ = 0;
   uint32_t place_ = kMostRecorders;  // among the recorders
+  Watcher* watcher_ = nullptr;
 
   // Guarded by the lock.
   SegmentFile file_;
@@ -92,6 +111,10 @@ class Recorder final : public internal::SessionClient {
   bool has_ended_ = false;
   bool is_lost_ = false;
   RecorderTotals unwritten_;
+  // Of the last look; the first sample is looked at.
+  uint64_t look_nanos_ = 0 - kLookNanos;
+  uint64_t look_bytes_ = 0;
+  uint64_t look_gap_bytes_ = UINT64_MAX;
 };
 
 }  // namespace allomon::recording

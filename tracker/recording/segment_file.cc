@@ -169,6 +169,12 @@ void SegmentFile::Close() {
   fd_ = -1;
 }
 
+uint32_t SegmentFile::segments_used() const {
+  const uint64_t used = __atomic_load_n(&header().segments_used, __ATOMIC_RELAXED);
+  const uint64_t there = is_named_ ? allocated_bytes_ / kSegmentBytes : segment_count();
+  return static_cast<uint32_t>(std::min(used, there));
+}
+
 uint32_t SegmentFile::Take() {
   uint64_t* const used = &header().segments_used;
   uint64_t segment = __atomic_load_n(used, __ATOMIC_RELAXED);

@@ -41,6 +41,9 @@ class SegmentFile {
   const FilePath& path() const { return path_; }
   uint32_t segment_count() const { return static_cast<uint32_t>(limit_bytes_ / kSegmentBytes); }
 
+  // Of the file, as far as it reaches; all processes' segments are counted.
+  uint32_t segments_used() const;
+
   // The number of a fresh segment, all zero; 0 if the limit is reached or there is no disk, which
   // the file's header then counts.  Any thread and any process at once for a memory file.
   uint32_t Take();

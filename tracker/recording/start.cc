@@ -82,6 +82,7 @@ Started StartRecorder(const StartOptions& options) {
   }
   InstallHooks();
   auto recorder = std::make_unique<Recorder>(pattern->text, options.limit_bytes, *FactsOf(options));
+  recorder->SetWatcher(options.watcher);
   started.error = recorder->Open();
   if (started.error != nullptr) return started;
   Recorder* const kept = recorder.get();

@@ -15,6 +15,7 @@ struct StartOptions {
   double rate = 1e-4;  // hits per word
   uint64_t seed = 0;
   uint32_t callstack_size = 128;
+  Watcher* watcher = nullptr;   // nobody; must live as long as the process
   bool follows_children = true;  // those that it forks; with a memory file they are in it, too
 };
 

@@ -1,5 +1,5 @@
 // Learns the names of threads as the program gives them: this pthread_setname_np and this prctl
-// stand in front of the C library's.  See thread_names.h.
+// stand in front of the C library's.  See thread_names.h, and host_filter.h for the rest of prctl.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdarg>
 
+#include "tracker/recording/host_filter.h"
 #include "tracker/recording/thread_names.h"
 
 namespace allomon::recording {
@@ -47,6 +48,7 @@ extern "C" __attribute__((visibility("default"))) int prctl(int option, ...) {
     errno = ENOSYS;
     return -1;
   }
+  allomon::recording::NoteFilter(option);
   const int result = next(option, arguments[0], arguments[1], arguments[2], arguments[3]);
   if (option == PR_SET_NAME && result == 0) {
     allomon::recording::NoteThreadName(pthread_self(), reinterpret_cast<const char*>(arguments[0]));

@@ -1,0 +1,64 @@
+// The file of one copy, and the older ones that it takes its place among.
+//
+// A copy is written beside, as STEM.saving.rec, and gets its name when it is whole:
+// STEM.limit.1.rec is the newest of its kind, STEM.limit.2.rec the one before.  So a copy that
+// fails takes nothing away, and a process that is killed leaves whole copies.
+//
+// One thread at a time.  Makes system calls, none of which is a cancellation point; allocates
+// nothing, maps nothing.  Answers are 0 or a number of errno.
+#ifndef ALLOMON_TRACKER_TRIGGERS_COPY_FILE_H_
+#define ALLOMON_TRACKER_TRIGGERS_COPY_FILE_H_
+
+#include <sys/types.h>
+
+#include <climits>
+#include <cstdint>
+#include <string_view>
+
+#include "tracker/triggers/fixed_text.h"
+
+namespace allomon::triggers {
+
+class CopyFile {
+ public:
+  constexpr CopyFile() = default;
+  CopyFile(const CopyFile&) = delete;
+  CopyFile& operator=(const CopyFile&) = delete;
+
+  // Where copies go, from now on.  The directory is opened when it is first needed, and stays open:
+  // the host may change its root directory.
+  void SetPlace(std::string_view directory, std::string_view stem);
+
+  // Makes the file; `end_bytes` is how long it will be.
+  int Begin(uint64_t end_bytes);
+  int Write(uint64_t offset, const char* bytes, uint64_t size);
+  // Gives it its name; `keep` of those stay.
+  int Finish(std::string_view kind, uint32_t keep);
+  // Removes it.
+  void Abandon();
+
+  // The path of the newest copy of a kind, for messages.
+  const char* PathOf(std::string_view kind);
+
+ private:
+  bool HasDirectory() const;
+  int OpenDirectory();
+  int Create();
+  void Close();
+  bool SetName(FixedText<NAME_MAX + 1>* name, std::string_view kind, uint32_t number);
+  int Rename(const char* from, const char* to);
+
+  FixedText<PATH_MAX> directory_;
+  FixedText<NAME_MAX + 1> stem_;
+  FixedText<NAME_MAX + 1> from_;
+  FixedText<NAME_MAX + 1> to_;
+  FixedText<PATH_MAX + NAME_MAX + 1> path_;
+  int directory_fd_ = -1;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  int fd_ = -1;
+};
+
+}  // namespace allomon::triggers
+
+#endif  // ALLOMON_TRACKER_TRIGGERS_COPY_FILE_H_

@@ -1,0 +1,49 @@
+// Text in a room of fixed size: what is built where nothing may be allocated.
+//
+// What does not fit is left out, and fits() is false then.  No locks.
+#ifndef ALLOMON_TRACKER_TRIGGERS_FIXED_TEXT_H_
+#define ALLOMON_TRACKER_TRIGGERS_FIXED_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace allomon::triggers {
+
+template <size_t kRoom>
+class FixedText {
+ public:
+  FixedText& Clear() {
+    length_ = 0;
+    fits_ = true;
+    text_[0] = '\0';
+    return *this;
+  }
+  FixedText& Add(std::string_view text) {
+    fits_ = fits_ && text.size() < kRoom - length_;
+    if (!fits_ || text.empty()) return *this;
+    memcpy(text_ + length_, text.data(), text.size());
+    length_ += text.size();
+    text_[length_] = '\0';
+    return *this;
+  }
+  FixedText& AddNumber(uint64_t number) {
+    if (number >= 10) AddNumber(number / 10);
+    const char digit = static_cast<char>('0' + number % 10);
+    return Add({&digit, 1});
+  }
+
+  const char* text() const { return text_; }
+  size_t length() const { return length_; }
+  bool fits() const { return fits_; }
+
+ private:
+  char text_[kRoom] = {};  // ends with a zero
+  size_t length_ = 0;
+  bool fits_ = true;
+};
+
+}  // namespace allomon::triggers
+
+#endif  // ALLOMON_TRACKER_TRIGGERS_FIXED_TEXT_H_

@@ -1,0 +1,65 @@
+// How near the memory of this process is to its limit: of its cgroup (version 1 or 2) or one above
+// it, and of its address space (RLIMIT_AS).
+//
+// One thread at a time.  Makes system calls (open, read, close, getrlimit), none of which is a
+// cancellation point here; allocates nothing.  A limit that cannot be read counts as none.
+#ifndef ALLOMON_TRACKER_TRIGGERS_MEMORY_LIMIT_H_
+#define ALLOMON_TRACKER_TRIGGERS_MEMORY_LIMIT_H_
+
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tracker/triggers/fixed_text.h"
+
+namespace allomon::triggers {
+
+struct Usage {
+  uint64_t used_bytes = 0;
+  uint64_t limit_bytes = 0;   // 0: there is no limit
+  bool is_addresses = false;  // RLIMIT_AS, else a cgroup's
+};
+
+class MemoryLimit {
+ public:
+  // Of a cgroup the limits are looked for again after so long.
+  static constexpr uint64_t kFindNanos = 10'000'000'000;
+
+  constexpr MemoryLimit() = default;
+  // In place of the root directory, for tests.
+  constexpr explicit MemoryLimit(const char* root) : root_(root) {}
+
+  // The limit that is nearest.  From `percent` of a cgroup's limit on, pages of files that the
+  // kernel would give up first (inactive_file) are not counted.  `nanos` is now, by a clock that
+  // nobody sets.
+  Usage Read(uint32_t percent, uint64_t nanos);
+
+ private:
+  static constexpr size_t kMostLevels = 8;  // cgroups with a limit
+
+  void Find();
+  void FindLevels(std::string_view mount, std::string_view path);
+  Usage ReadLevel(size_t length, uint32_t percent);
+  Usage ReadAddresses();
+  bool ReadText(std::string_view directory, std::string_view name);
+  bool ReadFile(size_t level_length, const char* name);
+  bool ReadNumber(size_t level_length, const char* name, uint64_t* number);
+  uint64_t ReadInactive(size_t level_length);
+
+  const char* root_ = "";
+  bool is_found_ = false;
+  bool is_v1_ = false;
+  uint64_t found_nanos_ = 0;
+  FixedText<PATH_MAX> directory_;    // of the process's cgroup
+  size_t levels_[kMostLevels] = {};  // how much of it names a cgroup with a limit
+  size_t level_count_ = 0;
+  FixedText<PATH_MAX> v1_path_;  // as /proc/self/cgroup says
+  FixedText<PATH_MAX> v2_path_;
+  FixedText<PATH_MAX> path_;
+  char text_[8192] = {};  // of the file that was read last
+};
+
+}  // namespace allomon::triggers
+
+#endif  // ALLOMON_TRACKER_TRIGGERS_MEMORY_LIMIT_H_

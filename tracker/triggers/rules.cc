@@ -1,0 +1,119 @@
+#include "tracker/triggers/rules.h"
+
+#include <algorithm>
+
+namespace allomon::triggers {
+namespace {
+
+// Of a limit below the trigger's share, in percent, where the trigger is ready again.
+constexpr uint32_t kRearmPercent = 5;
+constexpr uint64_t kLeastGapBytes = uint64_t{128} << 10;
+// A look through all live blocks is late by this part of the age at most.
+constexpr uint64_t kScansPerAge = 16;
+
+// Limits reach up to 2^63.
+uint64_t Share(uint64_t bytes, uint32_t percent) {
+  return bytes / 100 * percent + bytes % 100 * percent / 100;
+}
+
+}  // namespace
+
+const char* NameOf(Reason reason) {
+  switch (reason) {
+    case Reason::kLimit:
+      return "limit";
+    case Reason::kPeak:
+      return "peak";
+    case Reason::kAge:
+      return "age";
+    case Reason::kEvery:
+      return "every";
+    case Reason::kNone:
+      break;
+  }
+  return "";
+}
+
+void Rules::Begin(const Settings& settings) {
+  *this = Rules();
+  settings_ = settings;
+  next_every_nanos_ = settings.every_nanos;
+  next_scan_nanos_ = settings.age_nanos;
+}
+
+void Rules::BoundDeadlines(uint64_t nanos) {
+  next_every_nanos_ = std::min(next_every_nanos_, nanos + settings_.every_nanos);
+  next_scan_nanos_ = std::min(next_scan_nanos_, nanos + settings_.age_nanos);
+  rest_until_nanos_ = std::min(rest_until_nanos_, nanos + rest_nanos_);
+  pause_until_nanos_ = std::min(pause_until_nanos_, nanos + pause_nanos_);
+}
+
+uint64_t Rules::LimitBytes(const Facts& facts) const {
+  return Share(facts.limit_bytes, settings_.limit_percent);
+}
+
+// It is due once, and again when memory was given back in between.
+bool Rules::IsLimitDue(const Facts& facts) {
+  if (settings_.limit_percent == 0 || facts.limit_bytes == 0) return false;
+  const uint64_t limit = LimitBytes(facts);
+  if (facts.used_bytes + Share(facts.limit_bytes, kRearmPercent) < limit) limit_is_armed_ = true;
+  return limit_is_armed_ && facts.used_bytes >= limit;
+}
+
+bool Rules::IsPeakDue(const Facts& facts) const {
+  if (settings_.peak_percent == 0 || facts.peak_bytes < kLeastPeakBytes) return false;
+  return facts.peak_bytes >= saved_peak_bytes_ + Share(saved_peak_bytes_, settings_.peak_percent) &&
+         facts.peak_bytes > saved_peak_bytes_;
+}
+
+Reason Rules::Due(const Facts& facts) {
+  BoundDeadlines(facts.nanos);
+  if (facts.nanos < pause_until_nanos_) return Reason::kNone;
+  if (IsLimitDue(facts)) return Reason::kLimit;
+  if (facts.nanos < rest_until_nanos_) return Reason::kNone;
+  if (IsPeakDue(facts)) return Reason::kPeak;
+  const bool every = settings_.every_nanos != 0 && facts.nanos >= next_every_nanos_;
+  return every ? Reason::kEvery : Reason::kNone;
+}
+
+bool Rules::IsAgeScanDue(uint64_t nanos) {
+  return settings_.age_nanos != 0 && nanos >= next_scan_nanos_ && nanos >= rest_until_nanos_ &&
+         nanos >= pause_until_nanos_ && nanos >= settings_.age_nanos;
+}
+
+bool Rules::IsAgeDue(uint64_t nanos, uint64_t oldest_birth_nanos) {
+  const uint64_t age = settings_.age_nanos;
+  if (oldest_birth_nanos <= nanos - age) return true;
+  const uint64_t old_at = oldest_birth_nanos == UINT64_MAX ? nanos + age : oldest_birth_nanos + age;
+  next_scan_nanos_ = std::max(old_at, nanos + age / kScansPerAge);
+  return false;
+}
+
+void Rules::NoteSaved(Reason reason, const Facts& facts, uint64_t taken_nanos) {
+  const uint64_t end_nanos = facts.nanos + taken_nanos;
+  rest_nanos_ = taken_nanos * (kTimeShare - 1);
+  rest_until_nanos_ = end_nanos + rest_nanos_;
+  pause_nanos_ = pause_until_nanos_ = 0;
+  if (reason == Reason::kLimit) limit_is_armed_ = false;
+  if (reason == Reason::kPeak) saved_peak_bytes_ = facts.peak_bytes;
+  if (reason == Reason::kEvery) next_every_nanos_ = facts.nanos + settings_.every_nanos;
+  if (reason == Reason::kAge) {
+    seen_nanos_ = facts.nanos - settings_.age_nanos + 1;
+    next_scan_nanos_ = facts.nanos + settings_.age_nanos;
+  }
+}
+
+void Rules::NoteFailed(uint64_t nanos) {
+  pause_nanos_ = std::clamp(2 * pause_nanos_, kFirstPauseNanos, kMostPauseNanos);
+  pause_until_nanos_ = nanos + pause_nanos_;
+}
+
+// Half of what is left: the nearer the limit, the more often it is looked at.
+uint64_t Rules::GapBytes(const Facts& facts) const {
+  if (settings_.limit_percent == 0 || facts.limit_bytes == 0 || !limit_is_armed_) return UINT64_MAX;
+  const uint64_t limit = LimitBytes(facts);
+  const uint64_t left = limit > facts.used_bytes ? limit - facts.used_bytes : 0;
+  return std::max(left / 2, std::max(kLeastGapBytes, facts.limit_bytes / 512));
+}
+
+}  // namespace allomon::triggers

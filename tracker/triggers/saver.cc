@@ -1,0 +1,263 @@
+#include "tracker/triggers/saver.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "tracker/base/errno_keeper.h"
+#include "tracker/core/fork.h"
+#include "tracker/recording/host_filter.h"
+
+namespace allomon::triggers {
+namespace {
+
+using recording::kSegmentBytes;
+using recording::LiveBlock;
+using recording::Recorder;
+using recording::SegmentHeader;
+using recording::SegmentKind;
+
+constexpr uint32_t kHeaderBytes = sizeof(SegmentHeader);
+constexpr uint32_t kRecordsBytes = kSegmentBytes - kHeaderBytes;
+constexpr std::string_view kSuffix = ".rec";
+
+std::atomic<bool> g_is_stopped{false};
+std::atomic<Saver::Say> g_say{nullptr};
+
+uint64_t NanosNow() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+const char* WhyOf(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "there is no room on its disk; make some, or name another directory by dir=";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "its directory may not be written to; name another by dir=";
+    case ENOENT:
+    case ENOTDIR:
+      return "its directory is not there; name another by dir=";
+    case EFBIG:
+      return "`ulimit -f` is too small; raise it";
+    case EMFILE:
+    case ENFILE:
+      return "too many files are open; raise `ulimit -n`";
+    case ENAMETOOLONG:
+      return "its name is too long; name another file by ALLOMON_RECORD";
+    default:
+      return "its disk does not take it; name another directory by dir=";
+  }
+}
+
+const SegmentHeader& HeaderOf(const char* segment) {
+  return *reinterpret_cast<const SegmentHeader*>(segment);
+}
+
+std::string_view WithoutSuffix(std::string_view name) {
+  const bool has_suffix =
+      name.size() > kSuffix.size() && name.substr(name.size() - kSuffix.size()) == kSuffix;
+  return has_suffix ? name.substr(0, name.size() - kSuffix.size()) : name;
+}
+
+}  // namespace
+
+void StopForFilter() {
+  if (g_is_stopped.exchange(true, std::memory_order_relaxed)) return;
+  static constexpr char kLine[] =
+      "allomon: ALLOMON_SAVE: the program takes system calls from itself (prctl NO_NEW_PRIVS or "
+      "SECCOMP), so no copies are saved from here on; the recording goes on\n";
+  const Saver::Say say = g_say.load(std::memory_order_acquire);
+  if (say != nullptr) say(kLine, sizeof(kLine) - 1);
+}
+
+Saver::Saver(const Settings& settings, Say say, bool says_copies)
+    : settings_(settings), say_(say), says_copies_(says_copies) {
+  if (!settings.directory.empty()) {
+    // Shorter than a path may be, and without an end.
+    memcpy(path_.text, settings.directory.data(), settings.directory.size());
+    recording::MakeAbsolute(path_.text, &directory_);
+  }
+  g_say.store(say, std::memory_order_release);
+  recording::host_filter_hook.store(StopForFilter, std::memory_order_release);
+}
+
+// Relaxed reading of the forks is enough: a thread sees those of its own process.
+bool Saver::Enter() {
+  const uint64_t mine = internal::TimesForked() + 1;
+  uint64_t found = inside_.load(std::memory_order_relaxed);
+  return found != mine && inside_.compare_exchange_strong(found, mine, std::memory_order_acquire);
+}
+
+void Saver::Look(Recorder& recorder) {
+  if (g_is_stopped.load(std::memory_order_relaxed) || !Enter()) return;
+  const ErrnoKeeper keeper;
+  LookInside(recorder);
+  Leave();
+}
+
+void Saver::LookInside(Recorder& recorder) {
+  if (!recorder.Stand(&standing_)) return;
+  if (standing_.serial != serial_ && !BeginRecording(recorder)) return;
+  if (!has_place_) return;
+  if (settings_.limit_percent != 0) {
+    usage_ = memory_limit_.Read(settings_.limit_percent, NanosNow());
+  }
+  facts_ = {standing_.nanos, standing_.peak_bytes, usage_.used_bytes, usage_.limit_bytes};
+  const Reason reason = DueNow(recorder);
+  if (reason != Reason::kNone) Save(recorder, reason);
+  recorder.SetNextLook(rules_.GapBytes(facts_));
+}
+
+// Tries whether copies can be written, so that the user hears of it before one is due.
+bool Saver::BeginRecording(Recorder& recorder) {
+  serial_ = standing_.serial;
+  has_failed_ = false;
+  rules_.Begin(settings_);
+  has_place_ = SetPlace(recorder);
+  if (!has_place_) return false;
+  const int error = file_.Begin(0);
+  file_.Abandon();
+  if (error != 0) SayFailure(Reason::kNone, error);
+  return true;
+}
+
+bool Saver::SetPlace(Recorder& recorder) {
+  if (!recorder.CopyPath(serial_, &path_)) return false;
+  const std::string_view path = path_.text;
+  const size_t slash = path.rfind('/');
+  const std::string_view own = directory_.text;
+  if (!standing_.is_named) {
+    if (own.empty()) {
+      SayNoPlace();
+      return false;
+    }
+    line_.Clear().Add("allomon.").AddNumber(standing_.pid);
+    file_.SetPlace(own, {line_.text(), line_.length()});
+    return true;
+  }
+  file_.SetPlace(own.empty() ? path.substr(0, std::max<size_t>(slash, 1)) : own,
+                 WithoutSuffix(path.substr(slash + 1)));
+  return true;
+}
+
+Reason Saver::DueNow(Recorder& recorder) {
+  const Reason reason = rules_.Due(facts_);
+  if (reason != Reason::kNone || !rules_.IsAgeScanDue(facts_.nanos)) return reason;
+  uint64_t birth_nanos = 0;
+  if (!FindOldest(recorder, &birth_nanos)) return Reason::kNone;
+  return rules_.IsAgeDue(facts_.nanos, birth_nanos) ? Reason::kAge : Reason::kNone;
+}
+
+// Whether the segment has live blocks of this process, which are then in segment_.
+bool Saver::CopyLive(Recorder& recorder, uint32_t segment) {
+  if (!recorder.CopyBytes(serial_, segment, 0, segment_, kHeaderBytes)) return false;
+  const SegmentHeader& header = HeaderOf(segment_);
+  return header.magic == recording::kSegmentMagic && header.kind == SegmentKind::kLive &&
+         header.process == standing_.process &&
+         recorder.CopyBytes(serial_, segment, kHeaderBytes, segment_ + kHeaderBytes, kRecordsBytes);
+}
+
+bool Saver::FindOldest(Recorder& recorder, uint64_t* birth_nanos) {
+  *birth_nanos = UINT64_MAX;
+  const LiveBlock* const blocks = reinterpret_cast<const LiveBlock*>(segment_ + kHeaderBytes);
+  for (uint32_t segment = 1; segment < standing_.segments; ++segment) {
+    if (!CopyLive(recorder, segment)) continue;
+    for (size_t i = 0; i < recording::kRecordsPerSegment<LiveBlock>; ++i) {
+      if (blocks[i].row == 0 || blocks[i].birth_nanos < rules_.seen_nanos()) continue;
+      *birth_nanos = std::min(*birth_nanos, blocks[i].birth_nanos);
+    }
+  }
+  return recorder.Stand(&standing_) && standing_.serial == serial_;
+}
+
+void Saver::Save(Recorder& recorder, Reason reason) {
+  const uint64_t begin_nanos = NanosNow();
+  int error = file_.Begin(uint64_t{standing_.segments} * kSegmentBytes);
+  if (error == 0) {
+    error = CopyAll(recorder);
+    if (error == 0) error = file_.Finish(NameOf(reason), settings_.keep);
+    if (error != 0) file_.Abandon();
+  }
+  if (error != 0) {
+    rules_.NoteFailed(facts_.nanos);
+    return SayFailure(reason, error);
+  }
+  has_failed_ = false;
+  rules_.NoteSaved(reason, facts_, NanosNow() - begin_nanos);
+  if (says_copies_) SaySaved(reason);
+}
+
+// Segment by segment, the recorder's lock held for each of them alone.  A process's own segment
+// comes before its others, so what its counts name is there, and what is newer is not named.
+int Saver::CopyAll(Recorder& recorder) {
+  row_count_ = thread_count_ = 0;
+  for (uint32_t segment = 0; segment < standing_.segments; ++segment) {
+    if (!recorder.CopyBytes(serial_, segment, 0, segment_, kSegmentBytes)) return EIO;
+    DropUnknown();
+    const int error = file_.Write(uint64_t{segment} * kSegmentBytes, segment_, kSegmentBytes);
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+// Blocks that were born while the copy was made may be of rows or threads that it does not have.
+void Saver::DropUnknown() {
+  const SegmentHeader& header = HeaderOf(segment_);
+  if (header.magic != recording::kSegmentMagic || header.process != standing_.process) return;
+  if (header.kind == SegmentKind::kProcess) {
+    const auto& process =
+        *reinterpret_cast<const recording::ProcessRecord*>(segment_ + kHeaderBytes);
+    row_count_ = process.records.rows;
+    thread_count_ = process.records.threads;
+  }
+  if (header.kind == SegmentKind::kLive) {
+    LiveBlock* const blocks = reinterpret_cast<LiveBlock*>(segment_ + kHeaderBytes);
+    for (size_t i = 0; i < recording::kRecordsPerSegment<LiveBlock>; ++i) {
+      if (blocks[i].row > row_count_ || blocks[i].thread > thread_count_) blocks[i] = {};
+    }
+  }
+  if (header.kind == SegmentKind::kEvents) {
+    auto* const events = reinterpret_cast<recording::Event*>(segment_ + kHeaderBytes);
+    for (size_t i = 0; i < recording::kRecordsPerSegment<recording::Event>; ++i) {
+      if (events[i].row > row_count_) events[i] = {};
+    }
+  }
+}
+
+// Once, until a copy succeeds.
+void Saver::SayFailure(Reason reason, int error) {
+  if (has_failed_) return;
+  has_failed_ = true;
+  const bool is_try = reason == Reason::kNone;
+  line_.Clear().Add("allomon: ALLOMON_SAVE: ").Add(is_try ? "copies such as " : "");
+  line_.Add(file_.PathOf(is_try ? "limit" : NameOf(reason))).Add(" cannot be saved: ");
+  line_.Add(WhyOf(error)).Add(" (it is tried again)\n");
+  say_(line_.text(), line_.length());
+}
+
+void Saver::SaySaved(Reason reason) {
+  line_.Clear().Add("allomon: ALLOMON_SAVE: saved ").Add(file_.PathOf(NameOf(reason)));
+  if (reason == Reason::kLimit) {
+    line_.Add(": ").AddNumber(facts_.used_bytes >> 20).Add(" of ");
+    line_.AddNumber(facts_.limit_bytes >> 20).Add(" MiB of ");
+    line_.Add(usage_.is_addresses ? "`ulimit -v`" : "the cgroup").Add(" are used");
+  }
+  line_.Add("\n");
+  say_(line_.text(), line_.length());
+}
+
+void Saver::SayNoPlace() {
+  static constexpr char kLine[] =
+      "allomon: ALLOMON_SAVE: the recording is in memory, of `allomon run`; name a directory for "
+      "copies by dir=DIRECTORY\n";
+  say_(kLine, sizeof(kLine) - 1);
+}
+
+}  // namespace allomon::triggers

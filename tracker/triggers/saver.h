@@ -1,0 +1,82 @@
+// Saves copies of a recording while it goes on, when ALLOMON_SAVE says so (README.md).
+#ifndef ALLOMON_TRACKER_TRIGGERS_SAVER_H_
+#define ALLOMON_TRACKER_TRIGGERS_SAVER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tracker/formats/recording_layout.h"
+#include "tracker/recording/file_path.h"
+#include "tracker/recording/recorder.h"
+#include "tracker/recording/watcher.h"
+#include "tracker/triggers/copy_file.h"
+#include "tracker/triggers/memory_limit.h"
+#include "tracker/triggers/rules.h"
+#include "tracker/triggers/settings.h"
+
+namespace allomon::triggers {
+
+// One for the process: of one recording after the other, and of a child's in the child.  It is made
+// at the start, holds all memory that it will need, and is never destroyed.
+class Saver final : public recording::Watcher {
+ public:
+  // Writes a line on standard error; any thread, allocates nothing.
+  using Say = void (*)(const char* line, size_t bytes);
+
+  // `says_copies`: a line for each copy, too.
+  Saver(const Settings& settings, Say say, bool says_copies);
+  ~Saver() = delete;
+
+  // Of several threads the first looks, and the others go by.
+  void Look(recording::Recorder& recorder) override;
+
+ private:
+  bool Enter();
+  void Leave() { inside_.store(0, std::memory_order_release); }
+  void LookInside(recording::Recorder& recorder);
+  bool BeginRecording(recording::Recorder& recorder);
+  bool SetPlace(recording::Recorder& recorder);
+  Reason DueNow(recording::Recorder& recorder);
+  bool FindOldest(recording::Recorder& recorder, uint64_t* birth_nanos);
+  bool CopyLive(recording::Recorder& recorder, uint32_t segment);
+  void Save(recording::Recorder& recorder, Reason reason);
+  int CopyAll(recording::Recorder& recorder);
+  void DropUnknown();
+  void SayFailure(Reason reason, int error);
+  void SaySaved(Reason reason);
+  void SayNoPlace();
+
+  const Settings settings_;
+  const Say say_;
+  const bool says_copies_;
+  recording::FilePath directory_ = {};  // of settings_, from the root on; empty: the recording's
+
+  // 0, or one more than the number of forks, of the thread that looks: a child finds the number of
+  // a thread that it does not have, and enters.
+  std::atomic<uint64_t> inside_{0};
+  // All of these are for the thread inside.
+  uint64_t serial_ = 0;     // of the recording that they are about
+  bool has_place_ = false;  // for its copies
+  bool has_failed_ = false;
+  Rules rules_;
+  MemoryLimit memory_limit_;
+  CopyFile file_;
+  recording::Standing standing_;
+  Facts facts_;
+  Usage usage_;
+  // What the copy has of the process, since it is copied before the rest.
+  uint32_t row_count_ = 0;
+  uint32_t thread_count_ = 0;
+  recording::FilePath path_ = {};
+  FixedText<2 * PATH_MAX> line_;
+  alignas(8) char segment_[recording::kSegmentBytes] = {};
+};
+
+// The host gives itself up to a filter of system calls, which may kill it for any of ours: no look
+// makes one any more.  To be called before it does.  Any thread; harmless without a Saver.
+void StopForFilter();
+
+}  // namespace allomon::triggers
+
+#endif  // ALLOMON_TRACKER_TRIGGERS_SAVER_H_
