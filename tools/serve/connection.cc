@@ -1,11 +1,16 @@
 #include "tools/serve/connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace allomon::serve {
@@ -19,7 +24,15 @@ bool IsForLater(ssize_t result) {
   return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
+iovec PartOf(std::string_view text) { return {const_cast<char*>(text.data()), text.size()}; }
+
 }  // namespace
+
+// What is sent is sent at once: the end of a response would wait for the client's acknowledgement.
+Connection::Connection(int fd, uint64_t id) : fd_(fd), id_(id) {
+  const int one = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+}
 
 Connection::~Connection() { close(fd_); }
 
@@ -67,16 +80,21 @@ void Connection::Begin(Response response) {
   Send();
 }
 
-std::string_view Connection::Unsent() const {
-  const std::string& head = response_.head;
-  if (sent_ < head.size()) return std::string_view(head).substr(sent_);
-  return std::string_view(*response_.body).substr(sent_ - head.size());
+// Head and body in one packet, where they fit.
+ssize_t Connection::SendSome() {
+  const std::string_view head = response_.head;
+  const std::string_view body = response_.body ? std::string_view(*response_.body) : "";
+  const size_t of_head = std::min(sent_, head.size());
+  iovec parts[] = {PartOf(head.substr(of_head)), PartOf(body.substr(sent_ - of_head))};
+  msghdr message = {};
+  message.msg_iov = parts;
+  message.msg_iovlen = std::size(parts);
+  return sendmsg(fd_, &message, MSG_NOSIGNAL);
 }
 
 void Connection::Send() {
   while (sent_ < response_.size()) {
-    const std::string_view text = Unsent();
-    const ssize_t sent = send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
+    const ssize_t sent = SendSome();
     if (IsForLater(sent)) return;
     if (sent < 0) return End();
     sent_ += static_cast<size_t>(sent);

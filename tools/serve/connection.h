@@ -2,6 +2,8 @@
 #ifndef ALLOMON_TOOLS_SERVE_CONNECTION_H_
 #define ALLOMON_TOOLS_SERVE_CONNECTION_H_
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +27,7 @@ class Connection {
     kHasEnded  // to be closed
   };
 
-  Connection(int fd, uint64_t id) : fd_(fd), id_(id) {}
+  Connection(int fd, uint64_t id);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -60,8 +62,7 @@ class Connection {
  private:
   void Drain();
   void AfterResponse();
-  // The next bytes to send.
-  std::string_view Unsent() const;
+  ssize_t SendSome();
 
   const int fd_;
   const uint64_t id_;

@@ -22,7 +22,7 @@ struct FrontLimits {
   size_t connections = 1024;
   size_t threads = 2;
   Milliseconds request_time{10'000};  // from the first moment to the last byte of a request
-  Milliseconds idle_time{90'000};     // between two requests
+  Milliseconds idle_time{kIdleSeconds * 1'000};
   Milliseconds answer_time{180'000};
   Milliseconds send_time{60'000};
   // Of responses that clients have not taken yet, each shared text once.  When there is more, those

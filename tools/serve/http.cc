@@ -59,10 +59,15 @@ Request RequestOf(const httplib::Request& from, std::string_view body) {
 
 bool IsHead(const Request& request) { return request.method == "HEAD"; }
 
+// What the library tells clients; there is no bound.
+constexpr size_t kMostRequests = 1'000'000;
+
 // The library's server for one request.  It has no routes: `answer` comes before them.
 class OneRequest : public httplib::Server {
  public:
   OneRequest(std::string_view body, const Answer& answer) {
+    set_keep_alive_timeout(kIdleSeconds);
+    set_keep_alive_max_count(kMostRequests);
     set_pre_routing_handler([this, body, &answer](const auto& from, auto& to) {
       const Request request = RequestOf(from, body);
       Reply reply = answer(request);
@@ -92,6 +97,7 @@ class OneRequest : public httplib::Server {
     if (!reply.type.empty()) to->set_header("Content-Type", reply.type.c_str());
     const size_t size = reply.body ? reply.body->size() : 0;
     to->set_header("Content-Length", std::to_string(size).c_str());
+    to->set_header("Accept-Ranges", "none");
     to->set_header("Cache-Control", "no-store");
     to->set_header("X-Content-Type-Options", "nosniff");
   }

@@ -27,6 +27,8 @@ struct Request {
   const std::string* Find(std::string_view name) const;
 };
 
+inline constexpr int kIdleSeconds = 90;  // between two requests of a connection
+
 using SharedText = std::shared_ptr<const std::string>;
 
 struct Reply {
