@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tools/serve/header_text.h"
+
 namespace allomon::serve {
 namespace {
 
@@ -57,6 +59,28 @@ Request RequestOf(const httplib::Request& from, std::string_view body) {
   return request;
 }
 
+bool IsKnown(std::string_view line) {
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return true;  // the library says what is wrong with it
+  const std::string_view name = line.substr(0, colon);
+  return EqualsInAnyCase(name, "Host") || EqualsInAnyCase(name, "Authorization") ||
+         EqualsInAnyCase(name, "Connection");
+}
+
+// The request line and the headers that count here.  The library would match others by std::regex,
+// which takes a kilobyte of the stack for a byte of the header; and parts of a heap profile (Range)
+// are of no use.
+std::string KnownHead(std::string_view head) {
+  std::string known;
+  for (bool is_first = true; !head.empty(); is_first = false) {
+    const size_t length = std::min(head.find('\n'), head.size() - 1) + 1;
+    const std::string_view line = head.substr(0, length);
+    if (is_first || IsKnown(line)) known += line;
+    head.remove_prefix(length);
+  }
+  return known;
+}
+
 bool IsHead(const Request& request) { return request.method == "HEAD"; }
 
 // What the library tells clients; there is no bound.
@@ -79,7 +103,8 @@ class OneRequest : public httplib::Server {
   }
 
   Response Run(std::string_view head, bool close) {
-    MemoryStream stream(head);
+    const std::string known = KnownHead(head);
+    MemoryStream stream(known);
     bool closed = false;
     Process(this, &stream, close, &closed, 0);
     Response response;
@@ -102,19 +127,16 @@ class OneRequest : public httplib::Server {
     to->set_header("X-Content-Type-Options", "nosniff");
   }
 
-  // A part of a heap profile is of no use, and many parts are many times the whole.
-  static void Change(httplib::Request& request) { request.ranges.clear(); }
-
   // Version 0.11 of the library has the first form, 0.18 and later ones the second.
   template <typename Self>
   static auto Process(Self* self, httplib::Stream* stream, bool close, bool* closed, int)
-      -> decltype(self->process_request(*stream, close, *closed, Change)) {
-    return self->process_request(*stream, close, *closed, Change);
+      -> decltype(self->process_request(*stream, close, *closed, nullptr)) {
+    return self->process_request(*stream, close, *closed, nullptr);
   }
   template <typename Self>
   static auto Process(Self* self, httplib::Stream* stream, bool close, bool* closed, long)
-      -> decltype(self->process_request(*stream, "", 0, "", 0, close, *closed, Change)) {
-    return self->process_request(*stream, "", 0, "", 0, close, *closed, Change);
+      -> decltype(self->process_request(*stream, "", 0, "", 0, close, *closed, nullptr)) {
+    return self->process_request(*stream, "", 0, "", 0, close, *closed, nullptr);
   }
 
   SharedText body_;
