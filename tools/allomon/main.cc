@@ -12,6 +12,7 @@
 #include "tools/report/report.h"
 #include "tools/report/terminal.h"
 #include "tools/run/run.h"
+#include "tools/serve/serve.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/version.h"
 
@@ -46,6 +47,7 @@ constexpr Command kCommands[] = {
     {"ctl", "ask a process that runs to begin or to end a recording", allomon::control::RunCtl},
     {"top", "show what a process that runs has live, again and again", allomon::control::RunTop},
     {"save", "write what a process that runs has recorded", allomon::control::RunSave},
+    {"serve", "serve heaps to go tool pprof, Prometheus and browsers", allomon::serve::RunServe},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };
 

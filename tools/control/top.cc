@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tools/control/control.h"
-#include "tools/control/conversation.h"
 #include "tools/control/options.h"
+#include "tools/control/own_recording.h"
 #include "tools/control/recording_of.h"
 #include "tools/control/result.h"
 #include "tools/report/report.h"
@@ -69,40 +69,14 @@ CommandResult ShowAgainAndAgain(const TopOptions& options) {
   return {};
 }
 
-Order OrderOf(Verb verb) {
-  Order order;
-  order.verb = verb;
-  return order;
+absl::Status Begin(OwnRecording* recording) {
+  Order start;
+  start.verb = Verb::kStart;
+  const auto is_answered = recording->Begin(start, kWaitSeconds);
+  if (!is_answered.ok()) return is_answered.status();
+  if (*is_answered) return absl::OkStatus();
+  return absl::UnavailableError("the process does not answer: it has not allocated 8 MiB");
 }
-
-// Begins a recording if there is none, and ends what it has begun.
-class Recording {
- public:
-  explicit Recording(PageClient* client) : client_(*client) {}
-  ~Recording() {
-    if (has_begun_) Ask(client_, OrderOf(Verb::kStop), kWaitSeconds).IgnoreError();
-  }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
-
-  absl::Status Begin() {
-    const auto state = client_.Read();
-    if (!state.ok()) return state.status();
-    if (state->state == State::kRecording) return absl::OkStatus();
-    const auto talk = Ask(client_, OrderOf(Verb::kStart), kWaitSeconds);
-    if (!talk.ok()) return talk.status();
-    if (!talk->is_answered) {
-      return absl::UnavailableError("the process does not answer: it has not allocated 8 MiB");
-    }
-    if (talk->is_refused) return absl::FailedPreconditionError(talk->state.refusal);
-    has_begun_ = true;
-    return absl::OkStatus();
-  }
-
- private:
-  PageClient& client_;
-  bool has_begun_ = false;
-};
 
 }  // namespace
 
@@ -110,10 +84,8 @@ CommandResult RunTop(const std::vector<std::string>& args) {
   const auto options = ParseTopOptions(args);
   if (!options.ok()) return Failed(kCommand, options.status());
   if (options->help) return {0, kTopUsage, ""};
-  const auto client = PageClient::Open(options->pid);
-  if (!client.ok()) return Failed(kCommand, client.status());
-  Recording recording(client->get());
-  if (const absl::Status status = recording.Begin(); !status.ok()) {
+  OwnRecording recording(options->pid);
+  if (const absl::Status status = Begin(&recording); !status.ok()) {
     return Failed(kCommand, status);
   }
   return ShowAgainAndAgain(*options);

@@ -85,21 +85,21 @@ absl::StatusOr<Metric> NamedMetric(const std::string& name, const std::vector<Me
                                     NamesOf(metrics));
 }
 
-absl::StatusOr<Metric> ChooseMetric(const Options& options, const Profiles& profiles) {
+absl::StatusOr<Metric> ChooseMetric(const std::string& name, const Profiles& profiles) {
   const std::vector<Metric> metrics = CommonMetrics(profiles);
   if (metrics.empty()) {
-    return absl::InvalidArgumentError(options.files[0] +
+    return absl::InvalidArgumentError(profiles.shown[0].file +
                                       ": nothing to show; the profiles have no metric in common");
   }
-  if (!options.metric.empty()) return NamedMetric(options.metric, metrics);
+  if (!name.empty()) return NamedMetric(name, metrics);
   for (Metric preferred : kPreferred) {
     if (std::count(metrics.begin(), metrics.end(), preferred) > 0) return preferred;
   }
   return metrics[0];
 }
 
-std::string TitleOf(const Options& options, const Profiles& profiles) {
-  if (!options.title.empty()) return options.title;
+std::string TitleOf(const std::string& title, const Profiles& profiles) {
+  if (!title.empty()) return title;
   const std::string& program = profiles.shown[0].profile.program;
   return std::string(LastPart(program.empty() ? profiles.shown[0].file : program));
 }
@@ -121,6 +121,16 @@ CommandResult Write(const Options& options, const std::string& page) {
 
 }  // namespace
 
+absl::StatusOr<std::string> RenderPage(const Profiles& profiles, const std::string& title,
+                                       const std::string& metric) {
+  const auto chosen = ChooseMetric(metric, profiles);
+  if (!chosen.ok()) return chosen.status();
+  const PageChoices choices = {TitleOf(title, profiles), *chosen};
+  const auto data = PageData(profiles, choices);
+  if (!data.ok()) return data.status();
+  return HtmlPage(choices.title, *data);
+}
+
 CommandResult RunFlame(const std::vector<std::string>& args) {
   return RunFlameWith(LoadFile, args);
 }
@@ -131,12 +141,9 @@ CommandResult RunFlameWith(const Loader& load, const std::vector<std::string>& a
   if (options->help) return {0, kUsage, ""};
   const auto profiles = Load(*options, load);
   if (!profiles.ok()) return BadInput(profiles.status());
-  const auto metric = ChooseMetric(*options, *profiles);
-  if (!metric.ok()) return BadInput(metric.status());
-  const std::string title = TitleOf(*options, *profiles);
-  const auto data = PageData(*profiles, {title, *metric});
-  if (!data.ok()) return BadInput(data.status());
-  return Write(*options, HtmlPage(title, *data));
+  const auto page = RenderPage(*profiles, options->title, options->metric);
+  if (!page.ok()) return BadInput(page.status());
+  return Write(*options, *page);
 }
 
 }  // namespace allomon::flame

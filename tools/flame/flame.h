@@ -8,12 +8,18 @@
 
 #include "absl/status/statusor.h"
 #include "tools/command_result.h"
+#include "tools/flame/page_data.h"
 #include "tools/heap/heap_profile.h"
 
 namespace allomon::flame {
 
 // Reads the files with tools/load.
 CommandResult RunFlame(const std::vector<std::string>& args);
+
+// The page of profiles.  Empty: the program's name, and what a reader most likely wants to know.
+// Fails with one line.
+absl::StatusOr<std::string> RenderPage(const Profiles& profiles, const std::string& title,
+                                       const std::string& metric);
 
 // Reads a profile.  Its error is one line that names the file.
 using Loader = std::function<absl::StatusOr<heap::HeapProfile>(const std::string& path,

@@ -34,8 +34,9 @@ struct Known {
 
 class Encoder {
  public:
-  explicit Encoder(const HeapProfile& profile)
+  Encoder(const HeapProfile& profile, heap::Metric first)
       : profile_(profile),
+        first_(first),
         columns_(ColumnsToWrite(profile)),
         thread_labels_(ThreadLabels(profile.threads)) {}
 
@@ -221,7 +222,7 @@ class Encoder {
     AddValueType(kPeriodType, {"space", "bytes"});
     if (profile_.rate > 0) file_.Signed(kPeriod, Rounded(kWordBytes / profile_.rate));
     for (const Column& column : columns_) {
-      const bool is_default = column.metric == heap::Metric::kLive && !column.is_blocks;
+      const bool is_default = column.metric == first_ && !column.is_blocks;
       if (is_default) file_.Number(kDefaultSampleType, strings_.Add(TypeOf(column).name));
     }
   }
@@ -238,6 +239,7 @@ class Encoder {
   }
 
   const HeapProfile& profile_;
+  const heap::Metric first_;
   const std::vector<Column> columns_;
   const std::vector<std::string> thread_labels_;
   const Function no_stack_{std::string(kNoStack), "", "", 0};
@@ -253,6 +255,8 @@ class Encoder {
 
 }  // namespace
 
-std::string EncodePprof(const HeapProfile& profile) { return Encoder(profile).Encode(); }
+std::string EncodePprof(const HeapProfile& profile, heap::Metric first) {
+  return Encoder(profile, first).Encode();
+}
 
 }  // namespace allomon::pprof

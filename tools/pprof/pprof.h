@@ -16,8 +16,9 @@
 namespace allomon::pprof {
 
 // The bytes of a profile, not compressed (gzip.h).  The same profile gives the same bytes.  Amounts
-// are rounded to integers.  Linear in the size of the profile.
-std::string EncodePprof(const heap::HeapProfile& profile);
+// are rounded to integers.  The bytes of `first` are what readers show first, if the profile has
+// them.  Linear in the size of the profile.
+std::string EncodePprof(const heap::HeapProfile& profile, heap::Metric first = heap::Metric::kLive);
 
 // Whether a file may be a profile that is not compressed.
 bool LooksLikePprof(std::string_view first_bytes);

@@ -24,6 +24,15 @@ bool HasSamples(const Process& process) {
          process.record.dropped_samples > 0;
 }
 
+// False if there is none.
+bool KeepChosen(const RecordingOptions& options, Processes* processes) {
+  if (options.is_chosen == nullptr) return true;
+  const auto is_other = [&](const Process& process) { return !options.is_chosen(process); };
+  processes->erase(std::remove_if(processes->begin(), processes->end(), is_other),
+                   processes->end());
+  return !processes->empty();
+}
+
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Takes the processes without samples out, unless there are no others.
@@ -119,6 +128,7 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
     return Error(name, "no process has recorded anything yet" + why +
                            "; read it again when the program has begun to allocate");
   }
+  if (!KeepChosen(options, &recording.processes)) return Error(name, "no such process");
   const std::string empty = LeaveOutEmpty(&recording.processes);
   std::vector<heap::HeapProfile> profiles = ProfilesOf(std::move(recording.processes), options);
   std::vector<std::string>& notes = profiles[0].notes;

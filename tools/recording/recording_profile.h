@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tracker/formats/recording.h"
 #include "tracker/formats/recording_bytes.h"
 
 namespace allomon::recording {
@@ -17,6 +18,8 @@ namespace allomon::recording {
 struct RecordingOptions {
   std::string debug_dir;  // looked through for debug files, besides the usual places; or empty
   bool names = true;      // false: no file of code is opened, and frames have addresses only
+  // Which processes of the recording count; nullptr: all.
+  std::function<bool(const Process& process)> is_chosen = nullptr;
   // Called now and then while names are looked up: of so many addresses so many are done.
   std::function<void(uint64_t done, uint64_t all)> progress = nullptr;
 };

@@ -12,7 +12,7 @@ options() {
   local module
   echo "# Written by tools/setup/write_bazelrc.sh, for Bazel $label."
   echo "# The system's packages, under the names that Bazel's registry has for them."
-  for module in abseil-cpp google_benchmark googletest nlohmann_json rules_shell; do
+  for module in abseil-cpp cpp-httplib google_benchmark googletest nlohmann_json rules_shell; do
     echo "common --override_module=$module=$workspace/tools/workspace/stand_ins/$module"
   done
   echo "# What Bazel itself names, from Debian's packages."

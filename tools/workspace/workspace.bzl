@@ -1,6 +1,7 @@
 """For WORKSPACE of Bazel 4, here and in other workspaces: all that Allomon and Bazel 4 load."""
 
 load(":debian.bzl", "debian_libraries")
+load(":httplib.bzl", "httplib_source")
 load(":mimalloc.bzl", "mimalloc_source")
 
 def _stand_in_impl(ctx):
@@ -23,6 +24,7 @@ _STAND_INS = [
     "remote_coverage_tools",
     # The system's libraries.
     "abseil-cpp",
+    "cpp-httplib",
     "google_benchmark",
     "googletest",
     "nlohmann_json",
@@ -45,4 +47,5 @@ def allomon_dependencies():
         if not native.existing_rule(name):
             native.local_repository(name = name, path = path)
     debian_libraries()
+    httplib_source(name = "httplib_source")
     mimalloc_source(name = "mimalloc")

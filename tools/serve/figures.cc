@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tools/heap/labels.h"
+#include "tools/recording/label_table.h"
+#include "tools/serve/metrics.h"
+
+namespace allomon::serve {
+namespace {
+
+using recording::Process;
+using recording::Row;
+using recording::Sum;
+
+constexpr double kBlockScale = 65536;  // RECORDING.md, "Sums"
+
+double Blocks(const Sum& sum) { return static_cast<double>(sum.blocks_scaled) / kBlockScale; }
+double Bytes(const Sum& sum) { return static_cast<double>(sum.bytes); }
+
+Figures Of(const Sum& allocated, const Sum& live, const Sum& peak) {
+  return {Bytes(allocated), Blocks(allocated), Bytes(live),
+          Blocks(live),     Bytes(peak),       static_cast<double>(allocated.samples)};
+}
+
+void AddTo(const Figures& more, Figures* sum) {
+  sum->allocated_bytes += more.allocated_bytes;
+  sum->allocated_blocks += more.allocated_blocks;
+  sum->live_bytes += more.live_bytes;
+  sum->live_blocks += more.live_blocks;
+  sum->peak_bytes += more.peak_bytes;
+  sum->samples += more.samples;
+}
+
+// A process's rows, added up by their sets of labels.
+class SumsBySet {
+ public:
+  explicit SumsBySet(const Process& process) {
+    for (const Row& row : process.rows) {
+      if (row.size_class == 0) continue;
+      const uint32_t set = table_.Add(process.TextOf(row.labels));
+      AddTo(Of(row.allocated, row.live, PeakOf(process, row)), &sums_[set]);
+    }
+    for (const auto& [set, sums] : sums_) sets_[set].labels = table_.CopyOf(set);
+  }
+
+  std::set<std::string> Keys() const {
+    std::set<std::string> keys;
+    for (const auto& [set, sample] : sets_) {
+      for (const heap::Label& label : sample.labels) keys.insert(label.key);
+    }
+    keys.erase(heap::kOtherLabels);  // stands for values of the others
+    return keys;
+  }
+
+  std::map<std::string, Figures> ByValueOf(const std::string& key) const {
+    std::map<std::string, Figures> values;
+    for (const auto& [set, sample] : sets_) {
+      const std::string value = LabelText(heap::LabelValue(sample, key));
+      AddTo(sums_.at(set), &values[value]);
+    }
+    return values;
+  }
+
+ private:
+  recording::LabelTable table_;
+  std::unordered_map<uint32_t, Figures> sums_;
+  std::unordered_map<uint32_t, heap::Sample> sets_;  // with labels alone
+};
+
+LabelFigures Bounded(std::map<std::string, Figures> values) {
+  LabelFigures figures;
+  if (values.size() <= kMostValues) {
+    figures.values = std::move(values);
+    return figures;
+  }
+  std::vector<std::pair<double, std::string>> order;
+  for (const auto& [value, sums] : values) order.emplace_back(-sums.allocated_bytes, value);
+  std::sort(order.begin(), order.end());
+  for (size_t i = 0; i < kMostValues; ++i) {
+    figures.values[order[i].second] = values[order[i].second];
+  }
+  figures.left_out = values.size() - kMostValues;
+  return figures;
+}
+
+std::map<std::string, LabelFigures> LabelsOf(const Process& process) {
+  const SumsBySet sums(process);
+  std::map<std::string, LabelFigures> labels;
+  for (const std::string& key : sums.Keys()) {
+    if (labels.size() == kMostKeys) break;
+    labels[LabelText(key)] = Bounded(sums.ByValueOf(key));
+  }
+  return labels;
+}
+
+}  // namespace
+
+ProcessFigures FiguresOf(const Process& process) {
+  constexpr double kNanosPerSecond = 1e9;
+  constexpr double kWordBytes = 8;
+  const recording::ProcessRecord& record = process.record;
+  ProcessFigures figures;
+  figures.sums = Of(record.allocated, record.live, record.peak);
+  figures.dropped_samples = static_cast<double>(record.dropped_samples);
+  figures.dropped_bytes = static_cast<double>(record.dropped_bytes);
+  figures.interval_bytes = kWordBytes / record.rate;
+  figures.start_seconds = static_cast<double>(record.start_realtime_nanos) / kNanosPerSecond;
+  figures.labels = LabelsOf(process);
+  return figures;
+}
+
+}  // namespace allomon::serve

@@ -1,0 +1,151 @@
+#include "tools/serve/heap_of.h"
+
+#include <optional>
+#include <utility>
+
+#include "tools/heap/join.h"
+#include "tools/recording/recording_profile.h"
+
+namespace allomon::serve {
+namespace {
+
+using heap::HeapProfile;
+
+constexpr size_t kMostNames = 16;
+
+std::string NameOf(const recording::Process& process) {
+  return process.program.substr(process.program.rfind('/') + 1);
+}
+
+absl::Status AddLabel(const char* name, const std::string& value,
+                      std::vector<heap::LabelMatch>* matches) {
+  heap::LabelMatch match;
+  if (!heap::ParseLabelMatch(value, &match)) {
+    return absl::InvalidArgumentError(std::string(name) + ": give KEY=VALUE, or KEY");
+  }
+  matches->push_back(std::move(match));
+  return absl::OkStatus();
+}
+
+absl::Status SetBy(const std::string& value, Choice* choice) {
+  const auto key = heap::KeyOfBy(value);
+  if (!key) return absl::InvalidArgumentError("by: give label:KEY, such as label:tenant");
+  choice->by_label = *key;
+  return absl::OkStatus();
+}
+
+absl::Status SetParameter(const std::string& name, const std::string& value, Choice* choice) {
+  if (name == "process") choice->process = value;
+  if (name == "focus-label") return AddLabel("focus-label", value, &choice->labels.focus);
+  if (name == "ignore-label") return AddLabel("ignore-label", value, &choice->labels.ignore);
+  if (name == "by") return SetBy(value, choice);
+  return absl::OkStatus();
+}
+
+// One line for a choice that nothing fits.
+absl::Status NoSuchProcess(const std::vector<RecordingFile>& files, const std::string& name) {
+  std::string names;
+  size_t count = 0;
+  VisitProcesses(
+      files,
+      [&](const RecordingFile&, const recording::Process& process) {
+        if (++count > kMostNames) return;
+        names += (count == 1 ? "" : ", ") + std::to_string(process.record.pid) + " (" +
+                 NameOf(process) + ")";
+      },
+      [](const RecordingFile&) {});
+  return absl::NotFoundError("process=" + name + ": no recording is of such a process; there is " +
+                             (count == 0 ? "none" : names));
+}
+
+absl::Status NothingYet() {
+  return absl::UnavailableError(
+      "nothing has been recorded yet: allomon ctl PID start, and a process that allocates");
+}
+
+class Sum {
+ public:
+  void Add(HeapProfile profile) {
+    if (sum_) {
+      heap::AddProfile(profile, &*sum_);
+    } else {
+      sum_ = std::move(profile);
+    }
+  }
+  void AddNote(std::string note) { notes_.push_back(std::move(note)); }
+
+  bool empty() const { return !sum_.has_value(); }
+  HeapProfile Take() {
+    for (std::string& note : notes_) sum_->notes.push_back(std::move(note));
+    return *std::move(sum_);
+  }
+
+ private:
+  std::optional<HeapProfile> sum_;
+  std::vector<std::string> notes_;
+};
+
+absl::StatusOr<HeapProfile> WithLabels(HeapProfile profile, const Choice& choice) {
+  if (!choice.by_label.empty() && !heap::HasLabel(profile, choice.by_label)) {
+    return absl::NotFoundError(heap::NoSuchLabel(profile, choice.by_label));
+  }
+  heap::KeepSelected(choice.labels, &profile);
+  if (!choice.by_label.empty()) heap::AddLabelFrames(choice.by_label, &profile);
+  return profile;
+}
+
+}  // namespace
+
+bool Choice::Fits(const recording::Process& of) const {
+  return process.empty() || process == std::to_string(of.record.pid) || process == NameOf(of);
+}
+
+absl::StatusOr<Choice> ChoiceOf(const Request& request) {
+  Choice choice;
+  for (const auto& [name, value] : request.parameters) {
+    const absl::Status status = SetParameter(name, value, &choice);
+    if (!status.ok()) return status;
+  }
+  return choice;
+}
+
+absl::StatusOr<HeapProfile> HeapOf(const std::vector<RecordingFile>& files, const Choice& choice,
+                                   const HeapOptions& options) {
+  recording::RecordingOptions reading = {options.debug_dir, options.names};
+  bool is_found = false;
+  reading.is_chosen = [&](const recording::Process& process) {
+    const bool fits = choice.Fits(process);
+    is_found |= fits;
+    return fits;
+  };
+  Sum sum;
+  for (const RecordingFile& file : files) {
+    is_found = false;
+    auto profiles = recording::ReadRecordingProfiles(file.path, reading);
+    if (profiles.ok()) {
+      for (HeapProfile& profile : *profiles) sum.Add(std::move(profile));
+    } else if (choice.process.empty() || is_found) {
+      sum.AddNote("left out: " + std::string(profiles.status().message()));
+    }
+  }
+  if (!sum.empty()) return WithLabels(sum.Take(), choice);
+  return choice.process.empty() ? NothingYet() : NoSuchProcess(files, choice.process);
+}
+
+void VisitProcesses(
+    const std::vector<RecordingFile>& files,
+    const std::function<void(const RecordingFile& file, const recording::Process& process)>& visit,
+    const std::function<void(const RecordingFile& file)>& unreadable) {
+  for (const RecordingFile& file : files) {
+    recording::FileBytes bytes;
+    recording::Recording recording;
+    std::string error;
+    if (!bytes.Open(file.path, &error) || !ReadRecording(bytes, &recording, &error)) {
+      unreadable(file);
+      continue;
+    }
+    for (const recording::Process& process : recording.processes) visit(file, process);
+  }
+}
+
+}  // namespace allomon::serve

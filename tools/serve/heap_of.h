@@ -1,0 +1,48 @@
+// The heap that a request asks for: of one process, or the sum of all.
+#ifndef ALLOMON_TOOLS_SERVE_HEAP_OF_H_
+#define ALLOMON_TOOLS_SERVE_HEAP_OF_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
+#include "tools/heap/labels.h"
+#include "tools/serve/http.h"
+#include "tools/serve/source.h"
+#include "tracker/formats/recording.h"
+
+namespace allomon::serve {
+
+// What the parameters of a request choose.
+struct Choice {
+  std::string process;  // an id, or a program's name without folders; empty: all
+  heap::LabelSelection labels;
+  std::string by_label;  // its values are the outermost frames; empty: none
+
+  bool Fits(const recording::Process& process) const;
+};
+
+// Fails with one line that names the parameter.
+absl::StatusOr<Choice> ChoiceOf(const Request& request);
+
+struct HeapOptions {
+  std::string debug_dir;
+  bool names = true;
+};
+
+// The sum of what is chosen.  A recording that cannot be read is left out, and a note says so.
+// Fails with one line if nothing is left, "unavailable" if that may change.
+absl::StatusOr<heap::HeapProfile> HeapOf(const std::vector<RecordingFile>& files,
+                                         const Choice& choice, const HeapOptions& options);
+
+// Calls `visit` for each process of each recording; `unreadable` for each that cannot be read.
+void VisitProcesses(
+    const std::vector<RecordingFile>& files,
+    const std::function<void(const RecordingFile& file, const recording::Process& process)>& visit,
+    const std::function<void(const RecordingFile& file)>& unreadable);
+
+}  // namespace allomon::serve
+
+#endif  // ALLOMON_TOOLS_SERVE_HEAP_OF_H_

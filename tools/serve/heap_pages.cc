@@ -1,0 +1,89 @@
+// The pages with call stacks: pprof files and the flame graph.
+#include <string>
+#include <utility>
+
+#include "tools/flame/flame.h"
+#include "tools/options/values.h"
+#include "tools/pprof/gzip.h"
+#include "tools/pprof/pprof.h"
+#include "tools/serve/pages.h"
+
+namespace allomon::serve {
+namespace {
+
+using options::Bad;
+
+// A profile is all that has happened since the recording began, in pprof's own form.
+absl::Status CheckProfileRequest(const Request& request) {
+  if (request.Find("seconds") != nullptr) {
+    return Bad(
+        "seconds: this profile is of all that happened since the recording began; compare "
+        "two by go tool pprof -base");
+  }
+  const std::string* const debug = request.Find("debug");
+  if (debug == nullptr || *debug == "0") return absl::OkStatus();
+  return Bad("debug: there is no form as text; go tool pprof -text shows one");
+}
+
+absl::Status AddRefresh(const Request& request, Reply* reply) {
+  constexpr uint32_t kMostSeconds = 86'400;
+  const std::string* const text = request.Find("refresh");
+  if (text == nullptr) return absl::OkStatus();
+  uint32_t seconds = 0;
+  if (!options::ParseNumber(*text, &seconds) || seconds == 0 || seconds > kMostSeconds) {
+    return Bad("refresh: give whole seconds, such as 5");
+  }
+  reply->headers.emplace_back("Refresh", std::to_string(seconds));
+  return absl::OkStatus();
+}
+
+std::string ValueOr(const Request& request, const char* name) {
+  const std::string* const value = request.Find(name);
+  return value == nullptr ? "" : *value;
+}
+
+}  // namespace
+
+absl::StatusOr<heap::HeapProfile> Pages::HeapFor(const Request& request) {
+  const auto choice = ChoiceOf(request);
+  if (!choice.ok()) return choice.status();
+  const auto files = source_.Files();
+  if (!files.ok()) return files.status();
+  return HeapOf(*files, *choice, options_);
+}
+
+absl::StatusOr<Reply> Pages::PprofOf(const Request& request, const char* name, heap::Metric first) {
+  const absl::Status status = CheckProfileRequest(request);
+  if (!status.ok()) return status;
+  const auto profile = HeapFor(request);
+  if (!profile.ok()) return profile.status();
+  Reply reply =
+      ReplyOf(pprof::Gzip(pprof::EncodePprof(*profile, first)), "application/octet-stream");
+  reply.headers.emplace_back("Content-Disposition",
+                             std::string("attachment; filename=\"") + name + ".pb.gz\"");
+  return reply;
+}
+
+absl::StatusOr<Reply> Pages::Heap(const Request& request) {
+  return PprofOf(request, "heap", heap::Metric::kLive);
+}
+
+absl::StatusOr<Reply> Pages::Allocs(const Request& request) {
+  return PprofOf(request, "allocs", heap::Metric::kAllocated);
+}
+
+absl::StatusOr<Reply> Pages::Flame(const Request& request) {
+  auto profile = HeapFor(request);
+  if (!profile.ok()) return profile.status();
+  const std::string title = ValueOr(request, "process");
+  flame::Profiles profiles;
+  profiles.shown.push_back({"allomon serve", *std::move(profile)});
+  auto page = flame::RenderPage(profiles, title, ValueOr(request, "metric"));
+  if (!page.ok()) return page.status();
+  Reply reply = ReplyOf(*std::move(page), "text/html; charset=utf-8");
+  const absl::Status status = AddRefresh(request, &reply);
+  if (!status.ok()) return status;
+  return reply;
+}
+
+}  // namespace allomon::serve

@@ -1,0 +1,130 @@
+#include "tools/serve/metrics.h"
+
+#include <utility>
+
+#include "tracker/formats/version.h"
+
+namespace allomon::serve {
+namespace {
+
+// A metric of a process.
+struct ProcessMetric {
+  const char* name;
+  const char* type;
+  const char* help;
+  double (*value)(const ProcessFigures& process);
+};
+constexpr ProcessMetric kOfProcesses[] = {
+    {"allomon_allocated_bytes_total", "counter",
+     "Bytes allocated since the recording began, as estimated from samples.",
+     [](const ProcessFigures& process) { return process.sums.allocated_bytes; }},
+    {"allomon_allocated_blocks_total", "counter",
+     "Blocks allocated since the recording began, as estimated from samples.",
+     [](const ProcessFigures& process) { return process.sums.allocated_blocks; }},
+    {"allomon_live_bytes", "gauge", "Bytes of blocks that have not been freed.",
+     [](const ProcessFigures& process) { return process.sums.live_bytes; }},
+    {"allomon_live_blocks", "gauge", "Blocks that have not been freed.",
+     [](const ProcessFigures& process) { return process.sums.live_blocks; }},
+    {"allomon_peak_bytes", "gauge", "Bytes that were live when most were.",
+     [](const ProcessFigures& process) { return process.sums.peak_bytes; }},
+    {"allomon_samples_total", "counter", "Blocks that were sampled.",
+     [](const ProcessFigures& process) { return process.sums.samples; }},
+    {"allomon_dropped_samples_total", "counter",
+     "Sampled blocks that the recording had no room for.",
+     [](const ProcessFigures& process) { return process.dropped_samples; }},
+    {"allomon_dropped_bytes_total", "counter", "Bytes of those blocks.",
+     [](const ProcessFigures& process) { return process.dropped_bytes; }},
+    {"allomon_sample_interval_bytes", "gauge", "Mean distance of samples; 8: every block.",
+     [](const ProcessFigures& process) { return process.interval_bytes; }},
+    {"allomon_recording_start_time_seconds", "gauge", "When the recording began, since 1970.",
+     [](const ProcessFigures& process) { return process.start_seconds; }},
+    {"allomon_recording_running", "gauge", "1: the process runs and records; 0: it does not.",
+     [](const ProcessFigures& process) { return process.is_running ? 1.0 : 0.0; }},
+};
+
+// A metric of a label's value in a process.
+struct LabelMetric {
+  const char* name;
+  const char* type;
+  const char* help;
+  double Figures::*value;
+};
+constexpr LabelMetric kOfLabels[] = {
+    {"allomon_label_allocated_bytes_total", "counter",
+     "Bytes allocated under a value of a label, as estimated from samples.",
+     &Figures::allocated_bytes},
+    {"allomon_label_live_bytes", "gauge", "Bytes of blocks that have not been freed.",
+     &Figures::live_bytes},
+    {"allomon_label_peak_bytes", "gauge", "Bytes that were live when the process had most.",
+     &Figures::peak_bytes},
+    {"allomon_label_samples_total", "counter", "Blocks that were sampled.", &Figures::samples},
+};
+
+std::string Head(const char* name, const char* type, const char* help) {
+  return std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
+}
+
+std::string Line(const std::string& name, const PrometheusLabels& labels, double value) {
+  return name + LabelSet(labels) + " " + PrometheusNumber(value) + "\n";
+}
+
+}  // namespace
+
+void Metrics::Add(const std::string& recording_name, const recording::Process& process,
+                  bool is_running) {
+  const std::string program = process.program.substr(process.program.rfind('/') + 1);
+  const Key key(LabelText(recording_name), process.record.pid, LabelText(program));
+  ProcessFigures figures = FiguresOf(process);
+  figures.is_running = is_running;
+  const auto [place, is_new] = processes_.try_emplace(key);
+  if (is_new || place->second.start_seconds <= figures.start_seconds) {
+    place->second = std::move(figures);
+  }
+}
+
+std::string Metrics::Text() const {
+  std::string text = Head("allomon_build_info", "gauge", "The version of the server.") +
+                     Line("allomon_build_info", {{"version", kVersion}}, 1) +
+                     Head("allomon_processes", "gauge", "Processes in the recordings.") +
+                     Line("allomon_processes", {}, static_cast<double>(processes_.size())) +
+                     Head("allomon_recordings_unreadable", "gauge", "Recordings left out.") +
+                     Line("allomon_recordings_unreadable", {}, static_cast<double>(unreadable_));
+  const auto labels_of = [](const Key& key) -> PrometheusLabels {
+    return {{"pid", std::to_string(std::get<1>(key))},
+            {"program", std::get<2>(key)},
+            {"recording", std::get<0>(key)}};
+  };
+  for (const ProcessMetric& metric : kOfProcesses) {
+    text += Head(metric.name, metric.type, metric.help);
+    for (const auto& [key, process] : processes_) {
+      text += Line(metric.name, labels_of(key), metric.value(process));
+    }
+  }
+  const auto for_labels = [&](const auto& add) {
+    for (const auto& [key, process] : processes_) {
+      for (const auto& [label, figures] : process.labels) {
+        PrometheusLabels labels = labels_of(key);
+        labels.emplace_back("label", label);
+        add(labels, figures);
+      }
+    }
+  };
+  for (const LabelMetric& metric : kOfLabels) {
+    text += Head(metric.name, metric.type, metric.help);
+    for_labels([&](PrometheusLabels labels, const LabelFigures& figures) {
+      labels.emplace_back("value", "");
+      for (const auto& [value, sums] : figures.values) {
+        labels.back().second = value;
+        text += Line(metric.name, labels, sums.*metric.value);
+      }
+    });
+  }
+  text += Head("allomon_label_values_left_out", "gauge",
+               "Values of a label that have no lines, since there are too many.");
+  for_labels([&](const PrometheusLabels& labels, const LabelFigures& figures) {
+    text += Line("allomon_label_values_left_out", labels, static_cast<double>(figures.left_out));
+  });
+  return text;
+}
+
+}  // namespace allomon::serve

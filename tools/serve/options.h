@@ -1,0 +1,34 @@
+// The command line of `allomon serve`.
+#ifndef ALLOMON_TOOLS_SERVE_OPTIONS_H_
+#define ALLOMON_TOOLS_SERVE_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace allomon::serve {
+
+extern const char kUsage[];
+extern const char kTokenVariable[];  // of the environment
+
+struct Options {
+  std::string listen = "127.0.0.1:6060";
+  std::string folder;  // empty: the processes' own
+  uint32_t pid = 0;    // 0: all recordings of the folder
+  bool all_children = false;
+  std::optional<double> rate;  // of a recording that is begun
+  std::string token;           // empty: none is asked for
+  std::string token_file;
+  std::string debug_dir;  // debug files are looked for there, too
+  bool help = false;
+};
+
+// Accepts --name=value and --name value.  Fails with one line that names the argument.
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args);
+
+}  // namespace allomon::serve
+
+#endif  // ALLOMON_TOOLS_SERVE_OPTIONS_H_

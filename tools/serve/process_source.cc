@@ -1,0 +1,56 @@
+#include "tools/serve/process_source.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "tools/control/processes.h"
+#include "tools/control/recording_of.h"
+
+namespace allomon::serve {
+namespace {
+
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+control::Order OrderFor(const ProcessSource::Wish& wish) {
+  control::Order order;
+  order.verb = control::Verb::kStart;
+  order.for_children = wish.all_children;
+  order.rate = wish.rate;
+  return order;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ProcessSource>> ProcessSource::Open(const Wish& wish,
+                                                                   double wait_seconds,
+                                                                   std::string* note) {
+  std::unique_ptr<ProcessSource> source(new ProcessSource(wish));
+  const auto is_answered = source->recording_.Begin(OrderFor(wish), wait_seconds);
+  if (!is_answered.ok()) return is_answered.status();
+  if (!*is_answered) {
+    *note = "process " + std::to_string(wish.pid) +
+            " has not answered yet: it begins to record when it allocates";
+  }
+  return source;
+}
+
+void ProcessSource::AddFileOf(uint32_t pid, std::vector<RecordingFile>* files) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto path = control::RecordingOf(pid);
+  std::string& known = known_[pid];
+  if (path.ok()) known = *path;
+  // A container's folders are gone with its last process.
+  if (known.empty() || access(known.c_str(), R_OK) != 0) return;
+  files->push_back({known, NameOf(known)});
+}
+
+absl::StatusOr<std::vector<RecordingFile>> ProcessSource::Files() {
+  std::vector<RecordingFile> files;
+  AddFileOf(wish_.pid, &files);
+  if (!wish_.all_children) return files;
+  for (const uint32_t child : control::DescendantsOf(wish_.pid)) AddFileOf(child, &files);
+  return files;
+}
+
+}  // namespace allomon::serve

@@ -1,0 +1,48 @@
+// The recordings of a process that runs, which is asked to record if it does not.
+#ifndef ALLOMON_TOOLS_SERVE_PROCESS_SOURCE_H_
+#define ALLOMON_TOOLS_SERVE_PROCESS_SOURCE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tools/control/own_recording.h"
+#include "tools/serve/source.h"
+
+namespace allomon::serve {
+
+class ProcessSource : public Source {
+ public:
+  // What is to be recorded, and of whom.
+  struct Wish {
+    uint32_t pid = 0;
+    bool all_children = false;
+    double rate = -1;  // below 0: the process's own
+  };
+
+  // Fails with one line where the process cannot be asked.  A process that does not answer in time
+  // is no failure: it begins to record when it allocates, and `note` says so.  What was begun ends
+  // with this object.
+  static absl::StatusOr<std::unique_ptr<ProcessSource>> Open(const Wish& wish, double wait_seconds,
+                                                             std::string* note);
+
+  // Of a process that has ended, its last one.
+  absl::StatusOr<std::vector<RecordingFile>> Files() override;
+
+ private:
+  explicit ProcessSource(const Wish& wish) : wish_(wish), recording_(wish.pid) {}
+
+  void AddFileOf(uint32_t pid, std::vector<RecordingFile>* files);
+
+  const Wish wish_;
+  control::OwnRecording recording_;
+  std::mutex mutex_;
+  std::map<uint32_t, std::string> known_;  // the last path of each process
+};
+
+}  // namespace allomon::serve
+
+#endif  // ALLOMON_TOOLS_SERVE_PROCESS_SOURCE_H_

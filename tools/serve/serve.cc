@@ -1,0 +1,146 @@
+#include "tools/serve/serve.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "tools/report/terminal.h"
+#include "tools/serve/address.h"
+#include "tools/serve/doorkeeper.h"
+#include "tools/serve/front.h"
+#include "tools/serve/options.h"
+#include "tools/serve/pages.h"
+#include "tools/serve/process_source.h"
+#include "tools/serve/source.h"
+#include "tools/serve/token.h"
+#include "tools/text/plain_text.h"
+
+namespace allomon::serve {
+namespace {
+
+constexpr int kBadStatus = 2;
+constexpr double kWaitSeconds = 10;
+constexpr char kDefaultFolder[] = "/dev/shm";
+
+std::string LineOf(const std::string& text) {
+  return "allomon serve: " + Printable(text, report::ThisTerminal().charset) + "\n";
+}
+
+CommandResult Failed(const absl::Status& status) {
+  return {kBadStatus, "", LineOf(std::string(status.message()))};
+}
+
+// SIGINT and SIGTERM as a descriptor, for as long as it exists; then they end the process again.
+class Signals {
+ public:
+  Signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, &before_);
+    fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+  ~Signals() {
+    signalfd_siginfo info;
+    while (read(fd_, &info, sizeof info) > 0) {
+    }
+    close(fd_);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+  sigset_t before_;
+};
+
+// As many connections as there may be descriptors for, besides those of recordings.
+FrontLimits Limits() {
+  constexpr rlim_t kOthers = 64;
+  FrontLimits limits;
+  rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return limits;
+  const rlim_t wanted = limits.connections + kOthers;
+  if (files.rlim_cur < wanted) {
+    files.rlim_cur = std::min(files.rlim_max, wanted);
+    setrlimit(RLIMIT_NOFILE, &files);
+    getrlimit(RLIMIT_NOFILE, &files);
+  }
+  const rlim_t room = files.rlim_cur > 2 * kOthers ? files.rlim_cur - kOthers : kOthers;
+  limits.connections = std::min<size_t>(limits.connections, room);
+  return limits;
+}
+
+absl::Status CheckAddress(const Address& address, const std::string& token) {
+  if (!token.empty() || IsLoopback(address)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "others reach " + address.Text() +
+      ": give a token by --token-file or ALLOMON_TOKEN, or listen on 127.0.0.1");
+}
+
+absl::StatusOr<std::unique_ptr<Source>> SourceOf(const Options& options) {
+  if (options.pid != 0) {
+    ProcessSource::Wish wish;
+    wish.pid = options.pid;
+    wish.all_children = options.all_children;
+    wish.rate = options.rate.value_or(wish.rate);
+    std::string note;
+    auto source = ProcessSource::Open(wish, kWaitSeconds, &note);
+    if (!source.ok()) return source.status();
+    if (!note.empty()) fputs(LineOf(note).c_str(), stderr);
+    return std::unique_ptr<Source>(*std::move(source));
+  }
+  auto source =
+      std::make_unique<FolderSource>(options.folder.empty() ? kDefaultFolder : options.folder);
+  const auto files = source->Files();
+  if (!files.ok()) return files.status();
+  return std::unique_ptr<Source>(std::move(source));
+}
+
+CommandResult Serve(const Options& options, const Address& address, const std::string& token) {
+  const auto listening = Listen(address);
+  if (!listening.ok()) return Failed(listening.status());
+  // Threads that begin now do not take the signals.
+  auto signals = std::make_unique<Signals>();
+  auto source = SourceOf(options);
+  if (!source.ok()) {
+    close(*listening);
+    return Failed(source.status());
+  }
+  Pages pages(source->get(), options.debug_dir);
+  Front front(*listening, Limits(),
+              Kept(token, [&pages](const Request& request) { return pages.Get(request); }));
+  printf("%s", LineOf("http://" + AddressOf(*listening).Text() + "/").c_str());
+  fflush(stdout);
+  front.Run(signals->fd());
+  signals.reset();  // a second one ends what still goes on
+  return {};
+}
+
+}  // namespace
+
+CommandResult RunServe(const std::vector<std::string>& args) {
+  const auto options = ParseOptions(args);
+  if (!options.ok()) return Failed(options.status());
+  if (options->help) return {0, kUsage, ""};
+  const auto address = ParseAddress(options->listen);
+  if (!address.ok()) return Failed(address.status());
+  const auto token = TokenOf(*options);
+  if (!token.ok()) return Failed(token.status());
+  const absl::Status status = CheckAddress(*address, *token);
+  if (!status.ok()) return Failed(status);
+  return Serve(*options, *address, *token);
+}
+
+}  // namespace allomon::serve

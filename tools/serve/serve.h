@@ -1,0 +1,17 @@
+// `allomon serve`: heaps of processes that run, by HTTP.  README.md is the manual.
+#ifndef ALLOMON_TOOLS_SERVE_SERVE_H_
+#define ALLOMON_TOOLS_SERVE_SERVE_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/command_result.h"
+
+namespace allomon::serve {
+
+// Serves until SIGINT or SIGTERM.  Writes the address to standard output itself.
+CommandResult RunServe(const std::vector<std::string>& args);
+
+}  // namespace allomon::serve
+
+#endif  // ALLOMON_TOOLS_SERVE_SERVE_H_
