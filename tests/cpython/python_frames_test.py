@@ -24,6 +24,7 @@ from support import Case, runfile  # noqa: E402
 APP = runfile("//tests/cpython:allocating_app.py")
 ALLOMON = runfile("//tools/allomon:allomon")
 STACKS = os.environ.get("ALLOMON_PYTHON_STACKS", "1000")
+LARGE = 10_000  # bytes of blocks whose stacks are compared
 LATER = [f"/usr/bin/python3.{minor}" for minor in range(11, 15)]
 
 
@@ -54,14 +55,9 @@ class Process:
         frames = []
         cut = False
         while node:
-            address, parent, kind, is_cut = self.nodes[node - 1]
+            _, parent, kind, is_cut = self.nodes[node - 1]
             cut = cut or bool(is_cut)
-            name = None
-            if kind == 2:
-                text = self.recording.text(self.process, address & 0xFFFFFFFF, address >> 32)
-                name, file, line = text.split("\t")
-                name = [name, file, int(line)]
-            frames.append(name)
+            frames.append(self.name(node) if kind == 2 else None)
             node = parent
         return frames, cut
 
@@ -79,8 +75,10 @@ class Process:
         raise AssertionError("no interpreter among the modules")
 
     def addresses(self):
-        """Of the native frames of the stacks of live blocks that hold Python frames."""
-        for row, *_ in self.blocks:
+        """Of the native frames of the stacks of large live blocks that hold Python frames."""
+        for row, _, size, _, _ in self.blocks:
+            if size < LARGE:
+                continue
             node = self.rows[row - 1][0] if row else 0
             native, named = [], False
             while node:
@@ -90,10 +88,10 @@ class Process:
             yield from native if named else []
 
     def python_stacks(self):
-        """By the size of a live block, which no other may have."""
+        """By the size of a large live block, which no other may have."""
         stacks = {}
         for row, _, size, _, _ in self.blocks:
-            if row:
+            if row and size >= LARGE:
                 frames, cut = self.frames(self.rows[row - 1][0])
                 stacks.setdefault(size, []).append(([f for f in frames if f], cut))
         return stacks
@@ -102,11 +100,20 @@ class Process:
         """Of the innermost Python function, by file:line."""
         live = {}
         for row in self.rows:
-            python = [frame for frame in self.frames(row[0])[0] if frame]
-            if row[1] and python:
-                line = f"{python[0][1]}:{python[0][2]}"
-                live[line] = live.get(line, 0) + row[11]
+            node = row[0] if row[1] else 0
+            while node and self.nodes[node - 1][2] != 2:
+                node = self.nodes[node - 1][1]
+            if node:
+                _, file, line = self.name(node)
+                live[f"{file}:{line}"] = live.get(f"{file}:{line}", 0) + row[11]
         return live
+
+    def name(self, node):
+        """Of a Python function: name, file, line."""
+        address = self.nodes[node - 1][0]
+        text = self.recording.text(self.process, address & 0xFFFFFFFF, address >> 32)
+        name, file, line = text.split("\t")
+        return [name, file, int(line)]
 
     def names(self):
         return {
@@ -117,7 +124,7 @@ class Process:
 
 class PythonFrames(Case):
     def run_python(self, python, arguments, **variables):
-        env = {"ALLOMON_RECORD": "x.rec", "ALLOMON_RATE": "1", "PYTHONMALLOC": "malloc",
+        env = {"ALLOMON_RECORD": "x.rec", "ALLOMON_RATE": "1",
                "ALLOMON_RECORD_LIMIT": "1g", "PYTHONDONTWRITEBYTECODE": "1", **variables}
         done = self.run_preloaded([python, "-I", *arguments], env)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -250,7 +257,6 @@ class PythonFrames(Case):
             with open(self.path("app.py"), "w", encoding="utf-8") as file:
                 file.write(text + "cache = Cache()\ncache.fill()\n")
             env = {key: value for key, value in os.environ.items() if "ALLOMON" not in key}
-            env["PYTHONMALLOC"] = "malloc"
             subprocess.run(
                 [ALLOMON, "run", "-q", "--every=8k", "-o", self.path("x.pb.gz"), "--", python,
                  "-I", self.path("app.py")],
@@ -317,7 +323,7 @@ class PythonFrames(Case):
             text = "def fill(): return [bytes(999) for _ in range(20_000)]\nkept = fill()\n"
             done = self.run_preloaded(
                 [python, "-I", "-c", text],
-                {"ALLOMON_PROFILE": "alloc", "ALLOMON_RATE": "1", "PYTHONMALLOC": "malloc",
+                {"ALLOMON_PROFILE": "alloc", "ALLOMON_RATE": "1",
                  "ALLOMON_OUT": "x.out"},
             )
             self.assertEqual((done.returncode, done.stderr), (0, ""))
