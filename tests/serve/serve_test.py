@@ -22,7 +22,15 @@ from served import ALLOMON, LABELLED, SERVER, Host, Serving, command  # noqa: E4
 
 TOKEN = "0123456789abcdef"
 # What Prometheus' format must escape, what it cannot have, and what looks like its own.
-ODD_VALUES = [b'quote"', b"back\\slash", b"line\nfeed", b'"} 1', b"\xff\xfe", "größer".encode(), b"{}"]
+ODD_VALUES = [
+    b'quote"',
+    b"back\\slash",
+    b"line\nfeed",
+    b'"} 1',
+    b"\xff\xfe",
+    "größer".encode(),
+    b"{}",
+]
 
 
 class ServeCase(unittest.TestCase):
@@ -374,7 +382,7 @@ class BadInputTest(ServeCase):
         host = Host(SERVER, ALLOMON_PROFILE="idle")
         self.addCleanup(host.end)
         done = subprocess.run(
-            ["setpriv", "--reuid=65534", "--clear-groups", ALLOMON, "serve", "--pid", str(host.pid)],
+            ["setpriv", "--reuid=65534", "--clear-groups", ALLOMON, "serve", f"--pid={host.pid}"],
             capture_output=True,
             encoding="utf-8",
             timeout=60,
