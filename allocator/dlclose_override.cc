@@ -2,14 +2,11 @@
 #include <dlfcn.h>
 
 #include "allocator/malloc_owner.h"
+#include "allocator/unload.h"
 #include "tracker/heap_client.h"
 
 // A static executable may lack dlsym(); such a program has no library to close.
 extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
-
-// Of the build for older C libraries alone: old_glibc/functions.cc.
-extern "C" int allomon_unload_guarded(void* handle, int (*unload)(void*))
-    __attribute__((weak, visibility("hidden")));
 
 namespace {
 
@@ -22,10 +19,7 @@ Dlclose Next() {
   return next;
 }
 
-int Unload(void* handle) {
-  if (allomon_unload_guarded != nullptr) return allomon_unload_guarded(handle, Next());
-  return Next()(handle);
-}
+int Unload(void* handle) { return allomon_unload(handle, Next()); }
 
 }  // namespace
 

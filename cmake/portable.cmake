@@ -47,7 +47,7 @@ function(allomon_portable target folder name)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:allomon_old_glibc>)
   # Before what the compiler adds; -B also comes before the compiler's own folders.
   target_link_options(${target} PRIVATE "--sysroot=${ALLOMON_GLIBC}" "-B${libraries}"
-    "-L${libraries}" -Wl,--wrap=_dl_find_object -Wl,--as-needed)
+    "-L${libraries}" -Wl,--wrap=_dl_find_object -Wl,--wrap=allomon_unload -Wl,--as-needed)
   target_link_libraries(${target} PRIVATE pthread dl rt)
   add_dependencies(${target} allomon_glibc)
   add_dependencies(allomon_portable ${target})

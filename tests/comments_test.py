@@ -294,7 +294,7 @@ class FakeTree(unittest.TestCase):
             with self.subTest(comment=comment):
                 self.check({"tracker/core/a.cc": f"int a;  // {comment}\n"})
                 self.check({"tracker/core/A.md": f"{comment}\n"})
-                self.check({"tracker/core/a.py": f'"""{comment}"""\n'})
+                self.check({"tracker/core/a.py": f'"""{comment}\n"""\n'})
 
     def bad(self, comment, expected):
         files = {

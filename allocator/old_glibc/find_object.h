@@ -16,7 +16,7 @@ namespace allomon::internal {
 // Cost: one cache line for each object that is loaded.
 int FindLoadedObject(uintptr_t address, dl_find_object* found);
 
-// Exists around a dlclose, which frees what FindLoadedObject() reads.  The constructor waits for the
+// Exists around a dlclose, which frees what FindLoadedObject() reads.  The constructor waits for
 // calls that other threads are in, for 10,000 turns of the processor at most: a child of fork() may
 // have been left with a call that no thread of it is in.  Any thread; takes no lock.
 class UnloadGuard {

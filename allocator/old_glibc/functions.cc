@@ -23,8 +23,8 @@ ALLOMON_HIDDEN int __wrap__dl_find_object(void* address, dl_find_object* found) 
   return allomon::internal::FindLoadedObject(reinterpret_cast<uintptr_t>(address), found);
 }
 
-// dlclose_override.cc calls this instead of `unload`, which is the C library's dlclose.
-ALLOMON_HIDDEN int allomon_unload_guarded(void* handle, int (*unload)(void*)) {
+// In the place of allocator/unload.cc's.
+ALLOMON_HIDDEN int __wrap_allomon_unload(void* handle, int (*unload)(void*)) {
   if (__real__dl_find_object != nullptr) return unload(handle);
   const allomon::internal::UnloadGuard guard;
   return unload(handle);

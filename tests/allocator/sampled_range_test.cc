@@ -103,7 +103,7 @@ TEST(SampledRangeTest, FullRangeDropsAndGoesOnWhenBlocksAreFreed) {
 }
 
 // Of /proc/self/statm and maps.
-size_t AddressSpaceBytes() {
+[[maybe_unused]] size_t AddressSpaceBytes() {
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   return pages * 4096;

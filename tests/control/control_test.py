@@ -222,6 +222,46 @@ class ControlTest(unittest.TestCase):
         self.assertIn("idle", self.allomon("ctl", child, "status").stdout)
         self.assertIn("records", self.allomon("ctl", server.pid, "status").stdout)
 
+    def test_a_parent_that_never_allocates_keeps_nobody_waiting(self):
+        server = self.start()
+        child = int(server.do("f"))
+        self.pids.append(child)
+        server.do("c a 200")  # the child has its page now
+        begun = time.monotonic()
+        asked = subprocess.Popen(
+            [ALLOMON, "ctl", str(server.pid), "start", "--all-children", "--wait=60"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        while asked.poll() is None:
+            server.do("c a 20")
+        out, errors = asked.communicate()
+        self.assertEqual(asked.returncode, 0, errors)
+        self.assertIn(f"process {child} (", out)
+        self.assertIn("1 of 2 processes have not answered", errors)
+        self.assertLess(time.monotonic() - begun, 30)
+
+    def test_a_worker_started_before_its_parent_has_answered_does_as_that_was_asked(self):
+        server = self.start()
+        asked = self.allomon("ctl", server.pid, "start", "--all-children", "--wait=0")
+        self.assertEqual(asked.returncode, 1)
+        child = int(server.do("f"))
+        self.pids.append(child)
+        server.do("c a 200")
+        self.assertIn("records", self.allomon("ctl", child, "status").stdout)
+        self.assertIn("idle", self.allomon("ctl", server.pid, "status").stdout)
+
+    def test_all_are_stopped_though_one_does_not_record(self):
+        server = self.start()
+        child = int(server.do("f"))
+        self.pids.append(child)
+        server.do("c a 200")
+        self.ask(server, "start")
+        self.allomon("ctl", server.pid, "stop", "--all-children", "--wait=0")
+        server.do("a 200")
+        server.do("c a 200")
+        statuses = self.allomon("ctl", server.pid, "status", "--all-children").stdout
+        self.assertEqual(statuses.count(": idle"), 2, statuses)
+
     # ---- ends
 
     def test_a_killed_server_leaves_its_recording_to_be_saved(self):

@@ -38,7 +38,9 @@ TEST(StackCountsTest, EveryStackIsVisitedAcrossTheEndsOfSegments) {
     counts.Add(id, id + uint64_t{1});
     added[id] += id + uint64_t{1};
     const bool is_next_to_an_end = id % kSegmentStacks <= 1 || id % kSegmentStacks > 4094;
-    if (is_next_to_an_end || id < 10) ASSERT_EQ(Found(counts), added) << "at " << id;
+    if (is_next_to_an_end || id < 10) {
+      ASSERT_EQ(Found(counts), added) << "at " << id;
+    }
   }
 }
 

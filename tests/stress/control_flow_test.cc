@@ -47,7 +47,7 @@ void* g_left[21];
 __attribute__((noinline)) void AllocateAndJump(int depth) {
   g_left[depth] = SamplingMalloc(64);
   if (depth == 0) longjmp(g_jump, 1);
-  AllocateAndJump(depth - 1);
+  if (depth > 0) AllocateAndJump(depth - 1);
   asm volatile("");  // no tail call
 }
 

@@ -1,8 +1,10 @@
 #include "tools/control/conversation.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>
+#include <utility>
 
 #include "tools/report/units.h"
 
@@ -13,10 +15,60 @@ using Clock = std::chrono::steady_clock;
 
 // A server under load answers within some of these.
 constexpr std::chrono::milliseconds kStep(5);
+constexpr std::chrono::seconds kRestWait(1);
 
 bool IsSameProcess(const ProcessFacts& process) {
   const auto now = FactsOf(process.pid);
   return now && now->started_at_nanos == process.started_at_nanos;
+}
+
+// A request to one process, and what has come of it.
+struct Question {
+  Question(PageClient* to, const Order& order) : client(*to), talk(Conversation()) {
+    absl::Status status = client.Lock();
+    if (status.ok()) {
+      const auto sent = client.Send(order);
+      status = sent.status();
+      if (sent.ok()) number = *sent;
+    }
+    if (!status.ok()) talk = status;
+  }
+  bool is_open() const { return talk.ok() && !talk->is_answered; }
+
+  PageClient& client;
+  uint64_t number = 0;
+  absl::StatusOr<Conversation> talk;
+};
+
+void Look(Question* question) {
+  const PageClient& client = question->client;
+  const auto state = client.Read();
+  if (!state.ok()) {
+    question->talk = state.status();
+  } else if (state->answered == question->number) {
+    question->talk = Conversation{true, state->answer != Answer::kDone, *state};
+  } else if (!IsSameProcess(client.process())) {
+    question->talk =
+        absl::UnavailableError("process " + std::to_string(client.process().pid) + " has ended");
+  } else {
+    question->talk = Conversation{false, false, *state};
+  }
+}
+
+struct Progress {
+  size_t open = 0;           // questions without an answer
+  bool is_answered = false;  // whether one was answered just now
+};
+
+Progress LookAt(std::vector<Question>& questions) {
+  Progress progress;
+  for (Question& question : questions) {
+    if (!question.is_open()) continue;
+    Look(&question);
+    progress.open += question.is_open() ? 1 : 0;
+    progress.is_answered |= question.talk.ok() && question.talk->is_answered;
+  }
+  return progress;
 }
 
 std::string RateText(double rate) {
@@ -29,23 +81,24 @@ std::string RateText(double rate) {
 }  // namespace
 
 absl::StatusOr<Conversation> Ask(PageClient& client, const Order& order, double wait_seconds) {
-  if (const absl::Status status = client.Lock(); !status.ok()) return status;
-  const auto number = client.Send(order);
-  if (!number.ok()) return number.status();
-  const auto end = Clock::now() + std::chrono::duration<double>(wait_seconds);
+  return AskEach({&client}, order, wait_seconds)[0];
+}
+
+std::vector<absl::StatusOr<Conversation>> AskEach(const std::vector<PageClient*>& clients,
+                                                  const Order& order, double wait_seconds) {
+  std::vector<Question> questions;
+  for (PageClient* const client : clients) questions.emplace_back(client, order);
+  auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(wait_seconds));
   for (;;) {
-    const auto state = client.Read();
-    if (!state.ok()) return state.status();
-    if (state->answered == *number) {
-      return Conversation{true, state->answer != Answer::kDone, *state};
-    }
-    if (!IsSameProcess(client.process())) {
-      return absl::UnavailableError("process " + std::to_string(client.process().pid) +
-                                    " has ended");
-    }
-    if (Clock::now() >= end) return Conversation{false, false, *state};
+    const Progress progress = LookAt(questions);
+    if (progress.open == 0 || Clock::now() >= end) break;
+    if (progress.is_answered) end = std::min(end, Clock::now() + kRestWait);
     std::this_thread::sleep_for(kStep);
   }
+  std::vector<absl::StatusOr<Conversation>> talks;
+  for (Question& question : questions) talks.push_back(std::move(question.talk));
+  return talks;
 }
 
 std::string Describe(const PageClient& client, const PageState& state) {

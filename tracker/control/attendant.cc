@@ -32,6 +32,13 @@ bool Copy(const Request& shared, Request* copy) {
   return __atomic_load_n(&shared.number, __ATOMIC_RELAXED) == number;
 }
 
+// The last request, if it is for children: a parent that does not allocate has not answered it.
+// While it is being written, the one before.
+void CopyOrderForChildren(const Page& page, Request* copy) {
+  if (Copy(page.request, copy) && copy->number != 0 && copy->for_children != 0) return;
+  Copy(page.standing, copy);
+}
+
 // Room for a request and its reply, away from the stack.
 struct Talk {
   Request request;
@@ -154,7 +161,7 @@ void Attendant::Publish(const Reply& reply) {
 // The parent's page is mapped here, too, and may have an order for its children.
 void Attendant::BeginAsChild() {
   const auto talk = std::make_unique<Talk>();
-  if (file_.IsWhole()) Copy(file_.page()->standing, &talk->request);
+  if (file_.IsWhole()) CopyOrderForChildren(*file_.page(), &talk->request);
   file_.Forget();
   pid_ = internal::OwnProcessIdAfterFork();
   orders_.BecomeChild();
