@@ -13,7 +13,8 @@ add_custom_command(OUTPUT "${page}" COMMAND "${flame}/embed.sh" "${page}" ${page
 
 add_library(allomon_tools STATIC ${tool_sources} "${page}")
 target_link_libraries(allomon_tools PUBLIC allomon_flags "${core}" allomon_dwarf
-  absl::status absl::statusor nlohmann_json::nlohmann_json ZLIB::ZLIB ${ALLOMON_IBERTY})
+  absl::status absl::statusor nlohmann_json::nlohmann_json ZLIB::ZLIB ${ALLOMON_IBERTY}
+  allomon_httplib Threads::Threads)
 
 foreach(command IN ITEMS allomon mlprof prof)
   add_executable(command_${command} tools/${command}/main.cc)

@@ -1,4 +1,4 @@
-// A host for tests with labels of any bytes: reads one command per line, and answers each by a line.
+// A host with labels of any bytes: reads one command per line, and answers each by a line.
 // l VALUE COUNT: keeps COUNT blocks of 1,000 bytes under the label tenant, VALUE being in
 // hexadecimal.  f VALUE COUNT: likewise, and frees them.  q: ends.
 #include <allomon/labels.h>

@@ -144,6 +144,21 @@ class FetchMimallocTest(unittest.TestCase):
         self.assertEqual((1, 1), (status, len(said)), said)
         self.assertIn("install dpkg-dev", said[0])
 
+    def test_cpp_httplib_comes_the_same_way_and_must_be_whole(self):
+        unpack = 'mkdir "$5" && echo "inline bool Server::listen(" >"$5/httplib.h"'
+        self.machine.has("dpkg-source", unpack)
+        script = "tools/setup/fetch_httplib.sh"
+        versions = {"listed": "0.18.7-1 0.11.4-1", "there": "0.18.7-1"}
+        status, said = self.machine.run(script, others="", **versions)
+        self.assertEqual((0, 1), (status, len(said)), said)
+        self.assertEqual({"lock", "cpp-httplib"}, set(os.listdir(self.deps)))
+        with open(os.path.join(self.deps, "cpp-httplib/httplib.h"), "w", encoding="utf-8") as file:
+            file.write("class Server;  // the half that the binary package has\n")
+        self.machine.has("dpkg-source", 'mkdir "$5"')
+        status, said = self.machine.run(script, others="", **versions)
+        self.assertEqual(1, status)
+        self.assertIn("cpp-httplib 0.18.7-1 has no httplib.h", said[-1])
+
 
 if __name__ == "__main__":
     unittest.main()

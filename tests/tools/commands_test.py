@@ -20,6 +20,7 @@ COMMANDS = {
     "allomon ctl": ["tools/allomon/allomon", "ctl"],
     "allomon top": ["tools/allomon/allomon", "top"],
     "allomon save": ["tools/allomon/allomon", "save"],
+    "allomon serve": ["tools/allomon/allomon", "serve"],
     "allomon gate": ["tools/allomon/allomon", "gate"],
     "mlprof": ["tools/mlprof/mlprof"],
     "prof": ["tools/prof/prof"],

@@ -16,7 +16,7 @@ using recording::Process;
 using recording::Row;
 using recording::Sum;
 
-constexpr double kBlockScale = 65536;  // RECORDING.md, "Sums"
+constexpr double kBlockScale = 65536;  // blocks_scaled of a Sum
 
 double Blocks(const Sum& sum) { return static_cast<double>(sum.blocks_scaled) / kBlockScale; }
 double Bytes(const Sum& sum) { return static_cast<double>(sum.bytes); }

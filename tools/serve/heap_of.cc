@@ -13,8 +13,13 @@ using heap::HeapProfile;
 
 constexpr size_t kMostNames = 16;
 
-std::string NameOf(const recording::Process& process) {
-  return process.program.substr(process.program.rfind('/') + 1);
+std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string NameOf(const recording::Process& process) { return LastPart(process.program); }
+
+// What it was called by: of a program that has several names, the executable has one.
+std::string CalledBy(const recording::Process& process) {
+  return LastPart(process.command.substr(0, process.command.find(' ')));
 }
 
 absl::Status AddLabel(const char* name, const std::string& value,
@@ -97,7 +102,8 @@ absl::StatusOr<HeapProfile> WithLabels(HeapProfile profile, const Choice& choice
 }  // namespace
 
 bool Choice::Fits(const recording::Process& of) const {
-  return process.empty() || process == std::to_string(of.record.pid) || process == NameOf(of);
+  return process.empty() || process == std::to_string(of.record.pid) || process == NameOf(of) ||
+         process == CalledBy(of);
 }
 
 absl::StatusOr<Choice> ChoiceOf(const Request& request) {

@@ -17,7 +17,9 @@ namespace allomon::serve {
 
 // What the parameters of a request choose.
 struct Choice {
-  std::string process;  // an id, or a program's name without folders; empty: all
+  // An id, a program's name, or the first word of its command line, both without folders.  Empty:
+  // all.
+  std::string process;
   heap::LabelSelection labels;
   std::string by_label;  // its values are the outermost frames; empty: none
 

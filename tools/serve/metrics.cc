@@ -82,36 +82,51 @@ void Metrics::Add(const std::string& recording_name, const recording::Process& p
   }
 }
 
-std::string Metrics::Text() const {
-  std::string text = Head("allomon_build_info", "gauge", "The version of the server.") +
-                     Line("allomon_build_info", {{"version", kVersion}}, 1) +
-                     Head("allomon_processes", "gauge", "Processes in the recordings.") +
-                     Line("allomon_processes", {}, static_cast<double>(processes_.size())) +
-                     Head("allomon_recordings_unreadable", "gauge", "Recordings left out.") +
-                     Line("allomon_recordings_unreadable", {}, static_cast<double>(unreadable_));
-  const auto labels_of = [](const Key& key) -> PrometheusLabels {
-    return {{"pid", std::to_string(std::get<1>(key))},
-            {"program", std::get<2>(key)},
-            {"recording", std::get<0>(key)}};
+PrometheusLabels Metrics::LabelsOf(const Key& key) {
+  return {{"pid", std::to_string(std::get<1>(key))},
+          {"program", std::get<2>(key)},
+          {"recording", std::get<0>(key)}};
+}
+
+std::string Metrics::OfServer() const {
+  const auto metric = [](const char* name, const char* help, const PrometheusLabels& labels,
+                         double value) {
+    return Head(name, "gauge", help) + Line(name, labels, value);
   };
+  return metric("allomon_build_info", "The version of the server.", {{"version", kVersion}}, 1) +
+         metric("allomon_processes", "Processes in the recordings.", {},
+                static_cast<double>(processes_.size())) +
+         metric("allomon_recordings_unreadable", "Recordings left out.", {},
+                static_cast<double>(unreadable_));
+}
+
+std::string Metrics::OfProcesses() const {
+  std::string text;
   for (const ProcessMetric& metric : kOfProcesses) {
     text += Head(metric.name, metric.type, metric.help);
     for (const auto& [key, process] : processes_) {
-      text += Line(metric.name, labels_of(key), metric.value(process));
+      text += Line(metric.name, LabelsOf(key), metric.value(process));
     }
   }
-  const auto for_labels = [&](const auto& add) {
-    for (const auto& [key, process] : processes_) {
-      for (const auto& [label, figures] : process.labels) {
-        PrometheusLabels labels = labels_of(key);
-        labels.emplace_back("label", label);
-        add(labels, figures);
-      }
+  return text;
+}
+
+template <typename Visit>
+void Metrics::VisitLabels(const Visit& visit) const {
+  for (const auto& [key, process] : processes_) {
+    for (const auto& [label, figures] : process.labels) {
+      PrometheusLabels labels = LabelsOf(key);
+      labels.emplace_back("label", label);
+      visit(std::move(labels), figures);
     }
-  };
+  }
+}
+
+std::string Metrics::OfLabels() const {
+  std::string text;
   for (const LabelMetric& metric : kOfLabels) {
     text += Head(metric.name, metric.type, metric.help);
-    for_labels([&](PrometheusLabels labels, const LabelFigures& figures) {
+    VisitLabels([&](PrometheusLabels labels, const LabelFigures& figures) {
       labels.emplace_back("value", "");
       for (const auto& [value, sums] : figures.values) {
         labels.back().second = value;
@@ -119,12 +134,19 @@ std::string Metrics::Text() const {
       }
     });
   }
-  text += Head("allomon_label_values_left_out", "gauge",
-               "Values of a label that have no lines, since there are too many.");
-  for_labels([&](const PrometheusLabels& labels, const LabelFigures& figures) {
-    text += Line("allomon_label_values_left_out", labels, static_cast<double>(figures.left_out));
+  return text;
+}
+
+std::string Metrics::OfLeftOut() const {
+  constexpr char kName[] = "allomon_label_values_left_out";
+  std::string text =
+      Head(kName, "gauge", "Values of a label that have no lines, since there are too many.");
+  VisitLabels([&](const PrometheusLabels& labels, const LabelFigures& figures) {
+    text += Line(kName, labels, static_cast<double>(figures.left_out));
   });
   return text;
 }
+
+std::string Metrics::Text() const { return OfServer() + OfProcesses() + OfLabels() + OfLeftOut(); }
 
 }  // namespace allomon::serve

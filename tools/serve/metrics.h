@@ -56,6 +56,14 @@ class Metrics {
  private:
   using Key = std::tuple<std::string, uint32_t, std::string>;  // recording, pid, program
 
+  static PrometheusLabels LabelsOf(const Key& key);
+  std::string OfServer() const;
+  std::string OfProcesses() const;
+  std::string OfLabels() const;
+  std::string OfLeftOut() const;
+  template <typename Visit>
+  void VisitLabels(const Visit& visit) const;
+
   std::map<Key, ProcessFigures> processes_;
   uint64_t unreadable_ = 0;
 };

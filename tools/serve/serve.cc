@@ -1,6 +1,5 @@
 #include "tools/serve/serve.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks Debian's source package of cpp-httplib into .deps/cpp-httplib.  Debian's binary package has
-# half of the header and a shared library, which brings OpenSSL and Brotli with it; commands need
+# Unpacks Debian's source package of cpp-httplib into .deps/cpp-httplib.  The binary package has
+# half of the header and a shared library, which brings libssl and libbrotli with it; commands need
 # neither, and those that are packaged need the whole header.  How: fetch_source.sh.
 set -euo pipefail
 
