@@ -244,7 +244,7 @@ TEST_P(BrokenDataTest, AThreadThatRunsNothing) {
 }
 
 TEST_P(BrokenDataTest, PointersToNowhere) {
-  void* const page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const page = mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const uintptr_t no_page = reinterpret_cast<uintptr_t>(page);
   const Layout& layout = python_.layout;
   for (const uintptr_t nowhere :
@@ -262,7 +262,7 @@ TEST_P(BrokenDataTest, PointersToNowhere) {
     g_thread = nowhere;
     EXPECT_EQ(Walk(python_).end, kWalkLost);
   }
-  munmap(page, 4096);
+  munmap(page, 8192);
 }
 
 TEST_P(BrokenDataTest, AChainWithoutEnd) {
