@@ -88,8 +88,8 @@ class FakePython {
     SetWord(1, version.number);
     const uint64_t thread[] = {300, 0, 8, 16, 72, 152, 160};
     const uint64_t frame[] = {80, 8, 0, 56, 72, 70};
-    const uint64_t code[] = {300, 112, 120, 128, 136, 68, 0, 0, 0,
-                             static_cast<uint64_t>(version.code_bytes)};
+    const uint64_t code[] = {300, 112, 120, 128, 136,
+                             68,  0,   0,   0,   static_cast<uint64_t>(version.code_bytes)};
     SetWords(version.thread_words, thread);
     SetWords(version.frame_words, frame);
     SetWords(version.code_words, code);
@@ -206,11 +206,11 @@ Walked Walk(RunningPython python) {
     char room[3072];
     PlaceDescription what = {sizeof(what), "", 0, "", 0, 0, 0, room, sizeof(room)};
     const int described = DescribeCode(&python, &frame, &what);
-    walked.frames.push_back(
-        described == kWalkFrame
-            ? std::string(what.name, what.name_bytes) + " " +
-                  std::string(what.file, what.file_bytes) + ":" + std::to_string(what.line)
-            : std::to_string(described));
+    walked.frames.push_back(described == kWalkFrame
+                                ? std::string(what.name, what.name_bytes) + " " +
+                                      std::string(what.file, what.file_bytes) + ":" +
+                                      std::to_string(what.line)
+                                : std::to_string(described));
     walked.native.push_back(frame.native_frame);
   }
   return walked;
@@ -244,7 +244,7 @@ TEST_P(BrokenDataTest, AThreadThatRunsNothing) {
 }
 
 TEST_P(BrokenDataTest, PointersToNowhere) {
-  void* const page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const page = mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const uintptr_t no_page = reinterpret_cast<uintptr_t>(page);
   const Layout& layout = python_.layout;
   for (const uintptr_t nowhere :
@@ -262,7 +262,7 @@ TEST_P(BrokenDataTest, PointersToNowhere) {
     g_thread = nowhere;
     EXPECT_EQ(Walk(python_).end, kWalkLost);
   }
-  munmap(page, 4096);
+  munmap(page, 8192);
 }
 
 TEST_P(BrokenDataTest, AChainWithoutEnd) {

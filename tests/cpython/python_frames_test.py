@@ -273,6 +273,42 @@ class PythonFrames(Case):
 
         self.for_each_python(check)
 
+    def test_the_line_that_leaks_in_a_server(self):
+        """An object per 100 requests, beside all that comes and goes."""
+        text = (
+            "import http.server, json, os, threading, urllib.request\n"
+            "leaked = []\n"
+            "class Handler(http.server.BaseHTTPRequestHandler):\n"
+            "    count = 0\n"
+            "    def do_GET(self):\n"
+            "        Handler.count += 1\n"
+            "        self.remember()\n"
+            "        self.send_response(200)\n"
+            "        self.end_headers()\n"
+            "        self.wfile.write(json.dumps(list(range(50))).encode())\n"
+            "    def remember(self):\n"
+            "        if Handler.count % 100 == 0:\n"
+            "            leaked.append(bytearray(20_000))\n"
+            "    def log_message(self, *arguments):\n"
+            "        pass\n"
+            "server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)\n"
+            "threading.Thread(target=server.serve_forever, daemon=True).start()\n"
+            "for _ in range(2000):\n"
+            "    urllib.request.urlopen(f'http://127.0.0.1:{server.server_port}/').read()\n"
+            "os._exit(0)\n"
+        )
+
+        def check(python):
+            self.write("server.py", text)
+            self.run_python(python, ["server.py"], ALLOMON_RATE="0.002")
+            leaks = subprocess.run(
+                [ALLOMON, "report", "--leaks", "--format=csv", self.path("x.rec")],
+                capture_output=True, text=True, check=True,
+            ).stdout.splitlines()
+            self.assertRegex(leaks[1], r"Handler\.remember,.*server\.py,13,")
+
+        self.for_each_python(check)
+
     def test_bytes_by_line_are_those_of_tracemalloc(self):
         """But for a few objects that Python keeps for reuse, which tracemalloc moves to the line
         that uses them next."""

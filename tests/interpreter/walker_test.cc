@@ -68,8 +68,8 @@ TEST_F(WalkerTest, FramesTakeThePlaceOfTheLoopThatRunsThem) {
     NativeLibrary([&] { RunToyLoop(kFold, 11, [&] { RunInToyLoop(kMap, 22, innermost); }); });
   };
   RunToyLoop(kMain, 2, middle);
-  EXPECT_EQ(Shape(stack), (Shapes{"-", "map list.t:22", "fold list.t:11", "-",
-                                  "main toy.t:2", "-"}));
+  EXPECT_EQ(Shape(stack),
+            (Shapes{"-", "map list.t:22", "fold list.t:11", "-", "main toy.t:2", "-"}));
   EXPECT_FALSE(stack.truncated);
   const auto is_library = [](uintptr_t frame) {
     return IsIn(frame, reinterpret_cast<void*>(&NativeLibrary));
@@ -106,8 +106,8 @@ TEST_F(WalkerTest, ManagedCallsStandAmongThem) {
     const ManagedCall call(marked);
     RunToyLoop(kFold, 12, [&] { stack = CaptureHere(); });
   });
-  EXPECT_EQ(Shape(stack), (Shapes{"-", "fold list.t:12", "marked m.ml:3", "-", "main toy.t:1",
-                                  "-"}));
+  EXPECT_EQ(Shape(stack),
+            (Shapes{"-", "fold list.t:12", "marked m.ml:3", "-", "main toy.t:1", "-"}));
 }
 
 TEST_F(WalkerTest, HiddenFramesAreLeftOutWithTheirLoop) {
@@ -196,9 +196,8 @@ TEST_F(WalkerTest, ACutStackIsThePrefixOfTheWholeOne) {
   const auto capture = [](size_t max_frames) {
     Captured stack;
     RunToyLoop(kMain, 3, [&] {
-      RunToyLoop(kFold, 14, [&] {
-        RunInToyLoop(kMap, 24, [&] { stack = CaptureHere(max_frames); });
-      });
+      RunToyLoop(kFold, 14,
+                 [&] { RunInToyLoop(kMap, 24, [&] { stack = CaptureHere(max_frames); }); });
     });
     return stack;
   };
@@ -208,8 +207,8 @@ TEST_F(WalkerTest, ACutStackIsThePrefixOfTheWholeOne) {
   for (size_t i = 1; i < stacks.size(); ++i) {
     const size_t room = std::min(i, stacks[0].frames.size());
     ASSERT_EQ(stacks[i].frames.size(), room);
-    EXPECT_TRUE(std::equal(stacks[i].frames.begin(), stacks[i].frames.end(),
-                           stacks[0].frames.begin()));
+    EXPECT_TRUE(
+        std::equal(stacks[i].frames.begin(), stacks[i].frames.end(), stacks[0].frames.begin()));
     EXPECT_EQ(stacks[i].truncated, i < stacks[0].frames.size()) << i;
   }
 }

@@ -207,7 +207,7 @@ class Builder {
   const Wrappers wrappers_;
   PairTable frame_numbers_;  // (name, line)
   std::vector<uint32_t> expanded_;
-  std::vector<Span> spans_;  // of expanded_, by location
+  std::vector<Span> spans_;        // of expanded_, by location
   std::vector<bool> interpreted_;  // by location
   uint32_t unknown_ = 0;
   NameAnswers focus_, ignore_, exclude_, is_wrapper_;

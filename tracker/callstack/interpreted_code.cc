@@ -63,8 +63,8 @@ Registry* MakeRegistry() {
   Registry* made = start == MAP_FAILED ? nullptr : static_cast<Registry*>(start);
   if (made != nullptr) {
     Registry* expected = nullptr;
-    const bool writable = mprotect(made->lines, sizeof(Registry) - sizeof(made->code),
-                                   PROT_READ | PROT_WRITE) == 0;
+    const bool writable =
+        mprotect(made->lines, sizeof(Registry) - sizeof(made->code), PROT_READ | PROT_WRITE) == 0;
     // Release: who sees the registry may write to it.
     if (!writable ||
         !g_registry.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) {
@@ -225,8 +225,8 @@ void Remember(const CodePlace& place, uint32_t generation, uint32_t line) {
 }
 
 uint32_t LineOf(Registry& registry, const PlaceDescription& what) {
-  const Wanted function = {what.name, CutTo(what.name, what.name_bytes, kMostNameBytes),
-                           what.file, CutTo(what.file, what.file_bytes, kMostFileBytes),
+  const Wanted function = {what.name,       CutTo(what.name, what.name_bytes, kMostNameBytes),
+                           what.file,       CutTo(what.file, what.file_bytes, kMostFileBytes),
                            what.first_line, kNoLine};
   const uint32_t number = FindOrMake(registry, function);
   if (number == kNoLine || what.line == what.first_line) return number;
@@ -266,9 +266,7 @@ void EnterNoFrame(const CodePlace& place, uint32_t generation) {
   Remember(place, generation, kNoLine);
 }
 
-void ForgetCode(uintptr_t code) {
-  GenerationOf(code).fetch_add(1, std::memory_order_acq_rel);
-}
+void ForgetCode(uintptr_t code) { GenerationOf(code).fetch_add(1, std::memory_order_acq_rel); }
 
 uintptr_t LostFrame() {
   g_lost.fetch_add(1, std::memory_order_relaxed);

@@ -60,10 +60,10 @@ uint32_t InterpretedLineNumber(uintptr_t address);
 bool IsInterpretedLine(uintptr_t address);
 
 struct InterpretedCounts {
-  uint64_t lines;     // different ones that were met, functions included
-  uint64_t described; // times that an interpreter was asked what a place is called
-  uint64_t lost;      // walks that ended in (unknown)
-  uint64_t others;    // frames that had no room
+  uint64_t lines;      // different ones that were met, functions included
+  uint64_t described;  // times that an interpreter was asked what a place is called
+  uint64_t lost;       // walks that ended in (unknown)
+  uint64_t others;     // frames that had no room
 };
 InterpretedCounts CountInterpreted();
 

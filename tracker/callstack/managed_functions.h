@@ -50,8 +50,8 @@ ManagedFunction RegisterManagedFunction(std::string_view name, std::string_view 
 struct ManagedFunctionName {
   std::string_view name;
   std::string_view file;
-  int line;           // of a function that a walker found (interpreters.h): the one that runs
-  uintptr_t address;  // ManagedFunction::address()
+  int line;            // of a function that a walker found (interpreters.h): the one that runs
+  uintptr_t address;   // ManagedFunction::address()
   uintptr_t function;  // the same for all lines of one function
 };
 // False for every other address.  Any thread, any signal handler.

@@ -16,11 +16,11 @@ extern "C" {
 struct AllomonPythonData {
   char bytes[64];
 };
-extern const unsigned long Py_Version __attribute__((weak));  // NOLINT
-extern AllomonPythonData _PyRuntime __attribute__((weak));    // NOLINT
-extern AllomonPythonData PyCode_Type __attribute__((weak));  // NOLINT
+extern const unsigned long Py_Version __attribute__((weak));    // NOLINT
+extern AllomonPythonData _PyRuntime __attribute__((weak));      // NOLINT
+extern AllomonPythonData PyCode_Type __attribute__((weak));     // NOLINT
 extern AllomonPythonData PyUnicode_Type __attribute__((weak));  // NOLINT
-extern AllomonPythonData PyBytes_Type __attribute__((weak));  // NOLINT
+extern AllomonPythonData PyBytes_Type __attribute__((weak));    // NOLINT
 struct AllomonPythonAllocator {
   void* words[5];  // what its functions are given first, malloc, calloc, realloc, free
 };
@@ -89,10 +89,9 @@ bool IsThere() {
 const char* AttachPython() {
   if (!IsThere()) return nullptr;
   const auto version = static_cast<uint32_t>(Py_Version);
-  const char* const why_not =
-      FindLayout({version, _PyRuntime.bytes, PyCode_Type.bytes, PyUnicode_Type.bytes,
-                  PyBytes_Type.bytes},
-                 &g_python.layout);
+  const char* const why_not = FindLayout(
+      {version, _PyRuntime.bytes, PyCode_Type.bytes, PyUnicode_Type.bytes, PyBytes_Type.bytes},
+      &g_python.layout);
   if (why_not != nullptr) return why_not;
   g_python.code_type = AddressOf(&PyCode_Type);
   g_python.str_type = AddressOf(&PyUnicode_Type);

@@ -86,9 +86,8 @@ bool Read(const Layout& layout, uintptr_t frame, ReadableMemory* memory, FrameWo
   words->caller = ReadableMemory::LoadCovered<uintptr_t>(frame + layout.caller);
   words->instruction = ReadableMemory::LoadCovered<uintptr_t>(frame + layout.instruction);
   words->owner = ReadableMemory::LoadCovered<uint8_t>(frame + layout.owner);
-  words->is_entry = !MarksEntries(layout)
-                        ? 0
-                        : ReadableMemory::LoadCovered<uint8_t>(frame + layout.is_entry);
+  words->is_entry =
+      !MarksEntries(layout) ? 0 : ReadableMemory::LoadCovered<uint8_t>(frame + layout.is_entry);
   return true;
 }
 

@@ -6,10 +6,10 @@ namespace allomon::cpython {
 namespace {
 
 // In the order of the fields.
-constexpr Layout kPython311 = {56, 152, true, 8,   16,  32,  48, 56, 69,
-                               68, 112, 128,  136, 72,  168, 184, 48, 72, 2};
-constexpr Layout kPython312 = {56, 136, true, 0,   8,   0,   8,  56, 70,
-                               0,  112, 128,  136, 68,  176, 192, 40, 56, 2};
+constexpr Layout kPython311 = {56,  152, true, 8,  16,  32,  48, 56, 69, 68,
+                               112, 128, 136,  72, 168, 184, 48, 72, 2};
+constexpr Layout kPython312 = {56,  136, true, 0,  8,   0,   8,  56, 70, 0,
+                               112, 128, 136,  68, 176, 192, 40, 56, 2};
 
 constexpr char kNoVersion[] = "only versions 3.11 to 3.14 are known";
 constexpr char kNoGil[] = "interpreters without a global lock (free-threaded builds) are left out";
