@@ -102,11 +102,11 @@ class SaverTest : public ::testing::Test {
 };
 
 TEST_F(SaverTest, CopyIsWhatTheRecordingWasWhenItWasMade) {
-  Start(NewSaver("every=1s"));
+  Start(NewSaver("every=1s,keep=1"));
   Leak(2);
   ChurnFor(1100);
-  Leak(8);
   const recording::Process copy = ReadCopy("x.every.1.rec");
+  Leak(8);
   EXPECT_EQ(copy.damaged, 0u);
   EXPECT_EQ(LiveBytesOf(copy, 16384), uint64_t{2} << 20);
   EXPECT_EQ(LiveBytesOf(ReadCopy("x.rec"), 16384), uint64_t{10} << 20);

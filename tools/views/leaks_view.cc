@@ -29,6 +29,10 @@ const char* VerdictText(Verdict verdict) {
   switch (verdict) {
     case Verdict::kGrows:
       return "grows";
+    case Verdict::kMayGrow:
+      return "may grow";
+    case Verdict::kFilled:
+      return "filled";
     case Verdict::kNew:
       return "new";
     case Verdict::kKept:
@@ -70,6 +74,7 @@ double RunNanos(const heap::HeapProfile& profile) {
 
 Survivors SurvivorsOf(const heap::Sample& sample, double rate, double run_nanos) {
   Survivors survivors;
+  survivors.growth.Add(sample, rate, GenerationsOf(run_nanos));
   survivors.live = heap::EstimateOf(sample[Metric::kLive], sample, rate);
   survivors.allocated_bytes = sample[Metric::kAllocated].bytes;
   for (const heap::AgeCell& cell : sample.ages) {
@@ -85,9 +90,32 @@ Survivors SurvivorsOf(const heap::Sample& sample, double rate, double run_nanos)
   return survivors;
 }
 
+// Of what grows: bytes in so many seconds.
+struct Unit {
+  double seconds;
+  const char* head;
+};
+constexpr Unit kUnits[] = {{1, "growth/s"}, {60, "growth/min"}, {3600, "growth/h"}};
+
+Unit UnitOf(double run_nanos) {
+  const double seconds = run_nanos / kNanosPerSecond;
+  return kUnits[seconds < 600 ? 0 : seconds < 36'000 ? 1 : 2];
+}
+
+std::string SignedText(double bytes) {
+  return bytes < 0 ? "-" + AmountText(-bytes, false) : AmountText(bytes, false);
+}
+
+std::string RangeText(const heap::Interval& interval, double seconds) {
+  const heap::Interval scaled = {interval.low * seconds, interval.high * seconds};
+  if (scaled.low >= 0) return views::RangeText(scaled, false);
+  return "< " + SignedText(scaled.high);
+}
+
 class LeaksView {
  public:
-  explicit LeaksView(const Scene& scene) : scene_(scene) {
+  explicit LeaksView(const Scene& scene)
+      : scene_(scene), generations_(GenerationsOf(RunNanos(*scene.profile))) {
     const double run_nanos = RunNanos(*scene.profile);
     std::vector<Survivors> values;
     values.reserve(scene.stacks.stacks.size());
@@ -153,12 +181,21 @@ class LeaksView {
 
   static int Rank(Verdict verdict) {
     if (verdict == Verdict::kGrows) return 0;
-    return verdict == Verdict::kNoise ? 2 : 1;
+    if (verdict == Verdict::kMayGrow) return 1;
+    return verdict == Verdict::kNoise ? 3 : 2;
   }
+
+  Verdict VerdictOf(const Survivors& survivors) const {
+    return views::VerdictOf(survivors, generations_);
+  }
+  double GrowthOf(const Row& row) const { return RateOf(row.self.growth, generations_).bytes; }
 
   bool Comes(const Row& a, const Row& b) const {
     const int rank_a = Rank(VerdictOf(a.self)), rank_b = Rank(VerdictOf(b.self));
     if (rank_a != rank_b) return rank_a < rank_b;
+    if (rank_a <= Rank(Verdict::kMayGrow) && GrowthOf(a) != GrowthOf(b)) {
+      return GrowthOf(a) > GrowthOf(b);
+    }
     if (Old(a) != Old(b)) return Old(a) > Old(b);
     return a.self.live.amount.bytes > b.self.live.amount.bytes;
   }
@@ -167,8 +204,24 @@ class LeaksView {
     return {"live", "live", "%", scene_.measure.blocks, scene_.HasIntervals(), kStays};
   }
   AmountStyle OldStyle() const {
-    const bool has_range = IsByLabel() && scene_.HasIntervals() && has_ages_;
-    return {"old", has_ages_ ? "old" : "", "", scene_.measure.blocks, has_range, kDropTotal};
+    return {"old", has_ages_ ? "old" : "", "", scene_.measure.blocks, false, kDropTotal};
+  }
+
+  // Programs get bytes in a second.
+  void AddGrowthColumns(Table* table) const {
+    const bool has_range = has_ages_ && scene_.HasIntervals();
+    table->columns.push_back({"growth", has_ages_ ? unit_.head : ""});
+    table->columns.push_back({"", has_range ? "95 %" : "", Column::Kind::kNumber, kDropRange});
+    table->columns.push_back({"growth_low", ""});
+    table->columns.push_back({"growth_high", ""});
+  }
+  void AddGrowthCells(const Row& row, std::vector<Cell>* cells) const {
+    const GrowthRate rate = RateOf(row.self.growth, generations_);
+    const double seconds = unit_.seconds;
+    cells->push_back(NumberCell(SignedText(rate.bytes * seconds), rate.bytes));
+    cells->push_back(TextCell(RangeText(rate.interval, seconds), Paint::kDim));
+    cells->push_back(DataCell(rate.interval.low));
+    cells->push_back(DataCell(rate.interval.high));
   }
 
   void AddColumns(Table* table) const {
@@ -179,6 +232,7 @@ class LeaksView {
     }
     AddAmountColumns(LiveStyle(), table);
     AddAmountColumns(OldStyle(), table);
+    AddGrowthColumns(table);
     table->columns.push_back(
         {"freed_percent", HasAllocated() ? "freed" : "", Column::Kind::kNumber, kDropShare});
     table->columns.push_back({"verdict", has_ages_ ? "what it does" : ""});
@@ -194,6 +248,7 @@ class LeaksView {
     AddAmountCells(LiveStyle(), self.live, ValueOf(scene_.whole.amount, scene_.measure.blocks),
                    &cells);
     AddAmountCells(OldStyle(), self.old, scene_.whole.amount.bytes, &cells);
+    AddGrowthCells(row, &cells);
     const double freed = std::max(
         0.0, PercentOf(self.allocated_bytes - self.live.amount.bytes, self.allocated_bytes));
     cells.push_back(NumberCell(PercentText(freed), freed));
@@ -224,6 +279,8 @@ class LeaksView {
   }
 
   const Scene& scene_;
+  const Generations generations_;
+  const Unit unit_ = UnitOf(RunNanos(*scene_.profile));
   std::vector<Row> rows_;
   std::vector<std::string> label_values_;  // by_label's
   bool has_ages_ = false;
@@ -238,9 +295,10 @@ void Survivors::Add(const Survivors& other) {
   aged_bytes += other.aged_bytes;
   died_old_bytes += other.died_old_bytes;
   allocated_bytes += other.allocated_bytes;
+  growth.Add(other.growth);
 }
 
-Verdict VerdictOf(const Survivors& survivors) {
+Verdict VerdictOf(const Survivors& survivors, const Generations& generations) {
   if (!heap::IsSure(survivors.live)) return Verdict::kNoise;
   if (!(survivors.aged_bytes > 0)) return Verdict::kUnknown;
   const double young = survivors.young_bytes / survivors.aged_bytes;
@@ -249,7 +307,10 @@ Verdict VerdictOf(const Survivors& survivors) {
     return 2 * live > survivors.allocated_bytes ? Verdict::kNew : Verdict::kInUse;
   }
   if (4 * survivors.died_old_bytes > survivors.old.amount.bytes) return Verdict::kTurnsOver;
-  return young < 1 - kNearlyAll ? Verdict::kKept : Verdict::kGrows;
+  if (young < 1 - kNearlyAll) return Verdict::kKept;
+  if (HasStopped(survivors.growth, generations)) return Verdict::kFilled;
+  const bool is_sure = RateOf(survivors.growth, generations).interval.low > 0;
+  return is_sure ? Verdict::kGrows : Verdict::kMayGrow;
 }
 
 void AddLeaks(const Scene& scene, Report* report) { LeaksView(scene).Add(report); }

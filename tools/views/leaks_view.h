@@ -3,6 +3,7 @@
 #define ALLOMON_TOOLS_VIEWS_LEAKS_VIEW_H_
 
 #include "tools/heap/interval.h"
+#include "tools/views/growth.h"
 #include "tools/views/scene.h"
 #include "tools/views/table.h"
 
@@ -16,12 +17,15 @@ struct Survivors {
   double aged_bytes = 0;      // those whose age is known
   double died_old_bytes = 0;  // of blocks that died older than an eighth of the run
   double allocated_bytes = 0;
+  Growth growth;
 
   void Add(const Survivors& other);
 };
 
 enum class Verdict {
-  kGrows,      // of all ages, and what is old does not die
+  kGrows,      // of all ages, what is old does not die, and more becomes old all the time
+  kMayGrow,    // as far as it is known: there may be as much that dies old
+  kFilled,     // grew, and has stopped: a cache that is full
   kNew,        // nearly all of the last half, and little of it was freed: growth that began late
   kKept,       // nearly all of the first half
   kTurnsOver,  // old blocks die, as those of a cache do
@@ -29,9 +33,10 @@ enum class Verdict {
   kUnknown,    // no ages are known
   kNoise,      // fewer than ten samples
 };
-Verdict VerdictOf(const Survivors& survivors);
+Verdict VerdictOf(const Survivors& survivors, const Generations& generations);
 
-// Adds the table "leaks": what grows first, then by what is old; and the stacks of the first rows.
+// Adds the table "leaks": what grows first, the fastest on top, then by what is old;
+// and the stacks of the first rows.
 void AddLeaks(const Scene& scene, Report* report);
 
 }  // namespace allomon::views

@@ -57,7 +57,7 @@ constexpr Choice<Measure> kMetrics[] = {{"alloc", {heap::Metric::kAllocated, fal
 constexpr Choice<View> kViews[] = {{"functions", View::kFunctions}, {"tree", View::kTree},
                                    {"callers", View::kCallers},     {"lines", View::kLines},
                                    {"sizes", View::kSizes},         {"threads", View::kThreads},
-                                   {"lifetimes", View::kLifetimes}};
+                                   {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
 constexpr Choice<SortKey> kSortKeys[] = {
     {"cur", SortKey::kSelf}, {"stack", SortKey::kTotal}, {"name", SortKey::kName}};
 constexpr Choice<Color> kColors[] = {
@@ -334,7 +334,7 @@ const char kReportUsage[] =
     "                            what rows are of: all that was allocated, what is live, what was\n"
     "                            live when most was, what died at once, the number of blocks\n"
     "  --blocks                  blocks instead of bytes, of any metric\n"
-    "  --view=functions|tree|callers|lines|sizes|threads|lifetimes\n"
+    "  --view=functions|tree|callers|lines|sizes|threads|lifetimes|ages\n"
     "  --timeline                what was live, over time\n"
     "  --leaks                   what grew and did not die\n"
     "  --source=FUNCTION         the function's source with amounts beside its lines\n"

@@ -24,6 +24,7 @@ enum class View {
   kSizes,
   kThreads,
   kLifetimes,
+  kAges,
   kTimeline,
   kLeaks,
   kSource,

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tools/heap/labels.h"
+#include "tools/views/ages_view.h"
 #include "tools/views/functions_view.h"
 #include "tools/views/headline.h"
 #include "tools/views/labels_view.h"
@@ -38,6 +39,8 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
       return AddThreads(scene, report);
     case View::kLifetimes:
       return AddLifetimes(scene, report);
+    case View::kAges:
+      return AddAges(scene, report);
     case View::kTimeline:
       return AddTimeline(scene, columns, report);
     case View::kLeaks:
