@@ -289,8 +289,11 @@ class ProcessTest(ServeCase):
 
     def clean(self, host):
         host.end()
+        self.remove_files(host.pid)
+
+    def remove_files(self, pid):
         for suffix in ("control", "rec"):
-            path = f"/dev/shm/allomon-{host.pid}.{suffix}"
+            path = f"/dev/shm/allomon-{pid}.{suffix}"
             if os.path.exists(path):
                 os.unlink(path)
 
@@ -328,6 +331,38 @@ class ProcessTest(ServeCase):
         self.assertEqual(serving.end(), (0, ""))
         end()
         self.assertIn("idle", command("ctl", host.pid, "status").stdout)
+
+    def test_workers_are_asked_and_added_up(self):
+        host = self.idle_host()
+        child = int(host.do("f"))
+        self.addCleanup(self.remove_files, child)
+        host.do("c a 200")  # the worker can be asked now
+        stop = threading.Event()
+
+        def both():
+            while not stop.is_set():
+                host.do("a 1")
+                host.do("c a 1")
+
+        thread = threading.Thread(target=both)
+        thread.start()
+        serving = self.serve("--pid", host.pid, "--all-children", "--exact")
+        stop.set()
+        thread.join()
+        host.do("l 4")
+        host.do("c l 2")
+        samples = self.metrics(serving)
+        for pid, mib in ((host.pid, 4), (child, 2)):
+            live = self.value(samples, "allomon_live_bytes", pid=str(pid))
+            self.assertGreaterEqual(live, mib * (1 << 20) // 1000 * 1000)
+        stop.clear()
+        thread = threading.Thread(target=both)
+        thread.start()
+        self.assertEqual(serving.end(), (0, ""))
+        stop.set()
+        thread.join()
+        for pid in (host.pid, child):
+            self.assertIn("idle", command("ctl", pid, "status").stdout)
 
     def test_recording_of_another_is_left_alone(self):
         host = self.idle_host()

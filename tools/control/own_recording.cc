@@ -1,38 +1,84 @@
 #include "tools/control/own_recording.h"
 
+#include <utility>
+
 #include "tools/control/conversation.h"
+#include "tools/control/processes.h"
 
 namespace allomon::control {
 namespace {
 
 constexpr double kStopSeconds = 10;
 
+bool Records(const PageClient& client) {
+  const auto state = client.Read();
+  return state.ok() && state->state == State::kRecording;
+}
+
+std::vector<PageClient*> Pointers(const std::vector<std::unique_ptr<PageClient>>& clients) {
+  std::vector<PageClient*> pointers;
+  for (const auto& client : clients) pointers.push_back(client.get());
+  return pointers;
+}
+
 }  // namespace
 
-// A process that has not begun yet is not waited for: the request to stop takes the other's place.
-OwnRecording::~OwnRecording() {
-  if (!has_begun_) return;
-  const auto client = PageClient::Open(pid_);
-  if (!client.ok()) return;  // it has ended
-  Order stop;
-  stop.verb = Verb::kStop;
-  stop.for_children = for_children_;
-  Ask(**client, stop, is_answered_ ? kStopSeconds : 0).IgnoreError();
+// Those that have a page.
+OwnRecording::Clients OwnRecording::Descendants() const {
+  Clients clients;
+  if (!for_children_) return clients;
+  for (const uint32_t pid : DescendantsOf(pid_)) {
+    auto client = PageClient::Open(pid);
+    if (client.ok()) clients.push_back(*std::move(client));
+  }
+  return clients;
 }
 
 absl::StatusOr<bool> OwnRecording::Begin(const Order& start, double wait_seconds) {
-  const auto client = PageClient::Open(pid_);
-  if (!client.ok()) return client.status();
-  const auto state = (*client)->Read();
-  if (!state.ok()) return state.status();
-  if (state->state == State::kRecording) return true;
-  const auto talk = Ask(**client, start, wait_seconds);
-  if (!talk.ok()) return talk.status();
-  if (talk->is_refused) return absl::FailedPreconditionError(talk->state.refusal);
-  has_begun_ = true;
+  auto parent = PageClient::Open(pid_);
+  if (!parent.ok()) return parent.status();
   for_children_ = start.for_children;
-  is_answered_ = talk->is_answered;
-  return is_answered_;
+  Clients clients = Descendants();
+  clients.insert(clients.begin(), *std::move(parent));
+  Clients idle;
+  for (auto& client : clients) {
+    if (Records(*client)) {
+      others_.insert(client->process().pid);
+    } else {
+      idle.push_back(std::move(client));
+    }
+  }
+  if (idle.empty()) return true;
+  const bool is_alone = clients.size() == 1;
+  for (const auto& talk : AskEach(Pointers(idle), start, wait_seconds)) {
+    if (is_alone && !talk.ok()) return talk.status();
+    if (is_alone && talk->is_refused) return absl::FailedPreconditionError(talk->state.refusal);
+    is_answered_ |= talk.ok() && talk->is_answered && !talk->is_refused;
+  }
+  has_begun_ = true;
+  return is_answered_ || !others_.empty();
+}
+
+// The process itself also where it has not begun: the request to stop takes the other's place.
+OwnRecording::Clients OwnRecording::ToStop() const {
+  Clients found = Descendants(), clients;
+  auto parent = PageClient::Open(pid_);
+  if (parent.ok()) found.push_back(*std::move(parent));
+  for (auto& client : found) {
+    const uint32_t pid = client->process().pid;
+    const bool is_ours = others_.count(pid) == 0 && (pid == pid_ || Records(*client));
+    if (is_ours) clients.push_back(std::move(client));
+  }
+  return clients;
+}
+
+OwnRecording::~OwnRecording() {
+  if (!has_begun_) return;
+  const Clients clients = ToStop();
+  Order stop;
+  stop.verb = Verb::kStop;
+  stop.for_children = for_children_;
+  if (!clients.empty()) AskEach(Pointers(clients), stop, is_answered_ ? kStopSeconds : 0);
 }
 
 }  // namespace allomon::control

@@ -1,15 +1,19 @@
-// A recording that a command begins where there is none, and ends when it ends itself.
+// Recordings that a command begins where there are none, and ends when it ends itself.
 #ifndef ALLOMON_TOOLS_CONTROL_OWN_RECORDING_H_
 #define ALLOMON_TOOLS_CONTROL_OWN_RECORDING_H_
 
 #include <cstdint>
+#include <memory>
+#include <set>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/control/page_client.h"
 
 namespace allomon::control {
 
-// The process may be asked by other commands meanwhile.
+// Of a process; with Order::for_children, of those that it has started, too.  All may be asked by
+// other commands meanwhile.
 class OwnRecording {
  public:
   explicit OwnRecording(uint32_t pid) : pid_(pid) {}
@@ -22,10 +26,16 @@ class OwnRecording {
   absl::StatusOr<bool> Begin(const Order& start, double wait_seconds);
 
  private:
+  using Clients = std::vector<std::unique_ptr<PageClient>>;
+
+  Clients Descendants() const;
+  Clients ToStop() const;
+
   const uint32_t pid_;
-  bool for_children_ = false;
   bool has_begun_ = false;
+  bool for_children_ = false;
   bool is_answered_ = false;
+  std::set<uint32_t> others_;  // recorded before
 };
 
 }  // namespace allomon::control
