@@ -36,11 +36,11 @@ class DistributionsTest(unittest.TestCase):
         self.assertEqual(1, done.stderr.count("\n"), done.stderr)
         return done.stderr
 
-    def shell(self, command, text):
+    def shell(self, command, text, more=""):
         with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
-            argv = ["bash", "-c", f'source "{STEPS}"; {command} "$1"', "bash", file.name]
+            argv = ["bash", "-c", f'source "{STEPS}"; {command} "$1" $2', "bash", file.name, more]
             return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
 
     def test_wrong_options_are_named(self):
@@ -55,6 +55,9 @@ class DistributionsTest(unittest.TestCase):
 
     def test_ctest_and_the_consumer_are_counted(self):
         self.assertEqual("4 1", self.shell("count_tests", CTEST))
+
+    def test_the_gate_that_a_consumer_makes_fail_is_no_failure(self):
+        self.assertEqual("1 0", self.shell("count_tests", BAZEL + "consumer PASSED\n", "consumer"))
 
     def test_both_forms_of_mimallocs_version(self):
         for number, version in ("209", "2.0.9"), ("301", "3.0.1"), ("30403", "3.4.3"):
