@@ -52,8 +52,8 @@ step_cmake() {
     cmake --build $build/consumer && $build/consumer/follow && echo 'consumer PASSED'"
 }
 
-# Prints "passed failed" by a log's lines, which are Bazel's or ctest's.  A consumer has tests of its
-# own, one of which is made to fail: its last line says how that went.
+# Prints "passed failed" by a log's lines, which are Bazel's or ctest's.  A consumer has tests of
+# its own, one of which is made to fail: its last line says how that went.
 count_tests() { # log, step
   awk -v step="${2:-}" '
     /^consumer PASSED/ { passed += 1 }
