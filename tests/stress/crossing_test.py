@@ -220,9 +220,10 @@ class Crossing(Case):
 
     def check_messages(self, act, allomon, stderr):
         if "ALLOMON_GUARD" in allomon.variables:
-            match = re.search(r"allomon: guard: (\d+) blocks guarded.* 0 errors\n", stderr)
-            self.assertTrue(match, stderr)
-            self.assertGreater(int(match[1]), 0)
+            guarded = re.findall(r"allomon: guard: (\d+) blocks guarded.* 0 errors\n", stderr)
+            self.assertTrue(guarded, stderr)
+            # A child of fork may have so few blocks that none is chosen.
+            self.assertGreater(max(int(it) for it in guarded), 0)
             stderr = re.sub(r"allomon: (guard: |[0-9,]+ bytes |only )[^\n]*\n", "", stderr)
         if allomon.profile != "no" and not act.writes:
             self.assertRegex(stderr, rf"\A{CANNOT_WRITE}\Z")
