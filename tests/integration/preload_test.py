@@ -29,7 +29,7 @@ PYTHON_ARENA_MAP_BYTES = 128 << 10
 ENOUGH_SAMPLES = 100
 
 # C names, and C++ names as c++filt writes them.  Addresses and <unknown> are neither.
-REAL_NAME = re.compile(r"[A-Za-z_~][^\t]*")
+REAL_NAME = re.compile(r"<[a-z]+>|[A-Za-z_~][^\t]*")  # Python has <module> and <lambda>
 
 
 class Preloaded:
@@ -127,11 +127,12 @@ class RealPrograms(Case):
     def test_python_builds_a_dict_of_a_million_entries(self):
         script = "d = {i: str(i) for i in range(1000000)}; print(len(d), d[999999])"
         # Python allocates small objects in pages of its own, unless PYTHONMALLOC says otherwise.
-        for malloc, names, step_bytes in [
-            ("default", ["_?Py[A-Z].*"], PYTHON_ARENA_MAP_BYTES),
-            ("malloc", ["_?Py[A-Z].*", "_?PyUnicode_.*|PyObject_Str|PyDict_Copy"], 0),
+        for malloc, frames, names, step_bytes in [
+            ("default", "0", ["_?Py[A-Z].*"], PYTHON_ARENA_MAP_BYTES),
+            ("malloc", "0", ["_?Py[A-Z].*", "_?PyUnicode_.*|PyObject_Str|PyDict_Copy"], 0),
+            ("malloc", "1", ["_?Py[A-Z].*", "<dictcomp>|<module>"], 0),
         ]:
-            with self.subTest(malloc=malloc):
+            with self.subTest(malloc=malloc, frames=frames):
                 for name in self.files():
                     os.unlink(self.path(name))
                 self.check(
@@ -139,7 +140,7 @@ class RealPrograms(Case):
                     processes=1,
                     names=names,
                     step_bytes=step_bytes,
-                    env={"PYTHONMALLOC": malloc},
+                    env={"PYTHONMALLOC": malloc, "ALLOMON_PYTHON": frames},
                 )
 
     def test_sqlite3_loads_200000_rows(self):

@@ -113,6 +113,9 @@ class Triggers(Saved):
     def test_process_that_is_asked_to_record(self):
         environment = self.variables("every=1s", LD_PRELOAD=LIBRARY, ALLOMON_PROFILE="idle")
         with subprocess.Popen([HOST, "for", "8"], env=environment, cwd=self.directory) as host:
+            # It can be asked when its constructors have run.
+            while self.run_plain([ALLOMON, "ctl", str(host.pid), "status"]).returncode != 0:
+                self.assertIsNone(host.poll())
             started = self.run_plain([ALLOMON, "ctl", str(host.pid), "start"])
             self.assertEqual(started.returncode, 0, started.stderr)
             time.sleep(2.5)
