@@ -240,6 +240,27 @@ class ControlTest(unittest.TestCase):
         self.assertIn("1 of 2 processes have not answered", errors)
         self.assertLess(time.monotonic() - begun, 30)
 
+    def test_workers_are_shown_and_saved_with_their_parent(self):
+        server = self.start()
+        child = int(server.do("f"))
+        self.pids.append(child)
+        server.do("c a 200")  # the child has its page now
+        self.allomon("ctl", server.pid, "start", "--exact", "--all-children", "--wait=0")
+        server.do("a 200")
+        server.do("c a 200")
+        server.do("l 3")
+        server.do("c l 4")
+        top = self.allomon("top", server.pid, "--all-children")
+        self.assertEqual(top.returncode, 0, top.stderr)
+        self.assertRegex(top.stdout, r"Leak +.*7\.0 MiB")
+        saved = self.allomon("save", server.pid, "--all-children", "-o", "all.pb.gz")
+        self.assertEqual(saved.returncode, 0, saved.stderr)
+        report = self.allomon("report", "all.pb.gz").stdout
+        self.assertRegex(report, r"Leak +.*7\.0 MiB")
+        alone = self.allomon("save", server.pid, "-o", "one.pb.gz")
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        self.assertRegex(self.allomon("report", "one.pb.gz").stdout, r"Leak +.*3\.0 MiB")
+
     def test_a_worker_started_before_its_parent_has_answered_does_as_that_was_asked(self):
         server = self.start()
         asked = self.allomon("ctl", server.pid, "start", "--all-children", "--wait=0")

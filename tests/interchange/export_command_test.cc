@@ -81,6 +81,21 @@ TEST_F(ExportCommandTest, LiveIsWrittenUnlessAnotherMetricIsAskedFor) {
   EXPECT_EQ(Read("out"), live);
 }
 
+TEST_F(ExportCommandTest, SeveralAddUp) {
+  Out({"--format=collapsed", "-o", "a.folded", "a.pb.gz"});
+  const std::string once = Read("a.folded"),
+                    twice = Out({"--format=collapsed", "a.folded", "a.folded"});
+  std::istringstream lines(once), sums(twice);
+  std::string stack, of_sum;
+  uint64_t value, sum;
+  while (lines >> stack >> value && sums >> of_sum >> sum) {
+    EXPECT_EQ(of_sum, stack);
+    EXPECT_EQ(sum, 2 * value);
+  }
+  EXPECT_EQ(std::count(once.begin(), once.end(), '\n'),
+            std::count(twice.begin(), twice.end(), '\n'));
+}
+
 TEST_F(ExportCommandTest, ByLabel) {
   const std::string all = Out({"--format=collapsed", "a.pb.gz"});
   const std::string by = Out({"--format=collapsed", "--by=label:request", "a.pb.gz"});
@@ -111,7 +126,7 @@ TEST_F(ExportCommandTest, CommandLine) {
   ExpectError({"a.pb.gz"}, "name a format: --format=pprof, collapsed");
   ExpectError({"--format=gif", "a.pb.gz"}, "--format: \"gif\" is none of pprof, collapsed");
   ExpectError({"--format=csv"}, "name the heap profile");
-  ExpectError({"--format=csv", "a.pb.gz", "b"}, "one profile at a time: a.pb.gz or b");
+  ExpectError({"--format=csv", "a.pb.gz", "gone.rec"}, "gone.rec");
   ExpectError({"--format=csv", "--metric=big", "a.pb.gz"}, "--metric: \"big\" is not alloc, live");
   ExpectError({"--format=csv", "--counts=big", "a.pb.gz"}, "--counts: \"big\" is not alloc, live");
   ExpectError({"--format=csv", "-o=", "a.pb.gz"}, "-o: \"\" is not the name");

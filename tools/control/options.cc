@@ -23,6 +23,10 @@ absl::Status ParseSeconds(const char* name, const std::string& value, double* se
 }
 
 template <typename Options>
+void SetAllChildren(Options* options) {
+  options->all_children = true;
+}
+template <typename Options>
 void SetHelp(Options* options) {
   options->help = true;
 }
@@ -87,7 +91,7 @@ absl::Status CheckCtl(const CtlOptions& options) {
 
 constexpr options::Flag<CtlOptions> kCtlFlags[] = {
     {"--exact", [](CtlOptions* options) { options->rate = 1; }},
-    {"--all-children", [](CtlOptions* options) { options->all_children = true; }},
+    {"--all-children", SetAllChildren<CtlOptions>},
     {"--help", SetHelp<CtlOptions>},
     {"-h", SetHelp<CtlOptions>}};
 constexpr options::ValueOption<CtlOptions> kCtlValues[] = {{"--rate", SetCtlRate},
@@ -121,8 +125,10 @@ absl::Status CheckSave(const SaveOptions& options) {
   return options.pid == 0 ? Bad("name a process by its id; allomon list shows them")
                           : absl::OkStatus();
 }
-constexpr options::Flag<SaveOptions> kSaveFlags[] = {{"--help", SetHelp<SaveOptions>},
-                                                     {"-h", SetHelp<SaveOptions>}};
+constexpr options::Flag<SaveOptions> kSaveFlags[] = {
+    {"--all-children", SetAllChildren<SaveOptions>},
+    {"--help", SetHelp<SaveOptions>},
+    {"-h", SetHelp<SaveOptions>}};
 constexpr options::ValueOption<SaveOptions> kSaveValues[] = {{"-o", SetSaveOut},
                                                              {"--output", SetSaveOut}};
 
@@ -149,7 +155,8 @@ absl::Status CheckTop(const TopOptions& options) {
   return options.pid == 0 ? Bad("name a process by its id; allomon list shows them")
                           : absl::OkStatus();
 }
-constexpr options::Flag<TopOptions> kTopFlags[] = {{"--help", SetHelp<TopOptions>},
+constexpr options::Flag<TopOptions> kTopFlags[] = {{"--all-children", SetAllChildren<TopOptions>},
+                                                   {"--help", SetHelp<TopOptions>},
                                                    {"-h", SetHelp<TopOptions>}};
 constexpr options::ValueOption<TopOptions> kTopValues[] = {
     {"--every", SetTopEvery}, {"-n", SetTopTimes},  {"--metric", PassOn<0>},
@@ -187,11 +194,12 @@ const char kListUsage[] =
     "  --clean         removes files of processes that have ended\n";
 
 const char kSaveUsage[] =
-    "usage: allomon save PID [-o FILE]\n"
+    "usage: allomon save PID [-o FILE] [--all-children]\n"
     "  Writes what a process has recorded so far, with names, as a pprof file.  The process may\n"
     "  go on, or have ended.\n"
     "\n"
-    "  -o, --output=FILE  default allomon.PID.pb.gz; - is standard output\n";
+    "  -o, --output=FILE  default allomon.PID.pb.gz; - is standard output\n"
+    "  --all-children     with what the processes have recorded that it has started, as one sum\n";
 
 const char kTopUsage[] =
     "usage: allomon top PID [options]\n"
@@ -201,6 +209,7 @@ const char kTopUsage[] =
     "\n"
     "  --every=SECONDS  default 2\n"
     "  -n TIMES         default: until interrupted; once where standard output is no terminal\n"
+    "  --all-children   with the processes that it has started, as one sum\n"
     "  --metric, --view, --top, --focus, --ignore: as of allomon report\n";
 
 absl::StatusOr<CtlOptions> ParseCtlOptions(const std::vector<std::string>& args) {

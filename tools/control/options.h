@@ -35,6 +35,7 @@ extern const char kListUsage[];
 struct SaveOptions {
   uint32_t pid = 0;
   std::string out;
+  bool all_children = false;
   bool help = false;
 };
 absl::StatusOr<SaveOptions> ParseSaveOptions(const std::vector<std::string>& args);
@@ -45,6 +46,7 @@ struct TopOptions {
   double every_seconds = 2;
   uint64_t times = 0;               // 0: until interrupted
   std::vector<std::string> report;  // passed on to `allomon report`
+  bool all_children = false;
   bool help = false;
 };
 absl::StatusOr<TopOptions> ParseTopOptions(const std::vector<std::string>& args);

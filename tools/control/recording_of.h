@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -12,6 +13,9 @@ namespace allomon::control {
 // The path, as this process opens it: of the recording that goes on, or of the last one; also of a
 // process that has ended, if its recording had the name that it gets by itself.
 absl::StatusOr<std::string> RecordingOf(uint32_t pid);
+
+// The same; or, with those that it has started, of all that have one and live.  At least one.
+absl::StatusOr<std::vector<std::string>> RecordingsOf(uint32_t pid, bool with_descendants);
 
 }  // namespace allomon::control
 

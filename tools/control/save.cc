@@ -1,3 +1,4 @@
+#include <string>
 #include <vector>
 
 #include "tools/control/control.h"
@@ -23,11 +24,12 @@ CommandResult RunSave(const std::vector<std::string>& args) {
   const auto options = ParseSaveOptions(args);
   if (!options.ok()) return Failed(kCommand, options.status());
   if (options->help) return {0, kSaveUsage, ""};
-  const auto recording = RecordingOf(options->pid);
-  if (!recording.ok()) return Failed(kCommand, recording.status());
+  const auto recordings = RecordingsOf(options->pid, options->all_children);
+  if (!recordings.ok()) return Failed(kCommand, recordings.status());
   const std::string out = OutOf(*options);
-  CommandResult result = interchange::RunExport({"--format=pprof", "-o", out, "--", *recording},
-                                                report::ThisTerminal().charset);
+  std::vector<std::string> words = {"--format=pprof", "-o", out, "--"};
+  words.insert(words.end(), recordings->begin(), recordings->end());
+  CommandResult result = interchange::RunExport(words, report::ThisTerminal().charset);
   if (result.status == 0 && out != "-") {
     result.err = LineOf(kCommand, "next: allomon report " + out + ", or allomon flame " + out);
   }

@@ -46,10 +46,10 @@ class Interrupts {
   sigset_t before_;
 };
 
-CommandResult Report(const TopOptions& options, const std::string& recording) {
+CommandResult Report(const TopOptions& options, const std::vector<std::string>& recordings) {
   std::vector<std::string> args = options.report;
   args.push_back("--");
-  args.push_back(recording);
+  args.insert(args.end(), recordings.begin(), recordings.end());
   return report::RunReport(args, report::ThisTerminal());
 }
 
@@ -59,9 +59,9 @@ CommandResult ShowAgainAndAgain(const TopOptions& options) {
   const Interrupts interrupts;
   for (uint64_t i = 0; i < times; ++i) {
     if (i != 0 && !interrupts.Sleep(options.every_seconds)) break;
-    const auto recording = RecordingOf(options.pid);
-    if (!recording.ok()) return Failed(kCommand, recording.status());
-    const CommandResult result = Report(options, *recording);
+    const auto recordings = RecordingsOf(options.pid, options.all_children);
+    if (!recordings.ok()) return Failed(kCommand, recordings.status());
+    const CommandResult result = Report(options, *recordings);
     if (result.status != 0) return result;
     printf("%s%s", is_terminal ? kHome : "", result.out.c_str());
     if (fflush(stdout) != 0) return {};  // nobody reads
@@ -69,9 +69,10 @@ CommandResult ShowAgainAndAgain(const TopOptions& options) {
   return {};
 }
 
-absl::Status Begin(OwnRecording* recording) {
+absl::Status Begin(const TopOptions& options, OwnRecording* recording) {
   Order start;
   start.verb = Verb::kStart;
+  start.for_children = options.all_children;
   const auto is_answered = recording->Begin(start, kWaitSeconds);
   if (!is_answered.ok()) return is_answered.status();
   if (*is_answered) return absl::OkStatus();
@@ -85,7 +86,7 @@ CommandResult RunTop(const std::vector<std::string>& args) {
   if (!options.ok()) return Failed(kCommand, options.status());
   if (options->help) return {0, kTopUsage, ""};
   OwnRecording recording(options->pid);
-  if (const absl::Status status = Begin(&recording); !status.ok()) {
+  if (const absl::Status status = Begin(*options, &recording); !status.ok()) {
     return Failed(kCommand, status);
   }
   return ShowAgainAndAgain(*options);

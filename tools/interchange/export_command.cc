@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tools/heap/join.h"
 #include "tools/heap/labels.h"
 #include "tools/interchange/export_options.h"
 #include "tools/interchange/metric_names.h"
@@ -17,12 +18,19 @@ using heap::Metric;
 
 absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
 
+// The files, for an error.
+std::string Named(const ExportOptions& options) {
+  const std::string& first = options.files[0];
+  const size_t others = options.files.size() - 1;
+  return others == 0 ? first : first + " and " + std::to_string(others) + " more";
+}
+
 absl::StatusOr<Metric> MetricToWrite(const ExportOptions& options, const HeapProfile& profile) {
   const auto preset = DefaultMetric(profile);
-  if (!preset.has_value()) return Bad(options.file + " counts nothing that can be exported");
+  if (!preset.has_value()) return Bad(Named(options) + " counts nothing that can be exported");
   const Metric metric = options.metric.value_or(*preset);
   if (Has(profile, metric)) return metric;
-  return Bad(options.file + " does not have --metric=" + MetricName(metric) + "; it has " +
+  return Bad(Named(options) + " does not have --metric=" + MetricName(metric) + "; it has " +
              MetricsOf(profile));
 }
 
@@ -30,12 +38,18 @@ absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
   load::LoadOptions load_options;
   load_options.debug_dir = options.debug_dir;
   load_options.counts_metric = options.counts_metric;
-  return load::LoadHeapProfile(options.file, load_options);
+  auto sum = load::LoadHeapProfile(options.files[0], load_options);
+  for (size_t i = 1; sum.ok() && i < options.files.size(); ++i) {
+    const auto profile = load::LoadHeapProfile(options.files[i], load_options);
+    if (!profile.ok()) return profile.status();
+    heap::AddProfile(*profile, &*sum);
+  }
+  return sum;
 }
 
 absl::Status Choose(const ExportOptions& options, HeapProfile* profile) {
   if (!options.by_label.empty() && !heap::HasLabel(*profile, options.by_label)) {
-    return Bad(options.file + ": " + heap::NoSuchLabel(*profile, options.by_label));
+    return Bad(Named(options) + ": " + heap::NoSuchLabel(*profile, options.by_label));
   }
   heap::KeepSelected(options.labels, profile);
   if (!options.by_label.empty()) heap::AddLabelFrames(options.by_label, profile);
@@ -51,7 +65,7 @@ absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
   const auto metric = MetricToWrite(options, *profile);
   if (!metric.ok()) return metric.status();
   auto files = Export(*options.format, *profile, *metric);
-  if (!files.ok()) return Bad(options.file + ": " + std::string(files.status().message()));
+  if (!files.ok()) return Bad(Named(options) + ": " + std::string(files.status().message()));
   return files;
 }
 

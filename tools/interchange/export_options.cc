@@ -77,11 +77,8 @@ absl::Status AddIgnoreLabel(const std::string& value, ExportOptions* options) {
   return AddMatch(value, &options->labels.ignore);
 }
 
-absl::Status SetFile(const std::string& name, ExportOptions* options) {
-  if (!options->file.empty()) {
-    return Bad("one profile at a time: " + options->file + " or " + name);
-  }
-  options->file = name;
+absl::Status AddFile(const std::string& name, ExportOptions* options) {
+  options->files.push_back(name);
   return absl::OkStatus();
 }
 
@@ -102,7 +99,7 @@ constexpr options::Flag<ExportOptions> kFlags[] = {{"--help", SetHelp}, {"-h", S
 absl::Status Check(const ExportOptions& options) {
   if (options.help) return absl::OkStatus();
   if (options.format == nullptr) return Bad("name a format: --format=" + FormatNames());
-  if (options.file.empty()) return Bad("name the heap profile to export; - is standard input");
+  if (options.files.empty()) return Bad("name the heap profile to export; - is standard input");
   return absl::OkStatus();
 }
 
@@ -121,16 +118,16 @@ std::string FormatsUsage() {
 absl::StatusOr<ExportOptions> ParseExportOptions(const std::vector<std::string>& args) {
   ExportOptions options;
   absl::Status status = ParseCommandLine(
-      args, options::Tables<ExportOptions>(kFlags, kValueOptions, SetFile), &options);
+      args, options::Tables<ExportOptions>(kFlags, kValueOptions, AddFile), &options);
   if (status.ok()) status = Check(options);
   if (!status.ok()) return status;
   return options;
 }
 
 std::string ExportUsage() {
-  return "usage: allomon export --format=FORMAT [options] FILE\n"
+  return "usage: allomon export --format=FORMAT [options] FILE...\n"
          "  Writes a heap profile for other programs.  FILE is a recording, pprof, heap_v2,\n"
-         "  collapsed stacks or mlmon.out; - is standard input.\n"
+         "  collapsed stacks or mlmon.out; - is standard input.  Several of one program add up.\n"
          "\n"
          "  --format=FORMAT\n" +
          FormatsUsage() +

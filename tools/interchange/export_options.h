@@ -21,11 +21,11 @@ struct ExportOptions {
   std::string debug_dir;                             // where debug files are looked for, too
   std::string by_label;                              // whose values are outermost frames
   heap::LabelSelection labels;
-  std::string file;
+  std::vector<std::string> files;  // at least one; what they have adds up
   bool help = false;
 };
 
-// Accepts --name=value and --name value, options and the file in any order, and only a file behind
+// Accepts --name=value and --name value, options and files in any order, and only files behind
 // `--`.  Fails with one line that names the argument.
 absl::StatusOr<ExportOptions> ParseExportOptions(const std::vector<std::string>& args);
 
