@@ -253,17 +253,6 @@ def command(options, *words):
     return seconds, wrong.strip(), done.stdout
 
 
-def pid_to_save(options, running):
-    """A process of the server that records: the first that the list names with a recording."""
-    _, _, text = command(options, "list")
-    members = family(running.server.process.pid)
-    for line in text.splitlines():
-        numbers = re.findall(r"\b\d+\b", line)
-        if numbers and "record" in line and int(numbers[0]) in members:
-            return numbers[0]
-    return str(running.server.process.pid)
-
-
 def ask(name, options):
     """How long each command took, what was wrong, and how much the client did meanwhile."""
     seconds, wrong = {}, []
@@ -277,17 +266,13 @@ def ask(name, options):
         children = [] if name == "redis" else ["--all-children"]
         for number in range(options.times):
             show(f"{name}: {number} of {options.times}, {len(wrong)} wrong")
-            target = pid
-            for word in ("start", "top", "save", "stop"):
-                if word in ("start", "stop"):
-                    words = ["ctl", pid, word, "--rate=1e-3", *children]
-                    words = words if word == "start" else ["ctl", pid, word, *children]
-                elif word == "top":
-                    target = pid if name == "redis" else pid_to_save(options, running)
-                    words = ["top", target, "-n", "1"]
-                else:
-                    words = ["save", target, "-o", saved]
-                took, line, _ = command(options, *words)
+            for word, words in (
+                ("start", ["ctl", pid, "start", "--rate=1e-3"]),
+                ("top", ["top", pid, "-n", "1"]),
+                ("save", ["save", pid, "-o", saved]),
+                ("stop", ["ctl", pid, "stop"]),
+            ):
+                took, line, _ = command(options, *words, *children)
                 seconds.setdefault(word, []).append(took)
                 if line:
                     wrong.append(line)

@@ -1,5 +1,6 @@
 #include "tools/control/own_recording.h"
 
+#include <cmath>
 #include <utility>
 
 #include "tools/control/conversation.h"
@@ -9,6 +10,7 @@ namespace allomon::control {
 namespace {
 
 constexpr double kStopSeconds = 10;
+constexpr double kRestSeconds = 1;
 
 bool Records(const PageClient& client) {
   const auto state = client.Read();
@@ -50,7 +52,9 @@ absl::StatusOr<bool> OwnRecording::Begin(const Order& start, double wait_seconds
   }
   if (idle.empty()) return true;
   const bool is_alone = clients.size() == 1;
-  for (const auto& talk : AskEach(Pointers(idle), start, wait_seconds)) {
+  // Where others record, there is something to show already.
+  const double seconds = others_.empty() ? wait_seconds : std::fmin(wait_seconds, kRestSeconds);
+  for (const auto& talk : AskEach(Pointers(idle), start, seconds)) {
     if (is_alone && !talk.ok()) return talk.status();
     if (is_alone && talk->is_refused) return absl::FailedPreconditionError(talk->state.refusal);
     is_answered_ |= talk.ok() && talk->is_answered && !talk->is_refused;
