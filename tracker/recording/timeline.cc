@@ -1,5 +1,7 @@
 #include "tracker/recording/timeline.h"
 
+#include <algorithm>
+
 namespace allomon::recording {
 namespace {
 
@@ -19,6 +21,9 @@ void Timeline::Begin(SegmentSource* source, uint32_t* count, uint64_t* interval_
   end_nanos_ = 0;
 }
 
+// 0 in a file that is being truncated.
+uint64_t Timeline::IntervalNanos() const { return std::max<uint64_t>(*interval_nanos_, 1); }
+
 void Timeline::Note(const TimelinePoint& now) {
   if (__builtin_expect(now.nanos < end_nanos_, 1)) {
     MergeInto(now, &points_.At(points_.size()));
@@ -29,10 +34,10 @@ void Timeline::Note(const TimelinePoint& now) {
 
 void Timeline::AddPoint(const TimelinePoint& now) {
   if (points_.size() == kMostTimelinePoints) Halve();
-  const uint64_t interval = now.nanos / *interval_nanos_;
+  const uint64_t interval = now.nanos / IntervalNanos();
   const uint32_t last = points_.size();
-  end_nanos_ = (interval + 1) * *interval_nanos_;
-  if (last != 0 && points_.At(last).nanos / *interval_nanos_ == interval) {
+  end_nanos_ = (interval + 1) * IntervalNanos();
+  if (last != 0 && points_.At(last).nanos / IntervalNanos() == interval) {
     return MergeInto(now, &points_.At(last));
   }
   const uint32_t number = points_.Add(now);
@@ -54,7 +59,7 @@ uint32_t Timeline::MergeByInterval() {
   uint32_t last = 1;
   for (uint32_t number = 2; number <= points_.size(); ++number) {
     const TimelinePoint point = points_.At(number);
-    if (point.nanos / *interval_nanos_ == points_.At(last).nanos / *interval_nanos_) {
+    if (point.nanos / IntervalNanos() == points_.At(last).nanos / IntervalNanos()) {
       MergeInto(point, &points_.At(last));
     } else {
       points_.At(++last) = point;

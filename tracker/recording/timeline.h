@@ -22,6 +22,7 @@ class Timeline {
  private:
   static constexpr uint64_t kFirstIntervalNanos = 1'000'000;
 
+  uint64_t IntervalNanos() const;
   void AddPoint(const TimelinePoint& now);
   void Halve();
   uint32_t MergeByInterval();
