@@ -88,12 +88,13 @@ std::vector<absl::StatusOr<Conversation>> AskEach(const std::vector<PageClient*>
                                                   const Order& order, double wait_seconds) {
   std::vector<Question> questions;
   for (PageClient* const client : clients) questions.emplace_back(client, order);
-  auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                std::chrono::duration<double>(wait_seconds));
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(wait_seconds));
+  auto end = deadline;
   for (;;) {
     const Progress progress = LookAt(questions);
     if (progress.open == 0 || Clock::now() >= end) break;
-    if (progress.is_answered) end = std::min(end, Clock::now() + kRestWait);
+    if (progress.is_answered) end = std::min(deadline, Clock::now() + kRestWait);
     std::this_thread::sleep_for(kStep);
   }
   std::vector<absl::StatusOr<Conversation>> talks;

@@ -1,9 +1,7 @@
 #include "tools/control/family.h"
 
 #include <algorithm>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tools/control/conversation.h"
@@ -11,15 +9,6 @@
 
 namespace allomon::control {
 namespace {
-
-std::vector<std::unique_ptr<PageClient>> PagesOfDescendants(uint32_t pid) {
-  std::vector<std::unique_ptr<PageClient>> clients;
-  for (const uint32_t child : DescendantsOf(pid)) {
-    auto client = PageClient::Open(child);
-    if (client.ok()) clients.push_back(std::move(*client));
-  }
-  return clients;
-}
 
 void Merge(const CommandResult& more, CommandResult* result) {
   result->status = std::max(result->status, more.status);
@@ -114,8 +103,8 @@ CommandResult ShowPage(const PageClient& client) {
 
 CommandResult AskFamily(const CtlOptions& options, PageClient& parent) {
   const auto descendants = PagesOfDescendants(options.pid);
-  std::vector<PageClient*> clients = {&parent};
-  for (const auto& client : descendants) clients.push_back(client.get());
+  std::vector<PageClient*> clients = Pointers(descendants);
+  clients.insert(clients.begin(), &parent);
   if (options.verb == "status") return ShowPages(clients);
   const auto talks = AskEach(clients, OrderOf(options), options.wait_seconds);
   Answers answers(options.verb);

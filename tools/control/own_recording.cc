@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tools/control/conversation.h"
-#include "tools/control/processes.h"
 
 namespace allomon::control {
 namespace {
@@ -17,23 +16,10 @@ bool Records(const PageClient& client) {
   return state.ok() && state->state == State::kRecording;
 }
 
-std::vector<PageClient*> Pointers(const std::vector<std::unique_ptr<PageClient>>& clients) {
-  std::vector<PageClient*> pointers;
-  for (const auto& client : clients) pointers.push_back(client.get());
-  return pointers;
-}
-
 }  // namespace
 
-// Those that have a page.
 OwnRecording::Clients OwnRecording::Descendants() const {
-  Clients clients;
-  if (!for_children_) return clients;
-  for (const uint32_t pid : DescendantsOf(pid_)) {
-    auto client = PageClient::Open(pid);
-    if (client.ok()) clients.push_back(*std::move(client));
-  }
-  return clients;
+  return for_children_ ? PagesOfDescendants(pid_) : Clients();
 }
 
 absl::StatusOr<bool> OwnRecording::Begin(const Order& start, double wait_seconds) {

@@ -169,4 +169,19 @@ std::string PageClient::PathFromHere(const std::string& path) const {
   return RootOf(process_) + path;
 }
 
+std::vector<std::unique_ptr<PageClient>> PagesOfDescendants(uint32_t pid) {
+  std::vector<std::unique_ptr<PageClient>> clients;
+  for (const uint32_t child : DescendantsOf(pid)) {
+    auto client = PageClient::Open(child);
+    if (client.ok()) clients.push_back(*std::move(client));
+  }
+  return clients;
+}
+
+std::vector<PageClient*> Pointers(const std::vector<std::unique_ptr<PageClient>>& clients) {
+  std::vector<PageClient*> pointers;
+  for (const auto& client : clients) pointers.push_back(client.get());
+  return pointers;
+}
+
 }  // namespace allomon::control

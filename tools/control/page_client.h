@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/control/processes.h"
@@ -67,6 +68,13 @@ class PageClient {
   const int fd_;
   const ProcessFacts process_;
 };
+
+// Of all that the process has started, those that have a page.  The others get one when they look
+// first, and do then what `pid` was asked for its children.
+std::vector<std::unique_ptr<PageClient>> PagesOfDescendants(uint32_t pid);
+
+// The same clients, for AskEach().
+std::vector<PageClient*> Pointers(const std::vector<std::unique_ptr<PageClient>>& clients);
 
 }  // namespace allomon::control
 
