@@ -6,10 +6,19 @@
 
 namespace allomon::internal {
 
+// How the objects of an interpreter are seen.
+enum class ObjectSampling {
+  kNever,     // nothing samples memory
+  kInArenas,  // objects stay in the interpreter's arenas, but for those that are sampled
+  kAll,       // each is a block of malloc: for rates at which many are sampled
+};
+
 // Call stacks have Python's frames from now on, unless the environment says otherwise.  What cannot
-// be shown is said if anything may be sampled.  `sees_memory`: samples of memory begin with the
-// program; then Python takes each object from malloc, unless PYTHONMALLOC is set.
-void ShowInterpretersIfWanted(const EnvironmentOptions& options, bool sees_memory);
+// be shown is said if anything may be sampled.  PYTHONMALLOC has the last word about objects.
+void ShowInterpretersIfWanted(const EnvironmentOptions& options, ObjectSampling objects);
+
+// One line on standard error.
+void SayPythonIsNotShown(const char* why_not);
 
 }  // namespace allomon::internal
 

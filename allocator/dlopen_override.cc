@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "allocator/host_stderr.h"
+#include "allocator/loaded_python.h"
 #include "allocator/malloc_owner.h"
 
 // A static executable may lack dlsym(); such a program can load nothing.
@@ -67,6 +68,7 @@ extern "C" {
 
 __attribute__((visibility("hidden"), used)) Jump AllomonPrepareDlopen(const char* file, int flags) {
   static std::atomic<void*> next;
+  if (allomon::internal::LookForLoadedPython != nullptr) allomon::internal::LookForLoadedPython();
   return {Next(next, "dlopen"), WithoutDeepbind(flags, file)};
 }
 

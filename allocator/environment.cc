@@ -182,6 +182,9 @@ constexpr Setting kSettings[] = {
        return ParseDumpSignal(value, &options->dump_signal);
      },
      "a signal at which to write: USR1, USR2 or HUP"},
+    {"ALLOMON_LUA",
+     [](const std::string& value, Options* options) { return ParseFlag(value, &options->lua); },
+     "0 or 1"},
     {"ALLOMON_MMAP",
      [](const std::string& value, Options* options) { return ParseFlag(value, &options->mmap); },
      "0 or 1"},

@@ -19,9 +19,10 @@ struct EnvironmentOptions {
   bool sigint = false;            // ALLOMON_SIGINT=1: the same for SIGINT
   // ALLOMON_EXCLUDE, patterns of functions charged to callers; empty: not even known wrappers
   std::optional<std::string> exclude;
-  bool mmap = false;           // ALLOMON_MMAP=1: mappings of the host's own count
-  bool python = true;          // ALLOMON_PYTHON=0: call stacks without the frames of Python
-  std::string record;          // ALLOMON_RECORD, a file, %p: process id, %%: a percent; "": none
+  bool mmap = false;   // ALLOMON_MMAP=1: mappings of the host's own count
+  bool python = true;  // ALLOMON_PYTHON=0: call stacks without the frames of Python
+  bool lua = true;     // ALLOMON_LUA=0: the same for Lua's
+  std::string record;  // ALLOMON_RECORD, a file, %p: process id, %%: a percent; "": none
   uint64_t record_limit_bytes = uint64_t{256} << 20;  // ALLOMON_RECORD_LIMIT
   std::string save;            // ALLOMON_SAVE, see triggers::kSettingsSyntax; "": no copies
   uint64_t record_only = 0;    // ALLOMON_RECORD_ONLY, the only process that records; 0: all do

@@ -33,6 +33,9 @@ install(FILES tracker/formats/include/mon.h DESTINATION ${headers})
 if(TARGET allomon_c)
   install(DIRECTORY tracker/c/include/allomon/ DESTINATION ${headers} FILES_MATCHING PATTERN "*.h")
 endif()
+# Where Debian's Python looks, in the prefix /usr; elsewhere PYTHONPATH names the folder.
+install(DIRECTORY tracker/c/python/allomon DESTINATION lib/python3/dist-packages
+  FILES_MATCHING PATTERN "*.py")
 install(FILES tracker/profile/entry_hooks.lds DESTINATION ${CMAKE_INSTALL_LIBDIR}/allomon)
 install(PROGRAMS tools/gate/run_gate.sh DESTINATION ${CMAKE_INSTALL_LIBDIR}/allomon)
 

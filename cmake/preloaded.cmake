@@ -1,6 +1,6 @@
 # LD_PRELOAD=.../liballomon.so program
 set(preloaded_sources)
-foreach(rule IN ITEMS host_runtime internal_operators mmap_override symbol_order)
+foreach(rule IN ITEMS host_runtime internal_operators mmap_override python_objects symbol_order)
   allomon_sources_of(${rule} allocator ${rule})
   list(APPEND preloaded_sources ${${rule}})
 endforeach()
@@ -18,6 +18,8 @@ set_target_properties(allomon_preloaded PROPERTIES OUTPUT_NAME allomon LINKER_LA
 target_compile_options(allomon_preloaded PRIVATE ${inlined_backend})
 set_source_files_properties(${host_runtime} ${internal_operators} PROPERTIES
   COMPILE_OPTIONS -fno-builtin)
+set_source_files_properties(${python_objects} PROPERTIES
+  COMPILE_OPTIONS "${entry_points};-fno-exceptions")
 
 allomon_list(operators allocator/BUILD INTERNAL_OPERATORS)
 list(TRANSFORM operators PREPEND -Wl,--wrap=)

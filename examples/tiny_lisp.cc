@@ -5,6 +5,7 @@
 //
 //   tiny_lisp              a sample, summed by a tracker
 //   tiny_lisp --profile    every byte, in mlmon.out for mlprof
+//   tiny_lisp FILE         runs a program without either: prints what (main 0) gives
 //
 // "Rooting" in runtime/README.md explains the rules.  With ALLOMON_HEAP=stress=1,verify a run
 // checks that this program keeps them.
@@ -14,6 +15,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
@@ -43,66 +46,103 @@ constexpr std::string_view kProgram = R"(
          (sum (get (+ from 50)))))
 )";
 
-// Plain data.  The meaning of a word depends on the tag.  Null is the empty list and false.
-enum class Tag : uint8_t { kNumber, kSymbol, kPair, kPrimitive, kClosure };
-struct Value {
-  Tag tag;
-  int line;                // of a pair that was read: its line in the text
-  long number;             // symbol, primitive, closure: its number
-  gc::Field<Value> first;  // closure: the parameters
-  gc::Field<Value> rest;   // closure: the body, and then the environment
-};
-using Handle = gc::Handle<Value>;
+using gc::Value;
 using Local = gc::Local<Value>;
+using Handle = gc::Handle<Value>;
 
-Local Number(long number) { return gc::make<Value>(Tag::kNumber, 0, number, nullptr, nullptr); }
-Local Pair(Handle first, Handle rest) { return gc::make<Value>(Tag::kPair, 0, 0L, first, rest); }
+struct LispFunction;
 
-[[noreturn]] void Stop(const char* what) {
-  fprintf(stderr, "tiny_lisp: %s\n", what);
+// What a Value refers to.  Numbers and the primitives need no object; null is the empty list.
+struct Symbol {
+  long number;
+  gc::Field<Value> global;
+};
+struct Pair {
+  static constexpr bool kIsBase = true;
+  gc::Field<Value> first;
+  gc::Field<Value> rest;
+};
+// A pair that was read from a text.
+struct Code {
+  using Extends = Pair;
+  Pair pair;
+  long line;
+};
+// Scopes are lists of these.
+struct Binding {
+  gc::Field<Value> symbol;
+  gc::Field<Value> value;
+  gc::Field<Binding> next;
+};
+struct Closure {
+  gc::Untraced<const LispFunction*> function;
+  gc::Field<Value> parameters;
+  gc::Field<Value> body;
+  gc::Field<Binding> scope;
+};
+
+[[noreturn]] void Stop(const char* what, const char* type = "") {
+  fprintf(stderr, "tiny_lisp: %s%s\n", what, type);
   exit(1);
 }
 
-// A hash table from numbers to values; chains are lists of (key . value) pairs.
+// What these return is valid until the next allocation.
+Pair* AsPair(Handle value) {
+  if (!value.is<Pair>()) Stop("here must be a pair, not: ", value.type_name());
+  return value.peek<Pair>();
+}
+int64_t AsInt(const gc::StackSlot<Value>& value) {
+  if (!value.is_int()) Stop("here must be a number, not: ", value.type_name());
+  return value.to_int();
+}
+
+// A hash table from numbers to values.
+struct Entry {
+  int64_t key;
+  gc::Field<Value> value;
+  gc::Field<Entry> next;
+};
 struct Table {
   size_t count;
-  gc::Field<gc::Array<Value>> buckets;
+  gc::Field<gc::Array<Entry>> buckets;
 };
 
-Local Find(gc::Handle<Table> table, long key) {
-  Local chain = table->buckets->at(static_cast<size_t>(key) % table->buckets->length());
-  for (; chain; chain = chain->rest) {
-    if (chain->first->first->number == key) return chain->first;
-  }
-  return nullptr;
+gc::Field<Entry>& BucketOf(gc::Handle<gc::Array<Entry>> buckets, int64_t key) {
+  return buckets->at(static_cast<size_t>(key) % buckets->length());
+}
+
+gc::Local<Entry> Find(gc::Handle<Table> table, int64_t key) {
+  gc::Local<Entry> entry = BucketOf(table->buckets, key);
+  while (entry && entry->key != key) entry = entry->next;
+  return entry;
 }
 
 void Grow(gc::Handle<Table> table) {
-  const gc::Local<gc::Array<Value>> old = table->buckets;
-  const gc::Local<gc::Array<Value>> grown = gc::make_array<Value>(old->length() * 2);
+  const gc::Local<gc::Array<Entry>> old = table->buckets;
+  const gc::Local<gc::Array<Entry>> grown = gc::make_array<Entry>(old->length() * 2);
   for (size_t i = 0; i < old->length(); ++i) {
-    for (Local chain = old->at(i), next; chain; chain = next) {
-      next = chain->rest;
+    for (gc::Local<Entry> entry = old->at(i), next; entry; entry = next) {
+      next = entry->next;
       // Nothing is allocated from here to the end of the block, so the reference stays valid.
-      gc::Field<Value>& bucket =
-          grown->at(static_cast<size_t>(chain->first->first->number) % grown->length());
-      chain->rest = bucket;
-      bucket = chain;
+      gc::Field<Entry>& bucket = BucketOf(grown, entry->key);
+      entry->next = bucket;
+      bucket = entry;
     }
   }
   table->buckets = grown;
 }
 
-void Put(gc::Handle<Table> table, Handle key, Handle value) {
-  if (const Local entry = Find(table, key->number)) {
-    entry->rest = value;
+void Put(gc::Handle<Table> table, int64_t key, Handle value) {
+  if (const gc::Local<Entry> entry = Find(table, key)) {
+    entry->value = value;
     return;
   }
   if (++table->count > table->buckets->length()) Grow(table);
-  // The pair is made before the bucket is looked up, since making it may move the array.
-  const Local entry = Pair(key, value);
-  const size_t i = static_cast<size_t>(key->number) % table->buckets->length();
-  table->buckets->at(i) = Pair(entry, table->buckets->at(i));
+  const gc::Local<gc::Array<Entry>> buckets = table->buckets;
+  // The entry is made before the bucket is looked up, since making it may move the array.
+  const gc::Local<Entry> entry = gc::make<Entry>(key, value, nullptr);
+  entry->next = BucketOf(buckets, key);
+  BucketOf(buckets, key) = entry;
 }
 
 // A place in the text that makes functions.  It stays where it is for as long as the program runs.
@@ -168,19 +208,18 @@ void RegisterLisp() {
   if (status != ALLOMON_OK) Stop(allomon_status_text(status));
 }
 
+// The program, for any number of threads.
 class Lisp {
  public:
   // `marks_calls`: each call is marked, which exact profiles need; else the walker is asked.
   explicit Lisp(bool marks_calls) : marks_calls_(marks_calls) {
     for (const char* name : kPrimitiveNames) {
-      const long index = static_cast<long>(Intern(name));
-      globals_[static_cast<size_t>(index)] =
-          gc::make<Value>(Tag::kPrimitive, 0, index, nullptr, nullptr);
+      const size_t index = symbols_.size();
+      Intern(name)->global = Value::Constant(static_cast<unsigned>(index));
     }
-    Intern("nil");
-    for (const char* name : {"if", "define", "lambda", "begin"}) Intern(name);
+    for (const char* name : {"nil", "if", "define", "lambda", "begin"}) Intern(name);
     const gc::Local<Table> table = gc::make<Table>();
-    table->buckets = gc::make_array<Value>(8);
+    table->buckets = gc::make_array<Entry>(8);
     table_ = table;
   }
 
@@ -190,22 +229,51 @@ class Lisp {
     for (SkipSpace(); !text_.empty(); SkipSpace()) Define(Read());
   }
 
-  // Called on any attached thread, when all code is loaded.
-  Local Call(std::string_view name, Handle argument) {
-    const Local function = globals_[Intern(name)].get();
-    return Apply(function, Pair(argument, nullptr));
+  bool marks_calls() const { return marks_calls_; }
+  gc::Local<Symbol> Find(std::string_view name) { return Intern(name); }
+
+  // The names are in the order of Run::Primitive().  The special forms follow.
+  static constexpr const char* kPrimitiveNames[] = {"+",     "-",    "*",     "=",    "<",  "cons",
+                                                    "first", "rest", "null?", "put!", "get"};
+  enum Primitive : unsigned {
+    kAdd,
+    kSubtract,
+    kMultiply,
+    kEqual,
+    kLess,
+    kCons,
+    kFirst,
+    kRest,
+    kIsNull,
+    kPut,
+    kGet
+  };
+  enum Form : long { kNil = 11, kIf, kDefine, kLambda, kBegin };
+
+  // Each place in the text that makes functions is registered once.
+  gc::Local<Closure> MakeClosure(const std::string& name, long line, Handle parameters, Handle body,
+                                 gc::Handle<Binding> scope) {
+    return gc::make<Closure>(FunctionAt(name, static_cast<int>(line)), parameters, body, scope);
   }
 
- private:
-  // The names are in the order of Primitive().  The special forms follow.
-  static constexpr const char* kPrimitiveNames[] = {"+",     "-",    "*",     "=",    "cons",
-                                                    "first", "rest", "null?", "put!", "get"};
-  enum Form : long { kNil = 10, kIf, kDefine, kLambda, kBegin };
+  // A thread that waits for a lock must let others collect meanwhile.
+  class TableLock {
+   public:
+    explicit TableLock(Lisp& lisp) : lock_(lisp.table_mutex_, std::defer_lock) {
+      const gc::NativeRegion native;
+      lock_.lock();
+    }
 
-  size_t Intern(std::string_view name) {
-    const auto [at, is_new] = symbols_.try_emplace(std::string(name), symbols_.size());
-    if (is_new) globals_.emplace_back();
-    return at->second;
+   private:
+    std::unique_lock<std::mutex> lock_;
+  };
+  gc::Local<Table> table() const { return table_.get(); }
+
+ private:
+  gc::Local<Symbol> Intern(std::string_view name) {
+    const auto [at, is_new] = symbols_.try_emplace(std::string(name));
+    if (is_new) at->second = gc::make<Symbol>(static_cast<long>(symbols_.size()) - 1, nullptr);
+    return at->second.get();
   }
 
   // Reading.
@@ -223,162 +291,176 @@ class Lisp {
     text_.remove_prefix(word.size());
     char* end = nullptr;
     const long number = strtol(word.c_str(), &end, 10);
-    if (*end == '\0') return Number(number);
-    return gc::make<Value>(Tag::kSymbol, 0, static_cast<long>(Intern(word)), nullptr, nullptr);
+    if (*end == '\0') return Value::Number(number);
+    return Intern(word);
   }
   Local ReadRest() {
     SkipSpace();
-    const int line = line_;
+    const long line = line_;
     if (!text_.empty() && text_[0] == ')') return text_.remove_prefix(1), nullptr;
     const Local first = Read();
     const Local rest = ReadRest();
-    return gc::make<Value>(Tag::kPair, line, 0L, first, rest);
+    return gc::make<Code>(first, rest, line);
   }
 
   // (define (name parameters...) body)
   void Define(Handle code) {
-    const Local head = code->rest->first;
-    const size_t symbol = static_cast<size_t>(head->first->number);
-    const Local body = code->rest->rest->first;
-    globals_[symbol] = Closure(NameOf(symbol), code->line, head->rest, body, nullptr);
+    const Local rest = AsPair(code)->rest;
+    const Local head = AsPair(rest)->first;
+    const gc::Local<Symbol> symbol = AsPair(head)->first.cast<Symbol>();
+    const Local parameters = AsPair(head)->rest;
+    const Local body = AsPair(AsPair(rest)->rest)->first;
+    symbol->global =
+        MakeClosure(NameOf(symbol), code.cast<Code>()->line, parameters, body, nullptr);
   }
-  std::string NameOf(size_t symbol) const {
-    for (const auto& [name, index] : symbols_) {
-      if (index == symbol) return name;
+  std::string NameOf(gc::Handle<Symbol> symbol) const {
+    for (const auto& [name, global] : symbols_) {
+      if (global.get() == symbol) return name;
     }
     return "?";
   }
 
-  // Each place in the text that makes functions is registered once.
-  Local Closure(const std::string& name, int line, Handle parameters, Handle body, Handle scope) {
-    long index = 0;
-    {
-      std::lock_guard<std::mutex> hold(functions_mutex_);
-      const auto [at, is_new] = function_at_line_.try_emplace({name, line}, functions_.size());
-      if (is_new) functions_.push_back({name, line, Marked(name, line)});
-      index = static_cast<long>(at->second);
-    }
-    const Local code = Pair(body, scope);
-    return gc::make<Value>(Tag::kClosure, line, index, parameters, code);
+  const LispFunction* FunctionAt(const std::string& name, int line) {
+    std::lock_guard<std::mutex> hold(functions_mutex_);
+    const auto [at, is_new] = function_at_line_.try_emplace({name, line}, functions_.size());
+    if (is_new) functions_.push_back({name, line, Marked(name, line)});
+    return &functions_[at->second];
   }
-
   allomon::ManagedFunction Marked(const std::string& name, int line) const {
     if (!marks_calls_) return {};
     return allomon::RegisterManagedFunction(name, "program.lisp", line);
   }
 
-  // From here on: running.  A scope is a list of (symbol . value) pairs.
-  Local Lookup(Handle symbol, Handle scope) {
-    for (Local s = scope; s; s = s->rest) {
-      if (s->first->first->number == symbol->number) return s->first->rest;
-    }
-    return globals_[static_cast<size_t>(symbol->number)].get();
-  }
-
-  Local Eval(Handle code, Handle scope) {
-    if (!code || code->tag == Tag::kNumber) return code;
-    if (code->tag == Tag::kSymbol) return Lookup(code, scope);
-    if (lisp_frame != nullptr) lisp_frame->line = code->line;
-    if (code->first->tag == Tag::kSymbol) {
-      switch (code->first->number) {
-        case kIf: {
-          const Local condition = Eval(code->rest->first, scope);
-          const Local branches = code->rest->rest;
-          return Eval(condition ? branches->first : branches->rest->first, scope);
-        }
-        case kLambda:
-          return Closure("lambda", code->line, code->rest->first, code->rest->rest->first, scope);
-        case kBegin: {
-          Local last;
-          for (Local c = code->rest; c; c = c->rest) last = Eval(c->first, scope);
-          return last;
-        }
-        default:
-          break;
-      }
-    }
-    const Local function = Eval(code->first, scope);
-    const Local arguments = EvalAll(code->rest, scope);
-    return Apply(function, arguments);
-  }
-
-  Local EvalAll(Handle codes, Handle scope) {
-    if (!codes) return nullptr;
-    const Local first = Eval(codes->first, scope);
-    const Local rest = EvalAll(codes->rest, scope);
-    return Pair(first, rest);
-  }
-
-  Local Apply(Handle function, Handle arguments) {
-    if (!function) Stop("this is no function");
-    if (function->tag == Tag::kPrimitive) return Primitive(function->number, arguments);
-    if (function->tag != Tag::kClosure) Stop("this is no function");
-    // From here to the end, samples have this function on their stack.
-    const LispFunction& running = FunctionAt(function->number);
-    const LispCall call(running);
-    const allomon::ManagedCall marked(running.marked);
-    Local scope = function->rest->rest;
-    Local parameter = function->first;
-    for (Local a = arguments; a; a = a->rest, parameter = parameter->rest) {
-      if (!parameter) Stop("too many arguments");
-      const Local binding = Pair(parameter->first, a->first);
-      scope = Pair(binding, scope);
-    }
-    return Eval(function->rest->first, scope);
-  }
-  const LispFunction& FunctionAt(long index) {
-    std::lock_guard<std::mutex> hold(functions_mutex_);
-    return functions_[static_cast<size_t>(index)];
-  }
-
-  Local Primitive(long which, Handle arguments) {
-    const Local a = arguments->first;
-    Local b;
-    if (arguments->rest) b = arguments->rest->first;
-    switch (which) {
-      case 0:
-        return Number(a->number + b->number);
-      case 1:
-        return Number(a->number - b->number);
-      case 2:
-        return Number(a->number * b->number);
-      case 3:
-        return a->number == b->number ? a : Local();
-      case 4:
-        return Pair(a, b);
-      case 5:
-        return a->first;
-      case 6:
-        return a->rest;
-      case 7:
-        return a ? Local() : Number(1);
-      default:
-        return WithTable(which, a, b);
-    }
-  }
-
-  // A thread that waits for a lock must let others collect meanwhile.
-  Local WithTable(long which, Handle key, Handle value) {
-    std::unique_lock<std::mutex> lock(table_mutex_, std::defer_lock);
-    {
-      const gc::NativeRegion native;
-      lock.lock();
-    }
-    if (which == 8) return Put(table_.get(), key, value), value;
-    const Local entry = Find(table_.get(), key->number);
-    return entry ? Local(entry->rest) : Local();
-  }
-
   std::string_view text_;
-  int line_ = 1;
-  std::map<std::string, size_t> symbols_;
-  std::deque<gc::Global<Value>> globals_;  // by symbol; null for a symbol without a value
+  long line_ = 1;
+  std::map<std::string, gc::Global<Symbol>, std::less<>> symbols_;
   std::mutex functions_mutex_;
   std::map<std::pair<std::string, int>, size_t> function_at_line_;
   std::deque<LispFunction> functions_;  // their addresses are their identities
   const bool marks_calls_;
   std::mutex table_mutex_;
   gc::Global<Table> table_;
+};
+
+// A run of the program, on the thread that makes it.
+class Run {
+ public:
+  explicit Run(Lisp& lisp) : lisp_(lisp) {}
+
+  // Called when all code is loaded.
+  Local Call(std::string_view name, Handle argument) {
+    const Local function = lisp_.Find(name)->global;
+    stack_.Push(argument);
+    return Apply(function, stack_.size() - 1);
+  }
+
+ private:
+  Local Lookup(Handle symbol, gc::Handle<Binding> scope) {
+    for (const Binding* b = scope.operator->(); b != nullptr; b = b->next.operator->()) {
+      if (b->symbol == symbol) return b->value;
+    }
+    return symbol.peek<Symbol>()->global;
+  }
+
+  Local Eval(Handle code, gc::Handle<Binding> scope) {
+    if (code.is<Symbol>()) return Lookup(code, scope);
+    if (!code.is<Code>()) return code;
+    const gc::Local<Code> call = code.cast<Code>();
+    if (lisp_frame != nullptr) lisp_frame->line = static_cast<int>(call->line);
+    if (call->pair.first.is<Symbol>()) {
+      switch (call->pair.first.peek<Symbol>()->number) {
+        case Lisp::kIf: {
+          Local rest = call->pair.rest;
+          const bool is_true = Eval(AsPair(rest)->first, scope).is_truthy();
+          rest = AsPair(rest)->rest;
+          if (!is_true) rest = AsPair(rest)->rest;
+          return Eval(AsPair(rest)->first, scope);
+        }
+        case Lisp::kLambda: {
+          const Local parameters = AsPair(call->pair.rest)->first;
+          const Local body = AsPair(AsPair(call->pair.rest)->rest)->first;
+          return lisp_.MakeClosure("lambda", call->line, parameters, body, scope);
+        }
+        case Lisp::kBegin: {
+          Local last;
+          for (Local c = call->pair.rest; c.is<Pair>(); c = AsPair(c)->rest) {
+            last = Eval(AsPair(c)->first, scope);
+          }
+          return last;
+        }
+        default:
+          break;
+      }
+    }
+    const Local function = Eval(call->pair.first, scope);
+    const size_t base = stack_.size();
+    for (Local c = call->pair.rest; c.is<Pair>(); c = c.peek<Pair>()->rest) {
+      stack_.Push(Eval(c.peek<Pair>()->first, scope));
+    }
+    return Apply(function, base);
+  }
+
+  // The arguments are the values of the stack from `base` on.  Drops them.
+  Local Apply(Handle function, size_t base) {
+    if (function.is_constant()) return Primitive(function.to_constant(), base);
+    if (!function.is<Closure>()) Stop("this is no function: ", function.type_name());
+    // From here to the end, samples have this function on their stack.
+    const gc::Local<Closure> closure = function.cast<Closure>();
+    const LispCall call(*closure->function);
+    const allomon::ManagedCall marked(closure->function->marked);
+    gc::Local<Binding> scope = closure->scope;
+    Local parameters = closure->parameters;
+    for (size_t i = base; i < stack_.size(); ++i) {
+      if (!parameters.is<Pair>()) Stop("too many arguments");
+      scope.emplace(parameters.peek<Pair>()->first, stack_[i], scope);
+      parameters = parameters.peek<Pair>()->rest;
+    }
+    stack_.Resize(base);
+    return Eval(closure->body, scope);
+  }
+
+  // The arguments stay on the stack until the result is there: Locals are not needed.
+  Local Primitive(unsigned which, size_t base) {
+    const size_t n = stack_.size() - base;
+    if (n < (which == Lisp::kPut || which < Lisp::kFirst ? 2 : 1)) Stop("too few arguments");
+    Local result = Compute(which, stack_[base], stack_[base + n - 1]);
+    stack_.Resize(base);
+    return result;
+  }
+
+  using Argument = gc::StackSlot<Value>;
+  Local Compute(unsigned which, const Argument& a, const Argument& b) {
+    switch (which) {
+      case Lisp::kAdd:
+        return Value::Number(AsInt(a) + AsInt(b));
+      case Lisp::kSubtract:
+        return Value::Number(AsInt(a) - AsInt(b));
+      case Lisp::kMultiply:
+        return Value::Number(AsInt(a) * AsInt(b));
+      case Lisp::kEqual:
+        return Truth(AsInt(a) == AsInt(b));
+      case Lisp::kLess:
+        return Truth(AsInt(a) < AsInt(b));
+      case Lisp::kCons:
+        return gc::make<Pair>(a, b);
+      case Lisp::kFirst:
+        return AsPair(a)->first;
+      case Lisp::kRest:
+        return AsPair(a)->rest;
+      case Lisp::kIsNull:
+        return Truth(a.is_null());
+      default:
+        break;
+    }
+    const Lisp::TableLock lock(lisp_);
+    if (which == Lisp::kPut) return Put(lisp_.table(), AsInt(a), b), b;
+    const gc::Local<Entry> entry = Find(lisp_.table(), AsInt(a));
+    return entry ? Local(entry->value) : Local();
+  }
+  static gc::Immediate Truth(bool is_true) { return is_true ? Value::Bool(true) : Value::Null(); }
+
+  Lisp& lisp_;
+  gc::ValueStack<Value> stack_;
 };
 
 // Sums the allocated bytes by the innermost function of the Lisp program.
@@ -407,9 +489,9 @@ void RunTwice(gc::Heap& heap, Lisp& lisp) {
   long results[2] = {};
   std::thread other([&] {
     const gc::Mutator inner(heap);
-    results[1] = lisp.Call("main", Number(100))->number;
+    results[1] = Run(lisp).Call("main", Value::Int(100)).to_int();
   });
-  results[0] = lisp.Call("main", Number(0))->number;
+  results[0] = Run(lisp).Call("main", Value::Int(0)).to_int();
   {
     const gc::NativeRegion native;
     other.join();
@@ -452,13 +534,22 @@ void Profile(gc::Heap& heap, Lisp& lisp) {
          8 * (after.promoted_words - before.promoted_words));
 }
 
+int RunFile(Lisp& lisp, const char* path) {
+  std::ifstream file(path);
+  if (!file) Stop("cannot read ", path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  lisp.Load(text);
+  printf("%ld\n", Run(lisp).Call("main", Value::Int(0)).to_int());
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const bool profiles = argc == 2 && std::string_view(argv[1]) == "--profile";
-  if (argc > 1 && !profiles) Stop("known is no option but --profile");
   auto heap = gc::Heap::Create();
   if (!heap.ok()) return fprintf(stderr, "%s\n", heap.status().ToString().c_str()), 1;
   const gc::Mutator mutator(**heap);
   Lisp lisp(profiles);
+  if (argc == 2 && !profiles) return RunFile(lisp, argv[1]);
   if (!profiles) RegisterLisp();
   lisp.Load(kProgram.substr(1));
   profiles ? Profile(**heap, lisp) : Sample(**heap, lisp);

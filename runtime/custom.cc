@@ -44,12 +44,13 @@ Local<CustomBlock> make_custom(void* data, uint64_t bytes, void (*release)(void*
   mutator.CheckMayAllocate();
   internal::CollectForBytes(mutator, bytes);
   constexpr size_t kBytes = sizeof(CustomBlock) + internal::kWordBytes;
-  char* start = mutator.AllocateYoungSlow(kBytes, AllocationSource::kNormal, caller);
+  const uintptr_t header = internal::HeaderFor<CustomBlock>();
+  char* start = mutator.AllocateYoungSlow(kBytes, header, AllocationSource::kNormal, caller);
   CustomBlock* block = new (start + internal::kWordBytes) CustomBlock;
   block->data_ = data;
   block->bytes_ = bytes;
   internal::Object* object = reinterpret_cast<internal::Object*>(block);
-  internal::HeaderOf(object) = internal::HeaderFor<CustomBlock>();
+  internal::HeaderOf(object) = header;
   Local<CustomBlock> result = internal::Access::Adopt<CustomBlock>(object);
   internal::PendingCustom pending(*mutator.heap);
   mutator.SampleCustom(internal::Access::RootOf(result), bytes, caller);

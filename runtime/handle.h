@@ -21,12 +21,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/internal/reference_ops.h"
 #include "runtime/internal/window.h"
 #include "runtime/type.h"
-
-// The functions are inlined in exception paths, too: one call with the address of a Local would
-// keep all of its uses in memory.
-#define ALLOMON_GC_INLINE __attribute__((always_inline))
 
 namespace allomon::gc {
 
@@ -53,7 +50,7 @@ struct RootedAt {
 // Cost: the constructor pushes a word to the thread's root stack, the destructor pops it.  Locals
 // may be destroyed out of order: the slot then stays until the slots above it are released.
 template <typename T>
-class Local {
+class Local : public internal::OpsOf<Local<T>, T> {
  public:
   ALLOMON_GC_INLINE Local() : slot_(internal::TakeRoot(nullptr)) {}
   ALLOMON_GC_INLINE Local(std::nullptr_t) : Local() {}  // NOLINT: null converts
@@ -63,6 +60,13 @@ class Local {
   }
   ALLOMON_GC_INLINE Local(const Field<T>& field)
       : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
+  // To a more general type: value.h.
+  template <typename From, typename = internal::IfConverts<From, T>>
+  ALLOMON_GC_INLINE Local(const From& from)  // NOLINT: as a pointer converts
+      : slot_(internal::TakeRoot(internal::RawOf(from))) {}
+  template <typename U, typename = internal::IfConverts<Local<U>, T>>
+  ALLOMON_GC_INLINE Local(Local<U>&& other) noexcept  // NOLINT
+      : slot_(std::exchange(other.slot_, &internal::no_slot)) {}
   ALLOMON_GC_INLINE ~Local() {
     // Where the compiler sees that this Local was moved from, there is no slot to release.
     if (__builtin_constant_p(slot_ == &internal::no_slot) && slot_ == &internal::no_slot) return;
@@ -79,6 +83,10 @@ class Local {
   }
   ALLOMON_GC_INLINE Local& operator=(const Field<T>& field) { return Set(field.object_); }
   ALLOMON_GC_INLINE Local& operator=(std::nullptr_t) { return Set(nullptr); }
+  template <typename From, typename = internal::IfConverts<From, T>>
+  ALLOMON_GC_INLINE Local& operator=(const From& from) {
+    return Set(internal::RawOf(from));
+  }
 
   // *this = make<T>(args...), without a root for the result in between: for hot loops.
   template <typename... Args>
@@ -86,7 +94,10 @@ class Local {
 
   ALLOMON_GC_INLINE T* operator->() const { return reinterpret_cast<T*>(*slot_); }
   std::add_lvalue_reference_t<T> operator*() const = delete;
-  ALLOMON_GC_INLINE explicit operator bool() const { return *slot_ != nullptr; }
+  ALLOMON_GC_INLINE explicit operator bool() const {
+    static_assert(!std::is_same_v<T, Value>, "a Value may be false or 0: is_null(), is_truthy()");
+    return *slot_ != nullptr;
+  }
 
   friend bool operator==(const Local& a, const Local& b) { return a.raw() == b.raw(); }
   friend bool operator!=(const Local& a, const Local& b) { return a.raw() != b.raw(); }
@@ -94,6 +105,8 @@ class Local {
  private:
   friend struct internal::Access;
   friend class Field<T>;
+  template <typename U>
+  friend class Local;
   ALLOMON_GC_INLINE explicit Local(internal::Slot* slot) : slot_(slot) {}
 
   ALLOMON_GC_INLINE internal::Object* raw() const { return *slot_; }
@@ -133,26 +146,37 @@ class Root : public Local<T> {
 //
 // A Field lies inside a managed object only: on the stack it would be neither traced nor moved.
 template <typename T>
-class Field {
+class Field : public internal::OpsOf<Field<T>, T> {
  public:
   Field() = default;
   Field(std::nullptr_t) noexcept {}                                       // NOLINT
   Field(const Local<T>& value) noexcept : object_(value.raw()) {}         // NOLINT: only in make()
   Field(internal::Unrooted<T> value) noexcept : object_(value.object) {}  // NOLINT
   Field(internal::RootedAt<T> value) noexcept : object_(*value.slot) {}   // NOLINT
+  template <typename From, typename = internal::IfInitializes<From, T>>
+  Field(const From& from) noexcept : object_(internal::RawOf(from)) {}  // NOLINT
   Field(const Field&) = delete;
 
   Field& operator=(const Local<T>& value) { return Set(value.raw()); }
   Field& operator=(const Field& other) { return Set(other.object_); }
   Field& operator=(std::nullptr_t) { return Set(nullptr); }
+  template <typename From, typename = internal::IfConverts<From, T>>
+  Field& operator=(const From& from) {
+    return Set(internal::RawOf(from));
+  }
 
   T* operator->() const { return reinterpret_cast<T*>(object_); }
   std::add_lvalue_reference_t<T> operator*() const = delete;
-  explicit operator bool() const { return object_ != nullptr; }
+  explicit operator bool() const {
+    static_assert(!std::is_same_v<T, Value>, "a Value may be false or 0: is_null(), is_truthy()");
+    return object_ != nullptr;
+  }
 
   friend bool operator==(const Field& a, const Field& b) { return a.object_ == b.object_; }
   friend bool operator!=(const Field& a, const Field& b) { return a.object_ != b.object_; }
-  friend bool operator==(const Field& a, const Local<T>& b) { return a.object_ == b.raw(); }
+  friend bool operator==(const Field& a, const Local<T>& b) {
+    return a.object_ == internal::RawOf(b);
+  }
   friend bool operator==(const Local<T>& a, const Field& b) { return b == a; }
   friend bool operator!=(const Field& a, const Local<T>& b) { return !(a == b); }
   friend bool operator!=(const Local<T>& a, const Field& b) { return !(b == a); }
@@ -202,6 +226,27 @@ struct Access {
     if constexpr (kDoes) local.slot_ = &no_slot;
   }
 };
+
+template <typename T>
+ALLOMON_GC_INLINE inline Object* RawOf(const Local<T>& local) {
+  return Access::Raw(local);
+}
+template <typename T>
+ALLOMON_GC_INLINE inline Object* RawOf(const Field<T>& field) {
+  return Access::Raw(field);
+}
+template <typename T>
+ALLOMON_GC_INLINE inline Object* RawOf(const Unrooted<T>& unrooted) {
+  return unrooted.object;
+}
+template <typename T>
+ALLOMON_GC_INLINE inline Object* RawOf(const RootedAt<T>& rooted) {
+  return *rooted.slot;
+}
+template <typename T>
+ALLOMON_GC_INLINE inline Local<T> LocalOf(Object* object) {
+  return Access::Adopt<T>(object);
+}
 
 }  // namespace internal
 }  // namespace allomon::gc

@@ -87,10 +87,11 @@ struct OwnedGlobal : GlobalNode {
   HeapCore* heap;
 };
 
-GlobalNode* NewGlobal(const Slot* value) {
+GlobalNode* NewGlobal(const Slot* value, const char* name) {
   HeapCore* heap = CurrentMutator().heap;
   OwnedGlobal* node = new OwnedGlobal;  // malloc may run user code, which may collect
   node->object = *value;
+  node->name = name;
   node->heap = heap;
   heap->AddGlobal(node);
   return node;
@@ -105,7 +106,7 @@ void DeleteGlobal(GlobalNode* node) {
 Slot& SlotOfGlobal(GlobalNode* node) { return node->object; }
 
 void AddFinalizer(const Slot* object, std::function<void(Object*)> run) {
-  ALLOMON_GC_CHECK(*object != nullptr, "rule.finalizer: null has no finalizer");
+  ALLOMON_GC_CHECK(PointsToObject(*object), "rule.finalizer: null or a number has no finalizer");
   CurrentMutator().heap->AddFinalizer(object, std::move(run));
 }
 

@@ -16,13 +16,23 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/array.h"
 #include "runtime/handle.h"
 #include "runtime/heap_options.h"
 #include "runtime/heap_statistics.h"
+#include "runtime/identity.h"
 #include "runtime/make.h"
+#include "runtime/numbers.h"
+#include "runtime/pinned.h"
+#include "runtime/shape.h"
+#include "runtime/trailing.h"
+#include "runtime/untraced.h"
+#include "runtime/value_stack.h"
 #include "tracker/callstack/managed_functions.h"
 
 namespace allomon::gc {
@@ -51,6 +61,24 @@ class Heap {
 
   // Exact.  Cost: the world is stopped, for a few microseconds.
   HeapStatistics statistics();
+
+  // What is live by type, most bytes first.  Exact: collects kMajor first, as Collect() does, and
+  // counts before another thread goes on.  Names: type.h.  Any thread, outside of NoAllocation and
+  // NativeRegion.  Cost: a major collection, and some 5 ns per live object.  Throws
+  // std::bad_alloc.
+  std::vector<LiveType> LiveByType();
+
+  // Writes every live object, its type, size and references, and the roots, as a heap snapshot of
+  // Chrome DevTools (.heapsnapshot), which `allomon heap` reads, too.  Collects kMajor first, as
+  // Collect() does; other threads wait until the file is written.  What is in it:
+  // runtime/README.md, "Looking into a heap".
+  //
+  // Written beside `path`, then renamed: the file is whole or not there.  On failure the status has
+  // one line with the path, the cause and a remedy; what was at `path` stays.  Any thread, outside
+  // of NoAllocation and NativeRegion.  Cost: a major collection, and some 0.2 to 0.6 us per object.
+  // Memory: 2 bytes per 512 of the old space, 16 per ephemeron and 24 per custom block.  Throws
+  // std::bad_alloc, and what Collect() throws.
+  absl::Status WriteSnapshot(const std::string& path);
 
   internal::HeapCore& core() { return *core_; }
 

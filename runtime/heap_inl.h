@@ -12,14 +12,10 @@ struct GlobalNode;
 // The roots and tables of the heap that this thread is attached to.  References are passed as root
 // slots: a Global and a closure take their memory from malloc, which may run user code that
 // collects.
-GlobalNode* NewGlobal(const Slot* value);
+GlobalNode* NewGlobal(const Slot* value, const char* name);
 void DeleteGlobal(GlobalNode* node);
 Slot& SlotOfGlobal(GlobalNode* node);
 void AddFinalizer(const Slot* object, std::function<void(Object*)> run);
-void AddValueStack(Slot* slots, const size_t* count);
-void RemoveValueStack(const Slot* slots);
-// The stack that was registered at `slots` begins at `to` from now on.
-void MoveValueStack(const Slot* slots, Slot* to);
 
 }  // namespace internal
 
@@ -27,6 +23,8 @@ template <typename T>
 class Global {
  public:
   Global() = default;
+  // Snapshots show the root by this name, which is not copied.
+  explicit Global(const char* name) : name_(name) {}
   explicit Global(Handle<T> value) { Set(value); }
   ~Global() { Reset(); }
   Global(const Global&) = delete;
@@ -47,45 +45,14 @@ class Global {
  private:
   void Set(Handle<T> value) {
     if (node_ == nullptr) {
-      node_ = internal::NewGlobal(internal::Access::RootOf(value));
+      node_ = internal::NewGlobal(internal::Access::RootOf(value), name_);
     } else {
       internal::SlotOfGlobal(node_) = internal::Access::Raw(value);
     }
   }
 
   internal::GlobalNode* node_ = nullptr;
-};
-
-// An interpreter's stack: a registered range of roots on the thread that makes it.  Cost: a push is
-// a store; collections visit the values below the top.
-template <typename T, size_t kCapacity>
-class ValueStack {
- public:
-  ValueStack() { internal::AddValueStack(slots_, &count_); }
-  ~ValueStack() { internal::RemoveValueStack(slots_); }
-  ValueStack(const ValueStack&) = delete;
-  ValueStack& operator=(const ValueStack&) = delete;
-
-  // Aborts if the stack is full.
-  void Push(Handle<T> value) {
-    ALLOMON_GC_CHECK(count_ < kCapacity, "rule.value_stack: overflow");
-    slots_[count_] = internal::Access::Raw(value);
-    ++count_;
-  }
-  Local<T> Pop() {
-    ALLOMON_GC_CHECK(count_ > 0, "rule.value_stack: underflow");
-    return internal::Access::Adopt<T>(slots_[--count_]);
-  }
-  // 0 is the top.
-  Local<T> Peek(size_t depth = 0) const {
-    ALLOMON_GC_CHECK(depth < count_, "rule.value_stack: underflow");
-    return internal::Access::Adopt<T>(slots_[count_ - 1 - depth]);
-  }
-  size_t size() const { return count_; }
-
- private:
-  internal::Slot slots_[kCapacity];
-  size_t count_ = 0;
+  const char* const name_ = nullptr;
 };
 
 template <typename T>

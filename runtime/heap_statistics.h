@@ -39,6 +39,13 @@ struct HeapStatistics {
   uint64_t longest_pause_ns = 0;
 };
 
+// The live objects of one type.  Types of one name are one.
+struct LiveType {
+  const char* name;  // constant
+  uint64_t objects;
+  uint64_t bytes;  // with headers, without memory outside the heap
+};
+
 // Called about collections while the world stands still, on the collecting thread.  A listener must
 // not touch a heap, make or destroy one, or block on a thread that does.
 class HeapListener {

@@ -150,9 +150,21 @@ ALLOMON_GC_INLINE inline Local<T> AdoptResult(Object* object,
   }
 }
 
+// Whether T{args...} is allowed, which no narrowing is.
+template <typename Void, typename T, typename... Args>
+struct Initializes : std::false_type {};
+template <typename T, typename... Args>
+struct Initializes<std::void_t<decltype(T{ForMember(std::declval<Args>())...})>, T, Args...>
+    : std::true_type {};
+
 template <typename T>
 inline constexpr size_t kObjectBytes = (kPayloadWords<T> + 1) * kWordBytes;
 
+// The members of a first member that has Fields are arguments of make(), since it cannot be copied.
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wmissing-braces"
+#endif
 template <typename T, typename... Args>
 __attribute__((always_inline)) inline Object* Construct(char* start, Args&&... args) {
   static_assert(kReferences<T>.count <= 256, "first of all the rules of type.h");
@@ -166,18 +178,25 @@ __attribute__((always_inline)) inline Object* Construct(char* start, Args&&... a
   HeaderOf(object) = HeaderFor<T>();
   return object;
 }
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 
 // Returns the object itself, which the caller roots before any other call.  A Local would be
 // returned in memory, and the fast path would have to keep its own Local there.
 template <typename T, typename... Args>
 __attribute__((noinline)) Object* MakeSlow(typename Held<Args>::Type... args) {
-  char* start = AllocateYoungSlow(kObjectBytes<T>, ALLOMON_CALLER_FRAME());
+  char* start = AllocateYoungSlow(kObjectBytes<T>, HeaderFor<T>(), ALLOMON_CALLER_FRAME());
   return Construct<T>(start, args...);
 }
 
 // Returns the object, which the caller roots before any other call.
 template <typename T, typename... Args>
 ALLOMON_GC_INLINE inline Object* MakeUnrooted(Args&&... args) {
+  static_assert(Initializes<void, T, Args...>::value,
+                "make<T>(args...) is T{args...}: too many arguments, one of another type, or one "
+                "that would be narrowed (an int for a size_t, a double for a long): convert it");
+  static_assert(!EndsWithTrailing<T>(), "the object has a length: make_trailing<T>(length, ...)");
   static_assert(kObjectBytes<T> <= kMaxYoungBytes,
                 "a managed struct has at most 8 KiB: use an array");
   char* start = TryAllocateYoung(kObjectBytes<T>);

@@ -30,10 +30,10 @@ namespace allomon::gc {
 // threads.
 class MarshalTypes {
  public:
-  // Adds a struct, Array<T> or Bytes.  The name is written to the bytes.  Give a struct another
-  // name when its meaning changes, since only a change of its members is detected.  The compiler
-  // refuses members that are raw pointers, custom blocks or weak references.  Aborts when the name
-  // or the type is registered already.
+  // Adds a struct, Array<T>, Numbers<N> or Bytes.  The name is written to the bytes.  Give a struct
+  // another name when its meaning changes, since only a change of its members is detected.  The
+  // compiler refuses members that are raw pointers, custom blocks or weak references.  Aborts when
+  // the name or the type is registered already.
   template <typename T>
   MarshalTypes& Add(std::string name) {
     AddLayout(std::move(name), internal::MarshalLayoutOf<T>::Get());

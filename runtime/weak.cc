@@ -1,19 +1,28 @@
 #include "runtime/weak.h"
 
 #include "runtime/internal/allocate.h"
+#include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
+#include "runtime/internal/value_word.h"
 
 namespace allomon::gc::internal {
+
+// A number never dies, so it would keep the value for ever.
+static void CheckKey(Object* key) {
+  ALLOMON_GC_CHECK(key == nullptr || PointsToObject(key),
+                   "rule.weak: a number is no key of an ephemeron; ask is_reference() before");
+}
 
 // A collection visits the ephemerons that were made or set since the last one; all others have no
 // young keys or values.  The room in the list is made before the object.
 Object* MakeEphemeron(uintptr_t header, const Slot* key, const Slot* value) {
+  CheckKey(*key);
   const FrameState caller = ALLOMON_CALLER_FRAME();
   Vector<Object*>& weaks = CurrentMutator().weaks;
   if (weaks.size() == weaks.capacity()) weaks.reserve(weaks.size() * 2 + 64);
   constexpr size_t kBytes = sizeof(EphemeronSlots) + kWordBytes;
   char* start = TryAllocateYoung(kBytes);
-  if (start == nullptr) start = AllocateYoungSlow(kBytes, caller);
+  if (start == nullptr) start = AllocateYoungSlow(kBytes, header, caller);
   Object* object = reinterpret_cast<Object*>(start + kWordBytes);
   EphemeronOf(object) = {*key, value == nullptr ? nullptr : *value, nullptr};
   HeaderOf(object) = header;
@@ -22,6 +31,7 @@ Object* MakeEphemeron(uintptr_t header, const Slot* key, const Slot* value) {
 }
 
 void SetEphemeron(Object* ephemeron, Object* key, Object* value) {
+  CheckKey(key);
   CurrentMutator().weaks.push_back(ephemeron);
   EphemeronOf(ephemeron).key = key;
   EphemeronOf(ephemeron).value = value;

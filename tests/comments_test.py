@@ -48,7 +48,8 @@ FOREIGN_NAMES = {
     "Google Benchmark's, whose calls a scope must sort out": (
         "FinishKeepRunning IterationCount StartKeepRunning MinTime"
     ),
-    "projects": "GoogleMock GoogleTest",
+    "projects": "GoogleMock GoogleTest LuaJIT",
+    "what heap snapshots are made for and by": "DevTools JavaScript",
     "Bazel's rules": "py_binary py_test",
     "C++'s memory order": "seq_cst",
     "MLton's functions": "withData",

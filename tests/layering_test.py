@@ -30,6 +30,7 @@ ALLOWED = {
         r"tracker/[^/]+\.h",
         r"tracker/base/[^/]+\.h",
         r"tracker/callstack/(capture|managed_functions)\.h",
+        r"tracker/formats/write_file\.h",
         r"allocator/(allomon_)?backend\.h",
         r"allocator/backends/.*",
     ],
@@ -51,7 +52,9 @@ EXCEPTIONS = {
         r"tracker/triggers/settings\.h",
     ],
     r"allocator/auto_control[^/]*": [r"tracker/control/attendant\.h"],
-    r"allocator/auto_interpreters[^/]*": [r"tracker/cpython/attach\.h"],
+    r"allocator/auto_(interpreters|loaded_python)[^/]*": [
+        r"tracker/(cpython|lua)/attach\.h",
+    ],
     r"allocator/auto_recording[^/]*": [r"tracker/recording/start\.h"],
     r"allocator/auto_save[^/]*": [r"tracker/triggers/.*\.h", r"tracker/recording/watcher\.h"],
 }

@@ -58,6 +58,9 @@ struct Allocation {
   double rate = 0;
   Callstack callstack;
   LabelSet labels;  // that stood then, on the thread that allocated
+  // Of a managed block, the name of its type: constant, one address for a type.  nullptr: malloc's
+  // and all others.
+  const char* type_name = nullptr;
 };
 
 }  // namespace allomon

@@ -14,6 +14,7 @@
 #include "tracker/core/pinned_session.h"
 #include "tracker/core/registry.h"
 #include "tracker/core/thread_registration.h"
+#include "tracker/core/type_names.h"
 #include "tracker/sampling/random.h"
 #include "tracker/sampling/trial.h"
 
@@ -108,6 +109,7 @@ Allocation MakeAllocation(const Block& block, uint64_t hits, double rate, const 
   allocation.rate = rate;
   allocation.callstack = CallstackOf(origin.stack.id, origin.stack.view, callstack_size);
   allocation.labels = origin.labels;
+  allocation.type_name = block.type_name;
   return allocation;
 }
 
@@ -146,6 +148,7 @@ void FillEntry(Entry& entry, Session& session, const Allocation& allocation, Ent
   entry.n_samples.store(allocation.n_samples, std::memory_order_relaxed);
   entry.source.store(allocation.source, std::memory_order_relaxed);
   entry.labels.store(allocation.labels.id(), std::memory_order_relaxed);
+  entry.type.store(type_names.IdOf(allocation.type_name), std::memory_order_relaxed);
 }
 
 // Destroys the value if the thread ends itself in describe, since no dealloc will take it.

@@ -65,6 +65,7 @@ struct Block {
   // Where trackers that follow the block put their text about it (describe); nullptr asks none.
   // Not for young blocks.
   BlockNote* note = nullptr;
+  const char* type_name = nullptr;  // Allocation::type_name
 };
 
 // Runs the alloc callbacks of the sessions that were hit.  `caller` is where the call stack begins.

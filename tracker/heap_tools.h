@@ -4,6 +4,7 @@
 
 #include "tracker/core/thread_state.h"
 #include "tracker/heap_client.h"
+#include "tracker/sampling/countdown.h"
 #include "tracker/sampling/random.h"
 
 namespace allomon::heap_client {
@@ -16,6 +17,13 @@ using internal::RandomBits;
 // Whether the function given to CallAtThreadExit() will run when the calling thread ends.  Where it
 // is false, things that a heap keeps for the thread would be lost.
 inline bool ThreadExitWillBeSeen() { return internal::CurrentThread().in_registry(); }
+
+// The words that have stood trial on this thread: two readings with nothing allocated between them
+// are equal.  (If another thread starts a tracker between them they may differ.)
+inline uint64_t OwnTrialWords() {
+  const int64_t left = internal::countdown_words.load(std::memory_order_relaxed);
+  return internal::CurrentThread().meter.PassedAt(left);
+}
 
 }  // namespace allomon::heap_client
 

@@ -9,6 +9,12 @@
 namespace allomon::internal::preloaded {
 namespace {
 
+LabelSet FromC(allomon_labels labels) {
+  size_t bytes = 0;
+  const char* const text = allomon_labels_text(labels, &bytes);
+  return {labels, {text, bytes}};
+}
+
 Allocation FromC(const allomon_allocation& told) {
   Allocation allocation;
   allocation.n_samples = told.n_samples;
@@ -17,6 +23,7 @@ Allocation FromC(const allomon_allocation& told) {
   allocation.source = static_cast<AllocationSource>(told.source);
   allocation.rate = told.rate;
   allocation.callstack = Callstack(told.callstack_id, told.frames, told.n_frames, told.is_cut != 0);
+  allocation.labels = FromC(told.labels);
   return allocation;
 }
 
@@ -88,13 +95,26 @@ allomon_tracker_options OptionsOf(const Session::Config& config) {
 
 uint32_t IdThere(uint32_t id) { return id & ~kIdBit; }
 
+template <typename Live, typename Told>
+Live SumsOf(const Told& told) {
+  Live live;
+  live.sampled_blocks = told.sampled_blocks;
+  live.estimate.blocks = {told.blocks.value, told.blocks.variance};
+  live.estimate.bytes = {told.bytes.value, told.bytes.variance};
+  return live;
+}
+
 int32_t AddStack(void* user, const allomon_live_stack* told) {
-  LiveStack stack;
+  auto stack = SumsOf<LiveStack>(*told);
   stack.callstack = Callstack(told->callstack_id, told->frames, told->n_frames, told->is_cut != 0);
-  stack.sampled_blocks = told->sampled_blocks;
-  stack.estimate.blocks = {told->blocks.value, told->blocks.variance};
-  stack.estimate.bytes = {told->bytes.value, told->bytes.variance};
   static_cast<std::vector<LiveStack>*>(user)->push_back(stack);
+  return 0;
+}
+
+int32_t AddLabels(void* user, const allomon_live_labels* told) {
+  auto labels = SumsOf<LiveLabels>(*told);
+  labels.labels = FromC(told->labels);
+  static_cast<std::vector<LiveLabels>*>(user)->push_back(labels);
   return 0;
 }
 
@@ -126,6 +146,20 @@ std::vector<LiveStack> Snapshot(uint32_t id) {
   std::vector<LiveStack> stacks;
   allomon_tracker_snapshot(IdThere(id), AddStack, &stacks);
   return stacks;
+}
+
+std::vector<LiveLabels> SnapshotByLabels(uint32_t id) {
+  std::vector<LiveLabels> labels;
+  allomon_tracker_snapshot_by_labels(IdThere(id), AddLabels, &labels);
+  return labels;
+}
+
+std::vector<LiveTypeStack> SnapshotByTypes(uint32_t id) {
+  std::vector<LiveTypeStack> types;
+  for (const LiveStack& stack : Snapshot(id)) {
+    types.push_back({nullptr, stack.callstack, stack.sampled_blocks, stack.estimate});
+  }
+  return types;
 }
 
 bool IsSampling() { return allomon_tracker_sampling() != 0; }

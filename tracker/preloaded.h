@@ -44,6 +44,8 @@ allomon_status ReadCounts(uint32_t id, allomon_tracker_counts* counts);
 
 // Most bytes first; empty for a tracker that is gone.
 std::vector<LiveStack> Snapshot(uint32_t id);
+std::vector<LiveLabels> SnapshotByLabels(uint32_t id);
+std::vector<LiveTypeStack> SnapshotByTypes(uint32_t id);  // malloc's blocks have no type
 
 bool IsSampling();
 

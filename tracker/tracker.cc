@@ -157,7 +157,13 @@ std::vector<LiveStack> Tracker::snapshot(TrackerId id) {
 }
 
 std::vector<LiveLabels> Tracker::snapshot_by_labels(TrackerId id) {
-  return internal::LiveLabelsOf(id.value);
+  return preloaded::HasTracker(id.value) ? preloaded::SnapshotByLabels(id.value)
+                                         : internal::LiveLabelsOf(id.value);
+}
+
+std::vector<LiveTypeStack> Tracker::snapshot_by_types(TrackerId id) {
+  return preloaded::HasTracker(id.value) ? preloaded::SnapshotByTypes(id.value)
+                                         : internal::LiveTypesOf(id.value);
 }
 
 bool Tracker::is_sampling() {

@@ -145,6 +145,9 @@ class Tracker {
   // empty set.
   static std::vector<LiveLabels> snapshot_by_labels(TrackerId id);
 
+  // The same by type and call stack, for managed heaps; malloc's blocks have no type.
+  static std::vector<LiveTypeStack> snapshot_by_types(TrackerId id);
+
   // Whether the plain tracker (one started without `concurrent`) is sampling.
   static bool is_sampling();
 

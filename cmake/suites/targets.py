@@ -12,6 +12,7 @@ _ARCHIVES = [
     (r"@google_benchmark//:benchmark", "benchmark::benchmark"),
     (r"@abseil-cpp//.*", "absl::status absl::statusor absl::strings absl::cord"),
     (r"@nlohmann_json//:json", "nlohmann_json::nlohmann_json"),
+    (r"@debian_embedded//:python", "Python3::Python"),
     (r"@debian//:zlib", "ZLIB::ZLIB"),
     (r"@debian//:libdw", "dw elf"),
     (r"@debian//:libiberty", "iberty"),

@@ -2,7 +2,9 @@
 
 #include <new>
 
+#include "runtime/internal/heap_core.h"
 #include "runtime/internal/mutator.h"
+#include "runtime/pinned.h"
 
 namespace allomon::gc::internal {
 
@@ -13,24 +15,41 @@ constexpr uint64_t kMostWords = uint64_t{1} << 57;
 
 }  // namespace
 
-char* AllocateYoungSlow(size_t bytes, FrameState caller) {
-  return CurrentMutator().AllocateYoungSlow(bytes, AllocationSource::kNormal, caller);
+char* AllocateYoungSlow(size_t bytes, uintptr_t header, FrameState caller) {
+  return CurrentMutator().AllocateYoungSlow(bytes, header, AllocationSource::kNormal, caller);
+}
+
+// Born old, in a block of its own.
+static Object* MakeLarge(uintptr_t header, uint64_t length, uint64_t words, FrameState caller) {
+  if (words > kMostWords) throw std::bad_alloc();
+  Object* object = CurrentMutator().AllocateLargeSlow(words + 2, (words + 1) * kWordBytes, header,
+                                                      AllocationSource::kNormal, caller);
+  *WordsOf(object) = length;
+  HeaderOf(object) = header | kLargeBit;
+  return object;
+}
+
+Object* MakeSettled(uintptr_t header, uint64_t length, uint64_t words) {
+  return MakeLarge(header, length, words, ALLOMON_CALLER_FRAME());
+}
+
+// Behind a minor collection the object is old, and old objects do not move.
+void Settle(Object* object) {
+  Mutator& mutator = CurrentMutator();
+  mutator.CheckMayAllocate();
+  if (!IsYoung(object)) return;
+  mutator.heap->Collect(CollectionKind::kMinor, &mutator);
+  mutator.SafepointSlow();
 }
 
 Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words) {
   const FrameState caller = ALLOMON_CALLER_FRAME();
-  Mutator& mutator = CurrentMutator();
   if (words < kMaxYoungBytes / kWordBytes) {
     const size_t bytes = (words + 2) * kWordBytes;
-    char* start = mutator.AllocateYoungSlow(bytes, AllocationSource::kNormal, caller);
+    char* start = AllocateYoungSlow(bytes, header, caller);
     return InitSized(start, header, length, words);
   }
-  if (words > kMostWords) throw std::bad_alloc();
-  Object* object = mutator.AllocateLargeSlow(words + 2, (words + 1) * kWordBytes,
-                                             AllocationSource::kNormal, caller);
-  *WordsOf(object) = length;
-  HeaderOf(object) = header | kLargeBit;
-  return object;
+  return MakeLarge(header, length, words, caller);
 }
 
 }  // namespace allomon::gc::internal

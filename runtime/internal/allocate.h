@@ -22,8 +22,9 @@ __attribute__((always_inline)) inline char* TryAllocateYoung(size_t bytes) {
   return reinterpret_cast<char*>(start);
 }
 
-// See Mutator.  `caller` is where the call stack of a sample begins.
-char* AllocateYoungSlow(size_t bytes, FrameState caller);
+// See Mutator.  `header` is that of the object to be.  `caller` is where the call stack of a sample
+// begins.
+char* AllocateYoungSlow(size_t bytes, uintptr_t header, FrameState caller);
 
 // Makes an object with a length word and `words` more behind it.  Zero-filled, header written.
 Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words);

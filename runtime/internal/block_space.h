@@ -50,6 +50,12 @@ class BlockSpace {
     for (Chunk* chunk : chunks_) chunk->ForEachMarked(visit);
   }
 
+  // Numbers the marked objects from `first` on, in the order of ForEachMarked().
+  uint32_t NumberMarked(uint32_t first) {
+    for (Chunk* chunk : chunks_) first = chunk->NumberMarked(first);
+    return first;
+  }
+
   // Whether `object` lies in a block of this space.  Cost: a scan over the chunks; for
   // the verifier.
   bool Contains(const Object* object) const;

@@ -21,6 +21,9 @@ inline constexpr size_t kLinesPerBlock = kBlockBytes / kLineBytes;
 struct Chunk {
   uint8_t lines[kChunkBytes / kLineBytes];  // 1: a marked object lies in the line
   uint64_t marks[kChunkBytes / kWordBytes / 64];
+  // Numbers for the marked objects, written by NumberMarked() and valid until the marks change.
+  uint32_t first_number;
+  uint16_t marked_before[kChunkBytes / kWordBytes / 64];  // in this chunk, per word of marks
 
   static Chunk* Of(const void* address) {
     return reinterpret_cast<Chunk*>(reinterpret_cast<uintptr_t>(address) & ~(kChunkBytes - 1));
@@ -58,7 +61,25 @@ struct Chunk {
     memset(marks, 0, sizeof(marks));
   }
 
-  // Calls visit(Object*) for every marked object.
+  // Numbers the marked objects from `first` on, by address.  Returns the number behind the last.
+  uint32_t NumberMarked(uint32_t first) {
+    uint32_t found = 0;
+    first_number = first;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); ++i) {
+      marked_before[i] = static_cast<uint16_t>(found);
+      found += static_cast<uint32_t>(__builtin_popcountll(marks[i]));
+    }
+    return first + found;
+  }
+
+  uint32_t NumberOf(const Object* object) const {
+    const size_t word = OffsetOf(object) / kWordBytes;
+    const uint64_t below = marks[word / 64] & ((uint64_t{1} << word % 64) - 1);
+    return first_number + marked_before[word / 64] +
+           static_cast<uint32_t>(__builtin_popcountll(below));
+  }
+
+  // Calls visit(Object*) for every marked object, by ascending address.
   template <typename Visit>
   void ForEachMarked(Visit visit) {
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); ++i) {

@@ -8,6 +8,7 @@
 #include "runtime/internal/standing.h"
 #include "runtime/internal/young_range.h"
 #include "tracker/base/mutex.h"
+#include "tracker/base/thread_id.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::gc::internal {
@@ -120,6 +121,7 @@ void HeapCore::AfterForkInChild() {
   RunCollection(CollectionKind::kMinor);
   Mutator* dead = world.ResetAfterFork(own);
   while (dead != nullptr) delete std::exchange(dead, dead->next);
+  if (own != nullptr) own->thread_id = allomon::internal::OwnThreadId();
   if (own != nullptr && own->runs()) own->PublishLimit();
 }
 

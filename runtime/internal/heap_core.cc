@@ -202,6 +202,15 @@ void HeapCore::Collect(CollectionKind kind, Mutator* mutator) {
   world.Resume();
 }
 
+void HeapCore::CollectAndLook(LiveObjectsVisitor& visitor, Mutator* mutator) {
+  const Standing standing(this);
+  while (!world.Stop(mutator)) {
+  }
+  RunCollection(CollectionKind::kMajor);
+  visitor.Look(*this);
+  world.Resume();
+}
+
 void HeapCore::CollectForRoom(Mutator& mutator) {
   // Another thread's collection, for which this thread was parked, has left its nursery empty.
   if (!world.Stop(&mutator)) return;

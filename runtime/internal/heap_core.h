@@ -8,6 +8,7 @@
 #include "runtime/heap_options.h"
 #include "runtime/heap_statistics.h"
 #include "runtime/internal/block_space.h"
+#include "runtime/internal/identity_table.h"
 #include "runtime/internal/large_space.h"
 #include "runtime/internal/mutator.h"
 #include "runtime/internal/sample_table.h"
@@ -20,8 +21,21 @@ namespace allomon::gc::internal {
 // A root that belongs to no thread: in the heap's list while it lives.
 struct GlobalNode {
   Slot object = nullptr;
+  const char* name = nullptr;  // for snapshots; not owned
   GlobalNode* previous = nullptr;
   GlobalNode* next = nullptr;
+};
+
+class HeapCore;
+
+// Looks at the live objects of a heap, between two collections.  Calls no malloc, whose samples run
+// user code, which could wait for a thread that stands.
+class LiveObjectsVisitor {
+ public:
+  virtual ~LiveObjectsVisitor() = default;
+  // Called once, while the world stands still.  Nothing is young, and the marks of the spaces are
+  // exactly those of the live objects.
+  virtual void Look(HeapCore& heap) = 0;
 };
 
 class HeapCore {
@@ -38,6 +52,8 @@ class HeapCore {
   // Collects, with the world stopped by this thread.  `mutator` is the thread's own mutator, or
   // nullptr for a thread that does not run in this heap.
   void Collect(CollectionKind kind, Mutator* mutator);
+  // Collects kMajor, and lets the visitor look before the world goes on.
+  void CollectAndLook(LiveObjectsVisitor& visitor, Mutator* mutator);
   // Empties the nurseries, the caller's included, unless another thread's collection has just
   // emptied them.  A major collection follows if one is due.
   void CollectForRoom(Mutator& mutator);
@@ -94,6 +110,7 @@ class HeapCore {
   Mutex tables_mutex;
   WeakTable<Finalizer> finalizers ALLOMON_GUARDED_BY(tables_mutex);
   WeakTable<CustomBlockEntry> customs ALLOMON_GUARDED_BY(tables_mutex);
+  IdentityTable identities;  // written under tables_mutex
   std::atomic<size_t> due_actions{0};
   std::atomic<uint64_t> custom_bytes{0};
 

@@ -16,6 +16,7 @@ struct LargeNode {
   LargeNode* next;
   uint64_t words;  // header included
   bool marked;
+  uint32_t number;  // by NumberMarked()
 
   static LargeNode* Of(Object* object) {
     return reinterpret_cast<LargeNode*>(&HeaderOf(object)) - 1;
@@ -49,6 +50,14 @@ class LargeSpace {
     for (LargeNode* node = first_; node != nullptr; node = node->next) {
       if (node->marked) visit(node->object());
     }
+  }
+  // Numbers the marked objects from `first` on, in the order of ForEachMarked().
+  uint32_t NumberMarked(uint32_t first) {
+    const MutexHolder hold(mutex_);
+    for (LargeNode* node = first_; node != nullptr; node = node->next) {
+      if (node->marked) node->number = first++;
+    }
+    return first;
   }
   bool Contains(Object* object);
 

@@ -1,6 +1,6 @@
 // The offsets of the members of an aggregate, and which members are references; computed by the
 // compiler.  The computed size is compared with sizeof.  A type with members that reflection cannot
-// see (base classes, bit-fields, arrays) is therefore refused.
+// see (base classes, bit-fields) is therefore refused.
 #ifndef ALLOMON_RUNTIME_INTERNAL_LAYOUT_H_
 #define ALLOMON_RUNTIME_INTERNAL_LAYOUT_H_
 
@@ -20,8 +20,24 @@ template <typename T>
 class Root;
 template <typename T>
 class Global;
+template <typename Pointer>
+class Untraced;
+template <typename T>
+class Trailing;
 
 namespace internal {
+
+template <typename T>
+struct IsUntraced : std::false_type {};
+template <typename Pointer>
+struct IsUntraced<Untraced<Pointer>> : std::true_type {};
+
+template <typename M>
+struct IsTrailing : std::false_type {};
+template <typename T>
+struct IsTrailing<Trailing<T>> : std::true_type {
+  using Type = T;
+};
 
 template <typename T>
 struct IsField : std::false_type {};
@@ -46,7 +62,8 @@ constexpr bool PointsToClass() {
 template <typename M>
 constexpr void CheckMember() {
   static_assert(!PointsToClass<std::remove_cv_t<M>>(),
-                "a managed object must not hold a raw pointer to a class: use Field<T>");
+                "a managed object must not hold a raw pointer to a class: use Field<T>, or "
+                "Untraced<T*> for an object outside the heap");
   static_assert(!IsRootHolder<std::remove_cv_t<M>>::value,
                 "a managed object must not hold a root: use Field<T>");
   static_assert(std::is_trivially_destructible_v<M>,
@@ -59,6 +76,8 @@ struct ReferenceList {
   std::array<uint32_t, 256> offsets{};
   uint32_t count = 0;
   size_t end_bytes = 0;  // behind the last member
+
+  size_t trailing_bytes = 0;  // behind a Trailing member; 0: there is none
 
   constexpr void Add(size_t offset_bytes) {
     offsets[count++] = static_cast<uint32_t>(offset_bytes / kWordBytes);
@@ -76,9 +95,13 @@ template <typename M>
 constexpr void AddMember(ReferenceList& list) {
   CheckMember<M>();
   const size_t offset_bytes = AlignUp(list.end_bytes, alignof(M));
-  if constexpr (IsField<M>::value) {
+  if constexpr (std::is_array_v<M>) {
+    for (size_t i = 0; i < std::extent_v<M>; ++i) AddMember<std::remove_extent_t<M>>(list);
+  } else if constexpr (IsField<M>::value) {
     list.Add(offset_bytes);
-  } else if constexpr (std::is_class_v<M>) {
+  } else if constexpr (IsTrailing<M>::value) {
+    list.trailing_bytes = offset_bytes + sizeof(M);
+  } else if constexpr (std::is_class_v<M> && !IsUntraced<M>::value) {
     AddMembers<M>(list, offset_bytes);
   }
   list.end_bytes = offset_bytes + sizeof(M);

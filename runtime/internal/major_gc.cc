@@ -3,6 +3,7 @@
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
+#include "runtime/internal/value_word.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -15,7 +16,7 @@ class Marking {
 
   // The object is marked some visits later, when its header has come into the cache, or by Drain().
   void Visit(Slot& slot) {
-    if (slot == nullptr) return;
+    if (!PointsToObject(slot)) return;
     __builtin_prefetch(&HeaderOf(slot));
     Object* const earlier = std::exchange(coming_[next_coming_], slot);
     next_coming_ = (next_coming_ + 1) % kComing;
@@ -198,6 +199,7 @@ void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
   ClearDeadEphemerons(marking);
   heap.samples.AfterMajor(Marking::IsMarked);
   FilterCustoms(heap);
+  heap.identities.AfterMajor(Marking::IsMarked);
   CountMajor(heap, marking.marked_words());
   heap.blocks.Sweep(keep_free_blocks);
   heap.large.Sweep();

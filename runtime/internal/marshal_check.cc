@@ -115,7 +115,7 @@ class GraphCheck {
 
   absl::Status CheckRoot(const TypeInfo* root_type) {
     if (graph_.n_objects == 0) return absl::OkStatus();
-    if (graph_.types[type_of_[0]]->type == root_type) return absl::OkStatus();
+    if (MayReferTo(root_type, graph_.types[type_of_[0]]->type)) return absl::OkStatus();
     return absl::FailedPreconditionError("unmarshal: the root is not of the type asked for");
   }
 
@@ -158,11 +158,25 @@ class GraphCheck {
   bool CheckReference(const TypeInfo* target) {
     uint64_t number = 0;
     if (!source_.Number(&number)) return Fail("whose references are cut off");
+    if (IsValueTarget(target)) {
+      if (number == 1) return CheckImmediate();
+      if (number % 2 != 0) return Fail("with a Value of an unknown kind");
+      number /= 2;
+    }
     if (number == 0) return true;
     if (number > met_ + 1 || number > graph_.n_objects) return Fail("with a reference out of turn");
     if (number > met_) ++met_;
     const TypeInfo* referred = graph_.types[type_of_[number - 1]]->type;
-    return referred == target || Fail("with a reference to another type than declared");
+    return MayReferTo(target, referred) || Fail("with a reference to another type than declared");
+  }
+
+  // Null has a number.
+  bool CheckImmediate() {
+    const char* bytes = nullptr;
+    uint64_t word = 0;
+    if (!source_.Take(sizeof(word), &bytes)) return Fail("whose bytes are cut off");
+    memcpy(&word, bytes, sizeof(word));
+    return (word != 0 && IsImmediateWord(word)) || Fail("with a Value that is no number");
   }
 
   bool CheckRun(const MarshalRun& run, uint64_t size_bytes) {

@@ -11,6 +11,7 @@
 
 #include "runtime/array.h"
 #include "runtime/internal/layout.h"
+#include "runtime/numbers.h"
 #include "runtime/type.h"
 
 namespace allomon::gc::internal {
@@ -19,6 +20,16 @@ struct MarshalReference {
   uint32_t word;
   const TypeInfo* target;
 };
+
+// The target of a member or an element that is a Value.
+inline bool IsValueTarget(const TypeInfo* target) { return target == &TypeInfoOf<Value>::kInfo; }
+
+// Whether a reference to a `target` may be to an object of that type.
+inline bool MayReferTo(const TypeInfo* target, const TypeInfo* type) {
+  if (IsValueTarget(target) || target == &TypeInfoOf<Any>::kInfo) return true;
+  while (type != nullptr && type != target) type = type->extends;
+  return type != nullptr;
+}
 
 // Bytes that are copied.  Bools are checked: reading one that is neither 0 nor 1 would be undefined
 // behaviour.
@@ -55,8 +66,8 @@ struct MarshalMembers {
     }
   }
 
-  constexpr void AddReference(size_t offset_bytes, const TypeInfo* target) {
-    Print('r');
+  constexpr void AddReference(size_t offset_bytes, const TypeInfo* target, char kind = 'r') {
+    Print(static_cast<uint64_t>(kind));
     Print(offset_bytes);
     references[n_references++] = {static_cast<uint32_t>(offset_bytes / kWordBytes), target};
   }
@@ -109,8 +120,16 @@ constexpr void WalkMembers(MarshalMembers& found, size_t start_bytes);
 template <typename M>
 constexpr size_t WalkMember(MarshalMembers& found, size_t after_bytes) {
   const size_t offset_bytes = AlignUp(after_bytes, alignof(M));
-  if constexpr (IsField<M>::value) {
-    found.AddReference(offset_bytes, &TypeInfoOf<typename TargetOf<M>::Type>::kInfo);
+  if constexpr (std::is_array_v<M>) {
+    using Element = std::remove_extent_t<M>;
+    size_t end_bytes = offset_bytes;
+    for (size_t i = 0; i < std::extent_v<M>; ++i) end_bytes = WalkMember<Element>(found, end_bytes);
+  } else if constexpr (IsField<M>::value) {
+    using Target = typename TargetOf<M>::Type;
+    found.AddReference(offset_bytes, &TypeInfoOf<Target>::kInfo,
+                       std::is_same_v<Target, Value> ? 'v' : 'r');
+  } else if constexpr (IsUntraced<M>::value) {
+    found.AddPlain(PlainKind<M>(), offset_bytes, sizeof(M));  // refuses it
   } else if constexpr (std::is_class_v<M>) {
     WalkMembers<M>(found, offset_bytes);
   } else {
@@ -143,13 +162,15 @@ constexpr void WalkListed(MarshalMembers& found, std::tuple<Targets...>*) {
   static_assert(sizeof...(Targets) == 1 || sizeof...(Targets) == n,
                 "ReferencesOf<T>::Targets names one type for each offset, or one for all");
   const TypeInfo* const targets[] = {&TypeInfoOf<Targets>::kInfo...};
+  constexpr char kinds[] = {std::is_same_v<Targets, Value> ? 'v' : 'r' ...};
   size_t plain_bytes = 0;
   for (size_t i = 0; i < n; ++i) {
     const size_t offset_bytes = ReferencesOf<T>::kOffsetsBytes[i];
     // An exception in a constant expression, which the compiler reports.
     if (offset_bytes < plain_bytes) throw "kOffsetsBytes must ascend to be marshalled";
     if (plain_bytes < offset_bytes) found.AddPlain('?', plain_bytes, offset_bytes - plain_bytes);
-    found.AddReference(offset_bytes, targets[sizeof...(Targets) == 1 ? 0 : i]);
+    const size_t which = sizeof...(Targets) == 1 ? 0 : i;
+    found.AddReference(offset_bytes, targets[which], kinds[which]);
     plain_bytes = offset_bytes + kWordBytes;
   }
   if (plain_bytes < sizeof(T)) found.AddPlain('?', plain_bytes, sizeof(T) - plain_bytes);
@@ -186,6 +207,8 @@ template <typename T>
 struct MarshalLayoutOf {
   static_assert(TypeInfoOf<T>::kInfo.kind != Kind::kEphemeron,
                 "weak references and ephemerons cannot be marshalled");
+  static_assert(TypeInfoOf<T>::kInfo.size_words != 0,
+                "a type with a Trailing cannot be marshalled");
   static_assert(std::is_aggregate_v<T>, "only structs, arrays and Bytes can be marshalled");
   static MarshalLayout Get() {
     constexpr const MarshalMembers& m = kMarshalMembers<T>;
@@ -205,13 +228,29 @@ struct MarshalLayoutOf<Array<T>> {
   static MarshalLayout Get() {
     return {&TypeInfoOf<Array<T>>::kInfo,
             HeaderFor<Array<T>>(),
-            FingerprintOfKind('a'),
+            FingerprintOfKind(std::is_same_v<T, Value> ? 'v' : 'a'),
             nullptr,
             nullptr,
             0,
             0,
             0,
             &TypeInfoOf<T>::kInfo};
+  }
+};
+template <typename N>
+struct MarshalLayoutOf<Numbers<N>> {
+  static MarshalLayout Get() {
+    MarshalMembers members;
+    members.AddPlain(PlainKind<N>(), kWordBytes, sizeof(N));
+    return {&TypeInfoOf<Numbers<N>>::kInfo,
+            HeaderFor<Numbers<N>>(),
+            members.fingerprint,
+            nullptr,
+            nullptr,
+            0,
+            0,
+            0,
+            nullptr};
   }
 };
 template <>

@@ -91,7 +91,8 @@ class GraphBuilder {
     const size_t bytes = (words + 1) * kWordBytes;
     char* start = TryAllocateYoung(bytes);
     if (start == nullptr) {
-      start = CurrentMutator().AllocateYoungSlow(bytes, AllocationSource::kMarshal, caller_);
+      start =
+          CurrentMutator().AllocateYoungSlow(bytes, header, AllocationSource::kMarshal, caller_);
     }
     memset(start, 0, bytes);
     Object* object = reinterpret_cast<Object*>(start + kWordBytes);
@@ -99,7 +100,7 @@ class GraphBuilder {
     return object;
   }
   Object* MakeLarge(uintptr_t header, uint64_t words) const {
-    Object* object = CurrentMutator().AllocateLargeSlow(words + 1, words * kWordBytes,
+    Object* object = CurrentMutator().AllocateLargeSlow(words + 1, words * kWordBytes, header,
                                                         AllocationSource::kMarshal, caller_);
     HeaderOf(object) = header | kLargeBit;
     return object;
@@ -110,22 +111,30 @@ class GraphBuilder {
     const MarshalLayout& layout = *head.layout;
     switch (layout.type->kind) {
       case Kind::kArray:
-        for (uint64_t word = 1; word <= head.length; ++word) FillReference(i, word);
+        for (uint64_t word = 1; word <= head.length; ++word) {
+          FillReference(i, layout.element, word);
+        }
         return;
       case Kind::kBytes:
         return FillRun(table_[i], kWordBytes, head.length);
       default:
         break;
     }
-    for (uint32_t k = 0; k < layout.n_references; ++k) FillReference(i, layout.references[k].word);
+    for (uint32_t k = 0; k < layout.n_references; ++k) {
+      FillReference(i, layout.references[k].target, layout.references[k].word);
+    }
     for (uint32_t k = 0; k < layout.n_runs; ++k) {
       FillRun(table_[i], layout.runs[k].offset_bytes, layout.runs[k].size_bytes);
     }
   }
 
-  void FillReference(uint64_t i, uint64_t word) {
+  void FillReference(uint64_t i, const TypeInfo* target, uint64_t word) {
     uint64_t number = 0;
     Must(bodies_.Number(&number));
+    if (IsValueTarget(target)) {
+      if (number == 1) return FillRun(table_[i], word * kWordBytes, kWordBytes);
+      number /= 2;
+    }
     if (number == 0) return;
     if (number > made_) MakeNext();
     ALLOMON_DCHECK("inv.marshal.rooted", number <= made_ && i < made_);

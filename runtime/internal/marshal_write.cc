@@ -138,6 +138,15 @@ class GraphWriter {
     return number;
   }
 
+  // A Value's even number is twice that of its object.  1: the word of an immediate follows.
+  void WriteReference(const TypeInfo* target, Object* to) {
+    if (!IsValueTarget(target)) return bodies_.Number(NumberOf(to));
+    if (to == nullptr || PointsToObject(to)) return bodies_.Number(2 * NumberOf(to));
+    const uint64_t word = gc::internal::WordOf(to);
+    bodies_.Number(1);
+    bodies_.Append(&word, sizeof(word));
+  }
+
   void WriteBody(Object* object) {
     const TypeInfo& info = TypeOf(HeaderOf(object));
     if (info.kind == Kind::kBytes) {
@@ -147,12 +156,14 @@ class GraphWriter {
     // The body has as many references as the object, in the order of their addresses.
     if (info.kind == Kind::kArray) {
       const Slot* slots = SlotsOf(object) + 1;
-      for (uint64_t i = 0, n = ArrayLength(object); i < n; ++i) bodies_.Number(NumberOf(slots[i]));
+      const TypeInfo* const element = TypeFor(&info)->layout.element;
+      for (uint64_t i = 0, n = ArrayLength(object); i < n; ++i) WriteReference(element, slots[i]);
       return;
     }
     const MarshalLayout& layout = TypeFor(&info)->layout;
     for (uint32_t i = 0; i < layout.n_references; ++i) {
-      bodies_.Number(NumberOf(SlotsOf(object)[layout.references[i].word]));
+      const MarshalReference& reference = layout.references[i];
+      WriteReference(reference.target, SlotsOf(object)[reference.word]);
     }
     for (uint32_t i = 0; i < layout.n_runs; ++i) {
       bodies_.Append(reinterpret_cast<const char*>(object) + layout.runs[i].offset_bytes,
@@ -172,19 +183,14 @@ class GraphWriter {
   bool too_many_ = false;
 };
 
-// Of "const char* ...::NameOf() [with T = Cell]", the part behind the "T = ".
-std::string NameOfType(const TypeInfo& info) {
-  const std::string_view text = info.name;
-  const size_t begin = text.find("T = ");
-  if (begin == std::string_view::npos) return std::string(text);
-  const size_t end = text.find_first_of(";]", begin);
-  return std::string(text.substr(begin + 4, end - begin - 4));
-}
-
 absl::Status Refused(const TypeInfo& info) {
-  const std::string name = NameOfType(info);
+  const std::string name = info.name;
   if (info.kind == Kind::kEphemeron) {
     return absl::FailedPreconditionError("marshal: '" + name + "' is a weak reference");
+  }
+  if (info.kind == Kind::kShaped) {
+    return absl::FailedPreconditionError("marshal: the graph reaches a '" + name +
+                                         "', an object of a shape, which only this run knows");
   }
   if (name == "CustomBlock") {
     return absl::FailedPreconditionError(
@@ -197,6 +203,9 @@ absl::Status Refused(const TypeInfo& info) {
 }  // namespace
 
 absl::StatusOr<std::string> WriteGraph(Object* root, const MarshalTypes& types) {
+  if (root != nullptr && !PointsToObject(root)) {
+    return absl::FailedPreconditionError("marshal: the root is a number: put it into an object");
+  }
   GraphWriter writer(types);
   const TypeInfo* refused = writer.Write(root);
   if (refused != nullptr) return Refused(*refused);

@@ -240,6 +240,7 @@ void CollectMinor(HeapCore& heap) {
   VisitEphemerons(heap, evacuation);
   heap.samples.AfterMinor();
   FilterCustoms(heap);
+  heap.identities.AfterMinor(Survivor);
   CountMinor(heap, young_words, evacuation.moved_words());
   EmptyNurseries(heap);
   ALLOMON_DCHECK("inv.nursery", NothingIsYoung(heap));

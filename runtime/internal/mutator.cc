@@ -8,6 +8,7 @@
 #include "runtime/internal/check.h"
 #include "runtime/internal/heap_core.h"
 #include "runtime/internal/poison.h"
+#include "tracker/base/thread_id.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -80,6 +81,7 @@ Mutator& CurrentMutator() {
 
 bool Mutator::Init(HeapCore* owner, size_t bytes) {
   heap = owner;
+  thread_id = allomon::internal::OwnThreadId();
   nursery_bytes = bytes;
   // Stress mode moves the nursery to its other half at every collection.
   const size_t halves = heap->options.stress_every != 0 ? 2 : 1;
@@ -246,6 +248,7 @@ BlockHandle Mutator::Sample(const Request& request, FrameState caller) {
   block.size_bytes = request.size_bytes;
   block.source = request.source;
   block.young = request.young;
+  block.type_name = request.type.name;
   std::exception_ptr thrown;
   const BlockHandle handle = heap_client::ReportManaged(sampler, block, caller, &thrown);
   if (thrown != nullptr) std::rethrow_exception(thrown);
@@ -253,13 +256,14 @@ BlockHandle Mutator::Sample(const Request& request, FrameState caller) {
   return handle;
 }
 
-char* Mutator::AllocateYoungSlow(size_t bytes, AllocationSource source, FrameState caller) {
+char* Mutator::AllocateYoungSlow(size_t bytes, uintptr_t header, AllocationSource source,
+                                 FrameState caller) {
   const LimitPublisher publisher(*this);
   Sync();
   Attend();
   MakeRoom(bytes);
   heap->RunDue(this);
-  const Request request = {bytes / kWordBytes, bytes - kWordBytes, source, true};
+  const Request request = {bytes / kWordBytes, bytes - kWordBytes, source, true, TypeOf(header)};
   PendingBlock pending(heap->samples, Sample(request, caller));
   // Callbacks may have filled the nursery again.
   MakeRoom(bytes);
@@ -280,22 +284,23 @@ void Mutator::SampleCustom(const Slot* root, uint64_t bytes, FrameState caller) 
   Sync();
   const bool was_young = IsYoung(*root);
   clock.Add(bytes);
-  PendingBlock pending(
-      heap->samples,
-      Sample({BytesToWords(bytes), bytes, AllocationSource::kCustom, was_young}, caller));
+  PendingBlock pending(heap->samples, Sample({BytesToWords(bytes), bytes, AllocationSource::kCustom,
+                                              was_young, TypeOf(HeaderOf(*root))},
+                                             caller));
   const bool is_young = IsYoung(*root);
   pending.Become(*root, is_young, was_young && !is_young);
 }
 
-Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, AllocationSource source,
-                                   FrameState caller) {
+Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_t header,
+                                   AllocationSource source, FrameState caller) {
   const LimitPublisher publisher(*this);
   Sync();
   Attend();
   const size_t bytes = LargeSpace::BytesFor(words);
   if (heap->WantsMajor(bytes)) heap->Collect(CollectionKind::kMajor, this);
   heap->RunDue(this);
-  PendingBlock pending(heap->samples, Sample({words, size_bytes, source, false}, caller));
+  PendingBlock pending(heap->samples,
+                       Sample({words, size_bytes, source, false, TypeOf(header)}, caller));
   Object* object = heap->AllocateLarge(words);
   while (object == nullptr) {
     heap->Collect(CollectionKind::kMajor, this);

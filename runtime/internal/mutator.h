@@ -7,6 +7,7 @@
 
 #include "runtime/internal/memory.h"
 #include "runtime/internal/object.h"
+#include "runtime/internal/value_word.h"
 #include "runtime/internal/window.h"
 #include "runtime/internal/world.h"
 #include "tracker/allocation_clock.h"
@@ -29,6 +30,7 @@ struct Request {
   uint64_t size_bytes;   // without header, as the callback is told
   AllocationSource source;
   bool young;
+  const TypeInfo& type;
 };
 
 class Mutator {
@@ -45,10 +47,11 @@ class Mutator {
   // Takes `bytes` of the nursery, header included; at most kMaxYoungBytes + 8.  The caller writes
   // the object and then its header, without another allocation in between.  Throws std::bad_alloc,
   // or the exception of a callback; after an exception nothing was allocated.
-  char* AllocateYoungSlow(size_t bytes, AllocationSource source, FrameState caller);
+  char* AllocateYoungSlow(size_t bytes, uintptr_t header, AllocationSource source,
+                          FrameState caller);
   // Makes an object that is born old: zero-filled, the header to be written by the caller.
-  Object* AllocateLargeSlow(uint64_t words, uint64_t size_bytes, AllocationSource source,
-                            FrameState caller);
+  Object* AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_t header,
+                            AllocationSource source, FrameState caller);
   // Judges and reports the out-of-heap bytes of the custom block in `root`.
   void SampleCustom(const Slot* root, uint64_t bytes, FrameState caller);
 
@@ -92,10 +95,24 @@ class Mutator {
       for (size_t i = 0; i < *range.count; ++i) visit(range.slots[i]);
     }
   }
+  // Calls visit(Slot*, index) for the roots that are not null, for snapshots.
+  template <typename Visit>
+  void ForEachLocal(Visit visit) {
+    for (Slot* slot = roots; slot != window->root_top; ++slot) {
+      if (IsReference(*slot)) visit(slot, static_cast<uint64_t>(slot - roots));
+    }
+  }
+  template <typename Visit>
+  static void ForEachOfRange(const RootRange& range, Visit visit) {
+    for (size_t i = 0; i < *range.count; ++i) {
+      if (PointsToObject(range.slots[i])) visit(&range.slots[i], uint64_t{i});
+    }
+  }
 
   HeapCore* heap = nullptr;
   Window* window = nullptr;
   Mutator* next = nullptr;  // the world's list
+  uint32_t thread_id = 0;   // the kernel's, for snapshots
   // Stored by the thread itself, under the world's mutex.
   std::atomic<MutatorState> state{MutatorState::kOutside};
   char* nursery = nullptr;
@@ -121,7 +138,7 @@ class Mutator {
   char* second_half = nullptr;  // of the nursery, in stress mode
 
   static bool IsReference(Slot slot) {
-    return (reinterpret_cast<uintptr_t>(slot) & 1) == 0 && slot != nullptr;
+    return (reinterpret_cast<uintptr_t>(slot) & 1) == 0 && PointsToObject(slot);
   }
 
  private:
@@ -134,6 +151,12 @@ class Mutator {
   bool Fits(size_t bytes) const { return used_bytes() + bytes <= granted_bytes; }
   bool WantsAttention() const;
 };
+
+// Registered ranges of roots of this thread: slots[0, *count).
+void AddValueStack(Slot* slots, const size_t* count);
+void RemoveValueStack(const Slot* slots);
+// The stack that was registered at `slots` begins at `to` from now on.
+void MoveValueStack(const Slot* slots, Slot* to);
 
 // The mutator of this thread; aborts with the rule when the thread is not attached.
 Mutator& CurrentMutator();

@@ -27,20 +27,25 @@ using Word __attribute__((may_alias)) = uintptr_t;
 
 enum class Kind : uint8_t {
   kFixed,      // references where pointer_map or offsets say
-  kArray,      // a length word, then as many references
-  kBytes,      // a length word, then as many bytes
+  kArray,      // fixed words, of which the last one is a length; then as many references
+  kBytes,      // the same with as many bytes
   kEphemeron,  // Ephemeron in weak.h: a key that is not traced, a value
+  kShaped,     // as kFixed, with a TypeInfo that is made at run time: shape.h
 };
 
 struct TypeInfo {
   const char* name;
   // kFixed: bit i tells that word i is a reference, for objects of up to 64 words.
   uint64_t pointer_map;
-  // kFixed with more than 64 words: where the references are, in words.
+  // kFixed with more than 64 words, kArray, kBytes: where the fixed references are, in words.
   const uint32_t* offsets;
   uint32_t n_offsets;
-  uint32_t size_words;  // kFixed, kEphemeron; 0 where the object tells its size
+  uint32_t size_words;  // 0 where the object tells its size: kArray, kBytes
   Kind kind;
+  // Of the references, in the order of ForEachSlot(); nullptr: they have no names.
+  const char* const* reference_names = nullptr;
+  const TypeInfo* extends = nullptr;  // the type of the object's beginning: value.h
+  uint32_t length_word = 0;           // kArray, kBytes: the place of the length
 };
 
 inline constexpr uintptr_t kForwardedBit = 1;
@@ -58,6 +63,7 @@ inline bool IsLarge(uintptr_t header) { return (header & kLargeBit) != 0; }
 using Slot = Object*;
 inline Slot* SlotsOf(Object* object) { return reinterpret_cast<Slot*>(object); }
 
+// Of an Array, or the bytes of Bytes.
 inline uint64_t ArrayLength(Object* object) { return *WordsOf(object); }
 // 2^61 references cannot be allocated, so this does not wrap.
 inline uint64_t BytesToWords(uint64_t bytes) {
@@ -67,8 +73,13 @@ inline uint64_t BytesToWords(uint64_t bytes) {
 // Words behind the header.
 inline uint64_t SizeWords(const TypeInfo& type, Object* object) {
   if (__builtin_expect(type.size_words != 0, 1)) return type.size_words;
-  const uint64_t length = ArrayLength(object);
-  return 1 + (type.kind == Kind::kArray ? length : BytesToWords(length));
+  const uint64_t length = WordsOf(object)[type.length_word];
+  return type.length_word + 1 + (type.kind == Kind::kArray ? length : BytesToWords(length));
+}
+
+// Of an object, without the elements of an array.
+inline uint64_t CountReferences(const TypeInfo& type) {
+  return static_cast<uint64_t>(__builtin_popcountll(type.pointer_map)) + type.n_offsets;
 }
 
 inline bool HasReferences(const TypeInfo& type) {
@@ -89,7 +100,8 @@ inline void ForEachSlot(const TypeInfo& type, Object* object, Visit&& visit) {
   }
   for (uint32_t i = 0; i < type.n_offsets; ++i) visit(slots[type.offsets[i]]);
   if (type.kind != Kind::kArray) return;
-  for (uint64_t i = 1, end = ArrayLength(object); i <= end; ++i) visit(slots[i]);
+  const uint64_t first = type.length_word + 1;
+  for (uint64_t i = first, end = first + WordsOf(object)[first - 1]; i < end; ++i) visit(slots[i]);
 }
 
 }  // namespace allomon::gc::internal

@@ -2,8 +2,9 @@
 // by trying to brace-initialise it, names them by a structured binding, and computes the offset of
 // each one.  No macro, no code at run time.
 //
-// Works for aggregates of up to 16 members, nested ones included.  Not for base classes,
-// bit-fields and arrays; for those specialise ReferencesOf (see type.h).
+// Works for aggregates of up to 16 members, nested ones and arrays included; the elements of an
+// array count.  Not for base classes and bit-fields; for those specialise ReferencesOf (see
+// type.h).
 #ifndef ALLOMON_RUNTIME_INTERNAL_REFLECT_H_
 #define ALLOMON_RUNTIME_INTERNAL_REFLECT_H_
 
@@ -32,12 +33,59 @@ struct TakesMembers<T, std::index_sequence<i...>,
 
 inline constexpr size_t kMaxMembers = 16;
 
+// Converts to base classes of Whole alone.
+template <typename Whole>
+struct AnyBase {
+  template <typename Base, typename = std::enable_if_t<std::is_base_of_v<Base, Whole> &&
+                                                       !std::is_same_v<Base, Whole>>>
+  operator Base() const noexcept;  // NOLINT: implicit; never defined
+};
+template <typename T, typename = void>
+struct HasBase : std::false_type {};
+template <typename T>
+struct HasBase<T, std::void_t<decltype(T{AnyBase<T>{}})>> : std::true_type {};
+
+// Whether T takes so many initialisers, then {} for one member, then those `after` it.
+template <typename T, typename Before, typename After, typename = void>
+struct TakesBraces : std::false_type {};
+template <typename T, size_t... i, size_t... j>
+struct TakesBraces<
+    T, std::index_sequence<i...>, std::index_sequence<j...>,
+    std::void_t<decltype(T{
+        (static_cast<void>(i), AnyMember<T>{})..., {}, (static_cast<void>(j), AnyMember<T>{})...})>>
+    : std::true_type {};
+
 template <typename T, size_t n = kMaxMembers>
 constexpr size_t CountMembers() {
   if constexpr (n == 0 || TakesMembers<T, std::make_index_sequence<n>>::value) {
     return n;
   } else {
     return CountMembers<T, n - 1>();
+  }
+}
+
+// The number of initialisers that the member at a place takes without braces: more than one for an
+// array.  `n`: of all members.
+template <typename T, size_t place, size_t n, size_t extent = 1>
+constexpr size_t InitializersAt() {
+  if constexpr (place + extent > n) {
+    return 1;  // {} does not initialise the member, so it is no array
+  } else if constexpr (TakesBraces<T, std::make_index_sequence<place>,
+                                   std::make_index_sequence<n - place - extent>>::value) {
+    return extent;
+  } else {
+    return InitializersAt<T, place, n, extent + 1>();
+  }
+}
+
+// The members from a place among the initialisers on.  An array is one member.
+template <typename T, size_t place = 0>
+constexpr size_t CountDeclared() {
+  constexpr size_t n = CountMembers<T>();
+  if constexpr (place >= n) {
+    return 0;
+  } else {
+    return 1 + CountDeclared<T, place + InitializersAt<T, place, n>()>();
   }
 }
 
@@ -48,8 +96,15 @@ TypeList<Types...> TypesOf(Types&...);
 // clang-format off
 template <typename T>
 auto MembersOf(T& whole) {
-  constexpr size_t n = CountMembers<T>();
-  static_assert(n > 0 || std::is_empty_v<T>, "a managed type must be an aggregate");
+  constexpr bool has_base = HasBase<T>::value;
+  constexpr bool is_wide = TakesMembers<T, std::make_index_sequence<kMaxMembers + 1>>::value;
+  static_assert(!has_base, "reflection does not see into base classes: specialise ReferencesOf<T>");
+  static_assert(!is_wide,
+                "reflection sees 16 members, where elements of arrays count: specialise "
+                "ReferencesOf<T>");
+  constexpr size_t n = has_base || is_wide ? 0 : CountDeclared<T>();
+  static_assert(n > 0 || std::is_empty_v<T> || has_base || is_wide,
+                "a managed type must be an aggregate");
   if constexpr (n == 0) {
     return TypeList<>();
   } else if constexpr (n == 1) {

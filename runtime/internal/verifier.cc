@@ -2,6 +2,7 @@
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
+#include "runtime/internal/value_word.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -14,7 +15,7 @@ class Verification {
 
   void Visit(const Slot& slot) {
     Object* object = slot;
-    if (object == nullptr || !seen_.insert(object).second) return;
+    if (!PointsToObject(object) || !seen_.insert(object).second) return;
     ALLOMON_GC_CHECK(!IsYoung(object),
                      "inv.nursery: a young object is referenced after a collection");
     const uintptr_t header = HeaderOf(object);

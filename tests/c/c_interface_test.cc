@@ -75,10 +75,10 @@ allomon_tracker StartFor(Seen* seen) {
 
 TEST(CInterface, CAndCxxHaveTheSameStructures) {
   const std::vector<size_t> sizes = {
-      sizeof(allomon_allocation),      sizeof(allomon_tracker_options),
-      sizeof(allomon_callbacks),       sizeof(allomon_live_stack),
-      sizeof(allomon_tracker_counts),  sizeof(allomon_recording_options),
-      sizeof(allomon_recording_counts)};
+      sizeof(allomon_allocation),       sizeof(allomon_tracker_options),
+      sizeof(allomon_callbacks),        sizeof(allomon_live_stack),
+      sizeof(allomon_tracker_counts),   sizeof(allomon_recording_options),
+      sizeof(allomon_recording_counts), sizeof(allomon_live_labels)};
   for (size_t i = 0; i < sizes.size(); ++i) EXPECT_EQ(sizes_in_c[i], sizes[i]) << i;
   EXPECT_EQ(sizes_in_c[sizes.size()], 0u);
 }
@@ -89,6 +89,7 @@ TEST(CInterface, StructuresAreThoseOf02) {
   EXPECT_EQ(sizeof(allomon_tracker_options), 40u);
   EXPECT_EQ(sizeof(allomon_callbacks), 14 * sizeof(void*));
   EXPECT_EQ(sizeof(allomon_live_stack), 72u);
+  EXPECT_EQ(sizeof(allomon_live_labels), 56u);
   EXPECT_EQ(sizeof(allomon_tracker_counts), 72u);
   EXPECT_EQ(sizeof(allomon_recording_options), 64u);
   EXPECT_EQ(sizeof(allomon_recording_counts), 40u);

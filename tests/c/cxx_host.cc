@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "allomon/labels.h"
 #include "tracker/custom_memory.h"
 #include "tracker/recording.h"
 #include "tracker/tracker.h"
@@ -28,7 +29,7 @@ namespace {
 
 struct Counts {
   std::atomic<int> allocs{0}, deallocs{0}, survivors{0}, values{0}, trackers{0};
-  std::atomic<uint64_t> bytes{0}, custom_bytes{0};
+  std::atomic<uint64_t> bytes{0}, custom_bytes{0}, acme_bytes{0};
 };
 Counts counts;
 
@@ -52,6 +53,7 @@ class Follow {
     if (allocation.source == allomon::AllocationSource::kCustom) {
       counts.custom_bytes += allocation.size_bytes;
     }
+    if (allocation.labels.ValueOf("tenant") == "acme") counts.acme_bytes += allocation.size_bytes;
     EXPECT(allocation.n_samples == allomon::TrialWords(allocation));
     return Value(allocation.size_bytes);
   }
@@ -113,6 +115,31 @@ void KeepsDrainsAndTakesSnapshots() {
   EXPECT(!Tracker::discard(*id).ok());
   EXPECT(counts.values == 0);
   EXPECT(counts.trackers == 0);
+}
+
+void KnowsWhoseMemoryItIs() {
+  const auto id = Tracker::start(1, Follow{});
+  EXPECT(id.ok());
+  std::vector<std::unique_ptr<char[]>> blocks;
+  blocks.reserve(10);
+  {
+    const allomon::ScopedLabel tenant("tenant", "acme");
+    for (int i = 0; i < 10; ++i) blocks.emplace_back(new char[300000]);
+  }
+  EXPECT(counts.acme_bytes == 3000000);
+  EXPECT(Tracker::stop(*id, StopMode::kKeepTracking).ok());
+  const std::vector<allomon::LiveLabels> labels = Tracker::snapshot_by_labels(*id);
+  EXPECT(!labels.empty());
+  EXPECT(labels[0].labels.ValueOf("tenant") == "acme");
+  EXPECT(labels[0].estimate.bytes.value == 3e6);
+  EXPECT(labels[0].sampled_blocks == 10);
+  const std::vector<allomon::LiveTypeStack> types = Tracker::snapshot_by_types(*id);
+  EXPECT(!types.empty());
+  EXPECT(types[0].type_name == nullptr);
+  EXPECT(types[0].estimate.bytes.value == 3e6);
+  EXPECT(Tracker::discard(*id).ok());
+  EXPECT(Tracker::snapshot_by_labels(*id).empty());
+  EXPECT(Tracker::snapshot_by_types(*id).empty());
 }
 
 void ReportsItsOwnBytes() {
@@ -181,6 +208,7 @@ int main() {
   }
   FollowsBlocksOfEachThread();
   KeepsDrainsAndTakesSnapshots();
+  KnowsWhoseMemoryItIs();
   ReportsItsOwnBytes();
   RefusesWhatIsWrong();
   Records();

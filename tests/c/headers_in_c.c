@@ -15,6 +15,7 @@ const size_t sizes_in_c[] = {sizeof(allomon_allocation),
                              sizeof(counts),
                              sizeof(recording),
                              sizeof(recorded),
+                             sizeof(allomon_live_labels),
                              0};
 
 static const char* (*volatile text)(void) = allomon_version_text;

@@ -124,13 +124,13 @@ class Python(Case):
     EXAMPLE = runfile("//examples:record_from_python.py")
 
     def run_example(self, env):
-        env = {**QUIET, "PYTHONMALLOC": "malloc", **env}
+        env = {**QUIET, "ALLOMON_PROFILE": "idle", "PYTHONDONTWRITEBYTECODE": "1", **env}
         return self.run_plain(["/usr/bin/python3", self.EXAMPLE, self.path("python.rec")], env)
 
     def test_recording_and_snapshot(self):
         done = self.run_example({"LD_PRELOAD": LIBRARY})
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
-        self.assertRegex(done.stdout, r"(?m)^[0-9,]+ bytes in [0-9,]+ blocks live: [A-Za-z_]\w*")
+        self.assertRegex(done.stdout, r"(?m)^[0-9,]+ bytes in [0-9,]+ blocks live: .*build")
         self.assertRegex(done.stdout, r"(?m)^[0-9,]+ samples in .*python\.rec$")
         command = runfile("//tools/allomon:allomon")
         report = self.run_plain([command, "report", self.path("python.rec")])

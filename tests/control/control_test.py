@@ -15,6 +15,7 @@ import unittest
 RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 ALLOMON = os.path.join(RUNFILES, "tools/allomon/allomon")
 SERVER = os.path.join(RUNFILES, "tests/control/server")
+LINKED_SERVER = os.path.join(RUNFILES, "tests/control/linked_server")
 LIBRARY = os.path.join(RUNFILES, "allocator/liballomon.so")
 
 PAGE = "/dev/shm/allomon-%d.control"
@@ -25,12 +26,14 @@ REQUEST_AT = 88
 
 
 class Server:
-    """tests/control/server.c, preloaded."""
+    """tests/control/server.c, preloaded or linked."""
 
-    def __init__(self, folder, **variables):
-        environment = {"LD_PRELOAD": LIBRARY, "ALLOMON_PROFILE": "idle", **variables}
+    def __init__(self, folder, program=SERVER, **variables):
+        environment = {"ALLOMON_PROFILE": "idle", **variables}
+        if program == SERVER:
+            environment["LD_PRELOAD"] = LIBRARY
         self.process = subprocess.Popen(
-            [SERVER],
+            [program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -115,8 +118,7 @@ class ControlTest(unittest.TestCase):
 
     # ---- what it is for
 
-    def test_a_recording_has_what_was_allocated_between_start_and_stop(self):
-        server = self.start()
+    def check_recording_between_start_and_stop(self, server):
         server.do("l 8")
         self.assertIn("idle", self.allomon("ctl", server.pid, "status").stdout)
         self.assertIn("records every block", self.ask(server, "start", "--exact"))
@@ -128,6 +130,12 @@ class ControlTest(unittest.TestCase):
         report = self.allomon("report", "--format=csv", "s.pb.gz").stdout
         leak = next(line for line in report.splitlines() if line.startswith("Leak,"))
         self.assertIn(str(2 * (1 << 20) // 1000 * 1000), leak)
+
+    def test_a_recording_has_what_was_allocated_between_start_and_stop(self):
+        self.check_recording_between_start_and_stop(self.start())
+
+    def test_a_program_that_links_the_library_is_asked_as_one_that_is_preloaded(self):
+        self.check_recording_between_start_and_stop(self.start(program=LINKED_SERVER))
 
     def test_an_hour_of_idling_leaves_nothing_behind(self):
         server = self.start()

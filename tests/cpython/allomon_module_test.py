@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The module allomon.py in a program that is preloaded, and in one that is not."""
+"""The package allomon in a program that is preloaded, and in one that is not."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ sys.path.insert(
 
 from support import Case, runfile  # noqa: E402
 
-FOLDER = os.path.dirname(runfile("//tracker/c/python:allomon.py"))
+FOLDER = os.path.dirname(os.path.dirname(runfile("//tracker/c/python:allomon/__init__.py")))
 ALLOMON = runfile("//tools/allomon:allomon")
 
 PROGRAM = """
@@ -71,7 +71,7 @@ class Module(Case):
     def test_recording_and_labels(self):
         done = self.run_preloaded(
             ["/usr/bin/python3", "-B", "program.py"],
-            {"ALLOMON_PROFILE": "idle", "PYTHONMALLOC": "malloc"},
+            {"ALLOMON_PROFILE": "idle"},
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("cannot be created", done.stdout)
@@ -82,6 +82,26 @@ class Module(Case):
             phases = self.report("--by=label:phase", "--metric=alloc", self.path(name))
             self.assertRegex(phases, r"\binner\b.*\b500\d{4}\b")
             self.assertRegex(self.report("--metric=alloc", self.path(name)), r"serve.*program")
+
+    def test_live_memory_by_labels(self):
+        text = (
+            f"import sys\nsys.path.insert(0, {FOLDER!r})\nimport allomon\n"
+            "tracker = allomon.Tracker(rate=1)\n"
+            "with allomon.label('tenant', 'a'), allomon.label('phase', 'x'):\n"
+            "    k = bytearray(999_999)\n"
+            "with allomon.label('tenant', 'b'): m = [bytearray(499_999) for _ in range(4)]\n"
+            "found = [(round(l.bytes, -4), l.labels) for l in tracker.snapshot_by_labels()\n"
+            "         if l.labels]\n"
+            "tracker.stop()\n"
+            "print(found)\n"
+        )
+        done = self.run_preloaded(["/usr/bin/python3", "-B", "-c", text],
+                                  {"ALLOMON_PROFILE": "idle"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(
+            done.stdout.strip(),
+            "[(2000000.0, {'tenant': 'b'}), (1000000.0, {'phase': 'x', 'tenant': 'a'})]",
+        )
 
     def test_without_the_library(self):
         text = (

@@ -200,7 +200,7 @@ Walked Walk(RunningPython python) {
   InterpreterWalk walk = {sizeof(walk), {}};
   walked.end = BeginWalk(&python, &walk);
   while (walked.end == kWalkFrame && walked.frames.size() < kMostFrames) {
-    InterpretedFrame frame = {sizeof(frame), 0, 0, 0};
+    InterpretedFrame frame = {sizeof(frame), 0, 0, 0, {}};
     walked.end = NextFrame(&python, &walk, &frame);
     if (walked.end != kWalkFrame) break;
     char room[3072];

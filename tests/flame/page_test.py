@@ -58,9 +58,10 @@ class PageTest(unittest.TestCase):
 
     def point(self, share, row):
         """A point of the flame graph: a share of its width, and a row from 0."""
+        self.run_("document.querySelector('#flame').scrollIntoView({block: 'center'})")
+        self.run_(FRAMES)  # so that what scrolling lays out anew is where it stays
         frame = self.run_(
-            "(() => {document.querySelector('#flame').scrollIntoView({block: 'center'});"
-            "const r = document.querySelector('#flame').getBoundingClientRect();"
+            "(() => {const r = document.querySelector('#flame').getBoundingClientRect();"
             "return [r.left, r.top, r.width]})()"
         )
         return frame[0] + share * frame[2], frame[1] + (row + 0.5) * ROW

@@ -26,6 +26,8 @@ STATES = (("off", "stopped", "sampling"), ("so:off", "so:rate_0", "so:sampling")
 NOISE = 0.11
 # What a preloaded pair takes more than one that is linked in.
 MAX_PRELOADED_DIFFERENCE = 5
+# g++ 16 saves mimalloc's own shared library a load; ours reads the heap of another source file.
+GXX_16_PRELOADED = 1
 # The pairs that add no more than a countdown and a test of the pointer.
 PAIRS = ("malloc_free", "new_delete", "new_delete_array", "new_delete_nothrow", "new_delete_sized")
 
@@ -49,12 +51,13 @@ class EntryCosts(unittest.TestCase):
 
     def test_pairs_cost_four_instructions_more_than_mimallocs_or_eight_by_functions(self):
         difference = golden_tables.max_difference(self.built)
+        more_preloaded = GXX_16_PRELOADED if self.built.startswith("g++ 16.") else 0
         for name in PAIRS:
             row = self.rows[name]
-            for plain, sampling in ("mimalloc", "sampling"), ("so:mimalloc", "so:sampling"):
-                with self.subTest(operation=name, column=sampling):
-                    limit = row[plain] + difference + NOISE
-                    self.assertLessEqual(row[sampling], limit)
+            for where, more in ("", 0), ("so:", more_preloaded):
+                with self.subTest(operation=name, where=where):
+                    limit = row[where + "mimalloc"] + difference + more + NOISE
+                    self.assertLessEqual(row[where + "sampling"], limit)
 
     def test_as_the_golden_table_says(self):
         expected = golden_tables.read(ROOT, entry_costs.GOLDEN, self.built)

@@ -41,6 +41,8 @@ WEAK = re.compile(
     # Of a Python interpreter (tracker/cpython).
     r"|Py_Version|_PyRuntime|Py(Code|Unicode|Bytes)_Type|PyMem_[GS]etAllocator"
     r"|PyGILState_GetThisThreadState|_PyThreadState_UncheckedGet|PyThreadState_GetUnchecked"
+    # Of a Lua (tracker/lua), for the state that it probes.
+    r"|lua_(newstate|close|newthread|version|load|pcallk|resume|xmove|pushcclosure|closeslot)"
 )
 
 

@@ -55,6 +55,12 @@ class TinyLisp(Case):
             functions = {"range", "map", "sum", "square", "remember", "repeat", "main", "lambda"}
             self.assertLessEqual(functions, set(table.raw))
 
+    def test_files_are_run(self):
+        for name, result in ("tak", "9"), ("nqueens", "724"), ("churn", "1"):
+            path = os.path.join(runfile("//examples:lisp"), f"{name}.lisp")
+            done = self.run_plain([runfile("//examples:tiny_lisp"), path])
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, result + "\n", ""))
+
     def test_interpreter_keeps_the_rules(self):
         self.run_lisp({"ALLOMON_HEAP": "stress=13,nursery=64K"})
 

@@ -8,6 +8,9 @@ import subprocess
 import tempfile
 import unittest
 
+# From Go 1.25 on, pprof is built when it is first asked for.
+os.environ.setdefault("GOCACHE", os.path.join(os.environ["TEST_TMPDIR"], "go"))
+
 RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 ALLOMON = os.path.join(RUNFILES, "tools/allomon/allomon")
 MLPROF = os.path.join(RUNFILES, "tools/mlprof/mlprof")

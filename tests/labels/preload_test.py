@@ -9,6 +9,9 @@ import sys
 import tempfile
 import unittest
 
+# From Go 1.25 on, pprof is built when it is first asked for.
+os.environ.setdefault("GOCACHE", os.path.join(os.environ["TEST_TMPDIR"], "go"))
+
 RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 ALLOMON = os.path.join(RUNFILES, "tools/allomon/allomon")
 LIBRARY = os.path.join(RUNFILES, "allocator/liballomon.so")

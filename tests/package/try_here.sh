@@ -61,6 +61,18 @@ names_and_lines() {
   report_says known.pb.gz 'AllocateKnown.*known_program[.]c:4.* 32[.]0 MiB'
 }
 
+# The package for Python, which finds the library's functions in its process.
+python_package() {
+  local folder=$prefix/lib/python3/dist-packages
+  if [[ $prefix == /usr ]]; then folder=''; fi
+  [[ $(PYTHONPATH=$folder LD_PRELOAD=$library ALLOMON_PROFILE=idle \
+    python3 -B -c 'import allomon
+kept = []
+with allomon.counted() as count:
+    kept.append(bytes(1000))
+print(count.live_bytes > 1000)') == True ]]
+}
+
 flame() {
   "$allomon" flame -o host.html host.pb.gz && grep -q '</html>' host.html
 }
@@ -71,5 +83,7 @@ step record preloaded_recording
 step run run
 if [[ $program ]]; then step lines names_and_lines; fi
 step flame flame
+# A minimal Python has no ctypes.
+if python3 -c 'import ctypes' 2>/dev/null; then step python python_package; fi
 rm -f step.log
 exit "$failed"

@@ -22,7 +22,18 @@ struct Cell { long head; gc::Field<Cell> tail; };
 struct Based : Cell { long more; };
 """
 
-GOOD = "gc::Local<Cell> f(gc::Handle<Cell> c) { return gc::make<Cell>(1, c->tail); }"
+GOOD = """
+gc::Local<Cell> f(gc::Handle<Cell> c) { return gc::make<Cell>(1, c->tail); }
+struct Arrays { char text[3]; gc::Field<Cell> cells[2]; long last[2][2]; gc::Field<Cell> cell; };
+static_assert(gc::internal::PointerMap(gc::internal::kReferences<Arrays>) == 0b10000110);
+static_assert(gc::internal::kMarshalMembers<Arrays>.n_references == 3);
+struct One { gc::Field<Cell> cells[1]; };
+static_assert(gc::internal::PointerMap(gc::internal::kReferences<One>) == 0b1);
+struct Inner { int a; gc::Field<Cell> cell; };
+struct Nested { Inner inner[2]; gc::Untraced<One*> one; Inner last; };
+static_assert(gc::internal::PointerMap(gc::internal::kReferences<Nested>) == 0b1001010);
+auto g() { return gc::make<Nested>(); }
+"""
 
 # (code, the compiler's message)
 BAD = [
@@ -31,7 +42,32 @@ BAD = [
     ("struct T { gc::Local<Cell> l; }; auto f() { return gc::make<T>(); }", "must not"),
     ("struct T { gc::Field<Cell> f = gc::make<Cell>(1, nullptr); };"
      "auto f() { return gc::make<T>(); }", "without throwing"),
-    ("auto f() { return gc::make<Based>(); }", "ReferencesOf|cannot decompose"),
+    ("auto f() { return gc::make<Based>(); }", "into base classes: specialise ReferencesOf<T>"),
+    ("struct Empty {}; struct T : Empty { gc::Field<Cell> c; };"
+     "auto f() { return gc::make<T>(); }", "into base classes: specialise ReferencesOf<T>"),
+    ("struct T { long a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q; };"
+     "auto f() { return gc::make<T>(); }", "sees 16 members.* specialise ReferencesOf<T>"),
+    ("struct T { char text[17]; gc::Field<Cell> c; }; auto f() { return gc::make<T>(); }",
+     "sees 16 members.* specialise ReferencesOf<T>"),
+    ("auto f(double d) { return gc::make<Cell>(d, nullptr); }", "would be narrowed"),
+    ("struct T { size_t n; }; auto f(int n) { return gc::make<T>(n); }", "would be narrowed"),
+    ("auto f() { return gc::make<Cell>(1, nullptr, 2); }", "too many arguments"),
+    ("struct T { gc::Trailing<Cell> a; long b; }; auto f() { return gc::make_trailing<T>(1, 2L); }",
+     "a Trailing is the last member"),
+    ("struct T { gc::Trailing<Cell> a; }; auto f() { return gc::make<T>(); }", "make_trailing"),
+    ("auto f(gc::Handle<gc::Value> v) { return v ? 1 : 2; }", r"is_null\(\), is_truthy\(\)"),
+    ("auto f() { return gc::Value::Int(2.5); }", "no matching function"),
+    ("auto f() { return gc::Value::Bool(1); }", "no matching function"),
+    ("gc::Numbers<bool>* p; auto f() { return p->length(); }", "bits are Bytes"),
+    ("struct T { using Extends = Cell; Cell cell; }; auto f() { return gc::make<T>(1, nullptr); }",
+     "kIsBase = true"),
+    ("struct B { static constexpr bool kIsBase = true; long n; };"
+     "struct T { using Extends = B; long m; B b; }; auto f() { return gc::make<T>(1L, B{2}); }",
+     "is that of the first member"),
+    ("struct T { gc::Untraced<int*> p; }; void f(gc::MarshalTypes& t) { t.Add<T>(\"t\"); }",
+     "only numbers, enums and references can be marshalled"),
+    ("struct T { gc::Trailing<Cell> a; }; void f(gc::MarshalTypes& t) { t.Add<T>(\"t\"); }",
+     "a type with a Trailing cannot be marshalled"),
     ("struct T { int a : 3; int b : 5; long c; long d[4]; };"
      "auto f() { return gc::make<T>(); }", "ReferencesOf|cannot|decomposes"),
     ("class T { public: T(int); gc::Field<Cell> f; }; auto f() { return gc::make<T>(1); }",
@@ -39,6 +75,9 @@ BAD = [
     ("struct T { char big[9000]; }; template <> struct gc::ReferencesOf<T> {"
      "static constexpr size_t kOffsetsBytes[] = {0}; }; auto f() { return gc::make<T>(); }",
      "at most 8 KiB"),
+    ("struct T { static constexpr const char* kReferenceNames[] = {\"a\", \"b\"};"
+     "gc::Field<Cell> a; }; auto f() { return gc::make<T>(nullptr); }",
+     "a name for each reference"),
     ("Cell& f(gc::Handle<Cell> c) { return *c; }", "deleted"),
     ("Cell* f(gc::Handle<Cell> c) { return c; }", "cannot convert|no viable conversion"),
     ("void f(gc::Root<Cell>& r) { gc::Root<Cell> copy(r); }", "deleted"),

@@ -298,7 +298,7 @@ TEST(MisuseDeathTest, IsNamed) {
         const Mutator mutator(*heap);
         OneCell stack;
         stack.Push(nullptr);
-        stack.Push(nullptr);
+        stack.Drop(2);
       },
       "rule.value_stack");
 }

@@ -20,6 +20,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import prometheus_text  # noqa: E402
 from served import ALLOMON, LABELLED, SERVER, Host, Serving, command  # noqa: E402
 
+# From Go 1.25 on, pprof is built when it is first asked for.
+os.environ.setdefault("GOCACHE", os.path.join(os.environ["TEST_TMPDIR"], "go"))
+
 TOKEN = "0123456789abcdef"
 # What Prometheus' format must escape, what it cannot have, and what looks like its own.
 ODD_VALUES = [

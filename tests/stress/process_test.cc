@@ -90,8 +90,14 @@ TEST_F(ProcessTest, VforkWhileThreadsAreInMalloc) {
 
 std::atomic<int> g_in_child{0};
 
+// Of a size that nobody else asks for: a C library keeps some blocks of a thread that has ended.
+constexpr size_t kChildsBytes = 12345;
+
 struct CountingInChild {
-  std::optional<int> alloc_major(const Allocation&) { return ++g_in_child; }
+  std::optional<int> alloc_major(const Allocation& allocation) {
+    if (allocation.size_bytes != kChildsBytes) return std::nullopt;
+    return ++g_in_child;
+  }
   void dealloc_major(int) { --g_in_child; }
 };
 
@@ -103,9 +109,12 @@ struct CountingInChild {
   options.concurrent = true;
   const auto own = Tracker::start(1, CountingInChild{}, options);
   if (!own.ok()) _exit(1);
-  void* block = Malloc(100);
+  void* block = Malloc(kChildsBytes);
   if (g_in_child != 1) _exit(2);
-  std::thread(AllocateSomeOfAll).join();
+  std::thread([] {
+    AllocateSomeOfAll();
+    free(Malloc(kChildsBytes));
+  }).join();
   free(block);
   if (g_in_child != 0 || !Tracker::stop(*own).ok()) _exit(3);
   exit(0);

@@ -13,6 +13,7 @@
 #include "tools/report/terminal.h"
 #include "tools/run/run.h"
 #include "tools/serve/serve.h"
+#include "tools/snapshot/heap_command.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/version.h"
 
@@ -37,6 +38,10 @@ allomon::CommandResult RunExport(const std::vector<std::string>& args) {
   return allomon::interchange::RunExport(args, allomon::report::ThisTerminal().charset);
 }
 
+allomon::CommandResult RunHeap(const std::vector<std::string>& args) {
+  return allomon::snapshot::RunHeap(args, allomon::report::ThisTerminal());
+}
+
 constexpr Command kCommands[] = {
     {"run", "record what a program and its children allocate", allomon::run::RunRun, true},
     {"report", "show what functions allocated, how long they ran, how often", RunReport},
@@ -48,6 +53,7 @@ constexpr Command kCommands[] = {
     {"top", "show what a process that runs has live, again and again", allomon::control::RunTop},
     {"save", "write what a process that runs has recorded", allomon::control::RunSave},
     {"serve", "serve heaps to go tool pprof, Prometheus and browsers", allomon::serve::RunServe},
+    {"heap", "show a heap snapshot: types, retained sizes, who keeps whom alive", RunHeap},
     {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/strings/charconv.h"
 
 namespace allomon::options {
 
@@ -21,6 +22,14 @@ bool ParseNumber(std::string_view text, Number* number) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, *number);
   return error == std::errc() && rest == end;
+}
+
+// libc++ has std::from_chars for doubles from its version 20 on.  Abseil's takes 0x1, too.
+inline bool ParseNumber(std::string_view text, double* number) {
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = absl::from_chars(text.data(), end, *number);
+  const bool is_decimal = text.find_first_of("xX") == text.npos;
+  return error == std::errc() && rest == end && is_decimal;
 }
 
 // Bytes, with k, m or g for powers of 1,024, in either case.

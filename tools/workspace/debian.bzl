@@ -9,6 +9,8 @@ _MODULES = {
     "libdw": ["libdw", "libelf"],
     # gzip, in commands only.
     "zlib": ["zlib"],
+    # A language that programs embed, for tests/cpython.
+    "python": ["python3-embed"],
 }
 
 # Libraries without a module.
@@ -31,6 +33,7 @@ _PACKAGES = {
     "libdw": "libdw-dev",
     "libelf": "libdw-dev",
     "zlib": "zlib1g-dev",
+    "python3-embed": "libpython3-dev",
 }
 
 def _link_flags(ctx, pkg_config, modules):
@@ -85,8 +88,13 @@ _debian_libraries = repository_rule(
 )
 
 def debian_libraries():
-    """Declares @debian, and @debian_stand_ins for tools/workspace/stand_ins alone."""
+    """Declares @debian and @debian_stand_ins, of which only tools/workspace/stand_ins takes.
+
+    @debian_embedded is for our own tests: who builds Allomon need not have it.
+    """
     _debian_libraries(name = "debian", libraries = ["libdw", "libiberty", "zlib"])
+
+    _debian_libraries(name = "debian_embedded", libraries = ["python"])
 
     # What Bazel's registry has, too.  Our targets name that, so that a program has one of each.
     _debian_libraries(

@@ -4,8 +4,10 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "tracker/base/mutex.h"
+#include "tracker/callstack/managed_functions.h"
 #include "tracker/estimate.h"
 #include "tracker/symbols/symbols.h"
 
@@ -39,13 +41,18 @@ Symbol ResolveLocked(uintptr_t address) ALLOMON_REQUIRES(g_mutex) {
   return g_symbols->Resolve(address);
 }
 
+// With a 0 behind, cut to the room, which is not 0.
+void WriteText(std::string_view what, char* text, size_t room_bytes) {
+  const size_t bytes = what.size() < room_bytes ? what.size() : room_bytes - 1;
+  memcpy(text, what.data(), bytes);
+  text[bytes] = '\0';
+}
+
 allomon_status WriteName(uintptr_t address, char* text, size_t room_bytes) {
   const allomon::internal::MutexHolder hold(g_mutex);
   const Symbol symbol = ResolveLocked(address);
   if (symbol.module == kUnknown) return ALLOMON_NOT_FOUND;
-  const size_t bytes = symbol.name.size() < room_bytes ? symbol.name.size() : room_bytes - 1;
-  memcpy(text, symbol.name.data(), bytes);
-  text[bytes] = '\0';
+  WriteText(symbol.name, text, room_bytes);
   return ALLOMON_OK;
 }
 
@@ -71,4 +78,14 @@ allomon_status allomon_function_name(uintptr_t address, char* text, size_t room_
   } catch (const std::exception&) {
     return ALLOMON_OUT_OF_MEMORY;
   }
+}
+
+allomon_status allomon_source_line(uintptr_t address, char* text, size_t room_bytes,
+                                   uint32_t* line) {
+  if (text == nullptr || room_bytes == 0) return ALLOMON_INVALID_ARGUMENT;
+  allomon::ManagedFunctionName name;
+  if (!allomon::FindManagedFunction(address, &name)) return ALLOMON_NOT_FOUND;
+  WriteText(name.file, text, room_bytes);
+  if (line != nullptr) *line = static_cast<uint32_t>(name.line);
+  return ALLOMON_OK;
 }

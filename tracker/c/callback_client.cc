@@ -1,10 +1,9 @@
 #include "tracker/c/callback_client.h"
 
-#include <cxxabi.h>
-
 #include <cstring>
 
 #include "tracker/base/thread_id.h"
+#include "tracker/core/forced_unwind.h"
 
 namespace allomon::c {
 namespace {
@@ -17,6 +16,15 @@ static_assert(static_cast<int>(AllocationSource::kNormal) == ALLOMON_SOURCE_NORM
 static_assert(static_cast<int>(AllocationSource::kMarshal) == ALLOMON_SOURCE_MARSHAL);
 static_assert(static_cast<int>(AllocationSource::kCustom) == ALLOMON_SOURCE_CUSTOM);
 static_assert(static_cast<int>(AllocationSource::kMalloc) == ALLOMON_SOURCE_MALLOC);
+
+// An exception that is none of C++: the thread ends itself.
+#if defined(_LIBCPP_VERSION) && defined(__PIC__) && !defined(__PIE__)
+// A preloaded library does not know the state of its host's runtime, which may be libstdc++.  Built
+// with libc++ it cannot pass this on: the process ends.
+void PassForcedUnwindOn() {}
+#else
+using internal::PassForcedUnwindOn;
+#endif
 
 allomon_value* ValueIn(ValueRoom* room) { return reinterpret_cast<allomon_value*>(room->bytes); }
 
@@ -43,9 +51,10 @@ template <typename Call>
 bool CallbackClient::Guard(Call call) {
   try {
     return call();
-  } catch (abi::__forced_unwind&) {
+  } catch (internal::ForcedUnwind&) {
     throw;
   } catch (...) {
+    PassForcedUnwindOn();
     CountException();
     return false;
   }

@@ -14,11 +14,12 @@ using allomon::internal::InterpreterWalk;
 using allomon::internal::PlaceDescription;
 
 // The structures of the interface are the library's, by layout.
-static_assert(sizeof(Interpreter) == sizeof(allomon_interpreter));
+static_assert(offsetof(Interpreter, describe) == offsetof(allomon_interpreter, describe));
 static_assert(sizeof(InterpreterWalk) == sizeof(allomon_interpreter_walk));
 static_assert(sizeof(InterpretedFrame) == sizeof(allomon_interpreter_frame));
 static_assert(offsetof(InterpretedFrame, position) ==
               offsetof(allomon_interpreter_frame, position));
+static_assert(offsetof(InterpretedFrame, own) == offsetof(allomon_interpreter_frame, own));
 static_assert(sizeof(PlaceDescription) == sizeof(allomon_interpreter_function));
 static_assert(offsetof(PlaceDescription, line) == offsetof(allomon_interpreter_function, line));
 static_assert(offsetof(PlaceDescription, room) == offsetof(allomon_interpreter_function, room));
@@ -33,10 +34,12 @@ allomon_status allomon_interpreter_register(const allomon_interpreter* interpret
   if (given.begin == nullptr || given.next == nullptr || given.describe == nullptr) {
     return ALLOMON_INVALID_ARGUMENT;
   }
-  const Interpreter own = {sizeof(own), given.data,
+  const Interpreter own = {sizeof(own),
+                           given.data,
                            reinterpret_cast<decltype(Interpreter::begin)>(given.begin),
                            reinterpret_cast<decltype(Interpreter::next)>(given.next),
-                           reinterpret_cast<decltype(Interpreter::describe)>(given.describe)};
+                           reinterpret_cast<decltype(Interpreter::describe)>(given.describe),
+                           nullptr};
   return allomon::internal::RegisterInterpreter(own) ? ALLOMON_OK : ALLOMON_TOO_MANY;
 }
 

@@ -14,12 +14,14 @@
 
 namespace {
 
+using allomon::LiveLabels;
 using allomon::LiveStack;
 using allomon::c::CallbackClient;
 using allomon::c::CopyIn;
 using allomon::c::CopyOut;
 using allomon::c::ToStatus;
 using allomon::internal::Session;
+using allomon::internal::SessionId;
 
 // Of the structures' first versions (0.2.0).
 constexpr size_t kFirstOptionsBytes = sizeof(allomon_tracker_options);
@@ -46,25 +48,46 @@ allomon_status Start(const Session::Config& config, const allomon_callbacks& cal
   return ToStatus(result.error);
 }
 
-allomon_live_stack ToC(const LiveStack& stack) {
-  allomon_live_stack out = {};
+template <typename Told, typename Live>
+Told SumsOf(const Live& live) {
+  Told out = {};
   out.struct_size = sizeof(out);
+  out.sampled_blocks = live.sampled_blocks;
+  out.blocks = {live.estimate.blocks.value, live.estimate.blocks.variance};
+  out.bytes = {live.estimate.bytes.value, live.estimate.bytes.variance};
+  return out;
+}
+
+allomon_live_stack ToC(const LiveStack& stack) {
+  auto out = SumsOf<allomon_live_stack>(stack);
   out.frames = stack.callstack.begin();
   out.n_frames = static_cast<uint32_t>(stack.callstack.size());
   out.callstack_id = stack.callstack.id();
   out.is_cut = stack.callstack.cut();
-  out.sampled_blocks = stack.sampled_blocks;
-  out.blocks = {stack.estimate.blocks.value, stack.estimate.blocks.variance};
-  out.bytes = {stack.estimate.bytes.value, stack.estimate.bytes.variance};
   return out;
 }
 
-allomon_status TakeSnapshot(allomon_tracker tracker, std::vector<LiveStack>* stacks) {
+allomon_live_labels ToC(const LiveLabels& labels) {
+  auto out = SumsOf<allomon_live_labels>(labels);
+  out.labels = labels.labels.id();
+  return out;
+}
+
+// Tells `each` what `take` finds.
+template <typename Live, typename Each>
+allomon_status Tell(allomon_tracker tracker, std::vector<Live> (*take)(SessionId), Each each,
+                    void* user) {
+  if (each == nullptr) return ALLOMON_INVALID_ARGUMENT;
   if (!allomon::internal::PinnedSession(tracker)) return ALLOMON_NO_SUCH_TRACKER;
+  std::vector<Live> all;
   try {
-    *stacks = allomon::internal::LiveStacksOf(tracker);
+    all = take(tracker);
   } catch (const std::bad_alloc&) {
     return ALLOMON_OUT_OF_MEMORY;
+  }
+  for (const Live& live : all) {
+    const auto told = ToC(live);
+    if (each(user, &told) != 0) break;
   }
   return ALLOMON_OK;
 }
@@ -126,16 +149,13 @@ allomon_status allomon_tracker_snapshot(allomon_tracker tracker,
                                         int32_t (*each)(void* user,
                                                         const allomon_live_stack* stack),
                                         void* user) {
-  if (each == nullptr) return ALLOMON_INVALID_ARGUMENT;
-  std::vector<LiveStack> stacks;
-  if (const allomon_status status = TakeSnapshot(tracker, &stacks); status != ALLOMON_OK) {
-    return status;
-  }
-  for (const LiveStack& stack : stacks) {
-    const allomon_live_stack told = ToC(stack);
-    if (each(user, &told) != 0) break;
-  }
-  return ALLOMON_OK;
+  return Tell(tracker, allomon::internal::LiveStacksOf, each, user);
+}
+
+allomon_status allomon_tracker_snapshot_by_labels(
+    allomon_tracker tracker, int32_t (*each)(void* user, const allomon_live_labels* labels),
+    void* user) {
+  return Tell(tracker, allomon::internal::LiveLabelsOf, each, user);
 }
 
 allomon_status allomon_tracker_statistics(allomon_tracker tracker, allomon_tracker_counts* counts) {

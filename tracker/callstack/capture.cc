@@ -355,12 +355,15 @@ __attribute__((noinline)) ALLOMON_READS_STACK bool CaptureManaged(const FrameSta
                                                                   size_t max_frames,
                                                                   bool* truncated, size_t* depth) {
   internal::AllInterpretedFrames interpreted;
-  if (interpreted.empty() && !internal::HasManagedCalls()) return false;
+  const bool needs_native = internal::InterpretersNeedNativeFrames();
+  if (interpreted.empty() && !internal::HasManagedCalls() && !needs_native) return false;
   uintptr_t* native =
       static_cast<uintptr_t*>(__builtin_alloca((2 * max_frames + 1) * sizeof(uintptr_t)));
   uintptr_t* sps = native + max_frames;
   const size_t count =
       Walk({start, start.pc, StackWindow(start.sp), 0}, native, max_frames, truncated, sps);
+  if (needs_native) interpreted.BeginOn({native, sps, count});
+  if (interpreted.empty() && !internal::HasManagedCalls()) return false;
   *depth = interpreted.empty()
                ? internal::MergeManagedFrames(native, sps, count, frames, max_frames, truncated)
                : internal::MergeInterpretedFrames(native, sps, count, &interpreted, frames,
@@ -410,6 +413,12 @@ size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_fr
     return depth;
   }
   return WalkRest({start, start.pc, StackWindow(start.sp), 0}, frames, max_frames, truncated);
+}
+
+ALLOMON_READS_STACK size_t CaptureNativeFrames(const FrameState& start, uintptr_t* frames,
+                                               uintptr_t* sps, size_t max_frames) {
+  bool truncated;
+  return Walk({start, start.pc, StackWindow(start.sp), 0}, frames, max_frames, &truncated, sps);
 }
 
 uintptr_t FunctionStart(uintptr_t pc) {

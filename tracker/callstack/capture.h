@@ -46,6 +46,12 @@ bool HasSerial(const FrameState& start, uint64_t serial);
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
                               bool* truncated);
 
+// The native frames alone, with the sp of each: those of interpreters and managed calls are not
+// looked for.  `sps` has room for one more, which is that of the frame behind the last, UINTPTR_MAX
+// where the stack has ended.
+size_t CaptureNativeFrames(const FrameState& start, uintptr_t* frames, uintptr_t* sps,
+                           size_t max_frames);
+
 // Where the function starts that the instruction at `pc` belongs to, by the unwind tables; `pc`
 // where those have no entry for it.  Never allocates, takes no lock; any thread, any signal
 // handler. Cost: 40 ns, and a cache miss for each step of a binary search.

@@ -64,6 +64,7 @@ size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, 
   uintptr_t* sps = native + max_frames;
   const size_t count = Walk(start, native, sps, max_frames, truncated);
   internal::AllInterpretedFrames interpreted;
+  if (internal::InterpretersNeedNativeFrames()) interpreted.BeginOn({native, sps, count});
   return internal::MergeInterpretedFrames(native, sps, count, &interpreted, frames, max_frames,
                                           truncated);
 }
@@ -79,6 +80,12 @@ bool HasSerial(const FrameState&, uint64_t) { return false; }
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
                               bool* truncated) {
   return CaptureCallstack(start, frames, max_frames, truncated);
+}
+
+size_t CaptureNativeFrames(const FrameState& start, uintptr_t* frames, uintptr_t* sps,
+                           size_t max_frames) {
+  bool truncated;
+  return Walk(start, frames, sps, max_frames, &truncated);
 }
 
 uintptr_t FunctionStart(uintptr_t pc) { return pc; }

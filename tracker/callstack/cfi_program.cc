@@ -41,8 +41,8 @@ constexpr int kMaxRememberedRows = 8;
 
 class Machine {
  public:
-  Machine(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc)
-      : bytes_(bytes), entry_(entry), pc_(pc), location_(entry.pc_begin) {}
+  Machine(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc, uint64_t followed)
+      : bytes_(bytes), entry_(entry), pc_(pc), followed_(followed), location_(entry.pc_begin) {}
 
   bool Run(CfiRow* row) {
     if (!RunPart(entry_.initial)) return false;
@@ -211,6 +211,7 @@ class Machine {
   RegisterRule* Follow(CfiRow* row, uint64_t reg) const {
     if (reg == kDwarfRbp) return &row->frame_pointer;
     if (reg == entry_.ra_register) return &row->return_address;
+    if (reg == followed_) return &row->followed;
     return nullptr;
   }
 
@@ -245,6 +246,7 @@ class Machine {
   const CfiBytes& bytes_;
   const CfiEntry& entry_;
   const uintptr_t pc_;
+  const uint64_t followed_;
   uintptr_t location_;
   ByteReader reader_;
   CfiRow row_;
@@ -255,8 +257,9 @@ class Machine {
 
 }  // namespace
 
-bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc, CfiRow* row) {
-  return Machine(bytes, entry, pc).Run(row);
+bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc, CfiRow* row,
+                   uint64_t followed) {
+  return Machine(bytes, entry, pc, followed).Run(row);
 }
 
 }  // namespace allomon::internal

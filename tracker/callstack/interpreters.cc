@@ -5,6 +5,7 @@
 namespace allomon::internal {
 
 std::atomic<int> interpreter_count{0};
+std::atomic<bool> interpreters_need_native_frames{false};
 
 namespace {
 
@@ -111,16 +112,18 @@ bool RegisterInterpreter(const Interpreter& interpreter) {
     if (slot.taken.exchange(true, std::memory_order_relaxed)) continue;
     slot.interpreter = interpreter;
     slot.ready.store(true, std::memory_order_release);
+    if (interpreter.begin_on != nullptr) interpreters_need_native_frames.store(true);
     interpreter_count.fetch_add(1, std::memory_order_release);
     return true;
   }
   return false;
 }
 
-bool InterpretedFrames::Begin(const Interpreter& interpreter) {
+bool InterpretedFrames::Begin(const Interpreter& interpreter, const NativeFrames* native) {
   interpreter_ = &interpreter;
   walk_ = {sizeof(walk_), {}};
-  const int began = interpreter.begin(interpreter.data, &walk_);
+  const int began = native == nullptr ? interpreter.begin(interpreter.data, &walk_)
+                                      : interpreter.begin_on(interpreter.data, *native, &walk_);
   if (began == kWalkEnd) return false;
   if (began == kWalkFrame) {
     Next();
@@ -140,7 +143,7 @@ void InterpretedFrames::Lose() {
 void InterpretedFrames::Next() {
   has_frame_ = false;
   if (is_lost_) return;  // what stands for the lost ones was the last
-  frame_ = {sizeof(frame_), 0, 0, 0};
+  frame_ = {sizeof(frame_), 0, 0, 0, {}};
   const int step = interpreter_->next(interpreter_->data, &walk_, &frame_);
   if (step == kWalkEnd) return;
   if (step != kWalkFrame) return Lose();
@@ -167,10 +170,11 @@ __attribute__((noinline)) uintptr_t InterpretedFrames::Describe() const {
   return kNoFrame;
 }
 
-AllInterpretedFrames::AllInterpretedFrames() {
+void AllInterpretedFrames::Begin(const NativeFrames* native) {
   for (const Slot& slot : g_slots) {
     if (!slot.ready.load(std::memory_order_acquire)) continue;
-    if (frames_[count_].Begin(slot.interpreter)) ++count_;
+    if ((slot.interpreter.begin_on != nullptr) != (native != nullptr)) continue;
+    if (frames_[count_].Begin(slot.interpreter, native)) ++count_;
   }
 }
 
@@ -186,6 +190,7 @@ InterpretedFrames* AllInterpretedFrames::Innermost() {
 }
 
 bool HasInterpretedFrames() {
+  if (InterpretersNeedNativeFrames()) return true;
   for (const Slot& slot : g_slots) {
     if (!slot.ready.load(std::memory_order_acquire)) continue;
     InterpreterWalk walk = {sizeof(walk), {}};

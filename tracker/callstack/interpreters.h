@@ -30,6 +30,16 @@ struct InterpretedFrame {
   uintptr_t code;
   uintptr_t native_frame;
   uint32_t position;
+  uintptr_t own[2];
+};
+
+// The thread's native frames, innermost first: a pc, and the sp at that pc, which is not below the
+// one before.  sps[count] is the sp of the frame behind the last, UINTPTR_MAX if there is none.
+// Valid for the length of one walk.
+struct NativeFrames {
+  const uintptr_t* pcs;
+  const uintptr_t* sps;
+  size_t count;
 };
 
 struct Interpreter {
@@ -38,6 +48,9 @@ struct Interpreter {
   int (*begin)(void* data, InterpreterWalk* walk);
   int (*next)(void* data, InterpreterWalk* walk, InterpretedFrame* frame);
   int (*describe)(void* data, const InterpretedFrame* frame, PlaceDescription* description);
+  // In place of begin, for an interpreter that finds what a thread runs by the native frames, which
+  // outlive the walk; else null.  Not part of the C interface.
+  int (*begin_on)(void* data, const NativeFrames& native, InterpreterWalk* walk);
 };
 
 inline constexpr int kMostInterpreters = 4;
@@ -48,11 +61,17 @@ bool RegisterInterpreter(const Interpreter& interpreter);
 extern std::atomic<int> interpreter_count;
 inline bool HasInterpreters() { return interpreter_count.load(std::memory_order_relaxed) != 0; }
 
+// Whether there is an interpreter that is asked with the native frames.
+extern std::atomic<bool> interpreters_need_native_frames;
+inline bool InterpretersNeedNativeFrames() {
+  return interpreters_need_native_frames.load(std::memory_order_relaxed);
+}
+
 // The frames of one interpreter on the calling thread, innermost first.
 class InterpretedFrames {
  public:
-  // False: there are none.
-  bool Begin(const Interpreter& interpreter);
+  // False: there are none.  `native` is null for an interpreter that does without.
+  bool Begin(const Interpreter& interpreter, const NativeFrames* native);
 
   // Whether there is a frame, or what stands for those that were lost.
   bool has_frame() const { return has_frame_; }
@@ -77,17 +96,23 @@ class InterpretedFrames {
 // Those of all interpreters.
 class AllInterpretedFrames {
  public:
-  AllInterpretedFrames();
+  // Of those that do without native frames.
+  AllInterpretedFrames() { Begin(nullptr); }
+  // Of the others.
+  void BeginOn(const NativeFrames& native) { Begin(&native); }
   bool empty() const { return count_ == 0; }
   // The one whose frame lies furthest in on the native stack; null: there is no frame any more.
   InterpretedFrames* Innermost();
 
  private:
+  void Begin(const NativeFrames* native);
+
   InterpretedFrames frames_[kMostInterpreters];
   int count_ = 0;
 };
 
-// Whether an interpreter has frames on the calling thread.
+// Whether an interpreter has frames on the calling thread, or may have some: native frames would
+// tell.
 bool HasInterpretedFrames();
 
 // As MergeManagedFrames(), and with the frames of interpreters.  These take the place of the native

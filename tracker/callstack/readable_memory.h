@@ -3,7 +3,7 @@
 //
 // A page is probed before it is read (stack_window.h), and remembered for the length of one walk,
 // which interrupts the thread that owns what it reads.  No allocation, no lock, async-signal-safe.
-// Cost: 150 ns for a page that was not the one of the last four.
+// Cost: 150 ns for a page that was not one of the last seven.
 #ifndef ALLOMON_TRACKER_CALLSTACK_READABLE_MEMORY_H_
 #define ALLOMON_TRACKER_CALLSTACK_READABLE_MEMORY_H_
 
@@ -49,7 +49,7 @@ class ReadableMemory {
   static constexpr uintptr_t kLowest = 65536;
   static constexpr uintptr_t kHighest = uintptr_t{1} << 47;
   static constexpr size_t kMostBytes = size_t{1} << 22;
-  static constexpr uint32_t kPages = 4;
+  static constexpr uint32_t kPages = 7;
 
   bool CoversPage(uintptr_t page) {
     for (const uintptr_t known : pages_) {

@@ -116,6 +116,7 @@ Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
   allocation.size_bytes = entry.size_bytes.load(std::memory_order_relaxed);
   allocation.size_words = WordsOf(allocation.size_bytes);
   allocation.source = entry.source.load(std::memory_order_relaxed);
+  allocation.type_name = type_names.At(entry.type.load(std::memory_order_relaxed));
   allocation.rate = config.rate;
   allocation.labels = label_sets.View(entry.labels.load(std::memory_order_relaxed));
   const StackId stack = entry.stack.load(std::memory_order_relaxed);

@@ -16,6 +16,7 @@
 #include "tracker/core/session_client.h"
 #include "tracker/core/session_id.h"
 #include "tracker/core/stack_id.h"
+#include "tracker/core/type_names.h"
 
 namespace allomon::internal {
 
@@ -81,6 +82,7 @@ struct Entry {
   // being used again; it then throws away the fields that it read.
   std::atomic<StackId> stack;
   std::atomic<AllocationSource> source;
+  std::atomic<TypeNameId> type;
   std::atomic<LabelSetId> labels;
   std::atomic<uint64_t> size_bytes;
   std::atomic<uint64_t> n_samples;

@@ -1,6 +1,8 @@
 #include "tracker/core/live_sums.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "tracker/core/entries.h"
 #include "tracker/core/pinned_session.h"
@@ -47,6 +49,23 @@ std::vector<LiveStack> LiveStacksOf(SessionId id) {
 
 std::vector<LiveLabels> LiveLabelsOf(SessionId id) {
   return SumsBy(id, &LiveLabels::labels, &Allocation::labels);
+}
+
+std::vector<LiveTypeStack> LiveTypesOf(SessionId id) {
+  std::map<std::pair<const char*, uint32_t>, LiveTypeStack> sums;
+  std::vector<LiveTypeStack> result;
+  PinnedSession session(id);
+  if (!session) return result;
+  ForEachLive(*session, [&sums](const Allocation& allocation) {
+    LiveTypeStack& sum = sums[{allocation.type_name, allocation.callstack.id()}];
+    sum.type_name = allocation.type_name;
+    sum.callstack = allocation.callstack;
+    ++sum.sampled_blocks;
+    sum.estimate.Add(allocation);
+  });
+  for (const auto& [key, sum] : sums) result.push_back(sum);
+  SortMostBytesFirst(&LiveTypeStack::callstack, &result);
+  return result;
 }
 
 }  // namespace allomon::internal

@@ -25,12 +25,21 @@ struct LiveLabels {
   HeapEstimate estimate;
 };
 
+// The same of one type of managed objects (Allocation::type_name) that one call stack asked for.
+struct LiveTypeStack {
+  const char* type_name = nullptr;  // nullptr: not managed
+  Callstack callstack;
+  uint64_t sampled_blocks = 0;
+  HeapEstimate estimate;
+};
+
 namespace internal {
 
 // Most bytes first; empty for a session that is gone.  Thread safe, also in callbacks; allocates,
 // and throws std::bad_alloc.  Cost: about 10 ns for each entry ever used at once.
 std::vector<LiveStack> LiveStacksOf(SessionId id);
 std::vector<LiveLabels> LiveLabelsOf(SessionId id);
+std::vector<LiveTypeStack> LiveTypesOf(SessionId id);
 
 }  // namespace internal
 }  // namespace allomon

@@ -21,11 +21,6 @@ extern AllomonPythonData _PyRuntime __attribute__((weak));      // NOLINT
 extern AllomonPythonData PyCode_Type __attribute__((weak));     // NOLINT
 extern AllomonPythonData PyUnicode_Type __attribute__((weak));  // NOLINT
 extern AllomonPythonData PyBytes_Type __attribute__((weak));    // NOLINT
-struct AllomonPythonAllocator {
-  void* words[5];  // what its functions are given first, malloc, calloc, realloc, free
-};
-void PyMem_GetAllocator(int domain, AllomonPythonAllocator* allocator) __attribute__((weak));
-void PyMem_SetAllocator(int domain, AllomonPythonAllocator* allocator) __attribute__((weak));
 void* PyGILState_GetThisThreadState() __attribute__((weak));
 void* _PyThreadState_UncheckedGet() __attribute__((weak));  // NOLINT: up to 3.12
 void* PyThreadState_GetUnchecked() __attribute__((weak));   // from 3.13 on
@@ -34,23 +29,61 @@ void* PyThreadState_GetUnchecked() __attribute__((weak));   // from 3.13 on
 namespace allomon::cpython {
 namespace {
 
+using ThreadState = void* (*)();
+
+// nullptr where a version does not have it.
+struct Exports {
+  const unsigned long* version;  // NOLINT: Python's type
+  const char* runtime;
+  char* code_type;
+  const char* str_type;
+  const char* bytes_type;
+  ThreadState own_thread;
+  ThreadState running_thread;
+};
+
+// Written before any stack is walked for its Python.
+Exports g_exports;
 RunningPython g_python;
 
 uintptr_t AddressOf(const void* data) { return reinterpret_cast<uintptr_t>(data); }
 
-// From 3.12 on each thread knows its own.
-uintptr_t OwnThread(const RunningPython&) {
+Exports Linked() {
   const bool is_later = PyThreadState_GetUnchecked != nullptr;
-  return AddressOf(is_later ? PyThreadState_GetUnchecked() : _PyThreadState_UncheckedGet());
+  return {&Py_Version,
+          reinterpret_cast<char*>(&_PyRuntime),
+          reinterpret_cast<char*>(&PyCode_Type),
+          reinterpret_cast<char*>(&PyUnicode_Type),
+          reinterpret_cast<char*>(&PyBytes_Type),
+          PyGILState_GetThisThreadState,
+          is_later ? PyThreadState_GetUnchecked : _PyThreadState_UncheckedGet};
 }
+
+Exports Loaded(void* library, FindSymbol find) {
+  const auto data = [&](const char* name) { return static_cast<char*>(find(library, name)); };
+  const auto function = [&](const char* name) {
+    return reinterpret_cast<ThreadState>(find(library, name));
+  };
+  const ThreadState later = function("PyThreadState_GetUnchecked");
+  return {static_cast<const unsigned long*>(find(library, "Py_Version")),  // NOLINT
+          data("_PyRuntime"),
+          data("PyCode_Type"),
+          data("PyUnicode_Type"),
+          data("PyBytes_Type"),
+          function("PyGILState_GetThisThreadState"),
+          later != nullptr ? later : function("_PyThreadState_UncheckedGet")};
+}
+
+// From 3.12 on each thread knows its own.
+uintptr_t OwnThread(const RunningPython&) { return AddressOf(g_exports.running_thread()); }
 
 // Before 3.12 there is one for the process: of the thread that holds the lock.  It is the calling
 // one's if it is the state that the thread keeps for itself.  A thread that runs another
 // interpreter has a second one, which says whose it is; but a stranger's may be gone by now.
 uintptr_t ThreadThatHoldsTheLock(const RunningPython& python) {
-  const uintptr_t own = AddressOf(PyGILState_GetThisThreadState());
+  const uintptr_t own = AddressOf(g_exports.own_thread());
   if (own == 0) return 0;
-  const uintptr_t current = AddressOf(_PyThreadState_UncheckedGet());
+  const uintptr_t current = AddressOf(g_exports.running_thread());
   if (current == own || current == 0) return current;
   internal::ReadableMemory memory = {};
   unsigned long thread;  // NOLINT
@@ -70,49 +103,53 @@ void ForgetAndDealloc(void* code) {
 // At the first sample with Python frames: a program that is not sampled is left as it is.
 void WatchCode() {
   if (__builtin_expect(g_dealloc.load(std::memory_order_relaxed) != nullptr, true)) return;
-  auto* const dealloc = reinterpret_cast<std::atomic<Dealloc>*>(PyCode_Type.bytes + kTypeDealloc);
+  auto* const dealloc = reinterpret_cast<std::atomic<Dealloc>*>(g_exports.code_type + kTypeDealloc);
   const Dealloc theirs = dealloc->load(std::memory_order_acquire);
   Dealloc none = nullptr;
   if (theirs == ForgetAndDealloc || !g_dealloc.compare_exchange_strong(none, theirs)) return;
   dealloc->store(ForgetAndDealloc, std::memory_order_release);
 }
 
-bool IsThere() {
-  return &Py_Version != nullptr && &_PyRuntime != nullptr && &PyCode_Type != nullptr &&
-         &PyUnicode_Type != nullptr && &PyBytes_Type != nullptr &&
-         PyGILState_GetThisThreadState != nullptr &&
-         (_PyThreadState_UncheckedGet != nullptr || PyThreadState_GetUnchecked != nullptr);
+bool HasTypes(const Exports& exports) {
+  return exports.code_type != nullptr && exports.str_type != nullptr &&
+         exports.bytes_type != nullptr;
+}
+
+bool IsEarlier(const Exports& exports) { return HasTypes(exports) && exports.version == nullptr; }
+
+bool IsKnown(const Exports& exports) {
+  return HasTypes(exports) && exports.version != nullptr && exports.runtime != nullptr &&
+         exports.own_thread != nullptr && exports.running_thread != nullptr;
+}
+
+const char* Attach(const Exports& exports) {
+  Layout layout;
+  if (IsEarlier(exports)) return FindLayout({}, &layout);
+  if (!IsKnown(exports)) return nullptr;
+  const auto version = static_cast<uint32_t>(*exports.version);
+  const char* const why_not = FindLayout(
+      {version, exports.runtime, exports.code_type, exports.str_type, exports.bytes_type}, &layout);
+  if (why_not != nullptr) return why_not;
+  g_exports = exports;
+  g_python.layout = layout;
+  g_python.code_type = AddressOf(exports.code_type);
+  g_python.str_type = AddressOf(exports.str_type);
+  g_python.bytes_type = AddressOf(exports.bytes_type);
+  g_python.current_thread = version < 0x030c0000 ? ThreadThatHoldsTheLock : OwnThread;
+  g_python.watch_code = WatchCode;
+  const bool has_room = internal::RegisterInterpreter(
+      {sizeof(internal::Interpreter), &g_python, BeginWalk, NextFrame, DescribeCode, nullptr});
+  return has_room ? nullptr : "four other interpreters are registered already";
 }
 
 }  // namespace
 
-const char* AttachPython() {
-  if (!IsThere()) return nullptr;
-  const auto version = static_cast<uint32_t>(Py_Version);
-  const char* const why_not = FindLayout(
-      {version, _PyRuntime.bytes, PyCode_Type.bytes, PyUnicode_Type.bytes, PyBytes_Type.bytes},
-      &g_python.layout);
-  if (why_not != nullptr) return why_not;
-  g_python.code_type = AddressOf(&PyCode_Type);
-  g_python.str_type = AddressOf(&PyUnicode_Type);
-  g_python.bytes_type = AddressOf(&PyBytes_Type);
-  g_python.current_thread = version < 0x030c0000 ? ThreadThatHoldsTheLock : OwnThread;
-  g_python.watch_code = WatchCode;
-  const bool has_room = internal::RegisterInterpreter(
-      {sizeof(internal::Interpreter), &g_python, BeginWalk, NextFrame, DescribeCode});
-  return has_room ? nullptr : "four other interpreters are registered already";
-}
+bool IsPythonLinked() { return HasTypes(Linked()); }
+bool IsEarlierPython() { return IsEarlier(Linked()); }
+const char* AttachPython() { return Attach(Linked()); }
 
-// The first domain is malloc's; the two others, of buffers and of objects, have arenas.
-void TakeObjectsFromMalloc() {
-  if (g_python.current_thread == nullptr || PyMem_GetAllocator == nullptr ||
-      PyMem_SetAllocator == nullptr) {
-    return;
-  }
-  AllomonPythonAllocator raw;
-  PyMem_GetAllocator(0, &raw);
-  PyMem_SetAllocator(1, &raw);
-  PyMem_SetAllocator(2, &raw);
+const char* AttachLoadedPython(void* library, FindSymbol find) {
+  return Attach(Loaded(library, find));
 }
 
 }  // namespace allomon::cpython

@@ -5,14 +5,21 @@
 namespace allomon::cpython {
 
 // Called once, before the program's main; the interpreter need not have begun.  It is the one that
-// the program itself is, or is linked with: a libpython that is loaded later is not found.  Null if
-// there is none, or if its frames are shown from now on; else why they are not: a static text.
+// the program itself is, or is linked with.  Null if there is none, or if its frames are shown from
+// now on; else why they are not: a static text.
 const char* AttachPython();
 
-// Has Python take its objects from malloc, one block each, in place of its own arenas: what the
-// variable PYTHONMALLOC=malloc does, which has the last word if it is set.  Called after
-// AttachPython() has attached one, at the same time.
-void TakeObjectsFromMalloc();
+// Whether the program is linked with a Python; and whether that is one before 3.11, whose frames
+// are not shown.  Any thread, at any time.
+bool IsPythonLinked();
+bool IsEarlierPython();
+
+// As dlsym.
+using FindSymbol = void* (*)(void* library, const char* name);
+
+// The same for an interpreter that a program without one has loaded and does not unload any more.
+// Called once, by any thread, under no lock.
+const char* AttachLoadedPython(void* library, FindSymbol find);
 
 }  // namespace allomon::cpython
 

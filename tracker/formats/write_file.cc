@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace allomon {
@@ -229,6 +230,39 @@ bool WriteFilesAtomically(const std::vector<FileToWrite>& files, std::string* er
 bool WriteFileAtomically(const std::string& path, std::string_view contents, int mode,
                          std::string* error) {
   return WriteFilesAtomically({{path, contents, mode}}, error);
+}
+
+FileInPieces::~FileInPieces() {
+  if (fd_ >= 0) close(fd_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+bool FileInPieces::Open(std::string* error) {
+  const bool replaces = IsReplacedByWriting(path_);
+  failure_ = replaces ? CreateBeside(path_, mode_, &temporary_, &fd_) : OpenExisting(path_, &fd_);
+  if (failure_ == 0) return true;
+  temporary_.clear();  // was not made
+  *error = Message(path_, failure_);
+  return false;
+}
+
+void FileInPieces::Write(std::string_view piece) {
+  if (failure_ == 0) failure_ = WriteAll(fd_, piece);
+}
+
+bool FileInPieces::Commit(std::string* error) {
+  const int close_error = Close(std::exchange(fd_, -1));
+  if (failure_ == 0) failure_ = close_error;
+  if (failure_ == 0 && !temporary_.empty()) {
+    if (rename(temporary_.c_str(), path_.c_str()) == 0) {
+      temporary_.clear();
+    } else {
+      failure_ = errno;
+    }
+  }
+  if (failure_ == 0) return true;
+  *error = Message(path_, failure_);
+  return false;
 }
 
 }  // namespace allomon

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace allomon {
@@ -38,6 +39,36 @@ struct FileToWrite {
 // contents are on the disk.  Between two renames a reader may see one new and one old file; a full
 // disk never leaves them so.
 bool WriteFilesAtomically(const std::vector<FileToWrite>& files, std::string* error);
+
+// WriteFileAtomically() for contents that come piece by piece: what they have so far is in a file
+// beside `path`, which takes its place at the end.  What cannot be replaced is appended to at once.
+//
+// One thread at a time.
+class FileInPieces {
+ public:
+  FileInPieces(std::string path, int mode) : path_(std::move(path)), mode_(mode) {}
+  // Without Commit() nothing is left.
+  ~FileInPieces();
+  FileInPieces(const FileInPieces&) = delete;
+  FileInPieces& operator=(const FileInPieces&) = delete;
+
+  // Makes the new file.  False and an error line as above if that fails.
+  bool Open(std::string* error);
+  // After a failure the pieces that follow are not written, and Commit() reports the failure.
+  // Allocates nothing, async-signal-safe.
+  void Write(std::string_view piece);
+  bool failed() const { return failure_ != 0; }
+  // The new file takes its place.  False and an error line as above if that fails, or anything did
+  // before.
+  bool Commit(std::string* error);
+
+ private:
+  const std::string path_;
+  const int mode_;
+  std::string temporary_;  // empty: written directly
+  int fd_ = -1;
+  int failure_ = 0;  // errno
+};
 
 }  // namespace allomon
 

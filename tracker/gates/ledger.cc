@@ -27,7 +27,7 @@ class LedgersLock {
   LedgersLock& operator=(const LedgersLock&) = delete;
 
  private:
-  static __thread bool t_holds;
+  [[maybe_unused]] static __thread bool t_holds;
 };
 
 __thread bool LedgersLock::t_holds = false;

@@ -86,6 +86,7 @@ int CopyFile::Begin(uint64_t end_bytes) {
 }
 
 int CopyFile::Write(uint64_t offset, const char* bytes, uint64_t size) {
+  if (!LimitAllows(offset + size)) return EFBIG;
   while (size > 0) {
     const long written = syscall(SYS_pwrite64, fd_, bytes, size, offset);
     if (written < 0 && errno == EINTR) continue;

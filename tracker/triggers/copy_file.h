@@ -29,7 +29,7 @@ class CopyFile {
   // the host may change its root directory.
   void SetPlace(std::string_view directory, std::string_view stem);
 
-  // Makes the file; `end_bytes` is how long it will be.
+  // Makes the file; `end_bytes` is how long it will be, or longer.
   int Begin(uint64_t end_bytes);
   int Write(uint64_t offset, const char* bytes, uint64_t size);
   // Gives it its name; `keep` of those stay.

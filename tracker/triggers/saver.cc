@@ -14,13 +14,8 @@ namespace allomon::triggers {
 namespace {
 
 using recording::kSegmentBytes;
-using recording::LiveBlock;
 using recording::Recorder;
-using recording::SegmentHeader;
-using recording::SegmentKind;
 
-constexpr uint32_t kHeaderBytes = sizeof(SegmentHeader);
-constexpr uint32_t kRecordsBytes = kSegmentBytes - kHeaderBytes;
 constexpr std::string_view kSuffix = ".rec";
 
 std::atomic<bool> g_is_stopped{false};
@@ -54,10 +49,6 @@ const char* WhyOf(int error) {
     default:
       return "its disk does not take it; name another directory by dir=";
   }
-}
-
-const SegmentHeader& HeaderOf(const char* segment) {
-  return *reinterpret_cast<const SegmentHeader*>(segment);
 }
 
 std::string_view WithoutSuffix(std::string_view name) {
@@ -151,37 +142,17 @@ Reason Saver::DueNow(Recorder& recorder) {
   const Reason reason = rules_.Due(facts_);
   if (reason != Reason::kNone || !rules_.IsAgeScanDue(facts_.nanos)) return reason;
   uint64_t birth_nanos = 0;
-  if (!FindOldest(recorder, &birth_nanos)) return Reason::kNone;
-  return rules_.IsAgeDue(facts_.nanos, birth_nanos) ? Reason::kAge : Reason::kNone;
-}
-
-// Whether the segment has live blocks of this process, which are then in segment_.
-bool Saver::CopyLive(Recorder& recorder, uint32_t segment) {
-  if (!recorder.CopyBytes(serial_, segment, 0, segment_, kHeaderBytes)) return false;
-  const SegmentHeader& header = HeaderOf(segment_);
-  return header.magic == recording::kSegmentMagic && header.kind == SegmentKind::kLive &&
-         header.process == standing_.process &&
-         recorder.CopyBytes(serial_, segment, kHeaderBytes, segment_ + kHeaderBytes, kRecordsBytes);
-}
-
-bool Saver::FindOldest(Recorder& recorder, uint64_t* birth_nanos) {
-  *birth_nanos = UINT64_MAX;
-  const LiveBlock* const blocks = reinterpret_cast<const LiveBlock*>(segment_ + kHeaderBytes);
-  for (uint32_t segment = 1; segment < standing_.segments; ++segment) {
-    if (!CopyLive(recorder, segment)) continue;
-    for (size_t i = 0; i < recording::kRecordsPerSegment<LiveBlock>; ++i) {
-      if (blocks[i].row == 0 || blocks[i].birth_nanos < rules_.seen_nanos()) continue;
-      *birth_nanos = std::min(*birth_nanos, blocks[i].birth_nanos);
-    }
+  if (!copy_.FindOldest(recorder, standing_, rules_.seen_nanos(), &birth_nanos)) {
+    return Reason::kNone;
   }
-  return recorder.Stand(&standing_) && standing_.serial == serial_;
+  return rules_.IsAgeDue(facts_.nanos, birth_nanos) ? Reason::kAge : Reason::kNone;
 }
 
 void Saver::Save(Recorder& recorder, Reason reason) {
   const uint64_t begin_nanos = NanosNow();
   int error = file_.Begin(uint64_t{standing_.segments} * kSegmentBytes);
   if (error == 0) {
-    error = CopyAll(recorder);
+    error = copy_.Write(recorder, standing_, &file_);
     if (error == 0) error = file_.Finish(NameOf(reason), settings_.keep);
     if (error != 0) file_.Abandon();
   }
@@ -192,43 +163,6 @@ void Saver::Save(Recorder& recorder, Reason reason) {
   has_failed_ = false;
   rules_.NoteSaved(reason, facts_, NanosNow() - begin_nanos);
   if (says_copies_) SaySaved(reason);
-}
-
-// Segment by segment, the recorder's lock held for each of them alone.  A process's own segment
-// comes before its others, so what its counts name is there, and what is newer is not named.
-int Saver::CopyAll(Recorder& recorder) {
-  row_count_ = thread_count_ = 0;
-  for (uint32_t segment = 0; segment < standing_.segments; ++segment) {
-    if (!recorder.CopyBytes(serial_, segment, 0, segment_, kSegmentBytes)) return EIO;
-    DropUnknown();
-    const int error = file_.Write(uint64_t{segment} * kSegmentBytes, segment_, kSegmentBytes);
-    if (error != 0) return error;
-  }
-  return 0;
-}
-
-// Blocks that were born while the copy was made may be of rows or threads that it does not have.
-void Saver::DropUnknown() {
-  const SegmentHeader& header = HeaderOf(segment_);
-  if (header.magic != recording::kSegmentMagic || header.process != standing_.process) return;
-  if (header.kind == SegmentKind::kProcess) {
-    const auto& process =
-        *reinterpret_cast<const recording::ProcessRecord*>(segment_ + kHeaderBytes);
-    row_count_ = process.records.rows;
-    thread_count_ = process.records.threads;
-  }
-  if (header.kind == SegmentKind::kLive) {
-    LiveBlock* const blocks = reinterpret_cast<LiveBlock*>(segment_ + kHeaderBytes);
-    for (size_t i = 0; i < recording::kRecordsPerSegment<LiveBlock>; ++i) {
-      if (blocks[i].row > row_count_ || blocks[i].thread > thread_count_) blocks[i] = {};
-    }
-  }
-  if (header.kind == SegmentKind::kEvents) {
-    auto* const events = reinterpret_cast<recording::Event*>(segment_ + kHeaderBytes);
-    for (size_t i = 0; i < recording::kRecordsPerSegment<recording::Event>; ++i) {
-      if (events[i].row > row_count_) events[i] = {};
-    }
-  }
 }
 
 // Once, until a copy succeeds.

@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracker/formats/recording_layout.h"
 #include "tracker/recording/file_path.h"
 #include "tracker/recording/recorder.h"
 #include "tracker/recording/watcher.h"
 #include "tracker/triggers/copy_file.h"
 #include "tracker/triggers/memory_limit.h"
+#include "tracker/triggers/recording_copy.h"
 #include "tracker/triggers/rules.h"
 #include "tracker/triggers/settings.h"
 
@@ -38,11 +38,7 @@ class Saver final : public recording::Watcher {
   bool BeginRecording(recording::Recorder& recorder);
   bool SetPlace(recording::Recorder& recorder);
   Reason DueNow(recording::Recorder& recorder);
-  bool FindOldest(recording::Recorder& recorder, uint64_t* birth_nanos);
-  bool CopyLive(recording::Recorder& recorder, uint32_t segment);
   void Save(recording::Recorder& recorder, Reason reason);
-  int CopyAll(recording::Recorder& recorder);
-  void DropUnknown();
   void SayFailure(Reason reason, int error);
   void SaySaved(Reason reason);
   void SayNoPlace();
@@ -62,15 +58,12 @@ class Saver final : public recording::Watcher {
   Rules rules_;
   MemoryLimit memory_limit_;
   CopyFile file_;
+  RecordingCopy copy_;
   recording::Standing standing_;
   Facts facts_;
   Usage usage_;
-  // What the copy has of the process, since it is copied before the rest.
-  uint32_t row_count_ = 0;
-  uint32_t thread_count_ = 0;
   recording::FilePath path_ = {};
   FixedText<2 * PATH_MAX> line_;
-  alignas(8) char segment_[recording::kSegmentBytes] = {};
 };
 
 // The host gives itself up to a filter of system calls, which may kill it for any of ours: no look

@@ -19,6 +19,14 @@ extern "C" {
 
 #include "mapped_block.h"
 
+// Code for executables reads the thread's heap by one instruction, and loads no offset before.  g++
+// takes the model of the last declaration.
+#if defined(__PIE__) || !defined(__PIC__)
+extern "C" {
+extern mi_decl_thread mi_heap_t* _mi_heap_default __attribute__((tls_model("local-exec")));
+}
+#endif
+
 namespace allomon::backend {
 
 static_assert(kLargestUnmappedBytes == MI_LARGE_OBJ_SIZE_MAX, "parts of a segment, which is kept");

@@ -21,8 +21,9 @@ enter_system() { # distribution
   cp /etc/resolv.conf /etc/hosts "$root/etc/"
   apt-config dump | grep -i '^Acquire::[a-z]*::Proxy ' >"$root/etc/apt/apt.conf.d/90proxy" || true
   share_packages "$archives" "$root/var/cache/apt/archives"
-  mkdir -p "$root"/{proc,dev}
+  mkdir -p "$root"/{proc,dev,sys}
   mount -t proc proc "$root/proc"
+  mount -t sysfs -o ro sysfs "$root/sys"
   mount --bind --make-private /dev "$root/dev" # else the next two are mounted in /dev itself, too
   mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$root/dev/pts"
   mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
@@ -47,7 +48,7 @@ leave_system() {
   [[ $root ]] || return 0
   share_packages "$root/var/cache/apt/archives" "$archives"
   local place
-  for place in dev/shm dev/pts dev proc; do
+  for place in sys dev/shm dev/pts dev proc; do
     ! mountpoint -q "$root/$place" || umount "$root/$place" 2>/dev/null || umount -l "$root/$place"
   done
   root=''

@@ -62,6 +62,14 @@ ALLOMON_C_FUNCTION(allomon_status, allomon_function_name,
                    (uintptr_t address, char* text, size_t room_bytes), (address, text, room_bytes),
                    ALLOMON_ABSENT)
 
+// Writes the file of a function that an interpreter runs (interpreter.h), or that was registered
+// (managed_functions.h), and the line that runs; `line` may be null.  Else as
+// allomon_function_name(), but native code is ALLOMON_NOT_FOUND: `allomon report` knows its lines.
+// Also in callbacks.  No lock, no file is read.
+ALLOMON_C_FUNCTION(allomon_status, allomon_source_line,
+                   (uintptr_t address, char* text, size_t room_bytes, uint32_t* line),
+                   (address, text, room_bytes, line), ALLOMON_ABSENT)
+
 ALLOMON_END_C_API
 
 #endif  // ALLOMON_ALLOMON_ALLOCATION_H_

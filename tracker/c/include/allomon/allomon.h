@@ -32,6 +32,7 @@
 #define ALLOMON_ALLOMON_ALLOMON_H_
 
 #include "allomon/allocation.h"
+#include "allomon/counting.h"
 #include "allomon/custom_memory.h"
 #include "allomon/interpreter.h"
 #include "allomon/labels.h"

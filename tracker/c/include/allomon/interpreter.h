@@ -72,6 +72,9 @@ typedef struct allomon_interpreter_frame {
   // example.  Frames of one loop have the same one.  0: as the frame before.
   uintptr_t native_frame;
   uint32_t position;  // in the code: an instruction, or a line
+  // The interpreter's own: describe is given what next has put here.  For one whose identities are
+  // made of contents, and are no addresses.
+  uintptr_t own[2];
 } allomon_interpreter_frame;
 
 // What a place is called.  Texts are UTF-8 without a zero behind them, and are copied.

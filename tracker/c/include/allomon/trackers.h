@@ -15,6 +15,7 @@
 
 #include "allomon/allocation.h"
 #include "allomon/in_process.h"
+#include "allomon/labels.h"
 #include "allomon/status.h"
 
 ALLOMON_BEGIN_C_API
@@ -141,6 +142,22 @@ typedef struct allomon_live_stack {
 ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_snapshot,
                    (allomon_tracker tracker,
                     int32_t (*each)(void* user, const allomon_live_stack* stack), void* user),
+                   (tracker, each, user), ALLOMON_ABSENT)
+
+// The live blocks of one set of labels (labels.h).
+typedef struct allomon_live_labels {
+  size_t struct_size;
+  allomon_labels labels;  // 0: none
+  uint32_t unused;
+  uint64_t sampled_blocks;
+  allomon_estimate blocks;
+  allomon_estimate bytes;
+} allomon_live_labels;
+
+// The same as allomon_tracker_snapshot() by the labels that stood when the blocks were allocated.
+ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_snapshot_by_labels,
+                   (allomon_tracker tracker,
+                    int32_t (*each)(void* user, const allomon_live_labels* labels), void* user),
                    (tracker, each, user), ALLOMON_ABSENT)
 
 typedef struct allomon_tracker_counts {

@@ -1,0 +1,68 @@
+#include "allocator/auto_profile_file.h"
+
+#include "allocator/auto_profile_explain.h"
+#include "allocator/auto_profile_say.h"
+#include "allocator/host_stderr.h"
+#include "tracker/profile/control/profile_file.h"
+
+namespace allomon::internal {
+
+RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
+  RecordingOptions recording;
+  ParseProfile(options.profile, &recording);
+  recording.rate = options.rate;
+  recording.seed = options.seed;
+  recording.hz = options.hz;
+  recording.exclude = options.exclude;
+  return recording;
+}
+
+std::string NextPath(const AutoProfile& profile) {
+  return ExpandOut(profile.options.out, getpid(), profile.files + 1);
+}
+
+namespace {
+
+// The file that mlprof asks for the functions: the executable or the script.
+std::string SourcesOf(const AutoProfile& profile, const std::string& path) {
+  const bool live = RecordingFrom(profile.options).live;
+  if (live || !answers_for_itself.load() || !HasFunctions()) return path + ".sources";
+  char program[4096];
+  const ssize_t length = readlink("/proc/thread-self/exe", program, sizeof(program));
+  return length > 0 ? std::string(program, static_cast<size_t>(length)) : "PROGRAM";
+}
+
+// Of a profile that was just written; empty for one of time or calls.
+std::string WhySoLittle(const AutoProfile& profile) {
+  const RecordingOptions recording = RecordingFrom(profile.options);
+  if (recording.kind != ProfileKind::kAlloc) return "";
+  SeenMemory seen;
+  seen.bytes = static_cast<double>(profile.rule.last_total());
+  seen.live = recording.live;
+  seen.rate = recording.rate;
+  seen.mapped = profile.options.mmap;
+  return WhySoLittle(seen);
+}
+
+}  // namespace
+
+bool WriteFileLocked(AutoProfile& profile, const std::string& path, UnitName unit,
+                     Refusal refusal) {
+  const NoSignalsFromWriting quiet;
+  std::string error;
+  std::string summary;
+  std::string against;
+  WriteProfileFile(path, unit, &error, profile.options.summary ? &summary : nullptr, "mlmon",
+                   &profile.rule, &against);
+  if (!error.empty()) {
+    Say(error);
+  } else if (!against.empty()) {
+    if (profile.options.summary && refusal == Refusal::kSaid) Say(against);
+  } else if (profile.options.summary) {
+    Say(summary + "; mlprof " + SourcesOf(profile, path) + " " + path);
+    if (const std::string why = WhySoLittle(profile); !why.empty()) Say(why);
+  }
+  return error.empty() && against.empty();
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,43 @@
+// Objects and bytes by type.
+#ifndef ALLOMON_RUNTIME_INTERNAL_TYPE_TABLE_H_
+#define ALLOMON_RUNTIME_INTERNAL_TYPE_TABLE_H_
+
+#include <cstdint>
+
+#include "runtime/internal/memory.h"
+#include "runtime/internal/object.h"
+
+namespace allomon::gc::internal {
+
+struct TypeRow {
+  const TypeInfo* type;
+  uint64_t objects;
+  uint64_t bytes;             // with headers
+  uint32_t name_string;       // of a snapshot
+  uint32_t reference_string;  // of the first reference's name
+};
+
+// Finds the row of a type by hashing.  Calls no malloc.
+class TypeTable {
+ public:
+  // The row of `type`, a new one if need be; nullptr without memory.  Valid until the next call.
+  TypeRow* Find(const TypeInfo& type) {
+    if (__builtin_expect(&type == last_type_, 1)) return &rows_[last_row_];
+    return FindSlow(type);
+  }
+  Vector<TypeRow>& rows() { return rows_; }
+
+ private:
+  TypeRow* FindSlow(const TypeInfo& type);
+  bool Grow();
+  uint32_t& SlotOf(const TypeInfo& type);
+
+  Vector<TypeRow> rows_;
+  Vector<uint32_t> slots_;  // a row's place plus one; 0: free.  As many as a power of two
+  const TypeInfo* last_type_ = nullptr;
+  size_t last_row_ = 0;
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_TYPE_TABLE_H_

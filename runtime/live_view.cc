@@ -1,0 +1,96 @@
+// Heap::LiveByType() and Heap::WriteSnapshot().
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "runtime/heap.h"
+#include "runtime/internal/live_objects.h"
+#include "runtime/internal/snapshot_writer.h"
+#include "runtime/internal/type_table.h"
+
+namespace allomon::gc {
+namespace internal {
+namespace {
+
+// This thread's mutator, if it takes part in the heap.
+Mutator* MutatorOf(const HeapCore& core) {
+  Mutator* const mutator = t_window.mutator;
+  if (mutator == nullptr || mutator->heap != &core) return nullptr;
+  mutator->CheckMayAllocate();
+  return mutator;
+}
+
+// Runs what the collection has found due.
+void RunDue(Mutator* mutator) {
+  if (mutator != nullptr) mutator->SafepointSlow();
+}
+
+class TypeCounter : public LiveObjectsVisitor {
+ public:
+  void Look(HeapCore& heap) override {
+    ForEachLiveObject(heap, [this](Object* object) {
+      const TypeInfo& type = TypeOf(HeaderOf(object));
+      TypeRow* const row = types_.Find(type);
+      has_room_ = has_room_ && row != nullptr;
+      if (row == nullptr) return;
+      ++row->objects;
+      row->bytes += BytesOf(type, object);
+    });
+  }
+
+  std::vector<LiveType> Take() {
+    if (!has_room_) throw std::bad_alloc();
+    std::vector<LiveType> types;
+    for (const TypeRow& row : types_.rows()) Add(row, &types);
+    std::stable_sort(types.begin(), types.end(), [](const LiveType& a, const LiveType& b) {
+      return a.bytes != b.bytes ? a.bytes > b.bytes : strcmp(a.name, b.name) < 0;
+    });
+    return types;
+  }
+
+ private:
+  static void Add(const TypeRow& row, std::vector<LiveType>* types) {
+    for (LiveType& type : *types) {
+      if (strcmp(type.name, row.type->name) != 0) continue;
+      type.objects += row.objects;
+      type.bytes += row.bytes;
+      return;
+    }
+    types->push_back({row.type->name, row.objects, row.bytes});
+  }
+
+  TypeTable types_;
+  bool has_room_ = true;
+};
+
+}  // namespace
+}  // namespace internal
+
+std::vector<LiveType> Heap::LiveByType() {
+  internal::TypeCounter counter;
+  internal::Mutator* const mutator = internal::MutatorOf(*core_);
+  core_->CollectAndLook(counter, mutator);
+  std::vector<LiveType> types = counter.Take();
+  internal::RunDue(mutator);
+  return types;
+}
+
+absl::Status Heap::WriteSnapshot(const std::string& path) {
+  internal::Mutator* const mutator = internal::MutatorOf(*core_);
+  std::string error;
+  FileInPieces file(path, 0600);
+  if (!file.Open(&error)) return absl::UnavailableError(error);
+  internal::SnapshotWriter writer(file);
+  core_->CollectAndLook(writer, mutator);
+  using Outcome = internal::SnapshotWriter::Outcome;
+  if (writer.outcome() == Outcome::kOutOfMemory) throw std::bad_alloc();
+  if (writer.outcome() == Outcome::kTooManyObjects) {
+    return absl::ResourceExhaustedError("cannot write " + path +
+                                        ": a snapshot has at most 715827882 objects");
+  }
+  const bool written = file.Commit(&error);
+  internal::RunDue(mutator);
+  return written ? absl::OkStatus() : absl::UnavailableError(error);
+}
+
+}  // namespace allomon::gc

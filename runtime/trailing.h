@@ -1,0 +1,94 @@
+// A struct that ends with an array whose length is known when the object is made.
+//
+//   struct Closure {
+//     gc::Untraced<const Function*> function;
+//     gc::Trailing<gc::Value> captured;
+//   };
+//   gc::Local<Closure> closure = gc::make_trailing<Closure>(3, function);
+//   closure->captured.at(0) = gc::Value::Int(1);
+//
+// One object, where a struct and an Array would be two.
+#ifndef ALLOMON_RUNTIME_TRAILING_H_
+#define ALLOMON_RUNTIME_TRAILING_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "runtime/internal/check.h"
+#include "runtime/make.h"
+#include "runtime/numbers.h"
+
+namespace allomon::gc {
+namespace internal {
+struct TrailingSize {
+  uint64_t size;  // elements, or bytes of numbers
+};
+}  // namespace internal
+
+// The last member.  Trailing<T> has references to T, Trailing<double> and the like numbers.
+template <typename T>
+class Trailing {
+  static constexpr bool kOfNumbers = std::is_arithmetic_v<T>;
+  using Element = std::conditional_t<kOfNumbers, T, Field<T>>;
+
+ public:
+  Trailing() = default;
+  Trailing(internal::TrailingSize size) noexcept : size_(size.size) {}  // NOLINT: of make_trailing
+  Trailing(const Trailing&) = delete;
+  Trailing& operator=(const Trailing&) = delete;
+
+  size_t length() const { return kOfNumbers ? size_ / sizeof(T) : size_; }
+
+  // Aborts if `i` is out of range.  Valid until the next allocation.
+  Element& at(size_t i) {
+    ALLOMON_GC_CHECK(i < length(), "rule.bounds: array index out of range");
+    return reinterpret_cast<Element*>(this + 1)[i];
+  }
+
+ private:
+  uint64_t size_ = 0;
+};
+
+namespace internal {
+
+// The size that stands in the object, and the words behind it.
+template <typename T>
+constexpr bool kTrailsNumbers = std::is_arithmetic_v<typename TrailingOf<T>::Type>;
+
+template <typename T, typename... Args>
+Object* MakeTrailing(size_t length, typename Held<Args>::Type... args) {
+  static_assert(noexcept(T{ForMember(std::declval<Args>())..., TrailingSize{0}}),
+                "the members of a managed object must be initialised without throwing, and "
+                "so without allocating: make their values first, then the object");
+  constexpr size_t kFixedWords = sizeof(T) / kWordBytes;
+  uint64_t size = length;
+  uint64_t words = length;
+  if constexpr (kTrailsNumbers<T>) {
+    size = BytesOfNumbers<typename TrailingOf<T>::Type>(length);
+    words = BytesToWords(size);
+  }
+  Object* const object = MakeSized(HeaderFor<T>(), 0, kFixedWords - 1 + words);
+  new (object) T{ForMember(args)..., TrailingSize{size}};
+  if (IsLarge(HeaderOf(object))) {  // born old
+    for (uint32_t i = 0; i < kReferences<T>.count; ++i) {
+      Slot* const slot = SlotsOf(object) + kReferences<T>.offsets[i];
+      Remember(slot, nullptr, *slot);
+    }
+  }
+  return object;
+}
+
+}  // namespace internal
+
+// Makes T{args..., the array}; there is an argument for each other member.  The array has `length`
+// nulls or zeros.
+template <typename T, typename... Args>
+inline Local<T> make_trailing(size_t length, Args&&... args) {
+  static_assert(internal::EndsWithTrailing<T>(), "the last member of T is a Trailing");
+  return internal::LocalOf<T>(
+      internal::MakeTrailing<T, Args...>(length, internal::ForSlow(std::forward<Args>(args))...));
+}
+
+}  // namespace allomon::gc
+
+#endif  // ALLOMON_RUNTIME_TRAILING_H_

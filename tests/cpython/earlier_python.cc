@@ -1,0 +1,8 @@
+// What a Python before 3.11 exports of what the preloaded library looks for.
+extern "C" {
+char PyCode_Type[416];
+char PyUnicode_Type[416];
+char PyBytes_Type[416];
+}
+
+int main() { return 0; }

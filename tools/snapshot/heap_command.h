@@ -1,0 +1,17 @@
+// The command allomon heap.
+#ifndef ALLOMON_TOOLS_SNAPSHOT_HEAP_COMMAND_H_
+#define ALLOMON_TOOLS_SNAPSHOT_HEAP_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/command_result.h"
+#include "tools/report/terminal.h"
+
+namespace allomon::snapshot {
+
+CommandResult RunHeap(const std::vector<std::string>& args, const report::Terminal& terminal);
+
+}  // namespace allomon::snapshot
+
+#endif  // ALLOMON_TOOLS_SNAPSHOT_HEAP_COMMAND_H_

@@ -1,0 +1,29 @@
+// Reads heap snapshots in the format of Chrome DevTools: those of Heap::WriteSnapshot(), of Chrome
+// and of Node.js.
+#ifndef ALLOMON_TOOLS_SNAPSHOT_READ_SNAPSHOT_H_
+#define ALLOMON_TOOLS_SNAPSHOT_READ_SNAPSHOT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tools/snapshot/json_scanner.h"
+#include "tools/snapshot/snapshot.h"
+
+namespace allomon::snapshot {
+
+struct ReadOptions {
+  bool edges = true;        // false: they are checked and not kept
+  uint64_t size_bytes = 0;  // of the file; 0: unknown
+};
+
+// Each number of the result is within its bounds: nodes, edges, strings.  Fails with one line,
+// without the file's name, for anything else.
+absl::StatusOr<Snapshot> ReadSnapshot(JsonScanner* scanner, const ReadOptions& options);
+
+// The same of a file; "-" is standard input.  The line of an error names the file.
+absl::StatusOr<Snapshot> ReadSnapshotFile(const std::string& path, const ReadOptions& options,
+                                          const JsonScanner::Progress& progress);
+
+}  // namespace allomon::snapshot
+
+#endif  // ALLOMON_TOOLS_SNAPSHOT_READ_SNAPSHOT_H_

@@ -1,0 +1,21 @@
+// What a call calls its function.  Lua's functions have no names of their own.
+#ifndef ALLOMON_TRACKER_LUA_CALL_NAMES_H_
+#define ALLOMON_TRACKER_LUA_CALL_NAMES_H_
+
+#include <cstdint>
+
+#include "tracker/lua/object_reader.h"
+
+namespace allomon::lua {
+
+// Of one name, in bytes.
+inline constexpr size_t kMostNameBytes = 200;
+
+// The name of the function that the instruction `index` of the code at `prototype` calls: of the
+// local variable, upvalue, global, field or method that it comes from, as debug.traceback() finds
+// it.  False: it has none, or it cannot be read.  Cost: some loads for each instruction before.
+bool FindCalledName(uintptr_t prototype, int32_t index, ObjectReader* reader, Text* name);
+
+}  // namespace allomon::lua
+
+#endif  // ALLOMON_TRACKER_LUA_CALL_NAMES_H_

@@ -1,0 +1,125 @@
+#include "tracker/lua/describe.h"
+
+#include <cstring>
+
+#include "tracker/lua/call_names.h"
+#include "tracker/lua/function_identity.h"
+#include "tracker/lua/known_names.h"
+#include "tracker/lua/object_reader.h"
+
+namespace allomon::lua {
+namespace {
+
+using internal::InterpretedFrame;
+using internal::kWalkFrame;
+using internal::kWalkLost;
+using internal::PlaceDescription;
+using internal::ReadableMemory;
+
+// Texts, one behind the other in the room that a description has.
+class Room {
+ public:
+  explicit Room(const PlaceDescription& description)
+      : at_(description.room), end_(description.room + description.room_bytes) {}
+  char* at() const { return at_; }
+
+  void Put(char c) {
+    if (at_ < end_) *at_++ = c;
+  }
+  void Put(const char* text) {
+    for (; *text != '\0'; ++text) Put(*text);
+  }
+  void Put(const Text& text) {
+    for (size_t i = 0; i < text.bytes; ++i) {
+      Put(static_cast<char>(ReadableMemory::LoadCovered<uint8_t>(text.begin + i)));
+    }
+  }
+  void Put(uint32_t number) {
+    if (number >= 10) Put(number / 10);
+    Put(static_cast<char>('0' + number % 10));
+  }
+
+ private:
+  char* at_;
+  char* const end_;
+};
+
+// As Lua shows it: [string "return 1"] for a program that was a text.
+void PutSource(const Source& source, Room* room) {
+  if (source.kind == 0) room->Put("[string \"");
+  room->Put(source.text);
+  if (source.kind != 0 && source.text.bytes == 0) room->Put('?');
+  if (source.kind == 0) room->Put(source.is_cut ? "...\"]" : "\"]");
+}
+
+// The name of the function that a call runs, by its caller's code.
+bool FindName(uintptr_t state, const CallWords& words, ObjectReader* reader, Text* name) {
+  CallWords caller;
+  if ((words.flags & (kWasTailCalled | kBeginsLoop)) != 0 ||
+      !reader->ReadCall(words.caller, &caller) || (caller.flags & kCallsNative) != 0) {
+    return false;
+  }
+  const uintptr_t prototype = reader->PrototypeOf(state, caller);
+  uintptr_t code;
+  if (!reader->Is(prototype, kPrototype) || !reader->Load(prototype + kCode, &code)) return false;
+  const uintptr_t past = (caller.instruction - code) / kInstructionBytes;
+  return past > 0 && past <= INT32_MAX &&
+         FindCalledName(prototype, static_cast<int32_t>(past) - 1, reader, name);
+}
+
+KnownName Copy(const Text& text) {
+  KnownName copy = {};
+  copy.bytes = static_cast<uint8_t>(text.bytes < kKnownNameBytes ? text.bytes : kKnownNameBytes);
+  for (size_t i = 0; i < copy.bytes; ++i) {
+    copy.text[i] = static_cast<char>(ReadableMemory::LoadCovered<uint8_t>(text.begin + i));
+  }
+  return copy;
+}
+
+KnownName NameOf(const InterpretedFrame& frame, const CallWords& words, ObjectReader* reader) {
+  Text text = {0, 0};
+  KnownName name = {};
+  if (FindName(frame.own[0], words, reader, &text)) name = Copy(text);
+  const KnownName* const kept = KeepName(frame.code, name);
+  return kept != nullptr ? *kept : name;
+}
+
+void PutName(const KnownName& name, const Prototype& prototype, const Source& source, Room* room) {
+  if (prototype.first_line == 0) return room->Put("main chunk");
+  for (size_t i = 0; i < name.bytes; ++i) room->Put(name.text[i]);
+  if (name.bytes != 0) return;
+  room->Put('<');
+  PutSource(source, room);
+  room->Put(':');
+  room->Put(static_cast<uint32_t>(prototype.first_line));
+  room->Put('>');
+}
+
+}  // namespace
+
+int DescribeFunction(void*, const InterpretedFrame* frame, PlaceDescription* description) {
+  ReadableMemory memory = {};
+  ObjectReader reader(&memory);
+  CallWords words;
+  Prototype prototype;
+  Source source;
+  if (!reader.ReadCall(frame->own[1], &words) ||
+      !reader.ReadPrototype(reader.PrototypeOf(frame->own[0], words), &prototype) ||
+      !ReadSource(prototype.source, &reader, &source)) {
+    return kWalkLost;
+  }
+  Room room(*description);
+  description->file = room.at();
+  PutSource(source, &room);
+  description->file_bytes = static_cast<size_t>(room.at() - description->file);
+  description->name = room.at();
+  PutName(NameOf(*frame, words, &reader), prototype, source, &room);
+  description->name_bytes = static_cast<size_t>(room.at() - description->name);
+  // A main chunk is defined at no line, and begins with the first.
+  description->first_line =
+      prototype.first_line > 0 ? static_cast<uint32_t>(prototype.first_line) : 1;
+  description->line = frame->position;
+  return kWalkFrame;
+}
+
+}  // namespace allomon::lua

@@ -1,0 +1,166 @@
+#include "tracker/lua/frames.h"
+
+#include "tracker/callstack/readable_memory.h"
+#include "tracker/lua/function_identity.h"
+#include "tracker/lua/lines.h"
+#include "tracker/lua/native_stack.h"
+#include "tracker/lua/object_reader.h"
+#include "tracker/lua/saved_register.h"
+
+namespace allomon::lua {
+namespace {
+
+using internal::InterpretedFrame;
+using internal::InterpreterWalk;
+using internal::kWalkEnd;
+using internal::kWalkFrame;
+using internal::kWalkLost;
+using internal::NativeFrames;
+using internal::ReadableMemory;
+
+// Calls of native functions in a row; each takes some of the native stack.
+constexpr int kMostNativeCallsInARow = 1000;
+
+// What InterpreterWalk::place has.
+struct Place {
+  ReadableMemory memory;
+  NativeFrames native;
+  uintptr_t state;
+  uintptr_t call;          // that comes next
+  uint32_t next_native;    // frames further in are used up
+  uint32_t end_of_state;   // the native frame that began the state
+  uintptr_t native_place;  // of the loop that runs the next call; 0: of none
+  bool is_in_loop;         // whether that is known
+  bool is_innermost;       // no call was passed yet
+};
+static_assert(sizeof(Place) <= sizeof(InterpreterWalk::place));
+static_assert(alignof(Place) <= alignof(InterpreterWalk));
+
+Place& PlaceOf(InterpreterWalk* walk) { return *reinterpret_cast<Place*>(walk->place); }
+
+// Goes to the state that the next protected call further out belongs to.  A function that protected
+// calls are inlined in may be behind its own, and is passed over.
+int EnterState(const RunningLua& lua, size_t from, Place* place) {
+  ObjectReader reader(&place->memory);
+  size_t index = FindProtection(lua, place->native, from);
+  if (index == place->native.count) return kWalkEnd;
+  while ((place->state = FindState(place->native, index, &reader)) == 0) {
+    index = FindProtection(lua, place->native, index + 1);
+    if (index == place->native.count) return kWalkLost;
+  }
+  if (!reader.Load(place->state + kStateCall, &place->call)) return kWalkLost;
+  place->next_native = static_cast<uint32_t>(from);
+  place->end_of_state =
+      static_cast<uint32_t>(OutermostOf(place->state, place->native, index, &reader));
+  place->is_in_loop = false;
+  return kWalkFrame;
+}
+
+bool IsAtFirstCall(const Place& place) {
+  return place.call == 0 || place.call == place.state + kStateFirstCall;
+}
+
+// Goes to the next call of a Lua function, through the states.
+int FindCall(const RunningLua& lua, Place* place, CallWords* words) {
+  for (int i = 0; i < kMostNativeCallsInARow; ++i) {
+    if (IsAtFirstCall(*place)) {
+      const int entered = EnterState(lua, place->end_of_state + size_t{1}, place);
+      if (entered != kWalkFrame) return entered;
+      place->is_innermost = false;
+      continue;
+    }
+    if (!ObjectReader(&place->memory).ReadCall(place->call, words)) return kWalkLost;
+    if ((words->flags & kCallsNative) == 0) return kWalkFrame;
+    place->call = words->caller;
+    place->is_innermost = false;
+  }
+  return kWalkLost;
+}
+
+// Loops and calls that began one are the same ones, from the inside out.  A coroutine that was
+// resumed has fewer loops: those of its outer calls are begun when the inner ones return.
+void FindLoop(const RunningLua& lua, Place* place) {
+  if (place->is_in_loop) return;
+  place->is_in_loop = true;
+  place->native_place = 0;
+  const size_t index = FindFrameIn(lua.loop, place->native, place->next_native);
+  if (index >= place->native.count || index > place->end_of_state) return;
+  place->native_place = place->native.sps[index];
+  place->next_native = static_cast<uint32_t>(index) + 1;
+}
+
+const UnsavedCall* FindUnsaved(const RunningLua& lua, uintptr_t return_address) {
+  for (int i = 0; i < lua.unsaved_count; ++i) {
+    if (lua.unsaved[i].return_address == return_address) return &lua.unsaved[i];
+  }
+  return nullptr;
+}
+
+bool FindInstruction(const UnsavedCall& call, size_t index, Place* place, uintptr_t* instruction) {
+  ObjectReader reader(&place->memory);
+  if (call.register_number != 0) {
+    return FindSavedRegister(place->native, index, call.register_number, &reader, instruction);
+  }
+  return LoadFromStack(place->native.sps[index] + call.frame_word * sizeof(uintptr_t), &reader,
+                       instruction);
+}
+
+// The instruction behind the one that runs: what the call says, but for the few calls of the loop
+// before which it is not stored.
+uintptr_t NextInstruction(const RunningLua& lua, const Prototype& prototype, const CallWords& words,
+                          Place* place) {
+  if (!place->is_innermost || place->native_place == 0) return words.instruction;
+  const size_t index = place->next_native - size_t{1};
+  const UnsavedCall* const call = FindUnsaved(lua, place->native.pcs[index]);
+  uintptr_t found;
+  if (call == nullptr || !FindInstruction(*call, index, place, &found)) return words.instruction;
+  const uintptr_t bytes = static_cast<uint32_t>(prototype.code_count) * kInstructionBytes;
+  return found - prototype.code <= bytes ? found : words.instruction;
+}
+
+// From 0; -1 before the first.  False: it is none of the code's.
+bool IndexOf(const Prototype& prototype, uintptr_t next_instruction, int32_t* index) {
+  const uintptr_t bytes = next_instruction - prototype.code;
+  if (prototype.code_count < 0 || bytes % kInstructionBytes != 0) return false;
+  *index = static_cast<int32_t>(bytes / kInstructionBytes) - 1;
+  return bytes / kInstructionBytes <= static_cast<uint32_t>(prototype.code_count);
+}
+
+bool ReadFrame(const RunningLua& lua, const CallWords& words, Place* place,
+               InterpretedFrame* frame) {
+  ObjectReader reader(&place->memory);
+  Prototype prototype;
+  int32_t index;
+  frame->native_frame = place->native_place;
+  frame->own[0] = place->state;
+  frame->own[1] = place->call;
+  return reader.ReadPrototype(reader.PrototypeOf(place->state, words), &prototype) &&
+         IndexOf(prototype, NextInstruction(lua, prototype, words, place), &index) &&
+         LineOf(prototype, index, &reader, &frame->position) &&
+         IdentityOf(prototype, &reader, &frame->code);
+}
+
+}  // namespace
+
+int BeginWalk(void* data, const NativeFrames& native, InterpreterWalk* walk) {
+  Place& place = PlaceOf(walk);
+  place.native = native;
+  place.is_innermost = true;
+  return EnterState(*static_cast<const RunningLua*>(data), 0, &place);
+}
+
+int NextFrame(void* data, InterpreterWalk* walk, InterpretedFrame* frame) {
+  const RunningLua& lua = *static_cast<const RunningLua*>(data);
+  Place& place = PlaceOf(walk);
+  CallWords words;
+  const int found = FindCall(lua, &place, &words);
+  if (found != kWalkFrame) return found;
+  FindLoop(lua, &place);
+  if (!ReadFrame(lua, words, &place, frame)) return kWalkLost;
+  if ((words.flags & kBeginsLoop) != 0) place.is_in_loop = false;
+  place.call = words.caller;
+  place.is_innermost = false;
+  return kWalkFrame;
+}
+
+}  // namespace allomon::lua

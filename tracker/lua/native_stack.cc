@@ -1,0 +1,110 @@
+#include "tracker/lua/native_stack.h"
+
+#include <atomic>
+
+#include "tracker/callstack/stack_window.h"
+
+namespace allomon::lua {
+namespace {
+
+using internal::NativeFrames;
+
+constexpr uintptr_t kWord = sizeof(uintptr_t);
+// Lua nests 200 native calls.
+constexpr int kMostProtectedCalls = 256;
+// The frame of the protected call, or as much of it as is looked through.
+constexpr uintptr_t kMostFrameBytes = 4096;
+// So many frames further in may have the pointer saved, where the protected call keeps it in a
+// register.
+constexpr size_t kMostCallees = 4;
+
+// Where the pointer was found last, by its distance from the frame's beginning, plus 1: a compiler
+// keeps it in one place.
+std::atomic<uintptr_t> g_usual_place{0};
+
+bool IsIn(uintptr_t address, const NativeFrames& native, size_t index) {
+  return address >= native.sps[index] && address < native.sps[index + 1];
+}
+
+// Whether the state's chain of protected calls, the innermost first, has one in the native frame.
+bool IsProtectedIn(uintptr_t state, const NativeFrames& native, size_t index,
+                   ObjectReader* reader) {
+  uintptr_t record;
+  if (!reader->Is(state, kThread) || !reader->Load(state + kStateRecovery, &record)) return false;
+  for (int i = 0; i < kMostProtectedCalls && record != 0; ++i) {
+    if (IsIn(record, native, index)) return true;
+    const uintptr_t inner = record;
+    if (!LoadFromStack(inner, reader, &record) || record <= inner) return false;
+  }
+  return false;
+}
+
+uintptr_t StateAt(uintptr_t place, const NativeFrames& native, size_t index, ObjectReader* reader) {
+  uintptr_t word;
+  if (!LoadFromStack(place, reader, &word) || word % kWord != 0) return 0;
+  const bool is_on_stack = word >= native.sps[0] && word < native.sps[index + 1];
+  return !is_on_stack && IsProtectedIn(word, native, index, reader) ? word : 0;
+}
+
+uintptr_t FindStateBetween(uintptr_t begin, uintptr_t end, const NativeFrames& native, size_t index,
+                           ObjectReader* reader) {
+  if (end - begin > kMostFrameBytes) end = begin + kMostFrameBytes;
+  for (uintptr_t place = begin; place < end; place += kWord) {
+    const uintptr_t state = StateAt(place, native, index, reader);
+    if (state == 0) continue;
+    g_usual_place.store(place - native.sps[index] + 1, std::memory_order_relaxed);
+    return state;
+  }
+  return 0;
+}
+
+}  // namespace
+
+ALLOMON_READS_STACK bool LoadFromStack(uintptr_t address, ObjectReader* reader, uintptr_t* word) {
+  if (address % kWord != 0 || !internal::StackWindow::IsKnownOwn(address)) {
+    return reader->Load(address, word);
+  }
+  *word = internal::StackWindow::LoadUnchecked(address);
+  return true;
+}
+
+size_t FindFrameIn(const CodeRange& code, const NativeFrames& native, size_t index) {
+  while (index < native.count && !code.Has(native.pcs[index])) ++index;
+  return index;
+}
+
+size_t FindProtection(const RunningLua& lua, const NativeFrames& native, size_t index) {
+  for (; index < native.count; ++index) {
+    for (int i = 0; i < lua.protection_count; ++i) {
+      if (lua.protections[i].Has(native.pcs[index])) return index;
+    }
+  }
+  return index;
+}
+
+uintptr_t FindState(const NativeFrames& native, size_t index, ObjectReader* reader) {
+  const uintptr_t sp = native.sps[index];
+  const uintptr_t usual = g_usual_place.load(std::memory_order_relaxed);
+  const uintptr_t usually = usual == 0 ? 0 : StateAt(sp + usual - 1, native, index, reader);
+  if (usually != 0) return usually;
+  uintptr_t state = FindStateBetween(sp, native.sps[index + 1], native, index, reader);
+  for (size_t i = 1; state == 0 && i <= kMostCallees && i <= index; ++i) {
+    state =
+        FindStateBetween(native.sps[index - i], native.sps[index - i + 1], native, index, reader);
+  }
+  return state;
+}
+
+size_t OutermostOf(uintptr_t state, const NativeFrames& native, size_t index,
+                   ObjectReader* reader) {
+  uintptr_t record;
+  if (!reader->Load(state + kStateRecovery, &record)) return index;
+  for (int i = 0; i < kMostProtectedCalls; ++i) {
+    while (index + 1 < native.count && record >= native.sps[index + 1]) ++index;
+    const uintptr_t inner = record;
+    if (!LoadFromStack(inner, reader, &record) || record <= inner) break;
+  }
+  return index;
+}
+
+}  // namespace allomon::lua

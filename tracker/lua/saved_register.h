@@ -1,0 +1,22 @@
+// Registers of functions further out, as they were when these called.
+#ifndef ALLOMON_TRACKER_LUA_SAVED_REGISTER_H_
+#define ALLOMON_TRACKER_LUA_SAVED_REGISTER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tracker/callstack/interpreters.h"
+#include "tracker/lua/object_reader.h"
+
+namespace allomon::lua {
+
+// The value that a register, by DWARF's number (rbx, rbp, r12 to r15), had in the native frame
+// `index` when that made its call: where a frame further in has saved it, be it of the walk itself.
+// The frames are the calling thread's.  False: it is lost.  Cost: 10 ns for each frame that is
+// asked, mostly one to ten; 150 for one that was not met before.
+bool FindSavedRegister(const internal::NativeFrames& native, size_t index, uint64_t number,
+                       ObjectReader* reader, uintptr_t* value);
+
+}  // namespace allomon::lua
+
+#endif  // ALLOMON_TRACKER_LUA_SAVED_REGISTER_H_

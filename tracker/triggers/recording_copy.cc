@@ -1,0 +1,143 @@
+#include "tracker/triggers/recording_copy.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+namespace allomon::triggers {
+namespace {
+
+using recording::Event;
+using recording::kRecordsPerSegment;
+using recording::kSegmentBytes;
+using recording::LiveBlock;
+using recording::ProcessRecord;
+using recording::Recorder;
+using recording::SegmentHeader;
+using recording::SegmentKind;
+using recording::Standing;
+
+constexpr uint32_t kHeaderBytes = sizeof(SegmentHeader);
+
+std::atomic<RecordingCopy::Step> g_step{nullptr};
+
+void StepForTesting() {
+  const RecordingCopy::Step step = g_step.load(std::memory_order_acquire);
+  if (step != nullptr) step();
+}
+
+const SegmentHeader& HeaderOf(const char* segment) {
+  return *reinterpret_cast<const SegmentHeader*>(segment);
+}
+
+bool IsProcess(const char* segment) {
+  const SegmentHeader& header = HeaderOf(segment);
+  return header.magic == recording::kSegmentMagic && header.kind == SegmentKind::kProcess;
+}
+
+template <typename Record>
+Record* RecordsOf(char* segment) {
+  return reinterpret_cast<Record*>(segment + kHeaderBytes);
+}
+
+}  // namespace
+
+void RecordingCopy::SetStepForTesting(Step step) { g_step.store(step, std::memory_order_release); }
+
+bool RecordingCopy::ReadHeader(Recorder& recorder, uint32_t segment) {
+  return recorder.CopyBytes(standing_.serial, segment, 0, segment_, kHeaderBytes);
+}
+
+bool RecordingCopy::ReadRest(Recorder& recorder, uint32_t segment) {
+  return recorder.CopyBytes(standing_.serial, segment, kHeaderBytes, segment_ + kHeaderBytes,
+                            kSegmentBytes - kHeaderBytes);
+}
+
+int RecordingCopy::Write(Recorder& recorder, const Standing& standing, CopyFile* file) {
+  standing_ = standing;
+  StepForTesting();
+  const int error = WriteProcesses(recorder, file);
+  StepForTesting();
+  return error != 0 ? error : WriteOthers(recorder, file);
+}
+
+// The processes come before all else, the file's header included: what their counts name is in
+// segments that the header counts when it is copied.  A process that begins later is left out.
+int RecordingCopy::WriteProcesses(Recorder& recorder, CopyFile* file) {
+  for (uint32_t segment = 1; segment < standing_.segments; ++segment) {
+    if (!ReadHeader(recorder, segment)) return EIO;
+    if (!IsProcess(segment_)) continue;
+    const int error = WriteSegment(recorder, segment, file);
+    if (error != 0) return error;
+    if (segment != standing_.process) continue;
+    const ProcessRecord& process = *RecordsOf<ProcessRecord>(segment_);
+    row_count_ = process.records.rows;
+    thread_count_ = process.records.threads;
+  }
+  return 0;
+}
+
+// Another thread may have added segments since the processes were copied, and their counts name
+// them.  So the end of the file is asked for again.
+int RecordingCopy::WriteOthers(Recorder& recorder, CopyFile* file) {
+  const uint64_t serial = standing_.serial;
+  if (!recorder.Stand(&standing_) || standing_.serial != serial) return EIO;
+  for (uint32_t segment = 0; segment < standing_.segments; ++segment) {
+    if (!ReadHeader(recorder, segment)) return EIO;
+    if (segment != 0 && IsProcess(segment_)) continue;
+    const int error = WriteSegment(recorder, segment, file);
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+// Whole, at one moment.
+int RecordingCopy::WriteSegment(Recorder& recorder, uint32_t segment, CopyFile* file) {
+  if (!recorder.CopyBytes(standing_.serial, segment, 0, segment_, kSegmentBytes)) return EIO;
+  if (segment != 0) DropUnknown();
+  return file->Write(uint64_t{segment} * kSegmentBytes, segment_, kSegmentBytes);
+}
+
+// Blocks that were born while the copy was made may be of rows or threads that it does not have.
+void RecordingCopy::DropUnknown() {
+  const SegmentHeader& header = HeaderOf(segment_);
+  if (header.magic != recording::kSegmentMagic || header.process != standing_.process) return;
+  if (header.kind == SegmentKind::kLive) {
+    LiveBlock* const blocks = RecordsOf<LiveBlock>(segment_);
+    for (size_t i = 0; i < kRecordsPerSegment<LiveBlock>; ++i) {
+      if (blocks[i].row > row_count_ || blocks[i].thread > thread_count_) blocks[i] = {};
+    }
+  }
+  if (header.kind == SegmentKind::kEvents) {
+    Event* const events = RecordsOf<Event>(segment_);
+    for (size_t i = 0; i < kRecordsPerSegment<Event>; ++i) {
+      if (events[i].row > row_count_) events[i] = {};
+    }
+  }
+}
+
+// Whether the segment, whose header was read, has live blocks of this process.
+bool RecordingCopy::HasLive() const {
+  const SegmentHeader& header = HeaderOf(segment_);
+  return header.magic == recording::kSegmentMagic && header.kind == SegmentKind::kLive &&
+         header.process == standing_.process;
+}
+
+bool RecordingCopy::FindOldest(Recorder& recorder, const Standing& standing, uint64_t since_nanos,
+                               uint64_t* birth_nanos) {
+  standing_ = standing;
+  *birth_nanos = UINT64_MAX;
+  const LiveBlock* const blocks = RecordsOf<LiveBlock>(segment_);
+  for (uint32_t segment = 1; segment < standing_.segments; ++segment) {
+    if (!ReadHeader(recorder, segment)) return false;
+    if (!HasLive()) continue;
+    if (!ReadRest(recorder, segment)) return false;
+    for (size_t i = 0; i < kRecordsPerSegment<LiveBlock>; ++i) {
+      if (blocks[i].row == 0 || blocks[i].birth_nanos < since_nanos) continue;
+      *birth_nanos = std::min(*birth_nanos, blocks[i].birth_nanos);
+    }
+  }
+  return true;
+}
+
+}  // namespace allomon::triggers
