@@ -404,6 +404,7 @@ class Run {
   Local Apply(Handle function, size_t base) {
     if (function.is_constant()) return Primitive(function.to_constant(), base);
     if (!function.is<Closure>()) Stop("this is no function: ", function.type_name());
+    if (stack_top_ - Here() > kStackBytes) Stop("the calls are nested too deep");
     // From here to the end, samples have this function on their stack.
     const gc::Local<Closure> closure = function.cast<Closure>();
     const LispCall call(*closure->function);
@@ -459,8 +460,13 @@ class Run {
   }
   static gc::Immediate Truth(bool is_true) { return is_true ? Value::Bool(true) : Value::Null(); }
 
+  // Of the native stack, which grows downwards.  Threads have 8 MiB unless somebody asks for less.
+  static constexpr ptrdiff_t kStackBytes = 7 << 20;
+  static const char* Here() { return static_cast<const char*>(__builtin_frame_address(0)); }
+
   Lisp& lisp_;
   gc::ValueStack<Value> stack_;
+  const char* const stack_top_ = Here();
 };
 
 // Sums the allocated bytes by the innermost function of the Lisp program.

@@ -1,6 +1,7 @@
 (define (loop f from to)
   (if (= from to) 0 (begin (f from) (loop f (+ from 1) to))))
+(define (add key j) (put! key (cons j (get key))))
 (define (round j)
-  (loop (lambda (i) (put! (+ i (* 500 j)) (cons j (get i)))) 0 1000))
+  (loop (lambda (a) (loop (lambda (b) (add (+ (* 50 a) (+ b (* 500 j))) j)) 0 50)) 0 20))
 (define (length list) (if (null? list) 0 (+ 1 (length (rest list)))))
 (define (main n) (begin (loop round 0 200) (length (get 7))))

@@ -61,6 +61,14 @@ class TinyLisp(Case):
             done = self.run_plain([runfile("//examples:tiny_lisp"), path])
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, result + "\n", ""))
 
+    def test_recursion_without_end_is_an_error_and_no_fault(self):
+        path = self.path("endless.lisp")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("(define (deeper n) (+ 1 (deeper n))) (define (main n) (deeper n))")
+        done = self.run_plain([runfile("//examples:tiny_lisp"), path])
+        said = "tiny_lisp: the calls are nested too deep\n"
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", said))
+
     def test_interpreter_keeps_the_rules(self):
         self.run_lisp({"ALLOMON_HEAP": "stress=13,nursery=64K"})
 
