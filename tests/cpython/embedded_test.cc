@@ -34,7 +34,7 @@ void* PyEval_SaveThread();
 void PyEval_RestoreThread(void* thread);
 
 // Python keeps blocks for ever that nothing refers to.
-const char* __lsan_default_suppressions() { return "leak:TakeBlocksFromUs\n"; }  // NOLINT
+const char* __lsan_default_suppressions() { return "leak:libpython\n"; }  // NOLINT
 }
 
 namespace allomon {
