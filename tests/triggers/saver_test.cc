@@ -202,7 +202,10 @@ class AllocatesAtEachStep {
   static void AllocateWhenAsked() {
     std::vector<void*> blocks;
     while (asked_ >= 0) {
-      if (asked_ <= done_) continue;
+      if (asked_ <= done_) {
+        usleep(100);
+        continue;
+      }
       for (size_t i = 0; i < 5000 && done_ < kSteps; ++i) {
         blocks.push_back(SamplingMalloc(1000 + 8 * (i % 500) + 2000 * done_));
       }
@@ -220,7 +223,8 @@ TEST_F(SaverTest, CopyHasTheSegmentsThatWereAddedSinceItsLook) {
   const AllocatesAtEachStep allocates;
   Start(NewSaver("every=1s,keep=9"));
   Leak(2);
-  ChurnFor(2200);
+  // A copy that took long is followed by a long pause.
+  for (int i = 0; i < 600 && allocates.steps() < 4; ++i) ChurnFor(100);
   ASSERT_GE(allocates.steps(), 4);
   for (const char* const name : {"x.every.1.rec", "x.every.2.rec"}) {
     const recording::Process copy = ReadCopy(name);
