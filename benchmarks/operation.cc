@@ -157,6 +157,28 @@ void PromotedObjects(long count) {
   }
 }
 
+// Each store is seen by the compiler as one to a holder that it knows nothing of.
+template <typename Store>
+void Stores(long count, bool holder_is_old, Store store) {
+  const auto heap = gc::Heap::Create();
+  const gc::Mutator mutator(**heap);
+  const gc::Local<Cell> holder = gc::make<Cell>(1, nullptr);
+  if (holder_is_old) (*heap)->Collect(gc::CollectionKind::kMinor);
+  const gc::Local<Cell> young = gc::make<Cell>(2, nullptr);
+  for (long i = 0; i < count; ++i) {
+    store(static_cast<Cell*>(Opaque(holder.operator->())), young);
+  }
+}
+void StoresOfNull(long count) {
+  Stores(count, true, [](Cell* old, gc::Handle<Cell>) { old->next = nullptr; });
+}
+void StoresOfYoung(long count) {
+  Stores(count, true, [](Cell* old, gc::Handle<Cell> young) { old->next = young; });
+}
+void StoresInYoung(long count) {
+  Stores(count, false, [](Cell* holder, gc::Handle<Cell> young) { holder->next = young; });
+}
+
 // Prints bytes, not instructions: what `count` live samples take from the tracker's memory.
 void LiveSampleBytes(long count) {
   StartAtRateOne<Follow>(8);
@@ -171,12 +193,20 @@ struct Operation {
   void (*run)(long count);
 };
 constexpr Operation kOperations[] = {
-    {"sampled_pair", SampledPairs},       {"counted_pair", CountedPairs},
-    {"profiled_pair", ProfiledPairs},     {"recorded_pair", RecordedPairs},
-    {"sampled_free", SampledFrees},       {"function_entry", FunctionEntries},
-    {"label_scope", LabelScopes},         {"labelled_pair", LabelledPairs},
+    {"sampled_pair", SampledPairs},
+    {"counted_pair", CountedPairs},
+    {"profiled_pair", ProfiledPairs},
+    {"recorded_pair", RecordedPairs},
+    {"sampled_free", SampledFrees},
+    {"function_entry", FunctionEntries},
+    {"label_scope", LabelScopes},
+    {"labelled_pair", LabelledPairs},
     {"managed_allocation", ManagedAllocations},
-    {"promoted_object", PromotedObjects}, {"live_sample_bytes", LiveSampleBytes},
+    {"promoted_object", PromotedObjects},
+    {"store_of_null", StoresOfNull},
+    {"store_of_young", StoresOfYoung},
+    {"store_in_young", StoresInYoung},
+    {"live_sample_bytes", LiveSampleBytes},
 };
 
 int Run(const char* name, long count) {

@@ -15,6 +15,11 @@ internal::Mutator* MutatorOf(internal::HeapCore& core) {
 absl::StatusOr<std::unique_ptr<Heap>> Heap::Create(HeapOptions options) {
   if (absl::Status status = options.ParseEnvironment(); !status.ok()) return status;
   if (absl::Status status = options.Validate(); !status.ok()) return status;
+  // Stress mode has two halves of a nursery.
+  const size_t nursery_bytes = internal::RoundToSlices(options.nursery_bytes);
+  const absl::Status status =
+      internal::ProbeYoungRange(options.stress_every == 0 ? nursery_bytes : nursery_bytes * 2);
+  if (!status.ok()) return status;
   return std::unique_ptr<Heap>(new Heap(options));
 }
 

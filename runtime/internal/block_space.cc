@@ -4,6 +4,7 @@
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/poison.h"
+#include "runtime/internal/young_range.h"
 #include "tracker/base/check.h"
 
 namespace allomon::gc::internal {
@@ -51,6 +52,7 @@ bool BlockSpace::AddChunk() {
   }
   Chunk* chunk = static_cast<Chunk*>(backend::Aligned(kChunkBytes, kChunkBytes));
   if (chunk == nullptr) return false;
+  ALLOMON_GC_CHECK(LiesApart(chunk, kChunkBytes), "inv.old.apart: a chunk among the nurseries");
   chunk->ClearMarks();
   ALLOMON_GC_POISON(chunk->BlockAt(1), kUsableBlocks * kBlockBytes);
   ALLOMON_DCHECK_LT("inv.space.room", chunks_.size(), chunks_.capacity());

@@ -6,7 +6,6 @@
 
 #include "runtime/internal/heap_core.h"
 #include "runtime/internal/standing.h"
-#include "runtime/internal/young_range.h"
 #include "tracker/base/mutex.h"
 #include "tracker/base/thread_id.h"
 #include "tracker/heap_client.h"
@@ -34,17 +33,14 @@ void BeforeFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
   }
   ForEachHeap([](HeapCore& heap) { heap.StopForFork(); });
   ForEachHeap([](HeapCore& heap) { heap.LockForFork(); });
-  LockYoungRangeAroundFork();
 }
 
 void AfterForkInParent() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
-  UnlockYoungRangeAfterFork();
   ForEachHeap([](HeapCore& heap) { heap.AfterForkInParent(); });
   g_heaps_mutex.unlock();
 }
 
 void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
-  UnlockYoungRangeAfterFork();
   ForEachHeap([](HeapCore& heap) { heap.AfterForkInChild(); });
   g_heaps_mutex.unlock();
 }

@@ -21,8 +21,6 @@ uint64_t NowNs() {
 
 __attribute__((constructor(101))) void TellTracker() { heap_client::AnnounceHeap(); }
 
-size_t RoundToSlices(size_t bytes) { return (bytes + kSliceBytes - 1) / kSliceBytes * kSliceBytes; }
-
 }  // namespace
 
 HeapCore::HeapCore(const HeapOptions& heap_options)

@@ -1,5 +1,8 @@
 #include "runtime/internal/large_space.h"
 
+#include "runtime/internal/check.h"
+#include "runtime/internal/young_range.h"
+
 namespace allomon::gc::internal {
 
 LargeSpace::~LargeSpace() {
@@ -35,6 +38,7 @@ Object* LargeSpace::Allocate(uint64_t words, size_t most_bytes) {
     GiveBytesBack(bytes);
     return nullptr;
   }
+  ALLOMON_GC_CHECK(LiesApart(block, bytes), "inv.old.apart: a large object among the nurseries");
   LargeNode* const node = static_cast<LargeNode*>(block);
   node->words = words;
   Link(node);

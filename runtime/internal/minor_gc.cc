@@ -30,7 +30,7 @@ class Evacuation {
 
   void Visit(Slot& slot) {
     Object* object = slot;
-    if (!young_.Contains(object)) return;
+    if (!IsYoung(object)) return;
     const uintptr_t header = HeaderOf(object);
     slot = (header & kForwardedBit) != 0 ? ForwardedTo(header) : Move(object, TypeOf(header));
   }
@@ -67,7 +67,6 @@ class Evacuation {
   }
 
   BlockSpace& blocks_;
-  const YoungRange young_ = young_range;
   Object* pending_ = nullptr;
   uint64_t moved_words_ = 0;
 };

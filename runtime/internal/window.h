@@ -40,7 +40,12 @@ struct Window {
   Mutator* mutator;
 };
 
-extern __thread Window t_window __attribute__((visibility("hidden"), ALLOMON_GC_TLS_MODEL));
+// inv.young.range: all code of a program that stores references has the same range compiled in.
+// The name at link time tells the range, so other code does not link.
+#define ALLOMON_GC_TEXT(word) #word
+#define ALLOMON_GC_WINDOW_AT(start) "allomon_gc_window_" ALLOMON_GC_TEXT(start)
+extern __thread Window t_window __asm__(ALLOMON_GC_WINDOW_AT(ALLOMON_GC_YOUNG_START))
+    __attribute__((visibility("hidden"), ALLOMON_GC_TLS_MODEL));
 
 // The value of a root slot whose Local has ended while slots above it are in use.
 inline Slot DeadSlot() { return reinterpret_cast<Slot>(uintptr_t{1}); }

@@ -1,78 +1,85 @@
 #include "runtime/internal/young_range.h"
 
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
 #include "runtime/internal/memory.h"
-#include "runtime/internal/poison.h"
-#include "tracker/base/address_space.h"
-#include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
-
-YoungRange young_range = {1, 0};
-
 namespace {
 
-constexpr size_t kMostBytes = size_t{4} << 30;
-constexpr size_t kLeastBytes = size_t{16} << 20;
+// Where the next piece is looked for first.  No more than a hint: the kernel knows what is free.
+std::atomic<uintptr_t> g_next{kYoungStart};
 
-using allomon::internal::Mutex;
-using allomon::internal::MutexHolder;
-
-Mutex g_mutex;
-bool g_taken[kMostBytes / kSliceBytes] ALLOMON_GUARDED_BY(g_mutex);  // by slice
-
-bool ReserveRange() ALLOMON_REQUIRES(g_mutex) {
-  if (young_range.size_bytes != 0) return true;
-  // If the address space has a limit, the range takes an eighth of it at most, as the range of
-  // sampled blocks does; the rest is the host's.
-  const size_t allowed_bytes = allomon::internal::AddressSpacePartBytes(8);
-  for (size_t bytes = kMostBytes; bytes >= kLeastBytes; bytes /= 2) {
-    if (bytes > allowed_bytes && bytes > kLeastBytes) continue;
-    void* start = ReserveMemory(bytes);
-    if (start == nullptr) continue;
-    young_range = {reinterpret_cast<uintptr_t>(start), bytes};
-    return true;
-  }
-  return false;
+// nullptr with EEXIST if another mapping is there.
+char* MapAt(uintptr_t address, size_t size_bytes) {
+  void* const wanted = reinterpret_cast<void*>(address);
+  void* const start =
+      mmap(wanted, size_bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  if (start == wanted) return static_cast<char*>(start);
+  // Kernels before 4.17, and valgrind, take the address for a hint.
+  ReleaseMemory(start, size_bytes);
+  errno = EEXIST;
+  return nullptr;
 }
 
-// First fit; returns the number of slices in the range if there is no such run.
-size_t FindRun(size_t wanted) ALLOMON_REQUIRES(g_mutex) {
-  const size_t slices = young_range.size_bytes / kSliceBytes;
-  size_t run = 0;
-  for (size_t i = 0; i < slices; ++i) {
-    run = g_taken[i] ? 0 : run + 1;
-    if (run == wanted) return i + 1 - wanted;
+// Tries all places that are multiples of `step` from the hint on.
+char* TakeInSteps(size_t step, size_t size_bytes) {
+  uintptr_t address = g_next.load(std::memory_order_relaxed);
+  for (size_t tried = 0; tried < kYoungBytes; tried += step) {
+    if (address + size_bytes > kYoungStart + kYoungBytes) address = kYoungStart;
+    if (char* const slice = MapAt(address, size_bytes); slice != nullptr) {
+      g_next.store(address + size_bytes, std::memory_order_relaxed);
+      return slice;
+    }
+    if (errno != EEXIST) return nullptr;
+    address += step;
   }
-  return slices;
-}
-
-void Mark(size_t first, size_t count, bool taken) ALLOMON_REQUIRES(g_mutex) {
-  for (size_t i = first; i < first + count; ++i) g_taken[i] = taken;
+  return nullptr;
 }
 
 }  // namespace
 
+// Mostly all nurseries have one size, so the first call steps from one to the next.
 char* TakeYoungSlice(size_t size_bytes) {
-  const MutexHolder hold(g_mutex);
-  if (!ReserveRange()) return nullptr;
-  const size_t count = size_bytes / kSliceBytes;
-  const size_t first = FindRun(count);
-  if (first * kSliceBytes == young_range.size_bytes) return nullptr;
-  Mark(first, count, true);
-  return reinterpret_cast<char*>(young_range.start) + first * kSliceBytes;
+  char* const slice = TakeInSteps(size_bytes, size_bytes);
+  return slice != nullptr || errno != EEXIST ? slice : TakeInSteps(kSliceBytes, size_bytes);
 }
 
 void ReturnYoungSlice(char* start, size_t size_bytes) {
   ALLOMON_GC_UNPOISON(start, size_bytes);
-  ForgetMemory(start, size_bytes);
-  const MutexHolder hold(g_mutex);
-  Mark((reinterpret_cast<uintptr_t>(start) - young_range.start) / kSliceBytes,
-       size_bytes / kSliceBytes, false);
+  // A process with too many mappings keeps the addresses, not the memory.
+  if (munmap(start, size_bytes) != 0) return ForgetMemory(start, size_bytes);
+  g_next.store(reinterpret_cast<uintptr_t>(start), std::memory_order_relaxed);
 }
 
-void LockYoungRangeAroundFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
-  g_mutex.lock();
+absl::Status ProbeYoungRange(size_t size_bytes) {
+  if (char* const slice = TakeYoungSlice(size_bytes); slice != nullptr) {
+    ReturnYoungSlice(slice, size_bytes);
+    return absl::OkStatus();
+  }
+  const int error = errno;
+  char text[400];
+  if (error == ENOMEM) {
+    snprintf(text, sizeof(text),
+             "no address space for a nursery of %zu KiB: raise the limit (ulimit -v), or take a "
+             "smaller one (ALLOMON_HEAP=nursery=64K)",
+             size_bytes >> 10);
+    return absl::ResourceExhaustedError(text);
+  }
+  snprintf(text, sizeof(text),
+           "a nursery of %zu KiB must lie at 0x%zx to 0x%zx: %s; what is there, /proc/self/maps "
+           "tells: it has to be mapped elsewhere (a sanitizer's shadow: compile runtime/ with that "
+           "sanitizer)",
+           size_bytes >> 10, kYoungStart, kYoungStart + kYoungBytes,
+           error == EEXIST ? "other mappings fill these addresses" : strerror(error));
+  return absl::FailedPreconditionError(text);
 }
-void UnlockYoungRangeAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { g_mutex.unlock(); }
 
 }  // namespace allomon::gc::internal

@@ -8,6 +8,8 @@ them once, into a precompiled header, and the cases are compiled side by side.
 
 import concurrent.futures
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -106,6 +108,13 @@ BAD = [
 ]
 
 
+STORE = """
+#include "runtime/internal/window.h"
+using namespace allomon::gc::internal;
+void Store(Slot* slot, Object* old, Object* value) { Remember(slot, old, *slot = value); }
+"""
+
+
 def run(compiler, *arguments, code=""):
     return subprocess.run([compiler, "-std=c++17", "-I", ROOT, *arguments], input=code,
                           capture_output=True, text=True, check=False)
@@ -153,6 +162,17 @@ class CompileFail(unittest.TestCase):
             with self.subTest(compiler=compiler, code=code):
                 self.assertNotEqual(result.returncode, 0, "compiles")
                 self.assertRegex(result.stderr, message)
+
+    @unittest.skipIf(platform.machine() != "x86_64", "one range serves all configurations")
+    # checks inv.young.range
+    def test_code_for_another_young_range_does_not_link(self):
+        for compiler in COMPILERS:
+            texts = [run(compiler, *options, "-S", "-o", "-", "-x", "c++", "-", code=STORE).stdout
+                     for options in ([], ["-fsanitize=address"])]
+            plain, sanitized = [set(re.findall(r"allomon_gc_window_\w+", text)) for text in texts]
+            with self.subTest(compiler=compiler):
+                self.assertEqual((len(plain), len(sanitized)), (1, 1))
+                self.assertNotEqual(plain, sanitized)
 
 
 if __name__ == "__main__":
