@@ -32,7 +32,7 @@ class TinyLanguage(Case):
 
     def test_program_computes(self):
         for env in {}, {"ALLOMON_HEAP": "stress=7,verify,nursery=64K"}:
-            done = self.run_language(env=env)
+            done = self.run_language(runfile("//examples:tiny_language.txt"), env=env)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertEqual(done.stdout.split(), RESULTS)
 
