@@ -14,7 +14,7 @@ constexpr int kUsualColumns = 80;
 class Command {
  public:
   Command(const Options& options, const report::Terminal& terminal)
-      : options_(options), terminal_(terminal), progress_(terminal.shows_progress) {
+      : options_(options), progress_(terminal.shows_progress) {
     style_.top = options.top;
     style_.charset = terminal.charset;
     style_.width = options.width.value_or(terminal.columns > 0 ? terminal.columns : kUsualColumns);
@@ -69,7 +69,6 @@ class Command {
   }
 
   const Options& options_;
-  const report::Terminal& terminal_;
   report::Progress progress_;
   Style style_;
 };
