@@ -39,7 +39,8 @@ Stack serial_stacks[6];
 // A thread has no record at first.
 void CaptureRepeatedly(void*) {
   for (int i = 0; i < internal::kWalkedCaptures; ++i) CaptureInto(&serial_stacks[0]);
-  for (int i = 0; i < 6; ++i) {
+  volatile int rounds = 6;  // clang would make six calls of the loop
+  for (int i = 0; i < rounds; ++i) {
     CaptureInto(&serial_stacks[i]);
   }
 }

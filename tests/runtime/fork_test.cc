@@ -62,16 +62,21 @@ Function* TheirOwn(const char* name) {
 }  // namespace
 }  // namespace allomon::gc
 
-// The two functions stand in front of the C library's, for the whole program.
+// The two functions stand in front of the C library's, for the whole program.  What they keep has no
+// guard, which libc++abi would lock with them.
 extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  static auto* const lock = allomon::gc::TheirOwn<int(pthread_mutex_t*)>("pthread_mutex_lock");
+  static std::atomic<int (*)(pthread_mutex_t*)> lock{nullptr};
+  if (lock == nullptr) lock = allomon::gc::TheirOwn<int(pthread_mutex_t*)>("pthread_mutex_lock");
   allomon::gc::StandHereIfItIsTime();
-  return lock(mutex);
+  return lock.load()(mutex);
 }
 extern "C" int pthread_mutex_unlock(pthread_mutex_t* mutex) {
-  static auto* const unlock = allomon::gc::TheirOwn<int(pthread_mutex_t*)>("pthread_mutex_unlock");
+  static std::atomic<int (*)(pthread_mutex_t*)> unlock{nullptr};
+  if (unlock == nullptr) {
+    unlock = allomon::gc::TheirOwn<int(pthread_mutex_t*)>("pthread_mutex_unlock");
+  }
   allomon::gc::StandHereIfItIsTime();
-  return unlock(mutex);
+  return unlock.load()(mutex);
 }
 
 namespace allomon::gc {
