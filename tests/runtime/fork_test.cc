@@ -62,8 +62,8 @@ Function* TheirOwn(const char* name) {
 }  // namespace
 }  // namespace allomon::gc
 
-// The two functions stand in front of the C library's, for the whole program.  What they keep has no
-// guard, which libc++abi would lock with them.
+// The two functions stand in front of the C library's, for the whole program.  What they keep has
+// no guard, which libc++abi would lock with them.
 extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
   static std::atomic<int (*)(pthread_mutex_t*)> lock{nullptr};
   if (lock == nullptr) lock = allomon::gc::TheirOwn<int(pthread_mutex_t*)>("pthread_mutex_lock");
