@@ -50,7 +50,9 @@ class Mutator;
 // whose objects may then move: making, destroying, collecting and counting this one.
 class Heap {
  public:
-  // Fails with kInvalidArgument for bad options, in code or in ALLOMON_HEAP.
+  // Fails with kInvalidArgument for bad options, in code or in ALLOMON_HEAP; where no nursery can
+  // be mapped, with kResourceExhausted for want of addresses, else with kFailedPrecondition: other
+  // mappings of the process lie where nurseries must (runtime/README.md, section 5).
   static absl::StatusOr<std::unique_ptr<Heap>> Create(HeapOptions options = {});
   ~Heap();
 
