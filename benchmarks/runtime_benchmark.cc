@@ -5,6 +5,8 @@
 //
 // Prints a checksum, which shows that the peers do the same work, and with ALLOMON_PAUSES=1 the
 // pauses.
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -326,6 +328,37 @@ long TwoThreads(gc::Heap& heap, int depth) {
   return own + other;
 }
 
+// Each frame has a live object of its own; below, garbage and a few survivors.
+__attribute__((noinline)) long Descend(int frames, int millions) {
+  const gc::Local<Cell> own = gc::make<Cell>(frames, nullptr);
+  const long below = frames == 0 ? Garbage(millions) : Descend(frames - 1, millions);
+  return below + own->head;
+}
+
+// The stack of the first thread is too small for a million frames.
+long LiveFrames(gc::Heap& heap, int frames, int millions) {
+  struct Work {
+    gc::Heap& heap;
+    int frames;
+    int millions;
+    long sum;
+  } work = {heap, frames, millions, 0};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, size_t{1} << 30);
+  pthread_t thread;
+  const auto run = [](void* argument) -> void* {
+    Work& work = *static_cast<Work*>(argument);
+    const gc::Mutator mutator(work.heap);
+    work.sum = Descend(work.frames, work.millions);
+    return nullptr;
+  };
+  const gc::NativeRegion native;
+  if (pthread_create(&thread, &attributes, run, &work) != 0) abort();
+  pthread_join(thread, nullptr);
+  return work.sum;
+}
+
 struct Keeper {
   std::optional<long> alloc_minor(const allomon::Allocation& a) {
     return static_cast<long>(a.n_samples);
@@ -359,9 +392,9 @@ class MinorPauses : public gc::HeapListener {
 };
 
 int Usage() {
-  fprintf(
-      stderr,
-      "workloads: bt, bt2, list, list_make, map, gen, gcbench, bytes, garbage, garbage1, deep\n");
+  fprintf(stderr,
+          "workloads: bt, bt2, list, list_make, map, gen, gcbench, bytes, garbage, garbage1, deep, "
+          "frames10000, frames100000, frames1000000\n");
   return 2;
 }
 
@@ -376,6 +409,9 @@ int Run(gc::Heap& heap, const std::string& workload, int size) {
   if (workload == "gen") return printf("%ld\n", LongLived(size)), 0;
   if (workload == "gcbench") return printf("%ld\n", GcBench(size)), 0;
   if (workload == "deep") return printf("%ld\n", Deep(2000, size)), 0;
+  if (workload.rfind("frames", 0) == 0) {
+    return printf("%ld\n", LiveFrames(heap, atoi(workload.c_str() + 6), size)), 0;
+  }
   if (workload == "bt2") return printf("%ld\n", TwoThreads(heap, size)), 0;
   return Usage();
 }

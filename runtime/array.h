@@ -16,9 +16,7 @@ class Array {
  public:
   size_t length() const { return length_; }
 
-  // Aborts if `i` is out of range.  The Field is valid until the next allocation.  An assignment
-  // through it is safe, because the right side is evaluated first:
-  //   array->at(i) = gc::make<T>(...);
+  // Aborts if `i` is out of range.  The Field is valid as long as a Local refers to the array.
   Field<T>& at(size_t i) {
     ALLOMON_GC_CHECK(i < length_, "rule.bounds: array index out of range");
     return reinterpret_cast<Field<T>*>(this + 1)[i];
@@ -33,7 +31,7 @@ class Bytes {
  public:
   size_t length() const { return length_; }
 
-  // Valid until the next allocation of this thread.
+  // Valid as long as a Local refers to the bytes.
   char* data() { return reinterpret_cast<char*>(this + 1); }
   std::string_view view() const { return {reinterpret_cast<const char*>(this + 1), length_}; }
 

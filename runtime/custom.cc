@@ -51,11 +51,10 @@ Local<CustomBlock> make_custom(void* data, uint64_t bytes, void (*release)(void*
   block->bytes_ = bytes;
   internal::Object* object = reinterpret_cast<internal::Object*>(block);
   internal::HeaderOf(object) = header;
-  Local<CustomBlock> result = internal::Access::Adopt<CustomBlock>(object);
   internal::PendingCustom pending(*mutator.heap);
-  mutator.SampleCustom(internal::Access::RootOf(result), bytes, caller);
-  pending.Become({internal::Access::Raw(result), data, bytes, release});
-  return result;
+  mutator.SampleCustom(object, bytes, caller);
+  pending.Become({object, data, bytes, release});
+  return internal::LocalOf<CustomBlock>(object);
 }
 
 }  // namespace allomon::gc

@@ -1,19 +1,22 @@
 // References to managed objects, from the stack and from other objects.
 //
-//   Local<T>    a root on the stack, in a parameter, a result, a std::vector
-//   Handle<T>   const Local<T>&: the parameter type of functions
-//   Root<T>     the same as Local, bound to its scope; cannot be copied or moved
+//   Local<T>    a reference on the stack: a variable, a parameter, a result
+//   Handle<T>   the same, as the parameter type of functions
 //   Field<T>    a reference inside a managed object; carries the write barrier
+//   Root<T>     a reference in any other memory: a member, a closure, a map
 //   Global<T>   a root that belongs to no thread
 //
-// All of them are null by default, compare by identity, and reach the object with ->.  There is no
-// operator* and no conversion to T*: an object moves at the next allocation, and a raw pointer to
-// it would be stale.  The result of -> or at() is valid until the next allocation of the same
-// thread.  Managed types hold data only, and functions on them take handles.  The rules on one
+// All of them are null by default, compare by identity, and reach the object with ->.
+//
+// A Local is a word.  The collector finds it on the native stack or in a register, and its object
+// does not move as long as it is there; so a member that is reached through a Local may be kept
+// across an allocation, as a C++ reference or a raw pointer on the stack.  Elsewhere in memory a
+// Local is not seen, and its object may move or die; new Local<T> is refused, a
+// std::vector<Local<T>> is made safe by locals.h, and stress mode finds the rest.  The rules on one
 // page: runtime/README.md, "Rooting".
 //
-// Thread rule: a Local or Root belongs to the thread that made it.  A Field is like an ordinary
-// variable: two threads need a lock to share it.
+// Thread rule: a Local is used on the thread whose stack it is on.  A Root belongs to the thread
+// that made it.  A Field is like an ordinary variable: two threads need a lock to share it.
 #ifndef ALLOMON_RUNTIME_HANDLE_H_
 #define ALLOMON_RUNTIME_HANDLE_H_
 
@@ -22,6 +25,7 @@
 #include <utility>
 
 #include "runtime/internal/reference_ops.h"
+#include "runtime/internal/root_list.h"
 #include "runtime/internal/window.h"
 #include "runtime/type.h"
 
@@ -33,112 +37,102 @@ class Field;
 namespace internal {
 struct Access;
 
-// A reference that is on its way into a new object.  No safepoint lies between the load and the
-// store.
+// A reference that is on its way into a new object.
 template <typename T>
 struct Unrooted {
   Object* object;
 };
-
-// The root slot of a Local that lives longer than this object: a Handle that fits a register.
-template <typename T>
-struct RootedAt {
-  Slot* slot;
-};
 }  // namespace internal
 
-// Cost: the constructor pushes a word to the thread's root stack, the destructor pops it.  Locals
-// may be destroyed out of order: the slot then stays until the slots above it are released.
+// Cost: that of a pointer.
 template <typename T>
 class Local : public internal::OpsOf<Local<T>, T> {
  public:
-  ALLOMON_GC_INLINE Local() : slot_(internal::TakeRoot(nullptr)) {}
-  ALLOMON_GC_INLINE Local(std::nullptr_t) : Local() {}  // NOLINT: null converts
-  ALLOMON_GC_INLINE Local(const Local& other) : slot_(internal::TakeRoot(other.raw())) {}
-  ALLOMON_GC_INLINE Local(Local&& other) noexcept : slot_(other.slot_) {
-    other.slot_ = &internal::no_slot;
-  }
-  ALLOMON_GC_INLINE Local(const Field<T>& field)
-      : slot_(internal::TakeRoot(field.object_)) {}  // NOLINT
-  // To a more general type: value.h.
+  ALLOMON_GC_INLINE constexpr Local() = default;
+  ALLOMON_GC_INLINE constexpr Local(std::nullptr_t) {}  // NOLINT: null converts
+  ALLOMON_GC_INLINE Local(const Field<T>& field) : object_(field.object_) {}  // NOLINT
+  // To a more general type: value.h.  From a Root or a place of a ValueStack.
   template <typename From, typename = internal::IfConverts<From, T>>
   ALLOMON_GC_INLINE Local(const From& from)  // NOLINT: as a pointer converts
-      : slot_(internal::TakeRoot(internal::RawOf(from))) {}
-  template <typename U, typename = internal::IfConverts<Local<U>, T>>
-  ALLOMON_GC_INLINE Local(Local<U>&& other) noexcept  // NOLINT
-      : slot_(std::exchange(other.slot_, &internal::no_slot)) {}
-  ALLOMON_GC_INLINE ~Local() {
-    // Where the compiler sees that this Local was moved from, there is no slot to release.
-    if (__builtin_constant_p(slot_ == &internal::no_slot) && slot_ == &internal::no_slot) return;
-    internal::ReleaseRoot(slot_);
-  }
+      : object_(internal::RawOf(from)) {}
 
-  ALLOMON_GC_INLINE Local& operator=(const Local& other) { return Set(other.raw()); }
-  // `other` becomes null.  Its slot is released first, so that the compiler sees that the slot of a
-  // temporary was pushed for nothing.
-  ALLOMON_GC_INLINE Local& operator=(Local&& other) noexcept {
-    internal::Object* const object = other.raw();
-    internal::ReleaseRoot(std::exchange(other.slot_, &internal::no_slot));
-    return Set(object);
-  }
-  ALLOMON_GC_INLINE Local& operator=(const Field<T>& field) { return Set(field.object_); }
-  ALLOMON_GC_INLINE Local& operator=(std::nullptr_t) { return Set(nullptr); }
-  template <typename From, typename = internal::IfConverts<From, T>>
-  ALLOMON_GC_INLINE Local& operator=(const From& from) {
-    return Set(internal::RawOf(from));
-  }
-
-  // *this = make<T>(args...), without a root for the result in between: for hot loops.
+  // *this = make<T>(args...).
   template <typename... Args>
   ALLOMON_GC_INLINE Local& emplace(Args&&... args);
 
-  ALLOMON_GC_INLINE T* operator->() const { return reinterpret_cast<T*>(*slot_); }
+  ALLOMON_GC_INLINE T* operator->() const { return reinterpret_cast<T*>(object_); }
   std::add_lvalue_reference_t<T> operator*() const = delete;
   ALLOMON_GC_INLINE explicit operator bool() const {
     static_assert(!std::is_same_v<T, Value>, "a Value may be false or 0: is_null(), is_truthy()");
-    return *slot_ != nullptr;
+    return object_ != nullptr;
   }
 
-  friend bool operator==(const Local& a, const Local& b) { return a.raw() == b.raw(); }
-  friend bool operator!=(const Local& a, const Local& b) { return a.raw() != b.raw(); }
+  friend bool operator==(Local a, Local b) { return a.object_ == b.object_; }
+  friend bool operator!=(Local a, Local b) { return a.object_ != b.object_; }
+
+  // Not seen there: take a Root.
+  static void* operator new(size_t) = delete;
+  static void* operator new[](size_t) = delete;
+  static void* operator new(size_t, void* place) noexcept { return place; }
 
  private:
   friend struct internal::Access;
   friend class Field<T>;
-  template <typename U>
-  friend class Local;
-  ALLOMON_GC_INLINE explicit Local(internal::Slot* slot) : slot_(slot) {}
+  ALLOMON_GC_INLINE explicit Local(internal::Object* object) : object_(object) {}
 
-  ALLOMON_GC_INLINE internal::Object* raw() const { return *slot_; }
-  ALLOMON_GC_INLINE Local& Set(internal::Object* object) {
-    if (__builtin_expect(slot_ == &internal::no_slot, 0)) {
-      slot_ = internal::TakeRoot(object);
-    } else {
-      *slot_ = object;
-    }
+  internal::Object* object_ = nullptr;
+};
+
+// The parameter type of functions.
+template <typename T>
+using Handle = Local<T>;
+
+// A reference in memory of the program's own.  Precise: the object may move, and lives exactly as
+// long as it is referred to.  A copy is another root.
+//
+// Belongs to the thread that makes it, and dies before the thread detaches; both are checked, in
+// every build.  Cost: four words, in a list; collections visit each.
+template <typename T>
+class Root : public internal::OpsOf<Root<T>, T> {
+ public:
+  Root() : node_(nullptr) {}
+  Root(const Root& other) : node_(other.node_.object) {}
+  template <typename From,
+            typename = std::enable_if_t<std::is_convertible_v<const From&, Local<T>>>>
+  Root(const From& from) : node_(internal::RawOf(Local<T>(from))) {}  // NOLINT
+  Root(std::nullptr_t) : node_(nullptr) {}                            // NOLINT
+
+  Root& operator=(const Root& other) { return Set(other.node_.object); }
+  template <typename From,
+            typename = std::enable_if_t<std::is_convertible_v<const From&, Local<T>>>>
+  Root& operator=(const From& from) {
+    return Set(internal::RawOf(Local<T>(from)));
+  }
+
+  T* operator->() const { return reinterpret_cast<T*>(node_.object); }
+  std::add_lvalue_reference_t<T> operator*() const = delete;
+  explicit operator bool() const {
+    static_assert(!std::is_same_v<T, Value>, "a Value may be false or 0: is_null(), is_truthy()");
+    return node_.object != nullptr;
+  }
+
+  friend bool operator==(const Root& a, const Root& b) { return a.node_.object == b.node_.object; }
+  friend bool operator!=(const Root& a, const Root& b) { return !(a == b); }
+  friend bool operator==(const Root& a, std::nullptr_t) { return a.node_.object == nullptr; }
+  friend bool operator!=(const Root& a, std::nullptr_t) { return a.node_.object != nullptr; }
+  friend bool operator==(const Root& a, Local<T> b) { return a.node_.object == internal::RawOf(b); }
+  friend bool operator==(Local<T> a, const Root& b) { return b == a; }
+  friend bool operator!=(const Root& a, Local<T> b) { return !(a == b); }
+  friend bool operator!=(Local<T> a, const Root& b) { return !(b == a); }
+
+ private:
+  friend struct internal::Access;
+  Root& Set(internal::Object* object) {
+    node_.object = object;
     return *this;
   }
 
-  // `mutable` for g++ alone, which otherwise keeps a const variable in memory.
-  mutable internal::Slot* slot_;
-};
-
-// The parameter type of functions: the object stays rooted by the caller, and no root is made.
-template <typename T>
-using Handle = const Local<T>&;
-
-// For hot loops, and for frames that longjmp may cut (RootMark in heap.h).  Roots are strictly last
-// in, first out.
-template <typename T>
-class Root : public Local<T> {
- public:
-  using Local<T>::Local;
-  using Local<T>::operator=;
-  Root() = default;
-  Root(Local<T>&& value) : Local<T>(std::move(value)) {}  // NOLINT: a result is rooted
-  Root(const Root&) = delete;
-  Root& operator=(const Root&) = delete;
-  static void* operator new(size_t) = delete;
+  internal::RootNode node_;
 };
 
 // A reference inside a managed object.  An assignment costs a store and three comparisons of
@@ -150,14 +144,13 @@ class Field : public internal::OpsOf<Field<T>, T> {
  public:
   Field() = default;
   Field(std::nullptr_t) noexcept {}                                       // NOLINT
-  Field(const Local<T>& value) noexcept : object_(value.raw()) {}         // NOLINT: only in make()
+  Field(Local<T> value) noexcept : object_(value.object_) {}              // NOLINT: only in make()
   Field(internal::Unrooted<T> value) noexcept : object_(value.object) {}  // NOLINT
-  Field(internal::RootedAt<T> value) noexcept : object_(*value.slot) {}   // NOLINT
   template <typename From, typename = internal::IfInitializes<From, T>>
   Field(const From& from) noexcept : object_(internal::RawOf(from)) {}  // NOLINT
   Field(const Field&) = delete;
 
-  Field& operator=(const Local<T>& value) { return Set(value.raw()); }
+  Field& operator=(Local<T> value) { return Set(value.object_); }
   Field& operator=(const Field& other) { return Set(other.object_); }
   Field& operator=(std::nullptr_t) { return Set(nullptr); }
   template <typename From, typename = internal::IfConverts<From, T>>
@@ -174,12 +167,10 @@ class Field : public internal::OpsOf<Field<T>, T> {
 
   friend bool operator==(const Field& a, const Field& b) { return a.object_ == b.object_; }
   friend bool operator!=(const Field& a, const Field& b) { return a.object_ != b.object_; }
-  friend bool operator==(const Field& a, const Local<T>& b) {
-    return a.object_ == internal::RawOf(b);
-  }
-  friend bool operator==(const Local<T>& a, const Field& b) { return b == a; }
-  friend bool operator!=(const Field& a, const Local<T>& b) { return !(a == b); }
-  friend bool operator!=(const Local<T>& a, const Field& b) { return !(b == a); }
+  friend bool operator==(const Field& a, Local<T> b) { return a.object_ == internal::RawOf(b); }
+  friend bool operator==(Local<T> a, const Field& b) { return b == a; }
+  friend bool operator!=(const Field& a, Local<T> b) { return !(a == b); }
+  friend bool operator!=(Local<T> a, const Field& b) { return !(b == a); }
 
  private:
   friend struct internal::Access;
@@ -200,35 +191,25 @@ namespace internal {
 // The rest of the runtime reaches the pointers through this class.
 struct Access {
   template <typename T>
-  ALLOMON_GC_INLINE static Object* Raw(const Local<T>& local) {
-    return local.raw();
+  ALLOMON_GC_INLINE static Object* Raw(Local<T> local) {
+    return local.object_;
   }
   template <typename T>
   ALLOMON_GC_INLINE static Object* Raw(const Field<T>& field) {
     return field.object_;
   }
-  // Valid while the Local lives.
   template <typename T>
-  ALLOMON_GC_INLINE static Slot* RootOf(const Local<T>& local) {
-    return local.slot_;
+  static Object* Raw(const Root<T>& root) {
+    return root.node_.object;
   }
   template <typename T>
   ALLOMON_GC_INLINE static Local<T> Adopt(Object* object) {
-    return Local<T>(TakeRoot(object));
-  }
-  template <typename T>
-  ALLOMON_GC_INLINE static Local<T> AdoptSlot(Slot* slot) {
-    return Local<T>(slot);
-  }
-  // If `kDoes`, the slot of the Local passes to the caller.
-  template <bool kDoes, typename Arg>
-  ALLOMON_GC_INLINE static void Disown(Arg& local) {
-    if constexpr (kDoes) local.slot_ = &no_slot;
+    return Local<T>(object);
   }
 };
 
 template <typename T>
-ALLOMON_GC_INLINE inline Object* RawOf(const Local<T>& local) {
+ALLOMON_GC_INLINE inline Object* RawOf(Local<T> local) {
   return Access::Raw(local);
 }
 template <typename T>
@@ -236,12 +217,12 @@ ALLOMON_GC_INLINE inline Object* RawOf(const Field<T>& field) {
   return Access::Raw(field);
 }
 template <typename T>
-ALLOMON_GC_INLINE inline Object* RawOf(const Unrooted<T>& unrooted) {
-  return unrooted.object;
+inline Object* RawOf(const Root<T>& root) {
+  return Access::Raw(root);
 }
 template <typename T>
-ALLOMON_GC_INLINE inline Object* RawOf(const RootedAt<T>& rooted) {
-  return *rooted.slot;
+ALLOMON_GC_INLINE inline Object* RawOf(const Unrooted<T>& unrooted) {
+  return unrooted.object;
 }
 template <typename T>
 ALLOMON_GC_INLINE inline Local<T> LocalOf(Object* object) {

@@ -32,6 +32,12 @@ void Heap::Collect(CollectionKind kind) {
   if (mutator != nullptr) mutator->SafepointSlow();
 }
 
+void Heap::CollectFromTop(CollectionKind kind) {
+  internal::Mutator* mutator = MutatorOf(*core_);
+  core_->CollectFromTop(kind, mutator);
+  if (mutator != nullptr) mutator->SafepointSlow();
+}
+
 HeapStatistics Heap::statistics() { return core_->Statistics(MutatorOf(*core_)); }
 
 static internal::Mutator* AttachTo(internal::HeapCore& core) {
@@ -62,12 +68,6 @@ bool RequestSafepoint() {
   return true;
 }
 
-NativeRegion::NativeRegion() {
-  internal::Mutator& mutator = internal::CurrentMutator();
-  ALLOMON_GC_CHECK(mutator.runs(), "rule.native: a NativeRegion in a NativeRegion");
-  mutator.EnterNative();
-}
-
 NativeRegion::~NativeRegion() { internal::CurrentMutator().LeaveNative(); }
 
 void SafepointSlow() { internal::CurrentMutator().SafepointSlow(); }
@@ -87,15 +87,27 @@ NoAllocation::~NoAllocation() {
 
 namespace internal {
 
+StandPoint& BeginNative() {
+  Mutator& mutator = CurrentMutator();
+  ALLOMON_GC_CHECK(mutator.runs(), "rule.native: a NativeRegion in a NativeRegion");
+  return mutator.stack.here.point;
+}
+
+void EnterNative(uintptr_t frame_end) {
+  Mutator& mutator = CurrentMutator();
+  mutator.stack.here.KeepFrame(frame_end);
+  mutator.EnterNative();
+}
+
 // Globals outlive threads, so the node names the heap.
 struct OwnedGlobal : GlobalNode {
   HeapCore* heap;
 };
 
-GlobalNode* NewGlobal(const Slot* value, const char* name) {
+GlobalNode* NewGlobal(Object* value, const char* name) {
   HeapCore* heap = CurrentMutator().heap;
   OwnedGlobal* node = new OwnedGlobal;  // malloc may run user code, which may collect
-  node->object = *value;
+  node->object = value;
   node->name = name;
   node->heap = heap;
   heap->AddGlobal(node);
@@ -110,8 +122,8 @@ void DeleteGlobal(GlobalNode* node) {
 
 Slot& SlotOfGlobal(GlobalNode* node) { return node->object; }
 
-void AddFinalizer(const Slot* object, std::function<void(Object*)> run) {
-  ALLOMON_GC_CHECK(PointsToObject(*object), "rule.finalizer: null or a number has no finalizer");
+void AddFinalizer(Object* object, std::function<void(Object*)> run) {
+  ALLOMON_GC_CHECK(PointsToObject(object), "rule.finalizer: null or a number has no finalizer");
   CurrentMutator().heap->AddFinalizer(object, std::move(run));
 }
 

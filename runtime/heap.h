@@ -1,5 +1,5 @@
-// A generational, moving, precise garbage-collected heap for language runtimes written in
-// C++.
+// A generational, moving garbage-collected heap for language runtimes written in C++.  It finds
+// references on native stacks conservatively, and all others precisely.
 //
 //   auto heap = gc::Heap::Create();                      // absl::StatusOr
 //   gc::Mutator mutator(**heap);                         // this thread takes part
@@ -26,9 +26,12 @@
 #include "runtime/heap_options.h"
 #include "runtime/heap_statistics.h"
 #include "runtime/identity.h"
+#include "runtime/internal/stand_point.h"
+#include "runtime/locals.h"
 #include "runtime/make.h"
 #include "runtime/numbers.h"
 #include "runtime/pinned.h"
+#include "runtime/registered_stack.h"
 #include "runtime/shape.h"
 #include "runtime/trailing.h"
 #include "runtime/untraced.h"
@@ -40,6 +43,9 @@ namespace allomon::gc {
 namespace internal {
 class HeapCore;
 class Mutator;
+// The two halves of a NativeRegion's beginning.
+StandPoint& BeginNative();
+void EnterNative(uintptr_t frame_end);
 }  // namespace internal
 
 // Thread safe, except its destruction, which must come after the last thread has detached.  The
@@ -60,6 +66,12 @@ class Heap {
   // object.  If the thread is attached, the callbacks, finalizers and releases that are due run,
   // and their exceptions are thrown.
   void Collect(CollectionKind kind);
+
+  // The same, but this thread's own stack keeps nothing: the caller promises that no Local on it is
+  // used again.  What is unreachable from Fields, Globals, Roots, ValueStacks and other stacks is
+  // then found dead, exactly.  On the thread's own stack only, outside of NativeRegion.  For tests,
+  // and for a program's main loop between two requests.
+  void CollectFromTop(CollectionKind kind);
 
   // Exact.  Cost: the world is stopped, for a few microseconds.
   HeapStatistics statistics();
@@ -90,7 +102,8 @@ class Heap {
 };
 
 // Attaches the thread to the heap for the length of a scope.  A thread takes part in one heap at a
-// time.  Aborts when the thread is attached already, or when Locals of the thread live at the end.
+// time.  Aborts when the thread is attached already, or when Roots of the thread live at the end;
+// its Locals must not be used from then on.
 // Cost: a nursery, and two minor collections.
 class Mutator {
  public:
@@ -116,12 +129,17 @@ class Mutator {
 bool RequestSafepoint();
 
 // While a NativeRegion is open the thread counts as standing: collections do not wait for it.  The
-// thread must neither touch managed objects nor assign Locals.  An allocation, another NativeRegion
-// or a NoAllocation scope inside the region aborts, in every build.  The end of the region waits
-// for a collection that is going on.  Cost: two mutex operations.
+// thread must neither touch managed objects nor assign Locals; what its Locals refer to stays in
+// its place.  An allocation, another NativeRegion or a NoAllocation scope inside the region aborts,
+// in every build.  The end of the region waits for a collection that is going on.  Throws
+// std::bad_alloc.  Cost: two mutex operations, and the words of the calling frame.
 class NativeRegion {
  public:
-  NativeRegion();
+  // In the function that opens the region, whose variables are noted.
+  ALLOMON_GC_INLINE NativeRegion() {
+    internal::StandHere(internal::BeginNative());
+    internal::EnterNative(reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa()));
+  }
   ~NativeRegion();
   NativeRegion(const NativeRegion&) = delete;
   NativeRegion& operator=(const NativeRegion&) = delete;
@@ -150,22 +168,6 @@ class NoAllocation {
   T* raw(Handle<T> handle) const {
     return reinterpret_cast<T*>(internal::Access::Raw(handle));
   }
-};
-
-// Remembers how many roots and managed calls the thread has.  A longjmp skips the destructors of
-// the roots and calls in the frames that it cuts; CutBack() then forgets the roots and calls made
-// since the mark.
-class RootMark {
- public:
-  RootMark() : top_(internal::t_window.root_top) {}
-  void CutBack() const {
-    internal::CutBackRoots(top_);
-    calls_.CutBack();
-  }
-
- private:
-  internal::Slot* const top_;
-  const ManagedCallMark calls_;
 };
 
 // A root that belongs to no thread and may live in static storage, but not longer than the heap.

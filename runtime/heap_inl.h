@@ -9,13 +9,11 @@ namespace internal {
 
 struct GlobalNode;
 
-// The roots and tables of the heap that this thread is attached to.  References are passed as root
-// slots: a Global and a closure take their memory from malloc, which may run user code that
-// collects.
-GlobalNode* NewGlobal(const Slot* value, const char* name);
+// The roots and tables of the heap that this thread is attached to.
+GlobalNode* NewGlobal(Object* value, const char* name);
 void DeleteGlobal(GlobalNode* node);
 Slot& SlotOfGlobal(GlobalNode* node);
-void AddFinalizer(const Slot* object, std::function<void(Object*)> run);
+void AddFinalizer(Object* object, std::function<void(Object*)> run);
 
 }  // namespace internal
 
@@ -45,7 +43,7 @@ class Global {
  private:
   void Set(Handle<T> value) {
     if (node_ == nullptr) {
-      node_ = internal::NewGlobal(internal::Access::RootOf(value), name_);
+      node_ = internal::NewGlobal(internal::Access::Raw(value), name_);
     } else {
       internal::SlotOfGlobal(node_) = internal::Access::Raw(value);
     }
@@ -58,7 +56,7 @@ class Global {
 template <typename T>
 void add_finalizer(Handle<T> object, std::function<void(Handle<T>)> run) {
   internal::AddFinalizer(
-      internal::Access::RootOf(object),
+      internal::Access::Raw(object),
       [run = std::move(run)](internal::Object* raw) { run(internal::Access::Adopt<T>(raw)); });
 }
 

@@ -21,7 +21,11 @@ uint64_t IdentityHash(Object* object);
 // while it is young takes about 24 bytes outside the heap from then on, until it dies.  May throw
 // std::bad_alloc.
 template <typename T>
-uint64_t identity_hash(const Local<T>& object) {
+uint64_t identity_hash(Local<T> object) {
+  return internal::IdentityHash(internal::RawOf(object));
+}
+template <typename T>
+uint64_t identity_hash(const Root<T>& object) {
   return internal::IdentityHash(internal::RawOf(object));
 }
 template <typename T>

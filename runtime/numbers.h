@@ -20,12 +20,12 @@ class Numbers {
  public:
   size_t length() const { return size_bytes_ / sizeof(N); }
 
-  // Aborts if `i` is out of range.  Valid until the next allocation.
+  // Aborts if `i` is out of range.  Valid as long as a Local refers to the numbers.
   N& at(size_t i) {
     ALLOMON_GC_CHECK(i < length(), "rule.bounds: array index out of range");
     return data()[i];
   }
-  // Valid until the next allocation of this thread.
+  // Valid as long as a Local refers to the numbers.
   N* data() { return reinterpret_cast<N*>(this + 1); }
 
  private:

@@ -14,21 +14,21 @@
 
 namespace allomon::gc {
 namespace internal {
-void Settle(Object* object);
 Object* MakeSettled(uintptr_t header, uint64_t length, uint64_t words);
 }  // namespace internal
 
-// The object does not move, and lives, as long as the Pinned; its references may, so C code gets
-// numbers and bytes.  Cost: for a young object, a minor collection; for an old one nothing. Belongs
-// to the thread that makes it.
+// The object does not move, and lives, as long as the Pinned, which is a variable on the stack; its
+// references may move, so C code gets numbers and bytes.  Cost: none.  Any Local does the same as
+// long as it is used; a Pinned is used at its end.
 template <typename T>
 class Pinned {
  public:
-  // A safepoint, at which other objects move, and which throws the exceptions of callbacks.  Aborts
-  // in NoAllocation and NativeRegion.
-  explicit Pinned(Handle<T> object) : object_(object) { internal::Settle(internal::RawOf(object)); }
+  ALLOMON_GC_INLINE explicit Pinned(Handle<T> object) : object_(object) {}
+  // The compiler keeps the reference up to here.
+  ALLOMON_GC_INLINE ~Pinned() { asm volatile("" : : "g"(internal::RawOf(object_))); }
   Pinned(const Pinned&) = delete;
   Pinned& operator=(const Pinned&) = delete;
+  static void* operator new(size_t) = delete;
 
   T* get() const { return object_.operator->(); }
   T* operator->() const { return get(); }

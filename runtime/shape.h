@@ -54,7 +54,7 @@ class Shaped {
         internal::TypeOf(reinterpret_cast<const uintptr_t*>(this)[-1]));
   }
 
-  // Abort if `i` is no Value, no word of the shape.  Valid until the next allocation.
+  // Abort if `i` is no Value, no word of the shape.  Valid as long as a Local refers to the object.
   Field<Value>& value(size_t i) {
     ALLOMON_GC_CHECK(shape().is_value(i), "rule.shape: no such Value");
     return unchecked_value(i);

@@ -39,7 +39,7 @@ class Trailing {
 
   size_t length() const { return kOfNumbers ? size_ / sizeof(T) : size_; }
 
-  // Aborts if `i` is out of range.  Valid until the next allocation.
+  // Aborts if `i` is out of range.  Valid as long as a Local refers to the object.
   Element& at(size_t i) {
     ALLOMON_GC_CHECK(i < length(), "rule.bounds: array index out of range");
     return reinterpret_cast<Element*>(this + 1)[i];
@@ -56,7 +56,7 @@ template <typename T>
 constexpr bool kTrailsNumbers = std::is_arithmetic_v<typename TrailingOf<T>::Type>;
 
 template <typename T, typename... Args>
-Object* MakeTrailing(size_t length, typename Held<Args>::Type... args) {
+Object* MakeTrailing(size_t length, SlowArgumentOf<Args>... args) {
   static_assert(noexcept(T{ForMember(std::declval<Args>())..., TrailingSize{0}}),
                 "the members of a managed object must be initialised without throwing, and "
                 "so without allocating: make their values first, then the object");
@@ -69,7 +69,7 @@ Object* MakeTrailing(size_t length, typename Held<Args>::Type... args) {
   }
   Object* const object = MakeSized(HeaderFor<T>(), 0, kFixedWords - 1 + words);
   new (object) T{ForMember(args)..., TrailingSize{size}};
-  if (IsLarge(HeaderOf(object))) {  // born old
+  if (!IsYoung(object)) {
     for (uint32_t i = 0; i < kReferences<T>.count; ++i) {
       Slot* const slot = SlotsOf(object) + kReferences<T>.offsets[i];
       Remember(slot, nullptr, *slot);
@@ -86,7 +86,7 @@ template <typename T, typename... Args>
 inline Local<T> make_trailing(size_t length, Args&&... args) {
   static_assert(internal::EndsWithTrailing<T>(), "the last member of T is a Trailing");
   return internal::LocalOf<T>(
-      internal::MakeTrailing<T, Args...>(length, internal::ForSlow(std::forward<Args>(args))...));
+      internal::MakeTrailing<T, Args...>(length, std::forward<Args>(args)...));
 }
 
 }  // namespace allomon::gc

@@ -25,7 +25,7 @@ class StackSlot : public internal::OpsOf<StackSlot<T>, T> {
   StackSlot() = default;
   StackSlot(const StackSlot&) = delete;
   StackSlot& operator=(const StackSlot& other) { return Set(other.object_); }
-  StackSlot& operator=(const Local<T>& value) { return Set(internal::RawOf(value)); }
+  StackSlot& operator=(Local<T> value) { return Set(internal::RawOf(value)); }
   StackSlot& operator=(const Field<T>& value) { return Set(internal::RawOf(value)); }
   StackSlot& operator=(std::nullptr_t) { return Set(nullptr); }
   template <typename From, typename = internal::IfConverts<From, T>>
@@ -56,11 +56,7 @@ ALLOMON_GC_INLINE inline Object* RawOf(const StackSlot<T>& slot) {
 
 // As an argument of make().  Not by its place: callbacks may push.
 template <typename U>
-struct Held<StackSlot<U>&> {
-  using Type = Local<U>;
-};
-template <typename U>
-struct Held<const StackSlot<U>&> {
+struct SlowArgument<StackSlot<U>> {
   using Type = Local<U>;
 };
 
@@ -119,7 +115,7 @@ class ValueStack : private internal::ValueRange {
     ALLOMON_GC_CHECK(depth < count_, "rule.value_stack: underflow");
     return internal::LocalOf<T>(slots_[count_ - 1 - depth]);
   }
-  // The same without a root.
+  // The place itself.
   ALLOMON_GC_INLINE StackSlot<T>& Top(size_t depth = 0) {
     ALLOMON_GC_CHECK(depth < count_, "rule.value_stack: underflow");
     return At(count_ - 1 - depth);
@@ -148,7 +144,7 @@ class ValueStack : private internal::ValueRange {
       slots_[count_++] = object;
     }
   }
-  // The object is rooted by the caller, and no collection lies in between.
+  // No collection lies in between.
   __attribute__((cold, noinline)) void PushSlow(internal::Object* object) {
     MakeRoom();
     slots_[count_++] = object;

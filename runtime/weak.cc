@@ -15,8 +15,8 @@ static void CheckKey(Object* key) {
 
 // A collection visits the ephemerons that were made or set since the last one; all others have no
 // young keys or values.  The room in the list is made before the object.
-Object* MakeEphemeron(uintptr_t header, const Slot* key, const Slot* value) {
-  CheckKey(*key);
+Object* MakeEphemeron(uintptr_t header, Object* key, Object* value) {
+  CheckKey(key);
   const FrameState caller = ALLOMON_CALLER_FRAME();
   Vector<Object*>& weaks = CurrentMutator().weaks;
   if (weaks.size() == weaks.capacity()) weaks.reserve(weaks.size() * 2 + 64);
@@ -24,7 +24,7 @@ Object* MakeEphemeron(uintptr_t header, const Slot* key, const Slot* value) {
   char* start = TryAllocateYoung(kBytes);
   if (start == nullptr) start = AllocateYoungSlow(kBytes, header, caller);
   Object* object = reinterpret_cast<Object*>(start + kWordBytes);
-  EphemeronOf(object) = {*key, value == nullptr ? nullptr : *value, nullptr};
+  EphemeronOf(object) = {key, value, nullptr};
   HeaderOf(object) = header;
   weaks.push_back(object);
   return object;

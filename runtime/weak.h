@@ -31,8 +31,7 @@ struct TypeInfoOf<Ephemeron<K, V>> {
                                                 Kind::kEphemeron};
 };
 
-// `key` and `value` point to root slots, because the objects may move first.
-Object* MakeEphemeron(uintptr_t header, const Slot* key, const Slot* value);
+Object* MakeEphemeron(uintptr_t header, Object* key, Object* value);
 void SetEphemeron(Object* ephemeron, Object* key, Object* value);
 Object* EphemeronKey(Object* ephemeron);
 Object* EphemeronValue(Object* ephemeron);
@@ -44,13 +43,13 @@ template <typename K, typename V>
 Local<Ephemeron<K, V>> make_ephemeron(Handle<K> key, Handle<V> value) {
   using E = Ephemeron<K, V>;
   return internal::Access::Adopt<E>(internal::MakeEphemeron(
-      internal::HeaderFor<E>(), internal::Access::RootOf(key), internal::Access::RootOf(value)));
+      internal::HeaderFor<E>(), internal::Access::Raw(key), internal::Access::Raw(value)));
 }
 
 template <typename T>
 Local<WeakRef<T>> make_weak(Handle<T> target) {
   return internal::Access::Adopt<WeakRef<T>>(internal::MakeEphemeron(
-      internal::HeaderFor<WeakRef<T>>(), internal::Access::RootOf(target), nullptr));
+      internal::HeaderFor<WeakRef<T>>(), internal::Access::Raw(target), nullptr));
 }
 
 // The key, the value, the target; null after it was found dead.

@@ -16,7 +16,9 @@ constexpr uint64_t kMostWords = uint64_t{1} << 57;
 }  // namespace
 
 char* AllocateYoungSlow(size_t bytes, uintptr_t header, FrameState caller) {
-  return CurrentMutator().AllocateYoungSlow(bytes, header, AllocationSource::kNormal, caller);
+  Mutator& mutator = CurrentMutator();
+  if (char* const start = mutator.TryNextRun(bytes); start != nullptr) return start;
+  return mutator.AllocateYoungSlow(bytes, header, AllocationSource::kNormal, caller);
 }
 
 // Born old, in a block of its own.
@@ -31,15 +33,6 @@ static Object* MakeLarge(uintptr_t header, uint64_t length, uint64_t words, Fram
 
 Object* MakeSettled(uintptr_t header, uint64_t length, uint64_t words) {
   return MakeLarge(header, length, words, ALLOMON_CALLER_FRAME());
-}
-
-// Behind a minor collection the object is old, and old objects do not move.
-void Settle(Object* object) {
-  Mutator& mutator = CurrentMutator();
-  mutator.CheckMayAllocate();
-  if (!IsYoung(object)) return;
-  mutator.heap->Collect(CollectionKind::kMinor, &mutator);
-  mutator.SafepointSlow();
 }
 
 Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words) {

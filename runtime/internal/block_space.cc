@@ -56,7 +56,7 @@ bool BlockSpace::AddChunk() {
   chunk->ClearMarks();
   ALLOMON_GC_POISON(chunk->BlockAt(1), kUsableBlocks * kBlockBytes);
   ALLOMON_DCHECK_LT("inv.space.room", chunks_.size(), chunks_.capacity());
-  chunks_.push_back(chunk);
+  chunks_.insert(std::lower_bound(chunks_.begin(), chunks_.end(), chunk), chunk);
   // Blocks are taken from the back of free_, so low addresses come first.
   for (size_t i = kUsableBlocks; i >= 1; --i) free_.push_back(chunk->BlockAt(i));
   return true;
@@ -67,13 +67,14 @@ char* BlockSpace::TakeFreeBlock() {
   char* block = free_.back();
   free_.pop_back();
   ALLOMON_GC_UNPOISON(block, kBlockBytes);
+  *Chunk::Of(block)->LinesOf(block) = kHoleLine;
   return block;
 }
 
 // Finds the next run of unmarked lines in the block under hole_search_.
 bool BlockSpace::FindHoleInBlock() {
   if (hole_search_ == hole_block_end_) return false;
-  const uint8_t* lines = Chunk::Of(hole_search_)->LinesOf(hole_search_);
+  uint8_t* const lines = Chunk::Of(hole_search_)->LinesOf(hole_search_);
   const size_t left = static_cast<size_t>(hole_block_end_ - hole_search_) / kLineBytes;
   const size_t begin = FindLine(lines, 0, left, 0);
   const size_t end = FindLine(lines, begin, left, 1);
@@ -81,10 +82,23 @@ bool BlockSpace::FindHoleInBlock() {
   end_ = hole_search_ + end * kLineBytes;
   hole_search_ = end_;
   ALLOMON_GC_UNPOISON(cursor_, static_cast<size_t>(end_ - cursor_));
-  return begin != end;
+  if (begin == end) return false;
+  lines[begin] = kHoleLine;
+  return true;
+}
+
+// What is behind the last object of a hole is no object: no header is 0.
+static void CloseHole(char* cursor, const char* end) {
+  if (cursor != end) *reinterpret_cast<Word*>(cursor) = 0;
+}
+
+void BlockSpace::CloseHoles() {
+  CloseHole(cursor_, end_);
+  CloseHole(overflow_, overflow_end_);
 }
 
 void BlockSpace::TakeNextHole() {
+  CloseHole(cursor_, end_);
   while (!FindHoleInBlock()) {
     if (recyclable_.empty()) {
       cursor_ = TakeFreeBlock();
@@ -103,6 +117,7 @@ char* BlockSpace::AllocateSlow(size_t bytes) {
     return Allocate(bytes);
   }
   if (bytes > static_cast<size_t>(overflow_end_ - overflow_)) {
+    CloseHole(overflow_, overflow_end_);
     overflow_ = TakeFreeBlock();
     overflow_end_ = overflow_ + kBlockBytes;
   }
@@ -160,8 +175,16 @@ void BlockSpace::Sweep(size_t keep_blocks) {
   ReleaseFreeChunks(keep_blocks);
 }
 
-bool BlockSpace::Contains(const Object* object) const {
-  return std::find(chunks_.begin(), chunks_.end(), Chunk::Of(object)) != chunks_.end();
+Chunk* BlockSpace::Find(const void* address) const {
+  Chunk* const chunk = Chunk::Of(address);
+  return std::binary_search(chunks_.begin(), chunks_.end(), chunk) ? chunk : nullptr;
+}
+
+Object* BlockSpace::ObjectAt(uintptr_t word) const {
+  char* const byte = reinterpret_cast<char*>(word - 1);
+  Chunk* const chunk = Find(byte);
+  if (chunk == nullptr || byte < chunk->BlockAt(1)) return nullptr;
+  return *chunk->LinesOf(byte) == kMarkedLine ? chunk->MarkedAt(byte) : chunk->PromotedAt(byte);
 }
 
 }  // namespace allomon::gc::internal

@@ -56,11 +56,24 @@ class BlockSpace {
     return first;
   }
 
-  // Whether `object` lies in a block of this space.  Cost: a scan over the chunks; for
-  // the verifier.
-  bool Contains(const Object* object) const;
+  // Whether `object` lies in a block of this space.
+  bool Contains(const Object* object) const { return Find(object) != nullptr; }
+
+  // --- For words of native stacks, before ClearMarks().
+
+  // All chunks lie between these addresses.
+  uintptr_t low() const { return chunks_.empty() ? 0 : AddressOf(chunks_.front()); }
+  uintptr_t high() const { return chunks_.empty() ? 0 : AddressOf(chunks_.back()) + kChunkBytes; }
+  // Ends the filled part of holes in use, so that they can be walked.
+  void CloseHoles();
+  // The object, header included, that holds the byte before `word`, as in YoungSlice::ObjectAt().
+  // An object that was marked is found by its mark, one that was promoted since by a walk over its
+  // hole.  A dead one is found until its memory is swept.
+  Object* ObjectAt(uintptr_t word) const;
 
  private:
+  static uintptr_t AddressOf(const Chunk* chunk) { return reinterpret_cast<uintptr_t>(chunk); }
+  Chunk* Find(const void* address) const;
   char* AllocateSlow(size_t bytes);
   void TakeNextHole();
   bool FindHoleInBlock();
@@ -78,7 +91,7 @@ class BlockSpace {
 
   // Capacity for every block is reserved when a chunk is added, so that sweeping does not
   // allocate.
-  Vector<Chunk*> chunks_;
+  Vector<Chunk*> chunks_;  // by address
   Vector<char*> free_;
   Vector<char*> recyclable_;  // blocks with holes, best first at the back
 };

@@ -18,8 +18,12 @@ inline constexpr size_t kBlocksPerChunk = kChunkBytes / kBlockBytes;
 inline constexpr size_t kUsableBlocks = kBlocksPerChunk - 1;
 inline constexpr size_t kLinesPerBlock = kBlockBytes / kLineBytes;
 
+// What a line has: nothing that is marked; a marked object; the beginning of a hole that was filled
+// since.  The other lines of such a hole are free ones.
+enum Line : uint8_t { kFreeLine = 0, kMarkedLine = 1, kHoleLine = 2 };
+
 struct Chunk {
-  uint8_t lines[kChunkBytes / kLineBytes];  // 1: a marked object lies in the line
+  uint8_t lines[kChunkBytes / kLineBytes];  // Line
   uint64_t marks[kChunkBytes / kWordBytes / 64];
   // Numbers for the marked objects, written by NumberMarked() and valid until the marks change.
   uint32_t first_number;
@@ -61,6 +65,11 @@ struct Chunk {
     memset(marks, 0, sizeof(marks));
   }
 
+  // The marked object that holds the byte; nullptr if there is none.
+  Object* MarkedAt(char* byte);
+  // The same of objects that were promoted since the last marking; the byte is in no marked line.
+  Object* PromotedAt(char* byte);
+
   // Numbers the marked objects from `first` on, by address.  Returns the number behind the last.
   uint32_t NumberMarked(uint32_t first) {
     uint32_t found = 0;
@@ -95,6 +104,10 @@ struct Chunk {
     return reinterpret_cast<uintptr_t>(address) & (kChunkBytes - 1);
   }
 };
+// The end of the object, which a header precedes.
+inline char* EndOf(Object* object) {
+  return reinterpret_cast<char*>(object) + SizeWords(TypeOf(HeaderOf(object)), object) * kWordBytes;
+}
 static_assert(sizeof(Chunk) <= kBlockBytes, "a chunk's own data fill its first block");
 
 }  // namespace allomon::gc::internal

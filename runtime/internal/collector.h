@@ -6,18 +6,19 @@
 
 namespace allomon::gc::internal {
 
-// Moves every young object that is reachable into the old space, and empties all
-// nurseries.  Never fails (inv.reserve).
+// Moves the young objects that are reachable into the old space, but for those that a word of a
+// native stack may refer to.  All nurseries are holes between these.  Never fails (inv.reserve).
 void CollectMinor(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
-// Marks the reachable objects, and makes holes of the other ones.  All nurseries are empty.
-void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks)
+// Marks the reachable objects, and makes holes of the other ones.  Behind CollectMinor().  Without
+// memory for what it has to note of the stacks, it changes nothing, and returns false.
+bool MarkAndSweep(HeapCore& heap, size_t keep_free_blocks)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
 // Walks the heap from its roots and aborts on the first broken invariant.
 void VerifyHeap(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
-// Calls visit(Slot&) for every strong root.
+// Calls visit(Slot&) for every strong root but the native stacks.
 template <typename Visit>
 void ForEachStrongRoot(HeapCore& heap, Visit visit)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
@@ -27,10 +28,26 @@ void ForEachStrongRoot(HeapCore& heap, Visit visit)
   for (GlobalNode* node = heap.globals.next; node != &heap.globals; node = node->next) {
     visit(node->object);
   }
+  for (RootBlock* block = heap.root_blocks.next; block != &heap.root_blocks; block = block->next) {
+    for (size_t i = 0; i < block->count; ++i) visit(block->slots()[i]);
+  }
   WeakTable<Finalizer>& finalizers = heap.finalizers;
   for (size_t i = finalizers.due_head; i < finalizers.due.size(); ++i) {
     visit(finalizers.due[i].object);
   }
+}
+
+// inv.remembered: `slot`, of an object of the old space, points to a young object that stays.  One
+// with tenure is old itself; one without memory for the slot gets tenure.
+inline void Remember(HeapCore& heap, Slot& slot) {
+  constexpr uintptr_t kBoth = kStaysBit | kTenuredBit;
+  if ((HeaderOf(slot) & kBoth) == kBoth) return;
+  Vector<Slot*>& slots = heap.remembered;
+  if (slots.size() == slots.capacity() && !TryReserve(slots, slots.size() * 2 + 64)) {
+    HeaderOf(slot) |= kBoth;
+    return;
+  }
+  slots.push_back(&slot);
 }
 
 // An ephemeron's words.

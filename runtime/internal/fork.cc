@@ -104,17 +104,25 @@ void HeapCore::AfterForkInParent() {
 
 // The other threads do not exist in the child.  Objects that only they reached are garbage, but
 // their nurseries may hold objects that other roots reach.  A collection empties all nurseries
-// first, without the roots of the other threads.
+// first, without the roots and the stacks of the other threads.
 void HeapCore::AfterForkInChild() {
   UnlockAfterFork();
   Mutator* const own = MutatorHere(this);
   for (Mutator* m = world.first(); m != nullptr; m = m->next) {
     if (m == own) continue;
-    m->window->root_top = m->roots;
+    m->window->first_root = nullptr;
+    m->stack.here.Clear();
     m->clock.Abandon();
     m->ranges.clear();
   }
+  coroutines.ResetInForkedChild();
+  if (own != nullptr && own->state.load(std::memory_order_relaxed) == MutatorState::kStopping) {
+    Stand(*own);
+  }
   RunCollection(CollectionKind::kMinor);
+  for (Mutator* m = world.first(); m != nullptr; m = m->next) {
+    if (m != own) LeaveHeap(*m);
+  }
   Mutator* dead = world.ResetAfterFork(own);
   while (dead != nullptr) delete std::exchange(dead, dead->next);
   if (own != nullptr) own->thread_id = allomon::internal::OwnThreadId();

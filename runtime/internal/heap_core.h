@@ -12,11 +12,15 @@
 #include "runtime/internal/large_space.h"
 #include "runtime/internal/mutator.h"
 #include "runtime/internal/sample_table.h"
+#include "runtime/internal/thread_stack.h"
 #include "runtime/internal/weak_table.h"
 #include "runtime/internal/world.h"
+#include "runtime/internal/young_space.h"
 #include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
+
+class HeapCore;
 
 // A root that belongs to no thread: in the heap's list while it lives.
 struct GlobalNode {
@@ -26,15 +30,22 @@ struct GlobalNode {
   GlobalNode* next = nullptr;
 };
 
-class HeapCore;
+// Memory of a container of Locals (locals.h), in front of its slots: all of them are roots.
+struct RootBlock {
+  size_t count;
+  RootBlock* previous;
+  RootBlock* next;
+  HeapCore* heap;
+  Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
+};
 
 // Looks at the live objects of a heap, between two collections.  Calls no malloc, whose samples run
 // user code, which could wait for a thread that stands.
 class LiveObjectsVisitor {
  public:
   virtual ~LiveObjectsVisitor() = default;
-  // Called once, while the world stands still.  Nothing is young, and the marks of the spaces are
-  // exactly those of the live objects.
+  // Called once, while the world stands still.  The marks of the spaces are exactly those of the
+  // live objects.
   virtual void Look(HeapCore& heap) = 0;
 };
 
@@ -52,7 +63,9 @@ class HeapCore {
   // Collects, with the world stopped by this thread.  `mutator` is the thread's own mutator, or
   // nullptr for a thread that does not run in this heap.
   void Collect(CollectionKind kind, Mutator* mutator);
-  // Collects kMajor, and lets the visitor look before the world goes on.
+  // The same; the native stack of the calling thread keeps nothing.
+  void CollectFromTop(CollectionKind kind, Mutator* mutator);
+  // Collects kMajor, and lets the visitor look before the world goes on.  Throws std::bad_alloc.
   void CollectAndLook(LiveObjectsVisitor& visitor, Mutator* mutator);
   // Empties the nurseries, the caller's included, unless another thread's collection has just
   // emptied them.  A major collection follows if one is due.
@@ -78,10 +91,12 @@ class HeapCore {
   bool AnyDue() const;
   void RunDue(Mutator* mutator);
 
+  void AddRootBlock(RootBlock* block);
+  void RemoveRootBlock(RootBlock* block);
   void AddGlobal(GlobalNode* node);
   void RemoveGlobal(GlobalNode* node);
-  // Adds a finalizer of the object in the root slot.  Throws std::bad_alloc.
-  void AddFinalizer(const Slot* object, std::function<void(Object*)> run);
+  // Throws std::bad_alloc.
+  void AddFinalizer(Object* object, std::function<void(Object*)> run);
   // Makes room for one custom block; one of the other functions gives the room back.  Throws
   // std::bad_alloc.
   void ReserveCustom();
@@ -98,14 +113,24 @@ class HeapCore {
   void AfterForkInChild();
 
   HeapOptions options;
+  // False for tests: no native stack keeps anything, so deaths are exact.  Written while no other
+  // thread collects.
+  bool scans_stacks = true;
   World world;
+  CoroutineStacks coroutines;
+  YoungSpace young;
+  // inv.remembered: slots of old objects that point to young ones which stay, without tenure.
+  Vector<Slot*> remembered;
+  Vector<Object*> left_weaks;         // Mutator::weaks of threads that have gone
+  Vector<Object*> coroutine_objects;  // that the last marking has found on registered stacks
   BlockSpace blocks;
   LargeSpace large;
   SampleTable samples;
   HeapStatistics statistics;  // the counts of collections; under the stopped world
 
   Mutex globals_mutex;
-  GlobalNode globals ALLOMON_GUARDED_BY(globals_mutex);  // a ring
+  GlobalNode globals ALLOMON_GUARDED_BY(globals_mutex);     // a ring
+  RootBlock root_blocks ALLOMON_GUARDED_BY(globals_mutex);  // a ring
 
   Mutex tables_mutex;
   WeakTable<Finalizer> finalizers ALLOMON_GUARDED_BY(tables_mutex);
@@ -124,8 +149,11 @@ class HeapCore {
   HeapCore* next_heap = nullptr;
 
  private:
-  void RunCollection(CollectionKind kind);
-  void MajorStopped() ALLOMON_REQUIRES(globals_mutex, tables_mutex);
+  // False if a major collection had no memory to mark with.
+  bool RunCollection(CollectionKind kind);
+  bool MajorStopped() ALLOMON_REQUIRES(globals_mutex, tables_mutex);
+  void ResizeNurseries();
+  void LeaveHeap(Mutator& mutator);
   bool GrowReserve();
   void GrantNurseries();
   void MakeReserve();

@@ -75,8 +75,9 @@ class IdentityTable {
   // Within a major collection, when all that lives is marked.
   template <typename IsMarked>
   void AfterMajor(IsMarked is_marked) {
-    if (old_.size() == 0) return;
-    old_.Filter([&](const AddressMap::Entry& entry) { return is_marked(entry.object); });
+    const auto lives = [&](const AddressMap::Entry& entry) { return is_marked(entry.object); };
+    if (young_.size() != 0) young_.Filter(lives);
+    if (old_.size() != 0) old_.Filter(lives);
     Count();
   }
 

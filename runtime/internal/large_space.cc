@@ -64,6 +64,16 @@ void LargeSpace::Sweep() {
   }
 }
 
+void LargeSpace::FindBounds(uintptr_t* low, uintptr_t* high) {
+  const MutexHolder hold(mutex_);
+  *low = *high = 0;
+  for (LargeNode* node = first_; node != nullptr; node = node->next) {
+    const uintptr_t start = reinterpret_cast<uintptr_t>(node);
+    *low = *low == 0 ? start : std::min(*low, start);
+    *high = std::max(*high, start + node->bytes());
+  }
+}
+
 bool LargeSpace::Contains(Object* object) {
   const MutexHolder hold(mutex_);
   for (LargeNode* node = first_; node != nullptr; node = node->next) {

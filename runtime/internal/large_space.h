@@ -2,6 +2,8 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_LARGE_SPACE_H_
 #define ALLOMON_RUNTIME_INTERNAL_LARGE_SPACE_H_
 
+#include <algorithm>
+
 #include "runtime/internal/memory.h"
 #include "runtime/internal/object.h"
 #include "tracker/base/mutex.h"
@@ -60,6 +62,20 @@ class LargeSpace {
     return first;
   }
   bool Contains(Object* object);
+
+  // All objects lie between the two addresses; 0 and 0 if there are none.
+  void FindBounds(uintptr_t* low, uintptr_t* high);
+  // Calls visit(object) for the objects, one of whose bytes, header included, is before a word of
+  // [begin, end), which are in ascending order.
+  template <typename Visit>
+  void ForEachAt(const uintptr_t* begin, const uintptr_t* end, Visit visit) {
+    const MutexHolder hold(mutex_);
+    for (LargeNode* node = first_; node != nullptr; node = node->next) {
+      const uintptr_t header = reinterpret_cast<uintptr_t>(node + 1);
+      const uintptr_t* const word = std::upper_bound(begin, end, header);
+      if (word != end && *word <= header + node->words * kWordBytes) visit(node->object());
+    }
+  }
 
   // The bytes of all objects with their nodes, including objects that are just being allocated.
   size_t bytes() {

@@ -15,6 +15,7 @@ inline uint64_t BytesOf(const TypeInfo& type, Object* object) {
 template <typename Visit>
 void ForEachLiveObject(HeapCore& heap, Visit visit) {
   heap.blocks.ForEachMarked(visit);
+  heap.young.ForEachMarked(visit);
   heap.large.ForEachMarked(visit);
 }
 
@@ -22,11 +23,13 @@ void ForEachLiveObject(HeapCore& heap, Visit visit) {
 class ObjectNumbers {
  public:
   explicit ObjectNumbers(HeapCore& heap)
-      : first_large_(heap.blocks.NumberMarked(0)),
+      : young_(heap.young),
+        first_large_(heap.young.NumberMarked(heap.blocks.NumberMarked(0))),
         n_objects_(heap.large.NumberMarked(first_large_)) {}
 
   // The object's header is read only if there are large objects: it is mostly not in the cache.
   uint32_t Of(Object* object) const {
+    if (IsYoung(object)) return young_.Of(object)->NumberOf(object);
     if (first_large_ != n_objects_ && IsLarge(HeaderOf(object))) {
       return LargeNode::Of(object)->number;
     }
@@ -34,12 +37,14 @@ class ObjectNumbers {
   }
   uint32_t n_objects() const { return n_objects_; }
 
-  static bool IsLive(Object* object) {
+  bool IsLive(Object* object) const {
+    if (IsYoung(object)) return young_.IsMarked(object);
     if (IsLarge(HeaderOf(object))) return LargeNode::Of(object)->marked;
     return Chunk::Of(object)->IsMarked(object);
   }
 
  private:
+  const YoungSpace& young_;
   const uint32_t first_large_;
   const uint32_t n_objects_;
 };

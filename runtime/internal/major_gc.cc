@@ -3,6 +3,7 @@
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
+#include "runtime/internal/stack_roots.h"
 #include "runtime/internal/value_word.h"
 
 namespace allomon::gc::internal {
@@ -32,11 +33,13 @@ class Marking {
         DrainStack();
       };
       heap_.blocks.ForEachMarked(scan);
+      heap_.young.ForEachMarked(scan);
       heap_.large.ForEachMarked(scan);
     }
   }
 
-  static bool IsMarked(Object* object) {
+  bool IsMarked(Object* object) const {
+    if (IsYoung(object)) return heap_.young.IsMarked(object);
     if (gc::internal::IsLarge(HeaderOf(object))) return LargeNode::Of(object)->marked;
     return Chunk::Of(object)->IsMarked(object);
   }
@@ -45,9 +48,15 @@ class Marking {
   // front.
   Object* first_ephemeron() const { return ephemerons_; }
   uint64_t marked_words() const { return marked_words_; }
+  uint64_t marked_old_words() const { return marked_words_ - marked_young_words_; }
 
  private:
-  static bool SetMarked(Object* object, uintptr_t header, uint64_t words) {
+  bool SetMarked(Object* object, uintptr_t header, uint64_t words) {
+    if (IsYoung(object)) {
+      if (!heap_.young.Of(object)->SetMarked(object)) return false;
+      marked_young_words_ += words + 1;
+      return true;
+    }
     if (gc::internal::IsLarge(header)) {
       LargeNode* node = LargeNode::Of(object);
       if (node->marked) return false;
@@ -95,7 +104,16 @@ class Marking {
   }
 
   void Scan(Object* object) {
-    ForEachSlot(TypeOf(HeaderOf(object)), object, [this](Slot& slot) { Visit(slot); });
+    const bool is_old = !IsYoung(object);
+    ForEachSlot(TypeOf(HeaderOf(object)), object, [this, is_old](Slot& slot) {
+      if (__builtin_expect(is_old && IsYoung(slot), 0)) RememberOnce(slot);
+      Visit(slot);
+    });
+  }
+
+  // A scan for objects that were marked without being pushed comes by again and again.
+  void RememberOnce(Slot& slot) {
+    if (heap_.remembered.empty() || heap_.remembered.back() != &slot) Remember(heap_, slot);
   }
 
   void DrainStack() {
@@ -137,6 +155,7 @@ class Marking {
   size_t n_reserved_ = 0;
   Object* ephemerons_ = nullptr;
   uint64_t marked_words_ = 0;
+  uint64_t marked_young_words_ = 0;
   bool overflowed_ = false;
 };
 
@@ -146,7 +165,7 @@ void MarkEphemerons(Marking& marking) {
     before = marking.marked_words();
     for (Object* e = marking.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
       EphemeronSlots& slots = EphemeronOf(e);
-      if (slots.key == nullptr || !Marking::IsMarked(slots.key)) continue;
+      if (slots.key == nullptr || !marking.IsMarked(slots.key)) continue;
       marking.Visit(slots.value);
       marking.Drain();
     }
@@ -156,7 +175,7 @@ void MarkEphemerons(Marking& marking) {
 void ClearDeadEphemerons(Marking& marking) {
   for (Object* e = marking.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
     EphemeronSlots& slots = EphemeronOf(e);
-    if (slots.key != nullptr && !Marking::IsMarked(slots.key)) slots.key = slots.value = nullptr;
+    if (slots.key != nullptr && !marking.IsMarked(slots.key)) slots.key = slots.value = nullptr;
   }
 }
 
@@ -165,16 +184,16 @@ void ClearDeadEphemerons(Marking& marking) {
 void MarkFinalizable(HeapCore& heap, Marking& marking) ALLOMON_REQUIRES(heap.tables_mutex) {
   WeakTable<Finalizer>& table = heap.finalizers;
   heap.due_actions += table.MoveDead(
-      0, [](const Finalizer& finalizer) { return !Marking::IsMarked(finalizer.object); });
+      0, [&marking](const Finalizer& finalizer) { return !marking.IsMarked(finalizer.object); });
   for (size_t i = table.due_head; i < table.due.size(); ++i) {
     marking.Visit(table.due[i].object);
     marking.Drain();
   }
 }
 
-void FilterCustoms(HeapCore& heap) ALLOMON_REQUIRES(heap.tables_mutex) {
+void FilterCustoms(HeapCore& heap, const Marking& marking) ALLOMON_REQUIRES(heap.tables_mutex) {
   heap.due_actions += heap.customs.MoveDead(
-      0, [](const CustomBlockEntry& entry) { return !Marking::IsMarked(entry.object); });
+      0, [&marking](const CustomBlockEntry& entry) { return !marking.IsMarked(entry.object); });
 }
 
 void CountMajor(HeapCore& heap, uint64_t live_words) {
@@ -182,13 +201,48 @@ void CountMajor(HeapCore& heap, uint64_t live_words) {
   heap.statistics.freed_old_words += heap.OldWords() - live_words;
 }
 
+// An object that no stack refers to any more loses its tenure; the slots that point to it are
+// remembered by now.
+void Normalize(uintptr_t& header) {
+  constexpr uintptr_t kBoth = kStaysBit | kTenuredBit;
+  if ((header & kBoth) != kBoth) header &= ~kBoth;
+}
+
+// What has died in its place becomes a hole.
+void ReopenNurseries(HeapCore& heap, const Marking& marking) {
+  const size_t young_bytes = heap.young.young_bytes();
+  const auto lives = [](const YoungSlice& slice, Object* object) {
+    if (!slice.IsMarked(object)) return false;
+    Normalize(HeaderOf(object));
+    return true;
+  };
+  const auto forget_dead = [&marking](Vector<Object*>& ephemerons) {
+    ephemerons.erase(std::remove_if(ephemerons.begin(), ephemerons.end(),
+                                    [&marking](Object* e) { return !marking.IsMarked(e); }),
+                     ephemerons.end());
+  };
+  forget_dead(heap.left_weaks);
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    forget_dead(mutator->weaks);
+  }
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    mutator->ReopenNursery(lives);
+  }
+  heap.young.RebuildAdopted(lives);
+  heap.statistics.freed_young_words += (young_bytes - heap.young.young_bytes()) / kWordBytes;
+}
+
 }  // namespace
 
-void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
+bool MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
   ALLOMON_DCHECK("inv.world", heap.world.IsStoppedByMe());
+  if (!FindStackObjects(heap)) return false;
   heap.blocks.ClearMarks();
   heap.large.ClearMarks();
+  heap.young.ForEachSlice([](YoungSlice& slice) { slice.ClearMarks(); });
+  heap.remembered.clear();
   Marking marking(heap);
+  ForEachStackObject(heap, [&marking](Object*& object) { marking.Visit(object); });
   ForEachStrongRoot(heap, [&marking](Slot& slot) { marking.Visit(slot); });
   marking.Drain();
   MarkEphemerons(marking);
@@ -197,12 +251,15 @@ void MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
   // The objects revived for finalizers may reach further ephemerons and keys.
   MarkEphemerons(marking);
   ClearDeadEphemerons(marking);
-  heap.samples.AfterMajor(Marking::IsMarked);
-  FilterCustoms(heap);
-  heap.identities.AfterMajor(Marking::IsMarked);
-  CountMajor(heap, marking.marked_words());
+  const auto is_marked = [&marking](Object* object) { return marking.IsMarked(object); };
+  heap.samples.AfterMajor(is_marked);
+  FilterCustoms(heap, marking);
+  heap.identities.AfterMajor(is_marked);
+  ReopenNurseries(heap, marking);
+  CountMajor(heap, marking.marked_old_words() + heap.young.old_bytes() / kWordBytes);
   heap.blocks.Sweep(keep_free_blocks);
   heap.large.Sweep();
+  return true;
 }
 
 }  // namespace allomon::gc::internal

@@ -1,9 +1,9 @@
 // The building of a graph from bytes that CheckGraph() has accepted.
 //
 // inv.marshal.rooted: an object is linked to an earlier one as soon as it is made, so all objects
-// are reachable from the root, which is rooted.  Old objects do not move.  The addresses of objects
-// that may be young, table_[first_young_, made_), are roots themselves, so a collection updates
-// them.  A collection then visits the objects made since the last one, not the whole table.
+// are reachable from the root, which is on the stack.  Old objects do not move.  The addresses of
+// objects that may be young, table_[first_young_, made_), are roots themselves, so a collection
+// updates them.  A collection then visits the objects made since the last one, not the whole table.
 #include "runtime/heap.h"
 #include "runtime/internal/allocate.h"
 #include "runtime/internal/marshal_check.h"
@@ -30,9 +30,10 @@ class GraphBuilder {
   Object* Build() {
     if (graph_.n_objects == 0) return nullptr;
     MakeNext();
-    root_ = Access::Adopt<Bytes>(table_[0]);
+    root_ = table_[0];
+    ForgetRoot();
     for (uint64_t i = 0; i < graph_.n_objects; ++i) FillBody(i);
-    return Access::Raw(root_);
+    return root_;
   }
 
  private:
@@ -63,8 +64,15 @@ class GraphBuilder {
     ++n_young_;
   }
 
-  // Objects are promoted all at once, so the old objects are a prefix.  (Large objects among the
-  // young ones are visited without need.)
+  // The root stays in its place, because it is on the stack.
+  void ForgetRoot() {
+    MoveValueStack(table_.data(), table_.data() + 1);
+    first_young_ = 1;
+    n_young_ = 0;
+  }
+
+  // Nearly all objects are promoted at once, so the old ones are mostly a prefix.  (Large objects
+  // among the young ones are visited without need.)
   void ForgetOld() {
     const Slot* const before = table_.data() + first_young_;
     while (n_young_ > 0 && !IsYoung(table_[first_young_])) {
@@ -159,7 +167,7 @@ class GraphBuilder {
   uint64_t made_ = 0;
   size_t first_young_ = 0;
   size_t n_young_ = 0;
-  Local<Bytes> root_;  // the root, of any type
+  Object* root_ = nullptr;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
+#include "runtime/internal/stack_roots.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -26,13 +27,15 @@ inline void CopyWords(Word* to, const Word* from, uint64_t words) {
 // last in, first out, which keeps parents and children close.
 class Evacuation {
  public:
-  explicit Evacuation(BlockSpace& blocks) : blocks_(blocks) {}
+  explicit Evacuation(HeapCore& heap) : heap_(heap), blocks_(heap.blocks) {}
 
+  // A root, or a slot of an object that stays.
   void Visit(Slot& slot) {
-    Object* object = slot;
-    if (!IsYoung(object)) return;
-    const uintptr_t header = HeaderOf(object);
-    slot = (header & kForwardedBit) != 0 ? ForwardedTo(header) : Move(object, TypeOf(header));
+    if (IsYoung(slot)) VisitYoung(slot);
+  }
+  // A slot of an object of the old space.
+  void VisitOld(Slot& slot) {
+    if (IsYoung(slot) && VisitYoung(slot)) Remember(heap_, slot);
   }
 
   void Drain() {
@@ -40,7 +43,7 @@ class Evacuation {
       Object* original = pending_;
       pending_ = *SlotsOf(original);
       Object* copy = ForwardedTo(HeaderOf(original));
-      ForEachSlot(TypeOf(HeaderOf(copy)), copy, [this](Slot& slot) { Visit(slot); });
+      ForEachSlot(TypeOf(HeaderOf(copy)), copy, [this](Slot& slot) { VisitOld(slot); });
     }
   }
 
@@ -51,6 +54,19 @@ class Evacuation {
   }
 
  private:
+  // Whether the object stays.
+  __attribute__((always_inline)) bool VisitYoung(Slot& slot) {
+    Object* const object = slot;
+    const uintptr_t header = HeaderOf(object);
+    if (__builtin_expect((header & (kForwardedBit | kStaysBit)) == 0, 1)) {
+      slot = Move(object, TypeOf(header));
+      return false;
+    }
+    if ((header & kForwardedBit) == 0) return true;
+    slot = ForwardedTo(header);
+    return false;
+  }
+
   Object* Move(Object* object, const TypeInfo& type) {
     const uint64_t words = SizeWords(type, object) + 1;
     Word* to = reinterpret_cast<Word*>(blocks_.Allocate(words * kWordBytes));
@@ -66,18 +82,41 @@ class Evacuation {
     return copy;
   }
 
+  HeapCore& heap_;
   BlockSpace& blocks_;
   Object* pending_ = nullptr;
   uint64_t moved_words_ = 0;
 };
 
-bool IsForwarded(Object* object) { return (HeaderOf(object) & kForwardedBit) != 0; }
-
-// The present address of the object; nullptr if it is young and has not been moved so far.
+// The present address of the object; nullptr if it is young, does not stay, and has not been moved
+// so far.
 Object* Survivor(Object* object) {
   if (!IsYoung(object)) return object;
-  return IsForwarded(object) ? Evacuation::ForwardedTo(HeaderOf(object)) : nullptr;
+  const uintptr_t header = HeaderOf(object);
+  if ((header & kForwardedBit) != 0) return Evacuation::ForwardedTo(header);
+  return (header & kStaysBit) != 0 ? object : nullptr;
 }
+
+// Pins the young objects that words of the stacks may refer to.
+class Pinning : public WordVisitor {
+ public:
+  explicit Pinning(const YoungSpace& young) : young_(young) {}
+
+  ALLOMON_GC_SCANS void Visit(const uintptr_t* begin, const uintptr_t* end) override {
+    for (const uintptr_t* word = begin; word < end; ++word) {
+      if (IsYoung(reinterpret_cast<void*>(*word - 1))) Pin(*word);
+    }
+  }
+
+ private:
+  __attribute__((noinline)) void Pin(uintptr_t word) {
+    if (slice_ == nullptr || !slice_->Contains(word - 1)) slice_ = young_.Find(word - 1);
+    if (slice_ != nullptr) slice_->PinAt(word);
+  }
+
+  const YoungSpace& young_;
+  YoungSlice* slice_ = nullptr;  // of the last word
+};
 
 // Adds to *left the noted slots that point to young objects and are not in the log in the order in
 // which they were noted.  Mostly the log has that order, and no slot is added.  Returns false
@@ -87,7 +126,7 @@ Object* Survivor(Object* object) {
   for (Slot* slot : mutator.noted_for_check) {
     if (logged != mutator.window->log_top && *logged == slot) {
       ++logged;
-    } else if (IsYoung(*slot)) {
+    } else if (IsYoung(*slot) && !HasTenure(*slot)) {
       if (left->size() == left->capacity() && !TryReserve(*left, left->size() * 2 + 64))
         return false;
       left->push_back(slot);
@@ -110,6 +149,8 @@ Object* Survivor(Object* object) {
     if (!TryReserve(logged, logged.size() + slots)) return true;
     logged.insert(logged.end(), mutator->log, mutator->window->log_top);
   }
+  if (!TryReserve(logged, logged.size() + heap.remembered.size())) return true;
+  logged.insert(logged.end(), heap.remembered.begin(), heap.remembered.end());
   std::sort(logged.begin(), logged.end());
   for (Slot* slot : left) {
     if (!std::binary_search(logged.begin(), logged.end(), slot)) return false;
@@ -117,12 +158,34 @@ Object* Survivor(Object* object) {
   return true;
 }
 
+// The slots that stay remembered are a part of those that were, in their order; those of objects
+// that are moved now come behind them.
 void VisitRemembered(HeapCore& heap, Evacuation& evacuation) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     for (Slot** entry = mutator->log; entry != mutator->window->log_top; ++entry) {
-      evacuation.Visit(**entry);
+      evacuation.VisitOld(**entry);
     }
   }
+}
+
+// Before anything else is remembered.
+void VisitRememberedBefore(HeapCore& heap, Evacuation& evacuation) {
+  size_t kept = 0;
+  for (Slot* const slot : heap.remembered) {
+    evacuation.Visit(*slot);
+    if (IsYoung(*slot) && !HasTenure(*slot)) heap.remembered[kept++] = slot;
+  }
+  heap.remembered.resize(kept);
+}
+
+// The fields of objects that stay are roots.
+void VisitStays(HeapCore& heap, Evacuation& evacuation) {
+  heap.young.ForEachStay([&evacuation](Object* object) {
+    const uintptr_t header = HeaderOf(object);
+    if ((header & kStaysBit) == 0) return;
+    ForEachSlot(TypeOf(header), object, [&evacuation](Slot& slot) { evacuation.Visit(slot); });
+    evacuation.Drain();
+  });
 }
 
 // If the key of an ephemeron has survived, its value survives.  Returns whether the value had to be
@@ -134,7 +197,7 @@ bool VisitEphemeron(Object* original, Evacuation& evacuation) {
   Object* key = Survivor(slots.key);
   if (key == nullptr) return false;
   slots.key = key;
-  const bool moves = IsYoung(slots.value);
+  const bool moves = Survivor(slots.value) == nullptr && slots.value != nullptr;
   evacuation.Visit(slots.value);
   evacuation.Drain();
   return moves;
@@ -145,6 +208,7 @@ void ForEachRecentEphemeron(HeapCore& heap, Visit visit) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     for (Object* ephemeron : mutator->weaks) visit(ephemeron);
   }
+  for (Object* ephemeron : heap.left_weaks) visit(ephemeron);
 }
 
 // Repeats until nothing changes, because a value may keep other keys alive.
@@ -155,7 +219,9 @@ void VisitEphemerons(HeapCore& heap, Evacuation& evacuation) {
   }
   ForEachRecentEphemeron(heap, [](Object* original) {
     Object* ephemeron = Survivor(original);
-    if (ephemeron != nullptr && IsYoung(EphemeronOf(ephemeron).key)) EphemeronOf(ephemeron) = {};
+    if (ephemeron == nullptr) return;
+    EphemeronSlots& slots = EphemeronOf(ephemeron);
+    if (slots.key != nullptr && Survivor(slots.key) == nullptr) slots = {};
   });
 }
 
@@ -174,7 +240,7 @@ void VisitFinalizable(HeapCore& heap, Evacuation& evacuation) ALLOMON_REQUIRES(h
     evacuation.Visit(table.entries[i].object);
   }
   evacuation.Drain();
-  table.first_young = table.entries.size();
+  table.FindFirstYoung(table.first_young);
 }
 
 void VisitRoots(HeapCore& heap, Evacuation& evacuation)
@@ -184,44 +250,109 @@ void VisitRoots(HeapCore& heap, Evacuation& evacuation)
     evacuation.Visit(slot);
     evacuation.Drain();
   });
+  VisitRememberedBefore(heap, evacuation);
   VisitRemembered(heap, evacuation);
   evacuation.Drain();
+  VisitStays(heap, evacuation);
   VisitFinalizable(heap, evacuation);
 }
 
-void CountMinor(HeapCore& heap, uint64_t young_words, uint64_t moved_words) {
+// What becomes of the objects that stay, or have stayed: whether they do, and what statistics say.
+class Staying {
+ public:
+  // An object without tenure may be moved by the next collection.
+  bool Keeps(YoungSlice& slice, Object* object) {
+    uintptr_t& header = HeaderOf(object);
+    const bool forwarded = (header & kForwardedBit) != 0;
+    const bool was_old = slice.IsOld(object);
+    if (forwarded || (header & kStaysBit) == 0) {
+      if (was_old) (forwarded ? moved_old_words : dead_old_words) += WordsWithHeader(object);
+      return false;
+    }
+    if ((header & kTenuredBit) == 0) {
+      header &= ~kStaysBit;
+    } else if (!was_old) {
+      slice.SetOld(object);
+      tenured_words += WordsWithHeader(object);
+    }
+    return true;
+  }
+
+  uint64_t tenured_words = 0;    // have become old
+  uint64_t moved_old_words = 0;  // were old already when they were moved
+  uint64_t dead_old_words = 0;
+
+ private:
+  static uint64_t WordsWithHeader(Object* original) {
+    Object* const object = Survivor(original) != nullptr ? Survivor(original) : original;
+    return SizeWords(TypeOf(HeaderOf(object)), object) + 1;
+  }
+};
+
+// `young_words` were in the nurseries before, those of old objects apart.
+void CountMinor(HeapCore& heap, uint64_t young_words, uint64_t moved_words,
+                const Staying& staying) {
+  const uint64_t promoted_words = moved_words - staying.moved_old_words + staying.tenured_words;
   ++heap.statistics.minor_collections;
-  heap.statistics.promoted_words += moved_words;
-  heap.statistics.freed_young_words += young_words - moved_words;
-  heap.grown_bytes.fetch_add(moved_words * kWordBytes, std::memory_order_relaxed);
-  if (heap.options.listener != nullptr) heap.options.listener->OnPromotion(moved_words);
+  heap.statistics.promoted_words += promoted_words;
+  heap.statistics.freed_young_words +=
+      young_words - promoted_words - heap.young.young_bytes() / kWordBytes;
+  heap.statistics.freed_old_words += staying.dead_old_words;
+  heap.grown_bytes.fetch_add(promoted_words * kWordBytes, std::memory_order_relaxed);
+  if (heap.options.listener != nullptr) heap.options.listener->OnPromotion(promoted_words);
 }
 
 // Counts the contents of the nurseries before any object moves.
 uint64_t PrepareNurseries(HeapCore& heap) {
-  uint64_t young_words = 0;
+  uint64_t young_words = heap.young.young_bytes() / kWordBytes;
+  heap.young.ForEachSlice([](YoungSlice& slice) { slice.BeginSearch(); });
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     mutator->Sync();
-    mutator->TrimRoots();
+    mutator->nursery.Close();
     young_words += mutator->used_bytes() / kWordBytes;
   }
   return young_words;
 }
 
-void EmptyNurseries(HeapCore& heap) {
-  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
-    mutator->weaks.clear();
-    mutator->noted_for_check.clear();
-    mutator->window->log_top = mutator->log;
-    mutator->EmptyNursery(mutator->granted_bytes);
+// An ephemeron that is not young, with no young key or value, is as any other object.  One that was
+// set often, with a key that stays in its place, is listed once again.
+void FilterEphemerons(Vector<Object*>& ephemerons) {
+  size_t kept = 0;
+  for (Object* const original : ephemerons) {
+    Object* const ephemeron = Survivor(original);
+    if (ephemeron == nullptr) continue;
+    const EphemeronSlots& slots = EphemeronOf(ephemeron);
+    const bool any = IsYoung(ephemeron) || IsYoung(slots.key) || IsYoung(slots.value);
+    if (any) ephemerons[kept++] = ephemeron;
   }
+  ephemerons.resize(kept);
+  std::sort(ephemerons.begin(), ephemerons.end());
+  ephemerons.erase(std::unique(ephemerons.begin(), ephemerons.end()), ephemerons.end());
 }
 
-// inv.nursery, for debug builds: checks the roots.  The verifier checks all references.
-[[maybe_unused]] bool NothingIsYoung(HeapCore& heap)
+void ReopenNurseries(HeapCore& heap, Staying& staying) {
+  const auto keep = [&staying](YoungSlice& slice, Object* object) {
+    return staying.Keeps(slice, object);
+  };
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    FilterEphemerons(mutator->weaks);
+    mutator->noted_for_check.clear();
+    mutator->window->log_top = mutator->log;
+  }
+  FilterEphemerons(heap.left_weaks);
+  // From here on Survivor() has nothing to read.
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    mutator->ReopenNursery(keep);
+  }
+  heap.young.RebuildAdopted(keep);
+}
+
+// inv.nursery, for debug builds: checks the precise roots.  The verifier checks all references.
+[[maybe_unused]] bool NothingElseIsYoung(HeapCore& heap)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
   bool young = false;
-  ForEachStrongRoot(heap, [&young](Slot& slot) { young |= IsYoung(slot); });
+  ForEachStrongRoot(
+      heap, [&](Slot& slot) { young |= IsYoung(slot) && !heap.young.Of(slot)->Stays(slot); });
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     young |= mutator->used_bytes() != 0;
   }
@@ -234,15 +365,18 @@ void CollectMinor(HeapCore& heap) {
   ALLOMON_DCHECK("inv.world", heap.world.IsStoppedByMe());
   ALLOMON_DCHECK("inv.remembered", LogsAreComplete(heap));
   const uint64_t young_words = PrepareNurseries(heap);
-  Evacuation evacuation(heap.blocks);
+  Pinning pinning(heap.young);
+  ScanStacks(heap, pinning);
+  Evacuation evacuation(heap);
   VisitRoots(heap, evacuation);
   VisitEphemerons(heap, evacuation);
   heap.samples.AfterMinor();
   FilterCustoms(heap);
   heap.identities.AfterMinor(Survivor);
-  CountMinor(heap, young_words, evacuation.moved_words());
-  EmptyNurseries(heap);
-  ALLOMON_DCHECK("inv.nursery", NothingIsYoung(heap));
+  Staying staying;
+  ReopenNurseries(heap, staying);
+  CountMinor(heap, young_words, evacuation.moved_words(), staying);
+  ALLOMON_DCHECK("inv.nursery", NothingElseIsYoung(heap));
 }
 
 }  // namespace allomon::gc::internal

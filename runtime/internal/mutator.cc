@@ -1,7 +1,5 @@
 #include "runtime/internal/mutator.h"
 
-#include <sys/mman.h>
-
 #include <cstring>
 #include <utility>
 
@@ -16,9 +14,6 @@ namespace {
 using heap_client::Block;
 using heap_client::BlockHandle;
 using heap_client::Verdict;
-
-// Root slots, and the gap below them.
-constexpr size_t kRootBytes = 2 * kMaxRoots * sizeof(Slot);
 
 // Publishes the limit at the end of a slow path, also when a callback throws.
 class LimitPublisher {
@@ -48,9 +43,9 @@ class PendingBlock {
   PendingBlock& operator=(const PendingBlock&) = delete;
 
   // The block exists.  Runs no user code.
-  void Become(Object* object, bool young, bool promote_due = false) {
+  void Become(Object* object, bool young) {
     const BlockHandle handle = std::exchange(handle_, 0);
-    if (handle != 0) table_.Add(object, handle, young, promote_due);
+    if (handle != 0) table_.Add(object, handle, young);
   }
 
  private:
@@ -66,7 +61,7 @@ class PendingBlock {
 void ClearWindow(Window& window) {
   window.cursor = 0;
   window.limit.store(0, std::memory_order_relaxed);
-  window.root_top = window.root_limit = nullptr;
+  window.first_root = nullptr;
   window.log_top = window.log_limit = nullptr;
   window.mutator = nullptr;
 }
@@ -82,31 +77,24 @@ Mutator& CurrentMutator() {
 bool Mutator::Init(HeapCore* owner, size_t bytes) {
   heap = owner;
   thread_id = allomon::internal::OwnThreadId();
-  nursery_bytes = bytes;
-  // Stress mode moves the nursery to its other half at every collection.
-  const size_t halves = heap->options.stress_every != 0 ? 2 : 1;
-  nursery = TakeYoungSlice(bytes * halves);
-  root_memory = ReserveMemory(kRootBytes);
-  if (nursery == nullptr || root_memory == nullptr) return false;
-  if (halves == 2) second_half = nursery + bytes;
-  // The slot below the first root slot is never dead.
-  roots = static_cast<Slot*>(root_memory) + kMaxRoots + 1;
+  stack.own = OwnStack();
+  if (!nursery.Init(&t_window, bytes, heap->options.stress_every != 0)) return false;
   window = &t_window;
-  window->cursor = synced = nursery_start();
-  window->root_top = roots;
-  window->root_limit = roots + 4096;
+  synced = window->cursor;
+  window->first_root = nullptr;
   window->log_top = window->log_limit = nullptr;
   window->mutator = this;
-  ALLOMON_GC_POISON(nursery, nursery_bytes);
   return true;
 }
 
 void Mutator::JoinTracker() {
   sampler.Attach(&window->limit);
   clock.Start(&window->cursor);
+  nursery.SetClock(&clock);
 }
 
 void Mutator::LeaveTracker() {
+  nursery.SetClock(nullptr);
   clock.End();
   sampler.Detach();
 }
@@ -117,15 +105,11 @@ Mutator::~Mutator() {
       state.load(std::memory_order_relaxed) == MutatorState::kOutside && !sampler.attached());
   if (window != nullptr) ClearWindow(*window);
   backend::Free(log);
-  if (root_memory != nullptr) ReleaseMemory(root_memory, kRootBytes);
-  if (nursery == nullptr) return;
-  if (second_half == nullptr) {
-    ReturnYoungSlice(nursery, nursery_bytes);
-    return;
-  }
-  mprotect(nursery, nursery_bytes, PROT_READ | PROT_WRITE);
-  mprotect(second_half, nursery_bytes, PROT_READ | PROT_WRITE);
-  ReturnYoungSlice(nursery < second_half ? nursery : second_half, nursery_bytes * 2);
+}
+
+void Mutator::NoteStand() {
+  stack.here.frame_words.clear();
+  stack.NoteStand(heap->coroutines);
 }
 
 // Counts the words up to the cursor.  None of them is a hit, by construction of the limit.
@@ -134,7 +118,7 @@ void Mutator::Sync() {
   synced = window->cursor;
   allocated_words += words;
   sampler.Pass(words);
-  ALLOMON_DCHECK_LE("inv.limit", used_bytes(), granted_bytes);
+  ALLOMON_DCHECK_LE("inv.limit", used_bytes(), nursery.granted_bytes());
   ALLOMON_GC_CHECK(sampler.words_left() >= 0, "inv.sample.gap: words passed beyond the next hit");
 }
 
@@ -164,9 +148,10 @@ void Mutator::RunRequest() {
 void Mutator::PublishLimit() {
   ALLOMON_DCHECK("inv.mutator.state", runs() && t_window.mutator == this);
   Sync();
-  const uint64_t room_words = (granted_bytes - used_bytes()) / kWordBytes;
+  const uint64_t room_words = nursery.room_bytes() / kWordBytes;
   const uint64_t left = static_cast<uint64_t>(sampler.words_left());
-  const uintptr_t limit = window->cursor + (left < room_words ? left : room_words) * kWordBytes;
+  uncut_limit = window->cursor + (left < room_words ? left : room_words) * kWordBytes;
+  const uintptr_t limit = Nursery::CutAtRun(uncut_limit, window->cursor);
   window->limit.store(WantsAttention() ? 0 : limit, std::memory_order_relaxed);
   // Pairs with the fences in World::RequestStopLocked() and in the tracker's PublishLocked().
   // Either this thread sees the request below, or the requester overwrites this limit.
@@ -176,18 +161,26 @@ void Mutator::PublishLimit() {
   }
 }
 
-void Mutator::EmptyNursery(size_t granted) {
-  granted_bytes = granted;
-  if (second_half != nullptr) {
-    // From now on a raw pointer to a young object that was kept across the collection faults when
-    // used.
-    mprotect(nursery, nursery_bytes, PROT_NONE);
-    std::swap(nursery, second_half);
-    mprotect(nursery, nursery_bytes, PROT_READ | PROT_WRITE);
+void Mutator::LeaveNursery() {
+  nursery.Leave(heap->young);
+  synced = window->cursor;
+}
+
+// No fence is needed, as in PublishLimit(): a request stores 0 into the limit that is exchanged.
+// Either the exchange fails, or the 0 comes behind it.
+char* Mutator::TryNextRun(size_t bytes) {
+  const uintptr_t start = window->cursor;
+  const uintptr_t end = start + bytes;
+  uintptr_t limit = window->limit.load(std::memory_order_relaxed);
+  if (limit == 0 || end > uncut_limit) return nullptr;
+  const uintptr_t next_limit = Nursery::CutAtRun(uncut_limit, end);
+  if (!window->limit.compare_exchange_strong(limit, next_limit, std::memory_order_relaxed)) {
+    return nullptr;
   }
-  ALLOMON_GC_POISON(nursery, nursery_bytes);
-  clock.MoveTo(nursery_start());
-  synced = nursery_start();
+  window->cursor = end;
+  nursery.NotePassed(start);
+  ALLOMON_GC_UNPOISON(reinterpret_cast<void*>(start), bytes);
+  return reinterpret_cast<char*>(start);
 }
 
 void Mutator::CheckMayAllocate() const {
@@ -195,7 +188,9 @@ void Mutator::CheckMayAllocate() const {
   ALLOMON_GC_CHECK(runs(), "rule.native: the heap was used in a NativeRegion");
 }
 
+// The point and the frame have been noted by the function that waits.
 void Mutator::EnterNative() {
+  stack.NoteStand(heap->coroutines);
   window->limit.store(0, std::memory_order_relaxed);
   heap->world.EnterNative(*this);
 }
@@ -223,14 +218,23 @@ void Mutator::SafepointSlow() {
   Attend();
 }
 
+bool Mutator::FindRoom(size_t bytes) {
+  if (nursery.Fits(bytes)) return true;
+  if (used_bytes() + bytes > nursery.granted_bytes()) return false;
+  Sync();
+  if (!nursery.TakeHole(bytes)) return false;
+  synced = window->cursor;
+  return nursery.Fits(bytes);
+}
+
 // Collects until `bytes` fit.  Throws std::bad_alloc when nothing helps.
 void Mutator::MakeRoom(size_t bytes) {
-  if (Fits(bytes)) return;
+  if (FindRoom(bytes)) return;
   heap->CollectForRoom(*this);
-  if (Fits(bytes)) return;
+  if (FindRoom(bytes)) return;
   do {
     heap->Collect(CollectionKind::kMajor, this);
-    if (Fits(bytes)) return;
+    if (FindRoom(bytes)) return;
   } while (heap->AskForMemory(bytes));
   throw std::bad_alloc();
 }
@@ -269,26 +273,26 @@ char* Mutator::AllocateYoungSlow(size_t bytes, uintptr_t header, AllocationSourc
   MakeRoom(bytes);
   Sync();
   // From here on no user code runs, until the caller has written the header.
-  ALLOMON_DCHECK("inv.sample.before", Fits(bytes) && synced == window->cursor);
+  ALLOMON_DCHECK("inv.sample.before", nursery.Fits(bytes) && synced == window->cursor);
   char* start = reinterpret_cast<char*>(window->cursor);
   pending.Become(reinterpret_cast<Object*>(start + kWordBytes), true);
   window->cursor += bytes;
+  nursery.NotePassed(reinterpret_cast<uintptr_t>(start));
   synced = window->cursor;  // Sample() has held the trials of these words
   allocated_words += bytes / kWordBytes;
   ALLOMON_GC_UNPOISON(start, bytes);
   return start;
 }
 
-void Mutator::SampleCustom(const Slot* root, uint64_t bytes, FrameState caller) {
+// The block stays where it is, because the caller's stack refers to it.
+void Mutator::SampleCustom(Object* block, uint64_t bytes, FrameState caller) {
   const LimitPublisher publisher(*this);
   Sync();
-  const bool was_young = IsYoung(*root);
   clock.Add(bytes);
   PendingBlock pending(heap->samples, Sample({BytesToWords(bytes), bytes, AllocationSource::kCustom,
-                                              was_young, TypeOf(HeaderOf(*root))},
+                                              IsYoung(block), TypeOf(HeaderOf(block))},
                                              caller));
-  const bool is_young = IsYoung(*root);
-  pending.Become(*root, is_young, was_young && !is_young);
+  pending.Become(block, IsYoung(block));
 }
 
 Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_t header,

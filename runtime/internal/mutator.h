@@ -6,7 +6,10 @@
 #include <cstdint>
 
 #include "runtime/internal/memory.h"
+#include "runtime/internal/nursery.h"
 #include "runtime/internal/object.h"
+#include "runtime/internal/root_list.h"
+#include "runtime/internal/thread_stack.h"
 #include "runtime/internal/value_word.h"
 #include "runtime/internal/window.h"
 #include "runtime/internal/world.h"
@@ -35,8 +38,8 @@ struct Request {
 
 class Mutator {
  public:
-  // Takes a nursery and the root stack; false when there is no memory for them.  Called by the
-  // thread itself, as all functions up to "Collector".
+  // Takes a nursery; false when there is no memory for it.  Called by the thread itself, as all
+  // functions up to "Collector".
   bool Init(HeapCore* heap, size_t nursery_bytes);
   // Called after LeaveTracker(), if the world ever had the mutator.
   ~Mutator();
@@ -49,11 +52,14 @@ class Mutator {
   // or the exception of a callback; after an exception nothing was allocated.
   char* AllocateYoungSlow(size_t bytes, uintptr_t header, AllocationSource source,
                           FrameState caller);
+  // The same, where the limit is the end of a run and nothing else: goes on in the next run.  Else
+  // nullptr.
+  char* TryNextRun(size_t bytes);
   // Makes an object that is born old: zero-filled, the header to be written by the caller.
   Object* AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_t header,
                             AllocationSource source, FrameState caller);
-  // Judges and reports the out-of-heap bytes of the custom block in `root`.
-  void SampleCustom(const Slot* root, uint64_t bytes, FrameState caller);
+  // Judges and reports the out-of-heap bytes of the custom block, which a stack refers to.
+  void SampleCustom(Object* block, uint64_t bytes, FrameState caller);
 
   // Lets collections and callbacks happen.  Throws the exception of a callback.
   void SafepointSlow();
@@ -81,25 +87,23 @@ class Mutator {
   // attention is wanted.
   void PublishLimit();
 
+  // Behind StandHere(stack.here.point), where the thread begins to stand.
+  void NoteStand();
+
   // Collector: called while the thread stands.
-  size_t used_bytes() const { return window->cursor - nursery_start(); }
-  uintptr_t nursery_start() const { return reinterpret_cast<uintptr_t>(nursery); }
-  void EmptyNursery(size_t granted);
-  void TrimRoots();
+  size_t used_bytes() const { return nursery.used_bytes(); }
+  // The nursery's contents have been moved, or stay.
+  template <typename Keep>
+  void ReopenNursery(Keep keep);
+  void LeaveNursery();
+  // The precise roots of the thread.
   template <typename Visit>
   void ForEachRoot(Visit visit) {
-    for (Slot* slot = roots; slot != window->root_top; ++slot) {
-      if (IsReference(*slot)) visit(*slot);
+    for (RootNode* root = window->first_root; root != nullptr; root = root->next) {
+      visit(root->object);
     }
     for (const RootRange& range : ranges) {
       for (size_t i = 0; i < *range.count; ++i) visit(range.slots[i]);
-    }
-  }
-  // Calls visit(Slot*, index) for the roots that are not null, for snapshots.
-  template <typename Visit>
-  void ForEachLocal(Visit visit) {
-    for (Slot* slot = roots; slot != window->root_top; ++slot) {
-      if (IsReference(*slot)) visit(slot, static_cast<uint64_t>(slot - roots));
     }
   }
   template <typename Visit>
@@ -115,31 +119,25 @@ class Mutator {
   uint32_t thread_id = 0;   // the kernel's, for snapshots
   // Stored by the thread itself, under the world's mutex.
   std::atomic<MutatorState> state{MutatorState::kOutside};
-  char* nursery = nullptr;
-  size_t nursery_bytes = 0;
-  // inv.reserve: the nursery may be filled up to here, because so many bytes can be promoted.
-  size_t granted_bytes = 0;
+  Nursery nursery;
+  ThreadStack stack;
   uintptr_t synced = 0;          // Sync() has counted up to here
+  uintptr_t uncut_limit = 0;     // the limit, but for the end of the run
   uint64_t allocated_words = 0;  // in the nursery, since the thread was attached
   heap_client::ManagedSampler sampler;
   AllocationClock clock;  // of the cursor; large objects and custom blocks are added
-  Slot* roots = nullptr;  // the first root slot
   Slot** log = nullptr;   // the first remembered slot
   Vector<RootRange> ranges;
-  Vector<Object*> weaks;          // ephemerons made or set since the last minor collection
+  Vector<Object*> stack_objects;  // that the last marking has found on the thread's stacks
+  // Ephemerons made or set since the last minor collection, and those that are young, or whose key
+  // or value is.
+  Vector<Object*> weaks;
   Vector<Slot*> noted_for_check;  // debug builds: the slots that the log must have (inv.remembered)
   uint32_t no_allocation = 0;     // open NoAllocation scopes
   uint32_t stress_count = 0;
   bool in_finalizer = false;
   std::atomic<bool> requested{false};  // RequestAttention() was called since on_request ran
-  void* root_memory = nullptr;
-  Slot* free_roots = nullptr;  // dead slots that TakeRootSlow() hands out
   size_t log_capacity = 0;
-  char* second_half = nullptr;  // of the nursery, in stress mode
-
-  static bool IsReference(Slot slot) {
-    return (reinterpret_cast<uintptr_t>(slot) & 1) == 0 && PointsToObject(slot);
-  }
 
  private:
   // Judges and reports one block.  Returns the handle, 0 if it is not followed.
@@ -148,9 +146,23 @@ class Mutator {
   bool MayRunRequest() const;
   void RunRequest();
   void MakeRoom(size_t bytes);
-  bool Fits(size_t bytes) const { return used_bytes() + bytes <= granted_bytes; }
+  // Fits, or goes to a hole in which it does.
+  bool FindRoom(size_t bytes);
   bool WantsAttention() const;
 };
+
+template <typename Keep>
+void Mutator::ReopenNursery(Keep keep) {
+  if (nursery.first_slice() == nullptr) return;
+  nursery.Reopen(keep);
+  synced = window->cursor;
+}
+
+// Where the calling thread stands from here on, until its function returns.
+__attribute__((always_inline)) inline void Stand(Mutator& mutator) {
+  StandHere(mutator.stack.here.point);
+  mutator.NoteStand();
+}
 
 // Registered ranges of roots of this thread: slots[0, *count).
 void AddValueStack(Slot* slots, const size_t* count);

@@ -50,6 +50,11 @@ struct TypeInfo {
 
 inline constexpr uintptr_t kForwardedBit = 1;
 inline constexpr uintptr_t kLargeBit = 2;
+// Of a young object: a stack pins it, or it has tenure.  Outside of collections only those have the
+// bit that have tenure, and these have the next one, too.
+inline constexpr uintptr_t kStaysBit = 4;
+// Of a young object only: it is old, in its place.
+inline constexpr uintptr_t kTenuredBit = kLargeBit;
 inline constexpr uintptr_t kHeaderBits = 7;
 
 inline Word* WordsOf(Object* object) { return reinterpret_cast<Word*>(object); }
@@ -57,6 +62,7 @@ inline Word& HeaderOf(Object* object) { return WordsOf(object)[-1]; }
 inline const TypeInfo& TypeOf(uintptr_t header) {
   return *reinterpret_cast<const TypeInfo*>(header & ~kHeaderBits);
 }
+// Of an object that is not young.
 inline bool IsLarge(uintptr_t header) { return (header & kLargeBit) != 0; }
 
 // A reference slot, as the collector uses it.

@@ -8,8 +8,7 @@
 #include "runtime/type.h"
 #include "runtime/value.h"
 
-// The functions are inlined in exception paths, too: one call with the address of a Local would
-// keep all of its uses in memory.
+// The functions are inlined in exception paths, too, and without optimisation.
 #define ALLOMON_GC_INLINE __attribute__((always_inline))
 
 namespace allomon::gc {
@@ -23,8 +22,6 @@ namespace internal {
 
 template <typename T>
 struct Unrooted;
-template <typename T>
-struct RootedAt;
 
 // Never the type of an object; the target of references in marshalled layouts.
 template <>
@@ -71,10 +68,6 @@ template <typename U>
 struct Referred<Unrooted<U>> {
   using Type = U;
 };
-template <typename U>
-struct Referred<RootedAt<U>> {
-  using Type = U;
-};
 
 template <typename From, typename T, typename = void>
 struct Converts : std::bool_constant<std::is_same_v<From, Immediate> && std::is_same_v<T, Value>> {
@@ -82,9 +75,11 @@ struct Converts : std::bool_constant<std::is_same_v<From, Immediate> && std::is_
 template <typename From, typename T>
 struct Converts<From, T, std::void_t<typename Referred<From>::Type>>
     : std::bool_constant<Generalizes<typename Referred<From>::Type, T>()> {};
-// A StackSlot is no Local of its own type.
+// A StackSlot and a Root are no Locals of their own types.
 template <typename U>
 struct Converts<StackSlot<U>, U> : std::true_type {};
+template <typename U>
+struct Converts<Root<U>, U> : std::true_type {};
 
 // From an Immediate, or a reference to a less general type, to a reference to a T.
 template <typename From, typename T>
@@ -95,18 +90,17 @@ using IfInitializes = std::enable_if_t<Converts<From, T>::value && !IsField<From
 
 // The word of a reference.
 template <typename T>
-Object* RawOf(const Local<T>& local);
+Object* RawOf(Local<T> local);
+template <typename T>
+Object* RawOf(const Root<T>& root);
 template <typename T>
 Object* RawOf(const Field<T>& field);
 template <typename T>
 Object* RawOf(const StackSlot<T>& slot);
 template <typename T>
 Object* RawOf(const Unrooted<T>& unrooted);
-template <typename T>
-Object* RawOf(const RootedAt<T>& rooted);
 inline Object* RawOf(Immediate immediate) { return reinterpret_cast<Object*>(immediate.word()); }
 
-// A root for the object.
 template <typename T>
 Local<T> LocalOf(Object* object);
 
@@ -155,8 +149,7 @@ class ReferenceOps {
     if (__builtin_expect(!is<U>(), 0)) FailCast(WordOf(raw()), TypeInfoOf<U>::kInfo.name);
     return LocalOf<U>(raw());
   }
-  // The same without a root, for a single access: the address is stale behind the next allocation
-  // of this thread.
+  // The same, as an address.  Valid as long as a reference to the object is on the stack.
   template <typename U>
   ALLOMON_GC_INLINE U* peek() const {
     if (__builtin_expect(!is<U>(), 0)) FailCast(WordOf(raw()), TypeInfoOf<U>::kInfo.name);
@@ -215,7 +208,7 @@ class ValueOps : public ReferenceOps<Self, Value> {
     return static_cast<unsigned>((word() - kFirstConstantWord) / 8);
   }
 
-  // The word itself, for tables: that of a reference is stale behind the next allocation.
+  // The word itself, for tables: that of a reference is stale when no stack has it any more.
   ALLOMON_GC_INLINE uintptr_t word() const { return WordOf(this->raw()); }
 
   // With Immediates and typed references; those of one type compare themselves.

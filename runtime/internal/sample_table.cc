@@ -42,14 +42,12 @@ SampleTable::Index SampleTable::TakeEntry() {
   return index;
 }
 
-void SampleTable::Add(Object* object, heap_client::BlockHandle handle, bool young,
-                      bool promote_due) {
+void SampleTable::Add(Object* object, heap_client::BlockHandle handle, bool young) {
   const MutexHolder hold(mutex_);
   ALLOMON_DCHECK_NE("inv.sample.room", reserved_, 0u);
   --reserved_;
   const Index index = TakeEntry();
-  entries_[index] = {object, handle, promote_due, false, false, false};
-  if (promote_due) Queue(index);
+  entries_[index] = {object, handle, !young, false, false, false, false};
   order_.push_back(index);
   if (young) return;
   // Old entries stand before the young ones: the first young entry moves to the end and makes room.
@@ -85,24 +83,38 @@ bool SampleTable::YoungAreTheSuffix() const {
   return true;
 }
 
+// Makes the entries of young objects, none of which is before `from`, the suffix.
+void SampleTable::MoveYoungBack(size_t from) {
+  const auto young = std::partition(
+      order_.begin() + static_cast<ptrdiff_t>(from), order_.end(),
+      [this](Index index) ALLOMON_REQUIRES(mutex_) { return !IsYoung(entries_[index].object); });
+  first_young_ = static_cast<size_t>(young - order_.begin());
+}
+
+// An object that stays is promoted when it has tenure.  It may be moved later.
 void SampleTable::AfterMinor() {
   const MutexHolder hold(mutex_);
   ALLOMON_DCHECK("inv.sample.suffix", YoungAreTheSuffix());
-  size_t kept = first_young_;
-  for (size_t i = first_young_; i < order_.size(); ++i) {
+  const size_t begin = first_young_;
+  size_t kept = begin;
+  for (size_t i = begin; i < order_.size(); ++i) {
     Entry& entry = entries_[order_[i]];
     const uintptr_t header = HeaderOf(entry.object);
-    if ((header & kForwardedBit) != 0) {
-      entry.object = reinterpret_cast<Object*>(header & ~kHeaderBits);
-      entry.promote_due = true;
-      order_[kept++] = order_[i];
-    } else {
+    const bool moved = (header & kForwardedBit) != 0;
+    if (!moved && (header & kStaysBit) == 0) {
       entry.dead = true;
+      Queue(order_[i]);
+      continue;
     }
-    Queue(order_[i]);
+    if (moved) entry.object = reinterpret_cast<Object*>(header & ~kHeaderBits);
+    if (!entry.old && (moved || (header & kTenuredBit) != 0)) {
+      entry.old = entry.promote_due = true;
+      Queue(order_[i]);
+    }
+    order_[kept++] = order_[i];
   }
   order_.resize(kept);
-  first_young_ = kept;
+  MoveYoungBack(begin);
 }
 
 void SampleTable::AllDie() {

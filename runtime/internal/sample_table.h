@@ -1,9 +1,9 @@
 // The objects that trackers follow.  See "Sampling" in runtime/README.md.
 //
-// order_ lists the live objects.  Those born since the last minor collection are its suffix
-// (inv.sample.suffix), so a minor collection reads only the suffix, and a major one reads the whole
-// list.  A collection only notes the callbacks that are due.  They run later, at a safepoint, in
-// the order in which they were noted.
+// order_ lists the live objects.  Those in the young range are its suffix (inv.sample.suffix), so a
+// minor collection reads only the suffix, and a major one reads the whole list.  A collection only
+// notes the callbacks that are due.  They run later, at a safepoint, in the order in which they
+// were noted.
 //
 // inv.sample.order: for one object, the promote callback comes before the dealloc callback, one at
 // a time.  A thread that runs a callback of an entry also runs the callbacks of the entry that fall
@@ -32,9 +32,8 @@ class SampleTable {
   [[nodiscard]] bool Reserve();
   void Unreserve();
   // Follows an object that exists from now on, in reserved room.  Runs no user code, so the caller
-  // may hold an object that has no header yet.  `promote_due` is for an object that was promoted
-  // inside its own alloc callback.
-  void Add(Object* object, heap_client::BlockHandle handle, bool young, bool promote_due = false);
+  // may hold an object that has no header yet.
+  void Add(Object* object, heap_client::BlockHandle handle, bool young);
 
   // Called after the survivors of a minor collection were moved, or after marking.
   void AfterMinor();
@@ -54,6 +53,7 @@ class SampleTable {
   struct Entry {
     Object* object;
     heap_client::BlockHandle handle;  // 0: no tracker follows the object any more
+    bool old;                         // the promotion was noted, or the object was born old
     bool promote_due;
     bool dead;
     bool queued;
@@ -68,6 +68,7 @@ class SampleTable {
   void FinishEntry(Index index) ALLOMON_REQUIRES(mutex_);
   bool RunOne(Index index, std::exception_ptr* thrown) ALLOMON_REQUIRES(mutex_);
   bool YoungAreTheSuffix() const ALLOMON_REQUIRES(mutex_);
+  void MoveYoungBack(size_t from) ALLOMON_REQUIRES(mutex_);
 
   Mutex mutex_;
   Vector<Entry> entries_ ALLOMON_GUARDED_BY(mutex_);
@@ -96,7 +97,7 @@ void SampleTable::AfterMajor(IsMarked is_marked) {
     }
   }
   order_.resize(kept);
-  first_young_ = kept;
+  MoveYoungBack(0);
 }
 
 }  // namespace allomon::gc::internal

@@ -2,6 +2,8 @@
 
 namespace allomon::gc::internal {
 
+using Group = RootGroup::Kind;
+
 // Groups without any root are left out.
 static bool Add(HeapCore& heap, RootGroup group, Vector<RootGroup>* groups)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
@@ -14,13 +16,15 @@ static bool Add(HeapCore& heap, RootGroup group, Vector<RootGroup>* groups)
 }
 
 bool FindRootGroups(HeapCore& heap, Vector<RootGroup>* groups) {
-  using Kind = RootGroup::Kind;
-  bool ok = Add(heap, {Kind::kGlobals, nullptr, 0, 0}, groups) &&
-            Add(heap, {Kind::kFinalizable, nullptr, 0, 0}, groups);
+  bool ok = Add(heap, {Group::kGlobals, nullptr, 0, 0}, groups) &&
+            Add(heap, {Group::kContainers, nullptr, 0, 0}, groups) &&
+            Add(heap, {Group::kFinalizable, nullptr, 0, 0}, groups) &&
+            Add(heap, {Group::kCoroutines, nullptr, 0, 0}, groups);
   for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {
-    ok = ok && Add(heap, {Kind::kLocals, m, 0, 0}, groups);
+    ok = ok && Add(heap, {Group::kLocals, m, 0, 0}, groups) &&
+         Add(heap, {Group::kRoots, m, 0, 0}, groups);
     for (size_t i = 0; i < m->ranges.size(); ++i) {
-      ok = ok && Add(heap, {Kind::kValueStack, m, i, 0}, groups);
+      ok = ok && Add(heap, {Group::kValueStack, m, i, 0}, groups);
     }
   }
   return ok;

@@ -10,9 +10,17 @@
 namespace allomon::gc::internal {
 
 struct RootGroup {
-  enum class Kind { kGlobals, kFinalizable, kLocals, kValueStack };
+  enum class Kind {
+    kGlobals,
+    kContainers,
+    kFinalizable,
+    kCoroutines,
+    kLocals,
+    kRoots,
+    kValueStack
+  };
   Kind kind;
-  Mutator* mutator;  // of the last two
+  Mutator* mutator;  // of the last three
   size_t range;      // which of the mutator's ranges
   uint64_t edges;    // roots that are not null
 
@@ -25,8 +33,17 @@ struct RootGroup {
       case Kind::kFinalizable:
         snprintf(text, sizeof text, "(Finalizers that are due)");
         break;
+      case Kind::kContainers:
+        snprintf(text, sizeof text, "(Containers of Locals)");
+        break;
+      case Kind::kCoroutines:
+        snprintf(text, sizeof text, "(Locals of coroutines)");
+        break;
       case Kind::kLocals:
         snprintf(text, sizeof text, "(Locals of thread %u)", mutator->thread_id);
+        break;
+      case Kind::kRoots:
+        snprintf(text, sizeof text, "(Roots of thread %u)", mutator->thread_id);
         break;
       case Kind::kValueStack:
         snprintf(text, sizeof text, "(Value stack %zu of thread %u)", range + 1,
@@ -43,9 +60,14 @@ struct RootGroup {
         return ForEachGlobal(heap, visit);
       case Kind::kFinalizable:
         return ForEachFinalizable(heap, visit);
+      case Kind::kContainers:
+        return ForEachInContainers(heap, visit);
+      case Kind::kCoroutines:
+        return ForEachOf(heap.coroutine_objects, visit);
       case Kind::kLocals:
-        return mutator->ForEachLocal(
-            [&visit](Slot* slot, uint64_t index) { visit(*slot, index, nullptr); });
+        return ForEachOf(mutator->stack_objects, visit);
+      case Kind::kRoots:
+        return ForEachRoot(visit);
       case Kind::kValueStack:
         return mutator->ForEachOfRange(
             mutator->ranges[range], [&visit](Slot* slot, uint64_t i) { visit(*slot, i, nullptr); });
@@ -58,6 +80,31 @@ struct RootGroup {
     uint64_t index = 0;
     for (GlobalNode* node = heap.globals.next; node != &heap.globals; node = node->next, ++index) {
       if (PointsToObject(node->object)) visit(node->object, index, node->name);
+    }
+  }
+
+  template <typename Visit>
+  static void ForEachOf(const Vector<Object*>& objects, Visit visit) {
+    for (size_t i = 0; i < objects.size(); ++i) visit(objects[i], uint64_t{i}, nullptr);
+  }
+
+  template <typename Visit>
+  static void ForEachInContainers(HeapCore& heap, Visit visit)
+      ALLOMON_REQUIRES(heap.globals_mutex) {
+    uint64_t index = 0;
+    for (RootBlock* b = heap.root_blocks.next; b != &heap.root_blocks; b = b->next) {
+      for (size_t i = 0; i < b->count; ++i, ++index) {
+        if (PointsToObject(b->slots()[i])) visit(b->slots()[i], index, nullptr);
+      }
+    }
+  }
+
+  template <typename Visit>
+  void ForEachRoot(Visit visit) const {
+    uint64_t index = 0;
+    for (RootNode* root = mutator->window->first_root; root != nullptr;
+         root = root->next, ++index) {
+      if (PointsToObject(root->object)) visit(root->object, index, nullptr);
     }
   }
 

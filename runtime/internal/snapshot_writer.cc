@@ -196,7 +196,7 @@ void SnapshotWriter::WriteObjectNode(Object* object) {
 // --- Edges.
 
 uint64_t SnapshotWriter::NodeOf(Object* object) const {
-  ALLOMON_DCHECK("inv.snapshot.closed", ObjectNumbers::IsLive(object));
+  ALLOMON_DCHECK("inv.snapshot.closed", numbers_->IsLive(object));
   return FirstObjectNode() + numbers_->Of(object);
 }
 

@@ -2,10 +2,11 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_STANDING_H_
 #define ALLOMON_RUNTIME_INTERNAL_STANDING_H_
 
+#include "runtime/internal/mutator.h"
+
 namespace allomon::gc::internal {
 
 class HeapCore;
-class Mutator;
 
 // While a Standing is open the thread stands in the heap that it is attached to, as in a
 // NativeRegion.  A thread that waits for another heap's world, or for a lock that is held while
@@ -14,12 +15,24 @@ class Mutator;
 // the thread's heap may move.
 class Standing {
  public:
-  explicit Standing(const HeapCore* waits_for = nullptr);
-  ~Standing();
+  // In the function that waits, whose frame is noted.
+  __attribute__((always_inline)) explicit Standing(const HeapCore* waits_for = nullptr)
+      : mutator_(RunningOutside(waits_for)) {
+    if (mutator_ == nullptr) return;
+    StandHere(mutator_->stack.here.point);
+    mutator_->stack.here.KeepFrame(reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa()));
+    mutator_->EnterNative();
+  }
+  ~Standing() {
+    if (mutator_ != nullptr) mutator_->LeaveNative();
+  }
   Standing(const Standing&) = delete;
   Standing& operator=(const Standing&) = delete;
 
  private:
+  // The thread's mutator, if it has to stand; aborts with rule.no_allocation.
+  static Mutator* RunningOutside(const HeapCore* waits_for);
+
   Mutator* const mutator_;
 };
 

@@ -16,14 +16,14 @@ class Verification {
   void Visit(const Slot& slot) {
     Object* object = slot;
     if (!PointsToObject(object) || !seen_.insert(object).second) return;
-    ALLOMON_GC_CHECK(!IsYoung(object),
-                     "inv.nursery: a young object is referenced after a collection");
+    const bool young = IsYoung(object);
+    if (young) CheckStays(object);
     const uintptr_t header = HeaderOf(object);
     ALLOMON_GC_CHECK((header & kForwardedBit) == 0,
                      "inv.header: a forwarded header outside a collection");
     ALLOMON_GC_CHECK(header > 4096, "inv.header: an object without a type");
     const bool known =
-        IsLarge(header) ? heap_.large.Contains(object) : heap_.blocks.Contains(object);
+        young || (IsLarge(header) ? heap_.large.Contains(object) : heap_.blocks.Contains(object));
     ALLOMON_GC_CHECK(known, "inv.space: a reference to memory that is not of this heap");
     pending_.push_back(object);
   }
@@ -33,7 +33,7 @@ class Verification {
       Object* object = pending_.back();
       pending_.pop_back();
       const TypeInfo& type = TypeOf(HeaderOf(object));
-      words_ += SizeWords(type, object) + 1;
+      if (!IsYoung(object)) words_ += SizeWords(type, object) + 1;
       ForEachSlot(type, object, [this](Slot& slot) { Visit(slot); });
       if (type.kind == Kind::kEphemeron) {
         Visit(EphemeronOf(object).key);
@@ -45,6 +45,13 @@ class Verification {
   uint64_t words() const { return words_; }
 
  private:
+  void CheckStays(Object* object) const {
+    const YoungSlice* const slice = heap_.young.Of(object);
+    ALLOMON_GC_CHECK(slice != nullptr && slice->Stays(object),
+                     "inv.nursery: a young object that does not stay is referenced after a "
+                     "collection");
+  }
+
   HeapCore& heap_;
   std::unordered_set<Object*, std::hash<Object*>, std::equal_to<Object*>, BackendAllocator<Object*>>
       seen_;
@@ -57,6 +64,7 @@ class Verification {
 void VerifyHeap(HeapCore& heap) {
   Verification verification(heap);
   ForEachStrongRoot(heap, [&verification](Slot& slot) { verification.Visit(slot); });
+  heap.young.ForEachStay([&verification](Object* object) { verification.Visit(object); });
   for (const Finalizer& finalizer : heap.finalizers.entries) verification.Visit(finalizer.object);
   verification.Drain();
   ALLOMON_GC_CHECK(verification.words() <= heap.OldWords(),

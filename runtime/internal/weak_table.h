@@ -1,7 +1,6 @@
 // Actions for the death of an object: finalizers, releases of custom blocks.
 //
-// Both tables keep their young entries as a suffix, as the sample table does.  Actions that fall
-// due run at safepoints, in order.
+// Actions that fall due run at safepoints, in order.
 #ifndef ALLOMON_RUNTIME_INTERNAL_WEAK_TABLE_H_
 #define ALLOMON_RUNTIME_INTERNAL_WEAK_TABLE_H_
 
@@ -10,6 +9,7 @@
 
 #include "runtime/internal/memory.h"
 #include "runtime/internal/object.h"
+#include "runtime/internal/young_range.h"
 #include "tracker/base/check.h"
 
 namespace allomon::gc::internal {
@@ -29,9 +29,10 @@ struct CustomBlockEntry {
   void (*release)(void* data);
 };
 
-// Entries in [0, first_young) are of old objects.  The entries whose objects died wait in `due`,
-// first in, first out.  inv.weak.room: `entries` has room for all reserved entries, and `due` has
-// room for these and all entries, so neither Add() nor a collection allocates.
+// Entries in [0, first_young) are of objects outside of the young range.  The entries whose objects
+// died wait in `due`, first in, first out.  inv.weak.room: `entries` has room for all reserved
+// entries, and `due` has room for these and all entries, so neither Add() nor a collection
+// allocates.
 template <typename Entry>
 struct WeakTable {
   Vector<Entry> entries;
@@ -62,8 +63,8 @@ struct WeakTable {
     entries.push_back(std::move(entry));
   }
 
-  // Moves the entries from `begin` on for which is_dead(entry) to `due`.  Afterwards no entry is
-  // young.  Returns the number of moved entries.
+  // Moves the entries from `begin` on for which is_dead(entry) to `due`.  Returns the number of
+  // moved entries.
   template <typename IsDead>
   size_t MoveDead(size_t begin, IsDead is_dead) {
     size_t kept = begin;
@@ -78,8 +79,13 @@ struct WeakTable {
     }
     const size_t moved = entries.size() - kept;
     entries.resize(kept);
-    first_young = kept;
+    FindFirstYoung(begin);
     return moved;
+  }
+  // No entry before `begin` is in the young range.
+  void FindFirstYoung(size_t begin) {
+    first_young = begin;
+    while (first_young != entries.size() && !IsYoung(entries[first_young].object)) ++first_young;
   }
 
   bool any_due() const { return due_head != due.size(); }

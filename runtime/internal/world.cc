@@ -71,6 +71,7 @@ void World::LeaveLocked(Mutator& mutator) {
 // Another stop may begin before this thread gets the mutex back; the thread counts as standing then
 // already.
 void World::ParkLocked(Mutator& mutator) {
+  Stand(mutator);
   StandLocked(mutator, MutatorState::kParked);
   WaitForResumeLocked();
   RunLocked(mutator, MutatorState::kParked);

@@ -83,16 +83,16 @@ TEST(LabelRecordingTest, ManagedObjectsKeepLabelsThroughPromotion) {
   const auto heap = gc::Heap::Create();
   ASSERT_TRUE(heap.ok());
   const gc::Mutator mutator(**heap);
-  gc::Local<Cell> list;
+  gc::Root<Cell> list;
   {
     const ScopedLabel tenant("tenant", "acme");
     for (int i = 0; i < 100; ++i) list = gc::make<Cell>(i, list);
   }
   EXPECT_EQ(LiveBy("tenant", recorded.path())["acme"], 2400);
-  (*heap)->Collect(gc::CollectionKind::kMinor);
+  (*heap)->CollectFromTop(gc::CollectionKind::kMinor);
   EXPECT_EQ(LiveBy("tenant", recorded.path())["acme"], 2400);
   list = nullptr;
-  (*heap)->Collect(gc::CollectionKind::kMajor);
+  (*heap)->CollectFromTop(gc::CollectionKind::kMajor);
   EXPECT_EQ(LiveBy("tenant", recorded.path()).count("acme"), 0u);
 }
 

@@ -288,7 +288,7 @@ void Worker::SwapMailbox() {
   if (managed_.empty() || !managed_.back().node) return;
   Root& root = managed_.back();
   std::lock_guard<std::mutex> hold(world_->mailbox_mutex);
-  gc::Local<Node> received = world_->mailbox->get();
+  const gc::Root<Node> received = world_->mailbox->get();
   *world_->mailbox = root.node;
   root.node = received;
   std::swap(root.record, world_->mailbox_record);
@@ -296,7 +296,8 @@ void Worker::SwapMailbox() {
 }
 
 void Worker::Collect() {
-  world_->heap->Collect(Random(8) == 0 ? gc::CollectionKind::kMajor : gc::CollectionKind::kMinor);
+  world_->heap->CollectFromTop(Random(8) == 0 ? gc::CollectionKind::kMajor
+                                              : gc::CollectionKind::kMinor);
   // Another thread, if there is one, may be running promote callbacks at this moment.  Inside a
   // callback, promote callbacks wait for the next safepoint.
   if (world_->threads == 1 && callbacks_ == 0) CheckPromoted();

@@ -85,8 +85,8 @@ class Worker {
 
  private:
   struct Root {
-    gc::Local<Node> node;
-    gc::Local<gc::Array<Node>> array;
+    gc::Root<Node> node;
+    gc::Root<gc::Array<Node>> array;
     RecordPtr record;
   };
   // A block that will be freed, and the runs that must be told of its death.

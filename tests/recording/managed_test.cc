@@ -42,12 +42,12 @@ TEST(ManagedTest, NurseryPromotedAndDiedYoung) {
   const auto heap = gc::Heap::Create();
   ASSERT_TRUE(heap.ok());
   const gc::Mutator mutator(**heap);
-  gc::Local<Cell> list;
+  gc::Root<Cell> list;
   for (int i = 0; i < 100; ++i) {
     gc::make<Cell>(i, nullptr);  // dies young
     list = gc::make<Cell>(i, list);
   }
-  (*heap)->Collect(gc::CollectionKind::kMinor);
+  (*heap)->CollectFromTop(gc::CollectionKind::kMinor);
   Process process = recorded.ReadProcess();
   EXPECT_EQ(YoungOf(process, false).samples, 200u);
   EXPECT_EQ(YoungOf(process, false).bytes, 200u * 24);  // with the header
@@ -55,7 +55,7 @@ TEST(ManagedTest, NurseryPromotedAndDiedYoung) {
   EXPECT_EQ(SamplesOf(process, EventKind::kDiedYoung), 100u);
   EXPECT_EQ(SamplesOf(process, EventKind::kPromoted), 100u);
   list = nullptr;
-  (*heap)->Collect(gc::CollectionKind::kMajor);
+  (*heap)->CollectFromTop(gc::CollectionKind::kMajor);
   process = recorded.ReadProcess();
   EXPECT_EQ(YoungOf(process, true).samples, 0u);
   EXPECT_EQ(SamplesOf(process, EventKind::kFreed), 100u);

@@ -80,12 +80,12 @@ void* Work(void* argument) {
   Exits* exits = static_cast<Exits*>(argument);
   const Mutator mutator(*exits->heap);
   {
-    const Local<Cell> kept = make<Cell>(1, nullptr);
+    const Root<Cell> kept = make<Cell>(1, nullptr);
     make<Cell>(2, nullptr);
     make<Cell>(3, nullptr);
-    exits->heap->Collect(CollectionKind::kMinor);
+    exits->heap->CollectFromTop(CollectionKind::kMinor);
   }
-  exits->heap->Collect(CollectionKind::kMajor);
+  exits->heap->CollectFromTop(CollectionKind::kMajor);
   ++exits->code_behind;
   return nullptr;
 }
@@ -113,12 +113,12 @@ TEST_P(ExitInCallbackTest, ThreadEndsAloneAndSamplingGoesOn) {
   run();
   EXPECT_EQ(exits.code_behind, 1);
   EXPECT_EQ(exits.allocs, before + 3);
-  heap->Collect(CollectionKind::kMajor);
+  heap->CollectFromTop(CollectionKind::kMajor);
   {
     const Mutator mutator(*heap);
     Safepoint();
     EXPECT_EQ(BuildAndSum(10000), 10000L * 9999 / 2);
-    heap->Collect(CollectionKind::kMajor);
+    heap->CollectFromTop(CollectionKind::kMajor);
     // The block whose promotion callback did not return is not followed any more.
     EXPECT_EQ(exits.allocs, exits.deallocs + (GetParam() == When::kPromote ? 1 : 0));
     EXPECT_FALSE(heap->core().AnyDue());
@@ -250,8 +250,8 @@ TEST(MovedWhileBlockingTest, TablesMayChangeUnderACallback) {
   ASSERT_TRUE(Tracker::start(1, BlockingTracker(&blocking)).ok());
   std::thread blocked([&] {
     const Mutator mutator(*heap);
-    const Local<Array<Cell>> kept = make_array<Cell>(11);
-    heap->Collect(CollectionKind::kMinor);  // blocks in promote
+    const Root<Array<Cell>> kept = make_array<Cell>(11);
+    heap->CollectFromTop(CollectionKind::kMinor);  // blocks in promote
     EXPECT_EQ(kept->length(), 11u);
   });
   while (!blocking.is_blocked) std::this_thread::yield();
@@ -259,7 +259,7 @@ TEST(MovedWhileBlockingTest, TablesMayChangeUnderACallback) {
     const Mutator mutator(*heap);
     for (int round = 0; round < 5; ++round) {
       EXPECT_EQ(BuildAndSum(20000), 20000L * 19999 / 2);
-      heap->Collect(CollectionKind::kMajor);
+      heap->CollectFromTop(CollectionKind::kMajor);
     }
     // All of the other thread's blocks are gone.  The blocked one is not.
     EXPECT_EQ(blocking.deallocs, 100000);
@@ -269,7 +269,7 @@ TEST(MovedWhileBlockingTest, TablesMayChangeUnderACallback) {
   }
   {
     const Mutator mutator(*heap);
-    heap->Collect(CollectionKind::kMajor);
+    heap->CollectFromTop(CollectionKind::kMajor);
   }
   ASSERT_TRUE(Tracker::stop().ok());
   EXPECT_EQ(blocking.deallocs, blocking.allocs);

@@ -24,16 +24,16 @@ class LifetimeTest : public ::testing::Test {
     options.verify = true;
     return options;
   }
-  void Minor() { heap_->Collect(CollectionKind::kMinor); }
-  void Major() { heap_->Collect(CollectionKind::kMajor); }
+  void Minor() { heap_->CollectFromTop(CollectionKind::kMinor); }
+  void Major() { heap_->CollectFromTop(CollectionKind::kMajor); }
 
   std::unique_ptr<Heap> heap_ = Heap::Create(Options()).value();
   Mutator mutator_{*heap_};
 };
 
 TEST_F(LifetimeTest, WeakReferenceFollowsAndIsCleared) {
-  Local<Cell> cell = make<Cell>(7, nullptr);
-  Local<WeakRef<Cell>> weak = make_weak<Cell>(cell);
+  Root<Cell> cell = make<Cell>(7, nullptr);
+  Root<WeakRef<Cell>> weak = make_weak<Cell>(cell);
   Minor();
   EXPECT_EQ(target_of<Cell>(weak)->head, 7);
   Major();
@@ -44,24 +44,24 @@ TEST_F(LifetimeTest, WeakReferenceFollowsAndIsCleared) {
 }
 
 TEST_F(LifetimeTest, YoungTargetIsClearedByAMinorCollection) {
-  Local<WeakRef<Cell>> weak = make_weak<Cell>(make<Cell>(7, nullptr));
+  Root<WeakRef<Cell>> weak = make_weak<Cell>(make<Cell>(7, nullptr));
   Minor();
   EXPECT_FALSE(target_of<Cell>(weak));
 }
 
 TEST_F(LifetimeTest, OldWeakReferenceToAYoungTarget) {
-  Local<WeakRef<Cell>> weak = make_weak<Cell>(nullptr);
+  Root<WeakRef<Cell>> weak = make_weak<Cell>(nullptr);
   Minor();
-  Local<Cell> cell = make<Cell>(1, nullptr);
+  Root<Cell> cell = make<Cell>(1, nullptr);
   set_ephemeron<Cell, void>(weak, cell, nullptr);
   Minor();
   EXPECT_EQ(target_of<Cell>(weak), cell);
 }
 
 TEST_F(LifetimeTest, EphemeronValueLivesAsLongAsItsKey) {
-  Local<Cell> key = make<Cell>(1, nullptr);
-  Local<Ephemeron<Cell, Cell>> e = make_ephemeron<Cell, Cell>(key, make<Cell>(2, nullptr));
-  Local<WeakRef<Cell>> value = make_weak<Cell>(value_of<Cell, Cell>(e));
+  Root<Cell> key = make<Cell>(1, nullptr);
+  Root<Ephemeron<Cell, Cell>> e = make_ephemeron<Cell, Cell>(key, make<Cell>(2, nullptr));
+  Root<WeakRef<Cell>> value = make_weak<Cell>(value_of<Cell, Cell>(e));
   Minor();
   Major();
   EXPECT_EQ((value_of<Cell, Cell>(e)->head), 2);
@@ -74,9 +74,9 @@ TEST_F(LifetimeTest, EphemeronValueLivesAsLongAsItsKey) {
 // The value reaches the key.  Neither keeps the other alive.
 TEST_F(LifetimeTest, EphemeronThatReachesItsOwnKeyDies) {
   for (const bool old : {false, true}) {
-    Local<Ephemeron<Cell, Cell>> e;
+    Root<Ephemeron<Cell, Cell>> e;
     {
-      Local<Cell> key = make<Cell>(1, nullptr);
+      Root<Cell> key = make<Cell>(1, nullptr);
       e = make_ephemeron<Cell, Cell>(key, make<Cell>(2, key));
       if (old) Minor();
     }
@@ -89,10 +89,10 @@ TEST_F(LifetimeTest, EphemeronThatReachesItsOwnKeyDies) {
 TEST_F(LifetimeTest, ChainOfEphemerons) {
   for (const bool old : {false, true}) {
     std::vector<Local<Ephemeron<Cell, Cell>>> chain(50);
-    Local<Cell> first = make<Cell>(0, nullptr);
-    Local<Cell> key = first;
+    Root<Cell> first = make<Cell>(0, nullptr);
+    Root<Cell> key = first;
     for (size_t i = chain.size(); i-- > 0;) {
-      Local<Cell> value = make<Cell>(static_cast<long>(i), nullptr);
+      Root<Cell> value = make<Cell>(static_cast<long>(i), nullptr);
       chain[i] = make_ephemeron<Cell, Cell>(key, value);
       key = value;
     }
@@ -123,8 +123,8 @@ TEST_F(LifetimeTest, FinalizersRunOnceInOrderWithTheirObject) {
 
 TEST_F(LifetimeTest, FinalizerSeesClearedWeakReferencesAndMayRevive) {
   Global<Cell> revived;
-  Local<Cell> cell = make<Cell>(1, nullptr);
-  Local<WeakRef<Cell>> weak = make_weak<Cell>(cell);
+  Root<Cell> cell = make<Cell>(1, nullptr);
+  Root<WeakRef<Cell>> weak = make_weak<Cell>(cell);
   bool weak_was_null = false;
   add_finalizer<Cell>(cell, [&](Handle<Cell> dying) {
     weak_was_null = !target_of<Cell>(weak);
@@ -156,7 +156,7 @@ void Release(void*) { ++g_released; }
 
 TEST_F(LifetimeTest, CustomBlocksAreReleasedOnceYoungOrOld) {
   g_released = 0;
-  Local<CustomBlock> kept = make_custom(nullptr, 100, Release);
+  Root<CustomBlock> kept = make_custom(nullptr, 100, Release);
   make_custom(nullptr, 100, Release);
   Minor();
   EXPECT_EQ(g_released, 1);
@@ -181,7 +181,7 @@ TEST_F(LifetimeTest, HeapReleasesWhatLivesAtItsEnd) {
     const auto heap = Heap::Create(Options()).value();
     const Mutator mutator(*heap);
     Global<CustomBlock> kept(make_custom(nullptr, 100, Release));
-    heap->Collect(CollectionKind::kMajor);
+    heap->CollectFromTop(CollectionKind::kMajor);
   }).join();
   EXPECT_EQ(g_released, 1);
 }

@@ -105,7 +105,9 @@ TEST(LimitTest, HeapStaysUsableAtItsLimit) {
   const auto heap = Heap::Create(Limited(3 << 20)).value();
   const Mutator mutator(*heap);
   for (int round = 0; round < 3; ++round) {
-    Local<Cell> list;
+    heap->CollectFromTop(
+        CollectionKind::kMajor);  // the last round's list may still be on the stack
+    Root<Cell> list;
     long length = 0;
     EXPECT_THROW(for (;; ++length) list = make<Cell>(length, list), std::bad_alloc);
     EXPECT_GT(length, 30000);
@@ -135,7 +137,7 @@ TEST(LimitTest, HandlerMayDropReferences) {
   options.on_out_of_memory = [&](size_t) {
     ++calls;
     const bool had_some = !cache->empty();
-    cache->clear();
+    std::vector<Local<Bytes>>().swap(*cache);  // with its memory, which is a root
     return had_some;
   };
   const auto heap = Heap::Create(options).value();
@@ -143,7 +145,7 @@ TEST(LimitTest, HandlerMayDropReferences) {
   std::vector<Local<Bytes>> blocks;
   cache = &blocks;
   for (int i = 0; i < 100; ++i) {
-    Local<Bytes> block = make_bytes(1 << 20);
+    Root<Bytes> block = make_bytes(1 << 20);
     blocks.push_back(block);
   }
   EXPECT_GT(calls, 5);
@@ -160,7 +162,7 @@ TEST(LimitTest, SmallestLimitTakesAThreadWithALargerNursery) {
 TEST(LimitTest, LimitThatAnotherThreadHasUsedUpIsAnErrorOfAttach) {
   const auto heap = Heap::Create(Limited(1 << 20)).value();
   const Mutator mutator(*heap);
-  Local<Cell> list;
+  Root<Cell> list;
   EXPECT_THROW(for (long i = 0;; ++i) list = make<Cell>(i, list), std::bad_alloc);
   const NativeRegion waiting;  // else the other thread would wait for this one
   std::thread([&heap] { EXPECT_THROW(const Mutator late(*heap), std::bad_alloc); }).join();
@@ -194,12 +196,12 @@ TEST(LimitTest, MarkStackOverflow) {
   options.mark_stack_entries = 16;
   const auto heap = Heap::Create(options).value();
   const Mutator mutator(*heap);
-  Local<Array<Array<Cell>>> table = make_array<Array<Cell>>(3000);
+  Root<Array<Array<Cell>>> table = make_array<Array<Cell>>(3000);
   for (size_t i = 0; i < 3000; ++i) {
     table->at(i) = make_array<Cell>(5);
     for (size_t j = 0; j < 5; ++j) table->at(i)->at(j) = make<Cell>(1, make<Cell>(2, nullptr));
   }
-  heap->Collect(CollectionKind::kMajor);
+  heap->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(heap->statistics().old_words, 3002u + 3000 * (7 + 5 * 6));
 }
 
@@ -210,7 +212,7 @@ TEST(MisuseDeathTest, IsNamed) {
   EXPECT_DEATH(make<Cell>(1, nullptr), "rule.attached");
   EXPECT_DEATH(make_array<Cell>(3), "rule.attached");
   EXPECT_DEATH(make_bytes("text"), "rule.attached");
-  EXPECT_DEATH(Local<Cell>(), "rule.attached");
+  EXPECT_DEATH(Root<Cell>(), "rule.attached");
   EXPECT_DEATH(Safepoint(), "rule.attached");
   EXPECT_DEATH(NativeRegion(), "rule.attached");
   EXPECT_DEATH(NoAllocation(), "rule.attached");
@@ -224,7 +226,7 @@ TEST(MisuseDeathTest, IsNamed) {
   EXPECT_DEATH(
       {
         auto mutator = std::make_unique<Mutator>(*heap);
-        const Local<Cell> local;
+        const Root<Cell> local;
         mutator.reset();
       },
       "rule.detach");
@@ -326,23 +328,23 @@ TEST(MisuseDeathTest, CustomBlockInANativeRegionIsNamed) {
       "rule.no_allocation");
 }
 
-// Another thread releases the Local.
-TEST(MisuseDeathTest, LocalOnAnotherThreadIsNamed) {
+// Another thread destroys the Root.
+TEST(MisuseDeathTest, RootOnAnotherThreadIsNamed) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto heap = Heap::Create(Limited(0)).value();
   EXPECT_DEATH(
       {
         const Mutator mutator(*heap);
-        auto local = std::make_unique<Local<Cell>>(make<Cell>(1, nullptr));
+        auto local = std::make_unique<Root<Cell>>(make<Cell>(1, nullptr));
         std::thread other([&heap, &local] {
           const Mutator inner(*heap);
-          const Local<Cell> own;
+          const Root<Cell> own;
           local.reset();
         });
         const NativeRegion native;
         other.join();
       },
-      "rule.local.thread");
+      "rule.root.thread");
 }
 
 }  // namespace

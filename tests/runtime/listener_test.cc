@@ -75,8 +75,8 @@ TEST(ListenerTest, EventsAreOrderedAndAddUpToTheStatistics) {
     threads.emplace_back([&heap] {
       const Mutator mutator(*heap);
       for (int i = 0; i < 5; ++i) Build(20000);
-      heap->Collect(CollectionKind::kMajor);
-      heap->Collect(CollectionKind::kMinor);
+      heap->CollectFromTop(CollectionKind::kMajor);
+      heap->CollectFromTop(CollectionKind::kMinor);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -102,15 +102,15 @@ TEST(StatisticsTest, EveryWordIsCounted) {
   const auto heap = Heap::Create(options).value();
   const Mutator mutator(*heap);
   EXPECT_EQ(heap->statistics().allocated_words, 0u);
-  Local<Cell> kept = make<Cell>(1, nullptr);  // 3 words with its header
+  Root<Cell> kept = make<Cell>(1, nullptr);  // 3 words with its header
   make<Cell>(2, nullptr);
-  Local<Bytes> bytes = make_bytes(9);                 // header, length, two words of bytes
-  Local<Array<Cell>> large = make_array<Cell>(2000);  // 2002 words; born old
+  Root<Bytes> bytes = make_bytes(9);                 // header, length, two words of bytes
+  Root<Array<Cell>> large = make_array<Cell>(2000);  // 2002 words; born old
   HeapStatistics s = heap->statistics();
   EXPECT_EQ(s.allocated_words, 3u + 3 + 4 + 2002);
   EXPECT_EQ(s.young_words, 10u);
   EXPECT_EQ(s.born_old_words, 2002u);
-  heap->Collect(CollectionKind::kMinor);
+  heap->CollectFromTop(CollectionKind::kMinor);
   s = heap->statistics();
   EXPECT_EQ(s.young_words, 0u);
   EXPECT_EQ(s.promoted_words, 7u);
@@ -118,7 +118,7 @@ TEST(StatisticsTest, EveryWordIsCounted) {
   EXPECT_EQ(s.old_words, 2009u);
   bytes = nullptr;
   large = nullptr;
-  heap->Collect(CollectionKind::kMajor);
+  heap->CollectFromTop(CollectionKind::kMajor);
   s = heap->statistics();
   EXPECT_EQ(s.freed_old_words, 2006u);
   EXPECT_EQ(s.old_words, 3u);

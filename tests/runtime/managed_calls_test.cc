@@ -145,14 +145,14 @@ std::jmp_buf g_jump;
 
 __attribute__((noinline)) void ThrowFrom(int depth) {
   const ManagedCall call(kOdd);
-  const Root<Cell> root = make<Cell>(depth, nullptr);
+  make<Cell>(depth, nullptr);
   if (depth > 0) ThrowFrom(depth - 1);
   if (depth == 0) longjmp(g_jump, 1);  // NOLINT: what is tested
 }
 
-TEST_F(ManagedCallsTest, RootMarkEndsCallsToo) {
+TEST_F(ManagedCallsTest, MarkThatIsCutBackToEndsCalls) {
   const ManagedCall main(kMain);
-  const RootMark mark;
+  const ManagedCallMark mark;
   if (setjmp(g_jump) == 0) ThrowFrom(20);  // NOLINT
   mark.CutBack();
   Start();

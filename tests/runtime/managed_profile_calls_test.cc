@@ -68,7 +68,7 @@ __attribute__((noinline)) void JumpFrom(int depth) {
 
 TEST_F(ManagedProfileTest, MarkThatIsCutBackToEndsCalls) {
   Start();
-  const RootMark mark;
+  const ManagedCallMark mark;
   if (setjmp(g_jump) == 0) JumpFrom(9);  // NOLINT
   mark.CutBack();
   make<Cell>(0, nullptr);

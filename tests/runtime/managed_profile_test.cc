@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "runtime/custom.h"
 #include "runtime/heap.h"
+#include "runtime/internal/mutator.h"
 #include "tests/runtime/managed_profile_case.h"
 
 namespace allomon::gc {
@@ -29,7 +30,7 @@ TEST_F(ManagedProfileTest, EachFunctionHasWhatItAllocated) {
 TEST_F(ManagedProfileTest, NothingIsSampledForIt) {
   Start();
   make<Cell>(0, nullptr);
-  const uintptr_t limit = internal::t_window.limit.load();
+  const uintptr_t limit = internal::CurrentMutator().uncut_limit;
   make<Cell>(0, nullptr);
   EXPECT_GE(limit - internal::t_window.cursor, 1000 * kCellBytes);
   StopAndCompare();
@@ -145,6 +146,7 @@ TEST_F(ManagedProfileTest, Threads) {
   }
   ASSERT_TRUE(Profile::Stop().ok());
   const NamedProfile profile = Attributed();
+  const HeapStatistics after = heap_->statistics();
   stopped = true;
   {
     const NativeRegion native;
@@ -154,7 +156,6 @@ TEST_F(ManagedProfileTest, Threads) {
   EXPECT_EQ(Bytes(profile, "small"), kThreads * 10000 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "build"), kThreads * 10000 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "open"), kThreads / 2 * kCellBytes);
-  const HeapStatistics after = heap_->statistics();
   EXPECT_TRUE(profile.mlmon.total == 8 * MlmonInt(after.allocated_words));
   EXPECT_TRUE(profile.mlmon.total_gc == 8 * MlmonInt(after.promoted_words));
 }

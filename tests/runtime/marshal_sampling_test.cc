@@ -107,7 +107,7 @@ TEST_F(MarshalSamplingTest, RateOneCountsEveryWordAndHeader) {
 
 TEST_F(MarshalSamplingTest, WritingAllocatesNothing) {
   std::mt19937_64 random(1);
-  const Local<Node> graph = RandomGraph(random, 100);
+  const Root<Node> graph = RandomGraph(random, 100);
   Start(1, 1);
   const uint64_t before = heap_->statistics().allocated_words;
   ASSERT_TRUE(marshal<Node>(graph, node_types_).ok());
@@ -149,23 +149,23 @@ INSTANTIATE_TEST_SUITE_P(SizesRates, MarshalLawTest,
 TEST_F(MarshalSamplingTest, EveryBlockIsInOneState) {
   const std::string bytes = *marshal<Tree>(MakeTree(16), tree_types_);
   Start(0.01, 3);
-  Local<Tree> tree = *unmarshal<Tree>(bytes, tree_types_);
+  Root<Tree> tree = *unmarshal<Tree>(bytes, tree_types_);
   unmarshal<Tree>(bytes, tree_types_).IgnoreError();
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_GT(counts_.promote, 100u);
   EXPECT_EQ(counts_.alloc_minor, counts_.promote + counts_.dealloc_minor);
   const uint64_t live = counts_.promote - counts_.dealloc_major;
   EXPECT_NEAR(static_cast<double>(live), 65535 * 0.03, 65535 * 0.03 / 2);
   tree = nullptr;
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(counts_.dealloc_major, counts_.promote);
 }
 
 TEST_F(MarshalSamplingTest, NothingIsFreedWhileReachable) {
   const std::string bytes = *marshal<Tree>(MakeTree(14), tree_types_);
   Start(0.05, 4);
-  const Local<Tree> tree = *unmarshal<Tree>(bytes, tree_types_);
-  heap_->Collect(CollectionKind::kMajor);
+  const Root<Tree> tree = *unmarshal<Tree>(bytes, tree_types_);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(counts_.dealloc_minor + counts_.dealloc_major, 0u);
   EXPECT_EQ(counts_.promote, counts_.alloc_minor);
 }
@@ -197,7 +197,7 @@ TEST_F(MarshalSamplingTest, CallbackThatAllocatesCollectsAndReads) {
     Shared* shared_;
   };
   std::mt19937_64 random(5);
-  const Local<Node> graph = RandomGraph(random, 40);
+  const Root<Node> graph = RandomGraph(random, 40);
   shared.bytes = *marshal<Node>(graph, node_types_);
   ASSERT_TRUE(Tracker::start(1, Greedy(&shared), Seeded(1)).ok());
   const auto copy = unmarshal<Node>(shared.bytes, node_types_);
@@ -232,7 +232,7 @@ TEST_F(MarshalSamplingTest, ExceptionOfACallbackEndsTheRead) {
     shared = {0, 0, n};
     ASSERT_TRUE(Tracker::start(1, Throwing(&shared), Seeded(1)).ok());
     EXPECT_THROW(unmarshal<Tree>(bytes, tree_types_).IgnoreError(), std::runtime_error);
-    heap_->Collect(CollectionKind::kMajor);
+    heap_->CollectFromTop(CollectionKind::kMajor);
     EXPECT_EQ(shared.allocs, n);
     EXPECT_EQ(shared.deaths, n - 1);
     ASSERT_TRUE(Tracker::stop().ok());

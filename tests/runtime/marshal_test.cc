@@ -384,11 +384,11 @@ TEST_F(MarshalTest, HeapThatIsFullInTheMiddle) {
     options.limit_bytes = 3 << 20;
     const auto heap = Heap::Create(options).value();
     const Mutator mutator(*heap);
-    const Local<Cell> kept = MakeList(1000);
+    const Root<Cell> kept = MakeList(1000);
     for (int round = 0; round < 3; ++round) {
       EXPECT_THROW(unmarshal<Cell>(bytes, types_).IgnoreError(), std::bad_alloc);
     }
-    heap->Collect(CollectionKind::kMajor);
+    heap->CollectFromTop(CollectionKind::kMajor);
     EXPECT_EQ(heap->statistics().old_words, 3000u);
     EXPECT_EQ(kept->tail->head, 998);
     const auto small = marshal<Cell>(kept, types_);

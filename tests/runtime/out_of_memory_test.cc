@@ -54,8 +54,8 @@ HeapOptions Options() {
 long g_released = 0;
 
 // Takes memory from the backend in all ways: chunks, large objects, tables.
-void Work(Heap& heap, Local<Cell>* list, long* length, long* blocks) {
-  Local<Ephemeron<Cell, Cell>> weak;
+void Work(Heap& heap, Root<Cell>* list, long* length, long* blocks) {
+  Root<Ephemeron<Cell, Cell>> weak;
   for (; *length < 30000; ++*length) {
     *list = make<Cell>(*length, *list);
     if (*length % 5000 != 0) continue;
@@ -63,7 +63,7 @@ void Work(Heap& heap, Local<Cell>* list, long* length, long* blocks) {
     weak = make_ephemeron<Cell, Cell>(*list, *list);
     make_custom(nullptr, 10, [](void*) { ++g_released; });
     ++*blocks;
-    heap.Collect(CollectionKind::kMajor);
+    heap.CollectFromTop(CollectionKind::kMajor);
   }
   MarshalTypes types;
   types.Add<Cell>("cell");
@@ -85,7 +85,7 @@ bool RunWithFailureAt(long n, Failing failing) {
     const auto heap = Heap::Create(Options()).value();
     try {
       const Mutator mutator(*heap);
-      Local<Cell> list;
+      Root<Cell> list;
       long length = 0;
       try {
         Work(*heap, &list, &length, &blocks);
@@ -95,14 +95,14 @@ bool RunWithFailureAt(long n, Failing failing) {
       refused |= backend::g_fail_at == 1;
       // The memory is back, and the objects that were made are whole.
       backend::g_fail_at = 0;
-      heap->Collect(CollectionKind::kMajor);
+      heap->CollectFromTop(CollectionKind::kMajor);
       long seen = 0;
       for (Local<Cell> cell = list; cell; cell = cell->tail)
         seen += cell->head == length - 1 - seen;
       EXPECT_EQ(seen, length) << "failure at " << n;
       for (int i = 0; i < 100000; ++i) make<Cell>(i, nullptr);
       list = nullptr;
-      heap->Collect(CollectionKind::kMajor);
+      heap->CollectFromTop(CollectionKind::kMajor);
       const HeapStatistics s = heap->statistics();
       EXPECT_EQ(s.old_words, 0u);
       EXPECT_EQ(s.allocated_words, s.freed_young_words + s.freed_old_words);
@@ -151,8 +151,8 @@ TEST(CustomBlockTest, BlockThatCouldNotBeMadeCountsNoBytes) {
   }
   EXPECT_GT(refused, 0);
   EXPECT_EQ(heap->statistics().custom_bytes, 100u * 1000);
-  kept.clear();
-  heap->Collect(CollectionKind::kMajor);
+  kept = std::vector<Local<CustomBlock>>();
+  heap->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(heap->statistics().custom_bytes, 0u);
   EXPECT_EQ(g_released, 100);
 }
@@ -199,7 +199,7 @@ TEST(SampleTableTest, ObjectThatCannotBeFollowedIsWhole) {
       blocks[i]->data()[50] = static_cast<char>(i + 1);
     }
     for (int i = 0; i < 2000; ++i) make<Cell>(-1, nullptr);
-    heap->Collect(CollectionKind::kMajor);
+    heap->CollectFromTop(CollectionKind::kMajor);
     for (size_t i = 0; i < blocks.size(); ++i) {
       if (!blocks[i]) continue;
       EXPECT_EQ(blocks[i]->data()[50], static_cast<char>(i + 1));
@@ -228,7 +228,7 @@ TEST(LimitTest, ThreadsThatAllocateLargeObjectsAtOnceRespectItTogether) {
     ++attached;
     while (attached < 2) Safepoint();
     try {
-      const Local<Bytes> bytes = make_bytes(5 << 20);
+      const Root<Bytes> bytes = make_bytes(5 << 20);
       most = std::max<uint64_t>(most, heap->statistics().old_space_bytes);
       --attached;
       while (attached > 0) Safepoint();

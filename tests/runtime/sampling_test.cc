@@ -156,17 +156,17 @@ INSTANTIATE_TEST_SUITE_P(SizesRates, LawTest,
 
 TEST_F(SamplingTest, EveryBlockIsInOneState) {
   ASSERT_TRUE(Tracker::start(0.01, CountingTracker(&counts_), Seeded(3)).ok());
-  Local<Cell> kept = MakeList(50000);
-  Local<Array<Cell>> big = make_array<Cell>(20000);
+  Root<Cell> kept = MakeList(50000);
+  Root<Array<Cell>> big = make_array<Cell>(20000);
   MakeList(50000);
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_GT(counts_.promote, 100u);
   EXPECT_EQ(counts_.alloc_minor, counts_.promote + counts_.dealloc_minor);
   const uint64_t live = counts_.promote + counts_.alloc_major - counts_.dealloc_major;
   EXPECT_GT(live, 100u);
   kept = nullptr;
   big = nullptr;
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(counts_.dealloc_major, counts_.promote + counts_.alloc_major);
 }
 
@@ -197,18 +197,18 @@ TEST_F(SamplingTest, SamplesAreConserved) {
   for (const double rate : {1.0, 0.05}) {
     States states;
     ASSERT_TRUE(Tracker::start(rate, StateTracker(&states), Seeded(8)).ok());
-    heap_->Collect(CollectionKind::kMajor);
+    heap_->CollectFromTop(CollectionKind::kMajor);
     const HeapStatistics before = heap_->statistics();
-    Local<Cell> kept;
-    Local<Array<Cell>> large;
+    Root<Cell> kept;
+    Root<Array<Cell>> large;
     for (int round = 0; round < 8; ++round) {
       kept = MakeList(2000 * (round + 1));
       large = make_array<Cell>(2000);
       make_bytes(30000);
       MakeList(3000);
-      if (round % 3 == 0) heap_->Collect(CollectionKind::kMajor);
+      if (round % 3 == 0) heap_->CollectFromTop(CollectionKind::kMajor);
     }
-    heap_->Collect(CollectionKind::kMajor);
+    heap_->CollectFromTop(CollectionKind::kMajor);
     const HeapStatistics s = heap_->statistics();
     // All young samples are gone.
     EXPECT_EQ(states.born_young, states.promoted + states.died_young);
@@ -223,7 +223,7 @@ TEST_F(SamplingTest, SamplesAreConserved) {
     }
     kept = nullptr;
     large = nullptr;
-    heap_->Collect(CollectionKind::kMajor);
+    heap_->CollectFromTop(CollectionKind::kMajor);
     EXPECT_EQ(states.died_old, states.promoted + states.born_old);
     ASSERT_TRUE(Tracker::stop().ok());
   }
@@ -233,22 +233,22 @@ TEST_F(SamplingTest, NothingIsFreedWhileReachable) {
   ASSERT_TRUE(Tracker::start(0.01, CountingTracker(&counts_), Seeded(4)).ok());
   std::vector<Local<Array<Cell>>> kept;
   for (size_t i = 1; i <= 250; ++i) kept.push_back(make_array<Cell>(i));
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(counts_.dealloc_minor + counts_.dealloc_major, 0u);
   EXPECT_EQ(counts_.promote, counts_.alloc_minor);
-  kept.clear();
-  heap_->Collect(CollectionKind::kMajor);
+  kept = std::vector<Local<Array<Cell>>>();
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(counts_.dealloc_minor, 0u);
   EXPECT_EQ(counts_.dealloc_major, counts_.alloc_minor);
 }
 
 TEST_F(SamplingTest, PromoteRunsAfterTheCollectionAndOnce) {
   ASSERT_TRUE(Tracker::start(1, CountingTracker(&counts_), Seeded(1)).ok());
-  const Local<Cell> cell = make<Cell>(1, nullptr);
+  const Root<Cell> cell = make<Cell>(1, nullptr);
   EXPECT_EQ(counts_.promote, 0u);
-  heap_->Collect(CollectionKind::kMinor);
+  heap_->CollectFromTop(CollectionKind::kMinor);
   EXPECT_EQ(counts_.promote, 1u);
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(counts_.promote, 1u);
   EXPECT_EQ(counts_.dealloc_major, 0u);
 }
@@ -283,10 +283,10 @@ TEST_F(SamplingTest, CallbackThatAllocatesAndCollects) {
     Shared* shared_;
   };
   ASSERT_TRUE(Tracker::start(1, Greedy(&shared), Seeded(1)).ok());
-  Local<Array<Array<Cell>>> kept = make_array<Array<Cell>>(1500);
+  Root<Array<Array<Cell>>> kept = make_array<Array<Cell>>(1500);
   for (size_t i = 0; i < 1500; ++i) kept->at(i) = make_array<Cell>(48);
-  heap_->Collect(CollectionKind::kMinor);
-  heap_->Collect(CollectionKind::kMinor);
+  heap_->CollectFromTop(CollectionKind::kMinor);
+  heap_->CollectFromTop(CollectionKind::kMinor);
   EXPECT_EQ(shared.allocs, 1500);
   EXPECT_EQ(shared.promotes, 1500);
   EXPECT_EQ(shared.deallocs, 0);
@@ -335,12 +335,12 @@ TEST_F(SamplingTest, BlocksAtTheEdgeOfTheNursery) {
     Shared* shared;
   };
   ASSERT_TRUE(Tracker::start(1, Filling{&shared}, Seeded(1)).ok());
-  Local<Link> list;
+  Root<Link> list;
   for (int i = 0; i < 10000; ++i) {
-    const Local<Array<Cell>> block = make_array<Cell>(48);
+    const Root<Array<Cell>> block = make_array<Cell>(48);
     list = make<Link>(block, list);
   }
-  heap_->Collect(CollectionKind::kMinor);
+  heap_->CollectFromTop(CollectionKind::kMinor);
   ASSERT_TRUE(Tracker::stop().ok());
   EXPECT_EQ(shared.allocs, 20000u);
   EXPECT_EQ(shared.promotes, 20000u);
@@ -358,7 +358,7 @@ TEST_F(SamplingTest, ExceptionOfAllocCancelsTheAllocation) {
   const auto id = Tracker::start(1, Throwing(), Seeded(1));
   ASSERT_TRUE(id.ok());
   const uint64_t before = heap_->statistics().allocated_words;
-  Local<Cell> cell;
+  Root<Cell> cell;
   EXPECT_THROW(cell = make<Cell>(1, nullptr), std::runtime_error);
   EXPECT_FALSE(cell);
   EXPECT_THROW(make_array<Cell>(100000), std::runtime_error);
@@ -404,8 +404,8 @@ TEST_F(SamplingTest, ExceptionOfPromoteLeavesTheSafepointAndTheRestStaysDue) {
     Shared* shared_;
   };
   ASSERT_TRUE(Tracker::start(1, ThrowingOnce(&shared), Seeded(1)).ok());
-  const Local<Cell> list = MakeList(5);
-  EXPECT_THROW(heap_->Collect(CollectionKind::kMinor), std::runtime_error);
+  const Root<Cell> list = MakeList(5);
+  EXPECT_THROW(heap_->CollectFromTop(CollectionKind::kMinor), std::runtime_error);
   EXPECT_EQ(shared.promotes, 2);
   Safepoint();
   EXPECT_EQ(shared.promotes, 5);
@@ -431,8 +431,8 @@ TEST_F(SamplingTest, StopInsideACallback) {
     Shared* shared_;
   };
   ASSERT_TRUE(Tracker::start(1, Stopping(&shared), Seeded(1)).ok());
-  const Local<Cell> list = MakeList(1000);
-  heap_->Collect(CollectionKind::kMajor);
+  const Root<Cell> list = MakeList(1000);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(shared.allocs, 5);
   EXPECT_EQ(shared.others, 0);
 }
@@ -460,34 +460,34 @@ TEST_F(SamplingTest, RestartInsideACallbackSamplesTheNextBlock) {
 TEST_F(SamplingTest, KeepTrackingFollowsToTheEnd) {
   const auto id = Tracker::start(1, CountingTracker(&counts_), Seeded(1));
   ASSERT_TRUE(id.ok());
-  Local<Cell> list = MakeList(100);
+  Root<Cell> list = MakeList(100);
   ASSERT_TRUE(Tracker::stop(StopMode::kKeepTracking).ok());
   MakeList(100);
-  heap_->Collect(CollectionKind::kMinor);
+  heap_->CollectFromTop(CollectionKind::kMinor);
   EXPECT_EQ(counts_.promote, 100u);
   list = nullptr;
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(counts_.dealloc_major, 100u);
   ASSERT_TRUE(Tracker::discard(*id).ok());
 }
 
 TEST_F(SamplingTest, DiscardEndsAllCallbacks) {
   ASSERT_TRUE(Tracker::start(1, CountingTracker(&counts_), Seeded(1)).ok());
-  const Local<Cell> list = MakeList(100);
+  const Root<Cell> list = MakeList(100);
   ASSERT_TRUE(Tracker::stop().ok());
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(counts_.promote + counts_.dealloc_minor + counts_.dealloc_major, 0u);
 }
 
 TEST_F(SamplingTest, OutOfHeapBytesAreSampledWithoutHeader) {
   ASSERT_TRUE(Tracker::start(1, CountingTracker(&counts_), Seeded(1)).ok());
-  Local<CustomBlock> block = make_custom(nullptr, 1000, [](void*) {});
+  Root<CustomBlock> block = make_custom(nullptr, 1000, [](void*) {});
   EXPECT_EQ(counts_.custom_samples, 125u);
   EXPECT_EQ(counts_.samples, 3u);  // the block itself
-  heap_->Collect(CollectionKind::kMinor);
+  heap_->CollectFromTop(CollectionKind::kMinor);
   EXPECT_EQ(counts_.promote, 2u);
   block = nullptr;
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(counts_.dealloc_major, 2u);
 }
 
@@ -560,7 +560,7 @@ TEST_F(SamplingTest, ThreadsAttachedBeforeAndAfterStartAreSampled) {
     before.join();
     after.join();
   }
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   const double trials = 200001 * 3.0;
   EXPECT_NEAR(static_cast<double>(counts_.samples), trials * 0.01, BinomialTolerance(trials, 0.01));
   EXPECT_EQ(counts_.alloc_minor, counts_.promote + counts_.dealloc_minor);
@@ -574,7 +574,7 @@ TEST_F(SamplingTest, HeapThatIsDestroyedReportsDeath) {
       const Mutator mutator(*heap);
       ASSERT_TRUE(Tracker::start(1, CountingTracker(&counts_), Seeded(1)).ok());
       Global<Cell> kept(make<Cell>(1, nullptr));
-      heap->Collect(CollectionKind::kMinor);
+      heap->CollectFromTop(CollectionKind::kMinor);
       EXPECT_EQ(counts_.dealloc_major, 0u);
     }).join();
   }

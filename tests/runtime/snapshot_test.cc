@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "runtime/custom.h"
 #include "runtime/heap.h"
+#include "runtime/internal/heap_core.h"
 #include "runtime/marshal.h"
 #include "runtime/weak.h"
 #include "tools/snapshot/dominators.h"
@@ -120,11 +121,28 @@ class SnapshotTest : public ::testing::TestWithParam<const char*> {
     return options;
   }
 
+  // Without what the stacks refer to, so that it is exact.
   Graph Take() {
+    heap_->core().scans_stacks = false;
+    Graph graph = TakeWithStacks();
+    heap_->core().scans_stacks = true;
+    return graph;
+  }
+  Graph TakeWithStacks() {
     const std::string path = Path("taken.heapsnapshot");
     const absl::Status status = heap_->WriteSnapshot(path);
     EXPECT_TRUE(status.ok()) << status;
     return Graph(path);
+  }
+
+  // Nothing of it is left on this thread's stack.
+  template <typename Body>
+  void OnAnotherThread(Body body) {
+    const NativeRegion native;
+    std::thread([this, body] {
+      const Mutator mutator(*heap_);
+      body();
+    }).join();
   }
 
   static std::string Locals() {
@@ -149,10 +167,19 @@ TEST_P(SnapshotTest, AGlobalIsShownByItsName) {
 }
 
 TEST_P(SnapshotTest, ALocalIsShownWithItsThread) {
-  const Local<Cell> none;
   const Local<Cell> cell = make<Cell>(1, nullptr);
+  const Graph graph = TakeWithStacks();
+  const std::string way = graph.WayTo(graph.Only("Cell"));
+  EXPECT_EQ(way.substr(0, Locals().size() + 1), Locals() + "[");
+  EXPECT_EQ(cell->head, 1);
+}
+
+TEST_P(SnapshotTest, ARootIsShownWithItsThread) {
+  const Root<Cell> cell = make<Cell>(1, nullptr);
+  const Root<Cell> none;  // the newer one comes first
   const Graph graph = Take();
-  EXPECT_EQ(graph.WayTo(graph.Only("Cell")), Locals() + "[1]");
+  const std::string thread = std::to_string(allomon::internal::OwnThreadId());
+  EXPECT_EQ(graph.EdgesOf(graph.Only("(Roots of thread " + thread + ")")), "[1] ");
 }
 
 TEST_P(SnapshotTest, AValueStackIsAGroupOfItsOwn) {
@@ -199,13 +226,13 @@ TEST_P(SnapshotTest, AnEphemeronsKeyKeepsItsValue) {
 }
 
 TEST_P(SnapshotTest, WhatOnlyAWeakReferenceReachesIsNotThere) {
-  Local<Cell> cell = make<Cell>(1, nullptr);
+  Root<Cell> cell = make<Cell>(1, nullptr);
   Global<WeakRef<Cell>> weak("weak");
   weak = make_weak<Cell>(cell);
   const Graph before = Take();
   const std::string type = "Ephemeron<Cell, void>";
   EXPECT_EQ(before.EdgesOf(before.Only(type)), ".key (weak) ");
-  EXPECT_EQ(before.WayTo(before.Only("Cell")).substr(0, 7), "(Locals");
+  EXPECT_EQ(before.WayTo(before.Only("Cell")).substr(0, 6), "(Roots");
   cell = nullptr;
   const Graph after = Take();
   EXPECT_TRUE(after.NodesOf("Cell").empty());
@@ -214,10 +241,10 @@ TEST_P(SnapshotTest, WhatOnlyAWeakReferenceReachesIsNotThere) {
 
 TEST_P(SnapshotTest, AnObjectWhoseFinalizerIsDueIsShownOnceMore) {
   bool ran = false;
-  {
+  OnAnotherThread([&ran] {
     const Local<Cell> cell = make<Cell>(1, make<Cell>(2, nullptr));
     add_finalizer<Cell>(cell, [&ran](Handle<Cell>) { ran = true; });
-  }
+  });
   const Graph graph = Take();
   EXPECT_TRUE(ran) << "at the safepoint behind the snapshot";
   ASSERT_EQ(graph.NodesOf("Cell").size(), 2u);
@@ -230,7 +257,7 @@ TEST_P(SnapshotTest, AnObjectWhoseFinalizerIsDueIsShownOnceMore) {
 TEST_P(SnapshotTest, CyclesAreThereOnceAndDeadOnesNot) {
   Global<Cell> ring("ring");
   for (int i = 0; i < 2; ++i) {
-    const Local<Cell> cell = make<Cell>(1, nullptr);
+    const Root<Cell> cell = make<Cell>(1, nullptr);
     cell->tail = make<Cell>(2, cell);
     ring = cell;
   }
@@ -241,8 +268,8 @@ TEST_P(SnapshotTest, CyclesAreThereOnceAndDeadOnesNot) {
 
 TEST_P(SnapshotTest, MemoryOfCustomBlocksIsRetained) {
   static int released = 0;
-  const Local<CustomBlock> block = make_custom(&released, 12345, [](void*) { ++released; });
-  const Local<CustomBlock> empty = make_custom(&released, 0, [](void*) { ++released; });
+  const Root<CustomBlock> block = make_custom(&released, 12345, [](void*) { ++released; });
+  const Root<CustomBlock> empty = make_custom(&released, 0, [](void*) { ++released; });
   const Graph graph = Take();
   EXPECT_EQ(graph.NodesOf("CustomBlock").size(), 2u);
   EXPECT_EQ(graph.NodesOf("memory outside the heap").size(), 2u);
@@ -263,9 +290,9 @@ TEST_P(SnapshotTest, LargeObjectsHaveEdgesInAndOut) {
 }
 
 TEST_P(SnapshotTest, NamesAreThoseThatTypesDeclare) {
-  const Local<Cell> cell = make<Cell>(1, nullptr);
-  const Local<Pair> pair = make<Pair>(cell, 5, cell);
-  const Local<Backwards> backwards = make<Backwards>();
+  const Root<Cell> cell = make<Cell>(1, nullptr);
+  const Root<Pair> pair = make<Pair>(cell, 5, cell);
+  const Root<Backwards> backwards = make<Backwards>();
   backwards->cells[0] = cell;
   backwards->cells[1] = cell;
   const Graph graph = Take();
@@ -274,13 +301,15 @@ TEST_P(SnapshotTest, NamesAreThoseThatTypesDeclare) {
 }
 
 TEST_P(SnapshotTest, LiveByTypeCountsWhatTheSnapshotHas) {
-  Local<Cell> list;
+  Root<Cell> list;
   for (long i = 0; i < 5000; ++i) {
     list = make<Cell>(i, list);
     make<Holder>(list);  // garbage
   }
-  const Local<Array<Cell>> array = make_array<Cell>(2000);
+  const Root<Array<Cell>> array = make_array<Cell>(2000);
+  heap_->core().scans_stacks = false;
   const std::vector<LiveType> types = heap_->LiveByType();
+  heap_->core().scans_stacks = true;
   ASSERT_EQ(types.size(), 2u);
   EXPECT_STREQ(types[0].name, "Cell");
   EXPECT_EQ(types[0].objects, 5000u);
@@ -293,7 +322,7 @@ TEST_P(SnapshotTest, LiveByTypeCountsWhatTheSnapshotHas) {
 }
 
 TEST_P(SnapshotTest, AnObjectKeepsItsIdWhileItLives) {
-  Local<Cell> list;
+  Root<Cell> list;
   for (long i = 0; i < 3000; ++i) list = make<Cell>(i, list);
   const Graph before = Take();
   for (long i = 0; i < 3000; ++i) make<Cell>(i, nullptr);
@@ -305,12 +334,12 @@ TEST_P(SnapshotTest, WhatWasUnmarshalledIsThere) {
   MarshalTypes types;
   types.Add<Cell>("cell");
   const auto bytes = marshal<Cell>(make<Cell>(1, make<Cell>(2, nullptr)), types);
-  const Local<Cell> copy = *unmarshal<Cell>(*bytes, types);
+  const Root<Cell> copy = *unmarshal<Cell>(*bytes, types);
   EXPECT_EQ(Take().NodesOf("Cell").size(), 2u);
 }
 
 TEST_P(SnapshotTest, AThreadThatIsNotAttachedMayTakeOne) {
-  const Local<Cell> cell = make<Cell>(1, nullptr);
+  const Root<Cell> cell = make<Cell>(1, nullptr);
   const NativeRegion native;
   std::thread([this] {
     EXPECT_EQ(Take().NodesOf("Cell").size(), 1u);
@@ -326,7 +355,7 @@ TEST_P(SnapshotTest, OtherThreadsStandMeanwhile) {
   for (int i = 0; i < 3; ++i) {
     threads.emplace_back([this, &stop, &started] {
       const Mutator mutator(*heap_);
-      Local<Holder> holder = make<Holder>(nullptr);
+      Root<Holder> holder = make<Holder>(nullptr);
       ++started;
       for (long n = 0; !stop; ++n) {
         holder->cell = n % 100 == 0 ? Local<Cell>() : make<Cell>(n, holder->cell);
@@ -336,7 +365,7 @@ TEST_P(SnapshotTest, OtherThreadsStandMeanwhile) {
   }
   while (started < 3) Safepoint();
   for (int i = 0; i < 5; ++i) {
-    const Graph graph = Take();
+    const Graph graph = TakeWithStacks();
     EXPECT_EQ(graph.NodesOf("Holder").size(), 3u);
     uint64_t bytes = 0;
     for (const uint64_t self : graph.graph().self_bytes) bytes += self;
@@ -352,13 +381,13 @@ TEST_P(SnapshotTest, AForkedChildHasItsOwnRootsOnly) {
   std::atomic<bool> started{false};
   std::thread other([this, &stop, &started] {
     const Mutator mutator(*heap_);
-    const Local<Holder> holder = make<Holder>(nullptr);
+    const Root<Holder> holder = make<Holder>(nullptr);
     started = true;
     const NativeRegion native;
     while (!stop) std::this_thread::yield();
   });
   while (!started) Safepoint();
-  const Local<Cell> cell = make<Cell>(1, nullptr);
+  const Root<Cell> cell = make<Cell>(1, nullptr);
   const std::string path = Path("child.heapsnapshot");
   const pid_t child = fork();
   if (child == 0) _exit(heap_->WriteSnapshot(path).ok() ? 0 : 1);
@@ -393,7 +422,7 @@ class SnapshotFile : public SnapshotTest {};
 INSTANTIATE_TEST_SUITE_P(Modes, SnapshotFile, ::testing::Values("growth=100"));
 
 TEST_P(SnapshotFile, AFullDiskIsOneLine) {
-  const Local<Cell> cell = make<Cell>(1, nullptr);
+  const Root<Cell> cell = make<Cell>(1, nullptr);
   const absl::Status status = heap_->WriteSnapshot("/dev/full");
   EXPECT_EQ(std::string(status.message()),
             "cannot write /dev/full: No space left on device; make room or choose another output");
@@ -408,7 +437,7 @@ TEST_P(SnapshotFile, AMissingFolderIsOneLine) {
 
 // The file that was there stays, and nothing stays beside it.
 TEST_P(SnapshotFile, AWriteThatFailsInTheMiddleLeavesTheOldFile) {
-  Local<Cell> list;
+  Root<Cell> list;
   for (long i = 0; i < 100000; ++i) list = make<Cell>(i, list);
   const std::string folder = Path("limited");
   ASSERT_EQ(system(("rm -rf '" + folder + "'; mkdir '" + folder + "'").c_str()), 0);

@@ -82,7 +82,7 @@ TEST_F(StaleReferenceTest, FinalizerIsAddedToAYoungObject) {
     const Local<Cell> cell = make<Cell>(9, nullptr);
     add_finalizer<Cell>(cell, finalizer);
   });
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(head, 9);
 }
 

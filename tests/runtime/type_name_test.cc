@@ -60,9 +60,10 @@ TEST_F(TypeNameTest, EveryKindOfBlockHasItsType) {
   const auto cell_bytes = *marshal<Cell>(make<Cell>(1, nullptr), types);
   const auto large_bytes = *marshal<Bytes>(make_bytes(20000), types);
   Start();
-  const Local<Cell> cell = make<Cell>(1, nullptr);
-  Local<Named> named;
-  named.emplace(5);
+  const Root<Cell> cell = make<Cell>(1, nullptr);
+  Local<Named> made;
+  made.emplace(5);
+  const Root<Named> named = made;
   make_array<Cell>(3);
   make_array<Cell>(3000);
   make_bytes(5);
@@ -83,12 +84,12 @@ __attribute__((noinline)) Local<Cell> MakeThere(Handle<Cell> tail) { return make
 
 TEST_F(TypeNameTest, LiveBlocksAreSummedByTypeAndStack) {
   const TrackerId id = Start();
-  Local<Cell> list;
+  Root<Cell> list;
   for (int i = 0; i < 10; ++i) list = MakeHere(list);
   for (int i = 0; i < 5; ++i) list = MakeThere(list);
-  const Local<Bytes> bytes = make_bytes(1000);
+  const Root<Bytes> bytes = make_bytes(1000);
   for (int i = 0; i < 7; ++i) make<Named>(1);  // garbage
-  heap_->Collect(CollectionKind::kMajor);
+  heap_->CollectFromTop(CollectionKind::kMajor);
   const std::vector<LiveTypeStack> live = Tracker::snapshot_by_types(id);
   ASSERT_EQ(live.size(), 3u);
   EXPECT_STREQ(live[0].type_name, "Bytes");

@@ -70,6 +70,11 @@ class ValueTest : public ::testing::TestWithParam<bool> {
   const Mutator mutator_{*heap_};
 
   uint64_t AllocatedWords() { return heap_->statistics().allocated_words; }
+  // Without what the stack refers to.
+  void CollectBothFromTop() {
+    heap_->CollectFromTop(CollectionKind::kMinor);
+    heap_->CollectFromTop(CollectionKind::kMajor);
+  }
   void CollectBoth() {
     heap_->Collect(CollectionKind::kMinor);
     heap_->Collect(CollectionKind::kMajor);
@@ -258,16 +263,16 @@ TEST_P(ValueTest, ArraysAndGlobalsHoldThem) {
 }
 
 TEST_P(ValueTest, AWeakReferenceIsToAnyObject) {
-  Local<Value> value = make<Pair>(Value::Int(1), nullptr);
-  const Local<WeakRef<Any>> weak = make_weak<Any>(value.as<Any>());
-  const Local<Ephemeron<Any, Value>> pair =
+  Root<Value> value = make<Pair>(Value::Int(1), nullptr);
+  const Root<WeakRef<Any>> weak = make_weak<Any>(value.as<Any>());
+  const Root<Ephemeron<Any, Value>> pair =
       make_ephemeron<Any, Value>(value.as<Any>(), Value::Int(17));
-  CollectBoth();
-  EXPECT_EQ(target_of(weak), value);
+  CollectBothFromTop();
+  EXPECT_EQ(target_of<Any>(weak), value.as<Any>());
   EXPECT_EQ((value_of<Any, Value>(pair).to_int()), 17);
   value = nullptr;
-  CollectBoth();
-  EXPECT_FALSE(target_of(weak));
+  CollectBothFromTop();
+  EXPECT_FALSE(target_of<Any>(weak));
   EXPECT_TRUE((value_of<Any, Value>(pair).is_null()));
 }
 
@@ -277,7 +282,7 @@ TEST_P(ValueTest, AFinalizerIsOfAnyObject) {
     const Local<Value> value = make<Other>(1L, nullptr);
     add_finalizer<Value>(value, [&seen](Handle<Value> dead) { seen = dead.type_name(); });
   }
-  CollectBoth();
+  CollectBothFromTop();
   EXPECT_EQ(seen, "Other");
 }
 
@@ -323,10 +328,10 @@ TEST_P(ValueTest, AFullStackThrowsAndKeepsItsValues) {
 TEST_P(ValueTest, DroppedValuesAreDead) {
   ValueStack<Value> stack;
   stack.Push(make<Other>(1L, nullptr));
-  const Local<WeakRef<Any>> weak = make_weak<Any>(stack.Top().as<Any>());
+  const Root<WeakRef<Any>> weak = make_weak<Any>(stack.Top().as<Any>());
   stack.Drop();
-  CollectBoth();
-  EXPECT_FALSE(target_of(weak));
+  CollectBothFromTop();
+  EXPECT_FALSE(target_of<Any>(weak));
 }
 
 // --- Against a model: random stores into a graph, compared with vectors.

@@ -33,15 +33,15 @@ int Write(gc::Heap& heap, const char* path) {
   gc::Global<gc::Array<Cell>> table("table");
   table = gc::make_array<Cell>(3000);
   for (size_t i = 0; i < 3000; i += 7) {
-    const gc::Local<Cell> cell = gc::make<Cell>(1, nullptr);
+    const gc::Root<Cell> cell = gc::make<Cell>(1, nullptr);
     cell->tail = gc::make<Cell>(2, cell);
     table.get()->at(i) = cell;
   }
-  const gc::Local<gc::Bytes> bytes = gc::make_bytes(20000);
-  const gc::Local<gc::Ephemeron<gc::Bytes, Cell>> ephemeron =
+  const gc::Root<gc::Bytes> bytes = gc::make_bytes(20000);
+  const gc::Root<gc::Ephemeron<gc::Bytes, Cell>> ephemeron =
       gc::make_ephemeron<gc::Bytes, Cell>(bytes, gc::make<Cell>(3, nullptr));
-  const gc::Local<gc::WeakRef<gc::Bytes>> weak = gc::make_weak<gc::Bytes>(bytes);
-  const gc::Local<gc::CustomBlock> block = gc::make_custom(nullptr, 4096, [](void*) {});
+  const gc::Root<gc::WeakRef<gc::Bytes>> weak = gc::make_weak<gc::Bytes>(bytes);
+  const gc::Root<gc::CustomBlock> block = gc::make_custom(nullptr, 4096, [](void*) {});
   gc::ValueStack<Cell, 4> stack;
   stack.Push(gc::make<Cell>(4, nullptr));
   gc::add_finalizer<Cell>(gc::make<Cell>(5, nullptr), [](gc::Handle<Cell>) {});

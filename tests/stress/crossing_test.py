@@ -32,10 +32,10 @@ MANAGED = runfile("//tests/stress:crossing_managed")
 PRELOAD = {"LD_PRELOAD": runfile("//allocator:liballomon.so")}
 PLUGINS = [runfile(f"//tests/stress:libcrossing_{name}.so") for name in "ab"]
 
-# Limits of the address space that the hosts are content with.  (The backend takes 32 MiB for
-# each thread, and a managed heap up to half of what there is.)
+# A limit of the address space that the hosts are content with.  (The backend takes 32 MiB for
+# each thread.)  What a managed heap has taken it keeps: room for the names of the profile is left.
 LIMITED_BYTES = 640 << 20
-LIMITED_MANAGED_BYTES = 2000 << 20
+ROOM_BEHIND_MANAGED_BYTES = 64 << 20
 
 CANNOT_WRITE = r"(allomon: cannot write [^\n]+: Operation not permitted; [^\n]+\n)+"
 
@@ -156,10 +156,10 @@ COLUMNS = {
 
 
 def play(act, host, env, directory):
-    limit = LIMITED_MANAGED_BYTES if host == MANAGED else LIMITED_BYTES
+    room = ROOM_BEHIND_MANAGED_BYTES if host == MANAGED else 0
 
     def set_limit():
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_AS, (LIMITED_BYTES, LIMITED_BYTES + room))
 
     return subprocess.run(
         act.of(host),

@@ -81,6 +81,12 @@ void LimitTo(size_t bytes) {
   if (setrlimit(RLIMIT_AS, &limit) != 0) abort();
 }
 
+void RaiseToHardLimit() {
+  rlimit limit = {};
+  getrlimit(RLIMIT_AS, &limit);
+  LimitTo(limit.rlim_max);
+}
+
 // Out of memory is the managed heap's exception; malloc's null is dealt with elsewhere.
 uint64_t WorkIfThereIsMemory(unsigned seed) {
   try {
@@ -251,6 +257,7 @@ int LimitBefore(Arguments) {
   const uint64_t sum = WorkOnThread(1);
   RunSmallThreads();
   const bool refused = FillMemory(100'000);
+  RaiseToHardLimit();
   RunSmallThreads();
   printf("room %d, refused %d, sum %lx\n", room, refused, sum == WorkOnThread(1) ? sum : 0);
   return 0;

@@ -1,0 +1,49 @@
+#include "runtime/registered_stack.h"
+
+#include "runtime/internal/heap_core.h"
+
+namespace allomon::gc {
+
+// The memory is the backend's: a sample of malloc's would run user code.
+static internal::CoroutineStack* NewStack(void* lowest, size_t size_bytes) {
+  void* const memory = backend::Malloc(sizeof(internal::CoroutineStack));
+  if (memory == nullptr) throw std::bad_alloc();
+  auto* const stack = new (memory) internal::CoroutineStack;
+  const uintptr_t low = reinterpret_cast<uintptr_t>(lowest);
+  stack->range = {low, low + size_bytes};
+  return stack;
+}
+
+RegisteredStack::RegisteredStack(void* lowest, size_t size_bytes)
+    : heap_(internal::CurrentMutator().heap), stack_(NewStack(lowest, size_bytes)) {
+  heap_->coroutines.Add(stack_);
+}
+
+RegisteredStack::~RegisteredStack() {
+  heap_->coroutines.Remove(stack_);
+  stack_->~CoroutineStack();
+  backend::Free(stack_);
+}
+
+namespace internal {
+namespace {
+
+ScannedStack& StackAt(uintptr_t stack_pointer) {
+  Mutator& mutator = CurrentMutator();
+  CoroutineStack* const stack = mutator.heap->coroutines.Find(stack_pointer);
+  if (stack == nullptr) return mutator.stack.left;
+  stack->was_left = true;
+  return stack->left;
+}
+
+}  // namespace
+
+void NoteLeft(const StandPoint& point, uintptr_t frame_end) {
+  ScannedStack& stack = StackAt(point.stack_pointer);
+  stack.point = point;
+  stack.NoteFakeStack();
+  stack.KeepFrame(frame_end);
+}
+
+}  // namespace internal
+}  // namespace allomon::gc

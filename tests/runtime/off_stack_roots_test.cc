@@ -1,0 +1,291 @@
+// References in memory of the program's own, where no stack is scanned.
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/heap.h"
+#include "runtime/internal/heap_core.h"
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+
+HeapOptions Options(const std::string& more) {
+  HeapOptions options;
+  options.nursery_bytes = 64 << 10;
+  options.growth_floor_bytes = 256 << 10;
+  options.verify = true;
+  EXPECT_TRUE(options.Parse(more).ok());
+  return options;
+}
+
+class OffStackRootsTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  // All objects that no root has are gone, and the others are elsewhere.
+  void Churn() {
+    heap_->CollectFromTop(CollectionKind::kMinor);
+    for (int i = 0; i < 3000; ++i) make<Cell>(-1, nullptr);
+    heap_->CollectFromTop(CollectionKind::kMajor);
+  }
+  void ExpectNothingLives() {
+    heap_->CollectFromTop(CollectionKind::kMajor);
+    heap_->CollectFromTop(CollectionKind::kMajor);
+    EXPECT_EQ(heap_->statistics().old_words, 0u);
+    EXPECT_EQ(heap_->statistics().young_words, 0u);
+  }
+  // The thread is attached; this one stands meanwhile.
+  template <typename Body>
+  void InThread(Body body) {
+    const NativeRegion native;
+    std::thread([&] {
+      const Mutator mutator(*heap_);
+      body();
+    }).join();
+  }
+
+  std::unique_ptr<Heap> heap_ = Heap::Create(Options(GetParam())).value();
+  Mutator mutator_{*heap_};
+};
+INSTANTIATE_TEST_SUITE_P(Modes, OffStackRootsTest, ::testing::Values("growth=100", "stress=2"));
+
+// --- Roots.
+
+TEST_P(OffStackRootsTest, RootsInAMapFollowTheirNodes) {
+  std::map<std::string, Root<Cell>> map;
+  for (int i = 0; i < 200; ++i)
+    map[std::to_string(i * 37 % 200)] = make<Cell>(i * 37 % 200, nullptr);
+  Churn();
+  for (int i = 0; i < 200; i += 2) map.erase(std::to_string(i));
+  std::map<std::string, Root<Cell>> merged;
+  merged.merge(map);
+  Churn();
+  EXPECT_TRUE(map.empty());
+  for (int i = 1; i < 200; i += 2) ASSERT_EQ(merged[std::to_string(i)]->head, i);
+  EXPECT_EQ(merged.size(), 100u);
+  merged.clear();
+  ExpectNothingLives();
+}
+
+// Closures are copied and moved between the stack and malloc's memory.
+TEST_P(OffStackRootsTest, RootsInClosuresAreCopiedWithThem) {
+  std::vector<std::function<long(long)>> closures;
+  for (long i = 0; i < 40; ++i) {
+    const Root<Cell> captured = make<Cell>(i, make<Cell>(1000, nullptr));
+    closures.emplace_back([captured](long more) {
+      const Local<Cell> result = make<Cell>(captured->head + more, captured);
+      return result->head + captured->tail->head;
+    });
+  }
+  std::vector<std::function<long(long)>> copies = closures;
+  closures.erase(closures.begin(), closures.begin() + 20);
+  Churn();
+  for (long i = 0; i < 40; ++i) ASSERT_EQ(copies[static_cast<size_t>(i)](5), i + 1005);
+  for (long i = 20; i < 40; ++i) ASSERT_EQ(closures[static_cast<size_t>(i - 20)](6), i + 1006);
+  copies.clear();
+  closures.clear();
+  ExpectNothingLives();
+}
+
+class Interpreter {
+ public:
+  explicit Interpreter(long id) : first_(make<Cell>(id, nullptr)), last_(first_) {}
+  void Add(long value) {
+    const Local<Cell> cell = make<Cell>(value, nullptr);
+    last_->tail = cell;
+    last_ = cell;
+  }
+  long Sum() const {
+    long sum = 0;
+    for (Local<Cell> cell = first_; cell; cell = cell->tail) sum += cell->head;
+    return sum;
+  }
+
+ private:
+  Root<Cell> first_;
+  Root<Cell> last_;
+};
+
+TEST_P(OffStackRootsTest, RootsAsMembersOfObjectsThatAreCopied) {
+  std::vector<std::unique_ptr<Interpreter>> all;
+  for (long i = 0; i < 20; ++i) all.push_back(std::make_unique<Interpreter>(i));
+  for (long value = 1; value <= 50; ++value) {
+    for (const auto& interpreter : all) interpreter->Add(value);
+  }
+  std::vector<Interpreter> copies;  // grows, and copies its elements
+  for (const auto& interpreter : all) copies.push_back(*interpreter);
+  all.erase(all.begin() + 10, all.end());
+  Churn();
+  for (size_t i = 0; i < copies.size(); ++i) {
+    ASSERT_EQ(copies[i].Sum(), static_cast<long>(i) + 50 * 51 / 2);
+    if (i < all.size()) {
+      ASSERT_EQ(all[i]->Sum(), copies[i].Sum());
+    }
+  }
+  copies.clear();
+  all.clear();
+  ExpectNothingLives();
+}
+
+struct Error : std::runtime_error {
+  explicit Error(Local<Cell> object) : std::runtime_error("error"), cell(object) {}
+  Root<Cell> cell;
+};
+
+void ThrowThrough(int depth) {
+  const Root<Cell> passed = make<Cell>(depth, nullptr);
+  if (depth == 0) throw Error(make<Cell>(77, make<Cell>(78, nullptr)));
+  try {
+    ThrowThrough(depth - 1);
+  } catch (const Error&) {
+    make<Cell>(0, nullptr);
+    throw;
+  }
+}
+
+TEST_P(OffStackRootsTest, RootInAnExceptionLivesAsLongAsTheException) {
+  std::exception_ptr kept;
+  try {
+    ThrowThrough(20);
+  } catch (const Error& error) {
+    Churn();
+    EXPECT_EQ(error.cell->head + error.cell->tail->head, 155);
+    kept = std::current_exception();
+  }
+  Churn();
+  try {
+    std::rethrow_exception(kept);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.cell->head + error.cell->tail->head, 155);
+  }
+  kept = nullptr;
+  ExpectNothingLives();
+}
+
+// --- Containers whose memory is a root.
+
+TEST_P(OffStackRootsTest, VectorOfLocalsGrowsWhileItsElementsAreMade) {
+  std::vector<Local<Cell>> vector;
+  for (long i = 0; i < 3000; ++i) {
+    vector.push_back(make<Cell>(i, i == 0 ? Local<Cell>() : vector[static_cast<size_t>(i / 2)]));
+  }
+  Churn();
+  std::vector<std::vector<Local<Cell>>> rows(10, vector);
+  rows.erase(rows.begin(), rows.begin() + 5);
+  std::swap(rows[0], vector);
+  vector.resize(5000);
+  vector.shrink_to_fit();
+  Churn();
+  for (const auto& row : rows) {
+    for (size_t i = 1; i < 3000; ++i) ASSERT_EQ(row[i]->tail, row[i / 2]);
+  }
+  for (size_t i = 0; i < 5000; ++i) ASSERT_EQ(static_cast<bool>(vector[i]), i < 3000);
+  vector = std::vector<Local<Cell>>();
+  rows.clear();
+  ExpectNothingLives();
+}
+
+TEST_P(OffStackRootsTest, QueuesOfLocalsKeepTheirOrder) {
+  const auto later = [](Local<Cell> a, Local<Cell> b) { return a->head > b->head; };
+  std::priority_queue<Local<Cell>, std::vector<Local<Cell>>, decltype(later)> heap(later);
+  std::deque<Local<Cell>> deque;
+  for (long i = 0; i < 1000; ++i) {
+    heap.push(make<Cell>(i * 387 % 1000, nullptr));
+    deque.push_back(make<Cell>(i, nullptr));
+    if (i % 3 == 0) deque.pop_front();
+  }
+  std::deque<Local<Cell>> copy = deque;
+  copy.insert(copy.begin() + 100, make<Cell>(-5, nullptr));
+  Churn();
+  for (long i = 0; i < 1000; ++i) {
+    ASSERT_EQ(heap.top()->head, i);
+    heap.pop();
+  }
+  ASSERT_EQ(deque.size(), 666u);
+  for (size_t i = 0; i < 666; ++i) ASSERT_EQ(deque[i]->head, static_cast<long>(i) + 334);
+  EXPECT_EQ(copy[100]->head, -5);
+  std::sort(copy.begin(), copy.end(), later);
+  EXPECT_EQ(copy.back()->head, -5);
+}
+
+TEST_P(OffStackRootsTest, VectorOfLocalsIsFilledHereAndFreedThere) {
+  std::vector<Local<Cell>> vector;
+  for (long i = 0; i < 100; ++i) vector.push_back(make<Cell>(i, nullptr));
+  long wrong = 0;
+  InThread([&] {
+    for (long i = 0; i < 1000; ++i) vector.push_back(make<Cell>(100 + i, nullptr));
+    const std::vector<Local<Cell>> taken = std::move(vector);
+    heap_->Collect(CollectionKind::kMajor);
+    for (size_t i = 0; i < 1100; ++i) wrong += taken[i]->head != static_cast<long>(i);
+  });
+  EXPECT_EQ(wrong, 0);
+  ExpectNothingLives();
+}
+
+TEST_P(OffStackRootsTest, VectorOfLocalsOutlivesTheThreadThatFilledIt) {
+  std::vector<Local<Cell>> vector;
+  InThread([&vector] {
+    for (long i = 0; i < 50; ++i) vector.push_back(make<Cell>(i, nullptr));
+  });
+  Churn();
+  for (long i = 0; i < 50; ++i) ASSERT_EQ(vector[static_cast<size_t>(i)]->head, i);
+}
+
+static_assert(std::is_trivially_copyable_v<Local<Cell>> && sizeof(Local<Cell>) == sizeof(void*),
+              "a Local is passed in a register");
+
+// --- What is refused, or shown.
+
+using OffStackRootsDeathTest = OffStackRootsTest;
+INSTANTIATE_TEST_SUITE_P(Modes, OffStackRootsDeathTest, ::testing::Values("growth=100"));
+
+TEST_P(OffStackRootsDeathTest, RootIsDestroyedOnAnotherThread) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  auto root = std::make_unique<Root<Cell>>(make<Cell>(1, nullptr));
+  EXPECT_DEATH(InThread([&] { root.reset(); }), "rule.root.thread");
+  EXPECT_DEATH(
+      {
+        const NativeRegion native;
+        std::thread([&] { root.reset(); }).join();
+      },
+      "rule.attached|rule.root.thread");
+}
+
+TEST_P(OffStackRootsDeathTest, ThreadDetachesWhileARootLives) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(InThread([] { static_cast<void>(new Root<Cell>(make<Cell>(1, nullptr))); }),
+               "rule.detach");
+}
+
+__attribute__((noinline)) uintptr_t MakeHidden() {
+  return ~reinterpret_cast<uintptr_t>(make<Cell>(41, nullptr).operator->());
+}
+// The collector cannot know the value.  One collection later the place is gone; a second one would
+// use it again.
+__attribute__((noinline)) long UseHiddenLocal() {
+  const auto heap = Heap::Create(Options("stress=1")).value();
+  const Mutator mutator(*heap);
+  const auto hidden = std::make_unique<uintptr_t>(MakeHidden());
+  heap->core().CollectFromTop(CollectionKind::kMinor, &internal::CurrentMutator());
+  return reinterpret_cast<volatile Cell*>(~*hidden)->head;
+}
+
+TEST_P(OffStackRootsDeathTest, StressTakesAccessFromAnObjectThatNobodyHolds) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(std::thread(UseHiddenLocal).join(), "");
+}
+
+}  // namespace
+}  // namespace allomon::gc

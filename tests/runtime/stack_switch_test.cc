@@ -1,0 +1,431 @@
+// References on stacks that a thread leaves and enters: of coroutines, of signal handlers.
+#include <signal.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/heap.h"
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ALLOMON_TEST_FIBERS 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define ALLOMON_TEST_FIBERS 1
+#endif
+#ifdef ALLOMON_TEST_FIBERS
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+
+HeapOptions Options() {
+  HeapOptions options;
+  options.nursery_bytes = 64 << 10;
+  options.growth_floor_bytes = 256 << 10;
+  options.verify = true;
+  return options;
+}
+
+__attribute__((noinline)) Local<Cell> MakeList(long length) {
+  Local<Cell> list;
+  for (long i = 0; i < length; ++i) list = make<Cell>(i, list);
+  return list;
+}
+__attribute__((noinline)) long Sum(Local<Cell> list) {
+  long sum = 0;
+  for (Local<Cell> cell = list; cell; cell = cell->tail) sum += cell->head;
+  return sum;
+}
+constexpr long SumBelow(long length) { return length * (length - 1) / 2; }
+
+// What the thread sanitizer knows of a switch.
+#ifdef ALLOMON_TEST_FIBERS
+void* NewFiber() { return __tsan_create_fiber(0); }
+void* ThisFiber() { return __tsan_get_current_fiber(); }
+void EnterFiber(void* fiber) { __tsan_switch_to_fiber(fiber, 0); }
+void EndFiber(void* fiber) { __tsan_destroy_fiber(fiber); }
+#else
+void* NewFiber() { return nullptr; }
+void* ThisFiber() { return nullptr; }
+void EnterFiber(void*) {}
+void EndFiber(void*) {}
+#endif
+
+constexpr size_t kStackBytes = 256 << 10;
+
+// Runs `body` on a registered stack, which Yield() leaves and Resume() enters.  A thread's own
+// variables are not kept across Yield(), which may return on another thread.
+class Coroutine {
+ public:
+  using Body = std::function<void(Coroutine&)>;
+  explicit Coroutine(Body body) : memory_(kStackBytes), low_(memory_.data()) { Begin(body); }
+  Coroutine(Body body, char* low) : low_(low) { Begin(body); }
+  ~Coroutine() { EndFiber(fiber_); }
+
+  // Another body on the same stack, when the last one has ended.
+  void Begin(Body body) {
+    body_ = std::move(body);
+    done_ = false;
+    getcontext(&inside_);
+    inside_.uc_stack.ss_sp = low_;
+    inside_.uc_stack.ss_size = kStackBytes;
+    inside_.uc_link = nullptr;
+    const uintptr_t self = reinterpret_cast<uintptr_t>(this);
+    makecontext(&inside_, reinterpret_cast<void (*)()>(Run), 2, static_cast<unsigned>(self >> 32),
+                static_cast<unsigned>(self));
+  }
+  bool done() const { return done_; }
+  __attribute__((noinline)) void Resume() {
+    resumer_ = ThisFiber();
+    LeaveStack();
+    EnterFiber(fiber_);
+    swapcontext(&outside_, &inside_);
+  }
+  __attribute__((noinline)) void Yield() {
+    LeaveStack();
+    EnterFiber(resumer_);
+    swapcontext(&inside_, &outside_);
+  }
+  char* memory() { return low_; }
+
+ private:
+  static void Run(unsigned high, unsigned low) {
+    Coroutine* const self = reinterpret_cast<Coroutine*>(uintptr_t{high} << 32 | low);
+    self->body_(*self);
+    self->done_ = true;
+    self->Yield();
+  }
+
+  std::vector<char> memory_;
+  char* const low_;
+  const RegisteredStack stack_{low_, kStackBytes};
+  Body body_;
+  bool done_ = false;
+  ucontext_t inside_ = {};
+  ucontext_t outside_ = {};
+  void* const fiber_ = NewFiber();
+  void* resumer_ = nullptr;
+};
+
+class StackSwitchTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Heap> heap_ = Heap::Create(Options()).value();
+  Mutator mutator_{*heap_};
+};
+
+TEST_F(StackSwitchTest, ThousandSwitchesWithAllocationsOnBothSides) {
+  long wrong = 0;
+  Coroutine coroutine([&wrong](Coroutine& self) {
+    Local<Cell> before = MakeList(10);
+    for (long round = 0; round < 500; ++round) {
+      const Local<Cell> list = MakeList(round % 90);
+      self.Yield();
+      wrong += Sum(list) != SumBelow(round % 90) || Sum(before) != SumBelow(10);
+      if (round % 7 == 0) before = MakeList(10);
+    }
+  });
+  long rounds = 0;
+  Local<Cell> before = MakeList(20);
+  for (; !coroutine.done(); ++rounds) {
+    const Local<Cell> list = MakeList(rounds % 70);
+    coroutine.Resume();
+    if (rounds % 50 == 0) heap_->Collect(CollectionKind::kMajor);
+    wrong += Sum(list) != SumBelow(rounds % 70) || Sum(before) != SumBelow(20);
+    if (rounds % 11 == 0) before = MakeList(20);
+  }
+  EXPECT_EQ(rounds, 501);
+  EXPECT_EQ(wrong, 0);
+}
+
+// Each one's stack is left while the next one runs.
+void Nest(int depth, long* wrong, Heap* heap) {
+  const Local<Cell> list = MakeList(depth * 10);
+  heap->Collect(depth % 2 == 0 ? CollectionKind::kMajor : CollectionKind::kMinor);
+  if (depth > 0) {
+    Coroutine inner([=](Coroutine& self) {
+      const Local<Cell> own = MakeList(depth);
+      self.Yield();
+      Nest(depth - 1, wrong, heap);
+      *wrong += Sum(own) != SumBelow(depth);
+    });
+    while (!inner.done()) inner.Resume();
+  }
+  MakeList(3000);
+  *wrong += Sum(list) != SumBelow(depth * 10);
+}
+
+TEST_F(StackSwitchTest, CoroutinesInCoroutines) {
+  long wrong = 0;
+  Nest(12, &wrong, heap_.get());
+  EXPECT_EQ(wrong, 0);
+}
+
+__attribute__((noinline)) void HoldAndYield(Coroutine& self, long length, long* wrong) {
+  const Local<Cell> list = MakeList(length);
+  self.Yield();
+  *wrong += Sum(list) != SumBelow(length);
+}
+
+TEST_F(StackSwitchTest, CoroutineGoesOnOnAnotherThread) {
+  long wrong = 0;
+  Coroutine coroutine([&wrong](Coroutine& self) {
+    for (long round = 0; round < 60; ++round) HoldAndYield(self, round * 10, &wrong);
+  });
+  while (!coroutine.done()) {
+    const Local<Cell> list = MakeList(100);
+    coroutine.Resume();
+    {
+      const NativeRegion native;
+      std::thread([&] {
+        const Mutator mutator(*heap_);
+        const Local<Cell> own = MakeList(200);
+        if (!coroutine.done()) coroutine.Resume();
+        heap_->Collect(CollectionKind::kMinor);
+        wrong += Sum(own) != SumBelow(200);
+      }).join();
+    }
+    MakeList(2000);
+    wrong += Sum(list) != SumBelow(100);
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+// Another thread collects while this one stands on the coroutine's stack.
+TEST_F(StackSwitchTest, CoroutineInANativeRegionKeepsBothStacks) {
+  long wrong = 0;
+  Coroutine coroutine([&](Coroutine& self) {
+    const Local<Cell> list = MakeList(30);
+    self.Yield();
+    const Local<Cell> more = MakeList(40);
+    {
+      const NativeRegion native;
+      std::thread([this] {
+        for (int i = 0; i < 3; ++i) heap_->Collect(CollectionKind::kMajor);
+        const Mutator mutator(*heap_);
+        MakeList(20000);
+      }).join();
+    }
+    wrong += Sum(list) != SumBelow(30) || Sum(more) != SumBelow(40);
+  });
+  const Local<Cell> own = MakeList(50);
+  while (!coroutine.done()) coroutine.Resume();
+  EXPECT_EQ(Sum(own), SumBelow(50));
+  EXPECT_EQ(wrong, 0);
+}
+
+// The whole memory is scanned, whatever is in it.
+TEST_F(StackSwitchTest, StackThatNobodyWasOnKeepsWhatItsWordsSay) {
+  Root<Cell> root;
+  uintptr_t hidden = 0;
+  const auto begin = [&](char* memory) __attribute__((noinline)) {
+    root = make<Cell>(1, nullptr);
+    hidden = ~reinterpret_cast<uintptr_t>(root.operator->());
+    reinterpret_cast<uintptr_t*>(memory)[100] = ~hidden;
+  };
+  const auto stays = [&] { return ~reinterpret_cast<uintptr_t>(root.operator->()) == hidden; };
+  {
+    Coroutine coroutine([](Coroutine&) {});
+    begin(coroutine.memory());
+    for (int i = 0; i < 3; ++i) heap_->CollectFromTop(CollectionKind::kMajor);
+    EXPECT_TRUE(stays());
+  }
+  for (int i = 0; i < 2; ++i) heap_->CollectFromTop(CollectionKind::kMajor);
+  EXPECT_FALSE(stays());
+  EXPECT_EQ(root->head, 1);
+}
+
+TEST_F(StackSwitchTest, StackThatIsDestroyedLeavesItsObjectsToDie) {
+  long wrong = 0;
+  {
+    Coroutine coroutine([&wrong](Coroutine& self) {
+      HoldAndYield(self, 500, &wrong);
+      ++wrong;  // is not resumed
+    });
+    coroutine.Resume();
+    for (int i = 0; i < 3; ++i) heap_->CollectFromTop(CollectionKind::kMajor);
+    const HeapStatistics s = heap_->statistics();
+    EXPECT_GE(s.old_words + s.young_words, 1500u);
+  }
+  for (int i = 0; i < 2; ++i) heap_->CollectFromTop(CollectionKind::kMajor);
+  EXPECT_EQ(heap_->statistics().old_words, 0u);
+  EXPECT_EQ(heap_->statistics().young_words, 0u);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(StackSwitchTest, StackIsUsedAgain) {
+  long wrong = 0;
+  Coroutine coroutine([](Coroutine&) {});
+  for (long round = 0; round < 50; ++round) {
+    while (!coroutine.done()) coroutine.Resume();
+    coroutine.Begin([&wrong, round](Coroutine& self) {
+      HoldAndYield(self, round, &wrong);
+      MakeList(1000);
+      HoldAndYield(self, 2 * round, &wrong);
+    });
+    heap_->Collect(CollectionKind::kMinor);
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+// The coroutine's stack is a part of the thread's.
+TEST_F(StackSwitchTest, StackInsideOfTheThreadsOwnStack) {
+  long wrong = 0;
+  char memory[kStackBytes];
+  Coroutine coroutine(
+      [&](Coroutine& self) {
+        for (long round = 0; round < 20; ++round) {
+          const Local<Cell> list = MakeList(30);
+          HoldAndYield(self, 100 * round, &wrong);
+          heap_->Collect(CollectionKind::kMinor);
+          wrong += Sum(list) != SumBelow(30);
+        }
+      },
+      memory);
+  while (!coroutine.done()) {
+    const Local<Cell> list = MakeList(40);
+    coroutine.Resume();
+    MakeList(2000);
+    wrong += Sum(list) != SumBelow(40);
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+// --- Signal handlers on an alternate stack.
+
+Heap* g_heap = nullptr;
+long g_handled = 0;
+
+void CollectInHandler(int) {
+  const Local<Cell> list = MakeList(500);
+  g_heap->Collect(g_handled % 3 == 2 ? CollectionKind::kMajor : CollectionKind::kMinor);
+  MakeList(5000);
+  g_handled += Sum(list) == SumBelow(500);
+}
+
+// SIGUSR1 is handled on a stack of its own, by the thread that makes this.
+class SignalStackScope {
+ public:
+  explicit SignalStackScope(Heap* heap) : memory_(1 << 20) {
+    g_heap = heap;
+    g_handled = 0;
+    stack_t stack = {};
+    stack.ss_sp = memory_.data();
+    stack.ss_size = memory_.size();
+    EXPECT_EQ(sigaltstack(&stack, &stack_before_), 0);
+    struct sigaction action = {};
+    action.sa_handler = CollectInHandler;
+    action.sa_flags = SA_ONSTACK;
+    EXPECT_EQ(sigaction(SIGUSR1, &action, &action_before_), 0);
+  }
+  ~SignalStackScope() {
+    sigaction(SIGUSR1, &action_before_, nullptr);
+    sigaltstack(&stack_before_, nullptr);
+  }
+
+ private:
+  std::vector<char> memory_;
+  stack_t stack_before_ = {};
+  struct sigaction action_before_ = {};
+};
+
+// Holds many references, of which none is in another's object, while the signal is handled.
+__attribute__((noinline)) long RaiseWhileHolding(int depth) {
+  const Local<Cell> a = MakeList(10), b = MakeList(20), c = MakeList(30);
+  Local<Cell> more[8];
+  for (Local<Cell>& list : more) list = MakeList(5);
+  long wrong = 0;
+  if (depth > 0) {
+    wrong = RaiseWhileHolding(depth - 1);
+  } else {
+    raise(SIGUSR1);
+  }
+  for (const Local<Cell> list : more) wrong += Sum(list) != SumBelow(5);
+  return wrong + (Sum(a) != SumBelow(10)) + (Sum(b) != SumBelow(20)) + (Sum(c) != SumBelow(30));
+}
+
+TEST_F(StackSwitchTest, HandlerOnItsOwnStackCollects) {
+  const SignalStackScope scope(heap_.get());
+  for (int round = 0; round < 30; ++round) ASSERT_EQ(RaiseWhileHolding(round), 0);
+  EXPECT_EQ(g_handled, 30);
+}
+
+TEST_F(StackSwitchTest, HandlerOnItsOwnStackInterruptsACoroutine) {
+  const SignalStackScope scope(heap_.get());
+  long wrong = 0;
+  Coroutine coroutine([&wrong](Coroutine&) { wrong += RaiseWhileHolding(5); });
+  const Local<Cell> own = MakeList(50);
+  while (!coroutine.done()) coroutine.Resume();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(Sum(own), SumBelow(50));
+  EXPECT_EQ(g_handled, 1);
+}
+
+// What was noted when the stack was left does not hold for the frames that came later.
+TEST_F(StackSwitchTest, HandlerInterruptsACoroutineThatWasLeftBefore) {
+  const SignalStackScope scope(heap_.get());
+  long wrong = 0;
+  Coroutine coroutine([&wrong](Coroutine& self) {
+    self.Yield();
+    for (int round = 0; round < 10; ++round) wrong += RaiseWhileHolding(round);
+    self.Yield();
+    for (int round = 0; round < 10; ++round) wrong += RaiseWhileHolding(round);
+  });
+  const Local<Cell> own = MakeList(50);
+  while (!coroutine.done()) coroutine.Resume();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(Sum(own), SumBelow(50));
+  EXPECT_EQ(g_handled, 20);
+}
+
+// --- Stacks that nobody knows.
+
+void UseAnUnknownStack() {
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  static ucontext_t inside;
+  static ucontext_t outside;
+  std::vector<char> memory(kStackBytes);
+  getcontext(&inside);
+  inside.uc_stack.ss_sp = memory.data();
+  inside.uc_stack.ss_size = memory.size();
+  inside.uc_link = &outside;
+  makecontext(
+      &inside, [] { MakeList(100'000); }, 0);
+  swapcontext(&outside, &inside);
+}
+
+TEST(StackSwitchDeathTest, HeapOnAnUnknownStackIsRefused) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(UseAnUnknownStack(), "rule.stack");
+}
+
+// Whatever the first thread's stack may grow to.
+TEST(StackSwitchDeathTest, HeapOnAnUnknownStackIsRefusedWhateverTheLimit) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        rlimit limit = {};
+        getrlimit(RLIMIT_STACK, &limit);
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_STACK, &limit);
+        UseAnUnknownStack();
+      },
+      "rule.stack");
+}
+
+}  // namespace
+}  // namespace allomon::gc
