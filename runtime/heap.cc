@@ -15,6 +15,10 @@ internal::Mutator* MutatorOf(internal::HeapCore& core) {
 absl::StatusOr<std::unique_ptr<Heap>> Heap::Create(HeapOptions options) {
   if (absl::Status status = options.ParseEnvironment(); !status.ok()) return status;
   if (absl::Status status = options.Validate(); !status.ok()) return status;
+  if (!options.sites_path.empty()) {
+    const absl::Status loaded = LoadSites(options.sites_path);
+    if (!loaded.ok()) return loaded;
+  }
   // Stress mode has two halves of a nursery.
   const size_t nursery_bytes = internal::RoundToSlices(options.nursery_bytes);
   const absl::Status status =

@@ -33,6 +33,7 @@
 #include "runtime/pinned.h"
 #include "runtime/registered_stack.h"
 #include "runtime/shape.h"
+#include "runtime/site.h"
 #include "runtime/trailing.h"
 #include "runtime/untraced.h"
 #include "runtime/value_stack.h"

@@ -46,6 +46,7 @@ bool SetOption(HeapOptions& options, std::string_view name, uint64_t value) {
   if (name == "limit") return options.limit_bytes = value, true;
   if (name == "verify") return options.verify = value != 0, true;
   if (name == "stress") return options.stress_every = static_cast<uint32_t>(value), true;
+  if (name == "pretenure") return options.pretenure = value != 0, true;
   if (name == "mark_stack") return options.mark_stack_entries = value, true;
   return false;
 }
@@ -53,6 +54,11 @@ bool SetOption(HeapOptions& options, std::string_view name, uint64_t value) {
 absl::Status ParseWord(HeapOptions& options, std::string_view word) {
   const size_t equals = word.find('=');
   const std::string_view name = WithoutBlanksAround(word.substr(0, equals));
+  if (name == "sites") {
+    options.sites_path =
+        equals == std::string_view::npos ? "" : WithoutBlanksAround(word.substr(equals + 1));
+    return options.sites_path.empty() ? Bad(word, "wants a file: sites=FILE") : absl::OkStatus();
+  }
   // A switch without a value is on.
   const std::optional<uint64_t> value =
       equals == std::string_view::npos ? 1
@@ -61,7 +67,9 @@ absl::Status ParseWord(HeapOptions& options, std::string_view word) {
   const bool narrow = name == "growth" || name == "stress";
   if (narrow && *value > std::numeric_limits<uint32_t>::max()) return Bad(word, "too large");
   if (!SetOption(options, name, *value)) {
-    return Bad(word, "known are nursery, growth, floor, limit, verify, stress and mark_stack");
+    return Bad(word,
+               "known are nursery, growth, floor, limit, verify, stress, pretenure, sites "
+               "and mark_stack");
   }
   return absl::OkStatus();
 }

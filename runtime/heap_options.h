@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -39,6 +40,12 @@ struct HeapOptions {
   // once.
   uint32_t stress_every = 0;
 
+  // Whether objects of sites that live long are born old (site.h).
+  bool pretenure = true;
+
+  // A file of SaveSites() that Heap::Create() loads; empty: none.
+  std::string sites_path;
+
   // The entries of the mark stack.  When the stack is full, marking falls back to scanning the
   // heap.
   size_t mark_stack_entries = size_t{1} << 26;
@@ -58,7 +65,7 @@ struct HeapOptions {
 
   // Reads settings separated by commas, on top of the present ones:
   //
-  //   nursery=4M,growth=80,floor=8M,limit=1G,verify,stress=1
+  //   nursery=4M,growth=80,floor=8M,limit=1G,verify,stress=1,pretenure=0,sites=FILE
   //
   // Sizes take K, M or G; blanks around words do not matter.  On failure the result is
   // kInvalidArgument and names the word, and no setting is changed.

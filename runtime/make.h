@@ -19,6 +19,8 @@
 #include "runtime/array.h"
 #include "runtime/handle.h"
 #include "runtime/internal/allocate.h"
+#include "runtime/internal/reference_ops.h"
+#include "runtime/site.h"
 
 namespace allomon::gc {
 namespace internal {
@@ -70,15 +72,13 @@ inline constexpr size_t kObjectBytes = (kPayloadWords<T> + 1) * kWordBytes;
 #pragma clang diagnostic ignored "-Wmissing-braces"
 #endif
 template <typename T, typename... Args>
-__attribute__((always_inline)) inline Object* Construct(char* start, Args&&... args) {
+__attribute__((always_inline)) inline Object* ConstructAt(char* start, Args&&... args) {
   static_assert(kReferences<T>.count <= 256, "first of all the rules of type.h");
   static_assert(noexcept(T{ForMember(std::declval<Args>())...}),
                 "the members of a managed object must be initialised without throwing, and "
                 "so without allocating: make their values first, then the object");
   Object* object = reinterpret_cast<Object*>(start + kWordBytes);
   new (object) T{ForMember(std::forward<Args>(args))...};
-  ALLOMON_DCHECK_EQ("inv.header", reinterpret_cast<uintptr_t>(start) + kObjectBytes<T>,
-                    t_window.cursor);
   HeaderOf(object) = HeaderFor<T>();
   return object;
 }
@@ -86,23 +86,73 @@ __attribute__((always_inline)) inline Object* Construct(char* start, Args&&... a
 #pragma clang diagnostic pop
 #endif
 
+// In the nursery.
+template <typename T, typename... Args>
+__attribute__((always_inline)) inline Object* Construct(char* start, Args&&... args) {
+  ALLOMON_DCHECK_EQ("inv.header", reinterpret_cast<uintptr_t>(start) + kObjectBytes<T>,
+                    t_window.cursor);
+  return ConstructAt<T>(start, std::forward<Args>(args)...);
+}
+
 template <typename T, typename... Args>
 __attribute__((noinline)) Object* MakeSlow(SlowArgumentOf<Args>... args) {
   char* start = AllocateYoungSlow(kObjectBytes<T>, HeaderFor<T>(), ALLOMON_CALLER_FRAME());
   return Construct<T>(start, args...);
 }
 
+// What a constructor has stored, no barrier has seen.
+template <typename T>
+__attribute__((always_inline)) inline void RememberReferences(Object* object) {
+  for (uint32_t i = 0; i < kReferences<T>.count; ++i) {
+    Slot* const slot = SlotsOf(object) + kReferences<T>.offsets[i];
+    Remember(slot, nullptr, *slot);
+  }
+}
+
 template <typename T, typename... Args>
-ALLOMON_GC_INLINE inline Object* Make(Args&&... args) {
+__attribute__((noinline)) Object* MakeAtSlow(Site& site, SlowArgumentOf<Args>... args) {
+  const Placed placed =
+      AllocateAtSlow(site, kObjectBytes<T>, HeaderFor<T>(), ALLOMON_CALLER_FRAME());
+  Object* const object = ConstructAt<T>(placed.start, args...);
+  if (placed.old) RememberReferences<T>(object);
+  return object;
+}
+
+template <typename T, typename... Args>
+constexpr void CheckMake() {
   static_assert(Initializes<void, T, Args...>::value,
                 "make<T>(args...) is T{args...}: too many arguments, one of another type, or one "
                 "that would be narrowed (an int for a size_t, a double for a long): convert it");
   static_assert(!EndsWithTrailing<T>(), "the object has a length: make_trailing<T>(length, ...)");
   static_assert(kObjectBytes<T> <= kMaxYoungBytes,
                 "a managed struct has at most 8 KiB: use an array");
+}
+
+template <typename T, typename... Args>
+ALLOMON_GC_INLINE inline Object* Make(Args&&... args) {
+  CheckMake<T, Args...>();
   char* start = TryAllocateYoung(kObjectBytes<T>);
   return __builtin_expect(start != nullptr, 1) ? Construct<T>(start, std::forward<Args>(args)...)
                                                : MakeSlow<T, Args...>(std::forward<Args>(args)...);
+}
+
+template <typename T, typename... Args>
+ALLOMON_GC_INLINE inline Object* MakeAt(Site& site, Args&&... args) {
+  CheckMake<T, Args...>();
+  if (!site.allocates_old()) {
+    char* start = TryAllocateYoung(kObjectBytes<T>);
+    if (__builtin_expect(start != nullptr, 1)) {
+      return Construct<T>(start, std::forward<Args>(args)...);
+    }
+  } else {
+    char* start = TryAllocateOld(kObjectBytes<T>);
+    if (__builtin_expect(start != nullptr, 1)) {
+      Object* const object = ConstructAt<T>(start, std::forward<Args>(args)...);
+      RememberReferences<T>(object);
+      return object;
+    }
+  }
+  return MakeAtSlow<T, Args...>(site, std::forward<Args>(args)...);
 }
 
 }  // namespace internal
@@ -111,6 +161,12 @@ ALLOMON_GC_INLINE inline Object* Make(Args&&... args) {
 template <typename T, typename... Args>
 ALLOMON_GC_INLINE inline Local<T> make(Args&&... args) {
   return internal::LocalOf<T>(internal::Make<T, Args...>(std::forward<Args>(args)...));
+}
+
+// The same at a site, whose objects may be born old.  Cost: a load more, while they are born young.
+template <typename T, typename... Args>
+ALLOMON_GC_INLINE inline Local<T> make(Site& site, Args&&... args) {
+  return internal::LocalOf<T>(internal::MakeAt<T, Args...>(site, std::forward<Args>(args)...));
 }
 
 template <typename T>

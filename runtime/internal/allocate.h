@@ -8,7 +8,11 @@
 #include "runtime/internal/window.h"
 #include "tracker/heap_client.h"
 
-namespace allomon::gc::internal {
+namespace allomon::gc {
+
+class Site;
+
+namespace internal {
 
 // Takes room for an object with its header, at most kMaxYoungBytes + 8 bytes; nullptr when the slow
 // path must be taken.  Cost: five instructions: load, add, compare, branch, store.
@@ -22,9 +26,31 @@ __attribute__((always_inline)) inline char* TryAllocateYoung(size_t bytes) {
   return reinterpret_cast<char*>(start);
 }
 
+// The same for an object of an old site, in the old space.  Cost: seven instructions.
+__attribute__((always_inline)) inline char* TryAllocateOld(size_t bytes) {
+  const uintptr_t start = t_window.old_cursor;
+  const uintptr_t end = start + bytes;
+  // A nursery's limit of 0 wants the thread's attention.
+  if (__builtin_expect(end > t_window.old_limit, 0) ||
+      __builtin_expect(t_window.limit.load(std::memory_order_relaxed) == 0, 0)) {
+    return nullptr;
+  }
+  t_window.old_cursor = end;
+  if (start == 0) __builtin_unreachable();  // without a block the limit is 0
+  return reinterpret_cast<char*>(start);
+}
+
 // See Mutator.  `header` is that of the object to be.  `caller` is where the call stack of a sample
 // begins.
 char* AllocateYoungSlow(size_t bytes, uintptr_t header, FrameState caller);
+
+// Room for an object.
+struct Placed {
+  char* start;
+  bool old;
+};
+// The same at a site.  The caller remembers the slots of an old object that refer to young ones.
+Placed AllocateAtSlow(Site& site, size_t bytes, uintptr_t header, FrameState caller);
 
 // Makes an object with a length word and `words` more behind it.  Zero-filled, header written.
 Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words);
@@ -49,6 +75,7 @@ inline Object* MakeSized(uintptr_t header, uint64_t length, uint64_t words) {
   return MakeSizedSlow(header, length, words);
 }
 
-}  // namespace allomon::gc::internal
+}  // namespace internal
+}  // namespace allomon::gc
 
 #endif  // ALLOMON_RUNTIME_INTERNAL_ALLOCATE_H_

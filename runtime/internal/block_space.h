@@ -35,6 +35,9 @@ class BlockSpace {
     return start;
   }
 
+  // Takes an entirely free block, of kBlockBytes, which objects fill from its beginning on.
+  char* TakeFreeBlock();
+
   // Adds a chunk of free blocks; false if the backend has no memory.
   bool AddChunk();
   size_t free_blocks() const { return free_.size(); }
@@ -77,7 +80,6 @@ class BlockSpace {
   char* AllocateSlow(size_t bytes);
   void TakeNextHole();
   bool FindHoleInBlock();
-  char* TakeFreeBlock();
   void SweepBlock(char* block);
   void ReleaseFreeChunks(size_t keep_blocks);
   bool IsFree(Chunk* chunk);

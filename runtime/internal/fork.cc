@@ -33,14 +33,17 @@ void BeforeFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
   }
   ForEachHeap([](HeapCore& heap) { heap.StopForFork(); });
   ForEachHeap([](HeapCore& heap) { heap.LockForFork(); });
+  SiteTable::Get().LockForFork();
 }
 
 void AfterForkInParent() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  SiteTable::Get().UnlockAfterFork();
   ForEachHeap([](HeapCore& heap) { heap.AfterForkInParent(); });
   g_heaps_mutex.unlock();
 }
 
 void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  SiteTable::Get().UnlockAfterFork();
   ForEachHeap([](HeapCore& heap) { heap.AfterForkInChild(); });
   g_heaps_mutex.unlock();
 }

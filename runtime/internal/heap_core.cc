@@ -97,6 +97,7 @@ void HeapCore::Detach(Mutator* mutator) {
 // What stays of the thread's objects is the heap's, with the ephemerons that refer to such.
 void HeapCore::LeaveHeap(Mutator& mutator) {
   mutator.LeaveNursery();
+  mutator.CloseOldWindow();
   const size_t ephemerons = left_weaks.size() + mutator.weaks.size();
   ALLOMON_GC_CHECK(TryReserve(left_weaks, ephemerons), "out of memory for ephemerons");
   left_weaks.insert(left_weaks.end(), mutator.weaks.begin(), mutator.weaks.end());
@@ -126,6 +127,21 @@ Object* HeapCore::AllocateLarge(uint64_t words) {
   return large.Allocate(words, options.limit_bytes - chunk_bytes);
 }
 
+char* HeapCore::TakeSpareBlock() {
+  const MutexHolder hold(blocks_mutex_);
+  return blocks.free_blocks() > reserve_blocks_ ? blocks.TakeFreeBlock() : nullptr;
+}
+
+char* HeapCore::TakeOldBlock(Mutator* mutator) {
+  char* const block = TakeSpareBlock();
+  if (block != nullptr) return block;
+  while (!world.Stop(mutator)) {
+  }
+  GrowTo(reserve_blocks_ + 1);
+  world.Resume();
+  return TakeSpareBlock();
+}
+
 bool HeapCore::GrowTo(size_t free_blocks) {
   while (blocks.free_blocks() < free_blocks) {
     if (!LimitAllows(kChunkBytes) || !blocks.AddChunk()) return false;
@@ -134,6 +150,12 @@ bool HeapCore::GrowTo(size_t free_blocks) {
     if (options.listener != nullptr) options.listener->OnGrowth(bytes);
   }
   return true;
+}
+
+size_t HeapCore::GrantedBytes() const {
+  size_t bytes = 0;
+  for (Mutator* m = world.first(); m != nullptr; m = m->next) bytes += m->nursery.granted_bytes();
+  return bytes;
 }
 
 // inv.reserve: the objects that the nurseries may hold can be promoted.  If the reserve is short,
@@ -156,17 +178,13 @@ void HeapCore::GrantNurseries() {
     // A smaller grant is not worth a collection each time.
     m->nursery.Grant(granted < 4 * kMaxYoungBytes ? m->used_bytes() : granted);
   }
+  reserve_blocks_ = BlockSpace::BlocksFor(GrantedBytes() + stays);
   ALLOMON_DCHECK("inv.reserve", GrantedFits());
 }
 
 // For debug builds.
 bool HeapCore::GrantedFits() const {
-  size_t granted = 0;
-  for (Mutator* m = world.first(); m != nullptr; m = m->next) {
-    granted += m->nursery.granted_bytes();
-  }
-  return granted == 0 ||
-         BlockSpace::BlocksFor(granted + young.stays_bytes()) <= blocks.free_blocks();
+  return GrantedBytes() == 0 || reserve_blocks_ <= blocks.free_blocks();
 }
 
 bool HeapCore::GrowReserve() { return GrowTo(BlockSpace::BlocksFor(NurseryBytes())); }
@@ -404,7 +422,7 @@ HeapStatistics HeapCore::Statistics(Mutator* mutator) {
   while (!world.Stop(mutator)) {
   }
   HeapStatistics result = statistics;
-  result.allocated_words = world.departed_words() + born_old_words;
+  result.allocated_words = world.departed_words();
   for (Mutator* m = world.first(); m != nullptr; m = m->next) {
     m->Sync();
     result.allocated_words += m->allocated_words;
@@ -412,6 +430,7 @@ HeapStatistics HeapCore::Statistics(Mutator* mutator) {
   }
   result.young_words += young.young_bytes() / kWordBytes;
   result.born_old_words = born_old_words;
+  result.allocated_words += born_old_words;
   result.old_words = OldWords();
   result.custom_bytes = custom_bytes;
   result.old_space_bytes = blocks.bytes() + large.bytes();

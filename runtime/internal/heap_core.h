@@ -75,6 +75,9 @@ class HeapCore {
   // limit allows these bytes.
   bool WantsMajor(size_t bytes) const;
   bool LimitAllows(size_t bytes);
+  // Takes a block of the old space for objects that are born old, of kBlockBytes; nullptr when the
+  // limit, or the system, allows none.  A safepoint of the mutator's thread, without callbacks.
+  char* TakeOldBlock(Mutator* mutator);
   // Makes a large object of so many words, as LargeSpace::Allocate() does; nullptr when the limit
   // does not allow it.
   Object* AllocateLarge(uint64_t words);
@@ -157,7 +160,9 @@ class HeapCore {
   bool GrowReserve();
   void GrantNurseries();
   void MakeReserve();
+  char* TakeSpareBlock();
   bool GrantedFits() const;
+  size_t GrantedBytes() const;
   size_t NurseryBytes() const;
   bool GrowTo(size_t free_blocks);
   void CountPause(CollectionKind kind, uint64_t ns);
@@ -166,6 +171,11 @@ class HeapCore {
   bool RunOneFinalizer(Mutator* mutator);
 
   size_t nursery_bytes_;
+  // inv.reserve: so many free blocks are for the next collection.  Written while the world is
+  // stopped.
+  size_t reserve_blocks_ = 0;
+  // Threads that run take free blocks under it; a collector does when they stand.
+  Mutex blocks_mutex_;
 };
 
 }  // namespace allomon::gc::internal

@@ -236,6 +236,7 @@ void ReopenNurseries(HeapCore& heap, const Marking& marking) {
 
 bool MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
   ALLOMON_DCHECK("inv.world", heap.world.IsStoppedByMe());
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) m->CloseOldWindow();
   if (!FindStackObjects(heap)) return false;
   heap.blocks.ClearMarks();
   heap.large.ClearMarks();
@@ -253,6 +254,9 @@ bool MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
   ClearDeadEphemerons(marking);
   const auto is_marked = [&marking](Object* object) { return marking.IsMarked(object); };
   heap.samples.AfterMajor(is_marked);
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {
+    m->survival.AfterMajor(is_marked);
+  }
   FilterCustoms(heap, marking);
   heap.identities.AfterMajor(is_marked);
   ReopenNurseries(heap, marking);

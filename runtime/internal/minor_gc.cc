@@ -371,6 +371,7 @@ void CollectMinor(HeapCore& heap) {
   VisitRoots(heap, evacuation);
   VisitEphemerons(heap, evacuation);
   heap.samples.AfterMinor();
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) m->survival.AfterMinor();
   FilterCustoms(heap);
   heap.identities.AfterMinor(Survivor);
   Staying staying;

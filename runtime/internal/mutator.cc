@@ -1,12 +1,14 @@
 #include "runtime/internal/mutator.h"
 
+#include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/heap_core.h"
+#include "runtime/internal/pending_block.h"
 #include "runtime/internal/poison.h"
 #include "tracker/base/thread_id.h"
+#include "tracker/managed_profiler.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -15,55 +17,13 @@ using heap_client::Block;
 using heap_client::BlockHandle;
 using heap_client::Verdict;
 
-// Publishes the limit at the end of a slow path, also when a callback throws.
-class LimitPublisher {
- public:
-  explicit LimitPublisher(Mutator& mutator) : mutator_(mutator) {}
-  ~LimitPublisher() { mutator_.PublishLimit(); }
-  LimitPublisher(const LimitPublisher&) = delete;
-  LimitPublisher& operator=(const LimitPublisher&) = delete;
-
- private:
-  Mutator& mutator_;
-};
-
-// A followed block, which counts as dead if its allocation fails.
-class PendingBlock {
- public:
-  // Makes room for the block in the table; without memory the block is not followed.
-  PendingBlock(SampleTable& table, BlockHandle handle) : table_(table), handle_(handle) {
-    if (handle_ != 0 && !table_.Reserve()) Drop();
-  }
-  ~PendingBlock() {
-    if (handle_ == 0) return;
-    table_.Unreserve();
-    Drop();
-  }
-  PendingBlock(const PendingBlock&) = delete;
-  PendingBlock& operator=(const PendingBlock&) = delete;
-
-  // The block exists.  Runs no user code.
-  void Become(Object* object, bool young) {
-    const BlockHandle handle = std::exchange(handle_, 0);
-    if (handle != 0) table_.Add(object, handle, young);
-  }
-
- private:
-  void Drop() {
-    std::exception_ptr ignored;  // another exception may be in flight already
-    heap_client::OnManagedFree(std::exchange(handle_, 0), &ignored);
-  }
-
-  SampleTable& table_;
-  BlockHandle handle_;
-};
-
 void ClearWindow(Window& window) {
   window.cursor = 0;
   window.limit.store(0, std::memory_order_relaxed);
   window.first_root = nullptr;
   window.log_top = window.log_limit = nullptr;
   window.mutator = nullptr;
+  window.old_cursor = window.old_limit = 0;
 }
 
 }  // namespace
@@ -117,7 +77,11 @@ void Mutator::Sync() {
   const uint64_t words = (window->cursor - synced) / kWordBytes;
   synced = window->cursor;
   allocated_words += words;
-  sampler.Pass(words);
+  survival.Pass(words);
+  const uint64_t old_words = old.Sync();
+  if (old_words != 0) heap->CountBornOld(old_words, old_words * kWordBytes);
+  survival.PassOld(old_words);
+  sampler.Pass(words + old_words);
   ALLOMON_DCHECK_LE("inv.limit", used_bytes(), nursery.granted_bytes());
   ALLOMON_GC_CHECK(sampler.words_left() >= 0, "inv.sample.gap: words passed beyond the next hit");
 }
@@ -145,12 +109,22 @@ void Mutator::RunRequest() {
   if (heap->options.on_request != nullptr) heap->options.on_request();
 }
 
+// The words before the next sample are shared out between the nursery and the old window.  Each
+// word stands trial when it is allocated: a slow path counts both before it judges.
+void Mutator::ShareGap() {
+  uint64_t left = static_cast<uint64_t>(sampler.words_left());
+  uint64_t old_words = std::min({old.room_words(), left / 2, survival.old_words_left()});
+  // A profile's clock is told of each object.
+  if (allomon::internal::managed_profiler.load(std::memory_order_relaxed) != nullptr) old_words = 0;
+  old.SetLimit(old_words);
+  left = std::min(left - old_words, survival.words_left());
+  uncut_limit = window->cursor + std::min(left, nursery.room_bytes() / kWordBytes) * kWordBytes;
+}
+
 void Mutator::PublishLimit() {
   ALLOMON_DCHECK("inv.mutator.state", runs() && t_window.mutator == this);
   Sync();
-  const uint64_t room_words = nursery.room_bytes() / kWordBytes;
-  const uint64_t left = static_cast<uint64_t>(sampler.words_left());
-  uncut_limit = window->cursor + (left < room_words ? left : room_words) * kWordBytes;
+  ShareGap();
   const uintptr_t limit = Nursery::CutAtRun(uncut_limit, window->cursor);
   window->limit.store(WantsAttention() ? 0 : limit, std::memory_order_relaxed);
   // Pairs with the fences in World::RequestStopLocked() and in the tracker's PublishLocked().
@@ -280,6 +254,7 @@ char* Mutator::AllocateYoungSlow(size_t bytes, uintptr_t header, AllocationSourc
   nursery.NotePassed(reinterpret_cast<uintptr_t>(start));
   synced = window->cursor;  // Sample() has held the trials of these words
   allocated_words += bytes / kWordBytes;
+  follow_next = survival.Take(bytes / kWordBytes);
   ALLOMON_GC_UNPOISON(start, bytes);
   return start;
 }

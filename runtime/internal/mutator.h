@@ -5,10 +5,13 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/internal/allocate.h"
 #include "runtime/internal/memory.h"
 #include "runtime/internal/nursery.h"
 #include "runtime/internal/object.h"
+#include "runtime/internal/old_window.h"
 #include "runtime/internal/root_list.h"
+#include "runtime/internal/survival.h"
 #include "runtime/internal/thread_stack.h"
 #include "runtime/internal/value_word.h"
 #include "runtime/internal/window.h"
@@ -55,6 +58,9 @@ class Mutator {
   // The same, where the limit is the end of a run and nothing else: goes on in the next run.  Else
   // nullptr.
   char* TryNextRun(size_t bytes);
+  // Takes room for an object of a site, in the nursery or in the old space, as AllocateYoungSlow()
+  // does.  The caller remembers the slots of an old object that refer to young ones.
+  Placed AllocateAtSlow(Site& site, size_t bytes, uintptr_t header, FrameState caller);
   // Makes an object that is born old: zero-filled, the header to be written by the caller.
   Object* AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_t header,
                             AllocationSource source, FrameState caller);
@@ -96,6 +102,8 @@ class Mutator {
   template <typename Keep>
   void ReopenNursery(Keep keep);
   void LeaveNursery();
+  // The rest of the block is free again when it has been swept.
+  void CloseOldWindow() { old.Close(); }
   // The precise roots of the thread.
   template <typename Visit>
   void ForEachRoot(Visit visit) {
@@ -120,6 +128,8 @@ class Mutator {
   // Stored by the thread itself, under the world's mutex.
   std::atomic<MutatorState> state{MutatorState::kOutside};
   Nursery nursery;
+  OldWindow old{t_window};
+  Survival survival;
   ThreadStack stack;
   uintptr_t synced = 0;          // Sync() has counted up to here
   uintptr_t uncut_limit = 0;     // the limit, but for the end of the run
@@ -133,6 +143,7 @@ class Mutator {
   // or value is.
   Vector<Object*> weaks;
   Vector<Slot*> noted_for_check;  // debug builds: the slots that the log must have (inv.remembered)
+  bool follow_next = false;       // AllocateYoungSlow(): the object has a turn of `survival`
   uint32_t no_allocation = 0;     // open NoAllocation scopes
   uint32_t stress_count = 0;
   bool in_finalizer = false;
@@ -146,6 +157,15 @@ class Mutator {
   bool MayRunRequest() const;
   void RunRequest();
   void MakeRoom(size_t bytes);
+  void MeetSiteSlow(Site& site);
+  char* AllocateYoungAtSlow(Site& site, bool follow, size_t bytes, uintptr_t header,
+                            FrameState caller);
+  Placed AllocateOldAtSlow(Site& site, Survival::Turn turn, size_t bytes, uintptr_t header,
+                           FrameState caller);
+  // nullptr if there is no room in the old space; the object is then made young.
+  char* AllocateOldSlow(size_t bytes, uintptr_t header, FrameState caller);
+  bool FindOldRoom(size_t bytes);
+  void ShareGap();
   // Fits, or goes to a hole in which it does.
   bool FindRoom(size_t bytes);
   bool WantsAttention() const;

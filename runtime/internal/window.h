@@ -39,6 +39,10 @@ struct Window {
   Slot** log_top;
   Slot** log_limit;
   Mutator* mutator;
+  // The next free byte of the block of the old space in which objects of old sites are made, and
+  // how far it may go (old_window.h).  Both 0 without a block.
+  uintptr_t old_cursor;
+  uintptr_t old_limit;
 };
 
 // inv.young.range: all code of a program that stores references has the same range compiled in.

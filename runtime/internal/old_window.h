@@ -1,0 +1,55 @@
+// Where a mutator makes objects that are born old: a block of the old space.
+#ifndef ALLOMON_RUNTIME_INTERNAL_OLD_WINDOW_H_
+#define ALLOMON_RUNTIME_INTERNAL_OLD_WINDOW_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "runtime/internal/object.h"
+#include "runtime/internal/window.h"
+
+namespace allomon::gc::internal {
+
+// The mutator's own, and the collector's while the world is stopped.  The cursor and its limit are
+// the window's.
+class OldWindow {
+ public:
+  explicit OldWindow(Window& window) : window_(window) {}
+
+  bool Fits(size_t bytes) const { return bytes <= end_ - window_.old_cursor; }
+  uint64_t room_words() const { return (end_ - window_.old_cursor) / kWordBytes; }
+
+  void Open(char* block, size_t size_bytes) {
+    window_.old_cursor = window_.old_limit = synced_ = reinterpret_cast<uintptr_t>(block);
+    end_ = synced_ + size_bytes;
+  }
+  // What is behind the last object is no object (BlockSpace::CloseHoles).  Words that were not
+  // synced are not counted.
+  void Close() {
+    if (window_.old_cursor != end_) *reinterpret_cast<Word*>(window_.old_cursor) = 0;
+    window_.old_cursor = window_.old_limit = synced_ = end_ = 0;
+  }
+
+  // inv.limit: so many words, and those up to the nursery's limit, are before the next sample.
+  void SetLimit(uint64_t words) { window_.old_limit = window_.old_cursor + words * kWordBytes; }
+  // Takes room, which Fits().
+  char* Take(size_t bytes) {
+    char* const start = reinterpret_cast<char*>(window_.old_cursor);
+    window_.old_cursor += bytes;
+    return start;
+  }
+  // Words that were taken since the last call.
+  uint64_t Sync() {
+    const uintptr_t before = std::exchange(synced_, window_.old_cursor);
+    return (synced_ - before) / kWordBytes;
+  }
+
+ private:
+  Window& window_;
+  uintptr_t end_ = 0;  // of the block
+  uintptr_t synced_ = 0;
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_OLD_WINDOW_H_

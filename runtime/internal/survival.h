@@ -1,0 +1,100 @@
+// Which objects of sites a mutator follows, to see which of them live long.
+#ifndef ALLOMON_RUNTIME_INTERNAL_SURVIVAL_H_
+#define ALLOMON_RUNTIME_INTERNAL_SURVIVAL_H_
+
+#include <cstdint>
+#include <limits>
+#include <random>
+
+#include "runtime/internal/memory.h"
+#include "runtime/internal/object.h"
+#include "runtime/internal/site_table.h"
+
+namespace allomon::gc::internal {
+
+// The mutator's own, and the collector's while the world is stopped.  Until Begin() no word is
+// waited for.
+class Survival {
+ public:
+  // Of the nursery, between two objects that are followed: in the beginning, and from the turn
+  // kFirstTurns on.
+  static constexpr int64_t kFirstGapWords = 2048;
+  static constexpr int64_t kMeanGapWords = 8192;
+  static constexpr uint32_t kFirstTurns = 512;
+  // Of the objects of old sites, between two that have a turn: to be made young and followed, or to
+  // be followed as they are, alternately.
+  static constexpr int64_t kMeanOldGapWords = 512;
+  // At most so many objects are followed at a time; the others of the cycle are not.
+  static constexpr size_t kMostFollowed = 1024;
+
+  enum class Turn : uint8_t { kNone, kYoung, kOld };
+
+  Survival() = default;
+  ~Survival();
+  Survival(const Survival&) = delete;
+  Survival& operator=(const Survival&) = delete;
+
+  bool on() const { return young_.capacity() != 0; }
+  // Without memory nothing is followed.
+  void Begin(uint32_t seed);
+
+  // Words of the nursery until the next object that is followed, if it is of a site.
+  uint64_t words_left() const { return words_left_ > 0 ? static_cast<uint64_t>(words_left_) : 0; }
+  void Pass(uint64_t words) { words_left_ -= static_cast<int64_t>(words); }
+  // An object of `words` was allocated.  Whether it is to be followed.
+  bool Take(uint64_t words);
+  // The same for objects of old sites: words until the next turn, and whether it is that of an
+  // object of `words` which comes now.
+  uint64_t old_words_left() const {
+    return old_words_left_ > 0 ? static_cast<uint64_t>(old_words_left_) : 0;
+  }
+  void PassOld(uint64_t words) { old_words_left_ -= static_cast<int64_t>(words); }
+  Turn TurnOfOld(uint64_t words);
+
+  void FollowYoung(Site& site, Object* object) { Follow(young_, site, object); }
+  void FollowOld(Site& site, Object* object) { Follow(old_, site, object); }
+
+  // Behind the evacuation of a minor collection, while headers say who was moved.
+  void AfterMinor();
+  // Behind the marking.
+  template <typename IsMarked>
+  void AfterMajor(IsMarked is_marked);
+
+ private:
+  struct Sample {
+    Object* object;
+    SiteRecord* record;  // held
+  };
+
+  static void Follow(Vector<Sample>& samples, Site& site, Object* object);
+  int64_t Draw(int64_t mean);
+
+  int64_t words_left_ = std::numeric_limits<int64_t>::max();
+  int64_t old_words_left_ = 0;
+  bool young_turn_ = false;  // was the last one
+  uint32_t turns_ = 0;       // of the nursery
+  std::minstd_rand random_;
+  Vector<Sample> young_;  // in the nursery, or in their places there
+  Vector<Sample> old_;    // born old since the last major collection
+};
+
+template <typename IsMarked>
+void Survival::AfterMajor(IsMarked is_marked) {
+  for (const Sample& sample : old_) {
+    SiteTable::Get().NoteBornOld(*sample.record, is_marked(sample.object));
+  }
+  old_.clear();
+  size_t kept = 0;
+  for (const Sample& sample : young_) {
+    if (is_marked(sample.object)) {
+      young_[kept++] = sample;
+      continue;
+    }
+    SiteTable::Get().NotePromoted(*sample.record, false);
+  }
+  young_.resize(kept);
+}
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_SURVIVAL_H_
