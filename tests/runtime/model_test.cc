@@ -15,10 +15,19 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
+#include "runtime/internal/site_table.h"
 #include "tracker/tracker.h"
 
 namespace allomon::gc {
 namespace {
+
+// Of the objects made here few live long, so the heap makes these sites young; MakeSitesOld() makes
+// them old again.
+Site g_nodes("model nodes");
+Site g_shared("model shared");
+void MakeSitesOld() {
+  internal::SiteTable::Get().Load({{"model nodes", true}, {"model shared", true}});
+}
 
 // A Shared never changes once it is published, so any thread may hold and read it.
 struct Shared {
@@ -250,7 +259,7 @@ class Program {
     } else {
       const size_t from = Pick(kRoots);
       const int left = models_[from];
-      roots_[i] = make<Node>(id, roots_[from], nullptr, nullptr, nullptr);
+      roots_[i] = make<Node>(g_nodes, id, roots_[from], nullptr, nullptr, nullptr);
       shadows_.push_back({id, roots_[i]->left ? left : -1, {}, "", -1});
     }
     models_[i] = static_cast<int>(shadows_.size()) - 1;
@@ -284,7 +293,7 @@ class Program {
   void Publish(size_t i) {
     const std::string text(Pick(30), static_cast<char>('a' + Pick(26)));
     const Local<Bytes> bytes = make_bytes(text);
-    const Local<Shared> object = make<Shared>(++next_id_, roots_[i]->shared, bytes);
+    const Local<Shared> object = make<Shared>(g_shared, ++next_id_, roots_[i]->shared, bytes);
     const int next = shadow(i).shared;
     const int index = market_->Publish(Pick(Market::kStalls), object, next, text);
     roots_[i]->shared = object;
@@ -341,6 +350,7 @@ void RunProgram(Heap& heap, Market* market, uint64_t seed, int steps, bool track
     program.Step(trackers);
     if (i % 7 == 0) program.Try([&] { program.Compare(static_cast<size_t>(i / 7) % 40); });
     if (i % 5000 == 0) program.Try([&] { heap.Collect(CollectionKind::kMajor); });
+    if (i % 500 == 0) program.Try(MakeSitesOld);
   }
   program.Try([&] { program.CompareAll(); });
 }
