@@ -85,8 +85,8 @@ class SiteTable {
   void Load(States states);
 
   // For fork.
-  void LockForFork() { mutex_.lock(); }
-  void UnlockAfterFork() { mutex_.unlock(); }
+  void LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
+  void UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
  private:
   SiteRecord* RecordOf(Site& site) ALLOMON_REQUIRES(mutex_);
