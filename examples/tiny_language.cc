@@ -246,7 +246,7 @@ class Interpreter {
     const gc::Shape* shape = nullptr;  // of the last record
     size_t index = 0;                  // of the field in it
   };
-  // Valid until the next allocation.
+  // Valid as long as the result is on the native stack: what a word there points into stays.
   gc::Field<Value>& Field(const Slot& object, Cache& cache) {
     if (cache.shape == nullptr || !object.is_shaped(*cache.shape)) {
       if (!object.is<gc::Shaped>()) Fail(Text(object) + " is no record");

@@ -86,7 +86,7 @@ struct Closure {
   exit(1);
 }
 
-// What these return is valid until the next allocation.
+// A pointer is valid as long as it is on the native stack: what it points to stays in its place.
 Pair* AsPair(Handle value) {
   if (!value.is<Pair>()) Stop("here must be a pair, not: ", value.type_name());
   return value.peek<Pair>();

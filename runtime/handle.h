@@ -36,13 +36,7 @@ class Field;
 
 namespace internal {
 struct Access;
-
-// A reference that is on its way into a new object.
-template <typename T>
-struct Unrooted {
-  Object* object;
-};
-}  // namespace internal
+}
 
 // Cost: that of a pointer.
 template <typename T>
@@ -143,9 +137,8 @@ template <typename T>
 class Field : public internal::OpsOf<Field<T>, T> {
  public:
   Field() = default;
-  Field(std::nullptr_t) noexcept {}                                       // NOLINT
-  Field(Local<T> value) noexcept : object_(value.object_) {}              // NOLINT: only in make()
-  Field(internal::Unrooted<T> value) noexcept : object_(value.object) {}  // NOLINT
+  Field(std::nullptr_t) noexcept {}                           // NOLINT
+  Field(Local<T> value) noexcept : object_(value.object_) {}  // NOLINT: only in make()
   template <typename From, typename = internal::IfInitializes<From, T>>
   Field(const From& from) noexcept : object_(internal::RawOf(from)) {}  // NOLINT
   Field(const Field&) = delete;
@@ -203,7 +196,7 @@ struct Access {
     return root.node_.object;
   }
   template <typename T>
-  ALLOMON_GC_INLINE static Local<T> Adopt(Object* object) {
+  ALLOMON_GC_INLINE static Local<T> LocalOf(Object* object) {
     return Local<T>(object);
   }
 };
@@ -221,12 +214,8 @@ inline Object* RawOf(const Root<T>& root) {
   return Access::Raw(root);
 }
 template <typename T>
-ALLOMON_GC_INLINE inline Object* RawOf(const Unrooted<T>& unrooted) {
-  return unrooted.object;
-}
-template <typename T>
 ALLOMON_GC_INLINE inline Local<T> LocalOf(Object* object) {
-  return Access::Adopt<T>(object);
+  return Access::LocalOf<T>(object);
 }
 
 }  // namespace internal

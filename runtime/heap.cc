@@ -38,7 +38,7 @@ void Heap::Collect(CollectionKind kind) {
 
 void Heap::CollectFromTop(CollectionKind kind) {
   internal::Mutator* mutator = MutatorOf(*core_);
-  core_->CollectFromTop(kind, mutator);
+  core_->Collect(kind, mutator, internal::HeapCore::OwnStack::kKeepsNothing);
   if (mutator != nullptr) mutator->SafepointSlow();
 }
 

@@ -33,7 +33,7 @@ class Global {
     return *this;
   }
   Local<T> get() const {
-    return internal::Access::Adopt<T>(node_ == nullptr ? nullptr : internal::SlotOfGlobal(node_));
+    return internal::LocalOf<T>(node_ == nullptr ? nullptr : internal::SlotOfGlobal(node_));
   }
   void Reset() {
     if (node_ != nullptr) internal::DeleteGlobal(node_);
@@ -57,7 +57,7 @@ template <typename T>
 void add_finalizer(Handle<T> object, std::function<void(Handle<T>)> run) {
   internal::AddFinalizer(
       internal::Access::Raw(object),
-      [run = std::move(run)](internal::Object* raw) { run(internal::Access::Adopt<T>(raw)); });
+      [run = std::move(run)](internal::Object* raw) { run(internal::LocalOf<T>(raw)); });
 }
 
 }  // namespace allomon::gc

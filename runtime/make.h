@@ -27,12 +27,12 @@ namespace internal {
 
 // A Field as an argument initialises a member with its reference.
 template <typename U>
-ALLOMON_GC_INLINE inline Unrooted<U> ForMember(const Field<U>& field) noexcept {
-  return {Access::Raw(field)};
+ALLOMON_GC_INLINE inline Local<U> ForMember(const Field<U>& field) noexcept {
+  return field;
 }
 template <typename U>
-ALLOMON_GC_INLINE inline Unrooted<U> ForMember(Field<U>& field) noexcept {
-  return {Access::Raw(field)};
+ALLOMON_GC_INLINE inline Local<U> ForMember(Field<U>& field) noexcept {
+  return field;
 }
 template <typename Arg>
 ALLOMON_GC_INLINE inline Arg&& ForMember(Arg&& arg) noexcept {
@@ -179,13 +179,13 @@ ALLOMON_GC_INLINE inline Local<T>& Local<T>::emplace(Args&&... args) {
 // Makes an array of `length` null references.
 template <typename T>
 inline Local<Array<T>> make_array(size_t length) {
-  return internal::Access::Adopt<Array<T>>(
+  return internal::LocalOf<Array<T>>(
       internal::MakeSized(internal::HeaderFor<Array<T>>(), length, length));
 }
 
 // Makes `length` zero bytes.
 inline Local<Bytes> make_bytes(size_t length) {
-  return internal::Access::Adopt<Bytes>(
+  return internal::LocalOf<Bytes>(
       internal::MakeSized(internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length)));
 }
 

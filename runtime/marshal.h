@@ -95,7 +95,7 @@ absl::StatusOr<Local<T>> unmarshal(std::string_view bytes, const MarshalTypes& t
   const absl::StatusOr<internal::Object*> root =
       internal::ReadGraph(bytes, types, &internal::TypeInfoOf<T>::kInfo);
   if (!root.ok()) return root.status();
-  return internal::Access::Adopt<T>(*root);
+  return internal::LocalOf<T>(*root);
 }
 
 }  // namespace allomon::gc

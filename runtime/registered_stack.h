@@ -2,8 +2,8 @@
 //
 //   gc::RegisteredStack stack(memory, size);      // makecontext() gets the same memory
 //   ...
-//   gc::LeaveStack();                             // before each switch, in the function that does
-//   it swapcontext(&here, &there);
+//   gc::LeaveStack();  // before each switch, in the function that switches
+//   swapcontext(&here, &there);
 //
 // The collector looks for references on the stack that a thread runs on, and on its own.  Of other
 // stacks it must be told, and of where the functions on them were left.

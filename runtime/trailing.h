@@ -69,12 +69,7 @@ Object* MakeTrailing(size_t length, SlowArgumentOf<Args>... args) {
   }
   Object* const object = MakeSized(HeaderFor<T>(), 0, kFixedWords - 1 + words);
   new (object) T{ForMember(args)..., TrailingSize{size}};
-  if (!IsYoung(object)) {
-    for (uint32_t i = 0; i < kReferences<T>.count; ++i) {
-      Slot* const slot = SlotsOf(object) + kReferences<T>.offsets[i];
-      Remember(slot, nullptr, *slot);
-    }
-  }
+  if (!IsYoung(object)) RememberReferences<T>(object);
   return object;
 }
 

@@ -42,24 +42,24 @@ Object* EphemeronValue(Object* ephemeron);
 template <typename K, typename V>
 Local<Ephemeron<K, V>> make_ephemeron(Handle<K> key, Handle<V> value) {
   using E = Ephemeron<K, V>;
-  return internal::Access::Adopt<E>(internal::MakeEphemeron(
+  return internal::LocalOf<E>(internal::MakeEphemeron(
       internal::HeaderFor<E>(), internal::Access::Raw(key), internal::Access::Raw(value)));
 }
 
 template <typename T>
 Local<WeakRef<T>> make_weak(Handle<T> target) {
-  return internal::Access::Adopt<WeakRef<T>>(internal::MakeEphemeron(
+  return internal::LocalOf<WeakRef<T>>(internal::MakeEphemeron(
       internal::HeaderFor<WeakRef<T>>(), internal::Access::Raw(target), nullptr));
 }
 
 // The key, the value, the target; null after it was found dead.
 template <typename K, typename V>
 Local<K> key_of(Handle<Ephemeron<K, V>> ephemeron) {
-  return internal::Access::Adopt<K>(internal::EphemeronKey(internal::Access::Raw(ephemeron)));
+  return internal::LocalOf<K>(internal::EphemeronKey(internal::Access::Raw(ephemeron)));
 }
 template <typename K, typename V>
 Local<V> value_of(Handle<Ephemeron<K, V>> ephemeron) {
-  return internal::Access::Adopt<V>(internal::EphemeronValue(internal::Access::Raw(ephemeron)));
+  return internal::LocalOf<V>(internal::EphemeronValue(internal::Access::Raw(ephemeron)));
 }
 template <typename T>
 Local<T> target_of(Handle<WeakRef<T>> weak) {

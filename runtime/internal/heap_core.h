@@ -62,9 +62,8 @@ class HeapCore {
 
   // Collects, with the world stopped by this thread.  `mutator` is the thread's own mutator, or
   // nullptr for a thread that does not run in this heap.
-  void Collect(CollectionKind kind, Mutator* mutator);
-  // The same; the native stack of the calling thread keeps nothing.
-  void CollectFromTop(CollectionKind kind, Mutator* mutator);
+  enum class OwnStack { kKeeps, kKeepsNothing };  // the native one of the calling thread
+  void Collect(CollectionKind kind, Mutator* mutator, OwnStack own_stack = OwnStack::kKeeps);
   // Collects kMajor, and lets the visitor look before the world goes on.  Throws std::bad_alloc.
   void CollectAndLook(LiveObjectsVisitor& visitor, Mutator* mutator);
   // Empties the nurseries, the caller's included, unless another thread's collection has just
@@ -86,6 +85,9 @@ class HeapCore {
     return statistics.promoted_words + born_old_words - statistics.freed_old_words;
   }
   void CountBornOld(uint64_t words, size_t bytes);
+  // Another one for each mutator; the same in each run of a program that makes its threads in the
+  // same order.
+  uint32_t TakeSeed() { return seeds_.fetch_add(1, std::memory_order_relaxed) + 1; }
   // Asks the program for memory; false if the program has no handler, or its handler refuses.
   bool AskForMemory(size_t bytes);
 
@@ -171,6 +173,7 @@ class HeapCore {
   bool RunOneFinalizer(Mutator* mutator);
 
   size_t nursery_bytes_;
+  std::atomic<uint32_t> seeds_{0};
   // inv.reserve: so many free blocks are for the next collection.  Written while the world is
   // stopped.
   size_t reserve_blocks_ = 0;

@@ -69,30 +69,6 @@ size_t Nursery::room_bytes() const {
 
 void Nursery::Close() { YoungSlice::Fill(window_->cursor, hole_.end); }
 
-size_t Nursery::hole_bytes() const {
-  size_t bytes = 0;
-  for (YoungSlice* slice = first_; slice != nullptr; slice = slice->next) {
-    bytes += slice->hole_bytes();
-  }
-  return bytes;
-}
-
-size_t Nursery::wide_bytes() const {
-  size_t bytes = 0;
-  for (YoungSlice* slice = first_; slice != nullptr; slice = slice->next) {
-    bytes += slice->wide_bytes();
-  }
-  return bytes;
-}
-
-size_t Nursery::stays_bytes() const {
-  size_t bytes = 0;
-  for (YoungSlice* slice = first_; slice != nullptr; slice = slice->next) {
-    bytes += slice->stays_bytes();
-  }
-  return bytes;
-}
-
 bool Nursery::AddSlice(YoungSpace& space, size_t size_bytes) {
   YoungSlice* const slice = YoungSlice::Map(size_bytes);
   if (slice == nullptr) return false;
@@ -120,7 +96,7 @@ void Nursery::Resize(YoungSpace& space, size_t wanted_bytes) {
   // Objects of several KiB find no room among those that stay, so a quarter is to be wide holes.
   const size_t wanted_wide_bytes = wanted_bytes / 4;
   size_t bytes = hole_bytes();
-  size_t wide = wide_bytes();
+  size_t wide = Sum<&YoungSlice::wide_bytes>();
   YoungSlice** link = stress_ ? &first_->next->next : &first_->next;
   while (YoungSlice* const slice = *link) {
     if (slice->stays_bytes() != 0 || bytes - slice->hole_bytes() < wanted_bytes ||

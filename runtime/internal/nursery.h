@@ -69,10 +69,8 @@ class Nursery {
   // inv.reserve: so many bytes may be allocated, because so many can be promoted.
   size_t granted_bytes() const { return granted_bytes_; }
   void Grant(size_t bytes) { granted_bytes_ = bytes; }
-  // Bytes of all usable holes, and of the objects that stay.
-  size_t hole_bytes() const;
-  size_t wide_bytes() const;
-  size_t stays_bytes() const;
+  // Bytes of all usable holes.
+  size_t hole_bytes() const { return Sum<&YoungSlice::hole_bytes>(); }
   size_t size_bytes() const { return size_bytes_; }
   size_t wanted_bytes() const { return wanted_bytes_; }
   YoungSlice* first_slice() const { return first_; }
@@ -80,6 +78,15 @@ class Nursery {
  private:
   template <typename Keep>
   static void Rebuild(YoungSlice& slice, Keep keep);
+  // Of all slices.
+  template <size_t (YoungSlice::*kBytes)() const>
+  size_t Sum() const {
+    size_t sum = 0;
+    for (YoungSlice* slice = first_; slice != nullptr; slice = slice->next) {
+      sum += (slice->*kBytes)();
+    }
+    return sum;
+  }
   bool AddSlice(YoungSpace& space, size_t size_bytes);
   void Rewind();
 

@@ -1,9 +1,11 @@
 // The layout of a managed object in memory: an 8-byte header, then the user's plain struct.
 // A pointer to an object points behind the header.
 //
-//   header   address of the TypeInfo, with two low bits
+//   header   address of the TypeInfo, with three low bits
 //     bit 0  forwarded: the rest is the object's new address (during a minor collection)
-//     bit 1  large: a LargeNode stands before the header
+//     bit 1  of a young object: it has tenure; of another: it is large, and a LargeNode stands
+//            before the header
+//     bit 2  stays: of a young object, see kStaysBit
 //
 // Sizes are in words of 8 bytes.  Every object has at least one word behind its header, because the
 // collector links dead copies through it.

@@ -46,7 +46,7 @@ char* Mutator::AllocateOldSlow(size_t bytes, uintptr_t header, FrameState caller
 
 void Mutator::MeetSiteSlow(Site& site) {
   if (!heap->options.pretenure) return;
-  if (!survival.on()) survival.Begin(thread_id);
+  if (!survival.on()) survival.Begin(heap->TakeSeed());
   SiteTable::Get().Meet(site);
 }
 

@@ -20,9 +20,6 @@ class Shaped;
 
 namespace internal {
 
-template <typename T>
-struct Unrooted;
-
 // Never the type of an object; the target of references in marshalled layouts.
 template <>
 struct TypeInfoOf<Value> {
@@ -64,10 +61,6 @@ template <typename U>
 struct Referred<StackSlot<U>> {
   using Type = U;
 };
-template <typename U>
-struct Referred<Unrooted<U>> {
-  using Type = U;
-};
 
 template <typename From, typename T, typename = void>
 struct Converts : std::bool_constant<std::is_same_v<From, Immediate> && std::is_same_v<T, Value>> {
@@ -97,8 +90,6 @@ template <typename T>
 Object* RawOf(const Field<T>& field);
 template <typename T>
 Object* RawOf(const StackSlot<T>& slot);
-template <typename T>
-Object* RawOf(const Unrooted<T>& unrooted);
 inline Object* RawOf(Immediate immediate) { return reinterpret_cast<Object*>(immediate.word()); }
 
 template <typename T>

@@ -10,7 +10,7 @@ Survival::~Survival() {
 
 void Survival::Begin(uint32_t seed) {
   if (!TryReserve(old_, kMostFollowed) || !TryReserve(young_, kMostFollowed)) return;
-  random_.seed(seed);
+  random_.seed(seed * 2654435769u);  // 2^32 by the golden ratio: the first draws are far apart
   words_left_ = Draw(kFirstGapWords);
   old_words_left_ = Draw(kMeanOldGapWords);
 }

@@ -278,7 +278,8 @@ __attribute__((noinline)) long UseHiddenLocal() {
   const auto heap = Heap::Create(Options("stress=1")).value();
   const Mutator mutator(*heap);
   const auto hidden = std::make_unique<uintptr_t>(MakeHidden());
-  heap->core().CollectFromTop(CollectionKind::kMinor, &internal::CurrentMutator());
+  heap->core().Collect(CollectionKind::kMinor, &internal::CurrentMutator(),
+                       internal::HeapCore::OwnStack::kKeepsNothing);
   return reinterpret_cast<volatile Cell*>(~*hidden)->head;
 }
 
