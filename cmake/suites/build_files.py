@@ -57,6 +57,7 @@ class _Recorder:
             Label=lambda label: absolute(label, package),
             struct=lambda **fields: type("struct", (), fields),
             native=self,
+            existing_rule=lambda name: workspace.current.rules[name].attributes,
             package_name=lambda: workspace.current.package,
             CcInfo=None,
             DefaultInfo=None,

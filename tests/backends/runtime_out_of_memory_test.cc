@@ -1,8 +1,5 @@
 // The backend refuses the n-th block, for every n.  Nothing breaks, wherever that hits, and the
 // heap goes on when there is memory again.
-//
-// The test is built over tests/backends/failing.  Its target is
-// //tests/backends:runtime_out_of_memory_test.
 #include <atomic>
 #include <new>
 #include <string>
