@@ -335,23 +335,34 @@ class ProcessTest(ServeCase):
         end()
         self.assertIn("idle", command("ctl", host.pid, "status").stdout)
 
+    def wait_for(self, word, *pids):
+        """Until each of them says it of itself.  The command waits a second only for those that
+        have not answered when another has."""
+        deadline = time.monotonic() + 120
+        while not all(word in command("ctl", pid, "status").stdout for pid in pids):
+            self.assertLess(time.monotonic(), deadline, word)
+            time.sleep(0.01)
+
     def test_workers_are_asked_and_added_up(self):
         host = self.idle_host()
         child = int(host.do("f"))
         self.addCleanup(self.remove_files, child)
         host.do("c a 200")  # the worker can be asked now
-        stop = threading.Event()
 
         def both():
             while not stop.is_set():
                 host.do("a 1")
                 host.do("c a 1")
 
+        stop = threading.Event()
         thread = threading.Thread(target=both)
         thread.start()
-        serving = self.serve("--pid", host.pid, "--all-children", "--exact")
-        stop.set()
-        thread.join()
+        try:
+            serving = self.serve("--pid", host.pid, "--all-children", "--exact")
+            self.wait_for(": records", host.pid, child)
+        finally:
+            stop.set()
+            thread.join()
         host.do("l 4")
         host.do("c l 2")
         samples = self.metrics(serving)
@@ -361,11 +372,12 @@ class ProcessTest(ServeCase):
         stop.clear()
         thread = threading.Thread(target=both)
         thread.start()
-        self.assertEqual(serving.end(), (0, ""))
-        stop.set()
-        thread.join()
-        for pid in (host.pid, child):
-            self.assertIn("idle", command("ctl", pid, "status").stdout)
+        try:
+            self.assertEqual(serving.end(), (0, ""))
+            self.wait_for(": idle", host.pid, child)
+        finally:
+            stop.set()
+            thread.join()
 
     def test_recording_of_another_is_left_alone(self):
         host = self.idle_host()
