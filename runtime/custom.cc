@@ -12,7 +12,7 @@ namespace {
 // Collects because of out-of-heap bytes, which may fill the machine while the nursery is nearly
 // empty.
 void CollectForBytes(Mutator& mutator, uint64_t bytes) {
-  if (mutator.heap->WantsMajor(bytes)) mutator.heap->Collect(CollectionKind::kMajor, &mutator);
+  if (mutator.heap->WantsMajor(bytes)) mutator.heap->CollectForGrowth(mutator);
 }
 
 // Room in the heap's table, given back unless the block is made.

@@ -171,7 +171,9 @@ class Field : public internal::OpsOf<Field<T>, T> {
 
   Field& Set(internal::Object* value) {
     internal::Object* const old = object_;
-    object_ = value;
+    internal::NoteOverwritten(&object_, old);
+    // Release: the thread that marks follows the reference to what it leads to.
+    __atomic_store_n(&object_, value, __ATOMIC_RELEASE);
     internal::Remember(&object_, old, value);
     return *this;
   }

@@ -46,6 +46,18 @@ struct HeapOptions {
   // A file of SaveSites() that Heap::Create() loads; empty: none.
   std::string sites_path;
 
+  // A heap with at least so many bytes of old objects is marked and swept in slices, so that no pause
+  // is long; a smaller one at once.  0: always in slices.
+  size_t incremental_from_bytes = size_t{16} << 20;
+
+  // Whether a thread of the heap's own does most of that, where the machine has a second processor.
+  // The thread is made when the first such collection begins.
+  bool background = true;
+
+  // For tests: a slice ends after so many looks at the clock, each some 64 objects apart, however
+  // little time has passed.  0: by time alone.
+  uint32_t slice_looks = 0;
+
   // The entries of the mark stack.  When the stack is full, marking falls back to scanning the
   // heap.
   size_t mark_stack_entries = size_t{1} << 26;
@@ -65,7 +77,8 @@ struct HeapOptions {
 
   // Reads settings separated by commas, on top of the present ones:
   //
-  //   nursery=4M,growth=80,floor=8M,limit=1G,verify,stress=1,pretenure=0,sites=FILE
+  //   nursery=4M,growth=80,floor=8M,limit=1G,verify,stress=1,pretenure=0,sites=FILE,
+  //   incremental=64M,background=0
   //
   // Sizes take K, M or G; blanks around words do not matter.  On failure the result is
   // kInvalidArgument and names the word, and no setting is changed.

@@ -37,7 +37,7 @@ void SetEphemeron(Object* ephemeron, Object* key, Object* value) {
   EphemeronOf(ephemeron).value = value;
 }
 
-Object* EphemeronKey(Object* ephemeron) { return EphemeronOf(ephemeron).key; }
-Object* EphemeronValue(Object* ephemeron) { return EphemeronOf(ephemeron).value; }
+Object* EphemeronKey(Object* ephemeron) { return NoteRead(EphemeronOf(ephemeron).key); }
+Object* EphemeronValue(Object* ephemeron) { return NoteRead(EphemeronOf(ephemeron).value); }
 
 }  // namespace allomon::gc::internal

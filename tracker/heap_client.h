@@ -126,6 +126,17 @@ BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
 void OnManagedPromote(BlockHandle* handle, std::exception_ptr* thrown);
 void OnManagedFree(BlockHandle handle, std::exception_ptr* thrown);
 
+// Runs `call` while this thread's allocations are not judged, so that no callback runs inside of
+// it: where a heap calls the C library, which calls malloc, and half of the work is done.
+bool BeginUnjudged();
+void EndUnjudged(bool was_busy);
+template <typename Call>
+void RunUnjudged(Call call) {
+  const bool was_busy = BeginUnjudged();
+  call();
+  EndUnjudged(was_busy);
+}
+
 // Names the function in which a heap gives back what it keeps for a thread.  It runs when a thread
 // ends for which ThreadExitWillBeSeen() (heap_tools.h) was true.  One per process.
 void CallAtThreadExit(void (*hook)());

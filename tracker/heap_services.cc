@@ -1,5 +1,6 @@
 // The calls of heap_client.h besides those that sample: off every fast path.
 #include <memory>
+#include <utility>
 
 #include "tracker/base/words.h"
 #include "tracker/core/captured_stack.h"
@@ -52,6 +53,9 @@ void StopSampling(uint32_t id) { StopAndDiscardSession(id); }
 void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(begin, end); }
 
 int UnloadCode(void* handle, int (*unload)(void*)) { return internal::UnloadCode(handle, unload); }
+
+bool BeginUnjudged() { return std::exchange(CurrentThread().busy, true); }
+void EndUnjudged(bool was_busy) { CurrentThread().busy = was_busy; }
 
 void AnnounceHeap() { internal::AnnounceHeap(); }
 void AnnounceStandingAside() { internal::AnnounceStandingAside(); }

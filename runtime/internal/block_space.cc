@@ -1,6 +1,7 @@
 #include "runtime/internal/block_space.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/poison.h"
@@ -42,6 +43,7 @@ void FreeChunk(Chunk* chunk) {
 
 BlockSpace::~BlockSpace() {
   for (Chunk* chunk : chunks_) FreeChunk(chunk);
+  while (Chunk* const chunk = TakeReleased()) FreeChunk(chunk);
 }
 
 bool BlockSpace::AddChunk() {
@@ -54,6 +56,8 @@ bool BlockSpace::AddChunk() {
   if (chunk == nullptr) return false;
   ALLOMON_GC_CHECK(LiesApart(chunk, kChunkBytes), "inv.old.apart: a chunk among the nurseries");
   chunk->ClearMarks();
+  chunk->in_use = chunk->marks_known = chunk->to_sweep = 0;
+  chunk->released = false;
   ALLOMON_GC_POISON(chunk->BlockAt(1), kUsableBlocks * kBlockBytes);
   ALLOMON_DCHECK_LT("inv.space.room", chunks_.size(), chunks_.capacity());
   chunks_.insert(std::lower_bound(chunks_.begin(), chunks_.end(), chunk), chunk);
@@ -67,7 +71,10 @@ char* BlockSpace::TakeFreeBlock() {
   char* block = free_.back();
   free_.pop_back();
   ALLOMON_GC_UNPOISON(block, kBlockBytes);
-  *Chunk::Of(block)->LinesOf(block) = kHoleLine;
+  Chunk* const chunk = Chunk::Of(block);
+  *chunk->LinesOf(block) = kHoleLine;
+  chunk->in_use |= Chunk::BitOfBlock(block);
+  if (marking_) chunk->FillMarksOf(chunk->BlockOf(block), 0xff);
   return block;
 }
 
@@ -131,48 +138,120 @@ void BlockSpace::ClearMarks() {
 }
 
 void BlockSpace::SweepBlock(char* block) {
-  const uint8_t* lines = Chunk::Of(block)->LinesOf(block);
+  Chunk* const chunk = Chunk::Of(block);
+  const uint8_t* lines = chunk->LinesOf(block);
   const size_t free_lines = kLinesPerBlock - CountMarkedLines(lines);
   PoisonFreeLines(block, lines);
   ALLOMON_DCHECK_LT("inv.space.room", free_.size() + recyclable_.size(), free_.capacity());
+  chunk->in_use |= Chunk::BitOfBlock(block);
   if (free_lines == kLinesPerBlock) {
+    chunk->in_use &= ~Chunk::BitOfBlock(block);
     free_.push_back(block);
   } else if (free_lines >= kFewestFreeLines) {
     recyclable_.push_back(block);
   }
 }
 
-bool BlockSpace::IsFree(Chunk* chunk) {
-  for (size_t i = 1; i <= kUsableBlocks; ++i) {
-    const uint8_t* lines = chunk->LinesOf(chunk->BlockAt(i));
-    if (CountMarkedLines(lines) != 0) return false;
+void BlockSpace::ChooseReleases(size_t keep_blocks) {
+  size_t free = free_.size();
+  for (size_t i = chunks_.size(); i-- > 0;) {
+    if (free < keep_blocks + kUsableBlocks) break;
+    Chunk* const chunk = chunks_[i];
+    if (chunk->in_use != 0) continue;
+    chunk->released = true;
+    chunk->next_released = std::exchange(released_, chunk);
+    free -= kUsableBlocks;
   }
-  return true;
+  if (released_ == nullptr) return;
+  const auto in_released = [](char* block) { return Chunk::Of(block)->released; };
+  free_.erase(std::remove_if(free_.begin(), free_.end(), in_released), free_.end());
+  const auto released = [](Chunk* chunk) { return chunk->released; };
+  chunks_.erase(std::remove_if(chunks_.begin(), chunks_.end(), released), chunks_.end());
 }
 
-void BlockSpace::ReleaseFreeChunks(size_t keep_blocks) {
-  for (size_t i = chunks_.size(); i-- > 0;) {
-    if (free_.size() < keep_blocks + kUsableBlocks) return;
-    Chunk* chunk = chunks_[i];
-    if (!IsFree(chunk)) continue;
-    free_.erase(std::remove_if(free_.begin(), free_.end(),
-                               [chunk](char* block) { return Chunk::Of(block) == chunk; }),
-                free_.end());
-    chunks_.erase(chunks_.begin() + static_cast<ptrdiff_t>(i));
-    FreeChunk(chunk);
-  }
+Chunk* BlockSpace::TakeReleased() {
+  if (released_ == nullptr) return nullptr;
+  return std::exchange(released_, released_->next_released);
+}
+
+void BlockSpace::FreeReleased(Chunk* chunk) { FreeChunk(chunk); }
+
+void BlockSpace::ForgetHoles() {
+  cursor_ = end_ = overflow_ = overflow_end_ = hole_search_ = hole_block_end_ = nullptr;
+  recyclable_.clear();
 }
 
 void BlockSpace::Sweep(size_t keep_blocks) {
-  cursor_ = end_ = overflow_ = overflow_end_ = hole_search_ = hole_block_end_ = nullptr;
+  ForgetHoles();
   free_.clear();
-  recyclable_.clear();
   // The walk is from the back to the front, so that later allocations take blocks from the front
   // and the last chunks become free.
   for (size_t c = chunks_.size(); c-- > 0;) {
     for (size_t i = kUsableBlocks; i >= 1; --i) SweepBlock(chunks_[c]->BlockAt(i));
   }
-  ReleaseFreeChunks(keep_blocks);
+  ChooseReleases(keep_blocks);
+  while (Chunk* const chunk = TakeReleased()) FreeChunk(chunk);
+}
+
+// Chunks that are added meanwhile have nothing to be cleared or swept.
+Chunk* BlockSpace::NextOfWalk() {
+  const auto behind = std::lower_bound(chunks_.begin(), chunks_.end(), walked_,
+                                       [](const Chunk* chunk, uintptr_t address) {
+                                         return AddressOf(chunk) < address;
+                                       });
+  if (behind == chunks_.begin()) return nullptr;
+  Chunk* const chunk = *(behind - 1);
+  walked_ = AddressOf(chunk);
+  return chunk;
+}
+
+void BlockSpace::BeginMarking() {
+  CloseHoles();
+  ForgetHoles();
+  for (Chunk* chunk : chunks_) chunk->marks_known = chunk->in_use;
+  marking_ = true;
+  walked_ = UINTPTR_MAX;
+}
+
+// Free blocks have no marks.
+bool BlockSpace::ClearNext() {
+  Chunk* const chunk = NextOfWalk();
+  if (chunk == nullptr) return false;
+  for (size_t i = 1; i <= kUsableBlocks; ++i) {
+    if ((chunk->marks_known >> i & 1) != 0) chunk->ClearMarksOf(i);
+  }
+  return true;
+}
+
+void BlockSpace::EndMarking() {
+  for (Chunk* chunk : chunks_) chunk->to_sweep = chunk->in_use;
+  marking_ = false;
+  walked_ = UINTPTR_MAX;
+}
+
+// The objects of a block that was taken since are found as promoted ones, by a walk from its
+// beginning.
+void BlockSpace::SettleFresh(char* block) {
+  Chunk* const chunk = Chunk::Of(block);
+  ALLOMON_DCHECK("inv.mark.fresh", chunk->IsMarked(reinterpret_cast<Object*>(block)));
+  ALLOMON_DCHECK_EQ("inv.mark.fresh", CountMarkedLines(chunk->LinesOf(block)), kHoleLine);
+  chunk->FillMarksOf(chunk->BlockOf(block), 0);
+}
+
+bool BlockSpace::SweepNext() {
+  Chunk* const chunk = NextOfWalk();
+  if (chunk == nullptr) return false;
+  for (size_t i = kUsableBlocks; i >= 1; --i) {
+    if ((chunk->to_sweep >> i & 1) == 0) continue;
+    char* const block = chunk->BlockAt(i);
+    if ((chunk->marks_known >> i & 1) != 0) {
+      SweepBlock(block);
+    } else {
+      SettleFresh(block);
+    }
+  }
+  chunk->to_sweep = 0;
+  return true;
 }
 
 Chunk* BlockSpace::Find(const void* address) const {

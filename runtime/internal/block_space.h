@@ -53,14 +53,41 @@ class BlockSpace {
     for (Chunk* chunk : chunks_) chunk->ForEachMarked(visit);
   }
 
+  // --- Marking in slices (mark_cycle.h).  Each Clear, Sweep and Release does a piece of the work
+  // of a chunk, and returns false when there was nothing left to do.
+
+  // The blocks in use have marks from now on, when ClearNext() has cleared them.  Blocks that are
+  // taken until EndMarking() hold live objects alone.
+  void BeginMarking();
+  bool ClearNext();
+  // Calls visit(Object*) for the objects that were marked since, those of new blocks apart.
+  template <typename Visit>
+  void ForEachMarkedSince(Visit visit) {
+    for (Chunk* chunk : chunks_) chunk->ForEachMarked(visit, chunk->marks_known);
+  }
+  // Whether the object was made or promoted since.
+  static bool IsFresh(const Object* object) { return Chunk::Of(object)->IsFresh(object); }
+  // Whether the object that holds the byte, in one of the chunks, is marked, or fresh.
+  static bool IsInMarked(char* byte) {
+    return Chunk::Of(byte)->IsFresh(byte) || Chunk::Of(byte)->MarkedAt(byte) != nullptr;
+  }
+  void EndMarking();
+  bool SweepNext();
+  // Behind the last SweepNext(): chooses the chunks that Sweep() would give back.
+  void ChooseReleases(size_t keep_blocks);
+  // Takes one of them out; its memory is to be freed by FreeReleased(), under no lock.  nullptr:
+  // there is none.
+  Chunk* TakeReleased();
+  static void FreeReleased(Chunk* chunk);
+
   // Numbers the marked objects from `first` on, in the order of ForEachMarked().
   uint32_t NumberMarked(uint32_t first) {
     for (Chunk* chunk : chunks_) first = chunk->NumberMarked(first);
     return first;
   }
 
-  // Whether `object` lies in a block of this space.
-  bool Contains(const Object* object) const { return Find(object) != nullptr; }
+  // Whether the address, an object's or a slot's, lies in a block of this space.
+  bool Contains(const void* address) const { return Find(address) != nullptr; }
 
   // --- For words of native stacks, before ClearMarks().
 
@@ -80,9 +107,10 @@ class BlockSpace {
   char* AllocateSlow(size_t bytes);
   void TakeNextHole();
   bool FindHoleInBlock();
+  void ForgetHoles();
+  Chunk* NextOfWalk();
   void SweepBlock(char* block);
-  void ReleaseFreeChunks(size_t keep_blocks);
-  bool IsFree(Chunk* chunk);
+  void SettleFresh(char* block);
 
   char* cursor_ = nullptr;  // the current hole
   char* end_ = nullptr;
@@ -96,6 +124,9 @@ class BlockSpace {
   Vector<Chunk*> chunks_;  // by address
   Vector<char*> free_;
   Vector<char*> recyclable_;  // blocks with holes, best first at the back
+  bool marking_ = false;      // between BeginMarking() and EndMarking()
+  uintptr_t walked_ = 0;      // the walk over the chunks, downwards, has come here
+  Chunk* released_ = nullptr;
 };
 
 }  // namespace allomon::gc::internal

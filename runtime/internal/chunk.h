@@ -17,6 +17,7 @@ inline constexpr size_t kLineBytes = 128;
 inline constexpr size_t kBlocksPerChunk = kChunkBytes / kBlockBytes;
 inline constexpr size_t kUsableBlocks = kBlocksPerChunk - 1;
 inline constexpr size_t kLinesPerBlock = kBlockBytes / kLineBytes;
+inline constexpr size_t kMarksPerBlock = kBlockBytes / kWordBytes / 64;
 
 // What a line has: nothing that is marked; a marked object; the beginning of a hole that was filled
 // since.  The other lines of such a hole are free ones.
@@ -25,6 +26,14 @@ enum Line : uint8_t { kFreeLine = 0, kMarkedLine = 1, kHoleLine = 2 };
 struct Chunk {
   uint8_t lines[kChunkBytes / kLineBytes];  // Line
   uint64_t marks[kChunkBytes / kWordBytes / 64];
+  // A bit per block.  `in_use`: it is not in the list of free blocks.  `marks_known`: it was in use
+  // when marking in slices began, so its marks are those of that marking; a block that was taken
+  // since holds live objects alone (inv.mark.fresh).  `to_sweep`: in use when that marking ended.
+  uint32_t in_use;
+  uint32_t marks_known;
+  uint32_t to_sweep;
+  Chunk* next_released;  // of those that are to be freed
+  bool released;
   // Numbers for the marked objects, written by NumberMarked() and valid until the marks change.
   uint32_t first_number;
   uint16_t marked_before[kChunkBytes / kWordBytes / 64];  // in this chunk, per word of marks
@@ -36,6 +45,14 @@ struct Chunk {
   // Blocks 1 to kUsableBlocks hold objects.
   char* BlockAt(size_t block) { return start() + block * kBlockBytes; }
   uint8_t* LinesOf(const void* address) { return &lines[OffsetOf(address) / kLineBytes]; }
+  static size_t BlockOf(const void* address) { return OffsetOf(address) / kBlockBytes; }
+  static uint32_t BitOfBlock(const void* address) {
+    return uint32_t{1} << BlockOf(address);
+  }
+  // Whether the block was taken since marking in slices began.
+  bool IsFresh(const void* address) const {
+    return ((in_use & ~marks_known) & BitOfBlock(address)) != 0;
+  }
 
   bool IsMarked(const Object* object) const {
     const size_t word = OffsetOf(object) / kWordBytes;
@@ -64,6 +81,15 @@ struct Chunk {
     memset(lines, 0, sizeof(lines));
     memset(marks, 0, sizeof(marks));
   }
+  // Of one block.
+  void ClearMarksOf(size_t block) {
+    memset(&lines[block * kLinesPerBlock], 0, kLinesPerBlock);
+    FillMarksOf(block, 0);
+  }
+  // `byte` is 0 or 0xff.
+  void FillMarksOf(size_t block, int byte) {
+    memset(&marks[block * kMarksPerBlock], byte, kMarksPerBlock * sizeof(marks[0]));
+  }
 
   // The marked object that holds the byte; nullptr if there is none.
   Object* MarkedAt(char* byte);
@@ -88,10 +114,12 @@ struct Chunk {
            static_cast<uint32_t>(__builtin_popcountll(below));
   }
 
-  // Calls visit(Object*) for every marked object, by ascending address.
+  static constexpr uint32_t kAllBlocks = ~uint32_t{0};
+  // Calls visit(Object*) for every marked object of the blocks, by ascending address.
   template <typename Visit>
-  void ForEachMarked(Visit visit) {
+  void ForEachMarked(Visit visit, uint32_t blocks = kAllBlocks) {
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); ++i) {
+      if ((blocks >> i / kMarksPerBlock & 1) == 0) continue;
       for (uint64_t bits = marks[i]; bits != 0; bits &= bits - 1) {
         const size_t word = i * 64 + static_cast<size_t>(__builtin_ctzll(bits));
         visit(reinterpret_cast<Object*>(start() + word * kWordBytes));

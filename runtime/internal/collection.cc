@@ -1,57 +1,85 @@
 // How collections begin and end: the world is stopped, the nurseries get their room again.
-#include <time.h>
-
 #include <algorithm>
 
 #include "runtime/internal/collector.h"
 #include "runtime/internal/heap_core.h"
+#include "runtime/internal/now.h"
 #include "runtime/internal/standing.h"
 #include "tracker/managed_profiler.h"
 
 namespace allomon::gc::internal {
 
-static uint64_t NowNs() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-bool HeapCore::MajorStopped() {
-  const size_t reserve = BlockSpace::BlocksFor(NurseryBytes());
-  const bool marked = MarkAndSweep(*this, reserve + major_threshold_bytes / kBlockBytes);
+void HeapCore::SetMajorThreshold() {
   const uint64_t live = OldWords() * kWordBytes + custom_bytes;
   major_threshold_bytes =
       std::max<uint64_t>(options.growth_floor_bytes, live / 100 * options.growth_percent);
+  const bool in_slices = live + major_threshold_bytes >= options.incremental_from_bytes;
+  major_start_bytes =
+      major_threshold_bytes - (in_slices ? major_threshold_bytes / MarkPacing::kEarlier : 0);
   grown_bytes = 0;
+}
+
+size_t HeapCore::BlocksToKeep() const {
+  return BlockSpace::BlocksFor(NurseryBytes()) + major_threshold_bytes / kBlockBytes;
+}
+
+bool HeapCore::SweepNextChunk() {
+  const MutexHolder hold(blocks_mutex_);
+  return cycle.is_sweeping() && blocks.SweepNext();
+}
+
+bool HeapCore::MajorStopped() {
+  const bool marked = MarkAndSweep(*this, BlocksToKeep());
+  SetMajorThreshold();
   return marked;
 }
 
 bool HeapCore::WantsMajor(size_t bytes) const {
-  return grown_bytes.load(std::memory_order_relaxed) + bytes > major_threshold_bytes;
+  const uint64_t most = cycle.is_active() ? cycle.next_pause_bytes() : major_start_bytes;
+  return grown_bytes.load(std::memory_order_relaxed) + bytes > most;
 }
 
-bool HeapCore::RunCollection(CollectionKind kind) {
-  if (kind == CollectionKind::kMinor && WantsMajor(0)) kind = CollectionKind::kMajor;
+// While it is marked, holes are not filled, so the old space takes more memory; near a limit all is
+// marked at once.
+bool HeapCore::MayMarkInSlices() {
+  if (OldWords() * kWordBytes < options.incremental_from_bytes) return false;
+  return LimitAllows((blocks.bytes() + large.bytes()) / 4);
+}
+
+// Behind the minor collection.
+bool HeapCore::MajorPart(CollectionKind kind, bool due,
+                         uint64_t pause_start_ns) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  if (kind == CollectionKind::kMajor) {
+    cycle.Complete();
+    return MajorStopped();
+  }
+  if (cycle.is_active()) return cycle.Pause(pause_start_ns), true;
+  if (!due) return true;
+  return (MayMarkInSlices() && cycle.Begin()) || MajorStopped();
+}
+
+bool HeapCore::RunCollection(CollectionKind kind, bool due) {
+  due = due || WantsMajor(0);
+  const bool is_major = kind == CollectionKind::kMajor || due || cycle.is_active();
+  const CollectionKind pause = is_major ? CollectionKind::kMajor : CollectionKind::kMinor;
   const uint64_t start = NowNs();
   const uint64_t promoted_words = statistics.promoted_words;
   CollectorScope collector;
-  if (options.listener != nullptr) options.listener->OnCollectionStart(kind);
+  const MarkCycle::Hold hold_cycle(cycle);
+  if (options.listener != nullptr) options.listener->OnCollectionStart(pause);
   const MutexHolder hold_globals(globals_mutex);
   const MutexHolder hold_tables(tables_mutex);
   CollectMinor(*this);
-  bool done = true;
   if (options.verify) VerifyHeap(*this);
-  if (kind == CollectionKind::kMajor) {
-    done = MajorStopped();
-    if (options.verify) VerifyHeap(*this);
-  }
+  const bool done = MajorPart(kind, due, start);
+  if (options.verify && is_major) VerifyHeap(*this);
   ResizeNurseries();
   GrowReserve();
   GrantNurseries();
   collector.AddBytes((statistics.promoted_words - promoted_words) * kWordBytes);
   const uint64_t ns = NowNs() - start;
-  CountPause(kind, ns);
-  if (options.listener != nullptr) options.listener->OnCollectionEnd(kind, ns);
+  CountPause(pause, ns);
+  if (options.listener != nullptr) options.listener->OnCollectionEnd(pause, ns);
   return done;
 }
 
@@ -86,7 +114,7 @@ void HeapCore::Collect(CollectionKind kind, Mutator* mutator, OwnStack own_stack
   if (mutator != nullptr && own_stack == OwnStack::kKeeps) Stand(*mutator);
   if (mutator != nullptr && own_stack == OwnStack::kKeepsNothing) mutator->stack.here.Clear();
   RunCollection(kind);
-  world.Resume();
+  ResumeAfterCollection();
 }
 
 void HeapCore::CollectAndLook(LiveObjectsVisitor& visitor, Mutator* mutator) {
@@ -96,7 +124,7 @@ void HeapCore::CollectAndLook(LiveObjectsVisitor& visitor, Mutator* mutator) {
   if (mutator != nullptr) Stand(*mutator);
   const bool done = RunCollection(CollectionKind::kMajor);
   if (done) visitor.Look(*this);
-  world.Resume();
+  ResumeAfterCollection();
   if (!done) throw std::bad_alloc();
 }
 
@@ -105,7 +133,21 @@ void HeapCore::CollectForRoom(Mutator& mutator) {
   if (!world.Stop(&mutator)) return;
   Stand(mutator);
   RunCollection(CollectionKind::kMinor);
+  ResumeAfterCollection();
+}
+
+void HeapCore::CollectForGrowth(Mutator& mutator) {
+  while (!world.Stop(&mutator)) {
+  }
+  Stand(mutator);
+  RunCollection(CollectionKind::kMinor, true);
+  ResumeAfterCollection();
+}
+
+void HeapCore::ResumeAfterCollection() {
+  const bool has_work = cycle.is_active() && options.background;
   world.Resume();
+  if (has_work) helper_.Wake();
 }
 
 }  // namespace allomon::gc::internal

@@ -2,6 +2,8 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_COLLECTOR_H_
 #define ALLOMON_RUNTIME_INTERNAL_COLLECTOR_H_
 
+#include <functional>
+
 #include "runtime/internal/heap_core.h"
 
 namespace allomon::gc::internal {
@@ -17,6 +19,9 @@ bool MarkAndSweep(HeapCore& heap, size_t keep_free_blocks)
 
 // Walks the heap from its roots and aborts on the first broken invariant.
 void VerifyHeap(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
+// The same when a marking in slices ends, before anything is swept: all of it is marked.
+void VerifyMarked(HeapCore& heap, const std::function<bool(Object*)>& is_marked)
+    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
 // Calls visit(Slot&) for every strong root but the native stacks.
 template <typename Visit>
@@ -41,10 +46,14 @@ void ForEachStrongRoot(HeapCore& heap, Visit visit)
 // with tenure is old itself; one without memory for the slot gets tenure.
 inline void Remember(HeapCore& heap, Slot& slot) {
   constexpr uintptr_t kBoth = kStaysBit | kTenuredBit;
-  if ((HeaderOf(slot) & kBoth) == kBoth) return;
+  if ((HeaderOf(slot) & kBoth) == kBoth) {
+    if (heap.cycle.is_marking()) heap.cycle.NoteYoungSlot(slot);
+    return;
+  }
   Vector<Slot*>& slots = heap.remembered;
   if (slots.size() == slots.capacity() && !TryReserve(slots, slots.size() * 2 + 64)) {
     HeaderOf(slot) |= kBoth;
+    if (heap.cycle.is_marking()) heap.cycle.NoteYoungSlot(slot);
     return;
   }
   slots.push_back(&slot);

@@ -91,9 +91,13 @@ void HeapCore::StopForFork() {
 void HeapCore::LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
   globals_mutex.lock();
   tables_mutex.lock();
+  helper_.LockForFork();
+  cycle.LockForFork();
 }
 
 void HeapCore::UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  cycle.UnlockAfterFork();
+  helper_.UnlockAfterFork();
   tables_mutex.unlock();
   globals_mutex.unlock();
 }
@@ -109,6 +113,8 @@ void HeapCore::AfterForkInParent() {
 // their nurseries may hold objects that other roots reach.  A collection empties all nurseries
 // first, without the roots and the stacks of the other threads.
 void HeapCore::AfterForkInChild() {
+  cycle.ResetInForkedChild();
+  helper_.ResetInForkedChild();
   UnlockAfterFork();
   Mutator* const own = MutatorHere(this);
   for (Mutator* m = world.first(); m != nullptr; m = m->next) {

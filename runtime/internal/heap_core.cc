@@ -14,7 +14,7 @@ __attribute__((constructor(101))) void TellTracker() { heap_client::AnnounceHeap
 
 HeapCore::HeapCore(const HeapOptions& heap_options)
     : options(heap_options), nursery_bytes_(RoundToSlices(heap_options.nursery_bytes)) {
-  major_threshold_bytes = options.growth_floor_bytes;
+  major_threshold_bytes = major_start_bytes = options.growth_floor_bytes;
   {
     const MutexHolder hold(globals_mutex);
     globals.previous = globals.next = &globals;
@@ -57,6 +57,7 @@ Mutator* HeapCore::Attach() {
   while (!world.Stop(mutator)) {
   }
   Stand(*mutator);
+  mutator->window->marking = cycle.is_marking();
   const bool joined = mutator->nursery.Join(young);
   if (joined) MakeReserve();
   const bool granted = joined && mutator->nursery.granted_bytes() > kMaxYoungBytes;

@@ -10,6 +10,8 @@
 #include "runtime/internal/block_space.h"
 #include "runtime/internal/identity_table.h"
 #include "runtime/internal/large_space.h"
+#include "runtime/internal/mark_cycle.h"
+#include "runtime/internal/mark_helper.h"
 #include "runtime/internal/mutator.h"
 #include "runtime/internal/sample_table.h"
 #include "runtime/internal/thread_stack.h"
@@ -69,10 +71,19 @@ class HeapCore {
   // Empties the nurseries, the caller's included, unless another thread's collection has just
   // emptied them.  A major collection follows if one is due.
   void CollectForRoom(Mutator& mutator);
+  // A major collection is due: does it, or begins it in slices, or goes on with the one that is
+  // under way.
+  void CollectForGrowth(Mutator& mutator);
 
   // Whether a major collection has to come before `bytes` more of large objects, and whether the
   // limit allows these bytes.
   bool WantsMajor(size_t bytes) const;
+  // The next major collection is measured by what lives now.  The world is stopped.
+  void SetMajorThreshold();
+  // The free blocks that the program will need until then.
+  size_t BlocksToKeep() const;
+  // Sweeps a chunk; false if there was none.  The caller holds the cycle's mutex.
+  bool SweepNextChunk();
   bool LimitAllows(size_t bytes);
   // Takes a block of the old space for objects that are born old, of kBlockBytes; nullptr when the
   // limit, or the system, allows none.  A safepoint of the mutator's thread, without callbacks.
@@ -148,15 +159,22 @@ class HeapCore {
   // the threshold at which they start one.
   std::atomic<uint64_t> grown_bytes{0};
   uint64_t major_threshold_bytes = 0;
+  uint64_t major_start_bytes = 0;  // one in slices begins a little earlier
   std::atomic<uint64_t> born_old_words{0};
+
+  MarkCycle cycle{*this};
 
   HeapCore* previous_heap = nullptr;  // list of all heaps, for fork
   HeapCore* next_heap = nullptr;
 
  private:
+  // With the world stopped by this thread.  `due`: a major collection is, if `kind` is kMinor.
   // False if a major collection had no memory to mark with.
-  bool RunCollection(CollectionKind kind);
+  bool RunCollection(CollectionKind kind, bool due = false);
   bool MajorStopped() ALLOMON_REQUIRES(globals_mutex, tables_mutex);
+  bool MajorPart(CollectionKind kind, bool due, uint64_t pause_start_ns);
+  bool MayMarkInSlices();
+  void ResumeAfterCollection();
   void ResizeNurseries();
   void LeaveHeap(Mutator& mutator);
   bool GrowReserve();
@@ -179,6 +197,7 @@ class HeapCore {
   size_t reserve_blocks_ = 0;
   // Threads that run take free blocks under it; a collector does when they stand.
   Mutex blocks_mutex_;
+  MarkHelper helper_{cycle};  // the last member: its thread ends before anything else does
 };
 
 }  // namespace allomon::gc::internal

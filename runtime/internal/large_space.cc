@@ -1,5 +1,7 @@
 #include "runtime/internal/large_space.h"
 
+#include <utility>
+
 #include "runtime/internal/check.h"
 #include "runtime/internal/young_range.h"
 
@@ -7,6 +9,8 @@ namespace allomon::gc::internal {
 
 LargeSpace::~LargeSpace() {
   ClearMarks();
+  while (SweepNext()) {
+  }
   Sweep();
 }
 
@@ -24,6 +28,7 @@ void LargeSpace::GiveBytesBack(size_t bytes) {
 
 void LargeSpace::Link(LargeNode* node) {
   const MutexHolder hold(mutex_);
+  node->mark = marking_;
   node->next = first_;
   first_ = node;
 }
@@ -45,22 +50,46 @@ Object* LargeSpace::Allocate(uint64_t words, size_t most_bytes) {
   return node->object();
 }
 
-void LargeSpace::ClearMarks() {
-  const MutexHolder hold(mutex_);
-  for (LargeNode* node = first_; node != nullptr; node = node->next) node->marked = false;
-}
+void LargeSpace::ClearMarks() { ++marking_; }
 
 void LargeSpace::Sweep() {
+  BeginSweep();
+  while (SweepNext()) {
+  }
+}
+
+void LargeSpace::BeginSweep() {
   const MutexHolder hold(mutex_);
-  LargeNode** link = &first_;
-  while (LargeNode* node = *link) {
-    if (node->marked) {
-      link = &node->next;
-      continue;
+  ALLOMON_DCHECK("inv.mark.cycle", to_sweep_ == nullptr);
+  to_sweep_ = std::exchange(first_, nullptr);
+}
+
+bool LargeSpace::SweepNext() {
+  constexpr int kAtOnce = 16;  // a few microseconds, if all of them are alive
+  LargeNode* dead = nullptr;
+  {
+    const MutexHolder hold(mutex_);
+    if (to_sweep_ == nullptr) return false;
+    for (int i = 0; i < kAtOnce && to_sweep_ != nullptr; ++i) {
+      LargeNode* const node = std::exchange(to_sweep_, to_sweep_->next);
+      LargeNode*& list = node->mark == marking_ ? first_ : dead;
+      node->next = std::exchange(list, node);
+      if (node == dead) bytes_ -= node->bytes();
     }
-    *link = node->next;
-    bytes_ -= node->bytes();
-    backend::Free(node);
+  }
+  while (dead != nullptr) backend::Free(std::exchange(dead, dead->next));
+  return true;
+}
+
+void LargeSpace::RemoveSlotsOfDead(Vector<Slot*>& slots, Vector<Slot*>::iterator first) {
+  const MutexHolder hold(mutex_);
+  std::sort(first, slots.end());
+  for (LargeNode* node = first_; node != nullptr; node = node->next) {
+    if (node->mark == marking_) continue;
+    const auto from = std::lower_bound(first, slots.end(), reinterpret_cast<Slot*>(node));
+    auto to = from;
+    while (to != slots.end() && node->Holds(*to)) ++to;
+    slots.erase(from, to);
   }
 }
 
@@ -76,8 +105,10 @@ void LargeSpace::FindBounds(uintptr_t* low, uintptr_t* high) {
 
 bool LargeSpace::Contains(Object* object) {
   const MutexHolder hold(mutex_);
-  for (LargeNode* node = first_; node != nullptr; node = node->next) {
-    if (node->object() == object) return true;
+  for (const LargeNode* list : {first_, to_sweep_}) {
+    for (const LargeNode* node = list; node != nullptr; node = node->next) {
+      if (node->object() == object) return true;
+    }
   }
   return false;
 }

@@ -24,6 +24,7 @@ class ObjectNumbers {
  public:
   explicit ObjectNumbers(HeapCore& heap)
       : young_(heap.young),
+        large_(heap.large),
         first_large_(heap.young.NumberMarked(heap.blocks.NumberMarked(0))),
         n_objects_(heap.large.NumberMarked(first_large_)) {}
 
@@ -39,12 +40,13 @@ class ObjectNumbers {
 
   bool IsLive(Object* object) const {
     if (IsYoung(object)) return young_.IsMarked(object);
-    if (IsLarge(HeaderOf(object))) return LargeNode::Of(object)->marked;
+    if (IsLarge(HeaderOf(object))) return large_.IsMarked(object);
     return Chunk::Of(object)->IsMarked(object);
   }
 
  private:
   const YoungSpace& young_;
+  const LargeSpace& large_;
   const uint32_t first_large_;
   const uint32_t n_objects_;
 };

@@ -173,7 +173,12 @@ void VisitRememberedBefore(HeapCore& heap, Evacuation& evacuation) {
   size_t kept = 0;
   for (Slot* const slot : heap.remembered) {
     evacuation.Visit(*slot);
-    if (IsYoung(*slot) && !HasTenure(*slot)) heap.remembered[kept++] = slot;
+    if (!IsYoung(*slot)) continue;
+    if (!HasTenure(*slot)) {
+      heap.remembered[kept++] = slot;
+    } else if (heap.cycle.is_marking()) {
+      heap.cycle.NoteYoungSlot(*slot);
+    }
   }
   heap.remembered.resize(kept);
 }

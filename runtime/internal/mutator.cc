@@ -24,6 +24,7 @@ void ClearWindow(Window& window) {
   window.log_top = window.log_limit = nullptr;
   window.mutator = nullptr;
   window.old_cursor = window.old_limit = 0;
+  window.marking = false;
 }
 
 }  // namespace
@@ -276,7 +277,7 @@ Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_
   Sync();
   Attend();
   const size_t bytes = LargeSpace::BytesFor(words);
-  if (heap->WantsMajor(bytes)) heap->Collect(CollectionKind::kMajor, this);
+  if (heap->WantsMajor(bytes)) heap->CollectForGrowth(*this);
   heap->RunDue(this);
   PendingBlock pending(heap->samples,
                        Sample({words, size_bytes, source, false, TypeOf(header)}, caller));

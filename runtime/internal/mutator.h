@@ -144,6 +144,10 @@ class Mutator {
   Vector<Object*> weaks;
   Vector<Slot*> noted_for_check;  // debug builds: the slots that the log must have (inv.remembered)
   bool follow_next = false;       // AllocateYoungSlow(): the object has a turn of `survival`
+  // What a collection in slices is to mark (mark_cycle.h): the first n_notes.
+  static constexpr size_t kMostNotes = 512;
+  Object* notes[kMostNotes];
+  size_t n_notes = 0;
   uint32_t no_allocation = 0;     // open NoAllocation scopes
   uint32_t stress_count = 0;
   bool in_finalizer = false;

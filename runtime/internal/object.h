@@ -12,6 +12,7 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_OBJECT_H_
 #define ALLOMON_RUNTIME_INTERNAL_OBJECT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -110,6 +111,24 @@ inline void ForEachSlot(const TypeInfo& type, Object* object, Visit&& visit) {
   if (type.kind != Kind::kArray) return;
   const uint64_t first = type.length_word + 1;
   for (uint64_t i = first, end = first + WordsOf(object)[first - 1]; i < end; ++i) visit(slots[i]);
+}
+
+// The same for the references in words [from, to) of the object.
+template <typename Visit>
+inline void ForEachSlotBetween(const TypeInfo& type, Object* object, uint64_t from, uint64_t to,
+                               Visit&& visit) {
+  Slot* const slots = SlotsOf(object);
+  for (uint64_t map = type.pointer_map; map != 0; map &= map - 1) {
+    const uint64_t i = static_cast<uint64_t>(__builtin_ctzll(map));
+    if (i >= from && i < to) visit(slots[i]);
+  }
+  for (uint32_t i = 0; i < type.n_offsets; ++i) {
+    if (type.offsets[i] >= from && type.offsets[i] < to) visit(slots[type.offsets[i]]);
+  }
+  if (type.kind != Kind::kArray) return;
+  const uint64_t first = type.length_word + 1;
+  const uint64_t end = std::min(to, first + WordsOf(object)[first - 1]);
+  for (uint64_t i = std::max(from, first); i < end; ++i) visit(slots[i]);
 }
 
 }  // namespace allomon::gc::internal

@@ -22,7 +22,7 @@ char* Mutator::AllocateOldSlow(size_t bytes, uintptr_t header, FrameState caller
   Sync();
   Attend();
   if (!old.Fits(bytes) && heap->WantsMajor(kBlockBytes)) {
-    heap->Collect(CollectionKind::kMajor, this);
+    heap->CollectForGrowth(*this);
   }
   heap->RunDue(this);
   if (!FindOldRoom(bytes)) return nullptr;

@@ -39,13 +39,18 @@ char* HeapCore::TakeOldBlock(Mutator* mutator) {
   if (block != nullptr) return block;
   while (!world.Stop(mutator)) {
   }
-  GrowTo(reserve_blocks_ + 1);
+  {
+    const MarkCycle::Hold hold(cycle);
+    GrowTo(reserve_blocks_ + 1);
+  }
   world.Resume();
   return TakeSpareBlock();
 }
 
+// The caller has stopped the world, and holds the cycle's mutex.
 bool HeapCore::GrowTo(size_t free_blocks) {
   while (blocks.free_blocks() < free_blocks) {
+    if (cycle.is_active() && SweepNextChunk()) continue;
     if (!LimitAllows(kChunkBytes) || !blocks.AddChunk()) return false;
     const uint64_t bytes = blocks.bytes() + large.bytes();
     statistics.peak_old_space_bytes = std::max(statistics.peak_old_space_bytes, bytes);
@@ -94,7 +99,12 @@ bool HeapCore::GrowReserve() { return GrowTo(BlockSpace::BlocksFor(NurseryBytes(
 // The present contents of the nurseries are granted whatever the share, so a reserve that is short
 // can be shared out only when the nurseries are empty.
 void HeapCore::MakeReserve() {
-  if (GrowReserve()) {
+  bool has_room = false;
+  {
+    const MarkCycle::Hold hold(cycle);
+    has_room = GrowReserve();
+  }
+  if (has_room) {
     GrantNurseries();
   } else {
     RunCollection(CollectionKind::kMinor);

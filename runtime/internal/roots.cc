@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/internal/check.h"
+#include "runtime/internal/heap_core.h"
 #include "runtime/internal/mutator.h"
 
 namespace allomon::gc::internal {
@@ -45,6 +46,18 @@ void LogSlotSlow(Slot* slot) noexcept {
     t_window.log_limit = mutator.log + capacity;
   }
   *t_window.log_top++ = slot;
+}
+
+void NoteReadSlow(Object* object) noexcept {
+  if (!PointsToObject(object) || IsYoung(object)) return;
+  Mutator& mutator = CurrentMutator();
+  mutator.heap->cycle.Note(mutator, object);
+}
+
+// What a young object refers to is found by other ways: it was visited when the collection began,
+// or read from elsewhere since.
+void NoteOverwrittenSlow(Slot* slot, Object* old) noexcept {
+  if (!IsYoung(slot)) NoteReadSlow(old);
 }
 
 // Without memory the slot is not noted, and so it is not checked.

@@ -57,7 +57,33 @@ class ObjectWords : public WordVisitor {
   bool has_room_ = true;
 };
 
-bool FindObjects(HeapCore& heap) {
+// Marks the young objects that words refer to as ones that stay.
+class StayingWords : public WordVisitor {
+ public:
+  explicit StayingWords(HeapCore& heap) : heap_(heap) {}
+
+  ALLOMON_GC_SCANS void Visit(const uintptr_t* begin, const uintptr_t* end) override {
+    for (const uintptr_t* word = begin; word < end; ++word) {
+      if (IsYoung(reinterpret_cast<void*>(*word - 1))) Keep(*word);
+    }
+  }
+
+ private:
+  __attribute__((noinline)) void Keep(uintptr_t word) {
+    Object* const object = heap_.young.ObjectAt(word);
+    if (object != nullptr) HeaderOf(object) |= kStaysBit;
+  }
+
+  HeapCore& heap_;
+};
+
+void ForgetStays(HeapCore& heap) {
+  heap.young.ForEachStay([](Object* object) { HeaderOf(object) &= ~kStaysBit; });
+}
+
+}  // namespace
+
+bool NoteStackObjects(HeapCore& heap) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     ObjectWords words(heap);
     if (heap.scans_stacks) mutator->stack.Scan(heap.coroutines, words);
@@ -67,8 +93,6 @@ bool FindObjects(HeapCore& heap) {
   if (heap.scans_stacks) ScanCoroutines(heap.coroutines, words);
   return words.Find(&heap.coroutine_objects);
 }
-
-}  // namespace
 
 void ScanStacks(HeapCore& heap, WordVisitor& visitor) {
   if (!heap.scans_stacks) return;
@@ -80,12 +104,19 @@ void ScanStacks(HeapCore& heap, WordVisitor& visitor) {
 
 // Behind a minor collection no other young objects are there than those that stay.
 bool FindStackObjects(HeapCore& heap) {
-  if (!FindObjects(heap)) return false;
-  heap.young.ForEachStay([](Object* object) { HeaderOf(object) &= ~kStaysBit; });
+  if (!NoteStackObjects(heap)) return false;
+  ForgetStays(heap);
   ForEachStackObject(heap, [](Object* object) {
     if (IsYoung(object)) HeaderOf(object) |= kStaysBit;
   });
   return true;
+}
+
+void RestrictTenure(HeapCore& heap) {
+  ForgetStays(heap);
+  StayingWords words(heap);
+  ScanStacks(heap, words);
+  heap.young.ForEachStay([](Object* object) { NormalizeTenure(HeaderOf(object)); });
 }
 
 }  // namespace allomon::gc::internal

@@ -57,8 +57,9 @@ class Survival {
   // Behind the evacuation of a minor collection, while headers say who was moved.
   void AfterMinor();
   // Behind the marking.
-  template <typename IsMarked>
-  void AfterMajor(IsMarked is_marked);
+  // Old objects that the marking has not looked for are judged by a later one.
+  template <typename IsMarked, typename WasThere>
+  void AfterMajor(IsMarked is_marked, WasThere was_there);
 
  private:
   struct Sample {
@@ -78,13 +79,18 @@ class Survival {
   Vector<Sample> old_;    // born old since the last major collection
 };
 
-template <typename IsMarked>
-void Survival::AfterMajor(IsMarked is_marked) {
+template <typename IsMarked, typename WasThere>
+void Survival::AfterMajor(IsMarked is_marked, WasThere was_there) {
+  size_t kept = 0;
   for (const Sample& sample : old_) {
+    if (!was_there(sample.object)) {
+      old_[kept++] = sample;
+      continue;
+    }
     SiteTable::Get().NoteBornOld(*sample.record, is_marked(sample.object));
   }
-  old_.clear();
-  size_t kept = 0;
+  old_.resize(kept);
+  kept = 0;
   for (const Sample& sample : young_) {
     if (is_marked(sample.object)) {
       young_[kept++] = sample;

@@ -43,6 +43,10 @@ class Verification {
   }
 
   uint64_t words() const { return words_; }
+  template <typename Visit>
+  void ForEachSeen(Visit visit) const {
+    for (Object* object : seen_) visit(object);
+  }
 
  private:
   void CheckStays(Object* object) const {
@@ -59,14 +63,28 @@ class Verification {
   uint64_t words_ = 0;
 };
 
-}  // namespace
-
-void VerifyHeap(HeapCore& heap) {
-  Verification verification(heap);
+// Of the strong roots, the objects that stay and the finalizers.
+void Walk(HeapCore& heap, Verification& verification)
+    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
   ForEachStrongRoot(heap, [&verification](Slot& slot) { verification.Visit(slot); });
   heap.young.ForEachStay([&verification](Object* object) { verification.Visit(object); });
   for (const Finalizer& finalizer : heap.finalizers.entries) verification.Visit(finalizer.object);
   verification.Drain();
+}
+
+}  // namespace
+
+void VerifyMarked(HeapCore& heap, const std::function<bool(Object*)>& is_marked) {
+  Verification verification(heap);
+  Walk(heap, verification);
+  verification.ForEachSeen([&is_marked](Object* object) {
+    ALLOMON_GC_CHECK(is_marked(object), "inv.mark.all: a reachable object was not marked");
+  });
+}
+
+void VerifyHeap(HeapCore& heap) {
+  Verification verification(heap);
+  Walk(heap, verification);
   ALLOMON_GC_CHECK(verification.words() <= heap.OldWords(),
                    "inv.count: more words are reachable than the heap holds");
 }

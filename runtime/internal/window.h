@@ -43,6 +43,8 @@ struct Window {
   // how far it may go (old_window.h).  Both 0 without a block.
   uintptr_t old_cursor;
   uintptr_t old_limit;
+  // Whether a collection marks beside this thread (mark_cycle.h).  Changes while the thread stands.
+  bool marking;
 };
 
 // inv.young.range: all code of a program that stores references has the same range compiled in.
@@ -56,6 +58,22 @@ void LogSlotSlow(Slot* slot) noexcept;
 // Notes a slot of an old object that points to a young one.  The list has no optimisation, so that
 // a debug build can compare the log with it (inv.remembered).
 void NoteForCheck(Slot* slot) noexcept;
+
+// Notes what a slot of the old space referred to, or what was read of a weak reference, while a
+// collection marks.  Any object, null or number.
+void NoteOverwrittenSlow(Slot* slot, Object* old) noexcept;
+void NoteReadSlow(Object* object) noexcept;
+
+// The barrier of a collection in slices, executed before the slot is overwritten: the reference may
+// have been the last way to an object that was there when the collection began.
+__attribute__((always_inline)) inline void NoteOverwritten(Slot* slot, Object* old) {
+  if (__builtin_expect(t_window.marking, 0)) NoteOverwrittenSlow(slot, old);
+}
+// The same for what keeps nothing alive, and is read.
+__attribute__((always_inline)) inline Object* NoteRead(Object* object) {
+  if (__builtin_expect(t_window.marking, 0)) NoteReadSlow(object);
+  return object;
+}
 
 // Whether the object, which lies in the young range, is old in its place.
 __attribute__((always_inline)) inline bool HasTenure(Object* object) {

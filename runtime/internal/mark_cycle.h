@@ -1,0 +1,157 @@
+// A major collection in slices beside the program: "snapshot at the beginning" (Yuasa, "Real-time
+// garbage collection on general-purpose machines", 1990).
+//
+// What was reachable when the collection began is marked, and so is what was made old since.  While
+// it is marked, the barrier notes the old value of each reference in the old space that is
+// overwritten (NoteOverwrittenSlow), since that may have been the way to an object that nobody has
+// marked so far.  README, section 19.
+//
+//   kIdle -> kClear -> kMark -> kSweep -> kRelease -> kIdle
+//
+// Work() does a piece of any of these, on any thread.  What needs the stopped world is in Begin()
+// and in Pause(), which a minor collection calls at its end.
+#ifndef ALLOMON_RUNTIME_INTERNAL_MARK_CYCLE_H_
+#define ALLOMON_RUNTIME_INTERNAL_MARK_CYCLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "runtime/internal/mark_slices.h"
+#include "runtime/internal/memory.h"
+#include "runtime/internal/object.h"
+#include "tracker/base/mutex.h"
+
+namespace allomon::gc::internal {
+
+using allomon::internal::Condition;
+using allomon::internal::Mutex;
+using allomon::internal::MutexHolder;
+
+class HeapCore;
+class Mutator;
+enum class MarkMode { kWhole, kInSlices };  // marker.h
+template <MarkMode kMode>
+class Marker;
+using SliceMarker = Marker<MarkMode::kInSlices>;
+
+class MarkCycle {
+ public:
+  explicit MarkCycle(HeapCore& heap);
+  ~MarkCycle();
+  MarkCycle(const MarkCycle&) = delete;
+  MarkCycle& operator=(const MarkCycle&) = delete;
+
+  // Any thread.
+  bool is_active() const { return phase() != Phase::kIdle; }
+  // Whether the barriers note overwritten references.  Changes while the world is stopped.
+  bool is_sweeping() const { return phase() == Phase::kSweep; }
+  bool is_marking() const { return phase() == Phase::kClear || phase() == Phase::kMark; }
+
+  // --- The world is stopped, the caller holds the heap's mutexes and Mutex(), and a minor
+  // collection has left nothing young but what stays.
+
+  // False without memory; then nothing has changed.
+  bool Begin() ALLOMON_REQUIRES(mutex_);
+  // Goes on, for a time that keeps the pause short if the collection is on its way, and ends the
+  // marking if all is marked.
+  void Pause(uint64_t pause_start_ns) ALLOMON_REQUIRES(mutex_);
+  // Ends the collection.
+  void Complete() ALLOMON_REQUIRES(mutex_);
+
+  // --- Mutators.
+
+  // The object is to be marked, as if the snapshot had a reference to it.  Called by barriers;
+  // never fails.  Cost: a store; every 512th time, that of marking as many objects.
+  void Note(Mutator& mutator, Object* object) ALLOMON_EXCLUDES(mutex_);
+  // Bytes that may become old until the next pause of the collection.
+  uint64_t next_pause_bytes() const { return next_pause_bytes_.load(std::memory_order_relaxed); }
+
+  // --- The thread that marks, a collector that has stopped the world.
+
+  // The slot, of an old object, points to a young one.
+  void NoteYoungSlot(Object*& slot);
+
+  // Held by a slice, and by collectors while the world is stopped.
+  class Hold;
+
+  // --- The helper (mark_helper.h).
+
+  // Does a piece of the work; false if there is none that can be done beside the program.
+  bool WorkForHelper() ALLOMON_EXCLUDES(mutex_);
+
+  void LockForFork();
+  void UnlockAfterFork();
+  void ResetInForkedChild();
+
+ private:
+  enum class Phase : uint8_t { kIdle, kClear, kMark, kSweep, kRelease };
+
+  Phase phase() const { return phase_.load(std::memory_order_relaxed); }
+  void EnterPhase(Phase phase) { phase_.store(phase, std::memory_order_relaxed); }
+
+  template <typename Stop>
+  bool Work(Stop stop) ALLOMON_REQUIRES(mutex_);
+  template <typename Stop>
+  bool SweepUntil(Stop stop) ALLOMON_REQUIRES(mutex_);
+  bool AddRoots() ALLOMON_REQUIRES(mutex_);
+  bool AddRootsOfStays() ALLOMON_REQUIRES(mutex_);
+  void TellMutators(bool marking);
+  void TakeNotes() ALLOMON_REQUIRES(mutex_);
+  void MarkNotes(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
+  void ClearSome() ALLOMON_REQUIRES(mutex_);
+  template <typename Stop>
+  bool TryToEnd(Stop stop) ALLOMON_REQUIRES(mutex_);
+  void ReviveDueLocked();
+  void EndMarking();
+  bool WasThere(Object* object) const;
+  void FilterSlots(Vector<Object**>& slots) ALLOMON_REQUIRES(mutex_);
+  void RestrictTenure() ALLOMON_REQUIRES(mutex_);
+  void EndSweep() ALLOMON_REQUIRES(mutex_);
+  template <typename Stop>
+  void GoOn(Stop stop) ALLOMON_REQUIRES(mutex_);
+
+  HeapCore& heap_;
+  std::atomic<Phase> phase_{Phase::kIdle};  // changes under mutex_; kClear to kMark beside mutators
+  std::atomic<uint64_t> next_pause_bytes_{0};
+
+  Mutex mutex_;
+  Condition let_go_;
+  std::atomic<int> wanted_{0};  // collectors that wait for mutex_, or hold it
+  // Of the collection that goes on.  Elsewhere in memory, since this header does not see its type.
+  const std::unique_ptr<std::optional<SliceMarker>> marker_ ALLOMON_PT_GUARDED_BY(mutex_);
+  bool finalizers_revived_ ALLOMON_GUARDED_BY(mutex_) = false;
+  bool large_swept_ ALLOMON_GUARDED_BY(mutex_) = false;
+  // Slots of old objects that have pointed to young ones since the beginning.  Without memory for
+  // them no object loses its tenure.
+  Vector<Object**> young_slots_ ALLOMON_GUARDED_BY(mutex_);
+  bool keeps_tenure_ ALLOMON_GUARDED_BY(mutex_) = false;
+
+  MarkPacing pacing_;
+  uint64_t snapshot_words_ = 0;  // of chunks and large objects, when the collection began
+  size_t keep_free_blocks_ = 0;
+};
+
+// Takes the cycle's mutex for a collector.  A slice of the helper lets it go within microseconds.
+class ALLOMON_SCOPED_LOCKABLE MarkCycle::Hold {
+ public:
+  explicit Hold(MarkCycle& cycle) ALLOMON_ACQUIRE(cycle.mutex_) : cycle_(cycle) {
+    cycle_.wanted_.fetch_add(1, std::memory_order_relaxed);
+    cycle_.mutex_.lock();
+  }
+  ~Hold() ALLOMON_RELEASE() {
+    cycle_.wanted_.fetch_sub(1, std::memory_order_relaxed);
+    cycle_.mutex_.unlock();
+    cycle_.let_go_.NotifyAll();
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  MarkCycle& cycle_;
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_MARK_CYCLE_H_

@@ -1,0 +1,264 @@
+// Finds what is reachable in the old space: depth first, with a stack of its own.
+//
+// An object is marked some visits after it was found, its header having been prefetched meanwhile.
+// When the stack cannot grow, objects are marked without being pushed, and a scan over the marked
+// objects finds them again.
+#ifndef ALLOMON_RUNTIME_INTERNAL_MARKER_H_
+#define ALLOMON_RUNTIME_INTERNAL_MARKER_H_
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/internal/collector.h"
+#include "runtime/internal/value_word.h"
+
+namespace allomon::gc::internal {
+
+// MarkMode::kWhole: while the world is stopped, all at once, young objects that stay included; the
+// nurseries hold nothing else.
+// MarkMode::kInSlices: beside the program, by one thread at a time.  Young objects are none of its
+// business.
+template <MarkMode kMode>
+class Marker {
+  static constexpr bool kInSlices = kMode == MarkMode::kInSlices;
+
+ public:
+  explicit Marker(HeapCore& heap) : heap_(heap) {}
+  Marker(const Marker&) = delete;
+  Marker& operator=(const Marker&) = delete;
+
+  void Visit(Slot& slot) {
+    Object* const object = Load(slot);
+    if (!PointsToObject(object) || (kInSlices && IsYoung(object))) return;
+    VisitObject(object);
+  }
+
+  // --- kInSlices.
+
+  // To be marked later.  Nothing of the object is read now.  False without memory.
+  [[nodiscard]] bool AddRoot(Object* object) {
+    if (!PointsToObject(object) || IsYoung(object)) return true;
+    if (roots_.size() == roots_.capacity() && !TryReserve(roots_, roots_.size() * 2 + 64)) {
+      return false;
+    }
+    roots_.push_back(object);
+    return true;
+  }
+
+  // Marks until nothing is left to be done, or stop().  Returns whether nothing is left.
+  template <typename Stop>
+  bool MarkUntil(Stop stop) {
+    while (Step()) {
+      if (++steps_ % kStepsPerLook == 0 && stop()) return false;
+    }
+    return true;
+  }
+  // Whether objects were marked whose slots nobody has looked at (Rescan).
+  bool overflowed() const { return overflowed_; }
+  // Of the whole heap, while the world is stopped.
+  void Rescan() {
+    while (std::exchange(overflowed_, false)) {
+      const auto scan = [this](Object* object) {
+        Scan(object);
+        MarkAll();
+      };
+      if constexpr (kInSlices) {
+        heap_.blocks.ForEachMarkedSince(scan);
+      } else {
+        heap_.blocks.ForEachMarked(scan);
+        heap_.young.ForEachMarked(scan);
+      }
+      heap_.large.ForEachMarked(scan);
+    }
+  }
+
+  // Marks all that can be reached from what was visited.
+  void Drain() {
+    MarkAll();
+    Rescan();
+  }
+
+  // In slices, all young objects live.
+  bool IsMarked(Object* object) const {
+    if (IsYoung(object)) return kInSlices || heap_.young.IsMarked(object);
+    if (gc::internal::IsLarge(HeaderOf(object))) return heap_.large.IsMarked(object);
+    return Chunk::Of(object)->IsMarked(object);
+  }
+
+  // The marked ephemerons, linked through themselves; an ephemeron that is found later stands in
+  // front.
+  Object* first_ephemeron() const { return ephemerons_; }
+  uint64_t marked_words() const { return marked_words_; }
+  uint64_t marked_old_words() const { return marked_words_ - marked_young_words_; }
+
+ private:
+  // Pairs with the release of Field's stores: what the reference leads to has been written.
+  static Object* Load(Slot& slot) {
+    return kInSlices ? __atomic_load_n(&slot, __ATOMIC_ACQUIRE) : slot;
+  }
+
+  void VisitObject(Object* object) {
+    __builtin_prefetch(&HeaderOf(object));
+    Object* const earlier = std::exchange(coming_[next_coming_], object);
+    next_coming_ = (next_coming_ + 1) % kComing;
+    if (earlier != nullptr) MarkObject(earlier);
+  }
+
+  bool SetMarkedYoung(Object* object, uint64_t words) {
+    if (!heap_.young.Of(object)->SetMarked(object)) return false;
+    marked_young_words_ += words + 1;
+    return true;
+  }
+
+  bool SetMarked(Object* object, uintptr_t header, uint64_t words) {
+    if (!kInSlices && IsYoung(object)) return SetMarkedYoung(object, words);
+    if (gc::internal::IsLarge(header)) return heap_.large.SetMarked(object);
+    Chunk* chunk = Chunk::Of(object);
+    if (!chunk->SetMarked(object)) return false;
+    chunk->MarkLines(object, words);
+    return true;
+  }
+
+  void MarkObject(Object* object) {
+    const uintptr_t header = HeaderOf(object);
+    const TypeInfo& type = TypeOf(header);
+    const uint64_t words = SizeWords(type, object);
+    if (!SetMarked(object, header, words)) return;
+    marked_words_ += words + 1;
+    if (type.kind == Kind::kEphemeron) {
+      EphemeronOf(object).next_marked = ephemerons_;
+      ephemerons_ = object;
+    }
+    if (!HasReferences(type)) return;
+    if (kInSlices && words > kLongWords && PushLong(object)) return;
+    Push(object);
+  }
+
+  void Push(Object* object) {
+    if (__builtin_expect(depth_ == stack_.size(), 0) && !GrowStack()) return PushReserved(object);
+    stack_[depth_++] = object;
+  }
+
+  // False without memory: then all of its slots are looked at in one step.
+  bool PushLong(Object* object) {
+    if (long_.size() == long_.capacity() && !TryReserve(long_, long_.size() * 2 + 16)) return false;
+    long_.push_back({object, 0});
+    return true;
+  }
+
+  void PushReserved(Object* object) {
+    if (n_reserved_ == kReserved) {
+      overflowed_ = true;
+    } else {
+      reserved_[n_reserved_++] = object;
+    }
+  }
+
+  bool GrowStack() {
+    const size_t most = heap_.options.mark_stack_entries;
+    if (depth_ >= most) return false;
+    const size_t entries = std::min(most, std::max<size_t>(16, depth_ * 2));
+    if (!TryReserve(stack_, entries)) return false;
+    stack_.resize(entries);
+    return true;
+  }
+
+  void Scan(Object* object) {
+    const bool is_old = kInSlices || !IsYoung(object);
+    ForEachSlot(TypeOf(HeaderOf(object)), object,
+                [this, is_old](Slot& slot) { ScanSlot(slot, is_old); });
+  }
+
+  void ScanSlot(Slot& slot, bool is_old) {
+    Object* const object = Load(slot);
+    if (__builtin_expect(IsYoung(object), 0)) {
+      if (is_old) NoteYoung(slot);
+      if (kInSlices) return;
+    }
+    if (PointsToObject(object)) VisitObject(object);
+  }
+
+  // A scan for objects that were marked without being pushed comes by again and again.
+  void NoteYoung(Slot& slot) {
+    if constexpr (kInSlices) {
+      heap_.cycle.NoteYoungSlot(slot);
+    } else if (heap_.remembered.empty() || heap_.remembered.back() != &slot) {
+      Remember(heap_, slot);
+    }
+  }
+
+  // The next slots of a long object.
+  void ScanLong() {
+    LongObject& top = long_.back();
+    Object* const object = top.object;
+    const uint64_t from = top.next;
+    const uint64_t to = from + kLongWords;
+    top.next = to;
+    const TypeInfo& type = TypeOf(HeaderOf(object));
+    if (to >= SizeWords(type, object)) long_.pop_back();
+    ForEachSlotBetween(type, object, from, to, [this](Slot& slot) { ScanSlot(slot, true); });
+  }
+
+  // Does a piece of the work; false if there was none.
+  bool Step() {
+    if (depth_ > 0) return Scan(stack_[--depth_]), true;
+    if (n_reserved_ > 0) return Scan(reserved_[--n_reserved_]), true;
+    if (!roots_.empty()) {
+      Object* const root = roots_.back();
+      roots_.pop_back();
+      return VisitObject(root), true;
+    }
+    if (MarkComing()) return true;
+    if (!long_.empty()) return ScanLong(), true;
+    return false;
+  }
+
+  void MarkAll() {
+    while (Step()) {
+    }
+  }
+
+  // Returns whether there were any objects to mark.
+  bool MarkComing() {
+    bool any = false;
+    for (Object*& coming : coming_) {
+      if (coming == nullptr) continue;
+      any = true;
+      MarkObject(std::exchange(coming, nullptr));
+    }
+    return any;
+  }
+
+  // As many as the cache misses that a core can have under way.
+  static constexpr size_t kComing = 8;
+  // Between two looks at the clock, which takes as long as a step or two.
+  static constexpr uint32_t kStepsPerLook = 64;
+  // More words are looked at in several steps, each of which takes some microseconds.
+  static constexpr uint64_t kLongWords = 2048;
+
+  struct LongObject {
+    Object* object;
+    uint64_t next;  // the word
+  };
+
+  HeapCore& heap_;
+  Object* coming_[kComing] = {};
+  size_t next_coming_ = 0;
+  Vector<Object*> stack_;  // the first depth_ entries
+  size_t depth_ = 0;
+  Vector<Object*> roots_;     // found, and not marked
+  Vector<LongObject> long_;   // marked, and partly looked at
+  // Without any stack, a linked list would need a scan of the heap for each of its cells.
+  static constexpr size_t kReserved = 64;
+  Object* reserved_[kReserved];
+  size_t n_reserved_ = 0;
+  Object* ephemerons_ = nullptr;
+  uint64_t marked_words_ = 0;
+  uint64_t marked_young_words_ = 0;
+  uint32_t steps_ = 0;
+  bool overflowed_ = false;
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_MARKER_H_

@@ -1,0 +1,505 @@
+// A major collection in slices: what the program does between two slices neither loses an object
+// nor keeps one for ever.
+//
+// The heaps here mark in slices of some 64 objects, in the pauses alone, so that hundreds of slices
+// meet what the tests do between them.  `verify` walks the heap when a marking ends (inv.mark.all).
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/custom.h"
+#include "runtime/heap.h"
+#include "runtime/internal/heap_core.h"
+#include "runtime/weak.h"
+#include "tracker/tracker.h"
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+struct Pair {
+  Field<Cell> first;
+  Field<WeakRef<Cell>> weak;
+};
+
+HeapOptions InSmallSlices() {
+  HeapOptions options;
+  options.nursery_bytes = 64 << 10;
+  options.growth_floor_bytes = 64 << 20;  // the tests begin collections themselves
+  options.incremental_from_bytes = 0;
+  options.background = false;
+  options.slice_looks = 1;
+  options.verify = true;
+  return options;
+}
+
+Local<Cell> MakeList(long length) {
+  Local<Cell> list;
+  for (long i = 0; i < length; ++i) list = make<Cell>(i, list);
+  return list;
+}
+
+long Sum(Handle<Cell> list) {
+  long sum = 0;
+  for (Local<Cell> cell = list; cell; cell = cell->tail) sum += cell->head;
+  return sum;
+}
+
+class MarkCycleTest : public ::testing::Test {
+ protected:
+  explicit MarkCycleTest(const HeapOptions& options = InSmallSlices())
+      : heap_(Heap::Create(options).value()), mutator_(*heap_) {}
+
+  internal::MarkCycle& cycle() { return heap_->core().cycle; }
+  void BeginWithStack() {
+    heap_->core().CollectForGrowth(internal::CurrentMutator());
+    ASSERT_TRUE(cycle().is_marking());
+  }
+  // Without this thread's stack, whose stale words might keep what a test has dropped.
+  void Begin() {
+    heap_->core().scans_stacks = false;
+    BeginWithStack();
+    heap_->core().scans_stacks = true;
+  }
+  void Slice() { heap_->CollectFromTop(CollectionKind::kMinor); }
+  int FinishMarking() {
+    int slices = 0;
+    for (; cycle().is_marking(); ++slices) Slice();
+    return slices;
+  }
+  int Finish() {
+    int slices = 0;
+    for (; cycle().is_active(); ++slices) Slice();
+    return slices;
+  }
+
+  std::unique_ptr<Heap> heap_;
+  Mutator mutator_;
+};
+
+TEST_F(MarkCycleTest, AReferenceThatMovesBehindTheMarkerKeepsItsObject) {
+  constexpr size_t kLists = 600;
+  Root<Array<Cell>> from = make_array<Cell>(kLists);
+  Root<Array<Cell>> to = make_array<Cell>(kLists);
+  for (size_t i = 0; i < kLists; ++i) from->at(i) = MakeList(20);
+  Begin();
+  // Each reference moves once, some before and some behind the places that are marked already.
+  size_t moved = 0;
+  int slices = 0;
+  for (; cycle().is_marking(); ++slices) {
+    for (int k = 0; k < 3 && moved < kLists; ++k, ++moved) {
+      to->at(kLists - 1 - moved) = from->at(moved);
+      from->at(moved) = nullptr;
+    }
+    Slice();
+  }
+  EXPECT_GT(slices, 50);
+  Finish();
+  for (size_t i = 0; i < kLists; ++i) {
+    const Local<Cell> list = i < moved ? to->at(kLists - 1 - i) : from->at(i);
+    ASSERT_EQ(Sum(list), 190) << i;
+  }
+}
+
+TEST_F(MarkCycleTest, AReferenceThatOnlyTheStackHasKeepsItsObject) {
+  Root<Array<Cell>> from = make_array<Cell>(200);
+  for (size_t i = 0; i < 200; ++i) from->at(i) = MakeList(20);
+  BeginWithStack();
+  std::vector<Local<Cell>> taken;  // seen: locals.h
+  for (size_t i = 0; i < 200; ++i) {
+    taken.push_back(from->at(i));
+    from->at(i) = nullptr;
+    if (i % 10 == 0) heap_->Collect(CollectionKind::kMinor);
+  }
+  while (cycle().is_active()) heap_->Collect(CollectionKind::kMinor);
+  for (const Local<Cell>& list : taken) ASSERT_EQ(Sum(list), 190);
+}
+
+__attribute__((noinline)) void Drop(Root<Cell>& root) { root = nullptr; }
+
+TEST_F(MarkCycleTest, WhatDiesBeforeIsFreedAndWhatDiesMeanwhileIsFreedByTheNext) {
+  Root<Cell> before = MakeList(1000);
+  Root<Cell> meanwhile = MakeList(2000);
+  Root<Cell> lives = MakeList(3000);
+  // What a stale word has given tenure would keep its list through one collection more.
+  heap_->CollectFromTop(CollectionKind::kMajor);
+  Slice();
+  const uint64_t all = heap_->statistics().old_words;
+  EXPECT_EQ(all, 6000u * 3);
+  Drop(before);
+  Begin();
+  Drop(meanwhile);
+  Finish();
+  EXPECT_EQ(heap_->statistics().old_words, 5000u * 3);
+  EXPECT_EQ(heap_->statistics().major_collections, 2u);
+  Begin();
+  Finish();
+  EXPECT_EQ(heap_->statistics().old_words, 3000u * 3);
+  EXPECT_EQ(Sum(lives), 3000L * 2999 / 2);
+}
+
+TEST_F(MarkCycleTest, WhatIsMadeMeanwhileLivesAndIsCounted) {
+  Root<Cell> old = MakeList(3000);
+  Begin();
+  std::vector<Root<Cell>> made;
+  std::vector<Root<Bytes>> large;
+  while (cycle().is_marking()) {
+    made.push_back(MakeList(10));
+    if (made.size() % 8 == 0) large.push_back(make_bytes(std::string(9000, 'x')));
+    Slice();
+  }
+  EXPECT_GT(made.size(), 10u);
+  EXPECT_GT(large.size(), 0u);
+  Finish();
+  for (const Root<Cell>& list : made) ASSERT_EQ(Sum(list), 45);
+  for (const Root<Bytes>& bytes : large) ASSERT_EQ(bytes->view(), std::string(9000, 'x'));
+  // Nothing else lives, so a collection at once finds the same.
+  const uint64_t counted = heap_->statistics().old_words;
+  heap_->CollectFromTop(CollectionKind::kMajor);
+  EXPECT_EQ(heap_->statistics().old_words, counted);
+}
+
+TEST_F(MarkCycleTest, AWeakReferenceThatIsReadMeanwhileKeepsItsObject) {
+  Root<Cell> filler = MakeList(3000);
+  Root<Cell> target = MakeList(5);
+  Root<WeakRef<Cell>> weak = make_weak<Cell>(target);
+  Root<WeakRef<Cell>> unread = make_weak<Cell>(MakeList(1));
+  Root<Pair> pair = make<Pair>(nullptr, nullptr);
+  Slice();
+  unread = make_weak<Cell>(filler->tail);  // and one whose target lives anyway
+  Root<WeakRef<Cell>> dead = make_weak<Cell>(make<Cell>(1, nullptr));
+  Slice();
+  Drop(target);
+  Begin();
+  Slice();
+  pair->first = target_of<Cell>(weak);
+  ASSERT_TRUE(pair->first);
+  Finish();
+  EXPECT_EQ(Sum(pair->first), 10);
+  EXPECT_EQ(target_of<Cell>(weak), pair->first);
+  EXPECT_TRUE(target_of<Cell>(unread));
+  EXPECT_FALSE(target_of<Cell>(dead));
+}
+
+TEST_F(MarkCycleTest, AWeakReferenceToTheDeadIsCleared) {
+  Root<Cell> filler = MakeList(3000);
+  Root<Cell> target = MakeList(5);
+  Root<WeakRef<Cell>> weak = make_weak<Cell>(target);
+  Slice();
+  Slice();
+  Drop(target);
+  Begin();
+  Finish();
+  EXPECT_FALSE(target_of<Cell>(weak));
+}
+
+// The ephemeron is young when the collection begins, so nobody marks it; its target is old.
+TEST_F(MarkCycleTest, AWeakReferenceThatStaysYoungIsNotLeftDangling) {
+  Root<Cell> filler = MakeList(3000);
+  Root<Cell> target = MakeList(5);
+  Slice();
+  const Local<WeakRef<Cell>> weak = make_weak<Cell>(target);
+  Drop(target);
+  BeginWithStack();
+  while (cycle().is_active()) heap_->Collect(CollectionKind::kMinor);
+  const Local<Cell> found = target_of<Cell>(weak);
+  if (found) EXPECT_EQ(Sum(found), 10);
+  heap_->Collect(CollectionKind::kMajor);
+  heap_->Collect(CollectionKind::kMajor);
+  EXPECT_TRUE(weak);
+}
+
+TEST_F(MarkCycleTest, AnEphemeronsValueLivesAsLongAsItsKey) {
+  Root<Cell> filler = MakeList(2000);
+  Root<Cell> key = MakeList(1);
+  Root<Cell> dying = MakeList(1);
+  Root<Ephemeron<Cell, Cell>> kept = make_ephemeron<Cell, Cell>(key, MakeList(100));
+  Root<Ephemeron<Cell, Cell>> lost = make_ephemeron<Cell, Cell>(dying, MakeList(100));
+  Slice();
+  Slice();
+  Drop(dying);
+  Begin();
+  Finish();
+  EXPECT_EQ(Sum(value_of<Cell, Cell>(kept)), 4950);
+  EXPECT_FALSE((value_of<Cell, Cell>(lost)));
+}
+
+TEST_F(MarkCycleTest, FinalizersAndReleasesRunOnceAndTrackersAreTold) {
+  struct Counts {
+    std::optional<char> alloc_minor(const Allocation&) { return 0; }
+    std::optional<char> alloc_major(const Allocation&) { return 0; }
+    std::optional<char> promote(char value) { return value; }
+    void dealloc_minor(char) { ++*freed; }
+    void dealloc_major(char) { ++*freed; }
+    int* freed;
+  };
+  static int finalized, released;
+  finalized = released = 0;
+  int freed = 0;
+  const auto id = Tracker::start(1.0, Counts{&freed});
+  ASSERT_TRUE(id.ok());
+  Root<Cell> lives = MakeList(2000);
+  Root<Cell> dies = MakeList(50);
+  {
+    Root<CustomBlock> block = make_custom(&released, 100, [](void* n) { ++*static_cast<int*>(n); });
+    add_finalizer<Cell>(dies, [](Handle<Cell> cell) {
+      ++finalized;
+      EXPECT_EQ(Sum(cell), 1225);
+    });
+    Slice();
+  }
+  Slice();
+  Drop(dies);
+  const int freed_before = freed;
+  Begin();
+  Finish();
+  Slice();
+  EXPECT_EQ(finalized, 1);
+  EXPECT_EQ(released, 1);
+  EXPECT_EQ(freed, freed_before + 2);  // the custom block's object and its bytes; the list is revived
+  Begin();
+  Finish();
+  Slice();
+  EXPECT_EQ(finalized, 1);
+  EXPECT_EQ(freed, freed_before + 2 + 50);
+  Tracker::stop().IgnoreError();
+  Tracker::discard(*id).IgnoreError();
+}
+
+// Tenure is taken in the pause that ends the marking; the slots that point to the object, stored
+// before and meanwhile, follow it when it moves.
+TEST_F(MarkCycleTest, AnObjectThatLosesItsTenureIsFoundByAllSlots) {
+  Root<Array<Cell>> holder = make_array<Cell>(2000);
+  {
+    const Local<Cell> pinned = make<Cell>(7, nullptr);
+    for (int i = 0; i < 3; ++i) heap_->Collect(CollectionKind::kMinor);
+    holder->at(0) = pinned;
+    heap_->Collect(CollectionKind::kMinor);
+    BeginWithStack();
+    for (size_t i = 1; cycle().is_marking() && i < 2000; ++i) {
+      if (i % 3 == 0) holder->at(i) = pinned;
+      heap_->Collect(CollectionKind::kMinor);
+    }
+    for (size_t i = 0; i < 2000; i += 3) holder->at(i) = pinned;
+    asm volatile("" : : "r"(&pinned) : "memory");
+  }
+  Finish();
+  Begin();
+  FinishMarking();
+  Slice();
+  Finish();
+  for (size_t i = 0; i < 2000; i += 3) {
+    ASSERT_EQ(holder->at(i), holder->at(0));
+    ASSERT_EQ(holder->at(i)->head, 7);
+  }
+  EXPECT_FALSE(internal::IsYoung(internal::RawOf(holder->at(0))));
+}
+
+TEST_F(MarkCycleTest, ALongArrayIsMarkedWhileItChanges) {
+  constexpr size_t kLength = 40000;
+  Root<Array<Cell>> array = make_array<Cell>(kLength);
+  for (size_t i = 0; i < kLength; i += 50) array->at(i) = MakeList(3);
+  Begin();
+  for (size_t i = 0; cycle().is_marking(); i = (i + 7950) % kLength) {
+    const Local<Cell> taken = array->at(i);
+    array->at(i) = nullptr;
+    array->at((i + 50) % kLength) = taken;
+    Slice();
+  }
+  Finish();
+  for (size_t i = 0; i < kLength; i += 50) {
+    if (array->at(i)) ASSERT_EQ(Sum(array->at(i)), 3);
+  }
+}
+
+TEST_F(MarkCycleTest, ACollectionAtOnceEndsTheOneInSlices) {
+  Root<Cell> lives = MakeList(3000);
+  Root<Cell> dies = MakeList(3000);
+  Begin();
+  Slice();
+  Drop(dies);
+  heap_->CollectFromTop(CollectionKind::kMajor);
+  EXPECT_FALSE(cycle().is_active());
+  EXPECT_EQ(heap_->statistics().old_words, 3000u * 3);
+  EXPECT_EQ(heap_->statistics().major_collections, 2u);
+}
+
+TEST_F(MarkCycleTest, AForkedChildEndsTheCollection) {
+  Root<Array<Cell>> from = make_array<Cell>(300);
+  for (size_t i = 0; i < 300; ++i) from->at(i) = MakeList(20);
+  Begin();
+  Slice();
+  const auto is_whole = [&] {
+    for (size_t i = 0; i < 150; ++i) {
+      from->at(i + 150) = from->at(i);
+      from->at(i) = nullptr;
+      Slice();
+    }
+    Finish();
+    Begin();
+    Finish();
+    for (size_t i = 150; i < 300; ++i) {
+      if (Sum(from->at(i)) != 190) return false;
+    }
+    return true;
+  };
+  const pid_t child = fork();
+  if (child == 0) _exit(is_whole() ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(is_whole());
+}
+
+class SmallFloorTest : public MarkCycleTest {
+ protected:
+  static HeapOptions Options() {
+    HeapOptions options = InSmallSlices();
+    options.growth_floor_bytes = 1 << 20;
+    options.verify = false;
+    return options;
+  }
+  SmallFloorTest() : MarkCycleTest(Options()) {}
+};
+
+// The blocks that are free behind a sweep are those that a collection at once finds.
+TEST_F(SmallFloorTest, DeadMemoryIsUsedAgainAndGivenBack) {
+  Root<Cell> dies = MakeList(400000);
+  Root<Cell> lives = MakeList(1000);
+  Finish();
+  const uint64_t full = heap_->statistics().old_space_bytes;
+  EXPECT_GT(full, uint64_t{9} << 20);
+  Drop(dies);
+  Begin();
+  Finish();
+  EXPECT_LT(heap_->statistics().old_space_bytes, full);
+  const uint64_t swept = heap_->statistics().old_space_bytes;
+  heap_->CollectFromTop(CollectionKind::kMajor);
+  EXPECT_EQ(heap_->statistics().old_space_bytes, swept);
+}
+
+// Without memory for a mark stack objects are found by walks over the marked ones.
+class SmallStackTest : public MarkCycleTest {
+ protected:
+  static HeapOptions Options() {
+    HeapOptions options = InSmallSlices();
+    options.mark_stack_entries = 16;
+    return options;
+  }
+  SmallStackTest() : MarkCycleTest(Options()) {}
+};
+
+struct Tree {
+  Field<Tree> children[16];
+};
+
+Local<Tree> MakeTree(int depth) {
+  const Local<Tree> tree = make<Tree>();
+  if (depth == 0) return tree;
+  for (Field<Tree>& child : tree->children) child = MakeTree(depth - 1);
+  return tree;
+}
+
+long Count(Handle<Tree> tree) {
+  long count = 1;
+  for (Field<Tree>& child : tree->children) count += child ? Count(child) : 0;
+  return count;
+}
+
+TEST_F(SmallStackTest, ObjectsThatFoundNoRoomOnTheStackAreMarked) {
+  Root<Tree> tree = MakeTree(3);
+  const long count = Count(tree);
+  Begin();
+  Finish();
+  EXPECT_EQ(Count(tree), count);
+}
+
+// --- Several threads, and the heap's own.
+
+HeapOptions InBackground() {
+  HeapOptions options;
+  options.nursery_bytes = 64 << 10;
+  options.growth_floor_bytes = 1 << 20;
+  options.incremental_from_bytes = 0;
+  return options;
+}
+
+// Threads exchange the contents of an old array whose only references these are, while the heap's
+// own thread marks it.  The thread sanitizer looks on.
+TEST(MarkHelperTest, ThreadsStoreWhileAnotherMarks) {
+  constexpr size_t kPlaces = 64;
+  constexpr int kThreads = 2;
+  constexpr int kRounds = 3000;
+  const auto heap = Heap::Create(InBackground()).value();
+  Global<Array<Array<Cell>>> places;
+  {
+    const Mutator mutator(*heap);
+    places = make_array<Array<Cell>>(kThreads);
+    for (size_t t = 0; t < kThreads; ++t) places.get()->at(t) = make_array<Cell>(kPlaces);
+  }
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      const Mutator mutator(*heap);
+      const Local<Array<Cell>> mine = places.get()->at(t);
+      for (size_t i = 0; i < kPlaces; ++i) mine->at(i) = MakeList(200);
+      for (size_t round = 0; round < kRounds; ++round) {
+        const size_t from = round * 7 % kPlaces, to = round * 13 % kPlaces;
+        const Local<Cell> taken = mine->at(from);
+        mine->at(from) = nullptr;
+        MakeList(20);
+        mine->at(from) = mine->at(to);
+        mine->at(to) = taken;
+        if (round % 5 == 0) mine->at(from) = MakeList(200);
+        if (round % 50 == 0) wrong += Sum(mine->at(from)) != 19900;
+      }
+      for (size_t i = 0; i < kPlaces; ++i) wrong += Sum(mine->at(i)) != 19900;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(heap->statistics().major_collections, 2u);
+  places.Reset();
+}
+
+TEST(MarkHelperTest, AHeapEndsWhileItsThreadMarks) {
+  for (int i = 0; i < 20; ++i) {
+    const auto heap = Heap::Create(InBackground()).value();
+    const Mutator mutator(*heap);
+    Root<Cell> list = MakeList(20000);
+    heap->core().CollectForGrowth(internal::CurrentMutator());
+    EXPECT_TRUE(heap->core().cycle.is_active());
+  }
+}
+
+TEST(MarkHelperTest, ForkWhileAThreadMarks) {
+  const auto heap = Heap::Create(InBackground()).value();
+  const Mutator mutator(*heap);
+  Root<Cell> list = MakeList(100000);
+  for (int i = 0; i < 10; ++i) {
+    heap->core().CollectForGrowth(internal::CurrentMutator());
+    const pid_t child = fork();
+    if (child == 0) {
+      MakeList(300000);
+      heap->Collect(CollectionKind::kMajor);
+      _exit(Sum(list) == 100000L * 99999 / 2 ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(Sum(list), 100000L * 99999 / 2);
+}
+
+}  // namespace
+}  // namespace allomon::gc
