@@ -5,7 +5,6 @@
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/poison.h"
-#include "runtime/internal/young_range.h"
 #include "tracker/base/check.h"
 
 namespace allomon::gc::internal {
@@ -34,16 +33,11 @@ void PoisonFreeLines(char* block, const uint8_t* lines) {
   static_cast<void>(lines);
 }
 
-void FreeChunk(Chunk* chunk) {
-  ALLOMON_GC_UNPOISON(chunk, kChunkBytes);
-  backend::Free(chunk);
-}
-
 }  // namespace
 
 BlockSpace::~BlockSpace() {
-  for (Chunk* chunk : chunks_) FreeChunk(chunk);
-  while (Chunk* const chunk = TakeReleased()) FreeChunk(chunk);
+  for (Chunk* chunk : chunks_) FreeChunkMemory(chunk);
+  while (Chunk* const chunk = TakeReleased()) FreeChunkMemory(chunk);
 }
 
 bool BlockSpace::AddChunk() {
@@ -52,9 +46,9 @@ bool BlockSpace::AddChunk() {
       !TryReserve(recyclable_, blocks)) {
     return false;
   }
-  Chunk* chunk = static_cast<Chunk*>(backend::Aligned(kChunkBytes, kChunkBytes));
+  Chunk* chunk = stock_.Take();
+  if (chunk == nullptr) chunk = NewChunkMemory();
   if (chunk == nullptr) return false;
-  ALLOMON_GC_CHECK(LiesApart(chunk, kChunkBytes), "inv.old.apart: a chunk among the nurseries");
   chunk->ClearMarks();
   chunk->in_use = chunk->marks_known = chunk->to_sweep = 0;
   chunk->released = false;
@@ -174,8 +168,6 @@ Chunk* BlockSpace::TakeReleased() {
   return std::exchange(released_, released_->next_released);
 }
 
-void BlockSpace::FreeReleased(Chunk* chunk) { FreeChunk(chunk); }
-
 void BlockSpace::ForgetHoles() {
   cursor_ = end_ = overflow_ = overflow_end_ = hole_search_ = hole_block_end_ = nullptr;
   recyclable_.clear();
@@ -190,7 +182,7 @@ void BlockSpace::Sweep(size_t keep_blocks) {
     for (size_t i = kUsableBlocks; i >= 1; --i) SweepBlock(chunks_[c]->BlockAt(i));
   }
   ChooseReleases(keep_blocks);
-  while (Chunk* const chunk = TakeReleased()) FreeChunk(chunk);
+  while (Chunk* const chunk = TakeReleased()) FreeChunkMemory(chunk);
 }
 
 // Chunks that are added meanwhile have nothing to be cleared or swept.

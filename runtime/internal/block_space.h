@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "runtime/internal/chunk.h"
+#include "runtime/internal/chunk_stock.h"
 #include "runtime/internal/memory.h"
 
 namespace allomon::gc::internal {
@@ -75,10 +76,10 @@ class BlockSpace {
   bool SweepNext();
   // Behind the last SweepNext(): chooses the chunks that Sweep() would give back.
   void ChooseReleases(size_t keep_blocks);
-  // Takes one of them out; its memory is to be freed by FreeReleased(), under no lock.  nullptr:
-  // there is none.
+  // Takes one of them out, whose memory is to be freed; nullptr: there is none.
   Chunk* TakeReleased();
-  static void FreeReleased(Chunk* chunk);
+
+  ChunkStock& stock() { return stock_; }
 
   // Numbers the marked objects from `first` on, in the order of ForEachMarked().
   uint32_t NumberMarked(uint32_t first) {
@@ -125,6 +126,7 @@ class BlockSpace {
   Vector<char*> free_;
   Vector<char*> recyclable_;  // blocks with holes, best first at the back
   bool marking_ = false;      // between BeginMarking() and EndMarking()
+  ChunkStock stock_;
   uintptr_t walked_ = 0;      // the walk over the chunks, downwards, has come here
   Chunk* released_ = nullptr;
 };

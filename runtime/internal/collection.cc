@@ -13,13 +13,18 @@ void HeapCore::SetMajorThreshold() {
   const uint64_t live = OldWords() * kWordBytes + custom_bytes;
   major_threshold_bytes =
       std::max<uint64_t>(options.growth_floor_bytes, live / 100 * options.growth_percent);
-  const bool in_slices = live + major_threshold_bytes >= options.incremental_from_bytes;
-  major_start_bytes =
-      major_threshold_bytes - (in_slices ? major_threshold_bytes / MarkPacing::kEarlier : 0);
   grown_bytes = 0;
+  SetMajorStart();
 }
 
-size_t HeapCore::BlocksToKeep() const {
+void HeapCore::SetMajorStart() {
+  const uint64_t then_bytes = OldWords() * kWordBytes + major_threshold_bytes;
+  major_start_bytes = then_bytes < options.incremental_from_bytes
+                          ? major_threshold_bytes
+                          : cycle.StartBytes(major_threshold_bytes);
+}
+
+size_t HeapCore::BlocksToKeep() {
   return BlockSpace::BlocksFor(NurseryBytes()) + major_threshold_bytes / kBlockBytes;
 }
 
@@ -64,19 +69,23 @@ bool HeapCore::RunCollection(CollectionKind kind, bool due) {
   const CollectionKind pause = is_major ? CollectionKind::kMajor : CollectionKind::kMinor;
   const uint64_t start = NowNs();
   const uint64_t promoted_words = statistics.promoted_words;
+  const uint64_t freed_words = statistics.freed_young_words;
   CollectorScope collector;
   const MarkCycle::Hold hold_cycle(cycle);
   if (options.listener != nullptr) options.listener->OnCollectionStart(pause);
   const MutexHolder hold_globals(globals_mutex);
   const MutexHolder hold_tables(tables_mutex);
   CollectMinor(*this);
+  const uint64_t promoted_bytes = (statistics.promoted_words - promoted_words) * kWordBytes;
+  const uint64_t died_bytes = (statistics.freed_young_words - freed_words) * kWordBytes;
+  share_.Note(promoted_bytes, promoted_bytes + died_bytes, NowNs() - start);
   if (options.verify) VerifyHeap(*this);
   const bool done = MajorPart(kind, due, start);
   if (options.verify && is_major) VerifyHeap(*this);
   ResizeNurseries();
   GrowReserve();
   GrantNurseries();
-  collector.AddBytes((statistics.promoted_words - promoted_words) * kWordBytes);
+  collector.AddBytes(promoted_bytes);
   const uint64_t ns = NowNs() - start;
   CountPause(pause, ns);
   if (options.listener != nullptr) options.listener->OnCollectionEnd(pause, ns);
@@ -145,7 +154,8 @@ void HeapCore::CollectForGrowth(Mutator& mutator) {
 }
 
 void HeapCore::ResumeAfterCollection() {
-  const bool has_work = cycle.is_active() && options.background;
+  blocks.stock().SetWanted(options.background && MayMarkInSlices());
+  const bool has_work = options.background && (cycle.is_active() || blocks.stock().IsShort());
   world.Resume();
   if (has_work) helper_.Wake();
 }

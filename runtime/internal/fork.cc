@@ -93,9 +93,11 @@ void HeapCore::LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across
   tables_mutex.lock();
   helper_.LockForFork();
   cycle.LockForFork();
+  blocks.stock().LockForFork();
 }
 
 void HeapCore::UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  blocks.stock().UnlockAfterFork();
   cycle.UnlockAfterFork();
   helper_.UnlockAfterFork();
   tables_mutex.unlock();

@@ -13,6 +13,7 @@
 #include "runtime/internal/mark_cycle.h"
 #include "runtime/internal/mark_helper.h"
 #include "runtime/internal/mutator.h"
+#include "runtime/internal/nursery_share.h"
 #include "runtime/internal/sample_table.h"
 #include "runtime/internal/thread_stack.h"
 #include "runtime/internal/weak_table.h"
@@ -80,8 +81,9 @@ class HeapCore {
   bool WantsMajor(size_t bytes) const;
   // The next major collection is measured by what lives now.  The world is stopped.
   void SetMajorThreshold();
+  void SetMajorStart();
   // The free blocks that the program will need until then.
-  size_t BlocksToKeep() const;
+  size_t BlocksToKeep();
   // Sweeps a chunk; false if there was none.  The caller holds the cycle's mutex.
   bool SweepNextChunk();
   bool LimitAllows(size_t bytes);
@@ -175,6 +177,7 @@ class HeapCore {
   bool MajorPart(CollectionKind kind, bool due, uint64_t pause_start_ns);
   bool MayMarkInSlices();
   void ResumeAfterCollection();
+  size_t WantedBytes(const Mutator& mutator);
   void ResizeNurseries();
   void LeaveHeap(Mutator& mutator);
   bool GrowReserve();
@@ -183,7 +186,7 @@ class HeapCore {
   char* TakeSpareBlock();
   bool GrantedFits() const;
   size_t GrantedBytes() const;
-  size_t NurseryBytes() const;
+  size_t NurseryBytes();
   bool GrowTo(size_t free_blocks);
   void CountPause(CollectionKind kind, uint64_t ns);
   void UnlockAfterFork();
@@ -191,13 +194,14 @@ class HeapCore {
   bool RunOneFinalizer(Mutator* mutator);
 
   size_t nursery_bytes_;
+  NurseryShare share_;
   std::atomic<uint32_t> seeds_{0};
   // inv.reserve: so many free blocks are for the next collection.  Written while the world is
   // stopped.
   size_t reserve_blocks_ = 0;
   // Threads that run take free blocks under it; a collector does when they stand.
   Mutex blocks_mutex_;
-  MarkHelper helper_{cycle};  // the last member: its thread ends before anything else does
+  MarkHelper helper_{cycle, blocks.stock()};  // the last member: its thread ends before anything else does
 };
 
 }  // namespace allomon::gc::internal

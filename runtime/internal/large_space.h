@@ -2,7 +2,6 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_LARGE_SPACE_H_
 #define ALLOMON_RUNTIME_INTERNAL_LARGE_SPACE_H_
 
-#include <algorithm>
 #include <utility>
 
 #include "runtime/internal/memory.h"
@@ -16,25 +15,22 @@ using allomon::internal::MutexHolder;
 
 // Stands right before the header of a large object.
 struct LargeNode {
-  LargeNode* next;
-  uint64_t words;  // header included
-  uint32_t mark;   // the last marking that has found the object, or in which it was made
+  uint64_t words;   // header included
+  uint32_t mark;    // the last marking that has found the object, or in which it was made
   uint32_t number;  // by NumberMarked()
 
   static LargeNode* Of(Object* object) {
     return reinterpret_cast<LargeNode*>(&HeaderOf(object)) - 1;
   }
-  const Object* object() const {
-    return reinterpret_cast<const Object*>(reinterpret_cast<const Word*>(this + 1) + 1);
-  }
-  Object* object() { return const_cast<Object*>(std::as_const(*this).object()); }
+  Object* object() { return reinterpret_cast<Object*>(reinterpret_cast<Word*>(this + 1) + 1); }
   size_t bytes() const { return sizeof(LargeNode) + words * kWordBytes; }
-  bool Holds(const void* address) const {
-    return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(this) < bytes();
+  bool Holds(uintptr_t address) const {
+    return address - reinterpret_cast<uintptr_t>(this) < bytes();
   }
 };
 
-// Any thread may allocate.  The other functions are for collectors, while the world is stopped.
+// Any thread may allocate.  The other functions are for collectors, while the world is stopped,
+// except where stated.
 class LargeSpace {
  public:
   LargeSpace() = default;
@@ -45,7 +41,8 @@ class LargeSpace {
   static size_t BytesFor(uint64_t words) { return sizeof(LargeNode) + words * kWordBytes; }
 
   // Zero-filled, without a header; the caller must write the header before the next safepoint.
-  // nullptr if the space would exceed `most_bytes`, or if the backend has no memory.
+  // nullptr if the space would exceed `most_bytes`, or if the backend has no memory.  Cost: the
+  // backend's, and each 256th time a merge of all objects' addresses.
   Object* Allocate(uint64_t words, size_t most_bytes);
 
   // Begins another marking: no object is marked but those that are made from now on.
@@ -61,44 +58,40 @@ class LargeSpace {
   // Frees the unmarked objects.
   void Sweep();
   // The same in pieces: after BeginSweep(), SweepNext() looks at some objects, and returns false
-  // when there are none left.
+  // when there are none left.  It fills `dead` with those that are to be freed by Free().  Also
+  // beside threads that allocate.
+  static constexpr size_t kSweptAtOnce = 16;
+  struct Dead {
+    LargeNode* nodes[kSweptAtOnce];
+    size_t count = 0;
+  };
   void BeginSweep();
-  bool SweepNext();
-  // Takes out the slots from `first` on, which lie in large objects, that lie in unmarked ones.  The
-  // others are in ascending order afterwards.
-  void RemoveSlotsOfDead(Vector<Slot*>& slots, Vector<Slot*>::iterator first);
+  bool SweepNext(Dead& dead);
+  static void Free(Dead& dead);
 
-  // `visit` must not allocate in this space.
+  // `visit` must not allocate in this space.  Not between BeginSweep() and the end of the sweep.
   template <typename Visit>
   void ForEachMarked(Visit visit) {
     const MutexHolder hold(mutex_);
-    for (LargeNode* node = first_; node != nullptr; node = node->next) {
+    for (LargeNode* node : nodes_) {
       if (node->mark == marking_) visit(node->object());
     }
   }
   // Numbers the marked objects from `first` on, in the order of ForEachMarked().
   uint32_t NumberMarked(uint32_t first) {
     const MutexHolder hold(mutex_);
-    for (LargeNode* node = first_; node != nullptr; node = node->next) {
+    for (LargeNode* node : nodes_) {
       if (node->mark == marking_) node->number = first++;
     }
     return first;
   }
   bool Contains(Object* object);
 
-  // All objects lie between the two addresses; 0 and 0 if there are none.
+  // All objects lie between the two addresses; 0 and 0 if there are none.  Not while sweeping.
   void FindBounds(uintptr_t* low, uintptr_t* high);
-  // Calls visit(object) for the objects, one of whose bytes, header included, is before a word of
-  // [begin, end), which are in ascending order.
-  template <typename Visit>
-  void ForEachAt(const uintptr_t* begin, const uintptr_t* end, Visit visit) {
-    const MutexHolder hold(mutex_);
-    for (LargeNode* node = first_; node != nullptr; node = node->next) {
-      const uintptr_t header = reinterpret_cast<uintptr_t>(node + 1);
-      const uintptr_t* const word = std::upper_bound(begin, end, header);
-      if (word != end && *word <= header + node->words * kWordBytes) visit(node->object());
-    }
-  }
+  // The object, header included, that holds the byte; nullptr if there is none.  Behind
+  // FindBounds(), with no allocation in between.
+  Object* ObjectAt(uintptr_t byte);
 
   // The bytes of all objects with their nodes, including objects that are just being allocated.
   size_t bytes() {
@@ -107,16 +100,31 @@ class LargeSpace {
   }
 
  private:
+  // So many nodes are merged at a time.
+  static constexpr size_t kMergedAtOnce = 256;
+
   bool ClaimBytes(size_t bytes, size_t most_bytes);
   void GiveBytesBack(size_t bytes);
   void Link(LargeNode* node);
+  void MergeLocked() ALLOMON_REQUIRES(mutex_);
+  void SortLocked() ALLOMON_REQUIRES(mutex_);
+  void SweepAll();
+  void EndSweepLocked() ALLOMON_REQUIRES(mutex_);
 
   Mutex mutex_;
-  LargeNode* first_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
-  LargeNode* to_sweep_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
+  // The first n_sorted_ are in the order of their addresses, the others are recent.  While a sweep
+  // goes on, those in [sweep_kept_, sweep_next_) are gone.
+  Vector<LargeNode*> nodes_ ALLOMON_GUARDED_BY(mutex_);
+  size_t n_sorted_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  size_t n_claimed_ ALLOMON_GUARDED_BY(mutex_) = 0;  // there is room for so many more nodes
+  bool sweeping_ ALLOMON_GUARDED_BY(mutex_) = false;
+  size_t sweep_kept_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  size_t sweep_sorted_ ALLOMON_GUARDED_BY(mutex_) = 0;  // of those that are kept
+  size_t sweep_next_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  size_t sweep_end_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  size_t bytes_ ALLOMON_GUARDED_BY(mutex_) = 0;
   // Written while the world is stopped.
   uint32_t marking_ = 0;
-  size_t bytes_ ALLOMON_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace allomon::gc::internal

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
@@ -111,32 +112,45 @@ void MarkCycle::ClearSome() {
   if (!heap_.blocks.ClearNext()) EnterPhase(Phase::kMark);
 }
 
+bool MarkCycle::Rubbish::Free() {
+  const bool any = large.count != 0 || chunk != nullptr;
+  LargeSpace::Free(large);
+  if (chunk != nullptr) FreeChunkMemory(std::exchange(chunk, nullptr));
+  return any;
+}
+
 template <typename Stop>
-bool MarkCycle::SweepUntil(Stop stop) {
+bool MarkCycle::SweepUntil(Stop stop, Rubbish& rubbish) {
   while (heap_.SweepNextChunk()) {
     if (stop()) return true;
   }
   while (!large_swept_) {
-    large_swept_ = !heap_.large.SweepNext();
-    if (stop()) return true;
+    large_swept_ = !heap_.large.SweepNext(rubbish.large);
+    if (rubbish.large.count != 0 || stop()) return true;
   }
   return false;
 }
 
-// Each step takes some microseconds, but for the return of a chunk to the system.
+// Each step takes some microseconds.
 template <typename Stop>
-bool MarkCycle::Work(Stop stop) {
+bool MarkCycle::Work(Stop stop, Rubbish& rubbish) {
   while (phase() == Phase::kClear) {
     ClearSome();
     if (stop()) return true;
   }
   if (phase() == Phase::kMark) return !(*marker_)->MarkUntil(stop);
-  if (phase() == Phase::kSweep) return SweepUntil(stop);
-  while (phase() == Phase::kRelease) {
-    Chunk* const chunk = heap_.blocks.TakeReleased();
-    if (chunk == nullptr) return EnterPhase(Phase::kIdle), false;
-    BlockSpace::FreeReleased(chunk);
-    if (stop()) return true;
+  if (phase() == Phase::kSweep) return SweepUntil(stop, rubbish);
+  if (phase() == Phase::kIdle) return false;
+  rubbish.chunk = heap_.blocks.TakeReleased();
+  if (rubbish.chunk == nullptr) EnterPhase(Phase::kIdle);
+  return rubbish.chunk != nullptr;
+}
+
+template <typename Stop>
+bool MarkCycle::WorkAndFree(Stop stop) {
+  Rubbish rubbish;
+  while (Work(stop, rubbish)) {
+    if (!rubbish.Free() || stop()) return true;
   }
   return false;
 }
@@ -160,18 +174,23 @@ void MarkCycle::ReviveDueLocked() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the co
   ReviveFinalizable(heap_, **marker_);
 }
 
+bool MarkCycle::LiesInLiving(Slot* slot) {
+  char* const byte = reinterpret_cast<char*>(slot);
+  if (heap_.blocks.Contains(byte)) return BlockSpace::IsInMarked(byte);
+  Object* const object = heap_.large.ObjectAt(reinterpret_cast<uintptr_t>(byte));
+  return object != nullptr && heap_.large.IsMarked(object);
+}
+
 // Slots of dead objects are those of others when their memory has been swept.
 void MarkCycle::FilterSlots(Vector<Slot*>& slots) {
-  const auto in_block = [this](Slot* slot) { return heap_.blocks.Contains(slot); };
-  const auto is_dead = [&](Slot* slot) {
-    return in_block(slot) && !BlockSpace::IsInMarked(reinterpret_cast<char*>(slot));
-  };
+  const auto is_dead = [this](Slot* slot) { return !LiesInLiving(slot); };
   slots.erase(std::remove_if(slots.begin(), slots.end(), is_dead), slots.end());
-  const auto first_large = std::partition(slots.begin(), slots.end(), in_block);
-  if (first_large != slots.end()) heap_.large.RemoveSlotsOfDead(slots, first_large);
 }
 
 void MarkCycle::RestrictTenure() {
+  uintptr_t low = 0;
+  uintptr_t high = 0;
+  heap_.large.FindBounds(&low, &high);
   FilterSlots(heap_.remembered);
   FilterSlots(young_slots_);
   if (!keeps_tenure_) {
@@ -198,8 +217,10 @@ void MarkCycle::EndMarking() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the collect
   RestrictTenure();
   ++heap_.statistics.major_collections;
   heap_.statistics.freed_old_words += snapshot_words_ - marker.marked_words();
+  const uint64_t grown_bytes = heap_.grown_bytes;
   heap_.SetMajorThreshold();
-  pacing_.BeginSweep(heap_.major_threshold_bytes);
+  pacing_.EndMarking(grown_bytes, heap_.major_threshold_bytes);
+  heap_.SetMajorStart();
   keep_free_blocks_ = heap_.BlocksToKeep();
   heap_.blocks.EndMarking();
   heap_.large.BeginSweep();
@@ -220,11 +241,11 @@ void MarkCycle::EndSweep() {
 template <typename Stop>
 void MarkCycle::GoOn(Stop stop) {
   if (is_marking()) TakeNotes();
-  if (Work(stop)) return;
+  if (WorkAndFree(stop)) return;
   if (phase() == Phase::kMark) {
     if (!TryToEnd(stop)) return;
     EndMarking();
-    if (Work(stop)) return;
+    if (WorkAndFree(stop)) return;
   }
   if (phase() == Phase::kSweep) EndSweep();
 }
@@ -252,10 +273,19 @@ void MarkCycle::Complete() {
 
 bool MarkCycle::WorkForHelper() {
   constexpr uint64_t kSliceNs = 200000;
-  const MutexHolder hold(mutex_);
-  while (wanted_.load(std::memory_order_relaxed) != 0) let_go_.Wait(mutex_);
-  const uint64_t until_ns = NowNs() + kSliceNs;
-  return Work([&] { return wanted_.load(std::memory_order_relaxed) != 0 || NowNs() >= until_ns; });
+  Rubbish rubbish;
+  bool more = false;
+  {
+    const MutexHolder hold(mutex_);
+    while (wanted_.load(std::memory_order_relaxed) != 0) let_go_.Wait(mutex_);
+    const uint64_t until_ns = NowNs() + kSliceNs;
+    const auto stop = [&] {
+      return wanted_.load(std::memory_order_relaxed) != 0 || NowNs() >= until_ns;
+    };
+    more = Work(stop, rubbish);
+  }
+  rubbish.Free();
+  return more;
 }
 
 void MarkCycle::LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/internal/large_space.h"
 #include "runtime/internal/mark_slices.h"
 #include "runtime/internal/memory.h"
 #include "runtime/internal/object.h"
@@ -31,6 +32,7 @@ using allomon::internal::MutexHolder;
 
 class HeapCore;
 class Mutator;
+struct Chunk;
 enum class MarkMode { kWhole, kInSlices };  // marker.h
 template <MarkMode kMode>
 class Marker;
@@ -65,6 +67,13 @@ class MarkCycle {
   // The object is to be marked, as if the snapshot had a reference to it.  Called by barriers;
   // never fails.  Cost: a store; every 512th time, that of marking as many objects.
   void Note(Mutator& mutator, Object* object) ALLOMON_EXCLUDES(mutex_);
+  // The bytes at which the next collection begins.
+  uint64_t StartBytes(uint64_t threshold_bytes) const {
+    return pacing_.StartBytes(threshold_bytes);
+  }
+  // Whether the program makes objects old faster than they are marked.  The world is stopped.
+  bool IsLate(uint64_t grown_bytes) const { return is_active() && pacing_.IsLate(grown_bytes); }
+
   // Bytes that may become old until the next pause of the collection.
   uint64_t next_pause_bytes() const { return next_pause_bytes_.load(std::memory_order_relaxed); }
 
@@ -78,7 +87,8 @@ class MarkCycle {
 
   // --- The helper (mark_helper.h).
 
-  // Does a piece of the work; false if there is none that can be done beside the program.
+  // Does a piece of the work; false if there is none that can be done beside the program.  What it
+  // gives back to the system, it does while collectors may go on.
   bool WorkForHelper() ALLOMON_EXCLUDES(mutex_);
 
   void LockForFork();
@@ -91,10 +101,20 @@ class MarkCycle {
   Phase phase() const { return phase_.load(std::memory_order_relaxed); }
   void EnterPhase(Phase phase) { phase_.store(phase, std::memory_order_relaxed); }
 
+  // Memory to be given back, which takes up to some milliseconds.
+  struct Rubbish {
+    LargeSpace::Dead large;
+    Chunk* chunk = nullptr;
+    bool Free();  // false if there was none
+  };
+
+  // Does work until stop(), or until there is rubbish; false if there is nothing left to do.
   template <typename Stop>
-  bool Work(Stop stop) ALLOMON_REQUIRES(mutex_);
+  bool Work(Stop stop, Rubbish& rubbish) ALLOMON_REQUIRES(mutex_);
   template <typename Stop>
-  bool SweepUntil(Stop stop) ALLOMON_REQUIRES(mutex_);
+  bool WorkAndFree(Stop stop) ALLOMON_REQUIRES(mutex_);
+  template <typename Stop>
+  bool SweepUntil(Stop stop, Rubbish& rubbish) ALLOMON_REQUIRES(mutex_);
   bool AddRoots() ALLOMON_REQUIRES(mutex_);
   bool AddRootsOfStays() ALLOMON_REQUIRES(mutex_);
   void TellMutators(bool marking);
@@ -106,6 +126,7 @@ class MarkCycle {
   void ReviveDueLocked();
   void EndMarking();
   bool WasThere(Object* object) const;
+  bool LiesInLiving(Object** slot) ALLOMON_REQUIRES(mutex_);
   void FilterSlots(Vector<Object**>& slots) ALLOMON_REQUIRES(mutex_);
   void RestrictTenure() ALLOMON_REQUIRES(mutex_);
   void EndSweep() ALLOMON_REQUIRES(mutex_);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "runtime/internal/chunk_stock.h"
 #include "runtime/internal/mark_cycle.h"
 #include "tracker/heap_client.h"
 
@@ -80,7 +81,7 @@ void MarkHelper::RunUntilStopped() {
       const MutexHolder hold(mutex_);
       has_work_ = false;
     }
-    while (cycle_.WorkForHelper()) {
+    while (stock_.Add() || cycle_.WorkForHelper()) {
     }
   }
 }

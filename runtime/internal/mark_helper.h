@@ -12,6 +12,7 @@ using allomon::internal::Condition;
 using allomon::internal::Mutex;
 using allomon::internal::MutexHolder;
 
+class ChunkStock;
 class MarkCycle;
 
 // The thread is made when the first collection in slices begins.  It blocks all signals, runs no
@@ -19,7 +20,7 @@ class MarkCycle;
 // next collection) the program's own threads do the work in their pauses.
 class MarkHelper {
  public:
-  explicit MarkHelper(MarkCycle& cycle) : cycle_(cycle) {}
+  MarkHelper(MarkCycle& cycle, ChunkStock& stock) : cycle_(cycle), stock_(stock) {}
   // Ends the thread.
   ~MarkHelper();
   MarkHelper(const MarkHelper&) = delete;
@@ -41,6 +42,7 @@ class MarkHelper {
   void StartLocked() ALLOMON_REQUIRES(mutex_);
 
   MarkCycle& cycle_;
+  ChunkStock& stock_;
   Mutex mutex_;
   Condition woken_;
   bool has_work_ ALLOMON_GUARDED_BY(mutex_) = false;

@@ -7,43 +7,51 @@
 
 namespace allomon::gc::internal {
 
-// A collection begins when the bytes that became old since the last one have come near the
-// threshold, and is to have marked all when they reach it.
+// A collection begins before the bytes that became old since the last one reach the threshold, and
+// is to have marked all when they do.  How long before, is measured by the last one.
 class MarkPacing {
  public:
-  // So early, as a part of the threshold.
-  static constexpr uint64_t kEarlier = 8;
+  // The bytes at which the next collection begins.
+  uint64_t StartBytes(uint64_t threshold_bytes) const {
+    return threshold_bytes - threshold_bytes * lead_ / kWhole;
+  }
 
   void Begin(uint64_t grown_bytes, uint64_t threshold_bytes, uint64_t words) {
     start_bytes_ = grown_bytes;
     const uint64_t room = threshold_bytes > grown_bytes ? threshold_bytes - grown_bytes : 0;
-    room_bytes_ = std::max<uint64_t>({room, threshold_bytes / kEarlier, kLeastRoomBytes});
+    room_bytes_ = std::max<uint64_t>({room, threshold_bytes / kMostLeads, kLeastRoomBytes});
+    threshold_bytes_ = threshold_bytes;
     words_ = words;
   }
-
-  // The program allocates on; sweeping is to be done long before the next collection.
-  void BeginSweep(uint64_t threshold_bytes) {
+  // All is marked.  The next lead is half as much again as this marking took, if the program goes
+  // on as it did.  `threshold_bytes` is the next one.
+  void EndMarking(uint64_t grown_bytes, uint64_t threshold_bytes) {
+    const uint64_t took = (grown_bytes - start_bytes_) * 3 / 2;
+    lead_ = std::clamp<uint64_t>(took * kWhole / std::max<uint64_t>(threshold_bytes_, 1),
+                                 kWhole / kMostLeads, kWhole / 2);
     start_bytes_ = 0;
-    room_bytes_ = threshold_bytes;
+    room_bytes_ = threshold_bytes_ = threshold_bytes;
   }
 
   // So many words of the snapshot are to be marked by now.
   uint64_t TargetWords(uint64_t grown_bytes) const {
-    const double part = static_cast<double>(grown_bytes - start_bytes_) /
-                        static_cast<double>(room_bytes_);
+    const double part =
+        static_cast<double>(grown_bytes - start_bytes_) / static_cast<double>(room_bytes_);
     return part >= 1 ? UINT64_MAX : static_cast<uint64_t>(part * static_cast<double>(words_));
   }
+  bool IsLate(uint64_t grown_bytes) const { return grown_bytes - start_bytes_ > room_bytes_; }
   // When a slice ends.  The pause has begun with a minor collection.
   uint64_t SliceEnd(bool marks, uint64_t pause_start_ns, uint64_t now_ns,
                     uint64_t grown_bytes) const {
-    if (!marks) return now_ns + kLeastSliceNs;
-    const bool is_late = grown_bytes - start_bytes_ > room_bytes_;
-    return std::max(pause_start_ns + (is_late ? kLatePauseNs : kPauseNs), now_ns + kLeastSliceNs);
+    const bool is_late = IsLate(grown_bytes);
+    if (!marks && !is_late) return now_ns + kLeastSliceNs;
+    return is_late ? std::max(pause_start_ns + kLatePauseNs, now_ns + 2 * kLeastSliceNs)
+                   : std::max(pause_start_ns + kPauseNs, now_ns + kLeastSliceNs);
   }
-  // The program makes objects old faster than they are marked: by now the old space is larger by
-  // half than it was to be.
+  // The program makes objects old faster than they are marked, although its nurseries are small
+  // (HeapCore::AdaptNurseries): the old space is about to have twice the bytes that it was to have.
   bool IsHopeless(uint64_t grown_bytes) const {
-    return grown_bytes - start_bytes_ > room_bytes_ * (1 + kEarlier / 2);
+    return grown_bytes - start_bytes_ > room_bytes_ + threshold_bytes_;
   }
   // The bytes at which a pause comes, whether or not a nursery is full.
   uint64_t NextPause(uint64_t grown_bytes) const { return grown_bytes + room_bytes_ / 32; }
@@ -54,9 +62,13 @@ class MarkPacing {
   static constexpr uint64_t kLatePauseNs = 4'000'000;
   static constexpr uint64_t kLeastSliceNs = 500'000;
   static constexpr uint64_t kLeastRoomBytes = uint64_t{1} << 20;
+  static constexpr uint64_t kMostLeads = 16;
+  static constexpr uint64_t kWhole = 256;
 
+  uint64_t lead_ = kWhole / 4;  // a part of the threshold, in 1/kWhole
   uint64_t start_bytes_ = 0;
   uint64_t room_bytes_ = 0;
+  uint64_t threshold_bytes_ = 0;
   uint64_t words_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/internal/collector.h"
+#include "runtime/internal/mark_stack.h"
 #include "runtime/internal/value_word.h"
 
 namespace allomon::gc::internal {
@@ -23,7 +24,7 @@ class Marker {
   static constexpr bool kInSlices = kMode == MarkMode::kInSlices;
 
  public:
-  explicit Marker(HeapCore& heap) : heap_(heap) {}
+  explicit Marker(HeapCore& heap) : heap_(heap), stack_(heap.options.mark_stack_entries) {}
   Marker(const Marker&) = delete;
   Marker& operator=(const Marker&) = delete;
 
@@ -49,7 +50,9 @@ class Marker {
   template <typename Stop>
   bool MarkUntil(Stop stop) {
     while (Step()) {
-      if (++steps_ % kStepsPerLook == 0 && stop()) return false;
+      if (++steps_ < kStepsPerLook) continue;
+      steps_ = 0;
+      if (stop()) return false;
     }
     return true;
   }
@@ -99,6 +102,7 @@ class Marker {
 
   void VisitObject(Object* object) {
     __builtin_prefetch(&HeaderOf(object));
+    Chunk::Of(object)->PrefetchMarks(object);
     Object* const earlier = std::exchange(coming_[next_coming_], object);
     next_coming_ = (next_coming_ + 1) % kComing;
     if (earlier != nullptr) MarkObject(earlier);
@@ -135,8 +139,7 @@ class Marker {
   }
 
   void Push(Object* object) {
-    if (__builtin_expect(depth_ == stack_.size(), 0) && !GrowStack()) return PushReserved(object);
-    stack_[depth_++] = object;
+    if (__builtin_expect(!stack_.TryPush(object), 0)) PushReserved(object);
   }
 
   // False without memory: then all of its slots are looked at in one step.
@@ -154,19 +157,11 @@ class Marker {
     }
   }
 
-  bool GrowStack() {
-    const size_t most = heap_.options.mark_stack_entries;
-    if (depth_ >= most) return false;
-    const size_t entries = std::min(most, std::max<size_t>(16, depth_ * 2));
-    if (!TryReserve(stack_, entries)) return false;
-    stack_.resize(entries);
-    return true;
-  }
-
   void Scan(Object* object) {
     const bool is_old = kInSlices || !IsYoung(object);
-    ForEachSlot(TypeOf(HeaderOf(object)), object,
-                [this, is_old](Slot& slot) { ScanSlot(slot, is_old); });
+    const TypeInfo& type = TypeOf(HeaderOf(object));
+    if (kInSlices) steps_ += static_cast<uint32_t>(SizeWords(type, object) / kWordsPerStep);
+    ForEachSlot(type, object, [this, is_old](Slot& slot) { ScanSlot(slot, is_old); });
   }
 
   void ScanSlot(Slot& slot, bool is_old) {
@@ -194,6 +189,7 @@ class Marker {
     const uint64_t from = top.next;
     const uint64_t to = from + kLongWords;
     top.next = to;
+    steps_ += kLongWords / kWordsPerStep;
     const TypeInfo& type = TypeOf(HeaderOf(object));
     if (to >= SizeWords(type, object)) long_.pop_back();
     ForEachSlotBetween(type, object, from, to, [this](Slot& slot) { ScanSlot(slot, true); });
@@ -201,7 +197,7 @@ class Marker {
 
   // Does a piece of the work; false if there was none.
   bool Step() {
-    if (depth_ > 0) return Scan(stack_[--depth_]), true;
+    if (Object* const object = stack_.Pop(); object != nullptr) return Scan(object), true;
     if (n_reserved_ > 0) return Scan(reserved_[--n_reserved_]), true;
     if (!roots_.empty()) {
       Object* const root = roots_.back();
@@ -233,8 +229,10 @@ class Marker {
   static constexpr size_t kComing = 8;
   // Between two looks at the clock, which takes as long as a step or two.
   static constexpr uint32_t kStepsPerLook = 64;
-  // More words are looked at in several steps, each of which takes some microseconds.
-  static constexpr uint64_t kLongWords = 2048;
+  // So many words count as a step: a miss of the cache each, in the worst case.
+  static constexpr uint64_t kWordsPerStep = 16;
+  // The words of longer objects are looked at in pieces.
+  static constexpr uint64_t kLongWords = 256;
 
   struct LongObject {
     Object* object;
@@ -244,8 +242,7 @@ class Marker {
   HeapCore& heap_;
   Object* coming_[kComing] = {};
   size_t next_coming_ = 0;
-  Vector<Object*> stack_;  // the first depth_ entries
-  size_t depth_ = 0;
+  MarkStack stack_;
   Vector<Object*> roots_;     // found, and not marked
   Vector<LongObject> long_;   // marked, and partly looked at
   // Without any stack, a linked list would need a scan of the heap for each of its cells.

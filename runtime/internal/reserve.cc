@@ -6,13 +6,22 @@
 
 namespace allomon::gc::internal {
 
-// Of the holes that a mutator may fill until the next collection.
-static size_t WantedBytes(const Mutator& mutator) {
-  return std::min(mutator.nursery.hole_bytes(), mutator.nursery.wanted_bytes());
+// Of the holes that a mutator may fill until the next collection.  In a heap that is marked in
+// slices, minor collections are short, too; and while such a marking is late, the program makes few
+// objects old between two slices.
+size_t HeapCore::WantedBytes(const Mutator& mutator) {
+  size_t wanted = mutator.nursery.wanted_bytes();
+  const bool has_deep_stack = wanted > mutator.nursery.size_bytes();
+  if (cycle.IsLate(grown_bytes)) {
+    wanted = NurseryShare::Least(wanted);
+  } else if (!has_deep_stack && MayMarkInSlices()) {
+    wanted = share_.Part(wanted);
+  }
+  return std::min(mutator.nursery.hole_bytes(), wanted);
 }
 
 // All that a collection may have to promote: what stays now may have to go then.
-size_t HeapCore::NurseryBytes() const {
+size_t HeapCore::NurseryBytes() {
   size_t bytes = young.stays_bytes();
   for (Mutator* m = world.first(); m != nullptr; m = m->next) bytes += WantedBytes(*m);
   return bytes;

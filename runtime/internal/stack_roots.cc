@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/internal/value_word.h"
+
 namespace allomon::gc::internal {
 namespace {
 
@@ -34,16 +36,24 @@ class ObjectWords : public WordVisitor {
     for (const uintptr_t word : words_) {
       Object* object = heap_.young.ObjectAt(word);
       if (object == nullptr) object = heap_.blocks.ObjectAt(word);
+      if (object == nullptr) object = LargeObjectAt(word);
       if (object != nullptr) objects->push_back(object);
     }
-    heap_.large.ForEachAt(words_.data(), words_.data() + words_.size(),
-                          [objects](Object* object) { objects->push_back(object); });
     std::sort(objects->begin(), objects->end());
     objects->erase(std::unique(objects->begin(), objects->end()), objects->end());
     return true;
   }
 
  private:
+  // As the other ObjectAt() do: a word keeps the object, header included, that holds the byte
+  // before it.
+  Object* LargeObjectAt(uintptr_t word) {
+    if (!large_.Contains(word - 1)) return nullptr;
+    Object* const object = heap_.large.ObjectAt(word - 1);
+    const bool in_node = object != nullptr && word <= WordOf(object) - kWordBytes;
+    return in_node ? nullptr : object;
+  }
+
   __attribute__((noinline)) void Add(uintptr_t word) {
     const bool full = words_.size() == words_.capacity();
     if (full && !TryReserve(words_, words_.size() * 2 + 256)) has_room_ = false;

@@ -1,0 +1,55 @@
+#include "runtime/internal/chunk_stock.h"
+
+#include <utility>
+
+#include "allomon_backend.h"
+#include "runtime/internal/check.h"
+#include "runtime/internal/poison.h"
+#include "runtime/internal/young_range.h"
+
+namespace allomon::gc::internal {
+
+Chunk* NewChunkMemory() {
+  Chunk* const chunk = static_cast<Chunk*>(backend::Aligned(kChunkBytes, kChunkBytes));
+  if (chunk == nullptr) return nullptr;
+  ALLOMON_GC_CHECK(LiesApart(chunk, kChunkBytes), "inv.old.apart: a chunk among the nurseries");
+  return chunk;
+}
+
+void FreeChunkMemory(Chunk* chunk) {
+  ALLOMON_GC_UNPOISON(chunk, kChunkBytes);
+  backend::Free(chunk);
+}
+
+ChunkStock::~ChunkStock() {
+  while (Chunk* const chunk = Take()) FreeChunkMemory(chunk);
+}
+
+bool ChunkStock::Add() {
+  if (!IsShort()) return false;
+  Chunk* const chunk = NewChunkMemory();
+  if (chunk == nullptr) return false;
+  constexpr size_t kPageBytes = 4096;  // no system has smaller ones
+  for (size_t at = 0; at < kChunkBytes; at += kPageBytes) {
+    *static_cast<volatile char*>(chunk->start() + at) = 0;
+  }
+  const MutexHolder hold(mutex_);
+  chunk->next_released = std::exchange(first_, chunk);
+  n_chunks_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+Chunk* ChunkStock::Take() {
+  const MutexHolder hold(mutex_);
+  if (first_ == nullptr) return nullptr;
+  n_chunks_.fetch_sub(1, std::memory_order_relaxed);
+  return std::exchange(first_, first_->next_released);
+}
+
+void ChunkStock::LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
+  mutex_.lock();
+}
+
+void ChunkStock::UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
+
+}  // namespace allomon::gc::internal

@@ -1,0 +1,58 @@
+// Chunks whose pages have been touched, ready for the old space to grow.
+//
+// The first touch of a page takes a microsecond on an idle machine, and many on a virtual one whose
+// host has to find the memory.  A minor collection that copies into new pages would be as long as
+// their faults together.  So the heap's own thread touches them before.
+#ifndef ALLOMON_RUNTIME_INTERNAL_CHUNK_STOCK_H_
+#define ALLOMON_RUNTIME_INTERNAL_CHUNK_STOCK_H_
+
+#include <atomic>
+
+#include "runtime/internal/chunk.h"
+#include "tracker/base/mutex.h"
+
+namespace allomon::gc::internal {
+
+using allomon::internal::Mutex;
+using allomon::internal::MutexHolder;
+
+// Memory of a chunk, whose contents are undefined; nullptr if the backend has none.
+Chunk* NewChunkMemory();
+void FreeChunkMemory(Chunk* chunk);
+
+// Any thread.
+class ChunkStock {
+ public:
+  ChunkStock() = default;
+  ~ChunkStock();
+  ChunkStock(const ChunkStock&) = delete;
+  ChunkStock& operator=(const ChunkStock&) = delete;
+
+  // Whether the stock is to be filled from now on.
+  void SetWanted(bool wanted) { wanted_.store(wanted, std::memory_order_relaxed); }
+  bool IsShort() const {
+    return wanted_.load(std::memory_order_relaxed) &&
+           n_chunks_.load(std::memory_order_relaxed) < kMostChunks;
+  }
+  // Adds a chunk; false if the stock is full, or there is no memory.  Cost: the page faults of a
+  // chunk.
+  bool Add();
+  // nullptr if there is none.
+  Chunk* Take();
+
+  void LockForFork();
+  void UnlockAfterFork();
+
+ private:
+  // What a nursery of the default size can fill, and half of that again.
+  static constexpr size_t kMostChunks = 3;
+
+  std::atomic<bool> wanted_{false};
+  std::atomic<size_t> n_chunks_{0};
+  Mutex mutex_;
+  Chunk* first_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_CHUNK_STOCK_H_

@@ -1,0 +1,49 @@
+// Which part of a nursery is used, so that a minor collection is short.
+#ifndef ALLOMON_RUNTIME_INTERNAL_NURSERY_SHARE_H_
+#define ALLOMON_RUNTIME_INTERNAL_NURSERY_SHARE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace allomon::gc::internal {
+
+// The pause of a minor collection is what it promotes, and what that costs: a nursery in which all
+// survives, promoted into pages that nobody has touched, takes ten times as long as an ordinary
+// one.  Both are remembered as decaying maxima, so that one cheap collection does not make the next
+// one long.
+class NurseryShare {
+ public:
+  // A collection has promoted so many bytes, of so many that were in the nurseries.
+  void Note(uint64_t promoted_bytes, uint64_t used_bytes, uint64_t ns) {
+    if (used_bytes < kLeastBytes / 4) return;
+    const double survival = static_cast<double>(promoted_bytes) / static_cast<double>(used_bytes);
+    survival_ = std::max(survival, survival_ * kDecay);
+    if (promoted_bytes < kLeastBytes / 4) return;
+    const double cost = static_cast<double>(ns) / static_cast<double>(promoted_bytes);
+    // Beyond that the machine was busy with something else.
+    ns_per_byte_ = std::max(std::min(cost, kMostNsPerByte), ns_per_byte_ * kDecay);
+  }
+
+  // Of a nursery of `bytes`, so many are to be used.
+  size_t Part(size_t bytes) const {
+    const double ns = survival_ * ns_per_byte_ * static_cast<double>(bytes);
+    if (ns <= kTargetNs) return bytes;
+    const size_t part = static_cast<size_t>(static_cast<double>(bytes) * kTargetNs / ns);
+    return std::max(part, Least(bytes));
+  }
+  static size_t Least(size_t bytes) { return std::min(bytes, kLeastBytes); }
+
+ private:
+  static constexpr double kTargetNs = 2e6;
+  static constexpr size_t kLeastBytes = 256 << 10;
+  static constexpr double kDecay = 0.98;  // a half after 35 collections
+  static constexpr double kMostNsPerByte = 8;
+
+  double survival_ = 0;
+  double ns_per_byte_ = 0;
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_NURSERY_SHARE_H_
