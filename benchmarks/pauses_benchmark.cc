@@ -191,11 +191,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   const gc::HeapStatistics s = heap->statistics();
-  printf("%s: longest %.2f ms, 99 %% below %.1f ms, 99.9 %% below %.1f ms; %llu pauses, %llu major "
-         "collections, %ld steps, peak %llu MB\n",
-         argv[1], static_cast<double>(s.longest_pause_ns) / 1e6, Percentile(s, .99) / 1e3,
-         Percentile(s, .999) / 1e3, static_cast<unsigned long long>(s.minor_collections),
-         static_cast<unsigned long long>(s.major_collections), g_steps.load(),
-         static_cast<unsigned long long>(s.peak_old_space_bytes >> 20));
+  printf(
+      "%s: longest %.2f ms, 99 %% below %.1f ms, 99.9 %% below %.1f ms; %llu pauses, %llu major "
+      "collections, %ld steps, peak %llu MB\n",
+      argv[1], static_cast<double>(s.longest_pause_ns) / 1e6, Percentile(s, .99) / 1e3,
+      Percentile(s, .999) / 1e3, static_cast<unsigned long long>(s.minor_collections),
+      static_cast<unsigned long long>(s.major_collections), g_steps.load(),
+      static_cast<unsigned long long>(s.peak_old_space_bytes >> 20));
   return 0;
 }

@@ -6,6 +6,9 @@
 //   gc::Local<Cell> list;
 //   for (long i = 0; i < 10; ++i) list = gc::make<Cell>(i, list);
 //
+// A heap of more than some MB is marked beside the program, by a thread of its own if the machine
+// has a second processor (HeapOptions::background).
+//
 // Each thread that touches the heap attaches to it.  Allocation is a safepoint.  A loop that does
 // not allocate calls Safepoint(), and a thread that blocks opens a NativeRegion.  Otherwise the
 // other threads wait for that thread when one of them must collect.
@@ -63,9 +66,9 @@ class Heap {
   static absl::StatusOr<std::unique_ptr<Heap>> Create(HeapOptions options = {});
   ~Heap();
 
-  // Collects now.  kMinor empties the nurseries of all threads; kMajor finds every unreachable
-  // object.  If the thread is attached, the callbacks, finalizers and releases that are due run,
-  // and their exceptions are thrown.
+  // Collects now, at once.  kMinor empties the nurseries of all threads; kMajor finds every
+  // unreachable object.  If the thread is attached, the callbacks, finalizers and releases that are
+  // due run, and their exceptions are thrown.
   void Collect(CollectionKind kind);
 
   // The same, but this thread's own stack keeps nothing: the caller promises that no Local on it is

@@ -46,8 +46,8 @@ struct HeapOptions {
   // A file of SaveSites() that Heap::Create() loads; empty: none.
   std::string sites_path;
 
-  // A heap with at least so many bytes of old objects is marked and swept in slices, so that no pause
-  // is long; a smaller one at once.  0: always in slices.
+  // A heap with at least so many bytes of old objects is marked and swept in slices, so that no
+  // pause is long; a smaller one at once.  0: always in slices.
   size_t incremental_from_bytes = size_t{16} << 20;
 
   // Whether a thread of the heap's own does most of that, where the machine has a second processor.

@@ -25,13 +25,14 @@ struct HeapStatistics {
   uint64_t custom_bytes = 0;  // out-of-heap bytes of the custom blocks that live
 
   uint64_t minor_collections = 0;
-  uint64_t major_collections = 0;  // each begins with a minor one
+  uint64_t major_collections = 0;  // that have ended marking; each begins with a minor one
 
   uint64_t old_space_bytes = 0;  // chunks and large objects, bounded by limit_bytes
   uint64_t peak_old_space_bytes = 0;
 
   // Pauses, from the stop of the world to its resumption.  pauses[i] counts the pauses below 2^i
-  // microseconds and not below 2^(i-1).
+  // microseconds and not below 2^(i-1).  Major ones are those in which a major collection was done,
+  // begun, carried on or ended.
   static constexpr int kPauseBuckets = 24;
   uint64_t minor_pauses[kPauseBuckets] = {};
   uint64_t major_pauses[kPauseBuckets] = {};
@@ -47,7 +48,8 @@ struct LiveType {
 };
 
 // Called about collections while the world stands still, on the collecting thread.  A listener must
-// not touch a heap, make or destroy one, or block on a thread that does.
+// not touch a heap, make or destroy one, or block on a thread that does.  A major collection in
+// slices has several pauses of kind kMajor.
 class HeapListener {
  public:
   virtual ~HeapListener() = default;

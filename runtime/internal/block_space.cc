@@ -187,10 +187,9 @@ void BlockSpace::Sweep(size_t keep_blocks) {
 
 // Chunks that are added meanwhile have nothing to be cleared or swept.
 Chunk* BlockSpace::NextOfWalk() {
-  const auto behind = std::lower_bound(chunks_.begin(), chunks_.end(), walked_,
-                                       [](const Chunk* chunk, uintptr_t address) {
-                                         return AddressOf(chunk) < address;
-                                       });
+  const auto behind = std::lower_bound(
+      chunks_.begin(), chunks_.end(), walked_,
+      [](const Chunk* chunk, uintptr_t address) { return AddressOf(chunk) < address; });
   if (behind == chunks_.begin()) return nullptr;
   Chunk* const chunk = *(behind - 1);
   walked_ = AddressOf(chunk);

@@ -127,7 +127,7 @@ class BlockSpace {
   Vector<char*> recyclable_;  // blocks with holes, best first at the back
   bool marking_ = false;      // between BeginMarking() and EndMarking()
   ChunkStock stock_;
-  uintptr_t walked_ = 0;      // the walk over the chunks, downwards, has come here
+  uintptr_t walked_ = 0;  // the walk over the chunks, downwards, has come here
   Chunk* released_ = nullptr;
 };
 

@@ -46,9 +46,7 @@ struct Chunk {
   char* BlockAt(size_t block) { return start() + block * kBlockBytes; }
   uint8_t* LinesOf(const void* address) { return &lines[OffsetOf(address) / kLineBytes]; }
   static size_t BlockOf(const void* address) { return OffsetOf(address) / kBlockBytes; }
-  static uint32_t BitOfBlock(const void* address) {
-    return uint32_t{1} << BlockOf(address);
-  }
+  static uint32_t BitOfBlock(const void* address) { return uint32_t{1} << BlockOf(address); }
   // Whether the block was taken since marking in slices began.
   bool IsFresh(const void* address) const {
     return ((in_use & ~marks_known) & BitOfBlock(address)) != 0;

@@ -89,19 +89,19 @@ void HeapCore::StopForFork() {
 }
 
 void HeapCore::LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
-  globals_mutex.lock();
-  tables_mutex.lock();
   helper_.LockForFork();
   cycle.LockForFork();
   blocks.stock().LockForFork();
+  globals_mutex.lock();
+  tables_mutex.lock();
 }
 
 void HeapCore::UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  tables_mutex.unlock();
+  globals_mutex.unlock();
   blocks.stock().UnlockAfterFork();
   cycle.UnlockAfterFork();
   helper_.UnlockAfterFork();
-  tables_mutex.unlock();
-  globals_mutex.unlock();
 }
 
 void HeapCore::AfterForkInParent() {

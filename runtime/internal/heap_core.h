@@ -201,7 +201,8 @@ class HeapCore {
   size_t reserve_blocks_ = 0;
   // Threads that run take free blocks under it; a collector does when they stand.
   Mutex blocks_mutex_;
-  MarkHelper helper_{cycle, blocks.stock()};  // the last member: its thread ends before anything else does
+  MarkHelper helper_{cycle,
+                     blocks.stock()};  // the last member: its thread ends before anything else does
 };
 
 }  // namespace allomon::gc::internal

@@ -254,8 +254,7 @@ void MarkCycle::Pause(uint64_t pause_start_ns) {
   ALLOMON_DCHECK("inv.world", heap_.world.IsStoppedByMe());
   const uint64_t grown_bytes = heap_.grown_bytes;
   if (pacing_.IsHopeless(grown_bytes)) return Complete();
-  const uint64_t until_ns =
-      pacing_.SliceEnd(is_marking(), pause_start_ns, NowNs(), grown_bytes);
+  const uint64_t until_ns = pacing_.SliceEnd(is_marking(), pause_start_ns, NowNs(), grown_bytes);
   const uint64_t target_words = pacing_.TargetWords(grown_bytes);
   uint32_t looks = 0;
   GoOn([&]() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {

@@ -16,8 +16,7 @@ class MarkStack {
  public:
   // Of at most so many entries, rounded down to whole segments if they are more than one.
   explicit MarkStack(size_t most)
-      : segment_entries_(std::min(most, kSegmentEntries)),
-        n_left_(most / segment_entries_) {}
+      : segment_entries_(std::min(most, kSegmentEntries)), n_left_(most / segment_entries_) {}
   ~MarkStack() {
     backend::Free(spare_);
     while (first_ != nullptr) backend::Free(std::exchange(first_, first_->below));

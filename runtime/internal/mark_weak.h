@@ -37,8 +37,7 @@ void ClearDeadEphemerons(Marker<kMode>& marker) {
 // Visits the unreachable objects with finalizers, which are due from now on, in the order of their
 // registration, after weak references to them were cleared.
 template <MarkMode kMode>
-void ReviveFinalizable(HeapCore& heap, Marker<kMode>& marker)
-    ALLOMON_REQUIRES(heap.tables_mutex) {
+void ReviveFinalizable(HeapCore& heap, Marker<kMode>& marker) ALLOMON_REQUIRES(heap.tables_mutex) {
   WeakTable<Finalizer>& table = heap.finalizers;
   heap.due_actions += table.MoveDead(
       0, [&marker](const Finalizer& finalizer) { return !marker.IsMarked(finalizer.object); });

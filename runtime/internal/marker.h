@@ -243,8 +243,8 @@ class Marker {
   Object* coming_[kComing] = {};
   size_t next_coming_ = 0;
   MarkStack stack_;
-  Vector<Object*> roots_;     // found, and not marked
-  Vector<LongObject> long_;   // marked, and partly looked at
+  Vector<Object*> roots_;    // found, and not marked
+  Vector<LongObject> long_;  // marked, and partly looked at
   // Without any stack, a linked list would need a scan of the heap for each of its cells.
   static constexpr size_t kReserved = 64;
   Object* reserved_[kReserved];

@@ -148,7 +148,7 @@ class Mutator {
   static constexpr size_t kMostNotes = 512;
   Object* notes[kMostNotes];
   size_t n_notes = 0;
-  uint32_t no_allocation = 0;     // open NoAllocation scopes
+  uint32_t no_allocation = 0;  // open NoAllocation scopes
   uint32_t stress_count = 0;
   bool in_finalizer = false;
   std::atomic<bool> requested{false};  // RequestAttention() was called since on_request ran
