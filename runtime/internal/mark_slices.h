@@ -49,7 +49,7 @@ class MarkPacing {
                    : std::max(pause_start_ns + kPauseNs, now_ns + kLeastSliceNs);
   }
   // The program makes objects old faster than they are marked, although its nurseries are small
-  // (HeapCore::AdaptNurseries): the old space is about to have twice the bytes that it was to have.
+  // (HeapCore::WantedBytes): the old space is about to have twice the bytes that it was to have.
   bool IsHopeless(uint64_t grown_bytes) const {
     return grown_bytes - start_bytes_ > room_bytes_ + threshold_bytes_;
   }
