@@ -48,7 +48,7 @@ struct HeapOptions {
 
   // A heap with at least so many bytes of old objects is marked and swept in slices, so that no
   // pause is long; a smaller one at once.  0: always in slices.
-  size_t incremental_from_bytes = size_t{16} << 20;
+  size_t incremental_from_bytes = size_t{32} << 20;
 
   // Whether a thread of the heap's own does most of that, where the machine has a second processor.
   // The thread is made when the first such collection begins.

@@ -24,29 +24,115 @@ void MarkCycle::TellMutators(bool marking) {
   }
 }
 
-// What is young when the collection begins keeps what it refers to, weakly or not: its copies are
-// none that are looked at.
-bool MarkCycle::AddRootsOfStays() {
-  SliceMarker& marker = **marker_;
+bool MarkCycle::AddHeldSlots(Object* object) {
   bool has_room = true;
-  const auto add = [&](Slot& slot) { has_room = has_room && marker.AddRoot(slot); };
-  heap_.young.ForEachStay([&](Object* object) {
-    const TypeInfo& type = TypeOf(HeaderOf(object));
-    ForEachSlot(type, object, add);
-    if (type.kind != Kind::kEphemeron) return;
+  const auto add = [&](Slot& slot) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+    const bool full = held_slots_.size() == held_slots_.capacity();
+    if (full && !TryReserve(held_slots_, held_slots_.size() * 2 + 64)) has_room = false;
+    if (has_room) held_slots_.push_back(slot);
+  };
+  const TypeInfo& type = TypeOf(HeaderOf(object));
+  ForEachSlot(type, object, add);
+  // An ephemeron that is young now keeps both: nobody looks at it when the marking ends.
+  if (type.kind == Kind::kEphemeron) {
     add(EphemeronOf(object).key);
     add(EphemeronOf(object).value);
-  });
+  }
   return has_room;
 }
 
-bool MarkCycle::AddRoots() {
-  SliceMarker& marker = **marker_;
+// The barrier does not note stores into young objects, so what those that stay refer to is noted
+// now.
+bool MarkCycle::HoldStays() {
+  held_.clear();
+  held_slots_.clear();
+  reached_.clear();
+  n_followed_ = 0;
   bool has_room = true;
-  const auto add = [&](Slot& slot) { has_room = has_room && marker.AddRoot(slot); };
+  heap_.young.ForEachStay([&](Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+    const size_t first = held_slots_.size();
+    const bool full = held_.size() == held_.capacity();
+    if (full && !TryReserve(held_, held_.size() * 2 + 64)) has_room = false;
+    has_room = has_room && AddHeldSlots(object);
+    if (has_room) held_.push_back({object, first, held_slots_.size() - first, false});
+  });
+  return has_room && TryReserve(reached_, held_.size());
+}
+
+const MarkCycle::Held* MarkCycle::FindHeld(const Object* object) const
+    ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // as its callers
+  const auto found =
+      std::lower_bound(held_.begin(), held_.end(), object,
+                       [](const Held& held, const Object* wanted) { return held.object < wanted; });
+  return found != held_.end() && found->object == object ? &*found : nullptr;
+}
+
+bool MarkCycle::YoungLives(const Object* object) const {
+  const Held* const held = FindHeld(object);
+  return held == nullptr || held->reached;
+}
+
+void MarkCycle::ReachOne(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  Held* const held = const_cast<Held*>(FindHeld(object));
+  if (held == nullptr || std::exchange(held->reached, true)) return;
+  ALLOMON_DCHECK_LT("inv.mark.held", reached_.size(), reached_.capacity());
+  reached_.push_back(held);
+}
+
+// In a loop, since objects that stay may be a long list.
+void MarkCycle::Reach(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  ReachOne(object);
+  while (n_followed_ < reached_.size()) {
+    const Held& held = *reached_[n_followed_++];
+    for (size_t i = held.first; i < held.first + held.count; ++i) {
+      Object* const slot = held_slots_[i];
+      if (IsYoung(slot)) {
+        ReachOne(slot);
+      } else {
+        MarkRoot(slot);
+      }
+    }
+  }
+}
+
+// Without memory for it the object is marked at once, with nothing left to be cleared; before the
+// beginning there are no marks to be set, so there is none.
+void MarkCycle::MarkRoot(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  SliceMarker& marker = **marker_;
+  if (marker.AddRoot(object)) return;
+  if (phase() == Phase::kIdle) {
+    lacks_room_ = true;
+    return;
+  }
+  while (phase() == Phase::kClear && heap_.blocks.ClearNext()) {
+  }
+  if (phase() == Phase::kClear) EnterPhase(Phase::kMark);
+  marker.Visit(object);
+}
+
+bool MarkCycle::AddRoots() {
+  lacks_room_ = false;
+  const auto add = [this](Slot& slot) {
+    if (IsYoung(slot)) {
+      Reach(slot);
+    } else {
+      MarkRoot(slot);
+    }
+  };
   ForEachStackObject(heap_, add);
   ForEachStrongRoot(heap_, add);
-  return AddRootsOfStays() && has_room;
+  return !lacks_room_;
+}
+
+// They are the holes of the nursery from now on, as behind a collection at once.
+void MarkCycle::DropDeadStays() {
+  const size_t old_bytes = heap_.young.old_bytes();
+  const size_t young_bytes = heap_.young.young_bytes();
+  const auto lives = [this](const YoungSlice&, Object* object) { return YoungLives(object); };
+  for (Mutator* m = heap_.world.first(); m != nullptr; m = m->next) m->ReopenNursery(lives);
+  heap_.young.RebuildAdopted(lives);
+  heap_.statistics.freed_old_words += (old_bytes - heap_.young.old_bytes()) / kWordBytes;
+  heap_.statistics.freed_young_words += (young_bytes - heap_.young.young_bytes()) / kWordBytes;
 }
 
 bool MarkCycle::Begin() {
@@ -55,7 +141,7 @@ bool MarkCycle::Begin() {
   for (Mutator* m = heap_.world.first(); m != nullptr; m = m->next) m->CloseOldWindow();
   if (!NoteStackObjects(heap_)) return false;
   marker_->emplace(heap_);
-  if (!AddRoots()) {
+  if (!HoldStays() || !AddRoots()) {
     marker_->reset();
     return false;
   }
@@ -64,7 +150,7 @@ bool MarkCycle::Begin() {
   TellMutators(true);
   finalizers_revived_ = large_swept_ = keeps_tenure_ = false;
   snapshot_words_ = heap_.OldWords() - heap_.young.old_bytes() / kWordBytes;
-  pacing_.Begin(heap_.grown_bytes, heap_.major_threshold_bytes, snapshot_words_);
+  pacing_.Begin(heap_.grown_bytes, heap_.major_threshold_bytes);
   next_pause_bytes_ = pacing_.NextPause(heap_.grown_bytes);
   EnterPhase(Phase::kClear);
   return true;
@@ -79,18 +165,16 @@ void MarkCycle::NoteYoungSlot(Object*& slot) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   }
 }
 
-// Without memory for them, the objects are marked at once: then nothing is left to be cleared.
 void MarkCycle::MarkNotes(Mutator& mutator) {
-  SliceMarker& marker = **marker_;
   for (size_t i = 0; i < mutator.n_notes; ++i) {
-    Slot& note = mutator.notes[i];
-    if (phase() == Phase::kClear) {
-      if (marker.AddRoot(note)) continue;
-      while (heap_.blocks.ClearNext()) {
-      }
-      EnterPhase(Phase::kMark);
+    Object* note = mutator.notes[i];
+    if (IsYoung(note)) {
+      Reach(note);
+    } else if (phase() == Phase::kClear) {
+      MarkRoot(note);
+    } else {
+      (*marker_)->Visit(note);
     }
-    marker.Visit(note);
   }
   mutator.n_notes = 0;
 }
@@ -208,9 +292,10 @@ void MarkCycle::RestrictTenure() {
 void MarkCycle::EndMarking() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the collector's mutexes
   SliceMarker& marker = **marker_;
   ALLOMON_DCHECK_LE("inv.mark.count", marker.marked_words(), snapshot_words_);
-  if (heap_.options.verify) VerifyMarked(heap_, [&](Object* o) { return marker.IsMarked(o); });
   FilterTables(heap_, marker, [&](Object* object) { return WasThere(object); });
   ForgetDeadEphemerons(heap_, marker);
+  DropDeadStays();
+  if (heap_.options.verify) VerifyMarked(heap_, [&](Object* o) { return marker.IsMarked(o); });
   // From here on Remember() notes nothing for this cycle.
   EnterPhase(Phase::kSweep);
   TellMutators(false);
@@ -255,13 +340,8 @@ void MarkCycle::Pause(uint64_t pause_start_ns) {
   const uint64_t grown_bytes = heap_.grown_bytes;
   if (pacing_.IsHopeless(grown_bytes)) return Complete();
   const uint64_t until_ns = pacing_.SliceEnd(is_marking(), pause_start_ns, NowNs(), grown_bytes);
-  const uint64_t target_words = pacing_.TargetWords(grown_bytes);
   uint32_t looks = 0;
-  GoOn([&]() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
-    if (++looks == heap_.options.slice_looks) return true;
-    const bool on_its_way = phase() == Phase::kMark && (*marker_)->marked_words() >= target_words;
-    return on_its_way || NowNs() >= until_ns;
-  });
+  GoOn([&] { return ++looks == heap_.options.slice_looks || NowNs() >= until_ns; });
   const uint64_t next = pacing_.NextPause(heap_.grown_bytes);
   next_pause_bytes_ = is_marking() ? next : std::max<uint64_t>(heap_.major_start_bytes, next);
 }

@@ -81,6 +81,10 @@ class MarkCycle {
 
   // The slot, of an old object, points to a young one.
   void NoteYoungSlot(Object*& slot);
+  // The young object is reachable.
+  void Reach(Object* object);
+  // False if the object had tenure when the collection began, and has not been reached since.
+  bool YoungLives(const Object* object) const;
 
   // Held by a slice, and by collectors while the world is stopped.
   class Hold;
@@ -115,8 +119,22 @@ class MarkCycle {
   bool WorkAndFree(Stop stop) ALLOMON_REQUIRES(mutex_);
   template <typename Stop>
   bool SweepUntil(Stop stop, Rubbish& rubbish) ALLOMON_REQUIRES(mutex_);
+  // A young object in its place to which no stack refers: it is reachable if something else refers
+  // to it.  What it referred to when the collection began stands in held_slots_.
+  struct Held {
+    Object* object;
+    size_t first;
+    size_t count;
+    bool reached;
+  };
+
+  bool HoldStays() ALLOMON_REQUIRES(mutex_);
+  bool AddHeldSlots(Object* object) ALLOMON_REQUIRES(mutex_);
+  const Held* FindHeld(const Object* object) const;
+  void ReachOne(Object* object);
+  void MarkRoot(Object* object);
   bool AddRoots() ALLOMON_REQUIRES(mutex_);
-  bool AddRootsOfStays() ALLOMON_REQUIRES(mutex_);
+  void DropDeadStays() ALLOMON_REQUIRES(mutex_);
   void TellMutators(bool marking);
   void TakeNotes() ALLOMON_REQUIRES(mutex_);
   void MarkNotes(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
@@ -142,8 +160,13 @@ class MarkCycle {
   std::atomic<int> wanted_{0};  // collectors that wait for mutex_, or hold it
   // Of the collection that goes on.  Elsewhere in memory, since this header does not see its type.
   const std::unique_ptr<std::optional<SliceMarker>> marker_ ALLOMON_PT_GUARDED_BY(mutex_);
+  bool lacks_room_ ALLOMON_GUARDED_BY(mutex_) = false;  // for roots
   bool finalizers_revived_ ALLOMON_GUARDED_BY(mutex_) = false;
   bool large_swept_ ALLOMON_GUARDED_BY(mutex_) = false;
+  Vector<Held> held_ ALLOMON_GUARDED_BY(mutex_);  // by address
+  Vector<Object*> held_slots_ ALLOMON_GUARDED_BY(mutex_);
+  Vector<Held*> reached_ ALLOMON_GUARDED_BY(mutex_);  // has room for all of held_
+  size_t n_followed_ ALLOMON_GUARDED_BY(mutex_) = 0;  // of reached_
   // Slots of old objects that have pointed to young ones since the beginning.  Without memory for
   // them no object loses its tenure.
   Vector<Object**> young_slots_ ALLOMON_GUARDED_BY(mutex_);

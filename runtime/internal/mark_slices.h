@@ -16,12 +16,11 @@ class MarkPacing {
     return threshold_bytes - threshold_bytes * lead_ / kWhole;
   }
 
-  void Begin(uint64_t grown_bytes, uint64_t threshold_bytes, uint64_t words) {
+  void Begin(uint64_t grown_bytes, uint64_t threshold_bytes) {
     start_bytes_ = grown_bytes;
     const uint64_t room = threshold_bytes > grown_bytes ? threshold_bytes - grown_bytes : 0;
     room_bytes_ = std::max<uint64_t>({room, threshold_bytes / kMostLeads, kLeastRoomBytes});
     threshold_bytes_ = threshold_bytes;
-    words_ = words;
   }
   // All is marked.  The next lead is half as much again as this marking took, if the program goes
   // on as it did.  `threshold_bytes` is the next one.
@@ -33,12 +32,6 @@ class MarkPacing {
     room_bytes_ = threshold_bytes_ = threshold_bytes;
   }
 
-  // So many words of the snapshot are to be marked by now.
-  uint64_t TargetWords(uint64_t grown_bytes) const {
-    const double part =
-        static_cast<double>(grown_bytes - start_bytes_) / static_cast<double>(room_bytes_);
-    return part >= 1 ? UINT64_MAX : static_cast<uint64_t>(part * static_cast<double>(words_));
-  }
   bool IsLate(uint64_t grown_bytes) const { return grown_bytes - start_bytes_ > room_bytes_; }
   // When a slice ends.  The pause has begun with a minor collection.
   uint64_t SliceEnd(bool marks, uint64_t pause_start_ns, uint64_t now_ns,
@@ -65,11 +58,10 @@ class MarkPacing {
   static constexpr uint64_t kMostLeads = 16;
   static constexpr uint64_t kWhole = 256;
 
-  uint64_t lead_ = kWhole / 4;  // a part of the threshold, in 1/kWhole
+  uint64_t lead_ = kWhole / 8;  // a part of the threshold, in 1/kWhole
   uint64_t start_bytes_ = 0;
   uint64_t room_bytes_ = 0;
   uint64_t threshold_bytes_ = 0;
-  uint64_t words_ = 0;
 };
 
 }  // namespace allomon::gc::internal

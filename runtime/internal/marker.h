@@ -30,7 +30,8 @@ class Marker {
 
   void Visit(Slot& slot) {
     Object* const object = Load(slot);
-    if (!PointsToObject(object) || (kInSlices && IsYoung(object))) return;
+    if (!PointsToObject(object)) return;
+    if (kInSlices && IsYoung(object)) return heap_.cycle.Reach(object);
     VisitObject(object);
   }
 
@@ -81,9 +82,10 @@ class Marker {
     Rescan();
   }
 
-  // In slices, all young objects live.
   bool IsMarked(Object* object) const {
-    if (IsYoung(object)) return kInSlices || heap_.young.IsMarked(object);
+    if (IsYoung(object)) {
+      return kInSlices ? heap_.cycle.YoungLives(object) : heap_.young.IsMarked(object);
+    }
     if (gc::internal::IsLarge(HeaderOf(object))) return heap_.large.IsMarked(object);
     return Chunk::Of(object)->IsMarked(object);
   }
@@ -168,7 +170,7 @@ class Marker {
     Object* const object = Load(slot);
     if (__builtin_expect(IsYoung(object), 0)) {
       if (is_old) NoteYoung(slot);
-      if (kInSlices) return;
+      if (kInSlices) return heap_.cycle.Reach(object);
     }
     if (PointsToObject(object)) VisitObject(object);
   }

@@ -49,7 +49,7 @@ void LogSlotSlow(Slot* slot) noexcept {
 }
 
 void NoteReadSlow(Object* object) noexcept {
-  if (!PointsToObject(object) || IsYoung(object)) return;
+  if (!PointsToObject(object) || (IsYoung(object) && !HasTenure(object))) return;
   Mutator& mutator = CurrentMutator();
   mutator.heap->cycle.Note(mutator, object);
 }

@@ -305,6 +305,34 @@ TEST_F(MarkCycleTest, AnObjectThatLosesItsTenureIsFoundByAllSlots) {
   EXPECT_FALSE(internal::IsYoung(internal::RawOf(holder->at(0))));
 }
 
+// What only an object with tenure refers to lives as long as that object is reachable.
+TEST_F(MarkCycleTest, AnObjectWithTenureKeepsItsListWhileItIsReachable) {
+  Root<Cell> filler = MakeList(3000);
+  Root<Array<Cell>> holder = make_array<Cell>(2000);
+  const auto settle = [&](size_t i) {
+    const Local<Cell> pinned = MakeList(100);
+    for (int k = 0; k < 3; ++k) heap_->Collect(CollectionKind::kMinor);
+    holder->at(i) = pinned;
+    heap_->Collect(CollectionKind::kMinor);
+    EXPECT_TRUE(internal::IsYoung(internal::RawOf(holder->at(i))));
+  };
+  settle(0);
+  settle(1999);
+  const uint64_t both = heap_->statistics().old_words;
+  holder->at(0) = nullptr;
+  Begin();
+  // Of the other one, the reference moves behind the marker, and the list is cut.
+  const Local<Cell> taken = holder->at(1999);
+  holder->at(1999) = nullptr;
+  holder->at(0) = taken;
+  const Local<Cell> rest = taken->tail;
+  taken->tail = nullptr;
+  while (cycle().is_active()) heap_->Collect(CollectionKind::kMinor);
+  EXPECT_EQ(Sum(rest), 99L * 98 / 2);
+  EXPECT_EQ(holder->at(0)->head, 99);
+  EXPECT_EQ(heap_->statistics().old_words, both - 100 * 3);
+}
+
 TEST_F(MarkCycleTest, ALongArrayIsMarkedWhileItChanges) {
   constexpr size_t kLength = 40000;
   Root<Array<Cell>> array = make_array<Cell>(kLength);
