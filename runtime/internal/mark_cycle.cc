@@ -378,6 +378,10 @@ void MarkCycle::UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   let_go_.NotifyAll();
 }
 
-void MarkCycle::ResetInForkedChild() { let_go_.ResetInForkedChild(); }
+// A thread that the child does not have may have wanted the mutex; the one that forks holds it.
+void MarkCycle::ResetInForkedChild() {
+  let_go_.ResetInForkedChild();
+  wanted_.store(1, std::memory_order_relaxed);
+}
 
 }  // namespace allomon::gc::internal
