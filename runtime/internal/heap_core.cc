@@ -88,6 +88,7 @@ void HeapCore::Detach(Mutator* mutator) {
 void HeapCore::LeaveHeap(Mutator& mutator) {
   mutator.LeaveNursery();
   mutator.CloseOldWindow();
+  samples.Leave(mutator.new_samples);
   const size_t ephemerons = left_weaks.size() + mutator.weaks.size();
   ALLOMON_GC_CHECK(TryReserve(left_weaks, ephemerons), "out of memory for ephemerons");
   left_weaks.insert(left_weaks.end(), mutator.weaks.begin(), mutator.weaks.end());

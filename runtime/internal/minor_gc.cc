@@ -375,6 +375,8 @@ void CollectMinor(HeapCore& heap) {
   Evacuation evacuation(heap);
   VisitRoots(heap, evacuation);
   VisitEphemerons(heap, evacuation);
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next)
+    heap.samples.Take(m->new_samples);
   heap.samples.AfterMinor();
   for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) m->survival.AfterMinor();
   FilterCustoms(heap);

@@ -75,6 +75,7 @@ void Mutator::NoteStand() {
 
 // Counts the words up to the cursor.  None of them is a hit, by construction of the limit.
 void Mutator::Sync() {
+  if (window->cursor == synced && old.IsSynced()) return;
   const uint64_t words = (window->cursor - synced) / kWordBytes;
   synced = window->cursor;
   allocated_words += words;
@@ -243,7 +244,7 @@ char* Mutator::AllocateYoungSlow(size_t bytes, uintptr_t header, AllocationSourc
   MakeRoom(bytes);
   heap->RunDue(this);
   const Request request = {bytes / kWordBytes, bytes - kWordBytes, source, true, TypeOf(header)};
-  PendingBlock pending(heap->samples, Sample(request, caller));
+  PendingBlock pending(*this, Sample(request, caller));
   // Callbacks may have filled the nursery again.
   MakeRoom(bytes);
   Sync();
@@ -265,9 +266,9 @@ void Mutator::SampleCustom(Object* block, uint64_t bytes, FrameState caller) {
   const LimitPublisher publisher(*this);
   Sync();
   clock.Add(bytes);
-  PendingBlock pending(heap->samples, Sample({BytesToWords(bytes), bytes, AllocationSource::kCustom,
-                                              IsYoung(block), TypeOf(HeaderOf(block))},
-                                             caller));
+  PendingBlock pending(*this, Sample({BytesToWords(bytes), bytes, AllocationSource::kCustom,
+                                      IsYoung(block), TypeOf(HeaderOf(block))},
+                                     caller));
   pending.Become(block, IsYoung(block));
 }
 
@@ -279,8 +280,7 @@ Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_
   const size_t bytes = LargeSpace::BytesFor(words);
   if (heap->WantsMajor(bytes)) heap->CollectForGrowth(*this);
   heap->RunDue(this);
-  PendingBlock pending(heap->samples,
-                       Sample({words, size_bytes, source, false, TypeOf(header)}, caller));
+  PendingBlock pending(*this, Sample({words, size_bytes, source, false, TypeOf(header)}, caller));
   Object* object = heap->AllocateLarge(words);
   while (object == nullptr) {
     heap->Collect(CollectionKind::kMajor, this);

@@ -7,6 +7,7 @@
 
 #include "runtime/internal/allocate.h"
 #include "runtime/internal/memory.h"
+#include "runtime/internal/new_samples.h"
 #include "runtime/internal/nursery.h"
 #include "runtime/internal/object.h"
 #include "runtime/internal/old_window.h"
@@ -135,6 +136,7 @@ class Mutator {
   uintptr_t uncut_limit = 0;     // the limit, but for the end of the run
   uint64_t allocated_words = 0;  // in the nursery, since the thread was attached
   heap_client::ManagedSampler sampler;
+  NewSamples new_samples;
   AllocationClock clock;  // of the cursor; large objects and custom blocks are added
   Slot** log = nullptr;   // the first remembered slot
   Vector<RootRange> ranges;

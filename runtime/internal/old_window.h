@@ -38,7 +38,8 @@ class OldWindow {
     window_.old_cursor += bytes;
     return start;
   }
-  // Words that were taken since the last call.
+  // Words that were taken since the last call; whether there are none.
+  bool IsSynced() const { return synced_ == window_.old_cursor; }
   uint64_t Sync() {
     const uintptr_t before = std::exchange(synced_, window_.old_cursor);
     return (synced_ - before) / kWordBytes;

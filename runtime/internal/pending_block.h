@@ -5,8 +5,8 @@
 #include <exception>
 #include <utility>
 
+#include "runtime/internal/heap_core.h"
 #include "runtime/internal/mutator.h"
-#include "runtime/internal/sample_table.h"
 
 namespace allomon::gc::internal {
 
@@ -26,13 +26,13 @@ class LimitPublisher {
 class PendingBlock {
  public:
   // Makes room for the block in the table; without memory the block is not followed.
-  PendingBlock(SampleTable& table, heap_client::BlockHandle handle)
-      : table_(table), handle_(handle) {
-    if (handle_ != 0 && !table_.Reserve()) Drop();
+  PendingBlock(Mutator& mutator, heap_client::BlockHandle handle)
+      : mutator_(mutator), handle_(handle) {
+    if (handle_ != 0 && !Table().Promise(mutator_.new_samples)) Drop();
   }
   ~PendingBlock() {
     if (handle_ == 0) return;
-    table_.Unreserve();
+    mutator_.new_samples.Unpromise();
     Drop();
   }
   PendingBlock(const PendingBlock&) = delete;
@@ -41,16 +41,22 @@ class PendingBlock {
   // The block exists.  Runs no user code.
   void Become(Object* object, bool young) {
     const heap_client::BlockHandle handle = std::exchange(handle_, 0);
-    if (handle != 0) table_.Add(object, handle, young);
+    if (handle == 0) return;
+    if (young) {
+      mutator_.new_samples.Add(object, handle);
+    } else {
+      Table().AddOld(mutator_.new_samples, object, handle);
+    }
   }
 
  private:
+  SampleTable& Table() { return mutator_.heap->samples; }
   void Drop() {
     std::exception_ptr ignored;  // another exception may be in flight already
     heap_client::OnManagedFree(std::exchange(handle_, 0), &ignored);
   }
 
-  SampleTable& table_;
+  Mutator& mutator_;
   heap_client::BlockHandle handle_;
 };
 

@@ -28,7 +28,7 @@ char* Mutator::AllocateOldSlow(size_t bytes, uintptr_t header, FrameState caller
   if (!FindOldRoom(bytes)) return nullptr;
   const Request request = {bytes / kWordBytes, bytes - kWordBytes, AllocationSource::kNormal, false,
                            TypeOf(header)};
-  PendingBlock pending(heap->samples, Sample(request, caller));
+  PendingBlock pending(*this, Sample(request, caller));
   // Callbacks may have collected, which closes the window, or filled it.
   if (!FindOldRoom(bytes)) throw std::bad_alloc();
   Sync();

@@ -1,35 +1,61 @@
 #include "runtime/internal/sample_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/internal/young_range.h"
 
 namespace allomon::gc::internal {
 
-bool SampleTable::Reserve() {
-  const MutexHolder hold(mutex_);
-  const size_t wanted = entries_.size() - free_.size() + reserved_ + 1;
-  if (wanted > due_.size()) {
-    const size_t capacity = std::max<size_t>(64, wanted * 2);
-    Vector<Index> due;
-    if (!TryReserve(due, capacity) || !TryReserve(entries_, capacity) ||
-        !TryReserve(free_, capacity) || !TryReserve(order_, capacity)) {
-      return false;
-    }
-    due.resize(capacity);
-    // The ring is moved to the front of its larger self.
-    for (size_t i = 0; i < due_count_; ++i) due[i] = due_[(due_head_ + i) % due_.size()];
-    due_.swap(due);
-    due_head_ = 0;
+// The lists grow by doubling.  The ring is moved to the front of its larger self.
+bool SampleTable::EnsureRoom(size_t more) {
+  const size_t followed = entries_.size() - free_.size() + new_.size() + due_dead_ + reserved_;
+  if (followed + more <= due_.size()) return true;
+  const size_t capacity = std::max<size_t>(64, (followed + more) * 2);
+  Vector<Due> due;
+  if (!TryReserve(due, capacity) || !TryReserve(entries_, capacity) ||
+      !TryReserve(free_, capacity) || !TryReserve(order_, capacity) ||
+      !TryReserve(new_, capacity)) {
+    return false;
   }
-  ++reserved_;
+  due.resize(capacity);
+  for (size_t i = 0; i < due_count_; ++i) due[i] = due_[(due_head_ + i) % due_.size()];
+  due_.swap(due);
+  due_head_ = 0;
   return true;
 }
 
-void SampleTable::Unreserve() {
+// Room by the dozen.  Where there is no memory for that, one object may still have some.
+bool SampleTable::PromiseSlow(NewSamples& own) {
   const MutexHolder hold(mutex_);
-  ALLOMON_DCHECK_NE("inv.sample.room", reserved_, 0u);
-  --reserved_;
+  TakeLocked(own);
+  const uint32_t most = NewSamples::kMost - own.room_;
+  const uint32_t more = EnsureRoom(most) ? most : EnsureRoom(1) ? std::min(most, 1u) : 0;
+  own.room_ += more;
+  reserved_ += more;
+  return own.TryPromise();
+}
+
+void SampleTable::GiveRoomBack(NewSamples& own, uint32_t room) {
+  ALLOMON_DCHECK_LE("inv.sample.room", room, reserved_);
+  own.room_ -= room;
+  reserved_ -= room;
+}
+
+void SampleTable::TakeLocked(NewSamples& own) {
+  new_.insert(new_.end(), own.samples_, own.samples_ + own.count_);
+  GiveRoomBack(own, std::exchange(own.count_, 0));
+}
+
+void SampleTable::Take(NewSamples& own) {
+  const MutexHolder hold(mutex_);
+  TakeLocked(own);
+}
+
+void SampleTable::Leave(NewSamples& own) {
+  const MutexHolder hold(mutex_);
+  TakeLocked(own);
+  GiveRoomBack(own, own.room_);
 }
 
 SampleTable::Index SampleTable::TakeEntry() {
@@ -42,29 +68,36 @@ SampleTable::Index SampleTable::TakeEntry() {
   return index;
 }
 
-void SampleTable::Add(Object* object, heap_client::BlockHandle handle, bool young) {
-  const MutexHolder hold(mutex_);
-  ALLOMON_DCHECK_NE("inv.sample.room", reserved_, 0u);
-  --reserved_;
+void SampleTable::AddEntry(const Entry& entry) {
   const Index index = TakeEntry();
-  entries_[index] = {object, handle, !young, false, false, false, false};
+  entries_[index] = entry;
   order_.push_back(index);
-  if (young) return;
-  // Old entries stand before the young ones: the first young entry moves to the end and makes room.
+}
+
+// Old entries stand before the young ones: the first young entry moves to the end and makes room.
+void SampleTable::AddOld(NewSamples& own, Object* object, heap_client::BlockHandle handle) {
+  const MutexHolder hold(mutex_);
+  own.Unpromise();
+  GiveRoomBack(own, 1);
+  AddEntry({object, handle, true, false, false, false, false});
   std::swap(order_.back(), order_[first_young_++]);
 }
 
-void SampleTable::PushDue(Index index) {
-  ALLOMON_DCHECK_LT("inv.sample.room", due_count_.load(), due_.size());
-  due_[(due_head_ + due_count_) % due_.size()] = index;
-  due_count_.fetch_add(1, std::memory_order_relaxed);
+void SampleTable::PushDue(Due due) {
+  const size_t count = due_count_.load(std::memory_order_relaxed);
+  ALLOMON_DCHECK_LT("inv.sample.room", count, due_.size());
+  const size_t place = due_head_ + count;
+  due_[place < due_.size() ? place : place - due_.size()] = due;
+  due_dead_ += due.dead != 0 ? 1 : 0;
+  due_count_.store(count + 1, std::memory_order_relaxed);
 }
 
-SampleTable::Index SampleTable::PopDue() {
-  const Index index = due_[due_head_];
-  due_head_ = (due_head_ + 1) % due_.size();
-  due_count_.fetch_sub(1, std::memory_order_relaxed);
-  return index;
+SampleTable::Due SampleTable::PopDue() {
+  const Due due = due_[due_head_];
+  if (++due_head_ == due_.size()) due_head_ = 0;
+  due_dead_ -= due.dead != 0 ? 1 : 0;
+  due_count_.store(due_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  return due;
 }
 
 // Puts an entry into the queue once, however many callbacks it owes.
@@ -72,7 +105,7 @@ void SampleTable::Queue(Index index) {
   Entry& entry = entries_[index];
   if (entry.queued) return;
   entry.queued = true;
-  PushDue(index);
+  PushDue({index, 0});
 }
 
 // For debug builds.
@@ -92,6 +125,30 @@ void SampleTable::MoveYoungBack(size_t from) {
 }
 
 // An object that stays is promoted when it has tenure.  It may be moved later.
+bool SampleTable::NoteMinor(Entry* entry) {
+  const uintptr_t header = HeaderOf(entry->object);
+  const bool moved = (header & kForwardedBit) != 0;
+  if (!moved && (header & kStaysBit) == 0) return false;
+  if (moved) entry->object = reinterpret_cast<Object*>(header & ~kHeaderBits);
+  if (!entry->old && (moved || (header & kTenuredBit) != 0)) {
+    entry->old = entry->promote_due = true;
+  }
+  return true;
+}
+
+void SampleTable::NoteMinorOfNew() {
+  for (const NewSample& sample : new_) {
+    Entry entry = {sample.object, sample.handle, false, false, false, false, false};
+    if (!NoteMinor(&entry)) {
+      PushDue({0, sample.handle});
+      continue;
+    }
+    AddEntry(entry);
+    if (entry.promote_due) Queue(order_.back());
+  }
+  new_.clear();
+}
+
 void SampleTable::AfterMinor() {
   const MutexHolder hold(mutex_);
   ALLOMON_DCHECK("inv.sample.suffix", YoungAreTheSuffix());
@@ -99,21 +156,13 @@ void SampleTable::AfterMinor() {
   size_t kept = begin;
   for (size_t i = begin; i < order_.size(); ++i) {
     Entry& entry = entries_[order_[i]];
-    const uintptr_t header = HeaderOf(entry.object);
-    const bool moved = (header & kForwardedBit) != 0;
-    if (!moved && (header & kStaysBit) == 0) {
-      entry.dead = true;
-      Queue(order_[i]);
-      continue;
-    }
-    if (moved) entry.object = reinterpret_cast<Object*>(header & ~kHeaderBits);
-    if (!entry.old && (moved || (header & kTenuredBit) != 0)) {
-      entry.old = entry.promote_due = true;
-      Queue(order_[i]);
-    }
-    order_[kept++] = order_[i];
+    const bool lives = NoteMinor(&entry);
+    if (!lives) entry.dead = true;
+    if (!lives || entry.promote_due) Queue(order_[i]);
+    if (lives) order_[kept++] = order_[i];
   }
   order_.resize(kept);
+  NoteMinorOfNew();
   MoveYoungBack(begin);
 }
 
@@ -181,16 +230,32 @@ void SampleTable::FinishEntry(Index index) {
   }
 }
 
+// The callback may end its thread, and then this function is left by unwinding.  Other trackers of
+// the block are told then by the thread's end.
+void SampleTable::RunDead(heap_client::BlockHandle dead,
+                          std::exception_ptr* thrown) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  struct Unlocked {
+    ~Unlocked() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { mutex.lock(); }
+    Mutex& mutex;
+  } unlocked{mutex_};
+  mutex_.unlock();
+  heap_client::OnManagedFree(dead, thrown);
+}
+
 void SampleTable::RunDue(std::exception_ptr* thrown) {
   const MutexHolder hold(mutex_);
   for (size_t left = due_count_; left > 0 && *thrown == nullptr && any_due(); --left) {
-    const Index index = PopDue();
-    if (entries_[index].running) {
-      PushDue(index);  // the thread that runs the entry will run it; see inv.sample.order
+    const Due due = PopDue();
+    if (due.dead != 0) {
+      RunDead(due.dead, thrown);
       continue;
     }
-    entries_[index].queued = false;
-    RunEntry(index, thrown);
+    if (entries_[due.index].running) {
+      PushDue(due);  // the thread that runs the entry will run it; see inv.sample.order
+      continue;
+    }
+    entries_[due.index].queued = false;
+    RunEntry(due.index, thrown);
   }
 }
 

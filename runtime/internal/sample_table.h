@@ -1,7 +1,9 @@
 // The objects that trackers follow.  See "Sampling" in runtime/README.md.
 //
-// order_ lists the live objects.  Those in the young range are its suffix (inv.sample.suffix), so a
-// minor collection reads only the suffix, and a major one reads the whole list.  A collection only
+// order_ lists the live objects that a collection has seen.  Those in the young range are its
+// suffix (inv.sample.suffix), so a minor collection reads only the suffix, and a major one reads
+// the whole list.  Objects that no collection has seen yet are in the lists of their mutators
+// (NewSamples) and in new_; most of them die there, and never get an entry.  A collection only
 // notes the callbacks that are due.  They run later, at a safepoint, in the order in which they
 // were noted.
 //
@@ -15,6 +17,7 @@
 #include <exception>
 
 #include "runtime/internal/memory.h"
+#include "runtime/internal/new_samples.h"
 #include "runtime/internal/object.h"
 #include "tracker/base/mutex.h"
 #include "tracker/heap_client.h"
@@ -26,16 +29,20 @@ using allomon::internal::MutexHolder;
 
 class SampleTable {
  public:
-  // Makes room in every list for one object.  Add() or Unreserve() gives the room back; neither
-  // these nor a collection allocates.  Returns false without memory.  Any thread outside
-  // collections.
-  [[nodiscard]] bool Reserve();
-  void Unreserve();
-  // Follows an object that exists from now on, in reserved room.  Runs no user code, so the caller
-  // may hold an object that has no header yet.
-  void Add(Object* object, heap_client::BlockHandle handle, bool young);
+  // Makes room in every list for one object at least, and promises it.  Neither what uses the room
+  // nor a collection allocates.  Returns false without memory.  By the mutator that owns `own`.
+  [[nodiscard]] bool Promise(NewSamples& own) { return own.TryPromise() || PromiseSlow(own); }
+  // Follows an object that was born old, in promised room.  Runs no user code, so the caller may
+  // hold an object that has no header yet.
+  void AddOld(NewSamples& own, Object* object, heap_client::BlockHandle handle);
+  // Takes over what a mutator has made; its room for other objects stays.  By the mutator, or by a
+  // collector.
+  void Take(NewSamples& own);
+  // The mutator goes: takes its room back, too.
+  void Leave(NewSamples& own);
 
-  // Called after the survivors of a minor collection were moved, or after marking.
+  // Called after the survivors of a minor collection were moved, or after marking.  All mutators'
+  // samples have been taken over.
   void AfterMinor();
   template <typename IsMarked>
   void AfterMajor(IsMarked is_marked);
@@ -59,11 +66,25 @@ class SampleTable {
     bool queued;
     bool running;
   };
+  // What is due: callbacks of an entry, or the dealloc of an object that never got one.
+  struct Due {
+    Index index;
+    heap_client::BlockHandle dead;  // 0: an entry's
+  };
 
+  bool PromiseSlow(NewSamples& own);
+  bool EnsureRoom(size_t more) ALLOMON_REQUIRES(mutex_);
+  void TakeLocked(NewSamples& own) ALLOMON_REQUIRES(mutex_);
+  void GiveRoomBack(NewSamples& own, uint32_t room) ALLOMON_REQUIRES(mutex_);
+  void AddEntry(const Entry& entry) ALLOMON_REQUIRES(mutex_);
+  // Notes what a minor collection has done to an object; false if the object has died.
+  bool NoteMinor(Entry* entry) ALLOMON_REQUIRES(mutex_);
+  void NoteMinorOfNew() ALLOMON_REQUIRES(mutex_);
   Index TakeEntry() ALLOMON_REQUIRES(mutex_);
   void Queue(Index index) ALLOMON_REQUIRES(mutex_);
-  void PushDue(Index index) ALLOMON_REQUIRES(mutex_);
-  Index PopDue() ALLOMON_REQUIRES(mutex_);
+  void PushDue(Due due) ALLOMON_REQUIRES(mutex_);
+  Due PopDue() ALLOMON_REQUIRES(mutex_);
+  void RunDead(heap_client::BlockHandle dead, std::exception_ptr* thrown) ALLOMON_REQUIRES(mutex_);
   void RunEntry(Index index, std::exception_ptr* thrown) ALLOMON_REQUIRES(mutex_);
   void FinishEntry(Index index) ALLOMON_REQUIRES(mutex_);
   bool RunOne(Index index, std::exception_ptr* thrown) ALLOMON_REQUIRES(mutex_);
@@ -75,9 +96,11 @@ class SampleTable {
   Vector<Index> free_ ALLOMON_GUARDED_BY(mutex_);
   Vector<Index> order_ ALLOMON_GUARDED_BY(mutex_);
   size_t first_young_ ALLOMON_GUARDED_BY(mutex_) = 0;  // in order_
-  size_t reserved_ ALLOMON_GUARDED_BY(mutex_) = 0;     // entries that are still to be added
-  // A ring of the entries that are due; large enough for every entry (inv.sample.room).
-  Vector<Index> due_ ALLOMON_GUARDED_BY(mutex_);
+  Vector<NewSample> new_ ALLOMON_GUARDED_BY(mutex_);   // the mutators' before this collection
+  size_t reserved_ ALLOMON_GUARDED_BY(mutex_) = 0;     // the room of all mutators
+  size_t due_dead_ ALLOMON_GUARDED_BY(mutex_) = 0;     // in due_, without an entry
+  // A ring of what is due; large enough for all that is followed (inv.sample.room).
+  Vector<Due> due_ ALLOMON_GUARDED_BY(mutex_);
   size_t due_head_ ALLOMON_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> due_count_{0};  // written under mutex_
 };

@@ -307,5 +307,49 @@ TEST(ForkTest, ChildrenSampleOtherWordsThanTheirParentAndEachOther) {
             0);
 }
 
+struct CountingDeaths {
+  std::optional<char> alloc_minor(const Allocation&) { return 0; }
+  void dealloc_minor(char) { ++*deaths; }
+  std::atomic<int>* deaths;
+};
+
+// Forks while another thread has made `cells` that no collection has seen.  Returns how many of
+// them die in the child.
+int DeathsInAChild(int cells, const std::atomic<int>& deaths, Heap& heap) {
+  std::atomic<bool> made{false}, forked{false};
+  std::thread other([&] {
+    const Mutator mutator(heap);
+    for (int i = 0; i < cells; ++i) make<Cell>(i, nullptr);
+    const NativeRegion native;
+    made = true;
+    while (!forked) std::this_thread::yield();
+  });
+  while (!made) Safepoint();
+  const pid_t child = fork();
+  if (child == 0) {
+    Safepoint();
+    _exit(deaths);
+  }
+  forked = true;
+  const NativeRegion native;
+  other.join();
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(ForkTest, BlocksThatOnlyALostThreadKnewOfDieInTheChild) {
+  EXPECT_EQ(InAProcess([] {
+              const auto heap = Heap::Create(Options()).value();
+              const Mutator mutator(*heap);
+              std::atomic<int> deaths{0};
+              EXPECT_TRUE(Tracker::start(1, CountingDeaths{&deaths}).ok());
+              EXPECT_EQ(DeathsInAChild(40, deaths, *heap), 40);
+              EXPECT_TRUE(Tracker::stop().ok());
+              return ::testing::Test::HasFailure() ? 1 : 0;
+            }),
+            0);
+}
+
 }  // namespace
 }  // namespace allomon::gc

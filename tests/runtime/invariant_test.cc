@@ -89,7 +89,8 @@ TEST(InvariantDeathTest, SampleWithoutRoomInTheTable) {
   ExpectStop(
       [] {
         const auto heap = Heap::Create(Options()).value();
-        heap->core().samples.Unreserve();
+        const Mutator mutator(*heap);
+        internal::t_window.mutator->new_samples.Unpromise();
       },
       "inv.sample.room");
 }

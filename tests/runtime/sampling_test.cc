@@ -411,6 +411,98 @@ TEST_F(SamplingTest, ExceptionOfPromoteLeavesTheSafepointAndTheRestStaysDue) {
   EXPECT_EQ(shared.promotes, 5);
 }
 
+// The numbers of blocks, in the order of their alloc_minor, in which their next callbacks came.
+struct Sequence {
+  int born = 0;
+  std::vector<int> promoted, died, all;
+  int throws_at = -1;  // dealloc_minor of this block
+};
+class SequenceTracker {
+ public:
+  explicit SequenceTracker(Sequence* sequence) : sequence_(sequence) {}
+  std::optional<int> alloc_minor(const Allocation&) { return sequence_->born++; }
+  std::optional<int> promote(int number) {
+    sequence_->promoted.push_back(number);
+    sequence_->all.push_back(number);
+    return number;
+  }
+  void dealloc_minor(int number) {
+    sequence_->died.push_back(number);
+    sequence_->all.push_back(number);
+    if (number == sequence_->throws_at) throw std::runtime_error("dealloc");
+  }
+
+ private:
+  Sequence* sequence_;
+};
+
+std::vector<int> NumbersBelow(int end) {
+  std::vector<int> numbers;
+  for (int i = 0; i < end; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+// Makes cells of which each third lives.
+Local<Cell> KeepEachThird(int cells) {
+  Local<Cell> kept;
+  for (int i = 0; i < cells; ++i) {
+    const Local<Cell> cell = make<Cell>(i, i % 3 == 0 ? kept : nullptr);
+    if (i % 3 == 0) kept = cell;
+  }
+  return kept;
+}
+
+// More blocks than a mutator keeps for itself; those that live and those that die take turns.
+TEST_F(SamplingTest, CallbacksOfACollectionComeInTheOrderOfTheirBlocks) {
+  constexpr int kCells = 100;
+  Sequence sequence;
+  ASSERT_TRUE(Tracker::start(1, SequenceTracker(&sequence), Seeded(1)).ok());
+  const Root<Cell> kept = KeepEachThird(kCells);
+  heap_->CollectFromTop(CollectionKind::kMinor);
+  EXPECT_EQ(sequence.all, NumbersBelow(kCells));
+  EXPECT_EQ(sequence.promoted.size(), 34u);
+}
+
+TEST_F(SamplingTest, ExceptionOfDeallocLeavesTheSafepointAndTheRestStaysDue) {
+  constexpr int kCells = 50;
+  Sequence sequence;
+  sequence.throws_at = 20;
+  ASSERT_TRUE(Tracker::start(1, SequenceTracker(&sequence), Seeded(1)).ok());
+  const Root<Cell> kept = KeepEachThird(kCells);
+  EXPECT_THROW(heap_->CollectFromTop(CollectionKind::kMinor), std::runtime_error);
+  EXPECT_EQ(sequence.all, NumbersBelow(21));
+  Safepoint();
+  EXPECT_EQ(sequence.all, NumbersBelow(kCells));
+}
+
+// A thread's blocks that no collection has seen: another thread collects, and then the thread ends.
+TEST_F(SamplingTest, BlocksThatOnlyTheirThreadKnowsOf) {
+  ASSERT_TRUE(Tracker::start(1, CountingTracker(&counts_), Seeded(1)).ok());
+  std::atomic<bool> made{false}, collected{false};
+  std::thread other([&] {
+    const Mutator mutator(*heap_);
+    for (int i = 0; i < 5; ++i) make<Cell>(i, nullptr);
+    {
+      const NativeRegion native;
+      made = true;
+      while (!collected) std::this_thread::yield();
+    }
+    for (int i = 0; i < 40; ++i) make<Cell>(i, nullptr);
+  });
+  while (!made) Safepoint();
+  heap_->CollectFromTop(CollectionKind::kMinor);
+  const uint64_t seen = counts_.dealloc_minor;
+  EXPECT_LE(seen, 5u);
+  collected = true;
+  {
+    const NativeRegion native;
+    other.join();
+  }
+  heap_->CollectFromTop(CollectionKind::kMajor);
+  EXPECT_EQ(counts_.alloc_minor, 45u);
+  EXPECT_EQ(counts_.dealloc_minor + counts_.dealloc_major, 45u);
+}
+
 TEST_F(SamplingTest, StopInsideACallback) {
   struct Shared {
     int allocs = 0, others = 0;

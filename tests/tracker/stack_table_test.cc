@@ -53,6 +53,50 @@ TEST(StackTableTest, ViewsSurviveGrowth) {
   EXPECT_EQ(table.size(), 20000u);
 }
 
+StackId InternNumber(StackTable& table, uintptr_t number) {
+  const uintptr_t frames[] = {number, number + 1, number + 2, number + 3};
+  return table.Intern(frames, 4, false);
+}
+
+// So many that buckets and stacks lie in pages of 2 MiB.
+TEST(StackTableTest, ManyStacks) {
+  constexpr uintptr_t kStacks = 200000;
+  StackTable table;
+  for (uintptr_t i = 0; i < kStacks; ++i) ASSERT_EQ(InternNumber(table, i), i + 1);
+  for (uintptr_t i = 0; i < kStacks; ++i) ASSERT_EQ(InternNumber(table, i), i + 1);
+  EXPECT_EQ(table.View(kStacks).frames[3], kStacks + 2);
+}
+
+// Memory is refused for 2 MiB, and not for less.
+TEST(StackTableTest, StacksGoOnWhereThereIsNoRoomForAPageOf2MiB) {
+  constexpr uintptr_t kFirst = 100000;  // take 4 MiB and some of the first 2 MiB behind them
+  StackTable table;
+  for (uintptr_t i = 0; i < kFirst; ++i) ASSERT_NE(InternNumber(table, i), 0u);
+  OwnMemory::SetBudgetBytes(OwnMemory::mapped_bytes() + (size_t{1} << 20));
+  StackId last = 0;
+  uintptr_t next = kFirst;
+  while (const StackId id = InternNumber(table, next)) {
+    last = id;
+    ++next;
+  }
+  OwnMemory::SetBudgetBytes(kDefaultOwnMemoryBudgetBytes);
+  // What was left of the 2 MiB, and what the budget had room for.
+  EXPECT_GT(next - kFirst, (size_t{512} << 10) / 40);
+  EXPECT_EQ(table.View(last).frames[0], next - 1);
+  EXPECT_EQ(InternNumber(table, next), last + 1);
+}
+
+TEST(StackTableTest, ViewIsThatOfTheId) {
+  const uintptr_t frames[] = {12, 22, 32};
+  for (int i = 0; i < 2; ++i) {
+    const InternedStack stack = Table().InternAndView(frames, 3, true);
+    EXPECT_EQ(stack.view.frames, Table().View(stack.id).frames);
+    EXPECT_EQ(stack.view.depth, 3u);
+    EXPECT_TRUE(stack.view.cut);
+  }
+  EXPECT_EQ(Table().InternAndView(nullptr, 0, false).id, 0u);
+}
+
 // Memory for the table of ids is refused while the arena still has room.
 TEST(StackTableTest, StackThatFindsNoRoomUsesUpNone) {
   constexpr uintptr_t kFull = 16384;  // ids from here on need another segment, and more buckets

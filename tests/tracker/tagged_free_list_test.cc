@@ -82,6 +82,91 @@ TEST(TaggedFreeList, APushWhoseHeadWasTakenMeanwhileDoesNotLinkToIt) {
   EXPECT_EQ(PopAll(list, links), (std::vector<uint32_t>{4, 2, 3}));
 }
 
+// The elements of a chain, by their links.
+std::vector<uint32_t> ElementsOf(uint32_t first, uint32_t count, const TestLinks& links) {
+  std::vector<uint32_t> elements;
+  for (uint32_t i = 0; i < count; ++i) {
+    elements.push_back(first);
+    first = links.Next(first);
+  }
+  return elements;
+}
+
+// What PopChain() takes.
+std::vector<uint32_t> PopChain(List& list, uint32_t most, const TestLinks& links) {
+  uint32_t last = 0;
+  uint32_t count = 0;
+  const uint32_t first = list.PopChain(links, most, &last, &count);
+  if (first == TestLinks::kNone) return {};
+  const std::vector<uint32_t> elements = ElementsOf(first, count, links);
+  EXPECT_EQ(elements.back(), last);
+  return elements;
+}
+
+TEST(TaggedFreeList, ChainsComeAndGoAsOne) {
+  TestLinks links;
+  List list;
+  EXPECT_TRUE(PopChain(list, 3, links).empty());
+  links.links[4] = 5;
+  links.links[5] = 6;
+  list.Push(links, 7);
+  list.PushChain(links, 4, 6);
+  EXPECT_EQ(PopChain(list, 2, links), (std::vector<uint32_t>{4, 5}));
+  EXPECT_EQ(PopChain(list, 3, links), (std::vector<uint32_t>{6, 7}));
+  EXPECT_TRUE(PopChain(list, 1, links).empty());
+}
+
+// The pop of a chain has read that 2 follows 1.  Another thread pops both, pushes 1 back, and uses
+// 2 in a chain of its own.
+TEST(TaggedFreeList, APopOfAChainWhoseHeadWentAndCameBackDoesNotHandOutWhatIsInUse) {
+  TestLinks links;
+  List list;
+  for (uint32_t element : {3, 2, 1}) list.Push(links, element);
+  links.meanwhile = [&] {
+    ASSERT_EQ(list.Pop(links), 1u);
+    ASSERT_EQ(list.Pop(links), 2u);
+    links.SetNext(2, 9);
+    list.Push(links, 1);
+  };
+  EXPECT_EQ(PopChain(list, 4, links), (std::vector<uint32_t>{1, 3}));
+  EXPECT_TRUE(PopAll(list, links).empty());
+}
+
+TEST(TaggedFreeList, APushOfAChainWhoseHeadWasTakenMeanwhileDoesNotLinkToIt) {
+  TestLinks links;
+  List list;
+  for (uint32_t element : {3, 2, 1}) list.Push(links, element);
+  links.links[4] = 5;
+  links.meanwhile = [&] { ASSERT_EQ(list.Pop(links), 1u); };
+  list.PushChain(links, 4, 5);
+  EXPECT_EQ(PopAll(list, links), (std::vector<uint32_t>{4, 5, 2, 3}));
+}
+
+TEST(TaggedFreeList, ThreadsThatTakeChainsNeverHoldOneElementTwice) {
+  TestLinks links;
+  List list;
+  for (uint32_t element = 1; element <= 8; ++element) list.Push(links, element);
+  std::atomic<int> holders[9] = {};
+  std::atomic<bool> held_twice{false};
+  const auto pop_and_push = [&](uint32_t most) {
+    for (int i = 0; i < 50000; ++i) {
+      const std::vector<uint32_t> chain = PopChain(list, most, links);
+      for (uint32_t element : chain) {
+        if (holders[element].fetch_add(1) != 0) held_twice = true;
+      }
+      for (uint32_t element : chain) holders[element].fetch_sub(1);
+      if (!chain.empty()) list.PushChain(links, chain.front(), chain.back());
+    }
+  };
+  std::thread other(pop_and_push, 2);
+  std::thread third(pop_and_push, 1);
+  pop_and_push(5);
+  other.join();
+  third.join();
+  EXPECT_FALSE(held_twice);
+  EXPECT_EQ(PopAll(list, links).size(), 8u);
+}
+
 TEST(TaggedFreeList, ThreadsNeverHoldOneElementTwice) {
   TestLinks links;
   List list;
@@ -126,6 +211,27 @@ TEST(ThreadFreeCache, GivesEachListWhatItKeepsAndNoMore) {
   EXPECT_EQ(cache.Pop(links, 0), TestLinks::kNone);
   EXPECT_EQ(PopAll(list, links), (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(cache.Pop(links, 1), 5u);
+}
+
+TEST(ThreadFreeCache, SpillsTheLastAndRefillsWhatHasRoom) {
+  TestLinks links;
+  Cache cache;
+  List list;
+  for (uint32_t element : {1, 2, 3}) ASSERT_TRUE(cache.Push(links, 0, element));
+  cache.Spill(links, 0, 2, list);
+  EXPECT_EQ(cache.Pop(links, 0), 1u);
+  cache.Spill(links, 0, 2, list);  // it has none
+  EXPECT_EQ(PopAll(list, links), (std::vector<uint32_t>{3, 2}));
+
+  for (uint32_t element : {6, 5, 4}) list.Push(links, element);
+  ASSERT_TRUE(cache.Push(links, 0, 1));
+  cache.Refill(links, 0, 3, list);  // there is room for two
+  cache.Refill(links, 0, 2, list);
+  for (uint32_t element : {4, 5, 1, 0}) EXPECT_EQ(cache.Pop(links, 0), element);
+  cache.Refill(links, 0, 3, list);
+  cache.Refill(links, 0, 2, list);  // the list is empty
+  EXPECT_EQ(cache.Pop(links, 0), 6u);
+  EXPECT_EQ(cache.Pop(links, 0), TestLinks::kNone);
 }
 
 // A handler that runs at a given place of a change, and does what a handler's malloc and free do.
@@ -202,6 +308,25 @@ TEST(ThreadFreeCache, ASignalHandlerInTheMiddleOfADrainKeepsOut) {
   EXPECT_EQ(handler.popped, TestLinks::kNone);
   EXPECT_FALSE(handler.pushed);
   EXPECT_EQ(PopAll(list, links), (std::vector<uint32_t>{1, 2, 3}));
+}
+
+TEST(ThreadFreeCache, ASignalHandlerInTheMiddleOfASpillOrRefillKeepsOut) {
+  TestLinks links;
+  Cache cache;
+  List list;
+  for (uint32_t element : {1, 2, 3}) ASSERT_TRUE(cache.Push(links, 0, element));
+  Interrupted handler;
+  handler.RunIn(links, cache);
+  cache.Spill(links, 0, 2, list);
+  EXPECT_EQ(handler.runs, 1);
+  EXPECT_EQ(handler.popped, TestLinks::kNone);
+  EXPECT_FALSE(handler.pushed);
+  links.meanwhile = [] { raise(SIGUSR1); };
+  cache.Refill(links, 0, 2, list);
+  EXPECT_EQ(handler.runs, 2);
+  EXPECT_EQ(handler.popped, TestLinks::kNone);
+  EXPECT_FALSE(handler.pushed);
+  for (uint32_t element : {3, 2, 1, 0}) EXPECT_EQ(cache.Pop(links, 0), element);
 }
 
 #ifndef NDEBUG

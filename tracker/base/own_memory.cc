@@ -1,5 +1,6 @@
 #include "tracker/base/own_memory.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,6 +12,28 @@ size_t RoundUpToPages(size_t size_bytes) {
   return (size_bytes + page_bytes - 1) & ~(page_bytes - 1);
 }
 
+void* MapPages(size_t size_bytes) {
+  void* pages = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+// A huge page is aligned, so more is mapped than is asked for, and what is too much at both ends is
+// unmapped.  Without huge pages the advice is refused, and these are pages as others.
+void* MapHugePages(size_t size_bytes) {
+  char* const mapped = static_cast<char*>(MapPages(size_bytes + kHugePageBytes));
+  if (mapped == nullptr) return nullptr;
+  const size_t before = -reinterpret_cast<uintptr_t>(mapped) % kHugePageBytes;
+  if (before != 0) munmap(mapped, before);
+  munmap(mapped + before + size_bytes, kHugePageBytes - before);
+  const int saved_errno = errno;
+  madvise(mapped + before, size_bytes, MADV_HUGEPAGE);
+  errno = saved_errno;
+  return mapped + before;
+}
+
 }  // namespace
 
 std::atomic<size_t> OwnMemory::mapped_bytes_{0};
@@ -20,13 +43,16 @@ void OwnMemory::SetBudgetBytes(size_t budget_bytes) {
   budget_bytes_.store(budget_bytes, std::memory_order_relaxed);
 }
 
-void* OwnMemory::Map(size_t size_bytes) {
+void* OwnMemory::Map(size_t size_bytes) { return MapWithinBudget(size_bytes, MapPages); }
+
+void* OwnMemory::MapDense(size_t size_bytes) { return MapWithinBudget(size_bytes, MapHugePages); }
+
+void* OwnMemory::MapWithinBudget(size_t size_bytes, void* (*map)(size_t)) {
   const size_t rounded = RoundUpToPages(size_bytes);
   const size_t before = mapped_bytes_.fetch_add(rounded, std::memory_order_relaxed);
   if (before + rounded <= budget_bytes_.load(std::memory_order_relaxed)) {
-    void* pages = mmap(nullptr, rounded, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (pages != MAP_FAILED) return pages;
+    void* pages = map(rounded);
+    if (pages != nullptr) return pages;
   }
   mapped_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
   return nullptr;
@@ -37,15 +63,28 @@ void OwnMemory::Unmap(void* pages, size_t size_bytes) {
   if (munmap(pages, rounded) == 0) mapped_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
 }
 
-bool BumpArena::EnsureChunk(size_t index) {
-  if (chunks_[index].load(std::memory_order_acquire) != nullptr) return true;
-  char* fresh = static_cast<char*>(OwnMemory::Map(kChunkBytes));
-  if (fresh == nullptr) return false;
+// Release pairs with the acquire in At().  The pages of a thread that loses a race stay untouched.
+void BumpArena::AddChunk(size_t index, char* memory) {
   char* expected = nullptr;
-  // Release pairs with the acquire in At().  The pages of a thread that loses the race stay
-  // untouched.
-  chunks_[index].compare_exchange_strong(expected, fresh, std::memory_order_release,
+  chunks_[index].compare_exchange_strong(expected, memory, std::memory_order_release,
                                          std::memory_order_relaxed);
+}
+
+void BumpArena::MapDenseChunks(size_t first) {
+  char* const fresh = static_cast<char*>(OwnMemory::MapDense(kDenseChunks * kChunkBytes));
+  if (fresh == nullptr) return;
+  for (size_t i = 0; i < kDenseChunks; ++i) AddChunk(first + i, fresh + i * kChunkBytes);
+}
+
+bool BumpArena::EnsureChunk(size_t index) {
+  const std::atomic<char*>& chunk = chunks_[index];
+  if (chunk.load(std::memory_order_acquire) != nullptr) return true;
+  if (index >= kFirstDenseChunk) MapDenseChunks(index - index % kDenseChunks);
+  // Near the end of the budget there may be room for one.
+  if (chunk.load(std::memory_order_acquire) != nullptr) return true;
+  char* const fresh = static_cast<char*>(OwnMemory::Map(kChunkBytes));
+  if (fresh == nullptr) return false;
+  AddChunk(index, fresh);
   return true;
 }
 

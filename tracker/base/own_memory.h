@@ -22,6 +22,9 @@ class OwnMemory {
   // Zero-filled pages, or nullptr past the budget or when the kernel refuses.  `size_bytes` is
   // rounded up to whole pages.
   static void* Map(size_t size_bytes);
+  // The same for memory that will be touched all over, in no order: in pages of 2 MiB where the
+  // kernel has them, so that a look-up does not also miss the cache of addresses.
+  static void* MapDense(size_t size_bytes);
   // For memory that is guarded by a lock.  Memory that is published without a lock is never
   // unmapped.
   static void Unmap(void* pages, size_t size_bytes);
@@ -30,6 +33,8 @@ class OwnMemory {
   static void SetBudgetBytes(size_t budget_bytes);
 
  private:
+  static void* MapWithinBudget(size_t size_bytes, void* (*map)(size_t));
+
   static std::atomic<size_t> mapped_bytes_;
   static std::atomic<size_t> budget_bytes_;
 };
@@ -51,7 +56,13 @@ class BumpArena {
 
  private:
   static constexpr size_t kChunks = 4096;  // 1 GiB in all
+  // From this chunk on they are mapped by the dozen, which makes a page of 2 MiB.
+  static constexpr size_t kFirstDenseChunk = 16;
+  static constexpr size_t kDenseChunks = 8;
+
   bool EnsureChunk(size_t index);
+  void MapDenseChunks(size_t first);
+  void AddChunk(size_t index, char* memory);
 
   // The next free byte, counted over all chunks.  Starts at 8 so that 0 means "none".
   std::atomic<uint64_t> next_byte_{8};

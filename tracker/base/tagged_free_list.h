@@ -38,7 +38,14 @@ class TaggedFreeList {
  public:
   // kNone if the list is empty.
   uint32_t Pop(const Links& links);
-  void Push(const Links& links, uint32_t element);
+  void Push(const Links& links, uint32_t element) { PushChain(links, element, element); }
+
+  // The same for several at once, by one exchange.  Elements of a chain are linked from its first
+  // to its last one.  PopChain() returns the first of at most `most` and sets *last and *count;
+  // kNone if the list is empty.  It asks for the links of elements that others have popped
+  // meanwhile, so these must lead to elements for ever.
+  void PushChain(const Links& links, uint32_t first, uint32_t last);
+  uint32_t PopChain(const Links& links, uint32_t most, uint32_t* last, uint32_t* count);
 
  private:
   static uint32_t First(uint64_t head) { return static_cast<uint32_t>(head); }
@@ -64,15 +71,35 @@ inline uint32_t TaggedFreeList<Links>::Pop(const Links& links) {
 }
 
 template <typename Links>
-inline void TaggedFreeList<Links>::Push(const Links& links, uint32_t element) {
+inline void TaggedFreeList<Links>::PushChain(const Links& links, uint32_t first, uint32_t last) {
   uint64_t head = head_.load(std::memory_order_relaxed);
   do {
     // The head alone can be looked at without a lock.
-    ALLOMON_DCHECK_NE("inv.free.once", element, First(head));
-    links.SetNext(element, First(head));
+    ALLOMON_DCHECK_NE("inv.free.once", first, First(head));
+    links.SetNext(last, First(head));
     // Release pairs with the acquire in Pop().
-  } while (!head_.compare_exchange_weak(head, Changed(head, element), std::memory_order_release,
+  } while (!head_.compare_exchange_weak(head, Changed(head, first), std::memory_order_release,
                                         std::memory_order_relaxed));
+}
+
+// If the head is what it was, so is the whole chain: every change of the list changes the tag.
+template <typename Links>
+inline uint32_t TaggedFreeList<Links>::PopChain(const Links& links, uint32_t most, uint32_t* last,
+                                                uint32_t* count) {
+  uint64_t head = head_.load(std::memory_order_acquire);
+  while (First(head) != Links::kNone) {
+    *last = First(head);
+    uint32_t next = links.Next(*last);
+    for (*count = 1; *count < most && next != Links::kNone; ++*count) {
+      *last = next;
+      next = links.Next(next);
+    }
+    // Acquire as in Pop().
+    if (head_.compare_exchange_weak(head, Changed(head, next), std::memory_order_acquire)) {
+      return First(head);
+    }
+  }
+  return Links::kNone;
 }
 
 // Free elements that one thread keeps for itself, so that taking again what it released costs no
@@ -89,6 +116,10 @@ class ThreadFreeCache {
   uint32_t Pop(const Links& links, uint32_t list);
   // False, and nothing done, if the list is full or the cache is in use.
   bool Push(const Links& links, uint32_t list, uint32_t element);
+  // Gives `count` elements of one list back, or takes at most so many: by one exchange.  Nothing is
+  // done if the list has less, or less room, or if the cache is in use.
+  void Spill(const Links& links, uint32_t list, uint32_t count, TaggedFreeList<Links>& to);
+  void Refill(const Links& links, uint32_t list, uint32_t count, TaggedFreeList<Links>& from);
   // Gives one list back.
   void Drain(const Links& links, uint32_t list, TaggedFreeList<Links>& to);
 
@@ -157,6 +188,42 @@ __attribute__((always_inline)) inline bool ThreadFreeCache<Links, kLists, kMaxEl
   list.first = element;
   ++list.count;
   return true;
+}
+
+template <typename Links, uint32_t kLists, uint32_t kMaxElements>
+inline void ThreadFreeCache<Links, kLists, kMaxElements>::Spill(const Links& links,
+                                                                uint32_t list_index, uint32_t count,
+                                                                TaggedFreeList<Links>& to) {
+  if (in_use()) return;
+  const Change change(*this);
+  List& list = lists_[list_index];
+  // A signal handler may have taken elements since the list was found full.
+  if (count > list.count) return;
+  const uint32_t first = list.first;
+  uint32_t last = first;
+  for (uint32_t i = 1; i < count; ++i) last = links.Next(last);
+  list.first = links.Next(last);
+  list.count -= count;
+  to.PushChain(links, first, last);
+}
+
+template <typename Links, uint32_t kLists, uint32_t kMaxElements>
+inline void ThreadFreeCache<Links, kLists, kMaxElements>::Refill(const Links& links,
+                                                                 uint32_t list_index,
+                                                                 uint32_t count,
+                                                                 TaggedFreeList<Links>& from) {
+  if (in_use()) return;
+  const Change change(*this);
+  List& list = lists_[list_index];
+  // A signal handler may have released elements since the list was found empty.
+  if (count > kMaxElements - list.count) return;
+  uint32_t last;
+  uint32_t taken;
+  const uint32_t first = from.PopChain(links, count, &last, &taken);
+  if (first == Links::kNone) return;
+  links.SetNext(last, list.first);
+  list.first = first;
+  list.count += taken;
 }
 
 template <typename Links, uint32_t kLists, uint32_t kMaxElements>

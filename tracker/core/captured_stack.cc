@@ -36,8 +36,7 @@ CapturedStack Intern(const CapturedStack& last, const uintptr_t* frames, size_t 
     cut = true;
   }
   if (last.id != 0 && IsSame(last.view, frames, depth, cut)) return last;
-  const StackId id = Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
-  return {id, Stacks().View(id)};
+  return Stacks().InternAndView(frames, static_cast<uint32_t>(depth), cut);
 }
 
 }  // namespace

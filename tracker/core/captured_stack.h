@@ -15,10 +15,7 @@
 
 namespace allomon::internal {
 
-struct CapturedStack {
-  StackId id = 0;
-  StackView view;
-};
+using CapturedStack = InternedStack;
 
 // A thread's last stack, and the capture that it came from.
 struct StackMemo {

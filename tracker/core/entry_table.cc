@@ -45,7 +45,8 @@ EntryId EntryTable::Allocate() {
 EntryId EntryTable::AllocateSlow(EntryCache& cache) {
   constexpr uint32_t kAtOnce = 16;
   if (cache.in_use()) return Allocate();
-  const EntryId id = free_.Pop(Links());
+  cache.Refill(Links(), 0, kCachedEntries / 2, free_);
+  const EntryId id = cache.Pop(Links(), 0);
   if (id != 0) return id;
   const EntryId fresh = AllocateFresh(kAtOnce);
   if (fresh == 0) return AllocateFresh(1);
@@ -58,8 +59,14 @@ void EntryTable::Release(EntryId id) {
   PushFree(id);
 }
 
-// Out of line: Release() with a cache is inlined into the free of every sampled block.
 void EntryTable::PushFree(EntryId id) { free_.Push(Links(), id); }
+
+// Out of line: Release() with a cache is inlined into the free of every sampled block.  A
+// collection of a managed heap releases thousands at a time.
+void EntryTable::ReleaseSlow(EntryId id, EntryCache& cache) {
+  cache.Spill(Links(), 0, kCachedEntries / 2, free_);
+  if (!cache.Push(Links(), 0, id)) PushFree(id);
+}
 
 void EntryTable::Empty(EntryCache& cache) { cache.Drain(Links(), 0, free_); }
 

@@ -159,8 +159,9 @@ class EntryLinks {
 };
 
 // Free entries that a thread keeps for itself: 64, so 4 KiB.  More of them are released to the
-// table.
-using EntryCache = ThreadFreeCache<EntryLinks, 1, 64>;
+// table, half of them at once.
+inline constexpr uint32_t kCachedEntries = 64;
+using EntryCache = ThreadFreeCache<EntryLinks, 1, kCachedEntries>;
 
 // Thread safe, lock free, async-signal-safe.
 class EntryTable {
@@ -183,6 +184,7 @@ class EntryTable {
   // The first of `count` neighbours, or 0.
   EntryId AllocateFresh(uint32_t count);
   void PushFree(EntryId id);
+  void ReleaseSlow(EntryId id, EntryCache& cache);
   EntryLinks Links() const { return EntryLinks(entries_); }
 
   EntryArray entries_;
@@ -201,7 +203,7 @@ inline EntryId EntryTable::Allocate(EntryCache& cache) {
 
 __attribute__((always_inline)) inline void EntryTable::Release(EntryId id, EntryCache& cache) {
   At(id).SetState(EntryState::kFree);
-  if (!cache.Push(Links(), 0, id)) PushFree(id);
+  if (!cache.Push(Links(), 0, id)) ReleaseSlow(id, cache);
 }
 
 }  // namespace allomon::internal

@@ -9,6 +9,8 @@ StackTable stack_table;
 namespace {
 
 constexpr uint32_t kFirstBuckets = 2048;
+// From this number on they take pages of 2 MiB.
+constexpr uint32_t kFirstDenseBuckets = (2 << 20) / sizeof(uint64_t);
 
 // Return addresses differ in few low bits: the multiplication spreads them upwards, the rotation
 // brings them down again.  Both are one to one, so no bit of a frame is lost.
@@ -47,60 +49,65 @@ const StackTable::Record* StackTable::RecordAt(BumpArena::Ref ref) const {
   return static_cast<const Record*>(arena_.At(ref));
 }
 
-StackId StackTable::Intern(const uintptr_t* frames, uint32_t depth, bool cut) {
-  if (depth == 0 && !cut) return 0;
+static StackView ViewOf(const uintptr_t* frames, uint32_t depth_and_cut) {
+  return {frames, depth_and_cut / 2, (depth_and_cut & 1) != 0};
+}
+
+InternedStack StackTable::InternAndView(const uintptr_t* frames, uint32_t depth, bool cut) {
+  if (depth == 0 && !cut) return {};
   const uint32_t depth_and_cut = depth * 2 + (cut ? 1 : 0);
   const uint32_t hash = HashStack(frames, depth_and_cut);
   // Acquire pairs with the release in EnsureRoomLocked.
   const Buckets* buckets = buckets_.load(std::memory_order_acquire);
-  if (buckets != nullptr) {
-    const StackId id = Find(buckets, hash, frames, depth_and_cut);
-    if (id != 0) return id;
-  }
-  return InsertSlow(hash, frames, depth, cut);
+  const Record* record = buckets == nullptr ? nullptr : Find(buckets, hash, frames, depth_and_cut);
+  if (record == nullptr) record = InsertSlow(hash, frames, depth_and_cut);
+  if (record == nullptr) return {};
+  return {record->id, ViewOf(record->frames, depth_and_cut)};
 }
 
-StackId StackTable::Find(const Buckets* buckets, uint32_t hash, const uintptr_t* frames,
-                         uint32_t depth_and_cut) const {
+const StackTable::Record* StackTable::Find(const Buckets* buckets, uint32_t hash,
+                                           const uintptr_t* frames, uint32_t depth_and_cut) const {
   for (uint32_t i = hash;; ++i) {
     // Acquire pairs with the release in PutLocked: the record is filled before its word can be
     // seen.
     const uint64_t word = buckets->words[i & buckets->mask].load(std::memory_order_acquire);
-    if (word == 0) return 0;
+    if (word == 0) return nullptr;
     if (static_cast<uint32_t>(word >> 32) != hash || IsLeft(word)) continue;
     const Record* record = RecordAt(static_cast<uint32_t>(word));
     if (record->depth_and_cut == depth_and_cut &&
         SameFrames(record->frames, frames, depth_and_cut / 2)) {
-      return record->id;
+      return record;
     }
   }
 }
 
-StackId StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut) {
+const StackTable::Record* StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames,
+                                                 uint32_t depth_and_cut) {
   const TickSafeLockHolder hold(lock_);
-  if (!EnsureRoomLocked()) return 0;
+  if (!EnsureRoomLocked()) return nullptr;
   // Another thread may have inserted the same stack since the look-up without the lock.
   const Buckets* buckets = buckets_.load(std::memory_order_relaxed);
-  const StackId id = Find(buckets, hash, frames, depth * 2 + (cut ? 1 : 0));
-  return id != 0 ? id : AddRecordLocked(hash, frames, depth, cut);
+  const Record* record = Find(buckets, hash, frames, depth_and_cut);
+  return record != nullptr ? record : AddRecordLocked(hash, frames, depth_and_cut);
 }
 
-StackId StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth,
-                                    bool cut) {
+const StackTable::Record* StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames,
+                                                      uint32_t depth_and_cut) {
   ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   const StackId id = next_id_.load(std::memory_order_relaxed);
   // The reservation first: it can be made again, and a piece of the arena cannot be given back.
-  if (!refs_.Reserve(id)) return 0;
-  const BumpArena::Ref ref = arena_.Allocate(offsetof(Record, frames) + depth * sizeof(uintptr_t));
-  if (ref == 0) return 0;
+  if (!refs_.Reserve(id)) return nullptr;
+  const size_t frame_bytes = depth_and_cut / 2 * sizeof(uintptr_t);
+  const BumpArena::Ref ref = arena_.Allocate(offsetof(Record, frames) + frame_bytes);
+  if (ref == 0) return nullptr;
   Record* record = static_cast<Record*>(arena_.At(ref));
   record->id = id;
-  record->depth_and_cut = depth * 2 + (cut ? 1 : 0);
-  memcpy(record->frames, frames, depth * sizeof(uintptr_t));
+  record->depth_and_cut = depth_and_cut;
+  memcpy(record->frames, frames, frame_bytes);
   refs_.At(id).store(ref, std::memory_order_release);
   next_id_.store(id + 1, std::memory_order_release);
   if (PutLocked(buckets_.load(std::memory_order_relaxed), BucketWord(hash, ref))) ++used_buckets_;
-  return id;
+  return record;
 }
 
 bool StackTable::PutLocked(Buckets* buckets, uint64_t word) {
@@ -129,8 +136,9 @@ void StackTable::LeaveBucketLocked(const Record& record, BumpArena::Ref ref) {
 }
 
 StackTable::Buckets* StackTable::MapBuckets(uint32_t count) {
-  Buckets* buckets =
-      static_cast<Buckets*>(OwnMemory::Map(offsetof(Buckets, words) + count * sizeof(uint64_t)));
+  const size_t size_bytes = offsetof(Buckets, words) + count * sizeof(uint64_t);
+  Buckets* buckets = static_cast<Buckets*>(
+      count < kFirstDenseBuckets ? OwnMemory::Map(size_bytes) : OwnMemory::MapDense(size_bytes));
   if (buckets != nullptr) buckets->mask = count - 1;
   return buckets;
 }
@@ -179,7 +187,7 @@ StackView StackTable::View(StackId id) const {
   const uint32_t at = ref == nullptr ? 0 : ref->load(std::memory_order_acquire);
   if (at == 0) return {};
   const Record* record = RecordAt(at);
-  return {record->frames, record->depth_and_cut / 2, (record->depth_and_cut & 1) != 0};
+  return ViewOf(record->frames, record->depth_and_cut);
 }
 
 }  // namespace allomon::internal

@@ -25,6 +25,11 @@ struct StackView {
   bool cut = false;  // frames beyond the capture limit were left out
 };
 
+struct InternedStack {
+  StackId id = 0;
+  StackView view;
+};
+
 // Frames are compared while RenameFrames() may change them: a word is read before or after.
 inline bool SameFrames(const uintptr_t* a, const uintptr_t* b, size_t depth) {
 #if defined(__SANITIZE_THREAD__)
@@ -41,7 +46,11 @@ inline bool SameFrames(const uintptr_t* a, const uintptr_t* b, size_t depth) {
 
 class StackTable {
  public:
-  StackId Intern(const uintptr_t* frames, uint32_t depth, bool cut);
+  StackId Intern(const uintptr_t* frames, uint32_t depth, bool cut) {
+    return InternAndView(frames, depth, cut).id;
+  }
+  // The same without a look-up for the view.
+  InternedStack InternAndView(const uintptr_t* frames, uint32_t depth, bool cut);
   StackView View(StackId id) const;
 
   // Adds `by` to all frames in [begin, end] of the stacks [first, end_id): the code at these
@@ -66,10 +75,12 @@ class StackTable {
     std::atomic<uint64_t> words[1];  // hash << 32 | record; 0 is empty, record 0 is left
   };
 
-  StackId Find(const Buckets* buckets, uint32_t hash, const uintptr_t* frames,
-               uint32_t depth_and_cut) const;
-  StackId InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut);
-  StackId AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth, bool cut)
+  // nullptr if there is none.
+  const Record* Find(const Buckets* buckets, uint32_t hash, const uintptr_t* frames,
+                     uint32_t depth_and_cut) const;
+  // nullptr without memory.
+  const Record* InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth_and_cut);
+  const Record* AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth_and_cut)
       ALLOMON_REQUIRES(lock_);
   bool EnsureRoomLocked() ALLOMON_REQUIRES(lock_);
   void RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uintptr_t by)
