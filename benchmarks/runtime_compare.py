@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """CPU time and memory of the managed heap beside OCaml's and Boehm's.
 
-Usage: benchmarks/runtime_compare.py [rounds [workload...]]
+Usage: benchmarks/runtime_compare.py [--ocaml5=COMMAND] [rounds [workload...]]
 
 Needs `bazel build //benchmarks:runtime_benchmark`, ocamlopt (ocaml-nox) and libgc-dev.  The
-programs run in turn, in random order; the table shows medians of user plus system time.
+programs run in turn, in random order; the table shows medians of user plus system time.  COMMAND
+runs runtime_peers/peer.ml as another OCaml has compiled it, and adds columns for that.
 """
 
+import argparse
 import os
 import random
+import shlex
 import statistics
 import subprocess
 import sys
@@ -48,7 +51,7 @@ def build(folder):
     subprocess.check_call(
         ["g++", "-O2", "-std=c++17", "-o", boehm, os.path.join(peers, "peer_boehm.cc"), "-lgc"]
     )
-    return measure, {"ours": OURS, "OCaml": ocaml, "Boehm": boehm}
+    return measure, {"ours": [OURS], "OCaml": [ocaml], "Boehm": [boehm]}
 
 
 def run(measure, command):
@@ -60,40 +63,49 @@ def run(measure, command):
     return float(seconds), int(kilobytes) / 1024, done.stdout
 
 
+def measure_in_turn(measure, programs, arguments, rounds):
+    """(median CPU seconds, peak resident MB), each by program"""
+    times = {p: [] for p in programs}
+    memory = {}
+    outputs = set()
+    for _ in range(rounds):
+        for program in random.sample(list(programs), len(programs)):
+            workload, size = arguments
+            if program != "ours":
+                workload = PEERS_NAME.get(workload, workload)
+            seconds, memory[program], output = run(measure, programs[program] + [workload, size])
+            times[program].append(seconds)
+            outputs.add(output)
+    if len(outputs) != 1:
+        raise SystemExit(f"{arguments}: the programs disagree: {outputs}")
+    return {p: statistics.median(times[p]) for p in programs}, memory
+
+
+def print_row(*cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    parser = argparse.ArgumentParser(description="The managed heap beside OCaml's and Boehm's.")
+    parser.add_argument("--ocaml5", metavar="COMMAND", help="peer.ml, compiled by another OCaml")
+    parser.add_argument("rounds", type=int, nargs="?", default=7)
+    parser.add_argument("workloads", nargs="*", help="all, if none is named")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         measure, programs = build(folder)
-        print(
-            "| workload | ours s | OCaml s | Boehm s | ours/OCaml | ours/Boehm"
-            " | MB ours, OCaml, Boehm |"
-        )
-        print("|---|---|---|---|---|---|---|")
+        if options.ocaml5 is not None:
+            programs["OCaml 5"] = shlex.split(options.ocaml5)
+        peers = [p for p in programs if p != "ours"]
+        print_row("workload", *(f"{p} s" for p in programs), *(f"ours/{p}" for p in peers),
+                  "MB " + ", ".join(programs))
+        print("|---" * (2 * len(programs) + 1) + "|")
         for name, arguments in WORKLOADS.items():
-            if len(sys.argv) > 2 and name not in sys.argv[2:]:
+            if options.workloads and name not in options.workloads:
                 continue
-            times = {p: [] for p in programs}
-            memory = {}
-            outputs = set()
-            for _ in range(rounds):
-                for program in random.sample(list(programs), len(programs)):
-                    workload, size = arguments
-                    if program != "ours":
-                        workload = PEERS_NAME.get(workload, workload)
-                    own = [workload, size]
-                    seconds, megabytes, output = run(measure, [programs[program]] + own)
-                    times[program].append(seconds)
-                    memory[program] = megabytes
-                    outputs.add(output)
-            if len(outputs) != 1:
-                raise SystemExit(f"{name}: the programs disagree: {outputs}")
-            ours, ocaml, boehm = (statistics.median(times[p]) for p in ("ours", "OCaml", "Boehm"))
-            sizes = ", ".join(f"{memory[p]:.0f}" for p in ("ours", "OCaml", "Boehm"))
-            print(
-                f"| {name} | {ours:.3f} | {ocaml:.3f} | {boehm:.3f}"
-                f" | {ours / ocaml:.2f} | {ours / boehm:.2f} | {sizes} |"
-            )
-            sys.stdout.flush()
+            times, memory = measure_in_turn(measure, programs, arguments, options.rounds)
+            print_row(name, *(f"{times[p]:.3f}" for p in programs),
+                      *(f"{times['ours'] / times[p]:.2f}" for p in peers),
+                      ", ".join(f"{memory[p]:.0f}" for p in programs))
 
 
 if __name__ == "__main__":

@@ -47,16 +47,20 @@ bool BlockSpace::AddChunk() {
     return false;
   }
   Chunk* chunk = stock_.Take();
+  const bool touched = chunk != nullptr;
   if (chunk == nullptr) chunk = NewChunkMemory();
   if (chunk == nullptr) return false;
   chunk->ClearMarks();
   chunk->in_use = chunk->marks_known = chunk->to_sweep = 0;
+  chunk->touched = touched ? ~uint32_t{0} : 0;
   chunk->released = false;
   ALLOMON_GC_POISON(chunk->BlockAt(1), kUsableBlocks * kBlockBytes);
   ALLOMON_DCHECK_LT("inv.space.room", chunks_.size(), chunks_.capacity());
   chunks_.insert(std::lower_bound(chunks_.begin(), chunks_.end(), chunk), chunk);
-  // Blocks are taken from the back of free_, so low addresses come first.
-  for (size_t i = kUsableBlocks; i >= 1; --i) free_.push_back(chunk->BlockAt(i));
+  // Blocks are taken from the back of free_, so low addresses come first; and those that were used
+  // before, which have their pages, come before new ones.
+  free_.insert(free_.begin(), kUsableBlocks, nullptr);
+  for (size_t i = 0; i < kUsableBlocks; ++i) free_[i] = chunk->BlockAt(kUsableBlocks - i);
   return true;
 }
 
@@ -66,6 +70,7 @@ char* BlockSpace::TakeFreeBlock() {
   free_.pop_back();
   ALLOMON_GC_UNPOISON(block, kBlockBytes);
   Chunk* const chunk = Chunk::Of(block);
+  chunk->TakePagesOf(block);
   *chunk->LinesOf(block) = kHoleLine;
   chunk->in_use |= Chunk::BitOfBlock(block);
   if (marking_) chunk->FillMarksOf(chunk->BlockOf(block), 0xff);
@@ -177,9 +182,16 @@ void BlockSpace::Sweep(size_t keep_blocks) {
   ForgetHoles();
   free_.clear();
   // The walk is from the back to the front, so that later allocations take blocks from the front
-  // and the last chunks become free.
+  // and the last chunks become free.  Blocks without pages are taken last.
   for (size_t c = chunks_.size(); c-- > 0;) {
-    for (size_t i = kUsableBlocks; i >= 1; --i) SweepBlock(chunks_[c]->BlockAt(i));
+    for (size_t i = kUsableBlocks; i >= 1; --i) {
+      if (!chunks_[c]->WasTouched(i)) free_.push_back(chunks_[c]->BlockAt(i));
+    }
+  }
+  for (size_t c = chunks_.size(); c-- > 0;) {
+    for (size_t i = kUsableBlocks; i >= 1; --i) {
+      if (chunks_[c]->WasTouched(i)) SweepBlock(chunks_[c]->BlockAt(i));
+    }
   }
   ChooseReleases(keep_blocks);
   while (Chunk* const chunk = TakeReleased()) FreeChunkMemory(chunk);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "runtime/internal/memory.h"
 #include "runtime/internal/object.h"
 
 namespace allomon::gc::internal {
@@ -29,7 +30,9 @@ struct Chunk {
   // A bit per block.  `in_use`: it is not in the list of free blocks.  `marks_known`: it was in use
   // when marking in slices began, so its marks are those of that marking; a block that was taken
   // since holds live objects alone (inv.mark.fresh).  `to_sweep`: in use when that marking ended.
+  // `touched`: it has been taken before, so its pages are there.
   uint32_t in_use;
+  uint32_t touched;
   uint32_t marks_known;
   uint32_t to_sweep;
   Chunk* next_released;  // of those that are to be freed
@@ -47,6 +50,13 @@ struct Chunk {
   uint8_t* LinesOf(const void* address) { return &lines[OffsetOf(address) / kLineBytes]; }
   static size_t BlockOf(const void* address) { return OffsetOf(address) / kBlockBytes; }
   static uint32_t BitOfBlock(const void* address) { return uint32_t{1} << BlockOf(address); }
+  bool WasTouched(size_t block) const { return (touched >> block & 1) != 0; }
+  // The block is about to be filled.
+  void TakePagesOf(char* block) {
+    const uint32_t bit = BitOfBlock(block);
+    if ((touched & bit) == 0) TakePages(block, kBlockBytes);
+    touched |= bit;
+  }
   // Whether the block was taken since marking in slices began.
   bool IsFresh(const void* address) const {
     return ((in_use & ~marks_known) & BitOfBlock(address)) != 0;

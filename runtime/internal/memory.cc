@@ -2,7 +2,25 @@
 
 #include <sys/mman.h>
 
+#include <cerrno>
+
 namespace allomon::gc::internal {
+namespace {
+
+#ifdef MADV_POPULATE_WRITE
+constexpr int kPopulateWrite = MADV_POPULATE_WRITE;
+#else
+constexpr int kPopulateWrite = 23;  // of Linux 5.14; headers may be older
+#endif
+
+// A hint: where it is refused, the memory is as before.
+void Advise(void* start, size_t size_bytes, int advice) {
+  const int before = errno;
+  madvise(start, size_bytes, advice);
+  errno = before;
+}
+
+}  // namespace
 
 void* ReserveMemory(size_t size_bytes) {
   void* start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
@@ -13,5 +31,9 @@ void* ReserveMemory(size_t size_bytes) {
 void ReleaseMemory(void* start, size_t size_bytes) { munmap(start, size_bytes); }
 
 void ForgetMemory(void* start, size_t size_bytes) { madvise(start, size_bytes, MADV_DONTNEED); }
+
+void PreferHugePages(void* start, size_t size_bytes) { Advise(start, size_bytes, MADV_HUGEPAGE); }
+
+void TakePages(void* start, size_t size_bytes) { Advise(start, size_bytes, kPopulateWrite); }
 
 }  // namespace allomon::gc::internal

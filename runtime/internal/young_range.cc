@@ -22,7 +22,12 @@ char* MapAt(uintptr_t address, size_t size_bytes) {
       mmap(wanted, size_bytes, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (start == MAP_FAILED) return nullptr;
-  if (start == wanted) return static_cast<char*>(start);
+  if (start == wanted) {
+    // Mostly the first nursery of the process, which will be filled.  Those of further threads take
+    // their pages one by one, as some of them make few objects.
+    if (address == kYoungStart) PreferHugePages(start, size_bytes);
+    return static_cast<char*>(start);
+  }
   // Kernels before 4.17, and valgrind, take the address for a hint.
   ReleaseMemory(start, size_bytes);
   errno = EEXIST;
