@@ -110,7 +110,7 @@ void MarkCycle::MarkRoot(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   marker.Visit(object);
 }
 
-bool MarkCycle::AddRoots() {
+bool MarkCycle::AddRoots() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the collector's mutexes
   lacks_room_ = false;
   const auto add = [this](Slot& slot) {
     if (IsYoung(slot)) {
@@ -267,7 +267,8 @@ bool MarkCycle::LiesInLiving(Slot* slot) {
 
 // Slots of dead objects are those of others when their memory has been swept.
 void MarkCycle::FilterSlots(Vector<Slot*>& slots) {
-  const auto is_dead = [this](Slot* slot) { return !LiesInLiving(slot); };
+  const auto is_dead = [this](Slot* slot)
+                           ALLOMON_NO_THREAD_SAFETY_ANALYSIS { return !LiesInLiving(slot); };
   slots.erase(std::remove_if(slots.begin(), slots.end(), is_dead), slots.end());
 }
 

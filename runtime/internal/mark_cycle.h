@@ -133,7 +133,7 @@ class MarkCycle {
   const Held* FindHeld(const Object* object) const;
   void ReachOne(Object* object);
   void MarkRoot(Object* object);
-  bool AddRoots() ALLOMON_REQUIRES(mutex_);
+  bool AddRoots();
   void DropDeadStays() ALLOMON_REQUIRES(mutex_);
   void TellMutators(bool marking);
   void TakeNotes() ALLOMON_REQUIRES(mutex_);

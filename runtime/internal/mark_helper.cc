@@ -51,13 +51,14 @@ MarkHelper::~MarkHelper() {
 }
 
 // User code that the C library's malloc would call must not meet half a thread.
-void MarkHelper::StartLocked() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // a lambda
-  state_ = State::kRefused;
-  if (!HasSecondProcessor()) return;
-  const auto start = [this] {
-    if (StartThread(&thread_, Run, this)) state_ = State::kRuns;
-  };
-  heap_client::RunUnjudged(start);
+void MarkHelper::StartLocked() {
+  bool started = false;
+  pthread_t thread = {};
+  if (HasSecondProcessor()) {
+    heap_client::RunUnjudged([&] { started = StartThread(&thread, Run, this); });
+  }
+  thread_ = thread;
+  state_ = started ? State::kRuns : State::kRefused;
 }
 
 void MarkHelper::Wake() {

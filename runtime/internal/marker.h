@@ -160,7 +160,7 @@ class Marker {
   }
 
   void Scan(Object* object) {
-    const bool is_old = kInSlices || !IsYoung(object);
+    const bool is_old = !IsYoung(object);
     const TypeInfo& type = TypeOf(HeaderOf(object));
     if (kInSlices) steps_ += static_cast<uint32_t>(SizeWords(type, object) / kWordsPerStep);
     ForEachSlot(type, object, [this, is_old](Slot& slot) { ScanSlot(slot, is_old); });
