@@ -1,0 +1,109 @@
+// The objects that stay in the nursery while a collection in slices marks.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "runtime/internal/heap_core.h"
+#include "runtime/internal/mark_cycle.h"
+#include "runtime/internal/marker.h"
+
+namespace allomon::gc::internal {
+
+bool MarkCycle::AddHeldSlots(Object* object) {
+  bool has_room = true;
+  const auto add = [&](Slot& slot) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+    const bool full = held_slots_.size() == held_slots_.capacity();
+    if (full && !TryReserve(held_slots_, held_slots_.size() * 2 + 64)) has_room = false;
+    if (has_room) held_slots_.push_back(slot);
+  };
+  const TypeInfo& type = TypeOf(HeaderOf(object));
+  ForEachSlot(type, object, add);
+  // An ephemeron that is young now keeps both: nobody looks at it when the marking ends.
+  if (type.kind == Kind::kEphemeron) {
+    add(EphemeronOf(object).key);
+    add(EphemeronOf(object).value);
+  }
+  return has_room;
+}
+
+// The barrier does not note stores into young objects, so what those that stay refer to is noted
+// now.
+bool MarkCycle::HoldStays() {
+  held_.clear();
+  held_slots_.clear();
+  reached_.clear();
+  n_followed_ = 0;
+  bool has_room = true;
+  heap_.young.ForEachStay([&](Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+    const size_t first = held_slots_.size();
+    const bool full = held_.size() == held_.capacity();
+    if (full && !TryReserve(held_, held_.size() * 2 + 64)) has_room = false;
+    has_room = has_room && AddHeldSlots(object);
+    if (has_room) held_.push_back({object, first, held_slots_.size() - first, false});
+  });
+  return has_room && TryReserve(reached_, held_.size());
+}
+
+const MarkCycle::Held* MarkCycle::FindHeld(const Object* object) const
+    ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // as its callers
+  const auto found =
+      std::lower_bound(held_.begin(), held_.end(), object,
+                       [](const Held& held, const Object* wanted) { return held.object < wanted; });
+  return found != held_.end() && found->object == object ? &*found : nullptr;
+}
+
+bool MarkCycle::YoungLives(const Object* object) const {
+  const Held* const held = FindHeld(object);
+  return held == nullptr || held->reached;
+}
+
+void MarkCycle::ReachOne(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  Held* const held = const_cast<Held*>(FindHeld(object));
+  if (held == nullptr || std::exchange(held->reached, true)) return;
+  ALLOMON_DCHECK_LT("inv.mark.held", reached_.size(), reached_.capacity());
+  reached_.push_back(held);
+}
+
+// In a loop, since objects that stay may be a long list.
+void MarkCycle::Reach(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  ReachOne(object);
+  while (n_followed_ < reached_.size()) {
+    const Held& held = *reached_[n_followed_++];
+    for (size_t i = held.first; i < held.first + held.count; ++i) {
+      Object* const slot = held_slots_[i];
+      if (IsYoung(slot)) {
+        ReachOne(slot);
+      } else {
+        MarkRoot(slot);
+      }
+    }
+  }
+}
+
+// Without memory for it the object is marked at once, with nothing left to be cleared; before the
+// beginning there are no marks to be set, so there is none.
+void MarkCycle::MarkRoot(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  SliceMarker& marker = **marker_;
+  if (marker.AddRoot(object)) return;
+  if (phase() == Phase::kIdle) {
+    lacks_room_ = true;
+    return;
+  }
+  while (phase() == Phase::kClear && heap_.blocks.ClearNext()) {
+  }
+  if (phase() == Phase::kClear) EnterPhase(Phase::kMark);
+  marker.Visit(object);
+}
+
+// They are the holes of the nursery from now on, as behind a collection at once.
+void MarkCycle::DropDeadStays() {
+  const size_t old_bytes = heap_.young.old_bytes();
+  const size_t young_bytes = heap_.young.young_bytes();
+  const auto lives = [this](const YoungSlice&, Object* object) { return YoungLives(object); };
+  for (Mutator* m = heap_.world.first(); m != nullptr; m = m->next) m->ReopenNursery(lives);
+  heap_.young.RebuildAdopted(lives);
+  heap_.statistics.freed_old_words += (old_bytes - heap_.young.old_bytes()) / kWordBytes;
+  heap_.statistics.freed_young_words += (young_bytes - heap_.young.young_bytes()) / kWordBytes;
+}
+
+}  // namespace allomon::gc::internal
