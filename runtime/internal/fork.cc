@@ -91,15 +91,15 @@ void HeapCore::StopForFork() {
 void HeapCore::LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
   helper_.LockForFork();
   cycle.LockForFork();
-  blocks.stock().LockForFork();
   globals_mutex.lock();
   tables_mutex.lock();
+  blocks.stock().LockForFork();
 }
 
 void HeapCore::UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  blocks.stock().UnlockAfterFork();
   tables_mutex.unlock();
   globals_mutex.unlock();
-  blocks.stock().UnlockAfterFork();
   cycle.UnlockAfterFork();
   helper_.UnlockAfterFork();
 }

@@ -1,0 +1,58 @@
+// fork() while the heap's own thread marks: parent and child go on, the child with a thread of its
+// own.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gtest/gtest.h"
+#include "runtime/heap.h"
+#include "runtime/internal/heap_core.h"
+
+namespace allomon::gc {
+namespace {
+
+struct Cell {
+  long head;
+  Field<Cell> tail;
+};
+
+HeapOptions InBackground() {
+  HeapOptions options;
+  options.nursery_bytes = 64 << 10;
+  options.growth_floor_bytes = 1 << 20;
+  options.incremental_from_bytes = 0;
+  return options;
+}
+
+Local<Cell> MakeList(long length) {
+  Local<Cell> list;
+  for (long i = 0; i < length; ++i) list = make<Cell>(i, list);
+  return list;
+}
+
+long Sum(Handle<Cell> list) {
+  long sum = 0;
+  for (Local<Cell> cell = list; cell; cell = cell->tail) sum += cell->head;
+  return sum;
+}
+
+TEST(MarkForkTest, ForkWhileAThreadMarks) {
+  const auto heap = Heap::Create(InBackground()).value();
+  const Mutator mutator(*heap);
+  Root<Cell> list = MakeList(100000);
+  for (int i = 0; i < 10; ++i) {
+    heap->core().CollectForGrowth(internal::CurrentMutator());
+    const pid_t child = fork();
+    if (child == 0) {
+      MakeList(300000);
+      heap->Collect(CollectionKind::kMajor);
+      _exit(Sum(list) == 100000L * 99999 / 2 ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(Sum(list), 100000L * 99999 / 2);
+}
+
+}  // namespace
+}  // namespace allomon::gc
