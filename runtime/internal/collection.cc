@@ -14,10 +14,6 @@ void HeapCore::SetMajorThreshold() {
   major_threshold_bytes =
       std::max<uint64_t>(options.growth_floor_bytes, live / 100 * options.growth_percent);
   grown_bytes = 0;
-  SetMajorStart();
-}
-
-void HeapCore::SetMajorStart() {
   const uint64_t then_bytes = OldWords() * kWordBytes + major_threshold_bytes;
   major_start_bytes = then_bytes < options.incremental_from_bytes
                           ? major_threshold_bytes

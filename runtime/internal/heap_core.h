@@ -81,7 +81,6 @@ class HeapCore {
   bool WantsMajor(size_t bytes) const;
   // The next major collection is measured by what lives now.  The world is stopped.
   void SetMajorThreshold();
-  void SetMajorStart();
   // The free blocks that the program will need until then.
   size_t BlocksToKeep();
   // Sweeps a chunk; false if there was none.  The caller holds the cycle's mutex.
@@ -201,8 +200,8 @@ class HeapCore {
   size_t reserve_blocks_ = 0;
   // Threads that run take free blocks under it; a collector does when they stand.
   Mutex blocks_mutex_;
-  MarkHelper helper_{cycle,
-                     blocks.stock()};  // the last member: its thread ends before anything else does
+  // The last member: its thread ends before anything else does.
+  MarkHelper helper_{cycle, blocks.stock()};
 };
 
 }  // namespace allomon::gc::internal

@@ -23,12 +23,7 @@ void MarkCycle::TellMutators(bool marking) {
 }
 
 void MarkCycle::NoteYoungSlot(Object*& slot) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
-  const size_t capacity = young_slots_.capacity();
-  if (young_slots_.size() == capacity && !TryReserve(young_slots_, capacity * 2 + 64)) {
-    keeps_tenure_ = true;
-  } else {
-    young_slots_.push_back(&slot);
-  }
+  if (!TryPush(young_slots_, &slot)) keeps_tenure_ = true;
 }
 
 void MarkCycle::MarkNotes(Mutator& mutator) {

@@ -47,17 +47,17 @@ class MarkCycle {
 
   // Any thread.
   bool is_active() const { return phase() != Phase::kIdle; }
-  // Whether the barriers note overwritten references.  Changes while the world is stopped.
   bool is_sweeping() const { return phase() == Phase::kSweep; }
+  // Whether the barriers note overwritten references.  Changes while the world is stopped.
   bool is_marking() const { return phase() == Phase::kClear || phase() == Phase::kMark; }
 
-  // --- The world is stopped, the caller holds the heap's mutexes and Mutex(), and a minor
+  // --- The world is stopped, the caller has a Hold and the heap's mutexes, and a minor
   // collection has left nothing young but what stays.
 
   // False without memory; then nothing has changed.
   bool Begin() ALLOMON_REQUIRES(mutex_);
-  // Goes on, for a time that keeps the pause short if the collection is on its way, and ends the
-  // marking if all is marked.
+  // Goes on for a time that keeps the pause short, and ends the marking if all is marked; ends the
+  // collection if the program makes objects old faster than that.
   void Pause(uint64_t pause_start_ns) ALLOMON_REQUIRES(mutex_);
   // Ends the collection.
   void Complete() ALLOMON_REQUIRES(mutex_);
@@ -74,7 +74,7 @@ class MarkCycle {
   // Whether the program makes objects old faster than they are marked.  The world is stopped.
   bool IsLate(uint64_t grown_bytes) const { return is_active() && pacing_.IsLate(grown_bytes); }
 
-  // Bytes that may become old until the next pause of the collection.
+  // The bytes at which the next pause of the collection comes.
   uint64_t next_pause_bytes() const { return next_pause_bytes_.load(std::memory_order_relaxed); }
 
   // --- The thread that marks, a collector that has stopped the world.
@@ -119,8 +119,9 @@ class MarkCycle {
   bool WorkAndFree(Stop stop) ALLOMON_REQUIRES(mutex_);
   template <typename Stop>
   bool SweepUntil(Stop stop, Rubbish& rubbish) ALLOMON_REQUIRES(mutex_);
-  // A young object in its place to which no stack refers: it is reachable if something else refers
-  // to it.  What it referred to when the collection began stands in held_slots_.
+
+  // A young object that stayed in its place when the collection began, and whether it has been
+  // reached.  What it referred to then are `count` entries of held_slots_.
   struct Held {
     Object* object;
     size_t first;

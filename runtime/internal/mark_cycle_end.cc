@@ -60,10 +60,9 @@ void MarkCycle::EndMarking() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the collect
   RestrictTenure();
   ++heap_.statistics.major_collections;
   heap_.statistics.freed_old_words += snapshot_words_ - marker.marked_words();
-  const uint64_t grown_bytes = heap_.grown_bytes;
+  pacing_.EndMarking(heap_.grown_bytes);
   heap_.SetMajorThreshold();
-  pacing_.EndMarking(grown_bytes, heap_.major_threshold_bytes);
-  heap_.SetMajorStart();
+  pacing_.BeginSweep(heap_.major_threshold_bytes);
   keep_free_blocks_ = heap_.BlocksToKeep();
   heap_.blocks.EndMarking();
   heap_.large.BeginSweep();

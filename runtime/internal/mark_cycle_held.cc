@@ -12,9 +12,7 @@ namespace allomon::gc::internal {
 bool MarkCycle::AddHeldSlots(Object* object) {
   bool has_room = true;
   const auto add = [&](Slot& slot) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
-    const bool full = held_slots_.size() == held_slots_.capacity();
-    if (full && !TryReserve(held_slots_, held_slots_.size() * 2 + 64)) has_room = false;
-    if (has_room) held_slots_.push_back(slot);
+    has_room = has_room && TryPush(held_slots_, slot);
   };
   const TypeInfo& type = TypeOf(HeaderOf(object));
   ForEachSlot(type, object, add);
@@ -36,10 +34,8 @@ bool MarkCycle::HoldStays() {
   bool has_room = true;
   heap_.young.ForEachStay([&](Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
     const size_t first = held_slots_.size();
-    const bool full = held_.size() == held_.capacity();
-    if (full && !TryReserve(held_, held_.size() * 2 + 64)) has_room = false;
-    has_room = has_room && AddHeldSlots(object);
-    if (has_room) held_.push_back({object, first, held_slots_.size() - first, false});
+    has_room = has_room && AddHeldSlots(object) &&
+               TryPush(held_, {object, first, held_slots_.size() - first, false});
   });
   return has_room && TryReserve(reached_, held_.size());
 }

@@ -69,20 +69,22 @@ void MarkHelper::Wake() {
   woken_.NotifyOne();
 }
 
+// Work that comes while the last slice finds none is not lost: the flag is cleared before.
 bool MarkHelper::WaitForWork() {
   const MutexHolder hold(mutex_);
   while (!has_work_ && !is_to_end_) woken_.Wait(mutex_);
+  has_work_ = false;
   return !is_to_end_;
 }
 
-// Work that comes while the last slice finds none is not lost: the flag is cleared before.
+bool MarkHelper::IsToEnd() {
+  const MutexHolder hold(mutex_);
+  return is_to_end_;
+}
+
 void MarkHelper::RunUntilStopped() {
   while (WaitForWork()) {
-    {
-      const MutexHolder hold(mutex_);
-      has_work_ = false;
-    }
-    while (stock_.Add() || cycle_.WorkForHelper()) {
+    while (!IsToEnd() && (stock_.Add() || cycle_.WorkForHelper())) {
     }
   }
 }

@@ -21,7 +21,7 @@ class MarkCycle;
 class MarkHelper {
  public:
   MarkHelper(MarkCycle& cycle, ChunkStock& stock) : cycle_(cycle), stock_(stock) {}
-  // Ends the thread.
+  // Ends the thread, behind the slice that it is in.
   ~MarkHelper();
   MarkHelper(const MarkHelper&) = delete;
   MarkHelper& operator=(const MarkHelper&) = delete;
@@ -39,13 +39,14 @@ class MarkHelper {
   static void* Run(void* helper);
   void RunUntilStopped();
   bool WaitForWork();
+  bool IsToEnd();
   void StartLocked() ALLOMON_REQUIRES(mutex_);
 
   MarkCycle& cycle_;
   ChunkStock& stock_;
   Mutex mutex_;
   Condition woken_;
-  bool has_work_ ALLOMON_GUARDED_BY(mutex_) = false;
+  bool has_work_ ALLOMON_GUARDED_BY(mutex_) = false;  // since the thread has last looked
   bool is_to_end_ ALLOMON_GUARDED_BY(mutex_) = false;
   enum class State { kNone, kRuns, kRefused } state_ ALLOMON_GUARDED_BY(mutex_) = State::kNone;
   pthread_t thread_ ALLOMON_GUARDED_BY(mutex_) = {};

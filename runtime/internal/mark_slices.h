@@ -23,11 +23,14 @@ class MarkPacing {
     threshold_bytes_ = threshold_bytes;
   }
   // All is marked.  The next lead is half as much again as this marking took, if the program goes
-  // on as it did.  `threshold_bytes` is the next one.
-  void EndMarking(uint64_t grown_bytes, uint64_t threshold_bytes) {
+  // on as it did.
+  void EndMarking(uint64_t grown_bytes) {
     const uint64_t took = (grown_bytes - start_bytes_) * 3 / 2;
     lead_ = std::clamp<uint64_t>(took * kWhole / std::max<uint64_t>(threshold_bytes_, 1),
                                  kWhole / kMostLeads, kWhole / 2);
+  }
+  // Sweeping is to be done long before the next threshold is reached.
+  void BeginSweep(uint64_t threshold_bytes) {
     start_bytes_ = 0;
     room_bytes_ = threshold_bytes_ = threshold_bytes;
   }

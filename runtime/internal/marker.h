@@ -17,8 +17,8 @@ namespace allomon::gc::internal {
 
 // MarkMode::kWhole: while the world is stopped, all at once, young objects that stay included; the
 // nurseries hold nothing else.
-// MarkMode::kInSlices: beside the program, by one thread at a time.  Young objects are none of its
-// business.
+// MarkMode::kInSlices: beside the program, by one thread at a time.  Young objects are not marked;
+// the cycle knows which of those that stay have been reached.
 template <MarkMode kMode>
 class Marker {
   static constexpr bool kInSlices = kMode == MarkMode::kInSlices;
@@ -39,12 +39,7 @@ class Marker {
 
   // To be marked later.  Nothing of the object is read now.  False without memory.
   [[nodiscard]] bool AddRoot(Object* object) {
-    if (!PointsToObject(object) || IsYoung(object)) return true;
-    if (roots_.size() == roots_.capacity() && !TryReserve(roots_, roots_.size() * 2 + 64)) {
-      return false;
-    }
-    roots_.push_back(object);
-    return true;
+    return !PointsToObject(object) || IsYoung(object) || TryPush(roots_, object);
   }
 
   // Marks until nothing is left to be done, or stop().  Returns whether nothing is left.
@@ -57,9 +52,8 @@ class Marker {
     }
     return true;
   }
-  // Whether objects were marked whose slots nobody has looked at (Rescan).
-  bool overflowed() const { return overflowed_; }
-  // Of the whole heap, while the world is stopped.
+  // Looks at the slots of objects that found no room on the stack, if there were any: by a walk
+  // over the whole heap, while the world is stopped.
   void Rescan() {
     while (std::exchange(overflowed_, false)) {
       const auto scan = [this](Object* object) {
@@ -136,19 +130,13 @@ class Marker {
       ephemerons_ = object;
     }
     if (!HasReferences(type)) return;
-    if (kInSlices && words > kLongWords && PushLong(object)) return;
+    // Without memory for that all slots of a long object are looked at in one step.
+    if (kInSlices && words > kLongWords && TryPush(long_, {object, 0})) return;
     Push(object);
   }
 
   void Push(Object* object) {
     if (__builtin_expect(!stack_.TryPush(object), 0)) PushReserved(object);
-  }
-
-  // False without memory: then all of its slots are looked at in one step.
-  bool PushLong(Object* object) {
-    if (long_.size() == long_.capacity() && !TryReserve(long_, long_.size() * 2 + 16)) return false;
-    long_.push_back({object, 0});
-    return true;
   }
 
   void PushReserved(Object* object) {

@@ -19,10 +19,8 @@ void ReleaseMemory(void* start, size_t size_bytes);
 // Gives the pages back; they read as zero afterwards.
 void ForgetMemory(void* start, size_t size_bytes);
 
-// The usual size of a huge page; where it is another, or none is to be had, the next function has
-// no effect.
-inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 // All of the memory will be used: the system may take huge pages for it, which costs a fault each.
+// Without effect where none is to be had, or none lies in it.
 void PreferHugePages(void* start, size_t size_bytes);
 // Takes the pages of memory that is about to be filled by one call, which costs less than a fault
 // for each.  Without effect before Linux 5.14.
@@ -66,6 +64,15 @@ template <typename T>
   larger.reserve(capacity);
   for (T& element : vector) larger.push_back(std::move(element));
   vector.swap(larger);
+  return true;
+}
+
+// Like vector.push_back(value), but returns false where that function throws.
+template <typename T>
+[[nodiscard]] bool TryPush(Vector<T>& vector, T value) {
+  const bool full = vector.size() == vector.capacity();
+  if (full && !TryReserve(vector, vector.size() * 2 + 64)) return false;
+  vector.push_back(value);
   return true;
 }
 

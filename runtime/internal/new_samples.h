@@ -18,12 +18,12 @@ struct NewSample {
 };
 
 // The mutator's own, and the collector's while the world is stopped.  SampleTable has made room for
-// all that is in here, and for `room() - count()` more (inv.sample.room).
+// all that is in here, and for some more (inv.sample.room).
 class NewSamples {
  public:
   static constexpr uint32_t kMost = 32;
 
-  // Promises the room for one object; false if SampleTable::MakeRoom() must be called before.
+  // Promises the room for one object; false if SampleTable must make room before.
   [[nodiscard]] bool TryPromise() {
     if (count_ + promised_ == room_) return false;
     ++promised_;

@@ -6,34 +6,10 @@
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
 #include "runtime/internal/heap_core.h"
+#include "tests/runtime/lists.h"
 
 namespace allomon::gc {
 namespace {
-
-struct Cell {
-  long head;
-  Field<Cell> tail;
-};
-
-HeapOptions InBackground() {
-  HeapOptions options;
-  options.nursery_bytes = 64 << 10;
-  options.growth_floor_bytes = 1 << 20;
-  options.incremental_from_bytes = 0;
-  return options;
-}
-
-Local<Cell> MakeList(long length) {
-  Local<Cell> list;
-  for (long i = 0; i < length; ++i) list = make<Cell>(i, list);
-  return list;
-}
-
-long Sum(Handle<Cell> list) {
-  long sum = 0;
-  for (Local<Cell> cell = list; cell; cell = cell->tail) sum += cell->head;
-  return sum;
-}
 
 TEST(MarkForkTest, ForkWhileAThreadMarks) {
   const auto heap = Heap::Create(InBackground()).value();
