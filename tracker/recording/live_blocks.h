@@ -32,8 +32,8 @@ class LiveBlocks {
     return number;
   }
   LiveBlock At(uint32_t number) const { return blocks_.At(number); }
+  // The block is live (inv.recording.live).
   void Remove(uint32_t number) {
-    ALLOMON_DCHECK_NE("inv.recording.live", blocks_.At(number).row, 0u);
     blocks_.At(number) = LiveBlock{};
     next_free_.Set(number, free_);
     free_ = number;

@@ -69,6 +69,7 @@ uint32_t ProcessStore::AddBlock(const Birth& birth) {
     return 0;
   }
   const Sum& sum = birth.sample.block;
+  ALLOMON_DCHECK("inv.recording.peak", HasReachedEpochOf(row) || IsTruncated());
   rows_.AddBlock(row, sum, process_->peak_epoch);
   threads_.AddSample(birth.thread, birth.sample);
   process_->estimated_words += birth.sample.estimated_words;
@@ -109,8 +110,16 @@ void ProcessStore::PromoteBlock(uint32_t number, const Sum& sum, const Death& pr
   NoteTime(promotion.nanos);
 }
 
+bool ProcessStore::Counts(const LiveBlock& block, const Sum& sum) const {
+  return Covers(RowOf(block).live, sum) && Covers(ThreadAt(block.thread).live, sum) &&
+         Covers(process_->live, sum);
+}
+
 void ProcessStore::RemoveBlock(uint32_t number, const Sum& sum, const Death& death) {
   const LiveBlock block = live_.At(number);
+  ALLOMON_DCHECK("inv.recording.live", block.row != 0 || IsTruncated());
+  ALLOMON_DCHECK("inv.recording.exact", Counts(block, sum) || IsTruncated());
+  ALLOMON_DCHECK("inv.recording.peak", HasReachedEpochOf(block.row) || IsTruncated());
   AddEnd(block, sum, death);
   rows_.RemoveBlock(block.row, sum, process_->peak_epoch);
   threads_.RemoveBlock(block.thread, sum);

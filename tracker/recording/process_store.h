@@ -97,6 +97,14 @@ class ProcessStore {
   void NoteTime(uint64_t nanos);
   void NotePeak(uint64_t nanos);
   void AddEnd(const LiveBlock& block, const Sum& sum, const Death& death);
+  // For invariants.  Whether `sum` is part of what is live of the block's row, its thread and the
+  // process.
+  bool Counts(const LiveBlock& block, const Sum& sum) const;
+  bool HasReachedEpochOf(uint32_t row) const {
+    return rows_.At(row).peak_epoch <= process_->peak_epoch;
+  }
+  // Somebody truncates the file since the recorder looked, which makes zeros of what is in it.
+  bool IsTruncated() const { return !source_.file().IsWhole(); }
 
   SegmentSource source_;
   ProcessRecord* process_ = nullptr;

@@ -16,7 +16,6 @@ bool Has(const Row& row, const RowKey& key) {
 
 // To be called before `live` changes: what has not changed since the peak was live at the peak.
 void KeepPeak(Row* row, uint64_t peak_epoch) {
-  ALLOMON_DCHECK_LE("inv.recording.peak", row->peak_epoch, peak_epoch);
   if (row->peak_epoch == peak_epoch) return;
   row->saved = row->live;
   // A reader that sees the epoch finds what was saved.

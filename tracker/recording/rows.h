@@ -16,9 +16,12 @@ inline void Add(const Sum& part, Sum* sum) {
   sum->blocks_scaled += part.blocks_scaled;
   sum->bytes += part.bytes;
 }
+inline bool Covers(const Sum& sum, const Sum& part) {
+  return part.samples <= sum.samples && part.blocks_scaled <= sum.blocks_scaled &&
+         part.bytes <= sum.bytes;
+}
+// `sum` covers `part` (inv.recording.exact).
 inline void Subtract(const Sum& part, Sum* sum) {
-  ALLOMON_DCHECK("inv.recording.exact", part.samples <= sum->samples && part.bytes <= sum->bytes &&
-                                            part.blocks_scaled <= sum->blocks_scaled);
   sum->samples -= part.samples;
   sum->blocks_scaled -= part.blocks_scaled;
   sum->bytes -= part.bytes;
