@@ -110,7 +110,7 @@ absl::Status HeapOptions::Validate() const {
   }
   // The first thread is attached with the part of its nursery that one chunk can take.
   if (limit_bytes != 0 && limit_bytes < internal::kChunkBytes) {
-    return Bad("limit", "must be 0 (none) or at least 1M, the unit in which the heap grows");
+    return Bad("limit", "must be 0 (none) or at least 2M, the unit in which the heap grows");
   }
   if (mark_stack_entries < 16) return Bad("mark_stack", "must be at least 16");
   return absl::OkStatus();

@@ -27,7 +27,7 @@ struct HeapOptions {
 
   // The most bytes of the old space: chunks of 1 MiB and large objects.  The count includes chunks
   // that are kept free so that a minor collection never fails (about 1.4 times all nurseries).  0:
-  // no limit; otherwise at least 1 MiB.  If the limit leaves too little for a thread's nursery,
+  // no limit; otherwise at least 2 MiB.  If the limit leaves too little for a thread's nursery,
   // attaching that thread throws std::bad_alloc.
   size_t limit_bytes = 0;
 

@@ -47,21 +47,31 @@ bool BlockSpace::AddChunk() {
     return false;
   }
   Chunk* chunk = stock_.Take();
-  const bool touched = chunk != nullptr;
-  if (chunk == nullptr) chunk = NewChunkMemory();
+  const bool huge = chunk != nullptr || MayTakeHugePage();
+  if (chunk == nullptr) chunk = NewChunkMemory(huge);
   if (chunk == nullptr) return false;
   chunk->ClearMarks();
   chunk->in_use = chunk->marks_known = chunk->to_sweep = 0;
-  chunk->touched = touched ? ~uint32_t{0} : 0;
+  chunk->touched = huge ? Chunk::kAllBlocks : 0;
+  chunk->huge = huge;
   chunk->released = false;
-  ALLOMON_GC_POISON(chunk->BlockAt(1), kUsableBlocks * kBlockBytes);
+  n_huge_chunks_ += chunk->huge;
+  ALLOMON_GC_POISON(chunk->BlockAt(kFirstBlock), kUsableBlocks * kBlockBytes);
   ALLOMON_DCHECK_LT("inv.space.room", chunks_.size(), chunks_.capacity());
   chunks_.insert(std::lower_bound(chunks_.begin(), chunks_.end(), chunk), chunk);
   // Blocks are taken from the back of free_, so low addresses come first; and those that were used
   // before, which have their pages, come before new ones.
   free_.insert(free_.begin(), kUsableBlocks, nullptr);
-  for (size_t i = 0; i < kUsableBlocks; ++i) free_[i] = chunk->BlockAt(kUsableBlocks - i);
+  for (size_t i = 0; i < kUsableBlocks; ++i) free_[i] = chunk->BlockAt(kBlocksPerChunk - 1 - i);
   return true;
+}
+
+// Huge pages are hardly more than the blocks in use.  The first chunks, which are the reserve of the
+// next collection, need no memory before it, and mostly not behind it.
+bool BlockSpace::MayTakeHugePage() const {
+  const size_t used_blocks = chunks_.size() * kUsableBlocks - free_.size();
+  return used_blocks >= std::max<size_t>(1, n_huge_chunks_) * kUsableBlocks &&
+         n_huge_chunks_ < kMostHugeChunks;
 }
 
 char* BlockSpace::TakeFreeBlock() {
@@ -159,6 +169,7 @@ void BlockSpace::ChooseReleases(size_t keep_blocks) {
     if (chunk->in_use != 0) continue;
     chunk->released = true;
     chunk->next_released = std::exchange(released_, chunk);
+    n_huge_chunks_ -= chunk->huge;
     free -= kUsableBlocks;
   }
   if (released_ == nullptr) return;
@@ -184,12 +195,12 @@ void BlockSpace::Sweep(size_t keep_blocks) {
   // The walk is from the back to the front, so that later allocations take blocks from the front
   // and the last chunks become free.  Blocks without pages are taken last.
   for (size_t c = chunks_.size(); c-- > 0;) {
-    for (size_t i = kUsableBlocks; i >= 1; --i) {
+    for (size_t i = kBlocksPerChunk - 1; i >= kFirstBlock; --i) {
       if (!chunks_[c]->WasTouched(i)) free_.push_back(chunks_[c]->BlockAt(i));
     }
   }
   for (size_t c = chunks_.size(); c-- > 0;) {
-    for (size_t i = kUsableBlocks; i >= 1; --i) {
+    for (size_t i = kBlocksPerChunk - 1; i >= kFirstBlock; --i) {
       if (chunks_[c]->WasTouched(i)) SweepBlock(chunks_[c]->BlockAt(i));
     }
   }
@@ -220,7 +231,7 @@ void BlockSpace::BeginMarking() {
 bool BlockSpace::ClearNext() {
   Chunk* const chunk = NextOfWalk();
   if (chunk == nullptr) return false;
-  for (size_t i = 1; i <= kUsableBlocks; ++i) {
+  for (size_t i = kFirstBlock; i < kBlocksPerChunk; ++i) {
     if ((chunk->marks_known >> i & 1) != 0) chunk->ClearMarksOf(i);
   }
   return true;
@@ -244,7 +255,7 @@ void BlockSpace::SettleFresh(char* block) {
 bool BlockSpace::SweepNext() {
   Chunk* const chunk = NextOfWalk();
   if (chunk == nullptr) return false;
-  for (size_t i = kUsableBlocks; i >= 1; --i) {
+  for (size_t i = kBlocksPerChunk - 1; i >= kFirstBlock; --i) {
     if ((chunk->to_sweep >> i & 1) == 0) continue;
     char* const block = chunk->BlockAt(i);
     if ((chunk->marks_known >> i & 1) != 0) {
@@ -265,7 +276,7 @@ Chunk* BlockSpace::Find(const void* address) const {
 Object* BlockSpace::ObjectAt(uintptr_t word) const {
   char* const byte = reinterpret_cast<char*>(word - 1);
   Chunk* const chunk = Find(byte);
-  if (chunk == nullptr || byte < chunk->BlockAt(1)) return nullptr;
+  if (chunk == nullptr || byte < chunk->BlockAt(kFirstBlock)) return nullptr;
   return *chunk->LinesOf(byte) == kMarkedLine ? chunk->MarkedAt(byte) : chunk->PromotedAt(byte);
 }
 

@@ -112,6 +112,11 @@ class BlockSpace {
   Chunk* NextOfWalk();
   void SweepBlock(char* block);
   void SettleFresh(char* block);
+  bool MayTakeHugePage() const;
+
+  // Between two chunks with huge pages there may be a mapping without, and Linux allows a process
+  // 65,530 mappings.
+  static constexpr size_t kMostHugeChunks = 16 << 10;
 
   char* cursor_ = nullptr;  // the current hole
   char* end_ = nullptr;
@@ -122,7 +127,8 @@ class BlockSpace {
 
   // Capacity for every block is reserved when a chunk is added, so that sweeping does not
   // allocate.
-  Vector<Chunk*> chunks_;  // by address
+  Vector<Chunk*> chunks_;     // by address
+  size_t n_huge_chunks_ = 0;  // of these
   Vector<char*> free_;
   Vector<char*> recyclable_;  // blocks with holes, best first at the back
   bool marking_ = false;      // between BeginMarking() and EndMarking()

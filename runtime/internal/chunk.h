@@ -1,6 +1,6 @@
-// A chunk of the old space: 1 MiB, aligned to its size.  The chunk of an object is the object's
-// address with the low bits cleared.  The chunk's first block of 32 KiB holds the marks of the
-// others: a bit per word, a byte per line of 128 bytes.
+// A chunk of the old space: 2 MiB, aligned to its size, which is a huge page where there are some.
+// The chunk of an object is the object's address with the low bits cleared.  The chunk's first
+// blocks of 32 KiB hold the marks of the others: a bit per word, a byte per line of 128 bytes.
 #ifndef ALLOMON_RUNTIME_INTERNAL_CHUNK_H_
 #define ALLOMON_RUNTIME_INTERNAL_CHUNK_H_
 
@@ -12,11 +12,12 @@
 
 namespace allomon::gc::internal {
 
-inline constexpr size_t kChunkBytes = size_t{1} << 20;
+inline constexpr size_t kChunkBytes = size_t{2} << 20;
 inline constexpr size_t kBlockBytes = size_t{32} << 10;
 inline constexpr size_t kLineBytes = 128;
 inline constexpr size_t kBlocksPerChunk = kChunkBytes / kBlockBytes;
-inline constexpr size_t kUsableBlocks = kBlocksPerChunk - 1;
+inline constexpr size_t kFirstBlock = 2;
+inline constexpr size_t kUsableBlocks = kBlocksPerChunk - kFirstBlock;
 inline constexpr size_t kLinesPerBlock = kBlockBytes / kLineBytes;
 inline constexpr size_t kMarksPerBlock = kBlockBytes / kWordBytes / 64;
 
@@ -31,29 +32,31 @@ struct Chunk {
   // when marking in slices began, so its marks are those of that marking; a block that was taken
   // since holds live objects alone (inv.mark.fresh).  `to_sweep`: in use when that marking ended.
   // `touched`: it has been taken before, so its pages are there.
-  uint32_t in_use;
-  uint32_t touched;
-  uint32_t marks_known;
-  uint32_t to_sweep;
+  uint64_t in_use;
+  uint64_t touched;
+  uint64_t marks_known;
+  uint64_t to_sweep;
   Chunk* next_released;  // of those that are to be freed
   bool released;
-  // Numbers for the marked objects, written by NumberMarked() and valid until the marks change.
-  uint32_t first_number;
-  uint16_t marked_before[kChunkBytes / kWordBytes / 64];  // in this chunk, per word of marks
+  bool huge;  // PreferHugePages() was asked for it
+  // Numbers for the marked objects, written by NumberMarked() and valid until the marks change: of
+  // the first of a block, and how many are before in the block, per word of marks.
+  uint32_t first_numbers[kBlocksPerChunk];
+  uint16_t marked_before[kChunkBytes / kWordBytes / 64];
 
   static Chunk* Of(const void* address) {
     return reinterpret_cast<Chunk*>(reinterpret_cast<uintptr_t>(address) & ~(kChunkBytes - 1));
   }
   char* start() { return reinterpret_cast<char*>(this); }
-  // Blocks 1 to kUsableBlocks hold objects.
+  // Blocks from kFirstBlock on hold objects.
   char* BlockAt(size_t block) { return start() + block * kBlockBytes; }
   uint8_t* LinesOf(const void* address) { return &lines[OffsetOf(address) / kLineBytes]; }
   static size_t BlockOf(const void* address) { return OffsetOf(address) / kBlockBytes; }
-  static uint32_t BitOfBlock(const void* address) { return uint32_t{1} << BlockOf(address); }
+  static uint64_t BitOfBlock(const void* address) { return uint64_t{1} << BlockOf(address); }
   bool WasTouched(size_t block) const { return (touched >> block & 1) != 0; }
   // The block is about to be filled.
   void TakePagesOf(char* block) {
-    const uint32_t bit = BitOfBlock(block);
+    const uint64_t bit = BitOfBlock(block);
     if ((touched & bit) == 0) TakePages(block, kBlockBytes);
     touched |= bit;
   }
@@ -112,26 +115,29 @@ struct Chunk {
 
   // Numbers the marked objects from `first` on, by address.  Returns the number behind the last.
   uint32_t NumberMarked(uint32_t first) {
-    uint32_t found = 0;
-    first_number = first;
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); ++i) {
-      marked_before[i] = static_cast<uint16_t>(found);
-      found += static_cast<uint32_t>(__builtin_popcountll(marks[i]));
+    for (size_t block = 0; block < kBlocksPerChunk; ++block) {
+      uint32_t found = 0;
+      first_numbers[block] = first;
+      for (size_t i = block * kMarksPerBlock; i < (block + 1) * kMarksPerBlock; ++i) {
+        marked_before[i] = static_cast<uint16_t>(found);
+        found += static_cast<uint32_t>(__builtin_popcountll(marks[i]));
+      }
+      first += found;
     }
-    return first + found;
+    return first;
   }
 
   uint32_t NumberOf(const Object* object) const {
     const size_t word = OffsetOf(object) / kWordBytes;
     const uint64_t below = marks[word / 64] & ((uint64_t{1} << word % 64) - 1);
-    return first_number + marked_before[word / 64] +
+    return first_numbers[BlockOf(object)] + marked_before[word / 64] +
            static_cast<uint32_t>(__builtin_popcountll(below));
   }
 
-  static constexpr uint32_t kAllBlocks = ~uint32_t{0};
+  static constexpr uint64_t kAllBlocks = ~uint64_t{0};
   // Calls visit(Object*) for every marked object of the blocks, by ascending address.
   template <typename Visit>
-  void ForEachMarked(Visit visit, uint32_t blocks = kAllBlocks) {
+  void ForEachMarked(Visit visit, uint64_t blocks = kAllBlocks) {
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); ++i) {
       if ((blocks >> i / kMarksPerBlock & 1) == 0) continue;
       for (uint64_t bits = marks[i]; bits != 0; bits &= bits - 1) {
@@ -150,7 +156,8 @@ struct Chunk {
 inline char* EndOf(Object* object) {
   return reinterpret_cast<char*>(object) + SizeWords(TypeOf(HeaderOf(object)), object) * kWordBytes;
 }
-static_assert(sizeof(Chunk) <= kBlockBytes, "a chunk's own data fill its first block");
+static_assert(sizeof(Chunk) <= kFirstBlock * kBlockBytes, "a chunk's own data fill its first blocks");
+static_assert(kBlocksPerChunk == 64, "a word has a bit per block");
 
 }  // namespace allomon::gc::internal
 

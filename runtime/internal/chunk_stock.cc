@@ -9,10 +9,11 @@
 
 namespace allomon::gc::internal {
 
-Chunk* NewChunkMemory() {
+Chunk* NewChunkMemory(bool huge) {
   Chunk* const chunk = static_cast<Chunk*>(backend::Aligned(kChunkBytes, kChunkBytes));
   if (chunk == nullptr) return nullptr;
   ALLOMON_GC_CHECK(LiesApart(chunk, kChunkBytes), "inv.old.apart: a chunk among the nurseries");
+  if (huge) PreferHugePages(chunk, kChunkBytes);
   return chunk;
 }
 
@@ -27,7 +28,7 @@ ChunkStock::~ChunkStock() {
 
 bool ChunkStock::Add() {
   if (!IsShort()) return false;
-  Chunk* const chunk = NewChunkMemory();
+  Chunk* const chunk = NewChunkMemory(true);
   if (chunk == nullptr) return false;
   constexpr size_t kPageBytes = 4096;  // no system has smaller ones
   for (size_t at = 0; at < kChunkBytes; at += kPageBytes) {

@@ -16,8 +16,9 @@ namespace allomon::gc::internal {
 using allomon::internal::Mutex;
 using allomon::internal::MutexHolder;
 
-// Memory of a chunk, whose contents are undefined; nullptr if the backend has none.
-Chunk* NewChunkMemory();
+// Memory of a chunk, whose contents are undefined; nullptr if the backend has none.  `huge`: its
+// pages may all come at its first touch.
+Chunk* NewChunkMemory(bool huge);
 void FreeChunkMemory(Chunk* chunk);
 
 // Any thread.
@@ -44,8 +45,8 @@ class ChunkStock {
   void UnlockAfterFork();
 
  private:
-  // What a nursery of the default size can fill, and half of that again.
-  static constexpr size_t kMostChunks = 3;
+  // What a nursery of the default size can fill, and as much again.
+  static constexpr size_t kMostChunks = 2;
 
   std::atomic<bool> wanted_{false};
   std::atomic<size_t> n_chunks_{0};

@@ -56,12 +56,12 @@ TEST(OptionsTest, BlanksAroundWordsDoNotMatter) {
 }
 
 TEST(OptionsTest, LimitTooSmallForAnyThreadIsRefused) {
-  for (const char* text : {"limit=1", "limit=1K", "limit=1023K"}) {
+  for (const char* text : {"limit=1", "limit=1K", "limit=2047K"}) {
     HeapOptions options;
     ASSERT_TRUE(options.Parse(text).ok());
     const absl::Status status = Heap::Create(options).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
-    EXPECT_NE(status.message().find("'limit': must be 0 (none) or at least 1M"), std::string::npos)
+    EXPECT_NE(status.message().find("'limit': must be 0 (none) or at least 2M"), std::string::npos)
         << status;
   }
 }
@@ -152,7 +152,7 @@ TEST(LimitTest, HandlerMayDropReferences) {
 }
 
 TEST(LimitTest, SmallestLimitTakesAThreadWithALargerNursery) {
-  HeapOptions options = Limited(1 << 20);
+  HeapOptions options = Limited(2 << 20);
   options.nursery_bytes = 8 << 20;
   const auto heap = Heap::Create(options).value();
   const Mutator mutator(*heap);
@@ -160,7 +160,7 @@ TEST(LimitTest, SmallestLimitTakesAThreadWithALargerNursery) {
 }
 
 TEST(LimitTest, LimitThatAnotherThreadHasUsedUpIsAnErrorOfAttach) {
-  const auto heap = Heap::Create(Limited(1 << 20)).value();
+  const auto heap = Heap::Create(Limited(2 << 20)).value();
   const Mutator mutator(*heap);
   Root<Cell> list;
   EXPECT_THROW(for (long i = 0;; ++i) list = make<Cell>(i, list), std::bad_alloc);
@@ -171,12 +171,12 @@ TEST(LimitTest, LimitThatAnotherThreadHasUsedUpIsAnErrorOfAttach) {
 // A block of 32 KiB holds three objects of nearly 8 KiB.  All that the first thread holds must find
 // room when both nurseries are emptied.
 TEST(LimitTest, ThreadThatAttachesNearTheLimitLeavesRoomForWhatOthersHold) {
-  HeapOptions options = Limited(1 << 20);
-  options.nursery_bytes = 512 << 10;
+  HeapOptions options = Limited(2 << 20);
+  options.nursery_bytes = 1 << 20;
   const auto heap = Heap::Create(options).value();
   const Mutator mutator(*heap);
   std::vector<Local<Bytes>> kept;
-  for (int i = 0; i < 60; ++i) kept.push_back(make_bytes(8184));
+  for (int i = 0; i < 120; ++i) kept.push_back(make_bytes(8184));
   ASSERT_EQ(heap->statistics().minor_collections, 0u);
   std::thread other([&heap] {
     const Mutator second(*heap);

@@ -74,7 +74,7 @@ TEST(ListenerTest, EventsAreOrderedAndAddUpToTheStatistics) {
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&heap] {
       const Mutator mutator(*heap);
-      for (int i = 0; i < 5; ++i) Build(20000);
+      for (int i = 0; i < 5; ++i) Build(100000);
       heap->CollectFromTop(CollectionKind::kMajor);
       heap->CollectFromTop(CollectionKind::kMinor);
     });

@@ -283,7 +283,9 @@ TEST_P(HoldersTest, AllReferencesAgreeWhereverTheObjectIs) {
     for (size_t i = begin; i < end; ++i) {
       Collect(steps[i]);
       holders->Check(steps.substr(0, i + 1));
-      if (stays) EXPECT_TRUE(holders->Stayed());
+      if (stays) {
+        EXPECT_TRUE(holders->Stayed());
+      }
       if (i > begin) holders->CheckYounger();
       holders->StoreYounger();
     }
