@@ -66,8 +66,8 @@ bool BlockSpace::AddChunk() {
   return true;
 }
 
-// Huge pages are hardly more than the blocks in use.  The first chunks, which are the reserve of the
-// next collection, need no memory before it, and mostly not behind it.
+// Huge pages are hardly more than the blocks in use.  The first chunks, which are the reserve of
+// the next collection, need no memory before it, and mostly not behind it.
 bool BlockSpace::MayTakeHugePage() const {
   const size_t used_blocks = chunks_.size() * kUsableBlocks - free_.size();
   return used_blocks >= std::max<size_t>(1, n_huge_chunks_) * kUsableBlocks &&

@@ -156,7 +156,7 @@ struct Chunk {
 inline char* EndOf(Object* object) {
   return reinterpret_cast<char*>(object) + SizeWords(TypeOf(HeaderOf(object)), object) * kWordBytes;
 }
-static_assert(sizeof(Chunk) <= kFirstBlock * kBlockBytes, "a chunk's own data fill its first blocks");
+static_assert(sizeof(Chunk) <= kFirstBlock * kBlockBytes, "its own data fill the first blocks");
 static_assert(kBlocksPerChunk == 64, "a word has a bit per block");
 
 }  // namespace allomon::gc::internal
