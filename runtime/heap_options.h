@@ -25,10 +25,10 @@ struct HeapOptions {
   // ...but not before this many bytes.
   size_t growth_floor_bytes = size_t{1} << 20;
 
-  // The most bytes of the old space: chunks of 1 MiB and large objects.  The count includes chunks
-  // that are kept free so that a minor collection never fails (about 1.4 times all nurseries).  0:
-  // no limit; otherwise at least 2 MiB.  If the limit leaves too little for a thread's nursery,
-  // attaching that thread throws std::bad_alloc.
+  // The most bytes of the old space: chunks of 2 MiB and large objects.  The count includes chunks
+  // that are kept free so that a minor collection never fails (1.4 times all nurseries, in whole
+  // chunks).  0: no limit; otherwise at least 2 MiB.  If the limit leaves too little for a thread's
+  // nursery, attaching that thread throws std::bad_alloc.
   size_t limit_bytes = 0;
 
   // Walks the whole heap after every collection and aborts on the first broken

@@ -31,7 +31,7 @@ struct Chunk {
   // A bit per block.  `in_use`: it is not in the list of free blocks.  `marks_known`: it was in use
   // when marking in slices began, so its marks are those of that marking; a block that was taken
   // since holds live objects alone (inv.mark.fresh).  `to_sweep`: in use when that marking ended.
-  // `touched`: it has been taken before, so its pages are there.
+  // `touched`: its pages are there.
   uint64_t in_use;
   uint64_t touched;
   uint64_t marks_known;

@@ -13,7 +13,10 @@ Chunk* NewChunkMemory(bool huge) {
   Chunk* const chunk = static_cast<Chunk*>(backend::Aligned(kChunkBytes, kChunkBytes));
   if (chunk == nullptr) return nullptr;
   ALLOMON_GC_CHECK(LiesApart(chunk, kChunkBytes), "inv.old.apart: a chunk among the nurseries");
-  if (huge) PreferHugePages(chunk, kChunkBytes);
+  if (huge) {
+    PreferHugePages(chunk, kChunkBytes);
+    TakePages(chunk, kChunkBytes);
+  }
   return chunk;
 }
 

@@ -16,8 +16,8 @@ namespace allomon::gc::internal {
 using allomon::internal::Mutex;
 using allomon::internal::MutexHolder;
 
-// Memory of a chunk, whose contents are undefined; nullptr if the backend has none.  `huge`: its
-// pages may all come at its first touch.
+// Memory of a chunk, whose contents are undefined; nullptr if the backend has none.  `huge`: with
+// all its pages, or a huge one, as far as the system gives them.
 Chunk* NewChunkMemory(bool huge);
 void FreeChunkMemory(Chunk* chunk);
 

@@ -28,6 +28,8 @@ class AddressMap {
   };
 
   size_t size() const { return entries_.size(); }
+  // In the order in which they were added, while none was filtered out.
+  const Entry& At(size_t place) const { return entries_[place]; }
   const Entry* Find(Object* object) const;
   // Makes room for so many entries; false without memory.
   [[nodiscard]] bool Reserve(size_t entries);

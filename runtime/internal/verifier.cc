@@ -1,7 +1,8 @@
-#include <unordered_set>
+#include <new>
 
 #include "runtime/internal/check.h"
 #include "runtime/internal/collector.h"
+#include "runtime/internal/identity_table.h"
 #include "runtime/internal/value_word.h"
 
 namespace allomon::gc::internal {
@@ -15,7 +16,7 @@ class Verification {
 
   void Visit(const Slot& slot) {
     Object* object = slot;
-    if (!PointsToObject(object) || !seen_.insert(object).second) return;
+    if (!PointsToObject(object) || seen_.Find(object) != nullptr) return;
     const bool young = IsYoung(object);
     if (young) CheckStays(object);
     const uintptr_t header = HeaderOf(object);
@@ -25,13 +26,13 @@ class Verification {
     const bool known =
         young || (IsLarge(header) ? heap_.large.Contains(object) : heap_.blocks.Contains(object));
     ALLOMON_GC_CHECK(known, "inv.space: a reference to memory that is not of this heap");
-    pending_.push_back(object);
+    if (!seen_.Reserve(seen_.size() + 1)) throw std::bad_alloc();
+    seen_.Add({object, 0});
   }
 
   void Drain() {
-    while (!pending_.empty()) {
-      Object* object = pending_.back();
-      pending_.pop_back();
+    while (n_visited_ < seen_.size()) {
+      Object* const object = seen_.At(n_visited_++).object;
       const TypeInfo& type = TypeOf(HeaderOf(object));
       if (!IsYoung(object)) words_ += SizeWords(type, object) + 1;
       ForEachSlot(type, object, [this](Slot& slot) { Visit(slot); });
@@ -45,7 +46,7 @@ class Verification {
   uint64_t words() const { return words_; }
   template <typename Visit>
   void ForEachSeen(Visit visit) const {
-    for (Object* object : seen_) visit(object);
+    for (size_t i = 0; i < seen_.size(); ++i) visit(seen_.At(i).object);
   }
 
  private:
@@ -57,9 +58,8 @@ class Verification {
   }
 
   HeapCore& heap_;
-  std::unordered_set<Object*, std::hash<Object*>, std::equal_to<Object*>, BackendAllocator<Object*>>
-      seen_;
-  Vector<Object*> pending_;
+  AddressMap seen_;       // without hashes of identity
+  size_t n_visited_ = 0;  // of these, from the first on
   uint64_t words_ = 0;
 };
 

@@ -48,8 +48,8 @@ class Figures(unittest.TestCase):
                 self.assertNotIn("allocs_per_iter", entry)
                 continue
             seen.add(name)
-            # Up to 1.9, Google Benchmark keeps a pointer into a vector for each repetition, which
-            # the next one may move.
+            # For each repetition, Google Benchmark 1.7.1 keeps a pointer into a vector, which the
+            # next one moves: what it prints of the earlier ones is freed memory (valgrind says so).
             if entry.get("repetition_index", 0) + 1 < entry.get("repetitions", 1):
                 continue
             passes = min(16, entry["iterations"] // entry["threads"])

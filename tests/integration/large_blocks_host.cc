@@ -52,7 +52,7 @@ void SparseCalloc(size_t each_bytes) {
 // Blocks full of data come back as zero, wherever they come from.
 void CallocAfterUse() {
   for (const size_t bytes : {300 * size_t{1024}, kMiB + 100, 9 * kMiB, 17 * kMiB, 70 * kMiB}) {
-    for (int round = 0; round < 2; ++round) {
+    for (int round = 0; round < 4; ++round) {
       char* dirty = static_cast<char*>(malloc(bytes));
       memset(dirty + (round % 2) * 5000, 7, bytes - 10000);
       free(dirty);
@@ -139,7 +139,7 @@ void Refused() {
 
 void TakeAndMove(unsigned seed) {
   std::vector<char*> blocks(6);
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 150; ++i) {
     const size_t at = rand_r(&seed) % blocks.size();
     const size_t bytes = (size_t{1} + rand_r(&seed) % 60) * kMiB;
     char* block = static_cast<char*>(realloc(blocks[at], bytes));

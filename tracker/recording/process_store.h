@@ -103,7 +103,7 @@ class ProcessStore {
   bool HasReachedEpochOf(uint32_t row) const {
     return rows_.At(row).peak_epoch <= process_->peak_epoch;
   }
-  // Somebody truncates the file since the recorder looked, which makes zeros of what is in it.
+  // Whether somebody has truncated the file, which makes zeros of what is in it.
   bool IsTruncated() const { return !source_.file().IsWhole(); }
 
   SegmentSource source_;
