@@ -47,12 +47,13 @@ bool BlockSpace::AddChunk() {
     return false;
   }
   Chunk* chunk = stock_.Take();
-  const bool huge = chunk != nullptr || MayTakeHugePage();
+  const bool from_stock = chunk != nullptr;
+  const bool huge = !from_stock && MayTakeHugePage();
   if (chunk == nullptr) chunk = NewChunkMemory(huge);
   if (chunk == nullptr) return false;
   chunk->ClearMarks();
   chunk->in_use = chunk->marks_known = chunk->to_sweep = 0;
-  chunk->touched = huge ? Chunk::kAllBlocks : 0;
+  chunk->touched = huge || from_stock ? Chunk::kAllBlocks : 0;
   chunk->huge = huge;
   chunk->released = false;
   n_huge_chunks_ += chunk->huge;
@@ -70,7 +71,8 @@ bool BlockSpace::AddChunk() {
 // the next collection, need no memory before it, and mostly not behind it.
 bool BlockSpace::MayTakeHugePage() const {
   const size_t used_blocks = chunks_.size() * kUsableBlocks - free_.size();
-  return used_blocks >= std::max<size_t>(1, n_huge_chunks_) * kUsableBlocks &&
+  return !prefers_small_pages_ &&
+         used_blocks >= std::max<size_t>(1, n_huge_chunks_) * kUsableBlocks &&
          n_huge_chunks_ < kMostHugeChunks;
 }
 

@@ -80,6 +80,8 @@ class BlockSpace {
   Chunk* TakeReleased();
 
   ChunkStock& stock() { return stock_; }
+  // Whether chunks that are added from now on have small pages, which come one after the other.
+  void SetPrefersSmallPages(bool prefers) { prefers_small_pages_ = prefers; }
 
   // Numbers the marked objects from `first` on, in the order of ForEachMarked().
   uint32_t NumberMarked(uint32_t first) {
@@ -129,6 +131,7 @@ class BlockSpace {
   // allocate.
   Vector<Chunk*> chunks_;     // by address
   size_t n_huge_chunks_ = 0;  // of these
+  bool prefers_small_pages_ = false;
   Vector<char*> free_;
   Vector<char*> recyclable_;  // blocks with holes, best first at the back
   bool marking_ = false;      // between BeginMarking() and EndMarking()

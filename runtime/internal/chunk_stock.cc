@@ -31,7 +31,7 @@ ChunkStock::~ChunkStock() {
 
 bool ChunkStock::Add() {
   if (!IsShort()) return false;
-  Chunk* const chunk = NewChunkMemory(true);
+  Chunk* const chunk = NewChunkMemory(false);
   if (chunk == nullptr) return false;
   constexpr size_t kPageBytes = 4096;  // no system has smaller ones
   for (size_t at = 0; at < kChunkBytes; at += kPageBytes) {

@@ -150,7 +150,9 @@ void HeapCore::CollectForGrowth(Mutator& mutator) {
 }
 
 void HeapCore::ResumeAfterCollection() {
-  blocks.stock().SetWanted(options.background && MayMarkInSlices());
+  const bool in_slices = MayMarkInSlices();
+  blocks.SetPrefersSmallPages(in_slices);
+  blocks.stock().SetWanted(options.background && in_slices);
   const bool has_work = options.background && (cycle.is_active() || blocks.stock().IsShort());
   world.Resume();
   if (has_work) helper_.Wake();
