@@ -7,9 +7,9 @@ namespace allomon::gc::internal {
 
 // Marks are at the words of objects, behind their headers.
 Object* Chunk::MarkedAt(char* byte) {
-  const size_t most_words = kMaxYoungBytes / kWordBytes + 1;
+  // Of the same block: all bits of a fresh block before it are set, whatever lies there.
   const size_t at = OffsetOf(byte) / kWordBytes + 1;
-  const size_t least = at > most_words ? at - most_words : 0;
+  const size_t least = OffsetOf(byte) / kBlockBytes * (kBlockBytes / kWordBytes) + 1;
   for (size_t word = std::min(at, kChunkBytes / kWordBytes - 1); word >= least; --word) {
     if ((marks[word / 64] >> word % 64 & 1) == 0) continue;
     Object* const object = reinterpret_cast<Object*>(start() + word * kWordBytes);
