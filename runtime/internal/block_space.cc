@@ -47,14 +47,10 @@ bool BlockSpace::AddChunk() {
     return false;
   }
   Chunk* chunk = stock_.Take();
-  const bool from_stock = chunk != nullptr;
-  const bool huge = !from_stock && MayTakeHugePage();
-  if (chunk == nullptr) chunk = NewChunkMemory(huge);
+  if (chunk == nullptr) chunk = NewChunkMemory(WantedPages());
   if (chunk == nullptr) return false;
   chunk->ClearMarks();
   chunk->in_use = chunk->marks_known = chunk->to_sweep = 0;
-  chunk->touched = huge || from_stock ? Chunk::kAllBlocks : 0;
-  chunk->huge = huge;
   chunk->released = false;
   n_huge_chunks_ += chunk->huge;
   ALLOMON_GC_POISON(chunk->BlockAt(kFirstBlock), kUsableBlocks * kBlockBytes);
@@ -69,11 +65,11 @@ bool BlockSpace::AddChunk() {
 
 // Huge pages are hardly more than the blocks in use.  The first chunks, which are the reserve of
 // the next collection, need no memory before it, and mostly not behind it.
-bool BlockSpace::MayTakeHugePage() const {
+ChunkPages BlockSpace::WantedPages() const {
   const size_t used_blocks = chunks_.size() * kUsableBlocks - free_.size();
-  return !prefers_small_pages_ &&
-         used_blocks >= std::max<size_t>(1, n_huge_chunks_) * kUsableBlocks &&
-         n_huge_chunks_ < kMostHugeChunks;
+  const bool takes_huge = !prefers_small_pages_ && n_huge_chunks_ < kMostHugeChunks &&
+                          used_blocks >= std::max<size_t>(1, n_huge_chunks_) * kUsableBlocks;
+  return takes_huge ? ChunkPages::kHuge : ChunkPages::kLater;
 }
 
 char* BlockSpace::TakeFreeBlock() {

@@ -114,7 +114,7 @@ class BlockSpace {
   Chunk* NextOfWalk();
   void SweepBlock(char* block);
   void SettleFresh(char* block);
-  bool MayTakeHugePage() const;
+  ChunkPages WantedPages() const;
 
   // Between two chunks with huge pages there may be a mapping without, and Linux allows a process
   // 65,530 mappings.

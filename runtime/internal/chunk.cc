@@ -7,13 +7,13 @@ namespace allomon::gc::internal {
 
 // Marks are at the words of objects, behind their headers.
 Object* Chunk::MarkedAt(char* byte) {
-  // Of the same block: all bits of a fresh block beside it are set, whatever lies there.
+  // In its block alone: all bits of a fresh one beside it are set, whatever lies there.
   constexpr size_t kBlockWords = kBlockBytes / kWordBytes;
-  const size_t first = OffsetOf(byte) / kBlockBytes * kBlockWords;
-  const size_t most_words = kMaxYoungBytes / kWordBytes + 1;
-  const size_t at = std::min(OffsetOf(byte) / kWordBytes + 1, first + kBlockWords - 1);
-  const size_t least = std::max(first, at - std::min(at, most_words)) + 1;
-  for (size_t word = at; word >= least; --word) {
+  constexpr size_t kMostWords = kMaxYoungBytes / kWordBytes + 1;
+  const size_t block = BlockOf(byte) * kBlockWords;
+  const size_t at = std::min(OffsetOf(byte) / kWordBytes + 1 - block, kBlockWords - 1);
+  const size_t least = at > kMostWords ? at - kMostWords : 1;
+  for (size_t word = block + at; word >= block + least; --word) {
     if ((marks[word / 64] >> word % 64 & 1) == 0) continue;
     Object* const object = reinterpret_cast<Object*>(start() + word * kWordBytes);
     return byte < EndOf(object) ? object : nullptr;

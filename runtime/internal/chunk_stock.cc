@@ -9,14 +9,25 @@
 
 namespace allomon::gc::internal {
 
-Chunk* NewChunkMemory(bool huge) {
+// By writes: not every system has MADV_POPULATE_WRITE.
+static void TouchPages(char* start) {
+  constexpr size_t kPageBytes = 4096;  // no system has smaller ones
+  for (size_t at = 0; at < kChunkBytes; at += kPageBytes) {
+    *static_cast<volatile char*>(start + at) = 0;
+  }
+}
+
+Chunk* NewChunkMemory(ChunkPages pages) {
   Chunk* const chunk = static_cast<Chunk*>(backend::Aligned(kChunkBytes, kChunkBytes));
   if (chunk == nullptr) return nullptr;
   ALLOMON_GC_CHECK(LiesApart(chunk, kChunkBytes), "inv.old.apart: a chunk among the nurseries");
-  if (huge) {
+  if (pages == ChunkPages::kTouched) TouchPages(chunk->start());
+  if (pages == ChunkPages::kHuge) {
     PreferHugePages(chunk, kChunkBytes);
     TakePages(chunk, kChunkBytes);
   }
+  chunk->huge = pages == ChunkPages::kHuge;
+  chunk->touched = pages == ChunkPages::kLater ? 0 : Chunk::kAllBlocks;
   return chunk;
 }
 
@@ -31,12 +42,8 @@ ChunkStock::~ChunkStock() {
 
 bool ChunkStock::Add() {
   if (!IsShort()) return false;
-  Chunk* const chunk = NewChunkMemory(false);
+  Chunk* const chunk = NewChunkMemory(ChunkPages::kTouched);
   if (chunk == nullptr) return false;
-  constexpr size_t kPageBytes = 4096;  // no system has smaller ones
-  for (size_t at = 0; at < kChunkBytes; at += kPageBytes) {
-    *static_cast<volatile char*>(chunk->start() + at) = 0;
-  }
   const MutexHolder hold(mutex_);
   chunk->next_released = std::exchange(first_, chunk);
   n_chunks_.fetch_add(1, std::memory_order_relaxed);

@@ -16,9 +16,14 @@ namespace allomon::gc::internal {
 using allomon::internal::Mutex;
 using allomon::internal::MutexHolder;
 
-// Memory of a chunk, whose contents are undefined; nullptr if the backend has none.  `huge`: with
-// all its pages, or a huge one, as far as the system gives them.
-Chunk* NewChunkMemory(bool huge);
+enum class ChunkPages {
+  kLater,    // they come when a block is taken
+  kTouched,  // all of them, one after the other
+  kHuge,     // all of them, or a huge one, as far as the system gives them
+};
+
+// Memory of a chunk, of which `huge` and `touched` alone are set; nullptr if the backend has none.
+Chunk* NewChunkMemory(ChunkPages pages);
 void FreeChunkMemory(Chunk* chunk);
 
 // Any thread.
