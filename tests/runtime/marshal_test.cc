@@ -378,10 +378,10 @@ TEST_F(MarshalTest, OtherFilesAreRefused) {
 
 // A heap that becomes full in the middle of a read is afterwards what it was before, and goes on.
 TEST_F(MarshalTest, HeapThatIsFullInTheMiddle) {
-  const std::string bytes = *marshal<Cell>(MakeList(200000), types_);
+  const std::string bytes = *marshal<Cell>(MakeList(100000), types_);
   std::thread([this, &bytes] {
     HeapOptions options = Options();
-    options.limit_bytes = 3 << 20;
+    options.limit_bytes = 2 << 20;
     const auto heap = Heap::Create(options).value();
     const Mutator mutator(*heap);
     const Root<Cell> kept = MakeList(1000);

@@ -178,20 +178,20 @@ TEST_P(OffStackRootsTest, RootInAnExceptionLivesAsLongAsTheException) {
 
 TEST_P(OffStackRootsTest, VectorOfLocalsGrowsWhileItsElementsAreMade) {
   std::vector<Local<Cell>> vector;
-  for (long i = 0; i < 3000; ++i) {
+  for (long i = 0; i < 1000; ++i) {
     vector.push_back(make<Cell>(i, i == 0 ? Local<Cell>() : vector[static_cast<size_t>(i / 2)]));
   }
   Churn();
   std::vector<std::vector<Local<Cell>>> rows(10, vector);
   rows.erase(rows.begin(), rows.begin() + 5);
   std::swap(rows[0], vector);
-  vector.resize(5000);
+  vector.resize(1700);
   vector.shrink_to_fit();
   Churn();
   for (const auto& row : rows) {
-    for (size_t i = 1; i < 3000; ++i) ASSERT_EQ(row[i]->tail, row[i / 2]);
+    for (size_t i = 1; i < 1000; ++i) ASSERT_EQ(row[i]->tail, row[i / 2]);
   }
-  for (size_t i = 0; i < 5000; ++i) ASSERT_EQ(static_cast<bool>(vector[i]), i < 3000);
+  for (size_t i = 0; i < 1700; ++i) ASSERT_EQ(static_cast<bool>(vector[i]), i < 1000);
   vector = std::vector<Local<Cell>>();
   rows.clear();
   ExpectNothingLives();

@@ -302,30 +302,30 @@ TEST_P(SnapshotTest, NamesAreThoseThatTypesDeclare) {
 
 TEST_P(SnapshotTest, LiveByTypeCountsWhatTheSnapshotHas) {
   Root<Cell> list;
-  for (long i = 0; i < 5000; ++i) {
+  for (long i = 0; i < 1000; ++i) {
     list = make<Cell>(i, list);
     make<Holder>(list);  // garbage
   }
-  const Root<Array<Cell>> array = make_array<Cell>(2000);
+  const Root<Array<Cell>> array = make_array<Cell>(400);
   heap_->core().scans_stacks = false;
   const std::vector<LiveType> types = heap_->LiveByType();
   heap_->core().scans_stacks = true;
   ASSERT_EQ(types.size(), 2u);
   EXPECT_STREQ(types[0].name, "Cell");
-  EXPECT_EQ(types[0].objects, 5000u);
-  EXPECT_EQ(types[0].bytes, 5000u * 24);
+  EXPECT_EQ(types[0].objects, 1000u);
+  EXPECT_EQ(types[0].bytes, 1000u * 24);
   EXPECT_STREQ(types[1].name, "Array<Cell>");
-  EXPECT_EQ(types[1].bytes, 2000u * 8 + 16);
+  EXPECT_EQ(types[1].bytes, 400u * 8 + 16);
   const Graph graph = Take();
-  EXPECT_EQ(graph.NodesOf("Cell").size(), 5000u);
+  EXPECT_EQ(graph.NodesOf("Cell").size(), 1000u);
   EXPECT_EQ(graph.dominators().retained_bytes[0], types[0].bytes + types[1].bytes);
 }
 
 TEST_P(SnapshotTest, AnObjectKeepsItsIdWhileItLives) {
   Root<Cell> list;
-  for (long i = 0; i < 3000; ++i) list = make<Cell>(i, list);
+  for (long i = 0; i < 800; ++i) list = make<Cell>(i, list);
   const Graph before = Take();
-  for (long i = 0; i < 3000; ++i) make<Cell>(i, nullptr);
+  for (long i = 0; i < 800; ++i) make<Cell>(i, nullptr);
   const Graph after = Take();
   EXPECT_EQ(before.graph().node_id, after.graph().node_id);
 }

@@ -74,6 +74,7 @@ options=(
   -o Dir::Etc::SourceParts="$private/parts"
   -o Dir::State::Lists="$private/lists"
   -o Dir::Cache="$private/cache"
+  -o Acquire::Retries=3
   -o Acquire::AllowInsecureRepositories=false
   -o APT::Get::AllowUnauthenticated=false
 )
