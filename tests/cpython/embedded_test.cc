@@ -138,13 +138,21 @@ std::map<size_t, PythonStack> ReadExpected(const std::string& path) {
   return expected;
 }
 
+// Python's lock lets one thread run at a time: the thread sanitizer has little to see here.
+#if defined(__SANITIZE_THREAD__)
+constexpr int kCalls = 30;
+#else
+constexpr int kCalls = 150;
+#endif
+
 TEST_F(EmbeddedTest, StacksAreThoseThatPythonSees) {
   const std::string path = ::testing::TempDir() + "/expected.txt";
   const std::string script = std::string(R"(
 import os, runpy, sys
 os._exit = lambda status: None
 sys.argv = ['allocating_app.py', ')") +
-                             path + R"(.json', '7', '150']
+                             path + R"(.json', '7', ')" + std::to_string(kCalls) +
+                             R"(']
 app = runpy.run_path('tests/cpython/allocating_app.py')
 with open(')" + path + R"(', 'w') as file:
     for size, stack in app['expected'].items():
@@ -159,7 +167,7 @@ with open(')" + path + R"(', 'w') as file:
     EXPECT_EQ(found->second, stack) << bytes;
     ++compared;
   }
-  EXPECT_GE(compared, 135u);
+  EXPECT_GE(compared, kCalls * 9u / 10);
 }
 
 // Code objects are made and freed on several threads, whose lock changes hands all the time, while
