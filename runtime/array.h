@@ -26,7 +26,7 @@ class Array {
   uint64_t length_;
 };
 
-// Bytes, zero at first; made by make_bytes().
+// Bytes, made by make_bytes(), zero at first, or by make_bytes_for_overwrite().
 class Bytes {
  public:
   size_t length() const { return length_; }

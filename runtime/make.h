@@ -189,9 +189,16 @@ inline Local<Bytes> make_bytes(size_t length) {
       internal::MakeSized(internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length)));
 }
 
+// Makes `length` bytes that the caller writes before it reads them: they are what the memory had,
+// or zero.
+inline Local<Bytes> make_bytes_for_overwrite(size_t length) {
+  return internal::LocalOf<Bytes>(internal::MakeSized<internal::LeaveWords>(
+      internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length)));
+}
+
 // Makes a copy of `text`, which may lie in a managed object that a Local refers to.
 inline Local<Bytes> make_bytes(std::string_view text) {
-  Local<Bytes> bytes = make_bytes(text.size());
+  Local<Bytes> bytes = make_bytes_for_overwrite(text.size());
   if (!text.empty()) memcpy(bytes->data(), text.data(), text.size());
   return bytes;
 }

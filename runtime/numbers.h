@@ -11,7 +11,7 @@
 
 namespace allomon::gc {
 
-// Zeros at first; made by make_numbers<N>(length).
+// Made by make_numbers<N>(length), zeros at first, or by make_numbers_for_overwrite<N>(length).
 template <typename N>
 class Numbers {
   static_assert(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>,
@@ -55,6 +55,15 @@ inline Local<Numbers<N>> make_numbers(size_t length) {
   const uint64_t bytes = internal::BytesOfNumbers<N>(length);
   return internal::LocalOf<Numbers<N>>(
       internal::MakeSized(internal::HeaderFor<Numbers<N>>(), bytes, internal::BytesToWords(bytes)));
+}
+
+// Makes `length` numbers that the caller writes before it reads them: they are what the memory had,
+// or zeros.
+template <typename N>
+inline Local<Numbers<N>> make_numbers_for_overwrite(size_t length) {
+  const uint64_t bytes = internal::BytesOfNumbers<N>(length);
+  return internal::LocalOf<Numbers<N>>(internal::MakeSized<internal::LeaveWords>(
+      internal::HeaderFor<Numbers<N>>(), bytes, internal::BytesToWords(bytes)));
 }
 
 }  // namespace allomon::gc

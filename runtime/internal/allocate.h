@@ -55,22 +55,41 @@ Placed AllocateAtSlow(Site& site, size_t bytes, uintptr_t header, FrameState cal
 // Makes an object with a length word and `words` more behind it.  Zero-filled, header written.
 Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words);
 
-inline Object* InitSized(char* start, uintptr_t header, uint64_t length, uint64_t words) {
-  Object* object = reinterpret_cast<Object*>(start + kWordBytes);
-  *WordsOf(object) = length;
+inline void ZeroWords(void* start, uint64_t words) {
   size_t bytes = words * kWordBytes;
   // The asm hides from g++ that the number is a multiple of 8 below 8 KiB.  For such a number g++
   // emits `rep stos`, which takes three times as long as the C library for 128 bytes.
   asm("" : "+r"(bytes));
-  memset(WordsOf(object) + 1, 0, bytes);
+  memset(start, 0, bytes);
+}
+
+// What the caller overwrites before anybody reads it.  Debug builds show who did read it.
+inline void LeaveWords([[maybe_unused]] void* start, [[maybe_unused]] uint64_t words) {
+#ifndef NDEBUG
+  constexpr int kNobodysByte = 0xdb;
+  memset(start, kNobodysByte, words * kWordBytes);
+#endif
+}
+
+// `fill` is ZeroWords, or LeaveWords where the words have no references.
+using FillWords = void(void* start, uint64_t words);
+
+template <FillWords fill = ZeroWords>
+inline Object* InitSized(char* start, uintptr_t header, uint64_t length, uint64_t words) {
+  Object* object = reinterpret_cast<Object*>(start + kWordBytes);
+  *WordsOf(object) = length;
+  fill(WordsOf(object) + 1, words);
   HeaderOf(object) = header;
   return object;
 }
 
+template <FillWords fill = ZeroWords>
 inline Object* MakeSized(uintptr_t header, uint64_t length, uint64_t words) {
   if (__builtin_expect(words < kMaxYoungBytes / kWordBytes, 1)) {
     char* start = TryAllocateYoung((words + 2) * kWordBytes);
-    if (__builtin_expect(start != nullptr, 1)) return InitSized(start, header, length, words);
+    if (__builtin_expect(start != nullptr, 1)) {
+      return InitSized<fill>(start, header, length, words);
+    }
   }
   return MakeSizedSlow(header, length, words);
 }

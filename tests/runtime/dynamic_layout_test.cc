@@ -1,5 +1,6 @@
 // Layouts that a dynamic language needs: shapes that are defined at run time, structs that end with
 // an array, arrays of numbers, pointers that are not traced.
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -183,6 +184,48 @@ TEST_P(LayoutTest, NumbersHaveTheLengthTheyWereMadeWith) {
   EXPECT_FALSE(value.is<Numbers<double>>() || value.is<Bytes>());
   EXPECT_THROW(make_numbers<double>(~size_t{0} / 8), std::bad_alloc);
 }
+
+// --- Memory that the caller writes before anybody reads it.
+
+// The lengths end inside and at the end of a word, and in a large object.
+constexpr size_t kLengths[] = {0, 1, 8, 151, 8184, 100'001};
+
+TEST_P(LayoutTest, BytesForOverwriteKeepWhatIsWritten) {
+  for (const size_t length : kLengths) {
+    const Local<Bytes> bytes = make_bytes_for_overwrite(length);
+    const Local<Numbers<char>> numbers = make_numbers_for_overwrite<char>(length);
+    ASSERT_EQ(bytes->length(), length);
+    ASSERT_EQ(numbers->length(), length);
+    std::fill_n(bytes->data(), length, 'b');
+    std::fill_n(numbers->data(), length, 'n');
+    CollectBoth();
+    EXPECT_EQ(bytes->view(), std::string(length, 'b'));
+    EXPECT_EQ(std::string(numbers->data(), length), std::string(length, 'n'));
+  }
+  EXPECT_THROW(make_numbers_for_overwrite<double>(~size_t{0} / 8), std::bad_alloc);
+}
+
+// Memory of objects that died is full of their bytes.
+TEST_P(LayoutTest, BytesAreZeroWhereOthersWere) {
+  for (const size_t length : kLengths) {
+    for (int i = 0; i < 300; ++i) {
+      const Local<Bytes> dirty = make_bytes_for_overwrite(length);
+      std::fill_n(dirty->data(), length, 'x');
+    }
+    CollectBoth();
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_EQ(make_bytes(length)->view(), std::string(length, '\0'));
+      ASSERT_EQ(make_bytes(std::string(length, 'y'))->view(), std::string(length, 'y'));
+    }
+  }
+}
+
+#ifndef NDEBUG
+TEST_P(LayoutTest, ReaderOfBytesThatNobodyWroteSeesThatInADebugBuild) {
+  const Local<Bytes> bytes = make_bytes_for_overwrite(16);
+  EXPECT_EQ(bytes->view(), std::string(16, '\xdb'));
+}
+#endif
 
 // --- Shapes.
 
