@@ -1,8 +1,10 @@
 #include "runtime/internal/allocate.h"
 
+#include <algorithm>
 #include <new>
 
 #include "runtime/internal/heap_core.h"
+#include "runtime/internal/memory.h"
 #include "runtime/internal/mutator.h"
 #include "runtime/pinned.h"
 
@@ -12,6 +14,15 @@ namespace {
 
 // More words cannot be addressed; sizes computed from this number do not wrap.
 constexpr uint64_t kMostWords = uint64_t{1} << 57;
+
+// A stop waits for the thread that takes pages: 8 MiB of them are 2 to 4 ms.
+constexpr size_t kMostTakenBytes = size_t{8} << 20;
+
+// Marking reads all of an array.  A page that is read before it is written costs two faults, and the
+// second one interrupts all processors on which the program runs.
+void TakePagesOf(Object* array, uint64_t words) {
+  TakePages(array, std::min(words * kWordBytes, kMostTakenBytes));
+}
 
 }  // namespace
 
@@ -26,6 +37,7 @@ static Object* MakeLarge(uintptr_t header, uint64_t length, uint64_t words, Fram
   if (words > kMostWords) throw std::bad_alloc();
   Object* object = CurrentMutator().AllocateLargeSlow(words + 2, (words + 1) * kWordBytes, header,
                                                       AllocationSource::kNormal, caller);
+  if (HasReferences(TypeOf(header))) TakePagesOf(object, words);
   *WordsOf(object) = length;
   HeaderOf(object) = header | kLargeBit;
   return object;

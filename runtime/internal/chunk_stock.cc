@@ -21,11 +21,9 @@ Chunk* NewChunkMemory(ChunkPages pages) {
   Chunk* const chunk = static_cast<Chunk*>(backend::Aligned(kChunkBytes, kChunkBytes));
   if (chunk == nullptr) return nullptr;
   ALLOMON_GC_CHECK(LiesApart(chunk, kChunkBytes), "inv.old.apart: a chunk among the nurseries");
+  if (pages == ChunkPages::kHuge) PreferHugePages(chunk, kChunkBytes);
+  if (pages != ChunkPages::kLater) TakePages(chunk, kChunkBytes);
   if (pages == ChunkPages::kTouched) TouchPages(chunk->start());
-  if (pages == ChunkPages::kHuge) {
-    PreferHugePages(chunk, kChunkBytes);
-    TakePages(chunk, kChunkBytes);
-  }
   chunk->huge = pages == ChunkPages::kHuge;
   chunk->touched = pages == ChunkPages::kLater ? 0 : Chunk::kAllBlocks;
   return chunk;

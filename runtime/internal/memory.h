@@ -22,8 +22,8 @@ void ForgetMemory(void* start, size_t size_bytes);
 // All of the memory will be used: the system may take huge pages for it, which costs a fault each.
 // Without effect where none is to be had, or none lies in it.
 void PreferHugePages(void* start, size_t size_bytes);
-// Takes, by one call, the pages of memory that will be filled, which costs less than a fault for
-// each.  Without effect before Linux 5.14.
+// Takes, by one call, the pages of memory that will be filled, those of its first and last bytes,
+// too.  It costs less than a fault for each.  Without effect before Linux 5.14.
 void TakePages(void* start, size_t size_bytes);
 
 template <typename T>
