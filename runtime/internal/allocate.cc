@@ -18,8 +18,8 @@ constexpr uint64_t kMostWords = uint64_t{1} << 57;
 // A stop waits for the thread that takes pages: 8 MiB of them are 2 to 4 ms.
 constexpr size_t kMostTakenBytes = size_t{8} << 20;
 
-// Marking reads all of an array.  A page that is read before it is written costs two faults, and the
-// second one interrupts all processors on which the program runs.
+// Marking reads all of an array.  A page that is read before it is written costs two faults, and
+// the second one interrupts all processors on which the program runs.
 void TakePagesOf(Object* array, uint64_t words) {
   TakePages(array, std::min(words * kWordBytes, kMostTakenBytes));
 }

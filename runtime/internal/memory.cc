@@ -36,7 +36,8 @@ void ForgetMemory(void* start, size_t size_bytes) { madvise(start, size_bytes, M
 void PreferHugePages(void* start, size_t size_bytes) { Advise(start, size_bytes, MADV_HUGEPAGE); }
 
 void TakePages(void* start, size_t size_bytes) {
-  constexpr uintptr_t kPageBytes = 4096;  // where pages are larger, nothing is taken at other starts
+  // Where pages are larger, nothing is taken unless memory begins with one.
+  constexpr uintptr_t kPageBytes = 4096;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(start) & ~(kPageBytes - 1);
   const uintptr_t end = reinterpret_cast<uintptr_t>(start) + size_bytes;
   Advise(reinterpret_cast<void*>(begin), end - begin, kPopulateWrite);
