@@ -221,9 +221,16 @@ TEST_P(LayoutTest, BytesAreZeroWhereOthersWere) {
 }
 
 #ifndef NDEBUG
+// The slow path clears all the same, and in a strict heap there is no other.
 TEST_P(LayoutTest, ReaderOfBytesThatNobodyWroteSeesThatInADebugBuild) {
-  const Local<Bytes> bytes = make_bytes_for_overwrite(16);
-  EXPECT_EQ(bytes->view(), std::string(16, '\xdb'));
+  bool has_marked = false;
+  for (int i = 0; i < 10; ++i) {
+    const std::string unwritten(make_bytes_for_overwrite(16)->view());
+    const bool is_marked = unwritten == std::string(16, '\xdb');
+    EXPECT_TRUE(is_marked || unwritten == std::string(16, '\0'));
+    has_marked |= is_marked;
+  }
+  EXPECT_EQ(has_marked, !GetParam());
 }
 #endif
 
