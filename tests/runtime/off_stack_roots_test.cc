@@ -185,13 +185,13 @@ TEST_P(OffStackRootsTest, VectorOfLocalsGrowsWhileItsElementsAreMade) {
   std::vector<std::vector<Local<Cell>>> rows(10, vector);
   rows.erase(rows.begin(), rows.begin() + 5);
   std::swap(rows[0], vector);
-  vector.resize(1700);
+  vector.resize(5000);
   vector.shrink_to_fit();
   Churn();
   for (const auto& row : rows) {
     for (size_t i = 1; i < 1000; ++i) ASSERT_EQ(row[i]->tail, row[i / 2]);
   }
-  for (size_t i = 0; i < 1700; ++i) ASSERT_EQ(static_cast<bool>(vector[i]), i < 1000);
+  for (size_t i = 0; i < 5000; ++i) ASSERT_EQ(static_cast<bool>(vector[i]), i < 1000);
   vector = std::vector<Local<Cell>>();
   rows.clear();
   ExpectNothingLives();

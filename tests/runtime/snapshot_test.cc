@@ -306,7 +306,7 @@ TEST_P(SnapshotTest, LiveByTypeCountsWhatTheSnapshotHas) {
     list = make<Cell>(i, list);
     make<Holder>(list);  // garbage
   }
-  const Root<Array<Cell>> array = make_array<Cell>(400);
+  const Root<Array<Cell>> array = make_array<Cell>(2000);
   heap_->core().scans_stacks = false;
   const std::vector<LiveType> types = heap_->LiveByType();
   heap_->core().scans_stacks = true;
@@ -315,7 +315,7 @@ TEST_P(SnapshotTest, LiveByTypeCountsWhatTheSnapshotHas) {
   EXPECT_EQ(types[0].objects, 1000u);
   EXPECT_EQ(types[0].bytes, 1000u * 24);
   EXPECT_STREQ(types[1].name, "Array<Cell>");
-  EXPECT_EQ(types[1].bytes, 400u * 8 + 16);
+  EXPECT_EQ(types[1].bytes, 2000u * 8 + 16);
   const Graph graph = Take();
   EXPECT_EQ(graph.NodesOf("Cell").size(), 1000u);
   EXPECT_EQ(graph.dominators().retained_bytes[0], types[0].bytes + types[1].bytes);
