@@ -1,6 +1,5 @@
-// Profiles of a managed heap by function: the time and bytes that its collections use, and the
-// results that collections do not change.
-#include <ctime>
+// Profiles of a managed heap by function: the bytes that its collections use, and the results that
+// collections do not change.
 #include <numeric>
 
 #include "gtest/gtest.h"
@@ -46,52 +45,6 @@ TEST_F(ManagedProfileTest, CollectorIsInTheThirdColumnOfItsCallers) {
   EXPECT_TRUE(CountOf(profile, "open").stack_gc == 100 * kCellBytes);
   EXPECT_TRUE(CountOf(profile, "build").stack_gc == 0);
   EXPECT_TRUE(CountOf(profile, "<gc>").stack_gc == 100 * kCellBytes);
-}
-
-double ThreadSeconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-void Burn(double seconds) {
-  for (const double end = ThreadSeconds() + seconds; ThreadSeconds() < end;) {
-  }
-}
-
-// A listener that makes each collection last.
-class SlowCollections : public HeapListener {
- public:
-  void OnCollectionStart(CollectionKind) override { Burn(0.5); }
-};
-
-TEST(ManagedTimeTest, TimeOfCollectionsIsTheCollectors) {
-  SlowCollections slow;
-  HeapOptions heap_options;
-  heap_options.listener = &slow;
-  const auto heap = Heap::Create(heap_options).value();
-  {
-    const Mutator mutator(*heap);
-    ProfileOptions options;
-    options.kind = ProfileKind::kTime;
-    options.style = ProfileStyle::kStack;
-    ASSERT_TRUE(Profile::Start(options).ok());
-    {
-      const ManagedCall call(kOpen);
-      Burn(0.3);
-      heap->Collect(CollectionKind::kMinor);
-      Burn(0.2);
-    }
-    ASSERT_TRUE(Profile::Stop().ok());
-  }
-  const NamedProfile profile = Attributed();
-  const MlmonCount open = CountOf(profile, "open");
-  // A tick that comes late, as on a busy machine, also charges what was before it.  No lateness
-  // turns half a second into a quarter.
-  EXPECT_TRUE(profile.mlmon.total_gc > 25);
-  EXPECT_TRUE(open.current > 25);
-  EXPECT_TRUE(profile.mlmon.total + profile.mlmon.total_gc > 98);
-  EXPECT_TRUE(open.stack == open.current);
-  EXPECT_TRUE(open.stack_gc == profile.mlmon.total_gc);
 }
 
 // Live objects are as large as in a profile of allocated bytes, where the header is a part of the
