@@ -1,157 +1,19 @@
-// What a snapshot has of a heap: who keeps whom alive, under which names; and files that cannot be
-// written.
-#include <dirent.h>
-#include <signal.h>
-#include <sys/resource.h>
+// What a snapshot has of a heap: who keeps whom alive, under which names.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "gtest/gtest.h"
 #include "runtime/custom.h"
 #include "runtime/heap.h"
-#include "runtime/internal/heap_core.h"
 #include "runtime/marshal.h"
 #include "runtime/weak.h"
-#include "tools/snapshot/dominators.h"
-#include "tools/snapshot/paths.h"
-#include "tools/snapshot/read_snapshot.h"
-#include "tracker/base/thread_id.h"
+#include "tests/runtime/snapshot_case.h"
 
 namespace allomon::gc {
 namespace {
-
-struct Cell {
-  static constexpr const char* kReferenceNames[] = {"tail"};
-  long head;
-  Field<Cell> tail;
-};
-
-struct Pair {
-  static constexpr const char* kTypeName = "a pair of \"cells\"";
-  Field<Cell> first;
-  long number;
-  Field<Cell> second;
-};
-
-// The references are listed from the last to the first.
-struct Backwards {
-  static constexpr const char* kReferenceNames[] = {"last", "first"};
-  Field<Cell> cells[2];
-};
-
-struct Holder {
-  Field<Cell> cell;
-};
-
-}  // namespace
-
-template <>
-struct ReferencesOf<Backwards> {
-  static constexpr size_t kOffsetsBytes[] = {8, 0};
-};
-
-namespace {
-
-using snapshot::kNone;
-
-class Graph {
- public:
-  explicit Graph(const std::string& path) {
-    snapshot::ReadOptions options;
-    auto read = snapshot::ReadSnapshotFile(path, options, nullptr);
-    EXPECT_TRUE(read.ok()) << read.status();
-    if (read.ok()) graph_ = *std::move(read);
-    dominators_ = FindDominators(graph_);
-    paths_ = FindShortestPaths(graph_);
-  }
-
-  std::vector<uint32_t> NodesOf(const std::string& type) const {
-    std::vector<uint32_t> nodes;
-    for (uint32_t n = 0; n < graph_.n_nodes(); ++n) {
-      if (graph_.ClassOf(n) == type) nodes.push_back(n);
-    }
-    return nodes;
-  }
-  uint32_t Only(const std::string& type) const {
-    const std::vector<uint32_t> nodes = NodesOf(type);
-    EXPECT_EQ(nodes.size(), 1u) << type;
-    return nodes.empty() ? 0 : nodes[0];
-  }
-
-  // "(Globals).list.tail": from a group of roots to the node.
-  std::string WayTo(uint32_t node) const {
-    if (node == 0 || paths_.parent[node] == kNone) return node == 0 ? "" : "none";
-    if (graph_.IsSynthetic(node)) return graph_.ClassOf(node);
-    return WayTo(paths_.parent[node]) + EdgeText(graph_, paths_.edge[node]);
-  }
-
-  // ".key (weak)" of all edges of a node, in order.
-  std::string EdgesOf(uint32_t node) const {
-    std::string text;
-    for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
-      text += EdgeText(graph_, e) + " ";
-      if ((graph_.edge_flags[e] & snapshot::kRetains) == 0) text += "(weak) ";
-    }
-    return text;
-  }
-
-  const snapshot::Snapshot& graph() const { return graph_; }
-  const snapshot::Dominators& dominators() const { return dominators_; }
-
- private:
-  snapshot::Snapshot graph_;
-  snapshot::Dominators dominators_;
-  snapshot::ShortestPaths paths_;
-};
-
-std::string Path(const std::string& name) { return ::testing::TempDir() + "/" + name; }
-
-class SnapshotTest : public ::testing::TestWithParam<const char*> {
- protected:
-  static HeapOptions Options() {
-    HeapOptions options;
-    options.nursery_bytes = 64 << 10;
-    options.verify = true;
-    EXPECT_TRUE(options.Parse(GetParam()).ok());
-    return options;
-  }
-
-  // Without what the stacks refer to, so that it is exact.
-  Graph Take() {
-    heap_->core().scans_stacks = false;
-    Graph graph = TakeWithStacks();
-    heap_->core().scans_stacks = true;
-    return graph;
-  }
-  Graph TakeWithStacks() {
-    const std::string path = Path("taken.heapsnapshot");
-    const absl::Status status = heap_->WriteSnapshot(path);
-    EXPECT_TRUE(status.ok()) << status;
-    return Graph(path);
-  }
-
-  // Nothing of it is left on this thread's stack.
-  template <typename Body>
-  void OnAnotherThread(Body body) {
-    const NativeRegion native;
-    std::thread([this, body] {
-      const Mutator mutator(*heap_);
-      body();
-    }).join();
-  }
-
-  static std::string Locals() {
-    return "(Locals of thread " + std::to_string(allomon::internal::OwnThreadId()) + ")";
-  }
-
-  std::unique_ptr<Heap> heap_ = Heap::Create(Options()).value();
-  Mutator mutator_{*heap_};
-};
 
 INSTANTIATE_TEST_SUITE_P(Modes, SnapshotTest, ::testing::Values("growth=100", "stress=1"));
 
@@ -400,76 +262,6 @@ TEST_P(SnapshotTest, AForkedChildHasItsOwnRootsOnly) {
   stop = true;
   const NativeRegion native;
   other.join();
-}
-
-// --- Files.
-
-std::string Contents(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-size_t FilesIn(const std::string& folder) {
-  size_t files = 0;
-  DIR* const entries = opendir(folder.c_str());
-  while (readdir(entries) != nullptr) ++files;
-  closedir(entries);
-  return files;
-}
-
-class SnapshotFile : public SnapshotTest {};
-INSTANTIATE_TEST_SUITE_P(Modes, SnapshotFile, ::testing::Values("growth=100"));
-
-TEST_P(SnapshotFile, AFullDiskIsOneLine) {
-  const Root<Cell> cell = make<Cell>(1, nullptr);
-  const absl::Status status = heap_->WriteSnapshot("/dev/full");
-  EXPECT_EQ(std::string(status.message()),
-            "cannot write /dev/full: No space left on device; make room or choose another output");
-}
-
-TEST_P(SnapshotFile, AMissingFolderIsOneLine) {
-  const absl::Status status = heap_->WriteSnapshot(Path("none/x.heapsnapshot"));
-  EXPECT_EQ(std::string(status.message()), "cannot write " + Path("none/x.heapsnapshot") +
-                                               ": No such file or directory; create the directory "
-                                               "or choose another output");
-}
-
-// The file that was there stays, and nothing stays beside it.
-TEST_P(SnapshotFile, AWriteThatFailsInTheMiddleLeavesTheOldFile) {
-  Root<Cell> list;
-  for (long i = 0; i < 100000; ++i) list = make<Cell>(i, list);
-  const std::string folder = Path("limited");
-  ASSERT_EQ(system(("rm -rf '" + folder + "'; mkdir '" + folder + "'").c_str()), 0);
-  std::ofstream(folder + "/x.heapsnapshot") << "old";
-  rlimit before = {};
-  getrlimit(RLIMIT_FSIZE, &before);
-  signal(SIGXFSZ, SIG_IGN);
-  const rlimit small = {1 << 20, before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &small);
-  const absl::Status status = heap_->WriteSnapshot(folder + "/x.heapsnapshot");
-  setrlimit(RLIMIT_FSIZE, &before);
-  EXPECT_FALSE(status.ok());
-  EXPECT_NE(std::string(status.message()).find("File too large; make room"), std::string::npos);
-  EXPECT_EQ(Contents(folder + "/x.heapsnapshot"), "old");
-  EXPECT_EQ(FilesIn(folder), 3u);  // with . and ..
-  EXPECT_TRUE(heap_->WriteSnapshot(folder + "/x.heapsnapshot").ok()) << "the heap goes on";
-  EXPECT_EQ(Graph(folder + "/x.heapsnapshot").NodesOf("Cell").size(), 100000u);
-}
-
-TEST_P(SnapshotFile, NotWhereObjectsMayNotMove) {
-  EXPECT_DEATH(
-      {
-        const NoAllocation scope;
-        static_cast<void>(heap_->WriteSnapshot(Path("x")));
-      },
-      "rule.no_allocation");
-  EXPECT_DEATH(
-      {
-        const NativeRegion native;
-        heap_->LiveByType();
-      },
-      "rule.native");
 }
 
 // --- Names.
