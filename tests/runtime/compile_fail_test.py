@@ -120,6 +120,12 @@ def run(compiler, *arguments, code=""):
                           capture_output=True, text=True, check=False)
 
 
+# Debian's clang alone has no sanitizers: they are in another package, whose headers Abseil's include.
+def can_sanitize(compiler):
+    return run(compiler, "-fsanitize=address", "-fsyntax-only", "-x", "c++", "-",
+               code="#include <sanitizer/asan_interface.h>").returncode == 0
+
+
 class CompileFail(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -166,7 +172,9 @@ class CompileFail(unittest.TestCase):
     @unittest.skipIf(platform.machine() != "x86_64", "one range serves all configurations")
     # checks inv.young.range
     def test_code_for_another_young_range_does_not_link(self):
-        for compiler in COMPILERS:
+        compilers = [compiler for compiler in COMPILERS if can_sanitize(compiler)]
+        self.assertTrue(compilers, f"none of {COMPILERS} has headers of the address sanitizer")
+        for compiler in compilers:
             texts = [run(compiler, *options, "-S", "-o", "-", "-x", "c++", "-", code=STORE).stdout
                      for options in ([], ["-fsanitize=address"])]
             plain, sanitized = [set(re.findall(r"allomon_gc_window_\w+", text)) for text in texts]
