@@ -120,7 +120,7 @@ def run(compiler, *arguments, code=""):
                           capture_output=True, text=True, check=False)
 
 
-# Debian's clang alone has no sanitizers: they are in another package, whose headers Abseil's include.
+# Debian's clang alone has no sanitizers: another package has them, whose headers Abseil includes.
 def can_sanitize(compiler):
     return run(compiler, "-fsanitize=address", "-fsyntax-only", "-x", "c++", "-",
                code="#include <sanitizer/asan_interface.h>").returncode == 0
