@@ -6,6 +6,7 @@
 #include "runtime/heap.h"
 #include "runtime/marshal.h"
 #include "tests/runtime/marshal_graphs.h"
+#include "tests/runtime/sampling_case.h"
 #include "tests/support/statistics.h"
 #include "tracker/tracker.h"
 
@@ -34,14 +35,14 @@ Local<Tree> MakeTree(int depth) {
   return make<Tree>(MakeTree(depth - 1), MakeTree(depth - 1));
 }
 
-struct Counts {
+struct MarshalCounts {
   uint64_t samples = 0, others = 0;
   uint64_t alloc_minor = 0, alloc_major = 0, promote = 0, dealloc_minor = 0, dealloc_major = 0;
 };
 
 class MarshalTracker {
  public:
-  explicit MarshalTracker(Counts* counts) : counts_(counts) {}
+  explicit MarshalTracker(MarshalCounts* counts) : counts_(counts) {}
   std::optional<int> alloc_minor(const Allocation& a) { return Count(a, &counts_->alloc_minor); }
   std::optional<int> alloc_major(const Allocation& a) { return Count(a, &counts_->alloc_major); }
   std::optional<int> promote(int) { return ++counts_->promote, 1; }
@@ -58,32 +59,16 @@ class MarshalTracker {
     ++*kind;
     return 0;
   }
-  Counts* counts_;
+  MarshalCounts* counts_;
 };
 
-StartOptions Seeded(uint64_t seed) {
-  StartOptions options;
-  options.seed = seed;
-  options.callstack_size = 0;
-  return options;
-}
-
-class MarshalSamplingTest : public ::testing::Test {
+class MarshalSamplingTest : public SampledHeapTest {
  protected:
-  static HeapOptions Options() {
-    HeapOptions options;
-    options.nursery_bytes = 64 << 10;
-    options.growth_floor_bytes = 1 << 20;
-    return options;
-  }
-  void TearDown() override { Tracker::stop().IgnoreError(); }
   void Start(double rate, uint64_t seed) {
     ASSERT_TRUE(Tracker::start(rate, MarshalTracker(&counts_), Seeded(seed)).ok());
   }
 
-  std::unique_ptr<Heap> heap_ = Heap::Create(Options()).value();
-  Mutator mutator_{*heap_};
-  Counts counts_;
+  MarshalCounts counts_;
   const MarshalTypes tree_types_ = TreeTypes();
   const MarshalTypes node_types_ = NodeTypes();
 };

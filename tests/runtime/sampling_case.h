@@ -75,7 +75,7 @@ inline StartOptions Seeded(uint64_t seed) {
   return options;
 }
 
-class SamplingTest : public ::testing::Test {
+class SampledHeapTest : public ::testing::Test {
  protected:
   static HeapOptions Options() {
     HeapOptions options;
@@ -87,6 +87,10 @@ class SamplingTest : public ::testing::Test {
 
   std::unique_ptr<Heap> heap_ = Heap::Create(Options()).value();
   Mutator mutator_{*heap_};
+};
+
+class SamplingTest : public SampledHeapTest {
+ protected:
   Counts counts_;
 };
 
