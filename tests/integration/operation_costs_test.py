@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Instructions per operation, and bytes per live sample, are within 2 % of the golden table for
-this mimalloc and compiler; where there is none, within a quarter of another one's.  A sampled block
-does not come from mimalloc, so its version matters little.
+this mimalloc and compiler; where there is none, within a quarter of what the other tables span.  A
+sampled block does not come from mimalloc, so its version matters little.
 
 When a cost changes, run bazel run //benchmarks:operation_costs -- --update, and review the change
 like code.
@@ -21,7 +21,7 @@ import operation_costs  # noqa: E402
 
 # Addresses are random, so hash tables of addresses cost a little more or less from run to run.
 TOLERANCE = 0.02
-# What compilers differ by.
+# What a further compiler may differ by from the nearest of those that have tables.
 OTHERS_TOLERANCE = 0.25
 
 
@@ -32,20 +32,22 @@ class OperationCosts(unittest.TestCase):
         print(operation_costs.table(built, measured), end="")
         golden = golden_tables.read(ROOT, operation_costs.GOLDEN, built)
         if golden is not None:
-            self.assert_near(measured, golden, TOLERANCE)
+            self.assert_between(measured, [operation_costs.read(golden)], TOLERANCE)
             return
         others = list(golden_tables.others(ROOT, operation_costs.GOLDEN))
         self.assertNotEqual(others, [])
-        for other in others:
-            self.assert_near(measured, other, OTHERS_TOLERANCE)
+        self.assert_between(measured, [operation_costs.read(it) for it in others],
+                            OTHERS_TOLERANCE)
 
-    def assert_near(self, measured, golden, tolerance):
-        expected = operation_costs.read(golden)
-        self.assertEqual(set(measured), set(expected))
+    def assert_between(self, measured, tables, tolerance):
+        for table in tables:
+            self.assertEqual(set(measured), set(table))
         for name, cost in measured.items():
-            with self.subTest(name=name, table=golden.split("\n")[0]):
+            expected = [table[name] for table in tables]
+            with self.subTest(name=name):
                 self.assertGreater(cost, 1)
-                self.assertAlmostEqual(cost, expected[name], delta=tolerance * expected[name])
+                self.assertGreaterEqual(cost, (1 - tolerance) * min(expected))
+                self.assertLessEqual(cost, (1 + tolerance) * max(expected))
 
 
 if __name__ == "__main__":
