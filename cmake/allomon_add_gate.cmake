@@ -5,6 +5,9 @@
 # Allomon::malloc and Allomon::benchmark_main.
 function(allomon_add_gate)
   cmake_parse_arguments(PARSE_ARGV 0 gate "" "NAME;BENCHMARK;BASELINE;MAX_GROWTH" "")
+  if(gate_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "allomon_add_gate: unknown: ${gate_UNPARSED_ARGUMENTS}")
+  endif()
   foreach(argument IN ITEMS NAME BENCHMARK BASELINE)
     if(NOT gate_${argument})
       message(FATAL_ERROR "allomon_add_gate: no ${argument}")

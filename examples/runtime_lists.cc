@@ -1,8 +1,8 @@
 // The managed heap for a language of your own: lists, a hash table, two threads, and a tracker that
 // sees every sampled object live and die.
 //
-// "Rooting" in runtime/README.md explains the rules.  With ALLOMON_HEAP=stress=1,verify a run
-// checks that this program keeps them.
+// "Rooting" in runtime/README.md explains the rules.  With ALLOMON_HEAP=stress=100,verify a
+// run of ten seconds checks that this program keeps them; with stress=1 of minutes.
 #include <atomic>
 #include <cstdio>
 #include <functional>

@@ -40,5 +40,29 @@ TEST(OwnerOf, NameDecidesWhereNoFileIsKnown) {
   EXPECT_EQ(OwnerOf({"testing::Test::Run()", "", 0}), FrameOwner::kTestRunner);
 }
 
+std::string NamesOf(const std::vector<SourceFrame>& frames) {
+  std::string names;
+  for (const SourceFrame& frame : Readable(frames)) names += frame.function + " ";
+  return names;
+}
+
+TEST(Readable, OfALibraryOnlyTheFunctionThatTheProgramCalled) {
+  EXPECT_EQ(NamesOf({{"std::vector<int>::_M_realloc_insert(int&&)", "/usr/include/c++/12/v.h", 1},
+                     {"std::vector<int>::push_back(int&&)", "/usr/include/c++/12/v.h", 2},
+                     {"Own()", "own.cc", 3},
+                     {"elsewhere", "", 0},
+                     {"main", "own.cc", 4}}),
+            "std::vector::push_back Own elsewhere main ");
+}
+
+// A program that was compiled without lines: all of it seemed to be one library's.
+TEST(Readable, WithoutLinesTheNamesDecide) {
+  EXPECT_EQ(NamesOf({{"[unknown]", "", 0},
+                     {"std::vector<int>::push_back(int&&)", "", 0},
+                     {"Own()", "", 0},
+                     {"A_B_Test::TestBody()", "", 0}}),
+            "std::vector::push_back Own A_B_Test::TestBody ");
+}
+
 }  // namespace
 }  // namespace allomon::internal

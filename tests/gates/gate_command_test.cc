@@ -302,7 +302,7 @@ TEST_F(GateCommand, JunitHasATestCasePerBenchmarkAndEscapesNames) {
 
 TEST_F(GateCommand, FilesThatCannotBeUsedAreNamed) {
   ExpectBadInput(RunGate({"--baseline=" + Path("none"), "--current=" + Write("now.json", base_)}),
-                 "gate_none: cannot be read: No such file or directory");
+                 "gate_none: there is no baseline; --update writes it");
   ExpectBadInput(RunGate({"--baseline=" + Path("none"), "--current=" + testing::TempDir()}),
                  "cannot be read: Is a directory");
   ExpectBadInput(Compare("", base_), "base.json:1: not JSON, or cut short");

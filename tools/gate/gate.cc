@@ -1,5 +1,9 @@
 #include "tools/gate/gate.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "tools/gate/comparison.h"
 #include "tools/gate/figures.h"
 #include "tools/gate/options.h"
@@ -42,6 +46,11 @@ Result RunGate(const std::vector<std::string>& args) {
   const auto current = ReadFigures(options->current, options->profile);
   if (!current.ok()) return BadInput(current.status());
   if (options->update) return Update(*options, *current);
+  if (access(options->baseline.c_str(), F_OK) != 0 && errno == ENOENT) {
+    return BadInput(absl::NotFoundError(
+        options->baseline + ": there is no baseline; --update writes it (bazel run NAME.update, or "
+                            "cmake --build with --target NAME_update)"));
+  }
   const auto baseline = ReadFigures(options->baseline, "");
   if (!baseline.ok()) return BadInput(baseline.status());
   const auto comparison = Compare(*baseline, *current, options->allowance);

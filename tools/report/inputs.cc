@@ -57,7 +57,9 @@ absl::Status AddInput(const std::string& file, Inputs* inputs) {
   } else if (text.empty()) {
     return Bad(file + " is empty: profile the program again and let it end by itself");
   } else {
-    return Bad(file + " is neither a profile (\"MLton prof\" is not its first line) nor a program");
+    const char* hint = text[0] == '{' ? "; a heap's snapshot is for allomon heap" : "";
+    return Bad(file + " is neither a profile (\"MLton prof\" is not its first line) nor a program" +
+               hint);
   }
   return absl::OkStatus();
 }

@@ -25,10 +25,7 @@ class Command {
     const auto snapshot = Read(options_.file, graph);
     if (!snapshot.ok()) return snapshot.status();
     const auto text = graph ? OfOne(*snapshot) : OfTwo(*snapshot);
-    if (!text.ok()) {
-      return absl::InvalidArgumentError(options_.file + ": " +
-                                        std::string(text.status().message()));
-    }
+    if (!text.ok()) return text.status();
     return Shown(options_.file, style_) + ": " + *text;
   }
 
@@ -49,17 +46,20 @@ class Command {
     progress_.Show("finding paths of " + Objects(snapshot.n_nodes()));
     const ShortestPaths paths = FindShortestPaths(snapshot);
     if (options_.paths_of.has_value()) {
-      auto text = PathsText(snapshot, paths, *options_.paths_of, style_);
-      progress_.Show("");
-      return text;
+      return Done(PathsText(snapshot, paths, *options_.paths_of, style_));
     }
     progress_.Show("finding dominators of " + Objects(snapshot.n_nodes()));
     const Dominators dominators = FindDominators(snapshot);
-    auto text = options_.object.has_value()
+    return Done(options_.object.has_value()
                     ? ObjectText(snapshot, dominators, paths, *options_.object, style_)
-                    : SummaryText(snapshot, dominators, paths, style_);
+                    : SummaryText(snapshot, dominators, paths, style_));
+  }
+
+  // What is wrong with the options is wrong for this file.
+  absl::StatusOr<std::string> Done(absl::StatusOr<std::string> text) {
     progress_.Show("");
-    return text;
+    if (text.ok()) return text;
+    return absl::InvalidArgumentError(options_.file + ": " + std::string(text.status().message()));
   }
 
   absl::StatusOr<std::string> OfTwo(const Snapshot& after) {

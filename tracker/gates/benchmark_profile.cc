@@ -17,8 +17,16 @@ std::string JsonFrame(const SourceFrame& frame) {
 }
 
 // The frames up to the benchmark's function: those around it are the library's, and have no lines.
+// Where none has, the library's are known by their names.
 std::vector<SourceFrame> FramesOf(const AllocationSite& site) {
   std::vector<SourceFrame> frames = ReadableFrames(site.callstack, site.inner_frames);
+  if (HasNoLines(frames)) {
+    const auto is_librarys = [](const SourceFrame& frame) {
+      return frame.function.compare(0, 11, "benchmark::") == 0;
+    };
+    frames.erase(std::find_if(frames.begin(), frames.end(), is_librarys), frames.end());
+    return frames;
+  }
   const auto has_line = [](const SourceFrame& frame) { return frame.line != 0; };
   const auto last = std::find_if(frames.rbegin(), frames.rend(), has_line);
   if (last != frames.rend()) frames.erase(last.base(), frames.end());

@@ -24,6 +24,11 @@ bool IsLibrarysFile(std::string_view path) {
   return StartsWith(path, "/usr/include/") || path.find("/include/c++/") != std::string_view::npos;
 }
 
+// Where nothing says which file a function is of.
+bool IsLibrarysName(std::string_view name) {
+  return StartsWith(name, "std::") || StartsWith(name, "__gnu_cxx::") || name == "[unknown]";
+}
+
 bool IsTestRunner(std::string_view name) {
   for (std::string_view runner : {"testing::Test::Run", "testing::TestInfo::Run",
                                   "testing::internal::HandleExceptionsInMethodIfSupported",
@@ -116,18 +121,42 @@ bool IsFrameworksOwn(const Callstack& callstack, size_t frames) {
   return false;
 }
 
-std::vector<SourceFrame> ReadableFrames(const Callstack& callstack, size_t frames) {
+namespace {
+
+std::vector<SourceFrame> FramesOf(const Callstack& callstack, size_t frames) {
+  std::vector<SourceFrame> found;
+  for (size_t i = AllocatorFrames(callstack, frames); i < frames; ++i) {
+    const std::vector<SourceFrame>& inlined = FramesOfCall(callstack[i]);
+    found.insert(found.end(), inlined.begin(), inlined.end());
+  }
+  return found;
+}
+
+}  // namespace
+
+bool HasNoLines(const std::vector<SourceFrame>& frames) {
+  return std::none_of(frames.begin(), frames.end(), [](const SourceFrame& frame) {
+    return OwnerOf(frame) == FrameOwner::kProgram;
+  });
+}
+
+std::vector<SourceFrame> Readable(const std::vector<SourceFrame>& frames) {
+  const bool has_no_lines = HasNoLines(frames);
   std::vector<SourceFrame> readable;
   bool last_is_library = false;
-  for (size_t i = AllocatorFrames(callstack, frames); i < frames; ++i) {
-    for (const SourceFrame& frame : FramesOfCall(callstack[i])) {
-      const bool is_library = OwnerOf(frame) == FrameOwner::kLibrary;
-      if (is_library && last_is_library) readable.pop_back();
-      last_is_library = is_library;
-      readable.push_back({ShortName(frame.function), is_library ? "" : frame.file, frame.line});
-    }
+  for (const SourceFrame& frame : frames) {
+    const std::string name = ShortName(frame.function);
+    const bool is_library =
+        has_no_lines ? IsLibrarysName(name) : OwnerOf(frame) == FrameOwner::kLibrary;
+    if (is_library && last_is_library) readable.pop_back();
+    last_is_library = is_library;
+    readable.push_back({name, is_library ? "" : frame.file, frame.line});
   }
   return readable;
+}
+
+std::vector<SourceFrame> ReadableFrames(const Callstack& callstack, size_t frames) {
+  return Readable(FramesOf(callstack, frames));
 }
 
 }  // namespace allomon::internal

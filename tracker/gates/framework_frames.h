@@ -29,8 +29,13 @@ bool IsFrameworksOwn(const Callstack& callstack, size_t frames);
 
 // The frames to show of the innermost `frames` of a stack, innermost first: of library code only
 // the function that the program called, without its position.  The names are shortened by
-// ShortName().
+// ShortName().  Of a stack without lines (a program that was compiled without -g1) library code is
+// what has such a name: "std::vector::push_back".
 std::vector<SourceFrame> ReadableFrames(const Callstack& callstack, size_t frames);
+// The same of frames that were found, innermost first.
+std::vector<SourceFrame> Readable(const std::vector<SourceFrame>& frames);
+// Whether no frame is known to be of the program.
+bool HasNoLines(const std::vector<SourceFrame>& frames);
 
 // The name in a demangled signature, without type of return, parameters and template arguments:
 // "std::map::operator[]".  For a lambda, the name of the function around it.

@@ -55,7 +55,7 @@ using OwnWork = SuspendedSampling;
 // Reads a text such as "alloc", "live" or "time,stack" into kind, style and live.
 bool ParseProfile(std::string_view text, RecordingOptions* options);
 inline constexpr char kProfileSyntax[] =
-    "no, or alloc, live, time or count, and perhaps ,stack behind it";
+    "no, idle, or alloc, live, time or count, and perhaps ,stack behind it";
 
 }  // namespace allomon::internal
 

@@ -3,7 +3,8 @@
 //
 // A program or a plugin that includes them needs to link nothing.  Each function is a short inline
 // one.  It calls the function of that name which the process has.  Where there is none it answers
-// what the header says, ALLOMON_ABSENT in most cases: no crash, and no question to ask before.
+// what the header says, ALLOMON_ABSENT in most cases: no crash, and no question to ask before.  It
+// writes nothing then: what its arguments point to is as it was.
 // Languages that look a function up by its name (dlsym, ctypes) find it only where it is present.
 //
 // The address comes from the global offset table, by a reference that may stay unresolved.  That

@@ -36,7 +36,7 @@ typedef struct allomon_recording_options {
 // `*recording` becomes the id, 0 if the start fails: with ALLOMON_INVALID_ARGUMENT (a null pointer,
 // no path), ALLOMON_BAD_RATE, ALLOMON_BAD_CALLSTACK_SIZE, ALLOMON_BAD_LIMIT, ALLOMON_CANNOT_RECORD,
 // ALLOMON_TOO_MANY (two recordings go on, or too many trackers exist), ALLOMON_STANDS_ASIDE,
-// ALLOMON_NO_HEAP.
+// ALLOMON_NO_HEAP.  With ALLOMON_ABSENT it and the text stay as they are.
 ALLOMON_C_FUNCTION(allomon_status, allomon_recording_start,
                    (const allomon_recording_options* options, allomon_recording* recording),
                    (options, recording), ALLOMON_ABSENT)
