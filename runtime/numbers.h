@@ -43,7 +43,7 @@ struct TypeInfoOf<Numbers<N>> {
 // Of `length` numbers.  Throws std::bad_alloc for more than can be addressed.
 template <typename N>
 uint64_t BytesOfNumbers(size_t length) {
-  if (length > (uint64_t{1} << 57) / sizeof(N)) throw std::bad_alloc();
+  if (length > internal::kMostWords / sizeof(N)) throw std::bad_alloc();
   return length * sizeof(N);
 }
 

@@ -12,6 +12,7 @@
 #define ALLOMON_RUNTIME_TRAILING_H_
 
 #include <cstdint>
+#include <new>
 #include <type_traits>
 
 #include "runtime/internal/check.h"
@@ -66,6 +67,8 @@ Object* MakeTrailing(size_t length, SlowArgumentOf<Args>... args) {
   if constexpr (kTrailsNumbers<T>) {
     size = BytesOfNumbers<typename TrailingOf<T>::Type>(length);
     words = BytesToWords(size);
+  } else if (length > kMostWords) {
+    throw std::bad_alloc();  // the sum below must not wrap
   }
   Object* const object = MakeSized(HeaderFor<T>(), 0, kFixedWords - 1 + words);
   new (object) T{ForMember(args)..., TrailingSize{size}};

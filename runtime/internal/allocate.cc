@@ -12,16 +12,23 @@ namespace allomon::gc::internal {
 
 namespace {
 
-// More words cannot be addressed; sizes computed from this number do not wrap.
-constexpr uint64_t kMostWords = uint64_t{1} << 57;
-
-// A stop waits for the thread that takes pages: 8 MiB of them are 2 to 4 ms.
+// Memory that was used before has its pages, and asking for them costs more than a small array.
+constexpr size_t kLeastTakenBytes = size_t{1} << 20;
+// A stop waits for the thread that takes pages: 8 MiB of them are 2 to 4 ms, and more where other
+// threads want the processors.
 constexpr size_t kMostTakenBytes = size_t{8} << 20;
+// The kernel holds a lock of the process during a call, for which other threads' mmap waits.
+constexpr size_t kTakenAtOnceBytes = size_t{256} << 10;
 
 // Marking reads all of an array.  A page that is read before it is written costs two faults, and
 // the second one interrupts all processors on which the program runs.
 void TakePagesOf(Object* array, uint64_t words) {
-  TakePages(array, std::min(words * kWordBytes, kMostTakenBytes));
+  const size_t bytes = std::min(words * kWordBytes, kMostTakenBytes);
+  if (bytes < kLeastTakenBytes) return;
+  char* const start = reinterpret_cast<char*>(array);
+  for (size_t at = 0; at < bytes; at += kTakenAtOnceBytes) {
+    TakePages(start + at, std::min(bytes - at, kTakenAtOnceBytes));
+  }
 }
 
 }  // namespace
@@ -37,7 +44,7 @@ static Object* MakeLarge(uintptr_t header, uint64_t length, uint64_t words, Fram
   if (words > kMostWords) throw std::bad_alloc();
   Object* object = CurrentMutator().AllocateLargeSlow(words + 2, (words + 1) * kWordBytes, header,
                                                       AllocationSource::kNormal, caller);
-  if (HasReferences(TypeOf(header))) TakePagesOf(object, words);
+  if (TypeOf(header).kind == Kind::kArray) TakePagesOf(object, words);
   *WordsOf(object) = length;
   HeaderOf(object) = header | kLargeBit;
   return object;

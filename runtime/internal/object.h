@@ -22,6 +22,9 @@ inline constexpr size_t kWordBytes = 8;
 // An object with a larger payload is born old, in a block of its own.
 inline constexpr size_t kMaxYoungBytes = 8 << 10;
 
+// More words cannot be addressed; sizes computed from this number do not wrap.
+inline constexpr uint64_t kMostWords = uint64_t{1} << 57;
+
 // Never defined: the type that reference slots point to.
 struct Object;
 

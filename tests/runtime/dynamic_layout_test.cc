@@ -116,6 +116,14 @@ TEST_P(LayoutTest, AnEmptyTrailingArrayHasNoElement) {
   EXPECT_EQ(curve->points.length(), 0u);
 }
 
+// Its words and those of the members, added, would be few: the next object lay in its elements.
+TEST_P(LayoutTest, ALengthThatWrapsIsBadAlloc) {
+  for (const uint64_t less : {0, 1, 2, 3, 4, 5}) {
+    EXPECT_THROW(make_trailing<Plain>(~uint64_t{0} - less), std::bad_alloc);
+    EXPECT_THROW(make_trailing<Closure>(~uint64_t{0} - less, 5L, nullptr, nullptr), std::bad_alloc);
+  }
+}
+
 // It is born old, so its members are stores that the barrier must see.
 TEST_P(LayoutTest, ALargeOneKeepsTheYoungObjectsItWasMadeFrom) {
   const Local<Closure> closure = make_trailing<Closure>(5000, 5L, make_bytes("young"), nullptr);

@@ -25,6 +25,7 @@ double ThreadSeconds() {
 void BurnToATick(double seconds) {
   for (const double end = ThreadSeconds() + seconds; ThreadSeconds() < end;) {
   }
+  ASSERT_NE(allomon::internal::thread_profile.timer, nullptr);
   const std::atomic<uint64_t>& charged_ns = allomon::internal::thread_profile.timer->charged_ns;
   const uint64_t before = charged_ns;
   while (charged_ns == before) ThreadSeconds();  // tsan delivers signals in calls

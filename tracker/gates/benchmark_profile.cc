@@ -25,6 +25,7 @@ std::vector<SourceFrame> FramesOf(const AllocationSite& site) {
       return frame.function.compare(0, 11, "benchmark::") == 0;
     };
     frames.erase(std::find_if(frames.begin(), frames.end(), is_librarys), frames.end());
+    while (!frames.empty() && frames.back().function == "[unknown]") frames.pop_back();
     return frames;
   }
   const auto has_line = [](const SourceFrame& frame) { return frame.line != 0; };
