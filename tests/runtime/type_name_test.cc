@@ -85,8 +85,9 @@ __attribute__((noinline)) Local<Cell> MakeThere(Handle<Cell> tail) { return make
 TEST_F(TypeNameTest, LiveBlocksAreSummedByTypeAndStack) {
   const TrackerId id = Start();
   Root<Cell> list;
-  for (int i = 0; i < 10; ++i) list = MakeHere(list);
-  for (int i = 0; i < 5; ++i) list = MakeThere(list);
+  volatile int here = 10, there = 5;  // clang would make a call of each round
+  for (int i = 0; i < here; ++i) list = MakeHere(list);
+  for (int i = 0; i < there; ++i) list = MakeThere(list);
   const Root<Bytes> bytes = make_bytes(1000);
   for (int i = 0; i < 7; ++i) make<Named>(1);  // garbage
   heap_->CollectFromTop(CollectionKind::kMajor);
