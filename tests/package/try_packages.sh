@@ -120,6 +120,7 @@ try_release() {
 # A program with debug information that runs everywhere.
 glibc=$(sed -n 's/^ALLOMON_GLIBC:PATH=//p' "$1/CMakeCache.txt")
 libraries=$glibc/usr/lib/x86_64-linux-gnu
+[[ -d $libraries ]] || die "no $libraries, which cmake has fetched: try the packages where it ran"
 cc -g -gz -O1 -c "$here/known_program.c" -o "$scratch/known.o"
 cc "--sysroot=$glibc" "-B$libraries" "-L$libraries" "$scratch/known.o" -o "$scratch/known_program"
 
