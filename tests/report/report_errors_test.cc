@@ -44,6 +44,8 @@ TEST_F(ReportErrorsTest, FilesThatCannotBeRead) {
 TEST_F(ReportErrorsTest, FilesThatAreNeitherProfileNorProgram) {
   Write("notes.txt", "MLton prof, I think\n");
   ExpectError({"notes.txt"}, "notes.txt is neither a profile", "\"MLton prof\"");
+  Write("x.heapsnapshot", "{\"snapshot\":{}}");
+  ExpectError({"x.heapsnapshot"}, "x.heapsnapshot is neither a profile", "allomon heap");
   Write("empty", "");
   ExpectError({"empty"}, "empty is empty", "profile the program again");
 }

@@ -167,5 +167,17 @@ TEST_F(HeapCommand, MistakesAreOneLine) {
   }
 }
 
+// The sound file stood in front of the other's mistake.
+TEST_F(HeapCommand, ADiffNamesTheFileThatIsCutShort) {
+  const std::string sound = Write("sound.heapsnapshot", TextOf(Cache()));
+  const std::string text = TextOf(Cache());
+  const std::string cut = Write("cut.heapsnapshot", text.substr(0, text.size() / 2));
+  const std::string before = Run({sound, "--diff", cut}).err;
+  EXPECT_EQ(before.rfind("allomon heap: " + cut, 0), 0u) << before;
+  EXPECT_EQ(before.find(sound), std::string::npos) << before;
+  const std::string option = Run({sound, "--object=99"}).err;
+  EXPECT_EQ(option.rfind("allomon heap: " + sound, 0), 0u) << option;
+}
+
 }  // namespace
 }  // namespace allomon::snapshot
