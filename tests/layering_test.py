@@ -23,12 +23,12 @@ ALLOWED = {
     "allocator": [
         r"allocator/.*",
         r"tracker/(tracker|heap_client|heap_tools|block_note|mapped_memory)\.h",
-        r"tracker/base/[^/]+\.h",
+        r"tracker/base/(sys/)?[^/]+\.h",
     ],
     "runtime": [
         r"runtime/.*",
         r"tracker/[^/]+\.h",
-        r"tracker/base/[^/]+\.h",
+        r"tracker/base/(sys/)?[^/]+\.h",
         r"tracker/callstack/(capture|managed_functions)\.h",
         r"tracker/formats/write_file\.h",
         r"allocator/(allomon_)?backend\.h",
