@@ -1,6 +1,7 @@
 // Which thread may take a lock, and what a debug build says of one that may not.
 #include "tracker/base/spin_lock.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,30 @@ TEST(SpinLockTest, IsOpenForTheThreadThatForksAndForNoOther) {
   lock.UnlockAfterFork();
   other.join();
   EXPECT_TRUE(taken);
+}
+
+// Waits for the lock until it sleeps, and ends by itself unless waiting is a cancellation point.
+void* TakeWhileCancelled(void* lock) {
+  pthread_cancel(pthread_self());
+  { const SpinLockHolder hold(*static_cast<SpinLock*>(lock)); }
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+  return lock;
+}
+
+TEST(SpinLockTest, CancelledThreadWaitsAndTakesIt) {
+  SpinLock lock;
+  pthread_t threads[4];
+  lock.lock();
+  for (pthread_t& thread : threads) {
+    ASSERT_EQ(pthread_create(&thread, nullptr, TakeWhileCancelled, &lock), 0);
+  }
+  usleep(50'000);
+  lock.unlock();
+  for (const pthread_t thread : threads) {
+    void* result = nullptr;
+    ASSERT_EQ(pthread_join(thread, &result), 0);
+    EXPECT_EQ(result, &lock);
+  }
 }
 
 // A fork in an atfork handler of the host's.

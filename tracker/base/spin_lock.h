@@ -2,7 +2,9 @@
 // taken by pthread_atfork handlers.
 //
 // Not recursive.  A holder never allocates, never calls user code and never blocks, so a waiter
-// yields for microseconds.  A lock that a signal handler may take, too, is a TickSafeLock (core/).
+// yields for microseconds.  Waiting is no cancellation point: a thread that somebody has cancelled
+// would end in malloc, with the host's locks.  A lock that a signal handler may take, too, is a
+// TickSafeLock (core/).
 //
 // The exception is fork: atfork handlers of the host run between LockAroundFork() and
 // UnlockAfterFork(), and may allocate, start and stop.  For the forking thread, which has the lock
@@ -11,12 +13,12 @@
 #define ALLOMON_TRACKER_BASE_SPIN_LOCK_H_
 
 #include <pthread.h>
-#include <sched.h>
 #include <time.h>
 
 #include <atomic>
 
 #include "tracker/base/check.h"
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/base/thread_annotations.h"
 
 namespace allomon::internal {
@@ -79,9 +81,9 @@ class ALLOMON_LOCKABLE SpinLock {
     pthread_t found = kFree;
     for (int spins = 0; !TryChange(&found, to); found = kFree, ++spins) {
       if (spins > 1000) {
-        nanosleep(&kPause, nullptr);
+        sys::Nanosleep(kPause);
       } else if (spins > 100) {
-        sched_yield();
+        sys::SchedYield();
       }
     }
   }

@@ -16,6 +16,7 @@
 
 #include "tracker/base/all_signals_blocked.h"
 #include "tracker/base/check.h"
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/profile/hooks/entry_counters.h"
 #include "tracker/profile/hooks/map_near.h"
 #include "tracker/profile/record/count_source.h"
@@ -78,7 +79,7 @@ bool HasOneThread() {
   constexpr timespec kPause = {0, 100'000};
   for (int i = 0; i < 100; ++i) {
     if (HasOneThreadNow()) return true;
-    nanosleep(&kPause, nullptr);
+    sys::Nanosleep(kPause);
   }
   return false;
 }
