@@ -64,6 +64,9 @@ struct EphemeronSlots {
   Slot key;
   Slot value;
   Object* next_marked;  // the collector's own, while it marks
+
+  // The key is dead.  The ephemeron may be in the list of a marking that goes on.
+  void Clear() { key = value = nullptr; }
 };
 inline EphemeronSlots& EphemeronOf(Object* object) {
   return *reinterpret_cast<EphemeronSlots*>(object);

@@ -30,7 +30,7 @@ template <MarkMode kMode>
 void ClearDeadEphemerons(Marker<kMode>& marker) {
   for (Object* e = marker.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
     EphemeronSlots& slots = EphemeronOf(e);
-    if (slots.key != nullptr && !marker.IsMarked(slots.key)) slots.key = slots.value = nullptr;
+    if (slots.key != nullptr && !marker.IsMarked(slots.key)) slots.Clear();
   }
 }
 

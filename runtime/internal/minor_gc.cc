@@ -226,7 +226,7 @@ void VisitEphemerons(HeapCore& heap, Evacuation& evacuation) {
     Object* ephemeron = Survivor(original);
     if (ephemeron == nullptr) return;
     EphemeronSlots& slots = EphemeronOf(ephemeron);
-    if (slots.key != nullptr && Survivor(slots.key) == nullptr) slots = {};
+    if (slots.key != nullptr && Survivor(slots.key) == nullptr) slots.Clear();
   });
 }
 

@@ -217,6 +217,34 @@ TEST_F(MarkCycleTest, AnEphemeronsValueLivesAsLongAsItsKey) {
   EXPECT_FALSE((value_of<Cell, Cell>(lost)));
 }
 
+// A minor collection clears one that the marker has met already, and linked to the others.
+TEST_F(MarkCycleTest, AnEphemeronThatIsClearedMeanwhileDoesNotHideOthers) {
+  constexpr size_t kPairs = 100;
+  Root<Cell> filler = MakeList(3000);
+  Root<Array<Cell>> keys = make_array<Cell>(kPairs);
+  Root<Array<Ephemeron<Cell, Cell>>> pairs = make_array<Ephemeron<Cell, Cell>>(kPairs);
+  for (size_t i = 0; i < kPairs; ++i) {
+    keys->at(i) = make<Cell>(1, nullptr);
+    pairs->at(i) = make_ephemeron<Cell, Cell>(keys->at(i), MakeList(20));
+  }
+  Slice();
+  Begin();
+  int cleared = 0;
+  for (size_t i = 0; cycle().is_marking(); i = (i + 37) % kPairs) {
+    set_ephemeron<Cell, Cell>(pairs->at(i), make<Cell>(2, nullptr), nullptr);
+    Slice();
+    cleared += !key_of<Cell, Cell>(pairs->at(i));
+    keys->at(i) = nullptr;
+  }
+  EXPECT_GT(cleared, 20);
+  Finish();
+  for (size_t i = 0; i < kPairs; ++i) {
+    if (keys->at(i)) {
+      ASSERT_EQ(Sum(value_of<Cell, Cell>(pairs->at(i))), 190) << i;
+    }
+  }
+}
+
 TEST_F(MarkCycleTest, FinalizersAndReleasesRunOnceAndTrackersAreTold) {
   struct Counts {
     std::optional<char> alloc_minor(const Allocation&) { return 0; }
