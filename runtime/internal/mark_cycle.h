@@ -85,6 +85,8 @@ class MarkCycle {
   void Reach(Object* object);
   // False if the object had tenure when the collection began, and has not been reached since.
   bool YoungLives(const Object* object) const;
+  // The young objects for which YoungLives() has become true.
+  size_t n_reached() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS { return reached_.size(); }
 
   // Held by a slice, and by collectors while the world is stopped.
   class Hold;

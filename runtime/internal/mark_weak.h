@@ -13,8 +13,8 @@ namespace allomon::gc::internal {
 // nothing changes any more.
 template <MarkMode kMode, typename Stop>
 bool MarkEphemerons(Marker<kMode>& marker, Stop stop) {
-  for (uint64_t before = 0; before != marker.marked_words();) {
-    before = marker.marked_words();
+  for (uint64_t before = 0; before != marker.progress();) {
+    before = marker.progress();
     for (Object* e = marker.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
       EphemeronSlots& slots = EphemeronOf(e);
       if (slots.key == nullptr || !marker.IsMarked(slots.key)) continue;

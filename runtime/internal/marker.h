@@ -88,6 +88,8 @@ class Marker {
   // front.
   Object* first_ephemeron() const { return ephemerons_; }
   uint64_t marked_words() const { return marked_words_; }
+  // Grows with each object that IsMarked() answers true for.
+  uint64_t progress() const { return marked_words_ + (kInSlices ? heap_.cycle.n_reached() : 0); }
   uint64_t marked_old_words() const { return marked_words_ - marked_young_words_; }
 
  private:

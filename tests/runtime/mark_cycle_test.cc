@@ -345,6 +345,42 @@ TEST_F(MarkCycleTest, AnObjectWithTenureKeepsItsListWhileItIsReachable) {
   EXPECT_EQ(heap_->statistics().old_words, both - 100 * 3);
 }
 
+// Two chains, whose keys have tenure but for the first one, are followed to their ends: whatever
+// the marker's order is, one of them is listed from its end.
+TEST_F(MarkCycleTest, EphemeronsWhoseKeysHaveTenureAreFollowed) {
+  using Pair = Ephemeron<Cell, Cell>;
+  constexpr size_t kLength = 4;
+  Root<Cell> filler = MakeList(1000);
+  Root<Cell> first = make<Cell>(0, nullptr);
+  Root<Array<Pair>> chains[2] = {make_array<Pair>(kLength), make_array<Pair>(kLength)};
+  const auto pair = [&](size_t chain, size_t i) -> Local<Pair> {
+    return chains[chain]->at(chain == 0 ? i : kLength - 1 - i);
+  };
+  {
+    Local<Cell> values[2][kLength];
+    for (size_t chain = 0; chain < 2; ++chain) {
+      for (size_t i = 0; i < kLength; ++i) {
+        const Local<Cell> key = i == 0 ? Local<Cell>(first) : values[chain][i - 1];
+        values[chain][i] = make<Cell>(static_cast<long>(i), nullptr);
+        chains[chain]->at(chain == 0 ? i : kLength - 1 - i) =
+            make_ephemeron<Cell, Cell>(key, values[chain][i]);
+      }
+    }
+    for (int i = 0; i < 3; ++i) heap_->Collect(CollectionKind::kMinor);
+    ASSERT_TRUE(internal::IsYoung(internal::RawOf(values[1][kLength - 1])));
+    asm volatile("" : : "r"(&values) : "memory");
+  }
+  Begin();
+  Finish();
+  for (size_t chain = 0; chain < 2; ++chain) {
+    for (size_t i = 0; i < kLength; ++i) {
+      const Local<Cell> value = value_of<Cell, Cell>(pair(chain, i));
+      ASSERT_TRUE(value) << chain << " " << i;
+      EXPECT_EQ(value->head, static_cast<long>(i));
+    }
+  }
+}
+
 TEST_F(MarkCycleTest, ALongArrayIsMarkedWhileItChanges) {
   constexpr size_t kLength = 40000;
   Root<Array<Cell>> array = make_array<Cell>(kLength);
