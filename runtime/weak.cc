@@ -13,6 +13,9 @@ static void CheckKey(Object* key) {
                    "rule.weak: a number is no key of an ephemeron; ask is_reference() before");
 }
 
+// Nothing would keep the value without a key, nor clear the reference to it.
+static Object* ValueOf(Object* key, Object* value) { return key != nullptr ? value : nullptr; }
+
 // A collection visits the ephemerons that were made or set since the last one; all others have no
 // young keys or values.  The room in the list is made before the object.
 Object* MakeEphemeron(uintptr_t header, Object* key, Object* value) {
@@ -24,7 +27,7 @@ Object* MakeEphemeron(uintptr_t header, Object* key, Object* value) {
   char* start = TryAllocateYoung(kBytes);
   if (start == nullptr) start = AllocateYoungSlow(kBytes, header, caller);
   Object* object = reinterpret_cast<Object*>(start + kWordBytes);
-  EphemeronOf(object) = {key, value, nullptr};
+  EphemeronOf(object) = {key, ValueOf(key, value), nullptr};
   HeaderOf(object) = header;
   weaks.push_back(object);
   return object;
@@ -34,7 +37,7 @@ void SetEphemeron(Object* ephemeron, Object* key, Object* value) {
   CheckKey(key);
   CurrentMutator().weaks.push_back(ephemeron);
   EphemeronOf(ephemeron).key = key;
-  EphemeronOf(ephemeron).value = value;
+  EphemeronOf(ephemeron).value = ValueOf(key, value);
 }
 
 Object* EphemeronKey(Object* ephemeron) { return NoteRead(EphemeronOf(ephemeron).key); }

@@ -8,6 +8,7 @@
 namespace allomon::gc {
 
 // A key that is held weakly, and a value that lives as long as both the key and the ephemeron live.
+// With a null key the value is null, too, whatever it is set to.
 // When a collection finds the key unreachable except through ephemerons, both become null, before
 // finalizers of the key run.  A young key may be found dead by a minor collection, an old key by a
 // major one.

@@ -71,6 +71,19 @@ TEST_F(LifetimeTest, EphemeronValueLivesAsLongAsItsKey) {
   EXPECT_FALSE(target_of<Cell>(value));
 }
 
+TEST_F(LifetimeTest, WithoutAKeyThereIsNoValue) {
+  Root<Ephemeron<Cell, Cell>> made = make_ephemeron<Cell, Cell>(nullptr, make<Cell>(1, nullptr));
+  Root<Cell> key = make<Cell>(2, nullptr);
+  Root<Ephemeron<Cell, Cell>> set = make_ephemeron<Cell, Cell>(key, make<Cell>(3, nullptr));
+  for (int i = 0; i < 2; ++i) {
+    set_ephemeron<Cell, Cell>(set, nullptr, make<Cell>(4, nullptr));
+    EXPECT_FALSE((value_of<Cell, Cell>(made)));
+    EXPECT_FALSE((value_of<Cell, Cell>(set)));
+    Minor();
+    Major();
+  }
+}
+
 // The value reaches the key.  Neither keeps the other alive.
 TEST_F(LifetimeTest, EphemeronThatReachesItsOwnKeyDies) {
   for (const bool old : {false, true}) {
