@@ -142,19 +142,19 @@ def measure_managed(options, generator, progress, round_, times, programs):
             progress.step(f"round {round_}: {name}, {program}")
             peers = runtime_compare.PEERS_NAME.get(ours, ours)
             work = ours if program == "allomon runtime" else peers
-            seconds = workloads.processor_seconds([programs[program], work, size], {}, "/")
+            seconds = workloads.processor_seconds([*programs[program], work, size], {}, "/")
             times.setdefault(name, {}).setdefault(program, []).append(seconds)
 
 
 def managed_programs(options, folder):
-    """name -> path of each program, compiled in the folder.  Empty if a compiler or library is
+    """name -> command of each program, compiled in the folder.  Empty if a compiler or library is
     missing.
     """
     if not options.managed or configurations.missing(configurations.MANAGED_PACKAGES):
         return {}
     _, found = runtime_compare.build(folder)
     ours = built("benchmarks/runtime_benchmark")
-    return {"allomon runtime": ours, "OCaml": found["OCaml"], "Boehm": found["Boehm"]}
+    return {"allomon runtime": [ours], "OCaml": found["OCaml"], "Boehm": found["Boehm"]}
 
 
 def measure(options):

@@ -188,6 +188,51 @@ class Peers(unittest.TestCase):
             workloads.processor_seconds(command, {}, "/")
 
 
+class Managed(unittest.TestCase):
+    """The managed rows beside programs that a stand-in of the compilers makes."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = scratch.name
+        self.calls = os.path.join(scratch.name, "calls")
+
+    def program(self, path):
+        """Writes a program that notes the name and the arguments that it is called by."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\necho "${{0##*/}} $*" >>{self.calls}\n')
+        os.chmod(path, 0o755)
+        return path
+
+    def test_each_program_runs_each_row_in_each_round(self):
+        ours = self.program(os.path.join(self.folder, "ours"))
+
+        def compiler(command, **_):
+            self.program(command[command.index("-o") + 1])
+
+        with contextlib.ExitStack() as fakes:
+            for holder, name, fake in (
+                (compare.runtime_compare.subprocess, "check_call", compiler),
+                (configurations, "missing", lambda packages: []),
+                (compare, "built", lambda name: ours),
+            ):
+                fakes.enter_context(mock.patch.object(holder, name, fake))
+            options = compare.parse(["--rounds", "2", "--only", "^lists$"])
+            options.environments = {}
+            times = compare.measure(options)
+        self.assertEqual(
+            {name: len(found) for name, found in times["lists"].items()},
+            {"allomon runtime": 2, "OCaml": 2, "Boehm": 2},
+        )
+        with open(self.calls, encoding="utf-8") as file:
+            found = sorted(file.read().splitlines())
+        self.assertEqual(found, 2 * ["boehm list 2000"] + 2 * ["ocaml list 2000"]
+                         + 2 * ["ours list 2000"])
+        columns = configurations.MANAGED_COLUMNS
+        rows = report.summarise(times, [], columns)
+        self.assertIn("lists", report.markdown(rows, columns, times))
+
+
 class Options(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
