@@ -210,8 +210,10 @@ def report(options, times, about):
 
 def main():
     options = parse(sys.argv[1:])
-    packages = dict(configurations.PACKAGES) if options.workloads else {}
-    packages.update(configurations.MANAGED_PACKAGES if options.managed else {})
+    packages = dict(configurations.MANAGED_PACKAGES) if options.managed else {}
+    if options.workloads:
+        files = [it.command[0] for it in options.workloads]
+        packages.update(configurations.needed(options.columns, files))
     configurations.install(packages)
     options.workloads = [it for it in options.workloads if it.can_run()]
     options.environments = configurations.available(

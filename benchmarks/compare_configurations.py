@@ -109,6 +109,14 @@ def missing(packages):
     return [name for name, file in packages.items() if not glob.glob(file)]
 
 
+def needed(columns, files):
+    """The packages of malloc's rows: those of the columns' libraries, and those that have a file
+    of `files`, the programs of the rows.
+    """
+    used = {CONFIGURATIONS[name].library for column in columns for name in column} | set(files)
+    return {name: file for name, file in PACKAGES.items() if file in used}
+
+
 def install(packages):
     """Installs what is missing, as root; otherwise says what is missing, and the run goes on."""
     wanted = missing(packages)

@@ -182,6 +182,16 @@ class Peers(unittest.TestCase):
             errors.getvalue(), "compare: without a, b: not installed; apt-get install a b\n"
         )
 
+    def test_only_what_the_rows_and_columns_need_is_installed(self):
+        ours = configurations.selected(re.compile("1e-4 / allomon off"))
+        self.assertEqual(configurations.needed(ours, ["pair"]), {})
+        heaptrack = configurations.selected(re.compile("heaptrack"))
+        found = configurations.needed(heaptrack, ["/usr/bin/sqlite3"])
+        self.assertEqual(set(found), {"heaptrack", "sqlite3"})
+        every = [it.command[0] for it in workloads.WORKLOADS]
+        found = configurations.needed(configurations.COLUMNS, every)
+        self.assertEqual(found, configurations.PACKAGES)
+
     def test_a_program_that_fails_is_named_with_its_last_line(self):
         with self.assertRaisesRegex(workloads.RunError, "^sh ended with 3: second$"):
             command = ["/bin/sh", "-c", "echo first >&2; echo second >&2; exit 3"]
