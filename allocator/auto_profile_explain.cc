@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "tracker/base/own_memory.h"
+#include "tracker/base/sys/raw_calls.h"
 
 namespace allomon {
 namespace {
@@ -28,11 +29,11 @@ double BytesOf(const char* name, const char* status) {
 // Resident memory that no file is behind, without the profiler's own: now, or where it was most.
 // (That what is mapped from files has been the same then, is an estimate.)
 double AnonymousBytes(bool at_most) {
-  const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  const int fd = internal::sys::Open("/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
   char status[4096] = {};
-  const ssize_t bytes = read(fd, status, sizeof(status) - 1);
-  close(fd);
+  const ssize_t bytes = internal::sys::Read(fd, status, sizeof(status) - 1);
+  internal::sys::Close(fd);
   if (bytes <= 0) return 0;
   const double of_files = BytesOf("\nRssFile:", status) + BytesOf("\nRssShmem:", status);
   const double anonymous =

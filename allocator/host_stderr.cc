@@ -4,8 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <initializer_list>
+
+#include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::internal {
 namespace {
@@ -14,21 +15,26 @@ namespace {
 struct stat g_stderr = {};
 bool g_remembered = false;
 
+// Of a set of signals the kernel knows so much.
+constexpr size_t kKernelSetBytes = 8;
+
 bool IsSameFile(const struct stat& a, const struct stat& b) {
   return a.st_ino != 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
+
+bool HasAppend(int flags) { return flags >= 0 && (flags & O_APPEND) != 0; }
 
 // Standard error is a daemon's log if its file is standard output, too, or is opened for appending.
 // Neither is true of a data file.
 bool IsALog(const struct stat& now) {
   struct stat output = {};
-  if (fstat(STDOUT_FILENO, &output) == 0 && IsSameFile(output, now)) return true;
-  return S_ISREG(now.st_mode) && (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
+  if (sys::Fstat(STDOUT_FILENO, &output) == 0 && IsSameFile(output, now)) return true;
+  return S_ISREG(now.st_mode) && HasAppend(sys::Fcntl(STDERR_FILENO, F_GETFL));
 }
 
 bool MayBeWritten() {
   struct stat now = {};
-  return fstat(STDERR_FILENO, &now) == 0 && (IsSameFile(g_stderr, now) || IsALog(now));
+  return sys::Fstat(STDERR_FILENO, &now) == 0 && (IsSameFile(g_stderr, now) || IsALog(now));
 }
 
 }  // namespace
@@ -36,15 +42,14 @@ bool MayBeWritten() {
 void RememberStderr() {
   if (g_remembered) return;
   g_remembered = true;
-  if (fstat(STDERR_FILENO, &g_stderr) != 0) g_stderr.st_ino = 0;
+  if (sys::Fstat(STDERR_FILENO, &g_stderr) != 0) g_stderr.st_ino = 0;
 }
 
 void WriteToStderr(const char* text, size_t bytes) {
   const NoSignalsFromWriting quiet;
   if (!MayBeWritten()) return;
   while (bytes > 0) {
-    const ssize_t written = write(STDERR_FILENO, text, bytes);
-    if (written < 0 && errno == EINTR) continue;
+    const ssize_t written = sys::Write(STDERR_FILENO, text, bytes);
     if (written <= 0) return;  // standard error has no reader left
     text += written;
     bytes -= static_cast<size_t>(written);
@@ -63,7 +68,7 @@ NoSignalsFromWriting::NoSignalsFromWriting() {
 
 NoSignalsFromWriting::~NoSignalsFromWriting() {
   const timespec now = {};
-  while (sigtimedwait(&raised_, nullptr, &now) > 0) {
+  while (sys::SystemCallUntilDone(SYS_rt_sigtimedwait, &raised_, 0, &now, kKernelSetBytes) > 0) {
   }
   pthread_sigmask(SIG_SETMASK, &outer_, nullptr);
 }

@@ -2,33 +2,32 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <initializer_list>
 
+#include "tracker/base/sys/raw_calls.h"
+
 namespace allomon::internal {
 namespace {
 
-// A file that is opened and read by system calls made by number: the C library's own functions are
-// cancellation points, and the host may have replaced them.
+// A file that is opened and read by raw calls: the C library's own functions are cancellation
+// points, and the host may have replaced them.
 class RawFile {
  public:
-  explicit RawFile(const char* path)
-      : fd_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0))) {}
+  explicit RawFile(const char* path) : fd_(sys::Open(path, O_RDONLY | O_CLOEXEC)) {}
   ~RawFile() {
-    if (fd_ >= 0) syscall(SYS_close, fd_);
+    if (fd_ >= 0) sys::Close(fd_);
   }
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
 
   size_t Read(char* out, size_t bytes) const {
-    const long got = syscall(SYS_read, fd_, out, bytes);
+    const ssize_t got = sys::Read(fd_, out, bytes);
     return got > 0 ? static_cast<size_t>(got) : 0;
   }
   size_t ReadAt(uint64_t offset, void* out, size_t bytes) const {
-    const long got = syscall(SYS_pread64, fd_, out, bytes, offset);
+    const ssize_t got = sys::Pread(fd_, out, bytes, offset);
     return got > 0 ? static_cast<size_t>(got) : 0;
   }
   template <typename T>

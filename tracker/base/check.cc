@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tracker/base/sys/raw_calls.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -30,7 +32,7 @@ class Line {
     Add(first);
   }
 
-  void Write() const { static_cast<void>(!write(STDERR_FILENO, text_, size_)); }
+  void Write() const { sys::Write(STDERR_FILENO, text_, size_); }
 
  private:
   char text_[512];

@@ -2,20 +2,22 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include "tracker/base/errno_keeper.h"
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/formats/version.h"
 #include "tracker/recording/bus_errors.h"
 #include "tracker/recording/recorder_lock.h"
 
 namespace allomon::control {
 namespace {
+
+namespace sys = internal::sys;
 
 constexpr uint64_t kFileBytes = 8192;
 
@@ -28,10 +30,23 @@ const char* MakePath(const char* folder, uint32_t pid, recording::FilePath* path
   return recording::ExpandPath(pattern.text, pid, false, path) ? path->text : "";
 }
 
-// open() is a cancellation point.
 int CreateFile(const char* path) {
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, kFlags, 0600));
+  return sys::Open(path, kFlags, 0600);
+}
+
+// Of a few pages: done between two signals.  A file system that cannot allocate is written to.
+bool Allocate(int fd) {
+  int error = 0;
+  do {
+    error = sys::Fallocate(fd, 0, kFileBytes);
+  } while (error == -EINTR);
+  if (error != -EOPNOTSUPP) return error == 0;
+  constexpr char kZeros[512] = {};
+  for (uint64_t at = 0; at < kFileBytes; at += sizeof(kZeros)) {
+    if (sys::Pwrite(fd, kZeros, sizeof(kZeros), at) != sizeof(kZeros)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -57,18 +72,18 @@ const char* ControlFile::Open(uint32_t pid, uint32_t parent_pid) {
 
 const char* ControlFile::Create(const char* folder, uint32_t pid) {
   MakePath(folder, pid, &path_);
-  unlink(path_.text);  // a process's that had the same id, or of this one before it executed
+  sys::Unlink(path_.text);  // a process's that had the same id, or of this one before it executed
   const int fd = CreateFile(path_.text);
   if (fd < 0) return "no control page can be made in /dev/shm or in /tmp";
   const char* const error = Map(fd);
-  syscall(SYS_close, fd);
-  if (error != nullptr) unlink(path_.text);
+  sys::Close(fd);
+  if (error != nullptr) sys::Unlink(path_.text);
   return error;
 }
 
 // The pages are allocated before anybody touches them.
 const char* ControlFile::Map(int fd) {
-  if (posix_fallocate(fd, 0, kFileBytes) != 0) return "there is no room for a control page";
+  if (!Allocate(fd)) return "there is no room for a control page";
   void* const pages = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (pages == MAP_FAILED) return "there are no addresses for a control page";
   page_ = static_cast<Page*>(pages);
@@ -104,8 +119,7 @@ void ControlFile::Forget() {
 }
 
 void ControlFile::Unlink() {
-  const ErrnoKeeper keeper;
-  if (page_ != nullptr) unlink(path_.text);
+  if (page_ != nullptr) sys::Unlink(path_.text);
 }
 
 }  // namespace allomon::control

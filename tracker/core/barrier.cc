@@ -1,9 +1,8 @@
 #include "tracker/core/barrier.h"
 
 #include <linux/membarrier.h>
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::internal {
 
@@ -11,7 +10,7 @@ std::atomic<bool> has_asymmetric_barrier{false};
 
 namespace {
 
-int MemBarrier(int command) { return static_cast<int>(syscall(SYS_membarrier, command, 0, 0)); }
+long MemBarrier(int command) { return sys::SystemCall(SYS_membarrier, command, 0, 0); }
 
 }  // namespace
 
@@ -25,7 +24,7 @@ void BarrierOnAllThreads() {
     // they made before that are out of their store buffers when we have yielded.
     has_asymmetric_barrier.store(false, std::memory_order_relaxed);
   }
-  for (int i = 0; i < 8; ++i) sched_yield();
+  for (int i = 0; i < 8; ++i) sys::SchedYield();
 }
 
 // Before the first epoch that any thread has to notice.  The mark is stored once as well: a later

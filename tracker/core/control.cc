@@ -1,12 +1,11 @@
 #include "tracker/core/control.h"
 
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <atomic>
 
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/core/callback_scope.h"
 #include "tracker/core/entries.h"
 #include "tracker/core/fork.h"
@@ -210,7 +209,8 @@ SessionId ExclusiveSession() {
 // and maps memory when it is first called.
 uint64_t RandomSeed() {
   uint64_t seed = 0;
-  if (syscall(SYS_getrandom, &seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed)) return seed;
+  const long bytes = sys::SystemCall(SYS_getrandom, &seed, sizeof(seed), GRND_NONBLOCK);
+  if (bytes == sizeof(seed)) return seed;
   // Early in boot: not secret, but different from run to run.
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -3,34 +3,35 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 
+#include "tracker/base/sys/raw_calls.h"
+
 namespace allomon::triggers {
 namespace {
+
+namespace sys = internal::sys;
 
 // Hosts close and use low descriptors as if they were theirs.
 constexpr int kHighDescriptor = 900;
 
 int OpenAt(int directory, const char* name, int flags) {
-  return static_cast<int>(
-      syscall(SYS_openat, directory, name, flags | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600));
+  return sys::OpenAt(directory, name, flags | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
 }
 
 int MoveUp(int fd) {
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor);
+  const int high = sys::Fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor);
   if (high < 0) return fd;
-  syscall(SYS_close, fd);
+  sys::Close(fd);
   return high;
 }
 
 // Beyond it the kernel would send SIGXFSZ.
 bool LimitAllows(uint64_t end_bytes) {
   rlimit limit = {};
-  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || end_bytes <= limit.rlim_cur;
+  return sys::Prlimit(RLIMIT_FSIZE, nullptr, &limit) != 0 || end_bytes <= limit.rlim_cur;
 }
 
 }  // namespace
@@ -39,25 +40,25 @@ void CopyFile::SetPlace(std::string_view directory, std::string_view stem) {
   stem_.Clear().Add(stem);
   if (directory == std::string_view(directory_.text(), directory_.length())) return;
   directory_.Clear().Add(directory);
-  if (HasDirectory()) syscall(SYS_close, directory_fd_);
+  if (HasDirectory()) sys::Close(directory_fd_);
   directory_fd_ = -1;
 }
 
 // The host may have closed all descriptors, or have a file of its own at ours.
 bool CopyFile::HasDirectory() const {
   struct stat status;
-  return directory_fd_ >= 0 && fstat(directory_fd_, &status) == 0 && status.st_dev == device_ &&
-         status.st_ino == inode_;
+  return directory_fd_ >= 0 && sys::Fstat(directory_fd_, &status) == 0 &&
+         status.st_dev == device_ && status.st_ino == inode_;
 }
 
 int CopyFile::OpenDirectory() {
   directory_fd_ = -1;
-  const long fd =
-      syscall(SYS_openat, AT_FDCWD, directory_.text(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-  if (fd < 0) return errno;
-  directory_fd_ = MoveUp(static_cast<int>(fd));
+  const int fd = sys::Open(directory_.text(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return -fd;
+  directory_fd_ = MoveUp(fd);
   struct stat status;
-  if (fstat(directory_fd_, &status) != 0) return errno;
+  const int result = sys::Fstat(directory_fd_, &status);
+  if (result != 0) return -result;
   device_ = status.st_dev;
   inode_ = status.st_ino;
   return 0;
@@ -65,9 +66,9 @@ int CopyFile::OpenDirectory() {
 
 int CopyFile::Create() {
   if (!SetName(&from_, "saving", 0)) return ENAMETOOLONG;
-  unlinkat(directory_fd_, from_.text(), 0);  // of a process that was killed
+  sys::UnlinkAt(directory_fd_, from_.text());  // of a process that was killed
   fd_ = OpenAt(directory_fd_, from_.text(), O_WRONLY | O_CREAT | O_EXCL);
-  if (fd_ < 0) return errno;
+  if (fd_ < 0) return -fd_;
   fd_ = MoveUp(fd_);
   return 0;
 }
@@ -80,7 +81,7 @@ int CopyFile::Begin(uint64_t end_bytes) {
   if (error == 0) error = Create();
   if (error != ENOENT || !was_open) return error;
   // The directory was removed; another may have its name.
-  syscall(SYS_close, directory_fd_);
+  sys::Close(directory_fd_);
   error = OpenDirectory();
   return error == 0 ? Create() : error;
 }
@@ -88,9 +89,8 @@ int CopyFile::Begin(uint64_t end_bytes) {
 int CopyFile::Write(uint64_t offset, const char* bytes, uint64_t size) {
   if (!LimitAllows(offset + size)) return EFBIG;
   while (size > 0) {
-    const long written = syscall(SYS_pwrite64, fd_, bytes, size, offset);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return written < 0 ? errno : ENOSPC;
+    const ssize_t written = sys::Pwrite(fd_, bytes, size, offset);
+    if (written <= 0) return written < 0 ? static_cast<int>(-written) : ENOSPC;
     bytes += written;
     offset += static_cast<uint64_t>(written);
     size -= static_cast<uint64_t>(written);
@@ -105,11 +105,11 @@ bool CopyFile::SetName(FixedText<NAME_MAX + 1>* name, std::string_view kind, uin
 }
 
 int CopyFile::Rename(const char* from, const char* to) {
-  return renameat(directory_fd_, from, directory_fd_, to) == 0 ? 0 : errno;
+  return -sys::RenameAt(directory_fd_, from, directory_fd_, to);
 }
 
 void CopyFile::Close() {
-  if (fd_ >= 0) syscall(SYS_close, fd_);
+  if (fd_ >= 0) sys::Close(fd_);
   fd_ = -1;
 }
 
@@ -126,7 +126,7 @@ int CopyFile::Finish(std::string_view kind, uint32_t keep) {
 
 void CopyFile::Abandon() {
   Close();
-  if (SetName(&from_, "saving", 0)) unlinkat(directory_fd_, from_.text(), 0);
+  if (SetName(&from_, "saving", 0)) sys::UnlinkAt(directory_fd_, from_.text());
 }
 
 const char* CopyFile::PathOf(std::string_view kind) {

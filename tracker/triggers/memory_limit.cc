@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::triggers {
 namespace {
+
+namespace sys = internal::sys;
 
 // Version 1 says 2^63 less a page where there is no limit.
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
@@ -69,10 +72,10 @@ uint64_t PercentOf(uint64_t bytes, uint32_t percent) { return bytes / 100 * perc
 bool MemoryLimit::ReadText(std::string_view directory, std::string_view name) {
   if (!path_.Clear().Add(root_).Add(directory).Add(name).fits()) return false;
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
-  const long fd = syscall(SYS_openat, AT_FDCWD, path_.text(), kFlags, 0);
+  const int fd = sys::Open(path_.text(), kFlags);
   if (fd < 0) return false;
-  const long length = syscall(SYS_read, fd, text_, sizeof(text_) - 1);
-  syscall(SYS_close, fd);
+  const ssize_t length = sys::Read(fd, text_, sizeof(text_) - 1);
+  sys::Close(fd);
   text_[length > 0 ? length : 0] = '\0';
   return length > 0;
 }
@@ -148,7 +151,7 @@ Usage MemoryLimit::ReadLevel(size_t length, uint32_t percent) {
 Usage MemoryLimit::ReadAddresses() {
   rlimit limit = {};
   uint64_t pages = 0;
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  if (sys::Prlimit(RLIMIT_AS, nullptr, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
   if (!ReadText("", "/proc/self/statm") || !ParseNumber(text_, &pages)) return {};
   return {pages * static_cast<uint64_t>(getpagesize()), limit.rlim_cur, true};
 }

@@ -1,33 +1,35 @@
 // This process's memory and mappings, read through files, which answer with an error where there is
-// no memory: other threads go on meanwhile, and may return some to the kernel.
+// no memory: other threads go on meanwhile, and may return some to the kernel.  No call is a
+// cancellation point.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_PROCESS_MEMORY_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_PROCESS_MEMORY_H_
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+
+#include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::backend {
 
 class File {
  public:
-  explicit File(const char* path) : descriptor_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  explicit File(const char* path) : descriptor_(internal::sys::Open(path, O_RDONLY | O_CLOEXEC)) {}
   ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
+    if (descriptor_ >= 0) internal::sys::Close(descriptor_);
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
   bool ReadAt(uintptr_t offset, void* to, size_t bytes) const {
-    const ssize_t done = pread(descriptor_, to, bytes, static_cast<off_t>(offset));
+    const ssize_t done = internal::sys::Pread(descriptor_, to, bytes, offset);
     return done == static_cast<ssize_t>(bytes);
   }
   // -1 at the end.
   int Next() {
     if (at_ == filled_) {
-      filled_ = read(descriptor_, buffer_, sizeof(buffer_));
+      filled_ = internal::sys::Read(descriptor_, buffer_, sizeof(buffer_));
       at_ = 0;
       if (filled_ <= 0) return filled_ = at_ = -1;
     }
