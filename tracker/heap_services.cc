@@ -39,6 +39,7 @@ BlockHandle ReportCustomSlow(uint64_t size_bytes, const FrameState& caller) {
 // A session that keeps no value and tells no user.
 uint32_t StartSampling(double rate, std::optional<uint64_t> seed) {
   Session::Config config;
+  config.kind = SessionKind::kHeap;
   config.rate = rate;
   config.seed = seed ? *seed : RandomSeed();
   config.follows_blocks = false;
@@ -48,7 +49,7 @@ uint32_t StartSampling(double rate, std::optional<uint64_t> seed) {
   return StartSession(config, client).id;
 }
 
-void StopSampling(uint32_t id) { StopAndDiscardSession(id); }
+void StopSampling(uint32_t id) { StopAndDiscardSession(id, SessionKind::kHeap); }
 
 void SetAllocatorText(uintptr_t begin, uintptr_t end) { internal::LeaveOutText(begin, end); }
 

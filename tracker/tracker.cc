@@ -12,6 +12,7 @@ namespace allomon {
 namespace {
 
 using internal::ControlError;
+using internal::SessionKind;
 namespace preloaded = internal::preloaded;
 
 absl::Status NoHeap() {
@@ -67,6 +68,7 @@ absl::Status FromPreloaded(allomon_status status) {
 
 internal::Session::Config ToConfig(double rate, const StartOptions& options) {
   internal::Session::Config config;
+  config.kind = SessionKind::kTracker;
   config.rate = rate;
   config.seed = options.seed.has_value() ? *options.seed : internal::RandomSeed();
   config.callstack_size = options.callstack_size;
@@ -75,8 +77,9 @@ internal::Session::Config ToConfig(double rate, const StartOptions& options) {
 }
 
 absl::Status StopById(internal::SessionId id, StopMode mode) {
-  return ToStatus(mode == StopMode::kDiscard ? internal::StopAndDiscardSession(id)
-                                             : internal::StopSession(id));
+  constexpr auto kKind = SessionKind::kTracker;
+  return ToStatus(mode == StopMode::kDiscard ? internal::StopAndDiscardSession(id, kKind)
+                                             : internal::StopSession(id, kKind));
 }
 
 Tracker::Statistics StatisticsOf(internal::Session& session) {
@@ -142,13 +145,15 @@ absl::Status Tracker::stop(TrackerId id, StopMode mode) {
 }
 
 absl::Status Tracker::discard(TrackerId id) {
-  return preloaded::HasTracker(id.value) ? FromPreloaded(preloaded::Discard(id.value))
-                                         : ToStatus(internal::DiscardSession(id.value));
+  return preloaded::HasTracker(id.value)
+             ? FromPreloaded(preloaded::Discard(id.value))
+             : ToStatus(internal::DiscardSession(id.value, SessionKind::kTracker));
 }
 
 absl::Status Tracker::drain(TrackerId id) {
-  return preloaded::HasTracker(id.value) ? FromPreloaded(preloaded::Drain(id.value))
-                                         : ToStatus(internal::DrainSession(id.value));
+  return preloaded::HasTracker(id.value)
+             ? FromPreloaded(preloaded::Drain(id.value))
+             : ToStatus(internal::DrainSession(id.value, SessionKind::kTracker));
 }
 
 std::vector<LiveStack> Tracker::snapshot(TrackerId id) {
@@ -177,7 +182,7 @@ absl::StatusOr<Tracker::Statistics> Tracker::statistics(TrackerId id) {
     if (status != ALLOMON_OK) return FromPreloaded(status);
     return StatisticsOf(counts);
   }
-  internal::PinnedSession session(id.value);
+  internal::PinnedSession session(id.value, SessionKind::kTracker);
   if (!session) return ToStatus(ControlError::kNoSuchTracker);
   return StatisticsOf(*session);
 }

@@ -15,6 +15,7 @@ sys.path.insert(
 from support import Case, runfile  # noqa: E402
 
 LIBRARY = runfile("//allocator:liballomon.so")
+PACKAGE = runfile("//tracker/c/python:allomon")
 QUIET = {"ALLOMON_PROFILE": "no"}
 ABSENT = "no Allomon in this process: preload liballomon.so, or link Allomon"
 FOLLOWED = ["ready: ok", "start: ok", "stop: ok", "followed"]
@@ -135,6 +136,53 @@ class Python(Case):
         command = runfile("//tools/allomon:allomon")
         report = self.run_plain([command, "report", self.path("python.rec")])
         self.assertEqual(report.returncode, 0, report.stderr)
+
+    # The page's attendant, a tracker, a counting and a recording have a session each, with ids from
+    # 1 on.  A number of one kind, forged into an object of another, is none.
+    FORGED = """
+import ctypes, sys
+import allomon
+from allomon import recording
+def refused(call):
+    try:
+        call()
+    except allomon.Error:
+        return True
+    return False
+allomon.start(sys.argv[1])
+kept, tracker, forged = recording._recording, allomon.Tracker(rate=1), allomon.Tracker(rate=1)
+with allomon.counted() as counts:
+    others = [number for number in range(1, 40) if number != kept[0].value & 0x7fffffff]
+    for number in others:
+        for given in number, number | 1 << 31:
+            recording._recording = ctypes.c_uint32(given), kept[1]
+            assert refused(allomon.statistics), given
+            assert refused(allomon.stop), given
+    recording._recording, number = kept, forged._number
+    for other in set(range(1, 40)) - {tracker._number.value, number.value}:
+        for given in other, other | 1 << 31:
+            forged._number = ctypes.c_uint32(given)
+            assert refused(forged.snapshot), given
+            assert refused(forged.snapshot_by_labels), given
+            assert refused(forged.stop), given
+    forged._number = number
+assert allomon.statistics()["samples"] >= 0
+allomon.stop()
+tracker.stop()
+forged.stop()
+assert counts.blocks > 0
+print("each is there still")
+"""
+
+    def test_forged_numbers(self):
+        env = {
+            "LD_PRELOAD": LIBRARY, "ALLOMON_PROFILE": "idle",
+            "PYTHONPATH": os.path.dirname(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        command = ["/usr/bin/python3", "-c", self.FORGED, self.path("forged.rec")]
+        done = self.run_plain(command, env)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertEqual(done.stdout, "each is there still\n")
 
     def test_absent(self):
         done = self.run_example({})

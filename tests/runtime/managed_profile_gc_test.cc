@@ -58,7 +58,7 @@ TEST_F(ManagedProfileTest, LiveObjectsAreAsLargeAsAllocatedOnes) {
     EXPECT_EQ(std::accumulate(heap.bytes_by_stack.begin(), heap.bytes_by_stack.end(), 0.0),
               10 * kCellBytes);
   }
-  allomon::internal::StopAndDiscardSession(session.id);
+  allomon::internal::StopAndDiscardSession(session.id, allomon::internal::SessionKind::kProfile);
 }
 
 }  // namespace

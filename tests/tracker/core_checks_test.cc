@@ -20,13 +20,16 @@ class CoreChecksDeathTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Session::Config config;
+    config.kind = SessionKind::kTracker;
     config.rate = 0;
     config.concurrent = true;
     std::unique_ptr<SessionClient> client = std::make_unique<ValuelessClient>();
     id_ = StartSession(config, client).id;
     ASSERT_NE(id_, 0u);
   }
-  void TearDown() override { EXPECT_EQ(StopAndDiscardSession(id_), ControlError::kNone); }
+  void TearDown() override {
+    EXPECT_EQ(StopAndDiscardSession(id_, SessionKind::kTracker), ControlError::kNone);
+  }
 
   Session& session() { return *Session::Find(id_); }
 

@@ -14,6 +14,7 @@
 using allomon::c::CountingBooks;
 using allomon::c::CountingClient;
 using allomon::internal::Session;
+using allomon::internal::SessionKind;
 
 namespace {
 
@@ -33,13 +34,14 @@ constexpr size_t kFirstOptionsBytes = sizeof(allomon_counting_options);
 constexpr size_t kFirstTotalsBytes = sizeof(allomon_allocation_totals);
 
 uint64_t LostBlocksOf(uint32_t id) {
-  const allomon::internal::PinnedSession session(id);
+  const allomon::internal::PinnedSession session(id, SessionKind::kCounting);
   if (!session) return 0;
   return allomon::internal::Registry::Get().TotalsOf(*session).dropped_blocks;
 }
 
 Session::Config ConfigOf(const allomon_counting_options& options) {
   Session::Config config;
+  config.kind = SessionKind::kCounting;
   config.rate = 1;
   config.seed = 1;  // no gap is left to chance at rate 1
   config.callstack_size = options.callstack_size;
@@ -68,7 +70,8 @@ allomon_status Stop(Counting* counting) {
   if (counting->session == 0) return ALLOMON_NOT_STARTED;
   const uint32_t session = std::exchange(counting->session, 0);
   counting->lost_blocks = LostBlocksOf(session);
-  return allomon::c::ToStatus(allomon::internal::StopAndDiscardSession(session));
+  return allomon::c::ToStatus(
+      allomon::internal::StopAndDiscardSession(session, SessionKind::kCounting));
 }
 
 }  // namespace

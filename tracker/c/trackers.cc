@@ -22,6 +22,7 @@ using allomon::c::CopyOut;
 using allomon::c::ToStatus;
 using allomon::internal::Session;
 using allomon::internal::SessionId;
+using allomon::internal::SessionKind;
 
 // Of the structures' first versions (0.2.0).
 constexpr size_t kFirstOptionsBytes = sizeof(allomon_tracker_options);
@@ -30,6 +31,7 @@ constexpr size_t kFirstCountsBytes = sizeof(allomon_tracker_counts);
 
 Session::Config ToConfig(const allomon_tracker_options& options) {
   Session::Config config;
+  config.kind = SessionKind::kTracker;
   config.rate = options.rate;
   config.seed = options.has_seed != 0 ? options.seed : allomon::internal::RandomSeed();
   config.callstack_size = options.callstack_size;
@@ -78,7 +80,9 @@ template <typename Live, typename Each>
 allomon_status Tell(allomon_tracker tracker, std::vector<Live> (*take)(SessionId), Each each,
                     void* user) {
   if (each == nullptr) return ALLOMON_INVALID_ARGUMENT;
-  if (!allomon::internal::PinnedSession(tracker)) return ALLOMON_NO_SUCH_TRACKER;
+  if (!allomon::internal::PinnedSession(tracker, SessionKind::kTracker)) {
+    return ALLOMON_NO_SUCH_TRACKER;
+  }
   std::vector<Live> all;
   try {
     all = take(tracker);
@@ -128,19 +132,19 @@ allomon_status allomon_tracker_start(const allomon_tracker_options* options,
 allomon_status allomon_tracker_stop(allomon_tracker tracker, int32_t mode) {
   switch (mode) {
     case ALLOMON_DISCARD:
-      return ToStatus(allomon::internal::StopAndDiscardSession(tracker));
+      return ToStatus(allomon::internal::StopAndDiscardSession(tracker, SessionKind::kTracker));
     case ALLOMON_KEEP_TRACKING:
-      return ToStatus(allomon::internal::StopSession(tracker));
+      return ToStatus(allomon::internal::StopSession(tracker, SessionKind::kTracker));
   }
   return ALLOMON_INVALID_ARGUMENT;
 }
 
 allomon_status allomon_tracker_discard(allomon_tracker tracker) {
-  return ToStatus(allomon::internal::DiscardSession(tracker));
+  return ToStatus(allomon::internal::DiscardSession(tracker, SessionKind::kTracker));
 }
 
 allomon_status allomon_tracker_drain(allomon_tracker tracker) {
-  return ToStatus(allomon::internal::DrainSession(tracker));
+  return ToStatus(allomon::internal::DrainSession(tracker, SessionKind::kTracker));
 }
 
 allomon_tracker allomon_tracker_sampling(void) { return allomon::internal::ExclusiveSession(); }
@@ -159,7 +163,7 @@ allomon_status allomon_tracker_snapshot_by_labels(
 }
 
 allomon_status allomon_tracker_statistics(allomon_tracker tracker, allomon_tracker_counts* counts) {
-  const allomon::internal::PinnedSession session(tracker);
+  const allomon::internal::PinnedSession session(tracker, SessionKind::kTracker);
   if (!session) return ALLOMON_NO_SUCH_TRACKER;
   return CopyOut(CountsOf(*session), kFirstCountsBytes, counts) ? ALLOMON_OK
                                                                 : ALLOMON_INVALID_ARGUMENT;

@@ -95,6 +95,7 @@ const char* Attendant::MakePage() {
 
 internal::Session::Config ConfigOf(const AttendOptions& options) {
   internal::Session::Config config;
+  config.kind = internal::SessionKind::kAttendant;
   config.rate = static_cast<double>(internal::kBytesPerWord) / kGapBytes;
   config.seed = options.seed ? *options.seed : internal::RandomSeed();
   config.follows_blocks = false;

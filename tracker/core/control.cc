@@ -93,16 +93,18 @@ StartResult StartLocked(const Session::Config& config, SessionClient* client)
   return {ControlError::kNone, session->id()};
 }
 
-ControlError StopLocked(SessionId* id) ALLOMON_REQUIRES(Registry::Get().lock()) {
+ControlError StopLocked(SessionId* id, SessionKind kind) ALLOMON_REQUIRES(Registry::Get().lock()) {
   if (*id == 0) *id = ExclusiveLocked();
-  if (*id == 0 || !RemoveFromActiveLocked(*id)) return ControlError::kNotStarted;
-  Session::Find(*id)->SetStoppedLocked();
+  Session* const session = Session::Find(*id, kind);
+  if (session == nullptr || !RemoveFromActiveLocked(*id)) return ControlError::kNotStarted;
+  session->SetStoppedLocked();
   return ControlError::kNone;
 }
 
 // Marks the session discarded.  A caller that gets kNone must go on with DestroySession().
-ControlError BeginDiscardLocked(SessionId id) ALLOMON_REQUIRES(Registry::Get().lock()) {
-  Session* session = Session::Find(id);
+ControlError BeginDiscardLocked(SessionId id, SessionKind kind)
+    ALLOMON_REQUIRES(Registry::Get().lock()) {
+  Session* session = Session::Find(id, kind);
   if (session == nullptr || session->status() == SessionStatus::kDiscarded) {
     return ControlError::kNoSuchTracker;
   }
@@ -141,6 +143,7 @@ void AnnounceStandingAside() { g_stands_aside.store(true, std::memory_order_rela
 bool IsStandingAside() { return g_stands_aside.load(std::memory_order_relaxed); }
 
 StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client) {
+  ALLOMON_DCHECK("inv.session.kind", config.kind != SessionKind::kNone);
   const ControlError error = Validate(config);
   if (error != ControlError::kNone) return {error, 0};
   InstallForkHandlers();
@@ -150,24 +153,24 @@ StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionC
   return result;
 }
 
-ControlError StopSession(SessionId id) {
+ControlError StopSession(SessionId id, SessionKind kind) {
   const TickSafeLockHolder hold(Registry::Get().lock());
-  return StopLocked(&id);
+  return StopLocked(&id, kind);
 }
 
-ControlError DiscardSession(SessionId id) {
+ControlError DiscardSession(SessionId id, SessionKind kind) {
   {
     const TickSafeLockHolder hold(Registry::Get().lock());
-    const ControlError error = BeginDiscardLocked(id);
+    const ControlError error = BeginDiscardLocked(id, kind);
     if (error != ControlError::kNone) return error;
   }
   DestroySession(id);
   return ControlError::kNone;
 }
 
-ControlError DrainSession(SessionId id) {
+ControlError DrainSession(SessionId id, SessionKind kind) {
   {
-    PinnedSession session(id);
+    PinnedSession session(id, kind);
     if (!session || session->status() == SessionStatus::kDiscarded) {
       return ControlError::kNoSuchTracker;
     }
@@ -176,15 +179,15 @@ ControlError DrainSession(SessionId id) {
     SurviveEntriesOf(*session);
     suspended.Finish();
   }
-  return DiscardSession(id);
+  return DiscardSession(id, kind);
 }
 
-ControlError StopAndDiscardSession(SessionId id) {
+ControlError StopAndDiscardSession(SessionId id, SessionKind kind) {
   {
     const TickSafeLockHolder hold(Registry::Get().lock());
-    const ControlError error = StopLocked(&id);
+    const ControlError error = StopLocked(&id, kind);
     if (error != ControlError::kNone) return error;
-    BeginDiscardLocked(id);
+    BeginDiscardLocked(id, kind);
   }
   DestroySession(id);
   return ControlError::kNone;

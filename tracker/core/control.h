@@ -36,20 +36,22 @@ struct StartResult {
   SessionId id = 0;
 };
 
-// Takes the client over, but only on success.
+// Takes the client over, but only on success.  The configuration names the session's kind.
 StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client);
 
+// The functions below answer for a session of another kind what they do where there is none.
+
 // Ends sampling; blocks are still followed.  Id 0 stands for the exclusive session.
-ControlError StopSession(SessionId id);
+ControlError StopSession(SessionId id, SessionKind kind);
 
 // Ends everything; the client is deleted when the last callback has returned.
-ControlError DiscardSession(SessionId id);
+ControlError DiscardSession(SessionId id, SessionKind kind);
 
 // Hands every live block of a stopped session to its client, then discards it.
-ControlError DrainSession(SessionId id);
+ControlError DrainSession(SessionId id, SessionKind kind);
 
 // Stop and discard at once, as OCaml 4.14's stop.
-ControlError StopAndDiscardSession(SessionId id);
+ControlError StopAndDiscardSession(SessionId id, SessionKind kind);
 
 // While one is open, its thread's allocations are not sampled: for work of our own on behalf of the
 // user.  Nests; harmless inside a callback.

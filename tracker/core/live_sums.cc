@@ -27,7 +27,7 @@ void SortMostBytesFirst(Part Live::*part, std::vector<Live>* sums) {
 template <typename Live, typename Part>
 std::vector<Live> SumsBy(SessionId id, Part Live::*part, Part Allocation::*part_of) {
   std::vector<Live> sums;
-  PinnedSession session(id);
+  PinnedSession session(id, SessionKind::kTracker);
   if (!session) return sums;
   ForEachLive(*session, [&](const Allocation& allocation) {
     const Part& key = allocation.*part_of;
@@ -54,7 +54,7 @@ std::vector<LiveLabels> LiveLabelsOf(SessionId id) {
 std::vector<LiveTypeStack> LiveTypesOf(SessionId id) {
   std::map<std::pair<const char*, uint32_t>, LiveTypeStack> sums;
   std::vector<LiveTypeStack> result;
-  PinnedSession session(id);
+  PinnedSession session(id, SessionKind::kTracker);
   if (!session) return result;
   ForEachLive(*session, [&sums](const Allocation& allocation) {
     LiveTypeStack& sum = sums[{allocation.type_name, allocation.callstack.id()}];

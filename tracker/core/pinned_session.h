@@ -48,6 +48,13 @@ class PinnedSession {
       LetGo(session);
     }
   }
+  // For an id that a caller gave: false as well if its session is of another kind.
+  PinnedSession(SessionId id, SessionKind kind) : PinnedSession(id) {
+    if (session_ == nullptr || session_->kind() == kind) return;
+    Session& other = *session_;
+    session_ = nullptr;
+    LetGo(other);
+  }
   __attribute__((always_inline)) ~PinnedSession() {
     if (session_ != nullptr) LetGo(*session_);
   }
@@ -77,6 +84,23 @@ class PinnedSession {
   ThreadState& thread_;
   std::atomic<Session*>* pin_ = nullptr;  // none: the pin is counted
   Session* session_ = nullptr;
+};
+
+// A pinned session's client by its own type.  Sessions of the kind have clients of that type.  No
+// other code casts a client (inv.session.kind).
+template <typename Client, SessionKind kKind>
+class PinnedClient {
+ public:
+  explicit PinnedClient(SessionId id) : session_(id, kKind) {}
+
+  explicit operator bool() const { return static_cast<bool>(session_); }
+  Client* operator->() const {
+    ALLOMON_DCHECK("inv.session.kind", session_->kind() == kKind);
+    return &static_cast<Client&>(session_->client());
+  }
+
+ private:
+  const PinnedSession session_;
 };
 
 // One block reported to a session that the calling thread has pinned.

@@ -19,6 +19,18 @@ struct ThreadState;
 
 enum class SessionStatus : uint8_t { kSampling, kStopped, kDiscarded };
 
+// Whose a session is.  Ids of all kinds are of one sequence, so a number that a caller takes for
+// the id of a tracker may be that of a recording: see inv.session.kind.
+enum class SessionKind : uint8_t {
+  kNone,       // no session's
+  kTracker,    // of tracker.h and of the C interface
+  kRecording,  // its client is a Recorder
+  kCounting,   // of the C interface's exact counts
+  kProfile,    // of bytes, or of what is live
+  kHeap,       // of a heap that samples for itself: the guard's
+  kAttendant,  // of control/, which looks at its page
+};
+
 // A place that no session has is kDiscarded.
 constexpr bool MayBecome(SessionStatus from, SessionStatus to) {
   switch (from) {
@@ -35,6 +47,7 @@ constexpr bool MayBecome(SessionStatus from, SessionStatus to) {
 class Session {
  public:
   struct Config {
+    SessionKind kind = SessionKind::kNone;
     double rate = 0;
     uint64_t seed = 0;
     uint32_t callstack_size = 0;
@@ -63,6 +76,12 @@ class Session {
     return AtPlaceOf(id).IsOpenFor(id) ? &AtPlaceOf(id) : nullptr;
   }
 
+  // Likewise; nullptr for a session of another kind, too.
+  static Session* Find(SessionId id, SessionKind kind) {
+    Session* const session = Find(id);
+    return session != nullptr && session->kind() == kind ? session : nullptr;
+  }
+
   static Session& AtPlaceOf(SessionId id) { return places[PlaceOfSession(id)]; }
 
   // Retires a session whose values are all destroyed: it cannot be pinned any more, and the thread
@@ -87,6 +106,7 @@ class Session {
   SessionId id() const { return id_; }
   SessionStatus status() const { return status_.load(std::memory_order_acquire); }
   bool sampling() const { return status() == SessionStatus::kSampling; }
+  SessionKind kind() const { return config_.kind; }
   const Config& config() const { return config_; }
   // For a thread that has pinned the session, or discards it.
   SessionClient& client() const {

@@ -62,6 +62,7 @@ void InstallHooks() {
 
 internal::Session::Config ConfigOf(const StartOptions& options) {
   internal::Session::Config config;
+  config.kind = internal::SessionKind::kRecording;
   config.rate = options.rate;
   config.seed = options.seed;
   config.callstack_size = options.callstack_size;
@@ -69,6 +70,8 @@ internal::Session::Config ConfigOf(const StartOptions& options) {
   config.counts_words = true;
   return config;
 }
+
+using PinnedRecorder = internal::PinnedClient<Recorder, internal::SessionKind::kRecording>;
 
 }  // namespace
 
@@ -96,17 +99,18 @@ Started StartRecorder(const StartOptions& options) {
 
 bool StopRecorder(internal::SessionId session) {
   {
-    internal::PinnedSession pinned(session);
-    if (!pinned) return false;
-    static_cast<Recorder&>(pinned->client()).End();
+    const PinnedRecorder recorder(session);
+    if (!recorder) return false;
+    recorder->End();
   }
-  return internal::StopAndDiscardSession(session) == internal::ControlError::kNone;
+  return internal::StopAndDiscardSession(session, internal::SessionKind::kRecording) ==
+         internal::ControlError::kNone;
 }
 
 bool TotalsOf(internal::SessionId session, RecorderTotals* totals) {
-  internal::PinnedSession pinned(session);
-  if (!pinned) return false;
-  *totals = static_cast<Recorder&>(pinned->client()).Totals();
+  const PinnedRecorder recorder(session);
+  if (!recorder) return false;
+  *totals = recorder->Totals();
   return true;
 }
 

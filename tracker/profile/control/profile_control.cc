@@ -167,7 +167,7 @@ std::shared_ptr<const LiveHeap> LiveHeapNow(SessionId session) {
 
 void StopSource(Control& control, std::shared_ptr<const LiveHeap> live) {
   if (control.options.live) control.live.swap(live);
-  if (control.session != 0) StopAndDiscardSession(control.session);
+  if (control.session != 0) StopAndDiscardSession(control.session, SessionKind::kProfile);
   control.session = 0;
   // While calls are counted monitor() may use the timers.
   if (control.options.kind == ProfileKind::kTime) StopTimers();

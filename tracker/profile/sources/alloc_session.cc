@@ -61,6 +61,7 @@ class AllocClient final : public ValuelessClient {
 
 StartResult StartAllocSession(const AllocSessionOptions& options) {
   Session::Config config;
+  config.kind = SessionKind::kProfile;
   config.rate = options.rate;
   config.seed = options.seed;
   config.callstack_size = options.frames;

@@ -35,6 +35,7 @@ void Add(const Allocation& allocation, LiveHeap* heap) {
 
 StartResult StartLiveSession(double rate, uint64_t seed, uint32_t frames) {
   Session::Config config;
+  config.kind = SessionKind::kProfile;
   config.rate = rate;
   config.seed = seed;
   config.callstack_size = frames;
@@ -47,7 +48,7 @@ LiveHeap LiveHeapOf(SessionId id) {
   LiveHeap heap;
   // Before the session is pinned: who runs out of memory here may leave without destructors.
   heap.bytes_by_stack.resize(size_t{Stacks().size()} + 1);
-  PinnedSession session(id);
+  PinnedSession session(id, SessionKind::kProfile);
   if (!session) return heap;
   ForEachLive(*session, [&heap](const Allocation& allocation) { Add(allocation, &heap); });
   heap.dropped_bytes = Registry::Get().TotalsOf(*session).dropped_bytes;
