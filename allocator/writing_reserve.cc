@@ -75,11 +75,15 @@ void MapWritingReserve() {
 }
 
 bool RunWriter(void (*work)(void*), void* argument) {
+  // Also for a thread that ends itself in `work`: its last destructors are no writers.
+  const struct Scope {
+    ~Scope() {
+      t_way_out = nullptr;
+      Reset();
+    }
+  } scope;
   jmp_buf way_out;
-  const bool done = _setjmp(way_out) == 0 && RunUntilLeft(&way_out, work, argument);
-  t_way_out = nullptr;
-  Reset();
-  return done;
+  return _setjmp(way_out) == 0 && RunUntilLeft(&way_out, work, argument);
 }
 
 bool IsWriter() { return t_way_out != nullptr; }

@@ -73,6 +73,21 @@ Verdict JudgeBusy(ThreadState& thread, uint64_t words) {
   return DrawTrial(thread, left, words);
 }
 
+// Ends the trial that JudgeAllocationSlow() began, also when a callback ends its thread.
+struct EndOfTrial {
+  ThreadState& thread;
+  ~EndOfTrial() { thread.busy = false; }
+};
+
+// The thread stays busy with a verdict that the heap is to answer, and with no other.
+struct JudgedWhileBusy {
+  ThreadState& thread;
+  Verdict verdict = Verdict::kNotSampled;
+  ~JudgedWhileBusy() {
+    if (verdict == Verdict::kNotSampled) thread.busy = false;
+  }
+};
+
 }  // namespace
 
 Verdict JudgeAllocationSlow(uint64_t words) {
@@ -86,9 +101,8 @@ Verdict JudgeAllocationSlow(uint64_t words) {
   // the interrupted code is about to set the countdown.
   if (thread.busy) return Verdict::kNotSampled;
   thread.busy = true;
-  const Verdict verdict = JudgeBusy(thread, words);
-  if (verdict == Verdict::kNotSampled) thread.busy = false;
-  return verdict;
+  JudgedWhileBusy judged{thread};
+  return judged.verdict = JudgeBusy(thread, words);
 }
 
 namespace {
@@ -276,12 +290,6 @@ class PromotedChain {
   EntryId kept_ = 0;
 };
 
-// Ends the trial that JudgeAllocationSlow() began, also when a callback ends its thread.
-struct EndOfTrial {
-  ThreadState& thread;
-  ~EndOfTrial() { thread.busy = false; }
-};
-
 // A tally hears of fewer frames than were captured if another session wants more.
 inline StackId StackForTally(const CapturedStack& stack, uint32_t callstack_size) {
   if (__builtin_expect(stack.view.depth <= callstack_size, 1)) return stack.id;
@@ -327,12 +335,12 @@ BlockHandle Report(const Block& block, const FrameState& caller, Placement place
 // No user code runs, so there is no callback scope: the thread just stays busy.
 void ReportToTallies(const Block& block, const FrameState& caller, ThreadState& thread) {
   ALLOMON_DCHECK("inv.busy", thread.busy);
+  const EndOfTrial end_of_trial{thread};
   const ActiveSet& active = thread.active;
   const CapturedStack& stack = CaptureStack(active.callstack_size, caller);
   for (uint32_t i = 0; i < active.count; ++i) {
     if (t_trial.hits[i] != 0) TellTally(active.items[i], block, stack, caller.sp);
   }
-  thread.busy = false;
 }
 
 }  // namespace
@@ -402,14 +410,26 @@ Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {
   return sampler.active().follows_blocks ? Verdict::kFollow : Verdict::kCount;
 }
 
+namespace {
+
+// The sampler is its heap's, and may be gone when a callback has ended the thread.
+BlockHandle ReportOf(const ManagedSampler& sampler, const Block& block, const FrameState& caller,
+                     const ActiveSet& active) {
+  const struct Scope {
+    explicit Scope(const ManagedSampler* sampler) { CurrentThread().sampler = sampler; }
+    ~Scope() { CurrentThread().sampler = nullptr; }
+  } named(&sampler);
+  return Report(block, caller, Placement::kPlaced, active);
+}
+
+}  // namespace
+
 BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
                           const FrameState& caller, std::exception_ptr* thrown) {
   const ExceptionCarrier carrier;
   // A copy: a managed allocation in a callback may bring the sampler into a new epoch.
   const ActiveSet active = sampler.active();
-  CurrentThread().sampler = &sampler;
-  const BlockHandle handle = Report(block, caller, Placement::kPlaced, active);
-  CurrentThread().sampler = nullptr;
+  const BlockHandle handle = ReportOf(sampler, block, caller, active);
   *thrown = carrier.thrown();
   if (*thrown == nullptr) return handle;
   OnFree(handle);

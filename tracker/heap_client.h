@@ -132,9 +132,11 @@ bool BeginUnjudged();
 void EndUnjudged(bool was_busy);
 template <typename Call>
 void RunUnjudged(Call call) {
-  const bool was_busy = BeginUnjudged();
+  const struct Scope {
+    ~Scope() { EndUnjudged(was_busy); }
+    const bool was_busy = BeginUnjudged();
+  } unjudged;
   call();
-  EndUnjudged(was_busy);
 }
 
 // Names the function in which a heap gives back what it keeps for a thread.  It runs when a thread

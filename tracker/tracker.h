@@ -37,6 +37,8 @@
 //    it, with std::mutex for instance.
 //  - An exception from a callback ends the tracking of that block and is counted; one from
 //    describe is counted, and the block has no text.
+//  - pthread_exit and pthread_cancel in a callback end it as they end the thread.  longjmp may not
+//    leave a callback: what says that the thread is in one would stay.
 //  - A forked child goes on with its copy of the tracker.  A mutex of the tracker's own
 //    that another thread held at the fork stays locked there: stop() first in a child
 //    that allocates much, or guard the state with pthread_atfork.

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "tracker/base/words.h"
 #include "tracker/control/control_file.h"
 #include "tracker/control/orders.h"
 #include "tracker/core/control.h"
 #include "tracker/core/fork.h"
+#include "tracker/core/one_inside.h"
 #include "tracker/core/valueless_client.h"
 #include "tracker/recording/fork_mark.h"
 
@@ -45,6 +47,10 @@ struct Talk {
   Reply reply;
 };
 
+// nullptr where there is no memory: the next look will find some.  Nothing is thrown, since the
+// caller is the host's malloc.
+std::unique_ptr<Talk> NewTalk() { return std::unique_ptr<Talk>(new (std::nothrow) Talk()); }
+
 // Static data without a destructor: blocks are sampled until the very end of the process.
 class Attendant {
  public:
@@ -53,17 +59,13 @@ class Attendant {
   void End();
 
  private:
-  bool Enter();
-  void Leave() { inside_.store(0, std::memory_order_release); }
   void LookAtPage();
   void Answer(const Request& shared);
   void Publish(const Reply& reply);
   void BeginAsChild();
   const char* MakePage();
 
-  // 0, or one more than the number of forks, of the thread that looks: a child finds the number of
-  // a thread that it does not have, and enters.
-  std::atomic<uint64_t> inside_{0};
+  internal::OneInside door_;
   // All of these are for the thread inside.
   ControlFile file_;
   Orders orders_;
@@ -117,18 +119,11 @@ const char* Attendant::Start(const AttendOptions& options) {
   return fits ? "too many sessions sample already" : "the path of ALLOMON_RECORD is too long";
 }
 
-// Relaxed reading of the forks is enough: a thread sees those of its own process.
-bool Attendant::Enter() {
-  const uint64_t mine = internal::TimesForked() + 1;
-  uint64_t found = inside_.load(std::memory_order_relaxed);
-  return found != mine && inside_.compare_exchange_strong(found, mine, std::memory_order_acquire);
-}
-
 void Attendant::Look() {
-  if (!Enter()) return;
+  const internal::OneInside::Scope inside(door_);
+  if (!inside) return;
   if (fork_mark_.IsInChild()) BeginAsChild();
-  if (file_.IsWhole()) LookAtPage();
-  Leave();
+  if (!fork_mark_.IsInChild() && file_.IsWhole()) LookAtPage();
 }
 
 void Attendant::LookAtPage() {
@@ -140,8 +135,8 @@ void Attendant::LookAtPage() {
 }
 
 void Attendant::Answer(const Request& shared) {
-  const auto talk = std::make_unique<Talk>();
-  if (!Copy(shared, &talk->request)) return;
+  const std::unique_ptr<Talk> talk = NewTalk();
+  if (talk == nullptr || !Copy(shared, &talk->request)) return;
   answered_ = talk->request.number;
   orders_.CarryOut(talk->request, pid_, &talk->reply);
   file_.page()->standing = talk->request.for_children != 0 ? talk->request : Request();
@@ -161,7 +156,8 @@ void Attendant::Publish(const Reply& reply) {
 
 // The parent's page is mapped here, too, and may have an order for its children.
 void Attendant::BeginAsChild() {
-  const auto talk = std::make_unique<Talk>();
+  const std::unique_ptr<Talk> talk = NewTalk();
+  if (talk == nullptr) return;
   if (file_.IsWhole()) CopyOrderForChildren(*file_.page(), &talk->request);
   file_.Forget();
   pid_ = internal::OwnProcessIdAfterFork();

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "tracker/core/control.h"
 #include "tracker/recording/file_path.h"
@@ -96,7 +97,8 @@ void Orders::Describe(uint32_t pid, Reply* reply) const {
   reply->state = session_ == 0 ? State::kIdle : State::kRecording;
   reply->rate = rate_;
   if (*path_ == '\0') return;
-  const auto path = std::make_unique<recording::FilePath>();
+  const std::unique_ptr<recording::FilePath> path(new (std::nothrow) recording::FilePath());
+  if (path == nullptr) return;
   recording::ExpandPath(path_, pid, is_child_, path.get());
   if (!Copy(path->text, reply->recording, sizeof(reply->recording))) *reply->recording = '\0';
 }

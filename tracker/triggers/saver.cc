@@ -3,11 +3,11 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "tracker/base/errno_keeper.h"
-#include "tracker/core/fork.h"
 #include "tracker/recording/host_filter.h"
 
 namespace allomon::triggers {
@@ -79,18 +79,12 @@ Saver::Saver(const Settings& settings, Say say, bool says_copies)
   recording::host_filter_hook.store(StopForFilter, std::memory_order_release);
 }
 
-// Relaxed reading of the forks is enough: a thread sees those of its own process.
-bool Saver::Enter() {
-  const uint64_t mine = internal::TimesForked() + 1;
-  uint64_t found = inside_.load(std::memory_order_relaxed);
-  return found != mine && inside_.compare_exchange_strong(found, mine, std::memory_order_acquire);
-}
-
 void Saver::Look(Recorder& recorder) {
-  if (g_is_stopped.load(std::memory_order_relaxed) || !Enter()) return;
+  if (g_is_stopped.load(std::memory_order_relaxed)) return;
+  const internal::OneInside::Scope inside(door_);
+  if (!inside) return;
   const ErrnoKeeper keeper;
   LookInside(recorder);
-  Leave();
 }
 
 void Saver::LookInside(Recorder& recorder) {

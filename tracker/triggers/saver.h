@@ -2,10 +2,10 @@
 #ifndef ALLOMON_TRACKER_TRIGGERS_SAVER_H_
 #define ALLOMON_TRACKER_TRIGGERS_SAVER_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/core/one_inside.h"
 #include "tracker/recording/file_path.h"
 #include "tracker/recording/recorder.h"
 #include "tracker/recording/watcher.h"
@@ -32,8 +32,6 @@ class Saver final : public recording::Watcher {
   void Look(recording::Recorder& recorder) override;
 
  private:
-  bool Enter();
-  void Leave() { inside_.store(0, std::memory_order_release); }
   void LookInside(recording::Recorder& recorder);
   bool BeginRecording(recording::Recorder& recorder);
   bool SetPlace(recording::Recorder& recorder);
@@ -48,9 +46,7 @@ class Saver final : public recording::Watcher {
   const bool says_copies_;
   recording::FilePath directory_ = {};  // of settings_, from the root on; empty: the recording's
 
-  // 0, or one more than the number of forks, of the thread that looks: a child finds the number of
-  // a thread that it does not have, and enters.
-  std::atomic<uint64_t> inside_{0};
+  internal::OneInside door_;
   // All of these are for the thread inside.
   uint64_t serial_ = 0;     // of the recording that they are about
   bool has_place_ = false;  // for its copies

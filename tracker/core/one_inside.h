@@ -1,0 +1,52 @@
+// A door for one thread of the process at a time: the others go by.
+//
+// Unlike a lock it is not held around fork.  A child finds the mark of a thread that it does not
+// have, knows it by the number of forks, and enters.
+#ifndef ALLOMON_TRACKER_CORE_ONE_INSIDE_H_
+#define ALLOMON_TRACKER_CORE_ONE_INSIDE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/core/fork.h"
+
+namespace allomon::internal {
+
+class OneInside {
+ public:
+  constexpr OneInside() = default;
+  OneInside(const OneInside&) = delete;
+  OneInside& operator=(const OneInside&) = delete;
+
+  // True if this thread came in; it is inside until the scope ends, however that is, but for a
+  // longjmp.  Cost: two loads, and a compare-exchange where the door is open.
+  class Scope {
+   public:
+    // Relaxed reading of the forks is enough: a thread sees those of its own process.
+    explicit Scope(OneInside& door) : door_(door) {
+      const uint64_t mine = TimesForked() + 1;
+      uint64_t found = door.inside_.load(std::memory_order_relaxed);
+      is_inside_ = found != mine &&
+                   door.inside_.compare_exchange_strong(found, mine, std::memory_order_acquire);
+    }
+    ~Scope() {
+      if (is_inside_) door_.inside_.store(0, std::memory_order_release);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+    explicit operator bool() const { return is_inside_; }
+
+   private:
+    OneInside& door_;
+    bool is_inside_;
+  };
+
+ private:
+  // 0, or one more than the number of forks when the thread came in.
+  std::atomic<uint64_t> inside_{0};
+};
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_TRACKER_CORE_ONE_INSIDE_H_
