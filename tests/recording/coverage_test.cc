@@ -16,7 +16,6 @@
 namespace allomon {
 namespace {
 
-using recording::kBlockScale;
 using recording::Process;
 using recording::Sum;
 using testing::Recorded;
@@ -36,8 +35,7 @@ struct Coverage {
     heap::Sample sample;
     sample.size_bytes = size_bytes;
     sample.has_size = true;
-    const heap::Amount amount = {static_cast<double>(sum.blocks_scaled) / kBlockScale,
-                                 static_cast<double>(sum.bytes)};
+    const heap::Amount amount = {sum.blocks, sum.bytes};
     const heap::Estimate estimate = heap::EstimateOf(amount, sample, kRate);
     const heap::Interval interval = heap::IntervalOf(amount.bytes, estimate.bytes_variance);
     const double truth = static_cast<double>(true_blocks * size_bytes);
@@ -76,26 +74,23 @@ struct History {
 };
 
 // What a size has, of both places that allocate it.
-Sum SumOf(const Process& process, size_t size_bytes,
-          Sum (*of)(const Process&, const recording::Row&)) {
+Sum SumOf(const Process& process, size_t size_bytes, Sum (*of)(const Process::Row&)) {
   Sum sum = {};
-  for (const recording::Row& row : process.rows) {
+  for (const Process::Row& row : process.rows) {
     if (row.size_class != recording::SizeClassOf(size_bytes) + 1) continue;
-    const Sum part = of(process, row);
-    sum.blocks_scaled += part.blocks_scaled;
-    sum.bytes += part.bytes;
+    sum.Add(of(row));
   }
   return sum;
 }
 
-Sum Allocated(const Process&, const recording::Row& row) { return row.allocated; }
-Sum Live(const Process&, const recording::Row& row) { return row.live; }
-Sum Peak(const Process& process, const recording::Row& row) { return PeakOf(process, row); }
+Sum Allocated(const Process::Row& row) { return row.allocated; }
+Sum Live(const Process::Row& row) { return row.live; }
+Sum Peak(const Process::Row& row) { return row.peak; }
 
 // What is asked of a row, with its true blocks.
 struct Figure {
   const char* name;
-  Sum (*of)(const Process&, const recording::Row&);
+  Sum (*of)(const Process::Row&);
   size_t (*true_blocks)(size_t blocks);
 };
 

@@ -6,7 +6,6 @@
 namespace allomon {
 namespace {
 
-using recording::Event;
 using recording::EventKind;
 using recording::Node;
 using recording::Process;
@@ -20,7 +19,7 @@ struct Cell {
 
 uint64_t SamplesOf(const Process& process, EventKind kind) {
   uint64_t samples = 0;
-  for (const Event& event : process.events) {
+  for (const Process::Event& event : process.events) {
     if (event.kind == static_cast<uint8_t>(kind)) samples += event.sum.samples;
   }
   return samples;
@@ -29,8 +28,8 @@ uint64_t SamplesOf(const Process& process, EventKind kind) {
 // The sampled blocks of managed objects, which are born in the nursery.
 recording::Sum YoungOf(const Process& process, bool live) {
   recording::Sum sum = {};
-  for (const recording::Row& row : process.rows) {
-    if (row.source != 0 || row.young == 0) continue;
+  for (const Process::Row& row : process.rows) {
+    if (row.source != 0 || !row.young) continue;
     sum.samples += live ? row.live.samples : row.allocated.samples;
     sum.bytes += live ? row.live.bytes : row.allocated.bytes;
   }

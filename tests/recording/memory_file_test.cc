@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <thread>
@@ -84,7 +85,7 @@ TEST(MemoryFileTest, ChildrenTakeSegmentsOfTheSameFile) {
       EXPECT_EQ(process.record.allocated.bytes, 100 * i * 200);
       EXPECT_EQ(process.record.parent_pid, static_cast<uint32_t>(getpid()));
       EXPECT_EQ(process.record.live.samples, 0u);
-      EXPECT_EQ(process.record.is_forked, 1u);
+      EXPECT_TRUE(process.record.is_forked);
       EXPECT_EQ(process.program, read.processes[0].program);
     }
   }
@@ -157,11 +158,11 @@ TEST(MemoryFileTest, FileIsWholeBehindAKill) {
     if (read.processes.size() == 2) {
       const Process& process = read.processes[1];
       EXPECT_LE(process.record.live.samples, 1u);
-      uint64_t bytes = 0;
-      for (const recording::Row& row : process.rows) bytes += row.allocated.bytes;
+      double bytes = 0;
+      for (const Process::Thread& thread : process.threads) bytes += thread.allocated.bytes;
       // It may have been killed between the two.
       EXPECT_TRUE(bytes == process.record.allocated.bytes ||
-                  bytes == process.record.allocated.bytes + 200);
+                  std::fabs(bytes - process.record.allocated.bytes) == 200);
     }
     EXPECT_TRUE(Recording::Stop(id).ok());
   }
@@ -190,7 +191,7 @@ TEST(MemoryFileTest, ProcessesRaceForSegments) {
   const recording::Recording read = file.Read();
   ASSERT_EQ(read.processes.size(), 9u);
   for (const Process& process : read.processes) {
-    if (process.record.is_forked == 0) continue;
+    if (!process.record.is_forked) continue;
     EXPECT_EQ(process.record.allocated.samples, 4u * 1999);
     EXPECT_EQ(process.damaged, 0u);
   }

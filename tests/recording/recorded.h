@@ -72,16 +72,21 @@ inline RecordingOptions EveryBlock(const std::string& name) {
   return options;
 }
 
-// The only row of blocks with that size class; a row of nothing if there is none.
-inline recording::Row RowOfSize(const recording::Process& process, uint64_t size_bytes) {
-  recording::Row found = {};
-  int count = 0;
-  for (const recording::Row& row : process.rows) {
+// All rows of the only stack with blocks of that size class, added up; a row of nothing if there is
+// none.
+inline recording::Process::Row RowOfSize(const recording::Process& process, uint64_t size_bytes) {
+  recording::Process::Row found;
+  for (const recording::Process::Row& row : process.rows) {
     if (row.size_class != recording::SizeClassOf(size_bytes) + 1) continue;
-    found = row;
-    ++count;
+    if (found.size_class == 0) {
+      found = row;
+      continue;
+    }
+    EXPECT_EQ(row.node, found.node) << size_bytes;
+    found.allocated.Add(row.allocated);
+    found.live.Add(row.live);
+    found.peak.Add(row.peak);
   }
-  EXPECT_LE(count, 1) << size_bytes;
   return found;
 }
 

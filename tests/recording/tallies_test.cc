@@ -7,11 +7,8 @@
 namespace allomon {
 namespace {
 
-using recording::Event;
 using recording::EventKind;
-using recording::kBlockScale;
 using recording::Process;
-using recording::Row;
 using recording::Sum;
 using testing::EveryBlock;
 using testing::Recorded;
@@ -30,8 +27,8 @@ __attribute__((noinline)) void* AllocateThere(size_t size_bytes) {
 
 void ExpectSum(const Sum& sum, uint64_t blocks, uint64_t bytes) {
   EXPECT_EQ(sum.samples, blocks);
-  EXPECT_EQ(sum.blocks_scaled, blocks * kBlockScale);
-  EXPECT_EQ(sum.bytes, bytes);
+  EXPECT_EQ(sum.blocks, static_cast<double>(blocks));
+  EXPECT_EQ(sum.bytes, static_cast<double>(bytes));
 }
 
 TEST(TalliesTest, RowsSayWhatWasAllocatedAndWhatIsLive) {
@@ -40,10 +37,10 @@ TEST(TalliesTest, RowsSayWhatWasAllocatedAndWhatIsLive) {
   for (int i = 0; i < 100; ++i) blocks.push_back(AllocateHere(1000));
   for (int i = 0; i < 60; ++i) SamplingFree(blocks[static_cast<size_t>(i)]);
   const Process process = recorded.ReadProcess();
-  const Row row = RowOfSize(process, 1000);
+  const Process::Row row = RowOfSize(process, 1000);
   ExpectSum(row.allocated, 100, 100'000);
   ExpectSum(row.live, 40, 40'000);
-  ExpectSum(PeakOf(process, row), 100, 100'000);
+  ExpectSum(row.peak, 100, 100'000);
   ExpectSum(process.record.allocated, 100, 100'000);
   ExpectSum(process.record.live, 40, 40'000);
   ExpectSum(process.record.peak, 100, 100'000);
@@ -62,10 +59,10 @@ TEST(TalliesTest, PeakOfEachStackIsWhatWasLiveAtTheProcesssPeak) {
   void* const late = AllocateHere(3000);
   const Process process = recorded.ReadProcess();
   ExpectSum(process.record.peak, 2, 9700);
-  ExpectSum(PeakOf(process, RowOfSize(process, 5000)), 0, 0);
-  ExpectSum(PeakOf(process, RowOfSize(process, 700)), 1, 700);
-  ExpectSum(PeakOf(process, RowOfSize(process, 9000)), 1, 9000);
-  ExpectSum(PeakOf(process, RowOfSize(process, 3000)), 0, 0);
+  ExpectSum(RowOfSize(process, 5000).peak, 0, 0);
+  ExpectSum(RowOfSize(process, 700).peak, 1, 700);
+  ExpectSum(RowOfSize(process, 9000).peak, 1, 9000);
+  ExpectSum(RowOfSize(process, 3000).peak, 0, 0);
   SamplingFree(still);
   SamplingFree(late);
 }
@@ -81,11 +78,11 @@ TEST(TalliesTest, PeakSumsUpOverRandomHistories) {
     if (i % 1000 != 0) continue;
     const Process process = recorded.ReadProcess();
     Sum allocated = {}, live = {}, peak = {};
-    for (const Row& row : process.rows) {
+    for (const Process::Row& row : process.rows) {
       allocated.bytes += row.allocated.bytes;
       live.bytes += row.live.bytes;
-      peak.bytes += PeakOf(process, row).bytes;
-      peak.samples += PeakOf(process, row).samples;
+      peak.bytes += row.peak.bytes;
+      peak.samples += row.peak.samples;
     }
     EXPECT_EQ(allocated.bytes, process.record.allocated.bytes);
     EXPECT_EQ(live.bytes, process.record.live.bytes);
@@ -97,7 +94,7 @@ TEST(TalliesTest, PeakSumsUpOverRandomHistories) {
 
 uint64_t BlocksOf(const Process& process, bool temporary, bool other_thread) {
   uint64_t blocks = 0;
-  for (const Event& event : process.events) {
+  for (const Process::Event& event : process.events) {
     EXPECT_EQ(event.kind, static_cast<uint8_t>(EventKind::kFreed));
     if ((event.log2_bytes < recording::kTemporaryLog2Bytes) == temporary &&
         (event.other_thread != 0) == other_thread) {
@@ -140,7 +137,7 @@ TEST(TalliesTest, ExactWordsOfThreadsAreCountedWords) {
   EXPECT_EQ(process.threads[0].exact_words, 4000u);
   EXPECT_EQ(process.threads[0].estimated_words, 4000u);
   EXPECT_EQ(process.threads[0].estimated_words_variance, 0u);
-  EXPECT_EQ(process.threads[0].ended, 1u);
+  EXPECT_TRUE(process.threads[0].ended);
 }
 
 // Also words that no sample was in, and those on both sides of other trackers' starts and stops.
@@ -168,7 +165,7 @@ TEST(TalliesTest, StackLeadsFromTheInnermostFrameToMain) {
   const Recorded recorded(EveryBlock("stack"));
   void* const block = AllocateHere(321);
   const Process process = recorded.ReadProcess();
-  const Row row = RowOfSize(process, 321);
+  const Process::Row row = RowOfSize(process, 321);
   int depth = 0;
   bool found = false;
   for (uint32_t node = row.node; node != 0; node = process.nodes[node - 1].parent) {
@@ -189,7 +186,7 @@ TEST(TalliesTest, StoppedRecordingSaysSoAndKeepsWhatIsLive) {
   SamplingFree(block);
   SamplingFree(AllocateHere(64));
   const Process process = recorded.ReadProcess();
-  EXPECT_EQ(process.record.ended, 1u);
+  EXPECT_TRUE(process.record.ended);
   ExpectSum(process.record.live, 1, 64);
   EXPECT_FALSE(Recording::Stop(recorded.id()).ok());
 }
@@ -201,9 +198,9 @@ TEST(TalliesTest, ThousandThreadsHaveARecordEach) {
   }
   const Process process = recorded.ReadProcess();
   EXPECT_EQ(process.threads.size(), 1000u);
-  for (const recording::Thread& thread : process.threads) {
+  for (const Process::Thread& thread : process.threads) {
     EXPECT_EQ(thread.exact_words, 2u);
-    EXPECT_EQ(thread.ended, 1u);
+    EXPECT_TRUE(thread.ended);
   }
 }
 

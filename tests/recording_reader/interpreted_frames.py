@@ -12,16 +12,14 @@ class Process:
     def __init__(self, path):
         recording = read_recording.Recording(path)
         process = recording.processes[0]
-        record = read_recording.RECORD.unpack_from(
-            recording.bytes, recording.place(process, read_recording.PROCESS, 0)
-        )
-        counts = record[14:22]
+        counts = recording.record(process)[14:24]
         self.recording, self.process = recording, process
         self.nodes = list(recording.records(process, read_recording.NODES, counts[0]))
         self.rows = list(recording.records(process, read_recording.ROWS, counts[1]))
+        self.sums = read_recording.Process(recording, process).rows
         self.blocks = list(recording.records(process, read_recording.LIVE, counts[3]))
         self.modules = list(recording.records(process, read_recording.MODULES, counts[6]))
-        self.program = recording.text(process, *record[10:12])
+        self.program = recording.text(process, *recording.record(process)[10:12])
 
     def frames(self, node):
         """(name, file, line) or None for a native frame, innermost first; whether it was cut."""
@@ -72,13 +70,13 @@ class Process:
     def live_bytes_by_line(self):
         """Of the innermost interpreted function, by file:line."""
         live = {}
-        for row in self.rows:
-            node = row[0] if row[1] else 0
+        for row in filter(None, self.sums):
+            node = row.node
             while node and self.nodes[node - 1][2] != 2:
                 node = self.nodes[node - 1][1]
             if node:
                 _, file, line = self.name(node)
-                live[f"{file}:{line}"] = live.get(f"{file}:{line}", 0) + row[11]
+                live[f"{file}:{line}"] = live.get(f"{file}:{line}", 0) + row.live[2]
         return live
 
     def name(self, node):

@@ -9,11 +9,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "tests/recording_reader/support/recording_builder.h"
+#include "tools/pprof/gzip.h"
 #include "tools/recording/recording_profile.h"
 #include "tools/symbols/code_file.h"
 #include "tracker/formats/recording.h"
@@ -44,6 +47,12 @@ std::string SmallRecording(uint64_t seed) {
     second.AddBlock(second.AddStack({0x10000000 + i * 0x4321}), 100 + i, Fate::kLives);
   }
   return BytesOf({RandomProcess(7, seed, 40, 6), second});
+}
+
+std::string Version1(const std::string& name) {
+  std::ifstream file("tests/recording_reader/version_1/" + name + ".rec.gz", std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return pprof::Gunzip(bytes).value();
 }
 
 // Changes a file in a few places.
@@ -138,7 +147,7 @@ void ExpectWhole(const heap::Sample& sample, size_t locations) {
   for (const heap::Amount& amount : sample.amounts) ExpectWhole(amount);
   for (const auto* cells : {&sample.deaths, &sample.ages}) {
     for (const heap::AgeCell& cell : *cells) {
-      ASSERT_LE(cell.log2_bytes, 63);
+      ASSERT_TRUE(cell.log2_bytes <= 63 || cell.log2_bytes == heap::kUnknownLog2);
       ASSERT_LE(cell.log2_nanos, 63);
       ExpectWhole(cell.amount);
     }
@@ -155,6 +164,21 @@ void ExpectWhole(const heap::HeapProfile& profile) {
     }
   }
   for (const heap::Function& function : profile.functions) ASSERT_NE(function.name, "");
+}
+
+void ExpectWhole(const Sum& sum) { ExpectWhole(heap::Amount{sum.blocks, sum.bytes}); }
+
+void ExpectWhole(const Process& process) {
+  const Process::Record& record = process.record;
+  for (const Sum& sum : {record.allocated, record.live, record.peak}) ExpectWhole(sum);
+  for (const Process::Row& row : process.rows) {
+    for (const Sum& sum : {row.allocated, row.live, row.peak}) ExpectWhole(sum);
+  }
+  for (const Process::Thread& thread : process.threads) {
+    for (const Sum& sum : {thread.allocated, thread.live}) ExpectWhole(sum);
+    ASSERT_TRUE(std::isfinite(thread.estimated_words));
+    ASSERT_TRUE(std::isfinite(thread.estimated_words_variance));
+  }
 }
 
 // Whether there was anything to read.
@@ -174,13 +198,17 @@ bool ReadDamaged(const std::string& file, bool names) {
   }
   EXPECT_FALSE(profiles->empty());
   for (const heap::HeapProfile& profile : *profiles) ExpectWhole(profile);
+  Recording recording;
+  EXPECT_TRUE(ReadRecording(bytes, &recording, &error)) << error;
+  for (const Process& process : recording.processes) ExpectWhole(process);
   return true;
 }
 
 TEST(RecordingFuzzTest, DamagedRecordings) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::minutes(minutes);
-  const std::vector<std::string> files = {SmallRecording(1), SmallRecording(2), SmallRecording(3)};
+  const std::vector<std::string> files = {SmallRecording(1), SmallRecording(2), SmallRecording(3),
+                                          Version1("process"), Version1("built")};
   Damager damager(minutes == 0 ? 20150 : static_cast<uint64_t>(end.time_since_epoch().count()));
   int rounds = 0;
   int read = 0;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -37,9 +38,7 @@ double BlocksOf(const HeapProfile& profile, Metric metric) {
   return blocks;
 }
 
-double BlocksOf(uint64_t size_bytes) {
-  return static_cast<double>(WeightOf(size_bytes, kRate).blocks_scaled) / kBlockScale;
-}
+double BlocksOf(uint64_t size_bytes) { return WeightOf(size_bytes, kRate).blocks; }
 
 RecordedProcess Program(uint32_t pid, uint64_t base, const std::string& path) {
   RecordedProcess process(pid, kRate, path);
@@ -60,11 +59,12 @@ TEST(RecordingProfileTest, EachMetricHasItsBlocks) {
   process.MarkPeak();
   const uint32_t row = process.AddBlock(node, 100, Fate::kDies, 15);
   process.AddBlock(node, 100, Fate::kDies, 16);
-  process.rows[row - 1].saved = {};
+  for (const uint32_t half : {0, 1}) process.Save(row, half, 1, 100);
   const HeapProfile profile = ReadOrDie({process}).at(0);
   EXPECT_DOUBLE_EQ(BlocksOf(profile, Metric::kAllocated), 3 * BlocksOf(100));
   EXPECT_DOUBLE_EQ(BlocksOf(profile, Metric::kLive), BlocksOf(100));
-  EXPECT_DOUBLE_EQ(BlocksOf(profile, Metric::kPeak), BlocksOf(100));
+  const double p = 1 / BlocksOf(100);
+  EXPECT_DOUBLE_EQ(BlocksOf(profile, Metric::kPeak), 1 / (1 - std::sqrt(1 - p)));
   EXPECT_DOUBLE_EQ(BlocksOf(profile, Metric::kTemporary), BlocksOf(100));
   EXPECT_FALSE(Has(profile, Metric::kPromoted));
   EXPECT_EQ(profile.samples.size(), 1u);
@@ -74,16 +74,29 @@ TEST(RecordingProfileTest, EachMetricHasItsBlocks) {
   EXPECT_EQ(profile.rate, kRate);
 }
 
-TEST(RecordingProfileTest, PeakIsWhatWasSavedWhenTheRowHasChangedSince) {
+TEST(RecordingProfileTest, RowsThatDifferInFlagsAreOneSample) {
   RecordedProcess process = Program(5, 0x10000, "/nowhere/a");
-  const uint32_t row = process.AddBlock(process.AddStack({0x10100}), 100, Fate::kLives);
-  process.MarkPeak();
-  process.rows[row - 1].saved = {7, 7 * kBlockScale, 700};
-  EXPECT_NE(ReadOrDie({process})[0].samples[0][Metric::kPeak].bytes, 700);
-  process.rows[row - 1].peak_epoch = process.record.peak_epoch;
-  EXPECT_EQ(ReadOrDie({process})[0].samples[0][Metric::kPeak].bytes, 700);
-  process.rows[row - 1].peak_epoch = process.record.peak_epoch - 1;
-  EXPECT_NE(ReadOrDie({process})[0].samples[0][Metric::kPeak].bytes, 700);
+  const uint32_t node = process.AddStack({0x10100});
+  double blocks = 0;
+  for (const uint8_t flags : {kOfHalf[0], kOfHalf[1]}) {
+    for (const uint8_t weight : {uint8_t{0}, kGreatest}) {
+      process.SetFlags(flags | weight);
+      process.AddBlock(node, 100, Fate::kLives);
+      blocks += WeightOf(100, kRate, weight).blocks;
+    }
+  }
+  const HeapProfile profile = ReadOrDie({process}).at(0);
+  ASSERT_EQ(profile.samples.size(), 1u);
+  EXPECT_DOUBLE_EQ(profile.samples[0][Metric::kLive].blocks, blocks);
+}
+
+TEST(RecordingProfileTest, BlockOfUnknownAgeIsNoTemporary) {
+  RecordedProcess process = Program(5, 0x10000, "/nowhere/a");
+  process.AddBlock(process.AddStack({0x10100}), 100, Fate::kDies, kAgeUnknown);
+  const HeapProfile profile = ReadOrDie({process}).at(0);
+  EXPECT_EQ(BlocksOf(profile, Metric::kTemporary), 0);
+  ASSERT_EQ(profile.samples[0].deaths.size(), 1u);
+  EXPECT_EQ(profile.samples[0].deaths[0].log2_bytes, heap::kUnknownLog2);
 }
 
 TEST(RecordingProfileTest, AgesOfWhatLivesAddUpToWhatLives) {

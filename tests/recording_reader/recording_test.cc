@@ -69,7 +69,7 @@ TEST(RecordingTest, WhatWasWrittenIsRead) {
   EXPECT_EQ(process.nodes[2].parent, 2u);
   ASSERT_EQ(process.rows.size(), 1u);
   EXPECT_EQ(process.rows[0].allocated.samples, 2u);
-  EXPECT_EQ(PeakOf(process, process.rows[0]).samples, 1u);
+  EXPECT_EQ(process.rows[0].peak.samples, 1u);
   EXPECT_EQ(process.events.size(), 1u);
   EXPECT_EQ(process.live.size(), 1u);
   EXPECT_STREQ(process.threads[0].name, "main");
@@ -89,7 +89,7 @@ TEST(RecordingTest, RecordsOfManySegmentsKeepTheirNumbers) {
   EXPECT_EQ(process.NameOf(process.nodes.back()), "evaluate\tscript.py\t12");
 }
 
-TEST(RecordingTest, TotalsAreThoseOfTheProcessRecord) {
+TEST(RecordingTest, TotalsAreTheSumsOfThreads) {
   const std::string file = BytesOf({SmallProcess(), RandomProcess(8, 1, 50, 4)});
   std::vector<ProcessTotals> totals;
   std::string error;
@@ -98,7 +98,8 @@ TEST(RecordingTest, TotalsAreThoseOfTheProcessRecord) {
   EXPECT_EQ(totals[0].pid, 7u);
   EXPECT_EQ(totals[0].program, "/bin/small");
   EXPECT_EQ(totals[0].allocated.samples, 2u);
-  EXPECT_EQ(totals[0].live.bytes, WeightOf(100, kRate).bytes);
+  EXPECT_NEAR(totals[0].live.bytes, WeightOf(100, kRate).bytes, 1e-6);
+  EXPECT_NEAR(totals[0].peak_bytes, WeightOf(100, kRate).bytes, 1);
 }
 
 TEST(RecordingTest, WhatIsNoRecordingIsRefusedInOneLine) {
@@ -107,7 +108,7 @@ TEST(RecordingTest, WhatIsNoRecordingIsRefusedInOneLine) {
   EXPECT_EQ(ErrorOf(std::string(100000, 'x')), "not a recording");
   const std::string file = BytesOf({SmallProcess()});
   EXPECT_EQ(ErrorOf(file.substr(0, 20)), "cut short within its header; copy the file again");
-  EXPECT_NE(ErrorOf(With(file, 8, uint32_t{2})).find("version 2"), std::string::npos);
+  EXPECT_NE(ErrorOf(With(file, 8, uint32_t{3})).find("version 3"), std::string::npos);
   EXPECT_NE(ErrorOf(With(file, 12, uint32_t{4096})).find("4096"), std::string::npos);
 }
 
@@ -179,20 +180,153 @@ TEST(RecordingTest, ReferencesToNothingAreCutOff) {
   EXPECT_EQ(read.program, "");
 }
 
-TEST(RecordingTest, SumThatWasCaughtBelowZeroIsZero) {
+TEST(RecordingTest, MoreFreedThanAllocatedIsNothingLive) {
   RecordedProcess process = SmallProcess();
-  process.rows[0].live.bytes = static_cast<uint64_t>(-100);
-  process.rows[0].live.blocks_scaled = static_cast<uint64_t>(-1);
+  process.rows[0].freed_bytes = process.rows[0].bytes + 1;
+  process.rows[0].freed_blocks = process.rows[0].blocks + 1;
+  process.threads[0].freed_bytes = {UINT64_MAX / 4, 0};
   const Recording recording = ReadOrDie(BytesOf({process}));
-  EXPECT_EQ(recording.processes.at(0).rows[0].live.bytes, 0u);
-  EXPECT_EQ(recording.processes[0].rows[0].live.blocks_scaled, 0u);
+  EXPECT_EQ(recording.processes.at(0).rows[0].live.bytes, 0);
+  EXPECT_EQ(recording.processes[0].rows[0].live.samples, 0u);
+  EXPECT_EQ(recording.processes[0].threads[0].live.bytes, 0);
+  EXPECT_EQ(recording.processes[0].damaged, 0u);
+}
+
+TEST(RecordingTest, NumbersThatNoProcessReachesAreZero) {
+  RecordedProcess process = SmallProcess();
+  process.rows[0].blocks = (uint64_t{1} << 40) + 1;
+  process.events[0].bytes = uint64_t{1} << 57;
+  process.threads[0].estimated_words = std::nan("");
+  process.threads[0].estimated_words_variance = -1;
+  process.threads[0].bytes = {UINT64_MAX, UINT64_MAX};
+  process.record.missing[0] = UINT64_MAX;
+  const Recording recording = ReadOrDie(BytesOf({process}));
+  const Process& read = recording.processes.at(0);
+  EXPECT_EQ(read.rows[0].allocated.samples, 0u);
+  EXPECT_EQ(read.events[0].sum.bytes, 0);
+  EXPECT_EQ(read.threads[0].estimated_words, 0);
+  EXPECT_EQ(read.threads[0].estimated_words_variance, 0);
+  EXPECT_EQ(read.threads[0].allocated.bytes, 0);
+  EXPECT_EQ(read.record.missing[Shortage::kSamples], 0u);
+  EXPECT_EQ(read.damaged, 3u);
+}
+
+TEST(RecordingTest, EachRowHasOneWeight) {
+  RecordedProcess process(7, kRate, "/bin/small");
+  process.SetFlags(kOfHalf[0]);
+  process.AddBlock(0, 100, Fate::kLives);
+  process.SetFlags(kOfHalf[0] | kGreatest);
+  process.AddBlock(0, 100, Fate::kDies);
+  const Process read = ReadOrDie(BytesOf({process})).processes.at(0);
+  ASSERT_EQ(read.rows.size(), 2u);
+  // 96 to 103 bytes: 12 or 13 words, and the header's.
+  const double least = 1 - std::pow(1 - kRate, 13), greatest = 1 - std::pow(1 - kRate, 14);
+  EXPECT_NEAR(read.rows[0].probability, least, 1e-12);
+  EXPECT_NEAR(read.rows[0].allocated.bytes, 100 / least, 1e-6);
+  EXPECT_NEAR(read.rows[1].allocated.blocks, 1 / greatest, 1e-6);
+  EXPECT_EQ(read.rows[1].live.blocks, 0);
+  EXPECT_NEAR(read.events[0].sum.bytes, 100 / greatest, 1e-6);
+  EXPECT_NEAR(read.record.allocated.blocks, 1 / least + 1 / greatest, 1e-6);
+  EXPECT_NEAR(read.record.live.bytes, 100 / least, 1e-6);
+}
+
+TEST(RecordingTest, CustomMemoryHasNoHeaderWord) {
+  RecordedProcess process(7, kRate, "/bin/small");
+  process.AddBlock(0, 64, Fate::kLives);
+  process.rows[0].source = 2;
+  EXPECT_NEAR(ReadOrDie(BytesOf({process})).processes.at(0).rows[0].probability,
+              1 - std::pow(1 - kRate, 8), 1e-12);
+  process.rows[0].size_class = 1;  // no bytes: one trial, so that no weight is infinite
+  EXPECT_NEAR(ReadOrDie(BytesOf({process})).processes.at(0).rows[0].probability, kRate, 1e-12);
+}
+
+// What half 0 says of the moment of half 1, and half 1 of that of half 0.
+TEST(RecordingTest, PeakIsTheMeanOfWhatEachHalfSaysOfTheOtherOnesMoment) {
+  RecordedProcess process(7, kRate, "/bin/small");
+  const auto add = [&process](uint8_t flags, int blocks) {
+    process.SetFlags(flags);
+    uint32_t row = 0;
+    for (int i = 0; i < blocks; ++i) row = process.AddBlock(0, 96, Fate::kLives);
+    return row;
+  };
+  const uint32_t of_0 = add(kOfHalf[0], 3);
+  const uint32_t of_1 = add(kOfHalf[1] | kGreatest, 5);
+  const uint32_t of_both = add(kOfHalf[0] | kOfHalf[1], 7);
+  process.MarkPeak();
+  process.Save(of_0, 0, 100, 9600);  // not asked: half 0 does not say what was live at its moment
+  process.Save(of_1, 0, 2, 192);
+  process.Save(of_both, 1, 4, 384);
+  process.rows[of_0 - 1].peak_epoch[1] = process.record.peak_epoch[1];  // and saved nothing
+  const Process read = ReadOrDie(BytesOf({process})).processes.at(0);
+  const auto q_of = [](double words) { return 1 - std::pow(1 - kRate, words / 2); };
+  EXPECT_EQ(read.rows[0].peak.samples, 0u);
+  EXPECT_EQ(read.rows[0].peak.bytes, 0);
+  EXPECT_EQ(read.rows[1].peak.samples, 2u);
+  EXPECT_NEAR(read.rows[1].peak.bytes, 192 / q_of(14) / 2, 1e-6);
+  EXPECT_EQ(read.rows[2].peak.samples, 7u);
+  EXPECT_NEAR(read.rows[2].peak.blocks, (7 + 4) / q_of(13) / 2, 1e-6);
+  EXPECT_NEAR(read.record.peak.bytes, read.rows[1].peak.bytes + read.rows[2].peak.bytes, 1e-6);
+}
+
+TEST(RecordingTest, SavedCountsThatAreNotThereAreNothing) {
+  RecordedProcess process = SmallProcess();
+  process.Save(1, 0, 1, 100);
+  process.rows[0].saved[0] = 2;
+  process.Save(1, 1, (uint64_t{1} << 40) + 1, 100);
+  process.saved.resize(1);
+  process.rows[0].saved[1] = 1;
+  process.saved[0].blocks = UINT64_MAX;
+  const Process read = ReadOrDie(BytesOf({process})).processes.at(0);
+  EXPECT_EQ(read.rows[0].peak.samples, 0u);
+  EXPECT_EQ(read.damaged, 2u);
+}
+
+TEST(RecordingTest, AtRateOneAllIsExact) {
+  RecordedProcess process(7, 1, "/bin/small");
+  for (uint64_t size = 0; size < 3000; size += 7) {
+    process.SetFlags(
+        static_cast<uint8_t>(kOfHalf[0] | kOfHalf[1] | (size % 2 == 0 ? kGreatest : 0)));
+    process.AddBlock(0, size, size % 3 == 0 ? Fate::kDies : Fate::kLives);
+  }
+  process.MarkPeak();
+  uint64_t all = 0, live = 0;
+  for (const Row& row : process.rows) {
+    all += row.bytes;
+    live += row.bytes - row.freed_bytes;
+  }
+  const Process read = ReadOrDie(BytesOf({process})).processes.at(0);
+  EXPECT_EQ(read.record.allocated.bytes, static_cast<double>(all));
+  EXPECT_EQ(read.record.live.bytes, static_cast<double>(live));
+  EXPECT_EQ(read.record.peak.bytes, static_cast<double>(live));
+}
+
+TEST(RecordingTest, TimelineEndsWithTheStateNow) {
+  RecordedProcess process = SmallProcess();
+  process.timeline.push_back({1000, 10, 5, 7});
+  process.threads[0].last_nanos = process.record.last_nanos + 3;
+  const Process read = ReadOrDie(BytesOf({process})).processes.at(0);
+  EXPECT_EQ(read.record.last_nanos, process.record.last_nanos + 3);
+  ASSERT_EQ(read.timeline.size(), 2u);
+  EXPECT_EQ(read.timeline[1].nanos, read.record.last_nanos);
+  EXPECT_EQ(read.timeline[1].live_bytes, static_cast<uint64_t>(read.record.live.bytes));
+  EXPECT_EQ(read.timeline[1].most_live_bytes, read.timeline[1].live_bytes);
+  EXPECT_EQ(read.timeline[1].allocated_bytes, static_cast<uint64_t>(read.record.allocated.bytes));
+}
+
+TEST(RecordingTest, UnknownAgesStayUnknown) {
+  RecordedProcess process = SmallProcess();
+  process.events[0].log2_bytes = kAgeUnknown;
+  process.events[0].log2_nanos = 200;
+  const Process read = ReadOrDie(BytesOf({process})).processes.at(0);
+  EXPECT_EQ(read.events[0].log2_bytes, kAgeUnknown);
+  EXPECT_EQ(read.events[0].log2_nanos, 63);
 }
 
 TEST(RecordingTest, CountsBeyondTheFileTakeNoMemory) {
   RecordedProcess process = SmallProcess();
   const std::string file = BytesOf({process});
   const uint64_t counts = kProcessAt + offsetof(ProcessRecord, records);
-  for (uint64_t i = 0; i < 8; ++i) {
+  for (uint64_t i = 0; i < 9; ++i) {
     EXPECT_EQ(ErrorOf(With(file, counts + 4 * i, UINT32_MAX)),
               "cut short: parts of process 7 are missing; copy the file again");
   }
@@ -201,7 +335,7 @@ TEST(RecordingTest, CountsBeyondTheFileTakeNoMemory) {
 TEST(RecordingTest, UnknownKindsAndForeignSegmentsAreSkipped) {
   const std::string file = BytesOf({SmallProcess()});
   std::string longer = file;
-  for (const uint32_t kind : {0u, 10u, UINT32_MAX}) {
+  for (const uint32_t kind : {0u, 11u, UINT32_MAX}) {
     std::string segment = file.substr(2 * kSegmentBytes, kSegmentBytes);
     longer += With(segment, offsetof(SegmentHeader, kind), kind);
   }

@@ -21,7 +21,16 @@ std::string Tuple(Numbers... numbers) {
   return text + ")";
 }
 
-std::string Tuple(const Sum& sum) { return Tuple(sum.samples, sum.blocks_scaled, sum.bytes); }
+// Nine digits: what two readers agree on however they round.
+std::string Nine(double value) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.9g", value);
+  return text;
+}
+
+std::string Tuple(const Sum& sum) {
+  return "(" + std::to_string(sum.samples) + ", " + Nine(sum.blocks) + ", " + Nine(sum.bytes) + ")";
+}
 
 std::string FrameOf(const Process& process, const Node& node) {
   char text[24];
@@ -45,30 +54,32 @@ std::string StackOf(const Process& process, uint32_t number) {
 void PrintLine(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
 // "tenant|acme|".
-std::string LabelsOf(const Process& process, const Row& row) {
+std::string LabelsOf(const Process& process, const Process::Row& row) {
   std::string text(process.TextOf(row.labels));
   for (char& letter : text) letter = letter == '\0' ? '|' : letter;
   return text;
 }
 
-void PrintRow(const Process& process, const Row& row) {
+void PrintRow(const Process& process, const Process::Row& row) {
   if (row.size_class == 0) return;
   PrintLine("row " + StackOf(process, row.node) + " " +
             std::to_string(LeastSizeOf(static_cast<uint16_t>(row.size_class - 1))) + " " +
-            std::to_string(row.source) + " " + std::to_string(row.young) + " " +
-            Tuple(row.allocated) + " " + Tuple(row.live) + " " + Tuple(PeakOf(process, row)) + " " +
+            std::to_string(row.source) + " " + std::to_string(row.young ? 1 : 0) + " " +
+            Tuple(row.allocated) + " " + Tuple(row.live) + " " + Tuple(row.peak) + " " +
             LabelsOf(process, row));
 }
 
 void PrintHead(const Process& process) {
-  const ProcessRecord& record = process.record;
-  char rate[40];
-  std::snprintf(rate, sizeof(rate), "%.9g", record.rate);
+  const Process::Record& record = process.record;
+  std::string missing;
+  for (uint32_t i = 0; i < kShortages; ++i) {
+    missing += " " + std::to_string(record.missing[static_cast<Shortage>(i)]);
+  }
   PrintLine("process " + std::to_string(record.pid) + " " + std::to_string(record.parent_pid) +
-            " " + process.program + " seed " + std::to_string(record.seed) + " rate " + rate +
-            " allocated " + Tuple(record.allocated) + " live " + Tuple(record.live) + " peak " +
-            Tuple(record.peak) + " dropped " + std::to_string(record.dropped_samples) + " " +
-            std::to_string(record.dropped_bytes));
+            " " + process.program + " seed " + std::to_string(record.seed) + " rate " +
+            Nine(record.rate) + " allocated " + Tuple(record.allocated) + " live " +
+            Tuple(record.live) + " peak " + Tuple(record.peak) + " last " +
+            std::to_string(record.last_nanos) + " missing" + missing);
 }
 
 void PrintModule(const Process& process, const Module& module) {
@@ -84,23 +95,24 @@ void PrintModule(const Process& process, const Module& module) {
 
 void Print(const Process& process) {
   PrintHead(process);
-  for (const Row& row : process.rows) PrintRow(process, row);
-  for (const Event& event : process.events) {
+  for (const Process::Row& row : process.rows) PrintRow(process, row);
+  for (const Process::Event& event : process.events) {
     if (event.kind == 0) continue;
-    PrintLine("event " + Tuple(event.row, event.kind, event.other_thread, event.log2_bytes,
-                               event.log2_nanos, event.sum.samples, event.sum.blocks_scaled,
-                               event.sum.bytes));
+    PrintLine("event " +
+              Tuple(event.row, event.kind, event.other_thread, event.log2_bytes, event.log2_nanos) +
+              " " + Tuple(event.sum));
   }
   for (const LiveBlock& block : process.live) {
     if (block.row == 0) continue;
     PrintLine("live " + Tuple(block.row, block.thread, block.size_bytes, block.birth_nanos,
                               block.birth_bytes));
   }
-  for (const Thread& thread : process.threads) {
+  for (const Process::Thread& thread : process.threads) {
     if (thread.tid == 0) continue;
     PrintLine("thread " + std::to_string(thread.tid) + " " + thread.name + " " +
-              Tuple(thread.exact_words, thread.estimated_words, thread.estimated_words_variance) +
-              " " + Tuple(thread.allocated) + " " + Tuple(thread.live));
+              std::to_string(thread.exact_words) + " " + Nine(thread.estimated_words) + " " +
+              Nine(thread.estimated_words_variance) + " " + Tuple(thread.allocated) + " " +
+              Tuple(thread.live));
   }
   for (const TimelinePoint& point : process.timeline) {
     PrintLine("point " +

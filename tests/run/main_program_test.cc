@@ -5,7 +5,7 @@
 namespace allomon::run {
 namespace {
 
-recording::ProcessTotals Process(uint32_t pid, const std::string& program, uint64_t bytes) {
+recording::ProcessTotals Process(uint32_t pid, const std::string& program, double bytes) {
   recording::ProcessTotals process;
   process.pid = pid;
   process.program = program;
@@ -42,7 +42,7 @@ TEST(MainProgramTest, ManySmallProcessesOfOneProgramAreOneLargeOne) {
   const std::vector<Program> programs = Programs(processes, 1);
   EXPECT_EQ(programs[0].path, "/bin/cc1");
   EXPECT_EQ(programs[0].processes, 50);
-  EXPECT_EQ(programs[0].allocated_bytes, 450'000u);
+  EXPECT_EQ(programs[0].allocated_bytes, 450'000);
   EXPECT_EQ(programs[1].path, "/bin/make");
 }
 

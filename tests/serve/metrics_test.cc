@@ -15,9 +15,6 @@ namespace allomon::serve {
 namespace {
 
 using recording::Process;
-using recording::Row;
-
-constexpr uint64_t kScale = 65536;  // of blocks
 
 // A process with a row for each text of labels.
 Process ProcessOf(const std::vector<std::string>& label_texts, uint64_t first_bytes = 1000) {
@@ -26,15 +23,15 @@ Process ProcessOf(const std::vector<std::string>& label_texts, uint64_t first_by
   process.record.rate = 1;
   process.program = "/bin/host";
   for (size_t i = 0; i < label_texts.size(); ++i) {
-    Row row = {};
+    Process::Row row;
     row.size_class = 1;
     row.labels.offset = static_cast<uint32_t>(process.text.size());
     row.labels.length_bytes = static_cast<uint32_t>(label_texts[i].size());
     process.text += label_texts[i];
-    row.allocated = {1, kScale, first_bytes + i};
+    row.allocated = {1, 1, static_cast<double>(first_bytes + i)};
     row.live = row.allocated;
     process.rows.push_back(row);
-    process.record.allocated.bytes += first_bytes + i;
+    process.record.allocated.bytes += static_cast<double>(first_bytes + i);
   }
   return process;
 }

@@ -42,9 +42,9 @@ Saver* NewSaver(const char* text, bool says_copies = false) {
   return all.back();
 }
 
-uint64_t LiveBytesOf(const recording::Process& process, uint64_t size_bytes) {
-  uint64_t bytes = 0;
-  for (const recording::Row& row : process.rows) {
+double LiveBytesOf(const recording::Process& process, uint64_t size_bytes) {
+  double bytes = 0;
+  for (const recording::Process::Row& row : process.rows) {
     if (row.size_class == recording::SizeClassOf(size_bytes) + 1) bytes += row.live.bytes;
   }
   return bytes;
@@ -246,7 +246,7 @@ TEST_F(SaverTest, ChildHasCopiesOfItsOwn) {
   const std::string number = std::to_string(child);
   const recording::Process copy = ReadCopy("x.rec." + number + ".every.1.rec");
   EXPECT_EQ(copy.record.pid, static_cast<uint32_t>(child));
-  EXPECT_EQ(copy.record.is_forked, 1u);
+  EXPECT_TRUE(copy.record.is_forked);
   ChurnFor(20);
   EXPECT_EQ(ReadCopy("x.every.1.rec").record.pid, static_cast<uint32_t>(getpid()));
 }

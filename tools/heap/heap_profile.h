@@ -68,8 +68,11 @@ struct Location {
 };
 
 // Blocks that died (or, for the age of live ones, that live) at about one age.
+inline constexpr uint8_t kUnknownLog2 = 255;
 struct AgeCell {
-  uint8_t log2_bytes = 0;  // allocated meanwhile by their thread: k stands for [2^k, 2^(k+1))
+  // Allocated meanwhile by their thread: k stands for [2^k, 2^(k+1)).  kUnknownLog2: the recording
+  // does not say, since their thread had no record of its own.
+  uint8_t log2_bytes = 0;
   uint8_t log2_nanos = 0;
   bool other_thread = false;  // freed by another thread than had allocated them
   Amount amount;

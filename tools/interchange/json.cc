@@ -28,7 +28,8 @@ Json AmountJson(const heap::Amount& amount) {
 }
 
 Json AgeJson(const heap::AgeCell& cell) {
-  return {{"log2_bytes", cell.log2_bytes},
+  const bool is_known = cell.log2_bytes != heap::kUnknownLog2;
+  return {{"log2_bytes", is_known ? Json(cell.log2_bytes) : Json(nullptr)},
           {"log2_nanos", cell.log2_nanos},
           {"other_thread", cell.other_thread},
           {"blocks", cell.amount.blocks},

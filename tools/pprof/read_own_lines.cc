@@ -119,7 +119,9 @@ bool NextCell(List* list, AgeCell* cell) {
       !list->Next(&blocks) || !list->Next(&bytes)) {
     return false;
   }
-  cell->log2_bytes = static_cast<uint8_t>(std::min<uint64_t>(log2_bytes, 63));
+  cell->log2_bytes = log2_bytes == heap::kUnknownLog2
+                         ? heap::kUnknownLog2
+                         : static_cast<uint8_t>(std::min<uint64_t>(log2_bytes, 63));
   cell->log2_nanos = static_cast<uint8_t>(std::min<uint64_t>(log2_nanos, 63));
   cell->other_thread = other_thread != 0;
   cell->amount = {static_cast<double>(blocks), static_cast<double>(bytes)};

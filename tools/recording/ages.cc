@@ -4,8 +4,12 @@
 #include <cmath>
 #include <tuple>
 
+#include "tracker/formats/recording_weights.h"
+
 namespace allomon::recording {
 namespace {
+
+static_assert(heap::kUnknownLog2 == kAgeUnknown);
 
 constexpr uint8_t kCustomSource = 2;
 constexpr uint8_t kMallocSource = 3;
@@ -23,31 +27,30 @@ std::tuple<uint8_t, uint8_t, bool> AgeIn(const heap::AgeCell& cell) {
 
 }  // namespace
 
-heap::Amount AmountOf(const Sum& sum) {
-  return {static_cast<double>(sum.blocks_scaled) / kBlockScale, static_cast<double>(sum.bytes)};
-}
+heap::Amount AmountOf(const Sum& sum) { return {sum.blocks, sum.bytes}; }
 
-bool HasHeader(const Row& row) { return row.source >= kMallocSource; }
+bool HasHeader(const Process::Row& row) { return row.source >= kMallocSource; }
 
-heap::Amount WeightOf(uint64_t size_bytes, const Row& row, double rate) {
+heap::Amount WeightOf(uint64_t size_bytes, const Process::Row& row, double rate) {
   const bool is_managed = row.source < kCustomSource;
   const double bytes = static_cast<double>(size_bytes) + (is_managed ? kWordBytes : 0);
-  const double words = std::ceil(bytes / kWordBytes) + HasHeader(row);
-  const double p = rate >= 1 ? 1 : -std::expm1(words * std::log1p(-rate));
-  if (p <= 0) return {};
-  return {std::round(kBlockScale / p) / kBlockScale, std::round(bytes / p)};
+  const double p = row.probability > 0 ? row.probability
+                                       : ProbabilityOf(TrialWordsOf(size_bytes, row.source), rate);
+  return {1 / p, bytes / p};
 }
 
-heap::AgeCell LifetimeOf(const Event& event) {
+heap::AgeCell LifetimeOf(const Process::Event& event) {
   return {event.log2_bytes, event.log2_nanos, event.other_thread != 0, AmountOf(event.sum)};
 }
 
 heap::AgeCell AgeOf(const Process& process, const LiveBlock& block) {
-  const Row& row = process.rows[block.row - 1];
-  const uint64_t now_bytes =
-      block.thread == 0 ? 0 : process.threads[block.thread - 1].exact_words * kWordBytes;
-  return {Log2(Since(block.birth_bytes, now_bytes)),
-          Log2(Since(block.birth_nanos, process.record.last_nanos)), false,
+  const Process::Row& row = process.rows[block.row - 1];
+  uint8_t log2_bytes = heap::kUnknownLog2;
+  if (block.thread != 0) {
+    const uint64_t now_bytes = process.threads[block.thread - 1].exact_words * kWordBytes;
+    log2_bytes = Log2(Since(block.birth_bytes, now_bytes));
+  }
+  return {log2_bytes, Log2(Since(block.birth_nanos, process.record.last_nanos)), false,
           WeightOf(block.size_bytes, row, process.record.rate)};
 }
 

@@ -14,13 +14,13 @@ heap::Amount AmountOf(const Sum& sum);
 
 // Whether the blocks of a row were tried by a word more than their bytes have.  The bytes of
 // managed blocks have the header word in them, and custom memory has none.
-bool HasHeader(const Row& row);
+bool HasHeader(const Process::Row& row);
 
 // What one sampled block of the row counts for: itself, divided by the probability that it is
 // sampled.
-heap::Amount WeightOf(uint64_t size_bytes, const Row& row, double rate);
+heap::Amount WeightOf(uint64_t size_bytes, const Process::Row& row, double rate);
 
-heap::AgeCell LifetimeOf(const Event& event);
+heap::AgeCell LifetimeOf(const Process::Event& event);
 // How old a live block is when the recording is read.
 heap::AgeCell AgeOf(const Process& process, const LiveBlock& block);
 

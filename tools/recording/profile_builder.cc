@@ -18,7 +18,7 @@ void SetHas(Metric metric, heap::HeapProfile* profile) {
   profile->has[static_cast<size_t>(metric)] = true;
 }
 
-Metric MetricOf(const Event& event) {
+Metric MetricOf(const Process::Event& event) {
   switch (static_cast<EventKind>(event.kind)) {
     case EventKind::kPromoted:
       return Metric::kPromoted;
@@ -30,7 +30,7 @@ Metric MetricOf(const Event& event) {
   return Metric::kTemporary;
 }
 
-bool IsOfMetric(const Event& event, Metric metric) {
+bool IsOfMetric(const Process::Event& event, Metric metric) {
   return metric != Metric::kTemporary || event.log2_bytes < kTemporaryLog2Bytes;
 }
 
@@ -56,9 +56,9 @@ void ProfileBuilder::Add(const Process& process) {
 }
 
 void ProfileBuilder::AddHead(const Process& process) {
-  const ProcessRecord& record = process.record;
-  profile_.dropped_samples += static_cast<double>(record.dropped_samples);
-  profile_.dropped_bytes += static_cast<double>(record.dropped_bytes);
+  const Process::Record& record = process.record;
+  profile_.dropped_samples += static_cast<double>(record.missing[Shortage::kSamples]);
+  profile_.dropped_bytes += static_cast<double>(record.missing[Shortage::kBytes]);
   profile_.is_sum = ++processes_ > 1;
   if (profile_.is_sum) return;
   for (const Metric metric :
@@ -78,14 +78,14 @@ void ProfileBuilder::AddHead(const Process& process) {
 }
 
 void ProfileBuilder::AddThreads(const Process& process) {
-  for (const Thread& thread : process.threads) {
+  for (const Process::Thread& thread : process.threads) {
     if (thread.tid == 0) continue;
     heap::Thread added;
     added.name.assign(thread.name, strnlen(thread.name, sizeof(thread.name)));
     added.tid = thread.tid;
     added.exact_words = static_cast<double>(thread.exact_words);
-    added.estimated_words = static_cast<double>(thread.estimated_words);
-    added.estimated_words_variance = static_cast<double>(thread.estimated_words_variance);
+    added.estimated_words = thread.estimated_words;
+    added.estimated_words_variance = thread.estimated_words_variance;
     added.allocated = AmountOf(thread.allocated);
     added.live = AmountOf(thread.live);
     profile_.threads.push_back(std::move(added));
@@ -125,16 +125,16 @@ std::vector<uint32_t> ProfileBuilder::AddRows(const Process& process,
                                               const std::vector<uint32_t>& node_of) {
   std::vector<uint32_t> sample_of = {0};
   sample_of.reserve(process.rows.size() + 1);
-  for (const Row& row : process.rows) {
+  for (const Process::Row& row : process.rows) {
     sample_of.push_back(0);
     if (row.size_class == 0) continue;
     const uint32_t labels = labels_.Add(process.TextOf(row.labels));
     heap::Sample& sample = SampleOf({node_of[row.node], labels, row.size_class, HasHeader(row)});
     sample[Metric::kAllocated].Add(AmountOf(row.allocated));
     sample[Metric::kLive].Add(AmountOf(row.live));
-    sample[Metric::kPeak].Add(AmountOf(PeakOf(process, row)));
+    sample[Metric::kPeak].Add(AmountOf(row.peak));
     sample_of.back() = static_cast<uint32_t>(&sample - profile_.samples.data());
-    if (row.young == 0) continue;
+    if (!row.young) continue;
     SetHas(Metric::kPromoted, &profile_);
     SetHas(Metric::kDiedYoung, &profile_);
   }
@@ -142,7 +142,7 @@ std::vector<uint32_t> ProfileBuilder::AddRows(const Process& process,
 }
 
 void ProfileBuilder::AddEvents(const Process& process, const std::vector<uint32_t>& sample_of) {
-  for (const Event& event : process.events) {
+  for (const Process::Event& event : process.events) {
     if (event.kind == 0) continue;
     heap::Sample& sample = profile_.samples[sample_of[event.row]];
     const Metric metric = MetricOf(event);

@@ -21,7 +21,7 @@ absl::Status Error(const std::string& name, const std::string& what) {
 
 bool HasSamples(const Process& process) {
   return process.record.allocated.samples > 0 || !process.rows.empty() ||
-         process.record.dropped_samples > 0;
+         process.record.missing[Shortage::kSamples] > 0;
 }
 
 // False if there is none.
@@ -79,7 +79,7 @@ class Programs {
       bytes_.push_back(0);
     }
     builders_[place->second].Add(process);
-    bytes_[place->second] += static_cast<double>(process.record.allocated.bytes);
+    bytes_[place->second] += process.record.allocated.bytes;
   }
 
   // The one that allocated most first.

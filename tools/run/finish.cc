@@ -47,8 +47,8 @@ void SayWhatWasDropped(const MemoryFile& memory, const std::vector<ProcessTotals
   uint64_t samples = 0;
   uint64_t bytes = 0;
   for (const ProcessTotals& process : processes) {
-    samples += process.dropped_samples;
-    bytes += process.dropped_bytes;
+    samples += process.missing[recording::Shortage::kSamples];
+    bytes += process.missing[recording::Shortage::kBytes];
   }
   if (samples == 0 && memory.SegmentsLost() == 0) return;
   std::string missing = "processes that began afterwards";

@@ -8,7 +8,7 @@ namespace {
 
 using recording::ProcessTotals;
 
-constexpr uint64_t kWrapperShare = 8;
+constexpr double kWrapperShare = 8;
 
 std::vector<Program> SumByPath(const std::vector<ProcessTotals>& processes) {
   std::map<std::string, Program> by_path;

@@ -14,7 +14,7 @@ namespace allomon::run {
 // All processes of one executable.
 struct Program {
   std::string path;
-  uint64_t allocated_bytes = 0;
+  double allocated_bytes = 0;
   uint64_t samples = 0;
   int processes = 0;
   bool is_main = false;

@@ -69,13 +69,13 @@ void ProgressLine::Show(const std::string& text) {
 }
 
 std::string ProgressText(double seconds, const std::vector<recording::ProcessTotals>& processes) {
-  uint64_t live_bytes = 0;
-  uint64_t peak_bytes = 0;
+  double live_bytes = 0;
+  double peak_bytes = 0;
   uint64_t samples = 0;
   std::set<uint32_t> pids;
   for (const recording::ProcessTotals& process : processes) {
     live_bytes += process.live.bytes;
-    peak_bytes += process.peak.bytes;
+    peak_bytes += process.peak_bytes;
     samples += process.allocated.samples;
     pids.insert(process.pid);
   }

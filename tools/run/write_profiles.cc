@@ -19,22 +19,22 @@ namespace {
 using heap::HeapProfile;
 
 // Another program gets a file if it allocated this, and as large a part of all, or much.
-constexpr uint64_t kLeastBytes = uint64_t{1} << 20;
-constexpr uint64_t kLeastPart = 100;
-constexpr uint64_t kMuchBytes = uint64_t{4} << 20;
+constexpr double kLeastBytes = 1 << 20;
+constexpr double kLeastPart = 100;
+constexpr double kMuchBytes = 4 << 20;
 
 absl::StatusOr<std::vector<HeapProfile>> ReadProfiles(const MemoryFile& memory,
                                                       const recording::RecordingOptions& options) {
   return recording::ReadRecordingProfiles(memory.Bytes(), "the recording", options);
 }
 
-bool IsWorthAFile(const Program& program, uint64_t all_bytes) {
-  const uint64_t bytes = program.allocated_bytes;
+bool IsWorthAFile(const Program& program, double all_bytes) {
+  const double bytes = program.allocated_bytes;
   return bytes >= kLeastBytes && (bytes >= all_bytes / kLeastPart || bytes >= kMuchBytes);
 }
 
-uint64_t SumOfBytes(const std::vector<Program>& programs) {
-  uint64_t sum = 0;
+double SumOfBytes(const std::vector<Program>& programs) {
+  double sum = 0;
   for (const Program& program : programs) sum += program.allocated_bytes;
   return sum;
 }

@@ -13,17 +13,12 @@ namespace allomon::serve {
 namespace {
 
 using recording::Process;
-using recording::Row;
+using recording::Shortage;
 using recording::Sum;
 
-constexpr double kBlockScale = 65536;  // blocks_scaled of a Sum
-
-double Blocks(const Sum& sum) { return static_cast<double>(sum.blocks_scaled) / kBlockScale; }
-double Bytes(const Sum& sum) { return static_cast<double>(sum.bytes); }
-
 Figures Of(const Sum& allocated, const Sum& live, const Sum& peak) {
-  return {Bytes(allocated), Blocks(allocated), Bytes(live),
-          Blocks(live),     Bytes(peak),       static_cast<double>(allocated.samples)};
+  return {allocated.bytes, allocated.blocks, live.bytes,
+          live.blocks,     peak.bytes,       static_cast<double>(allocated.samples)};
 }
 
 void AddTo(const Figures& more, Figures* sum) {
@@ -39,10 +34,10 @@ void AddTo(const Figures& more, Figures* sum) {
 class SumsBySet {
  public:
   explicit SumsBySet(const Process& process) {
-    for (const Row& row : process.rows) {
+    for (const Process::Row& row : process.rows) {
       if (row.size_class == 0) continue;
       const uint32_t set = table_.Add(process.TextOf(row.labels));
-      AddTo(Of(row.allocated, row.live, PeakOf(process, row)), &sums_[set]);
+      AddTo(Of(row.allocated, row.live, row.peak), &sums_[set]);
     }
     for (const auto& [set, sums] : sums_) sets_[set].labels = table_.CopyOf(set);
   }
@@ -102,11 +97,11 @@ std::map<std::string, LabelFigures> LabelsOf(const Process& process) {
 ProcessFigures FiguresOf(const Process& process) {
   constexpr double kNanosPerSecond = 1e9;
   constexpr double kWordBytes = 8;
-  const recording::ProcessRecord& record = process.record;
+  const Process::Record& record = process.record;
   ProcessFigures figures;
   figures.sums = Of(record.allocated, record.live, record.peak);
-  figures.dropped_samples = static_cast<double>(record.dropped_samples);
-  figures.dropped_bytes = static_cast<double>(record.dropped_bytes);
+  figures.dropped_samples = static_cast<double>(record.missing[Shortage::kSamples]);
+  figures.dropped_bytes = static_cast<double>(record.missing[Shortage::kBytes]);
   figures.interval_bytes = kWordBytes / record.rate;
   figures.start_seconds = static_cast<double>(record.start_realtime_nanos) / kNanosPerSecond;
   figures.labels = LabelsOf(process);

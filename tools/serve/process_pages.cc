@@ -32,11 +32,11 @@ absl::StatusOr<Reply> Pages::Cmdline(const Request& request) {
   const auto files = source_.Files();
   if (!files.ok()) return files.status();
   std::optional<std::string> command;
-  uint64_t most_bytes = 0;
+  double most_bytes = 0;
   VisitProcesses(
       *files,
       [&](const RecordingFile&, const recording::Process& process) {
-        const uint64_t bytes = process.record.allocated.bytes;
+        const double bytes = process.record.allocated.bytes;
         if (!choice->Fits(process) || (command && bytes < most_bytes)) return;
         command = process.TextOf(process.record.command);
         most_bytes = bytes;

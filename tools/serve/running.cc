@@ -18,7 +18,7 @@ uint64_t Now(clockid_t clock) {
 
 bool IsRunning(const recording::Process& process) {
   const auto facts = control::FactsOf(process.record.pid);
-  if (process.record.ended != 0 || !facts) return false;
+  if (process.record.ended || !facts) return false;
   // A process's start is known to a tick, by a clock that also goes while the machine sleeps.
   constexpr uint64_t kTickNanos = 10'000'000;
   const uint64_t monotonic = Now(CLOCK_MONOTONIC);

@@ -28,6 +28,7 @@ Ages AgesOf(const Scene& scene) {
       const Estimate estimate = heap::EstimateOf(cell.amount, sample, scene.profile->rate);
       ages.live.Add(estimate);
       ages.by_nanos[AgeBucket(cell.log2_nanos)].Add(estimate);
+      if (cell.log2_bytes == heap::kUnknownLog2) continue;
       ages.by_bytes[AgeBucket(cell.log2_bytes)].Add(estimate);
     }
   }

@@ -28,13 +28,14 @@ struct Deaths {
     died.Add(estimate);
     if (cell.log2_bytes < kTemporaryLog2Bytes) temporary_bytes += cell.amount.bytes;
     if (cell.other_thread) other_thread_bytes += cell.amount.bytes;
-    by_bytes[AgeBucket(cell.log2_bytes)].Add(estimate);
     by_nanos[AgeBucket(cell.log2_nanos)].Add(estimate);
+    if (cell.log2_bytes == heap::kUnknownLog2) return;
+    by_bytes[AgeBucket(cell.log2_bytes)].Add(estimate);
   }
 };
 
-// "64 KiB"; 0 is no further allocation, or one byte.
-std::string BytesAge(double bytes) { return AmountText(bytes, false); }
+// "64 KiB"; "?" if the age of no block is known.
+std::string BytesAge(double bytes) { return bytes > 0 ? AmountText(bytes, false) : "?"; }
 std::string TimeAge(double nanos) { return SecondsText(nanos / kNanosPerSecond); }
 
 class LifetimesView {

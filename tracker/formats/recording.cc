@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tracker/formats/recording_layout_1.h"
+#include "tracker/formats/recording_records.h"
 #include "tracker/formats/recording_repair.h"
 #include "tracker/formats/recording_segments.h"
 
@@ -14,35 +16,44 @@ constexpr uint32_t kMostCommandBytes = 4096;
 // Of one kind and process.  More are left out: who works on them needs ten times their memory.
 constexpr uint64_t kMostRecords = uint64_t{1} << 25;
 
+// A process as far as it has been read.
+struct Part {
+  uint32_t number = 0;  // of its segment
+  Head head;
+  Process process;
+  std::vector<PeakSource> peaks;  // of the rows, version 2
+  std::vector<SavedCount> saved;
+  bool is_cut = false;
+};
+
 // Reads what one process has in the file.
 class ProcessReader {
  public:
-  ProcessReader(const RecordingBytes& bytes, const SegmentTable& table, uint32_t process)
-      : bytes_(bytes), table_(table), process_(process) {}
+  ProcessReader(const RecordingBytes& bytes, const SegmentTable& table, uint32_t version,
+                uint32_t process)
+      : bytes_(bytes), table_(table), version_(version), process_(process) {}
 
-  bool ReadRecord(ProcessRecord* record) const {
-    const uint64_t at = process_ * kSegmentBytes + sizeof(SegmentHeader);
-    if (!bytes_.Read(at, record, sizeof(*record))) return false;
-    allomon::recording::Repair(record);
-    return true;
+  bool IsVersion1() const { return version_ == layout_1::kVersion; }
+
+  bool ReadHead(Head* head) const {
+    return IsVersion1() ? ReadHeadAs<layout_1::ProcessRecord>(head)
+                        : ReadHeadAs<ProcessRecord>(head);
   }
 
   // Records up to the first segment that is missing.
   template <typename Record>
   void ReadRecords(SegmentKind kind, uint64_t count, std::vector<Record>* records) {
-    count = std::min(count, kMostRecords);
-    for (uint32_t index = 0; records->size() < count; ++index) {
-      const uint64_t here = std::min(count - records->size(), kRecordsPerSegment<Record>);
-      const size_t before = records->size();
-      const uint64_t at = PlaceOf(kind, index);
-      if (at == 0) return;
-      records->resize(before + here);
-      if (!bytes_.Read(at, records->data() + before, here * sizeof(Record))) {
-        records->resize(before);
-        is_cut_ = true;
-        return;
-      }
-    }
+    VisitSegments<Record>(kind, count, [&](const Record* first, uint64_t here) {
+      records->insert(records->end(), first, first + here);
+    });
+  }
+
+  // The same of records that are kept as something else.
+  template <typename Record, typename Visit>
+  void VisitRecords(SegmentKind kind, uint64_t count, const Visit& visit) {
+    VisitSegments<Record>(kind, count, [&](const Record* first, uint64_t here) {
+      std::for_each(first, first + here, visit);
+    });
   }
 
   void ReadText(uint64_t count, std::string* text) {
@@ -72,6 +83,33 @@ class ProcessReader {
   bool is_cut() const { return is_cut_; }
 
  private:
+  template <typename Record>
+  bool ReadHeadAs(Head* head) const {
+    Record record;
+    const uint64_t at = process_ * kSegmentBytes + sizeof(SegmentHeader);
+    if (!bytes_.Read(at, &record, sizeof(record))) return false;
+    *head = HeadOf(record);
+    Repair(head);
+    return true;
+  }
+
+  template <typename Record, typename Visit>
+  void VisitSegments(SegmentKind kind, uint64_t count, const Visit& visit) {
+    count = std::min(count, kMostRecords);
+    std::vector<Record> records;
+    for (uint32_t index = 0; count > 0; ++index) {
+      records.resize(std::min(count, kRecordsPerSegment<Record>));
+      const uint64_t at = PlaceOf(kind, index);
+      if (at == 0) return;
+      if (!bytes_.Read(at, records.data(), records.size() * sizeof(Record))) {
+        is_cut_ = true;
+        return;
+      }
+      visit(records.data(), records.size());
+      count -= records.size();
+    }
+  }
+
   // Where the records of a segment begin in the file; 0 if it is not there.
   uint64_t PlaceOf(SegmentKind kind, uint32_t index) {
     const uint64_t number = table_.Find(process_, kind, index);
@@ -81,6 +119,7 @@ class ProcessReader {
 
   const RecordingBytes& bytes_;
   const SegmentTable& table_;
+  const uint32_t version_;
   const uint32_t process_;
   bool is_cut_ = false;
 };
@@ -93,26 +132,64 @@ std::string WithSpaces(std::string arguments) {
 
 using Counts = decltype(ProcessRecord::records);
 
+template <typename Record>
+void ReadEvents(uint64_t count, ProcessReader* reader, Process* process) {
+  reader->VisitRecords<Record>(SegmentKind::kEvents, count, [process](const Record& stored) {
+    process->events.push_back(EventOf(stored));
+  });
+}
+
+template <typename Record>
+void ReadThreads(uint64_t count, ProcessReader* reader, Process* process) {
+  reader->VisitRecords<Record>(SegmentKind::kThreads, count, [process](const Record& stored) {
+    process->threads.push_back(ThreadOf(stored));
+  });
+}
+
+void ReadThreadsOf(uint64_t count, ProcessReader* reader, Process* process) {
+  if (reader->IsVersion1()) {
+    ReadThreads<layout_1::Thread>(count, reader, process);
+  } else {
+    ReadThreads<Thread>(count, reader, process);
+  }
+}
+
 // What refers to other records is read before them.  So a running process, which adds a record
 // before it refers to it, is never found to refer to one that is not there.
-void ReadReferences(const Counts& count, ProcessReader* reader, Process* process) {
-  reader->ReadRecords(SegmentKind::kEvents, count.events, &process->events);
-  reader->ReadRecords(SegmentKind::kLive, count.live, &process->live);
+void ReadReferences(const Counts& count, ProcessReader* reader, Part* part) {
+  if (reader->IsVersion1()) {
+    ReadEvents<layout_1::Event>(count.events, reader, &part->process);
+  } else {
+    ReadEvents<Event>(count.events, reader, &part->process);
+  }
+  reader->ReadRecords(SegmentKind::kLive, count.live, &part->process.live);
 }
 
-void ReadRows(const Counts& count, ProcessReader* reader, Process* process) {
-  reader->ReadRecords(SegmentKind::kRows, count.rows, &process->rows);
+void ReadRows(const Counts& count, ProcessReader* reader, Part* part) {
+  std::vector<Process::Row>& rows = part->process.rows;
+  if (reader->IsVersion1()) {
+    reader->VisitRecords<layout_1::Row>(
+        SegmentKind::kRows, count.rows,
+        [&](const layout_1::Row& stored) { rows.push_back(RowOf(stored, part->head)); });
+  } else {
+    reader->VisitRecords<Row>(SegmentKind::kRows, count.rows, [&](const Row& stored) {
+      rows.push_back(RowOf(stored, part->head));
+      part->peaks.push_back(PeakSourceOf(stored, part->head));
+    });
+  }
 }
 
-void ReadOthers(const Counts& count, ProcessReader* reader, Process* process) {
-  reader->ReadRecords(SegmentKind::kNodes, count.nodes, &process->nodes);
-  reader->ReadRecords(SegmentKind::kThreads, count.threads, &process->threads);
+void ReadOthers(const Counts& count, ProcessReader* reader, Part* part) {
+  Process& process = part->process;
+  reader->ReadRecords(SegmentKind::kNodes, count.nodes, &process.nodes);
+  reader->ReadRecords(SegmentKind::kSaved, count.saved, &part->saved);
+  ReadThreadsOf(count.threads, reader, &process);
   const uint32_t points = std::min(count.timeline, kMostTimelinePoints);
-  reader->ReadRecords(SegmentKind::kTimeline, points, &process->timeline);
-  reader->ReadRecords(SegmentKind::kModules, count.modules, &process->modules);
-  reader->ReadText(count.text_bytes, &process->text);
-  process->program = reader->ReadOneText(process->record.program);
-  process->command = WithSpaces(reader->ReadOneText(process->record.command));
+  reader->ReadRecords(SegmentKind::kTimeline, points, &process.timeline);
+  reader->ReadRecords(SegmentKind::kModules, count.modules, &process.modules);
+  reader->ReadText(count.text_bytes, &process.text);
+  process.program = reader->ReadOneText(part->head.program);
+  process.command = WithSpaces(reader->ReadOneText(process.record.command));
 }
 
 std::string NameOf(const Process& process) {
@@ -120,7 +197,7 @@ std::string NameOf(const Process& process) {
 }
 
 void NoteState(bool is_cut, Process* process) {
-  if (process->record.lost != 0) {
+  if (process->record.lost) {
     process->notes.push_back(NameOf(*process) + " lost its file: what came after is not in it" +
                              (is_cut ? ", nor is all that came before" : ""));
   }
@@ -135,7 +212,8 @@ class Reader {
   Reader(const RecordingBytes& bytes, std::string* error) : bytes_(bytes), error_(error) {}
 
   bool Read(Recording* recording) {
-    if (!ReadTable(&recording->header)) return false;
+    if (!ReadTable()) return false;
+    recording->header = header_;
     Begin(&recording->notes);
     for (const auto step : {ReadReferences, ReadRows, ReadOthers}) {
       if (!Step(step)) return false;
@@ -148,21 +226,19 @@ class Reader {
   }
 
  private:
-  // A process as far as it has been read.
-  struct Part {
-    uint32_t number = 0;
-    Counts counts = {};
-    Process process;
-    bool is_cut = false;
-  };
-
-  bool ReadTable(FileHeader* header) {
+  bool ReadTable() {
+    const uint32_t version = header_.version;
     table_ = {};
-    return ReadFileHeader(bytes_, header, error_) && table_.Read(bytes_, *header, error_);
+    if (!ReadFileHeader(bytes_, &header_, error_) || !table_.Read(bytes_, header_, error_)) {
+      return false;
+    }
+    if (version == 0 || version == header_.version) return true;
+    *error_ = "another file meanwhile; read it again";
+    return false;
   }
 
-  bool ReadRecord(uint32_t number, ProcessRecord* record) const {
-    return ProcessReader(bytes_, table_, number).ReadRecord(record);
+  ProcessReader ReaderOf(uint32_t number) const {
+    return ProcessReader(bytes_, table_, header_.version, number);
   }
 
   void Begin(std::vector<std::string>* notes) {
@@ -170,8 +246,9 @@ class Reader {
       Part part;
       part.number = number;
       std::string why;
-      if (!ReadRecord(number, &part.process.record)) continue;
-      if (IsUsable(part.process.record, &why)) {
+      if (!ReaderOf(number).ReadHead(&part.head)) continue;
+      if (IsUsable(part.head, &why)) {
+        part.process.record = part.head.record;
         parts_.push_back(std::move(part));
       } else {
         notes->push_back(std::move(why));
@@ -183,67 +260,80 @@ class Reader {
   template <typename ReadSome>
   bool Step(ReadSome read_some) {
     for (Part& part : parts_) {
-      ProcessRecord now;
-      if (ReadRecord(part.number, &now)) part.counts = now.records;
+      Head now;
+      if (!ReaderOf(part.number).ReadHead(&now)) continue;
+      part.head.counts = now.counts;
+      std::copy(std::begin(now.peak_epoch), std::end(now.peak_epoch), part.head.peak_epoch);
     }
-    FileHeader header;
-    if (!ReadTable(&header)) return false;
+    if (!ReadTable()) return false;
     for (Part& part : parts_) {
-      ProcessReader reader(bytes_, table_, part.number);
-      read_some(part.counts, &reader, &part.process);
+      ProcessReader reader = ReaderOf(part.number);
+      read_some(part.head.counts, &reader, &part);
       part.is_cut |= reader.is_cut();
     }
     return true;
   }
 
   bool Finish(Part* part) {
-    if (part->is_cut && part->process.record.lost == 0) {
-      *error_ =
-          "cut short: parts of " + NameOf(part->process) + " are missing; copy the file again";
+    Process& process = part->process;
+    if (part->is_cut && !process.record.lost) {
+      *error_ = "cut short: parts of " + NameOf(process) + " are missing; copy the file again";
       return false;
     }
-    RepairRecords(&part->process);
-    NoteState(part->is_cut, &part->process);
+    RepairRecords(&process);
+    if (header_.version != layout_1::kVersion) {
+      process.has_halves = true;
+      RepairPeaks(&part->peaks, &part->saved, &process);
+      Weigh(part->peaks, part->saved, &process);
+      process.record.last_nanos = LastNanos(process);
+      AddPointOfNow(&process);
+    }
+    NoteState(part->is_cut, &process);
     return true;
   }
 
   const RecordingBytes& bytes_;
   std::string* const error_;
+  FileHeader header_ = {};
   SegmentTable table_;
   std::vector<Part> parts_;
 };
 
-ProcessTotals TotalsOf(const ProcessRecord& record, ProcessReader* reader) {
+// Of version 2: the sums of all threads.
+void SetTotalsByThreads(const Counts& count, ProcessReader* reader, Process::Record* record) {
+  Process process;
+  process.record = *record;
+  ReadThreadsOf(count.threads, reader, &process);
+  for (Process::Thread& thread : process.threads) {
+    Repair(&thread, &process.damaged);
+    record->allocated.Add(thread.allocated);
+    record->live.Add(thread.live);
+  }
+  record->last_nanos = LastNanos(process);
+}
+
+ProcessTotals TotalsOf(const Head& head, ProcessReader* reader) {
+  Process::Record record = head.record;
+  if (!reader->IsVersion1()) SetTotalsByThreads(head.counts, reader, &record);
   ProcessTotals totals;
   totals.pid = record.pid;
   totals.parent_pid = record.parent_pid;
-  totals.is_forked = record.is_forked != 0;
-  totals.has_ended = record.ended != 0;
-  totals.program = reader->ReadOneText(record.program);
+  totals.is_forked = record.is_forked;
+  totals.has_ended = record.ended;
+  totals.program = reader->ReadOneText(head.program);
   totals.command = WithSpaces(reader->ReadOneText(record.command));
   totals.rate = record.rate;
   totals.start_realtime_nanos = record.start_realtime_nanos;
   totals.last_nanos = record.last_nanos;
   totals.allocated = record.allocated;
   totals.live = record.live;
-  totals.peak = record.peak;
-  totals.dropped_samples = record.dropped_samples;
-  totals.dropped_bytes = record.dropped_bytes;
-  totals.is_lost = record.lost != 0;
+  totals.peak_bytes = head.peak_bytes;
+  totals.missing = record.missing;
+  totals.is_lost = record.lost;
   return totals;
 }
 
 }  // namespace
-
-std::string_view Process::TextOf(const TextRef& ref) const {
-  const std::string_view all = text;
-  if (ref.offset > all.size() || ref.length_bytes > all.size() - ref.offset) return {};
-  return all.substr(ref.offset, ref.length_bytes);
-}
-
-std::string_view Process::NameOf(const Node& node) const {
-  return TextOf({static_cast<uint32_t>(node.address), static_cast<uint32_t>(node.address >> 32)});
-}
 
 bool ReadRecording(const RecordingBytes& bytes, Recording* recording, std::string* error) {
   *recording = {};
@@ -257,11 +347,11 @@ bool ReadTotals(const RecordingBytes& bytes, std::vector<ProcessTotals>* totals,
   SegmentTable table;
   if (!ReadFileHeader(bytes, &header, error) || !table.Read(bytes, header, error)) return false;
   for (const uint32_t number : table.processes()) {
-    ProcessReader reader(bytes, table, number);
-    ProcessRecord record;
+    ProcessReader reader(bytes, table, header.version, number);
+    Head head;
     std::string why;
-    if (reader.ReadRecord(&record) && IsUsable(record, &why)) {
-      totals->push_back(TotalsOf(record, &reader));
+    if (reader.ReadHead(&head) && IsUsable(head, &why)) {
+      totals->push_back(TotalsOf(head, &reader));
     }
   }
   return true;

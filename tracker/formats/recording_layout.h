@@ -6,11 +6,17 @@
 // all zero is not in use.  Records never move; a number of a record counts from 1 through all
 // segments of its kind and process, so that 0 means "none".
 //
-// Writers are on the same machine, so integers are in its byte order.  One process writes a
-// segment, under a lock of its own; readers in other processes take none, and may see an update
-// half done, which is an error of one sample for each running thread.
+// Writers are on the same machine, so integers are in its byte order.  Each segment has one process
+// that writes it.  Its threads take no lock to count a block, and readers in other processes take
+// none either: what they see is an update half done for each running thread, an error of one
+// sample.
 //
-// Plain data, for writers and readers; no function here.
+// A writer never reads what it has written: others can write the file.  What its process must know
+// is in its own memory (tracker/recording).
+//
+// Version 1 is in recording_layout_1.h; readers know both.
+//
+// Plain data, for writers and readers; no function with state here.
 #ifndef ALLOMON_TRACKER_FORMATS_RECORDING_LAYOUT_H_
 #define ALLOMON_TRACKER_FORMATS_RECORDING_LAYOUT_H_
 
@@ -20,7 +26,7 @@
 namespace allomon::recording {
 
 inline constexpr char kMagic[8] = {'A', 'L', 'L', 'O', 'R', 'E', 'C', '\n'};
-inline constexpr uint32_t kLayoutVersion = 1;
+inline constexpr uint32_t kLayoutVersion = 2;
 inline constexpr uint64_t kSegmentBytes = 65536;
 inline constexpr uint64_t kDefaultLimitBytes = uint64_t{256} << 20;
 inline constexpr uint64_t kLeastLimitBytes = uint64_t{1} << 20;
@@ -48,6 +54,7 @@ enum class SegmentKind : uint32_t {
   kTimeline = 7,  // TimelinePoint
   kModules = 8,   // Module
   kText = 9,      // bytes, which TextRef refers to
+  kSaved = 10,    // SavedCount
 };
 
 struct SegmentHeader {
@@ -69,14 +76,12 @@ struct TextRef {
   uint32_t length_bytes;  // 0: none
 };
 
-// Sampled blocks, and what they stand for by the estimate of Horvitz and Thompson
-// (tracker/estimate.h).  Integers, so that what is added for a block is taken off again exactly.
-struct Sum {
-  uint64_t samples;         // sampled blocks
-  uint64_t blocks_scaled;   // estimated blocks, times kBlockScale
-  uint64_t bytes;           // estimated bytes
+// A number with a fraction, in two words that are only added to.  The fraction is in units of
+// 2^-32 and is not carried, so each word is added to by itself.
+struct Wide {
+  uint64_t whole;
+  uint64_t fraction;
 };
-inline constexpr uint64_t kBlockScale = 65536;
 
 // A frame of a call stack, in a tree whose roots are the outermost frames.
 struct Node {
@@ -95,21 +100,39 @@ enum class NodeKind : uint8_t {
                        // half; its text is "name\tfile\tline"
 };
 
-// What was allocated with one call stack, in one class of sizes.
+// The sampler is two samplers that know nothing of each other, half 0 and half 1, which hit each
+// word with the probability 1 - sqrt(1 - rate); a block is sampled if either samples it.  Each half
+// says when the peak was; what was live then is what the other half has of it (RECORDING.md, 5).
+inline constexpr uint32_t kHalves = 2;
+
+// What a row's flags say.
+inline constexpr uint8_t kYoung = 1;      // its blocks were born in a nursery
+inline constexpr uint8_t kGreatest = 2;   // weighed as the class's greatest size, else as its least
+inline constexpr uint8_t kOfHalf[kHalves] = {4, 8};  // sampled by that half; one of them, or both
+
+// Sampled blocks with one call stack and one set of labels, in one class of sizes, with one weight.
+// It is one line of the cache.  Its four counters are only added to.
 struct Row {
   uint32_t node;        // the innermost frame; 0: no stack.  A row in use has a size class
   uint16_t size_class;  // SizeClassOf() + 1
   uint8_t source;       // AllocationSource: 0 managed, 1 unmarshalled, 2 custom, 3 malloc
-  uint8_t young;        // 1: born in a nursery
+  uint8_t flags;
   TextRef labels;       // key, zero, value, zero for each label, in the order of keys
-  Sum allocated;
-  Sum live;
-  // What of it was live at the peak, if peak_epoch is the process's; else it has not changed since
-  // the peak, and `live` is what was live then.
-  Sum saved;
-  uint64_t peak_epoch;
+  uint64_t blocks;      // sampled, and their bytes: a managed block's with its header
+  uint64_t bytes;
+  uint64_t freed_blocks;  // of these, those that have died
+  uint64_t freed_bytes;
+  // What of it was live when the peak of half i was: saved[i] if peak_epoch[i] is the process's.
+  // Else it has not changed since, and what is live now was live then.
+  uint32_t peak_epoch[kHalves];
+  uint32_t saved[kHalves];  // number of a SavedCount; 0: nothing was
 };
-static_assert(sizeof(Row) == 96);
+static_assert(sizeof(Row) == 64);
+
+struct SavedCount {
+  uint64_t blocks;
+  uint64_t bytes;
+};
 
 // Blocks of one row that died (or were promoted) at about one age.
 enum class EventKind : uint8_t {
@@ -122,12 +145,14 @@ struct Event {
   uint8_t kind;          // EventKind; 0: not in use
   uint8_t other_thread;  // 1: freed by a thread other than the one that allocated
   uint8_t log2_bytes;    // of the bytes allocated meanwhile by the allocating thread: 0: none or 1;
-                         // k: from 2^k on.  Below 2^16 a freed block was a temporary
+                         // k: from 2^k on; kAgeUnknown.  Below 2^16 a freed block was a temporary
   uint8_t log2_nanos;    // of the time that it lived, likewise
-  Sum sum;
+  uint64_t blocks;
+  uint64_t bytes;
 };
-static_assert(sizeof(Event) == 32);
+static_assert(sizeof(Event) == 24);
 inline constexpr uint8_t kTemporaryLog2Bytes = 16;
+inline constexpr uint8_t kAgeUnknown = 255;  // its thread had no record of its own
 
 // A sampled block that is live.
 struct LiveBlock {
@@ -146,14 +171,19 @@ struct Thread {
   // Words of 8 bytes that the thread has allocated, one header word per block counted in, as far as
   // its last sample: exactly, and as estimated from samples.
   uint64_t exact_words;
-  uint64_t estimated_words;
-  uint64_t estimated_words_variance;
-  Sum allocated;
-  Sum live;              // of blocks that it allocated
+  double estimated_words;
+  double estimated_words_variance;
   uint64_t first_nanos;  // of its samples, since the recording's start
-  uint64_t last_nanos;
+  uint64_t last_nanos;   // of its samples and of the deaths that it brought about
+  uint64_t samples;
+  Wide blocks;  // estimated, of the blocks that it allocated
+  Wide bytes;
+  uint64_t freed_samples;  // of these, those that have died
+  Wide freed_blocks;
+  Wide freed_bytes;
+  uint64_t reserved;
 };
-static_assert(sizeof(Thread) == 112);
+static_assert(sizeof(Thread) == 152);
 
 struct TimelinePoint {
   uint64_t nanos;  // since the recording's start
@@ -176,6 +206,18 @@ struct Module {
 };
 static_assert(sizeof(Module) == 80);
 
+// What is not in a recording for want of room: how many of each.
+enum class Shortage : uint32_t {
+  kSamples = 0,    // sampled blocks that are in no row
+  kBytes = 1,      // of those blocks, as they were asked for
+  kEnds = 2,       // deaths and promotions whose ages are in no event
+  kThreads = 3,    // threads that share the last record, and whose blocks have no ages
+  kNames = 4,      // names of functions: their frames have addresses in place of them
+  kSaved = 5,      // rows whose part of the peak was not kept
+  kFrames = 6,     // frames in code whose module had no room
+};
+inline constexpr uint32_t kShortages = 16;  // the others are reserved
+
 struct ProcessRecord {
   uint32_t pid;
   uint32_t parent_pid;
@@ -192,24 +234,22 @@ struct ProcessRecord {
 
   // Numbers of records in use, by kind (a record below may still be all zero).
   struct {
-    uint32_t nodes, rows, events, live, threads, timeline, modules, text_bytes;
+    uint32_t nodes, rows, events, live, threads, timeline, modules, text_bytes, saved, reserved;
   } records;
 
-  uint64_t last_nanos;  // of the last sample or death, since the start
-  Sum allocated;
-  Sum live;
-  Sum peak;  // of live, when its bytes were largest
+  uint64_t last_nanos;  // of a sample or death, since the start; threads may have later ones
+  // What was live at the peak: the mean of what each half says of the moment that the other one
+  // names.  The rows say the same, to a block for each thread that was in malloc at that moment.
+  uint64_t peak_bytes;
   uint64_t peak_nanos;
-  uint64_t peak_epoch;  // grows with each new peak
-  uint64_t estimated_words;
+  uint32_t peak_epoch[kHalves];  // grows with each new peak of that half
   uint64_t timeline_interval_nanos;
-
-  // Samples that are in no row, for want of room, and the bytes of those blocks.
-  uint64_t dropped_samples;
-  uint64_t dropped_bytes;
   uint64_t lost;  // 1: the file was truncated or lost, and nothing has been added since
+  uint64_t missing[kShortages];  // by Shortage
 };
 static_assert(sizeof(ProcessRecord) <= kSegmentBytes - sizeof(SegmentHeader));
+
+inline constexpr uint32_t kMostThreads = 65536;  // the last record is of all further threads
 
 // Classes of sizes: each size up to 15 bytes by itself, then eight per octave.
 constexpr uint16_t SizeClassOf(uint64_t size_bytes) {
@@ -222,6 +262,10 @@ constexpr uint16_t SizeClassOf(uint64_t size_bytes) {
 constexpr uint64_t LeastSizeOf(uint16_t size_class) {
   if (size_class < 8) return size_class;
   return (uint64_t{8} + size_class % 8) << (size_class / 8 - 1);
+}
+// The greatest one.
+constexpr uint64_t GreatestSizeOf(uint16_t size_class) {
+  return LeastSizeOf(static_cast<uint16_t>(size_class + 1)) - 1;
 }
 static_assert(SizeClassOf(8) == 8 && SizeClassOf(15) == 15 && SizeClassOf(16) == 16 &&
               SizeClassOf(17) == 16 && SizeClassOf(18) == 17 && LeastSizeOf(17) == 18);

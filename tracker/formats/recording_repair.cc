@@ -9,8 +9,9 @@ namespace {
 // 72 PB: a process that allocates 10 GB in a second has them after 80 days.  What is larger is
 // damage, or was caught between a subtraction and the addition that belongs to it.
 constexpr uint64_t kMostBytes = uint64_t{1} << 56;
+constexpr uint64_t kMostSamples = uint64_t{1} << 40;
 constexpr uint64_t kMostNanos = uint64_t{1} << 62;
-constexpr uint16_t kMostSizeClass = SizeClassOf(UINT64_MAX) + 1;
+constexpr double kMostVariance = 1e60;  // its sums and powers are numbers
 constexpr uint8_t kMostLog2 = 63;
 constexpr double kLeastRate = 1e-12;  // a hit in 8 TB
 
@@ -20,10 +21,17 @@ bool Limit(uint64_t* value, uint64_t most) {
   return true;
 }
 
+// What is no number, too, becomes 0.
+bool Limit(double* value, double most) {
+  if (*value >= 0 && *value <= most) return false;
+  *value = 0;
+  return true;
+}
+
 bool Limit(Sum* sum) {
-  const bool samples = Limit(&sum->samples, kMostBytes);
-  const bool blocks = Limit(&sum->blocks_scaled, UINT64_MAX >> 1);
-  const bool bytes = Limit(&sum->bytes, kMostBytes);
+  const bool samples = Limit(&sum->samples, kMostSamples);
+  const bool blocks = Limit(&sum->blocks, static_cast<double>(kMostBytes));
+  const bool bytes = Limit(&sum->bytes, static_cast<double>(kMostBytes));
   return samples || blocks || bytes;
 }
 
@@ -44,7 +52,7 @@ bool Repair(Node* node, uint32_t number) {
   return !is_known || !is_below;
 }
 
-bool Repair(const Process& process, Row* row) {
+bool Repair(const Process& process, Process::Row* row) {
   if (row->size_class > kMostSizeClass) {
     *row = {};
     return true;
@@ -58,7 +66,7 @@ bool Repair(const Process& process, Row* row) {
     row->node = 0;
     changed = true;
   }
-  for (Sum* sum : {&row->allocated, &row->live, &row->saved}) changed |= Limit(sum);
+  for (Sum* sum : {&row->allocated, &row->live, &row->peak}) changed |= Limit(sum);
   return changed;
 }
 
@@ -66,7 +74,7 @@ bool IsRow(const Process& process, uint32_t number) {
   return number <= process.rows.size() && process.rows[number - 1].size_class != 0;
 }
 
-bool Repair(const Process& process, Event* event) {
+bool Repair(const Process& process, Process::Event* event) {
   if (event->kind == 0 || event->row == 0) {
     *event = {};
     return false;
@@ -75,7 +83,7 @@ bool Repair(const Process& process, Event* event) {
     *event = {};
     return true;
   }
-  const bool bytes = Limit(&event->log2_bytes);
+  const bool bytes = event->log2_bytes != kAgeUnknown && Limit(&event->log2_bytes);
   const bool nanos = Limit(&event->log2_nanos);
   return Limit(&event->sum) || bytes || nanos;
 }
@@ -94,11 +102,12 @@ bool Repair(const Process& process, LiveBlock* block) {
   return true;
 }
 
-bool Repair(Thread* thread) {
+bool Repair(Process::Thread* thread) {
   bool changed = Limit(&thread->allocated);
   changed |= Limit(&thread->live);
   changed |= Limit(&thread->exact_words, kMostBytes);
-  changed |= Limit(&thread->estimated_words, kMostBytes);
+  changed |= Limit(&thread->estimated_words, static_cast<double>(kMostBytes));
+  changed |= Limit(&thread->estimated_words_variance, kMostVariance);
   changed |= Limit(&thread->first_nanos, kMostNanos);
   changed |= Limit(&thread->last_nanos, kMostNanos);
   thread->name[sizeof(thread->name) - 1] = '\0';
@@ -123,26 +132,29 @@ bool Repair(Module* module) {
 
 }  // namespace
 
-bool IsUsable(const ProcessRecord& record, std::string* why) {
-  const std::string name = "process " + std::to_string(record.pid);
-  if (record.begun != 1) {
+bool IsUsable(const Head& head, std::string* why) {
+  const std::string name = "process " + std::to_string(head.record.pid);
+  if (!head.has_begun) {
     *why = name + " had not begun to record, and is left out";
     return false;
   }
-  if (!(record.rate >= kLeastRate && record.rate <= 1)) {
-    *why = name + " has an impossible rate (" + std::to_string(record.rate) + "), and is left out";
+  const double rate = head.record.rate;
+  if (!(rate >= kLeastRate && rate <= 1)) {
+    *why = name + " has an impossible rate (" + std::to_string(rate) + "), and is left out";
     return false;
   }
   return true;
 }
 
-void Repair(ProcessRecord* record) {
-  for (Sum* sum : {&record->allocated, &record->live, &record->peak}) Limit(sum);
-  Limit(&record->estimated_words, kMostBytes);
-  Limit(&record->dropped_samples, kMostBytes);
-  Limit(&record->dropped_bytes, kMostBytes);
-  for (uint64_t* nanos : {&record->start_realtime_nanos, &record->start_monotonic_nanos,
-                          &record->last_nanos, &record->peak_nanos}) {
+void Repair(Head* head) {
+  Process::Record& record = head->record;
+  for (Sum* sum : {&record.allocated, &record.live, &record.peak}) Limit(sum);
+  Limit(&head->peak_bytes, static_cast<double>(kMostBytes));
+  for (uint32_t i = 0; i < kShortages; ++i) {
+    Limit(&record.missing[static_cast<Shortage>(i)], kMostBytes);
+  }
+  for (uint64_t* nanos : {&record.start_realtime_nanos, &record.start_monotonic_nanos,
+                          &record.last_nanos, &record.peak_nanos}) {
     Limit(nanos, kMostNanos);
   }
 }
@@ -150,12 +162,28 @@ void Repair(ProcessRecord* record) {
 void RepairRecords(Process* process) {
   uint32_t number = 0;
   for (Node& node : process->nodes) process->damaged += Repair(&node, ++number);
-  for (Row& row : process->rows) process->damaged += Repair(*process, &row);
-  for (Event& event : process->events) process->damaged += Repair(*process, &event);
-  for (Thread& thread : process->threads) process->damaged += Repair(&thread);
+  for (Process::Row& row : process->rows) process->damaged += Repair(*process, &row);
+  for (Process::Event& event : process->events) process->damaged += Repair(*process, &event);
+  for (Process::Thread& thread : process->threads) Repair(&thread, &process->damaged);
   for (LiveBlock& block : process->live) process->damaged += Repair(*process, &block);
   for (TimelinePoint& point : process->timeline) process->damaged += Repair(&point);
   for (Module& module : process->modules) process->damaged += Repair(&module);
 }
+
+void RepairPeaks(std::vector<PeakSource>* peaks, std::vector<SavedCount>* saved, Process* process) {
+  for (SavedCount& count : *saved) {
+    const bool blocks = Limit(&count.blocks, kMostSamples);
+    process->damaged += Limit(&count.bytes, kMostBytes) || blocks;
+  }
+  for (PeakSource& source : *peaks) {
+    for (uint32_t& number : source.saved) {
+      if (number >= PeakSource::kNoHalf || number <= saved->size()) continue;
+      number = 0;
+      ++process->damaged;
+    }
+  }
+}
+
+void Repair(Process::Thread* thread, uint64_t* damaged) { *damaged += Repair(thread); }
 
 }  // namespace allomon::recording

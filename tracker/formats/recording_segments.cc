@@ -4,6 +4,8 @@
 #include <cstring>
 #include <tuple>
 
+#include "tracker/formats/recording_layout_1.h"
+
 namespace allomon::recording {
 namespace {
 
@@ -31,10 +33,10 @@ bool ReadFileHeader(const RecordingBytes& bytes, FileHeader* header, std::string
   if (!bytes.Read(0, header, sizeof(*header))) {
     return Fail("cut short within its header; copy the file again", error);
   }
-  if (header->version != kLayoutVersion) {
-    return Fail("a recording of version " + std::to_string(header->version) + ", and version " +
-                    std::to_string(kLayoutVersion) +
-                    " is read here; use the command that belongs to the library that wrote it",
+  if (header->version != kLayoutVersion && header->version != layout_1::kVersion) {
+    return Fail("a recording of version " + std::to_string(header->version) + ", and versions " +
+                    std::to_string(layout_1::kVersion) + " and " + std::to_string(kLayoutVersion) +
+                    " are read here; use the command that belongs to the library that wrote it",
                 error);
   }
   if (header->segment_bytes != kSegmentBytes) {
@@ -52,7 +54,7 @@ uint64_t SegmentsToRead(const RecordingBytes& bytes, const FileHeader& header) {
 
 bool IsKnown(const SegmentHeader& header) {
   return header.magic == kSegmentMagic && header.kind > SegmentKind::kNone &&
-         header.kind <= SegmentKind::kText;
+         header.kind <= SegmentKind::kSaved;
 }
 
 bool SegmentTable::Read(const RecordingBytes& bytes, const FileHeader& header, std::string* error) {

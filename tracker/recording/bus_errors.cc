@@ -1,12 +1,12 @@
 #include "tracker/recording/bus_errors.h"
 
 #include <signal.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdint>
 
 #include "tracker/base/errno_keeper.h"
+#include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::recording {
 namespace {
@@ -39,8 +39,8 @@ Watched* Find(const char* begin) {
 
 bool PutPage(uintptr_t address) {
   void* const page = reinterpret_cast<void*>(address & ~(kPageBytes - 1));
-  return mmap(page, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-              0) == page;
+  return internal::sys::Mmap(page, kPageBytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page;
 }
 
 bool Mend(const siginfo_t& info) {
@@ -87,13 +87,15 @@ void InstallOnce() {
 
 }  // namespace
 
-void WatchBusErrors(const char* begin, size_t size_bytes) {
+const std::atomic<bool>* WatchBusErrors(const char* begin, size_t size_bytes) {
+  static const std::atomic<bool> never{false};
   InstallOnce();
   Watched* const watched = Find(nullptr);
-  if (watched == nullptr) return;
+  if (watched == nullptr) return &never;
   watched->had_error.store(false, std::memory_order_relaxed);
   watched->size_bytes.store(size_bytes, std::memory_order_relaxed);
   watched->begin.store(reinterpret_cast<uintptr_t>(begin), std::memory_order_release);
+  return &watched->had_error;
 }
 
 void UnwatchBusErrors(const char* begin) {
@@ -103,6 +105,12 @@ void UnwatchBusErrors(const char* begin) {
 bool HadBusError(const char* begin) {
   const Watched* const watched = Find(begin);
   return watched != nullptr && watched->had_error.load(std::memory_order_relaxed);
+}
+
+bool IsBusErrorHandlerInFront() {
+  struct sigaction now = {};
+  return g_installed && sigaction(SIGBUS, nullptr, &now) == 0 &&
+         (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == OnBusError;
 }
 
 }  // namespace allomon::recording

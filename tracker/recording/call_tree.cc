@@ -1,5 +1,7 @@
 #include "tracker/recording/call_tree.h"
 
+#include <algorithm>
+
 #include <string_view>
 
 #include "tracker/callstack/unloaded_code.h"
@@ -7,13 +9,7 @@
 namespace allomon::recording {
 namespace {
 
-uint64_t HashOf(const Node& node) {
-  return Mix(node.address, uint64_t{node.parent} << 16 | uint64_t{node.kind} << 8 | node.cut);
-}
-
-bool Same(const Node& a, const Node& b) {
-  return a.address == b.address && a.parent == b.parent && a.kind == b.kind && a.cut == b.cut;
-}
+constexpr uint32_t kNodesAtOnce = 1024;
 
 // Appends to a text of kMostTextBytes.
 struct NameWriter {
@@ -44,7 +40,7 @@ uint32_t LengthOf(const ManagedFunctionName& name) {
 
 }  // namespace
 
-void CallTree::Begin(SegmentSource* source, uint32_t* count, ModuleTable* modules,
+void CallTree::Begin(SegmentSource* source, WrittenField<uint32_t> count, ModuleTable* modules,
                      TextStore* texts) {
   nodes_.Begin(source, count);
   modules_ = modules;
@@ -53,85 +49,113 @@ void CallTree::Begin(SegmentSource* source, uint32_t* count, ModuleTable* module
 
 void CallTree::Clear() {
   nodes_.Clear();
+  own_.Clear();
   index_.Clear();
-  node_of_stack_.Clear();
   text_of_function_.Clear();
 }
 
-uint32_t CallTree::NodeOf(const Callstack& stack) {
-  if (stack.empty()) return 0;
-  const uint32_t known = node_of_stack_.Get(stack.id());
-  if (known != 0) return known;
-  const uint32_t node = Enter(stack);
-  if (node != kNoRoom && node_of_stack_.Reserve(stack.id())) {
-    node_of_stack_.Set(stack.id(), node);
-  }
-  return node;
-}
-
-uint32_t CallTree::Enter(const Callstack& stack) {
+uint32_t CallTree::NodeOf(const Callstack& stack, SegmentFile* file, Missing* missing) {
   uint32_t parent = 0;
   for (size_t i = stack.size(); i-- > 0;) {
-    Node frame = FrameOf(stack[i]);
+    Node frame = {};
+    frame.kind = static_cast<uint8_t>(NodeKind::kReturnAddress);
+    frame.address = stack[i];
     frame.parent = parent;
     frame.cut = parent == 0 && stack.cut() ? 1 : 0;
-    parent = ChildOf(frame);
+    const uint32_t known = Find(frame);
+    parent = known != 0 ? known : AddSlow(frame, file, missing);
     if (parent == 0) return kNoRoom;
   }
   return parent;
 }
 
-uint32_t CallTree::ChildOf(const Node& child) {
-  const uint64_t hash = HashOf(child);
-  const uint32_t known =
-      index_.Find(hash, [&](uint32_t number) { return Same(nodes_.At(number), child); });
-  if (known != 0 || !index_.Reserve()) return known;
+// What the frame is, is asked where its address is new among the callees of its caller.
+uint32_t CallTree::AddSlow(const Node& raw, SegmentFile* file, Missing* missing) {
+  const Node frame = FrameOf(raw, file, missing);
+  const uint32_t known = Find(frame);
+  return known != 0 ? known : WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) {
+    return AddLocked(frame);
+  });
+}
+
+uint32_t CallTree::AddLocked(const Node& child) {
+  const uint32_t known = Find(child);
+  if (known != 0) return known;
+  if (!nodes_.Reserve() || !own_.Reserve(nodes_.size() + 1) || !index_.Reserve()) return 0;
+  Own& own = own_.At(nodes_.size() + 1);
+  own.SetAddress(child.address);
+  own.rest = RestOf(child);
   const uint32_t number = nodes_.Add(child);
-  if (number != 0) index_.Insert(hash, number);
+  index_.Insert(number, *this);
   return number;
 }
 
-Node CallTree::FrameOf(uintptr_t address) {
-  Node frame = {};
-  frame.kind = static_cast<uint8_t>(NodeKind::kReturnAddress);
-  frame.address = address;
-  if (NameOf(address, &frame) || internal::IsUnloadedCode(address)) return frame;
-  frame.address = modules_->AddressInNodes(address);
+Node CallTree::FrameOf(const Node& raw, SegmentFile* file, Missing* missing) {
+  const uintptr_t address = raw.address;
+  Node frame = raw;
+  if (NameOf(address, file, missing, &frame) || internal::IsUnloadedCode(address)) return frame;
+  ModuleTable::Gone gone;
+  bool is_known = false;
+  // A return address may be the first byte after a module's last function.
+  frame.address += modules_->MovedBy(address - 1, file, &gone, &is_known);
+  if (!is_known) missing->Count(Shortage::kFrames);
+  if (gone.end != 0) Rename(gone);
   return frame;
 }
 
 // A function that is no machine code: its name stands in the texts.
-bool CallTree::NameOf(uintptr_t address, Node* frame) {
+bool CallTree::NameOf(uintptr_t address, SegmentFile* file, Missing* missing, Node* frame) {
   ManagedFunctionName name;
   if (!FindManagedFunction(address, &name)) return false;
-  const TextRef text = TextOf(name);
-  if (text.length_bytes == 0) return false;
+  const TextRef text = TextOf(name, file);
+  if (text.length_bytes == 0) {
+    missing->Count(Shortage::kNames);
+    return false;
+  }
   frame->kind = static_cast<uint8_t>(NodeKind::kNamed);
   frame->address = uint64_t{text.length_bytes} << 32 | text.offset;
   return true;
 }
 
-TextRef CallTree::TextOf(const ManagedFunctionName& name) {
+TextRef CallTree::TextOf(const ManagedFunctionName& name, SegmentFile* file) {
   const uint32_t function = internal::ManagedNameNumber(name.address);
-  const uint32_t known = text_of_function_.Get(function);
-  if (known != 0) return {known - 1, LengthOf(name)};
-  if (!text_of_function_.Reserve(function)) return {};
+  {
+    const RecorderHold hold;
+    const uint32_t* const known = text_of_function_.Find(function);
+    if (known != nullptr && *known != 0) return {*known - 1, LengthOf(name)};
+  }
   NameWriter writer;
   writer.Add(name.name);
   writer.AddTab();
   writer.Add(name.file);
   writer.AddTab();
   writer.AddNumber(static_cast<uint32_t>(name.line));
-  const TextRef text = texts_->Add(writer.text, writer.length);
-  if (text.length_bytes != 0) text_of_function_.Set(function, text.offset + 1);
-  return text;
+  const uint32_t place = WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
+    if (!text_of_function_.Reserve(function)) return 0;
+    uint32_t& known = text_of_function_.At(function);
+    if (known != 0) return known;
+    const TextRef text = texts_->Add(writer.text, writer.length);
+    if (text.length_bytes != 0) known = text.offset + 1;
+    return known;
+  });
+  return place == 0 ? TextRef{} : TextRef{place - 1, writer.length};
 }
 
-void CallTree::Rename(uintptr_t begin, uintptr_t end, uint64_t by) {
-  for (uint32_t number = 1; number <= nodes_.size(); ++number) {
-    Node& node = nodes_.At(number);
-    if (node.kind == static_cast<uint8_t>(NodeKind::kNamed)) continue;
-    if (node.address - begin <= end - begin) node.address += by;
+void CallTree::Rename(const ModuleTable::Gone& gone) {
+  uint32_t last = UINT32_MAX;
+  for (uint32_t number = 1; number <= last;) {
+    const RecorderHold hold;
+    if (last == UINT32_MAX) last = nodes_.size();
+    const uint32_t end = std::min(last, number + kNodesAtOnce - 1);
+    for (; number <= end; ++number) {
+      CountHeldStep();
+      Own& own = own_.At(number);
+      if ((own.rest >> 26 & 3) == static_cast<uint32_t>(NodeKind::kNamed)) continue;
+      const uint64_t address = own.Address();
+      if (address - gone.begin > gone.end - gone.begin) continue;
+      own.SetAddress(address + gone.by);
+      nodes_.At(number)[&Node::address].Store(address + gone.by);
+    }
   }
 }
 

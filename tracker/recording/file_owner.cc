@@ -2,20 +2,23 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/formats/recording_layout.h"
 
 namespace allomon::recording {
 namespace {
 
+namespace sys = internal::sys;
+
 template <typename Value>
 bool ReadAt(int fd, uint64_t offset, Value* value) {
-  return pread(fd, value, sizeof(*value), static_cast<off_t>(offset)) == sizeof(*value);
+  return sys::Pread(fd, value, sizeof(*value), offset) == sizeof(*value);
 }
 
 // The id of the process that began the file and has not said that it ended; 0 if there is none.
@@ -30,20 +33,27 @@ uint32_t OwnerOf(int fd) {
 }
 
 bool Runs(uint32_t process_id) {
-  return process_id <= INT32_MAX &&
-         (kill(static_cast<pid_t>(process_id), 0) == 0 || errno == EPERM);
+  if (process_id > INT32_MAX) return false;
+  const int error = sys::Kill(static_cast<pid_t>(process_id), 0);
+  return error == 0 || error == -EPERM;
 }
+
+// A lock of the whole file (flock(2)), which ends with the process however it ends.
+bool Lock(int fd) { return sys::SystemCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0; }
 
 }  // namespace
 
+void HoldFile(int fd) { Lock(fd); }
+
 bool IsOfAnother(const FilePath& path, uint32_t process_id) {
   struct stat status;
-  if (lstat(path.text, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-  const int fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (sys::Lstat(path.text, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const int fd = sys::Open(path.text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
   const uint32_t owner = OwnerOf(fd);
-  close(fd);
-  return owner != 0 && owner != process_id && Runs(owner);
+  const bool is_held = owner != 0 && !Lock(fd);
+  sys::Close(fd);
+  return is_held || (owner != 0 && owner != process_id && Runs(owner));
 }
 
 }  // namespace allomon::recording

@@ -8,8 +8,13 @@
 
 namespace allomon::recording {
 
-// Whether a process other than `process_id` still writes the regular file of that name.  Makes
-// system calls; not inside malloc.
+// Marks the file of this descriptor as one that is being written, for as long as its description is
+// open.  A system call.
+void HoldFile(int fd);
+
+// Whether another process still writes the regular file of that name.  One in another pid namespace
+// may have our own number, so the mark counts before numbers do; they tell of a host that has
+// closed all descriptors.  Makes system calls; not inside malloc.
 bool IsOfAnother(const FilePath& path, uint32_t process_id);
 
 }  // namespace allomon::recording

@@ -1,9 +1,8 @@
 #include "tracker/recording/file_path.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <cstring>
+
+#include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::recording {
 namespace {
@@ -36,7 +35,8 @@ class PathWriter {
 
 }  // namespace
 
-bool ExpandPath(const char* pattern, uint32_t process_id, bool is_child, FilePath* path) {
+bool ExpandPath(const char* pattern, uint32_t process_id, bool is_child, uint32_t attempt,
+                FilePath* path) {
   PathWriter writer(path);
   bool names_process = false;
   for (const char* at = pattern; *at != '\0'; ++at) {
@@ -53,6 +53,21 @@ bool ExpandPath(const char* pattern, uint32_t process_id, bool is_child, FilePat
     writer.Add('.');
     writer.AddNumber(process_id);
   }
+  if (attempt > 1) {
+    writer.Add('.');
+    writer.AddNumber(attempt);
+  }
+  return writer.Ends();
+}
+
+bool FreshPath(const FilePath& path, uint32_t thread_id, uint64_t nanos, FilePath* fresh) {
+  PathWriter writer(fresh);
+  writer.AddText(path.text);
+  writer.Add('.');
+  writer.AddNumber(thread_id);
+  writer.Add('.');
+  writer.AddNumber(static_cast<uint32_t>(nanos ^ nanos >> 32));
+  writer.AddText(".new");
   return writer.Ends();
 }
 
@@ -60,8 +75,7 @@ bool MakeAbsolute(const char* path, FilePath* absolute) {
   PathWriter writer(absolute);
   if (path[0] != '/') {
     FilePath directory;
-    // The C library's getcwd() takes memory from malloc when it is asked to.
-    if (syscall(SYS_getcwd, directory.text, sizeof(directory.text)) <= 0) return false;
+    if (internal::sys::Getcwd(directory.text, sizeof(directory.text)) <= 0) return false;
     writer.AddText(directory.text);
     writer.Add('/');
   }

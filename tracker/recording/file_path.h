@@ -12,9 +12,17 @@ struct FilePath {
 };
 
 // `pattern` with each %p replaced by the process id and %% by a percent sign.  A child of fork gets
-// a name of its own also where there is no %p: the process id is then added behind a dot.  False if
-// it is empty or longer than a path may be.
-bool ExpandPath(const char* pattern, uint32_t process_id, bool is_child, FilePath* path);
+// a name of its own also where there is no %p: the process id is then added after a dot, and so is
+// `attempt` if it is 2 or more.  False if it is empty or longer than a path may be.
+bool ExpandPath(const char* pattern, uint32_t process_id, bool is_child, uint32_t attempt,
+                FilePath* path);
+inline bool ExpandPath(const char* pattern, uint32_t process_id, bool is_child, FilePath* path) {
+  return ExpandPath(pattern, process_id, is_child, 0, path);
+}
+
+// PATH with a name in the same directory that nobody else has: by the thread's id and the clock,
+// since in another pid namespace another thread may have that id.  False if it is too long.
+bool FreshPath(const FilePath& path, uint32_t thread_id, uint64_t nanos, FilePath* fresh);
 
 // The path of the same file from the root directory, since a program may change its directory.
 // False if that is too long.

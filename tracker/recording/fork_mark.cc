@@ -23,7 +23,7 @@ std::atomic<uint32_t>* MapMark() {
 
 void ForkMark::Set() {
   if (mark_ == nullptr) mark_ = MapMark();
-  if (mark_ != nullptr) mark_->store(1, std::memory_order_relaxed);
+  if (mark_ != nullptr) mark_->store(1, std::memory_order_release);
   forks_ = internal::TimesForked();
 }
 

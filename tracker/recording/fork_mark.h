@@ -17,9 +17,10 @@ namespace allomon::recording {
 class ForkMark {
  public:
   void Set();
+  // Acquire pairs with the release in Set().
   bool IsInChild() const {
     return forks_ != internal::TimesForked() ||
-           (mark_ != nullptr && mark_->load(std::memory_order_relaxed) == 0);
+           (mark_ != nullptr && mark_->load(std::memory_order_acquire) == 0);
   }
 
  private:

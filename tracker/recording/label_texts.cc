@@ -9,17 +9,14 @@ static_assert(internal::kMostLabelTextBytes <= kMostTextBytes, "no set of labels
 bool LabelTexts::Find(const LabelSet& labels, TextRef* text) {
   *text = {};
   if (labels.id() == 0) return true;
-  const uint32_t known = text_of_set_.Get(labels.id());
-  if (known == 0) return Add(labels, text);
-  *text = {known - 1, static_cast<uint32_t>(labels.text().size())};
-  return true;
-}
-
-bool LabelTexts::Add(const LabelSet& labels, TextRef* text) {
   if (!text_of_set_.Reserve(labels.id())) return false;
-  *text = texts_->Add(labels.text().data(), labels.text().size());
-  if (text->length_bytes == 0) return false;
-  text_of_set_.Set(labels.id(), text->offset + 1);
+  uint32_t& known = text_of_set_.At(labels.id());
+  if (known == 0) {
+    const TextRef added = texts_->Add(labels.text().data(), labels.text().size());
+    if (added.length_bytes == 0) return false;
+    known = added.offset + 1;
+  }
+  *text = {known - 1, static_cast<uint32_t>(labels.text().size())};
   return true;
 }
 

@@ -1,7 +1,5 @@
 #include "tracker/recording/lifetimes.h"
 
-#include "tracker/recording/rows.h"
-
 namespace allomon::recording {
 namespace {
 
@@ -9,45 +7,34 @@ uint8_t Log2(uint64_t number) {
   return number <= 1 ? 0 : static_cast<uint8_t>(63 - __builtin_clzll(number));
 }
 
-Event KeyOf(const BlockEnd& end) {
-  Event key = {};
-  key.row = end.row;
-  key.kind = static_cast<uint8_t>(end.kind);
-  key.other_thread = end.by_other_thread ? 1 : 0;
-  key.log2_bytes = Log2(end.bytes);
-  key.log2_nanos = Log2(end.nanos);
-  return key;
-}
-
-uint64_t HashOf(const Event& key) {
-  return Mix(key.row, uint64_t{key.kind} << 24 | uint64_t{key.other_thread} << 16 |
-                          uint64_t{key.log2_bytes} << 8 | key.log2_nanos);
-}
-
-bool Same(const Event& a, const Event& b) {
-  return a.row == b.row && a.kind == b.kind && a.other_thread == b.other_thread &&
-         a.log2_bytes == b.log2_bytes && a.log2_nanos == b.log2_nanos;
-}
-
 }  // namespace
+
+LifetimeTable::Key::Key(const BlockEnd& end)
+    : row_(end.row),
+      rest_(static_cast<uint32_t>(end.kind) | (end.by_other_thread ? 1u << 8 : 0) |
+            uint32_t{end.has_age ? Log2(end.bytes) : kAgeUnknown} << 16 |
+            uint32_t{Log2(end.nanos)} << 24) {}
 
 void LifetimeTable::Clear() {
   events_.Clear();
+  own_.Clear();
   index_.Clear();
 }
 
-void LifetimeTable::Add(const BlockEnd& end, const Sum& block) {
-  const uint32_t cell = CellOf(KeyOf(end));
-  if (cell != 0) recording::Add(block, &events_.At(cell).sum);
-}
-
-uint32_t LifetimeTable::CellOf(const Event& key) {
-  const uint64_t hash = HashOf(key);
-  const uint32_t known =
-      index_.Find(hash, [&](uint32_t number) { return Same(events_.At(number), key); });
-  if (known != 0 || !index_.Reserve()) return known;
-  const uint32_t number = events_.Add(key);
-  if (number != 0) index_.Insert(hash, number);
+uint32_t LifetimeTable::Add(const Key& key) {
+  if (!events_.Reserve() || !own_.Reserve(events_.size() + 1) || !index_.Reserve()) return 0;
+  Event event = {};
+  event.row = key.row_;
+  event.kind = static_cast<uint8_t>(key.rest_);
+  event.other_thread = static_cast<uint8_t>(key.rest_ >> 8);
+  event.log2_bytes = static_cast<uint8_t>(key.rest_ >> 16);
+  event.log2_nanos = static_cast<uint8_t>(key.rest_ >> 24);
+  Own& own = own_.At(events_.size() + 1);
+  own.row = key.row_;
+  own.rest = key.rest_;
+  const uint32_t number = events_.Add(event);
+  own.file = events_.At(number);
+  index_.Insert(number, *this);
   return number;
 }
 

@@ -1,12 +1,13 @@
-// How blocks of each row ended: freed, promoted or died young, at about which age, and by whom.
+// How blocks of each row ended: freed, promoted or died young, at about which age, and on which
+// thread.
 //
-// Guarded by the recorder's lock.
+// Find() and the counting take no lock; Add() under the recorder's.
 #ifndef ALLOMON_TRACKER_RECORDING_LIFETIMES_H_
 #define ALLOMON_TRACKER_RECORDING_LIFETIMES_H_
 
 #include <cstdint>
 
-#include "tracker/recording/number_index.h"
+#include "tracker/recording/chain_index.h"
 #include "tracker/recording/records.h"
 
 namespace allomon::recording {
@@ -16,23 +17,60 @@ struct BlockEnd {
   uint32_t row;
   EventKind kind;
   bool by_other_thread;
+  bool has_age;    // in bytes
   uint64_t bytes;  // allocated meanwhile by the allocating thread
   uint64_t nanos;  // that it lived
 };
 
 class LifetimeTable {
  public:
-  void Begin(SegmentSource* source, uint32_t* count) { events_.Begin(source, count); }
+  // An event, without its counts.
+  class Key {
+   public:
+    explicit Key(const BlockEnd& end);
+
+   private:
+    friend class LifetimeTable;
+    uint32_t row_;
+    uint32_t rest_;  // kind, thread, the two ages
+  };
+
+  void Begin(SegmentSource* source, WrittenField<uint32_t> count) { events_.Begin(source, count); }
   void Clear();
 
-  // Without room for a new cell nothing is added.
-  void Add(const BlockEnd& end, const Sum& block);
+  // 0 if it is not there, or was missed: who does not find looks again under the lock.
+  uint32_t Find(const Key& key) const {
+    return index_.Find(HashOf(key.row_, key.rest_), *this, [&](uint32_t number) {
+      const Own& own = own_.At(number);
+      return own.row == key.row_ && own.rest == key.rest_;
+    });
+  }
+  // Of a key that is not there.  0 if there is no room.
+  uint32_t Add(const Key& key);
+
+  void AddBlock(uint32_t event, uint64_t bytes) const {
+    const Written<Event> file = own_.At(event).file;
+    file[&Event::blocks].Add(1);
+    file[&Event::bytes].Add(bytes);
+  }
+
+  // For the index.
+  std::atomic<uint32_t>& Next(uint32_t event) const { return own_.At(event).next; }
+  uint64_t HashOf(uint32_t event) const { return HashOf(own_.At(event).row, own_.At(event).rest); }
 
  private:
-  uint32_t CellOf(const Event& key);
+  struct Own {
+    uint32_t row;
+    uint32_t rest;
+    std::atomic<uint32_t> next;
+    Written<Event> file;
+  };
+
+  static uint64_t HashOf(uint32_t row, uint32_t rest) { return Mix(row, rest); }
 
   Records<Event, SegmentKind::kEvents> events_;
-  NumberIndex index_;
+  OwnArray<Own> own_;
+  ChainIndex index_;
 };
 
 }  // namespace allomon::recording

@@ -1,48 +1,96 @@
-// The sampled blocks that are live.  Guarded by the recorder's lock.
+// The sampled blocks that are live.
+//
+// Take(), Set() and Release() take no lock, and a thread that has released a block takes it again
+// without a locked instruction.  Grow() under the recorder's lock.
 #ifndef ALLOMON_TRACKER_RECORDING_LIVE_BLOCKS_H_
 #define ALLOMON_TRACKER_RECORDING_LIVE_BLOCKS_H_
 
 #include <cstdint>
+#include <new>
 
-#include "tracker/recording/number_array.h"
+#include "tracker/base/tagged_free_list.h"
+#include "tracker/recording/own_array.h"
 #include "tracker/recording/records.h"
 
 namespace allomon::recording {
 
+// What its process must know of a block at its end.
+struct OwnBlock {
+  uint64_t size_bytes;
+  uint64_t birth_nanos;
+  uint64_t birth_bytes;
+  Written<LiveBlock> file;
+  std::atomic<uint32_t> next_free;
+};
+static_assert(sizeof(OwnBlock) == 40);
+
 class LiveBlocks {
  public:
-  void Begin(SegmentSource* source, uint32_t* count) {
+  struct Links {
+    static constexpr uint32_t kNone = 0;
+    const OwnArray<OwnBlock>* blocks;
+    uint32_t Next(uint32_t block) const {
+      return blocks->At(block).next_free.load(std::memory_order_relaxed);
+    }
+    void SetNext(uint32_t block, uint32_t next) const {
+      blocks->At(block).next_free.store(next, std::memory_order_relaxed);
+    }
+  };
+  static constexpr uint32_t kMostCached = 16;
+  // Of one thread; see ThreadFreeCache.
+  using Cache = internal::ThreadFreeCache<Links, 1, kMostCached>;
+
+  void Begin(SegmentSource* source, WrittenField<uint32_t> count) {
     blocks_.Begin(source, count);
-    free_ = 0;
+    new (&free_) internal::TaggedFreeList<Links>;
   }
   void Clear() {
     blocks_.Clear();
-    next_free_.Clear();
+    own_.Clear();
   }
 
-  // 0 if there is no room.
-  uint32_t Add(const LiveBlock& block) {
-    if (free_ == 0) {
-      // A number that is given has its link, so that Remove() needs no memory.
-      return next_free_.Reserve(blocks_.size() + 1) ? blocks_.Add(block) : 0;
-    }
-    const uint32_t number = free_;
-    free_ = next_free_.Get(number);
-    blocks_.At(number) = block;
+  // A free number; 0 if Grow() must make one.
+  uint32_t Take(Cache* cache) {
+    const uint32_t own = cache->Pop(links(), 0);
+    return own != 0 ? own : free_.Pop(links());
+  }
+  // A fresh number; 0 if there is no room.
+  uint32_t Grow() {
+    if (!blocks_.Reserve() || !own_.Reserve(blocks_.size() + 1)) return 0;
+    const uint32_t number = blocks_.Add(LiveBlock{});
+    own_.At(number).file = blocks_.At(number);
     return number;
   }
-  LiveBlock At(uint32_t number) const { return blocks_.At(number); }
-  // The block is live (inv.recording.live).
-  void Remove(uint32_t number) {
-    blocks_.At(number) = LiveBlock{};
-    next_free_.Set(number, free_);
-    free_ = number;
+
+  // The block's row is published last: a reader that sees it sees the rest.
+  void Set(uint32_t number, const LiveBlock& block) const {
+    OwnBlock& own = own_.At(number);
+    own.size_bytes = block.size_bytes;
+    own.birth_nanos = block.birth_nanos;
+    own.birth_bytes = block.birth_bytes;
+    const Written<LiveBlock> file = own.file;
+    file[&LiveBlock::thread].Store(block.thread);
+    file[&LiveBlock::size_bytes].Store(block.size_bytes);
+    file[&LiveBlock::birth_nanos].Store(block.birth_nanos);
+    file[&LiveBlock::birth_bytes].Store(block.birth_bytes);
+    file[&LiveBlock::row].Publish(block.row);
   }
+  const OwnBlock& At(uint32_t number) const { return own_.At(number); }
+
+  // Only the thread that ends the block has its number (inv.entry.once).
+  void Release(uint32_t number, Cache* cache) {
+    own_.At(number).file[&LiveBlock::row].Store(0);
+    if (cache == nullptr || !cache->Push(links(), 0, number)) free_.Push(links(), number);
+  }
+  // The thread ends.
+  void Drain(Cache* cache) { cache->Drain(links(), 0, free_); }
 
  private:
+  Links links() const { return {&own_}; }
+
   Records<LiveBlock, SegmentKind::kLive> blocks_;
-  NumberArray next_free_;
-  uint32_t free_ = 0;  // the last that was removed
+  OwnArray<OwnBlock> own_;
+  internal::TaggedFreeList<Links> free_;
 };
 
 }  // namespace allomon::recording

@@ -3,117 +3,121 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <algorithm>
 #include <cstring>
 
-#include "tracker/base/own_memory.h"
 #include "tracker/recording/build_id.h"
+#include "tracker/recording/chain_index.h"
 
 namespace allomon::recording {
 namespace {
 
+// What is added to addresses in a module that has gone without a word: the upper half of the
+// address space, with a place for each such module.  tracker/callstack/unloaded_code.h uses the
+// lower one.
+constexpr uint64_t kSilentlyGone = uint64_t{1} << 63;
+constexpr uint64_t kSilentStep = uint64_t{1} << 48;
+constexpr uint32_t kMostSilent = 1u << 14;
+
+uint64_t HashOf(const char* text) {
+  uint64_t hash = 0;
+  for (; *text != '\0'; ++text) hash = Mix(hash, static_cast<unsigned char>(*text));
+  return hash;
+}
+
 bool SameBuildId(const Module& a, const Module& b) {
-  return a.build_id_bytes == b.build_id_bytes && a.build_id_bytes != 0 &&
+  return a.build_id_bytes == b.build_id_bytes &&
          memcmp(a.build_id, b.build_id, a.build_id_bytes) == 0;
 }
 
 }  // namespace
 
-void ModuleTable::Begin(SegmentSource* source, uint32_t* count, TextStore* texts) {
+void ModuleTable::Begin(SegmentSource* source, WrittenField<uint32_t> count, TextStore* texts) {
   modules_.Begin(source, count);
   texts_ = texts;
 }
 
 void ModuleTable::Clear() {
   modules_.Clear();
-  if (loaded_ != nullptr) internal::OwnMemory::Unmap(loaded_, kMostLoaded * sizeof(Loaded));
-  loaded_ = nullptr;
-  loaded_count_ = last_ = 0;
+  own_.Clear();
+  count_ = silent_ = last_ = 0;
 }
 
-// A return address may be the first byte behind a module's last function.
-uint64_t ModuleTable::MovedBy(uintptr_t address) {
-  const Loaded* module = Find(address - 1);
-  if (module == nullptr) module = Learn(address - 1);
-  return module == nullptr ? 0 : module->moved_by;
-}
-
-const ModuleTable::Loaded* ModuleTable::Find(uintptr_t address) {
-  if (last_ < loaded_count_ && address - loaded_[last_].begin < loaded_[last_].end -
-                                                                   loaded_[last_].begin) {
-    return &loaded_[last_];
-  }
-  const Loaded* const end = loaded_ + loaded_count_;
-  const Loaded* const behind =
-      std::upper_bound(static_cast<const Loaded*>(loaded_), end, address,
-                       [](uintptr_t value, const Loaded& module) { return value < module.begin; });
-  if (behind == loaded_ || address >= behind[-1].end) return nullptr;
-  last_ = static_cast<size_t>(behind - 1 - loaded_);
-  return behind - 1;
+bool ModuleTable::IsSame(const Own& a, const Own& b) {
+  return a.record.begin == b.record.begin && a.record.end == b.record.end &&
+         a.record.bias == b.record.bias && a.path_hash == b.path_hash &&
+         SameBuildId(a.record, b.record);
 }
 
 // _dl_find_object() takes no lock.  The module stays, since a frame of it is on the stack.
-const ModuleTable::Loaded* ModuleTable::Learn(uintptr_t address) {
+uint64_t ModuleTable::MovedBy(uintptr_t address, SegmentFile* file, Gone* gone, bool* is_known) {
   dl_find_object found;
-  if (_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return nullptr;
-  Module module = {};
-  module.begin = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
-  module.end = reinterpret_cast<uintptr_t>(found.dlfo_map_end);
-  module.bias = found.dlfo_link_map->l_addr;
-  module.build_id_bytes = static_cast<uint8_t>(ReadBuildId(
-      module.begin, module.end, module.bias, module.build_id, sizeof(module.build_id)));
+  *is_known = true;
+  if (_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return 0;
+  Own asked = {};
+  asked.record.begin = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
+  asked.record.end = reinterpret_cast<uintptr_t>(found.dlfo_map_end);
+  asked.record.bias = found.dlfo_link_map->l_addr;
+  asked.record.build_id_bytes = static_cast<uint8_t>(
+      ReadBuildId(asked.record.begin, asked.record.end, asked.record.bias, asked.record.build_id,
+                  sizeof(asked.record.build_id)));
   const char* const path = found.dlfo_link_map->l_name;
-  uint32_t number = FindGone(module, path);
-  const uint64_t moved_by = number == 0 ? 0 : modules_.At(number).moved_by;
-  if (number == 0) number = Write(module, path);
-  return number == 0 ? nullptr : AddLoaded({module.begin, module.end, moved_by, number});
+  asked.path_hash = HashOf(path);
+  uint64_t moved_by = 0;
+  *is_known = WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
+    uint32_t index = FindLocked(asked, gone);
+    if (index == 0) index = AddLocked(asked, path);
+    if (index == 0) return 0;
+    last_ = index;
+    own_.At(index).is_loaded = true;
+    moved_by = own_.At(index).record.moved_by;
+    return index;
+  }) != 0;
+  return moved_by;
 }
 
-const ModuleTable::Loaded* ModuleTable::AddLoaded(const Loaded& module) {
-  if (loaded_ == nullptr) {
-    loaded_ = static_cast<Loaded*>(internal::OwnMemory::Map(kMostLoaded * sizeof(Loaded)));
-  }
-  if (loaded_ == nullptr || loaded_count_ == kMostLoaded) return nullptr;
-  size_t at = loaded_count_++;
-  for (; at > 0 && loaded_[at - 1].begin > module.begin; --at) loaded_[at] = loaded_[at - 1];
-  loaded_[at] = module;
-  last_ = at;
-  return &loaded_[at];
-}
-
-// The record of the same module at the same place, from before it went.
-uint32_t ModuleTable::FindGone(const Module& module, const char* path) const {
-  for (uint32_t number = 1; number <= modules_.size(); ++number) {
-    const Module& known = modules_.At(number);
-    if (known.moved_by != 0 && known.begin == module.begin && known.end == module.end &&
-        known.bias == module.bias && known.path.length_bytes == strlen(path) &&
-        memcmp(texts_->At(known.path), path, known.path.length_bytes) == 0 &&
-        SameBuildId(known, module)) {
-      return number;
-    }
+// Of a module that has no build id nobody knows whether it has come back.
+uint32_t ModuleTable::FindLocked(const Own& asked, Gone* gone) {
+  if (last_ != 0 && own_.At(last_).is_loaded && IsSame(own_.At(last_), asked)) return last_;
+  for (uint32_t index = 1; index <= count_; ++index) {
+    CountHeldStep();
+    const Own& own = own_.At(index);
+    if (own.record.begin >= asked.record.end || asked.record.begin >= own.record.end) continue;
+    const bool is_same = IsSame(own, asked);
+    if (own.is_loaded && is_same) return index;
+    if (!own.is_loaded && is_same && own.record.build_id_bytes != 0) return index;
+    if (!own.is_loaded || silent_ == kMostSilent) continue;
+    *gone = UnloadAt(index, kSilentlyGone + silent_++ * kSilentStep);
   }
   return 0;
 }
 
-uint32_t ModuleTable::Write(const Module& module, const char* path) {
-  Module record = module;
-  record.path = texts_->Add(path, strlen(path));
-  return modules_.Add(record);
+uint32_t ModuleTable::AddLocked(const Own& asked, const char* path) {
+  if (!own_.Reserve(count_ + 1) || !modules_.Reserve()) return 0;
+  Own& own = own_.At(count_ + 1);
+  own = asked;
+  own.record.path = texts_->Add(path, strlen(path));
+  if (*path != '\0' && own.record.path.length_bytes == 0) return 0;
+  modules_.Add(own.record);
+  return ++count_;
 }
 
-ModuleTable::Range ModuleTable::Unload(uintptr_t begin, uintptr_t end, uint64_t by) {
-  const auto overlaps = [&](const Loaded& module) {
-    return module.begin < end && begin < module.end;
-  };
-  Loaded* const last = loaded_ + loaded_count_;
-  Loaded* const found = std::find_if(loaded_, last, overlaps);
-  if (found == last) return {};
-  const Loaded gone = *found;
-  std::copy(found + 1, last, found);
-  --loaded_count_;
-  if (gone.moved_by != 0) return {};
-  modules_.At(gone.number).moved_by = by;
-  return {gone.begin, gone.end};
+ModuleTable::Gone ModuleTable::UnloadAt(uint32_t index, uint64_t by) {
+  Own& own = own_.At(index);
+  own.is_loaded = false;
+  if (own.record.moved_by != 0) return {};  // its addresses in nodes have been moved
+  own.record.moved_by = by;
+  modules_.At(index)[&Module::moved_by].Store(by);
+  return {own.record.begin, own.record.end, by};
+}
+
+ModuleTable::Gone ModuleTable::Unload(uintptr_t begin, uintptr_t end, uint64_t by) {
+  for (uint32_t index = 1; index <= count_; ++index) {
+    const Own& own = own_.At(index);
+    if (own.is_loaded && own.record.begin < end && begin < own.record.end) {
+      return UnloadAt(index, by);
+    }
+  }
+  return {};
 }
 
 }  // namespace allomon::recording

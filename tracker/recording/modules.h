@@ -1,7 +1,7 @@
-// The modules that frames lie in, learned when a frame is first seen: inside malloc, without the
-// loader's lock and without a system call.
-//
-// Guarded by the recorder's lock.
+// The modules that frames lie in: the loader is asked each time a frame may be new, inside malloc,
+// without the loader's lock and without a system call.  The C library loads and unloads modules by
+// itself (iconv, NSS, PAM), and tells nobody: so a module is known by what is there now, never by
+// what was there before.
 #ifndef ALLOMON_TRACKER_RECORDING_MODULES_H_
 #define ALLOMON_TRACKER_RECORDING_MODULES_H_
 
@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "tracker/recording/records.h"
+#include "tracker/recording/recorder_lock.h"
 #include "tracker/recording/text.h"
 
 namespace allomon::recording {
@@ -20,43 +21,47 @@ class ModuleTable {
   ModuleTable(const ModuleTable&) = delete;
   ModuleTable& operator=(const ModuleTable&) = delete;
 
-  void Begin(SegmentSource* source, uint32_t* count, TextStore* texts);
+  void Begin(SegmentSource* source, WrittenField<uint32_t> count, TextStore* texts);
   void Clear();
 
-  // What stands in a node for this address of code: the address itself, except for a module that
-  // was unloaded and has come back to the same place.  Its frames are then what they became when it
-  // went, so that a library that comes and goes takes its room once.
-  uint64_t AddressInNodes(uintptr_t address) { return address + MovedBy(address); }
-
-  // The module with code in [begin, end] goes.  Returns its whole range: to addresses in nodes that
-  // lie there, `by` is to be added.  Empty if no node has such an address.
-  struct Range {
+  // A module that has gone: to addresses in nodes in [begin, end], `by` is to be added.  An end of
+  // 0: none has.
+  struct Gone {
     uintptr_t begin = 0;
     uintptr_t end = 0;
+    uint64_t by = 0;
   };
-  Range Unload(uintptr_t begin, uintptr_t end, uint64_t by);
+
+  // What is added to this address of code in a node: nothing, except for a module that was unloaded
+  // and has come back to the same place.  Its frames are then what they became when it went, so
+  // that a library that comes and goes takes its room once.  *gone is set if another module was
+  // there before.  *is_known: the module has a record.  Not under the lock.
+  uint64_t MovedBy(uintptr_t address, SegmentFile* file, Gone* gone, bool* is_known);
+
+  // The module with code in [begin, end] has gone.  Under the lock.
+  Gone Unload(uintptr_t begin, uintptr_t end, uint64_t by) ALLOMON_REQUIRES(recorder_lock);
 
  private:
-  struct Loaded {
-    uintptr_t begin;
-    uintptr_t end;
-    uint64_t moved_by;  // not 0: it has come back
-    uint32_t number;
+  // A module, in own memory: its record, and what it is known by.
+  struct Own {
+    Module record;  // its moved_by is not 0 where it has gone, or has come back
+    uint64_t path_hash;
+    bool is_loaded;
   };
-  static constexpr size_t kMostLoaded = 4096;
+  static constexpr uint32_t kMostModules = 1u << 16;
 
-  uint64_t MovedBy(uintptr_t address);
-  const Loaded* Find(uintptr_t address);
-  const Loaded* Learn(uintptr_t address);
-  const Loaded* AddLoaded(const Loaded& module);
-  uint32_t FindGone(const Module& module, const char* path) const;
-  uint32_t Write(const Module& module, const char* path);
+  static bool IsSame(const Own& a, const Own& b);
+  // Indexes from 1; 0: it is not there.
+  uint32_t FindLocked(const Own& asked, Gone* gone) ALLOMON_REQUIRES(recorder_lock);
+  uint32_t AddLocked(const Own& asked, const char* path) ALLOMON_REQUIRES(recorder_lock);
+  Gone UnloadAt(uint32_t index, uint64_t by) ALLOMON_REQUIRES(recorder_lock);
 
   Records<Module, SegmentKind::kModules> modules_;
   TextStore* texts_ = nullptr;
-  Loaded* loaded_ = nullptr;  // by address, in own memory
-  size_t loaded_count_ = 0;
-  size_t last_ = 0;  // where the last address was found
+  OwnArray<Own, kMostModules> own_;
+  uint32_t count_ = 0;
+  uint32_t silent_ = 0;  // that have gone without a word
+  uint32_t last_ = 0;    // index of the module that was asked for last
 };
 
 }  // namespace allomon::recording

@@ -1,39 +1,51 @@
 #include "tracker/recording/process_store.h"
 
+#include "tracker/base/words.h"
+#include "tracker/core/object_bytes.h"
+
 namespace allomon::recording {
 
 bool ProcessStore::Begin(SegmentFile* file, const ProcessFacts& facts) {
+  file_ = file;
   source_.Begin(file, 0);
-  char* const segment = source_.Take(SegmentKind::kProcess, 0);
-  if (segment == nullptr) return false;
-  process_ = reinterpret_cast<ProcessRecord*>(segment);
-  source_.Begin(file, reinterpret_cast<SegmentHeader*>(segment)[-1].process);
-  auto& counts = process_->records;
-  texts_.Begin(&source_, &counts.text_bytes);
-  modules_.Begin(&source_, &counts.modules, &texts_);
-  tree_.Begin(&source_, &counts.nodes, &modules_, &texts_);
+  char* const place = source_.Take(SegmentKind::kProcess, 0, &segment_);
+  if (place == nullptr) return false;
+  process_ = Written<ProcessRecord>(place);
+  source_.Begin(file, segment_);
+  using Counts = decltype(ProcessRecord::records);
+  const auto count = [&](uint32_t Counts::*kind) {
+    return process_.In(&ProcessRecord::records, kind);
+  };
+  missing_.Begin(process_);
+  peak_.Begin(weights_->units_per_byte());
+  allocated_whole_.store(0, std::memory_order_relaxed);
+  allocated_fraction_.store(0, std::memory_order_relaxed);
+  texts_.Begin(&source_, count(&Counts::text_bytes));
+  modules_.Begin(&source_, count(&Counts::modules), &texts_);
+  tree_.Begin(&source_, count(&Counts::nodes), &modules_, &texts_);
   label_texts_.Begin(&texts_);
-  rows_.Begin(&source_, &counts.rows);
-  lifetimes_.Begin(&source_, &counts.events);
-  live_.Begin(&source_, &counts.live);
-  threads_.Begin(&source_, &counts.threads, facts.name);
-  timeline_.Begin(&source_, &counts.timeline, &process_->timeline_interval_nanos);
+  rows_.Begin(&source_, count(&Counts::rows), count(&Counts::saved));
+  lifetimes_.Begin(&source_, count(&Counts::events));
+  live_.Begin(&source_, count(&Counts::live));
+  threads_.Begin(&source_, count(&Counts::threads), facts.name);
+  timeline_.Begin(&source_, count(&Counts::timeline),
+                  process_[&ProcessRecord::timeline_interval_nanos]);
   Write(facts);
   return true;
 }
 
 void ProcessStore::Write(const ProcessFacts& facts) {
-  process_->pid = facts.pid;
-  process_->parent_pid = facts.parent_pid;
-  process_->is_forked = facts.is_forked ? 1 : 0;
-  process_->start_realtime_nanos = facts.start_realtime_nanos;
-  process_->start_monotonic_nanos = facts.start_monotonic_nanos;
-  process_->seed = facts.seed;
-  process_->rate = facts.rate;
-  process_->callstack_size = facts.callstack_size;
-  process_->program = texts_.Add(facts.program, facts.program_bytes);
-  process_->command = texts_.Add(facts.command, facts.command_bytes);
-  __atomic_store_n(&process_->begun, 1, __ATOMIC_RELEASE);
+  process_[&ProcessRecord::pid].Store(facts.pid);
+  process_[&ProcessRecord::parent_pid].Store(facts.parent_pid);
+  process_[&ProcessRecord::is_forked].Store(facts.is_forked ? 1 : 0);
+  process_[&ProcessRecord::start_realtime_nanos].Store(facts.start_realtime_nanos);
+  process_[&ProcessRecord::start_monotonic_nanos].Store(facts.start_monotonic_nanos);
+  process_[&ProcessRecord::seed].Store(facts.seed);
+  process_[&ProcessRecord::rate].Store(facts.rate);
+  process_[&ProcessRecord::callstack_size].Store(facts.callstack_size);
+  process_[&ProcessRecord::program].Store(texts_.Add(facts.program, facts.program_bytes));
+  process_[&ProcessRecord::command].Store(texts_.Add(facts.command, facts.command_bytes));
+  process_[&ProcessRecord::begun].Publish(1);
 }
 
 void ProcessStore::Clear() {
@@ -46,96 +58,127 @@ void ProcessStore::Clear() {
   live_.Clear();
   threads_.Clear();
   timeline_.Clear();
-  process_ = nullptr;
+  segment_ = 0;
 }
 
+uint64_t ProcessStore::BytesOf(int64_t units) const {
+  return units <= 0 ? 0 : static_cast<uint64_t>(static_cast<double>(units) /
+                                                weights_->units_per_byte());
+}
+
+// The frames of a fresh row come first, each under the lock for itself.
 uint32_t ProcessStore::RowFor(const Birth& birth) {
-  const uint32_t node = tree_.NodeOf(birth.stack);
+  const uint32_t known = rows_.Find(birth.key);
+  if (__builtin_expect(known != 0, 1)) return known;
+  const uint32_t node = tree_.NodeOf(birth.stack, file_, &missing_);
+  if (node == CallTree::kNoRoom) return 0;
+  return WithRoom(file_, [&]() ALLOMON_REQUIRES(recorder_lock) {
+    return AddRowLocked(birth, node);
+  });
+}
+
+uint32_t ProcessStore::AddRowLocked(const Birth& birth, uint32_t node) {
+  const uint32_t known = rows_.Find(birth.key);
+  if (known != 0) return known;
   TextRef labels = {};
-  if (node == CallTree::kNoRoom || !label_texts_.Find(birth.labels, &labels)) return 0;
-  const uint16_t size_class = static_cast<uint16_t>(SizeClassOf(birth.size_bytes) + 1);
-  return rows_.RowOf(
-      {node, labels, size_class, birth.source, static_cast<uint8_t>(birth.young ? 1 : 0)});
+  return label_texts_.Find(birth.labels, &labels) ? rows_.Add(birth.key, node, labels, peak_) : 0;
+}
+
+uint32_t ProcessStore::NumberFor(LiveBlocks::Cache* cache) {
+  const uint32_t known = live_.Take(cache);
+  if (__builtin_expect(known != 0, 1)) return known;
+  return WithRoom(file_, [&]() ALLOMON_REQUIRES(recorder_lock) { return live_.Grow(); });
+}
+
+bool ProcessStore::Drop(uint64_t bytes) {
+  missing_.Count(Shortage::kSamples);
+  missing_.Count(Shortage::kBytes, bytes);
+  return false;
 }
 
 // What cannot be followed to its end is not begun.
-uint32_t ProcessStore::AddBlock(const Birth& birth) {
-  const uint32_t row = birth.thread == 0 ? 0 : RowFor(birth);
-  const LiveBlock block = {row, birth.thread, birth.size_bytes, birth.sample.nanos,
-                           birth.thread_bytes};
-  const uint32_t number = row == 0 ? 0 : live_.Add(block);
-  if (number == 0) {
-    CountDrop(birth.size_bytes);
-    return 0;
-  }
-  const Sum& sum = birth.sample.block;
-  ALLOMON_DCHECK("inv.recording.peak", HasReachedEpochOf(row) || IsTruncated());
-  rows_.AddBlock(row, sum, process_->peak_epoch);
-  threads_.AddSample(birth.thread, birth.sample);
-  process_->estimated_words += birth.sample.estimated_words;
-  Add(sum, &process_->allocated);
-  Add(sum, &process_->live);
-  NotePeak(birth.sample.nanos);
+bool ProcessStore::AddBlock(const Birth& birth, LiveBlocks::Cache* cache, BlockName* name) {
   NoteTime(birth.sample.nanos);
-  return number;
+  const uint32_t row = RowFor(birth);
+  const uint32_t number = row == 0 ? 0 : NumberFor(cache);
+  if (__builtin_expect(number == 0, 0)) return Drop(birth.size_bytes);
+  name->number = number;
+  name->row = row;
+  name->thread = birth.thread;
+  live_.Set(number, {row, birth.thread, birth.size_bytes, birth.sample.nanos,
+                     birth.sample.exact_words * internal::kBytesPerWord});
+  if (!rows_.AddBlock(row, birth.object_bytes, peak_)) missing_.Count(Shortage::kSaved);
+  threads_.AddSample(birth.thread, birth.sample);
+  allocated_whole_.fetch_add(birth.sample.bytes.whole, std::memory_order_relaxed);
+  if (birth.sample.bytes.fraction != 0) {
+    allocated_fraction_.fetch_add(birth.sample.bytes.fraction, std::memory_order_relaxed);
+  }
+  peak_.AddBirth(birth.key.flags, birth.units, birth.sample.nanos, process_);
+  timeline_.NoteLive(peak_.Live());
+  return true;
 }
 
-// Rows that have not changed since keep what was live at the peak; see RowTable.
-void ProcessStore::NotePeak(uint64_t nanos) {
-  if (process_->live.bytes <= process_->peak.bytes) return;
-  process_->peak = process_->live;
-  process_->peak_nanos = nanos;
-  __atomic_store_n(&process_->peak_epoch, process_->peak_epoch + 1, __ATOMIC_RELEASE);
+void ProcessStore::CloseIntervalSlow(uint64_t nanos) {
+  timeline_.Close(nanos, allocated_bytes(), peak_.Live(), weights_->units_per_byte());
+  process_[&ProcessRecord::last_nanos].Store(nanos);
 }
 
-void ProcessStore::NoteTime(uint64_t nanos) {
-  process_->last_nanos = nanos;
-  const uint64_t live = process_->live.bytes;
-  timeline_.Note({nanos, process_->allocated.bytes, live, live});
-}
-
-void ProcessStore::AddEnd(const LiveBlock& block, const Sum& sum, const Death& death) {
+void ProcessStore::AddEnd(const BlockName& name, uint64_t object_bytes, const Death& death) {
+  const OwnBlock& block = live_.At(name.number);
   BlockEnd end;
-  end.row = block.row;
+  end.row = name.row;
   end.kind = death.kind;
-  end.by_other_thread = death.thread != block.thread;
+  end.by_other_thread = death.thread != name.thread;
+  end.has_age = death.has_age;
   // The words of another thread are known to a gap.
   end.bytes = death.thread_bytes < block.birth_bytes ? 0 : death.thread_bytes - block.birth_bytes;
-  end.nanos = death.nanos - block.birth_nanos;
-  lifetimes_.Add(end, sum);
+  end.nanos = death.nanos < block.birth_nanos ? 0 : death.nanos - block.birth_nanos;
+  const LifetimeTable::Key key(end);
+  uint32_t event = lifetimes_.Find(key);
+  if (__builtin_expect(event == 0, 0)) {
+    event = WithRoom(file_, [&]() ALLOMON_REQUIRES(recorder_lock) {
+      const uint32_t known = lifetimes_.Find(key);
+      return known != 0 ? known : lifetimes_.Add(key);
+    });
+  }
+  if (event == 0) return missing_.Count(Shortage::kEnds);
+  lifetimes_.AddBlock(event, object_bytes);
 }
 
-void ProcessStore::PromoteBlock(uint32_t number, const Sum& sum, const Death& promotion) {
-  AddEnd(live_.At(number), sum, promotion);
+void ProcessStore::PromoteBlock(const BlockName& name, const Death& promotion) {
   NoteTime(promotion.nanos);
+  const auto source = static_cast<AllocationSource>(rows_.KeyOf(name.row).source);
+  AddEnd(name, internal::ObjectBytes(live_.At(name.number).size_bytes, source), promotion);
 }
 
-bool ProcessStore::Counts(const LiveBlock& block, const Sum& sum) const {
-  return Covers(RowOf(block).live, sum) && Covers(ThreadAt(block.thread).live, sum) &&
-         Covers(process_->live, sum);
-}
-
-void ProcessStore::RemoveBlock(uint32_t number, const Sum& sum, const Death& death) {
-  const LiveBlock block = live_.At(number);
-  ALLOMON_DCHECK("inv.recording.live", block.row != 0 || IsTruncated());
-  ALLOMON_DCHECK("inv.recording.exact", Counts(block, sum) || IsTruncated());
-  ALLOMON_DCHECK("inv.recording.peak", HasReachedEpochOf(block.row) || IsTruncated());
-  AddEnd(block, sum, death);
-  rows_.RemoveBlock(block.row, sum, process_->peak_epoch);
-  threads_.RemoveBlock(block.thread, sum);
-  Subtract(sum, &process_->live);
-  live_.Remove(number);
+void ProcessStore::RemoveBlock(const BlockName& name, const Death& death) {
   NoteTime(death.nanos);
-}
-
-void ProcessStore::CountDrop(uint64_t bytes) {
-  ++process_->dropped_samples;
-  process_->dropped_bytes += bytes;
+  const RowKey key = rows_.KeyOf(name.row);
+  const auto source = static_cast<AllocationSource>(key.source);
+  const uint64_t object_bytes =
+      internal::ObjectBytes(live_.At(name.number).size_bytes, source);
+  ClassWeight scratch;
+  const ClassWeight& weight =
+      weights_->Of(key.size_class, source, (key.flags & kGreatest) != 0, &scratch);
+  AddEnd(name, object_bytes, death);
+  if (!rows_.RemoveBlock(name.row, object_bytes, peak_)) missing_.Count(Shortage::kSaved);
+  threads_.RemoveBlock(name.thread, weight.wide, Times(weight.wide, object_bytes));
+  peak_.AddDeath(key.flags, UnitsOf(weight, object_bytes));
+  if (death.thread != 0) {
+    threads_.NoteTime(death.thread, death.nanos);
+  } else {
+    process_[&ProcessRecord::last_nanos].Store(death.nanos);
+  }
+  live_.Release(name.number, death.cache);
 }
 
 void ProcessStore::Unload(uintptr_t begin, uintptr_t end, uint64_t by) {
-  const ModuleTable::Range gone = modules_.Unload(begin, end, by);
-  if (gone.end != 0) tree_.Rename(gone.begin, gone.end, by);
+  ModuleTable::Gone gone;
+  {
+    const RecorderHold hold;
+    gone = modules_.Unload(begin, end, by);
+  }
+  if (gone.end != 0) tree_.Rename(gone);
 }
 
 }  // namespace allomon::recording

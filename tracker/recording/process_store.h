@@ -1,8 +1,8 @@
 // The recording of one process: all its records, and what an allocation, a promotion and a death
 // change in them.
 //
-// Guarded by the recorder's lock.  Nothing here allocates, fails or makes a system call, except
-// that a named file grows.
+// Nothing here allocates by malloc or fails.  Add(), Promote() and Remove() are called by any
+// thread at once: where stack, labels, sizes, ages and thread are known they take no lock.
 #ifndef ALLOMON_TRACKER_RECORDING_PROCESS_STORE_H_
 #define ALLOMON_TRACKER_RECORDING_PROCESS_STORE_H_
 
@@ -10,10 +10,13 @@
 
 #include "tracker/allocation.h"
 #include "tracker/recording/call_tree.h"
-#include "tracker/recording/lifetimes.h"
+#include "tracker/recording/class_weights.h"
 #include "tracker/recording/label_texts.h"
+#include "tracker/recording/lifetimes.h"
 #include "tracker/recording/live_blocks.h"
+#include "tracker/recording/missing.h"
 #include "tracker/recording/modules.h"
+#include "tracker/recording/peak.h"
 #include "tracker/recording/records.h"
 #include "tracker/recording/rows.h"
 #include "tracker/recording/segment_file.h"
@@ -45,69 +48,89 @@ struct ProcessFacts {
 struct Birth {
   Callstack stack;
   LabelSet labels;
-  uint64_t size_bytes;  // as requested
-  uint8_t source;
-  bool young;
+  uint64_t size_bytes;    // as requested
+  uint64_t object_bytes;  // a managed block's with its header
+  RowKey key;
+  int64_t units;  // of PeakState
   uint32_t thread;
-  uint64_t thread_bytes;  // allocated by the thread until now
   ThreadSample sample;
+};
+
+// What is kept in the entry of a block.
+struct BlockName {
+  uint32_t serial;  // tells a block of this process from one that its parent allocated
+  uint32_t number;
+  uint32_t row;
+  uint32_t thread;
 };
 
 // How it ends.
 struct Death {
   EventKind kind;
   uint32_t thread;        // that ends it; 0: one without samples
+  bool has_age;           // in bytes
   uint64_t thread_bytes;  // allocated by the block's thread until now
   uint64_t nanos;
+  LiveBlocks::Cache* cache;  // of the thread that ends it; nullptr: none
 };
 
 class ProcessStore {
  public:
-  // False if there is no room for the process.
+  explicit ProcessStore(const ClassWeights* weights) : weights_(weights) {}
+
+  // False if there is no room for the process.  Under the lock.
   bool Begin(SegmentFile* file, const ProcessFacts& facts);
   // Forgets the records, which stay in the file.
   void Clear();
-  bool is_begun() const { return process_ != nullptr; }
+  bool is_begun() const { return segment_ != 0; }
 
-  uint32_t EnterThread(uint32_t tid) { return threads_.Enter(tid); }
-  void EndThread(uint32_t thread, uint64_t exact_words) { threads_.End(thread, exact_words); }
-
-  // The block's number, for the calls below; 0 if there is no room, which is counted.
-  uint32_t AddBlock(const Birth& birth);
-  LiveBlock BlockAt(uint32_t block) const { return live_.At(block); }
-  const Thread& ThreadAt(uint32_t thread) const { return threads_.At(thread); }
-  const Row& RowOf(const LiveBlock& block) const { return rows_.At(block.row); }
-  // `sum` is what was added for it.
-  void PromoteBlock(uint32_t block, const Sum& sum, const Death& promotion);
-  void RemoveBlock(uint32_t block, const Sum& sum, const Death& death);
-
-  void CountDrop(uint64_t bytes);
-  void SetEnded() { __atomic_store_n(&process_->ended, 1, __ATOMIC_RELEASE); }
-  void SetLost() { process_->lost = 1; }
+  // Under the lock.
+  uint32_t EnterThreadLocked(uint32_t tid) { return threads_.Enter(tid, &missing_); }
+  void EndThreadLocked(uint32_t thread, uint64_t exact_words, LiveBlocks::Cache* cache) {
+    threads_.Leave(thread, exact_words);
+    live_.Drain(cache);
+  }
   // Addresses of code that goes: see ModuleTable and CallTree.
   void Unload(uintptr_t begin, uintptr_t end, uint64_t by);
 
-  const ProcessRecord& process() const { return *process_; }
+  // False if there is no room, which is counted.
+  bool AddBlock(const Birth& birth, LiveBlocks::Cache* cache, BlockName* name);
+  void PromoteBlock(const BlockName& name, const Death& promotion);
+  void RemoveBlock(const BlockName& name, const Death& death);
+
+  ThreadTable& threads() { return threads_; }
+  Missing& missing() { return missing_; }
+  const PeakState& peak() const { return peak_; }
+  uint64_t allocated_bytes() const {
+    return allocated_whole_.load(std::memory_order_relaxed) +
+           (allocated_fraction_.load(std::memory_order_relaxed) >> 32);
+  }
+  uint64_t BytesOf(int64_t units) const;
+  // Of all sampled blocks.  Under the lock.
+  uint64_t samples() const { return threads_.samples(); }
+
+  void SetEnded() { process_[&ProcessRecord::ended].Publish(1); }
+  void SetLost() { process_[&ProcessRecord::lost].Store(1); }
   // Number of the process's own segment in the file.
-  uint32_t segment() const { return reinterpret_cast<const SegmentHeader*>(process_)[-1].process; }
+  uint32_t segment() const { return segment_; }
 
  private:
   void Write(const ProcessFacts& facts);
   uint32_t RowFor(const Birth& birth);
-  void NoteTime(uint64_t nanos);
-  void NotePeak(uint64_t nanos);
-  void AddEnd(const LiveBlock& block, const Sum& sum, const Death& death);
-  // For invariants.  Whether `sum` is part of what is live of the block's row, its thread and the
-  // process.
-  bool Counts(const LiveBlock& block, const Sum& sum) const;
-  bool HasReachedEpochOf(uint32_t row) const {
-    return rows_.At(row).peak_epoch <= process_->peak_epoch;
+  uint32_t AddRowLocked(const Birth& birth, uint32_t node) ALLOMON_REQUIRES(recorder_lock);
+  uint32_t NumberFor(LiveBlocks::Cache* cache);
+  bool Drop(uint64_t bytes);
+  void NoteTime(uint64_t nanos) {
+    if (__builtin_expect(timeline_.IsOver(nanos), 0)) CloseIntervalSlow(nanos);
   }
-  // Whether somebody has truncated the file, which makes zeros of what is in it.
-  bool IsTruncated() const { return !source_.file().IsWhole(); }
+  void CloseIntervalSlow(uint64_t nanos);
+  void AddEnd(const BlockName& name, uint64_t object_bytes, const Death& death);
 
+  const ClassWeights* const weights_;
+  SegmentFile* file_ = nullptr;
   SegmentSource source_;
-  ProcessRecord* process_ = nullptr;
+  Written<ProcessRecord> process_;
+  uint32_t segment_ = 0;
   TextStore texts_;
   ModuleTable modules_;
   CallTree tree_;
@@ -117,6 +140,11 @@ class ProcessStore {
   LiveBlocks live_;
   ThreadTable threads_;
   Timeline timeline_;
+  Missing missing_;
+  PeakState peak_;
+  // Estimated bytes of all allocations.
+  std::atomic<uint64_t> allocated_whole_{0};
+  std::atomic<uint64_t> allocated_fraction_{0};  // of 2^-32
 };
 
 }  // namespace allomon::recording

@@ -1,14 +1,15 @@
 #include "tracker/recording/recorder.h"
 
 #include <time.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "tracker/base/thread_id.h"
 #include "tracker/core/fork.h"
 #include "tracker/core/managed_sampler.h"
+#include "tracker/base/words.h"
 #include "tracker/core/object_bytes.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/estimate.h"
@@ -18,28 +19,26 @@
 namespace allomon::recording {
 
 internal::SpinLock recorder_lock;
+uint32_t recorder_held_steps = 0;
+
+// What a thread is in the recording at the same place.
+struct ThreadSlot {
+  uint32_t serial = 0;  // of the recording that has given the number
+  uint32_t number = 0;
+  uint64_t managed_words = 0;  // of its managed heap, in this recording
+  uint64_t random = 0;
+  LiveBlocks::Cache blocks = {};
+};
 
 namespace {
 
 using internal::ValueRoom;
 
 Recorder* g_recorders[kMostRecorders] ALLOMON_GUARDED_BY(recorder_lock) = {};
-uint64_t g_last_serial ALLOMON_GUARDED_BY(recorder_lock) = 0;
+uint32_t g_last_serial ALLOMON_GUARDED_BY(recorder_lock) = 0;
 
-// What a thread is in the recording at the same place.
-struct ThreadSlot {
-  uint64_t serial;  // of the recording that has given the number
-  uint32_t number;
-  uint64_t exact_words;    // that the recording knows of
-  uint64_t managed_words;  // of them, those of its managed heap
-};
 __thread ThreadSlot thread_slots[kMostRecorders] __attribute__((ALLOMON_TLS_MODEL));
 
-// In a block's entry.  The serial tells a block of this process from one that its parent allocated.
-struct BlockName {
-  uint64_t serial;
-  uint32_t number;
-};
 static_assert(sizeof(BlockName) <= sizeof(ValueRoom));
 
 void Put(const BlockName& name, ValueRoom* room) { memcpy(room->bytes, &name, sizeof(name)); }
@@ -56,20 +55,31 @@ uint64_t NanosOf(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-uint64_t Rounded(double number) {
-  return static_cast<uint64_t>(static_cast<int64_t>(number + 0.5));
+// Splitmix64 (Steele, Lea and Flood 2014): for weights and halves alone, whose errors nobody could
+// tell from those of better numbers.
+uint64_t NextRandom(uint64_t* state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
 }
 
-Sum SumOf(const internal::SampleWeight& weight, uint64_t size_bytes, AllocationSource source) {
-  const int64_t bytes = static_cast<int64_t>(internal::ObjectBytes(size_bytes, source));
-  return {1, Rounded(weight.amount * kBlockScale),
-          Rounded(weight.amount * static_cast<double>(bytes))};
+// By the lower half of `random` and its last bit.
+uint8_t HalvesOf(uint32_t both_share, uint64_t random) {
+  if (both_share == UINT32_MAX || static_cast<uint32_t>(random) < both_share) {
+    return kOfHalf[0] | kOfHalf[1];
+  }
+  return kOfHalf[random >> 63];
 }
 
 }  // namespace
 
 Recorder::Recorder(const char* pattern, uint64_t limit_bytes, const ProcessFacts& facts)
-    : limit_bytes_(limit_bytes), facts_(facts), weights_(facts.rate) {
+    : limit_bytes_(limit_bytes),
+      facts_(facts),
+      weights_(facts.rate),
+      class_weights_(facts.rate),
+      store_(&class_weights_) {
   strncpy(pattern_.text, pattern, sizeof(pattern_.text) - 1);
   pattern_.text[sizeof(pattern_.text) - 1] = '\0';
 }
@@ -84,26 +94,35 @@ Recorder::~Recorder() {
 const char* const kTwoRecordings = "two recordings go on already; stop one";
 
 const char* Recorder::Open() {
-  FilePath path;
-  bool fits = ExpandPath(pattern_.text, facts_.pid, false, &path);
-  // A program that another one has started, with the same environment.
-  if (fits && IsOfAnother(path, facts_.pid)) {
-    fits = ExpandPath(pattern_.text, facts_.pid, true, &path);
-  }
-  if (!fits) return "its path is too long";
   const RecorderHold hold;
   while (place_ == kMostRecorders || g_recorders[place_] != nullptr) {
     place_ = place_ == kMostRecorders ? 0 : place_ + 1;
     if (place_ == kMostRecorders) return kTwoRecordings;
   }
-  const char* const error = file_.Open(path, limit_bytes_);
-  if (error == nullptr && !BeginStore()) {
+  const char* const error = OpenFile();
+  if (error != nullptr) return error;
+  if (!BeginStore()) {
     const bool is_named = file_.is_named();
     file_.Close();
     return is_named ? "its limit is reached; set a larger ALLOMON_RECORD_LIMIT" : kMemoryFileFull;
   }
-  if (error == nullptr) g_recorders[place_] = this;
-  return error;
+  fork_mark_.Set();
+  g_recorders[place_] = this;
+  is_writing_.store(true, std::memory_order_release);
+  return nullptr;
+}
+
+// The name may be that of a file which another process still writes: a program that another one has
+// started with the same environment, or one with the same number in another pid namespace.
+const char* Recorder::OpenFile() {
+  FilePath path;
+  for (uint32_t attempt = 0; attempt < kMostAttempts; ++attempt) {
+    if (!ExpandPath(pattern_.text, facts_.pid, attempt > 0, attempt, &path)) {
+      return "its path is too long";
+    }
+    if (!IsOfAnother(path, facts_.pid)) break;
+  }
+  return file_.Open(path, limit_bytes_);
 }
 
 void Recorder::SetSession(internal::SessionId session) {
@@ -111,27 +130,34 @@ void Recorder::SetSession(internal::SessionId session) {
   session_ = session;
 }
 
+const char* Recorder::Commit() {
+  const RecorderHold hold;
+  return file_.Commit();
+}
+
 bool Recorder::BeginStore() {
   if (!store_.Begin(&file_, facts_)) return false;
   serial_ = ++g_last_serial;
-  fork_mark_.Set();
+  check_nanos_.store(Nanos(), std::memory_order_relaxed);
   return true;
 }
 
 void Recorder::End() {
   const RecorderHold hold;
   has_ended_ = true;
-  if (!fork_mark_.IsInChild() && store_.is_begun() && file_.IsWhole()) store_.SetEnded();
+  is_writing_.store(false, std::memory_order_release);
+  if (!fork_mark_.IsInChild() && store_.is_begun() && file_.Check()) store_.SetEnded();
 }
 
 RecorderTotals Recorder::Totals() {
   const RecorderHold hold;
   RecorderTotals totals = unwritten_;
   totals.is_lost = is_lost_;
-  if (fork_mark_.IsInChild() || !store_.is_begun() || !file_.IsWhole()) return totals;
-  totals.samples += store_.process().allocated.samples;
-  totals.dropped_samples += store_.process().dropped_samples;
-  totals.dropped_bytes += store_.process().dropped_bytes;
+  if (fork_mark_.IsInChild() || !store_.is_begun()) return totals;
+  if (!has_ended_) totals.is_lost = !IsReadyLocked();
+  totals.samples += store_.samples();
+  totals.dropped_samples += store_.missing().Of(Shortage::kSamples);
+  totals.dropped_bytes += store_.missing().Of(Shortage::kBytes);
   return totals;
 }
 
@@ -149,65 +175,101 @@ void Recorder::DeallocMinor(ValueRoom* room) { EndBlock(EventKind::kDiedYoung, r
 void Recorder::DeallocMajor(ValueRoom* room) { EndBlock(EventKind::kFreed, room); }
 
 void Recorder::Dropped(uint64_t size_bytes) {
-  const RecorderHold hold;
-  IsReady();
-  DropLocked(size_bytes);
+  IsReady(Nanos());  // a child of fork begins its own recording
+  DropUnwritten(size_bytes);
 }
 
 bool Recorder::AddBlock(const Allocation& allocation, bool young, ValueRoom* room) {
-  const uint64_t trial_words = TrialWords(allocation);
-  const internal::SampleWeight weight = weights_.Of(trial_words);
-  const double words = static_cast<double>(static_cast<int64_t>(trial_words));
-  Birth birth;
-  birth.stack = allocation.callstack;
-  birth.labels = allocation.labels;
-  birth.size_bytes = allocation.size_bytes;
-  birth.source = static_cast<uint8_t>(allocation.source);
-  birth.young = young;
-  birth.sample.block = SumOf(weight, allocation.size_bytes, allocation.source);
-  birth.sample.estimated_words = Rounded(weight.amount * words);
-  birth.sample.estimated_words_variance = Rounded(words * words * weight.variance);
   bool look = false;
-  const bool added = AddBirth(&birth, room, &look);
+  const bool added = AddBirth(allocation, young, room, &look);
   if (__builtin_expect(look, 0)) watcher_->Look(*this);
   return added;
 }
 
-bool Recorder::AddBirth(Birth* birth, ValueRoom* room, bool* look) {
-  const RecorderHold hold;
-  if (!IsReady()) {
-    DropLocked(birth->size_bytes);
+// The thread is busy: what a signal handler allocates and frees meanwhile stays out of the
+// recorder, which so has the thread's slot for itself.
+bool Recorder::AddBirth(const Allocation& allocation, bool young, ValueRoom* room, bool* look) {
+  const internal::BusyMark busy;
+  Birth birth;
+  birth.sample.nanos = Nanos();
+  if (!IsReady(birth.sample.nanos)) {
+    DropUnwritten(allocation.size_bytes);
     return false;
   }
-  birth->thread = ThreadLocked();
-  birth->sample.exact_words = birth->thread == 0 ? 0 : NewExactWords();
-  birth->thread_bytes = thread_slots[place_].exact_words * internal::kBytesPerWord;
-  birth->sample.nanos = Nanos();
-  const uint32_t block = store_.AddBlock(*birth);
-  if (block != 0) Put({serial_, block}, room);
-  *look = watcher_ != nullptr && IsLookDue(birth->sample.nanos);
-  return block != 0;
+  ThreadSlot& slot = thread_slots[place_];
+  birth.thread = ThreadNumber(&slot);
+  if (__builtin_expect(birth.thread == 0, 0)) {
+    DropUnwritten(allocation.size_bytes);
+    return false;
+  }
+  DescribeBirth(allocation, young, &slot, &birth);
+  BlockName name;
+  if (!store_.AddBlock(birth, &slot.blocks, &name)) return false;
+  name.serial = serial_;
+  Put(name, room);
+  *look = watcher_ != nullptr && IsLookDue(birth.sample.nanos);
+  return true;
+}
+
+void Recorder::DescribeBirth(const Allocation& allocation, bool young, ThreadSlot* slot,
+                             Birth* birth) {
+  const uint64_t trial_words = TrialWords(allocation);
+  const internal::SampleWeight own = weights_.Of(trial_words);
+  const double words = static_cast<double>(static_cast<int64_t>(trial_words));
+  const uint64_t random = NextRandom(&slot->random);
+  birth->stack = allocation.callstack;
+  birth->labels = allocation.labels;
+  birth->size_bytes = allocation.size_bytes;
+  birth->object_bytes = internal::ObjectBytes(allocation.size_bytes, allocation.source);
+  RowKey& key = birth->key;
+  key.stack = allocation.callstack.empty() ? 0 : allocation.callstack.id();
+  key.labels = allocation.labels.id();
+  key.size_class = SizeClassOf(allocation.size_bytes);
+  key.source = static_cast<uint8_t>(allocation.source);
+  bool greatest = false;
+  ClassWeight scratch;
+  const ClassWeight& weight =
+      class_weights_.Choose(key.size_class, allocation.source, own.amount,
+                            static_cast<uint32_t>(random >> 32) & 0x7fffffff, &greatest, &scratch);
+  key.flags = static_cast<uint8_t>((young ? kYoung : 0) | (greatest ? kGreatest : 0) |
+                                   HalvesOf(weight.both_share, random));
+  birth->units = UnitsOf(weight, birth->object_bytes);
+  birth->sample.blocks = weight.wide;
+  birth->sample.bytes = Times(weight.wide, birth->object_bytes);
+  birth->sample.exact_words = ExactWords(slot);
+  birth->sample.estimated_words = own.amount * words;
+  birth->sample.estimated_words_variance = words * words * own.variance;
 }
 
 // The difference is very large where a clock went backwards.
 bool Recorder::IsLookDue(uint64_t nanos) {
-  const uint64_t bytes = store_.process().allocated.bytes;
-  if (nanos - look_nanos_ < kLookNanos && bytes - look_bytes_ < look_gap_bytes_) return false;
-  look_nanos_ = nanos;
-  look_bytes_ = bytes;
+  const uint64_t look_nanos = look_nanos_.load(std::memory_order_relaxed);
+  const uint64_t bytes = store_.allocated_bytes();
+  if (nanos - look_nanos < kLookNanos && bytes - look_bytes_.load(std::memory_order_relaxed) <
+                                             look_gap_bytes_.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  return IsLookDueSlow(nanos, look_nanos, bytes);
+}
+
+// One of the threads that find it due.
+bool Recorder::IsLookDueSlow(uint64_t nanos, uint64_t look_nanos, uint64_t allocated_bytes) {
+  if (!look_nanos_.compare_exchange_strong(look_nanos, nanos, std::memory_order_relaxed)) {
+    return false;
+  }
+  look_bytes_.store(allocated_bytes, std::memory_order_relaxed);
   return true;
 }
 
 bool Recorder::Stand(Standing* standing) {
   const RecorderHold hold;
-  if (!store_.is_begun() || !Follows(serial_)) return false;
-  const ProcessRecord& process = store_.process();
+  if (!store_.is_begun() || !FollowsLocked(serial_)) return false;
   standing->serial = serial_;
   standing->nanos = Nanos();
-  standing->allocated_bytes = process.allocated.bytes;
-  standing->live_bytes = process.live.bytes;
-  standing->peak_bytes = process.peak.bytes;
-  standing->pid = process.pid;
+  standing->allocated_bytes = store_.allocated_bytes();
+  standing->live_bytes = store_.BytesOf(store_.peak().Live());
+  standing->peak_bytes = store_.BytesOf(store_.peak().Peak());
+  standing->pid = facts_.pid;
   standing->process = store_.segment();
   standing->segments = file_.segments_used();
   standing->is_named = file_.is_named();
@@ -216,7 +278,7 @@ bool Recorder::Stand(Standing* standing) {
 
 bool Recorder::CopyPath(uint64_t serial, FilePath* path) {
   const RecorderHold hold;
-  if (!Follows(serial)) return false;
+  if (!FollowsLocked(serial)) return false;
   memcpy(path, &file_.path(), sizeof(*path));
   return true;
 }
@@ -224,34 +286,34 @@ bool Recorder::CopyPath(uint64_t serial, FilePath* path) {
 bool Recorder::CopyBytes(uint64_t serial, uint32_t segment, uint32_t offset, char* bytes,
                          uint32_t size) {
   const RecorderHold hold;
-  if (!store_.is_begun() || !Follows(serial)) return false;
-  memcpy(bytes, file_.At(segment) + offset, size);
+  if (!store_.is_begun() || !FollowsLocked(serial)) return false;
+  CopyWords(file_.At(segment) + offset, bytes, size);
   return true;
 }
 
 void Recorder::SetNextLook(uint64_t allocated_bytes) {
-  const RecorderHold hold;
-  look_gap_bytes_ = allocated_bytes;
+  look_gap_bytes_.store(allocated_bytes, std::memory_order_relaxed);
 }
 
+// Of a thread that shares its record no other one knows what it has allocated.
 void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   const BlockName name = Get(*room);
-  const RecorderHold hold;
-  if (!Follows(name.serial)) return;
-  const LiveBlock block = store_.BlockAt(name.number);
-  const AllocationSource source = static_cast<AllocationSource>(store_.RowOf(block).source);
-  const internal::SampleWeight weight = weights_.Of(TrialWords(block.size_bytes, source));
-  const Sum sum = SumOf(weight, block.size_bytes, source);
-  const ThreadSlot& slot = thread_slots[place_];
+  const internal::BusyMark busy;
   Death death;
-  death.kind = kind;
-  death.thread = slot.serial == serial_ ? slot.number : 0;
-  death.thread_bytes = WordsOf(block) * internal::kBytesPerWord;
   death.nanos = Nanos();
+  if (!IsReady(death.nanos) || name.serial != serial_) return;
+  ThreadSlot& slot = thread_slots[place_];
+  const bool has_slot = IsOfThisRecording(slot);
+  death.kind = kind;
+  death.thread = has_slot ? slot.number : 0;
+  death.cache = has_slot ? &slot.blocks : nullptr;
+  death.has_age = !ThreadTable::IsShared(name.thread);
+  death.thread_bytes =
+      death.has_age ? store_.threads().WordsOf(name.thread, session_) * internal::kBytesPerWord : 0;
   if (kind == EventKind::kPromoted) {
-    store_.PromoteBlock(name.number, sum, death);
+    store_.PromoteBlock(name, death);
   } else {
-    store_.RemoveBlock(name.number, sum, death);
+    store_.RemoveBlock(name, death);
   }
 }
 
@@ -259,37 +321,45 @@ uint64_t Recorder::Nanos() const {
   return NanosOf(CLOCK_MONOTONIC) - facts_.start_monotonic_nanos;
 }
 
-// Whether blocks may be added.
-bool Recorder::IsReady() {
-  if (__builtin_expect(fork_mark_.IsInChild(), 0)) BeginAsChild();
-  if (!store_.is_begun() || has_ended_) return false;
-  if (__builtin_expect(!file_.IsWhole(), 0)) is_lost_ = true;
-  return !is_lost_;
+bool Recorder::IsReadySlow(uint64_t nanos) {
+  const RecorderHold hold;
+  if (fork_mark_.IsInChild()) BeginAsChild();
+  check_nanos_.store(nanos, std::memory_order_relaxed);
+  return IsReadyLocked();
 }
 
-// Whether the block of an entry with this serial is in the file.
-bool Recorder::Follows(uint64_t serial) {
-  if (fork_mark_.IsInChild() || serial != serial_ || has_ended_) return false;
-  if (__builtin_expect(!file_.IsWhole(), 0)) is_lost_ = true;
-  return !is_lost_;
+bool Recorder::IsReadyLocked() {
+  if (!store_.is_begun() || has_ended_ || is_lost_) return false;
+  if (file_.Check()) return true;
+  is_lost_ = true;
+  store_.SetLost();
+  is_writing_.store(false, std::memory_order_release);
+  return false;
+}
+
+// Whether a recording with this serial is being written.
+bool Recorder::FollowsLocked(uint64_t serial) {
+  return !fork_mark_.IsInChild() && serial == serial_ && IsReadyLocked();
 }
 
 // The parent's blocks are known by its serial from now on.
 void Recorder::BeginAsChild() {
+  is_writing_.store(false, std::memory_order_relaxed);
   store_.Clear();
-  thread_words_.Clear();
   serial_ = 0;
-  fork_mark_.Set();
   unwritten_ = {};
   is_lost_ = false;
-  look_nanos_ = 0 - kLookNanos;
-  look_bytes_ = 0;
+  look_nanos_.store(0 - kLookNanos, std::memory_order_relaxed);
+  look_bytes_.store(0, std::memory_order_relaxed);
   facts_.parent_pid = facts_.pid;
   facts_.pid = internal::OwnProcessIdAfterFork();
   facts_.is_forked = true;
   facts_.start_realtime_nanos = NanosOf(CLOCK_REALTIME);
   facts_.start_monotonic_nanos = NanosOf(CLOCK_MONOTONIC);
-  if (facts_.follows_children && OpenForChild()) BeginStore();
+  const bool begun = facts_.follows_children && OpenForChild() && BeginStore() &&
+                     file_.Commit() == nullptr;
+  is_writing_.store(begun && !has_ended_, std::memory_order_relaxed);
+  fork_mark_.Set();  // last; see IsWriting()
 }
 
 // A memory file is shared with the parent.
@@ -297,63 +367,79 @@ bool Recorder::OpenForChild() {
   if (!file_.is_named()) return file_.is_open();
   FilePath path;
   file_.Close();
-  return ExpandPath(pattern_.text, facts_.pid, true, &path) &&
+  return ExpandPath(pattern_.text, facts_.pid, true, 0, &path) &&
          file_.Open(path, limit_bytes_) == nullptr;
 }
 
+void Recorder::DropUnwritten(uint64_t bytes) {
+  const RecorderHold hold;
+  DropLocked(bytes);
+}
+
 void Recorder::DropLocked(uint64_t bytes) {
-  if (store_.is_begun() && !is_lost_ && !has_ended_) return store_.CountDrop(bytes);
+  if (is_writing_.load(std::memory_order_relaxed)) {
+    store_.missing().Count(Shortage::kSamples);
+    return store_.missing().Count(Shortage::kBytes, bytes);
+  }
   ++unwritten_.dropped_samples;
   unwritten_.dropped_bytes += bytes;
 }
 
+bool Recorder::IsOfThisRecording(const ThreadSlot& slot) const {
+  return slot.serial == serial_ && slot.number != 0;
+}
+uint32_t Recorder::NumberOf(const ThreadSlot& slot) { return slot.number; }
+
 // The calling thread's number; 0 if there is no room.
-uint32_t Recorder::ThreadLocked() {
-  ThreadSlot& slot = thread_slots[place_];
-  if (__builtin_expect(slot.serial != serial_ || slot.number == 0, 0)) {
-    slot = {serial_, store_.EnterThread(internal::OwnThreadId()), 0, 0};
-    if (slot.number != 0) thread_words_.Enter(slot.number);
-  }
-  return slot.number;
+uint32_t Recorder::EnterThreadSlow(ThreadSlot* slot) {
+  *slot = {};
+  const uint32_t tid = internal::OwnThreadId();
+  slot->number = WithRoom(&file_, [&]() ALLOMON_REQUIRES(recorder_lock) {
+    return store_.EnterThreadLocked(tid);
+  });
+  slot->serial = serial_;
+  slot->random = facts_.seed + slot->number * 0xd1342543de82ef95;
+  return slot->number;
 }
 
-// What the calling thread has allocated since the recording last asked.
-uint64_t Recorder::NewExactWords() {
-  ThreadSlot& slot = thread_slots[place_];
+// What the calling thread has allocated since the recording began.
+uint64_t Recorder::ExactWords(ThreadSlot* slot) {
   const internal::ThreadState& thread = internal::CurrentThread();
-  if (thread.sampler != nullptr) slot.managed_words = thread.sampler->PassedWords(session_);
-  const uint64_t known = slot.exact_words;
-  slot.exact_words =
-      PassedWords(thread, internal::countdown_words, session_) + slot.managed_words;
-  return slot.exact_words - known;
-}
-
-// What the block's thread has allocated until now.  Of a thread that has ended, until its end.
-uint64_t Recorder::WordsOf(const LiveBlock& block) {
-  const uint64_t known = store_.ThreadAt(block.thread).exact_words;
-  uint64_t words = 0;
-  if (!thread_words_.Find(block.thread, session_, &words)) return known;
-  return words > known ? words : known;
+  if (thread.sampler != nullptr) slot->managed_words = thread.sampler->PassedWords(session_);
+  return PassedWords(thread, internal::countdown_words, session_) + slot->managed_words;
 }
 
 void Recorder::EndThread() {
-  const RecorderHold hold;
-  for (Recorder* const recorder : g_recorders) {
-    if (recorder == nullptr) continue;
-    if (!recorder->Follows(recorder->serial_)) continue;
-    const uint32_t number = recorder->ThreadLocked();
-    if (number == 0) continue;
-    recorder->store_.EndThread(number, recorder->NewExactWords());
-    recorder->thread_words_.Leave(number);
+  const internal::BusyMark busy;
+  for (uint32_t place = 0; place < kMostRecorders; ++place) {
+    EndThreadAt(place);
   }
 }
 
-void Recorder::Unload(uintptr_t begin, uintptr_t end, uintptr_t by) {
+void Recorder::EndThreadAt(uint32_t place) {
+  ThreadSlot& slot = thread_slots[place];
   const RecorderHold hold;
-  for (Recorder* const recorder : g_recorders) {
-    if (recorder != nullptr && recorder->Follows(recorder->serial_)) {
-      recorder->store_.Unload(begin, end, by);
+  Recorder* const recorder = g_recorders[place];
+  if (recorder == nullptr || !recorder->FollowsLocked(recorder->serial_)) return;
+  if (!recorder->IsOfThisRecording(slot)) {
+    slot = {};
+    slot.number = recorder->store_.EnterThreadLocked(internal::OwnThreadId());
+    slot.serial = recorder->serial_;
+    if (slot.number == 0) return;
+  }
+  recorder->store_.EndThreadLocked(slot.number, recorder->ExactWords(&slot), &slot.blocks);
+}
+
+void Recorder::Unload(uintptr_t begin, uintptr_t end, uintptr_t by) {
+  for (uint32_t place = 0; place < kMostRecorders; ++place) {
+    ProcessStore* store = nullptr;
+    {
+      const RecorderHold hold;
+      Recorder* const recorder = g_recorders[place];
+      if (recorder == nullptr || !recorder->FollowsLocked(recorder->serial_)) continue;
+      store = &recorder->store_;
     }
+    store->Unload(begin, end, by);
   }
 }
 

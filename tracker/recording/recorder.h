@@ -2,17 +2,18 @@
 #ifndef ALLOMON_TRACKER_RECORDING_RECORDER_H_
 #define ALLOMON_TRACKER_RECORDING_RECORDER_H_
 
+#include <atomic>
 #include <cstdint>
 
 #include "tracker/core/sample_weights.h"
 #include "tracker/core/session_client.h"
 #include "tracker/core/session_id.h"
 #include "tracker/core/word_meter.h"
+#include "tracker/recording/class_weights.h"
 #include "tracker/recording/fork_mark.h"
 #include "tracker/recording/process_store.h"
 #include "tracker/recording/recorder_lock.h"
 #include "tracker/recording/segment_file.h"
-#include "tracker/recording/thread_words.h"
 #include "tracker/recording/watcher.h"
 
 namespace allomon::recording {
@@ -20,8 +21,13 @@ namespace allomon::recording {
 // Recordings at once.
 inline constexpr uint32_t kMostRecorders = internal::kMostCountingSessions;
 
+// Names that are tried for a file, if others are written under them.
+inline constexpr uint32_t kMostAttempts = 1000;
+
 // Open()'s answer to one more.
 extern const char* const kTwoRecordings;
+
+struct ThreadSlot;  // what a thread is in a recording
 
 struct RecorderTotals {
   uint64_t samples = 0;  // sampled blocks that the file has
@@ -40,10 +46,12 @@ class Recorder final : public internal::SessionClient {
   // Before Open().  It must live as long as the process.
   void SetWatcher(Watcher* watcher) { watcher_ = watcher; }
 
-  // nullptr, or why not.  Not inside malloc.  Then the session is started with this client, and
-  // told here.
+  // nullptr, or why not; what has the name of its file is then as it was.  Not inside malloc.  Then
+  // the session is started with this client, and told here; if it is, Commit() gives the file its
+  // name.
   const char* Open();
   void SetSession(internal::SessionId session) ALLOMON_EXCLUDES(recorder_lock);
+  const char* Commit() ALLOMON_EXCLUDES(recorder_lock);
 
   // The file says that the recording has ended.  Nothing more is added.
   void End() ALLOMON_EXCLUDES(recorder_lock);
@@ -79,42 +87,70 @@ class Recorder final : public internal::SessionClient {
 
  private:
   bool AddBlock(const Allocation& allocation, bool young, internal::ValueRoom* room);
-  bool AddBirth(Birth* birth, internal::ValueRoom* room, bool* look)
-      ALLOMON_EXCLUDES(recorder_lock);
-  bool IsLookDue(uint64_t nanos) ALLOMON_REQUIRES(recorder_lock);
+  bool AddBirth(const Allocation& allocation, bool young, internal::ValueRoom* room, bool* look);
+  void DescribeBirth(const Allocation& allocation, bool young, ThreadSlot* slot, Birth* birth);
+  bool IsLookDue(uint64_t nanos);
+  bool IsLookDueSlow(uint64_t nanos, uint64_t look_nanos, uint64_t allocated_bytes);
   void EndBlock(EventKind kind, internal::ValueRoom* room);
-  bool IsReady() ALLOMON_REQUIRES(recorder_lock);
-  bool Follows(uint64_t serial) ALLOMON_REQUIRES(recorder_lock);
+  // Whether blocks may be added.
+  bool IsReady(uint64_t nanos) {
+    return __builtin_expect(IsWriting() && !IsCheckDue(nanos), 1) || IsReadySlow(nanos);
+  }
+  bool IsWriting() const {
+    if (__builtin_expect(fork_mark_.IsInChild(), 0)) return false;
+    // After the mark: in a child both were set anew, the mark last.
+    return is_writing_.load(std::memory_order_acquire);
+  }
+  bool IsCheckDue(uint64_t nanos) const {
+    return file_.is_named() &&
+           (file_.IsHarmed() || !file_.IsProtected() ||
+            nanos - check_nanos_.load(std::memory_order_relaxed) >= kLookNanos);
+  }
+  bool IsReadySlow(uint64_t nanos) ALLOMON_EXCLUDES(recorder_lock);
+  bool IsReadyLocked() ALLOMON_REQUIRES(recorder_lock);
+  bool FollowsLocked(uint64_t serial) ALLOMON_REQUIRES(recorder_lock);
   void BeginAsChild() ALLOMON_REQUIRES(recorder_lock);
   bool OpenForChild() ALLOMON_REQUIRES(recorder_lock);
   bool BeginStore() ALLOMON_REQUIRES(recorder_lock);
+  const char* OpenFile() ALLOMON_REQUIRES(recorder_lock);
+  void DropUnwritten(uint64_t bytes) ALLOMON_EXCLUDES(recorder_lock);
   void DropLocked(uint64_t bytes) ALLOMON_REQUIRES(recorder_lock);
-  uint32_t ThreadLocked() ALLOMON_REQUIRES(recorder_lock);
-  uint64_t NewExactWords() ALLOMON_REQUIRES(recorder_lock);
-  uint64_t WordsOf(const LiveBlock& block) ALLOMON_REQUIRES(recorder_lock);
+  uint32_t ThreadNumber(ThreadSlot* slot) {
+    return __builtin_expect(IsOfThisRecording(*slot), 1) ? NumberOf(*slot) : EnterThreadSlow(slot);
+  }
+  bool IsOfThisRecording(const ThreadSlot& slot) const;
+  static uint32_t NumberOf(const ThreadSlot& slot);
+  uint32_t EnterThreadSlow(ThreadSlot* slot) ALLOMON_EXCLUDES(recorder_lock);
+  static void EndThreadAt(uint32_t place) ALLOMON_EXCLUDES(recorder_lock);
+  uint64_t ExactWords(ThreadSlot* slot);
   uint64_t Nanos() const;
 
   FilePath pattern_;
   const uint64_t limit_bytes_;
   ProcessFacts facts_;
   internal::SampleWeights weights_;
+  const ClassWeights class_weights_;
   internal::SessionId session_ = 0;
   uint32_t place_ = kMostRecorders;  // among the recorders
   Watcher* watcher_ = nullptr;
 
-  // Guarded by the lock.
+  // Changed under the lock; of a recording that is being written all may read it.
   SegmentFile file_;
   ProcessStore store_;
-  ThreadWords thread_words_;
   ForkMark fork_mark_;
-  uint64_t serial_ = 0;  // of the recording of this process; 0: none
+  uint32_t serial_ = 0;  // of the recording of this process; 0: none
+  std::atomic<bool> is_writing_{false};
+  std::atomic<uint64_t> check_nanos_{0};  // when the file was last looked at
+
+  // Guarded by the lock.
   bool has_ended_ = false;
   bool is_lost_ = false;
   RecorderTotals unwritten_;
+
   // Of the last look; the first sample is looked at.
-  uint64_t look_nanos_ = 0 - kLookNanos;
-  uint64_t look_bytes_ = 0;
-  uint64_t look_gap_bytes_ = UINT64_MAX;
+  std::atomic<uint64_t> look_nanos_{0 - kLookNanos};
+  std::atomic<uint64_t> look_bytes_{0};
+  std::atomic<uint64_t> look_gap_bytes_{UINT64_MAX};
 };
 
 }  // namespace allomon::recording

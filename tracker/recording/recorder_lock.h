@@ -1,22 +1,44 @@
-// The lock of all recordings of the process.
+// The lock of all recordings of the process, for what is rare: a new row, frame, text or thread, a
+// thread's end, a start and a stop.  A sample whose row and thread are known does not take it.
 //
 // It is held for a bounded number of instructions, by a thread that is busy meanwhile: a signal
 // handler's allocations stay out of the tracker then, so that no handler waits for its own thread.
-// Under it nothing is allocated and no code of the host runs.  It is held around fork.
+// Under it nothing is allocated by malloc, no code of the host runs, and inside malloc no system
+// call is made but the mmap by which own memory grows.  It is held around fork.
+//
+// inv.recording.bound: inside malloc it is held for at most kMostHeldSteps steps of loops, of less
+// than 30 instructions each.  Debug builds count them.
 #ifndef ALLOMON_TRACKER_RECORDING_RECORDER_LOCK_H_
 #define ALLOMON_TRACKER_RECORDING_RECORDER_LOCK_H_
 
+#include "tracker/base/check.h"
 #include "tracker/base/spin_lock.h"
 #include "tracker/core/busy_mark.h"
 
 namespace allomon::recording {
 
+// A text is copied by the word, and chains of the indexes have a record or two.
+inline constexpr uint32_t kMostHeldSteps = 4096;
+
 extern internal::SpinLock recorder_lock;
+// Since the lock was taken; debug builds alone.
+extern uint32_t recorder_held_steps;
+
+// Under the lock.
+inline void CountHeldStep(uint32_t steps = 1) {
+  if constexpr (internal::kDebugChecks) recorder_held_steps += steps;
+}
 
 class ALLOMON_SCOPED_LOCKABLE RecorderHold {
  public:
-  RecorderHold() ALLOMON_ACQUIRE(recorder_lock) { recorder_lock.lock(); }
-  ~RecorderHold() ALLOMON_RELEASE() { recorder_lock.unlock(); }
+  RecorderHold() ALLOMON_ACQUIRE(recorder_lock) {
+    recorder_lock.lock();
+    if constexpr (internal::kDebugChecks) recorder_held_steps = 0;
+  }
+  ~RecorderHold() ALLOMON_RELEASE() {
+    ALLOMON_DCHECK_LE("inv.recording.bound", recorder_held_steps, kMostHeldSteps);
+    recorder_lock.unlock();
+  }
   RecorderHold(const RecorderHold&) = delete;
   RecorderHold& operator=(const RecorderHold&) = delete;
 

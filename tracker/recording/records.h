@@ -1,6 +1,7 @@
-// The records of one kind and process: numbered from 1 through all segments of their kind.
+// The records of one kind and process in its file: numbered from 1 through all segments of their
+// kind.  How many there are and where they lie is in own memory.
 //
-// Guarded by the recorder's lock.  Numbers stay valid until the store is emptied.
+// Adding under the recorder's lock.  At() of a number that was given: any thread, no lock.
 #ifndef ALLOMON_TRACKER_RECORDING_RECORDS_H_
 #define ALLOMON_TRACKER_RECORDING_RECORDS_H_
 
@@ -8,10 +9,30 @@
 #include <cstdint>
 
 #include "tracker/base/check.h"
-#include "tracker/base/own_memory.h"
+#include "tracker/recording/own_array.h"
+#include "tracker/recording/recorder_lock.h"
 #include "tracker/recording/segment_file.h"
+#include "tracker/recording/written.h"
 
 namespace allomon::recording {
+
+// Calls add() under the lock, until it has found room or there is none; the disk is asked without
+// the lock.  add() answers 0 where there is no room.
+template <typename Add>
+inline uint32_t WithRoom(SegmentFile* file, Add add) {
+  for (;;) {
+    uint32_t number = 0;
+    bool needs_growth = false;
+    {
+      const RecorderHold hold;
+      number = add();
+      needs_growth = number == 0 && file->NeedsGrowth();
+    }
+    if (__builtin_expect(!needs_growth && file->IsGrowthNear(), 0)) file->GrowAhead();
+    if (!needs_growth) return number;
+    file->Grow();
+  }
+}
 
 // Takes segments for one process.
 class SegmentSource {
@@ -20,19 +41,17 @@ class SegmentSource {
     file_ = file;
     process_ = process;
   }
-  SegmentFile& file() const { return *file_; }
 
-  // nullptr if there is none.
-  char* Take(SegmentKind kind, uint32_t index) {
-    const uint32_t segment = file_->Take();
-    if (segment == 0) return nullptr;
-    char* const begin = file_->At(segment);
-    SegmentHeader& header = *reinterpret_cast<SegmentHeader*>(begin);
-    header.kind = kind;
-    header.process = kind == SegmentKind::kProcess ? segment : process_;
-    header.index = index;
-    // A reader that sees the mark sees the rest.
-    __atomic_store_n(&header.magic, kSegmentMagic, __ATOMIC_RELEASE);
+  // The place of the first record; nullptr if there is no segment.  *segment is its number.
+  char* Take(SegmentKind kind, uint32_t index, uint32_t* segment) {
+    *segment = file_->Take();
+    if (*segment == 0) return nullptr;
+    char* const begin = file_->At(*segment);
+    const Written<SegmentHeader> header(begin);
+    header[&SegmentHeader::kind].Store(kind);
+    header[&SegmentHeader::process].Store(kind == SegmentKind::kProcess ? *segment : process_);
+    header[&SegmentHeader::index].Store(index);
+    header[&SegmentHeader::magic].Publish(kSegmentMagic);
     return begin + sizeof(SegmentHeader);
   }
 
@@ -41,87 +60,80 @@ class SegmentSource {
   uint32_t process_ = 0;
 };
 
-// A list of pointers that grows by mapping, in own memory.  Empty while nothing was added.
+// The segments of one kind, by their index.
 class SegmentList {
  public:
-  SegmentList() = default;
-  ~SegmentList() { Clear(); }
-  SegmentList(const SegmentList&) = delete;
-  SegmentList& operator=(const SegmentList&) = delete;
-
-  char* At(uint32_t index) const { return begins_[index]; }
   uint32_t size() const { return size_; }
-  // `most` is how many there can ever be.  False when own memory is exhausted.
-  bool Reserve(uint32_t most) {
-    if (begins_ != nullptr) return true;
-    begins_ = static_cast<char**>(internal::OwnMemory::Map(uint64_t{most} * sizeof(char*)));
-    most_ = begins_ == nullptr ? 0 : most;
-    return begins_ != nullptr;
-  }
-  void Add(char* begin) {
-    ALLOMON_DCHECK_LT("inv.recording.segment", size_, most_);
-    begins_[size_++] = begin;
+  char* At(uint32_t index) const { return begins_.At(index); }
+  // False if there is no room.
+  bool Add(SegmentSource* source, SegmentKind kind) {
+    uint32_t segment = 0;
+    if (!begins_.Reserve(size_)) return false;
+    char* const begin = source->Take(kind, size_, &segment);
+    if (begin == nullptr) return false;
+    begins_.At(size_) = begin;
+    ALLOMON_DCHECK_LT("inv.recording.segment", size_, kMostSegments);
+    ++size_;
+    return true;
   }
   void Clear() {
-    if (begins_ != nullptr) internal::OwnMemory::Unmap(begins_, uint64_t{most_} * sizeof(char*));
-    begins_ = nullptr;
-    size_ = most_ = 0;
+    begins_.Clear();
+    size_ = 0;
   }
 
  private:
-  char** begins_ = nullptr;  // a page that is not read is never touched
+  static constexpr uint32_t kMostSegments = kMostLimitBytes / kSegmentBytes;
+  OwnArray<char*, kMostSegments> begins_;
   uint32_t size_ = 0;
-  uint32_t most_ = 0;
 };
 
 template <typename Record, SegmentKind kKind>
 class Records {
  public:
-  // `count` is the number of records in use, in the ProcessRecord.
-  void Begin(SegmentSource* source, uint32_t* count) {
+  // `count` is where the file counts them.
+  void Begin(SegmentSource* source, WrittenField<uint32_t> count) {
     source_ = source;
-    count_ = count;
+    written_count_ = count;
+    count_ = 0;
   }
-  void Clear() { segments_.Clear(); }
-
-  uint32_t size() const { return *count_; }
-  // While somebody truncates the file, what is read from it turns to zeros, numbers included: there
-  // is a record for these, too.
-  Record& At(uint32_t number) const {
-    if (__builtin_expect(number == 0, 0)) return nowhere_;
-    ALLOMON_DCHECK_LE("inv.recording.number", number, segments_.size() * kEach);
-    return reinterpret_cast<Record*>(segments_.At((number - 1) / kEach))[(number - 1) % kEach];
+  void Clear() {
+    segments_.Clear();
+    count_ = 0;
   }
 
-  // The number of the record that is added; 0 if there is no room.  It is counted when it is whole.
+  // Under the lock, as all but At().
+  uint32_t size() const { return count_; }
+  Written<Record> At(uint32_t number) const {
+    ALLOMON_DCHECK_NE("inv.recording.number", number, 0u);
+    return Written<Record>(segments_.At((number - 1) / kEach) +
+                           (number - 1) % kEach * sizeof(Record));
+  }
+
+  // Whether there is room for one more.
+  bool Reserve() {
+    return count_ < kMostRecords &&
+           (count_ < segments_.size() * kEach || segments_.Add(source_, kKind));
+  }
+  // After a Reserve() that was granted.  It is counted when it is whole.
   uint32_t Add(const Record& record) {
-    const uint32_t count = *count_;
-    if (count == segments_.size() * kEach && !AddSegment()) return 0;
-    reinterpret_cast<Record*>(segments_.At(count / kEach))[count % kEach] = record;
-    __atomic_store_n(count_, count + 1, __ATOMIC_RELEASE);
-    return count + 1;
+    ALLOMON_DCHECK_LT("inv.recording.number", count_, segments_.size() * kEach);
+    At(++count_).Write(record);
+    written_count_.Publish(count_);
+    return count_;
   }
-  // The records behind the first `count` are given back, and zero again.
+  // The records after the first `count` are given back, and zero again.
   void Shrink(uint32_t count) {
-    const uint32_t before = *count_;
-    for (uint32_t number = count + 1; number <= before; ++number) At(number) = Record{};
-    __atomic_store_n(count_, count, __ATOMIC_RELEASE);
+    written_count_.Publish(count);
+    for (uint32_t number = count + 1; number <= count_; ++number) At(number).Write(Record{});
+    count_ = count;
   }
 
  private:
   static constexpr uint32_t kEach = static_cast<uint32_t>(kRecordsPerSegment<Record>);
 
-  bool AddSegment() {
-    if (!segments_.Reserve(source_->file().segment_count())) return false;
-    char* const begin = source_->Take(kKind, segments_.size());
-    if (begin != nullptr) segments_.Add(begin);
-    return begin != nullptr;
-  }
-
-  static inline Record nowhere_ = {};  // nobody reads it; under the recorder's lock
-
   SegmentSource* source_ = nullptr;
-  uint32_t* count_ = nullptr;
+  WrittenField<uint32_t> written_count_;
+  uint32_t count_ = 0;
   SegmentList segments_;
 };
 

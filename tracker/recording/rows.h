@@ -1,55 +1,106 @@
-// The rows of a recording: what was allocated and is live, by call stack and class of sizes.
+// The rows of a recording: sampled blocks by call stack, labels, class of sizes and weight.
 //
-// Guarded by the recorder's lock.
+// Find() and the counting take no lock; Add() under the recorder's.
 #ifndef ALLOMON_TRACKER_RECORDING_ROWS_H_
 #define ALLOMON_TRACKER_RECORDING_ROWS_H_
 
 #include <cstdint>
 
-#include "tracker/recording/number_index.h"
+#include "tracker/core/label_set_id.h"
+#include "tracker/core/stack_id.h"
+#include "tracker/recording/chain_index.h"
+#include "tracker/recording/peak.h"
 #include "tracker/recording/records.h"
 
 namespace allomon::recording {
 
-inline void Add(const Sum& part, Sum* sum) {
-  sum->samples += part.samples;
-  sum->blocks_scaled += part.blocks_scaled;
-  sum->bytes += part.bytes;
-}
-inline bool Covers(const Sum& sum, const Sum& part) {
-  return part.samples <= sum.samples && part.blocks_scaled <= sum.blocks_scaled &&
-         part.bytes <= sum.bytes;
-}
-// `sum` covers `part` (inv.recording.exact).
-inline void Subtract(const Sum& part, Sum* sum) {
-  sum->samples -= part.samples;
-  sum->blocks_scaled -= part.blocks_scaled;
-  sum->bytes -= part.bytes;
-}
-
 struct RowKey {
-  uint32_t node;
-  TextRef labels;       // of one set, one text
-  uint16_t size_class;  // as in Row
+  internal::StackId stack;
+  internal::LabelSetId labels;
+  uint16_t size_class;
   uint8_t source;
-  uint8_t young;
+  uint8_t flags;  // of a Row
 };
 
 class RowTable {
  public:
-  void Begin(SegmentSource* source, uint32_t* count) { rows_.Begin(source, count); }
+  void Begin(SegmentSource* source, WrittenField<uint32_t> rows, WrittenField<uint32_t> saved) {
+    rows_.Begin(source, rows);
+    saved_.Begin(source, saved);
+  }
   void Clear();
 
-  // 0 if there is no room.
-  uint32_t RowOf(const RowKey& key);
+  // 0 if it is not there, or was missed: who does not find looks again under the lock.
+  uint32_t Find(const RowKey& key) const {
+    return index_.Find(HashOf(key), *this,
+                       [&](uint32_t number) { return Is(own_.At(number), key); });
+  }
+  // Of a key that is not there.  0 if there is no room.
+  uint32_t Add(const RowKey& key, uint32_t node, TextRef labels, const PeakState& peak);
 
-  void AddBlock(uint32_t row, const Sum& block, uint64_t peak_epoch);
-  void RemoveBlock(uint32_t row, const Sum& block, uint64_t peak_epoch);
-  const Row& At(uint32_t row) const { return rows_.At(row); }
+  RowKey KeyOf(uint32_t row) const;
+
+  // `bytes` of one block.  False if its part of the peak had to be kept and there is no room.
+  bool AddBlock(uint32_t row, uint64_t bytes, const PeakState& peak) {
+    Own& own = own_.At(row);
+    const bool kept = KeepPeak(&own, peak);
+    own.file[&Row::blocks].Add(1);
+    own.file[&Row::bytes].Add(bytes);
+    return kept;
+  }
+  bool RemoveBlock(uint32_t row, uint64_t bytes, const PeakState& peak) {
+    Own& own = own_.At(row);
+    const bool kept = KeepPeak(&own, peak);
+    own.file[&Row::freed_blocks].Add(1);
+    own.file[&Row::freed_bytes].Add(bytes);
+    return kept;
+  }
+
+  // For the index.
+  std::atomic<uint32_t>& Next(uint32_t row) const { return own_.At(row).next; }
+  uint64_t HashOf(uint32_t row) const { return HashOf(KeyOf(row)); }
 
  private:
+  struct Own {
+    internal::StackId stack;
+    internal::LabelSetId labels;
+    uint32_t rest;  // size_class, source << 16, flags << 24
+    std::atomic<uint32_t> next;
+    std::atomic<uint32_t> peak_epoch[kHalves];
+    std::atomic<uint32_t> saved[kHalves];  // number of a SavedCount; 0: none yet
+    Written<Row> file;
+  };
+  static_assert(sizeof(Own) == 40);
+
+  static uint32_t RestOf(const RowKey& key) {
+    return key.size_class | uint32_t{key.source} << 16 | uint32_t{key.flags} << 24;
+  }
+  static uint64_t HashOf(const RowKey& key) {
+    return Mix(uint64_t{key.stack} << 32 | key.labels, RestOf(key));
+  }
+  static bool Is(const Own& own, const RowKey& key) {
+    return own.stack == key.stack && own.labels == key.labels && own.rest == RestOf(key);
+  }
+
+  // To be called before a row changes: what has not changed since the peak was live at the peak.
+  bool KeepPeak(Own* own, const PeakState& peak) {
+    bool kept = true;
+    for (uint32_t half = 0; half < kHalves; ++half) {
+      // What was live at the moment of a half is what the other one has.
+      if ((own->rest >> 24 & kOfHalf[1 - half]) == 0) continue;
+      const uint32_t epoch = peak.Epoch(half);
+      if (own->peak_epoch[half].load(std::memory_order_relaxed) == epoch) continue;
+      kept = KeepPeakSlow(own, half, epoch) && kept;
+    }
+    return kept;
+  }
+  bool KeepPeakSlow(Own* row, uint32_t half, uint32_t epoch);
+  uint32_t SavedOf(std::atomic<uint32_t>* own);
+
   Records<Row, SegmentKind::kRows> rows_;
-  NumberIndex index_;
+  Records<SavedCount, SegmentKind::kSaved> saved_;
+  OwnArray<Own> own_;
+  ChainIndex index_;
 };
 
 }  // namespace allomon::recording

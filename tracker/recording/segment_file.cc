@@ -1,50 +1,46 @@
 #include "tracker/recording/segment_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <time.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <cstring>
 
 #include "tracker/base/check.h"
-#include "tracker/base/errno_keeper.h"
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/recording/bus_errors.h"
+#include "tracker/recording/file_owner.h"
 
 namespace allomon::recording {
 namespace {
 
+namespace sys = internal::sys;
+
 // Header, process and texts: what a program takes that ends before its first sample.  The kernel
-// clears what is allocated, so the file is doubled, up to these steps.
+// clears what is allocated, so the file is doubled, up to these steps: a MiB takes a tmpfs a
+// quarter of a millisecond.
 constexpr uint64_t kFirstBytes = 3 * kSegmentBytes;
 constexpr uint64_t kLeastGrowthBytes = 8 * kSegmentBytes;
-constexpr uint64_t kMostGrowthBytes = uint64_t{4} << 20;
+constexpr uint64_t kMostGrowthBytes = uint64_t{1} << 20;
 // Hosts close and use low descriptors as if they were theirs.
 constexpr int kHighDescriptor = 900;
 // Between two requests to a disk that was full.
 constexpr uint32_t kRefusalsBeforeRetry = 1024;
 
-// open() and close() are cancellation points, and a thread must not end inside malloc.
-int OpenFile(const char* path, int flags) {
-  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY, 0600));
-}
-void CloseFile(int fd) { syscall(SYS_close, fd); }
+constexpr int kOpenFlags = O_RDWR | O_CLOEXEC | O_NOCTTY;
 
 int MoveUp(int fd) {
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor);
+  const int high = sys::Fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor);
   if (high < 0) return fd;
-  CloseFile(fd);
+  sys::Close(fd);
   return high;
 }
 
 bool IsSealed(int fd) {
   constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_GROW;
-  const int seals = fcntl(fd, F_GET_SEALS);
+  const int seals = sys::Fcntl(fd, F_GET_SEALS);
   return seals >= 0 && (seals & kNeeded) == kNeeded;
 }
 
@@ -56,44 +52,69 @@ bool IsOurs(const FileHeader& header) {
          header.limit_bytes <= kMostLimitBytes;
 }
 
-void Begin(FileHeader* header, uint64_t limit_bytes) {
-  header->version = kLayoutVersion;
-  header->segment_bytes = kSegmentBytes;
-  header->limit_bytes = limit_bytes;
-  header->segments_used = 1;
-  // Last, and behind the rest: a reader may map the file at once.
-  std::atomic_thread_fence(std::memory_order_release);
-  memcpy(header->magic, kMagic, sizeof(kMagic));
+void Begin(const Written<FileHeader>& file, uint64_t limit_bytes) {
+  FileHeader header = {};
+  header.version = kLayoutVersion;
+  header.segment_bytes = kSegmentBytes;
+  header.limit_bytes = limit_bytes;
+  header.segments_used = 1;
+  file.Write(header);
+  // Last, and after the rest: a reader may map the file at once.
+  for (size_t i = 0; i < sizeof(kMagic); ++i) file.At(&FileHeader::magic, i).Publish(kMagic[i]);
 }
 
 // The kernel would send SIGXFSZ.
 bool LimitAllows(uint64_t end_bytes) {
   rlimit limit = {};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && end_bytes <= limit.rlim_cur;
+  return sys::Prlimit(RLIMIT_FSIZE, nullptr, &limit) == 0 && end_bytes <= limit.rlim_cur;
 }
 
-bool Allocate(int fd, uint64_t begin, uint64_t end) {
-  return LimitAllows(end) && posix_fallocate(fd, static_cast<off_t>(begin),
-                                             static_cast<off_t>(end - begin)) == 0;
+// Where a file system cannot promise its pages, zeros are written.
+bool WriteZeros(int fd, uint64_t begin, uint64_t end) {
+  static const char zeros[4096] = {};
+  for (uint64_t at = begin; at < end;) {
+    const ssize_t written =
+        sys::Pwrite(fd, zeros, std::min<uint64_t>(sizeof(zeros), end - at), at);
+    if (written <= 0) return false;
+    at += static_cast<uint64_t>(written);
+  }
+  return true;
+}
+
+bool AllocateIn(int fd, uint64_t begin, uint64_t end) {
+  if (!LimitAllows(end)) return false;
+  // A tmpfs takes back what it has allocated when a signal comes; a shorter piece may get through.
+  for (int tries = 0;; ++tries) {
+    const int error = sys::Fallocate(fd, begin, end - begin);
+    if (error == -EOPNOTSUPP) return WriteZeros(fd, begin, end);
+    if (error != -EINTR || tries == 100) return error == 0;
+  }
 }
 
 }  // namespace
+
+const std::atomic<bool> SegmentFile::kNoHarm{false};
 
 const char* const kMemoryFileFull = "the memory file is full";
 const char* const kNoMemoryFile = "nobody holds the memory file any more";
 
 const char* SegmentFile::Open(const FilePath& path, uint64_t limit_bytes) {
   ALLOMON_DCHECK("inv.recording.segment", base_ == nullptr);
-  const ErrnoKeeper keeper;
   path_ = path;
+  fresh_path_.text[0] = '\0';
   is_lost_ = false;
-  const int fd = OpenFile(path.text, O_RDWR);
+  harm_ = &kNoHarm;
+  for (std::atomic<bool>* flag : {&growth_is_near_, &is_growing_, &is_full_}) {
+    flag->store(false, std::memory_order_relaxed);
+  }
+  refusals_ = 0;
+  const int fd = sys::Open(path.text, kOpenFlags);
   if (fd >= 0 && IsSealed(fd)) {
     const char* const error = Join(fd);
-    CloseFile(fd);
+    sys::Close(fd);
     return error;
   }
-  if (fd >= 0) CloseFile(fd);
+  if (fd >= 0) sys::Close(fd);
   if (fd < 0 && strncmp(path.text, "/proc/", 6) == 0) return kNoMemoryFile;
   return Create(WholeSegments(limit_bytes));
 }
@@ -101,11 +122,11 @@ const char* SegmentFile::Open(const FilePath& path, uint64_t limit_bytes) {
 const char* SegmentFile::Join(int fd) {
   FileHeader found = {};
   struct stat status;
-  if (pread(fd, &found, sizeof(found), 0) != sizeof(found) || !IsOurs(found)) {
+  if (sys::Pread(fd, &found, sizeof(found), 0) != sizeof(found) || !recording::IsOurs(found)) {
     return "it is a sealed memory file without a recording of this version; name another file";
   }
   limit_bytes_ = WholeSegments(found.limit_bytes);
-  if (fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) < limit_bytes_) {
+  if (sys::Fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) < limit_bytes_) {
     return "the memory file is shorter than its header says";
   }
   is_named_ = false;
@@ -113,8 +134,9 @@ const char* SegmentFile::Join(int fd) {
 }
 
 const char* SegmentFile::Map(int fd) {
-  void* const pages = mmap(nullptr, limit_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (pages == MAP_FAILED) {
+  void* const pages =
+      sys::Mmap(nullptr, limit_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (!sys::IsAddress(pages)) {
     return "there are no addresses to map it; set a smaller ALLOMON_RECORD_LIMIT";
   }
   base_ = static_cast<char*>(pages);
@@ -125,14 +147,28 @@ const char* SegmentFile::Create(uint64_t limit_bytes) {
   if (limit_bytes < kLeastLimitBytes) return "the limit is less than 1 MiB";
   struct stat status;
   // A directory, a device or a pipe has the name.
-  if (lstat(path_.text, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
+  if (sys::Lstat(path_.text, &status) == 0 && !S_ISREG(status.st_mode) &&
+      !S_ISLNK(status.st_mode)) {
     return "it is no regular file; name another";
   }
-  unlink(path_.text);
-  const int fd = OpenFile(path_.text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
-  if (fd < 0) return "it cannot be created; name a file in a directory that may be written to";
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const uint64_t nanos = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 +
+                         static_cast<uint64_t>(now.tv_nsec);
+  if (!FreshPath(path_, static_cast<uint32_t>(sys::Gettid()), nanos, &fresh_path_)) {
+    fresh_path_.text[0] = '\0';
+    return "its path is too long";
+  }
+  const int fd = sys::Open(fresh_path_.text, kOpenFlags | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  if (fd < 0) {
+    fresh_path_.text[0] = '\0';
+    return "it cannot be created; name a file in a directory that may be written to";
+  }
   const char* const error = MapNew(MoveUp(fd), limit_bytes);
-  if (error != nullptr) unlink(path_.text);
+  if (error != nullptr) {
+    sys::Unlink(fresh_path_.text);
+    fresh_path_.text[0] = '\0';
+  }
   return error;
 }
 
@@ -140,109 +176,168 @@ const char* SegmentFile::MapNew(int fd, uint64_t limit_bytes) {
   limit_bytes_ = limit_bytes;
   struct stat status;
   const char* error = nullptr;
-  if (fstat(fd, &status) != 0 || !Allocate(fd, 0, kFirstBytes)) {
+  if (sys::Fstat(fd, &status) != 0 || !AllocateIn(fd, 0, kFirstBytes)) {
     error = "there is no room on its disk, or `ulimit -f` is too small";
   } else {
     error = Map(fd);
   }
   if (error != nullptr) {
-    CloseFile(fd);
+    sys::Close(fd);
     return error;
   }
   is_named_ = true;
   fd_ = fd;
   device_ = status.st_dev;
   inode_ = status.st_ino;
-  allocated_bytes_ = kFirstBytes;
-  WatchBusErrors(base_, limit_bytes_);
-  Begin(&header(), limit_bytes_);
+  next_ = 1;
+  allocated_bytes_.store(kFirstBytes, std::memory_order_relaxed);
+  harm_ = WatchBusErrors(base_, limit_bytes_);
+  is_protected_.store(true, std::memory_order_relaxed);
+  Begin(header(), limit_bytes_);
+  HoldFile(fd);
+  return nullptr;
+}
+
+const char* SegmentFile::Commit() {
+  if (!is_named_) return nullptr;
+  if (sys::Rename(fresh_path_.text, path_.text) != 0) {
+    return "it cannot be created; name a file in a directory that may be written to";
+  }
+  fresh_path_.text[0] = '\0';
   return nullptr;
 }
 
 void SegmentFile::Close() {
   if (base_ == nullptr) return;
-  const ErrnoKeeper keeper;
   if (is_named_) UnwatchBusErrors(base_);
-  munmap(base_, limit_bytes_);
+  if (is_named_ && fresh_path_.text[0] != '\0') sys::Unlink(fresh_path_.text);
+  sys::Munmap(base_, limit_bytes_);
   base_ = nullptr;
-  if (is_named_ && HasDescriptor()) CloseFile(fd_);
+  harm_ = &kNoHarm;
+  struct stat status;
+  if (is_named_ && IsOurs(fd_, &status)) sys::Close(fd_);
   fd_ = -1;
 }
 
 uint32_t SegmentFile::segments_used() const {
-  const uint64_t used = __atomic_load_n(&header().segments_used, __ATOMIC_RELAXED);
-  const uint64_t there = is_named_ ? allocated_bytes_ / kSegmentBytes : segment_count();
-  return static_cast<uint32_t>(std::min(used, there));
+  if (is_named_) return next_;
+  const uint64_t* const used = &reinterpret_cast<const FileHeader*>(base_)->segments_used;
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(__atomic_load_n(used, __ATOMIC_RELAXED), segment_count()));
 }
 
-uint32_t SegmentFile::Take() {
-  uint64_t* const used = &header().segments_used;
+uint32_t SegmentFile::Take() { return is_named_ ? TakeNamed() : TakeShared(); }
+
+// All processes of the file count in its header.  Whatever it says, the segment is one of the
+// file's.
+uint32_t SegmentFile::TakeShared() {
+  uint64_t* const used = &reinterpret_cast<FileHeader*>(base_)->segments_used;
   uint64_t segment = __atomic_load_n(used, __ATOMIC_RELAXED);
   do {
-    if (segment == 0 || segment >= segment_count() || !Grow((segment + 1) * kSegmentBytes)) {
-      __atomic_fetch_add(&header().segments_lost, 1, __ATOMIC_RELAXED);
-      return 0;
-    }
+    if (segment == 0 || segment >= segment_count()) return Refuse();
   } while (!__atomic_compare_exchange_n(used, &segment, segment + 1, true, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED));
   return static_cast<uint32_t>(segment);
 }
 
-bool SegmentFile::Grow(uint64_t end_bytes) {
-  if (!is_named_ || end_bytes <= allocated_bytes_) return true;
-  if (refusals_ != 0 && ++refusals_ % kRefusalsBeforeRetry != 0) return false;
-  const ErrnoKeeper keeper;
-  const uint64_t growth = std::clamp(allocated_bytes_, kLeastGrowthBytes, kMostGrowthBytes);
-  const uint64_t wished = allocated_bytes_ + growth;
-  const bool grown = FindDescriptor() &&
-                     (GrowTo(wished < limit_bytes_ ? wished : limit_bytes_) || GrowTo(end_bytes));
-  refusals_ = grown ? 0 : 1;
-  return grown;
+uint32_t SegmentFile::TakeNamed() {
+  needs_growth_ = false;
+  if (next_ >= segment_count()) return Refuse();
+  const uint64_t allocated = allocated_bytes_.load(std::memory_order_acquire);
+  const uint64_t end = (uint64_t{next_} + 1) * kSegmentBytes;
+  if (end > allocated) {
+    if (is_full_.load(std::memory_order_relaxed) && ++refusals_ % kRefusalsBeforeRetry != 0) {
+      return Refuse();
+    }
+    needs_growth_ = true;
+    return 0;
+  }
+  // An eighth is left: somebody asks the disk before anybody waits for it.
+  if (end + allocated / 8 > allocated && allocated < limit_bytes_) {
+    growth_is_near_.store(!is_full_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  header()[&FileHeader::segments_used].Store(next_ + 1);
+  return next_++;
 }
 
-bool SegmentFile::GrowTo(uint64_t end_bytes) {
-  if (!Allocate(fd_, allocated_bytes_, end_bytes)) return false;
-  allocated_bytes_ = end_bytes;
+uint32_t SegmentFile::Refuse() {
+  header()[&FileHeader::segments_lost].Add(1);
+  return 0;
+}
+
+void SegmentFile::GrowAhead() {
+  if (is_growing_.exchange(true, std::memory_order_acquire)) return;
+  growth_is_near_.store(false, std::memory_order_relaxed);
+  GrowOnce();
+  is_growing_.store(false, std::memory_order_release);
+}
+
+// The caller asks for a segment again, and comes back if others have taken what there was.
+void SegmentFile::Grow() {
+  while (is_growing_.exchange(true, std::memory_order_acquire)) {
+    sys::SchedYield();
+    if (!is_growing_.load(std::memory_order_relaxed)) return;  // another thread has asked
+  }
+  GrowOnce();
+  is_growing_.store(false, std::memory_order_release);
+}
+
+// By the thread that has set is_growing_.
+void SegmentFile::GrowOnce() {
+  const uint64_t allocated = allocated_bytes_.load(std::memory_order_relaxed);
+  const uint64_t growth = std::clamp(allocated, kLeastGrowthBytes, kMostGrowthBytes);
+  const uint64_t wished = std::min(allocated + growth, limit_bytes_);
+  struct stat status;
+  const bool grown = (IsOurs(fd_, &status) || FindDescriptor(&status)) &&
+                     (Allocate(wished) || Allocate(allocated + kSegmentBytes));
+  is_full_.store(!grown, std::memory_order_relaxed);
+}
+
+bool SegmentFile::Allocate(uint64_t end_bytes) {
+  const uint64_t begin = allocated_bytes_.load(std::memory_order_relaxed);
+  if (end_bytes > limit_bytes_ || !AllocateIn(fd_, begin, end_bytes)) return false;
+  // Pairs with the acquire in TakeNamed(): the pages are there.
+  allocated_bytes_.store(end_bytes, std::memory_order_release);
   return true;
 }
 
-bool SegmentFile::HasDescriptor() const {
-  struct stat status;
-  return fd_ >= 0 && fstat(fd_, &status) == 0 && status.st_dev == device_ &&
-         status.st_ino == inode_;
+bool SegmentFile::IsOurs(int fd, struct stat* status) const {
+  return fd >= 0 && sys::Fstat(fd, status) == 0 && status->st_dev == device_ &&
+         status->st_ino == inode_;
 }
 
 // The host may have closed all descriptors, or have a file of its own at ours.
-bool SegmentFile::FindDescriptor() {
-  if (HasDescriptor()) return true;
-  fd_ = OpenFile(path_.text, O_RDWR | O_NOFOLLOW);
+bool SegmentFile::FindDescriptor(struct stat* status) {
+  fd_ = sys::Open(path_.text, kOpenFlags | O_NOFOLLOW);
   if (fd_ < 0) return false;
   fd_ = MoveUp(fd_);
-  if (HasDescriptor()) return true;
-  CloseFile(fd_);
+  if (IsOurs(fd_, status)) return true;
+  sys::Close(fd_);
   fd_ = -1;
   return false;
 }
 
-bool SegmentFile::CheckNamed() {
+bool SegmentFile::Check() {
   if (is_lost_) return false;
-  const ErrnoKeeper keeper;
+  if (!is_named_) return true;
+  is_protected_.store(IsBusErrorHandlerInFront(), std::memory_order_relaxed);
+  // A thread that grows the file uses the descriptor, and meets the same truncation.
+  if (is_growing_.exchange(true, std::memory_order_acquire)) return !is_lost_;
   struct stat status;
-  const bool is_known =
-      fd_ >= 0 && fstat(fd_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
-  if (!is_known && (!FindDescriptor() || fstat(fd_, &status) != 0)) {
-    Forget();
-  } else if (static_cast<uint64_t>(status.st_size) < allocated_bytes_ || HadBusError(base_)) {
+  const bool is_known = IsOurs(fd_, &status) || FindDescriptor(&status);
+  if (!is_known || IsHarmed() ||
+      static_cast<uint64_t>(status.st_size) < allocated_bytes_.load(std::memory_order_relaxed)) {
     Forget();
   }
+  is_growing_.store(false, std::memory_order_release);
   return !is_lost_;
 }
 
 // In one step, so that no thread finds a page that is not there.
 void SegmentFile::Forget() {
   is_lost_ = true;
-  mmap(base_, limit_bytes_, PROT_READ | PROT_WRITE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  sys::Mmap(base_, limit_bytes_, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 }  // namespace allomon::recording

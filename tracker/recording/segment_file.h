@@ -4,18 +4,25 @@
 // and growing; all processes of a tree share it.  A named file is made here, belongs to this
 // process, and grows: its pages are allocated before anybody touches them.
 //
-// Open() and Close() make system calls, allocate nothing, and are called where the caller is not
-// sampled.  The rest runs inside malloc, under the recorder's lock; a memory file makes no system
-// call there.  No call here is a cancellation point.
+// Where segments lie, how many are taken and how far the disk reaches is in own memory.  The one
+// number that is read from a file is the count of a memory file, from which all its processes take
+// segments: it is held against the limit, and whoever falsifies it spoils reports.
+//
+// Open(), Commit(), Close(), Grow() and Check() make system calls, allocate nothing, set no errno,
+// are no cancellation points, and are called where the caller is not sampled.  Take() is called
+// under the recorder's lock and makes none.
 #ifndef ALLOMON_TRACKER_RECORDING_SEGMENT_FILE_H_
 #define ALLOMON_TRACKER_RECORDING_SEGMENT_FILE_H_
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "tracker/formats/recording_layout.h"
 #include "tracker/recording/file_path.h"
+#include "tracker/recording/written.h"
 
 namespace allomon::recording {
 
@@ -31,9 +38,12 @@ class SegmentFile {
   SegmentFile& operator=(const SegmentFile&) = delete;
 
   // nullptr, or what is wrong and what to do, for "cannot record to PATH: ".  A memory file has its
-  // own limit.  A named file replaces what has the name, which another process may go on writing.
+  // own limit.  A named file has a name of its own until Commit().
   const char* Open(const FilePath& path, uint64_t limit_bytes);
-  // Leaves the file as it is.
+  // A named file replaces what has its name, which another process may go on writing.  The same
+  // answers.
+  const char* Commit();
+  // Leaves a file that was committed as it is, and removes one that was not.
   void Close();
 
   bool is_open() const { return base_ != nullptr; }
@@ -44,26 +54,42 @@ class SegmentFile {
   // Of the file, as far as it reaches; all processes' segments are counted.
   uint32_t segments_used() const;
 
-  // The number of a fresh segment, all zero; 0 if the limit is reached or there is no disk, which
-  // the file's header then counts.  Any thread and any process at once for a memory file.
+  // The number of a fresh segment, all zero; 0 if there is none.  Then NeedsGrowth() tells, under
+  // the same hold of the lock, whether Grow() may help; else the limit is reached or there is no
+  // disk, which the file's header counts.
   uint32_t Take();
   char* At(uint32_t segment) const { return base_ + uint64_t{segment} * kSegmentBytes; }
 
-  // False if somebody has truncated the file.  Its pages are then anonymous memory that nobody will
-  // read, so that touching them harms nobody.  Cost: a system call for a named file, else nothing.
-  bool IsWhole() { return !is_named_ || CheckNamed(); }
+  bool NeedsGrowth() const { return needs_growth_; }
+
+  // Not under the lock.  One thread asks the disk; others that need it wait for that one, and those
+  // that do not go on.
+  bool IsGrowthNear() const { return growth_is_near_.load(std::memory_order_relaxed); }
+  void Grow();
+  void GrowAhead();
+
+  // Whether stores may be made.  False when somebody has truncated the file or it is out of reach:
+  // its pages are then anonymous memory that nobody will read, so that touching them harms nobody.
+  // Under the lock.  A system call or two for a named file, else nothing.
+  bool Check();
+  // What is known without a look.  Any thread, one load.
+  bool IsHarmed() const { return harm_->load(std::memory_order_relaxed); }
+  // Whether a truncation between two looks is answered (bus_errors.h).
+  bool IsProtected() const { return !is_named_ || is_protected_.load(std::memory_order_relaxed); }
 
  private:
   const char* Join(int fd);
   const char* Create(uint64_t limit_bytes);
   const char* MapNew(int fd, uint64_t limit_bytes);
   const char* Map(int fd);
-  FileHeader& header() const { return *reinterpret_cast<FileHeader*>(base_); }
-  bool Grow(uint64_t end_bytes);
-  bool GrowTo(uint64_t end_bytes);
-  bool HasDescriptor() const;
-  bool FindDescriptor();
-  bool CheckNamed();
+  Written<FileHeader> header() const { return Written<FileHeader>(base_); }
+  uint32_t TakeShared();
+  uint32_t TakeNamed();
+  uint32_t Refuse();
+  bool Allocate(uint64_t end_bytes);
+  void GrowOnce();
+  bool IsOurs(int fd, struct stat* status) const;
+  bool FindDescriptor(struct stat* status);
   void Forget();
 
   char* base_ = nullptr;
@@ -71,12 +97,22 @@ class SegmentFile {
   bool is_named_ = false;
   // Of a named file.
   FilePath path_ = {};
+  FilePath fresh_path_ = {};  // until Commit(); then empty
   bool is_lost_ = false;
-  int fd_ = -1;
+  const std::atomic<bool>* harm_ = &kNoHarm;
+  std::atomic<bool> is_protected_{true};
+  int fd_ = -1;  // of the thread that grows or, under the lock, checks
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  uint64_t allocated_bytes_ = 0;
-  uint32_t refusals_ = 0;  // since the disk was asked last
+  uint32_t next_ = 0;  // segment that is taken next
+  bool needs_growth_ = false;  // the last Take() was refused for want of pages
+  std::atomic<uint64_t> allocated_bytes_{0};
+  std::atomic<bool> growth_is_near_{false};
+  std::atomic<bool> is_growing_{false};
+  std::atomic<bool> is_full_{false};  // the disk has refused
+  uint32_t refusals_ = 0;             // since the disk was asked last
+
+  static const std::atomic<bool> kNoHarm;
 };
 
 }  // namespace allomon::recording

@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <memory>
 
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/core/code_unload.h"
 #include "tracker/core/fork.h"
 #include "tracker/core/pinned_session.h"
@@ -13,6 +13,8 @@
 
 namespace allomon::recording {
 namespace {
+
+namespace sys = internal::sys;
 
 uint64_t NanosOf(clockid_t clock) {
   timespec now = {};
@@ -23,10 +25,10 @@ uint64_t NanosOf(clockid_t clock) {
 uint32_t LengthOf(ssize_t result) { return result > 0 ? static_cast<uint32_t>(result) : 0; }
 
 uint32_t ReadFile(const char* path, char* text, size_t room) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = sys::Open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
-  const uint32_t length = LengthOf(read(fd, text, room));
-  close(fd);
+  const uint32_t length = LengthOf(sys::Read(fd, text, room));
+  sys::Close(fd);
   return length;
 }
 
@@ -35,8 +37,8 @@ uint32_t ReadFile(const char* path, char* text, size_t room) {
 std::unique_ptr<ProcessFacts> FactsOf(const StartOptions& options) {
   auto owned = std::make_unique<ProcessFacts>();
   ProcessFacts& facts = *owned;
-  facts.pid = static_cast<uint32_t>(getpid());
-  facts.parent_pid = static_cast<uint32_t>(getppid());
+  facts.pid = static_cast<uint32_t>(sys::Getpid());
+  facts.parent_pid = static_cast<uint32_t>(sys::Getppid());
   facts.start_realtime_nanos = NanosOf(CLOCK_REALTIME);
   facts.start_monotonic_nanos = NanosOf(CLOCK_MONOTONIC);
   facts.seed = options.seed;
@@ -44,7 +46,7 @@ std::unique_ptr<ProcessFacts> FactsOf(const StartOptions& options) {
   facts.callstack_size = options.callstack_size;
   facts.follows_children = options.follows_children;
   facts.name = NameByKernel();
-  facts.program_bytes = LengthOf(readlink("/proc/self/exe", facts.program, sizeof(facts.program)));
+  facts.program_bytes = LengthOf(sys::Readlink("/proc/self/exe", facts.program, sizeof(facts.program)));
   facts.command_bytes = ReadFile("/proc/self/cmdline", facts.command, sizeof(facts.command));
   return owned;
 }
@@ -93,7 +95,11 @@ Started StartRecorder(const StartOptions& options) {
   const internal::StartResult result = internal::StartSession(ConfigOf(options), client);
   started.control = result.error;
   started.session = result.id;
-  if (result.error == internal::ControlError::kNone) kept->SetSession(result.id);
+  if (result.error != internal::ControlError::kNone) return started;
+  kept->SetSession(result.id);
+  // Last: a start that is refused leaves what has the name.
+  started.error = kept->Commit();
+  if (started.error != nullptr) StopRecorder(result.id);
   return started;
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "tracker/recording/recorder_lock.h"
+
 namespace allomon::recording {
 
 TextRef TextStore::Add(const char* text, uint64_t length_bytes) {
@@ -9,22 +11,16 @@ TextRef TextStore::Add(const char* text, uint64_t length_bytes) {
                                                         : kMostTextBytes;
   if (length == 0) return {};
   const uint32_t end = segments_.size() * kEach;
-  uint32_t offset = *used_bytes_;
+  uint32_t offset = used_bytes_;
   if (offset + length > end) {
-    if (!AddSegment()) return {};
+    if (end + length < end || !segments_.Add(source_, SegmentKind::kText)) return {};
     offset = end;  // a text lies in one segment
   }
-  const TextRef ref = {offset, length};
+  CountHeldStep(length / sizeof(uint64_t));
   memcpy(segments_.At(offset / kEach) + offset % kEach, text, length);
-  *used_bytes_ = offset + length;
-  return ref;
-}
-
-bool TextStore::AddSegment() {
-  if (!segments_.Reserve(source_->file().segment_count())) return false;
-  char* const begin = source_->Take(SegmentKind::kText, segments_.size());
-  if (begin != nullptr) segments_.Add(begin);
-  return begin != nullptr;
+  used_bytes_ = offset + length;
+  written_used_.Publish(used_bytes_);
+  return {offset, length};
 }
 
 }  // namespace allomon::recording

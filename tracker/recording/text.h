@@ -1,4 +1,4 @@
-// Texts of a recording: paths, arguments, names.  Guarded by the recorder's lock.
+// Texts of a recording: paths, arguments, names, sets of labels.  Under the recorder's lock.
 #ifndef ALLOMON_TRACKER_RECORDING_TEXT_H_
 #define ALLOMON_TRACKER_RECORDING_TEXT_H_
 
@@ -12,24 +12,25 @@ inline constexpr uint32_t kMostTextBytes = 4096;
 
 class TextStore {
  public:
-  void Begin(SegmentSource* source, uint32_t* used_bytes) {
+  void Begin(SegmentSource* source, WrittenField<uint32_t> used_bytes) {
     source_ = source;
-    used_bytes_ = used_bytes;
+    written_used_ = used_bytes;
+    used_bytes_ = 0;
   }
-  void Clear() { segments_.Clear(); }
+  void Clear() {
+    segments_.Clear();
+    used_bytes_ = 0;
+  }
 
   // Cut at kMostTextBytes.  No text if there is no room.
   TextRef Add(const char* text, uint64_t length_bytes);
-  const char* At(TextRef ref) const {
-    return segments_.At(ref.offset / kEach) + ref.offset % kEach;
-  }
 
  private:
   static constexpr uint32_t kEach = static_cast<uint32_t>(kSegmentBytes - sizeof(SegmentHeader));
-  bool AddSegment();
 
   SegmentSource* source_ = nullptr;
-  uint32_t* used_bytes_ = nullptr;
+  WrittenField<uint32_t> written_used_;
+  uint32_t used_bytes_ = 0;
   SegmentList segments_;
 };
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "tracker/recording/rows.h"
+#include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::recording {
 namespace {
@@ -11,54 +11,105 @@ bool IsPowerOfTwo(uint64_t number) { return (number & (number - 1)) == 0; }
 
 }  // namespace
 
-void ThreadTable::Begin(SegmentSource* source, uint32_t* count, const ThreadName& default_name) {
+void ThreadTable::Begin(SegmentSource* source, WrittenField<uint32_t> count,
+                        const ThreadName& default_name) {
   threads_.Begin(source, count);
   default_name_ = default_name;
 }
 
-uint32_t ThreadTable::Enter(uint32_t tid) {
-  if (threads_.size() == kMostThreads) return kMostThreads;
-  Thread thread = {};
-  if (threads_.size() == kMostThreads - 1) {
-    memcpy(thread.name, "(more threads)", sizeof("(more threads)"));
-    thread.tid = kManyThreads;
-  } else {
-    TakeName(&thread);
-    thread.tid = tid;
-  }
-  return threads_.Add(thread);
+void ThreadTable::Clear() {
+  threads_.Clear();
+  own_.Clear();
 }
 
-void ThreadTable::TakeName(Thread* thread) const {
-  if (thread->tid == kManyThreads) return;
-  const ThreadName own = TakeOwnName();
-  const ThreadName& name = own.text[0] != '\0' ? own : default_name_;
-  static_assert(sizeof(name.text) == sizeof(thread->name));
-  memcpy(thread->name, name.text, sizeof(name.text));
+uint32_t ThreadTable::Enter(uint32_t tid, Missing* missing) {
+  if (threads_.size() == kMostThreads) {
+    missing->Count(Shortage::kThreads);
+    return kMostThreads;
+  }
+  const uint32_t number = threads_.size() + 1;
+  if (!threads_.Reserve() || !own_.Reserve(number)) return 0;
+  Thread record = {};
+  record.tid = tid;
+  if (IsShared(number)) {
+    memcpy(record.name, "(more threads)", sizeof("(more threads)"));
+    record.tid = kManyThreads;
+    missing->Count(Shortage::kThreads);
+  }
+  threads_.Add(record);
+  own_.At(number).file = threads_.At(number);
+  if (IsShared(number)) return number;
+  TakeName(number);
+  Own& own = own_.At(number);
+  own.countdown.store(&internal::countdown_words, std::memory_order_relaxed);
+  // Pairs with the load in WordsOf(): the countdown is there, too.
+  own.thread.store(&internal::CurrentThread());
+  return number;
+}
+
+void ThreadTable::TakeName(uint32_t number) const {
+  const ThreadName given = TakeOwnName();
+  const ThreadName& name = given.text[0] != '\0' ? given : default_name_;
+  static_assert(sizeof(name.text) == sizeof(Thread::name));
+  const Written<Thread> file = own_.At(number).file;
+  for (size_t i = 0; i < sizeof(name.text); ++i) file.At(&Thread::name, i).Store(name.text[i]);
 }
 
 void ThreadTable::AddSample(uint32_t number, const ThreadSample& sample) {
-  Thread& thread = threads_.At(number);
-  if (thread.allocated.samples == 0) thread.first_nanos = sample.nanos;
-  thread.last_nanos = sample.nanos;
-  thread.exact_words += sample.exact_words;
-  thread.estimated_words += sample.estimated_words;
-  thread.estimated_words_variance += sample.estimated_words_variance;
-  Add(sample.block, &thread.allocated);
-  Add(sample.block, &thread.live);
-  if (IsPowerOfTwo(thread.allocated.samples)) TakeName(&thread);
+  Own& own = own_.At(number);
+  const Written<Thread> file = own_.At(number).file;
+  const uint64_t samples = own.samples.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (samples == 1) file[&Thread::first_nanos].Store(sample.nanos);
+  file[&Thread::last_nanos].Store(sample.nanos);
+  file[&Thread::samples].Add(1);
+  Add(sample.blocks, file, &Thread::blocks);
+  Add(sample.bytes, file, &Thread::bytes);
+  // Exact words are a thread's own, and their estimate is compared with them.
+  if (__builtin_expect(IsShared(number), 0)) return;
+  own.exact_words.store(sample.exact_words, std::memory_order_relaxed);
+  file[&Thread::exact_words].Store(sample.exact_words);
+  own.estimated_words += sample.estimated_words;
+  own.estimated_words_variance += sample.estimated_words_variance;
+  file[&Thread::estimated_words].Store(own.estimated_words);
+  file[&Thread::estimated_words_variance].Store(own.estimated_words_variance);
+  if (!IsPowerOfTwo(samples)) return;
+  const RecorderHold hold;
+  TakeName(number);
 }
 
-void ThreadTable::RemoveBlock(uint32_t number, const Sum& block) {
-  Subtract(block, &threads_.At(number).live);
+// A thread that looks at this one's words has counted itself before it looked, so either it sees
+// that there is no thread any more, or it is waited for: it makes four loads.
+void ThreadTable::Leave(uint32_t number, uint64_t exact_words) {
+  if (IsShared(number)) return;
+  Own& own = own_.At(number);
+  const Written<Thread> file = own_.At(number).file;
+  own.exact_words.store(exact_words, std::memory_order_relaxed);
+  file[&Thread::exact_words].Store(exact_words);
+  own.thread.store(nullptr);
+  while (own.readers.load() != 0) internal::sys::SchedYield();
+  TakeName(number);
+  file[&Thread::ended].Store(1);
 }
 
-void ThreadTable::End(uint32_t number, uint64_t exact_words) {
-  Thread& thread = threads_.At(number);
-  thread.exact_words += exact_words;
-  if (thread.tid == kManyThreads) return;
-  TakeName(&thread);
-  thread.ended = 1;
+// The order of all (seq_cst) is what Leave() argues with.
+uint64_t ThreadTable::WordsOf(uint32_t number, internal::SessionId session) const {
+  Own& own = own_.At(number);
+  uint64_t words = 0;
+  own.readers.fetch_add(1);
+  if (const internal::ThreadState* const thread = own.thread.load()) {
+    words = internal::PassedWords(*thread, *own.countdown.load(std::memory_order_relaxed), session);
+  }
+  own.readers.fetch_sub(1);
+  const uint64_t known = own.exact_words.load(std::memory_order_relaxed);
+  return words > known ? words : known;
+}
+
+uint64_t ThreadTable::samples() const {
+  uint64_t sum = 0;
+  for (uint32_t number = 1; number <= threads_.size(); ++number) {
+    sum += own_.At(number).samples.load(std::memory_order_relaxed);
+  }
+  return sum;
 }
 
 }  // namespace allomon::recording

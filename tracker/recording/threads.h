@@ -1,50 +1,87 @@
 // The threads of a recording: what each allocated, exactly and as estimated.
 //
-// Guarded by the recorder's lock.
+// A thread's sums of what it allocated are written by that thread alone, those of what was freed by
+// any.  Enter() and Leave() under the recorder's lock; the rest takes none.
 #ifndef ALLOMON_TRACKER_RECORDING_THREADS_H_
 #define ALLOMON_TRACKER_RECORDING_THREADS_H_
 
+#include <atomic>
 #include <cstdint>
 
+#include "tracker/core/thread_state.h"
+#include "tracker/recording/missing.h"
+#include "tracker/recording/own_array.h"
 #include "tracker/recording/records.h"
 #include "tracker/recording/thread_names.h"
+#include "tracker/sampling/countdown.h"
 
 namespace allomon::recording {
 
-// Beyond these, threads share a record.
-inline constexpr uint32_t kMostThreads = 65536;
-
 // A sampled block, as its thread's totals see it.
 struct ThreadSample {
-  Sum block;
+  Wide blocks;
+  Wide bytes;
   uint64_t nanos;
-  uint64_t exact_words;  // since the thread's last sample, this block's included
-  uint64_t estimated_words;
-  uint64_t estimated_words_variance;
+  uint64_t exact_words;  // of the thread, this block's included
+  double estimated_words;
+  double estimated_words_variance;
 };
 
 class ThreadTable {
  public:
   // Threads that are given no name are called `default_name`.
-  void Begin(SegmentSource* source, uint32_t* count, const ThreadName& default_name);
-  void Clear() { threads_.Clear(); }
+  void Begin(SegmentSource* source, WrittenField<uint32_t> count, const ThreadName& default_name);
+  void Clear();
 
   // The number of the calling thread, which is new; 0 if there is no room.  Beyond kMostThreads,
-  // threads share a record without a number of the kernel's.
-  uint32_t Enter(uint32_t tid);
-  void AddSample(uint32_t number, const ThreadSample& sample);
-  void RemoveBlock(uint32_t number, const Sum& block);
-  // The calling thread, which is `number`, ends; `exact_words` since its last sample.
-  void End(uint32_t number, uint64_t exact_words);
+  // threads share the last record, which has no number of the kernel's.
+  uint32_t Enter(uint32_t tid, Missing* missing);
+  // The calling thread, which is `number`, ends; `exact_words` of it in all.
+  void Leave(uint32_t number, uint64_t exact_words);
 
-  const Thread& At(uint32_t number) const { return threads_.At(number); }
+  // Whether the record is of one thread.
+  static bool IsShared(uint32_t number) { return number == kMostThreads; }
+
+  // By the thread that is `number`.
+  void AddSample(uint32_t number, const ThreadSample& sample);
+  // By any thread.
+  void RemoveBlock(uint32_t number, const Wide& blocks, const Wide& bytes) const {
+    const Written<Thread> file = own_.At(number).file;
+    file[&Thread::freed_samples].Add(1);
+    Add(blocks, file, &Thread::freed_blocks);
+    Add(bytes, file, &Thread::freed_bytes);
+  }
+  void NoteTime(uint32_t number, uint64_t nanos) const {
+    own_.At(number).file[&Thread::last_nanos].Store(nanos);
+  }
+
+  // The words that the thread has allocated since the session began: of another thread to a gap, of
+  // one that has ended until its end.
+  uint64_t WordsOf(uint32_t number, internal::SessionId session) const;
+
+  // Of all threads.  Under the lock.
+  uint64_t samples() const;
 
  private:
   static constexpr uint32_t kManyThreads = UINT32_MAX;
 
-  void TakeName(Thread* thread) const;
+  struct Own {
+    // While it runs; see WordsOf().
+    std::atomic<const internal::ThreadState*> thread;
+    std::atomic<const std::atomic<int64_t>*> countdown;
+    std::atomic<uint32_t> readers;
+    std::atomic<uint64_t> exact_words;  // as of its last sample, or its end
+    std::atomic<uint64_t> samples;
+    // Of the thread itself; of a shared record of nobody.
+    double estimated_words;
+    double estimated_words_variance;
+    Written<Thread> file;
+  };
+
+  void TakeName(uint32_t number) const ALLOMON_REQUIRES(recorder_lock);
 
   Records<Thread, SegmentKind::kThreads> threads_;
+  OwnArray<Own, kMostThreads + 1> own_;
   ThreadName default_name_ = {};
 };
 

@@ -2,70 +2,102 @@
 
 #include <algorithm>
 
+#include "tracker/base/own_memory.h"
+#include "tracker/recording/recorder_lock.h"
+
 namespace allomon::recording {
 namespace {
 
+constexpr size_t kOwnBytes = kMostTimelinePoints * sizeof(TimelinePoint);
+
+uint64_t ToBytes(int64_t live, double units_per_byte) {
+  return live <= 0 ? 0 : static_cast<uint64_t>(static_cast<double>(live) / units_per_byte);
+}
+
 // The later point's values; both points' maximum.
 void MergeInto(const TimelinePoint& later, TimelinePoint* point) {
-  const uint64_t most = point->most_live_bytes;
+  const uint64_t most = std::max(point->most_live_bytes, later.most_live_bytes);
   *point = later;
-  if (most > point->most_live_bytes) point->most_live_bytes = most;
+  point->most_live_bytes = most;
 }
 
 }  // namespace
 
-void Timeline::Begin(SegmentSource* source, uint32_t* count, uint64_t* interval_nanos) {
+void Timeline::Begin(SegmentSource* source, WrittenField<uint32_t> count,
+                     WrittenField<uint64_t> interval_nanos) {
   points_.Begin(source, count);
-  interval_nanos_ = interval_nanos;
-  *interval_nanos_ = kFirstIntervalNanos;
-  end_nanos_ = 0;
+  written_interval_ = interval_nanos;
+  interval_nanos_ = kFirstIntervalNanos;
+  written_interval_.Store(interval_nanos_);
+  busy_.store(false, std::memory_order_relaxed);
+  end_nanos_.store(kFirstIntervalNanos, std::memory_order_relaxed);
+  most_.store(0, std::memory_order_relaxed);
 }
 
-// 0 in a file that is being truncated.
-uint64_t Timeline::IntervalNanos() const { return std::max<uint64_t>(*interval_nanos_, 1); }
+void Timeline::Clear() {
+  points_.Clear();
+  if (own_ != nullptr) internal::OwnMemory::Unmap(own_, kOwnBytes);
+  own_ = nullptr;
+}
 
-void Timeline::Note(const TimelinePoint& now) {
-  if (__builtin_expect(now.nanos < end_nanos_, 1)) {
-    MergeInto(now, &points_.At(points_.size()));
-  } else {
-    AddPoint(now);
+// A thread that is stopped in here keeps no other from its work: the intervals that pass meanwhile
+// are one.
+void Timeline::Close(uint64_t nanos, uint64_t allocated_bytes, int64_t live,
+                     double units_per_byte) {
+  if (busy_.exchange(true, std::memory_order_acquire)) return;
+  const uint64_t end = end_nanos_.load(std::memory_order_relaxed);
+  if (nanos >= end) {
+    const int64_t most = std::max(most_.exchange(live, std::memory_order_relaxed), live);
+    Add({end - 1, allocated_bytes, ToBytes(live, units_per_byte), ToBytes(most, units_per_byte)});
+    end_nanos_.store((nanos / interval_nanos_ + 1) * interval_nanos_, std::memory_order_relaxed);
   }
+  busy_.store(false, std::memory_order_release);
 }
 
-void Timeline::AddPoint(const TimelinePoint& now) {
+void Timeline::Add(const TimelinePoint& point) {
+  if (own_ == nullptr) own_ = static_cast<TimelinePoint*>(internal::OwnMemory::Map(kOwnBytes));
+  if (own_ == nullptr) return;
   if (points_.size() == kMostTimelinePoints) Halve();
-  const uint64_t interval = now.nanos / IntervalNanos();
-  const uint32_t last = points_.size();
-  end_nanos_ = (interval + 1) * IntervalNanos();
-  if (last != 0 && points_.At(last).nanos / IntervalNanos() == interval) {
-    return MergeInto(now, &points_.At(last));
+  {
+    const RecorderHold hold;
+    if (!points_.Reserve()) return;
+    points_.Add(point);
   }
-  const uint32_t number = points_.Add(now);
-  ALLOMON_DCHECK_LE("inv.recording.timeline", number, kMostTimelinePoints);
-  if (number == 0) end_nanos_ = 0;  // the next one tries again
+  own_[points_.size() - 1] = point;
+  ALLOMON_DCHECK_LE("inv.recording.timeline", points_.size(), kMostTimelinePoints);
 }
 
 // Points may lie far apart, so that one doubling may merge few.
 void Timeline::Halve() {
   uint32_t left = kMostTimelinePoints;
   while (left > kMostTimelinePoints / 4 * 3) {
-    *interval_nanos_ *= 2;
-    left = MergeByInterval();
-    points_.Shrink(left);
+    interval_nanos_ *= 2;
+    left = MergeByInterval(left);
   }
+  for (uint32_t number = 1; number <= left; ++number) Write(number);
+  points_.Shrink(left);
+  written_interval_.Store(interval_nanos_);
 }
 
-uint32_t Timeline::MergeByInterval() {
-  uint32_t last = 1;
-  for (uint32_t number = 2; number <= points_.size(); ++number) {
-    const TimelinePoint point = points_.At(number);
-    if (point.nanos / IntervalNanos() == points_.At(last).nanos / IntervalNanos()) {
-      MergeInto(point, &points_.At(last));
+uint32_t Timeline::MergeByInterval(uint32_t count) {
+  uint32_t last = 0;
+  for (uint32_t i = 1; i < count; ++i) {
+    if (own_[i].nanos / interval_nanos_ == own_[last].nanos / interval_nanos_) {
+      MergeInto(own_[i], &own_[last]);
     } else {
-      points_.At(++last) = point;
+      own_[++last] = own_[i];
     }
   }
-  return last;
+  return last + 1;
+}
+
+void Timeline::Write(uint32_t number) const {
+  const Written<TimelinePoint> file = points_.At(number);
+  const TimelinePoint& own = own_[number - 1];
+  file[&TimelinePoint::nanos].Store(own.nanos);
+  file[&TimelinePoint::allocated_bytes].Store(own.allocated_bytes);
+  file[&TimelinePoint::live_bytes].Store(own.live_bytes);
+  file[&TimelinePoint::most_live_bytes].Store(own.most_live_bytes);
 }
 
 }  // namespace allomon::recording

@@ -1,11 +1,13 @@
-// The course of a recording in time: one point per interval, of which there are at most
-// kMostTimelinePoints; then the interval doubles, and points that share one are merged.
+// The course of a recording in time: one point for each interval in which something happened, of
+// which there are at most kMostTimelinePoints; then the interval doubles, and points that share one
+// are merged.
 //
-// Guarded by the recorder's lock.
+// Any thread, without a lock: a thread that finds another one at it leaves the point to that one.
+// The point of an interval is written when the interval is over; a reader adds the point of now.
 #ifndef ALLOMON_TRACKER_RECORDING_TIMELINE_H_
 #define ALLOMON_TRACKER_RECORDING_TIMELINE_H_
 
-#include <cstdint>
+#include <atomic>
 
 #include "tracker/recording/records.h"
 
@@ -13,23 +15,42 @@ namespace allomon::recording {
 
 class Timeline {
  public:
-  void Begin(SegmentSource* source, uint32_t* count, uint64_t* interval_nanos);
-  void Clear() { points_.Clear(); }
+  ~Timeline() { Clear(); }
 
-  // Where the process stands now.  The last point follows what happens until its interval is over.
-  void Note(const TimelinePoint& now);
+  void Begin(SegmentSource* source, WrittenField<uint32_t> count,
+             WrittenField<uint64_t> interval_nanos);
+  void Clear();
+
+  // Whether an interval is over, so that Close() is to be called before anything else changes.
+  bool IsOver(uint64_t nanos) const {
+    return nanos >= end_nanos_.load(std::memory_order_relaxed);
+  }
+  // What was allocated and live until `nanos`; `live` in units of PeakState.
+  void Close(uint64_t nanos, uint64_t allocated_bytes, int64_t live, double units_per_byte);
+  // After a birth.
+  void NoteLive(int64_t live) {
+    if (live > most_.load(std::memory_order_relaxed)) {
+      most_.store(live, std::memory_order_relaxed);
+    }
+  }
 
  private:
   static constexpr uint64_t kFirstIntervalNanos = 1'000'000;
 
-  uint64_t IntervalNanos() const;
-  void AddPoint(const TimelinePoint& now);
+  void Add(const TimelinePoint& point);
   void Halve();
-  uint32_t MergeByInterval();
+  uint32_t MergeByInterval(uint32_t count);
+  void Write(uint32_t number) const;
 
+  // Owned by the thread that has set busy_.
   Records<TimelinePoint, SegmentKind::kTimeline> points_;
-  uint64_t* interval_nanos_ = nullptr;
-  uint64_t end_nanos_ = 0;  // of the last point's interval
+  TimelinePoint* own_ = nullptr;  // the same in own memory, from 0
+  WrittenField<uint64_t> written_interval_;
+  uint64_t interval_nanos_ = kFirstIntervalNanos;
+
+  std::atomic<bool> busy_{false};
+  std::atomic<uint64_t> end_nanos_{0};
+  std::atomic<int64_t> most_{0};  // that was live in this interval
 };
 
 }  // namespace allomon::recording

@@ -13,6 +13,7 @@ using recording::kSegmentBytes;
 using recording::LiveBlock;
 using recording::ProcessRecord;
 using recording::Recorder;
+using recording::Row;
 using recording::SegmentHeader;
 using recording::SegmentKind;
 using recording::Standing;
@@ -73,6 +74,7 @@ int RecordingCopy::WriteProcesses(Recorder& recorder, CopyFile* file) {
     const ProcessRecord& process = *RecordsOf<ProcessRecord>(segment_);
     row_count_ = process.records.rows;
     thread_count_ = process.records.threads;
+    saved_count_ = process.records.saved;
   }
   return 0;
 }
@@ -106,6 +108,15 @@ void RecordingCopy::DropUnknown() {
     LiveBlock* const blocks = RecordsOf<LiveBlock>(segment_);
     for (size_t i = 0; i < kRecordsPerSegment<LiveBlock>; ++i) {
       if (blocks[i].row > row_count_ || blocks[i].thread > thread_count_) blocks[i] = {};
+    }
+  }
+  if (header.kind == SegmentKind::kRows) {
+    Row* const rows = RecordsOf<Row>(segment_);
+    for (size_t i = 0; i < kRecordsPerSegment<Row>; ++i) {
+      for (uint32_t half = 0; half < recording::kHalves; ++half) {
+        // It was kept after the copy's peak, so it says nothing of that one.
+        if (rows[i].saved[half] > saved_count_) rows[i].peak_epoch[half] = UINT32_MAX;
+      }
     }
   }
   if (header.kind == SegmentKind::kEvents) {

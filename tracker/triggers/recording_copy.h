@@ -44,6 +44,7 @@ class RecordingCopy {
   // What the copy has of this process.
   uint32_t row_count_ = 0;
   uint32_t thread_count_ = 0;
+  uint32_t saved_count_ = 0;
   alignas(8) char segment_[recording::kSegmentBytes] = {};
 };
 

@@ -10,10 +10,10 @@ namespace {
 
 constexpr uint64_t kTextRoom = kSegmentBytes - sizeof(SegmentHeader);
 
-void Add(const Sum& added, Sum* sum) {
-  sum->samples += added.samples;
-  sum->blocks_scaled += added.blocks_scaled;
-  sum->bytes += added.bytes;
+void Add(double added, Wide* sum) {
+  const double whole = std::floor(added);
+  sum->whole += static_cast<uint64_t>(whole);
+  sum->fraction += static_cast<uint64_t>(std::llround((added - whole) * 4294967296.0));
 }
 
 template <typename Record>
@@ -37,6 +37,7 @@ class FileBuilder {
     count.timeline = NumberOfLast(process.timeline);
     count.modules = NumberOfLast(process.modules);
     count.text_bytes = static_cast<uint32_t>(process.text.size());
+    count.saved = NumberOfLast(process.saved);
     AddSegment(SegmentKind::kProcess, 0, &process.record, sizeof(process.record));
     AddRecords(SegmentKind::kNodes, process.nodes);
     AddRecords(SegmentKind::kRows, process.rows);
@@ -45,6 +46,7 @@ class FileBuilder {
     AddRecords(SegmentKind::kThreads, process.threads);
     AddRecords(SegmentKind::kTimeline, process.timeline);
     AddRecords(SegmentKind::kModules, process.modules);
+    AddRecords(SegmentKind::kSaved, process.saved);
     AddPieces(SegmentKind::kText, process.text.data(), process.text.size(), kTextRoom);
   }
 
@@ -96,14 +98,13 @@ class FileBuilder {
 
 }  // namespace
 
-Sum WeightOf(uint64_t size_bytes, double rate) {
-  const double words = static_cast<double>((size_bytes + 7) / 8 + 1);
+Sum WeightOf(uint64_t size_bytes, double rate, uint8_t flags) {
+  const uint16_t size_class = SizeClassOf(size_bytes);
+  const uint64_t weighed =
+      (flags & kGreatest) != 0 ? GreatestSizeOf(size_class) : LeastSizeOf(size_class);
+  const double words = static_cast<double>((weighed + 7) / 8 + 1);
   const double p = rate >= 1 ? 1 : -std::expm1(words * std::log1p(-rate));
-  Sum sum = {};
-  sum.samples = 1;
-  sum.blocks_scaled = static_cast<uint64_t>(std::llround(kBlockScale / p));
-  sum.bytes = static_cast<uint64_t>(std::llround(static_cast<double>(size_bytes) / p));
-  return sum;
+  return {1, 1 / p, static_cast<double>(size_bytes) / p};
 }
 
 RecordedProcess::RecordedProcess(uint32_t pid, double rate, const std::string& program) {
@@ -114,7 +115,7 @@ RecordedProcess::RecordedProcess(uint32_t pid, double rate, const std::string& p
   record.seed = 42;
   record.start_realtime_nanos = 1'700'000'000'000'000'000;
   record.last_nanos = 2'000'000'000;
-  record.peak_epoch = 1;
+  for (uint32_t& epoch : record.peak_epoch) epoch = 1;
   record.program = AddText(program);
   record.command = AddText(program + std::string(1, '\0') + "--flag" + std::string(1, '\0'));
 }
@@ -173,12 +174,13 @@ void RecordedProcess::SetLabels(const std::string& label_text) {
 uint32_t RecordedProcess::RowOf(uint32_t node, uint64_t size_bytes) {
   const uint16_t size_class = SizeClassOf(size_bytes) + 1;
   const auto [place, is_new] =
-      row_of_.try_emplace({node, size_class, labels_.offset}, rows.size() + 1);
+      row_of_.try_emplace({node, size_class, labels_.offset, flags_}, rows.size() + 1);
   if (is_new) {
     Row row = {};
     row.node = node;
     row.size_class = size_class;
     row.source = 3;
+    row.flags = flags_;
     row.labels = labels_;
     rows.push_back(row);
   }
@@ -188,27 +190,49 @@ uint32_t RecordedProcess::RowOf(uint32_t node, uint64_t size_bytes) {
 uint32_t RecordedProcess::AddBlock(uint32_t node, uint64_t size_bytes, Fate fate,
                                    uint8_t log2_bytes, uint8_t log2_nanos) {
   const uint32_t number = RowOf(node, size_bytes);
-  const Sum sum = WeightOf(size_bytes, record.rate);
-  Add(sum, &rows[number - 1].allocated);
-  Add(sum, &record.allocated);
-  if (fate == Fate::kLives || fate == Fate::kIsPromoted) {
-    Add(sum, &rows[number - 1].live);
-    Add(sum, &record.live);
+  const Sum sum = WeightOf(size_bytes, record.rate, flags_);
+  Row& row = rows[number - 1];
+  ++row.blocks;
+  row.bytes += size_bytes;
+  const bool is_live = fate == Fate::kLives || fate == Fate::kIsPromoted;
+  if (!threads.empty()) {
+    Thread& thread = threads[0];
+    ++thread.samples;
+    Add(sum.blocks, &thread.blocks);
+    Add(sum.bytes, &thread.bytes);
+    if (!is_live) {
+      ++thread.freed_samples;
+      Add(sum.blocks, &thread.freed_blocks);
+      Add(sum.bytes, &thread.freed_bytes);
+    }
+  }
+  if (is_live) {
     live.push_back({number, threads.empty() ? 0u : 1u, size_bytes, 0, 0});
+    live_bytes_ += sum.bytes;
+  } else {
+    ++row.freed_blocks;
+    row.freed_bytes += size_bytes;
   }
   if (fate != Fate::kLives) {
     const EventKind kind = fate == Fate::kDies        ? EventKind::kFreed
                            : fate == Fate::kDiesYoung ? EventKind::kDiedYoung
                                                       : EventKind::kPromoted;
-    events.push_back({number, static_cast<uint8_t>(kind), 0, log2_bytes, log2_nanos, sum});
+    events.push_back(
+        {number, static_cast<uint8_t>(kind), 0, log2_bytes, log2_nanos, 1, size_bytes});
   }
   return number;
 }
 
 void RecordedProcess::MarkPeak() {
-  ++record.peak_epoch;
-  record.peak = record.live;
+  for (uint32_t& epoch : record.peak_epoch) ++epoch;
+  record.peak_bytes = static_cast<uint64_t>(std::llround(live_bytes_));
   record.peak_nanos = record.last_nanos;
+}
+
+void RecordedProcess::Save(uint32_t row, uint32_t half, uint64_t blocks, uint64_t bytes) {
+  saved.push_back({blocks, bytes});
+  rows[row - 1].saved[half] = NumberOfLast(saved);
+  rows[row - 1].peak_epoch[half] = record.peak_epoch[half];
 }
 
 std::string BytesOf(const std::vector<RecordedProcess>& processes) {
@@ -223,6 +247,8 @@ RecordedProcess RandomProcess(uint32_t pid, uint64_t seed, uint32_t stacks, uint
   process.AddModule(0x7f0000000000, 0x7f0000100000, 0x7f0000000000, "/nowhere/library.so", "");
   process.AddThread(pid, "main");
   process.timeline.push_back({1000, 10, 5, 7});
+  for (uint32_t i = 0; i < kShortages; ++i) process.record.missing[i] = i * i;
+  process.threads[0].last_nanos = process.record.last_nanos + 5;
   std::mt19937_64 random(seed);
   std::vector<uint64_t> addresses;
   for (uint32_t i = 0; i < stacks; ++i) {
@@ -236,11 +262,16 @@ RecordedProcess RandomProcess(uint32_t pid, uint64_t seed, uint32_t stacks, uint
     const uint32_t node = process.AddStack(addresses);
     const std::string tenant = "tenant" + std::string(1, '\0') + std::to_string(i % 7);
     process.SetLabels(i % 3 == 0 ? tenant + std::string(1, '\0') : "");
+    const uint64_t halves = 1 + random() % 3;
+    process.SetFlags(static_cast<uint8_t>(random() % 4 | halves << 2));
     process.AddBlock(node, random() % 5000, static_cast<Fate>(random() % 4),
                      static_cast<uint8_t>(random() % 40), static_cast<uint8_t>(random() % 40));
   }
   process.AddBlock(process.AddNamedFrame("evaluate\tscript.py\t12", 1), 64, Fate::kDies);
   process.MarkPeak();
+  for (uint32_t i = 0; i < process.rows.size(); i += 5) {
+    process.Save(i + 1, random() % kHalves, 1 + random() % 3, random() % 10000);
+  }
   return process;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tracker/formats/recording.h"
 #include "tracker/formats/recording_layout.h"
 
 namespace allomon::recording {
@@ -33,11 +34,16 @@ struct RecordedProcess {
   // Of the blocks that are added next: key, zero, value, zero for each label.
   void SetLabels(const std::string& label_text);
 
-  // A sampled block; returns its row.
+  // Of the rows of blocks that are added next: Row::flags.  Both halves of the sampler at first.
+  void SetFlags(uint8_t flags) { flags_ = flags; }
+
+  // A sampled block; returns its row.  The first thread allocates it.
   uint32_t AddBlock(uint32_t node, uint64_t size_bytes, Fate fate, uint8_t log2_bytes = 20,
                     uint8_t log2_nanos = 30);
-  // What is live now was the peak.
+  // What is live now was the peak, for both halves of the sampler.
   void MarkPeak();
+  // What was live of a row at the peak of a half, if it has changed since.
+  void Save(uint32_t row, uint32_t half, uint64_t blocks, uint64_t bytes);
 
   ProcessRecord record = {};
   std::vector<Node> nodes;
@@ -47,19 +53,23 @@ struct RecordedProcess {
   std::vector<Thread> threads;
   std::vector<TimelinePoint> timeline;
   std::vector<Module> modules;
+  std::vector<SavedCount> saved;
   std::string text;
 
  private:
   uint32_t RowOf(uint32_t node, uint64_t size_bytes);
 
-  std::map<std::pair<uint32_t, uint64_t>, uint32_t> node_of_;            // by parent and address
-  std::map<std::tuple<uint32_t, uint16_t, uint32_t>, uint32_t> row_of_;  // and labels' offset
-  std::map<std::string, TextRef> labels_of_;                             // by text
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> node_of_;  // by parent and address
+  std::map<std::tuple<uint32_t, uint16_t, uint32_t, uint8_t>, uint32_t> row_of_;  // with flags
+  std::map<std::string, TextRef> labels_of_;                                      // by text
   TextRef labels_ = {};
+  double live_bytes_ = 0;
+  uint8_t flags_ = kOfHalf[0] | kOfHalf[1];
 };
 
-// What a sampled block counts for: itself, by 1 / p.
-Sum WeightOf(uint64_t size_bytes, double rate);
+// What a sampled block counts for: itself, by 1 / p of the least size of its class, or with
+// kGreatest among the flags of its greatest.
+Sum WeightOf(uint64_t size_bytes, double rate, uint8_t flags = 0);
 
 // The file.  Counts of records are those of the vectors.
 std::string BytesOf(const std::vector<RecordedProcess>& processes);

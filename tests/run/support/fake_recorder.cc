@@ -35,8 +35,8 @@ char* Map() {
   const int fd = name == nullptr ? -1 : open(name, O_RDWR | O_CLOEXEC);
   struct stat status;
   if (fd < 0 || fstat(fd, &status) != 0) return nullptr;
-  void* const begin = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ | PROT_WRITE,
-                           MAP_SHARED, fd, 0);
+  void* const begin =
+      mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
   return begin == MAP_FAILED ? nullptr : static_cast<char*>(begin);
 }
@@ -52,22 +52,43 @@ recording::SegmentHeader* Take(char* file, recording::SegmentKind kind, uint32_t
   return segment;
 }
 
-recording::Sum SumOf(unsigned long bytes, unsigned long samples) {
-  return {samples, samples * recording::kBlockScale, bytes};
+template <typename Record>
+Record* TakeFor(char* file, recording::SegmentKind kind, uint32_t process) {
+  return reinterpret_cast<Record*>(Take(file, kind, process) + 1);
 }
 
-void AddRow(char* file, recording::ProcessRecord* process, uint32_t number) {
-  if (process->allocated.samples == 0) return;
-  auto* const row =
-      reinterpret_cast<recording::Row*>(Take(file, recording::SegmentKind::kRows, number) + 1);
-  row->size_class = static_cast<uint16_t>(
-      recording::SizeClassOf(process->allocated.bytes / process->allocated.samples) + 1);
+// All blocks live; of their bytes as many as were asked for.
+void AddRow(char* file, const Amounts& amounts, recording::ProcessRecord* process,
+            uint32_t number) {
+  if (amounts.samples == 0) return;
+  auto* const row = TakeFor<recording::Row>(file, recording::SegmentKind::kRows, number);
+  row->size_class =
+      static_cast<uint16_t>(recording::SizeClassOf(amounts.allocated / amounts.samples) + 1);
   row->source = 3;
-  row->allocated = process->allocated;
-  row->live = process->live;
-  row->saved = process->peak;
-  row->peak_epoch = process->peak_epoch = 1;
+  row->flags = recording::kOfHalf[0] | recording::kOfHalf[1];
+  row->blocks = amounts.samples;
+  row->bytes = amounts.allocated;
+  row->freed_bytes = amounts.allocated - amounts.live;
+  *TakeFor<recording::SavedCount>(file, recording::SegmentKind::kSaved, number) = {amounts.samples,
+                                                                                   amounts.peak};
+  for (uint32_t half = 0; half < recording::kHalves; ++half) {
+    row->saved[half] = 1;
+    row->peak_epoch[half] = process->peak_epoch[half] = 1;
+  }
   process->records.rows = 1;
+  process->records.saved = 1;
+}
+
+// Without words, which are then not known.
+void AddThread(char* file, const Amounts& amounts, recording::ProcessRecord* process,
+               uint32_t number) {
+  auto* const thread = TakeFor<recording::Thread>(file, recording::SegmentKind::kThreads, number);
+  thread->tid = process->pid;
+  thread->samples = amounts.samples;
+  thread->blocks.whole = amounts.samples;
+  thread->bytes.whole = amounts.allocated;
+  thread->freed_bytes.whole = amounts.allocated - amounts.live;
+  process->records.threads = 1;
 }
 
 __attribute__((constructor)) void Join() {
@@ -87,10 +108,9 @@ __attribute__((constructor)) void Join() {
   process->rate = 1;
   process->program = {0, static_cast<uint32_t>(length)};
   process->records.text_bytes = static_cast<uint32_t>(length);
-  process->allocated = SumOf(amounts.allocated, amounts.samples);
-  process->live = SumOf(amounts.live, amounts.samples);
-  process->peak = SumOf(amounts.peak, amounts.samples);
-  AddRow(file, process, segment->process);
+  process->peak_bytes = amounts.peak;
+  AddRow(file, amounts, process, segment->process);
+  AddThread(file, amounts, process, segment->process);
   __atomic_store_n(&process->begun, 1, __ATOMIC_RELEASE);
 }
 

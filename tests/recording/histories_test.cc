@@ -1,0 +1,284 @@
+// What a recording says is true on the average, and its 95 % intervals hold the truth in 92.5 to
+// 97.5 of 100 recordings: for histories of many shapes, rates and sizes, for what was allocated,
+// live, live at the peak, temporary, and for words.
+//
+// Each cell of the table is a shape, a rate and a size.  In CI each has a few recordings, and what
+// is judged are sums over cells; ALLOMON_HISTORY_RUNS in the environment asks for more, and prints
+// each cell.  README.md of tracker/recording has the figures of 1,000.
+//
+// The truth of a peak is the most that ever was live.  Where what is live truly goes up and down by
+// less than a sample can tell, the recording's peak is that of a moment which looks like the
+// largest: so what churns here is constant.
+//
+// The distribution of a figure's mean error is normal, by the number of recordings, and that of the
+// covered ones binomial; both bounds are kSigmas.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "allocator/allocator.h"
+#include "tests/recording/recorded.h"
+#include "tests/support/statistics.h"
+#include "tools/heap/interval.h"
+#include "tools/recording/recording_profile.h"
+
+namespace allomon {
+namespace {
+
+using heap::Estimate;
+using heap::HeapProfile;
+using heap::Interval;
+using heap::Metric;
+
+constexpr size_t kMixed = 0;  // in place of a size
+constexpr size_t kSizes[] = {1, 3, 24, 100, 1024, 100'000, kMixed};
+constexpr double kRates[] = {1e-4, 1e-2, .3, 1};
+
+// So that some are sampled and the history takes some milliseconds.
+size_t BlocksFor(double rate, size_t size_bytes) {
+  const double words = size_bytes == kMixed ? 20 : static_cast<double>(size_bytes) / 8 + 1;
+  const double p = 1 - std::pow(1 - rate, words);
+  return static_cast<size_t>(std::clamp(100 / p, 100.0, 120'000.0));
+}
+
+// A program that allocates and frees, and what is true of it.
+class Program {
+ public:
+  explicit Program(size_t size_bytes) : size_bytes_(size_bytes) {}
+  ~Program() { FreeAll(); }
+
+  void Allocate(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      const size_t size = NextSize();
+      blocks_.push_back(Make(size));
+    }
+  }
+  // The oldest is freed and a fresh one of its size takes its place.
+  void Replace(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      Block& block = blocks_[i % blocks_.size()];
+      Free(block);
+      block = Make(block.size);
+    }
+  }
+  void FreeLast(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      Free(blocks_.back());
+      blocks_.pop_back();
+    }
+  }
+  void FreeAll() { FreeLast(blocks_.size()); }
+  // In place of one that is freed, so that the peak does not move.
+  void UseBriefly(size_t count) {
+    FreeLast(1);
+    for (size_t i = 0; i < count; ++i) {
+      Free(Make(size_bytes_ != kMixed ? size_bytes_ : 1));
+    }
+  }
+  size_t size() const { return blocks_.size(); }
+
+  double allocated_bytes = 0;
+  double allocated_blocks = 0;
+  double live_bytes = 0;
+  double peak_bytes = 0;
+  double temporary_bytes = 0;
+
+ private:
+  struct Block {
+    void* place;
+    size_t size;
+    uint64_t birth_bytes;  // allocated until it was, with a word for each block's header
+  };
+  size_t NextSize() {
+    if (size_bytes_ != kMixed) return size_bytes_;
+    random_ = random_ * 6364136223846793005 + 1442695040888963407;
+    constexpr size_t kMixedSizes[] = {1, 17, 40, 136, 200, 999, 3000};
+    return kMixedSizes[(random_ >> 40) % std::size(kMixedSizes)];
+  }
+  Block Make(size_t size) {
+    allocated_bytes += static_cast<double>(size);
+    ++allocated_blocks;
+    live_bytes += static_cast<double>(size);
+    peak_bytes = std::max(peak_bytes, live_bytes);
+    clock_bytes_ += (size + 7) / 8 * 8 + 8;
+    return {SamplingMalloc(size), size, clock_bytes_};
+  }
+  void Free(const Block& block) {
+    SamplingFree(block.place);
+    live_bytes -= static_cast<double>(block.size);
+    if (clock_bytes_ - block.birth_bytes < kTemporaryBytes) {
+      temporary_bytes += static_cast<double>(block.size);
+    }
+  }
+
+  static constexpr uint64_t kTemporaryBytes = uint64_t{1} << recording::kTemporaryLog2Bytes;
+  uint64_t clock_bytes_ = 0;
+  const size_t size_bytes_;
+  uint64_t random_ = 1;
+  std::vector<Block> blocks_;
+};
+
+struct Shape {
+  const char* name;
+  void (*run)(Program* program, size_t blocks);
+};
+
+void Churn(Program* program, size_t blocks) {
+  program->Allocate(blocks);
+  program->Replace(3 * blocks);
+}
+void Growth(Program* program, size_t blocks) { program->Allocate(blocks); }
+void Saw(Program* program, size_t blocks) {
+  for (int tooth = 0; tooth < 4; ++tooth) {
+    program->FreeAll();
+    program->Allocate(blocks);
+    program->FreeLast(blocks / 2);
+    program->FreeLast(blocks / 4);
+  }
+}
+// A tenth of the peak is steady.
+void Spike(Program* program, size_t blocks) {
+  program->Allocate(blocks / 10);
+  program->Replace(blocks / 2);
+  program->Allocate(blocks);
+  program->FreeLast(blocks);
+  program->Replace(blocks / 2);
+}
+void TwoPhases(Program* program, size_t blocks) {
+  program->Allocate(blocks);
+  program->FreeAll();
+  program->Allocate(blocks / 2);
+  program->Replace(blocks / 2);
+}
+constexpr Shape kShapes[] = {
+    {"churn", Churn}, {"growth", Growth}, {"saw", Saw}, {"spike", Spike}, {"two phases", TwoPhases},
+};
+
+Estimate TotalOf(const HeapProfile& profile, Metric metric) {
+  Estimate total;
+  for (const heap::Sample& sample : profile.samples) {
+    total.Add(heap::EstimateOf(sample[metric], sample, profile.rate));
+  }
+  return total;
+}
+
+// Of one figure in many recordings.
+struct Tally {
+  double errors = 0;
+  double squares = 0;
+  int held = 0;
+  int asked = 0;
+
+  void Ask(double truth, double value, const Interval& interval) {
+    const double error = value - truth;
+    errors += error;
+    squares += error * error;
+    // A figure that is exact but for the rounding of doubles.
+    const double slack = 1e-9 * truth;
+    held += interval.low - slack <= truth && truth <= interval.high + slack ? 1 : 0;
+    ++asked;
+  }
+  double Mean() const { return errors / asked; }
+  double StandardError() const {
+    const double variance = std::max(0.0, squares / asked - Mean() * Mean());
+    return std::sqrt(variance / asked);
+  }
+  bool IsExact() const { return squares < 1e-6; }
+};
+
+enum Figure { kAllocatedBytes, kAllocatedBlocks, kLiveBytes, kPeakBytes, kTemporaryBytes, kWords };
+constexpr const char* kFigures[] = {"allocated", "blocks", "live", "peak", "temporary", "words"};
+
+struct Cell {
+  Tally tallies[std::size(kFigures)];
+};
+
+HeapProfile Record(const Shape& shape, double rate, size_t size_bytes, uint64_t seed,
+                   Program* program) {
+  RecordingOptions options = testing::EveryBlock("history");
+  options.rate = rate;
+  options.seed = seed;
+  options.callstack_size = 1;
+  const testing::Recorded recorded(options);
+  const size_t blocks = BlocksFor(rate, size_bytes);
+  shape.run(program, blocks);
+  program->UseBriefly(blocks / 2);
+  recording::RecordingOptions reading;
+  reading.names = false;
+  const auto profiles = recording::ReadRecordingProfiles(recorded.path(), reading);
+  EXPECT_TRUE(profiles.ok()) << profiles.status();
+  return profiles.ok() ? profiles->front() : HeapProfile{};
+}
+
+void Ask(const HeapProfile& profile, const Program& truth, Cell* cell) {
+  const auto bytes = [&](Figure figure, Metric metric, double is) {
+    const Estimate total = TotalOf(profile, metric);
+    cell->tallies[figure].Ask(is, total.amount.bytes, heap::BytesInterval(total));
+  };
+  bytes(kAllocatedBytes, Metric::kAllocated, truth.allocated_bytes);
+  bytes(kLiveBytes, Metric::kLive, truth.live_bytes);
+  bytes(kPeakBytes, Metric::kPeak, truth.peak_bytes);
+  bytes(kTemporaryBytes, Metric::kTemporary, truth.temporary_bytes);
+  const Estimate all = TotalOf(profile, Metric::kAllocated);
+  cell->tallies[kAllocatedBlocks].Ask(truth.allocated_blocks, all.amount.blocks,
+                                      heap::BlocksInterval(all));
+  for (const heap::Thread& thread : profile.threads) {
+    const double width = 1.96 * std::sqrt(thread.estimated_words_variance);
+    cell->tallies[kWords].Ask(thread.exact_words, thread.estimated_words,
+                              {thread.estimated_words - width, thread.estimated_words + width});
+  }
+}
+
+TEST(HistoriesTest, FiguresAreTrueOnTheAverageAndIntervalsHoldTheTruth) {
+  const char* const asked = getenv("ALLOMON_HISTORY_RUNS");
+  const int runs = asked == nullptr ? 6 : atoi(asked);
+  uint64_t seed = 1;
+  for (const Shape& shape : kShapes) {
+    int held[std::size(kFigures)] = {};
+    int all[std::size(kFigures)] = {};
+    for (const double rate : kRates) {
+      for (const size_t size_bytes : kSizes) {
+        Cell cell;
+        for (int run = 0; run < runs; ++run) {
+          Program program(size_bytes);
+          Ask(Record(shape, rate, size_bytes, seed++, &program), program, &cell);
+        }
+        for (size_t figure = 0; figure < std::size(kFigures); ++figure) {
+          const Tally& tally = cell.tallies[figure];
+          const std::string name = std::string(shape.name) + ", rate " + std::to_string(rate) +
+                                   ", " + std::to_string(size_bytes) + " bytes, " +
+                                   kFigures[figure];
+          if (asked != nullptr) {
+            printf("%-52s bias %+6.2f standard errors, held %5.1f %%\n", name.c_str(),
+                   tally.IsExact() ? 0 : tally.Mean() / tally.StandardError(),
+                   100.0 * tally.held / tally.asked);
+          }
+          if (rate == 1) {
+            EXPECT_TRUE(tally.IsExact()) << name << ": " << tally.Mean();
+            EXPECT_EQ(tally.held, tally.asked) << name;
+            continue;
+          }
+          if (runs >= 30) {
+            EXPECT_LE(std::abs(tally.Mean()), testing::kSigmas * tally.StandardError()) << name;
+          }
+          if (tally.IsExact()) continue;  // so large that all are sampled
+          held[figure] += tally.held;
+          all[figure] += tally.asked;
+        }
+      }
+    }
+    for (size_t figure = 0; figure < std::size(kFigures); ++figure) {
+      const double share = static_cast<double>(held[figure]) / all[figure];
+      printf("%s, %s: %.4f of %d\n", shape.name, kFigures[figure], share, all[figure]);
+      const double tolerance = testing::BinomialTolerance(all[figure], .05) / all[figure];
+      EXPECT_NEAR(share, .95, .025 + tolerance) << shape.name << ", " << kFigures[figure];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace allomon

@@ -1,0 +1,80 @@
+#include "tracker/recording/class_weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tracker/base/own_memory.h"
+#include "tracker/estimate.h"
+
+namespace allomon::recording {
+namespace {
+
+constexpr double kFraction = 4294967296.0;  // 2^32
+
+// 2^43 units of the least are 8 TiB, of which a signed word holds a thousand.  A sampled block of
+// rate 1e-6 stands for 8 MB; the bytes of one of rate 1e-12 need the place of six more digits.
+double UnitsFor(double rate) {
+  double units = 1 << 20;
+  for (double least = 1e-6; rate < least && units > 1.0 / 16; least /= 2) units /= 2;
+  return units;
+}
+
+Wide ToWide(double number) {
+  const double whole = std::floor(number);
+  return {static_cast<uint64_t>(whole), static_cast<uint64_t>((number - whole) * kFraction)};
+}
+
+}  // namespace
+
+ClassWeights::ClassWeights(double rate)
+    : rate_(rate),
+      units_per_byte_(UnitsFor(rate)),
+      known_(static_cast<Known*>(internal::OwnMemory::Map(kIndexes * sizeof(Known)))) {}
+
+ClassWeights::~ClassWeights() {
+  if (known_ != nullptr) internal::OwnMemory::Unmap(known_, kIndexes * sizeof(Known));
+}
+
+ClassWeight ClassWeights::Compute(uint32_t index) const {
+  const auto size_class = static_cast<uint16_t>(index / 4);
+  const AllocationSource source =
+      (index & 2) != 0 ? AllocationSource::kCustom : AllocationSource::kMalloc;
+  const uint64_t size_bytes =
+      (index & 1) != 0 ? GreatestSizeOf(size_class) : LeastSizeOf(size_class);
+  // Custom memory of no bytes is never sampled.
+  const uint64_t words = std::max<uint64_t>(TrialWords(size_bytes, source), 1);
+  const double p = ReportProbability(words, rate_);
+  // 1 - sqrt(1 - p), without the loss of digits where p is small.
+  const double q = p / (1 + std::sqrt(1 - p));
+  ClassWeight weight;
+  weight.blocks = 1 / p;
+  weight.wide = ToWide(weight.blocks);
+  weight.units_per_byte = units_per_byte_ / q;
+  weight.both_share = static_cast<uint32_t>(std::min(q / (2 - q) * kFraction, kFraction - 1));
+  return weight;
+}
+
+// Two threads that compute the same weight: the later one's is used once and not kept.
+ClassWeight ClassWeights::LearnSlow(uint32_t index) const {
+  const ClassWeight weight = Compute(index);
+  if (!learning_.exchange(true, std::memory_order_acquire)) {
+    Known& known = known_[index];
+    if (!known.is_set.load(std::memory_order_relaxed)) known.weight = weight;
+    known.is_set.store(true, std::memory_order_release);
+    learning_.store(false, std::memory_order_release);
+  }
+  return weight;
+}
+
+// With g the part of blocks that are weighed as the greatest: least (1 - g) + greatest g = blocks.
+const ClassWeight& ClassWeights::ChooseSlow(uint16_t size_class, AllocationSource source,
+                                            double blocks, uint32_t chance, bool* greatest,
+                                            ClassWeight* scratch) const {
+  constexpr double kChances = 2147483648.0;  // 2^31
+  const double least = Of(size_class, source, false, scratch).blocks;
+  const double most = Of(size_class, source, true, scratch).blocks;
+  *greatest = most < least && chance < (least - blocks) / (least - most) * kChances;
+  return Of(size_class, source, *greatest, scratch);
+}
+
+}  // namespace allomon::recording

@@ -1,0 +1,101 @@
+// What a sampled block of a class of sizes stands for.
+//
+// All blocks of a row have one weight, so that a row can count instead of adding up estimates: no
+// sum is ever rounded.  The weight is that of the class's least size or of its greatest one.  A
+// block of a size between them is given the one or the other by chance, such that its weight is, on
+// the average, exactly its own (Choose()).  That adds at most (1/16)^2 of a sample's variance.
+//
+// The halves of recording_layout.h: one half samples a block of probability p with q = 1 - sqrt(1 -
+// p), so a sampled one is both halves' with q / (2 - q), and else either's alike.  The halves are
+// independent: P(both) = p q / (2 - q) = q^2.
+//
+// Thread safe; for use inside malloc: no lock, no malloc.  Weights are computed once for each
+// class.
+#ifndef ALLOMON_TRACKER_RECORDING_CLASS_WEIGHTS_H_
+#define ALLOMON_TRACKER_RECORDING_CLASS_WEIGHTS_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/allocation.h"
+#include "tracker/formats/recording_layout.h"
+
+namespace allomon::recording {
+
+struct ClassWeight {
+  double blocks;          // 1/p: what a sampled block stands for
+  Wide wide;              // the same
+  double units_per_byte;  // of PeakState: 1/q
+  uint32_t both_share;    // of 2^32 sampled blocks, how many are both halves'; UINT32_MAX: all
+};
+
+// Of a block of so many bytes.
+inline int64_t UnitsOf(const ClassWeight& weight, uint64_t object_bytes) {
+  return static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(object_bytes)) *
+                              weight.units_per_byte);
+}
+
+// The product, rounded down to 2^-32.
+inline Wide Times(const Wide& weight, uint64_t bytes) {
+  const unsigned __int128 fraction = static_cast<unsigned __int128>(weight.fraction) * bytes;
+  return {weight.whole * bytes + static_cast<uint64_t>(fraction >> 32),
+          static_cast<uint32_t>(fraction)};
+}
+
+class ClassWeights {
+ public:
+  explicit ClassWeights(double rate);
+  ~ClassWeights();
+  ClassWeights(const ClassWeights&) = delete;
+  ClassWeights& operator=(const ClassWeights&) = delete;
+
+  // Where the kernel refuses own memory, *scratch holds it.
+  const ClassWeight& Of(uint16_t size_class, AllocationSource source, bool greatest,
+                        ClassWeight* scratch) const {
+    const uint32_t index =
+        size_class * 4u + (source == AllocationSource::kCustom ? 2 : 0) + (greatest ? 1 : 0);
+    if (__builtin_expect(known_ == nullptr, 0)) return *scratch = Compute(index);
+    const Known& known = known_[index];
+    // Pairs with the release in LearnSlow().
+    if (__builtin_expect(!known.is_set.load(std::memory_order_acquire), 0)) {
+      return *scratch = LearnSlow(index);
+    }
+    return known.weight;
+  }
+
+  // Of a block that stands for `blocks`; *greatest says as which it is weighed.  `chance` is one of
+  // 2^31, each with the same probability.
+  const ClassWeight& Choose(uint16_t size_class, AllocationSource source, double blocks,
+                            uint32_t chance, bool* greatest, ClassWeight* scratch) const {
+    const ClassWeight& least = Of(size_class, source, false, scratch);
+    *greatest = false;
+    if (__builtin_expect(blocks == least.blocks, 1)) return least;
+    return ChooseSlow(size_class, source, blocks, chance, greatest, scratch);
+  }
+
+  // Units of PeakState in a byte: 2^-20 of it, or larger ones where the rate is so small that
+  // estimates need them.
+  double units_per_byte() const { return units_per_byte_; }
+
+ private:
+  static constexpr uint32_t kIndexes = (SizeClassOf(UINT64_MAX) + 1u) * 4;
+
+  struct Known {
+    std::atomic<bool> is_set;
+    ClassWeight weight;
+  };
+
+  ClassWeight Compute(uint32_t index) const;
+  ClassWeight LearnSlow(uint32_t index) const;
+  const ClassWeight& ChooseSlow(uint16_t size_class, AllocationSource source, double blocks,
+                                uint32_t chance, bool* greatest, ClassWeight* scratch) const;
+
+  const double rate_;
+  const double units_per_byte_;
+  Known* const known_;  // own memory; nullptr if the kernel refused it
+  mutable std::atomic<bool> learning_{false};
+};
+
+}  // namespace allomon::recording
+
+#endif  // ALLOMON_TRACKER_RECORDING_CLASS_WEIGHTS_H_

@@ -1,0 +1,84 @@
+// What is live, by each half of the samples, and when most was: README.md, 3.
+//
+// The maximum of an estimate is larger than the truth, since it is looked for where the error is
+// large.  So one half of the samples says when the peak was, and the other half, which knows
+// nothing of the first one's error, says what was live then; and the other way round.
+//
+// Half i is at its peak when its sum is the largest so far, or is still that one and the other
+// half's has grown.  The moment is then the last one before the half's sum falls that has the most
+// of the other: a program that only grows has its peak at the end, not at the half's last sample.
+//
+// Any thread.  AddBirth() and AddDeath() take no lock, but for a new peak: that lock is held for
+// some 40 instructions.
+#ifndef ALLOMON_TRACKER_RECORDING_PEAK_H_
+#define ALLOMON_TRACKER_RECORDING_PEAK_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/base/spin_lock.h"
+#include "tracker/recording/written.h"
+
+namespace allomon::recording {
+
+// Sums are in units of ClassWeights::units_per_byte().
+class PeakState {
+ public:
+  // `flags` of a Row tell the halves.
+  void AddBirth(uint8_t flags, int64_t units, uint64_t nanos, const Written<ProcessRecord>& file) {
+    int64_t sums[kHalves];
+    for (uint32_t half = 0; half < kHalves; ++half) {
+      sums[half] = (flags & kOfHalf[half]) != 0
+                       ? live_[half].fetch_add(units, std::memory_order_relaxed) + units
+                       : live_[half].load(std::memory_order_relaxed);
+    }
+    if (__builtin_expect(IsNew(0, sums) || IsNew(1, sums), 0)) NoteSlow(sums, nanos, file);
+  }
+  void AddDeath(uint8_t flags, int64_t units) {
+    for (uint32_t half = 0; half < kHalves; ++half) {
+      if ((flags & kOfHalf[half]) == 0) continue;
+      if (at_most_[half].load(std::memory_order_relaxed)) {
+        at_most_[half].store(false, std::memory_order_relaxed);
+      }
+      live_[half].fetch_sub(units, std::memory_order_relaxed);
+    }
+  }
+
+  uint32_t Epoch(uint32_t half) const { return epoch_[half].load(std::memory_order_acquire); }
+  // Both halves together, in units.
+  int64_t Live() const {
+    return (live_[0].load(std::memory_order_relaxed) + live_[1].load(std::memory_order_relaxed)) /
+           2;
+  }
+  int64_t Peak() const {
+    return (other_[0].load(std::memory_order_relaxed) + other_[1].load(std::memory_order_relaxed)) /
+           2;
+  }
+
+  // No other thread looks.
+  void Begin(double units_per_byte);
+
+ private:
+  bool IsNew(uint32_t half, const int64_t (&sums)[kHalves]) const {
+    const int64_t most = most_[half].load(std::memory_order_relaxed);
+    return sums[half] > most ||
+           (sums[half] == most && at_most_[half].load(std::memory_order_relaxed) &&
+            sums[1 - half] > other_[half].load(std::memory_order_relaxed));
+  }
+  void NoteSlow(const int64_t (&sums)[kHalves], uint64_t nanos,
+                const Written<ProcessRecord>& file);
+
+  // One line of the cache.
+  alignas(64) std::atomic<int64_t> live_[kHalves] = {};
+  std::atomic<int64_t> most_[kHalves] = {};   // of live_
+  std::atomic<int64_t> other_[kHalves] = {};  // the other half's sum at that moment
+  std::atomic<uint32_t> epoch_[kHalves] = {};
+  std::atomic<bool> at_most_[kHalves] = {};  // nothing of the half has died since
+
+  alignas(64) internal::SpinLock lock_;
+  double bytes_per_unit_ = 1;
+};
+
+}  // namespace allomon::recording
+
+#endif  // ALLOMON_TRACKER_RECORDING_PEAK_H_
