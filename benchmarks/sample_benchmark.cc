@@ -1,11 +1,14 @@
 // The cost of one sample: every allocation is sampled, followed and freed.  sample_memory.cc
 // measures the cost in memory.
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "allocator/allocator.h"
+#include "tracker/recording.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
@@ -57,6 +60,26 @@ void BM_SampleThreads(benchmark::State& state) {
   if (state.thread_index() == 0) Tracker::stop().IgnoreError();
 }
 BENCHMARK(BM_SampleThreads)->Threads(1)->Threads(2);
+
+// The same in a recording.  Here threads also share what is live in all, and have a row in common.
+void BM_RecordedThreads(benchmark::State& state) {
+  static RecordingId recording;
+  if (state.thread_index() == 0) {
+    RecordingOptions options;
+    options.path = "/tmp/sample_benchmark.%p.rec";
+    options.rate = 1;
+    options.seed = 1;
+    options.callstack_size = 8;
+    const auto id = Recording::Start(options);
+    if (!id.ok()) abort();
+    recording = *id;
+  }
+  for (auto _ : state) AllocateDeep(8);
+  if (state.thread_index() != 0) return;
+  if (!Recording::Stop(recording).ok()) abort();
+  unlink(("/tmp/sample_benchmark." + std::to_string(getpid()) + ".rec").c_str());
+}
+BENCHMARK(BM_RecordedThreads)->Threads(1)->Threads(2);
 
 // The same loop without a tracker, to subtract.
 void BM_Unsampled(benchmark::State& state) {

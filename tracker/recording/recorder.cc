@@ -309,7 +309,9 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   death.cache = has_slot ? &slot.blocks : nullptr;
   death.has_age = !ThreadTable::IsShared(name.thread);
   death.thread_bytes =
-      death.has_age ? store_.threads().WordsOf(name.thread, session_) * internal::kBytesPerWord : 0;
+      death.has_age
+          ? store_.threads().WordsOf(name.thread, death.thread, session_) * internal::kBytesPerWord
+          : 0;
   if (kind == EventKind::kPromoted) {
     store_.PromoteBlock(name, death);
   } else {

@@ -7,6 +7,15 @@
 namespace allomon::recording {
 namespace {
 
+// Of a sum that no other thread writes: the file gets a copy.
+void AddOwn(const Wide& part, Wide* sum, const Written<Thread>& file, Wide Thread::*copy) {
+  sum->whole += part.whole;
+  file.In(copy, &Wide::whole).Store(sum->whole);
+  if (part.fraction == 0) return;
+  sum->fraction += part.fraction;
+  file.In(copy, &Wide::fraction).Store(sum->fraction);
+}
+
 bool IsPowerOfTwo(uint64_t number) { return (number & (number - 1)) == 0; }
 
 }  // namespace
@@ -42,7 +51,7 @@ uint32_t ThreadTable::Enter(uint32_t tid, Missing* missing) {
   TakeName(number);
   Own& own = own_.At(number);
   own.countdown.store(&internal::countdown_words, std::memory_order_relaxed);
-  // Pairs with the load in WordsOf(): the countdown is there, too.
+  // Pairs with the load in WordsOfOtherSlow(): the countdown is there, too.
   own.thread.store(&internal::CurrentThread());
   return number;
 }
@@ -56,25 +65,38 @@ void ThreadTable::TakeName(uint32_t number) const {
 }
 
 void ThreadTable::AddSample(uint32_t number, const ThreadSample& sample) {
+  if (__builtin_expect(IsShared(number), 0)) return AddSharedSample(sample);
   Own& own = own_.At(number);
-  const Written<Thread> file = own_.At(number).file;
-  const uint64_t samples = own.samples.fetch_add(1, std::memory_order_relaxed) + 1;
+  const Written<Thread> file = own.file;
+  const uint64_t samples = own.samples.load(std::memory_order_relaxed) + 1;
+  own.samples.store(samples, std::memory_order_relaxed);
+  own.exact_words.store(sample.exact_words, std::memory_order_relaxed);
+  own.estimated_words += sample.estimated_words;
+  own.estimated_words_variance += sample.estimated_words_variance;
+  file[&Thread::samples].Store(samples);
+  AddOwn(sample.blocks, &own.blocks, file, &Thread::blocks);
+  AddOwn(sample.bytes, &own.bytes, file, &Thread::bytes);
+  file[&Thread::last_nanos].Store(sample.nanos);
+  file[&Thread::exact_words].Store(sample.exact_words);
+  file[&Thread::estimated_words].Store(own.estimated_words);
+  file[&Thread::estimated_words_variance].Store(own.estimated_words_variance);
+  if (__builtin_expect(!IsPowerOfTwo(samples), 1)) return;
   if (samples == 1) file[&Thread::first_nanos].Store(sample.nanos);
+  const RecorderHold hold;
+  TakeName(number);
+}
+
+// Exact words are one thread's, and their estimate is compared with them: here there are none.
+void ThreadTable::AddSharedSample(const ThreadSample& sample) const {
+  Own& own = own_.At(kMostThreads);
+  const Written<Thread> file = own.file;
+  if (own.samples.fetch_add(1, std::memory_order_relaxed) == 0) {
+    file[&Thread::first_nanos].Store(sample.nanos);
+  }
   file[&Thread::last_nanos].Store(sample.nanos);
   file[&Thread::samples].Add(1);
   Add(sample.blocks, file, &Thread::blocks);
   Add(sample.bytes, file, &Thread::bytes);
-  // Exact words are a thread's own, and their estimate is compared with them.
-  if (__builtin_expect(IsShared(number), 0)) return;
-  own.exact_words.store(sample.exact_words, std::memory_order_relaxed);
-  file[&Thread::exact_words].Store(sample.exact_words);
-  own.estimated_words += sample.estimated_words;
-  own.estimated_words_variance += sample.estimated_words_variance;
-  file[&Thread::estimated_words].Store(own.estimated_words);
-  file[&Thread::estimated_words_variance].Store(own.estimated_words_variance);
-  if (!IsPowerOfTwo(samples)) return;
-  const RecorderHold hold;
-  TakeName(number);
 }
 
 // A thread that looks at this one's words has counted itself before it looked, so either it sees
@@ -92,7 +114,7 @@ void ThreadTable::Leave(uint32_t number, uint64_t exact_words) {
 }
 
 // The order of all (seq_cst) is what Leave() argues with.
-uint64_t ThreadTable::WordsOf(uint32_t number, internal::SessionId session) const {
+uint64_t ThreadTable::WordsOfOtherSlow(uint32_t number, internal::SessionId session) const {
   Own& own = own_.At(number);
   uint64_t words = 0;
   own.readers.fetch_add(1);
