@@ -22,6 +22,11 @@ void* OrThrow(void* block, size_t size_bytes, size_t alignment_bytes) {
   return block;
 }
 
+void* Allocate(size_t size_bytes) {
+  void* const first = allomon::internal::AllocateFirstForWriter(size_bytes, 8);
+  return first != nullptr ? first : OrThrow(backend::Malloc(size_bytes), size_bytes, 8);
+}
+
 void Free(void* block) {
   if (allomon::internal::IsInReserve(block)) return allomon::internal::ReleaseToReserve();
   backend::Free(block);
@@ -31,7 +36,7 @@ void Free(void* block) {
 
 // `what` is a for arrays; for one object it is w in names of operator new, l in those of delete.
 #define ALLOMON_INTERNAL_NEW(what)                                                         \
-  void* __wrap__Zn##what##m(size_t n) { return OrThrow(backend::Malloc(n), n, 8); }        \
+  void* __wrap__Zn##what##m(size_t n) { return Allocate(n); }                              \
   void* __wrap__Zn##what##mRKSt9nothrow_t(size_t n, const std::nothrow_t&) noexcept {      \
     return backend::Malloc(n);                                                             \
   }                                                                                        \

@@ -19,6 +19,8 @@ namespace {
 
 constexpr size_t kMostReserveBytes = size_t{16} << 20;
 constexpr size_t kLeastReserveBytes = size_t{64} << 10;
+// What the profile of a program takes that has few samples.
+constexpr size_t kFirstBytes = size_t{32} << 10;
 // AllowedReservationBytes() is an eighth of the limit.
 constexpr size_t kPartOfAllowed = 4;
 
@@ -87,6 +89,13 @@ bool RunWriter(void (*work)(void*), void* argument) {
 }
 
 bool IsWriter() { return t_way_out != nullptr; }
+
+void* AllocateFirstForWriter(size_t size_bytes, size_t alignment_bytes) {
+  if (t_way_out == nullptr || size_bytes > kFirstBytes - std::min(kFirstBytes, g_used_bytes)) {
+    return nullptr;
+  }
+  return TakeFromReserve(size_bytes, alignment_bytes);
+}
 
 void* AllocateForWriter(size_t size_bytes, size_t alignment_bytes) {
   if (t_way_out == nullptr) return nullptr;

@@ -84,7 +84,8 @@ const NativeFunctions::Function& NativeFunctions::OfAddress(uintptr_t pc) {
   const bool in_file = symbol.address != 0;
   const uint64_t start = symbol.address - (pc - symbol.function_start);
   const CodeAddress place = {in_file ? ModuleOf(symbol) : 0, start, symbol.address};
-  const bool excluded = excluded_.Contain(symbol.name);
+  if (!excluded_.has_value()) excluded_.emplace(patterns_);
+  const bool excluded = excluded_->Contain(symbol.name);
   return by_address_
       .emplace(pc, Function{std::move(symbol.name), std::move(symbol.position),
                             symbol.function_start, symbol.named, excluded, in_file, place})

@@ -6,7 +6,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tracker/formats/call_sites.h"
@@ -37,7 +39,7 @@ class NativeFunctions {
   // `excluded` are patterns of functions that are charged to their callers, as MLton's compiler
   // does for -profile-exclude.
   NativeFunctions(std::string_view excluded, FirstFrame first)
-      : excluded_(excluded), first_(first) {}
+      : patterns_(excluded), first_(first) {}
 
   // The frame that a stack is charged to.  It is that of the innermost managed function, because
   // the frames inside of it belong to its interpreter.  Without a managed function it is the
@@ -68,9 +70,11 @@ class NativeFunctions {
   // The pc of a frame, inside its function.
   uintptr_t PcOfFrame(const ChargedStack& stack, uint32_t frame) const;
 
-  const Wrappers excluded_;
+  const std::string patterns_;
   const FirstFrame first_;
-  std::unique_ptr<ProcessSymbols> symbols_;  // nullptr before the first look-up
+  // Both empty before the first look-up: they take more pages than the rest of a start.
+  std::unique_ptr<ProcessSymbols> symbols_;
+  std::optional<Wrappers> excluded_;
   std::map<uintptr_t, Function> by_address_;
   std::vector<CodeModule> modules_;
   std::map<std::string, uint32_t> module_of_path_;
