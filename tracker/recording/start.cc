@@ -46,7 +46,8 @@ std::unique_ptr<ProcessFacts> FactsOf(const StartOptions& options) {
   facts.callstack_size = options.callstack_size;
   facts.follows_children = options.follows_children;
   facts.name = NameByKernel();
-  facts.program_bytes = LengthOf(sys::Readlink("/proc/self/exe", facts.program, sizeof(facts.program)));
+  facts.program_bytes =
+      LengthOf(sys::Readlink("/proc/self/exe", facts.program, sizeof(facts.program)));
   facts.command_bytes = ReadFile("/proc/self/cmdline", facts.command, sizeof(facts.command));
   return owned;
 }
