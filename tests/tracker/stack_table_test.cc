@@ -99,23 +99,22 @@ TEST(StackTableTest, ViewIsThatOfTheId) {
 
 // Memory for the table of ids is refused while the arena still has room.
 TEST(StackTableTest, StackThatFindsNoRoomUsesUpNone) {
-  constexpr uintptr_t kFull = 16384;  // ids from here on need another segment, and more buckets
-  constexpr size_t kBucketBytes = 65536 * sizeof(uint64_t) + 4096;
+  constexpr uintptr_t kFull = 16384;  // ids from here on need another segment
   StackTable table;
   StackId last = 0;
   const auto intern = [&table](uintptr_t frame) {
-    const uintptr_t frames[] = {frame, frame};
-    return table.Intern(frames, 2, false);
+    const uintptr_t frames[] = {frame, frame, frame};
+    return table.Intern(frames, 3, false);
   };
   for (uintptr_t i = 1; i < kFull; ++i) last = intern(i);
   ASSERT_EQ(last, kFull - 1);
   const uintptr_t* const before = table.View(last).frames;
-  OwnMemory::SetBudgetBytes(OwnMemory::mapped_bytes() + kBucketBytes);
+  OwnMemory::SetBudgetBytes(OwnMemory::mapped_bytes());
   for (uintptr_t i = 0; i < 100; ++i) EXPECT_EQ(intern(kFull + i), 0u);
   OwnMemory::SetBudgetBytes(kDefaultOwnMemoryBudgetBytes);
   const StackId next = intern(kFull);
   ASSERT_EQ(next, kFull);
-  EXPECT_EQ(table.View(next).frames, before + 3) << "three words each: the id, and two frames";
+  EXPECT_EQ(table.View(next).frames, before + 5) << "two words of its own, and three frames";
 }
 
 // Two threads that meet a stack at the same time must agree on its id.

@@ -2,7 +2,8 @@
 // stack is, and a client can count by id.
 //
 // Interned stacks live until the process ends (a stack that was seen is likely to be seen again).
-// Thread safe; a stack that is known costs no lock: hash it, probe, compare (20 ns at 8 frames).
+// Thread safe; a stack that is known costs no lock: hash it, probe, compare (20 ns at 8 frames).  A
+// new one takes the table's lock for the length of a chain or two: no thread ever rehashes.
 // Never allocates from malloc, never throws.  In a signal handler only while the thread was not
 // busy (inv.lock.tick).
 #ifndef ALLOMON_TRACKER_CORE_STACK_TABLE_H_
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tracker/base/chain_index.h"
 #include "tracker/base/own_memory.h"
 #include "tracker/core/stack_id.h"
 #include "tracker/core/tick_safe_lock.h"
@@ -68,36 +70,34 @@ class StackTable {
   struct Record {
     StackId id;
     uint32_t depth_and_cut;  // depth * 2 + cut
+    uint32_t hash;
+    std::atomic<uint32_t> next;  // of its chain
     uintptr_t frames[1];
   };
-  struct Buckets {
-    uint32_t mask;
-    std::atomic<uint64_t> words[1];  // hash << 32 | record; 0 is empty, record 0 is left
+  // A record's number in the index is its place in the arena.
+  struct Links {
+    const BumpArena* arena;
+    std::atomic<uint32_t>& Next(BumpArena::Ref ref) const { return At(ref)->next; }
+    uint64_t HashOf(BumpArena::Ref ref) const { return At(ref)->hash; }
+    Record* At(BumpArena::Ref ref) const { return static_cast<Record*>(arena->At(ref)); }
   };
+  static constexpr uint32_t kMostStacks = uint32_t{1} << 24;
 
+  Links links() const { return {&arena_}; }
   // nullptr if there is none.
-  const Record* Find(const Buckets* buckets, uint32_t hash, const uintptr_t* frames,
-                     uint32_t depth_and_cut) const;
+  const Record* Find(uint32_t hash, const uintptr_t* frames, uint32_t depth_and_cut) const;
   // nullptr without memory.
   const Record* InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth_and_cut);
   const Record* AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth_and_cut)
       ALLOMON_REQUIRES(lock_);
-  bool EnsureRoomLocked() ALLOMON_REQUIRES(lock_);
   void RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uintptr_t by)
       ALLOMON_REQUIRES(lock_);
-  void LeaveBucketLocked(const Record& record, BumpArena::Ref ref) ALLOMON_REQUIRES(lock_);
-  const Record* RecordAt(BumpArena::Ref ref) const;
 
-  static Buckets* MapBuckets(uint32_t count);
-  // Returns whether the word took an empty bucket, not one that was left.
-  static bool PutLocked(Buckets* buckets, uint64_t word);
-
-  std::atomic<Buckets*> buckets_{nullptr};
   std::atomic<uint32_t> next_id_{1};
-  uint32_t used_buckets_ = 0;  // those that are not empty; under the lock
+  ChainIndex<kMostStacks> index_;
   BumpArena arena_;
   // id -> record
-  SegmentedArray<std::atomic<uint32_t>, 16384, 1024> refs_;
+  SegmentedArray<std::atomic<uint32_t>, 16384, kMostStacks / 16384> refs_;
   TickSafeLock lock_;
 };
 

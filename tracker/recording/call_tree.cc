@@ -86,7 +86,7 @@ uint32_t CallTree::AddLocked(const Node& child) {
   own.SetAddress(child.address);
   own.rest = RestOf(child);
   const uint32_t number = nodes_.Add(child);
-  index_.Insert(number, *this);
+  CountHeldStep(index_.Insert(number, *this));
   return number;
 }
 

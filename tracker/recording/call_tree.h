@@ -12,7 +12,6 @@
 
 #include "tracker/allocation.h"
 #include "tracker/callstack/managed_functions.h"
-#include "tracker/recording/chain_index.h"
 #include "tracker/recording/missing.h"
 #include "tracker/recording/modules.h"
 #include "tracker/recording/records.h"

@@ -34,7 +34,7 @@ uint32_t LifetimeTable::Add(const Key& key) {
   own.rest = key.rest_;
   const uint32_t number = events_.Add(event);
   own.file = events_.At(number);
-  index_.Insert(number, *this);
+  CountHeldStep(index_.Insert(number, *this));
   return number;
 }
 

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 
-#include "tracker/recording/chain_index.h"
 #include "tracker/recording/records.h"
 
 namespace allomon::recording {

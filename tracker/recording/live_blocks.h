@@ -9,7 +9,6 @@
 #include <new>
 
 #include "tracker/base/tagged_free_list.h"
-#include "tracker/recording/own_array.h"
 #include "tracker/recording/records.h"
 
 namespace allomon::recording {

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "tracker/recording/build_id.h"
-#include "tracker/recording/chain_index.h"
 
 namespace allomon::recording {
 namespace {

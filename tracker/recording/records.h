@@ -8,13 +8,22 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tracker/base/chain_index.h"
 #include "tracker/base/check.h"
-#include "tracker/recording/own_array.h"
+#include "tracker/base/own_array.h"
 #include "tracker/recording/recorder_lock.h"
 #include "tracker/recording/segment_file.h"
 #include "tracker/recording/written.h"
 
 namespace allomon::recording {
+
+// A reader takes no more records of one kind (recording_repair.cc).
+inline constexpr uint32_t kMostRecords = uint32_t{1} << 25;
+
+template <typename Element, uint32_t kMost = kMostRecords>
+using OwnArray = internal::OwnArray<Element, kMost>;
+using ChainIndex = internal::ChainIndex<2 * kMostRecords>;
+using internal::Mix;
 
 // Calls add() under the lock, until it has found room or there is none; the disk is asked without
 // the lock.  add() answers 0 where there is no room.

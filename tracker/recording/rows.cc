@@ -34,7 +34,7 @@ uint32_t RowTable::Add(const RowKey& key, uint32_t node, TextRef labels, const P
   own.rest = RestOf(key);
   const uint32_t number = rows_.Add(row);
   own.file = rows_.At(number);
-  index_.Insert(number, *this);
+  CountHeldStep(index_.Insert(number, *this));
   return number;
 }
 

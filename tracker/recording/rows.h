@@ -8,7 +8,6 @@
 
 #include "tracker/core/label_set_id.h"
 #include "tracker/core/stack_id.h"
-#include "tracker/recording/chain_index.h"
 #include "tracker/recording/peak.h"
 #include "tracker/recording/records.h"
 

@@ -10,7 +10,6 @@
 
 #include "tracker/core/thread_state.h"
 #include "tracker/recording/missing.h"
-#include "tracker/recording/own_array.h"
 #include "tracker/recording/records.h"
 #include "tracker/recording/thread_names.h"
 #include "tracker/sampling/countdown.h"

@@ -1,8 +1,10 @@
-// An array of own memory whose elements never move, mapped as it is used.  Indexes are from 0.
+// An array of own memory whose elements never move, mapped as it is used, and unmapped by Clear().
+// Indexes are from 0.  It has no destructor: one of the process lives as long as the process.
 //
-// Reserve() under the recorder's lock.  At() of a reserved index: any thread, no lock, two loads.
-#ifndef ALLOMON_TRACKER_RECORDING_OWN_ARRAY_H_
-#define ALLOMON_TRACKER_RECORDING_OWN_ARRAY_H_
+// Reserve() under a lock of the owner's.  At() of a reserved index: any thread that has learnt of
+// the reservation by an acquire; no lock, two loads.  Nothing allocates from malloc.
+#ifndef ALLOMON_TRACKER_BASE_OWN_ARRAY_H_
+#define ALLOMON_TRACKER_BASE_OWN_ARRAY_H_
 
 #include <atomic>
 #include <cstddef>
@@ -10,17 +12,13 @@
 
 #include "tracker/base/own_memory.h"
 
-namespace allomon::recording {
-
-// A reader takes no more records of one kind (recording_repair.cc).
-inline constexpr uint32_t kMostRecords = uint32_t{1} << 25;
+namespace allomon::internal {
 
 // `Element` is valid when all its bytes are zero.
-template <typename Element, uint32_t kMost = kMostRecords>
+template <typename Element, uint32_t kMost>
 class OwnArray {
  public:
   OwnArray() = default;
-  ~OwnArray() { Clear(); }
   OwnArray(const OwnArray&) = delete;
   OwnArray& operator=(const OwnArray&) = delete;
 
@@ -28,12 +26,12 @@ class OwnArray {
   bool Reserve(uint32_t index) {
     if (index >= kMost) return false;
     if (pages_ == nullptr) {
-      pages_ = static_cast<std::atomic<Element*>*>(internal::OwnMemory::Map(kListBytes));
+      pages_ = static_cast<std::atomic<Element*>*>(OwnMemory::Map(kListBytes));
       if (pages_ == nullptr) return false;
     }
     std::atomic<Element*>& page = pages_[index / kPageElements];
     if (page.load(std::memory_order_relaxed) != nullptr) return true;
-    auto* const fresh = static_cast<Element*>(internal::OwnMemory::Map(kPageBytes));
+    auto* const fresh = static_cast<Element*>(OwnMemory::Map(kPageBytes));
     // Pairs with the acquire in At(): the page is mapped.
     page.store(fresh, std::memory_order_release);
     return fresh != nullptr;
@@ -52,9 +50,9 @@ class OwnArray {
   void Clear() {
     for (uint32_t i = 0; pages_ != nullptr && i < kPages; ++i) {
       Element* const page = pages_[i].load(std::memory_order_relaxed);
-      if (page != nullptr) internal::OwnMemory::Unmap(page, kPageBytes);
+      if (page != nullptr) OwnMemory::Unmap(page, kPageBytes);
     }
-    if (pages_ != nullptr) internal::OwnMemory::Unmap(pages_, kListBytes);
+    if (pages_ != nullptr) OwnMemory::Unmap(pages_, kListBytes);
     pages_ = nullptr;
   }
 
@@ -67,6 +65,6 @@ class OwnArray {
   std::atomic<Element*>* pages_ = nullptr;
 };
 
-}  // namespace allomon::recording
+}  // namespace allomon::internal
 
-#endif  // ALLOMON_TRACKER_RECORDING_OWN_ARRAY_H_
+#endif  // ALLOMON_TRACKER_BASE_OWN_ARRAY_H_

@@ -1,27 +1,27 @@
 // From a hash to the numbers of records in own memory: chains that share one array of heads, which
 // grows by one head for each record (linear hashing: Litwin 1980; Larson 1988).
 //
-// Find() takes no lock and may miss a record whose chain is being split, so who does not find takes
-// the lock, looks again, and only then inserts.  Insert() under the recorder's lock: it splits one
-// chain and is bounded by its length, so growth never makes a thread wait.
+// Find() takes no lock and may miss a record whose chain is being split.  A thread that does not
+// find takes the owner's lock, looks again, and only then inserts.  Insert() and Remove() under
+// that lock: Insert() splits one chain, so growth never makes a thread wait for more than a chain's
+// length.
 //
 // The records are the user's, who gives each call a Records:
 //
 //   std::atomic<uint32_t>& Next(uint32_t number) const;  // the next one's number; 0: none
 //   uint64_t HashOf(uint32_t number) const;
 //
-// Records are never taken out.  Cost: a probe reads the head and a record or two.
-#ifndef ALLOMON_TRACKER_RECORDING_CHAIN_INDEX_H_
-#define ALLOMON_TRACKER_RECORDING_CHAIN_INDEX_H_
+// A record that was taken out keeps its Next(), so that a thread which stands on it goes on.  Cost:
+// a probe reads the head and a record or two.
+#ifndef ALLOMON_TRACKER_BASE_CHAIN_INDEX_H_
+#define ALLOMON_TRACKER_BASE_CHAIN_INDEX_H_
 
 #include <atomic>
 #include <cstdint>
 
-#include "tracker/base/check.h"
-#include "tracker/recording/own_array.h"
-#include "tracker/recording/recorder_lock.h"
+#include "tracker/base/own_array.h"
 
-namespace allomon::recording {
+namespace allomon::internal {
 
 // Multiplications spread the low bits upwards, shifts bring the high ones down.
 constexpr uint64_t Mix(uint64_t a, uint64_t b) {
@@ -31,6 +31,8 @@ constexpr uint64_t Mix(uint64_t a, uint64_t b) {
   return hash ^ hash >> 32;
 }
 
+// Of at most kMost records.  Constant-initialised.
+template <uint32_t kMost>
 class ChainIndex {
  public:
   // The number for which is(number) holds; 0 if there is none, or if it was missed.
@@ -50,13 +52,27 @@ class ChainIndex {
   // Makes room for one record more; false when own memory is exhausted.
   bool Reserve() { return heads_.Reserve(count_.load(std::memory_order_relaxed) + kFirstHeads); }
 
-  // After a Reserve() that was granted, of a record that is filled.
+  // After a Reserve() that was granted, of a record that is filled.  The number of records that it
+  // has looked at.
   template <typename Records>
-  void Insert(uint32_t number, const Records& records) {
+  uint32_t Insert(uint32_t number, const Records& records) {
     uint32_t count = count_.load(std::memory_order_relaxed);
     if (count == 0) count_.store(count = kFirstHeads, std::memory_order_release);
     Push(PlaceOf(records.HashOf(number), count), number, records);
-    if (++used_ > count) Split(count, records);
+    return ++used_ > count ? Split(count, records) : 0;
+  }
+
+  // Of a record whose hash has not changed; nothing if it was taken out before.
+  template <typename Records>
+  void Remove(uint32_t number, const Records& records) {
+    const uint32_t count = count_.load(std::memory_order_relaxed);
+    std::atomic<uint32_t>* link = &heads_.At(PlaceOf(records.HashOf(number), count));
+    for (uint32_t at; (at = link->load(std::memory_order_relaxed)) != number;) {
+      if (at == 0) return;
+      link = &records.Next(at);
+    }
+    link->store(records.Next(number).load(std::memory_order_relaxed), std::memory_order_release);
+    --used_;
   }
 
   // No other thread looks.
@@ -86,12 +102,13 @@ class ChainIndex {
   // The chain that the fresh head shares a place with is divided.  A thread that walks along it may
   // be led into the fresh chain, and then misses the rest: see above.
   template <typename Records>
-  void Split(uint32_t count, const Records& records) {
-    if (heads_.Find(count) == nullptr) return;  // chains get longer when own memory is exhausted
+  uint32_t Split(uint32_t count, const Records& records) {
+    uint32_t steps = 0;
+    if (heads_.Find(count) == nullptr) return 0;  // own memory is exhausted: chains get longer
     const uint32_t half = uint32_t{1} << (31 - __builtin_clz(count));
     std::atomic<uint32_t>* link = &heads_.At(count - half);
     for (uint32_t number; (number = link->load(std::memory_order_relaxed)) != 0;) {
-      CountHeldStep();
+      ++steps;
       std::atomic<uint32_t>& next = records.Next(number);
       if ((static_cast<uint32_t>(records.HashOf(number)) & (2 * half - 1)) != count) {
         link = &next;
@@ -101,13 +118,14 @@ class ChainIndex {
       Push(count, number, records);
     }
     count_.store(count + 1, std::memory_order_release);
+    return steps;
   }
 
-  OwnArray<std::atomic<uint32_t>, 2 * kMostRecords> heads_;
+  OwnArray<std::atomic<uint32_t>, kMost> heads_;
   std::atomic<uint32_t> count_{0};
-  uint32_t used_ = 0;  // records that were inserted
+  uint32_t used_ = 0;  // records that are in it
 };
 
-}  // namespace allomon::recording
+}  // namespace allomon::internal
 
-#endif  // ALLOMON_TRACKER_RECORDING_CHAIN_INDEX_H_
+#endif  // ALLOMON_TRACKER_BASE_CHAIN_INDEX_H_
