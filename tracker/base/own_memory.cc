@@ -21,16 +21,13 @@ void* MapPages(size_t size_bytes) {
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 // A huge page is aligned, so more is mapped than is asked for, and what is too much at both ends is
-// unmapped.  Without huge pages the advice is refused, and these are pages as others.
-void* MapHugePages(size_t size_bytes) {
+// unmapped.
+void* MapAligned(size_t size_bytes) {
   char* const mapped = static_cast<char*>(MapPages(size_bytes + kHugePageBytes));
   if (mapped == nullptr) return nullptr;
   const size_t before = -reinterpret_cast<uintptr_t>(mapped) % kHugePageBytes;
   if (before != 0) munmap(mapped, before);
   munmap(mapped + before + size_bytes, kHugePageBytes - before);
-  const int saved_errno = errno;
-  madvise(mapped + before, size_bytes, MADV_HUGEPAGE);
-  errno = saved_errno;
   return mapped + before;
 }
 
@@ -45,7 +42,14 @@ void OwnMemory::SetBudgetBytes(size_t budget_bytes) {
 
 void* OwnMemory::Map(size_t size_bytes) { return MapWithinBudget(size_bytes, MapPages); }
 
-void* OwnMemory::MapDense(size_t size_bytes) { return MapWithinBudget(size_bytes, MapHugePages); }
+void* OwnMemory::MapForDense(size_t size_bytes) { return MapWithinBudget(size_bytes, MapAligned); }
+
+void OwnMemory::MakeDense(void* pages, size_t size_bytes) {
+  if (reinterpret_cast<uintptr_t>(pages) % kHugePageBytes != 0) return;
+  const int saved_errno = errno;
+  madvise(pages, size_bytes, MADV_HUGEPAGE);
+  errno = saved_errno;
+}
 
 void* OwnMemory::MapWithinBudget(size_t size_bytes, void* (*map)(size_t)) {
   const size_t rounded = RoundUpToPages(size_bytes);
@@ -71,8 +75,12 @@ void BumpArena::AddChunk(size_t index, char* memory) {
 }
 
 void BumpArena::MapDenseChunks(size_t first) {
-  char* const fresh = static_cast<char*>(OwnMemory::MapDense(kDenseChunks * kChunkBytes));
+  char* const fresh = static_cast<char*>(OwnMemory::MapForDense(kDenseChunks * kChunkBytes));
   if (fresh == nullptr) return;
+  if (first > kFirstDenseChunk) {
+    OwnMemory::MakeDense(chunks_[first - kDenseChunks].load(std::memory_order_acquire),
+                         kDenseChunks * kChunkBytes);
+  }
   for (size_t i = 0; i < kDenseChunks; ++i) AddChunk(first + i, fresh + i * kChunkBytes);
 }
 
