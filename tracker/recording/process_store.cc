@@ -43,8 +43,10 @@ void ProcessStore::Write(const ProcessFacts& facts) {
   process_[&ProcessRecord::seed].Store(facts.seed);
   process_[&ProcessRecord::rate].Store(facts.rate);
   process_[&ProcessRecord::callstack_size].Store(facts.callstack_size);
-  process_[&ProcessRecord::program].Store(texts_.Add(facts.program, facts.program_bytes));
-  process_[&ProcessRecord::command].Store(texts_.Add(facts.command, facts.command_bytes));
+  const TextRef program = texts_.Add(facts.program, facts.program_bytes);
+  Store(program, process_, &ProcessRecord::program);
+  const TextRef command = texts_.Add(facts.command, facts.command_bytes);
+  Store(command, process_, &ProcessRecord::command);
   process_[&ProcessRecord::begun].Publish(1);
 }
 

@@ -84,9 +84,11 @@ class ProcessStore {
   void Clear();
   bool is_begun() const { return segment_ != 0; }
 
-  // Under the lock.
-  uint32_t EnterThreadLocked(uint32_t tid) { return threads_.Enter(tid, &missing_); }
-  void EndThreadLocked(uint32_t thread, uint64_t exact_words, LiveBlocks::Cache* cache) {
+  uint32_t EnterThreadLocked(uint32_t tid) ALLOMON_REQUIRES(recorder_lock) {
+    return threads_.Enter(tid, &missing_);
+  }
+  void EndThreadLocked(uint32_t thread, uint64_t exact_words, LiveBlocks::Cache* cache)
+      ALLOMON_REQUIRES(recorder_lock) {
     threads_.Leave(thread, exact_words);
     live_.Drain(cache);
   }

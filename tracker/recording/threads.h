@@ -34,9 +34,9 @@ class ThreadTable {
 
   // The number of the calling thread, which is new; 0 if there is no room.  Beyond kMostThreads,
   // threads share the last record, which has no number of the kernel's.
-  uint32_t Enter(uint32_t tid, Missing* missing);
+  uint32_t Enter(uint32_t tid, Missing* missing) ALLOMON_REQUIRES(recorder_lock);
   // The calling thread, which is `number`, ends; `exact_words` of it in all.
-  void Leave(uint32_t number, uint64_t exact_words);
+  void Leave(uint32_t number, uint64_t exact_words) ALLOMON_REQUIRES(recorder_lock);
 
   // Whether the record is of one thread.
   static bool IsShared(uint32_t number) { return number == kMostThreads; }

@@ -19,6 +19,8 @@ namespace allomon::recording {
 
 template <typename Value>
 class WrittenField {
+  static_assert(alignof(Value) == sizeof(Value), "stored in one piece");
+
  public:
   WrittenField() = default;
   explicit WrittenField(Value* at) : at_(at) {}
@@ -74,6 +76,12 @@ inline void CopyWords(const char* from, char* to, size_t size_bytes) {
         __atomic_load_n(reinterpret_cast<const uint64_t*>(from + i), __ATOMIC_RELAXED);
     memcpy(to + i, &word, sizeof(word));
   }
+}
+
+template <typename Record>
+inline void Store(const TextRef& text, const Written<Record>& record, TextRef Record::*field) {
+  record.In(field, &TextRef::offset).Store(text.offset);
+  record.In(field, &TextRef::length_bytes).Store(text.length_bytes);
 }
 
 template <typename Record>
