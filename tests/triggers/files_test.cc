@@ -83,6 +83,49 @@ TEST_F(CopyFileTest, WhatAKilledProcessHasLeftIsReplaced) {
   EXPECT_EQ(Names(), std::set<std::string>{"x.peak.1.rec"});
 }
 
+TEST_F(CopyFileTest, OtherProcessWithTheSameStemHasNamesOfItsOwn) {
+  // Locks are of descriptions, so that two objects are as two processes.
+  CopyFile first, second;
+  first.SetPlace(root_, "x");
+  second.SetPlace(root_, "x");
+  ASSERT_EQ(first.Begin(1), 0);
+  ASSERT_EQ(first.Write(0, "a", 1), 0);
+  for (const char* const text : {"b", "c", "d"}) ASSERT_EQ(Copy(&second, text, 2), 0);
+  ASSERT_EQ(first.Finish("peak", 2), 0);
+  for (const char* const text : {"e", "f"}) ASSERT_EQ(Copy(&second, text, 2), 0);
+  EXPECT_EQ(Read("x.peak.1.rec") + Read("x.2.peak.1.rec") + Read("x.2.peak.2.rec"), "afe");
+  EXPECT_EQ(Names().size(), 3u);
+}
+
+TEST_F(CopyFileTest, CopiesOfAProcessThatRunsAreNotTheOlderOnesOfAnother) {
+  CopyFile first, second;
+  first.SetPlace(root_, "x");
+  second.SetPlace(root_, "x");
+  ASSERT_EQ(Copy(&first, "a", 1), 0);
+  ASSERT_EQ(Copy(&second, "b", 1), 0);
+  EXPECT_EQ(Read("x.peak.1.rec") + Read("x.2.peak.1.rec"), "ab");
+  // Nobody writes for the first recording any more.
+  first.SetPlace(root_, "y");
+  second.SetPlace(root_, "x");
+  ASSERT_EQ(Copy(&second, "c", 2), 0);
+  EXPECT_EQ(Read("x.peak.1.rec") + Read("x.peak.2.rec"), "ca");
+}
+
+TEST_F(CopyFileTest, CopyThatCannotBeginRemovesNothingOfAnother) {
+  CopyFile first, second;
+  first.SetPlace(root_, "x");
+  second.SetPlace(root_, "x");
+  ASSERT_EQ(first.Begin(1), 0);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_EQ(second.Begin(1), EMFILE);
+  second.Abandon();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(Names(), std::set<std::string>{"x.saving.rec"});
+}
+
 TEST_F(CopyFileTest, SymbolicLinkIsReplacedAndNotFollowed) {
   Write("precious", "p");
   ASSERT_EQ(symlink(Path("precious").c_str(), Path("x.saving.rec").c_str()), 0);

@@ -1,6 +1,7 @@
 #include "tracker/triggers/copy_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -16,6 +17,7 @@ namespace sys = internal::sys;
 
 // Hosts close and use low descriptors as if they were theirs.
 constexpr int kHighDescriptor = 900;
+constexpr uint32_t kMostAttempts = 1000;
 
 int OpenAt(int directory, const char* name, int flags) {
   return sys::OpenAt(directory, name, flags | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
@@ -28,6 +30,10 @@ int MoveUp(int fd) {
   return high;
 }
 
+constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE
+
+int Lock(int fd) { return static_cast<int>(sys::SystemCall(SYS_flock, fd, LOCK_EX | LOCK_NB)); }
+
 // Beyond it the kernel would send SIGXFSZ.
 bool LimitAllows(uint64_t end_bytes) {
   rlimit limit = {};
@@ -38,6 +44,8 @@ bool LimitAllows(uint64_t end_bytes) {
 
 void CopyFile::SetPlace(std::string_view directory, std::string_view stem) {
   stem_.Clear().Add(stem);
+  attempt_ = 1;
+  for (Held& held : held_) Release(&held);
   if (directory == std::string_view(directory_.text(), directory_.length())) return;
   directory_.Clear().Add(directory);
   if (HasDirectory()) sys::Close(directory_fd_);
@@ -64,13 +72,81 @@ int CopyFile::OpenDirectory() {
   return 0;
 }
 
-int CopyFile::Create() {
-  if (!SetName(&from_, "saving", 0)) return ENAMETOOLONG;
-  sys::UnlinkAt(directory_fd_, from_.text());  // of a process that was killed
-  fd_ = OpenAt(directory_fd_, from_.text(), O_WRONLY | O_CREAT | O_EXCL);
-  if (fd_ < 0) return -fd_;
-  fd_ = MoveUp(fd_);
+bool CopyFile::IsOf(const Held& held, int fd) {
+  struct stat status;
+  return fd >= 0 && sys::Fstat(fd, &status) == 0 && status.st_dev == held.device &&
+         status.st_ino == held.inode;
+}
+
+// In a child its parent goes on holding it.
+void CopyFile::Release(Held* held) {
+  if (IsOf(*held, held->fd)) sys::Close(held->fd);
+  held->fd = -1;
+}
+
+CopyFile::Held* CopyFile::HeldOf(std::string_view kind) {
+  Held* held = held_;
+  while (held != held_ + kMostKinds - 1 && !held->kind.empty() && held->kind != kind) ++held;
+  held->kind = kind;
+  return held;
+}
+
+// False if another process has it, or has removed it since it was opened.  A file system that knows
+// no locks has none to ask.
+bool CopyFile::Hold(int fd, const char* name, Held* held) const {
+  struct stat status;
+  if (Lock(fd) == -EWOULDBLOCK ||
+      sys::FstatAt(directory_fd_, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return false;
+  }
+  held->device = status.st_dev;
+  held->inode = status.st_ino;
+  return IsOf(*held, fd);
+}
+
+bool CopyFile::IsHeld(const char* name, const Held& own) const {
+  const int fd = OpenAt(directory_fd_, name, O_RDONLY | O_NONBLOCK);
+  if (fd < 0) return false;
+  const bool is_own = IsOf(own, own.fd) && IsOf(own, fd);
+  const bool is_held = !is_own && Lock(fd) == -EWOULDBLOCK;
+  sys::Close(fd);
+  return is_held;
+}
+
+// What a process that was killed has left, or somebody's link.
+bool CopyFile::RemoveUnheld(const char* name) const {
+  const int fd = OpenAt(directory_fd_, name, O_RDONLY | O_NONBLOCK);
+  Held found;
+  const bool is_free = fd < 0 || Hold(fd, name, &found);
+  if (is_free) sys::UnlinkAt(directory_fd_, name);
+  if (fd >= 0) sys::Close(fd);
+  return is_free;
+}
+
+// EEXIST: another process writes under the name.
+int CopyFile::CreateSaving() {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL;
+  if (!SetName(&saving_, "saving", 0)) return ENAMETOOLONG;
+  int fd = OpenAt(directory_fd_, saving_.text(), kFlags);
+  if (fd == -EEXIST && RemoveUnheld(saving_.text())) {
+    fd = OpenAt(directory_fd_, saving_.text(), kFlags);
+  }
+  if (fd < 0) return -fd;
+  if (!Hold(fd, saving_.text(), &written_)) {
+    sys::Close(fd);
+    return EEXIST;
+  }
+  written_.fd = MoveUp(fd);
   return 0;
+}
+
+int CopyFile::Create() {
+  int error = CreateSaving();
+  while (error == EEXIST && attempt_ < kMostAttempts) {
+    ++attempt_;
+    error = CreateSaving();
+  }
+  return error;
 }
 
 int CopyFile::Begin(uint64_t end_bytes) {
@@ -89,7 +165,7 @@ int CopyFile::Begin(uint64_t end_bytes) {
 int CopyFile::Write(uint64_t offset, const char* bytes, uint64_t size) {
   if (!LimitAllows(offset + size)) return EFBIG;
   while (size > 0) {
-    const ssize_t written = sys::Pwrite(fd_, bytes, size, offset);
+    const ssize_t written = sys::Pwrite(written_.fd, bytes, size, offset);
     if (written <= 0) return written < 0 ? static_cast<int>(-written) : ENOSPC;
     bytes += written;
     offset += static_cast<uint64_t>(written);
@@ -99,34 +175,55 @@ int CopyFile::Write(uint64_t offset, const char* bytes, uint64_t size) {
 }
 
 bool CopyFile::SetName(FixedText<NAME_MAX + 1>* name, std::string_view kind, uint32_t number) {
-  name->Clear().Add({stem_.text(), stem_.length()}).Add(".").Add(kind);
+  name->Clear().Add({stem_.text(), stem_.length()});
+  if (attempt_ > 1) name->Add(".").AddNumber(attempt_);
+  name->Add(".").Add(kind);
   if (number != 0) name->Add(".").AddNumber(number);
   return name->Add(".rec").fits();
 }
 
-int CopyFile::Rename(const char* from, const char* to) {
+int CopyFile::Rename(const char* from, const char* to, unsigned flags) {
+  const long result =
+      flags == 0 ? -ENOSYS
+                 : sys::SystemCall(SYS_renameat2, directory_fd_, from, directory_fd_, to, flags);
+  // Not every kernel and file system knows the flags.
+  if (result != -EINVAL && result != -ENOSYS) return static_cast<int>(-result);
   return -sys::RenameAt(directory_fd_, from, directory_fd_, to);
 }
 
-void CopyFile::Close() {
-  if (fd_ >= 0) sys::Close(fd_);
-  fd_ = -1;
+// EEXIST: another process has the names.
+int CopyFile::GiveName(std::string_view kind, uint32_t keep) {
+  if (!SetName(&to_, kind, 1)) return ENAMETOOLONG;
+  if (IsHeld(to_.text(), *HeldOf(kind))) return EEXIST;
+  for (uint32_t number = keep; number > 1; --number) {
+    if (!SetName(&from_, kind, number - 1) || !SetName(&to_, kind, number)) return ENAMETOOLONG;
+    const int error = Rename(from_.text(), to_.text(), 0);
+    if (error != 0 && error != ENOENT) return error;
+  }
+  if (!SetName(&to_, kind, 1)) return ENAMETOOLONG;
+  // Another process may have made one meanwhile.
+  return Rename(saving_.text(), to_.text(), keep > 1 ? kNoReplace : 0);
 }
 
 int CopyFile::Finish(std::string_view kind, uint32_t keep) {
-  Close();
-  for (uint32_t number = keep; number > 1; --number) {
-    if (!SetName(&from_, kind, number - 1) || !SetName(&to_, kind, number)) return ENAMETOOLONG;
-    const int error = Rename(from_.text(), to_.text());
-    if (error != 0 && error != ENOENT) return error;
+  int error = GiveName(kind, keep);
+  while (error == EEXIST && attempt_ < kMostAttempts) {
+    ++attempt_;
+    error = GiveName(kind, keep);
   }
-  if (!SetName(&from_, "saving", 0) || !SetName(&to_, kind, 1)) return ENAMETOOLONG;
-  return Rename(from_.text(), to_.text());
+  if (error != 0) return error;
+  Held* const held = HeldOf(kind);
+  Release(held);
+  *held = written_;
+  held->kind = kind;
+  written_.fd = -1;
+  return 0;
 }
 
 void CopyFile::Abandon() {
-  Close();
-  if (SetName(&from_, "saving", 0)) sys::UnlinkAt(directory_fd_, from_.text());
+  if (written_.fd < 0) return;
+  Release(&written_);
+  sys::UnlinkAt(directory_fd_, saving_.text());
 }
 
 const char* CopyFile::PathOf(std::string_view kind) {
