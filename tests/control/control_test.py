@@ -18,22 +18,38 @@ SERVER = os.path.join(RUNFILES, "tests/control/server")
 LINKED_SERVER = os.path.join(RUNFILES, "tests/control/linked_server")
 LIBRARY = os.path.join(RUNFILES, "allocator/liballomon.so")
 
-PAGE = "/dev/shm/allomon-%d.control"
-RECORDING = "/dev/shm/allomon-%d.rec"
+FIRST_PID_NAMESPACE = 0xEFFFFFFC
 # Offsets of control_layout.h.
 VERSION_AT = 8
 REQUEST_AT = 88
 
 
+def stem(pid, namespace=None):
+    """Of the names of files in /dev/shm."""
+    namespace = namespace or os.stat("/proc/self/ns/pid").st_ino
+    return f"allomon-{pid}" + (f".{namespace}" if namespace != FIRST_PID_NAMESPACE else "")
+
+
+PAGE = f"/dev/shm/{stem('%d')}.control"
+RECORDING = f"/dev/shm/{stem('%d')}.rec"
+
+
 class Server:
     """tests/control/server.c, preloaded or linked."""
 
-    def __init__(self, folder, program=SERVER, **variables):
+    # In a pid namespace of its own, where it is process 1.
+    ALONE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+    def __init__(self, folder, program=SERVER, wrapper=(), **variables):
         environment = {"ALLOMON_PROFILE": "idle", **variables}
         if program == SERVER:
-            environment["LD_PRELOAD"] = LIBRARY
+            # The wrapper is no host.
+            if wrapper:
+                wrapper = [*wrapper, "env", "LD_PRELOAD=" + LIBRARY]
+            else:
+                environment["LD_PRELOAD"] = LIBRARY
         self.process = subprocess.Popen(
-            [program],
+            [*wrapper, program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -43,6 +59,9 @@ class Server:
         )
         self.pid = self.process.pid
         assert self.process.stdout.readline() == "ready\n"
+        if wrapper:
+            with open(f"/proc/{self.pid}/task/{self.pid}/children", encoding="utf-8") as file:
+                self.pid = int(file.read())
 
     def send(self, line):
         self.process.stdin.write(line + "\n")
@@ -290,6 +309,75 @@ class ControlTest(unittest.TestCase):
         server.do("c a 200")
         statuses = self.allomon("ctl", server.pid, "status", "--all-children").stdout
         self.assertEqual(statuses.count(": idle"), 2, statuses)
+
+    # ---- the same number in another pid namespace
+
+    def start_alone(self, **variables):
+        """A server that is process 1; the names of its files in /dev/shm are unlinked later."""
+        if subprocess.run([*Server.ALONE, "true"], capture_output=True).returncode != 0:
+            self.skipTest("NOT TESTED: no pid namespace can be made here (root is needed)")
+        server = self.start(wrapper=Server.ALONE, **variables)
+        name = stem(1, os.stat(f"/proc/{server.pid}/ns/pid").st_ino)
+        for suffix in ("control", "rec"):
+            self.addCleanup(lambda path=f"/dev/shm/{name}.{suffix}": os.path.exists(path)
+                            and os.unlink(path))
+        return server, f"/dev/shm/{name}.control"
+
+    def test_processes_of_one_number_in_two_pid_namespaces_have_a_page_each(self):
+        first, first_page = self.start_alone()
+        before = os.stat(first_page).st_ino
+        second, second_page = self.start_alone()
+        self.assertNotEqual(first_page, second_page)
+        self.assertEqual(os.stat(first_page).st_ino, before)
+        self.assertIn("records every block", self.ask(first, "start", "--exact"))
+        self.assertIn("idle", self.allomon("ctl", second.pid, "status").stdout)
+        self.assertIn("records", self.ask(second, "start"))
+        listed = self.allomon("list", "--clean").stdout
+        self.assertNotIn("which has ended", listed)
+        second.send("q")
+        second.end()
+        self.assertFalse(os.path.exists(second_page))
+        self.assertEqual(os.stat(first_page).st_ino, before)
+        self.assertIn("idle; the last recording is", self.ask(first, "stop"))
+
+    def test_children_of_one_number_in_two_pid_namespaces_have_a_recording_each(self):
+        path = os.path.join(self.folder, "x.rec")
+        servers = [self.start_alone(ALLOMON_RECORD=path)[0] for _ in range(2)]
+        for server in servers:
+            self.ask(server, "start", "--exact")
+        children = {server.do("f") for server in servers}
+        self.assertEqual(len(children), 1)
+        for mib, server in enumerate(servers, 2):
+            server.do(f"c l {mib}")
+        child = children.pop()
+        self.assertEqual(
+            sorted(os.listdir(self.folder)),
+            sorted(["x.rec", "x.rec.1", f"x.rec.{child}", f"x.rec.{child}.2"]),
+        )
+        leaks = []
+        for name in (f"x.rec.{child}", f"x.rec.{child}.2"):
+            report = self.allomon("report", "--format=csv", name).stdout
+            leaks.append(next(line for line in report.splitlines() if line.startswith("Leak,")))
+        self.assertIn(str((2 << 20) // 1000 * 1000), leaks[0])
+        self.assertIn(str((3 << 20) // 1000 * 1000), leaks[1])
+
+    def test_pages_of_a_container_that_is_not_seen_are_left_by_list(self):
+        first, first_page = self.start_alone()
+        self.ask(first, "start")
+        listed = subprocess.run(
+            [*Server.ALONE, ALLOMON, "list", "--clean"], capture_output=True, encoding="utf-8"
+        )
+        self.assertNotIn("removed", listed.stdout)
+        self.assertTrue(os.path.exists(first_page))
+        self.assertTrue(os.path.exists(first_page.replace(".control", ".rec")))
+
+    def test_a_page_tells_the_file_that_is_written_where_the_name_was_another_processes(self):
+        path = os.path.join(self.folder, "x.rec")
+        first = self.start(ALLOMON_RECORD=path)
+        second = self.start(ALLOMON_RECORD=path)
+        self.assertIn(f"into {path}\n", self.ask(first, "start"))
+        self.assertIn(f"into {path}.{second.pid}\n", self.ask(second, "start"))
+        self.assertIn(f"recording is {path}.{second.pid}\n", self.ask(second, "stop"))
 
     # ---- ends
 

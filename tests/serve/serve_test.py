@@ -295,8 +295,11 @@ class ProcessTest(ServeCase):
         self.remove_files(host.pid)
 
     def remove_files(self, pid):
+        # Outside of the first pid namespace, its number follows (control_names.h).
+        namespace = os.stat("/proc/self/ns/pid").st_ino
+        stem = f"allomon-{pid}" + (f".{namespace}" if namespace != 0xEFFFFFFC else "")
         for suffix in ("control", "rec"):
-            path = f"/dev/shm/allomon-{pid}.{suffix}"
+            path = f"/dev/shm/{stem}.{suffix}"
             if os.path.exists(path):
                 os.unlink(path)
 

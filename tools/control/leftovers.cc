@@ -10,13 +10,24 @@
 
 #include "tools/control/processes.h"
 #include "tools/options/values.h"
-#include "tracker/formats/control_layout.h"
+#include "tracker/formats/control_names.h"
 
 namespace allomon::control {
 namespace {
 
-// The process id between the prefix and one of the suffixes; false if it is another file's name.
-bool ParseName(std::string_view name, Leftover* leftover) {
+struct Found {
+  Leftover leftover;
+  uint64_t pid_namespace = kFirstPidNamespace;
+};
+
+bool ParseNumbers(std::string_view text, Found* found) {
+  const size_t dot = text.find('.');
+  return options::ParseNumber(text.substr(0, dot), &found->leftover.pid) &&
+         (dot == text.npos || options::ParseNumber(text.substr(dot + 1), &found->pid_namespace));
+}
+
+// The numbers between the prefix and one of the suffixes; false if it is another file's name.
+bool ParseName(std::string_view name, Found* found) {
   const std::string_view prefix = kNamePrefix + 1;  // without the slash
   if (name.substr(0, prefix.size()) != prefix) return false;
   name.remove_prefix(prefix.size());
@@ -24,9 +35,9 @@ bool ParseName(std::string_view name, Leftover* leftover) {
     if (name.size() <= suffix.size() || name.substr(name.size() - suffix.size()) != suffix) {
       continue;
     }
-    leftover->is_recording = suffix == kRecordingSuffix;
+    found->leftover.is_recording = suffix == kRecordingSuffix;
     name.remove_suffix(suffix.size());
-    return options::ParseNumber(name, &leftover->pid);
+    return ParseNumbers(name, found);
   }
   return false;
 }
@@ -36,24 +47,52 @@ bool IsOurs(const std::string& path) {
   return lstat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid();
 }
 
-// A process with that id which has not made the file, since it is younger, is another one.
-bool IsOfProcess(const std::string& path, const ProcessFacts& process) {
-  return HasMapped(process.pid, path).value_or(true);
-}
+// The processes that this one sees: of its own pid namespace, and of those below.
+class Processes {
+ public:
+  Processes() {
+    for (const uint32_t pid : AllProcesses()) {
+      if (const auto facts = FactsOf(pid)) all_.push_back(*facts);
+    }
+  }
 
-void AddFrom(const char* folder, std::vector<Leftover>* found) {
+  // Whether the process that has made the file is seen to have ended.  One of a namespace that is
+  // not seen may run.
+  bool HaveEnded(const Found& file, const std::string& name) const {
+    const auto is_in = [&file](const ProcessFacts& process) {
+      return process.pid_namespace == file.pid_namespace;
+    };
+    for (const ProcessFacts& process : all_) {
+      const bool has_id = process.pid_inside == file.leftover.pid;
+      if (has_id && (is_in(process) || process.pid_namespace == 0) && Has(process, file, name)) {
+        return false;
+      }
+    }
+    return own_ == kFirstPidNamespace || own_ == file.pid_namespace ||
+           std::any_of(all_.begin(), all_.end(), is_in);
+  }
+
+ private:
+  // A process with that id which has not made the page, since it is younger, is another one.  The
+  // recording of a process that was asked to stop is mapped no more.
+  static bool Has(const ProcessFacts& process, const Found& file, const std::string& name) {
+    return file.leftover.is_recording || HasMapped(process.pid, name).value_or(true);
+  }
+
+  const uint64_t own_ = OwnPidNamespace();
+  std::vector<ProcessFacts> all_;
+};
+
+void AddFrom(const char* folder, const Processes& processes, std::vector<Leftover>* leftovers) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder), closedir);
   if (entries == nullptr) return;
   while (const dirent* const entry = readdir(entries.get())) {
-    Leftover leftover;
-    if (!ParseName(entry->d_name, &leftover)) continue;
-    leftover.path = std::string(folder) + "/" + entry->d_name;
-    if (!IsOurs(leftover.path)) continue;
-    const auto process = FactsOf(leftover.pid);
-    // The recording of a process that was asked to stop is mapped no more.
-    const bool is_of_process =
-        process && (leftover.is_recording || IsOfProcess(leftover.path, *process));
-    if (!is_of_process) found->push_back(leftover);
+    Found found;
+    if (!ParseName(entry->d_name, &found)) continue;
+    const std::string name = std::string("/") + entry->d_name;
+    found.leftover.path = folder + name;
+    if (!IsOurs(found.leftover.path)) continue;
+    if (processes.HaveEnded(found, name)) leftovers->push_back(found.leftover);
   }
 }
 
@@ -61,7 +100,8 @@ void AddFrom(const char* folder, std::vector<Leftover>* found) {
 
 std::vector<Leftover> Leftovers() {
   std::vector<Leftover> found;
-  for (const char* const folder : kFolders) AddFrom(folder, &found);
+  const Processes processes;
+  for (const char* const folder : kFolders) AddFrom(folder, processes, &found);
   std::sort(found.begin(), found.end(),
             [](const Leftover& a, const Leftover& b) { return a.path < b.path; });
   return found;

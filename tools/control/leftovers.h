@@ -14,7 +14,8 @@ struct Leftover {
   bool is_recording = false;  // else a control page
 };
 
-// This user's, in the folders where control pages are, of processes that are no more.
+// This user's, in the folders where control pages are, of processes that are no more.  Another
+// container's are left out where its processes are not seen.
 std::vector<Leftover> Leftovers();
 
 }  // namespace allomon::control

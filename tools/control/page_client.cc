@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "tracker/formats/control_names.h"
+
 namespace allomon::control {
 namespace {
 
@@ -26,8 +28,9 @@ std::string RootOf(const ProcessFacts& process) {
 // The page's file, or -1.
 int OpenPage(const ProcessFacts& process) {
   for (const char* const folder : kFolders) {
-    const std::string path =
-        RootOf(process) + folder + kNamePrefix + std::to_string(process.pid_inside) + kNameSuffix;
+    const std::string path = RootOf(process) + folder +
+                             ControlStemOf(process.pid_inside, process.pid_namespace).text +
+                             kNameSuffix;
     const int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0) return fd;
   }

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "tools/options/values.h"
+#include "tracker/formats/control_names.h"
 
 namespace allomon::control {
 namespace {
@@ -62,7 +63,14 @@ uint64_t StartOf(uint32_t pid) {
   return ticks * (1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK)));
 }
 
+uint64_t InodeOf(const std::string& path) {
+  struct stat file;
+  return stat(path.c_str(), &file) == 0 ? file.st_ino : 0;
+}
+
 }  // namespace
+
+uint64_t OwnPidNamespace() { return InodeOf(kOwnPidNamespace); }
 
 std::optional<ProcessFacts> FactsOf(uint32_t pid) {
   struct stat folder;
@@ -75,6 +83,7 @@ std::optional<ProcessFacts> FactsOf(uint32_t pid) {
   ProcessFacts facts;
   facts.pid = pid;
   facts.pid_inside = LastNumber(field("NSpid"));
+  facts.pid_namespace = InodeOf(FolderOf(pid) + "/ns/pid");
   facts.parent_pid = FirstNumber(field("PPid"));
   facts.user = folder.st_uid;
   facts.has_filter = field("Seccomp") == "2";

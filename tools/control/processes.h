@@ -13,7 +13,8 @@ namespace allomon::control {
 
 struct ProcessFacts {
   uint32_t pid = 0;
-  uint32_t pid_inside = 0;  // as the process sees itself: another one in a container
+  uint32_t pid_inside = 0;     // as the process sees itself: another one in a container
+  uint64_t pid_namespace = 0;  // control_names.h; 0: this user may not ask
   uint32_t parent_pid = 0;
   uint32_t user = 0;
   bool has_filter = false;        // a seccomp filter, which may forbid it to open a file
@@ -23,6 +24,9 @@ struct ProcessFacts {
 
 // nullopt: there is none.
 std::optional<ProcessFacts> FactsOf(uint32_t pid);
+
+// The calling process's pid namespace; 0: /proc does not say.
+uint64_t OwnPidNamespace();
 
 std::vector<uint32_t> AllProcesses();
 

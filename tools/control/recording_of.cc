@@ -4,6 +4,7 @@
 
 #include "tools/control/page_client.h"
 #include "tools/control/processes.h"
+#include "tracker/formats/control_names.h"
 
 namespace allomon::control {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 absl::StatusOr<std::string> RecordingOfEnded(uint32_t pid, const absl::Status& why) {
   for (const char* const folder : kFolders) {
     const std::string path =
-        std::string(folder) + kNamePrefix + std::to_string(pid) + kRecordingSuffix;
+        std::string(folder) + ControlStemOf(pid, OwnPidNamespace()).text + kRecordingSuffix;
     if (access(path.c_str(), R_OK) == 0) return path;
   }
   return why;

@@ -91,6 +91,7 @@ const char* Attendant::MakePage() {
   const char* const error = file_.Open(pid_, static_cast<uint32_t>(getppid()));
   if (error != nullptr) return error;
   file_.page()->gap_bytes = kGapBytes;
+  orders_.SetPlace(file_.folder(), file_.pid_namespace());
   fork_mark_.Set();
   return nullptr;
 }
@@ -108,8 +109,8 @@ internal::Session::Config ConfigOf(const AttendOptions& options) {
 const char* Attendant::Start(const AttendOptions& options) {
   const internal::SuspendedSampling suspended;
   pid_ = static_cast<uint32_t>(getpid());
+  const bool fits = orders_.SetDefaults(options);
   if (const char* const error = MakePage()) return error;
-  const bool fits = orders_.SetDefaults(options, file_.folder());
   std::unique_ptr<internal::SessionClient> client = std::make_unique<LookingClient>();
   if (fits &&
       internal::StartSession(ConfigOf(options), client).error == internal::ControlError::kNone) {
@@ -138,7 +139,7 @@ void Attendant::Answer(const Request& shared) {
   const std::unique_ptr<Talk> talk = NewTalk();
   if (talk == nullptr || !Copy(shared, &talk->request)) return;
   answered_ = talk->request.number;
-  orders_.CarryOut(talk->request, pid_, &talk->reply);
+  orders_.CarryOut(talk->request, &talk->reply);
   file_.page()->standing = talk->request.for_children != 0 ? talk->request : Request();
   Publish(talk->reply);
 }
@@ -167,8 +168,8 @@ void Attendant::BeginAsChild() {
   if (MakePage() != nullptr) return;
   const uint64_t standing = talk->request.number;
   talk->request.number = 0;
-  if (standing != 0) orders_.CarryOut(talk->request, pid_, &talk->reply);
-  orders_.Describe(pid_, &talk->reply);
+  if (standing != 0) orders_.CarryOut(talk->request, &talk->reply);
+  orders_.Describe(&talk->reply);
   Publish(talk->reply);
 }
 

@@ -10,6 +10,7 @@
 
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/sys/raw_calls.h"
+#include "tracker/formats/control_names.h"
 #include "tracker/formats/version.h"
 #include "tracker/recording/bus_errors.h"
 #include "tracker/recording/recorder_lock.h"
@@ -21,13 +22,16 @@ namespace sys = internal::sys;
 
 constexpr uint64_t kFileBytes = 8192;
 
-const char* MakePath(const char* folder, uint32_t pid, recording::FilePath* path) {
-  recording::FilePath pattern = {};
-  strcpy(pattern.text, folder);
-  strcat(pattern.text, kNamePrefix);
-  strcat(pattern.text, "%p");
-  strcat(pattern.text, kNameSuffix);
-  return recording::ExpandPath(pattern.text, pid, false, path) ? path->text : "";
+void SetPath(const char* folder, uint32_t pid, uint64_t pid_namespace, recording::FilePath* path) {
+  strcpy(path->text, folder);
+  strcat(path->text, ControlStemOf(pid, pid_namespace).text);
+  strcat(path->text, kNameSuffix);
+}
+
+// A child may be in another one than its parent.
+uint64_t OwnPidNamespace() {
+  struct stat status;
+  return sys::FstatAt(AT_FDCWD, kOwnPidNamespace, &status, 0) == 0 ? status.st_ino : 0;
 }
 
 int CreateFile(const char* path) {
@@ -60,6 +64,7 @@ uint64_t BootNanos() {
 const char* ControlFile::Open(uint32_t pid, uint32_t parent_pid) {
   const ErrnoKeeper keeper;
   const char* error = nullptr;
+  pid_namespace_ = OwnPidNamespace();
   for (const char* const folder : kFolders) {
     error = Create(folder, pid);
     if (error != nullptr) continue;
@@ -71,8 +76,10 @@ const char* ControlFile::Open(uint32_t pid, uint32_t parent_pid) {
 }
 
 const char* ControlFile::Create(const char* folder, uint32_t pid) {
-  MakePath(folder, pid, &path_);
-  sys::Unlink(path_.text);  // a process's that had the same id, or of this one before it executed
+  SetPath(folder, pid, pid_namespace_, &path_);
+  // Of a process that had the same id, or of this one before it executed; where the namespace is
+  // not known, perhaps of one that runs.
+  if (pid_namespace_ != 0) sys::Unlink(path_.text);
   const int fd = CreateFile(path_.text);
   if (fd < 0) return "no control page can be made in /dev/shm or in /tmp";
   const char* const error = Map(fd);

@@ -17,8 +17,8 @@ uint64_t BootNanos();
 
 class ControlFile {
  public:
-  // Makes the page of the process with that id.  What another process of the same user has left
-  // under the name is replaced.  nullptr, or what is wrong and what to do.
+  // Makes the page of the process with that id.  What an earlier process with the same id in the
+  // same pid namespace has left is replaced.  nullptr, or what is wrong and what to do.
   const char* Open(uint32_t pid, uint32_t parent_pid);
 
   // The page, or nullptr.  It stays mapped until Forget().
@@ -33,6 +33,8 @@ class ControlFile {
 
   // The folder of the page, for a recording beside it.
   const char* folder() const { return folder_; }
+  // The number of the process's pid namespace; 0: /proc does not say.
+  uint64_t pid_namespace() const { return pid_namespace_; }
 
  private:
   const char* Create(const char* folder, uint32_t pid);
@@ -41,6 +43,7 @@ class ControlFile {
 
   Page* page_ = nullptr;
   const char* folder_ = nullptr;
+  uint64_t pid_namespace_ = 0;
   recording::FilePath path_ = {};
 };
 

@@ -1,11 +1,9 @@
 #include "tracker/control/orders.h"
 
 #include <cstring>
-#include <memory>
-#include <new>
 
 #include "tracker/core/control.h"
-#include "tracker/recording/file_path.h"
+#include "tracker/formats/control_names.h"
 #include "tracker/recording/start.h"
 
 namespace allomon::control {
@@ -32,17 +30,22 @@ const char* TextOf(const recording::Started& started) {
 
 }  // namespace
 
-bool Orders::SetDefaults(const AttendOptions& options, const char* folder) {
+bool Orders::SetDefaults(const AttendOptions& options) {
   default_rate_ = options.rate;
   default_limit_bytes_ = options.limit_bytes;
   seed_ = options.seed;
   watcher_ = options.watcher;
-  if (*options.path != '\0') return Copy(options.path, default_path_, sizeof(default_path_));
+  has_own_path_ = *options.path == '\0';
+  return Copy(options.path, default_path_, sizeof(default_path_));
+}
+
+void Orders::SetPlace(const char* folder, uint64_t pid_namespace) {
+  if (!has_own_path_) return;
   strcpy(default_path_, folder);
   strcat(default_path_, kNamePrefix);
   strcat(default_path_, "%p");
+  WriteNamespace(default_path_ + strlen(default_path_), pid_namespace);
   strcat(default_path_, kRecordingSuffix);
-  return true;
 }
 
 const char* Orders::Start(const Request& request) {
@@ -56,15 +59,14 @@ const char* Orders::Start(const Request& request) {
   options.watcher = watcher_;
   const recording::Started started = recording::StartRecorder(options);
   if (const char* const error = TextOf(started)) return error;
-  Copy(path, path_, sizeof(path_));
   rate_ = options.rate;
   session_ = started.session;
-  is_child_ = false;
   return nullptr;
 }
 
 const char* Orders::Stop() {
   if (session_ == 0) return "it does not record";
+  recording::PathOf(session_, &path_);
   recording::StopRecorder(session_);
   session_ = 0;
   return nullptr;
@@ -85,22 +87,19 @@ const char* Orders::Obey(const Request& request) {
   return "the request is not known; use the allomon command of the same version";
 }
 
-void Orders::CarryOut(const Request& request, uint32_t pid, Reply* reply) {
+void Orders::CarryOut(const Request& request, Reply* reply) {
   const char* const error = Obey(request);
   reply->number = request.number;
   reply->answer = error == nullptr ? Answer::kDone : Answer::kRefused;
   strncpy(reply->text, error == nullptr ? "" : error, sizeof(reply->text) - 1);
-  Describe(pid, reply);
+  Describe(reply);
 }
 
-void Orders::Describe(uint32_t pid, Reply* reply) const {
+void Orders::Describe(Reply* reply) {
   reply->state = session_ == 0 ? State::kIdle : State::kRecording;
   reply->rate = rate_;
-  if (*path_ == '\0') return;
-  const std::unique_ptr<recording::FilePath> path(new (std::nothrow) recording::FilePath());
-  if (path == nullptr) return;
-  recording::ExpandPath(path_, pid, is_child_, path.get());
-  if (!Copy(path->text, reply->recording, sizeof(reply->recording))) *reply->recording = '\0';
+  if (session_ != 0) recording::PathOf(session_, &path_);
+  if (!Copy(path_.text, reply->recording, sizeof(reply->recording))) *reply->recording = '\0';
 }
 
 }  // namespace allomon::control

@@ -8,24 +8,27 @@
 #include "tracker/control/attendant.h"
 #include "tracker/core/session_id.h"
 #include "tracker/formats/control_layout.h"
+#include "tracker/recording/file_path.h"
 
 namespace allomon::control {
 
 // The recording that requests begin and end.
 class Orders {
  public:
-  // What holds where a request says nothing.  `folder` is the page's.  False if the path is too
-  // long.
-  bool SetDefaults(const AttendOptions& options, const char* folder);
+  // What holds where a request says nothing.  False if the path is too long.
+  bool SetDefaults(const AttendOptions& options);
+  // Where the page is, for a recording beside it: its folder, and the number of the pid namespace.
+  void SetPlace(const char* folder, uint64_t pid_namespace);
 
   // Fills in all of *reply but its sequence.  The request is a copy of what a hostile process may
   // have written; its path ends with a zero.
-  void CarryOut(const Request& request, uint32_t pid, Reply* reply);
+  void CarryOut(const Request& request, Reply* reply);
 
-  // In a child of fork: the parent's recording goes on in a file of the child's own.
-  void BecomeChild() { is_child_ = true; }
+  // In a child of fork: the parent's recording, if there is one, goes on in a file of the child's
+  // own, and the parent's last one is none of the child's.
+  void BecomeChild() { *path_.text = '\0'; }
   // What goes on, for a page that is new.
-  void Describe(uint32_t pid, Reply* reply) const;
+  void Describe(Reply* reply);
 
  private:
   const char* Obey(const Request& request);
@@ -38,10 +41,10 @@ class Orders {
   std::optional<uint64_t> seed_;
   recording::Watcher* watcher_ = nullptr;
 
-  char path_[kMostPathBytes] = {};  // of the last recording, with its %p
+  bool has_own_path_ = false;      // the default one, that is beside the page
+  recording::FilePath path_ = {};  // of the last recording; empty: none
   double rate_ = 0;
   internal::SessionId session_ = 0;  // 0: it does not record
-  bool is_child_ = false;            // of the process that began the recording
 };
 
 }  // namespace allomon::control

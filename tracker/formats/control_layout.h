@@ -21,8 +21,8 @@ inline constexpr uint32_t kLayoutVersion = 1;
 inline constexpr size_t kMostPathBytes = 1024;  // with the zero at its end, as all texts here
 inline constexpr size_t kMostTextBytes = 512;
 
-// Where a process puts its page, with its id between the two parts; the first folder that it may
-// write to.
+// Where a process puts its page: the first folder that it may write to.  control_names.h says what
+// stands between the two parts of the name.
 inline constexpr const char* kFolders[] = {"/dev/shm", "/tmp"};
 inline constexpr const char* kNamePrefix = "/allomon-";
 inline constexpr const char* kNameSuffix = ".control";

@@ -14,7 +14,7 @@ void HoldFile(int fd);
 
 // Whether another process still writes the regular file of that name.  One in another pid namespace
 // may have our own number, so the mark counts before numbers do; they tell of a host that has
-// closed all descriptors.  Makes system calls; not inside malloc.
+// closed all descriptors.  Up to eight system calls, none of which is a cancellation point.
 bool IsOfAnother(const FilePath& path, uint32_t process_id);
 
 }  // namespace allomon::recording

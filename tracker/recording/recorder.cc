@@ -7,9 +7,9 @@
 #include <new>
 
 #include "tracker/base/thread_id.h"
+#include "tracker/base/words.h"
 #include "tracker/core/fork.h"
 #include "tracker/core/managed_sampler.h"
-#include "tracker/base/words.h"
 #include "tracker/core/object_bytes.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/estimate.h"
@@ -114,15 +114,20 @@ const char* Recorder::Open() {
 
 // The name may be that of a file which another process still writes: a program that another one has
 // started with the same environment, or one with the same number in another pid namespace.
-const char* Recorder::OpenFile() {
-  FilePath path;
-  for (uint32_t attempt = 0; attempt < kMostAttempts; ++attempt) {
-    if (!ExpandPath(pattern_.text, facts_.pid, attempt > 0, attempt, &path)) {
+const char* Recorder::FindPath(bool is_child, FilePath* path) const {
+  for (uint32_t attempt = is_child ? 1 : 0; attempt < kMostAttempts; ++attempt) {
+    if (!ExpandPath(pattern_.text, facts_.pid, attempt > 0, attempt, path)) {
       return "its path is too long";
     }
-    if (!IsOfAnother(path, facts_.pid)) break;
+    if (!IsOfAnother(*path, facts_.pid)) break;
   }
-  return file_.Open(path, limit_bytes_);
+  return nullptr;
+}
+
+const char* Recorder::OpenFile() {
+  FilePath path;
+  const char* const error = FindPath(false, &path);
+  return error != nullptr ? error : file_.Open(path, limit_bytes_);
 }
 
 void Recorder::SetSession(internal::SessionId session) {
@@ -159,6 +164,14 @@ RecorderTotals Recorder::Totals() {
   totals.dropped_samples += store_.missing().Of(Shortage::kSamples);
   totals.dropped_bytes += store_.missing().Of(Shortage::kBytes);
   return totals;
+}
+
+bool Recorder::CopyOwnPath(FilePath* path) {
+  const RecorderHold hold;
+  if (fork_mark_.IsInChild()) BeginAsChild();
+  if (!store_.is_begun() || !IsReadyLocked() || !file_.is_named()) return false;
+  memcpy(path, &file_.path(), sizeof(*path));
+  return true;
 }
 
 bool Recorder::AllocMinor(const Allocation& allocation, ValueRoom* room) {
@@ -319,9 +332,7 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   }
 }
 
-uint64_t Recorder::Nanos() const {
-  return NanosOf(CLOCK_MONOTONIC) - facts_.start_monotonic_nanos;
-}
+uint64_t Recorder::Nanos() const { return NanosOf(CLOCK_MONOTONIC) - facts_.start_monotonic_nanos; }
 
 bool Recorder::IsReadySlow(uint64_t nanos) {
   const RecorderHold hold;
@@ -358,8 +369,8 @@ void Recorder::BeginAsChild() {
   facts_.is_forked = true;
   facts_.start_realtime_nanos = NanosOf(CLOCK_REALTIME);
   facts_.start_monotonic_nanos = NanosOf(CLOCK_MONOTONIC);
-  const bool begun = facts_.follows_children && OpenForChild() && BeginStore() &&
-                     file_.Commit() == nullptr;
+  const bool begun =
+      facts_.follows_children && OpenForChild() && BeginStore() && file_.Commit() == nullptr;
   is_writing_.store(begun && !has_ended_, std::memory_order_relaxed);
   fork_mark_.Set();  // last; see IsWriting()
 }
@@ -369,8 +380,7 @@ bool Recorder::OpenForChild() {
   if (!file_.is_named()) return file_.is_open();
   FilePath path;
   file_.Close();
-  return ExpandPath(pattern_.text, facts_.pid, true, 0, &path) &&
-         file_.Open(path, limit_bytes_) == nullptr;
+  return FindPath(true, &path) == nullptr && file_.Open(path, limit_bytes_) == nullptr;
 }
 
 void Recorder::DropUnwritten(uint64_t bytes) {
@@ -396,9 +406,8 @@ uint32_t Recorder::NumberOf(const ThreadSlot& slot) { return slot.number; }
 uint32_t Recorder::EnterThreadSlow(ThreadSlot* slot) {
   *slot = {};
   const uint32_t tid = internal::OwnThreadId();
-  slot->number = WithRoom(&file_, [&]() ALLOMON_REQUIRES(recorder_lock) {
-    return store_.EnterThreadLocked(tid);
-  });
+  slot->number = WithRoom(
+      &file_, [&]() ALLOMON_REQUIRES(recorder_lock) { return store_.EnterThreadLocked(tid); });
   slot->serial = serial_;
   slot->random = facts_.seed + slot->number * 0xd1342543de82ef95;
   return slot->number;

@@ -56,6 +56,8 @@ class Recorder final : public internal::SessionClient {
   // The file says that the recording has ended.  Nothing more is added.
   void End() ALLOMON_EXCLUDES(recorder_lock);
   RecorderTotals Totals() ALLOMON_EXCLUDES(recorder_lock);
+  // PathOf() of start.h.
+  bool CopyOwnPath(FilePath* path) ALLOMON_EXCLUDES(recorder_lock);
 
   // What a watcher asks, in its look.  All answer false where nothing is recorded: the recording
   // has ended or is lost, or another than the one of that serial goes on in this process.
@@ -102,15 +104,15 @@ class Recorder final : public internal::SessionClient {
     return is_writing_.load(std::memory_order_acquire);
   }
   bool IsCheckDue(uint64_t nanos) const {
-    return file_.is_named() &&
-           (file_.IsHarmed() || !file_.IsProtected() ||
-            nanos - check_nanos_.load(std::memory_order_relaxed) >= kLookNanos);
+    return file_.is_named() && (file_.IsHarmed() || !file_.IsProtected() ||
+                                nanos - check_nanos_.load(std::memory_order_relaxed) >= kLookNanos);
   }
   bool IsReadySlow(uint64_t nanos) ALLOMON_EXCLUDES(recorder_lock);
   bool IsReadyLocked() ALLOMON_REQUIRES(recorder_lock);
   bool FollowsLocked(uint64_t serial) ALLOMON_REQUIRES(recorder_lock);
   void BeginAsChild() ALLOMON_REQUIRES(recorder_lock);
   bool OpenForChild() ALLOMON_REQUIRES(recorder_lock);
+  const char* FindPath(bool is_child, FilePath* path) const;
   bool BeginStore() ALLOMON_REQUIRES(recorder_lock);
   const char* OpenFile() ALLOMON_REQUIRES(recorder_lock);
   void DropUnwritten(uint64_t bytes) ALLOMON_EXCLUDES(recorder_lock);

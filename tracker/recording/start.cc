@@ -114,6 +114,11 @@ bool StopRecorder(internal::SessionId session) {
          internal::ControlError::kNone;
 }
 
+bool PathOf(internal::SessionId session, FilePath* path) {
+  const PinnedRecorder recorder(session);
+  return recorder && recorder->CopyOwnPath(path);
+}
+
 bool TotalsOf(internal::SessionId session, RecorderTotals* totals) {
   const PinnedRecorder recorder(session);
   if (!recorder) return false;

@@ -15,7 +15,7 @@ struct StartOptions {
   double rate = 1e-4;  // hits per word
   uint64_t seed = 0;
   uint32_t callstack_size = 128;
-  Watcher* watcher = nullptr;   // nobody; must live as long as the process
+  Watcher* watcher = nullptr;    // nobody; must live as long as the process
   bool follows_children = true;  // those that it forks; with a memory file they are in it, too
 };
 
@@ -29,6 +29,10 @@ Started StartRecorder(const StartOptions& options);
 
 // False if no such recording goes on.
 bool StopRecorder(internal::SessionId session);
+
+// The path of the file that the calling process writes.  In a child of fork whose recording has not
+// begun, it begins.  False if the recording was stopped, is lost, or has no file of this process.
+bool PathOf(internal::SessionId session, FilePath* path);
 
 // False if the recording was stopped.
 bool TotalsOf(internal::SessionId session, RecorderTotals* totals);
