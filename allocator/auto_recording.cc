@@ -15,6 +15,7 @@ namespace {
 recording::StartOptions StartOptionsOf(const EnvironmentOptions& options) {
   recording::StartOptions start;
   start.path = options.record.c_str();
+  start.memory_file = {options.record_device, options.record_inode};
   start.limit_bytes = options.record_limit_bytes;
   start.rate = options.rate;
   start.watcher = WatcherIfWanted(options);

@@ -80,6 +80,13 @@ bool ParseProcess(const std::string& text, uint64_t* process) {
   return ParseSeed(text, process) && *process != 0;
 }
 
+// "DEVICE:INODE"
+bool ParseFile(const std::string& text, uint64_t* device, uint64_t* inode) {
+  const size_t colon = text.find(':');
+  return colon != std::string::npos && ParseSeed(text.substr(0, colon), device) &&
+         ParseProcess(text.substr(colon + 1), inode);
+}
+
 // %n is for files that follow each other.
 bool IsRecordingPath(const std::string& text) {
   for (size_t i = 0; i < text.size(); ++i) {
@@ -198,6 +205,11 @@ constexpr Setting kSettings[] = {
      },
      "the name of a file, such as /tmp/program.%p.rec (%p: the process id; %%: a percent sign; no "
      "other %)"},
+    {"ALLOMON_RECORD_INODE",
+     [](const std::string& value, Options* options) {
+       return ParseFile(value, &options->record_device, &options->record_inode);
+     },
+     "the numbers of the memory file's device and inode, such as 1:4711"},
     {"ALLOMON_RECORD_LIMIT",
      [](const std::string& value, Options* options) {
        return ParseLimit(value, &options->record_limit_bytes);

@@ -23,6 +23,9 @@ struct EnvironmentOptions {
   bool python = true;  // ALLOMON_PYTHON=0: call stacks without the frames of Python
   bool lua = true;     // ALLOMON_LUA=0: the same for Lua's
   std::string record;  // ALLOMON_RECORD, a file, %p: process id, %%: a percent; "": none
+  // ALLOMON_RECORD_INODE=DEVICE:INODE, of the memory file that ALLOMON_RECORD names; 0: any
+  uint64_t record_device = 0;
+  uint64_t record_inode = 0;
   uint64_t record_limit_bytes = uint64_t{256} << 20;  // ALLOMON_RECORD_LIMIT
   std::string save;            // ALLOMON_SAVE, see triggers::kSettingsSyntax; "": no copies
   uint64_t record_only = 0;    // ALLOMON_RECORD_ONLY, the only process that records; 0: all do

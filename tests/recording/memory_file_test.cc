@@ -4,6 +4,7 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -14,6 +15,7 @@
 
 #include "allocator/allocator.h"
 #include "tests/recording/recorded.h"
+#include "tracker/recording/start.h"
 
 namespace allomon {
 namespace {
@@ -49,6 +51,22 @@ class MemoryFile {
     EXPECT_TRUE(id.ok()) << id.status();
     return id.ok() ? *id : RecordingId{};
   }
+  // The answer to a start that knows which file it expects.
+  const char* StartIfItIs(const recording::FileId& id) const {
+    const std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd_);
+    recording::StartOptions options;
+    options.path = path.c_str();
+    options.rate = 1;
+    options.memory_file = id;
+    const recording::Started started = recording::StartRecorder(options);
+    EXPECT_EQ(recording::StopRecorder(started.session), started.error == nullptr);
+    return started.error;
+  }
+  recording::FileId Id() const {
+    struct stat status = {};
+    EXPECT_EQ(fstat(fd_, &status), 0);
+    return {status.st_dev, status.st_ino};
+  }
   recording::Recording Read() const {
     recording::Recording read;
     std::string error;
@@ -59,6 +77,15 @@ class MemoryFile {
  private:
   const int fd_;
 };
+
+// `allomon run` has ended, and another one has its number and its descriptor's.
+TEST(MemoryFileTest, FileOfAnotherThatHasTheNameIsNotJoined) {
+  const MemoryFile expected, found;
+  EXPECT_EQ(found.StartIfItIs(expected.Id()), recording::kNoMemoryFile);
+  EXPECT_EQ(found.Read().processes.size(), 0u);
+  EXPECT_EQ(expected.StartIfItIs(expected.Id()), nullptr);
+  EXPECT_EQ(expected.Read().processes.size(), 1u);
+}
 
 TEST(MemoryFileTest, ChildrenTakeSegmentsOfTheSameFile) {
   const MemoryFile file;

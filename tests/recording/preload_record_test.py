@@ -94,12 +94,28 @@ class Recorded(Case):
             ("ALLOMON_RECORD_LIMIT", "1k"),
             ("ALLOMON_RECORD_LIMIT", "lots"),
             ("ALLOMON_RECORD_ONLY", "me"),
+            ("ALLOMON_RECORD_INODE", "4711"),
+            ("ALLOMON_RECORD_INODE", "1:0"),
         ):
             with self.subTest(name=name, value=value):
                 done = self.record([HOST, "1000", "return"], {name: value})
                 self.assertEqual(done.returncode, 0)
                 self.assertRegex(done.stderr, rf"\Aallomon: {name}=.*\n\Z")
                 self.assertEqual(self.files(), [])
+
+    def test_memory_file_whose_number_another_file_has_is_not_opened(self):
+        """The process that held it has ended, and another one has its number."""
+        other = os.memfd_create("other", os.MFD_ALLOW_SEALING)
+        self.addCleanup(os.close, other)
+        os.write(other, bytes(100))
+        path = f"/proc/{os.getpid()}/fd/{other}"
+        file = os.fstat(other)
+        for inode in f"{file.st_dev}:{file.st_ino + 1}", f"{file.st_dev + 1}:{file.st_ino}":
+            done = self.record(
+                [HOST, "1000", "return"], {"ALLOMON_RECORD": path, "ALLOMON_RECORD_INODE": inode}
+            )
+            self.expect_silent(done)
+        self.assertEqual(os.pread(other, 200, 0), bytes(100))
 
     def test_memory_file_that_is_gone_is_no_error(self):
         done = self.record([HOST, "1000", "return"], {"ALLOMON_RECORD": "/proc/1/fd/987"})

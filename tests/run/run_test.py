@@ -125,10 +125,19 @@ class HostTest(RunCase):
         self.assertRegex(variables["ALLOMON_RECORD"], r"^/proc/\d+/fd/\d+$")
         ours = {name: value for name, value in variables.items() if name.startswith("ALLOMON_")}
         del ours["ALLOMON_RECORD"]
+        self.assertRegex(ours.pop("ALLOMON_RECORD_INODE"), r"^\d+:\d+$")
         self.assertEqual(
             ours, {"ALLOMON_RATE": "1", "ALLOMON_SEED": "5", "ALLOMON_GUARD": "1/9",
                    "ALLOMON_SUMMARY": "1"}
         )
+
+    def test_the_memory_file_is_named_with_its_inode(self):
+        program = (
+            "import os\n"
+            "file = os.stat(os.environ['ALLOMON_RECORD'])\n"
+            "print(os.environ['ALLOMON_RECORD_INODE'] == f'{file.st_dev}:{file.st_ino}')\n"
+        )
+        self.assertEqual(self.run_it("-q", sys.executable, "-c", program).stdout, "True\n")
 
     def test_memory_can_be_neither_cut_nor_grown(self):
         program = (

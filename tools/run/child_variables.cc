@@ -14,11 +14,10 @@ std::string Preload(const std::string& library) {
 }  // namespace
 
 Variables ChildVariables(const Options& options, const std::string& library,
-                         const std::string& memory_path) {
+                         const MemoryFile& memory) {
   Variables variables = {
-      {"LD_PRELOAD", Preload(library)},
-      {"ALLOMON_RECORD", memory_path},
-      {"ALLOMON_RECORD_ONLY", "%p", !options.children},
+      {"LD_PRELOAD", Preload(library)},      {"ALLOMON_RECORD", memory.Path()},
+      {"ALLOMON_RECORD_INODE", memory.Id()}, {"ALLOMON_RECORD_ONLY", "%p", !options.children},
       {"ALLOMON_RECORD_LIMIT", "", false},  // the memory file's header says it
       {"ALLOMON_LIBRARY", "", false},
   };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tools/run/child.h"
+#include "tools/run/memory_file.h"
 #include "tools/run/options.h"
 
 namespace allomon::run {
@@ -12,7 +13,7 @@ namespace allomon::run {
 // What the program's environment has beside this process's own.  An LD_PRELOAD and ALLOMON_
 // variables that are there stay, but for those that the options or `allomon run` itself decide.
 Variables ChildVariables(const Options& options, const std::string& library,
-                         const std::string& memory_path);
+                         const MemoryFile& memory);
 
 }  // namespace allomon::run
 

@@ -73,6 +73,12 @@ std::string MemoryFile::Path() const {
   return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd_);
 }
 
+std::string MemoryFile::Id() const {
+  struct stat status = {};
+  fstat(fd_, &status);
+  return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+}
+
 uint64_t MemoryFile::SegmentsLost() const {
   FileHeader header = {};
   std::string error;

@@ -25,6 +25,8 @@ class MemoryFile {
 
   // The name by which other processes of the same user open it, while this process has it open.
   std::string Path() const;
+  // "DEVICE:INODE", by which they tell it from a file of a process that is given the number later.
+  std::string Id() const;
 
   // For readers.  Processes may change them at any time.
   recording::DescriptorBytes Bytes() const { return recording::DescriptorBytes(fd_); }

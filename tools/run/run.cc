@@ -83,7 +83,7 @@ Run RunProgram(const Options& options, const Variables& variables, const MemoryF
 CommandResult Record(const Options& options, const std::string& library) {
   auto memory = MemoryFile::Create(options.limit_bytes);
   if (!memory.ok()) return Bad(memory.status());
-  const Variables variables = ChildVariables(options, library, (*memory)->Path());
+  const Variables variables = ChildVariables(options, library, **memory);
   int signal = 0;
   CommandResult result;
   {

@@ -60,6 +60,16 @@ bool ExpandPath(const char* pattern, uint32_t process_id, bool is_child, uint32_
   return writer.Ends();
 }
 
+bool IsOfDescriptor(const FilePath& path) {
+  constexpr char kBegin[] = "/proc/";
+  constexpr char kMiddle[] = "/fd/";
+  const char* at = path.text;
+  if (strncmp(at, kBegin, sizeof(kBegin) - 1) != 0) return false;
+  at = strchr(at + sizeof(kBegin) - 1, '/');
+  return at != nullptr && strncmp(at, kMiddle, sizeof(kMiddle) - 1) == 0 &&
+         strchr(at + sizeof(kMiddle) - 1, '/') == nullptr;
+}
+
 bool FreshPath(const FilePath& path, uint32_t thread_id, uint64_t nanos, FilePath* fresh) {
   PathWriter writer(fresh);
   writer.AddText(path.text);

@@ -11,6 +11,12 @@ struct FilePath {
   char text[PATH_MAX];  // ends with a zero
 };
 
+// Which file it is, whatever its name; inode 0: any.
+struct FileId {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+};
+
 // `pattern` with each %p replaced by the process id and %% by a percent sign.  A child of fork gets
 // a name of its own also where there is no %p: the process id is then added after a dot, and so is
 // `attempt` if it is 2 or more.  False if it is empty or longer than a path may be.
@@ -19,6 +25,9 @@ bool ExpandPath(const char* pattern, uint32_t process_id, bool is_child, uint32_
 inline bool ExpandPath(const char* pattern, uint32_t process_id, bool is_child, FilePath* path) {
   return ExpandPath(pattern, process_id, is_child, 0, path);
 }
+
+// Whether it is that of a process's descriptor, /proc/PID/fd/N.
+bool IsOfDescriptor(const FilePath& path);
 
 // PATH with a name in the same directory that nobody else has: by the thread's id and the clock,
 // since in another pid namespace another thread may have that id.  False if it is too long.

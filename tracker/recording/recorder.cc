@@ -127,7 +127,7 @@ const char* Recorder::FindPath(bool is_child, FilePath* path) const {
 const char* Recorder::OpenFile() {
   FilePath path;
   const char* const error = FindPath(false, &path);
-  return error != nullptr ? error : file_.Open(path, limit_bytes_);
+  return error != nullptr ? error : file_.Open(path, limit_bytes_, memory_file_);
 }
 
 void Recorder::SetSession(internal::SessionId session) {

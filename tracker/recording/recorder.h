@@ -46,6 +46,9 @@ class Recorder final : public internal::SessionClient {
   // Before Open().  It must live as long as the process.
   void SetWatcher(Watcher* watcher) { watcher_ = watcher; }
 
+  // Before Open().  The only memory file that it opens.
+  void SetMemoryFile(const FileId& memory_file) { memory_file_ = memory_file; }
+
   // nullptr, or why not; what has the name of its file is then as it was.  Not inside malloc.  Then
   // the session is started with this client, and told here; if it is, Commit() gives the file its
   // name.
@@ -129,6 +132,7 @@ class Recorder final : public internal::SessionClient {
 
   FilePath pattern_;
   const uint64_t limit_bytes_;
+  FileId memory_file_;
   ProcessFacts facts_;
   internal::SampleWeights weights_;
   const ClassWeights class_weights_;

@@ -44,6 +44,13 @@ bool IsSealed(int fd) {
   return seals >= 0 && (seals & kNeeded) == kNeeded;
 }
 
+// It has no name.
+bool IsMemoryFile(const struct stat& status, const FileId& wanted) {
+  const bool is_wanted =
+      wanted.inode == 0 || (status.st_dev == wanted.device && status.st_ino == wanted.inode);
+  return S_ISREG(status.st_mode) && status.st_nlink == 0 && is_wanted;
+}
+
 uint64_t WholeSegments(uint64_t bytes) { return bytes / kSegmentBytes * kSegmentBytes; }
 
 bool IsOurs(const FileHeader& header) {
@@ -73,8 +80,7 @@ bool LimitAllows(uint64_t end_bytes) {
 bool WriteZeros(int fd, uint64_t begin, uint64_t end) {
   static const char zeros[4096] = {};
   for (uint64_t at = begin; at < end;) {
-    const ssize_t written =
-        sys::Pwrite(fd, zeros, std::min<uint64_t>(sizeof(zeros), end - at), at);
+    const ssize_t written = sys::Pwrite(fd, zeros, std::min<uint64_t>(sizeof(zeros), end - at), at);
     if (written <= 0) return false;
     at += static_cast<uint64_t>(written);
   }
@@ -98,7 +104,8 @@ const std::atomic<bool> SegmentFile::kNoHarm{false};
 const char* const kMemoryFileFull = "the memory file is full";
 const char* const kNoMemoryFile = "nobody holds the memory file any more";
 
-const char* SegmentFile::Open(const FilePath& path, uint64_t limit_bytes) {
+const char* SegmentFile::Open(const FilePath& path, uint64_t limit_bytes,
+                              const FileId& memory_file) {
   ALLOMON_DCHECK("inv.recording.segment", base_ == nullptr);
   path_ = path;
   fresh_path_.text[0] = '\0';
@@ -108,15 +115,23 @@ const char* SegmentFile::Open(const FilePath& path, uint64_t limit_bytes) {
     flag->store(false, std::memory_order_relaxed);
   }
   refusals_ = 0;
-  const int fd = sys::Open(path.text, kOpenFlags);
-  if (fd >= 0 && IsSealed(fd)) {
-    const char* const error = Join(fd);
-    sys::Close(fd);
-    return error;
-  }
-  if (fd >= 0) sys::Close(fd);
-  if (fd < 0 && strncmp(path.text, "/proc/", 6) == 0) return kNoMemoryFile;
-  return Create(WholeSegments(limit_bytes));
+  return IsOfDescriptor(path) ? OpenDescriptor(memory_file) : Create(WholeSegments(limit_bytes));
+}
+
+// Another process may have the number by now.  To open a device of its may do something, so the
+// file is looked at before, and once more when it is open.
+const char* SegmentFile::OpenDescriptor(const FileId& memory_file) {
+  const char* const other =
+      memory_file.inode != 0 ? kNoMemoryFile : "it is no memory file of a recording; name a file";
+  struct stat status;
+  if (sys::FstatAt(AT_FDCWD, path_.text, &status, 0) != 0) return kNoMemoryFile;
+  if (!IsMemoryFile(status, memory_file)) return other;
+  const int fd = sys::Open(path_.text, kOpenFlags);
+  if (fd < 0) return kNoMemoryFile;
+  const bool is_same = sys::Fstat(fd, &status) == 0 && IsMemoryFile(status, memory_file);
+  const char* const error = is_same && IsSealed(fd) ? Join(fd) : other;
+  sys::Close(fd);
+  return error;
 }
 
 const char* SegmentFile::Join(int fd) {
@@ -134,8 +149,7 @@ const char* SegmentFile::Join(int fd) {
 }
 
 const char* SegmentFile::Map(int fd) {
-  void* const pages =
-      sys::Mmap(nullptr, limit_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* const pages = sys::Mmap(nullptr, limit_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (!sys::IsAddress(pages)) {
     return "there are no addresses to map it; set a smaller ALLOMON_RECORD_LIMIT";
   }
@@ -153,8 +167,8 @@ const char* SegmentFile::Create(uint64_t limit_bytes) {
   }
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
-  const uint64_t nanos = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 +
-                         static_cast<uint64_t>(now.tv_nsec);
+  const uint64_t nanos =
+      static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
   if (!FreshPath(path_, static_cast<uint32_t>(sys::Gettid()), nanos, &fresh_path_)) {
     fresh_path_.text[0] = '\0';
     return "its path is too long";

@@ -26,7 +26,8 @@
 
 namespace allomon::recording {
 
-// Open()'s answer where a path in /proc, of a memory file that somebody held, leads nowhere.
+// Open()'s answer where a path in /proc, of a memory file that somebody held, leads nowhere, or to
+// another file: a process that was given the number since.
 extern const char* const kNoMemoryFile;
 // A memory file has no room for another process.  Its owner says so, once.
 extern const char* const kMemoryFileFull;
@@ -38,8 +39,9 @@ class SegmentFile {
   SegmentFile& operator=(const SegmentFile&) = delete;
 
   // nullptr, or what is wrong and what to do, for "cannot record to PATH: ".  A memory file has its
-  // own limit.  A named file has a name of its own until Commit().
-  const char* Open(const FilePath& path, uint64_t limit_bytes);
+  // own limit, and is opened only if it is that of the id.  A named file has a name of its own
+  // until Commit().
+  const char* Open(const FilePath& path, uint64_t limit_bytes, const FileId& memory_file = {});
   // A named file replaces what has its name, which another process may go on writing.  The same
   // answers.
   const char* Commit();
@@ -78,6 +80,7 @@ class SegmentFile {
   bool IsProtected() const { return !is_named_ || is_protected_.load(std::memory_order_relaxed); }
 
  private:
+  const char* OpenDescriptor(const FileId& memory_file);
   const char* Join(int fd);
   const char* Create(uint64_t limit_bytes);
   const char* MapNew(int fd, uint64_t limit_bytes);
@@ -104,7 +107,7 @@ class SegmentFile {
   int fd_ = -1;  // of the thread that grows or, under the lock, checks
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  uint32_t next_ = 0;  // segment that is taken next
+  uint32_t next_ = 0;          // segment that is taken next
   bool needs_growth_ = false;  // the last Take() was refused for want of pages
   std::atomic<uint64_t> allocated_bytes_{0};
   std::atomic<bool> growth_is_near_{false};

@@ -89,6 +89,7 @@ Started StartRecorder(const StartOptions& options) {
   InstallHooks();
   auto recorder = std::make_unique<Recorder>(pattern->text, options.limit_bytes, *FactsOf(options));
   recorder->SetWatcher(options.watcher);
+  recorder->SetMemoryFile(options.memory_file);
   started.error = recorder->Open();
   if (started.error != nullptr) return started;
   Recorder* const kept = recorder.get();

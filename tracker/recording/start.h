@@ -11,6 +11,7 @@ namespace allomon::recording {
 
 struct StartOptions {
   const char* path = nullptr;  // %p is the process id, %% a percent sign
+  FileId memory_file;          // where `path` is that of one: the file that must be there
   uint64_t limit_bytes = kDefaultLimitBytes;
   double rate = 1e-4;  // hits per word
   uint64_t seed = 0;
