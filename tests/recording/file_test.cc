@@ -6,6 +6,10 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "allocator/allocator.h"
@@ -150,6 +154,57 @@ TEST(FileTest, WhatIsNoRegularFileStaysWhatItIs) {
   ASSERT_EQ(mkfifo(options.path.c_str(), 0600), 0);
   EXPECT_FALSE(Recording::Start(options).ok());
   unlink(options.path.c_str());
+  // Root could replace the link, for all programs.
+  options.path = "/dev/stdout";
+  EXPECT_FALSE(Recording::Start(options).ok());
+  options.path = ScratchPath("link");
+  ASSERT_EQ(symlink("/dev/null", options.path.c_str()), 0);
+  EXPECT_FALSE(Recording::Start(options).ok());
+  struct stat status;
+  ASSERT_EQ(lstat(options.path.c_str(), &status), 0);
+  EXPECT_TRUE(S_ISLNK(status.st_mode));
+  unlink(options.path.c_str());
+}
+
+// All that a start may be refused for, but for those whose file has no place at all.
+TEST(FileTest, RefusedStartLeavesWhatHasTheName) {
+  std::string folder = ::testing::TempDir() + "/refused.XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  RecordingOptions good = EveryBlock("refused");
+  good.path = folder + "/x.rec";
+  const auto is_refused = [&](const RecordingOptions& options) {
+    std::ofstream(good.path) << "precious";
+    EXPECT_FALSE(Recording::Start(options).ok());
+    std::string kept;
+    std::ifstream(good.path) >> kept;
+    const auto files = std::distance(std::filesystem::directory_iterator(folder), {});
+    return kept == "precious" && files == 1;
+  };
+  for (const double rate : {2.0, -1.0, std::nan("")}) {
+    RecordingOptions options = good;
+    options.rate = rate;
+    EXPECT_TRUE(is_refused(options)) << rate;
+  }
+  RecordingOptions deep = good, small = good;
+  deep.callstack_size = 1025;
+  EXPECT_TRUE(is_refused(deep));
+  small.limit_bytes = 1;
+  EXPECT_TRUE(is_refused(small));
+  EXPECT_TRUE(ChildEndsWell([&] {
+    const rlimit limit = {4096, 4096};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    EXPECT_TRUE(is_refused(good));
+  }));
+  EXPECT_TRUE(ChildEndsWell([&] {
+    const rlimit none = {0, 0};
+    setrlimit(RLIMIT_NOFILE, &none);
+    EXPECT_FALSE(Recording::Start(good).ok());
+  }));
+  {
+    const Recorded first(EveryBlock("first")), second(EveryBlock("second"));
+    EXPECT_TRUE(is_refused(good)) << "a third one";
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(FileTest, ForkedChildHasAFileOfItsOwn) {

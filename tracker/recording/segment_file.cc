@@ -59,6 +59,18 @@ bool IsOurs(const FileHeader& header) {
          header.limit_bytes <= kMostLimitBytes;
 }
 
+// What has the name, if anything has.  A link such as /dev/stdout leads to what others use.
+bool MayBeReplaced(const FilePath& path) {
+  struct stat status;
+  if (sys::Lstat(path.text, &status) != 0 || S_ISREG(status.st_mode)) return true;
+  if (!S_ISLNK(status.st_mode)) return false;
+  const auto is_under = [&path](const char* folder) {
+    return strncmp(path.text, folder, strlen(folder)) == 0;
+  };
+  if (is_under("/proc/") || (is_under("/dev/") && !is_under("/dev/shm/"))) return false;
+  return sys::FstatAt(AT_FDCWD, path.text, &status, 0) != 0 || S_ISREG(status.st_mode);
+}
+
 void Begin(const Written<FileHeader>& file, uint64_t limit_bytes) {
   FileHeader header = {};
   header.version = kLayoutVersion;
@@ -159,12 +171,7 @@ const char* SegmentFile::Map(int fd) {
 
 const char* SegmentFile::Create(uint64_t limit_bytes) {
   if (limit_bytes < kLeastLimitBytes) return "the limit is less than 1 MiB";
-  struct stat status;
-  // A directory, a device or a pipe has the name.
-  if (sys::Lstat(path_.text, &status) == 0 && !S_ISREG(status.st_mode) &&
-      !S_ISLNK(status.st_mode)) {
-    return "it is no regular file; name another";
-  }
+  if (!MayBeReplaced(path_)) return "it is no regular file; name another";
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
   const uint64_t nanos =
