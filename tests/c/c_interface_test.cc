@@ -1,4 +1,6 @@
 #include <allomon/allomon.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cmath>
@@ -341,6 +343,32 @@ TEST(CInterface, ARecordingIsAFile) {
   EXPECT_EQ(allomon_recording_stop(recording), ALLOMON_NO_SUCH_RECORDING);
   EXPECT_EQ(allomon_recording_stop(1), ALLOMON_NO_SUCH_RECORDING);
   EXPECT_EQ(remove(path.c_str()), 0);
+}
+
+// Before the child's first sample, too.
+TEST(CInterface, AChildsRecordingIsAFileOfItsOwn) {
+  const std::string path = RecordingPath();
+  allomon_recording_options options = ALLOMON_RECORDING_DEFAULTS;
+  options.path = path.c_str();
+  options.rate = 0;
+  allomon_recording recording = 0;
+  ASSERT_EQ(allomon_recording_start(&options, &recording), ALLOMON_OK);
+  char text[4096];
+  EXPECT_EQ(allomon_recording_path(recording, text, sizeof(text)), ALLOMON_OK);
+  EXPECT_EQ(text, path);
+  EXPECT_EQ(allomon_recording_path(recording, nullptr, 0), ALLOMON_INVALID_ARGUMENT);
+  EXPECT_EQ(allomon_recording_path(recording, text, path.size()), ALLOMON_INVALID_ARGUMENT);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool is_told = allomon_recording_path(recording, text, sizeof(text)) == ALLOMON_OK;
+    _exit(is_told && path + "." + std::to_string(getpid()) == text ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(allomon_recording_stop(recording), ALLOMON_OK);
+  EXPECT_EQ(remove(path.c_str()), 0);
+  EXPECT_EQ(remove((path + "." + std::to_string(child)).c_str()), 0);
 }
 
 TEST(CInterface, ARecordingThatCannotBeMadeSaysWhy) {

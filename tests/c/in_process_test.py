@@ -152,12 +152,13 @@ def refused(call):
 allomon.start(sys.argv[1])
 kept, tracker, forged = recording._recording, allomon.Tracker(rate=1), allomon.Tracker(rate=1)
 with allomon.counted() as counts:
-    others = [number for number in range(1, 40) if number != kept[0].value & 0x7fffffff]
+    others = [number for number in range(1, 40) if number != kept.value & 0x7fffffff]
     for number in others:
         for given in number, number | 1 << 31:
-            recording._recording = ctypes.c_uint32(given), kept[1]
+            recording._recording = ctypes.c_uint32(given)
             assert refused(allomon.statistics), given
             assert refused(allomon.stop), given
+            assert refused(lambda: allomon.save(sys.argv[1] + ".copy")), given
     recording._recording, number = kept, forged._number
     for other in set(range(1, 40)) - {tracker._number.value, number.value}:
         for given in other, other | 1 << 31:

@@ -118,6 +118,8 @@ TEST_F(SessionKinds, RecordingFunctionsOfC) {
       allomon_recording_counts counts = ALLOMON_RECORDING_COUNTS;
       EXPECT_EQ(allomon_recording_statistics(given, &counts), ALLOMON_NO_SUCH_RECORDING) << given;
       EXPECT_EQ(allomon_recording_stop(given), ALLOMON_NO_SUCH_RECORDING) << given;
+      char path[100];
+      EXPECT_EQ(allomon_recording_path(given, path, sizeof(path)), ALLOMON_NO_SUCH_RECORDING);
     }
   }
 }

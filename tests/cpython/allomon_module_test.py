@@ -2,6 +2,7 @@
 """The package allomon in a program that is preloaded, and in one that is not."""
 
 import os
+import struct
 import subprocess
 import sys
 import unittest
@@ -82,6 +83,55 @@ class Module(Case):
             phases = self.report("--by=label:phase", "--metric=alloc", self.path(name))
             self.assertRegex(phases, r"\binner\b.*\b500\d{4}\b")
             self.assertRegex(self.report("--metric=alloc", self.path(name)), r"serve.*program")
+
+    FORKS = """
+import os
+import allomon
+
+allomon.start("x.rec", rate=RATE)
+os.mkdir("elsewhere")
+os.chdir("elsewhere")
+allomon.save("../parent.rec")
+child = os.fork()
+if child == 0:
+    allomon.save("../child.rec")
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print(os.getpid(), child)
+"""
+
+    def test_a_forked_child_saves_what_is_its_own(self):
+        for rate in "1", "1e-12":
+            with self.subTest(rate):
+                program = f"import sys\nsys.path.insert(0, {FOLDER!r})\n" + self.FORKS
+                done = self.run_preloaded(
+                    ["/usr/bin/python3", "-B", "-c", program.replace("RATE", rate)],
+                    {"ALLOMON_PROFILE": "idle"},
+                )
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                processes = [self.process_of("parent.rec"), self.process_of("child.rec")]
+                self.assertEqual(processes, [int(number) for number in done.stdout.split()])
+                os.rmdir(self.path("elsewhere"))
+
+    def process_of(self, name):
+        """The id of the only process of a recording (recording_layout.h)."""
+        with open(self.path(name), "rb") as file:
+            file.seek(65536 + 64)
+            return struct.unpack("<I", file.read(4))[0]
+
+    def test_a_copy_that_fails_leaves_what_has_its_name(self):
+        program = (
+            f"import sys\nsys.path.insert(0, {FOLDER!r})\nimport allomon, resource\n"
+            "allomon.start('x.rec', rate=1)\n"
+            "open('kept.rec', 'w').write('precious')\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+            "try: allomon.save('kept.rec')\nexcept OSError: print(open('kept.rec').read())\n"
+        )
+        done = self.run_preloaded(
+            ["/usr/bin/python3", "-B", "-c", program], {"ALLOMON_PROFILE": "idle"}
+        )
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "precious\n", ""))
+        self.assertEqual([name for name in self.files() if "saving" in name], [])
 
     def test_live_memory_by_labels(self):
         text = (

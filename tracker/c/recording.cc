@@ -1,6 +1,7 @@
 #include "allomon/recording.h"
 
 #include <cstdio>
+#include <cstring>
 
 #include "tracker/c/structures.h"
 #include "tracker/c/to_status.h"
@@ -81,6 +82,19 @@ allomon_status allomon_recording_start(const allomon_recording_options* options,
 allomon_status allomon_recording_stop(allomon_recording id) {
   const uint32_t session = SessionOf(id);
   if (session == 0 || !recording::StopRecorder(session)) return ALLOMON_NO_SUCH_RECORDING;
+  return ALLOMON_OK;
+}
+
+allomon_status allomon_recording_path(allomon_recording id, char* text, size_t room_bytes) {
+  if (text == nullptr) return ALLOMON_INVALID_ARGUMENT;
+  recording::RecorderTotals totals;
+  const uint32_t session = SessionOf(id);
+  if (session == 0 || !recording::TotalsOf(session, &totals)) return ALLOMON_NO_SUCH_RECORDING;
+  recording::FilePath path;
+  if (!recording::PathOf(session, &path)) return ALLOMON_CANNOT_RECORD;
+  const size_t bytes = strlen(path.text) + 1;
+  if (bytes > room_bytes) return ALLOMON_INVALID_ARGUMENT;
+  memcpy(text, path.text, bytes);
   return ALLOMON_OK;
 }
 

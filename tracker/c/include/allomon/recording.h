@@ -46,6 +46,15 @@ ALLOMON_C_FUNCTION(allomon_status, allomon_recording_start,
 ALLOMON_C_FUNCTION(allomon_status, allomon_recording_stop, (allomon_recording recording),
                    (recording), ALLOMON_ABSENT)
 
+// The file of this process, with a 0 behind.  In a child of fork it is the child's own; if the
+// child's recording has not begun, it begins.  Fails with ALLOMON_NO_SUCH_RECORDING,
+// ALLOMON_INVALID_ARGUMENT (no text, or no room for it: 4096 bytes are enough),
+// ALLOMON_CANNOT_RECORD (the child's cannot begin, somebody has truncated the file, or several
+// processes share it).
+ALLOMON_C_FUNCTION(allomon_status, allomon_recording_path,
+                   (allomon_recording recording, char* text, size_t room_bytes),
+                   (recording, text, room_bytes), ALLOMON_ABSENT)
+
 typedef struct allomon_recording_counts {
   size_t struct_size;
   uint64_t samples;          // sampled blocks in the file, of this process

@@ -1,8 +1,10 @@
 """A recording of this process (allomon/recording.h)."""
 
+import contextlib
 import ctypes
 import os
 import shutil
+import threading
 
 from allomon.process import Error, check, functions, require
 
@@ -32,7 +34,9 @@ class _Counts(ctypes.Structure):
     ]
 
 
-_recording = None  # number and path of the one that start() began
+_CANNOT_RECORD = -14  # allomon/status.h
+
+_recording = None  # the number of the one that start() began
 
 
 def start(path, rate=1e-4, limit_bytes=256 << 20, callstack_size=128, seed=None):
@@ -49,17 +53,13 @@ def start(path, rate=1e-4, limit_bytes=256 << 20, callstack_size=128, seed=None)
     number = ctypes.c_uint32()
     status = functions.allomon_recording_start(ctypes.byref(options), ctypes.byref(number))
     check(status, why.value.decode(errors="replace"))
-    _recording = number, _expanded(os.fspath(path))
-
-
-def _expanded(path):
-    return path.replace("%%", "\0").replace("%p", str(os.getpid())).replace("\0", "%")
+    _recording = number
 
 
 def stop():
     """Ends the recording.  Its file stays."""
     global _recording
-    check(functions.allomon_recording_stop(_running()[0]))
+    check(functions.allomon_recording_stop(_running()))
     _recording = None
 
 
@@ -72,11 +72,35 @@ def _running():
 def statistics():
     """{"samples": ..., "dropped_samples": ..., "dropped_bytes": ..., "is_lost": ...}"""
     counts = _Counts(ctypes.sizeof(_Counts))
-    check(functions.allomon_recording_statistics(_running()[0], ctypes.byref(counts)))
+    check(functions.allomon_recording_statistics(_running(), ctypes.byref(counts)))
     names = [name for name, _ in _Counts._fields_[1:-1]]
     return {name: getattr(counts, name) for name in names}
 
 
+def _own_file():
+    """The path of this process's; in a forked child its recording begins here, if it has not."""
+    path = ctypes.create_string_buffer(4096)
+    status = functions.allomon_recording_path(_running(), path, ctypes.c_size_t(len(path)))
+    if status == _CANNOT_RECORD:
+        raise Error("this process has no recording of its own: it cannot be made, or is lost")
+    check(status)
+    return path.value
+
+
 def save(path):
-    """Writes a copy of the recording as it is now."""
-    shutil.copyfile(_running()[1], path)
+    """Writes a copy of the recording as it is now; in a forked child, of the child's own.
+
+    What has the name is replaced when the copy is whole."""
+    source = _own_file()
+    target = os.path.realpath(os.fsencode(path))
+    if os.path.exists(target) and not os.path.isfile(target):
+        shutil.copyfile(source, target)  # a pipe, a device
+        return
+    beside = b"%s.%d.%d.saving" % (target, os.getpid(), threading.get_ident())
+    try:
+        shutil.copyfile(source, beside)
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
