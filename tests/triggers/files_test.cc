@@ -1,15 +1,20 @@
 // The files of copies, and those that say where limits are.
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tracker/triggers/copy_file.h"
@@ -205,6 +210,41 @@ TEST_F(CopyFileTest, DeviceThatIsFullIsAnError) {
   EXPECT_EQ(file.Write(0, "a", 1), ENOSPC);
   file.Abandon();
   EXPECT_EQ(Names(), std::set<std::string>());
+}
+
+// Pages of a file that are in memory.
+uint64_t CountResident(const std::string& path) {
+  const uint64_t bytes = fs::file_size(path);
+  const int fd = open(path.c_str(), O_RDONLY);
+  void* const pages = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  close(fd);
+  std::vector<unsigned char> resident(bytes / 4096);
+  EXPECT_EQ(mincore(pages, bytes, resident.data()), 0);
+  munmap(pages, bytes);
+  return static_cast<uint64_t>(
+      std::count_if(resident.begin(), resident.end(), [](unsigned char c) { return c & 1; }));
+}
+
+TEST_F(CopyFileTest, CopyAtTheLimitLeavesNoPagesInMemory) {
+  struct statfs system;
+  ASSERT_EQ(statfs(root_.c_str(), &system), 0);
+  if (system.f_type == TMPFS_MAGIC) GTEST_SKIP() << "NOT TESTED: the scratch folder is in memory";
+  CopyFile file;
+  file.SetPlace(root_, "x");
+  const std::string segment(64 << 10, 's');
+  for (const auto pages : {CopyFile::Pages::kLeft, CopyFile::Pages::kGivenUp}) {
+    ASSERT_EQ(file.Begin(0, pages), 0);
+    for (uint64_t i = 0; i < 100; ++i) {
+      ASSERT_EQ(file.Write(i * segment.size(), segment.data(), segment.size()), 0);
+    }
+    ASSERT_EQ(file.Finish("limit", 1), 0);
+    const uint64_t resident = CountResident(Path("x.limit.1.rec"));
+    if (pages == CopyFile::Pages::kGivenUp) {
+      EXPECT_EQ(resident, 0u);
+    } else {
+      EXPECT_EQ(resident, 1600u);
+    }
+  }
 }
 
 Usage ReadIn(const std::string& root, uint32_t percent = 90) {

@@ -76,7 +76,37 @@ TEST(RulesTest, LimitIsSavedOnceUntilMemoryWasGivenBack) {
   EXPECT_EQ(Ask(&rules, At(4, 0, 86)), Reason::kNone);
   EXPECT_EQ(Ask(&rules, At(5, 0, 95)), Reason::kNone);
   EXPECT_EQ(Ask(&rules, At(6, 0, 84)), Reason::kNone);
-  EXPECT_EQ(Ask(&rules, At(7, 0, 95)), Reason::kLimit);
+  EXPECT_EQ(Ask(&rules, At(20, 0, 95)), Reason::kLimit);
+}
+
+TEST(RulesTest, MemoryThatSwingsAroundTheLimitIsSavedAfterAPause) {
+  Rules rules = RulesOf("limit=90%");
+  int copies = 0;
+  for (uint64_t tenths = 0; tenths < 600; ++tenths) {
+    const uint64_t used_mib = tenths % 2 == 0 ? 80 : 95;
+    const Facts facts = {tenths * kSecond / 10, 0, used_mib * kMiB, 100 * kMiB};
+    copies += Ask(&rules, facts) == Reason::kLimit;
+    if (tenths == 50) {
+      EXPECT_EQ(rules.GapBytes(facts), UINT64_MAX) << "it need not be looked at";
+    }
+  }
+  EXPECT_EQ(copies, 6) << "in a minute";
+}
+
+TEST(RulesTest, CopyAtTheLimitThatTookLongIsFollowedByALongPause) {
+  Rules rules = RulesOf("limit=90%");
+  ASSERT_EQ(rules.Due(At(1, 0, 95)), Reason::kLimit);
+  rules.NoteSaved(Reason::kLimit, At(1, 0, 95), 2 * kSecond);
+  EXPECT_EQ(rules.Due(At(4, 0, 50)), Reason::kNone);
+  EXPECT_EQ(rules.Due(At(40, 0, 95)), Reason::kNone);
+  EXPECT_EQ(rules.Due(At(41, 0, 95)), Reason::kLimit);
+}
+
+TEST(RulesTest, ClockThatGoesBackDoesNotSilenceTheLimit) {
+  Rules rules = RulesOf("limit=90%");
+  EXPECT_EQ(Ask(&rules, {kYear, 0, 95 * kMiB, 100 * kMiB}), Reason::kLimit);
+  EXPECT_EQ(Ask(&rules, At(1, 0, 50)), Reason::kNone);
+  EXPECT_EQ(Ask(&rules, At(11, 0, 95)), Reason::kLimit);
 }
 
 TEST(RulesTest, LimitIsLookedAtMoreOftenTheNearerItIs) {

@@ -18,6 +18,7 @@ namespace sys = internal::sys;
 // Hosts close and use low descriptors as if they were theirs.
 constexpr int kHighDescriptor = 900;
 constexpr uint32_t kMostAttempts = 1000;
+constexpr uint64_t kMostUnsyncedBytes = uint64_t{1} << 20;
 
 int OpenAt(int directory, const char* name, int flags) {
   return sys::OpenAt(directory, name, flags | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
@@ -149,7 +150,9 @@ int CopyFile::Create() {
   return error;
 }
 
-int CopyFile::Begin(uint64_t end_bytes) {
+int CopyFile::Begin(uint64_t end_bytes, Pages pages) {
+  pages_ = pages;
+  unsynced_bytes_ = 0;
   if (!directory_.fits() || !stem_.fits()) return ENAMETOOLONG;
   if (!LimitAllows(end_bytes)) return EFBIG;
   const bool was_open = HasDirectory();
@@ -170,8 +173,19 @@ int CopyFile::Write(uint64_t offset, const char* bytes, uint64_t size) {
     bytes += written;
     offset += static_cast<uint64_t>(written);
     size -= static_cast<uint64_t>(written);
+    unsynced_bytes_ += static_cast<uint64_t>(written);
   }
+  if (pages_ == Pages::kGivenUp && unsynced_bytes_ >= kMostUnsyncedBytes) GivePagesUp();
   return 0;
+}
+
+// A file system that cannot, keeps them: one in memory, which has no other place.
+void CopyFile::GivePagesUp() {
+  constexpr unsigned kWriteAndWait =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  sys::SyncFileRange(written_.fd, 0, 0, kWriteAndWait);
+  sys::Fadvise(written_.fd, 0, 0, POSIX_FADV_DONTNEED);
+  unsynced_bytes_ = 0;
 }
 
 bool CopyFile::SetName(FixedText<NAME_MAX + 1>* name, std::string_view kind, uint32_t number) {
@@ -206,6 +220,7 @@ int CopyFile::GiveName(std::string_view kind, uint32_t keep) {
 }
 
 int CopyFile::Finish(std::string_view kind, uint32_t keep) {
+  if (pages_ == Pages::kGivenUp) GivePagesUp();
   int error = GiveName(kind, keep);
   while (error == EEXIST && attempt_ < kMostAttempts) {
     ++attempt_;

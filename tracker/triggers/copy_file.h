@@ -34,8 +34,15 @@ class CopyFile {
   // needed, and stays open: the host may change its root directory.
   void SetPlace(std::string_view directory, std::string_view stem);
 
+  // What becomes of the pages of memory that a copy goes through.  They are counted to the cgroup
+  // of this process, and those that the disk does not have yet cannot be given up at its limit.
+  enum class Pages {
+    kLeft,     // to the kernel, which writes them within half a minute
+    kGivenUp,  // waits for the disk after each MiB, and leaves none
+  };
+
   // Makes the file; `end_bytes` is how long it will be, or longer.
-  int Begin(uint64_t end_bytes);
+  int Begin(uint64_t end_bytes, Pages pages = Pages::kLeft);
   int Write(uint64_t offset, const char* bytes, uint64_t size);
   // Gives it its name; `keep` of those stay.  The text of `kind` is static.
   int Finish(std::string_view kind, uint32_t keep);
@@ -66,6 +73,7 @@ class CopyFile {
   bool IsHeld(const char* name, const Held& own) const;
   bool RemoveUnheld(const char* name) const;
   Held* HeldOf(std::string_view kind);
+  void GivePagesUp();
   int GiveName(std::string_view kind, uint32_t keep);
   bool SetName(FixedText<NAME_MAX + 1>* name, std::string_view kind, uint32_t number);
   int Rename(const char* from, const char* to, unsigned flags);
@@ -81,7 +89,9 @@ class CopyFile {
   dev_t device_ = 0;
   ino_t inode_ = 0;
   Held written_;
-  Held held_[kMostKinds] = {};  // the newest copies
+  Pages pages_ = Pages::kLeft;
+  uint64_t unsynced_bytes_ = 0;  // of written_, where pages are given up
+  Held held_[kMostKinds] = {};   // the newest copies
 };
 
 }  // namespace allomon::triggers

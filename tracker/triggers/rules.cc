@@ -45,6 +45,7 @@ void Rules::BoundDeadlines(uint64_t nanos) {
   next_every_nanos_ = std::min(next_every_nanos_, nanos + settings_.every_nanos);
   next_scan_nanos_ = std::min(next_scan_nanos_, nanos + settings_.age_nanos);
   rest_until_nanos_ = std::min(rest_until_nanos_, nanos + rest_nanos_);
+  limit_until_nanos_ = std::min(limit_until_nanos_, nanos + limit_pause_nanos_);
   pause_until_nanos_ = std::min(pause_until_nanos_, nanos + pause_nanos_);
 }
 
@@ -53,11 +54,15 @@ uint64_t Rules::LimitBytes(const Facts& facts) const {
 }
 
 // It is due once, and again when memory was given back in between.
-bool Rules::IsLimitDue(const Facts& facts) {
+void Rules::ArmLimit(const Facts& facts) {
+  const uint64_t rearm_bytes = Share(facts.limit_bytes, kRearmPercent);
+  if (facts.used_bytes + rearm_bytes < LimitBytes(facts)) limit_is_armed_ = true;
+}
+
+bool Rules::IsLimitDue(const Facts& facts) const {
   if (settings_.limit_percent == 0 || facts.limit_bytes == 0) return false;
-  const uint64_t limit = LimitBytes(facts);
-  if (facts.used_bytes + Share(facts.limit_bytes, kRearmPercent) < limit) limit_is_armed_ = true;
-  return limit_is_armed_ && facts.used_bytes >= limit;
+  return limit_is_armed_ && facts.used_bytes >= LimitBytes(facts) &&
+         facts.nanos >= limit_until_nanos_;
 }
 
 bool Rules::IsPeakDue(const Facts& facts) const {
@@ -68,6 +73,7 @@ bool Rules::IsPeakDue(const Facts& facts) const {
 
 Reason Rules::Due(const Facts& facts) {
   BoundDeadlines(facts.nanos);
+  ArmLimit(facts);
   if (facts.nanos < pause_until_nanos_) return Reason::kNone;
   if (IsLimitDue(facts)) return Reason::kLimit;
   if (facts.nanos < rest_until_nanos_) return Reason::kNone;
@@ -94,7 +100,11 @@ void Rules::NoteSaved(Reason reason, const Facts& facts, uint64_t taken_nanos) {
   rest_nanos_ = taken_nanos * (kTimeShare - 1);
   rest_until_nanos_ = end_nanos + rest_nanos_;
   pause_nanos_ = pause_until_nanos_ = 0;
-  if (reason == Reason::kLimit) limit_is_armed_ = false;
+  if (reason == Reason::kLimit) {
+    limit_is_armed_ = false;
+    limit_pause_nanos_ = std::max(kLimitPauseNanos, rest_nanos_);
+    limit_until_nanos_ = end_nanos + limit_pause_nanos_;
+  }
   if (reason == Reason::kPeak) saved_peak_bytes_ = facts.peak_bytes;
   if (reason == Reason::kEvery) next_every_nanos_ = facts.nanos + settings_.every_nanos;
   if (reason == Reason::kAge) {
@@ -110,7 +120,10 @@ void Rules::NoteFailed(uint64_t nanos) {
 
 // Half of what is left: the nearer the limit, the more often it is looked at.
 uint64_t Rules::GapBytes(const Facts& facts) const {
-  if (settings_.limit_percent == 0 || facts.limit_bytes == 0 || !limit_is_armed_) return UINT64_MAX;
+  if (settings_.limit_percent == 0 || facts.limit_bytes == 0 || !limit_is_armed_ ||
+      facts.nanos < limit_until_nanos_) {
+    return UINT64_MAX;
+  }
   const uint64_t limit = LimitBytes(facts);
   const uint64_t left = limit > facts.used_bytes ? limit - facts.used_bytes : 0;
   return std::max(left / 2, std::max(kLeastGapBytes, facts.limit_bytes / 512));

@@ -23,8 +23,11 @@ const char* NameOf(Reason reason);
 
 // A smaller peak is not worth a file: it comes from a few samples.
 inline constexpr uint64_t kLeastPeakBytes = uint64_t{1} << 20;
-// Saving takes at most this part of the time, but for copies at the limit.
+// Saving takes at most this part of the time.  A copy at the limit waits for those at the limit
+// alone.
 inline constexpr uint64_t kTimeShare = 20;
+// Between two copies at the limit, at least: memory that swings around it is no news.
+inline constexpr uint64_t kLimitPauseNanos = 10'000'000'000;
 inline constexpr uint64_t kFirstPauseNanos = 1'000'000'000;  // behind a copy that failed
 inline constexpr uint64_t kMostPauseNanos = 64 * kFirstPauseNanos;
 
@@ -56,7 +59,8 @@ class Rules {
   uint64_t GapBytes(const Facts& facts) const;
 
  private:
-  bool IsLimitDue(const Facts& facts);
+  void ArmLimit(const Facts& facts);
+  bool IsLimitDue(const Facts& facts) const;
   bool IsPeakDue(const Facts& facts) const;
   void BoundDeadlines(uint64_t nanos);
   uint64_t LimitBytes(const Facts& facts) const;
@@ -67,6 +71,8 @@ class Rules {
   uint64_t next_scan_nanos_ = 0;
   uint64_t seen_nanos_ = 0;  // blocks born before were old when a copy was made
   bool limit_is_armed_ = true;
+  uint64_t limit_until_nanos_ = 0;  // after a copy at the limit
+  uint64_t limit_pause_nanos_ = 0;
   // After a copy, or one that failed.
   uint64_t rest_until_nanos_ = 0;
   uint64_t rest_nanos_ = 0;

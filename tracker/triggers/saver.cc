@@ -144,7 +144,8 @@ Reason Saver::DueNow(Recorder& recorder) {
 
 void Saver::Save(Recorder& recorder, Reason reason) {
   const uint64_t begin_nanos = NanosNow();
-  int error = file_.Begin(uint64_t{standing_.segments} * kSegmentBytes);
+  const auto pages = reason == Reason::kLimit ? CopyFile::Pages::kGivenUp : CopyFile::Pages::kLeft;
+  int error = file_.Begin(uint64_t{standing_.segments} * kSegmentBytes, pages);
   if (error == 0) {
     error = copy_.Write(recorder, standing_, &file_);
     if (error == 0) error = file_.Finish(NameOf(reason), settings_.keep);

@@ -72,6 +72,15 @@ inline ssize_t Pwrite(int fd, const void* from, size_t size_bytes, uint64_t offs
 inline int Fcntl(int fd, int command, long argument = 0) {
   return static_cast<int>(SystemCall(SYS_fcntl, fd, command, argument));
 }
+// SYNC_FILE_RANGE_WRITE and the like; a range of 0 bytes reaches to the end.  Waits for the disk as
+// the flags say.
+inline int SyncFileRange(int fd, uint64_t offset, uint64_t size_bytes, unsigned flags) {
+  return static_cast<int>(SystemCallUntilDone(SYS_sync_file_range, fd, offset, size_bytes, flags));
+}
+// POSIX_FADV_DONTNEED and the like; a range of 0 bytes reaches to the end.
+inline int Fadvise(int fd, uint64_t offset, uint64_t size_bytes, int advice) {
+  return static_cast<int>(SystemCall(SYS_fadvise64, fd, offset, size_bytes, advice));
+}
 inline int Fsync(int fd) { return static_cast<int>(SystemCallUntilDone(SYS_fsync, fd)); }
 
 // Files.
