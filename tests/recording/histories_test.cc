@@ -12,6 +12,10 @@
 //
 // The distribution of a figure's mean error is normal, by the number of recordings, and that of the
 // covered ones binomial; both bounds are kSigmas.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -45,8 +49,25 @@ size_t BlocksFor(double rate, size_t size_bytes) {
   return static_cast<size_t>(std::clamp(100 / p, 100.0, 120'000.0));
 }
 
+// What is true of a history.
+struct Truth {
+  double allocated_bytes = 0;
+  double allocated_blocks = 0;
+  double live_bytes = 0;
+  double peak_bytes = 0;
+  double temporary_bytes = 0;
+
+  void Add(const Truth& other) {
+    allocated_bytes += other.allocated_bytes;
+    allocated_blocks += other.allocated_blocks;
+    live_bytes += other.live_bytes;
+    peak_bytes += other.peak_bytes;
+    temporary_bytes += other.temporary_bytes;
+  }
+};
+
 // A program that allocates and frees, and what is true of it.
-class Program {
+class Program : public Truth {
  public:
   explicit Program(size_t size_bytes) : size_bytes_(size_bytes) {}
   ~Program() { FreeAll(); }
@@ -79,13 +100,6 @@ class Program {
       Free(Make(size_bytes_ != kMixed ? size_bytes_ : 1));
     }
   }
-  size_t size() const { return blocks_.size(); }
-
-  double allocated_bytes = 0;
-  double allocated_blocks = 0;
-  double live_bytes = 0;
-  double peak_bytes = 0;
-  double temporary_bytes = 0;
 
  private:
   struct Block {
@@ -125,6 +139,7 @@ class Program {
 struct Shape {
   const char* name;
   void (*run)(Program* program, size_t blocks);
+  int processes = 0;  // so many run it, one after another; 0: this one
 };
 
 void Churn(Program* program, size_t blocks) {
@@ -155,7 +170,12 @@ void TwoPhases(Program* program, size_t blocks) {
   program->Replace(blocks / 2);
 }
 constexpr Shape kShapes[] = {
-    {"churn", Churn}, {"growth", Growth}, {"saw", Saw}, {"spike", Spike}, {"two phases", TwoPhases},
+    {"churn", Churn},
+    {"growth", Growth},
+    {"saw", Saw},
+    {"spike", Spike},
+    {"two phases", TwoPhases},
+    {"many processes", Saw, 3},
 };
 
 Estimate TotalOf(const HeapProfile& profile, Metric metric) {
@@ -197,16 +217,45 @@ struct Cell {
   Tally tallies[std::size(kFigures)];
 };
 
+void Run(const Shape& shape, size_t blocks, Program* program) {
+  shape.run(program, blocks);
+  program->UseBriefly(blocks / 2);
+}
+
+// A child says in shared memory what is true of it, and ends with its blocks live.  The truth of
+// the peak is the sum of the peaks.
+void RunInChild(const Shape& shape, size_t blocks, size_t size_bytes, Truth* sum) {
+  void* const shared =
+      mmap(nullptr, sizeof(Truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  const pid_t child = fork();
+  if (child == 0) {
+    Program program(size_bytes);
+    Run(shape, blocks, &program);
+    memcpy(shared, static_cast<Truth*>(&program), sizeof(Truth));
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  Truth truth;
+  memcpy(&truth, shared, sizeof(truth));
+  sum->Add(truth);
+  munmap(shared, sizeof(Truth));
+}
+
 HeapProfile Record(const Shape& shape, double rate, size_t size_bytes, uint64_t seed,
                    Program* program) {
   RecordingOptions options = testing::EveryBlock("history");
   options.rate = rate;
   options.seed = seed;
   options.callstack_size = 1;
+  const testing::MemoryFile file(uint64_t{16} << 20);
+  if (shape.processes != 0) options.path = file.path();
   const testing::Recorded recorded(options);
   const size_t blocks = BlocksFor(rate, size_bytes);
-  shape.run(program, blocks);
-  program->UseBriefly(blocks / 2);
+  if (shape.processes == 0) Run(shape, blocks, program);
+  for (int i = 0; i < shape.processes; ++i) RunInChild(shape, blocks, size_bytes, program);
   recording::RecordingOptions reading;
   reading.names = false;
   const auto profiles = recording::ReadRecordingProfiles(recorded.path(), reading);
@@ -214,7 +263,7 @@ HeapProfile Record(const Shape& shape, double rate, size_t size_bytes, uint64_t 
   return profiles.ok() ? profiles->front() : HeapProfile{};
 }
 
-void Ask(const HeapProfile& profile, const Program& truth, Cell* cell) {
+void Ask(const HeapProfile& profile, const Truth& truth, Cell* cell) {
   const auto bytes = [&](Figure figure, Metric metric, double is) {
     const Estimate total = TotalOf(profile, metric);
     cell->tallies[figure].Ask(is, total.amount.bytes, heap::BytesInterval(total));

@@ -26,36 +26,22 @@ using testing::EveryBlock;
 
 constexpr uint64_t kLimit = uint64_t{16} << 20;
 
-// As `allomon run` makes it.
-class MemoryFile {
+class MemoryFile : public testing::MemoryFile {
  public:
-  MemoryFile() : fd_(memfd_create("recording", MFD_ALLOW_SEALING | MFD_CLOEXEC)) {
-    EXPECT_EQ(ftruncate(fd_, kLimit), 0);
-    FileHeader header = {};
-    memcpy(header.magic, recording::kMagic, sizeof(header.magic));
-    header.version = recording::kLayoutVersion;
-    header.segment_bytes = recording::kSegmentBytes;
-    header.limit_bytes = kLimit;
-    header.segments_used = 1;
-    EXPECT_EQ(pwrite(fd_, &header, sizeof(header), 0), static_cast<ssize_t>(sizeof(header)));
-    EXPECT_EQ(fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
-  }
-  ~MemoryFile() { close(fd_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
+  MemoryFile() : testing::MemoryFile(kLimit) {}
 
   RecordingId Start() const {
     RecordingOptions options = EveryBlock("memory");
-    options.path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd_);
+    options.path = path();
     const absl::StatusOr<RecordingId> id = Recording::Start(options);
     EXPECT_TRUE(id.ok()) << id.status();
     return id.ok() ? *id : RecordingId{};
   }
   // The answer to a start that knows which file it expects.
   const char* StartIfItIs(const recording::FileId& id) const {
-    const std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd_);
+    const std::string name = path();
     recording::StartOptions options;
-    options.path = path.c_str();
+    options.path = name.c_str();
     options.rate = 1;
     options.memory_file = id;
     const recording::Started started = recording::StartRecorder(options);
@@ -64,18 +50,15 @@ class MemoryFile {
   }
   recording::FileId Id() const {
     struct stat status = {};
-    EXPECT_EQ(fstat(fd_, &status), 0);
+    EXPECT_EQ(fstat(fd(), &status), 0);
     return {status.st_dev, status.st_ino};
   }
   recording::Recording Read() const {
     recording::Recording read;
     std::string error;
-    EXPECT_TRUE(ReadRecording(recording::DescriptorBytes(fd_), &read, &error)) << error;
+    EXPECT_TRUE(ReadRecording(recording::DescriptorBytes(fd()), &read, &error)) << error;
     return read;
   }
-
- private:
-  const int fd_;
 };
 
 // `allomon run` has ended, and another one has its number and its descriptor's.

@@ -3,9 +3,12 @@
 #ifndef ALLOMON_TESTS_RECORDING_RECORDED_H_
 #define ALLOMON_TESTS_RECORDING_RECORDED_H_
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -71,6 +74,34 @@ inline RecordingOptions EveryBlock(const std::string& name) {
   options.seed = 1;
   return options;
 }
+
+// A file in memory that all processes of a tree record into, as `allomon run` makes it.
+class MemoryFile {
+ public:
+  explicit MemoryFile(uint64_t limit_bytes)
+      : fd_(memfd_create("recording", MFD_ALLOW_SEALING | MFD_CLOEXEC)) {
+    EXPECT_EQ(ftruncate(fd_, static_cast<off_t>(limit_bytes)), 0);
+    recording::FileHeader header = {};
+    memcpy(header.magic, recording::kMagic, sizeof(header.magic));
+    header.version = recording::kLayoutVersion;
+    header.segment_bytes = recording::kSegmentBytes;
+    header.limit_bytes = limit_bytes;
+    header.segments_used = 1;
+    EXPECT_EQ(pwrite(fd_, &header, sizeof(header), 0), static_cast<ssize_t>(sizeof(header)));
+    EXPECT_EQ(fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+  }
+  ~MemoryFile() { close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  int fd() const { return fd_; }
+  std::string path() const {
+    return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd_);
+  }
+
+ private:
+  const int fd_;
+};
 
 // All rows of the only stack with blocks of that size class, added up; a row of nothing if there is
 // none.
