@@ -43,6 +43,23 @@ TEST(RulesTest, PeakOfAFewSamplesIsNotSaved) {
   EXPECT_EQ(rules.Due({kSecond, kLeastPeakBytes, 0, 0}), Reason::kPeak);
 }
 
+TEST(RulesTest, PeakThatNoiseExplainsIsNotSaved) {
+  const auto at = [](uint64_t peak_mib, double error_mib) {
+    Facts facts = At(peak_mib, peak_mib);
+    facts.peak_variance = error_mib * kMiB * error_mib * kMiB;
+    return facts;
+  };
+  Rules rules = RulesOf("peak+10%");
+  EXPECT_EQ(Ask(&rules, at(100, 30)), Reason::kPeak) << "the first is compared with none";
+  // 50 MiB of two errors, by Pythagoras, are 250.
+  EXPECT_EQ(Ask(&rules, at(349, 40)), Reason::kNone);
+  EXPECT_EQ(Ask(&rules, at(350, 40)), Reason::kPeak);
+  // Compared with the errors of the one that was saved last.
+  EXPECT_EQ(Ask(&rules, at(550, 0)), Reason::kPeak);
+  EXPECT_EQ(Ask(&rules, at(604, 1)), Reason::kNone) << "10 % are asked for, too";
+  EXPECT_EQ(Ask(&rules, at(605, 1)), Reason::kPeak);
+}
+
 TEST(RulesTest, TimeThatWasSleptThroughIsOneCopyAndNotMany) {
   Rules rules = RulesOf("every=60s");
   EXPECT_EQ(Ask(&rules, At(59)), Reason::kNone);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tracker/base/own_memory.h"
+#include "tracker/base/words.h"
 #include "tracker/estimate.h"
 
 namespace allomon::recording {
@@ -29,6 +30,7 @@ Wide ToWide(double number) {
 ClassWeights::ClassWeights(double rate)
     : rate_(rate),
       units_per_byte_(UnitsFor(rate)),
+      noise_bytes_(rate < 1 ? 2.0 * internal::kBytesPerWord / -std::log1p(-rate) : 0),
       known_(static_cast<Known*>(internal::OwnMemory::Map(kIndexes * sizeof(Known)))) {}
 
 ClassWeights::~ClassWeights() {
@@ -50,6 +52,9 @@ ClassWeight ClassWeights::Compute(uint32_t index) const {
   weight.blocks = 1 / p;
   weight.wide = ToWide(weight.blocks);
   weight.units_per_byte = units_per_byte_ / q;
+  const double missed = std::sqrt(1 - p);  // 1 - q
+  weight.noise_per_square_byte =
+      noise_bytes_ > 0 ? units_per_byte_ * missed / (q * q) / noise_bytes_ : 0;
   weight.both_share = static_cast<uint32_t>(std::min(q / (2 - q) * kFraction, kFraction - 1));
   return weight;
 }

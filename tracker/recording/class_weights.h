@@ -23,16 +23,25 @@
 namespace allomon::recording {
 
 struct ClassWeight {
-  double blocks;          // 1/p: what a sampled block stands for
-  Wide wide;              // the same
-  double units_per_byte;  // of PeakState: 1/q
-  uint32_t both_share;    // of 2^32 sampled blocks, how many are both halves'; UINT32_MAX: all
+  double blocks;                 // 1/p: what a sampled block stands for
+  Wide wide;                     // the same
+  double units_per_byte;         // of PeakState: 1/q
+  double noise_per_square_byte;  // of PeakState
+  uint32_t both_share;  // of 2^32 sampled blocks, how many are both halves'; UINT32_MAX: all
+};
+
+// What a sampled block is in PeakState, for each half that samples it.
+struct HalfUnits {
+  int64_t bytes;
+  // Its part of the variance of the half's bytes, bytes^2 (1 - q) / q^2, by noise_bytes().
+  int64_t noise;
 };
 
 // Of a block of so many bytes.
-inline int64_t UnitsOf(const ClassWeight& weight, uint64_t object_bytes) {
-  return static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(object_bytes)) *
-                              weight.units_per_byte);
+inline HalfUnits UnitsOf(const ClassWeight& weight, uint64_t object_bytes) {
+  const auto bytes = static_cast<double>(static_cast<int64_t>(object_bytes));
+  return {static_cast<int64_t>(bytes * weight.units_per_byte),
+          static_cast<int64_t>(bytes * bytes * weight.noise_per_square_byte)};
 }
 
 // The product, rounded down to 2^-32.
@@ -76,6 +85,10 @@ class ClassWeights {
   // Units of PeakState in a byte: 2^-20 of it, or larger ones where the rate is so small that
   // estimates need them.
   double units_per_byte() const { return units_per_byte_; }
+  // The variance of a half's estimate is at most so many times what is estimated: a block of w
+  // words has b (1 - q) / q = b / (e^(w x) - 1) <= 8 / x, with e^-x = sqrt(1 - rate), since b <= 8
+  // w.  So sums of variances, in units of it, are no larger than those of bytes.  0 at rate 1.
+  double noise_bytes() const { return noise_bytes_; }
 
  private:
   static constexpr uint32_t kIndexes = (SizeClassOf(UINT64_MAX) + 1u) * 4;
@@ -92,6 +105,7 @@ class ClassWeights {
 
   const double rate_;
   const double units_per_byte_;
+  const double noise_bytes_;
   Known* const known_;  // own memory; nullptr if the kernel refused it
   mutable std::atomic<bool> learning_{false};
 };

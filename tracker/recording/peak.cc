@@ -17,6 +17,7 @@ void PeakState::NoteSlow(const int64_t (&sums)[kHalves], uint64_t nanos,
     if (!IsNew(half, sums)) continue;
     most_[half].store(sums[half], std::memory_order_relaxed);
     other_[half].store(sums[1 - half], std::memory_order_relaxed);
+    noise_at_peak_[half].store(noise_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     at_most_[half].store(true, std::memory_order_relaxed);
     const uint32_t epoch = epoch_[half].load(std::memory_order_relaxed) + 1;
     // Pairs with the acquire in Epoch(): the rows that change from now on were live until now.

@@ -1,4 +1,4 @@
-// What is live, by each half of the samples, and when most was: README.md, 3.
+// What is live, by each half of the samples, and when most was: README.md, 4.
 //
 // The maximum of an estimate is larger than the truth, since it is looked for where the error is
 // large.  So one half of the samples says when the peak was, and the other half, which knows
@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "tracker/base/spin_lock.h"
+#include "tracker/recording/class_weights.h"
 #include "tracker/recording/written.h"
 
 namespace allomon::recording {
@@ -25,22 +26,25 @@ namespace allomon::recording {
 class PeakState {
  public:
   // `flags` of a Row tell the halves.
-  void AddBirth(uint8_t flags, int64_t units, uint64_t nanos, const Written<ProcessRecord>& file) {
+  void AddBirth(uint8_t flags, const HalfUnits& units, uint64_t nanos,
+                const Written<ProcessRecord>& file) {
+    AddNoise(flags, units.noise);  // before a new peak takes the sum
     int64_t sums[kHalves];
     for (uint32_t half = 0; half < kHalves; ++half) {
       sums[half] = (flags & kOfHalf[half]) != 0
-                       ? live_[half].fetch_add(units, std::memory_order_relaxed) + units
+                       ? live_[half].fetch_add(units.bytes, std::memory_order_relaxed) + units.bytes
                        : live_[half].load(std::memory_order_relaxed);
     }
     if (__builtin_expect(IsNew(0, sums) || IsNew(1, sums), 0)) NoteSlow(sums, nanos, file);
   }
-  void AddDeath(uint8_t flags, int64_t units) {
+  void AddDeath(uint8_t flags, const HalfUnits& units) {
+    AddNoise(flags, -units.noise);
     for (uint32_t half = 0; half < kHalves; ++half) {
       if ((flags & kOfHalf[half]) == 0) continue;
       if (at_most_[half].load(std::memory_order_relaxed)) {
         at_most_[half].store(false, std::memory_order_relaxed);
       }
-      live_[half].fetch_sub(units, std::memory_order_relaxed);
+      live_[half].fetch_sub(units.bytes, std::memory_order_relaxed);
     }
   }
 
@@ -55,6 +59,14 @@ class PeakState {
            2;
   }
 
+  // The variance of Peak(), in its units and those of ClassWeights::noise_bytes().  Where the
+  // halves name two moments it may be a third larger (README.md, 4).
+  int64_t PeakNoise() const {
+    return (noise_at_peak_[0].load(std::memory_order_relaxed) +
+            noise_at_peak_[1].load(std::memory_order_relaxed)) /
+           8;
+  }
+
   // No other thread looks.
   void Begin(double units_per_byte);
 
@@ -65,6 +77,11 @@ class PeakState {
            (sums[half] == most && at_most_[half].load(std::memory_order_relaxed) &&
             sums[1 - half] > other_[half].load(std::memory_order_relaxed));
   }
+  void AddNoise(uint8_t flags, int64_t noise) {
+    if (noise == 0) return;  // a block that is sampled for sure
+    const bool is_of_both = (flags & kOfHalf[0]) != 0 && (flags & kOfHalf[1]) != 0;
+    noise_.fetch_add(is_of_both ? 2 * noise : noise, std::memory_order_relaxed);
+  }
   void NoteSlow(const int64_t (&sums)[kHalves], uint64_t nanos,
                 const Written<ProcessRecord>& file);
 
@@ -72,10 +89,13 @@ class PeakState {
   alignas(64) std::atomic<int64_t> live_[kHalves] = {};
   std::atomic<int64_t> most_[kHalves] = {};   // of live_
   std::atomic<int64_t> other_[kHalves] = {};  // the other half's sum at that moment
-  std::atomic<uint32_t> epoch_[kHalves] = {};
-  std::atomic<bool> at_most_[kHalves] = {};  // nothing of the half has died since
+  std::atomic<int64_t> noise_ = 0;            // of both halves, added up
+  std::atomic<bool> at_most_[kHalves] = {};   // nothing of the half has died since
 
-  alignas(64) internal::SpinLock lock_;
+  // Another line, which only a new peak changes.
+  alignas(64) std::atomic<uint32_t> epoch_[kHalves] = {};
+  std::atomic<int64_t> noise_at_peak_[kHalves] = {};
+  internal::SpinLock lock_;
   double bytes_per_unit_ = 1;
 };
 

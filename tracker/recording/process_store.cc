@@ -68,6 +68,11 @@ uint64_t ProcessStore::BytesOf(int64_t units) const {
                                                 weights_->units_per_byte());
 }
 
+double ProcessStore::PeakVariance() const {
+  return static_cast<double>(peak_.PeakNoise()) / weights_->units_per_byte() *
+         weights_->noise_bytes();
+}
+
 // The frames of a fresh row come first, each under the lock for itself.
 uint32_t ProcessStore::RowFor(const Birth& birth) {
   const uint32_t known = rows_.Find(birth.key);

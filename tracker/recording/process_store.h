@@ -51,7 +51,7 @@ struct Birth {
   uint64_t size_bytes;    // as requested
   uint64_t object_bytes;  // a managed block's with its header
   RowKey key;
-  int64_t units;  // of PeakState
+  HalfUnits units;
   uint32_t thread;
   ThreadSample sample;
 };
@@ -108,6 +108,7 @@ class ProcessStore {
            (allocated_fraction_.load(std::memory_order_relaxed) >> 32);
   }
   uint64_t BytesOf(int64_t units) const;
+  double PeakVariance() const;  // of the peak's bytes
   // Of all sampled blocks.  Under the lock.
   uint64_t samples() const { return threads_.samples(); }
 

@@ -282,6 +282,7 @@ bool Recorder::Stand(Standing* standing) {
   standing->allocated_bytes = store_.allocated_bytes();
   standing->live_bytes = store_.BytesOf(store_.peak().Live());
   standing->peak_bytes = store_.BytesOf(store_.peak().Peak());
+  standing->peak_variance = store_.PeakVariance();
   standing->pid = facts_.pid;
   standing->process = store_.segment();
   standing->segments = file_.segments_used();

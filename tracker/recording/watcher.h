@@ -16,6 +16,7 @@ struct Standing {
   uint64_t allocated_bytes = 0;
   uint64_t live_bytes = 0;
   uint64_t peak_bytes = 0;
+  double peak_variance = 0;  // of peak_bytes; 0: they are exact
   uint32_t pid = 0;
   uint32_t process = 0;   // number of its process segment in the file
   uint32_t segments = 0;  // of the file in use, segment 0 included

@@ -68,7 +68,17 @@ bool Rules::IsLimitDue(const Facts& facts) const {
 bool Rules::IsPeakDue(const Facts& facts) const {
   if (settings_.peak_percent == 0 || facts.peak_bytes < kLeastPeakBytes) return false;
   return facts.peak_bytes >= saved_peak_bytes_ + Share(saved_peak_bytes_, settings_.peak_percent) &&
-         facts.peak_bytes > saved_peak_bytes_;
+         facts.peak_bytes > saved_peak_bytes_ && IsAboveNoise(facts);
+}
+
+// The blocks that are live at both peaks are the same samples, which makes the difference's
+// variance smaller than the sum of the two.  Without a saved peak there is no noise: of nothing
+// there are no samples.
+bool Rules::IsAboveNoise(const Facts& facts) const {
+  if (saved_peak_bytes_ == 0) return true;
+  const auto growth = static_cast<double>(facts.peak_bytes - saved_peak_bytes_);
+  const double variance = facts.peak_variance + saved_peak_variance_;
+  return growth * growth >= kPeakErrors * kPeakErrors * variance;
 }
 
 Reason Rules::Due(const Facts& facts) {
@@ -105,7 +115,10 @@ void Rules::NoteSaved(Reason reason, const Facts& facts, uint64_t taken_nanos) {
     limit_pause_nanos_ = std::max(kLimitPauseNanos, rest_nanos_);
     limit_until_nanos_ = end_nanos + limit_pause_nanos_;
   }
-  if (reason == Reason::kPeak) saved_peak_bytes_ = facts.peak_bytes;
+  if (reason == Reason::kPeak) {
+    saved_peak_bytes_ = facts.peak_bytes;
+    saved_peak_variance_ = facts.peak_variance;
+  }
   if (reason == Reason::kEvery) next_every_nanos_ = facts.nanos + settings_.every_nanos;
   if (reason == Reason::kAge) {
     seen_nanos_ = facts.nanos - settings_.age_nanos + 1;

@@ -94,7 +94,8 @@ void Saver::LookInside(Recorder& recorder) {
   if (settings_.limit_percent != 0) {
     usage_ = memory_limit_.Read(settings_.limit_percent, NanosNow());
   }
-  facts_ = {standing_.nanos, standing_.peak_bytes, usage_.used_bytes, usage_.limit_bytes};
+  facts_ = {standing_.nanos, standing_.peak_bytes, usage_.used_bytes, usage_.limit_bytes,
+            standing_.peak_variance};
   const Reason reason = DueNow(recorder);
   if (reason != Reason::kNone) Save(recorder, reason);
   recorder.SetNextLook(rules_.GapBytes(facts_));
