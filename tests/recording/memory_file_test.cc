@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <thread>
@@ -151,31 +150,6 @@ TEST(MemoryFileTest, FilterThatKillsDoesNotEndTheRecording) {
   EXPECT_EQ(read.processes[1].record.pid, static_cast<uint32_t>(child));
   EXPECT_EQ(read.processes[1].record.allocated.bytes, 200'000u);
   EXPECT_TRUE(Recording::Stop(id).ok());
-}
-
-TEST(MemoryFileTest, FileIsWholeBehindAKill) {
-  for (int round = 0; round < 10; ++round) {
-    const MemoryFile file;
-    const RecordingId id = file.Start();
-    const pid_t child = fork();
-    if (child == 0) {
-      for (;;) SamplingFree(SamplingMalloc(200));
-    }
-    usleep(static_cast<useconds_t>(2000 + 777 * round));
-    kill(child, SIGKILL);
-    ASSERT_EQ(waitpid(child, nullptr, 0), child);
-    const recording::Recording read = file.Read();
-    if (read.processes.size() == 2) {
-      const Process& process = read.processes[1];
-      EXPECT_LE(process.record.live.samples, 1u);
-      double bytes = 0;
-      for (const Process::Thread& thread : process.threads) bytes += thread.allocated.bytes;
-      // It may have been killed between the two.
-      EXPECT_TRUE(bytes == process.record.allocated.bytes ||
-                  std::fabs(bytes - process.record.allocated.bytes) == 200);
-    }
-    EXPECT_TRUE(Recording::Stop(id).ok());
-  }
 }
 
 // Whole processes of one file race for its segments.
