@@ -115,7 +115,8 @@ TEST(FrameTreeTest, VariancesOfSizesAddUpInOneNode) {
   const heap::HeapProfile profile = ServerProfile({});
   heap::Estimate expected, found;
   for (const heap::Sample& sample : profile.samples) {
-    expected.Add(heap::EstimateOf(sample[Metric::kPeak], sample, profile.rate));
+    expected.Add(
+        heap::EstimateOf(sample[Metric::kPeak], sample, heap::SamplingOf(profile, Metric::kPeak)));
   }
   FrameTree tree({Metric::kAllocated, Metric::kPeak});
   tree.Add(profile, kShown);

@@ -79,7 +79,7 @@ std::string Expected() {
   for (heap::Metric metric : {heap::Metric::kAllocated, heap::Metric::kPeak, heap::Metric::kLive}) {
     heap::Estimate sum;
     for (const heap::Sample& sample : profile.samples) {
-      sum.Add(heap::EstimateOf(sample[metric], sample, profile.rate));
+      sum.Add(heap::EstimateOf(sample[metric], sample, heap::SamplingOf(profile, metric)));
     }
     const heap::Interval interval = heap::IntervalOf(sum.amount.bytes, sum.bytes_variance);
     text += NameOf(metric);

@@ -35,8 +35,8 @@ ChangeSums Simulate(const SimulatedRow& row, const Comparison& comparison, Rando
   ChangeSums sums;
   for (const double size : row.sizes) {
     const double blocks = row.samples / ReportProbability(size, true, 1e-4);
-    sums.Add(BeforeOf(Sampled(blocks, size, comparison.rate_before, random), Sample(), comparison));
-    sums.Add(AfterOf(Sampled(blocks * row.growth, size, comparison.rate_after, random), Sample(),
+    sums.Add(BeforeOf(Sampled(blocks, size, comparison.before.rate, random), Sample(), comparison));
+    sums.Add(AfterOf(Sampled(blocks * row.growth, size, comparison.after.rate, random), Sample(),
                      comparison));
   }
   return sums;
@@ -78,8 +78,8 @@ TEST(IncompleteBetaTest, IsTheTailOfTheBinomialDistribution) {
 // Of p-values below 5 %, 5 % are expected: of 6,000 rows 3.4 to 6.6 % (5.7 sigma).  Few samples
 // have steps, so theirs may be rarer.
 TEST(ChangeTest, PValuesAreThoseOfChance) {
-  const Comparison same = {1e-4, 1e-4, false};
-  const Comparison other = {1e-4, 1e-3, false};
+  const Comparison same = {{1e-4}, {1e-4}, false};
+  const Comparison other = {{1e-4}, {1e-3}, false};
   for (const Comparison& comparison : {same, other}) {
     for (const double samples : {5, 20, 100, 1000}) {
       for (const auto& sizes : {std::vector<double>{64}, {16, 200, 5000, 60000}}) {
@@ -99,7 +99,7 @@ TEST(ChangeTest, PValuesAreThoseOfChance) {
 }
 
 TEST(ChangeTest, EqualRunsMarkNothing) {
-  const Comparison comparison = {1e-4, 1e-4, false};
+  const Comparison comparison = {{1e-4}, {1e-4}, false};
   const std::vector<SimulatedRow> program = Program();
   Random random(5);
   int runs_with_marks = 0;
@@ -115,7 +115,7 @@ TEST(ChangeTest, EqualRunsMarkNothing) {
 }
 
 TEST(ChangeTest, GrowthOfOneRowByATenthIsMarked) {
-  const Comparison comparison = {1e-4, 1e-4, false};
+  const Comparison comparison = {{1e-4}, {1e-4}, false};
   std::vector<SimulatedRow> program = Program();
   program.push_back({{64}, 15000, 1.1});
   Random random(7);
@@ -129,7 +129,7 @@ TEST(ChangeTest, GrowthOfOneRowByATenthIsMarked) {
 }
 
 TEST(ChangeTest, LargeBlocksAreKnownSoThatOneMoreIsAChange) {
-  const Comparison comparison = {1e-4, 1e-4, false};
+  const Comparison comparison = {{1e-4}, {1e-4}, false};
   ChangeSums sums;
   sums.Add(BeforeOf({10, 10e6}, Sample(), comparison));
   sums.Add(AfterOf({11, 11e6}, Sample(), comparison));
@@ -137,7 +137,7 @@ TEST(ChangeTest, LargeBlocksAreKnownSoThatOneMoreIsAChange) {
 }
 
 TEST(ChangeTest, ExactAgainstSampledIsTestedByTheSampledSide) {
-  const Comparison comparison = {1, 1e-4, false};
+  const Comparison comparison = {{1}, {1e-4}, false};
   Random random(9);
   int below = 0;
   for (int i = 0; i < 5000; ++i) {
@@ -147,7 +147,7 @@ TEST(ChangeTest, ExactAgainstSampledIsTestedByTheSampledSide) {
 }
 
 TEST(ChangeTest, NewAndGoneRowsHaveIntervals) {
-  const Comparison comparison = {1e-4, 1e-4, false};
+  const Comparison comparison = {{1e-4}, {1e-4}, false};
   const double p = ReportProbability(64, true, 1e-4);
   const ChangeSums fresh = AfterOf({40 / p, 64 * 40 / p}, Sample(), comparison);
   EXPECT_LT(PValue(fresh, false), 1e-9);
@@ -157,14 +157,14 @@ TEST(ChangeTest, NewAndGoneRowsHaveIntervals) {
 }
 
 TEST(ChangeTest, WithoutARateNothingIsTested) {
-  const Comparison comparison = {0, 1e-4, false};
+  const Comparison comparison = {{0}, {1e-4}, false};
   EXPECT_FALSE(comparison.IsTestable());
   const ChangeSums sums = BeforeOf({5, 50}, Sample(), comparison);
   EXPECT_EQ(DifferenceInterval(sums, false).low, -50);
 }
 
 TEST(ChangeTest, DifferenceIntervalsHoldTheTruth) {
-  const Comparison comparison = {1e-4, 2e-4, false};
+  const Comparison comparison = {{1e-4}, {2e-4}, false};
   for (const double samples : {10, 50, 500}) {
     Random random(13);
     int held = 0;

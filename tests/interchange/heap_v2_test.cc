@@ -64,7 +64,8 @@ TEST(HeapV2Test, IntervalsAreThoseOfItsSampling) {
   const auto profile = ImportHeapV2(kJemalloc);
   ASSERT_TRUE(profile.ok()) << profile.status();
   const heap::Sample& sample = profile->samples[1];
-  const auto estimate = heap::EstimateOf(sample[Metric::kLive], sample, profile->rate);
+  const auto estimate =
+      heap::EstimateOf(sample[Metric::kLive], sample, heap::SamplingOf(*profile, Metric::kLive));
   EXPECT_NEAR(estimate.sampled, 1, 1e-6);
 }
 

@@ -70,9 +70,9 @@ TEST(CsvTest, HasARowForEachSampleAndThoseAddUp) {
 TEST(CsvTest, IntervalsAreThoseOfReports) {
   const HeapProfile profile = testing::OddProfile();
   const auto rows = ParseCsv(testing::Export("csv", profile, Metric::kLive));
-  const auto estimate =
-      heap::EstimateOf(profile.samples[0][Metric::kPeak], profile.samples[0], profile.rate);
-  const auto interval = heap::IntervalOf(estimate.amount.bytes, estimate.bytes_variance);
+  const auto estimate = heap::EstimateOf(profile.samples[0][Metric::kPeak], profile.samples[0],
+                                         heap::SamplingOf(profile, Metric::kPeak));
+  const auto interval = heap::BytesInterval(estimate);
   EXPECT_EQ(std::stod(rows[1][Column(rows, "peak_bytes_low")]), interval.low);
   EXPECT_EQ(std::stod(rows[1][Column(rows, "peak_bytes_high")]), interval.high);
   EXPECT_LT(interval.low, interval.high);

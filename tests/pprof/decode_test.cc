@@ -76,8 +76,8 @@ TEST(DecodeTest, RateFollowsFromThePeriod) {
   EXPECT_FALSE(profile.samples[0].has_header);
   // Go's runtime samples a block of 512 bytes with this probability.
   const double p = 1 - std::exp(-512.0 / 524288);
-  const heap::Estimate estimate =
-      EstimateOf(profile.samples[0][Metric::kLive], profile.samples[0], profile.rate);
+  const heap::Estimate estimate = EstimateOf(profile.samples[0][Metric::kLive], profile.samples[0],
+                                             heap::SamplingOf(profile, Metric::kLive));
   EXPECT_NEAR(estimate.blocks_variance, (1 - p) / p, 1e-6 / p);
 }
 

@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "tools/heap/missing.h"
+
 namespace allomon::pprof::testing {
 namespace {
 
@@ -158,8 +160,10 @@ void ExpectSameHead(const HeapProfile& expected, const HeapProfile& actual) {
   EXPECT_EQ(expected.start_unix_nanos, actual.start_unix_nanos);
   EXPECT_NEAR(expected.duration_seconds, actual.duration_seconds, 1e-9);
   EXPECT_EQ(expected.peak_seconds, actual.peak_seconds);
-  EXPECT_EQ(expected.dropped_samples, actual.dropped_samples);
-  EXPECT_EQ(expected.dropped_bytes, actual.dropped_bytes);
+  EXPECT_EQ(expected.has_halves, actual.has_halves);
+  for (const heap::MissingKind& kind : heap::kMissingKinds) {
+    EXPECT_EQ(expected.missing.*kind.count, actual.missing.*kind.count) << kind.key;
+  }
   EXPECT_EQ(expected.notes, actual.notes);
   EXPECT_EQ(expected.origin, actual.origin);
 }
@@ -195,8 +199,11 @@ HeapProfile SmallProfile() {
   profile.samples[2].has_header = false;
   profile.samples[3].has_size = false;
   profile.notes = {"the pot was full", "two lines\nin one"};
-  profile.dropped_samples = 3;
-  profile.dropped_bytes = 4096;
+  profile.has_halves = true;
+  double count = 3;
+  for (const heap::MissingKind& kind : heap::kMissingKinds) {
+    profile.missing.*kind.count = count++;
+  }
   return profile;
 }
 

@@ -31,22 +31,23 @@ struct Coverage {
   int held = 0;
   int asked = 0;
 
-  void Ask(const Sum& sum, size_t size_bytes, size_t true_blocks) {
+  void Ask(const Sum& sum, bool is_peak, size_t size_bytes, size_t true_blocks) {
     heap::Sample sample;
     sample.size_bytes = size_bytes;
     sample.has_size = true;
     const heap::Amount amount = {sum.blocks, sum.bytes};
-    const heap::Estimate estimate = heap::EstimateOf(amount, sample, kRate);
-    const heap::Interval interval = heap::IntervalOf(amount.bytes, estimate.bytes_variance);
+    const heap::Estimate estimate = heap::EstimateOf(amount, sample, {kRate, is_peak});
+    const heap::Interval interval = heap::BytesInterval(estimate);
     const double truth = static_cast<double>(true_blocks * size_bytes);
     held += interval.low <= truth && truth <= interval.high ? 1 : 0;
     ++asked;
   }
-  void Expect(const char* what) const {
+  // `tolerance` is what a true share may be off by.
+  void Expect(const char* what, double tolerance) const {
     const double share = static_cast<double>(held) / asked;
     const double sigma = std::sqrt(0.95 * 0.05 / asked);
     printf("%s: %.4f of %d\n", what, share, asked);
-    EXPECT_NEAR(share, 0.95, 0.01 + testing::kSigmas * sigma) << what;
+    EXPECT_NEAR(share, 0.95, tolerance + testing::kSigmas * sigma) << what;
   }
 };
 
@@ -92,12 +93,13 @@ struct Figure {
   const char* name;
   Sum (*of)(const Process::Row&);
   size_t (*true_blocks)(size_t blocks);
+  bool is_peak = false;
 };
 
 constexpr Figure kFigures[] = {
     {"allocated", Allocated, [](size_t blocks) { return blocks + blocks / 4; }},
     {"live", Live, [](size_t blocks) { return blocks - blocks / 2 + blocks / 4; }},
-    {"peak", Peak, [](size_t blocks) { return blocks; }},
+    {"peak", Peak, [](size_t blocks) { return blocks; }, true},
 };
 
 // One recording of one history.
@@ -124,18 +126,21 @@ TEST(CoverageTest, IntervalsOfRowsHoldTheTruthAsOftenAsTheySay) {
       for (size_t row = 0; row < kRows; ++row) {
         const Sum sum = SumOf(process, kSizes[row], kFigures[figure].of);
         const size_t truth = kFigures[figure].true_blocks(kBlocks[row]);
-        coverage[figure][row].Ask(sum, kSizes[row], truth);
-        coverage[figure][kRows].Ask(sum, kSizes[row], truth);
+        coverage[figure][row].Ask(sum, kFigures[figure].is_peak, kSizes[row], truth);
+        coverage[figure][kRows].Ask(sum, kFigures[figure].is_peak, kSizes[row], truth);
       }
     }
   }
   for (size_t figure = 0; figure < std::size(kFigures); ++figure) {
     const std::string name = kFigures[figure].name;
+    // A peak's interval is made for moments that look alike; here there is one, and 96.8 %
+    // expected.
+    const double tolerance = kFigures[figure].is_peak ? 0.025 : 0.01;
     for (size_t row = 0; row < kRows; ++row) {
-      coverage[figure][row].Expect(
-          (name + " of " + std::to_string(kSizes[row]) + " bytes").c_str());
+      coverage[figure][row].Expect((name + " of " + std::to_string(kSizes[row]) + " bytes").c_str(),
+                                   tolerance);
     }
-    coverage[figure][kRows].Expect(name.c_str());
+    coverage[figure][kRows].Expect(name.c_str(), tolerance);
   }
 }
 

@@ -66,7 +66,9 @@ TEST_F(CommandsTest, FilesOfOneProgramAddUp) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("server.pb.gz and 1 more file: server"));
   EXPECT_THAT(result.out, HasSubstr("36.5 MiB (35.0-38.2 MiB) live"));
-  EXPECT_THAT(result.out, HasSubstr("note: a sum of several processes"));
+  EXPECT_THAT(result.out,
+              HasSubstr("at most 115.4 MiB (114.0-117.0 MiB) live at the peak, the peaks of "
+                        "its processes added"));
 }
 
 TEST_F(CommandsTest, FilesOfTwoProgramsDoNot) {

@@ -54,7 +54,7 @@ class Simulated {
 
   Growth Grown() const {
     Growth growth;
-    growth.Add(sample_, kRate, Run());
+    growth.Add(sample_, {kRate}, Run());
     return growth;
   }
   GrowthRate Rate() const { return RateOf(Grown(), Run()); }

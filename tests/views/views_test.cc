@@ -59,11 +59,11 @@ TEST(ViewsTest, FunctionsOfTheServer) {
       "bytes live\n"
       "\n"
       "function  where           live                95 %      %  with callees  total %\n"
-      "grow      cache.cc:7   9.5 MiB         9.5-9.5 MiB  52.3%       9.5 MiB    52.3%  "
+      "grow      cache.cc:7   9.5 MiB         9.5-9.8 MiB  52.3%       9.5 MiB    52.3%  "
       "██████████▌\n"
       "parse     parse.cc:12  4.9 MiB         3.9-6.1 MiB  26.8%       4.9 MiB    26.8%  █████▍\n"
-      "load      conf.cc:5    3.8 MiB                      20.9%       3.8 MiB    20.9%  ████▏\n"
-      "format    log.cc:9       800 B  noise, < 251.6 KiB   0.0%         800 B     0.0%  ▏\n"
+      "load      conf.cc:5    3.8 MiB         3.8-4.1 MiB  20.9%       3.8 MiB    20.9%  ████▏\n"
+      "format    log.cc:9       800 B  noise, < 251.7 KiB   0.0%         800 B     0.0%  ▏\n"
       "\n"
       "9.5 MiB of grow live, asked for by\n"
       "  grow  cache.cc:7\n"
@@ -96,10 +96,10 @@ TEST(ViewsTest, TreeFoldsCallsWithoutBranches) {
             (std::vector<std::string>{
                 "18.2 MiB       17.2-19.5 MiB  100.0%      0 B  main        m.cc:3",
                 "14.4 MiB       13.4-15.7 MiB   79.1%      0 B    handle    server.cc:40",
-                " 9.5 MiB         9.5-9.5 MiB   52.3%  9.5 MiB      grow    cache.cc:7",
+                " 9.5 MiB         9.5-9.8 MiB   52.3%  9.5 MiB      grow    cache.cc:7",
                 " 4.9 MiB         3.9-6.1 MiB   26.8%  4.9 MiB      parse   parse.cc:12",
-                "   800 B  noise, < 251.6 KiB    0.0%    800 B      format  log.cc:9",
-                " 3.8 MiB                       20.9%  3.8 MiB    load      conf.cc:5"}))
+                "   800 B  noise, < 251.7 KiB    0.0%    800 B      format  log.cc:9",
+                " 3.8 MiB         3.8-4.1 MiB   20.9%  3.8 MiB    load      conf.cc:5"}))
       << text;
 }
 
@@ -154,7 +154,7 @@ TEST(ViewsTest, AStackOfWrappersAloneIsChargedToTheInnermost) {
 TEST(ViewsTest, FocusIgnoreAndExclude) {
   const heap::HeapProfile profile = Server().profile;
   const std::string focused = Shown(profile, {"--metric=live", "--focus=^gr.w$"});
-  EXPECT_THAT(focused, HasSubstr("bytes live, of the chosen stacks: 9.5 MiB (9.5-9.5 MiB), 52.3%"));
+  EXPECT_THAT(focused, HasSubstr("bytes live, of the chosen stacks: 9.5 MiB (9.5-9.8 MiB), 52.3%"));
   EXPECT_THAT(focused, Not(HasSubstr("parse  ")));
   EXPECT_THAT(Shown(profile, {"--metric=live", "--ignore=cache\\.cc"}), Not(HasSubstr("grow")));
   const std::string excluded = Shown(profile, {"--metric=live", "--exclude=parse|grow"});
@@ -252,14 +252,30 @@ TEST(ViewsTest, ExactRowsSaySo) {
   EXPECT_THAT(Shown(profile, {}), HasSubstr("every block was counted: rows are exact"));
 }
 
+TEST(ViewsTest, WhatFoundNoRoomIsNotExactAndHasNoIntervals) {
+  heap::HeapProfile profile = Server().profile;
+  profile.missing.saved = 1;
+  EXPECT_THAT(Shown(profile, {"--metric=live"}), HasSubstr("95 %"));
+  const Object of_peak = Object::parse(Json(profile, {"--metric=peak"}));
+  EXPECT_EQ(of_peak["peak_bytes_low"], of_peak["peak_bytes_high"]);
+  EXPECT_LT(of_peak["live_bytes_low"], of_peak["live_bytes_high"]);
+  profile.missing.samples = 1;
+  const Object of_live = Object::parse(Json(profile, {"--metric=live"}));
+  EXPECT_EQ(of_live["live_bytes_low"], of_live["live_bytes_high"]);
+  profile.rate = 1;
+  EXPECT_THAT(Shown(profile, {}), HasSubstr("some found no room: rows are not exact"));
+}
+
 TEST(ViewsTest, DropsSumsAndNotesAreSaid) {
   heap::HeapProfile profile = Server().profile;
-  profile.dropped_samples = 12;
-  profile.dropped_bytes = 5e6;
+  profile.missing.samples = 12;
+  profile.missing.bytes = 5e6;
   profile.is_sum = true;
   const std::string text = Shown(profile, {});
-  EXPECT_THAT(text, HasSubstr("note: 12 samples of blocks of 4.8 MiB found no room"));
-  EXPECT_THAT(text, HasSubstr("note: a sum of several processes"));
+  EXPECT_THAT(text, HasSubstr("note: not in the recording, for want of room: 12 samples of "
+                              "blocks of 5000000 bytes; a larger --limit may help"));
+  EXPECT_THAT(text, HasSubstr("at most "));
+  EXPECT_THAT(text, HasSubstr("live at the peak, the peaks of its processes added"));
 }
 
 TEST(ViewsTest, WhatAFileLacksIsSaidInOneLine) {

@@ -46,16 +46,16 @@ bool FrameTree::Add(const heap::HeapProfile& profile, Side side) {
   for (const heap::Sample& sample : profile.samples) {
     for (uint32_t location : sample.stack) frames_walked_ += steps[location].size();
     if (frames_walked_ > kMostFrames || nodes_.size() > kMostNodes) return false;
-    AddSample(sample, profile.rate, side, steps);
+    AddSample(profile, sample, side, steps);
   }
   return nodes_.size() <= kMostNodes;
 }
 
-void FrameTree::AddSample(const heap::Sample& sample, double rate, Side side,
+void FrameTree::AddSample(const heap::HeapProfile& profile, const heap::Sample& sample, Side side,
                           const std::vector<Steps>& steps) {
   std::vector<heap::Estimate> values;
   for (heap::Metric metric : metrics_) {
-    values.push_back(heap::EstimateOf(sample[metric], sample, rate));
+    values.push_back(heap::EstimateOf(sample[metric], sample, heap::SamplingOf(profile, metric)));
   }
   if (std::all_of(values.begin(), values.end(), IsNothing)) return;
   auto& sums = LeafOf(NodeOf(sample.stack, steps))->by_metric[side];

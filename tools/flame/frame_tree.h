@@ -79,7 +79,7 @@ class FrameTree {
   uint32_t NodeOf(const std::vector<uint32_t>& stack, const std::vector<Steps>& steps);
   Leaf* LeafOf(uint32_t node);
 
-  void AddSample(const heap::Sample& sample, double rate, Side side,
+  void AddSample(const heap::HeapProfile& profile, const heap::Sample& sample, Side side,
                  const std::vector<Steps>& steps);
 
   std::vector<heap::Metric> metrics_;

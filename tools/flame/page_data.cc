@@ -4,6 +4,7 @@
 
 #include "tools/flame/frame_tree.h"
 #include "tools/flame/json_text.h"
+#include "tools/heap/missing.h"
 
 namespace allomon::flame {
 namespace {
@@ -54,7 +55,7 @@ void WriteProfile(const NamedProfile& named, JsonWriter* json) {
   json->Key("seconds").Number(profile.duration_seconds);
   json->Key("peakSeconds").Number(profile.peak_seconds);
   json->Key("rate").Number(profile.rate);
-  json->Key("dropped").Whole(profile.dropped_samples);
+  json->Key("missing").String(heap::MissingText(profile.missing));
   json->Key("isSum").Raw(profile.is_sum ? "true" : "false");
   WriteTimeline(profile, json);
   WriteNotes(profile, json);

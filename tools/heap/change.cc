@@ -25,14 +25,14 @@ Trials TrialsOf(const ChangeSums& sums) {
 }
 
 // Adds what samples of one profile tell of both.
-void AddTrials(const Amount& unbounded, const Sample& sample, double own_rate,
+void AddTrials(const Amount& unbounded, const Sample& sample, const Sampling& sampling,
                const Comparison& comparison, ChangeSums* sums) {
   const Amount amount = Bounded(unbounded);
   if (!comparison.IsTestable() || amount.blocks <= 0 || amount.bytes < 0) return;
   const double size = amount.bytes / amount.blocks;
-  const double p = ReportProbability(size, sample.has_header, comparison.rate_before);
-  const double q = ReportProbability(size, sample.has_header, comparison.rate_after);
-  const double own = ReportProbability(size, sample.has_header, own_rate);
+  const double p = EffectiveProbability(size, sample.has_header, comparison.before);
+  const double q = EffectiveProbability(size, sample.has_header, comparison.after);
+  const double own = EffectiveProbability(size, sample.has_header, sampling);
   const double weight = comparison.blocks ? 1 : size;
   double u = weight * (1 - p) / p;
   double v = weight * (1 - q) / q;
@@ -74,15 +74,15 @@ void ChangeSums::Add(const ChangeSums& other) {
 
 ChangeSums BeforeOf(const Amount& amount, const Sample& sample, const Comparison& comparison) {
   ChangeSums sums;
-  sums.before = EstimateOf(amount, sample, comparison.rate_before);
-  AddTrials(amount, sample, comparison.rate_before, comparison, &sums);
+  sums.before = EstimateOf(amount, sample, comparison.before);
+  AddTrials(amount, sample, comparison.before, comparison, &sums);
   return sums;
 }
 
 ChangeSums AfterOf(const Amount& amount, const Sample& sample, const Comparison& comparison) {
   ChangeSums sums;
-  sums.after = EstimateOf(amount, sample, comparison.rate_after);
-  AddTrials(amount, sample, comparison.rate_after, comparison, &sums);
+  sums.after = EstimateOf(amount, sample, comparison.after);
+  AddTrials(amount, sample, comparison.after, comparison, &sums);
   return sums;
 }
 

@@ -20,13 +20,14 @@
 
 namespace allomon::heap {
 
-// The rates of the two profiles, and what is compared.
+// How the two profiles were sampled, and what is compared.
 struct Comparison {
-  double rate_before = 0;
-  double rate_after = 0;
+  Sampling before;
+  Sampling after;
   bool blocks = false;  // not bytes
 
-  bool IsTestable() const { return rate_before >= kLeastRate && rate_after >= kLeastRate; }
+  bool IsWhole() const { return before.is_whole && after.is_whole; }
+  bool IsTestable() const { return IsWhole() && before.IsKnown() && after.IsKnown(); }
 };
 
 // An amount in two profiles.

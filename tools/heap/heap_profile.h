@@ -118,6 +118,27 @@ struct TimelinePoint {
   double most_live_bytes = 0;  // since the point before
 };
 
+// How much found no room in a recording.  Each is a number of what its name says.
+struct Missing {
+  double samples = 0;
+  double bytes = 0;    // of the blocks of those samples, as they were asked for
+  double ends = 0;     // deaths and promotions whose ages are not known
+  double threads = 0;  // without a record of their own: their blocks have no ages
+  double saved = 0;    // rows whose part of the peak was not kept
+  double names = 0;    // of functions
+  double frames = 0;   // whose module is not known
+
+  void Add(const Missing& other) {
+    samples += other.samples;
+    bytes += other.bytes;
+    ends += other.ends;
+    threads += other.threads;
+    saved += other.saved;
+    names += other.names;
+    frames += other.frames;
+  }
+};
+
 struct HeapProfile {
   std::vector<Sample> samples;
   std::vector<Location> locations;
@@ -133,6 +154,10 @@ struct HeapProfile {
   // Hits per word of 8 bytes (README.md of tracker/, section 1).  1: exact.  0: not known, so that
   // no row has an interval.
   double rate = 0;
+  // What was live at the peak is estimated by half of the sampler, at a moment that the other half
+  // has chosen, and the mean of that the two ways round.  False: the peak is the largest of all
+  // estimates, or not known to be another.
+  bool has_halves = false;
   uint64_t seed = 0;
   std::string program;  // path of the executable; empty: not known
   std::string command;  // its arguments, for people
@@ -140,8 +165,7 @@ struct HeapProfile {
   int64_t start_unix_nanos = 0;
   double duration_seconds = 0;
   double peak_seconds = 0;  // when most was live, since the start
-  double dropped_samples = 0;
-  double dropped_bytes = 0;
+  Missing missing;
   std::vector<std::string> notes;  // for the reader of a report, a line each
   std::string origin;              // for messages: "recording", "pprof", "heap_v2", ...
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/heap/missing.h"
+
 namespace allomon::heap {
 namespace {
 
@@ -26,11 +28,23 @@ double MeanSize(const Amount& amount, const Sample& sample) {
 // The truths T that the value is within kSigmas standard deviations of.  The deviation is that of
 // the truth, not of the value: its square is variance + (T - value) slope.
 Interval ScoreInterval(double value, double variance, double slope) {
-  if (value <= 0 || variance <= 0) return {value, value};
   const double quarter = kSigmas * slope / 2;
   const double middle = value + kSigmas * quarter;
-  const double half = kSigmas * std::sqrt(variance + quarter * quarter);
+  const double half = kSigmas * std::sqrt(std::max(variance, 0.0) + quarter * quarter);
   return {std::max(middle - half, 0.0), middle + half};
+}
+
+// `most` is what a sample stands for at most, of those that the value has and of others.
+Interval SumInterval(double value, double variance, double third, double most) {
+  const double slope = variance > 0 ? third / variance : 0;
+  const double high = ScoreInterval(value, variance, std::max(slope, most)).high;
+  return {variance > 0 ? ScoreInterval(value, variance, slope).low : value, high};
+}
+
+// What a sample of the size stands for, and so does one of any smaller size.
+double MostBytes(double size_bytes, double p, double rate) {
+  const double interval_bytes = kWordBytes / rate;
+  return size_bytes > 0 ? std::min(size_bytes / p, interval_bytes) : interval_bytes;
 }
 
 }  // namespace
@@ -41,15 +55,33 @@ double ReportProbability(double size_bytes, bool has_header, double rate) {
   return -std::expm1(std::max(words, 1.0) * std::log1p(-rate));
 }
 
+double EffectiveProbability(double size_bytes, bool has_header, const Sampling& sampling) {
+  const double p = ReportProbability(size_bytes, has_header, sampling.rate);
+  if (!sampling.has_halves) return p;
+  const double q = p / (1 + std::sqrt(1 - p));
+  return 1 / (1 + kHalvesVariance * (1 - q) / (2 * q));
+}
+
+Sampling SamplingOf(const HeapProfile& profile, Metric metric) {
+  return {profile.rate, profile.has_halves && metric == Metric::kPeak,
+          IsWhole(profile.missing, metric)};
+}
+
 Amount Bounded(const Amount& amount) { return {Bounded(amount.blocks), Bounded(amount.bytes)}; }
 
-Estimate EstimateOf(const Amount& unbounded, const Sample& sample, double rate) {
+Estimate EstimateOf(const Amount& unbounded, const Sample& sample, const Sampling& sampling) {
   const Amount amount = Bounded(unbounded);
   Estimate estimate;
   estimate.amount = amount;
-  if (!(rate >= kLeastRate) || amount.blocks <= 0 || amount.bytes < 0) return estimate;
+  estimate.is_whole = sampling.is_whole;
+  if (!sampling.IsKnown()) return estimate;
   const double size_bytes = MeanSize(amount, sample);
-  const double p = ReportProbability(size_bytes * (1 - kRounding), sample.has_header, rate);
+  const double p = EffectiveProbability(size_bytes * (1 - kRounding), sample.has_header, sampling);
+  if (sampling.rate < 1) {
+    estimate.most_blocks = size_bytes > 0 ? 1 / p : 0;
+    estimate.most_bytes = MostBytes(size_bytes, p, sampling.rate);
+  }
+  if (amount.blocks <= 0 || amount.bytes < 0) return estimate;
   const double slope = (1 - p) / p;  // how the variance grows with the blocks
   estimate.sampled = amount.blocks * p;
   estimate.blocks_variance = amount.blocks * slope;
@@ -60,23 +92,25 @@ Estimate EstimateOf(const Amount& unbounded, const Sample& sample, double rate) 
 }
 
 Interval IntervalOf(double value, double variance) {
-  return value <= 0 ? Interval{value, value} : ScoreInterval(value, variance, variance / value);
+  if (value <= 0 || variance <= 0) return {value, value};
+  return ScoreInterval(value, variance, variance / value);
 }
 
 Interval BytesInterval(const Estimate& estimate) {
-  const double variance = estimate.bytes_variance;
-  return ScoreInterval(estimate.amount.bytes, variance,
-                       variance > 0 ? estimate.bytes_third / variance : 0);
+  const double bytes = estimate.amount.bytes;
+  if (!estimate.is_whole) return {bytes, bytes};
+  return SumInterval(bytes, estimate.bytes_variance, estimate.bytes_third, estimate.most_bytes);
 }
 
 Interval BlocksInterval(const Estimate& estimate) {
-  const double variance = estimate.blocks_variance;
-  return ScoreInterval(estimate.amount.blocks, variance,
-                       variance > 0 ? estimate.blocks_third / variance : 0);
+  const double blocks = estimate.amount.blocks;
+  if (!estimate.is_whole) return {blocks, blocks};
+  return SumInterval(blocks, estimate.blocks_variance, estimate.blocks_third, estimate.most_blocks);
 }
 
 bool IsSure(const Estimate& estimate) {
   const Amount& amount = estimate.amount;
+  if (amount.bytes <= 0 && amount.blocks <= 0) return estimate.most_bytes <= 0;
   if (estimate.bytes_variance > 0) {
     return amount.bytes * amount.bytes >= kEnoughSamples * estimate.bytes_variance;
   }

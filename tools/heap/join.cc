@@ -53,8 +53,8 @@ void AddProfile(const HeapProfile& other, HeapProfile* sum) {
   sum->peak_seconds = 0;
   sum->pid = 0;
   sum->duration_seconds = std::max(sum->duration_seconds, other.duration_seconds);
-  sum->dropped_samples += other.dropped_samples;
-  sum->dropped_bytes += other.dropped_bytes;
+  sum->missing.Add(other.missing);
+  sum->has_halves = sum->has_halves || other.has_halves;  // the larger variance of the two
   for (const std::string& note : other.notes) {
     if (std::find(sum->notes.begin(), sum->notes.end(), note) == sum->notes.end()) {
       sum->notes.push_back(note);

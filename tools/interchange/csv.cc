@@ -75,17 +75,17 @@ class Writer {
 
   // Blocks that are not known are empty fields.
   void AddAmounts(const Sample& sample, Metric metric) {
-    const heap::Estimate estimate = EstimateOf(sample[metric], sample, profile_.rate);
+    const heap::Estimate estimate =
+        EstimateOf(sample[metric], sample, heap::SamplingOf(profile_, metric));
     if (profile_.has_blocks) {
-      AddInterval(estimate.amount.blocks, estimate.blocks_variance);
+      AddInterval(estimate.amount.blocks, heap::BlocksInterval(estimate));
     } else {
       text_ += ",,,";
     }
-    AddInterval(estimate.amount.bytes, estimate.bytes_variance);
+    AddInterval(estimate.amount.bytes, heap::BytesInterval(estimate));
   }
 
-  void AddInterval(double value, double variance) {
-    const heap::Interval interval = heap::IntervalOf(value, variance);
+  void AddInterval(double value, const heap::Interval& interval) {
     for (const double number : {value, interval.low, interval.high}) text_ += "," + Number(number);
   }
 

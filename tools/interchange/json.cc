@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/heap/missing.h"
 #include "tools/interchange/exporters.h"
 #include "tools/interchange/hexadecimal.h"
 #include "tools/interchange/json_text.h"
@@ -101,24 +102,27 @@ Json HeadJson(const HeapProfile& profile) {
   for (size_t i = 0; i < heap::kMetrics; ++i) {
     if (profile.has[i]) metrics.push_back(MetricName(static_cast<Metric>(i)));
   }
-  return {{"format", "allomon heap profile"},
-          {"version", 1},
-          {"creator", std::string("allomon ") + kVersion},
-          {"origin", profile.origin},
-          {"metrics", std::move(metrics)},
-          {"has_blocks", profile.has_blocks},
-          {"is_sum", profile.is_sum},
-          {"rate", profile.rate},
-          {"seed", profile.seed},
-          {"program", profile.program},
-          {"command", profile.command},
-          {"pid", profile.pid},
-          {"start_unix_nanos", profile.start_unix_nanos},
-          {"duration_seconds", profile.duration_seconds},
-          {"peak_seconds", profile.peak_seconds},
-          {"dropped_samples", profile.dropped_samples},
-          {"dropped_bytes", profile.dropped_bytes},
-          {"notes", profile.notes}};
+  Json json = {{"format", "allomon heap profile"},
+               {"version", 1},
+               {"creator", std::string("allomon ") + kVersion},
+               {"origin", profile.origin},
+               {"metrics", std::move(metrics)},
+               {"has_blocks", profile.has_blocks},
+               {"is_sum", profile.is_sum},
+               {"rate", profile.rate},
+               {"has_halves", profile.has_halves},
+               {"seed", profile.seed},
+               {"program", profile.program},
+               {"command", profile.command},
+               {"pid", profile.pid},
+               {"start_unix_nanos", profile.start_unix_nanos},
+               {"duration_seconds", profile.duration_seconds},
+               {"peak_seconds", profile.peak_seconds},
+               {"notes", profile.notes}};
+  for (const heap::MissingKind& kind : heap::kMissingKinds) {
+    json[kind.key] = profile.missing.*kind.count;
+  }
+  return json;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tools/heap/missing.h"
 #include "tools/pprof/own_lines.h"
 
 namespace allomon::pprof {
@@ -161,8 +162,9 @@ void ReadRun(const Json& json, HeapProfile* profile) {
   profile->pid = IntegerAt(json, "pid");
   profile->is_sum = BoolAt(json, "is_sum");
   profile->peak_seconds = NumberAt(json, "peak_seconds");
-  profile->dropped_samples = NumberAt(json, "dropped_samples");
-  profile->dropped_bytes = NumberAt(json, "dropped_bytes");
+  for (const heap::MissingKind& kind : heap::kMissingKinds) {
+    profile->missing.*kind.count = NumberAt(json, kind.key);
+  }
   profile->origin = StringAt(json, "origin");
   ReadNotes(json, profile);
 }
@@ -186,6 +188,7 @@ void OwnLines::ReadProfileLine(std::string_view text, HeapProfile* profile) {
   const Json json = Parse(text);
   if (!json.is_object() || IntegerAt(json, "version") != kLinesVersion) return;
   const double rate = std::min(1.0, NumberAt(json, "rate"));
+  profile->has_halves = profile->has_halves || BoolAt(json, "has_halves");
   if (++profile_lines_ > 1) {
     if (rate != profile->rate) profile->rate = 0;
     return;

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "tools/heap/missing.h"
 #include "tools/text/plain_text.h"
 
 namespace allomon::pprof {
@@ -30,21 +31,14 @@ std::string HowItWasSampled(double rate) {
   return line;
 }
 
-void AddDropped(const HeapProfile& profile, std::vector<std::string>* lines) {
-  if (profile.dropped_samples <= 0) return;
-  char line[120];
-  snprintf(line, sizeof line, "Not in it: %.0f samples of %.0f bytes, for want of room",
-           profile.dropped_samples, profile.dropped_bytes);
-  lines->push_back(line);
-}
-
 }  // namespace
 
 std::vector<std::string> SummaryOf(const HeapProfile& profile) {
   std::vector<std::string> lines = {WhatWasRecorded(profile)};
   if (!profile.command.empty()) lines.push_back("Command: " + Shown(profile.command));
   lines.push_back(HowItWasSampled(profile.rate));
-  AddDropped(profile, &lines);
+  const std::string missing = heap::MissingText(profile.missing);
+  if (!missing.empty()) lines.push_back("Note: " + missing);
   for (const std::string& note : profile.notes) lines.push_back("Note: " + Shown(note));
   return lines;
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "tools/heap/missing.h"
 #include "tools/pprof/own_lines.h"
 #include "tools/pprof/sample_types.h"
 #include "tools/pprof/summary.h"
@@ -31,23 +32,25 @@ std::string ProfileLine(const HeapProfile& profile) {
   snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, Fingerprint(profile));
   const OrderedJson json = {{"version", kLinesVersion},
                             {"rate", profile.rate},
+                            {"has_halves", profile.has_halves},
                             {"seed", profile.seed},
                             {"samples", fingerprint}};
   return Line(kProfileLine, json);
 }
 
 std::string RunLine(const HeapProfile& profile) {
-  const OrderedJson json = {
+  OrderedJson json = {
       {"program", profile.program},
       {"command", profile.command},
       {"pid", profile.pid},
       {"is_sum", profile.is_sum},
       {"peak_seconds", profile.peak_seconds},
-      {"dropped_samples", profile.dropped_samples},
-      {"dropped_bytes", profile.dropped_bytes},
       {"notes", profile.notes},
       {"origin", profile.origin},
   };
+  for (const heap::MissingKind& kind : heap::kMissingKinds) {
+    json[kind.key] = profile.missing.*kind.count;
+  }
   return Line(kRunLine, json);
 }
 

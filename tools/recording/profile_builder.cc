@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tools/recording/ages.h"
+#include "tools/recording/missing_of.h"
 
 namespace allomon::recording {
 namespace {
@@ -57,8 +58,8 @@ void ProfileBuilder::Add(const Process& process) {
 
 void ProfileBuilder::AddHead(const Process& process) {
   const Process::Record& record = process.record;
-  profile_.dropped_samples += static_cast<double>(record.missing[Shortage::kSamples]);
-  profile_.dropped_bytes += static_cast<double>(record.missing[Shortage::kBytes]);
+  profile_.missing.Add(MissingOf(record.missing));
+  profile_.has_halves = profile_.has_halves || process.has_halves;
   profile_.is_sum = ++processes_ > 1;
   if (profile_.is_sum) return;
   for (const Metric metric :
@@ -181,8 +182,7 @@ heap::HeapProfile ProfileBuilder::Finish() {
   locations_.Store(&profile_);
   if (labels_.is_full()) profile_.notes.push_back("it has too many labels: some are (other)");
   if (processes_ > 1) {
-    profile_.notes.push_back("the sum of " + std::to_string(processes_) +
-                             " processes, whose peaks were not at one time");
+    profile_.notes.push_back("the sum of " + std::to_string(processes_) + " processes");
   }
   return std::move(profile_);
 }

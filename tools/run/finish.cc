@@ -8,6 +8,8 @@
 #include <set>
 #include <string_view>
 
+#include "tools/heap/missing.h"
+#include "tools/recording/missing_of.h"
 #include "tools/run/main_program.h"
 #include "tools/run/output_file.h"
 #include "tools/run/say.h"
@@ -38,24 +40,23 @@ void SayWhoGoesOn(const MemoryFile& memory, const std::vector<ProcessTotals>& pr
     names.push_back(NameOf(process->program) + " (" + std::to_string(process->pid) + ")");
   }
   if (names.empty()) return;
-  Say(Count(names.size(), "process") + " " + (names.size() == 1 ? "goes" : "go") + " on: " +
-      Listed(names) + "; written is what was allocated until now");
+  Say(Count(names.size(), "process") + " " + (names.size() == 1 ? "goes" : "go") +
+      " on: " + Listed(names) + "; written is what was allocated until now");
 }
 
 // Processes that found no room at all are not among them.
 void SayWhatWasDropped(const MemoryFile& memory, const std::vector<ProcessTotals>& processes) {
-  uint64_t samples = 0;
-  uint64_t bytes = 0;
+  heap::Missing missing;
   for (const ProcessTotals& process : processes) {
-    samples += process.missing[recording::Shortage::kSamples];
-    bytes += process.missing[recording::Shortage::kBytes];
+    missing.Add(recording::MissingOf(process.missing));
   }
-  if (samples == 0 && memory.SegmentsLost() == 0) return;
-  std::string missing = "processes that began afterwards";
-  if (samples > 0) {
-    missing = Count(samples, "sample") + " (" + Bytes(static_cast<double>(bytes)) + ")";
+  const std::string text = heap::MissingText(missing);
+  if (!text.empty()) {
+    Say(text);
+  } else if (memory.SegmentsLost() > 0) {
+    Say("the recording was full: processes that began afterwards are missing; give a larger "
+        "--limit");
   }
-  Say("the recording was full: " + missing + " are missing; give more with --limit");
 }
 
 // For a shell.
@@ -116,8 +117,7 @@ void Finish(const Options& options, const MemoryFile& memory, pid_t first_proces
   }
   if (processes.empty()) return SayNothingRecorded(options.command[0]);
   SayWhoGoesOn(memory, processes);
-  const std::vector<Program> programs =
-      Programs(processes, static_cast<uint32_t>(first_process));
+  const std::vector<Program> programs = Programs(processes, static_cast<uint32_t>(first_process));
   const std::string out = OutputOf(options, programs.front(), first_process);
   ProfileWriter writer(memory, programs, out, signals);
   const absl::Status read = writer.Read();

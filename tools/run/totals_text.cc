@@ -10,9 +10,10 @@ using heap::HeapProfile;
 using heap::Metric;
 
 heap::Estimate Total(const HeapProfile& profile, Metric metric) {
+  const heap::Sampling sampling = heap::SamplingOf(profile, metric);
   heap::Estimate total;
   for (const heap::Sample& sample : profile.samples) {
-    total.Add(heap::EstimateOf(sample[metric], sample, profile.rate));
+    total.Add(heap::EstimateOf(sample[metric], sample, sampling));
   }
   return total;
 }
@@ -21,9 +22,11 @@ heap::Estimate Total(const HeapProfile& profile, Metric metric) {
 std::string WithInterval(const HeapProfile& profile, Metric metric) {
   const heap::Estimate total = Total(profile, metric);
   const double bytes = total.amount.bytes;
-  if (profile.rate >= 1) return Bytes(bytes) + " (exactly)";
-  if (bytes <= 0) return "0 B (no sample)";
-  const heap::Interval interval = heap::IntervalOf(bytes, total.bytes_variance);
+  const heap::Sampling sampling = heap::SamplingOf(profile, metric);
+  if (!sampling.is_whole) return Bytes(bytes) + " (not all: some found no room)";
+  if (sampling.IsExact()) return Bytes(bytes) + " (exactly)";
+  const heap::Interval interval = heap::BytesInterval(total);
+  if (interval.high <= 0) return "0 B (no sample)";
   return Bytes(bytes) + " (" + Bytes(interval.low) + " to " + Bytes(interval.high) + ")";
 }
 

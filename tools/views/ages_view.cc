@@ -21,11 +21,12 @@ struct Ages {
 };
 
 Ages AgesOf(const Scene& scene) {
+  const heap::Sampling sampling = heap::SamplingOf(*scene.profile, heap::Metric::kLive);
   Ages ages;
   for (const heap::Stack& stack : scene.stacks.stacks) {
     const heap::Sample& sample = scene.SampleOf(stack);
     for (const heap::AgeCell& cell : sample.ages) {
-      const Estimate estimate = heap::EstimateOf(cell.amount, sample, scene.profile->rate);
+      const Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
       ages.live.Add(estimate);
       ages.by_nanos[AgeBucket(cell.log2_nanos)].Add(estimate);
       if (cell.log2_bytes == heap::kUnknownLog2) continue;

@@ -19,7 +19,9 @@ class Builder {
   Builder(const heap::HeapProfile& before, const heap::HeapProfile& after, const Options& options,
           const Measure& measure)
       : measure_(measure), before_samples_(before.samples.size()) {
-    changes_.comparison = {before.rate, after.rate, measure.blocks};
+    changes_.comparison.before = heap::SamplingOf(before, measure.metric);
+    changes_.comparison.after = heap::SamplingOf(after, measure.metric);
+    changes_.comparison.blocks = measure.blocks;
     changes_.joined = before;
     heap::AppendSamples(after, &changes_.joined);
     // Two builds may have been made in two folders.

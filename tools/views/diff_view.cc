@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tools/heap/labels.h"
+#include "tools/heap/missing.h"
 #include "tools/report/fit_name.h"
 #include "tools/views/cells.h"
 #include "tools/views/changes.h"
@@ -85,7 +86,9 @@ class DiffView {
 
  private:
   bool HasTests() const { return changes_.comparison.IsTestable(); }
-  bool IsExact() const { return before_.rate >= 1 && after_.rate >= 1; }
+  bool IsExact() const {
+    return changes_.comparison.before.IsExact() && changes_.comparison.after.IsExact();
+  }
 
   size_t Marked() const {
     return static_cast<size_t>(
@@ -107,8 +110,12 @@ class DiffView {
 
   std::string Judgement() const {
     if (!HasTests()) {
-      return "the rate of sampling is not known of both: differences may be chance, and have no "
-             "intervals";
+      return changes_.comparison.IsWhole()
+                 ? "the rate of sampling is not known of both: differences may be chance, and have "
+                   "no intervals"
+                 : "something is not in a recording, for want of room: differences may be that, "
+                   "and "
+                   "have no intervals";
     }
     const auto rows = static_cast<double>(changes_.rows.size());
     const std::string marked = Counted(static_cast<double>(Marked()), "row") + " of " +
@@ -126,10 +133,8 @@ class DiffView {
     report->head.push_back({Judgement(), Paint::kPlain});
     for (const HeapProfile* profile : {&before_, &after_}) {
       for (const std::string& note : profile->notes) report->notes.push_back(note);
-      if (profile->dropped_samples > 0) {
-        report->notes.push_back(Counted(profile->dropped_samples, "sample") +
-                                " found no room in a recording, and are in no row");
-      }
+      const std::string missing = heap::MissingText(profile->missing);
+      if (!missing.empty()) report->notes.push_back(missing);
     }
   }
 

@@ -54,9 +54,10 @@ Generations GenerationsOf(double run_nanos) {
   return generations;
 }
 
-void Growth::Add(const heap::Sample& sample, double rate, const Generations& generations) {
+void Growth::Add(const heap::Sample& sample, const heap::Sampling& sampling,
+                 const Generations& generations) {
   for (const heap::AgeCell& cell : sample.ages) {
-    const heap::Estimate estimate = heap::EstimateOf(cell.amount, sample, rate);
+    const heap::Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
     live.Add(estimate);
     if (cell.log2_nanos < generations.first_log2) continue;
     old.Add(estimate);
@@ -64,7 +65,7 @@ void Growth::Add(const heap::Sample& sample, double rate, const Generations& gen
   }
   for (const heap::AgeCell& cell : sample.deaths) {
     if (cell.log2_nanos < generations.first_log2) continue;
-    died.Add(heap::EstimateOf(cell.amount, sample, rate));
+    died.Add(heap::EstimateOf(cell.amount, sample, sampling));
   }
 }
 

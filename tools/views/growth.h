@@ -30,7 +30,8 @@ struct Growth {
   heap::Estimate old;     // of it, in these and all before
   heap::Estimate died;    // when they were old
 
-  void Add(const heap::Sample& sample, double rate, const Generations& generations);
+  void Add(const heap::Sample& sample, const heap::Sampling& sampling,
+           const Generations& generations);
   void Add(const Growth& other);
 };
 

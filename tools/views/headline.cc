@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tools/heap/missing.h"
 #include "tools/views/cells.h"
 
 namespace allomon::views {
@@ -23,7 +24,11 @@ constexpr Metric kTotals[] = {Metric::kAllocated, Metric::kPeak, Metric::kLive};
 
 std::string RateText(const HeapProfile& profile) {
   if (profile.rate <= 0) return "the rate of sampling is not known: rows have no intervals";
-  if (profile.rate >= 1) return "every block was counted: rows are exact";
+  if (profile.rate >= 1) {
+    return profile.missing.samples > 0
+               ? "every block was to be counted, but some found no room: rows are not exact"
+               : "every block was counted: rows are exact";
+  }
   return "sampled about every " + AmountText(8 / profile.rate, false) +
          "; in 95 of 100 runs the truth is in the interval";
 }
@@ -32,12 +37,6 @@ std::string WordsText(const WordsError& error) {
   return "measured error: estimate of words " + Formatted("%+.1f %%", error.Percent()) +
          " of the exact " + Formatted("%.3g", error.exact) +
          (error.IsWithin() ? ", within its interval" : ", out of its interval");
-}
-
-std::string DroppedText(const HeapProfile& profile) {
-  return Counted(profile.dropped_samples, "sample") + " of blocks of " +
-         AmountText(profile.dropped_bytes, false) +
-         " found no room in the recording, and are in no row: give a larger --limit";
 }
 
 void AddFacts(const Scene& scene, Report* report) {
@@ -66,8 +65,9 @@ void AddFacts(const Scene& scene, Report* report) {
     add("exact_words", error.exact);
     add("estimated_words", error.estimated);
   }
-  add("dropped_samples", profile.dropped_samples);
-  add("dropped_bytes", profile.dropped_bytes);
+  for (const heap::MissingKind& kind : heap::kMissingKinds) {
+    add(kind.key, profile.missing.*kind.count);
+  }
   add("is_sum", profile.is_sum);
 }
 
@@ -115,9 +115,12 @@ std::string TotalsText(const HeapProfile& profile) {
   std::string text;
   for (const Metric metric : kTotals) {
     if (!Has(profile, metric)) continue;
-    text += (text.empty() ? "" : ", ") + EstimateText(TotalOf(profile, metric), false) + " " +
-            MetricPhrase(metric);
-    if (metric == Metric::kPeak && profile.peak_seconds > 0 && !profile.is_sum) {
+    const bool is_sum_of_peaks = metric == Metric::kPeak && profile.is_sum;
+    text += (text.empty() ? "" : ", ") + std::string(is_sum_of_peaks ? "at most " : "") +
+            EstimateText(TotalOf(profile, metric), false) + " " + MetricPhrase(metric);
+    if (is_sum_of_peaks) {
+      text += ", the peaks of its processes added";
+    } else if (metric == Metric::kPeak && profile.peak_seconds > 0) {
       text += ", after " + SecondsText(profile.peak_seconds);
     }
   }
@@ -127,10 +130,8 @@ std::string TotalsText(const HeapProfile& profile) {
 void AddHeadline(const Scene& scene, Report* report) {
   const HeapProfile& profile = *scene.profile;
   report->notes.insert(report->notes.end(), profile.notes.begin(), profile.notes.end());
-  if (profile.dropped_samples > 0) report->notes.push_back(DroppedText(profile));
-  if (profile.is_sum) {
-    report->notes.push_back("a sum of several processes, whose peaks were not at one time");
-  }
+  const std::string missing = heap::MissingText(profile.missing);
+  if (!missing.empty()) report->notes.push_back(missing);
   if (scene.stacks.cut) report->notes.push_back("stacks were cut: the profile is too large");
   AddFacts(scene, report);
   report->head.push_back({TitleOf(profile, scene.options->files), Paint::kBold});

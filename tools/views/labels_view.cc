@@ -55,7 +55,8 @@ class LabelsView {
     if (is_new) rows_.push_back({place->first, {}});
     ValueRow& row = rows_[place->second];
     for (const Metric metric : metrics_) {
-      Of(&row, metric).Add(heap::EstimateOf(sample[metric], sample, scene_.profile->rate));
+      Of(&row, metric)
+          .Add(heap::EstimateOf(sample[metric], sample, heap::SamplingOf(*scene_.profile, metric)));
     }
   }
 

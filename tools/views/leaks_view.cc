@@ -50,7 +50,7 @@ const char* VerdictText(Verdict verdict) {
 }
 
 Estimate Scaled(const Estimate& estimate, double factor) {
-  Estimate scaled;
+  Estimate scaled = estimate;
   scaled.amount = {estimate.amount.blocks * factor, estimate.amount.bytes * factor};
   scaled.blocks_variance = estimate.blocks_variance * factor;
   scaled.bytes_variance = estimate.bytes_variance * factor;
@@ -72,13 +72,14 @@ double RunNanos(const heap::HeapProfile& profile) {
   return nanos;
 }
 
-Survivors SurvivorsOf(const heap::Sample& sample, double rate, double run_nanos) {
+Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling,
+                      double run_nanos) {
   Survivors survivors;
-  survivors.growth.Add(sample, rate, GenerationsOf(run_nanos));
-  survivors.live = heap::EstimateOf(sample[Metric::kLive], sample, rate);
+  survivors.growth.Add(sample, sampling, GenerationsOf(run_nanos));
+  survivors.live = heap::EstimateOf(sample[Metric::kLive], sample, sampling);
   survivors.allocated_bytes = sample[Metric::kAllocated].bytes;
   for (const heap::AgeCell& cell : sample.ages) {
-    const Estimate estimate = heap::EstimateOf(cell.amount, sample, rate);
+    const Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
     survivors.old.Add(Scaled(estimate, 1 - YoungerShare(cell.log2_nanos, run_nanos / 8)));
     survivors.young_bytes += cell.amount.bytes * YoungerShare(cell.log2_nanos, run_nanos / 2);
     survivors.aged_bytes += cell.amount.bytes;
@@ -117,10 +118,11 @@ class LeaksView {
   explicit LeaksView(const Scene& scene)
       : scene_(scene), generations_(GenerationsOf(RunNanos(*scene.profile))) {
     const double run_nanos = RunNanos(*scene.profile);
+    const heap::Sampling sampling = heap::SamplingOf(*scene.profile, Metric::kLive);
     std::vector<Survivors> values;
     values.reserve(scene.stacks.stacks.size());
     for (const heap::Stack& stack : scene.stacks.stacks) {
-      values.push_back(SurvivorsOf(scene.SampleOf(stack), scene.profile->rate, run_nanos));
+      values.push_back(SurvivorsOf(scene.SampleOf(stack), sampling, run_nanos));
       has_ages_ = has_ages_ || values.back().aged_bytes > 0;
     }
     const auto live = [](const Survivors& value) { return value.live.amount.bytes; };

@@ -100,8 +100,9 @@ class LifetimesView {
     const heap::Sample& sample = scene_.SampleOf(stack);
     if (sample.deaths.empty()) return;
     Row& row = RowOf(stack);
+    const heap::Sampling sampling = heap::SamplingOf(*scene_.profile, heap::Metric::kTemporary);
     for (const heap::AgeCell& cell : sample.deaths) {
-      const Estimate estimate = heap::EstimateOf(cell.amount, sample, scene_.profile->rate);
+      const Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
       row.deaths.Add(cell, estimate);
       all_.Add(cell, estimate);
     }

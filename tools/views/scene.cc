@@ -55,9 +55,10 @@ absl::StatusOr<Measure> MeasureOf(const heap::HeapProfile& profile, const Option
 }
 
 heap::Estimate TotalOf(const heap::HeapProfile& profile, Metric metric) {
+  const heap::Sampling sampling = heap::SamplingOf(profile, metric);
   heap::Estimate total;
   for (const heap::Sample& sample : profile.samples) {
-    total.Add(heap::EstimateOf(sample[metric], sample, profile.rate));
+    total.Add(heap::EstimateOf(sample[metric], sample, sampling));
   }
   return total;
 }
@@ -69,9 +70,10 @@ Scene SceneOf(const heap::HeapProfile& profile, const Options& options, const Me
   scene.measure = measure;
   scene.stacks = heap::StacksOf(profile, options.selection);
   scene.values.reserve(scene.stacks.stacks.size());
+  const heap::Sampling sampling = heap::SamplingOf(profile, measure.metric);
   for (const heap::Stack& stack : scene.stacks.stacks) {
     const heap::Sample& sample = scene.SampleOf(stack);
-    scene.values.push_back(heap::EstimateOf(sample[measure.metric], sample, profile.rate));
+    scene.values.push_back(heap::EstimateOf(sample[measure.metric], sample, sampling));
     scene.selected.Add(scene.values.back());
   }
   scene.whole = TotalOf(profile, measure.metric);

@@ -36,10 +36,8 @@ function noteTexts({shown, before}) {
   return notes;
 }
 
-function notesOf({file, dropped, notes}) {
-  const lost = dropped > 0 ?
-      [`${formatCount(dropped)} samples were dropped, and are missing here`] : [];
-  return lost.concat(notes).map((note) => file + ': ' + note);
+function notesOf({file, missing, notes}) {
+  return (missing ? [missing] : []).concat(notes).map((note) => file + ': ' + note);
 }
 
 // A tile, which shows the total of a metric and chooses it.  `totals`: a figure for each side.

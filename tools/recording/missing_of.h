@@ -1,0 +1,16 @@
+// What a process of a recording lacks for want of room, as profiles have it.
+//
+// A function of its argument; it does not fail.
+#ifndef ALLOMON_TOOLS_RECORDING_MISSING_OF_H_
+#define ALLOMON_TOOLS_RECORDING_MISSING_OF_H_
+
+#include "tools/heap/heap_profile.h"
+#include "tracker/formats/recording_process.h"
+
+namespace allomon::recording {
+
+heap::Missing MissingOf(const Shortages& shortages);
+
+}  // namespace allomon::recording
+
+#endif  // ALLOMON_TOOLS_RECORDING_MISSING_OF_H_
