@@ -16,6 +16,7 @@
 namespace allomon::internal {
 
 std::atomic<uint64_t> times_forked{0};
+std::atomic<uint64_t> fork_stream{0};
 
 namespace {
 
@@ -98,7 +99,7 @@ void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
     Session::AbandonPinsOfOthersLocked(thread);
     Registry::Get().KeepOnlyLocked(thread);
     Session::FinishAbandonedLocked();
-    Registry::Get().DivergeFromParentLocked(thread);
+    fork_stream.store(Registry::Get().DivergeFromParentLocked(thread), std::memory_order_relaxed);
   }
   const OuterForkHandlers* const outer = g_outer_of_this_fork;
   UnlockAllAfterFork();

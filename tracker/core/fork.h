@@ -25,6 +25,10 @@ void HoldAroundFork(SpinLock* lock);
 // How often the memory of this process was copied by a fork to the one that asks.
 extern std::atomic<uint64_t> times_forked;
 inline uint64_t TimesForked() { return times_forked.load(std::memory_order_relaxed); }
+// A number that the other processes of a tree of forks do not have, so that random numbers differ
+// between a parent's children; 0 in the first.
+extern std::atomic<uint64_t> fork_stream;
+inline uint64_t ForkStream() { return fork_stream.load(std::memory_order_relaxed); }
 // The process id of a child, without a system call: where no handler has seen the fork, the number
 // of the calling thread.
 uint32_t OwnProcessIdAfterFork();

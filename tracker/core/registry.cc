@@ -53,7 +53,7 @@ void Registry::KeepOnlyLocked(ThreadState& survivor) {
 // The child's streams are far from the parent's, by an odd multiplier of 64 bits.  An epoch begins,
 // so the survivor reseeds malloc's stream at its next allocation, and each managed sampler its own
 // when its mutator next asks.
-void Registry::DivergeFromParentLocked(ThreadState& survivor) {
+uint64_t Registry::DivergeFromParentLocked(ThreadState& survivor) {
   CheckHeld();
   next_stream_ = (next_stream_ + forks_) * 0xd1342543de82ef95;
   forks_ = 0;
@@ -62,9 +62,11 @@ void Registry::DivergeFromParentLocked(ThreadState& survivor) {
   LowerLimitsLocked();
   survivor.epoch_seen.store(0, std::memory_order_relaxed);
   survivor.meter.ForgetSessions();
-  if (survivor.in_callback) return;
-  const int64_t left = countdown_words.exchange(0, std::memory_order_relaxed);
-  if (left > 0) survivor.left_when_woken.store(left, std::memory_order_relaxed);
+  if (!survivor.in_callback) {
+    const int64_t left = countdown_words.exchange(0, std::memory_order_relaxed);
+    if (left > 0) survivor.left_when_woken.store(left, std::memory_order_relaxed);
+  }
+  return next_stream_;
 }
 
 void Registry::AddLimitLocked(WakeLimit& limit) {

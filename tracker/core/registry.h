@@ -74,7 +74,8 @@ class Registry {
     CheckHeld();
     ++forks_;
   }
-  void DivergeFromParentLocked(ThreadState& survivor) ALLOMON_REQUIRES(lock_);
+  // Returns a number that no other process of the tree of forks has.
+  uint64_t DivergeFromParentLocked(ThreadState& survivor) ALLOMON_REQUIRES(lock_);
 
  private:
   static Registry the_registry;

@@ -410,7 +410,7 @@ uint32_t Recorder::EnterThreadSlow(ThreadSlot* slot) {
   slot->number = WithRoom(
       &file_, [&]() ALLOMON_REQUIRES(recorder_lock) { return store_.EnterThreadLocked(tid); });
   slot->serial = serial_;
-  slot->random = facts_.seed + slot->number * 0xd1342543de82ef95;
+  slot->random = facts_.seed + internal::ForkStream() + slot->number * 0xd1342543de82ef95;
   return slot->number;
 }
 
