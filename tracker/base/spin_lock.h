@@ -13,13 +13,13 @@
 #define ALLOMON_TRACKER_BASE_SPIN_LOCK_H_
 
 #include <pthread.h>
-#include <time.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "tracker/base/check.h"
-#include "tracker/base/sys/raw_calls.h"
 #include "tracker/base/thread_annotations.h"
+#include "tracker/base/waiting.h"
 
 namespace allomon::internal {
 
@@ -75,17 +75,9 @@ class ALLOMON_LOCKABLE SpinLock {
                                          std::memory_order_relaxed);
   }
 
-  // Yielding alone would starve a holder of lower real-time priority.
   __attribute__((noinline)) void WaitSlow(pthread_t to) {
-    constexpr timespec kPause = {0, 50000};
     pthread_t found = kFree;
-    for (int spins = 0; !TryChange(&found, to); found = kFree, ++spins) {
-      if (spins > 1000) {
-        sys::Nanosleep(kPause);
-      } else if (spins > 100) {
-        sys::SchedYield();
-      }
-    }
+    for (uint32_t look = 0; !TryChange(&found, to); found = kFree, ++look) PauseBetweenLooks(look);
   }
 
   // The owner is known to debug builds alone.

@@ -10,6 +10,7 @@
 
 #include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
+#include "tracker/base/waiting.h"
 #include "tracker/recording/bus_errors.h"
 #include "tracker/recording/file_owner.h"
 
@@ -295,8 +296,8 @@ void SegmentFile::GrowAhead() {
 
 // The caller asks for a segment again, and comes back if others have taken what there was.
 void SegmentFile::Grow() {
-  while (is_growing_.exchange(true, std::memory_order_acquire)) {
-    sys::SchedYield();
+  for (uint32_t look = 0; is_growing_.exchange(true, std::memory_order_acquire); ++look) {
+    internal::PauseBetweenLooks(look);
     if (!is_growing_.load(std::memory_order_relaxed)) return;  // another thread has asked
   }
   GrowOnce();

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "tracker/base/sys/raw_calls.h"
+#include "tracker/base/waiting.h"
 
 namespace allomon::recording {
 namespace {
@@ -108,7 +108,7 @@ void ThreadTable::Leave(uint32_t number, uint64_t exact_words) {
   own.exact_words.store(exact_words, std::memory_order_relaxed);
   file[&Thread::exact_words].Store(exact_words);
   own.thread.store(nullptr);
-  while (own.readers.load() != 0) internal::sys::SchedYield();
+  for (uint32_t look = 0; own.readers.load() != 0; ++look) internal::PauseBetweenLooks(look);
   TakeName(number);
   file[&Thread::ended].Store(1);
 }
