@@ -51,6 +51,8 @@ class SegmentSource {
     process_ = process;
   }
 
+  SegmentFile* file() const { return file_; }
+
   // The place of the first record; nullptr if there is no segment.  *segment is its number.
   char* Take(SegmentKind kind, uint32_t index, uint32_t* segment) {
     *segment = file_->Take();
@@ -109,6 +111,8 @@ class Records {
     segments_.Clear();
     count_ = 0;
   }
+
+  SegmentFile* file() const { return source_->file(); }  // any thread, too
 
   // Under the lock, as all but At().
   uint32_t size() const { return count_; }

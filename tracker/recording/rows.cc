@@ -1,5 +1,7 @@
 #include "tracker/recording/rows.h"
 
+#include "tracker/base/waiting.h"
+
 namespace allomon::recording {
 
 void RowTable::Clear() {
@@ -38,37 +40,41 @@ uint32_t RowTable::Add(const RowKey& key, uint32_t node, TextRef labels, const P
   return number;
 }
 
-// The thread that changes the epoch saves.  One that changes the row meanwhile may be saved with
-// it, which is an error of one block, as for a reader (RECORDING.md, 7).
+// One thread keeps; those that would change the row wait for it.  So what is kept lacks or has a
+// change only of a thread that was past its look at the epoch when the peak came: an error of one
+// block for each (RECORDING.md, 7).
 bool RowTable::KeepPeakSlow(Own* row, uint32_t half, uint32_t epoch) {
-  Own& own = *row;
-  uint32_t before = own.peak_epoch[half].load(std::memory_order_relaxed);
-  if (before == epoch || !own.peak_epoch[half].compare_exchange_strong(before, epoch)) return true;
-  const Written<Row> file = own.file;
-  const uint32_t number = SavedOf(&own.saved[half]);
+  std::atomic<uint32_t>& saved = row->saved[half];
+  uint32_t number = saved.load(std::memory_order_relaxed) & ~kKeeping;
+  for (uint32_t look = 0;
+       !saved.compare_exchange_weak(number, number | kKeeping, std::memory_order_acquire);
+       number &= ~kKeeping, ++look) {
+    internal::PauseBetweenLooks(look);
+  }
+  if (IsKeptSince(row->peak_epoch[half].load(std::memory_order_relaxed), epoch)) {
+    saved.store(number, std::memory_order_release);
+    return true;
+  }
+  const Written<Row> file = row->file;
+  if (number == 0) number = AddSaved();
   if (number != 0) {
-    const Written<SavedCount> saved = saved_.At(number);
-    saved[&SavedCount::blocks].StoreDifference(file[&Row::blocks], file[&Row::freed_blocks]);
-    saved[&SavedCount::bytes].StoreDifference(file[&Row::bytes], file[&Row::freed_bytes]);
+    const Written<SavedCount> count = saved_.At(number);
+    count[&SavedCount::blocks].StoreDifference(file[&Row::blocks], file[&Row::freed_blocks]);
+    count[&SavedCount::bytes].StoreDifference(file[&Row::bytes], file[&Row::freed_bytes]);
   }
   file.At(&Row::saved, half).Store(number);
-  // A reader that sees the epoch finds what was saved.  Another thread may have saved for a later
-  // epoch meanwhile, and must not be left with an earlier one in the file.
-  for (uint32_t now = epoch;; epoch = now) {
-    file.At(&Row::peak_epoch, half).Publish(epoch);
-    now = own.peak_epoch[half].load();
-    if (now == epoch) return number != 0;
-  }
+  // A reader that sees the epoch finds what was saved.
+  file.At(&Row::peak_epoch, half).Publish(epoch);
+  row->peak_epoch[half].store(epoch, std::memory_order_release);
+  saved.store(number, std::memory_order_release);
+  return number != 0;
 }
 
-uint32_t RowTable::SavedOf(std::atomic<uint32_t>* own) {
-  const uint32_t known = own->load(std::memory_order_acquire);
-  if (known != 0) return known;
-  const RecorderHold hold;
-  if (own->load(std::memory_order_relaxed) == 0 && saved_.Reserve()) {
-    own->store(saved_.Add(SavedCount{}), std::memory_order_release);
-  }
-  return own->load(std::memory_order_relaxed);
+// Not under the lock.
+uint32_t RowTable::AddSaved() {
+  return WithRoom(saved_.file(), [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
+    return saved_.Reserve() ? saved_.Add(SavedCount{}) : 0;
+  });
 }
 
 }  // namespace allomon::recording

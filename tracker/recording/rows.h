@@ -66,10 +66,13 @@ class RowTable {
     uint32_t rest;  // size_class, source << 16, flags << 24
     std::atomic<uint32_t> next;
     std::atomic<uint32_t> peak_epoch[kHalves];
-    std::atomic<uint32_t> saved[kHalves];  // number of a SavedCount; 0: none yet
+    // Number of a SavedCount, 0: none yet; and kKeeping while a thread keeps what was live.
+    std::atomic<uint32_t> saved[kHalves];
     Written<Row> file;
   };
   static_assert(sizeof(Own) == 40);
+  static constexpr uint32_t kKeeping = uint32_t{1} << 31;
+  static_assert(kMostRecords < kKeeping);
 
   static uint32_t RestOf(const RowKey& key) {
     return key.size_class | uint32_t{key.source} << 16 | uint32_t{key.flags} << 24;
@@ -88,13 +91,18 @@ class RowTable {
       // What was live at the moment of a half is what the other one has.
       if ((own->rest >> 24 & kOfHalf[1 - half]) == 0) continue;
       const uint32_t epoch = peak.Epoch(half);
-      if (own->peak_epoch[half].load(std::memory_order_relaxed) == epoch) continue;
+      // Acquire pairs with the release in KeepPeakSlow(): what was live has been read.
+      if (IsKeptSince(own->peak_epoch[half].load(std::memory_order_acquire), epoch)) continue;
       kept = KeepPeakSlow(own, half, epoch) && kept;
     }
     return kept;
   }
+  // A thread that was stopped may know an earlier peak than the row.
+  static bool IsKeptSince(uint32_t kept, uint32_t epoch) {
+    return static_cast<int32_t>(kept - epoch) >= 0;
+  }
   bool KeepPeakSlow(Own* row, uint32_t half, uint32_t epoch);
-  uint32_t SavedOf(std::atomic<uint32_t>* own);
+  uint32_t AddSaved();
 
   Records<Row, SegmentKind::kRows> rows_;
   Records<SavedCount, SegmentKind::kSaved> saved_;

@@ -1,0 +1,150 @@
+// What a row had at the peak, where threads are stopped between two of its steps.
+#include "tracker/recording/rows.h"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "tests/recording/recorded.h"
+#include "tracker/recording/peak.h"
+#include "tracker/recording/recorder_lock.h"
+
+namespace allomon::recording {
+namespace {
+
+constexpr uint64_t kFileBytes = uint64_t{1} << 20;
+constexpr uint8_t kBoth = kOfHalf[0] | kOfHalf[1];
+constexpr uint64_t kBytes = 100;
+constexpr HalfUnits kUnits = {100, 0};
+
+// A table with one row of sampled blocks of kBytes, in a file of its own.
+class RowTableTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    FilePath path = {};
+    strncpy(path.text, memory_.path().c_str(), sizeof(path.text) - 1);
+    ASSERT_EQ(file_.Open(path, kFileBytes), nullptr);
+    mapped_ = static_cast<char*>(mmap(nullptr, kFileBytes, PROT_READ, MAP_SHARED, memory_.fd(), 0));
+    ASSERT_NE(mapped_, MAP_FAILED);
+    process_ = Written<ProcessRecord>(reinterpret_cast<char*>(&record_));
+    source_.Begin(&file_, 1);
+    rows_.Begin(&source_, process_.In(&ProcessRecord::records, &Counts::rows),
+                process_.In(&ProcessRecord::records, &Counts::saved));
+    peak_.Begin(1);
+    AddRow(kBoth);
+    ASSERT_EQ(row_, 1u);
+  }
+  void TearDown() override {
+    munmap(mapped_, kFileBytes);
+    rows_.Clear();
+    file_.Close();
+  }
+
+  void AddRow(uint8_t flags) {
+    const RecorderHold hold;
+    row_ = rows_.Add({1, 0, SizeClassOf(kBytes), 3, flags}, 0, {}, peak_);
+  }
+  void Birth() {
+    EXPECT_TRUE(rows_.AddBlock(row_, kBytes, peak_));
+    peak_.AddBirth(kBoth, kUnits, 1, process_);
+  }
+  void Death() {
+    EXPECT_TRUE(rows_.RemoveBlock(row_, kBytes, peak_));
+    peak_.AddDeath(kBoth, kUnits);
+  }
+
+  // What the file says that was live of the row at the peak of a half.
+  uint64_t BlocksAtPeak(uint32_t half) const {
+    const Row& row = *RecordOf<Row>(SegmentKind::kRows, row_);
+    if (row.peak_epoch[half] != record_.peak_epoch[half]) return row.blocks - row.freed_blocks;
+    return row.saved[half] == 0
+               ? 0
+               : RecordOf<SavedCount>(SegmentKind::kSaved, row.saved[half])->blocks;
+  }
+
+  PeakState peak_;
+  RowTable rows_;
+  uint32_t row_ = 0;
+
+ private:
+  using Counts = decltype(ProcessRecord::records);
+
+  // Of the first segment of the kind.
+  template <typename Record>
+  const Record* RecordOf(SegmentKind kind, uint32_t number) const {
+    for (uint64_t at = kSegmentBytes; at < kFileBytes; at += kSegmentBytes) {
+      if (reinterpret_cast<const SegmentHeader*>(mapped_ + at)->kind != kind) continue;
+      return reinterpret_cast<const Record*>(mapped_ + at + sizeof(SegmentHeader)) + number - 1;
+    }
+    ADD_FAILURE() << "no such segment";
+    abort();
+  }
+
+  const testing::MemoryFile memory_{kFileBytes};
+  char* mapped_ = nullptr;
+  SegmentFile file_;
+  SegmentSource source_;
+  ProcessRecord record_ = {};
+  Written<ProcessRecord> process_;
+};
+
+TEST_F(RowTableTest, WhatWasLiveAtThePeakIsKept) {
+  for (int i = 0; i < 10; ++i) Birth();
+  for (int i = 0; i < 4; ++i) Death();
+  for (int i = 0; i < 2; ++i) Birth();
+  for (uint32_t half = 0; half < kHalves; ++half) EXPECT_EQ(BlocksAtPeak(half), 10u);
+}
+
+// A thread that was stopped since before the last peak: it has the number of an earlier one.
+TEST_F(RowTableTest, ThreadThatKnowsAnEarlierPeakDoesNotUndoWhatWasKept) {
+  for (int i = 0; i < 9; ++i) Birth();
+  auto before = std::make_unique<PeakState>();
+  before->Begin(1);
+  ProcessRecord unused = {};
+  for (int i = 0; i < 9; ++i) {
+    before->AddBirth(kBoth, kUnits, 1, Written<ProcessRecord>(reinterpret_cast<char*>(&unused)));
+  }
+  Birth();
+  ASSERT_LT(before->Epoch(0), peak_.Epoch(0));
+  for (int i = 0; i < 5; ++i) Death();
+  EXPECT_TRUE(rows_.RemoveBlock(row_, kBytes, *before));
+  peak_.AddDeath(kBoth, kUnits);
+  Death();
+  for (uint32_t half = 0; half < kHalves; ++half) EXPECT_EQ(BlocksAtPeak(half), 10u);
+}
+
+// The thread that keeps what was live is stopped where it waits for the recorder's lock, and others
+// free meanwhile.
+TEST_F(RowTableTest, NothingChangesWhileAThreadKeepsWhatWasLive) {
+  AddRow(kOfHalf[1]);  // one half's, so that it waits once
+  for (int i = 0; i < 10; ++i) Birth();
+  std::atomic<int> begun{0};
+  std::atomic<int> done{0};
+  const auto free_some = [&] {
+    begun.fetch_add(1);
+    for (int i = 0; i < 4; ++i) Death();
+    done.fetch_add(1);
+  };
+  std::thread first, second;
+  {
+    const RecorderHold hold;
+    first = std::thread(free_some);
+    while (begun.load() < 1) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    second = std::thread(free_some);
+    // It waits for the first one; where it does not, it is done at once.
+    for (int i = 0; i < 100 && done.load() < 1; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  first.join();
+  second.join();
+  EXPECT_EQ(BlocksAtPeak(0), 10u);
+}
+
+}  // namespace
+}  // namespace allomon::recording
