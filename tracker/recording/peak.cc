@@ -3,30 +3,51 @@
 #include <new>
 
 namespace allomon::recording {
+namespace {
+
+// Of a half's sum for one peak, where other threads free all the time.
+constexpr uint32_t kMostLooks = 8;
+
+}  // namespace
 
 void PeakState::Begin(double units_per_byte) {
   new (this) PeakState;  // the lock may have been a thread's that a fork has left behind
   bytes_per_unit_ = 1 / units_per_byte;
 }
 
-// Another thread may have noted a larger sum since this one has looked.
-void PeakState::NoteSlow(const int64_t (&sums)[kHalves], uint64_t nanos,
-                         const Written<ProcessRecord>& file) {
+// The sums of now, not those that the thread has found: it may have been stopped since, and rows
+// that were freed meanwhile have not kept what they had.
+void PeakState::NoteSlow(uint64_t nanos, const Written<ProcessRecord>& file) {
   const internal::SpinLockHolder hold(lock_);
-  for (uint32_t half = 0; half < kHalves; ++half) {
-    if (!IsNew(half, sums)) continue;
+  for (uint32_t half = 0; half < kHalves; ++half) NoteHalf(half, file);
+  const double bytes = static_cast<double>(Peak()) * bytes_per_unit_;
+  file[&ProcessRecord::peak_bytes].Store(static_cast<uint64_t>(bytes < 0 ? 0 : bytes + 0.5));
+  file[&ProcessRecord::peak_nanos].Store(nanos);
+}
+
+// What died between the look and the new epoch is in no row's part of the peak: then the moment is
+// the one after it.
+void PeakState::NoteHalf(uint32_t half, const Written<ProcessRecord>& file) {
+  int64_t sums[kHalves];
+  int64_t now[kHalves];
+  const auto look = [this](int64_t(&to)[kHalves]) {
+    for (uint32_t i = 0; i < kHalves; ++i) to[i] = live_[i].load();
+  };
+  look(sums);
+  if (!IsNew(half, sums)) return;
+  for (uint32_t tries = 0; tries < kMostLooks; ++tries) {
     most_[half].store(sums[half], std::memory_order_relaxed);
     other_[half].store(sums[1 - half], std::memory_order_relaxed);
     noise_at_peak_[half].store(noise_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     at_most_[half].store(true, std::memory_order_relaxed);
     const uint32_t epoch = epoch_[half].load(std::memory_order_relaxed) + 1;
     // Pairs with the acquire in Epoch(): the rows that change from now on were live until now.
-    epoch_[half].store(epoch, std::memory_order_release);
+    epoch_[half].store(epoch);
     file.At(&ProcessRecord::peak_epoch, half).Publish(epoch);
+    look(now);
+    if (now[0] >= sums[0] && now[1] >= sums[1]) return;
+    for (uint32_t i = 0; i < kHalves; ++i) sums[i] = now[i];
   }
-  const double bytes = static_cast<double>(Peak()) * bytes_per_unit_;
-  file[&ProcessRecord::peak_bytes].Store(static_cast<uint64_t>(bytes < 0 ? 0 : bytes + 0.5));
-  file[&ProcessRecord::peak_nanos].Store(nanos);
 }
 
 }  // namespace allomon::recording

@@ -35,7 +35,7 @@ class PeakState {
                        ? live_[half].fetch_add(units.bytes, std::memory_order_relaxed) + units.bytes
                        : live_[half].load(std::memory_order_relaxed);
     }
-    if (__builtin_expect(IsNew(0, sums) || IsNew(1, sums), 0)) NoteSlow(sums, nanos, file);
+    if (__builtin_expect(IsNew(0, sums) || IsNew(1, sums), 0)) NoteSlow(nanos, file);
   }
   void AddDeath(uint8_t flags, const HalfUnits& units) {
     AddNoise(flags, -units.noise);
@@ -82,8 +82,8 @@ class PeakState {
     const bool is_of_both = (flags & kOfHalf[0]) != 0 && (flags & kOfHalf[1]) != 0;
     noise_.fetch_add(is_of_both ? 2 * noise : noise, std::memory_order_relaxed);
   }
-  void NoteSlow(const int64_t (&sums)[kHalves], uint64_t nanos,
-                const Written<ProcessRecord>& file);
+  void NoteSlow(uint64_t nanos, const Written<ProcessRecord>& file);
+  void NoteHalf(uint32_t half, const Written<ProcessRecord>& file) ALLOMON_REQUIRES(lock_);
 
   // One line of the cache.
   alignas(64) std::atomic<int64_t> live_[kHalves] = {};
