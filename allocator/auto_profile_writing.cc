@@ -13,6 +13,7 @@
 #include "allocator/writing_reserve.h"
 #include "tracker/base/all_signals_blocked.h"
 #include "tracker/base/errno_keeper.h"
+#include "tracker/base/uncancelled.h"
 #include "tracker/heap_client.h"
 #include "tracker/profile/control/profile_control.h"
 
@@ -38,8 +39,9 @@ void SayNoMemory() {
 }
 
 // Every writing goes this way: what it allocates is not sampled, and it is given up where there is
-// no memory.  Called under the profile's mutex.
+// no memory.  Called under the profile's mutex.  A writer that is given up leaves its scopes open.
 bool Write(AutoProfile& profile, UnitName unit, void (*write)(Writing&)) {
+  const Uncancelled uncancelled;
   const OwnWork own;
   Writing writing = {profile, unit, write};
   const auto run = [](void* argument) {

@@ -7,6 +7,7 @@
 #include "runtime/internal/live_objects.h"
 #include "runtime/internal/snapshot_writer.h"
 #include "runtime/internal/type_table.h"
+#include "tracker/base/uncancelled.h"
 
 namespace allomon::gc {
 namespace internal {
@@ -76,6 +77,7 @@ std::vector<LiveType> Heap::LiveByType() {
 }
 
 absl::Status Heap::WriteSnapshot(const std::string& path) {
+  const allomon::internal::Uncancelled uncancelled;
   internal::Mutator* const mutator = internal::MutatorOf(*core_);
   std::string error;
   FileInPieces file(path, 0600);

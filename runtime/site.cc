@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/internal/site_table.h"
+#include "tracker/base/uncancelled.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::gc {
@@ -39,6 +40,7 @@ bool ParseLine(std::string_view line, SiteTable::States* states) {
 }  // namespace
 
 absl::Status SaveSites(const std::string& path) {
+  const allomon::internal::Uncancelled uncancelled;
   std::string text = std::string(kFirstLine) + "\n";
   for (const auto& [name, old] : SiteTable::Get().Save()) {
     if (name.find('\n') == std::string::npos) text += (old ? "old " : "young ") + name + "\n";
@@ -49,6 +51,7 @@ absl::Status SaveSites(const std::string& path) {
 }
 
 absl::Status LoadSites(const std::string& path) {
+  const allomon::internal::Uncancelled uncancelled;
   std::ifstream file(path);
   if (!file) return absl::NotFoundError(path + ": cannot be read; SaveSites() writes such a file");
   std::string line;

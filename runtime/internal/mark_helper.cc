@@ -8,6 +8,7 @@
 
 #include "runtime/internal/chunk_stock.h"
 #include "runtime/internal/mark_cycle.h"
+#include "tracker/base/uncancelled.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::gc::internal {
@@ -47,6 +48,7 @@ MarkHelper::~MarkHelper() {
     thread = thread_;
     woken_.NotifyOne();
   }
+  const allomon::internal::Uncancelled uncancelled;
   pthread_join(thread, nullptr);
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tracker/base/check.h"
+#include "tracker/base/uncancelled.h"
 
 namespace allomon::internal {
 
@@ -20,6 +21,7 @@ namespace {
 
 // A mapping of the whole file, or {nullptr, 0}.
 std::pair<const uint8_t*, size_t> MapFile(const std::string& path) {
+  const Uncancelled uncancelled;
   // O_NONBLOCK: the path may have become a FIFO's.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return {nullptr, 0};

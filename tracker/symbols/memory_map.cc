@@ -8,6 +8,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "tracker/base/uncancelled.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -54,6 +56,7 @@ std::vector<Mapping> ParseMaps(std::string_view text) {
 // Not /proc/self: that is the first thread's, of which nothing can be read once it has ended by
 // pthread_exit().
 std::vector<Mapping> ReadExecutableMappings() {
+  const Uncancelled uncancelled;
   const int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
   const std::string text = ReadToTheEnd(fd);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tracker/base/thread_annotations.h"
+#include "tracker/base/uncancelled.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/core/control.h"
 #include "tracker/core/fork.h"
@@ -176,6 +177,7 @@ void StopSource(Control& control, std::shared_ptr<const LiveHeap> live) {
 }  // namespace
 
 RecordingError StartRecording(const RecordingOptions& wanted, std::string* error) {
+  const Uncancelled uncancelled;
   RecordingOptions options = wanted;
   if (!options.seed.has_value()) options.seed = RandomSeed();
   Control& control = TheControl();
@@ -204,6 +206,7 @@ RecordingError StartRecording(const RecordingOptions& wanted, std::string* error
 }
 
 RecordingError StopRecording() {
+  const Uncancelled uncancelled;
   const OwnWork own;
   std::shared_ptr<const LiveHeap> live;
   if (const SessionId session = LiveSession()) live = LiveHeapNow(session);

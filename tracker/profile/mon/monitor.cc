@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "tracker/base/uncancelled.h"
 #include "tracker/formats/include/mon.h"
 #include "tracker/profile/mon/monitor_state.h"
 #include "tracker/profile/sources/time_session.h"
@@ -56,6 +57,7 @@ bool Monitor(const MonRequest& request, std::string* error) {
 
 template <typename Call>
 void Run(const char* function, Call call) {
+  const Uncancelled uncancelled;
   const std::lock_guard<std::mutex> hold(Lock());
   ClearError();
   std::string error;
