@@ -1,21 +1,29 @@
 // A random object graph, mutated by several threads, compared with a plain model of it.  Meanwhile
 // trackers are started and stopped, and their callbacks allocate, collect and throw.
 //
+// Ephemerons and finalizers are part of it.  The model knows what is reachable: the key and the
+// value of an ephemeron whose key is reachable are there, whatever else may have been cleared, and
+// nothing that is reachable has been finalized.
+//
 // The test runs a fixed number of steps from fixed seeds.  With ALLOMON_MODEL_SECONDS=60 in the
 // environment (--test_env), it runs other seeds until that time is over, in each mode.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <cstdlib>
 #include <mutex>
 #include <random>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
+#include "runtime/internal/heap_core.h"
 #include "runtime/internal/site_table.h"
+#include "runtime/weak.h"
 #include "tracker/tracker.h"
 
 namespace allomon::gc {
@@ -51,6 +59,7 @@ struct Shadow {
   std::vector<int> many;
   std::string text;
   int shared = -1;
+  bool has_finalizer = false;
 };
 
 // The objects that the threads exchange: a managed array of the latest ones, and the model of all
@@ -119,6 +128,28 @@ class Market {
   std::vector<Model> models_;
 };
 
+// The nodes whose finalizers have run, on whatever thread.  Ids are never used again.
+class Finalized {
+ public:
+  void Note(uint64_t id) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    EXPECT_TRUE(ids_.insert(id).second) << "finalized twice: " << id;
+  }
+  bool Has(uint64_t id) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return ids_.count(id) != 0;
+  }
+  size_t size() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return ids_.size();
+  }
+  std::atomic<size_t> registered{0};
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_set<uint64_t> ids_;
+};
+
 struct Interrupted {};
 
 // Callbacks that allocate, collect, throw, and check their arguments.
@@ -168,8 +199,14 @@ std::atomic<uint64_t> WildTracker::turns_{0};
 // One thread's graph.  Each operation does all that may throw before it changes the model.
 class Program {
  public:
-  Program(Heap* heap, Market* market, uint64_t seed)
-      : heap_(heap), market_(market), random_(seed), next_id_(seed << 32) {
+  Program(Heap* heap, Market* market, Finalized* finalized, uint64_t seed, bool marks_in_slices)
+      : heap_(heap),
+        market_(market),
+        finalized_(finalized),
+        random_(seed),
+        marks_in_slices_(marks_in_slices),
+        next_id_(seed << 32) {
+    while (!table_) Try([this] { table_ = make_array<Ephemeron<Node, Node>>(kPairs); });
     for (size_t i = 0; i < kRoots; ++i) {
       while (models_[i] < 0) Try([this, i] { Create(i); });
     }
@@ -194,7 +231,20 @@ class Program {
 
   void StepOnce() {
     const size_t i = Pick(kRoots);
-    switch (Pick(11)) {
+    switch (Pick(18)) {
+      case 11:
+        return Pair(i, Pick(kRoots));
+      case 12:
+        return SetPair(i);
+      case 13:
+      case 14:
+        return ReadPair(i);
+      case 15:
+        return Chain(i);
+      case 16:
+        return LosePair();
+      case 17:
+        return Finalize(i);
       case 8:
         return Publish(i);
       case 9:
@@ -243,10 +293,45 @@ class Program {
 
   void CompareAll() {
     for (size_t i = 0; i < kRoots; ++i) Compare(i);
+    ComparePairs(false);
+  }
+
+  // What is reachable in the model has not been finalized, and is still there as the key of each of
+  // its ephemerons, with the value.  `exactly`: what is not reachable has been cleared.
+  void ComparePairs(bool exactly) {
+    const std::vector<bool> reachable = Reachable();
+    for (size_t k = 0; k < shadows_.size(); ++k) {
+      if (shadows_[k].has_finalizer && reachable[k]) {
+        ASSERT_FALSE(finalized_->Has(shadows_[k].id)) << k;
+      }
+    }
+    for (size_t k = 0; k < kPairs; ++k) {
+      const PairModel& model = pairs_[k];
+      if (model.key < 0 || !reachable[static_cast<size_t>(model.key)]) {
+        if (exactly && pair_at(k)) {
+          ASSERT_FALSE((key_of<Node, Node>(pair_at(k)))) << k;
+        }
+        continue;
+      }
+      const Local<Node> key = key_of<Node, Node>(pair_at(k));
+      const Local<Node> value = value_of<Node, Node>(pair_at(k));
+      ASSERT_TRUE(key) << "pair " << k << " was cleared, whose key is reachable";
+      ASSERT_EQ(key->id, shadows_[static_cast<size_t>(model.key)].id);
+      ASSERT_EQ(static_cast<bool>(value), model.value >= 0);
+      if (value) {
+        ASSERT_EQ(value->id, shadows_[static_cast<size_t>(model.value)].id);
+      }
+    }
   }
 
  private:
   static constexpr size_t kRoots = 40;
+  static constexpr size_t kPairs = 2048;
+
+  struct PairModel {
+    int key = -1;
+    int value = -1;
+  };
 
   size_t Pick(size_t n) { return random_() % n; }
   Shadow& shadow(size_t i) { return shadows_[static_cast<size_t>(models_[i])]; }
@@ -326,6 +411,138 @@ class Program {
     }
   }
 
+  Local<Ephemeron<Node, Node>> pair_at(size_t k) { return table_->at(k); }
+
+  void Pair(size_t key, size_t value) {
+    const size_t k = Pick(kPairs);
+    table_->at(k) = make_ephemeron<Node, Node>(roots_[key], roots_[value]);
+    pairs_[k] = {models_[key], models_[value]};
+  }
+
+  // An old ephemeron gets a young key that nothing else refers to, one that lives, or none.
+  void SetPair(size_t i) {
+    const size_t k = Pick(kPairs);
+    if (!table_->at(k)) return;
+    const size_t kind = Pick(4);
+    if (kind == 0) {
+      set_ephemeron<Node, Node>(pair_at(k), nullptr, roots_[i]);
+      pairs_[k] = {};
+    } else if (kind == 1) {
+      set_ephemeron<Node, Node>(pair_at(k), roots_[i], nullptr);
+      pairs_[k] = {models_[i], -1};
+    } else {
+      const int key = static_cast<int>(shadows_.size());
+      set_ephemeron<Node, Node>(pair_at(k), MakeNode(), roots_[i]);
+      pairs_[k] = {key, models_[i]};
+    }
+  }
+
+  // Key or value, if it is there, becomes a root.  The key may be one that only the ephemeron knew.
+  void ReadPair(size_t i) {
+    const size_t k = Pick(kPairs);
+    if (!table_->at(k)) return;
+    const bool wants_key = Pick(2) == 0;
+    const Local<Node> key = key_of<Node, Node>(pair_at(k));
+    const Local<Node> value = value_of<Node, Node>(pair_at(k));
+    if (!key) {
+      ASSERT_FALSE(value);
+      return;
+    }
+    ASSERT_GE(pairs_[k].key, 0);
+    ASSERT_EQ(key->id, shadows_[static_cast<size_t>(pairs_[k].key)].id);
+    ASSERT_EQ(static_cast<bool>(value), pairs_[k].value >= 0);
+    if (!wants_key && !value) return;
+    roots_[i] = wants_key ? key : value;
+    models_[i] = wants_key ? pairs_[k].key : pairs_[k].value;
+    ASSERT_EQ(roots_[i]->id, shadow(i).id);
+  }
+
+  void Chain(size_t i) {
+    const bool with_tenure = Pick(8) == 0;
+    MakeChain(i, with_tenure);
+    // A marking begins, before a collection at once takes the tenure away.
+    if (with_tenure && marks_in_slices_) {
+      heap_->core().CollectForGrowth(internal::CurrentMutator());
+    }
+  }
+
+  // Each value is the key of the next, and nothing else refers to it.  They lie in the table in any
+  // order.  `with_tenure`: many, which stay for some collections, since this frame refers to them.
+  __attribute__((noinline)) void MakeChain(size_t i, bool with_tenure) {
+    constexpr size_t kLongest = 24;
+    Local<Node> nodes[kLongest];
+    const size_t length = with_tenure ? kLongest : 3 + Pick(4);
+    Local<Node> key = roots_[i];
+    int key_model = models_[i];
+    for (size_t n = 0; n < length; ++n) {
+      const size_t k = Pick(kPairs);
+      const int value_model = static_cast<int>(shadows_.size());
+      nodes[n] = MakeNode();
+      table_->at(k) = make_ephemeron<Node, Node>(key, nodes[n]);
+      pairs_[k] = {key_model, value_model};
+      key = nodes[n];
+      key_model = value_model;
+    }
+    for (int n = 0; with_tenure && n < 3; ++n) heap_->Collect(CollectionKind::kMinor);
+    asm volatile("" : : "r"(&nodes) : "memory");
+  }
+
+  void LosePair() {
+    const size_t k = Pick(kPairs);
+    table_->at(k) = nullptr;
+    pairs_[k] = {};
+  }
+
+  void Finalize(size_t i) {
+    if (shadow(i).has_finalizer) return;
+    Finalized* const finalized = finalized_;
+    const uint64_t id = shadow(i).id;
+    add_finalizer<Node>(roots_[i], [finalized, id](Handle<Node> node) {
+      EXPECT_EQ(node->id, id);
+      finalized->Note(id);
+      make_bytes("finalized");
+    });
+    shadow(i).has_finalizer = true;
+    ++finalized->registered;
+  }
+
+  // A node that nothing in the model refers to yet.
+  Local<Node> MakeNode() {
+    const uint64_t id = ++next_id_;
+    const Local<Node> node = make<Node>(id, nullptr, nullptr, nullptr, nullptr);
+    shadows_.push_back({id, -1, {}, "", -1});
+    return node;
+  }
+
+  // By model: from the roots, and from the values of ephemerons with reachable keys.
+  std::vector<bool> Reachable() const {
+    std::vector<bool> reachable(shadows_.size());
+    std::vector<int> left(models_);
+    const auto mark_all = [&] {
+      while (!left.empty()) {
+        const int index = left.back();
+        left.pop_back();
+        if (index < 0 || reachable[static_cast<size_t>(index)]) continue;
+        reachable[static_cast<size_t>(index)] = true;
+        const Shadow& shadow = shadows_[static_cast<size_t>(index)];
+        left.push_back(shadow.left);
+        left.insert(left.end(), shadow.many.begin(), shadow.many.end());
+      }
+    };
+    mark_all();
+    for (bool has_changed = true; has_changed;) {
+      has_changed = false;
+      for (const PairModel& pair : pairs_) {
+        if (pair.key < 0 || pair.value < 0 || !reachable[static_cast<size_t>(pair.key)]) continue;
+        if (reachable[static_cast<size_t>(pair.value)]) continue;
+        left.push_back(pair.value);
+        mark_all();
+        has_changed = true;
+      }
+    }
+    return reachable;
+  }
+
   void Descend(size_t i) {
     if (shadow(i).left < 0) return;
     models_[i] = shadow(i).left;
@@ -334,33 +551,61 @@ class Program {
 
   Heap* heap_;
   Market* market_;
+  Finalized* finalized_;
   std::mt19937_64 random_;
+  const bool marks_in_slices_;
   TrackerId last_;
   int interrupted_ = 0;
   uint64_t next_id_;
   std::vector<Local<Node>> roots_{kRoots};
   std::vector<int> models_ = std::vector<int>(kRoots, -1);
   std::vector<Shadow> shadows_;
+  Root<Array<Ephemeron<Node, Node>>> table_;
+  PairModel pairs_[kPairs];
 };
-
-void RunProgram(Heap& heap, Market* market, uint64_t seed, int steps, bool trackers) {
-  const Mutator mutator(heap);
-  Program program(&heap, market, seed);
-  for (int i = 0; i < steps; ++i) {
-    program.Step(trackers);
-    if (i % 7 == 0) program.Try([&] { program.Compare(static_cast<size_t>(i / 7) % 40); });
-    if (i % 5000 == 0) program.Try([&] { heap.Collect(CollectionKind::kMajor); });
-    if (i % 500 == 0) program.Try(MakeSitesOld);
-  }
-  program.Try([&] { program.CompareAll(); });
-}
 
 struct Case {
   const char* options;
   int threads;
   int steps;
   bool trackers;
+  // For markings in slices that last: so many nodes that stay, and a minor collection after so many
+  // steps.
+  int filler = 0;
+  int minor_every = INT_MAX;
 };
+
+Local<Node> MakeFiller(int length) {
+  Local<Node> filler;
+  while (length > 0) {
+    try {
+      filler = make<Node>(0u, filler, nullptr, nullptr, nullptr);
+      --length;
+    } catch (const Interrupted&) {
+    }
+  }
+  return filler;
+}
+
+void RunProgram(Heap& heap, Market* market, Finalized* finalized, uint64_t seed, const Case& mode) {
+  const Mutator mutator(heap);
+  // Roots that were made later are marked first: ephemerons are met at the beginning.
+  const Root<Node> filler = MakeFiller(mode.filler);
+  Program program(&heap, market, finalized, seed, mode.filler > 0);
+  for (int i = 1; i <= mode.steps; ++i) {
+    program.Step(mode.trackers);
+    if (i % 7 == 0) program.Try([&] { program.Compare(static_cast<size_t>(i / 7) % 40); });
+    if (i % 5000 == 0) program.Try([&] { heap.Collect(CollectionKind::kMajor); });
+    if (i % mode.minor_every == 0) program.Try([&] { heap.Collect(CollectionKind::kMinor); });
+    if (i % 500 == 0) program.Try(MakeSitesOld);
+    if (i % 300 == 0) program.ComparePairs(false);
+  }
+  program.Try([&] { program.CompareAll(); });
+  program.Try([&] { heap.CollectFromTop(CollectionKind::kMajor); });
+  // Otherwise another thread's stack may have stale words of objects.
+  const bool is_exact = mode.threads == 1;
+  program.ComparePairs(is_exact);
+}
 
 class ModelTest : public ::testing::TestWithParam<Case> {};
 
@@ -369,7 +614,7 @@ void CollectWhateverIsThrown(Heap& heap) {
   for (bool thrown = true; thrown;) {
     thrown = false;
     try {
-      heap.Collect(CollectionKind::kMajor);
+      heap.CollectFromTop(CollectionKind::kMajor);
     } catch (const Interrupted&) {
       thrown = true;
     }
@@ -381,15 +626,15 @@ void RunThreads(const Case& mode, uint64_t seed) {
   ASSERT_TRUE(options.Parse(mode.options).ok());
   const auto heap = Heap::Create(options).value();
   Market market;
+  Finalized finalized;
   {
     const Mutator mutator(*heap);
     market.Open();
   }
   std::vector<std::thread> threads;
   for (int t = 0; t < mode.threads; ++t) {
-    threads.emplace_back([&, t] {
-      RunProgram(*heap, &market, seed + static_cast<uint64_t>(t), mode.steps, mode.trackers);
-    });
+    threads.emplace_back(
+        [&, t] { RunProgram(*heap, &market, &finalized, seed + static_cast<uint64_t>(t), mode); });
   }
   for (std::thread& thread : threads) thread.join();
   Tracker::stop().IgnoreError();
@@ -397,7 +642,9 @@ void RunThreads(const Case& mode, uint64_t seed) {
     const Mutator mutator(*heap);
     market.Close();
     CollectWhateverIsThrown(*heap);
+    CollectWhateverIsThrown(*heap);  // what the first one has finalized
   }
+  EXPECT_EQ(finalized.size(), finalized.registered);
   const HeapStatistics s = heap->statistics();
   EXPECT_EQ(s.allocated_words, s.freed_young_words + s.freed_old_words);
   EXPECT_EQ(s.promoted_words + s.born_old_words, s.freed_old_words);
@@ -415,25 +662,26 @@ TEST_P(ModelTest, GraphAndModelAgree) {
   } while (std::chrono::steady_clock::now() < end);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, ModelTest,
-                         ::testing::Values(Case{"nursery=64K,floor=256K", 1, 150000, false},
-                                           Case{"nursery=64K,floor=256K", 1, 100000, true},
-                                           Case{"nursery=64K,floor=256K", 4, 30000, false},
-                                           Case{"nursery=64K,floor=256K", 4, 20000, true},
-                                           Case{"nursery=64K,floor=256K,verify", 1, 10000, true},
-                                           Case{"nursery=64K,floor=128K,verify", 4, 3000, true},
-                                           Case{"nursery=64K,floor=256K,incremental=0", 3, 25000,
-                                                true},
-                                           Case{"nursery=64K,floor=256K,incremental=0,"
-                                                "background=0,slice=1,verify",
-                                                2, 4000, true},
-                                           Case{"nursery=64K,stress=1,incremental=0,slice=1", 1,
-                                                4000, true},
-                                           Case{"nursery=64K,stress=1", 1, 5000, true},
-                                           Case{"nursery=64K,stress=1,verify", 1, 700, true},
-                                           Case{"nursery=64K,stress=3,verify", 4, 300, true},
-                                           Case{"nursery=64K,floor=256K,mark_stack=16", 2, 15000,
-                                                true}));
+INSTANTIATE_TEST_SUITE_P(
+    Modes, ModelTest,
+    ::testing::Values(
+        Case{"nursery=64K,floor=256K", 1, 150000, false},
+        Case{"nursery=64K,floor=256K", 1, 100000, true},
+        Case{"nursery=64K,floor=256K", 4, 30000, false},
+        Case{"nursery=64K,floor=256K", 4, 20000, true},
+        Case{"nursery=64K,floor=256K,verify", 1, 10000, true},
+        Case{"nursery=64K,floor=128K,verify", 4, 3000, true},
+        Case{"nursery=64K,floor=256K,incremental=0", 3, 25000, true},
+        Case{"nursery=64K,floor=256K,incremental=0,"
+             "background=0,slice=1,verify",
+             2, 4000, true},
+        Case{"nursery=64K,floor=64K,stress=1,incremental=0,slice=1", 1, 4000, true, 500},
+        Case{"nursery=64K,stress=1", 1, 5000, true},
+        Case{"nursery=64K,stress=1,verify", 1, 700, true},
+        Case{"nursery=64K,stress=3,verify", 4, 300, true},
+        Case{"nursery=64K,floor=256K,mark_stack=16", 2, 15000, true},
+        Case{"nursery=64K,floor=256K,incremental=0,background=0,slice=1", 1, 8000, false, 1000, 1},
+        Case{"nursery=64K,floor=256K,incremental=0,slice=1", 2, 4000, true, 1000, 1}));
 
 }  // namespace
 }  // namespace allomon::gc
