@@ -29,6 +29,10 @@ constexpr Row kRows[] = {
     {"limit", LimitLater},
     {"limited", LimitBefore},
     {"exec", Exec},
+    {"cancelled", Cancelled},
+    {"saved", CancelledUntilSaved},
+    {"told", CancelledUntilTold},
+    {"end", CancelledEnd},
 };
 
 // Uses blocks that it has freed, for a guard to find, if the environment asks for it.

@@ -20,6 +20,12 @@ int LimitLater(Arguments);
 int LimitBefore(Arguments);  // the limit was set by who started the host
 int Exec(Arguments);         // the host's own path, and how often it shall exec still
 
+// Two dozen threads that were cancelled (cancelled.h).
+int Cancelled(Arguments);  // malloc, free, calloc, realloc or new
+int CancelledUntilSaved(Arguments);
+int CancelledUntilTold(Arguments);
+int CancelledEnd(Arguments);  // exit, quick_exit or _exit
+
 }  // namespace crossing
 
 #endif  // ALLOMON_TESTS_STRESS_CROSSING_ROWS_H_

@@ -1,0 +1,85 @@
+#include "tests/stress/crossing/cancelled.h"
+
+#include <pthread.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "tests/stress/crossing/column.h"
+
+namespace crossing {
+namespace {
+
+struct Thread {
+  const CancelledWork* work;
+  int number;
+  pthread_mutex_t mutex;
+  pthread_t thread;
+  bool came_to_the_end;
+  bool succeeded;
+};
+
+// Waiting there is no cancellation point.  With the main thread.
+pthread_barrier_t g_all_are_ready;
+pthread_barrier_t g_all_are_cancelled;
+
+void Await(pthread_barrier_t* barrier) {
+  const Waiting waiting;
+  pthread_barrier_wait(barrier);
+}
+
+// The mutex is let go by hand: a thread that ends inside, as one in C would, leaves it locked.
+void* WorkWhileCancelled(void* of) {
+  Thread& me = *static_cast<Thread*>(of);
+  const OnThread here;
+  if (me.work->prepare != nullptr) me.work->prepare(me.number);
+  pthread_mutex_lock(&me.mutex);
+  Await(&g_all_are_ready);
+  Await(&g_all_are_cancelled);
+  me.succeeded = me.work->run(me.number);
+  me.came_to_the_end = true;
+  pthread_mutex_unlock(&me.mutex);
+  for (;;) pthread_testcancel();
+}
+
+void Start(Thread& thread, const CancelledWork& work, int number) {
+  thread.work = &work;
+  thread.number = number;
+  pthread_mutex_init(&thread.mutex, nullptr);
+  if (pthread_create(&thread.thread, nullptr, WorkWhileCancelled, &thread) != 0) abort();
+}
+
+}  // namespace
+
+CancelledCounts RunCancelled(const CancelledWork& work) {
+  static Thread threads[kCancelledThreads];
+  pthread_barrier_init(&g_all_are_ready, nullptr, kCancelledThreads + 1);
+  pthread_barrier_init(&g_all_are_cancelled, nullptr, kCancelledThreads + 1);
+  for (int i = 0; i < kCancelledThreads; ++i) {
+    threads[i] = {};
+    Start(threads[i], work, i);
+  }
+  Await(&g_all_are_ready);
+  for (const Thread& thread : threads) pthread_cancel(thread.thread);
+  Await(&g_all_are_cancelled);
+  const Waiting waiting;
+  CancelledCounts counts;
+  for (Thread& thread : threads) {
+    void* result = nullptr;
+    pthread_join(thread.thread, &result);
+    counts.came_to_the_end += thread.came_to_the_end ? 1 : 0;
+    counts.succeeded += thread.succeeded ? 1 : 0;
+    counts.ended_where_asked += result == PTHREAD_CANCELED ? 1 : 0;
+    counts.mutexes_let_go += pthread_mutex_trylock(&thread.mutex) == 0 ? 1 : 0;
+  }
+  return counts;
+}
+
+void RunCancelledAndSay(const CancelledWork& work) {
+  const CancelledCounts counts = RunCancelled(work);
+  printf("%s: %d came to the end, %d succeeded, %d ended where asked, %d mutexes let go\n",
+         work.name, counts.came_to_the_end, counts.succeeded, counts.ended_where_asked,
+         counts.mutexes_let_go);
+}
+
+}  // namespace crossing
