@@ -45,6 +45,14 @@ std::vector<heap::TimelinePoint> TimelineOf(const Process& process) {
   return points;
 }
 
+// Of a thread that goes on, words are known until its last sample, which stands for those until the
+// next one as well: for t (1 - p) / p of them, which is the variance of a word.
+double WordsUntilLastSample(const Process::Thread& thread) {
+  const double words = thread.estimated_words;
+  if (thread.ended || words <= 0) return words;
+  return std::max(0.0, words - thread.estimated_words_variance / words);
+}
+
 }  // namespace
 
 void ProfileBuilder::Add(const Process& process) {
@@ -85,7 +93,7 @@ void ProfileBuilder::AddThreads(const Process& process) {
     added.name.assign(thread.name, strnlen(thread.name, sizeof(thread.name)));
     added.tid = thread.tid;
     added.exact_words = static_cast<double>(thread.exact_words);
-    added.estimated_words = thread.estimated_words;
+    added.estimated_words = WordsUntilLastSample(thread);
     added.estimated_words_variance = thread.estimated_words_variance;
     added.allocated = AmountOf(thread.allocated);
     added.live = AmountOf(thread.live);
