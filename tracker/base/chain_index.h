@@ -95,7 +95,9 @@ class ChainIndex {
   template <typename Records>
   void Push(uint32_t place, uint32_t number, const Records& records) {
     std::atomic<uint32_t>& head = heads_.At(place);
-    records.Next(number).store(head.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    // Release, since a thread may stand on the record while Split() moves it: what it is then led
+    // to may have been filled by a third thread.
+    records.Next(number).store(head.load(std::memory_order_relaxed), std::memory_order_release);
     head.store(number, std::memory_order_release);
   }
 
