@@ -12,9 +12,11 @@ namespace {
 
 constexpr double kFraction = 4294967296.0;  // 2^32
 
-// 2^43 units of the least are 8 TiB, of which a signed word holds a thousand.  A sampled block of
-// rate 1e-6 stands for 8 MB; the bytes of one of rate 1e-12 need the place of six more digits.
+// At rate 1 bytes are whole.  Else a signed word holds 8 TiB of the smallest units.  A sampled
+// block of rate 1e-6 stands for 8 MB; the bytes of one of rate 1e-12 need the place of six more
+// digits.
 double UnitsFor(double rate) {
+  if (rate >= 1) return 1;
   double units = 1 << 20;
   for (double least = 1e-6; rate < least && units > 1.0 / 16; least /= 2) units /= 2;
   return units;

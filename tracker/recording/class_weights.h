@@ -37,11 +37,18 @@ struct HalfUnits {
   int64_t noise;
 };
 
+// Address space that is allocated and never used may be larger than a word has units for: eight
+// such blocks have room.
+inline int64_t ToUnits(double units) {
+  constexpr double kMost = static_cast<double>(int64_t{1} << 60);
+  return static_cast<int64_t>(units < kMost ? units : kMost);
+}
+
 // Of a block of so many bytes.
 inline HalfUnits UnitsOf(const ClassWeight& weight, uint64_t object_bytes) {
   const auto bytes = static_cast<double>(static_cast<int64_t>(object_bytes));
-  return {static_cast<int64_t>(bytes * weight.units_per_byte),
-          static_cast<int64_t>(bytes * bytes * weight.noise_per_square_byte)};
+  return {ToUnits(bytes * weight.units_per_byte),
+          ToUnits(bytes * bytes * weight.noise_per_square_byte)};
 }
 
 // The product, rounded down to 2^-32.
@@ -81,6 +88,9 @@ class ClassWeights {
     if (__builtin_expect(blocks == least.blocks, 1)) return least;
     return ChooseSlow(size_class, source, blocks, chance, greatest, scratch);
   }
+
+  // In a child of fork: a thread that it does not have may have been learning a weight.
+  void ForgetOtherThreads() const { learning_.store(false, std::memory_order_relaxed); }
 
   // Units of PeakState in a byte: 2^-20 of it, or larger ones where the rate is so small that
   // estimates need them.

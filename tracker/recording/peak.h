@@ -50,14 +50,8 @@ class PeakState {
 
   uint32_t Epoch(uint32_t half) const { return epoch_[half].load(std::memory_order_acquire); }
   // Both halves together, in units.
-  int64_t Live() const {
-    return (live_[0].load(std::memory_order_relaxed) + live_[1].load(std::memory_order_relaxed)) /
-           2;
-  }
-  int64_t Peak() const {
-    return (other_[0].load(std::memory_order_relaxed) + other_[1].load(std::memory_order_relaxed)) /
-           2;
-  }
+  int64_t Live() const { return Mean(live_); }
+  int64_t Peak() const { return Mean(other_); }
 
   // The variance of Peak(), in its units and those of ClassWeights::noise_bytes().  Where the
   // halves name two moments it may be a third larger (README.md, 4).
@@ -71,6 +65,11 @@ class PeakState {
   void Begin(double units_per_byte);
 
  private:
+  static int64_t Mean(const std::atomic<int64_t> (&halves)[kHalves]) {
+    const __int128 sum = static_cast<__int128>(halves[0].load(std::memory_order_relaxed)) +
+                         halves[1].load(std::memory_order_relaxed);
+    return static_cast<int64_t>(sum / 2);
+  }
   bool IsNew(uint32_t half, const int64_t (&sums)[kHalves]) const {
     const int64_t most = most_[half].load(std::memory_order_relaxed);
     return sums[half] > most ||

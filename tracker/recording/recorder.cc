@@ -11,6 +11,7 @@
 #include "tracker/core/fork.h"
 #include "tracker/core/managed_sampler.h"
 #include "tracker/core/object_bytes.h"
+#include "tracker/core/pinned_session.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/estimate.h"
 #include "tracker/recording/file_owner.h"
@@ -28,6 +29,7 @@ struct ThreadSlot {
   uint64_t managed_words = 0;  // of its managed heap, in this recording
   uint64_t random = 0;
   LiveBlocks::Cache blocks = {};
+  bool has_ended = false;  // its cache stays empty: nobody would drain it once more
 };
 
 namespace {
@@ -320,7 +322,7 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   const bool has_slot = IsOfThisRecording(slot);
   death.kind = kind;
   death.thread = has_slot ? slot.number : 0;
-  death.cache = has_slot ? &slot.blocks : nullptr;
+  death.cache = has_slot && !slot.has_ended ? &slot.blocks : nullptr;
   death.has_age = !ThreadTable::IsShared(name.thread);
   death.thread_bytes =
       death.has_age
@@ -370,17 +372,25 @@ void Recorder::BeginAsChild() {
   facts_.is_forked = true;
   facts_.start_realtime_nanos = NanosOf(CLOCK_REALTIME);
   facts_.start_monotonic_nanos = NanosOf(CLOCK_MONOTONIC);
+  class_weights_.ForgetOtherThreads();
   const bool begun =
       facts_.follows_children && OpenForChild() && BeginStore() && file_.Commit() == nullptr;
+  if (!begun && facts_.follows_children) GiveUpInChild();
   is_writing_.store(begun && !has_ended_, std::memory_order_relaxed);
   fork_mark_.Set();  // last; see IsWriting()
+}
+
+// Else each sample would look at the file, and a file without a name would stay behind.
+void Recorder::GiveUpInChild() {
+  store_.Clear();
+  if (file_.is_open() && file_.is_named()) file_.Close();
 }
 
 // A memory file is shared with the parent.
 bool Recorder::OpenForChild() {
   if (!file_.is_named()) return file_.is_open();
   FilePath path;
-  file_.Close();
+  file_.CloseInChild();
   return FindPath(true, &path) == nullptr && file_.Open(path, limit_bytes_) == nullptr;
 }
 
@@ -432,7 +442,8 @@ void Recorder::EndThreadAt(uint32_t place) {
   ThreadSlot& slot = thread_slots[place];
   const RecorderHold hold;
   Recorder* const recorder = g_recorders[place];
-  if (recorder == nullptr || !recorder->FollowsLocked(recorder->serial_)) return;
+  if (recorder == nullptr) return;
+  if (!recorder->FollowsLocked(recorder->serial_)) return recorder->ForgetThreadLocked(slot);
   if (!recorder->IsOfThisRecording(slot)) {
     slot = {};
     slot.number = recorder->store_.EnterThreadLocked(internal::OwnThreadId());
@@ -440,18 +451,28 @@ void Recorder::EndThreadAt(uint32_t place) {
     if (slot.number == 0) return;
   }
   recorder->store_.EndThreadLocked(slot.number, recorder->ExactWords(&slot), &slot.blocks);
+  slot.has_ended = true;
+}
+
+// Nothing is written any more, but a thread that began to free a block before the recording ended
+// may still look at this one's words.
+void Recorder::ForgetThreadLocked(const ThreadSlot& slot) {
+  if (fork_mark_.IsInChild() || !store_.is_begun() || !IsOfThisRecording(slot)) return;
+  store_.threads().Forget(slot.number);
 }
 
 void Recorder::Unload(uintptr_t begin, uintptr_t end, uintptr_t by) {
   for (uint32_t place = 0; place < kMostRecorders; ++place) {
-    ProcessStore* store = nullptr;
+    internal::SessionId session = 0;
     {
       const RecorderHold hold;
       Recorder* const recorder = g_recorders[place];
       if (recorder == nullptr || !recorder->FollowsLocked(recorder->serial_)) continue;
-      store = &recorder->store_;
+      session = recorder->session_;
     }
-    store->Unload(begin, end, by);
+    // Another thread may stop the recording meanwhile.
+    const internal::PinnedClient<Recorder, internal::SessionKind::kRecording> recorder(session);
+    if (recorder) recorder->store_.Unload(begin, end, by);
   }
 }
 

@@ -115,6 +115,7 @@ class Recorder final : public internal::SessionClient {
   bool FollowsLocked(uint64_t serial) ALLOMON_REQUIRES(recorder_lock);
   void BeginAsChild() ALLOMON_REQUIRES(recorder_lock);
   bool OpenForChild() ALLOMON_REQUIRES(recorder_lock);
+  void GiveUpInChild() ALLOMON_REQUIRES(recorder_lock);
   const char* FindPath(bool is_child, FilePath* path) const;
   bool BeginStore() ALLOMON_REQUIRES(recorder_lock);
   const char* OpenFile() ALLOMON_REQUIRES(recorder_lock);
@@ -127,6 +128,7 @@ class Recorder final : public internal::SessionClient {
   static uint32_t NumberOf(const ThreadSlot& slot);
   uint32_t EnterThreadSlow(ThreadSlot* slot) ALLOMON_EXCLUDES(recorder_lock);
   static void EndThreadAt(uint32_t place) ALLOMON_EXCLUDES(recorder_lock);
+  void ForgetThreadLocked(const ThreadSlot& slot) ALLOMON_REQUIRES(recorder_lock);
   uint64_t ExactWords(ThreadSlot* slot);
   uint64_t Nanos() const;
 

@@ -99,21 +99,26 @@ void ThreadTable::AddSharedSample(const ThreadSample& sample) const {
   Add(sample.bytes, file, &Thread::bytes);
 }
 
-// A thread that looks at this one's words has counted itself before it looked, so either it sees
-// that there is no thread any more, or it is waited for: it makes four loads.
 void ThreadTable::Leave(uint32_t number, uint64_t exact_words) {
   if (IsShared(number)) return;
   Own& own = own_.At(number);
   const Written<Thread> file = own_.At(number).file;
   own.exact_words.store(exact_words, std::memory_order_relaxed);
   file[&Thread::exact_words].Store(exact_words);
-  own.thread.store(nullptr);
-  for (uint32_t look = 0; own.readers.load() != 0; ++look) internal::PauseBetweenLooks(look);
+  Forget(number);
   TakeName(number);
   file[&Thread::ended].Store(1);
 }
 
-// The order of all (seq_cst) is what Leave() argues with.
+// A thread that looks at this one's words has counted itself before it looked, so either it sees
+// that there is no thread any more, or it is waited for: it makes four loads.
+void ThreadTable::Forget(uint32_t number) {
+  Own& own = own_.At(number);
+  own.thread.store(nullptr);
+  for (uint32_t look = 0; own.readers.load() != 0; ++look) internal::PauseBetweenLooks(look);
+}
+
+// The order of all (seq_cst) is what Forget() argues with.
 uint64_t ThreadTable::WordsOfOtherSlow(uint32_t number, internal::SessionId session) const {
   Own& own = own_.At(number);
   uint64_t words = 0;

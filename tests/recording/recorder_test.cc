@@ -1,0 +1,93 @@
+// Recordings between two of their steps: a fork before the file has its name, threads that go on
+// after they have ended.
+#include "tracker/recording/recorder.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "allocator/allocator.h"
+#include "tests/recording/recorded.h"
+
+namespace allomon::recording {
+namespace {
+
+using testing::EveryBlock;
+using testing::Recorded;
+
+// The child begins a recording of its own while its parent's file still has no name.
+TEST(RecorderTest, ChildLeavesTheFileThatItsParentHasNotNamedYet) {
+  const std::string path = testing::ScratchPath("unnamed");
+  const auto facts = std::make_unique<ProcessFacts>();
+  facts->pid = static_cast<uint32_t>(getpid());
+  facts->rate = 1;
+  auto recorder = std::make_unique<Recorder>(path.c_str(), kLeastLimitBytes, *facts);
+  ASSERT_EQ(recorder->Open(), nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    recorder->Dropped(1);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(recorder->Commit(), nullptr);
+  EXPECT_EQ(access(path.c_str(), F_OK), 0);
+  unlink(path.c_str());
+  unlink((path + "." + std::to_string(child)).c_str());
+}
+
+constexpr int kBlocksOfThread = 8;
+using Blocks = std::vector<void*>;
+
+void FreeBlocks(void* blocks) {
+  for (void* block : *static_cast<Blocks*>(blocks)) SamplingFree(block);
+}
+
+// Destructors of keys run after the tracker's, and so does what the C library frees of a thread.
+TEST(RecorderTest, NumbersOfBlocksThatAnEndedThreadFreesAreTakenAgain) {
+  const Recorded recorded(EveryBlock("ended"));
+  SamplingFree(SamplingMalloc(8));  // the tracker has its key
+  pthread_key_t key;
+  ASSERT_EQ(pthread_key_create(&key, FreeBlocks), 0);
+  for (int i = 0; i < 200; ++i) {
+    Blocks blocks;
+    for (int k = 0; k < kBlocksOfThread; ++k) blocks.push_back(SamplingMalloc(24));
+    std::thread([&blocks, key] {
+      SamplingFree(SamplingMalloc(8));
+      pthread_setspecific(key, &blocks);
+    }).join();
+  }
+  pthread_key_delete(key);
+  const Process process = recorded.ReadProcess();
+  EXPECT_EQ(process.record.live.samples, 0u);
+  EXPECT_LE(process.live.size(), size_t{4 * kBlocksOfThread});
+}
+
+// A program that allocates address space, of which it uses little.
+TEST(RecorderTest, BlocksOfManyTerabytesAreSumsThatAreNotBelowZero) {
+  for (const double rate : {1.0, 0.9, 1e-6, 1e-12}) {
+    const ClassWeights weights(rate);
+    ClassWeight scratch;
+    const uint64_t bytes = uint64_t{1} << 47;
+    const HalfUnits units =
+        UnitsOf(weights.Of(SizeClassOf(bytes), AllocationSource::kMalloc, false, &scratch), bytes);
+    EXPECT_GT(units.bytes, int64_t{1} << 40) << rate;
+    EXPECT_GE(units.noise, 0) << rate;
+    PeakState peak;
+    ProcessRecord record = {};
+    peak.Begin(weights.units_per_byte());
+    for (int i = 0; i < 7; ++i) {
+      peak.AddBirth(kOfHalf[0] | kOfHalf[1], units, 1,
+                    Written<ProcessRecord>(reinterpret_cast<char*>(&record)));
+    }
+    EXPECT_EQ(peak.Peak(), 7 * units.bytes) << rate;
+    EXPECT_EQ(record.peak_bytes > bytes / 512, true) << rate;
+  }
+}
+
+}  // namespace
+}  // namespace allomon::recording
