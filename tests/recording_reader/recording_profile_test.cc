@@ -118,6 +118,19 @@ TEST(RecordingProfileTest, AgesOfWhatLivesAddUpToWhatLives) {
   EXPECT_EQ(sample.ages[2].log2_nanos, 30);
 }
 
+// The record of all further threads has no words to tell an age from.
+TEST(RecordingProfileTest, LiveBlockOfAThreadThatSharesItsRecordHasNoAgeInBytes) {
+  RecordedProcess process = Program(5, 0x10000, "/nowhere/a");
+  process.AddBlock(process.AddStack({0x10100}), 100, Fate::kLives);
+  while (process.threads.size() < kMostThreads) process.AddThread(7, "many");
+  process.threads.back().exact_words = 0;
+  process.live[0].thread = kMostThreads;
+  process.live[0].birth_bytes = uint64_t{1} << 20;
+  const HeapProfile profile = ReadOrDie({process}).at(0);
+  ASSERT_EQ(profile.samples.at(0).ages.size(), 1u);
+  EXPECT_EQ(profile.samples[0].ages[0].log2_bytes, heap::kUnknownLog2);
+}
+
 TEST(RecordingProfileTest, ProcessesOfOneExecutableAreOneProfileWhereverTheyWereMapped) {
   RecordedProcess first = Program(5, 0x10000, "/nowhere/a");
   first.AddBlock(first.AddStack({0x10100, 0x10200}), 100, Fate::kLives);
