@@ -1,7 +1,6 @@
 #include "tracker/recording/call_tree.h"
 
 #include <algorithm>
-
 #include <string_view>
 
 #include "tracker/callstack/unloaded_code.h"
@@ -73,9 +72,9 @@ uint32_t CallTree::NodeOf(const Callstack& stack, SegmentFile* file, Missing* mi
 uint32_t CallTree::AddSlow(const Node& raw, SegmentFile* file, Missing* missing) {
   const Node frame = FrameOf(raw, file, missing);
   const uint32_t known = Find(frame);
-  return known != 0 ? known : WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) {
-    return AddLocked(frame);
-  });
+  return known != 0
+             ? known
+             : WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) { return AddLocked(frame); });
 }
 
 uint32_t CallTree::AddLocked(const Node& child) {
@@ -94,12 +93,17 @@ Node CallTree::FrameOf(const Node& raw, SegmentFile* file, Missing* missing) {
   const uintptr_t address = raw.address;
   Node frame = raw;
   if (NameOf(address, file, missing, &frame) || internal::IsUnloadedCode(address)) return frame;
-  ModuleTable::Gone gone;
   bool is_known = false;
-  // A return address may be the first byte after a module's last function.
-  frame.address += modules_->MovedBy(address - 1, file, &gone, &is_known);
+  uint64_t moved_by = 0;
+  for (bool is_settled = false; !is_settled;) {
+    ModuleTable::Gone gone;
+    // A return address may be the first byte after a module's last function.
+    moved_by = modules_->MovedBy(address - 1, file, &gone, &is_known);
+    is_settled = gone.end == 0;
+    if (!is_settled) Rename(gone);
+  }
+  frame.address += moved_by;
   if (!is_known) missing->Count(Shortage::kFrames);
-  if (gone.end != 0) Rename(gone);
   return frame;
 }
 

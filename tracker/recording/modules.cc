@@ -56,21 +56,22 @@ uint64_t ModuleTable::MovedBy(uintptr_t address, SegmentFile* file, Gone* gone, 
   asked.record.begin = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
   asked.record.end = reinterpret_cast<uintptr_t>(found.dlfo_map_end);
   asked.record.bias = found.dlfo_link_map->l_addr;
-  asked.record.build_id_bytes = static_cast<uint8_t>(
-      ReadBuildId(asked.record.begin, asked.record.end, asked.record.bias, asked.record.build_id,
-                  sizeof(asked.record.build_id)));
+  asked.record.build_id_bytes =
+      static_cast<uint8_t>(ReadBuildId(asked.record.begin, asked.record.end, asked.record.bias,
+                                       asked.record.build_id, sizeof(asked.record.build_id)));
   const char* const path = found.dlfo_link_map->l_name;
   asked.path_hash = HashOf(path);
   uint64_t moved_by = 0;
   *is_known = WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
-    uint32_t index = FindLocked(asked, gone);
-    if (index == 0) index = AddLocked(asked, path);
-    if (index == 0) return 0;
-    last_ = index;
-    own_.At(index).is_loaded = true;
-    moved_by = own_.At(index).record.moved_by;
-    return index;
-  }) != 0;
+                uint32_t index = FindLocked(asked, gone);
+                if (gone->end != 0) return kMostModules;
+                if (index == 0) index = AddLocked(asked, path);
+                if (index == 0) return 0;
+                last_ = index;
+                own_.At(index).is_loaded = true;
+                moved_by = own_.At(index).record.moved_by;
+                return index;
+              }) != 0;
   return moved_by;
 }
 
@@ -86,6 +87,7 @@ uint32_t ModuleTable::FindLocked(const Own& asked, Gone* gone) {
     if (!own.is_loaded && is_same && own.record.build_id_bytes != 0) return index;
     if (!own.is_loaded || silent_ == kMostSilent) continue;
     *gone = UnloadAt(index, kSilentlyGone + silent_++ * kSilentStep);
+    if (gone->end != 0) return 0;
   }
   return 0;
 }

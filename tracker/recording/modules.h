@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracker/recording/records.h"
 #include "tracker/recording/recorder_lock.h"
+#include "tracker/recording/records.h"
 #include "tracker/recording/text.h"
 
 namespace allomon::recording {
@@ -35,7 +35,8 @@ class ModuleTable {
   // What is added to this address of code in a node: nothing, except for a module that was unloaded
   // and has come back to the same place.  Its frames are then what they became when it went, so
   // that a library that comes and goes takes its room once.  *gone is set if another module was
-  // there before.  *is_known: the module has a record.  Not under the lock.
+  // there before: then the caller asks again, since there may have been several.  *is_known: the
+  // module has a record.  Not under the lock.
   uint64_t MovedBy(uintptr_t address, SegmentFile* file, Gone* gone, bool* is_known);
 
   // The module with code in [begin, end] has gone.  Under the lock.
