@@ -58,12 +58,12 @@ void Timeline::Add(const TimelinePoint& point) {
   if (own_ == nullptr) own_ = static_cast<TimelinePoint*>(internal::OwnMemory::Map(kOwnBytes));
   if (own_ == nullptr) return;
   if (points_.size() == kMostTimelinePoints) Halve();
-  {
-    const RecorderHold hold;
-    if (!points_.Reserve()) return;
-    points_.Add(point);
-  }
-  own_[points_.size() - 1] = point;
+  const uint32_t number =
+      WithRoom(points_.file(), [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
+        return points_.Reserve() ? points_.Add(point) : 0;
+      });
+  if (number == 0) return;
+  own_[number - 1] = point;
   ALLOMON_DCHECK_LE("inv.recording.timeline", points_.size(), kMostTimelinePoints);
 }
 
