@@ -76,8 +76,8 @@ struct TextRef {
   uint32_t length_bytes;  // 0: none
 };
 
-// A number with a fraction, in two words that are only added to.  The fraction is in units of
-// 2^-32 and is not carried, so each word is added to by itself.
+// A number with a fraction, in units of 2^-32.  Each word is stored by itself, so a reader may see
+// the sum off by less than 1; writers carry what passes 2^32.
 struct Wide {
   uint64_t whole;
   uint64_t fraction;

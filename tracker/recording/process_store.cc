@@ -64,8 +64,9 @@ void ProcessStore::Clear() {
 }
 
 uint64_t ProcessStore::BytesOf(int64_t units) const {
-  return units <= 0 ? 0 : static_cast<uint64_t>(static_cast<double>(units) /
-                                                weights_->units_per_byte());
+  return units <= 0
+             ? 0
+             : static_cast<uint64_t>(static_cast<double>(units) / weights_->units_per_byte());
 }
 
 double ProcessStore::PeakVariance() const {
@@ -79,9 +80,8 @@ uint32_t ProcessStore::RowFor(const Birth& birth) {
   if (__builtin_expect(known != 0, 1)) return known;
   const uint32_t node = tree_.NodeOf(birth.stack, file_, &missing_);
   if (node == CallTree::kNoRoom) return 0;
-  return WithRoom(file_, [&]() ALLOMON_REQUIRES(recorder_lock) {
-    return AddRowLocked(birth, node);
-  });
+  return WithRoom(file_,
+                  [&]() ALLOMON_REQUIRES(recorder_lock) { return AddRowLocked(birth, node); });
 }
 
 uint32_t ProcessStore::AddRowLocked(const Birth& birth, uint32_t node) {
@@ -116,10 +116,10 @@ bool ProcessStore::AddBlock(const Birth& birth, LiveBlocks::Cache* cache, BlockN
                      birth.sample.exact_words * internal::kBytesPerWord});
   if (!rows_.AddBlock(row, birth.object_bytes, peak_)) missing_.Count(Shortage::kSaved);
   threads_.AddSample(birth.thread, birth.sample);
-  allocated_whole_.fetch_add(birth.sample.bytes.whole, std::memory_order_relaxed);
-  if (birth.sample.bytes.fraction != 0) {
-    allocated_fraction_.fetch_add(birth.sample.bytes.fraction, std::memory_order_relaxed);
-  }
+  const Wide& bytes = birth.sample.bytes;
+  const uint64_t carry =
+      bytes.fraction == 0 ? 0 : AddFraction(bytes.fraction, &allocated_fraction_);
+  allocated_whole_.fetch_add(bytes.whole + carry, std::memory_order_relaxed);
   peak_.AddBirth(birth.key.flags, birth.units, birth.sample.nanos, process_);
   timeline_.NoteLive(peak_.Live());
   return true;
@@ -162,8 +162,7 @@ void ProcessStore::RemoveBlock(const BlockName& name, const Death& death) {
   NoteTime(death.nanos);
   const RowKey key = rows_.KeyOf(name.row);
   const auto source = static_cast<AllocationSource>(key.source);
-  const uint64_t object_bytes =
-      internal::ObjectBytes(live_.At(name.number).size_bytes, source);
+  const uint64_t object_bytes = internal::ObjectBytes(live_.At(name.number).size_bytes, source);
   ClassWeight scratch;
   const ClassWeight& weight =
       weights_->Of(key.size_class, source, (key.flags & kGreatest) != 0, &scratch);

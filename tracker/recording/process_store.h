@@ -37,7 +37,7 @@ struct ProcessFacts {
   double rate = 0;
   uint32_t callstack_size = 0;
   bool follows_children = true;  // that it forks
-  ThreadName name = {};  // of its threads, until they get others
+  ThreadName name = {};          // of its threads, until they get others
   uint32_t program_bytes = 0;
   uint32_t command_bytes = 0;
   char program[kMostTextBytes] = {};
@@ -103,10 +103,7 @@ class ProcessStore {
   ThreadTable& threads() { return threads_; }
   Missing& missing() { return missing_; }
   const PeakState& peak() const { return peak_; }
-  uint64_t allocated_bytes() const {
-    return allocated_whole_.load(std::memory_order_relaxed) +
-           (allocated_fraction_.load(std::memory_order_relaxed) >> 32);
-  }
+  uint64_t allocated_bytes() const { return allocated_whole_.load(std::memory_order_relaxed); }
   uint64_t BytesOf(int64_t units) const;
   double PeakVariance() const;  // of the peak's bytes
   // Of all sampled blocks.  Under the lock.

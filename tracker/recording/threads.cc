@@ -9,10 +9,11 @@ namespace {
 
 // Of a sum that no other thread writes: the file gets a copy.
 void AddOwn(const Wide& part, Wide* sum, const Written<Thread>& file, Wide Thread::*copy) {
-  sum->whole += part.whole;
+  const uint64_t fraction = sum->fraction + part.fraction;
+  sum->whole += part.whole + (fraction >> 32);
   file.In(copy, &Wide::whole).Store(sum->whole);
   if (part.fraction == 0) return;
-  sum->fraction += part.fraction;
+  sum->fraction = static_cast<uint32_t>(fraction);
   file.In(copy, &Wide::fraction).Store(sum->fraction);
 }
 
@@ -95,8 +96,8 @@ void ThreadTable::AddSharedSample(const ThreadSample& sample) const {
   }
   file[&Thread::last_nanos].Store(sample.nanos);
   file[&Thread::samples].Add(1);
-  Add(sample.blocks, file, &Thread::blocks);
-  Add(sample.bytes, file, &Thread::bytes);
+  Add(sample.blocks, &own.shared_blocks, file, &Thread::blocks);
+  Add(sample.bytes, &own.shared_bytes, file, &Thread::bytes);
 }
 
 void ThreadTable::Leave(uint32_t number, uint64_t exact_words) {

@@ -49,8 +49,8 @@ class ThreadTable {
   void RemoveBlock(uint32_t number, const Wide& blocks, const Wide& bytes) const {
     const Written<Thread> file = own_.At(number).file;
     file[&Thread::freed_samples].Add(1);
-    Add(blocks, file, &Thread::freed_blocks);
-    Add(bytes, file, &Thread::freed_bytes);
+    Add(blocks, &own_.At(number).freed_blocks, file, &Thread::freed_blocks);
+    Add(bytes, &own_.At(number).freed_bytes, file, &Thread::freed_bytes);
   }
   void NoteTime(uint32_t number, uint64_t nanos) const {
     own_.At(number).file[&Thread::last_nanos].Store(nanos);
@@ -82,6 +82,11 @@ class ThreadTable {
     Wide bytes;
     double estimated_words;
     double estimated_words_variance;
+    // Fractions: by any thread.
+    std::atomic<uint64_t> freed_blocks;
+    std::atomic<uint64_t> freed_bytes;
+    std::atomic<uint64_t> shared_blocks;
+    std::atomic<uint64_t> shared_bytes;
     Written<Thread> file;
   };
 

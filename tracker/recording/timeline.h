@@ -22,9 +22,7 @@ class Timeline {
   void Clear();
 
   // Whether an interval is over, so that Close() is to be called before anything else changes.
-  bool IsOver(uint64_t nanos) const {
-    return nanos >= end_nanos_.load(std::memory_order_relaxed);
-  }
+  bool IsOver(uint64_t nanos) const { return nanos >= end_nanos_.load(std::memory_order_relaxed); }
   // What was allocated and live until `nanos`; `live` in units of PeakState.
   void Close(uint64_t nanos, uint64_t allocated_bytes, int64_t live, double units_per_byte);
   // After a birth.

@@ -9,6 +9,7 @@
 #ifndef ALLOMON_TRACKER_RECORDING_WRITTEN_H_
 #define ALLOMON_TRACKER_RECORDING_WRITTEN_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -84,10 +85,22 @@ inline void Store(const TextRef& text, const Written<Record>& record, TextRef Re
   record.In(field, &TextRef::length_bytes).Store(text.length_bytes);
 }
 
+// Adds to a fraction of 2^-32, and answers the wholes that it has passed: in 2^32 parts it would
+// pass the end of its word.
+inline uint64_t AddFraction(uint64_t part, std::atomic<uint64_t>* fraction) {
+  const uint64_t before = fraction->fetch_add(part, std::memory_order_relaxed);
+  return static_cast<uint32_t>(((before + part) >> 32) - (before >> 32));
+}
+
+// Any thread; `fraction` is the sum's in own memory.  Of two threads the later one's fraction stays
+// in the file, which is an error of less than 1.
 template <typename Record>
-inline void Add(const Wide& part, const Written<Record>& record, Wide Record::*sum) {
-  record.In(sum, &Wide::whole).Add(part.whole);
-  if (part.fraction != 0) record.In(sum, &Wide::fraction).Add(part.fraction);
+inline void Add(const Wide& part, std::atomic<uint64_t>* fraction, const Written<Record>& record,
+                Wide Record::*sum) {
+  if (part.fraction == 0) return record.In(sum, &Wide::whole).Add(part.whole);
+  record.In(sum, &Wide::whole).Add(part.whole + AddFraction(part.fraction, fraction));
+  record.In(sum, &Wide::fraction)
+      .Store(static_cast<uint32_t>(fraction->load(std::memory_order_relaxed)));
 }
 
 }  // namespace allomon::recording
