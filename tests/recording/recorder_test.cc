@@ -40,6 +40,22 @@ TEST(RecorderTest, ChildLeavesTheFileThatItsParentHasNotNamedYet) {
   unlink((path + "." + std::to_string(child)).c_str());
 }
 
+TEST(RecorderTest, ChildThatOnlyFreesWhatItsParentAllocatedLeavesNoFile) {
+  const Recorded recorded(EveryBlock("frees"));
+  void* const block = SamplingMalloc(100);
+  const pid_t child = fork();
+  if (child == 0) {
+    SamplingFree(block);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  const std::string left = recorded.path() + "." + std::to_string(child);
+  EXPECT_NE(access(left.c_str(), F_OK), 0);
+  unlink(left.c_str());
+  SamplingFree(block);
+}
+
 constexpr int kBlocksOfThread = 8;
 using Blocks = std::vector<void*>;
 

@@ -311,8 +311,10 @@ void Recorder::SetNextLook(uint64_t allocated_bytes) {
   look_gap_bytes_.store(allocated_bytes, std::memory_order_relaxed);
 }
 
-// Of a thread that shares its record no other one knows what it has allocated.
+// Of a thread that shares its record no other one knows what it has allocated.  In a child that has
+// no recording yet the block is its parent's.
 void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
+  if (__builtin_expect(fork_mark_.IsInChild(), 0)) return;
   const BlockName name = Get(*room);
   const internal::BusyMark busy;
   Death death;

@@ -3,8 +3,9 @@
 //
 // It is held for a bounded number of instructions, by a thread that is busy meanwhile: a signal
 // handler's allocations stay out of the tracker then, so that no handler waits for its own thread.
-// Under it nothing is allocated by malloc, no code of the host runs, and inside malloc no system
-// call is made but the mmap by which own memory grows.  It is held around fork.
+// Under it nothing is allocated by malloc and no code of the host runs.  System calls under it, in
+// malloc: the mmap by which own memory grows; the two of a look at a named file, every 10 ms; and
+// those of a child of fork that begins its own file.  It is held around fork.
 //
 // inv.recording.bound: inside malloc it is held for at most kMostHeldSteps steps of loops, of less
 // than 30 instructions each.  Debug builds count them.
