@@ -4,7 +4,8 @@
 //
 // Each cell of the table is a shape, a rate and a size.  In CI each has a few recordings, and what
 // is judged are sums over cells; ALLOMON_HISTORY_RUNS in the environment asks for more, and prints
-// each cell, of one shape if ALLOMON_HISTORY_SHAPE names it.  README.md of tracker/recording has the figures of 1,000.
+// each cell; ALLOMON_HISTORY_SHAPE names the only shape to run.  README.md of tracker/recording has
+// the figures of 1,000.
 //
 // The truth of a peak is the most that ever was live.  Where what is live truly goes up and down by
 // less than a sample can tell, the recording's peak is that of a moment which looks like the
