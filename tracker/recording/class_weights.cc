@@ -6,6 +6,7 @@
 #include "tracker/base/own_memory.h"
 #include "tracker/base/words.h"
 #include "tracker/estimate.h"
+#include "tracker/sampling/elementary.h"
 
 namespace allomon::recording {
 namespace {
@@ -32,7 +33,7 @@ Wide ToWide(double number) {
 ClassWeights::ClassWeights(double rate)
     : rate_(rate),
       units_per_byte_(UnitsFor(rate)),
-      noise_bytes_(rate < 1 ? 2.0 * internal::kBytesPerWord / -std::log1p(-rate) : 0),
+      noise_bytes_(rate < 1 ? 2.0 * internal::kBytesPerWord / -internal::Log1p(-rate) : 0),
       known_(static_cast<Known*>(internal::OwnMemory::Map(kIndexes * sizeof(Known)))) {}
 
 ClassWeights::~ClassWeights() {
