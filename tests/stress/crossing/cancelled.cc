@@ -1,9 +1,14 @@
 #include "tests/stress/crossing/cancelled.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "tests/stress/crossing/column.h"
 
@@ -26,6 +31,29 @@ pthread_barrier_t g_all_are_cancelled;
 void Await(pthread_barrier_t* barrier) {
   const Waiting waiting;
   pthread_barrier_wait(barrier);
+}
+
+// As long as a fork of the host's lasts, all others wait for the locks that are held around it,
+// longer than any of them spins: the host's own handler sleeps.  Before main, and before any
+// library's constructor, so that it runs when the others' have run.  The call is raw, and so no
+// cancellation point; nobody has cancelled the thread.
+std::atomic<bool> g_dawdles{false};
+
+void Dawdle() {
+  if (!g_dawdles) return;
+  constexpr timespec kLong = {0, 80'000'000};
+  syscall(SYS_nanosleep, &kLong, nullptr);
+}
+
+void InstallForkHandler(int, char**, char**) { pthread_atfork(Dawdle, nullptr, nullptr); }
+__attribute__((section(".preinit_array"), used)) void (*g_before_all)(int, char**,
+                                                                      char**) = InstallForkHandler;
+
+void* ForkSlowly(void*) {
+  const pid_t child = fork();
+  if (child == 0) syscall(SYS_exit_group, 0);
+  if (child > 0) waitpid(child, nullptr, 0);
+  return nullptr;
 }
 
 // The mutex is let go by hand: a thread that ends inside, as one in C would, leaves it locked.
@@ -61,8 +89,13 @@ CancelledCounts RunCancelled(const CancelledWork& work) {
   }
   Await(&g_all_are_ready);
   for (const Thread& thread : threads) pthread_cancel(thread.thread);
+  g_dawdles = true;
+  pthread_t forks;
+  if (pthread_create(&forks, nullptr, ForkSlowly, nullptr) != 0) abort();
   Await(&g_all_are_cancelled);
   const Waiting waiting;
+  pthread_join(forks, nullptr);
+  g_dawdles = false;
   CancelledCounts counts;
   for (Thread& thread : threads) {
     void* result = nullptr;
