@@ -174,9 +174,10 @@ void ExpectTrue(const Program& program, const Witness& witness, internal::Sessio
   EXPECT_LE(standing.peak_bytes, (kPlaces + kThreads) * kMostBytes + kKnownBlocks * kKnownBytes);
 }
 
-// `fd` of the file that is recorded into at `path`; -1: it is made by the start.
-void RecordBesideNoise(const std::string& path, int fd) {
-  Witness& witness = *new Witness;  // watchers live as long as the process
+// `fd` of the file that is recorded into at `path`; -1: it is made by the start.  `watcher` lives
+// as long as the process, as all watchers do.
+void RecordBesideNoise(const std::string& path, int fd, Witness* watcher) {
+  Witness& witness = *watcher;
   recording::StartOptions options;
   options.path = path.c_str();
   options.rate = 1;
@@ -213,12 +214,14 @@ void RecordBesideNoise(const std::string& path, int fd) {
 
 TEST(HostileFileTest, ParentOfAChildThatFillsTheMemoryFileWithNoiseGoesOn) {
   const testing::MemoryFile file(kLimit);
-  RecordBesideNoise(file.path(), file.fd());
+  static Witness witness;
+  RecordBesideNoise(file.path(), file.fd(), &witness);
 }
 
 TEST(HostileFileTest, ParentOfAChildThatFillsTheNamedFileWithNoiseGoesOn) {
   const std::string path = testing::ScratchPath("hostile");
-  RecordBesideNoise(path, -1);
+  static Witness witness;
+  RecordBesideNoise(path, -1, &witness);
   unlink(path.c_str());
 }
 
