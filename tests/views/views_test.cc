@@ -260,6 +260,9 @@ TEST(ViewsTest, WhatFoundNoRoomIsNotExactAndHasNoIntervals) {
   EXPECT_EQ(of_peak["peak_bytes_low"], of_peak["peak_bytes_high"]);
   EXPECT_LT(of_peak["live_bytes_low"], of_peak["live_bytes_high"]);
   profile.missing.samples = 1;
+  const std::string text = Shown(profile, {"--metric=live"});
+  EXPECT_THAT(text, HasSubstr("noise"));
+  EXPECT_THAT(text, Not(HasSubstr("noise, <"))) << "nothing bounds what is missing";
   const Object of_live = Object::parse(Json(profile, {"--metric=live"}));
   EXPECT_EQ(of_live["live_bytes_low"], of_live["live_bytes_high"]);
   profile.rate = 1;

@@ -8,6 +8,11 @@ namespace {
 constexpr double kHotPercent = 10;
 constexpr double kWarmPercent = 1;
 
+// Nothing bounds what is missing of an amount that is not whole.
+std::string NoiseText(const heap::Estimate& estimate, const heap::Interval& interval, bool blocks) {
+  return estimate.is_whole ? "noise, < " + AmountText(interval.high, blocks) : "noise";
+}
+
 }  // namespace
 
 Paint PaintOf(double percent) {
@@ -71,9 +76,9 @@ void AddAmountCells(const AmountStyle& style, const heap::Estimate& estimate, do
   const double percent = PercentOf(value, whole);
   const Paint paint = sure ? Paint::kPlain : Paint::kDim;
   row->push_back(NumberCell(AmountText(value, style.blocks), value, paint));
-  row->push_back(TextCell(sure ? RangeText(interval, style.blocks)
-                               : "noise, < " + AmountText(interval.high, style.blocks),
-                          Paint::kDim));
+  row->push_back(TextCell(
+      sure ? RangeText(interval, style.blocks) : NoiseText(estimate, interval, style.blocks),
+      Paint::kDim));
   row->push_back(DataCell(interval.low));
   row->push_back(DataCell(interval.high));
   row->push_back(DataCell(sure));
