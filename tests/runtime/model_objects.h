@@ -1,0 +1,144 @@
+// The managed objects of model_test, and what its threads have in common: objects that they
+// exchange, and the nodes that have been finalized.
+//
+// Thread safe.
+#ifndef ALLOMON_TESTS_RUNTIME_MODEL_OBJECTS_H_
+#define ALLOMON_TESTS_RUNTIME_MODEL_OBJECTS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/heap.h"
+#include "runtime/internal/site_table.h"
+
+namespace allomon::gc::testing {
+
+// Of the objects made here few live long, so the heap makes these sites young; MakeSitesOld() makes
+// them old again.
+inline Site g_nodes("model nodes");
+inline Site g_shared("model shared");
+inline void MakeSitesOld() {
+  internal::SiteTable::Get().Load({{"model nodes", true}, {"model shared", true}});
+}
+
+// A Shared never changes once it is published, so any thread may hold and read it.
+struct Shared {
+  uint64_t id;
+  Field<Shared> next;  // an object of any thread
+  Field<Bytes> text;
+};
+
+struct Node {
+  uint64_t id;
+  Field<Node> left;
+  Field<Array<Node>> many;
+  Field<Bytes> text;
+  Field<Shared> shared;
+};
+
+// The model: the same graph in indices, never collected.
+struct Shadow {
+  uint64_t id;
+  int left = -1;
+  std::vector<int> many;
+  std::string text;
+  int shared = -1;
+  bool has_finalizer = false;
+};
+
+// The objects that the threads exchange: a managed array of the latest ones, and the model of all
+// objects that were ever published.  Both are guarded by the mutex.
+class Market {
+ public:
+  static constexpr size_t kStalls = 16;
+
+  // An attached thread calls Open().  An attached thread calls Close(), before the heap ends.
+  void Open() { stalls_ = make_array<Shared>(kStalls); }
+  void Close() { stalls_.Reset(); }
+
+  // Puts an object, whose `next` is `next`, into a stall.  Returns its index.
+  int Publish(size_t stall, Handle<Shared> object, int next, const std::string& text) {
+    const Lock lock(mutex_);
+    const int index = static_cast<int>(models_.size());
+    models_.push_back({object->id, next, text});
+    stalls_.get()->at(stall) = object;
+    latest_[stall] = index;
+    return index;
+  }
+  Local<Shared> Take(size_t stall, int* index) {
+    const Lock lock(mutex_);
+    *index = latest_[stall];
+    return stalls_.get()->at(stall);
+  }
+
+  // Compares the object with the index-th model.  Follows `next` for a bounded number of steps.
+  void Compare(Handle<Shared> object, int index) {
+    const Lock lock(mutex_);
+    Local<Shared> at = object;
+    for (int steps = 0; steps < 20; ++steps, at = at->next) {
+      ASSERT_EQ(static_cast<bool>(at), index >= 0);
+      if (!at) return;
+      const Model& model = models_[static_cast<size_t>(index)];
+      ASSERT_EQ(at->id, model.id);
+      ASSERT_EQ(at->text->view(), model.text);
+      index = model.next;
+    }
+  }
+
+ private:
+  struct Model {
+    uint64_t id;
+    int next;
+    std::string text;
+  };
+  // A thread that waits for the lock counts as blocked, so others collect meanwhile.
+  class Lock {
+   public:
+    explicit Lock(std::mutex& mutex) : mutex_(mutex) {
+      const NativeRegion native;
+      mutex_.lock();
+    }
+    ~Lock() { mutex_.unlock(); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    std::mutex& mutex_;
+  };
+
+  std::mutex mutex_;
+  Global<Array<Shared>> stalls_;
+  int latest_[kStalls] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+  std::vector<Model> models_;
+};
+
+// The nodes whose finalizers have run, on whatever thread.  Ids are never used again.
+class Finalized {
+ public:
+  void Note(uint64_t id) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    EXPECT_TRUE(ids_.insert(id).second) << "finalized twice: " << id;
+  }
+  bool Has(uint64_t id) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return ids_.count(id) != 0;
+  }
+  size_t size() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return ids_.size();
+  }
+  std::atomic<size_t> registered{0};
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_set<uint64_t> ids_;
+};
+
+}  // namespace allomon::gc::testing
+
+#endif  // ALLOMON_TESTS_RUNTIME_MODEL_OBJECTS_H_
