@@ -4,9 +4,8 @@
 //
 //   recording_stacks DEPTH RUNS     2^DEPTH stacks, a live block each; 20 are a million
 //
-// All runs do the same, each in a child.  The time of a call is the least of its runs: what a
-// virtual machine's host takes falls on another call each time, what the call does itself on this
-// one.
+// All runs do the same, each in a child.  The time of a call is the least of its runs.  The host of
+// a virtual machine takes time from another call in each run; the work of a call is in all runs.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

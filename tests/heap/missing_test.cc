@@ -1,4 +1,4 @@
-// What found no room is said in one sentence, and the metrics that it concerns are not whole.
+// Profiles say their shortages in one sentence, and the metrics concerned are not whole.
 #include "tools/heap/missing.h"
 
 #include <gtest/gtest.h>

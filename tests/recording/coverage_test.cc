@@ -42,7 +42,7 @@ struct Coverage {
     held += interval.low <= truth && truth <= interval.high ? 1 : 0;
     ++asked;
   }
-  // `tolerance` is what a true share may be off by.
+  // A true share may differ from 95 % by `tolerance`.
   void Expect(const char* what, double tolerance) const {
     const double share = static_cast<double>(held) / asked;
     const double sigma = std::sqrt(0.95 * 0.05 / asked);

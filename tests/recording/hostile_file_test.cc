@@ -1,5 +1,5 @@
 // A child that fills every byte of its parent's file with noise, a thousand times: the parent goes
-// on, and what it says of itself is right to the last byte.  What the file says then is nobody's.
+// on, and what it says of itself is right to the last byte.  The file may then say anything.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -162,7 +162,7 @@ recording::RecorderTotals TotalsOf(internal::SessionId session) {
   return totals;
 }
 
-// What was dropped has no part in the other sums.
+// Dropped samples have no part in the other sums.
 void ExpectTrue(const Program& program, const Witness& witness, internal::SessionId session,
                 uint64_t live_bytes) {
   const recording::RecorderTotals totals = TotalsOf(session);

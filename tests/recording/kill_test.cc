@@ -36,7 +36,7 @@ uint64_t Mixed(uint64_t* state) {
   return *state >> 20;
 }
 
-// In memory that outlives the child: what its threads have done to the end.
+// The work of a child's threads up to its end, in memory that outlives the child.
 struct Counts {
   std::atomic<uint64_t> born;
   std::atomic<uint64_t> born_bytes;

@@ -1,4 +1,4 @@
-// What a row had at the peak, where threads are stopped between two of its steps.
+// A row keeps its part of the peak, also where threads are stopped between two steps of that.
 #include "tracker/recording/rows.h"
 
 #include <sys/mman.h>
@@ -57,7 +57,7 @@ class RowTableTest : public ::testing::Test {
     peak_.AddDeath(kBoth, kUnits);
   }
 
-  // What the file says that was live of the row at the peak of a half.
+  // The row's blocks at the peak of a half, by the file.
   uint64_t BlocksAtPeak(uint32_t half) const {
     const Row& row = *RecordOf<Row>(SegmentKind::kRows, row_);
     if (row.peak_epoch[half] != record_.peak_epoch[half]) return row.blocks - row.freed_blocks;

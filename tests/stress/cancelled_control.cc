@@ -28,7 +28,7 @@ using crossing::CancelledWork;
 using crossing::kCancelledThreads;
 using crossing::RunCancelledAndSay;
 
-// What the host does meanwhile, and what profiles and trackers find.
+// Allocations beside the sessions, for profiles and trackers to find.
 void Work(int thread) {
   for (unsigned i = 0; i < 50; ++i) crossing::Allocate(static_cast<unsigned>(thread) + i);
 }

@@ -34,7 +34,7 @@ PROFILES = ["alloc", "alloc,stack", "live", "live,stack", "time", "time,stack"]
 COUNTS = ["count", "count,stack"]
 
 NONE = {"ALLOMON_PROFILE": "no"}
-# What goes on meanwhile, from the environment.
+# Profiles and recordings that the environment asks for.
 MEANWHILE = {
     "nothing": NONE,
     **{
@@ -55,7 +55,7 @@ TRACKED = {**NONE, "CROSSING_TRACKERS": "1"}
 
 MALLOC = ["malloc", "free", "calloc", "realloc", "new"]
 
-# What samples, too.
+# These sample allocations.
 SESSIONS = {"alloc", "alloc,stack", "live", "live,stack", "recording", "idle", "guard"}
 
 # How many of two dozen threads that do it at once succeed.

@@ -20,7 +20,7 @@
 
 namespace allomon::heap {
 
-// How the two profiles were sampled, and what is compared.
+// The sampling of the two profiles, and the unit of comparison.
 struct Comparison {
   Sampling before;
   Sampling after;

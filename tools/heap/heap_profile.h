@@ -118,7 +118,7 @@ struct TimelinePoint {
   double most_live_bytes = 0;  // since the point before
 };
 
-// How much found no room in a recording.  Each is a number of what its name says.
+// Shortages of a recording: so many of each kind found no room.
 struct Missing {
   double samples = 0;
   double bytes = 0;    // of the blocks of those samples, as they were asked for
@@ -154,9 +154,9 @@ struct HeapProfile {
   // Hits per word of 8 bytes (README.md of tracker/, section 1).  1: exact.  0: not known, so that
   // no row has an interval.
   double rate = 0;
-  // What was live at the peak is estimated by half of the sampler, at a moment that the other half
-  // has chosen, and the mean of that the two ways round.  False: the peak is the largest of all
-  // estimates, or not known to be another.
+  // Each half of the sampler estimates the peak at a moment that the other half has chosen, and the
+  // profile has the mean of the two.  False: the peak is the largest of all estimates, or nothing
+  // is known of it.
   bool has_halves = false;
   uint64_t seed = 0;
   std::string program;  // path of the executable; empty: not known

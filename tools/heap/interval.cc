@@ -34,14 +34,15 @@ Interval ScoreInterval(double value, double variance, double slope) {
   return {std::max(middle - half, 0.0), middle + half};
 }
 
-// `most` is what a sample stands for at most, of those that the value has and of others.
+// A sample stands for at most `most`, whether the value has it or not.
 Interval SumInterval(double value, double variance, double third, double most) {
   const double slope = variance > 0 ? third / variance : 0;
   const double high = ScoreInterval(value, variance, std::max(slope, most)).high;
   return {variance > 0 ? ScoreInterval(value, variance, slope).low : value, high};
 }
 
-// What a sample of the size stands for, and so does one of any smaller size.
+// Bytes that a sample of this size stands for, at most.  Samples of smaller sizes stand for no
+// more.
 double MostBytes(double size_bytes, double p, double rate) {
   const double interval_bytes = kWordBytes / rate;
   return size_bytes > 0 ? std::min(size_bytes / p, interval_bytes) : interval_bytes;

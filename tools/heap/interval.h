@@ -19,7 +19,7 @@ inline constexpr double kLeastRate = 1e-12;
 // The probability that a block of that size is sampled.  `rate` is above 0.
 double ReportProbability(double size_bytes, bool has_header, double rate);
 
-// How a metric of a profile was sampled.
+// The sampling of one metric of a profile.
 struct Sampling {
   double rate = 0;          // as HeapProfile::rate
   bool has_halves = false;  // the two halves of the sampler have chosen the moment for each other
@@ -89,7 +89,7 @@ Interval IntervalOf(double value, double variance);
 // is the score's with that in place of the samples' own mean: 3.84 times it for a row without a
 // sample.  Of blocks, smaller ones would stand for more; `most_blocks` is of the row's own sizes.
 //
-// Of what is not whole it is the value alone.
+// An amount that is not whole has no interval: it is the value alone.
 Interval BytesInterval(const Estimate& estimate);
 Interval BlocksInterval(const Estimate& estimate);
 

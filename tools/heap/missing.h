@@ -1,5 +1,4 @@
-// What a profile lacks because there was no room for it, by kind, and which amounts are therefore
-// too small.
+// The shortages of a profile by kind, as one sentence, and the amounts that they make too small.
 //
 // Functions of their arguments; nothing here fails.
 #ifndef ALLOMON_TOOLS_HEAP_MISSING_H_

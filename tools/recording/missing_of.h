@@ -1,4 +1,4 @@
-// What a process of a recording lacks for want of room, as profiles have it.
+// The shortages of a process of a recording, as profiles have them.
 //
 // A function of its argument; it does not fail.
 #ifndef ALLOMON_TOOLS_RECORDING_MISSING_OF_H_

@@ -45,8 +45,8 @@ std::vector<heap::TimelinePoint> TimelineOf(const Process& process) {
   return points;
 }
 
-// Of a thread that goes on, words are known until its last sample, which stands for those until the
-// next one as well: for t (1 - p) / p of them, which is the variance of a word.
+// The exact words of a thread that goes on are those until its last sample.  The sample stands for
+// t (1 - p) / p words after it as well, and the variance is that many times the estimate.
 double WordsUntilLastSample(const Process::Thread& thread) {
   const double words = thread.estimated_words;
   if (thread.ended || words <= 0) return words;

@@ -16,8 +16,8 @@ namespace allomon::internal {
 // instructions and one locked one each, and no system call.  A thread that waits for a pipe's
 // reader meanwhile cannot be cancelled.
 //
-// What leaves its scope by longjmp leaves the thread so that it cannot be cancelled at all: then
-// there is one more around the whole (allocator/writing_reserve.h).
+// A longjmp out of the scope leaves the thread one that can never be cancelled.  So there is one
+// more scope around the setjmp (allocator/writing_reserve.h).
 class Uncancelled {
  public:
   Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &former_); }

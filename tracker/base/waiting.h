@@ -1,4 +1,4 @@
-// How a thread waits for another one that does not tell it.
+// The pause of a thread that waits for a change which nobody announces.
 #ifndef ALLOMON_TRACKER_BASE_WAITING_H_
 #define ALLOMON_TRACKER_BASE_WAITING_H_
 

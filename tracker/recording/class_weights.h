@@ -30,7 +30,7 @@ struct ClassWeight {
   uint32_t both_share;  // of 2^32 sampled blocks, how many are both halves'; UINT32_MAX: all
 };
 
-// What a sampled block is in PeakState, for each half that samples it.
+// A sampled block in PeakState, for each half that samples it.
 struct HalfUnits {
   int64_t bytes;
   // Its part of the variance of the half's bytes, bytes^2 (1 - q) / q^2, by noise_bytes().
@@ -89,7 +89,7 @@ class ClassWeights {
     return ChooseSlow(size_class, source, blocks, chance, greatest, scratch);
   }
 
-  // In a child of fork: a thread that it does not have may have been learning a weight.
+  // For a child of fork.  One of the parent's threads may have been learning a weight.
   void ForgetOtherThreads() const { learning_.store(false, std::memory_order_relaxed); }
 
   // Units of PeakState in a byte: 2^-20 of it, or larger ones where the rate is so small that

@@ -5,7 +5,7 @@
 namespace allomon::recording {
 namespace {
 
-// Of a half's sum for one peak, where other threads free all the time.
+// Bounds the search for a moment in which nothing dies, where other threads free all the time.
 constexpr uint32_t kMostLooks = 8;
 
 }  // namespace
@@ -25,8 +25,8 @@ void PeakState::NoteSlow(uint64_t nanos, const Written<ProcessRecord>& file) {
   file[&ProcessRecord::peak_nanos].Store(nanos);
 }
 
-// What died between the look and the new epoch is in no row's part of the peak: then the moment is
-// the one after it.
+// A block that dies between the look and the new epoch is in no row's part of the peak.  Then the
+// sums are taken once more, after it.
 void PeakState::NoteHalf(uint32_t half, const Written<ProcessRecord>& file) {
   int64_t sums[kHalves];
   int64_t now[kHalves];

@@ -311,8 +311,8 @@ void Recorder::SetNextLook(uint64_t allocated_bytes) {
   look_gap_bytes_.store(allocated_bytes, std::memory_order_relaxed);
 }
 
-// Of a thread that shares its record no other one knows what it has allocated.  In a child that has
-// no recording yet the block is its parent's.
+// A thread that shares its record has no count of its own, so its blocks have no age.  In a child
+// that has no recording yet the block is its parent's.
 void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   if (__builtin_expect(fork_mark_.IsInChild(), 0)) return;
   const BlockName name = Get(*room);
@@ -382,7 +382,8 @@ void Recorder::BeginAsChild() {
   fork_mark_.Set();  // last; see IsWriting()
 }
 
-// Else each sample would look at the file, and a file without a name would stay behind.
+// A child without a recording must not look at the file at each sample, nor leave one that has no
+// name yet.
 void Recorder::GiveUpInChild() {
   store_.Clear();
   if (file_.is_open() && file_.is_named()) file_.Close();

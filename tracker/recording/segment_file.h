@@ -47,8 +47,7 @@ class SegmentFile {
   const char* Commit();
   // Leaves a file that was committed as it is, and removes one that was not.
   void Close();
-  // In a child of fork that has inherited it.  The file is the parent's, which may not have given
-  // it its name yet.
+  // For a child of fork.  The file is the parent's, which may not have given it its name yet.
   void CloseInChild() {
     fresh_path_.text[0] = '\0';
     Close();

@@ -37,7 +37,7 @@ class ThreadTable {
   uint32_t Enter(uint32_t tid, Missing* missing) ALLOMON_REQUIRES(recorder_lock);
   // The calling thread, which is `number`, ends; `exact_words` of it in all.
   void Leave(uint32_t number, uint64_t exact_words) ALLOMON_REQUIRES(recorder_lock);
-  // Its memory goes.
+  // The thread's memory goes: no other thread reads its words after this.
   void Forget(uint32_t number) ALLOMON_REQUIRES(recorder_lock);
 
   // Whether the record is of one thread.

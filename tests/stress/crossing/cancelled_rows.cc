@@ -97,14 +97,14 @@ bool FreeOnce(int thread, int block) {
   return true;
 }
 
-// What another thread has made.
+// Blocks of another thread.
 bool FreeAnothersOnce(int thread, int block) {
   return FreeOnce((thread + 1) % kCancelledThreads, block);
 }
 
 void MakeBlocks(int thread) { Repeat<MallocOnce>(thread); }
 
-// With what is freed in between.
+// Other blocks are freed in between.
 template <Once once>
 bool RepeatOften(int thread) {
   bool succeeded = true;
@@ -124,7 +124,7 @@ constexpr CancelledWork kWork[] = {
     {"new", nullptr, RepeatOften<NewOnce>},
 };
 
-// ---- What Allomon does inside of malloc at times, until the host is told that it has.
+// ---- Orders and copies, which Allomon sees to inside of malloc, until the host hears of them.
 
 std::atomic<bool> g_is_done{false};
 char g_awaited[32];
