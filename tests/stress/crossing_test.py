@@ -127,7 +127,9 @@ COLUMNS = {
     "live": profiled("live", "live,stack"),
     "time": profiled("time", "time,stack", **OFTEN)
     # A tracker's many call stacks make what looks at all of them last.
-    + [run(TRACKERS, ALLOMON_PROFILE="time,stack", **OFTEN, **FOLLOWED)],
+    + [run(TRACKERS, ALLOMON_PROFILE="time,stack", **OFTEN, **FOLLOWED)]
+    # No tick arrives: all time is read at the end.
+    + [run(LINKED, ALLOMON_PROFILE="time", ALLOMON_HZ="1", CROSSING_TIME="1")],
     "count": [
         run(HOST, preload=True, ALLOMON_PROFILE="count"),
         run(LINKED, ALLOMON_PROFILE="count"),

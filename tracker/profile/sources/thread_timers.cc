@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -113,6 +114,17 @@ bool ReadClock(clockid_t clock, uint64_t* now_ns) {
   timespec now;
   if (clock_gettime(clock, &now) != 0) return false;
   *now_ns = Nanoseconds(now);
+  return true;
+}
+
+bool ReadThisThreadsClock(uint64_t* now_ns) {
+  if (ReadClock(CLOCK_THREAD_CPUTIME_ID, now_ns)) return true;
+  rusage used;
+  if (getrusage(RUSAGE_THREAD, &used) != 0) return false;
+  const auto microseconds = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+  };
+  *now_ns = (microseconds(used.ru_utime) + microseconds(used.ru_stime)) * 1000;
   return true;
 }
 

@@ -72,7 +72,7 @@ void Tick(ThreadTimer& timer, const FrameState& where) {
   if (thread.busy || CurrentThread().busy || !recording.Records(ProfileKind::kTime)) return;
   const BusyScope busy;
   uint64_t now_ns = 0;
-  if (!ReadClock(CLOCK_THREAD_CPUTIME_ID, &now_ns)) return;
+  if (!ReadThisThreadsClock(&now_ns)) return;
   const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
   if (amount_ns == 0) return;
   if (ChargesCallstacks() && thread.collecting == 0) {
@@ -88,7 +88,7 @@ void Tick(ThreadTimer& timer, const FrameState& where) {
 // A sink needs none of the profiler's locks, so a tick is charged wherever the thread is.
 void TickForSink(ThreadTimer& timer, TimeSink sink, uintptr_t pc) {
   uint64_t now_ns = 0;
-  if (!ReadClock(CLOCK_THREAD_CPUTIME_ID, &now_ns)) return;
+  if (!ReadThisThreadsClock(&now_ns)) return;
   timer.last_pc.store(pc, std::memory_order_relaxed);
   const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
   if (amount_ns != 0) sink(pc, amount_ns);
@@ -114,7 +114,8 @@ DataUnit& LastUnit(const ThreadTimer& timer) {
 // cannot be read, and a thread that ends has returned from its functions.
 void ChargeAsLastTick(ThreadTimer& timer) {
   uint64_t now_ns = 0;
-  if (!ReadClock(timer.clock, &now_ns)) return;
+  const bool is_own = timer.thread_id.load(std::memory_order_relaxed) == ThisThread();
+  if (!(is_own ? ReadThisThreadsClock(&now_ns) : ReadClock(timer.clock, &now_ns))) return;
   const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
   if (amount_ns == 0) return;
   if (const TimeSink sink = g_sink.load(std::memory_order_acquire)) {
