@@ -85,10 +85,12 @@ JEMALLOC_PROFILED = [name for name in CONFIGURATIONS if name.startswith("jemallo
 COLUMNS = [
     ("allomon off", "mimalloc"),
     ("allomon 1e-4", "mimalloc"),
+    ("allomon recorded", "mimalloc"),
     ("tcmalloc", "mimalloc"),
     ("jemalloc", "mimalloc"),
     ("glibc", "mimalloc"),
     ("allomon 1e-4", "allomon off"),
+    ("allomon recorded", "allomon 1e-4"),
     ("tcmalloc 2 MiB", "tcmalloc"),
     ("jemalloc 512 KiB", "jemalloc"),
     ("allomon 8 KiB", "allomon off"),
