@@ -9,7 +9,7 @@
 //
 // The truth of a peak is the most that ever was live.  Where what is live truly goes up and down by
 // less than a sample can tell, the recording's peak is that of a moment which looks like the
-// largest: so what churns here is constant.
+// largest: so what churns here is constant, and the teeth of a saw are equal.
 //
 // The distribution of a figure's mean error is normal, by the number of recordings, and that of the
 // covered ones binomial; both bounds are kSigmas.
@@ -43,11 +43,13 @@ constexpr size_t kMixed = 0;  // in place of a size
 constexpr size_t kSizes[] = {1, 3, 24, 100, 1024, 100'000, kMixed};
 constexpr double kRates[] = {1e-4, 1e-2, .3, 1};
 
-// So that some are sampled and the history takes some milliseconds.
+// So that a hundred are sampled, or ALLOMON_HISTORY_SAMPLES of the environment.
 size_t BlocksFor(double rate, size_t size_bytes) {
+  static const char* const asked = getenv("ALLOMON_HISTORY_SAMPLES");
+  static const double samples = asked == nullptr ? 100 : atof(asked);
   const double words = size_bytes == kMixed ? 20 : static_cast<double>(size_bytes) / 8 + 1;
   const double p = 1 - std::pow(1 - rate, words);
-  return static_cast<size_t>(std::clamp(100 / p, 100.0, 120'000.0));
+  return static_cast<size_t>(std::clamp(samples / p, samples, 1'000'000.0));
 }
 
 // What is true of a history.
@@ -93,7 +95,11 @@ class Program : public Truth {
       blocks_.pop_back();
     }
   }
-  void FreeAll() { FreeLast(blocks_.size()); }
+  // What is allocated next has the sizes of the first ones once more.
+  void FreeAll() {
+    FreeLast(blocks_.size());
+    random_ = 1;
+  }
   // In place of one that is freed, so that the peak does not move.
   void UseBriefly(size_t count) {
     FreeLast(1);
