@@ -28,12 +28,21 @@ bool IsForThisProcess(const EnvironmentOptions& options) {
   return options.record_only == 0 || options.record_only == static_cast<uint64_t>(getpid());
 }
 
+// A process that begins a pid namespace, or enters one, has a parent out of sight.
+bool IsFirstOfNamespace() { return getppid() == 0; }
+
 }  // namespace
 
 void StartRecordingIfWanted(const EnvironmentOptions& options) {
   CheckSave(options);
   if (options.record.empty() || IsIdle(options) || !IsForThisProcess(options)) return;
   const recording::Started started = recording::StartRecorder(StartOptionsOf(options));
+  if (started.error == recording::kNoMemoryFile && IsFirstOfNamespace()) {
+    Say("ALLOMON_RECORD=" + options.record +
+        ": this process is in a pid namespace of its own, from which allomon run is out of reach; "
+        "it and its children run unrecorded: use allomon run inside");
+    return;
+  }
   // `allomon run`, whose file it was, has ended, or is out of this process's sight; or says itself
   // that the file is full.
   if (started.error == recording::kNoMemoryFile || started.error == recording::kMemoryFileFull) {

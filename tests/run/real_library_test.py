@@ -177,6 +177,19 @@ class RealLibraryTest(unittest.TestCase):
         self.assertIn(f"goes on: known_program ({done.out.strip()})", done.err)
         self.assert_recorded(TOTAL, PEAK, LIVE, done.err)
 
+    def test_pid_namespaces(self):
+        """/proc of the outside has the memory file; one of the inside has not, and that is said."""
+        unshare = ["unshare", "-pf"]
+        if subprocess.run([*unshare, "--mount-proc", "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("no namespaces may be made here")
+        done = self.run_it(*unshare, KNOWN)
+        self.assertEqual(done.returncode, 3, done.err)
+        self.assert_recorded(TOTAL, PEAK, LIVE, done.err)
+        done = self.run_it(*unshare, "--mount-proc", "sh", "-c", f'"{KNOWN}"; exit 4')
+        self.assertEqual(done.returncode, 4, done.err)
+        said = [line for line in done.err.splitlines() if "pid namespace of its own" in line]
+        self.assertEqual(len(said), 1, done.err)
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

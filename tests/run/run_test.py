@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`allomon run` around programs that it records by a fake library, whose numbers are known."""
 
+import array
 import fcntl
 import gzip
 import os
@@ -9,6 +10,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -158,6 +160,98 @@ class HostTest(RunCase):
                            FAKE_bash=f"{MIB},0,0,10")
         self.assertIn("total 1.0 MiB (exactly)\n", done.stderr)
         self.assertEqual(self.files(), ["x.pb.gz"])
+
+
+class ServiceTest(RunCase):
+    """The program of a service: its manager (systemd) has started `allomon run`."""
+
+    def run_by_shell(self, assignments, script):
+        """`allomon run -q sh -c script`; in `assignments` $$ is its own number."""
+        return subprocess.run(
+            ["sh", "-c", f'{assignments} exec "$@"', "sh"]
+            + [ALLOMON, "run", "-q", "sh", "-c", script],
+            cwd=self.folder, env=self.environment({}), capture_output=True, encoding="utf-8",
+            timeout=60,
+        )
+
+    def test_variables_that_name_the_command_name_the_program(self):
+        names = ["LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID"]
+        ours = " ".join(f"{name}=$$" for name in names)
+        echo = "echo $$ $LISTEN_PID $WATCHDOG_PID $SYSTEMD_EXEC_PID ${LISTEN_PIDFDID-unset}"
+        done = self.run_by_shell(ours + " LISTEN_PIDFDID=7", echo)
+        own, *others = done.stdout.split()
+        self.assertEqual(others, [own, own, own, "unset"], done.stderr)
+
+    def test_variables_that_name_others_stay(self):
+        echo = "echo $LISTEN_PID $WATCHDOG_PID ${SYSTEMD_EXEC_PID-unset} $LISTEN_PIDFDID"
+        done = self.run_by_shell("LISTEN_PID=1 WATCHDOG_PID=x LISTEN_PIDFDID=7", echo)
+        self.assertEqual(done.stdout, "1 x unset 7\n", done.stderr)
+
+    def notified(self, address, send):
+        """(text, sender, number of descriptors) of what came to the manager at `address`."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            manager.bind(address.replace("@", "\0"))
+            manager.settimeout(0)
+            program = (
+                "import array, os, socket\n"
+                "to = os.environ['NOTIFY_SOCKET'].replace('@', '\\0')\n"
+                "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+                "def send(text, fds=()):\n"
+                "  parts = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds))]\n"
+                "  s.sendmsg([text], parts if fds else [], 0, to)\n" + send
+            )
+            child = self.start("-q", sys.executable, "-c", program, NOTIFY_SOCKET=address)
+            self.assertEqual(child.communicate(timeout=60), ("", ""))
+            self.assertEqual(child.returncode, 0)
+            came = []
+            while True:
+                try:
+                    text, parts, _, _ = manager.recvmsg(1 << 16, 4096)
+                except BlockingIOError:
+                    return came
+                sender = descriptors = 0
+                for _, kind, data in parts:
+                    if kind == socket.SCM_CREDENTIALS:
+                        sender = struct.unpack("3i", data)[0]
+                    else:
+                        for fd in array.array("i", data):
+                            os.close(fd)
+                            descriptors += 1
+                came.append((text, sender == child.pid, descriptors))
+
+    def test_the_manager_hears_the_program_as_its_main_process(self):
+        send = (
+            "send(b'READY=1\\nMAINPID=%d\\nSTATUS=up\\n' % os.getpid())\n"
+            "send(b'FDSTORE=1', [os.open('/dev/null', 0) for _ in range(3)])\n"
+            "send(b'MAINPID=7')\n"
+            "send(b'WATCHDOG=1')\n"
+        )
+        for address in self.folder + "/notify", f"@allomon-run-test-{os.getpid()}":
+            with self.subTest(address):
+                self.assertEqual(self.notified(address, send), [
+                    (b"READY=1\nSTATUS=up\n", True, 0),
+                    (b"FDSTORE=1", True, 3),
+                    (b"WATCHDOG=1", True, 0),
+                ])
+
+    def test_a_barrier_is_passed_when_the_manager_has_closed_it(self):
+        send = (
+            "r, w = os.pipe()\n"
+            "send(b'BARRIER=1', [w])\n"
+            "os.close(w)\n"
+            "import select, sys\n"
+            "sys.exit(0 if not select.select([r], [], [], .2)[0] else 1)\n"
+        )
+        self.assertEqual(self.notified(self.folder + "/notify", send), [(b"BARRIER=1", True, 1)])
+
+    def test_a_manager_that_is_gone_or_none_keeps_nobody_waiting(self):
+        send = "import os; print(os.environ['NOTIFY_SOCKET'][:12])"
+        done = self.run_it("-q", sys.executable, "-c", send, NOTIFY_SOCKET="/nowhere")
+        self.assertEqual((done.stdout, done.stderr, done.returncode), ("@allomon-run\n", "", 0))
+        done = self.run_it("-q", sys.executable, "-c", send, NOTIFY_SOCKET="vsock:2:1")
+        self.assertEqual((done.stdout, done.returncode), ("vsock:2:1\n", 0))
+        self.assertRegex(done.stderr, "^allomon run: NOTIFY_SOCKET is no address .*vsock:2:1.*\n$")
 
 
 class OutputTest(RunCase):

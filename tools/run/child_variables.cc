@@ -1,5 +1,7 @@
 #include "tools/run/child_variables.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 namespace allomon::run {
@@ -9,6 +11,21 @@ namespace {
 std::string Preload(const std::string& library) {
   const char* const others = getenv("LD_PRELOAD");
   return others == nullptr || *others == '\0' ? library : library + ":" + others;
+}
+
+// Says that this process is meant: socket activation, watchdogs and the journal go by it.
+bool NamesThisProcess(const char* name) {
+  const char* const value = getenv(name);
+  return value != nullptr && value == std::to_string(getpid());
+}
+
+// The program is not to notice that `allomon run` is there.
+void AddServiceVariables(Variables* variables) {
+  for (const char* const name : {"LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID"}) {
+    if (NamesThisProcess(name)) variables->push_back({name, "%p"});
+  }
+  // The inode of a descriptor of this process, which goes with LISTEN_PID.
+  if (NamesThisProcess("LISTEN_PID")) variables->push_back({"LISTEN_PIDFDID", "", false});
 }
 
 }  // namespace
@@ -26,6 +43,7 @@ Variables ChildVariables(const Options& options, const std::string& library,
   if (options.guard_one_in > 0) {
     variables.push_back({"ALLOMON_GUARD", "1/" + std::to_string(options.guard_one_in)});
   }
+  AddServiceVariables(&variables);
   return variables;
 }
 

@@ -12,6 +12,7 @@ namespace allomon::run {
 
 // What the program's environment has beside this process's own.  An LD_PRELOAD and ALLOMON_
 // variables that are there stay, but for those that the options or `allomon run` itself decide.
+// Where a service manager's variable names this process, it names the program's there.
 Variables ChildVariables(const Options& options, const std::string& library,
                          const MemoryFile& memory);
 

@@ -13,6 +13,7 @@
 #include "tools/run/find_library.h"
 #include "tools/run/finish.h"
 #include "tools/run/memory_file.h"
+#include "tools/run/notify_relay.h"
 #include "tools/run/options.h"
 #include "tools/run/output_file.h"
 #include "tools/run/progress_line.h"
@@ -71,24 +72,35 @@ struct Run {
 };
 
 Run RunProgram(const Options& options, const Variables& variables, const MemoryFile& memory,
-               const Signals& signals) {
+               const Signals& signals, NotifyRelay* relay) {
   Run run;
   run.child = StartChild(options.command, variables, signals);
   if (run.child.error != 0) return run;
   Progress progress(!options.quiet, memory);
-  run.end = WaitForChild(run.child.pid, signals, progress.Tick());
+  run.end = WaitForChild(run.child.pid, signals, progress.Tick(), relay);
   return run;
+}
+
+// Null if the program has no service manager, or tells it by itself, which the manager may refuse.
+std::unique_ptr<NotifyRelay> RelayOrNull() {
+  auto relay = NotifyRelay::OfEnvironment();
+  if (relay.ok()) return *std::move(relay);
+  Say(std::string(relay.status().message()) +
+      "; the service manager may not hear that the program is ready");
+  return nullptr;
 }
 
 CommandResult Record(const Options& options, const std::string& library) {
   auto memory = MemoryFile::Create(options.limit_bytes);
   if (!memory.ok()) return Bad(memory.status());
-  const Variables variables = ChildVariables(options, library, **memory);
+  const std::unique_ptr<NotifyRelay> relay = RelayOrNull();
+  Variables variables = ChildVariables(options, library, **memory);
+  if (relay != nullptr) variables.push_back({"NOTIFY_SOCKET", relay->Address()});
   int signal = 0;
   CommandResult result;
   {
     const Signals signals;
-    const Run run = RunProgram(options, variables, **memory, signals);
+    const Run run = RunProgram(options, variables, **memory, signals, relay.get());
     if (run.child.error != 0) return NotExecuted(options.command[0], run.child.error);
     Finish(options, **memory, run.child.pid, signals);
     signal = run.end.signal;

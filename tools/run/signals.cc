@@ -10,9 +10,9 @@
 namespace allomon::run {
 namespace {
 
-constexpr int kTaken[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
-                          SIGCONT, SIGTSTP, SIGWINCH, SIGPWR,  SIGCHLD, SIGPIPE, SIGXFSZ};
-constexpr int kNotForTheProgram[] = {SIGCHLD, SIGPIPE, SIGXFSZ};
+constexpr int kTaken[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT,
+                          SIGTSTP, SIGWINCH, SIGPWR,  SIGCHLD, SIGPIPE, SIGXFSZ, SIGIO};
+constexpr int kNotForTheProgram[] = {SIGCHLD, SIGPIPE, SIGXFSZ, SIGIO};
 
 sigset_t Taken() {
   sigset_t set;
@@ -22,9 +22,7 @@ sigset_t Taken() {
   return set;
 }
 
-timespec Time(int milliseconds) {
-  return {milliseconds / 1000, milliseconds % 1000 * 1'000'000L};
-}
+timespec Time(int milliseconds) { return {milliseconds / 1000, milliseconds % 1000 * 1'000'000L}; }
 
 bool IsInForeground() {
   const int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

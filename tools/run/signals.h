@@ -7,8 +7,9 @@
 
 namespace allomon::run {
 
-// Blocks what is passed on or waited for, and SIGPIPE and SIGXFSZ, whose causes are then errors of
-// write().  The destructor restores what was.  One at a time; for a process of one thread.
+// Blocks what is passed on or waited for (SIGIO is the notification relay's), and SIGPIPE and
+// SIGXFSZ, whose causes are then errors of write().  The destructor restores what was.  One at a
+// time; for a process of one thread.
 class Signals {
  public:
   Signals();

@@ -12,9 +12,12 @@ void StopWith(pid_t pid, int signal) {
 
 }  // namespace
 
-ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick) {
+ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick,
+                         NotifyRelay* relay) {
   for (;;) {
     const ChildChange change = AskForChild(pid);
+    // After the look at the child, so that its last words before it ended are sent on.
+    if (relay != nullptr) relay->Forward();
     if (change.state == ChildState::kEnded) return change;
     if (change.state == ChildState::kStopped) StopWith(pid, change.signal);
     siginfo_t info = {};

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "tools/run/child.h"
+#include "tools/run/notify_relay.h"
 #include "tools/run/signals.h"
 
 namespace allomon::run {
@@ -14,8 +15,10 @@ namespace allomon::run {
 inline constexpr int kTicksMilliseconds = 500;
 
 // Returns when the child has ended; its own children may go on.  Passes signals on, and stops when
-// the child is stopped.  Calls `tick`, if there is one, twice a second.
-ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick);
+// the child is stopped.  Calls `tick`, if there is one, twice a second, and sends on what comes to
+// `relay`, if that is not null.
+ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick,
+                         NotifyRelay* relay);
 
 }  // namespace allomon::run
 
