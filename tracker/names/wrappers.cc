@@ -46,7 +46,36 @@ constexpr std::string_view kKnown =
     "apr_palloc*,apr_pcalloc*,apr_pool_create*,allocator_alloc,"
     "av_malloc*,av_realloc*,av_calloc,av_fast_*alloc*,av_strdup,"
     "bfd_malloc*,bfd_zmalloc*,bfd_realloc*,bfd_alloc*,bfd_zalloc*,ggc_internal_*alloc*,"
-    "R_chk_*alloc,erts_alloc*,erts_sys_*alloc,lmalloc,lrealloc";
+    "R_chk_*alloc,erts_alloc*,erts_sys_*alloc,lmalloc,lrealloc,"
+    // Ada: the runtime, its pools, its secondary stack.
+    "__gnat_malloc,__gnat_realloc,system__memory__alloc*,system__memory__realloc,system__pool_*,"
+    "system__storage_pools__*,system__secondary_stack__*,"
+    // Pictures, sound, fonts.
+    "x264_malloc,x264_8_malloc,x264_10_malloc,x264_param_strdup,x265_malloc,*::x265_malloc,"
+    "dav1d_malloc*,dav1d_alloc_aligned*,vpx_malloc,vpx_calloc,vpx_memalign,aom_malloc,aom_calloc,"
+    "aom_memalign,opj_malloc,opj_calloc,opj_realloc,opj_aligned_malloc,opj_aligned_realloc,"
+    "png_malloc*,png_calloc,jpeg_get_small,jpeg_get_large,_TIFFmalloc*,_TIFFcalloc*,_TIFFrealloc*,"
+    "ft_alloc,ft_mem_alloc,ft_mem_qalloc,ft_mem_realloc,ft_mem_qrealloc,SDL_malloc*,SDL_calloc*,"
+    "SDL_realloc*,SDL_strdup*,MEM_lockfree_*,MEM_guarded_*,MEM_mallocN*,MEM_callocN*,MEM_reallocN*,"
+    // Servers and their libraries.
+    "ngx_alloc,ngx_calloc,ngx_palloc*,ngx_pnalloc,ngx_pcalloc,ngx_memalign,h2o_mem_alloc*,"
+    "lws_malloc,lws_zalloc,lws_realloc,uv__malloc,uv__calloc,uv__realloc,uv__strdup,"
+    "event_mm_malloc_,event_mm_calloc_,event_mm_realloc_,event_mm_strdup_,_talloc*,__talloc*,"
+    "talloc_*,isc_mem_get*,isc__mem_get*,isc_mem_allocate*,isc__mem_allocate*,isc_mem_reallocate*,"
+    "bson_malloc*,bson_realloc*,bson_strdup*,git__malloc*,git__calloc*,git__realloc*,git__strdup,"
+    "git__strndup,git__substrdup,Curl_strdup,Curl_memdup*,xmlMemMalloc,xmlMemRealloc,xmlStrdup,"
+    "xmlStrndup,gcry_malloc*,gcry_calloc*,gcry_realloc*,_gcry_malloc*,_gcry_calloc*,_gcry_realloc*,"
+    "mbedtls_calloc,wolfSSL_Malloc,wolfSSL_Realloc,PORT_Alloc*,PORT_ZAlloc*,PR_Malloc,PR_Calloc,"
+    "PR_Realloc,PL_ArenaAllocate,rte_malloc*,rte_zmalloc*,rte_calloc*,"
+    // Frameworks and languages.
+    "QArrayData::allocate*,QArrayData::reallocate*,QListData::realloc*,qMallocAligned,"
+    "qReallocAligned,XtMalloc,XtCalloc,XtRealloc,Tcl_Alloc,Tcl_AttemptAlloc,Tcl_Realloc,TclpAlloc,"
+    "TclpRealloc,WTF::fastMalloc*,WTF::tryFastMalloc*,WTF::fastRealloc*,bmalloc::*,"
+    "caml_stat_alloc*,caml_stat_calloc*,caml_stat_resize*,caml_stat_strdup*,caml_alloc_for_heap,"
+    "scm_malloc,scm_calloc,scm_realloc,scm_gc_malloc*,stgMallocBytes,stgCallocBytes,"
+    "stgReallocBytes,js_malloc*,js_calloc*,js_realloc*,js_strdup,js_def_malloc,js_def_realloc,"
+    "mrb_malloc*,mrb_calloc,mrb_realloc*,__gmp_default_allocate,__gmp_default_reallocate,__gmp_tmp_"
+    "reentrant_alloc";
 
 constexpr size_t kNone = std::string_view::npos;
 
