@@ -90,5 +90,13 @@ TEST(FitName, IsNeverWiderThanAsked) {
   }
 }
 
+TEST(FitName, RustKeepsTypeAndTrait) {
+  const std::string name =
+      "<alloc::vec::Vec<T> as core::iter::traits::FromIterator<T>>::from_iter::<U>";
+  EXPECT_EQ(FitName(name, 70, Charset::kAscii),
+            "<alloc::vec::Vec as core::iter::traits::FromIterator>::from_iter");
+  EXPECT_EQ(FitName(name, 40, Charset::kAscii), "<Vec as FromIterator>::from_iter");
+}
+
 }  // namespace
 }  // namespace allomon::report

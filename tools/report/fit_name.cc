@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/report/rust_name.h"
 #include "tools/text/utf8.h"
 
 namespace allomon::report {
@@ -119,6 +120,31 @@ size_t ClassPart(const std::string& qualified, const std::vector<size_t>& parts)
   return part == 0 ? 0 : part - 1;
 }
 
+std::string QualifiedOr(std::string_view name) {
+  const std::string whole(name);
+  const std::string qualified = QualifiedName(whole);
+  return qualified.empty() ? whole : qualified;
+}
+
+std::string LastPart(const std::string& qualified) {
+  return qualified.substr(PartsOf(qualified).back());
+}
+
+// `<Type as Trait>::function`, with and without the modules.  Empty if neither fits.
+std::string FitRustName(const RustName& name, int columns) {
+  std::string type = QualifiedOr(name.type);
+  std::string trait = QualifiedOr(name.trait);
+  const std::string_view rest = name.rest.substr(2);
+  const std::string function = QualifiedOr(rest.substr(0, rest.find("::<")));
+  for (int i = 0; i < 2; ++i) {
+    const std::string fit = "<" + type + (trait.empty() ? "" : " as " + trait) + ">::" + function;
+    if (Columns(fit) <= columns) return fit;
+    type = LastPart(type);
+    trait = LastPart(trait);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string QualifiedName(const std::string& name) {
@@ -135,8 +161,11 @@ std::string ClassAndFunction(const std::string& name) {
 
 std::string FitName(const std::string& name, int columns, Charset charset) {
   if (Columns(name) <= columns) return name;
-  std::string qualified = QualifiedName(name);
-  if (qualified.empty()) qualified = name;
+  if (const auto rust = ParseRustName(name)) {
+    const std::string fit = FitRustName(*rust, columns);
+    if (!fit.empty()) return fit;
+  }
+  const std::string qualified = QualifiedOr(name);
   if (Columns(qualified) <= columns) return qualified;
   const std::vector<size_t> parts = PartsOf(qualified);
   const size_t last = ClassPart(qualified, parts);

@@ -1,7 +1,10 @@
 #include "tools/report/grid.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "tools/report/bar.h"
 #include "tools/text/utf8.h"
@@ -125,10 +128,78 @@ std::string Aligned(const std::string& text, int width, bool left) {
   return left ? text + blanks : blanks + text;
 }
 
+bool IsOfWord(char c) {
+  return c == '_' || static_cast<unsigned char>(c) >= 0x80 ||
+         isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+// What tells the texts apart: each without the words at its beginning and its end that all have.
+std::vector<std::string> Differences(const std::vector<std::string>& texts) {
+  size_t same_begin = texts[0].size();
+  size_t same_end = same_begin;
+  size_t shortest = same_begin;
+  for (const std::string& text : texts) {
+    const auto begin = std::mismatch(text.begin(), text.end(), texts[0].begin(), texts[0].end());
+    const auto end = std::mismatch(text.rbegin(), text.rend(), texts[0].rbegin(), texts[0].rend());
+    same_begin = std::min(same_begin, static_cast<size_t>(begin.first - text.begin()));
+    same_end = std::min(same_end, static_cast<size_t>(end.first - text.rbegin()));
+    shortest = std::min(shortest, text.size());
+  }
+  same_end = std::min(same_end, shortest - same_begin);
+  const std::string& first = texts[0];
+  while (same_begin > 0 && IsOfWord(first[same_begin - 1])) --same_begin;
+  while (same_end > 0 && IsOfWord(first[first.size() - same_end])) --same_end;
+  std::vector<std::string> differences;
+  for (const std::string& text : texts) {
+    differences.push_back(text.substr(same_begin, text.size() - same_begin - same_end));
+  }
+  return differences;
+}
+
+// The texts of a column in at most so many columns of the terminal, by what they were.
+class CutTexts {
+ public:
+  CutTexts(const Column& column, std::set<std::string> texts, int columns, Charset charset)
+      : column_(column), columns_(columns), charset_(charset) {
+    std::map<std::string, std::vector<std::string>> texts_by_cut;
+    for (const std::string& text : texts) {
+      texts_by_cut[column.cut(text, columns, charset)].push_back(text);
+    }
+    for (const auto& [cut, same] : texts_by_cut) {
+      const bool is_apart = same.size() == 1 || !column.keeps_apart;
+      const auto marks = is_apart ? std::vector<std::string>(same.size()) : Differences(same);
+      for (size_t i = 0; i < same.size(); ++i) cut_[same[i]] = Marked(cut, same[i], marks[i]);
+    }
+  }
+
+  const std::string& operator[](const std::string& text) const { return cut_.at(text); }
+
+ private:
+  std::string Marked(const std::string& cut, const std::string& text,
+                     const std::string& mark) const {
+    const int room = std::min(Columns(mark), columns_ / 2);
+    if (mark.empty() || room < 2) return cut;
+    return column_.cut(text, columns_ - room - 1, charset_) + " " +
+           CutToBeginning(mark, room, charset_);
+  }
+
+  const Column& column_;
+  const int columns_;
+  const Charset charset_;
+  std::map<std::string, std::string> cut_;
+};
+
 class Formatter {
  public:
   Formatter(const Grid& grid, const std::vector<int>& widths, Charset charset, bool colored)
-      : grid_(grid), widths_(widths), charset_(charset), colored_(colored) {}
+      : grid_(grid), widths_(widths), charset_(charset), colored_(colored) {
+    for (size_t i = 0; i < grid.columns.size(); ++i) {
+      std::set<std::string> texts = {grid.columns[i].head};
+      for (const auto& row : grid.rows) texts.insert(row[i].text);
+      if (grid.columns[i].kind != Column::Kind::kText) texts.clear();
+      cut_.emplace_back(grid.columns[i], std::move(texts), widths[i], charset);
+    }
+  }
 
   std::string Lines() const {
     std::vector<Cell> heads;
@@ -156,7 +227,7 @@ class Formatter {
 
   std::string TextOf(const Cell& cell, size_t i) const {
     const Column& column = grid_.columns[i];
-    if (column.kind == Column::Kind::kText) return column.cut(cell.text, widths_[i], charset_);
+    if (column.kind == Column::Kind::kText) return cut_[i][cell.text];
     if (column.kind == Column::Kind::kNumber) return cell.text;
     return Bar(cell.own, cell.with_callees, column.full_bar, charset_);
   }
@@ -165,6 +236,7 @@ class Formatter {
   const std::vector<int>& widths_;
   const Charset charset_;
   const bool colored_;
+  std::vector<CutTexts> cut_;  // by column
 };
 
 }  // namespace

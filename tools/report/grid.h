@@ -23,6 +23,8 @@ struct Column {
   int least = 0;      // a text or a bar is cut to that many columns before others are dropped
   // How a text is cut to so many columns.
   std::string (*cut)(const std::string& text, int columns, Charset charset) = CutToEnd;
+  // Different texts that are cut to the same one get behind it what they differ in.
+  bool keeps_apart = false;
   int full_bar = 0;  // the columns of a bar that stands for all
 };
 

@@ -71,7 +71,7 @@ class Writer {
 
   // <gc>, <main> and <unknown> are not functions of the program itself.
   Cell NameCell(const SourceName& name) const {
-    return {Text(ShortName(name.name)), name.position.empty() ? Paint::kDim : Paint::kBold};
+    return {Text(name.name), name.position.empty() ? Paint::kDim : Paint::kBold};
   }
   Cell PlaceCell(const SourceName& name) const { return {Text(PlaceText(name)), Paint::kDim}; }
 
@@ -84,6 +84,7 @@ class Writer {
   }
 
   std::string Formatted() {
+    if (!style_.whole_names) ShortenNames();
     GiveNamesRoom();
     return FormatGrid(std::move(grid_), style_.width, style_.charset, style_.colored);
   }
@@ -93,11 +94,18 @@ class Writer {
   void AddTexts() {
     Column names = {"function", Column::Kind::kText, kStays, kLeastName};
     names.cut = FitName;
+    names.keeps_apart = true;
     grid_.columns.push_back(names);
     grid_.columns.push_back({"where", Column::Kind::kText, kDropPlace, kLeastPlace});
   }
 
-  // Call it when all rows are there.
+  // Call these when all rows are there.
+  void ShortenNames() {
+    std::vector<std::string> names;
+    for (const auto& row : grid_.rows) names.push_back(row.front().text);
+    names = ShortNames(names);
+    for (size_t i = 0; i < names.size(); ++i) grid_.rows[i].front().text = names[i];
+  }
   void GiveNamesRoom() {
     int& least = grid_.columns.front().least;
     const int most = std::max(kLeastName, style_.width / 2);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tools/report/short_name.h"
+
 namespace allomon::views {
 namespace {
 
@@ -30,6 +32,11 @@ Cell DataCell(Data data) {
   Cell cell;
   cell.data = std::move(data);
   return cell;
+}
+
+std::string NameInText(const Scene& scene, uint32_t frame) {
+  const std::string& name = scene.stacks.NameOf(frame).text;
+  return scene.options->width == 0 ? name : report::ShortName(name);
 }
 
 std::string PlaceOf(const heap::Stacks& stacks, uint32_t frame) {

@@ -2,6 +2,7 @@
 #ifndef ALLOMON_TOOLS_VIEWS_CELLS_H_
 #define ALLOMON_TOOLS_VIEWS_CELLS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ Cell DataCell(Data data);
 
 // "file.cc:12", "file.cc", or "".
 std::string PlaceOf(const heap::Stacks& stacks, uint32_t frame);
+
+// A function in a line of text: shortened, unless the user asks for all of it (--width=0).
+std::string NameInText(const Scene& scene, uint32_t frame);
 
 // Function, where; and for programs file and line.
 void AddNameColumns(Table* table);

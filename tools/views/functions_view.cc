@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "tools/report/short_name.h"
 #include "tools/views/cells.h"
 
 namespace allomon::views {
@@ -125,8 +124,8 @@ class FunctionsView {
   void AddBestStack(const Row& row, std::vector<TextLine>* lines) const {
     if (row.best_stack == heap::kNone || row.best_weight <= 0) return;
     const std::string amount = AmountText(row.best_weight, blocks_);
-    const std::string name = report::ShortName(scene_.stacks.NameOf(row.frame).text);
-    AddStack(scene_.stacks, row.best_stack,
+    const std::string name = NameInText(scene_, row.frame);
+    AddStack(scene_, row.best_stack,
              amount + " of " + name + " " + MetricPhrase(scene_.measure.metric) + ", asked for by",
              lines);
   }
@@ -140,8 +139,9 @@ class FunctionsView {
 
 }  // namespace
 
-void AddStack(const heap::Stacks& stacks, uint32_t stack, const std::string& title,
+void AddStack(const Scene& scene, uint32_t stack, const std::string& title,
               std::vector<TextLine>* lines) {
+  const heap::Stacks& stacks = scene.stacks;
   const heap::Stack& shown = stacks.stacks[stack];
   lines->push_back({title, Paint::kBold});
   uint64_t end = shown.end;
@@ -149,8 +149,7 @@ void AddStack(const heap::Stacks& stacks, uint32_t stack, const std::string& tit
   for (uint64_t i = shown.begin; i < end; ++i) {
     const uint32_t frame = stacks.cells[i];
     const std::string place = PlaceOf(stacks, frame);
-    lines->push_back({"  " + report::ShortName(stacks.NameOf(frame).text) +
-                      (place.empty() ? "" : "  " + place)});
+    lines->push_back({"  " + NameInText(scene, frame) + (place.empty() ? "" : "  " + place)});
   }
   if (end < shown.end) {
     lines->push_back({"  " + MoreText(static_cast<size_t>(shown.end - end), "frame"), Paint::kDim});

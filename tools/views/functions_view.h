@@ -16,7 +16,7 @@ namespace allomon::views {
 void AddFunctions(const Scene& scene, heap::RowKey key, Report* report);
 
 // Adds a title and the frames of a stack, innermost first, one a line.
-void AddStack(const heap::Stacks& stacks, uint32_t stack, const std::string& title,
+void AddStack(const Scene& scene, uint32_t stack, const std::string& title,
               std::vector<TextLine>* lines);
 
 }  // namespace allomon::views

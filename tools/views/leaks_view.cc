@@ -9,7 +9,6 @@
 
 #include "tools/heap/labels.h"
 #include "tools/heap/rows.h"
-#include "tools/report/short_name.h"
 #include "tools/views/ages.h"
 #include "tools/views/cells.h"
 #include "tools/views/functions_view.h"
@@ -265,7 +264,7 @@ class LeaksView {
   }
 
   std::string NameOf(const Row& row) const {
-    if (!IsByLabel()) return report::ShortName(scene_.stacks.NameOf(row.frame).text);
+    if (!IsByLabel()) return NameInText(scene_, row.frame);
     return scene_.options->by_label + "=" + label_values_[row.frame];
   }
 
@@ -273,7 +272,7 @@ class LeaksView {
     for (size_t i = 0; i < std::min(kStacks, rows_.size()); ++i) {
       if (i > 0 && VerdictOf(rows_[i].self) != Verdict::kGrows) break;
       if (rows_[i].best_stack == heap::kNone) continue;
-      views::AddStack(scene_.stacks, rows_[i].best_stack,
+      views::AddStack(scene_, rows_[i].best_stack,
                       AmountText(rows_[i].best_weight, false) + " of " + NameOf(rows_[i]) +
                           " live, asked for by",
                       lines);

@@ -84,7 +84,11 @@ class Writer {
     }
     for (const auto& row : table.rows) {
       auto& cells = grid.rows.emplace_back();
-      for (const size_t i : shown) cells.push_back(CellOf(row[i], table.columns[i].kind));
+      for (const size_t i : shown) cells.push_back(CellOf(row[i]));
+    }
+    for (size_t i = 0; i < shown.size() && !style_.whole_names; ++i) {
+      const Column::Kind kind = table.columns[shown[i]].kind;
+      if (kind == Column::Kind::kName || kind == Column::Kind::kTree) ShortenNames(i, &grid);
     }
     return report::FormatGrid(std::move(grid), style_.width, style_.charset, style_.colored);
   }
@@ -98,6 +102,7 @@ class Writer {
         break;
       case Column::Kind::kName:
         grid.cut = report::FitName;
+        grid.keeps_apart = true;
         grid.least = kLeastName;
         break;
       case Column::Kind::kPath:
@@ -120,13 +125,21 @@ class Writer {
     return grid;
   }
 
-  report::Cell CellOf(const Cell& cell, Column::Kind kind) const {
-    std::string text = cell.shown;
-    if (kind == Column::Kind::kName) text = report::ShortName(text);
-    if (kind == Column::Kind::kTree) {
-      text = text.substr(0, BlanksOf(text)) + report::ShortName(text.substr(BlanksOf(text)));
+  report::Cell CellOf(const Cell& cell) const {
+    return {Printable(cell.shown, style_.charset), cell.paint, cell.own, cell.with_callees};
+  }
+
+  // Blanks before a name are its depth in a tree.
+  static void ShortenNames(size_t column, report::Grid* grid) {
+    std::vector<std::string> names;
+    for (const auto& row : grid->rows) {
+      names.push_back(row[column].text.substr(BlanksOf(row[column].text)));
     }
-    return {Printable(text, style_.charset), cell.paint, cell.own, cell.with_callees};
+    names = report::ShortNames(names);
+    for (size_t i = 0; i < names.size(); ++i) {
+      std::string& text = grid->rows[i][column].text;
+      text = text.substr(0, BlanksOf(text)) + names[i];
+    }
   }
 
   const TextStyle& style_;

@@ -39,6 +39,7 @@ size_t RowsOf(const Options& options, const Terminal& terminal) {
 TextStyle StyleOf(const Options& options, const Terminal& terminal) {
   TextStyle style;
   style.width = options.width.value_or(terminal.is_terminal ? terminal.columns : 0);
+  style.whole_names = options.width == 0;
   style.colored =
       options.color == Color::kAlways || (options.color == Color::kAuto && terminal.color_wanted);
   style.charset = terminal.charset;
