@@ -119,6 +119,7 @@ class Served {
 
   const Address& address() const { return address_; }
   int answers() const { return answers_; }
+  int cancelled() const { return cancelled_; }
   void Release() { is_held_ = false; }
   void Hold() { is_held_ = true; }
 
@@ -132,7 +133,13 @@ class Served {
   Reply Get(const Request& request) {
     ++answers_;
     if (request.path == "/throw") throw std::bad_alloc();
-    while (is_held_ && request.path == "/held") std::this_thread::sleep_for(milliseconds(1));
+    while (is_held_ && request.path == "/held") {
+      if (request.is_cancelled->load()) {
+        ++cancelled_;
+        break;
+      }
+      std::this_thread::sleep_for(milliseconds(1));
+    }
     Reply reply = TextReply(200, "small");
     if (request.path == "/large") reply.body = large_;
     if (request.path == "/own") reply.body = std::make_shared<std::string>(kLargeBytes, 'x');
@@ -143,6 +150,7 @@ class Served {
   const int stop_;
   Address address_;
   std::atomic<int> answers_{0};
+  std::atomic<int> cancelled_{0};
   std::atomic<bool> is_held_{false};
   std::unique_ptr<Front> front_;
   std::thread thread_;
@@ -153,6 +161,7 @@ FrontLimits Quick() {
   limits.request_time = milliseconds(300);
   limits.idle_time = milliseconds(300);
   limits.send_time = milliseconds(300);
+  limits.closed_time = milliseconds(300);
   return limits;
 }
 
@@ -205,6 +214,38 @@ TEST(FrontTest, ClientThatHasSentAllMayCloseItsSide) {
   served.Release();
   EXPECT_NE(client.ReceiveUntil("small\n").find("200 OK"), std::string::npos);
   EXPECT_TRUE(client.Ends());
+}
+
+TEST(FrontTest, AnswerIsNotMadeForAClientThatHasGone) {
+  for (const bool is_torn_down : {false, true}) {
+    Served served(Quick());
+    served.Hold();
+    {
+      Client client(served.address());
+      if (is_torn_down) client.TearDown();
+      ASSERT_TRUE(client.Send("GET /held HTTP/1.1\r\n\r\n"));
+      while (served.answers() == 0) std::this_thread::sleep_for(milliseconds(1));
+    }
+    const auto begin = Clock::now();
+    while (served.cancelled() == 0 && SecondsSince(begin) < kPatienceMilliseconds / 1e3) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    EXPECT_EQ(served.cancelled(), 1) << is_torn_down;
+  }
+}
+
+TEST(FrontTest, QuickRequestsDoNotWaitForOthers) {
+  FrontLimits limits;
+  limits.is_quick = [](std::string_view request) { return request.substr(0, 10) == "GET /small"; };
+  Served served(limits);
+  served.Hold();
+  std::vector<std::unique_ptr<Client>> waiting;
+  for (int i = 0; i < 6; ++i) {
+    waiting.push_back(std::make_unique<Client>(served.address()));
+    ASSERT_TRUE(waiting.back()->Send("GET /held HTTP/1.1\r\n\r\n"));
+  }
+  while (served.answers() < 2) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_TRUE(served.Answers());
 }
 
 TEST(FrontTest, ClientThatSendsNothingIsCutOff) {

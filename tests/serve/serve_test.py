@@ -257,6 +257,31 @@ class FolderTest(ServeCase):
         self.assertEqual(live(f"&process={second.pid}"), 500_000)
         self.assertEqual(live("&process=labelled_server"), 1_500_000)
 
+    def test_parameters_that_no_page_knows_make_no_other_reply(self):
+        host = self.host()
+        host.keep(b"a", 10)
+        serving = self.serve("--dir", self.folder)
+        replies = set()
+        for _ in range(20):  # until three come within a second
+            replies = {serving.ask(f"/debug/pprof/heap?x={i}")[1] for i in range(3)}
+            host.keep(b"a", 10)
+            if len(replies) == 1:
+                break
+        self.assertEqual(len(replies), 1)
+        self.assertEqual(serving.ask("/debug/pprof/heap?process=nobody&x=1")[0], 404)
+
+    def test_recordings_of_other_users_are_left_out_unless_asked_for(self):
+        host = self.host()
+        host.keep(b"a", 10)
+        try:
+            os.chown(host.recording, 1234, -1)
+        except OSError:
+            self.skipTest("no file can be given away here")
+        samples = self.metrics(self.serve("--dir", self.folder))
+        self.assertEqual(self.value(samples, "allomon_processes"), 0)
+        samples = self.metrics(self.serve("--dir", self.folder, "--all-users"))
+        self.assertEqual(self.value(samples, "allomon_processes"), 1)
+
     def test_what_is_no_recording_is_left_out(self):
         self.host().keep(b"acme", 100)
         for name, text in (("x", b"no"), ("damaged.rec", b"ALLOREC\n"), ("empty", b"")):

@@ -43,6 +43,8 @@ short Connection::events() const {
       return POLLIN;
     case State::kSends:
       return POLLOUT;
+    case State::kWaits:
+      return is_closed_ ? 0 : POLLRDHUP;
     default:
       return 0;
   }

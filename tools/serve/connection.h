@@ -54,6 +54,9 @@ class Connection {
   // The request of a whole frame, which is the input no more.
   std::string TakeRequest(const Frame& frame);
 
+  // While it waits: the client sends no more, and may have gone.
+  void NoteClosed() { is_closed_ = true; }
+
   void Begin(Response response);
   // Sends what the socket takes.
   void Send();
@@ -71,7 +74,8 @@ class Connection {
   Time deadline_;
   std::string input_;
   Response response_;
-  size_t sent_ = 0;  // of the response
+  bool is_closed_ = false;  // by the client
+  size_t sent_ = 0;         // of the response
   size_t drained_ = 0;
 };
 

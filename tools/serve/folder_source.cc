@@ -1,4 +1,6 @@
 #include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -27,15 +29,22 @@ absl::Status CannotRead(const std::string& path) {
 
 }  // namespace
 
+bool FolderSource::IsServed(const std::string& path) const {
+  if (owners_ == Owners::kAll) return true;
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && status.st_uid == geteuid();
+}
+
 absl::StatusOr<std::vector<RecordingFile>> FolderSource::Files() {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path_.c_str()), closedir);
   if (folder == nullptr) return CannotRead(path_);
   std::vector<RecordingFile> files;
-  while (const dirent* const entry = readdir(folder.get())) {
-    if (files.size() == kMostFiles) break;
+  for (size_t i = 0; i < kMostEntries && files.size() < kMostFiles; ++i) {
+    const dirent* const entry = readdir(folder.get());
+    if (entry == nullptr) break;
     if (entry->d_name[0] == '.') continue;
     const std::string path = path_ + "/" + entry->d_name;
-    if (IsRecording(path)) files.push_back({path, entry->d_name});
+    if (IsServed(path) && IsRecording(path)) files.push_back({path, entry->d_name});
   }
   std::sort(files.begin(), files.end(),
             [](const RecordingFile& a, const RecordingFile& b) { return a.name < b.name; });

@@ -88,9 +88,19 @@ class Front::Connections {
       connection->Receive();
       if (was_idle && !connection->is_idle()) SetState(connection, limits_.request_time);
       Look(connection);
+    } else if (events == POLLRDHUP) {
+      AfterClosing(connection);
     } else {
-      connection->End();  // an error, or nobody is there
+      connection->End();  // an error, or nobody is there: the answer is not made
     }
+  }
+
+  // A client that has closed its side may wait for the answer, or have gone: that is seen only when
+  // something is sent.  So it gets what is ready soon.
+  void AfterClosing(Connection* connection) {
+    connection->NoteClosed();
+    connection->SetTimes(connection->since(),
+                         std::min(connection->deadline(), Clock::now() + limits_.closed_time));
   }
 
   // Whether what a client has sent is a request.
@@ -106,6 +116,7 @@ class Front::Connections {
     job.id = connection->id();
     job.request = connection->TakeRequest(frame);
     job.head_bytes = frame.head_bytes;
+    job.is_quick = limits_.is_quick != nullptr && limits_.is_quick(job.request);
     SetState(connection, limits_.answer_time);
     workers_.Add(std::move(job));
   }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "tools/serve/http.h"
 
@@ -20,10 +21,13 @@ struct FrontLimits {
 
   // When one more comes, the one that has waited longest for a request ends.
   size_t connections = 1024;
-  size_t threads = 2;
+  size_t threads = 2;  // besides one for quick requests
+  // Whether a whole request is quick; null: none is.
+  bool (*is_quick)(std::string_view request) = nullptr;
   Milliseconds request_time{10'000};  // from the first moment to the last byte of a request
   Milliseconds idle_time{kIdleSeconds * 1'000};
   Milliseconds answer_time{180'000};
+  Milliseconds closed_time{1'000};  // for an answer to a client that has closed its side
   Milliseconds send_time{60'000};
   // Of responses that clients have not taken yet, each shared text once.  When there is more, those
   // that have been sent for longest end.
@@ -39,7 +43,7 @@ class Front {
   Front(const Front&) = delete;
   Front& operator=(const Front&) = delete;
 
-  // Serves until there is something to read from `stop`.  Waits for answers that are being made.
+  // Serves until there is something to read from `stop`.
   void Run(int stop);
 
  private:

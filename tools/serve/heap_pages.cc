@@ -44,18 +44,17 @@ std::string ValueOr(const Request& request, const char* name) {
 
 }  // namespace
 
-absl::StatusOr<heap::HeapProfile> Pages::HeapFor(const Request& request) {
+absl::StatusOr<heap::HeapProfile> Pages::HeapFor(const Files& files, const Request& request) const {
   const auto choice = ChoiceOf(request);
   if (!choice.ok()) return choice.status();
-  const auto files = source_.Files();
-  if (!files.ok()) return files.status();
-  return HeapOf(*files, *choice, options_);
+  return HeapOf(files, *choice, options_);
 }
 
-absl::StatusOr<Reply> Pages::PprofOf(const Request& request, const char* name, heap::Metric first) {
+absl::StatusOr<Reply> Pages::PprofOf(const Files& files, const Request& request, const char* name,
+                                     heap::Metric first) const {
   const absl::Status status = CheckProfileRequest(request);
   if (!status.ok()) return status;
-  const auto profile = HeapFor(request);
+  const auto profile = HeapFor(files, request);
   if (!profile.ok()) return profile.status();
   Reply reply =
       ReplyOf(pprof::Gzip(pprof::EncodePprof(*profile, first)), "application/octet-stream");
@@ -64,16 +63,16 @@ absl::StatusOr<Reply> Pages::PprofOf(const Request& request, const char* name, h
   return reply;
 }
 
-absl::StatusOr<Reply> Pages::Heap(const Request& request) {
-  return PprofOf(request, "heap", heap::Metric::kLive);
+absl::StatusOr<Reply> Pages::Heap(const Files& files, const Request& request) const {
+  return PprofOf(files, request, "heap", heap::Metric::kLive);
 }
 
-absl::StatusOr<Reply> Pages::Allocs(const Request& request) {
-  return PprofOf(request, "allocs", heap::Metric::kAllocated);
+absl::StatusOr<Reply> Pages::Allocs(const Files& files, const Request& request) const {
+  return PprofOf(files, request, "allocs", heap::Metric::kAllocated);
 }
 
-absl::StatusOr<Reply> Pages::Flame(const Request& request) {
-  auto profile = HeapFor(request);
+absl::StatusOr<Reply> Pages::Flame(const Files& files, const Request& request) const {
+  auto profile = HeapFor(files, request);
   if (!profile.ok()) return profile.status();
   const std::string title = ValueOr(request, "process");
   flame::Profiles profiles;

@@ -3,6 +3,7 @@
 #ifndef ALLOMON_TOOLS_SERVE_HTTP_H_
 #define ALLOMON_TOOLS_SERVE_HTTP_H_
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -22,6 +23,7 @@ struct Request {
   std::string host;                                             // the header; empty: none
   std::string authorization;                                    // the header; empty: none
   std::string_view body;
+  const std::atomic<bool>* is_cancelled = nullptr;  // nobody waits for the reply any more
 
   // The first value of a parameter; nullptr: it is not there.
   const std::string* Find(std::string_view name) const;

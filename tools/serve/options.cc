@@ -37,6 +37,7 @@ absl::Status AddWord(const std::string& word, Options*) {
 constexpr options::Flag<Options> kFlags[] = {
     {"--exact", [](Options* options) { options->rate = 1; }},
     {"--all-children", [](Options* options) { options->all_children = true; }},
+    {"--all-users", [](Options* options) { options->all_users = true; }},
     {"--help", [](Options* options) { options->help = true; }},
     {"-h", [](Options* options) { options->help = true; }}};
 constexpr options::ValueOption<Options> kValues[] = {
@@ -52,6 +53,7 @@ constexpr options::ValueOption<Options> kValues[] = {
 absl::Status Check(const Options& options) {
   if (options.pid != 0 && !options.folder.empty()) return Bad("give --pid or --dir, not both");
   if (options.pid == 0 && options.all_children) return Bad("--all-children goes with --pid");
+  if (options.pid != 0 && options.all_users) return Bad("--all-users goes with --dir");
   if (options.pid == 0 && options.rate) {
     return Bad(
         "--rate, --every and --exact go with --pid: recordings of a folder have their rates");
@@ -75,6 +77,7 @@ const char kUsage[] =
     "                    needs a token\n"
     "  --dir=DIR         all recordings of this folder.  Default: /dev/shm, where processes that\n"
     "                    allomon ctl has asked keep theirs\n"
+    "  --all-users       with --dir: recordings that other users own, too\n"
     "  --pid=PID         those of one process, which is asked to record if it does not; what was\n"
     "                    begun ends with the server\n"
     "  --all-children    with --pid: of the processes that it has started, too\n"

@@ -19,6 +19,7 @@ struct Options {
   std::string folder;  // empty: the processes' own
   uint32_t pid = 0;    // 0: all recordings of the folder
   bool all_children = false;
+  bool all_users = false;      // recordings of a folder that others own, too
   std::optional<double> rate;  // of a recording that is begun
   std::string token;           // empty: none is asked for
   std::string token_file;

@@ -1,5 +1,6 @@
 #include "tools/serve/pages.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tools/text/plain_text.h"
@@ -27,19 +28,35 @@ Reply ErrorReply(const absl::Status& status) {
   return TextReply(StatusOf(status), Printable(message, Charset::kUtf8));
 }
 
+constexpr char kOfProfiles[] = "process,focus-label,ignore-label,by,seconds,debug";
+
+// Whether `name` is one of the words of `list`, which commas separate.
+bool IsIn(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    if (list.substr(0, comma) == name) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
 }  // namespace
 
 const Pages::Entry Pages::kEntries[] = {
-    {"/", "the flame graph; refresh=SECONDS loads it again", &Pages::Flame, false, true},
-    {"/metrics", "for Prometheus", &Pages::MetricsText, false, true},
-    {"/debug/pprof/", "this list", &Pages::Index, false, false},
-    {"/debug/pprof/heap", "what is live, for go tool pprof", &Pages::Heap, false, true},
-    {"/debug/pprof/allocs", "what was allocated, likewise", &Pages::Allocs, false, true},
-    {"/debug/pprof/profile", "time, where the process allows it", &Pages::Profile, false, false},
-    {"/debug/pprof/cmdline", "the command line, a zero between words", &Pages::Cmdline, false,
+    {"/", "the flame graph; refresh=SECONDS loads it again", &Pages::Flame, false,
+     "process,focus-label,ignore-label,by,metric,refresh", true},
+    {"/metrics", "for Prometheus", &Pages::MetricsText, false, "", true},
+    {"/debug/pprof/", "this list", &Pages::Index, false, nullptr, false},
+    {"/debug/pprof/heap", "what is live, for go tool pprof", &Pages::Heap, false, kOfProfiles,
      true},
-    {"/debug/pprof/symbol", "names of addresses: ?0x1+0x2, or as a body", &Pages::Symbol, true,
+    {"/debug/pprof/allocs", "what was allocated, likewise", &Pages::Allocs, false, kOfProfiles,
+     true},
+    {"/debug/pprof/profile", "time, where the process allows it", &Pages::Profile, false, nullptr,
      false},
+    {"/debug/pprof/cmdline", "the command line, a zero between words", &Pages::Cmdline, false,
+     "process", true},
+    {"/debug/pprof/symbol", "names of addresses: ?0x1+0x2, or as a body", &Pages::Symbol, true,
+     nullptr, true},
 };
 
 const Pages::Entry* Pages::Find(const std::string& path) {
@@ -56,16 +73,42 @@ Reply Pages::Get(const Request& request) {
   if (request.method != "GET" && request.method != "HEAD" && !is_post) {
     return TextReply(405, "GET is what this page answers");
   }
-  if (!entry->is_shared) return Make(*entry, request);
-  return replies_.Get(request.path + "?" + request.query, [&] { return Make(*entry, request); });
+  if (entry->parameters == nullptr) return Make(*entry, request);
+  return replies_.Get(KeyOf(*entry, request), [&] { return Make(*entry, request); });
 }
 
+bool Pages::IsQuick(std::string_view request) {
+  constexpr std::string_view kMetrics = "GET /metrics";
+  const std::string_view next = request.substr(std::min(kMetrics.size(), request.size()), 1);
+  return request.substr(0, kMetrics.size()) == kMetrics && (next == " " || next == "?");
+}
+
+// A parameter that the page does not know makes no other request of it.  Lengths keep a value from
+// looking like the next name.
+std::string Pages::KeyOf(const Entry& entry, const Request& request) {
+  std::string key = request.path;
+  for (const auto& [name, value] : request.parameters) {
+    if (!IsIn(entry.parameters, name)) continue;
+    key += "?" + name + "=" + std::to_string(value.size()) + ":" + value;
+  }
+  return key;
+}
+
+// The names of the files are asked for here: a source has a lock, which must not be held by another
+// thread at the time of a fork.
 Reply Pages::Make(const Entry& entry, const Request& request) {
-  absl::StatusOr<Reply> reply = (this->*entry.page)(request);
+  if (!entry.reads_recordings) return Call(entry, {}, request);
+  const auto files = source_.Files();
+  if (!files.ok()) return ErrorReply(files.status());
+  return MakeBounded([&] { return Call(entry, *files, request); }, limits_, request.is_cancelled);
+}
+
+Reply Pages::Call(const Entry& entry, const Files& files, const Request& request) const {
+  absl::StatusOr<Reply> reply = (this->*entry.page)(files, request);
   return reply.ok() ? *std::move(reply) : ErrorReply(reply.status());
 }
 
-absl::StatusOr<Reply> Pages::Index(const Request&) {
+absl::StatusOr<Reply> Pages::Index(const Files&, const Request&) const {
   std::string text;
   for (const Entry& entry : kEntries) text += std::string(entry.path) + "  " + entry.about + "\n";
   text +=
@@ -73,7 +116,7 @@ absl::StatusOr<Reply> Pages::Index(const Request&) {
   return ReplyOf(std::move(text), kPlainText);
 }
 
-absl::StatusOr<Reply> Pages::Profile(const Request&) {
+absl::StatusOr<Reply> Pages::Profile(const Files&, const Request&) const {
   return absl::UnimplementedError(
       "no time profile: recordings are of the heap, and a process cannot be asked for its time; "
       "start it with ALLOMON_PROFILE=time, and it writes one at its end");

@@ -3,7 +3,10 @@
 #define ALLOMON_TOOLS_SERVE_PAGES_H_
 
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "tools/serve/bounded_work.h"
 #include "tools/serve/heap_of.h"
 #include "tools/serve/http.h"
 #include "tools/serve/shared_replies.h"
@@ -15,39 +18,51 @@ namespace allomon::serve {
 class Pages {
  public:
   // `source` must outlive it.
-  Pages(Source* source, const std::string& debug_dir)
-      : source_(*source), options_{debug_dir, true} {}
+  Pages(Source* source, const std::string& debug_dir, const WorkLimits& limits)
+      : source_(*source), options_{debug_dir, true}, limits_(limits) {}
 
-  // What is wrong with a request is its reply, in one line.
+  // Whether a request as text is for a page that is made at once.
+  static bool IsQuick(std::string_view request);
+
+  // What is wrong with a request is its reply, in one line.  Recordings are read in a process of
+  // its own for each reply (bounded_work.h).
   Reply Get(const Request& request);
 
  private:
-  using Page = absl::StatusOr<Reply> (Pages::*)(const Request& request);
+  using Files = std::vector<RecordingFile>;
+  using Page = absl::StatusOr<Reply> (Pages::*)(const Files& files, const Request& request) const;
   struct Entry {
     const char* path;
     const char* about;
     Page page;
     bool takes_body;
-    bool is_shared;  // equal requests within a second have one reply
+    // The names of the parameters that the page goes by.  Requests that are equal in these have one
+    // reply within a second.
+    const char* parameters;
+    bool reads_recordings;
   };
   static const Entry kEntries[];
   static const Entry* Find(const std::string& path);
+  static std::string KeyOf(const Entry& entry, const Request& request);
 
   Reply Make(const Entry& entry, const Request& request);
+  Reply Call(const Entry& entry, const Files& files, const Request& request) const;
 
-  absl::StatusOr<heap::HeapProfile> HeapFor(const Request& request);
-  absl::StatusOr<Reply> PprofOf(const Request& request, const char* name, heap::Metric first);
-  absl::StatusOr<Reply> Index(const Request& request);
-  absl::StatusOr<Reply> Flame(const Request& request);
-  absl::StatusOr<Reply> MetricsText(const Request& request);
-  absl::StatusOr<Reply> Heap(const Request& request);
-  absl::StatusOr<Reply> Allocs(const Request& request);
-  absl::StatusOr<Reply> Profile(const Request& request);
-  absl::StatusOr<Reply> Cmdline(const Request& request);
-  absl::StatusOr<Reply> Symbol(const Request& request);
+  absl::StatusOr<heap::HeapProfile> HeapFor(const Files& files, const Request& request) const;
+  absl::StatusOr<Reply> PprofOf(const Files& files, const Request& request, const char* name,
+                                heap::Metric first) const;
+  absl::StatusOr<Reply> Index(const Files& files, const Request& request) const;
+  absl::StatusOr<Reply> Flame(const Files& files, const Request& request) const;
+  absl::StatusOr<Reply> MetricsText(const Files& files, const Request& request) const;
+  absl::StatusOr<Reply> Heap(const Files& files, const Request& request) const;
+  absl::StatusOr<Reply> Allocs(const Files& files, const Request& request) const;
+  absl::StatusOr<Reply> Profile(const Files& files, const Request& request) const;
+  absl::StatusOr<Reply> Cmdline(const Files& files, const Request& request) const;
+  absl::StatusOr<Reply> Symbol(const Files& files, const Request& request) const;
 
   Source& source_;
   const HeapOptions options_;
+  const WorkLimits limits_;
   SharedReplies replies_;
 };
 

@@ -12,12 +12,10 @@
 
 namespace allomon::serve {
 
-absl::StatusOr<Reply> Pages::MetricsText(const Request&) {
-  const auto files = source_.Files();
-  if (!files.ok()) return files.status();
+absl::StatusOr<Reply> Pages::MetricsText(const Files& files, const Request&) const {
   Metrics metrics;
   VisitProcesses(
-      *files,
+      files,
       [&](const RecordingFile& file, const recording::Process& process) {
         metrics.Add(file.name, process, IsRunning(process));
       },
@@ -26,15 +24,13 @@ absl::StatusOr<Reply> Pages::MetricsText(const Request&) {
 }
 
 // Of the process that allocated most.
-absl::StatusOr<Reply> Pages::Cmdline(const Request& request) {
+absl::StatusOr<Reply> Pages::Cmdline(const Files& files, const Request& request) const {
   const auto choice = ChoiceOf(request);
   if (!choice.ok()) return choice.status();
-  const auto files = source_.Files();
-  if (!files.ok()) return files.status();
   std::optional<std::string> command;
   double most_bytes = 0;
   VisitProcesses(
-      *files,
+      files,
       [&](const RecordingFile&, const recording::Process& process) {
         const double bytes = process.record.allocated.bytes;
         if (!choice->Fits(process) || (command && bytes < most_bytes)) return;
@@ -47,13 +43,13 @@ absl::StatusOr<Reply> Pages::Cmdline(const Request& request) {
   return ReplyOf(*std::move(command), kPlainText);
 }
 
-absl::StatusOr<Reply> Pages::Symbol(const Request& request) {
+absl::StatusOr<Reply> Pages::Symbol(const Files& files, const Request& request) const {
   const std::string_view asked = request.method == "POST" ? request.body : request.query;
   const std::vector<uint64_t> addresses = AddressesOf(asked);
   if (addresses.empty()) return ReplyOf("num_symbols: 1\n", kPlainText);
   Request all = request;
   all.parameters.clear();
-  const auto profile = HeapFor(all);
+  const auto profile = HeapFor(files, all);
   if (!profile.ok()) return profile.status();
   return ReplyOf(SymbolText(*profile, addresses), kPlainText);
 }

@@ -68,6 +68,7 @@ class Signals {
 FrontLimits Limits() {
   constexpr rlim_t kOthers = 64;
   FrontLimits limits;
+  limits.is_quick = Pages::IsQuick;
   rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return limits;
   const rlim_t wanted = limits.connections + kOthers;
@@ -101,7 +102,8 @@ absl::StatusOr<std::unique_ptr<Source>> SourceOf(const Options& options) {
     return std::unique_ptr<Source>(*std::move(source));
   }
   auto source =
-      std::make_unique<FolderSource>(options.folder.empty() ? kDefaultFolder : options.folder);
+      std::make_unique<FolderSource>(options.folder.empty() ? kDefaultFolder : options.folder,
+                                     options.all_users ? Owners::kAll : Owners::kOwn);
   const auto files = source->Files();
   if (!files.ok()) return files.status();
   return std::unique_ptr<Source>(std::move(source));
@@ -117,7 +119,7 @@ CommandResult Serve(const Options& options, const Address& address, const std::s
     close(*listening);
     return Failed(source.status());
   }
-  Pages pages(source->get(), options.debug_dir);
+  Pages pages(source->get(), options.debug_dir, WorkLimits());
   Front front(*listening, Limits(),
               Kept(token, [&pages](const Request& request) { return pages.Get(request); }));
   printf("%s", LineOf("http://" + AddressOf(*listening).Text() + "/").c_str());

@@ -41,14 +41,23 @@ bool SharedReplies::WaitFor(const std::string& key, std::unique_lock<std::mutex>
   }
 }
 
-// What is old, and beyond the most that are kept the oldest.  None that is being made.
+size_t SharedReplies::Bytes() const {
+  size_t bytes = 0;
+  for (const auto& [key, entry] : entries_) {
+    if (entry.is_ready && entry.reply.body != nullptr) bytes += entry.reply.body->size();
+  }
+  return bytes;
+}
+
+// Evicts expired replies, then the oldest ones above kMost and kMostBytes.  Replies still being
+// made stay.
 void SharedReplies::DropOld() {
   const auto now = Clock::now();
   for (auto each = entries_.begin(); each != entries_.end();) {
     const bool is_old = each->second.is_ready && each->second.begun + kFresh < now;
     each = is_old ? entries_.erase(each) : std::next(each);
   }
-  while (entries_.size() >= kMost) {
+  while (entries_.size() >= kMost || Bytes() > kMostBytes) {
     auto oldest = entries_.end();
     for (auto each = entries_.begin(); each != entries_.end(); ++each) {
       if (!each->second.is_ready) continue;

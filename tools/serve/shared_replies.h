@@ -19,6 +19,7 @@ class SharedReplies {
  public:
   static constexpr std::chrono::milliseconds kFresh{1'000};  // from when its making began
   static constexpr size_t kMost = 16;                        // that are kept
+  static constexpr size_t kMostBytes = size_t{64} << 20;     // of their bodies
 
   // That of `key`, or what `make` returns.  What `make` throws goes on to the caller.
   Reply Get(const std::string& key, const std::function<Reply()>& make);
@@ -34,6 +35,7 @@ class SharedReplies {
 
   // False if the caller is to make it.
   bool WaitFor(const std::string& key, std::unique_lock<std::mutex>* lock, Reply* reply);
+  size_t Bytes() const;
   void DropOld();
 
   std::mutex mutex_;

@@ -11,13 +11,15 @@ namespace allomon::serve {
 
 Workers::Workers(size_t threads, Answer answer)
     : answer_(std::move(answer)), done_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+  threads_.emplace_back([this] { Work(true); });
+  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(false); });
 }
 
 Workers::~Workers() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ends_ = true;
+    for (const auto& [id, is_cancelled] : begun_) is_cancelled->store(true);
   }
   has_jobs_.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -27,15 +29,17 @@ Workers::~Workers() {
 void Workers::Add(Job job) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    jobs_.push_back(std::move(job));
+    jobs_[job.is_quick].push_back(std::move(job));
   }
-  has_jobs_.notify_one();
+  has_jobs_.notify_all();
 }
 
 void Workers::Cancel(uint64_t id) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto is_it = [id](const Job& job) { return job.id == id; };
-  jobs_.erase(std::remove_if(jobs_.begin(), jobs_.end(), is_it), jobs_.end());
+  for (auto& jobs : jobs_) jobs.erase(std::remove_if(jobs.begin(), jobs.end(), is_it), jobs.end());
+  const auto begun = begun_.find(id);
+  if (begun != begun_.end()) begun->second->store(true);
 }
 
 std::vector<Done> Workers::TakeDone() {
@@ -46,23 +50,31 @@ std::vector<Done> Workers::TakeDone() {
   return std::exchange(done_, {});
 }
 
-void Workers::Work() {
-  for (Job job; Take(&job);) Give({job.id, Make(job)});
+void Workers::Work(bool is_quick) {
+  Job job;
+  while (const Flag is_cancelled = Take(is_quick, &job)) Give({job.id, Make(job, is_cancelled)});
 }
 
-bool Workers::Take(Job* job) {
+// Null when all end.
+Workers::Flag Workers::Take(bool is_quick, Job* job) {
+  std::deque<Job>& jobs = jobs_[is_quick];
   std::unique_lock<std::mutex> lock(mutex_);
-  has_jobs_.wait(lock, [this] { return ends_ || !jobs_.empty(); });
-  if (ends_) return false;
-  *job = std::move(jobs_.front());
-  jobs_.pop_front();
-  return true;
+  has_jobs_.wait(lock, [&] { return ends_ || !jobs.empty(); });
+  if (ends_) return nullptr;
+  *job = std::move(jobs.front());
+  jobs.pop_front();
+  return begun_[job->id] = std::make_shared<std::atomic<bool>>(false);
 }
 
 // A heap profile may need more memory than there is.
-Response Workers::Make(const Job& job) const {
+Response Workers::Make(const Job& job, const Flag& is_cancelled) const {
+  const Answer answer = [&](const Request& request) {
+    Request with_flag = request;
+    with_flag.is_cancelled = is_cancelled.get();
+    return answer_(with_flag);
+  };
   try {
-    return Respond(job.request, job.head_bytes, job.close, answer_);
+    return Respond(job.request, job.head_bytes, job.close, answer);
   } catch (const std::exception&) {
     return Refusal(500);
   }
@@ -70,6 +82,7 @@ Response Workers::Make(const Job& job) const {
 
 void Workers::Give(Done done) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  begun_.erase(done.id);
   done_.push_back(std::move(done));
   const uint64_t one = 1;
   const ssize_t written = write(done_fd_, &one, sizeof one);

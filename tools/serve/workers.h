@@ -1,11 +1,15 @@
-// Threads that answer requests, one each at a time.
+// Threads that answer requests, one each at a time.  Quick requests have a thread of their own, so
+// that a scraper does not wait for flame graphs.
 #ifndef ALLOMON_TOOLS_SERVE_WORKERS_H_
 #define ALLOMON_TOOLS_SERVE_WORKERS_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -19,7 +23,8 @@ struct Job {
   uint64_t id = 0;
   std::string request;  // head and body
   size_t head_bytes = 0;
-  bool close = false;  // behind the response
+  bool close = false;  // after the response
+  bool is_quick = false;
 };
 
 struct Done {
@@ -31,13 +36,13 @@ struct Done {
 class Workers {
  public:
   Workers(size_t threads, Answer answer);
-  // Waits for answers that are being made; leaves out the others.
+  // Cancels all, and waits for answers that are being made.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
   void Add(Job job);
-  // The job is not begun if it has not been.
+  // Begins the job no more; if it has begun, its request says that it is cancelled.
   void Cancel(uint64_t id);
 
   // Readable when something is done.
@@ -45,16 +50,19 @@ class Workers {
   std::vector<Done> TakeDone();
 
  private:
-  void Work();
-  bool Take(Job* job);
-  Response Make(const Job& job) const;
+  using Flag = std::shared_ptr<std::atomic<bool>>;
+
+  void Work(bool is_quick);
+  Flag Take(bool is_quick, Job* job);
+  Response Make(const Job& job, const Flag& is_cancelled) const;
   void Give(Done done);
 
   const Answer answer_;
   const int done_fd_;
   std::mutex mutex_;
   std::condition_variable has_jobs_;
-  std::deque<Job> jobs_;
+  std::deque<Job> jobs_[2];         // others, and quick ones
+  std::map<uint64_t, Flag> begun_;  // whether a job is cancelled, by its id
   std::vector<Done> done_;
   bool ends_ = false;
   std::vector<std::thread> threads_;
