@@ -5,6 +5,7 @@
 _NAMED = {
     "mimalloc": str(Label("//allocator:mimalloc_backend")),
     "system": str(Label("//allocator:system_backend")),
+    "host": str(Label("//allocator:host_backend")),
 }
 _FLAG = str(Label("//allocator:backend"))
 _FLAG_LABEL = str(Label("//allocator:backend_label"))
@@ -27,8 +28,8 @@ def _choose_impl(settings, attr):
     elif value.startswith("//") or value.startswith("@"):
         label = value
     else:
-        fail("--//allocator:backend=%s: expected mimalloc, system or a label such as " % value +
-             "//my/own:backend")
+        fail("--//allocator:backend=%s: expected mimalloc, system, host or a label " % value +
+             "such as //my/own:backend")
     return {_FLAG_LABEL: label}
 
 _choose = transition(
@@ -74,6 +75,33 @@ def _with_backend_impl(ctx):
         is_executable = True,
     )
     return [DefaultInfo(executable = launcher, runfiles = built.default_runfiles)]
+
+def _library_with_backend_impl(ctx):
+    library = ctx.actions.declare_file(ctx.label.name)
+    built = ctx.attr.library[0].files.to_list()[0]
+
+    # A link would lead out of a test's sandbox.
+    ctx.actions.run_shell(
+        inputs = [built],
+        outputs = [library],
+        command = "cp %s %s" % (built.path, library.path),
+    )
+    return [DefaultInfo(files = depset([library]), runfiles = ctx.runfiles([library]))]
+
+# A shared library that is built with another backend than the command line's.
+library_with_backend = rule(
+    implementation = _library_with_backend_impl,
+    attrs = {
+        "backend": attr.string(mandatory = True),
+        "library": attr.label(
+            cfg = _set_backend,
+            mandatory = True,
+        ),
+        "_allowlist_function_transition": attr.label(
+            default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
+        ),
+    },
+)
 
 # Runs a test binary that is built with another backend than the command line's.
 backend_test = rule(

@@ -21,6 +21,15 @@ using allomon::internal::NextFunction;
 using allomon::internal::ReadHeapUsage;
 using allomon::internal::StandsAside;
 
+// Whether the heap that is asked for is not ours.
+bool PassesOn() {
+#if defined(ALLOMON_BACKEND_IS_THE_HOSTS)
+  return true;
+#else
+  return StandsAside();
+#endif
+}
+
 // Other threads may take blocks between two readings.
 size_t FreeBytes(const Usage& usage) {
   return usage.used_bytes < usage.committed_bytes ? usage.committed_bytes - usage.used_bytes : 0;
@@ -86,7 +95,7 @@ ALLOMON_EXPORT struct mallinfo mallinfo() noexcept { return Narrow(mallinfo2());
 ALLOMON_EXPORT struct mallinfo __libc_mallinfo() noexcept { return Narrow(mallinfo2()); }
 
 ALLOMON_EXPORT int malloc_info(int options, FILE* stream) noexcept {
-  if (StandsAside()) {
+  if (PassesOn()) {
     return NextFunction<int(int, FILE*)>(Function::kMallocInfo)(options, stream);
   }
   if (options != 0) return EINVAL;
@@ -98,7 +107,7 @@ ALLOMON_EXPORT int malloc_info(int options, FILE* stream) noexcept {
 }
 
 ALLOMON_EXPORT void malloc_stats() noexcept {
-  if (StandsAside()) return NextFunction<void()>(Function::kMallocStats)();
+  if (PassesOn()) return NextFunction<void()>(Function::kMallocStats)();
   const Usage usage = ReadHeapUsage();
   fprintf(stderr, kText, usage.committed_bytes, usage.used_bytes,
           usage.committed_bytes + usage.large_bytes, usage.used_bytes + usage.large_bytes,
@@ -107,7 +116,7 @@ ALLOMON_EXPORT void malloc_stats() noexcept {
 
 // 1: the heap takes less memory than before.
 ALLOMON_EXPORT int malloc_trim(size_t pad_bytes) noexcept {
-  if (StandsAside()) return NextFunction<int(size_t)>(Function::kMallocTrim)(pad_bytes);
+  if (PassesOn()) return NextFunction<int(size_t)>(Function::kMallocTrim)(pad_bytes);
   const size_t before_bytes = ReadHeapUsage().committed_bytes;
   allomon::backend::Collect();
   return ReadHeapUsage().committed_bytes < before_bytes ? 1 : 0;
@@ -115,7 +124,7 @@ ALLOMON_EXPORT int malloc_trim(size_t pad_bytes) noexcept {
 
 // What tunes glibc's heap means nothing to ours, and is accepted.  Blocks are not filled.
 ALLOMON_EXPORT int mallopt(int parameter, int value) noexcept {
-  if (StandsAside()) return NextFunction<int(int, int)>(Function::kMallopt)(parameter, value);
+  if (PassesOn()) return NextFunction<int(int, int)>(Function::kMallopt)(parameter, value);
   return parameter == M_PERTURB && value != 0 ? 0 : 1;
 }
 ALLOMON_EXPORT int __libc_mallopt(int parameter, int value) noexcept {

@@ -3,11 +3,14 @@ allomon_list(inlined_backend allocator/BUILD INLINED_BACKEND)
 allomon_list(entry_points allocator/BUILD ENTRY_POINTS)
 
 function(allomon_backend_objects name)
-  cmake_parse_arguments(PARSE_ARGV 1 backend "" "" "SOURCES;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 backend "" "HEADERS" "SOURCES;OPTIONS")
+  if(NOT backend_HEADERS)
+    set(backend_HEADERS allomon_backend_headers)
+  endif()
   allomon_objects(${name} ${backend_SOURCES})
   foreach(target IN ITEMS allomon_${name}_objects allomon_${name}_pic)
     target_compile_options(${target} PRIVATE ${inlined_backend} ${backend_OPTIONS})
-    target_link_libraries(${target} PRIVATE allomon_flags allomon_backend_headers)
+    target_link_libraries(${target} PRIVATE allomon_flags ${backend_HEADERS})
   endforeach()
 endfunction()
 
@@ -30,10 +33,21 @@ target_link_libraries(allomon_shared_backend PUBLIC allomon_shared_core)
 allomon_sources_of(allocator_sources allocator allocator)
 allomon_backend_objects(allocator SOURCES ${allocator_sources})
 
+# The same for programs that keep their own malloc (liballomon-host.so).
+add_library(allomon_host_headers INTERFACE)
+target_include_directories(allomon_host_headers INTERFACE
+  "${PROJECT_SOURCE_DIR}/allocator/backends/host")
+allomon_sources(host_sources allocator/backends/host/*.cc)
+set_source_files_properties(${host_sources} PROPERTIES COMPILE_OPTIONS -fno-builtin)
+allomon_backend_objects(host_backend HEADERS allomon_host_headers SOURCES ${host_sources})
+allomon_backend_objects(host_allocator HEADERS allomon_host_headers SOURCES ${allocator_sources})
+
 # malloc and operator new.
 allomon_sources_of(new_override allocator malloc)
 allomon_sources_of(c_malloc allocator c_malloc)
 allomon_backend_objects(entry SOURCES ${c_malloc} ${new_override} OPTIONS ${entry_points})
+allomon_backend_objects(host_entry HEADERS allomon_host_headers
+  SOURCES ${c_malloc} ${new_override} OPTIONS ${entry_points})
 # The BUILD file says why operator new is the exception.
 set_source_files_properties(${c_malloc} PROPERTIES COMPILE_OPTIONS -fno-exceptions)
 allomon_library(allomon_malloc

@@ -18,7 +18,7 @@ get_property(libraries GLOBAL PROPERTY allomon_libraries)
 install(TARGETS ${libraries} EXPORT AllomonTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Packages have other links of these (package.cmake).
-install(TARGETS allomon_preloaded
+install(TARGETS allomon_preloaded allomon_preloaded_host
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT this_machine)
 install(EXPORT AllomonTargets NAMESPACE Allomon:: DESTINATION ${cmake_folder})
 if(ALLOMON_BUILD_TOOLS)

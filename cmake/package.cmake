@@ -9,6 +9,7 @@ include(cmake/portable.cmake)
 set(for_packages COMPONENT packages EXCLUDE_FROM_ALL)
 if(TARGET portable_preloaded)
   install(TARGETS portable_allomon portable_mlprof portable_prof portable_preloaded
+    portable_preloaded_host
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} ${for_packages}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${for_packages})
 endif()

@@ -67,14 +67,17 @@ foreach(command IN ITEMS allomon mlprof prof)
   allomon_portable(portable_${command} bin ${command})
 endforeach()
 
-# The objects, options and libraries of the one that is preloaded on this machine.
-get_target_property(preloaded_objects allomon_preloaded SOURCES)
-list(FILTER preloaded_objects INCLUDE REGEX "TARGET_OBJECTS")
-get_target_property(preloaded_options allomon_preloaded LINK_OPTIONS)
-add_library(portable_preloaded SHARED
-  $<TARGET_OBJECTS:allomon_preloaded> ${preloaded_objects})
-set_target_properties(portable_preloaded PROPERTIES LINKER_LANGUAGE C)
-target_link_options(portable_preloaded PRIVATE ${preloaded_options})
-get_target_property(preloaded_libraries allomon_preloaded LINK_LIBRARIES)
-target_link_libraries(portable_preloaded PRIVATE ${preloaded_libraries})
-allomon_portable(portable_preloaded lib allomon)
+# The objects, options and libraries of those that are preloaded on this machine.
+foreach(preloaded IN ITEMS preloaded preloaded_host)
+  get_target_property(preloaded_objects allomon_${preloaded} SOURCES)
+  list(FILTER preloaded_objects INCLUDE REGEX "TARGET_OBJECTS")
+  get_target_property(preloaded_options allomon_${preloaded} LINK_OPTIONS)
+  get_target_property(preloaded_libraries allomon_${preloaded} LINK_LIBRARIES)
+  get_target_property(preloaded_name allomon_${preloaded} OUTPUT_NAME)
+  add_library(portable_${preloaded} SHARED
+    $<TARGET_OBJECTS:allomon_${preloaded}> ${preloaded_objects})
+  set_target_properties(portable_${preloaded} PROPERTIES LINKER_LANGUAGE C)
+  target_link_options(portable_${preloaded} PRIVATE ${preloaded_options})
+  target_link_libraries(portable_${preloaded} PRIVATE ${preloaded_libraries})
+  allomon_portable(portable_${preloaded} lib ${preloaded_name})
+endforeach()

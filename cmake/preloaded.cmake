@@ -8,14 +8,21 @@ set(c_objects)
 if(TARGET allomon_c)
   set(c_objects $<TARGET_OBJECTS:allomon_c_pic>)
 endif()
-add_library(allomon_preloaded SHARED ${preloaded_sources} ${host_signals} ${c_objects}
-  $<TARGET_OBJECTS:allomon_auto_profile> $<TARGET_OBJECTS:allomon_entry_pic>
-  $<TARGET_OBJECTS:allomon_allocator_pic> $<TARGET_OBJECTS:allomon_counting>
-  $<TARGET_OBJECTS:allomon_backend_pic> $<TARGET_OBJECTS:allomon_mimalloc_pic>)
-# Linked by the C compiler, which does not add libgcc_s.  Beside bin/, where the command looks.
-set_target_properties(allomon_preloaded PROPERTIES OUTPUT_NAME allomon LINKER_LANGUAGE C
-  LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
-target_compile_options(allomon_preloaded PRIVATE ${inlined_backend})
+
+# A library of this name, with these objects of the allocator and its backend.
+function(allomon_preloaded_library target name headers)
+  add_library(${target} SHARED ${preloaded_sources} ${host_signals} ${c_objects}
+    $<TARGET_OBJECTS:allomon_auto_profile> $<TARGET_OBJECTS:allomon_counting> ${ARGN})
+  # Linked by the C compiler, which does not add libgcc_s.  Beside bin/, where the command looks.
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE C
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  target_compile_options(${target} PRIVATE ${inlined_backend})
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS "${exports}")
+  target_link_options(${target} PRIVATE
+    "-Wl,--version-script=${exports}" -Wl,-z,defs ${operators})
+  target_link_libraries(${target} PRIVATE
+    allomon_flags ${headers} allomon_shared_core ${linking})
+endfunction()
 set_source_files_properties(${host_runtime} ${internal_operators} PROPERTIES
   COMPILE_OPTIONS -fno-builtin)
 set_source_files_properties(${python_objects} PROPERTIES
@@ -26,8 +33,10 @@ list(TRANSFORM operators PREPEND -Wl,--wrap=)
 allomon_list(linking allocator/BUILD PRELOADED_LINKING)
 allomon_for_cxx_library(linking)
 set(exports "${PROJECT_SOURCE_DIR}/allocator/liballomon.lds")
-set_target_properties(allomon_preloaded PROPERTIES LINK_DEPENDS "${exports}")
-target_link_options(allomon_preloaded PRIVATE
-  "-Wl,--version-script=${exports}" -Wl,-z,defs ${operators})
-target_link_libraries(allomon_preloaded PRIVATE
-  allomon_flags allomon_backend_headers allomon_shared_core ${linking})
+allomon_preloaded_library(allomon_preloaded allomon allomon_backend_headers
+  $<TARGET_OBJECTS:allomon_entry_pic> $<TARGET_OBJECTS:allomon_allocator_pic>
+  $<TARGET_OBJECTS:allomon_backend_pic> $<TARGET_OBJECTS:allomon_mimalloc_pic>)
+# For programs that keep their own malloc.
+allomon_preloaded_library(allomon_preloaded_host allomon-host allomon_host_headers
+  $<TARGET_OBJECTS:allomon_host_entry_pic> $<TARGET_OBJECTS:allomon_host_allocator_pic>
+  $<TARGET_OBJECTS:allomon_host_backend_pic>)

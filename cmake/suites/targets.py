@@ -53,6 +53,7 @@ _INSIDE = [
 
 _COMMANDS = {
     "//allocator:liballomon.so": "allomon_preloaded",
+    "//allocator:liballomon-host.so": "allomon_preloaded_host",
     "//tools/allomon:allomon": "command_allomon",
     "//tools/mlprof:mlprof": "command_mlprof",
     "//tools/prof:prof": "command_prof",

@@ -12,12 +12,12 @@ namespace {
 
 // From the folder of the command.
 constexpr const char* kPlaces[] = {
-    "../lib/liballomon.so",
-    "../lib/x86_64-linux-gnu/liballomon.so",  // CMake's choice for the prefix /usr on Debian
-    "../lib64/liballomon.so",
-    "../lib/allomon/liballomon.so",
-    "liballomon.so",
-    "../../allocator/liballomon.so",  // bazel-bin/tools/allomon
+    "../lib/",
+    "../lib/x86_64-linux-gnu/",  // CMake's choice for the prefix /usr on Debian
+    "../lib64/",
+    "../lib/allomon/",
+    "",
+    "../../allocator/",  // bazel-bin/tools/allomon
 };
 
 std::string RealPath(const std::string& path) {
@@ -52,18 +52,21 @@ absl::StatusOr<std::string> NamedLibrary(const std::string& name) {
 
 }  // namespace
 
-absl::StatusOr<std::string> FindLibrary(const std::string& command_path) {
+absl::StatusOr<std::string> FindLibrary(const std::string& command_path, bool keeps_malloc) {
   const char* const named = getenv("ALLOMON_LIBRARY");
   if (named != nullptr && *named != '\0') return NamedLibrary(named);
+  const std::string name = keeps_malloc ? "liballomon-host.so" : "liballomon.so";
   const std::string folder = command_path.substr(0, command_path.rfind('/') + 1);
   for (const char* place : kPlaces) {
-    const std::string path = Library(folder + place);
+    const std::string path = Library(folder + place + name);
     if (!path.empty()) return Preloadable(path);
   }
-  return absl::NotFoundError("no liballomon.so in " + folder + "../lib or " + folder +
+  return absl::NotFoundError("no " + name + " in " + folder + "../lib or " + folder +
                              "../lib/allomon; install it there, build it (bazel build "
-                             "//allocator:liballomon.so, or cmake --build with the target "
-                             "allomon_preloaded), or set ALLOMON_LIBRARY to its path");
+                             "//allocator:" +
+                             name + ", or cmake --build with the target " +
+                             (keeps_malloc ? "allomon_preloaded_host" : "allomon_preloaded") +
+                             "), or set ALLOMON_LIBRARY to its path");
 }
 
 std::string ThisCommand() { return RealPath("/proc/self/exe"); }

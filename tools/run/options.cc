@@ -92,6 +92,7 @@ constexpr options::ValueOption<Options> kValueOptions[] = {
 
 constexpr options::Flag<Options> kFlags[] = {
     {"--exact", SetExact},
+    {"--keep-malloc", [](Options* options) { options->keeps_malloc = true; }},
     {"--no-children", [](Options* options) { options->children = false; }},
     {"--quiet", [](Options* options) { options->quiet = true; }},
     {"-q", [](Options* options) { options->quiet = true; }},
@@ -124,6 +125,8 @@ const char kUsage[] =
     "  --rate=R        samples per word of 8 bytes, above 0 and at most 1; default 1e-4\n"
     "  --every=BYTES   the same, as bytes for each sample (suffixes k, m, g); default 80000\n"
     "  --exact         every block (--rate=1); slow\n"
+    "  --keep-malloc   PROGRAM keeps its own malloc (glibc's, jemalloc, tcmalloc); else mimalloc\n"
+    "                  takes its place\n"
     "  --no-children   only the process that PROGRAM begins in\n"
     "  --guard=N       finds overflows and uses after free in one of N samples\n"
     "  --limit=BYTES   of memory for the recording; default 256m\n"

@@ -20,7 +20,7 @@ constexpr char kSetTitle[] = "\033]0;";
 constexpr char kEndTitle[] = "\a";
 constexpr char kOldTitle[] = "\033[23;0t";
 
-constexpr std::string_view kWithTitle[] = {"xterm",     "rxvt", "screen", "tmux",
+constexpr std::string_view kWithTitle[] = {"xterm",     "rxvt", "screen",  "tmux",
                                            "alacritty", "foot", "konsole", "gnome"};
 
 std::string_view TerminalName() {

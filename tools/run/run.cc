@@ -121,7 +121,7 @@ CommandResult RunRun(const std::vector<std::string>& args) {
   if (!options.ok()) return Bad(options.status());
   if (options->help) return {0, kUsage, ""};
   if (options->version) return {0, std::string("allomon ") + kVersion + "\n", ""};
-  const auto library = FindLibrary(ThisCommand());
+  const auto library = FindLibrary(ThisCommand(), options->keeps_malloc);
   if (!library.ok()) return Bad(library.status());
   const absl::Status writable = CheckOutput(OutputToCheck(*options));
   if (!writable.ok()) return Bad(writable);

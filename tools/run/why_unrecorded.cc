@@ -44,8 +44,7 @@ Record At(std::string_view bytes, uint64_t offset) {
 // An ELF file of this machine's word size, by the program headers that its first bytes hold.
 class Executable {
  public:
-  explicit Executable(std::string_view bytes)
-      : bytes_(bytes), head_(At<ElfW(Ehdr)>(bytes, 0)) {}
+  explicit Executable(std::string_view bytes) : bytes_(bytes), head_(At<ElfW(Ehdr)>(bytes, 0)) {}
 
   bool HasSegment(uint32_t type) const {
     for (unsigned i = 0; i < head_.e_phnum; ++i) {

@@ -103,8 +103,8 @@ WorkResult RunWorker(const Signals& signals, const std::function<std::string(Wor
     result.why = "no process could be started";
   } else {
     bool interrupted = false;
-    const ChildChange end =
-        WaitForWorker(pid, signals, [&] { tick(*progress); }, &interrupted);
+    const ChildChange end = WaitForWorker(
+        pid, signals, [&] { tick(*progress); }, &interrupted);
     result.is_done = end.signal == 0 && end.status == 0;
     result.why = interrupted ? "interrupted" : WhyNotDone(end);
     if (result.is_done) result.output = ReadAll(output.get());

@@ -39,9 +39,7 @@ double SumOfBytes(const std::vector<Program>& programs) {
   return sum;
 }
 
-std::string Encode(const HeapProfile& profile) {
-  return pprof::Gzip(pprof::EncodePprof(profile));
-}
+std::string Encode(const HeapProfile& profile) { return pprof::Gzip(pprof::EncodePprof(profile)); }
 
 // Of one program: of several with its path, which differ in the build, that which allocated most.
 const HeapProfile* Find(const std::vector<HeapProfile>& profiles, const std::string& program) {

@@ -1,0 +1,76 @@
+// The backend interface over the malloc that the program would call without this library: the next
+// one where symbols are looked up (glibc's, or that of jemalloc or tcmalloc that the program is
+// linked with or that was preloaded).
+//
+// The functions are found at the first call, which the loader makes before there is a second
+// thread. To find them may allocate (dlsym(3)); those blocks lie in an arena of this library and
+// are never given back.
+#ifndef ALLOMON_ALLOCATOR_BACKENDS_HOST_ALLOMON_BACKEND_H_
+#define ALLOMON_ALLOCATOR_BACKENDS_HOST_ALLOMON_BACKEND_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/backends/heap_usage.h"
+
+// glibc's own names (__libc_malloc) stay glibc's, and what asks for the heap's state (mallopt,
+// malloc_stats) or uses jemalloc's own interface reaches the program's allocator.
+#define ALLOMON_BACKEND_CALLS_LIBC_NAMES 1
+#define ALLOMON_BACKEND_IS_THE_HOSTS 1
+
+namespace allomon::backend {
+
+inline constexpr const char* kName = "host";
+
+#define ALLOMON_HIDDEN __attribute__((visibility("hidden")))
+
+// The program's functions; at first those that find them.  Relaxed: what a thread reads is the one
+// or the other, and both are right.
+struct HostFunctions {
+  std::atomic<void* (*)(size_t)> malloc;
+  std::atomic<void (*)(void*)> free;
+  std::atomic<void* (*)(size_t, size_t)> calloc;
+  std::atomic<void* (*)(void*, size_t)> realloc;
+  std::atomic<void* (*)(size_t, size_t)> memalign;
+};
+extern HostFunctions host_functions ALLOMON_HIDDEN;
+
+inline constexpr size_t kArenaBytes = 16384;
+extern char arena[kArenaBytes] ALLOMON_HIDDEN;
+inline bool IsOfArena(const void* block) {
+  return reinterpret_cast<uintptr_t>(block) - reinterpret_cast<uintptr_t>(arena) < kArenaBytes;
+}
+void* ReallocOfArena(void* block, size_t size_bytes) ALLOMON_HIDDEN;
+
+inline void* Malloc(size_t size_bytes) {
+  return host_functions.malloc.load(std::memory_order_relaxed)(size_bytes);
+}
+inline void Free(void* block) {
+  if (__builtin_expect(IsOfArena(block), 0)) return;
+  host_functions.free.load(std::memory_order_relaxed)(block);
+}
+inline void* Calloc(size_t size_bytes) {
+  return host_functions.calloc.load(std::memory_order_relaxed)(1, size_bytes);
+}
+inline void* Realloc(void* block, size_t size_bytes) {
+  if (__builtin_expect(IsOfArena(block), 0)) return ReallocOfArena(block, size_bytes);
+  // The program's may free the block for size 0, and return nullptr.
+  return host_functions.realloc.load(std::memory_order_relaxed)(block,
+                                                                size_bytes == 0 ? 1 : size_bytes);
+}
+inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
+  return host_functions.memalign.load(std::memory_order_relaxed)(alignment_bytes, size_bytes);
+}
+size_t UsableSize(const void* block);
+// Nothing is known of its size classes.
+inline size_t GoodSize(size_t size_bytes) {
+  return size_bytes < 16 ? 16 : (size_bytes + 15) & ~size_t{15};
+}
+
+Usage ReadUsage();
+void Collect();
+
+}  // namespace allomon::backend
+
+#endif  // ALLOMON_ALLOCATOR_BACKENDS_HOST_ALLOMON_BACKEND_H_

@@ -1,0 +1,125 @@
+#include <dlfcn.h>
+#include <malloc.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "allomon_backend.h"
+
+namespace allomon::backend {
+namespace {
+
+// Aligned to the largest that malloc promises.
+constexpr size_t kAlignmentBytes = 16;
+
+std::atomic<size_t> g_arena_used{0};
+// The thread that finds the functions; a thread has no other address for its errno.
+std::atomic<const int*> g_finder{nullptr};
+
+// With its size before it.  Zero, since the arena is static and gives nothing twice.
+void* ArenaBlock(size_t size_bytes) {
+  if (size_bytes > kArenaBytes - kAlignmentBytes) return nullptr;
+  const size_t whole = (size_bytes + 2 * kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+  const size_t begin = g_arena_used.fetch_add(whole, std::memory_order_relaxed);
+  if (begin > kArenaBytes - whole) return nullptr;
+  char* const block = arena + begin + kAlignmentBytes;
+  memcpy(block - sizeof(size_t), &size_bytes, sizeof(size_t));
+  return block;
+}
+
+size_t ArenaBytesOf(const void* block) {
+  size_t size_bytes = 0;
+  memcpy(&size_bytes, static_cast<const char*>(block) - sizeof(size_t), sizeof(size_t));
+  return size_bytes;
+}
+
+bool IsFinding() { return g_finder.load(std::memory_order_relaxed) == &errno; }
+
+template <typename Function>
+void Find(const char* name, std::atomic<Function>* function) {
+  const auto found = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+  if (found != nullptr) function->store(found, std::memory_order_relaxed);
+}
+
+// Several threads may find the same at once.
+void FindAll() {
+  g_finder.store(&errno, std::memory_order_relaxed);
+  const int kept_errno = errno;
+  Find("free", &host_functions.free);
+  Find("calloc", &host_functions.calloc);
+  Find("realloc", &host_functions.realloc);
+  Find("memalign", &host_functions.memalign);
+  Find("malloc", &host_functions.malloc);
+  g_finder.store(nullptr, std::memory_order_relaxed);
+  errno = kept_errno;
+}
+
+void* FirstMalloc(size_t size_bytes) {
+  if (IsFinding()) return ArenaBlock(size_bytes);
+  FindAll();
+  return Malloc(size_bytes);
+}
+void FirstFree(void* block) {
+  if (block == nullptr || IsFinding()) return;  // of the program's there is none yet
+  FindAll();
+  Free(block);
+}
+void* FirstCalloc(size_t count, size_t size_bytes) {
+  if (IsFinding()) return ArenaBlock(count * size_bytes);
+  FindAll();
+  return Calloc(count * size_bytes);
+}
+void* FirstRealloc(void* block, size_t size_bytes) {
+  if (IsFinding()) return ArenaBlock(size_bytes);
+  FindAll();
+  return Realloc(block, size_bytes);
+}
+void* FirstMemalign(size_t alignment_bytes, size_t size_bytes) {
+  if (IsFinding()) return nullptr;
+  FindAll();
+  return Aligned(alignment_bytes, size_bytes);
+}
+
+}  // namespace
+
+HostFunctions host_functions = {
+    {FirstMalloc}, {FirstFree}, {FirstCalloc}, {FirstRealloc}, {FirstMemalign}};
+alignas(kAlignmentBytes) char arena[kArenaBytes];
+
+void* ReallocOfArena(void* block, size_t size_bytes) {
+  void* const moved = Malloc(size_bytes);
+  if (moved == nullptr) return nullptr;
+  const size_t before_bytes = ArenaBytesOf(block);
+  memcpy(moved, block, before_bytes < size_bytes ? before_bytes : size_bytes);
+  return moved;
+}
+
+size_t UsableSize(const void* block) {
+  using Function = size_t (*)(void*);
+  if (IsOfArena(block)) return ArenaBytesOf(block);
+  static const Function function =
+      reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+  return function == nullptr ? 0 : function(const_cast<void*>(block));
+}
+
+// The program's mallinfo2: glibc's, where its allocator has none.
+Usage ReadUsage() {
+  using Function = struct mallinfo2 (*)();
+  Usage usage;
+  static const Function read = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "mallinfo2"));
+  if (read == nullptr) return usage;
+  const struct mallinfo2 info = read();
+  usage.used_bytes = info.uordblks;
+  usage.committed_bytes = info.arena;
+  usage.large_blocks = info.hblks;
+  usage.large_bytes = info.hblkhd;
+  return usage;
+}
+
+void Collect() {
+  using Function = int (*)(size_t);
+  static const Function trim = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_trim"));
+  if (trim != nullptr) trim(0);
+}
+
+}  // namespace allomon::backend

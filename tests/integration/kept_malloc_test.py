@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""liballomon-host.so: what is not sampled is given by the program's own malloc."""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
+ALLOMON = os.path.join(RUNFILES, "tools/allomon/allomon")
+LIBRARY = os.path.join(RUNFILES, "allocator/liballomon-host.so")
+HOST = os.path.join(RUNFILES, "tests/integration/kept_malloc_host")
+
+# By name; those that are not installed are left out.
+ALLOCATORS = {
+    "glibc": "",
+    "jemalloc": "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
+    "tcmalloc": "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4",
+    "tcmalloc_debug": "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal_debug.so.4",
+    "mimalloc": "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0",
+}
+SETTINGS = {
+    "nothing sampled": {"ALLOMON_PROFILE": "no"},
+    "flat": {"ALLOMON_RATE": "1e-3", "ALLOMON_OUT": "x.out"},
+    "flat, each block": {"ALLOMON_RATE": "1", "ALLOMON_OUT": "x.out"},
+    "live": {"ALLOMON_PROFILE": "live,stack", "ALLOMON_RATE": "1e-2", "ALLOMON_OUT": "x.out"},
+    "recording": {"ALLOMON_RATE": "1e-3", "ALLOMON_RECORD": "%p.rec"},
+    "recording, each block": {"ALLOMON_RATE": "1", "ALLOMON_RECORD": "%p.rec"},
+    "guard": {"ALLOMON_RATE": "1e-2", "ALLOMON_GUARD": "1/10", "ALLOMON_OUT": "x.out"},
+}
+
+
+class KeptMallocTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def play(self, preload, *command, **variables):
+        return subprocess.run(
+            command or [HOST],
+            cwd=self.folder,
+            env={"PATH": "/usr/bin:/bin", "LD_PRELOAD": preload, **variables},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+        )
+
+    def test_hosts_run_as_without_us_over_each_allocator(self):
+        tried = 0
+        for name, path in ALLOCATORS.items():
+            if path and not os.path.exists(path):
+                continue
+            plain = self.play(path)
+            self.assertIn("wrong 0, child 0", plain.stdout, plain.stderr)
+            if name == "jemalloc":
+                self.assertIn("jemalloc has most", plain.stdout)
+            for setting, variables in SETTINGS.items():
+                with self.subTest(name, setting=setting):
+                    done = self.play(f"{LIBRARY}:{path}", **variables)
+                    wanted = plain.stdout
+                    if setting == "recording, each block":
+                        # Followed blocks are ours.
+                        wanted = wanted.replace("has most", "has little")
+                    self.assertEqual(
+                        (done.stdout, done.returncode), (wanted, plain.returncode), done.stderr
+                    )
+                    self.assertEqual(done.stderr, "")
+                    tried += 1
+        self.assertGreaterEqual(tried, len(SETTINGS))
+
+    def test_profile_is_the_same_as_over_mimalloc(self):
+        totals = set()
+        for path in [path for path in ALLOCATORS.values() if not path or os.path.exists(path)]:
+            for file in glob.glob(os.path.join(self.folder, "*.rec")):
+                os.unlink(file)
+            self.play(f"{LIBRARY}:{path}", ALLOMON_RATE="1", ALLOMON_RECORD="host.rec")
+            done = self.play("", ALLOMON, "report", "--metric=alloc", "--top=3", "host.rec")
+            self.assertIn("Take", done.stdout, done.stderr)
+            # Allocators differ in what their own functions ask for.
+            totals.add(re.search(r"([\d.]+ MiB) allocated", done.stdout).group(1))
+        self.assertEqual(len(totals), 1, totals)
+
+    def test_run_keeps_the_malloc(self):
+        done = self.play("", ALLOMON, "run", "--keep-malloc", "-o", "x.pb.gz", HOST)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("wrong 0, child 0", done.stdout)
+        report = self.play("", ALLOMON, "report", "x.pb.gz", "--metric=alloc")
+        self.assertIn("Take", report.stdout, report.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
