@@ -88,13 +88,17 @@ TEST(StackTableTest, StacksGoOnWhereThereIsNoRoomForAPageOf2MiB) {
 
 TEST(StackTableTest, ViewIsThatOfTheId) {
   const uintptr_t frames[] = {12, 22, 32};
-  for (int i = 0; i < 2; ++i) {
-    const InternedStack stack = Table().InternAndView(frames, 3, true);
+  const StackKey key(frames, 3, true);
+  EXPECT_EQ(Table().Find(key).id, 0u);
+  const InternedStack inserted = Table().Insert(key);
+  // The last as if another thread had inserted it meanwhile.
+  for (const InternedStack& stack : {inserted, Table().Find(key), Table().Insert(key)}) {
+    EXPECT_EQ(stack.id, inserted.id);
     EXPECT_EQ(stack.view.frames, Table().View(stack.id).frames);
     EXPECT_EQ(stack.view.depth, 3u);
     EXPECT_TRUE(stack.view.cut);
   }
-  EXPECT_EQ(Table().InternAndView(nullptr, 0, false).id, 0u);
+  EXPECT_EQ(Table().Insert(StackKey(nullptr, 0, false)).id, 0u);
 }
 
 // Memory for the table of ids is refused while the arena still has room.

@@ -22,21 +22,34 @@ bool IsAllocator(uintptr_t pc) {
   return pc - g_allocator_begin < g_allocator_end - g_allocator_begin;
 }
 
+// Without the allocator's own frames.
+struct Captured {
+  const uintptr_t* frames;
+  uint32_t depth;
+  bool cut;
+  uint64_t serial;
+
+  StackKey key() const { return {frames, depth, cut}; }
+};
+
 // The stack has other frames than last time, but may be of the same functions: the next level of a
 // recursion, or the same line again after another one.
-bool IsSame(const StackView& view, const uintptr_t* frames, size_t depth, bool cut) {
-  return view.depth == depth && view.cut == cut && SameFrames(view.frames, frames, depth);
+bool IsSame(const StackView& last, const Captured& captured) {
+  return last.depth == captured.depth && last.cut == captured.cut &&
+         SameFrames(last.frames, captured.frames, captured.depth);
 }
 
-CapturedStack Intern(const CapturedStack& last, const uintptr_t* frames, size_t depth,
-                     uint32_t callstack_size, bool cut) {
-  for (; depth > 0 && IsAllocator(*frames); --depth) ++frames;
+Captured Capture(const FrameState& caller, uintptr_t* frames, uint32_t room,
+                 uint32_t callstack_size) {
+  Captured captured = {frames, 0, false, 0};
+  size_t depth = CaptureCallstackWithSerial(caller, frames, room, &captured.cut, &captured.serial);
+  for (; depth > 0 && IsAllocator(*captured.frames); --depth) ++captured.frames;
   if (depth > callstack_size) {
     depth = callstack_size;
-    cut = true;
+    captured.cut = true;
   }
-  if (last.id != 0 && IsSame(last.view, frames, depth, cut)) return last;
-  return Stacks().InternAndView(frames, static_cast<uint32_t>(depth), cut);
+  captured.depth = static_cast<uint32_t>(depth);
+  return captured;
 }
 
 }  // namespace
@@ -60,13 +73,16 @@ const CapturedStack& CaptureChangedSlow(uint32_t callstack_size, const FrameStat
   if (callstack_size == 0) return kNone;
   const uint32_t room = callstack_size + (IsAllocator(caller.pc) ? kAllocatorFrames : 0);
   uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));
-  bool cut = false;
-  uint64_t serial = 0;
-  const size_t depth = CaptureCallstackWithSerial(caller, frames, room, &cut, &serial);
   StackMemo& memo = stack_memo;
-  const CapturedStack stack = Intern(memo.stack, frames, depth, callstack_size, cut);
+  const Captured captured = Capture(caller, frames, room, callstack_size);
+  CapturedStack stack = memo.stack;
+  if (stack.id == 0 || !IsSame(stack.view, captured)) {
+    const StackKey key = captured.key();
+    stack = Stacks().Find(key);
+    if (stack.id == 0) stack = Stacks().Insert(key);
+  }
   // Id 0 may be for want of memory, which may come.
-  memo.serial = stack.id != 0 ? serial : 0;
+  memo.serial = stack.id != 0 ? captured.serial : 0;
   memo.callstack_size = callstack_size;
   memo.stack = stack;
   return memo.stack;

@@ -34,53 +34,54 @@ uint32_t HashStack(const uintptr_t* frames, uint32_t depth_and_cut) {
 
 }  // namespace
 
+StackKey::StackKey(const uintptr_t* stack, uint32_t depth, bool cut)
+    : frames(stack),
+      depth_and_cut(depth * 2 + (cut ? 1 : 0)),
+      hash(HashStack(stack, depth_and_cut)) {}
+
 static StackView ViewOf(const uintptr_t* frames, uint32_t depth_and_cut) {
   return {frames, depth_and_cut / 2, (depth_and_cut & 1) != 0};
 }
 
-InternedStack StackTable::InternAndView(const uintptr_t* frames, uint32_t depth, bool cut) {
-  if (depth == 0 && !cut) return {};
-  const uint32_t depth_and_cut = depth * 2 + (cut ? 1 : 0);
-  const uint32_t hash = HashStack(frames, depth_and_cut);
-  const Record* record = Find(hash, frames, depth_and_cut);
-  if (record == nullptr) record = InsertSlow(hash, frames, depth_and_cut);
+InternedStack StackTable::Find(const StackKey& key) const {
+  const Record* const record = FindRecord(key);
   if (record == nullptr) return {};
-  return {record->id, ViewOf(record->frames, depth_and_cut)};
+  return {record->id, ViewOf(record->frames, key.depth_and_cut)};
 }
 
-const StackTable::Record* StackTable::Find(uint32_t hash, const uintptr_t* frames,
-                                           uint32_t depth_and_cut) const {
+InternedStack StackTable::Insert(const StackKey& key) {
+  if (key.depth_and_cut == 0) return {};
+  const TickSafeLockHolder hold(lock_);
+  // Another thread may have inserted it since the look-up without the lock.
+  const Record* record = FindRecord(key);
+  if (record == nullptr) record = AddRecordLocked(key);
+  if (record == nullptr) return {};
+  return {record->id, ViewOf(record->frames, key.depth_and_cut)};
+}
+
+const StackTable::Record* StackTable::FindRecord(const StackKey& key) const {
   const Links records = links();
-  const BumpArena::Ref ref = index_.Find(hash, records, [&](BumpArena::Ref at) {
+  const BumpArena::Ref ref = index_.Find(key.hash, records, [&](BumpArena::Ref at) {
     const Record* const record = records.At(at);
-    return record->hash == hash && record->depth_and_cut == depth_and_cut &&
-           SameFrames(record->frames, frames, depth_and_cut / 2);
+    return record->hash == key.hash && record->depth_and_cut == key.depth_and_cut &&
+           SameFrames(record->frames, key.frames, key.depth_and_cut / 2);
   });
   return ref == 0 ? nullptr : records.At(ref);
 }
 
-const StackTable::Record* StackTable::InsertSlow(uint32_t hash, const uintptr_t* frames,
-                                                 uint32_t depth_and_cut) {
-  const TickSafeLockHolder hold(lock_);
-  // Another thread may have inserted the same stack since the look-up without the lock.
-  const Record* record = Find(hash, frames, depth_and_cut);
-  return record != nullptr ? record : AddRecordLocked(hash, frames, depth_and_cut);
-}
-
-const StackTable::Record* StackTable::AddRecordLocked(uint32_t hash, const uintptr_t* frames,
-                                                      uint32_t depth_and_cut) {
+const StackTable::Record* StackTable::AddRecordLocked(const StackKey& key) {
   ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   const StackId id = next_id_.load(std::memory_order_relaxed);
   // Reservations first: they can be made again, and a piece of the arena cannot be given back.
   if (!refs_.Reserve(id) || !index_.Reserve()) return nullptr;
-  const size_t frame_bytes = depth_and_cut / 2 * sizeof(uintptr_t);
+  const size_t frame_bytes = key.depth_and_cut / 2 * sizeof(uintptr_t);
   const BumpArena::Ref ref = arena_.Allocate(offsetof(Record, frames) + frame_bytes);
   if (ref == 0) return nullptr;
   Record* record = links().At(ref);
   record->id = id;
-  record->depth_and_cut = depth_and_cut;
-  record->hash = hash;
-  memcpy(record->frames, frames, frame_bytes);
+  record->depth_and_cut = key.depth_and_cut;
+  record->hash = key.hash;
+  memcpy(record->frames, key.frames, frame_bytes);
   refs_.At(id).store(ref, std::memory_order_release);
   next_id_.store(id + 1, std::memory_order_release);
   index_.Insert(ref, links());

@@ -46,13 +46,26 @@ inline bool SameFrames(const uintptr_t* a, const uintptr_t* b, size_t depth) {
 #endif
 }
 
+// A stack to be looked for, hashed.
+struct StackKey {
+  StackKey(const uintptr_t* frames, uint32_t depth, bool cut);
+
+  const uintptr_t* frames;
+  uint32_t depth_and_cut;  // depth * 2 + cut
+  uint32_t hash;
+};
+
 class StackTable {
  public:
   StackId Intern(const uintptr_t* frames, uint32_t depth, bool cut) {
-    return InternAndView(frames, depth, cut).id;
+    const StackKey key(frames, depth, cut);
+    const InternedStack known = Find(key);
+    return known.id != 0 ? known.id : Insert(key).id;
   }
-  // The same without a look-up for the view.
-  InternedStack InternAndView(const uintptr_t* frames, uint32_t depth, bool cut);
+  // A stack that is known; else an id of 0.  Takes no lock.
+  InternedStack Find(const StackKey& key) const;
+  // A stack that Find() did not know.  An id of 0 without memory, and for no frames.
+  InternedStack Insert(const StackKey& key);
   StackView View(StackId id) const;
 
   // Adds `by` to all frames in [begin, end] of the stacks [first, end_id): the code at these
@@ -69,7 +82,7 @@ class StackTable {
  private:
   struct Record {
     StackId id;
-    uint32_t depth_and_cut;  // depth * 2 + cut
+    uint32_t depth_and_cut;
     uint32_t hash;
     std::atomic<uint32_t> next;  // of its chain
     uintptr_t frames[1];
@@ -85,11 +98,9 @@ class StackTable {
 
   Links links() const { return {&arena_}; }
   // nullptr if there is none.
-  const Record* Find(uint32_t hash, const uintptr_t* frames, uint32_t depth_and_cut) const;
+  const Record* FindRecord(const StackKey& key) const;
   // nullptr without memory.
-  const Record* InsertSlow(uint32_t hash, const uintptr_t* frames, uint32_t depth_and_cut);
-  const Record* AddRecordLocked(uint32_t hash, const uintptr_t* frames, uint32_t depth_and_cut)
-      ALLOMON_REQUIRES(lock_);
+  const Record* AddRecordLocked(const StackKey& key) ALLOMON_REQUIRES(lock_);
   void RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uintptr_t by)
       ALLOMON_REQUIRES(lock_);
 
