@@ -174,7 +174,7 @@ TEST(RuleCache, HitsOnlyTheVeryPc) {
   const uintptr_t pc = 0x7fffdeadbee7;
   FrameRule found;
   EXPECT_FALSE(cache.Find(pc, &found));
-  cache.Store(pc, FrameRule(FrameRule::kFromSp, 64, 16));
+  cache.Store(pc, FrameRule(FrameRule::kFromSp, 64, 16), 1);
   ASSERT_TRUE(cache.Find(pc, &found));
   EXPECT_EQ(found.kind(), FrameRule::kFromSp);
   EXPECT_EQ(found.cfa_bytes(), 64u);
@@ -184,6 +184,18 @@ TEST(RuleCache, HitsOnlyTheVeryPc) {
   }
   cache.Clear();
   EXPECT_FALSE(cache.Find(pc, &found));
+}
+
+TEST(RuleCache, RulesAreOfTheirModule) {
+  static RuleCache cache;
+  const uintptr_t pc = 0x7fffdeadbee7;
+  EXPECT_FALSE(cache.IsOfAnotherModule(pc, 1)) << "no rule";
+  for (const uint16_t module_hash : {0, 1, 0xffff}) {
+    cache.Store(pc, FrameRule(FrameRule::kFromSp, 64, 16), module_hash);
+    EXPECT_FALSE(cache.IsOfAnotherModule(pc, module_hash));
+    EXPECT_TRUE(cache.IsOfAnotherModule(pc, module_hash ^ 0x8000));
+    EXPECT_FALSE(cache.IsOfAnotherModule(pc ^ (uintptr_t{1} << 46), 2)) << "another pc's slot";
+  }
 }
 
 TEST(RuleCache, EmptySlotsHoldNoLowAddress) {
@@ -196,7 +208,7 @@ TEST(RuleCache, HighAddressesAreNotKept) {
   static RuleCache cache;
   FrameRule found;
   for (uintptr_t pc : {uintptr_t{1} << 47, ~uintptr_t{0}}) {
-    cache.Store(pc, FrameRule(FrameRule::kFromSp, 64, 16));
+    cache.Store(pc, FrameRule(FrameRule::kFromSp, 64, 16), 1);
     EXPECT_FALSE(cache.Find(pc, &found));
   }
 }

@@ -50,7 +50,7 @@ TEST(Threads, CacheNeverMixesUp) {
         for (int look = 0; look < 2; ++look) {
           internal::FrameRule found;
           if (!cache.Find(pc, &found)) {
-            cache.Store(pc, rule);
+            cache.Store(pc, rule, 1);
           } else {
             hits.fetch_add(1, std::memory_order_relaxed);
             if (found.cfa_bytes() != rule.cfa_bytes()) ++wrong;

@@ -433,6 +433,24 @@ void ForgetUnloadedCode() {
   internal::ForgetReplays();
 }
 
+// Whether the cache has a rule for pc that is not of the module which is there.  `module` is that
+// of another pc, perhaps the same one.
+static bool IsReplaced(uintptr_t pc, internal::CodeModule* module) {
+  if (!module->Contains(pc) && !internal::FindModule(pc, module)) return false;
+  return rule_cache.IsOfAnotherModule(pc, module->hash);
+}
+
+bool ForgetReplacedCode(const uintptr_t* frames, size_t depth) {
+  internal::CodeModule module;
+  // The first may have been looked up as it is.
+  bool is_replaced = depth != 0 && IsReplaced(frames[0], &module);
+  for (size_t i = 0; i < depth && !is_replaced; ++i) {
+    is_replaced = IsReplaced(frames[i] - 1, &module);
+  }
+  if (is_replaced) ForgetUnloadedCode();
+  return is_replaced;
+}
+
 }  // namespace allomon
 
 #endif  // defined(__x86_64__)

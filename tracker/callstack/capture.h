@@ -63,6 +63,22 @@ uintptr_t FunctionStart(uintptr_t pc);
 // us.
 void ForgetUnloadedCode();
 
+// The C library unloads code by itself, without a dlclose.  If one of these frames, which have just
+// been captured, was walked by a rule of a module that is not there any more, all is forgotten as
+// above, and the capture is to be done again.  For stacks that nobody has seen before: a wrong one
+// is new.  Async-signal-safe, any thread.  Cost: 30 instructions a frame, 175 more where the module
+// is not that of the frame before.
+bool ForgetReplacedCode(const uintptr_t* frames, size_t depth);
+
+// CaptureCallstack(), and again if code was replaced.  For whoever does not know whether the stack
+// is new.
+inline size_t CaptureCallstackOfLoadedCode(const FrameState& start, uintptr_t* frames,
+                                           size_t max_frames, bool* truncated) {
+  const size_t depth = CaptureCallstack(start, frames, max_frames, truncated);
+  return ForgetReplacedCode(frames, depth) ? CaptureCallstack(start, frames, max_frames, truncated)
+                                           : depth;
+}
+
 }  // namespace allomon
 
 // The FrameState of the caller of the function that uses this, at the instruction that the function

@@ -92,6 +92,8 @@ uintptr_t FunctionStart(uintptr_t pc) { return pc; }
 
 void ForgetUnloadedCode() {}
 
+bool ForgetReplacedCode(const uintptr_t*, size_t) { return false; }
+
 }  // namespace allomon
 
 #endif  // !defined(__x86_64__)

@@ -1,6 +1,9 @@
 #include "tracker/callstack/cfi_index.h"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <cstring>
 
 #include "tracker/callstack/cfi_header.h"
 
@@ -18,7 +21,41 @@ CfiBytes ReachOf(const uint8_t* header) {
           reinterpret_cast<const uint8_t*>(address + kReach), begin};
 }
 
+uint64_t Mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9fb21c651e98df25;
+  return hash ^ hash >> 32;
+}
+
+// The path alone would do, unless the file has changed meanwhile.  The loader's record would not:
+// the next one may lie where it was.
+uint16_t HashOf(const dl_find_object& object) {
+  uint64_t hash = Mix(reinterpret_cast<uintptr_t>(object.dlfo_map_start),
+                      reinterpret_cast<uintptr_t>(object.dlfo_eh_frame));
+  uint64_t word;
+  // Behind the first four bytes: where .eh_frame lies, and how many functions it has.
+  if (object.dlfo_eh_frame != nullptr) {
+    memcpy(&word, static_cast<const char*>(object.dlfo_eh_frame) + 4, sizeof(word));
+    hash = Mix(hash, word);
+  }
+  const char* path = object.dlfo_link_map->l_name;
+  size_t left = strlen(path);
+  for (; left >= sizeof(word); left -= sizeof(word), path += sizeof(word)) {
+    memcpy(&word, path, sizeof(word));
+    hash = Mix(hash, word);
+  }
+  for (; left != 0; --left) hash = Mix(hash, static_cast<unsigned char>(*path++));
+  return static_cast<uint16_t>(hash);
+}
+
 }  // namespace
+
+bool FindModule(uintptr_t pc, CodeModule* module) {
+  dl_find_object object;
+  if (_dl_find_object(reinterpret_cast<void*>(pc), &object) != 0) return false;
+  *module = {reinterpret_cast<uintptr_t>(object.dlfo_map_start),
+             reinterpret_cast<uintptr_t>(object.dlfo_map_end), HashOf(object)};
+  return true;
+}
 
 CfiLookup FindCfi(uintptr_t pc, CfiBytes* bytes, CfiEntry* entry) {
   dl_find_object object;

@@ -24,6 +24,20 @@ enum class CfiLookup {
 // On kFound, *entry covers pc, and the readers of *entry lie in *bytes.
 CfiLookup FindCfi(uintptr_t pc, CfiBytes* bytes, CfiEntry* entry);
 
+// A loaded object: where it is, and a hash of what tells it from another one that is loaded to the
+// same place later on.
+struct CodeModule {
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+  uint16_t hash = 0;
+
+  bool Contains(uintptr_t pc) const { return pc - begin < end - begin; }
+};
+
+// The object that pc is in.  False, and *module has not changed, if it is in none.  Cost: 175
+// instructions, more where the object's path is long.
+bool FindModule(uintptr_t pc, CodeModule* module);
+
 }  // namespace allomon::internal
 
 #endif  // ALLOMON_TRACKER_CALLSTACK_CFI_INDEX_H_

@@ -90,7 +90,8 @@ FrameRule FindRule(uintptr_t pc, RuleCache* cache) {
   } else if (IsBeforeFunction(pc)) {
     rule = FrameRule(FrameRule::kEnd);
   }
-  cache->Store(pc, rule);
+  CodeModule module;
+  if (FindModule(pc, &module)) cache->Store(pc, rule, module.hash);
   return rule;
 }
 

@@ -6,6 +6,10 @@
 // Relaxed order is enough, because no other memory is published with the word, and the word is true
 // whenever it is read.  Two threads that fill a slot at once overwrite each other, which costs the
 // loser one more lookup.
+//
+// Beside each slot is a hash of the module that its rule is of, for whoever wants to know whether
+// that module is still there.  No walk reads it.  The two may be torn apart: then a rule that holds
+// is taken for one that does not.
 #ifndef ALLOMON_TRACKER_CALLSTACK_RULE_CACHE_H_
 #define ALLOMON_TRACKER_CALLSTACK_RULE_CACHE_H_
 
@@ -31,11 +35,19 @@ class RuleCache {
   }
 
   // Does nothing for a pc beyond the 47 bits that Linux gives to user code by default.
-  void Store(uintptr_t pc, FrameRule rule) {
+  void Store(uintptr_t pc, FrameRule rule, uint16_t module_hash) {
     if ((pc >> kPcBits) != 0) return;
     ALLOMON_DCHECK_EQ("inv.cache.exact", PcOf(IndexOf(pc), TagOf(pc)), pc);
+    module_hashes_[IndexOf(pc)].store(module_hash, std::memory_order_relaxed);
     slots_[IndexOf(pc)].store(TagOf(pc) << FrameRule::kBits | rule.bits(),
                               std::memory_order_relaxed);
+  }
+
+  // Whether a rule is stored for pc, of another module than this.
+  bool IsOfAnotherModule(uintptr_t pc, uint16_t module_hash) const {
+    FrameRule rule;
+    return Find(pc, &rule) &&
+           module_hashes_[IndexOf(pc)].load(std::memory_order_relaxed) != module_hash;
   }
 
   void Clear() {
@@ -43,7 +55,7 @@ class RuleCache {
   }
 
  private:
-  // 16384 slots of 8 bytes: 128 KiB of .bss, of which only touched pages exist.
+  // 16384 slots of 8 + 2 bytes: 160 KiB of .bss, of which only touched pages exist.
   static constexpr int kIndexBits = 14;
   static constexpr int kPcBits = 47;
   static constexpr uint64_t kRuleMask = (uint64_t{1} << FrameRule::kBits) - 1;
@@ -58,6 +70,7 @@ class RuleCache {
   }
 
   std::atomic<uint64_t> slots_[size_t{1} << kIndexBits] = {};
+  std::atomic<uint16_t> module_hashes_[size_t{1} << kIndexBits] = {};
 };
 
 }  // namespace allomon::internal

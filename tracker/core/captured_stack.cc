@@ -1,5 +1,7 @@
 #include "tracker/core/captured_stack.h"
 
+#include <algorithm>
+
 #include "tracker/callstack/capture.h"
 #include "tracker/core/stack_table.h"
 #include "tracker/sampling/countdown.h"
@@ -52,6 +54,17 @@ Captured Capture(const FrameState& caller, uintptr_t* frames, uint32_t room,
   return captured;
 }
 
+// How many of the outermost frames a new stack shares with the last one.  The walk was led from
+// these to where it had been led before.
+uint32_t SharedDepth(const StackView& last, const Captured& captured) {
+  const uint32_t most = std::min(last.depth, captured.depth);
+  const uintptr_t* known = last.frames + last.depth;
+  const uintptr_t* frame = captured.frames + captured.depth;
+  uint32_t shared = 0;
+  while (shared < most && SameFrames(--known, --frame, 1)) ++shared;
+  return shared;
+}
+
 }  // namespace
 
 void LeaveOutText(uintptr_t begin, uintptr_t end) {
@@ -61,7 +74,7 @@ void LeaveOutText(uintptr_t begin, uintptr_t end) {
 
 size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames) {
   bool cut = false;
-  const size_t depth = CaptureCallstack(caller, frames, max_frames, &cut);
+  const size_t depth = CaptureCallstackOfLoadedCode(caller, frames, max_frames, &cut);
   size_t ours = 0;
   while (ours < depth && IsAllocator(frames[ours])) ++ours;
   memmove(frames, frames + ours, (depth - ours) * sizeof(uintptr_t));
@@ -74,12 +87,19 @@ const CapturedStack& CaptureChangedSlow(uint32_t callstack_size, const FrameStat
   const uint32_t room = callstack_size + (IsAllocator(caller.pc) ? kAllocatorFrames : 0);
   uintptr_t* frames = static_cast<uintptr_t*>(__builtin_alloca(room * sizeof(uintptr_t)));
   StackMemo& memo = stack_memo;
-  const Captured captured = Capture(caller, frames, room, callstack_size);
+  Captured captured = Capture(caller, frames, room, callstack_size);
   CapturedStack stack = memo.stack;
   if (stack.id == 0 || !IsSame(stack.view, captured)) {
-    const StackKey key = captured.key();
+    StackKey key = captured.key();
     stack = Stacks().Find(key);
-    if (stack.id == 0) stack = Stacks().Insert(key);
+    if (stack.id == 0) {
+      const uint32_t shared = SharedDepth(memo.stack.view, captured);
+      if (ForgetReplacedCode(captured.frames, captured.depth - shared)) {
+        captured = Capture(caller, frames, room, callstack_size);
+        key = captured.key();
+      }
+      stack = Stacks().Insert(key);
+    }
   }
   // Id 0 may be for want of memory, which may come.
   memo.serial = stack.id != 0 ? captured.serial : 0;

@@ -51,7 +51,7 @@ StackId InternStack(const FrameState& where) {
   uintptr_t frames[kMostFrames];
   bool cut = false;
   const size_t depth =
-      CaptureCallstack(where, frames, g_frames.load(std::memory_order_relaxed), &cut);
+      CaptureCallstackOfLoadedCode(where, frames, g_frames.load(std::memory_order_relaxed), &cut);
   if (depth != 0) frames[0] = FunctionStart(frames[0]);
   return Stacks().Intern(frames, static_cast<uint32_t>(depth), cut);
 }
