@@ -180,7 +180,7 @@ TEST(FileTest, RefusedStartLeavesWhatHasTheName) {
     const auto files = std::distance(std::filesystem::directory_iterator(folder), {});
     return kept == "precious" && files == 1;
   };
-  for (const double rate : {2.0, -1.0, std::nan("")}) {
+  for (const double rate : {2.0, -1.0, std::nan(""), 1e-13}) {
     RecordingOptions options = good;
     options.rate = rate;
     EXPECT_TRUE(is_refused(options)) << rate;

@@ -30,6 +30,8 @@ inline constexpr uint32_t kLayoutVersion = 2;
 inline constexpr uint64_t kSegmentBytes = 65536;
 inline constexpr uint64_t kDefaultLimitBytes = uint64_t{256} << 20;
 inline constexpr uint64_t kLeastLimitBytes = uint64_t{1} << 20;
+// Of a recording's rate: a hit in 8 TB.  Readers take what is below for damage.
+inline constexpr double kLeastRate = 1e-12;
 inline constexpr uint64_t kMostLimitBytes = uint64_t{16} << 30;
 
 struct FileHeader {

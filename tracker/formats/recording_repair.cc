@@ -13,7 +13,6 @@ constexpr uint64_t kMostSamples = uint64_t{1} << 40;
 constexpr uint64_t kMostNanos = uint64_t{1} << 62;
 constexpr double kMostVariance = 1e60;  // its sums and powers are numbers
 constexpr uint8_t kMostLog2 = 63;
-constexpr double kLeastRate = 1e-12;  // a hit in 8 TB
 
 bool Limit(uint64_t* value, uint64_t most) {
   if (*value <= most) return false;

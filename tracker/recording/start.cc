@@ -86,6 +86,10 @@ Started StartRecorder(const StartOptions& options) {
     started.error = "its path is too long";
     return started;
   }
+  if (options.rate > 0 && options.rate < kLeastRate) {
+    started.error = "its rate is below 1e-12, which samples nothing in 8 TB";
+    return started;
+  }
   InstallHooks();
   auto recorder = std::make_unique<Recorder>(pattern->text, options.limit_bytes, *FactsOf(options));
   recorder->SetWatcher(options.watcher);
