@@ -15,6 +15,7 @@
 
 #include "allocator/auto_control.h"
 #include "allocator/auto_interpreters.h"
+#include "allocator/auto_profile_ends.h"
 #include "allocator/auto_profile_explain.h"
 #include "allocator/auto_profile_say.h"
 #include "allocator/auto_profile_writing.h"
@@ -64,7 +65,7 @@ __attribute__((destructor)) void WriteAtExit() {
 void AfterForkInChild() {
   if (auto_profile == nullptr) return;
   const OwnWork own;
-  auto_profile->forked = true;
+  auto_profile->forked = auto_profile->forked || !IsForkedDaemon();
   auto_profile->process = getpid();
   auto_profile->files = 0;
   // The thread that held the mutex does not exist in the child.
@@ -134,6 +135,7 @@ void StartProfile(AutoProfile* profile) {
     return Say("cannot start: " + error + "; the program runs unprofiled");
   }
   profile->on = true;
+  profile->place.Note(profile->options.out);
   profile->rule.NoteAtStart(NextPath(*profile));
   MapWritingReserve();
   pthread_atfork(nullptr, nullptr, AfterForkInChild);

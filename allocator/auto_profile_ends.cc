@@ -1,15 +1,20 @@
 // The functions by which a program ends at once, or becomes another one, in front of the C
-// library's.  (The C library's own functions, such as posix_spawn and daemon, call the system.)
+// library's.  (The C library's own functions, such as posix_spawn, call the system.)
 #include "allocator/auto_profile_ends.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
+#include <initializer_list>
 
+#include "tracker/base/errno_keeper.h"
 #include "tracker/heap_client.h"
 
 namespace {
@@ -67,6 +72,38 @@ int ExecuteFromPath(const char* file, char* const* arguments, char* const* envir
   for (;;) syscall(SYS_exit_group, status);
 }
 
+// daemon(3) does not take another file for it, such as one that an image without devices has.
+bool OpenNullAsStreams() {
+  const int fd = open("/dev/null", O_RDWR);
+  if (fd < 0) return false;
+  struct stat file;
+  bool is_null = fstat(fd, &file) == 0;
+  if (is_null && !(S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 3))) {
+    is_null = false;
+    errno = ENODEV;
+  }
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (is_null) dup2(fd, stream);
+  }
+  if (fd > STDERR_FILENO || !is_null) {
+    const allomon::ErrnoKeeper keeper;
+    close(fd);
+  }
+  return is_null;
+}
+
+// As the C library's, whose parent ends by a system call that nobody sees.
+int BecomeDaemon(bool keeps_folder, bool keeps_streams, const FrameState& caller) {
+  const bool written = allomon::internal::WriteBeforeExec(nullptr, caller);
+  const pid_t child = allomon::internal::ForkDaemon();
+  if (child < 0 && written) allomon::internal::ForgetExec();
+  if (child < 0) return -1;
+  while (child > 0) syscall(SYS_exit_group, 0);
+  if (setsid() == -1) return -1;
+  if (!keeps_folder) static_cast<void>(!chdir("/"));
+  return keeps_streams || OpenNullAsStreams() ? 0 : -1;
+}
+
 // The number of arguments, the first and the null pointer included.
 size_t CountArguments(va_list rest) {
   size_t count = 1;
@@ -122,6 +159,14 @@ ALLOMON_EXPORT int fexecve(int fd, char* const arguments[], char* const environm
   if (g_next_fexecve == nullptr) return FailWith(ENOSYS);
   const ExecScope scope(nullptr, ALLOMON_CALLER_FRAME());
   return g_next_fexecve(fd, arguments, environment);
+}
+
+ALLOMON_EXPORT int daemon(int keeps_folder, int keeps_streams) noexcept {
+  return BecomeDaemon(keeps_folder != 0, keeps_streams != 0, ALLOMON_CALLER_FRAME());
+}
+ALLOMON_EXPORT int chroot(const char* path) noexcept {
+  allomon::internal::PrepareForNewRoot();
+  return static_cast<int>(syscall(SYS_chroot, path));
 }
 
 ALLOMON_EXPORT int execl(const char* path, const char* first, ...) noexcept {

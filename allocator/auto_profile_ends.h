@@ -5,6 +5,8 @@
 #ifndef ALLOMON_ALLOCATOR_AUTO_PROFILE_ENDS_H_
 #define ALLOMON_ALLOCATOR_AUTO_PROFILE_ENDS_H_
 
+#include <sys/types.h>
+
 #include "tracker/base/frame_state.h"
 
 namespace allomon::internal {
@@ -21,6 +23,14 @@ void WriteBeforeQuickEnd(const FrameState& caller);
 // on after all.
 bool WriteBeforeExec(const char* path, const FrameState& caller);
 void ForgetExec();
+
+// fork() of daemon().  The parent ends at once, so its file's name becomes the child's.
+pid_t ForkDaemon();
+// In a child of fork: whether ForkDaemon() has made it.
+bool IsForkedDaemon();
+
+// Before the process changes its root directory.
+void PrepareForNewRoot();
 
 }  // namespace allomon::internal
 

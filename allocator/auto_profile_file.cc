@@ -1,6 +1,7 @@
 #include "allocator/auto_profile_file.h"
 
 #include "allocator/auto_profile_explain.h"
+#include "allocator/auto_profile_loss.h"
 #include "allocator/auto_profile_say.h"
 #include "allocator/host_stderr.h"
 #include "tracker/profile/control/profile_file.h"
@@ -18,7 +19,7 @@ RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
 }
 
 std::string NextPath(const AutoProfile& profile) {
-  return ExpandOut(profile.options.out, getpid(), profile.files + 1);
+  return profile.place.NameNow(ExpandOut(profile.options.out, getpid(), profile.files + 1));
 }
 
 namespace {
@@ -55,7 +56,7 @@ bool WriteFileLocked(AutoProfile& profile, const std::string& path, UnitName uni
   WriteProfileFile(path, unit, &error, profile.options.summary ? &summary : nullptr, "mlmon",
                    &profile.rule, &against);
   if (!error.empty()) {
-    Say(error);
+    SayLoss(error);
   } else if (!against.empty()) {
     if (profile.options.summary && refusal == Refusal::kSaid) Say(against);
   } else if (profile.options.summary) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "allocator/auto_profile_place.h"
 #include "allocator/environment.h"
 #include "tracker/profile/control/profile_control.h"
 #include "tracker/profile/control/write_rule.h"
@@ -19,6 +20,7 @@ namespace allomon::internal {
 // Static data without destructor: the profile is written behind the last destructor of the process.
 struct AutoProfile {
   EnvironmentOptions options;
+  StartPlace place;
   bool forked = false;
   pid_t process = getpid();
   // Guards the following fields and the writing: a signal may ask for a file while the process

@@ -4,11 +4,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <string>
 
 #include "allocator/auto_control.h"
 #include "allocator/auto_profile_ends.h"
-#include "allocator/host_stderr.h"
+#include "allocator/auto_profile_loss.h"
 #include "allocator/interrupted_code.h"
 #include "allocator/writing_reserve.h"
 #include "tracker/base/all_signals_blocked.h"
@@ -23,6 +24,9 @@ AutoProfile* auto_profile = nullptr;
 
 namespace {
 
+// The thread that is in ForkDaemon(), or 0.  The child's only thread is known by the same.
+std::atomic<pthread_t> g_daemon_forker{0};
+
 // What is to be written, and whether it was.
 struct Writing {
   AutoProfile& profile;
@@ -32,10 +36,9 @@ struct Writing {
 };
 
 void SayNoMemory() {
-  static constexpr char kLine[] =
-      "allomon: no memory is left to write the profile, which is lost; raise `ulimit -v`, or ask "
-      "for it earlier, by ALLOMON_DUMP\n";
-  WriteToStderr(kLine, sizeof(kLine) - 1);
+  SayLoss(
+      "no memory is left to write the profile, which is lost; raise `ulimit -v`, or ask for it "
+      "earlier, by ALLOMON_DUMP");
 }
 
 // Every writing goes this way: what it allocates is not sampled, and it is given up where there is
@@ -105,10 +108,9 @@ bool MayWriteHere() {
 }
 
 void SayInterrupted() {
-  static constexpr char kLine[] =
-      "allomon: the program ends by _exit in a signal handler, at a place where the profile cannot "
-      "be written; it is lost\n";
-  WriteToStderr(kLine, sizeof(kLine) - 1);
+  SayLoss(
+      "the program ends by _exit in a signal handler, at a place where the profile cannot be "
+      "written; it is lost");
 }
 
 // Less is what a shell, env or nice uses before it executes the program that is meant.
@@ -147,6 +149,22 @@ bool WriteBeforeExec(const char* path, const FrameState& caller) {
   const bool written = Write(*auto_profile, CurrentUnit(), WriteBesideOutput);
   auto_profile->rule.Demand(0);
   return written;
+}
+
+pid_t ForkDaemon() {
+  g_daemon_forker.store(pthread_self(), std::memory_order_relaxed);
+  const pid_t child = fork();
+  if (child > 0) StopAttending();
+  g_daemon_forker.store(0, std::memory_order_relaxed);
+  return child;
+}
+
+bool IsForkedDaemon() {
+  return g_daemon_forker.load(std::memory_order_relaxed) == pthread_self();
+}
+
+void PrepareForNewRoot() {
+  if (MayWriteHere()) PrepareLossNote();
 }
 
 void ForgetExec() {

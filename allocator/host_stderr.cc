@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <initializer_list>
@@ -32,9 +33,13 @@ bool IsALog(const struct stat& now) {
   return S_ISREG(now.st_mode) && HasAppend(sys::Fcntl(STDERR_FILENO, F_GETFL));
 }
 
-bool MayBeWritten() {
-  struct stat now = {};
-  return sys::Fstat(STDERR_FILENO, &now) == 0 && (IsSameFile(g_stderr, now) || IsALog(now));
+bool MayBeWritten(struct stat* now) {
+  return sys::Fstat(STDERR_FILENO, now) == 0 && (IsSameFile(g_stderr, *now) || IsALog(*now));
+}
+
+// /dev/null
+bool IsNull(const struct stat& file) {
+  return S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 3);
 }
 
 }  // namespace
@@ -47,13 +52,19 @@ void RememberStderr() {
 
 void WriteToStderr(const char* text, size_t bytes) {
   const NoSignalsFromWriting quiet;
-  if (!MayBeWritten()) return;
+  struct stat now = {};
+  if (!MayBeWritten(&now)) return;
   while (bytes > 0) {
     const ssize_t written = sys::Write(STDERR_FILENO, text, bytes);
     if (written <= 0) return;  // standard error has no reader left
     text += written;
     bytes -= static_cast<size_t>(written);
   }
+}
+
+bool StderrIsRead() {
+  struct stat now = {};
+  return MayBeWritten(&now) && !IsNull(now);
 }
 
 NoSignalsFromWriting::NoSignalsFromWriting() {

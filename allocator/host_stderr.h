@@ -19,6 +19,9 @@ void RememberStderr();
 // Writes to standard error if its file is the one that was remembered, or the log of a host that
 // has become a daemon: a file opened for appending, or the file that is standard output, too.
 void WriteToStderr(const char* text, size_t bytes);
+// Whether somebody may read what is written there: it is not thrown away, by /dev/null or because
+// the file is another one.
+bool StderrIsRead();
 
 // While an object exists, a write into a pipe without reader, or beyond the limit of a file's size,
 // is an error for this thread, not the end of the host.

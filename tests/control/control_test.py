@@ -186,6 +186,13 @@ class ControlTest(unittest.TestCase):
         answer = self.ask(server, "start")
         self.assertIn("records every block into " + path.replace("%p", str(server.pid)), answer)
 
+    def test_a_relative_path_goes_by_the_folder_at_the_start(self):
+        server = self.start(ALLOMON_RECORD="mine.%p.rec")
+        server.do("d")
+        path = os.path.join(self.folder, f"mine.{server.pid}.rec")
+        self.assertIn("into " + path, self.ask(server, "start"))
+        self.assertTrue(os.path.exists(path))
+
     def test_another_rate_begins_anew(self):
         server = self.start()
         self.ask(server, "start", "--exact")

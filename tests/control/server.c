@@ -1,7 +1,8 @@
 // A server for tests: reads one command per line from its standard input, and answers each by a
 // line.  a N: allocates N MiB in blocks of 64 bytes and frees them.  l N: leaks N MiB in blocks of
 // 1,000 bytes.  t N: as a, on a thread with the smallest stack.  f: forks a child that is a server
-// itself, on a pipe that the parent passes lines on to as "c LINE".  q: ends.
+// itself, on a pipe that the parent passes lines on to as "c LINE".  d: changes its folder to the
+// root.  q: ends.
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -75,6 +76,7 @@ int main(void) {
     }
     if (line[0] == 'a') Churn(number);
     if (line[0] == 'l') Leak(number);
+    if (line[0] == 'd' && chdir("/") != 0) abort();
     if (line[0] == 't') ChurnOnSmallStack(number);
     printf("done\n");
   }

@@ -154,6 +154,22 @@ void TakeAll() {
   }
 }
 
+// As a daemon of libc's, which the name of a user may follow; it then uses memory and ends.
+void BecomeDaemon(const char* user) {
+  if (daemon(0, 0) != 0) _exit(9);
+  if (user != nullptr && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(9);
+  Use(8);
+}
+
+void ChangeFolder(const char* folder) {
+  if (chdir(folder) != 0) _exit(9);
+}
+
+void ChangeRoot(const char* folder, bool silent) {
+  if (chroot(folder) != 0 || chdir("/") != 0) _exit(9);
+  if (silent) fclose(stderr);
+}
+
 void EndBy(const char* how) {
   if (strcmp(how, "_exit") == 0) _exit(3);
   if (strcmp(how, "_Exit") == 0) _Exit(3);
@@ -178,4 +194,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "vfork") == 0) Vfork();
   if (strcmp(what, "exec") == 0) Execute(argv + 2);
   if (strcmp(what, "take-all") == 0) TakeAll();
+  if (strcmp(what, "daemon") == 0) BecomeDaemon(argv[2]);
+  if (strcmp(what, "chdir") == 0) ChangeFolder(argv[2]);
+  if (strcmp(what, "chroot") == 0) ChangeRoot(argv[2], argc > 3);
 }

@@ -360,11 +360,13 @@ except MemoryError:
         self.assertEqual(self.files(), ["mlmon.out", "mlmon.out.sources"])
 
     def test_host_that_changes_directory(self):
-        """The file goes to the directory in which the host ends.  The summary must lead there."""
+        """The file goes to the directory in which the host starts.  The summary must lead there."""
         os.mkdir(self.path("there"))
         done = self.python("import os; os.chdir('there')")
         self.assertEqual((done.stdout, done.returncode), ("", 0))
-        self.assertEqual(sorted(os.listdir(self.path("there"))), ["mlmon.out", "mlmon.out.sources"])
+        self.assertIn(f".sources {self.path('mlmon.out')}\n", done.stderr)
+        self.assertEqual(self.files(), ["mlmon.out", "mlmon.out.sources", "there"])
+        self.assertEqual(os.listdir(self.path("there")), [])
 
     def test_host_ignores_or_handles_signals_that_writing_may_raise(self):
         """Signals that Allomon's own writing raises never reach the host's handlers."""

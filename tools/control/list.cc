@@ -5,6 +5,7 @@
 #include "tools/control/control.h"
 #include "tools/control/conversation.h"
 #include "tools/control/leftovers.h"
+#include "tools/control/loss_notes.h"
 #include "tools/control/options.h"
 #include "tools/control/result.h"
 
@@ -33,6 +34,17 @@ std::string LeftoverLine(const Leftover& leftover, bool clean) {
   return LineOf(kCommand, (removed ? "removed " : "cannot remove ") + of);
 }
 
+std::string LossLines(bool clean) {
+  std::string lines;
+  for (const FoundLossNote& note : LossNotes()) {
+    if (!note.line.empty()) lines += LineOf(kCommand, note.line);
+    if (!clean) continue;
+    const bool removed = unlink(note.path.c_str()) == 0;
+    lines += LineOf(kCommand, (removed ? "removed " : "cannot remove ") + note.path);
+  }
+  return lines;
+}
+
 }  // namespace
 
 CommandResult RunList(const std::vector<std::string>& args) {
@@ -47,6 +59,7 @@ CommandResult RunList(const std::vector<std::string>& args) {
       result.out += LeftoverLine(leftover, options->clean);
     }
   }
+  result.out += LossLines(options->clean);
   if (result.out.empty()) {
     result.err = LineOf(kCommand,
                         "no process can be asked to record; start one with ALLOMON_PROFILE=idle "

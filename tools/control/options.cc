@@ -189,9 +189,9 @@ const char kCtlUsage[] =
 const char kListUsage[] =
     "usage: allomon list [--clean]\n"
     "  Shows the processes that can be asked to record, and recordings in /dev/shm of processes\n"
-    "  that have ended.\n"
+    "  that have ended; and profiles that were lost by processes which could not say so.\n"
     "\n"
-    "  --clean         removes files of processes that have ended\n";
+    "  --clean         removes files of processes that have ended, and the word of what was lost\n";
 
 const char kSaveUsage[] =
     "usage: allomon save PID [-o FILE] [--all-children]\n"

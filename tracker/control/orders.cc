@@ -1,6 +1,7 @@
 #include "tracker/control/orders.h"
 
 #include <cstring>
+#include <memory>
 
 #include "tracker/core/control.h"
 #include "tracker/formats/control_names.h"
@@ -36,7 +37,11 @@ bool Orders::SetDefaults(const AttendOptions& options) {
   seed_ = options.seed;
   watcher_ = options.watcher;
   has_own_path_ = *options.path == '\0';
-  return Copy(options.path, default_path_, sizeof(default_path_));
+  if (has_own_path_) return true;
+  // The process may have changed its directory when it is asked.
+  const auto path = std::make_unique<recording::FilePath>();
+  return recording::MakePatternAbsolute(options.path, path.get()) &&
+         Copy(path->text, default_path_, sizeof(default_path_));
 }
 
 void Orders::SetPlace(const char* folder, uint64_t pid_namespace) {

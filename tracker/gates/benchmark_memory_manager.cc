@@ -1,6 +1,9 @@
 #include "tracker/gates/benchmark_memory_manager.h"
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,15 +26,25 @@ struct LedgerOfLoop {
   }
 };
 
+// A benchmark may change the program's folder.
+std::string PathFromRoot(const char* path) {
+  char folder[PATH_MAX];
+  if (*path == '\0' || *path == '/' || getcwd(folder, sizeof(folder)) == nullptr) return path;
+  return std::string(folder) + "/" + path;
+}
+
 }  // namespace
 
-BenchmarkMemoryManager::BenchmarkMemoryManager() { benchmark::RegisterMemoryManager(this); }
+BenchmarkMemoryManager::BenchmarkMemoryManager() {
+  const char* const path = std::getenv("ALLOMON_GATE_PROFILE");
+  if (path != nullptr) profile_path_ = PathFromRoot(path);
+  benchmark::RegisterMemoryManager(this);
+}
 
 BenchmarkMemoryManager::~BenchmarkMemoryManager() {
   benchmark::RegisterMemoryManager(nullptr);
-  const char* path = std::getenv("ALLOMON_GATE_PROFILE");
-  if (path == nullptr || *path == '\0' || profile_.Write(path)) return;
-  std::fprintf(stderr, "allomon: cannot write ALLOMON_GATE_PROFILE %s: %s\n", path,
+  if (profile_path_.empty() || profile_.Write(profile_path_.c_str())) return;
+  std::fprintf(stderr, "allomon: cannot write ALLOMON_GATE_PROFILE %s: %s\n", profile_path_.c_str(),
                std::strerror(errno));
 }
 

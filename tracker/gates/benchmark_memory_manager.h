@@ -31,7 +31,8 @@
 // lost; a loop never began) has num_allocs -1, and a line on standard error says why.
 //
 // With ALLOMON_GATE_PROFILE=path in the environment, the manager writes the call sites of all
-// passes there when it is destroyed, as JSON for `allomon gate --profile`; see benchmark_profile.h.
+// passes there when it is destroyed (from the folder in which it was made), as JSON for `allomon
+// gate --profile`; see benchmark_profile.h.
 //
 // Timing is not disturbed: nothing samples outside of the pass.  One object at a time, on the
 // thread that runs the benchmarks.
@@ -67,6 +68,7 @@ class BenchmarkMemoryManager final : public internal::StoppedByFill<benchmark::M
   std::shared_ptr<internal::Ledger> ledger_;
   TrackerId tracker_;
   std::string error_;
+  std::string profile_path_;  // "": none is wanted
   internal::BenchmarkProfile profile_;
 };
 

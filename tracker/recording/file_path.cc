@@ -81,16 +81,32 @@ bool FreshPath(const FilePath& path, uint32_t thread_id, uint64_t nanos, FilePat
   return writer.Ends();
 }
 
-bool MakeAbsolute(const char* path, FilePath* absolute) {
+namespace {
+
+// The kernel writes "(unreachable)" before the path of a directory outside of the root directory.
+bool MakeAbsolute(const char* path, bool is_pattern, FilePath* absolute) {
   PathWriter writer(absolute);
-  if (path[0] != '/') {
-    FilePath directory;
-    if (internal::sys::Getcwd(directory.text, sizeof(directory.text)) <= 0) return false;
-    writer.AddText(directory.text);
+  FilePath directory;
+  if (path[0] != '/' && internal::sys::Getcwd(directory.text, sizeof(directory.text)) > 0 &&
+      directory.text[0] == '/') {
+    for (const char* at = directory.text; *at != '\0'; ++at) {
+      if (is_pattern && *at == '%') writer.Add('%');
+      writer.Add(*at);
+    }
     writer.Add('/');
   }
   writer.AddText(path);
   return writer.Ends();
+}
+
+}  // namespace
+
+bool MakeAbsolute(const char* path, FilePath* absolute) {
+  return MakeAbsolute(path, false, absolute);
+}
+
+bool MakePatternAbsolute(const char* pattern, FilePath* absolute) {
+  return MakeAbsolute(pattern, true, absolute);
 }
 
 }  // namespace allomon::recording

@@ -33,9 +33,11 @@ bool IsOfDescriptor(const FilePath& path);
 // since in another pid namespace another thread may have that id.  False if it is too long.
 bool FreshPath(const FilePath& path, uint32_t thread_id, uint64_t nanos, FilePath* fresh);
 
-// The path of the same file from the root directory, since a program may change its directory.
-// False if that is too long.
+// The path of the same file from the root directory, since a program may change its directory.  As
+// it is where the directory has no such path.  False if it is too long.
 bool MakeAbsolute(const char* path, FilePath* absolute);
+// The same of a pattern of ExpandPath(): a percent sign in the directory's name stands for itself.
+bool MakePatternAbsolute(const char* pattern, FilePath* absolute);
 
 }  // namespace allomon::recording
 

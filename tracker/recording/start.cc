@@ -82,7 +82,7 @@ Started StartRecorder(const StartOptions& options) {
   const internal::SuspendedSampling suspended;
   Started started;
   const auto pattern = std::make_unique<FilePath>();
-  if (options.path == nullptr || !MakeAbsolute(options.path, pattern.get())) {
+  if (options.path == nullptr || !MakePatternAbsolute(options.path, pattern.get())) {
     started.error = "its path is too long";
     return started;
   }
