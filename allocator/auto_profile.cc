@@ -26,6 +26,7 @@
 #include "allocator/mmap_override.h"
 #include "allocator/stand_aside.h"
 #include "allocator/writing_reserve.h"
+#include "tracker/base/default_float.h"
 #include "tracker/profile/control/profile_control.h"
 #include "tracker/profile/control/write_on_signal.h"
 #include "tracker/profile/hooks/entry_hooks.h"
@@ -183,6 +184,7 @@ void StartFromEnvironment(int argc, char** argv) {
   // A set-uid program must not write files where its caller's environment says.
   if (getauxval(AT_SECURE) != 0 || AnswersMlprof(argc, argv)) return;
   const int saved_errno = errno;
+  const DefaultFloat our_float;
   RememberStderr();
   if (StandsAsideAndSaysSo != nullptr && StandsAsideAndSaysSo()) return;
   AutoProfile* profile = new AutoProfile;

@@ -13,6 +13,7 @@
 #include "allocator/interrupted_code.h"
 #include "allocator/writing_reserve.h"
 #include "tracker/base/all_signals_blocked.h"
+#include "tracker/base/default_float.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/uncancelled.h"
 #include "tracker/heap_client.h"
@@ -45,6 +46,7 @@ void SayNoMemory() {
 // no memory.  Called under the profile's mutex.  A writer that is given up leaves its scopes open.
 bool Write(AutoProfile& profile, UnitName unit, void (*write)(Writing&)) {
   const Uncancelled uncancelled;
+  const DefaultFloat our_float;
   const OwnWork own;
   Writing writing = {profile, unit, write};
   const auto run = [](void* argument) {
@@ -159,9 +161,7 @@ pid_t ForkDaemon() {
   return child;
 }
 
-bool IsForkedDaemon() {
-  return g_daemon_forker.load(std::memory_order_relaxed) == pthread_self();
-}
+bool IsForkedDaemon() { return g_daemon_forker.load(std::memory_order_relaxed) == pthread_self(); }
 
 void PrepareForNewRoot() {
   if (MayWriteHere()) PrepareLossNote();

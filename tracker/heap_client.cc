@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tracker/base/default_float.h"
 #include "tracker/base/words.h"
 #include "tracker/core/busy_mark.h"
 #include "tracker/core/callback_scope.h"
@@ -100,6 +101,7 @@ Verdict JudgeAllocationSlow(uint64_t words) {
   // An allocation by the tracker's own system calls, or by a signal handler that interrupted it:
   // the interrupted code is about to set the countdown.
   if (thread.busy) return Verdict::kNotSampled;
+  const DefaultFloat our_float;
   thread.busy = true;
   JudgedWhileBusy judged{thread};
   return judged.verdict = JudgeBusy(thread, words);
@@ -395,6 +397,7 @@ void OnFree(BlockHandle handle) {
 bool InCallback() { return CurrentThread().in_callback; }
 
 Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {
+  const DefaultFloat our_float;
   ThreadState& thread = CurrentThread();
   if (sampler.stale()) sampler.Refresh();
   if (thread.in_callback || thread.busy) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "allocator/guard/error_report.h"
+#include "tracker/base/default_float.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/thread_annotations.h"
 #include "tracker/heap_tools.h"
@@ -103,6 +104,7 @@ void CheckBlock(const GuardedSlot& slot, size_t size_bytes, EntryPoint entry,
 }  // namespace
 
 void BeginGuarding(uint32_t one_in, uint64_t seed) {
+  const DefaultFloat our_float;
   const SpinLockHolder hold(guarded_pool.lock());
   g_choice.random.Seed(seed, 1);
   g_choice.everything = one_in == 1;
@@ -120,6 +122,7 @@ void EndGuarding() { guard_is_on.store(false, std::memory_order_release); }
 bool DrawGuarded() {
   if (g_choice.everything.load(std::memory_order_relaxed)) return true;
   if (g_choice.samples_left.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
+  const DefaultFloat our_float;
   const SpinLockHolder hold(guarded_pool.lock());
   const int64_t gap = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);
   g_choice.samples_left.store(gap, std::memory_order_relaxed);

@@ -86,10 +86,11 @@ void HeapCore::GrantNurseries() {
     young.ForEachStay([](Object* object) { HeaderOf(object) |= kStaysBit | kTenuredBit; });
   }
   for (Mutator* m = world.first(); m != nullptr; m = m->next) {
-    const double share = wanted == 0 ? 0 : static_cast<double>(can) / static_cast<double>(wanted);
     const size_t whole = WantedBytes(*m);
-    size_t granted =
-        can == wanted ? whole : static_cast<size_t>(static_cast<double>(whole) * share);
+    size_t granted = whole;
+    if (can != wanted) {
+      granted = static_cast<size_t>(static_cast<unsigned __int128>(whole) * can / wanted);
+    }
     granted = std::max(granted / kWordBytes * kWordBytes, m->used_bytes());
     // A smaller grant is not worth a collection each time.
     m->nursery.Grant(granted < 4 * kMaxYoungBytes ? m->used_bytes() : granted);

@@ -5,16 +5,20 @@
 #include <cstring>
 #include <new>
 
+#include "tracker/base/default_float.h"
+
 namespace allomon::gc::internal {
 
 using allomon::internal::MutexHolder;
 
 static double WilsonBound(const Share& share, double side) {
   if (share.all == 0) return side < 0 ? 0 : 1;
+  const allomon::internal::DefaultFloat our_float;
   const double n = static_cast<double>(share.all);
   const double k = static_cast<double>(share.part);
   constexpr double z = SiteTable::kDeviations;
-  return (k + z * z / 2 + side * z * std::sqrt(k * (n - k) / n + z * z / 4)) / (n + z * z);
+  const double spread = side * z * std::sqrt(k * (n - k) / n + z * z / 4);
+  return our_float.Computed((k + z * z / 2 + spread) / (n + z * z));
 }
 
 double Share::Low() const { return WilsonBound(*this, -1); }

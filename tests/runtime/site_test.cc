@@ -1,7 +1,10 @@
 // Pretenuring: which sites make old objects, and that these are objects like any other.
 #include "runtime/site.h"
 
+#include <fenv.h>
+
 #include <atomic>
+#include <cfenv>
 #include <cmath>
 #include <deque>
 #include <fstream>
@@ -24,6 +27,12 @@ namespace {
 struct Cell {
   long head;
   Field<Cell> tail;
+};
+
+struct FollowAll {
+  std::optional<char> alloc_minor(const Allocation&) { return 0; }
+  std::optional<char> alloc_major(const Allocation&) { return 0; }
+  std::optional<char> promote(char) { return 0; }
 };
 
 HeapOptions Options(const std::string& more = "") {
@@ -79,6 +88,27 @@ TEST_F(SiteTest, ObjectsThatAllLiveAreBornOldSoon) {
   const HeapStatistics s = heap_->statistics();
   EXPECT_GT(s.born_old_words * 8, uint64_t{11} << 20);
   heap_->CollectFromTop(CollectionKind::kMajor);
+  EXPECT_EQ(Wrong(list), 0);
+}
+
+// A program may have floating-point exceptions trapped, and ask for their flags.
+TEST_F(SiteTest, FloatingPointOfTheHeapIsNotSeenByTheProgram) {
+  StartOptions sampling;
+  sampling.seed = 3;
+  Site old_site;
+  Site young_site;
+  Root<Cell> list;
+  std::feclearexcept(FE_ALL_EXCEPT);
+  feenableexcept(FE_ALL_EXCEPT);
+  const auto tracker = Tracker::start(0.01, FollowAll(), sampling);
+  Extend(list, old_site, 16 << 20);
+  Waste(young_site, 4 << 20);
+  const bool stopped = Tracker::stop().ok();
+  const bool was_old = old_site.allocates_old();
+  fedisableexcept(FE_ALL_EXCEPT);
+  EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+  EXPECT_TRUE(tracker.ok() && stopped);
+  EXPECT_TRUE(was_old);
   EXPECT_EQ(Wrong(list), 0);
 }
 

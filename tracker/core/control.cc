@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "tracker/base/default_float.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/core/callback_scope.h"
 #include "tracker/core/entries.h"
@@ -94,6 +95,7 @@ StartResult StartLocked(const Session::Config& config, SessionClient* client)
 }
 
 ControlError StopLocked(SessionId* id, SessionKind kind) ALLOMON_REQUIRES(Registry::Get().lock()) {
+  const DefaultFloat our_float;
   if (*id == 0) *id = ExclusiveLocked();
   Session* const session = Session::Find(*id, kind);
   if (session == nullptr || !RemoveFromActiveLocked(*id)) return ControlError::kNotStarted;
@@ -147,6 +149,7 @@ StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionC
   const ControlError error = Validate(config);
   if (error != ControlError::kNone) return {error, 0};
   InstallForkHandlers();
+  const DefaultFloat our_float;
   const TickSafeLockHolder hold(Registry::Get().lock());
   const StartResult result = StartLocked(config, client.get());
   if (result.error == ControlError::kNone) client.release();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "tracker/base/default_float.h"
 #include "tracker/base/thread_id.h"
 #include "tracker/core/address_index.h"
 #include "tracker/core/busy_mark.h"
@@ -90,6 +91,7 @@ void AfterForkInParent() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  const DefaultFloat our_float;
   {
     // The locks are open for this thread, and so for its signal handlers, too.
     const BusyMark busy;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "tracker/base/default_float.h"
 #include "tracker/base/thread_id.h"
 #include "tracker/base/words.h"
 #include "tracker/core/fork.h"
@@ -190,11 +191,13 @@ void Recorder::DeallocMinor(ValueRoom* room) { EndBlock(EventKind::kDiedYoung, r
 void Recorder::DeallocMajor(ValueRoom* room) { EndBlock(EventKind::kFreed, room); }
 
 void Recorder::Dropped(uint64_t size_bytes) {
+  const internal::DefaultFloat our_float;
   IsReady(Nanos());  // a child of fork begins its own recording
   DropUnwritten(size_bytes);
 }
 
 bool Recorder::AddBlock(const Allocation& allocation, bool young, ValueRoom* room) {
+  const internal::DefaultFloat our_float;
   bool look = false;
   const bool added = AddBirth(allocation, young, room, &look);
   if (__builtin_expect(look, 0)) watcher_->Look(*this);
@@ -314,6 +317,7 @@ void Recorder::SetNextLook(uint64_t allocated_bytes) {
 // A thread that shares its record has no count of its own, so its blocks have no age.  In a child
 // that has no recording yet the block is its parent's.
 void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
+  const internal::DefaultFloat our_float;
   if (__builtin_expect(fork_mark_.IsInChild(), 0)) return;
   const BlockName name = Get(*room);
   const internal::BusyMark busy;
@@ -435,6 +439,7 @@ uint64_t Recorder::ExactWords(ThreadSlot* slot) {
 }
 
 void Recorder::EndThread() {
+  const internal::DefaultFloat our_float;
   const internal::BusyMark busy;
   for (uint32_t place = 0; place < kMostRecorders; ++place) {
     EndThreadAt(place);
@@ -465,6 +470,7 @@ void Recorder::ForgetThreadLocked(const ThreadSlot& slot) {
 }
 
 void Recorder::Unload(uintptr_t begin, uintptr_t end, uintptr_t by) {
+  const internal::DefaultFloat our_float;
   for (uint32_t place = 0; place < kMostRecorders; ++place) {
     internal::SessionId session = 0;
     {

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "tracker/base/default_float.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/core/code_unload.h"
 #include "tracker/core/fork.h"
@@ -79,6 +80,7 @@ using PinnedRecorder = internal::PinnedClient<Recorder, internal::SessionKind::k
 }  // namespace
 
 Started StartRecorder(const StartOptions& options) {
+  const internal::DefaultFloat our_float;
   const internal::SuspendedSampling suspended;
   Started started;
   const auto pattern = std::make_unique<FilePath>();
@@ -110,6 +112,7 @@ Started StartRecorder(const StartOptions& options) {
 }
 
 bool StopRecorder(internal::SessionId session) {
+  const internal::DefaultFloat our_float;
   {
     const PinnedRecorder recorder(session);
     if (!recorder) return false;
@@ -125,6 +128,7 @@ bool PathOf(internal::SessionId session, FilePath* path) {
 }
 
 bool TotalsOf(internal::SessionId session, RecorderTotals* totals) {
+  const internal::DefaultFloat our_float;
   const PinnedRecorder recorder(session);
   if (!recorder) return false;
   *totals = recorder->Totals();

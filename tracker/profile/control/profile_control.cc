@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tracker/base/default_float.h"
 #include "tracker/base/thread_annotations.h"
 #include "tracker/base/uncancelled.h"
 #include "tracker/callstack/managed_functions.h"
@@ -178,6 +179,7 @@ void StopSource(Control& control, std::shared_ptr<const LiveHeap> live) {
 
 RecordingError StartRecording(const RecordingOptions& wanted, std::string* error) {
   const Uncancelled uncancelled;
+  const DefaultFloat our_float;
   RecordingOptions options = wanted;
   if (!options.seed.has_value()) options.seed = RandomSeed();
   Control& control = TheControl();
@@ -207,6 +209,7 @@ RecordingError StartRecording(const RecordingOptions& wanted, std::string* error
 
 RecordingError StopRecording() {
   const Uncancelled uncancelled;
+  const DefaultFloat our_float;
   const OwnWork own;
   std::shared_ptr<const LiveHeap> live;
   if (const SessionId session = LiveSession()) live = LiveHeapNow(session);

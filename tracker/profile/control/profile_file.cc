@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "tracker/base/default_float.h"
 #include "tracker/base/uncancelled.h"
 #include "tracker/core/control.h"
 #include "tracker/formats/count_units.h"
@@ -44,6 +45,7 @@ internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName
                                      std::string_view format, WriteRule* rule,
                                      std::string* against) {
   const internal::Uncancelled uncancelled;
+  const internal::DefaultFloat our_float;
   // The allocations of the symbol reader are the profiler's, and must not appear in the profile.
   const internal::SuspendedSampling suspended;
   internal::ChargeOutstandingTime();
@@ -73,6 +75,7 @@ internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName
 
 std::string ProfileSummary(internal::UnitName unit) {
   const internal::Uncancelled uncancelled;
+  const internal::DefaultFloat our_float;
   const internal::SuspendedSampling suspended;
   ProfileSnapshot snapshot;
   if (internal::TakeSnapshot(unit, &snapshot) != internal::UnitError::kNone) return "";

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "tracker/base/default_float.h"
 #include "tracker/core/sample_weights.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/core/valueless_client.h"
@@ -43,6 +44,7 @@ class AllocClient final : public ValuelessClient {
   explicit AllocClient(double rate) : weights_(rate, UnitsPerCount(ProfileKind::kAlloc)) {}
 
   void Tally(const TallySample& sample) override {
+    const DefaultFloat our_float;
     const uint64_t trial_words = TrialWords(sample.size_bytes, sample.source);
     const SampleWeight weight = weights_.Of(trial_words);
     // Signed, because processors convert signed integers to and from floating point, and no block
