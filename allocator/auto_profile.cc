@@ -119,10 +119,18 @@ void CountMappingsIfPossible(const AutoProfile& profile) {
   if (CountMappings == nullptr) {
     return Say("ALLOMON_MMAP: needs the preloaded library; mappings are not counted");
   }
+  // What is unmapped in parts a recording would not hear of.
+  if (!profile.options.record.empty()) return;
   if (!ProfilesAllocations(profile)) {
     return Say("ALLOMON_MMAP: needs ALLOMON_PROFILE=alloc or live; mappings are not counted");
   }
   CountMappings();
+}
+
+void SayThatRecordingsHaveNoMappings(const EnvironmentOptions& options) {
+  if (!options.mmap || (options.record.empty() && !IsIdle(options))) return;
+  Say("ALLOMON_MMAP: recordings have no mappings, which are not counted; ALLOMON_PROFILE=alloc or "
+      "live without ALLOMON_RECORD counts them");
 }
 
 // quick_exit() calls no destructor.
@@ -193,6 +201,7 @@ void StartFromEnvironment(int argc, char** argv) {
     auto_profile = profile;
     ShowInterpretersIfWanted(profile->options, ObjectSamplingFor(profile->options));
     StartProfile(profile);
+    SayThatRecordingsHaveNoMappings(profile->options);
     StartRecordingIfWanted(profile->options);
     AttendIfWanted(profile->options);
     StartGuardIfWanted(*profile);

@@ -11,6 +11,11 @@
 #include <cstdarg>
 #include <cstdint>
 
+// Since Linux 5.7, which an old C library does not know.
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
 #include "allocator/code_extent.h"
 #include "tracker/heap_client.h"
 #include "tracker/mapped_memory.h"
@@ -44,29 +49,45 @@ __attribute__((noinline)) void* Map(void* address, size_t size_bytes, int protec
   if (!IsCounted(caller.pc)) {
     return MapBySystem(address, size_bytes, protection, flags, fd, offset);
   }
-  // Whatever is mapped there takes the place of what was.
-  if ((flags & MAP_FIXED) != 0) MappedMemory::Unmapped(address, size_bytes);
+  const MappedMemory::Moment before = MappedMemory::Now();
   void* const start = MapBySystem(address, size_bytes, protection, flags, fd, offset);
-  if (start != MAP_FAILED && IsMemory(protection, flags)) {
-    MappedMemory::Mapped(start, size_bytes, caller);
+  if (start == MAP_FAILED) return start;
+  if (IsMemory(protection, flags)) {
+    MappedMemory::Mapped(start, size_bytes, before, caller);
+  } else {
+    MappedMemory::MappedOther(start, size_bytes, before);
   }
   return start;
 }
 
-// As realloc does, a mapping of another size counts again.  What kind of memory it is was known
-// when it was made: only what is followed, or new in a profile of all allocations, is counted.
+__attribute__((noinline)) int Unmap(void* start, size_t size_bytes, uintptr_t return_address) {
+  const bool counted = IsCounted(return_address);
+  const MappedMemory::Moment before = counted ? MappedMemory::Now() : 0;
+  const int result = static_cast<int>(syscall(SYS_munmap, start, size_bytes));
+  if (counted && result == 0) MappedMemory::Unmapped(start, size_bytes, before);
+  return result;
+}
+
+void* RemapBySystem(void* old_start, size_t old_bytes, size_t new_bytes, int flags, void* wanted) {
+  return AsPointer(syscall(SYS_mremap, old_start, old_bytes, new_bytes, flags, wanted));
+}
+
+// As realloc does, a mapping of another size counts again.  (With MREMAP_DONTUNMAP the address
+// space stays, and the memory moves.)  Shared memory alone can be mapped a second time, which is
+// what no old bytes ask for.
 void* Remap(void* old_start, size_t old_bytes, size_t new_bytes, int flags, void* wanted,
             const FrameState& caller) {
-  const bool counted = IsCounted(caller.pc);
-  if (counted) MappedMemory::Unmapped(old_start, old_bytes);
-  if (counted && (flags & MREMAP_FIXED) != 0) MappedMemory::Unmapped(wanted, new_bytes);
-  void* const start =
-      AsPointer(syscall(SYS_mremap, old_start, old_bytes, new_bytes, flags, wanted));
-  if (!counted) return start;
-  if (start != MAP_FAILED) {
-    MappedMemory::Mapped(start, new_bytes, caller);
-  } else if (old_bytes != 0) {
-    MappedMemory::Mapped(old_start, old_bytes, caller);
+  if (!IsCounted(caller.pc)) return RemapBySystem(old_start, old_bytes, new_bytes, flags, wanted);
+  const bool is_other = old_bytes == 0 || MappedMemory::IsOther(old_start, old_bytes);
+  const MappedMemory::Moment before = MappedMemory::Now();
+  void* const start = RemapBySystem(old_start, old_bytes, new_bytes, flags, wanted);
+  if (start == MAP_FAILED) return start;
+  MappedMemory::Unmapped(old_start, old_bytes, before);
+  if (is_other) {
+    MappedMemory::MappedOther(start, new_bytes, before);
+    if ((flags & MREMAP_DONTUNMAP) != 0) MappedMemory::MappedOther(old_start, old_bytes, before);
+  } else {
+    MappedMemory::Mapped(start, new_bytes, before, caller);
   }
   return start;
 }
@@ -83,9 +104,9 @@ void CountMappings() {
 
 #define ALLOMON_EXPORT __attribute__((visibility("default"), noinline))
 
-using allomon::internal::IsCounted;
 using allomon::internal::Map;
 using allomon::internal::Remap;
+using allomon::internal::Unmap;
 
 extern "C" {
 
@@ -99,9 +120,7 @@ ALLOMON_EXPORT void* mmap64(void* address, size_t size_bytes, int protection, in
 }
 
 ALLOMON_EXPORT int munmap(void* start, size_t size_bytes) noexcept {
-  const auto caller = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
-  if (IsCounted(caller)) allomon::MappedMemory::Unmapped(start, size_bytes);
-  return static_cast<int>(syscall(SYS_munmap, start, size_bytes));
+  return Unmap(start, size_bytes, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 
 ALLOMON_EXPORT void* mremap(void* old_start, size_t old_bytes, size_t new_bytes, int flags,

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 namespace {
 
@@ -59,6 +60,70 @@ __attribute__((noinline)) void MapOfFile() {
   Check(mmap(nullptr, kMiB, PROT_READ, MAP_PRIVATE, fd, 0) != MAP_FAILED);
 }
 
+__attribute__((noinline)) void MapFailed() {
+  char* const start = Map(2);
+  for (int i = 0; i < 1000; ++i) {
+    Check(mremap(start, 2 * kMiB, size_t{1} << 60, MREMAP_MAYMOVE) == MAP_FAILED);
+  }
+}
+
+__attribute__((noinline)) void MapRefused() {
+  char* const start = Map(4);
+  Check(munmap(start + 1, 4 * kMiB - 1) != 0);
+}
+
+// As an allocator does that puts a page without access in the middle.
+__attribute__((noinline)) void MapHoled() {
+  char* const start = Map(8);
+  Check(Map(1, PROT_NONE, kMemory | MAP_FIXED, start + 4 * kMiB) == start + 4 * kMiB);
+  Check(munmap(start + 2 * kMiB, kMiB) == 0);
+}
+
+__attribute__((noinline)) void MapHoledAndGone() {
+  char* const start = Map(8);
+  Check(munmap(start + 2 * kMiB, kMiB) == 0);
+  Check(munmap(start + 5 * kMiB, 3 * kMiB) == 0);
+  Check(munmap(start, 5 * kMiB) == 0);
+}
+
+__attribute__((noinline)) void MapPartlyMoved() {
+  char* const start = Map(6);
+  char* const place = Map(2, PROT_NONE);
+  Check(mremap(start + 2 * kMiB, 2 * kMiB, 2 * kMiB, MREMAP_MAYMOVE | MREMAP_FIXED, place) ==
+        place);
+}
+
+// Of a last page that is mapped as a whole.
+__attribute__((noinline)) void MapOdd() {
+  void* const start = mmap(nullptr, kMiB - 100, PROT_READ | PROT_WRITE, kMemory, -1, 0);
+  Check(start != MAP_FAILED && munmap(start, kMiB - 4000) == 0);
+}
+
+// None of these is memory of the host's own, whose move is no news.
+__attribute__((noinline)) void MapOthersMoved() {
+  const int fd = open("/proc/self/exe", O_RDONLY);
+  void* file = mmap(nullptr, kMiB, PROT_READ, MAP_PRIVATE, fd, 0);
+  void* shared = Map(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+  void* reserved = Map(1, PROT_NONE);
+  Check(file != MAP_FAILED);
+  for (size_t mib = 1; mib < 20; ++mib) {
+    for (void** const start : {&file, &shared, &reserved}) {
+      *start = mremap(*start, mib * kMiB, (mib + 1) * kMiB, MREMAP_MAYMOVE);
+      Check(*start != MAP_FAILED);
+    }
+  }
+  Check(mremap(shared, 0, kMiB, MREMAP_MAYMOVE) != MAP_FAILED);
+}
+
+// Memory at a place where a file was.
+__attribute__((noinline)) void MapInPlaceOfFile() {
+  const int fd = open("/proc/self/exe", O_RDONLY);
+  void* const file = mmap(nullptr, 2 * kMiB, PROT_READ, MAP_PRIVATE, fd, 0);
+  Check(file != MAP_FAILED);
+  char* const start = Map(2, PROT_READ | PROT_WRITE, kMemory | MAP_FIXED, file);
+  Check(mremap(start, 2 * kMiB, 3 * kMiB, MREMAP_MAYMOVE) != MAP_FAILED);
+}
+
 }  // extern "C"
 
 int main(int argc, char**) {
@@ -69,6 +134,14 @@ int main(int argc, char**) {
   MapMoved();
   MapReplaced();
   MapOfFile();
+  MapFailed();
+  MapRefused();
+  MapHoled();
+  MapHoledAndGone();
+  MapPartlyMoved();
+  MapOdd();
+  MapOthersMoved();
+  MapInPlaceOfFile();
   if (argc > 1) {
     const pid_t child = fork();
     if (child == 0) exit(0);

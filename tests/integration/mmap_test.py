@@ -14,6 +14,8 @@ from support import Case, runfile  # noqa: E402
 
 HOST = runfile("//tests/integration:mapping_host")
 LINKED = runfile("//tests/integration:profiled_host")
+ALLOMON = runfile("//tools/allomon:allomon")
+LIBRARY = runfile("//allocator:liballomon.so")
 PYTHON = "/usr/bin/python3"
 MIB = 1 << 20
 
@@ -33,16 +35,41 @@ class Mappings(Case):
     def test_allocated(self):
         self.run_host("alloc")
         mapped, rows = self.mapped()
-        self.assertEqual(
-            mapped,
-            {"MapKept": 5, "MapTrimmed": 8, "MapReleased": 100, "MapMoved": 5, "MapReplaced": 4},
-        )
-        self.assertLess(sum(rows.values()), 123 * MIB)  # what malloc gave besides is little
+        expected = {
+            "MapKept": 5,
+            "MapTrimmed": 8,
+            "MapReleased": 100,
+            "MapMoved": 5,
+            "MapReplaced": 4,
+            "MapFailed": 2,
+            "MapRefused": 4,
+            "MapHoled": 8,
+            "MapHoledAndGone": 8,
+            "MapPartlyMoved": 8,
+            "MapOdd": 1 - 100 / MIB,
+            "MapInPlaceOfFile": 5,
+        }
+        self.assertEqual(mapped, expected)
+        # What malloc gave besides is little.
+        self.assertLess(sum(rows.values()), (sum(expected.values()) + 1) * MIB)
 
     def test_live(self):
         self.run_host("live")
         mapped, _ = self.mapped()
-        self.assertEqual(mapped, {"MapKept": 5, "MapTrimmed": 5, "MapMoved": 4, "MapReplaced": 3})
+        self.assertEqual(
+            mapped,
+            {
+                "MapKept": 5,
+                "MapTrimmed": 5,
+                "MapMoved": 4,
+                "MapReplaced": 3,
+                "MapFailed": 2,
+                "MapRefused": 4,
+                "MapHoled": 6,
+                "MapPartlyMoved": 6,
+                "MapInPlaceOfFile": 3,
+            },
+        )
 
     def test_forked_child_holds_what_it_inherited(self):
         self.run_host("live", "fork", ALLOMON_OUT="%p.out")
@@ -63,6 +90,29 @@ class Mappings(Case):
     def test_time_has_no_bytes(self):
         done = self.run_preloaded(["/bin/true"], {"ALLOMON_PROFILE": "time", "ALLOMON_MMAP": "1"})
         self.assertRegex(done.stderr, r"\Aallomon: ALLOMON_MMAP: [^\n]+\n\Z")
+
+
+class Recordings(Case):
+    def test_a_recording_says_that_it_has_none(self):
+        for variables in (
+            {"ALLOMON_RECORD": "a.rec"},
+            {"ALLOMON_RECORD": "b.rec", "ALLOMON_PROFILE": "alloc"},
+            {"ALLOMON_PROFILE": "idle"},
+        ):
+            done = self.run_preloaded([HOST], {"ALLOMON_MMAP": "1", **variables})
+            self.assertEqual(done.returncode, 0)
+            self.assertRegex(
+                done.stderr, r"\Aallomon: ALLOMON_MMAP: recordings have no mappings[^\n]+\n\Z"
+            )
+
+    def test_run_says_it_once(self):
+        done = self.run_plain(
+            [ALLOMON, "run", "-o", "x.pb.gz", "--", "/bin/sh", "-c", f"{HOST}; {HOST}"],
+            {"ALLOMON_MMAP": "1", "ALLOMON_LIBRARY": LIBRARY},
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("ALLOMON_MMAP: recordings have no mappings"), 1)
+        self.assertEqual(done.stderr.count("ALLOMON_MMAP"), 1)
 
 
 class Explained(Case):

@@ -33,10 +33,13 @@ void AddServiceVariables(Variables* variables) {
 Variables ChildVariables(const Options& options, const std::string& library,
                          const MemoryFile& memory) {
   Variables variables = {
-      {"LD_PRELOAD", Preload(library)},      {"ALLOMON_RECORD", memory.Path()},
-      {"ALLOMON_RECORD_INODE", memory.Id()}, {"ALLOMON_RECORD_ONLY", "%p", !options.children},
+      {"LD_PRELOAD", Preload(library)},
+      {"ALLOMON_RECORD", memory.Path()},
+      {"ALLOMON_RECORD_INODE", memory.Id()},
+      {"ALLOMON_RECORD_ONLY", "%p", !options.children},
       {"ALLOMON_RECORD_LIMIT", "", false},  // the memory file's header says it
       {"ALLOMON_LIBRARY", "", false},
+      {"ALLOMON_MMAP", "", false},  // each process would say that a recording has no mappings
   };
   if (options.rate) variables.push_back({"ALLOMON_RATE", *options.rate});
   if (options.seed) variables.push_back({"ALLOMON_SEED", *options.seed});

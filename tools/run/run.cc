@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -90,7 +91,15 @@ std::unique_ptr<NotifyRelay> RelayOrNull() {
   return nullptr;
 }
 
+void SayIfMappingsAreWanted() {
+  const char* const wanted = getenv("ALLOMON_MMAP");
+  if (wanted == nullptr || strcmp(wanted, "0") == 0) return;
+  Say("ALLOMON_MMAP: recordings have no mappings, which are not counted; LD_PRELOAD with "
+      "ALLOMON_PROFILE=alloc or live counts them");
+}
+
 CommandResult Record(const Options& options, const std::string& library) {
+  SayIfMappingsAreWanted();
   auto memory = MemoryFile::Create(options.limit_bytes);
   if (!memory.ok()) return Bad(memory.status());
   const std::unique_ptr<NotifyRelay> relay = RelayOrNull();

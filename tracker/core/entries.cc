@@ -104,10 +104,46 @@ void DeallocEntry(EntryId id) {
   ConsumeValue(*session, was, &entry.value);
 }
 
-void SetBlockSize(EntryId head, uint64_t size_bytes) {
-  for (EntryId id = head; id != 0; id = entry_table.At(id).next.load(std::memory_order_relaxed)) {
-    entry_table.At(id).size_bytes.store(size_bytes, std::memory_order_relaxed);
+namespace {
+
+// Of so many different words, of which any may be hit, those among the first `words`.
+uint64_t DrawHitsLeft(uint64_t hits, uint64_t words_before, uint64_t words, RandomBits& bits) {
+  // Beyond that no estimate sees the difference, and chance is less than half a percent.
+  constexpr uint64_t kMostDrawn = uint64_t{1} << 16;
+  if (hits > kMostDrawn || hits >= words_before) {
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(hits) * words / words_before);
   }
+  uint64_t left = 0;
+  for (uint64_t i = 0; i < hits; ++i) {
+    const unsigned __int128 product =
+        static_cast<unsigned __int128>(bits.Next()) * (words_before - i);
+    if (static_cast<uint64_t>(product >> 64) < words - left) ++left;
+  }
+  return left;
+}
+
+}  // namespace
+
+EntryId ShrinkBlock(EntryId* head, uint64_t words_before, uint64_t words, uint64_t size_bytes,
+                    RandomBits& bits) {
+  EntryId kept = 0;
+  EntryId gone = 0;
+  for (EntryId id = *head; id != 0;) {
+    Entry& entry = entry_table.At(id);
+    const EntryId next = entry.next.load(std::memory_order_relaxed);
+    const uint64_t hits = entry.n_samples.load(std::memory_order_relaxed);
+    const uint64_t left = DrawHitsLeft(hits, words_before, words, bits);
+    EntryId& chain = left == 0 ? gone : kept;
+    if (left != 0) {
+      entry.size_bytes.store(size_bytes, std::memory_order_relaxed);
+      entry.n_samples.store(left, std::memory_order_relaxed);
+    }
+    entry.next.store(chain, std::memory_order_relaxed);
+    chain = id;
+    id = next;
+  }
+  *head = kept;
+  return gone;
 }
 
 Allocation AllocationOf(const Entry& entry, const Session::Config& config) {

@@ -56,9 +56,15 @@ void DeallocEntry(EntryId id);
 // Ends kAllocating or kRunning: the entry has a value, for dealloc or discard to take.
 inline void MakeLive(Session& session, Entry& entry, EntryId id, EntryState state);
 
-// The block of this chain of entries has another size from now on: a mapping of which a part was
-// unmapped.  It is the size that snapshots see.  The chain's owner calls it.
-void SetBlockSize(EntryId head, uint64_t size_bytes);
+// The block of this chain of entries is smaller from now on, as a mapping of which a part was
+// unmapped: `words` of `words_before`, which are `size_bytes`.  Each hit is one of the block's
+// words, any with the same probability, so those in the part that is gone are no more.  The rest is
+// as if only the part that is left had stood trial, which is what estimates go by.
+//
+// Returns the chain of the entries that have no hit any more, for the caller to dealloc; *head
+// becomes that of the others.  The chain's owner calls it.  Cost: a random number per hit.
+EntryId ShrinkBlock(EntryId* head, uint64_t words_before, uint64_t words, uint64_t size_bytes,
+                    RandomBits& bits);
 
 // Destroys the value of one entry of a discarded session, if it still has one.
 void ForgetEntry(Session& session, EntryId id);
