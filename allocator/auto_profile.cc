@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "allocator/auto_control.h"
 #include "allocator/auto_interpreters.h"
@@ -197,7 +198,10 @@ void StartFromEnvironment(int argc, char** argv) {
   if (StandsAsideAndSaysSo != nullptr && StandsAsideAndSaysSo()) return;
   AutoProfile* profile = new AutoProfile;
   std::string error;
-  if (ReadEnvironment(environ, &profile->options, &error)) {
+  std::vector<std::string> remarks;
+  const bool is_read = ReadEnvironment(environ, &profile->options, &remarks, &error);
+  for (const std::string& remark : remarks) Say(remark);
+  if (is_read) {
     auto_profile = profile;
     ShowInterpretersIfWanted(profile->options, ObjectSamplingFor(profile->options));
     StartProfile(profile);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "allocator/environment_names.h"
 #include "tracker/formats/recording_layout.h"
 #include "tracker/profile/control/profile_control.h"
 #include "tracker/triggers/settings.h"
@@ -231,37 +232,62 @@ constexpr Setting kSettings[] = {
      "1/N (one of N sampled blocks), 1/N:report, or no"},
 };
 
-bool FailAsUnknown(const std::string& name, std::string* error) {
-  *error = name + ": unknown; known are";
+const Setting* FindSetting(std::string_view name) {
   for (const Setting& setting : kSettings) {
-    *error += &setting == kSettings ? " " : ", ";
-    *error += setting.name;
+    if (name == setting.name) return &setting;
   }
-  return false;
+  return nullptr;
 }
 
-bool SetOption(const std::string& name, const std::string& value, EnvironmentOptions* options,
-               std::string* error) {
-  for (const Setting& setting : kSettings) {
-    if (name != setting.name) continue;
-    if (setting.set(value, options)) return true;
-    const std::string wrong = setting.what_is_wrong == nullptr ? "" : setting.what_is_wrong(value);
-    *error = name + "=" + value + ": " + wrong + "expected " + setting.expected;
+constexpr size_t CountOfPreload() {
+  size_t count = 0;
+  for (const KnownVariable& variable : kVariables) {
+    if (variable.reader == VariableReader::kPreload) ++count;
+  }
+  return count;
+}
+static_assert(CountOfPreload() == sizeof(kSettings) / sizeof(kSettings[0]),
+              "kVariables has the same variables");
+
+// Of a variable that this component does not read.
+bool PassOver(const std::string& name, std::vector<std::string>* remarks, std::string* error) {
+  if (FindVariable(name) != nullptr) return true;
+  const KnownVariable* const meant = NearestVariable(name);
+  std::string line = name + ": unknown";
+  if (meant != nullptr && meant->bounds_what_is_written) {
+    *error = line + "; " + meant->name + " is known, and would bound what is written";
     return false;
   }
-  return FailAsUnknown(name, error);
+  line += ", and ignored";
+  if (meant != nullptr) line += std::string("; ") + meant->name + " is known";
+  remarks->push_back(line);
+  return true;
+}
+
+bool SetOption(const Setting& setting, const std::string& value, EnvironmentOptions* options,
+               std::string* error) {
+  if (setting.set(value, options)) return true;
+  const std::string wrong = setting.what_is_wrong == nullptr ? "" : setting.what_is_wrong(value);
+  *error = std::string(setting.name) + "=" + value + ": " + wrong + "expected " + setting.expected;
+  return false;
 }
 
 }  // namespace
 
-bool ReadEnvironment(char** variables, EnvironmentOptions* options, std::string* error) {
+bool ReadEnvironment(char** variables, EnvironmentOptions* options,
+                     std::vector<std::string>* remarks, std::string* error) {
   for (; variables != nullptr && *variables != nullptr; ++variables) {
     const std::string_view variable = *variables;
     if (variable.substr(0, kPrefix.size()) != kPrefix) continue;
     const size_t equals = variable.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string name(variable.substr(0, equals));
-    if (!SetOption(name, std::string(variable.substr(equals + 1)), options, error)) return false;
+    const Setting* const setting = FindSetting(name);
+    const bool goes_on =
+        setting == nullptr
+            ? PassOver(name, remarks, error)
+            : SetOption(*setting, std::string(variable.substr(equals + 1)), options, error);
+    if (!goes_on) return false;
   }
   return true;
 }

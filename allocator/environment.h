@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace allomon {
 
@@ -36,9 +37,13 @@ struct EnvironmentOptions {
 
 // Reads variables of the form NAME=value from a null-terminated list such as `environ`.
 // On failure returns false, and *error is one line that names the variable, the mistake and the
-// allowed values.  An unknown ALLOMON_ variable is an error: it is a typing mistake, which would
-// otherwise go unnoticed.
-bool ReadEnvironment(char** variables, EnvironmentOptions* options, std::string* error);
+// allowed values.
+//
+// Variables of other components are passed over (tracker/formats/variables.h).  An ALLOMON_
+// variable of nobody is a typing mistake, most likely: *remarks has a line for each, with the name
+// that was meant.  If that is one that bounds what is written, it is an error.
+bool ReadEnvironment(char** variables, EnvironmentOptions* options,
+                     std::vector<std::string>* remarks, std::string* error);
 
 // `out` with every %p replaced by the process id, %n by the number of the file, and %% by %.
 std::string ExpandOut(const std::string& out, int64_t process_id, uint64_t file_number);

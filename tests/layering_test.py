@@ -48,7 +48,7 @@ EXCEPTIONS = {
     # A program that is profiled without a line of code: started by the environment.
     r"allocator/(.*/)?(auto_profile|environment)[^/]*": [
         r"tracker/profile/.*\.h",
-        r"tracker/formats/(loss_note|recording_layout)\.h",
+        r"tracker/formats/(loss_note|recording_layout|variables)\.h",
         r"tracker/triggers/settings\.h",
     ],
     r"allocator/auto_control[^/]*": [r"tracker/control/attendant\.h"],

@@ -1,8 +1,13 @@
 #include "allocator/environment.h"
 
+#include <cstring>
 #include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "allocator/environment_names.h"
 #include "gtest/gtest.h"
 
 namespace allomon {
@@ -11,6 +16,7 @@ namespace {
 struct Outcome {
   bool ok;
   EnvironmentOptions options;
+  std::vector<std::string> remarks;
   std::string error;
 };
 
@@ -19,7 +25,7 @@ Outcome Read(std::initializer_list<const char*> variables) {
   for (const char* variable : variables) list.push_back(const_cast<char*>(variable));
   list.push_back(nullptr);
   Outcome outcome;
-  outcome.ok = ReadEnvironment(list.data(), &outcome.options, &outcome.error);
+  outcome.ok = ReadEnvironment(list.data(), &outcome.options, &outcome.remarks, &outcome.error);
   return outcome;
 }
 
@@ -98,11 +104,65 @@ TEST(EnvironmentTest, NameWithAnotherPercentIsRefused) {
   EXPECT_TRUE(Read({"ALLOMON_OUT=a%%.%p%%"}).ok);
 }
 
-TEST(EnvironmentTest, TypingMistakeIsNotSilent) {
-  const Outcome outcome = Read({"ALLOMON_RAET=1"});
-  EXPECT_FALSE(outcome.ok);
-  EXPECT_NE(outcome.error.find("ALLOMON_RAET"), std::string::npos);
-  EXPECT_NE(outcome.error.find("ALLOMON_RATE"), std::string::npos);
+TEST(EnvironmentTest, VariablesOfOtherComponentsArePassedOver) {
+  const Outcome outcome = Read({"ALLOMON_HEAP=verify", "ALLOMON_LIBRARY=/x.so", "ALLOMON_TOKEN=t",
+                                "ALLOMON_GATE_PROFILE=p.json", "ALLOMON_RATE=0.5"});
+  ASSERT_TRUE(outcome.ok) << outcome.error;
+  EXPECT_TRUE(outcome.remarks.empty());
+  EXPECT_EQ(outcome.options.rate, 0.5);
+}
+
+TEST(EnvironmentTest, EachNameIsKnownOnceAndNearestToItself) {
+  for (const KnownVariable& variable : kVariables) {
+    EXPECT_EQ(FindVariable(variable.name), &variable);
+    EXPECT_EQ(NearestVariable(variable.name), &variable);
+    const bool is_read = !Read({(std::string(variable.name) + "=\n").c_str()}).ok ||
+                         std::string_view(variable.name) == "ALLOMON_EXCLUDE" ||
+                         std::string_view(variable.name) == "ALLOMON_OUT" ||
+                         std::string_view(variable.name) == "ALLOMON_RECORD";
+    EXPECT_EQ(is_read, variable.reader == VariableReader::kPreload) << variable.name;
+  }
+}
+
+TEST(EnvironmentTest, TypingMistakeIsSaidWithTheNameThatWasMeantAndTheRestHolds) {
+  const std::pair<const char*, const char*> kMistakes[] = {
+      {"ALLOMON_RAET=1", "ALLOMON_RATE"},
+      {"ALLOMON_SUMARY=1", "ALLOMON_SUMMARY"},
+      {"ALLOMON_SIGTREM=1", "ALLOMON_SIGTERM"},
+      {"ALLOMON_EXCLUDES=f", "ALLOMON_EXCLUDE"},
+      {"ALLOMON_GATEPROFILE=x", "ALLOMON_GATE_PROFILE"},
+      {"ALLOMON_LIB=x", "ALLOMON_LIBRARY"},
+      {"ALLOMON_HEPA=verify", "ALLOMON_HEAP"},
+  };
+  for (const auto& [variable, meant] : kMistakes) {
+    const Outcome outcome = Read({variable, "ALLOMON_HZ=7"});
+    EXPECT_TRUE(outcome.ok) << outcome.error;
+    EXPECT_EQ(outcome.options.hz, 7u);
+    const std::string name(variable, strcspn(variable, "="));
+    const std::string line = name + ": unknown, and ignored; " + meant + " is known";
+    EXPECT_EQ(outcome.remarks, std::vector<std::string>{line});
+  }
+}
+
+TEST(EnvironmentTest, MistakenNameOfOneThatBoundsWhatIsWrittenIsAnError) {
+  for (const char* variable :
+       {"ALLOMON_PROFIL=no", "ALLOMON_OUTPUT=x", "ALLOMON_RECROD=x", "ALLOMON_RECORDS=x",
+        "ALLOMON_RECORD_LIMTI=1m", "ALLOMON_RECORDLIMIT=1m"}) {
+    const Outcome outcome = Read({variable});
+    EXPECT_FALSE(outcome.ok) << variable;
+    EXPECT_NE(outcome.error.find(": unknown; ALLOMON_"), std::string::npos) << outcome.error;
+  }
+}
+
+TEST(EnvironmentTest, NameOfNobodyIsIgnored) {
+  const std::string longest = "ALLOMON_" + std::string(100'000, 'R') + "=1";
+  for (const char* variable :
+       {"ALLOMON_COLOUR=1", "ALLOMON_HOME=/", "ALLOMON_VERSION=3", "ALLOMON_=1", longest.c_str()}) {
+    const Outcome outcome = Read({variable});
+    EXPECT_TRUE(outcome.ok) << outcome.error;
+    ASSERT_EQ(outcome.remarks.size(), 1u);
+    EXPECT_EQ(outcome.remarks[0].find("is known"), std::string::npos) << outcome.remarks[0];
+  }
 }
 
 TEST(EnvironmentTest, ProcessIdAndPercentAreExpanded) {

@@ -60,8 +60,29 @@ class BadVariables(PreloadCase):
 
     def test_unknown_variable(self):
         done = self.run_preloaded(HOST, {"ALLOMON_TYPO": "1"})
-        self.assert_one_line(done, "ALLOMON_TYPO: unknown", "known are ALLOMON_PROFILE")
+        self.assert_one_line(done, "ALLOMON_TYPO: unknown, and ignored")
+        self.assertEqual(self.files(), ["mlmon.out", "mlmon.out.sources"])
+
+    def test_mistaken_name(self):
+        done = self.run_preloaded(HOST, {"ALLOMON_RAET": "1"})
+        self.assert_one_line(done, "ALLOMON_RAET: unknown", "ALLOMON_RATE is known")
+        self.assertEqual(self.files(), ["mlmon.out", "mlmon.out.sources"])
+
+    def test_mistaken_name_without_which_too_much_would_be_written(self):
+        done = self.run_preloaded(HOST, {"ALLOMON_PROFIEL": "no"})
+        self.assert_one_line(
+            done, "ALLOMON_PROFIEL: unknown", "ALLOMON_PROFILE is known", "runs unprofiled"
+        )
         self.assertEqual(self.files(), [])
+
+    def test_variables_of_other_components_change_nothing(self):
+        for name in "ALLOMON_HEAP", "ALLOMON_LIBRARY", "ALLOMON_TOKEN", "ALLOMON_GATE_PROFILE":
+            done = self.run_preloaded(HOST, {name: "x"})
+            self.assert_host_unharmed(done)
+            self.assertEqual(done.stderr, "")
+            self.assertEqual(self.files(), ["mlmon.out", "mlmon.out.sources"])
+            for file in self.files():
+                os.remove(self.path(file))
 
     def test_value_of_several_lines_is_still_one_line(self):
         done = self.run_preloaded(HOST, {"ALLOMON_RATE": "1\nanswer"})

@@ -1,0 +1,53 @@
+// All environment variables of Allomon, and which component reads each.  What one component reads
+// the others pass over, since a program has them all in one environment.
+//
+// Each is told of in README.md; variables_test holds that this list has them all.
+#ifndef ALLOMON_TRACKER_FORMATS_VARIABLES_H_
+#define ALLOMON_TRACKER_FORMATS_VARIABLES_H_
+
+namespace allomon {
+
+enum class VariableReader {
+  kPreload,  // the preloaded library, or //allocator:auto_profile: allocator/environment.h
+  kHeap,     // the managed heap: runtime/heap_options.h
+  kGates,    // benchmarks with exact counts: tracker/gates/benchmark_memory_manager.h
+  kCommand,  // `allomon run` and `allomon serve`
+};
+
+struct KnownVariable {
+  const char* name;
+  VariableReader reader;
+  // It says whether something is written, where, or how much.  Without it the program would do what
+  // its user has ruled out.
+  bool bounds_what_is_written = false;
+};
+
+inline constexpr KnownVariable kVariables[] = {
+    {"ALLOMON_DUMP", VariableReader::kPreload},
+    {"ALLOMON_EXCLUDE", VariableReader::kPreload},
+    {"ALLOMON_GATE_PROFILE", VariableReader::kGates},
+    {"ALLOMON_GUARD", VariableReader::kPreload},
+    {"ALLOMON_HEAP", VariableReader::kHeap},
+    {"ALLOMON_HZ", VariableReader::kPreload},
+    {"ALLOMON_LIBRARY", VariableReader::kCommand},
+    {"ALLOMON_LUA", VariableReader::kPreload},
+    {"ALLOMON_MMAP", VariableReader::kPreload},
+    {"ALLOMON_OUT", VariableReader::kPreload, true},
+    {"ALLOMON_PROFILE", VariableReader::kPreload, true},
+    {"ALLOMON_PYTHON", VariableReader::kPreload},
+    {"ALLOMON_RATE", VariableReader::kPreload},
+    {"ALLOMON_RECORD", VariableReader::kPreload, true},
+    {"ALLOMON_RECORD_INODE", VariableReader::kPreload, true},
+    {"ALLOMON_RECORD_LIMIT", VariableReader::kPreload, true},
+    {"ALLOMON_RECORD_ONLY", VariableReader::kPreload, true},
+    {"ALLOMON_SAVE", VariableReader::kPreload},
+    {"ALLOMON_SEED", VariableReader::kPreload},
+    {"ALLOMON_SIGINT", VariableReader::kPreload},
+    {"ALLOMON_SIGTERM", VariableReader::kPreload},
+    {"ALLOMON_SUMMARY", VariableReader::kPreload},
+    {"ALLOMON_TOKEN", VariableReader::kCommand},
+};
+
+}  // namespace allomon
+
+#endif  // ALLOMON_TRACKER_FORMATS_VARIABLES_H_
