@@ -14,12 +14,13 @@
 #include <cstddef>
 #include <initializer_list>
 
-#include "tracker/base/errno_keeper.h"
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/heap_client.h"
 
 namespace {
 
 using allomon::FrameState;
+namespace sys = allomon::internal::sys;
 
 // Writes before a program is executed, and takes that back where it could not be executed.
 class ExecScope {
@@ -72,24 +73,22 @@ int ExecuteFromPath(const char* file, char* const* arguments, char* const* envir
   for (;;) syscall(SYS_exit_group, status);
 }
 
-// daemon(3) does not take another file for it, such as one that an image without devices has.
-bool OpenNullAsStreams() {
-  const int fd = open("/dev/null", O_RDWR);
-  if (fd < 0) return false;
-  struct stat file;
-  bool is_null = fstat(fd, &file) == 0;
-  if (is_null && !(S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 3))) {
-    is_null = false;
-    errno = ENODEV;
-  }
+// An image without devices may have another file of that name.
+bool IsNull(int fd) {
+  struct stat file = {};
+  return sys::Fstat(fd, &file) == 0 && S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 3);
+}
+
+// No cancellation points, as in the C library.
+int OpenNullAsStreams() {
+  const int fd = sys::Open("/dev/null", O_RDWR);
+  if (fd < 0) return FailWith(-fd);
+  const bool is_null = IsNull(fd);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (is_null) dup2(fd, stream);
   }
-  if (fd > STDERR_FILENO || !is_null) {
-    const allomon::ErrnoKeeper keeper;
-    close(fd);
-  }
-  return is_null;
+  if (fd > STDERR_FILENO || !is_null) sys::Close(fd);
+  return is_null ? 0 : FailWith(ENODEV);
 }
 
 // As the C library's, whose parent ends by a system call that nobody sees.
@@ -101,7 +100,7 @@ int BecomeDaemon(bool keeps_folder, bool keeps_streams, const FrameState& caller
   while (child > 0) syscall(SYS_exit_group, 0);
   if (setsid() == -1) return -1;
   if (!keeps_folder) static_cast<void>(!chdir("/"));
-  return keeps_streams || OpenNullAsStreams() ? 0 : -1;
+  return keeps_streams ? 0 : OpenNullAsStreams();
 }
 
 // The number of arguments, the first and the null pointer included.
