@@ -187,6 +187,13 @@ bool AnswersMlprof(int argc, char** argv) {
   return false;
 }
 
+// A host that is only served its memory has asked for nothing.
+void SayWhatIsReplacedIfAsked(const EnvironmentOptions& options) {
+  const bool samples =
+      options.profile != "no" || !options.record.empty() || options.guard_one_in != 0;
+  if (SayWhatIsReplaced != nullptr && samples) SayWhatIsReplaced(options.backend.c_str());
+}
+
 bool AsksForGuard() { return getenv("ALLOMON_GUARD") != nullptr; }
 
 void StartFromEnvironment(int argc, char** argv) {
@@ -203,6 +210,7 @@ void StartFromEnvironment(int argc, char** argv) {
   for (const std::string& remark : remarks) Say(remark);
   if (is_read) {
     auto_profile = profile;
+    SayWhatIsReplacedIfAsked(profile->options);
     ShowInterpretersIfWanted(profile->options, ObjectSamplingFor(profile->options));
     StartProfile(profile);
     SayThatRecordingsHaveNoMappings(profile->options);

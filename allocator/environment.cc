@@ -193,6 +193,12 @@ constexpr Setting kSettings[] = {
     {"ALLOMON_LUA",
      [](const std::string& value, Options* options) { return ParseFlag(value, &options->lua); },
      "0 or 1"},
+    {"ALLOMON_BACKEND",
+     [](const std::string& value, Options* options) {
+       options->backend = value;
+       return value == "mimalloc" || value == "host" || value == "system";
+     },
+     "mimalloc, or host: the program's own malloc, by liballomon-host.so"},
     {"ALLOMON_MMAP",
      [](const std::string& value, Options* options) { return ParseFlag(value, &options->mmap); },
      "0 or 1"},

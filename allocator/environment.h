@@ -20,10 +20,11 @@ struct EnvironmentOptions {
   bool sigint = false;            // ALLOMON_SIGINT=1: the same for SIGINT
   // ALLOMON_EXCLUDE, patterns of functions charged to callers; empty: not even known wrappers
   std::optional<std::string> exclude;
-  bool mmap = false;   // ALLOMON_MMAP=1: mappings of the host's own count
-  bool python = true;  // ALLOMON_PYTHON=0: call stacks without the frames of Python
-  bool lua = true;     // ALLOMON_LUA=0: the same for Lua's
-  std::string record;  // ALLOMON_RECORD, a file, %p: process id, %%: a percent; "": none
+  std::string backend;  // ALLOMON_BACKEND, whose malloc gives what is not sampled; "": any
+  bool mmap = false;    // ALLOMON_MMAP=1: mappings of the host's own count
+  bool python = true;   // ALLOMON_PYTHON=0: call stacks without the frames of Python
+  bool lua = true;      // ALLOMON_LUA=0: the same for Lua's
+  std::string record;   // ALLOMON_RECORD, a file, %p: process id, %%: a percent; "": none
   // ALLOMON_RECORD_INODE=DEVICE:INODE, of the memory file that ALLOMON_RECORD names; 0: any
   uint64_t record_device = 0;
   uint64_t record_inode = 0;

@@ -91,6 +91,10 @@ inline bool OperatorsAreOurs() { return WhoseMalloc() == MallocOwner::kOurs; }
 // Elsewhere our malloc is the executable's own, and in front of all.
 __attribute__((weak)) const char* DefinerInFront(const char* name);
 
+// Likewise, the path of the first object after the library that defines a function of this name;
+// nullptr if that is the C library.
+__attribute__((weak)) const char* DefinerBehind(const char* name);
+
 // The object whose malloc the process calls; nullptr where it is ours.
 const char* OwnerOfMalloc();
 

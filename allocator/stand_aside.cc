@@ -6,6 +6,7 @@
 
 #include "allocator/host_stderr.h"
 #include "allocator/malloc_owner.h"
+#include "allomon_backend.h"
 
 namespace allomon {
 namespace {
@@ -49,6 +50,31 @@ bool StandsAsideAndSaysSo() {
   if (!g_said && !NothingIsAskedFor()) Say(internal::OwnerOfMalloc());
   g_said = true;
   return true;
+}
+
+void SayWhatIsReplaced(const char* wanted) {
+  const char* const own = backend::kName;
+  char line[4500];
+  int length = 0;
+  if (*wanted != '\0') {
+    if (strcmp(wanted, own) == 0) return;
+    const bool is_host = strcmp(wanted, "host") == 0;
+    length =
+        snprintf(line, sizeof(line),
+                 "allomon: ALLOMON_BACKEND=%s: this library is built over %s, which stays; %s\n",
+                 wanted, own,
+                 is_host ? "preload liballomon-host.so (allomon run --keep-malloc)"
+                         : "preload liballomon.so");
+  } else {
+    const bool is_hosts = strcmp(own, "host") == 0 || internal::DefinerBehind == nullptr;
+    const char* const object = is_hosts ? nullptr : internal::DefinerBehind("malloc");
+    if (object == nullptr) return;
+    length = snprintf(line, sizeof(line),
+                      "allomon: %s takes the place of the malloc of %.4000s; allomon run "
+                      "--keep-malloc (liballomon-host.so) keeps it\n",
+                      own, object);
+  }
+  internal::WriteToStderr(line, static_cast<size_t>(length));
 }
 
 }  // namespace allomon

@@ -10,6 +10,11 @@ namespace allomon {
 // after RememberStderr().
 __attribute__((weak)) bool StandsAsideAndSaysSo();
 
+// Says in one line where another malloc than the program's own gives what is not sampled, unless
+// `wanted` (ALLOMON_BACKEND) asks for it; and where `wanted` is not what this library is built
+// over. Weak, and calls no malloc, as above.
+__attribute__((weak)) void SayWhatIsReplaced(const char* wanted);
+
 }  // namespace allomon
 
 #endif  // ALLOMON_ALLOCATOR_STAND_ASIDE_H_

@@ -106,4 +106,15 @@ const char* DefinerInFront(const char* name) {
   return nullptr;
 }
 
+const char* DefinerBehind(const char* name) {
+  const link_map* object = _r_debug.r_map;
+  while (object != nullptr && object->l_ld != _DYNAMIC) object = object->l_next;
+  if (object == nullptr) return nullptr;
+  for (object = object->l_next; object != nullptr; object = object->l_next) {
+    if (Defines(*object, "__libc_start_main")) return nullptr;
+    if (Defines(*object, name)) return object->l_name;
+  }
+  return nullptr;
+}
+
 }  // namespace allomon::internal

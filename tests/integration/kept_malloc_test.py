@@ -12,6 +12,7 @@ import unittest
 RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 ALLOMON = os.path.join(RUNFILES, "tools/allomon/allomon")
 LIBRARY = os.path.join(RUNFILES, "allocator/liballomon-host.so")
+REPLACING = os.path.join(RUNFILES, "allocator/liballomon.so")
 HOST = os.path.join(RUNFILES, "tests/integration/kept_malloc_host")
 
 # By name; those that are not installed are left out.
@@ -83,6 +84,28 @@ class KeptMallocTest(unittest.TestCase):
             # Allocators differ in what their own functions ask for.
             totals.add(re.search(r"([\d.]+ MiB) allocated", done.stdout).group(1))
         self.assertEqual(len(totals), 1, totals)
+
+    def test_a_malloc_that_is_replaced_is_said(self):
+        path = ALLOCATORS["jemalloc"]
+        if not os.path.exists(path):
+            self.skipTest("jemalloc is not installed")
+        replacing = f"{REPLACING}:{path}"
+        done = self.play(replacing, "/bin/true")
+        self.assertEqual(
+            done.stderr,
+            f"allomon: mimalloc takes the place of the malloc of {path}; allomon run "
+            "--keep-malloc (liballomon-host.so) keeps it\n",
+        )
+        self.assertEqual(self.play(replacing, "/bin/true", ALLOMON_PROFILE="no").stderr, "")
+        self.assertEqual(self.play(replacing, "/bin/true", ALLOMON_BACKEND="mimalloc").stderr, "")
+        self.assertEqual(self.play(REPLACING, "/bin/true").stderr, "")
+        done = self.play(replacing, "/bin/true", ALLOMON_BACKEND="host")
+        remedy = r"\Aallomon: ALLOMON_BACKEND=host: .*liballomon-host[.]so.*\n\Z"
+        self.assertRegex(done.stderr, remedy)
+        kept = self.play(f"{LIBRARY}:{path}", "/bin/true", ALLOMON_BACKEND="host")
+        self.assertEqual(kept.stderr, "")
+        done = self.play("", ALLOMON, "run", "-q", "-o", "x", HOST, ALLOMON_BACKEND="host")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_run_keeps_the_malloc(self):
         done = self.play("", ALLOMON, "run", "--keep-malloc", "-o", "x.pb.gz", HOST)

@@ -98,6 +98,11 @@ void SayIfMappingsAreWanted() {
       "ALLOMON_PROFILE=alloc or live counts them");
 }
 
+bool WantsHostsMalloc() {
+  const char* const backend = getenv("ALLOMON_BACKEND");
+  return backend != nullptr && strcmp(backend, "host") == 0;
+}
+
 CommandResult Record(const Options& options, const std::string& library) {
   SayIfMappingsAreWanted();
   auto memory = MemoryFile::Create(options.limit_bytes);
@@ -130,7 +135,7 @@ CommandResult RunRun(const std::vector<std::string>& args) {
   if (!options.ok()) return Bad(options.status());
   if (options->help) return {0, kUsage, ""};
   if (options->version) return {0, std::string("allomon ") + kVersion + "\n", ""};
-  const auto library = FindLibrary(ThisCommand(), options->keeps_malloc);
+  const auto library = FindLibrary(ThisCommand(), options->keeps_malloc || WantsHostsMalloc());
   if (!library.ok()) return Bad(library.status());
   const absl::Status writable = CheckOutput(OutputToCheck(*options));
   if (!writable.ok()) return Bad(writable);

@@ -23,6 +23,7 @@ struct KnownVariable {
 };
 
 inline constexpr KnownVariable kVariables[] = {
+    {"ALLOMON_BACKEND", VariableReader::kPreload},
     {"ALLOMON_DUMP", VariableReader::kPreload},
     {"ALLOMON_EXCLUDE", VariableReader::kPreload},
     {"ALLOMON_GATE_PROFILE", VariableReader::kGates},
