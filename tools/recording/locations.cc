@@ -43,6 +43,7 @@ uint32_t LineOf(std::string_view text) {
 std::vector<uint32_t> Locations::Add(const Process& process) {
   const ModuleMap modules(process.modules);
   const FileNumbers files = AddFiles(process);
+  perf_map_.reset();
   std::vector<uint32_t> locations;
   locations.reserve(process.nodes.size());
   for (const Node& node : process.nodes) {
@@ -83,7 +84,7 @@ Locations::Place Locations::PlaceOf(const Process& process, const ModuleMap& mod
   const bool is_return = node.kind == static_cast<uint8_t>(NodeKind::kReturnAddress);
   const uint64_t address = node.address - (is_return && node.address > 0 ? 1 : 0);
   const ModuleMap::Range* const range = modules.Find(address);
-  if (range == nullptr) return {kNoFile, address};
+  if (range == nullptr) return GeneratedPlace(process, address);
   AddMapping(process, *range, files[range->module]);
   return {files[range->module], address - range->bias};
 }
@@ -98,6 +99,22 @@ Locations::Place Locations::NamedPlace(std::string_view name_file_line) {
   const uint32_t function = names_.AddFunction({std::move(name), "", std::move(file), 0});
   has_named_ = true;
   return {kFunction, uint64_t{function} << 32 | line};
+}
+
+// Code that is in no module was made by the process.
+Locations::Place Locations::GeneratedPlace(const Process& process, uint64_t address) {
+  if (!reads_perf_maps_) return {kNoFile, address};
+  if (!perf_map_) {
+    perf_map_ = PerfMap::OfProcess(process.record.pid, process.record.start_realtime_nanos);
+  }
+  const std::string_view name = perf_map_->Find(address).substr(0, kMostNamePart);
+  name_bytes_ += name.size();
+  if (name.empty() || name_bytes_ > kMostNameBytes) return {kNoFile, address};
+  const GeneratedFunction parts = ParseGeneratedName(name);
+  const uint32_t function =
+      names_.AddFunction({std::string(parts.name), "", std::string(parts.file), 0});
+  has_named_ = true;
+  return {kFunction, uint64_t{function} << 32 | std::min(parts.line, kMostLine)};
 }
 
 void Locations::AddMapping(const Process& process, const ModuleMap::Range& range, uint32_t file) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -13,14 +14,17 @@
 #include "tools/heap/heap_profile.h"
 #include "tools/recording/code_names.h"
 #include "tools/recording/module_map.h"
+#include "tools/recording/perf_map.h"
 #include "tracker/formats/recording.h"
 
 namespace allomon::recording {
 
 class Locations {
  public:
-  // Asks `names`, which must outlive it, for each address.
-  explicit Locations(CodeNames* names) : names_(*names) {}
+  // Asks `names`, which must outlive it, for each address.  `reads_perf_maps`: names of code that
+  // is in no module come from the processes' perf maps.
+  Locations(CodeNames* names, bool reads_perf_maps)
+      : names_(*names), reads_perf_maps_(reads_perf_maps) {}
 
   // The locations of a process's nodes, by their index.
   std::vector<uint32_t> Add(const Process& process);
@@ -59,11 +63,14 @@ class Locations {
   Place PlaceOf(const Process& process, const ModuleMap& modules, const FileNumbers& files,
                 const Node& node);
   Place NamedPlace(std::string_view name_file_line);
+  Place GeneratedPlace(const Process& process, uint64_t address);
   FileNumbers AddFiles(const Process& process);
   void AddMapping(const Process& process, const ModuleMap::Range& range, uint32_t file);
   heap::Location LocationOf(const Place& place) const;
 
   CodeNames& names_;
+  const bool reads_perf_maps_;
+  std::optional<PerfMap> perf_map_;  // of the process that is being added
   std::vector<Place> places_;
   std::unordered_map<Place, uint32_t, Hash> index_of_;
   std::vector<heap::Mapping> mappings_;

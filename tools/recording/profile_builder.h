@@ -18,8 +18,8 @@ namespace allomon::recording {
 
 class ProfileBuilder {
  public:
-  // `names` must outlive it.
-  explicit ProfileBuilder(CodeNames* names) : locations_(names) {}
+  // `names` must outlive it.  `reads_perf_maps` as of Locations.
+  ProfileBuilder(CodeNames* names, bool reads_perf_maps) : locations_(names, reads_perf_maps) {}
 
   // The one that allocated most comes first: pid, command and timeline are its.
   void Add(const Process& process);

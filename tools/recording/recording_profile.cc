@@ -69,13 +69,14 @@ std::string BuildIdOf(const Process& process) {
 // A builder for each program, in the order of their first processes.
 class Programs {
  public:
-  explicit Programs(CodeNames* names) : names_(*names) {}
+  Programs(CodeNames* names, bool reads_perf_maps)
+      : names_(*names), reads_perf_maps_(reads_perf_maps) {}
 
   void Add(const Process& process) {
     const auto [place, is_new] = index_of_.try_emplace(
         {process.program, BuildIdOf(process), process.record.rate}, builders_.size());
     if (is_new) {
-      builders_.emplace_back(&names_);
+      builders_.emplace_back(&names_, reads_perf_maps_);
       bytes_.push_back(0);
     }
     builders_[place->second].Add(process);
@@ -95,6 +96,7 @@ class Programs {
 
  private:
   CodeNames& names_;
+  const bool reads_perf_maps_;
   std::vector<ProfileBuilder> builders_;
   std::vector<double> bytes_;
   std::map<std::tuple<std::string, std::string, double>, size_t> index_of_;
@@ -103,7 +105,7 @@ class Programs {
 std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOptions& options) {
   SortByBytes(&processes);
   CodeNames names;
-  Programs programs(&names);
+  Programs programs(&names, options.names);
   for (Process& process : processes) {
     programs.Add(process);
     process = {};

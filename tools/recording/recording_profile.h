@@ -17,7 +17,8 @@ namespace allomon::recording {
 
 struct RecordingOptions {
   std::string debug_dir;  // looked through for debug files, besides the usual places; or empty
-  bool names = true;      // false: no file of code is opened, and frames have addresses only
+  bool names = true;      // false: no file of code, and no perf map, is opened, and frames have
+                          // addresses only
   // Which processes of the recording count; nullptr: all.
   std::function<bool(const Process& process)> is_chosen = nullptr;
   // Called now and then while names are looked up: of so many addresses so many are done.
