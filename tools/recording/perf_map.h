@@ -1,6 +1,6 @@
 // Names of code that a program makes while it runs, by the file that it writes for perf:
 // /tmp/perf-PID.map, a line for each function (node --perf-basic-prof, DOTNET_PerfMapEnabled=1,
-// LuaJIT, PyPy, Java with an agent).
+// LuaJIT, Java with an agent).
 //
 // Source: linux, tools/perf/Documentation/jit-interface.txt.
 #ifndef ALLOMON_TOOLS_RECORDING_PERF_MAP_H_
