@@ -1,6 +1,7 @@
 #include "tools/run/notify_relay.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -97,9 +99,16 @@ absl::StatusOr<std::unique_ptr<NotifyRelay>> NotifyRelay::OfEnvironment() {
   return relay;
 }
 
+// What the program's own children still send would end this process by SIGIO.
 NotifyRelay::~NotifyRelay() {
   if (from_ >= 0) close(from_);
   if (to_ >= 0) close(to_);
+  sigset_t arrived;
+  sigemptyset(&arrived);
+  sigaddset(&arrived, SIGIO);
+  const timespec now = {0, 0};
+  while (sigtimedwait(&arrived, nullptr, &now) > 0) {
+  }
 }
 
 void NotifyRelay::Forward() {

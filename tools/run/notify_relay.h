@@ -23,7 +23,8 @@ namespace allomon::run {
 
 class NotifyRelay {
  public:
-  // Null if the environment names no socket.  The process gets SIGIO when something has arrived.
+  // Null if the environment names no socket.  The process gets SIGIO when something has arrived: it
+  // is blocked for as long as the relay lives, and none is pending afterwards.
   // An error if the manager's address is none, or no socket can be made.
   static absl::StatusOr<std::unique_ptr<NotifyRelay>> OfEnvironment();
   ~NotifyRelay();

@@ -107,13 +107,14 @@ CommandResult Record(const Options& options, const std::string& library) {
   SayIfMappingsAreWanted();
   auto memory = MemoryFile::Create(options.limit_bytes);
   if (!memory.ok()) return Bad(memory.status());
-  const std::unique_ptr<NotifyRelay> relay = RelayOrNull();
-  Variables variables = ChildVariables(options, library, **memory);
-  if (relay != nullptr) variables.push_back({"NOTIFY_SOCKET", relay->Address()});
   int signal = 0;
   CommandResult result;
   {
     const Signals signals;
+    const std::unique_ptr<NotifyRelay> relay =
+        RelayOrNull();  // ends before its signal is let through
+    Variables variables = ChildVariables(options, library, **memory);
+    if (relay != nullptr) variables.push_back({"NOTIFY_SOCKET", relay->Address()});
     const Run run = RunProgram(options, variables, **memory, signals, relay.get());
     if (run.child.error != 0) return NotExecuted(options.command[0], run.child.error);
     Finish(options, **memory, run.child.pid, signals);

@@ -186,12 +186,13 @@ class Child {
   const int from_;
 };
 
+Reply TooLarge(const WorkLimits& limits) {
+  return TextReply(503, "the answer needs more than " + std::to_string(limits.memory_bytes >> 20) +
+                            " MiB: choose a process, or read the recording by allomon report");
+}
+
 Reply Failed(int status, const WorkLimits& limits) {
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMemory) {
-    return TextReply(503, "the answer needs more than " +
-                              std::to_string(limits.memory_bytes >> 20) +
-                              " MiB: choose a process, or read the recording by allomon report");
-  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMemory) return TooLarge(limits);
   return TextReply(500, WIFSIGNALED(status) ? "the making of the answer was ended by signal " +
                                                   std::to_string(WTERMSIG(status))
                                             : "the answer could not be made");
@@ -213,6 +214,7 @@ Reply MakeBounded(const std::function<Reply()>& make, const WorkLimits& limits,
   std::string bytes;
   while (child.Receive(&bytes)) {
     if (is_cancelled != nullptr && is_cancelled->load(std::memory_order_relaxed)) throw Cancelled();
+    if (bytes.size() > limits.memory_bytes / 4) return TooLarge(limits);
     if (Clock::now() < deadline) continue;
     return TextReply(503, "the answer takes more than " + Seconds(limits.time) +
                               ": choose a process, or read the recording by allomon report");
