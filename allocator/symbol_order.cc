@@ -112,7 +112,8 @@ const char* DefinerBehind(const char* name) {
   if (object == nullptr) return nullptr;
   for (object = object->l_next; object != nullptr; object = object->l_next) {
     if (Defines(*object, "__libc_start_main")) return nullptr;
-    if (Defines(*object, name)) return object->l_name;
+    // Another copy of the library stands aside, and has said so.
+    if (Defines(*object, name) && !Defines(*object, "allomon_ready")) return object->l_name;
   }
   return nullptr;
 }
