@@ -205,10 +205,7 @@ void StartFromEnvironment(int argc, char** argv) {
   if (StandsAsideAndSaysSo != nullptr && StandsAsideAndSaysSo()) return;
   AutoProfile* profile = new AutoProfile;
   std::string error;
-  std::vector<std::string> remarks;
-  const bool is_read = ReadEnvironment(environ, &profile->options, &remarks, &error);
-  for (const std::string& remark : remarks) Say(remark);
-  if (is_read) {
+  if (ReadEnvironment(environ, &profile->options, Say, &error)) {
     auto_profile = profile;
     SayWhatIsReplacedIfAsked(profile->options);
     ShowInterpretersIfWanted(profile->options, ObjectSamplingFor(profile->options));

@@ -256,7 +256,7 @@ static_assert(CountOfPreload() == sizeof(kSettings) / sizeof(kSettings[0]),
               "kVariables has the same variables");
 
 // Of a variable that this component does not read.
-bool PassOver(const std::string& name, std::vector<std::string>* remarks, std::string* error) {
+bool PassOver(const std::string& name, void (*say)(const std::string& line), std::string* error) {
   if (FindVariable(name) != nullptr) return true;
   const KnownVariable* const meant = NearestVariable(name);
   std::string line = name + ": unknown";
@@ -266,7 +266,7 @@ bool PassOver(const std::string& name, std::vector<std::string>* remarks, std::s
   }
   line += ", and ignored";
   if (meant != nullptr) line += std::string("; ") + meant->name + " is known";
-  remarks->push_back(line);
+  say(line);
   return true;
 }
 
@@ -281,7 +281,7 @@ bool SetOption(const Setting& setting, const std::string& value, EnvironmentOpti
 }  // namespace
 
 bool ReadEnvironment(char** variables, EnvironmentOptions* options,
-                     std::vector<std::string>* remarks, std::string* error) {
+                     void (*say)(const std::string& line), std::string* error) {
   for (; variables != nullptr && *variables != nullptr; ++variables) {
     const std::string_view variable = *variables;
     if (variable.substr(0, kPrefix.size()) != kPrefix) continue;
@@ -291,7 +291,7 @@ bool ReadEnvironment(char** variables, EnvironmentOptions* options,
     const Setting* const setting = FindSetting(name);
     const bool goes_on =
         setting == nullptr
-            ? PassOver(name, remarks, error)
+            ? PassOver(name, say, error)
             : SetOption(*setting, std::string(variable.substr(equals + 1)), options, error);
     if (!goes_on) return false;
   }

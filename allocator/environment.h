@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace allomon {
 
@@ -41,10 +40,10 @@ struct EnvironmentOptions {
 // allowed values.
 //
 // Variables of other components are passed over (tracker/formats/variables.h).  An ALLOMON_
-// variable of nobody is a typing mistake, most likely: *remarks has a line for each, with the name
+// variable of nobody is a typing mistake, most likely: `say` gets a line for each, with the name
 // that was meant.  If that is one that bounds what is written, it is an error.
 bool ReadEnvironment(char** variables, EnvironmentOptions* options,
-                     std::vector<std::string>* remarks, std::string* error);
+                     void (*say)(const std::string& line), std::string* error);
 
 // `out` with every %p replaced by the process id, %n by the number of the file, and %% by %.
 std::string ExpandOut(const std::string& out, int64_t process_id, uint64_t file_number);

@@ -25,7 +25,11 @@ Outcome Read(std::initializer_list<const char*> variables) {
   for (const char* variable : variables) list.push_back(const_cast<char*>(variable));
   list.push_back(nullptr);
   Outcome outcome;
-  outcome.ok = ReadEnvironment(list.data(), &outcome.options, &outcome.remarks, &outcome.error);
+  static std::vector<std::string> said;
+  said.clear();
+  const auto say = [](const std::string& line) { said.push_back(line); };
+  outcome.ok = ReadEnvironment(list.data(), &outcome.options, say, &outcome.error);
+  outcome.remarks = said;
   return outcome;
 }
 
