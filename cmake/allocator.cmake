@@ -37,7 +37,7 @@ allomon_backend_objects(allocator SOURCES ${allocator_sources})
 add_library(allomon_host_headers INTERFACE)
 target_include_directories(allomon_host_headers INTERFACE
   "${PROJECT_SOURCE_DIR}/allocator/backends/host")
-allomon_sources(host_sources allocator/backends/host/*.cc)
+allomon_sources(host_sources allocator/backends/host/*.cc allocator/backends/usage_by_name.cc)
 set_source_files_properties(${host_sources} PROPERTIES COMPILE_OPTIONS -fno-builtin)
 allomon_backend_objects(host_backend HEADERS allomon_host_headers SOURCES ${host_sources})
 allomon_backend_objects(host_allocator HEADERS allomon_host_headers SOURCES ${allocator_sources})

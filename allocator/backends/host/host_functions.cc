@@ -1,5 +1,4 @@
 #include <dlfcn.h>
-#include <malloc.h>
 
 #include <cerrno>
 #include <cstring>
@@ -100,26 +99,6 @@ size_t UsableSize(const void* block) {
   static const Function function =
       reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_usable_size"));
   return function == nullptr ? 0 : function(const_cast<void*>(block));
-}
-
-// The program's mallinfo2: glibc's, where its allocator has none.
-Usage ReadUsage() {
-  using Function = struct mallinfo2 (*)();
-  Usage usage;
-  static const Function read = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "mallinfo2"));
-  if (read == nullptr) return usage;
-  const struct mallinfo2 info = read();
-  usage.used_bytes = info.uordblks;
-  usage.committed_bytes = info.arena;
-  usage.large_blocks = info.hblks;
-  usage.large_bytes = info.hblkhd;
-  return usage;
-}
-
-void Collect() {
-  using Function = int (*)(size_t);
-  static const Function trim = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_trim"));
-  if (trim != nullptr) trim(0);
 }
 
 }  // namespace allomon::backend

@@ -11,7 +11,8 @@ using MallocTrim = int (*)(size_t);
 
 }  // namespace
 
-// glibc's functions, behind those of //allocator:malloc.
+// What the C library, or the program's own allocator, says of its heap: the functions after those
+// of //allocator:malloc where symbols are looked up.
 Usage ReadUsage() {
   Usage usage;
   static const Mallinfo2 read = reinterpret_cast<Mallinfo2>(dlsym(RTLD_NEXT, "mallinfo2"));
