@@ -25,12 +25,12 @@ std::string NextPath(const AutoProfile& profile) {
 namespace {
 
 // The file that mlprof asks for the functions: the executable or the script.
-std::string SourcesOf(const AutoProfile& profile, const std::string& path) {
+std::string SourcesOf(const AutoProfile& profile, const std::string& path, bool has_all_names) {
   const bool live = RecordingFrom(profile.options).live;
-  if (live || !answers_for_itself.load() || !HasFunctions()) return path + ".sources";
-  char program[4096];
-  const ssize_t length = readlink("/proc/thread-self/exe", program, sizeof(program));
-  return length > 0 ? std::string(program, static_cast<size_t>(length)) : "PROGRAM";
+  if (live || !has_all_names || !answers_for_itself.load() || !HasFunctions())
+    return path + ".sources";
+  const std::string program = PathOfProgram();
+  return program.empty() ? "PROGRAM" : program;
 }
 
 // Of a profile that was just written; empty for one of time or calls.
@@ -53,16 +53,18 @@ bool WriteFileLocked(AutoProfile& profile, const std::string& path, UnitName uni
   std::string error;
   std::string summary;
   std::string against;
+  std::string missing_names;
   WriteProfileFile(path, unit, &error, profile.options.summary ? &summary : nullptr, "mlmon",
-                   &profile.rule, &against);
+                   &profile.rule, &against, &missing_names);
   if (!error.empty()) {
     SayLoss(error);
   } else if (!against.empty()) {
     if (profile.options.summary && refusal == Refusal::kSaid) Say(against);
   } else if (profile.options.summary) {
-    Say(summary + "; mlprof " + SourcesOf(profile, path) + " " + path);
+    Say(summary + "; mlprof " + SourcesOf(profile, path, missing_names.empty()) + " " + path);
     if (const std::string why = WhySoLittle(profile); !why.empty()) Say(why);
   }
+  if (error.empty() && !missing_names.empty()) Say(missing_names);
   return error.empty() && against.empty();
 }
 

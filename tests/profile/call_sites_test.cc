@@ -13,7 +13,9 @@ namespace {
 CallSites Example() {
   CallSites sites;
   sites.wrappers = "<known>,pool::*,a b";
-  sites.modules = {{"0123ab", "/usr/bin/a program"}, {"", "[vdso]"}};
+  sites.modules = {{"0123ab", "/usr/bin/a program"},
+                   {"", "[vdso]"},
+                   {"", "/usr/bin/without id", {0xfe00, 10978502, 16896, 1700000000123456789}}};
   sites.callers = {0, 0, 0, 7, 1};
   sites.sites = {{3, 1024, {{0, 0x1200, 0x1234}}},
                  {4, 0, {{0, 0x1300, 0x1300}, {1, 0xffffffffffff0000, 0xffffffffffffffff}}}};
@@ -40,6 +42,23 @@ TEST(CallSites, AreReadBackFromTheScript) {
   EXPECT_EQ(sites.sites[1].frames[1].address, 0xffffffffffffffff);
 }
 
+TEST(CallSites, FileStandsInForABuildId) {
+  const std::string text = FormatCallSites(Example());
+  EXPECT_NE(text.find("# module @fe00,a784c6,4200,17979cfe3d85cd15 /usr/bin/without id\n"),
+            std::string::npos)
+      << text;
+  const CallSites sites = ParseCallSites(Script(), 5);
+  EXPECT_EQ(sites.modules[2].build_id, "");
+  EXPECT_TRUE(sites.modules[2].file == Example().modules[2].file);
+  for (const char* const damaged : {"@fe00,a784c6,4200", "@fe00,a784c6,4200,1,2", "@,1,2,3",
+                                    "@fe00,a784c6,4200,", "@g,1,2,3", "@"}) {
+    std::string script = Script();
+    const size_t at = script.find("@fe00");
+    script.replace(at, script.find(' ', at) - at, damaged);
+    EXPECT_TRUE(ParseCallSites(script, 5).sites.empty()) << damaged;
+  }
+}
+
 TEST(CallSites, LeaveTheAnswerAndTheWordLiveAlone) {
   EXPECT_EQ(AnswerOfStub(Script()), FormatSources(TableOfFive()));
   EXPECT_TRUE(IsStubOfLive(Script()));
@@ -58,7 +77,7 @@ TEST(CallSites, OfALaterVersionAreNone) {
 TEST(CallSites, WithIndicesOutOfRangeAreNone) {
   EXPECT_TRUE(ParseCallSites(Script(), 4).sites.empty());
   std::string script = Script();
-  script.replace(script.find(" 1:ffff"), 3, " 2:");
+  script.replace(script.find(" 1:ffff"), 3, " 3:");
   EXPECT_TRUE(ParseCallSites(script, 5).sites.empty());
 }
 

@@ -20,7 +20,7 @@ LAYOUT = {
     LIVE: struct.Struct("<IIQQQ"),
     THREADS: struct.Struct("<II16sQddQQQ4QQ4QQ"),
     POINTS: struct.Struct("<QQQQ"),
-    MODULES: struct.Struct("<QQQQIIB7x32s"),
+    MODULES: struct.Struct("<QQQQIIBB6x32s"),
     SAVED: struct.Struct("<QQ"),
 }
 RECORD = struct.Struct("<IIIIQQQdIIIIII10IQQQIIQQ16Q")
@@ -207,6 +207,13 @@ def thread_parts(recording, thread):
     return thread[6:8], allocated, tuple(max(0, a - b) for a, b in zip(allocated, freed))
 
 
+def file_text(module):
+    build_id_bytes, known, build_id = module[6:9]
+    if build_id_bytes != 0 or known not in (1, 2):
+        return ""
+    return " elsewhere" if known == 2 else f" file {struct.unpack('<4Q', build_id)}"
+
+
 def print_process(recording, number, out):
     process = Process(recording, number)
     if process.begun != 1:
@@ -246,7 +253,7 @@ def print_process(recording, number, out):
     for module in recording.records(number, MODULES, process.counts[6]):
         if module[0]:
             path = recording.text(number, *module[4:6])
-            out(f"module {module[0:4]} {path} {module[7][:module[6]].hex()}")
+            out(f"module {module[0:4]} {path} {module[8][:module[6]].hex()}{file_text(module)}")
 
 
 def main():

@@ -82,6 +82,15 @@ void PrintHead(const Process& process) {
             std::to_string(record.last_nanos) + " missing" + missing);
 }
 
+std::string FileText(const Module& module) {
+  if (module.build_id_bytes != 0) return "";
+  if (module.file_known == static_cast<uint8_t>(FileKnown::kElsewhere)) return " elsewhere";
+  if (module.file_known != static_cast<uint8_t>(FileKnown::kFile)) return "";
+  FileIdentity file;
+  std::memcpy(&file, module.build_id, sizeof(file));
+  return " file " + Tuple(file.device, file.inode, file.size_bytes, file.change_nanos);
+}
+
 void PrintModule(const Process& process, const Module& module) {
   std::string id;
   for (int i = 0; i < module.build_id_bytes; ++i) {
@@ -90,7 +99,7 @@ void PrintModule(const Process& process, const Module& module) {
     id += digits;
   }
   PrintLine("module " + Tuple(module.begin, module.end, module.bias, module.moved_by) + " " +
-            std::string(process.TextOf(module.path)) + " " + id);
+            std::string(process.TextOf(module.path)) + " " + id + FileText(module));
 }
 
 void Print(const Process& process) {

@@ -33,7 +33,7 @@ struct CfiHeader {
       return false;
     }
     bool ok = true;
-    ReadEncodedPointer(bytes, &reader, frame_encoding, 0, &ok);
+    frames = ReadEncodedPointer(bytes, &reader, frame_encoding, 0, &ok);
     count = reader.Read<uint32_t>();
     rows = reader.position();
     address = bytes.AddressOf(start);
@@ -64,6 +64,7 @@ struct CfiHeader {
   }
 
   uintptr_t address = 0;
+  uintptr_t frames = 0;  // address of .eh_frame
   const uint8_t* rows = nullptr;
   uint64_t count = 0;
 };

@@ -13,7 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "tracker/callstack/mapped_files.h"
+
 namespace allomon::internal {
+
+// In lower-case hexadecimal.
+std::string ToHex(const uint8_t* bytes, size_t count);
 
 struct CodeRange {
   uintptr_t begin;
@@ -29,6 +34,7 @@ struct LoadedModule {
   std::string build_id;  // lower-case hexadecimal; empty if it has none
   uintptr_t bias;        // the loader added this to the file's addresses
   std::vector<CodeRange> code;
+  MappedFile file;  // without a build id: which one it is from, once IdentifyModules() was asked
 
   bool operator==(const LoadedModule& other) const {
     return bias == other.bias && path == other.path && build_id == other.build_id;
@@ -43,10 +49,7 @@ std::vector<LoadedModule> LoadedModules();
 struct UnloadedModule {
   std::string path;
   std::string build_id;
-  // Of the file when the module was unloaded: they stand in for a build id.
-  uint64_t device;
-  uint64_t inode;
-  int64_t modified_ns;
+  MappedFile file;  // stands in for a build id
 };
 
 // Adds a module, unless it is known already, and returns the number that replaces `bias` in its
@@ -64,8 +67,8 @@ inline bool IsUnloadedCode(uintptr_t address) { return (address >> 62 & 1) != 0;
 // name.
 const UnloadedModule* FindUnloadedModule(uintptr_t address, uint64_t* file_address);
 
-// Whether the file at `module.path` is still the one that was unloaded.
-bool IsStillThere(const UnloadedModule& module, const std::string& build_id_of_file);
+// Whether a file is the one that was unloaded.
+bool IsFileOf(const UnloadedModule& module, const std::string& build_id, const FileIdentity& file);
 
 }  // namespace allomon::internal
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tracker/callstack/capture.h"
+#include "tracker/callstack/code_files.h"
 #include "tracker/callstack/unloaded_code.h"
 #include "tracker/core/control.h"
 #include "tracker/core/stack_table.h"
@@ -18,10 +19,13 @@ namespace {
 
 using Modules = std::vector<LoadedModule>;
 
-// The memory of our own lists is not sampled.
+// With the files that they are from, which nobody can tell once they have gone.  The memory of our
+// own lists is not sampled.
 Modules ModulesUnsampled() {
   const SuspendedSampling suspended;
-  return LoadedModules();
+  Modules modules = LoadedModules();
+  IdentifyModules(&modules);
+  return modules;
 }
 
 bool IsLoaded(const LoadedModule& module, const Modules& modules) {

@@ -13,6 +13,7 @@ using Words = std::vector<std::string_view>;
 
 constexpr std::string_view kHead = "# allomon call sites 1\n";
 constexpr std::string_view kNoBuildId = "-";
+constexpr char kFileMark = '@';
 
 void AppendHex(uint64_t value, std::string* out) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -33,6 +34,29 @@ bool ScanHex(std::string_view text, uint64_t* value) {
     *value = *value * 16 + static_cast<uint64_t>(is_digit ? c - '0' : c - 'a' + 10);
   }
   return !text.empty() && text.size() <= 16;
+}
+
+// In the place of a build id: readers that do not know it find no file with such a one.
+std::string IdOf(const CodeModule& module) {
+  if (!module.build_id.empty()) return module.build_id;
+  if (!module.file.is_known()) return std::string(kNoBuildId);
+  std::string id(1, kFileMark);
+  const FileIdentity& file = module.file;
+  for (const uint64_t number : {file.device, file.inode, file.size_bytes, file.change_nanos}) {
+    if (id.size() > 1) id.push_back(',');
+    AppendHex(number, &id);
+  }
+  return id;
+}
+
+bool ScanFile(std::string_view text, FileIdentity* file) {
+  for (uint64_t* number : {&file->device, &file->inode, &file->size_bytes, &file->change_nanos}) {
+    const size_t end = std::min(text.find(','), text.size());
+    const bool is_last = number == &file->change_nanos;
+    if (!ScanHex(text.substr(0, end), number) || is_last != (end == text.size())) return false;
+    text.remove_prefix(is_last ? end : end + 1);
+  }
+  return true;
 }
 
 std::string OneLine(std::string text) {
@@ -86,8 +110,11 @@ class Parser {
   bool TakeModule(const Words& words, std::string_view line) {
     if (words.size() < 4) return false;
     const size_t path = static_cast<size_t>(words[3].data() - line.data());
-    const std::string_view id = words[2] == kNoBuildId ? std::string_view() : words[2];
-    sites_.modules.push_back({std::string(id), std::string(line.substr(path))});
+    CodeModule& module = sites_.modules.emplace_back();
+    module.path = line.substr(path);
+    const std::string_view id = words[2];
+    if (id[0] == kFileMark) return ScanFile(id.substr(1), &module.file);
+    if (id != kNoBuildId) module.build_id = id;
     return true;
   }
 
@@ -144,8 +171,7 @@ std::string FormatCallSites(const CallSites& sites) {
   std::string out(kHead);
   out += "# wrappers " + OneLine(sites.wrappers) + "\n";
   for (const CodeModule& module : sites.modules) {
-    out += "# module " + (module.build_id.empty() ? std::string(kNoBuildId) : module.build_id) +
-           " " + OneLine(module.path) + "\n";
+    out += "# module " + IdOf(module) + " " + OneLine(module.path) + "\n";
   }
   for (uint32_t i = 0; i < sites.callers.size(); ++i) {
     if (sites.callers[i] == 0) continue;

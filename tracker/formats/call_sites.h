@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tracker/formats/file_identity.h"
 #include "tracker/formats/mlmon.h"
 
 namespace allomon {
@@ -19,6 +20,7 @@ namespace allomon {
 struct CodeModule {
   std::string build_id;  // in lower-case hexadecimal, or empty
   std::string path;
+  FileIdentity file = {};  // without a build id
 };
 
 // An instruction of a call, or the one that a tick interrupted.

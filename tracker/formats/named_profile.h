@@ -3,6 +3,7 @@
 #define ALLOMON_TRACKER_FORMATS_NAMED_PROFILE_H_
 
 #include <cstdint>
+#include <string>
 
 #include "tracker/formats/call_sites.h"
 #include "tracker/formats/mlmon.h"
@@ -18,7 +19,8 @@ struct NamedProfile {
   bool live = false;            // of kind alloc: what is live, not all that was allocated
   uint64_t dropped_bytes = 0;   // of live: samples that are not in the total, for want of memory
   bool self_described = false;  // the executable itself answers `@MLton show-sources`
-  bool names_missing = false;   // no memory was left to name the functions of the program's text
+  bool lacks_memory = false;    // none was left to name the functions of the program's text
+  std::string missing_names;    // why functions have no names, in a line; or empty
 };
 
 }  // namespace allomon

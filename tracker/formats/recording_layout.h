@@ -23,6 +23,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/formats/file_identity.h"
+
 namespace allomon::recording {
 
 inline constexpr char kMagic[8] = {'A', 'L', 'L', 'O', 'R', 'E', 'C', '\n'};
@@ -203,10 +205,20 @@ struct Module {
   uint64_t moved_by;    // after dlclose: its addresses in nodes are larger by this; 0: loaded
   TextRef path;         // empty: the program itself, whose path is ProcessRecord::program
   uint8_t build_id_bytes;  // at most 32; 0: it has none
-  uint8_t reserved[7];
-  uint8_t build_id[32];
+  uint8_t file_known;      // FileKnown, of a module without a build id
+  uint8_t reserved[6];
+  uint8_t build_id[32];  // without one: a FileIdentity, if file_known says so
 };
 static_assert(sizeof(Module) == 80);
+
+// What is known of the file that was mapped, when the module was first met.
+enum class FileKnown : uint8_t {
+  kNothing = 0,    // nor by writers that know no files
+  kFile = 1,       // it is the FileIdentity, and lay at its path
+  kElsewhere = 2,  // it was not the one at its path
+};
+
+static_assert(sizeof(FileIdentity) == sizeof(Module::build_id));
 
 // What is not in a recording for want of room: how many of each.
 enum class Shortage : uint32_t {

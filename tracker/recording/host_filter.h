@@ -13,6 +13,9 @@ namespace allomon::recording {
 // Called before the host's prctl() takes effect; nullptr: nobody.
 extern std::atomic<void (*)()> host_filter_hook;
 
+// Whether there was one, or may be.  Any thread, also inside malloc.
+bool HasFilter();
+
 // `option` is prctl's.
 void NoteFilter(int option);
 

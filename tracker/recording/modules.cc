@@ -5,7 +5,9 @@
 
 #include <cstring>
 
-#include "tracker/recording/build_id.h"
+#include "tracker/callstack/build_id.h"
+#include "tracker/callstack/code_files.h"
+#include "tracker/recording/host_filter.h"
 
 namespace allomon::recording {
 namespace {
@@ -27,6 +29,66 @@ bool SameBuildId(const Module& a, const Module& b) {
   return a.build_id_bytes == b.build_id_bytes &&
          memcmp(a.build_id, b.build_id, a.build_id_bytes) == 0;
 }
+
+// What is asked of a module's file when the module is first met: system calls, and so not under the
+// lock.  A host that has given itself up to a filter has loaded the module before, or lets the
+// loader make the same calls; but nobody knows which, so there they are not made.
+class CodeLook {
+ public:
+  CodeLook(uintptr_t address, const char* path, const Module& module)
+      : address_(address),
+        path_(path),
+        is_relative_(path[0] != '/' && strchr(path, '/') != nullptr),
+        is_due_(module.build_id_bytes == 0 || is_relative_) {}
+
+  bool IsDue() const { return is_due_; }
+
+  // The loader keeps a name as dlopen() was given it, and the current folder changes.
+  const char* path() const { return path_; }
+
+  void Take(Module* module) {
+    is_due_ = false;
+    internal::MappedFile file;
+    const bool is_noted = internal::FindNotedFile(address_, &file);
+    const bool may_ask = !HasFilter();
+    if (may_ask && is_relative_ &&
+        internal::PathOfMapping(address_, absolute_, sizeof(absolute_))) {
+      path_ = absolute_;
+    }
+    if (module->build_id_bytes != 0) return;
+    if (!is_noted && may_ask && path_[0] == '/') {
+      internal::MappedFileQuery query = {path_, address_, {}};
+      internal::FindMappedFiles(&query, 1);
+      file = query.found;
+    }
+    Store(file, module);
+  }
+
+ private:
+  static void Store(const internal::MappedFile& file, Module* module) {
+    module->file_known = static_cast<uint8_t>(KnownOf(file.state));
+    if (file.state != internal::FileState::kAtPath) return;
+    memcpy(module->build_id, &file.identity, sizeof(file.identity));
+  }
+
+  static FileKnown KnownOf(internal::FileState state) {
+    switch (state) {
+      case internal::FileState::kAtPath:
+        return FileKnown::kFile;
+      case internal::FileState::kElsewhere:
+        return FileKnown::kElsewhere;
+      case internal::FileState::kUnknown:
+        break;
+    }
+    return FileKnown::kNothing;
+  }
+
+  const uintptr_t address_;
+  const char* path_;
+  const bool is_relative_;
+  bool is_due_;
+  char absolute_[1024];
+};
 
 }  // namespace
 
@@ -56,22 +118,30 @@ uint64_t ModuleTable::MovedBy(uintptr_t address, SegmentFile* file, Gone* gone, 
   asked.record.begin = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
   asked.record.end = reinterpret_cast<uintptr_t>(found.dlfo_map_end);
   asked.record.bias = found.dlfo_link_map->l_addr;
-  asked.record.build_id_bytes =
-      static_cast<uint8_t>(ReadBuildId(asked.record.begin, asked.record.end, asked.record.bias,
-                                       asked.record.build_id, sizeof(asked.record.build_id)));
+  asked.record.build_id_bytes = static_cast<uint8_t>(
+      internal::ReadBuildId(asked.record.begin, asked.record.end, asked.record.bias,
+                            asked.record.build_id, sizeof(asked.record.build_id)));
   const char* const path = found.dlfo_link_map->l_name;
   asked.path_hash = HashOf(path);
+  CodeLook look(address, path, asked.record);
   uint64_t moved_by = 0;
-  *is_known = WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
-                uint32_t index = FindLocked(asked, gone);
-                if (gone->end != 0) return kMostModules;
-                if (index == 0) index = AddLocked(asked, path);
-                if (index == 0) return 0;
-                last_ = index;
-                own_.At(index).is_loaded = true;
-                moved_by = own_.At(index).record.moved_by;
-                return index;
-              }) != 0;
+  bool is_new = false;
+  do {
+    if (is_new) look.Take(&asked.record);
+    is_new = false;
+    *is_known = WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
+                  uint32_t index = FindLocked(asked, gone);
+                  if (gone->end != 0) return kMostModules;
+                  is_new = index == 0 && look.IsDue();
+                  if (is_new) return kMostModules;
+                  if (index == 0) index = AddLocked(asked, look.path());
+                  if (index == 0) return 0;
+                  last_ = index;
+                  own_.At(index).is_loaded = true;
+                  moved_by = own_.At(index).record.moved_by;
+                  return index;
+                }) != 0;
+  } while (is_new);
   return moved_by;
 }
 

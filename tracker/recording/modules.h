@@ -1,7 +1,7 @@
 // The modules that frames lie in: the loader is asked each time a frame may be new, inside malloc,
-// without the loader's lock and without a system call.  The C library loads and unloads modules by
-// itself (iconv, NSS, PAM), and tells nobody: so a module is known by what is there now, never by
-// what was there before.
+// without the loader's lock and without a system call; and the kernel, when a module without a
+// build id is first met.  The C library loads and unloads modules by itself (iconv, NSS, PAM), and
+// tells nobody: so a module is known by what is there now, never by what was there before.
 #ifndef ALLOMON_TRACKER_RECORDING_MODULES_H_
 #define ALLOMON_TRACKER_RECORDING_MODULES_H_
 

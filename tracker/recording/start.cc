@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <time.h>
 
+#include <cstring>
 #include <memory>
 
 #include "tracker/base/default_float.h"
 #include "tracker/base/sys/raw_calls.h"
+#include "tracker/callstack/code_files.h"
 #include "tracker/core/code_unload.h"
 #include "tracker/core/fork.h"
 #include "tracker/core/pinned_session.h"
@@ -47,8 +49,9 @@ std::unique_ptr<ProcessFacts> FactsOf(const StartOptions& options) {
   facts.callstack_size = options.callstack_size;
   facts.follows_children = options.follows_children;
   facts.name = NameByKernel();
-  facts.program_bytes =
-      LengthOf(sys::Readlink("/proc/self/exe", facts.program, sizeof(facts.program)));
+  const char* const program = internal::ProgramPath();
+  facts.program_bytes = static_cast<uint32_t>(strnlen(program, sizeof(facts.program)));
+  memcpy(facts.program, program, facts.program_bytes);
   facts.command_bytes = ReadFile("/proc/self/cmdline", facts.command, sizeof(facts.command));
   return owned;
 }

@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "tracker/base/check.h"
 #include "tracker/base/uncancelled.h"
+#include "tracker/callstack/unloaded_code.h"
 
 namespace allomon::internal {
 
@@ -19,42 +19,66 @@ std::atomic<bool> elf_memory_refused{false};
 
 namespace {
 
-// A mapping of the whole file, or {nullptr, 0}.
-std::pair<const uint8_t*, size_t> MapFile(const std::string& path) {
+struct MappedWhole {
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+  FileIdentity identity;
+  int error = 0;
+};
+
+MappedWhole MapFile(const std::string& path) {
   const Uncancelled uncancelled;
+  MappedWhole file;
   // O_NONBLOCK: the path may have become a FIFO's.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return {nullptr, 0};
+  if (fd < 0) {
+    file.error = errno;
+    return file;
+  }
   struct stat status;
   void* image = MAP_FAILED;
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     image = mmap(nullptr, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (image == MAP_FAILED) file.error = errno;
+    if (file.error == ENOMEM) elf_memory_refused.store(true);
   }
-  if (image == MAP_FAILED && errno == ENOMEM) elf_memory_refused.store(true);
   close(fd);
-  if (image == MAP_FAILED) return {nullptr, 0};
-  return {static_cast<const uint8_t*>(image), status.st_size};
-}
-
-std::string ToHex(ByteReader bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  while (!bytes.AtEnd()) {
-    const uint8_t byte = bytes.Read<uint8_t>();
-    hex += kDigits[byte >> 4];
-    hex += kDigits[byte & 15];
-  }
-  return hex;
+  if (image == MAP_FAILED) return file;
+  file.data = static_cast<const uint8_t*>(image);
+  file.size = static_cast<size_t>(status.st_size);
+  file.identity = IdentityOf(status);
+  return file;
 }
 
 uint64_t AlignTo4(uint64_t size) { return (size + 3) & ~uint64_t{3}; }
 
+std::string BuildIdIn(ByteReader notes) {
+  while (notes.remaining() >= sizeof(Elf64_Nhdr)) {
+    const auto note = notes.Read<Elf64_Nhdr>();
+    const ByteReader name = notes.Take(AlignTo4(note.n_namesz));
+    const ByteReader id = notes.Take(note.n_descsz);
+    if (!notes.ok()) break;
+    // The last one need not be padded.
+    notes.Skip(std::min<uint64_t>(AlignTo4(note.n_descsz) - note.n_descsz, notes.remaining()));
+    const bool is_gnu = note.n_namesz == 4 && std::memcmp(name.position(), "GNU", 4) == 0;
+    if (is_gnu && note.n_type == NT_GNU_BUILD_ID) return ToHex(id.position(), id.remaining());
+  }
+  return "";
+}
+
 }  // namespace
 
 std::unique_ptr<ElfFile> ElfFile::Open(const std::string& path) {
-  const auto [data, size] = MapFile(path);
-  if (data == nullptr) return nullptr;
-  std::unique_ptr<ElfFile> file(new ElfFile(data, size, true));
+  int error;
+  return Open(path, &error);
+}
+
+std::unique_ptr<ElfFile> ElfFile::Open(const std::string& path, int* error) {
+  const MappedWhole mapped = MapFile(path);
+  *error = mapped.error;
+  if (mapped.data == nullptr) return nullptr;
+  std::unique_ptr<ElfFile> file(new ElfFile(mapped.data, mapped.size, true));
+  file->identity_ = mapped.identity;
   return file->Parse() ? std::move(file) : nullptr;
 }
 
@@ -153,15 +177,15 @@ std::optional<uint64_t> ElfFile::AddressOfOffset(uint64_t offset) const {
 }
 
 std::string ElfFile::BuildId() const {
-  const std::optional<ElfSection> section = FindSection(".note.gnu.build-id");
-  if (!section) return "";
-  ByteReader reader = section->data;
-  const uint32_t name_bytes = reader.Read<uint32_t>();
-  const uint32_t id_bytes = reader.Read<uint32_t>();
-  const uint32_t type = reader.Read<uint32_t>();
-  reader.Skip(AlignTo4(name_bytes));
-  const ByteReader id = reader.Take(id_bytes);
-  return reader.ok() && type == NT_GNU_BUILD_ID ? ToHex(id) : "";
+  if (const auto section = FindSection(".note.gnu.build-id")) return BuildIdIn(section->data);
+  // Some linker scripts put it among other notes.
+  for (uint64_t i = 0; i < segments_.count; ++i) {
+    const auto segment = Load<Elf64_Phdr>(segments_, i);
+    if (segment.p_type != PT_NOTE) continue;
+    std::string id = BuildIdIn(At(segment.p_offset, segment.p_filesz));
+    if (!id.empty()) return id;
+  }
+  return "";
 }
 
 std::optional<DebugLink> ElfFile::FindDebugLink() const {

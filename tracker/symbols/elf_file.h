@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "tracker/base/byte_reader.h"
+#include "tracker/callstack/mapped_files.h"
 
 namespace allomon::internal {
 
@@ -43,6 +44,9 @@ class ElfFile {
   // Maps the file.  nullptr if it cannot be read or is not a 64-bit little-endian ELF file.
   static std::unique_ptr<ElfFile> Open(const std::string& path);
 
+  // The same; *error is 0, or an errno if the path leads to no file that may be read.
+  static std::unique_ptr<ElfFile> Open(const std::string& path, int* error);
+
   // Reads an image that the caller keeps, such as the vDSO's.
   static std::unique_ptr<ElfFile> FromMemory(const uint8_t* image, size_t size_bytes);
 
@@ -64,6 +68,9 @@ class ElfFile {
   // In lower-case hexadecimal, or empty.
   std::string BuildId() const;
   std::optional<DebugLink> FindDebugLink() const;
+
+  // Of the file that was opened; all 0 of an image.
+  const FileIdentity& identity() const { return identity_; }
 
   const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
@@ -89,6 +96,7 @@ class ElfFile {
   const uint8_t* const data_;
   const size_t size_;
   const bool owns_mapping_;
+  FileIdentity identity_;
   Table segments_;
   Table sections_;
   ByteReader names_;

@@ -17,21 +17,19 @@ inline bool IsFunction(const Elf64_Sym& symbol) {
          symbol.st_value != 0;
 }
 
-// Calls visit(symbol) for each function of one symbol table, in the order of the file.  The
+// Calls visit(symbol) for each function in the bytes of a symbol table, in their order.  The
 // names are not read, which makes this several times cheaper than ForEachFunction().
 template <typename Visit>
-void ForEachUnnamedFunction(const ElfSection& symbols, Visit visit) {
-  ByteReader reader = symbols.data;
+void ForEachUnnamedFunction(ByteReader reader, Visit visit) {
   while (reader.remaining() >= sizeof(Elf64_Sym)) {
     const auto symbol = reader.Read<Elf64_Sym>();
     if (IsFunction(symbol)) visit(symbol);
   }
 }
 
+// Calls visit(symbol, name); see ForEachFunction().
 template <typename Visit>
-void ForEachFunctionOf(const ElfFile& file, const ElfSection& symbols, Visit visit) {
-  if (symbols.link >= file.section_count()) return;
-  const ByteReader strings = file.Section(symbols.link).data;
+void ForEachFunctionIn(ByteReader symbols, ByteReader strings, Visit visit) {
   ForEachUnnamedFunction(symbols, [&](const Elf64_Sym& symbol) {
     if (symbol.st_value + symbol.st_size < symbol.st_value) return;
     const std::string_view name = strings.StringAt(symbol.st_name);
@@ -60,7 +58,8 @@ template <typename Visit>
 void ForEachFunction(const ElfFile& file, Visit visit) {
   for (size_t i = 0; i < file.section_count(); ++i) {
     const ElfSection section = file.Section(i);
-    if (IsSymbolTable(section)) ForEachFunctionOf(file, section, visit);
+    if (!IsSymbolTable(section) || section.link >= file.section_count()) continue;
+    ForEachFunctionIn(section.data, file.Section(section.link).data, visit);
   }
 }
 

@@ -42,6 +42,13 @@ void SymbolTable::Add(const ElfFile& file) {
   });
 }
 
+void SymbolTable::Add(ByteReader symbols, ByteReader strings) {
+  ForEachFunctionIn(symbols, strings, [&](const Elf64_Sym& symbol, std::string_view name) {
+    const FunctionRange range = {symbol.st_value, symbol.st_value + symbol.st_size};
+    candidates_.push_back({{range, name}, UINT64_MAX, ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
+  });
+}
+
 bool SymbolTable::IsBetterName(const Candidate& a, const Candidate& b) {
   const auto rank = [](const Candidate& c) {
     const std::string_view name = c.symbol.name;
@@ -114,6 +121,13 @@ FdeTable::FdeTable(const ElfFile& file) {
     const CfiBytes bytes = BytesOf(*header);
     has_header_ = header_.Read(bytes, bytes.begin);
   }
+  if (!has_header_) ReadAll();
+}
+
+FdeTable::FdeTable(const CfiBytes& frames, const CfiBytes& header) {
+  if (frames.begin == frames.end) return;
+  frames_ = frames;
+  has_header_ = header_.Read(header, header.begin);
   if (!has_header_) ReadAll();
 }
 

@@ -32,9 +32,11 @@ struct FunctionSymbol {
 // shorter, then by alphabet.
 class SymbolTable {
  public:
-  // Adds the functions of .symtab and .dynsym.  Sort() must be called when all files have been
-  // added.  The files must outlive the table.
+  // Adds the functions of .symtab and .dynsym.  Sort() must be called when all has been added. What
+  // is added must outlive the table.
   void Add(const ElfFile& file);
+  // Adds the functions of a .dynsym with its .dynstr.
+  void Add(ByteReader symbols, ByteReader strings);
   void Sort();
 
   // The function whose extent contains `address`, the innermost if they are nested.  A symbol
@@ -62,8 +64,9 @@ class SymbolTable {
 // own table where the file has one, so that a few questions cost little.
 class FdeTable {
  public:
-  // The file must outlive the table.
+  // The file, or the bytes, must outlive the table.
   explicit FdeTable(const ElfFile& file);
+  FdeTable(const CfiBytes& frames, const CfiBytes& header);
   // Nothing if no FDE covers `address`.
   std::optional<FunctionRange> Find(uint64_t address) const;
 

@@ -5,25 +5,20 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 
 #include "tracker/base/uncancelled.h"
+#include "tracker/callstack/maps_line.h"
 
 namespace allomon::internal {
 namespace {
 
-// "begin-end perms offset device inode  path".  False unless it is executable.
-bool ParseLine(const std::string& line, Mapping* mapping) {
-  char permissions[5];
-  int path_at = 0;
-  const int fields =
-      std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %*s %*s %n",
-                  &mapping->begin, &mapping->end, permissions, &mapping->offset, &path_at);
-  if (fields != 4 || path_at == 0 || permissions[2] != 'x') return false;
-  mapping->path = line.substr(path_at);
+// False unless it is executable.
+bool ParseLine(std::string_view text, Mapping* mapping) {
+  MapsLine line;
+  if (!ParseMapsLine(text, &line) || !line.executable) return false;
+  *mapping = {line.begin, line.end, line.offset, line.device, line.inode, std::string(line.path)};
   if (mapping->path.empty()) mapping->path = "[anon]";
-  return mapping->begin < mapping->end;
+  return true;
 }
 
 // Without a stream: the preloaded library has no use for locales.
@@ -45,7 +40,7 @@ std::string ReadToTheEnd(int fd) {
 std::vector<Mapping> ParseMaps(std::string_view text) {
   std::vector<Mapping> mappings;
   while (!text.empty()) {
-    const std::string line(text.substr(0, text.find('\n')));
+    const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     Mapping mapping;
     if (ParseLine(line, &mapping)) mappings.push_back(std::move(mapping));

@@ -13,7 +13,10 @@ struct Mapping {
   uintptr_t begin;
   uintptr_t end;
   uint64_t offset;   // in the file, of the byte at `begin`
-  std::string path;  // of the file; "[vdso]" and the like; "[anon]" if it has no name
+  uint64_t device;   // see MapsLine
+  uint64_t inode;    // 0: of no file
+  std::string path;  // of the file, perhaps with " (deleted)" behind it; "[vdso]" and the like;
+                     // "[anon]" if it has no name
 };
 
 // Parses the text of a maps file; lines that make no sense are passed over.

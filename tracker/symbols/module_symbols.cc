@@ -15,7 +15,16 @@ ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file, const std::string& p
   symbols_.Sort();
 }
 
+ModuleSymbols::ModuleSymbols(std::unique_ptr<MappedImage> image, std::string build_id)
+    : image_(std::move(image)),
+      build_id_(std::move(build_id)),
+      fdes_(image_->frames(), image_->header()) {
+  symbols_.Add(image_->symbols(), image_->strings());
+  symbols_.Sort();
+}
+
 std::optional<uint64_t> ModuleSymbols::AddressOfOffset(uint64_t offset) const {
+  if (file_ == nullptr) return std::nullopt;
   return file_->AddressOfOffset(offset);
 }
 
@@ -30,6 +39,7 @@ const FunctionSymbol* ModuleSymbols::FindSymbol(uint64_t address) const {
 }
 
 std::optional<SourceLine> ModuleSymbols::FindLine(uint64_t address) {
+  if (file_ == nullptr) return std::nullopt;
   if (lines_ == nullptr) {
     const bool in_file = file_->FindSection(".debug_line").has_value();
     const bool elsewhere = !in_file && debug_file_ != nullptr;

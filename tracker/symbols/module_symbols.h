@@ -13,6 +13,7 @@
 #include "tracker/symbols/elf_file.h"
 #include "tracker/symbols/function_table.h"
 #include "tracker/symbols/line_table.h"
+#include "tracker/symbols/mapped_image.h"
 
 namespace allomon::internal {
 
@@ -20,6 +21,9 @@ class ModuleSymbols {
  public:
   // `path` tells where to look for a separate debug file; empty: nowhere.
   ModuleSymbols(std::unique_ptr<ElfFile> file, const std::string& path);
+
+  // Of a module whose file cannot be opened: exported names, no lines, and no offsets in the file.
+  ModuleSymbols(std::unique_ptr<MappedImage> image, std::string build_id);
 
   // In lower-case hexadecimal, or empty.
   const std::string& build_id() const { return build_id_; }
@@ -35,7 +39,8 @@ class ModuleSymbols {
   std::optional<SourceLine> FindLine(uint64_t address);
 
  private:
-  std::unique_ptr<ElfFile> file_;
+  std::unique_ptr<ElfFile> file_;  // or:
+  std::unique_ptr<MappedImage> image_;
   const std::string build_id_;
   std::unique_ptr<ElfFile> debug_file_;  // nullptr if there is none, or none is needed
   SymbolTable symbols_;

@@ -4,12 +4,17 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <tuple>
 #include <vector>
 
+#include "tracker/callstack/code_files.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/unloaded_code.h"
 #include "tracker/names/readable_name.h"
+#include "tracker/symbols/mapped_image.h"
 #include "tracker/symbols/memory_map.h"
+#include "tracker/symbols/module_file.h"
 #include "tracker/symbols/module_symbols.h"
 
 namespace allomon {
@@ -28,16 +33,12 @@ std::string Hex(uint64_t value) {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// nullptr if the mapping is of no readable ELF file.
-std::unique_ptr<ModuleSymbols> LoadModule(const Mapping& mapping) {
-  if (mapping.path == "[vdso]") {
-    const auto* image = reinterpret_cast<const uint8_t*>(mapping.begin);
-    auto file = internal::ElfFile::FromMemory(image, mapping.end - mapping.begin);
-    return file ? std::make_unique<ModuleSymbols>(std::move(file), "") : nullptr;
-  }
-  if (mapping.path[0] != '/') return nullptr;
-  auto file = internal::ElfFile::Open(mapping.path);
-  return file ? std::make_unique<ModuleSymbols>(std::move(file), mapping.path) : nullptr;
+constexpr char kVdso[] = "[vdso]";
+
+std::unique_ptr<ModuleSymbols> SymbolsOfVdso(const Mapping& mapping) {
+  const auto* image = reinterpret_cast<const uint8_t*>(mapping.begin);
+  auto file = internal::ElfFile::FromMemory(image, mapping.end - mapping.begin);
+  return file ? std::make_unique<ModuleSymbols>(std::move(file), "") : nullptr;
 }
 
 }  // namespace
@@ -48,66 +49,166 @@ class ProcessSymbols::Impl {
 
   Symbol Resolve(uintptr_t pc) {
     std::lock_guard<std::mutex> lock(mutex_);
-    const Place place = internal::IsUnloadedCode(pc) ? LocateUnloaded(pc) : Locate(pc);
-    if (place.mapping == nullptr) return {kUnknown, kUnknown, kUnknown, 0, false};
-    if (place.module == nullptr) return Unnamed(place.mapping->path, place.mapping->begin, 0);
-    return Describe(place, pc);
+    const Place place = PlaceOf(pc);
+    if (place.code == nullptr) return {kUnknown, kUnknown, kUnknown, 0, false};
+    if (place.symbols == nullptr) return WithoutSymbols(place, pc);
+    const Symbol symbol = Describe(place, pc);
+    if (!symbol.named) place.code->lacks_names = true;
+    return symbol;
   }
 
   uintptr_t FunctionStart(uintptr_t pc) {
     std::lock_guard<std::mutex> lock(mutex_);
-    const Place place = internal::IsUnloadedCode(pc) ? LocateUnloaded(pc) : Locate(pc);
-    if (place.module == nullptr) return 0;
-    const auto fde = place.module->FindFde(place.address);
+    const Place place = PlaceOf(pc);
+    if (place.symbols == nullptr) return 0;
+    const auto fde = place.symbols->FindFde(place.address);
     return !fde ? 0 : pc - (place.address - fde->begin);
   }
 
- private:
-  // Where a pc is: in a mapping, and at an address of an ELF file (without load bias).
-  struct Place {
-    const Mapping* mapping = nullptr;
-    ModuleSymbols* module = nullptr;
-    uint64_t address = 0;
-  };
-
-  Place Locate(uintptr_t pc) {
-    Place place;
-    place.mapping = internal::FindMapping(mappings_, pc);
-    if (place.mapping == nullptr) return place;
-    ModuleSymbols* module = ModuleOf(*place.mapping);
-    if (module == nullptr) return place;
-    const auto address = module->AddressOfOffset(pc - place.mapping->begin + place.mapping->offset);
-    if (!address) return place;
-    place.module = module;
-    place.address = *address;
-    return place;
+  std::string MissingNames() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const Code* first = nullptr;
+    size_t others = 0;
+    const auto count = [&](const Code& code) {
+      if (code.why.empty() || !code.lacks_names) return;
+      if (first != nullptr) ++others;
+      if (first == nullptr) first = &code;
+    };
+    for (const auto& module : modules_) count(module->code);
+    for (const auto& [file, code] : mapped_) count(code);
+    for (const auto& [gone, code] : unloaded_) count(code);
+    if (first == nullptr) return "";
+    std::string line = first->why;
+    if (others != 0) line += ", and " + std::to_string(others) + " more files cannot be read";
+    return line + ": functions that are not exported are named by their addresses";
   }
 
-  Place LocateUnloaded(uintptr_t pc) {
+ private:
+  // What is known of code by its file, or without it.
+  struct Code {
+    std::string path;
+    std::unique_ptr<ModuleSymbols> symbols;  // nullptr if nothing is known
+    FileIdentity file;                       // of code without a build id
+    std::string why;                         // its file is not read
+    bool lacks_names = false;                // of a function that was asked for
+  };
+
+  // That the loader has loaded.
+  struct Module {
+    std::vector<internal::CodeRange> ranges;
+    uintptr_t bias;
+    Code code;
+  };
+
+  // Where a pc is: in code, and at an address of its file (without load bias).
+  struct Place {
+    Code* code = nullptr;
+    ModuleSymbols* symbols = nullptr;  // the code's, if they reach to the pc
+    uint64_t address = 0;
+    uint64_t begin = 0;  // of the code around it, likewise; without symbols, of the process
+  };
+
+  // By the file, if it is there, without the loader, whose lock another thread may hold.
+  Place PlaceOf(uintptr_t pc) {
+    if (internal::IsUnloadedCode(pc)) return PlaceOfUnloaded(pc);
+    const Place mapped = PlaceInMapping(pc);
+    if (mapped.symbols != nullptr) return mapped;
+    const Place loaded = PlaceInModule(pc);
+    return loaded.code != nullptr ? loaded : mapped;
+  }
+
+  Place PlaceInModule(uintptr_t pc) {
+    for (const auto& module : modules_) {
+      for (const internal::CodeRange& range : module->ranges) {
+        if (pc < range.begin || pc >= range.end) continue;
+        Code& code = module->code;
+        if (code.symbols == nullptr) return {&code, nullptr, 0, range.begin};
+        return {&code, code.symbols.get(), pc - module->bias, range.begin - module->bias};
+      }
+    }
+    return AddModuleAt(pc) ? PlaceInModule(pc) : Place();
+  }
+
+  bool AddModuleAt(uintptr_t pc) {
+    const auto found = internal::FindLoadedModule(pc);
+    if (!found) return false;
+    const internal::LoadedModule& loaded = found->module;
+    const Mapping* const mapping = internal::FindMapping(mappings_, pc);
+    const bool has_file = found->is_program || loaded.path.find('/') != std::string::npos;
+    auto module = std::make_unique<Module>();
+    module->ranges = loaded.code;
+    module->bias = loaded.bias;
+    Code& code = module->code;
+    code.path = has_file ? PathOf(*found, mapping) : kVdso;
+    internal::OpenedFile opened;
+    if (has_file) opened = internal::OpenModule(*found, code.path, mapping);
+    if (!TakeFile(std::move(opened), &code)) {
+      if (auto image = internal::MappedImage::CopyOf(pc)) {
+        code.symbols = std::make_unique<ModuleSymbols>(std::move(image), loaded.build_id);
+      }
+      internal::MappedFile noted;
+      if (internal::FindNotedFile(loaded.code.front().begin, &noted)) code.file = noted.identity;
+    }
+    modules_.push_back(std::move(module));
+    return true;
+  }
+
+  // False if it could not be opened.
+  static bool TakeFile(internal::OpenedFile opened, Code* code) {
+    if (opened.file == nullptr) {
+      code->why = opened.why;
+      return false;
+    }
+    code->file = opened.file->identity();
+    code->symbols = std::make_unique<ModuleSymbols>(std::move(opened.file), code->path);
+    return true;
+  }
+
+  // The kernel knows where a file lies now, the loader how it was asked for.
+  static std::string PathOf(const internal::FoundModule& found, const Mapping* mapping) {
+    if (mapping != nullptr && mapping->path[0] == '/') return internal::PathOf(*mapping);
+    if (!found.is_program) return found.module.path;
+    const char* const program = internal::ProgramPath();
+    return *program == '\0' ? kUnknown : program;
+  }
+
+  Place PlaceInMapping(uintptr_t pc) {
+    const Mapping* const mapping = internal::FindMapping(mappings_, pc);
+    if (mapping == nullptr) return {};
+    Code& code = CodeOf(*mapping);
+    const uint64_t within = pc - mapping->begin;
+    std::optional<uint64_t> address;
+    if (code.symbols != nullptr) address = code.symbols->AddressOfOffset(within + mapping->offset);
+    if (!address) return {&code, nullptr, 0, mapping->begin};
+    return {&code, code.symbols.get(), *address, *address - within};
+  }
+
+  Code& CodeOf(const Mapping& mapping) {
+    const auto [at, is_new] = mapped_.try_emplace({mapping.path, mapping.device, mapping.inode});
+    Code& code = at->second;
+    if (!is_new) return code;
+    code.path = internal::PathOf(mapping);
+    if (mapping.path == kVdso) {
+      code.symbols = SymbolsOfVdso(mapping);
+    } else if (mapping.path[0] == '/') {
+      TakeFile(internal::OpenMapping(mapping), &code);
+    }
+    return code;
+  }
+
+  Place PlaceOfUnloaded(uintptr_t pc) {
     Place place;
     const internal::UnloadedModule* gone = internal::FindUnloadedModule(pc, &place.address);
     if (gone == nullptr) return place;
-    Unloaded& unloaded = unloaded_[gone];
-    if (unloaded.mapping.path.empty()) {
-      const uintptr_t bias = pc - place.address;
-      unloaded = {{bias, bias, 0, gone->path}, LoadUnloaded(*gone)};
-    }
-    place.mapping = &unloaded.mapping;
-    place.module = unloaded.module.get();
+    const auto [at, is_new] = unloaded_.try_emplace(gone);
+    Code& code = at->second;
+    place.code = &code;
+    place.symbols = code.symbols.get();
+    if (!is_new) return place;
+    code.path = gone->path;
+    TakeFile(internal::OpenUnloaded(*gone), &code);
+    place.symbols = code.symbols.get();
     return place;
-  }
-
-  // nullptr if the file has gone too, or is another one by now.
-  static std::unique_ptr<ModuleSymbols> LoadUnloaded(const internal::UnloadedModule& gone) {
-    auto file = internal::ElfFile::Open(gone.path);
-    if (file == nullptr || !internal::IsStillThere(gone, file->BuildId())) return nullptr;
-    return std::make_unique<ModuleSymbols>(std::move(file), gone.path);
-  }
-
-  ModuleSymbols* ModuleOf(const Mapping& mapping) {
-    const auto [at, is_new] = modules_.try_emplace(mapping.path);
-    if (is_new) at->second = LoadModule(mapping);
-    return at->second.get();
   }
 
   static Symbol Unnamed(const std::string& module, uintptr_t start, uint64_t offset) {
@@ -115,38 +216,42 @@ class ProcessSymbols::Impl {
     return {file + "+" + Hex(offset), module, file + ": " + Hex(offset), start, false};
   }
 
+  // Unloaded code has an address in its file still, so its places stay apart.
+  static Symbol WithoutSymbols(const Place& place, uintptr_t pc) {
+    place.code->lacks_names = true;
+    if (!internal::IsUnloadedCode(pc)) return Unnamed(place.code->path, place.begin, 0);
+    return Unnamed(place.code->path, pc, place.address);
+  }
+
   static Symbol Describe(const Place& place, uintptr_t pc) {
     const uintptr_t bias = pc - place.address;
-    const std::string& path = place.mapping->path;
-    const internal::FunctionSymbol* symbol = place.module->FindSymbol(place.address);
-    uint64_t start = place.mapping->begin - bias;
+    ModuleSymbols& symbols = *place.symbols;
+    const internal::FunctionSymbol* symbol = symbols.FindSymbol(place.address);
+    uint64_t start = place.begin;
     if (symbol != nullptr) {
       start = symbol->range.begin;
-    } else if (const auto fde = place.module->FindFde(place.address)) {
+    } else if (const auto fde = symbols.FindFde(place.address)) {
       start = fde->begin;
     }
-    Symbol result = Unnamed(path, start + bias, start);
+    Symbol result = Unnamed(place.code->path, start + bias, start);
     result.address = place.address;
-    result.build_id = place.module->build_id();
+    result.build_id = symbols.build_id();
+    if (result.build_id.empty()) result.file = place.code->file;
     if (symbol != nullptr) {
       result.name = ReadableName(symbol->name);
       result.named = true;
     }
-    if (const auto line = place.module->FindLine(start)) {
+    if (const auto line = symbols.FindLine(start)) {
       result.position = line->file + ": " + std::to_string(line->line);
     }
     return result;
   }
 
-  struct Unloaded {
-    Mapping mapping;  // empty, at the addresses that stand for the file's
-    std::unique_ptr<ModuleSymbols> module;
-  };
-
   const std::vector<Mapping> mappings_;
   std::mutex mutex_;
-  std::map<const internal::UnloadedModule*, Unloaded> unloaded_;
-  std::map<std::string, std::unique_ptr<ModuleSymbols>> modules_;
+  std::vector<std::unique_ptr<Module>> modules_;
+  std::map<std::tuple<std::string, uint64_t, uint64_t>, Code> mapped_;  // path, device, inode
+  std::map<const internal::UnloadedModule*, Code> unloaded_;
 };
 
 std::unique_ptr<ProcessSymbols> ProcessSymbols::Load() {
@@ -163,6 +268,8 @@ Symbol ProcessSymbols::Resolve(uintptr_t pc) const {
   return {std::string(managed.name), "[managed]",
           std::string(managed.file) + ": " + std::to_string(managed.line), managed.address, true};
 }
+
+std::string ProcessSymbols::MissingNames() const { return impl_->MissingNames(); }
 
 uintptr_t ProcessSymbols::FunctionStart(uintptr_t pc) const {
   ManagedFunctionName managed;

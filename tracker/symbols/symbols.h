@@ -9,6 +9,8 @@
 #include <memory>
 #include <string>
 
+#include "tracker/formats/file_identity.h"
+
 namespace allomon {
 
 // A function.  `name` is readable (names/readable_name.h); for code without a symbol it is
@@ -25,14 +27,17 @@ struct Symbol {
   // Where `pc` is in the module's file, without load bias; 0 if no file is known.
   uint64_t address = 0;
   std::string build_id = {};  // of the file, in lower-case hexadecimal; may be empty
+  FileIdentity file = {};     // without a build id: which file it is, if that is known
 };
 
 class ProcessSymbols {
  public:
-  // Takes note of what is mapped now; code that is loaded later is "[unknown]".  A file is opened
-  // when it is first asked about, so a file that was deleted by then has no names.  Addresses in
-  // call stacks whose code was unloaded by dlclose are answered for, too (README.md, "Unloaded
-  // code").  Cost: reading /proc/thread-self/maps, well under a millisecond.
+  // Takes note of what is mapped now; code that is mapped later, and not by the loader, is
+  // "[unknown]".  A file is opened when it is first asked about.  If it is another one by then, or
+  // cannot be opened, functions have the names that are mapped with them, those of exported ones;
+  // the others are named by module and offset (MissingNames() tells).  Addresses in call stacks
+  // whose code was unloaded by dlclose are answered for, too (README.md, "Unloaded code").  Cost:
+  // reading /proc/thread-self/maps, well under a millisecond.
   static std::unique_ptr<ProcessSymbols> Load();
 
   ~ProcessSymbols();
@@ -41,6 +46,9 @@ class ProcessSymbols {
   // be the last instruction of its function.  Always answers.  Cost: the first question about a
   // file reads its symbol and unwind tables (libc: 2 ms); after that, microseconds.
   Symbol Resolve(uintptr_t pc) const;
+
+  // Why functions that were asked for have no name: a line, without end; empty if nothing hinders.
+  std::string MissingNames() const;
 
   // Where the function that contains `pc` starts, by the unwind tables alone; 0 if they do not
   // cover it.

@@ -4,6 +4,7 @@
 
 #include "tracker/base/default_float.h"
 #include "tracker/base/uncancelled.h"
+#include "tracker/callstack/code_files.h"
 #include "tracker/core/control.h"
 #include "tracker/formats/count_units.h"
 #include "tracker/formats/output_format.h"
@@ -42,8 +43,8 @@ MlmonInt TotalOf(const ProfileSnapshot& snapshot) {
 
 internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
                                      std::string* error, std::string* summary,
-                                     std::string_view format, WriteRule* rule,
-                                     std::string* against) {
+                                     std::string_view format, WriteRule* rule, std::string* against,
+                                     std::string* missing_names) {
   const internal::Uncancelled uncancelled;
   const internal::DefaultFloat our_float;
   // The allocations of the symbol reader are the profiler's, and must not appear in the profile.
@@ -62,16 +63,19 @@ internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName
     return unit_error;
   }
   const NamedProfile profile = Attribute(snapshot);
-  if (profile.names_missing) {
+  if (profile.lacks_memory) {
     *error = "no memory is left to name the program's functions, so " + path +
              " is not written; raise `ulimit -v`";
     return unit_error;
   }
   WriteOutputFiles(path, output(profile), error);
   if (rule != nullptr && error->empty()) rule->NoteWritten(path);
+  if (missing_names != nullptr) *missing_names = profile.missing_names;
   if (summary != nullptr) *summary = Summarize(snapshot, profile);
   return unit_error;
 }
+
+std::string PathOfProgram() { return internal::ProgramPath(); }
 
 std::string ProfileSummary(internal::UnitName unit) {
   const internal::Uncancelled uncancelled;

@@ -16,16 +16,23 @@ namespace allomon {
 // *summary, if not null, is the ProfileSummary() of the written profile; a later call of
 // ProfileSummary() may find other live blocks.  `format` is one of formats/output_formats.inc.
 //
+// *missing_names, if not null, is a line that says why functions have no names, or empty.
+//
 // With a `rule` that is against it nothing is written and no symbol table read: *against is why,
 // and empty otherwise.
 internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
                                      std::string* error, std::string* summary = nullptr,
                                      std::string_view format = "mlmon", WriteRule* rule = nullptr,
-                                     std::string* against = nullptr);
+                                     std::string* against = nullptr,
+                                     std::string* missing_names = nullptr);
 
 // One line: the total that was used.  For an estimate, the line also has the 95 % interval and the
 // settings that are needed to repeat the run.  Empty for a freed unit.
 std::string ProfileSummary(internal::UnitName unit);
+
+// Of the executable, also where the dynamic linker was started with it as an argument; empty if
+// nobody says.
+std::string PathOfProgram();
 
 }  // namespace allomon
 

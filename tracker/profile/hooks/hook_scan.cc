@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "tracker/callstack/code_files.h"
 #include "tracker/callstack/unloaded_code.h"
 #include "tracker/symbols/elf_file.h"
 #include "tracker/symbols/elf_functions.h"
@@ -31,7 +32,7 @@ std::vector<LoadedModule> ModulesAtStart() {
   if (g_modules_at_start != 0 && g_modules_at_start < modules.size()) {
     modules.erase(modules.begin() + g_modules_at_start, modules.end());
   }
-  if (!modules.empty()) modules[0].path = "/proc/self/exe";
+  if (!modules.empty()) modules[0].path = ProgramPath();
   return modules;
 }
 
@@ -77,7 +78,7 @@ void AddHooks(const ElfSection& symbols, uintptr_t bias, CodeRange code,
               std::vector<uintptr_t>* hooks) {
   // The variables are captured by value, which keeps all three in registers: start-up runs this for
   // every symbol.
-  ForEachUnnamedFunction(symbols, [bias, code, hooks](const Elf64_Sym& symbol) {
+  ForEachUnnamedFunction(symbols.data, [bias, code, hooks](const Elf64_Sym& symbol) {
     const uintptr_t start = bias + symbol.st_value;
     if (!CanRead(start, code) || !MayHaveHook(start)) return;
     const uintptr_t hook = HookOf(start);

@@ -23,13 +23,15 @@ using Charge = ProfileSnapshot::Charge;
 // Places in the table of <unknown>, <gc> and <main>.
 constexpr uint32_t kFixedSources = kMainSource + 1;
 
-void AddHookedFunctions(const std::vector<uintptr_t>& hooks, SourceTable* table) {
+void AddHookedFunctions(const std::vector<uintptr_t>& hooks, SourceTable* table,
+                        std::string* missing_names) {
   if (hooks.empty()) return;
   const std::unique_ptr<ProcessSymbols> symbols = ProcessSymbols::Load();
   for (const uintptr_t start : hooks) {
     Symbol symbol = symbols->Resolve(start);
     AddFunction(table, std::move(symbol.name), std::move(symbol.position));
   }
+  if (missing_names != nullptr) *missing_names = symbols->MissingNames();
 }
 
 Mlmon MakeMlmon(const ProfileSnapshot& snapshot, Counts counts, uint32_t magic) {
@@ -114,6 +116,7 @@ Counts CountBySymbol(const ProfileSnapshot& snapshot, NamedProfile* profile) {
   for (const ChargedStack& stack : snapshot.stacks) sums.Add(stack);
   for (const ChargedStack& stack : snapshot.gc_stacks) sums.AddGc(stack);
   Counts counts = sums.Finish(&profile->sources, &profile->call_sites);
+  profile->missing_names = sums.MissingNames();
   if (snapshot.function_counts.empty()) return counts;
   for (const uint32_t source : {kGcSource, kMainSource}) {
     counts[source].current = snapshot.function_counts[source].current;
@@ -176,9 +179,9 @@ std::string TimeSummary(const Mlmon& mlmon, uint32_t hz) {
 
 }  // namespace
 
-SourceTable SourceTableOf(const ProgramFunctions& functions) {
+SourceTable SourceTableOf(const ProgramFunctions& functions, std::string* missing_names) {
   SourceTable table = FixedSourceTable();
-  AddHookedFunctions(functions.hooks, &table);
+  AddHookedFunctions(functions.hooks, &table, missing_names);
   for (const NamedFunction& function : functions.registered) {
     AddFunction(&table, FunctionNameOf(function.name), function.position);
   }
@@ -188,7 +191,8 @@ SourceTable SourceTableOf(const ProgramFunctions& functions) {
 
 NamedProfile Attribute(const ProfileSnapshot& snapshot) {
   NamedProfile profile;
-  profile.sources = SourceTableOf(snapshot.functions);
+  profile.sources = SourceTableOf(snapshot.functions, &profile.missing_names);
+  const bool has_all_names = profile.missing_names.empty();
   const size_t functions = profile.sources.names.size();
   Counts counts = CountAll(snapshot, &profile);
   profile.sources.magic = ContentMagic(profile.sources);
@@ -196,8 +200,10 @@ NamedProfile Attribute(const ProfileSnapshot& snapshot) {
   profile.variance = snapshot.variance;
   profile.live = snapshot.live;
   profile.dropped_bytes = snapshot.dropped_bytes;
-  profile.names_missing = internal::elf_memory_refused.load() && !snapshot.functions.hooks.empty();
-  profile.self_described = snapshot.answers_for_itself && NamesFunctions(snapshot.functions) &&
+  profile.lacks_memory = internal::elf_memory_refused.load() && !snapshot.functions.hooks.empty();
+  // The program, which is run to answer, may find names that this process has not.
+  profile.self_described = has_all_names && snapshot.answers_for_itself &&
+                           NamesFunctions(snapshot.functions) &&
                            profile.sources.names.size() == functions;
   return profile;
 }

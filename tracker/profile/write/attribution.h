@@ -22,8 +22,9 @@
 
 namespace allomon {
 
-// The table of these functions, which come behind the fixed ones.
-SourceTable SourceTableOf(const ProgramFunctions& functions);
+// The table of these functions, which come behind the fixed ones.  *missing_names, if not null, is
+// a line that says why functions have no names, or empty.
+SourceTable SourceTableOf(const ProgramFunctions& functions, std::string* missing_names = nullptr);
 
 NamedProfile Attribute(const ProfileSnapshot& snapshot);
 

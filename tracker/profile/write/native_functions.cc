@@ -95,7 +95,7 @@ const NativeFunctions::Function& NativeFunctions::OfAddress(uintptr_t pc) {
 uint32_t NativeFunctions::ModuleOf(const Symbol& symbol) {
   const auto number = static_cast<uint32_t>(modules_.size());
   const auto [at, is_new] = module_of_path_.try_emplace(symbol.module, number);
-  if (is_new) modules_.push_back({symbol.build_id, symbol.module});
+  if (is_new) modules_.push_back({symbol.build_id, symbol.module, symbol.file});
   return at->second;
 }
 

@@ -60,6 +60,9 @@ class NativeFunctions {
   // A function that recurses is visited more than once.
   void FindInStack(const ChargedStack& stack, const std::function<bool(const Function&)>& found);
 
+  // Why functions have no names: a line, or empty.
+  std::string MissingNames() const { return symbols_ == nullptr ? "" : symbols_->MissingNames(); }
+
   // The files of all places.
   const std::vector<CodeModule>& modules() const { return modules_; }
 

@@ -39,6 +39,9 @@ class SymbolSums {
   // tables.  Returns the counts of the whole table.
   std::vector<MlmonCount> Finish(SourceTable* table, CallSites* call_sites) const;
 
+  // See NativeFunctions.
+  std::string MissingNames() const { return native_.MissingNames(); }
+
  private:
   using Name = std::pair<std::string, std::string>;        // with position
   using Place = std::tuple<uint32_t, uint64_t, uint64_t>;  // module, start, address

@@ -1,18 +1,18 @@
-#include "tracker/recording/build_id.h"
+#include "tracker/callstack/build_id.h"
 
 #include <elf.h>
-#include <link.h>
 
+#include <algorithm>
 #include <cstring>
 
-namespace allomon::recording {
+namespace allomon::internal {
 namespace {
 
 // The loader has read the headers from the first page, too.
 constexpr size_t kHeaderBytes = 4096;
 
 struct Headers {
-  const ElfW(Phdr)* first = nullptr;
+  const ElfW(Phdr) * first = nullptr;
   size_t count = 0;
 };
 
@@ -48,8 +48,9 @@ size_t BuildIdIn(const uint8_t* notes, size_t size, uint8_t* build_id, size_t ro
     ElfW(Nhdr) note;
     memcpy(&note, notes, sizeof(note));
     const size_t name_end = sizeof(note) + RoundUpToWord(note.n_namesz);
-    const size_t end = name_end + RoundUpToWord(note.n_descsz);
-    if (end > size) return 0;
+    // The last one need not be padded: an id may have any length (ld --build-id=0xHEX).
+    if (name_end + note.n_descsz > size) return 0;
+    const size_t end = std::min(name_end + RoundUpToWord(note.n_descsz), size);
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
         memcmp(notes + sizeof(note), "GNU", 4) == 0) {
       if (note.n_descsz > room) return 0;
@@ -62,16 +63,20 @@ size_t BuildIdIn(const uint8_t* notes, size_t size, uint8_t* build_id, size_t ro
   return 0;
 }
 
-}  // namespace
+// Of a module that is mapped in [begin, end).
+struct Extent {
+  uintptr_t begin;
+  uintptr_t end;
+};
 
-size_t ReadBuildId(uintptr_t begin, uintptr_t end, uintptr_t bias, uint8_t* build_id,
-                   size_t room) {
-  const Headers headers = ProgramHeaders(begin, end);
+size_t BuildIdOf(const Headers& headers, const Extent& extent, uintptr_t bias, uint8_t* build_id,
+                 size_t room) {
   for (size_t i = 0; i < headers.count; ++i) {
     const ElfW(Phdr)& header = headers.first[i];
     if (header.p_type != PT_NOTE || !IsLoaded(headers, header)) continue;
     const uintptr_t notes = bias + header.p_vaddr;
-    if (notes < begin || notes > end || header.p_filesz > end - notes) continue;
+    if (notes < extent.begin || notes > extent.end || header.p_filesz > extent.end - notes)
+      continue;
     const size_t length =
         BuildIdIn(reinterpret_cast<const uint8_t*>(notes), header.p_filesz, build_id, room);
     if (length != 0) return length;
@@ -79,4 +84,16 @@ size_t ReadBuildId(uintptr_t begin, uintptr_t end, uintptr_t bias, uint8_t* buil
   return 0;
 }
 
-}  // namespace allomon::recording
+}  // namespace
+
+size_t ReadBuildId(uintptr_t begin, uintptr_t end, uintptr_t bias, uint8_t* build_id, size_t room) {
+  const Headers headers = ProgramHeaders(begin, end);
+  return BuildIdOf(headers, {begin, end}, bias, build_id, room);
+}
+
+size_t ReadBuildId(const ElfW(Phdr) * headers, size_t count, uintptr_t bias, uint8_t* build_id,
+                   size_t room) {
+  return BuildIdOf({headers, count}, {0, UINTPTR_MAX}, bias, build_id, room);
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,154 @@
+#include "tracker/callstack/code_files.h"
+
+#include <link.h>
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tracker/base/sys/raw_calls.h"
+#include "tracker/callstack/build_id.h"
+#include "tracker/callstack/maps_line.h"
+
+namespace allomon::internal {
+namespace {
+
+// A module that has code in [begin, end).
+struct NotedModule {
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+};
+
+// A program with more modules that have no build ids asks again of the others.
+constexpr size_t kMostNoted = 256;
+
+// Initialised by the linker: constructors run later.
+NotedModule g_noted[kMostNoted];
+MappedFileQuery g_files[kMostNoted];
+size_t g_noted_count = 0;
+char g_program[PATH_MAX];
+
+// The first module of the loader's list.
+int BeginOfProgram(dl_phdr_info* info, size_t, void* begin) {
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_LOAD) continue;
+    *static_cast<uintptr_t*>(begin) = info->dlpi_addr + header.p_vaddr;
+    break;
+  }
+  return 1;
+}
+
+bool ReadExe(char* path, size_t room_bytes) {
+  // The first one is known to tools that run programs themselves (valgrind); it is not there when
+  // the first thread has ended.
+  ssize_t length = sys::Readlink("/proc/self/exe", path, room_bytes - 1);
+  if (length <= 0) length = sys::Readlink("/proc/thread-self/exe", path, room_bytes - 1);
+  if (length <= 0) return false;
+  path[length] = '\0';
+  struct stat status;
+  const bool is_gone =
+      EndsWithDeleted({path, static_cast<size_t>(length)}) && sys::Lstat(path, &status) != 0;
+  if (is_gone) path[length - static_cast<ssize_t>(kDeleted.size())] = '\0';
+  return true;
+}
+
+// Relative to the current folder if the program was started so, where nobody says more.
+void ReadAuxiliary(char* path, size_t room_bytes) {
+  const auto* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (name == nullptr) return;
+  size_t at = 0;
+  if (name[0] != '/') {
+    const ssize_t folder = sys::Getcwd(path, room_bytes);
+    if (folder > 1 && path[0] == '/') {
+      at = static_cast<size_t>(folder) - 1;
+      if (at > 1 && at < room_bytes) path[at++] = '/';
+    }
+  }
+  std::string_view rest(name);
+  while (rest.substr(0, 2) == "./") rest.remove_prefix(2);
+  const size_t length = std::min(rest.size(), room_bytes - 1 - at);
+  memcpy(path + at, rest.data(), length);
+  path[at + length] = '\0';
+}
+
+void FindProgramPath(char* path, size_t room_bytes) {
+  // Where the kernel was given the loader as the program, it has loaded no other one for it.
+  const bool is_by_kernel = getauxval(AT_BASE) != 0;
+  if (is_by_kernel && ReadExe(path, room_bytes)) return;
+  uintptr_t begin = 0;
+  dl_iterate_phdr(BeginOfProgram, &begin);
+  if (!PathOfMapping(begin, path, room_bytes)) ReadAuxiliary(path, room_bytes);
+}
+
+// Modules without a path are no files: the vDSO.
+bool IsFile(std::string_view path) { return path.find('/') != std::string_view::npos; }
+
+int NoteModule(dl_phdr_info* info, size_t, void* is_first) {
+  const bool is_program = std::exchange(*static_cast<bool*>(is_first), false);
+  const char* const path = is_program ? g_program : info->dlpi_name;
+  uint8_t build_id[kMostBuildIdBytes];
+  if (!IsFile(path) || ReadBuildId(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, build_id,
+                                   sizeof(build_id)) != 0) {
+    return 0;
+  }
+  NotedModule noted;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
+    const uintptr_t begin = info->dlpi_addr + header.p_vaddr;
+    if (noted.begin == 0) noted.begin = begin;
+    noted.end = begin + header.p_memsz;
+  }
+  if (noted.end == 0) return 0;
+  g_noted[g_noted_count] = noted;
+  // What a program is started with stays, and so does its name.
+  g_files[g_noted_count] = {path, noted.begin, {}};
+  return ++g_noted_count == kMostNoted;
+}
+
+// Priority 101 is before the constructor that starts a profile from the environment.
+__attribute__((constructor(101))) void NoteCodeFiles() {
+  NoteProcessBegin();
+  FindProgramPath(g_program, sizeof(g_program));
+  bool is_first = true;
+  dl_iterate_phdr(NoteModule, &is_first);
+  if (g_noted_count != 0) FindMappedFiles(g_files, g_noted_count);
+}
+
+}  // namespace
+
+const char* ProgramPath() { return g_program; }
+
+bool FindNotedFile(uintptr_t address, MappedFile* file) {
+  for (size_t i = 0; i < g_noted_count; ++i) {
+    if (address < g_noted[i].begin || address >= g_noted[i].end) continue;
+    *file = g_files[i].found;
+    return file->state != FileState::kUnknown;
+  }
+  return false;
+}
+
+void IdentifyModules(std::vector<LoadedModule>* modules) {
+  std::vector<MappedFileQuery> queries;
+  std::vector<LoadedModule*> asked;
+  for (LoadedModule& module : *modules) {
+    const bool is_program = module.path.empty() && &module == modules->data();
+    const char* const path = is_program ? ProgramPath() : module.path.c_str();
+    if (!module.build_id.empty() || module.code.empty() || !IsFile(path)) continue;
+    const uintptr_t begin = module.code.front().begin;
+    if (FindNotedFile(begin, &module.file)) continue;
+    queries.push_back({path, begin, {}});
+    asked.push_back(&module);
+  }
+  if (queries.empty()) return;
+  FindMappedFiles(queries.data(), queries.size());
+  for (size_t i = 0; i < asked.size(); ++i) asked[i]->file = queries[i].found;
+}
+
+}  // namespace allomon::internal
