@@ -211,6 +211,50 @@ TEST_F(CodeNamesTest, CodeWithoutBuildIdIsTheSameIfItIsOlderThanTheProcess) {
   EXPECT_EQ(note_, code_.path + " has changed since; its functions are named by their addresses");
 }
 
+TEST_F(CodeNamesTest, CodeWithoutBuildIdIsKnownByItsFile) {
+  Compile("-g -Wl,--build-id=none");
+  code_.start_nanos = 0;
+  code_.file_known = FileKnown::kFile;
+  code_.file = CodeFile::Open(code_.path, "")->identity();
+  EXPECT_EQ(Names(), InlinedNames());
+  EXPECT_EQ(note_, "");
+  code_.file_known = FileKnown::kElsewhere;
+  EXPECT_NE(Names(), InlinedNames());
+  code_.file_known = FileKnown::kFile;
+  Tool("cp -p libshop.so copy && mv copy libshop.so");
+  EXPECT_NE(Names(), InlinedNames());
+  EXPECT_EQ(note_, code_.path + " has changed since; its functions are named by their addresses");
+  Tool("rm libshop.so");
+  EXPECT_NE(Names(), InlinedNames());
+  EXPECT_NE(note_.find(" is not there any more"), std::string::npos);
+}
+
+// Of a recording that does not know the file: what a file's time of modification says is what
+// whoever put it there wanted.
+TEST_F(CodeNamesTest, TimesOfModificationDoNotCount) {
+  Compile("-g -Wl,--build-id=none");
+  Tool("touch -d 2100-01-01 libshop.so");
+  code_.start_nanos = CodeFile::Open(code_.path, "")->identity().change_nanos;
+  EXPECT_EQ(Names(), InlinedNames());
+  Tool("cp libshop.so copy && touch -d 1999-01-01 copy && mv copy libshop.so");
+  EXPECT_NE(Names(), InlinedNames());
+}
+
+TEST_F(CodeNamesTest, FilesOfOnePathAreTwo) {
+  CodeNames names;
+  code_.path = "/a";
+  code_.file_known = FileKnown::kFile;
+  code_.file = {1, 2, 3, 4};
+  const uint32_t one = names.AddFile(code_);
+  EXPECT_EQ(names.AddFile(code_), one);
+  code_.file.inode = 5;
+  EXPECT_NE(names.AddFile(code_), one);
+  code_.build_id = "0123";
+  const uint32_t other = names.AddFile(code_);
+  code_.start_nanos = 7;
+  EXPECT_EQ(names.AddFile(code_), other);
+}
+
 TEST_F(CodeNamesTest, PipesAndFoldersAreNoCode) {
   Compile("-g");
   for (const char* const kind : {"mkfifo", "mkdir"}) {

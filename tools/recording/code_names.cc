@@ -45,8 +45,7 @@ void SortWithoutRepeats(std::vector<uint64_t>* values) {
 }  // namespace
 
 uint32_t CodeNames::AddFile(const CodeIdentity& code) {
-  const auto [place, is_new] =
-      file_of_.try_emplace({code.path, code.build_id}, static_cast<uint32_t>(files_.size()));
+  const auto [place, is_new] = file_of_.try_emplace(code, static_cast<uint32_t>(files_.size()));
   if (is_new) {
     files_.push_back(code);
     notes_.emplace_back();

@@ -18,7 +18,7 @@ namespace allomon::recording {
 
 class CodeNames {
  public:
-  // A number for a file of code; equal ones (by path and build id) have the same.
+  // A number for a file of code; equal ones have the same.
   uint32_t AddFile(const CodeIdentity& code);
 
   // An address in the file, without load bias; of a call, the byte before the return address.
@@ -53,9 +53,9 @@ class CodeNames {
 
   std::vector<CodeIdentity> files_;
   std::vector<std::string> notes_;
-  std::map<std::pair<std::string, std::string>, uint32_t> file_of_;  // by path and build id
-  std::vector<std::vector<uint64_t>> asked_;                         // by file
-  std::vector<std::vector<Lines>> found_;                            // as `asked_`
+  std::map<CodeIdentity, uint32_t> file_of_;
+  std::vector<std::vector<uint64_t>> asked_;  // by file
+  std::vector<std::vector<Lines>> found_;     // as `asked_`
   std::vector<heap::Function> functions_;
   std::map<std::tuple<std::string, std::string, std::string>, uint32_t> function_of_;
   Progress progress_;

@@ -1,26 +1,39 @@
 #include "tools/recording/find_code.h"
 
-#include <sys/stat.h>
-
+#include <cstring>
+#include <tuple>
 #include <utility>
 
 namespace allomon::recording {
 namespace {
 
-constexpr uint64_t kNanosPerSecond = 1'000'000'000;
-
-bool IsOlder(const std::string& path, uint64_t nanos) {
-  struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) return false;
-  const auto& time = status.st_mtim;
-  return static_cast<uint64_t>(time.tv_sec) * kNanosPerSecond +
-             static_cast<uint64_t>(time.tv_nsec) <=
-         nanos;
-}
-
+// The time of change, not that of modification: programs that replace files set the latter.
 bool IsSame(const CodeFile& file, const CodeIdentity& code) {
   if (!code.build_id.empty()) return file.BuildId() == code.build_id;
-  return IsOlder(code.path, code.start_nanos);
+  switch (code.file_known) {
+    case FileKnown::kFile:
+      return file.identity() == code.file;
+    case FileKnown::kElsewhere:
+      return false;
+    case FileKnown::kNothing:
+      break;
+  }
+  return file.identity().change_nanos <= code.start_nanos;
+}
+
+std::string HexOf(const uint8_t* bytes, size_t count) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  for (size_t i = 0; i < count; ++i) {
+    hex += kDigits[bytes[i] / 16];
+    hex += kDigits[bytes[i] % 16];
+  }
+  return hex;
+}
+
+FileKnown KnownOf(uint8_t value) {
+  return value <= static_cast<uint8_t>(FileKnown::kElsewhere) ? static_cast<FileKnown>(value)
+                                                              : FileKnown::kNothing;
 }
 
 // Debuggers keep a file of the build id abcdef as .build-id/ab/cdef, and its names as cdef.debug.
@@ -39,6 +52,27 @@ std::unique_ptr<CodeFile> OpenByBuildId(const CodeIdentity& code, const std::str
 }
 
 }  // namespace
+
+CodeIdentity IdentityOf(const Module& module, const std::string& path, uint64_t start_nanos) {
+  CodeIdentity code;
+  code.path = path;
+  code.build_id = HexOf(module.build_id, module.build_id_bytes);
+  code.start_nanos = start_nanos;
+  if (module.build_id_bytes != 0) return code;
+  code.file_known = KnownOf(module.file_known);
+  if (code.file_known == FileKnown::kFile) {
+    std::memcpy(&code.file, module.build_id, sizeof(code.file));
+  }
+  return code;
+}
+
+bool operator<(const CodeIdentity& a, const CodeIdentity& b) {
+  const auto key = [](const CodeIdentity& code) {
+    return std::tie(code.path, code.build_id, code.file_known, code.file.device, code.file.inode,
+                    code.file.size_bytes, code.file.change_nanos);
+  };
+  return key(a) < key(b);
+}
 
 FoundCode FindCode(const CodeIdentity& code, const std::string& debug_folder) {
   auto file = CodeFile::Open(code.path, debug_folder);

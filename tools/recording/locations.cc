@@ -11,16 +11,6 @@ constexpr uint64_t kMostNameBytes = uint64_t{256} << 20;
 constexpr size_t kMostNamePart = 4096;
 constexpr uint32_t kMostLine = 1'000'000'000;
 
-std::string BuildIdOf(const Module& module) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  for (int i = 0; i < module.build_id_bytes; ++i) {
-    hex += kDigits[module.build_id[i] / 16];
-    hex += kDigits[module.build_id[i] % 16];
-  }
-  return hex;
-}
-
 // Up to the next tab, which is taken, too.
 std::string_view TakePart(std::string_view* rest) {
   const size_t tab = rest->find('\t');
@@ -70,8 +60,8 @@ Locations::FileNumbers Locations::AddFiles(const Process& process) {
   FileNumbers files;
   for (const Module& module : process.modules) {
     const std::string path(process.TextOf(module.path).substr(0, kMostNamePart));
-    files.push_back(names_.AddFile({path.empty() ? process.program : path, BuildIdOf(module),
-                                    process.record.start_realtime_nanos}));
+    files.push_back(names_.AddFile(IdentityOf(module, path.empty() ? process.program : path,
+                                              process.record.start_realtime_nanos)));
   }
   return files;
 }
@@ -85,7 +75,7 @@ Locations::Place Locations::PlaceOf(const Process& process, const ModuleMap& mod
   const uint64_t address = node.address - (is_return && node.address > 0 ? 1 : 0);
   const ModuleMap::Range* const range = modules.Find(address);
   if (range == nullptr) return GeneratedPlace(process, address);
-  AddMapping(process, *range, files[range->module]);
+  AddMapping(*range, files[range->module]);
   return {files[range->module], address - range->bias};
 }
 
@@ -117,13 +107,12 @@ Locations::Place Locations::GeneratedPlace(const Process& process, uint64_t addr
   return {kFunction, uint64_t{function} << 32 | std::min(parts.line, kMostLine)};
 }
 
-void Locations::AddMapping(const Process& process, const ModuleMap::Range& range, uint32_t file) {
+void Locations::AddMapping(const ModuleMap::Range& range, uint32_t file) {
   const auto [place, is_new] = mapped_.try_emplace(file);
   if (!is_new) return;
   const CodeIdentity& code = names_.identity(file);
   place->second = {static_cast<uint32_t>(mappings_.size()), range.bias};
-  const Module& module = process.modules[range.module];
-  mappings_.push_back({range.begin, range.end, 0, code.path, BuildIdOf(module)});
+  mappings_.push_back({range.begin, range.end, 0, code.path, code.build_id});
 }
 
 void Locations::Store(heap::HeapProfile* profile) const {

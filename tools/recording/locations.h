@@ -65,7 +65,7 @@ class Locations {
   Place NamedPlace(std::string_view name_file_line);
   Place GeneratedPlace(const Process& process, uint64_t address);
   FileNumbers AddFiles(const Process& process);
-  void AddMapping(const Process& process, const ModuleMap::Range& range, uint32_t file);
+  void AddMapping(const ModuleMap::Range& range, uint32_t file);
   heap::Location LocationOf(const Place& place) const;
 
   CodeNames& names_;

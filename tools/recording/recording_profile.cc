@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "tools/recording/code_names.h"
+#include "tools/recording/find_code.h"
 #include "tools/recording/profile_builder.h"
 #include "tracker/formats/recording.h"
 
@@ -57,13 +57,15 @@ void SortByBytes(Processes* processes) {
   });
 }
 
-// Of the program's own module, whose path is empty.
-std::string BuildIdOf(const Process& process) {
+// The program's own module is the one whose path is empty.
+CodeIdentity ProgramOf(const Process& process) {
   for (const Module& module : process.modules) {
     if (module.begin == 0 || module.path.length_bytes != 0) continue;
-    return std::string(reinterpret_cast<const char*>(module.build_id), module.build_id_bytes);
+    return IdentityOf(module, process.program, process.record.start_realtime_nanos);
   }
-  return "";
+  CodeIdentity unknown;
+  unknown.path = process.program;
+  return unknown;
 }
 
 // A builder for each program, in the order of their first processes.
@@ -73,8 +75,8 @@ class Programs {
       : names_(*names), reads_perf_maps_(reads_perf_maps) {}
 
   void Add(const Process& process) {
-    const auto [place, is_new] = index_of_.try_emplace(
-        {process.program, BuildIdOf(process), process.record.rate}, builders_.size());
+    const auto [place, is_new] =
+        index_of_.try_emplace({ProgramOf(process), process.record.rate}, builders_.size());
     if (is_new) {
       builders_.emplace_back(&names_, reads_perf_maps_);
       bytes_.push_back(0);
@@ -99,7 +101,7 @@ class Programs {
   const bool reads_perf_maps_;
   std::vector<ProfileBuilder> builders_;
   std::vector<double> bytes_;
-  std::map<std::tuple<std::string, std::string, double>, size_t> index_of_;
+  std::map<std::pair<CodeIdentity, double>, size_t> index_of_;
 };
 
 std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOptions& options) {

@@ -29,8 +29,9 @@ struct RecordingOptions {
 bool LooksLikeRecording(std::string_view first_bytes);
 
 // A profile of each program of the recording, at least one; that which allocated most bytes comes
-// first.  Processes of one executable (path, build id and rate) are one profile.  Processes without
-// samples are left out, with a note in the first profile, unless there are no others.
+// first.  Processes of one executable (path, and build id or file) and rate are one profile.
+// Processes without samples are left out, with a note in the first profile, unless there are no
+// others.
 //
 // An error is one line with the file's name and a remedy.  Memory: of the recording, at most
 // kMostReadBytes, and a few times that; libdw's for one file of code at a time.

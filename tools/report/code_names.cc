@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,32 @@ class Code {
     return found->second;
   }
 
+  // Of functions that have no names in the profile, and whose file does not give them now: a line
+  // for each file.
+  std::vector<std::string> NotesOnUnnamed(const Profile& profile) {
+    std::set<uint32_t> noted;
+    for (const CallSite& site : profile.call_sites.sites) {
+      const uint32_t module = site.frames.front().module;
+      const std::string& path = modules_[module].path;
+      const std::string unnamed = path.substr(path.rfind('/') + 1) + "+0x";
+      const std::string& name = profile.program.table.names[site.name_index].name;
+      if (path[0] != '/' || name.rfind(unnamed, 0) != 0 || FileOf(module) != nullptr) continue;
+      noted.insert(module);
+    }
+    std::vector<std::string> notes;
+    for (const uint32_t module : noted) {
+      const std::string& path = modules_[module].path;
+      const bool is_there = CodeFile::Open(path, debug_folder_) != nullptr;
+      const bool is_known = !modules_[module].build_id.empty() || modules_[module].file.is_known();
+      notes.push_back(path +
+                      (!is_there  ? " is not there any more"
+                       : is_known ? " has changed since"
+                                  : " cannot be told from another file (it has no build id)") +
+                      "; functions without names are named by their addresses");
+    }
+    return notes;
+  }
+
   std::string PositionOf(const CodeAddress& at, const CodeFrame& frame) {
     if (!frame.file.empty()) return frame.file + ": " + std::to_string(frame.line);
     return OffsetIn(modules_[at.module].path, at.start);
@@ -53,9 +80,14 @@ class Code {
 
   // Another file's names would be worse than none.
   std::unique_ptr<CodeFile> Open(const CodeModule& module) const {
-    if (module.build_id.empty()) return nullptr;
+    if (module.build_id.empty() && !module.file.is_known()) return nullptr;
     auto file = CodeFile::Open(module.path, debug_folder_);
-    return file != nullptr && file->BuildId() == module.build_id ? std::move(file) : nullptr;
+    return file != nullptr && IsOf(module, *file) ? std::move(file) : nullptr;
+  }
+
+  static bool IsOf(const CodeModule& module, const CodeFile& file) {
+    if (!module.build_id.empty()) return file.BuildId() == module.build_id;
+    return file.identity() == module.file;
   }
 
   const std::vector<CodeModule>& modules_;
@@ -110,6 +142,7 @@ class Namer {
   }
 
   void Run() {
+    profile_.notes = code_.NotesOnUnnamed(profile_);
     const bool has_stack = profile_.data.style == ProfileStyle::kStack;
     for (uint32_t i = 0; i < sites_of_.size(); ++i) {
       if (sites_of_[i].empty() || has_stack) {

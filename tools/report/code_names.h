@@ -13,9 +13,9 @@ namespace allomon::report {
 //                  not be recognised while they had no name are charged to their callers
 //   stack style:   functions get names and lines; rows stay those of the code, since what was used
 //                  below an inlined call is not known
-// Files that are gone, or have another build id than what ran, change nothing.  The sum stays the
-// same.  `debug_folder` as in tools/symbols/debug_search.h.  Cost: reads debug files, which takes
-// a second per gigabyte.
+// Files that are gone, or are not what ran (by build id, or by the file itself), change nothing.
+// The sum stays the same.  `debug_folder` as in tools/symbols/debug_search.h.  Cost: reads debug
+// files, which takes a second per gigabyte.
 void NameByDebugFiles(const std::string& debug_folder, Profile* profile);
 
 }  // namespace allomon::report

@@ -112,7 +112,8 @@ Members AboutProfile(const Profile& profile) {
   return {{"profiles", QuotedList(profile.files)},
           {"program", Quoted(profile.program.file)},
           {"total", Digits(profile.data.total)},
-          {"total_gc", Digits(profile.data.total_gc)}};
+          {"total_gc", Digits(profile.data.total_gc)},
+          {"notes", QuotedList(profile.notes)}};
 }
 
 Members AboutKind(const Profile& profile) {

@@ -20,7 +20,8 @@ struct Profile {
   bool program_found = false;  // the program was found beside the profile, not named by the user
   bool live = false;           // of kind alloc: counts what is live, not all that was allocated
   Mlmon data;
-  CallSites call_sites;  // of all files; none where functions were charged as they ran
+  CallSites call_sites;            // of all files; none where functions were charged as they ran
+  std::vector<std::string> notes;  // lines that say why functions have no names
 };
 
 // Reads `files`: programs and profiles in any order, which are told apart by their contents.

@@ -83,6 +83,12 @@ class Writer {
     return lines;
   }
 
+  std::string NoteLines(const Profile& profile) const {
+    std::string lines;
+    for (const std::string& note : profile.notes) lines += Line(NoteText(note), Paint::kWarm);
+    return lines;
+  }
+
   std::string Formatted() {
     if (!style_.whole_names) ShortenNames();
     GiveNamesRoom();
@@ -153,7 +159,7 @@ class ProfileWriter : public Writer {
  private:
   std::string Head() const {
     return Line(SummaryText(profile_), Paint::kBold) + Line(ProgramText(profile_), Paint::kDim) +
-           "\n";
+           NoteLines(profile_) + "\n";
   }
 
   std::string Foot() const {
@@ -256,8 +262,9 @@ class DiffWriter : public Writer {
   }
 
   std::string Programs() const {
-    const std::string before = Line(ProgramText(pair_.before), Paint::kDim);
-    const std::string after = Line(ProgramText(pair_.after), Paint::kDim);
+    const std::string before =
+        Line(ProgramText(pair_.before), Paint::kDim) + NoteLines(pair_.before);
+    const std::string after = Line(ProgramText(pair_.after), Paint::kDim) + NoteLines(pair_.after);
     return before == after ? before : before + after;
   }
 

@@ -22,6 +22,8 @@ std::string ProgramText(const Profile& profile) {
          (profile.program_found ? ", found beside the profile" : "");
 }
 
+std::string NoteText(const std::string& note) { return "note: " + note; }
+
 std::string PlaceText(const SourceName& name) {
   std::string place = name.position;
   const size_t colon = place.rfind(": ");

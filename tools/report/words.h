@@ -18,6 +18,9 @@ std::string SummaryText(const Profile& profile);
 // "functions by server, found beside the profile".
 std::string ProgramText(const Profile& profile);
 
+// "note: server is not there any more: ...".
+std::string NoteText(const std::string& note);
+
 // "file.cc:12", as compilers write it and editors open it, made of MLton's "file.cc: 12".
 std::string PlaceText(const SourceName& name);
 

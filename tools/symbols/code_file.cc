@@ -68,7 +68,7 @@ std::unique_ptr<CodeFile> CodeFile::Open(const std::string& path, const std::str
   // At base 0 the session's addresses are the file's.
   Dwfl_Module* const module = dwfl_report_elf(session, path.c_str(), path.c_str(), -1, 0, true);
   dwfl_report_end(session, nullptr, nullptr);
-  std::unique_ptr<CodeFile> file(new CodeFile(path, session, module));
+  std::unique_ptr<CodeFile> file(new CodeFile(path, IdentityOf(status), session, module));
   GElf_Addr bias = 0;
   if (module == nullptr || dwfl_module_getelf(module, &bias) == nullptr) return nullptr;
   return file;

@@ -11,6 +11,7 @@
 
 #include "tools/symbols/unwind_ranges.h"
 #include "tracker/dwarf/code_units.h"
+#include "tracker/formats/file_identity.h"
 
 namespace allomon {
 
@@ -44,6 +45,9 @@ class CodeFile {
   // In lower-case hexadecimal, or empty.
   std::string BuildId() const;
 
+  // Of the file that was opened.
+  const FileIdentity& identity() const { return identity_; }
+
   // The extent of its executable sections; both 0 if it has none.
   uint64_t CodeBegin() const;
   uint64_t CodeEnd() const;
@@ -65,10 +69,11 @@ class CodeFile {
   std::vector<UnwindRange> Ranges() const { return UnwindRangesOf(module_); }
 
  private:
-  CodeFile(std::string path, Dwfl* session, Dwfl_Module* module)
-      : path_(std::move(path)), session_(session), module_(module) {}
+  CodeFile(std::string path, const FileIdentity& identity, Dwfl* session, Dwfl_Module* module)
+      : path_(std::move(path)), identity_(identity), session_(session), module_(module) {}
 
   const std::string path_;
+  const FileIdentity identity_;
   Dwfl* const session_;
   Dwfl_Module* const module_;
   mutable std::unique_ptr<CodeUnits> units_;  // from the first question on
