@@ -30,6 +30,11 @@ class RawFile {
     const ssize_t got = sys::Pread(fd_, out, bytes, offset);
     return got > 0 ? static_cast<size_t>(got) : 0;
   }
+  // 0 if there is no file.
+  uint64_t Inode() const {
+    struct stat status;
+    return fd_ >= 0 && sys::Fstat(fd_, &status) == 0 ? status.st_ino : 0;
+  }
   template <typename T>
   bool Load(uint64_t offset, T* value) const {
     return ReadAt(offset, value, sizeof(T)) == sizeof(T);
@@ -43,6 +48,7 @@ struct Mapping {
   uint64_t begin = 0;
   uint64_t end = 0;
   uint64_t file_offset = 0;
+  uint64_t inode = 0;
   const char* path = "";
 };
 
@@ -73,7 +79,12 @@ Mapping ParseLine(const char* line) {
   SkipWord(&line);
   SkipWord(&line);
   mapping.file_offset = TakeHex(&line);
-  for (int i = 0; i < 3; ++i) SkipWord(&line);
+  SkipWord(&line);
+  SkipWord(&line);
+  for (; *line >= '0' && *line <= '9'; ++line) {
+    mapping.inode = mapping.inode * 10 + static_cast<uint64_t>(*line - '0');
+  }
+  SkipWord(&line);
   mapping.path = *line != '\0' ? line : "[anon]";
   return mapping;
 }
@@ -103,8 +114,11 @@ bool FindMapping(uint64_t pc, Mapping* mapping) {
 
 class ElfReader {
  public:
-  explicit ElfReader(const char* path) : file_(path) {
-    valid_ = file_.Load(0, &header_) && memcmp(header_.e_ident, ELFMAG, SELFMAG) == 0 &&
+  // Another file than the mapped one gives no names.  Devices are not compared: in maps they are
+  // not those of stat(2) on some file systems.
+  explicit ElfReader(const Mapping& mapping) : file_(mapping.path) {
+    valid_ = file_.Inode() == mapping.inode && file_.Load(0, &header_) &&
+             memcmp(header_.e_ident, ELFMAG, SELFMAG) == 0 &&
              header_.e_ident[EI_CLASS] == ELFCLASS64;
   }
 
@@ -189,7 +203,7 @@ void FindCodePlace(uintptr_t pc, CodePlace* place) {
   Copy(mapping.path, place->module, sizeof(place->module));
   place->offset = pc - mapping.begin + mapping.file_offset;
   if (place->module[0] != '/') return;
-  const ElfReader elf(place->module);
+  const ElfReader elf(mapping);
   uint64_t address = 0;
   if (!elf.AddressOf(place->offset, &address)) return;
   place->offset = address;

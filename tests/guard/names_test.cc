@@ -1,7 +1,11 @@
 // Names in reports, which are found without malloc.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "allocator/guard/code_place.h"
@@ -88,6 +92,34 @@ TEST(CodePlace, FunctionOfASharedLibrary) {
   FindCodePlace(reinterpret_cast<uintptr_t>(dlsym(RTLD_DEFAULT, "hcreate")), &place);
   EXPECT_EQ(std::string(place.symbol).substr(0, 7), "hcreate");
   EXPECT_NE(std::string(place.module).find("/libc.so"), std::string::npos) << place.module;
+}
+
+// The kernel says "PATH (deleted)" of a file that has gone; another one may be called so.
+TEST(CodePlace, AnotherFileGivesNoNames) {
+  const std::string path = std::filesystem::canonical(testing::TempDir()) / "mapped";
+  std::filesystem::remove(path);
+  std::filesystem::copy_file("/proc/self/exe", path);
+  const size_t size = std::filesystem::file_size(path);
+  const int fd = open(path.c_str(), O_RDONLY);
+  void* const code = mmap(nullptr, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+  ASSERT_NE(code, MAP_FAILED);
+  close(fd);
+  CodePlace place = {};
+  uintptr_t pc = reinterpret_cast<uintptr_t>(code);
+  const uintptr_t end = pc + size;
+  for (; pc < end && place.symbol[0] == '\0'; pc += 16) FindCodePlace(pc, &place);
+  pc -= 16;
+  ASSERT_STRNE(place.symbol, "");
+  std::filesystem::rename(path, path + " (deleted)");
+  FindCodePlace(pc, &place);
+  EXPECT_STRNE(place.symbol, "") << "it is the same file";
+  std::filesystem::copy_file(path + " (deleted)", path);
+  std::filesystem::remove(path + " (deleted)");
+  std::filesystem::rename(path, path + " (deleted) (deleted)");
+  FindCodePlace(pc, &place);
+  EXPECT_STREQ(place.symbol, "") << place.module;
+  std::filesystem::remove(path + " (deleted) (deleted)");
+  munmap(code, size);
 }
 
 TEST(CodePlace, AddressOfNothing) {
