@@ -1,0 +1,75 @@
+// A program whose files are taken away or exchanged while it runs.  Its arguments are what it does,
+// one after the other:
+//
+//   spin MILLIS    functions also run for some time
+//   work           the program's functions run
+//   library PATH   those of the library do
+//   unload         the library is closed
+//   pause          says "ready" and waits for a line
+//   chroot DIR     changes the root; noproc: unmounts /proc; drop: may no more than other users
+#define WHERE Program
+#include <dlfcn.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "tests/integration/mapped_code_work.h"
+
+namespace {
+
+constexpr int kRefused = 77;
+
+// What a sandbox refuses is not tested.
+void Need(bool is_done, const char* what) {
+  if (is_done) return;
+  perror(what);
+  _exit(kRefused);
+}
+
+void UnmountProc() {
+  Need(unshare(CLONE_NEWNS) == 0, "unshare");
+  Need(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "mount");
+  Need(umount2("/proc", MNT_DETACH) == 0, "umount2");
+  while (umount2("/proc", MNT_DETACH) == 0) continue;  // those below it
+  errno = EBUSY;
+  Need(access("/proc/self", F_OK) != 0, "another /proc lies below");
+}
+
+void DropCapabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  Need(syscall(SYS_capset, &header, none) == 0, "capset");
+}
+
+void Pause() {
+  char line[16];
+  const char ready[] = "ready\n";
+  if (write(STDOUT_FILENO, ready, strlen(ready)) < 0 || read(STDIN_FILENO, line, 16) < 0) _exit(3);
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  void* library = nullptr;
+  while (*++argv != nullptr) {
+    if (strcmp(*argv, "spin") == 0) mapped_code::spin_millis = atol(*++argv);
+    if (strcmp(*argv, "work") == 0) mapped_code::WorkOfAll();
+    if (strcmp(*argv, "pause") == 0) Pause();
+    if (strcmp(*argv, "noproc") == 0) UnmountProc();
+    if (strcmp(*argv, "chroot") == 0) Need(chroot(*++argv) == 0 && chdir("/") == 0, "chroot");
+    if (strcmp(*argv, "drop") == 0) DropCapabilities();
+    if (strcmp(*argv, "unload") == 0) dlclose(library);
+    if (strcmp(*argv, "library") == 0) {
+      library = dlopen(*++argv, RTLD_NOW);
+      if (library == nullptr) return fputs(dlerror(), stderr), 2;
+      reinterpret_cast<void (*)(long)>(dlsym(library, "DoLibraryWork"))(mapped_code::spin_millis);
+    }
+  }
+  return 0;
+}
