@@ -24,8 +24,8 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
   return text.replace(at, what.size(), by);
 }
 
-std::string ErrorOf(const std::string& text) {
-  const auto snapshot = ReadText(text);
+std::string ErrorOf(const std::string& text, bool edges = true) {
+  const auto snapshot = ReadText(text, edges);
   return snapshot.ok() ? "none" : std::string(snapshot.status().message());
 }
 
@@ -95,8 +95,10 @@ TEST(Reader, DamageIsNamed) {
       {"\"samples\":[]", "\"samples\":[}", "brackets do not pair"},
   };
   for (const auto& [what, by, error] : cases) {
-    const std::string found = ErrorOf(Replaced(text, what, by));
+    const std::string damaged = Replaced(text, what, by);
+    const std::string found = ErrorOf(damaged);
     EXPECT_NE(found.find(error), std::string::npos) << by << ": " << found;
+    EXPECT_EQ(ErrorOf(damaged, false), found) << "edges are checked, kept or not";
   }
   EXPECT_EQ(ErrorOf(""), "no heap snapshot: the file is empty");
   EXPECT_EQ(ErrorOf("{}"), "no heap snapshot: \"snapshot\" is missing");

@@ -150,8 +150,12 @@ class Reader {
       const uint64_t node = target / node_fields;
       if (node * node_fields != target) return in_.Fail("an edge to the middle of a node");
       if (group[edge.name_or_index] >= kNone) return in_.Fail("a string that is not there");
+      const uint8_t flags = edge_flags_[group[edge.type]];
+      if ((flags & kIndexed) == 0) {
+        strings_of_edges_ = std::max(strings_of_edges_, group[edge.name_or_index] + 1);
+      }
       if (!options_.edges) return true;
-      to.edge_flags.push_back(edge_flags_[group[edge.type]]);
+      to.edge_flags.push_back(flags);
       to.edge_name.push_back(static_cast<uint32_t>(group[edge.name_or_index]));
       to.edge_to.push_back(static_cast<uint32_t>(node));
       return true;
@@ -197,10 +201,8 @@ class Reader {
     if (std::any_of(result_.node_name.begin(), result_.node_name.end(), absent)) {
       return Bad("the name of a node is not among the strings");
     }
-    for (uint32_t e = 0; e < result_.n_edges(); ++e) {
-      if ((result_.edge_flags[e] & kIndexed) == 0 && absent(result_.edge_name[e])) {
-        return Bad("the name of an edge is not among the strings");
-      }
+    if (strings_of_edges_ + 1 > std::max(result_.string_begin.size(), size_t{1})) {
+      return Bad("the name of an edge is not among the strings");
     }
     NameClasses();
     if (options_.edges) {
@@ -291,6 +293,7 @@ class Reader {
   std::optional<Meta> meta_;
   std::vector<uint8_t> edge_flags_;  // by type
   bool edges_read_ = false;
+  uint64_t strings_of_edges_ = 0;  // that must be there for their names
   std::unordered_map<std::string, uint32_t> class_by_name_;
   absl::Status status_;
   Snapshot result_;
