@@ -9,6 +9,17 @@ absl::Status Malformed(const std::string& what) {
   return absl::InvalidArgumentError("unmarshal: " + what);
 }
 
+// A name of hostile bytes, for a message: one line that does nothing to a terminal.
+std::string Shown(std::string_view name) {
+  constexpr size_t kMostBytes = 200;
+  std::string shown(name.substr(0, kMostBytes));
+  for (char& c : shown) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ' || byte >= 0x7f) c = '?';
+  }
+  return shown + (name.size() > kMostBytes ? "..." : "");
+}
+
 absl::Status CheckHeader(std::string_view bytes) {
   MarshalHeader header = {};
   if (bytes.size() < sizeof(header.magic) ||
@@ -73,10 +84,11 @@ class GraphCheck {
     const std::string text(name, length);
     const MarshalTypes::Type* type = types_.Find(text);
     if (type == nullptr) {
-      return absl::FailedPreconditionError("unmarshal: type '" + text + "' is not registered");
+      return absl::FailedPreconditionError("unmarshal: type '" + Shown(text) +
+                                           "' is not registered");
     }
     if (type->layout.fingerprint != fingerprint) {
-      return absl::FailedPreconditionError("unmarshal: type '" + text +
+      return absl::FailedPreconditionError("unmarshal: type '" + Shown(text) +
                                            "' has another layout here than where it was written");
     }
     graph_.types.push_back(&type->layout);

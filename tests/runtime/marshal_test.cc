@@ -337,6 +337,19 @@ TEST_F(MarshalTest, TypesMustBeKnownToTheReader) {
             "unmarshal: the root is not of the type asked for");
 }
 
+// An attacker's name may not act on the terminal or the log that the error is shown in.
+TEST_F(MarshalTest, NameOfAnUnknownTypeIsShownInOneLine) {
+  const std::string name = "\033[2J\n\r\xc2\x9b" + std::string(5000, 'x');
+  MarshalTypes writer;
+  writer.Add<Cell>(name);
+  const absl::Status status =
+      unmarshal<Cell>(*marshal<Cell>(make<Cell>(), writer), types_).status();
+  const std::string message(status.message());
+  EXPECT_EQ(message.rfind("unmarshal: type '?[2J????xxx", 0), 0u) << message;
+  EXPECT_NE(message.find("xxx...' is not registered"), std::string::npos) << message;
+  EXPECT_LT(message.size(), 300u);
+}
+
 TEST_F(MarshalTest, TruncatedBytesAreRefusedWhereverTheyEnd) {
   const MarshalTypes types = NodeTypes();
   std::mt19937_64 random(4);
