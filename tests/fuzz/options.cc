@@ -1,0 +1,128 @@
+// Command lines of all commands: the first line of an input is the command's name, and each other
+// line is an argument.  What is refused is refused with a line.
+#include "tools/control/options.h"
+
+#include <optional>
+
+#include "tests/fuzz/target.h"
+#include "tools/flame/options.h"
+#include "tools/gate/options.h"
+#include "tools/interchange/export_options.h"
+#include "tools/mlprof/options.h"
+#include "tools/prof/options.h"
+#include "tools/report/options.h"
+#include "tools/run/options.h"
+#include "tools/serve/address.h"
+#include "tools/serve/options.h"
+#include "tools/snapshot/options.h"
+#include "tools/views/options.h"
+
+namespace allomon::fuzz {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+template <typename Options>
+bool IsAccepted(const absl::StatusOr<Options>& options) {
+  if (!options.ok()) Require(!options.status().message().empty(), "a refusal has a reason");
+  return options.ok();
+}
+
+template <typename Options>
+bool IsAccepted(bool (*parse)(const Arguments&, Options*, std::string*), const Arguments& args) {
+  Options options;
+  std::string error;
+  const bool is_accepted = parse(args, &options, &error);
+  Require(is_accepted || !error.empty(), "a refusal has a reason");
+  return is_accepted;
+}
+
+bool Serve(const Arguments& args) {
+  const auto options = serve::ParseOptions(args);
+  if (options.ok()) IsAccepted(serve::ParseAddress(options->listen));
+  return IsAccepted(options);
+}
+
+bool Report(const Arguments& args) {
+  views::FilesOf(args);
+  views::HasHeapOptions(args);
+  IsAccepted(views::ForMlmon(args, "x"));
+  return IsAccepted(views::ParseOptions(args, views::Command::kReport));
+}
+
+struct Command {
+  std::string_view name;
+  bool (*parse)(const Arguments& args);
+};
+
+constexpr Command kCommands[] = {
+    {"ctl", [](const Arguments& args) { return IsAccepted(control::ParseCtlOptions(args)); }},
+    {"diff",
+     [](const Arguments& args) {
+       return IsAccepted(views::ParseOptions(args, views::Command::kDiff));
+     }},
+    {"export",
+     [](const Arguments& args) { return IsAccepted(interchange::ParseExportOptions(args)); }},
+    {"flame", [](const Arguments& args) { return IsAccepted(flame::ParseOptions(args)); }},
+    {"gate", [](const Arguments& args) { return IsAccepted(gate::ParseOptions(args)); }},
+    {"heap", [](const Arguments& args) { return IsAccepted(snapshot::ParseOptions(args)); }},
+    {"list", [](const Arguments& args) { return IsAccepted(control::ParseListOptions(args)); }},
+    {"mlmon", [](const Arguments& args) { return IsAccepted(report::ParseOptions(args)); }},
+    {"mlprof", [](const Arguments& args) { return IsAccepted(mlprof::ParseOptions, args); }},
+    {"prof", [](const Arguments& args) { return IsAccepted(prof::ParseOptions, args); }},
+    {"report", Report},
+    {"run", [](const Arguments& args) { return IsAccepted(run::ParseOptions(args)); }},
+    {"save", [](const Arguments& args) { return IsAccepted(control::ParseSaveOptions(args)); }},
+    {"serve", Serve},
+    {"top", [](const Arguments& args) { return IsAccepted(control::ParseTopOptions(args)); }},
+};
+
+// As execve gives them: an argument ends at a zero.
+std::string WithoutZero(std::string_view line) {
+  return std::string(line.substr(0, line.find('\0')));
+}
+
+bool CheckCommandLine(std::string_view input) {
+  Arguments words;
+  for (size_t begin = 0; begin <= input.size();) {
+    const size_t end = std::min(input.find('\n', begin), input.size());
+    words.push_back(WithoutZero(input.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  for (const Command& command : kCommands) {
+    if (words[0] == command.name) return command.parse({words.begin() + 1, words.end()});
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> Seeds() {
+  return {
+      "ctl\n4711\nstart\n--every=64k\n--limit=1g\n-o\n/tmp/x.rec\n--wait=3",
+      "ctl\n4711\nrate\n--rate=1e-3\n--all-children",
+      "diff\n--view=tree\n--metric=peak\n--fail-on-growth\na.pb.gz\nb.pb.gz",
+      "export\n--to=collapsed\n--metric=alloc\n-o\nx\nin.rec",
+      "flame\n--before=a\n--metric=live\n--title=T\n--focus-label=tenant=7\n-o\nx.html\nb",
+      "gate\n--baseline=a.json\n--current=b.json\n--max-growth=5%\n--junit=x.xml",
+      "heap\n--paths=cell\n--top=5\n--width=80\nx.heapsnapshot",
+      "heap\n--object=17\nx.heapsnapshot",
+      "list\n--clean",
+      "mlmon\n--sort=stack\n--top=5\n--width=100\n--color=never\n--picture=x.svg\nmlmon.out",
+      "mlprof\n-keep\n(and (from \"f\") (not (thresh 5.0)))\n-raw\ntrue\n-split\na|b*\nprog\nm.out",
+      "prof\n-tgx\n-m\nmon.out\n--mlmon=x\n--counts\na.out",
+      "report\n--view=callers\n--focus=f\n--ignore=g\n--exclude=x+\n--top=3\n--\nfile",
+      "report\n--by=label:tenant\n--leaks\n--json\nfile",
+      "run\n--every=8k\n--seed=5\n--limit=64m\n--guard=1/100\n-o\nx.pb.gz\n--\nprog\n-x",
+      "save\n4711\n-o\nx.pb.gz",
+      "serve\n--listen=[::1]:6060\n--pid=5\n--token-file=t",
+      "serve\n--listen=localhost:0\n--folder=/tmp",
+      "top\n4711\n--every=2.5\n--times=3\n--metric=live"};
+}
+
+}  // namespace allomon::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace allomon::fuzz;
+  return Done(CheckCommandLine(TextOf(data, size)));
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Puts the files of a folder into a target's archive, beside those that it has: pack.sh TARGET
+# FOLDER.  The same files give the same archive.
+set -euo pipefail
+
+if [[ $# -ne 2 || ! -d $2 ]]; then
+  echo "usage: pack.sh TARGET FOLDER" >&2
+  exit 2
+fi
+archive=$(dirname "$(readlink -f "$0")")/$1.tgz
+inputs=$(mktemp -d)
+trap 'rm -rf "$inputs"' EXIT
+if [[ -e $archive ]]; then tar -xzf "$archive" -C "$inputs"; fi
+find "$2" -maxdepth 1 -type f -exec cp -t "$inputs" {} +
+find "$inputs" -type f -exec chmod 644 {} +
+(cd "$inputs" && tar --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner \
+  -cf - -- *) | gzip -n9 >"$archive.new"
+mv "$archive.new" "$archive"

@@ -1,0 +1,218 @@
+// Runs a target without libFuzzer: on its seeds and the inputs of its archive, on each of them cut
+// short, and on some thousand of them damaged.  The damage is the same each time.
+//
+//   replay --archive=X.tgz --dictionary=X.dict --rounds=N    the test, which keeps what ends it
+//   replay --seeds=FOLDER                                    writes what the target's writers make
+//   replay FILE...                                           the inputs that libFuzzer has kept
+#include <algorithm>
+#include <cinttypes>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "tests/fuzz/target.h"
+#include "tests/profile/mutator.h"
+#include "tools/pprof/gzip.h"
+
+extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
+                                                                size_t max_size, unsigned seed);
+
+namespace allomon::fuzz {
+namespace {
+
+constexpr size_t kMostAdded = size_t{1} << 18;  // by one damage
+constexpr size_t kMostCuts = 64;                // of one input
+
+// A sanitizer is that much slower, so it gets that many times fewer inputs.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSlower = 8;
+#else
+constexpr uint64_t kSlower = 1;
+#endif
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Require(file.is_open(), "a file can be read", path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// The regular files of a tar archive.
+std::vector<std::string> Unpack(const std::string& path) {
+  constexpr size_t kBlock = 512;
+  constexpr size_t kSizeAt = 124;
+  constexpr size_t kTypeAt = 156;
+  const auto tar = pprof::Gunzip(ReadFile(path));
+  Require(tar.ok(), "an archive can be unpacked", path);
+  std::vector<std::string> files;
+  for (size_t at = 0; at + kBlock <= tar->size() && (*tar)[at] != '\0';) {
+    const size_t size = strtoull(tar->substr(at + kSizeAt, 12).c_str(), nullptr, 8);
+    if ((*tar)[at + kTypeAt] == '0') files.push_back(tar->substr(at + kBlock, size));
+    at += kBlock + (size + kBlock - 1) / kBlock * kBlock;
+  }
+  Require(!files.empty(), "an archive has inputs", path);
+  return files;
+}
+
+// The word of a line of a dictionary, "name=" before it or not.
+std::optional<std::string> WordOf(const std::string& line) {
+  const size_t begin = line.find('"');
+  const size_t end = line.rfind('"');
+  if (line.empty() || line[0] == '#' || begin == end) return std::nullopt;
+  std::string word;
+  for (size_t i = begin + 1; i < end; ++i) {
+    if (line[i] != '\\') {
+      word += line[i];
+    } else if (line[++i] == 'x') {
+      word += static_cast<char>(std::stoi(line.substr(i + 1, 2), nullptr, 16));
+      i += 2;
+    } else {
+      word += line[i];
+    }
+  }
+  return word;
+}
+
+std::vector<std::string> ReadDictionary(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> words;
+  for (std::string line; std::getline(file, line);) {
+    if (const auto word = WordOf(line)) words.push_back(*word);
+  }
+  Require(!words.empty(), "a dictionary has words", path);
+  return words;
+}
+
+std::string_view running;
+
+// Bazel keeps what is in that folder, in test.outputs.
+void KeepInput(int) {
+  const char* const folder = getenv("TEST_UNDECLARED_OUTPUTS_DIR");
+  const std::string path = std::string(folder == nullptr ? "." : folder) + "/finding";
+  std::ofstream(path, std::ios::binary) << running;
+  fprintf(stderr, "the input is in %s\n", path.c_str());
+}
+
+// An exact copy, so that the address sanitizer sees a read just past its end.
+void Run(std::string_view input) {
+  running = input;
+  const std::unique_ptr<uint8_t[]> copy(new uint8_t[input.size()]);
+  memcpy(copy.get(), input.data(), input.size());
+  LLVMFuzzerTestOneInput(copy.get(), input.size());
+}
+
+testing::Mutator* mutator = nullptr;
+
+std::string Damaged(const std::string& input) {
+  if (LLVMFuzzerCustomMutator == nullptr) return mutator->Mutate(input);
+  std::string buffer = input;
+  buffer.resize(input.size() + kMostAdded);
+  const auto data = reinterpret_cast<uint8_t*>(buffer.data());
+  const auto seed = static_cast<unsigned>(mutator->Below(1u << 30));
+  buffer.resize(LLVMFuzzerCustomMutator(data, input.size(), buffer.size(), seed));
+  return buffer;
+}
+
+struct Arguments {
+  std::string archive;
+  std::string dictionary;
+  std::string seeds;
+  uint64_t rounds = 0;
+  std::vector<std::string> files;
+};
+
+// False if this is none of the above.
+bool Parse(int argc, char** argv, Arguments* args) {
+  std::string rounds;
+  const std::pair<std::string_view, std::string*> options[] = {{"--archive=", &args->archive},
+                                                               {"--dictionary=", &args->dictionary},
+                                                               {"--seeds=", &args->seeds},
+                                                               {"--rounds=", &rounds}};
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view arg = argv[i];
+    const auto option = std::find_if(std::begin(options), std::end(options), [arg](const auto& o) {
+      return arg.substr(0, o.first.size()) == o.first;
+    });
+    if (option != std::end(options)) {
+      *option->second = arg.substr(option->first.size());
+    } else if (!arg.empty() && arg[0] != '-') {
+      args->files.emplace_back(arg);
+    } else {
+      return false;
+    }
+  }
+  args->rounds = strtoull(rounds.c_str(), nullptr, 10);
+  return argc > 1;
+}
+
+void WriteSeeds(const std::string& folder) {
+  int number = 0;
+  for (const std::string& seed : Seeds()) {
+    std::ofstream(folder + "/seed" + std::to_string(++number), std::ios::binary) << seed;
+  }
+}
+
+void RunCuts(const std::string& input) {
+  const size_t step = 1 + input.size() / kMostCuts;
+  for (size_t size = 0; size < input.size(); size += step) Run(input.substr(0, size));
+}
+
+// What is refused, and never accepted, or never refused, is damaged too much, or too little.
+int Test(const Arguments& args) {
+  std::vector<std::string> inputs = Seeds();
+  for (std::string& input : Unpack(args.archive)) inputs.push_back(std::move(input));
+  testing::Mutator damage(testing::kFuzzSeed, args.dictionary.empty()
+                                                  ? std::vector<std::string>{std::string(1, '\0')}
+                                                  : ReadDictionary(args.dictionary));
+  mutator = &damage;
+  std::signal(SIGABRT, KeepInput);
+  std::vector<std::string> readable;
+  for (const std::string& input : inputs) {
+    const uint64_t before = accepted_inputs;
+    Run(input);
+    if (accepted_inputs > before) readable.push_back(input);
+  }
+  Require(!readable.empty(), "some inputs are accepted");
+  for (const std::string& input : inputs) RunCuts(input);
+  accepted_inputs = 0;
+  const uint64_t rounds = args.rounds / kSlower;
+  for (uint64_t i = 0; i < rounds; ++i) {
+    // What is refused as it is seldom gets far.
+    const std::vector<std::string>& from = damage.Below(4) == 0 ? inputs : readable;
+    Run(Damaged(from[damage.Below(from.size())]));
+  }
+  printf("%zu inputs, %zu accepted; %" PRIu64 " damaged, %" PRIu64 " accepted\n", inputs.size(),
+         readable.size(), rounds, accepted_inputs);
+  Require(accepted_inputs > rounds / 100, "one in a hundred damaged inputs is accepted");
+  Require(accepted_inputs < rounds, "damage is noticed");
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  Arguments args;
+  if (!Parse(argc, argv, &args)) {
+    fprintf(stderr,
+            "usage: replay --archive=X.tgz [--dictionary=X.dict] --rounds=N\n"
+            "       replay --seeds=FOLDER\n"
+            "       replay FILE...\n");
+    return 2;
+  }
+  if (!args.seeds.empty()) {
+    WriteSeeds(args.seeds);
+    return 0;
+  }
+  for (const std::string& file : args.files) Run(ReadFile(file));
+  return args.archive.empty() ? 0 : Test(args);
+}
+
+}  // namespace
+}  // namespace allomon::fuzz
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size) {
+  using namespace allomon::fuzz;
+  return PutBack(mutator->Mutate(std::string(TextOf(data, size))), data, max_size);
+}
+
+int main(int argc, char** argv) { return allomon::fuzz::Main(argc, argv); }

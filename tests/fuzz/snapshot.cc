@@ -1,0 +1,124 @@
+// Heap snapshots: what is accepted is a graph whose numbers are within it, and can be asked who
+// keeps whom alive.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/heap.h"
+#include "tests/fuzz/target.h"
+#include "tests/snapshot/snapshot_text.h"
+#include "tools/snapshot/dominators.h"
+#include "tools/snapshot/paths.h"
+#include "tools/snapshot/read_snapshot.h"
+
+namespace allomon::fuzz {
+namespace {
+
+using snapshot::Snapshot;
+
+// In pieces of odd sizes, so that numbers and strings lie across their ends.
+absl::StatusOr<Snapshot> Read(std::string_view text, bool edges) {
+  snapshot::JsonScanner scanner(
+      [rest = text](char* to, size_t size) mutable {
+        const size_t part = std::min({size, rest.size(), size_t{61}});
+        memcpy(to, rest.data(), part);
+        rest.remove_prefix(part);
+        return static_cast<int64_t>(part);
+      },
+      nullptr);
+  snapshot::ReadOptions options;
+  options.edges = edges;
+  options.size_bytes = text.size();
+  return snapshot::ReadSnapshot(&scanner, options);
+}
+
+void CheckGraph(const Snapshot& graph) {
+  const uint32_t n_nodes = graph.n_nodes();
+  const size_t n_strings = graph.string_begin.size() - 1;
+  for (uint32_t node = 0; node < n_nodes; ++node) {
+    Require(graph.node_name[node] < n_strings, "a node's name is a string");
+    Require(graph.node_class[node] < graph.classes.size(), "a node's class is one");
+    graph.String(graph.node_name[node]);
+  }
+  for (uint32_t edge = 0; edge < graph.n_edges(); ++edge) {
+    Require(graph.edge_to[edge] < n_nodes, "an edge leads to a node");
+    Require((graph.edge_flags[edge] & snapshot::kIndexed) != 0 || graph.edge_name[edge] < n_strings,
+            "an edge's name is a string");
+    snapshot::EdgeText(graph, edge);
+  }
+}
+
+void CheckDominators(const Snapshot& graph) {
+  const snapshot::Dominators dominators = snapshot::FindDominators(graph);
+  for (uint32_t node = 1; node < graph.n_nodes(); ++node) {
+    Require(dominators.dominator[node] == snapshot::kNone ||
+                dominators.dominator[node] < graph.n_nodes(),
+            "a dominator is a node");
+  }
+  snapshot::RetainedByClass(graph, dominators);
+  const snapshot::ShortestPaths paths = snapshot::FindShortestPaths(graph);
+  Require(paths.by_length.size() == dominators.preorder.size(), "paths lead to what is reached");
+  const snapshot::PathGroups groups = snapshot::GroupPaths(graph, paths);
+  for (size_t i = 0; i < groups.groups.size(); ++i) {
+    const uint32_t parent = groups.groups[i].parent;
+    Require(parent == snapshot::kNone || parent < i, "parents come first");
+  }
+}
+
+bool CheckSnapshot(std::string_view text) {
+  const auto graph = Read(text, true);
+  const auto without_edges = Read(text, false);
+  Require(graph.ok() == without_edges.ok(), "edges are checked, kept or not");
+  if (!graph.ok()) {
+    RequireOneLine(graph.status().message());
+    return false;
+  }
+  CheckGraph(*graph);
+  CheckDominators(*graph);
+  return true;
+}
+
+struct Cell {
+  static constexpr const char* kTypeName = "cell \"of\" \\ a\nlist";
+  static constexpr const char* kReferenceNames[] = {"tail"};
+  long head;
+  gc::Field<Cell> tail;
+};
+
+// By the managed heap's own writer.
+std::string Written() {
+  auto heap = gc::Heap::Create().value();
+  const gc::Mutator mutator(*heap);
+  gc::Global<Cell> list("list");
+  for (long i = 0; i < 5; ++i) list = gc::make<Cell>(i, list.get());
+  char path[] = "/tmp/allomon-seed-XXXXXX";
+  close(mkstemp(path));
+  Require(heap->WriteSnapshot(path).ok(), "a snapshot is written");
+  std::string text;
+  if (FILE* file = fopen(path, "r")) {
+    char piece[4096];
+    for (size_t n; (n = fread(piece, 1, sizeof(piece), file)) > 0;) text.append(piece, n);
+    fclose(file);
+  }
+  unlink(path);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> Seeds() {
+  using namespace snapshot;
+  const TestGraph graph = {
+      {{"", 0, true}, {"a", 10}, {"b", 20}, {"(string)", 3}},
+      {{0, 1}, {0, 2, kTestProperty, "p"}, {1, 3}, {2, 3, kTestWeak, "w"}, {3, 1}}};
+  const TestGraph root = {{{"", 0, true}}, {}};
+  return {snapshot::TextOf(graph), snapshot::TextOf(root), Written()};
+}
+
+}  // namespace allomon::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace allomon::fuzz;
+  return Done(CheckSnapshot(TextOf(data, size)));
+}
