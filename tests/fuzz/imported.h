@@ -4,9 +4,9 @@
 
 #include "tests/fuzz/amounts.h"
 #include "tests/interchange/example_profile.h"
-#include "tools/interchange/export.h"
-#include "tools/interchange/import.h"
-#include "tools/interchange/metric_names.h"
+#include "tools/export/export.h"
+#include "tools/load/import.h"
+#include "tools/export/metric_names.h"
 
 namespace allomon::fuzz {
 

@@ -7,15 +7,15 @@
 #include "tests/fuzz/target.h"
 #include "tools/flame/options.h"
 #include "tools/gate/options.h"
-#include "tools/interchange/export_options.h"
+#include "tools/export/export_options.h"
 #include "tools/mlprof/options.h"
 #include "tools/prof/options.h"
-#include "tools/report/options.h"
+#include "tools/report/flat/options.h"
 #include "tools/run/options.h"
 #include "tools/serve/address.h"
 #include "tools/serve/options.h"
 #include "tools/snapshot/options.h"
-#include "tools/views/options.h"
+#include "tools/report/table/options.h"
 
 namespace allomon::fuzz {
 namespace {

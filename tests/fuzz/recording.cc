@@ -9,7 +9,7 @@
 
 #include "tests/fuzz/amounts.h"
 #include "tests/recording_reader/support/recording_builder.h"
-#include "tools/recording/recording_profile.h"
+#include "tools/load/recording/recording_profile.h"
 #include "tools/symbols/code_file.h"
 
 namespace allomon::fuzz {

@@ -1,5 +1,5 @@
 // Collapsed text folds back to the profile's totals, whatever its names.
-#include "tools/interchange/collapsed.h"
+#include "tools/text/collapsed_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "tests/interchange/example_profile.h"
-#include "tools/interchange/import.h"
+#include "tools/load/import.h"
 
 namespace allomon::interchange {
 namespace {

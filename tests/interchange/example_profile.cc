@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "tools/interchange/export.h"
+#include "tools/export/export.h"
 
 namespace allomon::interchange::testing {
 namespace {

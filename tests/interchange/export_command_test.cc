@@ -1,5 +1,5 @@
 // `allomon export`: what is wrong is one line that names it and the remedy, with status 2.
-#include "tools/interchange/export_command.h"
+#include "tools/export/export_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "tests/interchange/example_profile.h"
-#include "tools/interchange/export.h"
+#include "tools/export/export.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
 

@@ -6,7 +6,7 @@
 
 #include "tests/interchange/example_profile.h"
 #include "tools/heap/interval.h"
-#include "tools/interchange/import.h"
+#include "tools/load/import.h"
 
 namespace allomon::interchange {
 namespace {

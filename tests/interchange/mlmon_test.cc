@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "tests/interchange/example_profile.h"
-#include "tools/interchange/export.h"
-#include "tools/interchange/import.h"
+#include "tools/export/export.h"
+#include "tools/load/import.h"
 #include "tracker/formats/source_table.h"
 
 namespace allomon::interchange {

@@ -1,5 +1,5 @@
 // Addresses of a program get the names of its functions: here those of this test.
-#include "tools/interchange/naming.h"
+#include "tools/load/naming.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "tests/interchange/example_profile.h"
-#include "tools/interchange/import.h"
+#include "tools/load/import.h"
 
 extern "C" __attribute__((noinline)) void* AllomonNamingTestFunction(size_t bytes);
 void* AllomonNamingTestFunction(size_t bytes) { return malloc(bytes + 1); }

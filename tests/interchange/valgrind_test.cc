@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/interchange/example_profile.h"
-#include "tools/interchange/export.h"
+#include "tools/export/export.h"
 
 namespace allomon::interchange {
 namespace {

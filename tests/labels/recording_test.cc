@@ -13,7 +13,7 @@
 #include "runtime/heap.h"
 #include "tests/recording/recorded.h"
 #include "tools/heap/labels.h"
-#include "tools/recording/recording_profile.h"
+#include "tools/load/recording/recording_profile.h"
 
 namespace allomon {
 namespace {

@@ -11,9 +11,9 @@
 #include "allocator/allocator.h"
 #include "allomon/labels.h"
 #include "tests/recording/recorded.h"
-#include "tools/recording/recording_profile.h"
-#include "tools/views/data_output.h"
-#include "tools/views/view.h"
+#include "tools/load/recording/recording_profile.h"
+#include "tools/report/table/data_output.h"
+#include "tools/report/views/view.h"
 
 namespace allomon {
 namespace {

@@ -29,7 +29,7 @@
 #include "tests/recording/recorded.h"
 #include "tests/support/statistics.h"
 #include "tools/heap/interval.h"
-#include "tools/recording/recording_profile.h"
+#include "tools/load/recording/recording_profile.h"
 
 namespace allomon {
 namespace {

@@ -1,7 +1,7 @@
 // Names of real code: each test compiles the same source in another way, and asks for the names of
 // an instruction in a function that was inlined into another.
 
-#include "tools/recording/code_names.h"
+#include "tools/load/recording/code_names.h"
 
 #include <gtest/gtest.h>
 

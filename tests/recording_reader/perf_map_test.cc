@@ -1,4 +1,4 @@
-#include "tools/recording/perf_map.h"
+#include "tools/load/recording/perf_map.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "tools/recording/recording_profile.h"
+#include "tools/load/recording/recording_profile.h"
 
 #include <gtest/gtest.h>
 

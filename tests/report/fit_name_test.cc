@@ -1,5 +1,5 @@
 // What is left of names where room lacks: class and function before all else.
-#include "tools/report/fit_name.h"
+#include "tools/text/fit_name.h"
 
 #include <gtest/gtest.h>
 

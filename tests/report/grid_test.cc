@@ -1,11 +1,11 @@
-#include "tools/report/grid.h"
+#include "tools/text/grid.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "tools/report/fit_name.h"
+#include "tools/text/fit_name.h"
 
 namespace allomon::report {
 namespace {

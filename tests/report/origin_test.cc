@@ -1,5 +1,5 @@
 // What the colours of a picture mean.
-#include "tools/report/origin.h"
+#include "tools/report/flat/origin.h"
 
 #include <gtest/gtest.h>
 

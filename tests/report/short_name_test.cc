@@ -1,4 +1,4 @@
-#include "tools/report/short_name.h"
+#include "tools/text/short_name.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "tools/mlprof/cells.h"
 #include "tools/mlprof/dot.h"
 #include "tools/mlprof/keep.h"
-#include "tools/mlprof/regexp.h"
+#include "tools/text/regexp.h"
 #include "tools/mlprof/selection.h"
 #include "tools/mlprof/table.h"
 #include "tracker/formats/mlmon.h"

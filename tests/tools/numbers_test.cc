@@ -1,4 +1,4 @@
-#include "tools/mlprof/numbers.h"
+#include "tools/text/numbers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/mlprof/regexp.h"
+#include "tools/text/regexp.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Growth of old generations, of blocks that are simulated: each is sampled by chance, and the truth
 // is known.
-#include "tools/views/growth.h"
+#include "tools/report/views/growth.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "tools/views/leaks_view.h"
+#include "tools/report/views/leaks_view.h"
 
 namespace allomon::views {
 namespace {

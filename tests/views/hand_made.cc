@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "tools/views/data_output.h"
-#include "tools/views/text_output.h"
-#include "tools/views/view.h"
+#include "tools/report/table/data_output.h"
+#include "tools/report/table/text_output.h"
+#include "tools/report/views/view.h"
 
 namespace allomon::views {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
-#include "tools/views/options.h"
+#include "tools/report/table/options.h"
 
 namespace allomon::views {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "tests/views/hand_made.h"
-#include "tools/views/data_output.h"
-#include "tools/views/diff_view.h"
+#include "tools/report/table/data_output.h"
+#include "tools/report/views/diff_view.h"
 
 namespace allomon::views {
 namespace {

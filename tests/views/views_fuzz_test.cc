@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
-#include "tools/views/data_output.h"
-#include "tools/views/diff_view.h"
-#include "tools/views/text_output.h"
-#include "tools/views/view.h"
+#include "tools/report/table/data_output.h"
+#include "tools/report/views/diff_view.h"
+#include "tools/report/table/text_output.h"
+#include "tools/report/views/view.h"
 
 namespace allomon::views {
 namespace {

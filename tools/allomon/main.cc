@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "tools/command_result.h"
+#include "tools/options/command_result.h"
 #include "tools/control/control.h"
 #include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
-#include "tools/interchange/export_command.h"
+#include "tools/export/export_command.h"
 #include "tools/report/report.h"
-#include "tools/report/terminal.h"
+#include "tools/text/terminal.h"
 #include "tools/run/run.h"
 #include "tools/serve/serve.h"
 #include "tools/snapshot/heap_command.h"

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "tools/report/units.h"
+#include "tools/text/amounts.h"
 
 namespace allomon::control {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "tools/command_result.h"
-#include "tools/report/terminal.h"
+#include "tools/options/command_result.h"
+#include "tools/text/terminal.h"
 #include "tools/text/plain_text.h"
 
 namespace allomon::control {

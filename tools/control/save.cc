@@ -5,8 +5,8 @@
 #include "tools/control/options.h"
 #include "tools/control/recording_of.h"
 #include "tools/control/result.h"
-#include "tools/interchange/export_command.h"
-#include "tools/report/terminal.h"
+#include "tools/export/export_command.h"
+#include "tools/text/terminal.h"
 
 namespace allomon::control {
 namespace {

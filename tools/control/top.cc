@@ -11,7 +11,7 @@
 #include "tools/control/recording_of.h"
 #include "tools/control/result.h"
 #include "tools/report/report.h"
-#include "tools/report/terminal.h"
+#include "tools/text/terminal.h"
 
 namespace allomon::control {
 namespace {

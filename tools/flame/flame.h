@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/command_result.h"
+#include "tools/options/command_result.h"
 #include "tools/flame/page_data.h"
 #include "tools/heap/heap_profile.h"
 

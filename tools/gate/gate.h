@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/command_result.h"
+#include "tools/options/command_result.h"
 
 namespace allomon::gate {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tools/mlprof/read_file.h"
+#include "tools/mlmon/read_file.h"
 
 namespace allomon::gate {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/labels.h"
-#include "tools/mlprof/regexp.h"
+#include "tools/text/regexp.h"
 
 namespace allomon::heap {
 

@@ -1,6 +1,6 @@
 #include "tools/mlprof/cells.h"
 
-#include "tools/mlprof/numbers.h"
+#include "tools/text/numbers.h"
 
 namespace allomon::mlprof {
 namespace {

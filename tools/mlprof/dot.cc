@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tools/mlprof/cells.h"
-#include "tools/mlprof/numbers.h"
+#include "tools/text/numbers.h"
 #include "tools/mlprof/shown_graph.h"
 
 namespace allomon::mlprof {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tools/mlprof/profile_view.h"
-#include "tools/mlprof/regexp.h"
+#include "tools/text/regexp.h"
 
 namespace allomon::mlprof {
 

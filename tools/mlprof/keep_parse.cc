@@ -1,5 +1,5 @@
 #include "tools/mlprof/keep.h"
-#include "tools/mlprof/numbers.h"
+#include "tools/text/numbers.h"
 #include "tools/mlprof/sexp.h"
 
 namespace allomon::mlprof {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/mlprof/numbers.h"
+#include "tools/text/numbers.h"
 
 namespace allomon::mlprof {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/mlprof/keep.h"
-#include "tools/mlprof/regexp.h"
+#include "tools/text/regexp.h"
 
 namespace allomon::mlprof {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/mlprof/program.h"
+#include "tools/mlmon/program.h"
 #include "tracker/formats/mlmon.h"
 
 namespace allomon::mlprof {

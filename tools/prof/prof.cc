@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "tools/mlprof/read_file.h"
+#include "tools/mlmon/read_file.h"
 #include "tools/prof/charge.h"
 #include "tools/prof/options.h"
 #include "tools/prof/table.h"

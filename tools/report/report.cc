@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "tools/report/code_names.h"
-#include "tools/report/data_report.h"
-#include "tools/report/functions.h"
-#include "tools/report/inputs.h"
-#include "tools/report/options.h"
-#include "tools/report/picture.h"
-#include "tools/report/suggestion.h"
-#include "tools/report/text_report.h"
-#include "tools/report/units.h"
-#include "tools/views/options.h"
-#include "tools/views/views.h"
+#include "tools/mlmon/debug_file_names.h"
+#include "tools/report/flat/data_report.h"
+#include "tools/report/flat/functions.h"
+#include "tools/mlmon/inputs.h"
+#include "tools/report/flat/options.h"
+#include "tools/report/picture/picture.h"
+#include "tools/report/flat/suggestion.h"
+#include "tools/report/flat/text_report.h"
+#include "tools/text/amounts.h"
+#include "tools/report/table/options.h"
+#include "tools/report/views/views.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::report {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "tools/heap/missing.h"
-#include "tools/recording/missing_of.h"
+#include "tools/load/recording/missing_of.h"
 #include "tools/run/main_program.h"
 #include "tools/run/output_file.h"
 #include "tools/run/say.h"

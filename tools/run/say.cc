@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "tools/report/terminal.h"
+#include "tools/text/terminal.h"
 #include "tools/text/plain_text.h"
 
 namespace allomon::run {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "tools/report/units.h"
+#include "tools/text/amounts.h"
 
 namespace allomon::run {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
-#include "tools/recording/recording_profile.h"
+#include "tools/load/recording/recording_profile.h"
 #include "tools/run/output_file.h"
 #include "tools/run/progress_line.h"
 #include "tools/run/say.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/heap/labels.h"
-#include "tools/recording/label_table.h"
+#include "tools/load/recording/label_table.h"
 #include "tools/serve/metrics.h"
 
 namespace allomon::serve {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "tools/recording/recording_profile.h"
+#include "tools/load/recording/recording_profile.h"
 #include "tools/serve/source.h"
 #include "tracker/formats/recording_bytes.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tools/heap/join.h"
-#include "tools/recording/recording_profile.h"
+#include "tools/load/recording/recording_profile.h"
 
 namespace allomon::serve {
 namespace {

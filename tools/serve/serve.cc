@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-#include "tools/report/terminal.h"
+#include "tools/text/terminal.h"
 #include "tools/serve/address.h"
 #include "tools/serve/doorkeeper.h"
 #include "tools/serve/front.h"

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 
-#include "tools/report/grid.h"
-#include "tools/report/units.h"
+#include "tools/text/grid.h"
+#include "tools/text/amounts.h"
 #include "tools/snapshot/views.h"
 
 namespace allomon::snapshot {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/command_result.h"
-#include "tools/report/terminal.h"
+#include "tools/options/command_result.h"
+#include "tools/text/terminal.h"
 
 namespace allomon::snapshot {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "tools/report/grid.h"
+#include "tools/text/grid.h"
 #include "tools/snapshot/views.h"
 
 namespace allomon::snapshot {

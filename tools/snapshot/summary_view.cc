@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tools/report/grid.h"
+#include "tools/text/grid.h"
 #include "tools/snapshot/views.h"
 
 namespace allomon::snapshot {

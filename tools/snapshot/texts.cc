@@ -1,5 +1,5 @@
 // What all views of a snapshot share.
-#include "tools/report/units.h"
+#include "tools/text/amounts.h"
 #include "tools/snapshot/views.h"
 
 namespace allomon::snapshot {

@@ -1,0 +1,70 @@
+#include "tools/export/export.h"
+
+#include <string>
+#include <utility>
+
+#include "tools/export/exporters.h"
+#include "tools/pprof/gzip.h"
+#include "tools/pprof/pprof.h"
+
+namespace allomon::interchange {
+
+namespace {
+
+// Inlined calls counted in: a few bytes of a hostile file can stand for very many.
+bool HasFewFrames(const heap::HeapProfile& profile) {
+  size_t frames = 0;
+  for (const heap::Sample& sample : profile.samples) {
+    for (const uint32_t location : sample.stack) {
+      frames += profile.locations[location].lines.size() + 1;
+      if (frames > kMostFrames) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<OutputFiles> Export(const ExportFormat& format, const heap::HeapProfile& profile,
+                                   heap::Metric metric) {
+  if (HasFewFrames(profile)) return format.run(profile, metric);
+  return absl::InvalidArgumentError("more than " + std::to_string(kMostFrames) +
+                                    " frames of stacks: record fewer (--rate, --limit)");
+}
+
+const std::vector<ExportFormat>& ExportFormats() {
+  static const auto* const formats = new std::vector<ExportFormat>{
+      {"pprof", "go tool pprof, and allomon itself", "pb.gz", ToPprof},
+      {"collapsed", "flamegraph.pl and its kin: a line per stack", "folded", ToCollapsed},
+      {"speedscope", "speedscope", "speedscope.json", ToSpeedscope},
+      {"callgrind", "callgrind_annotate, KCachegrind", "callgrind", ToCallgrind},
+      {"dhat", "dh_view.html of valgrind", "dhat.json", ToDhat},
+      {"massif", "ms_print of valgrind, massif-visualizer", "massif", ToMassif},
+      {"heap_v2", "go tool pprof, jeprof, gperftools' pprof", "heap", ToHeapV2},
+      {"jemalloc", "jeprof: as jemalloc writes heap_v2", "heap", ToJemalloc},
+      {"mlmon", "mlprof and allomon report: mlmon.out and its .sources", "mlmon.out", ToMlmon},
+      {"csv", "spreadsheets and data frames: a row per stack and size", "csv", ToCsv},
+      {"json", "your own programs: all that the profile has", "json", ToJson},
+  };
+  return *formats;
+}
+
+const ExportFormat* FindExportFormat(std::string_view name) {
+  for (const ExportFormat& format : ExportFormats()) {
+    if (format.name == name) return &format;
+  }
+  return nullptr;
+}
+
+Exported ToPprof(const heap::HeapProfile& profile, heap::Metric /*metric*/) {
+  return OneFile(pprof::Gzip(pprof::EncodePprof(profile)));
+}
+
+Exported OneFile(std::string bytes) {
+  constexpr int kMode = 0666;  // the umask applies
+  OutputFiles files;
+  files.push_back({"", std::move(bytes), kMode});
+  return files;
+}
+
+}  // namespace allomon::interchange

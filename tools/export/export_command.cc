@@ -1,0 +1,109 @@
+#include "tools/export/export_command.h"
+
+#include <utility>
+
+#include "tools/heap/join.h"
+#include "tools/heap/labels.h"
+#include "tools/export/export_options.h"
+#include "tools/export/metric_names.h"
+#include "tools/load/naming.h"
+#include "tools/load/load.h"
+#include "tracker/formats/write_file.h"
+
+namespace allomon::interchange {
+namespace {
+
+using heap::HeapProfile;
+using heap::Metric;
+
+absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
+
+// The files, for an error.
+std::string Named(const ExportOptions& options) {
+  const std::string& first = options.files[0];
+  const size_t others = options.files.size() - 1;
+  return others == 0 ? first : first + " and " + std::to_string(others) + " more";
+}
+
+absl::StatusOr<Metric> MetricToWrite(const ExportOptions& options, const HeapProfile& profile) {
+  const auto preset = DefaultMetric(profile);
+  if (!preset.has_value()) return Bad(Named(options) + " counts nothing that can be exported");
+  const Metric metric = options.metric.value_or(*preset);
+  if (Has(profile, metric)) return metric;
+  return Bad(Named(options) + " does not have --metric=" + MetricName(metric) + "; it has " +
+             MetricsOf(profile));
+}
+
+absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
+  load::LoadOptions load_options;
+  load_options.debug_dir = options.debug_dir;
+  load_options.counts_metric = options.counts_metric;
+  auto sum = load::LoadHeapProfile(options.files[0], load_options);
+  for (size_t i = 1; sum.ok() && i < options.files.size(); ++i) {
+    const auto profile = load::LoadHeapProfile(options.files[i], load_options);
+    if (!profile.ok()) return profile.status();
+    heap::AddProfile(*profile, &*sum);
+  }
+  return sum;
+}
+
+absl::Status Choose(const ExportOptions& options, HeapProfile* profile) {
+  if (!options.by_label.empty() && !heap::HasLabel(*profile, options.by_label)) {
+    return Bad(Named(options) + ": " + heap::NoSuchLabel(*profile, options.by_label));
+  }
+  heap::KeepSelected(options.labels, profile);
+  if (!options.by_label.empty()) heap::AddLabelFrames(options.by_label, profile);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
+  auto profile = Load(options);
+  if (!profile.ok()) return profile.status();
+  const absl::Status chosen = Choose(options, &*profile);
+  if (!chosen.ok()) return chosen;
+  NarrowMappings(&*profile);
+  const auto metric = MetricToWrite(options, *profile);
+  if (!metric.ok()) return metric.status();
+  auto files = Export(*options.format, *profile, *metric);
+  if (!files.ok()) return Bad(Named(options) + ": " + std::string(files.status().message()));
+  return files;
+}
+
+absl::Status Write(const std::string& path, const OutputFiles& files) {
+  std::vector<FileToWrite> to_write;
+  for (const OutputFile& file : files) {
+    to_write.push_back({path + file.suffix, file.bytes, file.mode});
+  }
+  std::string error;
+  return WriteFilesAtomically(to_write, &error) ? absl::OkStatus() : Bad(error);
+}
+
+absl::StatusOr<std::string> Run(const ExportOptions& options) {
+  auto files = Convert(options);
+  if (!files.ok()) return files.status();
+  if (options.output != "-") {
+    const absl::Status status = Write(options.output, *files);
+    if (!status.ok()) return status;
+    return std::string();
+  }
+  if (files->size() == 1) return std::move(files->front().bytes);
+  return Bad(std::string("--format=") + options.format->name +
+             " is more than one file; name the first one with -o");
+}
+
+}  // namespace
+
+CommandResult RunExport(const std::vector<std::string>& args, Charset charset) {
+  const auto bad = [charset](const absl::Status& status) {
+    return CommandResult{
+        2, "", "allomon export: " + Printable(std::string(status.message()), charset) + "\n"};
+  };
+  const auto options = ParseExportOptions(args);
+  if (!options.ok()) return bad(options.status());
+  if (options->help) return {0, ExportUsage(), ""};
+  auto out = Run(*options);
+  if (!out.ok()) return bad(out.status());
+  return {0, *std::move(out), ""};
+}
+
+}  // namespace allomon::interchange

@@ -1,0 +1,20 @@
+// `allomon export`: writes a heap profile in another format.
+#ifndef ALLOMON_TOOLS_EXPORT_EXPORT_COMMAND_H_
+#define ALLOMON_TOOLS_EXPORT_EXPORT_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/options/command_result.h"
+#include "tools/text/plain_text.h"
+
+namespace allomon::interchange {
+
+// `args` are without the command's name.  The status is 0 if the profile was written, 2 on bad
+// input, with one line in `err`.  Reads the profile and writes files.  What goes to standard output
+// is in `out`.
+CommandResult RunExport(const std::vector<std::string>& args, Charset charset);
+
+}  // namespace allomon::interchange
+
+#endif  // ALLOMON_TOOLS_EXPORT_EXPORT_COMMAND_H_

@@ -1,0 +1,36 @@
+// The command line of `allomon export`.
+#ifndef ALLOMON_TOOLS_EXPORT_EXPORT_OPTIONS_H_
+#define ALLOMON_TOOLS_EXPORT_EXPORT_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
+#include "tools/heap/labels.h"
+#include "tools/export/export.h"
+
+namespace allomon::interchange {
+
+struct ExportOptions {
+  const ExportFormat* format = nullptr;
+  std::optional<heap::Metric> metric;                // none: DefaultMetric()
+  heap::Metric counts_metric = heap::Metric::kLive;  // of collapsed input
+  std::string output = "-";                          // "-": standard output
+  std::string debug_dir;                             // where debug files are looked for, too
+  std::string by_label;                              // whose values are outermost frames
+  heap::LabelSelection labels;
+  std::vector<std::string> files;  // at least one; what they have adds up
+  bool help = false;
+};
+
+// Accepts --name=value and --name value, options and files in any order, and only files behind
+// `--`.  Fails with one line that names the argument.
+absl::StatusOr<ExportOptions> ParseExportOptions(const std::vector<std::string>& args);
+
+std::string ExportUsage();
+
+}  // namespace allomon::interchange
+
+#endif  // ALLOMON_TOOLS_EXPORT_EXPORT_OPTIONS_H_

@@ -1,0 +1,32 @@
+// One function for each format.  README.md says what each keeps and loses.
+#ifndef ALLOMON_TOOLS_EXPORT_EXPORTERS_H_
+#define ALLOMON_TOOLS_EXPORT_EXPORTERS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
+#include "tracker/formats/output_format.h"
+
+namespace allomon::interchange {
+
+using Exported = absl::StatusOr<OutputFiles>;
+
+Exported ToPprof(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToCollapsed(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToSpeedscope(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToCallgrind(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToDhat(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToMassif(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToHeapV2(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToJemalloc(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToMlmon(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToCsv(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToJson(const heap::HeapProfile& profile, heap::Metric metric);
+
+// A format of one file.  Its mode leaves it to the umask who may read it.
+Exported OneFile(std::string bytes);
+
+}  // namespace allomon::interchange
+
+#endif  // ALLOMON_TOOLS_EXPORT_EXPORTERS_H_

@@ -1,0 +1,90 @@
+#include "tools/load/recording/find_code.h"
+
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+namespace allomon::recording {
+namespace {
+
+// The time of change, not that of modification: programs that replace files set the latter.
+bool IsSame(const CodeFile& file, const CodeIdentity& code) {
+  if (!code.build_id.empty()) return file.BuildId() == code.build_id;
+  switch (code.file_known) {
+    case FileKnown::kFile:
+      return file.identity() == code.file;
+    case FileKnown::kElsewhere:
+      return false;
+    case FileKnown::kNothing:
+      break;
+  }
+  return file.identity().change_nanos <= code.start_nanos;
+}
+
+std::string HexOf(const uint8_t* bytes, size_t count) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  for (size_t i = 0; i < count; ++i) {
+    hex += kDigits[bytes[i] / 16];
+    hex += kDigits[bytes[i] % 16];
+  }
+  return hex;
+}
+
+FileKnown KnownOf(uint8_t value) {
+  return value <= static_cast<uint8_t>(FileKnown::kElsewhere) ? static_cast<FileKnown>(value)
+                                                              : FileKnown::kNothing;
+}
+
+// Debuggers keep a file of the build id abcdef as .build-id/ab/cdef, and its names as cdef.debug.
+std::unique_ptr<CodeFile> OpenByBuildId(const CodeIdentity& code, const std::string& debug_folder) {
+  if (code.build_id.size() < 3) return nullptr;
+  const std::string name =
+      "/.build-id/" + code.build_id.substr(0, 2) + "/" + code.build_id.substr(2);
+  for (const std::string& folder : {debug_folder, std::string("/usr/lib/debug")}) {
+    if (folder.empty()) continue;
+    for (const char* const suffix : {"", ".debug"}) {
+      auto file = CodeFile::Open(folder + name + suffix, debug_folder);
+      if (file != nullptr && file->BuildId() == code.build_id) return file;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+CodeIdentity IdentityOf(const Module& module, const std::string& path, uint64_t start_nanos) {
+  CodeIdentity code;
+  code.path = path;
+  code.build_id = HexOf(module.build_id, module.build_id_bytes);
+  code.start_nanos = start_nanos;
+  if (module.build_id_bytes != 0) return code;
+  code.file_known = KnownOf(module.file_known);
+  if (code.file_known == FileKnown::kFile) {
+    std::memcpy(&code.file, module.build_id, sizeof(code.file));
+  }
+  return code;
+}
+
+bool operator<(const CodeIdentity& a, const CodeIdentity& b) {
+  const auto key = [](const CodeIdentity& code) {
+    return std::tie(code.path, code.build_id, code.file_known, code.file.device, code.file.inode,
+                    code.file.size_bytes, code.file.change_nanos);
+  };
+  return key(a) < key(b);
+}
+
+FoundCode FindCode(const CodeIdentity& code, const std::string& debug_folder) {
+  auto file = CodeFile::Open(code.path, debug_folder);
+  if (file != nullptr && IsSame(*file, code)) return {std::move(file), ""};
+  const bool is_there = file != nullptr;
+  if (auto other = OpenByBuildId(code, debug_folder)) return {std::move(other), ""};
+  const std::string by_address = "; its functions are named by their addresses";
+  const std::string how = code.build_id.empty() ? "" : " (other build id)";
+  // The kernel's own code, for one, is in no file.
+  if (code.path.find('/') == std::string::npos) return {nullptr, ""};
+  if (is_there) return {nullptr, code.path + " has changed since" + how + by_address};
+  return {nullptr, code.path + " is not there any more" + by_address};
+}
+
+}  // namespace allomon::recording

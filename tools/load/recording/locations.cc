@@ -1,0 +1,156 @@
+#include "tools/load/recording/locations.h"
+
+#include <algorithm>
+#include <string>
+
+namespace allomon::recording {
+namespace {
+
+// A hostile recording may name the same bytes again and again.
+constexpr uint64_t kMostNameBytes = uint64_t{256} << 20;
+constexpr size_t kMostNamePart = 4096;
+constexpr uint32_t kMostLine = 1'000'000'000;
+
+// Up to the next tab, which is taken, too.
+std::string_view TakePart(std::string_view* rest) {
+  const size_t tab = rest->find('\t');
+  const std::string_view part = rest->substr(0, std::min(tab, kMostNamePart));
+  rest->remove_prefix(tab == std::string_view::npos ? rest->size() : tab + 1);
+  return part;
+}
+
+uint32_t LineOf(std::string_view text) {
+  uint32_t line = 0;
+  for (const char digit : text) {
+    if (digit < '0' || digit > '9' || line >= kMostLine / 10) return 0;
+    line = line * 10 + static_cast<uint32_t>(digit - '0');
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<uint32_t> Locations::Add(const Process& process) {
+  const ModuleMap modules(process.modules);
+  const FileNumbers files = AddFiles(process);
+  perf_map_.reset();
+  std::vector<uint32_t> locations;
+  locations.reserve(process.nodes.size());
+  for (const Node& node : process.nodes) {
+    locations.push_back(Intern(PlaceOf(process, modules, files, node)));
+  }
+  return locations;
+}
+
+uint32_t Locations::AddCut() {
+  if (cut_ != kNoFile) return cut_;
+  const uint32_t function = names_.AddFunction({"[callers left out]", "", "", 0});
+  return cut_ = Intern({kFunction, uint64_t{function} << 32});
+}
+
+uint32_t Locations::Intern(const Place& place) {
+  const auto [found, is_new] = index_of_.try_emplace(place, static_cast<uint32_t>(places_.size()));
+  if (!is_new) return found->second;
+  places_.push_back(place);
+  if (place.file < kFunction) names_.Ask(place.file, place.address);
+  return found->second;
+}
+
+Locations::FileNumbers Locations::AddFiles(const Process& process) {
+  FileNumbers files;
+  for (const Module& module : process.modules) {
+    const std::string path(process.TextOf(module.path).substr(0, kMostNamePart));
+    files.push_back(names_.AddFile(IdentityOf(module, path.empty() ? process.program : path,
+                                              process.record.start_realtime_nanos)));
+  }
+  return files;
+}
+
+Locations::Place Locations::PlaceOf(const Process& process, const ModuleMap& modules,
+                                    const FileNumbers& files, const Node& node) {
+  if (node.kind == static_cast<uint8_t>(NodeKind::kNamed)) {
+    return NamedPlace(process.NameOf(node));
+  }
+  const bool is_return = node.kind == static_cast<uint8_t>(NodeKind::kReturnAddress);
+  const uint64_t address = node.address - (is_return && node.address > 0 ? 1 : 0);
+  const ModuleMap::Range* const range = modules.Find(address);
+  if (range == nullptr) return GeneratedPlace(process, address);
+  AddMapping(*range, files[range->module]);
+  return {files[range->module], address - range->bias};
+}
+
+Locations::Place Locations::NamedPlace(std::string_view name_file_line) {
+  std::string_view rest = name_file_line;
+  std::string name(TakePart(&rest));
+  std::string file(TakePart(&rest));
+  const uint32_t line = LineOf(TakePart(&rest));
+  name_bytes_ += name.size() + file.size();
+  if (name.empty() || name_bytes_ > kMostNameBytes) return {kNoFile, 0};
+  const uint32_t function = names_.AddFunction({std::move(name), "", std::move(file), 0});
+  has_named_ = true;
+  return {kFunction, uint64_t{function} << 32 | line};
+}
+
+// Code that is in no module was made by the process.
+Locations::Place Locations::GeneratedPlace(const Process& process, uint64_t address) {
+  if (!reads_perf_maps_) return {kNoFile, address};
+  if (!perf_map_) {
+    perf_map_ = PerfMap::OfProcess(process.record.pid, process.record.start_realtime_nanos);
+  }
+  const std::string_view name = perf_map_->Find(address).substr(0, kMostNamePart);
+  name_bytes_ += name.size();
+  if (name.empty() || name_bytes_ > kMostNameBytes) return {kNoFile, address};
+  const GeneratedFunction parts = ParseGeneratedName(name);
+  const uint32_t function =
+      names_.AddFunction({std::string(parts.name), "", std::string(parts.file), 0});
+  has_named_ = true;
+  return {kFunction, uint64_t{function} << 32 | std::min(parts.line, kMostLine)};
+}
+
+void Locations::AddMapping(const ModuleMap::Range& range, uint32_t file) {
+  const auto [place, is_new] = mapped_.try_emplace(file);
+  if (!is_new) return;
+  const CodeIdentity& code = names_.identity(file);
+  place->second = {static_cast<uint32_t>(mappings_.size()), range.bias};
+  mappings_.push_back({range.begin, range.end, 0, code.path, code.build_id});
+}
+
+void Locations::Store(heap::HeapProfile* profile) const {
+  profile->mappings = mappings_;
+  const auto interpreted = static_cast<uint32_t>(mappings_.size());
+  if (has_named_) profile->mappings.push_back({0, 0, 0, heap::kInterpreted, ""});
+  for (const auto& [file, mapped] : mapped_) {
+    if (!names_.note(file).empty()) profile->notes.push_back(names_.note(file));
+  }
+  std::unordered_map<uint32_t, uint32_t> function_of;  // the profile's, by that of all profiles
+  for (const Place& place : places_) {
+    heap::Location location = LocationOf(place);
+    const bool is_cut = cut_ != kNoFile && place == places_[cut_];
+    if (place.file == kFunction && !is_cut) location.mapping = interpreted;
+    for (heap::Line& line : location.lines) {
+      const auto [known, is_new] =
+          function_of.try_emplace(line.function, static_cast<uint32_t>(profile->functions.size()));
+      if (is_new) profile->functions.push_back(names_.functions()[line.function]);
+      line.function = known->second;
+    }
+    profile->locations.push_back(std::move(location));
+  }
+}
+
+heap::Location Locations::LocationOf(const Place& place) const {
+  heap::Location location;
+  if (place.file == kFunction) {
+    location.lines.push_back(
+        {static_cast<uint32_t>(place.address >> 32), static_cast<uint32_t>(place.address)});
+  } else if (place.file == kNoFile) {
+    location.address = place.address;
+  } else {
+    const Mapped& mapped = mapped_.at(place.file);
+    location.address = place.address + mapped.bias;
+    location.mapping = mapped.index;
+    location.lines = names_.At(place.file, place.address);
+  }
+  return location;
+}
+
+}  // namespace allomon::recording

@@ -1,0 +1,85 @@
+// Frames of processes as the locations of one profile: those of the same code are one, wherever
+// each process had its modules.
+#ifndef ALLOMON_TOOLS_LOAD_RECORDING_LOCATIONS_H_
+#define ALLOMON_TOOLS_LOAD_RECORDING_LOCATIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/heap/heap_profile.h"
+#include "tools/load/recording/code_names.h"
+#include "tools/load/recording/module_map.h"
+#include "tools/load/recording/perf_map.h"
+#include "tracker/formats/recording.h"
+
+namespace allomon::recording {
+
+class Locations {
+ public:
+  // Asks `names`, which must outlive it, for each address.  `reads_perf_maps`: names of code that
+  // is in no module come from the processes' perf maps.
+  Locations(CodeNames* names, bool reads_perf_maps)
+      : names_(*names), reads_perf_maps_(reads_perf_maps) {}
+
+  // The locations of a process's nodes, by their index.
+  std::vector<uint32_t> Add(const Process& process);
+
+  // Stands for the callers of a stack that was cut.
+  uint32_t AddCut();
+
+  // Once the names are known.  Sets the profile's locations, functions, mappings, and notes on
+  // mappings without names.
+  void Store(heap::HeapProfile* profile) const;
+
+ private:
+  // A file of code, or one of the values below.
+  struct Place {
+    uint32_t file;
+    uint64_t address;  // in the file; without a file, of the process; or a function and a line
+    bool operator==(const Place& other) const {
+      return file == other.file && address == other.address;
+    }
+  };
+  static constexpr uint32_t kNoFile = UINT32_MAX;
+  static constexpr uint32_t kFunction = UINT32_MAX - 1;  // address: function << 32 | line
+
+  struct Hash {
+    size_t operator()(const Place& place) const {
+      return (place.address ^ uint64_t{place.file} << 40) * 0x9e3779b97f4a7c15u >> 7;
+    }
+  };
+  struct Mapped {
+    uint32_t index;  // of the profile's mappings
+    uint64_t bias;   // in the process that had it first
+  };
+  using FileNumbers = std::vector<uint32_t>;  // by module
+
+  uint32_t Intern(const Place& place);
+  Place PlaceOf(const Process& process, const ModuleMap& modules, const FileNumbers& files,
+                const Node& node);
+  Place NamedPlace(std::string_view name_file_line);
+  Place GeneratedPlace(const Process& process, uint64_t address);
+  FileNumbers AddFiles(const Process& process);
+  void AddMapping(const ModuleMap::Range& range, uint32_t file);
+  heap::Location LocationOf(const Place& place) const;
+
+  CodeNames& names_;
+  const bool reads_perf_maps_;
+  std::optional<PerfMap> perf_map_;  // of the process that is being added
+  std::vector<Place> places_;
+  std::unordered_map<Place, uint32_t, Hash> index_of_;
+  std::vector<heap::Mapping> mappings_;
+  std::map<uint32_t, Mapped> mapped_;  // by file
+  uint64_t name_bytes_ = 0;
+  bool has_named_ = false;  // interpreted functions
+  uint32_t cut_ = kNoFile;  // AddCut()'s
+};
+
+}  // namespace allomon::recording
+
+#endif  // ALLOMON_TOOLS_LOAD_RECORDING_LOCATIONS_H_

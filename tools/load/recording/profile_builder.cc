@@ -1,0 +1,198 @@
+#include "tools/load/recording/profile_builder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tools/load/recording/ages.h"
+#include "tools/load/recording/missing_of.h"
+
+namespace allomon::recording {
+namespace {
+
+using heap::Metric;
+
+constexpr double kNanos = 1e9;
+constexpr uint64_t kMostFramesOfAll = uint64_t{1} << 27;  // 512 MiB of them
+constexpr uint64_t kLeastFrames = 16;
+
+void SetHas(Metric metric, heap::HeapProfile* profile) {
+  profile->has[static_cast<size_t>(metric)] = true;
+}
+
+Metric MetricOf(const Process::Event& event) {
+  switch (static_cast<EventKind>(event.kind)) {
+    case EventKind::kPromoted:
+      return Metric::kPromoted;
+    case EventKind::kDiedYoung:
+      return Metric::kDiedYoung;
+    case EventKind::kFreed:
+      break;
+  }
+  return Metric::kTemporary;
+}
+
+bool IsOfMetric(const Process::Event& event, Metric metric) {
+  return metric != Metric::kTemporary || event.log2_bytes < kTemporaryLog2Bytes;
+}
+
+std::vector<heap::TimelinePoint> TimelineOf(const Process& process) {
+  std::vector<heap::TimelinePoint> points;
+  for (const TimelinePoint& point : process.timeline) {
+    points.push_back(
+        {static_cast<double>(point.nanos) / kNanos, static_cast<double>(point.allocated_bytes),
+         static_cast<double>(point.live_bytes), static_cast<double>(point.most_live_bytes)});
+  }
+  return points;
+}
+
+// The exact words of a thread that goes on are those until its last sample.  The sample stands for
+// t (1 - p) / p words after it as well, and the variance is that many times the estimate.
+double WordsUntilLastSample(const Process::Thread& thread) {
+  const double words = thread.estimated_words;
+  if (thread.ended || words <= 0) return words;
+  return std::max(0.0, words - thread.estimated_words_variance / words);
+}
+
+}  // namespace
+
+void ProfileBuilder::Add(const Process& process) {
+  AddHead(process);
+  AddThreads(process);
+  const std::vector<uint32_t> sample_of = AddRows(process, AddStacks(process));
+  AddEvents(process, sample_of);
+  AddAges(process, sample_of);
+  for (const std::string& note : process.notes) profile_.notes.push_back(note);
+}
+
+void ProfileBuilder::AddHead(const Process& process) {
+  const Process::Record& record = process.record;
+  profile_.missing.Add(MissingOf(record.missing));
+  profile_.has_halves = profile_.has_halves || process.has_halves;
+  profile_.is_sum = ++processes_ > 1;
+  if (profile_.is_sum) return;
+  for (const Metric metric :
+       {Metric::kAllocated, Metric::kLive, Metric::kPeak, Metric::kTemporary}) {
+    SetHas(metric, &profile_);
+  }
+  profile_.origin = "recording";
+  profile_.program = process.program;
+  profile_.command = process.command;
+  profile_.pid = record.pid;
+  profile_.rate = record.rate;
+  profile_.seed = record.seed;
+  profile_.start_unix_nanos = static_cast<int64_t>(record.start_realtime_nanos);
+  profile_.duration_seconds = static_cast<double>(record.last_nanos) / kNanos;
+  profile_.peak_seconds = static_cast<double>(record.peak_nanos) / kNanos;
+  profile_.timeline = TimelineOf(process);
+}
+
+void ProfileBuilder::AddThreads(const Process& process) {
+  for (const Process::Thread& thread : process.threads) {
+    if (thread.tid == 0) continue;
+    heap::Thread added;
+    added.name.assign(thread.name, strnlen(thread.name, sizeof(thread.name)));
+    added.tid = thread.tid;
+    added.exact_words = static_cast<double>(thread.exact_words);
+    added.estimated_words = WordsUntilLastSample(thread);
+    added.estimated_words_variance = thread.estimated_words_variance;
+    added.allocated = AmountOf(thread.allocated);
+    added.live = AmountOf(thread.live);
+    profile_.threads.push_back(std::move(added));
+  }
+}
+
+// The tree's nodes by the process's.  Parents have smaller numbers.
+std::vector<uint32_t> ProfileBuilder::AddStacks(const Process& process) {
+  const std::vector<uint32_t> location_of = locations_.Add(process);
+  std::vector<uint32_t> node_of = {0};
+  node_of.reserve(process.nodes.size() + 1);
+  tree_.Reserve(process.nodes.size());
+  for (size_t i = 0; i < process.nodes.size(); ++i) {
+    const Node& node = process.nodes[i];
+    const bool is_cut = node.parent == 0 && node.cut != 0;
+    const uint32_t parent = is_cut ? tree_.Add(0, locations_.AddCut()) : node_of[node.parent];
+    node_of.push_back(tree_.Add(parent, location_of[i]));
+  }
+  return node_of;
+}
+
+heap::Sample& ProfileBuilder::SampleOf(const Key& key) {
+  const auto [place, is_new] =
+      index_of_.try_emplace(key, static_cast<uint32_t>(profile_.samples.size()));
+  if (!is_new) return profile_.samples[place->second];
+  node_of_sample_.push_back(key.node);
+  heap::Sample& sample = profile_.samples.emplace_back();
+  sample.has_size = true;
+  sample.size_bytes = LeastSizeOf(static_cast<uint16_t>(key.size_class - 1));
+  sample.has_header = key.has_header;
+  sample.labels = labels_.CopyOf(key.labels);
+  return sample;
+}
+
+// The samples of the rows, by their number.
+std::vector<uint32_t> ProfileBuilder::AddRows(const Process& process,
+                                              const std::vector<uint32_t>& node_of) {
+  std::vector<uint32_t> sample_of = {0};
+  sample_of.reserve(process.rows.size() + 1);
+  for (const Process::Row& row : process.rows) {
+    sample_of.push_back(0);
+    if (row.size_class == 0) continue;
+    const uint32_t labels = labels_.Add(process.TextOf(row.labels));
+    heap::Sample& sample = SampleOf({node_of[row.node], labels, row.size_class, HasHeader(row)});
+    sample[Metric::kAllocated].Add(AmountOf(row.allocated));
+    sample[Metric::kLive].Add(AmountOf(row.live));
+    sample[Metric::kPeak].Add(AmountOf(row.peak));
+    sample_of.back() = static_cast<uint32_t>(&sample - profile_.samples.data());
+    if (!row.young) continue;
+    SetHas(Metric::kPromoted, &profile_);
+    SetHas(Metric::kDiedYoung, &profile_);
+  }
+  return sample_of;
+}
+
+void ProfileBuilder::AddEvents(const Process& process, const std::vector<uint32_t>& sample_of) {
+  for (const Process::Event& event : process.events) {
+    if (event.kind == 0) continue;
+    heap::Sample& sample = profile_.samples[sample_of[event.row]];
+    const Metric metric = MetricOf(event);
+    if (IsOfMetric(event, metric)) {
+      sample[metric].Add(AmountOf(event.sum));
+      SetHas(metric, &profile_);
+    }
+    if (metric != Metric::kPromoted) sample.deaths.push_back(LifetimeOf(event));
+  }
+}
+
+void ProfileBuilder::AddAges(const Process& process, const std::vector<uint32_t>& sample_of) {
+  for (const LiveBlock& block : process.live) {
+    if (block.row == 0) continue;
+    profile_.samples[sample_of[block.row]].ages.push_back(AgeOf(process, block));
+  }
+}
+
+// How many frames a stack may have, so that a hostile recording's fit into memory.
+uint64_t ProfileBuilder::MostFrames() {
+  uint64_t frames = 0;
+  for (const uint32_t node : node_of_sample_) frames += tree_.DepthOf(node);
+  if (frames <= kMostFramesOfAll) return UINT64_MAX;
+  profile_.notes.push_back("its stacks are too deep to be shown whole");
+  return std::max(kLeastFrames, kMostFramesOfAll / node_of_sample_.size());
+}
+
+heap::HeapProfile ProfileBuilder::Finish() {
+  const uint64_t most = MostFrames();
+  for (size_t i = 0; i < profile_.samples.size(); ++i) {
+    heap::Sample& sample = profile_.samples[i];
+    sample.stack = tree_.StackOf(node_of_sample_[i], most);
+    Merge(&sample.deaths);
+    Merge(&sample.ages);
+  }
+  locations_.Store(&profile_);
+  if (labels_.is_full()) profile_.notes.push_back("it has too many labels: some are (other)");
+  if (processes_ > 1) {
+    profile_.notes.push_back("the sum of " + std::to_string(processes_) + " processes");
+  }
+  return std::move(profile_);
+}
+
+}  // namespace allomon::recording

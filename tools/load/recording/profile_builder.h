@@ -1,0 +1,70 @@
+// One heap profile from the processes of one program.
+#ifndef ALLOMON_TOOLS_LOAD_RECORDING_PROFILE_BUILDER_H_
+#define ALLOMON_TOOLS_LOAD_RECORDING_PROFILE_BUILDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/heap/heap_profile.h"
+#include "tools/load/recording/label_table.h"
+#include "tools/load/recording/locations.h"
+#include "tools/load/recording/stack_tree.h"
+#include "tracker/formats/recording.h"
+
+namespace allomon::recording {
+
+class ProfileBuilder {
+ public:
+  // `names` must outlive it.  `reads_perf_maps` as of Locations.
+  ProfileBuilder(CodeNames* names, bool reads_perf_maps) : locations_(names, reads_perf_maps) {}
+
+  // The one that allocated most comes first: pid, command and timeline are its.
+  void Add(const Process& process);
+
+  // Once, when the names are known.
+  heap::HeapProfile Finish();
+
+ private:
+  struct Key {
+    uint32_t node;
+    uint32_t labels;  // of the LabelTable
+    uint16_t size_class;
+    bool has_header;
+    bool operator==(const Key& other) const {
+      return node == other.node && labels == other.labels && size_class == other.size_class &&
+             has_header == other.has_header;
+    }
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const {
+      const uint64_t mixed = (uint64_t{key.node} << 32 | key.labels) * 0x9e3779b97f4a7c15u;
+      return (mixed ^ mixed >> 32 ^ uint64_t{key.size_class} << 1 ^ key.has_header) *
+                 0x9e3779b97f4a7c15u >>
+             7;
+    }
+  };
+
+  void AddHead(const Process& process);
+  void AddThreads(const Process& process);
+  std::vector<uint32_t> AddStacks(const Process& process);
+  std::vector<uint32_t> AddRows(const Process& process, const std::vector<uint32_t>& node_of);
+  heap::Sample& SampleOf(const Key& key);
+  void AddEvents(const Process& process, const std::vector<uint32_t>& sample_of);
+  void AddAges(const Process& process, const std::vector<uint32_t>& sample_of);
+  uint64_t MostFrames();
+
+  heap::HeapProfile profile_;
+  Locations locations_;
+  StackTree tree_;
+  LabelTable labels_;
+  std::unordered_map<Key, uint32_t, Hash> index_of_;
+  std::vector<uint32_t> node_of_sample_;
+  uint32_t processes_ = 0;
+};
+
+}  // namespace allomon::recording
+
+#endif  // ALLOMON_TOOLS_LOAD_RECORDING_PROFILE_BUILDER_H_

@@ -1,0 +1,155 @@
+#include "tools/load/recording/recording_profile.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "tools/load/recording/code_names.h"
+#include "tools/load/recording/find_code.h"
+#include "tools/load/recording/profile_builder.h"
+#include "tracker/formats/recording.h"
+
+namespace allomon::recording {
+namespace {
+
+using Processes = std::vector<Process>;
+
+absl::Status Error(const std::string& name, const std::string& what) {
+  return absl::InvalidArgumentError(name + ": " + what);
+}
+
+bool HasSamples(const Process& process) {
+  return process.record.allocated.samples > 0 || !process.rows.empty() ||
+         process.record.missing[Shortage::kSamples] > 0;
+}
+
+// False if there is none.
+bool KeepChosen(const RecordingOptions& options, Processes* processes) {
+  if (options.is_chosen == nullptr) return true;
+  const auto is_other = [&](const Process& process) { return !options.is_chosen(process); };
+  processes->erase(std::remove_if(processes->begin(), processes->end(), is_other),
+                   processes->end());
+  return !processes->empty();
+}
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Takes the processes without samples out, unless there are no others.
+std::string LeaveOutEmpty(Processes* processes) {
+  const auto empty = std::stable_partition(processes->begin(), processes->end(), HasSamples);
+  if (empty == processes->begin() || empty == processes->end()) return "";
+  constexpr int kMostNames = 5;
+  const auto count = processes->end() - empty;
+  std::string note = std::to_string(count) + (count == 1 ? " process" : " processes") +
+                     " without a sample left out: ";
+  for (auto each = empty; each != processes->end() && each - empty < kMostNames; ++each) {
+    note += (each == empty ? "" : ", ") + BaseName(each->program);
+  }
+  if (count > kMostNames) note += ", ...";
+  processes->erase(empty, processes->end());
+  return note;
+}
+
+void SortByBytes(Processes* processes) {
+  std::stable_sort(processes->begin(), processes->end(), [](const Process& a, const Process& b) {
+    return a.record.allocated.bytes > b.record.allocated.bytes;
+  });
+}
+
+// The program's own module is the one whose path is empty.
+CodeIdentity ProgramOf(const Process& process) {
+  for (const Module& module : process.modules) {
+    if (module.begin == 0 || module.path.length_bytes != 0) continue;
+    return IdentityOf(module, process.program, process.record.start_realtime_nanos);
+  }
+  CodeIdentity unknown;
+  unknown.path = process.program;
+  return unknown;
+}
+
+// A builder for each program, in the order of their first processes.
+class Programs {
+ public:
+  Programs(CodeNames* names, bool reads_perf_maps)
+      : names_(*names), reads_perf_maps_(reads_perf_maps) {}
+
+  void Add(const Process& process) {
+    const auto [place, is_new] =
+        index_of_.try_emplace({ProgramOf(process), process.record.rate}, builders_.size());
+    if (is_new) {
+      builders_.emplace_back(&names_, reads_perf_maps_);
+      bytes_.push_back(0);
+    }
+    builders_[place->second].Add(process);
+    bytes_[place->second] += process.record.allocated.bytes;
+  }
+
+  // The one that allocated most first.
+  std::vector<heap::HeapProfile> Finish() {
+    std::vector<size_t> order;
+    for (size_t i = 0; i < builders_.size(); ++i) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [this](size_t a, size_t b) { return bytes_[a] > bytes_[b]; });
+    std::vector<heap::HeapProfile> profiles;
+    for (const size_t i : order) profiles.push_back(builders_[i].Finish());
+    return profiles;
+  }
+
+ private:
+  CodeNames& names_;
+  const bool reads_perf_maps_;
+  std::vector<ProfileBuilder> builders_;
+  std::vector<double> bytes_;
+  std::map<std::pair<CodeIdentity, double>, size_t> index_of_;
+};
+
+std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOptions& options) {
+  SortByBytes(&processes);
+  CodeNames names;
+  Programs programs(&names, options.names);
+  for (Process& process : processes) {
+    programs.Add(process);
+    process = {};
+  }
+  if (options.names) names.LookUp(options.debug_dir, options.progress);
+  return programs.Finish();
+}
+
+}  // namespace
+
+bool LooksLikeRecording(std::string_view first_bytes) {
+  return first_bytes.substr(0, sizeof(kMagic)) == std::string_view(kMagic, sizeof(kMagic));
+}
+
+absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
+    const RecordingBytes& bytes, const std::string& name, const RecordingOptions& options) {
+  Recording recording;
+  std::string what;
+  if (!ReadRecording(bytes, &recording, &what)) return Error(name, what);
+  if (recording.processes.empty()) {
+    const std::string why = recording.notes.empty() ? "" : " (" + recording.notes[0] + ")";
+    return Error(name, "no process has recorded anything yet" + why +
+                           "; read it again when the program has begun to allocate");
+  }
+  if (!KeepChosen(options, &recording.processes)) return Error(name, "no such process");
+  const std::string empty = LeaveOutEmpty(&recording.processes);
+  std::vector<heap::HeapProfile> profiles = ProfilesOf(std::move(recording.processes), options);
+  std::vector<std::string>& notes = profiles[0].notes;
+  for (std::string& note : recording.notes) notes.push_back(std::move(note));
+  if (!empty.empty()) notes.push_back(empty);
+  if (recording.header.segments_lost > 0) {
+    notes.push_back("the recording was full: --limit sets how large it may get");
+  }
+  return profiles;
+}
+
+absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
+    const std::string& path, const RecordingOptions& options) {
+  FileBytes bytes;
+  std::string what;
+  if (!bytes.Open(path, &what)) return Error(path, what);
+  return ReadRecordingProfiles(bytes, path, options);
+}
+
+}  // namespace allomon::recording

@@ -1,0 +1,54 @@
+#include "tools/load/recording/stack_tree.h"
+
+#include <algorithm>
+
+namespace allomon::recording {
+namespace {
+
+// The middle of a product depends on all bits of both factors.
+uint64_t HashOf(uint32_t parent, uint32_t location) {
+  const uint64_t key = uint64_t{parent} << 32 | location;
+  return (key ^ key >> 29) * 0x9e3779b97f4a7c15u >> 24;
+}
+
+}  // namespace
+
+void StackTree::Reserve(size_t count) {
+  size_t slots = 64;
+  while (slots < 2 * (nodes_.size() + count)) slots *= 2;
+  if (slots <= slots_.size()) return;
+  nodes_.reserve(nodes_.size() + count);
+  slots_.assign(slots, 0);
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    slots_[SlotOf(nodes_[i].parent, nodes_[i].location)] = i + 1;
+  }
+}
+
+size_t StackTree::SlotOf(uint32_t parent, uint32_t location) const {
+  const size_t mask = slots_.size() - 1;
+  for (size_t slot = HashOf(parent, location) & mask;; slot = (slot + 1) & mask) {
+    const uint32_t number = slots_[slot];
+    if (number == 0) return slot;
+    const Node& node = nodes_[number - 1];
+    if (node.parent == parent && node.location == location) return slot;
+  }
+}
+
+uint32_t StackTree::Add(uint32_t parent, uint32_t location) {
+  if (2 * (nodes_.size() + 1) > slots_.size()) Reserve(nodes_.size() + 1);
+  uint32_t& number = slots_[SlotOf(parent, location)];
+  if (number != 0) return number;
+  nodes_.push_back({parent, location, DepthOf(parent) + 1});
+  return number = static_cast<uint32_t>(nodes_.size());
+}
+
+std::vector<uint32_t> StackTree::StackOf(uint32_t node, uint64_t most) const {
+  std::vector<uint32_t> stack;
+  stack.reserve(std::min<uint64_t>(DepthOf(node), most));
+  for (; node != 0 && stack.size() < most; node = nodes_[node - 1].parent) {
+    stack.push_back(nodes_[node - 1].location);
+  }
+  return stack;
+}
+
+}  // namespace allomon::recording

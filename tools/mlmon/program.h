@@ -1,0 +1,34 @@
+#ifndef ALLOMON_TOOLS_MLMON_PROGRAM_H_
+#define ALLOMON_TOOLS_MLMON_PROGRAM_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/text/regexp.h"
+#include "tracker/formats/source_table.h"
+
+namespace allomon::mlprof {
+
+// An executable's answer about itself.
+struct Program {
+  std::string file;            // as the command line has it
+  SourceTable table;           // with short names under -long-name false
+  std::vector<bool> is_split;  // by name: whether the name is shown per source
+};
+
+// The text that -keep and -split match: the name and, if there is one, two spaces and the position.
+std::string FullName(const SourceName& name);
+
+// Asks the executable `file`, which must exist, run and be compiled for profiling.  On failure
+// returns false and sets `error` to one line.
+bool LoadProgram(const std::string& file, bool long_names, const std::vector<Regexp>& split,
+                 Program* program, std::string* error);
+
+// As LoadProgram(), from an answer that the caller has already.
+bool ProgramFromAnswer(const std::string& file, std::string_view answer, bool long_names,
+                       const std::vector<Regexp>& split, Program* program, std::string* error);
+
+}  // namespace allomon::mlprof
+
+#endif  // ALLOMON_TOOLS_MLMON_PROGRAM_H_

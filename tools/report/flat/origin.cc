@@ -1,0 +1,80 @@
+#include "tools/report/flat/origin.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "tools/text/fit_name.h"
+
+namespace allomon::report {
+namespace {
+
+bool StartsWith(std::string_view text, std::string_view head) {
+  return text.substr(0, head.size()) == head;
+}
+
+template <size_t kSize>
+bool StartsWithAny(std::string_view text, const std::string_view (&heads)[kSize]) {
+  return std::any_of(std::begin(heads), std::end(heads),
+                     [text](std::string_view head) { return StartsWith(text, head); });
+}
+
+// Shared objects by the beginning of their file's name.
+constexpr std::string_view kRuntimeModules[] = {
+    "libc.so",    "libm.so",      "libstdc++.so", "libgcc_s.so",  "libpthread.so", "libdl.so",
+    "librt.so",   "libc++.so",    "libc++abi.so", "libsupc++.so", "ld-linux",      "[vdso]",
+    "linux-vdso", "libresolv.so", "libutil.so",   "libatomic.so", "libanl.so"};
+
+// Qualified names, and the folders of the languages' own headers and sources.
+constexpr std::string_view kRuntimeNames[] = {"std::", "__gnu_cxx::", "operator new",
+                                              "operator delete"};
+constexpr std::string_view kInstalled[] = {"/usr/include/", "/usr/local/include/", "/usr/src/",
+                                           "/usr/lib/",     "/usr/share/",         "/build/"};
+
+std::string_view BaseOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+Origin OriginOfModule(std::string_view module) {
+  if (StartsWithAny(BaseOf(module), kRuntimeModules)) return Origin::kRuntime;
+  return module.find(".so") == std::string_view::npos ? Origin::kProgram : Origin::kLibrary;
+}
+
+Origin OriginOfSource(std::string_view file) {
+  if (file.find("/include/c++/") != std::string_view::npos || StartsWith(file, "/rustc/")) {
+    return Origin::kRuntime;
+  }
+  return StartsWithAny(file, kInstalled) ? Origin::kLibrary : Origin::kProgram;
+}
+
+}  // namespace
+
+Origin OriginOf(const SourceName& name) {
+  if (name.position.empty()) return Origin::kNone;
+  if (StartsWithAny(QualifiedName(name.name), kRuntimeNames)) return Origin::kRuntime;
+  const std::string_view position = name.position;
+  const size_t colon = position.rfind(": ");
+  const std::string_view file = position.substr(0, colon);
+  // "libc.so.6: 0xcfcf0" is an address of a module; a source file has a line in its place.
+  const bool is_module =
+      colon != std::string_view::npos && StartsWith(position.substr(colon + 2), "0x");
+  return is_module ? OriginOfModule(file) : OriginOfSource(file);
+}
+
+const char* NameOf(Origin origin) {
+  switch (origin) {
+    case Origin::kProgram:
+      return "the program";
+    case Origin::kLibrary:
+      return "libraries";
+    case Origin::kRuntime:
+      return "language runtime";
+    case Origin::kNone:
+      return "no function";
+  }
+  return "";
+}
+
+}  // namespace allomon::report

@@ -1,0 +1,17 @@
+// Advice about a profile that says little.
+#ifndef ALLOMON_TOOLS_REPORT_FLAT_SUGGESTION_H_
+#define ALLOMON_TOOLS_REPORT_FLAT_SUGGESTION_H_
+
+#include <string>
+
+#include "tools/mlmon/inputs.h"
+
+namespace allomon::report {
+
+// A line about a function that takes 60 % of the bytes or more, and was called for them from many
+// places: it may be a wrapper that is not known.  Empty if there is none.
+std::string SuggestWrapper(const Profile& profile);
+
+}  // namespace allomon::report
+
+#endif  // ALLOMON_TOOLS_REPORT_FLAT_SUGGESTION_H_

@@ -1,0 +1,147 @@
+#include "tools/report/table/headline.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "tools/heap/missing.h"
+#include "tools/report/table/cells.h"
+
+namespace allomon::views {
+namespace {
+
+using heap::HeapProfile;
+using heap::Metric;
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string Formatted(const char* format, double value) {
+  char text[64];
+  snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+constexpr Metric kTotals[] = {Metric::kAllocated, Metric::kPeak, Metric::kLive};
+
+std::string RateText(const HeapProfile& profile) {
+  if (profile.rate <= 0) return "the rate of sampling is not known: rows have no intervals";
+  if (profile.rate >= 1) {
+    return profile.missing.samples > 0
+               ? "every block was to be counted, but some found no room: rows are not exact"
+               : "every block was counted: rows are exact";
+  }
+  return "sampled about every " + AmountText(8 / profile.rate, false) +
+         "; in 95 of 100 runs the truth is in the interval";
+}
+
+std::string WordsText(const WordsError& error) {
+  return "measured error: estimate of words " + Formatted("%+.1f %%", error.Percent()) +
+         " of the exact " + Formatted("%.3g", error.exact) +
+         (error.IsWithin() ? ", within its interval" : ", out of its interval");
+}
+
+void AddFacts(const Scene& scene, Report* report) {
+  const HeapProfile& profile = *scene.profile;
+  const auto add = [report](const std::string& key, Data data) {
+    report->facts.push_back({key, std::move(data)});
+  };
+  add("program", profile.program);
+  add("pid", static_cast<double>(profile.pid));
+  add("metric", std::string(MetricName(scene.measure.metric)));
+  add("unit", std::string(scene.measure.blocks ? "blocks" : "bytes"));
+  add("rate", profile.rate);
+  add("seconds", profile.duration_seconds);
+  for (const Metric metric : kTotals) {
+    if (!Has(profile, metric)) continue;
+    const heap::Estimate total = TotalOf(profile, metric);
+    const heap::Interval interval = heap::BytesInterval(total);
+    const std::string name = MetricName(metric);
+    add(name + "_bytes", total.amount.bytes);
+    add(name + "_bytes_low", interval.low);
+    add(name + "_bytes_high", interval.high);
+    if (profile.has_blocks) add(name + "_blocks", total.amount.blocks);
+  }
+  const WordsError error = WordsErrorOf(profile);
+  if (error.exact > 0) {
+    add("exact_words", error.exact);
+    add("estimated_words", error.estimated);
+  }
+  for (const heap::MissingKind& kind : heap::kMissingKinds) {
+    add(kind.key, profile.missing.*kind.count);
+  }
+  add("is_sum", profile.is_sum);
+}
+
+std::string ViewText(const Scene& scene) {
+  const double selected = ValueOf(scene.selected.amount, scene.measure.blocks);
+  const double whole = ValueOf(scene.whole.amount, scene.measure.blocks);
+  std::string text =
+      std::string(scene.measure.blocks ? "blocks " : "bytes ") + MetricPhrase(scene.measure.metric);
+  if (selected != whole) {
+    text += ", of the chosen stacks: " + EstimateText(scene.selected, scene.measure.blocks) + ", " +
+            PercentText(PercentOf(selected, whole));
+  }
+  return text;
+}
+
+}  // namespace
+
+bool WordsError::IsWithin() const {
+  const heap::Interval interval = heap::IntervalOf(estimated, variance);
+  return interval.low <= exact && exact <= interval.high;
+}
+
+WordsError WordsErrorOf(const HeapProfile& profile) {
+  WordsError error;
+  for (const heap::Thread& thread : profile.threads) {
+    error.exact += thread.exact_words;
+    error.estimated += thread.estimated_words;
+    error.variance += thread.estimated_words_variance;
+  }
+  return error;
+}
+
+std::string TitleOf(const HeapProfile& profile, const std::vector<std::string>& files) {
+  std::string title = files.empty() ? "profile" : files.front();
+  if (files.size() > 1) title += " and " + MoreText(files.size() - 1, "file");
+  std::string about = BaseName(profile.program);
+  if (profile.pid != 0 && files.size() == 1) about += " (pid " + std::to_string(profile.pid) + ")";
+  if (profile.duration_seconds > 0) {
+    about += (about.empty() ? "" : ", ") + SecondsText(profile.duration_seconds);
+  }
+  return title + (about.empty() ? "" : ": " + about);
+}
+
+std::string TotalsText(const HeapProfile& profile) {
+  std::string text;
+  for (const Metric metric : kTotals) {
+    if (!Has(profile, metric)) continue;
+    const bool is_sum_of_peaks = metric == Metric::kPeak && profile.is_sum;
+    text += (text.empty() ? "" : ", ") + std::string(is_sum_of_peaks ? "at most " : "") +
+            EstimateText(TotalOf(profile, metric), false) + " " + MetricPhrase(metric);
+    if (is_sum_of_peaks) {
+      text += ", the peaks of its processes added";
+    } else if (metric == Metric::kPeak && profile.peak_seconds > 0) {
+      text += ", after " + SecondsText(profile.peak_seconds);
+    }
+  }
+  return text.empty() ? "nothing was counted" : text;
+}
+
+void AddHeadline(const Scene& scene, Report* report) {
+  const HeapProfile& profile = *scene.profile;
+  report->notes.insert(report->notes.end(), profile.notes.begin(), profile.notes.end());
+  const std::string missing = heap::MissingText(profile.missing);
+  if (!missing.empty()) report->notes.push_back(missing);
+  if (scene.stacks.cut) report->notes.push_back("stacks were cut: the profile is too large");
+  AddFacts(scene, report);
+  report->head.push_back({TitleOf(profile, scene.options->files), Paint::kBold});
+  report->head.push_back({TotalsText(profile), Paint::kBold});
+  report->head.push_back({RateText(profile), Paint::kDim});
+  const WordsError error = WordsErrorOf(profile);
+  if (error.exact > 0) {
+    report->head.push_back({WordsText(error), error.IsWithin() ? Paint::kDim : Paint::kWarm});
+  }
+  report->head.push_back({ViewText(scene), Paint::kPlain});
+}
+
+}  // namespace allomon::views

@@ -1,0 +1,35 @@
+// What a report begins with: the program, its totals with intervals, how well the estimates agree
+// with what is known exactly, and what is missing.
+#ifndef ALLOMON_TOOLS_REPORT_TABLE_HEADLINE_H_
+#define ALLOMON_TOOLS_REPORT_TABLE_HEADLINE_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/report/table/scene.h"
+#include "tools/report/table/table.h"
+
+namespace allomon::views {
+
+// Estimated and exact words of all threads.  Exact is 0 where the profile does not know them.
+struct WordsError {
+  double exact = 0;
+  double estimated = 0;
+  double variance = 0;
+
+  double Percent() const { return exact == 0 ? 0 : 100 * (estimated - exact) / exact; }
+  bool IsWithin() const;  // whether the exact number is within the estimate's interval
+};
+WordsError WordsErrorOf(const heap::HeapProfile& profile);
+
+// "a.pb.gz and 2 more files: redis-server (pid 17), 12.3 s".
+std::string TitleOf(const heap::HeapProfile& profile, const std::vector<std::string>& files);
+
+// "1.2 GiB (1.1-1.3 GiB) allocated, 81 MiB (79-83 MiB) live at the peak, ..."
+std::string TotalsText(const heap::HeapProfile& profile);
+
+void AddHeadline(const Scene& scene, Report* report);
+
+}  // namespace allomon::views
+
+#endif  // ALLOMON_TOOLS_REPORT_TABLE_HEADLINE_H_

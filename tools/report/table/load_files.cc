@@ -1,0 +1,82 @@
+#include "tools/report/table/load_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string_view>
+#include <utility>
+
+#include "tools/heap/join.h"
+#include "tools/load/load.h"
+
+namespace allomon::views {
+namespace {
+
+constexpr size_t kHeadBytes = 4096;
+constexpr std::string_view kMlmonHead = "MLton prof\n";
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// The first bytes of a regular file; of others none, since a pipe can be read only once.
+std::string HeadOf(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0) return "";
+  std::string head(kHeadBytes, '\0');
+  struct stat about = {};
+  const bool is_regular = fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+  const ssize_t got = is_regular ? read(file, head.data(), head.size()) : 0;
+  close(file);
+  head.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return head;
+}
+
+bool IsPipe(const std::string& path) {
+  struct stat about = {};
+  return stat(path.c_str(), &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode));
+}
+
+// Empty if both may be added up.
+std::string WhyNot(const heap::HeapProfile& sum, const heap::HeapProfile& other) {
+  const std::string first = BaseName(sum.program);
+  const std::string second = BaseName(other.program);
+  if (!first.empty() && !second.empty() && first != second) {
+    return "is of " + second + ", not of " + first + ": give files of one program";
+  }
+  for (size_t i = 0; i < heap::kMetrics; ++i) {
+    if (sum.has[i] && other.has[i]) return "";
+  }
+  return "counts nothing that the other files count: give files of one kind";
+}
+
+}  // namespace
+
+FileKind KindOf(const std::string& path) {
+  if (path == "-" || IsPipe(path)) return FileKind::kHeapProfile;
+  const std::string head = HeadOf(path);
+  if (head.compare(0, kMlmonHead.size(), kMlmonHead) == 0) return FileKind::kMlmon;
+  return load::LooksLikeHeapProfile(head) ? FileKind::kHeapProfile : FileKind::kOther;
+}
+
+absl::StatusOr<heap::HeapProfile> LoadSum(const std::vector<std::string>& files,
+                                          const std::string& debug_dir,
+                                          report::Progress* progress) {
+  load::LoadOptions options;
+  options.debug_dir = debug_dir;
+  heap::HeapProfile sum;
+  for (size_t i = 0; i < files.size(); ++i) {
+    progress->Show("reading " + std::to_string(i + 1) + " of " + std::to_string(files.size()));
+    auto profile = load::LoadHeapProfile(files[i], options);
+    if (!profile.ok()) return profile.status();
+    if (i == 0) {
+      sum = *std::move(profile);
+      continue;
+    }
+    const std::string why_not = WhyNot(sum, *profile);
+    if (!why_not.empty()) return absl::InvalidArgumentError(files[i] + " " + why_not);
+    heap::AddProfile(*profile, &sum);
+  }
+  return sum;
+}
+
+}  // namespace allomon::views

@@ -1,0 +1,53 @@
+// A profile with the stacks that an option selects, and what they weigh: what every view starts
+// from.
+#ifndef ALLOMON_TOOLS_REPORT_TABLE_SCENE_H_
+#define ALLOMON_TOOLS_REPORT_TABLE_SCENE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
+#include "tools/heap/interval.h"
+#include "tools/heap/rows.h"
+#include "tools/heap/stacks.h"
+#include "tools/text/plain_text.h"
+#include "tools/report/table/options.h"
+#include "tools/report/table/estimates.h"
+
+namespace allomon::views {
+
+// What a person with little time needs first: what is live if that is a third of the peak or more
+// (a process that still runs, or one that leaked), else what the peak was made of, else what was
+// allocated.
+heap::Metric DefaultMetric(const heap::HeapProfile& profile);
+
+// Refers to the profile and the options, which outlive it.
+struct Scene {
+  const heap::HeapProfile* profile = nullptr;
+  const Options* options = nullptr;
+  Charset charset = Charset::kUtf8;
+  size_t rows = 0;  // at most; 0: all
+  Measure measure;
+  heap::Stacks stacks;
+  std::vector<heap::Estimate> values;  // of the measure's metric, by stack
+  heap::Estimate selected;             // their sum
+  heap::Estimate whole;                // of all samples: 100 %
+  std::string file;                    // for commands that are suggested
+
+  bool HasIntervals() const { return profile->rate > 0 && profile->rate < 1; }
+  const heap::Sample& SampleOf(const heap::Stack& stack) const {
+    return profile->samples[stack.sample];
+  }
+};
+
+// Fails with one line if the profile lacks what the options ask for.
+absl::StatusOr<Measure> MeasureOf(const heap::HeapProfile& profile, const Options& options);
+
+Scene SceneOf(const heap::HeapProfile& profile, const Options& options, const Measure& measure);
+
+heap::Estimate TotalOf(const heap::HeapProfile& profile, heap::Metric metric);
+
+}  // namespace allomon::views
+
+#endif  // ALLOMON_TOOLS_REPORT_TABLE_SCENE_H_

@@ -1,0 +1,164 @@
+#include "tools/report/table/text_output.h"
+
+#include <algorithm>
+
+#include "tools/text/fit_name.h"
+#include "tools/text/short_name.h"
+#include "tools/text/utf8.h"
+
+namespace allomon::views {
+namespace {
+
+// Less of a name than this rarely tells a function from others.
+constexpr int kLeastName = 24;
+constexpr int kLeastPlace = 14;
+constexpr int kLeastBar = 5;
+
+int BarColumns(int width) { return width == 0 || width >= 120 ? 20 : 10; }
+
+size_t BlanksOf(const std::string& text) {
+  return std::min(text.find_first_not_of(' '), text.size());
+}
+
+// Keeps the blanks, unless a name would have no room behind them.
+std::string FitTreeName(const std::string& text, int columns, Charset charset) {
+  if (Columns(text) <= columns) return text;
+  const int blanks = std::min(static_cast<int>(BlanksOf(text)), columns / 2);
+  return std::string(static_cast<size_t>(blanks), ' ') +
+         report::FitName(text.substr(BlanksOf(text)), columns - blanks, charset);
+}
+
+// The text in lines of the style's width.  A word that is longer than a line loses its beginning.
+std::vector<std::string> Wrapped(const std::string& text, const TextStyle& style) {
+  if (style.width == 0 || Columns(text) <= style.width) return {text};
+  std::vector<std::string> lines;
+  std::string line(std::min(BlanksOf(text), static_cast<size_t>(style.width) / 2), ' ');
+  const std::string indent = line;
+  bool is_begin = true;
+  for (size_t start = BlanksOf(text), end = 0; end != std::string::npos; start = end + 1) {
+    end = text.find(' ', start);
+    const std::string word = CutToEnd(text.substr(start, end - start),
+                                      style.width - static_cast<int>(indent.size()), style.charset);
+    if (!is_begin && Columns(line) + 1 + Columns(word) > style.width) {
+      lines.push_back(line);
+      line = indent;
+      is_begin = true;
+    }
+    line += (is_begin ? "" : " ") + word;
+    is_begin = false;
+  }
+  lines.push_back(line);
+  return lines;
+}
+
+class Writer {
+ public:
+  explicit Writer(const TextStyle& style) : style_(style) {}
+
+  std::string Lines(const std::vector<TextLine>& lines) const {
+    std::string text;
+    for (const TextLine& line : lines) {
+      for (const std::string& part : Wrapped(Printable(line.text, style_.charset), style_)) {
+        text += report::Painted(part, line.paint, style_.colored) + "\n";
+      }
+    }
+    return text;
+  }
+
+  std::string Picture(const std::vector<TextLine>& lines) const {
+    std::string text;
+    for (const TextLine& line : lines) {
+      text += report::Painted(line.text, line.paint, style_.colored) + "\n";
+    }
+    return text;
+  }
+
+  std::string GridOf(const Table& table) const {
+    report::Grid grid;
+    std::vector<size_t> shown;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const Column& column = table.columns[i];
+      if (column.head.empty() && column.kind != Column::Kind::kBar) continue;
+      shown.push_back(i);
+      grid.columns.push_back(ColumnOf(column));
+    }
+    for (const auto& row : table.rows) {
+      auto& cells = grid.rows.emplace_back();
+      for (const size_t i : shown) cells.push_back(CellOf(row[i]));
+    }
+    for (size_t i = 0; i < shown.size() && !style_.whole_names; ++i) {
+      const Column::Kind kind = table.columns[shown[i]].kind;
+      if (kind == Column::Kind::kName || kind == Column::Kind::kTree) ShortenNames(i, &grid);
+    }
+    return report::FormatGrid(std::move(grid), style_.width, style_.charset, style_.colored);
+  }
+
+ private:
+  report::Column ColumnOf(const Column& column) const {
+    report::Column grid = {column.head, report::Column::Kind::kText, column.drop_rank};
+    switch (column.kind) {
+      case Column::Kind::kNumber:
+        grid.kind = report::Column::Kind::kNumber;
+        break;
+      case Column::Kind::kName:
+        grid.cut = report::FitName;
+        grid.keeps_apart = true;
+        grid.least = kLeastName;
+        break;
+      case Column::Kind::kPath:
+        grid.least = kLeastPlace;
+        break;
+      case Column::Kind::kTree:
+        grid.cut = FitTreeName;
+        grid.least = kLeastName;
+        break;
+      case Column::Kind::kCode:
+        grid.cut = CutToBeginning;
+        grid.least = kLeastName;
+        break;
+      case Column::Kind::kBar:
+        grid.kind = report::Column::Kind::kBar;
+        grid.least = kLeastBar;
+        grid.full_bar = BarColumns(style_.width);
+        break;
+    }
+    return grid;
+  }
+
+  report::Cell CellOf(const Cell& cell) const {
+    return {Printable(cell.shown, style_.charset), cell.paint, cell.own, cell.with_callees};
+  }
+
+  // Blanks before a name are its depth in a tree.
+  static void ShortenNames(size_t column, report::Grid* grid) {
+    std::vector<std::string> names;
+    for (const auto& row : grid->rows) {
+      names.push_back(row[column].text.substr(BlanksOf(row[column].text)));
+    }
+    names = report::ShortNames(names);
+    for (size_t i = 0; i < names.size(); ++i) {
+      std::string& text = grid->rows[i][column].text;
+      text = text.substr(0, BlanksOf(text)) + names[i];
+    }
+  }
+
+  const TextStyle& style_;
+};
+
+}  // namespace
+
+std::string ToText(const Report& report, const TextStyle& style) {
+  const Writer writer(style);
+  std::string text = writer.Lines(report.head);
+  for (const std::string& note : report.notes) {
+    text += writer.Lines({{"note: " + note, Paint::kWarm}});
+  }
+  if (!report.picture.empty()) text += "\n" + writer.Picture(report.picture);
+  for (const Table& table : report.tables) {
+    if (!table.rows.empty()) text += "\n" + writer.GridOf(table);
+  }
+  if (!report.foot.empty()) text += "\n" + writer.Lines(report.foot);
+  return text;
+}
+
+}  // namespace allomon::views

@@ -1,0 +1,143 @@
+#include "tools/report/views/changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "tools/heap/join.h"
+#include "tools/report/views/diff_view.h"
+
+namespace allomon::views {
+namespace {
+
+using heap::ChangeSums;
+
+class Builder {
+ public:
+  Builder(const heap::HeapProfile& before, const heap::HeapProfile& after, const Options& options,
+          const Measure& measure)
+      : measure_(measure), before_samples_(before.samples.size()) {
+    changes_.comparison.before = heap::SamplingOf(before, measure.metric);
+    changes_.comparison.after = heap::SamplingOf(after, measure.metric);
+    changes_.comparison.blocks = measure.blocks;
+    changes_.joined = before;
+    heap::AppendSamples(after, &changes_.joined);
+    // Two builds may have been made in two folders.
+    for (heap::Function& function : changes_.joined.functions) {
+      function.file.erase(0, function.file.rfind('/') + 1);
+    }
+    changes_.stacks = heap::StacksOf(changes_.joined, options.selection);
+    for (const heap::Stack& stack : changes_.stacks.stacks) {
+      values_.push_back(SumsOf(stack));
+      changes_.whole.Add(values_.back());
+    }
+  }
+
+  Changes Build(View view) {
+    if (view == View::kTree || view == View::kCallers) {
+      AddNodes(view == View::kTree ? heap::Direction::kCallees : heap::Direction::kCallers);
+    } else {
+      AddRows(view == View::kLines ? heap::RowKey::kLine : heap::RowKey::kFunction);
+    }
+    Judge();
+    Sort();
+    return std::move(changes_);
+  }
+
+ private:
+  double Value(const heap::Estimate& estimate) const {
+    return ValueOf(estimate.amount, measure_.blocks);
+  }
+
+  ChangeSums SumsOf(const heap::Stack& stack) const {
+    const heap::Sample& sample = changes_.joined.samples[stack.sample];
+    const heap::Amount& amount = sample[measure_.metric];
+    return stack.sample < before_samples_ ? heap::BeforeOf(amount, sample, changes_.comparison)
+                                          : heap::AfterOf(amount, sample, changes_.comparison);
+  }
+
+  void Add(uint32_t frame, uint32_t node, const ChangeSums& sums) {
+    if (Value(sums.before) == 0 && Value(sums.after) == 0) return;
+    Change change;
+    change.frame = frame;
+    change.node = node;
+    change.sums = sums;
+    change.difference = heap::Difference(sums, measure_.blocks);
+    changes_.rows.push_back(change);
+  }
+
+  void AddRows(heap::RowKey key) {
+    const auto rows = heap::RowsOf(changes_.stacks, values_, key, [this](const ChangeSums& sums) {
+      return Value(sums.before) + Value(sums.after);
+    });
+    for (const auto& row : rows) Add(row.frame, 0, row.self);
+  }
+
+  void AddNodes(heap::Direction direction) {
+    changes_.tree = heap::TreeOf(changes_.stacks, values_, direction);
+    const auto& nodes = changes_.tree.nodes;
+    for (uint32_t i = 1; i < nodes.size(); ++i) Add(nodes[i].frame, i, nodes[i].total);
+  }
+
+  void Judge() {
+    std::vector<double> p_values;
+    std::vector<double> least;
+    for (Change& change : changes_.rows) {
+      change.p_value = heap::PValue(change.sums, measure_.blocks);
+      p_values.push_back(change.p_value);
+      least.push_back(heap::LeastPValue(change.sums));
+    }
+    const std::vector<bool> marked = heap::MarkedRows(p_values, least, kFalseAlarms);
+    for (size_t i = 0; i < changes_.rows.size(); ++i) {
+      changes_.rows[i].outcome = OutcomeOf(changes_.rows[i], marked[i]);
+    }
+  }
+
+  Outcome OutcomeOf(const Change& change, bool marked) const {
+    if (change.difference == 0) return Outcome::kSame;
+    if (!changes_.comparison.IsTestable()) return Outcome::kUnknown;
+    if (!marked) return Outcome::kNoise;
+    const double before = Value(change.sums.before);
+    const double after = Value(change.sums.after);
+    if (before == 0) return Outcome::kNew;
+    if (after == 0) return Outcome::kGone;
+    if (std::fabs(change.difference) < kLeastChange * std::max(before, after)) {
+      return Outcome::kSlight;
+    }
+    return change.difference > 0 ? Outcome::kGrew : Outcome::kShrank;
+  }
+
+  auto NameOrder(const Change& change) const {
+    const heap::Name& name = changes_.stacks.NameOf(change.frame);
+    return std::tie(name.text, name.file, changes_.stacks.frames[change.frame].line, change.node);
+  }
+
+  void Sort() {
+    std::sort(changes_.rows.begin(), changes_.rows.end(), [this](const Change& a, const Change& b) {
+      if (a.IsMarked() != b.IsMarked()) return a.IsMarked();
+      const double size_a = std::fabs(a.difference), size_b = std::fabs(b.difference);
+      return size_a != size_b ? size_a > size_b : NameOrder(a) < NameOrder(b);
+    });
+  }
+
+  const Measure measure_;
+  const size_t before_samples_;
+  Changes changes_;
+  std::vector<ChangeSums> values_;
+};
+
+}  // namespace
+
+bool Change::IsMarked() const {
+  return outcome == Outcome::kGrew || outcome == Outcome::kShrank || outcome == Outcome::kNew ||
+         outcome == Outcome::kGone;
+}
+
+Changes ChangesOf(const heap::HeapProfile& before, const heap::HeapProfile& after,
+                  const Options& options, const Measure& measure, View view) {
+  return Builder(before, after, options, measure).Build(view);
+}
+
+}  // namespace allomon::views

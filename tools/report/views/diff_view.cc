@@ -1,0 +1,304 @@
+#include "tools/report/views/diff_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "tools/heap/labels.h"
+#include "tools/heap/missing.h"
+#include "tools/text/fit_name.h"
+#include "tools/report/table/cells.h"
+#include "tools/report/views/changes.h"
+#include "tools/report/table/headline.h"
+
+namespace allomon::views {
+namespace {
+
+using heap::HeapProfile;
+using heap::Metric;
+
+constexpr size_t kMostPath = 3;  // callers that a row of a tree names
+
+const char* OutcomeText(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kSame:
+      return "same";
+    case Outcome::kNoise:
+      return "noise";
+    case Outcome::kSlight:
+      return "slight";
+    case Outcome::kGrew:
+      return "grew";
+    case Outcome::kShrank:
+      return "shrank";
+    case Outcome::kNew:
+      return "new";
+    case Outcome::kGone:
+      return "gone";
+    case Outcome::kUnknown:
+      return "";
+  }
+  return "";
+}
+
+Paint PaintOfOutcome(Outcome outcome) {
+  if (outcome == Outcome::kGrew || outcome == Outcome::kNew) return Paint::kHot;
+  if (outcome == Outcome::kShrank || outcome == Outcome::kGone) return Paint::kShrunk;
+  return outcome == Outcome::kUnknown ? Paint::kPlain : Paint::kDim;
+}
+
+std::string PText(double p) {
+  char text[32];
+  if (p < 1e-99) return "<1e-99";
+  snprintf(text, sizeof text, p < 1e-3 ? "%.0e" : "%.3f", p);
+  return text;
+}
+
+std::string DifferenceRange(const heap::Interval& interval, bool blocks) {
+  if (interval.low == interval.high) return "";
+  return SignedAmountText(interval.low, blocks) + " to " + SignedAmountText(interval.high, blocks);
+}
+
+class DiffView {
+ public:
+  DiffView(const HeapProfile& before, const HeapProfile& after, const Options& options,
+           const Space& space, const Measure& measure)
+      : before_(before),
+        after_(after),
+        options_(options),
+        space_(space),
+        measure_(measure),
+        view_(options.view.value_or(View::kFunctions)),
+        changes_(ChangesOf(before, after, options, measure, view_)) {}
+
+  Difference Make() {
+    Difference difference;
+    AddHead(&difference.report);
+    AddFacts(&difference.report);
+    difference.report.tables.push_back(Rows());
+    if (changes_.rows.empty()) difference.report.foot.push_back({"nothing is in either", {}});
+    difference.grew =
+        std::any_of(changes_.rows.begin(), changes_.rows.end(), [](const Change& change) {
+          return change.outcome == Outcome::kGrew || change.outcome == Outcome::kNew;
+        });
+    return difference;
+  }
+
+ private:
+  bool HasTests() const { return changes_.comparison.IsTestable(); }
+  bool IsExact() const {
+    return changes_.comparison.before.IsExact() && changes_.comparison.after.IsExact();
+  }
+
+  size_t Marked() const {
+    return static_cast<size_t>(
+        std::count_if(changes_.rows.begin(), changes_.rows.end(),
+                      [](const Change& change) { return change.IsMarked(); }));
+  }
+
+  std::string Summary() const {
+    const heap::ChangeSums& whole = changes_.whole;
+    const double difference = heap::Difference(whole, measure_.blocks);
+    const std::string range =
+        HasTests()
+            ? DifferenceRange(heap::DifferenceInterval(whole, measure_.blocks), measure_.blocks)
+            : "";
+    return std::string(measure_.blocks ? "blocks " : "bytes ") + MetricPhrase(measure_.metric) +
+           ": " + SignedAmountText(difference, measure_.blocks) +
+           (range.empty() ? "" : " (" + range + ")");
+  }
+
+  std::string Judgement() const {
+    if (!HasTests()) {
+      return changes_.comparison.IsWhole()
+                 ? "the rate of sampling is not known of both: differences may be chance, and have "
+                   "no intervals"
+                 : "something is not in a recording, for want of room: differences may be that, "
+                   "and "
+                   "have no intervals";
+    }
+    const auto rows = static_cast<double>(changes_.rows.size());
+    const std::string marked = Counted(static_cast<double>(Marked()), "row") + " of " +
+                               AmountText(rows, true) + " changed";
+    if (IsExact()) return marked + ", by 1 % or more of itself; every block was counted";
+    return marked + "; two runs that are equal mark any row once in 1,000 times";
+  }
+
+  void AddHead(Report* report) const {
+    report->head.push_back({"before  " + TitleOf(before_, {options_.files[0]}), Paint::kBold});
+    report->head.push_back({"        " + TotalsText(before_), Paint::kDim});
+    report->head.push_back({"after   " + TitleOf(after_, {options_.files[1]}), Paint::kBold});
+    report->head.push_back({"        " + TotalsText(after_), Paint::kDim});
+    report->head.push_back({Summary(), Paint::kBold});
+    report->head.push_back({Judgement(), Paint::kPlain});
+    for (const HeapProfile* profile : {&before_, &after_}) {
+      for (const std::string& note : profile->notes) report->notes.push_back(note);
+      const std::string missing = heap::MissingText(profile->missing);
+      if (!missing.empty()) report->notes.push_back(missing);
+    }
+  }
+
+  void AddFacts(Report* report) const {
+    const auto add = [report](const char* key, Data data) {
+      report->facts.push_back({key, std::move(data)});
+    };
+    add("before", options_.files[0]);
+    add("after", options_.files[1]);
+    add("metric", std::string(MetricName(measure_.metric)));
+    add("unit", std::string(measure_.blocks ? "blocks" : "bytes"));
+    add("rate_before", before_.rate);
+    add("rate_after", after_.rate);
+    add("difference", heap::Difference(changes_.whole, measure_.blocks));
+    add("marked_rows", static_cast<double>(Marked()));
+    add("rows", static_cast<double>(changes_.rows.size()));
+  }
+
+  const char* Key() const {
+    if (view_ == View::kLines) return "lines";
+    if (view_ == View::kTree) return "tree";
+    return view_ == View::kCallers ? "callers" : "functions";
+  }
+
+  AmountStyle Style(const char* key) const {
+    return {key, key, "", measure_.blocks, false, kDropTotal};
+  }
+
+  Table Rows() const {
+    Table table;
+    table.key = Key();
+    AddNameColumns(&table);
+    AddAmountColumns(Style("before"), &table);
+    AddAmountColumns(Style("after"), &table);
+    table.columns.push_back({"difference", "change"});
+    table.columns.push_back(
+        {"", HasTests() && !IsExact() ? "95 %" : "", Column::Kind::kNumber, kDropRange});
+    table.columns.push_back({"difference_low", ""});
+    table.columns.push_back({"difference_high", ""});
+    table.columns.push_back({"growth_percent", "%", Column::Kind::kNumber, kDropShare});
+    table.columns.push_back(
+        {"p_value", HasTests() && !IsExact() ? "p" : "", Column::Kind::kNumber, kDropPlace});
+    table.columns.push_back({"outcome", HasTests() ? "so it" : ""});
+    const bool for_people = options_.format == Format::kTable;
+    size_t left = 0;
+    for (const Change& change : changes_.rows) {
+      if (for_people && change.difference == 0) continue;
+      if (space_.rows != 0 && table.rows.size() >= space_.rows) {
+        ++left;
+        continue;
+      }
+      table.rows.push_back(CellsOf(change));
+    }
+    if (left > 0 && for_people) {
+      table.rows.emplace_back(table.columns.size());
+      table.rows.back()[0] = TextCell(MoreText(left, "row"), Paint::kDim);
+    }
+    return table;
+  }
+
+  // A row of a tree says by whom it was called.
+  std::string NameOf(const Change& change) const {
+    std::string text = changes_.stacks.NameOf(change.frame).text;
+    if (change.node == 0) return text;
+    const auto& nodes = changes_.tree.nodes;
+    uint32_t node = nodes[change.node].parent;
+    for (size_t i = 0; i < kMostPath && node != 0; ++i, node = nodes[node].parent) {
+      const std::string& next = changes_.stacks.NameOf(nodes[node].frame).text;
+      text += (view_ == View::kTree ? " < " : " > ") + report::ClassAndFunction(next);
+    }
+    return text;
+  }
+
+  std::string GrowthText(const Change& change) const {
+    const double before = ValueOf(change.sums.before.amount, measure_.blocks);
+    if (before == 0) return "";
+    const double percent = PercentOf(change.difference, before);
+    return (percent > 0 ? "+" : "") + PercentText(percent);
+  }
+
+  std::vector<Cell> CellsOf(const Change& change) const {
+    const bool blocks = measure_.blocks;
+    std::vector<Cell> cells;
+    AddNameCells(changes_.stacks, change.frame, change.IsMarked() || !HasTests(), &cells);
+    cells[0].shown = NameOf(change);
+    cells[0].data = cells[0].shown;
+    AddAmountCells(Style("before"), change.sums.before, 0, &cells);
+    AddAmountCells(Style("after"), change.sums.after, 0, &cells);
+    const Paint paint = PaintOfOutcome(change.outcome);
+    const heap::Interval interval = heap::DifferenceInterval(change.sums, blocks);
+    cells.push_back(
+        NumberCell(SignedAmountText(change.difference, blocks), change.difference, paint));
+    cells.push_back(TextCell(DifferenceRange(interval, blocks), Paint::kDim));
+    cells.push_back(HasTests() ? DataCell(interval.low) : Cell());
+    cells.push_back(HasTests() ? DataCell(interval.high) : Cell());
+    const double before = ValueOf(change.sums.before.amount, blocks);
+    cells.push_back({GrowthText(change),
+                     before == 0 ? Data() : Data(PercentOf(change.difference, before)), paint});
+    cells.push_back(HasTests() ? NumberCell(PText(change.p_value), change.p_value, Paint::kDim)
+                               : Cell());
+    cells.push_back(TextCell(OutcomeText(change.outcome), paint));
+    return cells;
+  }
+
+  const HeapProfile& before_;
+  const HeapProfile& after_;
+  const Options& options_;
+  const Space& space_;
+  const Measure measure_;
+  const View view_;
+  const Changes changes_;
+};
+
+absl::Status Bad(const std::string& line) { return absl::InvalidArgumentError(line); }
+
+// What both have: of live, peak and allocated the first that a report of the later would show.
+absl::StatusOr<Measure> CommonMeasure(const HeapProfile& before, const HeapProfile& after,
+                                      Options options) {
+  if (!options.metric.has_value()) {
+    options.metric = DefaultMetric(after);
+    for (size_t i = 0; i < heap::kMetrics && !Has(before, *options.metric); ++i) {
+      if (before.has[i] && after.has[i]) options.metric = static_cast<Metric>(i);
+    }
+  }
+  const auto measure = MeasureOf(before, options);
+  if (!measure.ok()) return Bad(options.files[0] + ": " + std::string(measure.status().message()));
+  const auto other = MeasureOf(after, options);
+  if (!other.ok()) return Bad(options.files[1] + ": " + std::string(other.status().message()));
+  return measure;
+}
+
+// With the value of the label as the outermost frame; as the only one where no view is chosen.
+HeapProfile WithLabelFrames(HeapProfile profile, const Options& options) {
+  if (options.view.has_value()) {
+    heap::AddLabelFrames(options.by_label, &profile);
+  } else {
+    heap::ReplaceByLabelFrames(options.by_label, &profile);
+  }
+  return profile;
+}
+
+bool IsCompared(View view) {
+  return view == View::kFunctions || view == View::kLines || view == View::kTree ||
+         view == View::kCallers;
+}
+
+}  // namespace
+
+absl::StatusOr<Difference> DifferenceOf(const HeapProfile& before, const HeapProfile& after,
+                                        const Options& options, const Space& space) {
+  if (!IsCompared(options.view.value_or(View::kFunctions))) {
+    return Bad("profiles are compared by --view=functions, tree, callers or lines");
+  }
+  const auto measure = CommonMeasure(before, after, options);
+  if (!measure.ok()) return measure.status();
+  if (options.by_label.empty()) {
+    return DiffView(before, after, options, space, *measure).Make();
+  }
+  if (!heap::HasLabel(before, options.by_label) && !heap::HasLabel(after, options.by_label)) {
+    return Bad(options.files[1] + ": " + heap::NoSuchLabel(after, options.by_label));
+  }
+  return DiffView(WithLabelFrames(before, options), WithLabelFrames(after, options), options, space,
+                  *measure)
+      .Make();
+}
+
+}  // namespace allomon::views

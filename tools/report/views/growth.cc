@@ -1,0 +1,93 @@
+#include "tools/report/views/growth.h"
+
+#include <cmath>
+
+namespace allomon::views {
+namespace {
+
+constexpr double kNanosPerSecond = 1e9;
+constexpr double kLeastRunNanos = 16;
+constexpr double kSigmas = 1.959963985;  // 95 % of the normal distribution
+constexpr double kMostRunNanos = 9e18;   // of 64 bits
+
+// The part of the old deaths of the run that falls into a time as long as the generations span.
+double DeathShare(const Generations& generations) {
+  return generations.nanos / generations.old_nanos;
+}
+
+double Square(double x) { return x * x; }
+
+// Where nothing was sampled there may be what a few samples would stand for; how much one does,
+// other blocks of the same function say.
+heap::Interval IntervalOf(const heap::Estimate& estimate, const heap::Estimate& like) {
+  if (estimate.amount.bytes > 0 || !(like.bytes_variance > 0)) return heap::BytesInterval(estimate);
+  return {0, Square(kSigmas) * like.bytes_third / like.bytes_variance};
+}
+
+// Of a - share * b, where both are known by intervals of their own (the method of variance
+// estimates recovery; Zou and Donner 2008).  Few samples have intervals that are not symmetric, and
+// this keeps them.
+heap::Interval DifferenceInterval(const Growth& growth, double share) {
+  const heap::Estimate &a = growth.recent, &b = growth.died;
+  const heap::Interval of_a = IntervalOf(a, growth.live), of_b = heap::BytesInterval(b);
+  const double difference = a.amount.bytes - share * b.amount.bytes;
+  return {difference - std::sqrt(Square(a.amount.bytes - of_a.low) +
+                                 Square(share * (of_b.high - b.amount.bytes))),
+          difference + std::sqrt(Square(of_a.high - a.amount.bytes) +
+                                 Square(share * (b.amount.bytes - of_b.low)))};
+}
+
+double NetBytes(const Growth& growth, const Generations& generations) {
+  return growth.recent.amount.bytes - DeathShare(generations) * growth.died.amount.bytes;
+}
+
+}  // namespace
+
+Generations GenerationsOf(double run_nanos) {
+  if (!(run_nanos >= kLeastRunNanos && run_nanos <= kMostRunNanos)) return {};
+  const int log2 = static_cast<int>(std::floor(std::log2(run_nanos)));
+  Generations generations;
+  generations.first_log2 = log2 - 3;
+  generations.end_log2 = log2 - 1;
+  generations.nanos = std::exp2(log2 - 1) - std::exp2(log2 - 3);
+  generations.old_nanos = run_nanos - std::exp2(log2 - 3);
+  return generations;
+}
+
+void Growth::Add(const heap::Sample& sample, const heap::Sampling& sampling,
+                 const Generations& generations) {
+  for (const heap::AgeCell& cell : sample.ages) {
+    const heap::Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
+    live.Add(estimate);
+    if (cell.log2_nanos < generations.first_log2) continue;
+    old.Add(estimate);
+    if (cell.log2_nanos < generations.end_log2) recent.Add(estimate);
+  }
+  for (const heap::AgeCell& cell : sample.deaths) {
+    if (cell.log2_nanos < generations.first_log2) continue;
+    died.Add(heap::EstimateOf(cell.amount, sample, sampling));
+  }
+}
+
+void Growth::Add(const Growth& other) {
+  live.Add(other.live);
+  recent.Add(other.recent);
+  old.Add(other.old);
+  died.Add(other.died);
+}
+
+GrowthRate RateOf(const Growth& growth, const Generations& generations) {
+  if (generations.nanos <= 0) return {};
+  const double seconds = generations.nanos / kNanosPerSecond;
+  const heap::Interval interval = DifferenceInterval(growth, DeathShare(generations));
+  return {NetBytes(growth, generations) / seconds,
+          {interval.low / seconds, interval.high / seconds}};
+}
+
+bool HasStopped(const Growth& growth, const Generations& generations) {
+  if (generations.nanos <= 0) return false;
+  const double mean = growth.old.amount.bytes / generations.old_nanos;
+  return NetBytes(growth, generations) / generations.nanos < mean / 4;
+}
+
+}  // namespace allomon::views

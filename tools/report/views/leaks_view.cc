@@ -1,0 +1,319 @@
+#include "tools/report/views/leaks_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/heap/labels.h"
+#include "tools/heap/rows.h"
+#include "tools/report/views/ages.h"
+#include "tools/report/table/cells.h"
+#include "tools/report/views/functions_view.h"
+
+namespace allomon::views {
+namespace {
+
+using heap::Estimate;
+using heap::Metric;
+using Row = heap::Row<Survivors>;
+
+constexpr double kNanosPerSecond = 1e9;
+constexpr double kNearlyAll = 0.9;
+constexpr size_t kStacks = 3;
+
+const char* VerdictText(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kGrows:
+      return "grows";
+    case Verdict::kMayGrow:
+      return "may grow";
+    case Verdict::kFilled:
+      return "filled";
+    case Verdict::kNew:
+      return "new";
+    case Verdict::kKept:
+      return "kept";
+    case Verdict::kTurnsOver:
+      return "turns over";
+    case Verdict::kInUse:
+      return "in use";
+    case Verdict::kUnknown:
+      return "";
+    case Verdict::kNoise:
+      return "noise";
+  }
+  return "";
+}
+
+Estimate Scaled(const Estimate& estimate, double factor) {
+  Estimate scaled = estimate;
+  scaled.amount = {estimate.amount.blocks * factor, estimate.amount.bytes * factor};
+  scaled.blocks_variance = estimate.blocks_variance * factor;
+  scaled.bytes_variance = estimate.bytes_variance * factor;
+  scaled.sampled = estimate.sampled * factor;
+  scaled.blocks_third = estimate.blocks_third * factor;
+  scaled.bytes_third = estimate.bytes_third * factor;
+  return scaled;
+}
+
+// The duration of the run; where it is not known, the greatest age.
+double RunNanos(const heap::HeapProfile& profile) {
+  if (profile.duration_seconds > 0) return profile.duration_seconds * kNanosPerSecond;
+  double nanos = 0;
+  for (const heap::Sample& sample : profile.samples) {
+    for (const heap::AgeCell& cell : sample.ages) {
+      nanos = std::max(nanos, std::exp2(static_cast<double>(cell.log2_nanos) + 1));
+    }
+  }
+  return nanos;
+}
+
+Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling,
+                      double run_nanos) {
+  Survivors survivors;
+  survivors.growth.Add(sample, sampling, GenerationsOf(run_nanos));
+  survivors.live = heap::EstimateOf(sample[Metric::kLive], sample, sampling);
+  survivors.allocated_bytes = sample[Metric::kAllocated].bytes;
+  for (const heap::AgeCell& cell : sample.ages) {
+    const Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
+    survivors.old.Add(Scaled(estimate, 1 - YoungerShare(cell.log2_nanos, run_nanos / 8)));
+    survivors.young_bytes += cell.amount.bytes * YoungerShare(cell.log2_nanos, run_nanos / 2);
+    survivors.aged_bytes += cell.amount.bytes;
+  }
+  for (const heap::AgeCell& cell : sample.deaths) {
+    survivors.died_old_bytes +=
+        cell.amount.bytes * (1 - YoungerShare(cell.log2_nanos, run_nanos / 8));
+  }
+  return survivors;
+}
+
+// Of what grows: bytes in so many seconds.
+struct Unit {
+  double seconds;
+  const char* head;
+};
+constexpr Unit kUnits[] = {{1, "growth/s"}, {60, "growth/min"}, {3600, "growth/h"}};
+
+Unit UnitOf(double run_nanos) {
+  const double seconds = run_nanos / kNanosPerSecond;
+  return kUnits[seconds < 600 ? 0 : seconds < 36'000 ? 1 : 2];
+}
+
+std::string SignedText(double bytes) {
+  return bytes < 0 ? "-" + AmountText(-bytes, false) : AmountText(bytes, false);
+}
+
+std::string RangeText(const heap::Interval& interval, double seconds) {
+  const heap::Interval scaled = {interval.low * seconds, interval.high * seconds};
+  if (scaled.low >= 0) return views::RangeText(scaled, false);
+  return "< " + SignedText(scaled.high);
+}
+
+class LeaksView {
+ public:
+  explicit LeaksView(const Scene& scene)
+      : scene_(scene), generations_(GenerationsOf(RunNanos(*scene.profile))) {
+    const double run_nanos = RunNanos(*scene.profile);
+    const heap::Sampling sampling = heap::SamplingOf(*scene.profile, Metric::kLive);
+    std::vector<Survivors> values;
+    values.reserve(scene.stacks.stacks.size());
+    for (const heap::Stack& stack : scene.stacks.stacks) {
+      values.push_back(SurvivorsOf(scene.SampleOf(stack), sampling, run_nanos));
+      has_ages_ = has_ages_ || values.back().aged_bytes > 0;
+    }
+    const auto live = [](const Survivors& value) { return value.live.amount.bytes; };
+    if (scene.options->by_label.empty()) {
+      rows_ = heap::RowsOf(scene.stacks, values, heap::RowKey::kFunction, live);
+    } else {
+      AddRowsByLabel(values);
+    }
+    rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
+                               [](const Row& row) { return row.self.live.amount.bytes <= 0; }),
+                rows_.end());
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [this](const Row& a, const Row& b) { return Comes(a, b); });
+  }
+
+  void Add(Report* report) const {
+    Table table;
+    table.key = "leaks";
+    AddColumns(&table);
+    const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
+    for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
+    report->tables.push_back(std::move(table));
+    AddStacks(&report->foot);
+    if (!has_ages_ && !rows_.empty()) {
+      report->foot.push_back(
+          {"no ages are known: what grew is not told from what is kept; a "
+           "recording has ages (allomon run -- PROGRAM)",
+           Paint::kDim});
+    }
+  }
+
+ private:
+  // A row's frame is then the number of its value.
+  void AddRowsByLabel(const std::vector<Survivors>& values) {
+    std::map<std::string_view, uint32_t> numbers;
+    for (uint32_t i = 0; i < values.size(); ++i) {
+      const heap::Sample& sample = scene_.SampleOf(scene_.stacks.stacks[i]);
+      const std::string_view value = heap::LabelValue(sample, scene_.options->by_label);
+      const auto number = static_cast<uint32_t>(rows_.size());
+      const auto [place, is_new] = numbers.try_emplace(value, number);
+      if (is_new) {
+        label_values_.emplace_back(value);
+        rows_.emplace_back().frame = number;
+      }
+      Row& row = rows_[place->second];
+      row.self.Add(values[i]);
+      if (values[i].live.amount.bytes <= row.best_weight) continue;
+      row.best_weight = values[i].live.amount.bytes;
+      row.best_stack = i;
+    }
+  }
+
+  bool IsByLabel() const { return !scene_.options->by_label.empty(); }
+
+  double Old(const Row& row) const {
+    return has_ages_ ? row.self.old.amount.bytes : row.self.live.amount.bytes;
+  }
+
+  static int Rank(Verdict verdict) {
+    if (verdict == Verdict::kGrows) return 0;
+    if (verdict == Verdict::kMayGrow) return 1;
+    return verdict == Verdict::kNoise ? 3 : 2;
+  }
+
+  Verdict VerdictOf(const Survivors& survivors) const {
+    return views::VerdictOf(survivors, generations_);
+  }
+  double GrowthOf(const Row& row) const { return RateOf(row.self.growth, generations_).bytes; }
+
+  bool Comes(const Row& a, const Row& b) const {
+    const int rank_a = Rank(VerdictOf(a.self)), rank_b = Rank(VerdictOf(b.self));
+    if (rank_a != rank_b) return rank_a < rank_b;
+    if (rank_a <= Rank(Verdict::kMayGrow) && GrowthOf(a) != GrowthOf(b)) {
+      return GrowthOf(a) > GrowthOf(b);
+    }
+    if (Old(a) != Old(b)) return Old(a) > Old(b);
+    return a.self.live.amount.bytes > b.self.live.amount.bytes;
+  }
+
+  AmountStyle LiveStyle() const {
+    return {"live", "live", "%", scene_.measure.blocks, scene_.HasIntervals(), kStays};
+  }
+  AmountStyle OldStyle() const {
+    return {"old", has_ages_ ? "old" : "", "", scene_.measure.blocks, false, kDropTotal};
+  }
+
+  // Programs get bytes in a second.
+  void AddGrowthColumns(Table* table) const {
+    const bool has_range = has_ages_ && scene_.HasIntervals();
+    table->columns.push_back({"growth", has_ages_ ? unit_.head : ""});
+    table->columns.push_back({"", has_range ? "95 %" : "", Column::Kind::kNumber, kDropRange});
+    table->columns.push_back({"growth_low", ""});
+    table->columns.push_back({"growth_high", ""});
+  }
+  void AddGrowthCells(const Row& row, std::vector<Cell>* cells) const {
+    const GrowthRate rate = RateOf(row.self.growth, generations_);
+    const double seconds = unit_.seconds;
+    cells->push_back(NumberCell(SignedText(rate.bytes * seconds), rate.bytes));
+    cells->push_back(TextCell(RangeText(rate.interval, seconds), Paint::kDim));
+    cells->push_back(DataCell(rate.interval.low));
+    cells->push_back(DataCell(rate.interval.high));
+  }
+
+  void AddColumns(Table* table) const {
+    if (IsByLabel()) {
+      table->columns = {{"value", scene_.options->by_label, Column::Kind::kCode, kStays}};
+    } else {
+      AddNameColumns(table);
+    }
+    AddAmountColumns(LiveStyle(), table);
+    AddAmountColumns(OldStyle(), table);
+    AddGrowthColumns(table);
+    table->columns.push_back(
+        {"freed_percent", HasAllocated() ? "freed" : "", Column::Kind::kNumber, kDropShare});
+    table->columns.push_back({"verdict", has_ages_ ? "what it does" : ""});
+  }
+
+  bool HasAllocated() const { return Has(*scene_.profile, Metric::kAllocated); }
+
+  std::vector<Cell> CellsOf(const Row& row) const {
+    const Survivors& self = row.self;
+    const Verdict verdict = VerdictOf(self);
+    std::vector<Cell> cells;
+    AddRowName(row, verdict != Verdict::kNoise, &cells);
+    AddAmountCells(LiveStyle(), self.live, ValueOf(scene_.whole.amount, scene_.measure.blocks),
+                   &cells);
+    AddAmountCells(OldStyle(), self.old, scene_.whole.amount.bytes, &cells);
+    AddGrowthCells(row, &cells);
+    const double freed = std::max(
+        0.0, PercentOf(self.allocated_bytes - self.live.amount.bytes, self.allocated_bytes));
+    cells.push_back(NumberCell(PercentText(freed), freed));
+    cells.push_back(
+        TextCell(VerdictText(verdict), verdict == Verdict::kGrows ? Paint::kHot : Paint::kPlain));
+    return cells;
+  }
+
+  void AddRowName(const Row& row, bool sure, std::vector<Cell>* cells) const {
+    if (!IsByLabel()) return AddNameCells(scene_.stacks, row.frame, sure, cells);
+    cells->push_back(TextCell(label_values_[row.frame], sure ? Paint::kBold : Paint::kDim));
+  }
+
+  std::string NameOf(const Row& row) const {
+    if (!IsByLabel()) return NameInText(scene_, row.frame);
+    return scene_.options->by_label + "=" + label_values_[row.frame];
+  }
+
+  void AddStacks(std::vector<TextLine>* lines) const {
+    for (size_t i = 0; i < std::min(kStacks, rows_.size()); ++i) {
+      if (i > 0 && VerdictOf(rows_[i].self) != Verdict::kGrows) break;
+      if (rows_[i].best_stack == heap::kNone) continue;
+      views::AddStack(scene_, rows_[i].best_stack,
+                      AmountText(rows_[i].best_weight, false) + " of " + NameOf(rows_[i]) +
+                          " live, asked for by",
+                      lines);
+    }
+  }
+
+  const Scene& scene_;
+  const Generations generations_;
+  const Unit unit_ = UnitOf(RunNanos(*scene_.profile));
+  std::vector<Row> rows_;
+  std::vector<std::string> label_values_;  // by_label's
+  bool has_ages_ = false;
+};
+
+}  // namespace
+
+void Survivors::Add(const Survivors& other) {
+  live.Add(other.live);
+  old.Add(other.old);
+  young_bytes += other.young_bytes;
+  aged_bytes += other.aged_bytes;
+  died_old_bytes += other.died_old_bytes;
+  allocated_bytes += other.allocated_bytes;
+  growth.Add(other.growth);
+}
+
+Verdict VerdictOf(const Survivors& survivors, const Generations& generations) {
+  if (!heap::IsSure(survivors.live)) return Verdict::kNoise;
+  if (!(survivors.aged_bytes > 0)) return Verdict::kUnknown;
+  const double young = survivors.young_bytes / survivors.aged_bytes;
+  const double live = survivors.live.amount.bytes;
+  if (young > kNearlyAll) {
+    return 2 * live > survivors.allocated_bytes ? Verdict::kNew : Verdict::kInUse;
+  }
+  if (4 * survivors.died_old_bytes > survivors.old.amount.bytes) return Verdict::kTurnsOver;
+  if (young < 1 - kNearlyAll) return Verdict::kKept;
+  if (HasStopped(survivors.growth, generations)) return Verdict::kFilled;
+  const bool is_sure = RateOf(survivors.growth, generations).interval.low > 0;
+  return is_sure ? Verdict::kGrows : Verdict::kMayGrow;
+}
+
+void AddLeaks(const Scene& scene, Report* report) { LeaksView(scene).Add(report); }
+
+}  // namespace allomon::views

@@ -1,0 +1,171 @@
+#include "tools/report/views/threads_view.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/report/table/cells.h"
+#include "tools/report/table/headline.h"
+
+namespace allomon::views {
+namespace {
+
+using heap::Estimate;
+
+constexpr double kWordBytes = 8;
+
+struct ThreadRow {
+  std::string name;
+  size_t threads = 0;
+  Estimate chosen;     // of the measure, by samples
+  Estimate allocated;  // by the threads' own totals
+  Estimate live;
+  WordsError words;
+};
+
+// A thread's totals: their variance is that of its words, as far as these were live.
+Estimate WithVariance(const heap::Amount& unbounded, const heap::Thread& thread) {
+  const heap::Amount amount = heap::Bounded(unbounded);
+  Estimate estimate;
+  estimate.amount = amount;
+  const double words_bytes = kWordBytes * thread.estimated_words;
+  if (words_bytes <= 0 || amount.bytes <= 0) return estimate;
+  const double slope = kWordBytes * kWordBytes * thread.estimated_words_variance / words_bytes;
+  estimate.bytes_variance = amount.bytes * slope;
+  estimate.bytes_third = estimate.bytes_variance * slope;
+  return estimate;
+}
+
+class ThreadsView {
+ public:
+  explicit ThreadsView(const Scene& scene) : scene_(scene) {
+    for (const heap::Thread& thread : scene.profile->threads) AddTotals(thread);
+    for (size_t i = 0; i < scene.stacks.stacks.size(); ++i) AddSample(i);
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [this](const ThreadRow& a, const ThreadRow& b) { return Key(a) > Key(b); });
+  }
+
+  bool empty() const { return rows_.empty(); }
+
+  Table Make() const {
+    Table table;
+    table.key = "threads";
+    table.columns = {{"thread", "thread", Column::Kind::kName, kStays}, {"threads", "threads"}};
+    for (const AmountStyle& style : Styles()) AddAmountColumns(style, &table);
+    table.columns.push_back(
+        {"exact_words", HasWords() ? "exact words" : "", Column::Kind::kNumber, kDropTotal});
+    table.columns.push_back(
+        {"error_percent", HasWords() ? "error" : "", Column::Kind::kNumber, kDropTotal});
+    table.columns.push_back({"", "", Column::Kind::kBar, kDropBar});
+    for (const ThreadRow& row : rows_) table.rows.push_back(CellsOf(row));
+    return table;
+  }
+
+ private:
+  ThreadRow& RowOf(const std::string& name) {
+    const auto [place, is_new] = numbers_.emplace(name, rows_.size());
+    if (is_new) {
+      rows_.emplace_back();
+      rows_.back().name = name;
+    }
+    return rows_[place->second];
+  }
+
+  void AddTotals(const heap::Thread& thread) {
+    ThreadRow& row = RowOf(thread.name.empty() ? "<unnamed>" : thread.name);
+    ++row.threads;
+    row.allocated.Add(WithVariance(thread.allocated, thread));
+    row.live.Add(WithVariance(thread.live, thread));
+    row.words.exact += thread.exact_words;
+    row.words.estimated += thread.estimated_words;
+    row.words.variance += thread.estimated_words_variance;
+  }
+
+  void AddSample(size_t i) {
+    const uint32_t thread = scene_.SampleOf(scene_.stacks.stacks[i]).thread;
+    if (thread >= scene_.profile->threads.size()) return;
+    const std::string& name = scene_.profile->threads[thread].name;
+    RowOf(name.empty() ? "<unnamed>" : name).chosen.Add(scene_.values[i]);
+    by_samples_ = true;
+  }
+
+  double Key(const ThreadRow& row) const {
+    if (by_samples_) return Value(row.chosen);
+    return IsOfLive() ? Value(row.live) : Value(row.allocated);
+  }
+  double Value(const Estimate& estimate) const {
+    return ValueOf(estimate.amount, scene_.measure.blocks);
+  }
+  bool IsOfLive() const { return scene_.measure.metric == heap::Metric::kLive; }
+  bool HasWords() const {
+    return std::any_of(rows_.begin(), rows_.end(),
+                       [](const ThreadRow& row) { return row.words.exact > 0; });
+  }
+
+  std::vector<AmountStyle> Styles() const {
+    const bool blocks = scene_.measure.blocks;
+    const bool ranges = scene_.HasIntervals();
+    if (by_samples_) {
+      return {{"self", MetricName(scene_.measure.metric), "%", blocks, ranges, kStays}};
+    }
+    AmountStyle allocated = {"allocated", "alloc", "alloc %", blocks, ranges, kStays};
+    AmountStyle live = {"live", "live", "live %", blocks, ranges, kStays};
+    return IsOfLive() ? std::vector<AmountStyle>{live, allocated}
+                      : std::vector<AmountStyle>{allocated, live};
+  }
+
+  const Estimate& Of(const ThreadRow& row, const AmountStyle& style) const {
+    if (style.key == "self") return row.chosen;
+    return style.key == "live" ? row.live : row.allocated;
+  }
+
+  double Whole(const AmountStyle& style) const {
+    if (style.key == "self") return Value(scene_.whole);
+    double whole = 0;
+    for (const ThreadRow& row : rows_) whole += Value(Of(row, style));
+    return whole;
+  }
+
+  std::vector<Cell> CellsOf(const ThreadRow& row) const {
+    std::vector<Cell> cells = {
+        TextCell(row.name, Paint::kBold),
+        NumberCell(row.threads == 1 ? "" : AmountText(Count(row), true), Count(row))};
+    for (const AmountStyle& style : Styles()) {
+      AddAmountCells(style, Of(row, style), Whole(style), &cells);
+    }
+    cells.push_back(NumberCell(AmountText(row.words.exact, true), row.words.exact));
+    const std::string error =
+        (row.words.Percent() > 0 ? "+" : "") + PercentText(row.words.Percent());
+    cells.push_back(NumberCell(row.words.exact > 0 ? error : "", row.words.Percent(),
+                               row.words.IsWithin() ? Paint::kPlain : Paint::kWarm));
+    Cell bar;
+    const AmountStyle first = Styles().front();
+    bar.own = PercentOf(Value(Of(row, first)), Whole(first)) / 100;
+    bar.paint = PaintOf(100 * bar.own);
+    cells.push_back(bar);
+    return cells;
+  }
+
+  static double Count(const ThreadRow& row) { return static_cast<double>(row.threads); }
+
+  const Scene& scene_;
+  std::vector<ThreadRow> rows_;
+  std::map<std::string, size_t> numbers_;
+  bool by_samples_ = false;
+};
+
+}  // namespace
+
+absl::Status AddThreads(const Scene& scene, Report* report) {
+  const ThreadsView view(scene);
+  if (view.empty()) {
+    return absl::InvalidArgumentError(
+        "no threads are known: a recording has them (allomon run -- PROGRAM)");
+  }
+  report->tables.push_back(view.Make());
+  return absl::OkStatus();
+}
+
+}  // namespace allomon::views

@@ -1,0 +1,118 @@
+#include "tools/report/views/view.h"
+
+#include <string>
+
+#include "tools/heap/labels.h"
+#include "tools/report/views/ages_view.h"
+#include "tools/report/views/functions_view.h"
+#include "tools/report/table/headline.h"
+#include "tools/report/views/labels_view.h"
+#include "tools/report/views/leaks_view.h"
+#include "tools/report/views/lifetimes_view.h"
+#include "tools/report/table/scene.h"
+#include "tools/report/views/sizes_view.h"
+#include "tools/report/views/source_view.h"
+#include "tools/report/views/threads_view.h"
+#include "tools/report/views/timeline_view.h"
+#include "tools/report/views/tree_view.h"
+
+namespace allomon::views {
+namespace {
+
+absl::Status AddView(View view, const Scene& scene, int columns, Report* report) {
+  switch (view) {
+    case View::kFunctions:
+      AddFunctions(scene, heap::RowKey::kFunction, report);
+      break;
+    case View::kTree:
+      AddTree(scene, heap::Direction::kCallees, report);
+      break;
+    case View::kCallers:
+      AddTree(scene, heap::Direction::kCallers, report);
+      break;
+    case View::kLines:
+      AddFunctions(scene, heap::RowKey::kLine, report);
+      break;
+    case View::kSizes:
+      return AddSizes(scene, report);
+    case View::kThreads:
+      return AddThreads(scene, report);
+    case View::kLifetimes:
+      return AddLifetimes(scene, report);
+    case View::kAges:
+      return AddAges(scene, report);
+    case View::kTimeline:
+      return AddTimeline(scene, columns, report);
+    case View::kLeaks:
+      AddLeaks(scene, report);
+      break;
+    case View::kSource:
+      return AddSource(scene, report);
+    case View::kLabels:
+      AddLabels(scene, report);
+      break;
+  }
+  return absl::OkStatus();
+}
+
+// What a person asks next; empty: no advice.
+std::string NextCommand(View view, const Scene& scene) {
+  const Options& options = *scene.options;
+  std::string command = "next: allomon report";
+  for (const std::string& file : options.files) command += " " + file;
+  if (options.metric.has_value()) {
+    command += std::string(" --metric=") +
+               (scene.measure.blocks ? "blocks" : MetricName(scene.measure.metric));
+  }
+  if (view == View::kFunctions) return command + " --view=callers";
+  if (view == View::kCallers || view == View::kTree) return command + " --view=lines";
+  return "";
+}
+
+bool HasFrames(View view) {
+  return view == View::kFunctions || view == View::kTree || view == View::kCallers ||
+         view == View::kLines;
+}
+
+absl::Status CheckByLabel(const heap::HeapProfile& profile, const Options& options, View view) {
+  if (!HasFrames(view) && view != View::kLabels && view != View::kLeaks) {
+    return absl::InvalidArgumentError(
+        "--by=label:KEY goes with --leaks and --view=functions, tree, callers or lines");
+  }
+  if (heap::HasLabel(profile, options.by_label)) return absl::OkStatus();
+  return absl::InvalidArgumentError(heap::NoSuchLabel(profile, options.by_label));
+}
+
+absl::StatusOr<Report> ViewOf(const heap::HeapProfile& profile, const Options& options, View view,
+                              const Space& space) {
+  const auto measure = MeasureOf(profile, options);
+  if (!measure.ok()) return measure.status();
+  Scene scene = SceneOf(profile, options, *measure);
+  scene.rows = space.rows;
+  scene.charset = space.charset;
+  Report report;
+  AddHeadline(scene, &report);
+  const absl::Status status = AddView(view, scene, space.columns, &report);
+  if (!status.ok()) return status;
+  const std::string next = NextCommand(view, scene);
+  if (!next.empty()) report.foot.push_back({next, Paint::kDim});
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<Report> ReportOf(const heap::HeapProfile& profile, const Options& options,
+                                const Space& space) {
+  if (options.by_label.empty()) {
+    return ViewOf(profile, options, options.view.value_or(View::kFunctions), space);
+  }
+  const View view = options.view.value_or(View::kLabels);
+  const absl::Status status = CheckByLabel(profile, options, view);
+  if (!status.ok()) return status;
+  if (!HasFrames(view)) return ViewOf(profile, options, view, space);
+  heap::HeapProfile with_values = profile;
+  heap::AddLabelFrames(options.by_label, &with_values);
+  return ViewOf(with_values, options, view, space);
+}
+
+}  // namespace allomon::views

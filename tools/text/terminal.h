@@ -1,0 +1,42 @@
+// The place that a report is written to.
+#ifndef ALLOMON_TOOLS_TEXT_TERMINAL_H_
+#define ALLOMON_TOOLS_TEXT_TERMINAL_H_
+
+#include <string>
+
+#include "tools/text/plain_text.h"
+
+namespace allomon::report {
+
+struct Terminal {
+  bool is_terminal = false;   // whether standard output is a terminal
+  int columns = 0;            // 0: unknown
+  int lines = 0;              // 0: unknown
+  bool color_wanted = false;  // whether --color=auto means colour
+  Charset charset = Charset::kUtf8;
+  bool shows_progress = false;  // whether standard error is a terminal too
+};
+
+// Reads standard output, standard error and the environment: NO_COLOR (not empty: no colour,
+// no-color.org), TERM=dumb (no colour), LC_ALL, LC_CTYPE, LANG (the charset; if none is set:
+// ASCII).
+Terminal ThisTerminal();
+
+// A line on standard error.  The next line, or the destructor, wipes it out.
+class Progress {
+ public:
+  explicit Progress(bool enabled) : enabled_(enabled) {}
+  ~Progress() { Show(""); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void Show(const std::string& line);
+
+ private:
+  const bool enabled_;
+  bool shown_ = false;
+};
+
+}  // namespace allomon::report
+
+#endif  // ALLOMON_TOOLS_TEXT_TERMINAL_H_
