@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/entry_point.h"
-#include "allocator/malloc_owner.h"
+#include "allocator/host/entry_point.h"
+#include "allocator/host/malloc_owner.h"
 #include "allocator/sampled_block.h"
 #include "allomon_backend.h"
 #include "tracker/base/words.h"

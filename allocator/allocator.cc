@@ -2,8 +2,8 @@
 
 #include "allocator/alloc_path.h"
 #include "allocator/guard/guarded_pool.h"
-#include "allocator/malloc_owner.h"
-#include "allocator/sampled_range.h"
+#include "allocator/host/malloc_owner.h"
+#include "allocator/range/sampled_range.h"
 
 // The linker's names for the two ends of the section of ALLOMON_MALLOC_SECTION.
 extern "C" {

@@ -5,8 +5,8 @@
 #include "allocator/guard/error_report.h"
 #include "allocator/guard/fault_handler.h"
 #include "allocator/guard/guarded_block.h"
-#include "allocator/high_reservation.h"
-#include "allocator/host_stderr.h"
+#include "allocator/host/high_reservation.h"
+#include "allocator/host/host_stderr.h"
 #include "tracker/base/spin_lock.h"
 #include "tracker/base/thread_annotations.h"
 

@@ -1,7 +1,7 @@
 #include "allocator/heap_usage.h"
 
 #include "allocator/guard/guarded_pool.h"
-#include "allocator/sampled_range.h"
+#include "allocator/range/sampled_range.h"
 #include "allomon_backend.h"
 
 namespace allomon::internal {

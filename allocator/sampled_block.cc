@@ -4,11 +4,11 @@
 
 #include "allocator/alloc_path.h"
 #include "allocator/guard/guarded_block.h"
-#include "allocator/malloc_owner.h"
-#include "allocator/next_function.h"
-#include "allocator/page_move.h"
-#include "allocator/sampled_range.h"
-#include "allocator/writing_reserve.h"
+#include "allocator/host/malloc_owner.h"
+#include "allocator/host/next_function.h"
+#include "allocator/host/page_move.h"
+#include "allocator/range/sampled_range.h"
+#include "allocator/host/writing_reserve.h"
 #include "tracker/base/errno_keeper.h"
 
 namespace allomon::internal {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/entry_point.h"
+#include "allocator/host/entry_point.h"
 
 // Call stacks leave out the code of this section at their innermost end, so that a stack begins
 // with the caller of malloc or of operator new.

@@ -51,12 +51,12 @@ EXCEPTIONS = {
         r"tracker/formats/(loss_note|recording_layout|variables)\.h",
         r"tracker/triggers/settings\.h",
     ],
-    r"allocator/auto_control[^/]*": [r"tracker/control/attendant\.h"],
-    r"allocator/auto_(interpreters|loaded_python)[^/]*": [
+    r"allocator/(.*/)?auto_control[^/]*": [r"tracker/control/attendant\.h"],
+    r"allocator/(.*/)?auto_(interpreters|loaded_python)[^/]*": [
         r"tracker/(cpython|lua)/attach\.h",
     ],
-    r"allocator/auto_recording[^/]*": [r"tracker/recording/start\.h"],
-    r"allocator/auto_save[^/]*": [r"tracker/triggers/.*\.h", r"tracker/recording/watcher\.h"],
+    r"allocator/(.*/)?auto_recording[^/]*": [r"tracker/recording/start\.h"],
+    r"allocator/(.*/)?auto_save[^/]*": [r"tracker/triggers/.*\.h", r"tracker/recording/watcher\.h"],
 }
 
 MODULES = set(ALLOWED) | {"tests", "benchmarks"}
@@ -239,7 +239,7 @@ class FakeTree(unittest.TestCase):
         self.forbidden("allocator/a.cc", "runtime/heap.h")
         self.forbidden("allocator/a.cc", "tracker/core/sampler.h")
         self.forbidden("allocator/a.cc", "tracker/profile/profile.h")
-        self.forbidden("allocator/auto_profile.cc", "tracker/core/sampler.h")
+        self.forbidden("allocator/environment/auto_profile.cc", "tracker/core/sampler.h")
         self.forbidden("tools/a.cc", "tracker/core/sampler.h")
         self.forbidden("examples/a.cc", "tracker/core/sampler.h")
         self.forbidden("examples/a.cc", "tracker/callstack/capture.h")
@@ -267,7 +267,7 @@ class FakeTree(unittest.TestCase):
             {
                 "tracker/tracker.cc": '#include "tracker/core/sampler.h"\n',
                 "allocator/a.cc": '#include "tracker/heap_client.h"\n#include <stdio.h>\n',
-                "allocator/auto_profile.cc": '#include "tracker/profile/profile.h"\n',
+                "allocator/environment/auto_profile.cc": '#include "tracker/profile/profile.h"\n',
                 "runtime/a.cc": '#include "allocator/backends/backend.h"\n',
                 "runtime/b.cc": '// #include "allocator/allocator.h"\n',
                 "examples/a.cc": '#include "tracker/tracker.h"\n#include "runtime/heap.h"\n',

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/entry_point.h"
+#include "allocator/host/entry_point.h"
 #include "allocator/guard/guarded_slot.h"
 #include "tracker/heap_client.h"
 

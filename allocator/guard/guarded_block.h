@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/entry_point.h"
+#include "allocator/host/entry_point.h"
 #include "allocator/guard/guarded_pool.h"
 #include "allocator/sampled_block.h"
 #include "tracker/heap_client.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "allocator/high_reservation.h"
+#include "allocator/host/high_reservation.h"
 #include "tracker/base/check.h"
 
 namespace allomon::internal {

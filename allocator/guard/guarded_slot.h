@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/entry_point.h"
+#include "allocator/host/entry_point.h"
 #include "tracker/base/check.h"
 #include "tracker/block_note.h"
 #include "tracker/heap_client.h"

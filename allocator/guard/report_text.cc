@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "allocator/host_stderr.h"
+#include "allocator/host/host_stderr.h"
 
 namespace allomon::internal {
 

@@ -23,7 +23,7 @@ ALLOMON_HIDDEN int __wrap__dl_find_object(void* address, dl_find_object* found) 
   return allomon::internal::FindLoadedObject(reinterpret_cast<uintptr_t>(address), found);
 }
 
-// In the place of allocator/unload.cc's.
+// In the place of allocator/host/unload.cc's.
 ALLOMON_HIDDEN int __wrap_allomon_unload(void* handle, int (*unload)(void*)) {
   if (__real__dl_find_object != nullptr) return unload(handle);
   const allomon::internal::UnloadGuard guard;

@@ -1,4 +1,4 @@
-#include "allocator/environment.h"
+#include "allocator/environment/environment.h"
 
 #include <cstring>
 #include <initializer_list>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/environment_names.h"
+#include "allocator/environment/environment_names.h"
 #include "gtest/gtest.h"
 
 namespace allomon {

@@ -1,6 +1,6 @@
 // The sampled range when there is little or no room for it.  Each test runs in a process
 // of its own: the range is reserved once.
-#include "allocator/sampled_range.h"
+#include "allocator/range/sampled_range.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "allocator/size_classes.h"
+#include "allocator/range/size_classes.h"
 
 #include "gtest/gtest.h"
 

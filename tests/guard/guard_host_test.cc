@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "allocator/guard/guarded_pool.h"
-#include "allocator/sampled_range.h"
+#include "allocator/range/sampled_range.h"
 #include "tests/guard/child.h"
 #include "tests/guard/misuse.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "allocator/guard/guarded_pool.h"
-#include "allocator/high_reservation.h"
+#include "allocator/host/high_reservation.h"
 #include "gtest/gtest.h"
 #include "tests/guard/child.h"
 #include "tests/support/statistics.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "allocator/allocator.h"
-#include "allocator/sampled_range.h"
+#include "allocator/range/sampled_range.h"
 #include "gtest/gtest.h"
 #include "tests/guard/child.h"
 #include "tests/support/ledger.h"

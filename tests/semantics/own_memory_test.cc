@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "allocator/allocator.h"
-#include "allocator/handle_word.h"
+#include "allocator/range/handle_word.h"
 #include "gtest/gtest.h"
 #include "tracker/core/entry_table.h"
 #include "tracker/tracker.h"

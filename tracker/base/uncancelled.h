@@ -17,7 +17,7 @@ namespace allomon::internal {
 // reader meanwhile cannot be cancelled.
 //
 // A longjmp out of the scope leaves the thread one that can never be cancelled.  So there is one
-// more scope around the setjmp (allocator/writing_reserve.h).
+// more scope around the setjmp (allocator/host/writing_reserve.h).
 class Uncancelled {
  public:
   Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &former_); }

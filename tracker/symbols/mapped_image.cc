@@ -181,7 +181,7 @@ int CopyParts(dl_phdr_info* info, size_t, void* pointer) {
 }  // namespace
 
 // Nothing is allocated under the loader's lock: a writer that finds no memory leaves from where it
-// allocates, and lets go of nothing (allocator/writing_reserve.h).
+// allocates, and lets go of nothing (allocator/host/writing_reserve.h).
 std::unique_ptr<MappedImage> MappedImage::CopyOf(uintptr_t address) {
   Search search = {address, {}, nullptr, false};
   dl_iterate_phdr(FindParts, &search);

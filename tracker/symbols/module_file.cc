@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kMostCodeRanges = 8;
 
 // Of fixed size, since a writer that finds no memory leaves from where it allocates, and lets go of
-// no lock (allocator/writing_reserve.h).
+// no lock (allocator/host/writing_reserve.h).
 struct Search {
   uintptr_t address;
   bool is_first = true;

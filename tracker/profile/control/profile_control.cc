@@ -22,7 +22,7 @@ namespace allomon::internal {
 namespace {
 
 // Nothing that a writer does under the mutex allocates: a writer that finds no memory leaves from
-// where it allocates, and lets go of nothing (allocator/writing_reserve.h).
+// where it allocates, and lets go of nothing (allocator/host/writing_reserve.h).
 struct Control {
   std::mutex mutex;
   RecordingOptions options;

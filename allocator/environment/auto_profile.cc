@@ -1,0 +1,243 @@
+// Profiles the process it is loaded into, from its environment, and writes mlmon.out
+// when the process exits.  Part of liballomon.so; link //allocator:auto_profile to have
+// the same in an executable.
+//
+// An error never makes the host fail: the error is one line on standard error, and the host runs
+// on, unprofiled.
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "allocator/environment/auto_control.h"
+#include "allocator/environment/auto_interpreters.h"
+#include "allocator/environment/auto_profile_ends.h"
+#include "allocator/environment/auto_profile_explain.h"
+#include "allocator/environment/auto_profile_say.h"
+#include "allocator/environment/auto_profile_writing.h"
+#include "allocator/environment/auto_recording.h"
+#include "allocator/environment/environment.h"
+#include "allocator/guard.h"
+#include "allocator/host/host_stderr.h"
+#include "allocator/overrides/mmap_override.h"
+#include "allocator/host/stand_aside.h"
+#include "allocator/host/writing_reserve.h"
+#include "tracker/base/default_float.h"
+#include "tracker/profile/control/profile_control.h"
+#include "tracker/profile/control/write_on_signal.h"
+#include "tracker/profile/hooks/entry_hooks.h"
+#include "tracker/profile/record/data_units.h"
+#include "tracker/profile/record/recording.h"
+
+namespace allomon {
+
+// The guard is part of //allocator, which a program that profiles only its time need not link.
+__attribute__((weak)) bool StartGuard(const GuardOptions& options, const char** error);
+__attribute__((weak)) GuardStatistics ReadGuardStatistics();
+
+}  // namespace allomon
+
+namespace allomon::internal {
+namespace {
+
+bool g_started = false;
+
+void SayGuardSummary(const AutoProfile& profile) {
+  if (!profile.options.summary || profile.options.guard_one_in == 0 || profile.forked) return;
+  if (ReadGuardStatistics == nullptr) return;
+  const GuardStatistics guard = ReadGuardStatistics();
+  Say("guard: " + std::to_string(guard.guarded_blocks) + " blocks guarded, " +
+      std::to_string(guard.too_large) + " larger than a page and " + std::to_string(guard.no_room) +
+      " without room not, " + std::to_string(guard.errors) + " errors");
+}
+
+// Runs after main's own exit handlers.
+__attribute__((destructor)) void WriteAtExit() {
+  WriteLast(CurrentUnit());
+  if (auto_profile != nullptr) SayGuardSummary(*auto_profile);
+  StopAttending();
+}
+
+// The counts of the child start afresh without help from here.
+void AfterForkInChild() {
+  if (auto_profile == nullptr) return;
+  const OwnWork own;
+  auto_profile->forked = auto_profile->forked || !IsForkedDaemon();
+  auto_profile->process = getpid();
+  auto_profile->files = 0;
+  // The thread that held the mutex does not exist in the child.
+  pthread_mutex_init(&auto_profile->mutex, nullptr);
+  if (auto_profile->MayWrite()) return RestartSignalWriters();
+  ForgetSignalWriters();
+}
+
+// A program that is linked with :auto_profile is profiled when a variable asks for a profile.  Any
+// other program is profiled when the library is preloaded.
+bool IsWanted(const EnvironmentOptions& options) {
+  if (options.profile.empty()) {
+    return options.record.empty() && !answers_for_itself.load();
+  }
+  return options.profile != "no" && !IsIdle(options);
+}
+
+bool SeesMemory(const EnvironmentOptions& options) {
+  if (IsWanted(options)) return RecordingFrom(options).kind == ProfileKind::kAlloc;
+  return !options.record.empty() && !IsIdle(options);
+}
+
+// From this rate on, one object of 56 bytes in three is sampled: all come from malloc then.
+constexpr double kRateOfAllObjects = 0.05;
+
+ObjectSampling ObjectSamplingFor(const EnvironmentOptions& options) {
+  if (IsIdle(options)) return ObjectSampling::kInArenas;
+  if (!SeesMemory(options)) return ObjectSampling::kNever;
+  return options.rate < kRateOfAllObjects ? ObjectSampling::kInArenas : ObjectSampling::kAll;
+}
+
+void SayDumpSignalTaken() {
+  static constexpr char kLine[] =
+      "allomon: ALLOMON_DUMP: the program itself handles or ignores this signal now, so no file is "
+      "written when it arrives; choose another\n";
+  WriteToStderr(kLine, sizeof(kLine) - 1);
+}
+
+void WriteWhenKilledBy(int signal, const char* name) {
+  if (WriteOnSignal(signal, AfterWriting::kDieBySignal, WriteLast)) return;
+  Say(std::string(name) +
+      " is handled or ignored already; killed by it, the program leaves no profile");
+}
+
+bool ProfilesAllocations(const AutoProfile& profile) {
+  return profile.on && RecordingFrom(profile.options).kind == ProfileKind::kAlloc;
+}
+
+void CountMappingsIfPossible(const AutoProfile& profile) {
+  if (CountMappings == nullptr) {
+    return Say("ALLOMON_MMAP: needs the preloaded library; mappings are not counted");
+  }
+  // What is unmapped in parts a recording would not hear of.
+  if (!profile.options.record.empty()) return;
+  if (!ProfilesAllocations(profile)) {
+    return Say("ALLOMON_MMAP: needs ALLOMON_PROFILE=alloc or live; mappings are not counted");
+  }
+  CountMappings();
+}
+
+void SayThatRecordingsHaveNoMappings(const EnvironmentOptions& options) {
+  if (!options.mmap || (options.record.empty() && !IsIdle(options))) return;
+  Say("ALLOMON_MMAP: recordings have no mappings, which are not counted; ALLOMON_PROFILE=alloc or "
+      "live without ALLOMON_RECORD counts them");
+}
+
+// quick_exit() calls no destructor.
+void WriteAtQuickExit() { WriteLast(CurrentUnit()); }
+
+void StartProfile(AutoProfile* profile) {
+  if (!IsWanted(profile->options)) return;
+  const OwnWork own;
+  std::string error;
+  if (StartRecording(RecordingFrom(profile->options), &error) != RecordingError::kNone) {
+    return Say("cannot start: " + error + "; the program runs unprofiled");
+  }
+  profile->on = true;
+  profile->place.Note(profile->options.out);
+  profile->rule.NoteAtStart(NextPath(*profile));
+  MapWritingReserve();
+  pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  at_quick_exit(WriteAtQuickExit);
+  if (profile->options.mmap) CountMappingsIfPossible(*profile);
+  if (IsOfGo()) {
+    Say("this is a program of Go, which ends by a system call that no library sees: no profile "
+        "will be written");
+  }
+  if (profile->options.sigterm) WriteWhenKilledBy(SIGTERM, "SIGTERM");
+  if (profile->options.sigint) WriteWhenKilledBy(SIGINT, "SIGINT");
+  TellWhenTaken(SayDumpSignalTaken);
+  if (profile->options.dump_signal != 0 &&
+      !WriteOnSignal(profile->options.dump_signal, AfterWriting::kGoOn, WriteAndGoOn)) {
+    Say("ALLOMON_DUMP: the signal is handled or ignored already; choose another");
+  }
+}
+
+// The guard takes the samples of a profile of allocations; without such a profile it samples by
+// itself.
+void StartGuardIfWanted(const AutoProfile& profile) {
+  if (profile.options.guard_one_in == 0) return;
+  if (StartGuard == nullptr) return Say("ALLOMON_GUARD: needs //allocator:malloc; unguarded");
+  GuardOptions guard;
+  guard.one_in = profile.options.guard_one_in;
+  guard.goes_on = profile.options.guard_goes_on;
+  guard.seed = profile.options.seed;
+  if (!ProfilesAllocations(profile)) guard.rate = profile.options.rate;
+  const char* error = nullptr;
+  if (!StartGuard(guard, &error)) Say(std::string(error) + "; the program runs unguarded");
+}
+
+// mlprof asks a program (or the script beside a profile, which the shell runs) for its functions by
+// this argument.  A profile of that run would overwrite the file that mlprof reads.
+bool AnswersMlprof(int argc, char** argv) {
+  for (int i = 1; i < argc && i <= 2; ++i) {
+    if (strcmp(argv[i], "@MLton") == 0) return true;
+  }
+  return false;
+}
+
+// A host that is only served its memory has asked for nothing.
+void SayWhatIsReplacedIfAsked(const EnvironmentOptions& options) {
+  const bool samples =
+      options.profile != "no" || !options.record.empty() || options.guard_one_in != 0;
+  if (SayWhatIsReplaced != nullptr && samples) SayWhatIsReplaced(options.backend.c_str());
+}
+
+bool AsksForGuard() { return getenv("ALLOMON_GUARD") != nullptr; }
+
+void StartFromEnvironment(int argc, char** argv) {
+  // A set-uid program must not write files where its caller's environment says.
+  if (getauxval(AT_SECURE) != 0 || AnswersMlprof(argc, argv)) return;
+  const int saved_errno = errno;
+  const DefaultFloat our_float;
+  RememberStderr();
+  if (StandsAsideAndSaysSo != nullptr && StandsAsideAndSaysSo()) return;
+  AutoProfile* profile = new AutoProfile;
+  std::string error;
+  if (ReadEnvironment(environ, &profile->options, Say, &error)) {
+    auto_profile = profile;
+    SayWhatIsReplacedIfAsked(profile->options);
+    ShowInterpretersIfWanted(profile->options, ObjectSamplingFor(profile->options));
+    StartProfile(profile);
+    SayThatRecordingsHaveNoMappings(profile->options);
+    StartRecordingIfWanted(profile->options);
+    AttendIfWanted(profile->options);
+    StartGuardIfWanted(*profile);
+  } else {
+    Say(error + "; the program runs unprofiled" + (AsksForGuard() ? " and unguarded" : ""));
+    delete profile;
+  }
+  errno = saved_errno;
+}
+
+// Functions with hooks are known before the program's own constructors run: the profile starts here
+// and contains the constructors.  The functions of ALLOMON_FUNCTION() are registered by such
+// constructors, so the profile of a program with only these starts in StartLate().
+__attribute__((constructor(103))) void StartEarly(int argc, char** argv, char**) {
+  const char* const kind = getenv("ALLOMON_PROFILE");
+  if (kind == nullptr || strcmp(kind, "no") == 0 || strcmp(kind, "idle") == 0) return;
+  if (AnswersMlprof(argc, argv)) return;
+  UseHooksOfHost();
+  if (FindHookedFunctions().count != 0) {
+    g_started = true;
+    StartFromEnvironment(argc, argv);
+  }
+}
+
+__attribute__((constructor)) void StartLate(int argc, char** argv, char**) {
+  if (!g_started) StartFromEnvironment(argc, argv);
+}
+
+}  // namespace
+}  // namespace allomon::internal

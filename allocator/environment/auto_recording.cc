@@ -1,0 +1,59 @@
+#include "allocator/environment/auto_recording.h"
+
+#include <unistd.h>
+
+#include <string>
+
+#include "allocator/environment/auto_control.h"
+#include "allocator/environment/auto_profile_say.h"
+#include "allocator/environment/auto_save.h"
+#include "tracker/recording/start.h"
+
+namespace allomon::internal {
+namespace {
+
+recording::StartOptions StartOptionsOf(const EnvironmentOptions& options) {
+  recording::StartOptions start;
+  start.path = options.record.c_str();
+  start.memory_file = {options.record_device, options.record_inode};
+  start.limit_bytes = options.record_limit_bytes;
+  start.rate = options.rate;
+  start.watcher = WatcherIfWanted(options);
+  start.follows_children = options.record_only == 0;
+  start.seed = options.seed.has_value() ? *options.seed : RandomSeed();
+  return start;
+}
+
+bool IsForThisProcess(const EnvironmentOptions& options) {
+  return options.record_only == 0 || options.record_only == static_cast<uint64_t>(getpid());
+}
+
+// A process that begins a pid namespace, or enters one, has a parent out of sight.
+bool IsFirstOfNamespace() { return getppid() == 0; }
+
+}  // namespace
+
+void StartRecordingIfWanted(const EnvironmentOptions& options) {
+  CheckSave(options);
+  if (options.record.empty() || IsIdle(options) || !IsForThisProcess(options)) return;
+  const recording::Started started = recording::StartRecorder(StartOptionsOf(options));
+  if (started.error == recording::kNoMemoryFile && IsFirstOfNamespace()) {
+    Say("ALLOMON_RECORD=" + options.record +
+        ": this process is in a pid namespace of its own, from which allomon run is out of reach; "
+        "it and its children run unrecorded: use allomon run inside");
+    return;
+  }
+  // `allomon run`, whose file it was, has ended, or is out of this process's sight; or says itself
+  // that the file is full.
+  if (started.error == recording::kNoMemoryFile || started.error == recording::kMemoryFileFull) {
+    return;
+  }
+  if (started.error != nullptr) {
+    Say("ALLOMON_RECORD=" + options.record + ": cannot record: " + started.error +
+        "; the program runs unrecorded");
+  } else if (started.control != ControlError::kNone) {
+    Say("ALLOMON_RECORD: too many sessions sample already; the program runs unrecorded");
+  }
+}
+
+}  // namespace allomon::internal

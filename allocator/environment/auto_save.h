@@ -1,0 +1,19 @@
+// ALLOMON_SAVE: who saves copies of a recording.  Part of liballomon.so and of
+// //allocator:auto_profile.
+#ifndef ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_SAVE_H_
+#define ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_SAVE_H_
+
+#include "allocator/environment/environment.h"
+#include "tracker/recording/watcher.h"
+
+namespace allomon::internal {
+
+// Before main.  nullptr if no copies are asked for.  The options must live as long as the process.
+recording::Watcher* WatcherIfWanted(const EnvironmentOptions& options);
+
+// Says so where copies are asked for, and nothing can be recorded.
+void CheckSave(const EnvironmentOptions& options);
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_SAVE_H_

@@ -1,0 +1,24 @@
+// The functions that allocate and free a block, in three families.  Only a guarded block remembers
+// its family; which of them may free it, guarded_block.cc says.
+//
+// The slow paths get the entry point as an argument, so the fast paths never set it up.
+#ifndef ALLOMON_ALLOCATOR_HOST_ENTRY_POINT_H_
+#define ALLOMON_ALLOCATOR_HOST_ENTRY_POINT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allomon::internal {
+
+enum class EntryPoint : uint8_t {
+  kMalloc,    // malloc, calloc, realloc, the aligned ones; free, realloc
+  kNew,       // operator new; operator delete
+  kNewArray,  // operator new[]; operator delete[]
+};
+
+// The size of a free that names no size: every free but sized operator delete.
+inline constexpr size_t kUnknownSize = SIZE_MAX;
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_ALLOCATOR_HOST_ENTRY_POINT_H_

@@ -1,0 +1,65 @@
+#include "allocator/host/high_reservation.h"
+
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace allomon::internal {
+namespace {
+
+constexpr uintptr_t kTebibyte = uintptr_t{1} << 40;
+constexpr uintptr_t kRangeBegin = uintptr_t{1} << kHighBit;
+constexpr uintptr_t kRangeSpreadBytes = 19 * kTebibyte;
+constexpr uintptr_t kBesideRange = kRangeBegin + kRangeSpreadBytes + kTebibyte;
+
+constexpr uintptr_t kBaseStepBytes = uintptr_t{2} << 20;
+// As fine as the kernel's own random placement: 28 bits in a tebibyte.
+constexpr uintptr_t kPageBytes = 4096;
+
+}  // namespace
+
+bool IsHigh(uintptr_t base, size_t size_bytes) {
+  const uintptr_t last = base + size_bytes - 1;
+  return (base >> kHighBit & 1) != 0 && base >> kHighBit == last >> kHighBit;
+}
+
+// Without the C library's function, as in tracker/core/control.cc.
+uint64_t KernelRandomBits() {
+  uint64_t bits = 0;
+  if (syscall(SYS_getrandom, &bits, sizeof(bits), GRND_NONBLOCK) != sizeof(bits)) bits = 0;
+  return bits;
+}
+
+// Without random numbers the bases are fixed, which is still correct.
+uintptr_t RandomRangeBase() {
+  return kRangeBegin + KernelRandomBits() % (kRangeSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
+}
+uintptr_t RandomBaseBesideRange() {
+  return kBesideRange + KernelRandomBits() % kTebibyte / kPageBytes * kPageBytes;
+}
+
+// MAP_NORESERVE is not used.  Pages are accounted for when they are made writable, so the kernel
+// refuses a block that is larger than the machine, as it refuses such a block to the backend.
+uintptr_t ReserveHigh(uintptr_t wanted_base, size_t size_bytes) {
+  void* hint = reinterpret_cast<void*>(wanted_base);
+  void* start = mmap(hint, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return 0;
+  const uintptr_t base = reinterpret_cast<uintptr_t>(start);
+  if (IsHigh(base, size_bytes)) return base;
+  munmap(start, size_bytes);
+  return 0;
+}
+
+void ReleaseHigh(uintptr_t base, size_t size_bytes) {
+  munmap(reinterpret_cast<void*>(base), size_bytes);
+}
+
+size_t AllowedReservationBytes() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  return limit.rlim_cur / 8;
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,54 @@
+#include "allocator/host/malloc_owner.h"
+
+#include "allocator/host/next_function.h"
+
+namespace allomon::internal {
+
+MallocOwner malloc_owner = MallocOwner::kUndecided;
+uintptr_t free_suspects_from = 1;
+uintptr_t delete_suspects_from = 1;
+size_t operator_slow_bytes = 0;
+
+namespace {
+
+// Who has one of these has a heap.  A host that has only, say, reallocarray has one that calls
+// realloc.
+constexpr Function kHeap[] = {Function::kMalloc, Function::kFree, Function::kCalloc,
+                              Function::kRealloc};
+
+bool HostHasOperators() {
+  for (int i = static_cast<int>(Function::kNew); i < kFunctions; ++i) {
+    if (DefinerInFront(NameOf(static_cast<Function>(i))) != nullptr) return true;
+  }
+  return false;
+}
+
+MallocOwner FindOwner() {
+  if (DefinerInFront == nullptr) return MallocOwner::kOurs;
+  if (OwnerOfMalloc() != nullptr) return MallocOwner::kHost;
+  return HostHasOperators() ? MallocOwner::kHostOperators : MallocOwner::kOurs;
+}
+
+}  // namespace
+
+const char* OwnerOfMalloc() {
+  if (DefinerInFront == nullptr) return nullptr;
+  for (const Function function : kHeap) {
+    const char* const object = DefinerInFront(NameOf(function));
+    if (object != nullptr) return object;
+  }
+  return nullptr;
+}
+
+MallocOwner DecideMallocOwnerSlow() {
+  const MallocOwner owner = FindOwner();
+  if (owner != MallocOwner::kHost) free_suspects_from = kHighestSuspectsFrom;
+  if (owner == MallocOwner::kOurs) {
+    delete_suspects_from = kHighestSuspectsFrom;
+    operator_slow_bytes = kOperatorSlowBytes;
+  }
+  malloc_owner = owner;
+  return owner;
+}
+
+}  // namespace allomon::internal

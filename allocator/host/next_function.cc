@@ -1,0 +1,55 @@
+#include "allocator/host/next_function.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+// A static executable may lack dlsym(); its malloc is its own.
+extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
+
+namespace allomon::internal {
+namespace {
+
+constexpr const char* kNames[] = {
+#define ALLOMON_SYMBOL(name, symbol) symbol,
+    ALLOMON_PASSED_ON(ALLOMON_SYMBOL)
+#undef ALLOMON_SYMBOL
+};
+
+bool IsOperator(Function function) { return function >= Function::kNew; }
+bool IsDelete(Function function) { return function >= Function::kDelete; }
+
+// The C++ runtime's operators call the malloc and free that the program calls.
+void* FindSubstitute(Function function) {
+  void* const found =
+      FindInLoadedCxxRuntime == nullptr ? nullptr : FindInLoadedCxxRuntime(NameOf(function));
+  return found != nullptr ? found : dlsym(RTLD_DEFAULT, IsDelete(function) ? "free" : "malloc");
+}
+
+void* Find(Function function) {
+  void* const found = dlsym(RTLD_NEXT, NameOf(function));
+  return found == nullptr && IsOperator(function) ? FindSubstitute(function) : found;
+}
+
+std::atomic<void*> g_found[kFunctions];
+
+}  // namespace
+
+const char* NameOf(Function function) { return kNames[static_cast<int>(function)]; }
+
+void* FindNext(Function function) {
+  std::atomic<void*>& known = g_found[static_cast<int>(function)];
+  void* next = known.load(std::memory_order_relaxed);
+  if (next == nullptr) {
+    next = Find(function);
+    known.store(next, std::memory_order_relaxed);
+  }
+  return next;
+}
+
+void* PassOn(Function function, uintptr_t first, uintptr_t second, uintptr_t third) {
+  using Callee = void*(uintptr_t, uintptr_t, uintptr_t);
+  return NextFunction<Callee>(function)(first, second, third);
+}
+
+}  // namespace allomon::internal

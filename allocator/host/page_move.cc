@@ -1,0 +1,52 @@
+#include "allocator/host/page_move.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "tracker/base/errno_keeper.h"
+
+namespace allomon::internal {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+
+bool StartsPage(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) % kPageBytes == 0;
+}
+
+bool IsMapped(void* page) { return madvise(page, kPageBytes, MADV_NORMAL) == 0; }
+
+// The kernel unmaps the target before it finds that it cannot move.  Its place is free in the
+// address space that it was taken from, so it can be mapped again; and nobody else maps there.
+void MapAgain(void* to, size_t size_bytes) {
+  while (mmap(to, size_bytes, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
+    sched_yield();
+  }
+}
+
+// MREMAP_DONTUNMAP: the old place stays mapped, and reads as zero, so it can be freed as ever.
+bool MovePages(void* to, void* from, size_t size_bytes) {
+  const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+  if (mremap(from, size_bytes, size_bytes, flags, to) != MAP_FAILED) return true;
+  if (!IsMapped(to)) MapAgain(to, size_bytes);
+  return false;
+}
+
+}  // namespace
+
+void MoveContents(void* to, void* from, size_t size_bytes) {
+  const ErrnoKeeper keeper;
+  size_t moved_bytes = 0;
+  if (size_bytes > kMovedBytes && StartsPage(to) && StartsPage(from)) {
+    const size_t whole_bytes = size_bytes / kPageBytes * kPageBytes;
+    if (MovePages(to, from, whole_bytes)) moved_bytes = whole_bytes;
+  }
+  memcpy(static_cast<char*>(to) + moved_bytes, static_cast<const char*>(from) + moved_bytes,
+         size_bytes - moved_bytes);
+}
+
+}  // namespace allomon::internal

@@ -1,0 +1,80 @@
+#include "allocator/host/stand_aside.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "allocator/host/host_stderr.h"
+#include "allocator/host/malloc_owner.h"
+#include "allomon_backend.h"
+
+namespace allomon {
+namespace {
+
+bool g_said = false;
+
+bool IsOff(const char* variable) {
+  const char* const value = getenv(variable);
+  return value != nullptr && strcmp(value, "no") == 0;
+}
+
+// A preload asks for a profile of allocations where it names no other.
+bool NothingIsAskedFor() {
+  return IsOff("ALLOMON_PROFILE") && (getenv("ALLOMON_GUARD") == nullptr || IsOff("ALLOMON_GUARD"));
+}
+
+// Whether the object has the C interface, which only Allomon has.
+bool IsAllomon(const char* object) { return internal::DefinerInFront("allomon_ready") == object; }
+
+void Say(const char* object) {
+  const bool is_program = *object == '\0';
+  const bool is_allomon = IsAllomon(object);
+  char line[4500];  // PATH_MAX and the words
+  const int length = snprintf(
+      line, sizeof(line),
+      is_allomon ? "allomon: %.4096s comes first and samples; another copy of liballomon.so stands "
+                   "aside%s\n"
+                 : "allomon: malloc is that of %.4096s; liballomon.so stands aside: no profile, no "
+                   "guard%s\n",
+      is_program ? "the program itself" : object,
+      is_program   ? ""
+      : is_allomon ? " (name one in LD_PRELOAD)"
+                   : " (name liballomon.so first in LD_PRELOAD)");
+  internal::WriteToStderr(line, static_cast<size_t>(length));
+}
+
+}  // namespace
+
+bool StandsAsideAndSaysSo() {
+  if (!internal::StandsAside()) return false;
+  if (!g_said && !NothingIsAskedFor()) Say(internal::OwnerOfMalloc());
+  g_said = true;
+  return true;
+}
+
+void SayWhatIsReplaced(const char* wanted) {
+  const char* const own = backend::kName;
+  char line[4500];
+  int length = 0;
+  if (*wanted != '\0') {
+    if (strcmp(wanted, own) == 0) return;
+    const bool is_host = strcmp(wanted, "host") == 0;
+    length =
+        snprintf(line, sizeof(line),
+                 "allomon: ALLOMON_BACKEND=%s: this library is built over %s, which stays; %s\n",
+                 wanted, own,
+                 is_host ? "preload liballomon-host.so (allomon run --keep-malloc)"
+                         : "preload liballomon.so");
+  } else {
+    const bool is_hosts = strcmp(own, "host") == 0 || internal::DefinerBehind == nullptr;
+    const char* const object = is_hosts ? nullptr : internal::DefinerBehind("malloc");
+    if (object == nullptr) return;
+    length = snprintf(line, sizeof(line),
+                      "allomon: %s takes the place of the malloc of %.4000s; allomon run "
+                      "--keep-malloc (liballomon-host.so) keeps it\n",
+                      own, object);
+  }
+  internal::WriteToStderr(line, static_cast<size_t>(length));
+}
+
+}  // namespace allomon

@@ -1,0 +1,22 @@
+// How operator new throws: by the program's runtime, or, in the preloaded library, by its host's.
+#ifndef ALLOMON_ALLOCATOR_HOST_THROW_BAD_ALLOC_H_
+#define ALLOMON_ALLOCATOR_HOST_THROW_BAD_ALLOC_H_
+
+#include <new>
+
+// What a handler catches of operator new.  libc++ tells types apart by the address of their names,
+// of which the preloaded library and its host have one each: there, it catches everything.
+#ifdef _LIBCPP_VERSION
+#define ALLOMON_BAD_ALLOC ...
+#else
+#define ALLOMON_BAD_ALLOC const std::bad_alloc&
+#endif
+
+namespace allomon::internal {
+
+// Throws the std::bad_alloc that the program's handlers catch.
+[[noreturn]] void ThrowBadAllocSlow();
+
+}  // namespace allomon::internal
+
+#endif  // ALLOMON_ALLOCATOR_HOST_THROW_BAD_ALLOC_H_

@@ -1,0 +1,69 @@
+// operator new and delete as the preloaded library's own code calls them.  The linker renames its
+// references (--wrap in BUILD), the C++ runtime's inside it included; only the host calls the
+// replaced operators.
+//
+// The blocks are the backend's, whoever has the process's malloc: they are not sampled, so no
+// profile charges the profiler, and they never meet an operator of the host.
+#include <cstddef>
+#include <new>
+
+#include "allocator/host/throw_bad_alloc.h"
+#include "allocator/host/writing_reserve.h"
+#include "allomon_backend.h"
+
+namespace {
+
+namespace backend = allomon::backend;
+
+// The writer of a profile has a reserve, and leaves where that ends, too.
+void* OrThrow(void* block, size_t size_bytes, size_t alignment_bytes) {
+  if (block == nullptr) block = allomon::internal::AllocateForWriter(size_bytes, alignment_bytes);
+  if (block == nullptr) allomon::internal::ThrowBadAllocSlow();
+  return block;
+}
+
+void* Allocate(size_t size_bytes) {
+  void* const first = allomon::internal::AllocateFirstForWriter(size_bytes, 8);
+  return first != nullptr ? first : OrThrow(backend::Malloc(size_bytes), size_bytes, 8);
+}
+
+void Free(void* block) {
+  if (allomon::internal::IsInReserve(block)) return allomon::internal::ReleaseToReserve();
+  backend::Free(block);
+}
+
+}  // namespace
+
+// `what` is a for arrays; for one object it is w in names of operator new, l in those of delete.
+#define ALLOMON_INTERNAL_NEW(what)                                                         \
+  void* __wrap__Zn##what##m(size_t n) { return Allocate(n); }                              \
+  void* __wrap__Zn##what##mRKSt9nothrow_t(size_t n, const std::nothrow_t&) noexcept {      \
+    return backend::Malloc(n);                                                             \
+  }                                                                                        \
+  void* __wrap__Zn##what##mSt11align_val_t(size_t n, size_t a) {                           \
+    return OrThrow(backend::Aligned(a, n), n, a);                                          \
+  }                                                                                        \
+  void* __wrap__Zn##what##mSt11align_val_tRKSt9nothrow_t(size_t n, size_t a,               \
+                                                         const std::nothrow_t&) noexcept { \
+    return backend::Aligned(a, n);                                                         \
+  }
+
+#define ALLOMON_INTERNAL_DELETE(what)                                                           \
+  void __wrap__Zd##what##Pv(void* p) noexcept { Free(p); }                                      \
+  void __wrap__Zd##what##Pvm(void* p, size_t) noexcept { Free(p); }                             \
+  void __wrap__Zd##what##PvRKSt9nothrow_t(void* p, const std::nothrow_t&) noexcept { Free(p); } \
+  void __wrap__Zd##what##PvSt11align_val_t(void* p, size_t) noexcept { Free(p); }               \
+  void __wrap__Zd##what##PvmSt11align_val_t(void* p, size_t, size_t) noexcept { Free(p); }      \
+  void __wrap__Zd##what##PvSt11align_val_tRKSt9nothrow_t(void* p, size_t,                       \
+                                                         const std::nothrow_t&) noexcept {      \
+    Free(p);                                                                                    \
+  }
+
+extern "C" {
+
+ALLOMON_INTERNAL_NEW(w)
+ALLOMON_INTERNAL_NEW(a)
+ALLOMON_INTERNAL_DELETE(l)
+ALLOMON_INTERNAL_DELETE(a)
+
+}  // extern "C"
