@@ -7,8 +7,8 @@
 #include "allocator/host/malloc_owner.h"
 #include "allocator/host/next_function.h"
 #include "allocator/host/page_move.h"
-#include "allocator/range/sampled_range.h"
 #include "allocator/host/writing_reserve.h"
+#include "allocator/range/sampled_range.h"
 #include "tracker/base/errno_keeper.h"
 
 namespace allomon::internal {

@@ -11,11 +11,6 @@
 
 #include "allocator/host/entry_point.h"
 
-// Call stacks leave out the code of this section at their innermost end, so that a stack begins
-// with the caller of malloc or of operator new.
-#define ALLOMON_MALLOC_SECTION __attribute__((section("allomon_malloc")))
-#define ALLOMON_MALLOC_SLOW ALLOMON_MALLOC_SECTION __attribute__((noinline))
-
 namespace allomon::internal {
 
 // Called by a thread whose countdown has been decremented and is negative.

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/host/entry_point.h"
 #include "allocator/guard/guarded_slot.h"
+#include "allocator/host/entry_point.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::internal {

@@ -10,9 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/host/entry_point.h"
 #include "allocator/guard/guarded_pool.h"
-#include "allocator/sampled_block.h"
+#include "allocator/host/entry_point.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::internal {

@@ -8,6 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 
+// Call stacks leave out the code of this section at their innermost end, so that a stack begins
+// with the caller of malloc or of operator new.
+#define ALLOMON_MALLOC_SECTION __attribute__((section("allomon_malloc")))
+#define ALLOMON_MALLOC_SLOW ALLOMON_MALLOC_SECTION __attribute__((noinline))
+
 namespace allomon::internal {
 
 enum class EntryPoint : uint8_t {

@@ -12,8 +12,8 @@
 #include <cstring>
 
 #include "allocator/guard/guarded_block.h"
-#include "allocator/range/sampled_range.h"
 #include "allocator/host/writing_reserve.h"
+#include "allocator/range/sampled_range.h"
 #include "allomon_backend.h"
 
 #if defined(ALLOMON_BACKEND_IS_THE_HOSTS)

@@ -5,9 +5,9 @@
 #include "allocator/alloc_path.h"
 #include "allocator/host/malloc_owner.h"
 #include "allocator/host/next_function.h"
-#include "allocator/overrides/nothrow_retry.h"
 #include "allocator/host/throw_bad_alloc.h"
 #include "allocator/host/writing_reserve.h"
+#include "allocator/overrides/nothrow_retry.h"
 
 #define ALLOMON_EXPORT ALLOMON_MALLOC_SECTION __attribute__((visibility("default"), used))
 

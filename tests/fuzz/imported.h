@@ -5,8 +5,8 @@
 #include "tests/fuzz/amounts.h"
 #include "tests/interchange/example_profile.h"
 #include "tools/export/export.h"
-#include "tools/load/import.h"
 #include "tools/export/metric_names.h"
+#include "tools/load/import.h"
 
 namespace allomon::fuzz {
 

@@ -5,17 +5,17 @@
 #include <optional>
 
 #include "tests/fuzz/target.h"
+#include "tools/export/export_options.h"
 #include "tools/flame/options.h"
 #include "tools/gate/options.h"
-#include "tools/export/export_options.h"
 #include "tools/mlprof/options.h"
 #include "tools/prof/options.h"
 #include "tools/report/flat/options.h"
+#include "tools/report/table/options.h"
 #include "tools/run/options.h"
 #include "tools/serve/address.h"
 #include "tools/serve/options.h"
 #include "tools/snapshot/options.h"
-#include "tools/report/table/options.h"
 
 namespace allomon::fuzz {
 namespace {

@@ -1,6 +1,4 @@
 // Collapsed text folds back to the profile's totals, whatever its names.
-#include "tools/text/collapsed_names.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 
 #include "tests/interchange/example_profile.h"
 #include "tools/load/import.h"
+#include "tools/text/collapsed_names.h"
 
 namespace allomon::interchange {
 namespace {

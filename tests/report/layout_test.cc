@@ -4,10 +4,10 @@
 #include <numeric>
 #include <vector>
 
-#include "tools/text/bar.h"
-#include "tools/text/grid.h"
 #include "tools/report/picture/treemap.h"
 #include "tools/text/amounts.h"
+#include "tools/text/bar.h"
+#include "tools/text/grid.h"
 #include "tools/text/utf8.h"
 
 namespace allomon::report {

@@ -8,9 +8,9 @@
 #include "tools/mlprof/cells.h"
 #include "tools/mlprof/dot.h"
 #include "tools/mlprof/keep.h"
-#include "tools/text/regexp.h"
 #include "tools/mlprof/selection.h"
 #include "tools/mlprof/table.h"
+#include "tools/text/regexp.h"
 #include "tracker/formats/mlmon.h"
 #include "tracker/formats/source_table.h"
 

@@ -4,17 +4,17 @@
 #include <string>
 #include <vector>
 
-#include "tools/options/command_result.h"
 #include "tools/control/control.h"
+#include "tools/export/export_command.h"
 #include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
-#include "tools/export/export_command.h"
+#include "tools/options/command_result.h"
 #include "tools/report/report.h"
-#include "tools/text/terminal.h"
 #include "tools/run/run.h"
 #include "tools/serve/serve.h"
 #include "tools/snapshot/heap_command.h"
 #include "tools/text/plain_text.h"
+#include "tools/text/terminal.h"
 #include "tracker/formats/version.h"
 
 namespace {

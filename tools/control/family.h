@@ -3,9 +3,9 @@
 #define ALLOMON_TOOLS_CONTROL_FAMILY_H_
 
 #include "absl/status/status.h"
-#include "tools/options/command_result.h"
 #include "tools/control/options.h"
 #include "tools/control/page_client.h"
+#include "tools/options/command_result.h"
 
 namespace allomon::control {
 

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "tools/options/command_result.h"
-#include "tools/text/terminal.h"
 #include "tools/text/plain_text.h"
+#include "tools/text/terminal.h"
 
 namespace allomon::control {
 

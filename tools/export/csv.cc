@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "tools/heap/interval.h"
-#include "tools/text/collapsed_names.h"
 #include "tools/export/exporters.h"
 #include "tools/export/metric_names.h"
+#include "tools/heap/interval.h"
 #include "tools/heap/named_stacks.h"
+#include "tools/text/collapsed_names.h"
 
 namespace allomon::interchange {
 namespace {

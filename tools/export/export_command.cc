@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "tools/heap/join.h"
-#include "tools/heap/labels.h"
 #include "tools/export/export_options.h"
 #include "tools/export/metric_names.h"
-#include "tools/load/naming.h"
+#include "tools/heap/join.h"
+#include "tools/heap/labels.h"
 #include "tools/load/load.h"
+#include "tools/load/naming.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::interchange {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/export/export.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
-#include "tools/export/export.h"
 
 namespace allomon::interchange {
 

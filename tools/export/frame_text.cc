@@ -1,7 +1,7 @@
 #include "tools/export/frame_text.h"
 
-#include "tools/text/hexadecimal.h"
 #include "tools/export/one_line.h"
+#include "tools/text/hexadecimal.h"
 
 namespace allomon::interchange {
 namespace {

@@ -3,16 +3,15 @@
 // Readers multiply a row by 1 / (1 - exp(-size / period)).  Our blocks were sampled by another
 // rule, with their header word, so that no whole number of samples gives our estimate back.  The
 // estimates are written with period 1, which readers take as they are.
-#include "tools/load/shared_words.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <string>
 
 #include "tools/export/exporters.h"
-#include "tools/text/hexadecimal.h"
 #include "tools/export/one_line.h"
 #include "tools/heap/named_stacks.h"
+#include "tools/load/shared_words.h"
+#include "tools/text/hexadecimal.h"
 
 namespace allomon::interchange {
 namespace {

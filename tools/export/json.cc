@@ -2,11 +2,11 @@
 #include <string>
 #include <vector>
 
-#include "tools/heap/missing.h"
 #include "tools/export/exporters.h"
-#include "tools/text/hexadecimal.h"
 #include "tools/export/json_text.h"
 #include "tools/export/metric_names.h"
+#include "tools/heap/missing.h"
+#include "tools/text/hexadecimal.h"
 #include "tracker/formats/version.h"
 
 namespace allomon::interchange {

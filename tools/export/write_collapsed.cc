@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "tools/text/collapsed_names.h"
 #include "tools/export/exporters.h"
 #include "tools/heap/named_stacks.h"
+#include "tools/text/collapsed_names.h"
 
 namespace allomon::interchange {
 namespace {

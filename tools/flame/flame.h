@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/options/command_result.h"
 #include "tools/flame/page_data.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/options/command_result.h"
 
 namespace allomon::flame {
 

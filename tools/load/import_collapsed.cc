@@ -4,10 +4,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "tools/text/collapsed_names.h"
-#include "tools/load/import.h"
 #include "tools/heap/named_stacks.h"
+#include "tools/load/import.h"
 #include "tools/load/text_lines.h"
+#include "tools/text/collapsed_names.h"
 
 namespace allomon::interchange {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "tools/load/shared_words.h"
 #include "tools/load/import.h"
+#include "tools/load/shared_words.h"
 #include "tools/load/text_lines.h"
 
 namespace allomon::interchange {

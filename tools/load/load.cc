@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/load/choose_program.h"
 #include "tools/load/import.h"
 #include "tools/load/naming.h"
-#include "tools/load/choose_program.h"
 #include "tools/load/read_bytes.h"
+#include "tools/load/recording/recording_profile.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
-#include "tools/load/recording/recording_profile.h"
 #include "tracker/formats/recording_bytes.h"
 
 namespace allomon::load {

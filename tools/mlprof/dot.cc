@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tools/mlprof/cells.h"
-#include "tools/text/numbers.h"
 #include "tools/mlprof/shown_graph.h"
+#include "tools/text/numbers.h"
 
 namespace allomon::mlprof {
 namespace {

@@ -1,6 +1,6 @@
 #include "tools/mlprof/keep.h"
-#include "tools/text/numbers.h"
 #include "tools/mlprof/sexp.h"
+#include "tools/text/numbers.h"
 
 namespace allomon::mlprof {
 namespace {

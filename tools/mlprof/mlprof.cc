@@ -3,12 +3,12 @@
 #include <optional>
 #include <utility>
 
+#include "tools/mlmon/load_profile.h"
+#include "tools/mlmon/program.h"
 #include "tools/mlprof/cells.h"
 #include "tools/mlprof/dot.h"
 #include "tools/mlprof/keep.h"
-#include "tools/mlmon/load_profile.h"
 #include "tools/mlprof/options.h"
-#include "tools/mlmon/program.h"
 #include "tools/mlprof/selection.h"
 #include "tools/mlprof/table.h"
 #include "tracker/formats/version.h"

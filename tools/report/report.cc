@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "tools/mlmon/debug_file_names.h"
+#include "tools/mlmon/inputs.h"
 #include "tools/report/flat/data_report.h"
 #include "tools/report/flat/functions.h"
-#include "tools/mlmon/inputs.h"
 #include "tools/report/flat/options.h"
-#include "tools/report/picture/picture.h"
 #include "tools/report/flat/suggestion.h"
 #include "tools/report/flat/text_report.h"
-#include "tools/text/amounts.h"
+#include "tools/report/picture/picture.h"
 #include "tools/report/table/options.h"
 #include "tools/report/views/views.h"
+#include "tools/text/amounts.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::report {

@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "tools/text/terminal.h"
 #include "tools/text/plain_text.h"
+#include "tools/text/terminal.h"
 
 namespace allomon::run {
 

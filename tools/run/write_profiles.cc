@@ -4,9 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "tools/load/recording/recording_profile.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
-#include "tools/load/recording/recording_profile.h"
 #include "tools/run/output_file.h"
 #include "tools/run/progress_line.h"
 #include "tools/run/say.h"

@@ -10,7 +10,6 @@
 #include <memory>
 #include <utility>
 
-#include "tools/text/terminal.h"
 #include "tools/serve/address.h"
 #include "tools/serve/doorkeeper.h"
 #include "tools/serve/front.h"
@@ -20,6 +19,7 @@
 #include "tools/serve/source.h"
 #include "tools/serve/token.h"
 #include "tools/text/plain_text.h"
+#include "tools/text/terminal.h"
 
 namespace allomon::serve {
 namespace {

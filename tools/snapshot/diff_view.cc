@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
 
-#include "tools/text/grid.h"
-#include "tools/text/amounts.h"
 #include "tools/snapshot/views.h"
+#include "tools/text/amounts.h"
+#include "tools/text/grid.h"
 
 namespace allomon::snapshot {
 namespace {

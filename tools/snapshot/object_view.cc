@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "tools/text/grid.h"
 #include "tools/snapshot/views.h"
+#include "tools/text/grid.h"
 
 namespace allomon::snapshot {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tools/text/grid.h"
 #include "tools/snapshot/views.h"
+#include "tools/text/grid.h"
 
 namespace allomon::snapshot {
 namespace {

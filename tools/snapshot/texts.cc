@@ -1,6 +1,6 @@
 // What all views of a snapshot share.
-#include "tools/text/amounts.h"
 #include "tools/snapshot/views.h"
+#include "tools/text/amounts.h"
 
 namespace allomon::snapshot {
 

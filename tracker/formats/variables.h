@@ -8,7 +8,8 @@
 namespace allomon {
 
 enum class VariableReader {
-  kPreload,  // the preloaded library, or //allocator:auto_profile: allocator/environment/environment.h
+  kPreload,  // the preloaded library, or //allocator:auto_profile:
+             // allocator/environment/environment.h
   kHeap,     // the managed heap: runtime/heap_options.h
   kGates,    // benchmarks with exact counts: tracker/gates/benchmark_memory_manager.h
   kCommand,  // `allomon run` and `allomon serve`

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/report/flat/words.h"
+#include "tools/text/amounts.h"
 #include "tools/text/fit_name.h"
 #include "tools/text/grid.h"
 #include "tools/text/short_name.h"
-#include "tools/text/amounts.h"
-#include "tools/report/flat/words.h"
 #include "tools/text/utf8.h"
 
 namespace allomon::report {

@@ -11,8 +11,8 @@
 namespace allomon::report {
 
 struct TextStyle {
-  size_t rows = 0;  // at most; 0: all
-  int width = 0;    // columns; 0: as many as needed
+  size_t rows = 0;           // at most; 0: all
+  int width = 0;             // columns; 0: as many as needed
   bool whole_names = false;  // nothing of a name is left out
   bool colored = false;
   Charset charset = Charset::kUtf8;

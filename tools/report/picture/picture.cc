@@ -6,10 +6,10 @@
 #include <map>
 
 #include "tools/report/flat/origin.h"
+#include "tools/report/flat/words.h"
 #include "tools/report/picture/svg.h"
 #include "tools/report/picture/treemap.h"
 #include "tools/text/amounts.h"
-#include "tools/report/flat/words.h"
 
 namespace allomon::report {
 namespace {

@@ -40,7 +40,7 @@ struct Options {
   std::optional<View> view;            // none: functions
   SortKey sort = SortKey::kSelf;
   heap::Selection selection;
-  std::string by_label;  // the key whose values are rows, or outermost frames; empty: none
+  std::string by_label;       // the key whose values are rows, or outermost frames; empty: none
   std::string source;         // the function whose source is shown
   std::optional<size_t> top;  // 0: all
   std::optional<int> width;   // columns; 0: as many as needed

@@ -11,9 +11,9 @@
 #include "tools/heap/interval.h"
 #include "tools/heap/rows.h"
 #include "tools/heap/stacks.h"
-#include "tools/text/plain_text.h"
-#include "tools/report/table/options.h"
 #include "tools/report/table/estimates.h"
+#include "tools/report/table/options.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::views {
 

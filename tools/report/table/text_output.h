@@ -9,7 +9,7 @@
 namespace allomon::views {
 
 struct TextStyle {
-  int width = 0;  // columns; 0: as many as needed
+  int width = 0;             // columns; 0: as many as needed
   bool whole_names = false;  // nothing of a name is left out
   bool colored = false;
   Charset charset = Charset::kUtf8;

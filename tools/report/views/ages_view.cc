@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/report/views/ages.h"
 #include "tools/report/table/cells.h"
+#include "tools/report/views/ages.h"
 
 namespace allomon::views {
 namespace {

@@ -9,8 +9,8 @@
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/rows.h"
 #include "tools/heap/stacks.h"
-#include "tools/report/table/options.h"
 #include "tools/report/table/estimates.h"
+#include "tools/report/table/options.h"
 
 namespace allomon::views {
 

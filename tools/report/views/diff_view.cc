@@ -6,10 +6,10 @@
 
 #include "tools/heap/labels.h"
 #include "tools/heap/missing.h"
-#include "tools/text/fit_name.h"
 #include "tools/report/table/cells.h"
-#include "tools/report/views/changes.h"
 #include "tools/report/table/headline.h"
+#include "tools/report/views/changes.h"
+#include "tools/text/fit_name.h"
 
 namespace allomon::views {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "tools/heap/labels.h"
 #include "tools/heap/rows.h"
-#include "tools/report/views/ages.h"
 #include "tools/report/table/cells.h"
+#include "tools/report/views/ages.h"
 #include "tools/report/views/functions_view.h"
 
 namespace allomon::views {

@@ -3,9 +3,9 @@
 #define ALLOMON_TOOLS_REPORT_VIEWS_LEAKS_VIEW_H_
 
 #include "tools/heap/interval.h"
-#include "tools/report/views/growth.h"
 #include "tools/report/table/scene.h"
 #include "tools/report/table/table.h"
+#include "tools/report/views/growth.h"
 
 namespace allomon::views {
 

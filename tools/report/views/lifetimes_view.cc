@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tools/heap/rows.h"
-#include "tools/report/views/ages.h"
 #include "tools/report/table/cells.h"
+#include "tools/report/views/ages.h"
 
 namespace allomon::views {
 namespace {

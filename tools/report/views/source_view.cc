@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "tools/heap/rows.h"
-#include "tools/text/fit_name.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/table/source_file.h"
+#include "tools/text/fit_name.h"
 
 namespace allomon::views {
 namespace {

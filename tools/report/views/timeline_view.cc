@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/text/utf8.h"
 #include "tools/report/table/cells.h"
+#include "tools/text/utf8.h"
 
 namespace allomon::views {
 namespace {

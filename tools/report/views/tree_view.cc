@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "tools/text/fit_name.h"
 #include "tools/report/table/cells.h"
+#include "tools/text/fit_name.h"
 
 namespace allomon::views {
 namespace {

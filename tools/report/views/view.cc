@@ -3,13 +3,13 @@
 #include <string>
 
 #include "tools/heap/labels.h"
+#include "tools/report/table/headline.h"
+#include "tools/report/table/scene.h"
 #include "tools/report/views/ages_view.h"
 #include "tools/report/views/functions_view.h"
-#include "tools/report/table/headline.h"
 #include "tools/report/views/labels_view.h"
 #include "tools/report/views/leaks_view.h"
 #include "tools/report/views/lifetimes_view.h"
-#include "tools/report/table/scene.h"
 #include "tools/report/views/sizes_view.h"
 #include "tools/report/views/source_view.h"
 #include "tools/report/views/threads_view.h"

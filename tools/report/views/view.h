@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
-#include "tools/text/plain_text.h"
 #include "tools/report/table/options.h"
 #include "tools/report/table/table.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::views {
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "tools/text/plain_text.h"
 #include "tools/report/table/data_output.h"
-#include "tools/report/views/diff_view.h"
 #include "tools/report/table/load_files.h"
 #include "tools/report/table/options.h"
 #include "tools/report/table/text_output.h"
+#include "tools/report/views/diff_view.h"
 #include "tools/report/views/view.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::views {
 namespace {
