@@ -34,8 +34,8 @@ class Process:
 
     def code_of(self, pattern):
         """[first, behind the last] address of a function, without its cold part."""
-        for begin, _, bias, _, *path, _, _ in self.modules:
-            file = self.recording.text(self.process, *path) or self.program
+        for begin, _, bias, _, path_offset, path_length, *_ in self.modules:
+            file = self.recording.text(self.process, path_offset, path_length) or self.program
             symbols = subprocess.run(
                 ["readelf", "-W", "--dyn-syms", file], capture_output=True, text=True, check=False
             ).stdout

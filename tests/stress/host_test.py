@@ -3,6 +3,7 @@
 their profiles go."""
 
 import os
+import re
 import signal
 import stat
 import sys
@@ -18,6 +19,7 @@ from support import Case, Mlmon, runfile  # noqa: E402
 PYTHON = "/usr/bin/python3"
 ALLOCATES = "d = {i: str(i) for i in range(100000)}; print(len(d), d[99999])"
 ANSWER = "100000 99999\n"
+NAMES_UNREAD = r"(allomon: no memory is left to read [^\n]+ are named by their addresses\n)+"
 
 
 class Linked(Case):
@@ -101,7 +103,9 @@ resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
 
     def mebibytes_at(self, command, env):
         done = self.run_preloaded(command, {"PYTHONMALLOC": "malloc", **env})
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # The host has used up its memory, so that names may not be read, which is said.
+        self.assertEqual(re.sub(NAMES_UNREAD, "", done.stderr), "")
         self.assertTrue(done.stdout.endswith(ANSWER + done.stdout.split()[-1] + "\n"), done.stdout)
         return int(done.stdout.split()[-1])
 
