@@ -10,11 +10,11 @@ namespace allomon::testing {
 // without its data cannot pass.
 std::string ReadFileOrDie(const std::string& path);
 
-// An absolute path below tests/golden/mlton.
+// An absolute path: tests/golden/mlton/CASE.txt holds the files of CASE/, which are unpacked to a
+// directory of this test's own at the first call.
 std::string GoldenPath(const std::string& relative);
 
-// The paths below tests/golden/mlton whose names end in `suffix`, sorted, at
-// least one.
+// The paths of all unpacked files whose names end in `suffix`, sorted, at least one.
 std::vector<std::string> GoldenFiles(const std::string& suffix);
 
 // A new empty directory of this test's own.
