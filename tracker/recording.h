@@ -38,7 +38,7 @@ namespace allomon {
 struct RecordingOptions {
   // What has the name is replaced.  %p becomes the process id, %% a percent sign.
   std::string path;
-  double rate = 1e-4;            // hits per word of 8 bytes, in [0, 1]
+  double rate = 1e-4;                 // hits per word of 8 bytes, in [0, 1]
   std::optional<uint64_t> seed = {};  // default: unpredictable
   // The file gets no larger: from 1 MiB to 16 GiB.  Samples that find no room are dropped and
   // counted.

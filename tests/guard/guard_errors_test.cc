@@ -230,7 +230,7 @@ TEST(GuardErrors, BlocksCrossTheBorderOfALibraryWithARuntimeOfItsOwn) {
     GuardEverything();
     free(::operator new(64));
     ::operator delete(malloc(64));
-    ::operator delete(malloc(64), size_t{64});
+    ::operator delete (malloc(64), size_t{64});
     constexpr std::align_val_t kAligned{64};
     free(::operator new(64, kAligned));
     ::operator delete(aligned_alloc(64, 64), kAligned);

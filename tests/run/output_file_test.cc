@@ -1,14 +1,13 @@
 #include "tools/run/output_file.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <iterator>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace allomon::run {
 namespace {
@@ -20,9 +19,7 @@ std::string Read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string ErrorOf(const std::string& path) {
-  return std::string(CheckOutput(path).message());
-}
+std::string ErrorOf(const std::string& path) { return std::string(CheckOutput(path).message()); }
 
 TEST(OutputFileTest, NamesOfProgramsMakeNamesOfFiles) {
   EXPECT_EQ(DefaultOutput("python3", 12), "allomon.python3.12.pb.gz");

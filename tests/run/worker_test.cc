@@ -1,19 +1,18 @@
 #include "tools/run/worker.h"
 
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <new>
 
-#include <gtest/gtest.h>
-
 namespace allomon::run {
 namespace {
 
-WorkResult RunWork(const std::function<std::string(WorkProgress*)>& work,
-                   const std::function<void(const WorkProgress&)>& tick =
-                       [](const WorkProgress&) {}) {
+WorkResult RunWork(
+    const std::function<std::string(WorkProgress*)>& work,
+    const std::function<void(const WorkProgress&)>& tick = [](const WorkProgress&) {}) {
   const Signals signals;
   return RunWorker(signals, work, tick);
 }

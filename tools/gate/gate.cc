@@ -47,8 +47,9 @@ Result RunGate(const std::vector<std::string>& args) {
   if (!current.ok()) return BadInput(current.status());
   if (options->update) return Update(*options, *current);
   if (access(options->baseline.c_str(), F_OK) != 0 && errno == ENOENT) {
-    return BadInput(absl::NotFoundError(
-        options->baseline + ": there is no baseline; --update writes it (bazel run NAME.update, or "
+    return BadInput(
+        absl::NotFoundError(options->baseline +
+                            ": there is no baseline; --update writes it (bazel run NAME.update, or "
                             "cmake --build with --target NAME_update)"));
   }
   const auto baseline = ReadFigures(options->baseline, "");

@@ -21,7 +21,7 @@ struct Options {
   uint32_t guard_one_in = 0;  // 0: as ALLOMON_GUARD says
   bool children = true;
   bool keeps_malloc = false;  // the program's own, for what is not sampled
-  bool quiet = false;  // no progress, no closing lines but errors
+  bool quiet = false;         // no progress, no closing lines but errors
   uint64_t limit_bytes = recording::kDefaultLimitBytes;
   std::string out;                   // empty: named by the program
   std::vector<std::string> command;  // the program and its arguments

@@ -49,7 +49,7 @@ class ProfileWriter {
   const std::vector<Program>& programs_;
   const std::string out_;
   const Signals& signals_;
-  std::vector<Output> outputs_;  // the main program's first
+  std::vector<Output> outputs_;        // the main program's first
   std::vector<std::string> left_out_;  // names of programs without a file
 };
 

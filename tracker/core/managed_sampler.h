@@ -49,9 +49,7 @@ class ManagedSampler {
   const ActiveSet& active() const { return active_; }
 
   // Managed words of this mutator that have stood trial for the session, up to the last sample.
-  uint64_t PassedWords(SessionId session) const {
-    return meter_.PassedSince(session, words_left_);
-  }
+  uint64_t PassedWords(SessionId session) const { return meter_.PassedSince(session, words_left_); }
 
  private:
   void BeginGap();

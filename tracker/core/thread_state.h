@@ -41,8 +41,8 @@ struct ThreadState {
   // The countdown that stands still while a callback runs.
   std::atomic<int64_t> suspended_countdown{0};
   const ManagedSampler* sampler = nullptr;  // of the managed block that is being reported
-  LabelScope* label_scope = nullptr;          // the innermost (label_scope.h)
-  ThreadState* previous = nullptr;            // registry's list, under its lock
+  LabelScope* label_scope = nullptr;        // the innermost (label_scope.h)
+  ThreadState* previous = nullptr;          // registry's list, under its lock
   ThreadState* next = nullptr;
 
   // See pinned_session.h.  Read by threads that retire a session.

@@ -71,8 +71,8 @@ struct SegmentHeader {
 static_assert(sizeof(SegmentHeader) == 64, "records begin at a line of the cache");
 
 template <typename Record>
-inline constexpr uint64_t kRecordsPerSegment =
-    (kSegmentBytes - sizeof(SegmentHeader)) / sizeof(Record);
+inline constexpr uint64_t kRecordsPerSegment = (kSegmentBytes - sizeof(SegmentHeader)) /
+                                               sizeof(Record);
 
 // Bytes of the process's kText segments, headers not counted.  A text lies in one segment.
 struct TextRef {
@@ -110,8 +110,8 @@ enum class NodeKind : uint8_t {
 inline constexpr uint32_t kHalves = 2;
 
 // What a row's flags say.
-inline constexpr uint8_t kYoung = 1;      // its blocks were born in a nursery
-inline constexpr uint8_t kGreatest = 2;   // weighed as the class's greatest size, else as its least
+inline constexpr uint8_t kYoung = 1;     // its blocks were born in a nursery
+inline constexpr uint8_t kGreatest = 2;  // weighed as the class's greatest size, else as its least
 inline constexpr uint8_t kOfHalf[kHalves] = {4, 8};  // sampled by that half; one of them, or both
 
 // Sampled blocks with one call stack and one set of labels, in one class of sizes, with one weight.
@@ -121,8 +121,8 @@ struct Row {
   uint16_t size_class;  // SizeClassOf() + 1
   uint8_t source;       // AllocationSource: 0 managed, 1 unmarshalled, 2 custom, 3 malloc
   uint8_t flags;
-  TextRef labels;       // key, zero, value, zero for each label, in the order of keys
-  uint64_t blocks;      // sampled, and their bytes: a managed block's with its header
+  TextRef labels;   // key, zero, value, zero for each label, in the order of keys
+  uint64_t blocks;  // sampled, and their bytes: a managed block's with its header
   uint64_t bytes;
   uint64_t freed_blocks;  // of these, those that have died
   uint64_t freed_bytes;
@@ -201,9 +201,9 @@ inline constexpr uint32_t kMostTimelinePoints = 4096;
 struct Module {
   uint64_t begin;  // addresses of its mapping; 0: not in use
   uint64_t end;
-  uint64_t bias;        // an address less this is the one in the module's file
-  uint64_t moved_by;    // after dlclose: its addresses in nodes are larger by this; 0: loaded
-  TextRef path;         // empty: the program itself, whose path is ProcessRecord::program
+  uint64_t bias;           // an address less this is the one in the module's file
+  uint64_t moved_by;       // after dlclose: its addresses in nodes are larger by this; 0: loaded
+  TextRef path;            // empty: the program itself, whose path is ProcessRecord::program
   uint8_t build_id_bytes;  // at most 32; 0: it has none
   uint8_t file_known;      // FileKnown, of a module without a build id
   uint8_t reserved[6];
@@ -222,13 +222,13 @@ static_assert(sizeof(FileIdentity) == sizeof(Module::build_id));
 
 // What is not in a recording for want of room: how many of each.
 enum class Shortage : uint32_t {
-  kSamples = 0,    // sampled blocks that are in no row
-  kBytes = 1,      // of those blocks, as they were asked for
-  kEnds = 2,       // deaths and promotions whose ages are in no event
-  kThreads = 3,    // threads that share the last record, and whose blocks have no ages
-  kNames = 4,      // names of functions: their frames have addresses in place of them
-  kSaved = 5,      // rows whose part of the peak was not kept
-  kFrames = 6,     // frames in code whose module had no room
+  kSamples = 0,  // sampled blocks that are in no row
+  kBytes = 1,    // of those blocks, as they were asked for
+  kEnds = 2,     // deaths and promotions whose ages are in no event
+  kThreads = 3,  // threads that share the last record, and whose blocks have no ages
+  kNames = 4,    // names of functions: their frames have addresses in place of them
+  kSaved = 5,    // rows whose part of the peak was not kept
+  kFrames = 6,   // frames in code whose module had no room
 };
 inline constexpr uint32_t kShortages = 16;  // the others are reserved
 

@@ -227,8 +227,7 @@ std::string_view AnswerOfStub(std::string_view script) {
 }
 
 bool IsStubOfLive(std::string_view script) {
-  return StartsWith(script, kStubHead) &&
-         StartsWith(script.substr(kStubHead.size()), kLiveComment);
+  return StartsWith(script, kStubHead) && StartsWith(script.substr(kStubHead.size()), kLiveComment);
 }
 
 bool ParseSources(std::string_view text, SourceTable* table, std::string* error) {

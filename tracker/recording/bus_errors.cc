@@ -109,8 +109,8 @@ bool HadBusError(const char* begin) {
 
 bool IsBusErrorHandlerInFront() {
   struct sigaction now = {};
-  return g_installed && sigaction(SIGBUS, nullptr, &now) == 0 &&
-         (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == OnBusError;
+  return g_installed && sigaction(SIGBUS, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+         now.sa_sigaction == OnBusError;
 }
 
 }  // namespace allomon::recording

@@ -7,8 +7,8 @@
 namespace allomon::recording {
 
 TextRef TextStore::Add(const char* text, uint64_t length_bytes) {
-  const uint32_t length = length_bytes < kMostTextBytes ? static_cast<uint32_t>(length_bytes)
-                                                        : kMostTextBytes;
+  const uint32_t length =
+      length_bytes < kMostTextBytes ? static_cast<uint32_t>(length_bytes) : kMostTextBytes;
   if (length == 0) return {};
   const uint32_t end = segments_.size() * kEach;
   uint32_t offset = used_bytes_;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "tracker/base/default_float.h"
+#include "tracker/core/object_bytes.h"
 #include "tracker/core/sample_weights.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/core/valueless_client.h"
@@ -11,7 +12,6 @@
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
 #include "tracker/profile/record/thread_profile.h"
-#include "tracker/core/object_bytes.h"
 
 namespace allomon::internal {
 namespace {

@@ -3,12 +3,12 @@
 #include <memory>
 
 #include "tracker/core/entries.h"
+#include "tracker/core/object_bytes.h"
 #include "tracker/core/pinned_session.h"
 #include "tracker/core/stack_table.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/core/valueless_client.h"
 #include "tracker/estimate.h"
-#include "tracker/core/object_bytes.h"
 
 namespace allomon::internal {
 namespace {
