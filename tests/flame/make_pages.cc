@@ -1,5 +1,7 @@
 // make_pages FOLDER: writes the pages that the browser's test and its reader look at.
 #include <cstdio>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,21 +74,44 @@ const MadePage kPages[] = {
     {"large.html", {"large"}},
 };
 
-// The server's amounts as C++ has them: a line of name, bytes and its interval for each metric.
+void AddLine(Metric metric, const std::string& function, const heap::Estimate& sum,
+             std::string* text) {
+  const heap::Interval interval = heap::BytesInterval(sum);
+  *text += std::string(NameOf(metric)) + "\t" + function;
+  for (double value : {sum.amount.bytes, interval.low, interval.high}) {
+    *text += "\t" + std::to_string(value);
+  }
+  *text += "\n";
+}
+
+std::set<std::string> FunctionsOf(const heap::HeapProfile& profile, const heap::Sample& sample) {
+  std::set<std::string> names;
+  for (const uint32_t location : sample.stack) {
+    for (const heap::Line& line : profile.locations[location].lines) {
+      names.insert(profile.functions[line.function].name);
+    }
+  }
+  return names;
+}
+
+// The server's amounts as C++ has them: for each metric a line of its name, nothing, bytes and
+// their interval; then such a line for each function, with all that it called.
 std::string Expected() {
   const heap::HeapProfile profile = Named("server");
   std::string text;
   for (heap::Metric metric : {heap::Metric::kAllocated, heap::Metric::kPeak, heap::Metric::kLive}) {
     heap::Estimate sum;
+    std::map<std::string, heap::Estimate> functions;
     for (const heap::Sample& sample : profile.samples) {
-      sum.Add(heap::EstimateOf(sample[metric], sample, heap::SamplingOf(profile, metric)));
+      const heap::Estimate estimate =
+          heap::EstimateOf(sample[metric], sample, heap::SamplingOf(profile, metric));
+      sum.Add(estimate);
+      for (const std::string& name : FunctionsOf(profile, sample)) functions[name].Add(estimate);
     }
-    const heap::Interval interval = heap::IntervalOf(sum.amount.bytes, sum.bytes_variance);
-    text += NameOf(metric);
-    for (double value : {sum.amount.bytes, interval.low, interval.high}) {
-      text += " " + std::to_string(value);
+    AddLine(metric, "", sum, &text);
+    for (const auto& [name, of_function] : functions) {
+      if (of_function.amount.bytes > 0) AddLine(metric, name, of_function, &text);
     }
-    text += "\n";
   }
   return text;
 }

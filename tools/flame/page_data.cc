@@ -124,7 +124,7 @@ void WriteNodes(const std::vector<FrameNode>& nodes, JsonWriter* json) {
   json->End(']').End('}');
 }
 
-// The leaves that have something of a metric, and how much.
+// The leaves that have, or may have, something of a metric, and how much.
 struct Row {
   uint32_t node;
   const heap::Estimate* estimate;
@@ -135,16 +135,19 @@ std::vector<Row> RowsOf(const FrameTree& tree, size_t metric, Side side) {
   for (const Leaf& leaf : tree.leaves()) {
     if (leaf.by_metric[side].empty()) continue;
     const heap::Estimate& estimate = leaf.by_metric[side][metric];
-    if (estimate.amount.bytes == 0 && estimate.amount.blocks == 0) continue;
+    // One without a sample may still widen its function's interval.
+    if (estimate.amount.bytes == 0 && estimate.amount.blocks == 0 && estimate.most_bytes == 0) {
+      continue;
+    }
     rows.push_back({leaf.node, &estimate});
   }
   return rows;
 }
 
-void WriteVariances(const char* key, const std::vector<Row>& rows, double heap::Estimate::*variance,
-                    JsonWriter* json) {
+void WriteRough(const char* key, const std::vector<Row>& rows, double heap::Estimate::*number,
+                JsonWriter* json) {
   json->Key(key).Begin('[');
-  for (const Row& row : rows) json->Rough(row.estimate->*variance);
+  for (const Row& row : rows) json->Rough(row.estimate->*number);
   json->End(']');
 }
 
@@ -157,8 +160,12 @@ void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* j
       "bytes", rows, [](const Row& row) { return row.estimate->amount.bytes; }, json);
   WriteColumn(
       "blocks", rows, [](const Row& row) { return row.estimate->amount.blocks; }, json);
-  WriteVariances("bytesVariance", rows, &heap::Estimate::bytes_variance, json);
-  WriteVariances("blocksVariance", rows, &heap::Estimate::blocks_variance, json);
+  WriteRough("bytesVariance", rows, &heap::Estimate::bytes_variance, json);
+  WriteRough("blocksVariance", rows, &heap::Estimate::blocks_variance, json);
+  WriteRough("bytesThird", rows, &heap::Estimate::bytes_third, json);
+  WriteRough("blocksThird", rows, &heap::Estimate::blocks_third, json);
+  WriteRough("bytesMost", rows, &heap::Estimate::most_bytes, json);
+  WriteRough("blocksMost", rows, &heap::Estimate::most_blocks, json);
   json->End('}');
 }
 

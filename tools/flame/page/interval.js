@@ -3,30 +3,41 @@
 const SIGMAS_95 = 1.959963985;
 const ENOUGH_SAMPLES = 10;
 
-// Of a sum of estimates: its value, and the variance of it.
+// The truths within SIGMAS_95 standard deviations of the value.  The deviation is that of the truth:
+// its square is variance + (truth - value) slope.
+function scoreInterval(value, variance, slope) {
+  const quarter = SIGMAS_95 * slope / 2;
+  const middle = value + SIGMAS_95 * quarter;
+  const half = SIGMAS_95 * Math.sqrt(Math.max(variance, 0) + quarter * quarter);
+  return [Math.max(middle - half, 0), middle + half];
+}
+
+// A sum of estimates: its value, the second and third cumulants of it, and the most that one sample
+// stands for, also one that was not drawn.
 class Figure {
-  constructor(value = 0, variance = 0) {
+  constructor(value = 0, variance = 0, third = 0, most = 0) {
     this.value = value;
     this.variance = variance;
+    this.third = third;
+    this.most = most;
   }
 
-  add(value, variance) {
+  add(value, variance, third = 0, most = 0) {
     this.value += value;
     this.variance += variance;
+    this.third += third;
+    this.most = Math.max(this.most, most);
   }
 
-  // Wilson's score interval at 95 %.
   interval() {
-    const {value, variance} = this;
-    if (value <= 0 || variance <= 0) return [value, value];
-    const middle = value + SIGMAS_95 ** 2 * variance / value / 2;
-    const quarter = SIGMAS_95 * variance / value / 2;
-    const half = SIGMAS_95 * Math.sqrt(variance + quarter * quarter);
-    return [middle - half, middle + half];
+    const {value, variance, third, most} = this;
+    const slope = variance > 0 ? third / variance : 0;
+    const high = scoreInterval(value, variance, Math.max(slope, most))[1];
+    return [variance > 0 ? scoreInterval(value, variance, slope)[0] : value, high];
   }
 
   isExact() {
-    return this.variance <= 0;
+    return this.variance <= 0 && this.most <= 0;
   }
 
   // False where it may be a few blocks that were seen by chance: less is known of it than of what

@@ -101,7 +101,8 @@ class Profile {
 // Of one metric, one unit and one side: of each node, its own and with all that it called.
 class Amounts {
   constructor(profile, side, unit) {
-    this.nodes = Int32Array.from(side.node);  // that have something of their own
+    // Those that have something of their own: others only widen intervals.
+    this.nodes = Int32Array.from(side.node.filter((_, i) => side.bytes[i] || side.blocks[i]));
     this.own = this.columns(profile.count);
     this.fillOwn(side, unit);
     this.all = this.sumUp(profile);
@@ -111,6 +112,8 @@ class Amounts {
     return {
       value: new Float64Array(count),
       variance: new Float64Array(count),
+      third: new Float64Array(count),
+      most: new Float64Array(count),
     };
   }
 
@@ -118,6 +121,8 @@ class Amounts {
     side.node.forEach((node, i) => {
       this.own.value[node] = side[unit][i];
       this.own.variance[node] = side[unit + 'Variance'][i];
+      this.own.third[node] = side[unit + 'Third'][i];
+      this.own.most[node] = side[unit + 'Most'][i];
     });
   }
 
@@ -125,17 +130,24 @@ class Amounts {
     const all = {};
     for (const [name, own] of Object.entries(this.own)) {
       const sums = all[name] = own.slice();
-      for (let i = count - 1; i > 0; i--) sums[parent[i]] += sums[i];
+      // The most that a sample stands for is that of any below.
+      const add = name === 'most' ? Math.max : (a, b) => a + b;
+      for (let i = count - 1; i > 0; i--) sums[parent[i]] = add(sums[parent[i]], sums[i]);
     }
     return all;
   }
 
+  add(columns, node, figure) {
+    const {value, variance, third, most} = columns;
+    figure.add(value[node], variance[node], third[node], most[node]);
+  }
+
   addOwn(node, figure) {
-    figure.add(this.own.value[node], this.own.variance[node]);
+    this.add(this.own, node, figure);
   }
 
   addAll(node, figure) {
-    figure.add(this.all.value[node], this.all.variance[node]);
+    this.add(this.all, node, figure);
   }
 
   total() {
