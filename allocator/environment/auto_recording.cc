@@ -7,6 +7,7 @@
 #include "allocator/environment/auto_control.h"
 #include "allocator/environment/auto_profile_say.h"
 #include "allocator/environment/auto_save.h"
+#include "allocator/host/stand_aside.h"
 #include "tracker/recording/start.h"
 
 namespace allomon::internal {
@@ -35,6 +36,11 @@ bool IsFirstOfNamespace() { return getppid() == 0; }
 
 void StartRecordingIfWanted(const EnvironmentOptions& options) {
   CheckSave(options);
+  // Of a process that waits for an order, too, which may be to record.
+  if ((!options.record.empty() || IsIdle(options)) && NamesOfAllocator != nullptr) {
+    const AllocatorNames names = NamesOfAllocator();
+    recording::SetAllocatorNames(names.backend, names.file);
+  }
   if (options.record.empty() || IsIdle(options) || !IsForThisProcess(options)) return;
   const recording::Started started = recording::StartRecorder(StartOptionsOf(options));
   if (started.error == recording::kNoMemoryFile && IsFirstOfNamespace()) {

@@ -52,6 +52,11 @@ bool StandsAsideAndSaysSo() {
   return true;
 }
 
+AllocatorNames NamesOfAllocator() {
+  return {backend::kName,
+          internal::DefinerBehind != nullptr ? internal::DefinerBehind("malloc") : nullptr};
+}
+
 void SayWhatIsReplaced(const char* wanted) {
   const char* const own = backend::kName;
   char line[4500];
@@ -66,9 +71,8 @@ void SayWhatIsReplaced(const char* wanted) {
                  is_host ? "preload liballomon-host.so (allomon run --keep-malloc)"
                          : "preload liballomon.so");
   } else {
-    const bool is_hosts = strcmp(own, "host") == 0 || internal::DefinerBehind == nullptr;
-    const char* const object = is_hosts ? nullptr : internal::DefinerBehind("malloc");
-    if (object == nullptr) return;
+    const char* const object = NamesOfAllocator().file;
+    if (object == nullptr || strcmp(own, "host") == 0) return;
     length = snprintf(line, sizeof(line),
                       "allomon: %s takes the place of the malloc of %.4000s; allomon run "
                       "--keep-malloc (liballomon-host.so) keeps it\n",

@@ -15,6 +15,16 @@ __attribute__((weak)) bool StandsAsideAndSaysSo();
 // over. Weak, and calls no malloc, as above.
 __attribute__((weak)) void SayWhatIsReplaced(const char* wanted);
 
+// The allocator that gives what is not sampled: the backend's name, and the file whose malloc it
+// stands in for, or with the backend "host" the file of the malloc that is called; nullptr where
+// that is the C library's, and in an executable that has the allocator linked in.
+struct AllocatorNames {
+  const char* backend;
+  const char* file;
+};
+// Weak, and calls no malloc, as above.  Cost: a look into each loaded object's symbols.
+__attribute__((weak)) AllocatorNames NamesOfAllocator();
+
 }  // namespace allomon
 
 #endif  // ALLOMON_ALLOCATOR_HOST_STAND_ASIDE_H_

@@ -2,6 +2,7 @@
 """liballomon-host.so: what is not sampled is given by the program's own malloc."""
 
 import glob
+import json
 import os
 import re
 import subprocess
@@ -106,6 +107,39 @@ class KeptMallocTest(unittest.TestCase):
         self.assertEqual(kept.stderr, "")
         done = self.play("", ALLOMON, "run", "-q", "-o", "x", HOST, ALLOMON_BACKEND="host")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_reports_say_which_malloc_ran(self):
+        jemalloc = ALLOCATORS["jemalloc"]
+        cases = [
+            (REPLACING, "", ["mimalloc", ""]),
+            (LIBRARY, "malloc is the program's own\n", ["host", ""]),
+        ]
+        if os.path.exists(jemalloc):
+            cases += [
+                (
+                    f"{REPLACING}:{jemalloc}",
+                    "malloc is mimalloc in the place of libjemalloc.so.2: allomon run "
+                    "--keep-malloc keeps that\n",
+                    ["mimalloc", jemalloc],
+                ),
+                (
+                    f"{LIBRARY}:{jemalloc}",
+                    "malloc is the program's own, of libjemalloc.so.2\n",
+                    ["host", jemalloc],
+                ),
+            ]
+        for preload, line, facts in cases:
+            with self.subTest(preload):
+                self.play(preload, ALLOMON_RECORD="x.rec", ALLOMON_RATE="1e-2")
+                # A file of pprof, too, has it.
+                export = ["export", "--format=pprof", "-o", "x.pb.gz", "x.rec"]
+                self.assertEqual(self.play("", ALLOMON, *export).stderr, "")
+                for file in "x.rec", "x.pb.gz":
+                    text = self.play("", ALLOMON, "report", file).stdout
+                    found = re.findall(r"^malloc is .*\n", text, re.MULTILINE)
+                    self.assertEqual("".join(found), line)
+                    data = json.loads(self.play("", ALLOMON, "report", "--json", file).stdout)
+                    self.assertEqual([data["allocator"], data["malloc_file"]], facts)
 
     def test_run_keeps_the_malloc(self):
         done = self.play("", ALLOMON, "run", "--keep-malloc", "-o", "x.pb.gz", HOST)

@@ -23,7 +23,7 @@ LAYOUT = {
     MODULES: struct.Struct("<QQQQIIBB6x32s"),
     SAVED: struct.Struct("<QQ"),
 }
-RECORD = struct.Struct("<IIIIQQQdIIIIII10IQQQIIQQ16Q")
+RECORD = struct.Struct("<IIIIQQQdIIIIII10IQQQIIQQ16QII")
 # Version 1, of which the other records are the same.
 LAYOUT_1 = {
     ROWS: struct.Struct("<IHBBII3Q3Q3QQ"),

@@ -113,6 +113,7 @@ Json HeadJson(const HeapProfile& profile) {
                {"has_halves", profile.has_halves},
                {"seed", profile.seed},
                {"program", profile.program},
+               {"allocator", profile.allocator},
                {"command", profile.command},
                {"pid", profile.pid},
                {"start_unix_nanos", profile.start_unix_nanos},

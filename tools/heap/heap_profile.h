@@ -161,6 +161,10 @@ struct HeapProfile {
   uint64_t seed = 0;
   std::string program;  // path of the executable; empty: not known
   std::string command;  // its arguments, for people
+  // The allocator underneath ("mimalloc"; "host": the program's own; empty: not known), and the
+  // file whose malloc it stands in for or, with "host", calls (empty: the C library's).
+  std::string allocator;
+  std::string malloc_file;
   uint64_t pid = 0;
   int64_t start_unix_nanos = 0;
   double duration_seconds = 0;

@@ -159,6 +159,8 @@ void ReadRun(const Json& json, HeapProfile* profile) {
   if (!json.is_object()) return;
   profile->program = StringAt(json, "program");
   profile->command = StringAt(json, "command");
+  profile->allocator = StringAt(json, "allocator");
+  profile->malloc_file = StringAt(json, "malloc_file");
   profile->pid = IntegerAt(json, "pid");
   profile->is_sum = BoolAt(json, "is_sum");
   profile->peak_seconds = NumberAt(json, "peak_seconds");

@@ -42,6 +42,8 @@ std::string RunLine(const HeapProfile& profile) {
   OrderedJson json = {
       {"program", profile.program},
       {"command", profile.command},
+      {"allocator", profile.allocator},
+      {"malloc_file", profile.malloc_file},
       {"pid", profile.pid},
       {"is_sum", profile.is_sum},
       {"peak_seconds", profile.peak_seconds},

@@ -190,6 +190,10 @@ void ReadOthers(const Counts& count, ProcessReader* reader, Part* part) {
   reader->ReadText(count.text_bytes, &process.text);
   process.program = reader->ReadOneText(part->head.program);
   process.command = WithSpaces(reader->ReadOneText(process.record.command));
+  const std::string allocator = reader->ReadOneText(part->head.allocator);
+  const size_t end = allocator.find('\0');
+  process.allocator = allocator.substr(0, end);
+  if (end != allocator.npos) process.malloc_file = allocator.substr(end + 1).c_str();
 }
 
 std::string NameOf(const Process& process) {

@@ -260,6 +260,9 @@ struct ProcessRecord {
   uint64_t timeline_interval_nanos;
   uint64_t lost;  // 1: the file was truncated or lost, and nothing has been added since
   uint64_t missing[kShortages];  // by Shortage
+  // The allocator underneath, and the file whose malloc it stands in for (or nothing), each ended
+  // by a zero.  Empty: not known, as in older files.
+  TextRef allocator;
 };
 static_assert(sizeof(ProcessRecord) <= kSegmentBytes - sizeof(SegmentHeader));
 

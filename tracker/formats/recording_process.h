@@ -104,8 +104,10 @@ struct Process {
   bool has_halves = false;
 
   Record record;
-  std::string program;  // path of the executable
-  std::string command;  // its arguments, with spaces between
+  std::string program;      // path of the executable
+  std::string command;      // its arguments, with spaces between
+  std::string allocator;    // underneath: "mimalloc"; "host": the program's own; "": not known
+  std::string malloc_file;  // whose malloc that stands in for, or calls; empty: the C library
   std::vector<Node> nodes;
   std::vector<Row> rows;
   std::vector<Event> events;

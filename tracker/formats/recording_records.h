@@ -21,6 +21,7 @@ struct Head {
   Process::Record record;
   bool has_begun = false;
   TextRef program = {};
+  TextRef allocator = {};
   decltype(ProcessRecord::records) counts = {};
   uint64_t peak_epoch[kHalves] = {};
   double peak_bytes = 0;

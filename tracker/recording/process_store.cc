@@ -47,6 +47,8 @@ void ProcessStore::Write(const ProcessFacts& facts) {
   Store(program, process_, &ProcessRecord::program);
   const TextRef command = texts_.Add(facts.command, facts.command_bytes);
   Store(command, process_, &ProcessRecord::command);
+  const TextRef allocator = texts_.Add(facts.allocator, facts.allocator_bytes);
+  Store(allocator, process_, &ProcessRecord::allocator);
   process_[&ProcessRecord::begun].Publish(1);
 }
 

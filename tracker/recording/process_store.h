@@ -40,8 +40,10 @@ struct ProcessFacts {
   ThreadName name = {};          // of its threads, until they get others
   uint32_t program_bytes = 0;
   uint32_t command_bytes = 0;
+  uint32_t allocator_bytes = 0;
   char program[kMostTextBytes] = {};
   char command[kMostTextBytes] = {};
+  char allocator[kMostTextBytes] = {};  // two texts, each ended by a zero
 };
 
 // A sampled block that is born.

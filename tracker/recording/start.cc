@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <time.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 
@@ -35,6 +36,26 @@ uint32_t ReadFile(const char* path, char* text, size_t room) {
   return length;
 }
 
+// The release in SetAllocatorNames() publishes g_replaced_file to the acquire in AddAllocator().
+std::atomic<const char*> g_backend{nullptr};
+std::atomic<const char*> g_replaced_file{nullptr};
+
+// Appends `text` and a zero, or nothing if there is no room.
+void AppendText(const char* text, ProcessFacts* facts) {
+  const size_t size_bytes = strnlen(text, sizeof(facts->allocator)) + 1;
+  if (size_bytes > sizeof(facts->allocator) - facts->allocator_bytes) return;
+  memcpy(facts->allocator + facts->allocator_bytes, text, size_bytes);
+  facts->allocator_bytes += static_cast<uint32_t>(size_bytes);
+}
+
+void AddAllocator(ProcessFacts* facts) {
+  const char* const backend = g_backend.load(std::memory_order_acquire);
+  if (backend == nullptr) return;
+  const char* const replaced = g_replaced_file.load(std::memory_order_relaxed);
+  AppendText(backend, facts);
+  AppendText(replaced != nullptr ? replaced : "", facts);
+}
+
 // On the heap, as all that is large here: a request to a process that runs is carried out by any of
 // its threads, which may have a small stack.
 std::unique_ptr<ProcessFacts> FactsOf(const StartOptions& options) {
@@ -53,6 +74,7 @@ std::unique_ptr<ProcessFacts> FactsOf(const StartOptions& options) {
   facts.program_bytes = static_cast<uint32_t>(strnlen(program, sizeof(facts.program)));
   memcpy(facts.program, program, facts.program_bytes);
   facts.command_bytes = ReadFile("/proc/self/cmdline", facts.command, sizeof(facts.command));
+  AddAllocator(&facts);
   return owned;
 }
 
@@ -81,6 +103,11 @@ internal::Session::Config ConfigOf(const StartOptions& options) {
 using PinnedRecorder = internal::PinnedClient<Recorder, internal::SessionKind::kRecording>;
 
 }  // namespace
+
+void SetAllocatorNames(const char* backend, const char* replaced_file) {
+  g_replaced_file.store(replaced_file, std::memory_order_relaxed);
+  g_backend.store(backend, std::memory_order_release);
+}
 
 Started StartRecorder(const StartOptions& options) {
   const internal::DefaultFloat our_float;

@@ -20,6 +20,10 @@ struct StartOptions {
   bool follows_children = true;  // those that it forks; with a memory file they are in it, too
 };
 
+// Names the allocator underneath for recordings that begin afterwards: `backend`, and the file
+// whose malloc it stands in for, or nullptr.  Both texts must live as long as the process.
+void SetAllocatorNames(const char* backend, const char* replaced_file);
+
 struct Started {
   const char* error = nullptr;  // or why it could not be started: "cannot record to PATH: ..."
   internal::ControlError control = internal::ControlError::kNone;

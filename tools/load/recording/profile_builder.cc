@@ -77,6 +77,8 @@ void ProfileBuilder::AddHead(const Process& process) {
   profile_.origin = "recording";
   profile_.program = process.program;
   profile_.command = process.command;
+  profile_.allocator = process.allocator;
+  profile_.malloc_file = process.malloc_file;
   profile_.pid = record.pid;
   profile_.rate = record.rate;
   profile_.seed = record.seed;

@@ -46,6 +46,8 @@ void AddFacts(const Scene& scene, Report* report) {
   };
   add("program", profile.program);
   add("pid", static_cast<double>(profile.pid));
+  add("allocator", profile.allocator);
+  add("malloc_file", profile.malloc_file);
   add("metric", std::string(MetricName(scene.measure.metric)));
   add("unit", std::string(scene.measure.blocks ? "blocks" : "bytes"));
   add("rate", profile.rate);
@@ -81,6 +83,17 @@ std::string ViewText(const Scene& scene) {
             PercentText(PercentOf(selected, whole));
   }
   return text;
+}
+
+// Empty for what is usual: mimalloc in the place of the C library's malloc.
+std::string AllocatorText(const HeapProfile& profile) {
+  const std::string file = BaseName(profile.malloc_file);
+  if (profile.allocator == "host") {
+    return "malloc is the program's own" + (file.empty() ? "" : ", of " + file);
+  }
+  if (file.empty() || profile.allocator.empty()) return "";
+  return "malloc is " + profile.allocator + " in the place of " + file +
+         ": allomon run --keep-malloc keeps that";
 }
 
 }  // namespace
@@ -137,6 +150,8 @@ void AddHeadline(const Scene& scene, Report* report) {
   report->head.push_back({TitleOf(profile, scene.options->files), Paint::kBold});
   report->head.push_back({TotalsText(profile), Paint::kBold});
   report->head.push_back({RateText(profile), Paint::kDim});
+  const std::string allocator = AllocatorText(profile);
+  if (!allocator.empty()) report->head.push_back({allocator, Paint::kDim});
   const WordsError error = WordsErrorOf(profile);
   if (error.exact > 0) {
     report->head.push_back({WordsText(error), error.IsWithin() ? Paint::kDim : Paint::kWarm});
