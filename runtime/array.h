@@ -10,7 +10,8 @@
 
 namespace allomon::gc {
 
-// References, null at first; made by make_array<T>(length).  Up to 1,023 are born young.
+// An array of references, null at first; made by make_array<T>(length).  Up to 1,023 are born
+// young.
 template <typename T>
 class Array {
  public:
@@ -26,7 +27,7 @@ class Array {
   uint64_t length_;
 };
 
-// Bytes, made by make_bytes(), zero at first, or by make_bytes_for_overwrite().
+// An array of bytes, made by make_bytes() (zeros) or by make_bytes_for_overwrite().
 class Bytes {
  public:
   size_t length() const { return length_; }

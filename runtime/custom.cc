@@ -9,13 +9,13 @@ namespace allomon::gc {
 namespace internal {
 namespace {
 
-// Collects because of out-of-heap bytes, which may fill the machine while the nursery is nearly
+// Collects because the bytes outside the heap may fill the machine while the nursery is nearly
 // empty.
 void CollectForBytes(Mutator& mutator, uint64_t bytes) {
   if (mutator.heap->WantsMajor(bytes)) mutator.heap->CollectForGrowth(mutator);
 }
 
-// Room in the heap's table, given back unless the block is made.
+// Reserves an entry of the heap's table; gives it back unless the block is made.
 class PendingCustom {
  public:
   explicit PendingCustom(HeapCore& heap) : heap_(heap) { heap_.ReserveCustom(); }

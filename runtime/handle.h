@@ -8,15 +8,15 @@
 //
 // All of them are null by default, compare by identity, and reach the object with ->.
 //
-// A Local is a word.  The collector finds it on the native stack or in a register, and its object
-// does not move as long as it is there; so a member that is reached through a Local may be kept
-// across an allocation, as a C++ reference or a raw pointer on the stack.  Elsewhere in memory a
-// Local is not seen, and its object may move or die; new Local<T> is refused, a
-// std::vector<Local<T>> is made safe by locals.h, and stress mode finds the rest.  The rules on one
-// page: runtime/README.md, "Rooting".
+// A Local is one word.  The collector finds it on the native stack or in a register, and its object
+// does not move while the Local is there.  So a C++ reference or raw pointer to a member, obtained
+// through a Local, stays valid across an allocation.  Elsewhere in memory a Local is not seen, and
+// its object may move or die; new Local<T> does not compile, locals.h makes a std::vector<Local<T>>
+// safe, and stress mode finds the other mistakes.  The rules on one page: runtime/README.md,
+// "Rooting".
 //
-// Thread rule: a Local is used on the thread whose stack it is on.  A Root belongs to the thread
-// that made it.  A Field is like an ordinary variable: two threads need a lock to share it.
+// Thread rule: a Local is used only on the thread that owns its stack.  A Root belongs to the
+// thread that made it.  A Field is like an ordinary variable: two threads need a lock to share it.
 #ifndef ALLOMON_RUNTIME_HANDLE_H_
 #define ALLOMON_RUNTIME_HANDLE_H_
 
@@ -45,7 +45,7 @@ class Local : public internal::OpsOf<Local<T>, T> {
   ALLOMON_GC_INLINE constexpr Local() = default;
   ALLOMON_GC_INLINE constexpr Local(std::nullptr_t) {}  // NOLINT: null converts
   ALLOMON_GC_INLINE Local(const Field<T>& field) : object_(field.object_) {}  // NOLINT
-  // To a more general type: value.h.  From a Root or a place of a ValueStack.
+  // Converts from a more special type (value.h), from a Root or from a place of a ValueStack.
   template <typename From, typename = internal::IfConverts<From, T>>
   ALLOMON_GC_INLINE Local(const From& from)  // NOLINT: as a pointer converts
       : object_(internal::RawOf(from)) {}
@@ -64,7 +64,7 @@ class Local : public internal::OpsOf<Local<T>, T> {
   friend bool operator==(Local a, Local b) { return a.object_ == b.object_; }
   friend bool operator!=(Local a, Local b) { return a.object_ != b.object_; }
 
-  // Not seen there: take a Root.
+  // The collector does not see Locals there: take a Root.
   static void* operator new(size_t) = delete;
   static void* operator new[](size_t) = delete;
   static void* operator new(size_t, void* place) noexcept { return place; }
@@ -81,11 +81,11 @@ class Local : public internal::OpsOf<Local<T>, T> {
 template <typename T>
 using Handle = Local<T>;
 
-// A reference in memory of the program's own.  Precise: the object may move, and lives exactly as
-// long as it is referred to.  A copy is another root.
+// A reference that lies in the program's own memory.  The collector finds it precisely: the object
+// may move, and lives exactly as long as it is referred to.  A copy is another root.
 //
-// Belongs to the thread that makes it, and dies before the thread detaches; both are checked, in
-// every build.  Cost: four words, in a list; collections visit each.
+// A Root belongs to the thread that makes it, and must die before the thread detaches; both are
+// checked in every build.  Cost: four words, in a list; collections visit each.
 template <typename T>
 class Root : public internal::OpsOf<Root<T>, T> {
  public:
@@ -172,7 +172,8 @@ class Field : public internal::OpsOf<Field<T>, T> {
   Field& Set(internal::Object* value) {
     internal::Object* const old = object_;
     internal::NoteOverwritten(&object_, old);
-    // Release: the thread that marks follows the reference to what it leads to.
+    // Release: a marking thread that loads the reference sees the initialised object.  Partner: the
+    // marker's acquire load.
     __atomic_store_n(&object_, value, __ATOMIC_RELEASE);
     internal::Remember(&object_, old, value);
     return *this;

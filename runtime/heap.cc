@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<Heap>> Heap::Create(HeapOptions options) {
     const absl::Status loaded = LoadSites(options.sites_path);
     if (!loaded.ok()) return loaded;
   }
-  // Stress mode has two halves of a nursery.
+  // Stress mode divides the nursery into two halves.
   const size_t nursery_bytes = internal::RoundToSlices(options.nursery_bytes);
   const absl::Status status =
       internal::ProbeYoungRange(options.stress_every == 0 ? nursery_bytes : nursery_bytes * 2);

@@ -47,55 +47,56 @@ namespace allomon::gc {
 namespace internal {
 class HeapCore;
 class Mutator;
-// The two halves of a NativeRegion's beginning.
+// The two parts of opening a NativeRegion.
 StandPoint& BeginNative();
 void EnterNative(uintptr_t frame_end);
 }  // namespace internal
 
-// Thread safe, except its destruction, which must come after the last thread has detached.  The
-// destruction releases dead and living custom blocks, and reports followed samples dead.
-// Finalizers of living objects do not run.
+// Thread safe, except the destructor, which must run after the last thread has detached.  It
+// releases dead and living custom blocks, and reports followed samples dead. Finalizers of living
+// objects do not run.
 //
-// For a thread that is attached to another heap, the following are safepoints of that other heap,
-// whose objects may then move: making, destroying, collecting and counting this one.
+// Making, destroying, collecting and counting this heap are safepoints of the other heap that the
+// calling thread may be attached to: objects of that heap may then move.
 class Heap {
  public:
-  // Fails with kInvalidArgument for bad options, in code or in ALLOMON_HEAP; where no nursery can
-  // be mapped, with kResourceExhausted for want of addresses, else with kFailedPrecondition: other
-  // mappings of the process lie where nurseries must (runtime/README.md, section 5).
+  // Fails with kInvalidArgument for bad options, in code or in ALLOMON_HEAP.  If no nursery can be
+  // mapped, fails with kResourceExhausted when addresses run out, otherwise with
+  // kFailedPrecondition: other mappings of the process lie where nurseries must (runtime/README.md,
+  // section 5).
   static absl::StatusOr<std::unique_ptr<Heap>> Create(HeapOptions options = {});
   ~Heap();
 
-  // Collects now, at once.  kMinor empties the nurseries of all threads; kMajor finds every
-  // unreachable object.  If the thread is attached, the callbacks, finalizers and releases that are
-  // due run, and their exceptions are thrown.
+  // Collects immediately.  kMinor empties the nurseries of all threads; kMajor finds every
+  // unreachable object.  If the thread is attached, pending callbacks, finalizers and releases run,
+  // and their exceptions are thrown.
   void Collect(CollectionKind kind);
 
-  // The same, but this thread's own stack keeps nothing: the caller promises that no Local on it is
-  // used again.  What is unreachable from Fields, Globals, Roots, ValueStacks and other stacks is
-  // then found dead, exactly.  On the thread's own stack only, outside of NativeRegion.  For tests,
-  // and for a program's main loop between two requests.
+  // Collects like Collect(), but does not scan this thread's own stack: the caller promises that no
+  // Local on it is used again.  So every object that Fields, Globals, Roots, ValueStacks and other
+  // stacks do not reach is found dead.  Call it only on the thread's own stack, outside of
+  // NativeRegion.  For tests, and for a program's main loop between two requests.
   void CollectFromTop(CollectionKind kind);
 
-  // Exact.  Cost: the world is stopped, for a few microseconds.
+  // Exact counters.  Cost: stops the world for a few microseconds.
   HeapStatistics statistics();
 
-  // What is live by type, most bytes first.  Exact: collects kMajor first, as Collect() does, and
-  // counts before another thread goes on.  Names: type.h.  Any thread, outside of NoAllocation and
-  // NativeRegion.  Cost: a major collection, and some 5 ns per live object.  Throws
-  // std::bad_alloc.
+  // Counts the live objects by type; the type with most bytes comes first.  Exact: collects kMajor
+  // first, as Collect() does, and counts before another thread resumes.  type.h says how types are
+  // named.  Any thread, outside of NoAllocation and NativeRegion.  Cost: a major collection, and
+  // some 5 ns per live object.  Throws std::bad_alloc.
   std::vector<LiveType> LiveByType();
 
   // Writes every live object, its type, size and references, and the roots, as a heap snapshot of
-  // Chrome DevTools (.heapsnapshot), which `allomon heap` reads, too.  Collects kMajor first, as
-  // Collect() does; other threads wait until the file is written.  What is in it:
-  // runtime/README.md, "Looking into a heap".
+  // Chrome DevTools (.heapsnapshot).  `allomon heap` reads it, too.  Collects kMajor first, as
+  // Collect() does; other threads wait until the file is written.  Contents: runtime/README.md,
+  // "Looking into a heap".
   //
-  // Written beside `path`, then renamed: the file is whole or not there.  On failure the status has
-  // one line with the path, the cause and a remedy; what was at `path` stays.  Any thread, outside
-  // of NoAllocation and NativeRegion.  Cost: a major collection, and some 0.2 to 0.6 us per object.
-  // Memory: 2 bytes per 512 of the old space, 16 per ephemeron and 24 per custom block.  Throws
-  // std::bad_alloc, and what Collect() throws.
+  // Writes a temporary file in the same folder, then renames it: the file at `path` is complete or
+  // absent.  On failure the status has one line with the path, the cause and a remedy; an old file
+  // at `path` stays.  Any thread, outside of NoAllocation and NativeRegion.  Cost: a major
+  // collection, and some 0.2 to 0.6 us per object. Memory: 2 bytes per 512 of the old space, 16 per
+  // ephemeron and 24 per custom block.  Throws std::bad_alloc, and what Collect() throws.
   absl::Status WriteSnapshot(const std::string& path);
 
   internal::HeapCore& core() { return *core_; }
@@ -105,16 +106,16 @@ class Heap {
   std::unique_ptr<internal::HeapCore> core_;
 };
 
-// Attaches the thread to the heap for the length of a scope.  A thread takes part in one heap at a
-// time.  Aborts when the thread is attached already, or when Roots of the thread live at the end;
-// its Locals must not be used from then on.
-// Cost: a nursery, and two minor collections.
+// Attaches the thread to the heap for the length of a scope.  A thread can be attached to one heap
+// at a time.  Aborts when the thread is already attached, or when Roots of the thread are alive at
+// the end.  Locals of the thread must not be used after the end. Cost: a nursery, and two minor
+// collections.
 class Mutator {
  public:
   // Throws std::bad_alloc when the limit, or the system, leaves no room for a nursery.
   explicit Mutator(Heap& heap);
-  // The thread counts as standing while it waits for a collection.  Callbacks, finalizers and
-  // releases that are due run if they can; their exceptions are dropped.
+  // Collections do not wait for this thread while it waits for one.  Pending callbacks, finalizers
+  // and releases run if they can; their exceptions are dropped.
   ~Mutator();
   Mutator(const Mutator&) = delete;
   Mutator& operator=(const Mutator&) = delete;
@@ -132,14 +133,15 @@ class Mutator {
 // False if the thread is not attached.  Async-signal-safe.
 bool RequestSafepoint();
 
-// While a NativeRegion is open the thread counts as standing: collections do not wait for it.  The
-// thread must neither touch managed objects nor assign Locals; what its Locals refer to stays in
-// its place.  An allocation, another NativeRegion or a NoAllocation scope inside the region aborts,
-// in every build.  The end of the region waits for a collection that is going on.  Throws
-// std::bad_alloc.  Cost: two mutex operations, and the words of the calling frame.
+// While a NativeRegion is open, collections do not wait for the thread.  The thread must neither
+// touch managed objects nor assign Locals; the objects that its Locals refer to do not move.  An
+// allocation, another NativeRegion or a NoAllocation scope inside the region aborts, in every
+// build.  The end of the region waits for a collection in progress.  Throws std::bad_alloc.  Cost:
+// two mutex operations, and the words of the calling frame.
 class NativeRegion {
  public:
-  // In the function that opens the region, whose variables are noted.
+  // Inlined into the function that opens the region, so that the variables of that function are
+  // noted.
   ALLOMON_GC_INLINE NativeRegion() {
     internal::StandHere(internal::BeginNative());
     internal::EnterNative(reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa()));
@@ -149,7 +151,7 @@ class NativeRegion {
   NativeRegion& operator=(const NativeRegion&) = delete;
 };
 
-// Lets collections and callbacks happen, in loops that do not allocate.  Throws the exceptions of
+// Allows collections and callbacks in loops that do not allocate.  Throws the exceptions of
 // callbacks.  Cost: a load and a branch.
 void SafepointSlow();
 inline void Safepoint() {

@@ -22,7 +22,7 @@ std::string_view WithoutBlanksAround(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
-// Parses a decimal number with an optional K, M or G behind it.
+// Parses a decimal number with an optional suffix K, M or G.
 std::optional<uint64_t> ParseSize(std::string_view text) {
   uint64_t number = 0;
   const char* end = text.data() + text.size();
@@ -108,7 +108,8 @@ absl::Status HeapOptions::Validate() const {
   if (growth_percent < 10 || growth_percent > 10000) {
     return Bad("growth", "must be between 10 and 10000 percent");
   }
-  // The first thread is attached with the part of its nursery that one chunk can take.
+  // One chunk suffices: the first thread is then attached with the part of its nursery that fits
+  // one.
   if (limit_bytes != 0 && limit_bytes < internal::kChunkBytes) {
     return Bad("limit", "must be 0 (none) or at least 2M, the unit in which the heap grows");
   }

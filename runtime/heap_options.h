@@ -43,23 +43,22 @@ struct HeapOptions {
   // Whether objects of sites that live long are born old (site.h).
   bool pretenure = true;
 
-  // A file of SaveSites() that Heap::Create() loads; empty: none.
+  // A file of SaveSites() that Heap::Create() loads.  Empty: no file.
   std::string sites_path;
 
-  // A heap with at least so many bytes of old objects is marked and swept in slices, so that no
-  // pause is long; a smaller one at once.  0: always in slices.
+  // A heap with at least this many bytes of old objects is marked and swept in slices, so that no
+  // pause is long.  A smaller heap is marked and swept in one pause.  0: always in slices.
   size_t incremental_from_bytes = size_t{32} << 20;
 
-  // Whether a thread of the heap's own does most of that, where the machine has a second processor.
-  // The thread is made when the first such collection begins.
+  // Whether a thread of the heap does most of the marking and sweeping, if the machine has a second
+  // processor.  The thread is started when the first major collection in slices begins.
   bool background = true;
 
-  // For tests: a slice ends after so many looks at the clock, each some 64 objects apart, however
-  // little time has passed.  0: by time alone.
+  // For tests.  Ends a slice after this many looks at the clock, however little time has passed;
+  // looks are some 64 objects apart.  0: slices end by time alone.
   uint32_t slice_looks = 0;
 
-  // The entries of the mark stack.  When the stack is full, marking falls back to scanning the
-  // heap.
+  // Entries of the mark stack.  When it is full, marking falls back to scanning the heap.
   size_t mark_stack_entries = size_t{1} << 26;
 
   // Called when the limit is reached (or the system refuses memory) and a major collection has not
@@ -75,7 +74,7 @@ struct HeapOptions {
   // Not owned; must outlive the heap.
   HeapListener* listener = nullptr;
 
-  // Reads settings separated by commas, on top of the present ones:
+  // Reads settings separated by commas, and changes the present ones accordingly:
   //
   //   nursery=4M,growth=80,floor=8M,limit=1G,verify,stress=1,pretenure=0,sites=FILE,
   //   incremental=64M,background=0

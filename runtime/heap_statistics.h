@@ -1,4 +1,4 @@
-// Exact counters of a heap since it was made, and the listener to its collections.
+// Exact counters of a heap since it was made, and a listener to its collections.
 #ifndef ALLOMON_RUNTIME_HEAP_STATISTICS_H_
 #define ALLOMON_RUNTIME_HEAP_STATISTICS_H_
 
@@ -55,7 +55,7 @@ class HeapListener {
   virtual ~HeapListener() = default;
   virtual void OnCollectionStart(CollectionKind) {}
   virtual void OnCollectionEnd(CollectionKind, uint64_t /*pause_ns*/) {}
-  virtual void OnPromotion(uint64_t /*words*/) {}         // by one minor collection
+  virtual void OnPromotion(uint64_t /*words*/) {}         // words promoted by one minor collection
   virtual void OnGrowth(uint64_t /*old_space_bytes*/) {}  // a chunk was added
 };
 

@@ -1,10 +1,10 @@
-// A number that an object keeps as long as it lives, wherever collections move it: for hash tables
-// by identity.
+// A number that an object keeps for life although collections move it: for hash tables whose keys
+// are compared by identity.
 //
 //   size_t bucket = gc::identity_hash(key) % buckets->length();
 //
-// Of a Value that is no reference it is the hash of the number, so equal (==) Values have equal
-// hashes.  Two objects may have the same one.
+// The hash of a Value that is no reference is that of its number, so equal (==) Values have equal
+// hashes.  Two objects may have the same hash.
 #ifndef ALLOMON_RUNTIME_IDENTITY_H_
 #define ALLOMON_RUNTIME_IDENTITY_H_
 
@@ -17,8 +17,8 @@ namespace internal {
 uint64_t IdentityHash(Object* object);
 }  // namespace internal
 
-// On an attached thread.  Not a safepoint.  Cost: a lock and a look-up; an object that is asked
-// while it is young takes about 24 bytes outside the heap from then on, until it dies.  May throw
+// Called on an attached thread.  Not a safepoint.  Cost: a lock and a look-up.  An object that is
+// young at its first call takes about 24 bytes outside the heap until it dies.  May throw
 // std::bad_alloc.
 template <typename T>
 uint64_t identity_hash(Local<T> object) {

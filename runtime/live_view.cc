@@ -13,7 +13,7 @@ namespace allomon::gc {
 namespace internal {
 namespace {
 
-// This thread's mutator, if it takes part in the heap.
+// Returns this thread's mutator if the thread is attached to the heap.
 Mutator* MutatorOf(const HeapCore& core) {
   Mutator* const mutator = t_window.mutator;
   if (mutator == nullptr || mutator->heap != &core) return nullptr;
@@ -21,7 +21,7 @@ Mutator* MutatorOf(const HeapCore& core) {
   return mutator;
 }
 
-// Runs what the collection has found due.
+// Runs the callbacks, finalizers and releases that the collection has made due.
 void RunDue(Mutator* mutator) {
   if (mutator != nullptr) mutator->SafepointSlow();
 }

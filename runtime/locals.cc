@@ -7,7 +7,7 @@
 
 namespace allomon::gc::internal {
 
-// The memory is the backend's: a sample of malloc's would run user code, which may collect.
+// Takes the memory from the backend: malloc might sample it, which runs user code that may collect.
 Slot* TakeRootBlock(size_t count) {
   HeapCore* const heap = CurrentMutator().heap;
   if (count > (SIZE_MAX - sizeof(RootBlock)) / sizeof(Slot)) throw std::bad_alloc();

@@ -1,12 +1,12 @@
-// std::vector<Local<T>>, std::deque<Local<T>> and what else takes its memory from
-// std::allocator<Local<T>>: the allocator's memory is one of the heap's roots.
+// Makes std::vector<Local<T>>, std::deque<Local<T>> and all other users of std::allocator<Local<T>>
+// safe: the memory of this allocator is a root of the heap.
 //
-// std::stable_sort, std::inplace_merge and std::stable_partition take a buffer elsewhere: what they
-// call must not be a safepoint.
+// std::stable_sort, std::inplace_merge and std::stable_partition take their buffer elsewhere: the
+// functions that they call must not be safepoints.
 //
-// The references are precise.  A place of such memory that holds no element any more keeps the
-// object that it referred to last.  Containers with nodes (std::list, std::map) have allocators of
-// their own types, and are not covered: they hold Roots.
+// The references are precise.  A slot that no longer holds an element keeps the last object it
+// referred to alive.  Containers with nodes (std::list, std::map) rebind the allocator to their
+// node type and are not covered: let them hold Roots.
 #ifndef ALLOMON_RUNTIME_LOCALS_H_
 #define ALLOMON_RUNTIME_LOCALS_H_
 
@@ -19,15 +19,16 @@
 
 namespace allomon::gc::internal {
 
-// `count` null references, which are roots of the heap that the thread is attached to.  Throws
-// std::bad_alloc; aborts with rule.attached.
+// Returns `count` null references, which are roots of the heap that the thread is attached to.
+// Throws std::bad_alloc; aborts with rule.attached.
 Slot* TakeRootBlock(size_t count);
-// On any thread.
+// Called on any thread.
 void ReturnRootBlock(Slot* slots) noexcept;
 
 }  // namespace allomon::gc::internal
 
-// A thread that is attached to a heap takes memory; any thread gives it back, before the heap ends.
+// Only a thread that is attached to a heap may allocate; any thread may deallocate, before the heap
+// ends.
 template <typename T>
 class std::allocator<allomon::gc::Local<T>> {
  public:
@@ -48,7 +49,7 @@ class std::allocator<allomon::gc::Local<T>> {
   void deallocate(value_type* block, size_t) noexcept {
     allomon::gc::internal::ReturnRootBlock(reinterpret_cast<allomon::gc::internal::Slot*>(block));
   }
-  // What C++17's std::allocator still has, and libstdc++ calls.
+  // The members that std::allocator has in C++17, and that libstdc++ still calls.
   template <typename U, typename... Args>
   void construct(U* place, Args&&... args) {
     ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);

@@ -2,11 +2,11 @@
 //
 //   Local<Cell> cell = gc::make<Cell>(1, tail);
 //
-// Cost of the fast path: five instructions to take room in the nursery, the stores of the members
-// and of the header.  Every make() is a safepoint.  It may collect, and so move each object that no
-// word of a stack refers to.  It may run callbacks of trackers, finalizers and releases of custom
-// blocks, whose exceptions it throws.  It throws std::bad_alloc when the heap is full.  After an
-// exception no object was made, and the heap goes on.
+// Cost of the fast path: five instructions to allocate in the nursery, plus the stores of the
+// members and of the header.  Every make() is a safepoint.  It may collect, and so move each object
+// that no word on a stack refers to.  It may run callbacks of trackers, finalizers and releases of
+// custom blocks; it throws their exceptions.  It throws std::bad_alloc when the heap is full.  If
+// it throws, no object was made, and the heap remains usable.
 #ifndef ALLOMON_RUNTIME_MAKE_H_
 #define ALLOMON_RUNTIME_MAKE_H_
 
@@ -39,8 +39,9 @@ ALLOMON_GC_INLINE inline Arg&& ForMember(Arg&& arg) noexcept {
   return std::forward<Arg>(arg);
 }
 
-// The form of an argument of MakeSlow(): a copy.  If Locals were passed by reference, the compiler
-// would keep all uses of them in memory.  The object that a Field refers to is on the stack then.
+// The type by which MakeSlow() takes an argument: by value.  If Locals were passed by reference,
+// the compiler would keep all uses of them in memory.  The copy of a Field or a Root is a Local, so
+// the stack refers to the object.
 template <typename Arg>
 struct SlowArgument {
   using Type = std::decay_t<Arg>;
@@ -56,7 +57,7 @@ struct SlowArgument<Root<U>> {
 template <typename Arg>
 using SlowArgumentOf = typename SlowArgument<std::remove_cv_t<std::remove_reference_t<Arg>>>::Type;
 
-// Whether T{args...} is allowed, which no narrowing is.
+// Whether T{args...} compiles; a narrowing conversion does not.
 template <typename Void, typename T, typename... Args>
 struct Initializes : std::false_type {};
 template <typename T, typename... Args>
@@ -66,7 +67,8 @@ struct Initializes<std::void_t<decltype(T{ForMember(std::declval<Args>())...})>,
 template <typename T>
 inline constexpr size_t kObjectBytes = (kPayloadWords<T> + 1) * kWordBytes;
 
-// The members of a first member that has Fields are arguments of make(), since it cannot be copied.
+// If the first member has Fields, make() takes the members of that member as arguments, since the
+// member itself cannot be copied.
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wmissing-braces"
@@ -86,7 +88,7 @@ __attribute__((always_inline)) inline Object* ConstructAt(char* start, Args&&...
 #pragma clang diagnostic pop
 #endif
 
-// In the nursery.
+// Constructs an object in the nursery.
 template <typename T, typename... Args>
 __attribute__((always_inline)) inline Object* Construct(char* start, Args&&... args) {
   ALLOMON_DCHECK_EQ("inv.header", reinterpret_cast<uintptr_t>(start) + kObjectBytes<T>,
@@ -100,7 +102,7 @@ __attribute__((noinline)) Object* MakeSlow(SlowArgumentOf<Args>... args) {
   return Construct<T>(start, args...);
 }
 
-// What a constructor has stored, no barrier has seen.
+// Applies the write barrier to the references that a constructor stored without one.
 template <typename T>
 __attribute__((always_inline)) inline void RememberReferences(Object* object) {
   for (uint32_t i = 0; i < kReferences<T>.count; ++i) {
@@ -163,7 +165,8 @@ ALLOMON_GC_INLINE inline Local<T> make(Args&&... args) {
   return internal::LocalOf<T>(internal::Make<T, Args...>(std::forward<Args>(args)...));
 }
 
-// The same at a site, whose objects may be born old.  Cost: a load more, while they are born young.
+// Makes an object at a site, whose objects may be born old.  Cost: one more load than make()
+// without a site, while objects are born young.
 template <typename T, typename... Args>
 ALLOMON_GC_INLINE inline Local<T> make(Site& site, Args&&... args) {
   return internal::LocalOf<T>(internal::MakeAt<T, Args...>(site, std::forward<Args>(args)...));
@@ -189,8 +192,8 @@ inline Local<Bytes> make_bytes(size_t length) {
       internal::MakeSized(internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length)));
 }
 
-// Makes `length` bytes that the caller writes before it reads them: they are what the memory had,
-// or zero.
+// Makes `length` bytes that the caller must write before it reads them: until then they are old
+// contents of the memory, or zeros.
 inline Local<Bytes> make_bytes_for_overwrite(size_t length) {
   return internal::LocalOf<Bytes>(internal::MakeSized<internal::LeaveWords>(
       internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length)));

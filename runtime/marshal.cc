@@ -18,7 +18,7 @@ const MarshalTypes::Type* MarshalTypes::Find(const internal::TypeInfo* type) con
   return found == by_type_.end() ? nullptr : found->second;
 }
 
-// Called once for each type that a graph has.
+// Called once for each type in a graph.
 const MarshalTypes::Type* MarshalTypes::Find(std::string_view name) const {
   for (const auto& type : types_) {
     if (type->name == name) return type.get();

@@ -5,12 +5,12 @@
 //   absl::StatusOr<std::string> bytes = gc::marshal<Cell>(list, types);
 //   absl::StatusOr<gc::Local<Cell>> copy = gc::unmarshal<Cell>(*bytes, types);
 //
-// Types are named explicitly.  So bytes from an unknown source can make only objects of the types
-// that the reader has named, each reference refers to an object of its Field's type, and a struct
-// that has changed since is refused.  The bytes need not be trusted for that.  The meaning of
-// numbers and enums is the program's to check, and so is the author of the bytes.
+// Types are named explicitly.  So even untrusted bytes can make only objects of the types that the
+// reader has named, each reference refers to an object of its Field's type, and a struct that has
+// changed since is refused.  The program itself must check the values of numbers and enums, and the
+// origin of the bytes.
 //
-// Neither function recurses: a list of any length will do.  Format: runtime/MARSHAL.md.
+// Neither function recurses, so a list may have any length.  Format: runtime/MARSHAL.md.
 #ifndef ALLOMON_RUNTIME_MARSHAL_H_
 #define ALLOMON_RUNTIME_MARSHAL_H_
 
@@ -26,8 +26,8 @@
 
 namespace allomon::gc {
 
-// The types that may be written and read, by name.  Filled once, then used by any number of
-// threads.
+// The types that may be written and read, by name.  Filled once; then any number of threads may use
+// it.
 class MarshalTypes {
  public:
   // Adds a struct, Array<T>, Numbers<N> or Bytes.  The name is written to the bytes.  Give a struct
@@ -40,11 +40,11 @@ class MarshalTypes {
     return *this;
   }
 
-  // For the reader and the writer.
+  // A registered type, for the reader and the writer.
   struct Type {
     std::string name;
     internal::MarshalLayout layout;
-    size_t index;  // in the order of registration
+    size_t index;  // order of registration
   };
   size_t size() const { return types_.size(); }
   const Type* Find(const internal::TypeInfo* type) const;
@@ -60,7 +60,7 @@ class MarshalTypes {
 namespace internal {
 
 absl::StatusOr<std::string> WriteGraph(Object* root, const MarshalTypes& types);
-// Returns the root, which the caller roots before any other call.
+// Returns the root object.  The caller roots it before any other call.
 absl::StatusOr<Object*> ReadGraph(std::string_view bytes, const MarshalTypes& types,
                                   const TypeInfo* root_type);
 
@@ -72,24 +72,24 @@ absl::StatusOr<Object*> ReadGraph(std::string_view bytes, const MarshalTypes& ty
 //
 // Not a safepoint: another thread that wants to collect waits.  Threads that change the graph
 // meanwhile need a lock, as for any Field.  Cost: 40 to 130 ns per object, depending on the number
-// of objects.  Memory: about 13 bytes of the backend's memory per object, and the bytes twice for a
-// moment.
+// of objects.  Memory: about 13 bytes of the backend's memory per object, and for a moment two
+// copies of the bytes.
 template <typename T>
 absl::StatusOr<std::string> marshal(Handle<T> root, const MarshalTypes& types) {
   return internal::WriteGraph(internal::Access::Raw(root), types);
 }
 
-// Makes the same graph anew.  Each object is sampled as by make(), with source kMarshal and a
-// header word.  All bytes are checked before the first object is made.  The check fails with
+// Makes a copy of the marshalled graph.  Each object is sampled as by make(), with source kMarshal
+// and a header word.  All bytes are checked before the first object is made.  The check fails with
 //
 //   kInvalidArgument     these are not the bytes of a marshalled graph
 //   kDataLoss            they are, but cut off or damaged
 //   kFailedPrecondition  written by another version; or a type is not in `types`, or has
 //                        another layout here; or the root is no T
 //
-// and the heap is as before.  Throws as make() does; the objects made until then are garbage.
-// `bytes` must not lie in a managed object, nor change meanwhile.  Cost: some 50 ns per object.
-// Memory, heap included: at most 40 times bytes.size(), whatever the bytes are.
+// and the heap is as before.  Throws as make() does; the objects already made are then garbage.
+// `bytes` must not lie in a managed object, nor change during the call.  Cost: some 50 ns per
+// object. Memory, heap included: at most 40 times bytes.size(), whatever the bytes are.
 template <typename T>
 absl::StatusOr<Local<T>> unmarshal(std::string_view bytes, const MarshalTypes& types) {
   const absl::StatusOr<internal::Object*> root =

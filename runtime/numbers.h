@@ -11,7 +11,7 @@
 
 namespace allomon::gc {
 
-// Made by make_numbers<N>(length), zeros at first, or by make_numbers_for_overwrite<N>(length).
+// An array made by make_numbers<N>(length) (zeros) or by make_numbers_for_overwrite<N>(length).
 template <typename N>
 class Numbers {
   static_assert(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>,
@@ -40,7 +40,7 @@ struct TypeInfoOf<Numbers<N>> {
                                                 Kind::kBytes};
 };
 
-// Of `length` numbers.  Throws std::bad_alloc for more than can be addressed.
+// Returns the size of `length` numbers.  Throws std::bad_alloc for more than can be addressed.
 template <typename N>
 uint64_t BytesOfNumbers(size_t length) {
   if (length > internal::kMostWords / sizeof(N)) throw std::bad_alloc();
@@ -57,8 +57,8 @@ inline Local<Numbers<N>> make_numbers(size_t length) {
       internal::MakeSized(internal::HeaderFor<Numbers<N>>(), bytes, internal::BytesToWords(bytes)));
 }
 
-// Makes `length` numbers that the caller writes before it reads them: they are what the memory had,
-// or zeros.
+// Makes `length` numbers that the caller must write before it reads them: until then they are old
+// contents of the memory, or zeros.
 template <typename N>
 inline Local<Numbers<N>> make_numbers_for_overwrite(size_t length) {
   const uint64_t bytes = internal::BytesOfNumbers<N>(length);

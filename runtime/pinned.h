@@ -1,11 +1,11 @@
-// An object that stays where it is while C code has its address.
+// An object that does not move while C code has its address.
 //
 //   const gc::Pinned<gc::Bytes> buffer(bytes);
 //   gc::NativeRegion native;
 //   ssize_t n = read(fd, buffer->data(), buffer->length());
 //
-// For a call that neither blocks nor allocates, NoAllocation (heap.h) costs less.  For buffers that
-// are given to C again and again, make_pinned_bytes() makes ones that never move.
+// NoAllocation (heap.h) costs less for a call that neither blocks nor allocates.
+// make_pinned_bytes() makes buffers that never move, for repeated calls.
 #ifndef ALLOMON_RUNTIME_PINNED_H_
 #define ALLOMON_RUNTIME_PINNED_H_
 
@@ -17,9 +17,9 @@ namespace internal {
 Object* MakeSettled(uintptr_t header, uint64_t length, uint64_t words);
 }  // namespace internal
 
-// The object does not move, and lives, as long as the Pinned, which is a variable on the stack; its
-// references may move, so C code gets numbers and bytes.  Cost: none.  Any Local does the same as
-// long as it is used; a Pinned is used at its end.
+// Keeps an object alive and unmoved while the Pinned, a variable on the stack, is in scope.
+// Objects that it refers to may move, so C code may be given numbers and bytes only.  Cost: zero.
+// Any Local does the same until its last use; a Pinned does so until its end.
 template <typename T>
 class Pinned {
  public:
@@ -37,7 +37,7 @@ class Pinned {
   const Local<T> object_;
 };
 
-// Makes `length` zero bytes that never move, however few they are.  Cost: a block of the backend
+// Makes `length` zero bytes that never move, however short they are.  Cost: a block of the backend
 // and 32 bytes.
 inline Local<Bytes> make_pinned_bytes(size_t length) {
   return internal::LocalOf<Bytes>(

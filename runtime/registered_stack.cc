@@ -4,7 +4,7 @@
 
 namespace allomon::gc {
 
-// The memory is the backend's: a sample of malloc's would run user code.
+// Takes the memory from the backend: malloc might sample it, which runs user code.
 static internal::CoroutineStack* NewStack(void* lowest, size_t size_bytes) {
   void* const memory = backend::Malloc(sizeof(internal::CoroutineStack));
   if (memory == nullptr) throw std::bad_alloc();

@@ -5,8 +5,8 @@
 //   gc::LeaveStack();  // before each switch, in the function that switches
 //   swapcontext(&here, &there);
 //
-// The collector looks for references on the stack that a thread runs on, and on its own.  Of other
-// stacks it must be told, and of where the functions on them were left.
+// The collector scans the stack that a thread currently runs on and the thread's native stack.
+// Other stacks must be registered, and each switch away from one must be announced.
 #ifndef ALLOMON_RUNTIME_REGISTERED_STACK_H_
 #define ALLOMON_RUNTIME_REGISTERED_STACK_H_
 
@@ -19,13 +19,13 @@ namespace allomon::gc {
 namespace internal {
 class HeapCore;
 struct CoroutineStack;
-// The thread leaves the stack that the point is on.
+// Notes that the thread leaves the stack that `point` is on.
 void NoteLeft(const StandPoint& point, uintptr_t frame_end);
 }  // namespace internal
 
-// A stack of the heap that the thread is attached to, until it is destroyed.  Any attached thread
-// of the heap may run on it.  As long as no function on it has called LeaveStack(), the whole of it
-// is scanned.  Aborts with rule.attached.  Throws std::bad_alloc.  Cost: none but the scan.
+// Registers a stack with the heap that the thread is attached to, until destruction.  Any attached
+// thread of the heap may run on it.  The whole stack is scanned until a function on it calls
+// LeaveStack().  Aborts with rule.attached.  Throws std::bad_alloc.  Cost: the scan.
 class RegisteredStack {
  public:
   RegisteredStack(void* lowest, size_t size_bytes);
@@ -39,8 +39,8 @@ class RegisteredStack {
   internal::CoroutineStack* const stack_;
 };
 
-// Called right before a thread goes from one stack to another, in the function that calls
-// swapcontext() or the like.  What it notes is used until the stack is left again.  Throws
+// Called immediately before a thread switches stacks, in the function that calls swapcontext() or
+// the like.  The noted position holds until the next LeaveStack() on the same stack.  Throws
 // std::bad_alloc.  Cost: some 20 ns, and the words of the calling frame.
 __attribute__((always_inline)) inline void LeaveStack() {
   internal::StandPoint point;

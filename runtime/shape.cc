@@ -11,7 +11,7 @@
 namespace allomon::gc {
 namespace {
 
-// Of what is never freed.
+// Allocates memory that is never freed.
 template <typename T>
 T* Forever(size_t count) {
   return new T[count];

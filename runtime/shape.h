@@ -7,8 +7,8 @@
 //   p->word(1) = 17;
 //   if (v.is_shaped(point)) ...                    // one comparison: for inline caches
 //
-// The shape of an object is its type, which the object's header names: in snapshots, in
-// LiveByType() and for trackers the objects of a shape are of a type of its name.
+// The shape is the type that the object's header names: snapshots, LiveByType() and trackers show
+// the objects under the shape's name.
 #ifndef ALLOMON_RUNTIME_SHAPE_H_
 #define ALLOMON_RUNTIME_SHAPE_H_
 
@@ -22,13 +22,14 @@ namespace allomon::gc {
 
 class Shape : private internal::TypeInfo {
  public:
-  // A word of an object: a Value, which may be a reference, or eight bytes of the program's own.
+  // The kind of a word of an object: a Value, which may be a reference, or eight bytes whose
+  // meaning the program defines.
   enum Word : uint8_t { kValue, kWord };
   static constexpr size_t kMostWords = internal::kMaxYoungBytes / internal::kWordBytes;
 
-  // The shape of that name and of these words; the same one for the same arguments.  Never freed:
-  // there should be as many as the program's text defines, not as its data.  Any thread, attached
-  // or not.  Aborts for more than kMostWords.  Throws std::bad_alloc.
+  // Returns the shape with this name and these words; equal arguments give the same shape.  Shapes
+  // are never freed, so their number should depend on the program's text, not on its data.  Any
+  // thread, attached or not.  Aborts for more than kMostWords.  Throws std::bad_alloc.
   static const Shape& Define(std::string_view name, const std::vector<Word>& words);
 
   const char* name() const { return TypeInfo::name; }
@@ -54,7 +55,8 @@ class Shaped {
         internal::TypeOf(reinterpret_cast<const uintptr_t*>(this)[-1]));
   }
 
-  // Abort if `i` is no Value, no word of the shape.  Valid as long as a Local refers to the object.
+  // Abort if word `i` is not a Value (for value()) or not a plain word (for word()).  The result is
+  // valid as long as a Local refers to the object.
   Field<Value>& value(size_t i) {
     ALLOMON_GC_CHECK(shape().is_value(i), "rule.shape: no such Value");
     return unchecked_value(i);
@@ -63,7 +65,7 @@ class Shaped {
     ALLOMON_GC_CHECK(i < shape().size() && !shape().is_value(i), "rule.shape: no such word");
     return reinterpret_cast<uint64_t*>(this)[i];
   }
-  // Where the program has compared the shape already.
+  // The unchecked access after the program has compared the shape.
   Field<Value>& unchecked_value(size_t i) { return reinterpret_cast<Field<Value>*>(this)[i]; }
 };
 
@@ -76,7 +78,7 @@ struct TypeInfoOf<Shaped> {
 
 }  // namespace internal
 
-// Makes an object of nulls and zeros.  Up to 1,023 words.
+// Makes an object of nulls and zeros.  A shape of up to 1,023 words is born young.
 inline Local<Shaped> make_shaped(const Shape& shape) {
   const internal::TypeInfo& info = shape;
   return internal::LocalOf<Shaped>(

@@ -20,7 +20,7 @@ Site::~Site() {
 
 namespace {
 
-// The file is lines: this one, then "old NAME" or "young NAME".
+// The file's first line; each other line is "old NAME" or "young NAME".
 constexpr std::string_view kFirstLine = "allomon sites 1";
 
 absl::Status Unreadable(const std::string& path, const std::string& why) {

@@ -1,20 +1,20 @@
-// Allocation sites: places of a program that make objects of one kind, and whose objects the heap
-// makes old at once when nearly all of them live long (pretenuring).
+// Allocation sites: places of a program that make objects of one kind.  When nearly all objects of
+// a site live long, the heap allocates them in the old space (pretenuring).
 //
 //   gc::Site g_entries("cache entries");
 //   ...
 //   gc::Local<Entry> entry = gc::make<Entry>(g_entries, key, value);     // or
 //   gc::Local<Entry> entry = gc::make<Entry>(ALLOMON_GC_SITE(), key, value);
 //
-// The heap follows one object in 16 KiB, later one in 64 KiB, of what a thread makes young, and
-// sees which are promoted.  The objects of a site of which 90 % are, and an interval of three
-// standard deviations says so, are born old from then on: in the old space, without being copied.
-// Some of them are still made young, and followed.  The site goes back when the interval says that
-// fewer than 80 % are promoted, or that fewer than half of those that were born old live until the
-// next major collection.  A site that goes to and fro waits longer each time.
-// HeapOptions::pretenure turns all of this off.
+// The heap follows one object in 16 KiB, later one in 64 KiB, of a thread's young allocations, and
+// counts the ones that are promoted.  When at least 90 % of a site's objects are promoted, by an
+// interval of three standard deviations, its objects are born old: in the old space, without being
+// copied.  Some of them are still made young, and followed.  The site returns to young allocation
+// when the interval says that fewer than 80 % are promoted, or that fewer than half of those born
+// old live until the next major collection.  After each change back and forth a site waits longer
+// before it changes again. HeapOptions::pretenure turns all of this off.
 //
-// A site is a program's, not a heap's: what two heaps make at it decides together.
+// A site belongs to the program, not to a heap: the objects of all heaps count together.
 //
 // Literature: Blackburn and others 2001 (pretenuring for Java, advice from profiles); Jump,
 // Blackburn, Hardy 2004 (dynamic object sampling for pretenuring); Clifford and others 2015
@@ -35,18 +35,19 @@ struct SiteRecord;
 class SiteTable;
 }  // namespace internal
 
-// What is known of a site since the last change of its state.
+// Survival of a site's objects since the last change of its state.
 struct SiteSurvival {
-  uint64_t samples = 0;   // that were promoted, or have died young
-  uint64_t promoted = 0;  // of these
-  uint64_t changes = 0;   // of the state, in all
+  uint64_t samples = 0;   // objects that were promoted or died young
+  uint64_t promoted = 0;  // of these samples
+  uint64_t changes = 0;   // changes of the state, in total
 };
 
-// In static storage, or a member of a node of an interpreter's tree.  Thread safe, except its
-// destruction, which comes after the last make() at the site; objects and heaps may live longer.
+// A Site lies in static storage, or is a member of a node of an interpreter's tree.  Thread safe,
+// except its destruction, which comes after the last make() at the site; objects and heaps may live
+// longer.
 class Site {
  public:
-  // The name is for SaveSites() and not copied; a site without one is not saved.
+  // The name is for SaveSites() and is not copied.  A site without a name is not saved.
   constexpr explicit Site(const char* name = nullptr) : name_(name) {}
   // Cost: a mutex.
   ~Site();
@@ -64,24 +65,24 @@ class Site {
 
   const char* const name_;
   std::atomic<bool> allocates_old_{false};
-  // Made when the site is first seen by a slow path.
+  // Created when a slow path first meets the site.
   std::atomic<internal::SiteRecord*> record_{nullptr};
 };
 
 // Writes the states of all sites that have names, one to a line, so that the program's next run
 // begins with them: ALLOMON_HEAP=sites=FILE, HeapOptions::sites_path.  The file is replaced as a
-// whole.  The status has one line with the path, the cause and a remedy.  Any thread; a thread that
-// is attached to a heap does not stand meanwhile.
+// whole.  The status has one line with the path, the cause and a remedy.  Any thread; if the thread
+// is attached to a heap, collections wait for it during the call.
 absl::Status SaveSites(const std::string& path);
 
-// Reads such a file.  Sites that exist take their states at once, others when they are first seen.
-// A file that is none changes nothing: the status names the line.  A name that no site has is kept,
-// and does no harm.
+// Reads a file of SaveSites().  Existing sites take their states at once, other sites when they are
+// first seen. If a line is invalid, nothing changes and the status names the line.  Names of
+// unknown sites are kept and are harmless.
 absl::Status LoadSites(const std::string& path);
 
 }  // namespace allomon::gc
 
-// A site of its own for each place in the source, with the place as its name.
+// Gives each place in the source its own site, named after the place.
 #define ALLOMON_GC_SITE_TEXT(word) #word
 #define ALLOMON_GC_SITE_LINE(line) ALLOMON_GC_SITE_TEXT(line)
 #define ALLOMON_GC_SITE()                                                         \

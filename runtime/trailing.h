@@ -7,7 +7,7 @@
 //   gc::Local<Closure> closure = gc::make_trailing<Closure>(3, function);
 //   closure->captured.at(0) = gc::Value::Int(1);
 //
-// One object, where a struct and an Array would be two.
+// This is one object; a struct and an Array would be two.
 #ifndef ALLOMON_RUNTIME_TRAILING_H_
 #define ALLOMON_RUNTIME_TRAILING_H_
 
@@ -26,7 +26,8 @@ struct TrailingSize {
 };
 }  // namespace internal
 
-// The last member.  Trailing<T> has references to T, Trailing<double> and the like numbers.
+// The last member of a struct.  Trailing<T> holds references to T; Trailing<double> and the like
+// hold numbers.
 template <typename T>
 class Trailing {
   static constexpr bool kOfNumbers = std::is_arithmetic_v<T>;
@@ -52,7 +53,8 @@ class Trailing {
 
 namespace internal {
 
-// The size that stands in the object, and the words behind it.
+// Whether the array holds numbers, whose size is stored in bytes.  Otherwise it holds references,
+// whose number is stored.
 template <typename T>
 constexpr bool kTrailsNumbers = std::is_arithmetic_v<typename TrailingOf<T>::Type>;
 
@@ -78,8 +80,8 @@ Object* MakeTrailing(size_t length, SlowArgumentOf<Args>... args) {
 
 }  // namespace internal
 
-// Makes T{args..., the array}; there is an argument for each other member.  The array has `length`
-// nulls or zeros.
+// Makes T{args..., the array}.  Each member other than the array has an argument.  The array has
+// `length` nulls or zeros.
 template <typename T, typename... Args>
 inline Local<T> make_trailing(size_t length, Args&&... args) {
   static_assert(internal::EndsWithTrailing<T>(), "the last member of T is a Trailing");

@@ -5,7 +5,7 @@
 //     gc::Field<Cell> tail;
 //   };
 //
-// Such an aggregate needs nothing more: the compiler finds its references.  A type that
+// Such an aggregate needs no declaration: the compiler finds its references.  A type that
 // reflection cannot take apart (base classes, more than 16 members) lists them:
 //
 //   template <>
@@ -18,8 +18,8 @@
 // trivially destructible and must not point into themselves.
 //
 // Snapshots (heap.h) and trackers show a type by its C++ name, and a reference by its number.  A
-// type may say better ones; the references are those of members in the order of their declaration,
-// members of members included, or those of ReferencesOf:
+// type may declare better names.  References are listed in the order of the members' declaration,
+// including members of members, or in the order of ReferencesOf:
 //
 //   struct Cell {
 //     static constexpr const char* kTypeName = "cons";
@@ -75,7 +75,7 @@ constexpr uint64_t PointerMap(const ReferenceList& list) {
   return map;
 }
 
-// A payload has at least one word, for the collector's link.
+// The payload size in words: at least one, for the collector's link.
 template <typename T>
 inline constexpr uint32_t kPayloadWords = (sizeof(T) + kWordBytes - 1) / kWordBytes;
 
@@ -134,7 +134,7 @@ constexpr bool BeginsWith() {
   }
 }
 
-// What T says by `using Extends = ...`.
+// The type that T names by `using Extends = ...`.
 template <typename T, typename = void>
 struct Extension {
   template <typename B>
@@ -146,7 +146,7 @@ struct Extension {
 template <typename T>
 struct Extension<T, std::void_t<typename T::Extends>> {
   using Base = typename T::Extends;
-  // Whether B is among those that T extends.
+  // Whether T extends B, directly or through others.
   template <typename B>
   static constexpr bool Leads() {
     return std::is_same_v<Base, B> || Extension<Base>::template Leads<B>();
@@ -217,7 +217,7 @@ constexpr TypeInfo DescribeFixed() {
   }
 }
 
-// The TypeInfo that headers point to.  Other kinds of objects specialise it.
+// The TypeInfo that headers of T point to.  Other kinds of objects specialise it.
 template <typename T>
 struct TypeInfoOf {
   alignas(8) static constexpr TypeInfo kInfo = DescribeFixed<T>();

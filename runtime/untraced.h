@@ -6,9 +6,9 @@
 //     gc::Field<gc::Value> scope;
 //   };
 //
-// The collector does not look at it, and nothing frees what it points to when the managed object
-// dies: that is a CustomBlock's work.  A managed object must not be reached by it, since it moves.
-// Cannot be marshalled.
+// The collector ignores the pointer, and does not free its target when the managed object dies; use
+// a CustomBlock for that.  It must not point to a managed object, which may move. Cannot be
+// marshalled.
 #ifndef ALLOMON_RUNTIME_UNTRACED_H_
 #define ALLOMON_RUNTIME_UNTRACED_H_
 

@@ -12,14 +12,14 @@
 //
 // Value stands where the type of an object stands: Local<Value>, Field<Value>, Array<Value>,
 // Global<Value>, ValueStack<Value>, Trailing<Value>, Ephemeron<Any, Value>.  There are no objects
-// of it.  A reference to an object converts to it; back by is(), as() and cast(), which compare the
-// type in the object's header.  Any is a reference to an object of any type, or null: a Value
-// without numbers, which weak references need.
+// of type Value.  A reference to an object converts to Value.  is(), as() and cast() convert back;
+// they compare the type in the object's header.  Any is a reference to an object of any type, or
+// null: a Value without numbers, which weak references need.
 //
 // Integers have 51 bits, doubles all of theirs.  Two Values are equal (==) if they are the same
 // object, or numbers of one kind and the same bits: 1 is not 1.0, 0.0 is not -0.0, a NaN is itself.
 //
-// A type that others extend says so, and they name it:
+// A type that others extend declares this, and the others name it:
 //
 //   struct Shape {
 //     static constexpr bool kIsBase = true;
@@ -32,8 +32,8 @@
 //   };
 //
 // Then a Local<Circle> converts to Local<Shape>, is<Shape>() holds for both, and cast<Circle>()
-// leads back.  Cost of is(): a load of the header and a comparison; for a base type, a load for
-// each level between.
+// converts back.  Cost of is(): a load of the header and a comparison; for a base type, one more
+// load for each level between.
 #ifndef ALLOMON_RUNTIME_VALUE_H_
 #define ALLOMON_RUNTIME_VALUE_H_
 
@@ -62,7 +62,7 @@ class Value {
 
   static constexpr Immediate Null() { return Immediate(0); }
 
-  // Takes a bool only, not what converts to one.
+  // Takes only a bool, not a type that converts to bool.
   template <typename B, typename = std::enable_if_t<std::is_same_v<B, bool>>>
   static constexpr Immediate Bool(B truth) {
     return Immediate(truth ? internal::kTrueWord : internal::kFalseWord);
@@ -87,7 +87,7 @@ class Value {
 
   static Immediate Double(double number) { return Immediate(internal::WordOfDouble(number)); }
 
-  // Of an integer that does not fit, the nearest double.
+  // Makes a double from a number; an integer that does not fit becomes the nearest double.
   template <typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>
   static constexpr Immediate Number(N number) {
     if constexpr (std::is_integral_v<N>) {
@@ -96,8 +96,8 @@ class Value {
     return Double(static_cast<double>(number));
   }
 
-  // Of the program's own meaning: undefined, the end of a file.  At most kConstants; aborts
-  // otherwise.
+  // Makes a constant whose meaning the program defines, such as undefined or end of file.  Aborts
+  // unless `number` is less than kConstants.
   static constexpr unsigned kConstants = internal::kMostConstants;
   static constexpr Immediate Constant(unsigned number) {
     ALLOMON_GC_CHECK(number < kConstants, "rule.value.constant: there are fewer constants");
@@ -105,7 +105,7 @@ class Value {
   }
 };
 
-// Where the type of an object stands: an object of any type.
+// The type name that stands for an object of any type.
 class Any {
  public:
   Any() = delete;

@@ -21,7 +21,7 @@ ValueRange::~ValueRange() {
   if (slots_ != inside_) backend::Free(slots_);
 }
 
-// The memory is the backend's: a sample of malloc's would run user code, which may collect.
+// Takes the memory from the backend: malloc might sample it, which runs user code that may collect.
 void ValueRange::MakeRoom() {
   if (capacity_ >= most_) {
     throw std::length_error("gc::ValueStack: " + std::to_string(most_) +

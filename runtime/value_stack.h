@@ -5,7 +5,7 @@
 //   stack.Push(list);
 //   if (stack.Top().is_int()) stack[base + 2] = stack.Top();
 //
-// The roots are precise: what lies below the top is alive, nothing else.
+// The roots are precise: exactly the values below the top are kept alive.
 #ifndef ALLOMON_RUNTIME_VALUE_STACK_H_
 #define ALLOMON_RUNTIME_VALUE_STACK_H_
 
@@ -17,8 +17,8 @@
 
 namespace allomon::gc {
 
-// A place of a ValueStack.  Converts to Local<T>; has is(), cast() and the like without a root.
-// Valid until a Push() or Resize(), so it cannot be copied.
+// A slot of a ValueStack.  Converts to Local<T>; has is(), cast() and the like without making a
+// root. Valid until a Push() or Resize(), so it cannot be copied.
 template <typename T>
 class StackSlot : public internal::OpsOf<StackSlot<T>, T> {
  public:
@@ -54,7 +54,8 @@ ALLOMON_GC_INLINE inline Object* RawOf(const StackSlot<T>& slot) {
   return slot.object_;
 }
 
-// As an argument of make().  Not by its place: callbacks may push.
+// The slot is passed to make() as a Local, not by its address: callbacks may push and so move the
+// slots.
 template <typename U>
 struct SlowArgument<StackSlot<U>> {
   using Type = Local<U>;
@@ -72,7 +73,7 @@ class ValueRange {
   ValueRange& operator=(const ValueRange&) = delete;
 
  protected:
-  // Makes room for one more; the slots move.  Not a safepoint.
+  // Makes room for one more value, which moves the slots.  Not a safepoint.
   __attribute__((cold, noinline)) void MakeRoom();
   Slot* slots_;
   size_t count_ = 0;
@@ -85,27 +86,27 @@ class ValueRange {
 
 }  // namespace internal
 
-// Belongs to the thread that makes it.  The first kInside values lie in the object itself, the
-// others in memory that grows.  Cost: a push is a comparison and two stores; collections visit the
-// values below the top.
+// Belongs to the thread that makes it.  Up to kInside values lie in the object itself, more in
+// memory that grows.  Cost: a push is a comparison and two stores; collections visit the values
+// below the top.
 template <typename T, size_t kInside = 64>
 class ValueStack : private internal::ValueRange {
  public:
-  // A push beyond `most_values` throws std::length_error: the language's own error of a recursion
-  // without end, before the machine's stack is used up.
+  // A push beyond `most_values` throws std::length_error: so that an interpreter can report an
+  // endless recursion before the native stack overflows.
   explicit ValueStack(size_t most_values = kMostValues)
       : ValueRange(reinterpret_cast<internal::Slot*>(values_), kInside, most_values) {}
 
   static constexpr size_t kMostValues = size_t{1} << 27;
 
-  // Throw std::length_error, or std::bad_alloc; then nothing was pushed.
+  // Throws std::length_error or std::bad_alloc; then nothing was pushed.
   ALLOMON_GC_INLINE void Push(Handle<T> value) { PushRaw(internal::RawOf(value)); }
   template <typename From, typename = internal::IfPushes<From, T>>
   ALLOMON_GC_INLINE void Push(const From& from) {
     PushRaw(internal::RawOf(from));
   }
 
-  // All of the following abort with rule.value_stack where there is no such value.
+  // Pop() and the following functions abort with rule.value_stack if there is no such value.
   Local<T> Pop() {
     ALLOMON_GC_CHECK(count_ > 0, "rule.value_stack: underflow");
     return internal::LocalOf<T>(slots_[--count_]);
@@ -120,7 +121,7 @@ class ValueStack : private internal::ValueRange {
     ALLOMON_GC_CHECK(depth < count_, "rule.value_stack: underflow");
     return At(count_ - 1 - depth);
   }
-  // From the bottom.
+  // Indexes from the bottom.
   ALLOMON_GC_INLINE StackSlot<T>& operator[](size_t i) {
     ALLOMON_GC_CHECK(i < count_, "rule.value_stack: no such value");
     return At(i);
@@ -129,7 +130,7 @@ class ValueStack : private internal::ValueRange {
     ALLOMON_GC_CHECK(n <= count_, "rule.value_stack: underflow");
     count_ -= n;
   }
-  // Pushes nulls, or drops, until there are `size`.  Throws as Push() does.
+  // Pushes nulls, or drops values, until the stack has `size`.  Throws as Push() does.
   void Resize(size_t size) {
     while (count_ < size) PushRaw(nullptr);
     count_ = size;

@@ -7,17 +7,17 @@
 
 namespace allomon::gc::internal {
 
-// A number never dies, so it would keep the value for ever.
+// Aborts for a key that is a number: a number never dies, so it would keep the value for ever.
 static void CheckKey(Object* key) {
   ALLOMON_GC_CHECK(key == nullptr || PointsToObject(key),
                    "rule.weak: a number is no key of an ephemeron; ask is_reference() before");
 }
 
-// Nothing would keep the value without a key, nor clear the reference to it.
+// Without a key, nothing would keep the value alive or clear the reference to it.
 static Object* ValueOf(Object* key, Object* value) { return key != nullptr ? value : nullptr; }
 
-// A collection visits the ephemerons that were made or set since the last one; all others have no
-// young keys or values.  The room in the list is made before the object.
+// A collection visits only the ephemerons that were made or set since the last one; all others have
+// no young keys or values.  Reserves the room in the list before it makes the object.
 Object* MakeEphemeron(uintptr_t header, Object* key, Object* value) {
   CheckKey(key);
   const FrameState caller = ALLOMON_CALLER_FRAME();

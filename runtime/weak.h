@@ -53,7 +53,7 @@ Local<WeakRef<T>> make_weak(Handle<T> target) {
       internal::HeaderFor<WeakRef<T>>(), internal::Access::Raw(target), nullptr));
 }
 
-// The key, the value, the target; null after it was found dead.
+// The key, the value or the target; null after that object was found dead.
 template <typename K, typename V>
 Local<K> key_of(Handle<Ephemeron<K, V>> ephemeron) {
   return internal::LocalOf<K>(internal::EphemeronKey(internal::Access::Raw(ephemeron)));
