@@ -12,10 +12,11 @@ namespace allomon::gc::internal {
 
 namespace {
 
-// Memory that was used before has its pages, and asking for them costs more than a small array.
+// Below this size no pages are taken in advance: memory that was used before already has its pages,
+// and asking for them costs more than a small array.
 constexpr size_t kLeastTakenBytes = size_t{1} << 20;
-// A stop waits for the thread that takes pages: 8 MiB of them are 2 to 4 ms, and more where other
-// threads want the processors.
+// A stop waits for the thread that takes pages.  8 MiB take 2 to 4 ms, and longer when other
+// threads compete for the processors.
 constexpr size_t kMostTakenBytes = size_t{8} << 20;
 // The kernel holds a lock of the process during a call, for which other threads' mmap waits.
 constexpr size_t kTakenAtOnceBytes = size_t{256} << 10;

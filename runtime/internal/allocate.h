@@ -40,8 +40,8 @@ __attribute__((always_inline)) inline char* TryAllocateOld(size_t bytes) {
   return reinterpret_cast<char*>(start);
 }
 
-// See Mutator.  `header` is that of the object to be.  `caller` is where the call stack of a sample
-// begins.
+// See Mutator.  `header` is that of the new object.  `caller` is the frame in which the call stack
+// of a sample begins.
 char* AllocateYoungSlow(size_t bytes, uintptr_t header, FrameState caller);
 
 // Room for an object.
@@ -49,10 +49,11 @@ struct Placed {
   char* start;
   bool old;
 };
-// The same at a site.  The caller remembers the slots of an old object that refer to young ones.
+// Allocates at a site.  If the object is old, the caller must remember its slots that refer to
+// young objects.
 Placed AllocateAtSlow(Site& site, size_t bytes, uintptr_t header, FrameState caller);
 
-// Makes an object with a length word and `words` more behind it.  Zero-filled, header written.
+// Makes an object with a length word and `words` more after it.  Zero-filled, header written.
 Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words);
 
 inline void ZeroWords(void* start, uint64_t words) {
@@ -63,7 +64,8 @@ inline void ZeroWords(void* start, uint64_t words) {
   memset(start, 0, bytes);
 }
 
-// What the caller overwrites before anybody reads it.  Debug builds show who did read it.
+// Leaves the words unwritten, because the caller overwrites them before any read.  Debug builds
+// fill them with a byte that reveals an early read.
 inline void LeaveWords([[maybe_unused]] void* start, [[maybe_unused]] uint64_t words) {
 #ifndef NDEBUG
   constexpr int kNobodysByte = 0xdb;

@@ -10,10 +10,10 @@
 namespace allomon::gc::internal {
 namespace {
 
-// A block with fewer free lines than this is not worth walking through.
+// A block with fewer free lines than this is not searched for holes.
 constexpr size_t kFewestFreeLines = 16;
 
-// The first line from `begin` on whose mark is `mark`; `end` if there is none.
+// Returns the first line from `begin` on whose mark is `mark`; `end` if there is no such line.
 size_t FindLine(const uint8_t* lines, size_t begin, size_t end, int mark) {
   const void* found = memchr(lines + begin, mark, end - begin);
   return found == nullptr ? end : static_cast<size_t>(static_cast<const uint8_t*>(found) - lines);
@@ -56,15 +56,15 @@ bool BlockSpace::AddChunk() {
   ALLOMON_GC_POISON(chunk->BlockAt(kFirstBlock), kUsableBlocks * kBlockBytes);
   ALLOMON_DCHECK_LT("inv.space.room", chunks_.size(), chunks_.capacity());
   chunks_.insert(std::lower_bound(chunks_.begin(), chunks_.end(), chunk), chunk);
-  // Blocks are taken from the back of free_, so low addresses come first; and those that were used
-  // before, which have their pages, come before new ones.
+  // Blocks are taken from the back of free_, so low addresses come first.  Blocks that were used
+  // before, and so have their pages, come before new ones.
   free_.insert(free_.begin(), kUsableBlocks, nullptr);
   for (size_t i = 0; i < kUsableBlocks; ++i) free_[i] = chunk->BlockAt(kBlocksPerChunk - 1 - i);
   return true;
 }
 
-// Huge pages are hardly more than the blocks in use.  The first chunks, which are the reserve of
-// the next collection, need no memory before it, and mostly not behind it.
+// Requests huge pages only while they hardly exceed the blocks in use.  The first chunks are the
+// reserve of the next collection, which needs no memory before that collection and seldom after it.
 ChunkPages BlockSpace::WantedPages() const {
   const size_t used_blocks = chunks_.size() * kUsableBlocks - free_.size();
   const bool takes_huge = !prefers_small_pages_ && n_huge_chunks_ < kMostHugeChunks &&
@@ -101,7 +101,7 @@ bool BlockSpace::FindHoleInBlock() {
   return true;
 }
 
-// What is behind the last object of a hole is no object: no header is 0.
+// Ends the filled part of a hole with a zero word: no header is 0, so a walk stops there.
 static void CloseHole(char* cursor, const char* end) {
   if (cursor != end) *reinterpret_cast<Word*>(cursor) = 0;
 }
@@ -190,8 +190,8 @@ void BlockSpace::ForgetHoles() {
 void BlockSpace::Sweep(size_t keep_blocks) {
   ForgetHoles();
   free_.clear();
-  // The walk is from the back to the front, so that later allocations take blocks from the front
-  // and the last chunks become free.  Blocks without pages are taken last.
+  // Walks backwards, so that later allocations take blocks from the front and the last chunks
+  // become free.  Blocks without pages are taken last.
   for (size_t c = chunks_.size(); c-- > 0;) {
     for (size_t i = kBlocksPerChunk - 1; i >= kFirstBlock; --i) {
       if (!chunks_[c]->WasTouched(i)) free_.push_back(chunks_[c]->BlockAt(i));
@@ -206,7 +206,7 @@ void BlockSpace::Sweep(size_t keep_blocks) {
   while (Chunk* const chunk = TakeReleased()) FreeChunkMemory(chunk);
 }
 
-// Chunks that are added meanwhile have nothing to be cleared or swept.
+// Chunks added during the walk have nothing to clear or sweep.
 Chunk* BlockSpace::NextOfWalk() {
   const auto behind = std::lower_bound(
       chunks_.begin(), chunks_.end(), walked_,
@@ -241,8 +241,8 @@ void BlockSpace::EndMarking() {
   walked_ = UINTPTR_MAX;
 }
 
-// The objects of a block that was taken since are found as promoted ones, by a walk from its
-// beginning.
+// A walk from the block's beginning finds the objects of a block taken since the last marking, as
+// it finds promoted ones.
 void BlockSpace::SettleFresh(char* block) {
   Chunk* const chunk = Chunk::Of(block);
   ALLOMON_DCHECK("inv.mark.fresh", chunk->IsMarked(reinterpret_cast<Object*>(block)));

@@ -22,13 +22,13 @@ class BlockSpace {
   BlockSpace(const BlockSpace&) = delete;
   BlockSpace& operator=(const BlockSpace&) = delete;
 
-  // The number of entirely free blocks that is enough to place `bytes` of objects, whatever their
-  // sizes and whatever the holes.  A block is left for the next one with at most 8 KiB unused, and
-  // two cursors are open.
+  // Returns a number of entirely free blocks that suffices for `bytes` of objects, whatever their
+  // sizes and whatever the holes.  The cursor leaves a block with at most 8 KiB unused, and two
+  // cursors are open.
   static size_t BlocksFor(size_t bytes) { return bytes / (kBlockBytes - kMaxYoungBytes - 16) + 3; }
 
-  // Takes room for `bytes`, header included.  inv.reserve: the caller has made sure that enough
-  // free blocks exist, so this never fails.
+  // Allocates `bytes`, header included.  inv.reserve: the caller has ensured that enough free
+  // blocks exist, so this never fails.
   char* Allocate(size_t bytes) {
     char* start = cursor_;
     if (__builtin_expect(bytes > static_cast<size_t>(end_ - start), 0)) return AllocateSlow(bytes);
@@ -45,8 +45,8 @@ class BlockSpace {
   size_t bytes() const { return chunks_.size() * kChunkBytes; }
 
   void ClearMarks();
-  // Finds the holes from the lines that were marked.  Keeps at least `keep_blocks` free blocks, and
-  // gives further entirely free chunks back.
+  // Finds the holes from the marked lines.  Keeps at least `keep_blocks` free blocks, and gives
+  // further entirely free chunks back.
   void Sweep(size_t keep_blocks);
 
   template <typename Visit>
@@ -54,19 +54,19 @@ class BlockSpace {
     for (Chunk* chunk : chunks_) chunk->ForEachMarked(visit);
   }
 
-  // --- Marking in slices (mark_cycle.h).  Each Clear, Sweep and Release does a piece of the work
-  // of a chunk, and returns false when there was nothing left to do.
+  // --- Marking in slices (mark_cycle.h).  Each Clear, Sweep and Release does one piece of work on
+  // a chunk, and returns false when nothing is left.
 
-  // The blocks in use have marks from now on, when ClearNext() has cleared them.  Blocks that are
-  // taken until EndMarking() hold live objects alone.
+  // Starts a marking.  The marks of the blocks in use are valid once ClearNext() has cleared them.
+  // Blocks taken before EndMarking() hold live objects only.
   void BeginMarking();
   bool ClearNext();
-  // Calls visit(Object*) for the objects that were marked since, those of new blocks apart.
+  // Calls visit(Object*) for the objects marked since BeginMarking(), except those of new blocks.
   template <typename Visit>
   void ForEachMarkedSince(Visit visit) {
     for (Chunk* chunk : chunks_) chunk->ForEachMarked(visit, chunk->marks_known);
   }
-  // Whether the object was made or promoted since.
+  // Whether the object was made or promoted since BeginMarking().
   static bool IsFresh(const Object* object) { return Chunk::Of(object)->IsFresh(object); }
   // Whether the object that holds the byte, in one of the chunks, is marked, or fresh.
   static bool IsInMarked(char* byte) {
@@ -74,13 +74,14 @@ class BlockSpace {
   }
   void EndMarking();
   bool SweepNext();
-  // Behind the last SweepNext(): chooses the chunks that Sweep() would give back.
+  // Chooses the chunks that Sweep() would give back.  Called after the last SweepNext().
   void ChooseReleases(size_t keep_blocks);
-  // Takes one of them out, whose memory is to be freed; nullptr: there is none.
+  // Removes one of the chosen chunks and returns it for the caller to free; nullptr if there is
+  // none left.
   Chunk* TakeReleased();
 
   ChunkStock& stock() { return stock_; }
-  // Whether chunks that are added from now on have small pages, which come one after the other.
+  // Sets whether chunks added later have small pages, which are taken one by one.
   void SetPrefersSmallPages(bool prefers) { prefers_small_pages_ = prefers; }
 
   // Numbers the marked objects from `first` on, in the order of ForEachMarked().
@@ -89,7 +90,7 @@ class BlockSpace {
     return first;
   }
 
-  // Whether the address, an object's or a slot's, lies in a block of this space.
+  // Whether the address, of an object or a slot, lies in a block of this space.
   bool Contains(const void* address) const { return Find(address) != nullptr; }
 
   // --- For words of native stacks, before ClearMarks().
@@ -99,9 +100,9 @@ class BlockSpace {
   uintptr_t high() const { return chunks_.empty() ? 0 : AddressOf(chunks_.back()) + kChunkBytes; }
   // Ends the filled part of holes in use, so that they can be walked.
   void CloseHoles();
-  // The object, header included, that holds the byte before `word`, as in YoungSlice::ObjectAt().
-  // An object that was marked is found by its mark, one that was promoted since by a walk over its
-  // hole.  A dead one is found until its memory is swept.
+  // Returns the object, header included, that holds the byte before `word`, as
+  // YoungSlice::ObjectAt() does. A marked object is found by its mark, an object promoted since by
+  // a walk over its hole.  A dead object is found until its memory is swept.
   Object* ObjectAt(uintptr_t word) const;
 
  private:
@@ -116,8 +117,8 @@ class BlockSpace {
   void SettleFresh(char* block);
   ChunkPages WantedPages() const;
 
-  // Between two chunks with huge pages there may be a mapping without, and Linux allows a process
-  // 65,530 mappings.
+  // Two chunks with huge pages may have a mapping without huge pages between them, and Linux allows
+  // a process 65,530 mappings.
   static constexpr size_t kMostHugeChunks = 16 << 10;
 
   char* cursor_ = nullptr;  // the current hole
@@ -129,14 +130,14 @@ class BlockSpace {
 
   // Capacity for every block is reserved when a chunk is added, so that sweeping does not
   // allocate.
-  Vector<Chunk*> chunks_;     // by address
-  size_t n_huge_chunks_ = 0;  // of these
+  Vector<Chunk*> chunks_;     // sorted by address
+  size_t n_huge_chunks_ = 0;  // number of those with huge pages
   bool prefers_small_pages_ = false;
   Vector<char*> free_;
   Vector<char*> recyclable_;  // blocks with holes, best first at the back
   bool marking_ = false;      // between BeginMarking() and EndMarking()
   ChunkStock stock_;
-  uintptr_t walked_ = 0;  // the walk over the chunks, downwards, has come here
+  uintptr_t walked_ = 0;  // the walk over the chunks has come down to this address
   Chunk* released_ = nullptr;
 };
 

@@ -1,13 +1,14 @@
-// Which object holds a byte.
+// Finds the object that holds a byte.
 #include "runtime/internal/chunk.h"
 
 #include <algorithm>
 
 namespace allomon::gc::internal {
 
-// Marks are at the words of objects, behind their headers.
+// The mark of an object is the bit of its first word after the header.
 Object* Chunk::MarkedAt(char* byte) {
-  // In its block alone: all bits of a fresh one beside it are set, whatever lies there.
+  // The search stays within the block: all bits of an adjacent fresh block are set, whatever it
+  // holds.
   constexpr size_t kBlockWords = kBlockBytes / kWordBytes;
   constexpr size_t kMostWords = kMaxYoungBytes / kWordBytes + 1;
   const size_t block = BlockOf(byte) * kBlockWords;
@@ -21,7 +22,7 @@ Object* Chunk::MarkedAt(char* byte) {
   return nullptr;
 }
 
-// A hole begins behind a marked line, or where its block does.
+// A hole begins after a marked line, or at the start of its block.
 Object* Chunk::PromotedAt(char* byte) {
   const size_t first = OffsetOf(byte) / kBlockBytes * kLinesPerBlock;
   size_t line = OffsetOf(byte) / kLineBytes;

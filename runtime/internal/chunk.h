@@ -21,26 +21,27 @@ inline constexpr size_t kUsableBlocks = kBlocksPerChunk - kFirstBlock;
 inline constexpr size_t kLinesPerBlock = kBlockBytes / kLineBytes;
 inline constexpr size_t kMarksPerBlock = kBlockBytes / kWordBytes / 64;
 
-// What a line has: nothing that is marked; a marked object; the beginning of a hole that was filled
-// since.  The other lines of such a hole are free ones.
+// The state of a line: no marked object touches it; a marked object does; or a hole that was filled
+// since begins here.  The other lines of a filled hole are free lines.
 enum Line : uint8_t { kFreeLine = 0, kMarkedLine = 1, kHoleLine = 2 };
 
 struct Chunk {
   uint8_t lines[kChunkBytes / kLineBytes];  // Line
   uint64_t marks[kChunkBytes / kWordBytes / 64];
-  // A bit per block.  `in_use`: it is not in the list of free blocks.  `marks_known`: it was in use
-  // when marking in slices began, so its marks are those of that marking; a block that was taken
-  // since holds live objects alone (inv.mark.fresh).  `to_sweep`: in use when that marking ended.
-  // `touched`: its pages are there.
+  // A bit per block.  `in_use`: the block is not in the list of free blocks.  `marks_known`: the
+  // block was in use when marking in slices began, so its marks are those of that marking; a block
+  // taken since then holds live objects only (inv.mark.fresh).  `to_sweep`: the block was in use
+  // when that marking ended. `touched`: its pages are resident.
   uint64_t in_use;
   uint64_t touched;
   uint64_t marks_known;
   uint64_t to_sweep;
-  Chunk* next_released;  // of those that are to be freed
+  Chunk* next_released;  // list of the chunks to free
   bool released;
   bool huge;  // PreferHugePages() was asked for it
-  // Numbers for the marked objects, written by NumberMarked() and valid until the marks change: of
-  // the first of a block, and how many are before in the block, per word of marks.
+  // Numbers for the marked objects, written by NumberMarked() and valid until the marks change: the
+  // number of a block's first object, and for each word of marks how many objects precede it in the
+  // block.
   uint32_t first_numbers[kBlocksPerChunk];
   uint16_t marked_before[kChunkBytes / kWordBytes / 64];
 
@@ -79,7 +80,7 @@ struct Chunk {
     return true;
   }
 
-  // Of an object of any space: the address is only computed.
+  // Prefetches the marks of an object of any space: the address is computed, not read.
   void PrefetchMarks(const Object* object) const {
     __builtin_prefetch(&marks[OffsetOf(object) / kWordBytes / 64], 1);
     __builtin_prefetch(&lines[OffsetOf(object) / kLineBytes], 1);
@@ -98,7 +99,7 @@ struct Chunk {
     memset(lines, 0, sizeof(lines));
     memset(marks, 0, sizeof(marks));
   }
-  // Of one block.
+  // Clears the marks of one block.
   void ClearMarksOf(size_t block) {
     memset(&lines[block * kLinesPerBlock], 0, kLinesPerBlock);
     FillMarksOf(block, 0);
@@ -110,10 +111,11 @@ struct Chunk {
 
   // The marked object that holds the byte; nullptr if there is none.
   Object* MarkedAt(char* byte);
-  // The same of objects that were promoted since the last marking; the byte is in no marked line.
+  // Returns the object that holds the byte, among those promoted since the last marking; the byte
+  // is in no marked line.
   Object* PromotedAt(char* byte);
 
-  // Numbers the marked objects from `first` on, by address.  Returns the number behind the last.
+  // Numbers the marked objects from `first` on, by address.  Returns the next free number.
   uint32_t NumberMarked(uint32_t first) {
     for (size_t block = 0; block < kBlocksPerChunk; ++block) {
       uint32_t found = 0;
@@ -152,7 +154,7 @@ struct Chunk {
     return reinterpret_cast<uintptr_t>(address) & (kChunkBytes - 1);
   }
 };
-// The end of the object, which a header precedes.
+// Returns the end of the object; `object` points after the header.
 inline char* EndOf(Object* object) {
   return reinterpret_cast<char*>(object) + SizeWords(TypeOf(HeaderOf(object)), object) * kWordBytes;
 }

@@ -9,7 +9,7 @@
 
 namespace allomon::gc::internal {
 
-// By writes: not every system has MADV_POPULATE_WRITE.
+// Touches the pages by writing to them: not every system has MADV_POPULATE_WRITE.
 static void TouchPages(char* start) {
   constexpr size_t kPageBytes = 4096;  // no system has smaller ones
   for (size_t at = 0; at < kChunkBytes; at += kPageBytes) {

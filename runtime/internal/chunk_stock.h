@@ -1,8 +1,9 @@
 // Chunks whose pages have been touched, ready for the old space to grow.
 //
-// The first touch of a page takes a microsecond on an idle machine, and many on a virtual one whose
-// host has to find the memory.  A minor collection that copies into new pages would be as long as
-// their faults together.  So the heap's own thread touches them before.
+// The first touch of a page takes a microsecond on an idle machine, and many microseconds on a
+// virtual machine when the host must find the memory.  A minor collection that copies into new
+// pages would be prolonged by all their faults.  So the heap's own thread touches the pages
+// earlier.
 #ifndef ALLOMON_RUNTIME_INTERNAL_CHUNK_STOCK_H_
 #define ALLOMON_RUNTIME_INTERNAL_CHUNK_STOCK_H_
 
@@ -17,12 +18,13 @@ using allomon::internal::Mutex;
 using allomon::internal::MutexHolder;
 
 enum class ChunkPages {
-  kLater,    // they come when a block is taken
+  kLater,    // pages come when a block is taken
   kTouched,  // all of them, one after the other
-  kHuge,     // all of them, or a huge one, as far as the system gives them
+  kHuge,     // all pages, or a huge page, as far as the system provides them
 };
 
-// Memory of a chunk, of which `huge` and `touched` alone are set; nullptr if the backend has none.
+// Allocates the memory of a chunk and sets only `huge` and `touched`; nullptr if the backend has no
+// memory.
 Chunk* NewChunkMemory(ChunkPages pages);
 void FreeChunkMemory(Chunk* chunk);
 
@@ -34,7 +36,7 @@ class ChunkStock {
   ChunkStock(const ChunkStock&) = delete;
   ChunkStock& operator=(const ChunkStock&) = delete;
 
-  // Whether the stock is to be filled from now on.
+  // Sets whether the stock is to be filled from now on.
   void SetWanted(bool wanted) { wanted_.store(wanted, std::memory_order_relaxed); }
   bool IsShort() const {
     return wanted_.load(std::memory_order_relaxed) &&
@@ -43,14 +45,14 @@ class ChunkStock {
   // Adds a chunk; false if the stock is full, or there is no memory.  Cost: the page faults of a
   // chunk.
   bool Add();
-  // nullptr if there is none.
+  // Returns nullptr if the stock is empty.
   Chunk* Take();
 
   void LockForFork();
   void UnlockAfterFork();
 
  private:
-  // What a nursery of the default size can fill, and as much again.
+  // Enough for a full nursery of the default size, twice.
   static constexpr size_t kMostChunks = 2;
 
   std::atomic<bool> wanted_{false};

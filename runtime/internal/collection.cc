@@ -1,4 +1,5 @@
-// How collections begin and end: the world is stopped, the nurseries get their room again.
+// Begins and ends collections: stops the world, and afterwards grants the nurseries their room
+// again.
 #include <algorithm>
 
 #include "runtime/internal/collector.h"
@@ -40,14 +41,14 @@ bool HeapCore::WantsMajor(size_t bytes) const {
   return grown_bytes.load(std::memory_order_relaxed) + bytes > most;
 }
 
-// While it is marked, holes are not filled, so the old space takes more memory; near a limit all is
-// marked at once.
+// During marking in slices holes are not filled, so the old space takes more memory; near the limit
+// the heap is marked in one pause.
 bool HeapCore::MayMarkInSlices() {
   if (OldWords() * kWordBytes < options.incremental_from_bytes) return false;
   return LimitAllows((blocks.bytes() + large.bytes()) / 4);
 }
 
-// Behind the minor collection.
+// Called after the minor collection.
 bool HeapCore::MajorPart(CollectionKind kind, bool due,
                          uint64_t pause_start_ns) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   if (kind == CollectionKind::kMajor) {
@@ -88,9 +89,9 @@ bool HeapCore::RunCollection(CollectionKind kind, bool due) {
   return done;
 }
 
-// A scan of deep stacks costs as much as their words, and as the objects that they keep in place. A
-// nursery of several times the stack keeps that in proportion to the allocations between two scans.
-// Measured with 10,000 to 1,000,000 frames: a larger nursery than this misses the caches.
+// A scan of deep stacks costs as much as their words and the objects that they pin.  A nursery of
+// several times the stack's size keeps that cost in proportion to the allocations between two
+// scans. Measured with 10,000 to 1,000,000 frames: a nursery larger than this misses the caches.
 static size_t WantedNursery(const Mutator& mutator) {
   const size_t stack_bytes = mutator.stack.SizeBytes();
   const size_t most = std::max<size_t>(16 << 20, 4 * stack_bytes);
@@ -134,7 +135,7 @@ void HeapCore::CollectAndLook(LiveObjectsVisitor& visitor, Mutator* mutator) {
 }
 
 void HeapCore::CollectForRoom(Mutator& mutator) {
-  // Another thread's collection, for which this thread was parked, has left its nursery empty.
+  // This thread was parked for another thread's collection, which has emptied its nursery.
   if (!world.Stop(&mutator)) return;
   Stand(mutator);
   RunCollection(CollectionKind::kMinor);

@@ -8,22 +8,23 @@
 
 namespace allomon::gc::internal {
 
-// Moves the young objects that are reachable into the old space, but for those that a word of a
-// native stack may refer to.  All nurseries are holes between these.  Never fails (inv.reserve).
+// Moves the reachable young objects into the old space, except those that a word of a native stack
+// may refer to.  The holes between these become the nurseries.  Never fails (inv.reserve).
 void CollectMinor(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
-// Marks the reachable objects, and makes holes of the other ones.  Behind CollectMinor().  Without
-// memory for what it has to note of the stacks, it changes nothing, and returns false.
+// Marks the reachable objects, and makes holes of the others.  Called after CollectMinor().  If
+// there is no memory to note the objects that stacks refer to, changes nothing and returns false.
 bool MarkAndSweep(HeapCore& heap, size_t keep_free_blocks)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
 // Walks the heap from its roots and aborts on the first broken invariant.
 void VerifyHeap(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
-// The same when a marking in slices ends, before anything is swept: all of it is marked.
+// Walks the heap when a marking in slices ends, before anything is swept, and aborts if a reachable
+// object is not marked.
 void VerifyMarked(HeapCore& heap, const std::function<bool(Object*)>& is_marked)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
-// Calls visit(Slot&) for every strong root but the native stacks.
+// Calls visit(Slot&) for every strong root except the native stacks.
 template <typename Visit>
 void ForEachStrongRoot(HeapCore& heap, Visit visit)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
@@ -42,8 +43,9 @@ void ForEachStrongRoot(HeapCore& heap, Visit visit)
   }
 }
 
-// inv.remembered: `slot`, of an object of the old space, points to a young object that stays.  One
-// with tenure is old itself; one without memory for the slot gets tenure.
+// inv.remembered: `slot`, of an object of the old space, points to a young object that stays.  If
+// that object has tenure, it is old itself and nothing is noted.  If there is no memory to note the
+// slot, the object gets tenure.
 inline void Remember(HeapCore& heap, Slot& slot) {
   constexpr uintptr_t kBoth = kStaysBit | kTenuredBit;
   if ((HeaderOf(slot) & kBoth) == kBoth) {
@@ -65,7 +67,8 @@ struct EphemeronSlots {
   Slot value;
   Object* next_marked;  // the collector's own, while it marks
 
-  // The key is dead.  The ephemeron may be in the list of a marking that goes on.
+  // Clears the ephemeron because its key is dead.  It may still be in the list of a marking in
+  // progress.
   void Clear() { key = value = nullptr; }
 };
 inline EphemeronSlots& EphemeronOf(Object* object) {

@@ -13,9 +13,8 @@
 namespace allomon::gc::internal {
 namespace {
 
-// A thread that waits for this mutex stands meanwhile (class Standing).  A thread holds the mutex
-// no longer than a change of the list takes.  Only the thread that forks holds it while it waits
-// for worlds.
+// A thread that waits for this mutex stands (class Standing).  A thread holds the mutex only as
+// long as a change of the list takes.  Only the forking thread holds it while it waits for worlds.
 Mutex g_heaps_mutex;
 HeapCore* g_heaps ALLOMON_GUARDED_BY(g_heaps_mutex) = nullptr;
 
@@ -24,8 +23,8 @@ void ForEachHeap(Visit visit) ALLOMON_REQUIRES(g_heaps_mutex) {
   for (HeapCore* heap = g_heaps; heap != nullptr; heap = heap->next_heap) visit(*heap);
 }
 
-// All worlds are stopped before the first lock is taken: a thread that waits for a lock of one heap
-// may be a thread that another heap's world waits for.
+// Stops all worlds before it takes the first lock: a thread that waits for a lock of one heap may
+// be a thread that another heap's world waits for.
 void BeforeFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
   {
     const Standing standing;
@@ -48,8 +47,8 @@ void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   g_heaps_mutex.unlock();
 }
 
-// The tracker's handlers are installed first.  Handlers that are installed later run earlier before
-// a fork, so the wait for other threads comes while the tracker's locks are still free.
+// The tracker's handlers are installed first.  Handlers installed later run earlier before a fork,
+// so the wait for other threads happens while the tracker's locks are still free.
 void InstallHandlersOnce() {
   static const int installed = [] {
     heap_client::InstallForkHandlers();
@@ -76,7 +75,7 @@ void UnregisterForFork(HeapCore* heap) {
   if (heap->next_heap != nullptr) heap->next_heap->previous_heap = heap->previous_heap;
 }
 
-// This thread's mutator of that heap, or nullptr.
+// Returns this thread's mutator of that heap, or nullptr.
 static Mutator* MutatorHere(HeapCore* heap) {
   Mutator* const mutator = t_window.mutator;
   return mutator != nullptr && mutator->heap == heap ? mutator : nullptr;

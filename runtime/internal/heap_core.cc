@@ -53,7 +53,7 @@ Mutator* HeapCore::Attach() {
     return nullptr;
   }
   world.Add(mutator);
-  // With the world stopped, the reserve for the mutator's nursery is made.
+  // Stops the world to make the reserve for the mutator's nursery.
   while (!world.Stop(mutator)) {
   }
   Stand(*mutator);
@@ -75,7 +75,7 @@ void HeapCore::Detach(Mutator* mutator) {
                    "rule.detach: a thread detaches while Roots of it live");
   while (!world.Stop(mutator)) {
   }
-  // What other stacks refer to stays where it is, in slices that the heap takes over.
+  // Objects that other stacks refer to stay in place, in slices that the heap takes over.
   mutator->stack.here.Clear();
   RunCollection(CollectionKind::kMinor);
   LeaveHeap(*mutator);
@@ -84,7 +84,7 @@ void HeapCore::Detach(Mutator* mutator) {
   delete mutator;
 }
 
-// What stays of the thread's objects is the heap's, with the ephemerons that refer to such.
+// The heap takes over the thread's objects that stay, and the ephemerons that refer to them.
 void HeapCore::LeaveHeap(Mutator& mutator) {
   mutator.LeaveNursery();
   mutator.CloseOldWindow();
@@ -180,8 +180,8 @@ void HeapCore::RemoveGlobal(GlobalNode* node) {
   node->next->previous = node->previous;
 }
 
-// std::bad_alloc is thrown after the mutex is released: an exception is an object of malloc's,
-// whose sampling may run user code that takes the mutex.
+// std::bad_alloc is thrown after the mutex is released: malloc allocates the exception, and its
+// sampling may run user code that takes the mutex.
 void HeapCore::AddFinalizer(Object* object, std::function<void(Object*)> run) {
   bool has_room = false;
   {

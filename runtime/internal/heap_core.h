@@ -1,5 +1,5 @@
-// A heap without its public face: the spaces, the threads, the tables, and the measures when there
-// is no room.
+// The implementation of a heap: its spaces, threads and tables, and the measures it takes when
+// memory is short.
 #ifndef ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
 #define ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
 
@@ -25,7 +25,7 @@ namespace allomon::gc::internal {
 
 class HeapCore;
 
-// A root that belongs to no thread: in the heap's list while it lives.
+// A root that belongs to no thread.  It is in the heap's list while it lives.
 struct GlobalNode {
   Slot object = nullptr;
   const char* name = nullptr;  // for snapshots; not owned
@@ -42,8 +42,8 @@ struct RootBlock {
   Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
 };
 
-// Looks at the live objects of a heap, between two collections.  Calls no malloc, whose samples run
-// user code, which could wait for a thread that stands.
+// Visits the live objects of a heap, between two collections.  Must not call malloc, whose samples
+// run user code, which could wait for a thread that stands.
 class LiveObjectsVisitor {
  public:
   virtual ~LiveObjectsVisitor() = default;
@@ -63,48 +63,51 @@ class HeapCore {
   Mutator* Attach();
   void Detach(Mutator* mutator);
 
-  // Collects, with the world stopped by this thread.  `mutator` is the thread's own mutator, or
-  // nullptr for a thread that does not run in this heap.
-  enum class OwnStack { kKeeps, kKeepsNothing };  // the native one of the calling thread
+  // Collects; this thread has stopped the world.  `mutator` is the thread's own mutator, or nullptr
+  // for a thread that does not run in this heap.
+  enum class OwnStack { kKeeps, kKeepsNothing };  // the native stack of the calling thread
   void Collect(CollectionKind kind, Mutator* mutator, OwnStack own_stack = OwnStack::kKeeps);
-  // Collects kMajor, and lets the visitor look before the world goes on.  Throws std::bad_alloc.
+  // Collects kMajor, and calls the visitor before the world resumes.  Throws std::bad_alloc.
   void CollectAndLook(LiveObjectsVisitor& visitor, Mutator* mutator);
   // Empties the nurseries, the caller's included, unless another thread's collection has just
   // emptied them.  A major collection follows if one is due.
   void CollectForRoom(Mutator& mutator);
-  // A major collection is due: does it, or begins it in slices, or goes on with the one that is
-  // under way.
+  // Called when a major collection is due: collects in one pause, begins a collection in slices, or
+  // continues the one in progress.
   void CollectForGrowth(Mutator& mutator);
 
-  // Whether a major collection has to come before `bytes` more of large objects, and whether the
-  // limit allows these bytes.
+  // Whether a major collection must precede `bytes` more of large objects, and whether the limit
+  // allows these bytes.
   bool WantsMajor(size_t bytes) const;
-  // The next major collection is measured by what lives now.  The world is stopped.
+  // Derives the threshold of the next major collection from the bytes that live now.  The world is
+  // stopped.
   void SetMajorThreshold();
-  // The free blocks that the program will need until then.
+  // Returns the free blocks that the program will need until the next major collection.
   size_t BlocksToKeep();
-  // Sweeps a chunk; false if there was none.  The caller holds the cycle's mutex.
+  // Sweeps a chunk; false if no chunk is left.  The caller holds the cycle's mutex.
   bool SweepNextChunk();
   bool LimitAllows(size_t bytes);
-  // Takes a block of the old space for objects that are born old, of kBlockBytes; nullptr when the
-  // limit, or the system, allows none.  A safepoint of the mutator's thread, without callbacks.
+  // Takes a block of kBlockBytes of the old space for objects that are born old; nullptr when the
+  // limit or the system allows no further block.  A safepoint of the mutator's thread, without
+  // callbacks.
   char* TakeOldBlock(Mutator* mutator);
-  // Makes a large object of so many words, as LargeSpace::Allocate() does; nullptr when the limit
-  // does not allow it.
+  // Makes a large object of `words`, as LargeSpace::Allocate() does; nullptr when the limit does
+  // not allow it.
   Object* AllocateLarge(uint64_t words);
   // Words in the old space, dead ones included until a major collection finds them.
   uint64_t OldWords() const {
     return statistics.promoted_words + born_old_words - statistics.freed_old_words;
   }
   void CountBornOld(uint64_t words, size_t bytes);
-  // Another one for each mutator; the same in each run of a program that makes its threads in the
-  // same order.
+  // Returns a different seed for each mutator; the same in each run of a program that makes its
+  // threads in the same order.
   uint32_t TakeSeed() { return seeds_.fetch_add(1, std::memory_order_relaxed) + 1; }
   // Asks the program for memory; false if the program has no handler, or its handler refuses.
   bool AskForMemory(size_t bytes);
 
-  // The tracker callbacks, releases of custom blocks and finalizers that collections have found
-  // due.  Safepoints run them.  RunDue() throws the exception of one of them; the others stay due.
+  // Pending work: the tracker callbacks, releases of custom blocks and finalizers that collections
+  // have found due.  Safepoints run it.  RunDue() throws the exception of one action; the others
+  // stay due.
   bool AnyDue() const;
   void RunDue(Mutator* mutator);
 
@@ -114,7 +117,7 @@ class HeapCore {
   void RemoveGlobal(GlobalNode* node);
   // Throws std::bad_alloc.
   void AddFinalizer(Object* object, std::function<void(Object*)> run);
-  // Makes room for one custom block; one of the other functions gives the room back.  Throws
+  // Reserves one custom block; one of the other functions ends the reservation.  Throws
   // std::bad_alloc.
   void ReserveCustom();
   void UnreserveCustom();
@@ -122,8 +125,8 @@ class HeapCore {
 
   HeapStatistics Statistics(Mutator* mutator);
 
-  // For fork: the world is stopped, and no other thread holds a lock of the heap, so the child
-  // finds the heap consistent.
+  // Used around fork: the world is stopped, and no other thread holds a lock of the heap, so the
+  // child finds the heap consistent.
   void StopForFork();
   void LockForFork();
   void AfterForkInParent();
@@ -136,14 +139,15 @@ class HeapCore {
   World world;
   CoroutineStacks coroutines;
   YoungSpace young;
-  // inv.remembered: slots of old objects that point to young ones which stay, without tenure.
+  // inv.remembered: slots of old objects that point to young objects which stay without tenure.
   Vector<Slot*> remembered;
-  Vector<Object*> left_weaks;         // Mutator::weaks of threads that have gone
-  Vector<Object*> coroutine_objects;  // that the last marking has found on registered stacks
+  Vector<Object*> left_weaks;         // Mutator::weaks of detached threads
+  Vector<Object*> coroutine_objects;  // objects that the last marking has found on registered
+                                      // stacks
   BlockSpace blocks;
   LargeSpace large;
   SampleTable samples;
-  HeapStatistics statistics;  // the counts of collections; under the stopped world
+  HeapStatistics statistics;  // the counts of collections; guarded by the stopped world
 
   Mutex globals_mutex;
   GlobalNode globals ALLOMON_GUARDED_BY(globals_mutex);     // a ring
@@ -156,11 +160,12 @@ class HeapCore {
   std::atomic<size_t> due_actions{0};
   std::atomic<uint64_t> custom_bytes{0};
 
-  // The old bytes (custom ones included) that have appeared since the last major collection, and
-  // the threshold at which they start one.
+  // The bytes (custom ones included) that became old since the last major collection, and the
+  // threshold at which the next one starts.
   std::atomic<uint64_t> grown_bytes{0};
   uint64_t major_threshold_bytes = 0;
-  uint64_t major_start_bytes = 0;  // one in slices begins a little earlier
+  uint64_t major_start_bytes = 0;  // the threshold of a collection in slices, which starts a little
+                                   // earlier
   std::atomic<uint64_t> born_old_words{0};
 
   MarkCycle cycle{*this};
@@ -169,8 +174,8 @@ class HeapCore {
   HeapCore* next_heap = nullptr;
 
  private:
-  // With the world stopped by this thread.  `due`: a major collection is, if `kind` is kMinor.
-  // False if a major collection had no memory to mark with.
+  // Collects; this thread has stopped the world.  `due`: a major collection is due, even if `kind`
+  // is kMinor. Returns false if a major collection had no memory to mark with.
   bool RunCollection(CollectionKind kind, bool due = false);
   bool MajorStopped() ALLOMON_REQUIRES(globals_mutex, tables_mutex);
   bool MajorPart(CollectionKind kind, bool due, uint64_t pause_start_ns);
@@ -195,12 +200,12 @@ class HeapCore {
   size_t nursery_bytes_;
   NurseryShare share_;
   std::atomic<uint32_t> seeds_{0};
-  // inv.reserve: so many free blocks are for the next collection.  Written while the world is
-  // stopped.
+  // inv.reserve: this many free blocks are reserved for the next collection.  Written while the
+  // world is stopped.
   size_t reserve_blocks_ = 0;
-  // Threads that run take free blocks under it; a collector does when they stand.
+  // Running threads take free blocks under this mutex; a collector does so when all threads stand.
   Mutex blocks_mutex_;
-  // The last member: its thread ends before anything else does.
+  // The last member: its thread must end before any other member is destroyed.
   MarkHelper helper_{cycle, blocks.stock()};
 };
 

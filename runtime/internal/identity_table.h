@@ -1,5 +1,5 @@
-// The identity hashes of objects that were young when they were asked for.  An old object does not
-// move: without an entry its hash is that of its address.
+// The identity hashes of objects that were young when their hash was first asked for.  An old
+// object does not move: without an entry its hash is derived from its address.
 #ifndef ALLOMON_RUNTIME_INTERNAL_IDENTITY_TABLE_H_
 #define ALLOMON_RUNTIME_INTERNAL_IDENTITY_TABLE_H_
 
@@ -19,7 +19,7 @@ constexpr uint64_t MixWord(uint64_t word) {
   return word ^ word >> 32;
 }
 
-// Hashes by address, without removal of single ones.
+// Maps addresses to hashes.  Single entries cannot be removed.
 class AddressMap {
  public:
   struct Entry {
@@ -28,14 +28,14 @@ class AddressMap {
   };
 
   size_t size() const { return entries_.size(); }
-  // In the order in which they were added, while none was filtered out.
+  // Entries are in the order of insertion until Filter() removes some.
   const Entry& At(size_t place) const { return entries_[place]; }
   const Entry* Find(Object* object) const;
-  // Makes room for so many entries; false without memory.
+  // Makes room for `entries`; false without memory.
   [[nodiscard]] bool Reserve(size_t entries);
-  // There is room.
+  // The caller has made room.
   void Add(Entry entry);
-  // Keeps the entries that `keep` tells to, which it may change.  Allocates nothing.
+  // Keeps the entries for which keep(entry) is true; `keep` may change them.  Allocates nothing.
   template <typename Keep>
   void Filter(Keep keep) {
     size_t kept = 0;
@@ -52,18 +52,20 @@ class AddressMap {
   void Rebuild();
 
   Vector<Entry> entries_;
-  Vector<uint32_t> slots_;  // an entry's place plus one; 0: free.  A power of two, half of it free
+  Vector<uint32_t> slots_;  // index of an entry plus one; 0: free.  The size is a power of two, at
+                            // least half of it free
 };
 
 // inv.identity.room: the old map has room for all young entries, so a collection does not allocate.
 class IdentityTable {
  public:
-  // The object's hash, which is made if need be; false without memory.
+  // Returns the object's hash, which it makes at the first call; false without memory.
   [[nodiscard]] bool HashOf(Object* object, uint64_t* hash);
-  // Without a lock: whether no object has an entry.
+  // Whether no object has an entry.  Takes no lock.
   bool empty() const { return n_entries_.load(std::memory_order_relaxed) == 0; }
 
-  // Behind a minor collection: now(object) is the present address, nullptr of a dead object.
+  // Called after a minor collection.  now(object) returns the present address, or nullptr for a
+  // dead object.
   template <typename Now>
   void AfterMinor(Now now) {
     if (young_.size() == 0) return;
@@ -74,7 +76,7 @@ class IdentityTable {
     });
     Count();
   }
-  // Within a major collection, when all that lives is marked.
+  // Called during a major collection, when all live objects are marked.
   template <typename IsMarked>
   void AfterMajor(IsMarked is_marked) {
     const auto lives = [&](const AddressMap::Entry& entry) { return is_marked(entry.object); };

@@ -13,7 +13,7 @@ LargeSpace::~LargeSpace() {
   Sweep();
 }
 
-// The node's place in the list is claimed with the bytes.
+// Claims the bytes together with an entry in the list of nodes.
 bool LargeSpace::ClaimBytes(size_t bytes, size_t most_bytes) {
   const MutexHolder hold(mutex_);
   if (bytes > most_bytes || bytes_ > most_bytes - bytes) return false;
@@ -38,7 +38,7 @@ void LargeSpace::Link(LargeNode* node) {
   if (!sweeping_ && nodes_.size() - n_sorted_ >= kMergedAtOnce) MergeLocked();
 }
 
-// Brings the first of the recent nodes to their places.
+// Merges the recent nodes into the sorted ones.
 void LargeSpace::MergeLocked() {
   LargeNode* recent[kMergedAtOnce];
   const size_t n = std::min(nodes_.size() - n_sorted_, kMergedAtOnce);
@@ -102,7 +102,7 @@ void LargeSpace::BeginSweep() {
   sweep_end_ = nodes_.size();
 }
 
-// Behind those that were kept come those that were made meanwhile.
+// Appends the nodes added during the sweep to the nodes that the sweep kept.
 void LargeSpace::EndSweepLocked() {
   const auto to = std::copy(nodes_.begin() + static_cast<ptrdiff_t>(sweep_end_), nodes_.end(),
                             nodes_.begin() + static_cast<ptrdiff_t>(sweep_kept_));

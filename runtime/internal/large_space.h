@@ -13,11 +13,11 @@ namespace allomon::gc::internal {
 using allomon::internal::Mutex;
 using allomon::internal::MutexHolder;
 
-// Stands right before the header of a large object.
+// Lies immediately before the header of a large object.
 struct LargeNode {
   uint64_t words;   // header included
   uint32_t mark;    // the last marking that has found the object, or in which it was made
-  uint32_t number;  // by NumberMarked()
+  uint32_t number;  // set by NumberMarked()
 
   static LargeNode* Of(Object* object) {
     return reinterpret_cast<LargeNode*>(&HeaderOf(object)) - 1;
@@ -45,9 +45,9 @@ class LargeSpace {
   // backend's, and each 256th time a merge of all objects' addresses.
   Object* Allocate(uint64_t words, size_t most_bytes);
 
-  // Begins another marking: no object is marked but those that are made from now on.
+  // Begins another marking: only objects made from now on are marked.
   void ClearMarks();
-  // Called by the only thread that marks.
+  // Called only by the thread that marks.
   bool IsMarked(Object* object) const { return LargeNode::Of(object)->mark == marking_; }
   // Returns false if the object was marked before.
   bool SetMarked(Object* object) {
@@ -57,9 +57,9 @@ class LargeSpace {
   }
   // Frees the unmarked objects.
   void Sweep();
-  // The same in pieces: after BeginSweep(), SweepNext() looks at some objects, and returns false
-  // when there are none left.  It fills `dead` with those that are to be freed by Free().  Also
-  // beside threads that allocate.
+  // Sweeps in pieces: after BeginSweep(), SweepNext() looks at some objects and returns false when
+  // no objects are left.  It fills `dead` with those that Free() must free.  Other threads may
+  // allocate meanwhile.
   static constexpr size_t kSweptAtOnce = 16;
   struct Dead {
     LargeNode* nodes[kSweptAtOnce];
@@ -87,9 +87,10 @@ class LargeSpace {
   }
   bool Contains(Object* object);
 
-  // All objects lie between the two addresses; 0 and 0 if there are none.  Not while sweeping.
+  // Returns two addresses that enclose all objects; 0 and 0 without objects.  Must not be called
+  // while sweeping.
   void FindBounds(uintptr_t* low, uintptr_t* high);
-  // The object, header included, that holds the byte; nullptr if there is none.  Behind
+  // Returns the object, header included, that holds the byte, or nullptr.  Must be called after
   // FindBounds(), with no allocation in between.
   Object* ObjectAt(uintptr_t byte);
 
@@ -100,7 +101,7 @@ class LargeSpace {
   }
 
  private:
-  // So many nodes are merged at a time.
+  // The number of nodes merged at a time.
   static constexpr size_t kMergedAtOnce = 256;
 
   bool ClaimBytes(size_t bytes, size_t most_bytes);
@@ -112,14 +113,15 @@ class LargeSpace {
   void EndSweepLocked() ALLOMON_REQUIRES(mutex_);
 
   Mutex mutex_;
-  // The first n_sorted_ are in the order of their addresses, the others are recent.  While a sweep
-  // goes on, those in [sweep_kept_, sweep_next_) are gone.
+  // The first n_sorted_ nodes are sorted by address, the others are recent.  During a sweep, the
+  // nodes in [sweep_kept_, sweep_next_) are already removed.
   Vector<LargeNode*> nodes_ ALLOMON_GUARDED_BY(mutex_);
   size_t n_sorted_ ALLOMON_GUARDED_BY(mutex_) = 0;
-  size_t n_claimed_ ALLOMON_GUARDED_BY(mutex_) = 0;  // there is room for so many more nodes
+  size_t n_claimed_ ALLOMON_GUARDED_BY(mutex_) = 0;  // number of further nodes for which room is
+                                                     // reserved
   bool sweeping_ ALLOMON_GUARDED_BY(mutex_) = false;
   size_t sweep_kept_ ALLOMON_GUARDED_BY(mutex_) = 0;
-  size_t sweep_sorted_ ALLOMON_GUARDED_BY(mutex_) = 0;  // of those that are kept
+  size_t sweep_sorted_ ALLOMON_GUARDED_BY(mutex_) = 0;  // sorted ones among the kept nodes
   size_t sweep_next_ ALLOMON_GUARDED_BY(mutex_) = 0;
   size_t sweep_end_ ALLOMON_GUARDED_BY(mutex_) = 0;
   size_t bytes_ ALLOMON_GUARDED_BY(mutex_) = 0;

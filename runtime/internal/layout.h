@@ -75,9 +75,10 @@ constexpr void CheckMember() {
 struct ReferenceList {
   std::array<uint32_t, 256> offsets{};
   uint32_t count = 0;
-  size_t end_bytes = 0;  // behind the last member
+  size_t end_bytes = 0;  // end of the last member
 
-  size_t trailing_bytes = 0;  // behind a Trailing member; 0: there is none
+  size_t trailing_bytes = 0;  // offset of the array after a Trailing member; 0 without such a
+                              // member
 
   constexpr void Add(size_t offset_bytes) {
     offsets[count++] = static_cast<uint32_t>(offset_bytes / kWordBytes);

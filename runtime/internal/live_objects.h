@@ -1,5 +1,5 @@
-// The live objects of a heap and their numbers, behind a major collection: the marks are a bitmap
-// of them, and the numbers are ranks in it.  So a walk needs no memory per object.
+// The live objects of a heap and their numbers, after a major collection.  The marks are a bitmap
+// of the live objects, and the numbers are ranks in it, so a walk needs no memory per object.
 #ifndef ALLOMON_RUNTIME_INTERNAL_LIVE_OBJECTS_H_
 #define ALLOMON_RUNTIME_INTERNAL_LIVE_OBJECTS_H_
 

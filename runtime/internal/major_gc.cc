@@ -1,4 +1,5 @@
-// A major collection at once, while the world is stopped.  mark_cycle.h has the one in slices.
+// A major collection in one pause, while the world is stopped.  mark_cycle.h has the collection in
+// slices.
 #include "runtime/internal/collector.h"
 #include "runtime/internal/mark_weak.h"
 #include "runtime/internal/marker.h"
@@ -14,7 +15,7 @@ void CountMajor(HeapCore& heap, uint64_t live_words) {
   heap.statistics.freed_old_words += heap.OldWords() - live_words;
 }
 
-// What has died in its place becomes a hole.
+// Makes holes of the objects that stayed in place and have died.
 void ReopenNurseries(HeapCore& heap, const WholeMarker& marker) {
   const size_t young_bytes = heap.young.young_bytes();
   const auto lives = [](const YoungSlice& slice, Object* object) {

@@ -48,7 +48,7 @@ void MarkCycle::Note(Mutator& mutator, Object* object) {
   mutator.notes[mutator.n_notes++] = object;
   if (mutator.n_notes < Mutator::kMostNotes) return;
   const Hold hold(*this);
-  // So that a program which does nothing but overwrite fills no memory.
+  // Bounds the memory of a program that does nothing but overwrite references.
   for (int i = 0; i < 8 && phase() == Phase::kClear; ++i) ClearSome();
   MarkNotes(mutator);
 }
@@ -170,7 +170,8 @@ void MarkCycle::UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   let_go_.NotifyAll();
 }
 
-// A thread that the child does not have may have wanted the mutex; the one that forks holds it.
+// The forking thread holds the mutex.  A thread that the child does not have may have been waiting
+// for it.
 void MarkCycle::ResetInForkedChild() {
   let_go_.ResetInForkedChild();
   wanted_.store(1, std::memory_order_relaxed);

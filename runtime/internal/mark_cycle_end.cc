@@ -22,7 +22,7 @@ bool MarkCycle::LiesInLiving(Slot* slot) {
   return object != nullptr && heap_.large.IsMarked(object);
 }
 
-// Slots of dead objects are those of others when their memory has been swept.
+// Removes the slots of dead objects: once swept, their memory holds the slots of other objects.
 void MarkCycle::FilterSlots(Vector<Slot*>& slots) {
   const auto is_dead = [this](Slot* slot)
                            ALLOMON_NO_THREAD_SAFETY_ANALYSIS { return !LiesInLiving(slot); };
@@ -54,7 +54,7 @@ void MarkCycle::EndMarking() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the collect
   ForgetDeadEphemerons(heap_, marker);
   DropDeadStays();
   if (heap_.options.verify) VerifyMarked(heap_, [&](Object* o) { return marker.IsMarked(o); });
-  // From here on Remember() notes nothing for this cycle.
+  // Remember() notes nothing for this cycle after this line.
   EnterPhase(Phase::kSweep);
   TellMutators(false);
   RestrictTenure();
@@ -74,7 +74,7 @@ bool MarkCycle::WasThere(Object* object) const {
   return IsLarge(HeaderOf(object)) || !BlockSpace::IsFresh(object);
 }
 
-// Running threads ask for the number of chunks, so chunks go while the world is stopped.
+// Running threads read the number of chunks, so chunks are removed only while the world is stopped.
 void MarkCycle::EndSweep() {
   heap_.blocks.ChooseReleases(keep_free_blocks_);
   EnterPhase(Phase::kRelease);

@@ -16,7 +16,7 @@ bool MarkCycle::AddHeldSlots(Object* object) {
   };
   const TypeInfo& type = TypeOf(HeaderOf(object));
   ForEachSlot(type, object, add);
-  // An ephemeron that is young now keeps both: nobody looks at it when the marking ends.
+  // A young ephemeron keeps both its key and its value: the end of the marking does not visit it.
   if (type.kind == Kind::kEphemeron) {
     add(EphemeronOf(object).key);
     add(EphemeronOf(object).value);
@@ -24,8 +24,8 @@ bool MarkCycle::AddHeldSlots(Object* object) {
   return has_room;
 }
 
-// The barrier does not note stores into young objects, so what those that stay refer to is noted
-// now.
+// Notes the references of the objects that stay now, because the barrier does not note stores into
+// young objects.
 bool MarkCycle::HoldStays() {
   held_.clear();
   held_slots_.clear();
@@ -60,7 +60,7 @@ void MarkCycle::ReachOne(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   reached_.push_back(held);
 }
 
-// In a loop, since objects that stay may be a long list.
+// Loops instead of recursing, since the objects that stay may form a long list.
 void MarkCycle::Reach(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   ReachOne(object);
   while (n_followed_ < reached_.size()) {
@@ -76,8 +76,9 @@ void MarkCycle::Reach(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   }
 }
 
-// Without memory for it the object is marked at once, with nothing left to be cleared; before the
-// beginning there are no marks to be set, so there is none.
+// If there is no memory to note the object, marks it at once, after the remaining marks are
+// cleared.  Before the collection begins there are no marks to set, so it records the lack of room
+// instead.
 void MarkCycle::MarkRoot(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   SliceMarker& marker = **marker_;
   if (marker.AddRoot(object)) return;
@@ -91,7 +92,7 @@ void MarkCycle::MarkRoot(Object* object) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   marker.Visit(object);
 }
 
-// They are the holes of the nursery from now on, as behind a collection at once.
+// The dead objects become holes of the nursery, as after a collection in one pause.
 void MarkCycle::DropDeadStays() {
   const size_t old_bytes = heap_.young.old_bytes();
   const size_t young_bytes = heap_.young.young_bytes();

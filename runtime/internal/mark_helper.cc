@@ -20,7 +20,7 @@ bool HasSecondProcessor() {
   return sched_getaffinity(0, sizeof(processors), &processors) == 0 && CPU_COUNT(&processors) > 1;
 }
 
-// A thread without signals: the host's handlers run on the host's threads.
+// Starts a thread with all signals blocked: the host's handlers run on the host's threads.
 bool StartThread(pthread_t* thread, void* (*run)(void*), void* argument) {
   sigset_t all;
   sigset_t former;
@@ -28,7 +28,7 @@ bool StartThread(pthread_t* thread, void* (*run)(void*), void* argument) {
   pthread_sigmask(SIG_SETMASK, &all, &former);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  // Enough for its frames and the C library's own data.
+  // The stack size suffices for its frames and the C library's data.
   pthread_attr_setstacksize(&attributes, std::max<size_t>(PTHREAD_STACK_MIN, 256 << 10));
   const bool started = pthread_create(thread, &attributes, run, argument) == 0;
   pthread_attr_destroy(&attributes);
@@ -52,7 +52,7 @@ MarkHelper::~MarkHelper() {
   pthread_join(thread, nullptr);
 }
 
-// User code that the C library's malloc would call must not meet half a thread.
+// The C library's malloc may call user code here, which must not meet a half-started thread.
 void MarkHelper::StartLocked() {
   bool started = false;
   pthread_t thread = {};
@@ -71,7 +71,8 @@ void MarkHelper::Wake() {
   woken_.NotifyOne();
 }
 
-// Work that comes while the last slice finds none is not lost: the flag is cleared before.
+// The flag is cleared before the slice runs, so work that arrives while the slice finds nothing is
+// not lost.
 bool MarkHelper::WaitForWork() {
   const MutexHolder hold(mutex_);
   while (!has_work_ && !is_to_end_) woken_.Wait(mutex_);

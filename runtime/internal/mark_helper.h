@@ -15,22 +15,22 @@ using allomon::internal::MutexHolder;
 class ChunkStock;
 class MarkCycle;
 
-// The thread is made when the first collection in slices begins.  It blocks all signals, runs no
-// user code and calls no malloc.  Without it (one processor, no memory, a forked child until its
-// next collection) the program's own threads do the work in their pauses.
+// The thread is started when the first collection in slices begins.  It blocks all signals, runs no
+// user code and calls no malloc.  Without the thread (one processor, no memory, a forked child
+// until its next collection) the program's own threads do the work in their pauses.
 class MarkHelper {
  public:
   MarkHelper(MarkCycle& cycle, ChunkStock& stock) : cycle_(cycle), stock_(stock) {}
-  // Ends the thread, behind the slice that it is in.
+  // Stops the thread after its current slice.
   ~MarkHelper();
   MarkHelper(const MarkHelper&) = delete;
   MarkHelper& operator=(const MarkHelper&) = delete;
 
-  // There is work.  Called by a thread that has stopped no world.  Makes the thread if need be,
-  // which calls malloc.
+  // Announces work.  Called by a thread that has not stopped a world.  Starts the thread at the
+  // first call, which calls malloc.
   void Wake();
 
-  // Around fork.  The child has no such thread until the next Wake().
+  // Called around fork.  The child has no helper thread until the next Wake().
   void LockForFork();
   void UnlockAfterFork();
   void ResetInForkedChild();
@@ -46,7 +46,7 @@ class MarkHelper {
   ChunkStock& stock_;
   Mutex mutex_;
   Condition woken_;
-  bool has_work_ ALLOMON_GUARDED_BY(mutex_) = false;  // since the thread has last looked
+  bool has_work_ ALLOMON_GUARDED_BY(mutex_) = false;  // since the thread's last look
   bool is_to_end_ ALLOMON_GUARDED_BY(mutex_) = false;
   enum class State { kNone, kRuns, kRefused } state_ ALLOMON_GUARDED_BY(mutex_) = State::kNone;
   pthread_t thread_ ALLOMON_GUARDED_BY(mutex_) = {};

@@ -1,4 +1,4 @@
-// How the work of a collection in slices is spread over the bytes that become old meanwhile.
+// Spreads the work of a collection in slices over the bytes that become old during it.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MARK_SLICES_H_
 #define ALLOMON_RUNTIME_INTERNAL_MARK_SLICES_H_
 
@@ -7,11 +7,11 @@
 
 namespace allomon::gc::internal {
 
-// A collection begins before the bytes that became old since the last one reach the threshold, and
-// is to have marked all when they do.  How long before, is measured by the last one.
+// A collection begins before the grown bytes reach the threshold, and must have marked everything
+// when they do.  The lead is derived from the last collection.
 class MarkPacing {
  public:
-  // The bytes at which the next collection begins.
+  // Returns the grown bytes at which the next collection begins.
   uint64_t StartBytes(uint64_t threshold_bytes) const {
     return threshold_bytes - threshold_bytes * lead_ / kWhole;
   }
@@ -22,21 +22,20 @@ class MarkPacing {
     room_bytes_ = std::max<uint64_t>({room, threshold_bytes / kMostLeads, kLeastRoomBytes});
     threshold_bytes_ = threshold_bytes;
   }
-  // All is marked.  The next lead is half as much again as this marking took, if the program goes
-  // on as it did.
+  // Ends the marking.  The next lead is half as much again as this marking took.
   void EndMarking(uint64_t grown_bytes) {
     const uint64_t took = (grown_bytes - start_bytes_) * 3 / 2;
     lead_ = std::clamp<uint64_t>(took * kWhole / std::max<uint64_t>(threshold_bytes_, 1),
                                  kWhole / kMostLeads, kWhole / 2);
   }
-  // Sweeping is to be done long before the next threshold is reached.
+  // Sweeping must be done long before the grown bytes reach the next threshold.
   void BeginSweep(uint64_t threshold_bytes) {
     start_bytes_ = 0;
     room_bytes_ = threshold_bytes_ = threshold_bytes;
   }
 
   bool IsLate(uint64_t grown_bytes) const { return grown_bytes - start_bytes_ > room_bytes_; }
-  // When a slice ends.  The pause has begun with a minor collection.
+  // Returns the time at which a slice ends.  The pause has begun with a minor collection.
   uint64_t SliceEnd(bool marks, uint64_t pause_start_ns, uint64_t now_ns,
                     uint64_t grown_bytes) const {
     const bool is_late = IsLate(grown_bytes);
@@ -44,12 +43,13 @@ class MarkPacing {
     return is_late ? std::max(pause_start_ns + kLatePauseNs, now_ns + 2 * kLeastSliceNs)
                    : std::max(pause_start_ns + kPauseNs, now_ns + kLeastSliceNs);
   }
-  // The program makes objects old faster than they are marked, although its nurseries are small
-  // (HeapCore::WantedBytes): the old space is about to have twice the bytes that it was to have.
+  // Whether the program makes objects old faster than they are marked, although its nurseries are
+  // small (HeapCore::WantedBytes), so that the old space is about to grow to twice the planned
+  // bytes.
   bool IsHopeless(uint64_t grown_bytes) const {
     return grown_bytes - start_bytes_ > room_bytes_ + threshold_bytes_;
   }
-  // The bytes at which a pause comes, whether or not a nursery is full.
+  // Returns the grown bytes at which a pause comes even if no nursery is full.
   uint64_t NextPause(uint64_t grown_bytes) const { return grown_bytes + room_bytes_ / 32; }
 
  private:

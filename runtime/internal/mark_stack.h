@@ -14,7 +14,7 @@ namespace allomon::gc::internal {
 
 class MarkStack {
  public:
-  // Of at most so many entries, rounded down to whole segments if they are more than one.
+  // A stack of at most `most` entries, rounded down to whole segments if they exceed one.
   explicit MarkStack(size_t most)
       : segment_entries_(std::min(most, kSegmentEntries)), n_left_(most / segment_entries_) {}
   ~MarkStack() {
@@ -48,7 +48,7 @@ class MarkStack {
     begin_ = segment->entries();
     end_ = begin_ + segment_entries_;
   }
-  // Of two segments one stays, so that a stack at the edge does not ask for memory again and again.
+  // Keeps one empty segment, so that a stack at a segment's edge does not repeatedly allocate.
   __attribute__((noinline)) bool Grow() {
     Segment* segment = std::exchange(spare_, nullptr);
     if (segment == nullptr) {
@@ -79,7 +79,7 @@ class MarkStack {
   size_t n_left_;  // segments that may be made
   Segment* first_ = nullptr;
   Segment* spare_ = nullptr;
-  // Of the first segment.
+  // The start of the first segment.
   Object** begin_ = nullptr;
   Object** end_ = nullptr;
   Object** top_ = nullptr;

@@ -1,4 +1,5 @@
-// The end of a marking: what does not keep its object alive.  For both modes of Marker.
+// The end of a marking: handles the references that do not keep their object alive.  For both modes
+// of Marker.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MARK_WEAK_H_
 #define ALLOMON_RUNTIME_INTERNAL_MARK_WEAK_H_
 
@@ -9,8 +10,8 @@
 
 namespace allomon::gc::internal {
 
-// Marks the values whose keys are marked, until nothing changes, or stop().  Returns whether
-// nothing changes any more.
+// Marks the values whose keys are marked, until nothing changes or stop().  Returns true if it has
+// reached the fixed point.
 template <MarkMode kMode, typename Stop>
 bool MarkEphemerons(Marker<kMode>& marker, Stop stop) {
   for (uint64_t before = 0; before != marker.progress();) {
@@ -34,8 +35,8 @@ void ClearDeadEphemerons(Marker<kMode>& marker) {
   }
 }
 
-// Visits the unreachable objects with finalizers, which are due from now on, in the order of their
-// registration, after weak references to them were cleared.
+// Makes the finalizers of unreachable objects due, in the order of their registration, and visits
+// their objects.  Weak references to the objects were cleared before.
 template <MarkMode kMode>
 void ReviveFinalizable(HeapCore& heap, Marker<kMode>& marker) ALLOMON_REQUIRES(heap.tables_mutex) {
   WeakTable<Finalizer>& table = heap.finalizers;
@@ -44,8 +45,8 @@ void ReviveFinalizable(HeapCore& heap, Marker<kMode>& marker) ALLOMON_REQUIRES(h
   for (size_t i = table.due_head; i < table.due.size(); ++i) marker.Visit(table.due[i].object);
 }
 
-// Tells the tables which objects are dead.  `was_there(object)`: the marking has looked for the
-// object; one that is younger lives, whatever it is.
+// Tells the tables which objects are dead.  was_there(object) is true if the marking has looked for
+// the object; an object that is newer counts as live.
 template <MarkMode kMode, typename WasThere>
 void FilterTables(HeapCore& heap, const Marker<kMode>& marker, WasThere was_there)
     ALLOMON_REQUIRES(heap.tables_mutex) {
@@ -59,7 +60,7 @@ void FilterTables(HeapCore& heap, const Marker<kMode>& marker, WasThere was_ther
   heap.identities.AfterMajor(is_marked);
 }
 
-// Of the lists that minor collections look at.
+// Removes dead ephemerons from the lists that minor collections visit.
 template <MarkMode kMode>
 void ForgetDeadEphemerons(HeapCore& heap, const Marker<kMode>& marker) {
   const auto forget_dead = [&marker](Vector<Object*>& ephemerons) {

@@ -1,8 +1,8 @@
-// Finds what is reachable in the old space: depth first, with a stack of its own.
+// Finds the reachable objects of the old space, depth first, with an explicit stack.
 //
-// An object is marked some visits after it was found, its header having been prefetched meanwhile.
-// When the stack cannot grow, objects are marked without being pushed, and a scan over the marked
-// objects finds them again.
+// An object is marked some visits after it was found, when the prefetch of its header has
+// completed. When the stack cannot grow, objects are marked without being pushed, and a scan over
+// the marked objects finds them again.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MARKER_H_
 #define ALLOMON_RUNTIME_INTERNAL_MARKER_H_
 
@@ -15,10 +15,9 @@
 
 namespace allomon::gc::internal {
 
-// MarkMode::kWhole: while the world is stopped, all at once, young objects that stay included; the
-// nurseries hold nothing else.
-// MarkMode::kInSlices: beside the program, by one thread at a time.  Young objects are not marked;
-// the cycle knows which of those that stay have been reached.
+// MarkMode::kWhole marks everything in one pause, including young objects that stay; the nurseries
+// hold no other objects. MarkMode::kInSlices marks while the program runs, on one thread at a time.
+// It does not mark young objects; the cycle knows which of those that stay have been reached.
 template <MarkMode kMode>
 class Marker {
   static constexpr bool kInSlices = kMode == MarkMode::kInSlices;
@@ -37,12 +36,12 @@ class Marker {
 
   // --- kInSlices.
 
-  // To be marked later.  Nothing of the object is read now.  False without memory.
+  // Adds an object to mark later, without reading the object.  Returns false without memory.
   [[nodiscard]] bool AddRoot(Object* object) {
     return !PointsToObject(object) || IsYoung(object) || TryPush(roots_, object);
   }
 
-  // Marks until nothing is left to be done, or stop().  Returns whether nothing is left.
+  // Marks until no work is left or stop().  Returns whether no work is left.
   template <typename Stop>
   bool MarkUntil(Stop stop) {
     while (Step()) {
@@ -52,8 +51,8 @@ class Marker {
     }
     return true;
   }
-  // Looks at the slots of objects that found no room on the stack, if there were any: by a walk
-  // over the whole heap, while the world is stopped.
+  // Visits the slots of objects that did not fit on the stack, by a walk over the whole heap while
+  // the world is stopped.
   void Rescan() {
     while (std::exchange(overflowed_, false)) {
       const auto scan = [this](Object* object) {
@@ -70,7 +69,7 @@ class Marker {
     }
   }
 
-  // Marks all that can be reached from what was visited.
+  // Marks everything that is reachable from the visited objects.
   void Drain() {
     MarkAll();
     Rescan();
@@ -84,16 +83,15 @@ class Marker {
     return Chunk::Of(object)->IsMarked(object);
   }
 
-  // The marked ephemerons, linked through themselves; an ephemeron that is found later stands in
-  // front.
+  // The marked ephemerons, linked through themselves; the one found last comes first.
   Object* first_ephemeron() const { return ephemerons_; }
   uint64_t marked_words() const { return marked_words_; }
-  // Grows with each object that IsMarked() answers true for.
+  // Increases with each object that becomes marked (IsMarked()).
   uint64_t progress() const { return marked_words_ + (kInSlices ? heap_.cycle.n_reached() : 0); }
   uint64_t marked_old_words() const { return marked_words_ - marked_young_words_; }
 
  private:
-  // Pairs with the release of Field's stores: what the reference leads to has been written.
+  // Acquire: pairs with the release of Field's stores, so the object's contents are visible.
   static Object* Load(Slot& slot) {
     return kInSlices ? __atomic_load_n(&slot, __ATOMIC_ACQUIRE) : slot;
   }
@@ -132,7 +130,7 @@ class Marker {
       ephemerons_ = object;
     }
     if (!HasReferences(type)) return;
-    // Without memory for that all slots of a long object are looked at in one step.
+    // If there is no memory for the entry, all slots of a long object are visited in one step.
     if (kInSlices && words > kLongWords && TryPush(long_, {object, 0})) return;
     Push(object);
   }
@@ -165,7 +163,7 @@ class Marker {
     if (PointsToObject(object)) VisitObject(object);
   }
 
-  // A scan for objects that were marked without being pushed comes by again and again.
+  // A rescan for objects that were marked without being pushed meets the same slot repeatedly.
   void NoteYoung(Slot& slot) {
     if constexpr (kInSlices) {
       heap_.cycle.NoteYoungSlot(slot);
@@ -187,7 +185,7 @@ class Marker {
     ForEachSlotBetween(type, object, from, to, [this](Slot& slot) { ScanSlot(slot, true); });
   }
 
-  // Does a piece of the work; false if there was none.
+  // Does one step of work; false if there was none left.
   bool Step() {
     if (Object* const object = stack_.Pop(); object != nullptr) return Scan(object), true;
     if (n_reserved_ > 0) return Scan(reserved_[--n_reserved_]), true;
@@ -217,13 +215,13 @@ class Marker {
     return any;
   }
 
-  // As many as the cache misses that a core can have under way.
+  // The number of cache misses that a core can have in flight.
   static constexpr size_t kComing = 8;
-  // Between two looks at the clock, which takes as long as a step or two.
+  // Steps between two looks at the clock; a look takes as long as a step or two.
   static constexpr uint32_t kStepsPerLook = 64;
-  // So many words count as a step: a miss of the cache each, in the worst case.
+  // This many words count as a step: a cache miss each, in the worst case.
   static constexpr uint64_t kWordsPerStep = 16;
-  // The words of longer objects are looked at in pieces.
+  // Objects with more words are visited in pieces.
   static constexpr uint64_t kLongWords = 256;
 
   struct LongObject {
@@ -237,7 +235,8 @@ class Marker {
   MarkStack stack_;
   Vector<Object*> roots_;    // found, and not marked
   Vector<LongObject> long_;  // marked, and partly looked at
-  // Without any stack, a linked list would need a scan of the heap for each of its cells.
+  // A small fixed stack.  Without it a linked list would need a scan of the heap for each of its
+  // cells.
   static constexpr size_t kReserved = 64;
   Object* reserved_[kReserved];
   size_t n_reserved_ = 0;

@@ -9,7 +9,8 @@ absl::Status Malformed(const std::string& what) {
   return absl::InvalidArgumentError("unmarshal: " + what);
 }
 
-// A name of hostile bytes, for a message: one line that does nothing to a terminal.
+// Makes a name from hostile bytes safe for a message: one line without control characters for a
+// terminal.
 std::string Shown(std::string_view name) {
   constexpr size_t kMostBytes = 200;
   std::string shown(name.substr(0, kMostBytes));
@@ -58,7 +59,7 @@ class GraphCheck {
   }
 
  private:
-  // From here to the end.
+  // The bytes from the position to the end.
   std::string_view Rest() const { return {end_ - source_.left(), source_.left()}; }
 
   absl::Status CheckTypes() {
@@ -215,8 +216,8 @@ class GraphCheck {
   const MarshalTypes& types_;
   MarshalSource source_;
   CheckedGraph graph_;
-  Vector<uint32_t> type_of_;  // by object, from 0
-  uint64_t met_ = 0;          // the objects that are referred to so far
+  Vector<uint32_t> type_of_;  // indexed by object, from 0
+  uint64_t met_ = 0;          // number of objects referred to so far
   const char* what_ = "";
 };
 

@@ -12,8 +12,8 @@ namespace allomon::gc::internal {
 struct CheckedGraph {
   Vector<const MarshalLayout*> types;  // in the order of the type table
   uint64_t n_objects = 0;
-  std::string_view heads;   // and all bytes behind the heads
-  std::string_view bodies;  // to the end
+  std::string_view heads;   // and all bytes after the heads
+  std::string_view bodies;  // up to the end
 };
 
 // inv.marshal.checked: accepted bytes can be built into a graph without another check of a bound:

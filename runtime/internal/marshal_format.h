@@ -11,7 +11,8 @@ namespace allomon::gc::internal {
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are written as they lie in memory");
 
-// As in PNG's magic number: a byte above 127 and a line end, which text-only transports damage.
+// The magic number has a byte above 127 and a line end, as PNG's has: text-only transports damage
+// them.
 inline constexpr char kMarshalMagic[8] = {'\x89', 'A', 'L', 'M', 'G', 'C', '\r', '\n'};
 inline constexpr uint32_t kMarshalVersion = 1;
 
@@ -20,7 +21,7 @@ struct MarshalHeader {
   uint32_t version;
   uint32_t zero;
   uint64_t length_bytes;  // header included
-  uint64_t checksum;      // of the bytes behind the header
+  uint64_t checksum;      // of the bytes after the header
 };
 static_assert(sizeof(MarshalHeader) == 32);
 

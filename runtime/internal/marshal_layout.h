@@ -47,8 +47,8 @@ struct MarshalLayout {
   const MarshalRun* runs;
   uint32_t n_references;
   uint32_t n_runs;
-  uint32_t plain_bytes;     // of all runs
-  const TypeInfo* element;  // of an array
+  uint32_t plain_bytes;     // total of all runs
+  const TypeInfo* element;  // type of an array's elements
 };
 
 // Grows while the compiler walks over a type.

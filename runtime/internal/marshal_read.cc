@@ -39,7 +39,7 @@ class GraphBuilder {
  private:
   struct Head {
     const MarshalLayout* layout;
-    uint64_t length;  // of an array or bytes
+    uint64_t length;  // length of an array or bytes
   };
 
   // CheckGraph() has made sure that the read succeeds.
@@ -56,7 +56,7 @@ class GraphBuilder {
     return head;
   }
 
-  // A safepoint.  All objects made before are linked by now.
+  // Makes the next object.  A safepoint; all earlier objects are already linked.
   void MakeNext() {
     const Head head = NextHead(heads_);
     ForgetOld();
@@ -160,10 +160,10 @@ class GraphBuilder {
 
   const CheckedGraph& graph_;
   const FrameState caller_;
-  MarshalSource heads_;       // of objects to be made
-  MarshalSource body_heads_;  // of objects to be filled, which are earlier ones
+  MarshalSource heads_;       // heads of the objects to make
+  MarshalSource body_heads_;  // heads of the objects to fill, which come earlier
   MarshalSource bodies_;
-  Vector<Slot> table_;  // by number, from 0
+  Vector<Slot> table_;  // indexed by number, from 0
   uint64_t made_ = 0;
   size_t first_young_ = 0;
   size_t n_young_ = 0;

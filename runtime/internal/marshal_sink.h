@@ -1,5 +1,5 @@
 // The bytes that are written, in chunks of the backend's memory.  Unlike a sampled malloc, taking a
-// chunk runs no user code, and the bytes are not copied when there are more of them.
+// chunk runs no user code, and growth copies no bytes.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MARSHAL_SINK_H_
 #define ALLOMON_RUNTIME_INTERNAL_MARSHAL_SINK_H_
 

@@ -1,5 +1,4 @@
-// The writing of a graph.  The order is breadth first, so that the list of found objects is the
-// queue too.
+// Writes a graph breadth first, so that the list of found objects is also the queue.
 //
 // inv.marshal.still: between the first and the last access to an object there is no safepoint and
 // no call of malloc (whose samples run user code, which may collect), so no object moves.
@@ -52,7 +51,7 @@ class ObjectNumbers {
   Vector<uint32_t> slots_;  // a hash table: 0, or a number
 };
 
-// For debug builds: the number of collections of the heap that the thread is attached to.
+// Returns the number of collections of the attached heap, for a check in debug builds.
 uint64_t CollectionsForCheck() {
   const Mutator* const mutator = t_window.mutator;
   return mutator == nullptr ? 0 : mutator->heap->statistics.minor_collections;
@@ -62,7 +61,7 @@ class GraphWriter {
  public:
   explicit GraphWriter(const MarshalTypes& types) : types_(types), places_(types.size(), 0) {}
 
-  // Returns the type that cannot be written, nullptr if all went well.
+  // Returns the type that cannot be written, or nullptr on success.
   const TypeInfo* Write(Object* root) {
     const uint64_t collections = CollectionsForCheck();
     NumberOf(root);
@@ -106,7 +105,7 @@ class GraphWriter {
     return last_ = types_.Find(info);
   }
 
-  // The type's place in the table of used types.
+  // Returns the index of the type in the table of used types.
   uint64_t PlaceOf(const MarshalTypes::Type* type) {
     uint32_t& place = places_[type->index];
     if (place == 0) {
@@ -127,7 +126,7 @@ class GraphWriter {
     if (info.kind == Kind::kArray || info.kind == Kind::kBytes) heads_.Number(ArrayLength(object));
   }
 
-  // The number of `object`, whose head is written at the first call for the object.
+  // Returns the number of `object`; the first call for an object writes its head.
   uint64_t NumberOf(Object* object) {
     if (object == nullptr) return 0;
     too_many_ |= numbers_.full();
@@ -138,7 +137,8 @@ class GraphWriter {
     return number;
   }
 
-  // A Value's even number is twice that of its object.  1: the word of an immediate follows.
+  // The even number of a Value is twice that of its object.  1 means that the word of an immediate
+  // follows.
   void WriteReference(const TypeInfo* target, Object* to) {
     if (!IsValueTarget(target)) return bodies_.Number(NumberOf(to));
     if (to == nullptr || PointsToObject(to)) return bodies_.Number(2 * NumberOf(to));
@@ -174,7 +174,7 @@ class GraphWriter {
   const MarshalTypes& types_;
   ObjectNumbers numbers_;
   Vector<const MarshalTypes::Type*> used_;
-  Vector<uint32_t> places_;  // by the type's index: its place in used_, plus one; or 0
+  Vector<uint32_t> places_;  // indexed by type: its place in used_ plus one, or 0
   const TypeInfo* last_info_ = nullptr;
   const MarshalTypes::Type* last_ = nullptr;
   MarshalSink heads_;

@@ -11,10 +11,10 @@ namespace {
 #ifdef MADV_POPULATE_WRITE
 constexpr int kPopulateWrite = MADV_POPULATE_WRITE;
 #else
-constexpr int kPopulateWrite = 23;  // of Linux 5.14; headers may be older
+constexpr int kPopulateWrite = 23;  // since Linux 5.14; headers may be older
 #endif
 
-// A hint: where it is refused, the memory is as before.
+// The advice is a hint: if the kernel refuses, nothing changes.
 void Advise(void* start, size_t size_bytes, int advice) {
   const int before = errno;
   madvise(start, size_bytes, advice);
@@ -36,7 +36,7 @@ void ForgetMemory(void* start, size_t size_bytes) { madvise(start, size_bytes, M
 void PreferHugePages(void* start, size_t size_bytes) { Advise(start, size_bytes, MADV_HUGEPAGE); }
 
 void TakePages(void* start, size_t size_bytes) {
-  // Where pages are larger, nothing is taken unless memory begins with one.
+  // Where pages are larger, pages are taken only for memory that begins at a page.
   constexpr uintptr_t kPageBytes = 4096;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(start) & ~(kPageBytes - 1);
   const uintptr_t end = reinterpret_cast<uintptr_t>(start) + size_bytes;

@@ -1,6 +1,6 @@
-// The runtime's sources of memory: mapped address space for memory that must not move, the
-// allocator's backend for all other memory but Globals and closures.  The replaceable malloc is not
-// used, so the runtime does not appear in its own profile.
+// The runtime's sources of memory: mapped address space for memory that must not move, and the
+// allocator's backend for all other memory except Globals and closures.  The replaceable malloc is
+// not used, so the runtime does not appear in its own profile.
 #ifndef ALLOMON_RUNTIME_INTERNAL_MEMORY_H_
 #define ALLOMON_RUNTIME_INTERNAL_MEMORY_H_
 
@@ -13,24 +13,24 @@
 
 namespace allomon::gc::internal {
 
-// Zero-filled address space that takes memory when it is touched; nullptr on failure.
+// Returns zero-filled address space whose memory is allocated on first touch; nullptr on failure.
 void* ReserveMemory(size_t size_bytes);
 void ReleaseMemory(void* start, size_t size_bytes);
 // Gives the pages back; they read as zero afterwards.
 void ForgetMemory(void* start, size_t size_bytes);
 
-// All of the memory will be used: the system may take huge pages for it, which costs a fault each.
-// Without effect where none is to be had, or none lies in it.
+// Tells the system that all of the memory will be used, so it may use huge pages, one fault each.
+// Does nothing if there are no huge pages or the range contains no whole one.
 void PreferHugePages(void* start, size_t size_bytes);
-// Takes, by one call, the pages of memory that will be filled, those of its first and last bytes,
-// too.  It costs less than a fault for each.  Without effect before Linux 5.14.
+// Populates, by one system call, all pages that the memory touches, the first and the last
+// included.  Cheaper than a fault for each.  Does nothing before Linux 5.14.
 void TakePages(void* start, size_t size_bytes);
 
 template <typename T>
 struct BackendAllocator {
   using value_type = T;
   BackendAllocator() = default;
-  // `prepared` is the memory of the first allocation, and has its size.
+  // `prepared` is the memory of the first allocation and has exactly its size.
   explicit BackendAllocator(void* prepared) : prepared_(prepared) {}
   template <typename U>
   BackendAllocator(const BackendAllocator<U>&) {}  // NOLINT: rebinding is implicit
@@ -52,9 +52,9 @@ struct BackendAllocator {
 template <typename T>
 using Vector = std::vector<T, BackendAllocator<T>>;
 
-// Like vector.reserve(capacity), but returns false where that function throws.  An exception is an
-// object of malloc's, whose sampling may run user code that collects.  So collections, and code
-// that holds a lock or a reference, grow their vectors by this function.
+// Like vector.reserve(capacity), but returns false instead of throwing.  malloc allocates an
+// exception, and its sampling may run user code that collects.  So collections, and code that holds
+// a lock or a reference, grow their vectors by this function.
 template <typename T>
 [[nodiscard]] bool TryReserve(Vector<T>& vector, size_t capacity) {
   if (capacity <= vector.capacity()) return true;
@@ -67,7 +67,7 @@ template <typename T>
   return true;
 }
 
-// Like vector.push_back(value), but returns false where that function throws.
+// Like vector.push_back(value), but returns false instead of throwing.
 template <typename T>
 [[nodiscard]] bool TryPush(Vector<T>& vector, T value) {
   const bool full = vector.size() == vector.capacity();

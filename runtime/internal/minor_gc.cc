@@ -8,7 +8,7 @@
 namespace allomon::gc::internal {
 namespace {
 
-// Beyond this many words a call of memcpy pays.
+// Above this many words a call of memcpy is faster.
 constexpr uint64_t kFewWords = 12;
 
 // No object has fewer than two words.
@@ -22,14 +22,14 @@ inline void CopyWords(Word* to, const Word* from, uint64_t words) {
   for (uint64_t i = 2; i < words; ++i) to[i] = from[i];
 }
 
-// Moves young objects.  Copies whose references are still to be visited are linked through the
-// first word of the dead original, so the stack needs no memory and cannot overflow.  The order is
-// last in, first out, which keeps parents and children close.
+// Moves young objects.  Copies whose references are not yet visited are linked through the first
+// word of the dead original, so the stack needs no memory and cannot overflow.  The order is last
+// in, first out, which keeps parents and children close.
 class Evacuation {
  public:
   explicit Evacuation(HeapCore& heap) : heap_(heap), blocks_(heap.blocks) {}
 
-  // A root, or a slot of an object that stays.
+  // Visits a root, or a slot of an object that stays.
   void Visit(Slot& slot) {
     if (IsYoung(slot)) VisitYoung(slot);
   }
@@ -88,8 +88,8 @@ class Evacuation {
   uint64_t moved_words_ = 0;
 };
 
-// The present address of the object; nullptr if it is young, does not stay, and has not been moved
-// so far.
+// Returns the present address of the object; nullptr if it is young, does not stay and has not been
+// moved so far.
 Object* Survivor(Object* object) {
   if (!IsYoung(object)) return object;
   const uintptr_t header = HeaderOf(object);
@@ -115,12 +115,12 @@ class Pinning : public WordVisitor {
   }
 
   const YoungSpace& young_;
-  YoungSlice* slice_ = nullptr;  // of the last word
+  YoungSlice* slice_ = nullptr;  // slice of the last word
 };
 
-// Adds to *left the noted slots that point to young objects and are not in the log in the order in
-// which they were noted.  Mostly the log has that order, and no slot is added.  Returns false
-// without memory.
+// Adds to *left the noted slots that point to young objects and do not appear in the log in the
+// noted order.  Usually the log has that order, and no slot is added.  Returns false without
+// memory.
 [[maybe_unused]] bool AddThoseNotInTurn(const Mutator& mutator, Vector<Slot*>* left) {
   Slot** logged = mutator.log;
   for (Slot* slot : mutator.noted_for_check) {
@@ -135,8 +135,8 @@ class Pinning : public WordVisitor {
   return true;
 }
 
-// inv.remembered, for debug builds: each slot of an old object that points to a young one, as the
-// barrier's callers have noted it, is in some log.  True if there is no memory for the check.
+// inv.remembered, for debug builds: each slot of an old object that points to a young one, as noted
+// by the barrier's callers, is in some log.  Returns true if there is no memory for the check.
 [[maybe_unused]] bool LogsAreComplete(HeapCore& heap) {
   Vector<Slot*> left;
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
@@ -158,8 +158,7 @@ class Pinning : public WordVisitor {
   return true;
 }
 
-// The slots that stay remembered are a part of those that were, in their order; those of objects
-// that are moved now come behind them.
+// The slots that stay remembered keep their order; the slots of objects moved now are appended.
 void VisitRemembered(HeapCore& heap, Evacuation& evacuation) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     for (Slot** entry = mutator->log; entry != mutator->window->log_top; ++entry) {
@@ -168,7 +167,7 @@ void VisitRemembered(HeapCore& heap, Evacuation& evacuation) {
   }
 }
 
-// Before anything else is remembered.
+// Called before anything else is remembered.
 void VisitRememberedBefore(HeapCore& heap, Evacuation& evacuation) {
   size_t kept = 0;
   for (Slot* const slot : heap.remembered) {
@@ -262,7 +261,8 @@ void VisitRoots(HeapCore& heap, Evacuation& evacuation)
   VisitFinalizable(heap, evacuation);
 }
 
-// What becomes of the objects that stay, or have stayed: whether they do, and what statistics say.
+// Decides which objects that stay, or have stayed, are kept in place, and counts them for the
+// statistics.
 class Staying {
  public:
   // An object without tenure may be moved by the next collection.
@@ -284,7 +284,7 @@ class Staying {
   }
 
   uint64_t tenured_words = 0;    // have become old
-  uint64_t moved_old_words = 0;  // were old already when they were moved
+  uint64_t moved_old_words = 0;  // words that were already old when they were moved
   uint64_t dead_old_words = 0;
 
  private:
@@ -294,7 +294,7 @@ class Staying {
   }
 };
 
-// `young_words` were in the nurseries before, those of old objects apart.
+// `young_words`: the words in the nurseries before, without those of old objects.
 void CountMinor(HeapCore& heap, uint64_t young_words, uint64_t moved_words,
                 const Staying& staying) {
   const uint64_t promoted_words = moved_words - staying.moved_old_words + staying.tenured_words;
@@ -319,8 +319,8 @@ uint64_t PrepareNurseries(HeapCore& heap) {
   return young_words;
 }
 
-// An ephemeron that is not young, with no young key or value, is as any other object.  One that was
-// set often, with a key that stays in its place, is listed once again.
+// An ephemeron that is not young and has no young key or value is like any other object.  One that
+// was set often, with a key that stays in place, is listed only once again.
 void FilterEphemerons(Vector<Object*>& ephemerons) {
   size_t kept = 0;
   for (Object* const original : ephemerons) {
@@ -345,7 +345,7 @@ void ReopenNurseries(HeapCore& heap, Staying& staying) {
     mutator->window->log_top = mutator->log;
   }
   FilterEphemerons(heap.left_weaks);
-  // From here on Survivor() has nothing to read.
+  // Survivor() must not be called after this line: the originals are gone.
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     mutator->ReopenNursery(keep);
   }

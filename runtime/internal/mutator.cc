@@ -73,7 +73,7 @@ void Mutator::NoteStand() {
   stack.NoteStand(heap->coroutines);
 }
 
-// Counts the words up to the cursor.  None of them is a hit, by construction of the limit.
+// Counts the words up to the cursor.  The limit is chosen such that they contain no sample.
 void Mutator::Sync() {
   if (window->cursor == synced && old.IsSynced()) return;
   const uint64_t words = (window->cursor - synced) / kWordBytes;
@@ -96,8 +96,8 @@ bool Mutator::WantsAttention() const {
 void Mutator::RequestAttention() {
   // Release: on_request sees the requester's earlier stores.
   requested.store(true, std::memory_order_release);
-  // Pairs with the fence in PublishLimit(): either the owner sees the request, or its
-  // limit is overwritten here.
+  // Pairs with the fence in PublishLimit(): either the owner sees the request, or this thread
+  // overwrites its limit.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   window->limit.store(0, std::memory_order_relaxed);
 }
@@ -116,7 +116,7 @@ void Mutator::RunRequest() {
 void Mutator::ShareGap() {
   uint64_t left = static_cast<uint64_t>(sampler.words_left());
   uint64_t old_words = std::min({old.room_words(), left / 2, survival.old_words_left()});
-  // A profile's clock is told of each object.
+  // The clock of a profile must see each object.
   if (allomon::internal::managed_profiler.load(std::memory_order_relaxed) != nullptr) old_words = 0;
   old.SetLimit(old_words);
   left = std::min(left - old_words, survival.words_left());
@@ -130,7 +130,7 @@ void Mutator::PublishLimit() {
   const uintptr_t limit = Nursery::CutAtRun(uncut_limit, window->cursor);
   window->limit.store(WantsAttention() ? 0 : limit, std::memory_order_relaxed);
   // Pairs with the fences in World::RequestStopLocked() and in the tracker's PublishLocked().
-  // Either this thread sees the request below, or the requester overwrites this limit.
+  // Either this thread sees the request in the next load, or the requester overwrites this limit.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (heap->world.stopping() || sampler.stale() || MayRunRequest()) {
     window->limit.store(0, std::memory_order_relaxed);
@@ -142,8 +142,8 @@ void Mutator::LeaveNursery() {
   synced = window->cursor;
 }
 
-// No fence is needed, as in PublishLimit(): a request stores 0 into the limit that is exchanged.
-// Either the exchange fails, or the 0 comes behind it.
+// Unlike PublishLimit(), this needs no fence: a request stores 0 into the limit that is exchanged
+// here. Either the exchange fails, or the 0 is stored after it.
 char* Mutator::TryNextRun(size_t bytes) {
   const uintptr_t start = window->cursor;
   const uintptr_t end = start + bytes;
@@ -164,7 +164,7 @@ void Mutator::CheckMayAllocate() const {
   ALLOMON_GC_CHECK(runs(), "rule.native: the heap was used in a NativeRegion");
 }
 
-// The point and the frame have been noted by the function that waits.
+// The waiting function has noted the stand point and its frame.
 void Mutator::EnterNative() {
   stack.NoteStand(heap->coroutines);
   window->limit.store(0, std::memory_order_relaxed);
@@ -221,7 +221,7 @@ BlockHandle Mutator::Sample(const Request& request, FrameState caller) {
   Sync();
   const Verdict verdict = heap_client::JudgeManagedSlow(sampler, request.trial_words);
   // The gap is shorter now, or a new one.  The limit 0 sends allocations of callbacks and of the
-  // handler of a full heap to the slow path until the limit is published again.
+  // out-of-memory handler to the slow path until the limit is published again.
   window->limit.store(0, std::memory_order_relaxed);
   if (verdict == Verdict::kNotSampled) return 0;
   Block block;
@@ -248,20 +248,20 @@ char* Mutator::AllocateYoungSlow(size_t bytes, uintptr_t header, AllocationSourc
   // Callbacks may have filled the nursery again.
   MakeRoom(bytes);
   Sync();
-  // From here on no user code runs, until the caller has written the header.
+  // No user code runs between this line and the caller's write of the header.
   ALLOMON_DCHECK("inv.sample.before", nursery.Fits(bytes) && synced == window->cursor);
   char* start = reinterpret_cast<char*>(window->cursor);
   pending.Become(reinterpret_cast<Object*>(start + kWordBytes), true);
   window->cursor += bytes;
   nursery.NotePassed(reinterpret_cast<uintptr_t>(start));
-  synced = window->cursor;  // Sample() has held the trials of these words
+  synced = window->cursor;  // Sample() has already judged these words
   allocated_words += bytes / kWordBytes;
   follow_next = survival.Take(bytes / kWordBytes);
   ALLOMON_GC_UNPOISON(start, bytes);
   return start;
 }
 
-// The block stays where it is, because the caller's stack refers to it.
+// The block does not move, because the caller's stack refers to it.
 void Mutator::SampleCustom(Object* block, uint64_t bytes, FrameState caller) {
   const LimitPublisher publisher(*this);
   Sync();
@@ -287,7 +287,7 @@ Object* Mutator::AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_
     object = heap->AllocateLarge(words);
     if (object == nullptr && !heap->AskForMemory(bytes)) throw std::bad_alloc();
   }
-  // From here on no user code runs, until the caller has written the header.
+  // No user code runs between this line and the caller's write of the header.
   heap->CountBornOld(words, bytes);
   clock.Add(words * kWordBytes);
   pending.Become(object, false);

@@ -42,27 +42,27 @@ struct Request {
 
 class Mutator {
  public:
-  // Takes a nursery; false when there is no memory for it.  Called by the thread itself, as all
-  // functions up to "Collector".
+  // Takes a nursery; false when there is no memory for it.  Like all functions up to "Collector",
+  // called by the thread itself.
   bool Init(HeapCore* heap, size_t nursery_bytes);
-  // Called after LeaveTracker(), if the world ever had the mutator.
+  // Called after LeaveTracker() if the world ever had the mutator.
   ~Mutator();
   Mutator() = default;
   Mutator(const Mutator&) = delete;
   Mutator& operator=(const Mutator&) = delete;
 
-  // Takes `bytes` of the nursery, header included; at most kMaxYoungBytes + 8.  The caller writes
-  // the object and then its header, without another allocation in between.  Throws std::bad_alloc,
-  // or the exception of a callback; after an exception nothing was allocated.
+  // Allocates `bytes` in the nursery, header included; at most kMaxYoungBytes + 8.  The caller
+  // writes the object and then its header, without another allocation in between.  Throws
+  // std::bad_alloc or the exception of a callback; then nothing was allocated.
   char* AllocateYoungSlow(size_t bytes, uintptr_t header, AllocationSource source,
                           FrameState caller);
-  // The same, where the limit is the end of a run and nothing else: goes on in the next run.  Else
-  // nullptr.
+  // Like AllocateYoungSlow(), but only if the limit is just the end of a run: continues in the next
+  // run. Otherwise returns nullptr.
   char* TryNextRun(size_t bytes);
-  // Takes room for an object of a site, in the nursery or in the old space, as AllocateYoungSlow()
-  // does.  The caller remembers the slots of an old object that refer to young ones.
+  // Allocates an object of a site, in the nursery or in the old space, as AllocateYoungSlow() does.
+  // If the object is old, the caller must remember its slots that refer to young objects.
   Placed AllocateAtSlow(Site& site, size_t bytes, uintptr_t header, FrameState caller);
-  // Makes an object that is born old: zero-filled, the header to be written by the caller.
+  // Makes an object that is born old: zero-filled; the caller writes the header.
   Object* AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_t header,
                             AllocationSource source, FrameState caller);
   // Judges and reports the out-of-heap bytes of the custom block, which a stack refers to.
@@ -74,8 +74,8 @@ class Mutator {
   // Requests a call of options.on_request at the next safepoint.  Any thread, any signal handler.
   void RequestAttention();
 
-  // From EnterNative() on the thread stands, and its next allocation comes to the slow path, which
-  // refuses it.  LeaveNative() waits for a collection that is going on, and ends this state.
+  // EnterNative() makes the thread stand.  Its next allocation takes the slow path, which aborts.
+  // LeaveNative() waits for a collection in progress, and ends this state.
   void EnterNative();
   void LeaveNative();
   bool runs() const { return state.load(std::memory_order_relaxed) == MutatorState::kRunning; }
@@ -83,27 +83,27 @@ class Mutator {
   // Aborts in a NoAllocation scope or a NativeRegion, with the rule that was broken.
   void CheckMayAllocate() const;
 
-  // Called by the world, under its mutex.  Between the two calls the sampler is told of sessions,
-  // and profilers read the clock.
+  // Called by the world, under its mutex.  Between JoinTracker() and LeaveTracker() the sampler
+  // learns of sessions, and profilers read the clock.
   void JoinTracker();
   void LeaveTracker();
 
   // Counts the allocations since the last call.
   void Sync();
-  // inv.limit: sets the limit to the end of the grant, to the next sample, or to 0 if the thread's
-  // attention is wanted.
+  // inv.limit: sets the limit to the end of the grant, to the next sample, or to 0 if the thread
+  // must take the slow path.
   void PublishLimit();
 
-  // Behind StandHere(stack.here.point), where the thread begins to stand.
+  // Called after StandHere(stack.here.point), when the thread begins to stand.
   void NoteStand();
 
   // Collector: called while the thread stands.
   size_t used_bytes() const { return nursery.used_bytes(); }
-  // The nursery's contents have been moved, or stay.
+  // Reopens the nursery after its contents have been moved, or stay.
   template <typename Keep>
   void ReopenNursery(Keep keep);
   void LeaveNursery();
-  // The rest of the block is free again when it has been swept.
+  // Closes the old window; the rest of its block is free again after the next sweep.
   void CloseOldWindow() { old.Close(); }
   // The precise roots of the thread.
   template <typename Visit>
@@ -126,27 +126,28 @@ class Mutator {
   Window* window = nullptr;
   Mutator* next = nullptr;  // the world's list
   uint32_t thread_id = 0;   // the kernel's, for snapshots
-  // Stored by the thread itself, under the world's mutex.
+  // Written by the thread itself, under the world's mutex.
   std::atomic<MutatorState> state{MutatorState::kOutside};
   Nursery nursery;
   OldWindow old{t_window};
   Survival survival;
   ThreadStack stack;
   uintptr_t synced = 0;          // Sync() has counted up to here
-  uintptr_t uncut_limit = 0;     // the limit, but for the end of the run
-  uint64_t allocated_words = 0;  // in the nursery, since the thread was attached
+  uintptr_t uncut_limit = 0;     // the limit without the end of the run
+  uint64_t allocated_words = 0;  // words allocated in the nursery since the thread was attached
   heap_client::ManagedSampler sampler;
   NewSamples new_samples;
-  AllocationClock clock;  // of the cursor; large objects and custom blocks are added
+  AllocationClock clock;  // bytes up to the cursor, plus large objects and custom blocks
   Slot** log = nullptr;   // the first remembered slot
   Vector<RootRange> ranges;
-  Vector<Object*> stack_objects;  // that the last marking has found on the thread's stacks
-  // Ephemerons made or set since the last minor collection, and those that are young, or whose key
-  // or value is.
+  Vector<Object*> stack_objects;  // objects that the last marking has found on the thread's stacks
+  // Ephemerons made or set since the last minor collection, and those that are young or have a
+  // young key or value.
   Vector<Object*> weaks;
   Vector<Slot*> noted_for_check;  // debug builds: the slots that the log must have (inv.remembered)
-  bool follow_next = false;       // AllocateYoungSlow(): the object has a turn of `survival`
-  // What a collection in slices is to mark (mark_cycle.h): the first n_notes.
+  bool follow_next = false;       // tells AllocateYoungSlow() that the object has a turn of
+                                  // `survival`
+  // Objects that a collection in slices has still to mark (mark_cycle.h): the first n_notes.
   static constexpr size_t kMostNotes = 512;
   Object* notes[kMostNotes];
   size_t n_notes = 0;
@@ -168,11 +169,11 @@ class Mutator {
                             FrameState caller);
   Placed AllocateOldAtSlow(Site& site, Survival::Turn turn, size_t bytes, uintptr_t header,
                            FrameState caller);
-  // nullptr if there is no room in the old space; the object is then made young.
+  // Returns nullptr if the old space has no room; the object is then made young.
   char* AllocateOldSlow(size_t bytes, uintptr_t header, FrameState caller);
   bool FindOldRoom(size_t bytes);
   void ShareGap();
-  // Fits, or goes to a hole in which it does.
+  // Returns whether `bytes` fit, after moving to another hole if necessary.
   bool FindRoom(size_t bytes);
   bool WantsAttention() const;
 };
@@ -184,7 +185,7 @@ void Mutator::ReopenNursery(Keep keep) {
   synced = window->cursor;
 }
 
-// Where the calling thread stands from here on, until its function returns.
+// Notes that the calling thread stands until its function returns.
 __attribute__((always_inline)) inline void Stand(Mutator& mutator) {
   StandHere(mutator.stack.here.point);
   mutator.NoteStand();
@@ -193,7 +194,7 @@ __attribute__((always_inline)) inline void Stand(Mutator& mutator) {
 // Registered ranges of roots of this thread: slots[0, *count).
 void AddValueStack(Slot* slots, const size_t* count);
 void RemoveValueStack(const Slot* slots);
-// The stack that was registered at `slots` begins at `to` from now on.
+// Tells that the stack registered at `slots` now begins at `to`.
 void MoveValueStack(const Slot* slots, Slot* to);
 
 // The mutator of this thread; aborts with the rule when the thread is not attached.

@@ -1,5 +1,5 @@
-// The followed objects that a mutator has made since the last collection, before the table of the
-// heap knows them: so most samples take no lock.
+// The followed objects that a mutator has made since the last collection.  They are not yet in the
+// heap's table, so most samples take no lock.
 #ifndef ALLOMON_RUNTIME_INTERNAL_NEW_SAMPLES_H_
 #define ALLOMON_RUNTIME_INTERNAL_NEW_SAMPLES_H_
 
@@ -11,19 +11,19 @@
 
 namespace allomon::gc::internal {
 
-// A followed object of the nursery, or a block of custom bytes that lies there.
+// A followed object in the nursery, or a block of custom bytes in it.
 struct NewSample {
   Object* object;
   heap_client::BlockHandle handle;
 };
 
-// The mutator's own, and the collector's while the world is stopped.  SampleTable has made room for
-// all that is in here, and for some more (inv.sample.room).
+// Used by the mutator, and by the collector while the world is stopped.  SampleTable has made room
+// for all entries, and for some more (inv.sample.room).
 class NewSamples {
  public:
   static constexpr uint32_t kMost = 32;
 
-  // Promises the room for one object; false if SampleTable must make room before.
+  // Promises room for one object; false if SampleTable must make room first.
   [[nodiscard]] bool TryPromise() {
     if (count_ + promised_ == room_) return false;
     ++promised_;
@@ -34,7 +34,7 @@ class NewSamples {
     ALLOMON_DCHECK_NE("inv.sample.room", promised_, 0u);
     --promised_;
   }
-  // Follows an object of the nursery that exists from now on, in promised room.
+  // Follows a new object of the nursery, in promised room.
   void Add(Object* object, heap_client::BlockHandle handle) {
     Unpromise();
     samples_[count_++] = {object, handle};
@@ -44,7 +44,7 @@ class NewSamples {
   friend class SampleTable;
 
   uint32_t count_ = 0;
-  uint32_t promised_ = 0;  // to objects that do not exist yet
+  uint32_t promised_ = 0;  // room promised to objects not yet made
   uint32_t room_ = 0;      // at most kMost
   NewSample samples_[kMost];
 };

@@ -39,7 +39,8 @@ void Nursery::Leave(YoungSpace& space) {
   for (YoungSlice* slice = first_; slice != nullptr; slice = slice->next) {
     if (slice->rests()) slice->Wake();
   }
-  // In a forked child, a thread that was about to join is none of the heap's.
+  // In a forked child, a thread that had not yet joined is unknown to the heap, so its slices are
+  // unmapped.
   if (joined_) space.Adopt(std::exchange(first_, nullptr));
   while (first_ != nullptr) YoungSlice::Unmap(std::exchange(first_, first_->next));
   current_ = nullptr;
@@ -82,8 +83,8 @@ bool Nursery::AddSlice(YoungSpace& space, size_t size_bytes) {
   return true;
 }
 
-// The slices that Init() has taken are the first ones.  Others are returned when nothing stays in
-// them, and there is room without them.
+// The slices that Init() took are the first ones.  Other slices are returned when no object stays
+// in them and they are not needed.
 void Nursery::Resize(YoungSpace& space, size_t wanted_bytes) {
   if (!joined_ || first_ == nullptr) return;
   wanted_bytes_ = wanted_bytes;
@@ -93,7 +94,8 @@ void Nursery::Resize(YoungSpace& space, size_t wanted_bytes) {
     rested->Wake();
     used->Rest();
   }
-  // Objects of several KiB find no room among those that stay, so a quarter is to be wide holes.
+  // Objects of several KiB do not fit between objects that stay, so a quarter of the bytes must be
+  // wide holes.
   const size_t wanted_wide_bytes = wanted_bytes / 4;
   size_t bytes = hole_bytes();
   size_t wide = Sum<&YoungSlice::wide_bytes>();

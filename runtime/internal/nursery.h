@@ -1,4 +1,4 @@
-// Where a mutator allocates: the holes of its slices, one after the other.
+// The part of a heap in which a mutator allocates: the holes of its slices, one after the other.
 #ifndef ALLOMON_RUNTIME_INTERNAL_NURSERY_H_
 #define ALLOMON_RUNTIME_INTERNAL_NURSERY_H_
 
@@ -8,8 +8,8 @@
 
 namespace allomon::gc::internal {
 
-// The mutator's own, and the collector's while the world is stopped.  The cursor is the window's,
-// and goes elsewhere by the clock that profilers read.
+// Used by the mutator, and by the collector while the world is stopped.  The cursor lies in the
+// window; when it jumps, the clock that profilers read is told.
 class Nursery {
  public:
   Nursery() = default;
@@ -18,11 +18,13 @@ class Nursery {
   Nursery(const Nursery&) = delete;
   Nursery& operator=(const Nursery&) = delete;
 
-  // Takes slices of `size_bytes`: in stress mode two, of which one rests.  False without memory.
+  // Takes slices of `size_bytes`; in stress mode two slices, one of which rests.  False without
+  // memory.
   bool Init(Window* window, size_t size_bytes, bool stress);
-  // From now on the clock is told when the cursor goes elsewhere; nullptr: it is not.
+  // Sets the clock that is told when the cursor jumps; nullptr: no clock.
   void SetClock(AllocationClock* clock) { clock_ = clock; }
-  // With the world stopped, once: the heap knows the slices from now on.  False without memory.
+  // Makes the slices known to the heap.  Called once, while the world is stopped.  False without
+  // memory.
   bool Join(YoungSpace& space);
   // The slices pass to the heap.
   void Leave(YoungSpace& space);
@@ -32,16 +34,16 @@ class Nursery {
   bool Fits(size_t bytes) const {
     return window_->cursor + bytes <= hole_.end && used_bytes() + bytes <= granted_bytes_;
   }
-  // Goes to the next hole that fits; the cursor moves.  False if there is none.
+  // Moves the cursor to the next hole that fits; false if no hole does.
   bool TakeHole(size_t bytes);
-  // Bytes from the cursor on that an allocation may reach, the run's end apart.
+  // Returns the bytes from the cursor on that an allocation may use, ignoring the end of the run.
   size_t room_bytes() const;
-  // The limit that lets the slow path see each object that leaves a run.
+  // Cuts the limit at the run's end, so that the slow path sees each object that leaves a run.
   static uintptr_t CutAtRun(uintptr_t limit, uintptr_t cursor) {
     const uintptr_t last = (cursor / kRunBytes + 1) * kRunBytes - kWordBytes;
     return limit < last ? limit : last;
   }
-  // The cursor has gone on from `start`, over a run's end or not.
+  // Notes that the cursor has advanced from `start`, perhaps over a run's end.
   void NotePassed(uintptr_t start) {
     if (start / kRunBytes != window_->cursor / kRunBytes)
       current_->NoteFirstHeader(window_->cursor);
@@ -49,12 +51,12 @@ class Nursery {
 
   // --- The collector.
 
-  // The bytes that were allocated since the last collection.
+  // Returns the bytes allocated since the last collection.
   size_t used_bytes() const { return passed_bytes_ + (window_->cursor - hole_.start); }
-  // Covers what is left of the hole, so that the slices can be walked.
+  // Fills the rest of the hole, so that the slices can be walked.
   void Close();
-  // Behind the evacuation: makes holes of all but the objects for which keep(slice, object).  The
-  // cursor is in the first hole.
+  // Called after the evacuation: makes holes of all objects except those for which keep(slice,
+  // object).  The cursor moves to the first hole.
   template <typename Keep>
   void Reopen(Keep keep) {
     for (YoungSlice* slice = first_; slice != nullptr; slice = slice->next) {
@@ -62,11 +64,11 @@ class Nursery {
     }
     Rewind();
   }
-  // Behind Reopen(): takes or returns slices, until there are `wanted_bytes` of holes if possible.
-  // In stress mode the slices change their roles.
+  // Called after Reopen(): takes or returns slices, until there are `wanted_bytes` of holes if
+  // possible. In stress mode the slices exchange their roles.
   void Resize(YoungSpace& space, size_t wanted_bytes);
 
-  // inv.reserve: so many bytes may be allocated, because so many can be promoted.
+  // inv.reserve: at most this many bytes may be allocated, because as many can be promoted.
   size_t granted_bytes() const { return granted_bytes_; }
   void Grant(size_t bytes) { granted_bytes_ = bytes; }
   // Bytes of all usable holes.
@@ -78,7 +80,7 @@ class Nursery {
  private:
   template <typename Keep>
   static void Rebuild(YoungSlice& slice, Keep keep);
-  // Of all slices.
+  // Sums over all slices.
   template <size_t (YoungSlice::*kBytes)() const>
   size_t Sum() const {
     size_t sum = 0;
@@ -107,7 +109,7 @@ class Nursery {
   YoungSlice* first_ = nullptr;    // the list
   YoungSlice* current_ = nullptr;  // has the hole
   YoungSlice::Hole hole_ = {0, 0};
-  size_t passed_bytes_ = 0;  // in the holes before
+  size_t passed_bytes_ = 0;  // bytes passed in earlier holes
   size_t granted_bytes_ = 0;
 };
 

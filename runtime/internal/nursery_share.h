@@ -1,4 +1,4 @@
-// Which part of a nursery is used, so that a minor collection is short.
+// Chooses the part of a nursery that is used, so that a minor collection is short.
 #ifndef ALLOMON_RUNTIME_INTERNAL_NURSERY_SHARE_H_
 #define ALLOMON_RUNTIME_INTERNAL_NURSERY_SHARE_H_
 
@@ -8,24 +8,23 @@
 
 namespace allomon::gc::internal {
 
-// The pause of a minor collection is what it promotes, and what that costs: a nursery in which all
-// survives, promoted into pages that nobody has touched, takes ten times as long as an ordinary
-// one.  Both are remembered as decaying maxima, so that one cheap collection does not make the next
-// one long.
+// The pause of a minor collection is the promoted bytes times their cost.  If all objects survive
+// and are promoted into untouched pages, a nursery takes ten times as long as usual.  Both factors
+// are kept as decaying maxima, so that one cheap collection does not make the next one long.
 class NurseryShare {
  public:
-  // A collection has promoted so many bytes, of so many that were in the nurseries.
+  // Notes that a collection has promoted `promoted_bytes` of the `used_bytes` in the nurseries.
   void Note(uint64_t promoted_bytes, uint64_t used_bytes, uint64_t ns) {
     if (used_bytes < kLeastBytes / 4) return;
     const double survival = static_cast<double>(promoted_bytes) / static_cast<double>(used_bytes);
     survival_ = std::max(survival, survival_ * kDecay);
     if (promoted_bytes < kLeastBytes / 4) return;
     const double cost = static_cast<double>(ns) / static_cast<double>(promoted_bytes);
-    // Beyond that the machine was busy with something else.
+    // A higher cost means that the machine was busy with other work.
     ns_per_byte_ = std::max(std::min(cost, kMostNsPerByte), ns_per_byte_ * kDecay);
   }
 
-  // Of a nursery of `bytes`, so many are to be used.
+  // Returns how much of a nursery of `bytes` to use.
   size_t Part(size_t bytes) const {
     const double ns = survival_ * ns_per_byte_ * static_cast<double>(bytes);
     if (ns <= kTargetNs) return bytes;

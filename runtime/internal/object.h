@@ -1,13 +1,13 @@
-// The layout of a managed object in memory: an 8-byte header, then the user's plain struct.
-// A pointer to an object points behind the header.
+// The layout of a managed object in memory: an 8-byte header, then the user's plain struct. A
+// pointer to an object points just past the header.
 //
 //   header   address of the TypeInfo, with three low bits
 //     bit 0  forwarded: the rest is the object's new address (during a minor collection)
-//     bit 1  of a young object: it has tenure; of another: it is large, and a LargeNode stands
+//     bit 1  young object: it has tenure; other object: it is large, and a LargeNode lies
 //            before the header
-//     bit 2  stays: of a young object, see kStaysBit
+//     bit 2  young object: it stays, see kStaysBit
 //
-// Sizes are in words of 8 bytes.  Every object has at least one word behind its header, because the
+// Sizes are in words of 8 bytes.  Every object has at least one word after its header, because the
 // collector links dead copies through it.
 #ifndef ALLOMON_RUNTIME_INTERNAL_OBJECT_H_
 #define ALLOMON_RUNTIME_INTERNAL_OBJECT_H_
@@ -32,34 +32,35 @@ struct Object;
 using Word __attribute__((may_alias)) = uintptr_t;
 
 enum class Kind : uint8_t {
-  kFixed,      // references where pointer_map or offsets say
-  kArray,      // fixed words, of which the last one is a length; then as many references
+  kFixed,      // pointer_map or offsets tell the references
+  kArray,      // fixed words, the last of which is a length; then as many references
   kBytes,      // the same with as many bytes
   kEphemeron,  // Ephemeron in weak.h: a key that is not traced, a value
-  kShaped,     // as kFixed, with a TypeInfo that is made at run time: shape.h
+  kShaped,     // like kFixed, with a TypeInfo made at run time: shape.h
 };
 
 struct TypeInfo {
   const char* name;
   // kFixed: bit i tells that word i is a reference, for objects of up to 64 words.
   uint64_t pointer_map;
-  // kFixed with more than 64 words, kArray, kBytes: where the fixed references are, in words.
+  // kFixed with more than 64 words, kArray, kBytes: the positions of the fixed references, in
+  // words.
   const uint32_t* offsets;
   uint32_t n_offsets;
-  uint32_t size_words;  // 0 where the object tells its size: kArray, kBytes
+  uint32_t size_words;  // 0 for kArray and kBytes, whose objects hold their size
   Kind kind;
-  // Of the references, in the order of ForEachSlot(); nullptr: they have no names.
+  // Names of the references, in the order of ForEachSlot(); nullptr: they have no names.
   const char* const* reference_names = nullptr;
-  const TypeInfo* extends = nullptr;  // the type of the object's beginning: value.h
-  uint32_t length_word = 0;           // kArray, kBytes: the place of the length
+  const TypeInfo* extends = nullptr;  // the type that the object begins with: value.h
+  uint32_t length_word = 0;           // kArray, kBytes: the position of the length
 };
 
 inline constexpr uintptr_t kForwardedBit = 1;
 inline constexpr uintptr_t kLargeBit = 2;
-// Of a young object: a stack pins it, or it has tenure.  Outside of collections only those have the
-// bit that have tenure, and these have the next one, too.
+// Set in a young object that a stack pins or that has tenure.  Outside of collections only objects
+// with tenure have it, together with kTenuredBit.
 inline constexpr uintptr_t kStaysBit = 4;
-// Of a young object only: it is old, in its place.
+// Set in a young object that counts as old without having moved.
 inline constexpr uintptr_t kTenuredBit = kLargeBit;
 inline constexpr uintptr_t kHeaderBits = 7;
 
@@ -68,28 +69,28 @@ inline Word& HeaderOf(Object* object) { return WordsOf(object)[-1]; }
 inline const TypeInfo& TypeOf(uintptr_t header) {
   return *reinterpret_cast<const TypeInfo*>(header & ~kHeaderBits);
 }
-// Of an object that is not young.
+// For an object that is not young.
 inline bool IsLarge(uintptr_t header) { return (header & kLargeBit) != 0; }
 
 // A reference slot, as the collector uses it.
 using Slot = Object*;
 inline Slot* SlotsOf(Object* object) { return reinterpret_cast<Slot*>(object); }
 
-// Of an Array, or the bytes of Bytes.
+// Returns an Array's length, or the bytes of Bytes.
 inline uint64_t ArrayLength(Object* object) { return *WordsOf(object); }
 // 2^61 references cannot be allocated, so this does not wrap.
 inline uint64_t BytesToWords(uint64_t bytes) {
   return bytes / kWordBytes + (bytes % kWordBytes != 0 ? 1 : 0);
 }
 
-// Words behind the header.
+// Returns the number of words after the header.
 inline uint64_t SizeWords(const TypeInfo& type, Object* object) {
   if (__builtin_expect(type.size_words != 0, 1)) return type.size_words;
   const uint64_t length = WordsOf(object)[type.length_word];
   return type.length_word + 1 + (type.kind == Kind::kArray ? length : BytesToWords(length));
 }
 
-// Of an object, without the elements of an array.
+// Returns the number of fixed references of an object, without the elements of an array.
 inline uint64_t CountReferences(const TypeInfo& type) {
   return static_cast<uint64_t>(__builtin_popcountll(type.pointer_map)) + type.n_offsets;
 }

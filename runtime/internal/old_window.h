@@ -1,4 +1,4 @@
-// Where a mutator makes objects that are born old: a block of the old space.
+// The block of the old space in which a mutator makes objects that are born old.
 #ifndef ALLOMON_RUNTIME_INTERNAL_OLD_WINDOW_H_
 #define ALLOMON_RUNTIME_INTERNAL_OLD_WINDOW_H_
 
@@ -10,8 +10,8 @@
 
 namespace allomon::gc::internal {
 
-// The mutator's own, and the collector's while the world is stopped.  The cursor and its limit are
-// the window's.
+// Used by the mutator, and by the collector while the world is stopped.  The cursor and its limit
+// lie in the window.
 class OldWindow {
  public:
   explicit OldWindow(Window& window) : window_(window) {}
@@ -23,14 +23,14 @@ class OldWindow {
     window_.old_cursor = window_.old_limit = synced_ = reinterpret_cast<uintptr_t>(block);
     end_ = synced_ + size_bytes;
   }
-  // What is behind the last object is no object (BlockSpace::CloseHoles).  Words that were not
-  // synced are not counted.
+  // Writes a zero word after the last object, which ends a walk (BlockSpace::CloseHoles).  Words
+  // that were not synced are not counted.
   void Close() {
     if (window_.old_cursor != end_) *reinterpret_cast<Word*>(window_.old_cursor) = 0;
     window_.old_cursor = window_.old_limit = synced_ = end_ = 0;
   }
 
-  // inv.limit: so many words, and those up to the nursery's limit, are before the next sample.
+  // inv.limit: this many words, and those up to the nursery's limit, precede the next sample.
   void SetLimit(uint64_t words) { window_.old_limit = window_.old_cursor + words * kWordBytes; }
   // Takes room, which Fits().
   char* Take(size_t bytes) {
@@ -38,7 +38,8 @@ class OldWindow {
     window_.old_cursor += bytes;
     return start;
   }
-  // Words that were taken since the last call; whether there are none.
+  // IsSynced(): whether no words were taken since the last Sync().  Sync() returns the number of
+  // those words.
   bool IsSynced() const { return synced_ == window_.old_cursor; }
   uint64_t Sync() {
     const uintptr_t before = std::exchange(synced_, window_.old_cursor);
@@ -47,7 +48,7 @@ class OldWindow {
 
  private:
   Window& window_;
-  uintptr_t end_ = 0;  // of the block
+  uintptr_t end_ = 0;  // end of the block
   uintptr_t synced_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a slow path of allocation does at its end, however it ends.
+// The final steps of a slow path of allocation, whether it returns or throws.
 #ifndef ALLOMON_RUNTIME_INTERNAL_PENDING_BLOCK_H_
 #define ALLOMON_RUNTIME_INTERNAL_PENDING_BLOCK_H_
 
@@ -38,7 +38,7 @@ class PendingBlock {
   PendingBlock(const PendingBlock&) = delete;
   PendingBlock& operator=(const PendingBlock&) = delete;
 
-  // The block exists.  Runs no user code.
+  // Called when the block exists.  Runs no user code.
   void Become(Object* object, bool young) {
     const heap_client::BlockHandle handle = std::exchange(handle_, 0);
     if (handle == 0) return;
@@ -52,7 +52,7 @@ class PendingBlock {
  private:
   SampleTable& Table() { return mutator_.heap->samples; }
   void Drop() {
-    std::exception_ptr ignored;  // another exception may be in flight already
+    std::exception_ptr ignored;  // another exception may already be in flight
     heap_client::OnManagedFree(std::exchange(handle_, 0), &ignored);
   }
 

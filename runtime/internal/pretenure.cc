@@ -1,4 +1,4 @@
-// The allocations of a mutator at sites.
+// Allocation of objects at sites.
 #include <new>
 
 #include "runtime/internal/heap_core.h"
@@ -29,13 +29,13 @@ char* Mutator::AllocateOldSlow(size_t bytes, uintptr_t header, FrameState caller
   const Request request = {bytes / kWordBytes, bytes - kWordBytes, AllocationSource::kNormal, false,
                            TypeOf(header)};
   PendingBlock pending(*this, Sample(request, caller));
-  // Callbacks may have collected, which closes the window, or filled it.
+  // Callbacks may have collected, which closes the window, or may have filled it.
   if (!FindOldRoom(bytes)) throw std::bad_alloc();
   Sync();
-  // From here on no user code runs, until the caller has written the header.
+  // No user code runs between this line and the caller's write of the header.
   char* const start = old.Take(bytes);
   pending.Become(reinterpret_cast<Object*>(start + kWordBytes), false);
-  old.Sync();  // Sample() has held the trials of these words
+  old.Sync();  // Sample() has already judged these words
   heap->CountBornOld(bytes / kWordBytes, bytes);
   survival.PassOld(bytes / kWordBytes);
   if (allomon::internal::managed_profiler.load(std::memory_order_relaxed) != nullptr) {

@@ -1,5 +1,5 @@
-// The part of Local, Field and StackSlot that asks for the type of the object: conversions to more
-// general references, is(), as(), cast(), and the numbers of a Value.
+// The part of Local, Field and StackSlot that depends on the type of the object: conversions to
+// more general references, is(), as(), cast(), and the numbers of a Value.
 #ifndef ALLOMON_RUNTIME_INTERNAL_REFERENCE_OPS_H_
 #define ALLOMON_RUNTIME_INTERNAL_REFERENCE_OPS_H_
 
@@ -20,7 +20,7 @@ class Shaped;
 
 namespace internal {
 
-// Never the type of an object; the target of references in marshalled layouts.
+// Never the type of an object; only the target of references in marshalled layouts.
 template <>
 struct TypeInfoOf<Value> {
   alignas(8) static constexpr TypeInfo kInfo = {"Value", 0, nullptr, 0, 1, Kind::kFixed};
@@ -30,7 +30,7 @@ struct TypeInfoOf<Any> {
   alignas(8) static constexpr TypeInfo kInfo = {"Any", 0, nullptr, 0, 1, Kind::kFixed};
 };
 
-// Whether a reference to a U is one to a T, too.  Does not look into U when T is U.
+// Whether a reference to a U converts to one to a T.  U may be incomplete when T is U.
 template <typename U, typename T>
 constexpr bool Generalizes() {
   if constexpr (std::is_same_v<U, T> || std::is_same_v<U, Value> || std::is_void_v<U>) {
@@ -42,7 +42,7 @@ constexpr bool Generalizes() {
   }
 }
 
-// Of a reference, the type that it refers to.
+// The type that a reference refers to.
 template <typename From>
 struct Referred {};
 template <typename U>
@@ -68,16 +68,17 @@ struct Converts : std::bool_constant<std::is_same_v<From, Immediate> && std::is_
 template <typename From, typename T>
 struct Converts<From, T, std::void_t<typename Referred<From>::Type>>
     : std::bool_constant<Generalizes<typename Referred<From>::Type, T>()> {};
-// A StackSlot and a Root are no Locals of their own types.
+// A StackSlot or a Root converts to a Local of its own type.
 template <typename U>
 struct Converts<StackSlot<U>, U> : std::true_type {};
 template <typename U>
 struct Converts<Root<U>, U> : std::true_type {};
 
-// From an Immediate, or a reference to a less general type, to a reference to a T.
+// Allows the conversion of an Immediate, or of a reference to a less general type, to a reference
+// to a T.
 template <typename From, typename T>
 using IfConverts = std::enable_if_t<Converts<From, T>::value>;
-// The same for the construction of a Field: from other Fields it is made by make() alone.
+// Allows the construction of a Field; only make() constructs a Field from other Fields.
 template <typename From, typename T>
 using IfInitializes = std::enable_if_t<Converts<From, T>::value && !IsField<From>::value>;
 
@@ -95,11 +96,11 @@ inline Object* RawOf(Immediate immediate) { return reinterpret_cast<Object*>(imm
 template <typename T>
 Local<T> LocalOf(Object* object);
 
-// "int", "null", the type of an object.  Valid as long as the type.
+// Returns "int", "null" and so on, or the type of the object.  Valid as long as the type.
 const char* NameOfWord(uintptr_t word);
 [[noreturn]] void FailCast(uintptr_t word, const char* wanted);
 
-// Whether the object behind the word is a U.  `kMayBeNumber`: the word is of a Value.
+// Whether the word refers to a U.  `kMayBeNumber`: the word is that of a Value.
 template <typename U, bool kMayBeNumber>
 ALLOMON_GC_INLINE inline bool IsA(Object* object) {
   if constexpr (std::is_same_v<U, Any>) {
@@ -129,7 +130,7 @@ class ReferenceOps {
     static_assert(!std::is_same_v<U, Value>, "every reference is a Value");
     return IsA<U, std::is_same_v<T, Value>>(raw());
   }
-  // A reference to a U, or null if this is none.
+  // Returns a reference to a U, or null if the object is no U.
   template <typename U>
   ALLOMON_GC_INLINE Local<U> as() const {
     return LocalOf<U>(is<U>() ? raw() : nullptr);
@@ -140,7 +141,8 @@ class ReferenceOps {
     if (__builtin_expect(!is<U>(), 0)) FailCast(WordOf(raw()), TypeInfoOf<U>::kInfo.name);
     return LocalOf<U>(raw());
   }
-  // The same, as an address.  Valid as long as a reference to the object is on the stack.
+  // Like cast(), but returns the address.  Valid as long as a reference to the object is on the
+  // stack.
   template <typename U>
   ALLOMON_GC_INLINE U* peek() const {
     if (__builtin_expect(!is<U>(), 0)) FailCast(WordOf(raw()), TypeInfoOf<U>::kInfo.name);
@@ -152,14 +154,15 @@ class ReferenceOps {
     return PointsToObject(object) &&
            (HeaderOf(object) & ~kHeaderBits) == reinterpret_cast<uintptr_t>(&shape);
   }
-  // For messages: "null", "int", "double", "bool", "constant", or the name of the object's type.
+  // Returns "null", "int", "double", "bool", "constant" or the name of the object's type, for
+  // messages.
   const char* type_name() const { return NameOfWord(WordOf(raw())); }
 
  protected:
   ALLOMON_GC_INLINE Object* raw() const { return RawOf(static_cast<const Self&>(*this)); }
 };
 
-// What only a Value has.
+// Members that only a Value has.
 template <typename Self>
 class ValueOps : public ReferenceOps<Self, Value> {
  public:
@@ -185,7 +188,7 @@ class ValueOps : public ReferenceOps<Self, Value> {
     if (__builtin_expect(!is_bool(), 0)) FailCast(word(), "bool");
     return word() == kTrueWord;
   }
-  // An integer as a double, or the double.
+  // Returns the double, or the integer as a double.
   ALLOMON_GC_INLINE double to_number() const {
     return is_int() ? static_cast<double>(IntOfWord(word())) : to_double();
   }
@@ -199,10 +202,11 @@ class ValueOps : public ReferenceOps<Self, Value> {
     return static_cast<unsigned>((word() - kFirstConstantWord) / 8);
   }
 
-  // The word itself, for tables: that of a reference is stale when no stack has it any more.
+  // Returns the word itself, for tables.  The word of a reference becomes stale when no stack holds
+  // it any more.
   ALLOMON_GC_INLINE uintptr_t word() const { return WordOf(this->raw()); }
 
-  // With Immediates and typed references; those of one type compare themselves.
+  // Compares with Immediates and typed references; references of one type have their own operators.
   template <typename From, typename = IfConverts<From, Value>>
   friend bool operator==(const Self& a, const From& b) {
     return RawOf(a) == RawOf(b);

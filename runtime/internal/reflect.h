@@ -45,7 +45,7 @@ struct HasBase : std::false_type {};
 template <typename T>
 struct HasBase<T, std::void_t<decltype(T{AnyBase<T>{}})>> : std::true_type {};
 
-// Whether T takes so many initialisers, then {} for one member, then those `after` it.
+// Whether T takes the initialisers `Before`, then {} for one member, then the initialisers `After`.
 template <typename T, typename Before, typename After, typename = void>
 struct TakesBraces : std::false_type {};
 template <typename T, size_t... i, size_t... j>
@@ -69,7 +69,7 @@ constexpr size_t CountMembers() {
 template <typename T, size_t place, size_t n, size_t extent = 1>
 constexpr size_t InitializersAt() {
   if constexpr (place + extent > n) {
-    return 1;  // {} does not initialise the member, so it is no array
+    return 1;  // {} does not initialise the member, so it is not an array
   } else if constexpr (TakesBraces<T, std::make_index_sequence<place>,
                                    std::make_index_sequence<n - place - extent>>::value) {
     return extent;
@@ -78,7 +78,7 @@ constexpr size_t InitializersAt() {
   }
 }
 
-// The members from a place among the initialisers on.  An array is one member.
+// The members from `place` among the initialisers on.  An array is one member.
 template <typename T, size_t place = 0>
 constexpr size_t CountDeclared() {
   constexpr size_t n = CountMembers<T>();

@@ -1,4 +1,4 @@
-// The memory of the old space that collections can count on.
+// The memory of the old space that is guaranteed to collections.
 #include <algorithm>
 
 #include "runtime/internal/check.h"
@@ -6,9 +6,9 @@
 
 namespace allomon::gc::internal {
 
-// Of the holes that a mutator may fill until the next collection.  In a heap that is marked in
-// slices, minor collections are short, too; and while such a marking is late, the program makes few
-// objects old between two slices.
+// Returns the bytes of the holes that a mutator may fill until the next collection.  In a heap that
+// is marked in slices, minor collections must be short, too.  While such a marking is late, small
+// nurseries let the program make few objects old between two slices.
 size_t HeapCore::WantedBytes(const Mutator& mutator) {
   size_t wanted = mutator.nursery.wanted_bytes();
   const bool has_deep_stack = wanted > mutator.nursery.size_bytes();
@@ -20,7 +20,7 @@ size_t HeapCore::WantedBytes(const Mutator& mutator) {
   return std::min(mutator.nursery.hole_bytes(), wanted);
 }
 
-// All that a collection may have to promote: what stays now may have to go then.
+// Returns the most bytes that a collection may have to promote, including objects that stay now.
 size_t HeapCore::NurseryBytes() {
   size_t bytes = young.stays_bytes();
   for (Mutator* m = world.first(); m != nullptr; m = m->next) bytes += WantedBytes(*m);
@@ -31,7 +31,8 @@ bool HeapCore::LimitAllows(size_t bytes) {
   return options.limit_bytes == 0 || blocks.bytes() + large.bytes() + bytes <= options.limit_bytes;
 }
 
-// A running thread may read the chunks: they are added and freed only while the world is stopped.
+// A running thread may read the chunks because they are added and freed only while the world is
+// stopped.
 Object* HeapCore::AllocateLarge(uint64_t words) {
   if (options.limit_bytes == 0) return large.Allocate(words, SIZE_MAX);
   const size_t chunk_bytes = std::min(blocks.bytes(), options.limit_bytes);
@@ -56,7 +57,7 @@ char* HeapCore::TakeOldBlock(Mutator* mutator) {
   return TakeSpareBlock();
 }
 
-// The caller has stopped the world, and holds the cycle's mutex.
+// The caller has stopped the world and holds the cycle's mutex.
 bool HeapCore::GrowTo(size_t free_blocks) {
   while (blocks.free_blocks() < free_blocks) {
     if (cycle.is_active() && SweepNextChunk()) continue;
@@ -74,14 +75,14 @@ size_t HeapCore::GrantedBytes() const {
   return bytes;
 }
 
-// inv.reserve: the objects that the nurseries may hold can be promoted.  If the reserve is short,
-// each nursery gets its share of it.
+// inv.reserve: all objects that the nurseries may hold can be promoted.  If the reserve is too
+// small, each nursery gets its share of it.
 void HeapCore::GrantNurseries() {
   const size_t stays = young.stays_bytes();
   const size_t wanted = NurseryBytes() - stays;
   size_t can = wanted;
   while (can > 0 && BlockSpace::BlocksFor(can + stays) > blocks.free_blocks()) can -= can / 8 + 1;
-  // Without room for them, the objects that stay keep their places until a major collection.
+  // If they cannot be promoted, the objects that stay get tenure until a major collection.
   if (BlockSpace::BlocksFor(can + stays) > blocks.free_blocks()) {
     young.ForEachStay([](Object* object) { HeaderOf(object) |= kStaysBit | kTenuredBit; });
   }
@@ -106,8 +107,8 @@ bool HeapCore::GrantedFits() const {
 
 bool HeapCore::GrowReserve() { return GrowTo(BlockSpace::BlocksFor(NurseryBytes())); }
 
-// The present contents of the nurseries are granted whatever the share, so a reserve that is short
-// can be shared out only when the nurseries are empty.
+// The present contents of the nurseries are granted whatever the share.  So a reserve that is too
+// small can be shared out only when the nurseries are empty.
 void HeapCore::MakeReserve() {
   bool has_room = false;
   {

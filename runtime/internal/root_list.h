@@ -1,4 +1,4 @@
-// The references that a thread holds in memory of the program's own: a list through the Roots.
+// The references that a thread holds in the program's own memory: a list linked through the Roots.
 #ifndef ALLOMON_RUNTIME_INTERNAL_ROOT_LIST_H_
 #define ALLOMON_RUNTIME_INTERNAL_ROOT_LIST_H_
 
@@ -6,7 +6,7 @@
 
 namespace allomon::gc::internal {
 
-// In the list of the thread that makes it, from its construction to its end.
+// A node is in the list of the thread that makes it, from its construction to its destruction.
 struct RootNode {
   // Aborts with rule.attached.
   explicit RootNode(Object* value) : object(value), owner(t_window.mutator) { Link(); }
@@ -21,7 +21,7 @@ struct RootNode {
 
   Slot object;
   RootNode* next;
-  RootNode** link;  // what points to this node
+  RootNode** link;  // the pointer to this node
   Mutator* const owner;
 
  private:
@@ -33,7 +33,8 @@ struct RootNode {
     if (next != nullptr) next->link = &next;
     t_window.first_root = this;
   }
-  // Not in a NativeRegion: a collector may be reading the list.  For debug builds.
+  // Debug builds check that the owner is not in a NativeRegion, when a collector may be reading the
+  // list.
   bool OwnerRuns() const;
   // Aborts with rule.attached or rule.root.thread.
   [[noreturn]] static void FailRootOwner();

@@ -30,8 +30,8 @@ void CompactLog(Mutator& mutator) {
 
 }  // namespace
 
-// The barrier is no safepoint, so a full log cannot be emptied by a collection.  It is compacted,
-// and grows.
+// The barrier is no safepoint, so a collection cannot empty a full log.  The log is compacted and
+// grown.
 void LogSlotSlow(Slot* slot) noexcept {
   Mutator& mutator = CurrentMutator();
   CompactLog(mutator);
@@ -54,13 +54,13 @@ void NoteReadSlow(Object* object) noexcept {
   mutator.heap->cycle.Note(mutator, object);
 }
 
-// What a young object refers to is found by other ways: it was visited when the collection began,
-// or read from elsewhere since.
+// References of a young object need no note: they were visited when the collection began, or read
+// from elsewhere since.
 void NoteOverwrittenSlow(Slot* slot, Object* old) noexcept {
   if (!IsYoung(slot)) NoteReadSlow(old);
 }
 
-// Without memory the slot is not noted, and so it is not checked.
+// Without memory the slot is not noted, and so is not checked.
 void NoteForCheck(Slot* slot) noexcept {
   Vector<Slot*>& noted = CurrentMutator().noted_for_check;
   if (!noted.empty() && noted.back() == slot) return;

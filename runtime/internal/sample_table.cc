@@ -7,7 +7,7 @@
 
 namespace allomon::gc::internal {
 
-// The lists grow by doubling.  The ring is moved to the front of its larger self.
+// The lists grow by doubling.  The ring's entries are moved to the front of its larger memory.
 bool SampleTable::EnsureRoom(size_t more) {
   const size_t followed = entries_.size() - free_.size() + new_.size() + due_dead_ + reserved_;
   if (followed + more <= due_.size()) return true;
@@ -25,7 +25,7 @@ bool SampleTable::EnsureRoom(size_t more) {
   return true;
 }
 
-// Room by the dozen.  Where there is no memory for that, one object may still have some.
+// Makes room for a dozen objects.  If there is no memory for that, there may still be room for one.
 bool SampleTable::PromiseSlow(NewSamples& own) {
   const MutexHolder hold(mutex_);
   TakeLocked(own);
@@ -74,7 +74,7 @@ void SampleTable::AddEntry(const Entry& entry) {
   order_.push_back(index);
 }
 
-// Old entries stand before the young ones: the first young entry moves to the end and makes room.
+// Old entries precede the young ones, so the first young entry moves to the end to make room.
 void SampleTable::AddOld(NewSamples& own, Object* object, heap_client::BlockHandle handle) {
   const MutexHolder hold(mutex_);
   own.Unpromise();
@@ -116,7 +116,8 @@ bool SampleTable::YoungAreTheSuffix() const {
   return true;
 }
 
-// Makes the entries of young objects, none of which is before `from`, the suffix.
+// Partitions the entries so that those of young objects are the suffix.  No young object is before
+// `from`.
 void SampleTable::MoveYoungBack(size_t from) {
   const auto young = std::partition(
       order_.begin() + static_cast<ptrdiff_t>(from), order_.end(),
@@ -124,7 +125,7 @@ void SampleTable::MoveYoungBack(size_t from) {
   first_young_ = static_cast<size_t>(young - order_.begin());
 }
 
-// An object that stays is promoted when it has tenure.  It may be moved later.
+// An object that stays counts as promoted when it gets tenure.  It may still be moved later.
 bool SampleTable::NoteMinor(Entry* entry) {
   const uintptr_t header = HeaderOf(entry->object);
   const bool moved = (header & kForwardedBit) != 0;
@@ -170,9 +171,8 @@ void SampleTable::AllDie() {
   AfterMajor([](Object*) { return false; });
 }
 
-// Runs one callback of the entry; false if the entry owes none.  The mutex is free while the
-// callback runs.  The thread safety analysis does not follow that into the destructor, which takes
-// the mutex again.
+// Runs one callback of the entry; false if the entry owes none.  The mutex is not held while the
+// callback runs.  The thread safety analysis does not see that the destructor takes it again.
 bool SampleTable::RunOne(Index index,
                          std::exception_ptr* thrown) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   const bool promote = entries_[index].promote_due;
@@ -186,7 +186,7 @@ bool SampleTable::RunOne(Index index,
   struct Unlocked {
     ~Unlocked() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
       table.mutex_.lock();
-      Entry& entry = table.entries_[index];  // by index: the table may have grown
+      Entry& entry = table.entries_[index];  // looked up again: the table may have grown
       entry.handle = kept;
       entry.promote_due |= !returned && kept != 0;
     }
@@ -205,7 +205,7 @@ bool SampleTable::RunOne(Index index,
   return promote;
 }
 
-// Runs all callbacks that the entry owes, in their natural order.
+// Runs all callbacks that the entry owes: promotion before death.
 void SampleTable::RunEntry(Index index, std::exception_ptr* thrown) {
   struct Running {
     ~Running() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { table.FinishEntry(index); }  // RunEntry() holds
@@ -230,8 +230,8 @@ void SampleTable::FinishEntry(Index index) {
   }
 }
 
-// The callback may end its thread, and then this function is left by unwinding.  Other trackers of
-// the block are told then by the thread's end.
+// The callback may end its thread, which leaves this function by unwinding.  The end of the thread
+// then tells the other trackers of the block.
 void SampleTable::RunDead(heap_client::BlockHandle dead,
                           std::exception_ptr* thrown) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   struct Unlocked {

@@ -29,19 +29,20 @@ using allomon::internal::MutexHolder;
 
 class SampleTable {
  public:
-  // Makes room in every list for one object at least, and promises it.  Neither what uses the room
-  // nor a collection allocates.  Returns false without memory.  By the mutator that owns `own`.
+  // Makes room in every list for one object at least, and promises it.  Neither the use of the room
+  // nor a collection allocates.  Returns false without memory.  Called by the mutator that owns
+  // `own`.
   [[nodiscard]] bool Promise(NewSamples& own) { return own.TryPromise() || PromiseSlow(own); }
   // Follows an object that was born old, in promised room.  Runs no user code, so the caller may
   // hold an object that has no header yet.
   void AddOld(NewSamples& own, Object* object, heap_client::BlockHandle handle);
-  // Takes over what a mutator has made; its room for other objects stays.  By the mutator, or by a
-  // collector.
+  // Takes over the objects that a mutator has made; the mutator keeps its promised room.  Called by
+  // the mutator or by a collector.
   void Take(NewSamples& own);
-  // The mutator goes: takes its room back, too.
+  // Takes over the objects of a mutator that detaches, and its promised room.
   void Leave(NewSamples& own);
 
-  // Called after the survivors of a minor collection were moved, or after marking.  All mutators'
+  // Called after a minor collection has moved the survivors, or after marking.  All mutators'
   // samples have been taken over.
   void AfterMinor();
   template <typename IsMarked>
@@ -66,7 +67,7 @@ class SampleTable {
     bool queued;
     bool running;
   };
-  // What is due: callbacks of an entry, or the dealloc of an object that never got one.
+  // A due action: the callbacks of an entry, or the dealloc of an object that never got an entry.
   struct Due {
     Index index;
     heap_client::BlockHandle dead;  // 0: an entry's
@@ -77,7 +78,7 @@ class SampleTable {
   void TakeLocked(NewSamples& own) ALLOMON_REQUIRES(mutex_);
   void GiveRoomBack(NewSamples& own, uint32_t room) ALLOMON_REQUIRES(mutex_);
   void AddEntry(const Entry& entry) ALLOMON_REQUIRES(mutex_);
-  // Notes what a minor collection has done to an object; false if the object has died.
+  // Notes what a minor collection has done to an object; returns false if the object has died.
   bool NoteMinor(Entry* entry) ALLOMON_REQUIRES(mutex_);
   void NoteMinorOfNew() ALLOMON_REQUIRES(mutex_);
   Index TakeEntry() ALLOMON_REQUIRES(mutex_);
@@ -95,11 +96,12 @@ class SampleTable {
   Vector<Entry> entries_ ALLOMON_GUARDED_BY(mutex_);
   Vector<Index> free_ ALLOMON_GUARDED_BY(mutex_);
   Vector<Index> order_ ALLOMON_GUARDED_BY(mutex_);
-  size_t first_young_ ALLOMON_GUARDED_BY(mutex_) = 0;  // in order_
-  Vector<NewSample> new_ ALLOMON_GUARDED_BY(mutex_);   // the mutators' before this collection
+  size_t first_young_ ALLOMON_GUARDED_BY(mutex_) = 0;  // index into order_
+  Vector<NewSample> new_ ALLOMON_GUARDED_BY(mutex_);   // samples of the mutators from before this
+                                                       // collection
   size_t reserved_ ALLOMON_GUARDED_BY(mutex_) = 0;     // the room of all mutators
-  size_t due_dead_ ALLOMON_GUARDED_BY(mutex_) = 0;     // in due_, without an entry
-  // A ring of what is due; large enough for all that is followed (inv.sample.room).
+  size_t due_dead_ ALLOMON_GUARDED_BY(mutex_) = 0;     // entries of due_ without a table entry
+  // A ring of due actions, large enough for all followed objects (inv.sample.room).
   Vector<Due> due_ ALLOMON_GUARDED_BY(mutex_);
   size_t due_head_ ALLOMON_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> due_count_{0};  // written under mutex_

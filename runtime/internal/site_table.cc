@@ -24,7 +24,7 @@ static double WilsonBound(const Share& share, double side) {
 double Share::Low() const { return WilsonBound(*this, -1); }
 double Share::High() const { return WilsonBound(*this, 1); }
 
-// Never destroyed: static heaps may live longer.
+// Never destroyed: heaps in static storage may live longer.
 SiteTable& SiteTable::Get() {
   alignas(SiteTable) static char storage[sizeof(SiteTable)];
   static SiteTable* const table = new (storage) SiteTable;
@@ -81,14 +81,14 @@ void SiteTable::Forget(Site& site) {
   Drop(*record);
 }
 
-// What was counted before was of objects that were made in another state.
+// Resets the counts, which are of objects made in the previous state.
 void SiteTable::SetState(SiteRecord& record, bool old) {
   record.promoted = record.born_old = {};
   ++record.changes;
   record.site->allocates_old_.store(old, std::memory_order_relaxed);
 }
 
-// A site that goes to and fro waits longer each time.
+// Returns the samples that a decision needs: more after each change of the site's state.
 static uint64_t LeastSamples(uint64_t changes) {
   return std::min<uint64_t>(SiteTable::kMemory / 2, uint64_t{64} << std::min<uint64_t>(changes, 6));
 }
@@ -102,8 +102,9 @@ void SiteTable::CountPromoted(SiteRecord& record, bool promoted) {
   if (record.promoted.all >= kMemory) record.promoted.Halve();
 }
 
-// Old objects that have died keep younger ones alive until a major collection, those that are
-// followed, too.  So what is promoted does not tell that a site has changed; this does.
+// Dead old objects keep younger ones alive until a major collection, even followed ones.  So the
+// promoted share does not reveal that a site has changed; the share of born-old objects that live
+// does.
 void SiteTable::CountBornOld(SiteRecord& record, bool lives) {
   record.born_old.Add(lives);
   if (record.born_old.High() < kLeastBornOld) SetState(record, false);
@@ -139,7 +140,7 @@ static bool Append(Vector<char>& text, const char* name) {
   return true;
 }
 
-// The names belong to the sites, so they are copied first, without malloc.
+// Copies the names first, without malloc, because they belong to the sites.
 SiteTable::States SiteTable::Save() {
   Vector<char> names;
   Vector<char> old;
@@ -168,7 +169,7 @@ SiteTable::States SiteTable::Save() {
 void SiteTable::Load(States states) {
   std::sort(states.begin(), states.end());
   const MutexHolder hold(mutex_);
-  loaded_.swap(states);  // the others are freed behind the lock
+  loaded_.swap(states);  // the old table is freed after the lock is released
   for (SiteRecord* record : records_) {
     const Site* const site = record->site;
     if (site == nullptr || site->allocates_old() || !WasLoadedOld(*site)) continue;

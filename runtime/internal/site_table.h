@@ -1,4 +1,4 @@
-// What is known of the sites of a program, and what follows from it.  See "Pretenuring" in
+// The statistics of a program's sites, and the decisions drawn from them.  See "Pretenuring" in
 // runtime/README.md.
 #ifndef ALLOMON_RUNTIME_INTERNAL_SITE_TABLE_H_
 #define ALLOMON_RUNTIME_INTERNAL_SITE_TABLE_H_
@@ -14,7 +14,7 @@
 
 namespace allomon::gc::internal {
 
-// How many of how many.
+// A count and the total that it is part of.
 struct Share {
   uint64_t part = 0;
   uint64_t all = 0;
@@ -23,7 +23,7 @@ struct Share {
     part += in_part ? 1 : 0;
     ++all;
   }
-  // So that what was long ago counts less.
+  // Makes older samples count less.
   void Halve() {
     part /= 2;
     all /= 2;
@@ -33,25 +33,25 @@ struct Share {
   double High() const;
 };
 
-// Of a site.  Freed when neither the site nor a sample refers to it.
+// The record of a site.  Freed when neither the site nor a sample refers to it.
 struct SiteRecord {
   Site* site;        // nullptr: destroyed
-  size_t index = 0;  // in the table
+  size_t index = 0;  // index in the table
   uint64_t holders = 1;
-  Share promoted;  // of the objects that were made young
-  Share born_old;  // that lived at the next major collection
+  Share promoted;  // share of the objects made young
+  Share born_old;  // share of the born-old objects that lived at the next major collection
   uint64_t changes = 0;
 };
 
-// All functions on any thread, and on a collector's.  No user code runs and no malloc is called
-// while the mutex is held.
+// Any thread, including a collector's, may call all functions.  No user code runs and no malloc is
+// called while the mutex is held.
 class SiteTable {
  public:
-  // From this many of the samples on, the older ones count half.
+  // When this many samples are counted, the older ones are halved.
   static constexpr uint64_t kMemory = 4096;
 
-  // A wrong decision costs time, and is taken back.  So three deviations are enough; with more, a
-  // site would be old later.
+  // A wrong decision costs time, and is reversed.  So three deviations suffice; with more, a site
+  // would be made old later.
   static constexpr double kDeviations = 3;
   static constexpr double kOldFrom = .9;
   static constexpr double kYoungBelow = .8;
@@ -64,27 +64,27 @@ class SiteTable {
   static bool Knows(const Site& site) {
     return site.record_.load(std::memory_order_relaxed) != nullptr;
   }
-  // From now on the site is known, and has the state that was loaded.
+  // Makes the site known, with the state that was loaded for it.
   void Meet(Site& site) {
     const allomon::internal::MutexHolder hold(mutex_);
     RecordOf(site);
   }
-  // The record of the site, for a sample; nullptr without memory.  Release() or one of the Notes
-  // ends the use.
+  // Returns the record of the site for a sample; nullptr without memory.  Release() or one of the
+  // Notes ends the use.
   SiteRecord* Hold(Site& site);
   void Release(SiteRecord& record);
   void Forget(Site& site);
 
-  // What a collection has found out.
+  // The findings of a collection.
   void NotePromoted(SiteRecord& record, bool promoted);
   void NoteBornOld(SiteRecord& record, bool lives);
 
   SiteSurvival SurvivalOf(const Site& site);
-  // Sites with names.  Throws std::bad_alloc.
+  // Returns the states of the sites with names.  Throws std::bad_alloc.
   States Save();
   void Load(States states);
 
-  // For fork.
+  // Called around fork.
   void LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
   void UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 

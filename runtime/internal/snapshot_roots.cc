@@ -4,7 +4,7 @@ namespace allomon::gc::internal {
 
 using Group = RootGroup::Kind;
 
-// Groups without any root are left out.
+// Groups without roots are left out.
 static bool Add(HeapCore& heap, RootGroup group, Vector<RootGroup>* groups)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
   group.ForEach(heap, [&group](Object*, uint64_t, const char*) { ++group.edges; });

@@ -20,11 +20,11 @@ struct RootGroup {
     kValueStack
   };
   Kind kind;
-  Mutator* mutator;  // of the last three
-  size_t range;      // which of the mutator's ranges
+  Mutator* mutator;  // for the last three groups
+  size_t range;      // index among the mutator's ranges
   uint64_t edges;    // roots that are not null
 
-  // "(Locals of thread 123)".  The kernel's number of the thread.
+  // Writes for example "(Locals of thread 123)", with the kernel's number of the thread.
   void PrintName(char (&text)[64]) const {
     switch (kind) {
       case Kind::kGlobals:

@@ -25,12 +25,13 @@ class SnapshotText {
       text.remove_prefix(part);
     }
   }
-  // Without sign and leading zeros.
+  // Writes the number without sign and leading zeros.
   void Add(uint64_t number) {
     MakeRoom(kMostDigits);
     used_ += WriteDigits(number, &buffer_[used_]);
   }
-  // Numbers with commas between them, and before the first one but at the beginning of a list.
+  // Writes numbers separated by commas, with a comma before the first one except at the beginning
+  // of a list.
   void AddItem(std::initializer_list<uint64_t> numbers) {
     MakeRoom((kMostDigits + 1) * numbers.size());
     for (const uint64_t number : numbers) {
@@ -41,14 +42,14 @@ class SnapshotText {
   }
   void BeginList() { first_ = true; }
 
-  // A string of JSON.  Bytes that are not ASCII go as they are.
+  // Writes a JSON string.  Bytes that are not ASCII are copied.
   void AddQuoted(std::string_view text);
 
   void Flush() {
     file_.Write({buffer_.data(), used_});
     used_ = 0;
   }
-  // Whether the disk is full or the like: what follows is not written.
+  // Whether a write failed, for instance because the disk is full.  Further output is dropped.
   bool failed() const { return file_.failed(); }
 
  private:

@@ -11,12 +11,12 @@
 namespace allomon::gc::internal {
 namespace {
 
-// Places in the tables of types below.
+// Indices into the tables of types below.
 enum NodeType : uint64_t { kObjectNode = 3, kNativeNode = 8, kSyntheticNode = 9 };
 enum EdgeType : uint64_t { kElement = 1, kProperty = 2, kInternal = 3, kWeak = 6 };
 
 constexpr uint64_t kNodeFields = 6;
-// Readers hold the place of a node, which is its number times its fields, in 32 bits.
+// Readers hold the index of a node, its number times the fields of a node, in 32 bits.
 constexpr uint64_t kMostNodes = UINT32_MAX / kNodeFields;
 
 constexpr const char kMeta[] =
@@ -34,16 +34,16 @@ constexpr const char kMeta[] =
     "\"sample_fields\":[\"timestamp_us\",\"last_assigned_id\"],"
     "\"location_fields\":[\"object_index\",\"script_id\",\"line\",\"column\"]}";
 
-// Strings with places of their own.  Behind them stand the names of groups, of globals, of types
-// with their references.
+// Strings with fixed indices.  The names of groups, of globals and of types with their references
+// follow them.
 constexpr const char* kStrings[] = {
     "", "(GC roots)", "key", "value", "value of an ephemeron", "memory outside the heap", "memory",
 };
 enum String : uint64_t { kEmpty, kRoots, kKey, kValue, kKeptByKey, kOutside, kMemory };
 constexpr uint64_t kFirstGroupString = std::size(kStrings);
 
-// Old objects do not move and have two words or more, so the number is the object's own as long as
-// it lives.  Odd, so that even ones are left.
+// Old objects do not move and have two words or more, so the number identifies the object as long
+// as it lives.  It is odd; even numbers are left for nodes that are not objects.
 uint64_t IdOf(Object* object) { return reinterpret_cast<uintptr_t>(object) / 16 * 2 + 1; }
 
 }  // namespace
@@ -80,7 +80,7 @@ bool SnapshotWriter::Prepare(HeapCore& heap) {
   return has_room;
 }
 
-// Blocks whose release is due are dead.  One that is just being made has no entry yet.
+// Blocks whose release is due are dead.  A block under construction has no entry yet.
 bool SnapshotWriter::FindOutside(HeapCore& heap) {
   const Vector<CustomBlockEntry>& entries = heap.customs.entries;
   if (!TryReserve(outside_, entries.size())) return false;
@@ -104,7 +104,7 @@ bool SnapshotWriter::CountObject(Object* object) {
   return type.kind != Kind::kEphemeron || CountEphemeron(object);
 }
 
-// Behind a major collection the key of an ephemeron lives, or both are null.
+// After a major collection the key of an ephemeron lives, or key and value are null.
 bool SnapshotWriter::CountEphemeron(Object* object) {
   const EphemeronSlots& slots = EphemeronOf(object);
   if (slots.key == nullptr) return true;
@@ -127,7 +127,7 @@ void SnapshotWriter::CountRoots(HeapCore& heap) {
   }
 }
 
-// Types of one name share its string: readers tell types by it.
+// Types with the same name share its string: readers tell types apart by it.
 void SnapshotWriter::AssignStrings() {
   uint64_t next = first_type_string_ = kFirstGroupString + groups_.size() + n_globals_;
   Vector<TypeRow>& rows = types_.rows();
@@ -217,8 +217,8 @@ void SnapshotWriter::WriteEdges(HeapCore& heap) {
                     FirstObjectNode() + numbers_->n_objects() + outside_.size());
 }
 
-// The groups hang on the root itself too: DevTools counts distances from what is no synthetic node
-// and hangs there.
+// The root itself also has edges to the groups: DevTools counts distances from the root's direct
+// children that are not synthetic.
 void SnapshotWriter::WriteRootEdges(HeapCore& heap) {
   WriteEdge(kElement, 1, 1);
   for (size_t i = 0; i < groups_.size(); ++i) WriteEdge(kElement, 2 + i, 2 + i);

@@ -10,9 +10,9 @@
 
 namespace allomon::gc::internal {
 
-// Nodes are, in this order: the root, "(GC roots)", the groups of roots, the live objects by their
-// numbers, the memory of custom blocks.  The heap is walked three times: to count, for the nodes,
-// for the edges.
+// The nodes are, in this order: the root, "(GC roots)", the groups of roots, the live objects by
+// their numbers, the memory of custom blocks.  The heap is walked three times: to count, for the
+// nodes, for the edges.
 //
 // inv.snapshot.closed: a reference of a live object or of a root is to a live object.
 // inv.snapshot.counts: the file has as many nodes and edges as its head says.
@@ -28,7 +28,7 @@ class SnapshotWriter : public LiveObjectsVisitor {
  private:
   // A value that the key of an ephemeron keeps alive.
   struct KeptValue {
-    uint32_t key;  // its number
+    uint32_t key;  // number of the key
     Object* value;
   };
   // Memory outside the heap.
@@ -64,13 +64,13 @@ class SnapshotWriter : public LiveObjectsVisitor {
   const ObjectNumbers* numbers_ = nullptr;
   TypeTable types_;
   Vector<RootGroup> groups_;
-  Vector<KeptValue> kept_;   // by key
-  Vector<Outside> outside_;  // by block
+  Vector<KeptValue> kept_;   // sorted by key
+  Vector<Outside> outside_;  // sorted by block
   uint64_t n_edges_ = 0;
   uint64_t n_globals_ = 0;  // strings for their names
   uint64_t first_type_string_ = 0;
 
-  // Of the walk that goes on.
+  // The state of the current walk.
   uint64_t next_object_ = 0;
   size_t next_kept_ = 0;
   size_t next_outside_ = 0;

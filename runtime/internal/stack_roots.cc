@@ -7,7 +7,7 @@
 namespace allomon::gc::internal {
 namespace {
 
-// Collects the words that lie where objects do.
+// Collects the words that point into objects.
 class ObjectWords : public WordVisitor {
  public:
   explicit ObjectWords(HeapCore& heap)
@@ -26,7 +26,7 @@ class ObjectWords : public WordVisitor {
     }
   }
 
-  // Replaces *objects by those of the words.  False without memory.
+  // Replaces *objects by those that the words refer to.  False without memory.
   [[nodiscard]] bool Find(Vector<Object*>* objects) {
     objects->clear();
     // No word refers to two objects.
@@ -45,8 +45,8 @@ class ObjectWords : public WordVisitor {
   }
 
  private:
-  // As the other ObjectAt() do: a word keeps the object, header included, that holds the byte
-  // before it.
+  // Like the other ObjectAt() functions: a word keeps the object, header included, that holds the
+  // byte before it.
   Object* LargeObjectAt(uintptr_t word) {
     if (!large_.Contains(word - 1)) return nullptr;
     Object* const object = heap_.large.ObjectAt(word - 1);
@@ -67,7 +67,7 @@ class ObjectWords : public WordVisitor {
   bool has_room_ = true;
 };
 
-// Marks the young objects that words refer to as ones that stay.
+// Marks the young objects that words refer to as staying.
 class StayingWords : public WordVisitor {
  public:
   explicit StayingWords(HeapCore& heap) : heap_(heap) {}
@@ -112,7 +112,7 @@ void ScanStacks(HeapCore& heap, WordVisitor& visitor) {
   ScanCoroutines(heap.coroutines, visitor);
 }
 
-// Behind a minor collection no other young objects are there than those that stay.
+// After a minor collection the only young objects are those that stay.
 bool FindStackObjects(HeapCore& heap) {
   if (!NoteStackObjects(heap)) return false;
   ForgetStays(heap);

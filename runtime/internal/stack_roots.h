@@ -9,22 +9,23 @@ namespace allomon::gc::internal {
 // Visits the words of all native stacks.
 void ScanStacks(HeapCore& heap, WordVisitor& visitor);
 
-// Fills HeapCore::coroutine_objects and each Mutator::stack_objects.  Behind a minor collection,
-// and before marks are cleared, since they tell where objects begin.  False without memory.
+// Fills HeapCore::coroutine_objects and each Mutator::stack_objects.  Called after a minor
+// collection and before marks are cleared, since the marks tell where objects begin.  False without
+// memory.
 [[nodiscard]] bool NoteStackObjects(HeapCore& heap);
 
-// The same.  Of the young objects, only those that a stack refers to have kStaysBit afterwards;
-// without memory, no bit has changed.
+// Does the same, and leaves kStaysBit set only in the young objects that a stack refers to.
+// Without memory no bit has changed.
 [[nodiscard]] bool FindStackObjects(HeapCore& heap);
 
-// An object that no stack refers to any more loses its tenure; the slots that point to it are, or
-// will be, remembered.  Behind FindStackObjects().
+// Takes tenure from an object that no stack refers to any more; the slots that point to it are, or
+// will be, remembered.  Called after FindStackObjects().
 inline void NormalizeTenure(uintptr_t& header) {
   constexpr uintptr_t kBoth = kStaysBit | kTenuredBit;
   if ((header & kBoth) != kBoth) header &= ~kBoth;
 }
 
-// Takes the tenure of all objects that no stack refers to.  Behind a minor collection.
+// Takes tenure from all objects that no stack refers to.  Called after a minor collection.
 void RestrictTenure(HeapCore& heap);
 
 template <typename Visit>

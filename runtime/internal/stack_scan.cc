@@ -27,7 +27,7 @@ constexpr size_t kWord = sizeof(uintptr_t);
 const uintptr_t* WordsAt(uintptr_t address) { return reinterpret_cast<const uintptr_t*>(address); }
 
 #ifdef ALLOMON_GC_POISONS
-// Locals may lie in frames that the sanitizer has put elsewhere, to find uses after return.
+// Locals may lie in fake frames that the sanitizer has allocated, to find uses after return.
 ALLOMON_GC_SCANS void ScanFakeFrames(void* fake_stack, const uintptr_t* begin, const uintptr_t* end,
                                      WordVisitor& visitor) {
   if (fake_stack == nullptr) return;
@@ -53,13 +53,14 @@ void ScanWords(void* fake_stack, const uintptr_t* begin, const uintptr_t* end,
 
 }  // namespace
 
-// The kernel leaves at least so much below the first thread's stack (MIN_GAP), whatever its limit.
+// The kernel leaves at least this much below the first thread's stack (MIN_GAP), whatever its
+// limit.
 static constexpr size_t kLeastStackBytes = size_t{128} << 20;
-// For a stack without a limit.  The other mappings are then further away.
+// The most bytes assumed for a stack without a limit.  Other mappings are then farther away.
 static constexpr size_t kMostStackBytes = size_t{1} << 40;
 
-// By the limit when the program began: the kernel has left so much room below the stack.  With a
-// limit that was raised later, other mappings, and stacks, lie within it.
+// The stack limit when the program began: the kernel has left that much room below the stack.
+// After a later increase of the limit, the range below may contain other mappings and stacks.
 static size_t g_first_stack_bytes = kLeastStackBytes;
 
 __attribute__((constructor(101))) static void NoteStackLimit() {
@@ -68,16 +69,15 @@ __attribute__((constructor(101))) static void NoteStackLimit() {
   g_first_stack_bytes = std::clamp<size_t>(limit.rlim_cur, kLeastStackBytes, kMostStackBytes);
 }
 
-// Neither /proc nor malloc is used, because a sandbox may forbid the one, and the other may call a
-// tracker.
+// Uses neither /proc, which a sandbox may forbid, nor malloc, which may call a tracker.
 StackRange FirstStack() {
   if (&__libc_stack_end == nullptr) return {};
   const uintptr_t high = reinterpret_cast<uintptr_t>(__libc_stack_end);
   return {high - std::min(g_first_stack_bytes, high), high};
 }
 
-// Between a stack and the mapping below it there is always a gap.  The system call, because the C
-// library makes it a cancellation point.
+// A gap always separates a stack from the mapping below it, so msync fails on an unmapped page.
+// Calls the kernel directly, because the C library's msync() is a cancellation point.
 bool ReachesDownTo(const StackRange& stack, uintptr_t address) {
   if (address >= stack.low) return address < stack.high;
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -90,8 +90,8 @@ static StackRange WholeStack() {
   if (first.Contains(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)))) return first;
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-    // A sandbox refuses what the function asks the kernel.  glibc's control block is at the end of
-    // the stack.
+    // A sandbox refuses a system call of pthread_getattr_np.  glibc's thread control block is at
+    // the high end of the stack.
     const uintptr_t high = pthread_self();
     return {high - kLeastStackBytes, high};
   }
@@ -104,7 +104,8 @@ static StackRange WholeStack() {
 
 StackRange OwnStack() {
   StackRange range = WholeStack();
-  // A thread's own storage is behind its frames, and the cursor in it would keep the last object.
+  // Thread-local storage lies above the thread's frames; the window's cursor in it would keep the
+  // last object alive.
   const uintptr_t window = reinterpret_cast<uintptr_t>(&t_window);
   if (range.Contains(window)) range.high = window;
   return range;
@@ -119,7 +120,7 @@ StackRange SignalStack() {
 
 ALLOMON_GC_SCANS void ScannedStack::KeepFrame(uintptr_t frame_end) {
   frame_words.clear();
-  // Words below a page are no addresses.
+  // Values below the page size are no addresses.
   for (uintptr_t at = point.stack_pointer; at < frame_end; at += kWord) {
     const uintptr_t word = *WordsAt(at);
     if (word >= 4096) frame_words.push_back(word);

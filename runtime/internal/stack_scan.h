@@ -25,23 +25,23 @@ struct StackRange {
   size_t size_bytes() const { return high - low; }
 };
 
-// The stack that the system has given to this thread.
+// Returns the stack that the system has given to this thread.
 StackRange OwnStack();
-// That of the process's first thread, by the limit when the program began.
+// Returns the stack of the process's first thread, by the limit when the program began.
 StackRange FirstStack();
-// Whether the stack is mapped from the address on, also where it has grown beyond its range.
+// Whether the stack is mapped from the address on, even if it has grown beyond its range.
 bool ReachesDownTo(const StackRange& stack, uintptr_t address);
-// The alternate signal stack, if this thread is on it; else empty.
+// Returns the alternate signal stack if this thread is on it; otherwise an empty range.
 StackRange SignalStack();
 
-// A stack that its thread is not in the course of leaving: what a thread that stands knows of it.
+// The state of a stack at a point where its thread stands or has left it.
 struct ScannedStack {
   StandPoint point;
-  // Words of the frame that saved the point, if that frame may go on: in a NativeRegion it does.
+  // Words of the frame that saved the point, if that frame may continue, as in a NativeRegion.
   Vector<uintptr_t> frame_words;
-  void* fake_stack = nullptr;  // of the address sanitizer
+  void* fake_stack = nullptr;  // the address sanitizer's
 
-  // Nothing is known any more: the thread runs, or its stack is empty.
+  // Forgets the state: the thread runs, or its stack is empty.
   void Clear() {
     point.stack_pointer = 0;
     frame_words.clear();
@@ -56,15 +56,16 @@ struct ScannedStack {
 class WordVisitor {
  public:
   virtual ~WordVisitor() = default;
-  // `words` of a stack, or of registers.
+  // Receives words of a stack or of registers.
   virtual void Visit(const uintptr_t* begin, const uintptr_t* end) = 0;
 };
 
-// Visits the registers and the words from the stack pointer up to `high`, with the sanitizer's fake
-// frames that they refer to.
+// Visits the registers, the words from the stack pointer up to `high`, and the sanitizer's fake
+// frames that these refer to.
 void ScanStack(const ScannedStack& stack, uintptr_t high, WordVisitor& visitor);
-// The lowest word on the stack from `low` to `high` that is an address of `other`; its end if there
-// is none.  On a signal stack the interrupted stack pointer is one of the words.
+// Returns the lowest word on the stack in [low, high) that is an address in `other`; the end of
+// `other` if there is no such word.  On a signal stack the interrupted stack pointer is one of the
+// words.
 uintptr_t LowestAddressOf(const StackRange& other, uintptr_t low, uintptr_t high);
 
 }  // namespace allomon::gc::internal

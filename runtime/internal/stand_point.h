@@ -1,6 +1,6 @@
-// Where a thread stands: its stack pointer, and the registers that a call leaves as they are.
+// The point at which a thread stands: its stack pointer, and the callee-saved registers.
 //
-// Whatever its functions know of objects is then in their frames, above the stack pointer, or in
+// All references that its functions hold are then in their frames, above the stack pointer, or in
 // these registers.  The System V ABIs list them: x86-64 in section 3.2.1, AArch64 in AAPCS64,
 // section 6.1 (with d8 to d15, to which a compiler may spill an address).
 #ifndef ALLOMON_RUNTIME_INTERNAL_STAND_POINT_H_
@@ -25,7 +25,7 @@ inline constexpr size_t kSavedRegisters = sizeof(jmp_buf) / sizeof(uintptr_t);
 
 struct StandPoint {
   uintptr_t registers[kSavedRegisters] = {};
-  uintptr_t stack_pointer = 0;  // 0: nothing of the stack is looked at
+  uintptr_t stack_pointer = 0;  // 0: the stack is not scanned
 };
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -33,8 +33,8 @@ struct StandPoint {
 extern "C" void allomon_gc_save_registers(StandPoint* point) __attribute__((visibility("hidden")));
 #endif
 
-// Inlined into a function that does not return while the thread stands: its frame, and what it has
-// saved there, are above the stack pointer.
+// Inlined into a function that does not return while the thread stands, so that this function's
+// frame and saved registers lie above the stack pointer.
 __attribute__((always_inline)) inline void StandHere(StandPoint& point) {
 #if defined(__x86_64__) || defined(__aarch64__)
   allomon_gc_save_registers(&point);

@@ -9,13 +9,13 @@ namespace allomon::gc::internal {
 class HeapCore;
 
 // While a Standing is open the thread stands in the heap that it is attached to, as in a
-// NativeRegion.  A thread that waits for another heap's world, or for a lock that is held while
-// worlds stop, may itself be waited for.  Does nothing for a thread that does not run.  Does
-// nothing for a thread of `waits_for`, whose world knows that it waits.  A safepoint: objects of
-// the thread's heap may move.
+// NativeRegion.  It is needed because a thread that waits for another heap's world, or for a lock
+// that is held while worlds stop, may itself be waited for.  Does nothing for a thread that does
+// not run.  Does nothing for a thread of `waits_for`, whose world knows that it waits.  A
+// safepoint: objects of the thread's heap may move.
 class Standing {
  public:
-  // In the function that waits, whose frame is noted.
+  // Inlined into the waiting function, so that the frame of that function is noted.
   __attribute__((always_inline)) explicit Standing(const HeapCore* waits_for = nullptr)
       : mutator_(RunningOutside(waits_for)) {
     if (mutator_ == nullptr) return;
@@ -30,7 +30,7 @@ class Standing {
   Standing& operator=(const Standing&) = delete;
 
  private:
-  // The thread's mutator, if it has to stand; aborts with rule.no_allocation.
+  // Returns the thread's mutator if it has to stand; aborts with rule.no_allocation.
   static Mutator* RunningOutside(const HeapCore* waits_for);
 
   Mutator* const mutator_;

@@ -10,12 +10,12 @@ Survival::~Survival() {
 
 void Survival::Begin(uint32_t seed) {
   if (!TryReserve(old_, kMostFollowed) || !TryReserve(young_, kMostFollowed)) return;
-  random_.seed(seed * 2654435769u);  // 2^32 by the golden ratio: the first draws are far apart
+  random_.seed(seed * 2654435769u);  // 2^32 divided by the golden ratio: spreads the first draws
   words_left_ = Draw(kFirstGapWords);
   old_words_left_ = Draw(kMeanOldGapWords);
 }
 
-// Evenly distributed, so that no period of the program keeps step with it.
+// Draws evenly distributed gaps, so that they do not align with a period of the program.
 int64_t Survival::Draw(int64_t mean) {
   return std::uniform_int_distribution<int64_t>(1, 2 * mean - 1)(random_);
 }
@@ -40,7 +40,7 @@ void Survival::Follow(Vector<Sample>& samples, Site& site, Object* object) {
   if (record != nullptr) samples.push_back({object, record});
 }
 
-// An object that stays without tenure is judged by a later collection.
+// A later collection judges an object that stays without tenure.
 void Survival::AfterMinor() {
   size_t kept = 0;
   for (const Sample& sample : young_) {

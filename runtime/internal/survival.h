@@ -1,4 +1,4 @@
-// Which objects of sites a mutator follows, to see which of them live long.
+// Chooses the objects of sites that a mutator follows, to find which sites make long-lived objects.
 #ifndef ALLOMON_RUNTIME_INTERNAL_SURVIVAL_H_
 #define ALLOMON_RUNTIME_INTERNAL_SURVIVAL_H_
 
@@ -12,19 +12,18 @@
 
 namespace allomon::gc::internal {
 
-// The mutator's own, and the collector's while the world is stopped.  Until Begin() no word is
-// waited for.
+// Used by the mutator, and by the collector while the world is stopped.  Follows nothing before
+// Begin().
 class Survival {
  public:
-  // Of the nursery, between two objects that are followed: in the beginning, and from the turn
-  // kFirstTurns on.
+  // Words of the nursery between two followed objects: at first, and after kFirstTurns turns.
   static constexpr int64_t kFirstGapWords = 2048;
   static constexpr int64_t kMeanGapWords = 8192;
   static constexpr uint32_t kFirstTurns = 512;
-  // Of the objects of old sites, between two that have a turn: to be made young and followed, or to
-  // be followed as they are, alternately.
+  // Words of objects of old sites between two turns.  The object at a turn is alternately made
+  // young and followed, or followed as it is.
   static constexpr int64_t kMeanOldGapWords = 512;
-  // At most so many objects are followed at a time; the others of the cycle are not.
+  // The most objects followed at a time; further objects of the cycle are not followed.
   static constexpr size_t kMostFollowed = 1024;
 
   enum class Turn : uint8_t { kNone, kYoung, kOld };
@@ -38,13 +37,13 @@ class Survival {
   // Without memory nothing is followed.
   void Begin(uint32_t seed);
 
-  // Words of the nursery until the next object that is followed, if it is of a site.
+  // Returns the words of the nursery until the next object to follow, if it belongs to a site.
   uint64_t words_left() const { return words_left_ > 0 ? static_cast<uint64_t>(words_left_) : 0; }
   void Pass(uint64_t words) { words_left_ -= static_cast<int64_t>(words); }
-  // An object of `words` was allocated.  Whether it is to be followed.
+  // Counts an object of `words`.  Returns whether to follow it.
   bool Take(uint64_t words);
-  // The same for objects of old sites: words until the next turn, and whether it is that of an
-  // object of `words` which comes now.
+  // The counterparts for objects of old sites: words until the next turn, and the turn of an object
+  // of `words`.
   uint64_t old_words_left() const {
     return old_words_left_ > 0 ? static_cast<uint64_t>(old_words_left_) : 0;
   }
@@ -54,10 +53,10 @@ class Survival {
   void FollowYoung(Site& site, Object* object) { Follow(young_, site, object); }
   void FollowOld(Site& site, Object* object) { Follow(old_, site, object); }
 
-  // Behind the evacuation of a minor collection, while headers say who was moved.
+  // Called after the evacuation of a minor collection, while headers tell which objects were moved.
   void AfterMinor();
-  // Behind the marking.
-  // Old objects that the marking has not looked for are judged by a later one.
+  // Called after the marking.  Old objects that this marking has not looked for are judged by a
+  // later one.
   template <typename IsMarked, typename WasThere>
   void AfterMajor(IsMarked is_marked, WasThere was_there);
 
@@ -73,10 +72,10 @@ class Survival {
   int64_t words_left_ = std::numeric_limits<int64_t>::max();
   int64_t old_words_left_ = 0;
   bool young_turn_ = false;  // was the last one
-  uint32_t turns_ = 0;       // of the nursery
+  uint32_t turns_ = 0;       // turns of the nursery
   std::minstd_rand random_;
-  Vector<Sample> young_;  // in the nursery, or in their places there
-  Vector<Sample> old_;    // born old since the last major collection
+  Vector<Sample> young_;  // objects in the nursery, or staying in place there
+  Vector<Sample> old_;    // objects born old since the last major collection
 };
 
 template <typename IsMarked, typename WasThere>

@@ -24,7 +24,7 @@ CoroutineStack* CoroutineStacks::Find(uintptr_t address) {
   return stack;
 }
 
-// No malloc: a lock of the world is held.
+// Calls no malloc: a lock of the world is held.
 void ThreadStack::NoteStand(CoroutineStacks& coroutines) {
   here.NoteFakeStack();
   signal = {};
@@ -39,7 +39,7 @@ void ThreadStack::NoteStand(CoroutineStacks& coroutines) {
   if (own.Contains(at)) return;
   signal = SignalStack();
   if (signal.Contains(at)) return;
-  // The first thread's stack may have got a higher limit since the program began.
+  // The limit of the first thread's stack may have been raised since the program began.
   ALLOMON_GC_CHECK(own.high == FirstStack().high && ReachesDownTo(own, at),
                    "rule.stack: the heap is used on a stack that is not the thread's own; "
                    "gc::RegisteredStack tells of a coroutine's");
@@ -57,8 +57,8 @@ void ThreadStack::Scan(CoroutineStacks& coroutines, WordVisitor& visitor) const 
     return ScanStack(here, coroutine->range.high, visitor);
   }
   ScanStack(here, signal.high, visitor);
-  // What was interrupted: functions on the thread's own stack, or on a coroutine's, which has gone
-  // on since it was left.
+  // Scans what the signal interrupted: functions on the thread's own stack, or on a coroutine's
+  // stack that has run on since it was left.
   const auto scan_interrupted = [&](const StackRange& range) {
     ScannedStack interrupted;
     interrupted.fake_stack = here.fake_stack;

@@ -13,20 +13,21 @@ using allomon::internal::MutexHolder;
 // A stack that the program has registered: a coroutine's.
 struct CoroutineStack {
   StackRange range;
-  ScannedStack left;       // by the last LeaveStack() on it
-  bool was_left = false;   // else all of it is scanned
-  bool is_in_use = false;  // found by a scan: a thread stands on it
+  ScannedStack left;       // set by the last LeaveStack() on it
+  bool was_left = false;   // otherwise the whole stack is scanned
+  bool is_in_use = false;  // found by a scan: a thread stands on this stack
   CoroutineStack* next = nullptr;
 };
 
-// The registered stacks of a heap.  Any thread that runs; collectors while the world is stopped.
+// The registered stacks of a heap.  Used by any running thread, and by collectors while the world
+// is stopped.
 class CoroutineStacks {
  public:
   void Add(CoroutineStack* stack);
   void Remove(CoroutineStack* stack);
-  // The stack that the address lies in; nullptr if there is none.
+  // Returns the stack that contains the address; nullptr if no registered stack does.
   CoroutineStack* Find(uintptr_t address);
-  // For the threads of a forked child and for collectors.
+  // Called by collectors, and for the threads of a forked child.
   template <typename Visit>
   void ForEach(Visit visit) {
     const MutexHolder hold(mutex_);
@@ -43,26 +44,27 @@ class CoroutineStacks {
   CoroutineStack* first_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
 };
 
-// A thread's own stack, and where on its stacks the thread stands.
+// A thread's own stack, and the points on its stacks at which the thread stands.
 struct ThreadStack {
   StackRange own;
-  StackRange signal;  // the alternate signal stack, if the thread stands on it
+  StackRange signal;  // the alternate signal stack if the thread stands on it
   ScannedStack here;
-  ScannedStack left;  // the own stack, while the thread runs on a registered one
+  ScannedStack left;  // state of the own stack while the thread runs on a registered one
 
-  // Behind StandHere(here.point), by the thread itself.  Aborts with rule.stack on a stack that
-  // nobody knows.
+  // Called by the thread itself after StandHere(here.point).  Aborts with rule.stack on an unknown
+  // stack.
   void NoteStand(CoroutineStacks& coroutines);
-  // Of the own stack, in use by the thread that stands; 0 on another stack.
+  // Returns the bytes of the own stack in use by a standing thread; 0 on another stack.
   size_t SizeBytes() const {
     const uintptr_t at = here.point.stack_pointer;
     return at != 0 && own.Contains(at) ? own.high - at : 0;
   }
-  // Visits the words of the thread's stacks, while it stands.
+  // Visits the words of the thread's stacks.  The thread stands.
   void Scan(CoroutineStacks& coroutines, WordVisitor& visitor) const;
 };
 
-// The registered stacks on which no thread stands.  Behind ThreadStack::Scan() of all threads.
+// Visits the registered stacks on which no thread stands.  Called after ThreadStack::Scan() of all
+// threads.
 void ScanCoroutines(CoroutineStacks& coroutines, WordVisitor& visitor);
 
 }  // namespace allomon::gc::internal

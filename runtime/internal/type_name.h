@@ -1,8 +1,8 @@
 // Names of managed types and of their references, put together by the compiler.
 //
-// A type that says nothing is named as it is spelled, without allomon::gc:: and anonymous
-// namespaces.  So g++ and clang give the same name, but for types inside functions.  Types of one
-// spelling in several files share a name.
+// A type that declares no name has its spelling as its name, without allomon::gc:: and anonymous
+// namespaces.  So g++ and clang give the same name, except for types inside functions.  Types of
+// one spelling in several files share a name.
 #ifndef ALLOMON_RUNTIME_INTERNAL_TYPE_NAME_H_
 #define ALLOMON_RUNTIME_INTERNAL_TYPE_NAME_H_
 
@@ -20,7 +20,7 @@ constexpr const char* Signature() {
   return __PRETTY_FUNCTION__;
 }
 
-// Of "... Signature() [with T = Cell; U = ...]", the "Cell".
+// Extracts "Cell" from "... Signature() [with T = Cell; U = ...]".
 constexpr std::string_view SpelledName(std::string_view signature) {
   const size_t begin = signature.find("T = ") + 4;
   int depth = 0;
@@ -34,7 +34,7 @@ constexpr std::string_view SpelledName(std::string_view signature) {
   return signature.substr(begin, end - begin);
 }
 
-// The length of the qualifier at the beginning of `text` that names leave out; 0: none.
+// Returns the length of the qualifier that is removed from the beginning of `text`; 0 without one.
 constexpr size_t LeftOut(std::string_view text) {
   constexpr std::string_view kQualifiers[] = {
       "allomon::gc::", "{anonymous}::", "(anonymous namespace)::", "<unnamed>::"};
@@ -44,7 +44,7 @@ constexpr size_t LeftOut(std::string_view text) {
   return 0;
 }
 
-// The characters of a name, and a zero behind them.
+// The characters of a name, followed by a zero.
 template <typename T>
 struct NameText {
   static constexpr std::string_view kSpelled = SpelledName(Signature<T>());
@@ -69,7 +69,7 @@ template <typename T>
 struct DeclaresName<T, std::void_t<decltype(T::kTypeName)>>
     : std::is_convertible<decltype(T::kTypeName), const char*> {};
 
-// T::kTypeName, or the name as spelled.
+// T::kTypeName, or the spelling of T.
 template <typename T>
 constexpr const char* NameOf() {
   if constexpr (DeclaresName<T>::value) {
@@ -84,8 +84,8 @@ struct NamesReferences : std::false_type {};
 template <typename T>
 struct NamesReferences<T, std::void_t<decltype(T::kReferenceNames)>> : std::true_type {};
 
-// T::kReferenceNames in the order in which the collector visits the references: that of their
-// offsets if a pointer map says where they are, otherwise that of the list.
+// T::kReferenceNames in the order in which the collector visits the references: by offset if a
+// pointer map holds them, otherwise as in the list.
 template <typename T, uint32_t kCount>
 constexpr std::array<const char*, kCount> NamesInOrder(const ReferenceList& list, bool by_offset) {
   std::array<const char*, kCount> names{};

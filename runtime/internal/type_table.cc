@@ -11,7 +11,7 @@ uint32_t& TypeTable::SlotOf(const TypeInfo& type) {
   }
 }
 
-// At most half of the slots are taken.
+// Keeps at least half of the slots free.
 bool TypeTable::Grow() {
   const size_t size = slots_.empty() ? 64 : slots_.size() * 2;
   if (!TryReserve(slots_, size) || !TryReserve(rows_, size / 2)) return false;

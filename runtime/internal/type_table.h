@@ -12,15 +12,16 @@ namespace allomon::gc::internal {
 struct TypeRow {
   const TypeInfo* type;
   uint64_t objects;
-  uint64_t bytes;             // with headers
-  uint32_t name_string;       // of a snapshot
-  uint32_t reference_string;  // of the first reference's name
+  uint64_t bytes;             // including headers
+  uint32_t name_string;       // index into a snapshot's strings
+  uint32_t reference_string;  // index of the first reference's name
 };
 
 // Finds the row of a type by hashing.  Calls no malloc.
 class TypeTable {
  public:
-  // The row of `type`, a new one if need be; nullptr without memory.  Valid until the next call.
+  // Returns the row of `type`, a new one at the first call; nullptr without memory.  Valid until
+  // the next call.
   TypeRow* Find(const TypeInfo& type) {
     if (__builtin_expect(&type == last_type_, 1)) return &rows_[last_row_];
     return FindSlow(type);
@@ -33,7 +34,7 @@ class TypeTable {
   uint32_t& SlotOf(const TypeInfo& type);
 
   Vector<TypeRow> rows_;
-  Vector<uint32_t> slots_;  // a row's place plus one; 0: free.  As many as a power of two
+  Vector<uint32_t> slots_;  // index of a row plus one; 0: free.  The size is a power of two
   const TypeInfo* last_type_ = nullptr;
   size_t last_row_ = 0;
 };

@@ -1,13 +1,13 @@
-// The word of a Value, and what the collector asks of it.
+// The word of a Value, and the tests that the collector makes on it.
 //
 //   0                        null
 //   8, 16, ... below 4096    false, true, and the constants of the program
-//   4096 to 2^48 - 1         the address of an object, as any other reference has it
+//   4096 to 2^48 - 1         the address of an object, as in any other reference
 //   2^48 + a double's bits   that double; all NaNs are one
 //   the upper 2^51 words     integers, in their order
 //
 // So the barrier and a minor collection, which compare a word with the range of young addresses,
-// need not know a Value from a Field.  Marking compares with a range where it compared with null.
+// need not distinguish a Value from a Field.  Marking compares with a range instead of with null.
 #ifndef ALLOMON_RUNTIME_INTERNAL_VALUE_WORD_H_
 #define ALLOMON_RUNTIME_INTERNAL_VALUE_WORD_H_
 
@@ -21,7 +21,7 @@ namespace allomon::gc::internal {
 inline constexpr uintptr_t kFirstAddress = 4096;
 inline constexpr uintptr_t kFirstDouble = uintptr_t{1} << 48;
 inline constexpr uintptr_t kFirstInt = uintptr_t{0xfff8} << 48;
-// 0 as an integer.  The word of n is this word + n.
+// The word of the integer 0.  The word of n is this word + n.
 inline constexpr uintptr_t kIntZero = uintptr_t{0xfffc} << 48;
 inline constexpr int64_t kLeastInt = -(int64_t{1} << 50);
 inline constexpr int64_t kMostInt = (int64_t{1} << 50) - 1;
@@ -31,8 +31,8 @@ inline constexpr uintptr_t kTrueWord = 16;
 inline constexpr uintptr_t kFirstConstantWord = 24;
 inline constexpr unsigned kMostConstants = (kFirstAddress - kFirstConstantWord) / 8;
 
-// The bits of the NaN that stands for all of them, and those of minus infinity, behind which there
-// are only other NaNs.
+// The bits of the NaN that represents all NaNs, and those of minus infinity: only other NaNs have
+// larger bits.
 inline constexpr uint64_t kNanBits = uint64_t{0x7ff8} << 48;
 inline constexpr uint64_t kLastDoubleBits = uint64_t{0xfff0} << 48;
 
@@ -59,11 +59,11 @@ constexpr int64_t IntOfWord(uintptr_t word) { return static_cast<int64_t>(word -
 
 inline uintptr_t WordOf(const Object* object) { return reinterpret_cast<uintptr_t>(object); }
 
-// False for null and for all that is no reference.
+// Returns false for null and for all Values that are no references.
 inline bool PointsToObject(const Object* object) { return IsReferenceWord(WordOf(object)); }
 
-// Whether a word that comes from elsewhere is null, a boolean, a constant, a double or an integer
-// as this program would have made it.
+// Whether a word from outside is null, a boolean, a constant, a double or an integer exactly as
+// this program would encode it.
 constexpr bool IsImmediateWord(uintptr_t word) {
   if (word < kFirstAddress) return word % 8 == 0;
   if (!IsDoubleWord(word)) return IsIntWord(word);

@@ -8,8 +8,8 @@
 namespace allomon::gc::internal {
 namespace {
 
-// Visits every reachable object once.  The set of visited objects is the verifier's own, and none
-// of the collector's optimisations is used.
+// Visits every reachable object once.  The verifier keeps its own set of visited objects, and uses
+// no optimisation of the collector.
 class Verification {
  public:
   explicit Verification(HeapCore& heap) : heap_(heap) {}
@@ -58,12 +58,12 @@ class Verification {
   }
 
   HeapCore& heap_;
-  AddressMap seen_;       // without hashes of identity
-  size_t n_visited_ = 0;  // of these, from the first on
+  AddressMap seen_;       // its hashes are not used
+  size_t n_visited_ = 0;  // number of visited entries
   uint64_t words_ = 0;
 };
 
-// Of the strong roots, the objects that stay and the finalizers.
+// Walks from the strong roots, the objects that stay and the finalizers.
 void Walk(HeapCore& heap, Verification& verification)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
   ForEachStrongRoot(heap, [&verification](Slot& slot) { verification.Visit(slot); });

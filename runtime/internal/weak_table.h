@@ -14,8 +14,8 @@
 
 namespace allomon::gc::internal {
 
-// A finalizer runs once with the object, when nothing else reaches it.  The slot is a root
-// meanwhile.
+// A finalizer runs once with the object, when only finalizers reach it.  The slot is a root until
+// then.
 struct Finalizer {
   Object* object;
   std::function<void(Object*)> run;
@@ -29,8 +29,8 @@ struct CustomBlockEntry {
   void (*release)(void* data);
 };
 
-// Entries in [0, first_young) are of objects outside of the young range.  The entries whose objects
-// died wait in `due`, first in, first out.  inv.weak.room: `entries` has room for all reserved
+// Entries in [0, first_young) belong to objects outside of the young range.  The entries of dead
+// objects wait in `due`, first in, first out.  inv.weak.room: `entries` has room for all reserved
 // entries, and `due` has room for these and all entries, so neither Add() nor a collection
 // allocates.
 template <typename Entry>
@@ -41,8 +41,8 @@ struct WeakTable {
   size_t first_young = 0;
   size_t reserved = 0;
 
-  // Makes room for one entry, which Add() or Unreserve() gives back.  Without memory returns false
-  // and changes nothing.
+  // Makes room for one entry, which Add() uses or Unreserve() releases.  Without memory returns
+  // false and changes nothing.
   [[nodiscard]] bool Reserve() {
     if (due_head == due.size()) due.clear(), due_head = 0;
     const size_t wanted = entries.size() + reserved + 1;

@@ -68,8 +68,8 @@ void World::LeaveLocked(Mutator& mutator) {
   mutator.LeaveTracker();
 }
 
-// Another stop may begin before this thread gets the mutex back; the thread counts as standing then
-// already.
+// Another stop may begin before this thread gets the mutex back; the thread already counts as
+// standing then.
 void World::ParkLocked(Mutator& mutator) {
   Stand(mutator);
   StandLocked(mutator, MutatorState::kParked);
@@ -83,11 +83,11 @@ void World::ParkIfStopping(Mutator& mutator) {
   if (stopping()) ParkLocked(mutator);
 }
 
-// Threads that stand are told too, because their limits must not outlive their nurseries.
+// Threads that stand are told, too, because their limits must not outlive their nurseries.
 void World::RequestStopLocked() {
   stopping_.store(true, std::memory_order_relaxed);
-  // Pairs with the fence in Mutator::PublishLimit(): either the owner of a limit sees
-  // `stopping`, or its limit is overwritten here.
+  // Pairs with the fence in Mutator::PublishLimit(): either the owner of a limit sees `stopping`,
+  // or this thread overwrites its limit.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (Mutator* mutator = first_; mutator != nullptr; mutator = mutator->next) {
     mutator->window->limit.store(0, std::memory_order_relaxed);

@@ -33,12 +33,11 @@ enum class MutatorState : uint8_t {
 
 class World {
  public:
-  // The calling thread's mutator takes part from now on, and the tracker knows it.  Waits for a
-  // collection that is going on.
+  // Adds the calling thread's mutator to the world and announces it to the tracker.  Waits for a
+  // collection in progress.
   void Add(Mutator* mutator);
-  // The calling thread, which runs, no longer takes part, and the tracker forgets its mutator.  If
-  // another thread wants to stop the world, the caller parks first, because that collector waits
-  // for it.
+  // Removes the calling thread, which runs; the tracker forgets its mutator.  If another thread
+  // wants to stop the world, the caller parks first, because that collector waits for it.
   void Remove(Mutator* mutator);
 
   // Whether a thread wants all others to stand.  The owner of a limit executes a seq_cst fence
@@ -49,8 +48,8 @@ class World {
   void ParkIfStopping(Mutator& mutator);
 
   // Stops all other threads.  Returns false if another thread has begun to stop the world: the
-  // caller was then parked for that collection, and must look at its situation again.  `caller` is
-  // the calling thread's mutator; nullptr when the thread is not attached or stands.
+  // caller was then parked for that collection, and must check its state again.  `caller` is the
+  // calling thread's mutator; nullptr when the thread is not attached or stands.
   bool Stop(Mutator* caller);
   // Called by the thread that has stopped the world.
   void Resume();
@@ -63,18 +62,18 @@ class World {
     ALLOMON_DCHECK("inv.world", IsStoppedByMe());
     return first_;
   }
-  // The words that detached threads had allocated in their nurseries.
+  // Returns the words that detached threads had allocated in their nurseries.
   uint64_t departed_words() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // as above
     ALLOMON_DCHECK("inv.world", IsStoppedByMe());
     return departed_words_;
   }
 
-  // Called in a forked child, whose thread has stopped the world.  `survivor` is that thread's
-  // mutator, nullptr if it is not attached.  The world goes on with that mutator alone.  Returns
-  // the first of the other mutators, which are listed by `next` and unknown to the tracker.
+  // Called in a forked child by the thread that has stopped the world.  `survivor` is that thread's
+  // mutator, nullptr if it is not attached.  Only this mutator stays in the world.  Returns the
+  // first of the other mutators, which are linked by `next` and unknown to the tracker.
   Mutator* ResetAfterFork(Mutator* survivor);
 
-  // Called before the world's end, when no other thread can refer to it.
+  // Called before the world is destroyed, when no other thread can refer to it.
   bool IsEmpty();
 
   // For ALLOMON_DCHECK.
@@ -95,7 +94,7 @@ class World {
   Condition all_stand_;
   Condition resumed_;
   std::atomic<bool> stopping_{false};  // written under mutex_
-  // The thread that has stopped the world, and its mutator if that mutator ran; written under
+  // The thread that has stopped the world, and its mutator if that was running; written under
   // mutex_.
   std::atomic<pthread_t> stopper_thread_{0};
   Mutator* stopper_ ALLOMON_GUARDED_BY(mutex_) = nullptr;

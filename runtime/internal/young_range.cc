@@ -12,10 +12,11 @@
 namespace allomon::gc::internal {
 namespace {
 
-// Where the next piece is looked for first.  No more than a hint: the kernel knows what is free.
+// The address from which the next search starts.  Only a hint: the kernel knows which addresses are
+// free.
 std::atomic<uintptr_t> g_next{kYoungStart};
 
-// nullptr with EEXIST if another mapping is there.
+// Returns nullptr with EEXIST if another mapping is there.
 char* MapAt(uintptr_t address, size_t size_bytes) {
   void* const wanted = reinterpret_cast<void*>(address);
   void* const start =
@@ -23,18 +24,18 @@ char* MapAt(uintptr_t address, size_t size_bytes) {
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (start == MAP_FAILED) return nullptr;
   if (start == wanted) {
-    // Mostly the first nursery of the process, which will be filled.  Those of further threads take
-    // their pages one by one, as some of them make few objects.
+    // Usually this is the first nursery of the process, which will be filled.  Nurseries of further
+    // threads take their pages one by one, as some threads make few objects.
     if (address == kYoungStart) PreferHugePages(start, size_bytes);
     return static_cast<char*>(start);
   }
-  // Kernels before 4.17, and valgrind, take the address for a hint.
+  // Kernels before 4.17, and valgrind, treat the address as a hint.
   ReleaseMemory(start, size_bytes);
   errno = EEXIST;
   return nullptr;
 }
 
-// Tries all places that are multiples of `step` from the hint on.
+// Tries all multiples of `step` from the hint on.
 char* TakeInSteps(size_t step, size_t size_bytes) {
   uintptr_t address = g_next.load(std::memory_order_relaxed);
   for (size_t tried = 0; tried < kYoungBytes; tried += step) {
@@ -51,7 +52,7 @@ char* TakeInSteps(size_t step, size_t size_bytes) {
 
 }  // namespace
 
-// Mostly all nurseries have one size, so the first call steps from one to the next.
+// Usually all nurseries have one size, so the first call steps from one to the next.
 char* TakeYoungSlice(size_t size_bytes) {
   char* const slice = TakeInSteps(size_bytes, size_bytes);
   return slice != nullptr || errno != EEXIST ? slice : TakeInSteps(kSliceBytes, size_bytes);
@@ -59,7 +60,7 @@ char* TakeYoungSlice(size_t size_bytes) {
 
 void ReturnYoungSlice(char* start, size_t size_bytes) {
   ALLOMON_GC_UNPOISON(start, size_bytes);
-  // A process with too many mappings keeps the addresses, not the memory.
+  // A process with too many mappings keeps the addresses but gives the memory back.
   if (munmap(start, size_bytes) != 0) return ForgetMemory(start, size_bytes);
   g_next.store(reinterpret_cast<uintptr_t>(start), std::memory_order_relaxed);
 }

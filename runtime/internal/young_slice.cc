@@ -13,13 +13,14 @@
 namespace allomon::gc::internal {
 namespace {
 
-// The header of a filler is its number of words, itself included, with this bit: no address has it.
+// The header of a filler is its number of words, itself included, with this bit, which no address
+// has.
 constexpr uintptr_t kFillerBit = uintptr_t{1} << 63;
 
 Word& WordAt(uintptr_t address) { return *reinterpret_cast<Word*>(address); }
 bool IsFiller(uintptr_t header) { return (header & kFillerBit) != 0; }
 
-// Of the object or the filler whose header stands there.
+// Returns the size of the object or filler whose header is at `address`.
 size_t BytesAt(uintptr_t address) {
   const uintptr_t header = WordAt(address);
   if (IsFiller(header)) return (header & ~kFillerBit) * kWordBytes;
@@ -45,7 +46,7 @@ YoungSlice::YoungSlice(uintptr_t start, size_t size_bytes)
   first_headers_ = reinterpret_cast<uint16_t*>(first_numbers_ + n_runs_);
 }
 
-// The memory of the bits is taken when it is touched.
+// The memory of the bitmaps becomes resident when it is touched.
 size_t YoungSlice::OwnBytes(size_t size_bytes) {
   const size_t runs = size_bytes / kRunBytes;
   const size_t run_words = (runs + kBitsPerWord - 1) / kBitsPerWord;
@@ -99,7 +100,7 @@ void YoungSlice::FindStarts(size_t run) {
   }
 }
 
-// The last object whose header is one of the first `most` + 1 words of the run.
+// Returns the last object whose header is one of the first `most` + 1 words of the run.
 Object* YoungSlice::LastStart(size_t run, size_t most) const {
   const Bits* const bits = starts_ + run * kBitWordsPerRun;
   size_t i = most / kBitsPerWord;
@@ -117,7 +118,7 @@ Object* YoungSlice::ObjectAt(uintptr_t word) {
   const uintptr_t byte = word - 1;
   size_t run = RunOf(byte);
   size_t most = PlaceInRun(byte);
-  // The largest object covers no more than a run and a word.
+  // The largest object covers at most a run and a word.
   static_assert(kMaxYoungBytes <= kRunBytes);
   for (int back = 0; back <= 2; ++back) {
     if (!TestRun(starts_known_, run)) FindStarts(run);
@@ -140,7 +141,7 @@ void YoungSlice::Pin(Object* object) {
   SetRun(has_stays_, RunOf(HeaderAddress(object)));
 }
 
-// A header that is not the first of its run is found from that one.
+// A header that is not the first of its run is found by a walk from the first.
 void YoungSlice::NoteHeader(uintptr_t address) {
   uint16_t& first = first_headers_[RunOf(address)];
   if (first == kNone) first = PlaceInRun(address);
@@ -190,13 +191,13 @@ void YoungSlice::EndRebuild() {
   });
 }
 
-// What lies between the objects that stay is not to be read, so their starts are told here.
+// The memory between the objects that stay must not be read, so their starts are recorded here.
 void YoungSlice::Rest() {
   rests_ = true;
   memset(starts_known_, 0xff, n_run_words_ * sizeof(Bits));
   ForEachStay([this](Object* object) { Set(starts_, object); });
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  uintptr_t unused = start_;  // from here on up to the next object no page is used
+  uintptr_t unused = start_;  // no page from here up to the next object is used
   const auto protect = [](uintptr_t from, uintptr_t to) {
     if (from < to) mprotect(reinterpret_cast<void*>(from), to - from, PROT_NONE);
   };

@@ -1,14 +1,15 @@
-// A piece of the young range: runs of objects, and holes between those that stay.
+// A piece of the young range: runs of objects, and holes between the objects that stay.
 //
 // A minor collection moves a young object, unless a word of a native stack may refer to it: then
 // the object stays where it is, and the holes between such objects are the nursery of the next
 // cycle (README, section 4).  So the collector asks a slice which object holds a byte, and a slice
-// can be walked from header to header: what holds no object is covered by fillers.
+// can be walked from header to header: fillers cover the memory between objects.
 //
 // inv.young.walk: while the world is stopped, each word of a slice belongs to an object or a
-// filler, and the slice is what they cover, one behind the other.
+// filler, and these cover the slice without gaps.
 //
-// A slice is the mutator's that allocates in it, and the collector's while the world is stopped.
+// A slice is used by the mutator that allocates in it, and by the collector while the world is
+// stopped.
 #ifndef ALLOMON_RUNTIME_INTERNAL_YOUNG_SLICE_H_
 #define ALLOMON_RUNTIME_INTERNAL_YOUNG_SLICE_H_
 
@@ -19,18 +20,18 @@
 
 namespace allomon::gc::internal {
 
-// The mutator takes its slow path where it leaves a run, and notes the first header of the next
-// run.  A search for an object therefore begins at most a run and two objects before it.
+// The mutator takes its slow path when it leaves a run, and notes the first header of the next run.
+// A search for an object therefore begins at most a run and two objects before it.
 inline constexpr size_t kRunBytes = size_t{8} << 10;
 inline constexpr size_t kRunWords = kRunBytes / kWordBytes;
 
-// A hole of fewer bytes is left until a neighbour is gone.
+// A smaller hole stays unused until a neighbour is gone.
 inline constexpr size_t kLeastHoleBytes = 256;
 
 class YoungSlice {
  public:
-  // Maps a slice of `size_bytes`, a multiple of kSliceBytes: one hole.  nullptr without memory or
-  // addresses.
+  // Maps a slice of `size_bytes`, a multiple of kSliceBytes, as one hole.  nullptr without memory
+  // or addresses.
   static YoungSlice* Map(size_t size_bytes);
   static void Unmap(YoungSlice* slice);
 
@@ -42,33 +43,34 @@ class YoungSlice {
   // --- Allocation.
 
   struct Hole {
-    uintptr_t start;  // 0: there is none
+    uintptr_t start;  // 0: no hole
     uintptr_t end;
   };
-  // The first hole of at least `bytes` and kLeastHoleBytes that begins at `from` or behind.  `from`
-  // is the slice's start, or where an earlier hole ended.
+  // Returns the first hole of at least `bytes` and kLeastHoleBytes at or after `from`, which is the
+  // slice's start or the end of an earlier hole.
   Hole NextHole(uintptr_t from, size_t bytes) const;
-  // A header stands at `address`, the first one of its run; or the slice ends there.
+  // Notes that the first header of its run is at `address`, or that the slice ends there.
   void NoteFirstHeader(uintptr_t address) {
     if (address < end()) first_headers_[RunOf(address)] = PlaceInRun(address);
   }
-  // What lies from `from` up to `to` is no object.
+  // Covers the memory in [from, to), which holds no object, with a filler.
   static void Fill(uintptr_t from, uintptr_t to);
 
   // --- Collection.
 
-  // Before the words of stacks are looked at: starts that were found earlier are not those of
-  // objects made since.
+  // Called before the words of stacks are looked up: recorded starts do not include objects made
+  // since.
   void BeginSearch() {
     if (!rests_) ForgetStarts();
   }
-  // The object, header included, that holds the byte before `word`; nullptr if there is none.  So
-  // an address right behind an object is one of it, and that of an object is its own, not its
-  // neighbour's.  Cost: a search among 16 words, the first time in a run a walk over it.
+  // Returns the object, header included, that holds the byte before `word`; nullptr if no object
+  // does.  So the address just past an object belongs to that object, and an object's own address
+  // belongs to it, not to its neighbour.  Cost: a search among 16 words, and for the first time in
+  // a run a walk over it.
   Object* ObjectAt(uintptr_t word);
 
-  // The object stays in this collection (header bit kStaysBit).  If it had stayed in the last one,
-  // it has tenure: it is old from now on, in its place.
+  // Keeps the object in place in this collection (header bit kStaysBit).  If it also stayed in the
+  // last one, it gets tenure: it is old in its place.
   void Pin(Object* object);
 
   // Calls visit(Object*) for the objects that stay, or have stayed, by ascending address.
@@ -87,7 +89,8 @@ class YoungSlice {
     if (object != nullptr) Pin(object);
   }
 
-  // Makes holes of all but the objects among ForEachStay() for which keep(slice, object) is true.
+  // Makes holes of all objects except those among ForEachStay() for which keep(slice, object) is
+  // true.
   template <typename Keep>
   void Rebuild(Keep keep) {
     BeginRebuild();
@@ -102,15 +105,15 @@ class YoungSlice {
     });
     EndRebuild();
   }
-  // Behind Rebuild(): bytes of the objects that stay, headers included, of those that are old among
-  // them, and of usable holes.
+  // After Rebuild(): bytes of the objects that stay (headers included), of the old ones among them,
+  // and of usable holes.
   size_t stays_bytes() const { return stays_bytes_; }
   size_t old_bytes() const { return old_bytes_; }
   size_t hole_bytes() const { return rests_ ? 0 : hole_bytes_; }
-  // Of holes that take the largest object.
+  // Bytes of holes that fit the largest object.
   size_t wide_bytes() const { return rests_ ? 0 : wide_bytes_; }
 
-  // Stress mode: a slice that rests has no hole, and access only where an object stays.
+  // Stress mode: a resting slice has no hole, and is accessible only where an object stays.
   void Rest();
   void Wake();
   bool rests() const { return rests_; }
@@ -123,11 +126,11 @@ class YoungSlice {
   void ForEachMarked(Visit visit) const {
     ForEachBit(marks_, visit);
   }
-  // Numbers the marked objects from `first` on.  Returns the number behind the last.
+  // Numbers the marked objects from `first` on.  Returns the next free number.
   uint32_t NumberMarked(uint32_t first);
   uint32_t NumberOf(const Object* object) const;
 
-  YoungSlice* next = nullptr;  // of its mutator, or of those that detached threads have left
+  YoungSlice* next = nullptr;  // next slice of the mutator, or of those left by detached threads
 
  private:
   using Bits = uint64_t;
@@ -187,8 +190,7 @@ class YoungSlice {
     });
   }
 
-  // Whether the word is the address of an object that has stayed: the answer for most words of deep
-  // stacks.
+  // Whether the word is the address of an object that has stayed, as most words of deep stacks are.
   bool IsStay(uintptr_t word) const {
     return word % kWordBytes == 0 && Contains(word - kWordBytes) &&
            Stays(reinterpret_cast<Object*>(word));
@@ -205,7 +207,7 @@ class YoungSlice {
   const uintptr_t start_;
   const size_t size_bytes_;
   const size_t n_runs_;
-  const size_t n_run_words_;  // of a bit for each run
+  const size_t n_run_words_;  // words with a bit for each run
   size_t stays_bytes_ = 0;
   size_t old_bytes_ = 0;
   size_t hole_bytes_ = 0;
@@ -213,15 +215,15 @@ class YoungSlice {
   uintptr_t rebuilt_ = 0;  // Rebuild() has come so far
   bool rests_ = false;
 
-  // Behind this object, in its memory.
-  Bits* starts_;  // of headers, in the runs of which they are known
+  // The following lie after this object, in its memory.
+  Bits* starts_;  // bits of the headers, in the runs where they are known
   Bits* stays_;
   Bits* old_;
   Bits* marks_;
   uint32_t* first_numbers_;  // a run's, by NumberMarked()
-  uint16_t* first_headers_;  // a run's, in words; kNone: an object or a filler covers all of it
-  Bits* starts_known_;       // of runs
-  Bits* has_stays_;          // of runs
+  uint16_t* first_headers_;  // per run, in words; kNone: an object or a filler covers the whole run
+  Bits* starts_known_;       // a bit per run
+  Bits* has_stays_;          // a bit per run
 };
 
 }  // namespace allomon::gc::internal

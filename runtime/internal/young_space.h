@@ -15,23 +15,23 @@ class YoungSpace {
   YoungSpace(const YoungSpace&) = delete;
   YoungSpace& operator=(const YoungSpace&) = delete;
 
-  // The slice stays its mutator's.  False without memory.
+  // Adds a slice, which still belongs to its mutator.  False without memory.
   [[nodiscard]] bool Add(YoungSlice* slice);
   void Remove(YoungSlice* slice);
-  // The list of slices is of a mutator that is going; what stays in them is the heap's.
+  // Takes over the slices of a detaching mutator, with the objects that stay in them.
   void Adopt(YoungSlice* first);
-  // Rebuild() of the slices of Adopt(); those in which nothing stays are unmapped.
+  // Calls Rebuild() for the adopted slices, and unmaps those in which no object stays.
   template <typename Keep>
   void RebuildAdopted(Keep keep) {
     for (YoungSlice* slice = adopted_; slice != nullptr; slice = slice->next) slice->Rebuild(keep);
     ReleaseEmpty();
   }
 
-  // nullptr if the address is in no slice of the heap.
+  // Returns nullptr if the address is in no slice of the heap.
   YoungSlice* Find(uintptr_t address) const;
   // The slice of an object that stays.
   YoungSlice* Of(const Object* object) const { return Find(WordOfObject(object)); }
-  // The object that a word of a stack may refer to; nullptr if there is none.
+  // Returns the object that a word of a stack may refer to; nullptr if there is none.
   Object* ObjectAt(uintptr_t word) const {
     YoungSlice* const slice = Find(word - 1);
     return slice == nullptr ? nullptr : slice->ObjectAt(word);
@@ -54,7 +54,7 @@ class YoungSpace {
     for (YoungSlice* slice : slices_) first = slice->NumberMarked(first);
     return first;
   }
-  // Bytes of the objects that stay, headers included, and of those that are not old among them.
+  // Bytes of the objects that stay, headers included, and of those among them that are not old.
   size_t stays_bytes() const;
   size_t old_bytes() const;
   size_t young_bytes() const { return stays_bytes() - old_bytes(); }
@@ -66,7 +66,7 @@ class YoungSpace {
 
   void ReleaseEmpty();
 
-  Vector<YoungSlice*> slices_;  // by address
+  Vector<YoungSlice*> slices_;  // sorted by address
   YoungSlice* adopted_ = nullptr;
 };
 
