@@ -18,8 +18,8 @@
 
 namespace allomon::internal {
 
-// The trials of a block: its words, rounded up, and one for the header.  The sum wraps only for a
-// size so large that it cannot be allocated anyway.
+// Returns the trials of a block: its words, rounded up, and one for the header.  The sum wraps only
+// for a size that is too large to be allocated anyway.
 inline uint64_t TrialWordsOf(size_t size_bytes) { return WordsWithHeaderFast(size_bytes); }
 
 __attribute__((always_inline)) inline void* AllocateFast(size_t size_bytes,

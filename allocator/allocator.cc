@@ -5,7 +5,7 @@
 #include "allocator/host/malloc_owner.h"
 #include "allocator/range/sampled_range.h"
 
-// The linker's names for the two ends of the section of ALLOMON_MALLOC_SECTION.
+// The linker's names for the start and the end of the section ALLOMON_MALLOC_SECTION.
 extern "C" {
 extern const char __start_allomon_malloc[] __attribute__((weak, visibility("hidden")));
 extern const char __stop_allomon_malloc[] __attribute__((weak, visibility("hidden")));
@@ -16,8 +16,8 @@ namespace {
 
 bool IsPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-// Runs before main and before any sample.  A call stack that is captured earlier would only show
-// one frame of the allocator too many.
+// Runs before main and before any sample.  Call stacks captured earlier would only show one frame
+// of the allocator too many.
 __attribute__((constructor(101))) void TellTracker() {
   if (internal::StandsAside()) return heap_client::AnnounceStandingAside();
   heap_client::AnnounceHeap();

@@ -13,17 +13,17 @@
 namespace allomon {
 namespace {
 
-using namespace ::allomon::internal;  // NOLINT: this file is the guard's public face
+using namespace ::allomon::internal;  // NOLINT: this file implements the guard's public interface
 
-// While the phase is kStarting only the thread that starts the guard changes it.  A StopGuard() in
-// the meantime counts as one before the start, and does nothing.
+// While the phase is kStarting only the thread that starts the guard changes it.  A StopGuard() at
+// that time does nothing, as if it came before the start.
 enum class Phase { kOff, kStarting, kOn };
 
 struct Control {
   SpinLock lock;
   Phase phase ALLOMON_GUARDED_BY(lock) = Phase::kOff;
   bool prepared ALLOMON_GUARDED_BY(lock) = false;
-  // The session that the guard itself has started by StartSampling(); 0 if there is none.
+  // The session that the guard itself has started by StartSampling(); 0 without one.
   uint32_t sampling ALLOMON_GUARDED_BY(lock) = 0;
 };
 Control g_control;

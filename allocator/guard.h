@@ -19,16 +19,15 @@
 //   heap-buffer-underflow    or in the bytes that its alignment leaves, when it is freed and
 //                            was written there
 //   double-free              free, realloc or delete of a freed block
-//   invalid-free             of a pointer that is not where a block begins
+//   invalid-free             of a pointer that is not the start of a block
 //   mismatched-free          of operator new[]'s block by free or delete, of malloc's or operator
 //                            new's by delete[]; not of operator new's by free, nor of malloc's by
 //                            delete, which libraries with a C++ runtime of their own do
 //   wrong-size-delete        sized operator delete with another size than operator new's
 //
 // A bad access raises SIGSEGV as any wild pointer does.  The guard's handler writes the report and
-// then leaves the signal to the handler that was installed before, or to the system: the program
-// ends, dumps core and is waited for as without the guard.  An error that free finds ends in
-// abort().
+// then passes the signal to the handler that was installed before, or to the system: the program
+// ends, dumps core and is waited for as without the guard.  An error that free finds calls abort().
 //
 // Signals: StartGuard() installs handlers of SIGSEGV and SIGBUS.  Faults outside guarded pages go
 // to the handlers that were installed before, in their signal mask, with their flags.  A host that
@@ -47,11 +46,11 @@
 namespace allomon {
 
 struct GuardOptions {
-  // One of `one_in` sampled blocks is guarded, on average; at least 1.
+  // On average one of `one_in` sampled blocks is guarded; at least 1.
   uint32_t one_in = 100;
 
-  // The rate at which the guard samples by itself: samples per word, in [0, 1].  These samples come
-  // beside those of trackers and profiles.  With 0, the default, only the samples of trackers and
+  // The rate at which the guard samples by itself: samples per word, in [0, 1].  These samples add
+  // to those of trackers and profiles.  With 0, the default, only the samples of trackers and
   // profiles are guarded.
   double rate = 0;
 
@@ -59,14 +58,14 @@ struct GuardOptions {
   // address.  Default: unpredictable.
   std::optional<uint64_t> seed;
 
-  // After an error that a free has found, report the error and go on (a second free is ignored).
-  // For programs that are known to mix, for example, new and free.  Faults are fatal all the same.
+  // Whether an error that a free has found is only reported (a second free is ignored).  For
+  // programs that are known to mix, for example, new and free.  Faults remain fatal.
   bool goes_on = false;
 };
 
-// Begins to guard.  Fails on bad options, when the guard is on, and when there is no address space
+// Starts to guard.  Fails on bad options, when the guard is on, and when there is no address space
 // for the pool, which takes 0.6 MiB at least and an eighth of `ulimit -v` at most.  On failure
-// *error is one line that lives for ever.  Thread safe; not inside callbacks, nor in signal
+// *error is one line that is valid for ever.  Thread safe; not inside callbacks, nor in signal
 // handlers.
 [[nodiscard]] bool StartGuard(const GuardOptions& options, const char** error);
 
@@ -74,17 +73,17 @@ struct GuardOptions {
 void StopGuard();
 
 struct GuardStatistics {
-  uint64_t guarded_blocks = 0;  // so far
+  uint64_t guarded_blocks = 0;  // until now
   uint64_t live_blocks = 0;     // now
   uint64_t too_large = 0;       // chosen, and larger than a page
-  uint64_t no_room = 0;         // chosen, and 1,024 blocks were live, or the kernel refused
+  uint64_t no_room = 0;         // chosen but not guarded: 1,024 blocks were live, or the kernel
+                                // refused
   uint64_t errors = 0;          // reported
 };
 GuardStatistics ReadGuardStatistics();
 
-// For a host's own handler of SIGSEGV or SIGBUS that does not call the handler it has replaced.
-// Reports the fault if its address is in a guarded page, and returns whether that is so.
-// Async-signal-safe.
+// Reports the fault if its address is in a guarded page, and returns whether it is.  For a host's
+// handler of SIGSEGV or SIGBUS that does not call the handler it has replaced.  Async-signal-safe.
 bool ReportGuardedFault(const siginfo_t& info, void* context);
 
 }  // namespace allomon

@@ -17,7 +17,7 @@ backend::Usage UsageOfRange() {
   return usage;
 }
 
-// A guarded block has a page to itself.
+// A guarded block occupies a whole page.
 backend::Usage UsageOfGuard() {
   backend::Usage usage;
   usage.used_bytes = TheGuardedPool().live() * TheGuardedPool().page_bytes();

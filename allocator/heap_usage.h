@@ -1,4 +1,5 @@
-// What the process holds by malloc, over the backend, the sampled range and the guard's pool.
+// The memory that the process holds through malloc: the backend's, the sampled range's and the
+// guard's pool.
 #ifndef ALLOMON_ALLOCATOR_HEAP_USAGE_H_
 #define ALLOMON_ALLOCATOR_HEAP_USAGE_H_
 
@@ -6,8 +7,8 @@
 
 namespace allomon::internal {
 
-// Other threads go on meanwhile.  Not inside malloc.  Cost: the process's mappings are read, and
-// 45 KiB for each 32 MiB of the heap.
+// Other threads may run meanwhile.  Not inside malloc.  Cost: reads the process's mappings, and 45
+// KiB for each 32 MiB of the heap.
 backend::Usage ReadHeapUsage();
 
 }  // namespace allomon::internal

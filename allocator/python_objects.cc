@@ -9,7 +9,8 @@
 #include "tracker/heap_client.h"
 #include "tracker/heap_tools.h"
 
-// Of Python's memory.rst, "Customize Memory Allocators".  At address 0 where there is no Python.
+// Declared as in Python's memory.rst, "Customize Memory Allocators".  The address is 0 without a
+// Python.
 extern "C" {
 struct AllomonPythonAllocator {
   void* context;
@@ -25,23 +26,24 @@ void PyMem_SetAllocator(int domain, AllomonPythonAllocator* allocator) __attribu
 namespace allomon::internal {
 namespace {
 
-// Python's domains: the first is malloc's, those of buffers and of objects have arenas.
+// Python's domains: the first uses malloc, those of buffers and of objects have arenas.
 enum Domain { kRaw, kBuffers, kObjects };
 
-// What the arenas serve; Python takes anything else from its first domain, where malloc counts it
-// (SMALL_REQUEST_THRESHOLD of obmalloc.c).  0 bytes are a block of 1 there.
+// The largest size that the arenas serve (SMALL_REQUEST_THRESHOLD of obmalloc.c).  Python takes
+// larger blocks from its first domain, where malloc counts them.  A request of 0 bytes gets a block
+// of 1 there.
 constexpr size_t kLargestInArena = 512;
 bool IsInArena(size_t size_bytes) { return size_bytes - 1 < kLargestInArena; }
 
-// As Python set them, for each domain.  Written before main.
+// The allocators that Python had set, for each domain.  Written before main.
 AllomonPythonAllocator g_arenas[kObjects + 1];
 
 bool CountDown(size_t size_bytes) {
   return __builtin_expect(heap_client::CountDown(WordsWithHeaderFast(size_bytes)), 0);
 }
 
-// Stacks leave these out at their innermost end, as malloc itself.  A block of malloc is given back
-// through the arenas' own free: that passes on what it does not know.
+// Call stacks leave these functions out at their innermost end, as they do malloc.  The arenas'
+// free passes on blocks that it does not know, so it also frees blocks of malloc.
 
 template <Domain kDomain>
 ALLOMON_MALLOC_SECTION void* Allocate(void* context, size_t size_bytes) {
@@ -61,8 +63,8 @@ ALLOMON_MALLOC_SECTION void* AllocateZeroed(void* context, size_t count, size_t 
   return g_arenas[kDomain].calloc(context, count, size_bytes);
 }
 
-// The arenas know the size of the old block.  So they move it first, and what the countdown chooses
-// is moved once more.
+// Only the arenas know the size of the old block.  So they move it first, and if the countdown
+// chooses the new block, it is moved once more.
 ALLOMON_MALLOC_SLOW void* MoveToMalloc(const AllomonPythonAllocator& arenas, void* context,
                                        void* block, size_t size_bytes) {
   void* const moved = AllocateSlow(size_bytes, EntryPoint::kMalloc);
@@ -72,8 +74,8 @@ ALLOMON_MALLOC_SLOW void* MoveToMalloc(const AllomonPythonAllocator& arenas, voi
   return moved;
 }
 
-// A block of malloc is moved by malloc, which counts it.  Whose block it is only the arenas know;
-// but the words that have stood trial tell whether it was counted.
+// Only the arenas know whether a block is malloc's; malloc counts the blocks that it moves.  The
+// number of counted words tells whether malloc has counted this one.
 template <Domain kDomain>
 ALLOMON_MALLOC_SECTION void* Reallocate(void* context, void* block, size_t size_bytes) {
   const AllomonPythonAllocator& arenas = g_arenas[kDomain];
@@ -119,8 +121,8 @@ void SampleObjectsOf(const Domains& python) {
   SampleDomain<kObjects>(python, raw);
 }
 
-// Python's hooks for debugging and for tracemalloc have contexts, and those for debugging refuse
-// blocks that they did not make.
+// The arenas' functions have no context.  Python's hooks for debugging and for tracemalloc have
+// one, and those for debugging refuse blocks that they did not make.
 bool IsArenas(const AllomonPythonAllocator& allocator) { return allocator.context == nullptr; }
 
 }  // namespace
@@ -137,8 +139,8 @@ void SamplePythonObjects() {
   if (Linked().IsThere()) SampleObjectsOf(Linked());
 }
 
-// Other threads may allocate meanwhile.  They find functions of the arenas or ours, in any mixture:
-// the context stays as it is, and each serves the other's blocks.
+// Other threads may allocate meanwhile.  They may see any mixture of the arenas' functions and
+// ours: the context does not change, and each serves the other's blocks.
 void SampleLoadedPythonObjects(void* library, FindSymbol find) {
   const Domains python = {reinterpret_cast<Exchange>(find(library, "PyMem_GetAllocator")),
                           reinterpret_cast<Exchange>(find(library, "PyMem_SetAllocator"))};

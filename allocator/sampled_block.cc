@@ -21,7 +21,7 @@ using heap_client::Verdict;
 std::atomic<uint64_t> g_double_frees{0};
 
 // The arguments of an allocation.  Every block has an alignment of at least 8.  A Request is passed
-// by value: fields that are constant stay constants where the callee is inlined.
+// by value: constant fields stay constants when the callee is inlined.
 struct Request {
   size_t size_bytes;
   size_t alignment_bytes = 8;
@@ -55,7 +55,7 @@ __attribute__((always_inline)) inline void* ReportFromBackend(void* block, size_
 }
 
 // Takes a block from the backend when there is no room in the sampled range.  Sessions that only
-// count are told of the block all the same.  nullptr if the backend has no block either.
+// count still learn of the block.  nullptr if the backend has no block either.
 void* ReportUnplaced(Request request, const FrameState& caller) {
   void* block = FromBackend(request);
   if (block == nullptr) {
@@ -130,7 +130,7 @@ __attribute__((always_inline)) inline void* Allocate(Request request, const Fram
   return FromBackend(request);
 }
 
-// Gives a block the contents of the one that it succeeds, which is freed next.
+// Copies the contents of the old block, which is freed next, into its successor.
 void Succeed(void* block, void* old_block, size_t size_bytes) {
   if (TheSampledRange().Contains(block)) return MoveContents(block, old_block, size_bytes);
   memcpy(block, old_block, size_bytes);
@@ -157,8 +157,8 @@ void FreeSampled(void* block) {
   heap_client::OnFree(handle);
 }
 
-// The new block is taken before the old one ends.  If there is no memory, the old block lives on,
-// as C requires of realloc.  The contents of the old block are lost otherwise.
+// Takes the new block before it ends the old one.  Without memory the old block stays valid, as C
+// requires of realloc.  On success the contents of the old block are lost.
 void* SuccessorOf(void* old_block, size_t old_bytes, size_t size_bytes, const FrameState& caller) {
   const bool hit = heap_client::CountDown(TrialWordsOf(size_bytes));
   const Request request = {size_bytes};
@@ -182,7 +182,8 @@ void* ReallocateGuarded(void* old_block, size_t size_bytes, const FrameState& ca
   return block;
 }
 
-// The countdown goes down in each fast path; the next call must find it below zero, too.
+// Each fast path decrements the countdown, so it is reset here to be below zero at the next call,
+// too.
 __attribute__((noinline, cold)) void* PassAllocationOn(Function function, uintptr_t first,
                                                        uintptr_t second = 0) {
   countdown_words.store(0, std::memory_order_relaxed);
@@ -237,7 +238,8 @@ void* ReallocateSlow(void* old_block, size_t size_bytes) {
   return backend::Realloc(old_block, size_bytes);
 }
 
-// A library that stands aside has neither a range nor a pool: the order costs its callers nothing.
+// A library that stands aside has neither a range nor a pool, so this order of tests costs its
+// callers nothing.
 void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry) {
   if (TheSampledRange().Contains(block)) return FreeSampled(block);
   if (IsGuarded(block)) return FreeGuardedSlow(block, size_bytes, entry);

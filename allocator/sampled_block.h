@@ -13,7 +13,7 @@
 
 namespace allomon::internal {
 
-// Called by a thread whose countdown has been decremented and is negative.
+// Called by a thread after it has decremented its countdown below zero.
 ALLOMON_MALLOC_SLOW void* AllocateSlow(size_t size_bytes, EntryPoint entry);
 ALLOMON_MALLOC_SLOW void* AllocateZeroedSlow(size_t size_bytes);
 ALLOMON_MALLOC_SLOW void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes,
@@ -28,7 +28,7 @@ ALLOMON_MALLOC_SLOW void* ReallocateHighSlow(void* block, size_t size_bytes);
 // Takes any suspect pointer.
 size_t UsableSizeOfHighSlow(const void* block);
 
-// The number of second frees of sampled blocks.  Each of them was ignored.
+// Returns the number of second frees of sampled blocks.  Each of them was ignored.
 uint64_t DoubleFrees();
 
 }  // namespace allomon::internal

@@ -7,14 +7,15 @@
 
 namespace allomon::internal {
 
-// Whether it is asked for.  Then nothing else is profiled or recorded from the start.
+// Whether ALLOMON_PROFILE=idle was set.  Then nothing else is profiled or recorded from the start.
 bool IsIdle(const EnvironmentOptions& options);
 
-// Before main, where the caller has made sure that the environment may be obeyed.  An error is one
-// line on standard error, and the program runs on, out of reach.
+// Starts listening for `allomon ctl`.  Called before main, when the caller has checked that the
+// environment may be obeyed.  On an error prints one line on standard error, and the program runs
+// on without control.
 void AttendIfWanted(const EnvironmentOptions& options);
 
-// Where the process ends: nobody can ask it any more.  In signal handlers and after vfork, too.
+// Stops listening, when the process ends.  May be called in signal handlers and after vfork.
 void StopAttending();
 
 }  // namespace allomon::internal

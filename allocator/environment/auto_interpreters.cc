@@ -14,7 +14,8 @@ namespace allomon::internal {
 
 namespace {
 
-// What the user leaves to us.  Isolated interpreters do not look at the variable themselves.
+// Returns the sampling of objects that PYTHONMALLOC leaves to us.  Isolated interpreters ignore the
+// variable.
 ObjectSampling Wanted(ObjectSampling objects) {
   const char* const choice = getenv("PYTHONMALLOC");
   if (choice == nullptr || objects == ObjectSampling::kNever) return objects;

@@ -1,4 +1,4 @@
-// Frames of interpreters that the preloaded library knows by itself.
+// Frames of the interpreters that the preloaded library supports.
 #ifndef ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_INTERPRETERS_H_
 #define ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_INTERPRETERS_H_
 
@@ -6,18 +6,18 @@
 
 namespace allomon::internal {
 
-// How the objects of an interpreter are seen.
+// The way in which an interpreter's objects are sampled.
 enum class ObjectSampling {
   kNever,     // nothing samples memory
-  kInArenas,  // objects stay in the interpreter's arenas, but for those that are sampled
-  kAll,       // each is a block of malloc: for rates at which many are sampled
+  kInArenas,  // objects stay in the interpreter's arenas, except the sampled ones
+  kAll,       // each object is a block of malloc: for rates at which many are sampled
 };
 
-// Call stacks have Python's frames from now on, unless the environment says otherwise.  What cannot
-// be shown is said if anything may be sampled.  PYTHONMALLOC has the last word about objects.
+// Makes call stacks show Python's frames, unless the environment says otherwise.  If anything may
+// be sampled, prints what cannot be shown.  PYTHONMALLOC takes precedence for objects.
 void ShowInterpretersIfWanted(const EnvironmentOptions& options, ObjectSampling objects);
 
-// One line on standard error.
+// Prints one line on standard error.
 void SayPythonIsNotShown(const char* why_not);
 
 }  // namespace allomon::internal

@@ -19,7 +19,7 @@ constexpr char kPrefix[] = "libpython3.";
 // Written before the first look.
 bool g_samples_objects = false;
 bool g_says_why_not = false;
-// Who sets it to false is the one that attaches, and the only one.
+// The thread that changes it to false attaches the library; no other thread does.
 std::atomic<bool> g_is_expected{false};
 
 bool IsPython(const char* path) {
@@ -30,17 +30,19 @@ bool IsPython(const char* path) {
 
 using Path = char[PATH_MAX];
 
-// Under a lock of the dynamic linker that dlopen takes in another order.
+// Called under a lock of the dynamic linker.  dlopen takes its locks in another order, so it must
+// not be called here.
 int CopyPath(dl_phdr_info* info, size_t, void* path) {
   if (info->dlpi_name == nullptr || !IsPython(info->dlpi_name)) return 0;
   strncpy(static_cast<char*>(path), info->dlpi_name, sizeof(Path) - 1);
   return 1;
 }
 
-// By its address: a static executable that named it would be warned of by the linker.
+// dlopen is found by its address: in a static executable that named it the linker would warn.
 using Dlopen = void* (*)(const char* path, int flags);
 
-// Null if there is none, or no longer.  The handle is never given back: the library stays.
+// Returns the loaded Python, or nullptr if it is not (or no longer) loaded.  The handle is never
+// closed: the library stays loaded.
 void* FindLoaded() {
   Path path = {};
   if (dl_iterate_phdr(CopyPath, path) == 0) return nullptr;

@@ -63,7 +63,7 @@ __attribute__((destructor)) void WriteAtExit() {
   StopAttending();
 }
 
-// The counts of the child start afresh without help from here.
+// The child's counts start afresh without our help.
 void AfterForkInChild() {
   if (auto_profile == nullptr) return;
   const OwnWork own;
@@ -76,8 +76,8 @@ void AfterForkInChild() {
   ForgetSignalWriters();
 }
 
-// A program that is linked with :auto_profile is profiled when a variable asks for a profile.  Any
-// other program is profiled when the library is preloaded.
+// A program that is linked with :auto_profile is profiled if a variable asks for a profile.  Any
+// other program is profiled if the library is preloaded.
 bool IsWanted(const EnvironmentOptions& options) {
   if (options.profile.empty()) {
     return options.record.empty() && !answers_for_itself.load();
@@ -90,7 +90,8 @@ bool SeesMemory(const EnvironmentOptions& options) {
   return !options.record.empty() && !IsIdle(options);
 }
 
-// From this rate on, one object of 56 bytes in three is sampled: all come from malloc then.
+// At this rate one object of 56 bytes in three is sampled.  From this rate on all objects come from
+// malloc.
 constexpr double kRateOfAllObjects = 0.05;
 
 ObjectSampling ObjectSamplingFor(const EnvironmentOptions& options) {
@@ -120,7 +121,7 @@ void CountMappingsIfPossible(const AutoProfile& profile) {
   if (CountMappings == nullptr) {
     return Say("ALLOMON_MMAP: needs the preloaded library; mappings are not counted");
   }
-  // What is unmapped in parts a recording would not hear of.
+  // A recording would not learn of mappings that are unmapped in parts.
   if (!profile.options.record.empty()) return;
   if (!ProfilesAllocations(profile)) {
     return Say("ALLOMON_MMAP: needs ALLOMON_PROFILE=alloc or live; mappings are not counted");
@@ -164,7 +165,7 @@ void StartProfile(AutoProfile* profile) {
   }
 }
 
-// The guard takes the samples of a profile of allocations; without such a profile it samples by
+// The guard uses the samples of a profile of allocations; without such a profile it samples by
 // itself.
 void StartGuardIfWanted(const AutoProfile& profile) {
   if (profile.options.guard_one_in == 0) return;
@@ -178,8 +179,8 @@ void StartGuardIfWanted(const AutoProfile& profile) {
   if (!StartGuard(guard, &error)) Say(std::string(error) + "; the program runs unguarded");
 }
 
-// mlprof asks a program (or the script beside a profile, which the shell runs) for its functions by
-// this argument.  A profile of that run would overwrite the file that mlprof reads.
+// mlprof runs a program (or the script that the shell runs for it) with this argument to ask for
+// its functions.  A profile of that run would overwrite the file that mlprof reads.
 bool AnswersMlprof(int argc, char** argv) {
   for (int i = 1; i < argc && i <= 2; ++i) {
     if (strcmp(argv[i], "@MLton") == 0) return true;
@@ -187,7 +188,7 @@ bool AnswersMlprof(int argc, char** argv) {
   return false;
 }
 
-// A host that is only served its memory has asked for nothing.
+// Says nothing to a host that only uses the allocator: it has asked for no samples.
 void SayWhatIsReplacedIfAsked(const EnvironmentOptions& options) {
   const bool samples =
       options.profile != "no" || !options.record.empty() || options.guard_one_in != 0;
@@ -197,7 +198,7 @@ void SayWhatIsReplacedIfAsked(const EnvironmentOptions& options) {
 bool AsksForGuard() { return getenv("ALLOMON_GUARD") != nullptr; }
 
 void StartFromEnvironment(int argc, char** argv) {
-  // A set-uid program must not write files where its caller's environment says.
+  // A set-uid program must not write files to a place that its caller's environment names.
   if (getauxval(AT_SECURE) != 0 || AnswersMlprof(argc, argv)) return;
   const int saved_errno = errno;
   const DefaultFloat our_float;

@@ -1,5 +1,5 @@
-// The functions by which a program ends at once, or becomes another one, in front of the C
-// library's.  (The C library's own functions, such as posix_spawn, call the system.)
+// Replacements of the C library's functions by which a program ends at once or executes another
+// one. (The C library's own functions, such as posix_spawn, make their system calls directly.)
 #include "allocator/environment/auto_profile_ends.h"
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ namespace {
 using allomon::FrameState;
 namespace sys = allomon::internal::sys;
 
-// Writes before a program is executed, and takes that back where it could not be executed.
+// Writes the profile before a program is executed, and discards the file if the execution failed.
 class ExecScope {
  public:
   ExecScope(const char* path, const FrameState& caller)
@@ -37,7 +37,7 @@ class ExecScope {
   const bool written_;
 };
 
-// The shell's search of PATH, and its treatment of a file without header, are the C library's.
+// The C library implements the search of PATH, and the treatment of a file without header.
 using Execvpe = int (*)(const char*, char* const*, char* const*);
 using Fexecve = int (*)(int, char* const*, char* const*);
 Execvpe g_next_execvpe = nullptr;
@@ -73,13 +73,13 @@ int ExecuteFromPath(const char* file, char* const* arguments, char* const* envir
   for (;;) syscall(SYS_exit_group, status);
 }
 
-// An image without devices may have another file of that name.
+// In an image without devices, /dev/null may be an ordinary file.
 bool IsNull(int fd) {
   struct stat file = {};
   return sys::Fstat(fd, &file) == 0 && S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 3);
 }
 
-// No cancellation points, as in the C library.
+// Contains no cancellation points, as in the C library.
 int OpenNullAsStreams() {
   const int fd = sys::Open("/dev/null", O_RDWR);
   if (fd < 0) return FailWith(-fd);
@@ -91,7 +91,7 @@ int OpenNullAsStreams() {
   return is_null ? 0 : FailWith(ENODEV);
 }
 
-// As the C library's, whose parent ends by a system call that nobody sees.
+// Works like the C library's daemon(), in which the parent ends by a direct system call.
 int BecomeDaemon(bool keeps_folder, bool keeps_streams, const FrameState& caller) {
   const bool written = allomon::internal::WriteBeforeExec(nullptr, caller);
   const pid_t child = allomon::internal::ForkDaemon();
@@ -103,7 +103,7 @@ int BecomeDaemon(bool keeps_folder, bool keeps_streams, const FrameState& caller
   return keeps_streams ? 0 : OpenNullAsStreams();
 }
 
-// The number of arguments, the first and the null pointer included.
+// Returns the number of arguments, including the first and the null pointer.
 size_t CountArguments(va_list rest) {
   size_t count = 1;
   while (va_arg(rest, const char*) != nullptr) ++count;
@@ -119,8 +119,8 @@ void CopyArguments(const char* first, va_list rest, size_t count, char** argumen
 
 #define ALLOMON_EXPORT __attribute__((visibility("default"), noinline))
 
-// The arguments of execl and its kin, as an array on the stack.  `rest` is left behind the null
-// pointer.
+// Copies the arguments of execl and its variants into an array on the stack.  Leaves `rest` after
+// the null pointer.
 #define ALLOMON_ARGUMENTS(first, rest)                                                   \
   va_list counted;                                                                       \
   va_start(rest, first);                                                                 \

@@ -16,18 +16,19 @@ namespace allomon {
 namespace {
 
 constexpr double kMiB = 1 << 20;
-// Below that a program's memory is mostly that of its libraries, and of the backend's first pages.
+// A program with less memory uses it mostly for its libraries and the backend's first pages.
 constexpr double kLeastExplainedBytes = 32 * kMiB;
 constexpr double kLittlePart = 0.25;
 
-// The number behind `name` in the text of /proc/self/status, which is in kB; proc(5).
+// Returns the number after `name` in the text of /proc/self/status (proc(5)), converted from kB to
+// bytes.
 double BytesOf(const char* name, const char* status) {
   const char* const at = strstr(status, name);
   return at == nullptr ? 0 : 1024 * strtod(at + strlen(name), nullptr);
 }
 
-// Resident memory that no file is behind, without the profiler's own: now, or where it was most.
-// (That what is mapped from files has been the same then, is an estimate.)
+// Returns the resident memory that is not mapped from files, without the profiler's own: now, or at
+// its maximum. (The maximum is an estimate, which assumes that as much was mapped from files then.)
 double AnonymousBytes(bool at_most) {
   const int fd = internal::sys::Open("/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
@@ -47,8 +48,8 @@ std::string InMiB(double bytes) {
   return text;
 }
 
-// What was freed stays with the backend for a while.  So little of what is resident may be live;
-// but what was ever allocated is never less than what is resident of it.
+// The backend keeps freed memory for a while, so only a little of the resident memory may be live.
+// But the sum of all allocations is never less than what is resident of them.
 std::string LittleOf(double anonymous_bytes, const SeenMemory& seen) {
   const std::string seen_by = seen.mapped ? "malloc and mmap" : "malloc";
   const std::string line = "only " + InMiB(seen.bytes) + " of the " + InMiB(anonymous_bytes) +
@@ -74,7 +75,7 @@ std::string Nothing(double rate) {
          ", or has an allocator of its own";
 }
 
-// The linker of Go leaves its build id in a note of that name and type (cmd/link, elf.go).
+// The linker of Go stores its build id in a note of that name and type (cmd/link, elf.go).
 constexpr char kGo[] = "Go\0";
 constexpr uint32_t kGoBuildId = 4;
 

@@ -33,7 +33,7 @@ std::string SourcesOf(const AutoProfile& profile, const std::string& path, bool 
   return program.empty() ? "PROGRAM" : program;
 }
 
-// Of a profile that was just written; empty for one of time or calls.
+// Explains a profile that was just written; empty for a profile of time or calls.
 std::string WhySoLittle(const AutoProfile& profile) {
   const RecordingOptions recording = RecordingFrom(profile.options);
   if (recording.kind != ProfileKind::kAlloc) return "";

@@ -1,4 +1,4 @@
-// The profile that the environment asked for, and how one file of it is written.
+// The profile that the environment asked for, and the writing of one file of it.
 #ifndef ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_PROFILE_FILE_H_
 #define ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_PROFILE_FILE_H_
 
@@ -17,13 +17,13 @@
 
 namespace allomon::internal {
 
-// Static data without destructor: the profile is written behind the last destructor of the process.
+// Static data without destructor: the profile is written after the last destructor of the process.
 struct AutoProfile {
   EnvironmentOptions options;
   StartPlace place;
   bool forked = false;
   pid_t process = getpid();
-  // Guards the following fields and the writing: a signal may ask for a file while the process
+  // Guards the following fields and the writing: a signal may request a file while the process
   // ends.
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   bool on = false;
@@ -31,17 +31,17 @@ struct AutoProfile {
   WriteRule rule;
   std::string before_exec;  // the file that was written before the process executes a program
 
-  // A forked child would overwrite its parent's file, unless the name tells them apart.
+  // A forked child would overwrite its parent's file unless the name contains the process id.
   bool MayWrite() const { return on && (!forked || NamesProcess(options.out)); }
 };
-// What the recorder is asked for.
+// Returns the recorder's options.
 RecordingOptions RecordingFrom(const EnvironmentOptions& options);
 
-// Where the next file goes: what ALLOMON_OUT says, of this process.
+// Returns the path of the next file: ALLOMON_OUT, expanded for this process.
 std::string NextPath(const AutoProfile& profile);
 
-// Writes `path` unless the profile's rule is against it, which is said if that may matter to
-// somebody.  Returns whether it was written.  Under the profile's mutex, and in RunWriter()
+// Writes `path` unless the profile's rule forbids it; with kSaid a refusal that may matter is
+// printed. Returns whether it was written.  Called under the profile's mutex and in RunWriter()
 // (writing_reserve.h): it allocates.
 enum class Refusal { kSaid, kSilent };
 bool WriteFileLocked(AutoProfile& profile, const std::string& path, UnitName unit, Refusal refusal);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kBegin = "allomon: ";
 
-// A file of PrepareLossNote(), which fork shares; or nullptr.
+// The file of PrepareLossNote(), which fork shares; or nullptr.
 std::atomic<LossNote*> g_prepared{nullptr};
 
 char* AddNumber(char* at, uint64_t number) {
@@ -29,7 +29,7 @@ char* AddNumber(char* at, uint64_t number) {
   return at + 1;
 }
 
-// What another user has laid there stays, and there is no note in that folder.
+// An existing file of another user stays, and then there is no note in that folder.
 int CreateNote(const char* folder) {
   char path[64];
   char* at = stpcpy(stpcpy(path, folder), kLossNotePrefix);
@@ -60,8 +60,8 @@ void Fill(std::string_view why, LossNote* note) {
   why.copy(note->text, sizeof(note->text) - 1);
 }
 
-// Through a pipe: if somebody has truncated the file the kernel answers EFAULT, where a store would
-// end the host by SIGBUS.
+// Writes through a pipe: if the file has been truncated, the kernel answers EFAULT, while a store
+// would end the host by SIGBUS.
 bool WriteInto(LossNote* shared, const LossNote& note) {
   int ends[2];
   if (sys::SystemCall(SYS_pipe2, ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;

@@ -1,6 +1,7 @@
-// Leaves word of a profile that was lost where nobody reads standard error.
+// Reports a lost profile even if standard error is not read.
 //
-// Async-signal-safe, no malloc, any thread; errors are silent, since nothing is left to tell them.
+// Async-signal-safe, no malloc, any thread; errors are silent, since there is no way left to report
+// them.
 #ifndef ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_PROFILE_LOSS_H_
 #define ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_PROFILE_LOSS_H_
 
@@ -8,12 +9,12 @@
 
 namespace allomon::internal {
 
-// One line on standard error, with "allomon: " before it; where that is closed, replaced or
-// /dev/null, a note that `allomon list` shows (loss_note.h).
+// Prints one line on standard error, prefixed with "allomon: ".  If standard error is closed,
+// replaced or /dev/null, leaves a note that `allomon list` shows (loss_note.h).
 void SayLoss(std::string_view why);
 
-// Before the process changes its root directory: makes the note's file, empty, since no path will
-// lead to it.  Once.
+// Called once, before the process changes its root directory: makes the note's file, empty, since
+// no path will lead to it later.
 void PrepareLossNote();
 
 }  // namespace allomon::internal

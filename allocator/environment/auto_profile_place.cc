@@ -9,7 +9,7 @@
 namespace allomon::internal {
 namespace {
 
-// Each costs a system call at the start.
+// Each folder costs a system call at the start.
 constexpr size_t kMostFolders = 32;
 
 bool Look(const char* path, struct stat* found) {
@@ -31,7 +31,8 @@ std::string StartPlace::FromRoot(const std::string& path) const {
   return folder_ == "/" ? "/" + path : folder_ + "/" + path;
 }
 
-// A folder whose name has a process id is not there yet.
+// Only folders before the first '%' are noted: a folder whose name has a process id does not exist
+// yet.
 void StartPlace::Note(const std::string& out) {
   folder_ = CurrentFolder();
   Look(".", &start_);

@@ -1,5 +1,5 @@
-// Where the files of ALLOMON_OUT go: settled when the program starts, though it changes its folder
-// or its root directory, as daemons do.
+// The place of the files of ALLOMON_OUT.  It is fixed when the program starts, even if the program
+// later changes its folder or its root directory, as daemons do.
 //
 // Plain values without locks: noted before main, read by any thread.  A few system calls each.
 #ifndef ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_PROFILE_PLACE_H_
@@ -14,11 +14,11 @@ namespace allomon::internal {
 
 class StartPlace {
  public:
-  // Before main, with ALLOMON_OUT as it was given.
+  // Notes the place.  Called before main, with ALLOMON_OUT as it was given.
   void Note(const std::string& out);
 
-  // The name by which `path`, expanded from ALLOMON_OUT, is reached now:
-  //  - as it was given while the program stands where it started.  (Its folder may have no path
+  // Returns the name by which `path`, expanded from ALLOMON_OUT, is reachable now:  - as it was
+  // given while the program stands where it started.  (Its folder may have no path
   //    that this user may search, or may have been moved.);
   //  - from the root directory if the program has changed its folder;
   //  - from the new root directory if that is one of the folders above the file.
@@ -26,7 +26,7 @@ class StartPlace {
 
  private:
   struct Folder {
-    size_t path_length;  // of its path in `noted_`; the root's is 0
+    size_t path_length;  // length of its path in `noted_`; the root's is 0
     dev_t device;
     ino_t inode;
   };
@@ -35,7 +35,7 @@ class StartPlace {
 
   std::string folder_;           // "" if it is not known
   struct stat start_ = {};       // st_ino 0: not known
-  std::vector<Folder> folders_;  // those above the file, the root first
+  std::vector<Folder> folders_;  // the folders above the file, the root first
 };
 
 }  // namespace allomon::internal

@@ -25,10 +25,10 @@ AutoProfile* auto_profile = nullptr;
 
 namespace {
 
-// The thread that is in ForkDaemon(), or 0.  The child's only thread is known by the same.
+// The thread that is in ForkDaemon(), or 0.  The child's only thread has the same value.
 std::atomic<pthread_t> g_daemon_forker{0};
 
-// What is to be written, and whether it was.
+// One writing: its arguments, and whether it succeeded.
 struct Writing {
   AutoProfile& profile;
   UnitName unit;
@@ -42,8 +42,9 @@ void SayNoMemory() {
       "earlier, by ALLOMON_DUMP");
 }
 
-// Every writing goes this way: what it allocates is not sampled, and it is given up where there is
-// no memory.  Called under the profile's mutex.  A writer that is given up leaves its scopes open.
+// Every writing uses this function, so that its allocations are not sampled and it is given up if
+// there is no memory.  Called under the profile's mutex.  A writer that is given up does not leave
+// its scopes.
 bool Write(AutoProfile& profile, UnitName unit, void (*write)(Writing&)) {
   const Uncancelled uncancelled;
   const DefaultFloat our_float;
@@ -57,14 +58,14 @@ bool Write(AutoProfile& profile, UnitName unit, void (*write)(Writing&)) {
   return writing.written;
 }
 
-// One more file of the run so far, or its last one.
+// Writes another file of the run so far, or the last one.
 void WriteNext(Writing& writing) {
   AutoProfile& profile = writing.profile;
   writing.written = WriteFileLocked(profile, NextPath(profile), writing.unit, Refusal::kSaid);
   if (writing.written) ++profile.files;
 }
 
-// A signal's handler would be charged to our function, and a tick, too.
+// Blocks signals: a signal's handler would be charged to our function, and so would a tick.
 void StopAndWrite(Writing& writing) {
   const bool writes = writing.profile.MayWrite();
   writing.profile.on = false;
@@ -94,7 +95,7 @@ class ProfileLock {
   AutoProfile& profile_;
 };
 
-// A profile of less than that is not written.
+// Writes the last file unless its total is less than `least_total`.
 void WriteLastIfAtLeast(MlmonInt least_total, UnitName unit) {
   if (auto_profile == nullptr) return;
   const ProfileLock lock(*auto_profile);
@@ -103,8 +104,8 @@ void WriteLastIfAtLeast(MlmonInt least_total, UnitName unit) {
   Write(*auto_profile, unit, StopAndWrite);
 }
 
-// The process that started the profile, or a child of fork that has a file of its own.  Not what
-// vfork made, which has its parent's memory.
+// Whether this is the process that started the profile, or a child of fork that has a file of its
+// own.  False for a child of vfork, which shares its parent's memory.
 bool MayWriteHere() {
   return auto_profile != nullptr && auto_profile->MayWrite() && auto_profile->process == getpid();
 }
@@ -115,7 +116,7 @@ void SayInterrupted() {
       "written; it is lost");
 }
 
-// Less is what a shell, env or nice uses before it executes the program that is meant.
+// A shell, env or nice records less than this before it executes the intended program.
 constexpr MlmonInt kLeastBeforeExec[] = {1 << 20, 10, 10'000};  // bytes, 1/100 s, calls
 
 }  // namespace
@@ -138,7 +139,7 @@ void WriteBeforeQuickEnd(const FrameState& caller) {
   WriteLastIfAtLeast(1, CurrentUnit());
 }
 
-// A forked child executes a program sooner or later, mostly sooner, and has used little.
+// A forked child usually executes a program soon, and has recorded little.
 bool WriteBeforeExec(const char* path, const FrameState& caller) {
   if (!MayWriteHere() || auto_profile->forked) return false;
   const ErrnoKeeper keeper;

@@ -29,7 +29,7 @@ bool IsForThisProcess(const EnvironmentOptions& options) {
   return options.record_only == 0 || options.record_only == static_cast<uint64_t>(getpid());
 }
 
-// A process that begins a pid namespace, or enters one, has a parent out of sight.
+// The parent of a process that begins or enters a pid namespace is not visible in it.
 bool IsFirstOfNamespace() { return getppid() == 0; }
 
 }  // namespace
@@ -49,8 +49,8 @@ void StartRecordingIfWanted(const EnvironmentOptions& options) {
         "it and its children run unrecorded: use allomon run inside");
     return;
   }
-  // `allomon run`, whose file it was, has ended, or is out of this process's sight; or says itself
-  // that the file is full.
+  // The `allomon run` that owned the file has ended, or is not visible to this process; or it
+  // reports itself that the file is full.
   if (started.error == recording::kNoMemoryFile || started.error == recording::kMemoryFileFull) {
     return;
   }

@@ -7,8 +7,9 @@
 
 namespace allomon::internal {
 
-// Before main, where the caller has made sure that the environment may be obeyed.  An error is one
-// line on standard error, and the program runs unrecorded.  Nothing is left to do at exit.
+// Starts the recording.  Called before main, when the caller has checked that the environment may
+// be obeyed.  On an error prints one line on standard error, and the program runs unrecorded.  Exit
+// needs no action.
 void StartRecordingIfWanted(const EnvironmentOptions& options);
 
 }  // namespace allomon::internal

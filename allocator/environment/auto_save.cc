@@ -15,7 +15,7 @@ recording::Watcher* WatcherIfWanted(const EnvironmentOptions& options) {
   triggers::Settings settings;
   std::string_view wrong;
   if (!triggers::ParseSettings(options.save, &settings, &wrong)) return nullptr;
-  // Not from malloc, whose blocks are in profiles.
+  // The memory does not come from malloc, whose blocks appear in profiles.
   void* const room = OwnMemory::Map(sizeof(triggers::Saver));
   if (room == nullptr) {
     Say("ALLOMON_SAVE: there is no memory for it; no copies are saved");

@@ -1,4 +1,4 @@
-// ALLOMON_SAVE: who saves copies of a recording.  Part of liballomon.so and of
+// ALLOMON_SAVE: the watcher that saves copies of a recording.  Part of liballomon.so and of
 // //allocator:auto_profile.
 #ifndef ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_SAVE_H_
 #define ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_SAVE_H_
@@ -8,10 +8,11 @@
 
 namespace allomon::internal {
 
-// Before main.  nullptr if no copies are asked for.  The options must live as long as the process.
+// Returns the watcher, or nullptr if no copies are requested.  Called before main.  The options
+// must live as long as the process.
 recording::Watcher* WatcherIfWanted(const EnvironmentOptions& options);
 
-// Says so where copies are asked for, and nothing can be recorded.
+// Prints a message if copies are requested and nothing can be recorded.
 void CheckSave(const EnvironmentOptions& options);
 
 }  // namespace allomon::internal

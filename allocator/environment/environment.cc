@@ -52,7 +52,7 @@ bool ParseDumpSignal(const std::string& text, int* signal) {
   return *signal != 0;
 }
 
-// 1/N, N from 1 to a million, and perhaps :report; or no.
+// Accepts 1/N with N from 1 to a million, optionally followed by :report; or "no".
 bool ParseGuard(std::string_view text, EnvironmentOptions* options) {
   constexpr std::string_view kReport = ":report";
   options->guard_one_in = 0;
@@ -66,7 +66,7 @@ bool ParseGuard(std::string_view text, EnvironmentOptions* options) {
   return one_in >= 1 && one_in <= 1'000'000;
 }
 
-// Bytes, with k, m or g for their powers of 1,024.
+// Accepts bytes, with an optional suffix k, m or g for powers of 1,024.
 bool ParseLimit(std::string text, uint64_t* bytes) {
   if (text.empty()) return false;
   const char unit = text.back();
@@ -88,7 +88,7 @@ bool ParseFile(const std::string& text, uint64_t* device, uint64_t* inode) {
          ParseProcess(text.substr(colon + 1), inode);
 }
 
-// %n is for files that follow each other.
+// Rejects %n, which numbers files that follow each other.
 bool IsRecordingPath(const std::string& text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') continue;
@@ -103,7 +103,7 @@ bool IsProfile(const std::string& text) {
   return internal::ParseProfile(text, &options);
 }
 
-// %q could be meant as part of a name, but more likely the user took %q for another %p.
+// An unknown sequence such as %q could be part of a name, but is more likely a mistyped %p.
 bool IsOut(const std::string& text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') continue;
@@ -119,13 +119,13 @@ bool IsSave(const std::string& text) {
   return triggers::ParseSettings(text, &settings, &wrong);
 }
 
-// Whether the first of its words that is wrong is empty.
+// Whether the first invalid word of the list is empty.
 bool IsEmptyWord(const std::string& text) {
   return text.empty() || text.front() == ',' || text.back() == ',' ||
          text.find(",,") != std::string::npos;
 }
 
-// Of a text that is none.
+// Explains the error of an invalid text.
 std::string WhatIsWrongWithSave(const std::string& text) {
   triggers::Settings settings;
   std::string_view wrong;
@@ -255,7 +255,7 @@ constexpr size_t CountOfPreload() {
 static_assert(CountOfPreload() == sizeof(kSettings) / sizeof(kSettings[0]),
               "kVariables has the same variables");
 
-// Of a variable that this component does not read.
+// Reports an unknown variable; accepts variables that other components read.
 bool PassOver(const std::string& name, void (*say)(const std::string& line), std::string* error) {
   if (FindVariable(name) != nullptr) return true;
   const KnownVariable* const meant = NearestVariable(name);

@@ -1,4 +1,4 @@
-// The settings of a preloaded Allomon, from its environment.
+// The settings of a preloaded Allomon, read from its environment.
 #ifndef ALLOMON_ALLOCATOR_ENVIRONMENT_ENVIRONMENT_H_
 #define ALLOMON_ALLOCATOR_ENVIRONMENT_ENVIRONMENT_H_
 
@@ -15,22 +15,22 @@ struct EnvironmentOptions {
   bool summary = false;           // ALLOMON_SUMMARY=1: a line on stderr at exit
   std::string profile;            // ALLOMON_PROFILE, see kProfileSyntax; "no"; "idle"; or ""
   uint32_t hz = 100;              // ALLOMON_HZ, 1 .. 10000; of kind time
-  bool sigterm = false;           // ALLOMON_SIGTERM=1: also written when killed by SIGTERM
+  bool sigterm = false;           // ALLOMON_SIGTERM=1: also write when killed by SIGTERM
   bool sigint = false;            // ALLOMON_SIGINT=1: the same for SIGINT
   // ALLOMON_EXCLUDE, patterns of functions charged to callers; empty: not even known wrappers
   std::optional<std::string> exclude;
-  std::string backend;  // ALLOMON_BACKEND, whose malloc gives what is not sampled; "": any
-  bool mmap = false;    // ALLOMON_MMAP=1: mappings of the host's own count
+  std::string backend;  // ALLOMON_BACKEND: the malloc that serves what is not sampled; "": any
+  bool mmap = false;    // ALLOMON_MMAP=1: count the host's own mappings
   bool python = true;   // ALLOMON_PYTHON=0: call stacks without the frames of Python
   bool lua = true;      // ALLOMON_LUA=0: the same for Lua's
-  std::string record;   // ALLOMON_RECORD, a file, %p: process id, %%: a percent; "": none
+  std::string record;   // ALLOMON_RECORD, a file, %p: process id, %%: a percent; "": no recording
   // ALLOMON_RECORD_INODE=DEVICE:INODE, of the memory file that ALLOMON_RECORD names; 0: any
   uint64_t record_device = 0;
   uint64_t record_inode = 0;
   uint64_t record_limit_bytes = uint64_t{256} << 20;  // ALLOMON_RECORD_LIMIT
   std::string save;            // ALLOMON_SAVE, see triggers::kSettingsSyntax; "": no copies
   uint64_t record_only = 0;    // ALLOMON_RECORD_ONLY, the only process that records; 0: all do
-  int dump_signal = 0;         // ALLOMON_DUMP=USR1: also written whenever this arrives
+  int dump_signal = 0;         // ALLOMON_DUMP=USR1: also write whenever this signal arrives
   uint32_t guard_one_in = 0;   // ALLOMON_GUARD=1/N or 1/N:report; 0: no guard
   bool guard_goes_on = false;  // :report
 };
@@ -39,13 +39,14 @@ struct EnvironmentOptions {
 // On failure returns false, and *error is one line that names the variable, the mistake and the
 // allowed values.
 //
-// Variables of other components are passed over (tracker/formats/variables.h).  An ALLOMON_
-// variable of nobody is a typing mistake, most likely: `say` gets a line for each, with the name
-// that was meant.  If that is one that bounds what is written, it is an error.
+// Variables of other components are ignored (tracker/formats/variables.h).  An unknown ALLOMON_
+// variable is most likely a typing mistake: `say` gets a line for each, with the nearest known
+// name.  If the nearest name bounds what is written, it is an error.
 bool ReadEnvironment(char** variables, EnvironmentOptions* options,
                      void (*say)(const std::string& line), std::string* error);
 
-// `out` with every %p replaced by the process id, %n by the number of the file, and %% by %.
+// Returns `out` with every %p replaced by the process id, %n by the number of the file, and %% by
+// %.
 std::string ExpandOut(const std::string& out, int64_t process_id, uint64_t file_number);
 bool NamesProcess(const std::string& out);
 

@@ -8,11 +8,12 @@ namespace allomon {
 namespace {
 
 constexpr std::string_view kPrefix = "ALLOMON_";
-// Of a name that is longer nobody asks what was meant.
+// Longer names get no suggestion.
 constexpr size_t kMostLetters = 64;
 constexpr size_t kLeastBeginning = 3;
 
-// Letters to change, leave out, add or exchange with their neighbours (optimal string alignment).
+// Counts the letters to change, leave out, add or exchange with their neighbours (optimal string
+// alignment).
 size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {

@@ -1,4 +1,4 @@
-// Names of environment variables that nobody has given a meaning: typing mistakes, mostly.
+// Suggestions for unknown environment variables, which are mostly typing mistakes.
 //
 // Pure functions; they allocate by operator new.
 #ifndef ALLOMON_ALLOCATOR_ENVIRONMENT_ENVIRONMENT_NAMES_H_
@@ -13,9 +13,9 @@ namespace allomon {
 // nullptr: no component reads it.
 const KnownVariable* FindVariable(std::string_view name);
 
-// The one that was meant, as it seems: of letters changed, left out, added or exchanged it is the
-// fewest away, and no more than a third of its letters; or one of the names begins with the other.
-// nullptr if there is none.  Names with "ALLOMON_" before them.
+// Returns the variable that was probably meant, or nullptr: the one with the fewest letters
+// changed, left out, added or exchanged, at most a third of its letters; or one of which either
+// name begins with the other.  Both names include "ALLOMON_".
 const KnownVariable* NearestVariable(std::string_view name);
 
 }  // namespace allomon

@@ -1,4 +1,4 @@
-// Where loaded code lies.
+// The address ranges of loaded code.
 //
 // Any thread, signal handlers; allocates nothing, takes no lock.
 #ifndef ALLOMON_ALLOCATOR_HOST_CODE_EXTENT_H_
@@ -16,11 +16,11 @@ struct CodeExtent {
   bool Contains(uintptr_t address) const { return begin <= address && address < end; }
 };
 
-// The mapping of the object that the address is in.  False if it is in none.
+// Finds the mapping of the loaded object that contains the address.  False if no object does.
 bool FindCodeExtent(uintptr_t address, CodeExtent* extent);
 
-// That of the object which this function is in: liballomon.so, or a program that is linked with
-// Allomon.  Empty if it is not known.
+// Returns the extent of the object that contains this function: liballomon.so, or a program that is
+// linked with Allomon.  Empty if it is not known.
 CodeExtent OwnCodeExtent();
 
 }  // namespace allomon::internal

@@ -1,5 +1,5 @@
 // The functions that allocate and free a block, in three families.  Only a guarded block remembers
-// its family; which of them may free it, guarded_block.cc says.
+// its family; guarded_block.cc says which families may free it.
 //
 // The slow paths get the entry point as an argument, so the fast paths never set it up.
 #ifndef ALLOMON_ALLOCATOR_HOST_ENTRY_POINT_H_
@@ -21,7 +21,7 @@ enum class EntryPoint : uint8_t {
   kNewArray,  // operator new[]; operator delete[]
 };
 
-// The size of a free that names no size: every free but sized operator delete.
+// The size of a free that names no size, as every free except sized operator delete.
 inline constexpr size_t kUnknownSize = SIZE_MAX;
 
 }  // namespace allomon::internal

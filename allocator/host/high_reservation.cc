@@ -15,7 +15,7 @@ constexpr uintptr_t kRangeSpreadBytes = 19 * kTebibyte;
 constexpr uintptr_t kBesideRange = kRangeBegin + kRangeSpreadBytes + kTebibyte;
 
 constexpr uintptr_t kBaseStepBytes = uintptr_t{2} << 20;
-// As fine as the kernel's own random placement: 28 bits in a tebibyte.
+// The step of the bases: as fine as the kernel's own random placement, 28 bits in a tebibyte.
 constexpr uintptr_t kPageBytes = 4096;
 
 }  // namespace
@@ -25,14 +25,14 @@ bool IsHigh(uintptr_t base, size_t size_bytes) {
   return (base >> kHighBit & 1) != 0 && base >> kHighBit == last >> kHighBit;
 }
 
-// Without the C library's function, as in tracker/core/control.cc.
+// Makes the system call directly, as tracker/core/control.cc does.
 uint64_t KernelRandomBits() {
   uint64_t bits = 0;
   if (syscall(SYS_getrandom, &bits, sizeof(bits), GRND_NONBLOCK) != sizeof(bits)) bits = 0;
   return bits;
 }
 
-// Without random numbers the bases are fixed, which is still correct.
+// If there are no random numbers the bases are fixed, which is still correct.
 uintptr_t RandomRangeBase() {
   return kRangeBegin + KernelRandomBits() % (kRangeSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
 }

@@ -1,4 +1,4 @@
-// Address space above 64 TiB, where one bit of a pointer says that it may be the allocator's.
+// Address space above 64 TiB, in which one bit of a pointer says that it may be the allocator's.
 //
 // Thread safe; may be called inside malloc.
 #ifndef ALLOMON_ALLOCATOR_HOST_HIGH_RESERVATION_H_
@@ -9,16 +9,17 @@
 
 namespace allomon::internal {
 
-// Set in every address of a reservation, and in none of mimalloc's blocks up to 16 MiB.
+// The bit that is set in every address of a reservation, and in none of mimalloc's blocks up to 16
+// MiB.
 inline constexpr int kHighBit = 46;
 
-// Whether the bit is set in all addresses of a piece (inv.range.high).
+// Whether the bit is set in all addresses of the piece (inv.range.high).
 bool IsHigh(uintptr_t base, size_t size_bytes);
 
-// Random places.  The sampled range, which is a tebibyte at most and reserves nothing, starts in 64
-// .. 83 TiB.  The guard's pool starts in 84 .. 85 TiB, so it cannot lie inside the range.  Linux
-// loads position-independent executables from 85 TiB on, and chooses other addresses downwards from
-// the top, 127 TiB.  mimalloc's hints lie in 2 .. 30 TiB.
+// Random base addresses.  The sampled range, which is a tebibyte at most and reserves nothing,
+// starts in 64 .. 83 TiB.  The guard's pool starts in 84 .. 85 TiB, so it cannot lie inside the
+// range.  Linux loads position-independent executables from 85 TiB on, and chooses other addresses
+// downwards from the top, 127 TiB.  mimalloc's hints lie in 2 .. 30 TiB.
 uintptr_t RandomRangeBase();
 uintptr_t RandomBaseBesideRange();
 
@@ -32,7 +33,7 @@ void ReleaseHigh(uintptr_t base, size_t size_bytes);
 // to the program.
 size_t AllowedReservationBytes();
 
-// 64 random bits of the kernel; 0 early in boot, when the kernel has none yet.
+// Returns 64 random bits from the kernel; 0 early in boot, when the kernel has none yet.
 uint64_t KernelRandomBits();
 
 }  // namespace allomon::internal

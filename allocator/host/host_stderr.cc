@@ -12,11 +12,11 @@
 namespace allomon::internal {
 namespace {
 
-// Written once, by the first call of RememberStderr(); no file has the number 0.
+// Written once, by the first call of RememberStderr(); no file has inode 0.
 struct stat g_stderr = {};
 bool g_remembered = false;
 
-// Of a set of signals the kernel knows so much.
+// The size of a signal set in the kernel.
 constexpr size_t kKernelSetBytes = 8;
 
 bool IsSameFile(const struct stat& a, const struct stat& b) {

@@ -12,19 +12,19 @@
 namespace allomon::internal {
 
 // Remembers which file standard error is.  A host may close standard error, and the next file that
-// the host opens gets the same number: a message would damage the host's data.  Only the first call
-// has an effect.  It must return before the first WriteToStderr(); one call at a time.
+// it opens gets the same number: a message would damage the host's data.  Only the first call has
+// an effect.  It must return before the first WriteToStderr(); one call at a time.
 void RememberStderr();
 
 // Writes to standard error if its file is the one that was remembered, or the log of a host that
 // has become a daemon: a file opened for appending, or the file that is standard output, too.
 void WriteToStderr(const char* text, size_t bytes);
-// Whether somebody may read what is written there: it is not thrown away, by /dev/null or because
-// the file is another one.
+// Whether messages on standard error may be read: it is neither /dev/null nor another file than the
+// one remembered.
 bool StderrIsRead();
 
-// While an object exists, a write into a pipe without reader, or beyond the limit of a file's size,
-// is an error for this thread, not the end of the host.
+// Makes a write into a pipe without reader, or past the limit of a file's size, an error for this
+// thread instead of the end of the host, while an object exists.
 class NoSignalsFromWriting {
  public:
   NoSignalsFromWriting();

@@ -39,8 +39,8 @@ bool IsFaultBlocked() {
 
 bool MayAllocateHere(const FrameState& caller) {
   uintptr_t frames[kMostFrames];
-  // _exit does not return, so its return address may be the next function's: the walk begins at the
-  // call.
+  // _exit does not return, so its return address may already belong to the next function: the walk
+  // begins at the call.
   const FrameState call = {caller.pc - 1, caller.sp, caller.bp};
   const size_t count = heap_client::CaptureFrames(call, frames, kMostFrames);
   if (count > 0) frames[0] = caller.pc;

@@ -1,6 +1,6 @@
-// What a signal handler has interrupted.
+// Examines the code that a signal handler has interrupted.
 //
-// Signal handlers; allocates nothing, takes no lock.
+// For signal handlers: allocates nothing, takes no lock.
 #ifndef ALLOMON_ALLOCATOR_HOST_INTERRUPTED_CODE_H_
 #define ALLOMON_ALLOCATOR_HOST_INTERRUPTED_CODE_H_
 
@@ -8,8 +8,8 @@
 
 namespace allomon::internal {
 
-// Whether the code at `caller` may call malloc.  It may not in a signal handler if
-//  - the signal interrupted code of this library, malloc for example, or what that called.  In a
+// Whether the code at `caller` may call malloc.  It may not in a signal handler if  - the signal
+// interrupted code of this library, malloc for example, or its callees.  In a
 //    program that is linked with Allomon its own code cannot be told from ours: then it may not in
 //    any handler;
 //  - a fault is being handled, so that memory may be damaged.  This is known by the signals of

@@ -11,8 +11,8 @@ size_t operator_slow_bytes = 0;
 
 namespace {
 
-// Who has one of these has a heap.  A host that has only, say, reallocarray has one that calls
-// realloc.
+// A host with one of these functions has its own heap.  A host that has only, say, reallocarray
+// implements it by calling realloc.
 constexpr Function kHeap[] = {Function::kMalloc, Function::kFree, Function::kCalloc,
                               Function::kRealloc};
 

@@ -1,15 +1,15 @@
-// Whose malloc the process calls.
+// The owner of the malloc that the process calls: this library, or its host.
 //
 // A host may export a malloc, or an operator new, of its own: symbols are looked up in the
-// executable first.  Some of our functions are called all the same, since hosts define some of the
-// names only and leave others: a sized operator delete, an aligned_alloc.  Given a block of the
-// host's, they would end the program.  So in the preloaded library each function asks whose malloc
-// it is, and where it is not ours calls what stands behind the library (next_function.h): the
-// program runs as if the library were not there.
+// executable first.  Some of our functions are still called, since hosts define only some of the
+// names and not, for example, a sized operator delete or aligned_alloc.  Given a block of the
+// host's, they would crash the program.  So in the preloaded library each function checks the
+// owner.  If malloc is not ours, it calls the next definition after the library (next_function.h):
+// the program runs as if the library were not there.
 //
-// The question costs the fast paths nothing.  While the answer is not known, or is not "ours", a
-// comparison that they make anyway sends every call to a slow path: that of the countdown, of the
-// pointer, of the size of what operator new inlines.
+// The check costs the fast paths nothing.  While the answer is unknown, or is not "ours",
+// comparisons that they make anyway send every call to a slow path: that of the countdown, that of
+// the pointer, or that of the size which operator new inlines.
 //
 // The answer is found at the first call of any function of ours.  The loader makes that call,
 // before there is a second thread.  The answer never changes.
@@ -25,10 +25,10 @@
 
 namespace allomon::internal {
 
-// In this order, one comparison finds the frequent case.
+// The order lets one comparison find the frequent case.
 enum class MallocOwner : uint8_t {
   kUndecided,
-  kHost,           // malloc is the host's, or that of a library in front of ours
+  kHost,           // malloc is the host's, or that of a library before ours
   kHostOperators,  // malloc is ours; the host has an operator new or delete of its own
   kOurs,           // malloc is ours, and each operator new and delete
 };
@@ -41,19 +41,19 @@ extern MallocOwner malloc_owner ALLOMON_HIDDEN;
 // The bit of high_reservation.h, as the first address that has it.
 inline constexpr uintptr_t kHighestSuspectsFrom = uintptr_t{1} << kHighBit;
 
-// A pointer below is an ordinary block of the backend.  64 TiB, where the sampled range may begin,
-// if malloc (the operators) are ours; else 1, so that every block takes the slow path.
+// A pointer below these is an ordinary block of the backend.  64 TiB, where the sampled range may
+// begin, if malloc (or the operators) are ours; else 1, so that every block takes the slow path.
 extern uintptr_t free_suspects_from ALLOMON_HIDDEN;
 extern uintptr_t delete_suspects_from ALLOMON_HIDDEN;
 
-// From this size on, operator new[] and the aligned and nothrow forms of operator new take a slow
-// path.  kOperatorSlowBytes where the operators are ours, else 0.
+// operator new[] and the aligned and nothrow forms of operator new take a slow path from this size
+// on. kOperatorSlowBytes if the operators are ours, else 0.
 extern size_t operator_slow_bytes ALLOMON_HIDDEN;
-// Beyond what backends inline.
+// Larger than the sizes that backends inline.
 inline constexpr size_t kOperatorSlowBytes = 1025;
 
 // `suspects_from` is one of the two words above.  The compiler learns that a block which is no
-// suspect lies below the range, so that the backend does not look at that bit again.
+// suspect lies below the range, so that the backend does not test that bit again.
 __attribute__((always_inline)) inline bool IsSuspect(const void* block, uintptr_t suspects_from) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(block);
   if (__builtin_expect(address >= suspects_from, 0)) return true;
@@ -68,34 +68,34 @@ __attribute__((always_inline)) inline bool IsSlowForOperators(size_t size_bytes)
   return false;
 }
 
-// Finds the answer: reads the symbol tables of what stands in front of the library.  Takes no lock
-// and calls nothing that does, unless the answer is other than kOurs: then the loader is asked for
-// what stands behind.
+// Finds the answer by reading the symbol tables of the objects that precede the library.  Takes no
+// lock and calls nothing that does, unless the answer is other than kOurs: then it asks the loader
+// for the next definitions after the library.
 MallocOwner DecideMallocOwnerSlow();
 
-// May be called inside malloc.  Cost: a load and a comparison, but for the first call.
+// May be called inside malloc.  Cost: a load and a comparison, except at the first call.
 inline MallocOwner WhoseMalloc() {
   if (__builtin_expect(malloc_owner == MallocOwner::kUndecided, 0)) return DecideMallocOwnerSlow();
   return malloc_owner;
 }
 
-// Whether the library must not do anything but pass calls on.
+// Whether the library must pass on every call.
 inline bool StandsAside() {
   if (__builtin_expect(malloc_owner > MallocOwner::kHost, 1)) return false;
   return WhoseMalloc() == MallocOwner::kHost;
 }
 inline bool OperatorsAreOurs() { return WhoseMalloc() == MallocOwner::kOurs; }
 
-// Of the preloaded library alone, in symbol_order.cc: the path of the first object in front of the
-// library that defines a function of this name, "" for the executable, nullptr if there is none.
-// Elsewhere our malloc is the executable's own, and in front of all.
+// Returns the path of the first object before the library that defines a function of this name, ""
+// for the executable, nullptr without one.  Defined in symbol_order.cc, for the preloaded library
+// only.  Elsewhere our malloc is the executable's own, and comes first.
 __attribute__((weak)) const char* DefinerInFront(const char* name);
 
-// Likewise, the path of the first object after the library that defines a function of this name;
-// nullptr if that is the C library.
+// Returns the path of the first object after the library that defines a function of this name;
+// nullptr if that is the C library.  Defined in the preloaded library only.
 __attribute__((weak)) const char* DefinerBehind(const char* name);
 
-// The object whose malloc the process calls; nullptr where it is ours.
+// Returns the object whose malloc the process calls; nullptr if malloc is ours.
 const char* OwnerOfMalloc();
 
 }  // namespace allomon::internal

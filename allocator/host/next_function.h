@@ -1,5 +1,5 @@
-// What stands behind this library where symbols are looked up: the functions that the process would
-// call if the library were not there.  See malloc_owner.h.
+// The next definitions after this library in the order of symbol look-up: the functions that the
+// process would call if the library were not there.  See malloc_owner.h.
 //
 // Thread safe.  The first call of each function takes the loader's lock.
 #ifndef ALLOMON_ALLOCATOR_HOST_NEXT_FUNCTION_H_
@@ -56,7 +56,7 @@ inline constexpr int kFunctions = 0 ALLOMON_PASSED_ON(ALLOMON_ONE_MORE);
 
 const char* NameOf(Function function);
 
-// nullptr if there is none.
+// Returns nullptr if there is no such function.
 void* FindNext(Function function);
 
 template <typename Signature>
@@ -64,9 +64,9 @@ Signature* NextFunction(Function function) {
   return reinterpret_cast<Signature*>(FindNext(function));
 }
 
-// Calls what stands behind the library, with up to three arguments: a size, a pointer, an
-// alignment, a const std::nothrow_t&.  An argument that the function does not have is ignored.
-// Where there is no such function (a C program has no operator new, unless a plugin brings it), the
+// Calls the next definition after the library, with up to three arguments: a size, a pointer, an
+// alignment, a const std::nothrow_t&.  Arguments that the function does not have are ignored. If
+// there is no such function (a C program has no operator new, unless a plugin brings it), the
 // program's malloc or free is called.  Throws what the function throws.
 void* PassOn(Function function, uintptr_t first, uintptr_t second = 0, uintptr_t third = 0);
 
@@ -74,8 +74,8 @@ inline void* PassOn(Function function, void* block, uintptr_t second = 0, uintpt
   return PassOn(function, reinterpret_cast<uintptr_t>(block), second, third);
 }
 
-// Of the preloaded library, in host_runtime.cc: a function of a C++ runtime that a plugin brought
-// along, nullptr if there is none.
+// Returns a function of a C++ runtime that a plugin has loaded, or nullptr.  Defined in
+// host_runtime.cc, for the preloaded library only.
 __attribute__((weak)) void* FindInLoadedCxxRuntime(const char* name);
 
 }  // namespace allomon::internal

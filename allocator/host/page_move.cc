@@ -19,8 +19,9 @@ bool StartsPage(const void* address) {
 
 bool IsMapped(void* page) { return madvise(page, kPageBytes, MADV_NORMAL) == 0; }
 
-// The kernel unmaps the target before it finds that it cannot move.  Its place is free in the
-// address space that it was taken from, so it can be mapped again; and nobody else maps there.
+// The kernel unmaps the target before it finds that it cannot move the pages.  The target's
+// addresses are free and belong to the sampled range, so they can be mapped again: nothing else
+// maps there.
 void MapAgain(void* to, size_t size_bytes) {
   while (mmap(to, size_bytes, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
@@ -28,7 +29,7 @@ void MapAgain(void* to, size_t size_bytes) {
   }
 }
 
-// MREMAP_DONTUNMAP: the old place stays mapped, and reads as zero, so it can be freed as ever.
+// MREMAP_DONTUNMAP keeps the old place mapped, reading as zero, so it can be freed as usual.
 bool MovePages(void* to, void* from, size_t size_bytes) {
   const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
   if (mremap(from, size_bytes, size_bytes, flags, to) != MAP_FAILED) return true;

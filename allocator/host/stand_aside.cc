@@ -18,7 +18,8 @@ bool IsOff(const char* variable) {
   return value != nullptr && strcmp(value, "no") == 0;
 }
 
-// A preload asks for a profile of allocations where it names no other.
+// Whether no profile was requested.  A preload requests a profile of allocations unless it names
+// another.
 bool NothingIsAskedFor() {
   return IsOff("ALLOMON_PROFILE") && (getenv("ALLOMON_GUARD") == nullptr || IsOff("ALLOMON_GUARD"));
 }

@@ -1,18 +1,18 @@
-// A host whose malloc is another's is left alone: malloc_owner.h, "Whose malloc" in README.md.
+// Leaves a host alone that uses another malloc: malloc_owner.h, "Whose malloc" in README.md.
 #ifndef ALLOMON_ALLOCATOR_HOST_STAND_ASIDE_H_
 #define ALLOMON_ALLOCATOR_HOST_STAND_ASIDE_H_
 
 namespace allomon {
 
-// Whether nothing may be profiled or guarded.  The first such call says why, in one line on
-// standard error, unless nothing was asked for (ALLOMON_PROFILE=no, and no ALLOMON_GUARD).  Weak: a
-// program that profiles its time need not link //allocator.  Calls no malloc.  One call at a time,
-// after RememberStderr().
+// Whether profiling and guarding are impossible.  The first call that returns true prints the
+// reason, in one line on standard error, unless nothing was requested (ALLOMON_PROFILE=no, and no
+// ALLOMON_GUARD).  Weak: a program that profiles its time need not link //allocator.  Calls no
+// malloc.  One call at a time, after RememberStderr().
 __attribute__((weak)) bool StandsAsideAndSaysSo();
 
-// Says in one line where another malloc than the program's own gives what is not sampled, unless
-// `wanted` (ALLOMON_BACKEND) asks for it; and where `wanted` is not what this library is built
-// over. Weak, and calls no malloc, as above.
+// Prints one line if unsampled blocks come from a malloc other than the program's own, unless
+// `wanted` (ALLOMON_BACKEND) asks for it; and if `wanted` is not the backend of this library.
+// Weak, and calls no malloc, as above.
 __attribute__((weak)) void SayWhatIsReplaced(const char* wanted);
 
 // The allocator that gives what is not sampled: the backend's name, and the file whose malloc it

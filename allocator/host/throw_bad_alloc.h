@@ -1,11 +1,13 @@
-// How operator new throws: by the program's runtime, or, in the preloaded library, by its host's.
+// Throws std::bad_alloc for operator new: by the program's runtime or, in the preloaded library, by
+// its host's.
 #ifndef ALLOMON_ALLOCATOR_HOST_THROW_BAD_ALLOC_H_
 #define ALLOMON_ALLOCATOR_HOST_THROW_BAD_ALLOC_H_
 
 #include <new>
 
-// What a handler catches of operator new.  libc++ tells types apart by the address of their names,
-// of which the preloaded library and its host have one each: there, it catches everything.
+// The parameter of a handler for exceptions of operator new.  libc++ compares types by the address
+// of their names, and the preloaded library and its host each have a copy: so there the handler
+// catches everything.
 #ifdef _LIBCPP_VERSION
 #define ALLOMON_BAD_ALLOC ...
 #else

@@ -19,18 +19,18 @@ namespace {
 
 constexpr size_t kMostReserveBytes = size_t{16} << 20;
 constexpr size_t kLeastReserveBytes = size_t{64} << 10;
-// What the profile of a program takes that has few samples.
+// Enough for the profile of a program with few samples.
 constexpr size_t kFirstBytes = size_t{32} << 10;
 // AllowedReservationBytes() is an eighth of the limit.
 constexpr size_t kPartOfAllowed = 4;
 
-size_t g_used_bytes = 0;  // of the writer
+size_t g_used_bytes = 0;  // bytes the writer has taken
 std::atomic<size_t> g_blocks{0};
 
-// Where the writer of this thread is left.  nullptr: the thread does not write.
+// The exit of this thread's writer when memory runs out.  nullptr: the thread does not write.
 __thread jmp_buf* t_way_out __attribute__((ALLOMON_TLS_MODEL)) = nullptr;
 
-// The pages of a writer that has freed all its blocks are given back.
+// Gives the pages of a writer back when it has freed all its blocks.
 void Reset() {
   if (g_used_bytes == 0 || g_blocks.load(std::memory_order_acquire) != 0) return;
   void* const begin = reinterpret_cast<void*>(writing_reserve_begin.load());
@@ -49,7 +49,8 @@ void* TakeFromReserve(size_t size_bytes, size_t alignment_bytes) {
   return reinterpret_cast<void*>(begin + start);
 }
 
-// In a program whose operator new is not ours, it throws.
+// Also catches std::bad_alloc, which operator new throws in a program whose operator new is not
+// ours.
 bool RunUntilLeft(jmp_buf* way_out, void (*work)(void*), void* argument) {
   t_way_out = way_out;
   try {
@@ -77,7 +78,7 @@ void MapWritingReserve() {
 }
 
 bool RunWriter(void (*work)(void*), void* argument) {
-  // Also for a thread that ends itself in `work`: its last destructors are no writers.
+  // The scope also ends when the thread ends itself in `work`: its last destructors are no writers.
   const struct Scope {
     ~Scope() {
       t_way_out = nullptr;

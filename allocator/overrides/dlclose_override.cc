@@ -1,4 +1,4 @@
-// dlclose, in front of the C library's: call stacks of code that it unloads keep their names.
+// A dlclose that replaces the C library's: call stacks of code that it unloads keep their names.
 #include <dlfcn.h>
 
 #include "allocator/host/malloc_owner.h"

@@ -1,9 +1,9 @@
-// dlopen and dlmopen, in front of the C library's, without RTLD_DEEPBIND.
+// Replacements of the C library's dlopen and dlmopen, which remove RTLD_DEEPBIND.
 //
 // A module that is loaded with RTLD_DEEPBIND looks symbols up in the libraries that it names before
 // it asks the program.  It would find the C library's free() there, and give it blocks that
-// strdup() or the program took from the malloc of this file's neighbours.  Without the flag the
-// module is bound as any other.
+// strdup() or the program took from our malloc.  Without the flag the module is bound like any
+// other.
 //
 // The C library takes the namespace of the caller, its RUNPATH and its $ORIGIN from the return
 // address.  So the functions are written in assembler: they jump to the C library's, which returns
@@ -41,7 +41,7 @@ void SayOnceWhereAsked(const char* file) {
   allomon::internal::WriteToStderr(line, static_cast<size_t>(length));
 }
 
-// The function to jump to, in %rax, and the flags to give it, in %rdx.
+// The function to jump to, in %rax, and the flags to pass to it, in %rdx.
 struct Jump {
   void* function;
   long flags;
@@ -72,7 +72,7 @@ __attribute__((visibility("hidden"), used)) Jump AllomonPrepareDlopen(const char
   return {Next(next, "dlopen"), WithoutDeepbind(flags, file)};
 }
 
-// Other namespaces than the program's have a C library of their own, whose malloc is not replaced.
+// Namespaces other than the program's have their own C library, whose malloc is not replaced.
 __attribute__((visibility("hidden"), used)) Jump AllomonPrepareDlmopen(Lmid_t where,
                                                                        const char* file,
                                                                        int flags) {

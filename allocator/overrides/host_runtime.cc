@@ -1,17 +1,17 @@
-// The functions of the C++ runtime by which the preloaded library throws, catches and unwinds:
-// those of its host, looked up when they are first called.
+// The functions of the C++ runtime with which the preloaded library throws, catches and unwinds.
+// They call the host's functions, which are looked up at the first call.
 //
 // To load libstdc++ and libgcc_s into a program that has no use for them takes as long as that
 // program's whole start.  So liballomon.so contains the rest of libstdc++, from the static library.
 // Exceptions, however, belong to the process: two copies of the runtime in one stack would disagree
 // about the count of exceptions in flight, the new-handler, the terminate-handler and the layout of
-// an unwinder's context.  The functions below stand in front of those of the static library and
-// call the copy that the host uses.  That is the copy that any library of the host would be bound
-// to.  If there is none (a C program whose plugins are C++), it is the system's copy, which the
-// plugin that throws has loaded already.
+// an unwinder's context.  The functions below replace those of the static library and call the copy
+// that the host uses.  That is the copy that any library of the host would be bound to.  If there
+// is none (a C program whose plugins are C++), it is the system's copy, which the plugin that
+// throws has loaded already.
 //
-// Host and library need not have the same one of libstdc++ and libc++: both have these functions,
-// and libc++abi's type_info is laid out as libstdc++'s is.
+// Of libstdc++ and libc++, host and library need not use the same: both have these functions, and
+// libc++abi's type_info has the layout of libstdc++'s.
 //
 // Thread safe.  The first use of each function costs a look-up by the loader.
 //
@@ -32,7 +32,7 @@
 namespace allomon::internal {
 namespace {
 
-// Both contain or need an unwinder, which a look-up in them finds, too.
+// Each of these contains or needs an unwinder, so a look-up in them finds the unwinder, too.
 constexpr const char* kRuntimes[] = {"libstdc++.so.6", "libc++.so.1"};
 constexpr char kUnwinder[] = "libgcc_s.so.1";
 
@@ -45,14 +45,14 @@ void* FindInHost(const char* name, const char* library) {
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
   if (void* found = FindInLoadedCxxRuntime(name)) return found;
   void* const found = FindIn(library, 0, name);
-  // The same happens without exceptions: a throw in a process without a runtime ends the process.
+  // As without exceptions: a throw in a process without a runtime ends the process.
   if (found == nullptr) abort();
   return found;
 }
 
 constexpr const char* kCxx = kRuntimes[0];
 
-// A function of the host, looked up at its first call.
+// A host's function, looked up at its first call.
 template <typename Function>
 class HostFunction {
  public:
@@ -121,7 +121,7 @@ void* __cxa_begin_catch(void* exception) noexcept {
 }
 void __cxa_end_catch() { ALLOMON_OF_HOST(kCxx, "__cxa_end_catch", void(), ()); }
 
-// g++ 14 calls it where an exception would leave a noexcept function.
+// g++ 14 calls it if an exception would leave a noexcept function.
 void __cxa_call_terminate(void* exception) noexcept {
   if (exception != nullptr) __cxa_begin_catch(exception);
   std::terminate();
@@ -137,12 +137,12 @@ __attribute__((visibility("hidden"))) void _Unwind_Resume(void* exception) {
   ALLOMON_OF_HOST_NORETURN(kUnwinder, "_Unwind_Resume", void(void*), (exception));
 }
 
-// Vtables of libstdc++ name it.  Nobody calls it: a class that has it has no objects.
+// Referenced by vtables of libstdc++, but never called: a class that has it has no objects.
 __attribute__((visibility("hidden"))) void __cxa_pure_virtual() { abort(); }
 
-// glibc has it from 2.36 on.  std::random_device of the static libstdc++ names it: nothing of ours
-// calls that, but it comes along with std::string.  As glibc's, it ends a process that can have no
-// random numbers.
+// glibc has it since 2.36.  std::random_device of the static libstdc++ references it: our code
+// never calls that, but it is linked together with std::string.  Like glibc's, it ends a process
+// that cannot get random numbers.
 __attribute__((visibility("hidden"))) uint32_t arc4random() noexcept {
   uint32_t bits = 0;
   if (getrandom(&bits, sizeof(bits), 0) != ssize_t{sizeof(bits)}) abort();
@@ -159,7 +159,7 @@ new_handler get_new_handler() noexcept {
 }
 
 #ifdef __GLIBCXX__
-// An empty tag.  The file of the static library that defines it has a new-handler of its own.
+// An empty tag.  The file of the static library that defines it also contains a new-handler.
 const nothrow_t nothrow{};
 #endif
 
@@ -175,7 +175,7 @@ void exception_ptr::_M_release() noexcept {}
 exception_ptr::exception_ptr(const exception_ptr&) noexcept : exception_ptr() {}
 exception_ptr& exception_ptr::operator=(const exception_ptr&) noexcept { return *this; }
 exception_ptr::~exception_ptr() noexcept {}
-// std::future names it, which comes along with std::mutex.
+// std::future references it, and is linked together with std::mutex.
 void rethrow_exception(exception_ptr) { abort(); }
 #endif
 

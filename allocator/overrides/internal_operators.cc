@@ -2,7 +2,7 @@
 // references (--wrap in BUILD), the C++ runtime's inside it included; only the host calls the
 // replaced operators.
 //
-// The blocks are the backend's, whoever has the process's malloc: they are not sampled, so no
+// The blocks come from the backend, whichever malloc the process uses: they are not sampled, so no
 // profile charges the profiler, and they never meet an operator of the host.
 #include <cstddef>
 #include <new>
@@ -15,7 +15,7 @@ namespace {
 
 namespace backend = allomon::backend;
 
-// The writer of a profile has a reserve, and leaves where that ends, too.
+// The writer of a profile falls back to a reserve, and is given up if that is exhausted, too.
 void* OrThrow(void* block, size_t size_bytes, size_t alignment_bytes) {
   if (block == nullptr) block = allomon::internal::AllocateForWriter(size_bytes, alignment_bytes);
   if (block == nullptr) allomon::internal::ThrowBadAllocSlow();

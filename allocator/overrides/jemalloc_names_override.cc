@@ -1,9 +1,10 @@
-// jemalloc's own functions, where the program keeps its allocator: it may give them a block that is
-// ours, since what malloc returned is theirs to free, to resize and to measure (folly, Rust).
-// tcmalloc has some of these names, too.
+// Replaces jemalloc's own functions if the program has its own allocator.  The program may pass
+// them one of our blocks, since it may free, resize and measure with them whatever malloc returned
+// (folly, Rust). tcmalloc has some of these names, too.
 //
 // Interface: jemalloc(3), "Non-standard API".  A block of ours is resized by realloc, whose
-// alignment suffices up to 16 bytes; MALLOCX_ALIGN beyond that takes a block of the program's.
+// alignment suffices up to 16 bytes; a larger MALLOCX_ALIGN takes a block of the program's
+// allocator.
 #include <malloc.h>
 
 #include <cstddef>
@@ -24,7 +25,7 @@
 
 namespace {
 
-// nullptr: the program's allocator is none that has it.
+// Returns nullptr if the program's allocator does not have the function.
 template <typename Signature>
 Signature* Next(const char* name) {
   return reinterpret_cast<Signature*>(dlsym(RTLD_NEXT, name));
@@ -57,7 +58,7 @@ ALLOMON_EXPORT size_t sallocx(const void* block, int flags) noexcept {
                                           : next(block, flags);
 }
 
-// Not resized in place.
+// Our blocks are not resized in place.
 ALLOMON_EXPORT size_t xallocx(void* block, size_t size_bytes, size_t extra_bytes,
                               int flags) noexcept {
   static const auto next = Next<size_t(void*, size_t, size_t, int)>("xallocx");

@@ -30,7 +30,7 @@ ALLOMON_EXPORT void* __libc_memalign(size_t alignment_bytes, size_t size_bytes) 
 ALLOMON_EXPORT void* __libc_valloc(size_t size_bytes) noexcept { return valloc(size_bytes); }
 ALLOMON_EXPORT void* __libc_pvalloc(size_t size_bytes) noexcept { return pvalloc(size_bytes); }
 
-// In programs that were linked before glibc 2.26.
+// Used by programs that were linked before glibc 2.26.
 ALLOMON_EXPORT void cfree(void* block) noexcept { free(block); }
 
 }  // extern "C"

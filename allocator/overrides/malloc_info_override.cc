@@ -1,5 +1,5 @@
-// What a program can ask the C library of its heap, and tell it: of ours.  See "What a program asks
-// of its heap" in README.md.
+// The C library's functions that query and tune the heap, implemented for ours.  See "What a
+// program asks of its heap" in README.md.
 //
 // Interface: mallinfo(3), malloc_info(3), malloc_stats(3), malloc_trim(3), mallopt(3).
 #include <errno.h>
@@ -21,7 +21,7 @@ using allomon::internal::NextFunction;
 using allomon::internal::ReadHeapUsage;
 using allomon::internal::StandsAside;
 
-// Whether the heap that is asked for is not ours.
+// Whether the heap in question is not ours.
 bool PassesOn() {
 #if defined(ALLOMON_BACKEND_IS_THE_HOSTS)
   return true;
@@ -45,7 +45,7 @@ struct mallinfo2 InfoOf(const Usage& usage) {
   return info;
 }
 
-// As glibc does, what does not fit is cut off.
+// Truncates values that do not fit, as glibc does.
 struct mallinfo Narrow(const struct mallinfo2& wide) {
   struct mallinfo info = {};
   info.arena = static_cast<int>(wide.arena);
@@ -56,7 +56,7 @@ struct mallinfo Narrow(const struct mallinfo2& wide) {
   return info;
 }
 
-// The elements of glibc's, which has a heap per arena.
+// The elements of glibc's output, which has a heap per arena.
 constexpr char kXml[] =
     "<malloc version=\"1\">\n"
     "<heap nr=\"0\">\n"
@@ -114,7 +114,7 @@ ALLOMON_EXPORT void malloc_stats() noexcept {
           usage.large_blocks, usage.large_bytes);
 }
 
-// 1: the heap takes less memory than before.
+// Returns 1 if the heap takes less memory than before.
 ALLOMON_EXPORT int malloc_trim(size_t pad_bytes) noexcept {
   if (PassesOn()) return NextFunction<int(size_t)>(Function::kMallocTrim)(pad_bytes);
   const size_t before_bytes = ReadHeapUsage().committed_bytes;
@@ -122,7 +122,8 @@ ALLOMON_EXPORT int malloc_trim(size_t pad_bytes) noexcept {
   return ReadHeapUsage().committed_bytes < before_bytes ? 1 : 0;
 }
 
-// What tunes glibc's heap means nothing to ours, and is accepted.  Blocks are not filled.
+// Parameters that tune glibc's heap have no effect on ours, and are accepted.  Blocks are not
+// filled.
 ALLOMON_EXPORT int mallopt(int parameter, int value) noexcept {
   if (PassesOn()) return NextFunction<int(int, int)>(Function::kMallopt)(parameter, value);
   return parameter == M_PERTURB && value != 0 ? 0 : 1;

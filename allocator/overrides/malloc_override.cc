@@ -1,4 +1,4 @@
-// The replacement of malloc and its kin.  Only this file defines their names.
+// Replaces malloc and its relatives.  Only this file defines their names.
 //
 // <stdlib.h> declares the functions noexcept and with attributes of its own; so does this file.
 #include <errno.h>
@@ -21,7 +21,7 @@ using allomon::internal::ReallocateFast;
 
 bool IsPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-// A caller of malloc may expect ENOMEM with a nullptr.
+// A caller of malloc may expect ENOMEM together with a nullptr.
 inline void* OrNoMemory(void* block) {
   if (__builtin_expect(block == nullptr, 0)) errno = ENOMEM;
   return block;

@@ -1,5 +1,5 @@
-// mmap, munmap and mremap, in front of the C library's.  Only the preloaded library has this file.
-// Before CountMappings() each is its system call and nothing else.
+// Replaces the C library's mmap, munmap and mremap.  Only the preloaded library has this file.
+// Before CountMappings() each function only makes its system call.
 #include "allocator/overrides/mmap_override.h"
 
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include <cstdarg>
 #include <cstdint>
 
-// Since Linux 5.7, which an old C library does not know.
+// Linux has it since 5.7; an old C library does not define it.
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
@@ -26,7 +26,7 @@ namespace {
 std::atomic<bool> g_counts{false};
 CodeExtent g_ours;  // written before g_counts is true
 
-// Whether a call that returns to that address is one of the host's, and is to be counted.
+// Whether a call that returns to this address comes from the host and is to be counted.
 bool IsCounted(uintptr_t return_address) {
   return __builtin_expect(g_counts.load(std::memory_order_acquire), 0) &&
          !g_ours.Contains(return_address);
@@ -72,9 +72,9 @@ void* RemapBySystem(void* old_start, size_t old_bytes, size_t new_bytes, int fla
   return AsPointer(syscall(SYS_mremap, old_start, old_bytes, new_bytes, flags, wanted));
 }
 
-// As realloc does, a mapping of another size counts again.  (With MREMAP_DONTUNMAP the address
-// space stays, and the memory moves.)  Shared memory alone can be mapped a second time, which is
-// what no old bytes ask for.
+// A mapping of another size counts again, as after realloc.  (With MREMAP_DONTUNMAP the address
+// space stays, and the memory moves.)  No old bytes means a second mapping of the same memory,
+// which only shared memory allows.
 void* Remap(void* old_start, size_t old_bytes, size_t new_bytes, int flags, void* wanted,
             const FrameState& caller) {
   if (!IsCounted(caller.pc)) return RemapBySystem(old_start, old_bytes, new_bytes, flags, wanted);

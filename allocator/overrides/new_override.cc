@@ -1,5 +1,5 @@
-// The throwing forms of operator new, replaced, and the calls of new-handlers.  The forms that are
-// noexcept are in noexcept_override.cc.
+// Replaces the throwing forms of operator new, and calls new-handlers.  The noexcept forms are in
+// noexcept_override.cc.
 #include <new>
 
 #include "allocator/alloc_path.h"
@@ -60,14 +60,14 @@ inline auto Aligned(size_t size_bytes, std::align_val_t alignment) {
   };
 }
 
-// A large size, or a host that has operators of its own: its operator new[] calls its operator new,
-// as the standard has it.
+// Called for a large size, or if the host has operators of its own: its operator new[] calls its
+// operator new, as the standard requires.
 ALLOMON_MALLOC_SLOW void* NewArraySlow(size_t n) {
   if (!OperatorsAreOurs()) return PassOn(Function::kNewArray, n);
   return NewOrThrow(Plain<EntryPoint::kNewArray>(n), n);
 }
 
-// No template: g++ puts those into a section of their own.
+// Not a template: g++ puts templates into a section of their own.
 ALLOMON_MALLOC_SLOW void* NewAlignedSlow(size_t n, std::align_val_t a, Function function) {
   if (!OperatorsAreOurs()) return PassOn(function, n, static_cast<size_t>(a));
   return function == Function::kNewAligned
@@ -77,7 +77,7 @@ ALLOMON_MALLOC_SLOW void* NewAlignedSlow(size_t n, std::align_val_t a, Function 
 
 }  // namespace
 
-// A host that has another operator new calls that.
+// A host that has another operator new calls its own one.
 ALLOMON_EXPORT void* operator new(size_t n) { return NewOrThrow(Plain<EntryPoint::kNew>(n), n); }
 ALLOMON_EXPORT void* operator new[](size_t n) {
   if (IsSlowForOperators(n)) return NewArraySlow(n);
@@ -94,7 +94,7 @@ ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a) {
 
 namespace allomon::internal {
 
-// Weak, because host_runtime.cc has another definition, for the preloaded library.
+// Weak, because host_runtime.cc has another definition for the preloaded library.
 __attribute__((weak)) void ThrowBadAllocSlow() { throw std::bad_alloc(); }
 
 // A handler may throw bad_alloc, which a nothrow form turns into nullptr.

@@ -3,8 +3,8 @@
 // Compiled without exceptions, as malloc_override.cc is and for the same reason: a thread that ends
 // itself in a callback, or is cancelled there, unwinds through these functions.
 //
-// The forms that a host does not have are ours although others are the host's (malloc_owner.h).
-// Their slow paths get the arguments as they came, and pass them on.
+// Forms that a host does not define are ours even if it defines others (malloc_owner.h).  Their
+// slow paths pass the arguments on unchanged.
 #include <new>
 
 #include "allocator/alloc_path.h"

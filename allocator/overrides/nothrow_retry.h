@@ -1,4 +1,4 @@
-// The rare end of the nothrow forms of operator new: calls of the new-handlers.
+// The rare end of the nothrow forms of operator new: calls the new-handlers.
 #ifndef ALLOMON_ALLOCATOR_OVERRIDES_NOTHROW_RETRY_H_
 #define ALLOMON_ALLOCATOR_OVERRIDES_NOTHROW_RETRY_H_
 

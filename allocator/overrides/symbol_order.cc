@@ -1,7 +1,7 @@
-// The order in which the loader looks symbols up, as far as it lies in front of the preloaded
-// library: the executable, and what was preloaded before.
+// The part of the loader's look-up order that precedes the preloaded library: the executable, and
+// the libraries preloaded earlier.
 //
-// The loader's list and the objects' own hash tables are read, since dlsym() does not tell a
+// The loader's list and the objects' own hash tables are read, since dlsym() does not distinguish a
 // function of the executable from the executable's jump to ours: in a position-dependent executable
 // that takes malloc's address, it returns the address of the jump.
 //
@@ -59,8 +59,8 @@ uint32_t GnuHashOf(const char* name) {
   return hash;
 }
 
-// The table: its numbers of buckets, of symbols without hash, of words of the Bloom filter, a
-// shift; the filter; the buckets; a hash per symbol, whose lowest bit ends a bucket.
+// The table has: the numbers of buckets, of symbols without hash and of words of the Bloom filter,
+// and a shift; the filter; the buckets; a hash per symbol, whose lowest bit ends a bucket.
 bool DefinesByGnuHash(const SymbolTable& table, const char* name) {
   const uint32_t buckets = table.gnu_hash[0];
   const uint32_t first_symbol = table.gnu_hash[1];
@@ -77,8 +77,8 @@ bool DefinesByGnuHash(const SymbolTable& table, const char* name) {
   }
 }
 
-// The table: its numbers of buckets and of symbols, and both.  Objects that have no other table are
-// rare, so all symbols are looked at.
+// The table has: the numbers of buckets and of symbols; the buckets; the chains.  Objects with only
+// this table are rare, so all symbols are compared.
 bool DefinesBySysvHash(const SymbolTable& table, const char* name) {
   const uint32_t symbols = table.sysv_hash[1];
   for (uint32_t index = 1; index < symbols; ++index) {
@@ -96,8 +96,7 @@ bool Defines(const link_map& object, const char* name) {
 
 }  // namespace
 
-// A library that was loaded by dlopen() is the last of the list, behind the C library and its
-// malloc.
+// A library that was loaded by dlopen() comes last in the list, after the C library and its malloc.
 const char* DefinerInFront(const char* name) {
   for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
     if (object->l_ld == _DYNAMIC) return nullptr;  // the library itself
@@ -112,7 +111,7 @@ const char* DefinerBehind(const char* name) {
   if (object == nullptr) return nullptr;
   for (object = object->l_next; object != nullptr; object = object->l_next) {
     if (Defines(*object, "__libc_start_main")) return nullptr;
-    // Another copy of the library stands aside, and has said so.
+    // Another copy of the library stands aside, and has reported it.
     if (Defines(*object, name) && !Defines(*object, "allomon_ready")) return object->l_name;
   }
   return nullptr;

@@ -1,4 +1,5 @@
-// The word beside a sampled block.  The word says whether the block lives, and names its entries.
+// The word that belongs to a sampled block.  It says whether the block lives, and names its
+// entries.
 //
 // inv.slot.word, see "The sampled range" in README.md: a word goes from free to pending, from
 // pending to a handle or back to free, and from a handle to pending.
@@ -13,7 +14,7 @@
 namespace allomon::internal {
 
 // A value of 1 .. kPending - 1 is the tracker's handle of a live block.  SlotClasses and LargeRuns
-// give the numbers outside of that range a meaning of their own.
+// define their own meanings for the numbers outside of that range.
 using HandleWord = std::atomic<uint32_t>;
 
 // The slot is allocated, but its block has no handle yet, or has lost its handle.
@@ -31,10 +32,10 @@ inline void GiveHandle(HandleWord* word, uint32_t handle) {
   word->store(handle, std::memory_order_relaxed);
 }
 
-// Ends the block's life for its users.  Returns the block's handle.  The block then belongs to the
-// caller, who releases it after the dealloc callbacks have run.  Returns kNotAllocated if there is
-// no live block (a double free), or if `word` is nullptr (no block starts at the pointer).  Of two
-// threads that free a block, only one gets the handle.
+// Ends the block's life for its users, and returns its handle.  The block then belongs to the
+// caller, which releases it after the dealloc callbacks have run.  Returns kNotAllocated if there
+// is no live block (a double free), or if `word` is nullptr (no block starts at the pointer).  If
+// two threads free a block, only one gets the handle.
 inline uint32_t TakeHandle(HandleWord* word) {
   if (word == nullptr) return kNotAllocated;
   uint32_t handle = word->load(std::memory_order_relaxed);

@@ -11,7 +11,7 @@ namespace {
 // Run descriptors are made readable 4,096 granules (128 MiB of runs) at a time.
 constexpr size_t kMetaGranulesPerCommit = 4096;
 
-// A gap that alignment leaves out, of at most this size, is mapped with the run behind it.
+// A gap left by alignment, if at most this size, is mapped together with the run after it.
 constexpr size_t kLargestBridgeBytes = size_t{64} << 20;
 
 size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
@@ -83,8 +83,8 @@ LargeRuns::Run* LargeRuns::AllocateFreshLocked(uint32_t size_class, bool aligned
   size_t first = next_granule_;
   if (aligned) first = RoundUp(base_ / kGranuleBytes + first, units) - base_ / kGranuleBytes;
   if (units > granules_ || first > granules_ - units) return nullptr;
-  // A small gap that alignment leaves is mapped too.  Otherwise each run between two gaps would be
-  // a mapping of its own, and the kernel allows a process 65,530 mappings.
+  // A small gap left by alignment is mapped, too.  Otherwise each run between two gaps would be a
+  // mapping of its own, and the kernel allows a process 65,530 mappings.
   const bool bridged = (first - next_granule_) * kGranuleBytes <= kLargestBridgeBytes;
   const size_t begin = bridged ? next_granule_ : first;
   if (!CommitMetaLocked(first) ||

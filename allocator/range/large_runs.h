@@ -1,8 +1,8 @@
 // The large half of the sampled range: runs of 32 KiB granules, one block each.
 //
-// Fresh runs come from the front of the area that was never used; freed runs go to a list of their
-// size.  Runs are not merged: a list holds address space and hardly any memory, since the memory of
-// all but a few freed runs is returned to the kernel.
+// Fresh runs come from the front of the unused area; freed runs go to a list of their size.  Runs
+// are not merged: a list holds address space and hardly any memory, since the memory of all but a
+// few freed runs is returned to the kernel.
 //
 // Allocate() and Release() take the growth lock; a sampled block of this size costs page faults
 // anyway.
@@ -37,8 +37,8 @@ class LargeRuns {
   void Release(HandleWord* word) ALLOMON_EXCLUDES(growth_lock_);
   size_t RunBytesOf(const void* block) const;
 
-  // The bytes of the runs that have a block, with their number, and of the free runs that keep
-  // their memory.  Cost: a load per granule that was ever used.
+  // Return the bytes of the runs that have a block, with their number, and of the free runs that
+  // keep their memory.  Cost: a load per granule that was ever used.
   size_t UsedBytes(size_t* blocks) const ALLOMON_EXCLUDES(growth_lock_);
   size_t RetainedBytes() const ALLOMON_EXCLUDES(growth_lock_);
 
@@ -51,11 +51,11 @@ class LargeRuns {
     uint32_t next_free;  // granule + 1; under the growth lock
     uint8_t size_class;  // index for StepUnits, in granules
     bool aligned;        // starts at a multiple of its own size
-    bool dirty;          // may hold data of its last block; under the growth lock
+    bool dirty;          // may still hold data of its last block; guarded by the growth lock
   };
   static constexpr uint32_t kClasses = 96;
-  // Freed runs keep their memory up to this sum, so that a program that allocates and
-  // frees one large buffer in a loop does not fault it in each time.
+  // Freed runs keep their memory up to this total, so that a program that allocates and frees one
+  // large buffer in a loop does not fault it in each time.
   static constexpr size_t kMaxRetainedBytes = size_t{32} << 20;
 
   Run* PopFreeLocked(uint32_t size_class, bool aligned) ALLOMON_REQUIRES(growth_lock_);
@@ -69,13 +69,14 @@ class LargeRuns {
 
   uintptr_t base_ = 0;
   size_t granules_ = 0;
-  Run* runs_ = nullptr;                    // by first granule
+  Run* runs_ = nullptr;                    // indexed by first granule
   std::atomic<size_t> committed_meta_{0};  // granules whose Run may be read
 
   SpinLock& growth_lock_;
   size_t next_granule_ ALLOMON_GUARDED_BY(growth_lock_) = 0;
   size_t retained_bytes_ ALLOMON_GUARDED_BY(growth_lock_) = 0;
-  uint32_t free_[2][kClasses] ALLOMON_GUARDED_BY(growth_lock_) = {};  // by aligned; granule + 1
+  uint32_t free_[2][kClasses] ALLOMON_GUARDED_BY(growth_lock_) = {};  // indexed by aligned; granule
+                                                                      // + 1
 };
 
 }  // namespace allomon::internal

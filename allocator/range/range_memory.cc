@@ -7,13 +7,13 @@
 namespace allomon::internal {
 namespace {
 
-// A probe is small, so that it does not touch a mapping beside the place.
+// A probe is small, so that it does not touch a mapping next to the range.
 constexpr size_t kProbeBytes = size_t{2} << 20;
 
 constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
-// The place is held by a mapping without access.  That is so only if the kernel, or a sanitizer,
-// puts mappings elsewhere than asked.
+// Whether a mapping without access holds the range's place.  This is done only if the kernel, or a
+// sanitizer, puts mappings elsewhere than asked.
 bool g_held = false;
 size_t g_committed_bytes = 0;
 
@@ -59,7 +59,7 @@ bool CommitRangePages(uintptr_t start, size_t size_bytes) {
   void* const pages =
       mmap(AsPointer(start), size_bytes, PROT_READ | PROT_WRITE, kAnonymous | fixed, -1, 0);
   if (pages == MAP_FAILED) return false;
-  if (pages != AsPointer(start)) {  // a kernel before 4.17 takes the flag for a hint
+  if (pages != AsPointer(start)) {  // a kernel before 4.17 treats the flag as a hint
     munmap(pages, size_bytes);
     return false;
   }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kLargestRangeBytes = size_t{1} << 40;
 constexpr size_t kSmallestRangeBytes = size_t{16} << 20;
-// Enough for small slots: 256 million samples of 64 bytes.
+// Limits the area for small slots; enough for 256 million samples of 64 bytes.
 constexpr size_t kLargestSlotArea = size_t{16} << 30;
 
 size_t g_max_range_bytes = kLargestRangeBytes;
@@ -31,7 +31,7 @@ bool SampledRange::EnsurePlacedSlow() {
   return placed;
 }
 
-// The range is laid out as slots, large runs, metadata of both.
+// Divides the range into slots, large runs, and the metadata of both.
 bool SampledRange::PlaceLocked(size_t size_bytes) {
   const uintptr_t place = ChooseRangePlace(size_bytes);
   if (place == 0) return false;

@@ -1,9 +1,9 @@
 // The address range that sampled blocks live in.  With one range, free learns from the pointer
 // alone that a block was not sampled.  See "The sampled range" in README.md.
 //
-// The range lies above 64 TiB, where only the backend's largest blocks lie: one comparison of the
-// pointer decides (malloc_owner.h).  An exact one on the slow path tells the range from other
-// memory up there (mappings, another backend's heap).
+// The range lies above 64 TiB, where the backend has only its largest blocks: one comparison of the
+// pointer decides (malloc_owner.h).  An exact comparison on the slow path distinguishes the range
+// from other memory at such addresses (mappings, another backend's heap).
 //
 // The range holds small slots, in 64 KiB spans of one size each, and large runs.  Each block has a
 // word in a parallel array, which says whether the block lives and names its entries.  The
@@ -29,19 +29,20 @@ namespace allomon::internal {
 class SampledRange {
  public:
   // Whether the pointer has the high bit.  False for every block outside the range, except for the
-  // few blocks whose addresses are as high.  Cost: two instructions.
+  // few blocks with such high addresses.  Cost: two instructions.
   static bool MayContain(const void* block) {
     return (reinterpret_cast<uintptr_t>(block) >> kHighBit & 1) != 0;
   }
 
-  // Exact.  False before the first sample.  Cost: a load and a comparison.
+  // Whether the pointer lies in the range, exactly.  False before the first sample.  Cost: a load
+  // and a comparison.
   bool Contains(const void* block) const {
     return reinterpret_cast<uintptr_t>(block) - base_.load(std::memory_order_acquire) <
            size_bytes_.load(std::memory_order_relaxed);
   }
 
   // Returns a block whose word is kPending, and that word; nullptr when the range or the block's
-  // class is full.  The first call chooses the range's place.  *zeroed says that the memory is
+  // class is full.  The first call chooses the range's place.  *zeroed is set if the memory is
   // known to be zero.  Cost: a pop from a list; a system call and page faults for fresh memory.
   void* Allocate(size_t size_bytes, size_t alignment_bytes, bool* zeroed, HandleWord** word);
 
@@ -52,13 +53,13 @@ class SampledRange {
   // The word must be kPending: TakeHandle() has ended the block, or the block never had a handle.
   void Release(const void* block, HandleWord* word);
 
-  // Gives back the free slots that the calling thread keeps.  Called by a thread that ends.
+  // Gives back the free slots that the calling thread caches.  Called by a thread that ends.
   void EmptyCache() { slots_.EmptyCache(); }
 
   size_t UsableBytes(const void* block) const;
 
-  // What the live blocks take, and the memory that they lie in; 0 without a sample.  Not inside
-  // malloc.
+  // The bytes of the live blocks, and of the memory that holds them; 0 without a sample.  Not
+  // inside malloc.
   struct Usage {
     size_t used_bytes = 0;
     size_t committed_bytes = 0;
@@ -67,7 +68,7 @@ class SampledRange {
   };
   Usage ReadUsage() const;
 
-  // For fork, which holds the lock while it copies the process.
+  // Used by fork, which holds the lock while it copies the process.
   SpinLock& lock() ALLOMON_RETURNS_LOCK(growth_lock_) { return growth_lock_; }
 
   // Limits the range to `bytes`; with 0 there is no range.  Called before the first sample.

@@ -61,8 +61,8 @@ constexpr uint32_t SlotIndex(uint32_t slot_class, uint32_t offset_bytes) {
                                32);
 }
 
-// The class for an aligned block; kSlotClasses if there is none.  Slots start at multiples of their
-// size, so the size must be a multiple of the alignment, which is a power of two.
+// Returns the class for an aligned block; kSlotClasses if no class fits.  Slots start at multiples
+// of their size, so the size must be a multiple of the alignment, which is a power of two.
 constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
   // The test comes first, because rounding up a size near SIZE_MAX would wrap to the smallest slot.
   if (size_bytes > kMaxSlotBytes) return kSlotClasses;
@@ -74,7 +74,8 @@ constexpr uint32_t AlignedSlotClass(size_t size_bytes, size_t alignment_bytes) {
   return slot_class;
 }
 
-// Checks inv.class.fit at the ends; size_classes_test checks it for each size.
+// Checks inv.class.fit at the smallest and largest sizes; size_classes_test checks it for each
+// size.
 static_assert(SlotBytes(SlotClass(1)) == 16 && SlotBytes(SlotClass(129)) == 160);
 static_assert(SlotBytes(SlotClass(128)) == 128 && SlotBytes(SlotClass(32768)) == 32768);
 static_assert(AlignedSlotClass(SIZE_MAX, 16) == kSlotClasses);

@@ -1,5 +1,5 @@
-// Free slots that a thread keeps for itself, so that a sample which is freed by the thread
-// that allocated it executes no locked instruction for its memory.
+// Free slots that a thread caches, so that a sample freed by the thread that allocated it needs no
+// locked instruction for its memory.
 #ifndef ALLOMON_ALLOCATOR_RANGE_SLOT_CACHE_H_
 #define ALLOMON_ALLOCATOR_RANGE_SLOT_CACHE_H_
 

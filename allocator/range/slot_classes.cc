@@ -76,7 +76,7 @@ inline SlotId SlotClasses::PopCached(uint32_t slot_class) {
   return slot_class < kCachedSlotClasses ? t_cache.Pop(Links(), slot_class) : kNone;
 }
 
-// A slot is kept only while the tracker will tell that the thread ends; otherwise the thread's
+// A slot is cached only while the tracker will report the thread's end; otherwise the thread's
 // slots would be lost.
 inline bool SlotClasses::PushCached(uint32_t slot_class, SlotId slot) {
   return slot_class < kCachedSlotClasses && heap_client::ThreadExitWillBeSeen() &&
@@ -131,8 +131,8 @@ bool SlotClasses::StartSpanLocked(uint32_t slot_class) {
 bool SlotClasses::CommitSpanLocked(uint32_t span) {
   if (span < committed_spans_) return true;
   if ((uint64_t{span} + kSpansPerCommit) * kSpanBytes > area_bytes_) return false;
-  // The words and the slots are committed once each, though the second commit may fail: a page that
-  // is mapped cannot be mapped again.
+  // The words and the slots are each committed only once, even if the second commit fails: a mapped
+  // page cannot be mapped again.
   constexpr size_t kWordBytes = kSlotsPerSpan * sizeof(SlotWord);
   const uintptr_t words = reinterpret_cast<uintptr_t>(words_) + span * kWordBytes;
   if (span >= spans_with_words_) {

@@ -16,8 +16,8 @@ namespace allomon::internal {
 // The word of a slot:
 //   0                  the slot was never used
 //   1 .. kPending - 1  the handle of its live block
-//   kPending           allocated; its block has no handle yet, or none any more
-//   kFreeBit | next    free; next slot of its list (SlotLinks::kNone: none)
+//   kPending           allocated; its block has no handle yet, or has lost it
+//   kFreeBit | next    free; next slot of its list (SlotLinks::kNone: the last)
 using SlotWord = HandleWord;
 
 using SlotId = uint32_t;  // span * SlotClasses::kSlotsPerSpan + index within the span
@@ -64,8 +64,8 @@ class SlotClasses {
   void EmptyCache();
   size_t SlotBytesOf(const void* block) const;
 
-  // The bytes of the slots that have a block, and of the spans that are mapped.  Other threads go
-  // on meanwhile.  Cost: a load per slot that was ever used.
+  // Return the bytes of the slots that have a block, and of the mapped spans.  Other threads may
+  // run meanwhile.  Cost: a load per slot that was ever used.
   size_t UsedBytes() const ALLOMON_EXCLUDES(growth_lock_);
   size_t CommittedBytes() const ALLOMON_EXCLUDES(growth_lock_);
 
