@@ -1,4 +1,4 @@
-// What a backend holds, for mallinfo2 and its kin.
+// The memory that a backend holds, for mallinfo2 and its relatives.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_HEAP_USAGE_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_HEAP_USAGE_H_
 
@@ -8,8 +8,8 @@ namespace allomon::backend {
 
 struct Usage {
   size_t used_bytes = 0;       // the usable sizes of the live blocks
-  size_t committed_bytes = 0;  // the memory that they lie in, without that of large blocks
-  size_t large_blocks = 0;     // live blocks with a mapping of their own
+  size_t committed_bytes = 0;  // the memory that contains them, without that of large blocks
+  size_t large_blocks = 0;     // number of live blocks with a mapping of their own
   size_t large_bytes = 0;      // not part of the bytes above
 
   Usage& operator+=(const Usage& other) {

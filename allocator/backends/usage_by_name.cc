@@ -11,8 +11,8 @@ using MallocTrim = int (*)(size_t);
 
 }  // namespace
 
-// What the C library, or the program's own allocator, says of its heap: the functions after those
-// of //allocator:malloc where symbols are looked up.
+// Returns the heap usage that the C library, or the program's own allocator, reports: by the
+// functions that follow those of //allocator:malloc in the order of symbol look-up.
 Usage ReadUsage() {
   Usage usage;
   static const Mallinfo2 read = reinterpret_cast<Mallinfo2>(dlsym(RTLD_NEXT, "mallinfo2"));

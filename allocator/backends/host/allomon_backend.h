@@ -1,10 +1,10 @@
 // The backend interface over the malloc that the program would call without this library: the next
-// one where symbols are looked up (glibc's, or that of jemalloc or tcmalloc that the program is
-// linked with or that was preloaded).
+// one in the order of symbol look-up (glibc's, or that of a jemalloc or tcmalloc that is linked
+// with the program or preloaded).
 //
 // The functions are found at the first call, which the loader makes before there is a second
-// thread. To find them may allocate (dlsym(3)); those blocks lie in an arena of this library and
-// are never given back.
+// thread. The search may allocate (dlsym(3)); those blocks lie in an arena of this library and are
+// never freed.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_HOST_ALLOMON_BACKEND_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_HOST_ALLOMON_BACKEND_H_
 
@@ -14,8 +14,8 @@
 
 #include "allocator/backends/heap_usage.h"
 
-// glibc's own names (__libc_malloc) stay glibc's, and what asks for the heap's state (mallopt,
-// malloc_stats) or uses jemalloc's own interface reaches the program's allocator.
+// glibc's own names (__libc_malloc) stay glibc's.  Functions that query the heap's state (mallopt,
+// malloc_stats), and those of jemalloc's own interface, reach the program's allocator.
 #define ALLOMON_BACKEND_CALLS_LIBC_NAMES 1
 #define ALLOMON_BACKEND_IS_THE_HOSTS 1
 
@@ -25,8 +25,8 @@ inline constexpr const char* kName = "host";
 
 #define ALLOMON_HIDDEN __attribute__((visibility("hidden")))
 
-// The program's functions; at first those that find them.  Relaxed: what a thread reads is the one
-// or the other, and both are right.
+// The program's functions; at first, functions that find them.  Relaxed: a thread reads either of
+// the two, and both are right.
 struct HostFunctions {
   std::atomic<void* (*)(size_t)> malloc;
   std::atomic<void (*)(void*)> free;
@@ -55,7 +55,7 @@ inline void* Calloc(size_t size_bytes) {
 }
 inline void* Realloc(void* block, size_t size_bytes) {
   if (__builtin_expect(IsOfArena(block), 0)) return ReallocOfArena(block, size_bytes);
-  // The program's may free the block for size 0, and return nullptr.
+  // The program's realloc may free the block for size 0, and return nullptr.
   return host_functions.realloc.load(std::memory_order_relaxed)(block,
                                                                 size_bytes == 0 ? 1 : size_bytes);
 }
@@ -63,7 +63,7 @@ inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
   return host_functions.memalign.load(std::memory_order_relaxed)(alignment_bytes, size_bytes);
 }
 size_t UsableSize(const void* block);
-// Nothing is known of its size classes.
+// The size classes of the program's malloc are unknown.
 inline size_t GoodSize(size_t size_bytes) {
   return size_bytes < 16 ? 16 : (size_bytes + 15) & ~size_t{15};
 }

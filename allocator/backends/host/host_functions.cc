@@ -8,14 +8,16 @@
 namespace allomon::backend {
 namespace {
 
-// Aligned to the largest that malloc promises.
+// The largest alignment that malloc promises.
 constexpr size_t kAlignmentBytes = 16;
 
 std::atomic<size_t> g_arena_used{0};
-// The thread that finds the functions; a thread has no other address for its errno.
+// The thread that finds the functions, identified by the address of its errno, which is unique to a
+// thread.
 std::atomic<const int*> g_finder{nullptr};
 
-// With its size before it.  Zero, since the arena is static and gives nothing twice.
+// Returns a block of the arena, preceded by its size.  It is zero, since the arena is static and
+// hands out nothing twice.
 void* ArenaBlock(size_t size_bytes) {
   if (size_bytes > kArenaBytes - kAlignmentBytes) return nullptr;
   const size_t whole = (size_bytes + 2 * kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
@@ -40,7 +42,7 @@ void Find(const char* name, std::atomic<Function>* function) {
   if (found != nullptr) function->store(found, std::memory_order_relaxed);
 }
 
-// Several threads may find the same at once.
+// Several threads may find the same functions at once.
 void FindAll() {
   g_finder.store(&errno, std::memory_order_relaxed);
   const int kept_errno = errno;
@@ -59,7 +61,7 @@ void* FirstMalloc(size_t size_bytes) {
   return Malloc(size_bytes);
 }
 void FirstFree(void* block) {
-  if (block == nullptr || IsFinding()) return;  // of the program's there is none yet
+  if (block == nullptr || IsFinding()) return;  // no block of the program's exists yet
   FindAll();
   Free(block);
 }

@@ -1,9 +1,9 @@
-// The backend interface over mimalloc, with the hot paths inline where its version is known.
+// The backend interface over mimalloc, with inline hot paths for known versions.
 //
 // mimalloc exports functions only, and a call and a jump per operation cost more than sampling
 // does.  So for versions 2.0.9 and 3.0.1 the common case is done on mimalloc's own structures
-// (inline_paths.h; version_2.h and version_3.h say where each keeps what).  Other versions are used
-// through their functions alone (public_paths.h), which is a little slower.
+// (inline_paths.h; version_2.h and version_3.h describe the layout of each).  Other versions are
+// used through their public functions only (public_paths.h), which is a little slower.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 
@@ -18,11 +18,12 @@ namespace allomon::backend {
 
 inline constexpr const char* kName = "mimalloc";
 
-// Blocks beyond kLargestUnmappedBytes.  mimalloc serves them where mappings lie below 64 TiB.
+// Allocates blocks larger than kLargestUnmappedBytes.  mimalloc serves them if mappings lie below
+// 64 TiB.
 void* AllocateMapped(size_t alignment_bytes, size_t size_bytes);
 void* ReallocateHigh(void* block, size_t size_bytes);
 void FreeHigh(void* block);
-// calloc beyond mimalloc's small blocks.
+// calloc for sizes above mimalloc's small blocks.
 void* CallocLarge(size_t size_bytes);
 
 }  // namespace allomon::backend

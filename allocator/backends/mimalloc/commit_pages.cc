@@ -14,8 +14,9 @@ namespace {
 constexpr size_t kPageBytes = 4096;
 constexpr int kReadWrite = PROT_READ | PROT_WRITE;
 
-// The kernel reads the set before it looks at what to do with it, and there is no way -1.  So the
-// answer is EFAULT for a page without access, EINVAL for one with it, and no signal is touched.
+// The kernel reads the signal set before it examines the operation, and -1 is no valid operation.
+// So the answer is EFAULT for a page without access, EINVAL for one with access, and no signal mask
+// changes.
 enum class Access : uint8_t { kNone, kReadable, kUnknown };
 
 Access AccessOf(const char* page) {
@@ -30,8 +31,8 @@ bool MapOver(char* page) {
               -1, 0) == page;
 }
 
-// Only what has no access may be mapped over: mimalloc asks for more than the fresh pages, and
-// there are blocks in the others.
+// Only pages without access may be mapped over: mimalloc's range also contains pages that are not
+// fresh, and these hold blocks.
 bool MapWithoutAccess(char* first, size_t size_bytes) {
   for (char* page = first; page < first + size_bytes; page += kPageBytes) {
     const Access access = AccessOf(page);

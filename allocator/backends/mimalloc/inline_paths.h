@@ -36,9 +36,9 @@ __attribute__((noinline)) inline void* MallocLarge(size_t size_bytes) {
   return mi_malloc(size_bytes);
 }
 
-// The page that serves a small size.  The number of words is written as one more than is needed,
-// less one: the countdown has computed the words with the header word already, and the compiler
-// shares the result.
+// Returns the page that serves a small size.  The number of words is written as the words with the
+// header word, less one: the countdown has already computed the former, and the compiler shares the
+// result.
 inline mi_page_t* SmallPage(mi_heap_t* heap, size_t size_bytes) {
   return heap->pages_free_direct[(size_bytes + 15) / 8 - 1];
 }
@@ -62,12 +62,12 @@ inline void* Malloc(size_t size_bytes) {
 }
 
 inline void Free(void* block) {
-  // Costs nothing where the caller has found the block to lie below 64 TiB (IsSuspect()).
+  // Costs nothing if the caller has already found the block to lie below 64 TiB (IsSuspect()).
   if (__builtin_expect(MayBeMapped(block), 0)) return FreeHigh(block);
   if (!kNullHasPage && __builtin_expect(block == nullptr, 0)) return;
   mi_page_t* page = PageOf(block);
-  // mi_free() does in the end what its own slow paths do.  A direct call would be slower: its
-  // arguments would have to be copied into registers on the common path, too.
+  // mi_free() ends in the same slow paths.  A direct call would be slower: its arguments would have
+  // to be copied into registers on the common path, too.
   if (__builtin_expect(!IsPlainAndOwn(page, block), 0)) return mi_free(block);
   mi_block_t* freed = static_cast<mi_block_t*>(block);
   freed->next = reinterpret_cast<mi_encoded_t>(page->local_free);
@@ -81,13 +81,13 @@ inline void* Calloc(size_t size_bytes) {
   mi_block_t* block = page->free;
   if (__builtin_expect(block == nullptr, 0)) return mi_zalloc(size_bytes);
   Pop(page, block);
-  // In a page fresh from the kernel only the block's link is not zero.
-  // The builtin returns its argument, so that it is the last call also under -fno-builtin.
+  // If the page is fresh from the kernel, only the block's link is not zero. The builtin returns
+  // its argument, so that it is the last call also under -fno-builtin.
   const size_t used_bytes = IsFresh(page) ? sizeof(*block) : BlockBytes(page);
   return __builtin_memset(static_cast<void*>(block), 0, used_bytes);
 }
 
-// The new block is taken first: if there is no memory, the old block lives on.
+// Takes the new block first: if there is no memory, the old block stays valid.
 __attribute__((noinline)) inline void* ReallocMoving(void* block, size_t block_bytes,
                                                      size_t size_bytes) {
   void* moved = Malloc(size_bytes);
@@ -97,13 +97,13 @@ __attribute__((noinline)) inline void* ReallocMoving(void* block, size_t block_b
   return moved;
 }
 
-// Blocks that mimalloc knows more about than its page says.
+// Reallocates blocks of which mimalloc knows more than their page says.
 __attribute__((noinline)) inline void* ReallocSpecial(void* block, size_t size_bytes) {
   if (size_bytes <= kLargestUnmappedBytes) return mi_realloc(block, size_bytes);
   return ReallocMoving(block, mi_usable_size(block), size_bytes);
 }
 
-// Decides as mi_realloc() does: a block stays where the new size fills half of it.
+// Decides as mi_realloc() does: a block stays in place if the new size fills at least half of it.
 inline void* Realloc(void* block, size_t size_bytes) {
   if (__builtin_expect(block == nullptr, 0)) return Malloc(size_bytes);
   if (__builtin_expect(MayBeMapped(block), 0)) return ReallocateHigh(block, size_bytes);

@@ -1,4 +1,5 @@
-// The backend's blocks that are worth a call: mapped ones, and zeroed ones beyond the small.
+// The backend's larger blocks, for which an extra call does not matter: mapped ones, and zeroed
+// ones above the small sizes.
 #include "allomon_backend.h"
 
 namespace allomon::backend {
@@ -15,12 +16,12 @@ void* MiAligned(size_t alignment_bytes, size_t size_bytes) {
   return block != nullptr ? block : SetNoMemory();
 }
 
-// Of a mapped block whose pages cannot be moved, or that is to become one of mimalloc's.
+// Moves a mapped block whose pages cannot be moved, or that becomes one of mimalloc's blocks.
 void* MoveMapped(void* block, size_t mapped_bytes, size_t size_bytes) {
   return ReallocMoving(block, mapped_bytes, size_bytes);
 }
 
-// mimalloc keeps memory that has no block left; where memory ends they make room.
+// mimalloc keeps memory without live blocks; if memory runs out, it is released to make room.
 MapResult MapBlockOrCollect(size_t alignment_bytes, size_t size_bytes, void** block) {
   const MapResult result = MapBlock(alignment_bytes, size_bytes, block);
   if (result != MapResult::kNoMemory) return result;

@@ -18,7 +18,7 @@ constexpr uintptr_t kRoomBytes = uintptr_t{28} << 40;
 
 std::atomic<uintptr_t> g_next{0};
 
-// The kernel's random bytes for this process.
+// Returns an offset from the kernel's random bytes for this process.
 uintptr_t RandomOffset() {
   uint64_t bits = 0;
   const auto* bytes = reinterpret_cast<const void*>(getauxval(AT_RANDOM));

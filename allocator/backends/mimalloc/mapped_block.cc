@@ -12,7 +12,8 @@ constexpr size_t kPageBytes = 4096;
 
 uintptr_t AddressOf(const void* block) { return reinterpret_cast<uintptr_t>(block); }
 
-// 0 if the size is so large that its pages, or their sum with the alignment, would wrap around.
+// Returns 0 if the size is so large that its pages, or their sum with the alignment, would wrap
+// around.
 size_t PagesOf(size_t alignment_bytes, size_t size_bytes) {
   if (size_bytes > PTRDIFF_MAX - kPageBytes || alignment_bytes > PTRDIFF_MAX) return 0;
   return (size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
@@ -27,7 +28,7 @@ uintptr_t Map(size_t size_bytes) {
   return AddressOrZero(mmap(nullptr, size_bytes, kReadWrite, kAnonymous, -1, 0));
 }
 
-// Gives back what lies before and behind the first multiple of the alignment.
+// Unmaps the memory before the first multiple of the alignment and after the block.
 uintptr_t Trim(uintptr_t pages, size_t mapped_bytes, size_t alignment_bytes, size_t size_bytes) {
   const uintptr_t start = (pages + alignment_bytes - 1) & ~(alignment_bytes - 1);
   const size_t before_bytes = start - pages;
@@ -37,7 +38,7 @@ uintptr_t Trim(uintptr_t pages, size_t mapped_bytes, size_t alignment_bytes, siz
   return start;
 }
 
-// The slack has no access, so the kernel does not count it as memory that may be needed.
+// The slack is mapped without access, so the kernel does not count it as memory that may be needed.
 uintptr_t MapAligned(size_t alignment_bytes, size_t size_bytes) {
   const size_t slack_bytes = size_bytes + alignment_bytes;
   const uintptr_t pages = AddressOrZero(mmap(nullptr, slack_bytes, PROT_NONE, kAnonymous, -1, 0));
@@ -79,7 +80,8 @@ size_t MappedBytes(const void* block) {
   return MayBeMapped(block) ? BytesOfMapping(AddressOf(block)) : 0;
 }
 
-// The block leaves the table first: as soon as it is unmapped, another thread may get its place.
+// The block leaves the table first: as soon as it is unmapped, another thread may get its
+// addresses.
 bool UnmapBlock(void* block) {
   const size_t bytes = LeaveMapping(AddressOf(block));
   if (bytes == 0) return false;
@@ -96,7 +98,7 @@ void* RemapBlock(void* block, size_t size_bytes) {
   const size_t old_bytes = LeaveMapping(AddressOf(block));
   void* moved = mremap(block, old_bytes, bytes, MREMAP_MAYMOVE);
   if (moved != MAP_FAILED && Enter(AddressOf(moved), bytes)) return moved;
-  // Moved below 64 TiB, which the kernel does when there is no room above it: back again.
+  // The kernel moved the block below 64 TiB because there was no room above: moves it back.
   if (moved != MAP_FAILED) mremap(moved, bytes, old_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block);
   EnterMapping(AddressOf(block), old_bytes);
   errno = kept_errno;

@@ -16,7 +16,7 @@ constexpr size_t kCells = size_t{1} << (kLeafShift - kCellShift);
 constexpr size_t kLeaves = size_t{1} << (46 - kLeafShift);
 constexpr uintptr_t kStartMask = (uintptr_t{1} << (kCellShift - kPageShift)) - 1;
 
-using Cell = std::atomic<uint64_t>;  // pages << 12 | first page in the cell; 0 is none
+using Cell = std::atomic<uint64_t>;  // pages << 12 | first page in the cell; 0 for an empty cell
 
 std::atomic<Cell*> g_leaves[kLeaves];
 std::atomic<size_t> g_bytes{0};
@@ -49,7 +49,7 @@ Cell* EnsureLeaf(std::atomic<Cell*>& place) {
   return leaf;
 }
 
-// nullptr if no mapped block starts exactly there.
+// Returns nullptr if no mapped block starts exactly there.
 Cell* Find(uintptr_t start) {
   Cell* const leaf = LeafOf(start).load(std::memory_order_acquire);
   if (leaf == nullptr || start % (uintptr_t{1} << kPageShift) != 0) return nullptr;

@@ -1,9 +1,9 @@
-// Which blocks are mappings of their own, and how long they are.
+// A table of the blocks that are mappings of their own, with their lengths.
 //
 // A mapped block is longer than 16 MiB, so at most one starts in a cell of 16 MiB, and a cell needs
-// one word: the page at which the block starts, and its pages.  Cells are found by the address:
-// 2,048 leaves of 2,048 cells, for the 64 TiB of addresses whose bit 46 is set.  Leaves are mapped
-// when they are needed, and stay.
+// one word: the page at which the block starts, and its number of pages.  The address gives the
+// cell: 2,048 leaves of 2,048 cells, for the 64 TiB of addresses whose bit 46 is set.  Leaves are
+// mapped on demand, and stay.
 //
 // Thread safe, without a lock: a cell is written by the owner of the block that starts there, which
 // is in the table only while it is mapped (inv.mapped.cell).
@@ -15,15 +15,15 @@
 
 namespace allomon::backend {
 
-// `start` has bit 46 set, and is a multiple of a page; so is `size_bytes`, which exceeds 16 MiB.
-// False if there is no memory for a leaf.  Cost: a store; a system call for the first block in 32
-// GiB of addresses.
+// Adds a mapping.  `start` has bit 46 set, and is a multiple of a page; so is `size_bytes`, which
+// exceeds 16 MiB. Returns false if there is no memory for a leaf.  Cost: a store; a system call for
+// the first block in 32 GiB of addresses.
 bool EnterMapping(uintptr_t start, size_t size_bytes);
 
-// The bytes of the mapping that starts there; 0 if none does.
+// Returns the bytes of the mapping that starts at `start`; 0 without one.
 size_t BytesOfMapping(uintptr_t start);
 
-// The same, and takes it out of the table.
+// Removes the mapping from the table and returns its bytes; 0 without one.
 size_t LeaveMapping(uintptr_t start);
 
 // The bytes of all mapped blocks, and their number.

@@ -1,10 +1,10 @@
-// Which version of mimalloc this build has, and whether its structures are known to us.
+// The version of mimalloc in this build, and whether we know its structures.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_MIMALLOC_VERSION_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_MIMALLOC_VERSION_H_
 
 #include "mimalloc.h"
 
-// 209 is 2.0.9, and 301 is 3.0.1.  ALLOMON_MIMALLOC_PUBLIC_API asks for the functions alone.
+// 209 is 2.0.9, and 301 is 3.0.1.  ALLOMON_MIMALLOC_PUBLIC_API selects the public functions only.
 #if (MI_MALLOC_VERSION == 209 || MI_MALLOC_VERSION == 301) && !defined(ALLOMON_MIMALLOC_PUBLIC_API)
 #define ALLOMON_MIMALLOC_IS_INLINED 1
 #else

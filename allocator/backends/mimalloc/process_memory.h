@@ -1,5 +1,5 @@
-// This process's memory and mappings, read through files, which answer with an error where there is
-// no memory: other threads go on meanwhile, and may return some to the kernel.  No call is a
+// This process's memory and mappings, read through files, which return an error for unmapped
+// addresses: other threads run meanwhile, and may return memory to the kernel.  No call is a
 // cancellation point.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_PROCESS_MEMORY_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_PROCESS_MEMORY_H_
@@ -63,7 +63,7 @@ class Mappings {
   }
 
  private:
-  // Reads a hexadecimal number and the character behind it.
+  // Reads a hexadecimal number and the character after it.
   uintptr_t Number() {
     uintptr_t number = 0;
     for (;;) {

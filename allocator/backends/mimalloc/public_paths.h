@@ -1,4 +1,5 @@
-// malloc and free by mimalloc's functions, for the versions whose structures are not known here.
+// Implements malloc and free by mimalloc's public functions, for versions whose structures are
+// unknown to us.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_PUBLIC_PATHS_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_PUBLIC_PATHS_H_
 
@@ -11,7 +12,7 @@
 
 namespace allomon::backend {
 
-// mimalloc 3 knows which of its memory is fresh; see CallocLarge().
+// mimalloc 3 knows which parts of its memory are fresh; see CallocLarge().
 inline constexpr size_t kLargestZeroedByMimalloc = kLargestUnmappedBytes;
 inline bool HasOrdinaryPages(const void* /*block*/) { return false; }
 
@@ -35,7 +36,7 @@ inline void* Calloc(size_t size_bytes) {
   return mi_zalloc_small(size_bytes);
 }
 
-// The new block is taken first: if there is no memory, the old block lives on.
+// Takes the new block first: if there is no memory, the old block stays valid.
 inline void* ReallocMoving(void* block, size_t block_bytes, size_t size_bytes) {
   void* moved = Malloc(size_bytes);
   if (moved == nullptr) return nullptr;
@@ -55,7 +56,7 @@ inline void* Realloc(void* block, size_t size_bytes) {
   return ReallocSpecial(block, size_bytes);
 }
 
-// Leaves errno alone where there is a block: 3.4.3 sets it on the way to large alignments.
+// Keeps errno if there is a block: version 3.4.3 changes it for large alignments.
 inline void* AlignedBeyondPage(size_t alignment_bytes, size_t size_bytes) {
   const int kept_errno = errno;
   void* block = mi_malloc_aligned_at(size_bytes, alignment_bytes, 0);

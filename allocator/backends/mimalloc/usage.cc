@@ -1,9 +1,9 @@
-// The usage where mimalloc's structures are not known: its functions count no blocks, so only the
-// mapped ones are told.
+// The usage for versions of mimalloc whose structures are unknown: its functions count no blocks,
+// so only the mapped ones are reported.
 #include "allomon_backend.h"
 #include "usage_of_mappings.h"
 
-// Said when this file is compiled, by Bazel and by CMake.
+// Printed by Bazel and CMake when this file is compiled.
 #if !ALLOMON_MIMALLOC_IS_INLINED
 #define ALLOMON_QUOTED(text) #text
 #define ALLOMON_QUOTED_VALUE(name) ALLOMON_QUOTED(name)

@@ -1,8 +1,8 @@
 // Counts the blocks of all threads in the segments of mimalloc 2.0.9.
 //
-// In its release settings mimalloc counts no blocks, but each page has the number of its own.  The
+// In its release settings mimalloc does not count all blocks, but each page counts its own.  The
 // segments are found among the process's mappings: a segment starts at a multiple of its size, and
-// its header holds a word that nobody else has (_mi_ptr_cookie).
+// its header holds a word that occurs nowhere else (_mi_ptr_cookie).
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Header {
 
   bool Copy(const File& from, uintptr_t address) {
     if (memory_ == MAP_FAILED) return false;
-    // Most multiples are no segments, and are told by their first bytes.
+    // Most multiples of the size are not segments; their first bytes show that.
     return from.ReadAt(address, memory_, offsetof(mi_segment_t, slices)) &&
            segment().cookie == _mi_ptr_cookie(reinterpret_cast<void*>(address)) &&
            from.ReadAt(address, memory_, sizeof(mi_segment_t));
@@ -56,7 +56,7 @@ void AddHuge(const mi_segment_t& segment, Usage* usage) {
       (segment.segment_slices - segment.segment_info_slices) * MI_SEGMENT_SLICE_SIZE;
 }
 
-// Free spans have the block size 0; those that change hands, 1.
+// Free spans have block size 0; spans that are changing owners have 1.
 void AddPages(const mi_segment_t& segment, Usage* usage) {
   usage->committed_bytes += CommittedBytes(segment);
   for (size_t i = segment.segment_info_slices; i < MI_SLICES_PER_SEGMENT;) {

@@ -1,9 +1,9 @@
 // Counts the blocks of all threads in the pages of mimalloc 3.0.1.
 //
-// In its release settings mimalloc counts no blocks, but each page has the number of its own.  The
+// In its release settings mimalloc does not count all blocks, but each page counts its own.  The
 // page map has the page of every slice (64 KiB) of the address space; the slices of the process's
-// mappings are looked up in it.  A page that was freed stays in the map, so what is found there is
-// believed only where it is what a page would be, and the slices behind a page are its own.
+// mappings are looked up in it.  A freed page stays in the map, so an entry counts only if the
+// memory looks like a page, and the slices that follow the page are its own.
 #include <cstdint>
 
 #include "allocator/backends/mimalloc/process_memory.h"
@@ -17,7 +17,7 @@ namespace {
 
 uintptr_t AddressOf(const void* object) { return reinterpret_cast<uintptr_t>(object); }
 
-// The page that a slice belongs to; nullptr for a slice that is not mimalloc's.
+// The map from a slice to its page; nullptr for a slice that is not mimalloc's.
 class PageMap {
  public:
   explicit PageMap(const File& memory) : memory_(memory) {}
@@ -48,7 +48,7 @@ class PageMap {
   const mi_page_t* pages_[kSlices];
 };
 
-// The slices of a page that lies at `address`; 0 if no page lies there.
+// Returns the number of slices of the page at `address`; 0 if there is no page.
 uintptr_t SlicesOf(const mi_page_t& page, uintptr_t address) {
   const mi_memid_t& id = page.memid;
   if (page.block_size == 0 || page.reserved == 0 || page.used > page.reserved) return 0;
@@ -64,7 +64,7 @@ uintptr_t SlicesOf(const mi_page_t& page, uintptr_t address) {
   return page.block_size <= size_bytes / page.reserved ? size_bytes / MI_ARENA_SLICE_SIZE : 0;
 }
 
-// A block that is alone in memory from the kernel is a large one.
+// A block that fills memory from the kernel alone counts as a large one.
 void AddPage(const mi_page_t& page, uintptr_t slices, Usage* usage) {
   if (mi_memid_is_os(page.memid) && page.reserved == 1) {
     usage->large_blocks += page.used;
@@ -76,8 +76,10 @@ void AddPage(const mi_page_t& page, uintptr_t slices, Usage* usage) {
       page.slice_committed != 0 ? page.slice_committed : slices * MI_ARENA_SLICE_SIZE;
 }
 
-// A page has its header in its first slice.  Returns the slices that need not be looked at.
-uintptr_t AddPageOfSlice(const File& memory, uintptr_t slice, const mi_page_t* page, Usage* usage) {
+// Adds the page whose header is in this slice, its first.  Returns the slices that need no further
+// look.
+uintptr_t AddPageOfSlice(const File& memory, uintptr_t slice, const mi_page_t* page,
+                         Usage* usage) {
   const uintptr_t address = AddressOf(page);
   if (page == nullptr || address / MI_ARENA_SLICE_SIZE != slice) return 1;
   alignas(mi_page_t) char bytes[sizeof(mi_page_t)];
@@ -85,7 +87,8 @@ uintptr_t AddPageOfSlice(const File& memory, uintptr_t slice, const mi_page_t* p
   const auto& copy = *reinterpret_cast<const mi_page_t*>(bytes);
   const uintptr_t slices = SlicesOf(copy, address);
   if (slices == 0) return 1;
-  // Kept for the next blocks, or freed: then its other slices may be those of other pages by now.
+  // The page is kept for later blocks, or was freed: then its other slices may belong to other
+  // pages by now.
   if (copy.used == 0) {
     usage->committed_bytes += MI_ARENA_SLICE_SIZE;
     return 1;

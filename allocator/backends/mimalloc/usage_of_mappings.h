@@ -1,4 +1,4 @@
-// What the mapped blocks add to the usage of every version.
+// Adds the mapped blocks to the usage of every version.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_USAGE_OF_MAPPINGS_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_USAGE_OF_MAPPINGS_H_
 

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <thread>
 
-// The internal headers belong to a library that is compiled as C.  They include <atomic>, <mutex>
-// and <thread>, whose declarations must not be extern "C".
+// The internal headers belong to a library that is compiled as C, so they are extern "C" here.
+// <atomic>, <mutex> and <thread>, which they include, must not be.
 // clang-format off
 #include "mimalloc.h"
 extern "C" {
@@ -35,17 +35,17 @@ namespace allomon::backend {
 #error "the inline paths hold for the page map of two levels only"
 #endif
 
-// Beyond these mimalloc clears every byte, whether it is fresh or not.
+// Above this size mimalloc clears every byte, whether fresh or not.
 inline constexpr size_t kLargestZeroedByMimalloc = MI_LARGE_MAX_OBJ_SIZE;
 
 inline mi_heap_t* ThreadHeap() { return mi_prim_get_default_heap(); }
 
-// The page of nullptr is an empty one that no thread owns.
+// PageOf(nullptr) is an empty page that no thread owns.
 inline constexpr bool kNullHasPage = true;
 inline mi_page_t* PageOf(const void* block) { return _mi_unchecked_ptr_page(block); }
 
-// Whether the block is this thread's, in a page that is neither full nor has aligned blocks: the
-// flags are the low bits of the thread's word.
+// Whether the block belongs to this thread, in a page that is neither full nor has aligned blocks:
+// the flags are the low bits of the thread's word.
 inline bool IsPlainAndOwn(const mi_page_t* page, const void* /*block*/) {
   return page->xthread_id.load(std::memory_order_relaxed) == _mi_prim_thread_id();
 }
@@ -53,13 +53,13 @@ inline bool IsPlainAndOwn(const mi_page_t* page, const void* /*block*/) {
 inline size_t BlockBytes(const mi_page_t* page) { return page->block_size; }
 inline bool IsFresh(const mi_page_t* page) { return page->free_is_zero; }
 
-// Whether mimalloc knows more of its blocks than BlockBytes(): aligned ones.
+// Whether mimalloc knows more about the page's blocks than BlockBytes(): aligned ones.
 inline bool HasSpecialBlocks(const mi_page_t* page) {
   return (page->xthread_id.load(std::memory_order_relaxed) & MI_PAGE_HAS_ALIGNED) != 0;
 }
 
-// Pages of hugetlbfs, which MIMALLOC_ALLOW_LARGE_OS_PAGES asks for, are given back as a whole or
-// not at all.
+// Pages of hugetlbfs, which MIMALLOC_ALLOW_LARGE_OS_PAGES requests, can be given back only as a
+// whole.
 inline bool HasOrdinaryPages(const void* block) { return !PageOf(block)->memid.is_pinned; }
 
 }  // namespace allomon::backend

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 
-// Eight words at a time: a page in use is known by its first ones.
+// Compares eight words at a time: the first words of a page in use usually differ from zero.
 bool IsZero(const char* page) {
   const auto* words = reinterpret_cast<const uint64_t*>(page);
   for (size_t i = 0; i < kPageBytes / sizeof(*words); i += 8) {

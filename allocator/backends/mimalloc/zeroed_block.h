@@ -1,12 +1,12 @@
-// calloc of blocks that have pages to themselves, which writes no page that is zero already.
+// calloc for blocks with whole pages of their own, which writes no page that is already zero.
 //
 // mimalloc 2.0.9 does not know which of its memory is fresh, and writes all of it: a table of 1 GiB
 // that a program hardly uses would take 1 GiB.  Here the block's pages are given back to the kernel
-// (MADV_DONTNEED), which makes them zero without a page; fresh ones stay as they are.
+// (MADV_DONTNEED), after which they read as zero without memory; fresh pages stay untouched.
 //
-// A block that was full of data when it was freed, and is taken again, is written instead: its
-// pages are there, and to have the kernel bring others costs three times as much.  Which of both it
-// is, three pages of it tell (the first, the middle, the last).
+// A block that was full of data when it was freed, and is taken again, is overwritten instead: its
+// pages are resident, and new pages from the kernel would cost three times as much.  Three of its
+// pages decide (the first, the middle, the last).
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ZEROED_BLOCK_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ZEROED_BLOCK_H_
 
@@ -14,9 +14,9 @@
 
 namespace allomon::backend {
 
-// Makes a block of private anonymous memory zero.  Leaves errno alone.  Where the kernel, or a
-// seccomp filter, refuses madvise(), pages that hold data are written.
-// Cost: three pages read and a system call; or a page read, and written unless zero, for each.
+// Makes a block of private anonymous memory zero.  Keeps errno.  If the kernel, or a seccomp
+// filter, refuses madvise(), writes the pages that hold data. Cost: reads of three pages and a
+// system call; otherwise a read of each page, and a write unless it is zero.
 void ZeroBlock(void* block, size_t size_bytes);
 
 }  // namespace allomon::backend

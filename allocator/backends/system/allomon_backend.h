@@ -1,8 +1,8 @@
 // The backend interface over the allocator of the C library.
 //
-// When //allocator:malloc replaces the C library's malloc, the C library's functions are reached by
+// When //allocator:malloc replaces the C library's malloc, the C library's functions are called by
 // the names that glibc keeps for that purpose.  A sanitizer has a malloc of its own and is never
-// combined with //allocator:malloc.  Under a sanitizer the functions are reached by their ordinary
+// combined with //allocator:malloc.  Under a sanitizer the functions are called by their ordinary
 // names, so the sanitizer checks every block.
 #ifndef ALLOMON_ALLOCATOR_BACKENDS_SYSTEM_ALLOMON_BACKEND_H_
 #define ALLOMON_ALLOCATOR_BACKENDS_SYSTEM_ALLOMON_BACKEND_H_
@@ -26,7 +26,7 @@ void __libc_free(void*);
 }
 #endif
 
-// The library must not have these names itself.
+// The library must not define these names itself.
 #define ALLOMON_BACKEND_CALLS_LIBC_NAMES 1
 
 namespace allomon::backend {
