@@ -70,7 +70,7 @@ void SkipWord(const char** at) {
   while (**at == ' ') ++*at;
 }
 
-// The form of a line: begin-end access offset device inode path
+// The format of a line: begin-end access offset device inode path
 Mapping ParseLine(const char* line) {
   Mapping mapping;
   mapping.begin = TakeHex(&line);
@@ -89,7 +89,7 @@ Mapping ParseLine(const char* line) {
   return mapping;
 }
 
-// Reads the maps line by line through g_text, in which the mapping's path then lies.
+// Reads the maps line by line through g_text, which then holds the mapping's path.
 bool FindMapping(uint64_t pc, Mapping* mapping) {
   // /proc/self is not used: its maps are empty once the main thread has ended.
   const RawFile maps("/proc/thread-self/maps");
@@ -105,7 +105,7 @@ bool FindMapping(uint64_t pc, Mapping* mapping) {
       if (mapping->begin <= pc && pc < mapping->end) return true;
       line = newline + 1;
     }
-    // A line longer than the buffer ends the search, as the file's end does.
+    // A line longer than the buffer ends the search, like the file's end.
     if (got == 0) return false;
     filled -= static_cast<size_t>(line - g_text);
     memmove(g_text, line, filled);
@@ -114,8 +114,8 @@ bool FindMapping(uint64_t pc, Mapping* mapping) {
 
 class ElfReader {
  public:
-  // Another file than the mapped one gives no names.  Devices are not compared: in maps they are
-  // not those of stat(2) on some file systems.
+  // A file other than the mapped one gives no names.  Devices are not compared: on some file
+  // systems those in maps differ from those of stat(2).
   explicit ElfReader(const Mapping& mapping) : file_(mapping.path) {
     valid_ = file_.Inode() == mapping.inode && file_.Load(0, &header_) &&
              memcmp(header_.e_ident, ELFMAG, SELFMAG) == 0 &&
@@ -133,7 +133,7 @@ class ElfReader {
     return false;
   }
 
-  // Copies the symbol's name; "" if there is none.
+  // Copies the symbol's name; "" without a symbol.
   void FindSymbol(uint64_t address, char* name, size_t room) const {
     for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
       Elf64_Shdr table;

@@ -1,8 +1,8 @@
 // The module and the function of an address, for code that cannot allocate, take locks or call the
-// dynamic loader.  They are read from /proc/thread-self/maps and from the ELF file by system calls
-// alone.
+// dynamic loader.  They are read from /proc/thread-self/maps and from the ELF file, by direct
+// system calls only.
 //
-// (tracker/symbols/symbols.h finds more, and may be used where malloc may be called.)
+// (tracker/symbols/symbols.h finds more, but calls malloc.)
 #ifndef ALLOMON_ALLOCATOR_GUARD_CODE_PLACE_H_
 #define ALLOMON_ALLOCATOR_GUARD_CODE_PLACE_H_
 
@@ -12,19 +12,18 @@
 namespace allomon::internal {
 
 struct CodePlace {
-  // The mapped file's path, "[vdso]" or "[anon]"; cut if it is longer; "" if not found.
+  // The mapped file's path, "[vdso]" or "[anon]"; truncated if longer; "" if not found.
   char module[512];
-  // The address as `objdump -d` and `addr2line -e` name it; the offset in the file if the file
-  // cannot be read.
+  // The address that `objdump -d` and `addr2line -e` use; if the file cannot be read, the offset in
+  // the file.
   uint64_t offset;
   // The function's symbol, mangled, or "".
   char symbol[512];
 };
 
-// Fills in as many of the fields as can be found for the code at `pc` (for a return address, pass
-// one less).  Async-signal-safe; one caller at a time, since it uses static buffers.  Cost: reads
-// the maps and the file's symbols, which takes about a millisecond, for a very large program some
-// tens.
+// Fills in the fields that can be found for the code at `pc` (for a return address, pass one less).
+// Async-signal-safe; one caller at a time, since it uses static buffers.  Cost: reads the maps and
+// the file's symbols, in about a millisecond, for a very large program some tens.
 void FindCodePlace(uintptr_t pc, CodePlace* place);
 
 }  // namespace allomon::internal

@@ -72,7 +72,7 @@ const char* VerbOf(AccessKind access) {
 
 std::string_view Bytes(uint64_t number) { return number == 1 ? " byte" : " bytes"; }
 
-// "byte 70 of a block of 64 bytes", counted from 0.
+// Writes for example "byte 70 of a block of 64 bytes", counted from 0.
 void SayWhere(ReportText& text, const ErrorFacts& facts) {
   if (facts.slot == nullptr) {
     text << " where there was no block";
@@ -124,15 +124,15 @@ void SayFrame(Workplace& work, size_t number, uintptr_t pc) {
 }
 
 // `first_is_exact` says that the innermost frame is the address of the instruction itself.  Every
-// other frame is the address of the instruction behind a call.
+// other frame is the return address of a call.
 void SayFrames(Workplace& work, const uintptr_t* frames, size_t depth, bool first_is_exact) {
   for (size_t i = 0; i < depth; ++i) {
     SayFrame(work, i, i == 0 && first_is_exact ? frames[i] : frames[i] - 1);
   }
 }
 
-// `name` names an entry point.  The frames are read after the depth, which says that the trace is
-// whole.
+// `name` names an entry point.  The frames are read after the depth, which guarantees that the
+// trace is complete.
 void SayTrace(Workplace& work, const char* what, const char* (*name)(EntryPoint),
               const BlockTrace& trace) {
   const size_t depth = trace.depth();
@@ -157,8 +157,8 @@ void SayThread(ReportText& text) {
 
 void SayAll(Workplace& work, const ErrorFacts& facts, const FrameState& here, bool exact) {
   SayThread(work.text);
-  // The line is written now: the rest needs system calls, at which a host's seccomp filter may
-  // kill.
+  // Writes the line now: the rest needs system calls, for which a host's seccomp filter may kill
+  // the process.
   work.text.Flush();
   const size_t depth = heap_client::CaptureFrames(here, work.frames, BlockTrace::kMaxFrames);
   SayFrames(work, work.frames, depth, exact);

@@ -1,8 +1,8 @@
-// Reports of memory errors that the guard has found.  The text's form is shown in the
-// README, "Find a memory error in production".
+// Reports of memory errors that the guard has found.  The README shows the text's form, "Find a
+// memory error in production".
 //
-// Async-signal-safe.  Takes no lock that the program could hold (inv.guard.report).  Of two threads
-// that report, one waits for the other, for five seconds at most.
+// Async-signal-safe.  Takes no lock that the program could hold (inv.guard.report).  If two threads
+// report, one waits for the other, for five seconds at most.
 #ifndef ALLOMON_ALLOCATOR_GUARD_ERROR_REPORT_H_
 #define ALLOMON_ALLOCATOR_GUARD_ERROR_REPORT_H_
 
@@ -21,10 +21,10 @@ enum class MemoryError : uint8_t {
   kUnderflow,
   kWildAccess,  // in the pool, but no block was ever there
   kDoubleFree,
-  kInvalidFree,     // the pointer is not where a block begins
-  kMismatchedFree,  // by another family than the allocation's
+  kInvalidFree,     // the pointer is not the start of a block
+  kMismatchedFree,  // freed by a function of another family than the allocation
   kWrongSize,       // sized delete with another size
-  kOverwrite,       // bytes behind the block had changed when it was freed
+  kOverwrite,       // bytes after the block had changed when it was freed
   kUnderwrite,      // bytes before the block had changed when it was freed
 };
 
@@ -36,17 +36,17 @@ struct ErrorFacts {
   size_t claimed_bytes = 0;                // kWrongSize: the size that delete named
 };
 
-// Whether the program goes on after an error that a free has found; by default it aborts.
+// Sets whether the program continues after an error found by a free; by default it aborts.
 void GoOnAfterErrors(bool goes_on);
 
-// Reports an error that a free, delete or realloc has found; `caller` is the caller of that
-// function.  Returns only if the program goes on.
+// Reports an error found by free, delete or realloc; `caller` is the caller of that function.
+// Returns only if the program continues.
 void ReportAtFree(const ErrorFacts& facts, const FrameState& caller);
 
 enum class AccessKind : uint8_t { kUnknown, kRead, kWrite };
 
 // Reports a fault in the pool, at the instruction `at`.  Only the first fault of a process is
-// reported: a host that returns to the instruction would raise the same fault again and again.
+// reported: a host that returns to the instruction would raise the same fault repeatedly.
 void ReportFault(uintptr_t address, AccessKind access, const FrameState& at);
 
 uint64_t ReportedErrors();

@@ -12,8 +12,7 @@
 namespace allomon::internal {
 namespace {
 
-// The actions that were installed before the guard's.  They are stored before the guard's are
-// installed.
+// The actions that were installed before the guard's.  Stored before the guard's are installed.
 struct sigaction g_before_segv = {};
 struct sigaction g_before_bus = {};
 
@@ -35,8 +34,8 @@ AccessKind AccessOf(const ucontext_t& context) {
 AccessKind AccessOf(const ucontext_t&) { return AccessKind::kUnknown; }
 #endif
 
-// Leaves the signal to the system's default action.  A fault comes again when the handler returns.
-// A signal that a process sent is raised again here, and delivered when the handler returns.
+// Passes the signal to the system's default action.  A fault recurs when the handler returns. A
+// signal that a process sent is raised again here, and is delivered when the handler returns.
 void LeaveToSystem(int signal, const siginfo_t& info) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
@@ -52,8 +51,8 @@ void CallHandler(const struct sigaction& before, int signal, siginfo_t* info, vo
   }
 }
 
-// Calls the earlier handler as the kernel would.  The signal mask is an exception: it is in force
-// already, because the guard's handler was installed with it.
+// Calls the earlier handler as the kernel would.  The signal mask needs no change: the guard's
+// handler was installed with the mask of the earlier one.
 void LeaveToThoseBefore(int signal, siginfo_t* info, void* context) {
   struct sigaction& before = BeforeOf(signal);
   if (HasHandler(before)) {

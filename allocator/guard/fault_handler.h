@@ -1,5 +1,5 @@
-// The handler of SIGSEGV and SIGBUS.  Faults in the guard's pool are reported.  Then they are left,
-// like all other faults, to the handler or the default action that was installed before.
+// The handler of SIGSEGV and SIGBUS.  Faults in the guard's pool are reported.  Then they are
+// passed, like all other faults, to the handler or the default action that was installed before.
 #ifndef ALLOMON_ALLOCATOR_GUARD_FAULT_HANDLER_H_
 #define ALLOMON_ALLOCATOR_GUARD_FAULT_HANDLER_H_
 
@@ -7,7 +7,7 @@
 
 namespace allomon::internal {
 
-// Installs the guard's handlers in front of the present ones.  Called once.
+// Installs the guard's handlers, which run before the present ones.  Called once.
 void InstallFaultHandlers();
 
 // Returns whether the fault is in the pool, and reports the first such fault of the process.

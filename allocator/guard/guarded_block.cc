@@ -17,8 +17,8 @@ namespace {
 using heap_client::Verdict;
 using State = GuardedSlot::State;
 
-// The number of samples from one guarded block to the next.  The thread that guards a block draws
-// the next number.
+// The countdown of samples until the next guarded block.  The thread that guards a block draws the
+// next number.
 struct Choice {
   heap_client::RandomBits random ALLOMON_GUARDED_BY(guarded_pool.lock());
   double gap_scale ALLOMON_GUARDED_BY(guarded_pool.lock()) = 0;
@@ -34,8 +34,8 @@ std::atomic<uint64_t> g_no_room{0};
 
 void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
-// Returns a slot to the pool at the end of a scope, unless the slot was kept.  The slot is returned
-// also when a callback ends its thread.
+// Returns a slot to the pool at the end of a scope, unless the slot was kept; also when a callback
+// ends its thread.
 class ScopedGuardedSlot {
  public:
   explicit ScopedGuardedSlot(GuardedSlot* slot) : slot_(slot) {}
@@ -62,7 +62,7 @@ void Report(GuardedSlot* slot, size_t size_bytes, Verdict verdict, const FrameSt
   }
 }
 
-// The slot of any pointer into the pool; nullptr if the slot never had a block.
+// Returns the slot of a pointer into the pool; nullptr if the slot never had a block.
 GuardedSlot* SlotOf(const void* block) {
   return TheGuardedPool().SlotAt(reinterpret_cast<uintptr_t>(block));
 }
@@ -71,7 +71,7 @@ bool IsStartOf(const GuardedSlot* slot, const void* block) {
   return slot != nullptr && slot->block == reinterpret_cast<uintptr_t>(block);
 }
 
-// The error of a free whose pointer is no live block.
+// Returns the error of a free whose pointer is no live block.
 MemoryError WhyNotFreed(const GuardedSlot* slot) {
   if (slot == nullptr || slot->Load() == State::kLive) return MemoryError::kInvalidFree;
   return MemoryError::kDoubleFree;
@@ -79,7 +79,8 @@ MemoryError WhyNotFreed(const GuardedSlot* slot) {
 
 // Whether the pair is an error of the host.  A library that has the C++ runtime linked in
 // (-static-libstdc++, Rust's) calls its own operator new and delete, which call malloc and free: so
-// malloc goes with operator delete, and operator new with free, where blocks cross its border.
+// if a block is passed in or out of such a library, malloc is paired with operator delete, and
+// operator new with free.
 bool IsMismatch(EntryPoint allocated, EntryPoint freed) {
   if (allocated == freed) return false;
   return allocated == EntryPoint::kNewArray || freed == EntryPoint::kNewArray;
@@ -115,10 +116,10 @@ void BeginGuarding(uint32_t one_in, uint64_t seed) {
 
 void EndGuarding() { guard_is_on.store(false, std::memory_order_release); }
 
-// The thread whose decrement reaches 0 guards its block and draws the next number.  Until the
-// number is drawn, other threads count below 0 and guard nothing.  That may last as long as the
-// drawing thread is preempted.  The delay is too long where every sample is to be guarded, so in
-// that case nothing is counted.
+// The thread whose decrement reaches 0 guards its block and draws the next number.  Before the new
+// number is drawn, other threads count below 0 and guard nothing, for as long as the drawing thread
+// is preempted.  This gap is unacceptable if every sample must be guarded, so then nothing is
+// counted.
 bool DrawGuarded() {
   if (g_choice.everything.load(std::memory_order_relaxed)) return true;
   if (g_choice.samples_left.fetch_sub(1, std::memory_order_relaxed) != 1) return false;

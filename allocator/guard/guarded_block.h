@@ -21,33 +21,32 @@ namespace allomon::internal {
 extern std::atomic<bool> guard_is_on __attribute__((visibility("hidden")));
 inline bool GuardIsOn() { return guard_is_on.load(std::memory_order_acquire); }
 
-// From this call on one of `one_in` sampled blocks is guarded, on average.  The choices are drawn
-// from `seed`.  Called after GuardedPool::Reserve().
+// Begins to guard one of `one_in` sampled blocks, on average.  The choices are drawn from `seed`.
+// Called after GuardedPool::Reserve().
 void BeginGuarding(uint32_t one_in, uint64_t seed);
 void EndGuarding();
 
-// Whether the guard chooses the block that was just judged to be sampled.  Cost: an atomic
-// decrement.
+// Whether the guard chooses the block just judged to be sampled.  Cost: an atomic decrement.
 bool DrawGuarded();
 
 // Answers a verdict other than kNotSampled with a guarded, zero-filled block.  Returns nullptr if
-// there is no guarded block; the caller has to answer the verdict then.
+// it cannot make a guarded block; then the caller must answer the verdict.
 void* PlaceGuarded(size_t size_bytes, size_t alignment_bytes, EntryPoint entry,
                    heap_client::Verdict verdict, const FrameState& caller);
 
 inline bool IsGuarded(const void* block) { return TheGuardedPool().Contains(block); }
 
-// Both functions free a pointer into the pool.  An error is reported, and ends the program unless
-// GoOnAfterErrors() was told otherwise.  If the program goes on and there is a block to free, the
-// block is freed all the same.
+// Both functions free a pointer into the pool.  They report an error, and end the program unless
+// GoOnAfterErrors() was called.  If the program continues and there is a block to free, they free
+// it.
 ALLOMON_MALLOC_SLOW void FreeGuardedSlow(void* block, size_t size_bytes, EntryPoint entry);
 void FreeGuarded(void* block, size_t size_bytes, EntryPoint entry, const FrameState& caller);
 
-// The size as requested, not a larger usable size: the bytes behind the block are compared when it
-// is freed.  0 if no live block starts there.
+// Returns the size as requested, not a larger usable size: the bytes after the block are compared
+// when it is freed.  0 if no live block starts there.
 size_t GuardedBytes(const void* block);
 
-// For realloc: the size of the block.  `exists` is false after an error that was reported.
+// The size of the block for realloc.  `exists` is false after a reported error.
 struct GuardedExtent {
   bool exists;
   size_t size_bytes;

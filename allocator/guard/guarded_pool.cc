@@ -19,10 +19,10 @@ using State = GuardedSlot::State;
 
 uintptr_t RoundUp(uintptr_t value, size_t step) { return (value + step - 1) & ~(step - 1); }
 
-// The alignment that the backend gives to every block of that size.
+// Returns the alignment that the backend gives to every block of that size.
 size_t NaturalAlignment(size_t size_bytes) { return size_bytes <= 8 ? 8 : 16; }
 
-// The first byte in [begin, end) that is not `filler`; 0 if there is none.
+// Returns the first byte in [begin, end) that is not `filler`; 0 if all are.
 uintptr_t FirstOther(uintptr_t begin, uintptr_t end, unsigned char filler) {
   if (begin >= end) return 0;
   const unsigned char* first = reinterpret_cast<const unsigned char*>(begin);
@@ -74,9 +74,8 @@ uint64_t GuardedPool::Bits() {
 // The bias of the remainder is below 2^-51.
 uint64_t GuardedPool::BitsLocked(uint64_t below) { return random_.Next() % below; }
 
-// Draws one of the older half of the free slots: a slot that was just freed waits until half of the
-// others have been taken.  (The oldest slot takes the place of the drawn one, and stays in the
-// half.)
+// Draws one of the older half of the free slots: a freed slot waits until half of the other slots
+// have been taken.  (The oldest slot takes the place of the drawn one, and so stays in the half.)
 GuardedSlot* GuardedPool::PopFree() {
   const SpinLockHolder hold(lock_);
   if (slot_count_ - free_count_ >= slot_count_ / kSlotsPerLive) return nullptr;
@@ -110,7 +109,8 @@ GuardedSlot* GuardedPool::Take(size_t size_bytes, size_t alignment_bytes) {
     return nullptr;
   }
   live_.fetch_add(1, std::memory_order_relaxed);
-  // From now on a report about the page's last block may read fields of the new block.
+  // A concurrent report about the page's last block may read fields of the new block after this
+  // store.
   slot->state.store(State::kTaken, std::memory_order_relaxed);
   slot->handle = 0;
   slot->note.length_bytes = 0;
@@ -131,7 +131,7 @@ void GuardedPool::Place(GuardedSlot* slot, size_t size_bytes, size_t alignment_b
   ALLOMON_DCHECK_LE("inv.guard.place", page, slot->block);
   ALLOMON_DCHECK_LE("inv.guard.place", slot->block + size_bytes, page + page_bytes_);
   ALLOMON_DCHECK_EQ("inv.guard.place", slot->block % alignment_bytes, 0);
-  // The filler is not 0, because 0 is the value that a program writes by mistake most often.
+  // The filler is never 0, because 0 is the value most often written by mistake.
   slot->filler = static_cast<unsigned char>(bits >> 8) | 1;
   const uintptr_t end = slot->block + size_bytes;
   if (slot->dirty) memset(reinterpret_cast<void*>(slot->block), 0, size_bytes);
@@ -146,7 +146,7 @@ uintptr_t GuardedPool::FindOverwrite(const GuardedSlot& slot) const {
   return behind != 0 ? behind : FirstOther(page, slot.block, slot.filler);
 }
 
-// A fresh mapping over the page would take away access and memory in one call.  That call takes a
+// Mapping fresh memory over the page would remove access and memory in one call, which takes a
 // third longer than the two calls here.
 void GuardedPool::Return(GuardedSlot* slot) {
   ALLOMON_DCHECK("inv.guard.owner",
@@ -158,8 +158,8 @@ void GuardedPool::Return(GuardedSlot* slot) {
   const bool never_seen = slot->Load() == State::kTaken;
   slot->state.store(never_seen ? State::kUnused : State::kFreed, std::memory_order_release);
   live_.fetch_sub(1, std::memory_order_relaxed);
-  // inv.guard.page: the page is a mapping by itself, so mprotect() cannot fail for want of another;
-  // if it fails all the same, the slot is never used again.
+  // inv.guard.page: the page is a mapping by itself, so mprotect() needs no further mapping and
+  // cannot fail for lack of one.  If it fails nevertheless, the slot is never used again.
   if (inaccessible) PushFree(*slot);
 }
 

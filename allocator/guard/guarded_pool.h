@@ -3,17 +3,17 @@
 //
 //   guard | slot 0 | guard | slot 1 | guard | ... | slot n-1 | guard
 //
-// A block lies at one of the two ends of its slot's page, by chance.  The rest of the page is
-// filled with a byte drawn for the block, and is compared with that byte when the block is freed.
-// The page of a free slot is inaccessible, so an access to a freed block faults until the slot is
-// used again.  A slot is used again at the earliest when half of all free slots have been used.
-// The slot to use is drawn from those that have waited that long.
+// A block lies at one of the two ends of its slot's page, chosen at random.  The rest of the page
+// is filled with a byte drawn for the block, and is compared with that byte when the block is
+// freed. The page of a free slot is inaccessible, so an access to a freed block faults until the
+// slot is used again.  A slot is not used again before half of all free slots have been used. The
+// next slot is drawn from those that have waited that long.
 //
 // The pool is reserved once, at a random place, and stays.  Costs: 32 MiB of address space
 // and 2.2 MiB of records, both untouched at first; 4 KiB per live block, of which there are 1,024
 // at most; two mappings per slot ever used, so 8,192 of the 65,530 that Linux grants a process.
 //
-// Thread safe but for Reserve().  May be called inside malloc and free.  Signal handlers may call
+// Thread safe, except Reserve().  May be called inside malloc and free.  Signal handlers may call
 // Contains() and SlotAt() and read the slots.
 #ifndef ALLOMON_ALLOCATOR_GUARD_GUARDED_POOL_H_
 #define ALLOMON_ALLOCATOR_GUARD_GUARDED_POOL_H_
@@ -34,7 +34,7 @@ class GuardedPool {
  public:
   static constexpr size_t kMaxSlots = 4096;
   static constexpr size_t kMinSlots = 64;
-  // A fourth of the slots may be live.  The other slots keep the records of blocks that were freed.
+  // One fourth of the slots may be live.  The others keep the records of freed blocks.
   static constexpr size_t kSlotsPerLive = 4;
 
   // Called once, by one thread.  Returns false if there is no room for kMinSlots.  Slots and places
@@ -52,17 +52,17 @@ class GuardedPool {
   // a system call and a page fault, about 2 us.
   GuardedSlot* Take(size_t size_bytes, size_t alignment_bytes);
 
-  // The slot is kEnding, or kTaken, in which case no user has seen the block.  Cost: two system
+  // Returns a slot that is kEnding, or kTaken if no user has seen the block.  Cost: two system
   // calls.
   void Return(GuardedSlot* slot);
 
-  // The first byte outside of the block that was overwritten; 0 if there is none.  The page must be
-  // accessible.  Cost: about 100 ns.
+  // Returns the first byte outside of the block that was overwritten; 0 if all are intact.  The
+  // page must be accessible.  Cost: about 100 ns.
   uintptr_t FindOverwrite(const GuardedSlot& slot) const;
 
-  // The slot of an address in the pool.  For an address in a guard page it is one of the two slots
-  // beside the page: the live slot if only one is live, else the slot whose block is nearer.
-  // nullptr if the slot never had a block.
+  // Returns the slot of an address in the pool.  For an address in a guard page it is one of the
+  // two adjacent slots: the live slot if only one is live, otherwise the slot whose block is
+  // nearer. nullptr if the slot never had a block.
   GuardedSlot* SlotAt(uintptr_t address) const;
 
   uintptr_t PageOf(const GuardedSlot& slot) const {
@@ -73,7 +73,7 @@ class GuardedPool {
   size_t slots() const { return slot_count_; }
   size_t live() const { return live_.load(std::memory_order_relaxed); }
 
-  // For fork, which holds the lock while it copies the process.
+  // Used by fork, which holds the lock while it copies the process.
   SpinLock& lock() ALLOMON_RETURNS_LOCK(lock_) { return lock_; }
 
  private:
@@ -94,7 +94,7 @@ class GuardedPool {
 
   SpinLock lock_;
   heap_client::RandomBits random_ ALLOMON_GUARDED_BY(lock_);
-  // A ring of the free slots' numbers.  The slot that was freed first comes first.
+  // A ring of the numbers of the free slots, the one freed first at the front.
   uint16_t free_[kMaxSlots] ALLOMON_GUARDED_BY(lock_) = {};
   size_t first_free_ ALLOMON_GUARDED_BY(lock_) = 0;
   size_t free_count_ ALLOMON_GUARDED_BY(lock_) = 0;

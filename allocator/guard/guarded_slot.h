@@ -1,10 +1,9 @@
-// The record of one guarded block.  The record lies beside the block and never inside it.  It is
-// kept from the block's allocation until its slot is used again, so that the report of an error has
-// all facts.
+// The record of one guarded block.  It lies outside the block, and is kept from the block's
+// allocation until its slot is used again, so that an error report has all facts.
 //
-// The record is written by the thread that owns the slot (see GuardedSlot::State).  It is read by
-// the report, which may run in a signal handler and at the same time as the owner.  Then the report
-// may print a line of the slot's next block; it does no other harm.
+// The record is written by the thread that owns the slot (see GuardedSlot::State).  The report
+// reads it, in a signal handler and concurrently with the owner.  In that case the report may print
+// a line of the slot's next block, but does no other harm.
 #ifndef ALLOMON_ALLOCATOR_GUARD_GUARDED_SLOT_H_
 #define ALLOMON_ALLOCATOR_GUARD_GUARDED_SLOT_H_
 
@@ -22,14 +21,14 @@ namespace allomon::internal {
 // The thread and the call stack of an allocation or a free.
 class BlockTrace {
  public:
-  // With kMaxFrames a slot's record is half a KiB.
+  // With this number of frames a slot's record takes half a KiB.
   static constexpr size_t kMaxFrames = 24;
 
   void Clear() { depth_.store(0, std::memory_order_relaxed); }
   void Record(EntryPoint entry, const FrameState& caller);
 
-  // 0 if no trace is recorded, or if a trace is just being recorded.  If the depth is not 0, the
-  // other fields are whole: acquire pairs with the release in Record().
+  // Returns 0 if no trace is recorded, or one is being recorded.  If the depth is not 0, the other
+  // fields are complete: acquire pairs with the release in Record().
   size_t depth() const { return depth_.load(std::memory_order_acquire); }
   const uintptr_t* frames() const { return frames_; }
   int32_t thread_id() const { return thread_id_; }
@@ -49,7 +48,7 @@ struct GuardedSlot {
   // owns it until kFreed.
   enum class State : uint8_t {
     kUnused,  // no block yet
-    kTaken,   // a block that its allocator has not returned
+    kTaken,   // allocated, but not yet returned by the allocator
     kLive,
     kEnding,  // its dealloc callbacks run
     kFreed,   // in quarantine, inaccessible
@@ -68,7 +67,7 @@ struct GuardedSlot {
   State Load() const { return state.load(std::memory_order_acquire); }
   // Called by the owner of a taken slot, after the block's fields are written.
   void BecomeLive();
-  // Ends the block's life for its users.  Returns false if another thread has ended it.
+  // Ends the block's life for its users.  Returns false if another thread has already ended it.
   bool BeginEnding();
   bool HasOrHadBlock() const { return Load() != State::kUnused; }
 };
@@ -81,7 +80,7 @@ inline void GuardedSlot::BecomeLive() {
 
 inline bool GuardedSlot::BeginEnding() {
   State live = State::kLive;
-  // Acquire pairs with the release in BecomeLive(): the fields are whole.
+  // Acquire pairs with the release in BecomeLive(): the fields are complete.
   return state.compare_exchange_strong(live, State::kEnding, std::memory_order_acquire);
 }
 

@@ -15,11 +15,11 @@ class ReportText {
   ReportText& operator<<(std::string_view text);
   ReportText& operator<<(uint64_t number);
   ReportText& Hex(uint64_t number);
-  // Appends text that the program has chosen.  Control characters, which would end the line or
+  // Appends text that the program controls.  Control characters, which would end the line or
   // command a terminal, are shown as '?'.
   ReportText& Foreign(std::string_view text);
 
-  // Writes the text to standard error.  The text is one piece unless it was longer than the room.
+  // Writes the text to standard error, in one piece unless it exceeded the buffer.
   void Flush();
 
   std::string_view view() const { return {text_, length_}; }

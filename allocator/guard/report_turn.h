@@ -1,4 +1,4 @@
-// One thread at a time writes a report, because reports use static memory and are read by people.
+// Lets one thread at a time write a report, because reports use static memory and people read them.
 //
 // A turn is not an ordinary lock, since signal handlers take it.  A fault inside a report is not
 // reported, and no thread waits for ever.
@@ -11,14 +11,14 @@ namespace allomon::internal {
 
 class ReportTurn {
  public:
-  // Waits until another thread's turn ends, for five seconds at most: a fork may have left that
-  // thread behind.
+  // Waits until another thread's turn ends, for five seconds at most: a fork may have copied the
+  // turn of a thread that the child does not have.
   ReportTurn();
   ~ReportTurn();
   ReportTurn(const ReportTurn&) = delete;
   ReportTurn& operator=(const ReportTurn&) = delete;
 
-  // False in a fault inside a report, and when five seconds have passed without a turn.
+  // Returns false for a fault inside a report, and if five seconds have passed without a turn.
   bool mine() const { return mine_; }
 
  private:

@@ -73,7 +73,7 @@ class Reader {
     return ReadSourceName() || ReadAbbreviation(kStandard) || ReadAbbreviation(kOperators);
   }
 
-  // Reads C1, C2, C3, D0, D1 or D2: the name is that of the class that was named last.
+  // Reads C1, C2, C3, D0, D1 or D2: the name is that of the last named class.
   bool ReadStructor() {
     const bool destroys = Peek() == 'D';
     if (rest_.size() < 2 || !IsDigit(rest_[1]) || last_.empty()) return false;
@@ -83,7 +83,7 @@ class Reader {
     return true;
   }
 
-  // Returns the number that the digits form; 0 if there are none, or if it is longer than the rest.
+  // Returns the number that the digits form; 0 without digits, or if it exceeds the rest.
   size_t TakeLength() {
     size_t length = 0;
     while (IsDigit(Peek()) && length < rest_.size()) {
@@ -112,7 +112,7 @@ class Reader {
     return false;
   }
 
-  // Skips template arguments whose I has been read.  Returns false for arguments of a rare form.
+  // Skips template arguments; their I has been read.  Returns false for arguments of a rare form.
   bool SkipUntilE(int depth) {
     if (depth > 32) return false;
     while (!Take("E")) {
@@ -139,7 +139,7 @@ class Reader {
     return length != 0;
   }
 
-  // Skips a number of a builtin type, whose digits are no length.
+  // Skips a number of a builtin type; its digits are not a length.
   bool SkipLiteral() {
     const size_t end = rest_.find('E');
     if (!IsLower(Peek()) || end == std::string_view::npos) return false;
@@ -147,7 +147,7 @@ class Reader {
     return true;
   }
 
-  // Skips S_, S1_, T_, T0_, St, Sa, ..., whose first letter has been read.
+  // Skips S_, S1_, T_, T0_, St, Sa, ...; the first letter has been read.
   bool SkipReference() {
     if (IsLower(Peek())) {
       rest_.remove_prefix(1);
@@ -167,7 +167,7 @@ class Reader {
   size_t length_ = 0;
 };
 
-// What compilers put behind the name of a copy or a part of a function.
+// Removes the suffix that compilers append to the name of a copy or a part of a function.
 std::string_view WithoutCloneSuffix(std::string_view symbol) {
   for (const std::string_view word :
        {".constprop", ".isra", ".part", ".cold", ".lto_priv", ".llvm"}) {
@@ -179,7 +179,7 @@ std::string_view WithoutCloneSuffix(std::string_view symbol) {
   return symbol;
 }
 
-// Rust's older names are C++'s, with a hash as the last part: "::h" and 16 digits.
+// Rust's older names have the form of C++ names, with a hash as the last part: "::h" and 16 digits.
 size_t LengthWithoutHash(std::string_view name) {
   constexpr size_t kHashBytes = 16;
   const size_t at = name.rfind("::h");

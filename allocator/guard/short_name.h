@@ -1,4 +1,4 @@
-// C++ names without their parameters, from their mangled form.  For code that may not call
+// Derives C++ names without parameters from their mangled form, for code that must not call
 // __cxa_demangle(), which allocates.
 //
 // The reader knows the parts of most functions' names: namespaces and classes (with template
