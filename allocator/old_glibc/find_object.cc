@@ -19,13 +19,13 @@ struct ProgramHeaders {
   const ElfW(Phdr) * end = nullptr;
 };
 
-// The kernel names those of the program; its bias is 0 unless it is position-independent.
+// The kernel reports the program's headers; its bias is 0 unless it is position-independent.
 ProgramHeaders OfProgram() {
   const auto* const begin = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
   return {begin, begin + getauxval(AT_PHNUM)};
 }
 
-// The first page of a library is its file's, with the headers.
+// The first page of a library is that of its file, with the headers.
 ProgramHeaders OfLibrary(uintptr_t bias) {
   const auto* const header = reinterpret_cast<const ElfW(Ehdr)*>(bias);
   if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
@@ -58,8 +58,9 @@ Value Load(const Value& value) {
 
 bool IsUnloading() { return Load(_r_debug.r_state) == r_debug::RT_DELETE; }
 
-// Objects do not lie within each other: the address is in the one that begins last before it, or in
-// none.  The program's is the first; without position independence it has the bias 0.
+// Returns the last object that begins at or before the address.  Objects do not overlap, so the
+// address is in this one or in no object.  The program is the first in the list; without position
+// independence it has the bias 0.
 link_map* Nearest(uintptr_t address) {
   link_map* nearest = nullptr;
   for (link_map* object = Load(_r_debug.r_map); object != nullptr; object = Load(object->l_next)) {
@@ -70,8 +71,8 @@ link_map* Nearest(uintptr_t address) {
   return nearest;
 }
 
-// Both counts are sequentially consistent: a lookup raises its own before it looks at the other,
-// and a guard likewise, so at least one of the two sees the other.
+// Both counts are sequentially consistent: a lookup raises its own before it reads the other, and
+// so does a guard, so at least one of the two sees the other.
 std::atomic<int> g_lookups{0};
 std::atomic<int> g_guards{0};
 

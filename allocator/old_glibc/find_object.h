@@ -1,4 +1,4 @@
-// What glibc's _dl_find_object() tells (2.35 and later), found without its help.
+// Finds the results of glibc's _dl_find_object() (2.35 and later) without that function.
 #ifndef ALLOMON_ALLOCATOR_OLD_GLIBC_FIND_OBJECT_H_
 #define ALLOMON_ALLOCATOR_OLD_GLIBC_FIND_OBJECT_H_
 
@@ -8,17 +8,18 @@
 
 namespace allomon::internal {
 
-// 0 and *found, or -1 if the address is in no object of the program's namespace, as glibc has it.
+// Returns 0 and sets *found, or returns -1 if the address is in no object of the program's
+// namespace, as in glibc.
 //
 // Any thread, signal handlers; allocates nothing, takes no lock.  Follows the list that the loader
-// keeps for debuggers, and fails while an UnloadGuard exists.  An object that the C library unloads
-// by itself (a character set of iconv) goes without a guard: the list says so before it is gone.
-// Cost: one cache line for each object that is loaded.
+// keeps for debuggers, and fails while an UnloadGuard exists.  The C library unloads some objects
+// by itself (a character set of iconv), without a guard: the list omits such an object before it is
+// unmapped. Cost: one cache line for each object that is loaded.
 int FindLoadedObject(uintptr_t address, dl_find_object* found);
 
-// Exists around a dlclose, which frees what FindLoadedObject() reads.  The constructor waits for
-// calls that other threads are in, for 10,000 turns of the processor at most: a child of fork() may
-// have been left with a call that no thread of it is in.  Any thread; takes no lock.
+// Exists around a dlclose, which frees memory that FindLoadedObject() reads.  The constructor waits
+// for calls in other threads, for at most 10,000 turns of the processor: a child of fork() may have
+// inherited the count of a call that no thread of it makes.  Any thread; takes no lock.
 class UnloadGuard {
  public:
   UnloadGuard();

@@ -15,7 +15,8 @@
 
 extern "C" {
 
-// The C library's, where it is new enough; nullptr otherwise.  The linker gives --wrap the names.
+// The C library's function, if it is new enough; otherwise nullptr.  The linker makes these names
+// for --wrap.
 __attribute__((weak)) int __real__dl_find_object(void* address, dl_find_object* found);
 
 ALLOMON_HIDDEN int __wrap__dl_find_object(void* address, dl_find_object* found) {
@@ -23,26 +24,26 @@ ALLOMON_HIDDEN int __wrap__dl_find_object(void* address, dl_find_object* found) 
   return allomon::internal::FindLoadedObject(reinterpret_cast<uintptr_t>(address), found);
 }
 
-// In the place of allocator/host/unload.cc's.
+// Replaces the function of allocator/host/unload.cc.
 ALLOMON_HIDDEN int __wrap_allomon_unload(void* handle, int (*unload)(void*)) {
   if (__real__dl_find_object != nullptr) return unload(handle);
   const allomon::internal::UnloadGuard guard;
   return unload(handle);
 }
 
-// 2.32: whether libstdc++ may count references without atomic instructions.  Never.
+// 2.32: whether libstdc++ may count references without atomic instructions.  Always false.
 ALLOMON_HIDDEN char __libc_single_threaded = 0;
 
-// 2.36, for std::random_device.  Weak: liballomon.so has its own (host_runtime.cc).
+// 2.36, for std::random_device.  Weak: liballomon.so defines its own (host_runtime.cc).
 ALLOMON_HIDDEN __attribute__((weak)) uint32_t arc4random() {
   uint32_t value = 0;
   if (getentropy(&value, sizeof value) != 0) abort();
   return value;
 }
 
-// 2.38: the same functions for C23, which also read binary numbers ("0b101").  Libraries that were
-// compiled with later headers name these.  The plain names are written out, since such headers make
-// these of them.
+// 2.38: the same functions for C23, which also read binary numbers ("0b101").  Libraries compiled
+// with later headers reference these.  The plain names are written out, since such headers redirect
+// them to these.
 long PlainStrtol(const char* text, char** end, int base) __asm__("strtol");
 long long PlainStrtoll(const char* text, char** end, int base) __asm__("strtoll");
 unsigned long PlainStrtoul(const char* text, char** end, int base) __asm__("strtoul");
@@ -77,7 +78,8 @@ ALLOMON_HIDDEN int __isoc23_fscanf(FILE* file, const char* format, ...) {
   return count;
 }
 
-// 2.32.  What opening and reading a file can end in; nullptr is "an unknown error" to callers.
+// 2.32.  Names the errors of opening and reading a file; for others it returns nullptr, which
+// callers treat as an unknown error.
 ALLOMON_HIDDEN const char* strerrorname_np(int error) {
   switch (error) {
 #define ALLOMON_NAMED(name) \
