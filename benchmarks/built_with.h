@@ -1,5 +1,5 @@
-// The key of a program's golden tables (golden_tables.py): its compiler, and what its malloc is
-// built over.
+// The key of a program's golden tables (golden_tables.py): its compiler, and the backend of its
+// malloc.
 #ifndef ALLOMON_BENCHMARKS_BUILT_WITH_H_
 #define ALLOMON_BENCHMARKS_BUILT_WITH_H_
 

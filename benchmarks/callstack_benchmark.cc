@@ -32,8 +32,8 @@ __attribute__((noinline)) size_t CfiAfresh(Frames frames, size_t max_frames) {
   return CaptureCallstackAfresh(ALLOMON_CALLER_FRAME(), frames, max_frames, &truncated);
 }
 
-// A loop whose samples come from different places: the two innermost frames are one of four pairs
-// of functions of different sizes, the frames below stay the same.
+// A loop with samples from different places: the two innermost frames are one of four pairs of
+// functions of different sizes, the frames below stay the same.
 template <CaptureFunction kCapture, int kWords>
 __attribute__((noinline)) size_t Inner(Frames frames, size_t max_frames) {
   long local[kWords] = {};
@@ -88,7 +88,7 @@ __attribute__((noinline)) size_t FramePointers(Frames frames, size_t max_frames)
   return count;
 }
 
-// Captures nothing: what the cold rows measure besides the capture.
+// Captures nothing: measures the part of the cold rows that is not the capture.
 size_t Nothing(Frames, size_t max_frames) { return max_frames; }
 
 struct Run {
@@ -142,7 +142,7 @@ BENCHMARK_CAPTURE(Capture, cfi_cold, Cfi, true)->Apply(ColdDepths);
 BENCHMARK_CAPTURE(Capture, cfi_afresh_cold, CfiAfresh, true)->Apply(ColdDepths);
 BENCHMARK_CAPTURE(Capture, libgcc_cold, Libgcc, true)->Apply(ColdDepths);
 
-// Captures at a pc that is met for the first time: the cache is emptied before each capture.
+// Captures at a pc met for the first time: the cache is emptied before each capture.
 void CaptureUnknownCode(benchmark::State& state) {
   Run run = {&state, Cfi, false};
   UnderFrames(

@@ -1,7 +1,7 @@
-// What a snapshot of a managed heap costs: heap_snapshot LIST|TREE|MAP OBJECTS FILE.
+// The cost of a snapshot of a managed heap: heap_snapshot LIST|TREE|MAP OBJECTS FILE.
 //
-// list: cells in a row.  tree: a binary tree.  map: a table of buckets, whose entries have a key of
-// bytes, and are in a list of use in both directions, as a cache.
+// list: a chain of cells.  tree: a binary tree.  map: a table of buckets, whose entries have a key
+// of bytes and are in a doubly linked list by use, like a cache.
 #include <time.h>
 
 #include <cstdio>
@@ -59,7 +59,7 @@ gc::Local<Tree> MakeTree(long objects) {
   return gc::make<Tree>(left, right);
 }
 
-// Two objects an entry.
+// Two objects per entry.
 gc::Local<Map> MakeMap(long objects) {
   const long entries = objects / 2;
   const size_t n_buckets = static_cast<size_t>(entries) + 1;

@@ -11,8 +11,8 @@ bool StartSampling(double rate);
 // Turns sampling off.  False if it was not on.
 bool StopSampling();
 
-// Prints what compiled the program and what its malloc is built over (built_with.h); false, and
-// nothing is printed, if the malloc cannot sample.
+// Prints the program's compiler and the backend of its malloc (built_with.h).  Returns false and
+// prints nothing if the malloc cannot sample.
 bool PrintWhatSamples();
 
 }  // namespace allomon::benchmarks

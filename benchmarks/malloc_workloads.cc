@@ -34,7 +34,7 @@ char* NewBlock(size_t size_bytes) {
   return block;
 }
 
-// A program that frees each block at once, again and again.
+// A program that frees each block at once, repeatedly.
 void Pairs(size_t size_bytes, long pairs) {
   for (long i = 0; i < pairs; ++i) free(NewBlock(size_bytes));
 }

@@ -1,5 +1,5 @@
-// Binary trees whose functions have names.  What does an exact profile of bytes by function cost a
-// program that does little but allocate?  managed_profile_costs.py answers.
+// Binary trees whose functions have names.  Shows the cost of an exact profile of bytes by function
+// in a program that does little but allocate; managed_profile_costs.py measures it.
 //
 //   managed_trees <depth> <off | alloc | alloc,stack | sampled>
 #include <cstdio>

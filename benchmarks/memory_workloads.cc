@@ -1,5 +1,5 @@
-// Work in which versions of mimalloc differ: large blocks, threads, what stays resident.  The
-// program knows no allocator; compare_versions.py preloads one.
+// Work in which versions of mimalloc differ: large blocks, threads, resident memory.  The program
+// knows no allocator; compare_versions.py preloads one.
 //
 //   memory_workloads WORK COUNT BYTES        prints the resident set in KiB, see kWorks
 #include <fcntl.h>
@@ -32,7 +32,7 @@ void* Touched(size_t size_bytes) {
   return const_cast<char*>(block);
 }
 
-// Without malloc, so that the answer does not change what is asked.
+// Calls no malloc, so that the measurement does not change the result.
 long ResidentKib() {
   char text[128] = {};
   const int file = open("/proc/self/statm", O_RDONLY);
@@ -57,7 +57,7 @@ long Live(long count, size_t size_bytes) {
   return ResidentKib();
 }
 
-// Blocks of random sizes, of which nine out of ten die in random order.
+// Blocks of random sizes; nine out of ten die in random order.
 long Sparse(long count, size_t size_bytes) {
   Generator generator(1);
   std::vector<void*> blocks;
@@ -79,7 +79,7 @@ void LiveOnForTwoSeconds() {
   }
 }
 
-// Blocks that all die, and two seconds in which little is allocated.
+// Blocks that all die, followed by two seconds in which little is allocated.
 long Returned(long count, size_t size_bytes) {
   for (void* block : FilledBlocks(count, size_bytes)) free(block);
   LiveOnForTwoSeconds();
@@ -113,7 +113,7 @@ long ShortThreads(long count, size_t size_bytes) {
   return ResidentKib();
 }
 
-// Blocks of which one byte is written; all live, then all die.
+// Blocks of which one byte is written; all are live at once, then all die.
 long Large(long count, size_t size_bytes) {
   std::vector<void*> blocks;
   for (long i = 0; i < count; ++i) blocks.push_back(Touched(size_bytes));
@@ -121,7 +121,7 @@ long Large(long count, size_t size_bytes) {
   return ResidentKib();
 }
 
-// 64 blocks of up to the size, one of which is replaced again and again.
+// 64 blocks of up to the size, which are replaced one by one.
 long Replaced(long count, size_t size_bytes) {
   Generator generator(1);
   std::vector<void*> blocks(64);
@@ -133,7 +133,7 @@ long Replaced(long count, size_t size_bytes) {
   return ResidentKib();
 }
 
-// calloc and free, of which one byte is read.
+// calloc and free; one byte of each block is read.
 long Calloc(long count, size_t size_bytes) {
   for (long i = 0; i < count; ++i) {
     void* block = calloc(1, size_bytes);
@@ -143,7 +143,7 @@ long Calloc(long count, size_t size_bytes) {
   return ResidentKib();
 }
 
-// calloc and free, of which all is written.
+// calloc and free; all bytes of each block are written.
 long CallocFilled(long count, size_t size_bytes) {
   for (long i = 0; i < count; ++i) {
     void* block = calloc(1, size_bytes);

@@ -77,7 +77,7 @@ void ProfiledPairs(long count) {
   for (long i = 0; i < count; ++i) PairUnder(8);
 }
 
-// As `allomon run` has programs recorded: into a memory file.
+// Records as `allomon run` does: into a memory file.
 void RecordedPairs(long count) {
   constexpr off_t kLimitBytes = 64 << 20;
   const int fd = memfd_create("recording", MFD_ALLOW_SEALING | MFD_CLOEXEC);
@@ -157,7 +157,7 @@ void PromotedObjects(long count) {
   }
 }
 
-// Each store is seen by the compiler as one to a holder that it knows nothing of.
+// The compiler knows nothing of the holder of each store.
 template <typename Store>
 void Stores(long count, bool holder_is_old, Store store) {
   const auto heap = gc::Heap::Create();
@@ -179,7 +179,7 @@ void StoresInYoung(long count) {
   Stores(count, false, [](Cell* holder, gc::Handle<Cell> young) { holder->next = young; });
 }
 
-// Prints bytes, not instructions: what `count` live samples take from the tracker's memory.
+// Prints bytes, not instructions: the tracker's memory for `count` live samples.
 void LiveSampleBytes(long count) {
   StartAtRateOne<Follow>(8);
   const size_t before = internal::OwnMemory::mapped_bytes();

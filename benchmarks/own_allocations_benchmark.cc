@@ -1,5 +1,5 @@
-// Counts what our own operations take from malloc: figures for own_allocations_gate, which fails
-// when one of them grows.  The times mean nothing.
+// Counts the malloc calls of our own operations, for own_allocations_gate, which fails when a
+// figure grows.  The times mean nothing.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>

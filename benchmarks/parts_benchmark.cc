@@ -108,7 +108,7 @@ void BM_FunctionEntry(benchmark::State& state) {
 }
 BENCHMARK(BM_FunctionEntry)->ArgName("off,count,stack")->Arg(0)->Arg(1)->Arg(2);
 
-// A profile of a program with many functions, each of which has used something.
+// A profile of a program with many functions, each with amounts of its own.
 class LargeProfile {
  public:
   explicit LargeProfile(int64_t functions) {

@@ -1,11 +1,11 @@
-// Pauses of the managed heap beside a large amount of live data.
+// Pauses of the managed heap with a large amount of live data.
 //
 //   pauses_benchmark <shape> <live MB> <seconds> [threads]
 //
-// Shapes: `map`, buckets of chains with a value each, of which random ones are replaced; `tree`, a
-// binary tree whose subtrees are replaced; `arrays`, arrays of 2,000 references that are replaced
-// and overwritten; `blobs`, byte strings of 10 to 40 KB.  Besides, each thread makes garbage.
-// Prints one line: pauses by the heap's own clock, and what was done.
+// Shapes: `map`, buckets of chains in which random values are replaced; `tree`, a binary tree in
+// which subtrees are replaced; `arrays`, arrays of 2,000 references that are replaced and
+// overwritten; `blobs`, byte strings of 10 to 40 KB.  Each thread also makes garbage. Prints one
+// line: pauses by the heap's own clock, and the work done.
 #include <pthread.h>
 
 #include <atomic>
@@ -39,7 +39,7 @@ struct Tree {
 
 using Clock = std::chrono::steady_clock;
 
-// One thread's live data, of about so many bytes.
+// One thread's live data, of about this many bytes.
 class Map {
  public:
   explicit Map(size_t bytes) : entries_(bytes / 64), buckets_(gc::make_array<Entry>(entries_ / 2)) {
@@ -49,7 +49,7 @@ class Map {
     const size_t bucket = random() % buckets_->length();
     const gc::Local<Entry> first = buckets_->at(bucket);
     if (!first) return;
-    // The oldest one of the chain goes, a new one comes.
+    // Removes the oldest entry of the chain and adds a new one.
     if (!first->next) {
       buckets_->at(bucket) = nullptr;
     } else {
@@ -152,7 +152,7 @@ void Run(gc::Heap& heap, size_t bytes, double seconds, int threads) {
   for (std::thread& thread : running) thread.join();
 }
 
-// Microseconds below which `part` of the pauses lie.
+// Returns the microseconds below which `part` of the pauses lie.
 double Percentile(const gc::HeapStatistics& s, double part) {
   uint64_t all = 0;
   for (int i = 0; i < gc::HeapStatistics::kPauseBuckets; ++i) {

@@ -3,7 +3,7 @@
 //
 //   pretenuring_benchmark <workload> <size>
 //
-// Prints a checksum, and on stderr what collections did.
+// Prints a checksum, and on stderr figures of the collections.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -43,7 +43,7 @@ long Check(const Tree* tree) {
   return tree->left ? 1 + Check(tree->left.operator->()) + Check(tree->right.operator->()) : 1;
 }
 
-// Binary trees, of which nearly all die young: with a site and without.
+// Binary trees, nearly all of which die young: with a site and without.
 template <typename... Sites>
 long Trees(int depth, Sites&... site) {
   long sum = 0;
@@ -75,7 +75,7 @@ long LongLived(int millions) {
   return sum;
 }
 
-// A cache of half a million entries, the oldest of which leaves when one comes.  Each request makes
+// A cache of half a million entries; each new entry replaces the oldest one.  Each request makes
 // four objects of garbage; one in four is a hit.
 long Cache(int millions) {
   static gc::Site entries("cache entries");
@@ -110,8 +110,8 @@ long GcBench(int depth) {
   return sum;
 }
 
-// Each list lives until the next one is made; all cells survive some minor collections, and none
-// lives long.
+// Each list lives until the next one is made: all cells survive some minor collections, but live
+// only briefly.
 long Phases(int rounds) {
   static gc::Site cells("lists");
   uint32_t random = 42;

@@ -1,9 +1,10 @@
-// The program that profile_costs.py times: calls and nothing else.  This file is compiled in every
-// way that is compared.  The only difference is what the compiler adds to each function.
+// The program that profile_costs.py times; it does nothing but call.  This file is compiled in
+// every way that is compared.  The only difference is the code that the compiler adds to each
+// function.
 #include <cstdio>
 #include <cstdlib>
 
-// Not inlined, and without a tail call that a compiler could turn into a loop.
+// noinline, and written without a tail call that a compiler could turn into a loop.
 __attribute__((noinline)) long Fib(long n) {
   if (n < 2) return n;
   const long a = Fib(n - 1);

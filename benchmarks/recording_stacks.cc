@@ -1,11 +1,12 @@
-// What a recording of a million distinct stacks takes, in the file and in the tracker's own memory,
-// and the longest of its calls of malloc, in the processor time of the thread: page faults count,
-// what other programs take does not.
+// The cost of a recording of a million distinct stacks: bytes in the file and in the tracker's own
+// memory, and the longest of its calls of malloc in processor time of the thread, which includes
+// page faults but not the time of other programs.
 //
-//   recording_stacks DEPTH RUNS     2^DEPTH stacks, a live block each; 20 are a million
+//   recording_stacks DEPTH RUNS     2^DEPTH stacks with a live block each; 20 gives a million
 //
-// All runs do the same, each in a child.  The time of a call is the least of its runs.  The host of
-// a virtual machine takes time from another call in each run; the work of a call is in all runs.
+// All runs do the same, each in a child.  The time of a call is the least of its runs: the host of
+// a virtual machine interrupts a different call in each run, but the work of a call is the same in
+// all runs.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,7 +24,7 @@
 
 namespace {
 
-float* g_call_ms = nullptr;  // shared by all runs: of each call the least time
+float* g_call_ms = nullptr;  // the least time of each call; shared by all runs
 
 double ThreadMs() {
   timespec now = {};
@@ -38,7 +39,7 @@ void* TimedMalloc(size_t call) {
   return block;
 }
 
-// Each path through a tree of that depth is a stack.
+// Makes a stack for each path through a tree of that depth.
 __attribute__((noinline)) void AllocateOnPath(unsigned path, int depth, std::vector<void*>* kept) {
   if (depth == 0) return kept->push_back(TimedMalloc(kept->size()));
   if ((path & 1) != 0) {

@@ -307,7 +307,7 @@ long GcBench(int depth) {
          (reinterpret_cast<double*>(numbers->data())[1000] == 0.001 ? 1 : 0);
 }
 
-// Makes garbage under 2,000 frames, whose stack each sample captures.
+// Makes garbage below 2,000 frames; each sample captures that stack.
 __attribute__((noinline)) long Deep(int frames, int millions) {
   if (frames == 0) return Garbage(millions);
   const long result = Deep(frames - 1, millions);
@@ -328,7 +328,7 @@ long TwoThreads(gc::Heap& heap, int depth) {
   return own + other;
 }
 
-// Each frame has a live object of its own; below, garbage and a few survivors.
+// Each frame has its own live object; the innermost makes garbage and a few survivors.
 __attribute__((noinline)) long Descend(int frames, int millions) {
   const gc::Local<Cell> own = gc::make<Cell>(frames, nullptr);
   const long below = frames == 0 ? Garbage(millions) : Descend(frames - 1, millions);

@@ -53,7 +53,7 @@ void BM_Sample(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_Sample, Keeping)->Arg(0)->Arg(8)->Arg(32)->Arg(128);
 BENCHMARK_TEMPLATE(BM_Sample, Counting)->Arg(0)->Arg(8);
 
-// Each thread has blocks of its own, so this shows the cost of what threads share.
+// Each thread has its own blocks, so this shows the cost of data that threads share.
 void BM_SampleThreads(benchmark::State& state) {
   if (state.thread_index() == 0) StartOrDie<Keeping>(1, 8);
   for (auto _ : state) AllocateDeep(8);
@@ -61,7 +61,7 @@ void BM_SampleThreads(benchmark::State& state) {
 }
 BENCHMARK(BM_SampleThreads)->Threads(1)->Threads(2);
 
-// The same in a recording.  Here threads also share what is live in all, and have a row in common.
+// Does the same in a recording.  Here threads also share a row, and the sum of all live blocks.
 void BM_RecordedThreads(benchmark::State& state) {
   static RecordingId recording;
   if (state.thread_index() == 0) {

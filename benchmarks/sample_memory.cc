@@ -1,13 +1,13 @@
-// What live samples cost in memory, and whether a free costs more the more there are.
+// The memory that live samples take, and whether a free costs more when there are more of them.
 //
 //   sample_memory [LIVE...]      default: 1000 10000 100000 1000000
-//   sample_memory threads COUNT  COUNT threads at once, with live blocks of 64 bytes: what
-//                                each has resident if 8 blocks are all it has and each is
-//                                sampled, and if 8 in 1000 are, beside no tracker
+//   sample_memory threads COUNT  COUNT threads at once, with live blocks of 64 bytes: the memory
+//                                resident for each if it has 8 blocks and all are
+//                                sampled, if 8 in 1000 are, and without a tracker
 //
 // Each number of live samples (64 bytes, rate 1, 8 frames) in a process of its own:
-//   own       bytes of the tracker's own memory per sample, from its account
-//   resident  bytes that the process has grown by, less the blocks' 64
+//   own       bytes of the tracker's own memory per sample, by its own count
+//   resident  growth of the process in bytes per sample, less the blocks' 64
 //   pair      ns of processor time for a further sample and its free while they live
 //   free      ns of processor time to free them, oldest first
 #include <pthread.h>
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "threads") == 0) {
     const size_t count = strtoul(argv[2], nullptr, 10);
     if (count == 0 || count > allomon::kMaxThreads) return 1;
-    constexpr double kEightInThousand = 0.008 / 9;  // of blocks of 8 words and a header
+    constexpr double kEightInThousand = 0.008 / 9;  // rate for blocks of 8 words and a header
     for (const auto& [live, rate] : std::initializer_list<std::pair<size_t, double>>{
              {8, 0}, {8, 1}, {1000, 0}, {1000, kEightInThousand}}) {
       allomon::InChild(
