@@ -1,6 +1,6 @@
 // Two functions, three profiles: the example of MLton's manual (fib-tak.sml), over boxed integers
-// so that there is something to allocate.  --profile=KIND[,stack] chooses what is profiled: alloc
-// (the default), time or count.
+// so that there is something to allocate.  --profile=KIND[,stack] chooses the profile: alloc (the
+// default), time or count.
 //
 // fib is charged to one unit of profiling data, tak to another, and the rest of the program to the
 // default one; each is written to a file of its own.
@@ -35,7 +35,7 @@ Boxed tak(const Boxed& x, const Boxed& y, const Boxed& z) {
   return tak(tak(Box(*x - 1), y, z), tak(Box(*y - 1), z, x), tak(Box(*z - 1), x, y));
 }
 
-// What main itself allocates is charged to <main>, what this function allocates to done.
+// The bytes of main itself are charged to <main>, those of this function to done.
 std::string done(long fib_argument, long fib_result, long tak_argument, long tak_result) {
   ALLOMON_FUNCTION();
   return "fib(" + std::to_string(fib_argument) + ") = " + std::to_string(fib_result) + ", tak(" +
@@ -54,7 +54,7 @@ bool HasPrefix(const char* argument, const char* prefix) {
   return strncmp(argument, prefix, strlen(prefix)) == 0;
 }
 
-// A number in [0, 1].  No value for anything else.
+// Returns a number in [0, 1], or no value for any other text.
 std::optional<double> Rate(const char* text) {
   char* end = nullptr;
   const double value = strtod(text, &end);
@@ -75,7 +75,7 @@ std::optional<unsigned long> Seed(const char* text) {
   exit(1);
 }
 
-// Understands "alloc", "time,stack" and so on.  False for anything else.
+// Understands "alloc", "time,stack" and so on.  False for any other text.
 bool SetProfile(const std::string& text, allomon::ProfileOptions* options) {
   const size_t comma = text.find(',');
   const std::string kind = text.substr(0, comma);
@@ -93,7 +93,7 @@ bool SetProfile(const std::string& text, allomon::ProfileOptions* options) {
   return text.substr(comma) == ",stack";
 }
 
-// An argument of fib or tak, which must be small, since they take exponential time.
+// Returns an argument of fib or tak, which must be small, since they take exponential time.
 std::optional<long> Size(const char* text, unsigned long most) {
   const std::optional<unsigned long> value = Seed(text);
   if (!value.has_value() || *value > most) return std::nullopt;
@@ -137,7 +137,7 @@ allomon::ProfileData NewUnit() {
   return *data;
 }
 
-// Writes one unit of data and says how to look at it.
+// Writes one unit of data and prints the command that shows it.
 void Write(const char* program, const char* file, allomon::ProfileData data) {
   const std::string path = examples::InOutputDirectory(file);
   Check(allomon::Profile::Write(path, data));

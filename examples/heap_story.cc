@@ -18,13 +18,13 @@
 namespace {
 
 constexpr int kThreads = 4;
-constexpr int kRequests = 20000;  // of each thread
+constexpr int kRequests = 20000;  // per thread
 constexpr int kPause = 100;       // requests between pauses of a millisecond or more
 constexpr size_t kCacheEntries = 4000;
 constexpr size_t kBatchBytes = 40 << 20;
 constexpr auto kBatchTime = std::chrono::milliseconds(100);
 
-// Users come and are forgotten; their histories are not.  80,000 of 480 bytes: 36.6 MiB.
+// Users are added and removed; their histories stay.  80,000 of 480 bytes: 36.6 MiB.
 class Session {
  public:
   void Remember(int request) {
@@ -35,7 +35,7 @@ class Session {
   std::vector<std::unique_ptr<std::string>> history_;
 };
 
-// Pages of 2 KiB, of which the oldest goes when it is full.
+// Pages of 2 KiB; when it is full, the oldest page is removed.
 class Cache {
  public:
   size_t Load(int page) {
@@ -54,7 +54,7 @@ class Cache {
   std::unordered_map<int, std::vector<char>> pages_;
 };
 
-// Texts that are dead when the next begins: most of all bytes.
+// Texts that die before the next one is made: most of all bytes.
 __attribute__((noinline)) size_t Format(int request) {
   size_t length = 0;
   for (int field = 0; field < 40; ++field) {
@@ -82,7 +82,7 @@ class Server {
       if (thread == 0 && request == kRequests / 2) work += SortBatch();
       if (request % kPause == 0) std::this_thread::sleep_for(std::chrono::milliseconds(9));
     }
-    // The leak: nobody clears what nobody asks for again.
+    // The leak: entries that are never looked up again are never removed.
     const std::lock_guard<std::mutex> lock(mutex_);
     forgotten_.push_back(new Session(std::move(session)));
     return work;

@@ -9,7 +9,7 @@
 #include "tracker/tracker.h"
 
 std::mutex mutex;
-std::map<uintptr_t, double> live_bytes;  // by the caller of operator new, estimated
+std::map<uintptr_t, double> live_bytes;  // estimated, by the caller of operator new
 
 struct LeakFinder {
   struct Block {

@@ -12,7 +12,7 @@ namespace examples {
 // directory.
 inline std::string InOutputDirectory(const std::string& file) {
   const char* directory = getenv("BUILD_WORKING_DIRECTORY");
-  // An absolute path in either case: the examples print `bazel run` of mlprof, which runs in yet
+  // An absolute path in either case: the examples print a `bazel run` of mlprof, which runs in yet
   // another directory.
   return directory == nullptr ? std::filesystem::absolute(file).string()
                               : std::string(directory) + "/" + file;

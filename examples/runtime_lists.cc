@@ -59,7 +59,7 @@ gc::Local<Table> MakeTable() {
   return table;
 }
 
-// The entry of `key`.  Null if there is none.
+// Returns the entry of `key`, or null.
 gc::Local<Entry> Find(gc::Handle<Table> table, std::string_view key) {
   const size_t hash = std::hash<std::string_view>()(key);
   gc::Local<Entry> entry = table->buckets->at(hash % table->buckets->length());
@@ -89,8 +89,8 @@ void Insert(gc::Handle<Table> table, std::string_view key, gc::Handle<Cell> valu
   if (++table->count > table->buckets->length()) Grow(table);
   const size_t hash = std::hash<std::string_view>()(key);
   const size_t i = hash % table->buckets->length();
-  // The key is made first.  As an argument beside at(i), it could be made after the reference to
-  // the bucket was taken, and its allocation could move the bucket.  (Stress mode faults on that.)
+  // Makes the key first.  As an argument next to at(i), it could be made after the reference to the
+  // bucket was taken, and its allocation could move the bucket.  (Stress mode faults on that.)
   const gc::Local<gc::Bytes> bytes = gc::make_bytes(key);
   // The right side is evaluated first, then the bucket on the left is looked up.
   table->buckets->at(i) = gc::make<Entry>(hash, bytes, value, table->buckets->at(i));
@@ -118,7 +118,7 @@ int main() {
   if (!heap.ok()) return fprintf(stderr, "%s\n", heap.status().ToString().c_str()), 1;
   const gc::Mutator mutator(**heap);  // attaches this thread
 
-  // A table that both threads use, under a lock of the program's own.
+  // A table that both threads use, under the program's own lock.
   gc::Global<Table> shared(MakeTable());
   std::mutex mutex;
 

@@ -1,11 +1,11 @@
-// A server with fifty tenants, of which one leaks an answer in a hundred.
+// A server with fifty tenants, one of which leaks an answer in a hundred.
 //
 //   allomon run -o tenants.pb.gz -- bazel-bin/examples/tenants
 //   allomon report --by=label:tenant tenants.pb.gz
 //   allomon report --leaks --by=label:tenant tenants.pb.gz
 //
-// Labels are set by scopes; tasks take them along.  Nothing of Allomon is linked: without
-// `allomon run` (or LD_PRELOAD) scopes do nothing.
+// Labels are set by scopes; tasks carry them along.  Nothing of Allomon is linked: without `allomon
+// run` (or LD_PRELOAD) scopes do nothing.
 #include <allomon/labels.h>
 
 #include <chrono>
@@ -25,7 +25,7 @@ constexpr int kLeakingTenant = 17;
 
 using Answer = std::vector<char>;
 
-// A queue of work for later, which keeps the labels of who asked for it.
+// A queue of work for later, which keeps the labels of the submitter.
 class LaterQueue {
  public:
   void Push(std::function<void()> task) {

@@ -1,12 +1,12 @@
-// A small language on the managed heap, to start another one from: functions that capture, records,
-// numbers.  Each form is compiled to a C++ closure that pushes a value.
+// A small language on the managed heap, as a start for another one: functions that capture,
+// records, numbers.  Each form is compiled to a C++ closure that pushes a value.
 //
-//   tiny_language examples/tiny_language.txt      prints the numbers that the program gives
+//   tiny_language examples/tiny_language.txt      prints the numbers that the program computes
 //
-// A ValueStack holds all that a program computes with, so forms make no roots.  Numbers take no
-// memory; a function has its captured values behind it (Trailing); a record is laid out as the
-// program says (Shape), which inline caches compare; compiled code is C++ memory (Untraced); a loop
-// is a safepoint; recursion without end is an error of the program.  ALLOMON_HEAP=stress=1,verify
+// A ValueStack holds all values of a computation, so forms make no roots.  Numbers take no memory;
+// a function object ends with its captured values (Trailing); a record has the layout that the
+// program defines (Shape), which inline caches compare; compiled code is C++ memory (Untraced); a
+// loop is a safepoint; endless recursion is an error of the program.  ALLOMON_HEAP=stress=1,verify
 // moves every object at every allocation.
 #include <algorithm>
 #include <cstdio>
@@ -32,12 +32,12 @@ using Slot = gc::StackSlot<Value>;
 // itself below them.
 using Code = std::function<void(size_t base)>;
 
-// A compiled function.  It is no managed object: it lives as long as the program.
+// A compiled function.  It is not a managed object: it lives as long as the program.
 struct Function {
   Function* outer;
   std::vector<std::string> parameters;
   std::vector<std::string> captured;  // parameters of outer functions
-  std::vector<Code> captures;         // each pushes one, where the function is made
+  std::vector<Code> captures;         // each pushes one value, where the function is made
   Code body;
 };
 struct Closure {
@@ -46,7 +46,7 @@ struct Closure {
 };
 [[noreturn]] void Fail(const std::string& what) { throw std::runtime_error(what); }
 
-// The place of the name; if it is not there, the number of names.
+// Returns the index of the name, or the number of names if it is not found.
 size_t Find(const std::vector<std::string>& names, std::string_view name) {
   return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
@@ -87,7 +87,7 @@ class Interpreter {
     if (!Take(")")) Fail("expected ), found " + Take());
     return code;
   }
-  // Forms up to the end of a list, of which the last one's value stays.
+  // Parses forms up to the end of a list; the value of the last one stays.
   Code Body() {
     Code code = Form();
     while (!Take(")")) {
@@ -113,7 +113,8 @@ class Interpreter {
     if (is_new) globals_.Push(nullptr);
     return at->second;
   }
-  // Pushes an argument of the function, or one that it captures; nullptr: none has that name.
+  // Pushes an argument of the function, or a value that it captures; returns nullptr for an unknown
+  // name.
   Code Argument(Function* function, const std::string& name) {
     if (function == nullptr) return nullptr;
     if (const size_t n = Find(function->parameters, name); n < function->parameters.size()) {
@@ -204,7 +205,7 @@ class Interpreter {
     function_->body = Body();
     return End();
   }
-  // The name of a record is bound to a function that makes one.
+  // Binds the name of a record to a function that makes one.
   Code RecordType(const std::string& name) {
     Begin();
     const size_t n = function_->parameters.size();
@@ -224,7 +225,7 @@ class Interpreter {
     const bool truth = stack_.Top().is_truthy();
     return stack_.Drop(), truth;
   }
-  // Takes the place of the two uppermost values.
+  // Replaces the two uppermost values.
   template <typename V>
   void Result(const V& value) {
     stack_.Top(1) = value;
@@ -243,10 +244,11 @@ class Interpreter {
 
   struct Cache {
     std::string field;
-    const gc::Shape* shape = nullptr;  // of the last record
-    size_t index = 0;                  // of the field in it
+    const gc::Shape* shape = nullptr;  // shape of the last record
+    size_t index = 0;                  // index of the field in it
   };
-  // Valid as long as the result is on the native stack: what a word there points into stays.
+  // The result is valid while it is on the native stack: the object that it points into does not
+  // move.
   gc::Field<Value>& Field(const Slot& object, Cache& cache) {
     if (cache.shape == nullptr || !object.is_shaped(*cache.shape)) {
       if (!object.is<gc::Shaped>()) Fail(Text(object) + " is no record");
@@ -277,9 +279,9 @@ class Interpreter {
   std::string_view text_;
   std::string_view word_;
   std::deque<Function> functions_ = {Function()};
-  Function* function_ = &functions_.front();             // that is compiled
+  Function* function_ = &functions_.front();             // the function being compiled
   std::map<const gc::Shape*, const Function*> records_;  // their makers have the fields' names
-  std::map<std::string, size_t> names_;                  // of globals
+  std::map<std::string, size_t> names_;                  // names of globals
   gc::ValueStack<Value> globals_;
   gc::ValueStack<Value> stack_{10000};  // values at most: C++ recurses with the program
 };

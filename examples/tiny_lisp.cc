@@ -1,11 +1,11 @@
-// A small Lisp on the managed heap, to copy from.  Values, lists and a hash table are managed
-// objects, two threads run the same program, and the profile names the functions of the Lisp
-// program, not those of the interpreter: by a walker of its frames where blocks are sampled, and by
-// marked calls where every byte is counted.
+// A small Lisp on the managed heap, as an example to copy from.  Values, lists and a hash table are
+// managed objects, two threads run the same program, and the profile names the functions of the
+// Lisp program, not those of the interpreter: a walker of its frames gives them for sampled blocks,
+// and marked calls give them when every byte is counted.
 //
 //   tiny_lisp              a sample, summed by a tracker
 //   tiny_lisp --profile    every byte, in mlmon.out for mlprof
-//   tiny_lisp FILE         runs a program without either: prints what (main 0) gives
+//   tiny_lisp FILE         runs a program without either: prints the value of (main 0)
 //
 // "Rooting" in runtime/README.md explains the rules.  With ALLOMON_HEAP=stress=1,verify a run
 // checks that this program keeps them.
@@ -52,7 +52,7 @@ using Handle = gc::Handle<Value>;
 
 struct LispFunction;
 
-// What a Value refers to.  Numbers and the primitives need no object; null is the empty list.
+// The target of a Value.  Numbers and the primitives need no object; null is the empty list.
 struct Symbol {
   long number;
   gc::Field<Value> global;
@@ -86,7 +86,7 @@ struct Closure {
   exit(1);
 }
 
-// A pointer is valid as long as it is on the native stack: what it points to stays in its place.
+// The pointer is valid while it is on the native stack: its object does not move.
 Pair* AsPair(Handle value) {
   if (!value.is<Pair>()) Stop("here must be a pair, not: ", value.type_name());
   return value.peek<Pair>();
@@ -139,23 +139,23 @@ void Put(gc::Handle<Table> table, int64_t key, Handle value) {
   }
   if (++table->count > table->buckets->length()) Grow(table);
   const gc::Local<gc::Array<Entry>> buckets = table->buckets;
-  // The entry is made before the bucket is looked up, since making it may move the array.
+  // Makes the entry before the bucket is looked up, since making it may move the array.
   const gc::Local<Entry> entry = gc::make<Entry>(key, value, nullptr);
   entry->next = BucketOf(buckets, key);
   BucketOf(buckets, key) = entry;
 }
 
-// A place in the text that makes functions.  It stays where it is for as long as the program runs.
+// A place in the text that makes functions.  It does not move while the program runs.
 struct LispFunction {
   std::string name;
   int line;
   allomon::ManagedFunction marked;  // for exact profiles
 };
 
-// Functions that run, on the native stacks of their threads.
+// A frame of a running function, on the native stack of its thread.
 struct LispFrame {
   const LispFunction* function;
-  int line;  // that runs
+  int line;  // the current line
   LispFrame* caller;
 };
 thread_local LispFrame* lisp_frame = nullptr;
@@ -173,7 +173,7 @@ class LispCall {
   LispFrame frame_;
 };
 
-// What the tracker asks when it samples (allomon/interpreter.h).
+// Called by the tracker when it samples (allomon/interpreter.h).
 int BeginWalk(void*, allomon_interpreter_walk* walk) {
   walk->place[0] = reinterpret_cast<uintptr_t>(lisp_frame);
   return lisp_frame == nullptr ? ALLOMON_WALK_END : ALLOMON_WALK_FRAME;
@@ -211,7 +211,7 @@ void RegisterLisp() {
 // The program, for any number of threads.
 class Lisp {
  public:
-  // `marks_calls`: each call is marked, which exact profiles need; else the walker is asked.
+  // `marks_calls`: each call is marked, as exact profiles require; otherwise the walker is used.
   explicit Lisp(bool marks_calls) : marks_calls_(marks_calls) {
     for (const char* name : kPrimitiveNames) {
       const size_t index = symbols_.size();
@@ -405,7 +405,7 @@ class Run {
     if (function.is_constant()) return Primitive(function.to_constant(), base);
     if (!function.is<Closure>()) Stop("this is no function: ", function.type_name());
     if (stack_top_ - Here() > kStackBytes) Stop("the calls are nested too deep");
-    // From here to the end, samples have this function on their stack.
+    // Samples have this function on their stack from here to the end.
     const gc::Local<Closure> closure = function.cast<Closure>();
     const LispCall call(*closure->function);
     const allomon::ManagedCall marked(closure->function->marked);
@@ -460,7 +460,8 @@ class Run {
   }
   static gc::Immediate Truth(bool is_true) { return is_true ? Value::Bool(true) : Value::Null(); }
 
-  // Of the native stack, which grows downwards.  Threads have 8 MiB unless somebody asks for less.
+  // The part of the native stack that may be used; it grows downwards.  Threads have 8 MiB by
+  // default.
   static constexpr ptrdiff_t kStackBytes = 7 << 20;
   static const char* Here() { return static_cast<const char*>(__builtin_frame_address(0)); }
 
@@ -484,7 +485,7 @@ struct LispProfile {
     allomon::HeapEstimate estimate;
     estimate.Add(allocation);
     std::lock_guard<std::mutex> hold(data->mutex);
-    data->bytes[name.function] += estimate.bytes.value;  // all lines of it
+    data->bytes[name.function] += estimate.bytes.value;  // for all of its lines
     return std::nullopt;
   }
   Data* data;

@@ -21,7 +21,7 @@ void WordCount::AddWord(std::string_view word) {
 
 #else
 
-// Shorter, and it looks innocent.  But it makes a std::string of every word.
+// Shorter, and it looks harmless.  But it makes a std::string of every word.
 void WordCount::AddWord(std::string_view word) { ++counts_[std::string(word)]; }
 
 #endif
