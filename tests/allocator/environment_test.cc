@@ -50,7 +50,7 @@ TEST(EnvironmentTest, EverythingSetIsRead) {
   EXPECT_TRUE(outcome.options.summary);
 }
 
-// Empty is an answer: not even the known wrappers.
+// An empty value is valid: it excludes not even the known wrappers.
 TEST(EnvironmentTest, ExcludeThatIsEmptyIsNotTheOneThatIsNotSet) {
   EXPECT_FALSE(Read({"HOME=/"}).options.exclude.has_value());
   EXPECT_EQ(Read({"ALLOMON_EXCLUDE="}).options.exclude, "");

@@ -62,7 +62,7 @@ TEST(ExitInNoexceptTest, OnlyTheThreadEnds) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// What moved to another file with the nothrow forms.
+// Tests the code that moved to another file together with the nothrow forms.
 TEST(ExitInNoexceptTest, NothrowAsksTheNewHandler) {
   static int calls;
   calls = 0;

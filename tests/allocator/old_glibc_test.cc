@@ -1,4 +1,4 @@
-// FindLoadedObject() beside the C library's own function, which it stands for in older ones.
+// FindLoadedObject() compared with the C library's own function, which it replaces in older ones.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -19,7 +19,7 @@ std::string g_library;
 
 uintptr_t Address(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-// Of a program with gaps between its segments glibc tells the code alone.
+// For a program with gaps between its segments glibc reports only the code.
 void ExpectSameExtent(const dl_find_object& found, const dl_find_object& expected,
                       bool is_program) {
   if (is_program) {
@@ -96,8 +96,8 @@ TEST(FindLoadedObject, FailsWhileGuarded) {
   EXPECT_EQ(FindLoadedObject(own, &found), 0);
 }
 
-// As malloc of one thread does while another loads plugins.  The address sanitizer sees a look at
-// what dlclose has freed.
+// Imitates malloc in one thread while another loads plugins.  The address sanitizer detects a read
+// of memory that dlclose has freed.
 TEST(FindLoadedObject, OtherThreadsMayLoadAndUnload) {
   std::atomic<bool> ends{false};
   std::thread loader([&] {

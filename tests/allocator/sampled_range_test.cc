@@ -1,5 +1,5 @@
-// The sampled range when there is little or no room for it.  Each test runs in a process
-// of its own: the range is reserved once.
+// The sampled range with little or no room for it.  Each test runs in a process of its own: the
+// range is reserved once.
 #include "allocator/range/sampled_range.h"
 
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ using internal::SampledRange;
 using internal::TakeHandle;
 using internal::TheSampledRange;
 
-// Runs `body` in a child, whose expectations count here.
+// Runs `body` in a child; its failed expectations count in this process.
 template <typename Body>
 void InChild(Body body) {
   const pid_t child = fork();
@@ -62,7 +62,7 @@ TEST(SampledRangeTest, WithoutARangeSamplesAreDroppedAndCounted) {
   });
 }
 
-// A profile that only counts must not lose what a tracker beside it could not follow.
+// A profile that only counts must not lose blocks that a concurrent tracker could not follow.
 TEST(SampledRangeTest, WhoOnlyCountsHearsOfBlocksThatHaveNoPlace) {
   InChild([] {
     SampledRange::SetMaxReservationForTesting(0);
@@ -102,7 +102,7 @@ TEST(SampledRangeTest, FullRangeDropsAndGoesOnWhenBlocksAreFreed) {
   });
 }
 
-// Of /proc/self/statm and maps.
+// Reads /proc/self/statm and maps.
 [[maybe_unused]] size_t AddressSpaceBytes() {
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -116,8 +116,8 @@ size_t Mappings() {
   return count;
 }
 
-// The kernel allows a process 65,530 mappings.  Two granules, aligned to themselves: between
-// each two blocks there is a hole.
+// The kernel allows a process 65,530 mappings.  Each block is two granules, aligned to its size, so
+// there is a hole between any two blocks.
 TEST(SampledRangeTest, BlocksWithHolesBetweenThemAreOneMapping) {
   InChild([] {
     ASSERT_TRUE(Tracker::start(1, LedgerTracker(new Ledger)).ok());
@@ -131,8 +131,8 @@ TEST(SampledRangeTest, BlocksWithHolesBetweenThemAreOneMapping) {
   });
 }
 
-// A program under `ulimit -v` keeps seven eighths of its address space.  (Not with the
-// thread sanitizer, which has mapped all there is by itself.)
+// A program under `ulimit -v` keeps seven eighths of its address space.  (Not with the thread
+// sanitizer, which has already mapped all of it.)
 #if !defined(__SANITIZE_THREAD__)
 TEST(SampledRangeTest, SmallAddressSpaceIsLeftToTheProgram) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -154,8 +154,8 @@ TEST(SampledRangeTest, SmallAddressSpaceIsLeftToTheProgram) {
   });
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // it has mapped far more than any limit leaves
-// A range that was reserved left the program nothing of a limit that it set itself later.
+#if !defined(__SANITIZE_ADDRESS__)  // the sanitizer has mapped far more than any limit allows
+// If the range were reserved, the program would have nothing left of a limit that it sets later.
 TEST(SampledRangeTest, LimitSetAfterTheFirstSampleIsTheProgramsOwn) {
   InChild([] {
     Ledger ledger;
@@ -165,7 +165,7 @@ TEST(SampledRangeTest, LimitSetAfterTheFirstSampleIsTheProgramsOwn) {
     const rlim_t limit = AddressSpaceBytes() + (size_t{512} << 20);
     const rlimit limits = {limit, limit};
     ASSERT_EQ(setrlimit(RLIMIT_AS, &limits), 0);
-    // Beyond the eighth that may be the range's.
+    // Exceeds the eighth of the limit that the range may take.
     while (Tracker::statistics(*id)->dropped_blocks == 0) {
       ASSERT_NE(SamplingMalloc(size_t{16} << 20), nullptr);
       ASSERT_LT(AddressSpaceBytes(), limit - (size_t{64} << 20));
@@ -178,7 +178,7 @@ TEST(SampledRangeTest, LimitSetAfterTheFirstSampleIsTheProgramsOwn) {
 
 #endif
 
-// The flags that the kernel shows for the mapping of an address; empty if there is none.
+// Returns the flags that the kernel shows for the mapping of an address; empty without a mapping.
 std::string MappingFlagsOf(const void* address) {
   std::ifstream maps("/proc/self/smaps");
   const uintptr_t wanted = reinterpret_cast<uintptr_t>(address);
@@ -194,8 +194,8 @@ std::string MappingFlagsOf(const void* address) {
   return "";
 }
 
-// With MAP_NORESERVE the kernel would grant a block larger than the machine, and kill the
-// program when it fills it.
+// If the range used MAP_NORESERVE, the kernel would grant a block larger than the machine, and kill
+// the program when it fills it.
 TEST(SampledRangeTest, MemoryIsAccountedForWhenItIsGiven) {
   SampledRange& range = TheSampledRange();
   bool zeroed = false;
@@ -233,8 +233,8 @@ TEST(SampledRangeTest, MiddleOfABlockIsNotABlock) {
   }
 }
 
-// While the block's dealloc callback runs, another thread samples a block of the same size.  The
-// size is one of which threads keep no slots: the slot that was freed last would be the first.
+// While the block's dealloc callback runs, another thread samples a block of the same size.
+// Threads cache no slots of this size, so the last freed slot would be reused first.
 struct AllocatingAtTheEnd {
   void** other;
   std::optional<int> alloc_major(const Allocation&) { return 0; }
@@ -278,7 +278,7 @@ TEST(SampledRangeDeathTest, BrokenInvariantsStopADebugBuildByName) {
 }
 #endif
 
-// Buffers of many sizes, freed and taken again, do not eat the range up.
+// Buffers of many sizes, freed and allocated again, do not use the range up.
 TEST(SampledRangeTest, FreedRunsAreUsedAgain) {
   SampledRange& range = TheSampledRange();
   bool zeroed = false;
