@@ -1,4 +1,4 @@
-// --//allocator:backend=LABEL decides whose allomon_backend.h is found.  The target
+// --//allocator:backend=LABEL decides which allomon_backend.h is found.  The target
 // backend_flag_test builds this program with the flag.
 #include <string>
 

@@ -1,5 +1,5 @@
-// The backend refuses the n-th block, for every n.  Nothing breaks, wherever that hits, and the
-// heap goes on when there is memory again.
+// The backend refuses the n-th block, for every n.  Nothing breaks at any of these points, and the
+// heap works again when there is memory.
 #include <atomic>
 #include <new>
 #include <string>
@@ -90,7 +90,7 @@ bool RunWithFailureAt(long n, Failing failing) {
         refused = true;
       }
       refused |= backend::g_fail_at == 1;
-      // The memory is back, and the objects that were made are whole.
+      // Memory is available again, and the objects made so far are intact.
       backend::g_fail_at = 0;
       heap->CollectFromTop(CollectionKind::kMajor);
       long seen = 0;
@@ -154,9 +154,9 @@ TEST(CustomBlockTest, BlockThatCouldNotBeMadeCountsNoBytes) {
   EXPECT_EQ(g_released, 100);
 }
 
-// Where the table of samples cannot grow, the object is reported dead at once.  That report is a
-// callback too, and here it collects.  The runtime must not hold the new object's room meanwhile,
-// since the collection would not follow it.
+// If the table of samples cannot grow, the object is reported dead at once.  That report is also a
+// callback, and here it collects.  The runtime must not hold the new object's memory at that time,
+// since the collection would not update it.
 class CollectingTracker {
  public:
   CollectingTracker(Heap* heap, int* collections) : heap_(heap), collections_(collections) {}
@@ -185,7 +185,7 @@ TEST(SampleTableTest, ObjectThatCannotBeFollowedIsWhole) {
     backend::g_failing = Failing::kAll;
     std::vector<Local<Bytes>> blocks(70);
     for (size_t i = 0; i < blocks.size(); ++i) {
-      // The next block of the backend is the table's.  A large object takes a block of its own.
+      // The next block of the backend is for the table.  A large object takes its own block.
       backend::g_fail_at = 1;
       try {
         blocks[i] = make_bytes(large ? 10000 : 100);
@@ -207,12 +207,12 @@ TEST(SampleTableTest, ObjectThatCannotBeFollowedIsWhole) {
 }
 
 // Each thread's object fits below the limit, but both together do not.  Neither thread leaves the
-// backend before the other one is there too, or has been refused and so wants to collect.
+// backend before the other one has entered it, or has been refused and so wants to collect.
 TEST(LimitTest, ThreadsThatAllocateLargeObjectsAtOnceRespectItTogether) {
   HeapOptions options = Options();
   options.limit_bytes = 8 << 20;
   options.nursery_bytes = 64 << 10;
-  options.growth_floor_bytes = 64 << 20;  // neither collects before it asks for memory
+  options.growth_floor_bytes = 64 << 20;  // no collection before the threads allocate
   const auto heap = Heap::Create(options).value();
   static internal::HeapCore* core = nullptr;
   static std::atomic<int> inside{0};

@@ -95,7 +95,7 @@ inline void* Realloc(void* block, size_t size_bytes) {
   return moved;
 }
 
-// It counts nothing, and gives nothing back.
+// This backend counts nothing, and gives nothing back.
 inline Usage ReadUsage() { return {}; }
 inline void Collect() {}
 

@@ -1,5 +1,5 @@
-// A backend over the C library's malloc that fails when a test tells it to.  Tests use it to see
-// what happens then.  It is not for a malloc replacement.
+// A backend over the C library's malloc that fails when a test tells it to.  Not for a malloc
+// replacement.
 #ifndef ALLOMON_TESTS_BACKENDS_FAILING_ALLOMON_BACKEND_H_
 #define ALLOMON_TESTS_BACKENDS_FAILING_ALLOMON_BACKEND_H_
 
@@ -13,10 +13,10 @@ namespace allomon::backend {
 
 inline constexpr const char* kName = "failing";
 
-// The allocations that count: chunks and large objects only, or every block.
+// The allocations to count: chunks and large objects only, or every block.
 enum class Failing { kChunks, kAll };
 inline std::atomic<Failing> g_failing{Failing::kAll};
-// The n-th allocation from now on fails, and so do all after it.  0: none fails.
+// Makes the n-th allocation from now on fail, and all later ones.  0: no failure.
 inline std::atomic<long> g_fail_at{0};
 
 inline bool Fails(Failing kind) {
@@ -29,7 +29,7 @@ inline bool Fails(Failing kind) {
 inline void* Malloc(size_t size_bytes) {
   return Fails(Failing::kAll) ? nullptr : malloc(size_bytes);
 }
-// A function that runs at the beginning of each Calloc, on the calling thread.  nullptr: none.
+// A function that runs at the beginning of each Calloc, on the calling thread; may be nullptr.
 inline std::atomic<void (*)(size_t size_bytes)> g_in_calloc{nullptr};
 
 inline void* Calloc(size_t size_bytes) {
@@ -39,8 +39,8 @@ inline void* Calloc(size_t size_bytes) {
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
   return Fails(Failing::kChunks) ? nullptr : memalign(alignment_bytes, size_bytes);
 }
-// Realloc never fails.  Only the log of remembered slots grows by it, and a write barrier has no
-// way to fail but to abort (runtime/README.md, "Limits").
+// Realloc never fails.  Only the log of remembered slots grows by it, and a write barrier could
+// only abort on a failure (runtime/README.md, "Limits").
 inline void* Realloc(void* block, size_t size_bytes) {
   return realloc(block, size_bytes == 0 ? 1 : size_bytes);
 }
