@@ -22,11 +22,11 @@ namespace {
 using allomon::SamplingFree;
 using allomon::SamplingMalloc;
 
-// What a tracker of C has seen.
+// The calls that a tracker in C has received.
 struct Seen {
   std::atomic<int> allocs{0}, deallocs{0}, survivors{0}, forgotten{0}, destroyed{0};
   uint64_t last_bytes = 0;
-  uint64_t ended_bytes = 0;  // of the values that callbacks gave back
+  uint64_t ended_bytes = 0;  // bytes of the values that callbacks returned
   bool throws = false;
 };
 
@@ -85,7 +85,7 @@ TEST(CInterface, CAndCxxHaveTheSameStructures) {
   EXPECT_EQ(sizes_in_c[sizes.size()], 0u);
 }
 
-// A structure that shrinks or moves a field breaks programs that are compiled already.
+// A structure that shrinks or moves a field breaks programs that are already compiled.
 TEST(CInterface, StructuresAreThoseOf02) {
   EXPECT_EQ(sizeof(allomon_allocation), 72u);
   EXPECT_EQ(sizeof(allomon_tracker_options), 40u);
@@ -251,7 +251,7 @@ TEST(CInterface, BadArgumentsAreNamedAndNothingStarts) {
   EXPECT_EQ(seen.destroyed, 0);
 }
 
-// A program compiled with later headers: its structures are longer.
+// Structures of a program compiled with later headers, which are longer.
 struct Later {
   allomon_tracker_options options = EachBlock();
   uint64_t new_field = 0;
@@ -337,7 +337,7 @@ TEST(CInterface, ARecordingIsAFile) {
   EXPECT_EQ(allomon_recording_statistics(recording, &counts), ALLOMON_OK);
   EXPECT_GE(counts.samples, 1u);
   EXPECT_EQ(counts.dropped_samples, 0u);
-  // A tracker's function finds no tracker of that number.
+  // A function for trackers finds no tracker with that number.
   EXPECT_EQ(allomon_tracker_stop(recording, ALLOMON_DISCARD), ALLOMON_NOT_STARTED);
   EXPECT_EQ(allomon_recording_stop(recording), ALLOMON_OK);
   EXPECT_EQ(allomon_recording_stop(recording), ALLOMON_NO_SUCH_RECORDING);
@@ -345,7 +345,7 @@ TEST(CInterface, ARecordingIsAFile) {
   EXPECT_EQ(remove(path.c_str()), 0);
 }
 
-// Before the child's first sample, too.
+// The child's file exists even before its first sample.
 TEST(CInterface, AChildsRecordingIsAFileOfItsOwn) {
   const std::string path = RecordingPath();
   allomon_recording_options options = ALLOMON_RECORDING_DEFAULTS;

@@ -122,7 +122,7 @@ TEST_F(CountingTest, StacksAddUpToTheTotals) {
   SamplingFree(second);
 }
 
-// A stack for each number: bit by bit, by one of two calls.
+// Makes a stack for each number: each bit selects one of two calls.
 __attribute__((noinline)) void AllocateBelow(unsigned number,
                                              int bits) {  // NOLINT(misc-no-recursion)
   if (bits == 0) {

@@ -179,7 +179,7 @@ void Records() {
   EXPECT(nowhere.status().code() == absl::StatusCode::kUnavailable);
 }
 
-// A child goes on with its copy of the tracker.
+// A child continues with its copy of the tracker.
 void GoesOnInAChild() {
   const auto id = Tracker::start(1, Follow{});
   EXPECT(id.ok());

@@ -1,4 +1,4 @@
-// Uses Allomon where the process has it, and links nothing of it.
+// Uses Allomon if the process has it, and links nothing of it.
 #include <allomon/allomon.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void say(const char* what, allomon_status status) {
   printf("%s: %s\n", what, allomon_status_text(status));
 }
 
-// The calls of the host must be made, though nobody uses the blocks.
+// volatile: the host's calls must be made although the blocks are unused.
 static void* volatile blocks[100];
 
 static int run(void) {

@@ -1,5 +1,5 @@
-// An id of one kind of session is none of another kind: no function that takes an id touches a
-// session that is not of its kind, whatever number it is given.
+// An id of one kind of session is not valid for another kind: no function that takes an id affects
+// a session of another kind, whatever number it is given.
 #include <allomon/allomon.h>
 
 #include <cstdint>
@@ -51,7 +51,7 @@ uint32_t StartTrackerOfCxx() {
   return tracker.ok() ? tracker->value : 0;
 }
 
-// With the bit that the interface of C sets.
+// Starts a recording whose id has the bit that the C interface sets.
 uint32_t StartRecording() {
   allomon_recording_options options = ALLOMON_RECORDING_DEFAULTS;
   const std::string path = InFolder("c.rec");
@@ -75,7 +75,7 @@ class SessionKinds : public ::testing::Test {
     EXPECT_NE(heap, 0u);
   }
 
-  // Each is there still.
+  // Each session still exists.
   static void TearDownTestSuite() {
     void* const block = SamplingMalloc(1000);
     EXPECT_NE(allomon::internal::LiveHeapOf(live).bytes_by_stack.size(), 0u);
