@@ -1,4 +1,5 @@
-// A broken invariant stops a build with checks by a line that names it, and harms no other build.
+// A broken invariant stops a build with checks by a line that names it, and does no harm in other
+// builds.
 #include <gtest/gtest.h>
 
 #include "tests/callstack/frames.h"
@@ -18,7 +19,7 @@ __attribute__((noinline)) size_t CaptureHere(size_t max_frames) {
   return CaptureCallstack(ALLOMON_CALLER_FRAME(), frames, max_frames, &truncated);
 }
 
-// Two open calls of which the inner one claims to lie further out on the stack.
+// Opens two calls; the inner one claims a position nearer to the stack's outer end.
 void CaptureWithCallsInTheWrongOrder(void*) {
   const ManagedFunction function = RegisterManagedFunction("f", "f.ml", 1);
   const ManagedCall outer(function);
@@ -28,7 +29,7 @@ void CaptureWithCallsInTheWrongOrder(void*) {
 }
 
 // Captures the same stack until the thread has a block, and twice more; calls `spoil` before the
-// last.
+// last time.
 template <typename Spoil>
 void CaptureRepeatedly(Spoil spoil) {
   constexpr int kLast = internal::kWalkedCaptures + 1;
@@ -43,7 +44,7 @@ void CaptureWithAnothersBlock(void*) {
   CaptureRepeatedly([](internal::ReplayBlock* block) { block->owner = nullptr; });
 }
 
-// The record of a capture with little room, which claims that the stack ends there.
+// Makes the record of a capture with little room, which claims that the stack ends there.
 void CaptureWithAWrongRecord(void*) {
   CaptureRepeatedly([](internal::ReplayBlock* block) { block->record.SetComplete(); });
 }

@@ -123,8 +123,8 @@ TEST(Capture, AfterForgettingCode) {
 
 __attribute__((noinline)) FrameState Here() { return ALLOMON_CALLER_FRAME(); }
 
-// Registers as random as they can be without being hopeless at once: near the true ones, at page
-// ends, anywhere in memory, unaligned.
+// Registers as random as possible without being hopeless at once: near the true ones, at page ends,
+// anywhere in memory, unaligned.
 class BogusFrames {
  public:
   explicit BogusFrames(FrameState truth) : truth_(truth) {}
@@ -157,7 +157,7 @@ class BogusFrames {
   const FrameState truth_;
 };
 
-// checks inv.walk.safe: a state that is made up.
+// checks inv.walk.safe for an invented state.
 TEST(Capture, BogusRegistersNeverFault) {
   BogusFrames bogus(Here());
   for (int i = 0; i < 200000; ++i) {
@@ -172,8 +172,8 @@ TEST(Capture, BogusRegistersNeverFault) {
   }
 }
 
-// checks inv.walk.safe: the rule of every pc in a megabyte of text, most of which is no place where
-// a walk may be, applied to a state that does not belong to it.
+// checks inv.walk.safe: applies the rules of every pc in a megabyte of text, most of which are no
+// valid positions, to a state that does not belong to them.
 TEST(Capture, EveryPcOfThisProgramNeverFaults) {
   const FrameState here = Here();
   for (uintptr_t pc = here.pc - 300000; pc < here.pc + 700000; pc += 3) {

@@ -20,7 +20,7 @@ _Unwind_Reason_Code OnFrame(_Unwind_Context* context, void* argument) {
 
 __attribute__((noinline)) Captured CaptureHere(size_t max_frames) {
   const std::unique_ptr<uintptr_t[]> buffer(new uintptr_t[max_frames + 1]);
-  // A word behind the end, which a walk must not write.
+  // A word after the end of the buffer, which a walk must not write.
   constexpr uintptr_t kCanary = 0x5ca1ab1e;
   buffer[max_frames] = kCanary;
   Captured captured;

@@ -13,13 +13,14 @@ struct Captured {
   bool truncated = false;
 };
 
-// The stack of the caller, from the instruction that this returns to.  Allocates after capturing.
+// Returns the stack of the caller, from the instruction to which this returns.  Allocates after
+// capturing.
 Captured CaptureHere(size_t max_frames = 20000);
 
 // The same by _Unwind_Backtrace.
 std::vector<uintptr_t> UnwindHere();
 
-// Both for one place.  The innermost frames differ in the call that was made.
+// Both stacks for one place.  The innermost frames differ in the call that was made.
 struct Both {
   Captured ours;
   std::vector<uintptr_t> libgcc;
@@ -28,8 +29,8 @@ struct Both {
 // A Body for frames.h: fills the Both that `argument` points to.
 void CaptureBoth(void* argument);
 
-// Fails the test unless both stacks are the same but for the innermost frame, at least `min_frames`
-// long, and complete.
+// Fails the test unless both stacks are complete, at least `min_frames` long and equal except for
+// the innermost frame.
 void ExpectSameStacks(const Both& both, size_t min_frames);
 
 // Whether an address lies in the function that starts at `function`, by its FDE.

@@ -1,4 +1,4 @@
-// The unwinder's parts, each by itself: expressions, programs, rules, cache.
+// The unwinder's parts, tested separately: expressions, programs, rules, cache.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -20,7 +20,7 @@ ByteReader Reader(const Bytes& bytes) {
 
 uintptr_t AddressOf(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 
-// The value of an expression with the CFA 1000 pushed first, or -1.
+// Returns the value of an expression after the CFA 1000 was pushed, or -1.
 intptr_t Evaluate(const Bytes& expression) {
   uintptr_t memory[] = {11, 22, 33, 44};
   const FrameState registers = {0x1234, AddressOf(memory), 7000};
@@ -83,7 +83,7 @@ TEST(Expression, RandomBytesNeverFault) {
   }
 }
 
-// Runs a program of a function at [1000, 2000) whose CFA is sp + 8 at first.
+// Runs a program for a function at [1000, 2000) whose CFA is initially sp + 8.
 bool RunProgram(const Bytes& program, uintptr_t pc, CfiRow* row) {
   static const Bytes kInitial = {0x0c, 7, 8, 0x90, 1};  // def_cfa rsp 8; offset rip 1
   CfiEntry entry = {};
@@ -139,7 +139,8 @@ TEST(Program, RestoreGoesBackToTheCie) {
 
 TEST(Program, NonsenseFails) {
   CfiRow row;
-  EXPECT_FALSE(RunProgram({0x0b}, 1000, &row));           // restores what was not remembered
+  EXPECT_FALSE(RunProgram({0x0b}, 1000, &row));           // restores a state that was not
+                                                          // remembered
   EXPECT_FALSE(RunProgram(Bytes(20, 0x0a), 1000, &row));  // remembers too often
   EXPECT_FALSE(RunProgram({0x3f}, 1000, &row));           // unknown
   EXPECT_FALSE(RunProgram({0x0c, 7}, 1000, &row));        // ends in an operand

@@ -1,4 +1,4 @@
-// A library whose symbols are looked up; BUILD also makes stripped copies of it.
+// A library whose symbols tests look up; BUILD also makes stripped copies of it.
 namespace {
 
 __attribute__((noinline)) int Hidden(int x) { return x * 3 + 1; }

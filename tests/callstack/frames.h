@@ -1,4 +1,4 @@
-// Functions compiled without frame pointers, for stacks to capture.
+// Functions compiled without frame pointers, for captures of their stacks.
 #ifndef ALLOMON_TESTS_CALLSTACK_FRAMES_H_
 #define ALLOMON_TESTS_CALLSTACK_FRAMES_H_
 
@@ -6,7 +6,7 @@ namespace allomon::testing {
 
 using Body = void (*)(void*);
 
-// Each calls body(argument) and differs in what its frame looks like.
+// Each calls body(argument); their frames differ.
 void CallPlainly(Body body, void* argument);
 void CallWithLargeFrame(Body body, void* argument);  // 40 KB of locals
 void CallWithAlloca(int bytes, Body body,
@@ -14,13 +14,13 @@ void CallWithAlloca(int bytes, Body body,
 void CallRealigned(Body body, void* argument);       // the stack aligned to 64 bytes
 void CallFromComparison(Body body, void* argument);  // under libc's qsort
 
-// All of the above, one under the other.
+// Calls all of the above, nested.
 void CallThroughAll(Body body, void* argument);
 
-// Under `depth` frames of its own.
+// Calls body under `depth` frames of its own.
 void CallAtDepth(int depth, Body body, void* argument);
 
-// Addresses of two functions of this file that nothing else names.
+// Returns the address of a function of this file that nothing else names.
 void* AddressOfPlain();
 
 }  // namespace allomon::testing

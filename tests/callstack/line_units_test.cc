@@ -1,4 +1,5 @@
-// Lines of a few addresses cost the lines of a few units, and are those that all units would give.
+// The lines of a few addresses cost the reading of a few units, and equal the lines that all units
+// would give.
 #include <gtest/gtest.h>
 #include <link.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ std::vector<uint64_t> FunctionsOf(const ElfFile& file) {
   return starts;
 }
 
-// This program, as clang++ would have made it: no unit says which code it has.
+// Returns this program as clang++ would have made it: no unit says which code it has.
 std::unique_ptr<ElfFile> WithoutIndex() {
   const std::string path = std::string(getenv("TEST_TMPDIR")) + "/silent";
   // The shell's /proc/self is its own.
@@ -53,7 +54,7 @@ TEST(LineUnits, AreFoundByTheIndexAsWithoutIt) {
   EXPECT_GT(known, 50);
 }
 
-// The difference of an address in the process and in the file.
+// Returns the difference between an address in the process and in the file.
 uintptr_t LoadBias() {
   uintptr_t bias = 0;
   dl_iterate_phdr(

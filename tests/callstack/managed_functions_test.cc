@@ -1,4 +1,4 @@
-// Managed frames: where they stand among the native ones, and when they are gone.
+// Managed frames: their positions among the native ones, and their ends.
 #include "tracker/callstack/managed_functions.h"
 
 #include <pthread.h>
@@ -86,7 +86,7 @@ TEST(ManagedFunctionsTest, FrameStandsDirectlyInsideTheFunctionThatHoldsTheCall)
 TEST(ManagedFunctionsTest, NativeFramesAreThoseOfAStackWithoutCalls) {
   const ManagedFunction functions[] = {ManagedFunction(), kOuter};
   std::vector<Captured> stacks;
-  // One call in the code, whatever the compiler thinks of loops.
+  // A loop with one call site, whatever the compiler does with loops.
   volatile size_t n = 2;
   for (size_t i = 0; i < n; ++i) {
     stacks.push_back(Interpret(functions[i], [] { return CaptureHere(); }));
@@ -118,7 +118,7 @@ TEST(ManagedFunctionsTest, CutStackIsThePrefixOfTheWholeOne) {
   const Captured whole = Recurse(20, 1000);
   for (size_t max_frames = 0; max_frames <= whole.frames.size(); ++max_frames) {
     const Captured cut = Recurse(20, max_frames);
-    // The frames behind Recurse() belong to other calls in this function.
+    // The frames beyond Recurse() belong to other calls in this function.
     const size_t same = std::min<size_t>(max_frames, 42);
     ASSERT_EQ(cut.frames.size(), max_frames);
     EXPECT_TRUE(std::equal(cut.frames.begin(), cut.frames.begin() + static_cast<ptrdiff_t>(same),
@@ -127,8 +127,8 @@ TEST(ManagedFunctionsTest, CutStackIsThePrefixOfTheWholeOne) {
   }
 }
 
-// A caller may keep what it made of a stack by the stack's serial.  A stack with managed calls must
-// have none, because its managed calls may change while its native frames do not.
+// A caller may cache its result for a stack by the stack's serial.  A stack with managed calls must
+// have no serial, because its managed calls may change while its native frames do not.
 TEST(ManagedFunctionsTest, StackWithManagedFramesHasNoSerial) {
   struct Capture {
     static __attribute__((noinline)) uint64_t Serial() {
@@ -161,7 +161,7 @@ std::jmp_buf g_jump;
 __attribute__((noinline)) void LeapFrom(int depth) {
   const ManagedCall call(kInner);
   if (depth > 0) LeapFrom(depth - 1);
-  if (depth == 0) longjmp(g_jump, 1);  // NOLINT: what is tested
+  if (depth == 0) longjmp(g_jump, 1);  // NOLINT: longjmp is tested here
 }
 
 TEST(ManagedFunctionsTest, LongjmpIsMadeGoodByAMark) {
@@ -171,7 +171,7 @@ TEST(ManagedFunctionsTest, LongjmpIsMadeGoodByAMark) {
   EXPECT_FALSE(internal::HasManagedCalls());
 }
 
-// Without a mark, the next call drops the calls whose frames lie further in.
+// Without a mark, the next call drops the calls of inner frames that longjmp has left.
 TEST(ManagedFunctionsTest, NextCallDropsWhatLongjmpHasLeft) {
   const ManagedCallMark mark;
   if (setjmp(g_jump) == 0) LeapFrom(30);  // NOLINT
@@ -218,7 +218,7 @@ size_t AddressSpacePages() {
   return pages;
 }
 
-// The defect that this guards against: each thread left 16 MiB of addresses behind.
+// Guards against a former defect: each thread leaked 16 MiB of addresses.
 TEST(ManagedFunctionsTest, CallsInAThreadsLastDestructorsLeaveNothingMapped) {
   ASSERT_EQ(pthread_key_create(&g_keys[1], CallInManagedFunction), 0);
   const auto run_thread = [] {
@@ -239,8 +239,8 @@ __attribute__((constructor(101))) void MakeFirstKey() {
   pthread_key_create(&g_keys[0], CallInManagedFunction);
 }
 
-// Calls deeper than there is room for are not seen, and their ends change nothing.  (All in one
-// frame: a million native frames are more than a sanitizer bears.)
+// Calls that exceed the room are not recorded, and their ends change nothing.  (All in one frame: a
+// million native frames are too many for a sanitizer.)
 TEST(ManagedFunctionsTest, DeeperThanThereIsRoom) {
   constexpr size_t kRoom = size_t{1} << 20;
   struct alignas(ManagedCall) Place {

@@ -1,4 +1,4 @@
-// Which file code is mapped from, and what its pages say of it when the file has gone.
+// The file from which code is mapped, and the information in its pages when the file is gone.
 #include "tracker/callstack/mapped_files.h"
 
 #include <dlfcn.h>
@@ -56,7 +56,7 @@ std::string Fixture(const std::string& name) {
          name;
 }
 
-// A copy of a library, loaded as long as this object lives.
+// A copy of a library, loaded while this object lives.
 class Copy {
  public:
   explicit Copy(const std::string& folder) {
@@ -65,7 +65,7 @@ class Copy {
     fs::create_directories(root + folder);
     path_ = fs::canonical(root).string() + folder + "/libcopy.so";
     fs::copy_file(Fixture("libfixture.so"), path_);
-    // The loader takes no longer name than PATH_MAX; nor does it need one.
+    // The loader accepts no longer name than PATH_MAX, and needs none.
     handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) ADD_FAILURE() << dlerror();
   }
@@ -117,7 +117,7 @@ TEST(MappedFiles, AddressInNoMappingIsOfNoFile) {
   EXPECT_EQ(query.found.state, FileState::kUnknown);
 }
 
-// Some queries in one pass, and lines that are longer than what is read at once.
+// Several queries in one pass, and lines longer than the read buffer.
 TEST(MappedFiles, LongPathsAreReadToTheirEnds) {
   std::string folder;
   for (int i = 0; i < 12; ++i) folder += "/" + std::string(200, static_cast<char>('a' + i));
@@ -170,8 +170,8 @@ TEST(CodeFiles, ProgramIsThisOne) {
   EXPECT_EQ(ProgramPath()[0], '/');
 }
 
-// What the loader has mapped of a module says of its exported functions, and of where functions
-// begin, what its file says.
+// The mapped pages of a module agree with its file about its exported functions, and about the
+// beginnings of functions.
 TEST(MappedImage, SaysOfFunctionsWhatTheFileSays) {
   for (const char* const name : {"libfixture.so", "libfixture_bare.so"}) {
     const std::string path = Fixture(name);

@@ -1,5 +1,5 @@
-// Capturing must not allocate: this program's malloc counts.  Not for
-// sanitizers, whose malloc it would replace.
+// Capturing must not allocate: this program's malloc counts its calls.  Not for sanitizers, whose
+// malloc it would replace.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "tests/callstack/frames.h"
 #include "tracker/callstack/capture.h"
 
-// glibc's own, under the name that it exports for wrappers.
+// glibc's own malloc, under the name exported for wrappers.
 extern "C" void* __libc_malloc(size_t size);
 extern "C" void* __libc_calloc(size_t count, size_t size);
 extern "C" void* __libc_realloc(void* block, size_t size);

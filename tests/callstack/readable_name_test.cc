@@ -32,7 +32,7 @@ TEST(ReadableName, LibcxxIsStdWithoutItsVersion) {
   EXPECT_EQ(ReadableName("_ZNSt3__16vectorIiE9push_backEOi"), "std::vector<int>::push_back(int&&)");
   EXPECT_EQ(ReadableName("_ZNSt6__ndk14sortEPiS0_"), "std::sort(int*, int*)");
   EXPECT_EQ(ReadableName("_ZNSt4__Cr4sortEPi.part.0"), "std::sort(int*)");
-  // What only looks like it.
+  // Names that only resemble it.
   EXPECT_EQ(ReadableName("_ZN5mystd3__14sortEPi"), "mystd::__1::sort(int*)");
   EXPECT_EQ(ReadableName("_ZNSt3__34sortEPi"), "std::__3::sort(int*)");
 }

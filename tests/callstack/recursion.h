@@ -29,7 +29,7 @@ struct Recursion {
   bool may_throw;
   int calls_left;
   uint32_t depth = 0;
-  // Where a longjmp goes, and the depth there.
+  // The target of a longjmp, and the depth there.
   jmp_buf* target = nullptr;
   uint32_t target_depth = 0;
 };
@@ -39,7 +39,7 @@ struct Thrown {};
 // Makes about calls_left calls, with frames of both compilations mixed.
 void Recurse(Recursion* recursion);
 
-// For recursion.cc itself: a frame of one compilation.
+// Makes a frame of one of the two compilations; for recursion.cc itself.
 void CallWithPointers(Recursion* recursion);
 void CallWithoutPointers(Recursion* recursion);
 

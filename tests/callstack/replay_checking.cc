@@ -29,8 +29,7 @@ __attribute__((noinline)) void Checker::Check(FrameState start, size_t max_frame
   CaptureAfresh(start, max_frames, &expected);
   ++tally->captures;
   if (!Same(got, expected)) ++tally->wrong;
-  // A handler that captures between the question and the capture gives the same stack another
-  // serial.
+  // A handler that captures between the query and the capture gives the same stack another serial.
   if (foreseen ? !Same(with_last_serial, expected) : asked && got.serial == last) {
     ++tally->wrong;
   }

@@ -1,4 +1,4 @@
-// A capture that is helped by the thread's last one, compared with one that is not.
+// Compares a capture that uses the thread's last one with a full capture.
 #ifndef ALLOMON_TESTS_CALLSTACK_REPLAY_CHECKING_H_
 #define ALLOMON_TESTS_CALLSTACK_REPLAY_CHECKING_H_
 
@@ -13,7 +13,7 @@ namespace allomon::testing {
 
 inline constexpr size_t kRoom = 600;
 
-// No constructor, so it may be used in signal handlers too.
+// Has no constructor, so that signal handlers can use it.
 struct Stack {
   uintptr_t frames[kRoom];
   size_t count;
@@ -34,7 +34,7 @@ struct Tally {
   std::atomic<uint64_t> foreseen{0};
 };
 
-// The state that one thread, or the handler of one thread, compares with.
+// The state for the comparisons of one thread, or of one thread's handler.
 struct Checker {
   Tally* tally;
   Stack got;
@@ -45,8 +45,8 @@ struct Checker {
   void Check(FrameState start, size_t max_frames);
 };
 
-// Half of the time room for all frames, otherwise for few, so that a stack is cut within its
-// record, behind it and at its end.
+// Returns room for all frames half of the time, otherwise for few, so that a stack is cut inside
+// its record, after it and at its end.
 size_t AnyRoom(Dice* dice);
 
 // A random recursion that checks in many of its frames.

@@ -1,4 +1,4 @@
-// What a thread keeps of its last capture: blocks, serials, and when bp is compared.
+// The record that a thread keeps of its last capture: blocks, serials, and the comparison of bp.
 #include "tracker/callstack/replay_record.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using testing::RecurseChecking;
 using testing::Stack;
 using testing::Tally;
 
-// checks inv.replay.own: a block changes hands only when its thread has ended.
+// checks inv.replay.own: a block gets another owner only when its thread has ended.
 TEST(Replay, BlocksAreUsedAgain) {
   Tally tally;
   const uint32_t before = internal::ReplayBlocksForTesting();
@@ -57,7 +57,7 @@ TEST(Replay, SameStackKeepsItsSerial) {
   EXPECT_NE(serial_stacks[5].serial, before);
 }
 
-// A record made before code was forgotten may be of code that has gone.
+// A record made before code was forgotten may describe code that is gone.
 TEST(Replay, ForgetsWithTheRules) {
   testing::CallAtDepth(20, CaptureRepeatedly, nullptr);
   testing::CallAtDepth(
@@ -76,7 +76,7 @@ TEST(Replay, ForgetsWithTheRules) {
 
 using internal::RecordedFrame;
 
-// Three frames: bp is loaded on the way to the second, which leaves it to the third.
+// Three frames: the step to the second one loads bp, which the second leaves to the third.
 class Record : public ::testing::Test {
  protected:
   Record() {
@@ -122,7 +122,7 @@ TEST_F(Record, ComparesBpOnceItIsNeeded) {
   record_.PushFresh({102, Sp(8), 8, 0});
   record_.Append(record_.begin());
   words_[2] = 9;
-  // The third frame turns out to be another, which needs bp.
+  // The third frame is now another one, which needs bp.
   words_[7] = 103;
   ASSERT_EQ(Confirmed(), 2u);
   const uint32_t second = record_.begin() + 1;
@@ -137,7 +137,7 @@ TEST_F(Record, ComparesBpOnceItIsNeeded) {
   EXPECT_EQ(Confirmed(), 1u);
 }
 
-// The same where the frame that is walked anew is one further out.
+// The same if the freshly walked frame is the next outer one.
 TEST_F(Record, ComparesBpOfInnerFramesOnceItIsNeeded) {
   record_.PushFresh({102, Sp(8), 8, 0});
   record_.Append(record_.begin());

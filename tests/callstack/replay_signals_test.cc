@@ -22,7 +22,7 @@ using testing::Same;
 using testing::Tally;
 
 Tally in_handler;
-// One per thread, and not on the stack: a handler has little of it.
+// One per thread, and not on the stack: a handler has little stack.
 thread_local Checker handlers_checker;
 
 __attribute__((noinline)) void CheckInHandler(int) {
@@ -94,12 +94,12 @@ TEST(Replay, EqualsFullWalkUnderSignalsOnAlternateStack) {
   RecurseUnderTimer();
 }
 
-// The thread sanitizer delays handlers until its own code is done.
+// The thread sanitizer delays handlers until its own code has finished.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 constexpr unsigned long kTrapFlag = 0x100;
 
 // Interrupts each instruction of a capture by a handler that captures, while the record is
-// confirmed, spliced and made anew.
+// confirmed, spliced and rebuilt.
 __attribute__((noinline)) void StepThroughCaptureHere(Recursion* recursion) {
   auto* checker = static_cast<Checker*>(recursion->argument);
   const FrameState here = ALLOMON_CALLER_FRAME();

@@ -1,4 +1,4 @@
-// A capture that is helped by the last one must be the same as one that is not.
+// A capture that uses the last one must equal a full capture.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,7 +70,7 @@ TEST(Replay, EqualsFullWalkAfterFork) {
   EXPECT_EQ(status, 0);
 }
 
-// A copy of the stack above a frame, in the stack.  Its words can be changed, since no function
+// A copy, on the stack, of the stack above a frame.  Its words can be changed, since no function
 // returns through them.  Pointers into the original point into the copy.
 struct TwinStack {
   static constexpr size_t kWords = 600;
@@ -91,8 +91,8 @@ struct TwinStack {
   FrameState frame;
 };
 
-// Changes each word of the copy to what it may become when a program runs: another word of the
-// stack, a value a little off, no pointer at all; and back.
+// Changes each word of the copy as a running program might: to another word of the stack, a value
+// slightly off, no pointer at all; and back.
 void ChangeEachWord(Recursion* recursion, FrameState here) {
   auto* checker = static_cast<Checker*>(recursion->argument);
   TwinStack twin(here);
@@ -100,7 +100,7 @@ void ChangeEachWord(Recursion* recursion, FrameState here) {
     const uintptr_t was = twin.words[i];
     for (uintptr_t value : {was + 8, twin.words[recursion->dice.Roll(TwinStack::kWords)], was + 16,
                             uintptr_t{0}, was ^ 1}) {
-      // Twice: the first makes the record that the second relies on.
+      // Twice: the first capture makes the record that the second one uses.
       checker->Check(twin.frame, kRoom);
       checker->Check(twin.frame, kRoom);
       twin.words[i] = value;
@@ -126,7 +126,7 @@ std::vector<uint32_t> WordsOfInterest(const TwinStack& twin, const Stack& stack)
 }
 
 // Changes several words at a time, each to another word of the stack, so that the record is spliced
-// where words that were changed before begin to matter, or cease to.
+// at points where earlier changes begin or cease to matter.
 void ChangeWordsAtRandom(Recursion* recursion, FrameState here) {
   auto* checker = static_cast<Checker*>(recursion->argument);
   testing::Dice& dice = recursion->dice;
@@ -136,7 +136,7 @@ void ChangeWordsAtRandom(Recursion* recursion, FrameState here) {
   const std::vector<uint32_t> places = WordsOfInterest(twin, checker->expected);
   const uint32_t count = static_cast<uint32_t>(places.size());
   for (int i = 0; i < 20000; ++i) {
-    // Words near the start are changed more often: those behind a changed word do not matter.
+    // Words near the start are changed more often: those after a changed word do not matter.
     const uint32_t at = places[dice.Roll(1 + dice.Roll(count))];
     const uint32_t from = places[dice.Roll(count)];
     twin.words[at] = original[dice.Roll(3) == 0 ? from : at];
@@ -156,7 +156,7 @@ __attribute__((noinline)) void ChangeWordsHere(Recursion* recursion) {
   ChangeWordsAtRandom(recursion, here);
 }
 
-// There is one thread, so the thread sanitizer finds nothing here.  Six seeds take it 16 s.
+// The test has one thread, so the thread sanitizer finds nothing here.  Six seeds take it 16 s.
 #if defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 1;
 #else
@@ -167,7 +167,7 @@ TEST(Replay, SeesEachWordThatChanges) {
   Tally tally;
   Checker checker = {};
   checker.tally = &tally;
-  // Under enough stack for the copies.
+  // Runs under a stack deep enough for the copies.
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Recursion recursion = {};
     recursion.dice.state = seed;

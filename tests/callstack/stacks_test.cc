@@ -260,7 +260,7 @@ TEST(Stacks, SmallerFiberWhereALargerOneWas) {
   uintptr_t frames[kFrames];
   bool truncated;
   const uintptr_t top = reinterpret_cast<uintptr_t>(region) + kBytes / 2;
-  // A pc in code without an FDE, so the frame pointers decide; they lead upwards.
+  // The pc is in code without an FDE, so the frame pointers decide; they lead upwards.
   auto* words = reinterpret_cast<uintptr_t*>(top - 64);
   words[0] = top + 16;
   words[1] = 1;
@@ -289,8 +289,8 @@ void* SmallThread(void* argument) {
   return nullptr;
 }
 
-// The smallest stack that the system accepts, on memory of the test's between guard pages.  The
-// thread's control block and the sanitizers' own data are in it too.
+// The smallest stack that the system accepts, in the test's memory between guard pages.  It also
+// holds the thread's control block and the sanitizers' data.
 TEST(Stacks, ThreadWithSmallStack) {
   GuardedStack stack(std::max<size_t>(sysconf(_SC_THREAD_STACK_MIN), 16384) + 8192);
   pthread_attr_t attributes;

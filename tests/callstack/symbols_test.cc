@@ -35,7 +35,7 @@ std::string BaseName(const std::string& path) { return path.substr(path.rfind('/
 
 Symbol ResolveNow(uintptr_t pc) { return ProcessSymbols::Load()->Resolve(pc); }
 
-// A library of this package, loaded as long as this object lives.
+// A library of this package, loaded while this object lives.
 class Library {
  public:
   explicit Library(const std::string& name)
@@ -67,7 +67,7 @@ TEST(Symbols, OwnFunctionWithNameAndLine) {
 }
 
 TEST(Symbols, FunctionOfLibc) {
-  // In a sanitizer's build the address of qsort may be that of an interceptor.
+  // The address of qsort may be that of an interceptor in a sanitizer's build.
   const uintptr_t pc = AddressOf(dlsym(RTLD_NEXT, "qsort"));
   const Symbol symbol = ResolveNow(pc);
   EXPECT_EQ(symbol.name.substr(symbol.name.size() - 5), "qsort");
@@ -122,7 +122,7 @@ TEST(Symbols, StaticFunctionOfStrippedLibraryIsNamedByOffset) {
   EXPECT_EQ(symbol.name, std::string("libfixture_bare.so+") + offset);
   EXPECT_EQ(symbol.position, std::string("libfixture_bare.so: ") + offset);
   EXPECT_EQ(BaseName(symbol.module), "libfixture_bare.so");
-  // The names that the dynamic linker needs are still there.
+  // The names that the dynamic linker needs are still present.
   EXPECT_EQ(ResolveNow(library.Find("fixture_plain")).name, "fixture_plain");
 }
 

@@ -81,7 +81,7 @@ TEST(Wrappers, SettingExtendsOrEmpties) {
   EXPECT_FALSE(Wrappers(WrappersOf(ProfileKind::kAlloc, "")).Contain("xmalloc"));
 }
 
-// A wrapper that takes time is where the time goes.
+// A wrapper that takes time is charged for it.
 TEST(Wrappers, KnownOnesAreOfMemoryOnly) {
   EXPECT_FALSE(Wrappers(WrappersOf(ProfileKind::kTime, std::nullopt)).Contain("xmalloc"));
   EXPECT_TRUE(Wrappers(WrappersOf(ProfileKind::kTime, "xmalloc")).Contain("xmalloc"));
