@@ -1,4 +1,4 @@
-// What people type behind `allomon ctl` and its kin.
+// Command lines of `allomon ctl` and related commands.
 #include "tools/control/options.h"
 
 #include <gtest/gtest.h>

@@ -49,7 +49,7 @@ static void Fork(void) {
   if (g_child_pid == 0) {
     dup2(ends[0], STDIN_FILENO);
     close(ends[1]);
-    // What the parent has read ahead is not the child's.
+    // The child must not use input that the parent has buffered.
     setvbuf(stdin, NULL, _IONBF, 0);
     return;
   }
