@@ -1,5 +1,5 @@
-// The walker on structures of a Python that never was: whole ones, and such as crashes, other
-// versions and other threads leave behind.  Nothing faults, and each walk ends.
+// Runs the walker on structures of an imaginary Python: intact ones, and ones as crashes, other
+// versions and other threads may leave.  Nothing faults, and each walk ends.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -29,12 +29,12 @@ uintptr_t g_thread;
 uintptr_t Thread(const RunningPython&) { return g_thread; }
 void WatchNothing() {}
 
-// What a version's interpreter says of itself.
+// The properties of a version that its interpreter declares.
 struct Version {
   uint32_t number;
   int32_t code_bytes;
   int32_t str_bytes;
-  size_t thread_words;  // where the parts of the table of 3.13 and later begin; 0: no table
+  size_t thread_words;  // offset of the parts of the table of 3.13 and later; 0: no table
   size_t frame_words;
   size_t code_words;
 };
@@ -106,7 +106,7 @@ class FakePython {
   std::vector<char> bytes_type_ = std::vector<char>(128);
 };
 
-// A thread with frames, in memory of its own.
+// A thread with frames, in its own memory.
 class Memory {
  public:
   explicit Memory(const RunningPython& python) : python_(python) {
@@ -176,7 +176,7 @@ class Memory {
 
   std::vector<char>& arena() { return arena_; }
   size_t used() const { return used_; }
-  // What says where the native loop is.
+  // Returns the address that marks the native loop.
   uintptr_t loop() const { return python_.layout.is_entry != 0 ? loop_ : outermost_; }
 
  private:
@@ -188,7 +188,7 @@ class Memory {
   uintptr_t current_ = 0;
 };
 
-// "name file:line" of each frame; how the walk ended.
+// Each frame as "name file:line", and the result of the walk.
 struct Walked {
   std::vector<std::string> frames;
   std::vector<uintptr_t> native;
@@ -273,7 +273,7 @@ TEST_P(BrokenDataTest, AChainWithoutEnd) {
   EXPECT_EQ(Walk(python_).frames.size(), static_cast<size_t>(kMostFrames));
 }
 
-// Whatever bytes stand there: all walks end, and read nothing that is not there.
+// All walks end and read only existing memory, whatever bytes they meet.
 TEST_P(BrokenDataTest, FlippedBytes) {
   const uintptr_t code = memory_.Code("f", kLines);
   for (int i = 0; i < 20; ++i) memory_.Push(i % 3 == 0 ? memory_.Code("g", kLines) : code, i % 8);

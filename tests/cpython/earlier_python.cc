@@ -1,4 +1,4 @@
-// What a Python before 3.11 exports of what the preloaded library looks for.
+// The symbols that the preloaded library looks for and that a Python before 3.11 exports.
 extern "C" {
 char PyCode_Type[416];
 char PyUnicode_Type[416];

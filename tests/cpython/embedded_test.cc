@@ -1,6 +1,6 @@
-// Python's frames in a program that embeds libpython, with sanitizers, too: every block of Python's
-// is a block of ours, which the address sanitizer sees, and threads of Python and of the program
-// look at the same stacks.
+// Python's frames in a program that embeds libpython, also with sanitizers.  Every block of Python
+// is one of ours, which the address sanitizer checks, and threads of Python and of the program read
+// the same stacks.
 #include <atomic>
 #include <fstream>
 #include <map>
@@ -18,7 +18,7 @@
 #include "tracker/cpython/attach.h"
 #include "tracker/tracker.h"
 
-// Of Python's stable interface; its headers are not needed.
+// Part of Python's stable interface; its headers are not needed.
 extern "C" {
 struct AllomonTestAllocator {
   void* context;
@@ -33,7 +33,7 @@ int PyRun_SimpleString(const char* text);
 void* PyEval_SaveThread();
 void PyEval_RestoreThread(void* thread);
 
-// Python keeps blocks for ever that nothing refers to.
+// Python keeps some blocks for ever that nothing refers to.
 const char* __lsan_default_suppressions() { return "leak:libpython\n"; }  // NOLINT
 }
 
@@ -43,7 +43,7 @@ namespace {
 // "name file:line" of the frames that are Python's, innermost first.
 using PythonStack = std::vector<std::string>;
 
-// Blocks of the script's own sizes, which no other block has.
+// Blocks of sizes that only the script uses.
 constexpr size_t kLeastBytes = 100'000;
 
 PythonStack PythonFramesOf(const Callstack& stack) {
@@ -59,7 +59,7 @@ PythonStack PythonFramesOf(const Callstack& stack) {
 
 struct Seen {
   std::mutex mutex;
-  std::map<size_t, PythonStack> stacks;  // by the size of the block
+  std::map<size_t, PythonStack> stacks;  // indexed by the size of the block
   std::atomic<size_t> frames{0};
 };
 
@@ -124,7 +124,7 @@ class EmbeddedTest : public ::testing::Test {
   TrackerId id_;
 };
 
-// What the script wrote: a line for each block, "bytes\tframe\tframe...".
+// Reads the script's output: a line for each block, "bytes\tframe\tframe...".
 std::map<size_t, PythonStack> ReadExpected(const std::string& path) {
   std::map<size_t, PythonStack> expected;
   std::ifstream file(path);
@@ -170,8 +170,8 @@ with open(')" + path + R"(', 'w') as file:
   EXPECT_GE(compared, kCalls * 9u / 10);
 }
 
-// Code objects are made and freed on several threads, whose lock changes hands all the time, while
-// a thread of the program reads live stacks, and another allocates without Python.
+// Code objects are made and freed on several threads, whose lock changes hands constantly, while a
+// thread of the program reads live stacks, and another allocates without Python.
 TEST_F(EmbeddedTest, ThreadsOfPythonAndOfTheProgramLookAtOnce) {
   std::atomic<bool> ends{false};
   std::thread reader([&] {
@@ -203,7 +203,7 @@ sys.setswitchinterval(5e-3)
   EXPECT_GT(seen_.frames.load(), 1000u);
 }
 
-// The thread that let go of the lock has frames in memory, which another thread may run by now.
+// The thread that released the lock has frames in memory, which another thread may already run.
 TEST_F(EmbeddedTest, ThreadWithoutTheLockHasNoFrames) {
   void* const thread = PyEval_SaveThread();
   SamplingFree(SamplingMalloc(99'999'990));

@@ -1,4 +1,4 @@
-// Tables of Python's lines, whole and damaged.
+// Python's line tables, intact and damaged.
 #include "tracker/cpython/line_table.h"
 
 #include <cstdlib>
@@ -44,7 +44,7 @@ TEST(LineTableTest, WhatIsNoRowHasNoLine) {
   EXPECT_EQ(LineOf({}, 7, 0), 0u);
 }
 
-// Each table ends where its memory ends, so that the address sanitizer sees what reads beyond it.
+// Each table ends where its memory ends, so that the address sanitizer detects reads past it.
 TEST(LineTableTest, DamagedTablesAreReadToTheirEndAtMost) {
   std::mt19937 random(1);
   for (int round = 0; round < 20000; ++round) {

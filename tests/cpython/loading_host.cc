@@ -1,4 +1,4 @@
-// Runs a script in a Python that it loads, as servers do that have Python as a plugin.
+// Runs a script in a Python that it loads, like servers that have Python as a plugin.
 //
 //   loading_host LIBRARY SCRIPT
 #include <dlfcn.h>
