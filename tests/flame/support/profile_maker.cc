@@ -13,7 +13,7 @@ std::string KeyOf(const MadeStack& frames) {
   return key;
 }
 
-// The frames that are one frame of the machine: one, and what is inlined into it.
+// Groups the frames that share one machine frame: a function, and the functions inlined into it.
 std::vector<MadeStack> Locations(const MadeStack& stack) {
   std::vector<MadeStack> locations;
   for (const MadeFrame& frame : stack) {

@@ -12,10 +12,10 @@
 namespace allomon::flame {
 
 struct MadeFrame {
-  std::string name;  // one that begins with ~ is inlined into the frame before it
+  std::string name;  // a name that begins with ~ is inlined into the previous frame
   std::string file = "";
   uint32_t line = 0;
-  std::string module = "/usr/bin/server";  // empty: none
+  std::string module = "/usr/bin/server";  // empty: no module
 };
 
 using MadeStack = std::vector<MadeFrame>;  // outermost first

@@ -68,7 +68,8 @@ MadeStack Vector(const std::string& type) {
       {"~std::allocator_traits<std::allocator<" + type + "> >::allocate", "alloc_traits.h", 464}};
 }
 
-// How much a place truly allocates, and what becomes of it, as shares.
+// The true amount that a place allocates, and the shares of it that stay live, are live at the
+// peak, or are temporary.
 struct Site {
   MadeStack stack;
   uint64_t size_bytes;
@@ -224,7 +225,7 @@ class Sampler {
                {part(1), part(site.live), part(site.peak), part(site.temporary)});
   }
 
-  // A stack that no other has, seen a few times.
+  // Adds a stack that occurs nowhere else, seen a few times.
   void AddRandom(size_t number) {
     MadeStack stack = kWorker;
     size_t state = number;

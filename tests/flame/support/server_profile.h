@@ -11,14 +11,14 @@ namespace allomon::flame {
 struct ServerOptions {
   uint64_t seed = 1;
   double rate = 1e-4;
-  double cache_growth = 1;   // what the cache holds, times this
-  bool has_indexer = true;   // one part that another version lacks
-  size_t random_stacks = 0;  // distinct ones beside, of up to 40 frames
+  double cache_growth = 1;   // factor for the contents of the cache
+  bool has_indexer = true;   // a part that another version lacks
+  size_t random_stacks = 0;  // further distinct stacks, of up to 40 frames
 };
 
-// A made-up server's heap profile: requests that are parsed and answered, a cache, a leak, a short
-// peak, temporaries, inlined calls, libraries, a timeline.  Sampled as a recording is; the same
-// options make the same profile.
+// Returns a synthetic server's heap profile: requests that are parsed and answered, a cache, a
+// leak, a short peak, temporaries, inlined calls, libraries, a timeline.  It is sampled like a
+// recording; the same options make the same profile.
 heap::HeapProfile ServerProfile(const ServerOptions& options);
 
 }  // namespace allomon::flame
