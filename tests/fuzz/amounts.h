@@ -1,4 +1,4 @@
-// What must hold of any heap profile that a reader accepts.
+// Properties of every heap profile that a reader accepts.
 #ifndef ALLOMON_TESTS_FUZZ_AMOUNTS_H_
 #define ALLOMON_TESTS_FUZZ_AMOUNTS_H_
 
@@ -22,7 +22,7 @@ inline void RequireWhole(const std::vector<heap::AgeCell>& cells) {
   }
 }
 
-// Each number refers to something, and each amount is one.
+// Requires that each number refers to something, and each amount is valid.
 inline void RequireWhole(const heap::HeapProfile& profile) {
   Require(profile.rate >= 0 && profile.rate <= 1, "a rate is in [0, 1]");
   for (const heap::Sample& sample : profile.samples) {

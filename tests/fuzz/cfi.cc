@@ -1,4 +1,4 @@
-// Call frame information, as the walk reads it in a host: an input is .eh_frame, or the table of
+// Call frame information as a walk reads it in a host: an input is .eh_frame, or the table of
 // .eh_frame_hdr.  Each function's program is run, and each expression in it evaluated.
 #include <cstring>
 
@@ -83,7 +83,7 @@ std::string SmallFrames() {
 
 }  // namespace
 
-// What linkers have made is in the archive.
+// Inputs made by linkers are in the archive.
 std::vector<std::string> Seeds() { return {SmallFrames()}; }
 
 }  // namespace allomon::fuzz

@@ -1,4 +1,4 @@
-// Collapsed stacks: what is accepted is consistent, and every format takes it.
+// Collapsed stacks: accepted input is consistent, and every format can export it.
 #include "tests/fuzz/imported.h"
 
 namespace allomon::fuzz {

@@ -1,5 +1,5 @@
-// Control pages, from both sides.  An input is a page: a command reads it as that of a hostile
-// process, and the process carries out its request as that of a hostile command.
+// Control pages, from both sides.  An input is a page: a command reads it as the page of a hostile
+// process, and the process executes its request as that of a hostile command.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -25,7 +25,7 @@ std::string TextOf(const char (&text)[kBytes]) {
   return std::string(text, strnlen(text, kBytes));
 }
 
-// The page of this process, which is removed at its end.
+// The page of this process, which is removed when the process ends.
 class PageFile {
  public:
   PageFile()
@@ -60,7 +60,7 @@ uint64_t BootNanos() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// The command's side.  Whether it believes the page.
+// Tests the command's side.  Returns whether it accepts the page.
 bool CheckClient(std::string_view input) {
   // One for each process: libFuzzer's jobs are processes.
   static PageFile file;
@@ -87,8 +87,8 @@ bool CheckClient(std::string_view input) {
   return true;
 }
 
-// The process's side.  The recording that a request asks for goes into a folder of its own,
-// whatever the path says.
+// Tests the process's side.  The recording that a request asks for goes into a separate folder,
+// whatever its path says.
 class Host {
  public:
   Host() {
@@ -117,7 +117,7 @@ class Host {
   }
 
  private:
-  // Attendants end the path with a zero, too.
+  // The attending process also ends the path at a zero.
   void Confine(const control::Request& asked, control::Request* request) const {
     std::string name = TextOf(asked.path);
     name.resize(std::min(name.size(), sizeof(asked.path) - 64));

@@ -16,7 +16,7 @@ constexpr size_t kHeaderBytes = 64;  // ELF's, and one of a section
 constexpr uint64_t kBytesPerQuestion = 29;
 constexpr uint64_t kMostQuestions = 250;
 
-// Asks everything that can be asked of the image, and whether it has a name for anything.
+// Calls every query on the image.  Returns whether any name was found.
 bool CheckElf(const uint8_t* data, size_t size) {
   auto file = ElfFile::FromMemory(data, size);
   if (file == nullptr) return false;
@@ -37,7 +37,7 @@ bool CheckElf(const uint8_t* data, size_t size) {
   return has_names;
 }
 
-// Every section is as likely to be changed as any other, however small.
+// Damages every section with equal probability, however small it is.
 class Damager {
  public:
   Damager(const uint8_t* data, size_t size, unsigned seed)
@@ -52,7 +52,7 @@ class Damager {
             {static_cast<size_t>(bytes.position() - image_.data()), bytes.remaining()});
       }
     }
-    // The section headers, which are last in a file that ld wrote.
+    // The section headers are last in a file written by ld.
     const size_t headers = std::min(size, kHeaderBytes * file->section_count());
     if (headers > 0) targets_.push_back({size - headers, headers});
   }
@@ -88,7 +88,7 @@ class Damager {
 
 }  // namespace
 
-// All are compilers' and linkers': in the archive.
+// All inputs come from compilers and linkers, and are in the archive.
 std::vector<std::string> Seeds() { return {}; }
 
 }  // namespace allomon::fuzz

@@ -1,4 +1,5 @@
-// jemalloc's and gperftools' texts: what is accepted is consistent, and every format takes it.
+// The text formats of jemalloc and gperftools: accepted input is consistent, and every format can
+// export it.
 #include "tests/fuzz/imported.h"
 
 namespace allomon::fuzz {

@@ -1,4 +1,4 @@
-// HTTP: each input has one response, which is whole, or none.
+// HTTP: each input gets one complete response, or no response.
 #include "tools/serve/http.h"
 
 #include "tests/fuzz/target.h"
@@ -17,7 +17,7 @@ std::string BodyFor(const serve::Request& request) {
   return text + (serve::IsLocalHost(request.host) ? "1" : "0");
 }
 
-// A frame is found in what came first, and what comes later does not change it.
+// Once a frame is complete, later bytes do not change it.
 void CheckPrefixes(std::string_view input, const Frame& whole) {
   for (const size_t cut : {input.size() / 2, whole.head_bytes}) {
     const Frame frame = serve::FrameOf(input.substr(0, cut));

@@ -1,4 +1,4 @@
-// What must hold of another profiler's file.
+// Properties of every accepted file of another profiler.
 #ifndef ALLOMON_TESTS_FUZZ_IMPORTED_H_
 #define ALLOMON_TESTS_FUZZ_IMPORTED_H_
 
@@ -19,7 +19,8 @@ inline std::string ExportOfLarge(const std::string& format) {
                                       heap::Metric::kLive);
 }
 
-// Writes the profile in one of the formats: the input chooses it, so that a finding comes back.
+// Writes the profile in one of the formats.  The input chooses it, so that a finding is
+// reproducible.
 inline void CheckExport(const heap::HeapProfile& profile, std::string_view input) {
   Require(interchange::testing::IsConsistent(profile), "a profile is consistent");
   const auto metric = interchange::DefaultMetric(profile);

@@ -1,7 +1,7 @@
-// Marshalled graphs, with a header that fits, as an attacker would send them: the graph of accepted
-// bytes passes the heap's verifier, and is written in the one way in which it can be written.
+// Marshalled graphs with a matching header, as an attacker would send them: the graph of accepted
+// bytes passes the heap's verifier, and marshalling it again gives its only encoding.
 //
-// An input is what stands behind the header, or a whole file, whose header is made to fit.
+// An input is the bytes after the header, or a whole file, whose header is corrected.
 #include "runtime/marshal.h"
 
 #include <cstring>
@@ -54,7 +54,7 @@ class Checker {
     return bytes;
   }
 
-  // An empty string if the bytes are refused, else the bytes that the graph is written as.
+  // Returns an empty string if the bytes are refused, otherwise the encoding of the graph.
   std::string ReadAndWrite(const std::string& bytes) {
     const uint64_t before = heap_->statistics().allocated_words;
     const auto graph = gc::unmarshal<Node>(bytes, types_);

@@ -1,5 +1,5 @@
-// mlmon.out, and the script with its functions: what is accepted is written as a file that is read
-// again, and every format takes it.
+// mlmon.out, and the script with its functions: accepted input is written as a file that can be
+// read again, and every format can export it.
 #include "tracker/formats/mlmon.h"
 
 #include "tests/fuzz/imported.h"
@@ -7,7 +7,7 @@
 namespace allomon::fuzz {
 namespace {
 
-// The script stands behind the profile, so that both get damaged.
+// The script follows the profile, so that both get damaged.
 constexpr std::string_view kSeam = "#!/bin/sh";
 
 bool CheckProfile(std::string_view text) {

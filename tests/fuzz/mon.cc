@@ -1,4 +1,4 @@
-// mon.out: what is accepted is written as the same file, and is charged to functions.
+// mon.out: accepted input is written back as the same file, and is charged to functions.
 #include "tests/fuzz/target.h"
 #include "tools/prof/charge.h"
 #include "tracker/formats/mon_file.h"

@@ -1,5 +1,5 @@
 // Command lines of all commands: the first line of an input is the command's name, and each other
-// line is an argument.  What is refused is refused with a line.
+// line is an argument.  A refusal comes with one line of text.
 #include "tools/control/options.h"
 
 #include <optional>
@@ -77,7 +77,7 @@ constexpr Command kCommands[] = {
     {"top", [](const Arguments& args) { return IsAccepted(control::ParseTopOptions(args)); }},
 };
 
-// As execve gives them: an argument ends at a zero.
+// Cuts an argument at a zero, as execve does.
 std::string WithoutZero(std::string_view line) {
   return std::string(line.substr(0, line.find('\0')));
 }

@@ -1,5 +1,5 @@
-// pprof files: what is accepted can be worked with, every format takes it, and it is written as a
-// file that is read again.
+// pprof files: accepted input can be processed, every format can export it, and it is written as a
+// file that can be read again.
 #include "tools/pprof/pprof.h"
 
 #include "tests/fuzz/imported.h"
@@ -11,7 +11,7 @@
 namespace allomon::fuzz {
 namespace {
 
-// Of what gets larger as it is unpacked.
+// The limit for data that grows when it is decompressed.
 constexpr size_t kMostBytes = size_t{16} << 20;
 
 void CheckWrittenAgain(const heap::HeapProfile& profile) {
@@ -25,7 +25,7 @@ void CheckWrittenAgain(const heap::HeapProfile& profile) {
   }
 }
 
-// Names of the file may be in an error; commands make them harmless.
+// An error may contain names from the file; commands make them harmless.
 void RequireNoNewline(std::string_view message) {
   Require(message.find('\n') == message.npos, "an error is one line", message);
 }
@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return Done(CheckPprof(TextOf(data, size)));
 }
 
-// Lengths fit again, in half of the cases.
+// Corrects the lengths in half of the cases.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                           unsigned seed) {
   using namespace allomon;

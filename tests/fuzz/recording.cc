@@ -1,7 +1,8 @@
-// Recordings: nothing crashes, and what is read is whole.
+// Recordings: nothing crashes, and accepted input is consistent.
 //
-// Most of a recording is zeros.  So an input is a byte of flags, and the file's segments without
-// the zeros at their ends, each behind its length; with the flag kIsFile, the file as it is.
+// Most of a recording is zeros.  So an input is a byte of flags, followed by the file's segments
+// without the zeros at their ends, each after its length; with the flag kIsFile, by the file
+// itself.
 #include "tracker/formats/recording.h"
 
 #include <cstring>
@@ -20,8 +21,8 @@ using recording::Process;
 using recording::SegmentHeader;
 using recording::Sum;
 
-// Names are looked for in the files that the recording mentions, which takes a hundred times as
-// long: damage leaves the flag rarely.
+// With this flag names are looked up in the files that the recording mentions, which takes a
+// hundred times as long: damage rarely keeps the flag.
 constexpr char kWithNames = 1;
 constexpr unsigned kDamagesPerNames = 64;
 constexpr char kIsFile = 2;
@@ -56,7 +57,7 @@ std::string InputOf(std::string_view file, char flags) {
     const auto length = static_cast<Length>(std::min(segment.size(), kMostLength));
     input.append(reinterpret_cast<const char*>(&length), sizeof(length));
     input += segment.substr(0, length);
-    // An empty one behind it keeps the last segment whole.
+    // An empty segment after it keeps the last segment at full size.
     if (is_whole && file.size() == kSegmentBytes) input.append(sizeof(length), '\0');
   }
   return input;
@@ -106,7 +107,7 @@ bool CheckRecording(std::string_view input) {
   return true;
 }
 
-// Changes a file in a few places, at which segments and their numbers begin.
+// Changes a file in a few places, at the beginnings of segments and of their numbers.
 class Damager {
  public:
   explicit Damager(uint64_t seed) : random_(seed) {}
@@ -153,7 +154,7 @@ class Damager {
     memmove(&(*file)[to], &(*file)[from], kSegmentBytes);
   }
 
-  // A value that is likely to surprise, at a place where a number begins.
+  // Writes a value that readers may handle wrongly, at a place where a number begins.
   void Write(uint64_t segment, uint64_t offset, std::string* file) {
     const size_t bytes = size_t{1} << Below(4);
     const uint64_t at = (segment + offset) / bytes * bytes;
@@ -196,7 +197,7 @@ std::string BytesOfHex(const std::string& hex) {
   return bytes;
 }
 
-// Two processes; the second one's addresses are of this program.
+// Makes two processes; the addresses of the second one belong to this program.
 std::string SmallRecording(uint64_t seed) {
   using namespace recording;
   RecordedProcess second = RandomProcess(8, seed + 1, 30, 5);

@@ -1,9 +1,9 @@
-// Runs a target without libFuzzer: on its seeds and the inputs of its archive, on each of them cut
-// short, and on some thousand of them damaged.  The damage is the same each time.
+// Runs a target without libFuzzer: on its seeds and the inputs of its archive, on truncations of
+// each, and on some thousand damaged inputs.  The damage is the same each time.
 //
-//   replay --archive=X.tgz --dictionary=X.dict --rounds=N    the test, which keeps what ends it
-//   replay --seeds=FOLDER                                    writes what the target's writers make
-//   replay FILE...                                           the inputs that libFuzzer has kept
+//   replay --archive=X.tgz --dictionary=X.dict --rounds=N    the test, which keeps a fatal input
+//   replay --seeds=FOLDER                                    writes the target's own seeds
+//   replay FILE...                                           the inputs kept by libFuzzer
 #include <algorithm>
 #include <cinttypes>
 #include <csignal>
@@ -23,10 +23,10 @@ extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, s
 namespace allomon::fuzz {
 namespace {
 
-constexpr size_t kMostAdded = size_t{1} << 18;  // by one damage
-constexpr size_t kMostCuts = 64;                // of one input
+constexpr size_t kMostAdded = size_t{1} << 18;  // bytes added by one damage
+constexpr size_t kMostCuts = 64;                // truncations of one input
 
-// A sanitizer is that much slower, so it gets that many times fewer inputs.
+// A sanitizer is slower by this factor, so it gets fewer inputs by this factor.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSlower = 8;
 #else
@@ -56,7 +56,7 @@ std::vector<std::string> Unpack(const std::string& path) {
   return files;
 }
 
-// The word of a line of a dictionary, "name=" before it or not.
+// Returns the word of a line of a dictionary; the line may begin with "name=".
 std::optional<std::string> WordOf(const std::string& line) {
   const size_t begin = line.find('"');
   const size_t end = line.rfind('"');
@@ -87,7 +87,7 @@ std::vector<std::string> ReadDictionary(const std::string& path) {
 
 std::string_view running;
 
-// Bazel keeps what is in that folder, in test.outputs.
+// Bazel keeps the contents of that folder, in test.outputs.
 void KeepInput(int) {
   const char* const folder = getenv("TEST_UNDECLARED_OUTPUTS_DIR");
   const std::string path = std::string(folder == nullptr ? "." : folder) + "/finding";
@@ -123,7 +123,7 @@ struct Arguments {
   std::vector<std::string> files;
 };
 
-// False if this is none of the above.
+// Returns false if the arguments have no form above.
 bool Parse(int argc, char** argv, Arguments* args) {
   std::string rounds;
   const std::pair<std::string_view, std::string*> options[] = {{"--archive=", &args->archive},
@@ -159,7 +159,7 @@ void RunCuts(const std::string& input) {
   for (size_t size = 0; size < input.size(); size += step) Run(input.substr(0, size));
 }
 
-// What is refused, and never accepted, or never refused, is damaged too much, or too little.
+// If no damaged input is accepted, the damage is too strong; if none is refused, too weak.
 int Test(const Arguments& args) {
   std::vector<std::string> inputs = Seeds();
   for (std::string& input : Unpack(args.archive)) inputs.push_back(std::move(input));
@@ -179,7 +179,7 @@ int Test(const Arguments& args) {
   accepted_inputs = 0;
   const uint64_t rounds = args.rounds / kSlower;
   for (uint64_t i = 0; i < rounds; ++i) {
-    // What is refused as it is seldom gets far.
+    // Inputs that are refused even undamaged seldom exercise much code.
     const std::vector<std::string>& from = damage.Below(4) == 0 ? inputs : readable;
     Run(Damaged(from[damage.Below(from.size())]));
   }

@@ -1,5 +1,5 @@
-// Heap snapshots: what is accepted is a graph whose numbers are within it, and can be asked who
-// keeps whom alive.
+// Heap snapshots: accepted input is a graph whose indices are in range, and which can be queried
+// for retainers.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using snapshot::Snapshot;
 
-// In pieces of odd sizes, so that numbers and strings lie across their ends.
+// Reads in pieces of odd sizes, so that numbers and strings cross their boundaries.
 absl::StatusOr<Snapshot> Read(std::string_view text, bool edges) {
   snapshot::JsonScanner scanner(
       [rest = text](char* to, size_t size) mutable {
@@ -86,7 +86,7 @@ struct Cell {
   gc::Field<Cell> tail;
 };
 
-// By the managed heap's own writer.
+// Uses the managed heap's own writer.
 std::string Written() {
   auto heap = gc::Heap::Create().value();
   const gc::Mutator mutator(*heap);

@@ -1,5 +1,5 @@
-// The functions beside an mlmon.out: a program's answer, or a script that gives it, with the places
-// of calls in its comments.  What is accepted is written as an answer that is read again.
+// The list of functions for an mlmon.out: a program's answer, or a script that prints it, with the
+// places of calls in its comments.  Accepted input is written as an answer that can be read again.
 #include "tests/fuzz/target.h"
 #include "tracker/formats/call_sites.h"
 #include "tracker/formats/source_table.h"

@@ -1,5 +1,5 @@
-// What the targets of this folder have in common.  A target is one file with the function that
-// libFuzzer calls: it gives bytes to a reader, and checks what must hold of any.
+// Shared by the targets of this folder.  A target is one file with the function that libFuzzer
+// calls: it passes bytes to a reader, and checks properties that must hold for any input.
 #ifndef ALLOMON_TESTS_FUZZ_TARGET_H_
 #define ALLOMON_TESTS_FUZZ_TARGET_H_
 
@@ -13,7 +13,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
-// A target may have it: damages so that the input stays well-formed on the outside.
+// Optional in a target: damages an input such that its outer form stays valid.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                           unsigned seed);
 // libFuzzer's own damage, and replay's where there is no libFuzzer.
@@ -21,10 +21,11 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace allomon::fuzz {
 
-// Inputs that our own writers make.  Each target has them, besides those in its archive.
+// Returns inputs made by our own writers.  Each target has them, in addition to those of its
+// archive.
 std::vector<std::string> Seeds();
 
-// Inputs that were read, and not refused: a fuzzer whose every input is refused tests nothing.
+// The number of inputs that were not refused: a fuzzer whose every input is refused tests nothing.
 inline uint64_t accepted_inputs = 0;
 
 inline int Done(bool is_accepted) {
@@ -43,7 +44,7 @@ inline void Require(bool holds, const char* what, std::string_view detail = "") 
   abort();
 }
 
-// Abseil's string_view is not everywhere the library's.
+// Abseil's string_view is not always the library's.
 template <typename Text>
 std::string_view ViewOf(const Text& text) {
   return {text.data(), text.size()};
@@ -55,7 +56,7 @@ void RequireOneLine(const Text& message) {
           ViewOf(message));
 }
 
-// Puts a text into libFuzzer's buffer, and answers its size there.
+// Copies a text into libFuzzer's buffer, and returns its size there.
 inline size_t PutBack(const std::string& text, uint8_t* data, size_t max_size) {
   const size_t size = text.size() < max_size ? text.size() : max_size;
   text.copy(reinterpret_cast<char*>(data), size);
