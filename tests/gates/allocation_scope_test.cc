@@ -238,7 +238,7 @@ TEST(AllocationScope, BlockOutlivesAllScopes) {
   EXPECT_EQ(later.Stop().live_blocks, 0u);
 }
 
-// Without the error, the scope would count nothing from there on, and every gate would pass.
+// Without the error the scope would stop counting, and every gate would pass.
 TEST(AllocationScope, UncountedRegionThatEndsInAnotherScopeIsAnError) {
   auto region = std::make_unique<UncountedRegion>();
   AllocationScope scope;
@@ -306,7 +306,7 @@ TEST(AllocationScope, EightTrackersLeaveNoRoomAndTheReportSaysSo) {
 }
 
 TEST(AllocationScope, NoTrackerIsLeftBehind) {
-  // More scopes, one after the other, than there are places for sessions.
+  // More scopes, one after the other, than slots for sessions.
   for (int i = 0; i < 100; ++i) ExpectExact(AllocationsOf([] { Take(16); }));
 }
 
@@ -346,7 +346,7 @@ __attribute__((noinline)) int Recurse(int depth) {
   return deeper + 1;
 }
 
-// Each depth is a call stack of its own; the deepest are cut.
+// Each depth has its own call stack; the deepest are cut.
 TEST(AllocationScope, DeepRecursionIsCountedThoughItsStacksAreCut) {
   AllocationScope scope;
   EXPECT_EQ(Recurse(2000), 2000);

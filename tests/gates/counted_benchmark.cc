@@ -28,7 +28,7 @@ BENCHMARK(BM_ThreeBlocks)->Name("BM_FiveIterations")->Iterations(5);
 BENCHMARK(BM_ThreeBlocks)->Name("BM_TwoThreads")->Threads(2);
 BENCHMARK(BM_ThreeBlocks)->Name("BM_Repeated")->Repetitions(2);
 
-// Only what the loop allocates counts.
+// Only allocations of the loop count.
 void BM_SetUpAndPausedAllocationsDoNotCount(benchmark::State& state) {
   std::vector<Block> before(100);
   for (Block& block : before) block = Take(1000);
@@ -71,8 +71,8 @@ void BM_ManagedObjects(benchmark::State& state) {
 }
 BENCHMARK(BM_ManagedObjects)->Iterations(16);
 
-// Counted on whatever thread it happens: what std::thread keeps, and the block that is taken on the
-// thread.  (The C library keeps stacks of threads that have ended, so the timing left one.)
+// Counts on every thread: the state of std::thread, and the block allocated on the thread.  (The C
+// library keeps stacks of ended threads, so the timing run has left one.)
 void BM_OnAnotherThread(benchmark::State& state) {
   for (auto _ : state) std::thread([] { Take(8); }).join();
 }

@@ -55,7 +55,7 @@ TEST(Readable, OfALibraryOnlyTheFunctionThatTheProgramCalled) {
             "std::vector::push_back Own elsewhere main ");
 }
 
-// A program that was compiled without lines: all of it seemed to be one library's.
+// A program compiled without lines: all of it used to be taken for one library.
 TEST(Readable, WithoutLinesTheNamesDecide) {
   EXPECT_EQ(NamesOf({{"[unknown]", "", 0},
                      {"std::vector<int>::push_back(int&&)", "", 0},

@@ -155,7 +155,7 @@ TEST_F(GateCommand, UpdateWritesABaselineThatComparesEqual) {
   EXPECT_EQ(Read("new.json"), first);
 }
 
-// Two calls in one function, as the profile of a pass of one iteration.
+// Returns the profile of a pass of one iteration with two calls in one function.
 std::string Profile(const std::string& sites) {
   return "{\"allomon_gate_profile\": 1, \"passes\": [" + sites + "]}";
 }
@@ -227,8 +227,8 @@ std::string Moved(int allocations, int bytes, const std::string& function) {
          "\", \"file\": \"./parse.cc\", \"line\": 3}]}";
 }
 
-// +3 and -2 are the growth of 1; without the -2 a reader looks for two allocations that nobody
-// made.
+// +3 and -2 are the growth of 1; without the -2 a reader would look for two allocations that do not
+// exist.
 TEST_F(GateSites, WhatVanishedIsListedWithAMinus) {
   const Result result = CompareWith(3, Moved(3, 24, "Lex"));
   EXPECT_EQ(result.status, 1);

@@ -1,4 +1,4 @@
-// Allocations that compilers cannot remove, each in a function that a call stack names.
+// Allocations that compilers cannot remove, each in a function that call stacks show.
 #ifndef ALLOMON_TESTS_GATES_KEEP_H_
 #define ALLOMON_TESTS_GATES_KEEP_H_
 

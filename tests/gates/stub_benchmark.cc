@@ -1,5 +1,5 @@
-// The library behind the stub headers.  In a file of its own, since the linker wraps calls from
-// other files alone.
+// The library of the stub headers.  It is in its own file, since the linker wraps only calls from
+// other files.
 #include <benchmark/benchmark.h>
 
 namespace benchmark {

@@ -1,4 +1,4 @@
-// Linked without a malloc that reports: a gate that would see nothing must not pass.
+// Linked with a malloc that does not report: a gate that would see nothing must not pass.
 #include <gtest/gtest-spi.h>
 
 #include "tracker/gates/gtest.h"

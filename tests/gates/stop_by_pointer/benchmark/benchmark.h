@@ -1,4 +1,4 @@
-// What BenchmarkMemoryManager uses of Google Benchmark, in the shape of 1.7.
+// The part of Google Benchmark that BenchmarkMemoryManager uses, in the shape of 1.7.
 #ifndef ALLOMON_TESTS_GATES_STOP_BY_POINTER_BENCHMARK_BENCHMARK_H_
 #define ALLOMON_TESTS_GATES_STOP_BY_POINTER_BENCHMARK_BENCHMARK_H_
 
@@ -31,7 +31,8 @@ class MemoryManager {
 #pragma GCC diagnostic pop
 };
 
-// The manager of the stub library, which a test asks for figures as the library would.
+// Registers the manager with the stub library; a test requests figures from it as the library
+// would.
 void RegisterMemoryManager(MemoryManager* manager);
 MemoryManager* RegisteredManager();
 
