@@ -1,4 +1,4 @@
-// Runs a piece of code in a forked child, which may die, and keeps what the child wrote.
+// Runs code in a forked child, which may die, and keeps the child's output.
 #ifndef ALLOMON_TESTS_GUARD_CHILD_H_
 #define ALLOMON_TESTS_GUARD_CHILD_H_
 

@@ -1,5 +1,5 @@
-// Guarded blocks behave as blocks do: their sizes, alignments, contents and notes, also when the
-// pool has no room.
+// Guarded blocks behave like other blocks: their sizes, alignments, contents and notes, also when
+// the pool has no room.
 #include <malloc.h>
 
 #include <atomic>
@@ -203,7 +203,7 @@ TEST(GuardBlock, BadOptionsSayWhy) {
   }));
 }
 
-// The guard samples here without any tracker.
+// The guard samples without any tracker in this test.
 TEST(GuardBlock, GuardSamplesByItselfIfAskedTo) {
   ExpectQuietSuccess(RunChild([] {
     const char* error = "";
@@ -225,8 +225,8 @@ void UseAfterFree() {
   misuse::Write(block);
 }
 
-// Reports a use after free with a second tracker beside the one of GuardEverything().  The note
-// shows what the second tracker's describe() returns.
+// Reports a use after free with a second tracker in addition to the one of GuardEverything().  The
+// note shows the text that the second tracker's describe() returns.
 template <typename Describing>
 ChildEnd ReportWith(Describing tracker) {
   return RunChild([&] {

@@ -148,7 +148,7 @@ TEST(GuardErrors, DoubleFreeNamesBothFrees) {
 sem_t freeing;
 sem_t never;
 
-// A tracker whose dealloc callback stands still.  Its block is then neither live nor in quarantine.
+// A tracker whose dealloc callback waits.  Meanwhile its block is neither live nor in quarantine.
 struct WaitingTracker {
   std::optional<int> alloc_major(const Allocation& allocation) {
     if (allocation.size_bytes != 77) return std::nullopt;
@@ -224,7 +224,7 @@ TEST(GuardErrors, EveryMismatchedPairWithAnArrayIsReported) {
                  "operator delete of a block from operator new[]");
 }
 
-// The C++ runtime that a library has linked in calls malloc and free (Debian's rustc).
+// A C++ runtime that is linked into a library calls malloc and free (Debian's rustc).
 TEST(GuardErrors, BlocksCrossTheBorderOfALibraryWithARuntimeOfItsOwn) {
   const ChildEnd end = RunChild([] {
     GuardEverything();
@@ -267,8 +267,8 @@ TEST(GuardErrors, MatchedPairsAreNotReported) {
   EXPECT_EQ(end.said, "");
 }
 
-// A guard that goes on is for programs that are known to mix families.  It reports every error that
-// a free finds, and the program goes on.
+// A guard that continues after errors is for programs that are known to mix families.  It reports
+// every error found by a free, and the program continues.
 TEST(GuardErrors, GoesOnAfterWhatFreeFindsIfToldSo) {
   const ChildEnd end = RunChild([] {
     GuardEverything(/*goes_on=*/true);

@@ -1,4 +1,4 @@
-// Hosts with handlers, signal stacks, forks and habits of their own keep what is theirs.
+// Hosts with their own handlers, signal stacks, forks and habits keep them.
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -34,7 +34,7 @@ void InstallHandler(void (*handler)(int, siginfo_t*, void*), int flags = 0) {
 }
 
 // A handler as virtual machines have it: makes the host's own page accessible and returns to the
-// instruction.
+// faulting instruction.
 void Recover(int, siginfo_t* info, void*) {
   if (info->si_addr != g_own_page) _exit(42);
   mprotect(g_own_page, kPageBytes, PROT_READ | PROT_WRITE);
@@ -113,8 +113,8 @@ TEST(GuardHost, HandlerFromLaterMayAskTheGuard) {
   EXPECT_EQ(another.said, "");
 }
 
-// In a host without a handler of its own, a wild pointer kills the program by SIGSEGV as it would
-// without the guard.  The guard writes nothing.
+// A wild pointer in a host without a handler kills the program by SIGSEGV, as without the guard.
+// The guard writes nothing.
 TEST(GuardHost, OtherFaultsAreNotOurs) {
   const ChildEnd end = RunChild([] {
     GuardEverything();
@@ -170,7 +170,7 @@ __attribute__((noinline)) int Overflow(int depth) {
   return depth < 0 ? 0 : Overflow(depth + 1) + frame[0];
 }
 
-// A host that survives the overflow of its stack needs its handlers to run on an alternative stack.
+// A host that survives a stack overflow needs its handlers to run on an alternative stack.
 TEST(GuardHost, HandlerOfStackOverflowsRunsOnItsAlternativeStack) {
   const ChildEnd end = RunChild([] {
     stack_t stack = {};
@@ -186,7 +186,7 @@ TEST(GuardHost, HandlerOfStackOverflowsRunsOnItsAlternativeStack) {
   EXPECT_EQ(end.said, "");
 }
 
-// A handler that did not ask for the alternative stack is not moved there, although the stack
+// A handler that did not request the alternative stack does not run on it, although the stack
 // exists.
 TEST(GuardHost, HandlerThatWantsTheThreadsStackHasIt) {
   const ChildEnd end = RunChild([] {
@@ -245,7 +245,7 @@ TEST(GuardHost, ChildOfAForkIsGuardedAndItsParentGoesOn) {
 }
 
 // The parent forks while another thread is in the pool.  The child must not wait for a lock whose
-// holder does not exist in the child.
+// holder does not exist in it.
 TEST(GuardHost, ForksAmongThreadsThatUseThePool) {
   const ChildEnd end = RunChild([] {
     GuardEverything();
@@ -278,8 +278,8 @@ void StandStill(int, siginfo_t*, void*) {
   for (;;) pause();
 }
 
-// The thread that faults may hold any of the allocator's locks.  A report that waited for one of
-// them would wait for ever.
+// The faulting thread may hold any of the allocator's locks.  A report that waited for one of them
+// would wait for ever.
 // checks inv.guard.report
 TEST(GuardHost, ReportTakesNoLockOfTheAllocator) {
   const ChildEnd end = RunChild([] {
@@ -296,7 +296,7 @@ TEST(GuardHost, ReportTakesNoLockOfTheAllocator) {
   ExpectHas(end.said, "  note: kept by a test");
 }
 
-// The first thread to fault is reported.  The second one gets the host's handler and no report.
+// The first fault is reported.  The second thread gets the host's handler and no report.
 TEST(GuardHost, OneReportForTwoThreadsThatFault) {
   const ChildEnd end = RunChild([] {
     sem_init(&g_first_is_in_handler, 0, 0);

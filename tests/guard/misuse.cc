@@ -22,7 +22,7 @@ NOT_INLINED char Read(const char* address) { return *static_cast<const volatile 
 namespace allomon::testing {
 namespace {
 
-// A test that cannot have its guard must not pass, so the process ends with 98.
+// A test that cannot start its guard must not pass, so the process ends with 98.
 void Insist(bool holds, const char* what) {
   if (holds) return;
   fprintf(stderr, "%s\n", what);

@@ -1,4 +1,4 @@
-// Functions whose names must stand in reports, and the guard as the tests want it.
+// Functions whose names must appear in reports, and the guard as the tests configure it.
 #ifndef ALLOMON_TESTS_GUARD_MISUSE_H_
 #define ALLOMON_TESTS_GUARD_MISUSE_H_
 
@@ -32,8 +32,8 @@ struct NotingTracker {
   std::string describe(const int& size) { return text + ", size " + std::to_string(size); }
 };
 
-// Guards every block from now on, with a note.  `goes_on`: the program goes on after an error that
-// a free finds.
+// Guards every block from now on, with a note.  `goes_on`: the program continues after an error
+// found by a free.
 void GuardEverything(bool goes_on = false);
 
 // Returns a block at the end, or at the start, of its page.  Allocates until a block lies there.

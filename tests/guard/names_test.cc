@@ -94,7 +94,7 @@ TEST(CodePlace, FunctionOfASharedLibrary) {
   EXPECT_NE(std::string(place.module).find("/libc.so"), std::string::npos) << place.module;
 }
 
-// The kernel says "PATH (deleted)" of a file that has gone; another one may be called so.
+// The kernel shows "PATH (deleted)" for a file that is gone; another file may have that name.
 TEST(CodePlace, AnotherFileGivesNoNames) {
   const std::string path = std::filesystem::canonical(testing::TempDir()) / "mapped";
   std::filesystem::remove(path);

@@ -1,5 +1,5 @@
-// The pool by itself: how long a freed slot waits, what can be predicted, and how much memory it
-// takes.  Nothing here replaces malloc or faults, so the sanitizers run these tests too.
+// The pool itself: the time before a freed slot is reused, its predictability, and its memory.
+// Nothing here replaces malloc or faults, so the sanitizers run these tests, too.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -36,8 +36,8 @@ void Free(GuardedPool& pool, GuardedSlot* slot) {
   pool.Return(slot);
 }
 
-// This test is the first one, while the process has no other pools.  The sanitizers' shadows need
-// more address space than any such limit allows.
+// This test runs first, while the process has no other pools.  The sanitizers' shadows need more
+// address space than any such limit allows.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(GuardedPool, SmallAddressSpaceIsLeftToTheProgram) {
   const ChildEnd end = RunChild([] {
@@ -84,7 +84,7 @@ TEST(GuardedPool, AFourthMayLive) {
   EXPECT_NE(pool.Take(64, 8), nullptr);
 }
 
-// The places of earlier blocks do not tell the place of the next one.
+// The places of earlier blocks do not reveal the place of the next one.
 TEST(GuardedPool, NextSlotIsNotToldByThoseBefore) {
   GuardedPool& pool = NewPool(1);
   constexpr int kBlocks = 1000;
@@ -99,7 +99,7 @@ TEST(GuardedPool, NextSlotIsNotToldByThoseBefore) {
     at_end += slot->block % pool.page_bytes() != 0 ? 1 : 0;
     last = page;
   }
-  // At least 1,500 slots may be drawn, and two of them are neighbours of the last one.
+  // The next slot is one of at least 1,500, and two of them are neighbours of the last one.
   EXPECT_LE(neighbours, kBlocks * 2.0 / 1500 + BinomialTolerance(kBlocks, 2.0 / 1500));
   EXPECT_NEAR(at_end, kBlocks / 2, BinomialTolerance(kBlocks, 0.5));
 }
@@ -159,8 +159,7 @@ TEST(GuardedPool, PageHoldsTheBlockAndItsFillerAndNothingElse) {
   }
 }
 
-// The kernel does not take back memory that a host has locked, so the pool itself must zero the
-// page.
+// The kernel cannot reclaim memory that a host has locked, so the pool itself must zero the page.
 TEST(GuardedPool, BlockInALockedPageIsZeroAgain) {
   GuardedPool& pool = NewPool(1);
   GuardedSlot* slot = pool.Take(64, 8);
@@ -192,7 +191,7 @@ TEST(GuardedPool, EveryOverwrittenByteIsFound) {
   }
 }
 
-// The kernel reads the byte on the test's behalf, and says whether it could.
+// The kernel reads the byte on the test's behalf, and reports whether it could.
 bool IsReadable(uintptr_t address) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);

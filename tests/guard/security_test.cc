@@ -1,5 +1,5 @@
-// Sampled blocks are no easier to corrupt or to predict than other blocks.  The argument is in
-// "Security" in allocator/README.md.  These are the parts of it that can be tested.
+// Sampled blocks are no easier to corrupt or to predict than other blocks.  "Security" in
+// allocator/README.md has the argument; these tests check the parts of it that can be tested.
 #include <cstdint>
 #include <cstring>
 
@@ -14,7 +14,7 @@ namespace allomon::testing {
 namespace {
 
 // The backend links its free blocks through their own memory, and a stale pointer can redirect such
-// a link.  A freed sampled block holds no link: it holds what its owner left there.
+// a link.  A freed sampled block holds no link, only its last contents.
 TEST(Security, FreedSampledBlockHoldsNothingOfOurs) {
   Ledger ledger;
   ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());
@@ -29,7 +29,7 @@ TEST(Security, FreedSampledBlockHoldsNothingOfOurs) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// A stale write changes the block that is at the address now, but none of the allocator's lists.
+// A stale write changes the block that is now at the address, but none of the allocator's lists.
 TEST(Security, StaleWriteDoesNotSteerAllocations) {
   Ledger ledger;
   ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());
@@ -43,7 +43,7 @@ TEST(Security, StaleWriteDoesNotSteerAllocations) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// Nobody can tell in advance which blocks are sampled, because the seed comes from the kernel.
+// Sampled blocks are unpredictable, because the seed comes from the kernel.
 TEST(Security, SeedsDiffer) {
   uint64_t seeds[2];
   for (uint64_t& seed : seeds) {

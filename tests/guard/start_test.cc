@@ -1,4 +1,4 @@
-// The guard begins and ends while other threads allocate.
+// The guard starts and stops while other threads allocate.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -45,8 +45,8 @@ TEST(GuardStart, ThreadsThatAllocateMeetAGuardThatBegins) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// A stop that came between a start and the start's own sampling used to leave that sampling on for
-// ever.  The number of trackers that may sample is limited, so such a leak ends in a failure.
+// A stop between a start and the start's own sampling used to leave that sampling on for ever.  The
+// number of trackers that may sample is limited, so such a leak ends in a failure.
 TEST(GuardStart, StopsThatMeetStartsLeaveNothingSampling) {
   std::atomic<bool> done{false};
   std::thread stopping([&done] {
