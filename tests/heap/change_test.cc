@@ -1,5 +1,5 @@
-// Equal runs mark nothing, growth is marked, and p-values are those of chance: by simulated runs
-// with fixed seeds.
+// Equal runs mark nothing, growth is marked, and p-values have their stated probability: by
+// simulated runs with fixed seeds.
 #include "tools/heap/change.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-// The sampled blocks of `blocks` blocks, as an estimate.
+// Returns an estimate from the sampled ones of `blocks` blocks.
 Amount Sampled(double blocks, double size_bytes, double rate, Random* random) {
   const double p = ReportProbability(size_bytes, true, rate);
   const double sampled =
@@ -52,7 +52,7 @@ std::vector<bool> Marked(const std::vector<ChangeSums>& rows, double alpha) {
   return MarkedRows(p_values, least, alpha);
 }
 
-// Rows as programs have them: many small ones, few large.
+// Rows like those of programs: many small ones, few large.
 std::vector<SimulatedRow> Program() {
   std::vector<SimulatedRow> rows;
   Random random(3);
@@ -75,8 +75,8 @@ TEST(IncompleteBetaTest, IsTheTailOfTheBinomialDistribution) {
   EXPECT_EQ(IncompleteBeta(2, 3, 1), 1);
 }
 
-// Of p-values below 5 %, 5 % are expected: of 6,000 rows 3.4 to 6.6 % (5.7 sigma).  Few samples
-// have steps, so theirs may be rarer.
+// 5 % of p-values are expected below 5 %: of 6,000 rows 3.4 to 6.6 % (5.7 sigma).  With few
+// samples, p-values take discrete steps, so theirs may be rarer.
 TEST(ChangeTest, PValuesAreThoseOfChance) {
   const Comparison same = {{1e-4}, {1e-4}, false};
   const Comparison other = {{1e-4}, {1e-3}, false};
@@ -110,7 +110,8 @@ TEST(ChangeTest, EqualRunsMarkNothing) {
     const std::vector<bool> marked = Marked(rows, 0.001);
     runs_with_marks += std::count(marked.begin(), marked.end(), true) > 0;
   }
-  // In 1,000 runs one is expected; in 300 six or more have a probability of 1e-6.
+  // Of 1,000 runs one is expected to have marks; six or more of 300 runs have a probability of
+  // 1e-6.
   EXPECT_LT(runs_with_marks, 6);
 }
 

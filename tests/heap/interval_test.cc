@@ -1,4 +1,4 @@
-// Intervals hold the truth in 94 to 96 of 100 rows, also in rows of ten samples.
+// Intervals contain the truth in 94 to 96 of 100 rows, even in rows of ten samples.
 //
 // Each row is a mix of sizes; each of its blocks is sampled by itself, as the tracker does, with a
 // fixed seed.  Of 20,000 rows the covered share is known to 0.15 % (one sigma), so a true 95 % is
@@ -33,15 +33,16 @@ Amount Scaled(double sampled, double size_bytes, double p) {
   return {sampled / p, sampled * size_bytes / p};
 }
 
-// The share of rows whose intervals hold the truth, if about `samples` blocks of each row are
-// sampled.
+// Returns the share of rows whose intervals contain the truth, if about `samples` blocks of each
+// row are sampled.
 Covered Coverage(const std::vector<SizeShare>& mix, double samples) {
   std::mt19937_64 random(17);
   Covered covered;
   for (int row = 0; row < kRows; ++row) {
     Amount truth;
     Estimate estimate;
-    // Rows are of many lengths: at one length alone the coverage of whole numbers jumps.
+    // Rows have many lengths: at a single length, rounding to whole numbers makes the coverage
+    // jump.
     const double length = std::uniform_real_distribution<>(0.8, 1.25)(random);
     for (const SizeShare& size : mix) {
       const double p = ReportProbability(size.size_bytes, true, kRate);
@@ -73,9 +74,9 @@ TEST(IntervalTest, Covers94To96PercentOfRows) {
       SCOPED_TRACE(std::to_string(mix->size()) + " sizes, " + std::to_string(samples));
       EXPECT_GE(covered.bytes, 0.94);
       EXPECT_LE(covered.bytes, 0.96);
-      // Two samples of small blocks stand for more blocks than eight of larger ones.  Where no
-      // small one was sampled nothing says that there were any: of rows of ten samples of many
-      // sizes 91 to 93 of 100 are covered.
+      // Two samples of small blocks stand for more blocks than eight of larger ones.  If no small
+      // block was sampled, nothing shows that there were any: of rows of ten samples of many sizes,
+      // 91 to 93 of 100 are covered.
       if (samples < 20 && mix->size() > 1) continue;
       EXPECT_GE(covered.blocks, 0.94);
       EXPECT_LE(covered.blocks, 0.96);
@@ -83,19 +84,20 @@ TEST(IntervalTest, Covers94To96PercentOfRows) {
   }
 }
 
-// The probability that `blocks` blocks, each sampled with probability p, give `sampled` samples.
+// Returns the probability that `blocks` blocks, each sampled with probability p, give `sampled`
+// samples.
 double BinomialProbability(double blocks, double sampled, double p) {
   return std::exp(std::lgamma(blocks + 1) - std::lgamma(sampled + 1) -
                   std::lgamma(blocks - sampled + 1) + sampled * std::log(p) +
                   (blocks - sampled) * std::log1p(-p));
 }
 
-// The exact share of rows that are covered, without chance, where a row is written as files have
-// it: in whole blocks and whole bytes.
+// Returns the exact share of covered rows, without random draws, if a row is written as in files:
+// in whole blocks and whole bytes.
 double CoverageOfWholeNumbers(double size_bytes, double blocks) {
   const double p = ReportProbability(size_bytes, true, kRate);
   const double mean = blocks * p;
-  const double far = 8 * std::sqrt(mean);  // what is beyond has a probability below 10^-12
+  const double far = 8 * std::sqrt(mean);  // the tail beyond has a probability below 10^-12
   double covered = 0;
   for (double sampled = std::max(0.0, std::floor(mean - far)); sampled <= mean + far; ++sampled) {
     const Amount exact = Scaled(sampled, size_bytes, p);
@@ -127,7 +129,7 @@ TEST(IntervalTest, RoundedMeansOfWholeWordsAreCovered) {
   }
 }
 
-// How many bytes a block without a sample may hide: 3.84 times what a sample stands for.
+// The bytes that a block without a sample may hide: 3.84 times the bytes that a sample represents.
 constexpr double kHidden = 3.84146;
 
 TEST(IntervalTest, LargeBlocksAreKnownButForWhatHasNoSample) {
@@ -152,7 +154,7 @@ TEST(IntervalTest, WithoutASampleThereIsAnUpperLimit) {
   EXPECT_EQ(BytesInterval(EstimateOf({}, sample, {1})).high, 0) << "every block is sampled";
 }
 
-// Rows in which a few large blocks are known, and most of the others have no sample.
+// Rows with a few known large blocks, in which most other blocks have no sample.
 TEST(IntervalTest, CoversWhatHasNoSample) {
   const std::vector<SizeShare> kLargeAndSmall = {{1e6, 0.9}, {24, 0.1}};
   const std::vector<SizeShare> kHalfKnown = {{40, 0.2}, {3e4, 0.4}, {2e5, 0.4}};
@@ -166,8 +168,8 @@ TEST(IntervalTest, CoversWhatHasNoSample) {
   }
 }
 
-// Each half samples a block with q, and the estimates of one moment have the variance
-// (1 - q) / (2 q) for a block; kHalvesVariance is for moments that look alike.
+// Each half samples a block with probability q, and the estimates of one moment have the variance
+// (1 - q) / (2 q) per block; kHalvesVariance is for several similar moments.
 TEST(IntervalTest, PeaksHaveTheVarianceOfTwoHalves) {
   for (const double size_bytes : {24.0, 1000.0, 100'000.0}) {
     const double p = ReportProbability(size_bytes * (1 - 1.0 / 512), true, kRate);

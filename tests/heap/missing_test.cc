@@ -1,4 +1,4 @@
-// Profiles say their shortages in one sentence, and the metrics concerned are not whole.
+// Profiles state their shortages in one sentence, and the affected metrics are incomplete.
 #include "tools/heap/missing.h"
 
 #include <gtest/gtest.h>
