@@ -1,5 +1,5 @@
 // A program that leaks from an inlined function, and through a wrapper.  debug_files_test.py finds
-// its lines by the words behind `line:`.
+// its lines by the words after `line:`.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
-// Ends, and is signalled, in the ways of programs, for process_end_test.py.  It is not built for
-// Allomon: the library is preloaded.  Its first argument says what to do.
+// Ends, and receives signals, in the ways of real programs, for process_end_test.py.  It is not
+// built for Allomon: the library is preloaded.  The first argument selects the action.
 #include <dirent.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <thread>
 
 extern "C" {
-// Kept from the compiler's sight, so that blocks are not optimised away.
+// volatile, so that the compiler does not remove the blocks.
 void* volatile g_block;
 __attribute__((noinline)) void Use(size_t megabytes) {
   for (size_t i = 0; i < megabytes; ++i) g_block = malloc(1 << 20);
@@ -33,7 +33,7 @@ int CountTasks() {
 
 void PrintTasks() { printf("%d tasks\n", CountTasks()); }
 
-// A thread beside this one makes unshare fail with EINVAL.  A sandbox may refuse it by EPERM.
+// A second thread makes unshare fail with EINVAL.  A sandbox may refuse it with EPERM.
 void PrintUnshare() {
   const bool refused = unshare(CLONE_NEWUSER) != 0 && errno == EINVAL;
   printf("unshare %s\n", refused ? "refused" : "allowed");
@@ -45,7 +45,7 @@ void ChangeUser() {
   printf("changed user\n");
 }
 
-// The writer's thread goes away by itself.
+// The writer's thread ends by itself.
 void AwaitOneTask() {
   for (int i = 0; i < 10000 && CountTasks() > 1; ++i) usleep(1000);
 }
@@ -60,7 +60,7 @@ void LoneThread() {
   PrintUnshare();
 }
 
-// A second thread signals while this one allocates, mostly in the middle of malloc.
+// A second thread sends signals while this one allocates, so most arrive inside malloc.
 void SignalledInMalloc(int signals) {
   const pthread_t self = pthread_self();
   std::thread sender([=] {
@@ -83,7 +83,7 @@ void ExitInHandler() {
   for (;;) free(malloc(100));
 }
 
-// A host that says itself that it has crashed.
+// A host that reports its crash itself.
 void ExitAfterFault() {
   signal(SIGSEGV, [](int) { _exit(8); });
   *static_cast<volatile int*>(nullptr) = 1;
@@ -113,14 +113,14 @@ void PrintAction() {
     sigaction(signal, nullptr, &action);
     printf("%s\n", action.sa_handler == SIG_DFL ? "default" : "other");
   }
-  // Asked for again, the default action is still the one that writes.
+  // After the host sets the default action again, the action still writes the profile.
   ::signal(SIGINT, SIG_IGN);
   printf("%s\n", ::signal(SIGINT, SIG_DFL) == SIG_IGN ? "ignored" : "other");
   raise(SIGINT);
   _exit(9);
 }
 
-// What a child of vfork does is done in the parent's memory.
+// A child of vfork runs in the parent's memory.
 void Vfork() {
   pid_t child = vfork();
   if (child == 0) _exit(3);
@@ -154,7 +154,7 @@ void TakeAll() {
   }
 }
 
-// As a daemon of libc's, which the name of a user may follow; it then uses memory and ends.
+// Becomes a daemon by libc's daemon(), as another user if one is named; then uses memory and ends.
 void BecomeDaemon(const char* user) {
   if (daemon(0, 0) != 0) _exit(9);
   if (user != nullptr && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(9);

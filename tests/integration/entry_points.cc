@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-// The linker's names for the ends of the section that holds the functions below.
+// The linker's names for the start and the end of the section that holds the functions below.
 extern "C" {
 extern const char __start_entry_points[];
 extern const char __stop_entry_points[];
@@ -17,8 +17,8 @@ namespace {
 
 #define ENTRY_POINT __attribute__((noinline, section("entry_points")))
 
-// A call whose result passes through NoTailCall() is no tail call, so its function stays on the
-// call stack.
+// Keeps the caller's function on the call stack: a call whose result passes through this is no tail
+// call.
 void* NoTailCall(void* block) {
   asm volatile("" : "+r"(block)::"memory");
   return block;
@@ -84,7 +84,7 @@ size_t EntryPoint::AlignmentOf(size_t size_bytes) const {
   return size_bytes <= 8 ? 8 : 16;
 }
 
-// The function's code reaches from its own address up to the next function of the section.
+// The function's code extends from its own address to the next function of the section.
 bool EntryPoint::Calls(uintptr_t return_address) const {
   const uintptr_t begin = AddressOf(*this);
   uintptr_t end = reinterpret_cast<uintptr_t>(__stop_entry_points);

@@ -13,14 +13,14 @@ struct EntryPoint {
   const char* name;  // a part of the test's name
   void* (*allocate)(size_t size_bytes);
   void (*release)(void* block, size_t size_bytes);
-  size_t alignment_bytes = 0;  // 0: the alignment that any malloc gives
+  size_t alignment_bytes = 0;  // 0: the alignment that every malloc provides
   bool zeroed = false;
   bool whole_pages = false;  // pvalloc rounds the requested size up to pages
 
-  // The size that the tracker must be told.
+  // Returns the size that the tracker must be told.
   size_t RequestedBytes(size_t size_bytes) const;
 
-  // The alignment that was asked for, or else the one that fits any object of the size.
+  // Returns the requested alignment, or the one that fits any object of the size.
   size_t AlignmentOf(size_t size_bytes) const;
 
   // Whether a return address lies in `allocate`, which calls malloc or operator new itself.

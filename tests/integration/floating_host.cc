@@ -1,6 +1,6 @@
-// A host that would notice floating point of ours, for floating_point_test.py: inexact results and
-// all other exceptions are trapped, or it asks afterwards which were raised.  It computes with
-// whole numbers alone.  It is not built for Allomon: the library is preloaded.
+// A host that would notice floating-point operations of ours, for floating_point_test.py: it traps
+// inexact results and all other exceptions, or checks afterwards which were raised.  It computes
+// with integers only.  It is not built for Allomon: the library is preloaded.
 #include <fenv.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ void Check(bool ok) {
   if (!ok) abort();
 }
 
-// Blocks that die, live on, move and are mapped; sampled in some thousand places.
+// Makes blocks that die, live on, move and are mapped; sampled at some thousand places.
 __attribute__((noinline)) void Use() {
   for (size_t i = 0; i < 200'000; ++i) {
     g_block = malloc(i % 500 + 8);
@@ -52,7 +52,7 @@ void UseInChild() {
   Check(status == 0);
 }
 
-// Until a profile of time has had some ticks.
+// Runs until a profile of time has received some ticks.
 void Spin() {
   const clock_t end = clock() + CLOCKS_PER_SEC / 10;
   while (clock() < end) Use();

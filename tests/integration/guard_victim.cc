@@ -1,4 +1,4 @@
-// A program that knows nothing of Allomon, and makes the error that its argument names.
+// A program without any knowledge of Allomon, which makes the error that its argument names.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// mallinfo2 and its kin say what the program holds.
+// mallinfo2 and its relatives report the memory that the program holds.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -17,7 +17,7 @@
 namespace allomon {
 namespace {
 
-// A mimalloc that is used by its functions counts blocks beyond 16 MiB only.
+// If mimalloc is used through its functions only, just blocks above 16 MiB are counted.
 #if defined(MI_MALLOC_VERSION) && !ALLOMON_MIMALLOC_IS_INLINED
 constexpr size_t kSmallestCountedBytes = (size_t{16} << 20) + 1;
 #else
@@ -114,7 +114,7 @@ TEST(HeapUsageTest, BlocksOfOtherThreadsAreCounted) {
   const size_t during = UsedBytes();
   pthread_barrier_wait(&holder.seen);
   pthread_join(thread, nullptr);
-  // The thread has its thread-local storage and the vector of its blocks besides.
+  // The thread also has its thread-local storage and the vector of its blocks.
   EXPECT_GE(during - before, holder.held);
   EXPECT_LE(during - before, holder.held + 65536);
   EXPECT_LE(UsedBytes(), before + 65536);
@@ -154,7 +154,7 @@ TEST(HeapUsageTest, InfoRefusesOptionsAsTheCLibraryDoes) {
   EXPECT_EQ(malloc_info(1, stdout), EINVAL);
 }
 
-// glibc's other names are looked up by hosts that wrap malloc; their blocks go to free().
+// Hosts that wrap malloc look up glibc's other names; their blocks go to free().
 template <typename Function>
 Function* Find(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
@@ -166,7 +166,7 @@ void ExpectOurs(Take take) {
   const size_t before = UsedBytes();
   void* const block = take();
   EXPECT_GE(malloc_usable_size(block), 100u);
-  // An aligned block may begin inside of what it takes.
+  // An aligned block may begin inside of the memory that it occupies.
   EXPECT_GE(UsedBytes() - before, kCountsSmallBlocks ? malloc_usable_size(block) : 0);
   free(block);
   EXPECT_EQ(UsedBytes(), before);

@@ -1,5 +1,5 @@
 // A host with large blocks, for large_blocks_test.py.  Its argument names one of the cases below.
-// Each prints how much resident memory it added, in KiB, or says what is wrong and fails.
+// Each prints the resident memory that it added, in KiB, or prints an error and fails.
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -25,7 +25,7 @@ constexpr size_t kMiB = size_t{1} << 20;
     exit(1);                                                          \
   }
 
-// The resident set, from the kernel's table of pages: /proc/self/statm may be late by 64 pages.
+// Reads the resident set from the kernel's table of pages: /proc/self/statm may lag by 64 pages.
 long ResidentKiB() {
   char text[8192];
   FILE* file = fopen("/proc/self/smaps_rollup", "r");
@@ -36,7 +36,7 @@ long ResidentKiB() {
   return kib;
 }
 
-// Of a byte in each `step`-th page.
+// Checks a byte in each `step`-th page.
 void ExpectBytes(const char* block, size_t size_bytes, char expected, size_t step = 64) {
   for (size_t i = 0; i < size_bytes; i += step * 4096) CHECK(block[i] == expected);
   CHECK(block[size_bytes - 1] == expected);
@@ -49,7 +49,7 @@ void SparseCalloc(size_t each_bytes) {
   }
 }
 
-// Blocks full of data come back as zero, wherever they come from.
+// Blocks that were full of data come back as zero, whatever their source.
 void CallocAfterUse() {
   for (const size_t bytes : {300 * size_t{1024}, kMiB + 100, 9 * kMiB, 17 * kMiB, 70 * kMiB}) {
     for (int round = 0; round < 4; ++round) {
@@ -123,7 +123,7 @@ void Refused() {
   refused = realloc(block, size_t{1} << 47) == nullptr;
   CHECK(refused && errno == ENOMEM);
   ExpectBytes(block, 20 * kMiB, 6);
-  // What overcommits so plainly is refused, unless the machine is told to refuse nothing.
+  // Such an obvious overcommitment is refused, unless the machine is configured to refuse nothing.
   const size_t machine = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * 4096;
   refused = RefusesNothing() || malloc(machine * 64) == nullptr;
   CHECK(refused);

@@ -1,6 +1,6 @@
-// Leaks, frees and forks as its standard input says, for live_profile_test.py.  Each line is one
-// command, and the program answers when it has done the command.  It is not built for Allomon: the
-// library is preloaded.
+// Leaks, frees and forks on commands from its standard input, for live_profile_test.py.  Each line
+// is one command, and the program answers when it has executed the command.  It is not built for
+// Allomon: the library is preloaded.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ void InstallFirstForkHandler() { pthread_atfork(nullptr, nullptr, TerminateChild
 
 }  // namespace
 
-// The start of the program calls this function before the constructors of all libraries.
+// The program's start-up code calls this function before the constructors of all libraries.
 __attribute__((section(".preinit_array"),
                used)) void (*const install_first)() = InstallFirstForkHandler;
 
@@ -51,8 +51,8 @@ __attribute__((noinline)) void LeakInChild(int blocks) { Leak(blocks); }
 
 namespace {
 
-// The child prints which process it is, and "awake" whenever a signal handler has returned.
-// Signals come only while it waits, so none is missed.
+// The child prints its process id, and "awake" whenever a signal handler has returned. Signals
+// arrive only while it waits, so every one is seen.
 [[noreturn]] void AnswerSignals() {
   sigset_t all;
   sigset_t before;
@@ -83,7 +83,7 @@ int StatusOfChild() {
   return status;
 }
 
-// A fork that is likely to come in the middle of the writing.
+// Forks repeatedly, probably also during the writing.
 void AskAndFork(int times) {
   for (int i = 0; i < times; ++i) {
     raise(SIGUSR2);
@@ -91,8 +91,8 @@ void AskAndFork(int times) {
   }
 }
 
-// Returns the signal that ended a child of which no fork handler hears.  After vfork the child's
-// memory is the parent's.
+// Returns the signal that ended a child made without fork handlers.  After vfork the child's memory
+// is the parent's.
 int SignalOfHandlerlessChild(pid_t child) {
   if (child == 0) {
     kill(getpid(), SIGTERM);
@@ -123,7 +123,7 @@ void Obey(const char* command, int count) {
 }  // namespace
 
 int main() {
-  // The buffers of stdout and stdin would be in the profile.
+  // The buffers of stdout and stdin would appear in the profile.
   setvbuf(stdout, nullptr, _IONBF, 0);
   setvbuf(stdin, nullptr, _IONBF, 0);
   char command[16];

@@ -1,4 +1,4 @@
-// Ends as a program of Go with C in it does, and has the note that Go's linker leaves.
+// Ends as a Go program that uses C does, and has the note that Go's linker writes.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What malloc and its relatives do when they have no memory, as C, POSIX and C++ require.
+// The behaviour of malloc and its relatives without memory, as C, POSIX and C++ require it.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -13,7 +13,7 @@
 namespace allomon::testing {
 namespace {
 
-// Sizes that no machine has.  The last one is no possible size of a C++ object.
+// Sizes that no machine has.  The last one is not a possible size of a C++ object.
 constexpr size_t kHuge[] = {size_t{1} << 47, size_t{PTRDIFF_MAX} - 4096,
                             PTRDIFF_MAX,     size_t{PTRDIFF_MAX} + 1,
                             SIZE_MAX - 4096, SIZE_MAX};
@@ -178,7 +178,7 @@ TEST_P(FailureTest, NullIsNobodysBlock) {
   EXPECT_EQ(Recorder::size(), 0u);
 }
 
-// A program that lives on after a refusal has no trace of the refused allocation.
+// A program that continues after a refusal has no trace of the refused allocation.
 TEST_P(FailureTest, GoodAllocationsFollowRefusedOnes) {
   for (int i = 0; i < 100; ++i) {
     ExpectNoMemory([&] { return malloc(SIZE_MAX - static_cast<size_t>(i)); });

@@ -24,8 +24,8 @@ namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// Sizes on both sides of each border between kinds of blocks: mimalloc's, and the slots and runs of
-// the sampled range.
+// Sizes on both sides of each border between kinds of blocks: mimalloc's kinds, and the slots and
+// runs of the sampled range.
 constexpr size_t kSizes[] = {0,     1,     7,      8,      9,    15,      16,    17,
                              100,   1023,  1024,   1025,   4096, 5000,    32767, 32768,
                              32769, 65536, 100000, 131073, kMiB, kMiB + 1};
@@ -63,7 +63,7 @@ void* AllocateWatched(const EntryPoint& entry_point, size_t size_bytes) {
   return entry_point.allocate(size_bytes);
 }
 
-// Leaves the block full of ones, so that the next user of its memory would notice.
+// Fills the block with ones, so that the next user of its memory would notice.
 void ExpectGoodBlock(const EntryPoint& entry_point, void* block, size_t size_bytes) {
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % entry_point.AlignmentOf(size_bytes), 0u);
@@ -194,8 +194,8 @@ TEST_P(EntryPointTest, HundredMebibytes) {
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % entry_point_.AlignmentOf(kBytes), 0u);
     ASSERT_GE(malloc_usable_size(block), kBytes);
-    // All pages are there: a first touch takes up to 16 us, so all are touched, and read, only of a
-    // block that is to be zero, one of 17 of another.
+    // All pages are mapped (msync).  A first touch takes up to 16 us, so every page is touched and
+    // read only if the block must be zero, otherwise one page in 17.
     const size_t before = reinterpret_cast<uintptr_t>(block) % 4096;
     EXPECT_EQ(msync(block - before, before + kBytes, MS_ASYNC), 0);
     const size_t stride_bytes = entry_point_.zeroed ? 4096 : 17 * 4096;
@@ -271,7 +271,7 @@ TEST_P(EntryPointTest, ThreadWithASmallStack) {
   EXPECT_EQ(Recorder::Live(), 0u);
 }
 
-// Four threads allocate, write, hand blocks to each other, and free the blocks that they are given.
+// Four threads allocate, write, pass blocks to each other, and free the blocks that they receive.
 TEST_P(EntryPointTest, ThreadsThatFreeEachOthersBlocks) {
   const Sampling sampling(rate_);
   constexpr size_t kSlots = 64;
@@ -305,7 +305,7 @@ TEST_P(EntryPointTest, ThreadsThatFreeEachOthersBlocks) {
   EXPECT_EQ(Recorder::ClosedTwice(), 0u);
 }
 
-// The targets of tests/backends run this binary as it was built over another backend.
+// The targets of tests/backends run this binary over another backend.
 TEST(Backend, IsTheOneThatTheTargetIsNamedAfter) {
   const char* target = getenv("TEST_TARGET");  // set by Bazel
   const std::string prefix = "//tests/backends:";
@@ -313,7 +313,7 @@ TEST(Backend, IsTheOneThatTheTargetIsNamedAfter) {
   EXPECT_EQ(target, prefix + AllocatorBackendName() + "_backend_test");
 }
 
-// A profile counts blocks and follows none, so they stay where malloc would put them.
+// A profile counts blocks without following any, so they stay where malloc would place them.
 class ProfiledTest : public ::testing::TestWithParam<EntryPoint> {};
 
 INSTANTIATE_TEST_SUITE_P(, ProfiledTest, ::testing::ValuesIn(EntryPoints()),

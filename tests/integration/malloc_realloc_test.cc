@@ -151,7 +151,7 @@ TEST(Realloc, FailureLeavesTheOldBlockAndItsTrackingAlone) {
     }
     {
       const Watch watch;
-      volatile size_t half = SIZE_MAX / 2 + 1;  // volatile: the compiler must not see through it
+      volatile size_t half = SIZE_MAX / 2 + 1;  // volatile: the compiler must not know the value
       errno = 0;
       ASSERT_EQ(reallocarray(block, half, 3), nullptr);
       EXPECT_EQ(errno, ENOMEM);

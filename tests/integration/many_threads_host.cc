@@ -1,5 +1,5 @@
-// A host with as many threads as its argument says, each of which allocates a little and waits.
-// Prints the resident KiB of the process while all of them wait.
+// A host with as many threads as its argument says; each allocates a little and waits. Prints the
+// resident KiB of the process while all of them wait.
 #include <pthread.h>
 #include <unistd.h>
 

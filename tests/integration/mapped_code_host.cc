@@ -1,5 +1,5 @@
-// A program whose files are taken away or exchanged while it runs.  Its arguments are what it does,
-// one after the other:
+// A program whose files are removed or replaced while it runs.  It executes its arguments, one
+// after the other:
 //
 //   spin MILLIS    functions also run for some time
 //   work           the program's functions run
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kRefused = 77;
 
-// What a sandbox refuses is not tested.
+// Skips the test if a sandbox refuses the operation.
 void Need(bool is_done, const char* what) {
   if (is_done) return;
   perror(what);

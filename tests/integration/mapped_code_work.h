@@ -1,6 +1,6 @@
-// Functions that allocate, or run, as much as one can tell them apart by.  The program and its
-// library are compiled from this, and so is another build of both, whose functions have other names
-// of the same length: its file differs from theirs in names alone.
+// Functions that allocate or run in distinguishable amounts.  The program and its library are
+// compiled from this file, and so is another build of both, whose functions have other names of the
+// same length: its file differs from theirs only in names.
 #ifndef ALLOMON_TESTS_INTEGRATION_MAPPED_CODE_WORK_H_
 #define ALLOMON_TESTS_INTEGRATION_MAPPED_CODE_WORK_H_
 
@@ -8,7 +8,7 @@
 
 #include <cstdlib>
 
-// No function, since what is inlined has names, too.
+// A macro instead of a function, since inlined functions have names, too.
 #define ALLOMON_WORK(blocks, share)                                                             \
   for (int i = 0; i < blocks; ++i) mapped_code::kept[mapped_code::kept_count++] = malloc(1000); \
   for (long end = mapped_code::CpuMillis() + mapped_code::spin_millis * share / 6;              \

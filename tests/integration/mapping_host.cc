@@ -27,8 +27,8 @@ void Check(bool ok) {
 
 }  // namespace
 
-// The functions have external linkage, so that a profile has names for them.  Each calls mmap by
-// itself: Map() is inlined.
+// External linkage, so that a profile has names for the functions.  Each calls mmap directly, since
+// Map() is inlined.
 extern "C" {
 
 __attribute__((noinline)) void MapKept() { memset(Map(5), 1, 5 * kMiB); }
@@ -72,7 +72,7 @@ __attribute__((noinline)) void MapRefused() {
   Check(munmap(start + 1, 4 * kMiB - 1) != 0);
 }
 
-// As an allocator does that puts a page without access in the middle.
+// Puts a page without access in the middle, as some allocators do.
 __attribute__((noinline)) void MapHoled() {
   char* const start = Map(8);
   Check(Map(1, PROT_NONE, kMemory | MAP_FIXED, start + 4 * kMiB) == start + 4 * kMiB);
@@ -93,13 +93,13 @@ __attribute__((noinline)) void MapPartlyMoved() {
         place);
 }
 
-// Of a last page that is mapped as a whole.
+// Unmaps less than the last page, which is unmapped as a whole.
 __attribute__((noinline)) void MapOdd() {
   void* const start = mmap(nullptr, kMiB - 100, PROT_READ | PROT_WRITE, kMemory, -1, 0);
   Check(start != MAP_FAILED && munmap(start, kMiB - 4000) == 0);
 }
 
-// None of these is memory of the host's own, whose move is no news.
+// None of these is the host's own memory, so their moves must not be counted.
 __attribute__((noinline)) void MapOthersMoved() {
   const int fd = open("/proc/self/exe", O_RDONLY);
   void* file = mmap(nullptr, kMiB, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -1,5 +1,5 @@
-// Ends in the ways that programs end, for profile_end_test.py.  The environment starts its profile;
-// its argument says what to do.
+// Ends in the ways of real programs, for profile_end_test.py.  The environment starts its profile;
+// its argument selects the way.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ void Work(int calls) {
   for (int i = 0; i < calls; ++i) Step();
 }
 
-// Ends in the middle of a unit.  MLton does not survive this.
+// Ends during a unit.  MLton does not survive this.
 void ExitInUnit() {
   const allomon::ProfileData unit = allomon::Profile::Malloc().value();
   Work(100);
@@ -58,7 +58,7 @@ void Fork() {
   exit(WEXITSTATUS(status));
 }
 
-// Asks for all memory that there is, in the compiler's sight.
+// Takes all available memory; volatile, so that the compiler keeps the allocations.
 void* volatile g_block;
 void TakeAll() {
   Work(6);

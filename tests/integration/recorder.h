@@ -23,7 +23,7 @@ struct Record {
   pthread_t dealloc_thread{};
 };
 
-// The records of the blocks watched since the last Clear().  Thread safe but for Clear().
+// The records of the blocks watched since the last Clear().  Thread safe, except Clear().
 class Recorder {
  public:
   static constexpr size_t kMaxRecords = 1 << 17;
@@ -36,13 +36,14 @@ class Recorder {
   static int Open(const Allocation& allocation);
   static void Close(int record);
 
-  // The number of records without a dealloc callback.
+  // Returns the number of records without a dealloc callback.
   static size_t Live();
-  // The number of records with more than one dealloc callback: always 0 unless something is broken.
+  // Returns the number of records with more than one dealloc callback: always 0 unless something is
+  // broken.
   static size_t ClosedTwice();
 };
 
-// While a Watch exists, the allocations of its thread are recorded.
+// Records the allocations of its thread while it exists.
 class Watch {
  public:
   Watch();
@@ -57,7 +58,7 @@ struct RecordingTracker {
   void dealloc_major(int record) { Recorder::Close(record); }
 };
 
-// Samples for as long as it exists, with a fixed seed.  At rate 0 nothing is started.
+// Samples while it exists, with a fixed seed.  At rate 0 nothing is started.
 class Sampling {
  public:
   explicit Sampling(double rate);

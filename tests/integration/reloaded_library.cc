@@ -1,4 +1,4 @@
-// What reloading_host.cc loads: each depth is another call stack.
+// The library that reloading_host.cc loads: each depth is another call stack.
 #include <cstdlib>
 
 extern "C" void* AllocateBelow(int depth);

@@ -1,5 +1,5 @@
 // A host that gets a seccomp filter while it runs, for seccomp_test.py: from then on the kernel
-// refuses one system call with an error.  It goes on to allocate, and looks at its blocks.
+// refuses one system call with an error.  It continues to allocate, and checks its blocks.
 //
 // The arguments are the number of the call, the error, and 1 for a host that had threads before.
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
-// A host that loads modules with RTLD_DEEPBIND, as PHP and Apache do, at each time and in each way
-// that a host can.  It prints what it sees, which must be the same with Allomon and without.
+// A host that loads modules with RTLD_DEEPBIND, as PHP and Apache do, at all times and in all ways
+// that a host can.  It prints its observations, which must be the same with Allomon and without.
 //
 //   host FOLDER     the folder of libdeep_module.so
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ Function* Find(void* module, const char* name) {
   return reinterpret_cast<Function*>(dlsym(module, name));
 }
 
-// Blocks of each side are given to the other.
+// Passes blocks of each side to the other.
 void Exchange(void* module) {
   const auto take = Find<char*(size_t)>(module, "TakeFromModule");
   const auto grow = Find<char*(char*, size_t)>(module, "GrowInModule");
@@ -65,8 +65,7 @@ bool UseModule() {
   return HasNeighbour(module) && dlclose(module) == 0;
 }
 
-// The C library's dlopen is found here, before main and before the preloaded library's own
-// constructors.
+// Finds the C library's dlopen, before main and before the preloaded library's own constructors.
 bool g_before_main = [] {
   char line[4096] = "";
   FILE* const command = fopen("/proc/self/cmdline", "r");
@@ -119,7 +118,7 @@ void Namespaces() {
   dlclose(base);
   void* const other = dlmopen(LM_ID_NEWLM, ModulePath().c_str(), kDeep);
   if (other == nullptr) printf("%s\n", dlerror());
-  // Blocks stay on their side: it has another C library.
+  // Blocks stay on their side, because the namespace has another C library.
   const auto give = Find<void(char*)>(other, "GiveToModule");
   for (int i = 0; i < 100; ++i) give(Find<char*(size_t)>(other, "TakeFromModule")(100));
   printf("other: %d %d\n", HasNeighbour(other), NamespaceOf(other) != LM_ID_BASE);

@@ -1,5 +1,5 @@
 // A module that a host loads with RTLD_DEEPBIND, and that exchanges blocks with it.  Its RUNPATH is
-// the folder that it lies in.
+// its own folder.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// Taken while the module is loaded, given back while it is unloaded.
+// Allocated while the module is loaded, freed while it is unloaded.
 struct FromTheLoader {
   FromTheLoader() : block(strdup("from a constructor of the module")) {}
   ~FromTheLoader() { free(block); }
@@ -35,7 +35,7 @@ void GiveToModule(char* block) { free(block); }
 std::string* NewInModule(const char* text) { return new std::string(text); }
 void DeleteInModule(std::string* string) { delete string; }
 
-// Finds its neighbour by the module's RUNPATH, which is not the host's.
+// Finds the neighbour by the module's RUNPATH, which differs from the host's.
 void* OpenNeighbour() { return dlopen("libdeep_neighbour.so", RTLD_NOW | RTLD_DEEPBIND); }
 
 }  // extern "C"

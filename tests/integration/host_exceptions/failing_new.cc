@@ -10,8 +10,8 @@
 
 namespace {
 
-// A size beyond every address space.  It is volatile because the compiler would refuse the call, or
-// leave it out.
+// A size larger than every address space.  volatile, because the compiler would refuse the call or
+// omit it.
 volatile size_t g_too_large = PTRDIFF_MAX / 2;
 
 void* Fail() { return ::operator new(g_too_large); }
@@ -24,8 +24,8 @@ void Expect(bool good, const char* what) {
   printf("not so: %s\n", what);
 }
 
-// Checks that no exception is in flight.  A second copy of the runtime would leave one behind in
-// the host's.
+// Checks that no exception is in flight.  A second copy of the runtime would leave an exception in
+// the host's copy.
 void ExpectNothingInFlight(const char* when) {
   Expect(std::uncaught_exceptions() == 0 && std::current_exception() == nullptr, when);
 }

@@ -1,8 +1,8 @@
-// A program whose allocations fail, and which checks how they fail.
+// A program that makes its allocations fail, and checks the way in which they fail.
 #ifndef ALLOMON_TESTS_INTEGRATION_HOST_EXCEPTIONS_FAILING_NEW_H_
 #define ALLOMON_TESTS_INTEGRATION_HOST_EXCEPTIONS_FAILING_NEW_H_
 
-// Returns the number of expectations that do not hold, and prints them on standard output.
+// Prints the expectations that do not hold on standard output, and returns their number.
 extern "C" __attribute__((visibility("default"))) int CheckFailingNew();
 
 #endif  // ALLOMON_TESTS_INTEGRATION_HOST_EXCEPTIONS_FAILING_NEW_H_

@@ -1,5 +1,5 @@
-// A position-dependent host that takes the addresses of functions which it does not define: the
-// addresses are those of its own jumps to them.
+// A position-dependent host that takes the addresses of functions that it does not define: these
+// are the addresses of its own jumps to the functions.
 #include <cstdio>
 #include <cstdlib>
 

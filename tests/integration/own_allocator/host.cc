@@ -1,9 +1,9 @@
-// A host with an allocator of its own, which ends the program when it is given a block of another
-// one.  It lacks some of the names, as real ones do (Firefox has no sized operator delete): their
-// callers reach the C++ runtime, or what is preloaded.
+// A host with an allocator of its own, which ends the program when it gets a block of another
+// allocator.  It lacks some of the names, as real ones do (Firefox has no sized operator delete):
+// callers of these reach the C++ runtime, or the preloaded library.
 //
-//   OWN_MALLOC      exports malloc and its kin
-//   OWN_OPERATORS   exports operator new and delete, and no array, nothrow or sized form of them
+//   OWN_MALLOC      exports malloc and its relatives
+//   OWN_OPERATORS   exports operator new and delete, but no array, nothrow or sized form of them
 //   AS_LIBRARY      has no main
 #include <sys/mman.h>
 #include <unistd.h>

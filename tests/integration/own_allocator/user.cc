@@ -9,7 +9,7 @@
 
 namespace {
 
-// Sizes of each kind: short, long, beyond what is inlined.
+// Sizes of each kind: short, long, and larger than the inlined sizes.
 constexpr size_t kSizes[] = {1, 24, 100, 1000, 5000, 300000};
 
 struct alignas(64) Wide {

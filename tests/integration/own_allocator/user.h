@@ -9,7 +9,7 @@ struct Kept {
 // Allocates and frees by each function of C and each form of operator new and delete.
 void UseEachForm();
 
-// Blocks that cross the border of the library.
+// The blocks of these functions cross the border of the library.
 char* StringOfTheLibrary();
 Kept* NewInTheLibrary();
 void DeleteInTheLibrary(Kept* kept);
