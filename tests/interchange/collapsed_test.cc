@@ -17,7 +17,7 @@ using heap::HeapProfile;
 using heap::Metric;
 using ::testing::HasSubstr;
 
-// As flamegraph.pl does: a line is a stack, a blank, a number.
+// Reads like flamegraph.pl: a line is a stack, a blank and a number.
 std::map<std::string, double> Fold(const std::string& text) {
   std::map<std::string, double> stacks;
   std::istringstream lines(text);

@@ -1,4 +1,4 @@
-// The rules that valgrind's dh_view.js checks when it loads a file, and what it shows of ours.
+// Checks the rules of valgrind's dh_view.js for loaded files, and the values that it shows of ours.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -17,7 +17,7 @@ using heap::Metric;
 using heap::Sample;
 
 constexpr uint64_t kCode = 0x400000;
-constexpr size_t kSomeMetrics = 4;  // all but the managed ones
+constexpr size_t kSomeMetrics = 4;  // all except the managed ones
 
 uint32_t AddFunction(HeapProfile* profile, const std::string& name, const std::string& file) {
   profile->functions.push_back({name, "", file, 10});

@@ -1,4 +1,4 @@
-// `allomon export`: what is wrong is one line that names it and the remedy, with status 2.
+// `allomon export`: an error is one line that names the mistake and the remedy, with status 2.
 #include "tools/export/export_command.h"
 
 #include <gmock/gmock.h>

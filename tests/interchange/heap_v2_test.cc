@@ -1,4 +1,5 @@
-// heap_v2 and its kin: what jemalloc and gperftools write is read, and what is written reads back.
+// heap_v2 and its relatives: reads the output of jemalloc and gperftools, and reads back its own
+// output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ constexpr char kJemalloc[] =
     "00401000-00403000 r-xp 00001000 08:01 12 /bin/prog\n"
     "7f0000000000-7f0000001000 r-xp 00002000 08:01 13 /lib/a library.so\n";
 
-// What a sampled block of that size stands for.
+// Returns the number of blocks that a sampled block of that size represents.
 double Scale(double size) { return 1 / (1 - std::exp(-size / 524288)); }
 
 TEST(HeapV2Test, RowsOfJemallocAreScaledByTheirMeanSize) {

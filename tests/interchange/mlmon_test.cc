@@ -1,4 +1,4 @@
-// mlmon.out holds what functions used, with what they called and without.
+// mlmon.out has the bytes of functions, with and without those of their callees.
 #include "tracker/formats/mlmon.h"
 
 #include <gmock/gmock.h>

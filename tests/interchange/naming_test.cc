@@ -1,4 +1,4 @@
-// Addresses of a program get the names of its functions: here those of this test.
+// Addresses of a program get the names of its functions; this test uses its own functions.
 #include "tools/load/naming.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using heap::HeapProfile;
 using heap::Metric;
 using ::testing::HasSubstr;
 
-// Of the code of this program.
+// Returns the mapping of this program's code.
 heap::Mapping OwnMapping() {
   heap::Mapping mapping;
   dl_iterate_phdr(
@@ -91,7 +91,7 @@ TEST(NamingTest, FilesThatAreGoneOrNoProgramsNameNothing) {
   }
 }
 
-// Of the C library: where its file begins, its code, and the path.
+// The C library: the start of its file, its code, and its path.
 struct Library {
   uint64_t bias = 0;
   heap::Mapping code;

@@ -1,4 +1,4 @@
-// The rules of speedscope's file format, as its schema and its importer have them.
+// Checks the rules of speedscope's file format, from its schema and its importer.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// CSV and JSON have all that a profile has, and other programs' rules.
+// CSV and JSON contain everything that a profile has, and follow other programs' rules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using heap::Metric;
 using Json = nlohmann::json;
 using Row = std::vector<std::string>;
 
-// By RFC 4180, and no more.
+// Accepts exactly RFC 4180.
 std::vector<Row> ParseCsv(const std::string& text) {
   std::vector<Row> rows(1, Row(1));
   bool is_quoted = false;

@@ -1,4 +1,4 @@
-// What callgrind_annotate and ms_print do not tell about the files that they read.
+// Properties of the files that callgrind_annotate and ms_print do not report.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ TEST(CallgrindTest, BlocksThatAreNotKnownAreNoEvent) {
   EXPECT_THAT(testing::Export("callgrind", profile, Metric::kLive), Not(HasSubstr("_blocks")));
 }
 
-// A line each: a name with a newline would begin one of its own.
+// The format has one line per entry: a name with a newline would begin a line of its own.
 TEST(CallgrindTest, NamesCannotForgeLines) {
   HeapProfile profile = testing::OddProfile();
   profile.functions[0].name = "main\n99 1000000 1 1 1 1 1 1 1\nfn=forged";
@@ -45,7 +45,7 @@ TEST(MassifTest, NamesCannotForgeLinesOrComments) {
   EXPECT_THAT(text, HasSubstr("cmd: prog @1 snapshot=8\n"));
 }
 
-// ms_print calls itself for each level, and lines are indented by their level.
+// ms_print recurses for each level, and lines are indented by their level.
 TEST(MassifTest, DeepRecursionIsCut) {
   HeapProfile profile = testing::LargeProfile(1);
   profile.samples[0].stack.assign(100000, 5);

@@ -1,6 +1,6 @@
-// Writes an example as a pprof file, and what is true of it: `write_example odd|large FOLDER` makes
-// FOLDER/example.pb.gz and FOLDER/truth.json, which has for each metric its total bytes, and the
-// bytes of functions by "file:name".
+// Writes an example as a pprof file, and its true figures: `write_example odd|large FOLDER` makes
+// FOLDER/example.pb.gz and FOLDER/truth.json.  The latter has for each metric its total bytes, and
+// the bytes of functions by "file:name".
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ using allomon::heap::HeapProfile;
 using allomon::heap::Metric;
 using Json = nlohmann::json;
 
-// Counted sample by sample, in no way that an export goes.
+// Counts sample by sample, by other code than the exports.
 Json Truth(const HeapProfile& profile, Metric metric) {
   Json functions = Json::object();
   double total = 0;
