@@ -1,5 +1,5 @@
-// An interpreter as small as can be, whose frames call stacks have by the C interface: a loop that
-// runs functions of a toy language, each of which calls the next one or allocates.
+// A minimal interpreter whose frames appear in call stacks through the C interface: a loop runs
+// functions of a toy language, each of which calls the next one or allocates.
 #ifndef ALLOMON_TESTS_INTERPRETER_TOY_INTERPRETER_H_
 #define ALLOMON_TESTS_INTERPRETER_TOY_INTERPRETER_H_
 
@@ -20,23 +20,23 @@ struct ToyCode {
 struct ToyFrame {
   const ToyCode* code;
   uint32_t line;
-  const void* loop;  // in the native frame that runs it
+  const void* loop;  // an address in the native frame that runs it
   const ToyFrame* caller;
 };
 
 // This thread's innermost frame.
 extern thread_local const ToyFrame* toy_frame;
 
-// The walk then ends at a frame whose caller is this.
+// A walk that reaches a frame with this caller ends as lost.
 extern const ToyFrame kBrokenFrame;
 
-// Once for all tests of the process.
+// Called once for all tests of the process.
 void RegisterToyInterpreter();
 
 // Runs body() as `line` of `code`, in a native frame of its own.
 void RunToyLoop(const ToyCode& code, uint32_t line, const std::function<void()>& body);
 
-// The same by the loop that runs the caller.
+// Does the same in the loop that runs the caller.
 void RunInToyLoop(const ToyCode& code, uint32_t line, const std::function<void()>& body);
 
 }  // namespace allomon::testing
