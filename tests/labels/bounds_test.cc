@@ -1,4 +1,4 @@
-// More labels than there is room for.  Own process: sets live until its end.
+// More labels than fit.  In a process of its own: sets live until its end.
 #include <string>
 
 #include "tests/labels/labelled.h"
@@ -41,7 +41,8 @@ TEST(BoundsTest, TwelveLabelsTheInnermostOnes) {
   for (int i = 20; i-- > 0;) allomon_label_pop(&scopes[i]);
 }
 
-// A number for each request uses the sets up.  The tenants outside of it are still told apart.
+// A number for each request uses the sets up.  The tenants of the outer scopes can still be
+// distinguished.
 TEST(BoundsTest, SeventyThousandRequests) {
   Labelled labelled;
   for (int i = 0; i < 70'000; ++i) {
@@ -59,7 +60,7 @@ TEST(BoundsTest, SeventyThousandRequests) {
   }
   EXPECT_LE(Counts().sets, 65'536u);
   EXPECT_GT(Counts().others, 4'000u);
-  // As many tenants as requests: in the end nothing is known but that there were labels.
+  // As many tenants as requests: in the end it is only known that there were labels.
   for (int i = 0; i < 3000; ++i) {
     const std::string more = std::to_string(i);
     const ScopedLabel outer("shard", more);

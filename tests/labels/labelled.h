@@ -1,4 +1,4 @@
-// What the tests of labels share: a tracker at rate 1, and the labels of the last block.
+// Shared by the tests of labels: a tracker at rate 1, and the labels of the last block.
 #ifndef ALLOMON_TESTS_LABELS_LABELLED_H_
 #define ALLOMON_TESTS_LABELS_LABELLED_H_
 
@@ -22,7 +22,7 @@ inline std::string TextOf(const LabelSet& labels) {
   return text;
 }
 
-// Keeps with each block what its labels were.
+// Keeps the labels of each block with the block.
 class LabelTracker {
  public:
   explicit LabelTracker(std::string* last) : last_(last) {}
@@ -36,7 +36,8 @@ class LabelTracker {
   std::string* last_;
 };
 
-// The labels of a block that the calling thread allocates now.  One thread at a time.
+// Now() returns the labels of a block that it allocates on the calling thread.  One thread at a
+// time.
 class Labelled {
  public:
   Labelled() {

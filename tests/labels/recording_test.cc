@@ -1,4 +1,5 @@
-// What a recording says of labels: whose blocks are live, also of managed objects and in children.
+// The labels in a recording: the live blocks of each label, also of managed objects and in
+// children.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,7 +125,7 @@ TEST(LabelRecordingTest, ChildOfForkHasItsParentsScopesAndNumbers) {
   unlink(path.c_str());
 }
 
-// Threads that fork while others intern sets: no child waits for a lock that nobody holds.
+// Threads fork while others intern sets: no child waits for a lock that none of its threads holds.
 TEST(LabelRecordingTest, ForkWhileOthersInternSets) {
   std::atomic<bool> done{false};
   std::thread interning([&done] {
@@ -155,7 +156,7 @@ void AllocateInHandler(int) {
   SamplingFree(SamplingMalloc(100));
 }
 
-// A handler's scopes come and go between any two instructions of its thread's.
+// A handler opens and closes scopes between any two instructions of its thread.
 TEST(LabelRecordingTest, SignalHandlersWithScopes) {
   const Recorded recorded(EveryBlock("signals"));
   struct sigaction action = {};
@@ -181,7 +182,7 @@ TEST(LabelRecordingTest, SignalHandlersWithScopes) {
   done = true;
   sender.join();
   signal(SIGUSR1, SIG_DFL);
-  // A handler that comes between a block's countdown and its trial has the hit in its place.
+  // A handler that runs between a block's countdown and its trial takes the hit in its place.
   const double live = LiveBy("tenant", recorded.path())["acme"];
   EXPECT_LE(live, 2'000'000);
   EXPECT_GE(live, 1'900'000);

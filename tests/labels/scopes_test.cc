@@ -1,4 +1,4 @@
-// Which labels a block has: those of the scopes that are open, however these open and close.
+// A block has the labels of the scopes that are open, however these open and close.
 #include <csetjmp>
 #include <memory>
 #include <stdexcept>
@@ -43,7 +43,7 @@ TEST(ScopesTest, OrderOfPushesDoesNotMatter) {
   EXPECT_EQ(one, other);
 }
 
-// A set that was known when an outer scope was asked is not taken for the inner one's.
+// A set that was cached for an outer scope is not used for the inner one.
 TEST(ScopesTest, WhatWasAskedOutsideIsNotKeptInside) {
   const ScopedLabel tenant("tenant", "acme");
   const Labels outer = CurrentLabels();
@@ -71,7 +71,7 @@ TEST(ScopesTest, TextsOfAllKinds) {
   allomon_label_pop(&no_key);
 }
 
-// The text would be gone before the scope is.
+// The text would be destroyed before the scope ends.
 TEST(ScopesTest, TemporaryStringIsRefusedAtCompileTime) {
   static_assert(std::is_constructible_v<ScopedLabel, const char*, const std::string&>);
   static_assert(std::is_constructible_v<ScopedLabel, const char*, std::string&>);
@@ -112,7 +112,7 @@ TEST(ScopesTest, PopOfAnOuterScopeEndsTheInnerOnes) {
   EXPECT_EQ(Counts().misplaced_pops, misplaced + 3);
 }
 
-// What interleaved coroutines do: an ended scope's pop finds others of the same depth.
+// Imitates interleaved coroutines: an ended scope's pop finds others at the same depth.
 TEST(ScopesTest, LatePopDoesNotTouchScopesThatCameSince) {
   Labelled labelled;
   allomon_label_scope first, second, third, fourth;
@@ -164,7 +164,8 @@ TEST(ScopesTest, PopOnAnotherThreadDoesNothingThere) {
     EXPECT_EQ(CurrentLabels(), before);
   }).join();
   EXPECT_EQ(Counts().misplaced_pops, misplaced + 1);
-  // Here the list is broken: blocks have no labels of it, and a pop does what it can.
+  // The list is broken at this point: blocks get no labels from it, and a pop does as much as it
+  // can.
   EXPECT_TRUE(CurrentLabels().empty());
   allomon_label_pop(&scope);
 }

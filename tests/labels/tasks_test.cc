@@ -1,4 +1,4 @@
-// Labels that go with work: to the threads of a pool, and with tasks that are resumed elsewhere.
+// Labels that follow work: to the threads of a pool, and with tasks that are resumed elsewhere.
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -15,7 +15,7 @@ namespace {
 
 using testing::Labelled;
 
-// Runs tasks with the labels that stood where they were given.
+// Runs tasks with the labels that were current where they were submitted.
 class Pool {
  public:
   explicit Pool(int threads) {
@@ -98,7 +98,7 @@ TEST(TasksTest, LabelsOfATaskStandAlone) {
   EXPECT_EQ(labelled.Now(), "worker=3");
 }
 
-// What a coroutine does by hand: it holds labels, not scopes, across its suspensions.
+// Imitates a coroutine, which holds labels, not scopes, across its suspensions.
 struct Coroutine {
   Labels labels;
   int step = 0;

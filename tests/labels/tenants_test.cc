@@ -1,5 +1,5 @@
-// A server with fifty tenants, one of which leaks one request in a hundred: it is on top of the
-// report, and no other tenant may be meant.
+// A server with fifty tenants, one of which leaks one request in a hundred: it is at the top of the
+// report, and no other tenant can be suspected.
 #include <array>
 #include <chrono>
 #include <deque>
@@ -24,13 +24,13 @@ using testing::ScratchPath;
 constexpr int kTenants = 50;
 constexpr int kLeaking = 17;
 constexpr int kThreads = 2;
-constexpr int kRequests = 400'000;  // of each thread
+constexpr int kRequests = 400'000;  // per thread
 constexpr auto kLeastTime = std::chrono::milliseconds(1500);
 constexpr size_t kCached = 16;  // answers that a tenant's cache has
 
 std::string NameOf(int tenant) { return "tenant-" + std::to_string(tenant); }
 
-// What one thread keeps of each tenant.
+// The blocks that one thread keeps for each tenant.
 struct Answers {
   std::array<std::deque<void*>, kTenants> caches;
   std::vector<void*> leaked;
