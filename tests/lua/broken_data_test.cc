@@ -1,5 +1,5 @@
-// The walker on structures of a Lua that never was: whole ones, and such as crashes, other versions
-// and other threads leave behind.  Nothing faults, and each walk ends.
+// Runs the walker on structures of an imaginary Lua: intact ones, and ones as crashes, other
+// versions and other threads may leave.  Nothing faults, and each walk ends.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -56,7 +56,7 @@ class Memory {
     memcpy(reinterpret_cast<void*>(address), &value, sizeof(value));
   }
 
-  // From the inside out: 64 bytes each.
+  // Pushes from the innermost frame outwards, 64 bytes each.
   uintptr_t PushNative(uintptr_t pc) {
     pcs_.push_back(pc);
     const uintptr_t sp = sps_.back();
@@ -66,7 +66,7 @@ class Memory {
   void PushProtection(uintptr_t state) {
     const uintptr_t frame = PushNative(kInProtection);
     Set(frame + 8, state);
-    Set(frame + 16, uintptr_t{0});  // the record: there is none further out
+    Set(frame + 16, uintptr_t{0});  // the record of the caller: there is no further one
     Set(state + kStateRecovery, frame + 16);
   }
 
@@ -77,7 +77,7 @@ class Memory {
     memcpy(reinterpret_cast<void*>(string + kStringBytes), text.data(), text.size());
     return string;
   }
-  // Of eight instructions, on the lines 11, 11, 12, 13, ...
+  // Makes code of eight instructions, on the lines 11, 11, 12, 13, ...
   uintptr_t Code(const std::string& source) {
     const uintptr_t code = Take(kPrototypeBytes);
     const uintptr_t lines = Take(8);
@@ -138,7 +138,7 @@ class Memory {
   std::vector<uintptr_t> sps_;
 };
 
-// "name file:line" of each frame; the native frames that run them, from 0; how the walk ended.
+// Each frame as "name file:line"; the native frames that run them, from 0; the result of the walk.
 struct Walked {
   std::vector<std::string> frames;
   std::vector<long> native;
@@ -204,7 +204,7 @@ TEST_F(BrokenDataTest, ACoroutineBeforeWhoResumedIt) {
   const uintptr_t outer = memory_.State();
   memory_.Call(outer, code_, 2, kBeginsLoop);
   const uintptr_t inner = memory_.State();
-  // Resumed: one loop runs the inner call, and the outer ones are begun when it returns.
+  // A resumed coroutine: one loop runs the inner call, and begins the outer ones when it returns.
   memory_.Call(inner, code_, 3, kBeginsLoop);
   memory_.Call(inner, 0, 0, kCallsNative);
   memory_.Call(inner, code_, 4, kBeginsLoop);
@@ -278,7 +278,7 @@ TEST_F(BrokenDataTest, AChainWithoutEnd) {
   EXPECT_EQ(Walk(memory_).end, kWalkLost);
 }
 
-// Whatever bytes stand there: all walks end, and read nothing that is not there.
+// All walks end and read only existing memory, whatever bytes they meet.
 TEST_F(BrokenDataTest, FlippedBytes) {
   const uintptr_t outer = memory_.State();
   const uintptr_t inner = memory_.State();

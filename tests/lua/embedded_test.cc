@@ -20,7 +20,7 @@ using BytesByLine = std::map<std::string, size_t>;
 
 constexpr int kMostFrames = 256;
 
-// What a state's allocation function does.
+// The counting done by a state's allocation function.
 struct Counting {
   enum Mode { kNothing, kByLua, kByWalker };
   Mode mode = kNothing;
@@ -31,7 +31,7 @@ struct Counting {
 
 std::string At(const std::string& file, int line) { return file + ":" + std::to_string(line); }
 
-// Each instruction is stopped at, so the calls say which one runs.
+// Stops at each instruction, so that allocations know which one runs.
 void AtInstruction(lua_State* state, lua_Debug*) {
   void* data;
   lua_getallocf(state, &data);
@@ -78,7 +78,8 @@ class Lua {
  public:
   Lua() : state_(lua_newstate(Allocate, &counting_)) {
     luaL_openlibs(state_);
-    lua_gc(state_, LUA_GCSTOP);  // it would shrink stacks, and what grows is charged
+    lua_gc(state_, LUA_GCSTOP);  // a collection would shrink stacks, and their regrowth would be
+                                 // charged
     lua_checkstack(state_, 1000);
   }
   ~Lua() { lua_close(state_); }
@@ -204,7 +205,7 @@ TEST(Embedded, StatesOfManyThreads) {
   EXPECT_EQ(LostWalks(), 0u);
 }
 
-// From the inside out: of Lua's own frames, each run of native ones is one "-".
+// Returns the frames from the innermost one: Lua's own, and "-" for each run of native ones.
 std::vector<std::string> Shape(const Counting& counting) {
   std::vector<std::string> shape;
   for (const std::string& frame : counting.stack) {
@@ -261,7 +262,7 @@ TEST(Embedded, CoroutinesStandBeforeWhoResumedThem) {
       "end)\n"
       "thread()\n"
       "thread()\n";
-  // The protected call has no native frame any more: it was left by the yield.
+  // The protected call no longer has a native frame: the yield left it.
   EXPECT_EQ(ShapeOf(text), (Frames{"-", "app.lua:4", "app.lua:2", "-", "app.lua:8", "-"}));
 }
 
@@ -279,12 +280,12 @@ TEST(Embedded, AStackThatGrows) {
   lua.counting().mode = Counting::kNothing;
   EXPECT_EQ(lua_tointeger(thread, -1), 500);
   EXPECT_EQ(LostWalks(), before);
-  // Of the host is what the first call needs, before it is one.
+  // Only what the first call needs before it becomes a call is the host's.
   EXPECT_LT(lua.counting().bytes["-"], 5000u);
   EXPECT_GT(lua.counting().bytes["deep.lua:1"], 500u * 3 * 16);
 }
 
-// Not shown: which thread runs them is known by protected calls alone.
+// Frames of unprotected calls are not shown: only protected calls reveal which thread runs them.
 TEST(Embedded, UnprotectedCallsHaveNativeFramesAlone) {
   Lua lua;
   lua_register(lua.state(), "allocate", AllocateHere);

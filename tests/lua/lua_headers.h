@@ -1,11 +1,11 @@
-// Lua's own headers, as the library that is linked was compiled: that of C, or that of C++, whose
-// functions have C's names in Debian 12 (5.4.4) and those of C++ from Debian 13 on (5.4.7).
+// Includes Lua's own headers as the linked library was compiled: for C or for C++.  Its functions
+// have C names in Debian 12 (5.4.4), and C++ names since Debian 13 (5.4.7).
 #ifndef ALLOMON_TESTS_LUA_LUA_HEADERS_H_
 #define ALLOMON_TESTS_LUA_LUA_HEADERS_H_
 
 #ifdef ALLOMON_LUA_OF_CXX
 
-// Only the header itself has its version, so it is read twice, first to no effect.
+// Only the header itself has its version, so it is read twice, the first time without effect.
 #include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +25,6 @@ namespace allomon::testing::unused {
 #include <lua5.4/lua.hpp>
 #endif
 
-#include "allomon/lua.h"  // which calls what these declare
+#include "allomon/lua.h"  // calls the functions declared above
 
 #endif  // ALLOMON_TESTS_LUA_LUA_HEADERS_H_
