@@ -1,8 +1,8 @@
 // Random programs of several threads, native and managed, run against the reference model.  They
 // check every rule of the memprof contract, block by block and tracker by tracker.
 //
-// Each configuration runs rounds of a fixed sequence of seeds for two seconds.  The machine chooses
-// how the threads interleave.  ALLOMON_MODEL_SECONDS=60 makes a long run.
+// Each configuration runs rounds of a fixed sequence of seeds for two seconds.  The interleaving of
+// the threads is not controlled.  ALLOMON_MODEL_SECONDS=60 makes a long run.
 #include <pthread.h>
 
 #include <chrono>
@@ -49,7 +49,7 @@ void* RunThread(void* start) {
 
 class ContractModelTest : public ::testing::TestWithParam<Case> {
  protected:
-  // Threads come and go in two generations.  Some end in the middle of a callback.
+  // Runs two generations of threads.  Some end in the middle of a callback.
   void RunThreads(World* world, uint64_t seed) {
     const auto count = static_cast<size_t>(GetParam().threads);
     std::vector<pthread_t> threads(count);

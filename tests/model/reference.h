@@ -26,8 +26,8 @@ enum class State : uint64_t { kUnheard, kYoung, kOld, kUnfollowed, kDead, kSurvi
 
 inline bool IsFollowed(State state) { return state == State::kYoung || state == State::kOld; }
 
-// A run lasts from one start to its end.  It lives until the library has destroyed the tracker and
-// all of its values.  Only then can its place be given to another run.
+// A run lasts from a start to its end.  It lives until the library has destroyed the tracker and
+// all of its values.  Only then can its slot be given to another run.
 struct Run {
   Run(int place_of_run, uint64_t serial, double rate_of_run)
       : place(place_of_run), generation(serial), rate(rate_of_run) {}
@@ -44,12 +44,12 @@ struct Run {
   std::atomic<bool> sampling{false};
   // The tracking has begun to end.  Dealloc callbacks are no longer owed.
   std::atomic<bool> ending{false};
-  // The threads for which stop(), and the end of the tracking, have returned.  After the first,
-  // that thread may hear no alloc callback; after the second, it may hear none at all.  (Callbacks
+  // The threads for which stop(), and the end of the tracking, have returned.  After the former,
+  // that thread must receive no alloc callback; after the latter, no callback at all.  (Callbacks
   // that other threads had begun may still be running.)
   std::atomic<std::thread::id> stopped_by{};
   std::atomic<std::thread::id> ended_by{};
-  // A thread ended inside a callback.  The block of that callback is missing in the sums of this
+  // A thread ended inside a callback.  The block of that callback is missing from the sums of this
   // run.
   std::atomic<bool> was_left{false};
 
@@ -66,7 +66,7 @@ struct Record {
     return word / 8 == run.generation ? static_cast<State>(word % 8) : State::kUnheard;
   }
 
-  // Returns false if the run was told of the block before.
+  // Returns false if the run was already told of the block.
   bool Bear(const Run& run, State state) {
     if (Told(run) != State::kUnheard) return false;
     told[run.place] = run.Word(state);
@@ -114,14 +114,14 @@ class Value {
 // The set of runs that exist.
 class Runs {
  public:
-  // Returns nullptr when all places are taken.
+  // Returns nullptr when all slots are taken.
   RunPtr New(double rate);
   void Publish(const RunPtr& run);
 
   std::vector<RunPtr> All();
   // Whether the library has destroyed every tracker that was started, with its values.
   bool AllGone();
-  // Takes a run out, for the caller to end.  Returns nullptr if there is none.
+  // Removes a run, for the caller to end.  Returns nullptr if no run is left.
   RunPtr TakeOne(uint64_t random);
 
  private:

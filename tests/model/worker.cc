@@ -32,7 +32,7 @@ Worker* Worker::Current() { return t_worker; }
 
 Worker::Worker(World* world, uint64_t seed) : world_(world), random_(seed) { t_worker = this; }
 
-// A thread that ends, perhaps inside a callback, does no more mischief.
+// A thread that ends, perhaps inside a callback, stops its mischief.
 Worker::~Worker() {
   t_worker = nullptr;
   managed_.clear();
@@ -136,7 +136,7 @@ bool Worker::RunCallback() {
 
 void Worker::DoMischief() {
   const Mischief& mischief = world_->mischief;
-  // The destructors of the frames that the thread leaves run callbacks too.
+  // The destructors of the frames that the thread leaves run callbacks, too.
   if (is_leaving_) return;
   if (Chance(mischief.allocates)) {
     Random(2) == 0 ? AllocateNative() : MakeManaged();
@@ -349,7 +349,7 @@ void Worker::Step() {
         LinkManaged();
         break;
       default:
-        // The number of blocks wanders between none and a few hundred.
+        // The number of blocks varies between zero and a few hundred.
         if (Random(2) == 0) {
           Random(300) > native_.size() ? AllocateNative() : FreeNative();
         } else {

@@ -1,6 +1,6 @@
 // One thread of a random program.  It allocates, frees, collects, starts and stops, and does all of
-// this inside callbacks too.  After each step it checks that every tracker was told of the step as
-// the contract says.
+// this inside callbacks, too.  After each step it checks that every tracker was told of the step as
+// the contract requires.
 #ifndef ALLOMON_TESTS_MODEL_WORKER_H_
 #define ALLOMON_TESTS_MODEL_WORKER_H_
 
@@ -21,7 +21,7 @@ struct Node {
   gc::Field<Node> next;
 };
 
-// The things that a callback may do besides its duty, each with this chance per thousand.
+// Additional actions of a callback, each with this chance per thousand.
 struct Mischief {
   int throws = 0;
   int exits_thread = 0;
@@ -67,16 +67,16 @@ class Worker {
 
   void Step();
 
-  // The block that this thread allocates, for the alloc callbacks.  nullptr: there is none, or the
-  // thread is in a callback, whose allocations are not sampled.
+  // Returns the block that this thread allocates, for the alloc callbacks.  nullptr if there is no
+  // such block, or if the thread is in a callback, whose allocations are not sampled.
   RecordPtr coming() const { return callbacks_ == 0 ? coming_ : nullptr; }
 
-  // The body of a callback: its check and its mischief.  Returns whether the tracker goes on
-  // following the block.  May throw, or end the thread.
+  // The body of a callback: its check and its mischief.  Returns whether the tracker continues to
+  // follow the block.  May throw, or end the thread.
   bool RunCallback();
 
-  // The worker of this thread.  nullptr while the thread attaches to the heap and while it
-  // detaches.  Callbacks may run then too.
+  // Returns the worker of this thread.  nullptr while the thread attaches to the heap and while it
+  // detaches; callbacks may run then, too.
   static Worker* Current();
 
   void StopRun(const RunPtr& run, StopMode mode);
