@@ -82,7 +82,7 @@ TEST(MonFileTest, FileThatIsCutOffAnywhereIsRefused) {
   }
 }
 
-// Whatever the bytes are, the file is refused in one line, or understood so well that it is written
+// Whatever the bytes, the file is either refused in one line or read so exactly that it is written
 // back the same.
 TEST(MonFileTest, DamagedFilesAreRefusedOrUnderstood) {
   const std::string file = FormatMon(Examples());
@@ -103,7 +103,7 @@ TEST(MonFileTest, DamagedFilesAreRefusedOrUnderstood) {
       ASSERT_EQ(error.find('\n'), std::string::npos);
     }
   }
-  EXPECT_GT(understood, 10000);  // damage in cells and totals is not damage that shows
+  EXPECT_GT(understood, 10000);  // damage in cells and totals cannot be detected
 }
 
 TEST(MonFileTest, NumbersThatClaimMoreThanTheFileHoldsAllocateNothing) {
@@ -116,7 +116,7 @@ TEST(MonFileTest, NumbersThatClaimMoreThanTheFileHoldsAllocateNothing) {
   EXPECT_EQ(error, "cut off: run the program again");
 }
 
-// From the manual page: a buffer of half the size of the region has a count for each 4 bytes.
+// The manual page states: a buffer of half the size of the region has a count for each 4 bytes.
 TEST(MonLayoutTest, CellsFollowFromTheSizeOfTheBuffer) {
   using internal::CellBytes;
   using internal::CellOf;

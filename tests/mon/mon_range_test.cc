@@ -70,7 +70,7 @@ TEST(MonRangeTest, TicksGoToTheirCells) {
   EXPECT_FALSE(read.saturated);
 }
 
-// A program of today computes its bufsize from the lower half of etext's address: anything up to 4
+// A modern program computes its bufsize from the lower half of etext's address: anything up to 4
 // GB.
 TEST(MonRangeTest, OnlyTheBeginningOfALargeBufferIsUsed) {
   std::vector<WORD> buffer(WordsFor(0, 100000), 0xabcd);
@@ -116,7 +116,7 @@ TEST(MonRangeTest, ThreadsLoseNoTick) {
   EXPECT_EQ(Read(range).cells[0], 40000);
 }
 
-// The manual page's whole program: from 4, where a program of today has nothing, to etext.
+// The manual page's whole program: from 4, where a modern program has no code, to etext.
 TEST(MonRangeTest, RangeIsCutToTheCodeThatThereIs) {
   std::vector<WORD> buffer(WordsFor(0, 1000));
   MonRequest request = Request(&buffer, 64, 0);

@@ -1,4 +1,4 @@
-// prof over files that the tests make up about their own executable.
+// prof on files that the tests make about their own executable.
 #include "tools/prof/prof.h"
 
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include "tracker/formats/mon_file.h"
 #include "tracker/profile/mon/mon_module.h"
 
-// Three functions side by side, in this order, a static one between two global ones.  Each is at
-// the start of a cell, whatever else the compiler adds.
+// Three adjacent functions in this order, a static one between two global ones.  Each is at the
+// start of a cell, whatever the compiler adds.
 #define ALONE                                                                                 \
   __attribute__((noinline, used, aligned(16), section(".text.prof_test"), no_sanitize_thread, \
                  no_sanitize_address, no_sanitize_undefined))
@@ -99,7 +99,7 @@ TEST_F(ProfTest, StaticFunctionIsShownOnDemandOnly) {
   EXPECT_EQ(Run({"-hg"}).out, "100.0     1.00     1.00          2    500.0000  prof_test_hidden\n");
 }
 
-// It used to be charged to whatever named function came before it, or to none.
+// The function's time used to be charged to an earlier named function, or lost.
 TEST_F(ProfTest, StrippedFunctionIsNamedByItsExtent) {
   const std::string stripped = file_ + ".stripped";
   const std::string self = "/proc/" + std::to_string(getpid()) + "/exe";
