@@ -1,4 +1,5 @@
-// What users type: options in both forms, a lone dash, the end of options, and mistakes.
+// Command lines as users type them: options in both forms, a lone dash, the end of options, and
+// mistakes.
 #include "tools/options/command_line.h"
 
 #include <gtest/gtest.h>
