@@ -1,4 +1,4 @@
-// Allocates 32 MiB in a function whose name and line a report must show.
+// Allocates 32 MiB in a function; a report must show its name and line.
 #include <stdlib.h>
 
 void* AllocateKnown(void) { return malloc(1 << 15); }  // line 4
