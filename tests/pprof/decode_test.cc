@@ -1,4 +1,4 @@
-// What is read of profiles that others have written, and what is refused.
+// Reading profiles that other programs have written, and refusing invalid ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ using testing::TwoTypes;
 constexpr char kObjects[] = "inuse_objects";
 constexpr char kSpace[] = "inuse_space";
 
-// Fields of a profile behind two types of samples and the strings of these.
+// Makes a profile of two sample types with their strings, followed by `fields`.
 std::string FileOf(const Message& fields, const std::vector<std::string>& more_strings = {}) {
   std::vector<std::string> strings = {"", kObjects, "count", kSpace, "bytes"};
   strings.insert(strings.end(), more_strings.begin(), more_strings.end());
@@ -85,7 +85,7 @@ TEST(DecodeTest, PeriodOfOneIsExactAndNoneIsNoRate) {
   const Message type = Message().Number(1, 3).Number(2, 4);
   EXPECT_EQ(Good(FileOf(Message().Add(11, type).Number(12, 1))).rate, 1);
   EXPECT_EQ(Good(FileOf(Message().Add(11, type))).rate, 0);
-  EXPECT_EQ(Good(FileOf(Message().Number(12, 512))).rate, 0);  // of what it is not said
+  EXPECT_EQ(Good(FileOf(Message().Number(12, 512))).rate, 0);  // the period's type is missing
 }
 
 TEST(DecodeTest, SpaceAloneIsWhatLives) {
@@ -186,13 +186,13 @@ TEST(DecodeTest, CutShortAnywhere) {
   const std::string whole = EncodePprof(testing::SmallProfile());
   for (size_t size = 0; size < whole.size(); ++size) {
     const auto profile = DecodePprof(whole.substr(0, size));
-    // What is cut off behind the last string that is referred to is not missed.
+    // Truncation after the last string that is referred to is not detected.
     EXPECT_TRUE(!profile.ok() || size > whole.size() / 3) << size;
   }
   ExpectError(whole.substr(0, whole.size() - 1), "cut short");
 }
 
-// Each function of a few bytes has a name of a megabyte.
+// Each function takes a few bytes, but refers to a name of a megabyte.
 TEST(DecodeTest, NamesDoNotMultiply) {
   Message functions;
   for (uint64_t id = 1; id <= 20; ++id) functions.Add(5, Message().Number(1, id).Number(2, 5));
@@ -229,7 +229,7 @@ TEST(DecodeTest, DamagedLinesAreLeftOut) {
   EXPECT_TRUE(profile.timeline.empty());
 }
 
-// As `go tool pprof -proto A B` does.
+// A profile as `go tool pprof -proto A B` writes it.
 TEST(DecodeTest, MergedProfileHasTheRateIfBothHaveIt) {
   const std::string half = R"(allomon-profile {"version":1,"rate":0.5,"seed":1})";
   const std::string also_half = R"(allomon-profile {"version":1,"rate":0.5,"seed":2})";

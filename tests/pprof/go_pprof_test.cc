@@ -1,5 +1,5 @@
-// `go tool pprof` prints our totals of the files that we write, and we have its totals of the files
-// that Go's runtime writes.
+// `go tool pprof` prints our totals for the files that we write, and we compute its totals for the
+// files that Go's runtime writes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -25,7 +25,7 @@ using heap::Sample;
 using testing::RandomProfile;
 using testing::SmallProfile;
 
-// As -top shows a function.
+// A function as -top shows it.
 struct Row {
   int64_t flat = 0;
   int64_t cum = 0;
@@ -56,7 +56,7 @@ int64_t TotalOf(const HeapProfile& profile, const Type& type) {
   return total;
 }
 
-// The names of a stack's frames, innermost first, inlined ones too.
+// Returns the names of a stack's frames, innermost first, including inlined ones.
 std::vector<std::string> NamesOf(const Sample& sample, const HeapProfile& profile) {
   std::vector<std::string> names;
   for (uint32_t location : sample.stack) {
@@ -103,7 +103,7 @@ class GoPprofTest : public ::testing::Test {
     return Write(name, Gzip(EncodePprof(profile)));
   }
 
-  // What the command prints.
+  // Returns the output of the command.
   static std::string Run(const std::string& command) {
     FILE* pipe = popen((command + " 2>&1").c_str(), "r");
     std::string printed;
@@ -119,7 +119,7 @@ class GoPprofTest : public ::testing::Test {
     return Pprof("-top -unit=B " + arguments);
   }
 
-  // "Showing nodes accounting for ..., 100% of 123B total"
+  // Parses "Showing nodes accounting for ..., 100% of 123B total".
   static int64_t TotalIn(const std::string& printed) {
     const size_t end = printed.find(" total\n");
     const size_t begin = printed.rfind(" of ", end);
@@ -127,7 +127,7 @@ class GoPprofTest : public ::testing::Test {
     return begin == std::string::npos ? -1 : atoll(printed.c_str() + begin + 4);
   }
 
-  // The lines "flat flat% sum% cum cum% name".
+  // Parses the lines "flat flat% sum% cum cum% name".
   static Rows RowsIn(const std::string& printed) {
     Rows rows;
     std::istringstream lines(printed.substr(printed.find("cum%\n") + 5));
@@ -150,7 +150,7 @@ class GoPprofTest : public ::testing::Test {
     }
   }
 
-  // Go 1.23 and later print a column behind each line: 0, since our files have none.
+  // Go 1.23 and later print a column after each line: 0, since our files have no columns.
   static std::string WithoutColumns(const std::string& raw) {
     return std::regex_replace(raw, std::regex(":0 s="), " s=");
   }
@@ -187,7 +187,8 @@ TEST_F(GoPprofTest, LinesAndInlinedFrames) {
   const std::string peek = Pprof("-peek=Grow " + file);
   ExpectPrinted(peek, "Pot::Fill(int) (inline)");
   const std::string raw = WithoutColumns(Pprof("-raw " + file));
-  ExpectPrinted(raw, ": 0x402000 M=");  // which mapping's number follows differs by Go's version
+  ExpectPrinted(raw, ": 0x402000 M=");  // the mapping's number that follows differs between Go's
+                                        // versions
   ExpectPrinted(raw, " Pot::Grow() /src/pot.h:33 s=30(_ZN3Pot4GrowEv)");
   ExpectPrinted(raw, "0x400000/0x500000/0x0 /usr/bin/cook 0123456789abcdef [FN][FL][LN][IN]");
   ExpectPrinted(raw, "0x7f0000000000/0x7f0000100000/0x1000 /lib/libc.so.6 c0ffee [FN]");

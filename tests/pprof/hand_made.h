@@ -1,4 +1,4 @@
-// Profiles written field by field, as another writer may have done it, or nobody.
+// Profiles written field by field, as another writer might write them, or as no writer would.
 #ifndef ALLOMON_TESTS_PPROF_HAND_MADE_H_
 #define ALLOMON_TESTS_PPROF_HAND_MADE_H_
 
@@ -11,7 +11,7 @@
 
 namespace allomon::pprof::testing {
 
-// A message.  Unlike the writer of files, it writes zeros, too.
+// A message.  Unlike the writer of files, it also writes zeros.
 class Message {
  public:
   Message& Number(uint32_t field, uint64_t number) {
@@ -39,7 +39,7 @@ inline Message Strings(const std::vector<std::string>& strings) {
   return table;
 }
 
-// The types of a profile's samples, whose names and units are at 1, 2 and 3, 4 of its strings.
+// Returns a profile's two sample types, whose names and units are the strings 1, 2 and 3, 4.
 inline Message TwoTypes() {
   return Message()
       .Add(1, Message().Number(1, 1).Number(2, 2))

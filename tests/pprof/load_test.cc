@@ -1,4 +1,5 @@
-// Files of any kind, by their contents; what cannot be read is one line that says what can.
+// Files of any kind, recognised by their contents; an unreadable file gives one line that lists the
+// readable kinds.
 #include "tools/load/load.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +85,7 @@ TEST(LoadTest, FilesThatCannotBeRead) {
             "cannot read /: Is a directory; name the file in it");
 }
 
-// It takes no room.
+// The file is sparse, so it takes no space.
 TEST(LoadTest, LargeFileIsRefusedUnread) {
   const std::string path = Write("large", "");
   ASSERT_EQ(truncate(path.c_str(), (int64_t{2} << 30) + 1), 0);
@@ -122,7 +123,7 @@ TEST(GzipTest, CutShortAnywhere) {
 
 TEST(GzipTest, DamagedBytes) {
   std::string file = Gzip("some bytes");
-  file[file.size() - 6] ^= 1;  // of the checksum
+  file[file.size() - 6] ^= 1;  // a byte of the checksum
   EXPECT_FALSE(Gunzip(file).ok());
   EXPECT_FALSE(Gunzip(Gzip("abc") + "garbage").ok());
 }

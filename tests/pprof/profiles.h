@@ -8,13 +8,14 @@
 
 namespace allomon::pprof::testing {
 
-// One that has something of everything, small enough to be looked at.
+// Returns a profile with every kind of content, small enough to be inspected.
 heap::HeapProfile SmallProfile();
 
-// So many samples of different stacks, with whole amounts.  The same seed gives the same profile.
+// Returns a profile of `samples` samples with different stacks and whole amounts.  The same seed
+// gives the same profile.
 heap::HeapProfile RandomProfile(int samples, uint32_t seed);
 
-// Fails the test where the two differ in more than the fractions of samples' amounts.
+// Fails the test if the two differ in more than the fractions of the samples' amounts.
 void ExpectSame(const heap::HeapProfile& expected, const heap::HeapProfile& actual);
 
 }  // namespace allomon::pprof::testing

@@ -1,4 +1,4 @@
-// What is written is read back, whatever the profile has or lacks.
+// Written profiles are read back unchanged, whatever they contain or lack.
 #include <gtest/gtest.h>
 
 #include "tests/pprof/profiles.h"

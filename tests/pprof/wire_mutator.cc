@@ -8,7 +8,7 @@
 namespace allomon::pprof::testing {
 namespace {
 
-constexpr int kMostDepth = 3;  // of a profile: sample, label; location, line
+constexpr int kMostDepth = 3;  // the depth of a profile's messages: sample, label; location, line
 constexpr uint32_t kStrings = 6;
 
 constexpr uint64_t kNumbers[] = {
@@ -36,7 +36,7 @@ uint64_t WireMutator::OtherNumber(uint64_t number) {
   }
 }
 
-// What is a message by chance, too.
+// Bytes that are a message by chance are damaged as one, too.
 std::string WireMutator::OtherBytes(uint32_t field, std::string_view bytes, int depth) {
   const bool is_text = depth == 0 && field == kStrings;
   if (!is_text && depth < kMostDepth && IsMessage(bytes)) return MutateMessage(bytes, depth + 1);

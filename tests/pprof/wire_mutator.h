@@ -8,8 +8,8 @@
 
 namespace allomon::pprof::testing {
 
-// Damages messages so that they stay messages: fields are dropped, doubled and exchanged, numbers
-// become others, and lengths fit again.
+// Damages messages in such a way that they remain messages: drops, doubles and exchanges fields,
+// changes numbers, and adapts lengths.
 class WireMutator {
  public:
   explicit WireMutator(unsigned seed) : random_(seed) {}

@@ -15,7 +15,7 @@ std::string VarintOf(uint64_t value) {
   return bytes;
 }
 
-// Whether all of the bytes are fields.
+// Whether all of the bytes are valid fields.
 bool IsMessage(std::string_view bytes) {
   WireReader reader(bytes);
   while (reader.Next()) {
@@ -92,8 +92,8 @@ TEST(WireTest, FixedNumbersAreSkipped) {
 
 TEST(WireTest, WhatIsNoMessage) {
   EXPECT_TRUE(IsMessage(""));
-  EXPECT_FALSE(IsMessage("\x08"));      // without its number
-  EXPECT_FALSE(IsMessage("\x08\x80"));  // within a number
+  EXPECT_FALSE(IsMessage("\x08"));      // lacks its number
+  EXPECT_FALSE(IsMessage("\x08\x80"));  // ends inside a number
   EXPECT_FALSE(
       IsMessage("\x12\x05"
                 "four"));  // one byte too long
