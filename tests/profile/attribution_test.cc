@@ -1,4 +1,4 @@
-// Who is charged for what, with and without ALLOMON_FUNCTION().
+// Attribution of bytes to functions, with and without ALLOMON_FUNCTION().
 #include "tracker/profile/write/attribution.h"
 
 #include <cmath>
@@ -107,7 +107,7 @@ TEST_F(AttributionTest, SampledEstimateLiesWithinItsOwnInterval) {
               testing::kSigmas * std::sqrt(profile.variance));
 }
 
-// What is written must add up, whatever the rounding.
+// The written numbers must add up, whatever the rounding.
 TEST_F(AttributionTest, TotalIsTheSumOfTheRows) {
   ProfileOptions options;
   options.rate = 0.01;

@@ -81,7 +81,7 @@ TEST(CallSites, WithIndicesOutOfRangeAreNone) {
   EXPECT_TRUE(ParseCallSites(script, 5).sites.empty());
 }
 
-// A name of a function may look like our comments; it stands behind the line that ends them.
+// A function's name may look like our comments; it comes after the line that ends them.
 TEST(CallSites, InTheAnswerAreNotRead) {
   SourceTable table = TableOfFive();
   table.names[3].name = "# allomon call sites 1";

@@ -1,5 +1,5 @@
-// A thread that is cancelled, asynchronously, at each instruction of a hooked function's entry: the
-// trap flag makes the processor raise SIGTRAP behind every instruction.
+// Cancels a thread asynchronously at each instruction of a hooked function's entry: the trap flag
+// makes the processor raise SIGTRAP after every instruction.
 #include <pthread.h>
 #include <signal.h>
 
@@ -53,8 +53,8 @@ uint64_t StackCountOf(const NamedProfile& profile, const std::string& function) 
   return 0;
 }
 
-// The next thread takes the counts of the cancelled one over.  A function that were still on the
-// stack there would never come onto it again, and its stack count stand still.
+// The next thread takes over the counts of the cancelled one.  If a function were still on the
+// stack there, it could never be entered onto it again, and its stack count would not advance.
 TEST(CancelStepTest, CancelledEntryLeavesNoFunctionOnTheStackForTheNextThread) {
   ProfileOptions options;
   options.kind = ProfileKind::kCount;
@@ -70,7 +70,7 @@ TEST(CancelStepTest, CancelledEntryLeavesNoFunctionOnTheStackForTheNextThread) {
   signal(SIGTRAP, SIG_DFL);
   ASSERT_TRUE(Profile::Stop().ok());
   EXPECT_GT(g_cancelled_step, 100);
-  // CallsTwice and its three calls of Leaf.
+  // Counts CallsTwice and its three calls of Leaf.
   EXPECT_GE(StackCountOf(Attributed(), "CallsTwice"), 4 * entered);
 }
 

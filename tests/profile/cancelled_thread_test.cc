@@ -1,5 +1,4 @@
-// Threads that somebody has cancelled start, write and stop profiles and monitors: none ends
-// inside.
+// Cancelled threads start, write and stop profiles and monitors: no thread ends inside these calls.
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +34,7 @@ void* WorkWhileCancelled(void* of) {
   return nullptr;
 }
 
-// Whether a thread that is cancelled comes to the end of `work`, and not beyond.
+// Whether a cancelled thread completes `work`, and ends right after it.
 bool IsDoneWhileCancelled(std::function<void()> work) {
   Job job = {std::move(work)};
   pthread_t thread;
@@ -68,8 +67,8 @@ TEST(UncancelledTest, ThreadThatIsNotToBeCancelledStaysSo) {
   }));
 }
 
-// The exit status of a child of fork, which is cancelled as long as it works.  It has one thread,
-// as a program has where entry hooks are put in.
+// The exit status of a child of fork that is cancelled while it works.  It has one thread, as a
+// program has when entry hooks are installed.
 constexpr int kDone = 7;
 int StatusOfCancelledChild(void (*work)()) {
   const pid_t child = fork();

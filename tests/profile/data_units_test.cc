@@ -1,5 +1,5 @@
-// Units of profiling data: MLton.Profile, its errors, and the faults of its that ours must
-// not have.
+// Units of profiling data: the behaviour of MLton.Profile, its errors, and the faults of MLton that
+// ours must not have.
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ class DataUnitsTest : public ::testing::TestWithParam<ProfileKind> {
   }
   void TearDown() override { Profile::Stop().IgnoreError(); }
 
-  // Of one call of Leaf().
+  // The amount of one call of Leaf().
   int64_t Unit() const { return GetParam() == ProfileKind::kCount ? 1 : 8; }
   const ProfileData unit_ = Profile::Malloc().value();
 };
@@ -75,7 +75,7 @@ TEST_P(DataUnitsTest, FreedTwice) {
   ExpectRefused(Profile::Free(unit_), "free of freed profile data");
 }
 
-// Its slot serves another unit by then.
+// Another unit already uses the slot of the old one.
 TEST_P(DataUnitsTest, OldNameDoesNotFreeItsSuccessor) {
   EXPECT_TRUE(Profile::Free(unit_).ok());
   const ProfileData successor = Profile::Malloc().value();
@@ -124,7 +124,7 @@ TEST_P(DataUnitsTest, SwitchToAFreedUnitDoesNotRun) {
   EXPECT_EQ(Profile::Current(), ProfileData());
 }
 
-// MLton frees the unit that is current then, and crashes later.
+// MLton frees the unit that is then current, and crashes later.
 TEST_P(DataUnitsTest, OuterUnitFreedMeanwhileLeavesTheThreadInTheDefaultOne) {
   const ProfileData inner = Profile::Malloc().value();
   absl::Status inner_status;
@@ -183,7 +183,7 @@ TEST_P(DataUnitsTest, LeavingBelowTheSwitchDoesNotUnderflow) {
   EXPECT_EQ(StackOf("allomon::Leaf", unit_), Unit());
 }
 
-// MLton's write lacks what functions used that are still on the stack.
+// MLton's write omits the amounts of functions that are still on the stack.
 TEST_P(DataUnitsTest, WriteInTheMiddleCountsFunctionsOnTheStackUpToNow) {
   const ScopedProfileData unit(unit_);
   Around([this] {
@@ -220,7 +220,7 @@ TEST_P(DataUnitsTest, UnitsOfSixteenThreadsAreTheirOwnAndMerge) {
   for (const ProfileData unit : units) EXPECT_TRUE(Profile::Free(unit).ok());
 }
 
-// A key that is made after the profile's own has its destructor called behind the profile's.
+// The destructor of a key that is made after the profile's own runs after the profile's.
 pthread_key_t g_late_key;
 ProfileData g_late_unit;
 bool g_switched = false;
@@ -270,7 +270,7 @@ TEST_P(DataUnitsTest, UnitsCanBeMadeAndFreedForEver) {
   EXPECT_LT(highest, 50u);
 }
 
-// The child is inside the functions that its parent was in.
+// The child is inside the functions that its parent was executing.
 TEST(RecordingTest, ForkedChildGoesOnInTheFunctionItWasBornIn) {
   ProfileOptions options;
   options.style = ProfileStyle::kStack;
@@ -303,7 +303,7 @@ void NoteTop() {
   g_top_in_scope = internal::thread_profile.top;
 }
 
-// As in a signal handler that interrupts the thread there.
+// Imitates a signal handler that interrupts the thread at this point.
 TEST(RecordingTest, ScopeInTheMiddleOfAChangeOfTheShadowStackIsCountedAndNotPushed) {
   ProfileOptions count;
   count.kind = ProfileKind::kCount;

@@ -15,14 +15,14 @@
 namespace allomon::internal {
 namespace {
 
-// Static, as the profiler's is: its storage is never given back.
+// Static, like the profiler's: its storage is never freed.
 DormantThread g_thread;
 std::atomic<int> g_runs{0};
 std::atomic<int> g_at_once{0};
 std::atomic<bool> g_overlapped{false};
 std::recursive_mutex g_mutex;
 
-// What a writer does: allocates, locks, and uses thread-local storage.
+// Does what a writer does: allocates, locks, and uses thread-local storage.
 void Work() {
   if (g_at_once.fetch_add(1) != 0) g_overlapped = true;
   thread_local std::string kept;
@@ -41,7 +41,7 @@ int CountTasks() {
   return count;
 }
 
-// The kernel's list of tasks may be a moment behind.
+// Waits, because the kernel's list of tasks may be updated a moment later.
 void AwaitOneTask() {
   while (CountTasks() > 1) usleep(100);
 }

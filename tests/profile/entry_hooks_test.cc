@@ -25,7 +25,7 @@ namespace {
 using testing::Attributed;
 using testing::CountOf;
 
-// Each test in a process of its own: hooks are put in once, while there is one thread.
+// Runs each test in a process of its own: hooks are installed once, while there is one thread.
 template <typename Test>
 void InChild(Test test) {
   const pid_t child = fork();
@@ -65,7 +65,7 @@ Counted Of(const NamedProfile& profile, const std::string& function) {
   return {-1, -1};
 }
 
-// What the reference demands of every file.
+// Checks the invariants that the reference demands of every file.
 void ExpectInvariants(const Mlmon& mlmon) {
   MlmonInt sum = 0;
   for (const MlmonCount& count : mlmon.masters) {
@@ -135,7 +135,7 @@ TEST(EntryHooksTest, RecursionCountsOnce) {
   });
 }
 
-// Deeper than the shadow stack has room at first, and than any unwinder goes.
+// Deeper than the shadow stack's initial size, and than any unwinder goes.
 TEST(EntryHooksTest, DeepRecursion) {
   InChild([] {
     const NamedProfile profile = CountStacks([] { hooked::Recurse(50000, hooked::Leaf); });
@@ -167,7 +167,7 @@ TEST(EntryHooksTest, LongjmpTakesFunctionsOffTheStack) {
   });
 }
 
-// The callee's frame lies below that of a function which has returned.
+// The callee's frame lies below that of a function that has already returned.
 TEST(EntryHooksTest, CallWithArgumentsOnTheStackIsNotMadeByWhatWasCalledBefore) {
   InChild([] {
     const NamedProfile profile =
@@ -186,7 +186,7 @@ TEST(EntryHooksTest, ArgumentsInVectorRegistersSurvive) {
   }
 }
 
-// On another stack, whose addresses say nothing about this one's.
+// The handler runs on another stack, whose addresses say nothing about the interrupted one.
 TEST(EntryHooksTest, SignalHandlerOnItsOwnStackLeavesTheInterruptedStackAlone) {
   InChild([] {
     static char stack[65536];
@@ -236,7 +236,7 @@ TEST(EntryHooksTest, StoppedProfileStandsStillAndGoesOn) {
   }
 }
 
-// It had its counts when hooks did not count yet, and no register that points to them.
+// The thread got its counts before the hooks counted, and has no register that points to them.
 TEST(EntryHooksTest, ThreadThatWasAttachedBeforeCounts) {
   InChild([] {
     const ProfileData unit = Profile::Malloc().value();
@@ -307,8 +307,8 @@ TEST(EntryHooksTest, BytesAreChargedExactlyInBothStyles) {
   }
 }
 
-// What a function that recurses allocates at any depth is its own, and on its stack once; what
-// its caller allocates before and after is not.
+// The bytes that a recursive function allocates at any depth are charged to it, and once to its
+// stack; the bytes that its caller allocates before and after are not.
 TEST(EntryHooksTest, BytesOfARecursionAreOnTheStackOnce) {
   InChild([] {
     const auto style = Options(ProfileKind::kAlloc, ProfileStyle::kStack);
@@ -341,7 +341,7 @@ TEST(EntryHooksTest, HooksAreRefusedWhileThereAreOtherThreads) {
   });
 }
 
-// The profile's own key is older, so its destructor runs first and takes the thread's counts away.
+// The profile's own key is older, so its destructor runs first and takes the thread's counts.
 TEST(EntryHooksTest, HookedKeyDestructorBehindTheEndOfItsThreadIsCounted) {
   InChild([] {
     const NamedProfile profile = Profiled(Options(ProfileKind::kCount, ProfileStyle::kStack), [] {
@@ -358,7 +358,7 @@ TEST(EntryHooksTest, HookedKeyDestructorBehindTheEndOfItsThreadIsCounted) {
   });
 }
 
-// Its caller is on the shadow stack since the profile before, whose counts are cleared.
+// The caller has been on the shadow stack since the previous profile, whose counts are cleared.
 TEST(EntryHooksTest, FunctionThatStartsAProfileOfAnotherKindIsOnTheStackInIt) {
   InChild([] {
     ASSERT_TRUE(Profile::Start(Options(ProfileKind::kCount, ProfileStyle::kStack)).ok());
@@ -377,7 +377,7 @@ TEST(EntryHooksTest, FunctionThatStartsAProfileOfAnotherKindIsOnTheStackInIt) {
   });
 }
 
-// Nothing pops a function with a hook before the next one is entered, and by then the unit is
+// A function with a hook is not popped before the next one is entered, and by then the unit is
 // another one.
 TEST(EntryHooksTest, WhatReturnedBeforeItsUnitWasLeftIsNotOnTheStackWhenTheUnitIsBack) {
   InChild([] {
@@ -401,7 +401,7 @@ size_t AddressSpaceBytes() {
   return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Room for a stack of 64 KiB, and not for counts of every function.
+// The limit leaves room for a stack of 64 KiB, but not for counts of every function.
 void* RunWithoutMemoryForCounts(void* (*routine)(void*)) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

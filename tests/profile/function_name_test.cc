@@ -16,7 +16,7 @@ TEST_P(FunctionNameTest, QualifiedNameIsCutOut) {
   EXPECT_EQ(FunctionNameOf(GetParam().signature), GetParam().name);
 }
 
-// As g++ 12 and clang 14 spell __PRETTY_FUNCTION__.
+// The texts are those of __PRETTY_FUNCTION__ from g++ 12 and clang 14.
 INSTANTIATE_TEST_SUITE_P(
     BothCompilers, FunctionNameTest,
     ::testing::Values(

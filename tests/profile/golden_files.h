@@ -6,18 +6,18 @@
 
 namespace allomon::testing {
 
-// The whole file; ends the test program if it cannot be read, so that a test
-// without its data cannot pass.
+// Returns the whole file; ends the test program if it cannot be read, so that a test without its
+// data cannot pass.
 std::string ReadFileOrDie(const std::string& path);
 
 // An absolute path: tests/golden/mlton/CASE.txt holds the files of CASE/, which are unpacked to a
 // directory of this test's own at the first call.
 std::string GoldenPath(const std::string& relative);
 
-// The paths of all unpacked files whose names end in `suffix`, sorted, at least one.
+// Returns the paths below tests/golden/mlton whose names end in `suffix`: sorted, at least one.
 std::vector<std::string> GoldenFiles(const std::string& suffix);
 
-// A new empty directory of this test's own.
+// Returns a new empty directory for this test alone.
 std::string NewDirectory();
 
 }  // namespace allomon::testing

@@ -13,7 +13,7 @@
 namespace hooked {
 namespace {
 
-// Keeps calls from being merged or taken for pure.
+// Keeps the compiler from merging calls or treating functions as pure.
 inline void Barrier() { asm volatile("" : : : "memory"); }
 
 long ThreadMilliseconds() {

@@ -8,26 +8,26 @@
 
 namespace hooked {
 
-// Called by those that call something, so that tests see what is on the stack.
+// A function that the functions below call, so that tests can inspect the stack.
 using Callee = void (*)();
 
 void Leaf();
-void CallsTwice(Callee callee);          // and Leaf() once
+void CallsTwice(Callee callee);          // and calls Leaf() once
 void Recurse(int depth, Callee callee);  // calls it at the bottom
-int TailCalls(int n);                    // as its last act TailCalled(n)
+int TailCalls(int n);                    // tail-calls TailCalled(n)
 int TailCalled(int n);
 void Throws();
 int Catches();  // calls Throws() and then Leaf()
 void Jumps(jmp_buf& buffer);
 int CatchesJump();  // calls Jumps() and then Leaf()
-// Takes two arguments on the stack, which its caller pushes over what calls left there.
+// Takes two arguments on the stack, which its caller pushes over the remains of earlier calls.
 long ManyArguments(long a, long b, long c, long d, long e, long f, long g, long h);
 long CallsManyArguments();
 double TakesDoubles(double a, double b, float c);
 void* Allocates(size_t size_bytes);
 void* AllocatesAfterCall(size_t size_bytes);  // calls Leaf() first
 void HandleSignal(int);
-void Burn(long milliseconds);  // of the thread's processor time
+void Burn(long milliseconds);  // in the thread's processor time
 
 }  // namespace hooked
 

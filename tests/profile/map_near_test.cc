@@ -20,7 +20,7 @@ struct Pages {
 };
 
 // An address space with some pieces taken.  `hint_only`: its kernel puts a mapping elsewhere when a
-// piece is in the way.  `mapped` are the mappings that nobody has given back.
+// piece is in the way.  `mapped` are the mappings not yet unmapped.
 struct FakeSpace {
   std::vector<Pages> taken;
   bool hint_only = false;
@@ -108,8 +108,8 @@ TEST_F(MapNearTest, AnOldKernelWithoutRoomKeepsNothing) {
   EXPECT_EQ(MapFor(code, 2 * kMebibyte), 0u);
 }
 
-// A position-dependent executable begins at 4 MiB: 131,072 calls of 24 bytes are 3 MiB, and all
-// that fits below it, as long as nothing is mapped at address 0.
+// A position-dependent executable begins at 4 MiB: 131,072 calls of 24 bytes are 3 MiB, which just
+// fit below it if nothing is mapped at address 0.
 TEST_F(MapNearTest, ThreeMebibytesFitBelowAPositionDependentExecutable) {
   EXPECT_EQ(MapFor({0x401000, 0x900000}, 3 * kMebibyte), kMebibyte);
 }

@@ -11,7 +11,7 @@ namespace {
 
 const char kHead[] = "MLton prof\nalloc\ncurrent\n0x1\n";
 
-// The error, or "" if the text is a profile.
+// Returns the error, or "" if the text is a profile.
 std::string ParseError(std::string_view text) {
   Mlmon profile;
   std::string error;

@@ -11,8 +11,8 @@
 
 namespace allomon::testing {
 
-// Damages texts: flips, cuts, repeats, and plants pieces that readers stumble
-// over.  The seed is fixed, so a failure comes back.
+// Damages texts: flips, cuts, repeats, and inserts pieces on which readers might fail.  The seed is
+// fixed, so a failure is reproducible.
 class Mutator {
  public:
   Mutator(unsigned seed, std::vector<std::string> pieces)

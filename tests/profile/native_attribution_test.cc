@@ -11,7 +11,7 @@
 
 namespace allomon {
 
-// Not in the anonymous namespace: its symbol is what we look for.
+// Not in the anonymous namespace: the test looks for this symbol.
 __attribute__((noinline)) void* NativeCaller(size_t size_bytes) {
   void* block = SamplingMalloc(size_bytes);
   asm volatile("" : : "r"(block) : "memory");  // not a tail call
@@ -54,7 +54,8 @@ struct Counts {
   std::optional<int> alloc_major(const Allocation&) { return std::nullopt; }
 };
 
-// Deeper than what the profile wants of a call stack, and not than what the trackers do.
+// Calls deeper than the call stack that the profile requests, but not deeper than the one that the
+// trackers request.
 __attribute__((noinline)) void AllocateUnder(int frames) {
   if (frames == 0) {
     SamplingFree(NativeCaller(12345));
@@ -84,8 +85,8 @@ void ExpectExactBeside(double rate, uint64_t expected_reports) {
   ASSERT_TRUE(Tracker::stop(*tracker).ok());
 }
 
-// Three ways that a block may come to the profile beside somebody else: followed, counted with
-// callbacks, and looked at by the heap as one to follow, which nobody then does.
+// A block may reach the profile together with a tracker in three ways: the tracker follows it,
+// counts it with callbacks, or would follow it at a rate at which it never does.
 TEST(NativeAttributionTest, ATrackerBesideItChangesNothing) {
   ExpectExactBeside<Keeps>(1, 2);
   ExpectExactBeside<Counts>(1, 2);

@@ -56,7 +56,7 @@ TEST(NativeTimeTest, TimeAndStacksBySymbol) {
 }
 
 // A stack for each instruction would use up the stack table's memory within hours.  Every kernel
-// ticks at least 100 times in this second; outside of LongCode() there is a reading of the clock.
+// ticks at least 100 times in this second; the only code outside of LongCode() reads the clock.
 TEST(NativeTimeTest, ManyInstructionsOfOneFunctionAreFewStacks) {
   ProfileOptions options;
   options.kind = ProfileKind::kTime;

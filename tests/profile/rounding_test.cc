@@ -1,4 +1,4 @@
-// What is written adds up, and a function that called nothing has one number in both columns.
+// The written numbers add up, and a function without callees has the same number in both columns.
 #include "tracker/profile/write/rounding.h"
 
 #include <random>
@@ -14,7 +14,7 @@ using Counts = std::vector<MlmonCount>;
 constexpr size_t kFixed = kMainSource + 1;
 constexpr MlmonInt kDivisor = 1024;
 
-// <unknown>, <gc> and <main>, then `functions`.
+// Returns the counts of <unknown>, <gc> and <main>, followed by `functions`.
 Counts With(const Counts& functions) {
   Counts counts(kFixed);
   counts.insert(counts.end(), functions.begin(), functions.end());
@@ -61,7 +61,8 @@ bool IsWithinOne(MlmonInt written, MlmonInt amount) {
   return -kDivisor <= error && error <= kDivisor;
 }
 
-// A chain of functions that call each other, of any amounts: each has its own and all below.
+// A chain of functions that call each other, of any amounts: each counts its own amount and those
+// of all its callees.
 TEST(RoundingTest, ColumnsAddUpAndKeepTheirOrderWhateverTheAmounts) {
   std::mt19937 random(1);
   for (int run = 0; run < 1000; ++run) {

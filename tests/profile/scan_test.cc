@@ -13,7 +13,7 @@ std::string Decimal(__int128 value) {
   return text;
 }
 
-// The number read, or why there is none.
+// Returns the number read, or the reason for an error.
 std::string Integer(std::string_view text) {
   __int128 value = 0;
   switch (ScanInteger(text, &value)) {

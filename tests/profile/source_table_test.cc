@@ -12,7 +12,7 @@
 namespace allomon {
 namespace {
 
-// By another implementation of FNV-1a.
+// Computed by another implementation of FNV-1a.
 constexpr uint32_t kFixedTableMagic = 0x7962737e;
 
 std::string ParseError(std::string_view text) {

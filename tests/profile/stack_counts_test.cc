@@ -9,7 +9,7 @@
 namespace allomon::internal {
 namespace {
 
-// As many as one segment holds, which is what a profile's first array is made of.
+// The number of stacks that one segment holds; a profile's first array is one segment.
 constexpr uint32_t kSegmentStacks = 4096;
 
 StackId InternAnother() {
@@ -27,7 +27,7 @@ std::map<uint32_t, uint64_t> Found(const StackCounts& counts) {
   return found;
 }
 
-// The last stack there is may be the first of a segment.
+// The last stack may be the first one of a segment.
 TEST(StackCountsTest, EveryStackIsVisitedAcrossTheEndsOfSegments) {
   static StackCounts counts;
   EXPECT_TRUE(Found(counts).empty());

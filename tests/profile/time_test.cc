@@ -1,4 +1,4 @@
-// Processor time, against the clock of the thread that used it.  No wall time: a busy
+// Processor time, compared with the clock of the thread that used it.  Not wall time, so a busy
 // machine changes nothing.
 #include <signal.h>
 #include <sys/time.h>
@@ -37,8 +37,8 @@ void Spin(double until) {
   }
 }
 
-// A timer of the test's own, which the kernel looks at when it looks at the profile's: on a busy
-// machine that has been 180 ms of the thread's time late.
+// A timer of the test itself.  The kernel examines it together with the profile's, which on a busy
+// machine has happened 180 ms of the thread's time late.
 class KernelLooks {
  public:
   KernelLooks() {
@@ -52,7 +52,7 @@ class KernelLooks {
   }
   ~KernelLooks() { timer_delete(timer_); }
 
-  // Uses so many ticks, and what is left until the kernel looks.  Returns the ticks that were used.
+  // Uses `ticks`, and then more until the kernel examines the timer.  Returns the ticks used.
   static double Spin(double ticks) {
     const double start = ThreadTicks();
     allomon::Spin(start + ticks);
@@ -73,7 +73,8 @@ void Long(double ticks) {
   ALLOMON_FUNCTION();
   Spin(ThreadTicks() + ticks);
 }
-// These return when a tick that was due has been charged, and how many ticks they used.
+// ShortToLook() and LongToLook() return after a due tick has been charged.  They return the ticks
+// used.
 double ShortToLook(double ticks) {
   ALLOMON_FUNCTION();
   return KernelLooks::Spin(ticks);
@@ -88,8 +89,8 @@ void Both(double ticks, double* used_short, double* used_long) {
   *used_long = LongToLook(3 * ticks);
 }
 
-// 2 ticks or 2 %.  A tick that falls due between two functions is charged to the second,
-// and the kernel looks at its own tick only, so short times are charged by twos.
+// Returns 2 ticks or 2 %.  A tick that becomes due between two functions is charged to the second,
+// and the kernel examines only its own tick, so short times are charged in twos.
 double Tolerance(double ticks) { return std::max(2.0, ticks * 0.02); }
 
 class TimeTest : public ::testing::TestWithParam<uint32_t> {
@@ -99,7 +100,7 @@ class TimeTest : public ::testing::TestWithParam<uint32_t> {
     options.kind = ProfileKind::kTime;
     options.style = style;
     options.hz = GetParam();
-    // A style of its own first, so that nothing is left of another test.
+    // Another style first, so that no data of another test remains.
     Profile::Stop().IgnoreError();
     ASSERT_TRUE(Profile::Start().ok());
     ASSERT_TRUE(Profile::Stop().ok());
@@ -134,7 +135,7 @@ TEST_P(TimeTest, NothingIsLostInThreadsThatEndBeforeTheirFirstTick) {
   double used = 0;
   for (int i = 0; i < 100; ++i) {
     std::thread([&used] {
-      // What the C library and sanitizers use before a thread is timed is theirs.
+      // The time that the C library and sanitizers use before a thread is timed does not count.
       const double start = ThreadTicks();
       Short(0.5);
       used += ThreadTicks() - start;
@@ -178,14 +179,14 @@ TEST_P(TimeTest, StackTimesKeepTheInvariants) {
     EXPECT_TRUE(count.stack <= profile.mlmon.total);
   }
   EXPECT_TRUE(sum == profile.mlmon.total);
-  // One tick more: what is left after the last one is charged to no caller.
+  // One tick more: the time after the last tick is charged to no caller.
   const double used = used_short + used_long;
   EXPECT_NEAR(static_cast<double>(StackOf("allomon::Both")), used, 1 + Tolerance(used));
   EXPECT_NEAR(static_cast<double>(CurrentOf("allomon::LongToLook")), used_long,
               Tolerance(used_long));
 }
 
-// What is left since a tick belongs to the unit that was current, not to the next.
+// The time since the last tick belongs to the unit that was current, not to the next.
 TEST_P(TimeTest, UnitsGetTheTimeSpentInThem) {
   const ProfileData first = Profile::Malloc().value();
   const ProfileData second = Profile::Malloc().value();
@@ -262,7 +263,7 @@ TEST_P(TimeTest, ThreadThatBlocksAllSignalsIsChargedAtItsEnd) {
   EXPECT_NEAR(static_cast<double>(TotalOf()), used, Tolerance(used));
 }
 
-// A timer must not be armed at no rate, nor outlive the profile that it was for.
+// A timer must not be armed without a rate, nor outlive its profile.
 TEST_P(TimeTest, StopMeetsThreadsThatStart) {
   std::atomic<bool> done{false};
   std::vector<std::thread> makers;
@@ -295,8 +296,8 @@ double ProcessTicks() {
   return static_cast<double>(now.tv_sec) * 100 + static_cast<double>(now.tv_nsec) / 1e7;
 }
 
-// A thread's timer passes to another thread while a writer reads its clock: the thread sanitizer
-// sees that, and nobody may be charged what was used by the one before.
+// A thread's timer passes to another thread while a writer reads its clock.  The thread sanitizer
+// checks that, and no thread may be charged for the time of the previous one.
 TEST_P(TimeTest, WriterMeetsThreadsThatStartAndEnd) {
   Start();
   const double before = ProcessTicks();
@@ -315,7 +316,7 @@ TEST_P(TimeTest, WriterMeetsThreadsThatStartAndEnd) {
   EXPECT_LE(static_cast<double>(TotalOf()), used + Tolerance(used));
 }
 
-// Pending signals of deleted timers would kill what they find.
+// Pending signals of deleted timers would kill the program that exec starts.
 TEST_P(TimeTest, ProgramStartedByExecIsNotKilledByTicks) {
   Start();
   for (int i = 0; i < 50; ++i) {

@@ -81,7 +81,7 @@ TEST_F(WriteFileTest, EqualContentsKeepTheFileAndRenewItsTime) {
   EXPECT_EQ(testing::ReadFileOrDie(path_), "fresh");
 }
 
-// What others could write to may not be what it seems to be.
+// Another user could write to the file, so its contents may change after the comparison.
 TEST_F(WriteFileTest, EqualContentsInAFileThatIsTooOpenAreReplaced) {
   ASSERT_EQ(Write(path_, "same"), "");
   ASSERT_EQ(chmod(path_.c_str(), 0666), 0);
@@ -99,8 +99,7 @@ TEST_F(WriteFileTest, RelativePathAndNameOfMaximalLength) {
   EXPECT_EQ(testing::ReadFileOrDie(directory_ + "/" + std::string(255, 'n')), "b");
 }
 
-// A pair must not end up as one new and one old file when the second cannot be
-// written.
+// A pair must not end up as one new and one old file if the second cannot be written.
 TEST_F(WriteFileTest, FilesThatBelongTogetherAreReplacedTogetherOrNotAtAll) {
   ASSERT_EQ(Write(path_, "old"), "");
   std::string error;
@@ -166,7 +165,7 @@ TEST_F(WriteFileTest, OldFileSurvivesADiskThatFillsUp) {
   EXPECT_EQ(Files(), std::vector<std::string>{"mlmon.out"});
 }
 
-// In a directory that others may write to, the link may be theirs.
+// In a directory that other users may write to, they may have made the link.
 TEST_F(WriteFileTest, LinkIsReplacedAndWhereItLedIsLeftAlone) {
   const std::string target = directory_ + "/target";
   ASSERT_EQ(Write(target, "old"), "");
@@ -184,7 +183,7 @@ TEST_F(WriteFileTest, LinkToNothingYetCreatesNothingThere) {
   EXPECT_FALSE(fs::exists(directory_ + "/target"));
 }
 
-// Replacing it would take the output away from whoever redirected it.
+// Replacing the file would take the output away from the user's redirection.
 TEST_F(WriteFileTest, OpenDescriptorIsWrittenToNotReplaced) {
   const int fd = open(path_.c_str(), O_RDWR | O_CREAT, 0644);
   ASSERT_GE(fd, 0);

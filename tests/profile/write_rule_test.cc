@@ -17,7 +17,7 @@ class WriteRuleTest : public ::testing::Test {
     std::filesystem::remove(path_);
   }
 
-  // A file with that total, whose time is so many seconds after the rule's beginning.
+  // Writes a file with that total and a time `seconds` after the rule's beginning.
   void Put(int total, int seconds, const std::string& kind = "alloc") {
     std::ofstream(path_) << "MLton prof\n" << kind << "\ncurrent\n0x0\n" << total << " 0\n0\n0\n";
     timespec now = {};
