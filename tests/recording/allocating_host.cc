@@ -23,7 +23,7 @@ void Allocate(long blocks) {
   }
 }
 
-// Says by write(2), which allocates nothing, how many blocks there were.
+// Reports the number of blocks by write(2), which allocates nothing.
 void AllocateAndCount(long blocks) {
   for (long done = 0; done < blocks; done += 1000) {
     char line[32];

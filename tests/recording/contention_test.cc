@@ -1,4 +1,5 @@
-// Many threads in one recording at once: nothing is counted twice or lost, whoever frees what.
+// Many threads in one recording at once: nothing is counted twice or lost, whichever thread frees a
+// block.
 #include <atomic>
 #include <thread>
 
@@ -16,7 +17,7 @@ using testing::Recorded;
 constexpr int kThreads = 8;
 constexpr int kRounds = 3000;
 
-// Slots that all threads exchange blocks through, so that most are freed by another thread.
+// Slots through which all threads exchange blocks, so that most blocks are freed by another thread.
 struct Exchange {
   std::atomic<void*> slots[64] = {};
 
@@ -66,7 +67,7 @@ TEST(ContentionTest, BlocksThatOtherThreadsFreeAreCountedOnce) {
   EXPECT_EQ(recorded.Statistics().samples, uint64_t{kThreads} * kRounds);
 }
 
-// The blocks that all threads hold at once are the peak, to a block for each thread.
+// The peak is the blocks that all threads hold at once, to within a block for each thread.
 TEST(ContentionTest, PeakOfThreadsThatHoldBlocksTogether) {
   constexpr int kHeld = 500;
   const Recorded recorded(EveryBlock("together"));
@@ -87,7 +88,7 @@ TEST(ContentionTest, PeakOfThreadsThatHoldBlocksTogether) {
   EXPECT_LE(process.record.peak.bytes, (kThreads * kHeld + kThreads) * 100);
 }
 
-// Threads begin and end while others free their blocks, and ask for their words.
+// Threads start and end while others free their blocks and query their words.
 TEST(ContentionTest, ThreadsEndWhileTheirBlocksAreFreed) {
   const Recorded recorded(EveryBlock("ends"));
   Exchange exchange;

@@ -1,7 +1,7 @@
-// The 95 % intervals of rows hold the truth in 95 of 100 recordings, for what was allocated, what
-// is live and what was live at the peak, in rows of 10 to 1,000 samples.
+// The 95 % intervals of rows contain the truth in 95 of 100 recordings: for allocated bytes, live
+// bytes and bytes live at the peak, in rows of 10 to 1,000 samples.
 //
-// ALLOMON_COVERAGE_RUNS in the environment asks for another number of recordings than 2,000.
+// ALLOMON_COVERAGE_RUNS in the environment sets another number of recordings than 2,000.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -22,8 +22,8 @@ using testing::Recorded;
 
 constexpr double kRate = 0.02;
 constexpr size_t kRows = 5;
-// By the probabilities of blocks of 16 to 48 bytes, so many that 10, 30, 100, 300 and 1,000 are
-// sampled.
+// The numbers of blocks are chosen such that, with the probabilities of blocks of 16 to 48 bytes,
+// 10, 30, 100, 300 and 1,000 are sampled.
 constexpr size_t kSizes[kRows] = {16, 24, 32, 40, 48};
 constexpr size_t kBlocks[kRows] = {172, 388, 1040, 2632, 7580};
 
@@ -42,7 +42,7 @@ struct Coverage {
     held += interval.low <= truth && truth <= interval.high ? 1 : 0;
     ++asked;
   }
-  // A true share may differ from 95 % by `tolerance`.
+  // The true share may differ from 95 % by `tolerance`.
   void Expect(const char* what, double tolerance) const {
     const double share = static_cast<double>(held) / asked;
     const double sigma = std::sqrt(0.95 * 0.05 / asked);
@@ -51,7 +51,8 @@ struct Coverage {
   }
 };
 
-// All blocks at once, which is the peak; then half of them, and a quarter more.
+// Allocates all blocks at once, which is the peak; then frees half of them, and allocates a quarter
+// more.
 struct History {
   std::vector<void*> blocks[kRows];
 
@@ -74,7 +75,7 @@ struct History {
   }
 };
 
-// What a size has, of both places that allocate it.
+// Sums the rows of a size, from both places that allocate it.
 Sum SumOf(const Process& process, size_t size_bytes, Sum (*of)(const Process::Row&)) {
   Sum sum = {};
   for (const Process::Row& row : process.rows) {
@@ -88,7 +89,7 @@ Sum Allocated(const Process::Row& row) { return row.allocated; }
 Sum Live(const Process::Row& row) { return row.live; }
 Sum Peak(const Process::Row& row) { return row.peak; }
 
-// What is asked of a row, with its true blocks.
+// A figure of a row, with its true number of blocks.
 struct Figure {
   const char* name;
   Sum (*of)(const Process::Row&);
@@ -102,7 +103,7 @@ constexpr Figure kFigures[] = {
     {"peak", Peak, [](size_t blocks) { return blocks; }, true},
 };
 
-// One recording of one history.
+// Makes one recording of one history.
 Process Record(uint64_t seed) {
   RecordingOptions options = testing::EveryBlock("coverage");
   options.rate = kRate;
@@ -119,7 +120,7 @@ Process Record(uint64_t seed) {
 TEST(CoverageTest, IntervalsOfRowsHoldTheTruthAsOftenAsTheySay) {
   const char* const asked = getenv("ALLOMON_COVERAGE_RUNS");
   const int runs = asked == nullptr ? 2000 : atoi(asked);
-  Coverage coverage[std::size(kFigures)][kRows + 1];  // of each row, and of all
+  Coverage coverage[std::size(kFigures)][kRows + 1];  // for each row, and for all rows
   for (int run = 1; run <= runs; ++run) {
     const Process process = Record(static_cast<uint64_t>(run));
     for (size_t figure = 0; figure < std::size(kFigures); ++figure) {
@@ -133,7 +134,7 @@ TEST(CoverageTest, IntervalsOfRowsHoldTheTruthAsOftenAsTheySay) {
   }
   for (size_t figure = 0; figure < std::size(kFigures); ++figure) {
     const std::string name = kFigures[figure].name;
-    // A peak's interval is made for moments that look alike; here there is one, and 96.8 %
+    // A peak's interval is made for several similar moments; here there is one, and 96.8 % is
     // expected.
     const double tolerance = kFigures[figure].is_peak ? 0.025 : 0.01;
     for (size_t row = 0; row < kRows; ++row) {

@@ -1,4 +1,4 @@
-// A file that is full, or gets lost, costs samples and never the host.
+// A file that is full, or disappears, costs samples but never harms the host.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ using testing::ReadFile;
 using testing::Recorded;
 using testing::ScratchPath;
 
-// Distinct stacks: each path through the tree of depth `depth` is one.
+// Makes distinct stacks: each path through the tree of depth `depth` is one.
 __attribute__((noinline)) void AllocateOnPath(unsigned path, int depth, std::vector<void*>* kept) {
   if (depth == 0) return kept->push_back(SamplingMalloc(16));
   if ((path & 1) != 0) {
@@ -60,7 +60,7 @@ TEST(FileTest, LimitDropsAndCountsWhatHasNoRoom) {
   EXPECT_EQ(recorded.ReadProcess().record.live.bytes, 0u);
 }
 
-// Runs `body` in a child; returns whether it ended well.
+// Runs `body` in a child; returns whether it ended successfully.
 template <typename Body>
 bool ChildEndsWell(Body body) {
   const pid_t child = fork();
@@ -96,7 +96,7 @@ TEST(FileTest, FileOfNoSizeAtAllIsRefused) {
   }));
 }
 
-// checks nothing but that the process lives: four threads write while the file is cut.
+// Checks only that the process survives: four threads write while the file is truncated.
 TEST(FileTest, TruncatedWhileThreadsWrite) {
   for (int round = 0; round < 20; ++round) {
     const Recorded recorded(EveryBlock("truncated"));
@@ -117,7 +117,7 @@ TEST(FileTest, TruncatedWhileThreadsWrite) {
   }
 }
 
-// As daemons do.
+// Daemons do this.
 TEST(FileTest, HostThatClosesAllDescriptorsGoesOnRecording) {
   EXPECT_TRUE(ChildEndsWell([] {
     const Recorded recorded(EveryBlock("closed"));
@@ -154,7 +154,7 @@ TEST(FileTest, WhatIsNoRegularFileStaysWhatItIs) {
   ASSERT_EQ(mkfifo(options.path.c_str(), 0600), 0);
   EXPECT_FALSE(Recording::Start(options).ok());
   unlink(options.path.c_str());
-  // Root could replace the link, for all programs.
+  // If run by root, the recording could replace the link, for all programs.
   options.path = "/dev/stdout";
   EXPECT_FALSE(Recording::Start(options).ok());
   options.path = ScratchPath("link");
@@ -166,7 +166,8 @@ TEST(FileTest, WhatIsNoRegularFileStaysWhatItIs) {
   unlink(options.path.c_str());
 }
 
-// All that a start may be refused for, but for those whose file has no place at all.
+// Covers every reason for which a start may be refused, except those in which the file cannot exist
+// at its path.
 TEST(FileTest, RefusedStartLeavesWhatHasTheName) {
   std::string folder = ::testing::TempDir() + "/refused.XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);

@@ -1,10 +1,10 @@
-// Compiled twice, with frames of other sizes, into libraries that differ in nothing else: what is
-// the return address of the one's call is that of the other's, too.
+// Compiled twice, with different frame sizes, into libraries that are otherwise equal: a call has
+// the same return address in both.
 #include <cstdlib>
 
 namespace {
 
-// The compiler does not see whether it is used.
+// Hides the use of the memory from the compiler.
 void Use(char* room) { asm volatile("" : : "r"(room) : "memory"); }
 
 }  // namespace

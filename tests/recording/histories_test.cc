@@ -1,15 +1,15 @@
-// What a recording says is true on the average, and its 95 % intervals hold the truth in 92.5 to
-// 97.5 of 100 recordings: for histories of many shapes, rates and sizes, for what was allocated,
-// live, live at the peak, temporary, and for words.
+// The figures of a recording are true on average, and its 95 % intervals contain the truth in 92.5
+// to 97.5 of 100 recordings: for histories of many shapes, rates and sizes, for allocated, live,
+// peak and temporary bytes, and for words.
 //
-// Each cell of the table is a shape, a rate and a size.  In CI each has a few recordings, and what
-// is judged are sums over cells; ALLOMON_HISTORY_RUNS in the environment asks for more, and prints
-// each cell; ALLOMON_HISTORY_SHAPE names the only shape to run.  README.md of tracker/recording has
-// the figures of 1,000.
+// Each cell of the table is a shape, a rate and a size.  In CI each has a few recordings, and the
+// test judges sums over cells.  ALLOMON_HISTORY_RUNS in the environment sets a larger number, and
+// prints each cell.  ALLOMON_HISTORY_SHAPE names the only shape to run.  README.md of
+// tracker/recording has the figures of 1,000.
 //
-// The truth of a peak is the most that ever was live.  Where what is live truly goes up and down by
-// less than a sample can tell, the recording's peak is that of a moment which looks like the
-// largest: so what churns here is constant, and the teeth of a saw are equal.
+// The truth of a peak is the maximum of the live bytes.  If the live bytes go up and down by less
+// than samples can resolve, the recording's peak is that of a moment which looks largest.  So the
+// live bytes of the churning histories are constant, and the teeth of the saw are equal.
 //
 // The distribution of a figure's mean error is normal, by the number of recordings, and that of the
 // covered ones binomial; both bounds are kSigmas.
@@ -39,11 +39,11 @@ using heap::HeapProfile;
 using heap::Interval;
 using heap::Metric;
 
-constexpr size_t kMixed = 0;  // in place of a size
+constexpr size_t kMixed = 0;  // stands for a mixture of sizes
 constexpr size_t kSizes[] = {1, 3, 24, 100, 1024, 100'000, kMixed};
 constexpr double kRates[] = {1e-4, 1e-2, .3, 1};
 
-// So that a hundred are sampled, or ALLOMON_HISTORY_SAMPLES of the environment.
+// Returns as many blocks as give a hundred samples, or ALLOMON_HISTORY_SAMPLES of the environment.
 size_t BlocksFor(double rate, size_t size_bytes) {
   static const char* const asked = getenv("ALLOMON_HISTORY_SAMPLES");
   static const double samples = asked == nullptr ? 100 : atof(asked);
@@ -52,7 +52,7 @@ size_t BlocksFor(double rate, size_t size_bytes) {
   return static_cast<size_t>(std::clamp(samples / p, samples, 1'000'000.0));
 }
 
-// What is true of a history.
+// The true figures of a history.
 struct Truth {
   double allocated_bytes = 0;
   double allocated_blocks = 0;
@@ -69,7 +69,7 @@ struct Truth {
   }
 };
 
-// A program that allocates and frees, and what is true of it.
+// A program that allocates and frees, and its true figures.
 class Program : public Truth {
  public:
   explicit Program(size_t size_bytes) : size_bytes_(size_bytes) {}
@@ -81,7 +81,7 @@ class Program : public Truth {
       blocks_.push_back(Make(size));
     }
   }
-  // The oldest is freed and a fresh one of its size takes its place.
+  // Frees the oldest blocks and allocates new ones of the same sizes in their place.
   void Replace(size_t count) {
     for (size_t i = 0; i < count; ++i) {
       Block& block = blocks_[i % blocks_.size()];
@@ -95,12 +95,12 @@ class Program : public Truth {
       blocks_.pop_back();
     }
   }
-  // What is allocated next has the sizes of the first ones once more.
+  // Later allocations repeat the sizes of the first ones.
   void FreeAll() {
     FreeLast(blocks_.size());
     random_ = 1;
   }
-  // In place of one that is freed, so that the peak does not move.
+  // Replaces a freed block, so that the peak does not move.
   void UseBriefly(size_t count) {
     FreeLast(1);
     for (size_t i = 0; i < count; ++i) {
@@ -112,7 +112,8 @@ class Program : public Truth {
   struct Block {
     void* place;
     size_t size;
-    uint64_t birth_bytes;  // allocated until it was, with a word for each block's header
+    uint64_t birth_bytes;  // bytes allocated up to and including it, with a word for each block's
+                           // header
   };
   size_t NextSize() {
     if (size_bytes_ != kMixed) return size_bytes_;
@@ -146,7 +147,7 @@ class Program : public Truth {
 struct Shape {
   const char* name;
   void (*run)(Program* program, size_t blocks);
-  int processes = 0;  // so many run it, one after another; 0: this one
+  int processes = 0;  // the number of processes that run it, one after another; 0: this one
 };
 
 void Churn(Program* program, size_t blocks) {
@@ -190,7 +191,7 @@ Estimate TotalOf(const HeapProfile& profile, Metric metric) {
   return total;
 }
 
-// Of one figure in many recordings.
+// The results of one figure in many recordings.
 struct Tally {
   double errors = 0;
   double squares = 0;
@@ -201,7 +202,7 @@ struct Tally {
     const double error = value - truth;
     errors += error;
     squares += error * error;
-    // A figure that is exact but for the rounding of doubles.
+    // A figure that is exact except for the rounding of doubles.
     const double slack = 1e-9 * truth;
     held += interval.low - slack <= truth && truth <= interval.high + slack ? 1 : 0;
     ++asked;
@@ -226,8 +227,8 @@ void Run(const Shape& shape, size_t blocks, Program* program) {
   program->UseBriefly(blocks / 2);
 }
 
-// A child says in shared memory what is true of it, and ends with its blocks live.  The truth of
-// the peak is the sum of the peaks.
+// A child reports its true figures in shared memory, and ends with its blocks live.  The true peak
+// is the sum of the peaks.
 void RunInChild(const Shape& shape, size_t blocks, size_t size_bytes, Truth* sum) {
   void* const shared =
       mmap(nullptr, sizeof(Truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -320,7 +321,7 @@ TEST(HistoriesTest, FiguresAreTrueOnTheAverageAndIntervalsHoldTheTruth) {
           if (runs >= 30) {
             EXPECT_LE(std::abs(tally.Mean()), testing::kSigmas * tally.StandardError()) << name;
           }
-          if (tally.IsExact()) continue;  // so large that all are sampled
+          if (tally.IsExact()) continue;  // the size is so large that all are sampled
           held[figure] += tally.held;
           all[figure] += tally.asked;
         }

@@ -1,5 +1,6 @@
-// A child that fills every byte of its parent's file with noise, a thousand times: the parent goes
-// on, and what it says of itself is right to the last byte.  The file may then say anything.
+// A child fills every byte of its parent's file with noise, a thousand times.  The parent
+// continues, and its own account of itself is right to the last byte.  The file may then contain
+// anything.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,7 +25,7 @@ constexpr int kFills = 1000;
 constexpr int kThreads = 3;
 constexpr size_t kPlaces = 500;
 constexpr size_t kMostBytes = 4095;
-constexpr int kDepth = 16;  // of stacks, all of whose frames are AllocateAt's
+constexpr int kDepth = 16;  // depth of the stacks, all of whose frames are AllocateAt's
 constexpr size_t kKnownBlocks = 1000;
 constexpr size_t kKnownBytes = 56;
 
@@ -36,7 +37,7 @@ uint64_t Mixed(uint64_t* state) {
   return z ^ z >> 31;
 }
 
-// Any bits, small numbers, all ones, zeros.
+// Returns random bits, small numbers, all ones or zeros.
 uint64_t NoiseOf(int fill, uint64_t* state) {
   switch (fill % 4) {
     case 0:
@@ -50,9 +51,9 @@ uint64_t NoiseOf(int fill, uint64_t* state) {
   }
 }
 
-// Every byte that the file has by then.  The count from which processes of a memory file take
-// segments is one that the limit allows, after every other fill: else the parent would take none
-// any more, and meet little of the noise.
+// Overwrites every byte that the file has at this moment.  After every other fill, the count from
+// which processes of a memory file take segments is one that the limit allows: otherwise the parent
+// would take no more segments, and meet little of the noise.
 void FillOnce(int fd, int fill, uint64_t* words, uint64_t* state) {
   struct stat status = {};
   if (fstat(fd, &status) != 0) _exit(2);
@@ -76,7 +77,7 @@ void FillOnce(int fd, int fill, uint64_t* words, uint64_t* state) {
   _exit(0);
 }
 
-// The recorder's own account of its process, which no file is asked for.
+// The recorder's own account of its process, which does not read the file.
 class Witness final : public recording::Watcher {
  public:
   void Look(recording::Recorder& recorder) override { recorder_ = &recorder; }
@@ -90,7 +91,7 @@ class Witness final : public recording::Watcher {
   std::atomic<recording::Recorder*> recorder_{nullptr};
 };
 
-// A stack for each path: bit by bit, the frame's call is the one or the other.
+// Makes a stack for each path: each bit selects one of two calls in a frame.
 __attribute__((noinline)) void* AllocateAt(uint32_t path, int depth, size_t size_bytes) {
   void* block = nullptr;
   if (depth == 0) {
@@ -115,7 +116,7 @@ class Program {
     for (std::thread& thread : threads_) thread.join();
     for (std::atomic<void*>& place : places_) SamplingFree(place.exchange(nullptr));
   }
-  // The same blocks of known stacks and sizes, which live until they are freed.
+  // Allocates the same blocks, with known stacks and sizes, which live until they are freed.
   void AllocateKnown() {
     for (void*& block : known_) block = AllocateAt(0xaaaa, kDepth, kKnownBytes);
     blocks_ += kKnownBlocks;
@@ -128,8 +129,8 @@ class Program {
   uint64_t bytes() const { return bytes_; }
 
  private:
-  // One block of 512 has a stack that mostly is new, so that rows are added, and segments taken,
-  // until the end; they die in any thread.
+  // One block of 512 has a stack that is mostly new, so that rows and segments are added until the
+  // end.  Any thread may free the blocks.
   void Run(int thread) {
     uint64_t state = 1000 + static_cast<uint64_t>(thread);
     uint64_t blocks = 0;
@@ -162,7 +163,7 @@ recording::RecorderTotals TotalsOf(internal::SessionId session) {
   return totals;
 }
 
-// Dropped samples have no part in the other sums.
+// Dropped samples do not count in the other sums.
 void ExpectTrue(const Program& program, const Witness& witness, internal::SessionId session,
                 uint64_t live_bytes) {
   const recording::RecorderTotals totals = TotalsOf(session);
@@ -174,8 +175,8 @@ void ExpectTrue(const Program& program, const Witness& witness, internal::Sessio
   EXPECT_LE(standing.peak_bytes, (kPlaces + kThreads) * kMostBytes + kKnownBlocks * kKnownBytes);
 }
 
-// `fd` of the file that is recorded into at `path`; -1: it is made by the start.  `watcher` lives
-// as long as the process, as all watchers do.
+// `fd` is the file recorded into at `path`; -1: the start creates it.  `watcher` lives as long as
+// the process, as all watchers do.
 void RecordBesideNoise(const std::string& path, int fd, Witness* watcher) {
   Witness& witness = *watcher;
   recording::StartOptions options;
@@ -198,7 +199,7 @@ void RecordBesideNoise(const std::string& path, int fd, Witness* watcher) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   program.End();
   ExpectTrue(program, witness, started.session, 0);
-  // Their rows and numbers are known, so they need nothing of the file.
+  // Their rows and numbers are known, so they need no data from the file.
   const recording::RecorderTotals before = TotalsOf(started.session);
   printf("%llu blocks were recorded and %llu dropped\n",
          static_cast<unsigned long long>(before.samples),

@@ -1,7 +1,7 @@
-// A process that is killed at a random moment leaves a recording that is whole: what each of its
-// threads was doing just then may be missing in part, and nothing else.
+// A process that is killed at a random moment leaves a complete recording: only the operation that
+// each of its threads was executing may be missing in part.
 //
-// ALLOMON_KILLS=200 in the environment: so many kills of each kind, in place of 10.
+// ALLOMON_KILLS=200 in the environment sets the number of kills of each kind; the default is 10.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ uint64_t Mixed(uint64_t* state) {
   return *state >> 20;
 }
 
-// The work of a child's threads up to its end, in memory that outlives the child.
+// The work done by a child's threads, in memory that outlives the child.
 struct Counts {
   std::atomic<uint64_t> born;
   std::atomic<uint64_t> born_bytes;
@@ -95,7 +95,7 @@ void Churn(uint64_t thread, const SharedCounts& counts) {
   _exit(1);
 }
 
-// Forks, and kills the child when it has allocated so much; *child is its number.
+// Forks, and kills the child after some allocations; *child is its process id.
 void KillOne(const SharedCounts& counts, uint64_t* state, pid_t* child) {
   *child = fork();
   if (*child == 0) RunChild(counts);
@@ -112,8 +112,8 @@ void ExpectNear(double is, uint64_t counted, uint64_t slack, const char* what) {
   EXPECT_NEAR(is, static_cast<double>(counted), static_cast<double>(slack)) << what;
 }
 
-// A thread may be between its block and the count of it here, or between two stores of the
-// recording: that is a block for each, of what was born and of what died.
+// A thread may be killed between making a block and counting it here, or between two stores of the
+// recording.  That is one block for each, among the births and among the deaths.
 void ExpectWhole(const Process& process, const SharedCounts& counts) {
   EXPECT_EQ(process.damaged, 0u);
   EXPECT_TRUE(process.notes.empty()) << process.notes.front();
@@ -164,7 +164,7 @@ TEST(KillTest, MemoryFileIsWholeAfterAKill) {
   }
 }
 
-// The child's file has its number in the name.
+// The name of the child's file contains its process id.
 TEST(KillTest, NamedFileIsWholeAfterAKill) {
   uint64_t state = 2;
   for (int i = 0; i < Kills(); ++i) {

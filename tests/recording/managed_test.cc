@@ -1,4 +1,5 @@
-// Managed objects: born in the nursery, promoted, died young, and the functions of an interpreter.
+// Managed objects: born in the nursery, promoted, dead while young, and the functions of an
+// interpreter.
 #include "runtime/heap.h"
 #include "tests/recording/recorded.h"
 #include "tracker/callstack/managed_functions.h"

@@ -36,7 +36,7 @@ class MemoryFile : public testing::MemoryFile {
     EXPECT_TRUE(id.ok()) << id.status();
     return id.ok() ? *id : RecordingId{};
   }
-  // The answer to a start that knows which file it expects.
+  // Starts and stops a recording that expects this file; returns the error.
   const char* StartIfItIs(const recording::FileId& id) const {
     const std::string name = path();
     recording::StartOptions options;
@@ -60,7 +60,7 @@ class MemoryFile : public testing::MemoryFile {
   }
 };
 
-// `allomon run` has ended, and another one has its number and its descriptor's.
+// `allomon run` has ended, and another one has the same process id and descriptor number.
 TEST(MemoryFileTest, FileOfAnotherThatHasTheNameIsNotJoined) {
   const MemoryFile expected, found;
   EXPECT_EQ(found.StartIfItIs(expected.Id()), recording::kNoMemoryFile);
@@ -102,7 +102,8 @@ TEST(MemoryFileTest, ChildrenTakeSegmentsOfTheSameFile) {
   EXPECT_TRUE(Recording::Stop(id).ok());
 }
 
-// Kills for every system call but those that end a process, and those by which memory grows.
+// Installs a filter that kills for every system call except those that end a process and those that
+// allocate memory.
 void ConfineYourself() {
   const auto allow = [](unsigned call) {
     return sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
@@ -131,7 +132,7 @@ void ConfineYourself() {
   }
 }
 
-// Its first sample comes behind the filter, too.
+// The child's first sample comes after the filter is installed.
 TEST(MemoryFileTest, FilterThatKillsDoesNotEndTheRecording) {
   const MemoryFile file;
   const RecordingId id = file.Start();
@@ -152,7 +153,7 @@ TEST(MemoryFileTest, FilterThatKillsDoesNotEndTheRecording) {
   EXPECT_TRUE(Recording::Stop(id).ok());
 }
 
-// Whole processes of one file race for its segments.
+// Several processes with the same file race for its segments.
 TEST(MemoryFileTest, ProcessesRaceForSegments) {
   const MemoryFile file;
   const RecordingId id = file.Start();

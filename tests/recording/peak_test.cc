@@ -1,4 +1,4 @@
-// The peak and what rows keep of it, where a thread is stopped at any instruction.
+// The peak and the rows' parts of it, with a thread interrupted at any instruction.
 #include "tracker/recording/peak.h"
 
 #include <signal.h>
@@ -47,8 +47,8 @@ struct Row {
 };
 Row g_row;
 
-// What other threads do while the one that was interrupted stands still.  While it keeps, they
-// wait.
+// Does the work of other threads while the interrupted one is stopped.  They wait while it keeps
+// its row.
 void FreeSome(int) {
   if (g_interrupted.load() || g_row.keeping.load() || g_row.live.load() < 2 * kFreed) return;
   g_row.Keep();
@@ -62,7 +62,8 @@ void Interrupt(suseconds_t each_micros) {
   ASSERT_EQ(setitimer(ITIMER_REAL, &timer, nullptr), 0);
 }
 
-// A program grows; at some instruction of a birth others free.  To a block, rows and peak agree.
+// A program grows; at some instruction of a birth other threads free blocks.  Rows and peak agree
+// to within a block.
 TEST(PeakTest, RowsHaveWhatThePeakHasWhereverAThreadIsStopped) {
   const Written<ProcessRecord> file(reinterpret_cast<char*>(&g_record));
   struct sigaction action = {};

@@ -1,5 +1,5 @@
-// What the tests of recordings share: a recording of this process at rate 1, where every block is
-// recorded, and a look at what its file says.
+// Shared by the tests of recordings: records this process at rate 1, so that every block is
+// recorded, and reads the file back.
 #ifndef ALLOMON_TESTS_RECORDING_RECORDED_H_
 #define ALLOMON_TESTS_RECORDING_RECORDED_H_
 
@@ -31,7 +31,7 @@ inline recording::Recording ReadFile(const std::string& path) {
   return read;
 }
 
-// A recording that goes on until Stop() or the end of the scope.
+// A recording that continues until Stop() or the end of the scope.
 class Recorded {
  public:
   explicit Recorded(RecordingOptions options) : path_(options.path) {
@@ -75,7 +75,7 @@ inline RecordingOptions EveryBlock(const std::string& name) {
   return options;
 }
 
-// A file in memory that all processes of a tree record into, as `allomon run` makes it.
+// A file in memory that all processes of a tree record into, as made by `allomon run`.
 class MemoryFile {
  public:
   explicit MemoryFile(uint64_t limit_bytes)
@@ -103,8 +103,8 @@ class MemoryFile {
   const int fd_;
 };
 
-// All rows of the only stack with blocks of that size class, added up; a row of nothing if there is
-// none.
+// Returns the sum of all rows with blocks of that size class, which must have one stack; an empty
+// row if there are no such blocks.
 inline recording::Process::Row RowOfSize(const recording::Process& process, uint64_t size_bytes) {
   recording::Process::Row found;
   for (const recording::Process::Row& row : process.rows) {

@@ -1,5 +1,5 @@
-// Recordings between two of their steps: a fork before the file has its name, threads that go on
-// after they have ended.
+// Recordings between two of their steps: a fork before the file has its name, and threads that
+// continue after a recording has ended.
 #include "tracker/recording/recorder.h"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ namespace {
 using testing::EveryBlock;
 using testing::Recorded;
 
-// The child begins a recording of its own while its parent's file still has no name.
+// The child starts its own recording while its parent's file has no name yet.
 TEST(RecorderTest, ChildLeavesTheFileThatItsParentHasNotNamedYet) {
   const std::string path = testing::ScratchPath("unnamed");
   const auto facts = std::make_unique<ProcessFacts>();
@@ -63,7 +63,8 @@ void FreeBlocks(void* blocks) {
   for (void* block : *static_cast<Blocks*>(blocks)) SamplingFree(block);
 }
 
-// Destructors of keys run after the tracker's, and so does what the C library frees of a thread.
+// Destructors of keys, and the C library's frees at a thread's end, run after the tracker's
+// destructor.
 TEST(RecorderTest, NumbersOfBlocksThatAnEndedThreadFreesAreTakenAgain) {
   const Recorded recorded(EveryBlock("ended"));
   SamplingFree(SamplingMalloc(8));  // the tracker has its key

@@ -1,4 +1,4 @@
-// A row keeps its part of the peak, also where threads are stopped between two steps of that.
+// A row keeps its part of the peak, even if threads are stopped between two steps of keeping it.
 #include "tracker/recording/rows.h"
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ constexpr uint8_t kBoth = kOfHalf[0] | kOfHalf[1];
 constexpr uint64_t kBytes = 100;
 constexpr HalfUnits kUnits = {100, 0};
 
-// A table with one row of sampled blocks of kBytes, in a file of its own.
+// A table with one row of sampled blocks of kBytes, in its own file.
 class RowTableTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -57,7 +57,7 @@ class RowTableTest : public ::testing::Test {
     peak_.AddDeath(kBoth, kUnits);
   }
 
-  // The row's blocks at the peak of a half, by the file.
+  // Returns the row's blocks at the peak of a half, as the file has them.
   uint64_t BlocksAtPeak(uint32_t half) const {
     const Row& row = *RecordOf<Row>(SegmentKind::kRows, row_);
     if (row.peak_epoch[half] != record_.peak_epoch[half]) return row.blocks - row.freed_blocks;
@@ -73,7 +73,7 @@ class RowTableTest : public ::testing::Test {
  private:
   using Counts = decltype(ProcessRecord::records);
 
-  // Of the first segment of the kind.
+  // Returns a record of the first segment of its kind.
   template <typename Record>
   const Record* RecordOf(SegmentKind kind, uint32_t number) const {
     for (uint64_t at = kSegmentBytes; at < kFileBytes; at += kSegmentBytes) {
@@ -99,7 +99,7 @@ TEST_F(RowTableTest, WhatWasLiveAtThePeakIsKept) {
   for (uint32_t half = 0; half < kHalves; ++half) EXPECT_EQ(BlocksAtPeak(half), 10u);
 }
 
-// A thread that was stopped since before the last peak: it has the number of an earlier one.
+// A thread that was stopped since before the last peak: it still has the number of an earlier one.
 TEST_F(RowTableTest, ThreadThatKnowsAnEarlierPeakDoesNotUndoWhatWasKept) {
   for (int i = 0; i < 9; ++i) Birth();
   auto before = std::make_unique<PeakState>();
@@ -117,10 +117,10 @@ TEST_F(RowTableTest, ThreadThatKnowsAnEarlierPeakDoesNotUndoWhatWasKept) {
   for (uint32_t half = 0; half < kHalves; ++half) EXPECT_EQ(BlocksAtPeak(half), 10u);
 }
 
-// The thread that keeps what was live is stopped where it waits for the recorder's lock, and others
-// free meanwhile.
+// The thread that keeps the live blocks of the peak is stopped while it waits for the recorder's
+// lock, and other threads free meanwhile.
 TEST_F(RowTableTest, NothingChangesWhileAThreadKeepsWhatWasLive) {
-  AddRow(kOfHalf[1]);  // one half's, so that it waits once
+  AddRow(kOfHalf[1]);  // a row of one half, so that it waits once
   for (int i = 0; i < 10; ++i) Birth();
   std::atomic<int> begun{0};
   std::atomic<int> done{0};
@@ -136,7 +136,7 @@ TEST_F(RowTableTest, NothingChangesWhileAThreadKeepsWhatWasLive) {
     while (begun.load() < 1) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     second = std::thread(free_some);
-    // It waits for the first one; where it does not, it is done at once.
+    // The second thread must wait for the first one; if it did not, it would be done at once.
     for (int i = 0; i < 100 && done.load() < 1; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

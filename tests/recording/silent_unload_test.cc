@@ -1,5 +1,5 @@
-// The C library unloads modules by itself, and tells nobody.  What is loaded to the same place is
-// another module, with names and unwind rules of its own.
+// The C library unloads modules by itself, without notice.  The module loaded next at the same
+// address is another one, with its own names and unwind rules.
 #include <dlfcn.h>
 #include <iconv.h>
 #include <link.h>
@@ -36,7 +36,7 @@ struct Place {
   bool Overlaps(const Place& other) const { return begin < other.end && other.begin < end; }
 };
 
-// Where a loaded module lies whose path ends so; {0, 0} if there is none.
+// Returns the addresses of the loaded module whose path has this ending; {0, 0} without one.
 Place PlaceOf(const std::string& ending) {
   struct Search {
     std::string ending;
@@ -68,7 +68,7 @@ std::string FileNameOf(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// By the file that the innermost frame lies in; "" is the program.
+// Returns the file of the innermost frame; "" is the program.
 std::string ModuleOf(const recording::Process& process, const recording::Process::Row& row) {
   if (row.node == 0) return "no stack";
   const uint64_t address = process.nodes[row.node - 1].address - 1;
@@ -88,7 +88,7 @@ std::map<std::string, double> LiveBytesByModule(const recording::Process& proces
   return bytes;
 }
 
-// From the innermost frame out.
+// Returns the stack from the innermost frame outwards.
 std::vector<uint64_t> StackOf(const recording::Process& process, uint64_t size_bytes) {
   std::vector<uint64_t> stack;
   uint32_t node = testing::RowOfSize(process, size_bytes).node;
@@ -98,8 +98,8 @@ std::vector<uint64_t> StackOf(const recording::Process& process, uint64_t size_b
   return stack;
 }
 
-// Takes all free addresses above `place`: what is mapped there is unmapped, and as much is mapped
-// anew, comes to the same place.
+// Maps all free addresses above `place`.  Then a mapping that replaces an unmapped one of the same
+// size gets the same place.
 void FillAbove(uintptr_t place) {
   for (size_t bytes = size_t{1} << 32; bytes >= 4096; bytes /= 2) {
     for (;;) {
@@ -113,7 +113,8 @@ void FillAbove(uintptr_t place) {
   }
 }
 
-// A converter that allocates, and that the C library keeps until some others have been closed.
+// A converter that allocates, and that the C library keeps loaded until some others have been
+// closed.
 constexpr char kConverter[] = "UTF-16.so";
 
 void ConvertAndForget(const char* charset) {
@@ -168,7 +169,7 @@ TEST(SilentUnloadTest, LeakOfAPluginIsNotAConverters) {
   EXPECT_EQ(dlclose(plugin), 0);
 }
 
-// As the C library does it: by the function that stands behind ours.
+// Unloads as the C library does: by the dlclose that follows ours in the look-up order.
 void UnloadSilently(void* library) {
   const auto unload = reinterpret_cast<int (*)(void*)>(dlsym(RTLD_NEXT, "dlclose"));
   ASSERT_NE(unload, nullptr);
@@ -176,8 +177,8 @@ void UnloadSilently(void* library) {
   ASSERT_EQ(unload(library), 0);
 }
 
-// Another library, at the place of one that goes silently.  nullptr if something else was mapped
-// there first, as the profiler's own memory may be.
+// Loads another library at the place of one that is unloaded silently.  nullptr if something else
+// was mapped there first, such as the profiler's own memory.
 void* ReplaceSilently(void* library, const char* path) {
   link_map* map = nullptr;
   EXPECT_EQ(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
@@ -195,8 +196,8 @@ void* ReplaceSilently(void* library, const char* path) {
 
 constexpr int kTrials = 20;
 
-// `before`: captures in the first library.  From some on, threads have a record of the last one.
-// False: nothing was tested.
+// `before`: the number of captures in the first library.  With enough of them, threads have a
+// record of the last one. Returns false if nothing was tested.
 bool ReplaceAndAllocate(const char* first_path, const char* second_path, int before) {
   const Recorded recorded(EveryBlock("frames"));
   void* const first = dlopen(first_path, RTLD_NOW);
@@ -256,7 +257,8 @@ __attribute__((noinline)) std::vector<uintptr_t> CapturedIn(Call* call, void (*c
   return g_captured;
 }
 
-// A library that has gone silently after its rules were used, and another one at its place.
+// Tests a library that was silently unloaded after its rules were used, and another one at its
+// place.
 class ReplacedTest : public ::testing::Test {
  protected:
   void Replace(void (*use)()) {
@@ -309,7 +311,7 @@ double ThreadSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-// Every kernel ticks ten times meanwhile.
+// Uses time in which every kernel ticks ten times.
 void Work() {
   const double end = ThreadSeconds() + 0.1;
   while (ThreadSeconds() < end) {
@@ -334,7 +336,7 @@ TEST_F(ReplacedTest, TicksOfATimeProfileAreInTheNewCode) {
     const uintptr_t* const in_plugin = std::find(stack.frames, end, plugin[0]);
     if (in_plugin == end) continue;
     ++ticks;
-    // The next frame is that of the test, at another line.
+    // The next frame belongs to the test, at another line.
     EXPECT_TRUE(std::equal(in_plugin + 2, end, plugin.begin() + 3, plugin.end()));
   }
   EXPECT_GE(ticks, 1) << "or nothing was tested";

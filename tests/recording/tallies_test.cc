@@ -1,4 +1,4 @@
-// What a recording at rate 1 says is what happened, to the byte.
+// A recording at rate 1 agrees with the program's actions to the byte.
 #include <thread>
 
 #include "allocator/allocator.h"
@@ -48,7 +48,7 @@ TEST(TalliesTest, RowsSayWhatWasAllocatedAndWhatIsLive) {
   ExpectSum(recorded.ReadProcess().record.live, 0, 0);
 }
 
-// The rows that do not change behind the peak are never touched for it.
+// Rows that do not change after the peak are never touched for it.
 TEST(TalliesTest, PeakOfEachStackIsWhatWasLiveAtTheProcesssPeak) {
   const Recorded recorded(EveryBlock("peak"));
   void* const early = AllocateHere(5000);
@@ -126,7 +126,7 @@ TEST(TalliesTest, FreesByOtherThreadsAreTold) {
   ExpectSum(recorded.ReadProcess().record.live, 0, 0);
 }
 
-// Header words are counted in, as trials are held on them.
+// Header words are included, because trials are held on them.
 TEST(TalliesTest, ExactWordsOfThreadsAreCountedWords) {
   const Recorded recorded(EveryBlock("exact"));
   std::thread([] {
@@ -140,7 +140,8 @@ TEST(TalliesTest, ExactWordsOfThreadsAreCountedWords) {
   EXPECT_TRUE(process.threads[0].ended);
 }
 
-// Also words that no sample was in, and those on both sides of other trackers' starts and stops.
+// Words in which there was no sample count, too, and those before and after other trackers' starts
+// and stops.
 TEST(TalliesTest, ExactWordsAreExactAtAnyRate) {
   RecordingOptions options = EveryBlock("rate");
   options.rate = 0.01;

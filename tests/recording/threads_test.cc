@@ -1,4 +1,4 @@
-// Sums of a thread that are as large as those of a year.
+// Sums of a thread that are as large as after a year.
 #include "tracker/recording/threads.h"
 
 #include <sys/mman.h>
