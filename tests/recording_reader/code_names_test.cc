@@ -229,8 +229,8 @@ TEST_F(CodeNamesTest, CodeWithoutBuildIdIsKnownByItsFile) {
   EXPECT_NE(note_.find(" is not there any more"), std::string::npos);
 }
 
-// Of a recording that does not know the file: what a file's time of modification says is what
-// whoever put it there wanted.
+// Tests a recording without the file's identity.  The time of modification proves nothing, since
+// every copy of a file may set it.
 TEST_F(CodeNamesTest, TimesOfModificationDoNotCount) {
   Compile("-g -Wl,--build-id=none");
   Tool("touch -d 2100-01-01 libshop.so");

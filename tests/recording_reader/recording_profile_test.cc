@@ -118,7 +118,7 @@ TEST(RecordingProfileTest, AgesOfWhatLivesAddUpToWhatLives) {
   EXPECT_EQ(sample.ages[2].log2_nanos, 30);
 }
 
-// The record of all further threads has no words to tell an age from.
+// The shared record of all further threads has no word count from which to compute an age.
 TEST(RecordingProfileTest, LiveBlockOfAThreadThatSharesItsRecordHasNoAgeInBytes) {
   RecordedProcess process = Program(5, 0x10000, "/nowhere/a");
   process.AddBlock(process.AddStack({0x10100}), 100, Fate::kLives);

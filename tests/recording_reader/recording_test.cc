@@ -240,7 +240,7 @@ TEST(RecordingTest, CustomMemoryHasNoHeaderWord) {
   EXPECT_NEAR(ReadOrDie(BytesOf({process})).processes.at(0).rows[0].probability, kRate, 1e-12);
 }
 
-// What half 0 says of the moment of half 1, and half 1 of that of half 0.
+// Half 0 gives the live blocks at the moment of half 1, and half 1 those at the moment of half 0.
 TEST(RecordingTest, PeakIsTheMeanOfWhatEachHalfSaysOfTheOtherOnesMoment) {
   RecordedProcess process(7, kRate, "/bin/small");
   const auto add = [&process](uint8_t flags, int blocks) {
@@ -253,10 +253,12 @@ TEST(RecordingTest, PeakIsTheMeanOfWhatEachHalfSaysOfTheOtherOnesMoment) {
   const uint32_t of_1 = add(kOfHalf[1] | kGreatest, 5);
   const uint32_t of_both = add(kOfHalf[0] | kOfHalf[1], 7);
   process.MarkPeak();
-  process.Save(of_0, 0, 100, 9600);  // not asked: half 0 does not say what was live at its moment
+  process.Save(of_0, 0, 100, 9600);  // ignored: half 0 does not give the live blocks at its own
+                                     // moment
   process.Save(of_1, 0, 2, 192);
   process.Save(of_both, 1, 4, 384);
-  process.rows[of_0 - 1].peak_epoch[1] = process.record.peak_epoch[1];  // and saved nothing
+  process.rows[of_0 - 1].peak_epoch[1] = process.record.peak_epoch[1];  // up to date with this
+                                                                        // peak, but nothing saved
   const Process read = ReadOrDie(BytesOf({process})).processes.at(0);
   const auto q_of = [](double words) { return 1 - std::pow(1 - kRate, words / 2); };
   EXPECT_EQ(read.rows[0].peak.samples, 0u);

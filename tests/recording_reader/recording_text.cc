@@ -1,5 +1,5 @@
-// recording_text FILE: prints a recording in the words of read_recording.py.
-// recording_text --make=SEED FILE: writes one.
+// recording_text FILE: prints a recording in the format of read_recording.py. recording_text
+// --make=SEED FILE: writes a recording.
 
 #include <cinttypes>
 #include <cstdio>
@@ -21,7 +21,7 @@ std::string Tuple(Numbers... numbers) {
   return text + ")";
 }
 
-// Nine digits: what two readers agree on however they round.
+// Prints nine digits, on which two readers agree however they round.
 std::string Nine(double value) {
   char text[40];
   std::snprintf(text, sizeof(text), "%.9g", value);

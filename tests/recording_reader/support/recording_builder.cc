@@ -257,7 +257,7 @@ RecordedProcess RandomProcess(uint32_t pid, uint64_t seed, uint32_t stacks, uint
   std::mt19937_64 random(seed);
   std::vector<uint64_t> addresses;
   for (uint32_t i = 0; i < stacks; ++i) {
-    // Some outer frames are those of the stack before.
+    // Some outer frames are shared with the previous stack.
     addresses.resize(addresses.size() -
                      std::min<size_t>(addresses.size(), 1 + random() % depth / 2));
     while (addresses.size() < depth) {

@@ -1,4 +1,4 @@
-// Writes recordings for tests, as RECORDING.md says, without a process that records.
+// Writes recordings for tests, in the format of RECORDING.md, without a recording process.
 #ifndef ALLOMON_TESTS_RECORDING_READER_SUPPORT_RECORDING_BUILDER_H_
 #define ALLOMON_TESTS_RECORDING_READER_SUPPORT_RECORDING_BUILDER_H_
 
@@ -14,35 +14,35 @@
 
 namespace allomon::recording {
 
-// What a block was, besides its stack and size.
+// The life of a block.
 enum class Fate { kLives, kDies, kDiesYoung, kIsPromoted };
 
-// One process.  Its members may be changed before the bytes are built, also to what no process
-// writes.
+// One process.  Its members may be changed before the bytes are built, even to values that no
+// process writes.
 struct RecordedProcess {
   RecordedProcess(uint32_t pid, double rate, const std::string& program);
 
   TextRef AddText(const std::string& added);
 
-  // The stack's innermost node; frames are given outermost first.
+  // Returns the stack's innermost node; frames are given outermost first.
   uint32_t AddStack(const std::vector<uint64_t>& addresses);
   uint32_t AddNamedFrame(const std::string& name_file_line, uint32_t parent);
   void AddModule(uint64_t begin, uint64_t end, uint64_t bias, const std::string& path,
                  const std::string& build_id);
   uint32_t AddThread(uint32_t tid, const std::string& name);
 
-  // Of the blocks that are added next: key, zero, value, zero for each label.
+  // Sets the labels of the blocks added next: key, zero, value, zero for each label.
   void SetLabels(const std::string& label_text);
 
-  // Of the rows of blocks that are added next: Row::flags.  Both halves of the sampler at first.
+  // Sets Row::flags of the rows of blocks added next.  The default is both halves of the sampler.
   void SetFlags(uint8_t flags) { flags_ = flags; }
 
-  // A sampled block; returns its row.  The first thread allocates it.
+  // Adds a sampled block, allocated by the first thread; returns its row.
   uint32_t AddBlock(uint32_t node, uint64_t size_bytes, Fate fate, uint8_t log2_bytes = 20,
                     uint8_t log2_nanos = 30);
-  // What is live now was the peak, for both halves of the sampler.
+  // Makes the blocks that are live now the peak, for both halves of the sampler.
   void MarkPeak();
-  // What was live of a row at the peak of a half, if it has changed since.
+  // Saves the live blocks of a row at the peak of a half, for a row that has changed since.
   void Save(uint32_t row, uint32_t half, uint64_t blocks, uint64_t bytes);
 
   ProcessRecord record = {};
@@ -59,22 +59,24 @@ struct RecordedProcess {
  private:
   uint32_t RowOf(uint32_t node, uint64_t size_bytes);
 
-  std::map<std::pair<uint32_t, uint64_t>, uint32_t> node_of_;  // by parent and address
-  std::map<std::tuple<uint32_t, uint16_t, uint32_t, uint8_t>, uint32_t> row_of_;  // with flags
-  std::map<std::string, TextRef> labels_of_;                                      // by text
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> node_of_;  // indexed by parent and address
+  std::map<std::tuple<uint32_t, uint16_t, uint32_t, uint8_t>, uint32_t> row_of_;  // indexed by the
+                                                                                  // flags, too
+  std::map<std::string, TextRef> labels_of_;                                      // indexed by text
   TextRef labels_ = {};
   double live_bytes_ = 0;
   uint8_t flags_ = kOfHalf[0] | kOfHalf[1];
 };
 
-// What a sampled block counts for: itself, by 1 / p of the least size of its class, or with
-// kGreatest among the flags of its greatest.
+// Returns the weight of a sampled block: 1 / p for the least size of its class, or with kGreatest
+// among the flags for the greatest size.
 Sum WeightOf(uint64_t size_bytes, double rate, uint8_t flags = 0);
 
-// The file.  Counts of records are those of the vectors.
+// Returns the file.  Counts of records are the sizes of the vectors.
 std::string BytesOf(const std::vector<RecordedProcess>& processes);
 
-// A program with `stacks` stacks of `depth` frames, some blocks in each: the same for each seed.
+// Returns a program with `stacks` stacks of `depth` frames and some blocks in each; the same for
+// each seed.
 RecordedProcess RandomProcess(uint32_t pid, uint64_t seed, uint32_t stacks, uint32_t depth);
 
 }  // namespace allomon::recording
