@@ -1,4 +1,4 @@
-// What is left of names where room lacks: class and function before all else.
+// The parts of names that are kept in narrow space: class and function first.
 #include "tools/text/fit_name.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(FitName, NamespacesGoBeforeTheClassAndTheClassBeforeTheFunction) {
   EXPECT_EQ(Fit(name, 5), "Meth~");
 }
 
-// "...nst&)" was all that a tile had of a name.
+// A tile used to show only "...nst&)" of a name.
 TEST(FitName, ParametersAreNeverWhatStays) {
   for (int columns = 8; columns < 90; ++columns) {
     EXPECT_NE(Fit(kTree, columns).find("_M_"), std::string::npos) << columns;

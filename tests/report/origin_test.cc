@@ -1,4 +1,4 @@
-// What the colours of a picture mean.
+// Tests the meaning of a picture's colours.
 #include "tools/report/flat/origin.h"
 
 #include <gtest/gtest.h>

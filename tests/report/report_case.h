@@ -14,20 +14,20 @@ struct NamedCount {
   MlmonCount count;
 };
 
-// Runs in a new directory, which holds the executable `prog` and its `mlmon.out`.  That is a
-// profile of bytes with stack data: 90, and 10 by the collector.  A.f has 10, A.g 30, <main> 50.
+// Runs in a new directory, which holds the executable `prog` and its `mlmon.out`, a profile of
+// bytes with stack data: 90, and 10 by the collector.  A.f has 10, A.g 30, <main> 50.
 class ReportCase : public testing::FakeProgramTest {
  protected:
-  // Output to a pipe, or to a terminal with that many columns and 50 lines.
+  // Sends output to a pipe, or to a terminal with that many columns and 50 lines.
   static Terminal Pipe();
   static Terminal Screen(int columns);
 
   static CommandResult Run(const std::vector<std::string>& args, const Terminal& to = Pipe());
 
-  // The output of a run that must succeed and print nothing on standard error.
+  // Returns the output of a run that must succeed and print nothing on standard error.
   static std::string Out(const std::vector<std::string>& args, const Terminal& to = Pipe());
 
-  // The error line of a run that must fail with status 2 and print nothing else.
+  // Returns the error line of a run that must fail with status 2 and print nothing else.
   static std::string Error(const std::vector<std::string>& args);
 
   // Writes the profile `file`, and `file`.sources with these functions.  Their sum is the total.
@@ -36,7 +36,7 @@ class ReportCase : public testing::FakeProgramTest {
                            const std::vector<NamedCount>& functions, StubOf what = StubOf::kAll);
 };
 
-// The number of lines, and the columns of the widest line.
+// Return the number of lines, and the columns of the widest line.
 size_t LinesOf(const std::string& text);
 int WidestLine(const std::string& text);
 

@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-// Two builds of a program.  In the second, lines have moved, one function has gone and one has
-// come.
+// Two builds of a program.  In the second, lines have moved, one function was removed and one
+// added.
 class ReportDiffTest : public ReportCase {
  protected:
   ReportDiffTest() {
@@ -95,7 +95,8 @@ TEST_F(ReportDiffTest, GrowthOfStackData) {
   EXPECT_THAT(text, HasSubstr("+30 B  +300.0%"));
 }
 
-// A function that calls more than before, and uses itself what it did, had a row of 0 B, 0 B, 0 B.
+// A function whose callees use more, while its own bytes do not change, used to have a row of 0 B,
+// 0 B, 0 B.
 TEST_F(ReportDiffTest, RowsHaveAChangeInWhatTheyShow) {
   Mlmon grown = testing::SmallProfile();
   grown.masters[3].stack += 30;
@@ -128,7 +129,7 @@ TEST_F(ReportDiffTest, AllocatedAndLiveAreTwoKinds) {
   EXPECT_THAT(Error({"--diff", "live.out", "before.out"}), HasSubstr("live.out has what is live"));
   WriteProfile("all.out", ProfileKind::kAlloc, {{{"leak", "s.cc: 10"}, {1024}}});
   EXPECT_THAT(Error({"all.out", "live.out"}), HasSubstr("live.out what is live: give"));
-  // A script that is named in place of a lost one says as much.
+  // A script that is named in place of a lost one says so.
   std::rename("live.out.sources", "names");
   EXPECT_THAT(Out({"names", "live.out"}), HasSubstr("1.0 KiB live"));
 }

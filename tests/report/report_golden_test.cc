@@ -1,5 +1,5 @@
-// For every recorded profile of a real MLton program: the report says of each function what mlprof
-// says, and the numbers add up.
+// Compares the report with mlprof for every function of every recorded profile of a real MLton
+// program, and checks that the numbers add up.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -30,7 +30,7 @@ class ReportGoldenTest : public ReportCase {
     return std::stoll(digits);
   }
 
-  // mlprof's rows, by name and position.  Functions that used nothing have none.
+  // mlprof's rows, by name and position.  Functions with zero amounts have no row.
   static std::map<std::string, Amounts> ByMlprof(const std::string& profile) {
     const auto result =
         mlprof::RunMlprof({"-raw", "true", "-show-line", "true", "program", profile});
@@ -67,7 +67,7 @@ class ReportGoldenTest : public ReportCase {
     return rows;
   }
 
-  // Whether the profile has any data.  Some have none, and the report says so.
+  // Whether the profile has any data.  Profiles without data exist, and the report says so.
   static bool Check(const std::string& profile) {
     const std::map<std::string, Amounts> expected = ByMlprof(profile);
     if (expected.empty()) {

@@ -1,4 +1,4 @@
-// Tests what a report shows of one profile, or of the sum of several.
+// Tests the contents of a report of one profile, or of the sum of several.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -67,14 +67,14 @@ TEST_F(ReportTest, ProfileOfWhatIsLiveSaysSo) {
   EXPECT_THAT(Out({"heap.out"}), HasSubstr("heap.out: 7 B live (7 bytes)\n"));
 }
 
-// A profile of what is live is charged to other functions than those that a program with hooks
-// answers for.
+// A profile of live blocks is charged to other functions than those that a program with hooks
+// lists.
 TEST_F(ReportTest, ProgramThatSaysOtherFunctionsThanItsProfileOfWhatIsLive) {
   WriteProfile("heap.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {7}}}, StubOf::kLive);
   EXPECT_THAT(Out({"prog", "heap.out"}), HasSubstr("functions by heap.out.sources"));
 }
 
-// Such an executable would do its work instead of answering.
+// Such an executable would do its normal work instead of answering.
 TEST_F(ReportTest, ExecutableThatDoesNotKnowTheQuestionIsNotRun) {
   WriteProfile("x.out", ProfileKind::kAlloc, {{{"f", "f.cc: 1"}, {7}}});
   Write("server", "\177ELF, or so", 0755);
@@ -92,7 +92,7 @@ TEST_F(ReportTest, OneColumnSortsEqualRowsByTheNextAndThenByName) {
   EXPECT_NE(third, std::string::npos);
 }
 
-// By each column another row comes first.
+// Each column puts another row first.
 TEST_F(ReportTest, EachColumnSorts) {
   WriteProfile("columns.out", ProfileKind::kAlloc,
                {{{"own", "f.cc: 1"}, {50, 50, 1}},
@@ -109,7 +109,7 @@ TEST_F(ReportTest, EachColumnSorts) {
   EXPECT_EQ(first_row(Out({"columns.out", "--sort=name"})), "by_name");
 }
 
-// The callers are what a user asked for by `,stack`; sorted by their own bytes they came last.
+// `,stack` asks for the callers; sorted by their own bytes they came last.
 TEST_F(ReportTest, StackDataSortByStackWithWhatStartsTheProgramLast) {
   WriteProfile("calls.out", ProfileKind::kAlloc,
                {{{"main", "m.cc: 1"}, {0, 100}},
@@ -137,7 +137,7 @@ TEST_F(ReportTest, MainThatAllocatesItselfIsNoStarter) {
   EXPECT_LT(text.find("\nmain"), text.find("\nf "));
 }
 
-// A bar of 20 columns took the room of class names on 80.
+// A bar of 20 columns left no room for class names in 80 columns.
 TEST_F(ReportTest, ClassAndFunctionStayOnEightyColumns) {
   const std::string name =
       "void company::storage::SegmentedSessionRegistry<int>::RegisterListener<char>(char const&)";
@@ -271,7 +271,7 @@ TEST_F(ReportTest, TooltipsOfAPictureHaveLines) {
   EXPECT_THAT(testing::ReadFileOrDie("out.svg"), HasSubstr("<title>two\\x0blines  f.cc:1\n"));
 }
 
-// The narrow tiles of C++ names had the end of the parameters.
+// The narrow tiles of C++ names used to show only the end of the parameters.
 TEST_F(ReportTest, TilesHaveClassAndFunctionOnALineEach) {
   std::vector<NamedCount> functions;
   for (int i = 0; i < 20; ++i) {

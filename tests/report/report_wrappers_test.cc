@@ -1,4 +1,4 @@
-// What a report says about functions that may be wrappers.
+// The hints of a report about functions that may be wrappers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using ::testing::Not;
 
 class WrappersInReport : public ReportCase {
  protected:
-  // A profile in which PoolGet has `bytes` of 100 and was called from that many places.
+  // Writes a profile in which PoolGet has `bytes` of 100 and was called from `callers` places.
   static void Write(ProfileKind kind, MlmonInt bytes, uint32_t callers) {
     Mlmon mlmon;
     mlmon.kind = kind;
