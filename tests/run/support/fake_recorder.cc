@@ -1,5 +1,5 @@
-// A preloaded library that joins a memory file as liballomon.so does, and records what the
-// environment says: FAKE_<program>=allocated,live,peak,samples, in one row without a stack.
+// A preloaded library that joins a memory file as liballomon.so does, and records the amounts given
+// in the environment: FAKE_<program>=allocated,live,peak,samples, in one row without a stack.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -57,7 +57,7 @@ Record* TakeFor(char* file, recording::SegmentKind kind, uint32_t process) {
   return reinterpret_cast<Record*>(Take(file, kind, process) + 1);
 }
 
-// All blocks live; of their bytes as many as were asked for.
+// All blocks live; the amounts give the number of their bytes that do.
 void AddRow(char* file, const Amounts& amounts, recording::ProcessRecord* process,
             uint32_t number) {
   if (amounts.samples == 0) return;
@@ -79,7 +79,7 @@ void AddRow(char* file, const Amounts& amounts, recording::ProcessRecord* proces
   process->records.saved = 1;
 }
 
-// Without words, which are then not known.
+// Adds a thread without a word count, so the words are unknown.
 void AddThread(char* file, const Amounts& amounts, recording::ProcessRecord* process,
                uint32_t number) {
   auto* const thread = TakeFor<recording::Thread>(file, recording::SegmentKind::kThreads, number);

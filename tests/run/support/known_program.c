@@ -1,4 +1,4 @@
-// Allocates amounts that are known: KNOWN_TOTAL, KNOWN_PEAK and KNOWN_LIVE of real_library_test.
+// Allocates known amounts: KNOWN_TOTAL, KNOWN_PEAK and KNOWN_LIVE of real_library_test.
 //
 //   known_program [KIDS [AND]]   forks KIDS children, which allocate 1000 blocks of 200 bytes each
 //     AND: "wait" until a signal comes; "die" with all descriptors closed, by SIGKILL
