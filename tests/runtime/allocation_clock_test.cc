@@ -1,4 +1,4 @@
-// The lock of an allocation clock while its holder does not run.
+// The lock of an allocation clock while its holder is not running.
 #include "tracker/allocation_clock.h"
 
 #include <fcntl.h>
@@ -19,12 +19,12 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 
-char* g_page = nullptr;            // the page on which the clock's cursor lies
+char* g_page = nullptr;            // the page that contains the clock's cursor
 std::atomic<pid_t> g_waiter{0};    // the thread that wants the lock too
-std::atomic<bool> g_held{false};   // the holder has taken the lock and stands still
-std::atomic<bool> g_slept{false};  // the waiter slept while the holder stood still
+std::atomic<bool> g_held{false};   // the holder has taken the lock and is stopped
+std::atomic<bool> g_slept{false};  // the waiter slept while the holder was stopped
 
-// Whether the thread sleeps in the kernel: the letter behind the name in its stat file.
+// Whether the thread sleeps in the kernel: its state is the letter after the name in its stat file.
 bool Sleeps(pid_t thread) {
   char path[64];
   snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
@@ -36,8 +36,8 @@ bool Sleeps(pid_t thread) {
   return behind_name != nullptr && behind_name[2] == 'S';
 }
 
-// The holder of the lock reads the cursor, whose page is not readable.  The handler keeps the
-// holder here until the waiter sleeps, as if another thread had taken the holder's processor.
+// Fault handler: the holder of the lock reads the cursor, whose page is not readable.  The handler
+// delays the holder until the waiter sleeps, as if another thread had taken the holder's processor.
 void StandInTheMiddle(int) {
   const int before = errno;
   g_held = true;
@@ -49,7 +49,7 @@ void StandInTheMiddle(int) {
   errno = before;
 }
 
-// A waiter that only yields keeps a holder of lower real-time priority from ever running.
+// A waiter that only yields would keep a holder of lower real-time priority from ever running.
 TEST(AllocationClockTest, WaiterSleepsWhileTheHolderDoesNotRun) {
   g_page = static_cast<char*>(
       mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

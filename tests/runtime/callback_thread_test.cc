@@ -1,4 +1,4 @@
-// Callbacks that end their thread, fork, or block while other threads go on.
+// Callbacks that end their thread, fork, or block while other threads continue.
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,7 +108,7 @@ TEST_P(ExitInCallbackTest, ThreadEndsAloneAndSamplingGoesOn) {
   EXPECT_EQ(exits.code_behind, 0) << "code behind the callback ran";
   EXPECT_EQ(exits.when, When::kNever);
 
-  // The heap works, and the objects that the ended thread left behind die as others do.
+  // The heap works, and the objects of the ended thread die like any others.
   const int before = exits.allocs;
   run();
   EXPECT_EQ(exits.code_behind, 1);
@@ -119,13 +119,13 @@ TEST_P(ExitInCallbackTest, ThreadEndsAloneAndSamplingGoesOn) {
     Safepoint();
     EXPECT_EQ(BuildAndSum(10000), 10000L * 9999 / 2);
     heap->CollectFromTop(CollectionKind::kMajor);
-    // The block whose promotion callback did not return is not followed any more.
+    // The block whose promotion callback did not return is no longer followed.
     EXPECT_EQ(exits.allocs, exits.deallocs + (GetParam() == When::kPromote ? 1 : 0));
     EXPECT_FALSE(heap->core().AnyDue());
   }
   EXPECT_EQ(Tracker::statistics(*id)->callback_exceptions, 0u);
   ASSERT_TRUE(Tracker::stop().ok());
-  // No pin was left behind, so the tracker's place can be used again.
+  // No pin remained, so the tracker's slot can be used again.
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(Tracker::start(1, ExitingTracker(&exits)).ok());
     ASSERT_TRUE(Tracker::stop().ok());
@@ -174,7 +174,7 @@ TEST(ForkInCallbackTest, BothProcessesGoOn) {
     const Mutator mutator(*heap);
     while (!done) {
       BuildAndSum(100);
-      // This thread found the block dead and forked, so it is alone in the child.
+      // This thread found the block dead and forked, so it is the child's only thread.
       if (forks.child == 0) _exit(goes_on() ? 0 : 1);
     }
   });
@@ -210,7 +210,7 @@ TEST(ForkInCallbackTest, BothProcessesGoOn) {
 }
 
 // OCaml's moved_while_blocking: a promote callback blocks while another thread's blocks are born,
-// promoted and freed.  The tables grow, shrink and move under the callback.
+// promoted and freed.  The tables grow, shrink and move during the callback.
 struct Blocking {
   std::atomic<bool> is_blocked{false};
   std::atomic<bool> release{false};
@@ -261,7 +261,7 @@ TEST(MovedWhileBlockingTest, TablesMayChangeUnderACallback) {
       EXPECT_EQ(BuildAndSum(20000), 20000L * 19999 / 2);
       heap->CollectFromTop(CollectionKind::kMajor);
     }
-    // All of the other thread's blocks are gone.  The blocked one is not.
+    // All blocks of the other thread are dead.  The blocked one is not.
     EXPECT_EQ(blocking.deallocs, 100000);
     blocking.release = true;
     const NativeRegion native;

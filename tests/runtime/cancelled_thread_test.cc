@@ -1,5 +1,5 @@
-// A thread that somebody has cancelled makes a heap, saves what is in it, and ends it: it does not
-// end inside.
+// A cancelled thread makes a heap, writes its snapshot and destroys it: the thread does not end
+// inside these calls.
 #include <pthread.h>
 #include <unistd.h>
 

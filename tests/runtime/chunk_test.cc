@@ -1,4 +1,5 @@
-// Which object holds a byte, beside blocks whose marks are no objects' (inv.mark.fresh).
+// Finds the object that holds a byte, next to blocks whose marks are not those of objects
+// (inv.mark.fresh).
 #include "runtime/internal/chunk.h"
 
 #include <memory>
@@ -13,7 +14,7 @@ constexpr size_t kBlockWords = kBlockBytes / kWordBytes;
 constexpr uint32_t kMostWords = kMaxYoungBytes / kWordBytes;
 constexpr size_t kBefore = 10, kBlock = 11, kBehind = 12;
 
-// Blocks before and behind kBlock are fresh, and empty as far as they are filled.
+// The blocks before and after kBlock are fresh, and empty except for what a test writes.
 class ChunkTest : public ::testing::Test {
  protected:
   ChunkTest() {
@@ -46,7 +47,7 @@ TEST_F(ChunkTest, NoObjectIsFoundInAFreshBlockBefore) {
   }
 }
 
-// A slot in the last word may hold any reference, here one that is no header.
+// A slot in the last word may hold any reference; here it is not a header.
 TEST_F(ChunkTest, NoObjectIsFoundInAFreshBlockBehind) {
   *WordAt(kBlockWords - 1) = 0;
   EXPECT_EQ(MarkedAt(kBlockWords - 1), nullptr);

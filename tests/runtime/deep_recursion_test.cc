@@ -1,4 +1,4 @@
-// References in each of very many frames, and stacks whose limits change.
+// References in very many frames, and stacks whose limits change.
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -65,8 +65,8 @@ __attribute__((noinline)) void AtBottom(Heap* heap, Dive* dive) {
   dive->minor_collections = heap->statistics().minor_collections - before;
 }
 
-// Only this frame refers to its object.  Every third frame stores a younger object into it on the
-// way back, when it is old in its place.
+// Only this frame refers to its object.  On the way back, every third frame stores a younger object
+// into it, when it is old in its place.
 __attribute__((noinline)) long Recurse(Heap* heap, Dive* dive, long frame) {
   const Local<Cell> own = make<Cell>(frame, make<Cell>(-frame, nullptr));
   long below = 0;
@@ -112,7 +112,7 @@ TEST(DeepRecursionTest, HundredThousandFramesFindTheirObjects) {
   EXPECT_EQ(RunDive(heap.get(), Dive(), kManyFrames), 0);
 }
 
-// What stayed in the holes between deep frames is found dead, and the words add up.
+// Objects that stayed between deep frames are found dead, and the words add up.
 TEST(DeepRecursionTest, HeapIsEmptyBehindADive) {
   const auto heap = Heap::Create(Options(true)).value();
   Dive dive;
@@ -130,7 +130,7 @@ TEST(DeepRecursionTest, HeapIsEmptyBehindADive) {
   EXPECT_EQ(dive.wrong, 0);
 }
 
-#ifndef __SANITIZE_THREAD__  // its storage, behind the frames of each thread, counts as stack
+#ifndef __SANITIZE_THREAD__  // its thread storage, above each thread's frames, counts as stack
 // The nursery grows with the stack, so the scans of deep frames are few.
 TEST(DeepRecursionTest, ScansStayInProportionToAllocations) {
   uint64_t collections[2] = {};
@@ -158,7 +158,7 @@ TEST(DeepRecursionTest, TwoThreadsDiveWhileAThirdCollects) {
   auto dive = [&](int i) {
     {
       const Mutator mutator(*heap);
-      // Both are deep while the other thread collects.
+      // Both threads are deep in the recursion while the other thread collects.
       Recurse(heap.get(), &dives[i], i == 0 ? 40'000 : 15'000);
       while (rounds < 4) Safepoint();
     }
@@ -172,7 +172,8 @@ TEST(DeepRecursionTest, TwoThreadsDiveWhileAThirdCollects) {
     for (; diving != 0; ++rounds) {
       heap->Collect(rounds % 4 == 3 ? CollectionKind::kMajor : CollectionKind::kMinor);
       EXPECT_EQ(own->head + own->tail->head, 11);
-      // Stops are not fair ("Threads" in runtime/README.md): without a pause the divers hardly run.
+      // Stops are not fair ("Threads" in runtime/README.md): without a pause the recursing threads
+      // hardly run.
       usleep(kPauseMicros);
     }
   };
@@ -180,7 +181,7 @@ TEST(DeepRecursionTest, TwoThreadsDiveWhileAThirdCollects) {
   EXPECT_EQ(dives[0].wrong + dives[1].wrong, 0);
 }
 
-// Frames in a NativeRegion at the bottom: another thread collects.
+// The innermost frame is in a NativeRegion while another thread collects.
 __attribute__((noinline)) long RecurseToNative(long frame, std::atomic<int>* state) {
   const Local<Cell> own = make<Cell>(frame, make<Cell>(-frame, nullptr));
   if (frame == 0) {
@@ -211,8 +212,8 @@ TEST(DeepRecursionTest, FramesAboveANativeRegionAreSeenByOthers) {
   EXPECT_EQ(wrong, 0);
 }
 
-// A program may raise the limit while it runs (setrlimit()); other threads' stacks may then lie
-// where the first thread's could have grown to.
+// A program may raise the limit while it runs (setrlimit()); then other threads' stacks may lie
+// where the first thread's could have grown.
 void UseThreadsWithoutALimit() {
   rlimit limit = {};
   getrlimit(RLIMIT_STACK, &limit);
@@ -236,7 +237,7 @@ TEST(DeepRecursionDeathTest, LimitOfTheFirstStackIsRaisedWhileTheProgramRuns) {
 
 #if defined(__SANITIZE_THREAD__)
 // The sanitizer's detector of deadlocks keeps a copy of the whole call stack for each object that a
-// reference is stored into: 300 KiB at a depth of 40,000 frames.  The locks here are those of all
-// other tests, which have the detector.
+// reference is stored into: 300 KiB at a depth of 40,000 frames.  All other tests use the same
+// locks with the detector.
 extern "C" const char* __tsan_default_options() { return "detect_deadlocks=0"; }
 #endif

@@ -75,7 +75,7 @@ class LayoutTest : public ::testing::TestWithParam<bool> {
     heap_->Collect(CollectionKind::kMinor);
     heap_->Collect(CollectionKind::kMajor);
   }
-  // By name.
+  // Finds a type by name.
   LiveType Live(const std::string& name) {
     for (const LiveType& type : heap_->LiveByType()) {
       if (name == type.name) return type;
@@ -98,7 +98,7 @@ TEST_P(LayoutTest, ATrailingArrayIsTracedBehindTheMembers) {
   }
   CollectBoth();
   EXPECT_EQ(Live("Bytes").objects, 66u);
-  // With a header: four members' words and the elements.
+  // The words of the header, of the four members and of the elements.
   EXPECT_EQ(Live("Closure").bytes, 8u * (1 + 4 + 100));
   EXPECT_EQ(closure->uses, 5);
   EXPECT_EQ(closure->function->name, "f");
@@ -116,7 +116,8 @@ TEST_P(LayoutTest, AnEmptyTrailingArrayHasNoElement) {
   EXPECT_EQ(curve->points.length(), 0u);
 }
 
-// Its words and those of the members, added, would be few: the next object lay in its elements.
+// The sum of its words and the members' would wrap to a few words: the next object would overlap
+// its elements.
 TEST_P(LayoutTest, ALengthThatWrapsIsBadAlloc) {
   for (const uint64_t less : {0, 1, 2, 3, 4, 5}) {
     EXPECT_THROW(make_trailing<Plain>(~uint64_t{0} - less), std::bad_alloc);
@@ -124,7 +125,7 @@ TEST_P(LayoutTest, ALengthThatWrapsIsBadAlloc) {
   }
 }
 
-// It is born old, so its members are stores that the barrier must see.
+// The object is born old, so the barrier must see the stores to its members.
 TEST_P(LayoutTest, ALargeOneKeepsTheYoungObjectsItWasMadeFrom) {
   const Local<Closure> closure = make_trailing<Closure>(5000, 5L, make_bytes("young"), nullptr);
   closure->captured.at(4999) = make_bytes("last");
@@ -138,7 +139,7 @@ TEST_P(LayoutTest, TrailingNumbersMayLookLikeAnything) {
   for (int i = 0; i < 50; ++i) {
     curve = make_trailing<Curve>(7, curve);
     for (size_t j = 0; j < 7; ++j) curve->points.at(j) = 1.0 / (1 + static_cast<double>(j));
-    // An address of the nursery, which would be followed if it were a reference.
+    // An address in the nursery, which the collector would follow if it were a reference.
     memcpy(&curve->points.at(3), &internal::t_window.cursor, 8);
   }
   CollectBoth();
@@ -193,9 +194,9 @@ TEST_P(LayoutTest, NumbersHaveTheLengthTheyWereMadeWith) {
   EXPECT_THROW(make_numbers<double>(~size_t{0} / 8), std::bad_alloc);
 }
 
-// --- Memory that the caller writes before anybody reads it.
+// --- Memory that the caller must write before it is read.
 
-// The lengths end inside and at the end of a word, and in a large object.
+// The lengths end inside a word, at the end of a word, and in a large object.
 constexpr size_t kLengths[] = {0, 1, 8, 151, 8184, 100'001};
 
 TEST_P(LayoutTest, BytesForOverwriteKeepWhatIsWritten) {
@@ -213,7 +214,7 @@ TEST_P(LayoutTest, BytesForOverwriteKeepWhatIsWritten) {
   EXPECT_THROW(make_numbers_for_overwrite<double>(~size_t{0} / 8), std::bad_alloc);
 }
 
-// Memory of objects that died is full of their bytes.
+// The memory of dead objects is full of their bytes.
 TEST_P(LayoutTest, BytesAreZeroWhereOthersWere) {
   for (const size_t length : kLengths) {
     for (int i = 0; i < 300; ++i) {
@@ -229,7 +230,7 @@ TEST_P(LayoutTest, BytesAreZeroWhereOthersWere) {
 }
 
 #ifndef NDEBUG
-// The slow path clears all the same, and in a strict heap there is no other.
+// The slow path always clears memory, and in a strict heap every path is the slow one.
 TEST_P(LayoutTest, ReaderOfBytesThatNobodyWroteSeesThatInADebugBuild) {
   bool has_marked = false;
   for (int i = 0; i < 10; ++i) {
@@ -250,7 +251,7 @@ TEST_P(LayoutTest, AShapeSaysWhichWordsAreTraced) {
   const Local<Shaped> object = make_shaped(shape);
   EXPECT_EQ(object->word(2), 0u);
   EXPECT_TRUE(object->value(3).is_null());
-  object->word(0) = internal::t_window.cursor;  // looks like a reference, and is none
+  object->word(0) = internal::t_window.cursor;  // resembles a reference but is none
   object->value(1) = make_bytes("one");
   object->value(3) = Value::Double(2.5);
   CollectBoth();

@@ -1,4 +1,4 @@
-// fork() beside threads that attach, detach, and make and destroy heaps.  Each thread is stopped at
+// fork() while other threads attach, detach, and make and destroy heaps.  Each thread is stopped at
 // each of its locks in turn.  The tests also check what a child samples.
 //
 // Each case runs in a process of its own, which is killed when it hangs.
@@ -27,7 +27,7 @@ struct Cell {
   Field<Cell> tail;
 };
 
-// The thread that forks, and whether its fork has returned.
+// The forking thread, and whether its fork has returned.
 std::atomic<pid_t> g_forker{0};
 std::atomic<bool> g_forked{false};
 // Whether the other thread stands at its lock.
@@ -35,8 +35,8 @@ std::atomic<bool> g_stands{false};
 // The number of locks and unlocks until the thread stands.  0: the thread does not stand.
 thread_local int g_stand_in = 0;
 
-// Whether the thread sleeps in the kernel: the letter behind the name in its stat file.  Without
-// malloc: the address sanitizer's does not hold its locks around a fork.
+// Whether the thread sleeps in the kernel: its state is the letter after the name in its stat file.
+// Calls no malloc: the address sanitizer's does not hold its locks around a fork.
 bool Sleeps(pid_t thread) {
   char path[64];
   snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
@@ -48,7 +48,7 @@ bool Sleeps(pid_t thread) {
   return behind_name != nullptr && behind_name[2] == 'S';
 }
 
-// Runs before a thread takes or releases a mutex.  The thread goes on when the fork is done, or
+// Runs before a thread takes or releases a mutex.  The thread continues when the fork is done, or
 // when the forking thread waits for a lock that this thread holds.
 void StandHereIfItIsTime() {
   if (g_stand_in == 0 || --g_stand_in != 0) return;
@@ -64,8 +64,8 @@ Function* TheirOwn(const char* name) {
 }  // namespace
 }  // namespace allomon::gc
 
-// The two functions stand in front of the C library's, for the whole program.  What they keep has
-// no guard, which libc++abi would lock with them.
+// The two functions replace the C library's, for the whole program.  Their static variables have no
+// guard, which libc++abi would lock with them.
 extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
   static std::atomic<int (*)(pthread_mutex_t*)> lock{nullptr};
   if (lock == nullptr) lock = allomon::gc::TheirOwn<int(pthread_mutex_t*)>("pthread_mutex_lock");
@@ -117,7 +117,7 @@ struct NoSamples {
   std::optional<int> alloc_minor(const Allocation&) { return std::nullopt; }
 };
 
-// Whether the sum that heap_statistics.h states is right.
+// Whether the equations of heap_statistics.h hold.
 bool WordsAddUp(Heap& heap) {
   const HeapStatistics s = heap.statistics();
   return s.allocated_words ==
@@ -125,8 +125,7 @@ bool WordsAddUp(Heap& heap) {
 }
 
 // Does what a child must be able to do.  `limit_of_other` is the allocation limit of a thread that
-// does not exist in the child.  The child must not write it any more, since the memory will be used
-// again.
+// does not exist in the child.  The child must no longer write it, since the memory will be reused.
 int UseInChild(Heap& heap, bool attached, std::atomic<uintptr_t>* limit_of_other) {
   std::unique_ptr<Mutator> mutator;
   if (!attached) mutator = std::make_unique<Mutator>(heap);
@@ -219,7 +218,7 @@ TEST(ForkTest, ThreadThatMakesAndDestroysAnotherHeapIsAtAnyOfItsLocksAndTheForke
   ForkAtEveryLock(Doing::kMakesAndDestroysAHeap, true);
 }
 
-// Two threads collect each other's heap.  Each waits for a world whose thread waits.
+// Two threads collect each other's heap.  Each waits for a world whose thread is waiting.
 TEST(ForkTest, ThreadsThatCollectEachOthersHeapsDoNotWaitForEver) {
   EXPECT_EQ(InAProcess([] {
               const std::unique_ptr<Heap> heaps[] = {Heap::Create(Options()).value(),
@@ -262,7 +261,7 @@ uint64_t SampledAmongTheNext(const uint64_t& reported) {
   return pattern;
 }
 
-// Returns what a child of this process, forked now, samples.
+// Forks a child now and returns the cells that it samples.
 uint64_t SampledByAChild(const uint64_t& reported, bool in_native) {
   int ends[2];
   if (pipe(ends) != 0) return 0;

@@ -53,7 +53,7 @@ namespace {
 static_assert(internal::PointerMap(internal::kReferences<Cell>) == 0b10);
 static_assert(internal::PointerMap(internal::kReferences<Tree>) == 0b11);
 static_assert(internal::PointerMap(internal::kReferences<Leaf>) == 0);
-// Its words: tag, inner {number, cell}, real, tree.
+// The words are: tag, inner {number, cell}, real, tree.
 static_assert(internal::PointerMap(internal::kReferences<Outer>) == 0b10100);
 
 class HeapTest : public ::testing::Test {
@@ -183,7 +183,7 @@ TEST_F(HeapTest, LocalsDieInAnyOrder) {
   std::vector<Local<Cell>> locals;
   for (long i = 0; i < 20000; ++i) locals.push_back(make<Cell>(i, nullptr));
   for (size_t i = 0; i < locals.size(); i += 2) locals[i] = nullptr;
-  // A queue: the oldest element goes while newer ones live.
+  // A queue: the oldest element is dropped while newer ones live.
   std::vector<Local<Cell>> queue(100);
   for (long i = 0; i < 100000; ++i) {
     queue.erase(queue.begin());

@@ -1,4 +1,4 @@
-// Hashes that outlive moves, objects that do not move.
+// Identity hashes survive moves, and keep objects movable.
 #include "runtime/identity.h"
 
 #include <cstring>
@@ -52,8 +52,8 @@ TEST_P(IdentityTest, AHashOutlivesMovesAndCollections) {
   EXPECT_EQ(std::set<uint64_t>(hashes.begin(), hashes.end()).size(), hashes.size());
 }
 
-// An entry of a dead object that stayed would give its hash to whatever comes to its address, until
-// a collection took the entry away.
+// A remaining entry of a dead object would give its hash to the next object at its address, until a
+// collection removed the entry.
 TEST_P(IdentityTest, AnAddressThatIsUsedAgainKeepsNoHash) {
   for (int round = 0; round < 20; ++round) {
     const Local<Array<Cell>> cells = make_array<Cell>(300);

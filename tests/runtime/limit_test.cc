@@ -38,8 +38,8 @@ TEST(OptionsTest, BadTextIsNamedAndChangesNothing) {
     HeapOptions options;
     const absl::Status status = options.Parse(text);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
-    // The message names the wrong word.  In the one text of several words it is the empty one
-    // between the commas.
+    // The message names the invalid word.  In the text of several words it is the empty one between
+    // the commas.
     const std::string word = text == std::string("nursery=4M,,limit=1") ? "" : text;
     EXPECT_NE(status.message().find("heap option '" + word + "'"), std::string::npos) << status;
     EXPECT_EQ(options.nursery_bytes, HeapOptions().nursery_bytes);
@@ -106,7 +106,7 @@ TEST(LimitTest, HeapStaysUsableAtItsLimit) {
   const Mutator mutator(*heap);
   for (int round = 0; round < 3; ++round) {
     heap->CollectFromTop(
-        CollectionKind::kMajor);  // the last round's list may still be on the stack
+        CollectionKind::kMajor);  // the stack may still refer to the last round's list
     Root<Cell> list;
     long length = 0;
     EXPECT_THROW(for (;; ++length) list = make<Cell>(length, list), std::bad_alloc);
@@ -119,7 +119,8 @@ TEST(LimitTest, HeapStaysUsableAtItsLimit) {
   }
 }
 
-// A chunk and two of the last objects have room: a word of the stack may keep the one before alive.
+// The limit leaves room for a chunk and two of the last objects: a word of the stack may keep the
+// previous one alive.
 TEST(LimitTest, LargeObjectsRespectTheLimit) {
   const auto heap = Heap::Create(Limited(9 << 20)).value();
   const Mutator mutator(*heap);
@@ -165,12 +166,12 @@ TEST(LimitTest, LimitThatAnotherThreadHasUsedUpIsAnErrorOfAttach) {
   const Mutator mutator(*heap);
   Root<Cell> list;
   EXPECT_THROW(for (long i = 0;; ++i) list = make<Cell>(i, list), std::bad_alloc);
-  const NativeRegion waiting;  // else the other thread would wait for this one
+  const NativeRegion waiting;  // otherwise the other thread would wait for this one
   std::thread([&heap] { EXPECT_THROW(const Mutator late(*heap), std::bad_alloc); }).join();
 }
 
-// A block of 32 KiB holds three objects of nearly 8 KiB.  All that the first thread holds must find
-// room when both nurseries are emptied.
+// A block of 32 KiB holds three objects of nearly 8 KiB.  All objects of the first thread must fit
+// when both nurseries are emptied.
 TEST(LimitTest, ThreadThatAttachesNearTheLimitLeavesRoomForWhatOthersHold) {
   HeapOptions options = Limited(2 << 20);
   options.nursery_bytes = 1 << 20;
@@ -247,7 +248,7 @@ TEST(MisuseDeathTest, IsNamed) {
   EXPECT_DEATH(
       {
         const Mutator mutator(*heap);
-        // The first array makes room in the nursery, so that the fast path would take the next one.
+        // The first array makes room in the nursery, so that the next one would take the fast path.
         make_array<Cell>(5);
         const NativeRegion native;
         make_array<Cell>(5);
@@ -306,8 +307,9 @@ TEST(MisuseDeathTest, IsNamed) {
       "rule.value_stack");
 }
 
-// So many bytes call for a collection.  In a native region the collection would wait for a thread
-// that stands already.  In a NoAllocation scope it would run beside a thread that does not stand.
+// So many bytes require a collection.  In a native region the collection would wait for this
+// thread, which already stands.  In a NoAllocation scope it would run concurrently with a thread
+// that does not stand.
 TEST(MisuseDeathTest, CustomBlockInANativeRegionIsNamed) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto heap = Heap::Create(Limited(0)).value();

@@ -1,4 +1,4 @@
-// Lists of numbers, and a heap that its own thread marks: what tests of marking share.
+// Lists of numbers, and a heap marked by its own thread, for tests of marking.
 #ifndef ALLOMON_TESTS_RUNTIME_LISTS_H_
 #define ALLOMON_TESTS_RUNTIME_LISTS_H_
 
@@ -24,7 +24,7 @@ inline long Sum(Handle<Cell> list) {
   return sum;
 }
 
-// Always in slices, most of them by the heap's own thread.
+// Always collects in slices, most of them on the heap's own thread.
 inline HeapOptions InBackground() {
   HeapOptions options;
   options.nursery_bytes = 64 << 10;

@@ -93,7 +93,7 @@ TEST_F(ManagedCallsTest, ManagedAndMallocBlocksCarryTheInterpretedFunctions) {
   EXPECT_EQ(seen_.malloc_blocks, expected);
 }
 
-// Only the managed frames change between two samples.  The native stack is the same.
+// Only the managed frames differ between two samples.  The native stack is the same.
 TEST_F(ManagedCallsTest, ChangedFunctionIsNotTakenForAnUnchangedStack) {
   Start();
   for (int i = 0; i < 6; ++i) Apply(i % 2 == 0 ? kEven : kOdd, 0, true);
@@ -147,7 +147,7 @@ __attribute__((noinline)) void ThrowFrom(int depth) {
   const ManagedCall call(kOdd);
   make<Cell>(depth, nullptr);
   if (depth > 0) ThrowFrom(depth - 1);
-  if (depth == 0) longjmp(g_jump, 1);  // NOLINT: what is tested
+  if (depth == 0) longjmp(g_jump, 1);  // NOLINT: longjmp is tested here
 }
 
 TEST_F(ManagedCallsTest, MarkThatIsCutBackToEndsCalls) {

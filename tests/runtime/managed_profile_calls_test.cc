@@ -63,7 +63,7 @@ __attribute__((noinline)) void JumpFrom(int depth) {
   const ManagedCall call(depth % 2 == 0 ? kSmall : kBuild);
   make<Cell>(0, nullptr);
   if (depth > 0) JumpFrom(depth - 1);
-  if (depth == 0) longjmp(g_jump, 1);  // NOLINT: what is tested
+  if (depth == 0) longjmp(g_jump, 1);  // NOLINT: longjmp is tested here
 }
 
 TEST_F(ManagedProfileTest, MarkThatIsCutBackToEndsCalls) {

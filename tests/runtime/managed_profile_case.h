@@ -1,4 +1,5 @@
-// Managed functions that allocate, and a heap whose profile is compared with its own counters.
+// Managed functions that allocate, and a heap whose profile is compared with the heap's own
+// counters.
 #ifndef ALLOMON_TESTS_RUNTIME_MANAGED_PROFILE_CASE_H_
 #define ALLOMON_TESTS_RUNTIME_MANAGED_PROFILE_CASE_H_
 
@@ -26,9 +27,9 @@ extern const ManagedFunction kOpen;
 
 // Makes n cells, as kBuild.
 Local<Cell> Build(int n);
-// Makes two cells, as kSmall, and between them Build(2).
+// Makes two cells as the function kSmall, and between them calls Build(2).
 void Small();
-// Makes two cells, as an ALLOMON_FUNCTION(), and between them Small().
+// Makes two cells in an ALLOMON_FUNCTION(), and between them calls Small().
 void Scope();
 
 class ManagedProfileTest : public ::testing::Test {

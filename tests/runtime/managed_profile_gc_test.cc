@@ -14,7 +14,7 @@ namespace {
 using testing::Attributed;
 using testing::CountOf;
 
-// The nurseries are emptied again and again, and the survivors are moved.
+// The nurseries are emptied repeatedly, and the survivors are moved.
 TEST_F(ManagedProfileTest, CollectionsInTheMiddleOfFunctions) {
   Start();
   const uint64_t before = heap_->statistics().promoted_words;
@@ -27,7 +27,7 @@ TEST_F(ManagedProfileTest, CollectionsInTheMiddleOfFunctions) {
   const NamedProfile profile = StopAndCompare();
   EXPECT_EQ(Bytes(profile, "small"), 300000 * kCellBytes);
   EXPECT_EQ(Bytes(profile, "build"), 300000 * kCellBytes);
-  // The list, and what words of the stack have kept by chance.
+  // The list, and objects that words of the stack have kept by chance.
   const uint64_t promoted_words = heap_->statistics().promoted_words - before;
   EXPECT_EQ(Bytes(profile, "<gc>"), promoted_words * 8);
   EXPECT_GE(Bytes(profile, "<gc>"), 300000 * kCellBytes);

@@ -71,8 +71,7 @@ TEST_F(ManagedProfileTest, StartedAndStoppedAgainAndAgain) {
   EXPECT_EQ(Bytes(profile, "<main>"), 0);
 }
 
-// After a stop, bytes are charged to no function, not even to one that was on the stack, although
-// its clock is read.
+// After a stop, bytes are charged to no function, not even to one on the stack whose clock is read.
 TEST_F(ManagedProfileTest, WhatIsAllocatedAfterAStopIsNobodys) {
   const ProfileData other = Profile::Malloc().value();
   Start(ProfileStyle::kStack);
@@ -118,8 +117,8 @@ TEST_F(ManagedProfileTest, WrittenWhileItRuns) {
   StopAndCompare();
 }
 
-// Threads that end, threads that stand in native code when the profile stops, and collections by
-// the thread that comes first.
+// Threads that end, threads in native code when the profile stops, and collections by whichever
+// thread starts one.
 TEST_F(ManagedProfileTest, Threads) {
   EXPECT_TRUE(unit_.Restore().ok());  // threads begin in the default unit
   Start();

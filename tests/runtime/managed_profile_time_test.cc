@@ -1,4 +1,4 @@
-// Profiles of time in which a managed heap collects.
+// Profiles of time while a managed heap collects.
 #include <ctime>
 
 #include "gtest/gtest.h"
@@ -19,9 +19,9 @@ double ThreadSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Takes at least so much time, and ends right after a tick.  A tick charges the time since the last
-// one to where it comes, and on a busy machine it came 0.25 s late: the next place's tick must not
-// find time of this place.
+// Takes at least that time, and ends right after a tick.  A tick charges the time since the last
+// one to the place at which it comes, and on a busy machine it came 0.25 s late: the next place's
+// tick must not find time of this place.
 void BurnToATick(double seconds) {
   for (const double end = ThreadSeconds() + seconds; ThreadSeconds() < end;) {
   }
@@ -31,7 +31,7 @@ void BurnToATick(double seconds) {
   while (charged_ns == before) ThreadSeconds();  // tsan delivers signals in calls
 }
 
-// Makes the first collection last.  Another comes when the mutator ends.
+// Prolongs the first collection.  Another one comes when the mutator ends.
 class SlowCollections : public HeapListener {
  public:
   void OnCollectionStart(CollectionKind) override {

@@ -1,8 +1,8 @@
-// A major collection in slices: what the program does between two slices neither loses an object
-// nor keeps one for ever.
+// A major collection in slices: the actions of the program between two slices neither lose an
+// object nor keep one alive for ever.
 //
-// The heaps here mark in slices of some 64 objects, in the pauses alone, so that hundreds of slices
-// meet what the tests do between them.  `verify` walks the heap when a marking ends (inv.mark.all).
+// The heaps here mark in slices of some 64 objects, and only in pauses, so that hundreds of slices
+// alternate with the tests' actions.  `verify` walks the heap when a marking ends (inv.mark.all).
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,7 +47,7 @@ class MarkCycleTest : public ::testing::Test {
     heap_->core().CollectForGrowth(internal::CurrentMutator());
     ASSERT_TRUE(cycle().is_marking());
   }
-  // Without this thread's stack, whose stale words might keep what a test has dropped.
+  // Does not scan this thread's stack: its stale words might keep objects that a test has dropped.
   void Begin() {
     heap_->core().scans_stacks = false;
     BeginWithStack();
@@ -75,7 +75,8 @@ TEST_F(MarkCycleTest, AReferenceThatMovesBehindTheMarkerKeepsItsObject) {
   Root<Array<Cell>> to = make_array<Cell>(kLists);
   for (size_t i = 0; i < kLists; ++i) from->at(i) = MakeList(20);
   Begin();
-  // Each reference moves once, some before and some behind the places that are marked already.
+  // Each reference moves once, some to places before the marker's position and some to places after
+  // it.
   size_t moved = 0;
   int slices = 0;
   for (; cycle().is_marking(); ++slices) {
@@ -113,7 +114,7 @@ TEST_F(MarkCycleTest, WhatDiesBeforeIsFreedAndWhatDiesMeanwhileIsFreedByTheNext)
   Root<Cell> before = MakeList(1000);
   Root<Cell> meanwhile = MakeList(2000);
   Root<Cell> lives = MakeList(3000);
-  // What a stale word has given tenure would keep its list through one collection more.
+  // An object to which a stale word has given tenure would keep its list for another collection.
   heap_->CollectFromTop(CollectionKind::kMajor);
   Slice();
   const uint64_t all = heap_->statistics().old_words;
@@ -145,7 +146,7 @@ TEST_F(MarkCycleTest, WhatIsMadeMeanwhileLivesAndIsCounted) {
   Finish();
   for (const Root<Cell>& list : made) ASSERT_EQ(Sum(list), 45);
   for (const Root<Bytes>& bytes : large) ASSERT_EQ(bytes->view(), std::string(9000, 'x'));
-  // Nothing else lives, so a collection at once finds the same.
+  // Nothing else lives, so a collection in one pause finds the same objects.
   const uint64_t counted = heap_->statistics().old_words;
   heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_EQ(heap_->statistics().old_words, counted);
@@ -185,7 +186,7 @@ TEST_F(MarkCycleTest, AWeakReferenceToTheDeadIsCleared) {
   EXPECT_FALSE(target_of<Cell>(weak));
 }
 
-// The ephemeron is young when the collection begins, so nobody marks it; its target is old.
+// The ephemeron is young when the collection begins, so it is not marked; its target is old.
 TEST_F(MarkCycleTest, AWeakReferenceThatStaysYoungIsNotLeftDangling) {
   Root<Cell> filler = MakeList(3000);
   Root<Cell> target = MakeList(5);
@@ -195,7 +196,7 @@ TEST_F(MarkCycleTest, AWeakReferenceThatStaysYoungIsNotLeftDangling) {
   BeginWithStack();
   while (cycle().is_active()) heap_->Collect(CollectionKind::kMinor);
   const Local<Cell> found = target_of<Cell>(weak);
-  ASSERT_TRUE(found);  // what is young when a collection begins keeps both
+  ASSERT_TRUE(found);  // an ephemeron that is young when a collection begins keeps key and value
   EXPECT_EQ(Sum(found), 10);
   heap_->Collect(CollectionKind::kMajor);
   heap_->Collect(CollectionKind::kMajor);
@@ -217,7 +218,7 @@ TEST_F(MarkCycleTest, AnEphemeronsValueLivesAsLongAsItsKey) {
   EXPECT_FALSE((value_of<Cell, Cell>(lost)));
 }
 
-// A minor collection clears one that the marker has met already, and linked to the others.
+// A minor collection clears an ephemeron that the marker has already met and linked to the others.
 TEST_F(MarkCycleTest, AnEphemeronThatIsClearedMeanwhileDoesNotHideOthers) {
   constexpr size_t kPairs = 100;
   Root<Cell> filler = MakeList(3000);
@@ -288,8 +289,8 @@ TEST_F(MarkCycleTest, FinalizersAndReleasesRunOnceAndTrackersAreTold) {
   Tracker::discard(*id).IgnoreError();
 }
 
-// Tenure is taken in the pause that ends the marking; the slots that point to the object, stored
-// before and meanwhile, follow it when it moves.
+// Tenure is taken in the pause that ends the marking.  All slots that point to the object, stored
+// before or during the marking, are updated when it moves.
 TEST_F(MarkCycleTest, AnObjectThatLosesItsTenureIsFoundByAllSlots) {
   Root<Array<Cell>> holder = make_array<Cell>(2000);
   {
@@ -317,7 +318,7 @@ TEST_F(MarkCycleTest, AnObjectThatLosesItsTenureIsFoundByAllSlots) {
   EXPECT_FALSE(internal::IsYoung(internal::RawOf(holder->at(0))));
 }
 
-// What only an object with tenure refers to lives as long as that object is reachable.
+// The objects that only an object with tenure refers to live as long as it is reachable.
 TEST_F(MarkCycleTest, AnObjectWithTenureKeepsItsListWhileItIsReachable) {
   Root<Cell> filler = MakeList(3000);
   Root<Array<Cell>> holder = make_array<Cell>(2000);
@@ -333,7 +334,7 @@ TEST_F(MarkCycleTest, AnObjectWithTenureKeepsItsListWhileItIsReachable) {
   const uint64_t both = heap_->statistics().old_words;
   holder->at(0) = nullptr;
   Begin();
-  // Of the other one, the reference moves behind the marker, and the list is cut.
+  // The reference to the other object moves to a place already marked, and its list is cut.
   const Local<Cell> taken = holder->at(1999);
   holder->at(1999) = nullptr;
   holder->at(0) = taken;
@@ -345,8 +346,8 @@ TEST_F(MarkCycleTest, AnObjectWithTenureKeepsItsListWhileItIsReachable) {
   EXPECT_EQ(heap_->statistics().old_words, both - 100 * 3);
 }
 
-// Two chains, whose keys have tenure but for the first one, are followed to their ends: whatever
-// the marker's order is, one of them is listed from its end.
+// Two chains, in which all keys but the first have tenure, are followed to their ends: whatever the
+// marker's order, one of them is listed from its end.
 TEST_F(MarkCycleTest, EphemeronsWhoseKeysHaveTenureAreFollowed) {
   using Pair = Ephemeron<Cell, Cell>;
   constexpr size_t kLength = 4;
@@ -458,7 +459,7 @@ class SmallFloorTest : public MarkCycleTest {
   SmallFloorTest() : MarkCycleTest(Options()) {}
 };
 
-// The blocks that are free behind a sweep are those that a collection at once finds.
+// A sweep leaves the same free blocks as a collection in one pause.
 TEST_F(SmallFloorTest, DeadMemoryIsUsedAgainAndGivenBack) {
   Root<Cell> dies = MakeList(400000);
   Root<Cell> lives = MakeList(1000);
@@ -474,7 +475,7 @@ TEST_F(SmallFloorTest, DeadMemoryIsUsedAgainAndGivenBack) {
   EXPECT_EQ(heap_->statistics().old_space_bytes, swept);
 }
 
-// Without memory for a mark stack objects are found by walks over the marked ones.
+// If there is no memory for a mark stack, walks over the marked objects find the others.
 class SmallStackTest : public MarkCycleTest {
  protected:
   static HeapOptions Options() {

@@ -1,5 +1,5 @@
-// fork() while the heap's own thread marks: parent and child go on, the child with a thread of its
-// own.
+// fork() while the heap's own thread marks: parent and child continue, the child with its own
+// helper thread.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// A major collection in slices that the heap's own thread marks, beside those of the program.
+// A major collection in slices that the heap's own thread marks while the program's threads run.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -11,8 +11,8 @@
 namespace allomon::gc {
 namespace {
 
-// Threads exchange the contents of an old array whose only references these are, while the heap's
-// own thread marks it.  The thread sanitizer looks on.
+// Threads exchange the elements of an old array, which holds their only references, while the
+// heap's own thread marks it.  The thread sanitizer checks this.
 TEST(MarkHelperTest, ThreadsStoreWhileAnotherMarks) {
   constexpr size_t kPlaces = 64;
   constexpr int kThreads = 2;
@@ -50,7 +50,7 @@ TEST(MarkHelperTest, ThreadsStoreWhileAnotherMarks) {
   places.Reset();
 }
 
-// The heap ends behind a slice, not behind the marking.
+// The heap is destroyed after the current slice, not after the marking.
 TEST(MarkHelperTest, AHeapEndsWhileItsThreadMarks) {
   for (int i = 0; i < 20; ++i) {
     const auto heap = Heap::Create(InBackground()).value();

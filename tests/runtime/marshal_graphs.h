@@ -13,7 +13,7 @@
 
 namespace allomon::gc::testing {
 
-// A sanitizer is that much slower, so it gets a workload that many times smaller.
+// A sanitizer is slower by this factor, so its workload is smaller by this factor.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr int kSlower = 16;
 #else
@@ -27,7 +27,7 @@ struct Inner {
   double real;
 };
 
-// The type has padding behind `letter`, `small` and `colour`.
+// The type has padding after `letter`, `small` and `colour`.
 struct Node {
   uint64_t id;
   Field<Node> left;
@@ -72,7 +72,7 @@ inline Local<Node> RandomGraph(std::mt19937_64& random, size_t size) {
   return nodes[0];
 }
 
-// Whether two graphs have the same shape and contents.  Walks both side by side and pairs their
+// Whether two graphs have the same shape and contents.  Walks both in parallel and pairs their
 // nodes.  Allocates nothing in the heap.
 class SameGraph {
  public:

@@ -1,5 +1,5 @@
-// Bytes that break one rule of the format, but carry the right checksum, as an attacker would send
-// them.  tests/fuzz/marshal.cc has those that break any.
+// Bytes that break one rule of the format but have the right checksum, as an attacker would send
+// them.  tests/fuzz/marshal.cc breaks any rule.
 #include <cstring>
 #include <string>
 
@@ -17,7 +17,7 @@ using internal::MarshalHeader;
 using testing::Node;
 using testing::NodeTypes;
 
-// Makes header and contents agree again.
+// Makes the header agree with the contents again.
 void Seal(std::string* bytes) {
   MarshalHeader header;
   ASSERT_GE(bytes->size(), sizeof(header));
@@ -48,7 +48,7 @@ class MarshalRulesTest : public ::testing::Test {
     const std::string sample = *marshal<Array<Node>>(make_array<Node>(0), types_);
     std::string bytes = sample.substr(0, sizeof(MarshalHeader));
     AddNumber(&bytes, 1);
-    // The name and the fingerprint, as the sample has them.
+    // The name and the fingerprint, copied from the sample.
     bytes += sample.substr(bytes.size(), 1 + 5 + 8);
     return bytes;
   }
@@ -67,8 +67,8 @@ class MarshalRulesTest : public ::testing::Test {
   const MarshalTypes types_ = NodeTypes();
 };
 
-// A file of 50 bytes that declares 2^60 references, or 2^60 objects, or many arrays whose lengths
-// add up to more than there is.
+// Files of 50 bytes that declare 2^60 references, or 2^60 objects, or many arrays whose lengths add
+// up to more than the file has.
 TEST_F(MarshalRulesTest, DeclaredSizesAreCheckedBeforeAnythingIsTaken) {
   for (const uint64_t length : {uint64_t{100}, uint64_t{1} << 32, uint64_t{1} << 60, UINT64_MAX}) {
     std::string bytes = Start();

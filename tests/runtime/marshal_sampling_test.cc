@@ -1,4 +1,4 @@
-// Samples of objects that are read, as trackers see them: OCaml's `intern`.
+// Samples of unmarshalled objects, as trackers see them: OCaml's `intern`.
 #include <stdexcept>
 #include <vector>
 
@@ -192,7 +192,7 @@ TEST_F(MarshalSamplingTest, CallbackThatAllocatesCollectsAndReads) {
   EXPECT_GT(shared.allocs, 40);
 }
 
-// The n-th callback throws.  The read is given up.  The objects made so far die and their trackers
+// The n-th callback throws.  The read is abandoned.  The objects made so far die and their trackers
 // are told.
 TEST_F(MarshalSamplingTest, ExceptionOfACallbackEndsTheRead) {
   struct Shared {
@@ -225,7 +225,7 @@ TEST_F(MarshalSamplingTest, ExceptionOfACallbackEndsTheRead) {
   EXPECT_TRUE(unmarshal<Tree>(bytes, tree_types_).ok());
 }
 
-// As in OCaml's callstacks, the innermost frame is the call that allocated, here the reader's.
+// The innermost frame is the call that allocated, here the reader's, as in OCaml's callstacks.
 TEST_F(MarshalSamplingTest, AllObjectsOfOneReadHaveItsCallstack) {
   class Stacks {
    public:

@@ -41,7 +41,7 @@ struct Wide {
   int behind;
 };
 
-// The same data as Cell in another order, as a struct that has changed has it.
+// The data of Cell in another order, as after a change of the struct.
 struct ReorderedCell {
   Field<ReorderedCell> tail;
   long head;
@@ -109,7 +109,7 @@ TEST_F(MarshalTest, NullRoot) {
   EXPECT_FALSE(*copy);
 }
 
-// The example of MARSHAL.md, byte by byte.  Bytes that were written once can be read for ever.
+// The example of MARSHAL.md, byte by byte.  Bytes once written must stay readable for ever.
 TEST_F(MarshalTest, BytesAreThoseOfTheDocument) {
   const auto bytes = marshal<Cell>(make<Cell>(5, make<Cell>(-1, nullptr)), types_);
   ASSERT_TRUE(bytes.ok());
@@ -219,8 +219,8 @@ TEST_F(MarshalTest, RandomGraphs) {
   }
 }
 
-// By recursion, ten million cells would need some 500 MB of stack.  A sanitizer's sixteenth of the
-// list would still need four stacks.
+// A recursive reader would need some 500 MB of stack for ten million cells.  Even the sixteenth of
+// the list under a sanitizer would need four stacks.
 TEST_F(MarshalTest, DeepListNeedsNoStack) {
   std::string bytes;
   constexpr long length = 10000000 / testing::kSlower;
@@ -257,7 +257,7 @@ TEST_F(MarshalTest, StressWhileReading) {
   }).join();
 }
 
-// One thread reads and writes while the other collects all the time.
+// One thread reads and writes while the other collects continuously.
 TEST_F(MarshalTest, CollectionsOfOtherThreadsMeanwhile) {
   std::atomic<bool> done{false};
   std::thread collector([this, &done] {
@@ -337,7 +337,7 @@ TEST_F(MarshalTest, TypesMustBeKnownToTheReader) {
             "unmarshal: the root is not of the type asked for");
 }
 
-// An attacker's name may not act on the terminal or the log that the error is shown in.
+// An attacker's name must not affect the terminal or the log that shows the error.
 TEST_F(MarshalTest, NameOfAnUnknownTypeIsShownInOneLine) {
   const std::string name = "\033[2J\n\r\xc2\x9b" + std::string(5000, 'x');
   MarshalTypes writer;
@@ -389,7 +389,7 @@ TEST_F(MarshalTest, OtherFilesAreRefused) {
   }
 }
 
-// A heap that becomes full in the middle of a read is afterwards what it was before, and goes on.
+// A heap that becomes full during a read afterwards is as before, and remains usable.
 TEST_F(MarshalTest, HeapThatIsFullInTheMiddle) {
   const std::string bytes = *marshal<Cell>(MakeList(100000), types_);
   std::thread([this, &bytes] {

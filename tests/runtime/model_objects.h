@@ -1,5 +1,5 @@
-// The managed objects of model_test, and what its threads have in common: objects that they
-// exchange, and the nodes that have been finalized.
+// The managed objects of model_test, and the data that its threads share: exchanged objects, and
+// the set of finalized nodes.
 //
 // Thread safe.
 #ifndef ALLOMON_TESTS_RUNTIME_MODEL_OBJECTS_H_
@@ -18,8 +18,8 @@
 
 namespace allomon::gc::testing {
 
-// Of the objects made here few live long, so the heap makes these sites young; MakeSitesOld() makes
-// them old again.
+// Few of the objects made at these sites live long, so the heap makes the sites young;
+// MakeSitesOld() makes them old again.
 inline Site g_nodes("model nodes");
 inline Site g_shared("model shared");
 inline void MakeSitesOld() {
@@ -57,11 +57,11 @@ class Market {
  public:
   static constexpr size_t kStalls = 16;
 
-  // An attached thread calls Open().  An attached thread calls Close(), before the heap ends.
+  // An attached thread calls Open().  An attached thread calls Close() before the heap ends.
   void Open() { stalls_ = make_array<Shared>(kStalls); }
   void Close() { stalls_.Reset(); }
 
-  // Puts an object, whose `next` is `next`, into a stall.  Returns its index.
+  // Puts an object, whose `next` is `next`, into a stall.  Returns the index of its model.
   int Publish(size_t stall, Handle<Shared> object, int next, const std::string& text) {
     const Lock lock(mutex_);
     const int index = static_cast<int>(models_.size());
@@ -96,7 +96,7 @@ class Market {
     int next;
     std::string text;
   };
-  // A thread that waits for the lock counts as blocked, so others collect meanwhile.
+  // A thread that waits for the lock counts as blocked, so others can collect meanwhile.
   class Lock {
    public:
     explicit Lock(std::mutex& mutex) : mutex_(mutex) {
@@ -117,7 +117,7 @@ class Market {
   std::vector<Model> models_;
 };
 
-// The nodes whose finalizers have run, on whatever thread.  Ids are never used again.
+// The nodes whose finalizers have run, on any thread.  Ids are not reused.
 class Finalized {
  public:
   void Note(uint64_t id) {

@@ -1,4 +1,4 @@
-// A random program on a graph of managed objects, beside a plain model of the graph.
+// A random program on a graph of managed objects, compared with a plain model of the graph.
 //
 // For one attached thread.
 #ifndef ALLOMON_TESTS_RUNTIME_MODEL_PROGRAM_H_
@@ -19,7 +19,8 @@
 
 namespace allomon::gc::testing {
 
-// One thread's graph.  Each operation does all that may throw before it changes the model.
+// One thread's graph.  Each operation completes everything that may throw before it changes the
+// model.
 class Program {
  public:
   Program(Heap* heap, Market* market, Finalized* finalized, uint64_t seed, bool marks_in_slices)
@@ -92,7 +93,7 @@ class Program {
     }
   }
 
-  // Walks both graphs side by side for a bounded number of steps.
+  // Walks both graphs in parallel for a bounded number of steps.
   void Compare(size_t i) {
     Local<Node> node = roots_[i];
     int model = models_[i];
@@ -119,8 +120,9 @@ class Program {
     ComparePairs(false);
   }
 
-  // What is reachable in the model has not been finalized, and is still there as the key of each of
-  // its ephemerons, with the value.  `exactly`: what is not reachable has been cleared.
+  // Checks that nodes reachable in the model have not been finalized, and are still the keys of
+  // their ephemerons, with the values.  `exactly`: ephemerons with unreachable keys have been
+  // cleared.
   void ComparePairs(bool exactly) {
     const std::vector<bool> reachable = Reachable();
     for (size_t k = 0; k < shadows_.size(); ++k) {
@@ -242,7 +244,7 @@ class Program {
     pairs_[k] = {models_[key], models_[value]};
   }
 
-  // An old ephemeron gets a young key that nothing else refers to, one that lives, or none.
+  // Gives an old ephemeron a young key that nothing else refers to, a live key, or no key.
   void SetPair(size_t i) {
     const size_t k = Pick(kPairs);
     if (!table_->at(k)) return;
@@ -260,7 +262,8 @@ class Program {
     }
   }
 
-  // Key or value, if it is there, becomes a root.  The key may be one that only the ephemeron knew.
+  // Makes the key or the value a root, if it is there.  The key may be one that only the ephemeron
+  // knew.
   void ReadPair(size_t i) {
     const size_t k = Pick(kPairs);
     if (!table_->at(k)) return;
@@ -283,14 +286,15 @@ class Program {
   void Chain(size_t i) {
     const bool with_tenure = Pick(8) == 0;
     MakeChain(i, with_tenure);
-    // A marking begins, before a collection at once takes the tenure away.
+    // Begins a marking before a collection in one pause takes the tenure away.
     if (with_tenure && marks_in_slices_) {
       heap_->core().CollectForGrowth(internal::CurrentMutator());
     }
   }
 
-  // Each value is the key of the next, and nothing else refers to it.  They lie in the table in any
-  // order.  `with_tenure`: many, which stay for some collections, since this frame refers to them.
+  // Makes a chain of ephemerons: each value is the key of the next, and nothing else refers to it.
+  // They are in the table in any order.  `with_tenure`: many, which stay for some collections,
+  // since this frame refers to them.
   __attribute__((noinline)) void MakeChain(size_t i, bool with_tenure) {
     constexpr size_t kLongest = 24;
     Local<Node> nodes[kLongest];
@@ -329,7 +333,7 @@ class Program {
     ++finalized->registered;
   }
 
-  // A node that nothing in the model refers to yet.
+  // Returns a node that nothing in the model refers to yet.
   Local<Node> MakeNode() {
     const uint64_t id = ++next_id_;
     const Local<Node> node = make<Node>(id, nullptr, nullptr, nullptr, nullptr);
@@ -337,7 +341,8 @@ class Program {
     return node;
   }
 
-  // By model: from the roots, and from the values of ephemerons with reachable keys.
+  // Computes the nodes that the model can reach: from the roots, and from the values of ephemerons
+  // with reachable keys.
   std::vector<bool> Reachable() const {
     std::vector<bool> reachable(shadows_.size());
     std::vector<int> left(models_);

@@ -1,9 +1,9 @@
 // A random object graph, mutated by several threads, compared with a plain model of it.  Meanwhile
 // trackers are started and stopped, and their callbacks allocate, collect and throw.
 //
-// Ephemerons and finalizers are part of it.  The model knows what is reachable: the key and the
-// value of an ephemeron whose key is reachable are there, whatever else may have been cleared, and
-// nothing that is reachable has been finalized.
+// Ephemerons and finalizers are part of it.  The model knows the reachable nodes: an ephemeron with
+// a reachable key still has its key and value, whichever others were cleared, and no reachable node
+// has been finalized.
 //
 // The test runs a fixed number of steps from fixed seeds.  With ALLOMON_MODEL_SECONDS=60 in the
 // environment (--test_env), it runs other seeds until that time is over, in each mode.
@@ -28,8 +28,8 @@ struct Case {
   int threads;
   int steps;
   bool trackers;
-  // For markings in slices that last: so many nodes that stay, and a minor collection after so many
-  // steps.
+  // For long markings in slices: the number of nodes that stay, and the number of steps between
+  // minor collections.
   int filler = 0;
   int minor_every = INT_MAX;
 };
@@ -48,7 +48,7 @@ Local<Node> MakeFiller(int length) {
 
 void RunProgram(Heap& heap, Market* market, Finalized* finalized, uint64_t seed, const Case& mode) {
   const Mutator mutator(heap);
-  // Roots that were made later are marked first: ephemerons are met at the beginning.
+  // Roots made later are marked first, so the marking meets ephemerons at its beginning.
   const Root<Node> filler = MakeFiller(mode.filler);
   Program program(&heap, market, finalized, seed, mode.filler > 0);
   for (int i = 1; i <= mode.steps; ++i) {
@@ -61,14 +61,14 @@ void RunProgram(Heap& heap, Market* market, Finalized* finalized, uint64_t seed,
   }
   program.Try([&] { program.CompareAll(); });
   program.Try([&] { heap.CollectFromTop(CollectionKind::kMajor); });
-  // Otherwise another thread's stack may have stale words of objects.
+  // With several threads, another thread's stack may have stale words of objects.
   const bool is_exact = mode.threads == 1;
   program.ComparePairs(is_exact);
 }
 
 class ModelTest : public ::testing::TestWithParam<Case> {};
 
-// Blocks of trackers that were stopped with kKeepTracking still have their callbacks.
+// Blocks of trackers that were stopped with kKeepTracking still get their callbacks.
 void CollectWhateverIsThrown(Heap& heap) {
   for (bool thrown = true; thrown;) {
     thrown = false;
@@ -101,7 +101,7 @@ void RunThreads(const Case& mode, uint64_t seed) {
     const Mutator mutator(*heap);
     market.Close();
     CollectWhateverIsThrown(*heap);
-    CollectWhateverIsThrown(*heap);  // what the first one has finalized
+    CollectWhateverIsThrown(*heap);  // finds the objects finalized by the first one
   }
   EXPECT_EQ(finalized.size(), finalized.registered);
   const HeapStatistics s = heap->statistics();

@@ -1,4 +1,4 @@
-// References in memory of the program's own, where no stack is scanned.
+// References in the program's own memory, where no stack is scanned.
 #include <algorithm>
 #include <deque>
 #include <exception>
@@ -34,7 +34,7 @@ HeapOptions Options(const std::string& more) {
 
 class OffStackRootsTest : public ::testing::TestWithParam<const char*> {
  protected:
-  // All objects that no root has are gone, and the others are elsewhere.
+  // Collects, so that all objects without a root are gone and the others have moved.
   void Churn() {
     heap_->CollectFromTop(CollectionKind::kMinor);
     for (int i = 0; i < 3000; ++i) make<Cell>(-1, nullptr);
@@ -46,7 +46,7 @@ class OffStackRootsTest : public ::testing::TestWithParam<const char*> {
     EXPECT_EQ(heap_->statistics().old_words, 0u);
     EXPECT_EQ(heap_->statistics().young_words, 0u);
   }
-  // The thread is attached; this one stands meanwhile.
+  // Runs `body` on an attached thread; this thread stands meanwhile.
   template <typename Body>
   void InThread(Body body) {
     const NativeRegion native;
@@ -246,7 +246,7 @@ TEST_P(OffStackRootsTest, VectorOfLocalsOutlivesTheThreadThatFilledIt) {
 static_assert(std::is_trivially_copyable_v<Local<Cell>> && sizeof(Local<Cell>) == sizeof(void*),
               "a Local is passed in a register");
 
-// --- What is refused, or shown.
+// --- Misuse that is refused or detected.
 
 using OffStackRootsDeathTest = OffStackRootsTest;
 INSTANTIATE_TEST_SUITE_P(Modes, OffStackRootsDeathTest, ::testing::Values("growth=100"));
@@ -272,8 +272,8 @@ TEST_P(OffStackRootsDeathTest, ThreadDetachesWhileARootLives) {
 __attribute__((noinline)) uintptr_t MakeHidden() {
   return ~reinterpret_cast<uintptr_t>(make<Cell>(41, nullptr).operator->());
 }
-// The collector cannot know the value.  One collection later the place is gone; a second one would
-// use it again.
+// Hides a Local from the collector.  After one collection its object is gone; a second collection
+// would reuse the memory.
 __attribute__((noinline)) long UseHiddenLocal() {
   const auto heap = Heap::Create(Options("stress=1")).value();
   const Mutator mutator(*heap);

@@ -1,5 +1,4 @@
-// Random graphs, compared with a model, while words of the stack come and go that keep some objects
-// in their places.
+// Random graphs, compared with a model, while changing words of the stack pin some objects.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -23,7 +22,7 @@ struct Node {
   Field<Array<Node>> more;
 };
 
-// What a Node with the id refers to.
+// The references of the Node with this id.
 struct Modelled {
   long next[2] = {-1, -1};
   std::vector<long> more;
@@ -32,7 +31,7 @@ struct Modelled {
 constexpr size_t kRoots = 40;
 constexpr size_t kWords = 24;
 
-// One thread's graph.  Ids are never used again.
+// One thread's graph.  Ids are not reused.
 class World {
  public:
   World(Heap* heap, uint32_t seed, size_t longest)
@@ -107,7 +106,7 @@ class World {
     ids_[at] = -1;
   }
 
-  // At any byte of the object.
+  // The word may point to any byte of the object.
   void Pin(volatile uintptr_t* words, size_t word, size_t from) {
     if (ids_[from] < 0) {
       words[word] = 0;
@@ -119,14 +118,15 @@ class World {
     pinned_[word] = {~address, ids_[from]};
   }
 
-  // Also of those that no root reaches.
+  // Checks pinned objects, even those that no root reaches.
   void CheckPinned() {
     for (const auto& [hidden, id] : pinned_) {
       if (id >= 0) wrong_ += reinterpret_cast<const Node*>(~hidden)->id != id;
     }
   }
 
-  // What roots and pinned objects reach is what the model says, and one object has one address.
+  // Checks that the objects reachable from roots and pinned objects agree with the model, and that
+  // each object has one address.
   __attribute__((noinline)) void Verify() {
     std::map<long, const Node*> found;
     std::vector<const Node*> pending;
@@ -177,7 +177,7 @@ class World {
   long wrong_ = 0;
 };
 
-// What a tracker at rate 1 has heard of each object.
+// The callbacks that a tracker at rate 1 has received for each object.
 struct Lives {
   struct Life {
     int promotes = 0, deaths = 0;
@@ -270,7 +270,7 @@ TEST_P(PinModelTest, SmallObjectsAmongWordsThatComeAndGo) {
   ExpectAllDead();
 }
 
-// Arrays of up to a run of the nursery, and such as are born old.
+// Arrays of up to a run of the nursery, and arrays that are born old.
 TEST_P(PinModelTest, LongObjectsAmongWordsThatComeAndGo) {
   for (const uint32_t seed : {11, 12, 13}) RunThread(seed, 8000, 1300);
   EXPECT_EQ(wrong_, 0);

@@ -1,4 +1,4 @@
-// References of every kind to an object that a word of the stack keeps in its place.
+// References of every kind to an object that a word of the stack pins.
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -21,14 +21,14 @@ struct Cell {
 };
 constexpr int kCellBytes = sizeof(Cell);
 
-// An address that no scan takes for one.
+// An encoded address, which no scan mistakes for an address.
 using Hidden = uintptr_t;
 template <typename T>
 Hidden Hide(const T& reference) {
   return ~reinterpret_cast<uintptr_t>(reference.operator->());
 }
 
-// Overwrites what earlier calls have left below this frame.
+// Overwrites the remains of earlier calls below this frame.
 __attribute__((noinline)) void ClearStack() {
   volatile char words[8 << 10];
   for (size_t i = 0; i < sizeof(words); ++i) words[i] = 0;
@@ -38,7 +38,7 @@ __attribute__((noinline)) void Show(volatile uintptr_t* word, Hidden hidden, lon
   *word = ~hidden + static_cast<uintptr_t>(offset);
 }
 
-// Calls body() while a word of the stack is the address, plus `offset`.
+// Calls body() while a word of the stack is the address plus `offset`.
 template <typename Body>
 __attribute__((noinline)) void WhileOnStack(Hidden hidden, long offset, Body body) {
   volatile uintptr_t word = 0;
@@ -74,7 +74,7 @@ class PinnedReferencesTest : public ::testing::Test {
 
 // --- Which words keep an object.
 
-// Neighbours in the nursery, whose addresses no stack has.
+// Adjacent objects in the nursery, whose addresses are on no stack.
 class Row {
  public:
   explicit Row(long length) { Make(length); }
@@ -106,7 +106,7 @@ class Row {
 };
 
 constexpr long kRow = 200;
-// Words that the compiler has left behind may keep some others.
+// Stale words of the compiler's may pin a few other objects.
 constexpr long kFewOthers = 20;
 
 TEST_F(PinnedReferencesTest, WordOfEachByteKeepsTheObjectAndTheOneBehindItsEndToo) {
@@ -124,7 +124,7 @@ TEST_F(PinnedReferencesTest, WordOfEachByteKeepsTheObjectAndTheOneBehindItsEndTo
   }
 }
 
-// Behind the header's address of the next object comes that object.
+// The word past the next object's header address refers to that next object.
 TEST_F(PinnedReferencesTest, WordThatPassesTheEndKeepsTheNeighbour) {
   const Row row(kRow);
   WhileOnStack(row.at(100), kCellBytes + 1, [&] { Collect('m'); });
@@ -164,7 +164,7 @@ TEST_F(PinnedReferencesTest, CalleeSavedRegisterAloneKeepsItsObject) {
 }
 #endif
 
-// --- What refers to the object.
+// --- References to the object.
 
 int g_released = 0;
 
@@ -178,7 +178,7 @@ class Holders {
   }
   Hidden hidden() const { return hidden_; }
 
-  // All references agree, and the object is what it was.
+  // Checks that all references agree, and that the object is unchanged.
   void Check(const std::string& when) const {
     const Local<Cell> cell = root_;
     ASSERT_EQ(cell->head, 42) << when;
@@ -200,7 +200,7 @@ class Holders {
     EXPECT_EQ(finalized_, 0) << when;
   }
   bool Stayed() const { return Hide(root_) == hidden_; }
-  // A younger object is stored into the object, and is seen through all references.
+  // Stores a younger object into the object, and reads it through all references.
   __attribute__((noinline)) void StoreYounger() {
     root_->tail = make<Cell>(43, make<Cell>(45, nullptr));
     large_->at(1) = root_->tail;
@@ -271,7 +271,7 @@ class Holders {
   Hidden hidden_ = 0;
 };
 
-// Minor (m) and major (M) collections, before the bar with a word of the stack, then without.
+// Minor (m) and major (M) collections: before the bar with a word of the stack, after it without.
 class HoldersTest : public PinnedReferencesTest,
                     public ::testing::WithParamInterface<const char*> {};
 
@@ -341,7 +341,7 @@ TEST_F(PinnedReferencesTest, EphemeronThatStaysFollowsItsKeyAndItsValue) {
   });
 }
 
-// The list of those with young keys names each ephemeron once, however often it is set.
+// The list of ephemerons with young keys names each ephemeron once, however often it is set.
 TEST_F(PinnedReferencesTest, EphemeronThatIsSetOftenIsListedOnce) {
   Root<Cell> key = make<Cell>(1, nullptr);
   const Root<Ephemeron<Cell, Cell>> pair = make_ephemeron<Cell, Cell>(key, nullptr);
@@ -454,7 +454,7 @@ TEST_F(PinnedReferencesTest, ObjectOutlivesTheNurseryOfItsThread) {
   ExpectWordsAddUp();
 }
 
-// The ephemerons of a thread that is gone follow keys and values that stay in other nurseries.
+// The ephemerons of an ended thread are updated for keys and values that stay in other nurseries.
 TEST_F(PinnedReferencesTest, EphemeronsOutliveTheThreadThatMadeThem) {
   Root<Cell> key, value;
   const Root<Array<Ephemeron<Cell, Cell>>> made = make_array<Ephemeron<Cell, Cell>>(2);

@@ -1,4 +1,4 @@
-// Objects that words of the native stack keep in their places.
+// Objects that words of the native stack pin.
 #include <random>
 #include <vector>
 
@@ -29,7 +29,7 @@ class PinsTest : public ::testing::TestWithParam<const char*> {
   }
   void Minor() { heap_->Collect(CollectionKind::kMinor); }
   void Major() { heap_->Collect(CollectionKind::kMajor); }
-  // What the statistics promise (heap_statistics.h), whatever stays in its place.
+  // Checks the equations of heap_statistics.h, whatever objects stay in place.
   void ExpectWordsAddUp() {
     const HeapStatistics s = heap_->statistics();
     EXPECT_EQ(s.allocated_words,
@@ -72,7 +72,7 @@ TEST_P(PinsTest, AMembersAddressIsEnough) {
   long* const head = &make<Cell>(41, nullptr)->head;
   long* const last = reinterpret_cast<long*>(make_numbers<long>(100)->data()) + 99;
   *last = 42;
-  char* const end = make_bytes("0123456789abcdef")->data() + 16;  // behind the object
+  char* const end = make_bytes("0123456789abcdef")->data() + 16;  // just past the object
   for (int round = 0; round < 5; ++round) {
     MakeList(5000);
     round % 2 == 0 ? Major() : Minor();
@@ -82,7 +82,7 @@ TEST_P(PinsTest, AMembersAddressIsEnough) {
   EXPECT_EQ(std::string_view(end - 16, 16), "0123456789abcdef");
 }
 
-// All neighbours die, or are moved, and the holes are filled anew.
+// All neighbours die or are moved, and the holes are filled again.
 TEST_P(PinsTest, NeighboursComeAndGo) {
   const long length = GetParam()[0] == 's' ? 60 : 2000;
   Local<Cell> kept[16];
@@ -104,7 +104,8 @@ TEST_P(PinsTest, NeighboursComeAndGo) {
   ExpectWordsAddUp();
 }
 
-// Pinned once, then moved: the slots that point to it follow, whatever object they are in.
+// The object is pinned once, then moved: the slots that point to it are updated, in objects of
+// every kind.
 TEST_P(PinsTest, SlotsOfOldObjectsFollowAnObjectThatWasPinnedOnce) {
   Root<Array<Cell>> large = make_array<Cell>(2000);
   Root<Cell> old = make<Cell>(1, nullptr);
@@ -129,7 +130,7 @@ TEST_P(PinsTest, SlotsOfOldObjectsFollowAnObjectThatWasPinnedOnce) {
   ExpectWordsAddUp();
 }
 
-// Pinned twice it is old; stores into it, and of it, are those of an old object.
+// Pinned twice, the object is old; stores into it and of it are those of an old object.
 TEST_P(PinsTest, AnObjectWithTenureKeepsYoungerOnesAndIsMovedLater) {
   Root<Cell> old = make<Cell>(1, nullptr);
   heap_->CollectFromTop(CollectionKind::kMinor);
@@ -141,8 +142,8 @@ TEST_P(PinsTest, AnObjectWithTenureKeepsYoungerOnesAndIsMovedLater) {
     old->tail = pinned;
     pinned->tail = make<Cell>(3, nullptr);
     Minor();
-    // The slot is not remembered while it points to an object with tenure.  It must be as soon as
-    // it points to a younger one.
+    // The slot is not remembered while it points to an object with tenure.  It must be remembered
+    // as soon as it points to a younger one.
     old->tail = make<Cell>(4, pinned);
     Minor();
     EXPECT_EQ(old->tail->head, 4);
@@ -213,7 +214,7 @@ TEST_P(PinsTest, LargeAndOldObjectsLiveByAWordOfTheStack) {
   EXPECT_EQ(old->head + old->tail->head, 11);
 }
 
-// Words that were references once, or never: into holes, dead objects, memory that was given back.
+// Words that are no longer or never were references: into holes, dead objects, freed memory.
 TEST_P(PinsTest, StaleWordsDoNoHarm) {
   std::mt19937_64 random(5);
   Root<Cell> list = MakeList(500);

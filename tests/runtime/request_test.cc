@@ -122,18 +122,18 @@ TEST_F(RequestTest, WaitsUntilTheCallbackHasReturned) {
   EXPECT_EQ(requests_, 1);
 }
 
-// Signals and other threads' requests hit the allocation path everywhere.  If one is lost, the test
-// does not end.
+// Signals and other threads' requests hit the allocation path at all points.  If a request is lost,
+// the test does not end.
 TEST_F(RequestTest, NoneIsLost) {
   constexpr int kRounds = 500;
   std::atomic<const Mutator*> target{nullptr};
   std::thread allocating([&] {
     const Mutator mutator(*heap_);
     target = &mutator;
-    // The count is below 0 when all is over before this thread has seen its last request served.
+    // The count is below 0 if everything ends before this thread sees its last request served.
     while (requests_ >= 0 && requests_ < kRounds) make<Cell>(1, nullptr);
     target = nullptr;
-    while (requests_ >= 0) {  // stays until no request comes any more
+    while (requests_ >= 0) {  // stays until all requests have arrived
       const NativeRegion native;
       std::this_thread::yield();
     }

@@ -21,7 +21,7 @@ TEST_F(SamplingTest, PromoteRunsAfterTheCollectionAndOnce) {
   EXPECT_EQ(counts_.dealloc_major, 0u);
 }
 
-// OCaml's minor_heap_edge: callbacks that allocate, and fill the nursery, at its very edge.
+// OCaml's minor_heap_edge: callbacks that allocate and fill the nursery, exactly at its edge.
 TEST_F(SamplingTest, CallbackThatAllocatesAndCollects) {
   struct Shared {
     Heap* heap;
@@ -61,8 +61,8 @@ TEST_F(SamplingTest, CallbackThatAllocatesAndCollects) {
   for (size_t i = 0; i < 1500; ++i) ASSERT_EQ(kept->at(i)->length(), 48u);
 }
 
-// A due callback allocates words on the fast path.  They come right before the allocation whose
-// slow path ran the callback.
+// A due callback allocates words on the fast path, immediately before the allocation whose slow
+// path ran the callback.
 TEST_F(SamplingTest, WordsThatDueCallbacksAllocateAreCounted) {
   struct Allocating {
     std::optional<int> alloc_minor(const Allocation&) { return 1; }
@@ -81,8 +81,8 @@ TEST_F(SamplingTest, WordsThatDueCallbacksAllocateAreCounted) {
   EXPECT_EQ(heap_->statistics().allocated_words, cells * 3);
 }
 
-// OCaml's minor_heap_edge with its numbers.  Every block is kept, so all are promoted, wherever in
-// the nursery the callbacks' own allocations have pushed them.
+// OCaml's minor_heap_edge with its numbers.  Every block is kept, so all are promoted, wherever the
+// callbacks' own allocations have placed them.
 TEST_F(SamplingTest, BlocksAtTheEdgeOfTheNursery) {
   struct Link {
     Field<Array<Cell>> block;

@@ -59,8 +59,8 @@ TEST_P(LawTest, SamplesAreBinomial) {
   EXPECT_EQ(counts_.sizes_wrong, 0u);
 }
 
-// The sizes are memprof's lists_in_minor, arrays_in_minor and arrays_in_major, and sizes that end
-// exactly at, and straddle, the end of the nursery.
+// The sizes of memprof's lists_in_minor, arrays_in_minor and arrays_in_major, and sizes that end
+// exactly at the end of the nursery, or straddle it.
 INSTANTIATE_TEST_SUITE_P(SizesRates, LawTest,
                          ::testing::Values(LawCase{2, 1000000, 1e-2}, LawCase{2, 3000000, 1e-3},
                                            LawCase{2, 3000000, 1e-4}, LawCase{2, 300000, 0.1},
@@ -200,7 +200,7 @@ TEST_F(SamplingTest, CallstackBeginsAtTheCallOfMake) {
     Shared* shared_;
   };
   ASSERT_TRUE(Tracker::start(1, Stacks(&shared)).ok());
-  volatile int rounds = 2;  // clang would make two calls of the loop
+  volatile int rounds = 2;  // clang would otherwise unroll the loop into two call sites
   for (int i = 0; i < rounds; ++i) make<Cell>(1, nullptr);
   ASSERT_TRUE(Tracker::stop().ok());
   ASSERT_EQ(shared.stacks.size(), 2u);

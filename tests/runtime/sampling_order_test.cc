@@ -1,4 +1,4 @@
-// The order in which callbacks for managed blocks come, also when one of them throws.
+// The order of callbacks for managed blocks, also when one of them throws.
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -34,7 +34,7 @@ TEST_F(SamplingTest, ExceptionOfAllocCancelsTheAllocation) {
   EXPECT_EQ(cell->head, 2);
 }
 
-// When one of two trackers throws, the other one is told that the block died.
+// When one of two trackers throws, the other one learns that the block died.
 TEST_F(SamplingTest, ExceptionOfOneTrackerEndsTheBlockForTheOther) {
   struct Throwing {
     std::optional<int> alloc_minor(const Allocation&) { throw 1; }
@@ -75,7 +75,7 @@ TEST_F(SamplingTest, ExceptionOfPromoteLeavesTheSafepointAndTheRestStaysDue) {
   EXPECT_EQ(shared.promotes, 5);
 }
 
-// The numbers of blocks, in the order of their alloc_minor, in which their next callbacks came.
+// The numbers of blocks, in the order of alloc_minor, listed in the order of their next callbacks.
 struct Sequence {
   int born = 0;
   std::vector<int> promoted, died, all;
@@ -106,7 +106,7 @@ std::vector<int> NumbersBelow(int end) {
   return numbers;
 }
 
-// Makes cells of which each third lives.
+// Makes cells, and keeps each third alive.
 Local<Cell> KeepEachThird(int cells) {
   Local<Cell> kept;
   for (int i = 0; i < cells; ++i) {
@@ -116,7 +116,7 @@ Local<Cell> KeepEachThird(int cells) {
   return kept;
 }
 
-// More blocks than a mutator keeps for itself; those that live and those that die take turns.
+// More blocks than a mutator keeps for itself; living and dying blocks alternate.
 TEST_F(SamplingTest, CallbacksOfACollectionComeInTheOrderOfTheirBlocks) {
   constexpr int kCells = 100;
   Sequence sequence;

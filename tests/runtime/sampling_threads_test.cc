@@ -13,7 +13,7 @@ namespace {
 
 using ::allomon::testing::BinomialTolerance;
 
-// A thread's blocks that no collection has seen: another thread collects, and then the thread ends.
+// Blocks that no collection has seen: another thread collects, and then their thread ends.
 TEST_F(SamplingTest, BlocksThatOnlyTheirThreadKnowsOf) {
   ASSERT_TRUE(Tracker::start(1, CountingTracker(&counts_), Seeded(1)).ok());
   std::atomic<bool> made{false}, collected{false};

@@ -1,4 +1,4 @@
-// Pretenuring: which sites make old objects, and that these are objects like any other.
+// Pretenuring: the choice of sites that make old objects, and the behaviour of these objects.
 #include "runtime/site.h"
 
 #include <fenv.h>
@@ -71,8 +71,8 @@ class SiteTest : public ::testing::Test {
   Root<Cell> kept_;
 };
 
-// The same with the verifier behind each collection, which walks the whole heap.  The site is old
-// by what was loaded, so that the heap is small.
+// Tests with the verifier, which walks the whole heap after each collection.  The site is old
+// because of a loaded state, so that the heap is small.
 class VerifiedSiteTest : public SiteTest {
  protected:
   VerifiedSiteTest() { heap_->core().options.verify = true; }
@@ -91,7 +91,7 @@ TEST_F(SiteTest, ObjectsThatAllLiveAreBornOldSoon) {
   EXPECT_EQ(Wrong(list), 0);
 }
 
-// A program may have floating-point exceptions trapped, and ask for their flags.
+// A program may trap floating-point exceptions, and read their flags.
 TEST_F(SiteTest, FloatingPointOfTheHeapIsNotSeenByTheProgram) {
   StartOptions sampling;
   sampling.seed = 3;
@@ -120,7 +120,7 @@ TEST_F(SiteTest, ObjectsThatDieStayYoung) {
   EXPECT_EQ(heap_->statistics().born_old_words, 0u);
 }
 
-// One in four dies: 75 % are not enough.
+// One object in four dies: 75 % are not enough.
 TEST_F(SiteTest, ObjectsOfWhichAQuarterDiesStayYoung) {
   Site site;
   Root<Cell> list;
@@ -146,7 +146,7 @@ TEST_F(SiteTest, SiteGoesBackWhenItsObjectsDieYoung) {
   EXPECT_EQ(site.survival().changes, 2u);
 }
 
-// Old objects that are dead refer to young ones, which are promoted therefore.
+// Dead old objects refer to young ones, which are therefore promoted.
 TEST_F(SiteTest, SiteGoesBackThoughDeadOldObjectsKeepTheYoungOnes) {
   Site site;
   MakeOld(site);
@@ -198,7 +198,7 @@ TEST_F(VerifiedSiteTest, WordOfTheStackKeepsAnObjectThatWasBornOld) {
   }
 }
 
-// What was allocated, in all spaces, is what was asked for.
+// The words allocated in all spaces are the words requested.
 TEST_F(SiteTest, StatisticsAddUp) {
   Site site;
   Root<Cell> list;
@@ -264,7 +264,7 @@ StartOptions Seeded(uint64_t seed) {
   return options;
 }
 
-// Objects of both spaces in turn; the rates have gaps shorter and longer than the old window.
+// Objects of both spaces alternate; the rates have gaps shorter and longer than the old window.
 TEST_F(SiteTest, SamplesAreBinomialInBothSpaces) {
   Site site;
   MakeOld(site);
@@ -308,7 +308,7 @@ TEST_F(SiteTest, RateOneCountsEveryWordAndEachBlockIsInOneState) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// A program that makes old objects only must see a tracker that starts.
+// A program that makes only old objects must notice a tracker that starts.
 TEST_F(SiteTest, TrackerThatStartsOnAnotherThreadIsSeenAtOnce) {
   Site site;
   MakeOld(site);
@@ -324,7 +324,7 @@ TEST_F(SiteTest, TrackerThatStartsOnAnotherThreadIsSeenAtOnce) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// A callback allocates at the same site, and collects, which takes the old window away.
+// A callback allocates at the same site, and collects, which closes the old window.
 struct BusyTracker {
   Heap* heap;
   Site* site;
@@ -370,7 +370,7 @@ TEST_F(SiteTest, ThreadsShareASite) {
   EXPECT_GT(heap_->statistics().born_old_words, 10'000u);
 }
 
-// How many objects are made before the heap is full.
+// Returns the number of objects made before the heap is full.
 __attribute__((noinline)) long FillUp(Site& site) {
   Root<Cell> list;
   long made = 0;

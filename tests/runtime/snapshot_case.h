@@ -1,4 +1,4 @@
-// A heap whose snapshots are read again, as a graph with dominators and paths.
+// A heap whose snapshots are read back as graphs with dominators and paths.
 #ifndef ALLOMON_TESTS_RUNTIME_SNAPSHOT_CASE_H_
 #define ALLOMON_TESTS_RUNTIME_SNAPSHOT_CASE_H_
 
@@ -31,7 +31,7 @@ struct Pair {
   Field<Cell> second;
 };
 
-// The references are listed from the last to the first.
+// The references are listed in reverse order.
 struct Backwards {
   static constexpr const char* kReferenceNames[] = {"last", "first"};
   Field<Cell> cells[2];
@@ -70,14 +70,14 @@ class Graph {
     return nodes.empty() ? 0 : nodes[0];
   }
 
-  // "(Globals).list.tail": from a group of roots to the node.
+  // Returns the path from a group of roots to the node, for example "(Globals).list.tail".
   std::string WayTo(uint32_t node) const {
     if (node == 0 || paths_.parent[node] == snapshot::kNone) return node == 0 ? "" : "none";
     if (graph_.IsSynthetic(node)) return graph_.ClassOf(node);
     return WayTo(paths_.parent[node]) + EdgeText(graph_, paths_.edge[node]);
   }
 
-  // ".key (weak)" of all edges of a node, in order.
+  // Returns all edges of a node in order, for example ".key (weak)".
   std::string EdgesOf(uint32_t node) const {
     std::string text;
     for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
@@ -108,7 +108,7 @@ class SnapshotTest : public ::testing::TestWithParam<const char*> {
     return options;
   }
 
-  // Without what the stacks refer to, so that it is exact.
+  // Leaves out the objects that stacks refer to, so that the result is exact.
   Graph Take() {
     heap_->core().scans_stacks = false;
     Graph graph = TakeWithStacks();
@@ -122,7 +122,7 @@ class SnapshotTest : public ::testing::TestWithParam<const char*> {
     return Graph(path);
   }
 
-  // Nothing of it is left on this thread's stack.
+  // Runs `body` on another thread, so that this thread's stack keeps no references.
   template <typename Body>
   void OnAnotherThread(Body body) {
     const NativeRegion native;

@@ -43,7 +43,7 @@ TEST_P(SnapshotFile, AMissingFolderIsOneLine) {
                                                "or choose another output");
 }
 
-// The file that was there stays, and nothing stays beside it.
+// The old file stays, and no temporary file remains.
 TEST_P(SnapshotFile, AWriteThatFailsInTheMiddleLeavesTheOldFile) {
   Root<Cell> list;
   for (long i = 0; i < 100000; ++i) list = make<Cell>(i, list);

@@ -1,4 +1,4 @@
-// What a snapshot has of a heap: who keeps whom alive, under which names.
+// The contents of a heap snapshot: which objects keep which alive, and their names.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -209,7 +209,7 @@ TEST_P(SnapshotTest, AThreadThatIsNotAttachedMayTakeOne) {
   }).join();
 }
 
-// Each other thread's list must be whole in every snapshot: it is built of pairs of cells.
+// Each other thread's list must be complete in every snapshot: it is built of pairs of cells.
 TEST_P(SnapshotTest, OtherThreadsStandMeanwhile) {
   std::atomic<bool> stop{false};
   std::atomic<int> started{0};

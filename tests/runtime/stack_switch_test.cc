@@ -1,4 +1,5 @@
-// References on stacks that a thread leaves and enters: of coroutines, of signal handlers.
+// References on stacks that a thread leaves and enters: stacks of coroutines and of signal
+// handlers.
 #include <signal.h>
 #include <sys/resource.h>
 #include <ucontext.h>
@@ -54,7 +55,7 @@ __attribute__((noinline)) long Sum(Local<Cell> list) {
 }
 constexpr long SumBelow(long length) { return length * (length - 1) / 2; }
 
-// What the thread sanitizer knows of a switch.
+// Tells the thread sanitizer of a switch.
 #ifdef ALLOMON_TEST_FIBERS
 void* NewFiber() { return __tsan_create_fiber(0); }
 void* ThisFiber() { return __tsan_get_current_fiber(); }
@@ -78,7 +79,7 @@ class Coroutine {
   Coroutine(Body body, char* low) : low_(low) { Begin(body); }
   ~Coroutine() { EndFiber(fiber_); }
 
-  // Another body on the same stack, when the last one has ended.
+  // Starts another body on the same stack, when the last one has ended.
   void Begin(Body body) {
     body_ = std::move(body);
     done_ = false;
@@ -153,7 +154,7 @@ TEST_F(StackSwitchTest, ThousandSwitchesWithAllocationsOnBothSides) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Each one's stack is left while the next one runs.
+// Each coroutine's stack is left while the next one runs.
 void Nest(int depth, long* wrong, Heap* heap) {
   const Local<Cell> list = MakeList(depth * 10);
   heap->Collect(depth % 2 == 0 ? CollectionKind::kMajor : CollectionKind::kMinor);
@@ -206,7 +207,7 @@ TEST_F(StackSwitchTest, CoroutineGoesOnOnAnotherThread) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Another thread collects while this one stands on the coroutine's stack.
+// Another thread collects while this one is on the coroutine's stack.
 TEST_F(StackSwitchTest, CoroutineInANativeRegionKeepsBothStacks) {
   long wrong = 0;
   Coroutine coroutine([&](Coroutine& self) {
@@ -229,7 +230,7 @@ TEST_F(StackSwitchTest, CoroutineInANativeRegionKeepsBothStacks) {
   EXPECT_EQ(wrong, 0);
 }
 
-// The whole memory is scanned, whatever is in it.
+// The whole memory of the stack is scanned, whatever its contents.
 TEST_F(StackSwitchTest, StackThatNobodyWasOnKeepsWhatItsWordsSay) {
   Root<Cell> root;
   uintptr_t hidden = 0;
@@ -283,7 +284,7 @@ TEST_F(StackSwitchTest, StackIsUsedAgain) {
   EXPECT_EQ(wrong, 0);
 }
 
-// The coroutine's stack is a part of the thread's.
+// The coroutine's stack lies inside the thread's.
 TEST_F(StackSwitchTest, StackInsideOfTheThreadsOwnStack) {
   long wrong = 0;
   char memory[kStackBytes];
@@ -318,7 +319,7 @@ void CollectInHandler(int) {
   g_handled += Sum(list) == SumBelow(500);
 }
 
-// SIGUSR1 is handled on a stack of its own, by the thread that makes this.
+// Handles SIGUSR1 on an alternate stack, for the thread that makes the object.
 class SignalStackScope {
  public:
   explicit SignalStackScope(Heap* heap) : memory_(1 << 20) {
@@ -344,7 +345,7 @@ class SignalStackScope {
   struct sigaction action_before_ = {};
 };
 
-// Holds many references, of which none is in another's object, while the signal is handled.
+// Holds many references while the signal is handled; no object refers to another's list.
 __attribute__((noinline)) long RaiseWhileHolding(int depth) {
   const Local<Cell> a = MakeList(10), b = MakeList(20), c = MakeList(30);
   Local<Cell> more[8];
@@ -376,7 +377,7 @@ TEST_F(StackSwitchTest, HandlerOnItsOwnStackInterruptsACoroutine) {
   EXPECT_EQ(g_handled, 1);
 }
 
-// What was noted when the stack was left does not hold for the frames that came later.
+// The words noted when the stack was left are not valid for later frames.
 TEST_F(StackSwitchTest, HandlerInterruptsACoroutineThatWasLeftBefore) {
   const SignalStackScope scope(heap_.get());
   long wrong = 0;
@@ -415,7 +416,7 @@ TEST(StackSwitchDeathTest, HeapOnAnUnknownStackIsRefused) {
   EXPECT_DEATH(UseAnUnknownStack(), "rule.stack");
 }
 
-// Whatever the first thread's stack may grow to.
+// The heap is refused whatever size the first thread's stack may grow to.
 TEST(StackSwitchDeathTest, HeapOnAnUnknownStackIsRefusedWhateverTheLimit) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(

@@ -1,5 +1,5 @@
 // A block that the runtime itself takes from malloc may run a tracker's callback, which may
-// collect.  The runtime must then hold no reference that a collection would not follow.
+// collect.  The runtime must then hold no reference that a collection would not update.
 #include <atomic>
 #include <functional>
 
@@ -15,7 +15,7 @@ struct Cell {
   Field<Cell> tail;
 };
 
-// Collects at each sampled block of malloc, and makes other objects where the young ones were.
+// Collects at each sampled block of malloc, and makes other objects at the young ones' addresses.
 class Collecting {
  public:
   Collecting(Heap* heap, int* collections) : heap_(heap), collections_(collections) {}
@@ -40,7 +40,7 @@ class StaleReferenceTest : public ::testing::Test {
     options.verify = true;
     return options;
   }
-  // Runs `use` while each block of malloc gives a chance to collect.  `use` must take at least one
+  // Runs `use` while each block of malloc may trigger a collection.  `use` must take at least one
   // block.
   template <typename Use>
   void WhileMallocCollects(Use use) {

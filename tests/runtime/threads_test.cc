@@ -73,7 +73,7 @@ TEST(ThreadsTest, CollectionDoesNotWaitForNativeRegions) {
   blocked.join();
 }
 
-// Threads come and go while others collect all the time.
+// Threads start and end while others collect continuously.
 TEST(ThreadsTest, ExitDuringStops) {
   const auto heap = Heap::Create(Options()).value();
   std::atomic<bool> done{false};
@@ -200,7 +200,7 @@ std::jmp_buf g_jump;
 
 void LeapFrom(int depth) {
   const Local<Cell> local = make<Cell>(depth, nullptr);
-  if (local->head == 0) longjmp(g_jump, 1);  // NOLINT: what is tested
+  if (local->head == 0) longjmp(g_jump, 1);  // NOLINT: longjmp is tested here
   if (depth > 0) LeapFrom(depth - 1);
 }
 

@@ -1,5 +1,5 @@
-// Lists, trees, finalizers, weak references and ephemerons on several threads at once, in the
-// manner of the tests that collectors are known by.
+// Lists, trees, finalizers, weak references and ephemerons on several threads at once, like the
+// classical stress tests of collectors.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -27,7 +27,7 @@ Local<Cell> Interval(long from, long to) {
   return list;
 }
 
-// The tail is reversed by recursion, so that every level holds roots.
+// Reverses the tail by recursion, so that every level holds roots.
 Local<Cell> Append(Handle<Cell> a, Handle<Cell> b) {
   if (!a) return b;
   const long head = a->head;
@@ -80,8 +80,8 @@ struct Totals {
   std::atomic<long> finalizers_made{0}, finalizers_run{0}, wrong{0};
 };
 
-// `alone`: no other thread's stack has stale words of objects, which that thread has once
-// collected. So deaths are exact.
+// `alone`: no other thread's stack has stale words of these objects from a collection that it ran.
+// So deaths are exact.
 void Torture(Heap& heap, Totals* totals, int rounds, bool alone) {
   const Mutator mutator(heap);
   const Root<Tree> tree = MakeTree(0, 500);
@@ -104,7 +104,7 @@ void Torture(Heap& heap, Totals* totals, int rounds, bool alone) {
                             make<Cell>(1, cell);
                           });
     }
-    // A weak reference to an object that lives, or to one that does not.
+    // A weak reference to an object that lives, or to one that dies.
     weak.push_back(make_weak<Cell>(round % 2 == 0 ? kept : Root<Cell>(make<Cell>(round, nullptr))));
 
     // A chain of ephemerons: each value is the next one's key, and the first key is held.

@@ -1,4 +1,4 @@
-// Trackers are told the types of managed blocks, and sum up what is live by type and call stack.
+// Trackers receive the types of managed blocks, and sum up live blocks by type and call stack.
 #include <map>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ struct Named {
   long number;
 };
 
-// What was told of types, and how often.
+// The names of types that were reported, and how often.
 std::map<std::string, int> g_told;
 
 struct Listener {
@@ -85,7 +85,7 @@ __attribute__((noinline)) Local<Cell> MakeThere(Handle<Cell> tail) { return make
 TEST_F(TypeNameTest, LiveBlocksAreSummedByTypeAndStack) {
   const TrackerId id = Start();
   Root<Cell> list;
-  volatile int here = 10, there = 5;  // clang would make a call of each round
+  volatile int here = 10, there = 5;  // clang would otherwise make a call site of each round
   for (int i = 0; i < here; ++i) list = MakeHere(list);
   for (int i = 0; i < there; ++i) list = MakeThere(list);
   const Root<Bytes> bytes = make_bytes(1000);
@@ -103,7 +103,8 @@ TEST_F(TypeNameTest, LiveBlocksAreSummedByTypeAndStack) {
   EXPECT_TRUE(Tracker::snapshot_by_types({id.value + 1}).empty());
 }
 
-// More types than an entry can tell apart have none, and nothing else goes wrong.
+// If there are more types than an entry can distinguish, the others have no name, and nothing else
+// fails.
 TEST(TypeNames, AFullTableHasNoMoreNames) {
   using ::allomon::internal::TypeNames;
   static TypeNames names;

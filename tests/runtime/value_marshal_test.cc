@@ -87,7 +87,7 @@ TEST_F(ValueMarshalTest, AWiderReferenceIsToTheNarrowType) {
   EXPECT_FALSE(unmarshal<Pair>(bytes, types_).ok());
 }
 
-// Forged bytes could else make any address a reference.
+// Otherwise forged bytes could make any address a reference.
 TEST_F(ValueMarshalTest, AnAddressIsNoNumber) {
   const Local<Pair> pair = make<Pair>(Value::Int(1), 0L, nullptr);
   const std::string good = Write<Pair>(pair);

@@ -1,5 +1,5 @@
-// Values: numbers that take no memory, references that know their type, and all that the collector
-// promises for them.
+// Values: numbers that take no memory, references that know their type, and the collector's
+// guarantees for them.
 #include "runtime/value.h"
 
 #include <cmath>
@@ -70,7 +70,7 @@ class ValueTest : public ::testing::TestWithParam<bool> {
   const Mutator mutator_{*heap_};
 
   uint64_t AllocatedWords() { return heap_->statistics().allocated_words; }
-  // Without what the stack refers to.
+  // Collects without scanning the stack.
   void CollectBothFromTop() {
     heap_->CollectFromTop(CollectionKind::kMinor);
     heap_->CollectFromTop(CollectionKind::kMajor);
@@ -228,7 +228,7 @@ TEST_P(ValueTest, AnOldObjectKeepsTheYoungOneItPointsToThroughAValue) {
   EXPECT_EQ(old->rest.cast<Other>()->number, 8);
 }
 
-// The slot is in the log when the number comes.
+// The slot is already in the log when the number is stored.
 TEST_P(ValueTest, ANumberMayReplaceAYoungObjectInAnOldOne) {
   const Local<Pair> old = make<Pair>(nullptr, nullptr);
   CollectBoth();
@@ -338,7 +338,7 @@ TEST_P(ValueTest, DroppedValuesAreDead) {
 
 TEST_P(ValueTest, RandomStoresAgreeWithAModel) {
   constexpr size_t kObjects = 40;
-  // Below kObjects an object's number, otherwise a number's.
+  // An entry below kObjects is an object's number, otherwise a number's.
   std::vector<std::vector<int64_t>> model(kObjects, std::vector<int64_t>(3, kObjects));
   const Local<Array<Value>> objects = make_array<Value>(kObjects);
   const auto fill = [&](size_t i) {
@@ -356,7 +356,7 @@ TEST_P(ValueTest, RandomStoresAgreeWithAModel) {
     const Local<Array<Value>> object = objects->at(i).cast<Array<Value>>();
     if (random() % 2 == 0) {
       const size_t to = random() % kObjects;
-      // Only to one that was not replaced: the model knows objects by their places.
+      // Only to an object that was not replaced: the model knows objects by their places.
       object->at(j) = objects->at(to);
       model[i][j] = static_cast<int64_t>(to);
     } else {
@@ -386,7 +386,7 @@ TEST_P(ValueTest, ThreadsPassThemOn) {
     for (int64_t i = from; i < from + (GetParam() ? 50 : 2000); ++i) {
       const Local<Pair> pair = make<Pair>(Value::Int(i), nullptr);
       const NoAllocation
-          none;  // no safepoint, so a thread that waits for the lock is not waited for
+          none;  // no safepoint here, so no thread parks while it holds or awaits the lock
       const std::lock_guard<std::mutex> hold(mutex);
       pair->rest = list.get();
       list = pair;

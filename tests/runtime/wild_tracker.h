@@ -1,4 +1,4 @@
-// A tracker whose callbacks do all that callbacks may: allocate, collect and throw.
+// A tracker whose callbacks do everything that callbacks may: allocate, collect and throw.
 //
 // Thread safe.
 #ifndef ALLOMON_TESTS_RUNTIME_WILD_TRACKER_H_

@@ -1,5 +1,5 @@
-// The constant range of young addresses: its edges, mappings that are in its way, processes that
-// may have no more addresses.
+// The constant range of young addresses: its edges, mappings in its way, processes without further
+// addresses.
 #include "runtime/internal/young_range.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ struct Cell {
 
 char* At(uintptr_t address) { return reinterpret_cast<char*>(address); }
 
-// As a host has it, for whatever purpose.
+// Maps memory as a host might, for any purpose.
 void MapElsewhere(char* start, size_t size_bytes) {
   if (mmap(start, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != start) {
     abort();
@@ -49,7 +49,7 @@ void LimitAddressSpace(size_t more_bytes) {
   if (setrlimit(RLIMIT_AS, &limit) != 0) abort();
 }
 
-// Runs the function in a process of its own, and expects the end of it and that text.
+// Runs the function in a process of its own, and expects that exit status and text.
 template <typename Function>
 void ExpectInAnotherProcess(Function function, const char* text) {
   EXPECT_EXIT((function(), _exit(0)), ::testing::ExitedWithCode(0), text);
@@ -103,7 +103,7 @@ TEST(YoungRangeDeathTest, LastHoleIsFoundWhereverItIs) {
       "");
 }
 
-// Two copies of the runtime, in two libraries, are in each other's way like that.
+// Two copies of the runtime, in two libraries, obstruct each other like that.
 TEST(YoungRangeDeathTest, HeapLivesBetweenMappingsOfOthers) {
   ExpectInAnotherProcess(
       [] {
@@ -149,7 +149,7 @@ TEST(YoungRangeDeathTest, TooSmallALimitOfAddressesIsAnErrorOfCreate) {
       "no address space for a nursery of 1048576 KiB: raise the limit \\(ulimit -v\\)");
 }
 
-// Stress mode has two halves of a nursery.
+// Stress mode divides a nursery into two halves.
 TEST(YoungRangeDeathTest, LimitOfAddressesThatLeavesOneHalf) {
   ExpectInAnotherProcess(
       [] {
@@ -163,7 +163,7 @@ TEST(YoungRangeDeathTest, LimitOfAddressesThatLeavesOneHalf) {
       "no address space for a nursery of 1048576 KiB");
 }
 
-// 64 MiB are less than any reservation of the range would leave.
+// A reservation of the whole range would exceed this limit of 64 MiB.
 TEST(YoungRangeDeathTest, LimitOfAddressesLeavesTheHostWhatNurseriesDoNotTake) {
   ExpectInAnotherProcess(
       [] {
