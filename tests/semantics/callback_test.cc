@@ -1,4 +1,4 @@
-// What callbacks may do, and what happens to the values they return.
+// Tests the actions that callbacks may take, and the treatment of their return values.
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -40,8 +40,8 @@ TEST(CallbackTest, AllocationsInsideACallbackAreNotSampled) {
   EXPECT_EQ(nested.allocs, 10);
 }
 
-// The callback holds a plain mutex and frees a tracked block: running its dealloc callback right
-// there would lock the mutex twice.
+// The callback holds a plain mutex and frees a tracked block: running that block's dealloc callback
+// at once would lock the mutex twice.
 TEST(CallbackTest, DeallocDueInsideACallbackRunsAfterIt) {
   struct State {
     std::mutex mutex;
@@ -76,7 +76,7 @@ TEST(CallbackTest, DeallocDueInsideACallbackRunsAfterIt) {
   EXPECT_EQ(state.order, (std::vector<int>{1, 100, 200}));
 }
 
-// The value's own move throws, when it is handed back to the callback.
+// The move constructor of the value throws when the value is passed to the callback.
 TEST(CallbackTest, ThrowingMoveOfAValueIsCaughtAndCounted) {
   struct Armed {
     explicit Armed(bool* armed) : armed(armed) {}
@@ -142,7 +142,7 @@ TEST(CallbackTest, ExceptionEndsTheTrackingAndIsCounted) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// Move-only, larger than a value's room in an entry, and counted.
+// Move-only, counted, and larger than the space for a value in an entry.
 struct Heavy {
   explicit Heavy(std::atomic<int>* live) : live_(live) { ++*live_; }
   Heavy(Heavy&& other) noexcept : live_(other.live_) { ++*live_; }
@@ -203,7 +203,7 @@ TEST(CallbackTest, TrackerIsDestroyedWhenItIsDiscarded) {
   EXPECT_EQ(token.use_count(), 1);
 }
 
-// Two threads' callbacks wait for each other: neither may hold a lock of ours.
+// Two threads' callbacks wait for each other: neither may hold one of our locks.
 TEST(CallbackTest, CallbacksMayBlockOnEachOther) {
   struct Meeting {
     std::atomic<int> arrived{0};
@@ -277,7 +277,7 @@ TEST(CallbackTest, RestartInsideACallbackSamplesTheNextBlock) {
 }
 
 // A signal handler that allocates between the countdown and the judgement takes the hit; the
-// interrupted allocation then finds a countdown that is not below zero.
+// interrupted allocation then finds a countdown that is not negative.
 TEST(CallbackTest, AllocationInASignalHandlerDoesNotMiscountTheInterruptedOne) {
   Ledger ledger;
   ASSERT_TRUE(Tracker::start(1, LedgerTracker(&ledger)).ok());

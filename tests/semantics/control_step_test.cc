@@ -1,8 +1,8 @@
-// A signal handler that allocates at each instruction of a start, a stop and their kin: the trap
-// flag makes the processor raise SIGTRAP behind every instruction.
+// A signal handler allocates at each instruction of a start, a stop and similar operations: the
+// trap flag makes the processor raise SIGTRAP after every instruction.
 //
 // The handler's malloc finds a new epoch to enter, for which it would have to wait for the
-// registry, which its own thread may hold.
+// registry, whose lock its own thread may hold.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ __attribute__((noinline)) void StepThrough(Operation operation) {
   asm volatile("pushfq; andq %0, (%%rsp); popfq" : : "i"(~kTrapFlag) : "cc", "memory");
 }
 
-// In a child, which an alarm ends if it waits for itself.
+// Runs the operation in a child, which an alarm ends if it deadlocks.
 template <typename Operation>
 void ExpectThatAHandlerMayAllocateIn(Operation operation) {
   const pid_t child = fork();

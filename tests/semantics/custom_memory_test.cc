@@ -150,7 +150,7 @@ TEST_F(CustomMemoryTest, BlocksOfAnArenaDieWithIt) {
   EXPECT_EQ(ledger_.Live(), 0);
 }
 
-// Addresses that come and go must not fill the index with their tombstones.
+// Addresses that are freed and reused must not fill the index with tombstones.
 TEST_F(CustomMemoryTest, IndexSurvivesChurn) {
   Start(0.2);
   SampledResource sampled;

@@ -9,7 +9,7 @@
 namespace allomon {
 namespace {
 
-// A value whose destruction waits until the test lets it go on.
+// A value whose destruction waits until the test releases it.
 struct Gate {
   std::atomic<bool> destroying{false};
   std::atomic<bool> go_on{false};
@@ -62,7 +62,7 @@ TEST(DiscardRaceTest, EntryIsNotReusedWhileItsValueIsDestroyed) {
   EXPECT_EQ(gate.values, 0);
 }
 
-// Threads allocate and free at full speed while trackers come and go: every value is consumed
+// Threads allocate and free at full speed while trackers start and stop: every value is consumed
 // exactly once, by dealloc or by discard.
 struct Consumed {
   std::atomic<int64_t> made{0};
@@ -101,7 +101,7 @@ TEST(DiscardRaceTest, EveryValueIsConsumedOnceWhileTrackersComeAndGo) {
   for (int round = 0; round < 300; ++round) {
     const auto id = Tracker::start(0.5, TokenTracker{&consumed});
     ASSERT_TRUE(id.ok());
-    // The workers must be in the middle of it, however busy the machine is.
+    // The workers must already be allocating, however busy the machine is.
     const int64_t made = consumed.made;
     while (consumed.made < made + 10) std::this_thread::yield();
     if (round % 2 == 0) {

@@ -1,4 +1,4 @@
-// A thread that ends itself inside a callback ends alone.
+// A thread that ends itself inside a callback ends only itself.
 #include <pthread.h>
 
 #include <atomic>
@@ -63,7 +63,7 @@ TEST(ExitInCallbackTest, SamplingGoesOnWhenAThreadExitsInsideACallback) {
   EXPECT_EQ(exits.ledger.Live(), 0);
   EXPECT_EQ(exits.ledger.blocks.size(), 3u);
   EXPECT_EQ(Tracker::statistics(*id)->callback_exceptions, 0u);
-  // No pin was left behind: the tracker can be discarded, and its place used again.
+  // No pin remained: the tracker can be discarded, and its slot used again.
   ASSERT_TRUE(Tracker::stop().ok());
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(Tracker::start(1, ExitingTracker(&exits)).ok());
@@ -80,7 +80,7 @@ struct ExitingOnce {
   std::atomic<bool>* exit_now;
 };
 
-// The first tracker was told of a block that then never came to be.
+// The first tracker was told of a block that was then never created.
 TEST(ExitInCallbackTest, TrackersThatKeptTheBlockBeforeAreToldThatItDied) {
   Exits exits;
   std::atomic<bool> exit_now{true};
@@ -99,7 +99,7 @@ TEST(ExitInCallbackTest, TrackersThatKeptTheBlockBeforeAreToldThatItDied) {
   ASSERT_TRUE(Tracker::stop(*second).ok());
 }
 
-// A thread that ended in a callback used to keep its place in the allocator's range.
+// A thread that ended in a callback used to leak its slot in the allocator's range.
 TEST(ExitInCallbackTest, MemoryOfABlockWhoseReportWasBrokenOffIsUsedAgain) {
   std::atomic<bool> exit_now{false};
   Exits exits;
@@ -121,9 +121,8 @@ TEST(ExitInCallbackTest, MemoryOfABlockWhoseReportWasBrokenOffIsUsedAgain) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// A callback frees a block and then ends its thread.  The dealloc is told in the thread's last
-// moments, by a callback that is like any other: alone, not sampled, and free to end the thread,
-// too.
+// A callback frees a block and then ends its thread.  The dealloc callback runs while the thread
+// ends, under the usual rules: alone, not sampled, and allowed to end the thread.
 struct LastMoments {
   std::atomic<int> depth{0};
   std::atomic<int> deepest{0};
@@ -179,8 +178,8 @@ void EndThreadWithADeathDue(bool death_leaves) {
     ASSERT_EQ(pthread_create(&thread, nullptr, AllocateOnce, &moments), 0);
     ASSERT_EQ(pthread_join(thread, nullptr), 0);
     EXPECT_EQ(moments.deaths, round);
-    // A start reaches every thread in the registry: if one that is gone were there, its memory
-    // would be written to.
+    // A start writes to every thread in the registry; an ended thread's memory must not be among
+    // them.
     ASSERT_TRUE(Tracker::stop().ok());
   }
   EXPECT_EQ(moments.deepest, 1);

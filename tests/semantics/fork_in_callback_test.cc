@@ -13,7 +13,7 @@ using ::allomon::testing::Ledger;
 
 struct Forks {
   Ledger ledger;
-  pid_t child = -1;  // of the one block of 4321 bytes
+  pid_t child = -1;  // fork's result for the one block of 4321 bytes
 };
 
 class ForkingTracker {
@@ -29,7 +29,8 @@ class ForkingTracker {
   Forks* forks_;
 };
 
-// In both processes: the callback returns, its block is followed, and so are later ones.
+// Checks, in both processes, that the callback returns, its block is followed, and so are later
+// ones.
 bool GoesOn(Forks* forks, void* block) {
   SamplingFree(block);
   SamplingFree(SamplingMalloc(10));

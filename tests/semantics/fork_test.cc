@@ -38,7 +38,7 @@ void AllocateSomeOfAll() {
   }
 }
 
-// Runs `body` in a child that is killed if it hangs.  Returns whether it ended well.
+// Runs `body` in a child that is killed if it hangs.  Returns whether it ended successfully.
 template <typename Body>
 bool ChildEndsWell(Body body) {
   const pid_t child = fork();
@@ -51,7 +51,7 @@ bool ChildEndsWell(Body body) {
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// The lock of the sampled range was held by another thread when the child was made.
+// Another thread held the lock of the sampled range when the child was made.
 TEST(ForkTest, ChildAllocatesWhileParentsThreadsAreInMalloc) {
   ASSERT_TRUE(Tracker::start(1, Following{}).ok());
   std::atomic<bool> done{false};
@@ -72,7 +72,7 @@ TEST(ForkTest, ChildAllocatesWhileParentsThreadsAreInMalloc) {
   ASSERT_TRUE(Tracker::stop().ok());
 }
 
-// The positions of the sampled ones among 3,000 blocks, as bits, summed up.
+// Returns the sum of bits for the positions of the sampled blocks among 3,000.
 uint64_t SampledAmongTheNext() {
   uint64_t pattern = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -97,7 +97,7 @@ uint64_t SampledAmongTheNextOfAChild() {
   return pattern;
 }
 
-// If all children of a server sampled the same words, its profile would show one view many times.
+// If all children of a server sampled the same words, its profile would repeat one view many times.
 TEST(ForkTest, ChildrenSampleIndependently) {
   StartOptions options;
   options.seed = 1;
@@ -112,7 +112,7 @@ TEST(ForkTest, ChildrenSampleIndependently) {
 
 std::atomic<bool> g_handlers_on{false};
 
-// Allocates large runs, new stacks, and takes the registry's lock.
+// Allocates large runs and new stacks, and takes the registry's lock.
 void BusyHandler() {
   if (!g_handlers_on) return;
   AllocateSomeOfAll();
@@ -123,7 +123,7 @@ void BusyHandler() {
   if (id.ok()) Tracker::stop(*id).IgnoreError();
 }
 
-// Before main, so before the tracker's own: its handlers run inside ours.
+// Registered before main and before the tracker's own handlers, so the tracker's run inside ours.
 __attribute__((constructor)) void RegisterBusyHandlers() {
   pthread_atfork(BusyHandler, BusyHandler, BusyHandler);
 }

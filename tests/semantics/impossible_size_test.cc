@@ -1,4 +1,4 @@
-// Requests that no machine can satisfy fail for sampled blocks as they do for others.
+// Requests that no machine can satisfy fail for sampled blocks as for others.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 using ::allomon::testing::Ledger;
 using ::allomon::testing::LedgerTracker;
 
-// In a variable, so that the compiler does not judge the size.
+// A variable, so that the compiler does not evaluate the size.
 volatile size_t requested_bytes;
 
 class ImpossibleSizeTest : public ::testing::Test {
@@ -38,7 +38,7 @@ TEST_F(ImpossibleSizeTest, SizesThatWrapWhenRoundedUpAreRefused) {
   EXPECT_EQ(ledger_.Live(), 0);
 }
 
-// C wants ENOMEM of malloc too, sampled or not.
+// C requires malloc to set ENOMEM, sampled or not.
 TEST_F(ImpossibleSizeTest, MallocSetsErrno) {
   for (const size_t size : {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX / 4}) {
     requested_bytes = size;
@@ -48,8 +48,8 @@ TEST_F(ImpossibleSizeTest, MallocSetsErrno) {
   }
 }
 
-// The sampled range has room for 256 GiB, but the machine has less memory.  If the block were
-// given, a program that expects nullptr here would be killed when it fills the block.
+// The sampled range has room for 256 GiB, but the machine has less memory.  If the request
+// succeeded, a program that expects nullptr here would be killed when it fills the block.
 TEST_F(ImpossibleSizeTest, BlockLargerThanTheMachineIsLeftToTheBackend) {
   requested_bytes = size_t{200} << 30;
   void* sampled = SamplingMalloc(requested_bytes);

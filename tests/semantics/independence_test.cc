@@ -1,5 +1,5 @@
-// Three trackers at once, each at a rate of its own: each obeys the law as if it were alone, and
-// knows nothing of the others.  For malloc blocks and for managed ones.
+// Three trackers at once, each at its own rate: each obeys the law as if it were alone, independent
+// of the others.  For malloc blocks and for managed ones.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ constexpr uint64_t kBlocks = 4000000;
 constexpr uint64_t kPayloadWords = 8;
 constexpr uint64_t kTrials = kPayloadWords + 1;
 
-// For each block the trackers that reported it; and the number of reports of each tracker in all.
+// The trackers that reported each block, and each tracker's total number of reports.
 struct Observed {
   uint64_t samples[kTrackers] = {};
   uint64_t reports[kTrackers] = {};
@@ -86,7 +86,7 @@ TEST_P(IndependenceTest, EachTrackerObeysItsOwnRateAndKnowsNothingOfTheOthers) {
   options.concurrent = true;
   std::vector<TrackerId> ids;
   for (int i = 0; i < kTrackers; ++i) {
-    options.seed = 11;  // one for all: the streams must not be the same for that
+    options.seed = 11;  // the same seed for all: even so their streams must differ
     ids.push_back(Tracker::start(kRates[i], OneTracker(&observed, i), options).value());
   }
   GetParam().allocate(&observed);

@@ -49,7 +49,7 @@ struct Case {
 
 class LawTest : public ::testing::TestWithParam<Case> {
  protected:
-  // Enough blocks for a telling number of hits, few enough for a second.
+  // Enough blocks for a significant number of hits, and few enough for a second.
   static int BlocksPerThread(const Case& c) {
     const double words = static_cast<double>(c.size_bytes) / 8 + 1;
     const double wanted = 3000 / (words * c.rate);
@@ -114,8 +114,7 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(SizesRatesThreads, LawTest, ::testing::ValuesIn(AllCases()), CaseName);
 
-// A gap that ends inside one block goes on in the next: a mixture of sizes must not starve any of
-// them.
+// A gap that ends inside one block continues in the next: no size in a mixture may be starved.
 TEST(LawTest, MixedSizesAreEachEstimatedWithoutBias) {
   struct PerSize {
     std::mutex mutex;

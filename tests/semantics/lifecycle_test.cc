@@ -1,4 +1,4 @@
-// alloc and dealloc of native blocks, each once, in order, whatever happens to the block.
+// alloc and dealloc of native blocks: each once, in order, whatever happens to the block.
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -155,7 +155,7 @@ TEST_F(LifecycleTest, LiveBlocksDoNotOverlap) {
   EXPECT_EQ(ledger_.Live(), 0);
 }
 
-// Each thread frees what another one allocated, all at once.
+// Each thread frees blocks that another one allocated, all at once.
 TEST_F(LifecycleTest, ConcurrentAllocationAndRemoteFreeLoseNothing) {
   constexpr int kThreads = 4;
   constexpr int kBlocks = 2000;

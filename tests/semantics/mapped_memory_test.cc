@@ -1,4 +1,4 @@
-// What is known of mapped places, by addresses that nobody has mapped.
+// The records of mapped memory, tested with addresses that are not really mapped.
 #include "tracker/mapped_memory.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ TEST_F(MappedMemoryTest, LastPageIsUnmappedAsAWhole) {
   EXPECT_EQ(LivePages(), 1);
 }
 
-// Between the system call of the one and its word the other thread was given the same addresses.
+// Between one thread's munmap and its report, the kernel gave another thread the same addresses.
 TEST_F(MappedMemoryTest, LateWordOfAnUnmappingDoesNotEndWhatWasMappedSince) {
   Map(0, 10);
   const MappedMemory::Moment before = MappedMemory::Now();
@@ -92,7 +92,7 @@ TEST_F(MappedMemoryTest, LateWordOfAnUnmappingDoesNotEndWhatWasMappedSince) {
   EXPECT_EQ(ledger_.Live(), 1);
 }
 
-// The other has unmapped these before, and comes to tell of it last.
+// The other thread unmapped these addresses earlier, and reports it last.
 TEST_F(MappedMemoryTest, PlacesOverlapWhileTwoThreadsTellOfThem) {
   const MappedMemory::Moment before = MappedMemory::Now();
   Map(0, 10);
@@ -119,7 +119,7 @@ TEST_F(MappedMemoryTest, OthersAreKnownUntilTheyAreUnmapped) {
   EXPECT_FALSE(MappedMemory::IsOther(Page(16), 4 * kPageBytes));
 }
 
-// Against a model of pages: 0 is not mapped, else the number of its mapping.
+// Compares with a model of pages: 0 is not mapped, otherwise the number of its mapping.
 TEST_F(MappedMemoryTest, AgreesWithAModel) {
   constexpr size_t kPages = 200;
   std::mt19937 random(5);
@@ -143,8 +143,8 @@ TEST_F(MappedMemoryTest, AgreesWithAModel) {
   }
 }
 
-// As an allocator does that wants aligned pages.  Of 64 pages nearly every mapping is sampled, and
-// of the one that is left one in 20 would be.
+// Maps as an allocator does that needs aligned pages.  Nearly every mapping of 64 pages is sampled;
+// of the remaining page alone, one in 20 would be.
 TEST_F(MappedMemoryTest, WhatIsLeftOfAMappingIsSampledAsIfItWereAll) {
   constexpr size_t kMappings = 20'000;
   ASSERT_TRUE(Tracker::stop().ok());
@@ -172,7 +172,7 @@ TEST_F(MappedMemoryTest, PartsForWhichThereIsNoRoomAreTakenForUnmapped) {
   const double left = LivePages();
   EXPECT_LE(left, static_cast<double>(kHoles));
   EXPECT_GE(left, 60'000.0);
-  // Each is found by moving those behind it: from the last one on there are none.
+  // Removing a part moves those after it; removing from the last one on leaves none.
   for (size_t i = kHoles; i-- > 0;) Unmap(2 * i, 2);
   EXPECT_EQ(ledger_.Live(), 0);
   Map(0, 1);

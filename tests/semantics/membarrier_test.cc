@@ -1,5 +1,5 @@
-// A host that forbids membarrier, before the tracker starts or while it runs: sessions still come
-// and go, each client dies once, after its last callback.
+// A host forbids membarrier, before the tracker starts or while it runs: sessions still start and
+// stop, and each client is destroyed once, after its last callback.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -21,7 +21,7 @@
 namespace allomon {
 namespace {
 
-// From now on membarrier fails with EPERM, in all threads.
+// Makes membarrier fail with EPERM from now on, in all threads.
 bool ForbidMembarrier() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -52,7 +52,7 @@ struct Value {
   Lives* lives;
 };
 
-// Each session has counters of its own, which outlive it.
+// Each session has its own counters, which outlive it.
 class LifeTracker {
  public:
   explicit LifeTracker(Lives* lives) : lives_(lives) { ++lives_->clients; }
@@ -75,8 +75,8 @@ class LifeTracker {
   Lives* lives_;
 };
 
-// Starts and stops while threads allocate; `forbid_at` is the round before which membarrier is
-// forbidden.
+// Starts and stops sessions while threads allocate; membarrier is forbidden before round
+// `forbid_at`.
 bool ManySessions(int forbid_at) {
   std::vector<Lives> lives(20);
   std::atomic<bool> done{false};
@@ -102,7 +102,7 @@ bool ManySessions(int forbid_at) {
   return good;
 }
 
-// In a child, since a filter is for ever.
+// Runs in a child, since a filter cannot be removed.
 template <typename Body>
 void ExpectGoodInChild(Body body) {
   const pid_t child = fork();
@@ -126,8 +126,8 @@ TEST(MembarrierTest, NotForbidden) {
   ExpectGoodInChild([] { return ManySessions(-1); });
 }
 
-// Each start and stop asks for the barrier.  If one of them took the refusal back, even for a
-// moment, a pin made in that moment would lack its fence.
+// Each start and stop requests the barrier.  If one of them revoked the refusal, even for a moment,
+// a pin made in that moment would lack its fence.
 TEST(MembarrierTest, RefusalIsNotTakenBackByALaterStart) {
   ExpectGoodInChild([] {
     internal::RegisterForBarriersOnce();

@@ -1,8 +1,8 @@
-// Random programs against a model that is obviously right: it knows, block by block, what every
-// tracker must have been told.
+// Random programs, compared with a model that is obviously right: it knows for each block which
+// callbacks every tracker must have received.
 //
-// At rate 1 only the program itself is left to chance, and its seed is fixed.
-// ALLOMON_MODEL_SECONDS makes it run longer than its few seconds in the suite.
+// At rate 1 only the program itself is random, and its seed is fixed. ALLOMON_MODEL_SECONDS makes
+// it run longer than its few seconds in the suite.
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -17,20 +17,20 @@
 namespace allomon {
 namespace {
 
-// What one tracker was told, and what it should have been told.
+// The callbacks that one tracker has received, and those that it should have received.
 struct Watch {
-  std::set<uint64_t> followed;  // serials of blocks that it must hear of again
+  std::set<uint64_t> followed;  // serials of blocks for which another callback must follow
   std::set<uint64_t> survived;
   bool sampling = true;
   bool discarded = false;
-  uint64_t parity = 0;  // follows blocks whose serial has it; 2: all
+  uint64_t parity = 0;  // follows blocks whose serial has this parity; 2: all
   TrackerId id;
 };
 
 // The program being run.
 struct World {
   std::map<int, Watch> watches;
-  // The operation under way: callbacks must concern exactly this block.
+  // The current operation: callbacks must concern exactly this block.
   uint64_t born = 0;
   uint64_t size_bytes = 0;
   uint64_t dying = 0;
@@ -172,7 +172,7 @@ class ModelTest : public ::testing::Test {
     watch.id = *id;
   }
 
-  // Stops a sampling tracker in one of its ways, or ends a stopped one.
+  // Stops a sampling tracker in one of the possible ways, or ends a stopped one.
   void End() {
     if (world_.watches.empty()) return;
     auto it = world_.watches.begin();
@@ -214,7 +214,7 @@ class ModelTest : public ::testing::Test {
       default:
         break;
     }
-    // The number of blocks wanders between none and a few hundred.
+    // The number of blocks varies between zero and a few hundred.
     if (Random(400) > blocks_.size()) return Allocate();
     return Random(4) == 0 ? Reallocate() : Free();
   }

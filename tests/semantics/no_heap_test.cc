@@ -1,4 +1,4 @@
-// A program that has trackers and forgot the heap.
+// A program that starts trackers without a sampling heap.
 #include <optional>
 
 #include "gtest/gtest.h"
@@ -13,7 +13,7 @@ struct Follow {
   std::optional<char> alloc_major(const Allocation&) { return 0; }
 };
 
-// One who links an archive of everything gets here, whatever builds the program.
+// A program that links an archive of everything gets this error with any build system.
 void ExpectRemedies(const absl::Status& status) {
   for (const char* remedy : {"malloc = \"@allomon//allocator:malloc\"", "CMake Allomon::malloc",
                              "pkg-config --libs allomon", "--whole-archive"}) {

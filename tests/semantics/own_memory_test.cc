@@ -24,7 +24,7 @@ struct Keeping {
   uint64_t* deallocs;
 };
 
-// Memory that was mapped once stays, so each test has a process of its own.
+// Mapped memory is never unmapped, so each test has a process of its own.
 template <typename Body>
 void InChild(Body body) {
   const pid_t child = fork();

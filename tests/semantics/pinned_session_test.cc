@@ -1,6 +1,6 @@
-// Sessions that are discarded while callbacks run: the client dies when the last one has returned,
-// on whatever thread, however deep, and not at all in the child of a fork that has left the
-// callback's thread behind.
+// Sessions that are discarded while callbacks run: the client is destroyed when the last callback
+// has returned, on any thread, at any depth.  It is not destroyed in the child of a fork that does
+// not have the callback's thread.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 namespace allomon {
 namespace {
 
-// A callback that waits, and a client whose death is seen.
+// A callback that waits, and a client whose destruction is observed.
 struct Gate {
   std::atomic<int> clients{0};
   std::atomic<int> values{0};
@@ -51,8 +51,8 @@ class GateTracker {
   Gate* gate_;
 };
 
-// The interleaving that the barrier between a discard and a block going live is for: the discard
-// passes the entry when it has no value yet, so the thread that makes the entry live must look
+// The barrier between a discard and a block going live exists for this interleaving: the discard
+// passes the entry when it has no value yet, so the thread that makes the entry live must check
 // again.
 TEST(PinnedSessionTest, ValueThatComesAfterTheDiscardIsDestroyed) {
   Gate gate;
@@ -91,7 +91,7 @@ TEST(PinnedSessionTest, ClientDiesWhenTheLastOfSeveralCallbacksHasReturned) {
   EXPECT_EQ(gate.values, 0);
 }
 
-// Drains inside drains: more pins than a thread has of its own.
+// Nested drains: more pins than a thread has of its own.
 struct NestingTracker {
   std::optional<int> alloc_major(const Allocation&) { return 0; }
   void survive_major(const Allocation&, int) {
@@ -125,7 +125,7 @@ TEST(PinnedSessionTest, DrainsNestDeeperThanAThreadHasSlots) {
   for (const TrackerId id : ids) EXPECT_FALSE(Tracker::statistics(id).ok());
 }
 
-// As many sessions as there can be, at once.
+// Whether the maximum number of sessions can start at once.
 bool AllPlacesAreFree() {
   struct Nothing {
     std::optional<int> alloc_major(const Allocation&) { return std::nullopt; }
@@ -153,9 +153,8 @@ int ExitCodeOfChild(const std::function<bool()>& body) {
   return waitpid(child, &status, 0) == child ? status : -1;
 }
 
-// The child does not have the thread of the callback, so no thread lets go there.  Its tracker can
-// be stopped all the same, and its place used again; but the client, which was left in the middle,
-// stays.
+// The child does not have the callback's thread, so no thread releases its pin there.  The tracker
+// can still be stopped, and its slot reused; but the client, which was interrupted, stays.
 TEST(PinnedSessionTest, ChildIsNotHeldByACallbackOfAThreadItDoesNotHave) {
   Gate gate;
   const auto id = Tracker::start(1, GateTracker(&gate));
@@ -168,7 +167,7 @@ TEST(PinnedSessionTest, ChildIsNotHeldByACallbackOfAThreadItDoesNotHave) {
   EXPECT_EQ(ExitCodeOfChild([&] {
               gate.wait = false;
               SamplingFree(block);
-              // Both threads' reports, of which one thread is gone.
+              // The reports of both threads, one of which is gone.
               if (Tracker::statistics(*id)->reported_blocks != 2) return false;
               return Tracker::stop().ok() && gate.clients == 1 && gate.values == 0 &&
                      AllPlacesAreFree();
@@ -176,7 +175,7 @@ TEST(PinnedSessionTest, ChildIsNotHeldByACallbackOfAThreadItDoesNotHave) {
             0);
 
   ASSERT_TRUE(Tracker::stop().ok());
-  // Discarded, and kept by the callback alone.
+  // Discarded, and kept alive only by the callback.
   EXPECT_EQ(ExitCodeOfChild([&] { return gate.clients == 1 && AllPlacesAreFree(); }), 0);
   gate.go_on = true;
   allocating.join();

@@ -1,4 +1,5 @@
-// A program whose only heap is a SampledResource: neither the allocator nor CustomMemory is linked.
+// The only heap of this program is a SampledResource: neither the allocator nor CustomMemory is
+// linked.
 #include "tracker/sampled_resource.h"
 
 #include <optional>

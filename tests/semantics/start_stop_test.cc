@@ -1,4 +1,4 @@
-// start, stop and discard: their errors, and what is sampled between them.
+// start, stop and discard: their errors, and the samples taken between them.
 #include <atomic>
 #include <chrono>
 #include <limits>
@@ -42,7 +42,7 @@ TEST(StartStopTest, StoppingWhenStoppedFails) {
   EXPECT_EQ(Tracker::stop().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// Ids that were never given out.  None of them may stand for a place that has no tracker.
+// Ids that were never handed out.  No such id may refer to a slot without a tracker.
 TEST(StartStopTest, IdsOfNoTrackerAreNotFound) {
   for (const uint32_t value : {0u, 16u, 0x7fffffffu, UINT32_MAX - 16, UINT32_MAX}) {
     const TrackerId id{value};
@@ -125,7 +125,7 @@ TEST(StartStopTest, ThreadsThatRunAlreadyAreSampledFromTheirNextAllocation) {
   constexpr int kThreads = 8;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
-      SamplingFree(SamplingMalloc(8));  // the thread knows that nobody samples
+      SamplingFree(SamplingMalloc(8));  // now the thread knows that no tracker samples
       ++ready;
       while (phase == 0) std::this_thread::yield();
       SamplingFree(SamplingMalloc(77));
@@ -142,8 +142,8 @@ TEST(StartStopTest, ThreadsThatRunAlreadyAreSampledFromTheirNextAllocation) {
   EXPECT_TRUE(Tracker::stop().ok());
 }
 
-// The same, with threads that are in the middle of allocating: a wake-up must not be lost to a
-// countdown that is being decremented.
+// The same with threads that are allocating: a wake-up must not be lost to a countdown that is
+// being decremented.
 TEST(StartStopTest, StartReachesThreadsThatAreAllocating) {
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> stop{false};

@@ -1,4 +1,4 @@
-// Live blocks: handed over at drain, counted in a snapshot.
+// Live blocks: passed to callbacks at drain, and counted in a snapshot.
 #include <atomic>
 #include <map>
 #include <thread>
@@ -13,7 +13,7 @@ namespace allomon {
 namespace {
 
 struct Fate {
-  std::map<uint64_t, int> survived;  // by size
+  std::map<uint64_t, int> survived;  // indexed by size
   int deallocs = 0;
   int wrong_values = 0;
 };
@@ -128,7 +128,7 @@ TEST(SurvivorsTest, SnapshotEstimatesTheLiveHeap) {
 }
 
 // The threads' blocks differ in size.  Every block that a snapshot shows must have been allocated,
-// however often its entry was used again while the snapshot looked.
+// however often its entry was reused during the snapshot.
 TEST(SurvivorsTest, SnapshotNeverMixesTwoBlocks) {
   struct Keeping {
     std::optional<int> alloc_major(const Allocation&) { return 1; }

@@ -29,8 +29,8 @@ void* JustExit(void* key) {
   return nullptr;
 }
 
-// Such a thread used to stay in the registry, where the next one had the same address: starting a
-// tracker then went round in circles.
+// Such a thread used to stay in the registry, and the next one had the same address: starting a
+// tracker then looped for ever.
 TEST(ThreadExitTest, FirstAllocationInALateDestructorLeavesNothingBehind) {
   ASSERT_EQ(pthread_key_create(&g_key, AllocateInThirdRound), 0);
   for (int i = 0; i < 20; ++i) {
