@@ -44,7 +44,7 @@ TEST(BoundedWork, ReplyComesWhole) {
   EXPECT_TRUE(HasNoChildren());
 }
 
-// A sanitizer that is refused memory does not throw; it ends the process, or waits.
+// A sanitizer that is refused memory does not throw; it ends the process, or hangs.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(BoundedWork, MemoryIsBounded) {
   WorkLimits limits;

@@ -1,4 +1,4 @@
-// Clients that are slow, many, or send without end take neither memory nor time from the others.
+// Clients that are slow, numerous or send without end take neither memory nor time from others.
 #include "tools/serve/front.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ constexpr char kGet[] = "GET /small HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 constexpr char kGetLarge[] = "GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 constexpr size_t kLargeBytes = size_t{8} << 20;
 
-// Clients wait for so long at most, also under a sanitizer.
+// Clients wait at most this long, also under a sanitizer.
 constexpr int kPatienceMilliseconds = 30'000;
 
 class Client {
@@ -46,14 +46,14 @@ class Client {
 
   bool is_connected() const { return is_connected_; }
 
-  // The connection is torn down instead of ended.
+  // Resets the connection instead of closing it.
   void TearDown() {
     const linger now = {1, 0};
     setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
   }
   void EndSending() { shutdown(fd_, SHUT_WR); }
 
-  // False when the server does not take it.
+  // Returns false if the server does not accept the text.
   bool Send(const std::string& text) {
     size_t sent = 0;
     while (sent < text.size()) {
@@ -64,7 +64,7 @@ class Client {
     return true;
   }
 
-  // Some of what there is; empty at the end, and at the end of patience.
+  // Returns some available text; empty at the end, or when the patience is exhausted.
   std::string Receive() {
     pollfd polled = {fd_, POLLIN, 0};
     if (poll(&polled, 1, kPatienceMilliseconds) <= 0) return "";
@@ -73,7 +73,7 @@ class Client {
     return got <= 0 ? "" : std::string(chunk, static_cast<size_t>(got));
   }
 
-  // Until `end` is there, or the end.
+  // Receives until the text contains `end`, or to its end.
   std::string ReceiveUntil(const std::string& end) {
     std::string all;
     while (all.find(end) == std::string::npos) {
@@ -123,7 +123,7 @@ class Served {
   void Release() { is_held_ = false; }
   void Hold() { is_held_ = true; }
 
-  // Whether somebody who asks now is answered.
+  // Whether the server answers a new request now.
   bool Answers() {
     Client client(address_);
     return client.Send(kGet) && client.ReceiveUntil("small\n").find("200 OK") != std::string::npos;
@@ -169,7 +169,7 @@ double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Resident memory of this process when it had most, since it was last said to forget that.
+// Resets the process's peak of resident memory.
 void ForgetMostResident() { std::ofstream("/proc/self/clear_refs") << "5"; }
 size_t MostResidentBytes() {
   std::ifstream status("/proc/self/status");
@@ -345,7 +345,7 @@ TEST(FrontTest, ClientsThatAreGoneAreNotAnswered) {
   EXPECT_LT(served.answers(), 20);
 }
 
-// Both ends of a thousand connections are in this process.
+// This process has both ends of a thousand connections.
 void AllowDescriptors() {
   constexpr rlim_t kDescriptors = 4096;
   rlimit files;
@@ -385,7 +385,7 @@ TEST(FrontTest, SharedResponseIsThereOnceForAThousandClients) {
     ASSERT_TRUE(clients.back()->Send(kGetLarge));
   }
   ASSERT_TRUE(served.Answers());
-  // The sockets' buffers are the kernel's.
+  // The sockets' buffers belong to the kernel.
   EXPECT_LT(MostResidentBytes(), before + (size_t{200} << 20));
 }
 
@@ -405,7 +405,7 @@ TEST(FrontTest, ResponsesThatNobodyTakesAreBounded) {
   EXPECT_LT(MostResidentBytes(), before + (size_t{400} << 20));
 }
 
-// What is sent again and again, in all, is many times the memory of it.
+// The sum of all requests is many times the memory that the server may use.
 TEST(FrontTest, GigabytesTakeNoMemory) {
   Served served{FrontLimits()};
   ASSERT_TRUE(served.Answers());

@@ -1,5 +1,4 @@
-// One request is one response, of the length that it says, and what can be read in two ways is
-// refused.
+// Each request gets one response, of the stated length, and ambiguous requests are refused.
 #include "tools/serve/http.h"
 
 #include <gtest/gtest.h>
@@ -129,7 +128,7 @@ TEST(HttpTest, WhatTheLibraryCannotReadEndsTheConnection) {
   EXPECT_TRUE(response.close);
 }
 
-// The library matches some headers by std::regex, whose stack grows with the text.
+// The library matches some headers by std::regex, whose recursion grows with the text.
 TEST(HttpTest, LongHeadersOfAllKinds) {
   for (const std::string name :
        {"Range", "Content-Type", "Accept-Encoding", "Host", "Connection"}) {

@@ -1,6 +1,6 @@
-// A host with labels of any bytes: reads one command per line, and answers each by a line.
-// l VALUE COUNT: keeps COUNT blocks of 1,000 bytes under the label tenant, VALUE being in
-// hexadecimal.  f VALUE COUNT: likewise, and frees them.  q: ends.
+// A host with labels of any bytes: reads one command per line, and answers each by a line. l VALUE
+// COUNT: keeps COUNT blocks of 1,000 bytes under the label tenant; VALUE is hexadecimal.  f VALUE
+// COUNT: does the same, and frees them.  q: ends.
 #include <allomon/labels.h>
 #include <stdio.h>
 #include <stdlib.h>

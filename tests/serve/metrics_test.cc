@@ -1,4 +1,4 @@
-// Prometheus' text: whatever labels a process sets, there is a bounded number of lines, each of
+// Prometheus' text: whatever labels a process sets, the number of lines is bounded, and each is
 // another series.
 #include "tools/serve/metrics.h"
 
@@ -104,7 +104,8 @@ TEST(MetricsTest, LabelsBeyondTheMostHaveNoLines) {
   EXPECT_EQ(LinesOf(text, "allomon_label_values_left_out{"), kMostKeys);
 }
 
-// Bytes that are no UTF-8 become the same text, and two equal series would fail a scrape.
+// Invalid UTF-8 of different kinds becomes the same text, and two equal series would make a scrape
+// fail.
 TEST(MetricsTest, NoSeriesIsThereTwice) {
   Metrics metrics;
   const Process process = ProcessOf({LabelsOf({"tenant", "\xff"}), LabelsOf({"tenant", "\xfe"})});

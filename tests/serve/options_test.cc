@@ -1,4 +1,4 @@
-// Command lines, addresses and tokens: one line for what is wrong.
+// Command lines, addresses and tokens: each error is one line.
 #include "tools/serve/options.h"
 
 #include <gtest/gtest.h>

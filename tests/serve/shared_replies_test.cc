@@ -1,4 +1,4 @@
-// Equal requests at one time are answered by one reply, which is made anew after a second.
+// Concurrent equal requests share one reply, which is computed again after a second.
 #include "tools/serve/shared_replies.h"
 
 #include <gtest/gtest.h>
