@@ -1,4 +1,5 @@
-// Dominators and retained sizes beside the definition: u dominates v if v is not reached without u.
+// Compares dominators and retained sizes with the definition: u dominates v if v is not reached
+// without u.
 #include "tools/snapshot/dominators.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 namespace allomon::snapshot {
 namespace {
 
-// What the root reaches if `without` were not there.
+// Returns the nodes that the root would reach if `without` did not exist.
 std::vector<bool> Reached(const Snapshot& snapshot, uint32_t without) {
   std::vector<bool> reached(snapshot.n_nodes(), false);
   std::vector<uint32_t> pending;
@@ -29,7 +30,7 @@ std::vector<bool> Reached(const Snapshot& snapshot, uint32_t without) {
   return reached;
 }
 
-// What would die without a node, it included.
+// Returns the nodes that would die without a node, including that node.
 std::vector<uint32_t> DominatedBy(const Snapshot& snapshot, uint32_t node) {
   const std::vector<bool> all = Reached(snapshot, kNone);
   const std::vector<bool> left = Reached(snapshot, node);
@@ -49,7 +50,7 @@ void ExpectAsDefined(const Snapshot& snapshot) {
     dominated.push_back(DominatedBy(snapshot, n));
     for (const uint32_t other : dominated[n]) ++n_dominators[other];
   }
-  // The nearest dominator of a node is dominated by all others of it.
+  // The nearest dominator of a node is dominated by all its other dominators.
   std::vector<uint32_t> nearest(snapshot.n_nodes(), kNone);
   for (uint32_t n = 0; n < snapshot.n_nodes(); ++n) {
     uint64_t bytes = 0;
@@ -63,7 +64,7 @@ void ExpectAsDefined(const Snapshot& snapshot) {
   ASSERT_EQ(found.dominator, nearest);
 }
 
-// By class: the union of what its nodes dominate.
+// For each class: the union of the nodes that its nodes dominate.
 void ExpectClassesAsDefined(const Snapshot& snapshot) {
   const std::vector<uint64_t> found = RetainedByClass(snapshot, FindDominators(snapshot));
   for (uint32_t c = 0; c < snapshot.classes.size(); ++c) {
@@ -119,7 +120,7 @@ TEST(Dominators, TwoWaysAreDominatedByTheirFork) {
   EXPECT_EQ(found.retained_bytes, (std::vector<uint64_t>{31, 31, 2, 4, 24, 16}));
 }
 
-// Would be quadratic where the dominators of joins are found step by step.
+// An algorithm that finds the dominators of joins step by step would take quadratic time.
 TEST(Dominators, ALongListWithAnIndexIsFast) {
   constexpr uint32_t kCells = 300000;
   Snapshot graph;
@@ -161,7 +162,8 @@ TEST(Dominators, WeakEdgesDoNotRetain) {
   EXPECT_FALSE(found.IsReached(2));
 }
 
-// Chrome: both the key and the map have an edge to the value, but either's death ends it.
+// As in Chrome, both the key and the map have an edge to the value, but the death of either ends
+// it.
 TEST(Dominators, AValueOfAWeakMapIsTheKeys) {
   TestGraph graph;
   graph.nodes = {{"", 0, true}, {"WeakMap", 1}, {"Key", 2}, {"Value", 4}};
@@ -172,7 +174,7 @@ TEST(Dominators, AValueOfAWeakMapIsTheKeys) {
   EXPECT_EQ(FindDominators(*snapshot).dominator[3], 2u);
 }
 
-// A shortcut leads to what another edge holds; only those of the root are roots.
+// A shortcut leads to an object that another edge holds; only shortcuts of the root are roots.
 TEST(Dominators, ShortcutsHoldOnlyAtTheRoot) {
   TestGraph graph;
   graph.nodes = {{"", 0, true}, {"A", 1}, {"B", 2}};

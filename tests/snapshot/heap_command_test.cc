@@ -1,4 +1,4 @@
-// What allomon heap prints, and what it refuses.
+// The output and the errors of allomon heap.
 #include "tools/snapshot/heap_command.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class HeapCommand : public ::testing::Test {
     return path;
   }
 
-  // A cache of two entries, one of which a local holds too; a string behind a weak edge.
+  // A cache of two entries, one of which is also held by a local; a string held by a weak edge.
   static TestGraph Cache() {
     TestGraph graph;
     graph.nodes = {{"", 0, true},   {"(GC roots)", 0, true}, {"(Globals)", 0},
@@ -131,7 +131,7 @@ TEST_F(HeapCommand, LinesFitEightyColumns) {
   const std::string path = Write("w", TextOf(graph));
   for (const char* option : {"--top=3", "--object=7", "--object=9", "--paths=Bytes"}) {
     const std::string text = Run({path, option}).out;
-    size_t start = text.find('\n') + 1;  // behind the file's name
+    size_t start = text.find('\n') + 1;  // after the file's name
     for (size_t end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
       EXPECT_LE(end - start, 80u) << text.substr(start, end - start);
     }
@@ -167,7 +167,7 @@ TEST_F(HeapCommand, MistakesAreOneLine) {
   }
 }
 
-// The sound file stood in front of the other's mistake.
+// The error message used to name the intact file.
 TEST_F(HeapCommand, ADiffNamesTheFileThatIsCutShort) {
   const std::string sound = Write("sound.heapsnapshot", TextOf(Cache()));
   const std::string text = TextOf(Cache());

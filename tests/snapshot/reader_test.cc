@@ -107,7 +107,7 @@ TEST(Reader, DamageIsNamed) {
             std::string::npos);
 }
 
-// What damaged bytes describe is either refused or a graph that all algorithms can walk.
+// Damaged bytes are either refused, or describe a graph that all algorithms can walk.
 void ExpectSafe(const std::string& text) {
   for (const bool edges : {true, false}) {
     const auto snapshot = ReadText(text, edges);
@@ -136,7 +136,7 @@ TEST(Reader, RandomDamageIsSurvived) {
   }
 }
 
-// Damage of the numbers alone comes further.
+// Damage to numbers only is not refused early.
 TEST(Reader, OtherNumbersAreSurvived) {
   const std::string text = TextOf(Small());
   const size_t begin = text.find("\"nodes\":[");

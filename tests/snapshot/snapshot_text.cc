@@ -68,7 +68,7 @@ std::string TextOf(const TestGraph& graph) {
 
 absl::StatusOr<Snapshot> ReadText(const std::string& text, bool edges) {
   size_t at = 0;
-  // Pieces of odd sizes, so that numbers and strings lie across their ends.
+  // Reads in pieces of odd sizes, so that numbers and strings cross their boundaries.
   JsonScanner scanner(
       [&text, &at](char* to, size_t size) {
         const size_t part = std::min({size, text.size() - at, size_t{7}});

@@ -17,7 +17,7 @@ enum TestEdgeType { kTestElement, kTestProperty, kTestWeak, kTestShortcut, kTest
 struct TestEdge {
   uint32_t from, to;
   TestEdgeType type = kTestElement;
-  std::string name = {};  // of an edge that is no element
+  std::string name = {};  // name of an edge that is not an element
 };
 
 struct TestGraph {
@@ -27,7 +27,7 @@ struct TestGraph {
     bool synthetic = false;
   };
   std::vector<Node> nodes;
-  std::vector<TestEdge> edges;  // of any order
+  std::vector<TestEdge> edges;  // in any order
 };
 
 // Ids are 1, 3, 5, ...

@@ -1,4 +1,4 @@
-// Writes a snapshot that has some of everything: write_snapshot FILE.
+// Writes a snapshot with every kind of content: write_snapshot FILE.
 #include <cstdio>
 #include <string>
 
