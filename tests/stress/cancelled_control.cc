@@ -1,5 +1,5 @@
-// `cancelled_control WHAT`: two dozen threads that were cancelled start it at once, then save it,
-// then stop it.  Prints of each what crossing/cancelled.h does.
+// `cancelled_control WHAT`: two dozen cancelled threads start WHAT at once, then save it, then stop
+// it.  Prints the result of each step as crossing/cancelled.h does.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -112,7 +112,7 @@ bool StartTheGuard(int thread) {
   return started;
 }
 
-// ---- monitor(), whose stop saves.  Calls that fail say so on standard error.
+// ---- monitor(), whose stop saves.  Failing calls print an error on standard error.
 
 WORD g_buffer[1 << 20];
 
@@ -157,7 +157,7 @@ void Run(const Control& control) {
   }
 }
 
-// Entry hooks are put in while the program has one thread.
+// Entry hooks are installed while the program has one thread.
 int RunMonitor() {
   StartMonitor(0);
   StopMonitor(0);

@@ -1,5 +1,5 @@
 // Sampled calls that are left or entered in unusual ways: by longjmp, on a ucontext's stack, in a
-// coroutine, on stacks of two pages, and while signals at 10 kHz capture stacks themselves.
+// coroutine, on stacks of two pages, and while signals at 10 kHz capture stacks.
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -139,7 +139,7 @@ TEST_F(ControlFlowTest, StacksOf8KibibytesAreEnough) {
 #endif
 #endif
 
-// A generator that keeps a sampled block over its suspensions.
+// A generator that keeps a sampled block during its suspensions.
 struct Generator {
   struct promise_type {
     Generator get_return_object() {
@@ -192,7 +192,7 @@ __attribute__((noinline)) void OnTick(int, siginfo_t*, void* context) {
   ++g_ticks;
 }
 
-// A timer for this thread alone, as a sampling profiler of processor time has it.
+// A timer for this thread only, like that of a sampling profiler of processor time.
 class Ticking {
  public:
   explicit Ticking(long period_ns) {
@@ -217,7 +217,7 @@ class Ticking {
   timer_t timer_;
 };
 
-// Allocates until a thousand ticks have interrupted the thread, wherever it was.
+// Allocates until a thousand ticks have interrupted the thread, at any point.
 void AllocateUnderTicks() {
   const Ticking ticking(100'000);
   for (int i = 0; g_ticks < 1000; ++i) AllocateAtDepth(i % 40, nullptr);

@@ -1,9 +1,9 @@
 // A signal handler frees a block, or captures a call stack, at each instruction of a sampled malloc
-// and free.  The trap flag makes the processor raise SIGTRAP behind every instruction, so each
+// and free.  The trap flag makes the processor raise SIGTRAP after every instruction, so each
 // interleaving of the thread with its own handler happens.
 //
-// (C and POSIX forbid free in a handler.  Hosts call it all the same, and it works where the
-// backend lets them.  The tracker must not be the part that breaks.)
+// (C and POSIX forbid free in a handler.  Hosts call it nevertheless, and it works if the backend
+// allows it.  The tracker must not be the part that breaks.)
 #include <signal.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ class HandlerStepTest : public ::testing::Test {
     StartOptions options;
     options.callstack_size = callstack_size;
     ASSERT_TRUE(Tracker::start(1, Counting{}, options).ok());
-    // The first runs do what is done only once: they map memory, learn the unwind rules, and get
+    // The first runs do the work of a first use: they map memory, learn the unwind rules, and give
     // the thread the record of its captures.
     for (int i = 0; i < internal::kWalkedCaptures; ++i) Step(kNever, 0, nullptr);
     // The least of several, since a run may meet rare work: one had 5,557 steps instead of 1,800.
@@ -99,14 +99,14 @@ class HandlerStepTest : public ::testing::Test {
 TEST_F(HandlerStepTest, FreeInAHandlerAtEveryInstructionOfASampledBlock) {
   StartTracker(0);
   // In optimised code the operation has some 450 instructions, and the test stops at all of them.
-  // To step to an instruction takes a trap for each instruction before it.  Of a sanitizer's
-  // thousands of instructions the test therefore stops only at as many as cost no more.
+  // Stepping to an instruction takes a trap for each instruction before it.  A sanitizer's build
+  // has thousands of instructions, so the test stops at fewer of them, for the same total cost.
   const int stride = 1 + steps_ * steps_ / 250'000;
   for (int step = 1; step <= steps_; step += stride) {
     g_victim = SamplingMalloc(64);
     const int allocs_before = g_allocs;
     ASSERT_EQ(Step(step, 0, FreeVictim), step) << "has been stepped to, and freed";
-    // Sampling goes on.  A callback postponed beyond the last one is told at the next allocation.
+    // Sampling continues.  A callback postponed past the last one runs at the next allocation.
     Operation();
     ASSERT_EQ(g_allocs, allocs_before + 2) << "step " << step << " of " << steps_;
     ASSERT_EQ(g_deallocs, g_allocs) << "step " << step << " of " << steps_;

@@ -1,6 +1,6 @@
-// Allocates through the whole life of a process, from before main to behind the last exit handler,
-// with every block sampled from main on.  Prints "ok" if all is well.  It is linked in several
-// ways, one of them static.
+// Allocates during the whole life of a process, from before main until after the last exit handler,
+// with every block sampled from main on.  Prints "ok" on success.  It is linked in several ways,
+// one of them static.
 #include <unistd.h>
 
 #include <atomic>
@@ -69,8 +69,8 @@ __attribute__((destructor)) void AllocateLast() {
 
 }  // namespace
 
-// The dynamic loader, or the start of a static executable, calls these functions first of all.
-// (Shared libraries have none.)
+// The dynamic loader, or the start-up code of a static executable, calls these functions first of
+// all. (Shared libraries have no such functions.)
 __attribute__((section(".preinit_array"), used)) void (*const allocate_first)() = AllocateFirst;
 
 int main() {

@@ -1,4 +1,4 @@
-// Libraries that come and go, and the loader's lock.
+// Libraries that are loaded and unloaded, and the loader's lock.
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/stat.h>
@@ -65,7 +65,7 @@ class Plugin {
 
 class LoaderTest : public ::testing::Test {
  protected:
-  // The alarm also ends a test that waits for ever.
+  // The alarm also ends a test that hangs.
   void SetUp() override {
     alarm(60);
     const auto id = Tracker::start(1, Following{});
@@ -96,8 +96,8 @@ TEST_F(LoaderTest, CodeUnloadedAfterItWasSampledKeepsItsNames) {
   free(block);
 }
 
-// A library lies at the addresses of another one that has gone.  Each block is charged to the
-// library that asked for it.
+// A library lies at the addresses of another one that was unloaded.  Each block is charged to the
+// library that allocated it.
 TEST_F(LoaderTest, CodeAtTheSameAddressIsNotTakenForWhatWasThereBefore) {
   std::vector<void*> blocks;
   uintptr_t addresses[2] = {};
@@ -131,7 +131,7 @@ TEST_F(LoaderTest, LibraryThatComesAndGoesIsNamedEachTime) {
   for (void* block : blocks) free(block);
 }
 
-// The file that is there now has other names than the code that ran.
+// The file now at the path has other names than the code that ran.
 TEST_F(LoaderTest, FileThatIsAnotherByNowGivesNoNames) {
   const std::string path = ::testing::TempDir() + "/plugin.so";
   const auto copy = [&path](const char* from) {
@@ -154,7 +154,7 @@ TEST_F(LoaderTest, FileThatIsAnotherByNowGivesNoNames) {
   free(block);
 }
 
-// dlopen was given a relative name, which holds in one directory only.
+// dlopen was given a relative name, which is valid in one directory only.
 TEST_F(LoaderTest, NamesAreFoundFromAnotherDirectory) {
   void* block = Plugin(kFirst).Allocate(100);
   const std::string directory = std::filesystem::current_path();

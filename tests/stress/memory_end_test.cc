@@ -1,5 +1,5 @@
-// Every entry point meets the end of memory in a process of little address space, and a kernel that
-// gives no more mappings.  malloc is replaced, and every block is sampled.
+// Every entry point meets the end of memory: in a process of little address space, and under a
+// kernel that gives no more mappings.  malloc is replaced, and every block is sampled.
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -101,7 +101,7 @@ TEST(MemoryEndTest, EveryEntryPointSaysSoAsItShould) {
     ExpectEnd("valloc", ENOMEM, [] { return valloc(kMebi); });
     ExpectEnd("pvalloc", ENOMEM, [] { return pvalloc(kMebi); });
     ExpectEnd("new nothrow", ENOMEM, [] { return operator new(kMebi, std::nothrow); });
-    // POSIX has posix_memalign return the error, and says nothing of errno, so errno stays.
+    // POSIX lets posix_memalign return the error and does not mention errno, so errno stays.
     ExpectEnd("posix_memalign", 0, []() -> void* {
       void* block = nullptr;
       const int error = posix_memalign(&block, 64, kMebi);
@@ -152,8 +152,9 @@ TEST(MemoryEndTest, NewHandlerThatFreesMemoryIsEnough) {
   });
 }
 
-// Samples that find no room are dropped.  The program has the memory that is left.  mimalloc 3 has
-// reserved a GiB of addresses by then, so that nothing can be mapped, and no sample finds room.
+// Samples for which there is no room are dropped.  The program keeps the remaining memory.
+// mimalloc 3 has reserved a GiB of addresses by then, so that nothing can be mapped, and no sample
+// finds room.
 TEST(MemoryEndTest, LimitOf512MebibytesIsTheProgramsNotTheTrackers) {
   InChild([] {
     const rlimit limits = {512 * kMebi, 512 * kMebi};
@@ -197,8 +198,8 @@ TEST(MemoryEndTest, WithoutMappingsLeftSamplesAreDroppedAndFreesGoOn) {
     Blocks blocks;
     for (int i = 0; i < 1000; ++i) ASSERT_TRUE(blocks.Keep(malloc(100)));
     UseUpMappings();
-    // The sizes are more than is mapped already, so the backend may refuse the blocks, but nothing
-    // worse may happen.
+    // The sizes exceed the memory mapped so far, so the backend may refuse the blocks, but must not
+    // do anything worse.
     for (int i = 0; i < 200; ++i) blocks.Keep(malloc(200000));
     blocks.FreeAll();
     for (int i = 0; i < 1000; ++i) ASSERT_TRUE(blocks.Keep(malloc(100)));

@@ -77,7 +77,7 @@ TEST_F(ProcessTest, PosixSpawnWhileThreadsAreInMalloc) {
   }
 }
 
-// No fork handlers run.  A child that ends at once must leave the parent whole.
+// No fork handlers run.  A child that ends at once must leave the parent intact.
 TEST_F(ProcessTest, VforkWhileThreadsAreInMalloc) {
   const Allocating others(2);
   for (int i = 0; i < 200; ++i) {
@@ -90,7 +90,7 @@ TEST_F(ProcessTest, VforkWhileThreadsAreInMalloc) {
 
 std::atomic<int> g_in_child{0};
 
-// Of a size that nobody else asks for: a C library keeps some blocks of a thread that has ended.
+// A size that no other code requests: a C library keeps some blocks of an ended thread.
 constexpr size_t kChildsBytes = 12345;
 
 struct CountingInChild {
@@ -101,7 +101,7 @@ struct CountingInChild {
   void dealloc_major(int) { --g_in_child; }
 };
 
-// Ends with status 0 if all went well.  Calls exit, so handlers and destructors run too.
+// Ends with status 0 on success.  Calls exit, so handlers and destructors run, too.
 [[noreturn]] void LiveInChild() {
   alarm(20);
   AllocateSomeOfAll();
@@ -132,7 +132,7 @@ TEST_F(ProcessTest, ForkedChildAllocatesTracksByItselfAndExits) {
 pthread_key_t g_key;
 thread_local int t_round = 0;
 
-// Allocates in each round of destructors that there is.
+// Allocates in each of the possible rounds of destructors.
 void AllocateInEveryRound(void* block) {
   free(block);
   if (++t_round < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(g_key, Malloc(100));
@@ -160,7 +160,7 @@ TEST_F(ProcessTest, BlocksOfThreadsThatHaveEndedAreFreedByOthers) {
   EXPECT_GE(g_deallocs - before, 1000);
 }
 
-// A death may fall due while a profile is being started.  The library must not tell it under the
+// A death may fall due while a profile is being started.  The library must not report it under the
 // lock of the profiles, since the callback may take that lock.
 struct AsksForProfiles {
   std::optional<int> alloc_major(const Allocation&) { return 1; }

@@ -24,7 +24,7 @@ struct Thread {
   bool succeeded;
 };
 
-// Waiting there is no cancellation point.  With the main thread.
+// Barriers of all threads and the main thread; waiting at them is no cancellation point.
 pthread_barrier_t g_all_are_ready;
 pthread_barrier_t g_all_are_cancelled;
 
@@ -33,10 +33,10 @@ void Await(pthread_barrier_t* barrier) {
   pthread_barrier_wait(barrier);
 }
 
-// As long as a fork of the host's lasts, all others wait for the locks that are held around it,
-// longer than any of them spins: the host's own handler sleeps.  Before main, and before any
-// library's constructor, so that it runs when the others' have run.  The call is raw, and so no
-// cancellation point; nobody has cancelled the thread.
+// During a fork of the host, all other threads wait for the locks held around it longer than any of
+// them spins, because this handler sleeps.  It is installed before main and before any library's
+// constructor, so that it runs after the others' handlers.  The system call is direct, and so no
+// cancellation point; the forking thread is not cancelled.
 std::atomic<bool> g_dawdles{false};
 
 void Dawdle() {
@@ -56,7 +56,7 @@ void* ForkSlowly(void*) {
   return nullptr;
 }
 
-// The mutex is let go by hand: a thread that ends inside, as one in C would, leaves it locked.
+// Unlocks the mutex explicitly: a thread that ends inside, as one in C would, leaves it locked.
 void* WorkWhileCancelled(void* of) {
   Thread& me = *static_cast<Thread*>(of);
   const OnThread here;

@@ -1,5 +1,5 @@
-// Two dozen threads that somebody has cancelled: each is cancelled before its work begins, holds a
-// mutex of the host's while it works, and heeds the cancellation when it has let it go.
+// Two dozen cancelled threads: each is cancelled before its work begins, holds a mutex of the
+// host's while it works, and acts on the cancellation when it has released the mutex.
 #ifndef ALLOMON_TESTS_STRESS_CROSSING_CANCELLED_H_
 #define ALLOMON_TESTS_STRESS_CROSSING_CANCELLED_H_
 
@@ -10,20 +10,20 @@ constexpr int kCancelledThreads = 24;
 struct CancelledWork {
   const char* name;
   void (*prepare)(int thread);  // before the thread is cancelled; may be null
-  bool (*run)(int thread);      // whether it did what it is for
+  bool (*run)(int thread);      // returns whether it succeeded
 };
 
 struct CancelledCounts {
-  int came_to_the_end = 0;  // of `run`, with the mutex
-  int succeeded = 0;        // of these, by what `run` answered
+  int came_to_the_end = 0;  // threads that completed `run` with the mutex
+  int succeeded = 0;        // those of them whose `run` succeeded
   int ended_where_asked = 0;
   int mutexes_let_go = 0;
 };
 
-// Has the threads do it all at once, and waits for their ends.
+// Runs the work on all threads at once, and waits for their ends.
 CancelledCounts RunCancelled(const CancelledWork& work);
 
-// The same, and prints a line: "malloc: 24 came to the end, ...".
+// Does the same, and prints a line: "malloc: 24 came to the end, ...".
 void RunCancelledAndSay(const CancelledWork& work);
 
 }  // namespace crossing

@@ -1,4 +1,4 @@
-// Rows of threads that were cancelled: cancelled_test.py.
+// Rows of cancelled threads: cancelled_test.py.
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,13 +26,13 @@ size_t SizeOf(int thread, int block) {
   return block % 64 == 0 ? kLargeBytes : kSizes[(thread + block) % 5];
 }
 
-// Does something once more, and says whether it succeeded.
+// Performs an operation once, and returns whether it succeeded.
 using Once = bool (*)(int thread, int block);
 
 __attribute__((noinline)) bool Left(Once once, int thread, int block, int bits, int depth);
 __attribute__((noinline)) bool Right(Once once, int thread, int block, int bits, int depth);
 
-// On 256 different stacks, so that profiles have something new to keep.  Not a tail call, so each
+// Uses 256 different stacks, so that profiles have new stacks to keep.  Not a tail call, so each
 // level is on the stack.
 bool Branch(Once once, int thread, int block, int bits, int depth) {
   if (depth == 0) return once(thread, block);
@@ -124,7 +124,7 @@ constexpr CancelledWork kWork[] = {
     {"new", nullptr, RepeatOften<NewOnce>},
 };
 
-// ---- Orders and copies, which Allomon sees to inside of malloc, until the host hears of them.
+// ---- Orders and copies, which Allomon handles inside of malloc, until the host is told.
 
 std::atomic<bool> g_is_done{false};
 char g_awaited[32];
@@ -153,7 +153,7 @@ void* AwaitLine(void*) {
 
 void (*g_end)(int) = nullptr;
 
-// The thread has ended inside.  The others would go on for ever.
+// A thread has ended inside.  The others would otherwise run for ever.
 struct ThreadEnded {
   ~ThreadEnded() { syscall(SYS_exit_group, 9); }
 };
@@ -176,7 +176,7 @@ int Cancelled(Arguments which) {
   return 0;
 }
 
-// Until a copy of the recording is there (ALLOMON_SAVE).
+// Runs until a copy of the recording exists (ALLOMON_SAVE).
 int CancelledUntilSaved(Arguments) {
   snprintf(g_awaited, sizeof(g_awaited), "%d.peak.1.rec", getpid());
   unlink(g_awaited);  // the main thread's
@@ -184,7 +184,7 @@ int CancelledUntilSaved(Arguments) {
   return 0;
 }
 
-// Until a line comes.
+// Runs until a line arrives.
 int CancelledUntilTold(Arguments) {
   printf("ready\n");
   fflush(stdout);

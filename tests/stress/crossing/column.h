@@ -1,4 +1,4 @@
-// What goes on in a host of the crossings beside its row: the host's own way to allocate, and
+// Activities of a host of the crossings in addition to its row: the host's own way to allocate, and
 // the trackers that the host itself starts.  Each host links one implementation.
 #ifndef ALLOMON_TESTS_STRESS_CROSSING_COLUMN_H_
 #define ALLOMON_TESTS_STRESS_CROSSING_COLUMN_H_
@@ -7,14 +7,14 @@
 
 namespace crossing {
 
-// On the main thread, before and after the row.  FinishColumn returns what went wrong, or null.
+// Called on the main thread before and after the row.  FinishColumn returns an error text, or null.
 void StartColumn();
 const char* FinishColumn();
 
 // Allocates and frees blocks of many sizes.  The result depends on the seed only.
 uint64_t Allocate(unsigned seed);
 
-// Around all that a thread does with Allocate().
+// Exists around all uses of Allocate() by a thread.
 class OnThread {
  public:
   OnThread();
@@ -23,7 +23,7 @@ class OnThread {
   OnThread& operator=(const OnThread&) = delete;
 };
 
-// While the thread waits for another one, or for a process.
+// Exists while the thread waits for another one, or for a process.
 class Waiting {
  public:
   Waiting();
@@ -32,7 +32,8 @@ class Waiting {
   Waiting& operator=(const Waiting&) = delete;
 };
 
-// A thread that has ended its OnThread, such as one in the destructors of its keys, has malloc.
+// Allocates by malloc, for a thread that has ended its OnThread, such as one in the destructors of
+// its keys.
 uint64_t AllocateByMalloc(unsigned seed);
 
 }  // namespace crossing

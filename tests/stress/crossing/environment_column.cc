@@ -1,4 +1,4 @@
-// The columns that the environment asks for: the host itself does nothing.
+// The columns requested by the environment: the host itself does nothing.
 #include "tests/stress/crossing/column.h"
 
 namespace crossing {

@@ -35,7 +35,7 @@ constexpr Row kRows[] = {
     {"end", CancelledEnd},
 };
 
-// Uses blocks that it has freed, for a guard to find, if the environment asks for it.
+// Uses freed blocks, for a guard to find, if the environment requests it.
 void MisuseMemory() {
   if (getenv("CROSSING_MISUSE") == nullptr) return;
   for (int i = 0; i < 2000; ++i) {
@@ -47,7 +47,7 @@ void MisuseMemory() {
   printf("misuse was not found\n");
 }
 
-// Before anything else may fail: how often Counted() was called.
+// Prints how often Counted() was called, before anything else may fail.
 void SayCounted() {
   const char* const path = getenv("CROSSING_COUNTED");
   if (path == nullptr) return;
@@ -60,7 +60,7 @@ void SayCounted() {
 // Lives as long as the process, so that a profile of what lives is not empty.
 void* volatile g_kept = nullptr;
 
-// Uses so much processor time that a profile of it is not empty: it counts hundredths of a second.
+// Uses enough processor time that a profile of it is not empty: it counts hundredths of a second.
 void UseTime() {
   constexpr clock_t kTime = CLOCKS_PER_SEC * 3 / 100;
   const clock_t end = clock() + kTime;

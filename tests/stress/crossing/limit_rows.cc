@@ -1,5 +1,5 @@
-// Rows about what the system refuses: by a filter of system calls, and by limits of the
-// address space.
+// Rows about refusals by the system: by a filter of system calls, and by limits of the address
+// space.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -24,7 +24,7 @@
 namespace crossing {
 namespace {
 
-// What a profiler may want and a host's filter may not know of; openat comes first.
+// System calls that a profiler may need and a host's filter may not know; openat comes first.
 constexpr unsigned kRefused[] = {
     SYS_openat,       SYS_membarrier,    SYS_timer_create, SYS_timer_settime,
     SYS_timer_delete, SYS_prlimit64,     SYS_getrlimit,    SYS_arch_prctl,
@@ -32,7 +32,7 @@ constexpr unsigned kRefused[] = {
     SYS_readlink,     SYS_readlinkat,    SYS_getcpu,       SYS_sched_getaffinity,
 };
 
-// Of all threads.
+// Filters the calls of all threads.
 bool RefuseSystemCalls(bool with_open) {
   std::vector<sock_filter> filter;
   filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
@@ -46,7 +46,7 @@ bool RefuseSystemCalls(bool with_open) {
          syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
-// Threads that begin, end, and fork under it.
+// Starts and ends threads, and forks, under the limit.
 int LiveOn() {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < 4; ++i) {
@@ -87,7 +87,7 @@ void RaiseToHardLimit() {
   LimitTo(limit.rlim_max);
 }
 
-// Out of memory is the managed heap's exception; malloc's null is dealt with elsewhere.
+// The managed heap throws when memory runs out; malloc's null is handled elsewhere.
 uint64_t WorkIfThereIsMemory(unsigned seed) {
   try {
     return Work(seed);
@@ -97,7 +97,7 @@ uint64_t WorkIfThereIsMemory(unsigned seed) {
   }
 }
 
-// Until malloc says no; then gives all back.
+// Allocates until malloc returns null, then frees everything.
 bool FillMemory(size_t block_bytes) {
   void** last = nullptr;
   bool refused = false;
@@ -137,7 +137,7 @@ void* CallWithoutMemory(void*) {
   return nullptr;
 }
 
-// Threads for which nothing need be mapped, all at once.
+// Runs threads that need no new mapping, all at once.
 int RunThreadsWithoutMemory() {
   pthread_t threads[kThreads];
   int created = 0;
@@ -170,7 +170,7 @@ void* ComputeWithOthers(void*) {
   return nullptr;
 }
 
-// Many threads at once that need little; and a block that there is room for beside them.
+// Runs many threads at once that need little memory, and a block for which there is room, too.
 bool RunManyThreads() {
   constexpr unsigned kMany = 8;
   constexpr size_t kLargeBytes = 32 << 20;
@@ -185,7 +185,7 @@ bool RunManyThreads() {
       fflush(stdout);
       _exit(1);
     }
-    while (g_running <= i) sched_yield();  // has taken what it takes
+    while (g_running <= i) sched_yield();  // the thread has taken its memory
   }
   void* volatile block = malloc(kLargeBytes);
   pthread_barrier_wait(&g_all_run);
@@ -196,7 +196,7 @@ bool RunManyThreads() {
   return block != nullptr;
 }
 
-// With stacks that a low limit allows.
+// Runs threads with stacks that a low limit allows.
 void RunSmallThreads() {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

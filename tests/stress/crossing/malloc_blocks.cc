@@ -6,7 +6,7 @@
 
 namespace crossing {
 
-// Blocks that malloc refuses, as it may below a limit, count as if they were there.
+// Blocks that malloc refuses, as it may below a limit, count as if they existed.
 uint64_t AllocateByMalloc(unsigned seed) {
   constexpr size_t kSizes[] = {1, 24, 64, 200, 1000, 5000};
   uint64_t sum = 0;

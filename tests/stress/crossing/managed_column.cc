@@ -71,7 +71,7 @@ const char* FinishColumn() {
   return g_deaths > g_births ? "more deaths than births" : nullptr;
 }
 
-// A list of which each other cell is dropped at once.
+// Makes a list in which every other cell is dropped at once.
 uint64_t Allocate(unsigned seed) {
   gc::Local<Cell> list;
   for (int i = 0; i < kCells; ++i) {

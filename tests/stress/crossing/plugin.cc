@@ -27,5 +27,5 @@ extern "C" __attribute__((noinline)) uint64_t CallBack(uint64_t (*work)(unsigned
   return sum;
 }
 
-// From then on the library stays until the thread has ended.
+// After this call the library stays loaded until the thread has ended.
 extern "C" void TouchThreadLocal() { static_cast<volatile char*>(of_a_thread.block)[0] = 1; }

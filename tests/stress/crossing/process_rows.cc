@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kChildren = 6;
 
-// A child works, has threads and children of its own, and ends in each of the two ways.
+// A child works, has its own threads and children, and ends in each of the two ways.
 [[noreturn]] void LiveInChild(int number) {
   alarm(30);
   WorkOnThread(static_cast<unsigned>(number));
@@ -42,7 +42,7 @@ constexpr int kChildren = 6;
   _exit(number);
 }
 
-// How many of the children ended as they should.
+// Returns how many of the children ended as they should.
 int ForkChildren() {
   int good = 0;
   for (int i = 0; i < kChildren; ++i) {
@@ -66,7 +66,7 @@ void GoOnInChild() { WorkByMalloc(3); }
 
 volatile sig_atomic_t g_child_of_handler = 0;
 
-// fork is safe in handlers by POSIX of 2017.
+// POSIX of 2017 allows fork in handlers.
 void ForkInHandler(int) {
   const pid_t child = fork();
   if (child == 0) _exit(Compute(1) == 0 ? 1 : 0);
@@ -84,7 +84,7 @@ void ExecAgain(char* program, int left) {
   printf("exec: %s\n", strerror(errno));
 }
 
-// Statuses of two children that become this program: by vfork and by posix_spawn.
+// Prints the statuses of two children that execute this program: by vfork and by posix_spawn.
 void SpawnChildren(char* program) {
   char row[] = "exec";
   char count[] = "0";
@@ -122,7 +122,7 @@ int Fork(Arguments) {
   return good == 2 * kChildren ? 0 : 1;
 }
 
-// The last of a chain of programs, of which each is the one before by exec, returns.
+// In a chain of programs, each of which executes the next one, the last returns.
 int Exec(Arguments arguments) {
   char* const program = arguments[0];
   const int left = atoi(arguments[1]);

@@ -1,11 +1,11 @@
-// The rows of the table: what a host does that profilers are known to fail at.  Each prints
-// what it did, and that is the same in every run.
+// The rows of the table: actions of a host at which profilers are known to fail.  Each prints its
+// results, which are the same in every run.
 #ifndef ALLOMON_TESTS_STRESS_CROSSING_ROWS_H_
 #define ALLOMON_TESTS_STRESS_CROSSING_ROWS_H_
 
 namespace crossing {
 
-// The arguments behind the row's name.  Each returns the host's exit status.
+// The arguments after the row's name.  Each row returns the host's exit status.
 using Arguments = char**;
 
 int Fork(Arguments);
@@ -13,14 +13,14 @@ int Unload(Arguments);  // the paths of two plugins
 int KeyDestructors(Arguments);
 int ThreadExit(Arguments);
 int AsynchronousCancel(Arguments);
-int LastThread(Arguments);  // main ends by pthread_exit, and another thread by exit
+int LastThread(Arguments);  // main ends by pthread_exit, and another thread calls exit
 int Signals(Arguments);
 int Seccomp(Arguments);  // "open" refuses openat too
 int LimitLater(Arguments);
-int LimitBefore(Arguments);  // the limit was set by who started the host
-int Exec(Arguments);         // the host's own path, and how often it shall exec still
+int LimitBefore(Arguments);  // the parent that started the host has set the limit
+int Exec(Arguments);         // the host's own path, and the remaining number of execs
 
-// Two dozen threads that were cancelled (cancelled.h).
+// Two dozen cancelled threads (cancelled.h).
 int Cancelled(Arguments);  // malloc, free, calloc, realloc or new
 int CancelledUntilSaved(Arguments);
 int CancelledUntilTold(Arguments);

@@ -1,5 +1,5 @@
-// Handlers that allocate, free and call: of a timer of the host's own, and of signals that
-// another thread sends as fast as it can; on the thread's stack and on alternate ones.
+// Handlers that allocate, free and call: for a timer of the host, and for signals that another
+// thread sends as fast as it can; on the thread's stack and on alternate ones.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -19,14 +19,14 @@ constexpr int kThreads = 2;
 constexpr unsigned kTurns = 1500;
 constexpr size_t kAlternateBytes = 64 << 10;
 
-// Of the thread's stack, of an alternate one, and of SIGPROF.
+// Counts handlers on the thread's stack, on an alternate one, and of SIGPROF.
 std::atomic<uint64_t> g_handled[3];
 std::atomic<int> g_ready{0};
 std::atomic<int> g_finished{0};
 std::atomic<bool> g_may_finish{false};
 thread_local unsigned t_seed = 0;
 
-// malloc is no place for a handler to call malloc from.
+// A handler that interrupts malloc must not call malloc.
 void Handle(int kind) {
   const int saved_errno = errno;
   Counted(1);
@@ -73,7 +73,7 @@ void* WorkUnderSignals(void*) {
     if (errno != 77) sum = 0;
   }
   ++g_finished;
-  // Until each kind has come.
+  // Works until signals of each kind have come.
   while (!g_may_finish) Work(1);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   stack_t none = {};

@@ -1,4 +1,4 @@
-// Rows about threads: libraries that they load and unload, and how they end.
+// Rows about threads: the libraries that they load and unload, and the ways in which they end.
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ using CallBack = uint64_t(uint64_t (*)(unsigned), unsigned, int);
 
 constexpr unsigned kLoads = 400;
 
-// Samples are taken below the plugin's functions, on ever other stacks.
+// Samples are taken below the plugin's functions, on different stacks each time.
 uint64_t LoadCallAndUnload(const char* path, unsigned number, bool touch_thread_local) {
   void* const plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (plugin == nullptr) {
@@ -48,7 +48,7 @@ uint64_t Right(unsigned bits, unsigned depth) {
   return 2 + (depth == 0 ? Work(bits) : Branch(bits, depth - 1));
 }
 
-// On so many different stacks that whoever has to look at all of them does it for long.
+// Works on so many stacks that a pass over all of them takes long.
 uint64_t WorkOnManyStacks() {
   uint64_t sum = 0;
   for (unsigned bits = 0; bits < 4096; ++bits) sum += Branch(bits, 11);
@@ -72,8 +72,7 @@ uint64_t LoadAndUnload(const char* path) {
 pthread_key_t g_keys[3];
 std::atomic<int> g_destructions{0};
 
-// Works, has its key set again in each round that there is, and has a thread of its own in the
-// first round.
+// Works, sets its key again in each of the possible rounds, and starts a thread in the first round.
 template <int key>
 void DestroyInEveryRound(void* value) {
   const auto round = reinterpret_cast<uintptr_t>(value);
@@ -101,10 +100,11 @@ thread_local WorksAtTheEnd t_works_at_the_end;
 
 void TouchThreadLocal() { static_cast<volatile char*>(t_works_at_the_end.block)[0] = 1; }
 
-// The compiler would warn of a recursion that nothing but a function without return ends.
+// A function pointer, since the compiler would warn of a recursion that only a function without
+// return ends.
 void (*volatile g_end_thread)(void*) = pthread_exit;
 
-// Ends its thread some calls down, with blocks in hand.
+// Ends its thread some calls deep, while it holds blocks.
 __attribute__((noinline)) void EndThread(unsigned depth) {
   struct Block {
     ~Block() { free(block); }
@@ -127,8 +127,8 @@ void CleanUp(void*) {
   ++g_cleanups;
 }
 
-// Waits to be cancelled, and then works for long: no call of malloc, and none of the
-// profiler's, may be where a cancellation is heeded.  (Those of a managed heap may not, either.)
+// Waits to be cancelled, and then works for long: malloc and the profiler must not contain a
+// cancellation point.  (The managed heap must not, either.)
 void* WorkWhileCancelled(void* cancelled) {
   const OnThread here;
   while (!*static_cast<std::atomic<bool>*>(cancelled)) sched_yield();
@@ -147,7 +147,8 @@ void* WorkWhileCancelled(void* cancelled) {
   pthread_cleanup_pop(0);
 }
 
-// Is cancelled wherever it is.  Calls functions that only compute, all that POSIX allows it.
+// Is cancelled at any instruction.  Calls only functions that compute, which is all that POSIX
+// allows.
 void* ComputeUntilCancelled(void* ready) {
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
   WorkByMalloc(1);
@@ -217,7 +218,7 @@ int KeyDestructors(Arguments) {
     }
     Join(threads);
   }
-  // Threads that have not worked before their destructors do.
+  // Starts threads whose first work is in their destructors.
   for (int i = 0; i < 20; ++i) std::thread(SetKeys).join();
   printf("%d destructions\n", g_destructions.load());
   return 0;

@@ -1,6 +1,6 @@
-// Several trackers at once, of several rates, and one more that a thread of its own starts,
-// stops and discards as long as the row runs.  Without CROSSING_TRACKERS in the environment
-// there is none of them.
+// Several trackers at once, at several rates, and one more that a separate thread starts, stops and
+// discards while the row runs.  Without CROSSING_TRACKERS in the environment, no tracker is
+// started.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ TrackerId Start(double rate, Counts* counts) {
   return *id;
 }
 
-// The host's signals are for its own threads.
+// The host's signals are meant for its own threads.
 void* Churn(void*) {
   sigset_t all;
   sigfillset(&all);

@@ -18,7 +18,7 @@ namespace {
 
 using Allocating = uint64_t (*)(unsigned);
 
-// Not a tail call, so each level is on the stack.
+// The call is not a tail call, so each level is on the stack.
 __attribute__((noinline)) uint64_t Descend(unsigned seed, unsigned depth, Allocating allocate) {
   if (depth != 0) return Counted(depth) % 16 + Descend(seed, depth - 1, allocate);
   const InMalloc unsafe;

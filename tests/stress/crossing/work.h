@@ -1,4 +1,4 @@
-// What the rows have their threads do.
+// The work of the rows' threads.
 #ifndef ALLOMON_TESTS_STRESS_CROSSING_WORK_H_
 #define ALLOMON_TESTS_STRESS_CROSSING_WORK_H_
 
@@ -12,7 +12,7 @@
 
 namespace crossing {
 
-// Calls of Counted() in this process: what a profile of counts must have found.
+// The number of calls of Counted() in this process, which a profile of counts must report.
 extern std::atomic<uint64_t> counted;
 
 // While it is set, the thread may be inside malloc, where its handlers must not allocate.
@@ -24,19 +24,19 @@ class InMalloc {
   ~InMalloc() { in_malloc = in_malloc - 1; }
 };
 
-// A function of which each call is counted.
+// A function whose calls are all counted.
 uint64_t Counted(uint64_t value);
 
 // Calls on several levels, and allocates at the bottom.  The result depends on the seed only.
 uint64_t Work(unsigned seed);
 
-// The same with malloc alone, for threads that do not take part in the column any more.
+// The same with malloc only, for threads that no longer take part in the column.
 uint64_t WorkByMalloc(unsigned seed);
 
-// Work, `times` times, on a thread that takes part in the column.
+// Calls Work() `times` times on a thread that takes part in the column.
 uint64_t WorkOnThread(unsigned seed, int times = 20);
 
-// Calls only, and lasts for some microseconds.
+// Only makes calls, for some microseconds.
 uint64_t Compute(unsigned seed);
 
 // Threads that work until they are told to stop.
