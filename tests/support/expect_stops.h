@@ -1,4 +1,4 @@
-// For tests of invariants: a build with checks must stop where one is broken, and say which.
+// For tests of invariants: a build with checks must stop when an invariant is broken, and name it.
 #ifndef ALLOMON_TESTS_SUPPORT_EXPECT_STOPS_H_
 #define ALLOMON_TESTS_SUPPORT_EXPECT_STOPS_H_
 
@@ -19,8 +19,8 @@ inline bool EndedAsChecksSay(int status) {
 
 }  // namespace allomon::testing
 
-// In a child: with checks (no NDEBUG) the statement prints a line that names the invariant, and
-// aborts.  Without checks it runs to its end, unharmed and silent.
+// Runs the statement in a child: with checks (no NDEBUG) it prints a line that names the invariant,
+// and aborts.  Without checks it runs to its end, unharmed and silent.
 #define EXPECT_STOPS(statement, invariant)                                     \
   EXPECT_EXIT(                                                                 \
       {                                                                        \

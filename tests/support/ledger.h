@@ -21,7 +21,7 @@ struct Ledger {
   };
 
   std::mutex mutex;
-  std::map<int, Block> blocks;  // by serial number
+  std::map<int, Block> blocks;  // indexed by serial number
   int next = 0;
   bool out_of_order = false;
 

@@ -1,4 +1,4 @@
-// What a unit of profiling data holds, for tests.
+// The contents of a unit of profiling data, for tests.
 #ifndef ALLOMON_TESTS_SUPPORT_PROFILE_BYTES_H_
 #define ALLOMON_TESTS_SUPPORT_PROFILE_BYTES_H_
 
@@ -10,7 +10,7 @@
 
 namespace allomon::testing {
 
-// Everything is zero for a freed unit.
+// Returns zeros for a freed unit.
 inline NamedProfile Attributed(ProfileData data = {}) {
   ProfileSnapshot snapshot;
   const internal::UnitError error = internal::TakeSnapshot({data.slot(), data.use()}, &snapshot);
@@ -21,7 +21,7 @@ inline int64_t TotalOf(ProfileData data = {}) {
   return static_cast<int64_t>(Attributed(data).mlmon.total);
 }
 
-// All zero, with current -1, for a function that is not in the table.
+// Returns zeros, with current -1, for a function that is not in the table.
 inline MlmonCount CountOf(const NamedProfile& profile, const std::string& name) {
   for (size_t i = 0; i < profile.sources.names.size(); ++i) {
     if (profile.sources.names[i].name == name) return profile.mlmon.masters[i];

@@ -1,4 +1,4 @@
-// How far a random result may lie from its expectation.
+// Bounds for the distance of a random result from its expectation.
 #ifndef ALLOMON_TESTS_SUPPORT_STATISTICS_H_
 #define ALLOMON_TESTS_SUPPORT_STATISTICS_H_
 
@@ -6,14 +6,13 @@
 
 namespace allomon::testing {
 
-// A normal variable is further from its mean than this once in 83 million draws (two-sided).  So a
-// test with a fixed seed that passes once passes always, and a wrong law does not hide behind the
-// bound.
+// A normal variable exceeds this distance from its mean once in 83 million draws (two-sided).  So a
+// test with a fixed seed that passes once always passes, and the bound does not hide a wrong law.
 inline constexpr double kSigmas = 5.7;
 
-// The greatest distance of a binomial count from its mean.  The normal approximation holds where
-// trials * p and trials * (1 - p) exceed 100; below that, the distance is taken from Bernstein's
-// inequality at the same chance, 1.2e-8, which holds everywhere.
+// Returns the greatest allowed distance of a binomial count from its mean.  The normal
+// approximation holds if trials * p and trials * (1 - p) exceed 100; otherwise Bernstein's
+// inequality, which always holds, gives the distance for the same chance, 1.2e-8.
 inline double BinomialTolerance(double trials, double p) {
   const double variance = trials * p * (1 - p);
   if (variance > 100) return kSigmas * std::sqrt(variance);
