@@ -21,11 +21,11 @@ void Put(AddressIndex* index, uintptr_t address, AddressIndex::Handle handle) {
   index->Insert(BlockAt(address), handle);
 }
 
-// With a load of at most one half, a look-up takes 2.5 probes when it fails (Knuth, The Art of
-// Computer Programming 3, 6.4), and growth puts each block in twice more.
+// If the load is at most one half, a failing look-up takes 2.5 probes (Knuth, The Art of Computer
+// Programming 3, 6.4), and growth reinserts each block twice.
 constexpr double kMostProbesPerOperation = 8;
 
-// Blocks that lie `stride_bytes` apart, put in upwards or downwards.
+// Blocks that lie `stride_bytes` apart, inserted upwards or downwards.
 struct Order {
   uintptr_t stride_bytes;
   bool downwards;
@@ -33,8 +33,8 @@ struct Order {
 
 class AddressIndexCostTest : public ::testing::TestWithParam<Order> {};
 
-// Probing began at a hash of 4,096 values: 65,536 blocks took 16 probes each, and the more there
-// were the more each took.
+// Probing used to begin at a hash of 4,096 values: 65,536 blocks took 16 probes each, and more
+// blocks took more.
 TEST_P(AddressIndexCostTest, ProbesAreLinearInOperations) {
   constexpr uint32_t kBlocks = 1 << 16;
   constexpr uintptr_t kFirst = uintptr_t{1} << 46;
@@ -43,7 +43,7 @@ TEST_P(AddressIndexCostTest, ProbesAreLinearInOperations) {
     return kFirst + (GetParam().downwards ? kBlocks - i : i) * GetParam().stride_bytes;
   };
   for (uint32_t i = 0; i < kBlocks; ++i) Put(&index, address_of(i), i + 1);
-  // Taken out and put back in, which leaves a tombstone each time.
+  // Removes and reinserts each block, which leaves a tombstone each time.
   for (uint32_t i = 0; i < kBlocks; ++i) {
     ASSERT_EQ(index.Take(BlockAt(address_of(i))), i + 1);
     Put(&index, address_of(i), i + 1);
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Orders, AddressIndexCostTest,
                                            Order{4096, false}, Order{4096, true},
                                            Order{65536, true}, Order{uintptr_t{1} << 28, false}));
 
-// Few live blocks, many that come and go: the tombstones must not fill the table up.
+// Few live blocks with many insertions and removals: the tombstones must not fill the table up.
 TEST(AddressIndexTest, OneBlockThatComesAndGoesCostsTheSameForEver) {
   AddressIndex index;
   constexpr uint32_t kRounds = 100000;
@@ -68,7 +68,7 @@ TEST(AddressIndexTest, OneBlockThatComesAndGoesCostsTheSameForEver) {
   EXPECT_LT(static_cast<double>(index.ProbesForTesting()), kMostProbesPerOperation * 2 * kRounds);
 }
 
-// Another thread held the lock when the child was made, and is not there to release it.
+// Another thread held the lock when the child was made, and does not exist there to release it.
 TEST(AddressIndexTest, ChildOfForkFindsTheLockOpen) {
   heap_client::InstallForkHandlers();
   AddressIndex index;

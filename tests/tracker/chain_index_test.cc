@@ -1,4 +1,4 @@
-// The hash index whose readers take no lock: model test, growth, and readers while chains split.
+// The hash index with lock-free readers: a model test, growth, and readers while chains split.
 #include "tracker/base/chain_index.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(ChainIndexTest, HoldsWhatASetHolds) {
   EXPECT_EQ(FindNumber(index, records, *model.begin()), 0u);
 }
 
-// However many there are: a thread that inserts looks at a chain, never at all.
+// A thread that inserts looks at one chain, never at all records, however many there are.
 TEST(ChainIndexTest, AnInsertionLooksAtFewRecords) {
   std::mt19937_64 random(1);
   Records records(50'000);
@@ -69,12 +69,12 @@ TEST(ChainIndexTest, AnInsertionLooksAtFewRecords) {
     ASSERT_TRUE(index.Reserve());
     most = std::max(most, index.Insert(number, records));
   }
-  // Chains hold two records on the average before they are split: more than 24 have the probability
-  // of 1e-18 each, by the Poisson distribution.
+  // Chains hold two records on average before they are split.  By the Poisson distribution, the
+  // probability of more than 24 is 1e-18 each.
   EXPECT_LE(most, 24u);
 }
 
-// Beyond its capacity chains get longer.
+// A full index accepts further records in longer chains.
 TEST(ChainIndexTest, AFullIndexGoesOn) {
   Records records(3000);
   for (uint32_t number = 0; number < 3000; ++number) records.hashes[number] = number * 7;
@@ -91,7 +91,8 @@ TEST(ChainIndexTest, AFullIndexGoesOn) {
   }
 }
 
-// A reader may miss what is moved just then, and finds it in the end; what it finds is right.
+// A reader may miss a record that is being moved, and finds it in the end; a record that it finds
+// is the right one.
 TEST(ChainIndexTest, ReadersGoOnWhileItGrows) {
   std::mt19937_64 random(1);
   Records records(40'000);

@@ -1,4 +1,4 @@
-// Against the C library's functions in extended precision.  All seeds are fixed.
+// Compares with the C library's functions in extended precision.  All seeds are fixed.
 #include "tracker/sampling/elementary.h"
 
 #include <cmath>
@@ -41,7 +41,7 @@ TEST(ElementaryTest, LogarithmsOfAllMagnitudes) {
   }
 }
 
-// A table's entry next to 1 must be 1 itself: otherwise only rounding errors are left.
+// The table's entry next to 1 must be 1 itself: otherwise only rounding errors remain.
 TEST(ElementaryTest, LogarithmsNextToOneOnBothSides) {
   EXPECT_EQ(Log(1), 0);
   Magnitudes magnitudes(52);
@@ -53,7 +53,7 @@ TEST(ElementaryTest, LogarithmsNextToOneOnBothSides) {
   }
 }
 
-// Where one entry of the table ends and the next begins, and the ends of each octave.
+// The borders between entries of the table, and the ends of each octave.
 TEST(ElementaryTest, LogarithmsAtTheSeamsOfTheTable) {
   for (double seam = 0.5; seam <= 2; seam += 0x1p-9) {
     for (const double toward : {0.0, 3.0}) {
@@ -70,7 +70,7 @@ TEST(ElementaryTest, LogarithmsOfTheEndsOfTheRange) {
   }
 }
 
-// A rate of 1e-300 is as good as one of 0.5.
+// A rate of 1e-300 must be as accurate as one of 0.5.
 TEST(ElementaryTest, RatesThatDisappearBesideOne) {
   EXPECT_EQ(Log1p(0), 0);
   Magnitudes magnitudes(1000);

@@ -37,7 +37,7 @@ TEST(EstimateTest, TinyRateKeepsItsDigits) {
   EXPECT_NEAR(ReportProbability(2, 1e-18), 2e-18, 1e-30);
 }
 
-// Half of the blocks are seen, so each stands for two, with variance v^2 (1-p) / p^2.
+// Half of the blocks are sampled, so each stands for two, with variance v^2 (1-p) / p^2.
 TEST(EstimateTest, WeightAndVarianceFollowTheProbability) {
   HeapEstimate estimate;
   estimate.Add(Block(0, 0.5));

@@ -1,4 +1,4 @@
-// What says that a thread is inside the tracker ends with the scope, however that is left.
+// The flags of a thread inside the tracker end with their scope, however the scope is left.
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ TEST(OneInsideTest, TheFirstComesInAndTheSecondGoesBy) {
   const OneInside::Scope first(g_door);
   EXPECT_TRUE(first);
   EXPECT_FALSE(CanEnter());
-  EXPECT_FALSE(CanEnter());  // whoever went by has not opened it
+  EXPECT_FALSE(CanEnter());  // a thread that passed it has not opened it
 }
 
 TEST(OneInsideTest, ChildEntersWhereItsParentWasInside) {
@@ -42,7 +42,7 @@ TEST(OneInsideTest, ChildEntersWhereItsParentWasInside) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
-// What a thread was, in its last destructors: its scopes are over by then.
+// The flags of a thread in its last destructors: its scopes are over by then.
 struct Left {
   bool busy = true;
   bool in_callback = true;

@@ -1,4 +1,4 @@
-// The law of gaps and of hits, against closed forms.  All seeds are fixed.
+// The distributions of gaps and of hits, compared with closed forms.  All seeds are fixed.
 #include "tracker/sampling/random.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ RandomBits Seeded(uint64_t seed) {
   return bits;
 }
 
-// OCaml's approximate logarithm gives none at 1e-6 and 2 % too few at 1e-3.
+// OCaml's approximate logarithm gives no such gap at 1e-6, and 2 % too few at 1e-3.
 TEST(GapTest, ShortestGapIsAsFrequentAsTheRate) {
   constexpr double kRate = 1e-3;
   constexpr int kDraws = 20000000;

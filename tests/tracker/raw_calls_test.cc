@@ -105,7 +105,7 @@ TEST(RawCalls, MemoryProcessAndFolder) {
   SchedYield();
 }
 
-// A thread that somebody has cancelled passes through all that the C library would end it in.
+// A cancelled thread passes through all calls at which the C library would end it.
 TEST(RawCalls, NoneIsACancellationPoint) {
   pthread_t thread;
   const auto body = [](void*) -> void* {
@@ -128,7 +128,7 @@ TEST(RawCalls, NoneIsACancellationPoint) {
   EXPECT_NE(result, PTHREAD_CANCELED);
 }
 
-// A signal without SA_RESTART cuts a wait short, and nobody asks for the rest.
+// A signal without SA_RESTART interrupts a wait, which is not resumed.
 TEST(RawCalls, WaitThatASignalCutsShortEnds) {
   struct sigaction action = {};
   action.sa_handler = [](int) {};

@@ -31,7 +31,7 @@ void OnFault(int) {
   mprotect(g_page, 4096, PROT_READ | PROT_WRITE);
 }
 
-// In a child, which an alarm ends if it waits for itself.
+// Runs in a child, which an alarm ends if it deadlocks.
 void ExpectThatRenamingLets(void (*happen)()) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -71,7 +71,7 @@ TEST(RenameInTickTest, TicksOfATimeProfile) {
   options.kind = ProfileKind::kTime;
   ASSERT_TRUE(Profile::Start(options).ok());
   ExpectThatRenamingLets([] {
-    const int64_t end = CpuNs() + 200'000'000;  // twenty ticks; a child has timers of its own
+    const int64_t end = CpuNs() + 200'000'000;  // twenty ticks; a child has its own timers
     while (CpuNs() < end) {
     }
   });

@@ -1,4 +1,4 @@
-// Which thread may take a lock, and what a debug build says of one that may not.
+// Tests which threads may take a lock, and the message of a debug build for one that may not.
 #include "tracker/base/spin_lock.h"
 
 #include <pthread.h>
@@ -74,7 +74,7 @@ TEST(SpinLockTest, CancelledThreadWaitsAndTakesIt) {
   }
 }
 
-// A fork in an atfork handler of the host's.
+// A fork inside an atfork handler of the host.
 TEST(SpinLockTest, ForksNest) {
   SpinLock lock;
   lock.LockAroundFork();
@@ -93,7 +93,8 @@ void LockInHandler(int) {
   g_lock.unlock();
 }
 
-// Between two instructions around a fork, a handler must find the lock free, or open for it.
+// Between any two instructions around a fork, a handler must find the lock free, or open for its
+// thread.
 TEST(SpinLockTest, HandlerTakesItAtEveryInstructionAroundAFork) {
   constexpr unsigned long kTrapFlag = 0x100;
   const pid_t child = fork();
@@ -127,7 +128,7 @@ TEST(SpinLockDeathTest, UnlockByAThreadThatDoesNotHoldIt) {
       "inv.lock.owner");
 }
 
-// A release build would wait for itself.
+// A release build would deadlock.
 TEST(SpinLockDeathTest, SecondLockByItsOwner) {
   if (!kDebugChecks) GTEST_SKIP() << "needs a build with checks";
   SpinLock lock;

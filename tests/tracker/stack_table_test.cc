@@ -58,7 +58,7 @@ StackId InternNumber(StackTable& table, uintptr_t number) {
   return table.Intern(frames, 4, false);
 }
 
-// So many that buckets and stacks lie in pages of 2 MiB.
+// So many stacks that buckets and stacks lie in pages of 2 MiB.
 TEST(StackTableTest, ManyStacks) {
   constexpr uintptr_t kStacks = 200000;
   StackTable table;
@@ -67,9 +67,9 @@ TEST(StackTableTest, ManyStacks) {
   EXPECT_EQ(table.View(kStacks).frames[3], kStacks + 2);
 }
 
-// Memory is refused for 2 MiB, and not for less.
+// The budget refuses 2 MiB, but not less.
 TEST(StackTableTest, StacksGoOnWhereThereIsNoRoomForAPageOf2MiB) {
-  constexpr uintptr_t kFirst = 100000;  // take 4 MiB and some of the first 2 MiB behind them
+  constexpr uintptr_t kFirst = 100000;  // these take 4 MiB and part of the first 2 MiB after them
   StackTable table;
   for (uintptr_t i = 0; i < kFirst; ++i) ASSERT_NE(InternNumber(table, i), 0u);
   OwnMemory::SetBudgetBytes(OwnMemory::mapped_bytes() + (size_t{1} << 20));
@@ -80,7 +80,7 @@ TEST(StackTableTest, StacksGoOnWhereThereIsNoRoomForAPageOf2MiB) {
     ++next;
   }
   OwnMemory::SetBudgetBytes(kDefaultOwnMemoryBudgetBytes);
-  // What was left of the 2 MiB, and what the budget had room for.
+  // The rest of the 2 MiB, and the stacks for which the budget had room.
   EXPECT_GT(next - kFirst, (size_t{512} << 10) / 40);
   EXPECT_EQ(table.View(last).frames[0], next - 1);
   EXPECT_EQ(InternNumber(table, next), last + 1);
@@ -91,7 +91,7 @@ TEST(StackTableTest, ViewIsThatOfTheId) {
   const StackKey key(frames, 3, true);
   EXPECT_EQ(Table().Find(key).id, 0u);
   const InternedStack inserted = Table().Insert(key);
-  // The last as if another thread had inserted it meanwhile.
+  // The last insertion behaves as if another thread had inserted the stack meanwhile.
   for (const InternedStack& stack : {inserted, Table().Find(key), Table().Insert(key)}) {
     EXPECT_EQ(stack.id, inserted.id);
     EXPECT_EQ(stack.view.frames, Table().View(stack.id).frames);

@@ -14,8 +14,8 @@ namespace {
 
 constexpr uint32_t kElements = 64;
 
-// Links in an array; a test may have something happen when a link has just been read, or just
-// before it is written: between the load of the head and the exchange.
+// Links in an array.  A test can run code when a link has just been read, or just before it is
+// written: between the load of the head and the exchange.
 struct TestLinks {
   static constexpr uint32_t kNone = 0;
 
@@ -41,7 +41,7 @@ using Cache = ThreadFreeCache<TestLinks, 2, 3>;
 
 std::vector<uint32_t> PopAll(List& list, const TestLinks& links) {
   std::vector<uint32_t> popped;
-  // One more than there are elements: a list that was damaged may have become a circle.
+  // One more than the elements: a damaged list may have become a circle.
   while (popped.size() <= kElements) {
     const uint32_t element = list.Pop(links);
     if (element == TestLinks::kNone) break;
@@ -92,7 +92,7 @@ std::vector<uint32_t> ElementsOf(uint32_t first, uint32_t count, const TestLinks
   return elements;
 }
 
-// What PopChain() takes.
+// Returns the elements that PopChain() takes.
 std::vector<uint32_t> PopChain(List& list, uint32_t most, const TestLinks& links) {
   uint32_t last = 0;
   uint32_t count = 0;
@@ -180,7 +180,7 @@ TEST(TaggedFreeList, ThreadsNeverHoldOneElementTwice) {
       for (uint32_t element : {first, second}) {
         if (element != 0 && holders[element].fetch_add(1) != 0) held_twice = true;
       }
-      // In the order in which they were taken: the head changes its successor.
+      // Pushes them in the order in which they were taken, so that the head gets another successor.
       for (uint32_t element : {first, second}) {
         if (element == 0) continue;
         holders[element].fetch_sub(1);
@@ -220,12 +220,12 @@ TEST(ThreadFreeCache, SpillsTheLastAndRefillsWhatHasRoom) {
   for (uint32_t element : {1, 2, 3}) ASSERT_TRUE(cache.Push(links, 0, element));
   cache.Spill(links, 0, 2, list);
   EXPECT_EQ(cache.Pop(links, 0), 1u);
-  cache.Spill(links, 0, 2, list);  // it has none
+  cache.Spill(links, 0, 2, list);  // the cache is empty
   EXPECT_EQ(PopAll(list, links), (std::vector<uint32_t>{3, 2}));
 
   for (uint32_t element : {6, 5, 4}) list.Push(links, element);
   ASSERT_TRUE(cache.Push(links, 0, 1));
-  cache.Refill(links, 0, 3, list);  // there is room for two
+  cache.Refill(links, 0, 3, list);  // room for two elements
   cache.Refill(links, 0, 2, list);
   for (uint32_t element : {4, 5, 1, 0}) EXPECT_EQ(cache.Pop(links, 0), element);
   cache.Refill(links, 0, 3, list);
@@ -234,7 +234,8 @@ TEST(ThreadFreeCache, SpillsTheLastAndRefillsWhatHasRoom) {
   EXPECT_EQ(cache.Pop(links, 0), TestLinks::kNone);
 }
 
-// A handler that runs at a given place of a change, and does what a handler's malloc and free do.
+// A handler that runs at a given place of a change, and does the work of a handler's malloc and
+// free.
 struct Interrupted {
   static void Handle(int) {
     Interrupted& self = *instance;
