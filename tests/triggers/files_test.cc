@@ -1,4 +1,4 @@
-// The files of copies, and those that say where limits are.
+// The files of copies, and the files that tell limits.
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
@@ -89,7 +89,7 @@ TEST_F(CopyFileTest, WhatAKilledProcessHasLeftIsReplaced) {
 }
 
 TEST_F(CopyFileTest, OtherProcessWithTheSameStemHasNamesOfItsOwn) {
-  // Locks are of descriptions, so that two objects are as two processes.
+  // Locks belong to file descriptions, so two objects behave like two processes.
   CopyFile first, second;
   first.SetPlace(root_, "x");
   second.SetPlace(root_, "x");
@@ -109,7 +109,7 @@ TEST_F(CopyFileTest, CopiesOfAProcessThatRunsAreNotTheOlderOnesOfAnother) {
   ASSERT_EQ(Copy(&first, "a", 1), 0);
   ASSERT_EQ(Copy(&second, "b", 1), 0);
   EXPECT_EQ(Read("x.peak.1.rec") + Read("x.2.peak.1.rec"), "ab");
-  // Nobody writes for the first recording any more.
+  // The first recording is no longer being written.
   first.SetPlace(root_, "y");
   second.SetPlace(root_, "x");
   ASSERT_EQ(Copy(&second, "c", 2), 0);
@@ -194,7 +194,7 @@ TEST_F(CopyFileTest, DeviceThatIsFullIsAnError) {
   CopyFile file;
   file.SetPlace(root_, "x");
   ASSERT_EQ(file.Begin(1), 0);
-  // In place of the file: the test cannot fill a disk.
+  // /dev/full replaces the file: the test cannot fill a disk.
   const int full = open("/dev/full", O_WRONLY);
   ASSERT_GE(full, 0);
   int replaced = 0;

@@ -3,11 +3,11 @@
 //   leak MIB       allocates blocks of 1,000 bytes, touches and keeps them
 //   until-null     the same, until malloc() answers NULL
 //   churn MIB      allocates and frees blocks of 1,000 bytes
-//   free           frees what was kept
-//   for SECONDS    churns for so long
-//   grow MIB S     leaks so much in S seconds, evenly
-//   fork           goes on as a child, for which the parent waits
-//   small          goes on with a thread that has the smallest stack: the next command alone
+//   free           frees the kept blocks
+//   for SECONDS    churns for that time
+//   grow MIB S     leaks MIB in S seconds, evenly
+//   fork           continues as a child, for which the parent waits
+//   small          runs the next command on a thread with the smallest stack
 //   no-new-privs   prctl
 //   filter         a seccomp filter that kills the process for opening a file
 //   close-all      closes all descriptors from 3 on

@@ -1,5 +1,5 @@
-// Copies at a new peak are of growth, not of noise: a program whose memory is sampled, and a rule
-// that is asked after every sample, at a time of its own in which no copy takes any.
+// Copies at a new peak follow growth, not noise.  Uses a program whose memory is sampled, and a
+// rule that is evaluated after every sample, on a clock of its own on which copies take no time.
 #include <array>
 #include <cmath>
 #include <string>
@@ -28,7 +28,7 @@ class RuleAtEachSample final : public recording::Watcher {
   }
   void End() { asks_ = false; }
   int copies() const { return copies_; }
-  // At the last sample.
+  // The state at the last sample.
   const recording::Standing& standing() const { return standing_; }
 
   void Look(recording::Recorder& recorder) override {
@@ -54,7 +54,7 @@ class RuleAtEachSample final : public recording::Watcher {
 
 constexpr std::array<size_t, 1> Of(size_t size_bytes) { return {size_bytes}; }
 
-// A recorded program, and the copies that it would have got.
+// A recorded program, and the copies that would have been made of its recording.
 class Program {
  public:
   Program(double rate, uint64_t seed) {
@@ -75,7 +75,7 @@ class Program {
     for (const Block& block : blocks_) SamplingFree(block.place);
   }
 
-  // Of the sizes in turn.
+  // Allocates blocks of the sizes in turn.
   template <typename Sizes>
   void Allocate(size_t count, const Sizes& sizes) {
     for (size_t i = 0; i < count; ++i) {
@@ -83,7 +83,7 @@ class Program {
       blocks_.push_back({SamplingMalloc(size), size});
     }
   }
-  // Any block is freed, and one of its size allocated.
+  // Frees random blocks, and allocates new ones of the same sizes.
   void Replace(size_t count) {
     for (size_t i = 0; i < count; ++i) {
       random_ = random_ * 6364136223846793005 + 1442695040888963407;
@@ -114,8 +114,9 @@ class Program {
   std::vector<Block> blocks_;
 };
 
-// Of a program that only grows, whose halves name one moment.  The sum of squares of n errors, by
-// their variance, is chi square's with n degrees of freedom: normal, as n is large.
+// The program only grows, so both halves name one moment.  The sum of the squares of n errors,
+// divided by their variance, has a chi-square distribution with n degrees of freedom, which is
+// normal for large n.
 TEST(NoiseTest, VarianceThatAWatcherIsToldIsThatOfThePeak) {
   constexpr std::array<size_t, 5> kSizes = {1, 40, 1000, 5000, 100'000};
   constexpr size_t kBlocks = 500;
@@ -158,7 +159,7 @@ TEST(NoiseTest, ConstantChurnIsCopiedOnce) {
   ExpectOneCopy("peak+1%", 1e-2, 6'000, Of(200));
 }
 
-// Each doubling.
+// Each doubling is copied.
 TEST(NoiseTest, GrowthIsCopied) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Program program(1e-4, seed);
@@ -175,8 +176,8 @@ TEST(NoiseTest, GrowthIsCopied) {
   }
 }
 
-// Beside few blocks of which a sample is known there are large ones, each of which is sampled: a
-// growth of 3 % is news.
+// Next to few blocks of which a sample is known, there are large ones, each of which is sampled: a
+// growth of 3 % is significant.
 TEST(NoiseTest, GrowthOfBlocksThatAreKnownIsCopiedAtItsPercents) {
   Program program(1e-4, 1);
   program.Allocate(1'000, Of(1024));

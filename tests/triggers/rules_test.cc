@@ -51,10 +51,10 @@ TEST(RulesTest, PeakThatNoiseExplainsIsNotSaved) {
   };
   Rules rules = RulesOf("peak+10%");
   EXPECT_EQ(Ask(&rules, at(100, 30)), Reason::kPeak) << "the first is compared with none";
-  // 50 MiB of two errors, by Pythagoras, are 250.
+  // Two errors of 50 MiB each add up to 250 by Pythagoras.
   EXPECT_EQ(Ask(&rules, at(349, 40)), Reason::kNone);
   EXPECT_EQ(Ask(&rules, at(350, 40)), Reason::kPeak);
-  // Compared with the errors of the one that was saved last.
+  // Compared with the errors of the copy that was saved last.
   EXPECT_EQ(Ask(&rules, at(550, 0)), Reason::kPeak);
   EXPECT_EQ(Ask(&rules, at(604, 1)), Reason::kNone) << "10 % are asked for, too";
   EXPECT_EQ(Ask(&rules, at(605, 1)), Reason::kPeak);

@@ -122,14 +122,14 @@ TEST_F(SaverTest, CopyIsWhatTheRecordingWasWhenItWasMade) {
 
 TEST_F(SaverTest, PeakThatWasOverBeforeALookIsInItsCopy) {
   Start(NewSaver("peak+10%"));
-  // One block, since a copy that is made between two would hold the peak until then.
+  // One block, since a copy made between two would keep the peak until then.
   SamplingFree(SamplingMalloc(uint64_t{21} << 20));
   ChurnFor(100);
   const recording::Process copy = ReadCopy("x.peak.1.rec");
   EXPECT_GE(copy.record.peak.bytes, uint64_t{21} << 20);
 }
 
-// noise_test.cc has more of it, without a saver.
+// noise_test.cc tests more of this, without a saver.
 TEST_F(SaverTest, NoiseOfTheEstimateIsNoNewPeak) {
   constexpr size_t kBlocks = 10'000;
   for (uint64_t seed = 1; seed <= 5; ++seed) {
@@ -144,7 +144,7 @@ TEST_F(SaverTest, NoiseOfTheEstimateIsNoNewPeak) {
       block = SamplingMalloc(1024);
       if (i % kBlocks == 0) usleep(1000);
     }
-    // The growth until the first of these is partly true: the last copy may be of the beginning.
+    // The growth before the first of these is partly real: the last copy may be from the beginning.
     EXPECT_LE(Names().size(), before + 1) << seed;
     Stop();
     for (void* const block : blocks) SamplingFree(block);
@@ -188,7 +188,7 @@ TEST_F(SaverTest, CopiesAreWholeWhileOtherThreadsAllocate) {
       }
     });
   }
-  // A copy that took long is followed by a long pause: on a busy machine it takes more rounds.
+  // A slow copy is followed by a long pause: on a busy machine the test takes more rounds.
   for (int i = 0; i < 200 || (i < 2000 && Names().size() < 8); ++i) {
     if (i < 200 || i % 10 == 0) Leak(1);
     usleep(i < 200 ? 1000 : 10000);
@@ -206,7 +206,7 @@ TEST_F(SaverTest, CopiesAreWholeWhileOtherThreadsAllocate) {
   EXPECT_GT(copies, 5);
 }
 
-// At each step of a copy another thread allocates blocks of new rows, which take new segments.
+// At each step of a copy, another thread allocates blocks of new rows, which take new segments.
 class AllocatesAtEachStep {
  public:
   AllocatesAtEachStep() : thread_([] { AllocateWhenAsked(); }) {
@@ -249,7 +249,7 @@ TEST_F(SaverTest, CopyHasTheSegmentsThatWereAddedSinceItsLook) {
   const AllocatesAtEachStep allocates;
   Start(NewSaver("every=1s,keep=9"));
   Leak(2);
-  // A copy that took long is followed by a long pause.
+  // A slow copy is followed by a long pause.
   for (int i = 0; i < 600 && allocates.steps() < 4; ++i) ChurnFor(100);
   ASSERT_GE(allocates.steps(), 4);
   for (const char* const name : {"x.every.1.rec", "x.every.2.rec"}) {
@@ -315,7 +315,7 @@ TEST_F(SaverTest, ErrnoIsTheHosts) {
   EXPECT_EQ(errno, 77);
 }
 
-// Last: it stops the savers of the whole process.
+// The last test: it stops the savers of the whole process.
 TEST_F(SaverTest, ZFilterOfSystemCallsEndsIt) {
   Start(NewSaver("every=1s"));
   StopForFilter();
