@@ -88,7 +88,7 @@ TEST_F(CommandsTest, AnMlmonLacksStacks) {
   ExpectError(Report({"mlmon.out", "--view=tree"}), "mlmon.out has no call stacks");
   ExpectError(Report({"mlmon.out", "--leaks"}), "mlmon.out has no call stacks");
   ExpectError(Report({"--focus=x"}), "mlmon.out has no call stacks");
-  // What it has as it is goes to its own reader, which finds it cut short.
+  // Requests that need no stacks go to the reader of mlmon.out, which finds it cut short.
   ExpectError(Report({"mlmon.out", "--view=functions", "--metric", "alloc", "--format=json"}),
               "mlmon.out is cut short");
 }

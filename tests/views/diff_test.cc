@@ -1,4 +1,4 @@
-// Tests what allomon diff says of pairs of profiles: simulated runs with fixed seeds.
+// Tests the output of allomon diff for pairs of profiles: simulated runs with fixed seeds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using ::testing::Not;
 using Object = nlohmann::json;
 using Random = std::mt19937_64;
 
-// A run of a program of 200 functions, sampled.  The growth is of the function f7, which has some
+// Returns a sampled run of a program of 200 functions.  Only the function f7 grows, which has some
 // 12,000 samples at 1e-4.
 heap::HeapProfile SampledRun(uint64_t seed, double growth = 1, double rate = 1e-4) {
   Random random(seed);

@@ -1,4 +1,4 @@
-// A leak, a cache that fills in the first 40 % of the run and stays, one that turns over, and
+// A leak, a cache that fills in the first 40 % of the run and stays, a cache that turns over, and
 // churn, for generations_test.py.
 //
 //   generations SECONDS

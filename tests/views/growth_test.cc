@@ -1,5 +1,5 @@
-// Growth of old generations, of blocks that are simulated: each is sampled by chance, and the truth
-// is known.
+// Growth of old generations, from simulated blocks: each is sampled at random, and the truth is
+// known.
 #include "tools/report/views/growth.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ constexpr double kRate = 1e-3;
 constexpr double kSize = 1000;
 constexpr double kSeconds = 20;
 constexpr double kNanos = 1e9;
-// As of tests/support/statistics.h: no normal variable goes further out.
+// The bound of tests/support/statistics.h, which a normal variable never exceeds in practice.
 constexpr double kMostSigmas = 5.7;
 constexpr double kIntervalSigmas = 1.959963985;
 
@@ -32,7 +32,7 @@ class Simulated {
     sample_.size_bytes = static_cast<uint64_t>(kSize);
   }
 
-  // A block that is born then, and lives so long at most.
+  // Adds a block with this birth and maximal life.
   void Add(double birth_seconds, double life_seconds) {
     const double p = heap::ReportProbability(kSize, true, kRate);
     allocated_bytes_ += kSize;
@@ -46,7 +46,7 @@ class Simulated {
     if (!is_dead) sample_[heap::Metric::kLive].Add(cell.amount);
     sample_[heap::Metric::kAllocated].Add(cell.amount);
   }
-  // So many blocks in each second of [begin, end).
+  // Adds this many blocks in each second of [begin, end).
   template <typename Life>
   void AddAll(double begin, double end, double per_second, const Life& life) {
     for (double at = begin; at < end; at += 1 / per_second) Add(at, life());
@@ -102,7 +102,7 @@ TEST(GrowthTest, ChurnOfAnyAgeDoesNotGrow) {
     Simulated churn(static_cast<uint64_t>(100 * mean));
     std::exponential_distribution<> life(1 / mean);
     churn.AddAll(0, kSeconds, 4000, [&] { return life(churn.random()); });
-    // Deaths are spread over the whole run, and those of its begin are not there yet.
+    // Deaths are spread over the whole run, and are missing at its beginning.
     EXPECT_LT(churn.Rate().bytes, 0.05 * 4000 * kSize) << mean;
   }
 }

@@ -1,4 +1,4 @@
-// Heap profiles that tests write down: stacks of names with what they weigh.
+// Heap profiles that tests write out: stacks of names with their weights.
 #ifndef ALLOMON_TESTS_VIEWS_HAND_MADE_H_
 #define ALLOMON_TESTS_VIEWS_HAND_MADE_H_
 
@@ -17,7 +17,7 @@ class HandMade {
   // Allocated and live are known, at a rate of 1e-4.
   HandMade();
 
-  // A sample of blocks of one size, of which `live` are live and `peak` were at the peak.
+  // Adds a sample of blocks of one size, of which `live` are live and `peak` were at the peak.
   heap::Sample& Add(const std::vector<std::string>& stack, double size_bytes, double allocated,
                     double live = 0, double peak = 0);
 
@@ -31,14 +31,14 @@ class HandMade {
   std::map<std::string, uint32_t> functions_;
 };
 
-// The report of a profile as text of that width, without the colours of a terminal.  `args` are
+// Returns the report of a profile as text of that width, without terminal colours.  `args` are
 // options of allomon report.  The test fails if the report does.
 std::string Shown(const heap::HeapProfile& profile, const std::vector<std::string>& args,
                   int width = 0);
 std::string Json(const heap::HeapProfile& profile, const std::vector<std::string>& args);
 std::string Csv(const heap::HeapProfile& profile, const std::vector<std::string>& args);
 
-// The line of a report that must fail.
+// Returns the error line of a report that must fail.
 std::string Failure(const heap::HeapProfile& profile, const std::vector<std::string>& args);
 
 }  // namespace allomon::views

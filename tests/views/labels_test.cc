@@ -1,4 +1,4 @@
-// Tests what reports and differences say of labels.
+// Tests the treatment of labels by reports and differences.
 #include "tools/heap/labels.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Object = nlohmann::json;
 
-// acme has 100 MB in two stacks, zeta 20 MB; 5 MB have no labels, 1 MB has some that are lost.
+// acme has 100 MB in two stacks, zeta 20 MB; 5 MB have no labels, and the labels of 1 MB are lost.
 HandMade Tenants() {
   HandMade made;
   made.Add({"cache@c.cc:1", "main@m.cc:3"}, 4000, 30000, 20000, 20000).labels = {
@@ -91,7 +91,7 @@ TEST(LabelsTest, TreeBeginsWithTheValues) {
 TEST(LabelsTest, LeaksByTenant) {
   HandMade made = Tenants();
   made.profile.duration_seconds = 16;
-  // Of zeta all ages live, and none dies; acme's are of the start.
+  // zeta has live blocks of all ages, none freed; acme's blocks date from the start.
   made.profile.samples[2].ages = {{20, 33, false, {10000, 1e7}}, {10, 30, false, {10000, 1e7}}};
   made.profile.samples[0].ages = {{20, 33, false, {20000, 8e7}}};
   made.profile.samples[1].ages = {{20, 33, false, {20000, 2e7}}};
@@ -108,7 +108,7 @@ TEST(LabelsTest, LeaksByTenant) {
 
 TEST(LabelsTest, WhatIsWrongIsOneLine) {
   HandMade known = Tenants();
-  known.profile.samples.pop_back();  // what is lost may have had any key
+  known.profile.samples.pop_back();  // the lost labels may have had any key
   EXPECT_EQ(Failure(known.profile, {"--by=label:user"}),
             "no block has the label \"user\"; there is request, tenant");
   HandMade none;

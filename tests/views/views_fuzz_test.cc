@@ -1,5 +1,5 @@
-// Profiles of anything at all are shown and compared without a crash: numbers out of range, loops
-// in tables, amounts that are no numbers, names of any bytes.
+// Arbitrary profiles are shown and compared without a crash: numbers out of range, loops in tables,
+// amounts that are not numbers, names of any bytes.
 #include <gtest/gtest.h>
 
 #include <cmath>

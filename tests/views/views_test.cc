@@ -1,4 +1,4 @@
-// Tests what views show of profiles that are written down.
+// Tests the views of hand-written profiles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using Object = nlohmann::json;
 
-// The lines of a table, behind its heads, up to an empty line.
+// Returns the lines of a table, from its headings up to an empty line.
 std::vector<std::string> RowsOf(const std::string& text, const std::string& heads) {
   std::vector<std::string> rows;
   size_t at = text.find("\n" + heads);
@@ -73,7 +73,7 @@ TEST(ViewsTest, FunctionsOfTheServer) {
       "next: allomon report x.pb.gz --metric=live --view=callers\n");
 }
 
-// What each of them is asked for.
+// Tests the question that each view answers.
 TEST(ViewsTest, EachStoryIsTheFirstRowOfItsView) {
   const heap::HeapProfile profile = Server().profile;
   EXPECT_THAT(FirstRow(Shown(profile, {"--leaks"}), "function"), StartsWith("parse"));
