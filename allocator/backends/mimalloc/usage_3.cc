@@ -78,8 +78,7 @@ void AddPage(const mi_page_t& page, uintptr_t slices, Usage* usage) {
 
 // Adds the page whose header is in this slice, its first.  Returns the slices that need no further
 // look.
-uintptr_t AddPageOfSlice(const File& memory, uintptr_t slice, const mi_page_t* page,
-                         Usage* usage) {
+uintptr_t AddPageOfSlice(const File& memory, uintptr_t slice, const mi_page_t* page, Usage* usage) {
   const uintptr_t address = AddressOf(page);
   if (page == nullptr || address / MI_ARENA_SLICE_SIZE != slice) return 1;
   alignas(mi_page_t) char bytes[sizeof(mi_page_t)];
