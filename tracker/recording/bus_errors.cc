@@ -53,7 +53,8 @@ bool Mend(const siginfo_t& info) {
   return false;
 }
 
-// A fault comes again when the handler returns; a signal that was sent is raised once more.
+// A fault is raised again when the handler returns. A signal that was sent must be raised once
+// more.
 void LeaveToSystem(int signal, const siginfo_t& info) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;

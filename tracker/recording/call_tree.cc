@@ -30,7 +30,7 @@ struct NameWriter {
   }
 };
 
-// What NameWriter makes of it.
+// Returns the length of NameWriter's text.
 uint32_t LengthOf(const ManagedFunctionName& name) {
   size_t length = name.name.size() + name.file.size() + 3;  // two tabs, and a digit
   for (auto rest = static_cast<uint32_t>(name.line); rest >= 10; rest /= 10) ++length;
@@ -68,7 +68,8 @@ uint32_t CallTree::NodeOf(const Callstack& stack, SegmentFile* file, Missing* mi
   return parent;
 }
 
-// What the frame is, is asked where its address is new among the callees of its caller.
+// Looks up the module or name of a frame only if its address is new among the callees of its
+// caller.
 uint32_t CallTree::AddSlow(const Node& raw, SegmentFile* file, Missing* missing) {
   const Node frame = FrameOf(raw, file, missing);
   const uint32_t known = Find(frame);
@@ -107,7 +108,7 @@ Node CallTree::FrameOf(const Node& raw, SegmentFile* file, Missing* missing) {
   return frame;
 }
 
-// A function that is no machine code: its name stands in the texts.
+// A function that is not machine code; the texts hold its name.
 bool CallTree::NameOf(uintptr_t address, SegmentFile* file, Missing* missing, Node* frame) {
   ManagedFunctionName name;
   if (!FindManagedFunction(address, &name)) return false;

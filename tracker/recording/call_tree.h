@@ -1,9 +1,9 @@
-// The call stacks of a recording: a tree of frames whose roots are the outermost ones, so that
-// stacks share what they have in common.
+// The call stacks of a recording: a tree of frames with the outermost frames as roots, so that
+// stacks share their common frames.
 //
-// Known frames are found without a lock; the recorder's is taken for each that is new.  Cost: a
-// probe for each frame, and for a new one a question to the loader; a stack whose row is known does
-// not come here.
+// Known frames are found without a lock; each new frame takes the recorder's lock.  Cost: one probe
+// for each frame, and one query to the loader for each new frame.  Stacks with a known row are
+// never looked up here.
 #ifndef ALLOMON_TRACKER_RECORDING_CALL_TREE_H_
 #define ALLOMON_TRACKER_RECORDING_CALL_TREE_H_
 
@@ -26,15 +26,15 @@ class CallTree {
   void Clear();
 
   static constexpr uint32_t kNoRoom = UINT32_MAX;
-  // The node of the innermost frame; 0 for the empty stack; kNoRoom.  Not under the lock.  *missing
-  // is told of names and modules for which there was no room.
+  // Returns the node of the innermost frame; 0 for the empty stack; kNoRoom.  Callers do not hold
+  // the lock.  *missing counts names and modules for which there was no room.
   uint32_t NodeOf(const Callstack& stack, SegmentFile* file, Missing* missing);
 
   // Adds `by` to addresses of code in [begin, end], in the nodes that there are.  Not under the
   // lock, which it takes for a thousand nodes at a time.  Cost: 1 ns for each node.
   void Rename(const ModuleTable::Gone& gone);
 
-  // For the index.
+  // Links of the index.
   std::atomic<uint32_t>& Next(uint32_t node) const { return own_.At(node).next; }
   uint64_t HashOf(uint32_t node) const {
     const Own& own = own_.At(node);
@@ -43,7 +43,8 @@ class CallTree {
 
  private:
   struct Own {
-    // In halves: Rename() may change them while another thread compares, which then takes the lock.
+    // The address is stored in two halves.  Rename() may change them while another thread compares;
+    // that thread then takes the lock.
     std::atomic<uint32_t> address_low;
     std::atomic<uint32_t> address_high;
     uint32_t rest;  // parent, kind << 26, cut << 28

@@ -13,9 +13,9 @@ namespace {
 
 constexpr double kFraction = 4294967296.0;  // 2^32
 
-// At rate 1 bytes are whole.  Else a signed word holds 8 TiB of the smallest units.  A sampled
-// block of rate 1e-6 stands for 8 MB; the bytes of one of rate 1e-12 need the place of six more
-// digits.
+// Chooses the units of a byte.  Rate 1 needs whole bytes only.  At lower rates a signed word holds
+// 8 TiB of the smallest units.  A sampled block stands for 8 MB at rate 1e-6; at rate 1e-12 its
+// bytes need six more digits.
 double UnitsFor(double rate) {
   if (rate >= 1) return 1;
   double units = 1 << 20;
@@ -62,7 +62,7 @@ ClassWeight ClassWeights::Compute(uint32_t index) const {
   return weight;
 }
 
-// Two threads that compute the same weight: the later one's is used once and not kept.
+// If two threads compute the same weight, the later result is used once and is not kept.
 ClassWeight ClassWeights::LearnSlow(uint32_t index) const {
   const ClassWeight weight = Compute(index);
   if (!learning_.exchange(true, std::memory_order_acquire)) {
@@ -74,7 +74,8 @@ ClassWeight ClassWeights::LearnSlow(uint32_t index) const {
   return weight;
 }
 
-// With g the part of blocks that are weighed as the greatest: least (1 - g) + greatest g = blocks.
+// Let g be the fraction of blocks that get the weight of the greatest size.  Then least (1 - g) +
+// greatest g = blocks.
 const ClassWeight& ClassWeights::ChooseSlow(uint16_t size_class, AllocationSource source,
                                             double blocks, uint32_t chance, bool* greatest,
                                             ClassWeight* scratch) const {

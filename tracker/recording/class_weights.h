@@ -1,13 +1,14 @@
-// What a sampled block of a class of sizes stands for.
+// Weights of sampled blocks by size class: how many blocks and bytes one sampled block stands for.
 //
-// All blocks of a row have one weight, so that a row can count instead of adding up estimates: no
-// sum is ever rounded.  The weight is that of the class's least size or of its greatest one.  A
-// block of a size between them is given the one or the other by chance, such that its weight is, on
-// the average, exactly its own (Choose()).  That adds at most (1/16)^2 of a sample's variance.
+// All blocks of a row have one weight, so a row can count blocks instead of adding up estimates,
+// and no sum is ever rounded.  The weight is that of the class's least size or of its greatest
+// size.  A block of a size in between gets one of the two by chance, with the probability that
+// makes its mean weight exactly its own (Choose()).  That adds at most (1/16)^2 of a sample's
+// variance.
 //
 // The halves of recording_layout.h: one half samples a block of probability p with q = 1 - sqrt(1 -
-// p), so a sampled one is both halves' with q / (2 - q), and else either's alike.  The halves are
-// independent: P(both) = p q / (2 - q) = q^2.
+// p).  So a sampled block belongs to both halves with probability q / (2 - q), else to either half
+// with equal probability.  The halves are independent: P(both) = p q / (2 - q) = q^2.
 //
 // Thread safe; for use inside malloc: no lock, no malloc.  Weights are computed once for each
 // class.
@@ -23,28 +24,28 @@
 namespace allomon::recording {
 
 struct ClassWeight {
-  double blocks;                 // 1/p: what a sampled block stands for
+  double blocks;                 // 1/p: how many blocks a sampled block stands for
   Wide wide;                     // the same
   double units_per_byte;         // of PeakState: 1/q
   double noise_per_square_byte;  // of PeakState
-  uint32_t both_share;  // of 2^32 sampled blocks, how many are both halves'; UINT32_MAX: all
+  uint32_t both_share;  // of 2^32 sampled blocks, how many both halves have; UINT32_MAX: all
 };
 
-// A sampled block in PeakState, for each half that samples it.
+// Units of PeakState that a sampled block adds to each half that samples it.
 struct HalfUnits {
   int64_t bytes;
-  // Its part of the variance of the half's bytes, bytes^2 (1 - q) / q^2, by noise_bytes().
+  // Adds to the variance of the half's bytes: bytes^2 (1 - q) / q^2, in units of noise_bytes().
   int64_t noise;
 };
 
-// Address space that is allocated and never used may be larger than a word has units for: eight
-// such blocks have room.
+// Limits the units of one block.  Address space that is allocated and never used may exceed the
+// range of a word; the limit leaves room for eight such blocks.
 inline int64_t ToUnits(double units) {
   constexpr double kMost = static_cast<double>(int64_t{1} << 60);
   return static_cast<int64_t>(units < kMost ? units : kMost);
 }
 
-// Of a block of so many bytes.
+// Returns the units of one block.
 inline HalfUnits UnitsOf(const ClassWeight& weight, uint64_t object_bytes) {
   const auto bytes = static_cast<double>(static_cast<int64_t>(object_bytes));
   return {ToUnits(bytes * weight.units_per_byte),
@@ -65,7 +66,8 @@ class ClassWeights {
   ClassWeights(const ClassWeights&) = delete;
   ClassWeights& operator=(const ClassWeights&) = delete;
 
-  // Where the kernel refuses own memory, *scratch holds it.
+  // Returns the weight of a class's least or greatest size.  *scratch holds the result if the
+  // kernel refused own memory.
   const ClassWeight& Of(uint16_t size_class, AllocationSource source, bool greatest,
                         ClassWeight* scratch) const {
     const uint32_t index =
@@ -79,8 +81,8 @@ class ClassWeights {
     return known.weight;
   }
 
-  // Of a block that stands for `blocks`; *greatest says as which it is weighed.  `chance` is one of
-  // 2^31, each with the same probability.
+  // Returns the weight for a block that stands for `blocks`. *greatest tells whether it is weighed
+  // as the class's greatest size.  `chance` is uniform in [0, 2^31).
   const ClassWeight& Choose(uint16_t size_class, AllocationSource source, double blocks,
                             uint32_t chance, bool* greatest, ClassWeight* scratch) const {
     const ClassWeight& least = Of(size_class, source, false, scratch);
@@ -89,15 +91,15 @@ class ClassWeights {
     return ChooseSlow(size_class, source, blocks, chance, greatest, scratch);
   }
 
-  // For a child of fork.  One of the parent's threads may have been learning a weight.
+  // Called in a child of fork.  One of the parent's threads may have been computing a weight.
   void ForgetOtherThreads() const { learning_.store(false, std::memory_order_relaxed); }
 
   // Units of PeakState in a byte: 2^-20 of it, or larger ones where the rate is so small that
   // estimates need them.
   double units_per_byte() const { return units_per_byte_; }
-  // The variance of a half's estimate is at most so many times what is estimated: a block of w
-  // words has b (1 - q) / q = b / (e^(w x) - 1) <= 8 / x, with e^-x = sqrt(1 - rate), since b <= 8
-  // w.  So sums of variances, in units of it, are no larger than those of bytes.  0 at rate 1.
+  // The largest ratio of the variance of a half's estimate to the estimate.  A block of w words has
+  // b (1 - q) / q = b / (e^(w x) - 1) <= 8 / x, with e^-x = sqrt(1 - rate), since b <= 8 w.  So
+  // sums of variances in this unit are no larger than sums of bytes.  0 at rate 1.
   double noise_bytes() const { return noise_bytes_; }
 
  private:

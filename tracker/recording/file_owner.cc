@@ -21,7 +21,8 @@ bool ReadAt(int fd, uint64_t offset, Value* value) {
   return sys::Pread(fd, value, sizeof(*value), offset) == sizeof(*value);
 }
 
-// The id of the process that began the file and has not said that it ended; 0 if there is none.
+// Returns the id of the process that began the file and has not marked its end; 0 if no process
+// does.
 uint32_t OwnerOf(int fd) {
   FileHeader file = {};
   SegmentHeader segment = {};

@@ -1,4 +1,4 @@
-// Whose recording a file is.
+// Tells which process owns a recording's file.
 #ifndef ALLOMON_TRACKER_RECORDING_FILE_OWNER_H_
 #define ALLOMON_TRACKER_RECORDING_FILE_OWNER_H_
 
@@ -12,9 +12,10 @@ namespace allomon::recording {
 // open.  A system call.
 void HoldFile(int fd);
 
-// Whether another process still writes the regular file of that name.  One in another pid namespace
-// may have our own number, so the mark counts before numbers do; they tell of a host that has
-// closed all descriptors.  Up to eight system calls, none of which is a cancellation point.
+// Whether another process still writes the regular file of that name.  The mark is checked before
+// process ids, because a process in another pid namespace may have our own id.  The ids cover a
+// host that has closed all descriptors and so has lost its mark.  Makes up to eight system calls;
+// none is a cancellation point.
 bool IsOfAnother(const FilePath& path, uint32_t process_id);
 
 }  // namespace allomon::recording

@@ -1,4 +1,5 @@
-// Whether this process is a child that has inherited the memory of the one which set the mark.
+// Tells whether this process is a child that inherited the memory of the process which set the
+// mark.
 #ifndef ALLOMON_TRACKER_RECORDING_FORK_MARK_H_
 #define ALLOMON_TRACKER_RECORDING_FORK_MARK_H_
 
@@ -9,9 +10,10 @@
 
 namespace allomon::recording {
 
-// Set where a recording begins.  The mark stands in a page that the kernel empties in every child
-// with memory of its own, also one that was made by a bare clone(); where the kernel cannot, the
-// tracker's fork handlers tell.  A child of vfork, which has its parent's memory, is no child here.
+// Set when a recording begins.  The mark is in a page that the kernel clears in every child with
+// memory of its own, including one made by a bare clone().  If the kernel cannot, the tracker's
+// fork handlers report the fork.  A child of vfork shares its parent's memory and does not count as
+// a child here.
 //
 // Guarded by the recorder's lock.  Reading costs two loads.
 class ForkMark {

@@ -1,7 +1,7 @@
-// How blocks of each row ended: freed, promoted or died young, at about which age, and on which
-// thread.
+// Counts how blocks of each row ended: freed, promoted or died young, at about which age, and on
+// which thread.
 //
-// Find() and the counting take no lock; Add() under the recorder's.
+// Find() and the counting take no lock. Add() is called under the recorder's lock.
 #ifndef ALLOMON_TRACKER_RECORDING_LIFETIMES_H_
 #define ALLOMON_TRACKER_RECORDING_LIFETIMES_H_
 
@@ -17,8 +17,8 @@ struct BlockEnd {
   EventKind kind;
   bool by_other_thread;
   bool has_age;    // in bytes
-  uint64_t bytes;  // allocated meanwhile by the allocating thread
-  uint64_t nanos;  // that it lived
+  uint64_t bytes;  // allocated by the allocating thread during the block's life
+  uint64_t nanos;  // lifetime of the block
 };
 
 class LifetimeTable {
@@ -37,14 +37,14 @@ class LifetimeTable {
   void Begin(SegmentSource* source, WrittenField<uint32_t> count) { events_.Begin(source, count); }
   void Clear();
 
-  // 0 if it is not there, or was missed: who does not find looks again under the lock.
+  // Returns 0 if the key is not there or was missed. Callers that get 0 look again under the lock.
   uint32_t Find(const Key& key) const {
     return index_.Find(HashOf(key.row_, key.rest_), *this, [&](uint32_t number) {
       const Own& own = own_.At(number);
       return own.row == key.row_ && own.rest == key.rest_;
     });
   }
-  // Of a key that is not there.  0 if there is no room.
+  // Adds a key that is not there. Returns 0 if there is no room.
   uint32_t Add(const Key& key);
 
   void AddBlock(uint32_t event, uint64_t bytes) const {
@@ -53,7 +53,7 @@ class LifetimeTable {
     file[&Event::bytes].Add(bytes);
   }
 
-  // For the index.
+  // Links of the index.
   std::atomic<uint32_t>& Next(uint32_t event) const { return own_.At(event).next; }
   uint64_t HashOf(uint32_t event) const { return HashOf(own_.At(event).row, own_.At(event).rest); }
 

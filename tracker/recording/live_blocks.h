@@ -1,7 +1,7 @@
 // The sampled blocks that are live.
 //
-// Take(), Set() and Release() take no lock, and a thread that has released a block takes it again
-// without a locked instruction.  Grow() under the recorder's lock.
+// Take(), Set() and Release() take no lock.  A thread that has released a block takes it again
+// without a locked instruction.  Grow() is called under the recorder's lock.
 #ifndef ALLOMON_TRACKER_RECORDING_LIVE_BLOCKS_H_
 #define ALLOMON_TRACKER_RECORDING_LIVE_BLOCKS_H_
 
@@ -13,7 +13,7 @@
 
 namespace allomon::recording {
 
-// What its process must know of a block at its end.
+// Facts of a block that the process needs when the block ends.
 struct OwnBlock {
   uint64_t size_bytes;
   uint64_t birth_nanos;
@@ -36,7 +36,7 @@ class LiveBlocks {
     }
   };
   static constexpr uint32_t kMostCached = 16;
-  // Of one thread; see ThreadFreeCache.
+  // A thread's own; see ThreadFreeCache.
   using Cache = internal::ThreadFreeCache<Links, 1, kMostCached>;
 
   void Begin(SegmentSource* source, WrittenField<uint32_t> count) {
@@ -48,12 +48,12 @@ class LiveBlocks {
     own_.Clear();
   }
 
-  // A free number; 0 if Grow() must make one.
+  // Returns a free number; 0 if Grow() must make one.
   uint32_t Take(Cache* cache) {
     const uint32_t own = cache->Pop(links(), 0);
     return own != 0 ? own : free_.Pop(links());
   }
-  // A fresh number; 0 if there is no room.
+  // Makes a fresh number.  Returns 0 if there is no room.
   uint32_t Grow() {
     if (!blocks_.Reserve() || !own_.Reserve(blocks_.size() + 1)) return 0;
     const uint32_t number = blocks_.Add(LiveBlock{});

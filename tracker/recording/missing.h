@@ -1,5 +1,5 @@
-// What a recording lacks for want of room, by kind.  The counts are in own memory, and copied into
-// the file.
+// Counts the records that a recording lacks because there was no room, by kind.  The counts are in
+// own memory and are copied into the file.
 //
 // Any thread, no lock.
 #ifndef ALLOMON_TRACKER_RECORDING_MISSING_H_

@@ -12,9 +12,9 @@
 namespace allomon::recording {
 namespace {
 
-// What is added to addresses in a module that has gone without a word: the upper half of the
-// address space, with a place for each such module.  tracker/callstack/unloaded_code.h uses the
-// lower one.
+// Offsets added to addresses in a module that was unloaded without notice.  They lie in the upper
+// half of the address space, with one range for each such module. tracker/callstack/unloaded_code.h
+// uses the lower half.
 constexpr uint64_t kSilentlyGone = uint64_t{1} << 63;
 constexpr uint64_t kSilentStep = uint64_t{1} << 48;
 constexpr uint32_t kMostSilent = 1u << 14;
@@ -30,9 +30,10 @@ bool SameBuildId(const Module& a, const Module& b) {
          memcmp(a.build_id, b.build_id, a.build_id_bytes) == 0;
 }
 
-// What is asked of a module's file when the module is first met: system calls, and so not under the
-// lock.  A host that has given itself up to a filter has loaded the module before, or lets the
-// loader make the same calls; but nobody knows which, so there they are not made.
+// Reads facts from a module's file when the module is first met.  This takes system calls, so it
+// runs without the lock.  If the host may have a filter of system calls, these calls are not made:
+// the host probably loaded the module before the filter, or lets the loader make the same calls,
+// but neither is certain.
 class CodeLook {
  public:
   CodeLook(uintptr_t address, const char* path, const Module& module)
@@ -43,7 +44,8 @@ class CodeLook {
 
   bool IsDue() const { return is_due_; }
 
-  // The loader keeps a name as dlopen() was given it, and the current folder changes.
+  // The path of the module.  The loader keeps the name that dlopen() was given, which may be
+  // relative to a folder that was current then.
   const char* path() const { return path_; }
 
   void Take(Module* module) {
@@ -145,7 +147,8 @@ uint64_t ModuleTable::MovedBy(uintptr_t address, SegmentFile* file, Gone* gone, 
   return moved_by;
 }
 
-// Of a module that has no build id nobody knows whether it has come back.
+// Finds the module.  A module without a build id is never taken for one that has come back, since
+// that cannot be known.
 uint32_t ModuleTable::FindLocked(const Own& asked, Gone* gone) {
   if (last_ != 0 && own_.At(last_).is_loaded && IsSame(own_.At(last_), asked)) return last_;
   for (uint32_t index = 1; index <= count_; ++index) {

@@ -1,7 +1,8 @@
-// The modules that frames lie in: the loader is asked each time a frame may be new, inside malloc,
-// without the loader's lock and without a system call; and the kernel, when a module without a
-// build id is first met.  The C library loads and unloads modules by itself (iconv, NSS, PAM), and
-// tells nobody: so a module is known by what is there now, never by what was there before.
+// The modules that frames lie in.  The loader is queried each time a frame may be new: inside
+// malloc, without the loader's lock and without a system call.  The kernel is queried when a module
+// without a build id is first met.  The C library loads and unloads modules by itself (iconv, NSS,
+// PAM) without notice.  So a module is identified by what is mapped now, never by earlier
+// knowledge.
 #ifndef ALLOMON_TRACKER_RECORDING_MODULES_H_
 #define ALLOMON_TRACKER_RECORDING_MODULES_H_
 
@@ -24,28 +25,28 @@ class ModuleTable {
   void Begin(SegmentSource* source, WrittenField<uint32_t> count, TextStore* texts);
   void Clear();
 
-  // A module that has gone: to addresses in nodes in [begin, end], `by` is to be added.  An end of
-  // 0: none has.
+  // A module that was unloaded: the caller adds `by` to the addresses of nodes in [begin, end]. An
+  // `end` of 0 means that no module was.
   struct Gone {
     uintptr_t begin = 0;
     uintptr_t end = 0;
     uint64_t by = 0;
   };
 
-  // What is added to this address of code in a node: nothing, except for a module that was unloaded
-  // and has come back to the same place.  Its frames are then what they became when it went, so
-  // that a library that comes and goes takes its room once.  *gone is set if another module was
-  // there before: then the caller asks again, since there may have been several.  *is_known: the
-  // module has a record.  Not under the lock.
+  // Returns the offset of this address of code in a node.  It is 0, except for a module that was
+  // unloaded and has come back to the same place.  Frames of such a module keep the addresses they
+  // got when it was unloaded, so a library that is loaded repeatedly takes room only once.  Sets
+  // *gone if another module was there before; the caller then calls again, since there may have
+  // been several.  *is_known tells whether the module has a record.  Callers do not hold the lock.
   uint64_t MovedBy(uintptr_t address, SegmentFile* file, Gone* gone, bool* is_known);
 
-  // The module with code in [begin, end] has gone.  Under the lock.
+  // Marks the module with code in [begin, end] as unloaded.
   Gone Unload(uintptr_t begin, uintptr_t end, uint64_t by) ALLOMON_REQUIRES(recorder_lock);
 
  private:
-  // A module, in own memory: its record, and what it is known by.
+  // A module in own memory: its record, and the values that identify it.
   struct Own {
-    Module record;  // its moved_by is not 0 where it has gone, or has come back
+    Module record;  // its moved_by is not 0 once it was unloaded, even if it came back
     uint64_t path_hash;
     bool is_loaded;
   };
@@ -61,8 +62,8 @@ class ModuleTable {
   TextStore* texts_ = nullptr;
   OwnArray<Own, kMostModules> own_;
   uint32_t count_ = 0;
-  uint32_t silent_ = 0;  // that have gone without a word
-  uint32_t last_ = 0;    // index of the module that was asked for last
+  uint32_t silent_ = 0;  // unloaded without notice
+  uint32_t last_ = 0;    // index of the module of the last query
 };
 
 }  // namespace allomon::recording

@@ -5,18 +5,18 @@
 namespace allomon::recording {
 namespace {
 
-// Bounds the search for a moment in which nothing dies, where other threads free all the time.
+// Limits the tries to find a moment without deaths, in case other threads free all the time.
 constexpr uint32_t kMostLooks = 8;
 
 }  // namespace
 
 void PeakState::Begin(double units_per_byte) {
-  new (this) PeakState;  // the lock may have been a thread's that a fork has left behind
+  new (this) PeakState;  // resets the lock: a thread that fork did not copy may have held it
   bytes_per_unit_ = 1 / units_per_byte;
 }
 
-// The sums of now, not those that the thread has found: it may have been stopped since, and rows
-// that were freed meanwhile have not kept what they had.
+// Takes the current sums, not those that the calling thread found.  The thread may have been
+// stopped since, and rows that changed meanwhile have not saved their counts for the older sums.
 void PeakState::NoteSlow(uint64_t nanos, const Written<ProcessRecord>& file) {
   const internal::SpinLockHolder hold(lock_);
   for (uint32_t half = 0; half < kHalves; ++half) NoteHalf(half, file);
@@ -25,8 +25,8 @@ void PeakState::NoteSlow(uint64_t nanos, const Written<ProcessRecord>& file) {
   file[&ProcessRecord::peak_nanos].Store(nanos);
 }
 
-// A block that dies between the look and the new epoch is in no row's part of the peak.  Then the
-// sums are taken once more, after it.
+// A block that dies between the reading of the sums and the new epoch is in no row's part of the
+// peak.  If one did, the sums are read once more after the epoch.
 void PeakState::NoteHalf(uint32_t half, const Written<ProcessRecord>& file) {
   int64_t sums[kHalves];
   int64_t now[kHalves];
@@ -41,7 +41,8 @@ void PeakState::NoteHalf(uint32_t half, const Written<ProcessRecord>& file) {
     noise_at_peak_[half].store(noise_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     at_most_[half].store(true, std::memory_order_relaxed);
     const uint32_t epoch = epoch_[half].load(std::memory_order_relaxed) + 1;
-    // Pairs with the acquire in Epoch(): the rows that change from now on were live until now.
+    // Pairs with the acquire in Epoch(): blocks of rows that change from now on were live until
+    // now.
     epoch_[half].store(epoch);
     file.At(&ProcessRecord::peak_epoch, half).Publish(epoch);
     look(now);

@@ -1,15 +1,16 @@
-// What is live, by each half of the samples, and when most was: README.md, 4.
+// Tracks the live bytes of each half of the samples and their peaks: README.md, 4.
 //
-// The maximum of an estimate is larger than the truth, since it is looked for where the error is
-// large.  So one half of the samples says when the peak was, and the other half, which knows
-// nothing of the first one's error, says what was live then; and the other way round.
+// The maximum of an estimate overstates the truth, because it is found where the error is large.
+// So one half of the samples determines the time of the peak, and the other half, whose errors are
+// independent, determines what was live then; and vice versa.
 //
-// Half i is at its peak when its sum is the largest so far, or is still that one and the other
-// half's has grown.  The moment is then the last one before the half's sum falls that has the most
-// of the other: a program that only grows has its peak at the end, not at the half's last sample.
+// Half i reaches a peak when its sum is the largest so far, or when it stays at that sum and the
+// other half's grows.  Until the half's sum falls, the moment moves on to the one with the largest
+// sum of the other half.  So a program that only grows has its peak at the end, not at the half's
+// last sample.
 //
-// Any thread.  AddBirth() and AddDeath() take no lock, but for a new peak: that lock is held for
-// some 40 instructions.
+// Any thread.  AddBirth() and AddDeath() take a lock only for a new peak; it is held for some 40
+// instructions.
 #ifndef ALLOMON_TRACKER_RECORDING_PEAK_H_
 #define ALLOMON_TRACKER_RECORDING_PEAK_H_
 
@@ -25,7 +26,7 @@ namespace allomon::recording {
 // Sums are in units of ClassWeights::units_per_byte().
 class PeakState {
  public:
-  // `flags` of a Row tell the halves.
+  // `flags` of a Row tell which halves have the block.
   void AddBirth(uint8_t flags, const HalfUnits& units, uint64_t nanos,
                 const Written<ProcessRecord>& file) {
     AddNoise(flags, units.noise);  // before a new peak takes the sum
@@ -53,8 +54,8 @@ class PeakState {
   int64_t Live() const { return Mean(live_); }
   int64_t Peak() const { return Mean(other_); }
 
-  // The variance of Peak(), in its units and those of ClassWeights::noise_bytes().  Where the
-  // halves name two moments it may be a third larger (README.md, 4).
+  // The variance of Peak(), in units of noise_bytes().  It may be a third larger if the two halves
+  // have their peaks at different moments (README.md, 4).
   int64_t PeakNoise() const {
     return (noise_at_peak_[0].load(std::memory_order_relaxed) +
             noise_at_peak_[1].load(std::memory_order_relaxed)) /
@@ -91,7 +92,7 @@ class PeakState {
   std::atomic<int64_t> noise_ = 0;            // of both halves, added up
   std::atomic<bool> at_most_[kHalves] = {};   // nothing of the half has died since
 
-  // Another line, which only a new peak changes.
+  // On a cache line of its own, which only a new peak changes.
   alignas(64) std::atomic<uint32_t> epoch_[kHalves] = {};
   std::atomic<int64_t> noise_at_peak_[kHalves] = {};
   internal::SpinLock lock_;

@@ -76,7 +76,7 @@ double ProcessStore::PeakVariance() const {
          weights_->noise_bytes();
 }
 
-// The frames of a fresh row come first, each under the lock for itself.
+// The frames of a fresh row are added first. The lock is taken for each of them separately.
 uint32_t ProcessStore::RowFor(const Birth& birth) {
   const uint32_t known = rows_.Find(birth.key);
   if (__builtin_expect(known != 0, 1)) return known;
@@ -105,7 +105,7 @@ bool ProcessStore::Drop(uint64_t bytes) {
   return false;
 }
 
-// What cannot be followed to its end is not begun.
+// Adds a block only if there is room for everything that its end will need.
 bool ProcessStore::AddBlock(const Birth& birth, LiveBlocks::Cache* cache, BlockName* name) {
   NoteTime(birth.sample.nanos);
   const uint32_t row = RowFor(birth);
@@ -139,7 +139,7 @@ void ProcessStore::AddEnd(const BlockName& name, uint64_t object_bytes, const De
   end.kind = death.kind;
   end.by_other_thread = death.thread != name.thread;
   end.has_age = death.has_age;
-  // The words of another thread are known to a gap.
+  // The count of another thread is accurate to one sampling gap only.
   end.bytes = death.thread_bytes < block.birth_bytes ? 0 : death.thread_bytes - block.birth_bytes;
   end.nanos = death.nanos < block.birth_nanos ? 0 : death.nanos - block.birth_nanos;
   const LifetimeTable::Key key(end);

@@ -1,8 +1,9 @@
 // The recording of one process: all its records, and what an allocation, a promotion and a death
 // change in them.
 //
-// Nothing here allocates by malloc or fails.  Add(), Promote() and Remove() are called by any
-// thread at once: where stack, labels, sizes, ages and thread are known they take no lock.
+// Nothing here calls malloc or fails.  AddBlock(), PromoteBlock() and RemoveBlock() may be called
+// by several threads at once.  They take no lock if stack, labels, sizes, ages and thread are
+// known.
 #ifndef ALLOMON_TRACKER_RECORDING_PROCESS_STORE_H_
 #define ALLOMON_TRACKER_RECORDING_PROCESS_STORE_H_
 
@@ -26,7 +27,7 @@
 
 namespace allomon::recording {
 
-// What a recording says of its process.
+// Facts about the process that the recording stores.
 struct ProcessFacts {
   uint32_t pid = 0;
   uint32_t parent_pid = 0;
@@ -36,8 +37,8 @@ struct ProcessFacts {
   uint64_t seed = 0;
   double rate = 0;
   uint32_t callstack_size = 0;
-  bool follows_children = true;  // that it forks
-  ThreadName name = {};          // of its threads, until they get others
+  bool follows_children = true;  // records its forked children
+  ThreadName name = {};          // default name of its threads
   uint32_t program_bytes = 0;
   uint32_t command_bytes = 0;
   uint32_t allocator_bytes = 0;
@@ -58,7 +59,7 @@ struct Birth {
   ThreadSample sample;
 };
 
-// What is kept in the entry of a block.
+// The fields stored in the table entry of a block.
 struct BlockName {
   uint32_t serial;  // tells a block of this process from one that its parent allocated
   uint32_t number;
@@ -66,21 +67,21 @@ struct BlockName {
   uint32_t thread;
 };
 
-// How it ends.
+// The death or promotion of a block.
 struct Death {
   EventKind kind;
-  uint32_t thread;        // that ends it; 0: one without samples
+  uint32_t thread;        // number of the thread that ends it; 0: one without samples
   bool has_age;           // in bytes
-  uint64_t thread_bytes;  // allocated by the block's thread until now
+  uint64_t thread_bytes;  // allocated by the block's thread so far
   uint64_t nanos;
-  LiveBlocks::Cache* cache;  // of the thread that ends it; nullptr: none
+  LiveBlocks::Cache* cache;  // the ending thread's cache, or nullptr
 };
 
 class ProcessStore {
  public:
   explicit ProcessStore(const ClassWeights* weights) : weights_(weights) {}
 
-  // False if there is no room for the process.  Under the lock.
+  // Returns false if there is no room for the process.  Callers hold the lock.
   bool Begin(SegmentFile* file, const ProcessFacts& facts);
   // Forgets the records, which stay in the file.
   void Clear();
@@ -94,10 +95,10 @@ class ProcessStore {
     threads_.Leave(thread, exact_words);
     live_.Drain(cache);
   }
-  // Addresses of code that goes: see ModuleTable and CallTree.
+  // Moves addresses of code that is unloaded: see ModuleTable and CallTree.
   void Unload(uintptr_t begin, uintptr_t end, uint64_t by);
 
-  // False if there is no room, which is counted.
+  // Returns false if there is no room; the block is then counted as missing.
   bool AddBlock(const Birth& birth, LiveBlocks::Cache* cache, BlockName* name);
   void PromoteBlock(const BlockName& name, const Death& promotion);
   void RemoveBlock(const BlockName& name, const Death& death);
@@ -108,7 +109,7 @@ class ProcessStore {
   uint64_t allocated_bytes() const { return allocated_whole_.load(std::memory_order_relaxed); }
   uint64_t BytesOf(int64_t units) const;
   double PeakVariance() const;  // of the peak's bytes
-  // Of all sampled blocks.  Under the lock.
+  // Number of all sampled blocks.  Callers hold the lock.
   uint64_t samples() const { return threads_.samples(); }
 
   void SetEnded() { process_[&ProcessRecord::ended].Publish(1); }

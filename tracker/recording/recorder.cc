@@ -23,14 +23,14 @@ namespace allomon::recording {
 internal::SpinLock recorder_lock;
 uint32_t recorder_held_steps = 0;
 
-// What a thread is in the recording at the same place.
+// A thread's state in the recording with the same index.
 struct ThreadSlot {
-  uint32_t serial = 0;  // of the recording that has given the number
+  uint32_t serial = 0;  // serial of the recording that `number` belongs to
   uint32_t number = 0;
-  uint64_t managed_words = 0;  // of its managed heap, in this recording
+  uint64_t managed_words = 0;  // allocated in its managed heap during this recording
   uint64_t random = 0;
   LiveBlocks::Cache blocks = {};
-  bool has_ended = false;  // its cache stays empty: nobody would drain it once more
+  bool has_ended = false;  // true: its cache stays empty, since it would not be drained again
 };
 
 namespace {
@@ -51,15 +51,15 @@ BlockName Get(const ValueRoom& room) {
   return name;
 }
 
-// By the vdso: no system call.
+// Calls the vdso: no system call.
 uint64_t NanosOf(clockid_t clock) {
   timespec now = {};
   clock_gettime(clock, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Splitmix64 (Steele, Lea and Flood 2014): for weights and halves alone, whose errors nobody could
-// tell from those of better numbers.
+// Splitmix64 (Steele, Lea and Flood 2014).  It draws only weights and halves, for which better
+// random numbers would make no visible difference.
 uint64_t NextRandom(uint64_t* state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -67,7 +67,7 @@ uint64_t NextRandom(uint64_t* state) {
   return z ^ z >> 31;
 }
 
-// By the lower half of `random` and its last bit.
+// Draws the halves from the lower half of `random` and its highest bit.
 uint8_t HalvesOf(uint32_t both_share, uint64_t random) {
   if (both_share == UINT32_MAX || static_cast<uint32_t>(random) < both_share) {
     return kOfHalf[0] | kOfHalf[1];
@@ -115,8 +115,8 @@ const char* Recorder::Open() {
   return nullptr;
 }
 
-// The name may be that of a file which another process still writes: a program that another one has
-// started with the same environment, or one with the same number in another pid namespace.
+// Another process may still write a file of that name: a program started with the same environment,
+// or a process with the same id in another pid namespace.
 const char* Recorder::FindPath(bool is_child, FilePath* path) const {
   for (uint32_t attempt = is_child ? 1 : 0; attempt < kMostAttempts; ++attempt) {
     if (!ExpandPath(pattern_.text, facts_.pid, attempt > 0, attempt, path)) {
@@ -192,7 +192,7 @@ void Recorder::DeallocMajor(ValueRoom* room) { EndBlock(EventKind::kFreed, room)
 
 void Recorder::Dropped(uint64_t size_bytes) {
   const internal::DefaultFloat our_float;
-  IsReady(Nanos());  // a child of fork begins its own recording
+  IsReady(Nanos());  // begins the recording of a child of fork
   DropUnwritten(size_bytes);
 }
 
@@ -204,8 +204,8 @@ bool Recorder::AddBlock(const Allocation& allocation, bool young, ValueRoom* roo
   return added;
 }
 
-// The thread is busy: what a signal handler allocates and frees meanwhile stays out of the
-// recorder, which so has the thread's slot for itself.
+// The thread is marked busy.  So the allocations of a signal handler stay out of the recorder
+// meanwhile, and the recorder has the thread's slot for itself.
 bool Recorder::AddBirth(const Allocation& allocation, bool young, ValueRoom* room, bool* look) {
   const internal::BusyMark busy;
   Birth birth;
@@ -259,7 +259,8 @@ void Recorder::DescribeBirth(const Allocation& allocation, bool young, ThreadSlo
   birth->sample.estimated_words_variance = words * words * own.variance;
 }
 
-// The difference is very large where a clock went backwards.
+// Whether a look is due.  If the clock went backwards the difference wraps to a very large number,
+// so a look is due.
 bool Recorder::IsLookDue(uint64_t nanos) {
   const uint64_t look_nanos = look_nanos_.load(std::memory_order_relaxed);
   const uint64_t bytes = store_.allocated_bytes();
@@ -270,7 +271,7 @@ bool Recorder::IsLookDue(uint64_t nanos) {
   return IsLookDueSlow(nanos, look_nanos, bytes);
 }
 
-// One of the threads that find it due.
+// Only one of the threads that find a look due gets true.
 bool Recorder::IsLookDueSlow(uint64_t nanos, uint64_t look_nanos, uint64_t allocated_bytes) {
   if (!look_nanos_.compare_exchange_strong(look_nanos, nanos, std::memory_order_relaxed)) {
     return false;
@@ -314,8 +315,8 @@ void Recorder::SetNextLook(uint64_t allocated_bytes) {
   look_gap_bytes_.store(allocated_bytes, std::memory_order_relaxed);
 }
 
-// A thread that shares its record has no count of its own, so its blocks have no age.  In a child
-// that has no recording yet the block is its parent's.
+// Ends a block.  A thread that shares its record has no byte count of its own, so its blocks have
+// no age.  In a child that has no recording yet, the block belongs to the parent.
 void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   const internal::DefaultFloat our_float;
   if (__builtin_expect(fork_mark_.IsInChild(), 0)) return;
@@ -364,7 +365,7 @@ bool Recorder::FollowsLocked(uint64_t serial) {
   return !fork_mark_.IsInChild() && serial == serial_ && IsReadyLocked();
 }
 
-// The parent's blocks are known by its serial from now on.
+// From now on, blocks with the old serial belong to the parent.
 void Recorder::BeginAsChild() {
   is_writing_.store(false, std::memory_order_relaxed);
   store_.Clear();
@@ -386,14 +387,14 @@ void Recorder::BeginAsChild() {
   fork_mark_.Set();  // last; see IsWriting()
 }
 
-// A child without a recording must not look at the file at each sample, nor leave one that has no
-// name yet.
+// Prevents a child without a recording from checking the file at each sample, and from leaving
+// behind a file without its final name.
 void Recorder::GiveUpInChild() {
   store_.Clear();
   if (file_.is_open() && file_.is_named()) file_.Close();
 }
 
-// A memory file is shared with the parent.
+// Opens the file of a child.  A memory file is shared with the parent.
 bool Recorder::OpenForChild() {
   if (!file_.is_named()) return file_.is_open();
   FilePath path;
@@ -420,7 +421,7 @@ bool Recorder::IsOfThisRecording(const ThreadSlot& slot) const {
 }
 uint32_t Recorder::NumberOf(const ThreadSlot& slot) { return slot.number; }
 
-// The calling thread's number; 0 if there is no room.
+// Returns the calling thread's number; 0 if there is no room.
 uint32_t Recorder::EnterThreadSlow(ThreadSlot* slot) {
   *slot = {};
   const uint32_t tid = internal::OwnThreadId();
@@ -431,7 +432,7 @@ uint32_t Recorder::EnterThreadSlow(ThreadSlot* slot) {
   return slot->number;
 }
 
-// What the calling thread has allocated since the recording began.
+// Returns the words that the calling thread has allocated since the recording began.
 uint64_t Recorder::ExactWords(ThreadSlot* slot) {
   const internal::ThreadState& thread = internal::CurrentThread();
   if (thread.sampler != nullptr) slot->managed_words = thread.sampler->PassedWords(session_);
@@ -462,8 +463,8 @@ void Recorder::EndThreadAt(uint32_t place) {
   slot.has_ended = true;
 }
 
-// Nothing is written any more, but a thread that began to free a block before the recording ended
-// may still look at this one's words.
+// The recording has ended, but a thread that began to free a block before that may still read this
+// thread's words.
 void Recorder::ForgetThreadLocked(const ThreadSlot& slot) {
   if (fork_mark_.IsInChild() || !store_.is_begun() || !IsOfThisRecording(slot)) return;
   store_.threads().Forget(slot.number);

@@ -21,13 +21,13 @@ namespace allomon::recording {
 // Recordings at once.
 inline constexpr uint32_t kMostRecorders = internal::kMostCountingSessions;
 
-// Names that are tried for a file, if others are written under them.
+// Number of names tried for a file while other processes write files of those names.
 inline constexpr uint32_t kMostAttempts = 1000;
 
-// Open()'s answer to one more.
+// Open()'s error for a third recording.
 extern const char* const kTwoRecordings;
 
-struct ThreadSlot;  // what a thread is in a recording
+struct ThreadSlot;  // a thread's state in a recording
 
 struct RecorderTotals {
   uint64_t samples = 0;  // sampled blocks that the file has
@@ -43,34 +43,34 @@ class Recorder final : public internal::SessionClient {
   Recorder(const char* pattern, uint64_t limit_bytes, const ProcessFacts& facts);
   ~Recorder() override;
 
-  // Before Open().  It must live as long as the process.
+  // Call before Open().  `watcher` must live as long as the process.
   void SetWatcher(Watcher* watcher) { watcher_ = watcher; }
 
-  // Before Open().  The only memory file that it opens.
+  // Call before Open().  Then Open() accepts no other memory file.
   void SetMemoryFile(const FileId& memory_file) { memory_file_ = memory_file; }
 
-  // nullptr, or why not; what has the name of its file is then as it was.  Not inside malloc.  Then
-  // the session is started with this client, and told here; if it is, Commit() gives the file its
-  // name.
+  // Returns nullptr, or an error; the file that has the final name is unchanged then.  Not inside
+  // malloc.  After Open() the caller starts a session with this client and passes it to
+  // SetSession().  Commit() then gives the file its name.
   const char* Open();
   void SetSession(internal::SessionId session) ALLOMON_EXCLUDES(recorder_lock);
   const char* Commit() ALLOMON_EXCLUDES(recorder_lock);
 
-  // The file says that the recording has ended.  Nothing more is added.
+  // Marks the recording in the file as ended.  Nothing more is added.
   void End() ALLOMON_EXCLUDES(recorder_lock);
   RecorderTotals Totals() ALLOMON_EXCLUDES(recorder_lock);
   // PathOf() of start.h.
   bool CopyOwnPath(FilePath* path) ALLOMON_EXCLUDES(recorder_lock);
 
-  // What a watcher asks, in its look.  All answer false where nothing is recorded: the recording
-  // has ended or is lost, or another than the one of that serial goes on in this process.
+  // Functions that a watcher may call in its look.  All return false if nothing is recorded: the
+  // recording has ended or is lost, or this process writes a recording with another serial.
   bool Stand(Standing* standing) ALLOMON_EXCLUDES(recorder_lock);
   bool CopyPath(uint64_t serial, FilePath* path) ALLOMON_EXCLUDES(recorder_lock);
-  // A part of a segment, as it is at one moment.
+  // Copies a part of a segment, consistently as of one moment.
   bool CopyBytes(uint64_t serial, uint32_t segment, uint32_t offset, char* bytes, uint32_t size)
       ALLOMON_EXCLUDES(recorder_lock);
-  // The next look comes after so many bytes (UINT64_MAX: any number), if kLookNanos are not over
-  // before.
+  // Sets the bytes after which the next look comes, unless kLookNanos pass first.  UINT64_MAX: only
+  // time counts.
   void SetNextLook(uint64_t allocated_bytes) ALLOMON_EXCLUDES(recorder_lock);
 
   bool AllocMinor(const Allocation& allocation, internal::ValueRoom* room) override;
@@ -81,7 +81,7 @@ class Recorder final : public internal::SessionClient {
   void SurviveMinor(const Allocation&, internal::ValueRoom*) override {}
   void SurviveMajor(const Allocation&, internal::ValueRoom*) override {}
   void Dropped(uint64_t size_bytes) override;
-  // What is live when the recording ends stays so in the file.
+  // Blocks that are live when the recording ends stay live in the file.
   void DestroyMinor(internal::ValueRoom*) override {}
   void DestroyMajor(internal::ValueRoom*) override {}
 
@@ -103,7 +103,7 @@ class Recorder final : public internal::SessionClient {
   }
   bool IsWriting() const {
     if (__builtin_expect(fork_mark_.IsInChild(), 0)) return false;
-    // After the mark: in a child both were set anew, the mark last.
+    // Read after the mark: a child sets both anew, the mark last.
     return is_writing_.load(std::memory_order_acquire);
   }
   bool IsCheckDue(uint64_t nanos) const {
@@ -142,11 +142,11 @@ class Recorder final : public internal::SessionClient {
   uint32_t place_ = kMostRecorders;  // among the recorders
   Watcher* watcher_ = nullptr;
 
-  // Changed under the lock; of a recording that is being written all may read it.
+  // Changed under the lock.  While a recording is being written, any thread may read these.
   SegmentFile file_;
   ProcessStore store_;
   ForkMark fork_mark_;
-  uint32_t serial_ = 0;  // of the recording of this process; 0: none
+  uint32_t serial_ = 0;  // of the recording of this process; 0: no recording
   std::atomic<bool> is_writing_{false};
   std::atomic<uint64_t> check_nanos_{0};  // when the file was last looked at
 
@@ -155,7 +155,7 @@ class Recorder final : public internal::SessionClient {
   bool is_lost_ = false;
   RecorderTotals unwritten_;
 
-  // Of the last look; the first sample is looked at.
+  // State of the last look.  The initial value makes the first sample due for a look.
   std::atomic<uint64_t> look_nanos_{0 - kLookNanos};
   std::atomic<uint64_t> look_bytes_{0};
   std::atomic<uint64_t> look_gap_bytes_{UINT64_MAX};

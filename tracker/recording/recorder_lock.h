@@ -1,13 +1,14 @@
-// The lock of all recordings of the process, for what is rare: a new row, frame, text or thread, a
-// thread's end, a start and a stop.  A sample whose row and thread are known does not take it.
+// The lock of all recordings of the process.  It covers rare events: a new row, frame, text or
+// thread, a thread's end, a start and a stop.  A sample whose row and thread are known does not
+// take it.
 //
-// It is held for a bounded number of instructions, by a thread that is busy meanwhile: a signal
-// handler's allocations stay out of the tracker then, so that no handler waits for its own thread.
-// Under it nothing is allocated by malloc and no code of the host runs.  System calls under it, in
-// malloc: the mmap by which own memory grows; the two of a look at a named file, every 10 ms; and
-// those of a child of fork that begins its own file.  It is held around fork.
+// The lock is held for a bounded number of instructions, and its holder is marked busy.  So a
+// signal handler's allocations stay out of the tracker meanwhile, and no handler waits for its own
+// thread.  The holder calls no malloc and runs no code of the host.  System calls under the lock,
+// in malloc: the mmap by which own memory grows; the two calls of a check of a named file, every 10
+// ms; and those of a child of fork that begins its own file.  The lock is held around fork.
 //
-// inv.recording.bound: inside malloc it is held for at most kMostHeldSteps steps of loops, of less
+// inv.recording.bound: inside malloc the lock is held for at most kMostHeldSteps loop steps of less
 // than 30 instructions each.  Debug builds count them.
 #ifndef ALLOMON_TRACKER_RECORDING_RECORDER_LOCK_H_
 #define ALLOMON_TRACKER_RECORDING_RECORDER_LOCK_H_
@@ -18,11 +19,11 @@
 
 namespace allomon::recording {
 
-// A text is copied by the word, and chains of the indexes have a record or two.
+// A text is copied word by word, and a chain of an index has a record or two.
 inline constexpr uint32_t kMostHeldSteps = 4096;
 
 extern internal::SpinLock recorder_lock;
-// Since the lock was taken; debug builds alone.
+// Steps since the lock was taken; only in debug builds.
 extern uint32_t recorder_held_steps;
 
 // Under the lock.
@@ -44,7 +45,7 @@ class ALLOMON_SCOPED_LOCKABLE RecorderHold {
   RecorderHold& operator=(const RecorderHold&) = delete;
 
  private:
-  const internal::BusyMark busy_;  // from before the lock is taken until it is let go
+  const internal::BusyMark busy_;  // from before the lock is taken until after it is released
 };
 
 }  // namespace allomon::recording

@@ -1,7 +1,7 @@
-// The records of one kind and process in its file: numbered from 1 through all segments of their
-// kind.  How many there are and where they lie is in own memory.
+// The records of one kind and process in its file, numbered from 1 through all segments of that
+// kind.  The number of records and the places of segments are kept in own memory.
 //
-// Adding under the recorder's lock.  At() of a number that was given: any thread, no lock.
+// Records are added under the recorder's lock.  At() of a valid number: any thread, no lock.
 #ifndef ALLOMON_TRACKER_RECORDING_RECORDS_H_
 #define ALLOMON_TRACKER_RECORDING_RECORDS_H_
 
@@ -25,8 +25,8 @@ using OwnArray = internal::OwnArray<Element, kMost>;
 using ChainIndex = internal::ChainIndex<2 * kMostRecords>;
 using internal::Mix;
 
-// Calls add() under the lock, until it has found room or there is none; the disk is asked without
-// the lock.  add() answers 0 where there is no room.
+// Calls add() under the lock until it finds room or there is no more.  The file grows without the
+// lock. add() returns 0 if there is no room.
 template <typename Add>
 inline uint32_t WithRoom(SegmentFile* file, Add add) {
   for (;;) {
@@ -53,7 +53,8 @@ class SegmentSource {
 
   SegmentFile* file() const { return file_; }
 
-  // The place of the first record; nullptr if there is no segment.  *segment is its number.
+  // Returns the place of the first record, or nullptr if there is no segment.  *segment is the
+  // segment's number.
   char* Take(SegmentKind kind, uint32_t index, uint32_t* segment) {
     *segment = file_->Take();
     if (*segment == 0) return nullptr;
@@ -101,7 +102,7 @@ class SegmentList {
 template <typename Record, SegmentKind kKind>
 class Records {
  public:
-  // `count` is where the file counts them.
+  // `count` is the field of the file that holds the number of records.
   void Begin(SegmentSource* source, WrittenField<uint32_t> count) {
     source_ = source;
     written_count_ = count;
@@ -127,14 +128,14 @@ class Records {
     return count_ < kMostRecords &&
            (count_ < segments_.size() * kEach || segments_.Add(source_, kKind));
   }
-  // After a Reserve() that was granted.  It is counted when it is whole.
+  // Call after a successful Reserve().  The record is counted in the file once it is complete.
   uint32_t Add(const Record& record) {
     ALLOMON_DCHECK_LT("inv.recording.number", count_, segments_.size() * kEach);
     At(++count_).Write(record);
     written_count_.Publish(count_);
     return count_;
   }
-  // The records after the first `count` are given back, and zero again.
+  // Releases the records after the first `count` and zeroes them.
   void Shrink(uint32_t count) {
     written_count_.Publish(count);
     for (uint32_t number = count + 1; number <= count_; ++number) At(number).Write(Record{});

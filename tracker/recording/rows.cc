@@ -17,7 +17,7 @@ RowKey RowTable::KeyOf(uint32_t row) const {
           static_cast<uint8_t>(own.rest >> 16), static_cast<uint8_t>(own.rest >> 24)};
 }
 
-// What is fresh has nothing that was live at the peak.
+// A fresh row had no live blocks at the peak.
 uint32_t RowTable::Add(const RowKey& key, uint32_t node, TextRef labels, const PeakState& peak) {
   if (!rows_.Reserve() || !own_.Reserve(rows_.size() + 1) || !index_.Reserve()) return 0;
   Row row = {};
@@ -40,9 +40,9 @@ uint32_t RowTable::Add(const RowKey& key, uint32_t node, TextRef labels, const P
   return number;
 }
 
-// One thread keeps; those that would change the row wait for it.  So what is kept lacks or has a
-// change only of a thread that was past its look at the epoch when the peak came: an error of one
-// block for each (RECORDING.md, 7).
+// One thread saves the counts, and threads that would change the row wait for it.  So the saved
+// counts may miss or include only the change of a thread that had passed its check of the epoch
+// when the peak came: an error of one block for each such thread (RECORDING.md, 7).
 bool RowTable::KeepPeakSlow(Own* row, uint32_t half, uint32_t epoch) {
   std::atomic<uint32_t>& saved = row->saved[half];
   uint32_t number = saved.load(std::memory_order_relaxed) & ~kKeeping;
@@ -63,14 +63,14 @@ bool RowTable::KeepPeakSlow(Own* row, uint32_t half, uint32_t epoch) {
     count[&SavedCount::bytes].StoreDifference(file[&Row::bytes], file[&Row::freed_bytes]);
   }
   file.At(&Row::saved, half).Store(number);
-  // A reader that sees the epoch finds what was saved.
+  // A reader that sees the epoch also sees the saved counts.
   file.At(&Row::peak_epoch, half).Publish(epoch);
   row->peak_epoch[half].store(epoch, std::memory_order_release);
   saved.store(number, std::memory_order_release);
   return number != 0;
 }
 
-// Not under the lock.
+// Callers do not hold the lock.
 uint32_t RowTable::AddSaved() {
   return WithRoom(saved_.file(), [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
     return saved_.Reserve() ? saved_.Add(SavedCount{}) : 0;

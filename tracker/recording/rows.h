@@ -1,6 +1,6 @@
 // The rows of a recording: sampled blocks by call stack, labels, class of sizes and weight.
 //
-// Find() and the counting take no lock; Add() under the recorder's.
+// Find() and the counting take no lock.  Add() is called under the recorder's lock.
 #ifndef ALLOMON_TRACKER_RECORDING_ROWS_H_
 #define ALLOMON_TRACKER_RECORDING_ROWS_H_
 
@@ -29,17 +29,18 @@ class RowTable {
   }
   void Clear();
 
-  // 0 if it is not there, or was missed: who does not find looks again under the lock.
+  // Returns 0 if the key is not there or was missed.  Callers that get 0 look again under the lock.
   uint32_t Find(const RowKey& key) const {
     return index_.Find(HashOf(key), *this,
                        [&](uint32_t number) { return Is(own_.At(number), key); });
   }
-  // Of a key that is not there.  0 if there is no room.
+  // Adds a key that is not there.  Returns 0 if there is no room.
   uint32_t Add(const RowKey& key, uint32_t node, TextRef labels, const PeakState& peak);
 
   RowKey KeyOf(uint32_t row) const;
 
-  // `bytes` of one block.  False if its part of the peak had to be kept and there is no room.
+  // Adds one block of `bytes`.  Returns false if its part of the peak had to be saved and there is
+  // no room.
   bool AddBlock(uint32_t row, uint64_t bytes, const PeakState& peak) {
     Own& own = own_.At(row);
     const bool kept = KeepPeak(&own, peak);
@@ -55,7 +56,7 @@ class RowTable {
     return kept;
   }
 
-  // For the index.
+  // Links of the index.
   std::atomic<uint32_t>& Next(uint32_t row) const { return own_.At(row).next; }
   uint64_t HashOf(uint32_t row) const { return HashOf(KeyOf(row)); }
 
@@ -66,7 +67,8 @@ class RowTable {
     uint32_t rest;  // size_class, source << 16, flags << 24
     std::atomic<uint32_t> next;
     std::atomic<uint32_t> peak_epoch[kHalves];
-    // Number of a SavedCount, 0: none yet; and kKeeping while a thread keeps what was live.
+    // Number of a SavedCount, or 0 if there is no such record yet.  The bit kKeeping is set while a
+    // thread saves the counts.
     std::atomic<uint32_t> saved[kHalves];
     Written<Row> file;
   };
@@ -84,14 +86,15 @@ class RowTable {
     return own.stack == key.stack && own.labels == key.labels && own.rest == RestOf(key);
   }
 
-  // To be called before a row changes: what has not changed since the peak was live at the peak.
+  // Saves the row's counts at the peak before the row changes.  The counts of a row that has not
+  // changed since the peak are those of the peak.
   bool KeepPeak(Own* own, const PeakState& peak) {
     bool kept = true;
     for (uint32_t half = 0; half < kHalves; ++half) {
-      // What was live at the moment of a half is what the other one has.
+      // At the peak of one half, the live blocks are counted from the other half.
       if ((own->rest >> 24 & kOfHalf[1 - half]) == 0) continue;
       const uint32_t epoch = peak.Epoch(half);
-      // Acquire pairs with the release in KeepPeakSlow(): what was live has been read.
+      // Acquire pairs with the release in KeepPeakSlow(), which has read the counts of the peak.
       if (IsKeptSince(own->peak_epoch[half].load(std::memory_order_acquire), epoch)) continue;
       kept = KeepPeakSlow(own, half, epoch) && kept;
     }

@@ -19,15 +19,16 @@ namespace {
 
 namespace sys = internal::sys;
 
-// Header, process and texts: what a program takes that ends before its first sample.  The kernel
-// clears what is allocated, so the file is doubled, up to these steps: a MiB takes a tmpfs a
-// quarter of a millisecond.
+// The first segments hold header, process and texts: all that a program needs which ends before its
+// first sample.  The kernel clears allocated pages, so growth doubles the file but is limited to
+// these steps; one MiB takes a tmpfs a quarter of a millisecond.
 constexpr uint64_t kFirstBytes = 3 * kSegmentBytes;
 constexpr uint64_t kLeastGrowthBytes = 8 * kSegmentBytes;
 constexpr uint64_t kMostGrowthBytes = uint64_t{1} << 20;
-// Hosts close and use low descriptors as if they were theirs.
+// Our descriptor is at least this high, because hosts close and reuse low descriptors that are not
+// theirs.
 constexpr int kHighDescriptor = 900;
-// Between two requests to a disk that was full.
+// Refused requests before a full disk is tried again.
 constexpr uint32_t kRefusalsBeforeRetry = 1024;
 
 constexpr int kOpenFlags = O_RDWR | O_CLOEXEC | O_NOCTTY;
@@ -60,7 +61,8 @@ bool IsOurs(const FileHeader& header) {
          header.limit_bytes <= kMostLimitBytes;
 }
 
-// What has the name, if anything has.  A link such as /dev/stdout leads to what others use.
+// Whether the file that has the name, if any, may be replaced.  A link such as /dev/stdout leads to
+// a file that others use.
 bool MayBeReplaced(const FilePath& path) {
   struct stat status;
   if (sys::Lstat(path.text, &status) != 0 || S_ISREG(status.st_mode)) return true;
@@ -79,7 +81,7 @@ void Begin(const Written<FileHeader>& file, uint64_t limit_bytes) {
   header.limit_bytes = limit_bytes;
   header.segments_used = 1;
   file.Write(header);
-  // Last, and after the rest: a reader may map the file at once.
+  // The magic is written last: a reader may map the file at once.
   for (size_t i = 0; i < sizeof(kMagic); ++i) file.At(&FileHeader::magic, i).Publish(kMagic[i]);
 }
 
@@ -89,7 +91,7 @@ bool LimitAllows(uint64_t end_bytes) {
   return sys::Prlimit(RLIMIT_FSIZE, nullptr, &limit) == 0 && end_bytes <= limit.rlim_cur;
 }
 
-// Where a file system cannot promise its pages, zeros are written.
+// Writes zeros on a file system that cannot allocate pages in advance.
 bool WriteZeros(int fd, uint64_t begin, uint64_t end) {
   static const char zeros[4096] = {};
   for (uint64_t at = begin; at < end;) {
@@ -102,7 +104,7 @@ bool WriteZeros(int fd, uint64_t begin, uint64_t end) {
 
 bool AllocateIn(int fd, uint64_t begin, uint64_t end) {
   if (!LimitAllows(end)) return false;
-  // A tmpfs takes back what it has allocated when a signal comes; a shorter piece may get through.
+  // A tmpfs undoes an allocation that a signal interrupts.  A retry may get through.
   for (int tries = 0;; ++tries) {
     const int error = sys::Fallocate(fd, begin, end - begin);
     if (error == -EOPNOTSUPP) return WriteZeros(fd, begin, end);
@@ -131,8 +133,8 @@ const char* SegmentFile::Open(const FilePath& path, uint64_t limit_bytes,
   return IsOfDescriptor(path) ? OpenDescriptor(memory_file) : Create(WholeSegments(limit_bytes));
 }
 
-// Another process may have the number by now.  To open a device of its may do something, so the
-// file is looked at before, and once more when it is open.
+// The descriptor's number may be another process's file by now.  Opening a device can have effects,
+// so the file is checked before it is opened, and again when it is open.
 const char* SegmentFile::OpenDescriptor(const FileId& memory_file) {
   const char* const other =
       memory_file.inode != 0 ? kNoMemoryFile : "it is no memory file of a recording; name a file";
@@ -250,8 +252,8 @@ uint32_t SegmentFile::segments_used() const {
 
 uint32_t SegmentFile::Take() { return is_named_ ? TakeNamed() : TakeShared(); }
 
-// All processes of the file count in its header.  Whatever it says, the segment is one of the
-// file's.
+// All processes that share the file take segments from the count in its header.  Whatever the count
+// says, the segment returned lies in the file.
 uint32_t SegmentFile::TakeShared() {
   uint64_t* const used = &reinterpret_cast<FileHeader*>(base_)->segments_used;
   uint64_t segment = __atomic_load_n(used, __ATOMIC_RELAXED);
@@ -274,7 +276,8 @@ uint32_t SegmentFile::TakeNamed() {
     needs_growth_ = true;
     return 0;
   }
-  // An eighth is left: somebody asks the disk before anybody waits for it.
+  // Less than an eighth of the allocated pages is left: a thread grows the file before any thread
+  // has to wait for it.
   if (end + allocated / 8 > allocated && allocated < limit_bytes_) {
     growth_is_near_.store(!is_full_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
@@ -294,17 +297,18 @@ void SegmentFile::GrowAhead() {
   is_growing_.store(false, std::memory_order_release);
 }
 
-// The caller asks for a segment again, and comes back if others have taken what there was.
+// The caller tries to take a segment again, and calls again if other threads have taken the new
+// ones.
 void SegmentFile::Grow() {
   for (uint32_t look = 0; is_growing_.exchange(true, std::memory_order_acquire); ++look) {
     internal::PauseBetweenLooks(look);
-    if (!is_growing_.load(std::memory_order_relaxed)) return;  // another thread has asked
+    if (!is_growing_.load(std::memory_order_relaxed)) return;  // another thread has grown it
   }
   GrowOnce();
   is_growing_.store(false, std::memory_order_release);
 }
 
-// By the thread that has set is_growing_.
+// Called by the thread that has set is_growing_.
 void SegmentFile::GrowOnce() {
   const uint64_t allocated = allocated_bytes_.load(std::memory_order_relaxed);
   const uint64_t growth = std::clamp(allocated, kLeastGrowthBytes, kMostGrowthBytes);
@@ -328,7 +332,8 @@ bool SegmentFile::IsOurs(int fd, struct stat* status) const {
          status->st_ino == inode_;
 }
 
-// The host may have closed all descriptors, or have a file of its own at ours.
+// Finds our file again if the host has closed its descriptor or opened another file under the same
+// number.
 bool SegmentFile::FindDescriptor(struct stat* status) {
   fd_ = sys::Open(path_.text, kOpenFlags | O_NOFOLLOW);
   if (fd_ < 0) return false;
@@ -343,7 +348,7 @@ bool SegmentFile::Check() {
   if (is_lost_) return false;
   if (!is_named_) return true;
   is_protected_.store(IsBusErrorHandlerInFront(), std::memory_order_relaxed);
-  // A thread that grows the file uses the descriptor, and meets the same truncation.
+  // A thread that grows the file uses the descriptor, and finds the same truncation.
   if (is_growing_.exchange(true, std::memory_order_acquire)) return !is_lost_;
   struct stat status;
   const bool is_known = IsOurs(fd_, &status) || FindDescriptor(&status);
@@ -355,7 +360,7 @@ bool SegmentFile::Check() {
   return !is_lost_;
 }
 
-// In one step, so that no thread finds a page that is not there.
+// One call replaces all pages, so that no thread finds an unmapped page.
 void SegmentFile::Forget() {
   is_lost_ = true;
   sys::Mmap(base_, limit_bytes_, PROT_READ | PROT_WRITE,

@@ -1,16 +1,16 @@
 // The mapped file of a recording: segments of recording_layout.h, taken one after the other.
 //
-// There are two kinds.  A memory file was made by somebody else, who sealed it against shrinking
-// and growing; all processes of a tree share it.  A named file is made here, belongs to this
-// process, and grows: its pages are allocated before anybody touches them.
+// There are two kinds.  A memory file was made by another program, which has sealed its size; all
+// processes of a tree share it.  A named file is made here, belongs to this process, and grows.
+// Its pages are allocated before they are touched.
 //
-// Where segments lie, how many are taken and how far the disk reaches is in own memory.  The one
-// number that is read from a file is the count of a memory file, from which all its processes take
-// segments: it is held against the limit, and whoever falsifies it spoils reports.
+// The places of segments, the number taken and the allocated size are kept in own memory.  The only
+// number read from a file is the count of a memory file, from which all its processes take
+// segments.  It is checked against the limit, so that a false count can only spoil reports.
 //
-// Open(), Commit(), Close(), Grow() and Check() make system calls, allocate nothing, set no errno,
-// are no cancellation points, and are called where the caller is not sampled.  Take() is called
-// under the recorder's lock and makes none.
+// Open(), Commit(), Close(), Grow() and Check() make system calls.  They allocate nothing, set no
+// errno and are no cancellation points.  Their callers are not sampled.  Take() is called under the
+// recorder's lock and makes no system call.
 #ifndef ALLOMON_TRACKER_RECORDING_SEGMENT_FILE_H_
 #define ALLOMON_TRACKER_RECORDING_SEGMENT_FILE_H_
 
@@ -26,10 +26,11 @@
 
 namespace allomon::recording {
 
-// Open()'s answer where a path in /proc, of a memory file that somebody held, leads nowhere, or to
-// another file: a process that was given the number since.
+// Open()'s error if a path in /proc to a memory file no longer leads to that file: its holder has
+// ended, or another process has got its id.
 extern const char* const kNoMemoryFile;
-// A memory file has no room for another process.  Its owner says so, once.
+// Open()'s error if a memory file has no room for another process.  The file's owner reports it,
+// once.
 extern const char* const kMemoryFileFull;
 
 class SegmentFile {
@@ -38,16 +39,16 @@ class SegmentFile {
   SegmentFile(const SegmentFile&) = delete;
   SegmentFile& operator=(const SegmentFile&) = delete;
 
-  // nullptr, or what is wrong and what to do, for "cannot record to PATH: ".  A memory file has its
-  // own limit, and is opened only if it is that of the id.  A named file has a name of its own
-  // until Commit().
+  // Returns nullptr, or an error and its remedy, for "cannot record to PATH: ".  A memory file has
+  // its own limit, and is opened only if its id is `memory_file`.  A named file has a temporary
+  // name until Commit().
   const char* Open(const FilePath& path, uint64_t limit_bytes, const FileId& memory_file = {});
-  // A named file replaces what has its name, which another process may go on writing.  The same
-  // answers.
+  // Gives a named file its final name.  It replaces a file of that name, to which another process
+  // may still write.  Returns as Open() does.
   const char* Commit();
-  // Leaves a file that was committed as it is, and removes one that was not.
+  // Keeps a file that was committed, and removes any other.
   void Close();
-  // For a child of fork.  The file is the parent's, which may not have given it its name yet.
+  // Called in a child of fork.  The file is the parent's, which may not have committed it yet.
   void CloseInChild() {
     fresh_path_.text[0] = '\0';
     Close();
@@ -58,30 +59,31 @@ class SegmentFile {
   const FilePath& path() const { return path_; }
   uint32_t segment_count() const { return static_cast<uint32_t>(limit_bytes_ / kSegmentBytes); }
 
-  // Of the file, as far as it reaches; all processes' segments are counted.
+  // Number of segments in use in the file, those of all its processes included.
   uint32_t segments_used() const;
 
-  // The number of a fresh segment, all zero; 0 if there is none.  Then NeedsGrowth() tells, under
-  // the same hold of the lock, whether Grow() may help; else the limit is reached or there is no
-  // disk, which the file's header counts.
+  // Returns the number of a fresh segment, all zero; 0 if there is none.  If there is none,
+  // NeedsGrowth() under the same hold of the lock tells whether Grow() may help.  If not, the limit
+  // is reached or the disk is full, and the file's header counts the loss.
   uint32_t Take();
   char* At(uint32_t segment) const { return base_ + uint64_t{segment} * kSegmentBytes; }
 
   bool NeedsGrowth() const { return needs_growth_; }
 
-  // Not under the lock.  One thread asks the disk; others that need it wait for that one, and those
-  // that do not go on.
+  // Grow() and GrowAhead() are called without the lock.  One thread at a time allocates pages.  In
+  // Grow() other threads wait for it; in GrowAhead() they return at once.
   bool IsGrowthNear() const { return growth_is_near_.load(std::memory_order_relaxed); }
   void Grow();
   void GrowAhead();
 
-  // Whether stores may be made.  False when somebody has truncated the file or it is out of reach:
-  // its pages are then anonymous memory that nobody will read, so that touching them harms nobody.
-  // Under the lock.  A system call or two for a named file, else nothing.
+  // Whether the file can be written.  False if it was truncated or cannot be found: its pages are
+  // then anonymous memory that nobody will read, so stores do no harm.  Callers hold the lock.
+  // Makes a system call or two for a named file, else none.
   bool Check();
-  // What is known without a look.  Any thread, one load.
+  // Whether a bus error has shown that the file was truncated.  Any thread, one load, no check of
+  // the file.
   bool IsHarmed() const { return harm_->load(std::memory_order_relaxed); }
-  // Whether a truncation between two looks is answered (bus_errors.h).
+  // Whether the handler of bus_errors.h would catch a store after a truncation.
   bool IsProtected() const { return !is_named_ || is_protected_.load(std::memory_order_relaxed); }
 
  private:
@@ -103,22 +105,22 @@ class SegmentFile {
   char* base_ = nullptr;
   uint64_t limit_bytes_ = 0;  // mapped; whole segments
   bool is_named_ = false;
-  // Of a named file.
+  // Fields of a named file.
   FilePath path_ = {};
   FilePath fresh_path_ = {};  // until Commit(); then empty
   bool is_lost_ = false;
   const std::atomic<bool>* harm_ = &kNoHarm;
   std::atomic<bool> is_protected_{true};
-  int fd_ = -1;  // of the thread that grows or, under the lock, checks
+  int fd_ = -1;  // used by the thread that grows or, under the lock, checks
   dev_t device_ = 0;
   ino_t inode_ = 0;
   uint32_t next_ = 0;          // segment that is taken next
-  bool needs_growth_ = false;  // the last Take() was refused for want of pages
+  bool needs_growth_ = false;  // the last Take() lacked pages
   std::atomic<uint64_t> allocated_bytes_{0};
   std::atomic<bool> growth_is_near_{false};
   std::atomic<bool> is_growing_{false};
   std::atomic<bool> is_full_{false};  // the disk has refused
-  uint32_t refusals_ = 0;             // since the disk was asked last
+  uint32_t refusals_ = 0;             // since the last try to grow
 
   static const std::atomic<bool> kNoHarm;
 };

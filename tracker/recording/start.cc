@@ -56,8 +56,8 @@ void AddAllocator(ProcessFacts* facts) {
   AppendText(replaced != nullptr ? replaced : "", facts);
 }
 
-// On the heap, as all that is large here: a request to a process that runs is carried out by any of
-// its threads, which may have a small stack.
+// Large objects are on the heap: any thread may carry out a request to start, and its stack may be
+// small.
 std::unique_ptr<ProcessFacts> FactsOf(const StartOptions& options) {
   auto owned = std::make_unique<ProcessFacts>();
   ProcessFacts& facts = *owned;
@@ -135,7 +135,7 @@ Started StartRecorder(const StartOptions& options) {
   started.session = result.id;
   if (result.error != internal::ControlError::kNone) return started;
   kept->SetSession(result.id);
-  // Last: a start that is refused leaves what has the name.
+  // Commit comes last, so that a start that fails leaves a file of the same name unchanged.
   started.error = kept->Commit();
   if (started.error != nullptr) StopRecorder(result.id);
   return started;

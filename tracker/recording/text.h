@@ -22,7 +22,7 @@ class TextStore {
     used_bytes_ = 0;
   }
 
-  // Cut at kMostTextBytes.  No text if there is no room.
+  // Adds a text, cut at kMostTextBytes.  Returns an empty one if there is no room.
   TextRef Add(const char* text, uint64_t length_bytes);
 
  private:

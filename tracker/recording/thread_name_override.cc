@@ -1,5 +1,5 @@
-// Learns the names of threads as the program gives them: this pthread_setname_np and this prctl
-// stand in front of the C library's.  See thread_names.h, and host_filter.h for the rest of prctl.
+// Learns the names that the program gives its threads: this pthread_setname_np and this prctl
+// override the C library's.  See thread_names.h, and host_filter.h for the rest of prctl.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/prctl.h>

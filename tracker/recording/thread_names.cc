@@ -13,7 +13,8 @@ namespace {
 
 __thread ThreadName own_name __attribute__((ALLOMON_TLS_MODEL));
 
-// Names for other threads, until those take them.  A later name may displace an earlier one.
+// Names given to other threads, until those threads take them.  A later name may displace an
+// earlier one.
 struct Given {
   pthread_t thread;  // 0: none
   ThreadName name;

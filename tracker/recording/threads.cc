@@ -7,7 +7,7 @@
 namespace allomon::recording {
 namespace {
 
-// Of a sum that no other thread writes: the file gets a copy.
+// Adds to a sum that only the calling thread writes, and copies it to the file.
 void AddOwn(const Wide& part, Wide* sum, const Written<Thread>& file, Wide Thread::*copy) {
   const uint64_t fraction = sum->fraction + part.fraction;
   sum->whole += part.whole + (fraction >> 32);
@@ -52,7 +52,7 @@ uint32_t ThreadTable::Enter(uint32_t tid, Missing* missing) {
   TakeName(number);
   Own& own = own_.At(number);
   own.countdown.store(&internal::countdown_words, std::memory_order_relaxed);
-  // Pairs with the load in WordsOfOtherSlow(): the countdown is there, too.
+  // Pairs with the load in WordsOfOtherSlow(): a thread that sees it also sees the countdown.
   own.thread.store(&internal::CurrentThread());
   return number;
 }
@@ -87,7 +87,7 @@ void ThreadTable::AddSample(uint32_t number, const ThreadSample& sample) {
   TakeName(number);
 }
 
-// Exact words are one thread's, and their estimate is compared with them: here there are none.
+// A shared record has no exact words, so it has no estimate to compare with them either.
 void ThreadTable::AddSharedSample(const ThreadSample& sample) const {
   Own& own = own_.At(kMostThreads);
   const Written<Thread> file = own.file;
@@ -111,15 +111,15 @@ void ThreadTable::Leave(uint32_t number, uint64_t exact_words) {
   file[&Thread::ended].Store(1);
 }
 
-// A thread that looks at this one's words has counted itself before it looked, so either it sees
-// that there is no thread any more, or it is waited for: it makes four loads.
+// A thread that reads this thread's words counts itself first. So either it sees that the thread is
+// gone, or it is waited for here, for the time of four loads.
 void ThreadTable::Forget(uint32_t number) {
   Own& own = own_.At(number);
   own.thread.store(nullptr);
   for (uint32_t look = 0; own.readers.load() != 0; ++look) internal::PauseBetweenLooks(look);
 }
 
-// The order of all (seq_cst) is what Forget() argues with.
+// Forget() relies on the order of all these operations (seq_cst).
 uint64_t ThreadTable::WordsOfOtherSlow(uint32_t number, internal::SessionId session) const {
   Own& own = own_.At(number);
   uint64_t words = 0;

@@ -1,7 +1,7 @@
-// The threads of a recording: what each allocated, exactly and as estimated.
+// The threads of a recording: the exact and the estimated allocation of each.
 //
-// A thread's sums of what it allocated are written by that thread alone, those of what was freed by
-// any.  Enter() and Leave() under the recorder's lock; the rest takes none.
+// Only the thread itself writes the sums of its allocations; any thread writes those of its freed
+// blocks.  Enter() and Leave() are called under the recorder's lock; the rest takes no lock.
 #ifndef ALLOMON_TRACKER_RECORDING_THREADS_H_
 #define ALLOMON_TRACKER_RECORDING_THREADS_H_
 
@@ -16,36 +16,36 @@
 
 namespace allomon::recording {
 
-// A sampled block, as its thread's totals see it.
+// A sampled block as the totals of its thread count it.
 struct ThreadSample {
   Wide blocks;
   Wide bytes;
   uint64_t nanos;
-  uint64_t exact_words;  // of the thread, this block's included
+  uint64_t exact_words;  // allocated by the thread, this block included
   double estimated_words;
   double estimated_words_variance;
 };
 
 class ThreadTable {
  public:
-  // Threads that are given no name are called `default_name`.
+  // `default_name` is the name of threads that are given none.
   void Begin(SegmentSource* source, WrittenField<uint32_t> count, const ThreadName& default_name);
   void Clear();
 
-  // The number of the calling thread, which is new; 0 if there is no room.  Beyond kMostThreads,
-  // threads share the last record, which has no number of the kernel's.
+  // Enters the calling thread, which is new.  Returns its number; 0 if there is no room.  Threads
+  // beyond kMostThreads share the last record, which has no thread id.
   uint32_t Enter(uint32_t tid, Missing* missing) ALLOMON_REQUIRES(recorder_lock);
-  // The calling thread, which is `number`, ends; `exact_words` of it in all.
+  // The calling thread, with this number, ends; it has allocated `exact_words` in all.
   void Leave(uint32_t number, uint64_t exact_words) ALLOMON_REQUIRES(recorder_lock);
-  // The thread's memory goes: no other thread reads its words after this.
+  // Called before the thread's memory is released: no other thread reads its words after this.
   void Forget(uint32_t number) ALLOMON_REQUIRES(recorder_lock);
 
-  // Whether the record is of one thread.
+  // Whether several threads share the record.
   static bool IsShared(uint32_t number) { return number == kMostThreads; }
 
-  // By the thread that is `number`.
+  // Called by the thread with this number.
   void AddSample(uint32_t number, const ThreadSample& sample);
-  // By any thread.
+  // Called by any thread.
   void RemoveBlock(uint32_t number, const Wide& blocks, const Wide& bytes) const {
     const Written<Thread> file = own_.At(number).file;
     file[&Thread::freed_samples].Add(1);
@@ -56,27 +56,28 @@ class ThreadTable {
     own_.At(number).file[&Thread::last_nanos].Store(nanos);
   }
 
-  // The words that the thread has allocated since the session began: of another thread than the
-  // caller, which is `caller`, to a gap; of one that has ended until its end.
+  // Returns the words that the thread has allocated since the session began.  `caller` is the
+  // calling thread's number.  The count of another thread is accurate to one sampling gap; that of
+  // an ended thread includes all words until its end.
   uint64_t WordsOf(uint32_t number, uint32_t caller, internal::SessionId session) const {
     if (__builtin_expect(number == caller, 1)) return OwnWords(number, session);
     return WordsOfOtherSlow(number, session);
   }
 
-  // Of all threads.  Under the lock.
+  // Number of samples of all threads.  Callers hold the lock.
   uint64_t samples() const;
 
  private:
   static constexpr uint32_t kManyThreads = UINT32_MAX;
 
   struct Own {
-    // While it runs; see WordsOfOtherSlow().
+    // Set while the thread runs; see WordsOfOtherSlow().
     std::atomic<const internal::ThreadState*> thread;
     std::atomic<const std::atomic<int64_t>*> countdown;
     std::atomic<uint32_t> readers;
-    std::atomic<uint64_t> exact_words;  // as of its last sample, or its end
-    // Written by the thread alone, which so adds to them without a locked instruction.  Of the
-    // shared record `samples` alone, by any thread.
+    std::atomic<uint64_t> exact_words;  // at its last sample, or at its end
+    // Only the thread itself writes these, so it needs no locked instruction.  Of the shared record
+    // only `samples` is used, by any thread.
     std::atomic<uint64_t> samples;
     Wide blocks;
     Wide bytes;

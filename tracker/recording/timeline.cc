@@ -14,7 +14,7 @@ uint64_t ToBytes(int64_t live, double units_per_byte) {
   return live <= 0 ? 0 : static_cast<uint64_t>(static_cast<double>(live) / units_per_byte);
 }
 
-// The later point's values; both points' maximum.
+// The merged point has the later point's values and the maximum of both.
 void MergeInto(const TimelinePoint& later, TimelinePoint* point) {
   const uint64_t most = std::max(point->most_live_bytes, later.most_live_bytes);
   *point = later;
@@ -40,8 +40,8 @@ void Timeline::Clear() {
   own_ = nullptr;
 }
 
-// A thread that is stopped in here keeps no other from its work: the intervals that pass meanwhile
-// are one.
+// A thread that is stopped in here does not block others: the intervals that pass meanwhile become
+// one.
 void Timeline::Close(uint64_t nanos, uint64_t allocated_bytes, int64_t live,
                      double units_per_byte) {
   if (busy_.exchange(true, std::memory_order_acquire)) return;
@@ -67,7 +67,7 @@ void Timeline::Add(const TimelinePoint& point) {
   ALLOMON_DCHECK_LE("inv.recording.timeline", points_.size(), kMostTimelinePoints);
 }
 
-// Points may lie far apart, so that one doubling may merge few.
+// Points may lie far apart, so that one doubling of the interval merges few of them.
 void Timeline::Halve() {
   uint32_t left = kMostTimelinePoints;
   while (left > kMostTimelinePoints / 4 * 3) {

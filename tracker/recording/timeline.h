@@ -1,9 +1,9 @@
-// The course of a recording in time: one point for each interval in which something happened, of
-// which there are at most kMostTimelinePoints; then the interval doubles, and points that share one
-// are merged.
+// The recording's course over time: one point for each interval in which something happened. At
+// most kMostTimelinePoints are kept. Then the interval doubles, and points in the same interval are
+// merged.
 //
-// Any thread, without a lock: a thread that finds another one at it leaves the point to that one.
-// The point of an interval is written when the interval is over; a reader adds the point of now.
+// Any thread, without a lock: a thread that finds another one at work here leaves the point to it.
+// The point of an interval is written when the interval is over; a reader adds the current point.
 #ifndef ALLOMON_TRACKER_RECORDING_TIMELINE_H_
 #define ALLOMON_TRACKER_RECORDING_TIMELINE_H_
 
@@ -21,9 +21,9 @@ class Timeline {
              WrittenField<uint64_t> interval_nanos);
   void Clear();
 
-  // Whether an interval is over, so that Close() is to be called before anything else changes.
+  // Whether an interval is over. If so, call Close() before any other change.
   bool IsOver(uint64_t nanos) const { return nanos >= end_nanos_.load(std::memory_order_relaxed); }
-  // What was allocated and live until `nanos`; `live` in units of PeakState.
+  // Adds the point of the values until `nanos`; `live` is in units of PeakState.
   void Close(uint64_t nanos, uint64_t allocated_bytes, int64_t live, double units_per_byte);
   // After a birth.
   void NoteLive(int64_t live) {
@@ -48,7 +48,7 @@ class Timeline {
 
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> end_nanos_{0};
-  std::atomic<int64_t> most_{0};  // that was live in this interval
+  std::atomic<int64_t> most_{0};  // maximum in this interval
 };
 
 }  // namespace allomon::recording

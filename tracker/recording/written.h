@@ -1,11 +1,12 @@
-// What stands in a recording's file, as its writer sees it: places to store to and to add to.
+// Write access to the fields of a recording's file: stores and additions.
 //
-// Others can write the file, so nothing of it may steer the process.  A written field therefore has
-// no conversion to its value, and no call here returns one: what the process must know it keeps in
-// its own memory.  What somebody else writes into the file can spoil a report and no host.
+// Other processes can write the file, so its contents must never steer this process.  A written
+// field therefore has no conversion to its value, and no call here returns one.  Values that the
+// process needs are kept in own memory.  Foreign writes to the file can spoil a report, but not the
+// host.
 //
 // Any thread; no lock; no system call.  A store into a file that was truncated meanwhile raises
-// SIGBUS, which bus_errors.h answers.  Stores are relaxed but for Publish().
+// SIGBUS, which bus_errors.h handles.  Stores are relaxed except in Publish().
 #ifndef ALLOMON_TRACKER_RECORDING_WRITTEN_H_
 #define ALLOMON_TRACKER_RECORDING_WRITTEN_H_
 
@@ -27,10 +28,10 @@ class WrittenField {
   explicit WrittenField(Value* at) : at_(at) {}
 
   void Store(Value value) const { __atomic_store(at_, &value, __ATOMIC_RELAXED); }
-  // A reader that sees the value sees what was stored before.
+  // A reader that sees the value sees all earlier stores.
   void Publish(Value value) const { __atomic_store(at_, &value, __ATOMIC_RELEASE); }
   void Add(Value value) const { __atomic_fetch_add(at_, value, __ATOMIC_RELAXED); }
-  // The difference of two other fields, which stays in the file.
+  // Stores the difference of two other fields of the file; its value is not returned.
   void StoreDifference(const WrittenField& of, const WrittenField& less) const {
     Store(__atomic_load_n(of.at_, __ATOMIC_RELAXED) - __atomic_load_n(less.at_, __ATOMIC_RELAXED));
   }
@@ -47,7 +48,7 @@ class Written {
 
   bool is_there() const { return at_ != nullptr; }
 
-  // Of a record that nobody refers to yet.
+  // Writes a record that nothing refers to yet.
   void Write(const Record& record) const { memcpy(at_, &record, sizeof(record)); }
 
   template <typename Value>
@@ -69,8 +70,8 @@ class Written {
   char* at_ = nullptr;
 };
 
-// Copies a part of a file that others change meanwhile, word by word: `size_bytes` and both places
-// are multiples of 8.  For copies of the file alone.
+// Copies a part of a file word by word while others may change it.  `size_bytes` and both addresses
+// are multiples of 8.  Use it only to copy the file.
 inline void CopyWords(const char* from, char* to, size_t size_bytes) {
   for (size_t i = 0; i < size_bytes; i += sizeof(uint64_t)) {
     const uint64_t word =
@@ -85,15 +86,15 @@ inline void Store(const TextRef& text, const Written<Record>& record, TextRef Re
   record.In(field, &TextRef::length_bytes).Store(text.length_bytes);
 }
 
-// Adds to a fraction of 2^-32, and answers the wholes that it has passed: in 2^32 parts it would
-// pass the end of its word.
+// Adds to a fraction of 2^-32, and returns the wholes that this completes. 2^32 parts would
+// overflow the word.
 inline uint64_t AddFraction(uint64_t part, std::atomic<uint64_t>* fraction) {
   const uint64_t before = fraction->fetch_add(part, std::memory_order_relaxed);
   return static_cast<uint32_t>(((before + part) >> 32) - (before >> 32));
 }
 
-// Any thread; `fraction` is the sum's in own memory.  Of two threads the later one's fraction stays
-// in the file, which is an error of less than 1.
+// Adds `part` to a sum of the file.  Any thread; `fraction` is the sum's fraction in own memory.
+// If two threads add at once, the file keeps the later fraction: an error of less than 1.
 template <typename Record>
 inline void Add(const Wide& part, std::atomic<uint64_t>* fraction, const Written<Record>& record,
                 Wide Record::*sum) {
