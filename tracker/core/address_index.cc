@@ -27,7 +27,7 @@ AddressIndex::~AddressIndex() {
   if (buckets_ != nullptr) OwnMemory::Unmap(buckets_, bucket_count_ * sizeof(Bucket));
 }
 
-// Which locks these two take depends on the list.
+// Takes all locks in the list, which the analysis cannot know.
 void AddressIndex::LockAllAroundFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   g_list_lock.LockAroundFork();
   for (AddressIndex* index = g_list; index != nullptr; index = index->next_) {
@@ -67,7 +67,7 @@ void AddressIndex::PutLocked(uintptr_t block, Handle handle) {
   ++live_;
 }
 
-// Leaves the tombstones behind.  A table that is full of them is rebuilt at its old size.
+// Rebuilds the table without tombstones.  A table that is mostly tombstones keeps its size.
 bool AddressIndex::GrowLocked() {
   ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   size_t count = bucket_count_ == 0 ? kFirstBuckets : bucket_count_;
@@ -103,7 +103,7 @@ void AddressIndex::Insert(const void* block, Handle handle) {
   const SpinLockHolder hold(lock_);
   --reserved_;
   PutLocked(reinterpret_cast<uintptr_t>(block), handle);
-  // The thread that frees the block has the block from this one, so it sees the count.
+  // The thread that frees the block has got it from this thread, so it sees the count.
   counts_[HashOf(block)].fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -1,9 +1,9 @@
-// From the address of a sampled block to its handle, for heaps that cannot place sampled blocks
+// Maps the address of a sampled block to its handle, for heaps that cannot place sampled blocks
 // where they recognise them.
 //
-// Thread safe; each index has a lock.  MayContain() is the test for the many blocks that are not in
-// the index: a load from an array of counts by a hash of the address, wrong for about one in (live
-// samples / 4096) blocks.  The memory is mapped, and unmapped at the end.
+// Thread safe; each index has a lock.  MayContain() filters the many blocks that are not in the
+// index: it loads from an array of counts by a hash of the address, and is wrongly true for about
+// one in (live samples / 4096) blocks.  The memory is mapped, and unmapped at the end.
 #ifndef ALLOMON_TRACKER_CORE_ADDRESS_INDEX_H_
 #define ALLOMON_TRACKER_CORE_ADDRESS_INDEX_H_
 
@@ -28,8 +28,8 @@ class AddressIndex {
     return counts_[HashOf(block)].load(std::memory_order_relaxed) != 0;
   }
 
-  // Makes room for one more block; false when memory is short.  Insert() takes the room that
-  // Reserve() has granted, and cannot fail.
+  // Makes room for one more block; false if memory is short.  Insert() uses that room and cannot
+  // fail.
   bool Reserve();
   void Cancel();  // gives one grant back
   void Insert(const void* block, Handle handle);
@@ -52,7 +52,7 @@ class AddressIndex {
   static constexpr size_t kCounts = 4096;
   static constexpr size_t kFirstBuckets = 256;
   struct Bucket {
-    uintptr_t block;  // 0: never used; kTombstone: taken out again
+    uintptr_t block;  // 0: never used; kTombstone: was removed
     Handle handle;
   };
   static constexpr uintptr_t kTombstone = 1;
@@ -61,7 +61,8 @@ class AddressIndex {
   static size_t HashOf(const void* block) {
     return static_cast<size_t>(Mixed(reinterpret_cast<uintptr_t>(block)) >> 52);
   }
-  // Where probing begins.  Not HashOf(): its 4,096 values would crowd a larger table.
+  // The bucket at which probing begins.  HashOf() would not do: its 4,096 values would crowd a
+  // larger table.
   static size_t FirstProbe(uintptr_t block) { return static_cast<size_t>(Mixed(block) >> 28); }
 
   Bucket* FindLocked(uintptr_t block) const ALLOMON_REQUIRES(lock_);
@@ -77,7 +78,7 @@ class AddressIndex {
   size_t used_ ALLOMON_GUARDED_BY(lock_) = 0;  // buckets that were ever used since the last growth
   size_t live_ ALLOMON_GUARDED_BY(lock_) = 0;
   size_t reserved_ ALLOMON_GUARDED_BY(lock_) = 0;  // granted and not yet inserted
-  size_t cursor_ ALLOMON_GUARDED_BY(lock_) = 0;    // where TakeAny() goes on
+  size_t cursor_ ALLOMON_GUARDED_BY(lock_) = 0;    // where TakeAny() continues
   mutable uint64_t probes_ ALLOMON_GUARDED_BY(lock_) = 0;
 
   // The list of all indexes, under a lock of its own.

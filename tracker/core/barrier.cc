@@ -14,21 +14,22 @@ long MemBarrier(int command) { return sys::SystemCall(SYS_membarrier, command, 0
 
 }  // namespace
 
-// Every running thread of the process executes a full barrier, between two of its instructions.
-// Without the system call (old kernels, seccomp) yielding a few times is the next best: a wake-up
-// is then lost only if a thread stands still inside one instruction for that long.
+// Makes every running thread of the process execute a full barrier, between two of its
+// instructions.  If the system call is not available (old kernels, seccomp), yielding a few times
+// is the next best: a wake-up is then lost only if a thread is stopped inside one instruction for
+// that long.
 void BarrierOnAllThreads() {
   if (has_asymmetric_barrier.load(std::memory_order_relaxed)) {
     if (MemBarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
-    // The host has locked itself in since.  Threads go on with fences of their own.  Stores that
-    // they made before that are out of their store buffers when we have yielded.
+    // The host has installed a filter since.  From now on threads execute fences of their own.
+    // Stores that they made before are out of their store buffers after the yields below.
     has_asymmetric_barrier.store(false, std::memory_order_relaxed);
   }
   for (int i = 0; i < 8; ++i) sys::SchedYield();
 }
 
-// Before the first epoch that any thread has to notice.  The mark is stored once as well: a later
-// call must not take back that the system call was refused since.
+// Called before the first epoch that threads must notice.  The mark is stored only once: a later
+// call must not undo that the system call was refused since.
 void RegisterForBarriersOnce() {
   static const bool registered = [] {
     const bool accepted = MemBarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;

@@ -7,8 +7,8 @@
 
 namespace allomon::internal {
 
-// Whether we can make all threads execute a barrier (membarrier), so that they need none of their
-// own.
+// Whether membarrier() can make all threads execute a barrier, so that they need no barriers of
+// their own.
 extern std::atomic<bool> has_asymmetric_barrier;
 
 // Orders this thread's stores before its later loads, as seen by a thread that executes a
@@ -21,14 +21,15 @@ inline void LightBarrier() {
   }
 }
 
-// The other side of LightBarrier(): a full barrier here and on every thread.  Cost: a system call,
+// The partner of LightBarrier(): a full barrier here and on every thread.  Cost: a system call,
 // microseconds.
 void HeavyBarrier();
 
 // HeavyBarrier() without the calling thread's own barrier.
 void BarrierOnAllThreads();
 
-// To be called before the first HeavyBarrier() that is relied on.  Idempotent; any thread.
+// Prepares HeavyBarrier().  Callers call it before the first HeavyBarrier() that they rely on.
+// Idempotent; any thread.
 void RegisterForBarriersOnce();
 
 }  // namespace allomon::internal

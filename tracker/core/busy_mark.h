@@ -8,8 +8,8 @@
 
 namespace allomon::internal {
 
-// While one exists, a malloc in a signal handler on this thread is not judged, and the tick of a
-// time profile charges nothing (see inv.busy in tracker/README.md).  Nests.
+// While a mark exists, a malloc in a signal handler on this thread is not sampled, and the tick of
+// a time profile charges nothing (see inv.busy in tracker/README.md).  Marks nest.
 class BusyMark {
  public:
   BusyMark() : thread_(CurrentThread()), was_busy_(thread_.busy) {

@@ -47,7 +47,7 @@ class CallbackScope {
 
  private:
   ThreadState& thread_;
-  // In the scope and not in the thread: a scope that a signal handler opens between the first two
+  // Kept in the scope, not in the thread: a scope that a signal handler opens between the first two
   // lines of the constructor must not overwrite it.
   const int64_t saved_countdown_;
   const bool was_busy_;

@@ -24,7 +24,7 @@ bool IsAllocator(uintptr_t pc) {
   return pc - g_allocator_begin < g_allocator_end - g_allocator_begin;
 }
 
-// Without the allocator's own frames.
+// A capture without the allocator's own frames.
 struct Captured {
   const uintptr_t* frames;
   uint32_t depth;
@@ -34,8 +34,8 @@ struct Captured {
   StackKey key() const { return {frames, depth, cut}; }
 };
 
-// The stack has other frames than last time, but may be of the same functions: the next level of a
-// recursion, or the same line again after another one.
+// The stack was walked anew, but may have the same return addresses as the last one: the next level
+// of a recursion, or the same line again after another one.
 bool IsSame(const StackView& last, const Captured& captured) {
   return last.depth == captured.depth && last.cut == captured.cut &&
          SameFrames(last.frames, captured.frames, captured.depth);
@@ -54,8 +54,8 @@ Captured Capture(const FrameState& caller, uintptr_t* frames, uint32_t room,
   return captured;
 }
 
-// How many of the outermost frames a new stack shares with the last one.  The walk was led from
-// these to where it had been led before.
+// Returns the number of outermost frames that a new stack shares with the last one.  For these the
+// walk found the same callers as last time.
 uint32_t SharedDepth(const StackView& last, const Captured& captured) {
   const uint32_t most = std::min(last.depth, captured.depth);
   const uintptr_t* known = last.frames + last.depth;
@@ -101,7 +101,7 @@ const CapturedStack& CaptureChangedSlow(uint32_t callstack_size, const FrameStat
       stack = Stacks().Insert(key);
     }
   }
-  // Id 0 may be for want of memory, which may come.
+  // Id 0 may mean that memory was short; a later try may succeed.
   memo.serial = stack.id != 0 ? captured.serial : 0;
   memo.callstack_size = callstack_size;
   memo.stack = stack;

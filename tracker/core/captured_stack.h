@@ -1,8 +1,8 @@
-// The call stack of an allocation: captured, cut and interned.
+// Captures, cuts and interns the call stack of an allocation.
 //
-// A thread keeps its last stack's interned form, beside the serial number of the capture
-// (callstack/README.md, "Replay"): a stack that is what it was last time is neither hashed nor
-// looked up.  Interned stacks live for ever, so this keeps nothing alive.
+// A thread keeps the interned form of its last stack together with the serial number of the capture
+// (callstack/README.md, "Replay").  A stack equal to the last one is neither hashed nor looked up.
+// Interned stacks are never freed, so this keeps nothing alive.
 #ifndef ALLOMON_TRACKER_CORE_CAPTURED_STACK_H_
 #define ALLOMON_TRACKER_CORE_CAPTURED_STACK_H_
 
@@ -25,13 +25,13 @@ struct StackMemo {
 };
 extern __thread StackMemo stack_memo __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
 
-// For a stack that is not the memo's, or for none at all.
+// Captures a stack that may differ from the memo's; also used if there is no memo.
 const CapturedStack& CaptureChangedSlow(uint32_t callstack_size, const FrameState& caller);
 
-// The innermost `callstack_size` frames.  Valid until the thread's next call.  Thread safe; not in
-// a signal handler.  Cost: the capture's, and if the stack has changed a hash and a probe.
+// Returns the innermost `callstack_size` frames, valid until the thread's next call.  Thread safe;
+// not in a signal handler.  Cost: the capture's, and a hash and a probe if the stack has changed.
 inline const CapturedStack& CaptureStack(uint32_t callstack_size, const FrameState& caller) {
-  // HasSerial() implies the same caller, so the capture that it foresees has the same room.
+  // HasSerial() implies the same caller, so the predicted capture has the same room.
   const StackMemo& memo = stack_memo;
   const bool is_unchanged =
       memo.serial != 0 && callstack_size == memo.callstack_size && HasSerial(caller, memo.serial);
@@ -39,11 +39,11 @@ inline const CapturedStack& CaptureStack(uint32_t callstack_size, const FrameSta
                                            : CaptureChangedSlow(callstack_size, caller);
 }
 
-// The innermost frames, without the allocator's own; neither remembered nor interned.  Returns
-// their number.  Also in signal handlers.
+// Stores the innermost frames without the allocator's own, and returns their number.  They are
+// neither remembered nor interned.  Also in signal handlers.
 size_t CaptureFrames(const FrameState& caller, uintptr_t* frames, size_t max_frames);
 
-// Frames in [begin, end) are left out of the innermost end.  Before the first sample.
+// Leaves frames in [begin, end) out of the innermost end.  Call before the first sample.
 void LeaveOutText(uintptr_t begin, uintptr_t end);
 
 }  // namespace allomon::internal

@@ -61,7 +61,7 @@ struct TypedValue {
   };
 };
 
-// The kept value of a tracker that lacks the method which would name its type.
+// The value type of a tracker that lacks the method which would name the type.
 struct NoValue {};
 
 // Whether Call<Arguments...> is well formed, and its type; Default if it is not.
@@ -101,7 +101,7 @@ using SurviveMajorCall = decltype(std::declval<User&>().survive_major(
 template <typename User, typename Major>
 using DescribeCall = decltype(std::declval<User&>().describe(std::declval<const Major&>()));
 
-// The value type behind the std::optional that a method returns.
+// The value type inside the std::optional that a method returns.
 template <typename Result>
 struct KeptBy {
   static_assert(!sizeof(Result), "alloc_minor, alloc_major and promote must return std::optional");

@@ -19,8 +19,8 @@ namespace {
 
 using Modules = std::vector<LoadedModule>;
 
-// With the files that they are from, which nobody can tell once they have gone.  The memory of our
-// own lists is not sampled.
+// Lists the loaded modules with their files, which cannot be found once the modules are unloaded.
+// The memory of these lists is not sampled.
 Modules ModulesUnsampled() {
   const SuspendedSampling suspended;
   Modules modules = LoadedModules();
@@ -32,7 +32,7 @@ bool IsLoaded(const LoadedModule& module, const Modules& modules) {
   return std::find(modules.begin(), modules.end(), module) != modules.end();
 }
 
-// Whether other code has taken the place already.
+// Whether other code is already loaded in that range.
 bool IsTaken(const CodeRange& range, const Modules& modules) {
   for (const LoadedModule& module : modules) {
     for (const CodeRange& code : module.code) {
@@ -42,9 +42,9 @@ bool IsTaken(const CodeRange& range, const Modules& modules) {
   return false;
 }
 
-// Since when the modules of one moment may have been loaded: no stack before `first` has a frame of
-// a module's.  What was loaded after that moment has its frames in stacks from `next` on.  Never
-// changed once it is made, and true for ever.
+// Maps modules to the first stack that may have their frames: no stack before `first` has a frame
+// of that module.  A module that was loaded later has its frames in stacks from `next` on.
+// Immutable once made, and always true.
 struct SeenModules {
   struct Seen {
     LoadedModule module;
@@ -61,8 +61,8 @@ struct SeenModules {
   }
 };
 
-// What the last dlclose saw.  Its taker owns it.  Null while a thread has taken it; another thread
-// then looks at all stacks, which is slower and no less right.
+// The modules that the last dlclose found.  A thread that takes the object owns it, and leaves
+// null.  Another thread then searches all stacks, which is slower but still correct.
 std::atomic<SeenModules*> g_seen{nullptr};
 
 std::unique_ptr<SeenModules> TakeSeen() {
@@ -79,9 +79,9 @@ void PublishSeen(const SeenModules& before, const Modules& now, StackId next) {
   delete g_seen.exchange(seen.release(), std::memory_order_acq_rel);
 }
 
-// The module's frames are in stacks from `first` on.  Those from `first_new` on were first seen
-// while it was being unloaded: if another thread has loaded code in its place by now, they may be
-// of either.
+// The module's frames are in stacks from `first` on.  Stacks from `first_new` on were interned
+// while it was being unloaded.  If another thread has loaded code at the same place by now, the
+// frames of these may belong to either module.
 void Rename(const LoadedModule& gone, const Modules& now, StackId first, StackId first_new) {
   const uintptr_t bias = UnloadedBias(gone);
   const auto hook = recorder_unload_hook.load(std::memory_order_acquire);

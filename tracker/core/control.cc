@@ -115,7 +115,7 @@ ControlError BeginDiscardLocked(SessionId id, SessionKind kind)
   return ControlError::kNone;
 }
 
-// Destroys the values that no callback will be given any more, and retires the session.
+// Destroys the values that no callback will get any more, and retires the session.
 void DestroySession(SessionId id) {
   Session& session = *Session::Find(id);
   SuspendedSampling suspended;  // user destructors run
@@ -211,13 +211,13 @@ SessionId ExclusiveSession() {
   return ExclusiveLocked();
 }
 
-// The kernel is asked directly: the C library's function (glibc 2.41) blocks signals, takes a lock
-// and maps memory when it is first called.
+// Asks the kernel directly: the C library's function (glibc 2.41) blocks signals, takes a lock and
+// maps memory when it is first called.
 uint64_t RandomSeed() {
   uint64_t seed = 0;
   const long bytes = sys::SystemCall(SYS_getrandom, &seed, sizeof(seed), GRND_NONBLOCK);
   if (bytes == sizeof(seed)) return seed;
-  // Early in boot: not secret, but different from run to run.
+  // Early in boot the seed is not secret, but differs between runs.
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_nsec) << 32 ^ static_cast<uint64_t>(now.tv_sec);

@@ -13,18 +13,21 @@
 
 namespace allomon::internal {
 
-// A heap that reports is linked: one that takes blocks of malloc or of its own, or only code whose
-// users report bytes (custom_memory.h).  Constructors say so before main.
+// Notes that a heap is linked which reports blocks of malloc or its own.  AnnounceReporter() notes
+// that only code is linked whose users report bytes (custom_memory.h).  Constructors call these
+// before main.
 void AnnounceHeap();
 void AnnounceReporter();
 bool HeapIsLinked();
 bool HeapTakesBlocks();
 
-// The C interface is linked in beside this code (tracker/c).  Likewise.
+// Notes that the C interface (tracker/c) is linked with this code.  A constructor calls it before
+// main.
 void AnnounceCInterface();
 bool HasCInterface();
 
-// The heap of this library is not the process's.  A constructor says so before main.
+// Notes that another heap than this library's serves the process.  A constructor calls it before
+// main.
 void AnnounceStandingAside();
 bool IsStandingAside();
 
@@ -39,7 +42,7 @@ struct StartResult {
 // Takes the client over, but only on success.  The configuration names the session's kind.
 StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client);
 
-// The functions below answer for a session of another kind what they do where there is none.
+// The functions below treat a session of another kind as if it did not exist.
 
 // Ends sampling; blocks are still followed.  Id 0 stands for the exclusive session.
 ControlError StopSession(SessionId id, SessionKind kind);
@@ -53,20 +56,20 @@ ControlError DrainSession(SessionId id, SessionKind kind);
 // Stop and discard at once, as OCaml 4.14's stop.
 ControlError StopAndDiscardSession(SessionId id, SessionKind kind);
 
-// While one is open, its thread's allocations are not sampled: for work of our own on behalf of the
+// While one exists, its thread's allocations are not sampled; for our own work on behalf of the
 // user.  Nests; harmless inside a callback.
 class SuspendedSampling {
  public:
   SuspendedSampling();
   ~SuspendedSampling();
-  // Runs the deallocs that fell due meanwhile; without it they wait for the thread's next callback.
-  // To be called where user code ran, which may have ended the thread.
+  // Runs the deallocs that were postponed meanwhile; otherwise they wait for the thread's next
+  // callback.  Callers must call it if user code ran, which may have ended the thread.
   void Finish();
   SuspendedSampling(const SuspendedSampling&) = delete;
   SuspendedSampling& operator=(const SuspendedSampling&) = delete;
 
  private:
-  std::optional<CallbackScope> scope_;  // none if the thread was suspended already
+  std::optional<CallbackScope> scope_;  // empty if the thread was suspended already
 };
 
 // The exclusive session that samples now, or 0.

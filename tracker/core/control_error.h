@@ -15,7 +15,7 @@ enum class ControlError {
   kNoSuchTracker,     // discarded already, or never started
 };
 
-// What it means and what to do about it: static, for users of C and C++.
+// Returns the meaning of an error and its remedy: a static text for users of C and C++.
 const char* TextOf(ControlError error);
 
 }  // namespace allomon::internal

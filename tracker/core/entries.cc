@@ -11,8 +11,8 @@ namespace {
 
 bool IsDiscarded(const Session& session) { return session.status() == SessionStatus::kDiscarded; }
 
-// The caller has moved the entry from live to running.  (Its owner may have abandoned it since, if
-// the caller is discard.)
+// Checks that the caller has moved the entry from live to running. (If the caller is discard, its
+// owner may have abandoned it since.)
 void CheckTaken([[maybe_unused]] const Session& session, [[maybe_unused]] const Entry& entry) {
   if constexpr (kDebugChecks) {
     const EntryLife life = entry.Life();
@@ -52,12 +52,12 @@ bool RunPromote(Session& session, EntryState was, ValueRoom* value) {
   return false;
 }
 
-// The owner gives the entry up without having consumed its value.
+// Called if the owner gives the entry up without having consumed its value.
 void ReleaseUnconsumed(EntryId id) {
   Entry& entry = entry_table.At(id);
   if (entry.Abandon()) return;
-  // Live, and its session is gone: only in the child of a fork, which has left behind the thread
-  // that would have destroyed the value.
+  // A live entry without a session exists only in the child of a fork that has lost the thread
+  // which would have destroyed the value.
   if (__builtin_expect(entry.Life().live(), 0)) entry.SetState(EntryState::kForgotten);
   ALLOMON_DCHECK_EQ("inv.entry.owner", entry.Life().state, EntryState::kForgotten);
   ReleaseEntry(id);
@@ -74,8 +74,8 @@ void ForgetEntry(Session& session, EntryId id) {
   if (entry.FinishForgetting()) ReleaseEntry(id);
 }
 
-// A session is pinned before a value is taken: once the last pin is gone, no value of the session
-// is left to consume.
+// The session is pinned before a value is taken: after the last pin is released, the session has no
+// values left to consume.
 bool PromoteEntry(EntryId id) {
   Entry& entry = entry_table.At(id);
   PinnedSession session(entry.Life().session);
@@ -106,9 +106,10 @@ void DeallocEntry(EntryId id) {
 
 namespace {
 
-// Of so many different words, of which any may be hit, those among the first `words`.
+// Draws how many of `hits` different words, each equally likely to be hit, are among the first
+// `words`.
 uint64_t DrawHitsLeft(uint64_t hits, uint64_t words_before, uint64_t words, RandomBits& bits) {
-  // Beyond that no estimate sees the difference, and chance is less than half a percent.
+  // With more hits no estimate shows the difference: the random part is less than half a percent.
   constexpr uint64_t kMostDrawn = uint64_t{1} << 16;
   if (hits > kMostDrawn || hits >= words_before) {
     return static_cast<uint64_t>(static_cast<unsigned __int128>(hits) * words / words_before);
@@ -162,7 +163,7 @@ Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
 
 namespace {
 
-// Ends discard's hold on an entry, also when a callback ends its thread.
+// Ends discard's hold on an entry, even if a callback ends its thread.
 struct Forgetting {
   EntryId id;
   ~Forgetting() {

@@ -11,7 +11,7 @@
 
 namespace allomon::internal {
 
-// Takes and returns a free entry by way of the thread's own free ones.
+// Takes a free entry from the thread's own free entries if it has any.
 inline EntryId AllocateEntry(ThreadState& thread) {
   return __builtin_expect(thread.in_registry(), 1) ? entry_table.Allocate(thread.free_entries)
                                                    : entry_table.Allocate();
@@ -47,22 +47,22 @@ class ScopedEntry {
 
 // The callers of the next two have opened a CallbackScope.
 
-// Runs promote; false if the entry is no longer followed (it is then released).
+// Runs promote.  Returns false if the entry is no longer followed; it is then released.
 bool PromoteEntry(EntryId id);
 
 // Runs dealloc if the entry is still live, and releases it.
 void DeallocEntry(EntryId id);
 
-// Ends kAllocating or kRunning: the entry has a value, for dealloc or discard to take.
+// Ends kAllocating or kRunning: the entry has a value, which dealloc or discard may take.
 inline void MakeLive(Session& session, Entry& entry, EntryId id, EntryState state);
 
-// The block of this chain of entries is smaller from now on, as a mapping of which a part was
-// unmapped: `words` of `words_before`, which are `size_bytes`.  Each hit is one of the block's
-// words, any with the same probability, so those in the part that is gone are no more.  The rest is
-// as if only the part that is left had stood trial, which is what estimates go by.
+// Shrinks the block of this chain of entries, as when a part of a mapping is unmapped: `words` of
+// its `words_before` are left, which are `size_bytes`.  Each hit is a random word of the block, so
+// hits in the removed part are dropped.  Estimates then see a block that was sampled with only the
+// remaining words.
 //
-// Returns the chain of the entries that have no hit any more, for the caller to dealloc; *head
-// becomes that of the others.  The chain's owner calls it.  Cost: a random number per hit.
+// Returns the chain of entries without hits, for the caller to dealloc; *head becomes the chain of
+// the others.  Only the chain's owner calls it.  Cost: a random number per hit.
 EntryId ShrinkBlock(EntryId* head, uint64_t words_before, uint64_t words, uint64_t size_bytes,
                     RandomBits& bits);
 
@@ -77,16 +77,16 @@ inline Callstack CallstackOf(StackId stack, const StackView& view, uint32_t call
                    cut);
 }
 
-// The block of an entry, as a tracker with that configuration is told of it.
+// Returns the block of an entry in the form that a tracker with that configuration gets.
 Allocation AllocationOf(const Entry& entry, const Session::Config& config);
 
-// Hands the value of every live entry of a stopped session, which the caller has pinned, to its
-// client.  Cost: as ForgetEntriesOf().
+// Passes the value of every live entry of a stopped session to its client.  The caller has pinned
+// the session.  Cost: as ForgetEntriesOf().
 void SurviveEntriesOf(Session& session);
 
-// Calls visit(allocation) for every entry of that session that is live.  Other threads go on
-// allocating and freeing: a block that lives throughout is visited once, a block that is born or
-// dies meanwhile at most once.  Cost: 5 ns for each entry ever used.
+// Calls visit(allocation) for every live entry of that session.  Other threads go on allocating and
+// freeing: a block that lives throughout is visited once, a block that is born or dies meanwhile at
+// most once.  Cost: 5 ns for each entry ever used.
 template <typename Visit>
 void ForEachLive(Session& session, Visit visit);
 
@@ -97,7 +97,7 @@ void ForgetEntriesOf(Session& session);
 inline void MakeLive(Session& session, Entry& entry, EntryId id, EntryState state) {
   ALLOMON_DCHECK_EQ("inv.entry.session", entry.Life().session, session.id());
   entry.SetState(state);
-  // Discard may have passed this entry while it was not yet live.  Pairs with the barrier in
+  // Discard may have passed this entry before it was live.  Pairs with the barrier in
   // ForgetEntriesOf(): either this thread sees the discard here, or discard sees the live entry.
   LightBarrier();
   if (__builtin_expect(session.status() == SessionStatus::kDiscarded, 0)) ForgetEntry(session, id);
@@ -111,7 +111,8 @@ void ForEachLive(Session& session, Visit visit) {
     const EntryLife life = entry.Life();
     if (!life.live() || life.session != session.id()) continue;
     const Allocation allocation = AllocationOf(entry, session.config());
-    // Pairs with the fence in Entry::Begin(): fields of a later use come with its life.
+    // Pairs with the fence in Entry::Begin(): a reader that sees fields of a later use also sees
+    // its life.
     std::atomic_thread_fence(std::memory_order_acquire);
     if (entry.Life().Pack() == life.Pack()) visit(allocation);
   }

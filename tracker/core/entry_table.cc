@@ -24,7 +24,7 @@ bool Entry::FinishForgetting() {
   if (forgotten.state == EntryState::kAbandoned) return true;
   forgotten.state = EntryState::kForgotten;
   // Release pairs with the acquire in Abandon(): an owner that then releases the entry does so
-  // behind the destruction of its value.
+  // after its value is destroyed.
   return !life.compare_exchange_strong(word, forgotten.Pack(), std::memory_order_acq_rel);
 }
 
@@ -41,7 +41,7 @@ EntryId EntryTable::Allocate() {
   return id != 0 ? id : AllocateFresh(1);
 }
 
-// Fresh ones by the dozen, so that threads do not write to the same cache lines.
+// Takes fresh entries by the dozen, so that threads do not write to the same cache lines.
 EntryId EntryTable::AllocateSlow(EntryCache& cache) {
   constexpr uint32_t kAtOnce = 16;
   if (cache.in_use()) return Allocate();

@@ -28,11 +28,11 @@ enum class EntryState : uint8_t {
   kLiveMinor,
   kLiveMajor,
   kRunning,    // promote or dealloc runs, or discard destroys the value
-  kForgotten,  // no value any more; the block still lives
+  kForgotten,  // no value any more, but the block still lives
   kAbandoned,  // running for discard, and the block has died meanwhile
 };
 
-// The changes of state that there are.
+// The permitted changes of state.
 constexpr bool MayBecome(EntryState from, EntryState to) {
   switch (from) {
     case EntryState::kFree:
@@ -42,7 +42,7 @@ constexpr bool MayBecome(EntryState from, EntryState to) {
              to == EntryState::kFree;
     case EntryState::kLiveMinor:
     case EntryState::kLiveMajor:
-      // Forgotten at once: in the child of a fork, by ReleaseUnconsumed().
+      // Live entries are forgotten at once only in the child of a fork, by ReleaseUnconsumed().
       return to == EntryState::kRunning || to == EntryState::kForgotten;
     case EntryState::kRunning:  // promote kept the block; the block died; discard; both
       return to == EntryState::kLiveMajor || to == EntryState::kFree ||
@@ -79,7 +79,7 @@ struct Entry {
   // free list.  An entry is in one of these at a time.
   std::atomic<EntryId> next;
   // Written while the entry is kAllocating.  Atomic because a snapshot may read an entry that is
-  // being used again; it then throws away the fields that it read.
+  // being reused; it then discards the fields that it read.
   std::atomic<StackId> stack;
   std::atomic<AllocationSource> source;
   std::atomic<TypeNameId> type;
@@ -98,14 +98,15 @@ struct Entry {
   // (inv.entry.once).  Returns the state in which it was live, or kForgotten.
   EntryState TakeLive(SessionId session);
 
-  // For an owner that wants to release the entry and could not take its value.  True if discard has
-  // the value, and will release the entry when the value is destroyed.
+  // Called by an owner that wants to release the entry and could not take its value.  Returns true
+  // if discard has the value; discard then releases the entry once the value is destroyed.
   bool Abandon();
-  // For discard, when the value is destroyed.  True if discard must release the entry.
+  // Called by discard after the value is destroyed.  Returns true if discard must release the
+  // entry.
   bool FinishForgetting();
 
  private:
-  // An entry that was never used goes among the free ones of the thread that made it.
+  // An entry that was never used joins the free entries of the thread that made it.
   static void CheckChange([[maybe_unused]] uint64_t from, [[maybe_unused]] EntryState to) {
     ALLOMON_DCHECK("inv.entry.life", from == 0 || MayBecome(EntryLife::Unpack(from).state, to));
   }
@@ -116,7 +117,7 @@ inline void Entry::Begin(SessionId session) {
   CheckChange(before.Pack(), begun.state);
   ALLOMON_DCHECK_NE("inv.entry.use", EntryLife::Unpack(begun.Pack()).use, before.use);
   life.store(begun.Pack(), std::memory_order_relaxed);
-  // The fields of this use are written behind its life: pairs with the fence of readers.
+  // Orders the life before the fields of this use.  Pairs with the fence of readers.
   std::atomic_thread_fence(std::memory_order_release);
 }
 
@@ -137,8 +138,8 @@ inline EntryState Entry::TakeLive(SessionId session) {
   return EntryState::kForgotten;
 }
 
-// With the four bytes that a heap keeps, 60 for a live sample.  A cache line for each would be no
-// quicker: measured.
+// A live sample takes 60 bytes, with the four that a heap keeps.  Entries of a cache line each were
+// no faster when measured.
 static_assert(sizeof(Entry) == 56, "the budget of a live sample");
 
 using EntryArray = SegmentedArray<Entry, 4096, 4096>;  // 16 million
@@ -158,16 +159,16 @@ class EntryLinks {
   const EntryArray& entries_;
 };
 
-// Free entries that a thread keeps for itself: 64, so 4 KiB.  More of them are released to the
-// table, half of them at once.
+// A thread keeps up to 64 free entries for itself, 4 KiB.  If there are more, half are released to
+// the table at once.
 inline constexpr uint32_t kCachedEntries = 64;
 using EntryCache = ThreadFreeCache<EntryLinks, 1, kCachedEntries>;
 
 // Thread safe, lock free, async-signal-safe.
 class EntryTable {
  public:
-  // 0 when own memory is exhausted.  The entry's fields are those of its last use.  Without a
-  // cache: for a thread that cannot give the cache back when it ends.
+  // Returns 0 if own memory is exhausted.  The entry's fields are those of its last use.  The
+  // version without a cache is for a thread that cannot return the cache when it ends.
   EntryId Allocate();
   EntryId Allocate(EntryCache& cache);
   void Release(EntryId id);
@@ -181,7 +182,7 @@ class EntryTable {
 
  private:
   EntryId AllocateSlow(EntryCache& cache);
-  // The first of `count` neighbours, or 0.
+  // Returns the first of `count` consecutive entries, or 0.
   EntryId AllocateFresh(uint32_t count);
   void PushFree(EntryId id);
   void ReleaseSlow(EntryId id, EntryCache& cache);

@@ -7,8 +7,8 @@
 
 namespace allomon::internal {
 
-// While one is open on a thread, the first exception of a callback on that thread is kept in it.
-// Scopes nest.
+// While a carrier is open on a thread, it keeps the first exception of a callback on that thread.
+// Carriers nest.
 class ExceptionCarrier {
  public:
   ExceptionCarrier();

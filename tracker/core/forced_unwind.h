@@ -22,8 +22,8 @@
 #ifdef _LIBCPP_VERSION
 #include <unwind.h>
 
-// The first member of __cxa_eh_globals (Itanium C++ ABI, "Exception Handling", 2.2.2): the object
-// behind the header of the exception that is handled is what the ABI calls the thrown object.
+// The first member of __cxa_eh_globals (Itanium C++ ABI, "Exception Handling", 2.2.2).  The object
+// after the header of the handled exception is the thrown object in the ABI's terms.
 extern "C" void** allomon_caught_exceptions() noexcept __asm__("__cxa_get_globals");
 #endif
 
@@ -35,13 +35,14 @@ struct ForcedUnwind {};  // nobody throws it
 
 inline void PassForcedUnwindOn() {
   if (abi::__cxa_current_exception_type() != nullptr) return;  // an exception of C++
-  // libc++abi's header of an exception, on every processor of 64 bits; the unwinder's is its end.
+  // The size of libc++abi's exception header on every 64-bit processor; the unwinder's header is
+  // its end.
   constexpr size_t kHeaderBytes = 128;
   void*& caught = *allomon_caught_exceptions();
   auto* end = reinterpret_cast<_Unwind_Exception*>(static_cast<char*>(caught) + kHeaderBytes);
   const bool is_forced = end[-1].private_1 != 0;  // where the unwinding is to stop
   if (!is_forced) return;
-  caught = nullptr;  // the end of the handler would delete it
+  caught = nullptr;  // otherwise the end of the handler would delete it
   _Unwind_Resume_or_Rethrow(end - 1);
 }
 

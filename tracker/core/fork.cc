@@ -23,19 +23,20 @@ namespace {
 
 std::atomic<const OuterForkHandlers*> g_outer_fork_handlers{nullptr};
 
-// Constant-initialised: heaps fill it in before main.
+// Initialised at compile time, since heaps fill it in before main.
 std::atomic<SpinLock*> g_heap_locks[kMaxHeapLocks] = {};
 
-// The handlers that were called before this fork; others may be set meanwhile.  Guarded by the
+// The handlers that were called before this fork; new ones may be set meanwhile.  Guarded by the
 // locks that are held around the fork.
 const OuterForkHandlers* g_outer_of_this_fork = nullptr;
 
-// Written, as times_forked is, by the only thread of a child.
+// Written by the only thread of a child, as times_forked is.
 std::atomic<uint32_t> g_child_id{0};
 
-// The analysis cannot follow locks that are visited: the functions below are left out of it.
+// The thread safety analysis cannot follow locks taken through a visitor, so it is off for the
+// functions below.
 //
-// None of these locks is ever taken under another, so any order will do.
+// None of these locks is ever taken while another is held, so any order will do.
 template <typename Visit>
 void ForEachLock(Visit visit) {
   visit(Registry::Get().lock());
@@ -93,7 +94,7 @@ void AfterForkInParent() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
 void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   const DefaultFloat our_float;
   {
-    // The locks are open for this thread, and so for its signal handlers, too.
+    // The locks are open for this thread, and so for its signal handlers as well.
     const BusyMark busy;
     times_forked.fetch_add(1, std::memory_order_relaxed);
     g_child_id.store(OwnThreadId(), std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// Fork with the tracker's locks held: a child has none of its parent's other threads, so it must
-// not inherit a lock that one of them held.
+// Holds the tracker's locks around fork: a child has only the forking thread, so it must not
+// inherit a lock that another thread held.
 #ifndef ALLOMON_TRACKER_CORE_FORK_H_
 #define ALLOMON_TRACKER_CORE_FORK_H_
 
@@ -10,38 +10,39 @@
 
 namespace allomon::internal {
 
-// Installs the three functions below by pthread_atfork, once for the process.
+// Installs the three functions below with pthread_atfork, once for the process.
 void InstallForkHandlers();
 
 void BeforeFork();
 void AfterForkInParent();
 void AfterForkInChild();
 
-// Names a heap's lock that is to be held with the tracker's.  The lock must live for ever.  Call it
-// before the first sample; at most kMaxHeapLocks, more are not held.
+// Adds a heap's lock to those held around fork.  The lock must live for ever.  Call it before the
+// first sample.  At most kMaxHeapLocks locks are held; more are ignored.
 inline constexpr int kMaxHeapLocks = 6;
 void HoldAroundFork(SpinLock* lock);
 
-// How often the memory of this process was copied by a fork to the one that asks.
+// The number of forks that lead from the first process to this one.
 extern std::atomic<uint64_t> times_forked;
 inline uint64_t TimesForked() { return times_forked.load(std::memory_order_relaxed); }
-// A number that the other processes of a tree of forks do not have, so that random numbers differ
-// between a parent's children; 0 in the first.
+// A number that is unique in a tree of forks, so that the children of a process draw different
+// random numbers; 0 in the first process.
 extern std::atomic<uint64_t> fork_stream;
 inline uint64_t ForkStream() { return fork_stream.load(std::memory_order_relaxed); }
-// The process id of a child, without a system call: where no handler has seen the fork, the number
-// of the calling thread.
+// Returns the process id of a child without a system call.  If no handler has seen the fork, it is
+// the calling thread's id.
 uint32_t OwnProcessIdAfterFork();
 
-// The work around a fork of a module whose locks are taken outside of the tracker's.  `before` runs
-// before the tracker takes its own locks, the others when those are free again.  pthread_atfork
-// would order them by which was installed first.
+// Fork handlers of a module whose locks are taken before the tracker's.  `before` runs before the
+// tracker takes its own locks; the others run after these are released. pthread_atfork would order
+// the handlers by their installation.
 struct OuterForkHandlers {
   void (*before)();
   void (*after_in_parent)();
   void (*after_in_child)();
 };
-// For one caller; from the next fork on.  Installs the tracker's handlers, too.
+// Sets the handlers, from the next fork on.  Only one caller may use it.  Installs the tracker's
+// handlers as well.
 void SetOuterForkHandlers(const OuterForkHandlers* handlers);
 
 }  // namespace allomon::internal

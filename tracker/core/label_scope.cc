@@ -12,18 +12,18 @@ LabelCounts label_counts;
 
 namespace {
 
-// A list that is longer leads into itself: by a scope that was reused in spite of its seal.
+// A longer list must be a cycle, made by a scope whose memory was reused although its seal matched.
 constexpr uint32_t kMostScopes = 1 << 16;
 
 void Count(std::atomic<uint64_t>* count) { count->fetch_add(1, std::memory_order_relaxed); }
 
-// A text behind which a zero or nothing stands; what is beyond the longest is not looked at.
+// Returns the text up to a zero or its end.  Bytes beyond the maximum are not read.
 std::string_view TextOf(const char* text, size_t bytes, size_t most) {
   if (text == nullptr) return {};
   return {text, strnlen(text, bytes < most + 1 ? bytes : most + 1)};
 }
 
-// From `innermost` outwards, as far as scopes are whole.
+// Collects labels from the innermost scope outwards, as far as scopes are intact.
 void Collect(const LabelScope* scope, const ThreadState& thread, LabelCollector* labels) {
   for (uint32_t i = 0; scope != nullptr && i < kMostScopes; ++i, scope = scope->outer) {
     if (!IsPushed(scope, thread)) return Count(&label_counts.broken_lists);
@@ -34,7 +34,8 @@ void Collect(const LabelScope* scope, const ThreadState& thread, LabelCollector*
   }
 }
 
-// Where sets are used up, the values of inner labels are left open: those of outer ones are fewer.
+// Interns the labels.  If there is no room for more sets, the values of inner labels become
+// "(other)": outer labels have fewer values.
 __attribute__((noinline)) LabelSetId Intern(const LabelCollector& labels) {
   if (labels.size() == 0) return 0;
   char room[kMostLabelTextBytes];
@@ -48,12 +49,12 @@ __attribute__((noinline)) LabelSetId Intern(const LabelCollector& labels) {
   return kOtherLabels;
 }
 
-// Scopes inside of `scope` have ended without a pop: the program left them by longjmp, or took
-// scopes of one thread in turns.
+// Ends scopes inside of `scope` that were left without a pop, by longjmp or by code that
+// interleaves scopes on one thread.
 bool EndInner(const LabelScope* scope, ThreadState& thread) {
   LabelScope* inner = thread.label_scope;
   for (uint32_t i = 0; i < kMostScopes && inner != nullptr && inner != scope; ++i) {
-    // Overwritten: what it led to is not known.  That `scope` is pushed is.
+    // This scope was overwritten, so its link is lost.  `scope` itself is known to be pushed.
     if (!IsPushed(inner, thread)) return true;
     inner->seal = 0;
     inner = inner->outer;

@@ -1,7 +1,8 @@
 // A thread's label scopes: a list that lies in the callers' stacks, the innermost scope first.
 //
-// A push and a pop are a few stores, whether anybody samples or not; keys and values are looked at
-// when a block is sampled.  The calling thread's own, also in signal handlers; never fails.
+// A push and a pop cost a few stores, even while nothing samples.  Keys and values are read when a
+// block is sampled.  All functions act on the calling thread, also in signal handlers, and never
+// fail.
 #ifndef ALLOMON_TRACKER_CORE_LABEL_SCOPE_H_
 #define ALLOMON_TRACKER_CORE_LABEL_SCOPE_H_
 
@@ -14,15 +15,15 @@
 
 namespace allomon::internal {
 
-// What lies in an `allomon_label_scope` of the C interface.
+// The content of an `allomon_label_scope` of the C interface.
 struct LabelScope {
-  uintptr_t seal;     // SealOf() from push to pop: a scope that was overwritten is recognised
+  uintptr_t seal;     // SealOf() from push to pop; tells if a scope was overwritten
   LabelScope* outer;  // nullptr: none
-  const char* key;    // the owner's, as is the value, until the scope ends
+  const char* key;    // owned by the caller, as is the value, until the scope ends
   const char* value;
   size_t key_bytes;  // kUpToZero: a zero ends it
   size_t value_bytes;
-  LabelSetId set;  // what this scope and those outside of it amount to, if `is_known`
+  LabelSetId set;  // the set of this scope and those outside of it, if `is_known`
   uint32_t is_known;
 };
 
@@ -36,11 +37,12 @@ inline bool IsPushed(const LabelScope* scope, const ThreadState& thread) {
   return scope->seal == SealOf(scope, thread);
 }
 
-// For a scope that is not the innermost one.  Ends it with all that lie inside of it; one that has
-// ended already, or that another thread pushed, is left alone.  Both are counted.
+// Pops a scope that is not the innermost one, with all scopes inside of it.  A scope that has ended
+// already, or that another thread pushed, is left alone.  Both cases are counted.
 void PopLabelScopeSlow(LabelScope* scope, ThreadState& thread);
 
-// The other fields are set.  A handler that interrupts this finds the scope whole or not at all.
+// Pushes a scope whose other fields are set.  A signal handler that interrupts this sees the scope
+// completely or not at all.
 inline void PushLabelScope(LabelScope* scope) {
   ThreadState& thread = CurrentThread();
   // Left without a pop, by longjmp, and pushed again.
@@ -59,9 +61,9 @@ inline void PopLabelScope(LabelScope* scope) {
   scope->seal = 0;
 }
 
-// What the calling thread's labels are interned as.  Cost: a few loads where that is known; once
-// for each scope in which blocks are sampled, a walk and a look-up.  The thread is busy by the
-// caller's doing, not by that of code that the caller has interrupted.
+// Returns the interned set of the calling thread's labels.  Cost: a few loads if it is known; a
+// walk and a look-up once for each scope in which blocks are sampled.  The caller itself has made
+// the thread busy; code that it has interrupted has not.
 LabelSetId InternLabelsSlow(LabelScope* innermost, const ThreadState& thread);
 inline LabelSetId CurrentLabelSet(const ThreadState& thread) {
   LabelScope* const scope = thread.label_scope;

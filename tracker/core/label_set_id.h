@@ -1,4 +1,4 @@
-// How interned sets of labels are named.
+// Ids of interned sets of labels.
 #ifndef ALLOMON_TRACKER_CORE_LABEL_SET_ID_H_
 #define ALLOMON_TRACKER_CORE_LABEL_SET_ID_H_
 
@@ -6,7 +6,7 @@
 
 namespace allomon::internal {
 
-// Dense: ids run from 1 in order of first appearance.  0 is no labels.
+// Dense: ids count from 1 in order of first appearance. 0 is the empty set.
 using LabelSetId = uint32_t;
 
 }  // namespace allomon::internal

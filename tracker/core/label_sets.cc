@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kOtherText[] = "(other)\0(other)";
 
-// FNV-1a, then mixed: sets are short, and are looked up once for each scope.
+// FNV-1a with a final mix: sets are short, and are looked up once for each scope.
 uint32_t HashOf(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

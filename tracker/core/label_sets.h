@@ -1,8 +1,8 @@
-// Sets of labels, interned: equal sets have equal ids, so that an entry holds four bytes of one.
+// Interned sets of labels: equal sets have equal ids, so that an entry holds four bytes for a set.
 //
-// Interned sets live until the process ends.  There are at most kMostLabelSets, and kMostSetBytes
-// of text: what comes then is kOtherLabels.  Thread safe; a set that is known costs no lock.  Never
-// allocates from malloc, never throws.  In a signal handler only while the thread was not busy
+// Interned sets live until the process ends.  There are at most kMostLabelSets sets and
+// kMostSetBytes of text; later sets become kOtherLabels.  Thread safe; finding a known set takes no
+// lock.  Never calls malloc, never throws.  In a signal handler only if the thread was not busy
 // (inv.lock.tick).
 #ifndef ALLOMON_TRACKER_CORE_LABEL_SETS_H_
 #define ALLOMON_TRACKER_CORE_LABEL_SETS_H_
@@ -19,18 +19,19 @@
 
 namespace allomon::internal {
 
-// A set whose labels are not known: "(other)" for each key.
+// The set for labels that are not known: "(other)" for each key.
 inline constexpr LabelSetId kOtherLabels = 1;
 
 inline constexpr uint32_t kMostLabelSets = 65536;
-// Of them for sets whose inner values are left open, when the others are used up.
+// The part of these that is reserved for sets with inner values replaced, when the others are used
+// up.
 inline constexpr uint32_t kKeptLabelSets = 1024;
 inline constexpr size_t kMostSetBytes = size_t{32} << 20;
 
 class LabelSets {
  public:
-  // `text` as label_text.h has it.  A set that is not known is interned if there are fewer than
-  // `most`.  0: there is no room.
+  // Interns `text`, in the form of label_text.h.  A new set is added only if there are fewer than
+  // `most`.  Returns 0 if there is no room.
   LabelSetId Intern(std::string_view text, uint32_t most);
   LabelSet View(LabelSetId id) const;
 
@@ -46,7 +47,7 @@ class LabelSets {
     uint32_t bytes;
     char text[1];
   };
-  // Twice as many as there can be sets, so that every probe ends.
+  // Twice the maximum number of sets, so that every probe ends.
   static constexpr uint32_t kBuckets = 2 * kMostLabelSets;
   struct Buckets {
     std::atomic<uint64_t> words[kBuckets];  // hash << 32 | record; 0 is empty

@@ -5,11 +5,11 @@
 namespace allomon::internal {
 namespace {
 
-// Behind what is left of a text that was too long.
+// Appended to a text that was cut because it was too long.
 constexpr std::string_view kCutMark = "\xe2\x80\xa6";  // an ellipsis
 
-// A text that is longer than `most`, without its end: `most` bytes with the mark, and no character
-// in two.
+// Returns the bytes to keep of a text longer than `most`: with the mark they take at most `most`
+// bytes, and no character is split.
 size_t KeptBytes(std::string_view text, size_t most) {
   size_t kept = most - kCutMark.size();
   while (kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xc0) == 0x80) --kept;
@@ -37,7 +37,7 @@ char* AppendValue(std::string_view value, char* to) {
 
 }  // namespace
 
-// One that was cut before, and is in an interned set, is the same as when it is cut now.
+// A key that was cut before, in an interned set, equals the same key cut now.
 LabelCollector::Key LabelCollector::KeyOf(std::string_view key) {
   if (key.size() > kMostLabelKeyBytes)
     return {key.substr(0, KeptBytes(key, kMostLabelKeyBytes)), true};

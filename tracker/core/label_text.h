@@ -1,7 +1,7 @@
 // The text of a set of labels: key, zero, value, zero for each, in the order of their keys.  Equal
 // sets have equal texts, whatever the order in which they were pushed.
 //
-// Functions of their arguments.  Nothing here allocates: it runs inside malloc.
+// Pure functions.  They run inside malloc and allocate nothing.
 #ifndef ALLOMON_TRACKER_CORE_LABEL_TEXT_H_
 #define ALLOMON_TRACKER_CORE_LABEL_TEXT_H_
 
@@ -19,17 +19,17 @@ inline constexpr size_t kMostLabelValueBytes = 256;
 inline constexpr size_t kMostLabelTextBytes =
     kMostLabels * (kMostLabelKeyBytes + kMostLabelValueBytes + 2);
 
-// Labels from the innermost scope outwards.
+// Collects labels from the innermost scope outwards.
 class LabelCollector {
  public:
-  // A label with a key that is there already is hidden by that one.
+  // Adds a label.  A label already there with the same key hides it.
   void Add(std::string_view key, std::string_view value);
   void Add(const LabelSet& set) {
     for (const Label label : set) Add(label.key, label.value);
   }
 
-  // The text with the values of the innermost `others` labels left open, as "(other)".  `room` has
-  // kMostLabelTextBytes.
+  // Returns the text, with the values of the innermost `others` labels replaced by "(other)".
+  // `room` has kMostLabelTextBytes.
   std::string_view Text(size_t others, char* room) const;
 
   size_t size() const { return size_; }
@@ -40,7 +40,7 @@ class LabelCollector {
   // A key as it will stand in the text.
   struct Key {
     std::string_view stem;
-    bool is_cut = false;  // a mark stands behind it
+    bool is_cut = false;  // a mark follows the text
     bool operator==(const Key& other) const { return stem == other.stem && is_cut == other.is_cut; }
   };
   static Key KeyOf(std::string_view key);

@@ -10,7 +10,7 @@
 namespace allomon::internal {
 namespace {
 
-// In place: std::stable_sort() takes a buffer as large as the sums.
+// Sorts in place, since std::stable_sort() takes a buffer as large as the sums.
 template <typename Live, typename Part>
 void SortMostBytesFirst(Part Live::*part, std::vector<Live>* sums) {
   const auto empty = [](const Live& sum) { return sum.sampled_blocks == 0; };
@@ -23,7 +23,7 @@ void SortMostBytesFirst(Part Live::*part, std::vector<Live>* sums) {
   });
 }
 
-// By the ids of what `part_of` gives, with gaps at first.
+// Sums by the id of `part_of`. The sums have gaps until they are sorted.
 template <typename Live, typename Part>
 std::vector<Live> SumsBy(SessionId id, Part Live::*part, Part Allocation::*part_of) {
   std::vector<Live> sums;

@@ -1,4 +1,4 @@
-// What a session follows, by call stack or by labels.
+// Sums of the live blocks that a session follows, by call stack or by labels.
 #ifndef ALLOMON_TRACKER_CORE_LIVE_SUMS_H_
 #define ALLOMON_TRACKER_CORE_LIVE_SUMS_H_
 
@@ -18,14 +18,14 @@ struct LiveStack {
   HeapEstimate estimate;
 };
 
-// The same of one set of labels (allomon/labels.h).
+// The same for one set of labels (allomon/labels.h).
 struct LiveLabels {
   LabelSet labels;
   uint64_t sampled_blocks = 0;
   HeapEstimate estimate;
 };
 
-// The same of one type of managed objects (Allocation::type_name) that one call stack asked for.
+// The same for managed objects of one type (Allocation::type_name) allocated at one call stack.
 struct LiveTypeStack {
   const char* type_name = nullptr;  // nullptr: not managed
   Callstack callstack;

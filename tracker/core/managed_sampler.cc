@@ -21,7 +21,7 @@ void ManagedSampler::BeginGap() {
   words_left_ = fresh;
 }
 
-// What the set holds without the sessions that want malloc's blocks only.
+// Removes the sessions that want only malloc's blocks.
 static void LeaveOutOnlyMalloc(ActiveSet* active) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < active->count; ++i) {
@@ -40,7 +40,7 @@ void ManagedSampler::Refresh() {
     const TickSafeLockHolder hold(registry.lock());
     active_ = registry.active_locked();
     LeaveOutOnlyMalloc(&active_);
-    // A registry that never published has an empty set of no epoch.
+    // Before the first publication the set is empty and has no epoch.
     active_.epoch = registry.epoch();
     bits_.Seed(active_.seed, registry.NextStreamLocked());
   }
@@ -51,7 +51,7 @@ void ManagedSampler::Refresh() {
 bool ManagedSampler::Draw(uint64_t words, Trial* trial) {
   Pass(words);
   if (words_left_ >= 0) return false;
-  // The first hit is the word that took the count below zero; those behind it are fresh.
+  // The first hit is the word that took the count below zero. The words after it get fresh trials.
   DrawHits(active_, bits_, static_cast<uint64_t>(-words_left_ - 1), trial);
   BeginGap();
   return true;

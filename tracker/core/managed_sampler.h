@@ -1,12 +1,12 @@
 // The trials of one mutator's managed words: the managed half of the countdown.
 //
-// A managed heap has no countdown in its allocation path.  The limit of its nursery is
-// placed where the next hit will be, so the words before it pass unseen; in its slow path
-// the heap tells the sampler how many passed.  The stream of gaps is the mutator's own
-// and independent of malloc's on the same thread, so both obey the law by themselves.
+// A managed heap has no countdown in its allocation path.  The limit of its nursery is placed where
+// the next hit will be, so the heap does not notice the words before it; in its slow path the heap
+// tells the sampler how many have passed.  The mutator's stream of gaps is its own and independent
+// of malloc's on the same thread, so both obey the law by themselves.
 //
-// Attach() and the rest are called by the mutator's thread, or by a collector that has
-// stopped it; never inside malloc, nor in a signal handler.
+// The mutator's thread calls Attach() and the rest, or a collector that has stopped it; never
+// inside malloc, nor in a signal handler.
 #ifndef ALLOMON_TRACKER_CORE_MANAGED_SAMPLER_H_
 #define ALLOMON_TRACKER_CORE_MANAGED_SAMPLER_H_
 
@@ -20,22 +20,21 @@ namespace allomon::internal {
 
 class ManagedSampler {
  public:
-  // From now on every start and stop stores 0 into *limit, which must make the thread's
-  // next allocation take its slow path.  The fast path never writes the limit, so unlike
-  // malloc's countdown a wake-up can only be lost to the slow path's own store; see
-  // stale().
+  // Makes every later start and stop store 0 into *limit, which must make the thread's next
+  // allocation take its slow path.  The fast path never writes the limit, so unlike with malloc's
+  // countdown a wake-up can only be lost to the slow path's own store; see stale().
   void Attach(std::atomic<uintptr_t>* limit);
   void Detach();
   bool attached() const { return limit_.words != nullptr; }
 
-  // Whether a start or stop has passed that Refresh() has not seen.  After storing a
-  // limit the owner executes a seq_cst fence and asks; if true it stores 0.
+  // Whether a start or stop has happened that Refresh() has not seen.  After storing a limit the
+  // owner executes a seq_cst fence and calls this; if it is true, the owner stores 0.
   bool stale() const { return active_.epoch != Registry::Get().epoch(); }
   // Takes over the sessions of the current epoch and begins a fresh gap.
   void Refresh();
 
-  // Words that may be allocated before the block with the next hit; kNeverWords when
-  // nothing samples.  Never negative between calls.
+  // Words that may be allocated before the block with the next hit; kNeverWords while nothing
+  // samples.  Never negative between calls.
   int64_t words_left() const { return words_left_; }
   // `words` <= words_left() were allocated, headers included.
   void Pass(uint64_t words) { words_left_ -= static_cast<int64_t>(words); }

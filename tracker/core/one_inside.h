@@ -1,7 +1,7 @@
-// A door for one thread of the process at a time: the others go by.
+// Admits one thread of the process at a time to a piece of code; other threads skip it.
 //
-// Unlike a lock it is not held around fork.  A child finds the mark of a thread that it does not
-// have, knows it by the number of forks, and enters.
+// Unlike a lock it is not held around fork.  A child may find the mark of a thread that it does not
+// have; it recognises the mark by the number of forks, and enters.
 #ifndef ALLOMON_TRACKER_CORE_ONE_INSIDE_H_
 #define ALLOMON_TRACKER_CORE_ONE_INSIDE_H_
 
@@ -18,11 +18,11 @@ class OneInside {
   OneInside(const OneInside&) = delete;
   OneInside& operator=(const OneInside&) = delete;
 
-  // True if this thread came in; it is inside until the scope ends, however that is, but for a
-  // longjmp.  Cost: two loads, and a compare-exchange where the door is open.
+  // True if this thread was admitted.  It is inside until the scope ends in any way but a longjmp.
+  // Cost: two loads, and a compare-exchange if no thread is inside.
   class Scope {
    public:
-    // Relaxed reading of the forks is enough: a thread sees those of its own process.
+    // A relaxed read of the number of forks is enough, since it does not change within a process.
     explicit Scope(OneInside& door) : door_(door) {
       const uint64_t mine = TimesForked() + 1;
       uint64_t found = door.inside_.load(std::memory_order_relaxed);
@@ -43,7 +43,7 @@ class OneInside {
   };
 
  private:
-  // 0, or one more than the number of forks when the thread came in.
+  // 0, or the number of forks plus one at the time the thread entered.
   std::atomic<uint64_t> inside_{0};
 };
 

@@ -1,15 +1,15 @@
 // Keeps a session's client alive for the length of a callback.  See "Sessions" in
 // tracker/README.md.
 //
-// A pin is a store into a word of the thread's own, where the thread that retires the session looks
-// for it.  So the many threads that pin execute no locked instruction, and the one that retires
-// pays with a barrier on all threads.
+// A pin is a store into one of the thread's own words, where the thread that retires the session
+// searches for it.  So the many threads that pin execute no locked instruction.  The thread that
+// retires pays with a barrier on all threads.
 //
 //   pin     word = session; light barrier; is it open?      retire  close; heavy barrier;
 //   let go  word = none;    light barrier; is it retiring?          look at all pins
 //
-// inv.pin.seen and inv.pin.last say why that is enough ("Sessions" in tracker/README.md); the heavy
-// barrier has been executed when Session::settled_ is set.
+// inv.pin.seen and inv.pin.last state why that is enough ("Sessions" in tracker/README.md).  The
+// heavy barrier has been executed when Session::settled_ is set.
 //
 // A thread that is not in the registry, or whose pins are all in use (user code that drains inside
 // a callback that drains ...), counts its pin in the session instead.
@@ -22,13 +22,14 @@
 
 namespace allomon::internal {
 
-// A session held for the length of a scope, also when a callback ends its thread and the stack
-// unwinds.  False when the session is gone: then all its values are destroyed, too.  A pinned
-// session may be discarded at any time; a thread that consumes a value looks at status() to know
-// whether to tell the user.
+// Holds a session for the length of a scope, even if a callback ends its thread and the stack
+// unwinds.  False if the session is gone; all its values are then destroyed as well.  A pinned
+// session may be discarded at any time.  A thread that consumes a value checks status() to decide
+// whether to call the user.
 //
-// Scopes of a thread nest (inv.pin.lifo).  Cost: two stores, four loads.  Inlined also where the
-// stack unwinds: an object that is passed to a destructor out of line is kept in memory all along.
+// Scopes of a thread nest (inv.pin.lifo).  Cost: two stores, four loads.  Inlined into unwinding
+// code as well, because an object passed to a destructor out of line would have to be in memory
+// throughout.
 class PinnedSession {
  public:
   __attribute__((always_inline)) explicit PinnedSession(SessionId id) : thread_(CurrentThread()) {
@@ -41,14 +42,14 @@ class PinnedSession {
       ++thread_.counted_pins;
     }
     LightBarrier();
-    // The place may belong to no session by now, or to a later one.
+    // The place may now be free, or belong to a later session.
     if (__builtin_expect(session.IsOpenFor(id), 1)) {
       session_ = &session;
     } else {
       LetGo(session);
     }
   }
-  // For an id that a caller gave: false as well if its session is of another kind.
+  // Pins a session whose id a caller gave: also false if the session is of another kind.
   PinnedSession(SessionId id, SessionKind kind) : PinnedSession(id) {
     if (session_ == nullptr || session_->kind() == kind) return;
     Session& other = *session_;
@@ -69,7 +70,7 @@ class PinnedSession {
   __attribute__((always_inline)) void LetGo(Session& session) {
     if (__builtin_expect(pin_ != nullptr, 1)) {
       ALLOMON_DCHECK_EQ("inv.pin.lifo", pin_, &thread_.pins[thread_.pins_used - 1]);
-      // Release: a thread that then finds no pin has seen what the callback did to the client.
+      // Release: a thread that then finds no pin sees all that the callback did to the client.
       pin_->store(nullptr, std::memory_order_release);
       --thread_.pins_used;
     } else {
@@ -86,8 +87,8 @@ class PinnedSession {
   Session* session_ = nullptr;
 };
 
-// A pinned session's client by its own type.  Sessions of the kind have clients of that type.  No
-// other code casts a client (inv.session.kind).
+// A pinned session's client in its own type.  All sessions of one kind have clients of one type.
+// No other code casts a client (inv.session.kind).
 template <typename Client, SessionKind kKind>
 class PinnedClient {
  public:

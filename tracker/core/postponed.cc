@@ -21,7 +21,7 @@ EntryId Reversed(EntryId newest_first) {
 
 }  // namespace
 
-// By compare-exchange: a signal handler may free a block, too, between the load and the store.
+// Needs a compare-exchange: a signal handler may also free a block between the load and the store.
 void PostponeDealloc(ThreadState& thread, EntryId entry) {
   EntryId newest = thread.postponed.load(std::memory_order_relaxed);
   do {

@@ -39,8 +39,8 @@ SessionTotals Registry::TotalsOf(Session& session) {
   return totals;
 }
 
-// The memory of the other threads is still there: fork copies it, and only a thread that is made
-// later may use it again.
+// The memory of the other threads is still there: fork copies it, and only a later thread can reuse
+// it.
 void Registry::KeepOnlyLocked(ThreadState& survivor) {
   CheckHeld();
   for (ThreadState* thread = threads_; thread != nullptr; thread = thread->next) {
@@ -50,9 +50,9 @@ void Registry::KeepOnlyLocked(ThreadState& survivor) {
   if (survivor.countdown != nullptr) AddLocked(survivor);
 }
 
-// The child's streams are far from the parent's, by an odd multiplier of 64 bits.  An epoch begins,
-// so the survivor reseeds malloc's stream at its next allocation, and each managed sampler its own
-// when its mutator next asks.
+// An odd multiplier of 64 bits keeps the child's streams far from the parent's.  A new epoch
+// begins: the survivor reseeds malloc's stream at its next allocation, and each managed sampler its
+// own at its mutator's next call.
 uint64_t Registry::DivergeFromParentLocked(ThreadState& survivor) {
   CheckHeld();
   next_stream_ = (next_stream_ + forks_) * 0xd1342543de82ef95;
@@ -121,7 +121,7 @@ bool Registry::WakeOnceLocked() {
     if (thread->epoch_seen.load(std::memory_order_relaxed) == active_.epoch) continue;
     if (thread->countdown->load(std::memory_order_relaxed) <= 0) continue;
     const int64_t left = thread->countdown->exchange(0, std::memory_order_relaxed);
-    // In a callback the countdown stands elsewhere.
+    // During a callback the countdown is kept elsewhere.
     if (left > 0 && left <= kNeverWords / 2) {
       thread->left_when_woken.store(left, std::memory_order_relaxed);
     }

@@ -1,4 +1,5 @@
-// All threads that sample, and what is sampled.  See "Threads" in tracker/README.md.
+// The list of all threads that sample, and the set of sessions that sample.  See "Threads" in
+// tracker/README.md.
 #ifndef ALLOMON_TRACKER_CORE_REGISTRY_H_
 #define ALLOMON_TRACKER_CORE_REGISTRY_H_
 
@@ -16,8 +17,8 @@ namespace allomon::internal {
 
 class Session;
 
-// The allocation limit of one mutator of a managed heap, which every start and stop lowers to 0 so
-// that the mutator takes its slow path.  In a list of the registry's, under its lock.
+// The allocation limit of one mutator of a managed heap.  Every start and stop sets it to 0, so
+// that the mutator takes its slow path.  It is in a list of the registry's, under its lock.
 struct WakeLimit {
   std::atomic<uintptr_t>* words = nullptr;  // null: not in the list
   WakeLimit* previous = nullptr;
@@ -32,7 +33,7 @@ class Registry {
   TickSafeLock& lock() ALLOMON_RETURNS_LOCK(lock_) { return lock_; }
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
-  // Sets what is sampled from now on, and wakes every thread.  Caller holds the lock.
+  // Sets the sessions that sample from now on, and wakes every thread.  Callers hold the lock.
   void PublishLocked(const ActiveSet& set) ALLOMON_REQUIRES(lock_);
   const ActiveSet& active_locked() const ALLOMON_REQUIRES(lock_) {
     CheckHeld();
@@ -61,10 +62,10 @@ class Registry {
     return thread != nullptr;
   }
 
-  // Everything that was counted for a session which the caller has pinned.
+  // Returns the sums of all counts for a session that the caller has pinned.
   SessionTotals TotalsOf(Session& session) ALLOMON_EXCLUDES(lock_);
 
-  // In a forked child only the calling thread exists.
+  // Removes all other threads: in a forked child only the calling thread exists.
   void KeepOnlyLocked(ThreadState& survivor) ALLOMON_REQUIRES(lock_);
 
   // Children must not sample at the same words as their parent, nor as each other: each child

@@ -1,4 +1,4 @@
-// What a sampled block stands for, at one rate: computed once for each small size.
+// Weights of sampled blocks at one rate, computed once for each small size.
 //
 // Thread safe, and for use inside malloc: no lock, no malloc.
 #ifndef ALLOMON_TRACKER_CORE_SAMPLE_WEIGHTS_H_
@@ -12,7 +12,7 @@
 
 namespace allomon::internal {
 
-// The estimate of Horvitz and Thompson (estimate.h) for one byte, or one block.
+// The Horvitz-Thompson estimate (estimate.h) for one byte, or one block.
 struct SampleWeight {
   double amount;    // 1/p, times the scale
   double variance;  // (1 - p)/p^2
@@ -38,8 +38,8 @@ class SampleWeights {
   }
 
  private:
-  // Blocks up to 4 KiB, with their header.  A logarithm and an exponential are half of the cost of
-  // a sample, and larger blocks are few.
+  // Blocks up to 4 KiB with their header.  A logarithm and an exponential are half of the cost of a
+  // sample, and larger blocks are few.
   static constexpr uint64_t kSmallWords = 514;
 
   struct Known {
@@ -63,8 +63,8 @@ class SampleWeights {
 
   const double rate_;
   const double scale_;
-  // The profiler's own memory: it is zero, and a page that is not read is never touched.  nullptr
-  // if the kernel refused it.
+  // Own memory is zero, and pages that are not read are never touched. nullptr if the kernel
+  // refused it.
   Known* const small_ = static_cast<Known*>(OwnMemory::Map(kSmallWords * sizeof(Known)));
   const uint64_t end_;  // of small_
 };

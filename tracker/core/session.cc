@@ -50,8 +50,9 @@ Session* Session::ClaimLocked(const Config& config, SessionClient* client) {
 void Session::Retire() {
   retiring_.store(true, std::memory_order_relaxed);
   open_id_.store(kClosed, std::memory_order_relaxed);
-  // From here on every pin is in sight, and a thread that lets go sees retiring().  A thread that
-  // has seen it before the barrier must not look at the pins yet, and need not: this thread does.
+  // From here on all pins are visible, and a thread that releases its pin sees retiring().  A
+  // thread that saw it before the barrier must not search the pins yet.  It need not, since this
+  // thread does.
   HeavyBarrier();
   {
     const TickSafeLockHolder hold(Registry::Get().lock());
@@ -80,7 +81,7 @@ void Session::SetFreeLocked() {
   occupied_ = false;
 }
 
-// Acquire, here and in HasPinned(), pairs with the release of the thread that let go.
+// Acquire, here and in HasPinned(), pairs with the release of the thread that removed its pin.
 bool Session::IsPinnedLocked() const {
   ALLOMON_DCHECK("inv.lock.held", Registry::Get().lock().IsHeldForCheck());
   ALLOMON_DCHECK_EQ("inv.pin.seen", open_id_.load(std::memory_order_relaxed), kClosed);
@@ -96,9 +97,9 @@ bool Session::IsClientKeptForCheck() const {
   return status() == SessionStatus::kDiscarded && IsOpenFor(id_);
 }
 
-// A callback of a thread that is gone cannot be finished.  So its client is never touched again,
-// not even by its destructor.  Pins that the survivor has counted cannot be told from others: if it
-// has any, the session keeps its place for ever.
+// The callback of a thread that is gone cannot be finished.  So its client is never touched again,
+// not even by its destructor.  Counted pins of the survivor cannot be told from those of other
+// threads: if it has any, the session keeps its place for ever.
 void Session::AbandonPinsOfOthersLocked(const ThreadState& survivor) {
   for (Session& session : places) {
     session.client_is_abandoned_ |= Registry::Get().AnyThreadLocked([&](const ThreadState& thread) {
@@ -110,8 +111,8 @@ void Session::AbandonPinsOfOthersLocked(const ThreadState& survivor) {
   }
 }
 
-// Without user code, which does not belong into a fork handler: the clients stay.  No other thread
-// is left, so every pin is in sight without a barrier.
+// Runs no user code, which has no place in a fork handler: the clients are not deleted.  There is
+// no other thread, so every pin is visible without a barrier.
 void Session::FinishAbandonedLocked() {
   for (Session& session : places) {
     session.settled_ = session.retiring();

@@ -19,19 +19,19 @@ struct ThreadState;
 
 enum class SessionStatus : uint8_t { kSampling, kStopped, kDiscarded };
 
-// Whose a session is.  Ids of all kinds are of one sequence, so a number that a caller takes for
-// the id of a tracker may be that of a recording: see inv.session.kind.
+// The owner of a session.  Ids of all kinds come from one sequence, so the id that a caller passes
+// for a tracker may be that of a recording: see inv.session.kind.
 enum class SessionKind : uint8_t {
   kNone,       // no session's
   kTracker,    // of tracker.h and of the C interface
   kRecording,  // its client is a Recorder
   kCounting,   // of the C interface's exact counts
-  kProfile,    // of bytes, or of what is live
+  kProfile,    // of allocated or of live bytes
   kHeap,       // of a heap that samples for itself: the guard's
   kAttendant,  // of control/, which looks at its page
 };
 
-// A place that no session has is kDiscarded.
+// A free place is kDiscarded.
 constexpr bool MayBecome(SessionStatus from, SessionStatus to) {
   switch (from) {
     case SessionStatus::kDiscarded:
@@ -54,11 +54,11 @@ class Session {
     // False for a client that only counts allocations: its blocks stay where malloc would put them
     // and have no entries.
     bool follows_blocks = true;
-    // Such a client of our own, which wants neither hits nor addresses.  It is told of blocks by
-    // Tally(), and they do not count in the statistics.
+    // True for such a client of our own that wants neither hits nor addresses.  It gets blocks
+    // through Tally(), and they do not count in the statistics.
     bool is_tally = false;
-    // Every thread knows how many words have stood trial for it (word_meter.h).  For
-    // kMostCountingSessions at once; others find 0.
+    // Every thread knows how many words have stood trial for the session (word_meter.h).  Works for
+    // kMostCountingSessions at once; others get 0.
     bool counts_words = false;
     // Blocks of managed heaps are not sampled for this session.
     bool only_malloc = false;
@@ -66,17 +66,17 @@ class Session {
     bool concurrent = false;
   };
 
-  // Takes a free session; nullptr when there is none.  Caller holds the registry lock.
+  // Takes a free session; nullptr if there is none.  Callers hold the registry lock.
   static Session* ClaimLocked(const Config& config, SessionClient* client)
       ALLOMON_REQUIRES(Registry::Get().lock());
 
-  // For a caller that keeps the session from going away: by the registry lock, or because it alone
-  // may retire the session.
+  // Finds a session.  Callers keep it from being retired: they hold the registry lock, or are the
+  // only thread that may retire it.
   static Session* Find(SessionId id) {
     return AtPlaceOf(id).IsOpenFor(id) ? &AtPlaceOf(id) : nullptr;
   }
 
-  // Likewise; nullptr for a session of another kind, too.
+  // The same, but nullptr for a session of another kind.
   static Session* Find(SessionId id, SessionKind kind) {
     Session* const session = Find(id);
     return session != nullptr && session->kind() == kind ? session : nullptr;
@@ -85,7 +85,7 @@ class Session {
   static Session& AtPlaceOf(SessionId id) { return places[PlaceOfSession(id)]; }
 
   // Retires a session whose values are all destroyed: it cannot be pinned any more, and the thread
-  // that lets the last pin go deletes the client.  Called once, by the thread that discarded it.
+  // that releases the last pin deletes the client.  Called once, by the thread that discarded it.
   void Retire();
 
   // See PinnedSession.  Acquire pairs with the release in ClaimLocked(): a thread that finds the
@@ -94,11 +94,12 @@ class Session {
   bool retiring() const { return retiring_.load(std::memory_order_relaxed); }
   void PinCounted() { counted_pins_.fetch_add(1, std::memory_order_relaxed); }
   void UnpinCounted() { counted_pins_.fetch_sub(1, std::memory_order_release); }
-  // For a thread that has let go and then found the session retiring.
+  // Called by a thread that has released its pin and then found the session retiring.
   void FinishIfUnpinnedSlow();
 
-  // In the child of a fork, before and after the registry has forgotten the threads that the child
-  // does not have.  The pins of those threads go, and so do the sessions that only these pins kept.
+  // Called in the child of a fork, before and after the registry forgets the threads that the child
+  // does not have.  The pins of those threads are removed, and so are the sessions that only they
+  // kept alive.
   static void AbandonPinsOfOthersLocked(const ThreadState& survivor)
       ALLOMON_REQUIRES(Registry::Get().lock());
   static void FinishAbandonedLocked() ALLOMON_REQUIRES(Registry::Get().lock());
@@ -108,7 +109,7 @@ class Session {
   bool sampling() const { return status() == SessionStatus::kSampling; }
   SessionKind kind() const { return config_.kind; }
   const Config& config() const { return config_; }
-  // For a thread that has pinned the session, or discards it.
+  // Callers have pinned the session, or are the thread that discards it.
   SessionClient& client() const {
     ALLOMON_DCHECK("inv.session.pin", IsClientKeptForCheck());
     return *client_;
@@ -130,24 +131,24 @@ class Session {
   bool IsClientKeptForCheck() const;
   void SetFreeLocked() ALLOMON_REQUIRES(Registry::Get().lock());
 
-  // Wider than a SessionId, so that it equals none, whatever id a user asks for.
+  // Wider than a SessionId, so that it differs from every id that a user may pass.
   static constexpr uint64_t kClosed = UINT64_MAX;
 
-  // The id under which it can be pinned; kClosed while free, and from Retire() on.
+  // The id under which the session can be pinned; kClosed while it is free, and from Retire() on.
   std::atomic<uint64_t> open_id_{kClosed};
   std::atomic<SessionStatus> status_{SessionStatus::kDiscarded};
-  // From Retire() until the client is deleted.
+  // True from Retire() until the client is deleted.
   std::atomic<bool> retiring_{false};
-  // Pins of threads that have no pin of their own for them.
+  // Number of pins held by threads that had no free pin of their own.
   std::atomic<uint32_t> counted_pins_{0};
   // Written by ClaimLocked(), read by threads that have the session open or pinned.
   SessionId id_ = 0;
   Config config_;
   SessionClient* client_ = nullptr;
   bool occupied_ ALLOMON_GUARDED_BY(Registry::Get().lock()) = false;
-  // Retiring, and every pin is in sight.
+  // Retiring, and all pins are visible.
   bool settled_ ALLOMON_GUARDED_BY(Registry::Get().lock()) = false;
-  // A thread that a fork left behind was in a callback of the client, which must not be touched.
+  // A thread that a fork did not copy was in a callback of the client, which must not be touched.
   bool client_is_abandoned_ ALLOMON_GUARDED_BY(Registry::Get().lock()) = false;
   SessionCounters counters_;
 };

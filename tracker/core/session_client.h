@@ -15,7 +15,7 @@ struct ValueRoom {
   alignas(8) unsigned char bytes[16];
 };
 
-// What a tally is told of a sampled block.
+// The facts about a sampled block that a tally gets.
 struct TallySample {
   uint64_t size_bytes = 0;
   AllocationSource source = AllocationSource::kMalloc;
@@ -23,8 +23,9 @@ struct TallySample {
   uintptr_t sp = 0;    // stack pointer of the code that allocates
 };
 
-// A user's tracker with its types erased.  Calls that return bool say whether the block is to be
-// followed further; if not, the room holds no value.  None throws: the client catches and counts.
+// A user's tracker with its types erased.  Calls that return bool tell whether to follow the block
+// further; if not, the room holds no value.  These functions do not throw: the client catches and
+// counts exceptions.
 class SessionClient {
  public:
   virtual ~SessionClient() = default;
@@ -33,21 +34,21 @@ class SessionClient {
   virtual bool Promote(ValueRoom* value) = 0;       // minor value in, major value out
   virtual void DeallocMinor(ValueRoom* value) = 0;  // destroys the value
   virtual void DeallocMajor(ValueRoom* value) = 0;  // destroys the value
-  // For drain: hands the value of a live block over; destroys it.
+  // Drain calls these: they pass the value of a live block to the user and destroy it.
   virtual void SurviveMinor(const Allocation& allocation, ValueRoom* value) = 0;
   virtual void SurviveMajor(const Allocation& allocation, ValueRoom* value) = 0;
   virtual void DestroyMinor(ValueRoom* value) = 0;  // without telling the user
   virtual void DestroyMajor(ValueRoom* value) = 0;
   // Adds the user's text for a block that was just kept.  The value stays.
   virtual void Describe(ValueRoom*, BlockNote*) {}
-  // A sampled block is not reported, for want of memory.  The rule of Tally() holds.
+  // A sampled block is not reported, because memory was short.  The rule of Tally() holds.
   virtual void Dropped(uint64_t) {}
-  // Called in place of all of the above, if the session is a tally.  Runs in the middle of an
-  // allocation, where nothing is prepared for user code: it must not allocate, run others' code or
+  // Called instead of all functions above if the session is a tally.  Runs in the middle of an
+  // allocation, where nothing is prepared for user code.  It must not allocate, run foreign code or
   // end the thread.
   virtual void Tally(const TallySample&) {}
 
-  // Of the user's callbacks.
+  // Number of exceptions in the user's callbacks.
   virtual uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
  protected:

@@ -28,7 +28,7 @@ SessionTotals SessionCounters::Load() const {
 }
 
 void ThreadCounters::BeginSlow(SessionId id) {
-  // A reader of the new session takes zeros.  There can be no reader of the old one
+  // A reader of the new session gets zeros.  There can be no reader of the old one
   // (inv.counters.place).
   samples.store(0, std::memory_order_relaxed);
   reported_blocks.store(0, std::memory_order_relaxed);

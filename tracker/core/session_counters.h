@@ -1,6 +1,6 @@
-// Counts of what a session has seen.  Each thread counts for itself, in memory that only it writes:
-// an addition to a shared word would be a locked instruction, and a cache line that travels.  A
-// reader adds the threads' counts up.
+// Counts of a session's samples.  Each thread counts in memory that only it writes: adding to a
+// shared word would be a locked instruction and move a cache line between processors.  A reader
+// sums the threads' counts.
 //
 // The rules are inv.counters.own and inv.counters.place, in "Sessions" of tracker/README.md.
 #ifndef ALLOMON_TRACKER_CORE_SESSION_COUNTERS_H_
@@ -15,13 +15,13 @@ namespace allomon::internal {
 
 struct SessionTotals {
   uint64_t samples = 0;          // hits, over all reported blocks
-  uint64_t reported_blocks = 0;  // blocks whose alloc callback was called
+  uint64_t reported_blocks = 0;  // blocks for which the alloc callback was called
   uint64_t cut_callstacks = 0;
   uint64_t dropped_blocks = 0;  // no room for the entry or the block
   uint64_t dropped_bytes = 0;
 };
 
-// The session's own counts, by any thread: rare events, and the sums of threads that ended.
+// The session's own counts, written by any thread: rare events, and the sums of threads that ended.
 struct SessionCounters {
   std::atomic<uint64_t> samples{0};
   std::atomic<uint64_t> reported_blocks{0};
@@ -41,7 +41,7 @@ struct ThreadCounters {
   std::atomic<uint64_t> reported_blocks{0};
   std::atomic<uint64_t> cut_callstacks{0};
 
-  // Whether they are of no session, of that one, or of a former one in the same place.
+  // Whether these counters are free, or belong to that session or a former one in the same place.
   bool MayCountFor(SessionId id) const {
     const SessionId former = session.load(std::memory_order_relaxed);
     return former == 0 || PlaceOfSession(former) == PlaceOfSession(id);
@@ -56,7 +56,7 @@ struct ThreadCounters {
 
   // Adds the counts for that session.
   void AddTo(SessionId id, SessionTotals* totals) const;
-  // Adds them for good: the thread ends, or was left behind by a fork.
+  // Adds the counts to the session's own: the thread ends, or was not copied by a fork.
   void FoldInto(SessionId id, SessionCounters* counters);
 
  private:

@@ -1,4 +1,4 @@
-// How interned call stacks are named.
+// Ids of interned call stacks.
 #ifndef ALLOMON_TRACKER_CORE_STACK_ID_H_
 #define ALLOMON_TRACKER_CORE_STACK_ID_H_
 
@@ -6,8 +6,8 @@
 
 namespace allomon::internal {
 
-// Dense: ids run from 1 in order of first appearance.  0 is the empty stack, and stands in for a
-// stack that did not fit into own memory.
+// Dense: ids count from 1 in order of first appearance. 0 is the empty stack, and also stands for a
+// stack for which own memory had no room.
 using StackId = uint32_t;
 
 }  // namespace allomon::internal

@@ -15,7 +15,7 @@ uint64_t HashStep(uint64_t hash, uintptr_t frame) {
   return hash << 27 | hash >> 37;
 }
 
-// Four sums side by side, since each step waits for the one before: 128 frames take 50 ns and not
+// Four independent sums, since each step waits for the one before: 128 frames take 50 ns instead of
 // 200.
 uint32_t HashStack(const uintptr_t* frames, uint32_t depth_and_cut) {
   uint64_t lanes[4] = {depth_and_cut, 1, 2, 3};
@@ -72,7 +72,7 @@ const StackTable::Record* StackTable::FindRecord(const StackKey& key) const {
 const StackTable::Record* StackTable::AddRecordLocked(const StackKey& key) {
   ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
   const StackId id = next_id_.load(std::memory_order_relaxed);
-  // Reservations first: they can be made again, and a piece of the arena cannot be given back.
+  // Reserves first: a reservation can be repeated, but a piece of the arena cannot be returned.
   if (!refs_.Reserve(id) || !index_.Reserve()) return nullptr;
   const size_t frame_bytes = key.depth_and_cut / 2 * sizeof(uintptr_t);
   const BumpArena::Ref ref = arena_.Allocate(offsetof(Record, frames) + frame_bytes);
@@ -95,15 +95,15 @@ void StackTable::RenameFramesOf(StackId id, uintptr_t begin, uintptr_t end, uint
   for (uint32_t i = 0; i < record->depth_and_cut / 2; ++i) {
     uintptr_t* frame = &record->frames[i];
     if (*frame - begin > end - begin) continue;
-    // A library that comes and goes at one address has the same stacks each time.  Were the old
-    // ones left in their chain, a look-up would pass all of them.
+    // A library that is loaded repeatedly at one address has the same stacks each time.  If the old
+    // stacks stayed in their chain, a look-up would pass all of them.
     if (!renamed) index_.Remove(ref, links());
     renamed = true;
     __atomic_store_n(frame, *frame + by, __ATOMIC_RELAXED);
   }
 }
 
-// The lock keeps two renamings apart.  The same frames, of new code, are another stack.
+// The lock separates two renamings.  The same frames in new code are another stack.
 void StackTable::RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end,
                               uintptr_t by) {
   const TickSafeLockHolder hold(lock_);

@@ -1,11 +1,11 @@
-// Call stacks, interned: equal stacks have equal ids, so an entry holds four bytes however deep its
-// stack is, and a client can count by id.
+// Interned call stacks: equal stacks have equal ids, so an entry holds four bytes for a stack of
+// any depth, and a client can count by id.
 //
-// Interned stacks live until the process ends (a stack that was seen is likely to be seen again).
-// Thread safe; a stack that is known costs no lock: hash it, probe, compare (20 ns at 8 frames).  A
-// new one takes the table's lock for the length of a chain or two: no thread ever rehashes.
-// Never allocates from malloc, never throws.  In a signal handler only while the thread was not
-// busy (inv.lock.tick).
+// Interned stacks live until the process ends, since a stack is likely to appear again.  Thread
+// safe.  Finding a known stack takes no lock: hash, probe and compare take 20 ns at 8 frames.  A
+// new stack takes the table's lock for the length of a chain or two; no thread ever rehashes.
+// Never calls malloc, never throws.  In a signal handler only if the thread was not busy
+// (inv.lock.tick).
 #ifndef ALLOMON_TRACKER_CORE_STACK_TABLE_H_
 #define ALLOMON_TRACKER_CORE_STACK_TABLE_H_
 
@@ -32,7 +32,8 @@ struct InternedStack {
   StackView view;
 };
 
-// Frames are compared while RenameFrames() may change them: a word is read before or after.
+// Compares frames while RenameFrames() may change them: each word is read before or after the
+// change.
 inline bool SameFrames(const uintptr_t* a, const uintptr_t* b, size_t depth) {
 #if defined(__SANITIZE_THREAD__)
   for (size_t i = 0; i < depth; ++i) {
@@ -62,16 +63,17 @@ class StackTable {
     const InternedStack known = Find(key);
     return known.id != 0 ? known.id : Insert(key).id;
   }
-  // A stack that is known; else an id of 0.  Takes no lock.
+  // Finds a known stack, or returns an id of 0.  Takes no lock.
   InternedStack Find(const StackKey& key) const;
-  // A stack that Find() did not know.  An id of 0 without memory, and for no frames.
+  // Adds a stack that Find() did not find.  Returns an id of 0 if memory is short, and for no
+  // frames.
   InternedStack Insert(const StackKey& key);
   StackView View(StackId id) const;
 
   // Adds `by` to all frames in [begin, end] of the stacks [first, end_id): the code at these
-  // addresses has gone, and the frames now mean something else.  In place, so the holder of a
-  // StackView sees the new frames.  A stack that is renamed is found no more: nobody captures such
-  // frames.  Cost: 1 ns a frame.
+  // addresses was unloaded, and may be replaced by other code.  Changes frames in place, so the
+  // holder of a StackView sees the new frames.  A renamed stack is not found any more, because such
+  // frames are never captured.  Cost: 1 ns a frame.
   void RenameFrames(StackId first, StackId end_id, uintptr_t begin, uintptr_t end, uintptr_t by);
 
   uint32_t size() const { return next_id_.load(std::memory_order_acquire) - 1; }
@@ -97,7 +99,7 @@ class StackTable {
   static constexpr uint32_t kMostStacks = uint32_t{1} << 24;
 
   Links links() const { return {&arena_}; }
-  // nullptr if there is none.
+  // Returns nullptr if it is not there.
   const Record* FindRecord(const StackKey& key) const;
   // nullptr without memory.
   const Record* AddRecordLocked(const StackKey& key) ALLOMON_REQUIRES(lock_);

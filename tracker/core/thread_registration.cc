@@ -23,7 +23,7 @@ void LeaveRegistry(ThreadState& thread) {
   Entries().Empty(thread.free_entries);
 }
 
-// A callback may end its thread here, too; then this is called once more for the rest.
+// A callback may end its thread here as well; then this is called once more for the rest.
 void RunLastPostponed(ThreadState& thread) {
   if (!thread.HasPostponed()) return;
   pthread_setspecific(g_exit_key, &thread);
@@ -32,9 +32,9 @@ void RunLastPostponed(ThreadState& thread) {
 }
 
 // The thread leaves the registry at the first call.  A thread that first allocates in the
-// destructor of another key may get no second call, and `start` would write to a thread that stays
-// in the registry when its memory is another's.  Destructors that run after ours allocate sampled
-// all the same, but a `start` just then does not reach them.
+// destructor of another key may get no second call; `start` would then write to a thread that stays
+// in the registry after its memory is reused.  Allocations in destructors that run after ours are
+// still sampled, but a `start` at that time does not reach them.
 void OnThreadExit(void* value) {
   ThreadState& thread = *static_cast<ThreadState*>(value);
   if (thread.in_registry()) LeaveRegistry(thread);
@@ -59,7 +59,7 @@ void RegisterThreadSlow(ThreadState& thread) {
     Registry::Get().AddLocked(thread);
   }
   thread.registered = true;
-  // A thread that cannot tell when it exits must not stay in the registry.
+  // A thread whose exit is not noticed must not stay in the registry.
   if (!g_exit_key_made.load() || pthread_setspecific(g_exit_key, &thread) != 0) {
     LeaveRegistry(thread);
   }
@@ -71,8 +71,9 @@ void RefreshThreadSlow(ThreadState& thread) {
   const TickSafeLockHolder hold(registry.lock());
   thread.active = registry.active_locked();
   thread.bits.Seed(thread.active.seed, registry.NextStreamLocked());
-  // Under the lock, so that WakeThreadsLocked() cannot zero a countdown that already belongs to the
-  // new epoch.  (Not thread.active.epoch, which is 0 until the first start of the process.)
+  // Set under the lock, so that WakeThreadsLocked() cannot zero a countdown that already belongs to
+  // the new epoch.  (thread.active.epoch would not do: it is 0 until the first start of the
+  // process.)
   thread.epoch_seen.store(registry.epoch(), std::memory_order_relaxed);
 }
 

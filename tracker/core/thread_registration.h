@@ -1,4 +1,4 @@
-// How a thread comes into the registry, and how it leaves.
+// Registers threads, and removes them when they end.
 #ifndef ALLOMON_TRACKER_CORE_THREAD_REGISTRATION_H_
 #define ALLOMON_TRACKER_CORE_THREAD_REGISTRATION_H_
 
@@ -12,7 +12,8 @@ namespace allomon::internal {
 // calls it.  It may allocate (pthread_setspecific), so `busy` must be set (inv.busy).
 void RegisterThreadSlow(ThreadState& thread);
 
-// Called when a thread has left the registry at its end, if set: the recorder's, then the heap's.
+// Called, if set, when a thread has left the registry at its end: the recorder's hook, then the
+// heap's.
 extern std::atomic<void (*)()> recorder_exit_hook;
 extern std::atomic<void (*)()> thread_exit_hook;
 

@@ -1,4 +1,4 @@
-// What the tracker knows about each thread.  See "Threads" in tracker/README.md.
+// The tracker's state of each thread.  See "Threads" in tracker/README.md.
 #ifndef ALLOMON_TRACKER_CORE_THREAD_STATE_H_
 #define ALLOMON_TRACKER_CORE_THREAD_STATE_H_
 
@@ -20,7 +20,7 @@ class Session;
 struct LabelScope;
 
 // Sessions that a thread can pin at once without counting: one for a callback, one for a call of
-// ours in it, and two for the same once more.
+// ours in it, and twice that for a nested callback.
 inline constexpr uint32_t kOwnPins = 4;
 
 // Plain data in static TLS: valid from the thread's first instruction to its last, and all zero at
@@ -33,12 +33,12 @@ struct ThreadState {
   bool busy = false;         // inside the tracker: allocations and signal handlers stay out
   bool in_callback = false;  // sampling is suspended
   std::atomic<EntryId> postponed{0};          // deallocs noticed inside a callback, newest first
-  EntryId postponed_due = 0;                  // those of them whose turn it is, oldest first
+  EntryId postponed_due = 0;                  // those about to run, oldest first
   std::atomic<int64_t>* countdown = nullptr;  // its countdown_words, while in the registry
   WordMeter meter;                            // of malloc's words
-  // What was left of the countdown when a wake-up, or an epoch's end, put 0 in its place.
+  // The rest of the countdown when a wake-up or an epoch's end set it to 0.
   std::atomic<int64_t> left_when_woken{0};
-  // The countdown that stands still while a callback runs.
+  // The countdown as it was when a callback began; it stands still meanwhile.
   std::atomic<int64_t> suspended_countdown{0};
   const ManagedSampler* sampler = nullptr;  // of the managed block that is being reported
   LabelScope* label_scope = nullptr;        // the innermost (label_scope.h)
@@ -73,9 +73,9 @@ inline bool ThreadState::HasPinned(const Session& session) const {
   return false;
 }
 
-// Words of malloc that have stood trial for a session that samples, on a thread whose countdown
-// this is.  Any thread, as long as the one asked about goes on; of another thread, wrong by one gap
-// at most.
+// Returns the words of malloc that have stood trial for a session that samples, on the thread with
+// this countdown.  Any thread may call it while the other thread runs; the value for another thread
+// is wrong by one gap at most.
 inline uint64_t PassedWords(const ThreadState& thread, const std::atomic<int64_t>& countdown,
                             SessionId session) {
   int64_t left = countdown.load(std::memory_order_relaxed);

@@ -5,7 +5,7 @@
 
 namespace allomon::internal {
 
-// The analysis of these four would have to know that lock_ is the lock.
+// The analysis does not know that lock_ is the lock that these four functions take and release.
 void TickSafeLock::lock() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   ALLOMON_DCHECK("inv.lock.tick", CurrentThread().busy);
   lock_.lock();

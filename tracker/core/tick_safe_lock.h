@@ -1,9 +1,9 @@
-// A lock that signal handlers take, too: the tick of a time profile, which interns a call stack, or
-// a malloc in a handler of the host, which may enter its thread into the registry.
+// A lock that signal handlers may take: the tick of a time profile, which interns a call stack, or
+// a malloc in a handler of the host, which may register its thread.
 //
-// A handler that waits for a lock which its own thread holds waits for ever.  So the thread is busy
-// (CurrentThread().busy) from before it takes such a lock until it has let it go, and a handler
-// that finds its thread busy keeps out of the tracker (inv.lock.tick in tracker/README.md).  Around
+// A handler that waits for a lock of its own thread would wait for ever.  So a thread is busy
+// (CurrentThread().busy) from before it takes such a lock until after it releases it, and a handler
+// that finds its thread busy stays out of the tracker (inv.lock.tick in tracker/README.md).  Around
 // a fork the thread need not be busy: the lock is then open for it.
 #ifndef ALLOMON_TRACKER_CORE_TICK_SAFE_LOCK_H_
 #define ALLOMON_TRACKER_CORE_TICK_SAFE_LOCK_H_
@@ -14,7 +14,7 @@
 
 namespace allomon::internal {
 
-// Take it by a TickSafeLockHolder, which makes the thread busy.
+// Take it through a TickSafeLockHolder, which makes the thread busy.
 class ALLOMON_LOCKABLE TickSafeLock {
  public:
   void lock() ALLOMON_ACQUIRE();
@@ -28,7 +28,7 @@ class ALLOMON_LOCKABLE TickSafeLock {
   SpinLock lock_;
 };
 
-// Out of line: a holder is on no fast path.
+// Not inlined, since no fast path uses a holder.
 class ALLOMON_SCOPED_LOCKABLE TickSafeLockHolder {
  public:
   explicit TickSafeLockHolder(TickSafeLock& lock) ALLOMON_ACQUIRE(lock);
@@ -37,7 +37,7 @@ class ALLOMON_SCOPED_LOCKABLE TickSafeLockHolder {
   TickSafeLockHolder& operator=(const TickSafeLockHolder&) = delete;
 
  private:
-  const BusyMark busy_;  // from before the lock is taken until it is let go
+  const BusyMark busy_;  // from before the lock is taken until after it is released
   TickSafeLock& lock_;
 };
 

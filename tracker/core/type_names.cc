@@ -12,7 +12,7 @@ TypeNameId TypeNames::IdOfName(const char* name) {
     if (there == nullptr) {
       names_[place].compare_exchange_strong(there, name, std::memory_order_relaxed);
     }
-    // Where the exchange failed, `there` is another thread's name, maybe this one.
+    // If the exchange failed, `there` is the name that another thread stored, maybe the same one.
     if (there == nullptr || there == name) return static_cast<TypeNameId>(place + 1);
   }
   return 0;

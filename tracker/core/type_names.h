@@ -1,4 +1,4 @@
-// Names of managed types, by numbers that fit an entry.
+// Numbers the names of managed types, so that they fit into an entry.
 #ifndef ALLOMON_TRACKER_CORE_TYPE_NAMES_H_
 #define ALLOMON_TRACKER_CORE_TYPE_NAMES_H_
 
@@ -10,10 +10,11 @@ namespace allomon::internal {
 
 using TypeNameId = uint16_t;  // 0 is "none"
 
-// A hash table of addresses, which never loses one.  Thread safe, lock free, async-signal-safe.
+// A hash table of addresses, which never removes one.  Thread safe, lock free, async-signal-safe.
 class TypeNames {
  public:
-  // The same for the same address.  0 for nullptr, and for names that come when the table is full.
+  // Returns the same id for the same address.  Returns 0 for nullptr, and for new names if the
+  // table is full.
   TypeNameId IdOf(const char* name) { return name == nullptr ? 0 : IdOfName(name); }
   // nullptr for 0.
   const char* At(TypeNameId id) const {

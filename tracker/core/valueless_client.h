@@ -6,8 +6,8 @@
 
 namespace allomon::internal {
 
-// Follows no block.  A client that overrides alloc_* to return true follows the block to its end,
-// or, without Promote, to its promotion.
+// Follows no block.  A client that overrides alloc_* to return true follows a block to its end, or,
+// without Promote, to its promotion.
 class ValuelessClient : public SessionClient {
  public:
   bool AllocMinor(const Allocation&, ValueRoom*) override { return false; }

@@ -1,7 +1,7 @@
-// How many words have stood trial in a stream of gaps: exactly, and without a step in the fast
-// path.  A gap's words are what was drawn less what is left of it.
+// Counts exactly how many words have stood trial in a stream of gaps, without a step in the fast
+// path.  The words passed in a gap are the drawn number less the rest of the countdown.
 //
-// Written by the thread that owns the stream, in its slow paths.  Another thread may read at any
+// The thread that owns the stream writes it, in its slow paths.  Another thread may read at any
 // time, and is wrong by at most one gap.
 #ifndef ALLOMON_TRACKER_CORE_WORD_METER_H_
 #define ALLOMON_TRACKER_CORE_WORD_METER_H_
@@ -14,37 +14,37 @@
 
 namespace allomon::internal {
 
-// Sessions that count words, at once: recordings.  A thread's meter is in static TLS, of which a
-// library that is loaded late gets little.
+// Number of sessions, that is recordings, that count words at once.  A thread's meter is in static
+// TLS, of which a library that is loaded late gets little.
 inline constexpr uint32_t kMostCountingSessions = 2;
 
 // All zero at first.
 class WordMeter {
  public:
-  // The countdown, of which `left` words are left, is set to `fresh`.
+  // Called when the countdown is set to `fresh` while `left` words of it remain.
   void Set(int64_t left, int64_t fresh) {
     const uint64_t drawn = drawn_.load(std::memory_order_relaxed);
     drawn_.store(drawn + static_cast<uint64_t>(fresh) - static_cast<uint64_t>(left),
                  std::memory_order_relaxed);
   }
 
-  // The words of this stream so far, where `left` are left of the countdown.
+  // Returns the words of this stream so far, if `left` remain of the countdown.
   uint64_t PassedAt(int64_t left) const {
     return drawn_.load(std::memory_order_relaxed) - static_cast<uint64_t>(left);
   }
 
-  // The sessions of this set that count words and were not known before begin here, where `left`
-  // are left.
+  // Starts the count of sessions in this set that count words and are new, while `left` words
+  // remain.
   void EnterSessions(const ActiveSet& active, int64_t left) {
     for (uint32_t i = 0; i < active.count; ++i) {
       if (active.items[i].counts_words) Enter(active.items[i].id, active, PassedAt(left));
     }
   }
-  // In a child of fork, which counts its own words.
+  // Called in a child of fork, which counts its own words.
   void ForgetSessions() {
     for (Since& since : since_) since.session.store(0, std::memory_order_relaxed);
   }
-  // What has passed since the session began; 0 if the session is not known.
+  // Returns the words that have passed since the session began; 0 if the session is not known.
   uint64_t PassedSince(SessionId id, int64_t left) const {
     for (const Since& since : since_) {
       if (since.session.load(std::memory_order_relaxed) != id) continue;
