@@ -1,4 +1,4 @@
-// What a tracker is told about a sampled block.
+// The facts about a sampled block that a tracker gets.
 #ifndef ALLOMON_TRACKER_ALLOCATION_H_
 #define ALLOMON_TRACKER_ALLOCATION_H_
 
@@ -9,7 +9,7 @@
 
 namespace allomon {
 
-// Where a block came from.  The first three are OCaml's Gc.Memprof; kMalloc is ours.
+// The origin of a block.  The first three are those of OCaml's Gc.Memprof; kMalloc is ours.
 enum class AllocationSource : uint8_t {
   kNormal,   // a block of the managed heap
   kMarshal,  // a managed block read by unmarshalling
@@ -17,11 +17,10 @@ enum class AllocationSource : uint8_t {
   kMalloc,   // malloc, operator new and their kin
 };
 
-// The call stack at the allocation: return addresses, innermost first, frame 0 being the call that
+// The call stack at the allocation: return addresses, innermost first; frame 0 is the call that
 // allocated.  A view of interned memory: copy it freely, it is valid until the process ends, and
-// equal stacks have equal ids.  (When code is unloaded its addresses are replaced, in place, by
-// others that ProcessSymbols knows.  So resolve the stack, not a copy of its addresses from
-// before.)
+// equal stacks have equal ids.  (When code is unloaded its addresses are replaced in place by
+// others that ProcessSymbols knows.  So resolve the stack, not an earlier copy of its addresses.)
 class Callstack {
  public:
   Callstack() = default;
@@ -48,18 +47,18 @@ class Callstack {
 };
 
 struct Allocation {
-  // How many of the block's words were hit, the header word included; at least 1.
+  // The number of the block's words that were hit, the header word included; at least 1.
   uint64_t n_samples = 0;
   // Size of the block without header: as requested, and rounded up to words of 8 bytes.
   uint64_t size_words = 0;
   uint64_t size_bytes = 0;
   AllocationSource source = AllocationSource::kMalloc;
-  // The tracker's rate when the block was sampled, by which estimates must divide.
+  // The tracker's rate when the block was sampled; estimates must divide by it.
   double rate = 0;
   Callstack callstack;
-  LabelSet labels;  // that stood then, on the thread that allocated
-  // Of a managed block, the name of its type: constant, one address for a type.  nullptr: malloc's
-  // and all others.
+  LabelSet labels;  // set at that moment on the allocating thread
+  // The name of a managed block's type: constant, with one address for each type. nullptr for all
+  // other blocks.
   const char* type_name = nullptr;
 };
 

@@ -13,7 +13,7 @@ namespace {
 AllocationClock* g_clocks = nullptr;  // guarded by the registry's lock
 __thread AllocationClock* thread_clock __attribute__((ALLOMON_TLS_MODEL));
 
-// Its owner moves it on without any order: a reader is told a moment of it.
+// The owner changes it without synchronisation: a reader gets a recent value.
 __attribute__((no_sanitize("thread"))) uintptr_t Read(const uintptr_t* cursor) {
   return *static_cast<const volatile uintptr_t*>(cursor);
 }

@@ -1,5 +1,5 @@
-// The trackers' text about one block, in a fixed place: for the report of a memory error, which a
-// signal handler writes that can ask no tracker any more.
+// The trackers' text about one block, in a fixed place, for the report of a memory error: the
+// signal handler that writes the report cannot call a tracker.
 #ifndef ALLOMON_TRACKER_BLOCK_NOTE_H_
 #define ALLOMON_TRACKER_BLOCK_NOTE_H_
 
@@ -13,7 +13,7 @@ struct BlockNote {
   // Room for a request's name and a number or two.  Longer text is cut.
   static constexpr size_t kMaxBytes = 120;
 
-  // Appends behind the text that is there, separated by "; ".
+  // Appends to the text that is there, separated by "; ".
   void Append(std::string_view more) {
     if (more.empty()) return;
     if (length_bytes > 0) AppendBytes("; ");

@@ -11,8 +11,8 @@ __attribute__((constructor(101))) void TellTracker() { AnnounceReporter(); }
 
 }  // namespace
 
-// Where the trackers are the preloaded library's, so are the trials.  The countdown here is never
-// set then, and each report takes this path.
+// If the trackers are in the preloaded library, it also draws the samples.  The countdown here is
+// never set then, and each report takes this path.
 uint32_t ReportCustomSlow(size_t size_bytes) {
   if (preloaded::IsUsed()) return preloaded::ReportCustom(size_bytes);
   return heap_client::ReportCustomSlow(size_bytes, ALLOMON_CALLER_FRAME());

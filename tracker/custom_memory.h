@@ -21,7 +21,8 @@
 namespace allomon {
 
 namespace internal {
-// The countdown is below zero: judges, reports and returns the handle, 0 if not followed.
+// Called if the countdown is below zero.  Judges and reports; returns the handle, 0 if not
+// followed.
 __attribute__((noinline, cold)) uint32_t ReportCustomSlow(size_t size_bytes);
 __attribute__((noinline, cold)) void ReleaseCustomSlow(uint32_t handle);
 }  // namespace internal
@@ -29,7 +30,7 @@ __attribute__((noinline, cold)) void ReleaseCustomSlow(uint32_t handle);
 class [[nodiscard]] CustomMemory {
  public:
   CustomMemory() = default;  // nothing
-  // The whole size in one trial per word; 0 bytes are never sampled.
+  // Holds one trial per word for the whole size; 0 bytes are never sampled.
   explicit CustomMemory(size_t size_bytes) {
     if (internal::CountDown(internal::WordsOf(size_bytes))) {
       handle_ = internal::ReportCustomSlow(size_bytes);
@@ -43,7 +44,7 @@ class [[nodiscard]] CustomMemory {
     return *this;
   }
 
-  // The bytes are gone.  Calling it twice is harmless.
+  // Reports that the bytes are freed.  A second call does nothing.
   void Release() {
     if (handle_ != 0) internal::ReleaseCustomSlow(std::exchange(handle_, 0));
   }

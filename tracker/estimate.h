@@ -1,4 +1,4 @@
-// From samples back to the program: unbiased totals, each with its variance.
+// Unbiased estimates of the program's totals from samples, each with its variance.
 //
 // A block of w words (header excluded) is reported with probability p = 1 - (1 - rate)^(w + 1).
 // Horvitz and Thompson (1952) weigh each reported value by 1/p, which is unbiased whatever the
@@ -17,7 +17,7 @@
 
 namespace allomon {
 
-// Words on which a trial is held for this block: its own, rounded up from bytes, and, except for
+// Number of words that stand trial for this block: its own, rounded up from bytes, and, except for
 // kCustom, the header.
 inline uint64_t TrialWords(uint64_t size_bytes, AllocationSource source) {
   return source == AllocationSource::kCustom ? internal::WordsOf(size_bytes)
@@ -27,8 +27,8 @@ inline uint64_t TrialWords(const Allocation& allocation) {
   return TrialWords(allocation.size_bytes, allocation.source);
 }
 
-// Probability in (0, 1] that a block with so many trials is reported; exact also where (1 -
-// rate)^words is next to 1.
+// Probability in (0, 1] that a block with this number of trials is reported; accurate also if (1 -
+// rate)^words is close to 1.
 double ReportProbability(uint64_t trial_words, double rate);
 
 // A sum over all blocks of the program, estimated from the sampled ones.
@@ -45,8 +45,8 @@ struct Estimate {
     value += other.value;
     variance += other.variance;
   }
-  // Half the width of the interval that holds the truth with the confidence of `sigmas` (1.96: 95
-  // %), by the normal approximation, which wants ten samples or more.
+  // Half the width of the interval that contains the true value with the confidence of `sigmas`
+  // (1.96: 95 %).  It is a normal approximation, which needs ten samples or more.
   double HalfWidth(double sigmas) const { return sigmas * std::sqrt(variance); }
 };
 
@@ -66,8 +66,8 @@ struct HeapEstimate {
   }
 };
 
-// Memprof's own estimate of the words allocated, headers included: n_samples / rate.  Unbiased too,
-// but its variance does not shrink for blocks that are sure to be seen.
+// Memprof's own estimate of the words allocated, headers included: n_samples / rate.  It is
+// unbiased too, but its variance does not shrink for blocks that are certain to be sampled.
 inline double MemprofWords(const Allocation& allocation) {
   return static_cast<double>(allocation.n_samples) / allocation.rate;
 }

@@ -26,20 +26,20 @@ using namespace ::allomon::internal;  // NOLINT: this file is the tracker's own 
 
 __thread Trial t_trial __attribute__((ALLOMON_TLS_MODEL));
 
-// A gap of g leaves g - 1 words that may pass.
+// A gap of g lets g - 1 words pass.
 int64_t FreshCountdown(ThreadState& thread) {
   if (thread.active.rate <= 0) return kNeverWords;
   return DrawGap(thread.bits, thread.active.gap_scale) - 1;
 }
 
-// The countdown as it would stand without a wake-up, which had put 0 in its place.
+// Returns the countdown as it would be without a wake-up, which has set it to 0.
 int64_t TakeLeftWhenWoken(ThreadState& thread, int64_t left) {
   const int64_t when_woken = thread.left_when_woken.exchange(0, std::memory_order_relaxed);
   return left == 0 ? when_woken : left;
 }
 
-// Brings the thread into the current epoch.  `left` is what the countdown was at the start of the
-// block that is being judged; returns what it is there now.
+// Brings the thread into the current epoch.  `left` is the countdown before the block that is
+// judged; returns its new value at that point.
 __attribute__((noinline)) int64_t EnterEpochSlow(ThreadState& thread, int64_t left) {
   if (!thread.registered) RegisterThreadSlow(thread);
   RefreshThreadSlow(thread);
@@ -49,11 +49,11 @@ __attribute__((noinline)) int64_t EnterEpochSlow(ThreadState& thread, int64_t le
   return fresh;
 }
 
-// The block is hit: its (left + words)-th word is the first one, where `left` is the negative
-// countdown behind the block.
+// Draws the trial of a block that is hit: its (left + words)-th word is the first hit.  `left` is
+// the negative countdown after the block.
 Verdict DrawTrial(ThreadState& thread, int64_t left, uint64_t words) {
   const uint64_t behind_hit = static_cast<uint64_t>(-left - 1);
-  // In a signal handler that interrupted CountDown(), `left` counts both blocks' words.
+  // In a signal handler that interrupted CountDown(), `left` includes the words of both blocks.
   DrawHits(thread.active, thread.bits, behind_hit < words ? behind_hit : words - 1, &t_trial);
   const int64_t fresh = FreshCountdown(thread);
   thread.meter.Set(left, fresh);
@@ -68,19 +68,19 @@ Verdict JudgeBusy(ThreadState& thread, uint64_t words) {
     left = EnterEpochSlow(thread, left + taken) - taken;
     SetCountdown(thread, left);
   }
-  // Not below zero in the same epoch either, if a signal handler allocated between our CountDown()
-  // and here: then the handler has had the hit.
+  // The countdown may not be below zero in the same epoch either: if a signal handler allocated
+  // between our CountDown() and here, the handler has taken the hit.
   if (left >= 0) return Verdict::kNotSampled;
   return DrawTrial(thread, left, words);
 }
 
-// Ends the trial that JudgeAllocationSlow() began, also when a callback ends its thread.
+// Ends the trial that JudgeAllocationSlow() began, even if a callback ends its thread.
 struct EndOfTrial {
   ThreadState& thread;
   ~EndOfTrial() { thread.busy = false; }
 };
 
-// The thread stays busy with a verdict that the heap is to answer, and with no other.
+// Keeps the thread busy only for a verdict that the heap must answer.
 struct JudgedWhileBusy {
   ThreadState& thread;
   Verdict verdict = Verdict::kNotSampled;
@@ -94,7 +94,7 @@ struct JudgedWhileBusy {
 Verdict JudgeAllocationSlow(uint64_t words) {
   ThreadState& thread = CurrentThread();
   if (thread.in_callback) {
-    // Only a wake-up brings us here; the epoch is entered when the callback returns.
+    // Only a wake-up leads here; the epoch is entered after the callback.
     countdown_words.store(kNeverWords, std::memory_order_relaxed);
     return Verdict::kNotSampled;
   }
@@ -109,7 +109,7 @@ Verdict JudgeAllocationSlow(uint64_t words) {
 
 namespace {
 
-// Where a block is asked for.
+// The stack and labels at an allocation.
 struct Origin {
   CapturedStack stack;
   LabelSet labels;
@@ -143,7 +143,7 @@ void CountDrop(Session& session, const Block& block) {
   session.client().Dropped(block.size_bytes);
 }
 
-// Out of line: its slot is an array, for which the compiler would guard Report()'s stack.
+// Not inlined: its slot is an array, for which the compiler would guard Report()'s stack.
 __attribute__((noinline)) void ReportWithoutEntry(Session& session, const Block& block,
                                                   const Allocation& allocation) {
   ValueRoom value;
@@ -155,7 +155,7 @@ __attribute__((noinline)) void ReportWithoutEntry(Session& session, const Block&
   }
 }
 
-// `next` is the rest of the block's chain, which the entry will stand in front of.
+// `next` is the rest of the block's chain; the entry becomes its new head.
 void FillEntry(Entry& entry, Session& session, const Allocation& allocation, EntryId next) {
   entry.Begin(session.id());
   entry.next.store(next, std::memory_order_relaxed);
@@ -167,7 +167,7 @@ void FillEntry(Entry& entry, Session& session, const Allocation& allocation, Ent
   entry.type.store(type_names.IdOf(allocation.type_name), std::memory_order_relaxed);
 }
 
-// Destroys the value if the thread ends itself in describe, since no dealloc will take it.
+// Destroys the value if describe ends its thread, since no dealloc will take it.
 class Undescribed {
  public:
   Undescribed(Session& session, ValueRoom* value) : session_(session), value_(value) {}
@@ -190,8 +190,8 @@ void Describe(Session& session, ValueRoom* value, BlockNote* note) {
   undescribed.Keep();
 }
 
-// The entry exists before the callback runs: a block that cannot be followed to its end is dropped
-// as a whole.
+// The entry is made before the callback runs: a block that cannot be followed to its end is dropped
+// completely.
 EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& allocation,
                         EntryId next) {
   const EntryId id = AllocateEntry(CurrentThread());
@@ -211,7 +211,7 @@ EntryId ReportWithEntry(Session& session, const Block& block, const Allocation& 
 // Whether the heap can place the block for sessions that follow it.
 enum class Placement { kPlaced, kUnplaced };
 
-// The entry that now stands in front of `next`; 0 if there is none.
+// Returns the new entry, whose next is `next`; 0 if there is none.
 EntryId ReportToSession(const ActiveSet::Item& item, const Block& block, uint64_t hits,
                         const Origin& origin, Placement placement, EntryId next) {
   PinnedSession session(item.id);
@@ -228,21 +228,21 @@ EntryId ReportToSession(const ActiveSet::Item& item, const Block& block, uint64_
   return 0;
 }
 
-// Puts `entry` in front of the block's chain.
+// Adds `entry` at the head of the block's chain.
 EntryId Chain(EntryId head, EntryId entry) {
   if (entry == 0) return head;
   Entries().At(entry).next.store(head, std::memory_order_relaxed);
   return entry;
 }
 
-// Takes the first entry out of a chain that is not empty, before the entry may be released.
+// Removes the first entry of a chain that is not empty.  Call it before the entry may be released.
 EntryId TakeFirst(EntryId* head) {
   return std::exchange(*head, Entries().At(*head).next.load(std::memory_order_relaxed));
 }
 
-// The entries of a block that is gone; or of one that will not be, because a callback ended its
-// thread while the block was being reported.  Their trackers are told of its death with the other
-// postponed deallocs.
+// The entries of a block that is dead, or that will not exist because a callback ended its thread
+// while the block was reported.  Their trackers are told of the death with the other postponed
+// deallocs.
 class DyingChain {
  public:
   DyingChain(ThreadState& thread, EntryId head) : thread_(thread), head_(head) {}
@@ -253,7 +253,7 @@ class DyingChain {
   DyingChain& operator=(const DyingChain&) = delete;
 
   EntryId head() const { return head_; }
-  // An entry whose next is head(), or 0.
+  // Makes an entry whose next is head() the new head; 0 is ignored.
   void StandInFront(EntryId entry) {
     if (entry != 0) head_ = entry;
   }
@@ -267,8 +267,8 @@ class DyingChain {
   EntryId head_;
 };
 
-// Gives back to `handle`, also when a callback ends its thread, the entries that have been promoted
-// and are still followed, and the entries that have yet to be promoted.
+// Stores into `handle` the entries that were promoted and are still followed, and those not yet
+// promoted, even if a callback ends its thread.
 class PromotedChain {
  public:
   explicit PromotedChain(BlockHandle* handle) : handle_(handle), rest_(*handle) {}
@@ -292,7 +292,7 @@ class PromotedChain {
   EntryId kept_ = 0;
 };
 
-// A tally hears of fewer frames than were captured if another session wants more.
+// A tally gets fewer frames than were captured if another session wants more.
 inline StackId StackForTally(const CapturedStack& stack, uint32_t callstack_size) {
   if (__builtin_expect(stack.view.depth <= callstack_size, 1)) return stack.id;
   return CallstackOf(stack.id, stack.view, callstack_size).id();
@@ -307,15 +307,15 @@ __attribute__((always_inline)) inline void TellTally(const ActiveSet::Item& item
   session->client().Tally({block.size_bytes, block.source, id, sp});
 }
 
-// `active` must not change while callbacks run, whatever they start or stop.
+// `active` must not change while callbacks run, even if they start or stop sessions.
 BlockHandle Report(const Block& block, const FrameState& caller, Placement placement,
                    const ActiveSet& active) {
   ThreadState& thread = CurrentThread();
   ALLOMON_DCHECK("inv.busy", thread.busy);
   const EndOfTrial end_of_trial{thread};
-  // Stays as it is until the thread's next trial, which cannot be inside a callback.
+  // Unchanged until the thread's next trial, which cannot be inside a callback.
   const Trial& trial = t_trial;
-  // A copy: a callback may be the thread's next to capture.
+  // A copy, because a callback may capture a stack on this thread.
   const Origin origin = {CaptureStack(active.callstack_size, caller),
                          label_sets.View(CurrentLabelSet(thread))};
   CallbackScope scope(thread);
@@ -334,7 +334,7 @@ BlockHandle Report(const Block& block, const FrameState& caller, Placement place
   return chain.Keep();
 }
 
-// No user code runs, so there is no callback scope: the thread just stays busy.
+// Runs no user code, so it needs no callback scope: the thread just stays busy.
 void ReportToTallies(const Block& block, const FrameState& caller, ThreadState& thread) {
   ALLOMON_DCHECK("inv.busy", thread.busy);
   const EndOfTrial end_of_trial{thread};
@@ -383,7 +383,7 @@ void OnPromote(BlockHandle* handle) {
 void OnFree(BlockHandle handle) {
   if (handle == 0) return;
   ThreadState& thread = CurrentThread();
-  // A busy thread frees in a signal handler, which has interrupted the tracker: it may hold a lock
+  // A busy thread frees in a signal handler that has interrupted the tracker: it may hold a lock
   // that a callback takes.
   if (thread.in_callback || thread.busy) {
     const DyingChain postponed(thread, handle);
@@ -415,7 +415,7 @@ Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {
 
 namespace {
 
-// The sampler is its heap's, and may be gone when a callback has ended the thread.
+// The sampler belongs to its heap, and may be gone when a callback has ended the thread.
 BlockHandle ReportOf(const ManagedSampler& sampler, const Block& block, const FrameState& caller,
                      const ActiveSet& active) {
   const struct Scope {
@@ -430,7 +430,7 @@ BlockHandle ReportOf(const ManagedSampler& sampler, const Block& block, const Fr
 BlockHandle ReportManaged(const ManagedSampler& sampler, const Block& block,
                           const FrameState& caller, std::exception_ptr* thrown) {
   const ExceptionCarrier carrier;
-  // A copy: a managed allocation in a callback may bring the sampler into a new epoch.
+  // A copy, because a managed allocation in a callback may bring the sampler into a new epoch.
   const ActiveSet active = sampler.active();
   const BlockHandle handle = ReportOf(sampler, block, caller, active);
   *thrown = carrier.thrown();

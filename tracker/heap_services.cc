@@ -1,4 +1,4 @@
-// The calls of heap_client.h besides those that sample: off every fast path.
+// The functions of heap_client.h that do not sample. None is on a fast path.
 #include <memory>
 #include <utility>
 
@@ -36,7 +36,7 @@ BlockHandle ReportCustomSlow(uint64_t size_bytes, const FrameState& caller) {
   return 0;
 }
 
-// A session that keeps no value and tells no user.
+// The session keeps no values and tells no user.
 uint32_t StartSampling(double rate, std::optional<uint64_t> seed) {
   Session::Config config;
   config.kind = SessionKind::kHeap;

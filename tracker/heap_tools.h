@@ -1,4 +1,4 @@
-// The tracker's own machinery that a heap may use, inlined.  heap_client.h is the contract.
+// Internal functions of the tracker that a heap may use, inlined. heap_client.h is the contract.
 #ifndef ALLOMON_TRACKER_HEAP_TOOLS_H_
 #define ALLOMON_TRACKER_HEAP_TOOLS_H_
 
@@ -14,12 +14,12 @@ using internal::DrawGap;
 using internal::GapScale;
 using internal::RandomBits;
 
-// Whether the function given to CallAtThreadExit() will run when the calling thread ends.  Where it
-// is false, things that a heap keeps for the thread would be lost.
+// Whether the function given to CallAtThreadExit() will run when the calling thread ends.  If not,
+// memory that a heap keeps for the thread would be lost.
 inline bool ThreadExitWillBeSeen() { return internal::CurrentThread().in_registry(); }
 
-// The words that have stood trial on this thread: two readings with nothing allocated between them
-// are equal.  (If another thread starts a tracker between them they may differ.)
+// Returns the words that have stood trial on this thread.  Two readings without an allocation in
+// between are equal, unless another thread starts a tracker between them.
 inline uint64_t OwnTrialWords() {
   const int64_t left = internal::countdown_words.load(std::memory_order_relaxed);
   return internal::CurrentThread().meter.PassedAt(left);

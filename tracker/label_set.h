@@ -1,5 +1,5 @@
-// The labels that stood when a block was allocated: pairs of a key and a value, as the program set
-// them by allomon/labels.h.
+// The labels at the allocation of a block: pairs of a key and a value that the program set with
+// allomon/labels.h.
 #ifndef ALLOMON_TRACKER_LABEL_SET_H_
 #define ALLOMON_TRACKER_LABEL_SET_H_
 
@@ -47,7 +47,8 @@ class LabelSet {
   Iterator end() const { return Iterator({}); }
 
   bool empty() const { return text_.empty(); }
-  // The value for a key; no data() if there is none.  "(other)" where there were too many sets.
+  // Returns the value for a key; its data() is null if there is none. "(other)" if there were too
+  // many sets.
   std::string_view ValueOf(std::string_view key) const {
     std::string_view value;
     for (const Label label : *this) {
@@ -61,7 +62,7 @@ class LabelSet {
   uint32_t id() const { return id_; }
   std::string_view text() const { return text_; }
 
-  // What stands for labels that are not known any more.
+  // The value of labels that are not known any more.
   static constexpr std::string_view kOther = "(other)";
 
  private:

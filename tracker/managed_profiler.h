@@ -1,5 +1,5 @@
-// How a managed heap and a profiler meet that know nothing of each other.  The profiler stores a
-// table of its functions here; as long as there is none, the heap calls none.
+// Connects a managed heap and a profiler that do not depend on each other.  The profiler stores a
+// table of its functions here; without a table the heap calls nothing.
 #ifndef ALLOMON_TRACKER_MANAGED_PROFILER_H_
 #define ALLOMON_TRACKER_MANAGED_PROFILER_H_
 
@@ -12,12 +12,12 @@ class AllocationClock;
 
 namespace internal {
 
-// Each runs on the thread that it is about, outside of signal handlers.
+// Each function runs on the thread that it concerns, outside of signal handlers.
 struct ManagedProfiler {
   void (*enter_collector)();
   // `bytes` were allocated by it.
   void (*leave_collector)(uint64_t bytes);
-  // The calling thread's clock is about to go: the bytes that it holds are to be charged.
+  // The calling thread's clock will be destroyed: charge the bytes that it holds.
   void (*settle)(AllocationClock& clock);
 };
 
@@ -26,8 +26,8 @@ extern std::atomic<const ManagedProfiler*> managed_profiler __attribute__((visib
 
 }  // namespace internal
 
-// For garbage collectors.  The time and memory that a thread uses while one of these is open is
-// charged to <gc>, and in the third column to the functions that are on its stack, as MLton does.
+// For garbage collectors.  Time and memory that a thread uses while a scope is open is charged to
+// <gc>, and in the third column to the functions on its stack, as MLton does.
 //
 // Cost: a load and a branch at each end, and two calls once something was profiled.  Nests; any
 // thread; not in signal handlers.
@@ -42,7 +42,7 @@ class CollectorScope {
   CollectorScope(const CollectorScope&) = delete;
   CollectorScope& operator=(const CollectorScope&) = delete;
 
-  // Memory that the collector itself has allocated, for objects that it moves.
+  // Adds memory that the collector itself has allocated, for objects that it moves.
   void AddBytes(uint64_t bytes) { bytes_ += bytes; }
 
  private:

@@ -1,4 +1,4 @@
-// The state that a mutator of a managed heap keeps in place of malloc's countdown: for
+// The state that a mutator of a managed heap keeps instead of malloc's countdown; see
 // heap_client.h.
 #ifndef ALLOMON_TRACKER_MANAGED_SAMPLING_H_
 #define ALLOMON_TRACKER_MANAGED_SAMPLING_H_

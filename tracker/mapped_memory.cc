@@ -24,7 +24,7 @@ using internal::SpinLock;
 using internal::SpinLockHolder;
 using internal::WordsOf;
 
-// Bytes [begin, end) that were mapped as a whole, or a part of them.  Of no block: they are no
+// Bytes [begin, end) that were mapped together, or a part of them.  Places without a block are not
 // memory of the program's own.
 struct Place {
   uintptr_t begin;
@@ -33,10 +33,10 @@ struct Place {
   uint32_t block;
 };
 
-// A mapping that is followed, of which one or more places are left.
+// A followed mapping of which at least one place is left.
 struct Block {
   uint64_t size_bytes;  // of its places
-  BlockHandle handle;   // 0: free, or nothing of what is left was sampled
+  BlockHandle handle;   // 0: free, or no sampled word is left
   uint32_t places;      // of a free one: the next free block
 };
 
@@ -46,15 +46,15 @@ constexpr uint64_t kSeed = 0x6d6d6170;  // any; a run with ALLOMON_SEED can be r
 
 SpinLock g_lock;  // held while its thread is busy, so that no handler waits for its own thread
 
-// By address; they do not overlap.
+// A list of places, sorted by address, without overlaps.
 class Places {
  public:
   void Begin() { places_ = static_cast<Place*>(internal::OwnMemory::Map(kRoomBytes)); }
   bool is_begun() const { return places_ != nullptr; }
-  // A thread that has just mapped or unmapped need not look at an empty table.
+  // Lets a thread that has just mapped or unmapped skip an empty table.
   bool empty() const { return count_.load(std::memory_order_relaxed) == 0; }
 
-  // The first place that ends above `address`; end() if there is none.
+  // Returns the first place that ends above `address`; end() if there is none.
   Place* FirstAbove(uintptr_t address) const {
     return std::upper_bound(places_, end(), address,
                             [](uintptr_t a, const Place& place) { return a < place.end; });
@@ -82,7 +82,7 @@ class Places {
   std::atomic<size_t> count_{0};  // written under g_lock
 };
 
-Places g_followed;  // both are written, and read but for empty(), under g_lock
+Places g_followed;  // both are changed under g_lock; only empty() reads without it
 Places g_others;
 Block* g_blocks ALLOMON_GUARDED_BY(g_lock) = nullptr;
 uint32_t g_blocks_used ALLOMON_GUARDED_BY(g_lock) = 0;
@@ -94,7 +94,8 @@ MappedMemory::Moment NextMomentLocked() ALLOMON_REQUIRES(g_lock) {
   return g_now.fetch_add(1, std::memory_order_relaxed);
 }
 
-// There are as many as there are places, of which each block has one.
+// Always finds a free block: there are as many blocks as places, and each block has at least one
+// place.
 uint32_t TakeBlockLocked(const Block& block) ALLOMON_REQUIRES(g_lock) {
   const uint32_t taken = g_free_block != kNoBlock ? g_free_block : g_blocks_used++;
   if (taken == g_free_block) g_free_block = g_blocks[taken].places;
@@ -109,7 +110,7 @@ BlockHandle ReleaseBlockLocked(uint32_t block) ALLOMON_REQUIRES(g_lock) {
   return handle;
 }
 
-// The pages of what was unmapped, or replaced.
+// The pages that were unmapped or replaced.
 struct Range {
   uintptr_t begin;
   uintptr_t end;
@@ -122,12 +123,12 @@ Range PagesOf(const void* start, size_t size_bytes, MappedMemory::Moment before)
   return {begin, begin + (size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes, before};
 }
 
-// Takes the first place, or the part of it, that is in the range and was told before its moment;
-// the range then begins behind it.  Returns false if there is none.  *removed_bytes is how many
-// bytes of *block are gone, and *added_places is how many places it has more: -1, 0 or 1.
+// Removes the first place, or the part of it, that is in the range and was told before its moment.
+// The range then begins after it.  Returns false if there is none.  *removed_bytes is the number of
+// bytes that *block loses; *added_places is the change in its number of places: -1, 0 or 1.
 bool CutFirstLocked(Places* places, Range* range, uint32_t* block, uint64_t* removed_bytes,
                     int* added_places) ALLOMON_REQUIRES(g_lock) {
-  // While two threads tell of one place, which one has unmapped for the other, places overlap.
+  // Places may overlap while two threads report one place, if one has unmapped it for the other.
   Place* place = places->FirstAbove(range->begin);
   while (place != places->end() && place->begin < range->end &&
          (place->told_at >= range->before || place->end <= range->begin)) {
@@ -158,8 +159,8 @@ bool CutFirstLocked(Places* places, Range* range, uint32_t* block, uint64_t* rem
   return true;
 }
 
-// Takes what is followed of the first place in the range.  Returns a handle of entries that have
-// nothing left, 0 if there are none; *more is false when nothing is left to take.
+// Removes the followed part of the first place in the range.  Returns a handle of entries that have
+// no words left, 0 if there are none.  *more is false when the range is done.
 BlockHandle TakeOne(Range* range, bool* more) {
   const BusyMark busy;
   const SpinLockHolder hold(g_lock);

@@ -34,7 +34,7 @@ using Alloc = bool (SessionClient::*)(const Allocation&, ValueRoom*);
 using Survive = void (SessionClient::*)(const Allocation&, ValueRoom*);
 using End = void (SessionClient::*)(ValueRoom*);
 
-// No exception leaves a client, so none enters the library.
+// Clients throw no exception, so none enters the library.
 template <Alloc kAlloc>
 int32_t CallAlloc(void* user, const allomon_allocation* told, allomon_value* value) {
   return (ClientOf(user).*kAlloc)(FromC(*told), RoomOf(value));
@@ -120,7 +120,7 @@ int32_t AddLabels(void* user, const allomon_live_labels* told) {
 
 }  // namespace
 
-// A program with a C interface of its own would find that one.
+// A program with its own C interface would find that one instead.
 bool IsUsed() { return !HeapTakesBlocks() && !HasCInterface() && allomon_ready() == ALLOMON_OK; }
 
 allomon_status Start(const Session::Config& config, std::unique_ptr<SessionClient>& client,

@@ -1,10 +1,10 @@
-// The trackers of a program that links tracker.h and no heap that reports, in a process where
-// liballomon.so is preloaded: its functions of C take the program's client.
+// Trackers of a program that links tracker.h but no heap that reports, in a process where
+// liballomon.so is preloaded: the library's C functions take the program's client.
 //
-// Blocks, stacks and values are those of the preloaded library: call stacks are interned there, in
-// memory of the same process, so a Callstack views them as it does the program's own.
+// Blocks, stacks and values are those of the preloaded library.  Call stacks are interned there, in
+// memory of the same process, so a Callstack can view them like the program's own.
 //
-// The functions answer statuses of allomon/status.h.  Thread rule and failures are those of
+// The functions return statuses of allomon/status.h.  Thread rule and failures are those of
 // tracker.h.
 #ifndef ALLOMON_TRACKER_PRELOADED_H_
 #define ALLOMON_TRACKER_PRELOADED_H_
@@ -21,22 +21,24 @@
 
 namespace allomon::internal::preloaded {
 
-// Whether trackers go there: no heap of this program takes malloc's or managed blocks, and a
-// preloaded library samples.  The same for as long as the program runs.  Cost: two calls.
+// Whether trackers run in the preloaded library: no heap of this program takes malloc's or managed
+// blocks, and a preloaded library samples.  The result never changes while the program runs.  Cost:
+// two calls.
 bool IsUsed();
 
-// In ids of what is there.  The program's own never get as far; an id that was never given may.
+// Marks ids of the preloaded library.  The program's own ids never get that high, but an invalid id
+// may.
 inline constexpr uint32_t kIdBit = uint32_t{1} << 31;
 inline bool HasTracker(uint32_t id) { return (id & kIdBit) != 0 && IsUsed(); }
 
-// A recording has the number that the library gave it.
+// A recording has the id that the library returned.
 inline bool HasRecording(uint32_t id) { return HasTracker(id); }
 
 // Takes the client over, but only on success.
 allomon_status Start(const Session::Config& config, std::unique_ptr<SessionClient>& client,
                      uint32_t* id);
 
-// Ids as Start() gave them; 0 is the plain tracker.
+// Ids are those that Start() returned; 0 is the plain tracker.
 allomon_status Stop(uint32_t id, int32_t mode);
 allomon_status Discard(uint32_t id);
 allomon_status Drain(uint32_t id);
@@ -49,7 +51,8 @@ std::vector<LiveTypeStack> SnapshotByTypes(uint32_t id);  // malloc's blocks hav
 
 bool IsSampling();
 
-// Of bytes that the program reports (custom_memory.h); 0 is none.
+// Reports bytes of the program's own (custom_memory.h).  Returns the handle; 0 if they are not
+// followed.
 uint32_t ReportCustom(uint64_t size_bytes);
 void ReleaseCustom(uint32_t handle);
 

@@ -26,7 +26,7 @@ absl::Status CheckOptions(const RecordingOptions& options, bool in_preloaded) {
   return absl::OkStatus();
 }
 
-// Starting a session beside others fails for one of three reasons.
+// Starting a session in addition to others fails for one of three reasons.
 absl::Status ToStatus(ControlError error) {
   if (error == ControlError::kNone) return absl::OkStatus();
   const bool is_argument =
@@ -50,7 +50,7 @@ recording::StartOptions ToStart(const RecordingOptions& options) {
   return start;
 }
 
-// Of a preloaded library.
+// Converts a status of a preloaded library.
 absl::StatusCode CodeOf(allomon_status status) {
   switch (status) {
     case ALLOMON_TOO_MANY:

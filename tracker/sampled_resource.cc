@@ -8,7 +8,7 @@
 namespace allomon {
 namespace {
 
-// Each of the heaps says so by itself: a program may have this one alone.
+// Each heap announces itself: a program may have this one alone.
 __attribute__((constructor(101))) void TellTracker() { heap_client::AnnounceHeap(); }
 
 }  // namespace
@@ -22,7 +22,7 @@ void* SampledResource::do_allocate(size_t size_bytes, size_t alignment_bytes) {
 }
 
 // Room for the handle is made before any callback runs: a block that cannot be followed to its end
-// is dropped as a whole.
+// is dropped completely.
 __attribute__((noinline)) void SampledResource::ReportSlow(void* block, size_t size_bytes) {
   const FrameState caller = ALLOMON_CALLER_FRAME();
   heap_client::Block reported = {};

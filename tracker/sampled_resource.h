@@ -27,7 +27,7 @@ namespace allomon {
 
 class SampledResource : public std::pmr::memory_resource {
  public:
-  // Not owned; must outlive this object.
+  // `upstream` is not owned and must outlive this object.
   explicit SampledResource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
       : upstream_(upstream) {}
   // Runs the dealloc callbacks of the blocks that are still live.
@@ -35,7 +35,7 @@ class SampledResource : public std::pmr::memory_resource {
   SampledResource(const SampledResource&) = delete;
   SampledResource& operator=(const SampledResource&) = delete;
 
-  // The same without destroying it: for an arena that is released and used again.
+  // Ends all blocks without destroying the object: for an arena that is released and used again.
   void EndAll();
 
   std::pmr::memory_resource* upstream() const { return upstream_; }

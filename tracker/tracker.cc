@@ -45,7 +45,7 @@ absl::Status ToStatus(ControlError error) {
   return absl::Status(CodeOf(error), std::string("Tracker: ") + TextOf(error));
 }
 
-// Of a preloaded library.
+// Converts a status of a preloaded library.
 absl::StatusCode CodeOf(allomon_status status) {
   switch (status) {
     case ALLOMON_BAD_RATE:

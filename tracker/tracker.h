@@ -14,8 +14,8 @@
 //     std::string describe(const Major&);  // or std::string_view
 //   };
 //
-// Minor and Major are the tracker's own: whatever it returns is kept with the block and handed
-// back.  std::nullopt from alloc_* or promote ends the tracking of that block.
+// Minor and Major are the tracker's own types: the value that it returns is kept with the block and
+// passed to later calls. std::nullopt from alloc_* or promote ends the tracking of that block.
 //
 //   allomon::Tracker::start(1e-4, MyTracker{});   // one sample per 10,000 words
 //   ...
@@ -23,8 +23,8 @@
 //
 // At 1e-4 a block of 64 bytes is reported with probability 0.09 %, one of 1 MiB always.
 //
-// describe is called right behind alloc_major, on the same thread, for a block that the allocator's
-// guard has chosen (allocator/guard.h) and for no other: its text, up to 120 bytes, stands in the
+// describe is called directly after alloc_major, on the same thread, only for a block that the
+// allocator's guard has chosen (allocator/guard.h).  Its text, up to 120 bytes, appears in the
 // report if the program misuses the block.
 //
 // Rules of the callbacks (Gc.Memprof's, see "Callbacks" in tracker/README.md):
@@ -51,9 +51,9 @@
 // returns: blocks are freed until the very end of the process.
 //
 // Thread rule: everything here is thread safe and may be called in callbacks; not in signal
-// handlers.  Heaps report that are linked into the same executable: //allocator:malloc for malloc,
-// //runtime for managed objects, CustomMemory for others.  Where neither of the first two is linked
-// and liballomon.so is preloaded, all of this goes to its malloc (tracker/c/README.md).
+// handlers.  Heaps report if they are linked into the same executable: //allocator:malloc for
+// malloc, //runtime for managed objects, CustomMemory for others.  If neither of the first two is
+// linked and liballomon.so is preloaded, all of this goes to its malloc (tracker/c/README.md).
 #ifndef ALLOMON_TRACKER_TRACKER_H_
 #define ALLOMON_TRACKER_TRACKER_H_
 
@@ -88,13 +88,13 @@ struct StartOptions {
   bool concurrent = false;
 };
 
-// Names one start, for programs with several trackers.
+// Identifies one start, for programs with several trackers.
 struct TrackerId {
   uint32_t value = 0;
 };
 
 enum class StopMode {
-  kDiscard,       // OCaml 4.14: forget all tracked blocks; no callback begins afterwards
+  kDiscard,       // OCaml 4.14: forget all blocks; no callback begins later
   kKeepTracking,  // OCaml 5: go on following them until discard()
 };
 
@@ -130,7 +130,7 @@ class Tracker {
   static absl::Status stop(TrackerId id, StopMode mode = StopMode::kDiscard);
 
   // Ends the tracking of a stopped tracker: no callback begins afterwards.  Fails with
-  // kFailedPrecondition when it still samples, kNotFound when it was discarded.
+  // kFailedPrecondition if it still samples, kNotFound if it was discarded.
   static absl::Status discard(TrackerId id);
 
   // Calls survive_minor or survive_major once for each block that a stopped tracker still follows,
@@ -143,8 +143,7 @@ class Tracker {
   // discarded.  Cost: about 10 ns for each entry ever used at once.
   static std::vector<LiveStack> snapshot(TrackerId id);
 
-  // The same by the labels that stood when the blocks were allocated; those without labels have an
-  // empty set.
+  // The same by the labels at the blocks' allocation; blocks without labels have an empty set.
   static std::vector<LiveLabels> snapshot_by_labels(TrackerId id);
 
   // The same by type and call stack, for managed heaps; malloc's blocks have no type.
@@ -153,8 +152,8 @@ class Tracker {
   // Whether the plain tracker (one started without `concurrent`) is sampling.
   static bool is_sampling();
 
-  // Exact at a quiet moment; while threads allocate, each number by itself is.  Fails with
-  // kNotFound when the tracker was discarded, so read it before a plain stop().
+  // Returns exact numbers while no thread allocates; otherwise each number alone is exact.  Fails
+  // with kNotFound if the tracker was discarded, so read it before a plain stop().
   static absl::StatusOr<Statistics> statistics(TrackerId id);
 
  private:

@@ -45,7 +45,7 @@ void PopLabelScopeSlow(LabelScope* scope, ThreadState& thread);
 // completely or not at all.
 inline void PushLabelScope(LabelScope* scope) {
   ThreadState& thread = CurrentThread();
-  // Left without a pop, by longjmp, and pushed again.
+  // A scope that longjmp left without a pop, and that is pushed again.
   if (__builtin_expect(IsPushed(scope, thread), 0)) PopLabelScopeSlow(scope, thread);
   scope->outer = thread.label_scope;
   scope->seal = SealOf(scope, thread);
