@@ -22,14 +22,14 @@ allomon_estimate EstimateOf(double value, double probability) {
   return {estimate.value, estimate.variance};
 }
 
-// Where an address is that no module had when the symbols were read.
+// The module name of an address that no module had when the symbols were read.
 constexpr char kUnknown[] = "[unknown]";
 
 allomon::internal::Mutex g_mutex;
-// Lives as long as the process: code that runs at its end may ask, too.
+// Never destroyed: code that runs at the end of the process may still resolve.
 ProcessSymbols* g_symbols ALLOMON_GUARDED_BY(g_mutex) = nullptr;
 
-// Modules may have been loaded since the last question.
+// Modules may have been loaded since the last call.
 Symbol ResolveLocked(uintptr_t address) ALLOMON_REQUIRES(g_mutex) {
   if (g_symbols != nullptr) {
     Symbol symbol = g_symbols->Resolve(address);
@@ -41,7 +41,7 @@ Symbol ResolveLocked(uintptr_t address) ALLOMON_REQUIRES(g_mutex) {
   return g_symbols->Resolve(address);
 }
 
-// With a 0 behind, cut to the room, which is not 0.
+// Writes a text with a final 0, cut to the room, which is not 0.
 void WriteText(std::string_view what, char* text, size_t room_bytes) {
   const size_t bytes = what.size() < room_bytes ? what.size() : room_bytes - 1;
   memcpy(text, what.data(), bytes);

@@ -17,10 +17,10 @@ static_assert(static_cast<int>(AllocationSource::kMarshal) == ALLOMON_SOURCE_MAR
 static_assert(static_cast<int>(AllocationSource::kCustom) == ALLOMON_SOURCE_CUSTOM);
 static_assert(static_cast<int>(AllocationSource::kMalloc) == ALLOMON_SOURCE_MALLOC);
 
-// An exception that is none of C++: the thread ends itself.
+// Passes on an exception that is not from C++: the thread ends itself.
 #if defined(_LIBCPP_VERSION) && defined(__PIC__) && !defined(__PIE__)
-// A preloaded library does not know the state of its host's runtime, which may be libstdc++.  Built
-// with libc++ it cannot pass this on: the process ends.
+// A preloaded library does not know the state of its host's runtime, which may be libstdc++. If it
+// is built with libc++ it cannot pass this on: the process ends.
 void PassForcedUnwindOn() {}
 #else
 using internal::PassForcedUnwindOn;

@@ -1,4 +1,4 @@
-// A tracker whose callbacks are functions of C.
+// A tracker whose callbacks are C functions.
 #ifndef ALLOMON_TRACKER_C_CALLBACK_CLIENT_H_
 #define ALLOMON_TRACKER_C_CALLBACK_CLIENT_H_
 
@@ -7,16 +7,16 @@
 
 namespace allomon::c {
 
-// The block as the callbacks are told of it.
+// Converts a block to the form that callbacks get.
 allomon_allocation ToC(const Allocation& allocation, bool is_young);
 
-// The value that a callback keeps lies in the entry, in place.
+// A value that a callback keeps is stored in the entry itself.
 class CallbackClient final : public internal::SessionClient {
  public:
   explicit CallbackClient(const allomon_callbacks& callbacks) : callbacks_(callbacks) {}
   ~CallbackClient() override;
 
-  // The start failed: `user` remains the caller's.
+  // Called if the start failed: `user` remains the caller's.
   void LeaveUser() { has_user_ = false; }
 
   bool AllocMinor(const Allocation& allocation, internal::ValueRoom* value) override;
@@ -42,8 +42,8 @@ class CallbackClient final : public internal::SessionClient {
                   internal::ValueRoom* value);
   void RunEnd(End* end, End* forget, internal::ValueRoom* value);
 
-  // Calls a function of the user's.  An exception is counted, and goes nowhere: the frames around
-  // may be C.  The unwinding of a thread that ends itself is none, and must go on.
+  // Calls a function of the user's.  An exception is counted and not passed on, because the callers
+  // may be C. The unwinding of a thread that ends itself is not an exception, and must continue.
   template <typename Call>
   __attribute__((no_sanitize("undefined"))) bool Guard(Call call);
 

@@ -9,7 +9,7 @@ void AddOwn(std::atomic<uint64_t>* sum, uint64_t more) {
   sum->store(sum->load(kRelaxed) + more, kRelaxed);
 }
 
-// Fibonacci hashing: ids are dense, and a program allocates at neighbouring ones.
+// Fibonacci hashing: ids are dense, and a program allocates at stacks with neighbouring ids.
 uint32_t HashOf(uint32_t id) { return id * 2654435769u; }
 
 allomon_counted_stack ToC(const CountedStack& stack) {
@@ -54,7 +54,7 @@ CountedStack* CountedStacks::PlaceOf(const Callstack& callstack) {
 CountedStack* CountedStacks::Enter(const Allocation& allocation) {
   CountedStack* const stack = PlaceOf(allocation.callstack);
   stack->blocks.Enter(allocation.size_bytes);
-  // Frees only lower what lives, so the peak is reached where the one thread allocates.
+  // Frees only lower the live bytes, so the peak is reached when the one thread allocates.
   const uint64_t live_bytes = all_.Enter(allocation.size_bytes);
   if (live_bytes > peak_bytes_.load(kRelaxed)) peak_bytes_.store(live_bytes, kRelaxed);
   return stack;

@@ -1,7 +1,7 @@
-// The books of a counting (allomon/counting.h): what one thread allocated, by call stack, and what
-// of that still lives.
+// The counts of a counting (allomon/counting.h): one thread's allocations by call stack, and their
+// part that is still live.
 //
-// One thread enters blocks; any thread takes them out.  Nothing here locks or allocates after the
+// One thread enters blocks; any thread removes them.  Nothing here locks or allocates after
 // construction.
 #ifndef ALLOMON_TRACKER_C_COUNTED_STACKS_H_
 #define ALLOMON_TRACKER_C_COUNTED_STACKS_H_
@@ -15,7 +15,8 @@
 
 namespace allomon::c {
 
-// What is added up.  Entering is one thread's, so its two sums need no locked instruction.
+// Sums of blocks and bytes.  Only one thread enters, so the two sums of entries need no locked
+// instruction.
 class CountedBlocks {
  public:
   // Returns the bytes that live then.
@@ -32,26 +33,27 @@ class CountedBlocks {
 };
 
 struct CountedStack {
-  Callstack callstack;  // empty: a free place, or that of all stacks without one
+  Callstack callstack;  // empty: a free place, or the rest's
   CountedBlocks blocks;
 };
 
 class CountedStacks {
  public:
-  // Enters a block, and returns where its end is to be told.  The counting thread.
+  // Enters a block, and returns the object to pass to Leave() at its end.  Called by the counting
+  // thread.
   CountedStack* Enter(const Allocation& allocation);
   void Leave(CountedStack* stack, uint64_t size_bytes);
 
   // Any thread; the fields one by one.
   allomon_allocation_totals Totals() const;
 
-  // Calls `each` until it answers other than 0.  When nothing enters any more.
+  // Calls `each` until it returns a value other than 0.  Call it when nothing is entered any more.
   void ForEach(int32_t (*each)(void* user, const allomon_counted_stack* stack), void* user) const;
 
  private:
   // A power of two, as the probing needs.  64 bytes each: 256 KiB.
   static constexpr uint32_t kPlaces = 4096;
-  // Beyond as many stacks, a search would take long.
+  // The maximum number of stacks; with more, a search would take long.
   static constexpr uint32_t kMostStacks = kPlaces - kPlaces / 8;
 
   CountedStack* PlaceOf(const Callstack& callstack);
@@ -59,7 +61,7 @@ class CountedStacks {
   CountedBlocks all_;
   std::atomic<uint64_t> peak_bytes_{0};
   uint32_t stacks_ = 0;
-  CountedStack rest_;  // of stacks without a place, and of the empty one
+  CountedStack rest_;  // of stacks without a place, and of the empty stack
   std::array<CountedStack, kPlaces> places_;
 };
 

@@ -29,7 +29,7 @@ Counting* Of(const allomon_counting* counting) {
   return counting == nullptr ? nullptr : static_cast<Counting*>(counting->books);
 }
 
-// Of the structures' first versions (0.2.0).
+// Sizes of the structures' first versions (0.2.0).
 constexpr size_t kFirstOptionsBytes = sizeof(allomon_counting_options);
 constexpr size_t kFirstTotalsBytes = sizeof(allomon_allocation_totals);
 

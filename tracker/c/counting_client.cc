@@ -5,7 +5,7 @@
 namespace allomon::c {
 namespace {
 
-// What is kept with a block.
+// Data kept with a counted block.
 struct Counted {
   CountedStack* stack;
   uint64_t size_bytes;

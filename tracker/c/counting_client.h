@@ -1,4 +1,5 @@
-// The tracker behind a counting: it follows the blocks that one thread allocates while it counts.
+// The tracker that implements a counting: it follows the blocks that one thread allocates while it
+// counts.
 #ifndef ALLOMON_TRACKER_C_COUNTING_CLIENT_H_
 #define ALLOMON_TRACKER_C_COUNTING_CLIENT_H_
 
@@ -12,11 +13,11 @@
 
 namespace allomon::c {
 
-// What a counting and its session share: a free that has begun may end after the counting.
+// Data shared by a counting and its session: a free that has begun may end after the counting.
 struct CountingBooks {
   const pthread_t thread = pthread_self();
-  // Whether blocks enter and leave.  Stored by `thread`; a free on another thread that begins
-  // before the stop may be counted after it.
+  // Whether blocks are entered and removed.  `thread` stores it; a free on another thread that
+  // begins before the stop may be counted after it.
   std::atomic<bool> counts{false};
   CountedStacks stacks;
 };

@@ -6,7 +6,7 @@
 
 namespace heap_client = allomon::heap_client;
 
-// A library that stands aside does not enter threads into its registry.
+// A library that does not serve the process must not enter threads into its registry.
 allomon_custom_memory allomon_custom_memory_report(uint64_t size_bytes) {
   if (!heap_client::CountDown(allomon::internal::WordsOf(size_bytes))) return 0;
   if (allomon::internal::IsStandingAside()) return 0;

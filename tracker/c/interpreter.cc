@@ -1,4 +1,4 @@
-// Interpreters of programs, whose frames call stacks have.
+// Registers a program's interpreters, so that call stacks contain their frames.
 #include "allomon/interpreter.h"
 
 #include <cstddef>
@@ -13,7 +13,7 @@ using allomon::internal::Interpreter;
 using allomon::internal::InterpreterWalk;
 using allomon::internal::PlaceDescription;
 
-// The structures of the interface are the library's, by layout.
+// The interface's structures have the same layout as the library's.
 static_assert(offsetof(Interpreter, describe) == offsetof(allomon_interpreter, describe));
 static_assert(sizeof(InterpreterWalk) == sizeof(allomon_interpreter_walk));
 static_assert(sizeof(InterpretedFrame) == sizeof(allomon_interpreter_frame));

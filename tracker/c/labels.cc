@@ -43,8 +43,8 @@ void allomon_label_push_sized(allomon_label_scope* scope, const char* key, size_
 
 void allomon_label_pop(allomon_label_scope* scope) { PopLabelScope(ScopeIn(scope)); }
 
-// In a handler that has interrupted the tracker, which may hold the lock of the sets, a set that
-// nobody has asked for yet is not known.
+// A handler that has interrupted the tracker gets kOtherLabels if the scope's set is not known yet:
+// it must not intern the set, since the tracker may hold the lock of the sets.
 allomon_labels allomon_labels_current(void) {
   const ThreadState& thread = CurrentThread();
   const LabelScope* const scope = thread.label_scope;
@@ -55,7 +55,7 @@ allomon_labels allomon_labels_current(void) {
 
 void allomon_labels_enter(allomon_label_scope* room, allomon_labels labels) {
   LabelScope* const scope = ScopeIn(room);
-  // A number that nobody was given stands for no labels.
+  // An invalid number stands for no labels.
   scope->set = label_sets.View(labels).id();
   scope->is_known = 1;
   PushLabelScope(scope);

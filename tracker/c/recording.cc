@@ -15,11 +15,11 @@ namespace recording = allomon::recording;
 using allomon::c::CopyIn;
 using allomon::c::CopyOut;
 
-// Of the structures' first versions (0.2.0).
+// Sizes of the structures' first versions (0.2.0).
 constexpr size_t kFirstOptionsBytes = sizeof(allomon_recording_options);
 constexpr size_t kFirstCountsBytes = sizeof(allomon_recording_counts);
 
-// In the ids of recordings alone, so that none is taken for a tracker's.
+// Set only in ids of recordings, so that no tracker has such an id.
 constexpr uint32_t kRecordingBit = uint32_t{1} << 31;
 
 uint32_t SessionOf(allomon_recording id) {

@@ -9,7 +9,7 @@ namespace {
 using allomon::internal::ControlError;
 using allomon::internal::TextOf;
 
-// What the process or the caller lacks.
+// Returns the text of a status that is the caller's or the process's fault.
 const char* TextOfUse(allomon_status status) {
   switch (status) {
     case ALLOMON_ABSENT:
@@ -63,7 +63,7 @@ const char* TextOfStatus(allomon_status status) {
   return TextOfRecording(status);
 }
 
-// The digits of a number at *text, which is left behind them and the point.
+// Returns the number at *text, and moves *text past its digits and the point.
 constexpr int32_t NextNumber(const char** text) {
   int32_t number = 0;
   for (; **text >= '0' && **text <= '9'; ++*text) number = number * 10 + (**text - '0');

@@ -1,4 +1,5 @@
-// Structures of the C interface, whose callers may be older or newer than this code.
+// Checks and copies structures of the C interface, whose callers may be older or newer than this
+// code.
 #ifndef ALLOMON_TRACKER_C_STRUCTURES_H_
 #define ALLOMON_TRACKER_C_STRUCTURES_H_
 
@@ -7,12 +8,11 @@
 
 namespace allomon::c {
 
-// No structure of any version is larger: a caller that names such a size has set none.
+// No structure of any version is larger: a larger size is an uninitialised field.
 inline constexpr size_t kMostStructBytes = 4096;
 
 // Whether the caller's structure has all fields of the first version, `first_bytes` of them, and
-// nothing that this code does not know: fields behind those of T are 0 in a caller that does not
-// use them.
+// sets nothing unknown to this code: fields after those of T must be 0.
 template <typename T>
 bool IsKnown(const T* given, size_t first_bytes) {
   if (given == nullptr || given->struct_size < first_bytes) return false;
@@ -24,7 +24,7 @@ bool IsKnown(const T* given, size_t first_bytes) {
   return true;
 }
 
-// Copies the fields that the caller has over the defaults in *own.  False: invalid argument.
+// Copies the caller's fields over the defaults in *own.  False: invalid argument.
 template <typename T>
 bool CopyIn(const T* given, size_t first_bytes, T* own) {
   if (!IsKnown(given, first_bytes)) return false;
@@ -34,8 +34,8 @@ bool CopyIn(const T* given, size_t first_bytes, T* own) {
   return true;
 }
 
-// Fills in the fields that the caller has room for; their struct_size stays.  False: no room for
-// those of the first version.
+// Stores the fields for which the caller has room; its struct_size stays.  False: the structure is
+// smaller than the first version.
 template <typename T>
 bool CopyOut(const T& own, size_t first_bytes, T* given) {
   if (given == nullptr || given->struct_size < first_bytes) return false;

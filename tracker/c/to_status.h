@@ -1,4 +1,4 @@
-// Errors of the tracker as statuses of the C interface.
+// Converts errors of the tracker to statuses of the C interface.
 #ifndef ALLOMON_TRACKER_C_TO_STATUS_H_
 #define ALLOMON_TRACKER_C_TO_STATUS_H_
 

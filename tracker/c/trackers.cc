@@ -24,7 +24,7 @@ using allomon::internal::Session;
 using allomon::internal::SessionId;
 using allomon::internal::SessionKind;
 
-// Of the structures' first versions (0.2.0).
+// Sizes of the structures' first versions (0.2.0).
 constexpr size_t kFirstOptionsBytes = sizeof(allomon_tracker_options);
 constexpr size_t kFirstCallbacksBytes = sizeof(allomon_callbacks);
 constexpr size_t kFirstCountsBytes = sizeof(allomon_tracker_counts);
