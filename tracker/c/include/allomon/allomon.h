@@ -1,4 +1,4 @@
-// Allomon for C, and for what calls C: samples the memory of the process that it runs in.
+// Allomon for C, and for languages that call C: samples the memory of its own process.
 //
 //   #include <allomon/allomon.h>
 //
@@ -8,18 +8,18 @@
 //   allomon_status status = allomon_recording_start(&options, &recording);
 //   if (status != ALLOMON_OK) puts(allomon_status_text(status));
 //
-// Nothing needs to be linked.  The functions are found where Allomon is linked into the executable
-// (//tracker/c beside //allocator:malloc), or where liballomon.so is preloaded; elsewhere they
-// answer ALLOMON_ABSENT (in_process.h).  An executable shows its functions to plugins only if it
-// exports them (-rdynamic).
+// Nothing needs to be linked.  The functions are found if Allomon is linked into the executable
+// (//tracker/c and //allocator:malloc), or if liballomon.so is preloaded; otherwise they return
+// ALLOMON_ABSENT (in_process.h).  An executable shows its functions to plugins only if it exports
+// them (-rdynamic).
 //
-// Where two copies of Allomon are in a process, the one whose malloc comes first samples.  The
-// other one says so in one line, and answers ALLOMON_STANDS_ASIDE.
+// If a process has two copies of Allomon, the one whose malloc comes first samples.  The other one
+// reports this in one line, and returns ALLOMON_STANDS_ASIDE.
 //
 // Rules that hold unless a function says otherwise:
 //  - Any thread may call, also in callbacks of a tracker; not in a signal handler, and not from a
 //    malloc of the caller's own.
-//  - What a function is given remains the caller's, and is read before the function returns.
+//  - Arguments remain the caller's, and are read before the function returns.
 //  - No function throws, waits for other threads, or ends the process.
 //  - Sizes are in bytes and as requested; rates are hits per word of 8 bytes (tracker/README.md).
 //

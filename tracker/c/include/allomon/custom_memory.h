@@ -1,5 +1,5 @@
 // Out-of-heap bytes that their owner reports: a mapped file, a GPU buffer, an arena.  They are
-// sampled as all else, with ALLOMON_SOURCE_CUSTOM and no header word.
+// sampled like all other memory, with ALLOMON_SOURCE_CUSTOM and no header word.
 //
 //   allomon_custom_memory memory = allomon_custom_memory_report(mapping_size_bytes);
 //   ...
@@ -13,16 +13,16 @@
 
 ALLOMON_BEGIN_C_API
 
-// Kept beside the bytes by their owner.  0: they were not sampled, or there is no Allomon.
+// The owner keeps it with the bytes. 0: they were not sampled, or there is no Allomon.
 typedef uint32_t allomon_custom_memory;
 
-// The bytes are there.  One trial per word of 8 bytes; alloc_major of trackers runs here.  Never
-// fails.  Also in callbacks.  Cost: a call, a subtraction and a branch, unless they are sampled.
+// Reports new bytes: one trial per word of 8 bytes.  Runs alloc_major of trackers.  Never fails.
+// Also in callbacks.  Cost: a call, a subtraction and a branch, unless they are sampled.
 ALLOMON_C_FUNCTION(allomon_custom_memory, allomon_custom_memory_report, (uint64_t size_bytes),
                    (size_bytes), 0)
 
-// They are gone: dealloc_major runs here.  Once for what report returned, on any thread; 0 is
-// harmless.
+// Reports that the bytes are freed, and runs dealloc_major.  Call it once for each value that
+// report returned, on any thread; 0 is harmless.
 ALLOMON_C_PROCEDURE(allomon_custom_memory_release, (allomon_custom_memory memory), (memory))
 
 ALLOMON_END_C_API

@@ -1,16 +1,17 @@
-// How a function of this C interface is found in the process that calls it: linked in, or in a
-// preloaded liballomon.so, or not at all.  For the headers beside this one.
+// Finds the functions of this C interface in the calling process: linked in, in a preloaded
+// liballomon.so, or not at all.  Included by the other headers of this folder.
 //
 // A program or a plugin that includes them needs to link nothing.  Each function is a short inline
-// one.  It calls the function of that name which the process has.  Where there is none it answers
-// what the header says, ALLOMON_ABSENT in most cases: no crash, and no question to ask before.  It
-// writes nothing then: what its arguments point to is as it was.
-// Languages that look a function up by its name (dlsym, ctypes) find it only where it is present.
+// one that calls the process's function of that name.  If there is no such function it returns the
+// value that the header states, mostly ALLOMON_ABSENT. So a call never crashes, and callers need no
+// check first.  It then writes nothing through its arguments.  Languages that look a function up by
+// its name (dlsym, ctypes) find it only if it is present.
 //
-// The address comes from the global offset table, by a reference that may stay unresolved.  That
-// holds in position-independent and position-dependent executables and in modules that are loaded
-// by dlopen.  A static executable finds what it is linked with.  Cost: a load, a comparison and the
-// call; the loader resolves the reference when it loads the code, so nothing is looked up later.
+// The address comes from the global offset table, through a reference that may stay unresolved.
+// That works in position-independent and position-dependent executables and in modules that are
+// loaded by dlopen.  A static executable finds the functions that it is linked with.  Cost: a load,
+// a comparison and the call; the loader resolves the reference when it loads the code, so nothing
+// is looked up later.
 #ifndef ALLOMON_ALLOMON_IN_PROCESS_H_
 #define ALLOMON_ALLOMON_IN_PROCESS_H_
 
@@ -22,11 +23,11 @@
 #define ALLOMON_END_C_API
 #endif
 
-// ALLOMON_C_FUNCTION declares `result name parameters`, which answers `absent` where the process
-// has no such function; ALLOMON_C_PROCEDURE one that returns nothing.
+// ALLOMON_C_FUNCTION declares `result name parameters`, which returns `absent` if the process has
+// no such function; ALLOMON_C_PROCEDURE declares one that returns nothing.
 #if defined(ALLOMON_IMPLEMENTS_C_API)
 
-// In the files that define the functions they are plain declarations.
+// Plain declarations, for the files that define the functions.
 #define ALLOMON_EXPORTED_ __attribute__((used, visibility("default")))
 #define ALLOMON_C_FUNCTION(result, name, parameters, arguments, absent) \
   ALLOMON_EXPORTED_ result name parameters;
@@ -34,7 +35,8 @@
 
 #else
 
-// A weak declaration would be resolved to 0 when a position-dependent executable is linked.
+// A weak declaration would not do: it is resolved to 0 when a position-dependent executable is
+// linked.
 #if defined(__x86_64__)
 #define ALLOMON_FIND_(function, result, name, parameters)                                   \
   __asm__(".weak " #name "\n\t{movq " #name "@GOTPCREL(%%rip), %0|mov %0, QWORD PTR " #name \
@@ -46,8 +48,8 @@
   function = name##_in_process
 #endif
 
-// The inline function has an assembler name of its own: where the compiler emits it, it must not
-// stand in front of the one that it looks for.
+// The inline function has an assembler name of its own: if the compiler emits it, it must not hide
+// the function that it looks for.
 #define ALLOMON_C_FUNCTION(result, name, parameters, arguments, absent) \
   static inline result name parameters __asm__(#name "_or_absent");     \
   static inline result name parameters {                                \

@@ -1,6 +1,6 @@
-// Labels say whose memory it is: of which tenant, request, or phase of a program.  A label is a key
-// and a value that stand while a scope is open.  Sampled blocks keep the labels that stood where
-// they were allocated, for as long as they live: recordings, reports, pictures and trackers have
+// Labels tell which tenant, request or phase of a program owns memory.  A label is a key and a
+// value that are in force while a scope is open.  Sampled blocks keep the labels that were in force
+// at their allocation for as long as they live.  Recordings, reports, pictures and trackers show
 // them.  Works in C11 and in C++17, linked or preloaded (in_process.h).
 //
 //   allomon_label_scope scope;
@@ -10,28 +10,30 @@
 //
 //   allomon::ScopedLabel tenant("tenant", name);
 //
-// Scopes nest: a block has the labels of all scopes that are open on its thread, and of two scopes
-// with one key that of the inner one.  The order in which labels were pushed does not matter.
+// Scopes nest: a block has the labels of all scopes that are open on its thread.  Of two scopes
+// with one key the inner one counts.  The order in which labels were pushed does not matter.
 //
-// A scope is a list element on the caller's stack.  Its key and value are not copied when it is
-// pushed: they must stay as they are until it is popped, and are looked at when a block is sampled.
-// Pop a scope on the thread that pushed it, the innermost first.  Other orders are counted
+// A scope is a list element on the caller's stack.  Its key and value are not copied at the push:
+// they must stay unchanged until the pop, and are read when a block is sampled.  Pop a scope on the
+// thread that pushed it, the innermost first.  Other orders are counted
 // (allomon_labels_statistics).  A pop of an outer scope ends it with all scopes inside of it, which
-// is what a program needs that leaves scopes by longjmp; a pop of a scope that has ended, or that
-// another thread pushed, opens and ends none.
+// a program needs that leaves scopes by longjmp.  A pop of a scope that has ended, or that another
+// thread pushed, has no effect.
 //
-// Work that goes on elsewhere takes its labels along by hand: allomon_labels_current() is a number
-// for what stands, and allomon_labels_enter() opens a scope with exactly these labels.  So do tasks
-// of a pool, and coroutines: a coroutine that may be resumed on another thread, or beside another
-// one, holds no scope across a suspension, but the number, and opens a scope behind each.
+// Work that continues on another thread must take its labels along explicitly:
+// allomon_labels_current() returns a number for the labels in force, and allomon_labels_enter()
+// opens a scope with exactly these labels.  Tasks of a pool do so, and coroutines.  A coroutine
+// that may be resumed on another thread, or interleaved with another one, must hold no scope across
+// a suspension: it keeps the number, and opens a scope after each suspension.
 //
-// Bounds: a key has 64 bytes and a value 256; longer ones are cut, with an ellipsis.  A block has
-// at most 12 labels, the innermost ones.  A process has at most 65,536 different sets.  Values that
-// come then are "(other)", first those of inner labels: so a number for each request is lost, and
-// the tenant outside of it is not.
+// Limits: a key has 64 bytes and a value 256; longer ones are cut, with an ellipsis.  A block has
+// at most 12 labels, the innermost ones.  A process has at most 65,536 different sets.  After that
+// new values become "(other)", those of inner labels first: so a number for each request is lost,
+// but the tenant outside of it is kept.
 //
-// A push and a pop are a few stores each, whether anybody samples or not.  A child of fork has its
-// parent's scopes and numbers.  All functions may be called in callbacks and in signal handlers.
+// A push and a pop cost a few stores each, whether or not anything samples.  A child of fork has
+// its parent's scopes and numbers.  All functions may be called in callbacks and in signal
+// handlers.
 #ifndef ALLOMON_ALLOMON_LABELS_H_
 #define ALLOMON_ALLOMON_LABELS_H_
 
@@ -43,7 +45,8 @@
 
 ALLOMON_BEGIN_C_API
 
-// On the caller's stack.  What is in it is Allomon's from push to pop; it needs no initial value.
+// A scope on the caller's stack.  Its content is Allomon's from push to pop; it needs no initial
+// value.
 typedef struct allomon_label_scope {
   uintptr_t allomon_private[8];
 } allomon_label_scope;
@@ -51,47 +54,47 @@ typedef struct allomon_label_scope {
 // A number for a set of labels, valid until the process ends.  0: no labels.
 typedef uint32_t allomon_labels;
 
-// Opens a scope.  Texts end with a zero.  No key, no label; no value is "".
+// Opens a scope.  Texts end with a zero.  A null key makes no label; a null value is "".
 ALLOMON_C_PROCEDURE(allomon_label_push,
                     (allomon_label_scope * scope, const char* key, const char* value),
                     (scope, key, value))
 
-// The same with texts of known lengths, which end earlier at a zero.
+// The same with texts of known lengths, which end earlier if they contain a zero.
 ALLOMON_C_PROCEDURE(allomon_label_push_sized,
                     (allomon_label_scope * scope, const char* key, size_t key_bytes,
                      const char* value, size_t value_bytes),
                     (scope, key, key_bytes, value, value_bytes))
 
-// What stands on the calling thread.  Cost: a few loads for a scope that was asked before, or in
-// which a block was sampled; else a look-up of its labels (100 ns).
+// Returns the labels in force on the calling thread.  Cost: a few loads if this scope was queried
+// before or a block was sampled in it; else a look-up of its labels (100 ns).
 ALLOMON_C_FUNCTION(allomon_labels, allomon_labels_current, (void), (), 0)
 
-// Opens a scope in which exactly `labels` stand, not those outside of it.
+// Opens a scope in which exactly `labels` are in force, without those of outer scopes.
 ALLOMON_C_PROCEDURE(allomon_labels_enter, (allomon_label_scope * scope, allomon_labels labels),
                     (scope, labels))
 
 // Closes a scope of either kind.
 ALLOMON_C_PROCEDURE(allomon_label_pop, (allomon_label_scope * scope), (scope))
 
-// Of each label key, zero, value, zero, in the order of keys; "" for no labels.  Valid until the
-// process ends.  `bytes`, if it is not null, becomes the text's length.
+// Returns the text of a set: for each label key, zero, value, zero, in the order of keys; "" for no
+// labels.  Valid until the process ends.  `bytes`, if it is not null, becomes the text's length.
 ALLOMON_C_FUNCTION(const char*, allomon_labels_text, (allomon_labels labels, size_t* bytes),
                    (labels, bytes), "")
 
-// Of the process.
+// Counts of the whole process.
 typedef struct allomon_label_statistics {
   size_t struct_size;
-  uint64_t sets;            // different ones, as far as they were sampled or asked for
-  uint64_t others;          // scopes whose set had no room: some values are "(other)"
+  uint64_t sets;            // different sets that were sampled or queried
+  uint64_t others;          // scopes whose set found no room: some values are "(other)"
   uint64_t cut_sets;        // scopes with a key or a value that was too long
   uint64_t crowded_sets;    // scopes with more labels than a block can have
   uint64_t misplaced_pops;  // of scopes that were not the innermost
-  uint64_t broken_lists;    // scopes that were not popped before their memory was used otherwise
+  uint64_t broken_lists;    // scopes whose memory was reused before the pop
 } allomon_label_statistics;
 #define ALLOMON_LABEL_STATISTICS_DEFAULTS \
   { sizeof(allomon_label_statistics), 0, 0, 0, 0, 0, 0 }
 
-// Fails with ALLOMON_INVALID_ARGUMENT where the structure is too small.
+// Fails with ALLOMON_INVALID_ARGUMENT if the structure is too small.
 ALLOMON_C_FUNCTION(allomon_status, allomon_labels_statistics,
                    (allomon_label_statistics * statistics), (statistics), ALLOMON_ABSENT)
 
@@ -104,8 +107,8 @@ ALLOMON_END_C_API
 
 namespace allomon {
 
-// A text that its owner keeps.  A temporary std::string would be gone before the scope is, so the
-// compiler refuses it.
+// A text that its owner keeps.  The compiler rejects a temporary std::string, which would be
+// destroyed before the scope.
 class LabelText {
  public:
   LabelText(const char* text) : text_(text == nullptr ? std::string_view() : text) {}  // NOLINT
@@ -135,7 +138,7 @@ class [[nodiscard]] ScopedLabel {
   allomon_label_scope scope_;
 };
 
-// Labels that go with a task: copy it freely, to any thread.
+// Labels that are passed along with a task: copy it freely, to any thread.
 class Labels {
  public:
   Labels() = default;
@@ -151,10 +154,10 @@ class Labels {
   allomon_labels number_ = 0;
 };
 
-// What stands on the calling thread.
+// Returns the labels in force on the calling thread.
 inline Labels CurrentLabels() { return Labels(allomon_labels_current()); }
 
-// Exactly these labels, for the length of a C++ scope.
+// Puts exactly these labels in force for the length of a C++ scope.
 class [[nodiscard]] WithLabels {
  public:
   explicit WithLabels(Labels labels) { allomon_labels_enter(&scope_, labels.number_); }

@@ -5,17 +5,18 @@
 //
 //   allomon_lua_attach();  // once, at any time
 //
-// From then on the stacks of all states have the Lua functions that they run, in all threads and
-// coroutines, also of states that were made before.  States need not be told apart, and nothing is
-// changed in them: the allocation function stays the program's own, and no hook is set.
+// From then on the stacks of all states show the Lua functions that they run, in all threads and
+// coroutines, also of states that were made before.  States need not be registered, and nothing in
+// them is changed: the allocation function stays the program's own, and no hook is set.
 //
-// A preloaded library finds the Lua that a program is or is linked with, if it exports its
-// functions (lua5.4 itself does, and programs that load modules of C; a liblua5.4.so always).  This
-// call is for the others: Lua inside a program that exports nothing, Lua that is loaded by dlopen,
+// A preloaded library finds the Lua in a program or in its libraries, if its functions are exported
+// (lua5.4 itself exports them, and programs that load modules of C; a liblua5.4.so always).  This
+// call is for other cases: Lua inside a program that exports nothing, Lua that is loaded by dlopen,
 // and programs that link Allomon.
 //
-// How the interpreter of this very build lies in memory and on the stack is tried out with a state
-// of its own, which takes 100 us.  Where that does not fit nothing is shown.
+// A trial with a state of its own, which takes 100 us, finds the layout of this build of the
+// interpreter in memory and on the stack.  If the layout is not one that Allomon knows, nothing is
+// shown.
 #ifndef ALLOMON_ALLOMON_LUA_H_
 #define ALLOMON_ALLOMON_LUA_H_
 
@@ -26,10 +27,10 @@
 
 ALLOMON_BEGIN_C_API
 
-// A function of Lua's C interface, whatever it takes.
+// A function of Lua's C interface, cast to a common type.
 typedef void (*allomon_lua_function)(void);
 
-// Functions of those names; all of one Lua.
+// Lua's functions of these names; all must belong to one Lua.
 typedef struct allomon_lua {
   size_t struct_size;
   allomon_lua_function newstate;
@@ -41,19 +42,19 @@ typedef struct allomon_lua {
   allomon_lua_function newthread;
   allomon_lua_function xmove;
   allomon_lua_function resume;
-  const char* why_not;  // set where attaching fails: one line, static
+  const char* why_not;  // set if attaching fails: one line, static
 } allomon_lua;
 #define ALLOMON_LUA_DEFAULTS \
   { sizeof(allomon_lua), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-// Shows the frames of this Lua for as long as the process runs; its code must not be unloaded. Once
-// one is attached, does nothing and answers ALLOMON_OK: there is one in a process.  Fails with
-// ALLOMON_INVALID_ARGUMENT where a function is missing, and ALLOMON_NOT_FOUND where its frames
-// cannot be shown.  Not inside of an allocation function of Lua.
+// Shows the frames of this Lua for as long as the process runs; its code must not be unloaded.  If
+// one is attached already, does nothing and returns ALLOMON_OK: a process has only one.  Fails with
+// ALLOMON_INVALID_ARGUMENT if a function is missing, and ALLOMON_NOT_FOUND if its frames cannot be
+// shown.  Not inside of an allocation function of Lua.
 ALLOMON_C_FUNCTION(allomon_status, allomon_lua_attach_by, (allomon_lua * lua), (lua),
                    ALLOMON_ABSENT)
 
-// The same by the functions that the caller is linked with.
+// The same with the functions that the caller is linked with.
 #if defined(LUA_VERSION_NUM) && LUA_VERSION_NUM == 504
 static inline allomon_status allomon_lua_attach(void) {
   allomon_lua lua = ALLOMON_LUA_DEFAULTS;

@@ -20,34 +20,34 @@
 
 ALLOMON_BEGIN_C_API
 
-// Names one start.  Ids are never reused; 0 is none.
+// Identifies one start.  Ids are never reused; 0 is invalid.
 typedef uint32_t allomon_tracker;
 
-// Room for what a callback keeps with a block: two words of its own, which Allomon does not read.
-// They are 0 when alloc is called, lie in one place until the block is promoted, and are handed to
-// each later callback about the block.
+// Room for a value that a callback keeps with a block: two words, which Allomon does not read.
+// They are 0 when alloc is called, stay at one address until the block is promoted, and are passed
+// to each later callback for the block.
 typedef struct allomon_value {
   uint64_t words[2];
 } allomon_value;
 
-// What a tracker does.  All may be null.
+// The functions of a tracker.  Each may be null.
 //
-// alloc_minor and alloc_major, of blocks born in a nursery and elsewhere (malloc), and promote
-// answer whether the block is followed further: 0 ends its tracking, and the value is no more.  So
-// does a null one.  The callbacks of a block are: alloc, then promote at most once, then one of
-// dealloc, survive and forget, which ends the value.  Where dealloc or survive is due and is null,
-// forget runs in its place; so it does where promote is due and is null.
+// alloc_minor is for blocks born in a nursery, alloc_major for others (malloc).  These and promote
+// return whether to follow the block further: 0 ends its tracking, and the value is dropped.  A
+// null function does the same.  The callbacks of a block are: alloc, then promote at most once,
+// then one of dealloc, survive and forget, which ends the value.  If dealloc, survive or promote is
+// due and is null, forget runs instead.
 //
 // They run on the thread that allocates or frees: alloc before malloc returns, dealloc before the
-// memory can be reused.  Within one its thread is not sampled.  It may allocate, free, lock, start
-// and stop trackers.  Several threads may be in callbacks at once.  A C++ exception that leaves one
-// is counted and ends the tracking of the block.  A callback may end its thread (pthread_exit), if
-// it was compiled with unwind tables.
+// memory can be reused.  In a callback the thread is not sampled.  It may allocate, free, lock,
+// start and stop trackers.  Several threads may be in callbacks at once.  A C++ exception from a
+// callback is counted and ends the tracking of the block.  A callback may end its thread
+// (pthread_exit), if it was compiled with unwind tables.
 //
-// Callbacks of an interpreted language (Python's ctypes) are no good: they run inside malloc, which
+// Callbacks of an interpreted language (Python's ctypes) do not work: they run inside malloc, which
 // the interpreter calls with and without its lock held, so that they deadlock or run the
-// interpreter where it does not expect it.  Such a language takes snapshots, statistics or a
-// recording.
+// interpreter where it does not expect it.  Use snapshots, statistics or a recording with such a
+// language.
 typedef struct allomon_callbacks {
   size_t struct_size;
   void* user;  // the first argument of each callback
@@ -57,18 +57,21 @@ typedef struct allomon_callbacks {
   // The block dies.
   void (*dealloc_minor)(void* user, allomon_value* value);
   void (*dealloc_major)(void* user, allomon_value* value);
-  // The block lives, at allomon_tracker_drain().
+  // The block is still alive at allomon_tracker_drain().
   void (*survive_minor)(void* user, const allomon_allocation* allocation, allomon_value* value);
   void (*survive_major)(void* user, const allomon_allocation* allocation, allomon_value* value);
-  // The tracker is discarded, and will hear no more of the block: releases what the value holds.
+  // The tracker is discarded, and gets no more callbacks for the block: release the memory that the
+  // value holds.
   void (*forget_minor)(void* user, allomon_value* value);
   void (*forget_major)(void* user, allomon_value* value);
-  // Behind alloc_major, for a block that the guard has chosen (ALLOMON_GUARD): writes up to
-  // `room_bytes` about it for the report of a memory error, and returns how many it wrote.
+  // Called after alloc_major, for a block that the guard has chosen (ALLOMON_GUARD): writes up to
+  // `room_bytes` about it for the report of a memory error, and returns the number of bytes
+  // written.
   size_t (*describe)(void* user, const allomon_value* value, char* text, size_t room_bytes);
-  // How many callbacks have failed by themselves, for allomon_tracker_statistics().
+  // Returns the number of callbacks that failed in the user's code, for
+  // allomon_tracker_statistics().
   uint64_t (*failures)(void* user);
-  // The tracker was discarded and its last callback has returned: releases `user`.  Not called if
+  // The tracker was discarded and its last callback has returned: release `user`.  Not called if
   // the start fails.
   void (*destroy)(void* user);
 } allomon_callbacks;
@@ -81,17 +84,17 @@ typedef struct allomon_tracker_options {
   uint64_t seed;  // of the random gaps, if has_seed; else unpredictable
   int32_t has_seed;
   uint32_t callstack_size;  // innermost frames kept, at most 1024; 0 captures nothing
-  int32_t is_concurrent;    // samples beside others; else one plain tracker samples at a time
+  int32_t is_concurrent;    // samples concurrently; else one plain tracker samples at a time
   int32_t unused;
 } allomon_tracker_options;
 #define ALLOMON_TRACKER_DEFAULTS \
   { sizeof(allomon_tracker_options), 1e-4, 0, 0, 128, 0, 0 }
 
-// Samples from now on what any thread allocates.  `options` null: ALLOMON_TRACKER_DEFAULTS.
-// `callbacks` null: follows each sampled block, for snapshots; else it is copied.  `*tracker`
-// becomes the id, 0 if the start fails: with ALLOMON_INVALID_ARGUMENT, ALLOMON_BAD_RATE,
+// Samples the allocations of all threads from now on.  `options` null: ALLOMON_TRACKER_DEFAULTS.
+// `callbacks` null: follows each sampled block, for snapshots; else the structure is copied.
+// `*tracker` becomes the id, 0 if the start fails: with ALLOMON_INVALID_ARGUMENT, ALLOMON_BAD_RATE,
 // ALLOMON_BAD_CALLSTACK_SIZE, ALLOMON_ALREADY_STARTED, ALLOMON_TOO_MANY, ALLOMON_STANDS_ASIDE,
-// ALLOMON_NO_HEAP, ALLOMON_OUT_OF_MEMORY.  With ALLOMON_ABSENT it stays as it is.
+// ALLOMON_NO_HEAP, ALLOMON_OUT_OF_MEMORY. With ALLOMON_ABSENT it stays unchanged.
 ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_start,
                    (const allomon_tracker_options* options, const allomon_callbacks* callbacks,
                     allomon_tracker* tracker),
@@ -113,15 +116,15 @@ ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_discard, (allomon_tracker tra
                    ALLOMON_ABSENT)
 
 // Calls survive_minor or survive_major for each block that a stopped tracker still follows, then
-// discards it.  Fails as allomon_tracker_discard().
+// discards it.  Fails like allomon_tracker_discard().
 ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_drain, (allomon_tracker tracker), (tracker),
                    ALLOMON_ABSENT)
 
-// The plain tracker that samples now, 0 if there is none.
+// Returns the plain tracker that samples now, or 0.
 ALLOMON_C_FUNCTION(allomon_tracker, allomon_tracker_sampling, (void), (), 0)
 
-// The live blocks of one call stack.  Made by the library, valid until the function that is given
-// it returns; the frames for as long as the process runs.
+// The live blocks of one call stack.  Made by the library, valid until the function that gets it
+// returns; the frames for as long as the process runs.
 typedef struct allomon_live_stack {
   size_t struct_size;
   const uintptr_t* frames;  // as in allomon_allocation
@@ -135,10 +138,10 @@ typedef struct allomon_live_stack {
 } allomon_live_stack;
 
 // Calls `each` for every stack with live blocks that the tracker follows, most bytes first, until
-// it answers other than 0.  It may allocate, and do what callbacks may.  The program goes on
-// meanwhile: a block that lives throughout is counted once.  Fails with ALLOMON_NO_SUCH_TRACKER,
-// ALLOMON_INVALID_ARGUMENT, ALLOMON_OUT_OF_MEMORY.  Cost: about 10 ns for each entry ever used at
-// once, and 80 bytes for each stack ever seen.
+// it returns a value other than 0.  `each` may allocate, and may do all that callbacks may do.  The
+// program runs on meanwhile: a block that lives throughout is counted once.  Fails with
+// ALLOMON_NO_SUCH_TRACKER, ALLOMON_INVALID_ARGUMENT, ALLOMON_OUT_OF_MEMORY.  Cost: about 10 ns
+// for each of the most entries ever used at once, and 80 bytes for each stack ever seen.
 ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_snapshot,
                    (allomon_tracker tracker,
                     int32_t (*each)(void* user, const allomon_live_stack* stack), void* user),
@@ -154,7 +157,7 @@ typedef struct allomon_live_labels {
   allomon_estimate bytes;
 } allomon_live_labels;
 
-// The same as allomon_tracker_snapshot() by the labels that stood when the blocks were allocated.
+// Like allomon_tracker_snapshot(), but by the labels at the blocks' allocation.
 ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_snapshot_by_labels,
                    (allomon_tracker tracker,
                     int32_t (*each)(void* user, const allomon_live_labels* labels), void* user),
@@ -169,13 +172,13 @@ typedef struct allomon_tracker_counts {
   uint64_t dropped_blocks;   // sampled, but there was no room to follow them
   uint64_t dropped_bytes;
   uint64_t cut_callstacks;     // reported with frames left out
-  uint64_t callback_failures;  // exceptions, and what `failures` answers
+  uint64_t callback_failures;  // exceptions, and the result of `failures`
 } allomon_tracker_counts;
 #define ALLOMON_TRACKER_COUNTS \
   { sizeof(allomon_tracker_counts), 0, 0, 0, 0, 0, 0, 0, 0 }
 
-// Fills in the fields that lie within counts->struct_size, which the caller has set.  Exact at a
-// quiet moment.  Fails with ALLOMON_NO_SUCH_TRACKER, ALLOMON_INVALID_ARGUMENT.
+// Stores the fields within counts->struct_size, which the caller has set.  Exact while no thread
+// allocates.  Fails with ALLOMON_NO_SUCH_TRACKER, ALLOMON_INVALID_ARGUMENT.
 ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_statistics,
                    (allomon_tracker tracker, allomon_tracker_counts* counts), (tracker, counts),
                    ALLOMON_ABSENT)
