@@ -6,7 +6,7 @@
 #include "tracker/lua/describe.h"
 #include "tracker/lua/frames.h"
 
-// What an interpreter shows to modules that it loads; at address 0 where there is none.  The last
+// Functions that an interpreter exports to modules that it loads; null if there is none.  The last
 // one is new in 5.4.3.
 extern "C" {
 void* lua_newstate(allomon::lua::LuaFunctions::Allocate allocate, void* data) __attribute__((weak));

@@ -1,4 +1,4 @@
-// Finds a Lua interpreter in this process, and has call stacks show its frames.
+// Finds a Lua interpreter in this process, and makes call stacks show its frames.
 #ifndef ALLOMON_TRACKER_LUA_ATTACH_H_
 #define ALLOMON_TRACKER_LUA_ATTACH_H_
 
@@ -6,13 +6,13 @@
 
 namespace allomon::lua {
 
-// Called once, before the program's main.  The interpreter is the one that the program itself is,
-// or is linked with, and shows its functions to others.  Null if there is none, or if its frames
-// are shown from now on; else why they are not: a static text.
+// Attaches the Lua interpreter that is the program itself or linked with it, if its functions are
+// exported.  Called once, before the program's main.  Returns null if there is none, or if its
+// frames are shown from now on; otherwise the reason why they are not, a static text.
 const char* AttachLua();
 
-// The same for an interpreter that the program shows to nobody else, or loads later.  Null also
-// where one is attached already, which must be the same: there is one of a process.
+// The same for an interpreter that the program does not export, or loads later.  Also returns null
+// if one is attached already; it must be the same, since a process has only one.
 const char* AttachLuaBy(const LuaFunctions& functions);
 
 }  // namespace allomon::lua

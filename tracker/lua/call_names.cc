@@ -3,7 +3,7 @@
 namespace allomon::lua {
 namespace {
 
-// The instructions that say where a value comes from, or change how the search goes.
+// Instructions that load a value from a named place, or that affect the search.
 enum Opcode : uint32_t {
   kMove = 0,
   kLoadNil = 8,
@@ -15,7 +15,7 @@ enum Opcode : uint32_t {
   kSetGlobal = 15,
   kSetField = 18,
   kGetMethod = 20,
-  kMetamethod = 46,  // and the next two: operators of which one was tried before
+  kMetamethod = 46,  // and the next two: an operator was tried before them
   kClose = 54,
   kJump = 56,
   kLastTest = 66,
@@ -51,7 +51,7 @@ bool SetsA(uint32_t opcode) {
   return opcode != kSetList;
 }
 
-// More instructions than any are gone through.
+// The search reads at most this many instructions, more than real code has.
 constexpr int32_t kMostInstructions = 1 << 16;
 constexpr int kMostMoves = 20;
 constexpr int32_t kNowhere = -1;
@@ -67,7 +67,7 @@ class Code {
                         &instruction->word);
   }
 
-  // The local variable that a register is at an instruction.
+  // Finds the local variable that a register holds at an instruction.
   bool LocalName(uint32_t reg, int32_t index, Text* name) {
     for (uint32_t i = 0; i < Count(kLocalCount); ++i) {
       const uintptr_t local = Array(kLocals) + i * uintptr_t{16};
@@ -86,13 +86,14 @@ class Code {
     return number < Count(kConstantCount) && TextAt(Array(kConstants) + number * kValueBytes, name);
   }
 
-  // The last instruction before `index` that has set a register; kNowhere: that depends.
+  // Returns the last instruction before `index` that sets the register; kNowhere if that depends on
+  // a jump.
   int32_t SetterOf(uint32_t reg, int32_t index) {
     Instruction at;
     if (index > kMostInstructions || !At(index, &at)) return kNowhere;
     if (at.opcode() >= kMetamethod && at.opcode() < kMetamethod + 3) --index;
     int32_t setter = kNowhere;
-    int32_t landing = 0;  // what stands before may have been jumped over
+    int32_t landing = 0;  // a jump may have skipped instructions before this
     for (int32_t i = 0; i < index && At(i, &at); ++i) {
       if (at.opcode() == kJump) {
         const int64_t target = int64_t{i} + 1 + at.jump();
@@ -130,7 +131,7 @@ class Code {
   Prototype read_ = {};
 };
 
-// Where the value in a register comes from.
+// Finds the name of the place from which a register got its value.
 bool FindValueName(Code* code, int32_t index, uint32_t reg, Text* name) {
   for (int i = 0; i < kMostMoves; ++i) {
     if (code->LocalName(reg, index, name)) return true;

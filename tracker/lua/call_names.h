@@ -1,4 +1,5 @@
-// What a call calls its function.  Lua's functions have no names of their own.
+// Finds the name by which a call refers to its function.  Lua's functions have no names of their
+// own.
 #ifndef ALLOMON_TRACKER_LUA_CALL_NAMES_H_
 #define ALLOMON_TRACKER_LUA_CALL_NAMES_H_
 
@@ -8,12 +9,12 @@
 
 namespace allomon::lua {
 
-// Of one name, in bytes.
+// Maximum length of a name in bytes.
 inline constexpr size_t kMostNameBytes = 200;
 
-// The name of the function that the instruction `index` of the code at `prototype` calls: of the
-// local variable, upvalue, global, field or method that it comes from, as debug.traceback() finds
-// it.  False: it has none, or it cannot be read.  Cost: some loads for each instruction before.
+// Finds the name of the function that the instruction `index` of the code at `prototype` calls: the
+// local variable, upvalue, global, field or method that it comes from, as debug.traceback() does.
+// False: it has no name, or cannot be read.  Cost: some loads for each earlier instruction.
 bool FindCalledName(uintptr_t prototype, int32_t index, ObjectReader* reader, Text* name);
 
 }  // namespace allomon::lua

@@ -16,7 +16,7 @@ using internal::kWalkLost;
 using internal::PlaceDescription;
 using internal::ReadableMemory;
 
-// Texts, one behind the other in the room that a description has.
+// Stores texts one after the other in the room that a description has.
 class Room {
  public:
   explicit Room(const PlaceDescription& description)
@@ -44,7 +44,7 @@ class Room {
   char* const end_;
 };
 
-// As Lua shows it: [string "return 1"] for a program that was a text.
+// Writes a source as Lua shows it: [string "return 1"] for a program given as text.
 void PutSource(const Source& source, Room* room) {
   if (source.kind == 0) room->Put("[string \"");
   room->Put(source.text);
@@ -52,7 +52,7 @@ void PutSource(const Source& source, Room* room) {
   if (source.kind == 0) room->Put(source.is_cut ? "...\"]" : "\"]");
 }
 
-// The name of the function that a call runs, by its caller's code.
+// Finds the name of the function of a call from its caller's code.
 bool FindName(uintptr_t state, const CallWords& words, ObjectReader* reader, Text* name) {
   CallWords caller;
   if ((words.flags & (kWasTailCalled | kBeginsLoop)) != 0 ||
@@ -115,7 +115,7 @@ int DescribeFunction(void*, const InterpretedFrame* frame, PlaceDescription* des
   description->name = room.at();
   PutName(NameOf(*frame, words, &reader), prototype, source, &room);
   description->name_bytes = static_cast<size_t>(room.at() - description->name);
-  // A main chunk is defined at no line, and begins with the first.
+  // The line of definition of a main chunk is 0; it begins at line 1.
   description->first_line =
       prototype.first_line > 0 ? static_cast<uint32_t>(prototype.first_line) : 1;
   description->line = frame->position;

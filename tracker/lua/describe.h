@@ -1,4 +1,4 @@
-// What Lua's functions are called, and where they stand.
+// Names and source lines of Lua's functions.
 #ifndef ALLOMON_TRACKER_LUA_DESCRIBE_H_
 #define ALLOMON_TRACKER_LUA_DESCRIBE_H_
 
@@ -6,8 +6,8 @@
 
 namespace allomon::lua {
 
-// The function of an interpreter (callstack/interpreters.h).  A function has one name: what the
-// first call that was met has called it, "main chunk", or "<app.lua:12>".
+// Describes a function, for an interpreter (callstack/interpreters.h).  A function has one name:
+// the one that the first call seen has used, or "main chunk", or "<app.lua:12>".
 int DescribeFunction(void* lua, const internal::InterpretedFrame* frame,
                      internal::PlaceDescription* description);
 

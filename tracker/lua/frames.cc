@@ -18,18 +18,18 @@ using internal::kWalkLost;
 using internal::NativeFrames;
 using internal::ReadableMemory;
 
-// Calls of native functions in a row; each takes some of the native stack.
+// Maximum number of nested calls of native functions; each takes some of the native stack.
 constexpr int kMostNativeCallsInARow = 1000;
 
-// What InterpreterWalk::place has.
+// The content of InterpreterWalk::place.
 struct Place {
   ReadableMemory memory;
   NativeFrames native;
   uintptr_t state;
-  uintptr_t call;          // that comes next
-  uint32_t next_native;    // frames further in are used up
-  uint32_t end_of_state;   // the native frame that began the state
-  uintptr_t native_place;  // of the loop that runs the next call; 0: of none
+  uintptr_t call;          // the next one
+  uint32_t next_native;    // frames before this one are used up
+  uint32_t end_of_state;   // index of the native frame that began the state
+  uintptr_t native_place;  // frame of the loop that runs the next call; 0: no loop
   bool is_in_loop;         // whether that is known
   bool is_innermost;       // no call was passed yet
 };
@@ -38,8 +38,8 @@ static_assert(alignof(Place) <= alignof(InterpreterWalk));
 
 Place& PlaceOf(InterpreterWalk* walk) { return *reinterpret_cast<Place*>(walk->place); }
 
-// Goes to the state that the next protected call further out belongs to.  A function that protected
-// calls are inlined in may be behind its own, and is passed over.
+// Moves to the state of the next protected call among the callers.  A function with inlined
+// protected calls may have ended its own already; such a frame is skipped.
 int EnterState(const RunningLua& lua, size_t from, Place* place) {
   ObjectReader reader(&place->memory);
   size_t index = FindProtection(lua, place->native, from);
@@ -60,7 +60,7 @@ bool IsAtFirstCall(const Place& place) {
   return place.call == 0 || place.call == place.state + kStateFirstCall;
 }
 
-// Goes to the next call of a Lua function, through the states.
+// Moves to the next call of a Lua function, across states.
 int FindCall(const RunningLua& lua, Place* place, CallWords* words) {
   for (int i = 0; i < kMostNativeCallsInARow; ++i) {
     if (IsAtFirstCall(*place)) {
@@ -77,8 +77,8 @@ int FindCall(const RunningLua& lua, Place* place, CallWords* words) {
   return kWalkLost;
 }
 
-// Loops and calls that began one are the same ones, from the inside out.  A coroutine that was
-// resumed has fewer loops: those of its outer calls are begun when the inner ones return.
+// Pairs the next loop with the calls that began one, from the innermost outwards.  A resumed
+// coroutine has fewer loops: the loops of its outer calls begin when the inner calls return.
 void FindLoop(const RunningLua& lua, Place* place) {
   if (place->is_in_loop) return;
   place->is_in_loop = true;
@@ -105,8 +105,8 @@ bool FindInstruction(const UnsavedCall& call, size_t index, Place* place, uintpt
                        instruction);
 }
 
-// The instruction behind the one that runs: what the call says, but for the few calls of the loop
-// before which it is not stored.
+// Returns the instruction after the current one.  The call has it, except at the few calls of the
+// loop that do not store it first.
 uintptr_t NextInstruction(const RunningLua& lua, const Prototype& prototype, const CallWords& words,
                           Place* place) {
   if (!place->is_innermost || place->native_place == 0) return words.instruction;
@@ -118,7 +118,8 @@ uintptr_t NextInstruction(const RunningLua& lua, const Prototype& prototype, con
   return found - prototype.code <= bytes ? found : words.instruction;
 }
 
-// From 0; -1 before the first.  False: it is none of the code's.
+// Computes the index of the current instruction, from 0; -1 before the first one.  False: the
+// address is not in this code.
 bool IndexOf(const Prototype& prototype, uintptr_t next_instruction, int32_t* index) {
   const uintptr_t bytes = next_instruction - prototype.code;
   if (prototype.code_count < 0 || bytes % kInstructionBytes != 0) return false;

@@ -16,14 +16,14 @@ char At(const Text& text, size_t i) {
   return static_cast<char>(ReadableMemory::LoadCovered<uint8_t>(text.begin + i));
 }
 
-// To the end of the first line.
+// Returns the length of the first line.
 size_t LineBytes(const Text& text) {
   size_t bytes = 0;
   while (bytes < text.bytes && At(text, bytes) != '\n') ++bytes;
   return bytes;
 }
 
-// Whole words lie in the page that their first byte lies in.
+// Reads whole aligned words, which lie in the same page as their first byte.
 uint64_t HashOf(const Text& text) {
   uint64_t hash = text.bytes;
   uintptr_t at = text.begin & ~uintptr_t{7};

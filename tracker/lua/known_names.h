@@ -1,4 +1,4 @@
-// Names that functions were met by, so that each keeps its first one.
+// Keeps the first name that was found for each function.
 //
 // Lock free, never allocates, async-signal-safe, any thread.
 #ifndef ALLOMON_TRACKER_LUA_KNOWN_NAMES_H_
@@ -9,7 +9,7 @@
 
 namespace allomon::lua {
 
-// Of a name, so many bytes are kept; the rest is left out.
+// Longer names are cut to this many bytes.
 inline constexpr size_t kKnownNameBytes = 47;
 
 struct KnownName {
@@ -17,8 +17,9 @@ struct KnownName {
   uint8_t bytes;  // 0: the function has no name
 };
 
-// The name of a function, by its identity: `name` if it is new.  A table of 4,096 functions; where
-// it is full, and while another thread writes this very entry, `name` stands.  Null: it stands.
+// Returns the name of a function, by its identity; stores `name` if the function is new.  The table
+// has room for 4,096 functions.  Returns null if the table is full or another thread is writing
+// this very entry: callers then use `name`.
 const KnownName* KeepName(uintptr_t function, const KnownName& name);
 
 }  // namespace allomon::lua

@@ -1,5 +1,6 @@
-// Where Lua 5.4.3 to 5.4.8 keep what a walk reads, on 64-bit machines.  These releases have the
-// same structures; a probe compares them with the running interpreter's (probe.h).
+// Offsets of the fields that a walk reads in Lua 5.4.3 to 5.4.8, on 64-bit machines.  These
+// releases have the same structures; a probe compares them with the running interpreter's
+// (probe.h).
 #ifndef ALLOMON_TRACKER_LUA_LAYOUT_H_
 #define ALLOMON_TRACKER_LUA_LAYOUT_H_
 
@@ -8,7 +9,7 @@
 
 namespace allomon::lua {
 
-// Of all objects of the collector: what they are.
+// Fields of all collected objects: their type.
 inline constexpr uintptr_t kObjectTag = 8;
 inline constexpr uint8_t kShortString = 4;
 inline constexpr uint8_t kLongString = 20;
@@ -16,19 +17,19 @@ inline constexpr uint8_t kLuaClosure = 6;
 inline constexpr uint8_t kThread = 8;
 inline constexpr uint8_t kPrototype = 10;
 
-// Of a value: a word and what it is.
+// Fields of a value: a word and its type.
 inline constexpr uintptr_t kValueBytes = 16;
 inline constexpr uintptr_t kValueTag = 8;
 inline constexpr uint8_t kOfCollector = 64;
 
-// Of a lua_State, a coroutine or the main one.
-inline constexpr uintptr_t kStateCall = 32;  // that runs
+// Fields of a lua_State, which is a coroutine or the main state.
+inline constexpr uintptr_t kStateCall = 32;  // the running call
 inline constexpr uintptr_t kStateStackEnd = 40;
 inline constexpr uintptr_t kStateStack = 48;
 inline constexpr uintptr_t kStateRecovery = 88;   // on the native stack; the innermost
 inline constexpr uintptr_t kStateFirstCall = 96;  // the host's, of no function
 
-// Of a call.
+// Fields of a call.
 inline constexpr uintptr_t kCallFunction = 0;  // where on the stack of the state
 inline constexpr uintptr_t kCallCaller = 16;
 inline constexpr uintptr_t kCallInstruction = 32;  // the next one
@@ -42,7 +43,7 @@ inline constexpr uint16_t kRunsFinalizer = 1 << 7;
 
 inline constexpr uintptr_t kClosurePrototype = 24;
 
-// Of a prototype: the code of a function.
+// Fields of a prototype: the code of a function.
 inline constexpr uintptr_t kUpvalueCount = 16;
 inline constexpr uintptr_t kConstantCount = 20;
 inline constexpr uintptr_t kCodeCount = 24;
@@ -60,7 +61,7 @@ inline constexpr uintptr_t kLocals = 104;
 inline constexpr uintptr_t kSource = 112;
 inline constexpr uintptr_t kPrototypeBytes = 128;
 
-// Of a string.
+// Fields of a string.
 inline constexpr uintptr_t kShortLength = 11;
 inline constexpr uintptr_t kLongLength = 16;
 inline constexpr uintptr_t kStringBytes = 24;
@@ -77,10 +78,10 @@ struct CodeRange {
   }
 };
 
-// A call in the interpreter's loop before which it does not store where it is.
+// A call in the interpreter's loop that does not store its position first.
 struct UnsavedCall {
   uintptr_t return_address;
-  // What has the next instruction: a register, by DWARF's number, or, where that is 0, a word of
+  // Location of the next instruction: a register, by DWARF's number, or, if that is 0, a word of
   // the loop's frame.
   uint64_t register_number;
   size_t frame_word;
@@ -88,9 +89,10 @@ struct UnsavedCall {
 inline constexpr int kMostUnsavedCalls = 8;
 inline constexpr int kMostProtections = 4;
 
-// An interpreter of this process: what a probe has learned.
+// An interpreter of this process: the results of a probe.
 struct RunningLua {
-  // What runs another function in protected mode: one function, or several that it is inlined in.
+  // The code that runs another function in protected mode: one function, or several into which it
+  // is inlined.
   CodeRange protections[kMostProtections];
   int protection_count;
   CodeRange loop;  // of instructions

@@ -5,9 +5,9 @@ namespace {
 
 using internal::ReadableMemory;
 
-// The compiler leaves a mark, an instruction and its line, at least so often.
+// The compiler makes a mark, an instruction and its line, at least this often.
 constexpr int32_t kInstructionsPerMark = 128;
-// A byte that stands for a mark, in the table of differences.
+// The byte in the table of differences that stands for a mark.
 constexpr int8_t kAtMark = -128;
 
 struct Mark {
@@ -21,7 +21,7 @@ bool LoadMark(const Prototype& prototype, int32_t number, ObjectReader* reader, 
          reader->Load(address + sizeof(mark->index), &mark->line);
 }
 
-// The last mark that is not behind the instruction; where there is none, the function's beginning.
+// Finds the last mark at or before the instruction; without one, the function's beginning.
 bool FindMark(const Prototype& prototype, int32_t index, ObjectReader* reader, Mark* found) {
   *found = {-1, prototype.first_line};
   int32_t number = index / kInstructionsPerMark - 1;

@@ -8,9 +8,9 @@
 
 namespace allomon::lua {
 
-// Sets the line of the instruction `index`, from 0; that of the function for -1, before the first.
-// 0: the code has no lines.  False: what says so is damaged.  Cost: a load for each instruction
-// behind the last mark, of which there is one in 128.
+// Sets the line of the instruction `index`, from 0; -1, before the first, is the function's line.
+// 0: the code has no lines.  False: the table is damaged.  Cost: a load for each instruction after
+// the last mark; there is one mark in 128.
 bool LineOf(const Prototype& prototype, int32_t index, ObjectReader* reader, uint32_t* line);
 
 }  // namespace allomon::lua

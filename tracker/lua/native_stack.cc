@@ -12,21 +12,21 @@ using internal::NativeFrames;
 constexpr uintptr_t kWord = sizeof(uintptr_t);
 // Lua nests 200 native calls.
 constexpr int kMostProtectedCalls = 256;
-// The frame of the protected call, or as much of it as is looked through.
+// At most this much of the protected call's frame is searched.
 constexpr uintptr_t kMostFrameBytes = 4096;
-// So many frames further in may have the pointer saved, where the protected call keeps it in a
-// register.
+// If the protected call keeps the pointer in a register, one of this many callees may have saved
+// it.
 constexpr size_t kMostCallees = 4;
 
-// Where the pointer was found last, by its distance from the frame's beginning, plus 1: a compiler
-// keeps it in one place.
+// The distance of the last pointer found from its frame's beginning, plus 1: a compiler keeps it in
+// one place.
 std::atomic<uintptr_t> g_usual_place{0};
 
 bool IsIn(uintptr_t address, const NativeFrames& native, size_t index) {
   return address >= native.sps[index] && address < native.sps[index + 1];
 }
 
-// Whether the state's chain of protected calls, the innermost first, has one in the native frame.
+// Whether one of the state's protected calls, innermost first, lies in the native frame.
 bool IsProtectedIn(uintptr_t state, const NativeFrames& native, size_t index,
                    ObjectReader* reader) {
   uintptr_t record;

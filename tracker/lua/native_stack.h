@@ -1,4 +1,4 @@
-// What the native frames of a thread say of the Lua that it runs.
+// Finds the Lua states of a thread from its native frames.
 #ifndef ALLOMON_TRACKER_LUA_NATIVE_STACK_H_
 #define ALLOMON_TRACKER_LUA_NATIVE_STACK_H_
 
@@ -10,22 +10,23 @@
 
 namespace allomon::lua {
 
-// The first native frame from `index` on that lies in `code`; native.count: there is none.
+// Returns the first native frame from `index` on that lies in `code`; native.count if there is
+// none.
 size_t FindFrameIn(const CodeRange& code, const internal::NativeFrames& native, size_t index);
 
 // The same for the functions that run others in protected mode.
 size_t FindProtection(const RunningLua& lua, const internal::NativeFrames& native, size_t index);
 
-// The state whose protected call is the native frame `index`; 0: not found.  The frame has the
-// state's pointer somewhere, and the state points to a record in this very frame: so it is that
-// state, and runs on this thread.
+// Returns the state whose protected call is the native frame `index`; 0: not found.  The frame
+// contains the state's pointer, and the state points to a record in this very frame.  So it is that
+// state, and it runs on this thread.
 uintptr_t FindState(const internal::NativeFrames& native, size_t index, ObjectReader* reader);
 
-// The native frame of the outermost protected call of a state whose innermost is frame `index`.
+// Returns the native frame of a state's outermost protected call; frame `index` has the innermost.
 size_t OutermostOf(uintptr_t state, const internal::NativeFrames& native, size_t index,
                    ObjectReader* reader);
 
-// A word of the native stack, of which the thread mostly knows that it can be read.
+// Loads a word of the native stack.  The thread usually knows already that it can be read.
 bool LoadFromStack(uintptr_t address, ObjectReader* reader, uintptr_t* word);
 
 }  // namespace allomon::lua

@@ -10,7 +10,7 @@ T Field(uintptr_t address) {
   return ReadableMemory::LoadCovered<T>(address);
 }
 
-// While a stack is moved its calls have distances from its beginning, which are no addresses.
+// While a stack is being moved, its calls have offsets from its beginning instead of addresses.
 uintptr_t OnStack(uintptr_t place, uintptr_t stack, uintptr_t stack_end) {
   return place < stack && place <= stack_end - stack ? stack + place : place;
 }

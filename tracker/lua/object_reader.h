@@ -1,4 +1,4 @@
-// Reads of Lua's objects, none of which is trusted: README.md, "Bad data".
+// Reads Lua's objects without trusting them: README.md, "Bad data".
 #ifndef ALLOMON_TRACKER_LUA_OBJECT_READER_H_
 #define ALLOMON_TRACKER_LUA_OBJECT_READER_H_
 
@@ -48,7 +48,7 @@ class ObjectReader {
 
   bool Is(uintptr_t object, uint8_t tag);
   bool ReadCall(uintptr_t call, CallWords* words);
-  // The prototype that a call of a Lua function runs; 0: it cannot be read.
+  // Returns the prototype that a call of a Lua function runs; 0: it cannot be read.
   uintptr_t PrototypeOf(uintptr_t state, const CallWords& words);
   bool ReadPrototype(uintptr_t address, Prototype* prototype);
   // The first `most` bytes of a string.

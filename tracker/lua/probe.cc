@@ -34,7 +34,7 @@ constexpr char kCannotRun[] = "it does not run a text";
 constexpr char kNoTables[] = "its code has no unwind tables";
 constexpr char kOtherLayout[] = "this build has other structures than its version's release";
 
-// The native functions are called from the second line of the inner function.
+// The program calls the native functions from the second line of its inner function.
 constexpr char kName[] = "=allomon";
 constexpr char kProgram[] =
     "local native = ...\n"
@@ -46,8 +46,8 @@ constexpr char kProgram[] =
     "return one\n";
 constexpr const char* kTables[] = {"local t = {}", "local t = {1}", "local t = {[1] = 2}",
                                    "local t = {...}"};
-// The next instruction where these make or fill their tables: of NEWTABLE, which has an argument
-// behind it that some loops have not passed yet, and of SETLIST.
+// Index of the next instruction when these make or fill their tables.  NEWTABLE has an argument
+// after it, which some loops have not passed yet; the other one is SETLIST.
 constexpr uintptr_t kBehindNew = 3;
 constexpr uintptr_t kBehindFill = 5;
 
@@ -66,7 +66,7 @@ struct NativeStack {
   NativeFrames frames() const { return {pcs, sps, count}; }
 };
 
-// The function that a return address lies in.
+// Finds the function that contains a return address.
 bool FindFunction(uintptr_t return_address, CodeRange* function) {
   internal::CfiBytes bytes;
   internal::CfiEntry entry;
@@ -77,7 +77,7 @@ bool FindFunction(uintptr_t return_address, CodeRange* function) {
   return true;
 }
 
-// Memory for a state that lives for a moment: nothing is used again.
+// Memory for a short-lived state: freed blocks are not reused.
 class Arena {
  public:
   Arena()
@@ -203,7 +203,7 @@ class Probe {
     LearnProtection(direct_);
   }
 
-  // The protected call is the native frame that holds the state's record of it.
+  // The protected call is the native frame that contains the state's record of it.
   void LearnProtection(const NativeStack& stack) {
     ReadableMemory memory = {};
     uintptr_t record;
@@ -223,7 +223,7 @@ class Probe {
     }
   }
 
-  // The loop is the one function that is called in between where Lua calls.
+  // The loop is the one function that is on the stack only if Lua calls.
   void FindLoop(const FrameState& caller) {
     stack_.Capture(caller);
     for (size_t i = 0; i < stack_.count; ++i) {
@@ -235,7 +235,7 @@ class Probe {
     }
   }
 
-  // The walk must find what the program says.
+  // The walk must find the frames that the program has.
   void Check(const FrameState& caller) {
     stack_.Capture(caller);
     LearnProtection(stack_);
@@ -266,8 +266,8 @@ class Probe {
            std::string_view(what.file, what.file_bytes) == kName + 1;
   }
 
-  // An allocation by a table.  Where the call does not say the instruction that runs, but a
-  // register has it, the native call is one of those that are not preceded by storing it.
+  // Examines an allocation of a table.  If a register, but not the call's record, has the current
+  // instruction, this native call is one of those that do not store it first.
   void Watch(const FrameState& caller) {
     stack_.Capture(caller);
     const size_t index = FindFrameIn(lua_.loop, stack_.frames(), 0);
@@ -298,7 +298,7 @@ class Probe {
             ahead == kBehindNew * kInstructionBytes || ahead == kBehindFill * kInstructionBytes);
   }
 
-  // Where the loop keeps the instruction in its frame, all such calls have it in the same word.
+  // If the loop keeps the instruction in its frame, all such calls have it in the same word.
   void WatchFrame(size_t index, const CallWords& words, const Prototype& prototype,
                   ObjectReader* reader) {
     std::bitset<kMostFrameWords> has_it;

@@ -1,5 +1,5 @@
-// Tries a Lua interpreter out: a state of its own runs some lines, and what it leaves in memory and
-// on the native stack is compared with what a walk needs.
+// Examines a Lua interpreter: a state of its own runs some lines, and its traces in memory and on
+// the native stack are compared with the layout that a walk needs.
 #ifndef ALLOMON_TRACKER_LUA_PROBE_H_
 #define ALLOMON_TRACKER_LUA_PROBE_H_
 
@@ -10,7 +10,7 @@
 
 namespace allomon::lua {
 
-// Functions of Lua 5.4, as its headers have them, with states as void*.
+// Functions of Lua 5.4 as in its headers, with void* for states.
 struct LuaFunctions {
   using Allocate = void* (*)(void* data, void* block, size_t old_bytes, size_t bytes);
   using Read = const char* (*)(void* state, void* data, size_t* bytes);
@@ -28,8 +28,9 @@ struct LuaFunctions {
   int (*resume)(void* state, void* from, int arguments, int* results);
 };
 
-// Fills in *lua.  Else returns why not: a static text, to stand behind "Lua's frames are not shown:
-// ".  One thread at a time.  Calls no malloc.  Cost: 100 us, and a megabyte of addresses meanwhile.
+// Fills in *lua and returns null.  On failure returns the reason: a static text to follow "Lua's
+// frames are not shown: ".  One thread at a time.  Calls no malloc.  Cost: 100 us, and a megabyte
+// of addresses meanwhile.
 const char* ProbeLua(const LuaFunctions& functions, RunningLua* lua);
 
 }  // namespace allomon::lua

@@ -18,11 +18,11 @@ using internal::NativeFrames;
 using internal::RegisterRule;
 
 constexpr uint64_t kWord = sizeof(uintptr_t);
-// Between the walk and the call of malloc.
+// Maximum number of frames between the walk and the call of malloc.
 constexpr size_t kMostOwnFrames = 40;
 
-// What is known of a return address and a register: how many words below the CFA that is saved; 0:
-// it is not.  An entry has all three in one word.
+// A cache by return address and register: how many words below the CFA the register is saved; 0: it
+// is not saved.  An entry packs all three into one word.
 constexpr int kWordsBits = 13;
 constexpr int kNumberBits = 4;
 constexpr uint64_t kMostWords = (uint64_t{1} << kWordsBits) - 1;
@@ -66,8 +66,8 @@ __attribute__((noinline)) size_t CaptureCaller(uintptr_t* pcs, uintptr_t* sps) {
   return CaptureNativeFrames(ALLOMON_CALLER_FRAME(), pcs, sps, kMostOwnFrames);
 }
 
-// Of the frames that lie further in than the first of `native`, down to this very function, which
-// has all registers saved.
+// Searches the callees of the first frame of `native`, down to this function, which saves all
+// registers.
 __attribute__((noinline)) bool FindFurtherIn(const NativeFrames& native, uint64_t number,
                                              ObjectReader* reader, uintptr_t* value) {
   __builtin_unwind_init();

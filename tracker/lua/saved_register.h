@@ -1,4 +1,4 @@
-// Registers of functions further out, as they were when these called.
+// Restores registers of callers, as they were at their calls.
 #ifndef ALLOMON_TRACKER_LUA_SAVED_REGISTER_H_
 #define ALLOMON_TRACKER_LUA_SAVED_REGISTER_H_
 
@@ -10,10 +10,10 @@
 
 namespace allomon::lua {
 
-// The value that a register, by DWARF's number (rbx, rbp, r12 to r15), had in the native frame
-// `index` when that made its call: where a frame further in has saved it, be it of the walk itself.
-// The frames are the calling thread's.  False: it is lost.  Cost: 10 ns for each frame that is
-// asked, mostly one to ten; 150 for one that was not met before.
+// Finds the value that a register, by DWARF's number (rbx, rbp, r12 to r15), had in the native
+// frame `index` at its call.  A callee has saved it, or the walk itself.  The frames are the
+// calling thread's.  False: it is lost.  Cost: 10 ns for each frame searched, mostly one to ten;
+// 150 for a new one.
 bool FindSavedRegister(const internal::NativeFrames& native, size_t index, uint64_t number,
                        ObjectReader* reader, uintptr_t* value);
 
