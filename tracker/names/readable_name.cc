@@ -15,8 +15,8 @@ bool StartsWith(std::string_view text, std::string_view head) {
 bool IsHexDigit(char c) { return ('0' <= c && c <= '9') || ('a' <= c && c <= 'f'); }
 bool IsDigit(char c) { return '0' <= c && c <= '9'; }
 
-// The words that g++ and clang put behind a dot.  Other dots belong to the name: those of Go, and
-// of versions that a programmer asked for (`.avx2`).
+// Whether g++ and clang append this word after a dot.  Other dots belong to the name: those of Go,
+// and of versions that a programmer asked for (`.avx2`).
 bool IsCloneWord(std::string_view word) {
   static constexpr std::string_view kWords[] = {"constprop", "isra",     "part",       "cold",
                                                 "lto_priv",  "llvm",     "localalias", "clone",
@@ -28,10 +28,10 @@ bool IsNumber(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), IsDigit);
 }
 
-// Cuts ".word", ".word.0" and the like off, as many as there are.
+// Cuts off ".word", ".word.0" and the like, as many as there are.
 std::string_view WithoutCloneSuffix(std::string_view symbol) {
   std::string_view head = symbol;
-  std::string_view number_cut = symbol;  // without numbers that no word was found for yet
+  std::string_view number_cut = symbol;  // with trailing numbers cut, too
   for (size_t dot; (dot = number_cut.rfind('.')) != std::string_view::npos && dot != 0;) {
     const std::string_view word = number_cut.substr(dot + 1);
     number_cut = number_cut.substr(0, dot);
@@ -66,7 +66,7 @@ bool IsWordCharacter(char c) {
   return IsDigit(c) || c == '_' || ('a' <= (c | 0x20) && (c | 0x20) <= 'z');
 }
 
-// libc++ is in an inline namespace, whose name is a version of its ABI: std::__1::vector.
+// Removes libc++'s inline namespace.  Its name is a version of the ABI: std::__1::vector.
 void DropVersionsOfLibcxx(std::string* name) {
   static constexpr std::string_view kVersions[] = {"__1::", "__2::", "__ndk1::", "__Cr::"};
   constexpr std::string_view kStd = "std::";
@@ -79,7 +79,7 @@ void DropVersionsOfLibcxx(std::string* name) {
   }
 }
 
-// Rust's older mangling is C++'s, with a hash as the last name.
+// Removes a hash.  Rust's older mangling is that of C++, with a hash as the last name.
 bool CutRustHash(std::string* name) {
   constexpr size_t kHashBytes = 16;
   constexpr std::string_view kHead = "::h";
@@ -91,7 +91,7 @@ bool CutRustHash(std::string* name) {
   return is_hash;
 }
 
-// What `escape` (between two dollar signs) stands for; empty if nothing is known.
+// Returns the character for `escape` (between two dollar signs); empty if it is not known.
 std::string RustEscape(std::string_view escape) {
   static constexpr struct {
     std::string_view escape;
@@ -106,7 +106,7 @@ std::string RustEscape(std::string_view escape) {
   return ' ' <= code && code <= '~' ? std::string(1, static_cast<char>(code)) : "";
 }
 
-// "_$LT$T$u20$as$u20$a..B$GT$" -> "<T as a::B>".
+// Decodes "_$LT$T$u20$as$u20$a..B$GT$" to "<T as a::B>".
 std::string RustDecoded(std::string_view name) {
   std::string text;
   for (size_t at = 0; at < name.size();) {
@@ -122,7 +122,7 @@ std::string RustDecoded(std::string_view name) {
       text += "::";
       at += 2;
     } else if (is_segment && StartsWith(rest, "_$")) {
-      ++at;  // a name may not begin with a dollar sign
+      ++at;  // a mangled name may not begin with a dollar sign
     } else {
       text += name[at++];
     }

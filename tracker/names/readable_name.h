@@ -1,4 +1,4 @@
-// What a person reads for a symbol of a linker's table.
+// Converts symbols of a linker's table to names that people read.
 //
 // Pure functions: any thread, nothing thrown, linear in the name's length; they allocate with
 // operator new, and the C++ demangler with malloc.
@@ -10,7 +10,7 @@
 
 namespace allomon {
 
-// The function's name as its source has it:
+// Returns the function's name as its source has it:
 //   C++ is demangled, and has no ABI tags (`[abi:cxx11]`), nor the version that libc++ puts into
 //   its names (`std::__1::vector`);
 //   Rust's older names are demangled, and have no hash (`::h0123456789abcdef`);

@@ -9,7 +9,7 @@
 namespace allomon {
 namespace {
 
-// By program or library.
+// Patterns by program or library.
 constexpr std::string_view kKnown =
     "*xmalloc,*xmallocz,*xmalloc0,*xmalloc2,*xcalloc,*xrealloc,*xrealloc2,*xreallocarray,*xzalloc,"
     "*xstrdup,*xstrndup,*xmemdup,*xmemdupz,*xasprintf,*xvasprintf,xnmalloc,xnrealloc,x2realloc,"
@@ -101,7 +101,8 @@ class NameScan {
   }
 
  private:
-  // At the parameters.  `decltype(...)` in front of a name is what the function returns.
+  // Whether the scan is at the parameters.  The brackets of a leading `decltype(...)` are part of
+  // the return type.
   bool Done() const {
     if (depth_ != 0 || name_[at_] != '(' || AtAnonymous()) return false;
     return !EndsWith(name_.substr(0, at_), "decltype") && !EndsWith(name_.substr(0, at_), " ");
@@ -125,7 +126,7 @@ class NameScan {
     if (c == ' ' && depth_ == 0) start_ = at_;
   }
 
-  // All up to the parameters is the operator's name: its brackets and blanks mean nothing.
+  // All text up to the parameters is the operator's name: its brackets and blanks mean nothing.
   void TakeOperator() {
     const size_t symbol = at_ + std::string_view("operator").size();
     const size_t from = StartsWith(name_.substr(symbol), "()") ? symbol + 2 : symbol;
@@ -157,7 +158,7 @@ std::string WrappersOf(ProfileKind kind, const std::optional<std::string>& setti
 }
 
 std::string_view BareName(std::string_view name) {
-  // What has no parameters is no C++ function, or one of Rust: "<a as b>::c".
+  // A name without parameters is not a C++ function.  One like "<a as b>::c" is Rust's.
   if (name.find('(') == kNone || StartsWith(name, "<")) return name;
   return NameScan(name).Bare();
 }
@@ -202,7 +203,7 @@ bool Wrappers::Matches(const std::string& name) const {
 bool Wrappers::Contain(const std::string& name) const {
   const std::string_view bare = BareName(name);
   if (Matches(std::string(bare))) return true;
-  // What a function returns does not make it one of "std::*".
+  // The return type does not make a function one of "std::*".
   return bare.size() != name.size() &&
          Matches(name.substr(static_cast<size_t>(bare.data() - name.data())));
 }
