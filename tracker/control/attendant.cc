@@ -24,7 +24,7 @@ uint64_t NumberOf(const Request& request) {
   return __atomic_load_n(&request.number, __ATOMIC_ACQUIRE);
 }
 
-// What the page asks for, once; false if it is being written.
+// Copies the page's request in one attempt; false if it is being written.
 bool Copy(const Request& shared, Request* copy) {
   const uint64_t number = NumberOf(shared);
   memcpy(copy, &shared, sizeof(*copy));
@@ -34,24 +34,24 @@ bool Copy(const Request& shared, Request* copy) {
   return __atomic_load_n(&shared.number, __ATOMIC_RELAXED) == number;
 }
 
-// The last request, if it is for children: a parent that does not allocate has not answered it.
-// While it is being written, the one before.
+// Copies the last request if it is for children: a parent that does not allocate has not answered
+// it.  While a request is being written, copies the one before.
 void CopyOrderForChildren(const Page& page, Request* copy) {
   if (Copy(page.request, copy) && copy->number != 0 && copy->for_children != 0) return;
   Copy(page.standing, copy);
 }
 
-// Room for a request and its reply, away from the stack.
+// Room for a request and its reply, so that they are not on the stack.
 struct Talk {
   Request request;
   Reply reply;
 };
 
-// nullptr where there is no memory: the next look will find some.  Nothing is thrown, since the
+// Returns nullptr if memory is short; the next look will try again.  Throws nothing, since the
 // caller is the host's malloc.
 std::unique_ptr<Talk> NewTalk() { return std::unique_ptr<Talk>(new (std::nothrow) Talk()); }
 
-// Static data without a destructor: blocks are sampled until the very end of the process.
+// Static data without a destructor, since blocks are sampled until the very end of the process.
 class Attendant {
  public:
   const char* Start(const AttendOptions& options);
@@ -66,7 +66,7 @@ class Attendant {
   const char* MakePage();
 
   internal::OneInside door_;
-  // All of these are for the thread inside.
+  // Only the thread inside uses these.
   ControlFile file_;
   Orders orders_;
   recording::ForkMark fork_mark_;
@@ -155,7 +155,7 @@ void Attendant::Publish(const Reply& reply) {
   __atomic_store_n(&shared.sequence, sequence + 1, __ATOMIC_RELEASE);
 }
 
-// The parent's page is mapped here, too, and may have an order for its children.
+// The parent's page is mapped in the child as well, and may have an order for its children.
 void Attendant::BeginAsChild() {
   const std::unique_ptr<Talk> talk = NewTalk();
   if (talk == nullptr) return;
@@ -173,7 +173,8 @@ void Attendant::BeginAsChild() {
   Publish(talk->reply);
 }
 
-// Neither a child's nor, after vfork, that of a process with the same memory.
+// Removes only this process's own page: not a parent's, nor that of a process which shares this
+// memory after vfork.
 void Attendant::End() {
   if (pid_ == static_cast<uint32_t>(getpid())) file_.Unlink();
 }

@@ -28,7 +28,7 @@ void SetPath(const char* folder, uint32_t pid, uint64_t pid_namespace, recording
   strcat(path->text, kNameSuffix);
 }
 
-// A child may be in another one than its parent.
+// Returns the current pid namespace; a child may be in another one than its parent.
 uint64_t OwnPidNamespace() {
   struct stat status;
   return sys::FstatAt(AT_FDCWD, kOwnPidNamespace, &status, 0) == 0 ? status.st_ino : 0;
@@ -39,7 +39,8 @@ int CreateFile(const char* path) {
   return sys::Open(path, kFlags, 0600);
 }
 
-// Of a few pages: done between two signals.  A file system that cannot allocate is written to.
+// Allocates a few pages, which is done before the next signal comes.  If the file system cannot
+// allocate, it is written to.
 bool Allocate(int fd) {
   int error = 0;
   do {
@@ -77,8 +78,8 @@ const char* ControlFile::Open(uint32_t pid, uint32_t parent_pid) {
 
 const char* ControlFile::Create(const char* folder, uint32_t pid) {
   SetPath(folder, pid, pid_namespace_, &path_);
-  // Of a process that had the same id, or of this one before it executed; where the namespace is
-  // not known, perhaps of one that runs.
+  // Removes the page of a process that had the same id, or of this one before an exec.  If the
+  // namespace is not known, the page may belong to a running process, so it stays.
   if (pid_namespace_ != 0) sys::Unlink(path_.text);
   const int fd = CreateFile(path_.text);
   if (fd < 0) return "no control page can be made in /dev/shm or in /tmp";
@@ -88,7 +89,7 @@ const char* ControlFile::Create(const char* folder, uint32_t pid) {
   return error;
 }
 
-// The pages are allocated before anybody touches them.
+// The pages are allocated before they are touched.
 const char* ControlFile::Map(int fd) {
   if (!Allocate(fd)) return "there is no room for a control page";
   void* const pages = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -106,7 +107,7 @@ void ControlFile::Write(uint32_t pid, uint32_t parent_pid) {
   page_->parent_pid = parent_pid;
   page_->made_at_nanos = BootNanos();
   strncpy(page_->library_version, kVersion, sizeof(page_->library_version) - 1);
-  // Last: a command may have the file open already.
+  // The magic is written last: a command may have the file open already.
   std::atomic_thread_fence(std::memory_order_release);
   memcpy(page_->magic, kMagic, sizeof(kMagic));
 }

@@ -17,23 +17,23 @@ uint64_t BootNanos();
 
 class ControlFile {
  public:
-  // Makes the page of the process with that id.  What an earlier process with the same id in the
-  // same pid namespace has left is replaced.  nullptr, or what is wrong and what to do.
+  // Makes the page of the process with that id.  Replaces a page left by an earlier process with
+  // the same id in the same pid namespace.  Returns nullptr, or an error and its remedy.
   const char* Open(uint32_t pid, uint32_t parent_pid);
 
   // The page, or nullptr.  It stays mapped until Forget().
   Page* page() const { return page_; }
-  // False if somebody has truncated the file.
+  // False if the file was truncated.
   bool IsWhole() const;
 
-  // In a child, whose parent's page it is; the parent keeps it.
+  // Called in a child: unmaps the parent's page, which the parent keeps.
   void Forget();
   // When the process ends.
   void Unlink();
 
-  // The folder of the page, for a recording beside it.
+  // The folder of the page, in which a recording may be made.
   const char* folder() const { return folder_; }
-  // The number of the process's pid namespace; 0: /proc does not say.
+  // The number of the process's pid namespace; 0: /proc does not have it.
   uint64_t pid_namespace() const { return pid_namespace_; }
 
  private:

@@ -38,7 +38,7 @@ bool Orders::SetDefaults(const AttendOptions& options) {
   watcher_ = options.watcher;
   has_own_path_ = *options.path == '\0';
   if (has_own_path_) return true;
-  // The process may have changed its directory when it is asked.
+  // The path is made absolute now: the process may change its directory before a request comes.
   const auto path = std::make_unique<recording::FilePath>();
   return recording::MakePatternAbsolute(options.path, path.get()) &&
          Copy(path->text, default_path_, sizeof(default_path_));

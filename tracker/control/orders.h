@@ -1,7 +1,7 @@
-// Carries out what a control page asks for.
+// Carries out the requests of a control page.
 //
-// The attendant calls these one at a time, in a callback or before main.  Nothing here keeps more
-// than a few hundred bytes on the stack itself, since a thread may have a small one.
+// The attendant calls these one at a time, in a callback or before main.  Functions here keep at
+// most a few hundred bytes on the stack, since a thread's stack may be small.
 #ifndef ALLOMON_TRACKER_CONTROL_ORDERS_H_
 #define ALLOMON_TRACKER_CONTROL_ORDERS_H_
 
@@ -15,19 +15,19 @@ namespace allomon::control {
 // The recording that requests begin and end.
 class Orders {
  public:
-  // What holds where a request says nothing.  False if the path is too long.
+  // Sets the defaults of requests.  Returns false if the path is too long.
   bool SetDefaults(const AttendOptions& options);
-  // Where the page is, for a recording beside it: its folder, and the number of the pid namespace.
+  // Sets the page's folder, for a recording there, and the number of the pid namespace.
   void SetPlace(const char* folder, uint64_t pid_namespace);
 
-  // Fills in all of *reply but its sequence.  The request is a copy of what a hostile process may
-  // have written; its path ends with a zero.
+  // Fills in all of *reply but its sequence.  The request is a copy of bytes that a hostile process
+  // may have written; its path ends with a zero.
   void CarryOut(const Request& request, Reply* reply);
 
-  // In a child of fork: the parent's recording, if there is one, goes on in a file of the child's
-  // own, and the parent's last one is none of the child's.
+  // Called in a child of fork.  The parent's recording, if there is one, continues in a file of the
+  // child's own.  The path of the parent's last one is forgotten.
   void BecomeChild() { *path_.text = '\0'; }
-  // What goes on, for a page that is new.
+  // Fills in the current state, for a new page.
   void Describe(Reply* reply);
 
  private:
@@ -41,7 +41,7 @@ class Orders {
   std::optional<uint64_t> seed_;
   recording::Watcher* watcher_ = nullptr;
 
-  bool has_own_path_ = false;      // the default one, that is beside the page
+  bool has_own_path_ = false;      // its own default path, not the page's folder
   recording::FilePath path_ = {};  // of the last recording; empty: none
   double rate_ = 0;
   internal::SessionId session_ = 0;  // 0: it does not record
