@@ -15,7 +15,8 @@ namespace {
 
 namespace sys = internal::sys;
 
-// Hosts close and use low descriptors as if they were theirs.
+// Our descriptors are at least this high, because hosts close and reuse low descriptors that are
+// not theirs.
 constexpr int kHighDescriptor = 900;
 constexpr uint32_t kMostAttempts = 1000;
 constexpr uint64_t kMostUnsyncedBytes = uint64_t{1} << 20;
@@ -35,7 +36,7 @@ constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE
 
 int Lock(int fd) { return static_cast<int>(sys::SystemCall(SYS_flock, fd, LOCK_EX | LOCK_NB)); }
 
-// Beyond it the kernel would send SIGXFSZ.
+// For a longer file the kernel would send SIGXFSZ.
 bool LimitAllows(uint64_t end_bytes) {
   rlimit limit = {};
   return sys::Prlimit(RLIMIT_FSIZE, nullptr, &limit) != 0 || end_bytes <= limit.rlim_cur;
@@ -53,7 +54,7 @@ void CopyFile::SetPlace(std::string_view directory, std::string_view stem) {
   directory_fd_ = -1;
 }
 
-// The host may have closed all descriptors, or have a file of its own at ours.
+// The host may have closed all descriptors, or opened another file under our number.
 bool CopyFile::HasDirectory() const {
   struct stat status;
   return directory_fd_ >= 0 && sys::Fstat(directory_fd_, &status) == 0 &&
@@ -79,7 +80,7 @@ bool CopyFile::IsOf(const Held& held, int fd) {
          status.st_ino == held.inode;
 }
 
-// In a child its parent goes on holding it.
+// A child closes its copy of the descriptor; its parent goes on holding the file.
 void CopyFile::Release(Held* held) {
   if (IsOf(*held, held->fd)) sys::Close(held->fd);
   held->fd = -1;
@@ -92,8 +93,8 @@ CopyFile::Held* CopyFile::HeldOf(std::string_view kind) {
   return held;
 }
 
-// False if another process has it, or has removed it since it was opened.  A file system that knows
-// no locks has none to ask.
+// Returns false if another process holds the file, or has removed it since it was opened.  A file
+// system without locks lets every process hold it.
 bool CopyFile::Hold(int fd, const char* name, Held* held) const {
   struct stat status;
   if (Lock(fd) == -EWOULDBLOCK ||
@@ -114,7 +115,7 @@ bool CopyFile::IsHeld(const char* name, const Held& own) const {
   return is_held;
 }
 
-// What a process that was killed has left, or somebody's link.
+// Removes a file left by a process that was killed, or another program's link.
 bool CopyFile::RemoveUnheld(const char* name) const {
   const int fd = OpenAt(directory_fd_, name, O_RDONLY | O_NONBLOCK);
   Held found;
@@ -124,7 +125,7 @@ bool CopyFile::RemoveUnheld(const char* name) const {
   return is_free;
 }
 
-// EEXIST: another process writes under the name.
+// Returns EEXIST if another process writes a file of that name.
 int CopyFile::CreateSaving() {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL;
   if (!SetName(&saving_, "saving", 0)) return ENAMETOOLONG;
@@ -159,7 +160,7 @@ int CopyFile::Begin(uint64_t end_bytes, Pages pages) {
   int error = was_open ? 0 : OpenDirectory();
   if (error == 0) error = Create();
   if (error != ENOENT || !was_open) return error;
-  // The directory was removed; another may have its name.
+  // The directory was removed; a new one may have its name.
   sys::Close(directory_fd_);
   error = OpenDirectory();
   return error == 0 ? Create() : error;
@@ -179,7 +180,8 @@ int CopyFile::Write(uint64_t offset, const char* bytes, uint64_t size) {
   return 0;
 }
 
-// A file system that cannot, keeps them: one in memory, which has no other place.
+// Writes the pages out and drops them.  If the file system cannot, they stay: a file system in
+// memory has no other place for them.
 void CopyFile::GivePagesUp() {
   constexpr unsigned kWriteAndWait =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
@@ -200,12 +202,12 @@ int CopyFile::Rename(const char* from, const char* to, unsigned flags) {
   const long result =
       flags == 0 ? -ENOSYS
                  : sys::SystemCall(SYS_renameat2, directory_fd_, from, directory_fd_, to, flags);
-  // Not every kernel and file system knows the flags.
+  // Some kernels and file systems do not know the flags.
   if (result != -EINVAL && result != -ENOSYS) return static_cast<int>(-result);
   return -sys::RenameAt(directory_fd_, from, directory_fd_, to);
 }
 
-// EEXIST: another process has the names.
+// Returns EEXIST if another process holds files of these names.
 int CopyFile::GiveName(std::string_view kind, uint32_t keep) {
   if (!SetName(&to_, kind, 1)) return ENAMETOOLONG;
   if (IsHeld(to_.text(), *HeldOf(kind))) return EEXIST;
@@ -215,7 +217,7 @@ int CopyFile::GiveName(std::string_view kind, uint32_t keep) {
     if (error != 0 && error != ENOENT) return error;
   }
   if (!SetName(&to_, kind, 1)) return ENAMETOOLONG;
-  // Another process may have made one meanwhile.
+  // Another process may have made a file of that name meanwhile.
   return Rename(saving_.text(), to_.text(), keep > 1 ? kNoReplace : 0);
 }
 

@@ -1,16 +1,16 @@
-// The file of one copy, and the older ones that it takes its place among.
+// The file of one copy, and its place among older copies.
 //
-// A copy is written beside, as STEM.saving.rec, and gets its name when it is whole:
+// A copy is written to a separate file, STEM.saving.rec, and gets its name when it is complete:
 // STEM.limit.1.rec is the newest of its kind, STEM.limit.2.rec the one before.  So a copy that
-// fails takes nothing away, and a process that is killed leaves whole copies.
+// fails removes nothing, and a process that is killed leaves complete copies.
 //
 // Another process may have the same stem: its recording is in another directory, or it has the same
-// number in another pid namespace.  So a process holds a lock (flock(2)) of what it writes and of
-// the newest copy of each kind, and takes STEM.2 where another process holds one, and so on.  Locks
-// end with the process; what is left then is of nobody.
+// id in another pid namespace.  So a process holds a lock (flock(2)) on the file that it writes and
+// on the newest copy of each kind.  If another process holds one of these, it uses STEM.2, and so
+// on.  Locks end with the process; its files are then free for any process.
 //
 // One thread at a time.  Makes system calls, none of which is a cancellation point; allocates
-// nothing, maps nothing.  Answers are 0 or a number of errno.
+// nothing, maps nothing.  Functions return 0 or an errno.
 #ifndef ALLOMON_TRACKER_TRIGGERS_COPY_FILE_H_
 #define ALLOMON_TRACKER_TRIGGERS_COPY_FILE_H_
 
@@ -30,32 +30,32 @@ class CopyFile {
   CopyFile(const CopyFile&) = delete;
   CopyFile& operator=(const CopyFile&) = delete;
 
-  // Where copies of another recording go, from now on.  The directory is opened when it is first
-  // needed, and stays open: the host may change its root directory.
+  // Sets the place of another recording's copies.  The directory is opened at its first use and
+  // stays open, since the host may change its root directory.
   void SetPlace(std::string_view directory, std::string_view stem);
 
-  // What becomes of the pages of memory that a copy goes through.  They are counted to the cgroup
-  // of this process, and those that the disk does not have yet cannot be given up at its limit.
+  // The treatment of the memory pages that a copy passes through.  They count in the cgroup of this
+  // process, and pages not yet on disk cannot be dropped at its limit.
   enum class Pages {
     kLeft,     // to the kernel, which writes them within half a minute
-    kGivenUp,  // waits for the disk after each MiB, and leaves none
+    kGivenUp,  // waits for the disk after each MiB, and then drops the pages
   };
 
-  // Makes the file; `end_bytes` is how long it will be, or longer.
+  // Makes the file; `end_bytes` is its final length, or more.
   int Begin(uint64_t end_bytes, Pages pages = Pages::kLeft);
   int Write(uint64_t offset, const char* bytes, uint64_t size);
-  // Gives it its name; `keep` of those stay.  The text of `kind` is static.
+  // Gives the file its name; `keep` copies of the kind stay.  The text of `kind` is static.
   int Finish(std::string_view kind, uint32_t keep);
   // Removes it.
   void Abandon();
 
-  // The path of the newest copy of a kind, for messages.
+  // Returns the path of the newest copy of a kind, for messages.
   const char* PathOf(std::string_view kind);
 
  private:
   static constexpr size_t kMostKinds = 4;
 
-  // A file that this process has open, unless the host has closed it or taken its number.
+  // A file that this process has open, unless the host has closed it or reused its number.
   struct Held {
     std::string_view kind;
     int fd = -1;
@@ -90,7 +90,7 @@ class CopyFile {
   ino_t inode_ = 0;
   Held written_;
   Pages pages_ = Pages::kLeft;
-  uint64_t unsynced_bytes_ = 0;  // of written_, where pages are given up
+  uint64_t unsynced_bytes_ = 0;  // of written_, if pages are given up
   Held held_[kMostKinds] = {};   // the newest copies
 };
 

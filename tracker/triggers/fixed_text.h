@@ -1,6 +1,6 @@
-// Text in a room of fixed size: what is built where nothing may be allocated.
+// A text in a fixed room, for code that must not allocate.
 //
-// What does not fit is left out, and fits() is false then.  No locks.
+// Text that exceeds the room is dropped, and fits() is then false.  No locks.
 #ifndef ALLOMON_TRACKER_TRIGGERS_FIXED_TEXT_H_
 #define ALLOMON_TRACKER_TRIGGERS_FIXED_TEXT_H_
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace sys = internal::sys;
 
-// Version 1 says 2^63 less a page where there is no limit.
+// Version 1 reports 2^63 less a page if there is no limit.
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
 
 constexpr std::string_view kMountV1 = "/sys/fs/cgroup/memory";
@@ -46,10 +46,11 @@ bool HasItem(std::string_view list, std::string_view item) {
   }
 }
 
-// A path of /proc/self/cgroup that leads out of the process's namespace names nothing here.
+// Whether a path of /proc/self/cgroup leads out of the process's namespace, where it has no
+// meaning.
 bool LeadsOut(std::string_view path) { return path.find("/..") != std::string_view::npos; }
 
-// Of "number:controllers:path".
+// Splits "number:controllers:path".
 bool SplitLine(std::string_view line, std::string_view* controllers, std::string_view* path) {
   const size_t first = line.find(':');
   const size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);

@@ -1,8 +1,8 @@
-// How near the memory of this process is to its limit: of its cgroup (version 1 or 2) or one above
-// it, and of its address space (RLIMIT_AS).
+// Compares the memory of this process with its limits: those of its cgroup (version 1 or 2) and of
+// the cgroups above, and the limit of its address space (RLIMIT_AS).
 //
 // One thread at a time.  Makes system calls (open, read, close, getrlimit), none of which is a
-// cancellation point here; allocates nothing.  A limit that cannot be read counts as none.
+// cancellation point here; allocates nothing.  A limit that cannot be read counts as no limit.
 #ifndef ALLOMON_TRACKER_TRIGGERS_MEMORY_LIMIT_H_
 #define ALLOMON_TRACKER_TRIGGERS_MEMORY_LIMIT_H_
 
@@ -23,16 +23,16 @@ struct Usage {
 
 class MemoryLimit {
  public:
-  // Of a cgroup the limits are looked for again after so long.
+  // Limits of cgroups are searched for again after this time.
   static constexpr uint64_t kFindNanos = 10'000'000'000;
 
   constexpr MemoryLimit() = default;
-  // In place of the root directory, for tests.
+  // For tests: replaces the root directory.
   constexpr explicit MemoryLimit(const char* root) : root_(root) {}
 
-  // The limit that is nearest.  From `percent` of a cgroup's limit on, pages of files that the
-  // kernel would give up first (inactive_file) are not counted.  `nanos` is now, by a clock that
-  // nobody sets.
+  // Returns the nearest limit.  From `percent` of a cgroup's limit on, file pages that the kernel
+  // would drop first (inactive_file) are not counted.  `nanos` is the current time of a clock that
+  // is never set.
   Usage Read(uint32_t percent, uint64_t nanos);
 
  private:
@@ -52,9 +52,9 @@ class MemoryLimit {
   bool is_v1_ = false;
   uint64_t found_nanos_ = 0;
   FixedText<PATH_MAX> directory_;    // of the process's cgroup
-  size_t levels_[kMostLevels] = {};  // how much of it names a cgroup with a limit
+  size_t levels_[kMostLevels] = {};  // lengths of its prefixes that are cgroups with a limit
   size_t level_count_ = 0;
-  FixedText<PATH_MAX> v1_path_;  // as /proc/self/cgroup says
+  FixedText<PATH_MAX> v1_path_;  // as in /proc/self/cgroup
   FixedText<PATH_MAX> v2_path_;
   FixedText<PATH_MAX> path_;
   char text_[8192] = {};  // of the file that was read last

@@ -62,8 +62,9 @@ int RecordingCopy::Write(Recorder& recorder, const Standing& standing, CopyFile*
   return error != 0 ? error : WriteOthers(recorder, file);
 }
 
-// The processes come before all else, the file's header included: what their counts name is in
-// segments that the header counts when it is copied.  A process that begins later is left out.
+// The process records are copied first, even before the file's header.  So the segments that their
+// counts need are among those that the header counts at its later copy.  A process that begins
+// later is left out.
 int RecordingCopy::WriteProcesses(Recorder& recorder, CopyFile* file) {
   for (uint32_t segment = 1; segment < standing_.segments; ++segment) {
     if (!ReadHeader(recorder, segment)) return EIO;
@@ -79,8 +80,8 @@ int RecordingCopy::WriteProcesses(Recorder& recorder, CopyFile* file) {
   return 0;
 }
 
-// Another thread may have added segments since the processes were copied, and their counts name
-// them.  So the end of the file is asked for again.
+// Another thread may have added segments since the processes were copied, which their counts refer
+// to.  So the end of the file is read again.
 int RecordingCopy::WriteOthers(Recorder& recorder, CopyFile* file) {
   const uint64_t serial = standing_.serial;
   if (!recorder.Stand(&standing_) || standing_.serial != serial) return EIO;
@@ -100,7 +101,7 @@ int RecordingCopy::WriteSegment(Recorder& recorder, uint32_t segment, CopyFile* 
   return file->Write(uint64_t{segment} * kSegmentBytes, segment_, kSegmentBytes);
 }
 
-// Blocks that were born while the copy was made may be of rows or threads that it does not have.
+// Blocks that were born during the copying may belong to rows or threads that the copy lacks.
 void RecordingCopy::DropUnknown() {
   const SegmentHeader& header = HeaderOf(segment_);
   if (header.magic != recording::kSegmentMagic || header.process != standing_.process) return;
@@ -114,7 +115,7 @@ void RecordingCopy::DropUnknown() {
     Row* const rows = RecordsOf<Row>(segment_);
     for (size_t i = 0; i < kRecordsPerSegment<Row>; ++i) {
       for (uint32_t half = 0; half < recording::kHalves; ++half) {
-        // It was kept after the copy's peak, so it says nothing of that one.
+        // These counts were saved after the copy's peak, so they do not describe that peak.
         if (rows[i].saved[half] > saved_count_) rows[i].peak_epoch[half] = UINT32_MAX;
       }
     }
@@ -127,7 +128,7 @@ void RecordingCopy::DropUnknown() {
   }
 }
 
-// Whether the segment, whose header was read, has live blocks of this process.
+// Whether the segment, whose header has been read, has live blocks of this process.
 bool RecordingCopy::HasLive() const {
   const SegmentHeader& header = HeaderOf(segment_);
   return header.magic == recording::kSegmentMagic && header.kind == SegmentKind::kLive &&

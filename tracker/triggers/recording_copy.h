@@ -1,4 +1,4 @@
-// Copies a recording that goes on, so that the copy is whole (README.md, section 2).
+// Makes a consistent copy of a recording in progress (README.md, section 2).
 #ifndef ALLOMON_TRACKER_TRIGGERS_RECORDING_COPY_H_
 #define ALLOMON_TRACKER_TRIGGERS_RECORDING_COPY_H_
 
@@ -10,24 +10,25 @@
 
 namespace allomon::triggers {
 
-// One thread at a time.  It allocates nothing, and holds the recorder's lock for one segment after
-// the other, as the kernel reads and writes 64 KiB.
+// One thread at a time.  It allocates nothing.  It holds the recorder's lock for one segment at a
+// time, while the kernel reads and writes 64 KiB.
 class RecordingCopy {
  public:
   constexpr RecordingCopy() = default;
   RecordingCopy(const RecordingCopy&) = delete;
   RecordingCopy& operator=(const RecordingCopy&) = delete;
 
-  // Writes what was recorded into `file`, which has begun.  0, or an errno: EIO if the recording
-  // of `standing` has ended, EFBIG if it outgrew `ulimit -f`, or one of the disk.
+  // Writes the recording into `file`, on which Begin() was called.  Returns 0 or an errno: EIO if
+  // the recording of `standing` has ended, EFBIG if the copy exceeds `ulimit -f`, or one of the
+  // disk.
   int Write(recording::Recorder& recorder, const recording::Standing& standing, CopyFile* file);
 
-  // The birth of the oldest live block that was born at `since_nanos` or later; UINT64_MAX if there
-  // is none.  False if the recording has ended.
+  // Finds the birth of the oldest live block that was born at `since_nanos` or later; UINT64_MAX if
+  // there is no such block.  Returns false if the recording has ended.
   bool FindOldest(recording::Recorder& recorder, const recording::Standing& standing,
                   uint64_t since_nanos, uint64_t* birth_nanos);
 
-  // Called in Write(), before the processes are copied and again before the rest is.
+  // Called in Write() before the processes are copied and again before the rest is.
   using Step = void (*)();
   static void SetStepForTesting(Step step);
 
@@ -41,7 +42,7 @@ class RecordingCopy {
   void DropUnknown();
 
   recording::Standing standing_;
-  // What the copy has of this process.
+  // Counts of this process's records in the copy.
   uint32_t row_count_ = 0;
   uint32_t thread_count_ = 0;
   uint32_t saved_count_ = 0;

@@ -5,10 +5,10 @@
 namespace allomon::triggers {
 namespace {
 
-// Of a limit below the trigger's share, in percent, where the trigger is ready again.
+// The limit trigger is ready again when memory is below its share by this percentage of the limit.
 constexpr uint32_t kRearmPercent = 5;
 constexpr uint64_t kLeastGapBytes = uint64_t{128} << 10;
-// A look through all live blocks is late by this part of the age at most.
+// A search of all live blocks is late by at most one part in this many of the age.
 constexpr uint64_t kScansPerAge = 16;
 
 // Limits reach up to 2^63.
@@ -53,7 +53,7 @@ uint64_t Rules::LimitBytes(const Facts& facts) const {
   return Share(facts.limit_bytes, settings_.limit_percent);
 }
 
-// It is due once, and again when memory was given back in between.
+// The trigger fires once, and again after memory was freed in between.
 void Rules::ArmLimit(const Facts& facts) {
   const uint64_t rearm_bytes = Share(facts.limit_bytes, kRearmPercent);
   if (facts.used_bytes + rearm_bytes < LimitBytes(facts)) limit_is_armed_ = true;
@@ -71,9 +71,8 @@ bool Rules::IsPeakDue(const Facts& facts) const {
          facts.peak_bytes > saved_peak_bytes_ && IsAboveNoise(facts);
 }
 
-// The blocks that are live at both peaks are the same samples, which makes the difference's
-// variance smaller than the sum of the two.  Without a saved peak there is no noise: of nothing
-// there are no samples.
+// The blocks that are live at both peaks are the same samples, so the variance of the difference is
+// smaller than the sum of both.  Without a saved peak there is no noise, since its sample is empty.
 bool Rules::IsAboveNoise(const Facts& facts) const {
   if (saved_peak_bytes_ == 0) return true;
   const auto growth = static_cast<double>(facts.peak_bytes - saved_peak_bytes_);
@@ -131,7 +130,7 @@ void Rules::NoteFailed(uint64_t nanos) {
   pause_until_nanos_ = nanos + pause_nanos_;
 }
 
-// Half of what is left: the nearer the limit, the more often it is looked at.
+// Half of the distance to the limit, so checks become more frequent as the limit gets nearer.
 uint64_t Rules::GapBytes(const Facts& facts) const {
   if (settings_.limit_percent == 0 || facts.limit_bytes == 0 || !limit_is_armed_ ||
       facts.nanos < limit_until_nanos_) {

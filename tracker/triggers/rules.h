@@ -1,8 +1,7 @@
-// When a copy is due: a function of where the recording stands, of the limits, and of what was
-// saved before.
+// Decides when a copy is due, from the state of the recording, the limits, and the earlier copies.
 //
-// Times are nanoseconds since the recording's start, by CLOCK_MONOTONIC: nobody sets that clock,
-// and the time for which a machine sleeps is not counted.  If it goes backwards all the same (a
+// Times are nanoseconds since the recording's start, by CLOCK_MONOTONIC: that clock is never set,
+// and does not count the time for which a machine sleeps.  If it goes backwards all the same (a
 // virtual machine that was moved), no deadline is further away than its own period.
 //
 // Plain values, no locks; nothing here allocates or makes a system call.
@@ -15,32 +14,34 @@
 
 namespace allomon::triggers {
 
-// In the order of their urgency.
+// Reasons by urgency.
 enum class Reason { kNone, kLimit, kPeak, kAge, kEvery };
 
 // Part of a file's name.
 const char* NameOf(Reason reason);
 
-// A smaller peak is not worth a file: it comes from a few samples.
+// A smaller peak is not worth a file, since it comes from a few samples.
 inline constexpr uint64_t kLeastPeakBytes = uint64_t{1} << 20;
-// A new peak is news where it is so many standard errors of their difference above the saved one.
+// A new peak counts if it exceeds the saved one by this many standard errors of their difference.
 //
-// A program that churns at one size has moments that differ by noise alone, and the largest of many
-// is compared, not one.  Of a million independent moments (one for each turnover of what is live)
-// it is 4.8 deviations above the mean, in one run of a hundred 5.6.  PeakState compares fewer: its
-// estimate moves only where a half of the samples is at a new maximum, as ln n of n moments are,
-// and then to a draw of the other half, which knows nothing of it.  That is some 200 draws in any
-// program's life.  One of them is 5 errors above the first in 6e-5 of all programs; where the
-// halves name different moments, which makes the variance a third larger than is counted, in 2e-3.
-// By simulation of 70,000 runs of 100 to 1,000 turnovers it was one, of six samples to a half; 10 %
-// alone made 0.3 to 2 copies more in each.
+// The live bytes of a program that churns at one size fluctuate by noise alone, and the largest of
+// many moments is compared, not a single one.  Of a million independent moments (one for each
+// turnover of the live blocks) the largest is 4.8 deviations above the mean, and in one run of a
+// hundred 5.6.  PeakState compares fewer moments: its estimate changes only when one half of the
+// samples is at a new maximum, which happens ln n times in n moments, and then to a draw of the
+// other half, which is independent.  That is some 200 draws in any program's life.  The probability
+// that one of them is 5 errors above the first is 6e-5 for a program.  It is 2e-3 if the halves
+// have their peaks at different moments, which makes the variance a third larger than assumed.  In
+// a simulation of 70,000 runs of 100 to 1,000 turnovers this happened once, with six samples to a
+// half.  A threshold of 10 % alone made 0.3 to 2 more copies in each run.
 inline constexpr double kPeakErrors = 5;
-// Saving takes at most this part of the time.  A copy at the limit waits for those at the limit
-// alone.
+// Saving takes at most one part in this many of the time.  A copy at the limit waits only for other
+// copies at the limit.
 inline constexpr uint64_t kTimeShare = 20;
-// Between two copies at the limit, at least: memory that swings around it is no news.
+// The minimum time between two copies at the limit: memory that swings around the limit is not
+// worth more copies.
 inline constexpr uint64_t kLimitPauseNanos = 10'000'000'000;
-inline constexpr uint64_t kFirstPauseNanos = 1'000'000'000;  // behind a copy that failed
+inline constexpr uint64_t kFirstPauseNanos = 1'000'000'000;  // after a copy that failed
 inline constexpr uint64_t kMostPauseNanos = 64 * kFirstPauseNanos;
 
 struct Facts {
@@ -53,13 +54,13 @@ struct Facts {
 
 class Rules {
  public:
-  // For a recording that begins.
+  // Called when a recording begins.
   void Begin(const Settings& settings);
 
-  // What is due, without regard to ages.
+  // Returns the trigger that is due, apart from ages.
   Reason Due(const Facts& facts);
-  // Whether live blocks are to be looked through; then Reason::kAge is due or not by the birth of
-  // the oldest one that was born from seen_nanos() on (UINT64_MAX: there is none).
+  // Whether to search the live blocks.  If so, Reason::kAge depends on the birth of the oldest
+  // block that was born from seen_nanos() on (UINT64_MAX: no block).
   bool IsAgeScanDue(uint64_t nanos);
   uint64_t seen_nanos() const { return seen_nanos_; }
   bool IsAgeDue(uint64_t nanos, uint64_t oldest_birth_nanos);
@@ -67,7 +68,7 @@ class Rules {
   void NoteSaved(Reason reason, const Facts& facts, uint64_t taken_nanos);
   void NoteFailed(uint64_t nanos);
 
-  // How many bytes may be allocated until the limit must be looked at again; UINT64_MAX: any
+  // Returns the bytes that may be allocated until the limit must be checked again; UINT64_MAX: any
   // number.
   uint64_t GapBytes(const Facts& facts) const;
 
@@ -84,7 +85,7 @@ class Rules {
   double saved_peak_variance_ = 0;
   uint64_t next_every_nanos_ = 0;
   uint64_t next_scan_nanos_ = 0;
-  uint64_t seen_nanos_ = 0;  // blocks born before were old when a copy was made
+  uint64_t seen_nanos_ = 0;  // blocks born earlier were in an age-triggered copy
   bool limit_is_armed_ = true;
   uint64_t limit_until_nanos_ = 0;  // after a copy at the limit
   uint64_t limit_pause_nanos_ = 0;

@@ -71,7 +71,7 @@ void StopForFilter() {
 Saver::Saver(const Settings& settings, Say say, bool says_copies)
     : settings_(settings), say_(say), says_copies_(says_copies) {
   if (!settings.directory.empty()) {
-    // Shorter than a path may be, and without an end.
+    // The directory is shorter than a path may be, and has no final zero.
     memcpy(path_.text, settings.directory.data(), settings.directory.size());
     recording::MakeAbsolute(path_.text, &directory_);
   }
@@ -101,7 +101,7 @@ void Saver::LookInside(Recorder& recorder) {
   recorder.SetNextLook(rules_.GapBytes(facts_));
 }
 
-// Tries whether copies can be written, so that the user hears of it before one is due.
+// Tests whether copies can be written, so that the user learns of an error before one is due.
 bool Saver::BeginRecording(Recorder& recorder) {
   serial_ = standing_.serial;
   has_failed_ = false;

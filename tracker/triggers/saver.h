@@ -1,4 +1,4 @@
-// Saves copies of a recording while it goes on, when ALLOMON_SAVE says so (README.md).
+// Saves copies of a recording in progress, as ALLOMON_SAVE requests (README.md).
 #ifndef ALLOMON_TRACKER_TRIGGERS_SAVER_H_
 #define ALLOMON_TRACKER_TRIGGERS_SAVER_H_
 
@@ -17,18 +17,19 @@
 
 namespace allomon::triggers {
 
-// One for the process: of one recording after the other, and of a child's in the child.  It is made
-// at the start, holds all memory that it will need, and is never destroyed.
+// One object for the process.  It serves one recording after the other, and the child's recording
+// in a child of fork.  It is made at the start, allocates all its memory then, and is never
+// destroyed.
 class Saver final : public recording::Watcher {
  public:
   // Writes a line on standard error; any thread, allocates nothing.
   using Say = void (*)(const char* line, size_t bytes);
 
-  // `says_copies`: a line for each copy, too.
+  // `says_copies`: also writes a line for each copy.
   Saver(const Settings& settings, Say say, bool says_copies);
   ~Saver() = delete;
 
-  // Of several threads the first looks, and the others go by.
+  // One of several threads looks; the others return at once.
   void Look(recording::Recorder& recorder) override;
 
  private:
@@ -44,11 +45,11 @@ class Saver final : public recording::Watcher {
   const Settings settings_;
   const Say say_;
   const bool says_copies_;
-  recording::FilePath directory_ = {};  // of settings_, from the root on; empty: the recording's
+  recording::FilePath directory_ = {};  // absolute, from settings_; empty: the recording's
 
   internal::OneInside door_;
-  // All of these are for the thread inside.
-  uint64_t serial_ = 0;     // of the recording that they are about
+  // Only the thread inside uses these.
+  uint64_t serial_ = 0;     // of the recording to which they refer
   bool has_place_ = false;  // for its copies
   bool has_failed_ = false;
   Rules rules_;
@@ -62,8 +63,8 @@ class Saver final : public recording::Watcher {
   FixedText<2 * PATH_MAX> line_;
 };
 
-// The host gives itself up to a filter of system calls, which may kill it for any of ours: no look
-// makes one any more.  To be called before it does.  Any thread; harmless without a Saver.
+// Called before the host installs a filter of system calls, which may kill it for any call of ours:
+// no later look makes a system call.  Any thread; harmless without a Saver.
 void StopForFilter();
 
 }  // namespace allomon::triggers

@@ -14,7 +14,7 @@ bool TakePrefix(std::string_view prefix, std::string_view* text) {
   return true;
 }
 
-// At most nine digits, so that nothing overflows.
+// Parses at most nine digits, so that nothing overflows.
 bool ParseNumber(std::string_view text, uint64_t least, uint64_t most, uint64_t* number) {
   if (text.empty() || text.size() > 9) return false;
   *number = 0;

@@ -1,4 +1,4 @@
-// What ALLOMON_SAVE says, such as peak+10%,every=60s,limit=90%,age=1h.
+// The settings in ALLOMON_SAVE, such as peak+10%,every=60s,limit=90%,age=1h.
 //
 // Plain values; nothing here allocates.
 #ifndef ALLOMON_TRACKER_TRIGGERS_SETTINGS_H_
@@ -9,9 +9,9 @@
 
 namespace allomon::triggers {
 
-// A trigger that is 0 is not asked for.
+// A value of 0 means that the trigger is off.
 struct Settings {
-  uint32_t peak_percent = 0;   // by which a peak is above the last one that was saved; 1 to 1000
+  uint32_t peak_percent = 0;   // growth of a peak over the last saved one; 1 to 1000
   uint64_t every_nanos = 0;    // from 1 s on
   uint32_t limit_percent = 0;  // of the cgroup's or the address space's limit; 1 to 99
   uint64_t age_nanos = 0;      // of a live block; from 1 s on
@@ -23,8 +23,8 @@ inline constexpr char kSettingsSyntax[] =
     "peak+10%, every=60s, limit=90% or age=1h, several with commas between them, and perhaps "
     "keep=5 (copies of each) and dir=DIRECTORY";
 
-// `text` must live as long as the settings.  Otherwise false, and *wrong is the word that is not
-// known, has a value out of range or is there twice; it is empty where no trigger is named.
+// Parses `text`, which must live as long as the settings.  On failure returns false, and *wrong is
+// the word that is unknown, out of range or repeated; it is empty if there is no trigger.
 bool ParseSettings(std::string_view text, Settings* settings, std::string_view* wrong);
 
 }  // namespace allomon::triggers
