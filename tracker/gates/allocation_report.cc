@@ -41,7 +41,7 @@ std::string Headline(const AllocationSite& site, AllocationQuantity quantity) {
   return text;
 }
 
-// The frames within the counted code and the one that contains it.
+// The frames within the counted code, and the function that contains it.
 std::string DescribeStack(const AllocationSite& site) {
   const auto frames = internal::ReadableFrames(site.callstack, site.inner_frames);
   std::string text;

@@ -1,4 +1,4 @@
-// What a piece of code allocated: exact numbers, and the call sites behind them.
+// The allocations of a piece of code: exact numbers, and their call sites.
 #ifndef ALLOMON_TRACKER_GATES_ALLOCATION_REPORT_H_
 #define ALLOMON_TRACKER_GATES_ALLOCATION_REPORT_H_
 
@@ -10,11 +10,11 @@
 
 namespace allomon {
 
-// What a gate limits.
+// Quantities that a gate can limit.
 enum class AllocationQuantity {
   kAllocations,   // blocks allocated
   kBytes,         // bytes allocated, as requested
-  kPeakBytes,     // the most that lived at once of what was allocated
+  kPeakBytes,     // the maximum of the scope's bytes that were live at once
   kLeakedBlocks,  // blocks that were not freed in the end
 };
 
@@ -26,8 +26,8 @@ struct AllocationSite {
   uint64_t bytes = 0;
   uint64_t live_blocks = 0;  // at the end
   uint64_t live_bytes = 0;
-  // Blocks beyond the scope's limit.  For kAllocations and kBytes: those allocated after the limit
-  // was reached.  For kPeakBytes: those that lived when the limit was first exceeded.
+  // Blocks beyond the scope's limit.  For kAllocations and kBytes: blocks allocated after the limit
+  // was reached.  For kPeakBytes: blocks that were live when the limit was first exceeded.
   uint64_t excess_blocks = 0;
 };
 
@@ -39,14 +39,14 @@ struct AllocationReport {
   uint64_t live_bytes = 0;
   std::vector<AllocationSite> sites;
 
-  // Why the numbers are not to be trusted; empty if they are exact.
+  // The reason why the numbers are not reliable; empty if they are exact.
   std::string error;
 
   uint64_t Of(AllocationQuantity quantity) const;
 
-  // The call sites responsible for `quantity`, those with the most of it first, with source lines
-  // where the code was compiled with -g1 or more.  Only sites with excess blocks, if there are any.
-  // Ten sites of at most 16 frames.  Cost: milliseconds; see source_frames.h.
+  // Returns the call sites of `quantity`, those with the most of it first, with source lines if the
+  // code was compiled with -g1 or more.  If there are sites with excess blocks, only these.  At
+  // most ten sites of 16 frames each.  Cost: milliseconds; see source_frames.h.
   std::string DescribeSites(AllocationQuantity quantity) const;
 };
 

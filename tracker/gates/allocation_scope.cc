@@ -26,7 +26,8 @@ struct LedgerOfThread {
   }
 };
 
-// The one tracker for all scopes of the process, from the first that opens to the last that closes.
+// The only tracker for all scopes of the process, from the first that opens to the last that
+// closes.
 class SharedCounter {
  public:
   absl::StatusOr<TrackerId> Acquire() {

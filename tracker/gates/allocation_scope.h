@@ -1,4 +1,4 @@
-// Counts what the calling thread allocates in a piece of code, exactly.
+// Counts exactly the allocations of the calling thread in a piece of code.
 //
 //   allomon::AllocationScope scope;
 //   Parse(line);
@@ -19,9 +19,9 @@
 // - Allocations of a thread that exits, and of an exception in flight, are ordinary malloc, and
 //   counted.
 //
-// How: while any scope is open, a tracker at rate 1 (tracker.h) sees every block of the process.
-// It is one of the eight trackers that may sample at once.  All threads are slow meanwhile: 160 ns
-// per block with its free, at a call stack of a few frames; README.md.
+// Implementation: while any scope is open, a tracker at rate 1 (tracker.h) sees every block of the
+// process.  It is one of the eight trackers that may sample at once.  All threads are slow
+// meanwhile: 160 ns per block with its free, at a call stack of a few frames; README.md.
 //
 // Thread rule: a scope belongs to the thread that made it, and the scopes of one thread end in the
 // reverse order.  Several threads may have scopes at the same time.  Not in signal handlers and
@@ -38,8 +38,8 @@
 
 namespace allomon {
 
-// While an object of this class lives, the scopes of its thread do not count what the thread
-// allocates.
+// While an object of this class lives, the scopes of its thread do not count the thread's
+// allocations.
 class UncountedRegion {
  public:
   UncountedRegion();
@@ -51,7 +51,7 @@ class UncountedRegion {
 class AllocationScope {
  public:
   // With a limit, AllocationSite::excess_blocks is filled in.  If counting is not possible (malloc
-  // does not report; eight trackers sample already), the report's `error` says so.
+  // does not report; eight trackers sample already), the report's `error` tells why.
   explicit AllocationScope(AllocationLimit limit = {});
   ~AllocationScope();
   AllocationScope(const AllocationScope&) = delete;
@@ -64,7 +64,7 @@ class AllocationScope {
   AllocationReport Stop();
 
  private:
-  // The state that the thread goes back to.
+  // The state to which the thread returns at the end of the scope.
   std::shared_ptr<internal::Ledger> previous_;
   int previous_uncounted_;
 

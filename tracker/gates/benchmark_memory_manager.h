@@ -68,7 +68,7 @@ class BenchmarkMemoryManager final : public internal::StoppedByFill<benchmark::M
   std::shared_ptr<internal::Ledger> ledger_;
   TrackerId tracker_;
   std::string error_;
-  std::string profile_path_;  // "": none is wanted
+  std::string profile_path_;  // "": no profile is written
   internal::BenchmarkProfile profile_;
 };
 

@@ -16,8 +16,8 @@ std::string JsonFrame(const SourceFrame& frame) {
          ", \"line\": " + std::to_string(frame.line) + "}";
 }
 
-// The frames up to the benchmark's function: those around it are the library's, and have no lines.
-// Where none has, the library's are known by their names.
+// Returns the frames up to the benchmark's function: its callers are the library's, and have no
+// lines. If no frame has lines, the library's frames are recognised by their names.
 std::vector<SourceFrame> FramesOf(const AllocationSite& site) {
   std::vector<SourceFrame> frames = ReadableFrames(site.callstack, site.inner_frames);
   if (HasNoLines(frames)) {
@@ -42,7 +42,7 @@ std::string JsonFrames(const AllocationSite& site) {
   return frames;
 }
 
-// Stacks that read the same are one site.
+// Sums stacks with the same text as one site.
 std::string JsonSites(const std::vector<AllocationSite>& sites) {
   struct Sum {
     uint64_t allocations = 0;

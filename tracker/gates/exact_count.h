@@ -1,5 +1,5 @@
-// What scopes and the benchmarks' memory manager share: a tracker at rate 1, which sees every
-// block, and enters each into a ledger.
+// Code shared by scopes and the benchmarks' memory manager: a tracker at rate 1, which sees every
+// block and enters it into a ledger.
 #ifndef ALLOMON_TRACKER_GATES_EXACT_COUNT_H_
 #define ALLOMON_TRACKER_GATES_EXACT_COUNT_H_
 
@@ -20,8 +20,8 @@ struct CountedBlock {
   uint64_t size_bytes;
 };
 
-// A tracker of tracker.h, for every heap.  LedgerOf is a function object that returns the ledger to
-// enter an allocation into (a shared_ptr, null for none).
+// A tracker of tracker.h, for every heap.  LedgerOf is a function object that returns the ledger
+// for an allocation (a shared_ptr, null for no ledger).
 template <typename LedgerOf>
 struct ExactCounter {
   LedgerOf ledger_of;
@@ -40,7 +40,7 @@ struct ExactCounter {
   void dealloc_minor(CountedBlock block) { dealloc_major(std::move(block)); }
 };
 
-// Starts a tracker that sees every block, beside the trackers that sample already.
+// Starts a tracker that sees every block, in addition to the trackers that sample already.
 template <typename LedgerOf>
 absl::StatusOr<TrackerId> StartExactCounter(LedgerOf ledger_of) {
   StartOptions options;
@@ -56,13 +56,13 @@ struct Losses {
 };
 Losses LossesOf(TrackerId id);
 
-// One line about what was lost between `before` and `after`; "" if nothing was.
+// Describes in one line the blocks lost between `before` and `after`; "" if there are no losses.
 std::string DescribeLosses(const Losses& before, const Losses& after);
 
 // Allocates a byte and frees it, in a way that the compiler cannot remove.
 void AllocateProbe();
 
-// The error for a program whose malloc does not report.
+// Error text for a program whose malloc does not report.
 extern const char kNothingReports[];
 
 }  // namespace allomon::internal

@@ -9,7 +9,8 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// "/usr/include/gtest/internal/gtest-port.h", but not "/home/me/gtest/parser_test.cc".
+// Whether the path is one such as "/usr/include/gtest/internal/gtest-port.h", but not
+// "/home/me/gtest/parser_test.cc".
 bool IsFrameworksFile(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   for (std::string_view folder : {"gtest/", "gmock/"}) {
@@ -24,7 +25,7 @@ bool IsLibrarysFile(std::string_view path) {
   return StartsWith(path, "/usr/include/") || path.find("/include/c++/") != std::string_view::npos;
 }
 
-// Where nothing says which file a function is of.
+// Decides by the function's name, if its file is not known.
 bool IsLibrarysName(std::string_view name) {
   return StartsWith(name, "std::") || StartsWith(name, "__gnu_cxx::") || name == "[unknown]";
 }
@@ -38,8 +39,8 @@ bool IsTestRunner(std::string_view name) {
   return false;
 }
 
-// Where malloc was not inlined into its entry point (--config=dbg), the allocator's own frames are
-// on the stack, at most this many.
+// If malloc was not inlined into its entry point (--config=dbg), the allocator's own frames are on
+// the stack, at most this many.
 constexpr size_t kMaxAllocatorFrames = 8;
 
 bool IsAllocationFunction(std::string_view name) {
@@ -51,8 +52,8 @@ bool IsAllocationFunction(std::string_view name) {
   return false;
 }
 
-// How many of the innermost frames are the allocator's.  malloc's entry point is never inlined into
-// its caller, so it is the outermost function of its frame.
+// Returns the number of innermost frames that are the allocator's. malloc's entry point is never
+// inlined into its caller, so it is the outermost function of its frame.
 size_t AllocatorFrames(const Callstack& callstack, size_t frames) {
   size_t found = 0;
   for (size_t i = 0; i < std::min(frames, kMaxAllocatorFrames); ++i) {
@@ -61,7 +62,7 @@ size_t AllocatorFrames(const Callstack& callstack, size_t frames) {
   return found < frames ? found : 0;
 }
 
-// The name that begins with "operator".  The text behind it does not nest.
+// Returns the name that begins with "operator".  The text after it does not nest.
 std::string_view OperatorName(std::string_view rest) {
   size_t end = std::string_view("operator").size();
   if (StartsWith(rest.substr(end), "()")) return rest.substr(0, end + 2);

@@ -1,12 +1,12 @@
-// Which call stacks are the test framework's own work.
+// Recognises call stacks of the test framework's own work.
 //
-// A failing EXPECT inside a counted scope builds messages; GoogleMock allocates for each
-// expectation.  None of that is the program's, so scopes leave it out.  The innermost frame that is
-// not of a library decides.  It is the framework's if it is of GoogleTest or GoogleMock: code,
-// inlined code too, from a file such as gtest/gtest-message.h; or, where the file is not known, as
-// in Debian's libgtest.a, a function of namespace testing.  Otherwise it is the program's.  So a
-// mock's action, a matcher or a printer of the program's own counts.  The functions that run tests
-// do not make what the tests do the framework's work.
+// A failing EXPECT inside a counted scope builds messages, and GoogleMock allocates for each
+// expectation.  These allocations are not the program's, so scopes leave them out.  The innermost
+// frame outside of libraries decides.  It is the framework's if it belongs to GoogleTest or
+// GoogleMock: code, also inlined code, from a file such as gtest/gtest-message.h; or, if the file
+// is not known, as in Debian's libgtest.a, a function of namespace testing.  Otherwise it is the
+// program's.  So a mock's action, a matcher or a printer of the program's own counts.  Callers do
+// not matter: a test's work is not the framework's because the framework runs the test.
 //
 // Any thread; cost as FramesOfCall().
 #ifndef ALLOMON_TRACKER_GATES_FRAMEWORK_FRAMES_H_
@@ -24,15 +24,15 @@ namespace allomon::internal {
 enum class FrameOwner { kProgram, kLibrary, kFramework, kTestRunner };
 FrameOwner OwnerOf(const SourceFrame& frame);
 
-// Judges the innermost `frames` of the stack; at most its size.
+// Decides by the innermost `frames` of the stack; at most its size.
 bool IsFrameworksOwn(const Callstack& callstack, size_t frames);
 
-// The frames to show of the innermost `frames` of a stack, innermost first: of library code only
-// the function that the program called, without its position.  The names are shortened by
-// ShortName().  Of a stack without lines (a program that was compiled without -g1) library code is
-// what has such a name: "std::vector::push_back".
+// Returns the frames to show of the innermost `frames` of a stack, innermost first.  Of library
+// code only the function that the program called is shown, without its position.  Names are
+// shortened by ShortName().  In a stack without lines (a program compiled without -g1), library
+// code is recognised by names such as "std::vector::push_back".
 std::vector<SourceFrame> ReadableFrames(const Callstack& callstack, size_t frames);
-// The same of frames that were found, innermost first.
+// The same for frames that were found already, innermost first.
 std::vector<SourceFrame> Readable(const std::vector<SourceFrame>& frames);
 // Whether no frame is known to be of the program.
 bool HasNoLines(const std::vector<SourceFrame>& frames);

@@ -1,18 +1,18 @@
-// Allocation gates in GoogleTest: what allocation_scope.h counts, as expectations.
+// Allocation gates in GoogleTest: the counts of allocation_scope.h as expectations.
 //
 //   ALLOMON_EXPECT_ALLOCATIONS_LE(0) { Parse(line, &reused); }
 //   ALLOMON_EXPECT_BYTES_LE(4096) { ... }      // allocated, freed or not
 //   ALLOMON_EXPECT_PEAK_LE(1 << 20) { ... }    // bytes alive at once
 //   ALLOMON_EXPECT_NO_LEAKS { ... }            // all freed by the end, on any thread
 //
-// A failure is non-fatal, and lists the call stacks of what was too much.  The block is an ordinary
-// one: return, break, continue and exceptions leave it, and what was allocated until then is
-// judged, except that an exception, itself a live block, is not judged for leaks.  Blocks nest, and
-// do not see other threads.  What a failing EXPECT inside allocates does not count.
+// A failure is non-fatal, and lists the call stacks of the excess.  The block is an ordinary one:
+// return, break, continue and exceptions leave it, and the allocations until then are judged.  An
+// exception, itself a live block, is not judged for leaks.  Blocks nest, and do not see other
+// threads.  Allocations of a failing EXPECT inside do not count.
 //
 //   EXPECT_THAT(allomon::AllocationsOf([&] { Parse(line); }), allomon::AllocationsLe(2));
 //
-// A program whose malloc does not report fails all of them, and says what to do.
+// In a program whose malloc does not report all of them fail, with the remedy.
 #ifndef ALLOMON_TRACKER_GATES_GTEST_H_
 #define ALLOMON_TRACKER_GATES_GTEST_H_
 
@@ -32,7 +32,7 @@
 #define ALLOMON_EXPECT_NO_LEAKS \
   ALLOMON_EXPECT_LIMIT_(::allomon::AllocationQuantity::kLeakedBlocks, 0)
 
-// Not a loop, so that break and continue in the block mean the user's loop.
+// Not a loop, so that break and continue in the block refer to the user's loop.
 #define ALLOMON_EXPECT_LIMIT_(quantity, n)                           \
   if (const ::allomon::internal::ExpectLimit allomon_expect_limit(   \
           {quantity, static_cast<uint64_t>(n)}, __FILE__, __LINE__); \
@@ -51,7 +51,7 @@ void PrintTo(const AllocationReport& report, std::ostream* out);
 
 namespace internal {
 
-// A scope that adds a failure, at this place of the source, if it exceeds its limit.
+// A scope that adds a failure at this source line if it exceeds its limit.
 class ExpectLimit {
  public:
   ExpectLimit(AllocationLimit limit, const char* file, int line);
@@ -64,7 +64,7 @@ class ExpectLimit {
   const char* const file_;
   const int line_;
   const int exceptions_before_;
-  AllocationScope scope_;  // last, so that it begins when the other members are made
+  AllocationScope scope_;  // last, so that it begins after the other members are made
 };
 
 }  // namespace internal

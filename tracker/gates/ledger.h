@@ -1,8 +1,7 @@
-// The books of one scope: what was allocated in it, and what of that still lives.
+// The counts of one scope: its allocations, and their part that is still live.
 //
-// Ledgers of nested scopes form a chain, inner to outer.  A block is entered into each of them, and
-// its end too.  A block keeps the ledgers that it was entered into alive, so it may end after the
-// scope.
+// Ledgers of nested scopes form a chain, inner to outer.  The birth and the death of a block are
+// entered into each of them.  A block keeps these ledgers alive, so it may die after the scope.
 //
 // There is one lock for all ledgers, so threads that are counted at the same time wait for each
 // other.  A thread that holds the lock frees no block that a tracker may follow, so it never takes
@@ -21,7 +20,7 @@
 
 namespace allomon {
 
-// The quantity that a scope is to keep at or below `value`; default: no limit.
+// The quantity that a scope must keep at or below `value`; default: no limit.
 struct AllocationLimit {
   AllocationQuantity quantity = AllocationQuantity::kAllocations;
   uint64_t value = std::numeric_limits<uint64_t>::max();
@@ -34,23 +33,24 @@ class Ledger : public std::enable_shared_from_this<Ledger> {
   Ledger(AllocationLimit limit, std::shared_ptr<Ledger> outer)
       : limit_(limit), outer_(std::move(outer)) {}
 
-  // Tells the call stack of the scope's beginning: the frames that an allocation's stack shares
-  // with it are the scope's callers.  Until then no block is entered (inv.gates.probe).
+  // Sets the call stack of the scope's beginning: the frames that an allocation's stack shares with
+  // it are the scope's callers.  Until then no block is entered (inv.gates.probe).
   void Open(const Callstack& opener);
   bool open() const { return open_; }
 
   // The scope has ended; blocks may still leave.
   void Close() { closed_ = true; }
-  // `ledger`, or the first ledger around it whose scope has not ended; null if there is none.
+  // Returns `ledger`, or the first of its outer ledgers whose scope has not ended; null if there is
+  // no such ledger.
   static Ledger* FirstOpen(Ledger* ledger);
 
-  // The number of frames of `callstack` within the scope, the function that contains the scope
-  // included.
+  // Returns the number of frames of `callstack` within the scope, including the function that
+  // contains the scope.
   size_t InnerFrames(const Callstack& callstack) const;
 
   // Enters a block into this ledger and the outer ones.
   void Enter(const Allocation& allocation);
-  // A block that was entered dies.
+  // Enters the death of a block that was entered before.
   void Leave(const Callstack& callstack, uint64_t size_bytes);
 
   AllocationReport Read() const;

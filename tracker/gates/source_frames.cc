@@ -41,7 +41,7 @@ std::vector<SourceFrame> FramesInModule(Dwfl_Module* module, Dwarf_Addr pc) {
   return frames;
 }
 
-// All that is known about the code of this process.  Guarded by the caller.
+// All known facts about the code of this process.  Guarded by the caller.
 class Process {
  public:
   const std::vector<SourceFrame>& At(Dwarf_Addr pc) {
@@ -52,7 +52,7 @@ class Process {
  private:
   std::vector<SourceFrame> Look(Dwarf_Addr pc) {
     Dwfl_Module* module = dwfl_ == nullptr ? nullptr : dwfl_addrmodule(dwfl_, pc);
-    if (module == nullptr) {  // the first question, or code that was loaded meanwhile
+    if (module == nullptr) {  // the first query, or code that was loaded meanwhile
       dwfl_end(dwfl_);
       dwfl_ = ReportThisProcess();
       module = dwfl_ == nullptr ? nullptr : dwfl_addrmodule(dwfl_, pc);

@@ -22,13 +22,13 @@ struct SourceFrame {
   int line = 0;
 };
 
-// The frames at `return_address` - 1, innermost inlined call first; at least one.  Cost: the first
-// question about a file reads its index of compilation units; the first about a unit parses that
-// unit; any other is a look-up in a table of the addresses asked about.  The table is never
+// Returns the frames at `return_address` - 1, innermost inlined call first; at least one.  Cost:
+// the first query for a file reads its index of compilation units, and the first for a unit parses
+// the unit.  Later ones look up a table of the addresses queried before.  The table is never
 // emptied, so code that is unloaded and replaced keeps its old names.
 const std::vector<SourceFrame>& FramesOfCall(uintptr_t return_address);
 
-// "function  file:line", or what of it is known.
+// Returns "function file:line", or the known parts of it.
 std::string ToString(const SourceFrame& frame);
 
 }  // namespace allomon::internal

@@ -7,8 +7,8 @@
 
 namespace allomon::internal {
 
-// Whole in the newer shape, abstract in the older one.  Nothing is defined: its type is asked
-// alone, since to name the older function is to be warned of it.
+// Concrete in the newer shape, abstract in the older one.  It is only declared, and only its type
+// is used, since naming the older function causes a warning.
 template <typename Manager>
 struct StopsByReference : Manager {
   void Start() override;
@@ -16,7 +16,7 @@ struct StopsByReference : Manager {
   using Manager::Stop;
 };
 
-// A memory manager that Fill() stops, whichever Stop() the library has.
+// A memory manager that Fill() stops, in either shape of the library.
 template <typename Manager, bool kByPointer = std::is_abstract_v<StopsByReference<Manager>>>
 class StoppedByFill : public Manager {
  public:

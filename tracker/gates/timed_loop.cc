@@ -13,10 +13,10 @@ TimedLoop& CurrentTimedLoop() { return g_loop; }
 
 }  // namespace allomon::internal
 
-// The linker's --wrap=f sends calls of f to __wrap_f, and calls of __real_f to f.  Member functions
-// take `this` as their first argument in the C++ ABI, hence the plain pointers.  A function that
-// begins counting sets the flag last, and one that ends it clears the flag first, so that the
-// library's own work is outside.
+// The linker's --wrap=f redirects calls of f to __wrap_f, and calls of __real_f to f.  Member
+// functions take `this` as their first argument in the C++ ABI, hence the plain pointers.  A
+// function that begins counting sets the flag last, and one that ends it clears the flag first, so
+// that the library's own work is not counted.
 using allomon::internal::CurrentTimedLoop;
 
 extern "C" {

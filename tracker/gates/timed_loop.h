@@ -10,7 +10,7 @@ namespace allomon::internal {
 
 struct TimedLoop {
   std::atomic<bool> running{false};
-  std::atomic<uint64_t> begun{0};  // how many loops have begun in this process
+  std::atomic<uint64_t> begun{0};  // number of loops begun in this process
 };
 
 // The loop of the thread that runs the memory pass; loops of other threads do not run meanwhile.
