@@ -36,7 +36,7 @@ bool ScanHex(std::string_view text, uint64_t* value) {
   return !text.empty() && text.size() <= 16;
 }
 
-// In the place of a build id: readers that do not know it find no file with such a one.
+// Replaces a missing build id: readers that do not know this form find no file with such an id.
 std::string IdOf(const CodeModule& module) {
   if (!module.build_id.empty()) return module.build_id;
   if (!module.file.is_known()) return std::string(kNoBuildId);
@@ -88,7 +88,7 @@ class Parser {
  public:
   explicit Parser(size_t names) : names_(names) {}
 
-  // False for a line that makes no sense.
+  // Returns false for a malformed line.
   bool Take(std::string_view line) {
     const Words words = internal::SpaceTokens(line);
     if (words.size() < 2) return false;

@@ -1,5 +1,5 @@
-// Where in the code of its files a profile's amounts were asked for: what a report needs to find
-// lines and inlined calls in debug files.  They stand as comments in the script beside a profile
+// The code addresses at which a profile's amounts were requested: a report needs them to find lines
+// and inlined calls in debug files.  They are comments in the script next to a profile
 // (source_table.h); MLMON.md, "Call sites", has the grammar.
 //
 // Pure functions: any thread, nothing thrown, linear; they allocate with operator new.
@@ -23,37 +23,38 @@ struct CodeModule {
   FileIdentity file = {};  // without a build id
 };
 
-// An instruction of a call, or the one that a tick interrupted.
+// The instruction of a call, or the one that a tick interrupted.
 struct CodeAddress {
   uint32_t module = 0;   // into CallSites::modules
   uint64_t start = 0;    // of its function, in the file, without load bias
   uint64_t address = 0;  // likewise; not below `start`
 };
 
-// A place that a function's amount was charged to.
+// A place to which a function's amount was charged.
 struct CallSite {
   uint32_t name_index = 0;  // into SourceTable::names
-  // What of the function's own amount: in no particular unit, for comparison with its other sites.
+  // Its part of the function's own amount, in no particular unit, for comparison with its other
+  // sites.
   MlmonInt amount = 0;
-  // In the function itself; then, while no name is known, in its callers.  At least one.
+  // In the function itself, then, as long as no name is known, in its callers.  At least one.
   std::vector<CodeAddress> frames;
 };
 
 struct CallSites {
-  std::string wrappers;  // patterns of the functions that were charged to their callers
+  std::string wrappers;  // patterns of functions whose callers were charged
   std::vector<CodeModule> modules;
-  // By name: from how many places the function was called where it was charged.  As long as the
-  // table of names, or empty.
+  // By name: the number of places from which the function was called when it was charged.  As long
+  // as the table of names, or empty.
   std::vector<uint32_t> callers;
   std::vector<CallSite> sites;
 };
 
-// Lines that are comments of a shell; none if there are no sites.
+// Formats the sites as comment lines of a shell; returns no lines if there are no sites.
 std::string FormatCallSites(const CallSites& sites);
 
 // Reads the comments at the head of such a script.  Lines of a later version, or damaged ones, give
-// an empty value: a report does without.  Indices of names are below `names`, those of modules
-// valid.
+// an empty value, and a report works without it.  Indices of names are below `names`, those of
+// modules valid.
 CallSites ParseCallSites(std::string_view script, size_t names);
 
 }  // namespace allomon

@@ -1,7 +1,7 @@
-// Names of control pages and of the recordings beside them.
+// Names of control pages and of the recordings in their folder.
 //
-// Containers may share a folder, and each has a process 1.  So a name has the number of the pid
-// namespace too, unless it is the one in which the machine has started.
+// Containers may share a folder, and each has a process 1.  So a name contains the number of the
+// pid namespace too, unless it is the machine's first one.
 //
 // Plain values; nothing here allocates.
 #ifndef ALLOMON_TRACKER_FORMATS_CONTROL_NAMES_H_
@@ -14,17 +14,17 @@
 
 namespace allomon::control {
 
-// The file of a process's pid namespace, whose inode is the namespace's number.
+// The file whose inode is the number of a process's pid namespace.
 inline constexpr const char* kOwnPidNamespace = "/proc/self/ns/pid";
-// The namespace in which the machine has started: the kernel's PROC_PID_INIT_INO.
+// The machine's first pid namespace: the kernel's PROC_PID_INIT_INO.
 inline constexpr uint64_t kFirstPidNamespace = 0xeffffffc;
 
-// "/allomon-4711" or "/allomon-1.4026532194".
+// A text such as "/allomon-4711" or "/allomon-1.4026532194".
 struct ControlStem {
   char text[64];
 };
 
-// Writes digits and a zero, and answers where the zero is.
+// Writes digits and a zero, and returns the place of the zero.
 inline char* WriteDigits(char* at, uint64_t number) {
   if (number >= 10) at = WriteDigits(at, number / 10);
   at[0] = static_cast<char>('0' + number % 10);
@@ -32,7 +32,7 @@ inline char* WriteDigits(char* at, uint64_t number) {
   return at + 1;
 }
 
-// What stands behind the process's number, with a zero; 0: the namespace is not known.
+// Writes the text after the process's number, with a zero; 0: the namespace is not known.
 inline void WriteNamespace(char* at, uint64_t pid_namespace) {
   *at = '\0';
   if (pid_namespace == 0 || pid_namespace == kFirstPidNamespace) return;

@@ -1,4 +1,4 @@
-// A file with code, as one and the same at another time: stands in for a build id.
+// Identifies a file with code, so that it can be recognised later; used if there is no build id.
 //
 // Plain data; no allocation, nothing thrown.
 #ifndef ALLOMON_TRACKER_FORMATS_FILE_IDENTITY_H_
@@ -11,7 +11,7 @@
 namespace allomon {
 
 // All 0: not known.  The time is that of the inode's change, which programs that replace files do
-// not set, as they do with the time of modification.
+// not set, unlike the time of modification.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;

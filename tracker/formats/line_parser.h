@@ -1,5 +1,5 @@
-// The common part of the readers of mlmon.out and of the show-sources answer: texts of lines,
-// numbers that say how many lines follow, one line of explanation on failure.
+// The common part of the parsers of mlmon.out and of the show-sources answer: lines, numbers that
+// tell how many lines follow, and an error of one line.
 #ifndef ALLOMON_TRACKER_FORMATS_LINE_PARSER_H_
 #define ALLOMON_TRACKER_FORMATS_LINE_PARSER_H_
 
@@ -9,10 +9,10 @@
 
 namespace allomon::internal {
 
-// Not thread safe; outlived by the text and the string it was given.
+// Not thread safe.  The text and the error string must outlive it.
 class LineParser {
  protected:
-  // `end_message` is what to say when the text ends too early.
+  // `end_message` is the error if the text ends too early.
   LineParser(std::string_view text, const char* end_message, std::string* error)
       : rest_(text), end_message_(end_message), error_(error) {}
 
@@ -26,11 +26,11 @@ class LineParser {
   bool AtEnd() const { return rest_.empty(); }
   std::string_view line() const { return line_; }
 
-  // Reads the next line as a magic number; `none_message` if there is none in it.
+  // Reads the next line as a magic number.  `none_message` is the error if it has no number.
   bool ParseMagic(const char* none_message, uint32_t* magic);
 
-  // Reads the next line as a number of lines to come.  It is a claim: reserve no memory on the
-  // strength of it.
+  // Reads the next line as a number of lines to come.  It is not trusted: do not reserve memory by
+  // it.
   bool ParseLength(const char* what, uint32_t* length);
 
  private:

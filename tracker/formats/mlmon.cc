@@ -122,7 +122,7 @@ class MlmonParser : private internal::LineParser {
            ParseNumber(tokens[2], &count->stack_gc);
   }
 
-  // mlprof drops a last character once too often here; its words are kept as they are.
+  // mlprof drops one character too many here; its message is copied exactly.
   std::string StrangeLine() const {
     std::string message = "strange line: ";
     if (!line().empty()) message.append(line().substr(0, line().size() - 1));
@@ -147,7 +147,7 @@ bool AddCounts(const std::vector<MlmonCount>& terms, std::vector<MlmonCount>* su
   return true;
 }
 
-// Null if the two can be merged, else mlprof's complaint.
+// Returns null if the two can be merged, else mlprof's error.
 const char* WhyNotMerge(const Mlmon& a, const Mlmon& b) {
   if (a.magic != b.magic) return "wrong magic number";
   if (a.style != b.style) {

@@ -1,5 +1,5 @@
-// Profiles as MLton's runtime writes them and mlprof reads them: the file mlmon.out. MLMON.md
-// beside this header has the grammar, the units and an example.
+// Profiles in the form that MLton's runtime writes and mlprof reads: the file mlmon.out.  MLMON.md
+// in this folder has the grammar, the units and an example.
 //
 // Everything here is a pure function of its arguments: thread safe as long as two threads do not
 // share a destination, nothing is thrown, and an error is one line of text without a newline.  It
@@ -30,7 +30,7 @@ struct MlmonCount {
 struct Mlmon {
   ProfileKind kind = ProfileKind::kAlloc;
   ProfileStyle style = ProfileStyle::kCurrent;
-  uint32_t magic = 0;     // that of the SourceTable the indices below refer to
+  uint32_t magic = 0;     // magic of the SourceTable to which the indices below refer
   MlmonInt total = 0;     // without total_gc
   MlmonInt total_gc = 0;  // used by the collector
   // By index of SourceTable::sources and SourceTable::names, respectively.
@@ -38,18 +38,17 @@ struct Mlmon {
   std::vector<MlmonCount> masters;
 };
 
-// The bytes of the file.  What a real MLton program wrote, parsed and formatted, is the same file
-// again.  Linear in the number of functions.
+// Returns the bytes of the file.  Formatting a parsed file of a real MLton program gives the same
+// bytes.  Linear in the number of functions.
 std::string FormatMlmon(const Mlmon& profile);
 
-// Reads what mlprof reads, no more and no less, except that a number outside 128 bits is an error.
-// The words of an error are mlprof's where it has any.  On failure `profile` is unspecified and
-// `error` says why.  Neither totals nor lengths are compared with anything: that needs the
-// executable.
+// Accepts exactly what mlprof accepts, except that a number outside 128 bits is an error.  Error
+// texts are mlprof's if it has one.  On failure `profile` is unspecified and `error` has the
+// reason.  Neither totals nor lengths are compared with anything: that needs the executable.
 bool ParseMlmon(std::string_view text, Mlmon* profile, std::string* error);
 
-// Adds `other` to `sum`.  Checked in mlprof's order: magic, style, lengths, kind.  On failure `sum`
-// is unchanged, so that a caller may leave out the file and go on.
+// Adds `other` to `sum`.  The checks are in mlprof's order: magic, style, lengths, kind.  On
+// failure `sum` is unchanged, so that a caller may skip the file and go on.
 bool MergeMlmon(const Mlmon& other, Mlmon* sum, std::string* error);
 
 }  // namespace allomon

@@ -1,5 +1,5 @@
-// MLton's mlmon.out, and beside it a script that tells mlprof the names of the functions, unless
-// the executable does.
+// Writes MLton's mlmon.out, and a script that tells mlprof the names of the functions, unless the
+// executable does.
 #include <utility>
 
 #include "tracker/formats/output_format.h"

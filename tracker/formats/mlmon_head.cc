@@ -8,7 +8,7 @@
 namespace allomon {
 namespace {
 
-// The part of the text before the next line end, which is taken away with it.
+// Removes the next line, with its newline, from the text, and returns it without.
 std::string_view TakeLine(std::string_view* text) {
   const size_t end = text->find('\n');
   const std::string_view line = text->substr(0, end);
@@ -23,7 +23,7 @@ bool ReadKind(std::string_view name, ProfileKind* kind) {
   return name == "alloc" || name == "time" || name == "count";
 }
 
-// Two numbers: the total, and the collector's.
+// Reads two numbers: the total, and the collector's.
 bool ReadTotals(std::string_view line, MlmonInt* total) {
   MlmonInt number = 0;
   *total = 0;

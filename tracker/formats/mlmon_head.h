@@ -17,8 +17,8 @@ struct MlmonHead {
   struct stat file = {};
 };
 
-// Reads at most 256 bytes.  Nothing for what is no regular file of the user's own, or no mlmon.out.
-// No symbolic link is followed.  Thread safe; three system calls.
+// Reads at most 256 bytes.  Returns nothing if the path is not a regular file of the user's own, or
+// not an mlmon.out.  Follows no symbolic link.  Thread safe; three system calls.
 std::optional<MlmonHead> ReadMlmonHead(const std::string& path);
 
 }  // namespace allomon

@@ -125,7 +125,7 @@ bool ParseRange(std::string_view* file, MonRange* range, std::string* error) {
   const Header header = Take<Header>(file);
   if (!CheckHeader(header, error)) return false;
   *range = RangeOf(header);
-  // In 64 bits no product of these 32-bit numbers wraps.
+  // 64-bit arithmetic, in which no product of these 32-bit numbers wraps.
   const uint64_t wanted =
       uint64_t{range->count_room} * sizeof(Count) + uint64_t{header.ncells} * sizeof(WORD);
   if (file->size() < wanted) return Fail("cut off: run the program again", error);

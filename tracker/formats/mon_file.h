@@ -16,8 +16,8 @@ struct MonCount {
   uint64_t calls = 0;
 };
 
-// One range of code.  Addresses are those of the process; less `bias` they are those of the file
-// that the code came from.
+// One range of code.  Addresses are those of the process; subtracting `bias` gives those of the
+// file with the code.
 struct MonRange {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -37,7 +37,7 @@ struct MonRange {
 // On failure returns false, and *error is one line without the file's name.
 bool ParseMon(std::string_view file, std::vector<MonRange>* ranges, std::string* error);
 
-// The bytes of the file.  What was parsed and formatted is the same file again.
+// Returns the bytes of the file.  Formatting a parsed file gives the same bytes.
 std::string FormatMon(const std::vector<MonRange>& ranges);
 
 }  // namespace allomon

@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint64_t kSegmentRoom = kSegmentBytes - sizeof(SegmentHeader);
 constexpr uint32_t kMostCommandBytes = 4096;
-// Of one kind and process.  More are left out: who works on them needs ten times their memory.
+// The maximum number of records of one kind and process.  More are left out: analysing them would
+// take ten times their memory.
 constexpr uint64_t kMostRecords = uint64_t{1} << 25;
 
 // A process as far as it has been read.
@@ -26,7 +27,7 @@ struct Part {
   bool is_cut = false;
 };
 
-// Reads what one process has in the file.
+// Reads the records of one process from the file.
 class ProcessReader {
  public:
   ProcessReader(const RecordingBytes& bytes, const SegmentTable& table, uint32_t version,
@@ -40,7 +41,7 @@ class ProcessReader {
                         : ReadHeadAs<ProcessRecord>(head);
   }
 
-  // Records up to the first segment that is missing.
+  // Reads records up to the first segment that is missing.
   template <typename Record>
   void ReadRecords(SegmentKind kind, uint64_t count, std::vector<Record>* records) {
     VisitSegments<Record>(kind, count, [&](const Record* first, uint64_t here) {
@@ -48,7 +49,7 @@ class ProcessReader {
     });
   }
 
-  // The same of records that are kept as something else.
+  // The same for records that are converted to another form.
   template <typename Record, typename Visit>
   void VisitRecords(SegmentKind kind, uint64_t count, const Visit& visit) {
     VisitSegments<Record>(kind, count, [&](const Record* first, uint64_t here) {
@@ -67,7 +68,7 @@ class ProcessReader {
     }
   }
 
-  // One text, without the others; cut at kMostCommandBytes.
+  // Reads a single text, cut at kMostCommandBytes.
   std::string ReadOneText(const TextRef& ref) const {
     const uint64_t offset = ref.offset % kSegmentRoom;
     const uint64_t length =
@@ -110,7 +111,7 @@ class ProcessReader {
     }
   }
 
-  // Where the records of a segment begin in the file; 0 if it is not there.
+  // Returns the place of a segment's records in the file; 0 if it is not there.
   uint64_t PlaceOf(SegmentKind kind, uint32_t index) {
     const uint64_t number = table_.Find(process_, kind, index);
     if (number == 0) is_cut_ = true;
@@ -154,8 +155,8 @@ void ReadThreadsOf(uint64_t count, ProcessReader* reader, Process* process) {
   }
 }
 
-// What refers to other records is read before them.  So a running process, which adds a record
-// before it refers to it, is never found to refer to one that is not there.
+// Records with references are read before the records to which they refer.  A running process adds
+// a record before it refers to it, so every reference that is read here has its target.
 void ReadReferences(const Counts& count, ProcessReader* reader, Part* part) {
   if (reader->IsVersion1()) {
     ReadEvents<layout_1::Event>(count.events, reader, &part->process);
@@ -260,7 +261,7 @@ class Reader {
     }
   }
 
-  // Counts before the table: it has all segments that they count.
+  // Counts are read before the table, so it has all segments that they count.
   template <typename ReadSome>
   bool Step(ReadSome read_some) {
     for (Part& part : parts_) {
@@ -303,7 +304,7 @@ class Reader {
   std::vector<Part> parts_;
 };
 
-// Of version 2: the sums of all threads.
+// For version 2: computes the sums of all threads.
 void SetTotalsByThreads(const Counts& count, ProcessReader* reader, Process::Record* record) {
   Process process;
   process.record = *record;

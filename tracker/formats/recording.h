@@ -1,11 +1,10 @@
-// Reading recordings, of this version and of those before.  RECORDING.md has the format,
+// Reads recordings of this version and of earlier ones.  RECORDING.md has the format,
 // recording_layout.h its records.
 //
-// The values are what the file says, put right where it is damaged: numbers of records are in
-// range, a node's parent has a smaller number than it, sums are no larger than a process can
-// allocate.
-// Memory is bounded by the segments that the file really holds (kMostReadBytes; rows take 1.7 times
-// their room in the file), time by its size.
+// The values are those of the file, repaired if it is damaged: numbers of records are in range, a
+// node's parent has a smaller number than the node, sums are no larger than a process can allocate.
+// Memory is bounded by the segments that the file really contains (kMostReadBytes; rows take 1.7
+// times their room in the file), time by its size.
 //
 // Pure functions of the bytes: thread safe; they allocate with operator new.
 #ifndef ALLOMON_TRACKER_FORMATS_RECORDING_H_
@@ -24,14 +23,14 @@ namespace allomon::recording {
 struct Recording {
   FileHeader header = {};
   std::vector<Process> processes;  // in the order in which they began
-  std::vector<std::string> notes;  // for people, a line each: which processes were left out
+  std::vector<std::string> notes;  // for people, a line each: processes that were left out
 };
 
 // On failure returns false, and *error is one line without the file's name.  A recording in which
 // no process has begun yet is read, and has no processes.
 bool ReadRecording(const RecordingBytes& bytes, Recording* recording, std::string* error);
 
-// What there is to say of a process while it runs.
+// Facts about a process that are available while it runs.
 struct ProcessTotals {
   uint32_t pid = 0;
   uint32_t parent_pid = 0;
@@ -49,8 +48,8 @@ struct ProcessTotals {
   bool is_lost = false;
 };
 
-// Those that have begun.  Cost: 64 bytes of each segment, a page or two of each process, and 152
-// bytes of each thread.
+// Reads the processes that have begun.  Cost: 64 bytes of each segment, a page or two of each
+// process, and 152 bytes of each thread.
 bool ReadTotals(const RecordingBytes& bytes, std::vector<ProcessTotals>* totals,
                 std::string* error);
 

@@ -1,6 +1,6 @@
-// Where a recording's bytes come from: a file, which its process may still be changing, or memory.
+// The source of a recording's bytes: a file, which its process may still be changing, or memory.
 //
-// A reader copies each value once and judges the copy.
+// A reader copies each value once and validates the copy.
 #ifndef ALLOMON_TRACKER_FORMATS_RECORDING_BYTES_H_
 #define ALLOMON_TRACKER_FORMATS_RECORDING_BYTES_H_
 
@@ -16,16 +16,16 @@ class RecordingBytes {
 
   virtual uint64_t size() const = 0;
 
-  // Copies `count` bytes from `offset`.  False if they are not all there.
+  // Copies `count` bytes from `offset`.  Returns false if some are missing.
   virtual bool Read(uint64_t offset, void* to, size_t count) const = 0;
 
-  // Where the next bytes are that the file really holds, from `offset` on: `offset` itself, or a
-  // later one behind a hole, which is all zero.
+  // Returns the place of the next bytes that the file really stores, from `offset` on: `offset`
+  // itself, or a later one after a hole, which is all zero.
   virtual uint64_t NextData(uint64_t offset) const { return offset; }
 };
 
 // Memory that stays the caller's.  A mapped file must be sealed against shrinking, or the reader
-// gets SIGBUS when somebody truncates it: then FileBytes.
+// gets SIGBUS when the file is truncated; otherwise use FileBytes.
 class MemoryBytes : public RecordingBytes {
  public:
   MemoryBytes(const void* begin, uint64_t count)
@@ -39,8 +39,8 @@ class MemoryBytes : public RecordingBytes {
   const uint64_t count_;
 };
 
-// A descriptor that stays the caller's.  Read by pread(2): what is cut off meanwhile is not there,
-// and a hole takes no memory.
+// A descriptor that stays the caller's, read by pread(2).  Bytes that are cut off meanwhile are
+// missing, and a hole takes no memory.
 class DescriptorBytes : public RecordingBytes {
  public:
   explicit DescriptorBytes(int fd) : fd_(fd) {}
@@ -61,8 +61,8 @@ class FileBytes : public RecordingBytes {
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
 
-  // Once.  On failure returns false, and *error is one line without the file's name.  A pipe or a
-  // folder is refused, without waiting for a writer.
+  // Opens the file; call it once.  On failure returns false, and *error is one line without the
+  // file's name.  A pipe or a folder is refused, without waiting for a writer.
   bool Open(const std::string& path, std::string* error);
 
   uint64_t size() const override { return DescriptorBytes(fd_).size(); }

@@ -1,18 +1,17 @@
-// The bytes of a recording: tallies of a process's heap, in a file that the process has mapped and
+// The layout of a recording: counts of a process's heap, in a file that the process has mapped and
 // that is valid at any moment.  RECORDING.md is the manual.
 //
-// The file is a row of segments of 64 KiB.  The first holds FileHeader.  Each of the others begins
-// with a SegmentHeader, belongs to one process, and holds records of one kind.  A record that is
-// all zero is not in use.  Records never move; a number of a record counts from 1 through all
+// The file is a sequence of segments of 64 KiB.  The first holds FileHeader.  Each of the others
+// begins with a SegmentHeader, belongs to one process, and holds records of one kind.  A record
+// that is all zero is not in use.  Records never move.  A record's number counts from 1 through all
 // segments of its kind and process, so that 0 means "none".
 //
-// Writers are on the same machine, so integers are in its byte order.  Each segment has one process
-// that writes it.  Its threads take no lock to count a block, and readers in other processes take
-// none either: what they see is an update half done for each running thread, an error of one
-// sample.
+// Writers are on the same machine, so integers are in its byte order.  Each segment is written by
+// one process.  Its threads take no lock to count a block, and readers in other processes take no
+// lock either: they may see one unfinished update for each running thread, an error of one sample.
 //
-// A writer never reads what it has written: others can write the file.  What its process must know
-// is in its own memory (tracker/recording).
+// A writer never reads its own writes back, since other processes can write the file.  Values that
+// the process needs are in its own memory (tracker/recording).
 //
 // Version 1 is in recording_layout_1.h; readers know both.
 //
@@ -32,7 +31,7 @@ inline constexpr uint32_t kLayoutVersion = 2;
 inline constexpr uint64_t kSegmentBytes = 65536;
 inline constexpr uint64_t kDefaultLimitBytes = uint64_t{256} << 20;
 inline constexpr uint64_t kLeastLimitBytes = uint64_t{1} << 20;
-// Of a recording's rate: a hit in 8 TB.  Readers take what is below for damage.
+// The minimum rate of a recording: a hit in 8 TB.  Readers take a lower one for damage.
 inline constexpr double kLeastRate = 1e-12;
 inline constexpr uint64_t kMostLimitBytes = uint64_t{16} << 30;
 
@@ -42,7 +41,7 @@ struct FileHeader {
   uint32_t segment_bytes;
   uint64_t limit_bytes;    // the file never gets larger
   uint64_t segments_used;  // this one included; processes take a segment by fetch-and-add
-  uint64_t segments_lost;  // asked for when the limit was reached or there was no disk
+  uint64_t segments_lost;  // requested when the limit was reached or the disk was full
 };
 
 inline constexpr uint32_t kSegmentMagic = 0x47455341;  // "ASEG"
@@ -80,17 +79,17 @@ struct TextRef {
   uint32_t length_bytes;  // 0: none
 };
 
-// A number with a fraction, in units of 2^-32.  Each word is stored by itself, so a reader may see
-// the sum off by less than 1; writers carry what passes 2^32.
+// A number with a fraction, in units of 2^-32.  Each word is stored separately, so a reader may see
+// the sum off by less than 1; writers carry fractions that pass 2^32.
 struct Wide {
   uint64_t whole;
   uint64_t fraction;
 };
 
-// A frame of a call stack, in a tree whose roots are the outermost frames.
+// A frame of a call stack, in a tree with the outermost frames as roots.
 struct Node {
-  uint64_t address;  // what it is, says kind; never 0
-  uint32_t parent;   // number of the caller's node; 0: none
+  uint64_t address;  // its meaning depends on `kind`; never 0
+  uint32_t parent;   // number of the caller's node; 0: no caller
   uint8_t kind;      // NodeKind
   uint8_t cut;       // 1: callers beyond this frame were left out
   uint16_t reserved;
@@ -104,18 +103,18 @@ enum class NodeKind : uint8_t {
                        // half; its text is "name\tfile\tline"
 };
 
-// The sampler is two samplers that know nothing of each other, half 0 and half 1, which hit each
-// word with the probability 1 - sqrt(1 - rate); a block is sampled if either samples it.  Each half
-// says when the peak was; what was live then is what the other half has of it (RECORDING.md, 5).
+// The sampler consists of two independent samplers, half 0 and half 1, which hit each word with the
+// probability 1 - sqrt(1 - rate).  A block is sampled if either samples it.  Each half determines
+// the time of the peak; the other half's samples determine what was live then (RECORDING.md, 5).
 inline constexpr uint32_t kHalves = 2;
 
-// What a row's flags say.
-inline constexpr uint8_t kYoung = 1;     // its blocks were born in a nursery
-inline constexpr uint8_t kGreatest = 2;  // weighed as the class's greatest size, else as its least
+// Flags of a row.
+inline constexpr uint8_t kYoung = 1;      // its blocks were born in a nursery
+inline constexpr uint8_t kGreatest = 2;   // weighed as the class's greatest size, else as its least
 inline constexpr uint8_t kOfHalf[kHalves] = {4, 8};  // sampled by that half; one of them, or both
 
 // Sampled blocks with one call stack and one set of labels, in one class of sizes, with one weight.
-// It is one line of the cache.  Its four counters are only added to.
+// It fills one cache line.  Its four counters are only added to.
 struct Row {
   uint32_t node;        // the innermost frame; 0: no stack.  A row in use has a size class
   uint16_t size_class;  // SizeClassOf() + 1
@@ -126,10 +125,10 @@ struct Row {
   uint64_t bytes;
   uint64_t freed_blocks;  // of these, those that have died
   uint64_t freed_bytes;
-  // What of it was live when the peak of half i was: saved[i] if peak_epoch[i] is the process's.
-  // Else it has not changed since, and what is live now was live then.
+  // The row's live blocks at the peak of half i: saved[i] if peak_epoch[i] is the process's.  Else
+  // the row has not changed since, and its live blocks now are those of the peak.
   uint32_t peak_epoch[kHalves];
-  uint32_t saved[kHalves];  // number of a SavedCount; 0: nothing was
+  uint32_t saved[kHalves];  // number of a SavedCount; 0: no live blocks
 };
 static_assert(sizeof(Row) == 64);
 
@@ -140,7 +139,7 @@ struct SavedCount {
 
 // Blocks of one row that died (or were promoted) at about one age.
 enum class EventKind : uint8_t {
-  kFreed = 1,      // died, and had not been in a nursery, or had left it
+  kFreed = 1,      // died, and was not in a nursery, or had left it
   kDiedYoung = 2,  // died in the nursery
   kPromoted = 3,   // left the nursery alive; it is still live
 };
@@ -148,9 +147,10 @@ struct Event {
   uint32_t row;
   uint8_t kind;          // EventKind; 0: not in use
   uint8_t other_thread;  // 1: freed by a thread other than the one that allocated
-  uint8_t log2_bytes;    // of the bytes allocated meanwhile by the allocating thread: 0: none or 1;
-                         // k: from 2^k on; kAgeUnknown.  Below 2^16 a freed block was a temporary
-  uint8_t log2_nanos;    // of the time that it lived, likewise
+  uint8_t log2_bytes;    // of the bytes allocated meanwhile by the allocating thread: 0: 0 or 1
+                         // byte; k: from 2^k on; kAgeUnknown.  Below 2^16 a freed block was a
+                         // temporary
+  uint8_t log2_nanos;    // of its lifetime, likewise
   uint64_t blocks;
   uint64_t bytes;
 };
@@ -172,13 +172,13 @@ struct Thread {
   uint32_t tid;  // 0: not in use
   uint32_t ended;
   char name[16];  // ends with a zero
-  // Words of 8 bytes that the thread has allocated, one header word per block counted in, as far as
-  // its last sample: exactly, and as estimated from samples.
+  // Words of 8 bytes that the thread has allocated until its last sample, with one header word per
+  // block: the exact number, and the estimate from samples.
   uint64_t exact_words;
   double estimated_words;
   double estimated_words_variance;
   uint64_t first_nanos;  // of its samples, since the recording's start
-  uint64_t last_nanos;   // of its samples and of the deaths that it brought about
+  uint64_t last_nanos;   // of its samples and of the deaths that it caused
   uint64_t samples;
   Wide blocks;  // estimated, of the blocks that it allocated
   Wide bytes;
@@ -201,9 +201,9 @@ inline constexpr uint32_t kMostTimelinePoints = 4096;
 struct Module {
   uint64_t begin;  // addresses of its mapping; 0: not in use
   uint64_t end;
-  uint64_t bias;           // an address less this is the one in the module's file
-  uint64_t moved_by;       // after dlclose: its addresses in nodes are larger by this; 0: loaded
-  TextRef path;            // empty: the program itself, whose path is ProcessRecord::program
+  uint64_t bias;        // an address less this is the one in the module's file
+  uint64_t moved_by;    // offset of its addresses in nodes after dlclose; 0: loaded
+  TextRef path;         // empty: the program itself, with path ProcessRecord::program
   uint8_t build_id_bytes;  // at most 32; 0: it has none
   uint8_t file_known;      // FileKnown, of a module without a build id
   uint8_t reserved[6];
@@ -211,24 +211,24 @@ struct Module {
 };
 static_assert(sizeof(Module) == 80);
 
-// What is known of the file that was mapped, when the module was first met.
+// The result of comparing the mapped file with the path, when the module was first met.
 enum class FileKnown : uint8_t {
-  kNothing = 0,    // nor by writers that know no files
-  kFile = 1,       // it is the FileIdentity, and lay at its path
+  kNothing = 0,    // also from writers that do not identify files
+  kFile = 1,       // the FileIdentity is the file's, and it was at its path
   kElsewhere = 2,  // it was not the one at its path
 };
 
 static_assert(sizeof(FileIdentity) == sizeof(Module::build_id));
 
-// What is not in a recording for want of room: how many of each.
+// Numbers of records missing in a recording because there was no room, by kind.
 enum class Shortage : uint32_t {
-  kSamples = 0,  // sampled blocks that are in no row
-  kBytes = 1,    // of those blocks, as they were asked for
-  kEnds = 2,     // deaths and promotions whose ages are in no event
-  kThreads = 3,  // threads that share the last record, and whose blocks have no ages
-  kNames = 4,    // names of functions: their frames have addresses in place of them
-  kSaved = 5,    // rows whose part of the peak was not kept
-  kFrames = 6,   // frames in code whose module had no room
+  kSamples = 0,    // sampled blocks in no row
+  kBytes = 1,      // requested sizes of those blocks
+  kEnds = 2,       // deaths and promotions in no event, so without ages
+  kThreads = 3,    // threads that share the last record, and whose blocks have no ages
+  kNames = 4,      // names of functions: their frames have addresses instead
+  kSaved = 5,      // rows whose part of the peak was not saved
+  kFrames = 6,     // frames in code for whose module there was no room
 };
 inline constexpr uint32_t kShortages = 16;  // the others are reserved
 
@@ -252,8 +252,8 @@ struct ProcessRecord {
   } records;
 
   uint64_t last_nanos;  // of a sample or death, since the start; threads may have later ones
-  // What was live at the peak: the mean of what each half says of the moment that the other one
-  // names.  The rows say the same, to a block for each thread that was in malloc at that moment.
+  // Live bytes at the peak: the mean of each half's estimate for the moment that the other half
+  // determines.  The rows agree, up to a block for each thread that was in malloc at that moment.
   uint64_t peak_bytes;
   uint64_t peak_nanos;
   uint32_t peak_epoch[kHalves];  // grows with each new peak of that half
@@ -266,7 +266,7 @@ struct ProcessRecord {
 };
 static_assert(sizeof(ProcessRecord) <= kSegmentBytes - sizeof(SegmentHeader));
 
-inline constexpr uint32_t kMostThreads = 65536;  // the last record is of all further threads
+inline constexpr uint32_t kMostThreads = 65536;  // all further threads share the last record
 
 // Classes of sizes: each size up to 15 bytes by itself, then eight per octave.
 constexpr uint16_t SizeClassOf(uint64_t size_bytes) {

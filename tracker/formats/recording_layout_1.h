@@ -1,8 +1,9 @@
-// Version 1 of the layout (recording_layout.h), which readers still read.  What is not here was the
-// same: the file's header, segments, nodes, live blocks, points of the timeline, modules.
+// Version 1 of the layout (recording_layout.h), which readers still read.  Structures not listed
+// here were the same: the file's header, segments, nodes, live blocks, points of the timeline,
+// modules.
 //
-// Its sums were rounded to whole bytes for each sample, and its peak was the largest of all
-// estimates, which is too large by chance.
+// Its sums were rounded to whole bytes for each sample.  Its peak was the largest of all estimates,
+// which overstates the truth.
 #ifndef ALLOMON_TRACKER_FORMATS_RECORDING_LAYOUT_1_H_
 #define ALLOMON_TRACKER_FORMATS_RECORDING_LAYOUT_1_H_
 
@@ -14,7 +15,7 @@ namespace allomon::recording::layout_1 {
 
 inline constexpr uint32_t kVersion = 1;
 
-// Sampled blocks, and what they stand for.
+// Sampled blocks, and estimates from them.
 struct Sum {
   uint64_t samples;
   uint64_t blocks_scaled;  // estimated blocks, times kBlockScale
@@ -22,7 +23,7 @@ struct Sum {
 };
 inline constexpr uint64_t kBlockScale = 65536;
 
-// What was allocated with one call stack, in one class of sizes.
+// Allocations with one call stack, in one class of sizes.
 struct Row {
   uint32_t node;        // the innermost frame; 0: no stack.  A row in use has a size class
   uint16_t size_class;  // SizeClassOf() + 1
@@ -31,8 +32,8 @@ struct Row {
   TextRef labels;       // key, zero, value, zero for each label, in the order of keys
   Sum allocated;
   Sum live;
-  // What of it was live at the peak, if peak_epoch is the process's; else it has not changed since
-  // the peak, and `live` is what was live then.
+  // The row's live blocks at the peak, if peak_epoch is the process's.  Else the row has not
+  // changed since the peak, and `live` is the value of the peak.
   Sum saved;
   uint64_t peak_epoch;
 };
@@ -41,8 +42,8 @@ struct Event {
   uint32_t row;
   uint8_t kind;          // EventKind; 0: not in use
   uint8_t other_thread;  // 1: freed by a thread other than the one that allocated
-  uint8_t log2_bytes;    // of the bytes allocated meanwhile by the allocating thread: 0: none or 1;
-                         // k: from 2^k on.  Below 2^16 a freed block was a temporary
+  uint8_t log2_bytes;    // of the bytes allocated meanwhile by the allocating thread: 0: 0 or 1
+                         // byte; k: from 2^k on.  Below 2^16 a freed block was a temporary
   uint8_t log2_nanos;    // of the time that it lived, likewise
   Sum sum;
 };
@@ -51,8 +52,8 @@ struct Thread {
   uint32_t tid;  // 0: not in use
   uint32_t ended;
   char name[16];  // ends with a zero
-  // Words of 8 bytes that the thread has allocated, one header word per block counted in, as far as
-  // its last sample: exactly, and as estimated from samples.
+  // Words of 8 bytes that the thread has allocated until its last sample, with one header word per
+  // block: the exact number, and the estimate from samples.
   uint64_t exact_words;
   uint64_t estimated_words;
   uint64_t estimated_words_variance;
@@ -90,7 +91,7 @@ struct ProcessRecord {
   uint64_t estimated_words;
   uint64_t timeline_interval_nanos;
 
-  // Samples that are in no row, for want of room, and the bytes of those blocks.
+  // Samples in no row, because there was no room, and the bytes of those blocks.
   uint64_t dropped_samples;
   uint64_t dropped_bytes;
   uint64_t lost;  // 1: the file was truncated or lost, and nothing has been added since

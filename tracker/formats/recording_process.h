@@ -1,7 +1,7 @@
-// The values of a recording, of whichever version: one process and its records.
+// The values of a recording of any version: one process and its records.
 //
-// They do not depend on the version: what a version does not store follows from what it does.
-// Plain values, copied and moved; nothing here fails.
+// They do not depend on the version: values that a version does not store are computed from those
+// that it stores.  Plain values, copied and moved; nothing here fails.
 #ifndef ALLOMON_TRACKER_FORMATS_RECORDING_PROCESS_H_
 #define ALLOMON_TRACKER_FORMATS_RECORDING_PROCESS_H_
 
@@ -16,7 +16,7 @@
 
 namespace allomon::recording {
 
-// Sampled blocks, and what they stand for.
+// Sampled blocks, and estimates from them.
 struct Sum {
   uint64_t samples = 0;
   double blocks = 0;  // estimated
@@ -29,7 +29,7 @@ struct Sum {
   }
 };
 
-// How many of each Shortage.
+// Counts by Shortage.
 class Shortages {
  public:
   uint64_t& operator[](Shortage shortage) { return counts_[static_cast<size_t>(shortage)]; }
@@ -45,7 +45,7 @@ struct Process {
   struct Record {
     uint32_t pid = 0;
     uint32_t parent_pid = 0;
-    bool ended = false;      // the recording was stopped; other ends leave false
+    bool ended = false;      // the recording was stopped; false after any other end
     bool is_forked = false;  // began as a copy of its parent, by fork
     bool lost = false;       // the file was truncated or lost, and nothing has been added since
     uint64_t start_realtime_nanos = 0;
@@ -63,18 +63,19 @@ struct Process {
   };
 
   // Sampled blocks with one call stack and one set of labels, in one class of sizes.  Several rows
-  // may have all of that in common: they add up.
+  // may agree in all of these; they add up.
   struct Row {
     uint32_t node = 0;        // the innermost frame; 0: no stack.  A row in use has a size class
     uint16_t size_class = 0;  // SizeClassOf() + 1
     uint8_t source = 0;       // AllocationSource: 0 managed, 1 unmarshalled, 2 custom, 3 malloc
     bool young = false;       // born in a nursery
     TextRef labels = {};      // key, zero, value, zero for each label, in the order of keys
-    // With which each of its blocks was sampled.  0, in version 1: each by its own size.
+    // The probability with which each of its blocks was sampled.  0 in version 1: each by its own
+    // size.
     double probability = 0;
     Sum allocated;
     Sum live;
-    Sum peak;  // what was live at the peak
+    Sum peak;  // live at the peak
   };
 
   struct Event {
@@ -99,8 +100,8 @@ struct Process {
     Sum live;  // of blocks that it allocated
   };
 
-  // By which half of the sampler the peak is estimated that the other half found.  False in version
-  // 1, whose peak is the largest of all estimates.
+  // Whether each half of the sampler estimates the peak that the other half found.  False in
+  // version 1, whose peak is the largest of all estimates.
   bool has_halves = false;
 
   Record record;
@@ -116,12 +117,12 @@ struct Process {
   std::vector<TimelinePoint> timeline;  // with the state at the end
   std::vector<Module> modules;
   std::string text;
-  uint64_t damaged = 0;            // records that were left out or put right
-  std::vector<std::string> notes;  // for people, a line each: what is wrong with it
+  uint64_t damaged = 0;            // records that were left out or repaired
+  std::vector<std::string> notes;  // for people, a line each: errors found in it
 
-  // Points into `text`; empty if it is not there.
+  // Returns a view into `text`; empty if it is not there.
   std::string_view TextOf(const TextRef& ref) const;
-  // Of a node of the kind kNamed.
+  // Returns the name of a kNamed node.
   std::string_view NameOf(const Node& node) const;
 };
 

@@ -9,8 +9,8 @@
 namespace allomon::recording {
 namespace {
 
-// Of a process that is caught between a subtraction and the addition that belongs to it: put right
-// to 0, like all that is too large.
+// Marks a value read between a subtraction and the addition that belongs to it. It is repaired to
+// 0, like all values that are too large.
 constexpr double kBelowZero = std::numeric_limits<double>::infinity();
 
 constexpr double kMostBytes = static_cast<double>(uint64_t{1} << 62);
@@ -98,7 +98,7 @@ Process::Thread CommonThreadOf(const Stored& stored) {
   return thread;
 }
 
-// Of a row whose counts are not weighed yet: the mean of the two moments.
+// Computes the peak of a row whose counts are not weighed yet: the mean of the two moments.
 Sum PeakOf(const Process::Row& row, const PeakSource& source,
            const std::vector<SavedCount>& saved) {
   const double q = HalfProbability(row.probability);
@@ -163,13 +163,13 @@ Process::Row RowOf(const Row& stored, const Head& head) {
   return row;
 }
 
-// What half i's moment looked like, the other half says.
+// For half i's peak, the counts come from the other half.
 PeakSource PeakSourceOf(const Row& stored, const Head& head) {
   PeakSource source;
   for (uint32_t i = 0; i < kHalves; ++i) {
     if ((stored.flags & kOfHalf[kHalves - 1 - i]) == 0) continue;
     const bool is_saved = stored.peak_epoch[i] == head.peak_epoch[i];
-    // A number that no file can have is as good as any other.
+    // Keeps an impossible number apart from the special values; it is repaired later.
     source.saved[i] =
         is_saved ? std::min(stored.saved[i], PeakSource::kNoHalf - 1) : PeakSource::kAsNow;
   }
@@ -193,7 +193,7 @@ Process::Event EventOf(const Event& stored) {
 
 Process::Event EventOf(const layout_1::Event& stored) {
   Process::Event event = CommonEventOf(stored);
-  // Version 1 had no word for an unknown age.
+  // Version 1 has no value for an unknown age.
   if (event.log2_bytes == kAgeUnknown) --event.log2_bytes;
   event.sum = SumOf(stored.sum);
   return event;
@@ -201,7 +201,7 @@ Process::Event EventOf(const layout_1::Event& stored) {
 
 Process::Thread ThreadOf(const Thread& stored) {
   Process::Thread thread = CommonThreadOf(stored);
-  // What has died is at most what was born.
+  // Dead blocks are at most the blocks that were born.
   const auto less = [](const Wide& a, const Wide& b) {
     return std::max(0.0, NumberOf(a) - NumberOf(b));
   };

@@ -1,7 +1,7 @@
-// The records of each version as values of recording_process.h.
+// Converts the records of each version to values of recording_process.h.
 //
-// Numbers are taken as they are: recording_repair.h puts them right.  Counts of version 2 stay
-// counts, as if each block stood for itself, until Weigh() knows their rows.
+// Numbers are copied unchanged: recording_repair.h repairs them.  Counts of version 2 stay counts,
+// with a weight of 1 for each block, until Weigh() knows their rows.
 #ifndef ALLOMON_TRACKER_FORMATS_RECORDING_RECORDS_H_
 #define ALLOMON_TRACKER_FORMATS_RECORDING_RECORDS_H_
 
@@ -30,10 +30,10 @@ struct Head {
 Head HeadOf(const ProcessRecord& stored);
 Head HeadOf(const layout_1::ProcessRecord& stored);
 
-// What says how much of a row was live at moment i: number of a SavedCount, or one of these.
+// The source of a row's live blocks at moment i: number of a SavedCount, or one of these.
 struct PeakSource {
-  static constexpr uint32_t kAsNow = UINT32_MAX;       // what is live now
-  static constexpr uint32_t kNoHalf = UINT32_MAX - 1;  // the half that is asked has nothing of it
+  static constexpr uint32_t kAsNow = UINT32_MAX;       // the blocks that are live now
+  static constexpr uint32_t kNoHalf = UINT32_MAX - 1;  // the other half has no blocks of the row
   uint32_t saved[kHalves] = {kNoHalf, kNoHalf};
 };
 
@@ -50,15 +50,15 @@ Process::Event EventOf(const layout_1::Event& stored);
 Process::Thread ThreadOf(const Thread& stored);
 Process::Thread ThreadOf(const layout_1::Thread& stored);
 
-// Of version 2: makes estimates of the counts of rows and events, which have been put right, and
-// sets the peaks of rows and the sums of the process.
+// For version 2: turns the counts of rows and events, which were repaired before, into estimates,
+// and sets the peaks of rows and the sums of the process.
 void Weigh(const std::vector<PeakSource>& peaks, const std::vector<SavedCount>& saved,
            Process* process);
 
-// The later one of the process's own and those of its threads.
+// Returns the latest time of the process's and those of its threads.
 uint64_t LastNanos(const Process& process);
 
-// Adds what is live now to the timeline.
+// Adds the current live bytes to the timeline.
 void AddPointOfNow(Process* process);
 
 }  // namespace allomon::recording

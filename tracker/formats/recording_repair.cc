@@ -6,8 +6,8 @@
 namespace allomon::recording {
 namespace {
 
-// 72 PB: a process that allocates 10 GB in a second has them after 80 days.  What is larger is
-// damage, or was caught between a subtraction and the addition that belongs to it.
+// 72 PB, which a process that allocates 10 GB per second reaches after 80 days.  A larger value is
+// damage, or was read between a subtraction and the addition that belongs to it.
 constexpr uint64_t kMostBytes = uint64_t{1} << 56;
 constexpr uint64_t kMostSamples = uint64_t{1} << 40;
 constexpr uint64_t kMostNanos = uint64_t{1} << 62;
@@ -20,7 +20,7 @@ bool Limit(uint64_t* value, uint64_t most) {
   return true;
 }
 
-// What is no number, too, becomes 0.
+// Also turns NaN into 0.
 bool Limit(double* value, double most) {
   if (*value >= 0 && *value <= most) return false;
   *value = 0;

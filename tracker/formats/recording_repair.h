@@ -1,4 +1,4 @@
-// Puts right what a damaged or hostile recording says, so that who uses it need not look again.
+// Repairs the values of a damaged or hostile recording, so that their users need no checks.
 #ifndef ALLOMON_TRACKER_FORMATS_RECORDING_REPAIR_H_
 #define ALLOMON_TRACKER_FORMATS_RECORDING_REPAIR_H_
 
@@ -10,15 +10,15 @@
 
 namespace allomon::recording {
 
-// False if nothing can be said of the process; *why is then a line.
+// Returns false if the process cannot be used; *why is then one line.
 bool IsUsable(const Head& head, std::string* why);
 
 void Repair(Head* head);
 
-// All records of the process; counts in `damaged` those that were changed.
+// Repairs all records of the process; counts the changed ones in `damaged`.
 void RepairRecords(Process* process);
 
-// So that each number is that of a saved count, or 0; counts the changes likewise.
+// Makes each number that of a saved count, or 0; counts the changes likewise.
 void RepairPeaks(std::vector<PeakSource>* peaks, std::vector<SavedCount>* saved, Process* process);
 
 void Repair(Process::Thread* thread, uint64_t* damaged);

@@ -14,7 +14,7 @@ bool Fail(std::string what, std::string* error) {
   return false;
 }
 
-// The first segment that may hold something, after one that does not.
+// Returns the first segment that may have data, after one that does not.
 uint64_t BehindHole(const RecordingBytes& bytes, uint64_t number) {
   const uint64_t after = number + 1;
   return std::max(after, bytes.NextData(after * kSegmentBytes) / kSegmentBytes);

@@ -1,7 +1,7 @@
-// The segments of a recording: which there are, of which process and kind.
+// The segments of a recording, with their processes and kinds.
 //
-// Plain functions of the file's bytes: nothing thrown but for want of memory, which is bounded by
-// the number of segments that hold something.
+// Plain functions of the file's bytes.  They throw only if memory is short; its use is bounded by
+// the number of segments with data.
 #ifndef ALLOMON_TRACKER_FORMATS_RECORDING_SEGMENTS_H_
 #define ALLOMON_TRACKER_FORMATS_RECORDING_SEGMENTS_H_
 
@@ -20,7 +20,7 @@ inline constexpr uint64_t kMostReadBytes = uint64_t{2} << 30;
 // On failure returns false, and *error is one line without the file's name.
 bool ReadFileHeader(const RecordingBytes& bytes, FileHeader* header, std::string* error);
 
-// How many segments of the file a reader looks at, the first included: those in use that are there.
+// Returns the number of segments to read, the first included: those in use that the file contains.
 uint64_t SegmentsToRead(const RecordingBytes& bytes, const FileHeader& header);
 
 class SegmentTable {
@@ -31,7 +31,8 @@ class SegmentTable {
   // Numbers of kProcess segments, in the order of the file.
   const std::vector<uint32_t>& processes() const { return processes_; }
 
-  // The number of a segment in the file; 0 if it is not there.  Of several the first counts.
+  // Returns the number of a segment in the file; 0 if it is not there.  If there are several, the
+  // first counts.
   uint32_t Find(uint32_t process, SegmentKind kind, uint32_t index) const;
 
  private:

@@ -64,7 +64,7 @@ ScanResult ScanInteger(std::string_view text, __int128* value) {
     text.remove_prefix(1);
   }
   if (text.empty() || !IsDigit(text[0])) return ScanResult::kNone;
-  // Summed with its sign, since -2^127 has no positive counterpart.
+  // The sum has its sign, since -2^127 has no positive counterpart.
   __int128 sum = 0;
   for (size_t i = 0; i < text.size() && IsDigit(text[i]); ++i) {
     int digit = negative ? '0' - text[i] : text[i] - '0';

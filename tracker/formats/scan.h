@@ -1,9 +1,9 @@
-// The lexical habits of mlprof, shared by the readers of mlmon.out and of the show-sources answer.
+// The lexical rules of mlprof, shared by the parsers of mlmon.out and of the show-sources answer.
 // They are those of Standard ML's basis library: leading white space is skipped, a number ends at
-// the first character that does not continue it, and whatever follows is ignored.  Accepting less
-// would refuse files that mlprof reads, accepting more would bless files that it refuses.
+// the first character that does not continue it, and the rest is ignored.  Stricter rules would
+// refuse files that mlprof reads, and laxer ones would accept files that it refuses.
 //
-// All functions are pure, thread safe, throw nothing and look at each byte once.
+// All functions are pure, thread safe, throw nothing and read each byte once.
 #ifndef ALLOMON_TRACKER_FORMATS_SCAN_H_
 #define ALLOMON_TRACKER_FORMATS_SCAN_H_
 
@@ -18,7 +18,7 @@ namespace allomon::internal {
 enum class ScanResult {
   kOk,
   kNone,    // no number at the start of the text
-  kTooBig,  // a number, but not one the result type can hold
+  kTooBig,  // a number that does not fit into the result type
 };
 
 // Space, TAB, newline, vertical TAB, form feed, carriage return; no locale.

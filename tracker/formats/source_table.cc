@@ -13,11 +13,11 @@ namespace {
 using internal::AppendDecimal;
 using internal::ScanResult;
 
-// A script whose last line of its own makes the rest of the file its output:
+// A shell script whose last command prints the rest of the file:
 //
 //   #!/bin/sh
 //   # comment             any number of them, of which the first may be "# live"
-//   exec tail -n +4 "$0"  the number of the line behind this one
+//   exec tail -n +4 "$0"  the number of the next line
 constexpr std::string_view kStubHead = "#!/bin/sh\n";
 constexpr std::string_view kLiveComment = "# live\n";
 constexpr std::string_view kComment = "# ";
@@ -43,7 +43,7 @@ void AppendName(const SourceName& name, std::string* out) {
   out->push_back('\n');
 }
 
-// Every index is followed by a space, the last one too.
+// Every index is followed by a space, including the last one.
 void AppendSequence(const std::vector<uint32_t>& sequence, std::string* out) {
   for (uint32_t index : sequence) {
     AppendDecimal(index, out);
@@ -61,7 +61,7 @@ class Fnv1a {
       AddByte(static_cast<uint8_t>(word >> shift));
     }
   }
-  // With its length, so that {"ab", "c"} and {"a", "bc"} differ.
+  // Adds the length first, so that {"ab", "c"} and {"a", "bc"} differ.
   void AddText(std::string_view text) {
     AddWord(static_cast<uint32_t>(text.size()));
     for (char c : text) AddByte(static_cast<uint8_t>(c));

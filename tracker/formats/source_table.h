@@ -1,5 +1,5 @@
-// The source functions of a program, as an executable tells them to mlprof when it is run with the
-// arguments `@MLton show-sources`.  MLMON.md has the grammar.
+// The source functions of a program, in the form in which an executable lists them for mlprof when
+// it is run with the arguments `@MLton show-sources`.  MLMON.md has the grammar.
 //
 // A name is a function of the source text (mlprof calls it a master); a source is one copy of it
 // that the optimizer made (a split); a sequence is a list of sources.  Each source names the
@@ -39,40 +39,40 @@ struct SourceTable {
 // By FixedSource.
 inline constexpr std::string_view kFixedSourceNames[] = {"<unknown>", "<gc>", "<main>"};
 
-// A table of just the fixed entries.  Sequences 0 and 1 are the stacks {<unknown>} and {<gc>} that
-// MLton's runtime relies on; kNoSuccessors is the empty sequence.
+// Returns a table of just the fixed entries.  Sequences 0 and 1 are the stacks {<unknown>} and
+// {<gc>} that MLton's runtime relies on; kNoSuccessors is the empty sequence.
 inline constexpr uint32_t kNoSuccessors = 2;
 SourceTable FixedSourceTable();
 
-// mlprof refuses a whole table for a name that has a TAB or a newline in it, or is empty.  TABs and
-// newlines become spaces, an empty name becomes "<unnamed>".
+// Returns a name that mlprof accepts: it refuses a whole table for a name that is empty or contains
+// a TAB or a newline.  TABs and newlines become spaces, an empty name becomes "<unnamed>".
 std::string SanitizedName(std::string_view name);
 
 // The same for a position, which may be empty.
 std::string SanitizedPosition(std::string_view position);
 
-// The whole answer to show-sources, with names and positions sanitized. Indices are written as they
-// are.
+// Returns the whole answer to show-sources, with names and positions sanitized.  Indices are
+// written unchanged.
 std::string FormatSources(const SourceTable& table);
 
-// An executable shell script that gives the answer: for programs that cannot answer themselves,
-// because they were not linked for it.  It runs sh and tail.  A comment in it says whether the
-// profile beside it has what is live, which mlmon.out has no word for.  `comments` are further
-// lines, each of which begins with "# ", such as those of call_sites.h.
+// Returns an executable shell script that prints the answer, for programs that were not linked to
+// do so themselves.  It runs sh and tail.  A comment in it tells whether the profile next to it has
+// live blocks only, which mlmon.out cannot express.  `comments` are further lines, each of which
+// begins with "# ", such as those of call_sites.h.
 enum class StubOf { kAll, kLive };
 std::string FormatSourcesStub(const SourceTable& table, StubOf what = StubOf::kAll,
                               std::string_view comments = "");
 
-// The answer within such a script, to be had without running it; empty if `script` is not one that
+// Extracts the answer from such a script without running it; empty if `script` is not one that
 // FormatSourcesStub wrote.  Points into `script`.
 std::string_view AnswerOfStub(std::string_view script);
 
-// Whether the script is for a profile of what is live.  Its first 32 bytes are enough.
+// Whether the script belongs to a profile of live blocks.  Its first 32 bytes are enough.
 bool IsStubOfLive(std::string_view script);
 
-// Reads an answer by mlprof's rules and with its words for an error, where it has any. In a parsed
-// table every index is valid.  An answer with no names (a program compiled without profiling) ends
-// the reading there, successfully.
+// Parses an answer by mlprof's rules and with its error texts, if it has one.  In a parsed table
+// every index is valid.  An answer with no names (a program compiled without profiling) ends the
+// parsing there, successfully.
 bool ParseSources(std::string_view text, SourceTable* table, std::string* error);
 
 // A hash of everything but the magic: two builds have the same magic only if their tables agree, up

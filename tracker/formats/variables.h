@@ -1,7 +1,7 @@
-// All environment variables of Allomon, and which component reads each.  What one component reads
-// the others pass over, since a program has them all in one environment.
+// All environment variables of Allomon, and the component that reads each.  A component ignores the
+// variables of the others, since a program has them all in one environment.
 //
-// Each is told of in README.md; variables_test holds that this list has them all.
+// README.md documents each of them; variables_test checks that this list is complete.
 #ifndef ALLOMON_TRACKER_FORMATS_VARIABLES_H_
 #define ALLOMON_TRACKER_FORMATS_VARIABLES_H_
 
@@ -18,8 +18,8 @@ enum class VariableReader {
 struct KnownVariable {
   const char* name;
   VariableReader reader;
-  // It says whether something is written, where, or how much.  Without it the program would do what
-  // its user has ruled out.
+  // It controls whether something is written, where, or how much.  If it were ignored, the program
+  // would do what its user has forbidden.
   bool bounds_what_is_written = false;
 };
 

@@ -4,8 +4,8 @@
 
 namespace allomon {
 
-// "-dev" behind the next version for as long as CHANGELOG.md begins with what is unreleased.  It
-// stays in whatever includes this, for `strings liballomon.so` to find.
+// Ends with "-dev" and names the next version as long as CHANGELOG.md begins with unreleased
+// changes.  It stays in every program that includes this file, for `strings liballomon.so` to find.
 [[gnu::used, gnu::retain]] inline constexpr char kVersionText[] = "allomon 0.2.0";
 
 inline constexpr const char* kVersion = kVersionText + sizeof "allomon " - 1;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMaxCompared = 4096;
 
-// All of these return 0 or the errno of what failed.
+// All of these return 0 or the errno of the call that failed.
 
 int Open(const std::string& path, int flags, int mode, int* fd) {
   do {
@@ -53,14 +53,14 @@ bool IsUnder(const std::string& path, std::string_view directory) {
   return path.compare(0, directory.size(), directory) == 0;
 }
 
-// Such as /dev/stdout, which leads to what the process has open and will go on using.  /dev/shm is
-// a folder as any other, which everybody may write to.
+// Whether the path leads to a file that the process has open and will go on using, such as
+// /dev/stdout. /dev/shm is an ordinary folder to which everybody may write.
 bool IsMeantAsLink(const std::string& path) {
   return (IsUnder(path, "/dev/") && !IsUnder(path, "/dev/shm/")) || IsUnder(path, "/proc/");
 }
 
-// A pipe that has no reader would make open() wait, for ever at the end of a program: that is ENXIO
-// instead.  A reader that is slow is waited for, as with any output.
+// O_NONBLOCK turns a pipe without a reader into ENXIO: open() would wait for ever at the end of a
+// program.  A slow reader is waited for, as with any output.
 int OpenExisting(const std::string& path, int* fd) {
   int flags = O_APPEND | O_NONBLOCK;
   if (!IsMeantAsLink(path)) flags |= O_NOFOLLOW;  // it was no link a moment ago
@@ -69,15 +69,15 @@ int OpenExisting(const std::string& path, int* fd) {
   return now >= 0 && fcntl(*fd, F_SETFL, now & ~O_NONBLOCK) == 0 ? 0 : errno;
 }
 
-// Appends: what /dev/stdout leads to has the host's own output in it.
+// Appends, because the target of /dev/stdout has the host's own output in it.
 int WriteDirectly(const std::string& path, std::string_view contents) {
   int fd = -1;
   if (int error = OpenExisting(path, &fd)) return error;
   return WriteAndClose(fd, contents);
 }
 
-// A name in the same directory, hence on the same file system, as rename demands.  Not an extension
-// of the path's last part, which may already be as long as names can be.
+// Returns a name in the same directory, hence on the same file system, as rename demands.  It is
+// not an extension of the path's last part, which may already have the maximum length.
 std::string TemporaryName(const std::string& path) {
   static std::atomic<unsigned> serial{0};
   size_t slash = path.rfind('/');
@@ -88,8 +88,8 @@ std::string TemporaryName(const std::string& path) {
 
 int CreateBeside(const std::string& path, int mode, std::string* name, int* fd) {
   int error = EEXIST;
-  // A name is taken only if a process of the same id was killed in the middle, here or in another
-  // pid namespace; a hundred of those are a fault that should be reported.
+  // A name is taken only if a process of the same id was killed halfway, here or in another pid
+  // namespace.  A hundred of those are an error to report.
   for (int i = 0; i < 100 && error == EEXIST; ++i) {
     *name = TemporaryName(path);
     error = Open(*name, O_CREAT | O_EXCL, mode, fd);
@@ -97,7 +97,7 @@ int CreateBeside(const std::string& path, int mode, std::string* name, int* fd) 
   return error;
 }
 
-// Writes the new contents beside the file.  On failure nothing is left behind.
+// Writes the new contents into a temporary file in the same directory.  On failure no file stays.
 int Prepare(const FileToWrite& file, std::string* temporary) {
   int fd = -1;
   if (int error = CreateBeside(file.path, file.mode, temporary, &fd)) return error;
@@ -106,8 +106,8 @@ int Prepare(const FileToWrite& file, std::string* temporary) {
   return error;
 }
 
-// Whether the file holds these contents and is ours alone, so that no other user may be surprised
-// that it stays: it is no more open than it would be, and has no other name.
+// Whether the file has these contents and is ours alone, so that keeping it surprises no other
+// user: its mode is at most the requested one, and it has no other name.
 bool AlreadyHolds(int fd, const FileToWrite& file) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
@@ -120,8 +120,8 @@ bool AlreadyHolds(int fd, const FileToWrite& file) {
          memcmp(held, file.contents.data(), file.contents.size()) == 0;
 }
 
-// Gives a small file that holds the contents already the time of a new one.  A short program that
-// is run again and again leaves the same: on ext4, to replace a file takes 75 us, and this 6.
+// Renews the time of a small file that has the contents already.  A short program that runs
+// repeatedly writes the same each time: on ext4, to replace a file takes 75 us, and this 6.
 bool RenewInPlace(const std::string& target, const FileToWrite& file) {
   if (file.contents.size() > kMaxCompared) return false;
   const int fd = open(target.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -157,15 +157,15 @@ const char* Remedy(int error) {
 std::string Message(const std::string& path, int error) {
   std::string message = "cannot write " + path + ": " + strerror(error) + "; " + Remedy(error);
   for (char& c : message) {
-    if (c == '\n') c = '?';  // a path may hold one, a message is one line
+    if (c == '\n') c = '?';  // a path may contain one, but a message is one line
   }
   return message;
 }
 
 }  // namespace
 
-// A symbolic link is, too: whoever may create files in the directory could have laid it out to have
-// some other file of ours overwritten.
+// A symbolic link is replaced as well: a user who may create files in the directory could have made
+// it so that another file of ours is overwritten.
 bool IsReplacedByWriting(const std::string& path) {
   struct stat status;
   if (lstat(path.c_str(), &status) != 0) return true;
@@ -174,8 +174,8 @@ bool IsReplacedByWriting(const std::string& path) {
 
 namespace {
 
-// A file on its way, and where the new contents wait.  Without a temporary file it is written
-// directly, when its turn comes.
+// A file to be written, and the temporary file with its new contents.  Without a temporary file it
+// is written directly, in its turn.
 struct Pending {
   const FileToWrite* file;
   std::string temporary;
