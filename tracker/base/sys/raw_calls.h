@@ -1,13 +1,13 @@
-// System calls for code that runs inside of malloc and free, in atfork handlers, and where a
-// recording or a tracker starts, stops and saves.
+// System calls for code that runs inside malloc and free, in atfork handlers, and when a recording
+// or a tracker starts, stops and saves.
 //
-// Each answers a value that is not below 0, or -errno; 0 where there is no value.  None sets errno,
-// none is a cancellation point (pthreads(7)), none allocates, none throws.  All are
+// Each returns a value that is at least 0, or -errno; calls without a value return 0.  They set no
+// errno, are no cancellation points (pthreads(7)), allocate nothing and throw nothing.  All are
 // async-signal-safe and may be called by all threads.  Sizes and offsets are in bytes.  Cost: the
 // system call.
 //
-// A call that a signal interrupts (-EINTR) is made again, but where its comment says otherwise.
-// Arguments mean what section 2 of the manual says.
+// A call that a signal interrupts (-EINTR) is repeated unless its comment says otherwise.
+// Arguments are those of section 2 of the manual.
 #ifndef ALLOMON_TRACKER_BASE_SYS_RAW_CALLS_H_
 #define ALLOMON_TRACKER_BASE_SYS_RAW_CALLS_H_
 
@@ -26,7 +26,7 @@
 
 namespace allomon::internal::sys {
 
-// Makes it again as long as signals interrupt it.
+// Repeats the call as long as signals interrupt it.
 template <typename... Values>
 long SystemCallUntilDone(long number, Values... values) {
   long result;
@@ -46,14 +46,14 @@ inline int Open(const char* path, int flags, mode_t mode = 0) {
   return OpenAt(AT_FDCWD, path, flags, mode);
 }
 
-// Once: Linux has closed the descriptor also where a signal interrupts, and another thread may have
-// the number by then.
+// Not repeated: Linux has closed the descriptor even if a signal interrupts, and another thread may
+// have the number by then.
 inline int Close(int fd) {
   const long result = SystemCall(SYS_close, fd);
   return result == -EINTR ? 0 : static_cast<int>(result);
 }
 
-// The bytes that were read or written, possibly fewer than were asked for.
+// Returns the number of bytes read or written, possibly fewer than requested.
 inline ssize_t Read(int fd, void* to, size_t size_bytes) {
   return SystemCallUntilDone(SYS_read, fd, to, size_bytes);
 }
@@ -67,8 +67,8 @@ inline ssize_t Pwrite(int fd, const void* from, size_t size_bytes, uint64_t offs
   return SystemCallUntilDone(SYS_pwrite64, fd, from, size_bytes, offset);
 }
 
-// Commands that neither wait nor take a pointer: F_DUPFD_CLOEXEC, F_GETFL, F_GET_SEALS and the
-// like.
+// Only for commands that neither wait nor take a pointer: F_DUPFD_CLOEXEC, F_GETFL, F_GET_SEALS and
+// the like.
 inline int Fcntl(int fd, int command, long argument = 0) {
   return static_cast<int>(SystemCall(SYS_fcntl, fd, command, argument));
 }
@@ -101,9 +101,9 @@ inline int Ftruncate(int fd, uint64_t size_bytes) {
   return static_cast<int>(SystemCallUntilDone(SYS_ftruncate, fd, size_bytes));
 }
 
-// Once, with mode 0: a file system in memory gives up at a signal, and takes back what it has
-// allocated, so where a timer's signals are quick it would be made for ever.  Where the file system
-// knows no such call: -EOPNOTSUPP, while the C library's posix_fallocate() writes zeros then.
+// Mode 0, not repeated.  A file system in memory stops at a signal and undoes its allocation, so
+// with a fast timer the call would be repeated for ever.  If the file system does not support the
+// call it returns -EOPNOTSUPP, while the C library's posix_fallocate() writes zeros then.
 inline int Fallocate(int fd, uint64_t offset, uint64_t size_bytes) {
   return static_cast<int>(SystemCall(SYS_fallocate, fd, 0, offset, size_bytes));
 }
@@ -122,19 +122,19 @@ inline int Rename(const char* old_path, const char* new_path) {
   return RenameAt(AT_FDCWD, old_path, AT_FDCWD, new_path);
 }
 
-// The length of the link's text, which has no zero behind it and may have been cut.
+// Returns the length of the link's text, which has no final zero and may have been cut.
 inline ssize_t Readlink(const char* path, char* text, size_t room_bytes) {
   return SystemCall(SYS_readlinkat, AT_FDCWD, path, text, room_bytes);
 }
-// The length, with the zero behind it.
+// Returns the length, including the final zero.
 inline ssize_t Getcwd(char* text, size_t room_bytes) {
   return SystemCall(SYS_getcwd, text, room_bytes);
 }
 
-// Memory.  The host's mmap() may be a function of its own, or ours
-// (allocator/overrides/mmap_override.h): neither hears of these.
+// Memory.  The host's mmap() may be a function of its own, or ours (allocator/overrides/mmap_override.h):
+// these calls bypass both.
 
-// Whether what Mmap() answered is an address.
+// Whether the result of Mmap() is an address.
 inline bool IsAddress(void* answer) {
   return reinterpret_cast<uintptr_t>(answer) < -uintptr_t{4095};
 }
@@ -155,7 +155,7 @@ inline int Mprotect(void* pages, size_t size_bytes, int protection) {
 
 // Waiting.
 
-// Once: -EINTR is a wait that was cut short.
+// Not repeated: -EINTR is a wait that was cut short.
 inline int Nanosleep(const timespec& pause) {
   return static_cast<int>(SystemCall(SYS_nanosleep, &pause, 0));
 }
@@ -169,7 +169,7 @@ inline pid_t Gettid() { return static_cast<pid_t>(SystemCall(SYS_gettid)); }
 inline int Kill(pid_t process, int signal) {
   return static_cast<int>(SystemCall(SYS_kill, process, signal));
 }
-// Of the calling process; either pointer may be null.
+// Acts on the calling process; either pointer may be null.
 inline int Prlimit(int resource, const rlimit* wanted, rlimit* found) {
   return static_cast<int>(SystemCall(SYS_prlimit64, 0, resource, wanted, found));
 }

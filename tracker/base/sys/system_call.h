@@ -1,8 +1,8 @@
-// A system call by the instruction itself.
+// Makes a system call by the machine instruction.
 //
 // The C library's functions of the same names set errno, and many of them are cancellation points:
-// a thread that somebody has cancelled would end in them, which here is inside of malloc.  What is
-// below does neither.  raw_calls.h has the calls by name.
+// a cancelled thread would end in them, which here is inside malloc.  The functions below do
+// neither. raw_calls.h has the calls by name.
 #ifndef ALLOMON_TRACKER_BASE_SYS_SYSTEM_CALL_H_
 #define ALLOMON_TRACKER_BASE_SYS_SYSTEM_CALL_H_
 
@@ -20,8 +20,8 @@
 
 namespace allomon::internal::sys {
 
-// What the kernel answered: a value, or an errno's number below 0, from -4095 on.
-// Async-signal-safe.  Cost: the call itself.
+// Returns the kernel's result: a value, or a negative errno, from -4095 on.  Async-signal-safe.
+// Cost: the call itself.
 inline long SystemCall6(long number, long a, long b, long c, long d, long e, long f) {
 #ifdef __x86_64__
   long result;
@@ -49,7 +49,7 @@ long AsWord(Value value) {
   }
 }
 
-// With up to six arguments: numbers, and pointers.
+// Makes a system call with up to six arguments: numbers, and pointers.
 template <typename... Values>
 long SystemCall(long number, Values... values) {
   static_assert(sizeof...(values) <= 6);
