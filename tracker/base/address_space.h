@@ -1,5 +1,5 @@
-// How much address space a process may have: what is mapped in advance of its use takes a share
-// of that, so that a host below `ulimit -v` keeps the rest.
+// The address space that a process may have.  Memory that is mapped before its use takes only a
+// share of it, so that a host under `ulimit -v` keeps the rest.
 #ifndef ALLOMON_TRACKER_BASE_ADDRESS_SPACE_H_
 #define ALLOMON_TRACKER_BASE_ADDRESS_SPACE_H_
 
@@ -10,8 +10,8 @@
 
 namespace allomon::internal {
 
-// One of `parts` equal parts of RLIMIT_AS, in bytes; SIZE_MAX without a limit.  Asked anew each
-// time, since hosts change their limits.  Async-signal-safe.  Cost: a system call.
+// Returns one of `parts` equal parts of RLIMIT_AS, in bytes; SIZE_MAX without a limit.  Reads the
+// limit each time, since hosts change it.  Async-signal-safe.  Cost: a system call.
 inline size_t AddressSpacePartBytes(size_t parts) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;

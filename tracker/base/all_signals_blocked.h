@@ -5,8 +5,8 @@
 
 namespace allomon::internal {
 
-// While one exists, no handler runs on its thread.  A thread that is made meanwhile has all signals
-// blocked for good.
+// While one exists, no handler runs on its thread.  A thread that is created meanwhile has all
+// signals blocked permanently.
 class AllSignalsBlocked {
  public:
   AllSignalsBlocked() {

@@ -71,7 +71,7 @@ class ByteReader {
     return text;
   }
 
-  // The string that starts `offset` bytes further on; this reader stays put.
+  // Returns the string that starts `offset` bytes ahead; the reader does not move.
   const char* StringAt(uint64_t offset) const {
     ByteReader reader = *this;
     reader.Skip(offset);

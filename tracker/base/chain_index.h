@@ -1,18 +1,18 @@
-// From a hash to the numbers of records in own memory: chains that share one array of heads, which
+// A hash index to the numbers of records in own memory: chains that share one array of heads, which
 // grows by one head for each record (linear hashing: Litwin 1980; Larson 1988).
 //
-// Find() takes no lock and may miss a record whose chain is being split.  A thread that does not
-// find takes the owner's lock, looks again, and only then inserts.  Insert() and Remove() under
-// that lock: Insert() splits one chain, so growth never makes a thread wait for more than a chain's
-// length.
+// Find() takes no lock and may miss a record whose chain is being split.  A thread that finds
+// nothing takes the owner's lock, searches again, and only then inserts.  Insert() and Remove() are
+// called under that lock.  Insert() splits one chain, so growth never makes a thread wait for
+// longer than one chain takes.
 //
-// The records are the user's, who gives each call a Records:
+// The records are the user's, which passes a Records to each call:
 //
 //   std::atomic<uint32_t>& Next(uint32_t number) const;  // the next one's number; 0: none
 //   uint64_t HashOf(uint32_t number) const;
 //
-// A record that was taken out keeps its Next(), so that a thread which stands on it goes on.  Cost:
-// a probe reads the head and a record or two.
+// A removed record keeps its Next(), so that a thread at it can go on.  Cost: a probe reads the
+// head and a record or two.
 #ifndef ALLOMON_TRACKER_BASE_CHAIN_INDEX_H_
 #define ALLOMON_TRACKER_BASE_CHAIN_INDEX_H_
 
@@ -23,7 +23,7 @@
 
 namespace allomon::internal {
 
-// Multiplications spread the low bits upwards, shifts bring the high ones down.
+// Multiplications spread the low bits upwards, shifts bring the high bits down.
 constexpr uint64_t Mix(uint64_t a, uint64_t b) {
   uint64_t hash = (a ^ (b * 0x9e3779b97f4a7c15)) * 0xd1342543de82ef95;
   hash ^= hash >> 32;
@@ -31,14 +31,15 @@ constexpr uint64_t Mix(uint64_t a, uint64_t b) {
   return hash ^ hash >> 32;
 }
 
-// Of at most kMost records.  Constant-initialised.
+// An index of at most kMost records.  Initialised at compile time.
 template <uint32_t kMost>
 class ChainIndex {
  public:
-  // The number for which is(number) holds; 0 if there is none, or if it was missed.
+  // Returns the number for which is(number) holds; 0 if there is no such record, or if it was
+  // missed.
   template <typename Records, typename Is>
   uint32_t Find(uint64_t hash, const Records& records, Is is) const {
-    // Pairs with the release in Insert() and Split(): the heads below the count are there.
+    // Pairs with the release in Insert() and Split(): the heads below the count are visible.
     const uint32_t count = count_.load(std::memory_order_acquire);
     if (count == 0) return 0;
     uint32_t number = heads_.At(PlaceOf(hash, count)).load(std::memory_order_acquire);
@@ -52,8 +53,8 @@ class ChainIndex {
   // Makes room for one record more; false when own memory is exhausted.
   bool Reserve() { return heads_.Reserve(count_.load(std::memory_order_relaxed) + kFirstHeads); }
 
-  // After a Reserve() that was granted, of a record that is filled.  The number of records that it
-  // has looked at.
+  // Inserts a complete record after a successful Reserve().  Returns the number of records that it
+  // has visited.
   template <typename Records>
   uint32_t Insert(uint32_t number, const Records& records) {
     uint32_t count = count_.load(std::memory_order_relaxed);
@@ -62,7 +63,7 @@ class ChainIndex {
     return ++used_ > count ? Split(count, records) : 0;
   }
 
-  // Of a record whose hash has not changed; nothing if it was taken out before.
+  // Removes a record whose hash has not changed; does nothing if it was removed before.
   template <typename Records>
   void Remove(uint32_t number, const Records& records) {
     const uint32_t count = count_.load(std::memory_order_relaxed);
@@ -85,7 +86,8 @@ class ChainIndex {
  private:
   static constexpr uint32_t kFirstHeads = 256;
 
-  // Heads from the largest power of two on have taken their part of those that lie so much below.
+  // Heads from the largest power of two on have taken their records from the head at the same place
+  // in the lower half.
   static uint32_t PlaceOf(uint64_t hash, uint32_t count) {
     const uint32_t half = uint32_t{1} << (31 - __builtin_clz(count));
     const uint32_t place = static_cast<uint32_t>(hash) & (2 * half - 1);
@@ -95,18 +97,18 @@ class ChainIndex {
   template <typename Records>
   void Push(uint32_t place, uint32_t number, const Records& records) {
     std::atomic<uint32_t>& head = heads_.At(place);
-    // Release, since a thread may stand on the record while Split() moves it: what it is then led
-    // to may have been filled by a third thread.
+    // Release, since a thread may be at the record while Split() moves it: it then reaches a record
+    // that may have been filled by a third thread.
     records.Next(number).store(head.load(std::memory_order_relaxed), std::memory_order_release);
     head.store(number, std::memory_order_release);
   }
 
-  // The chain that the fresh head shares a place with is divided.  A thread that walks along it may
-  // be led into the fresh chain, and then misses the rest: see above.
+  // Divides the chain whose place the fresh head shares.  A thread that walks the chain may get
+  // into the fresh one, and then misses the rest: see above.
   template <typename Records>
   uint32_t Split(uint32_t count, const Records& records) {
     uint32_t steps = 0;
-    if (heads_.Find(count) == nullptr) return 0;  // own memory is exhausted: chains get longer
+    if (heads_.Find(count) == nullptr) return 0;  // own memory is exhausted: longer chains
     const uint32_t half = uint32_t{1} << (31 - __builtin_clz(count));
     std::atomic<uint32_t>* link = &heads_.At(count - half);
     for (uint32_t number; (number = link->load(std::memory_order_relaxed)) != 0;) {

@@ -10,7 +10,7 @@
 namespace allomon::internal {
 namespace {
 
-// One line of output.  It is put together on the stack, so that one call writes it.
+// One line of output.  It is built on the stack, so that one call writes it.
 class Line {
  public:
   void Add(const char* text) {

@@ -1,5 +1,5 @@
-// Invariants that run in debug builds: each check names the invariant that it executes, by its name
-// in a README.md.
+// Invariants that are checked in debug builds: each check cites an invariant by its name in a
+// README.md.
 //
 //   ALLOMON_DCHECK("inv.pin.lifo", pin_ == &thread.pins[thread.pins_used - 1]);
 //   ALLOMON_DCHECK_EQ("inv.example.count", thread.counted_pins, 0);

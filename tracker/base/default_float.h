@@ -1,8 +1,8 @@
-// Floating point of our own in the host's threads.
+// Protects our floating point computations in the host's threads.
 //
-// A host may have exceptions trapped (feenableexcept), another direction of rounding, or subnormal
-// numbers taken for 0, and may ask later which exceptions were raised.  Neither may our
-// computations be seen there, nor may they be computed otherwise.
+// A host may have exceptions trapped (feenableexcept), another rounding mode, or subnormal numbers
+// flushed to 0, and may read later which exceptions were raised.  Our computations must not be
+// visible there, nor may the host's settings change their results.
 #ifndef ALLOMON_TRACKER_BASE_DEFAULT_FLOAT_H_
 #define ALLOMON_TRACKER_BASE_DEFAULT_FLOAT_H_
 
@@ -10,20 +10,21 @@
 
 namespace allomon::internal {
 
-// While one exists its thread computes as a program does that has just started; then the host's
-// state is there again, flags included.  No code of a user runs inside: what it computes is the
-// host's.
+// While one exists its thread has the floating point state of a fresh program.  Afterwards the
+// host's state is restored, flags included.  No user code runs inside: its computations belong to
+// the host.
 //
-// Of x86-64 only the SSE unit is meant: nothing of ours uses the x87 unit.  (The kernel starts each
-// signal handler with the defaults there, and puts the interrupted state back.)  Five instructions,
-// some 10 ns; async-signal-safe.
+// On x86-64 only the SSE unit is covered, since our code does not use the x87 unit.  (The kernel
+// starts each signal handler with the defaults there, and restores the interrupted state.) Five
+// instructions, some 10 ns; async-signal-safe.
 //
-// The compiler knows nothing of the state.  What is computed inside must be read from memory after
-// the constructor, and be in memory before the destructor, as the fields of a session are.
+// The compiler does not know about this state.  Operands of computations inside must be read from
+// memory after the constructor, and results must be in memory before the destructor, like the
+// fields of a session.
 class DefaultFloat {
  public:
 #if defined(__x86_64__)
-  // By a copy, so that the object itself may be in a register.
+  // Uses a copy, so that the object itself may be in a register.
   DefaultFloat() {
     uint32_t host;
     asm volatile("stmxcsr %0" : "=m"(host) : : "memory");
@@ -45,7 +46,8 @@ class DefaultFloat {
 #else
 #error "the state of floating point of this processor is not known"
 #endif
-  // The same value, which the compiler has computed by here: for one that is returned.
+  // Returns the same value, which the compiler has computed before this point; for a result that is
+  // returned.
   static double Computed(double value) {
 #if defined(__x86_64__)
     asm volatile("" : "+x"(value));
@@ -60,7 +62,7 @@ class DefaultFloat {
 
  private:
 #if defined(__x86_64__)
-  // All exceptions masked, to the nearest, no flag.
+  // All exceptions masked, rounding to nearest, no flag.
   static constexpr uint32_t kDefault = 0x1f80;
   uint32_t host_;
 #elif defined(__aarch64__)

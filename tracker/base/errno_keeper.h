@@ -1,5 +1,5 @@
-// Keeps errno: a sample is made behind a malloc or free that succeeds, and the program must not see
-// it in errno.
+// Keeps errno: a sample is made after a successful malloc or free, and must not change the errno
+// that the program sees.
 #ifndef ALLOMON_TRACKER_BASE_ERRNO_KEEPER_H_
 #define ALLOMON_TRACKER_BASE_ERRNO_KEEPER_H_
 
@@ -7,7 +7,7 @@
 
 namespace allomon {
 
-// Behind the scope errno is what it was before.
+// Restores errno at the end of the scope.
 class ErrnoKeeper {
  public:
   ErrnoKeeper() = default;

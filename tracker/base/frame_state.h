@@ -1,4 +1,4 @@
-// The registers that a walk of the stack goes by.
+// The registers with which a walk of the stack begins.
 #ifndef ALLOMON_TRACKER_BASE_FRAME_STATE_H_
 #define ALLOMON_TRACKER_BASE_FRAME_STATE_H_
 
@@ -6,7 +6,7 @@
 
 namespace allomon {
 
-// Where a walk starts: a pc, and the register values on entry to the instruction there.  They may
+// The start of a walk: a pc, and the register values on entry to the instruction there.  They may
 // be wrong: a walk from a wrong state yields a wrong stack and does no harm.
 struct FrameState {
   uintptr_t pc;

@@ -18,8 +18,8 @@
 
 namespace allomon::internal {
 
-// Not recursive.  inv.lock.owner: the thread that lets a mutex go is the one that took it, and no
-// thread takes a mutex that it holds.  Debug builds alone know the owner.
+// Not recursive. inv.lock.owner: the thread that releases a mutex is the one that took it, and no
+// thread takes a mutex that it holds.  Only debug builds know the owner.
 class ALLOMON_LOCKABLE Mutex {
  public:
   void lock() ALLOMON_ACQUIRE() {
@@ -33,11 +33,12 @@ class ALLOMON_LOCKABLE Mutex {
     mutex_.unlock();
   }
 
-  // Whether the calling thread holds the mutex, for ALLOMON_DCHECK alone: a release build does
-  // not know and answers true.
+  // Whether the calling thread holds the mutex.  Only for ALLOMON_DCHECK: a release build does not
+  // know and returns true.
   bool IsHeldForCheck() const { return !kDebugChecks || IsHeldByMe(); }
 
-  // In the child of a fork: a thread that the child does not have may hold the mutex.
+  // Called in the child of a fork, because a thread that the child does not have may hold the
+  // mutex.
   void ResetInForkedChild() {
     new (&mutex_) std::mutex;
     NoteOwner(0);
@@ -70,9 +71,9 @@ class ALLOMON_SCOPED_LOCKABLE MutexHolder {
 
 class Condition {
  public:
-  // Lets the mutex go while it waits.  Wakes without cause: the caller looks at its condition in
-  // a loop.  Unlike the C library's, it is no point of cancellation: a cancelled thread would leave
-  // what it waits in as it is, such as a world that it has stopped.
+  // Releases the mutex while it waits.  May wake up spuriously, so the caller checks its condition
+  // in a loop.  Unlike the C library's, it is no cancellation point: a cancelled thread would
+  // abandon the state that it waits in, such as a stopped world.
   void Wait(Mutex& mutex) ALLOMON_REQUIRES(mutex) {
     int former = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &former);
@@ -86,7 +87,8 @@ class Condition {
   void NotifyOne() { condition_.notify_one(); }
   void NotifyAll() { condition_.notify_all(); }
 
-  // In the child of a fork: the variable remembers waiters that the child does not have.
+  // Called in the child of a fork, because the variable counts waiters that the child does not
+  // have.
   void ResetInForkedChild() { new (&condition_) std::condition_variable; }
 
  private:

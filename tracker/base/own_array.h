@@ -1,8 +1,10 @@
-// An array of own memory whose elements never move, mapped as it is used, and unmapped by Clear().
-// Indexes are from 0.  It has no destructor: one of the process lives as long as the process.
+// An array in own memory whose elements never move.  It is mapped as it is used, and unmapped by
+// Clear().  Indexes begin at 0.  It has no destructor, so a global one lives as long as the
+// process.
 //
-// Reserve() under a lock of the owner's.  At() of a reserved index: any thread that has learnt of
-// the reservation by an acquire; no lock, two loads.  Nothing allocates from malloc.
+// Reserve() is called under a lock of the owner's.  At() of a reserved index may be called by any
+// thread that has learnt of the reservation by an acquire: no lock, two loads.  Nothing calls
+// malloc.
 #ifndef ALLOMON_TRACKER_BASE_OWN_ARRAY_H_
 #define ALLOMON_TRACKER_BASE_OWN_ARRAY_H_
 
@@ -22,7 +24,7 @@ class OwnArray {
   OwnArray(const OwnArray&) = delete;
   OwnArray& operator=(const OwnArray&) = delete;
 
-  // False when own memory is exhausted, or `index` is kMost or more.
+  // Returns false if own memory is exhausted, or `index` is kMost or more.
   bool Reserve(uint32_t index) {
     if (index >= kMost) return false;
     if (pages_ == nullptr) {

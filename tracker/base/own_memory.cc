@@ -20,7 +20,7 @@ void* MapPages(size_t size_bytes) {
 
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 
-// A huge page is aligned, so more is mapped than is asked for, and what is too much at both ends is
+// A huge page is aligned, so more is mapped than requested, and the excess at both ends is
 // unmapped.
 void* MapAligned(size_t size_bytes) {
   char* const mapped = static_cast<char*>(MapPages(size_bytes + kHugePageBytes));
@@ -88,7 +88,7 @@ bool BumpArena::EnsureChunk(size_t index) {
   const std::atomic<char*>& chunk = chunks_[index];
   if (chunk.load(std::memory_order_acquire) != nullptr) return true;
   if (index >= kFirstDenseChunk) MapDenseChunks(index - index % kDenseChunks);
-  // Near the end of the budget there may be room for one.
+  // Near the end of the budget there may be room for a single chunk.
   if (chunk.load(std::memory_order_acquire) != nullptr) return true;
   char* const fresh = static_cast<char*>(OwnMemory::Map(kChunkBytes));
   if (fresh == nullptr) return false;
@@ -101,11 +101,12 @@ BumpArena::Ref BumpArena::Allocate(size_t size_bytes) {
   const uint64_t rounded = size_bytes == 0 ? 8 : (size_bytes + 7) & ~uint64_t{7};
   uint64_t next = next_byte_.load(std::memory_order_relaxed);
   while (true) {
-    // A piece never straddles two chunks: the rest of the first is given up.
+    // A piece never straddles two chunks: the rest of the first is left unused.
     const uint64_t room = kChunkBytes - next % kChunkBytes;
     const uint64_t start = rounded <= room ? next : next + room;
     const size_t chunk = start / kChunkBytes;
-    // Nothing is taken before it is there, so a time without memory does not use up the arena.
+    // The chunk is mapped before the piece is taken, so a temporary lack of memory does not use up
+    // the arena.
     if (chunk >= kChunks || !EnsureChunk(chunk)) return 0;
     if (next_byte_.compare_exchange_weak(next, start + rounded, std::memory_order_relaxed)) {
       return static_cast<Ref>(start / 8);

@@ -22,14 +22,14 @@ class OwnMemory {
   // Zero-filled pages, or nullptr past the budget or when the kernel refuses.  `size_bytes` is
   // rounded up to whole pages.
   static void* Map(size_t size_bytes);
-  // The same for memory that will be touched all over, in no order: whole pages of 2 MiB.  When all
-  // of it is in use, MakeDense() asks the kernel to join them in the background, so that a look-up
-  // does not also miss the cache of addresses.  Were it asked for before, one touch would clear 2
-  // MiB in the middle of a malloc: 0.13 ms, and 5 ms in a virtual machine that has no such page
+  // The same for memory that will be touched everywhere, in no order: whole pages of 2 MiB.  When
+  // all of it is in use, MakeDense() tells the kernel to join them in the background, so that
+  // look-ups do not also miss the address cache.  If it were called earlier, one touch would clear
+  // 2 MiB in the middle of a malloc: 0.13 ms, and 5 ms in a virtual machine that has no such page
   // yet.
   static void* MapForDense(size_t size_bytes);
   static void MakeDense(void* pages, size_t size_bytes);
-  // For memory that is guarded by a lock.  Memory that is published without a lock is never
+  // Only for memory that is guarded by a lock.  Memory that is published without a lock is never
   // unmapped.
   static void Unmap(void* pages, size_t size_bytes);
 
@@ -44,7 +44,8 @@ class OwnMemory {
 };
 
 // Hands out pieces of mapped chunks and never takes one back.  Pieces are 8-aligned and
-// zero-filled.  A reference of 32 bits names a piece, so that tables are half as large as with
+// zero-filled.  A 32-bit reference identifies a piece, so that tables are half as large as with
+// pointers.
 // pointers.
 //
 // Thread safe, lock free.  Cost: one compare-exchange; a page fault for each fresh page.
@@ -52,7 +53,7 @@ class BumpArena {
  public:
   using Ref = uint32_t;  // in units of 8 bytes; 0 is "none"
 
-  // 0 when own memory is exhausted or `size_bytes` exceeds kChunkBytes.
+  // Returns 0 if own memory is exhausted or `size_bytes` exceeds kChunkBytes.
   Ref Allocate(size_t size_bytes);
   void* At(Ref ref) const;
 
@@ -60,7 +61,7 @@ class BumpArena {
 
  private:
   static constexpr size_t kChunks = 4096;  // 1 GiB in all
-  // From this chunk on they are mapped by the dozen, which makes a page of 2 MiB.
+  // Chunks from this one on are mapped several at once, which makes a page of 2 MiB.
   static constexpr size_t kFirstDenseChunk = 16;
   static constexpr size_t kDenseChunks = 8;
 
@@ -68,12 +69,13 @@ class BumpArena {
   void MapDenseChunks(size_t first);
   void AddChunk(size_t index, char* memory);
 
-  // The next free byte, counted over all chunks.  Starts at 8 so that 0 means "none".
+  // The next free byte, counted over all chunks.  Starts at 8 so that 0 is free to mark a missing
+  // piece.
   std::atomic<uint64_t> next_byte_{8};
   std::atomic<char*> chunks_[kChunks] = {};
 };
 
-// An array that grows by mapping, whose elements never move.  T must be valid when all its bytes
+// An array that grows by mapping and whose elements never move.  T must be valid when all its bytes
 // are zero.  At() may be called for any index that Reserve() has accepted.
 template <typename T, size_t kSegmentElements, size_t kSegments>
 class SegmentedArray {

@@ -1,4 +1,4 @@
-// The frame that a signal interrupted, from the context that its handler is given.
+// The frame that a signal interrupted, from its handler's context.
 //
 // Any signal handler that was installed with SA_SIGINFO: no allocation, no lock, no call.
 #ifndef ALLOMON_TRACKER_BASE_SIGNAL_FRAME_H_
@@ -12,9 +12,9 @@
 
 namespace allomon::internal {
 
-// `context` is the handler's third argument, a ucontext_t.  pc is the instruction that was
-// interrupted, or that faulted, so a walk looks it up as it is.  All zero on architectures whose
-// context has a layout that is not known here.
+// Returns the interrupted frame.  `context` is the handler's third argument, a ucontext_t. pc is
+// the instruction that was interrupted, or that faulted, so a walk looks it up unchanged.  All zero
+// on architectures whose context layout is not known here.
 inline FrameState InterruptedFrame(const void* context) {
   [[maybe_unused]] const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)

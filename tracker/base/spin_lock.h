@@ -2,9 +2,9 @@
 // taken by pthread_atfork handlers.
 //
 // Not recursive.  A holder never allocates, never calls user code and never blocks, so a waiter
-// yields for microseconds.  Waiting is no cancellation point: a thread that somebody has cancelled
-// would end in malloc, with the host's locks.  A lock that a signal handler may take, too, is a
-// TickSafeLock (core/).
+// yields for microseconds.  Waiting is no cancellation point: a cancelled thread would end in
+// malloc, with the host's locks held.  A lock that a signal handler may take is a TickSafeLock
+// (core/).
 //
 // The exception is fork: atfork handlers of the host run between LockAroundFork() and
 // UnlockAfterFork(), and may allocate, start and stop.  For the forking thread, which has the lock
@@ -43,8 +43,8 @@ class ALLOMON_LOCKABLE SpinLock {
     word_.store(kFree, std::memory_order_release);
   }
 
-  // Whether the calling thread holds the lock, for ALLOMON_DCHECK alone: a release build does not
-  // know the owner and answers true.
+  // Whether the calling thread holds the lock.  Only for ALLOMON_DCHECK: a release build does not
+  // know the owner and returns true.
   bool IsHeldForCheck() const {
     return !kDebugChecks || IsHeldByMe() || word_.load(std::memory_order_relaxed) == pthread_self();
   }
@@ -57,16 +57,16 @@ class ALLOMON_LOCKABLE SpinLock {
     pthread_t found = kFree;
     if (!TryChange(&found, pthread_self()) && found != pthread_self()) WaitSlow(pthread_self());
   }
-  // In the parent and in the child: the surviving thread keeps its pthread_self().
+  // Called in the parent and in the child: the surviving thread keeps its pthread_self().
   void UnlockAfterFork() ALLOMON_RELEASE() {
-    // A fork inside of an atfork handler has let the lock go already.
+    // A fork inside an atfork handler has released the lock already.
     if (word_.load(std::memory_order_relaxed) != pthread_self()) return;
     word_.store(kFree, std::memory_order_release);
   }
 
  private:
-  // Values of word_.  Any other is the pthread_self() of the thread that forks; it is the address
-  // of the thread's control block, and so neither of these two.
+  // Values of word_. Any other value is the pthread_self() of the forking thread: the address of
+  // its control block, and so neither of these two.
   static constexpr pthread_t kFree = 0;
   static constexpr pthread_t kHeld = 1;
 
@@ -80,7 +80,7 @@ class ALLOMON_LOCKABLE SpinLock {
     for (uint32_t look = 0; !TryChange(&found, to); found = kFree, ++look) PauseBetweenLooks(look);
   }
 
-  // The owner is known to debug builds alone.
+  // Only debug builds know the owner.
   void NoteOwner(pthread_t owner) {
     if constexpr (kDebugChecks) owner_.store(owner, std::memory_order_relaxed);
   }
@@ -90,8 +90,8 @@ class ALLOMON_LOCKABLE SpinLock {
   std::atomic<pthread_t> owner_{0};
 };
 
-// Holds a lock for the length of a scope.  In place of std::lock_guard, which clang's analysis does
-// not see through.
+// Holds a lock for the length of a scope.  Replaces std::lock_guard, which clang's analysis does
+// not understand.
 class ALLOMON_SCOPED_LOCKABLE SpinLockHolder {
  public:
   explicit SpinLockHolder(SpinLock& lock) ALLOMON_ACQUIRE(lock) : lock_(lock) { lock_.lock(); }

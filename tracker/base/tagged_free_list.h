@@ -1,7 +1,7 @@
-// A free list that all threads share, and what one thread keeps of it for itself.
+// A free list that all threads share, and a thread's own cache of free elements.
 //
-// Elements are named by numbers of 32 bits.  The link of a free element belongs to the user of
-// the list, who gives each call a Links:
+// Elements are identified by 32-bit numbers.  The link of a free element belongs to the user of the
+// list, which passes a Links to each call:
 //
 //   struct Links {
 //     static constexpr uint32_t kNone = 0;             // the number that names no element
@@ -9,11 +9,11 @@
 //     void SetNext(uint32_t element, uint32_t next) const;  // relaxed atomic store
 //   };
 //
-// Next() may be asked for the link of an element that another thread has popped meanwhile.  Its
-// result is then thrown away, so it may be any number, but the memory must still be readable:
-// what was ever in a list is never unmapped.
+// Next() may be called for an element that another thread has popped meanwhile.  Its result is then
+// discarded, so it may be any number, but the memory must still be readable: elements that were
+// ever in a list are never unmapped.
 //
-// inv.free.once (tracker/README.md): an element is in one place, in the list, in one thread's
+// inv.free.once (tracker/README.md): an element is in one place only: in the list, in one thread's
 // cache, or in use.
 #ifndef ALLOMON_TRACKER_BASE_TAGGED_FREE_LIST_H_
 #define ALLOMON_TRACKER_BASE_TAGGED_FREE_LIST_H_
@@ -27,12 +27,12 @@ namespace allomon::internal {
 
 // Thread safe, lock free, async-signal-safe.  Last in, first out.
 //
-// The head is one word: the first element below, a tag above.  Every push and pop changes the
-// tag.  A pop reads the head and then the first element's link; if another thread pops that
-// element, and pushes it back over another successor, before the exchange, the head names the
-// same element (ABA) but has another tag, and the exchange fails.  A tag comes back after 2^32
-// changes: a thread would have to be stopped between two instructions for minutes, and to the
-// very change.
+// The head is one word: the first element in the low half, a tag in the high half.  Every push and
+// pop changes the tag.  A pop reads the head and then the first element's link.  If another thread
+// pops that element before the exchange, and pushes it back over another successor, the head names
+// the same element (ABA) but has another tag, and the exchange fails.  A tag returns after 2^32
+// changes: a thread would have to be stopped between two instructions for minutes, until exactly
+// that change.
 template <typename Links>
 class TaggedFreeList {
  public:
@@ -40,10 +40,10 @@ class TaggedFreeList {
   uint32_t Pop(const Links& links);
   void Push(const Links& links, uint32_t element) { PushChain(links, element, element); }
 
-  // The same for several at once, by one exchange.  Elements of a chain are linked from its first
-  // to its last one.  PopChain() returns the first of at most `most` and sets *last and *count;
-  // kNone if the list is empty.  It asks for the links of elements that others have popped
-  // meanwhile, so these must lead to elements for ever.
+  // The same for several elements, by one exchange.  A chain is linked from its first to its last
+  // element.  PopChain() returns the first of at most `most` and sets *last and *count; kNone if
+  // the list is empty.  It reads the links of elements that other threads have popped meanwhile, so
+  // these must lead to elements for ever.
   void PushChain(const Links& links, uint32_t first, uint32_t last);
   uint32_t PopChain(const Links& links, uint32_t most, uint32_t* last, uint32_t* count);
 
@@ -62,7 +62,7 @@ inline uint32_t TaggedFreeList<Links>::Pop(const Links& links) {
   uint64_t head = head_.load(std::memory_order_acquire);
   while (First(head) != Links::kNone) {
     const uint32_t next = links.Next(First(head));
-    // Acquire pairs with the release in Push(): the element's last user is done with it.
+    // Acquire pairs with the release in Push(): the element's last user is finished with it.
     if (head_.compare_exchange_weak(head, Changed(head, next), std::memory_order_acquire)) {
       return First(head);
     }
@@ -74,7 +74,7 @@ template <typename Links>
 inline void TaggedFreeList<Links>::PushChain(const Links& links, uint32_t first, uint32_t last) {
   uint64_t head = head_.load(std::memory_order_relaxed);
   do {
-    // The head alone can be looked at without a lock.
+    // Only the head can be checked without a lock.
     ALLOMON_DCHECK_NE("inv.free.once", first, First(head));
     links.SetNext(last, First(head));
     // Release pairs with the acquire in Pop().
@@ -82,7 +82,7 @@ inline void TaggedFreeList<Links>::PushChain(const Links& links, uint32_t first,
                                         std::memory_order_relaxed));
 }
 
-// If the head is what it was, so is the whole chain: every change of the list changes the tag.
+// An unchanged head means an unchanged chain: every change of the list changes the tag.
 template <typename Links>
 inline uint32_t TaggedFreeList<Links>::PopChain(const Links& links, uint32_t most, uint32_t* last,
                                                 uint32_t* count) {
@@ -102,28 +102,29 @@ inline uint32_t TaggedFreeList<Links>::PopChain(const Links& links, uint32_t mos
   return Links::kNone;
 }
 
-// Free elements that one thread keeps for itself, so that taking again what it released costs no
+// Free elements that one thread keeps for itself, so that reusing its released elements costs no
 // locked instruction: `kLists` lists of at most `kMaxElements` each.
 //
 // Plain data of one thread, valid and empty when all bytes are zero.  A signal handler that
-// interrupts a change of the same thread's cache finds `in_use` set: the cache then looks empty to
-// Pop() and full to Push(), and the handler goes to the shared list.  A thread that ends must
-// Drain() its cache, else the elements in it are lost.
+// interrupts a change of the same thread's cache finds `in_use` set.  The cache then looks empty to
+// Pop() and full to Push(), and the handler uses the shared list.  A thread that ends must Drain()
+// its cache, else the elements in it are lost.
 template <typename Links, uint32_t kLists, uint32_t kMaxElements>
 class ThreadFreeCache {
  public:
-  // kNone if the list is empty or the cache is in use.
+  // Returns kNone if the list is empty or the cache is in use.
   uint32_t Pop(const Links& links, uint32_t list);
-  // False, and nothing done, if the list is full or the cache is in use.
+  // Returns false, and does nothing, if the list is full or the cache is in use.
   bool Push(const Links& links, uint32_t list, uint32_t element);
-  // Gives `count` elements of one list back, or takes at most so many: by one exchange.  Nothing is
-  // done if the list has less, or less room, or if the cache is in use.
+  // Spill() returns `count` elements of one list to `to`, Refill() takes at most `count`, each by
+  // one exchange.  They do nothing if the list has fewer elements, or less room, or if the cache is
+  // in use.
   void Spill(const Links& links, uint32_t list, uint32_t count, TaggedFreeList<Links>& to);
   void Refill(const Links& links, uint32_t list, uint32_t count, TaggedFreeList<Links>& from);
   // Gives one list back.
   void Drain(const Links& links, uint32_t list, TaggedFreeList<Links>& to);
 
-  // A change below this frame is in progress: the caller is a signal handler.
+  // True for a signal handler that has interrupted a change of the cache.
   bool in_use() const { return static_cast<const volatile bool&>(in_use_); }
 
  private:
@@ -132,7 +133,7 @@ class ThreadFreeCache {
     uint32_t count = 0;
   };
 
-  // The fences are for the compiler: signal handlers of this thread see the mark around the
+  // The fences are for the compiler: signal handlers of this thread must see the mark around the
   // change.
   class Change {
    public:
@@ -151,8 +152,8 @@ class ThreadFreeCache {
     ThreadFreeCache& cache_;
   };
 
-  // Stored and loaded as often as the code says.  An atomic costs a thread-local two instructions
-  // more, and a volatile member has no constant initialiser for clang.
+  // Volatile, so that each access in the code is made.  An atomic would cost a thread-local two
+  // more instructions, and a volatile member has no constant initialiser for clang.
   volatile bool& Mark() { return in_use_; }
 
   List lists_[kLists] = {};
@@ -169,7 +170,7 @@ __attribute__((always_inline)) inline uint32_t ThreadFreeCache<Links, kLists, kM
   if (list.count == 0) return Links::kNone;
   const uint32_t element = list.first;
   ALLOMON_DCHECK_NE("inv.free.once", element, Links::kNone);
-  // So that the caller's test for kNone is not executed behind this one for emptiness.
+  // Keeps the caller's test for kNone from being executed after this test for emptiness.
   if (element == Links::kNone) __builtin_unreachable();
   list.first = links.Next(element);
   --list.count;

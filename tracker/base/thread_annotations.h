@@ -1,4 +1,5 @@
-// Clang's thread safety analysis: which lock guards what, checked at compile time.
+// Macros for clang's thread safety analysis, which checks at compile time which lock guards which
+// data.
 //
 // `bazel build --config=thread_safety //...` checks them with clang and treats a finding as an
 // error; other compilers see nothing.  The names are those of clang's manual, "Thread Safety
@@ -12,16 +13,16 @@
 #define ALLOMON_ANNOTATION(attribute)
 #endif
 
-// Of a class: an object of it is a lock, or holds one for the length of its scope.
+// Attributes of a class: an object of it is a lock, or holds one for the length of its scope.
 #define ALLOMON_LOCKABLE ALLOMON_ANNOTATION(capability("mutex"))
 #define ALLOMON_SCOPED_LOCKABLE ALLOMON_ANNOTATION(scoped_lockable)
 
-// Of data: read and written only while the lock is held.
+// Attributes of data: it is read and written only while the lock is held.
 #define ALLOMON_GUARDED_BY(lock) ALLOMON_ANNOTATION(guarded_by(lock))
 #define ALLOMON_PT_GUARDED_BY(lock) ALLOMON_ANNOTATION(pt_guarded_by(lock))
 
-// Of a function: the caller holds the lock, does not hold it, or the function takes it or lets it
-// go.
+// Attributes of a function: the caller holds the lock or does not hold it, or the function takes or
+// releases it.
 #define ALLOMON_REQUIRES(...) ALLOMON_ANNOTATION(requires_capability(__VA_ARGS__))
 #define ALLOMON_EXCLUDES(...) ALLOMON_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define ALLOMON_ACQUIRE(...) ALLOMON_ANNOTATION(acquire_capability(__VA_ARGS__))
@@ -29,7 +30,8 @@
 #define ALLOMON_TRY_ACQUIRE(...) ALLOMON_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 #define ALLOMON_RETURNS_LOCK(lock) ALLOMON_ANNOTATION(lock_returned(lock))
 
-// Of a function whose locking the analysis cannot follow; a comment says why.
+// Attribute of a function whose locking the analysis cannot follow; a comment there gives the
+// reason.
 #define ALLOMON_NO_THREAD_SAFETY_ANALYSIS ALLOMON_ANNOTATION(no_thread_safety_analysis)
 
 #endif  // ALLOMON_TRACKER_BASE_THREAD_ANNOTATIONS_H_

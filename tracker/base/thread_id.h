@@ -1,5 +1,5 @@
-// The kernel's number of the calling thread, without a system call: a host's seccomp filter may
-// kill who makes one.
+// The kernel's id of the calling thread, without a system call: a host's seccomp filter may kill
+// the process for one.
 #ifndef ALLOMON_TRACKER_BASE_THREAD_ID_H_
 #define ALLOMON_TRACKER_BASE_THREAD_ID_H_
 
@@ -9,8 +9,8 @@
 
 namespace allomon::internal {
 
-// The C library notes the owner of a recursive mutex, by the number that it has from the kernel.
-// Right in a child of fork, too, but not behind a bare clone().  Any thread, inside malloc.
+// Reads the id from a recursive mutex, in which the C library stores the owner's kernel id.  Also
+// correct in a child of fork, but not after a bare clone().  Any thread, inside malloc.
 inline uint32_t OwnThreadId() {
   pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
   pthread_mutex_lock(&mutex);

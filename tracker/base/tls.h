@@ -1,4 +1,4 @@
-// How thread-local data of ours is reached: without a call, from anywhere.
+// The model of our thread-local data, which makes access possible without a call, from anywhere.
 #ifndef ALLOMON_TRACKER_BASE_TLS_H_
 #define ALLOMON_TRACKER_BASE_TLS_H_
 

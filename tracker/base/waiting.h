@@ -1,4 +1,4 @@
-// The pause of a thread that waits for a change which nobody announces.
+// The pause of a thread that waits for a change without a notification.
 #ifndef ALLOMON_TRACKER_BASE_WAITING_H_
 #define ALLOMON_TRACKER_BASE_WAITING_H_
 
@@ -10,8 +10,9 @@
 
 namespace allomon::internal {
 
-// Called between two looks, with the number of the look.  Yielding alone would starve a thread of
-// lower real-time priority on the same processor, for ever.  No cancellation point, sets no errno.
+// Pauses between two checks; `look` is the number of the check.  Yielding alone would starve a
+// thread of lower real-time priority on the same processor for ever.  No cancellation point, sets
+// no errno.
 inline void PauseBetweenLooks(uint32_t look) {
   constexpr timespec kPause = {0, 50000};
   if (look > 1000) {
