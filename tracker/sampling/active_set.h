@@ -1,4 +1,4 @@
-// The rates that a thread samples by: those of all sessions, as one stream of gaps.
+// The rates by which a thread samples: those of all sessions, as one stream of gaps.
 #ifndef ALLOMON_TRACKER_SAMPLING_ACTIVE_SET_H_
 #define ALLOMON_TRACKER_SAMPLING_ACTIVE_SET_H_
 

@@ -1,9 +1,9 @@
-// The only thing that an allocation pays for being sampled: subtract the block's words from a
-// thread-local number, and branch if it went below zero.
+// The only cost of sampling for an allocation: it subtracts the block's words from a thread-local
+// number, and branches if the result is below zero.
 //
-// The countdown holds the words that may still be allocated before the next hit; after a gap of g
-// it starts at g - 1, so the block that contains the g-th word makes it negative.  While the thread
-// is not sampling it stands at kNeverWords.
+// The countdown is the number of words that may still be allocated before the next hit.  After a
+// gap of g it starts at g - 1, so the block that contains the g-th word makes it negative.  While
+// the thread is not sampling it is kNeverWords.
 //
 // A countdown is written by its own thread, and by `start` on another thread (see "Threads" in
 // tracker/README.md).
@@ -33,12 +33,12 @@ namespace allomon::internal {
 extern __thread std::atomic<int64_t> countdown_words
     __attribute__((visibility("hidden"), ALLOMON_TLS_MODEL));
 
-// Returns true if the countdown went below zero: the caller must go on in JudgeAllocationSlow()
+// Returns true if the countdown went below zero: the caller must then call JudgeAllocationSlow()
 // with the same number of words.
 #ifndef ALLOMON_PORTABLE_COUNTDOWN
-// Two instructions: a `sub` to memory, which nothing of its own thread can interleave, and a branch
-// on its sign.  (A compiler may not merge an atomic load, subtraction and store into one `sub`; and
-// g++ 12 drops the far branch of an asm goto with outputs.)
+// Two instructions: a `sub` to memory, which other code on its thread cannot interleave, and a
+// branch on the sign.  (A compiler may not merge an atomic load, subtraction and store into one
+// `sub`; and g++ 12 drops the far branch of an asm goto with outputs.)
 static_assert(sizeof(countdown_words) == sizeof(int64_t), "the sub is of the number itself");
 __attribute__((always_inline)) inline bool CountDown(uint64_t words) {
   bool below_zero;
@@ -48,8 +48,8 @@ __attribute__((always_inline)) inline bool CountDown(uint64_t words) {
   return below_zero;
 }
 #else
-// One operation here, too: a thread that was preempted between a load and a store would overwrite a
-// wake-up, and no barrier would tell.
+// A single operation here as well: a thread that was preempted between a load and a store would
+// overwrite a wake-up, and no barrier would reveal it.
 inline bool CountDown(uint64_t words) {
   const int64_t taken = static_cast<int64_t>(words);
   return countdown_words.fetch_sub(taken, std::memory_order_relaxed) - taken < 0;

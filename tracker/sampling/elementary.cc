@@ -20,12 +20,12 @@ constexpr int kTableBits = 7;
 constexpr int kTableSize = 1 << kTableBits;
 constexpr int kIndexShift = kMantissaBits - kTableBits;
 
-// A number is taken as z * 2^k with z in [0.6875, 1.375).  So k is 0 for numbers next to 1, on
-// either side, and nothing cancels.
+// A number is split into z * 2^k with z in [0.6875, 1.375).  So k is 0 for numbers close to 1, on
+// either side, and there is no cancellation.
 constexpr uint64_t kLeastBits = 0x3fe6000000000000;
 constexpr double kLeast = 0.6875;
-// The place in the table of the numbers just above 1; that of the numbers just below is the one
-// before.  Places below 1 are 2^-8 wide, those above 2^-7.
+// The table index of the numbers just above 1; the index before it is for those just below.
+// Intervals below 1 are 2^-8 wide, those above 2^-7.
 constexpr int kOneIndex = 80;
 
 // log(z) = log(z * inverse) - log(inverse), where z * inverse is within 2^-7 of 1.
@@ -34,7 +34,7 @@ struct Place {
   double log_inverse;  // negated
 };
 
-// By the series of 2 artanh((x - 1) / (x + 1)), for x between 0.5 and 2.
+// The logarithm by the series of 2 artanh((x - 1) / (x + 1)), for x between 0.5 and 2.
 constexpr long double LogSeries(long double x) {
   const long double t = (x - 1) / (x + 1);
   long double power = t;
@@ -62,7 +62,7 @@ constexpr std::array<Place, kTableSize> MakePlaces() {
 
 constexpr std::array<Place, kTableSize> kPlaces = MakePlaces();
 
-// log(1 + r) - r for |r| <= 2^-7, where the ninth power no longer counts.
+// log(1 + r) - r for |r| <= 2^-7, where the ninth power is negligible.
 double LogTail(double r) {
   const double r2 = r * r;
   const double low = -1.0 / 2 + r * (1.0 / 3);
@@ -124,16 +124,16 @@ double Log(double x) {
   return large + (r + (LogTail(r) + whole * kLn2Low));
 }
 
-// The sum 1 + x is rounded.  The quotient takes the rounding out again, to first order (Kahan; see
-// Goldberg, "What every computer scientist should know about floating-point arithmetic", ACM
-// Computing Surveys 23 (1991), theorem 4).
+// The sum 1 + x is rounded.  The quotient cancels the rounding to first order (Kahan; see Goldberg,
+// "What every computer scientist should know about floating-point arithmetic", ACM Computing
+// Surveys 23 (1991), theorem 4).
 double Log1p(double x) {
   const double sum = 1 + x;
   return sum == 1 ? x : Log(sum) * (x / (sum - 1));
 }
 
 double Expm1(double x) {
-  constexpr double kAllIsLost = -40;  // exp() of it is less than half a unit of -1
+  constexpr double kAllIsLost = -40;  // exp() of it is less than half an ulp of -1
   if (x < kAllIsLost) return -1;
   const double k = static_cast<double>(static_cast<int>(x / static_cast<double>(kLn2) - 0.5));
   const double r = (x - k * kLn2High) - k * kLn2Low;

@@ -12,16 +12,16 @@ uint64_t SplitMix64(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-// Whether the gap that `unit` stands for is certainly longer than `trials`.  It is so where unit <=
-// (1 - rate)^trials, and (1 - rate)^trials >= 1 - trials * rate.  The margin is for rounding, here
+// Whether the gap of this `unit` is certainly longer than `trials`.  It is if unit <= (1 -
+// rate)^trials, and (1 - rate)^trials >= 1 - trials * rate.  The margin allows for rounding, here
 // and in the logarithm that would decide otherwise.
 bool IsBeyond(double unit, uint64_t trials, double rate) {
   const double mean = static_cast<double>(trials) * rate;
   return unit <= 1 - mean * (1 + 1e-12) - 1e-15;
 }
 
-// For few expected hits: jumps from hit to hit.  Mostly the first gap is too long, and no logarithm
-// is needed to see that.
+// Counts few expected hits by jumps from hit to hit.  Mostly the first gap is already too long,
+// which needs no logarithm.
 uint64_t CountByGaps(RandomBits& bits, uint64_t trials, const Rate& law) {
   uint64_t hits = 0;
   uint64_t left = trials;
@@ -35,8 +35,8 @@ uint64_t CountByGaps(RandomBits& bits, uint64_t trials, const Rate& law) {
   }
 }
 
-// log of k! without lgamma's global signgam: Stirling's series, exact to double precision from 16
-// on, and the sum of logarithms below.
+// log of k! without lgamma's global signgam: Stirling's series, which is exact to double precision
+// from 16 on, and a sum of logarithms below.
 double LogFactorial(double k) {
   if (k < 16) {
     double product = 1;
@@ -51,9 +51,10 @@ double LogFactorial(double k) {
   return (x - 0.5) * Log(x) - x + kHalfLogTwoPi + series;
 }
 
-// Many hits are expected (trials * rate >= 10, rate <= 1/2): transformed rejection, algorithm BTRS
-// of Hormann, "The generation of binomial random variates", Journal of Statistical Computation and
-// Simulation 46 (1993).  The acceptance test compares with the true density, so the law is exact.
+// Draws many expected hits (trials * rate >= 10, rate <= 1/2) by transformed rejection, algorithm
+// BTRS of Hormann, "The generation of binomial random variates", Journal of Statistical Computation
+// and Simulation 46 (1993).  The acceptance test compares with the true density, so the law is
+// exact.
 uint64_t CountByRejection(RandomBits& bits, uint64_t trials, double rate) {
   const double n = static_cast<double>(trials);
   const double spread = std::sqrt(n * rate * (1 - rate));

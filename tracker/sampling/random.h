@@ -21,8 +21,7 @@ namespace allomon::internal {
 class RandomBits {
  public:
   RandomBits() = default;
-  // Streams of one seed are independent for all practical purposes: both words go through
-  // SplitMix64.
+  // Streams of one seed are independent in practice: both words go through SplitMix64.
   void Seed(uint64_t seed, uint64_t stream);
 
   uint64_t Next() {
@@ -57,7 +56,7 @@ inline constexpr int64_t kNeverWords = int64_t{1} << 62;
 // rate 1 (every gap is 1); must not be called for rate 0.
 double GapScale(double rate);
 
-// The gap that a uniform draw stands for.
+// Returns the gap of a uniform draw.
 inline int64_t GapOf(double unit, double gap_scale) {
   const double skipped = Log(unit) * gap_scale;
   // Written so that an infinite product (rate 1e-300) is clipped too.  Not negative, so that the

@@ -5,14 +5,14 @@
 namespace allomon::internal {
 
 void DrawFirstHit(const ActiveSet& active, RandomBits& bits, Trial* trial) {
-  // Probability that some session from i on has the hit, given that none before has.
+  // Probability that some session from i on has the hit, given that no session before has it.
   double some_from_i = active.rate;
   bool hit_before = false;
   for (uint32_t i = 0; i < active.count; ++i) {
     const double rate = active.items[i].law.rate;
-    // Once one session has the hit, the others toss their own, unconditional coins.  The last
-    // session that is left has the hit for certain, also where rounding made the quotient less than
-    // 1.
+    // Once one session has the hit, each other session decides by its own, unconditional trial.
+    // The last remaining session has the hit for certain, even if rounding made the quotient less
+    // than 1.
     const bool last_chance = !hit_before && i + 1 == active.count;
     const double p = hit_before ? rate : rate / some_from_i;
     const bool hit = last_chance || (p > 0 && bits.NextUnit() <= p);
@@ -32,7 +32,7 @@ void SetCombinedRate(ActiveSet* active) {
   double none = 1;
   double some = 0;
   for (uint32_t i = 0; i < active->count; ++i) {
-    // Summed as p + q - pq: 1 - none would lose rates below 1e-16.
+    // Summed as p + q - pq: computing 1 - none would lose rates below 1e-16.
     some += active->items[i].law.rate * none;
     none *= 1 - active->items[i].law.rate;
   }

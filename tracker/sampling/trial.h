@@ -1,4 +1,5 @@
-// The outcome of one sampled block for every session, between JudgeAllocationSlow() and the report.
+// The outcome of one sampled block for every session, kept between JudgeAllocationSlow() and the
+// report.
 #ifndef ALLOMON_TRACKER_SAMPLING_TRIAL_H_
 #define ALLOMON_TRACKER_SAMPLING_TRIAL_H_
 
@@ -12,15 +13,15 @@ struct Trial {
   uint64_t hits[kMaxSamplingSessions];  // by index in ActiveSet::items
 };
 
-// The first hit belongs to the combined stream, so at least one session has it.  Draws which
-// sessions have it, as if each had tossed its own coin and not all had lost.
+// Draws which sessions have the first hit.  It belongs to the combined stream, so at least one
+// session has it: as if each had made its own trial, given that not all missed.
 void DrawFirstHit(const ActiveSet& active, RandomBits& bits, Trial* trial);
 
-// The words behind the first hit are fresh trials: each session has its own binomial number of hits
-// among them.
+// Draws the hits among the words after the first hit, which are fresh trials: each session has its
+// own binomial number of hits.
 void AddLaterHits(const ActiveSet& active, RandomBits& bits, uint64_t words, Trial* trial);
 
-// Draws the first hit and the later ones.  A single tally does not ask how often its block was hit.
+// Draws the first hit and the later ones.  A single tally does not need the number of hits.
 inline void DrawHits(const ActiveSet& active, RandomBits& bits, uint64_t words_behind,
                      Trial* trial) {
   if (__builtin_expect(active.count == 1, 1)) {
