@@ -48,8 +48,8 @@ Mlmon MakeMlmon(const ProfileSnapshot& snapshot, Counts counts, uint32_t magic) 
   return mlmon;
 }
 
-// In a program that names functions, <main> is below everything that the program uses.  No function
-// calls it, so calls are not counted for it.
+// In a program that names functions, <main> is on the stack during all use of the program.  No
+// function calls it, so calls are not counted for it.
 void PutMainBelow(Counts* counts) {
   MlmonCount& main = (*counts)[kMainSource];
   for (const MlmonCount& count : *counts) main.stack += count.current;
@@ -57,7 +57,7 @@ void PutMainBelow(Counts* counts) {
   main.stack_gc = (*counts)[kGcSource].current;
 }
 
-// The counts of all functions.  Managed functions come behind those of the program text.
+// Returns the counts of all functions.  Managed functions follow those of the program text.
 Counts CountByFunction(const ProfileSnapshot& snapshot, SourceTable* table) {
   Counts counts = snapshot.function_counts;
   counts.resize(table->names.size());
@@ -88,7 +88,7 @@ class HookedSums {
   }
 
  private:
-  // 0 if the function has no hook.  The hook may come behind a landing instruction (endbr64).
+  // Returns 0 if the function has no hook.  The hook may follow a landing instruction (endbr64).
   uint32_t IndexOf(uintptr_t start) const {
     constexpr uintptr_t kLandingBytes = 4;
     const auto found = by_start_.lower_bound(start);
@@ -201,7 +201,7 @@ NamedProfile Attribute(const ProfileSnapshot& snapshot) {
   profile.live = snapshot.live;
   profile.dropped_bytes = snapshot.dropped_bytes;
   profile.lacks_memory = internal::elf_memory_refused.load() && !snapshot.functions.hooks.empty();
-  // The program, which is run to answer, may find names that this process has not.
+  // The program, when it is run to answer, may find names that this process does not have.
   profile.self_described = has_all_names && snapshot.answers_for_itself &&
                            NamesFunctions(snapshot.functions) &&
                            profile.sources.names.size() == functions;

@@ -1,12 +1,13 @@
-// Turns a recorded profile into the profile that is written: source functions with names and
-// positions, and the amount that each used.
+// Turns a recorded profile into the profile that is written: source functions with names, positions
+// and amounts.
 //
 // A program that names functions, by ALLOMON_FUNCTION() or by entry hooks, is attributed to those
-// functions, and its use outside of them to <main>.  The table of such a program depends on the
-// program alone, unless managed functions come behind its own, so an executable can answer for it.
-// Any other program, and live blocks in any program, are attributed by its code: to the innermost
-// function on the call stack that is no wrapper (names/wrappers.h), as MLton charges code that was
-// excluded from profiling to its caller.  Stripped functions are named by module and offset.
+// functions, and its use outside of them to <main>. The table of such a program depends on the
+// program alone, unless managed functions follow its own, so an executable can answer for it.  Any
+// other program, and live blocks in any program, are attributed by its code: to the innermost
+// function on the call stack that is no wrapper (names/wrappers.h).  MLton charges code that was
+// excluded from profiling to its caller in the same way.  Stripped functions are named by module
+// and offset.
 //
 // The results depend only on the arguments and on the symbol tables of the process.  The functions
 // are for use at exit: they allocate and read files.  Never inside malloc, never in a signal
@@ -22,14 +23,14 @@
 
 namespace allomon {
 
-// The table of these functions, which come behind the fixed ones.  *missing_names, if not null, is
-// a line that says why functions have no names, or empty.
+// Returns the table of these functions, which follow the fixed ones.  *missing_names, if not null,
+// is a line with the reason why functions have no names, or empty.
 SourceTable SourceTableOf(const ProgramFunctions& functions, std::string* missing_names = nullptr);
 
 NamedProfile Attribute(const ProfileSnapshot& snapshot);
 
-// One line: the total that was used.  For an estimate, the line also has the 95 % interval and the
-// settings that are needed to repeat the run.
+// Returns one line: the total that was used.  For an estimate, the line also has the 95 % interval
+// and the settings that are needed to repeat the run.
 std::string Summarize(const ProfileSnapshot& snapshot, const NamedProfile& profile);
 
 }  // namespace allomon

@@ -16,7 +16,7 @@ std::string CutTemplateArguments(std::string_view* signature) {
   return " [" + arguments;
 }
 
-// The index of the '(' that belongs to the last ')' of the text.
+// Returns the index of the '(' that belongs to the last ')' of the text.
 size_t OpeningParenthesis(std::string_view text) {
   int depth = 0;
   for (size_t i = text.rfind(')'); i != kNone && i < text.size(); --i) {
@@ -26,7 +26,8 @@ size_t OpeningParenthesis(std::string_view text) {
   return kNone;
 }
 
-// The index at which the qualified name starts: behind the last space that is not inside brackets.
+// Returns the index at which the qualified name starts: after the last space that is not inside
+// brackets.
 size_t NameStart(std::string_view head) {
   int depth = 0;
   for (size_t i = head.size(); i-- > 0;) {

@@ -1,4 +1,4 @@
-// Short names for functions, from the signatures that compilers give them.
+// Computes short names of functions from compilers' signatures.
 #ifndef ALLOMON_TRACKER_PROFILE_WRITE_FUNCTION_NAME_H_
 #define ALLOMON_TRACKER_PROFILE_WRITE_FUNCTION_NAME_H_
 

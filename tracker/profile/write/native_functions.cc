@@ -8,14 +8,14 @@
 namespace allomon {
 namespace {
 
-// Enough for the functions around malloc that one program stacks up; a report cannot look past the
-// last of them.
+// Enough for the functions around malloc that one program stacks up; a report cannot see beyond the
+// last one.
 constexpr uint32_t kMostPlaces = 8;
 
 // SQLite has one unnamed function between a wrapper and malloc, Python's object allocator two.
 constexpr uint32_t kMostParts = 3;
 
-// Rust's v0 names, of which reports alone know which are wrappers'.
+// Whether it is one of Rust's v0 names.  Only reports know which of these belong to wrappers.
 bool IsMangled(const std::string& name) { return name.rfind("_R", 0) == 0; }
 
 }  // namespace
@@ -38,7 +38,7 @@ bool NativeFunctions::IsPartOfWrapper(const ChargedStack& stack, uint32_t frame)
   for (uint32_t i = frame + 1; i < end; ++i) {
     const Function& caller = OfFrame(stack, i);
     if (!caller.in_file || caller.place.module != part.place.module) return false;
-    // Classes and templates call what their users give them, which is no part of theirs.
+    // Classes and templates call their users' functions, which do not belong to them.
     if (caller.excluded) return caller.name.find("::") == std::string::npos;
     if (caller.named) return false;
   }
@@ -69,7 +69,7 @@ void NativeFunctions::FindInStack(const ChargedStack& stack,
   }
 }
 
-// For a return address the pc is one less, because the call may be the last instruction of its
+// The pc of a return address is one less, because the call may be the last instruction of its
 // function.  A tick's innermost frame is the interrupted instruction itself.
 uintptr_t NativeFunctions::PcOfFrame(const ChargedStack& stack, uint32_t frame) const {
   const bool interrupted = frame == 0 && first_ == FirstFrame::kInterrupted;

@@ -22,8 +22,8 @@ namespace allomon {
 // instruction that a signal interrupted.
 enum class FirstFrame { kReturn, kInterrupted };
 
-// Not thread safe; allocates.  Reads files only when it is first asked for a function, so a profile
-// without samples reads none.
+// Not thread safe; allocates.  Reads files only at the first query for a function, so a profile
+// without samples reads no files.
 class NativeFunctions {
  public:
   struct Function {
@@ -33,26 +33,26 @@ class NativeFunctions {
     bool named;
     bool excluded;
     bool in_file;       // whether `place` holds
-    CodeAddress place;  // of the pc that was asked about
+    CodeAddress place;  // of the queried pc
   };
 
-  // `excluded` are patterns of functions that are charged to their callers, as MLton's compiler
+  // `excluded` are patterns of functions whose callers are charged instead, as MLton's compiler
   // does for -profile-exclude.
   NativeFunctions(std::string_view excluded, FirstFrame first)
       : patterns_(excluded), first_(first) {}
 
-  // The frame that a stack is charged to.  It is that of the innermost managed function, because
-  // the frames inside of it belong to its interpreter.  Without a managed function it is the
-  // innermost one that is not excluded, whether it has a name or not: an unnamed function is no
-  // reason to charge a stranger.  But an unnamed function that an excluded one of the same module
-  // calls to do its work is excluded with it.  If all are excluded, it is the innermost one.  The
-  // stack must not be empty.
+  // Returns the frame to which a stack is charged.  It is that of the innermost managed function,
+  // because its callees are frames of its interpreter.  Without a managed function it is the
+  // innermost one that is not excluded, whether it has a name or not: charging a caller instead of
+  // an unnamed function would be wrong.  But an unnamed function called by an excluded one of the
+  // same module is excluded with it.  If all are excluded, it is the innermost one.  The stack must
+  // not be empty.
   uint32_t ChargedFrame(const ChargedStack& stack);
 
   // The function of a frame.  Valid as long as this object.
   const Function& OfFrame(const ChargedStack& stack, uint32_t frame);
 
-  // Where the code of `frame` is, and of its callers up to the first whose name can be read.
+  // Returns the code addresses of `frame` and of its callers up to the first with a readable name.
   // Empty if no file is known.
   std::vector<CodeAddress> PlacesFrom(const ChargedStack& stack, uint32_t frame);
 
@@ -60,7 +60,7 @@ class NativeFunctions {
   // A function that recurses is visited more than once.
   void FindInStack(const ChargedStack& stack, const std::function<bool(const Function&)>& found);
 
-  // Why functions have no names: a line, or empty.
+  // Returns the reason why functions have no names, as a line, or empty.
   std::string MissingNames() const { return symbols_ == nullptr ? "" : symbols_->MissingNames(); }
 
   // The files of all places.
@@ -70,12 +70,12 @@ class NativeFunctions {
   const Function& OfAddress(uintptr_t pc);
   uint32_t ModuleOf(const Symbol& symbol);
   bool IsPartOfWrapper(const ChargedStack& stack, uint32_t frame);
-  // The pc of a frame, inside its function.
+  // Returns a pc of a frame, inside its function.
   uintptr_t PcOfFrame(const ChargedStack& stack, uint32_t frame) const;
 
   const std::string patterns_;
   const FirstFrame first_;
-  // Both empty before the first look-up: they take more pages than the rest of a start.
+  // Both empty before the first look-up: they take more pages than everything else at a start.
   std::unique_ptr<ProcessSymbols> symbols_;
   std::optional<Wrappers> excluded_;
   std::map<uintptr_t, Function> by_address_;

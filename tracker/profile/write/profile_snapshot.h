@@ -36,7 +36,7 @@ struct ProfileSnapshot {
   // The kind of the amounts.
   ProfileKind kind = ProfileKind::kAlloc;
   ProfileStyle style = ProfileStyle::kCurrent;
-  bool live = false;  // of kind alloc: live blocks only, not all that were allocated
+  bool live = false;  // for kind alloc: only live blocks, not all allocated ones
 
   // The options of the recording.
   double rate = 1;      // samples per word
@@ -44,9 +44,9 @@ struct ProfileSnapshot {
   uint32_t hz = 0;      // of kind time
   std::string exclude;  // patterns of functions charged to their callers (names/wrappers.h)
 
-  // The way from stacks to functions.  kFunctions: none, since functions were charged.
-  // kHookedCallers: the innermost function with an entry hook.  kSymbols: the innermost function
-  // of the code that is no wrapper.
+  // The mapping from stacks to functions. kFunctions: not needed, since functions were charged.
+  // kHookedCallers: the innermost function with an entry hook. kSymbols: the innermost function of
+  // the code that is no wrapper.
   enum class Charge { kFunctions, kHookedCallers, kSymbols };
   Charge charge = Charge::kSymbols;
   bool answers_for_itself = false;  // the executable can tell mlprof its functions
@@ -56,9 +56,9 @@ struct ProfileSnapshot {
   std::vector<NamedFunction> managed;       // functions of interpreted programs
   std::vector<MlmonCount> managed_counts;   // the counts of `managed`
   std::vector<ChargedStack> stacks;
-  std::vector<ChargedStack> gc_stacks;  // used by the collector, with these stacks below it
+  std::vector<ChargedStack> gc_stacks;  // the collector's use with these stacks below it
   double variance = 0;                  // of the sum, in bytes squared
-  uint64_t dropped_bytes = 0;           // of live: samples that there was no room to follow
+  uint64_t dropped_bytes = 0;           // for live: samples without room to follow them
 };
 
 }  // namespace allomon

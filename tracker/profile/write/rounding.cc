@@ -45,8 +45,8 @@ void CheckWritten(MlmonInt total, const Counts& counts) {
   }
 }
 
-// The current count that each function that called nothing got by RoundCurrent(), by its stack
-// count before.  The carry makes it another number than rounding by itself.
+// Maps the stack count, before rounding, of each function that called nothing to the current count
+// that RoundCurrent() gave it.  The carry makes it differ from a count that is rounded alone.
 std::map<MlmonInt, MlmonInt> RoundedLeaves(const Counts& before, const Counts& counts) {
   std::map<MlmonInt, MlmonInt> rounded;
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -70,7 +70,7 @@ void RoundStack(MlmonInt divisor, const RoundedTotals& totals, const Counts& bef
     count.stack_gc = Clamp(Rounded(count.stack_gc, divisor), 0, totals.total_gc);
   }
   CheckWritten(totals.total, *counts);
-  // As in MLton, the collector's time is its own.
+  // The collector's time is its own, as in MLton.
   (*counts)[kGcSource].stack = 0;
   (*counts)[kGcSource].stack_gc = totals.total_gc;
 }

@@ -1,4 +1,4 @@
-// From amounts in the finest unit of their kind to the whole numbers of mlmon.out.
+// Converts amounts in the finest unit of their kind to the whole numbers of mlmon.out.
 #ifndef ALLOMON_TRACKER_PROFILE_WRITE_ROUNDING_H_
 #define ALLOMON_TRACKER_PROFILE_WRITE_ROUNDING_H_
 

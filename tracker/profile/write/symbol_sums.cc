@@ -28,7 +28,7 @@ void SymbolSums::ForEachOnStack(const ChargedStack& stack, Visit visit) {
   std::set<Use*> seen;
   for (uint32_t i = 0; i < stack.depth; ++i) {
     Use* use = UseOf(native_.OfFrame(stack, i));
-    // A function that used nothing itself needs a place, too, to be found in a debug file.
+    // A function that used nothing itself also needs a place, to be found in a debug file.
     if (use->places.empty()) AddPlace(stack, i, 0, use);
     if (seen.insert(use).second) visit(use);
   }

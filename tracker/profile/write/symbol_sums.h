@@ -22,7 +22,7 @@ namespace allomon {
 // have no split copies here.
 uint32_t AddFunction(SourceTable* table, std::string name, std::string position);
 
-// The kind of address that the stacks of that recording begin with.
+// Returns the kind of address with which the stacks of that recording begin.
 FirstFrame FirstFrameOf(const ProfileSnapshot& snapshot);
 
 // Charges call stacks to functions.  Not thread safe; allocates and reads files.
@@ -49,7 +49,7 @@ class SymbolSums {
   struct Use {
     MlmonCount count;
     std::set<uintptr_t> callers;                    // return addresses of its callers
-    std::map<std::vector<Place>, MlmonInt> places;  // what was asked for from where
+    std::map<std::vector<Place>, MlmonInt> places;  // amounts by place
   };
 
   Use* UseOf(const NativeFunctions::Function& function);
@@ -62,7 +62,7 @@ class SymbolSums {
   const ProfileSnapshot& snapshot_;
   NativeFunctions native_;
   std::map<Name, Use> by_name_;
-  std::unordered_map<const NativeFunctions::Function*, Use*> use_of_;  // what was found before
+  std::unordered_map<const NativeFunctions::Function*, Use*> use_of_;  // results of earlier queries
   MlmonInt unknown_ = 0;
 };
 
