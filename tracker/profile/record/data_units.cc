@@ -146,7 +146,8 @@ void PointLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
   thread.outermost_cells.store(outermost_will_do ? cells : nullptr, std::memory_order_relaxed);
 }
 
-// PointLocked() for the calling thread, and for its entry counters, whose address is in a register.
+// Does PointLocked() for the calling thread, and sets its entry counters, whose address is in a
+// register.
 void PointThisThreadLocked(ThreadProfile& thread) ALLOMON_REQUIRES(units_mutex) {
   PointLocked(thread);
   FunctionCell* const cells = CountsOfThisThreadLocked().cells;

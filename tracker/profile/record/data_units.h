@@ -31,7 +31,7 @@ extern SpinLock units_mutex __attribute__((visibility("hidden")));
 // A unit.  All zero at first.
 struct DataUnit {
   uint32_t slot = 0;
-  uint32_t use = 0;  // how often the slot was freed; an old name has a smaller number
+  uint32_t use = 0;  // number of times the slot was freed; an old name has a smaller one
   bool freed ALLOMON_GUARDED_BY(units_mutex) = false;
   // The number of threads that count in the unit; 0 for the default unit, which is never freed.
   uint32_t current_in ALLOMON_GUARDED_BY(units_mutex) = 0;

@@ -72,7 +72,7 @@ struct ThreadCounts {
 
   // Any thread.
   void AddVariance(double more);
-  // As ChargeOwn().
+  // Like ChargeOwn(), for the variance.
   void AddOwnVariance(double more) {
     variance.store(variance.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
@@ -100,9 +100,9 @@ inline bool IsOnStack(const FunctionCell& cell) {
   return cell.on_stack.load(std::memory_order_relaxed) != 0;
 }
 
-// A function that is not on the stack comes onto it.  Called by the thread that owns the cell, when
-// the shadow stack's entry names the cell already: a thread that is cancelled in between leaves
-// what its shadow stack names, and nothing else (inv.shadow.outermost).
+// Enters a function that is not on the stack.  Called by the thread that owns the cell, when the
+// shadow stack's entry names the cell already.  A thread that is cancelled in between leaves the
+// functions that its shadow stack names, and no others (inv.shadow.outermost).
 inline void EnterCell(FunctionCell* cell, ThreadCounts* counts) {
   cell->owner = counts;
   cell->start.store(counts->total.load(std::memory_order_relaxed), std::memory_order_relaxed);

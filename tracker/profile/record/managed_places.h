@@ -10,7 +10,7 @@
 
 namespace allomon::internal {
 
-// The open calls that belong on the shadow stack: [base, top).  None while calls are not watched.
+// The open calls that belong on the shadow stack: [base, top).  Empty while calls are not watched.
 struct OpenCalls {
   ManagedEntry* base;
   ManagedEntry* top;

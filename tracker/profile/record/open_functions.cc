@@ -74,7 +74,7 @@ void CatchUpSlow(ThreadProfile& thread) {
   if (thread.top == nullptr) return;
   DropAllButHooked(thread);
   Merge merge(thread);
-  // If there is no room for all entries, none of them is added.
+  // If there is no room for all entries, no entry is added.
   if (merge.added() > static_cast<size_t>(thread.limit - thread.top)) return;
   ShadowEntry* const top = thread.top + merge.added();
   for (ShadowEntry* to = top; merge.added() != 0; --to) *to = merge.Next();
@@ -86,8 +86,8 @@ void CatchUpSlow(ThreadProfile& thread) {
 void EnterOpenFunctions(ThreadProfile& thread) {
   FunctionCell* const cells = thread.cells.load(std::memory_order_relaxed);
   if (cells == nullptr || thread.top == nullptr) return;
-  // The order is from the outermost entry inwards: a function is on the stack from its outermost
-  // occurrence on.
+  // The order is from the outermost entry to the innermost: a function is on the stack from its
+  // outermost occurrence on.
   for (ShadowEntry* entry = thread.bottom + 1; entry <= thread.top; ++entry) {
     if (IsEntered(*entry) || entry->function >= thread.counts->functions) continue;
     FunctionCell* const cell = cells + entry->function;

@@ -32,8 +32,8 @@ struct Recording {
 };
 extern Recording recording __attribute__((visibility("hidden")));
 
-// The places in the table of functions: the fixed three, the functions with entry hooks, the
-// functions with ALLOMON_FUNCTION() in the order of their registration.
+// The table of functions has, in this order, the fixed three, the functions with entry hooks, and
+// the functions with ALLOMON_FUNCTION() in the order of their registration.
 inline constexpr uint32_t kFirstHookIndex = 3;
 // The number of functions with hooks; known after the first start or after the answer to
 // show-sources.
@@ -52,9 +52,9 @@ inline uint32_t IndexOfRegistered(uint32_t function_id) {
 uint32_t PlaceOf(const SourceFunction& function);
 uint32_t FunctionTableSize();
 
-// Functions of managed programs (managed_functions.h) come behind all of these, at places of their
-// own from first_managed_place on, because they are registered while the program runs.  Functions
-// for which there is no room have the place of <unknown>.
+// Functions of managed programs (managed_functions.h) follow all of these, at places of their own
+// from first_managed_place on, because they are registered while the program runs.  Functions for
+// which there is no room have the place of <unknown>.
 inline constexpr uint32_t kManagedPlaces = 65536;
 extern std::atomic<uint32_t> first_managed_place __attribute__((visibility("hidden")));
 uint32_t IndexOfManaged(uint32_t number);

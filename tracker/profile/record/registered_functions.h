@@ -1,5 +1,5 @@
-// The list of functions that say ALLOMON_FUNCTION().  It is complete before main, but for libraries
-// that are loaded later.
+// The list of functions that use ALLOMON_FUNCTION().  It is complete before main, except for
+// libraries that are loaded later.
 //
 // Any thread; lock free; no allocation.
 #ifndef ALLOMON_TRACKER_PROFILE_RECORD_REGISTERED_FUNCTIONS_H_

@@ -25,7 +25,7 @@ void StackCounts::ForEach(const Visitor& visit) const {
   });
 }
 
-// Ids are dense.  The walk ends at the last id, because reading behind it would touch pages that no
+// Ids are dense.  The walk ends at the last id, because reading beyond it would touch pages that no
 // short program needs.
 template <typename Visit>
 void StackCounts::ForEachCount(Visit visit) const {

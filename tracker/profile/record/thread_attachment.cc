@@ -38,7 +38,7 @@ pthread_key_t g_exit_key;
 std::once_flag g_exit_key_once;
 bool g_has_exit_key = false;
 
-// Maps the shadow stack, and room for as many scopes behind it.
+// Maps the shadow stack, followed by room for as many scopes.
 void MapStacks(ThreadProfile& thread) {
   const size_t allowed_bytes = AddressSpacePartBytes(kAddressSpaceParts);
   for (size_t entries = kMostEntries; entries >= kFewestEntries; entries /= 16) {

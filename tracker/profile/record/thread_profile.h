@@ -1,5 +1,4 @@
-// The state of a thread that is profiled: the functions on its stack, and the counts that it adds
-// to.
+// The state of a profiled thread: the functions on its stack, and its counts.
 //
 // The functions are a shadow stack keyed by frame address.  A thread that enters a function pops
 // every entry whose frame is not above the function's own, then pushes one.  A function whose frame
