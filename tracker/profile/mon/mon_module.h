@@ -9,15 +9,15 @@ namespace allomon::internal {
 
 struct MonModule {
   uintptr_t bias = 0;  // the difference of the addresses in memory and in the file
-  // From the first executable segment's start to the last one's end.
+  // Extends from the start of the first executable segment to the end of the last one.
   uintptr_t code_low = 0;
   uintptr_t code_high = 0;
   const unsigned char* build_id = nullptr;  // in the module's memory; null: none
   size_t build_id_bytes = 0;
 };
 
-// False if `address` is in no loaded file that has code.  Takes the loader's lock: not in signal
-// handlers.
+// Returns false if `address` is in no loaded file with code.  Takes the loader's lock: not in
+// signal handlers.
 bool FindMonModule(uintptr_t address, MonModule* module);
 
 }  // namespace allomon::internal

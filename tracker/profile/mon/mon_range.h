@@ -28,7 +28,7 @@ class MonSampledRange {
   // Called after Plan(): writes the header and clears the rest of the buffer.
   void Prepare();
 
-  // Async-signal-safe, any thread.  False if `pc` is outside.
+  // Async-signal-safe, any thread.  Returns false if `pc` is outside.
   bool Add(uintptr_t pc, uint64_t ticks);
 
   bool Overlaps(uintptr_t low, uintptr_t high) const { return low < high_ && low_ < high; }

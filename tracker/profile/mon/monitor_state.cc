@@ -19,7 +19,7 @@ namespace {
 struct Monitor {
   MonSampledRange ranges[kMostMonRanges];
   // The number of ranges that signal handlers may read.  Release and acquire: the handlers see the
-  // stores of Init().
+  // stores of Prepare().
   std::atomic<int> visible{0};
   // The number of handlers that are reading ranges.  Stores to `visible` and additions to `looking`
   // have one order for all threads.  So a thread that stores 0 to `visible` and then reads 0 from
@@ -28,7 +28,7 @@ struct Monitor {
   std::atomic<uint64_t> used_ns{0};
   std::atomic<uint64_t> other_ticks{0};
   uint64_t tick_ns = 0;
-  int count = 0;  // 0: none runs
+  int count = 0;  // 0: not running
   CallCounts* calls = nullptr;
 };
 Monitor g_monitor;
@@ -38,7 +38,7 @@ bool Fail(std::string what, std::string* error) {
   return false;
 }
 
-// The whole ticks in `ns`; the remainder counts for the next call.
+// Returns the whole ticks in `ns`; the remainder counts for the next call.
 uint64_t TicksOf(uint64_t ns) {
   const uint64_t before = g_monitor.used_ns.fetch_add(ns, std::memory_order_relaxed);
   return (before + ns) / g_monitor.tick_ns - before / g_monitor.tick_ns;
@@ -83,7 +83,7 @@ bool InitRange(const MonRequest& request, std::string* error) {
   return true;
 }
 
-// A forked child inherits neither timers nor the threads whose handlers were reading.
+// A forked child has neither the timers nor the threads whose handlers were reading.
 void AfterForkInChild() {
   g_monitor.looking.store(0, std::memory_order_relaxed);
   RestartTimersAfterFork();
