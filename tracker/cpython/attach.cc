@@ -10,8 +10,8 @@
 #include "tracker/cpython/frames.h"
 #include "tracker/cpython/layout.h"
 
-// What an interpreter exports, also when it is stripped; at address 0 where there is none.  The
-// compiler would take an array for one that is there.
+// Symbols that an interpreter exports, also when it is stripped; null if there is no interpreter.
+// They are not arrays, because the compiler would assume that an array's address is not null.
 extern "C" {
 struct AllomonPythonData {
   char bytes[64];
@@ -31,7 +31,7 @@ namespace {
 
 using ThreadState = void* (*)();
 
-// nullptr where a version does not have it.
+// nullptr if this version does not have it.
 struct Exports {
   const unsigned long* version;  // NOLINT: Python's type
   const char* runtime;
@@ -42,7 +42,7 @@ struct Exports {
   ThreadState running_thread;
 };
 
-// Written before any stack is walked for its Python.
+// Set before any stack is walked for Python frames.
 Exports g_exports;
 RunningPython g_python;
 
@@ -74,12 +74,13 @@ Exports Loaded(void* library, FindSymbol find) {
           later != nullptr ? later : function("_PyThreadState_UncheckedGet")};
 }
 
-// From 3.12 on each thread knows its own.
+// Returns the calling thread's state, which each thread knows from 3.12 on.
 uintptr_t OwnThread(const RunningPython&) { return AddressOf(g_exports.running_thread()); }
 
-// Before 3.12 there is one for the process: of the thread that holds the lock.  It is the calling
-// one's if it is the state that the thread keeps for itself.  A thread that runs another
-// interpreter has a second one, which says whose it is; but a stranger's may be gone by now.
+// Before 3.12 the process has one current thread state: that of the thread which holds the lock.
+// It is the calling thread's if it is also the state that this thread stores for itself.  A thread
+// that runs another interpreter has a second state, which names its thread; but the state of
+// another thread may have been freed by now.
 uintptr_t ThreadThatHoldsTheLock(const RunningPython& python) {
   const uintptr_t own = AddressOf(g_exports.own_thread());
   if (own == 0) return 0;
@@ -91,7 +92,7 @@ uintptr_t ThreadThatHoldsTheLock(const RunningPython& python) {
   return is_read && thread == pthread_self() ? current : 0;
 }
 
-// Code that goes away is forgotten by the function that frees it, which its type names.
+// Code is forgotten by the function that frees it, to which the code type points.
 using Dealloc = void (*)(void* object);
 std::atomic<Dealloc> g_dealloc{nullptr};
 
@@ -100,7 +101,7 @@ void ForgetAndDealloc(void* code) {
   g_dealloc.load(std::memory_order_acquire)(code);
 }
 
-// At the first sample with Python frames: a program that is not sampled is left as it is.
+// Called at the first sample with Python frames, so that an unsampled program is not changed.
 void WatchCode() {
   if (__builtin_expect(g_dealloc.load(std::memory_order_relaxed) != nullptr, true)) return;
   auto* const dealloc = reinterpret_cast<std::atomic<Dealloc>*>(g_exports.code_type + kTypeDealloc);

@@ -15,16 +15,16 @@ using internal::kWalkLost;
 using internal::PlaceDescription;
 using internal::ReadableMemory;
 
-// Of one name or file, in bytes of UTF-8.
+// Maximum length of one name or file, in bytes of UTF-8.
 constexpr size_t kMostNameBytes = 1024;
-// Larger code and larger tables than any that a compiler makes are none.
+// Code or tables above this size cannot come from a compiler, so they are taken for damage.
 constexpr int64_t kMostUnits = int64_t{1} << 28;
 
-// The part of a str's state behind its kind.
+// Bits of a str's state, after its kind.
 constexpr uint32_t kCompact = 1 << 3;
 constexpr uint32_t kAscii = 1 << 4;
 
-// Texts, one behind the other in the room that a description has.
+// Stores texts one after the other in the room that a description has.
 class Room {
  public:
   explicit Room(const PlaceDescription& description)
@@ -33,7 +33,8 @@ class Room {
   bool Has(size_t bytes) const { return static_cast<size_t>(end_ - at_) >= bytes; }
   void Put(uint32_t byte) { *at_++ = static_cast<char>(byte); }
 
-  // In UTF-8; '?' for a half of a pair, by which Python keeps bytes that are no text.
+  // Writes a character in UTF-8; '?' for a lone surrogate, by which Python keeps bytes that are not
+  // text.
   void PutCharacter(uint32_t c) {
     if (c > 0x10ffff || c - 0xd800 < 0x800) c = '?';
     if (c < 0x80) return Put(c);
@@ -58,7 +59,7 @@ class Room {
   char* const end_;
 };
 
-// A str's characters, which can be read.
+// The characters of a str, which can be read.
 struct Characters {
   uintptr_t begin;
   int64_t count;
@@ -86,7 +87,7 @@ class Reader {
     return memory_.Load(object + kObjectType, &is) && is == type;
   }
 
-  // The beginning of a str, as far as one text may go.
+  // Finds the beginning of a str, up to the maximum length of one text.
   bool FindCharacters(uintptr_t object, Characters* text) {
     uint32_t state;
     if (!IsOfType(object, python_.str_type) || !Load(object + kStrLength, &text->count) ||
@@ -133,7 +134,7 @@ class Reader {
   ReadableMemory memory_ = {};
 };
 
-// The fields of a code object that a description is made from.
+// The fields of a code object that a description needs.
 struct CodeFields {
   int64_t units;
   uintptr_t name;
@@ -165,7 +166,7 @@ int DescribeCode(void* data, const internal::InterpretedFrame* frame,
   if (!ReadCode(python, frame->code, &reader, &code)) return kWalkLost;
   const int unit = static_cast<int>(frame->position & ~kOfGenerator) - 1;
   if (unit >= code.units) return kWalkLost;
-  // A frame that is being made: Python does not show it either, but charges its caller.
+  // The frame is being made. Python does not show it either, and its caller is charged instead.
   const bool is_generator = (frame->position & kOfGenerator) != 0;
   if (!is_generator && unit < code.first_traceable) return kWalkEnd;
   Room room(*description);

@@ -1,4 +1,4 @@
-// What Python's code is called, where it stands and which line runs.
+// Names, files and current lines of Python's code.
 #ifndef ALLOMON_TRACKER_CPYTHON_CODE_NAMES_H_
 #define ALLOMON_TRACKER_CPYTHON_CODE_NAMES_H_
 
@@ -6,8 +6,8 @@
 
 namespace allomon::cpython {
 
-// The function of an interpreter (callstack/interpreters.h); `python` is a RunningPython.  The name
-// is the qualified one.
+// Describes code, for an interpreter (callstack/interpreters.h); `python` is a RunningPython.  The
+// name is the qualified one.
 int DescribeCode(void* python, const internal::InterpretedFrame* frame,
                  internal::PlaceDescription* description);
 

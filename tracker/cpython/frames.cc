@@ -14,20 +14,21 @@ using internal::kWalkFrame;
 using internal::kWalkLost;
 using internal::ReadableMemory;
 
-// Who keeps a frame.
+// Owners of a frame.
 constexpr uint8_t kOwnedByGenerator = 1;
-// From here on the interpreter keeps it: it stands for the native loop, on whose stack it lies.
+// Owners from this value on are the interpreter itself: the frame stands for the native loop, on
+// whose stack it lies.
 constexpr uint8_t kOwnedByLoop = 3;
 
-// How many frames of one native loop are passed in search of its end.  Deeper recursions have no
-// native frame: they stand where the frame before them stands.
+// The maximum number of frames of one native loop in the search for its end.  Deeper recursions
+// have no native frame: they get the place of the previous frame.
 constexpr int kMostFramesOfLoop = 10000;
-// The interpreter's own frames in a row.
+// Maximum number of the interpreter's own frames in a row.
 constexpr int kMostLoopsInARow = 100;
 
-// What InterpreterWalk::place has.
+// The content of InterpreterWalk::place.
 struct Place {
-  uintptr_t frame;        // that comes next; 0: the end
+  uintptr_t frame;        // the next one; 0: the end
   uintptr_t native_loop;  // an address in the native frame that runs it; 0: not known yet
   ReadableMemory memory;
 };
@@ -36,11 +37,11 @@ static_assert(alignof(Place) <= alignof(InterpreterWalk));
 
 Place& PlaceOf(InterpreterWalk* walk) { return *reinterpret_cast<Place*>(walk->place); }
 
-// Before 3.12 a frame says whether its native loop began with it; from then on the loop has a frame
-// of its own behind that one.
+// Before 3.12 a frame tells whether its native loop began with it.  From 3.12 on the loop has a
+// frame of its own, after that one.
 bool MarksEntries(const Layout& layout) { return layout.is_entry != 0; }
 
-// The frame that runs, and where its native loop is if that is known.
+// Finds the running frame, and its native loop if that is known.
 bool FindCurrent(const Layout& layout, uintptr_t thread, Place* place) {
   if (!place->memory.Load(thread + layout.current_frame, &place->frame)) return false;
   const uintptr_t loop = place->frame;
@@ -49,7 +50,8 @@ bool FindCurrent(const Layout& layout, uintptr_t thread, Place* place) {
   return place->memory.Load(loop + layout.loop_frame, &place->frame);
 }
 
-// The native loop that runs the frame, from 3.12 on: the interpreter's own frame that comes next.
+// Returns the native loop that runs the frame, from 3.12 on: the next of the interpreter's own
+// frames.
 uintptr_t FindLoop(const Layout& layout, uintptr_t frame, ReadableMemory* memory) {
   for (int i = 0; i < kMostFramesOfLoop && frame != 0; ++i) {
     uint8_t owner;
@@ -60,7 +62,7 @@ uintptr_t FindLoop(const Layout& layout, uintptr_t frame, ReadableMemory* memory
   return 0;
 }
 
-// Past the interpreter's own frames.  False: these cannot be read, or do not end.
+// Skips the interpreter's own frames.  False: they cannot be read, or do not end.
 bool SkipLoops(const Layout& layout, Place* place) {
   for (int i = 0; i < kMostLoopsInARow && place->frame != 0; ++i) {
     uint8_t owner;
@@ -91,7 +93,7 @@ bool Read(const Layout& layout, uintptr_t frame, ReadableMemory* memory, FrameWo
   return true;
 }
 
-// False for an instruction that is none of the code's.
+// Returns false if the instruction is not in this code.
 bool PositionOf(const Layout& layout, const FrameWords& words, uint32_t* position) {
   constexpr uintptr_t kMostBytes = uintptr_t{1} << 30;
   const uintptr_t past = words.instruction - (words.code + layout.instructions) + 2;
@@ -101,9 +103,9 @@ bool PositionOf(const Layout& layout, const FrameWords& words, uint32_t* positio
   return true;
 }
 
-// Goes on to the caller, which the next native loop may run: then that loop is at the caller.  A
-// frame that an exception is thrown into has no loop of its own, though it may have begun one
-// before.
+// Moves to the caller.  The next native loop may run it; that loop's current frame is then the
+// caller.  A frame into which an exception is thrown has no loop of its own, though it may have
+// begun one before.
 void Leave(const Layout& layout, const FrameWords& words, Place* place) {
   place->frame = words.caller;
   if (!MarksEntries(layout) || words.is_entry == 0) return;
@@ -138,7 +140,7 @@ int NextFrame(void* data, InterpreterWalk* walk, InterpretedFrame* frame) {
   if (place.frame == 0) return kWalkEnd;
   FrameWords words;
   if (!Read(layout, place.frame, &place.memory, &words)) return kWalkLost;
-  // From 3.14 on a reference says in its lowest bits whether it is counted.
+  // From 3.14 on the lowest bits of a reference tell whether it is counted.
   words.code &= ~uintptr_t{7};
   frame->code = words.code;
   frame->native_frame = place.native_loop;

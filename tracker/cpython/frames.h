@@ -1,7 +1,4 @@
-// A walk of the Python frames that the calling thread runs.
-//
-// The functions are those of an interpreter (callstack/interpreters.h); their data is a
-// RunningPython.  Nothing that is read is trusted: README.md, "Bad data".
+// Walks the Python frames that the calling thread runs.
 #ifndef ALLOMON_TRACKER_CPYTHON_FRAMES_H_
 #define ALLOMON_TRACKER_CPYTHON_FRAMES_H_
 
@@ -18,8 +15,8 @@ struct RunningPython {
   uintptr_t code_type;
   uintptr_t str_type;
   uintptr_t bytes_type;
-  // The thread state under which the calling thread runs Python code, 0 if it does not hold the
-  // global lock.
+  // Returns the thread state under which the calling thread runs Python code; 0 if the thread does
+  // not hold the global lock.
   uintptr_t (*current_thread)(const RunningPython& python);
   // Called before the first frame of a walk.
   void (*watch_code)();

@@ -5,7 +5,7 @@
 namespace allomon::cpython {
 namespace {
 
-// In the order of the fields.
+// Values in the order of the fields.
 constexpr Layout kPython311 = {56,  152, true, 8,  16,  32,  48, 56, 69, 68,
                                112, 128, 136,  72, 168, 184, 48, 72, 2};
 constexpr Layout kPython312 = {56,  136, true, 0,  8,   0,   8,  56, 70, 0,
@@ -17,7 +17,8 @@ constexpr char kOther[] = "this build has other structures than its version's re
 
 uint32_t MinorOf(uint32_t version) { return version >> 16 & 0xff; }
 
-// The table at the beginning of _PyRuntime, from 3.13 on: words of 8 bytes, the first one a cookie.
+// The table at the beginning of _PyRuntime, from 3.13 on: words of 8 bytes, of which the first is a
+// cookie.
 class OffsetTable {
  public:
   explicit OffsetTable(const char* runtime) : runtime_(runtime) {}
@@ -31,7 +32,8 @@ class OffsetTable {
     return memcmp(runtime_, "xdebugpy", 8) == 0 && Word(1) == version;
   }
   bool IsFreeThreaded() const { return Word(2) != 0; }
-  // False if it is no offset of an aligned word in a structure of so many bytes.
+  // Returns false if the value is not the offset of an aligned word in a structure of `bytes`
+  // bytes.
   bool Get(size_t index, uint16_t* offset, uint64_t bytes = 4096, uint64_t word_bytes = 8) const {
     *offset = static_cast<uint16_t>(Word(index));
     return Word(index) <= bytes - word_bytes && Word(index) % word_bytes == 0;
@@ -41,7 +43,7 @@ class OffsetTable {
   const char* const runtime_;
 };
 
-// Where the parts of the table begin, by words.
+// Beginnings of the table's parts, in words.
 struct TableParts {
   size_t thread;
   size_t frame;
@@ -50,7 +52,8 @@ struct TableParts {
 constexpr TableParts kParts313 = {19, 28, 34};
 constexpr TableParts kParts314 = {22, 31, 39};
 
-// What the table does not have: the same in 3.13 and 3.14 as in 3.12, or behind what it has.
+// Reads the table. Fields that it lacks are the same in 3.13 and 3.14 as in 3.12, or follow from
+// others.
 bool ReadTable(const OffsetTable& table, const TableParts& parts, Layout* layout) {
   *layout = kPython312;
   layout->has_loops = false;
@@ -75,7 +78,7 @@ int64_t SizeIn(const char* type, uint16_t offset) {
   return size;
 }
 
-// Builds with assertions for their developers have larger objects; so has a layout that is wrong.
+// Checks sizes of objects, which differ in debug builds of Python and if the layout is wrong.
 bool Fits(const Interpreter& interpreter, const Layout& layout) {
   return SizeIn(interpreter.code_type, kTypeBasicSize) == layout.instructions &&
          SizeIn(interpreter.code_type, kTypeItemSize) == 2 &&

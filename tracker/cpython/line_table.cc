@@ -9,9 +9,9 @@ namespace {
 constexpr int kNoLocation = 15;
 constexpr int kLong = 14;
 constexpr int kNoColumns = 13;
-constexpr int kOneLine = 10;  // and 11 and 12: that many lines further, less this
+constexpr int kOneLine = 10;  // and 11 and 12: the number less this is the line difference
 
-// A table whose bytes are read once, in order.
+// Reads the bytes of a table once, in order.
 class Rows {
  public:
   Rows(const uint8_t* table, size_t bytes) : at_(table), end_(table + bytes) {}
@@ -21,7 +21,7 @@ class Rows {
     if (at_ == end_) return 0;
     return *static_cast<const volatile uint8_t*>(at_++);
   }
-  // Six bits in each byte, the lowest first; bit 6 says that there are more.
+  // Reads six bits from each byte, lowest first; bit 6 tells that more bytes follow.
   uint32_t Number() {
     uint32_t number = 0;
     uint32_t shift = 0;
@@ -45,7 +45,7 @@ class Rows {
   const uint8_t* const end_;
 };
 
-// How many lines further a row is than the one before; reads the rest of it.
+// Returns the difference of a row's line to the previous one; reads the rest of the row.
 int64_t LinesOf(int kind, Rows* rows) {
   if (kind == kNoLocation) return 0;
   if (kind == kLong || kind == kNoColumns) {

@@ -7,10 +7,10 @@
 
 namespace allomon::cpython {
 
-// The line of the instruction `unit` (of two bytes, from 0), by the table of its code object's
-// lines, whose bytes can be read.  A unit before the first has first_line.  0: it has no line, or
-// the table is damaged.  Pure; also in signal handlers.  Cost: some nanoseconds for each row before
-// the unit's.
+// Returns the line of the instruction `unit` (of two bytes, from 0) by the line table of its code
+// object, whose bytes must be readable.  A unit before the first has first_line. 0: it has no line,
+// or the table is damaged.  Pure; also in signal handlers.  Cost: some nanoseconds for each row
+// before the unit's.
 uint32_t LineOfUnit(const uint8_t* table, size_t table_bytes, int first_line, int unit);
 
 }  // namespace allomon::cpython
