@@ -16,7 +16,7 @@
 namespace allomon::internal {
 namespace {
 
-// Samples of a thread come one after the other: while one is reported, signal handlers have none.
+// A thread's samples do not overlap: while one is reported, signal handlers take no samples.
 void AddVariance(const ThreadProfile& thread, const DataUnit& unit, double variance) {
   if (__builtin_expect(thread.counts != nullptr, 1)) {
     thread.counts->AddOwnVariance(variance);

@@ -1,4 +1,4 @@
-// Bytes of managed heaps, charged where functions begin and end: see allocation_clock.h.
+// Charges bytes of managed heaps at the begin and end of functions: see allocation_clock.h.
 //
 // Exact for a function whose begin and end are noticed.  The bytes that a thread allocates between
 // a start and the first boundary that it passes are charged by the functions that it has open at

@@ -46,7 +46,8 @@ StartResult StartLiveSession(double rate, uint64_t seed, uint32_t frames) {
 
 LiveHeap LiveHeapOf(SessionId id) {
   LiveHeap heap;
-  // Before the session is pinned: who runs out of memory here may leave without destructors.
+  // Allocated before the session is pinned, because a caller that runs out of memory here may leave
+  // without destructors.
   heap.bytes_by_stack.resize(size_t{Stacks().size()} + 1);
   PinnedSession session(id, SessionKind::kProfile);
   if (!session) return heap;

@@ -13,11 +13,11 @@
 namespace allomon::internal {
 
 struct LiveHeap {
-  // Estimates, by stack id; most are 0.  Place 0 has what call stacks took that were new to the
+  // Estimates, by stack id; most are 0.  Element 0 is the sum of stacks that were new to the
   // process while the blocks were counted.
   std::vector<double> bytes_by_stack;
   double variance = 0;         // of their sum, in bytes squared
-  uint64_t dropped_bytes = 0;  // of samples that there was no room to follow
+  uint64_t dropped_bytes = 0;  // of samples without room to follow them
 };
 
 // Fails like StartSession.

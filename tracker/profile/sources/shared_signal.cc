@@ -9,8 +9,8 @@ using Handler = void (*)(int, siginfo_t*, void*);
 
 std::atomic<int> g_shared_signal{0};
 struct sigaction g_host_action = {};
-// Of the host's action; null for SIG_DFL and SIG_IGN.  A word of its own, since a signal may arrive
-// while the action is copied.
+// The handler of the host's action; null for SIG_DFL and SIG_IGN. Kept in a word of its own, since
+// a signal may arrive while the action is copied.
 std::atomic<Handler> g_host_handler{nullptr};
 
 // A handler of one parameter does not look at the other two, which are in registers.

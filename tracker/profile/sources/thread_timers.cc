@@ -28,7 +28,7 @@ constexpr size_t kMostThreads = 16384;
 
 ThreadTimer g_timers[kMostThreads];
 
-std::atomic<size_t> g_end{0};  // behind the last timer that was ever used
+std::atomic<size_t> g_end{0};  // after the last timer that was ever used
 int g_signal = 0;
 // One start may store it while late signals of earlier timers arrive.  Release and acquire: a
 // signal sees the data that the start has prepared.
@@ -97,8 +97,8 @@ bool Arm(ThreadTimer& timer, pid_t thread_id, uint32_t hz) {
   return true;
 }
 
-// A thread inherits the mask of the one that made it, and libraries block all signals around that
-// (liblzma): its ticks would stay pending, and its time be nobody's.
+// A thread inherits the signal mask of its creator, and libraries block all signals around that
+// (liblzma): its ticks would stay pending, and its time would be charged nowhere.
 void UnblockSignal() {
   sigset_t ticks;
   sigemptyset(&ticks);

@@ -51,7 +51,7 @@ inline bool IsTiming(const ThreadTimer& timer) {
 
 // The functions up to ForgetTimers() are not for signal handlers, and are called one at a time.
 ThreadTimer* FindTimer(pid_t thread_id);  // null if it is not timed
-// Null if the thread cannot be timed: it has ended, or the kernel refuses (see errno).
+// Returns null if the thread cannot be timed: it has ended, or the kernel refuses (see errno).
 ThreadTimer* TimeThread(pid_t thread_id, uint32_t hz);
 // Times all threads of the process that are not timed already.
 void TimeExistingThreads(uint32_t hz);
@@ -63,8 +63,8 @@ void ForgetTimers();
 pid_t ThisThread();
 // False if the thread has ended, or a filter of system calls refuses.
 bool ReadClock(clockid_t clock, uint64_t* now_ns);
-// The same of the calling thread, but where a filter refuses clock_gettime, which getrusage() then
-// stands in for, to 2 us.
+// The same for the calling thread, but works if a filter refuses clock_gettime: then it uses
+// getrusage(), which is accurate to 2 us.
 bool ReadThisThreadsClock(uint64_t* now_ns);
 // Returns the time used since the last charge, and counts it as charged.  Any thread.
 uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns);

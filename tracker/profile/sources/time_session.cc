@@ -65,7 +65,7 @@ void ChargeStack(ThreadProfile& thread, ThreadTimer& timer, const FrameState& wh
   timer.last.store(stack, std::memory_order_relaxed);
 }
 
-// Charges the thread that it runs on, unless the thread is inside the profiler or tracker, whose
+// Charges the thread on which it runs, unless the thread is inside the profiler or tracker, whose
 // locks and stacks the charge would need.  The next tick then charges for both.
 void Tick(ThreadTimer& timer, const FrameState& where) {
   ThreadProfile& thread = thread_profile;
@@ -85,7 +85,7 @@ void Tick(ThreadTimer& timer, const FrameState& where) {
   }
 }
 
-// A sink needs none of the profiler's locks, so a tick is charged wherever the thread is.
+// A sink needs no lock of the profiler, so a tick is charged wherever the thread is.
 void TickForSink(ThreadTimer& timer, TimeSink sink, uintptr_t pc) {
   uint64_t now_ns = 0;
   if (!ReadThisThreadsClock(&now_ns)) return;
