@@ -19,7 +19,7 @@
 namespace allomon::internal {
 namespace {
 
-// The writer reads symbol tables and undoes the mangling of names, which is recursive.
+// The writer reads symbol tables and demangles names, which is recursive.
 constexpr size_t kStackBytes = size_t{1} << 20;
 
 int ThisTask() { return static_cast<int>(syscall(SYS_gettid)); }
@@ -41,9 +41,9 @@ class EverySignalBlocked {
   uint64_t outer_ = 0;
 };
 
-// Where the C library's description of the thread has its number: the one place with that value.
-// Recursive mutexes compare it with their owner's, so a thread without it would not lock them.
-// nullptr if there are several such places, or none.
+// Finds the C library's copy of the thread id in its description of the thread: the only word with
+// that value.  Recursive mutexes compare it with their owner's id, so a thread without it could not
+// lock them.  Returns nullptr if there are several such words, or if there is no such word.
 int* FindOwnNumber(void* storage, const char* end, int number) {
   int* found = nullptr;
   for (char* at = static_cast<char*>(storage); at + sizeof(int) <= end; at += sizeof(int)) {
@@ -56,7 +56,8 @@ int* FindOwnNumber(void* storage, const char* end, int number) {
   return found;
 }
 
-// A thread that was never joined has left the C library before it has left the process.
+// Waits for the end of a thread that was never joined: it leaves the C library before it leaves the
+// process.
 void AwaitEnd(int task) {
   while (syscall(SYS_tgkill, getpid(), task, 0) == 0) sched_yield();
 }
@@ -85,7 +86,7 @@ bool MakeThread(void* stack, void* (*routine)(void*), void* argument) {
 __attribute__((noinline)) void* DormantThread::Prepare(void* self) {
   DormantThread& thread = *static_cast<DormantThread*>(self);
   thread.storage_ = reinterpret_cast<void*>(pthread_self());
-  // The frames above this one are those of a thread that will be gone.
+  // Frames beyond this one belong to a thread that will have ended.
   const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   thread.top_ = reinterpret_cast<char*>(frame & ~uintptr_t{63});
   const int task = ThisTask();
@@ -96,7 +97,7 @@ __attribute__((noinline)) void* DormantThread::Prepare(void* self) {
   return nullptr;
 }
 
-// A stack that could not be used, or whose thread was awake at a fork, is given up: the C library
+// A stack that could not be used, or whose thread was awake at a fork, is abandoned: the C library
 // may know it.
 bool DormantThread::Make(void (*work)()) {
   work_ = work;
@@ -117,7 +118,7 @@ bool DormantThread::Make(void (*work)()) {
 
 int DormantThread::Run(void* self) {
   DormantThread& thread = *static_cast<DormantThread*>(self);
-  // Whoever made this thread has waited until the place was 0.
+  // The thread that made this one has waited until the word was 0.
   ALLOMON_DCHECK_EQ("inv.dormant.one", thread.task_.load(), ThisTask());
   if (thread.own_number_ != nullptr) *thread.own_number_ = ThisTask();
   uint32_t expected = kAwake;
@@ -154,8 +155,8 @@ void DormantThread::AwaitSleep(uint32_t most_ms) {
   for (uint32_t i = 0; i < most_ms && IsRunning(); ++i) AwaitSleepFor1Millisecond();
 }
 
-// The kernel wakes one of those who wait, the others see it a little later.  Not a private futex:
-// the kernel's own wake-up is for a shared one.
+// The kernel wakes one waiter, and the others notice a little later.  The futex is not private,
+// because the kernel's own wake-up is for a shared one.
 void DormantThread::AwaitSleepFor1Millisecond() {
   const timespec limit = {0, 1'000'000};
   const int task = task_.load(std::memory_order_acquire);

@@ -20,27 +20,27 @@ class DormantThread {
  public:
   constexpr DormantThread() = default;
 
-  // Makes the storage.  `work` is what the thread does each time that it is woken, with all signals
-  // blocked; it need not know how often it was asked.  False if there is no memory or no thread to
-  // be had.  Not in signal handlers.  In a forked child: again only if Survived() is false.  Cost:
-  // a thread's life (0.1 ms), and 1 MiB of address space.
+  // Makes the storage.  `work` runs each time that the thread is woken, with all signals blocked,
+  // however many requests there were.  Returns false if there is no memory or no thread can be
+  // made.  Not in signal handlers.  In a forked child: again only if Survived() is false.  Cost: a
+  // thread's life (0.1 ms), and 1 MiB of address space.
   bool Make(void (*work)());
 
-  // Has `work` run once from its beginning after this call.  Calls while it runs are one further
-  // run together.  False if the system refuses a thread; then nothing runs.  Async-signal-safe.
-  // Waits, at most for the few instructions in which the thread ends.
+  // Makes `work` run once from its beginning after this call.  All calls during a run cause one
+  // more run together.  Returns false if the system refuses a thread; then nothing runs.
+  // Async-signal-safe.  Waits, at most for the few instructions in which the thread ends.
   bool Wake();
 
   // Waits until the thread has gone back to sleep, but not for much longer than that.
   // Async-signal-safe.
   void AwaitSleep(uint32_t most_ms);
 
-  // In a forked child: whether the storage is whole.  It is not if the thread was awake at the
-  // fork, in the middle of anything.
+  // Whether the storage is usable in a forked child.  It is not if the thread was awake at the
+  // fork, in the middle of its work.
   bool Survived() const { return state_.load(std::memory_order_relaxed) == kAsleep; }
 
  private:
-  // kAsked: to be run (again).  An awake thread goes to sleep only from kAwake.
+  // kAsked: must run (again).  An awake thread goes to sleep only from kAwake.
   enum State : uint32_t { kAsleep, kAwake, kAsked };
 
   static void* Prepare(void* self);
@@ -51,14 +51,14 @@ class DormantThread {
 
   void (*work_)() = nullptr;
   std::atomic<uint32_t> state_{kAsleep};
-  // The number of the running thread.  The kernel writes it before the thread runs, and writes 0
-  // and wakes who waits when the thread has left its stack for good.
+  // The id of the running thread.  The kernel writes it before the thread runs.  When the thread
+  // has left its stack for good, the kernel writes 0 and wakes a waiter.
   std::atomic<int> task_{0};
   void* stack_ = nullptr;
-  void* storage_ = nullptr;         // what the thread pointer points to
-  char* top_ = nullptr;             // of the part of the stack that may be used
-  int* own_number_ = nullptr;       // where the C library keeps the thread's number
-  std::atomic<int> first_task_{0};  // the number of the thread whose storage it was
+  void* storage_ = nullptr;         // target of the thread pointer
+  char* top_ = nullptr;             // upper end of the usable part of the stack
+  int* own_number_ = nullptr;       // the C library's copy of the thread id
+  std::atomic<int> first_task_{0};  // id of the thread for which the storage was made
 };
 
 }  // namespace allomon::internal

@@ -1,9 +1,9 @@
-// sigaction and signal, in front of the C library's: what a host sets for the signal of the ticks
-// is kept for it, and the ticks' handler stays (tracker/profile/sources/shared_signal.h); the
-// handlers that write a profile are not shown to it (write_on_signal.h).  All other signals are the
-// C library's business.
+// Overrides the C library's sigaction and signal.  A host's action for the signal of the ticks is
+// kept for the host, and the ticks' handler stays installed
+// (tracker/profile/sources/shared_signal.h).  The handlers that write a profile are hidden from the
+// host (write_on_signal.h).  All other signals are passed to the C library.
 //
-// A host that makes the system call itself is not reached.
+// A host that makes the system call itself is not affected.
 #include <dlfcn.h>
 #include <signal.h>
 
@@ -18,8 +18,8 @@ namespace {
 using SigactionFunction = int (*)(int, const struct sigaction*, struct sigaction*);
 using SignalFunction = sighandler_t (*)(int, sighandler_t);
 
-// Looked up before main: the first call of a host may be in a signal handler, where dlsym() could
-// wait for a lock of its own thread.  Constructors of the host's libraries may come earlier.
+// Looked up before main: a host's first call may be in a signal handler, where dlsym() could wait
+// for a lock of its own thread.  Constructors of the host's libraries may call earlier.
 template <typename Function>
 Function Next(std::atomic<void*>& known, const char* name) {
   void* next = known.load(std::memory_order_relaxed);
@@ -40,7 +40,7 @@ SignalFunction NextSignal() {
   return Next<SignalFunction>(known, "signal");
 }
 
-// What programs call as signal() that are compiled for System V's.
+// The function that programs compiled for System V call as signal().
 SignalFunction NextSysvSignal() {
   static std::atomic<void*> known{nullptr};
   return Next<SignalFunction>(known, "__sysv_signal");

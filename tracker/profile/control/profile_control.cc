@@ -21,8 +21,8 @@
 namespace allomon::internal {
 namespace {
 
-// Nothing that a writer does under the mutex allocates: a writer that finds no memory leaves from
-// where it allocates, and lets go of nothing (allocator/host/writing_reserve.h).
+// A writer allocates nothing under the mutex: a writer that finds no memory leaves at the
+// allocation, and releases no lock (allocator/host/writing_reserve.h).
 struct Control {
   std::mutex mutex;
   RecordingOptions options;
@@ -59,7 +59,7 @@ void AfterForkInChild() ALLOMON_RELEASE(units_mutex) {
 }
 
 // inv.fork.order: the tracker's locks are taken under the control's mutex and the units' lock (by a
-// profile of live blocks, and by clocks), so a fork takes them in that order, too.
+// profile of live blocks, and by clocks), so a fork takes them in the same order.
 constexpr OuterForkHandlers kForkHandlers = {BeforeFork, AfterForkInParent, AfterForkInChild};
 
 RecordingError CheckOptions(const RecordingOptions& options, std::string* error) {
@@ -128,7 +128,7 @@ void EndRecording() {
 // The number of frames to capture of a call stack, in recordings that charge call stacks.
 uint32_t FramesFor(const RecordingOptions& options) {
   if (!ChargesCallstacks() && !options.live) return 0;
-  // Code without hooks may lie deep above the function that is charged.
+  // Code without hooks may be deep in the callees of the function that is charged.
   const bool deep = options.style == ProfileStyle::kStack || HasFunctions();
   return deep ? kStackFrames : kAttributionFrames;
 }
@@ -156,7 +156,7 @@ RecordingError StartSource(Control& control, const RecordingOptions& options, st
   return bad_rate ? RecordingError::kBadOption : RecordingError::kUnavailable;
 }
 
-// The session of live blocks that is being recorded; 0 if there is none.
+// Returns the session of live blocks that is being recorded; 0 if there is none.
 SessionId LiveSession() {
   Control& control = TheControl();
   const ControlLock hold(control.mutex);

@@ -27,9 +27,9 @@ struct RecordingOptions {
   // charged to call stacks, also in programs that name functions.  They are counted for the whole
   // process, not by unit of data.
   bool live = false;
-  // For recordings that charge call stacks: further functions that are charged to their callers, as
-  // shell patterns separated by commas.  Unset: known wrappers alone (names/wrappers.h); empty:
-  // none.
+  // For recordings that charge call stacks: further functions whose callers are charged instead, as
+  // shell patterns separated by commas.  Unset: only the known wrappers (names/wrappers.h); empty:
+  // no function.
   std::optional<std::string> exclude;
 };
 
@@ -44,12 +44,12 @@ bool IsRecording();
 // The options of the last start, with the seed that was drawn.
 RecordingOptions LastRecording();
 
-// The blocks that the last start has followed and that are live, either now or when that recording
-// was stopped.  nullptr if the last start was of another kind.
+// Returns the live blocks that the last start has followed, either now or when that recording was
+// stopped. nullptr if the last start was of another kind.
 std::shared_ptr<const LiveHeap> LastLiveHeap();
 
-// While one exists its thread takes no samples: what the profiler allocates to do its work is not
-// the program's.
+// While one exists its thread takes no samples, since the profiler's own allocations are not the
+// program's.
 using OwnWork = SuspendedSampling;
 
 // Reads a text such as "alloc", "live" or "time,stack" into kind, style and live.

@@ -8,7 +8,7 @@
 #include "tracker/core/control.h"
 #include "tracker/formats/count_units.h"
 #include "tracker/formats/output_format.h"
-#include "tracker/formats/version.h"  // for liballomon.so to say which one it is
+#include "tracker/formats/version.h"  // so that liballomon.so contains its version
 #include "tracker/formats/write_file.h"
 #include "tracker/profile/control/snapshot.h"
 #include "tracker/profile/sources/time_session.h"
@@ -17,7 +17,7 @@
 namespace allomon {
 namespace {
 
-// No file is written beside a device or a pipe.
+// If the path is a device or a pipe, only the profile itself is written.
 void WriteOutputFiles(const std::string& path, const OutputFiles& outputs, std::string* error) {
   const bool has_neighbours = IsReplacedByWriting(path);
   std::vector<FileToWrite> files;
@@ -29,7 +29,7 @@ void WriteOutputFiles(const std::string& path, const OutputFiles& outputs, std::
   WriteFilesAtomically(files, error);
 }
 
-// What the file's first lines will have as total.
+// Returns the total for the first lines of the file.
 MlmonInt TotalOf(const ProfileSnapshot& snapshot) {
   MlmonInt amount = 0;
   for (const MlmonCount& count : snapshot.function_counts) amount += count.current;

@@ -11,15 +11,15 @@
 
 namespace allomon {
 
-// Writes `path`, and `path`.sources if the program cannot answer for its own functions.  kFreed:
+// Writes `path`, and `path`.sources if the program cannot answer for its own functions. kFreed:
 // nothing was written.  Otherwise *error is empty, or one line with the file, cause and remedy.
 // *summary, if not null, is the ProfileSummary() of the written profile; a later call of
 // ProfileSummary() may find other live blocks.  `format` is one of formats/output_formats.inc.
 //
-// *missing_names, if not null, is a line that says why functions have no names, or empty.
+// *missing_names, if not null, is a line with the reason why functions have no names, or empty.
 //
-// With a `rule` that is against it nothing is written and no symbol table read: *against is why,
-// and empty otherwise.
+// If `rule` forbids it, nothing is written and no symbol table is read: *against is then the
+// reason, and empty otherwise.
 internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName unit,
                                      std::string* error, std::string* summary = nullptr,
                                      std::string_view format = "mlmon", WriteRule* rule = nullptr,
@@ -30,8 +30,8 @@ internal::UnitError WriteProfileFile(const std::string& path, internal::UnitName
 // settings that are needed to repeat the run.  Empty for a freed unit.
 std::string ProfileSummary(internal::UnitName unit);
 
-// Of the executable, also where the dynamic linker was started with it as an argument; empty if
-// nobody says.
+// Returns the path of the executable, also if the dynamic linker was started with it as an
+// argument; empty if it is not known.
 std::string PathOfProgram();
 
 }  // namespace allomon

@@ -5,7 +5,6 @@
 // so standard output is set aside before the first of them runs (in the executable's own
 // pre-initialisation).  It is restored for the answer after all constructors have run, including
 // those that register functions.  Then the process ends, before main.
-// functions among them, have run; then the process ends, before main.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -56,7 +55,7 @@ void WriteAll(int fd, const std::string& text) {
   }
 }
 
-// Calls the constructors behind `self` in the list, as the start-up code would.
+// Calls the constructors after `self` in the list, as the start-up code would.
 void RunConstructorsAfter(Constructor self, int argc, char** argv, char** environment) {
   Constructor* next = __init_array_start;
   while (next != __init_array_end && *next != self) ++next;

@@ -1,6 +1,6 @@
-// Reaches threads as they start: this pthread_create stands in front of the C library's, also for
-// std::thread.  A thread that is made without pthread_create (by clone) is reached by Start() only,
-// if the thread exists by then.
+// Catches threads as they start: this pthread_create overrides the C library's, also for
+// std::thread.  A thread that is made without pthread_create (by clone) is included only by
+// Start(), if the thread exists by then.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -32,7 +32,8 @@ struct Start {
   size_t stack_bytes;
 };
 
-// What a thread with these attributes has for a stack, its guard and its TLS; 0 if that is unknown.
+// Returns the size of a thread's stack with these attributes, guard and TLS included; 0 if it is
+// unknown.
 size_t StackBytes(const pthread_attr_t* attributes) {
   size_t bytes = 0;
   if (attributes != nullptr) {

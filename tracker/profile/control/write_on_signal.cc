@@ -19,8 +19,8 @@ namespace allomon::internal {
 namespace {
 
 struct SignalWriter {
-  // This line does not compile unless the object is constant.  The constructor that fills a
-  // SignalWriter in may run before dynamic initialisation, which would then empty the object again.
+  // This line does not compile unless the object is constant.  The constructor that fills in a
+  // SignalWriter may run before dynamic initialisation, which would then empty the object again.
   constexpr SignalWriter() = default;
 
   int signal = 0;  // 0: not installed
@@ -32,10 +32,10 @@ struct SignalWriter {
 
 SignalWriter g_writers[kMostSignals];
 DormantThread g_thread;
-pid_t g_process = 0;  // the process that g_thread belongs to; 0: none
+pid_t g_process = 0;  // process of g_thread; 0: no thread
 
-// How long a thread that is being killed waits for the file.  It may hold a lock that the writer
-// needs, and must let go then.
+// The maximum time that a thread being killed waits for the file.  It may hold a lock that the
+// writer needs, and must go on then to release it.
 constexpr uint32_t kMostWaitMs = 1000;
 
 void (*g_tell_taken)() = nullptr;
@@ -56,10 +56,11 @@ void DieBySignal(int number) {
   kill(getpid(), number);
 }
 
-// The thread was interrupted where it may hold a lock that the writer needs.
+// Whether the thread was interrupted in a place where it may hold a lock that the writer needs.
 bool IsInsideProfiler() { return CurrentThread().busy || thread_profile.busy; }
 
-// A program that is killed does not run on while the file is written, as far as that can be had.
+// Wakes the writer, and keeps a program that is being killed from running on while the file is
+// written, if possible.
 void Wake(SignalWriter& writer) {
   writer.unit.store(&UnitOf(thread_profile), std::memory_order_relaxed);
   writer.asked.store(true);
@@ -69,9 +70,9 @@ void Wake(SignalWriter& writer) {
   if (!IsInsideProfiler()) g_thread.AwaitSleep(kMostWaitMs);
 }
 
-// A child whose writers were not started again has no writer.  That is a child of _Fork or clone,
-// or a child that was killed before its fork returned.  (After vfork the memory is the parent's: if
-// the child woke the parent's writer, the parent would be killed.)
+// A child whose writers were not restarted has no writer.  That is a child of _Fork or clone, or
+// one that was killed before its fork returned.  (After vfork the memory is the parent's: if the
+// child woke the parent's writer, the parent would be killed.)
 void OnSignal(int signal) {
   const ErrnoKeeper keeper;
   SignalWriter* const writer = WriterOf(signal);
@@ -88,7 +89,7 @@ bool IsPlain(const struct sigaction& action, void (*handler)(int)) {
 }
 bool IsOurs(const struct sigaction& action) { return IsPlain(action, OnSignal); }
 
-// Runs on the writer's thread.  A signal that comes while it writes wakes it once more.
+// Runs on the writer's thread.  A signal during the writing wakes it once more.
 void WriteWhatWasAsked() {
   for (SignalWriter& writer : g_writers) {
     if (!writer.asked.exchange(false)) continue;

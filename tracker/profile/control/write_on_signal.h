@@ -19,33 +19,32 @@ namespace allomon::internal {
 
 enum class AfterWriting { kGoOn, kDieBySignal };
 
-// `write` is given the unit that was current in the thread that took the signal.  However many
-// signals arrive while it writes, it writes one more file for all of them.  Returns false if the
-// program handles or ignores the signal, or if no thread can be made.  At most kMostSignals
-// signals, each once.
+// `write` gets the unit that was current in the thread that took the signal.  All signals that
+// arrive during a writing cause one more file together.  Returns false if the program handles or
+// ignores the signal, or if no thread can be made.  At most kMostSignals signals, each once.
 inline constexpr int kMostSignals = 4;
 bool WriteOnSignal(int signal, AfterWriting after, void (*write)(UnitName unit));
 
-// Called in a forked child that is to write: it has all that it needs, unless the fork came in the
-// middle of a writing.  What cannot be made again is given up: SIGTERM then ends the child at once,
-// and the signal after which the program goes on does nothing.
+// Called in a forked child that must write: it has all that it needs, unless the fork came in the
+// middle of a writing.  A writer that cannot be made again is given up: SIGTERM then ends the child
+// at once, and the signal after which the program goes on does nothing.
 void RestartSignalWriters();
 
-// Called in a forked child that is to write nothing.  The effect is the same as when no thread can
-// be made.
+// Called in a forked child that must write nothing.  The effect is the same as if no thread can be
+// made.
 void ForgetSignalWriters();
 
-// sigaction() of a host that is not to notice: where our handler is installed the host is told of
-// the default action, and where it asks for the default action it gets our handler.  A host that
-// asks first and installs its own only in place of the default (Python, for SIGINT) then does so.
-// `next` is the C library's function.  Async-signal-safe; any thread, and after vfork.
+// The sigaction() of a host that must not notice our handlers.  If our handler is installed the
+// host sees the default action, and if it sets the default action it gets our handler.  A host that
+// queries first and replaces only the default action (Python, for SIGINT) then installs its own
+// handler.  `next` is the C library's function.  Async-signal-safe; any thread, and after vfork.
 using Sigaction = int (*)(int signal, const struct sigaction* action, struct sigaction* old);
 int SigactionOfHost(int signal, const struct sigaction* action, struct sigaction* old,
                     Sigaction next);
 // Whether SigactionOfHost() does anything but call `next`.
 bool IsWatched(int signal);
-// Has `tell` called, in SigactionOfHost(), when the host takes the signal that was chosen for
-// writing: async-signal-safe.
+// Sets the function that SigactionOfHost() calls when the host takes over the signal that was
+// chosen for writing.  It must be async-signal-safe.
 void TellWhenTaken(void (*tell)());
 
 }  // namespace allomon::internal

@@ -7,8 +7,8 @@
 namespace allomon {
 namespace {
 
-// The clock of a file system's times, which stands still between two ticks of the kernel: a file
-// that was written before has no later time.
+// Returns the clock of file times, which advances only at the kernel's ticks: a file that was
+// written before has no later time.
 timespec FileClock() {
   timespec now = {};
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
