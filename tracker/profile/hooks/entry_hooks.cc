@@ -57,7 +57,7 @@ bool Fail(std::string what, std::string* error) {
   return false;
 }
 
-// The thread sanitizer has up to two threads of its own, which run none of the program's code.
+// The thread sanitizer has up to two threads of its own, which run no code of the program.
 #if defined(__SANITIZE_THREAD__)
 constexpr int kOtherThreads = 2;
 #else
@@ -104,7 +104,7 @@ struct Code {
   }
 };
 
-// Not instrumented: sanitizers do not know this memory as data.
+// Not instrumented, because sanitizers do not know this memory as data.
 __attribute__((noinline, no_sanitize("address", "thread"))) void StoreCode(const Code& code,
                                                                            uintptr_t at) {
   volatile unsigned char* const to = reinterpret_cast<unsigned char*>(at);
@@ -234,7 +234,7 @@ bool SetHooksLocked(HookMode mode, std::string* error) {
   ALLOMON_DCHECK("inv.units.locked", units_mutex.IsHeldForCheck());
   if (g_hooks.count == 0 || mode == HookMode::kNone) return true;
   RegisterCountSource(kHookSource, &kSource);
-  // Without the register, hooks count through the call.
+  // If the register cannot be set, hooks count through the call.
   if (mode == HookMode::kCount && g_hooks.mode != mode && !CanSetEntryCounters()) {
     mode = HookMode::kCall;
   }

@@ -39,7 +39,7 @@ void UseHooksOfHost();
 
 enum class HookMode { kNone, kCount, kCall };
 
-// Makes every hook do `mode`.  Returns true if all hooks do, also if there are none.  On failure
+// Makes every hook do `mode`.  Returns true if all hooks do, or if there are no hooks.  On failure
 // *error is one line with the cause, and the program runs on unchanged.  The caller holds the
 // units' lock.
 bool SetHooksLocked(HookMode mode, std::string* error) ALLOMON_REQUIRES(units_mutex);

@@ -17,8 +17,8 @@ namespace allomon::internal {
 namespace {
 
 // The number of modules that the program was started with.  0 means that they are not counted yet,
-// and every module counts as one of them.  In the loader's list, modules that dlopen loads come
-// behind these.
+// and every module counts as one of them.  In the loader's list, modules that dlopen loads follow
+// these.
 size_t g_modules_at_start = 0;
 
 // Priority 101 is before the constructor that starts a profile from the environment.
@@ -65,7 +65,7 @@ bool CanRead(uintptr_t start, const CodeRange& code) {
          code.end - start >= kLanding.size() + kHookBytes;
 }
 
-// The address of the no-ops of the function that starts at `start`; 0 if it has none.
+// Returns the address of the no-ops of the function that starts at `start`; 0 if it has no no-ops.
 uintptr_t HookOf(uintptr_t start) {
   if (StartsWith(start, kLanding.data(), kLanding.size())) start += kLanding.size();
   for (const Nop& nop : kNops) {
