@@ -29,7 +29,7 @@ struct MappedWhole {
 MappedWhole MapFile(const std::string& path) {
   const Uncancelled uncancelled;
   MappedWhole file;
-  // O_NONBLOCK: the path may have become a FIFO's.
+  // O_NONBLOCK, because the path may be a FIFO by now.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     file.error = errno;
@@ -96,7 +96,7 @@ ByteReader ElfFile::At(uint64_t offset, uint64_t bytes) const {
   return ByteReader(data_ + offset, data_ + offset + bytes);
 }
 
-// The headers that lie in the file: a count that is too large is cut.
+// Returns the headers that lie in the file: a count that is too large is reduced.
 template <typename Entry>
 ElfFile::Table ElfFile::TableAt(uint64_t offset, uint64_t entry_bytes, uint64_t count) const {
   if (entry_bytes < sizeof(Entry) || offset > size_ || size_ - offset < sizeof(Entry)) return {};
@@ -178,7 +178,7 @@ std::optional<uint64_t> ElfFile::AddressOfOffset(uint64_t offset) const {
 
 std::string ElfFile::BuildId() const {
   if (const auto section = FindSection(".note.gnu.build-id")) return BuildIdIn(section->data);
-  // Some linker scripts put it among other notes.
+  // Some linker scripts put the build id among other notes.
   for (uint64_t i = 0; i < segments_.count; ++i) {
     const auto segment = Load<Elf64_Phdr>(segments_, i);
     if (segment.p_type != PT_NOTE) continue;

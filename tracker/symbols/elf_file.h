@@ -35,8 +35,8 @@ struct DebugLink {
   uint32_t crc;
 };
 
-// Whether a file could not be mapped, since the process began, because no memory was left: then
-// functions have lost their names.
+// Whether memory was ever too short to map a file since the process began.  If so, functions have
+// lost their names.
 extern std::atomic<bool> elf_memory_refused;
 
 class ElfFile {
@@ -62,14 +62,14 @@ class ElfFile {
   // The first section of that name.
   std::optional<ElfSection> FindSection(std::string_view name) const;
 
-  // Where the loader puts the byte at `offset`, without load bias.
+  // Returns the address at which the loader puts the byte at `offset`, without load bias.
   std::optional<uint64_t> AddressOfOffset(uint64_t offset) const;
 
-  // In lower-case hexadecimal, or empty.
+  // Returns the build id in lower-case hexadecimal, or an empty text.
   std::string BuildId() const;
   std::optional<DebugLink> FindDebugLink() const;
 
-  // Of the file that was opened; all 0 of an image.
+  // Identity of the opened file; all 0 for an image.
   const FileIdentity& identity() const { return identity_; }
 
   const uint8_t* data() const { return data_; }

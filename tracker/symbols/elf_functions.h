@@ -52,8 +52,8 @@ inline size_t SymbolsIn(const ElfFile& file) {
 }
 
 // Calls visit(symbol, name) for each function of .symtab and .dynsym, in the order of the file.
-// The name has no version, and is valid as long as the file.  A function without a name, and one
-// whose extent wraps around the address space, is left out.
+// The name has no version, and is valid as long as the file.  A function without a name, or whose
+// extent wraps around the address space, is left out.
 template <typename Visit>
 void ForEachFunction(const ElfFile& file, Visit visit) {
   for (size_t i = 0; i < file.section_count(); ++i) {

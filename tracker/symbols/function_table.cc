@@ -13,7 +13,7 @@ bool StartsWithUnderscore(std::string_view name) {
   return name[0] == '_' && name.substr(0, 2) != "_Z";
 }
 
-// The element with the greatest begin that is not above `address`, as an index + 1.
+// Returns the index + 1 of the element with the greatest begin that is not above `address`.
 template <typename Range, typename Begin>
 size_t UpperBound(const std::vector<Range>& ranges, uint64_t address, Begin begin) {
   return std::upper_bound(ranges.begin(), ranges.end(), address,

@@ -27,21 +27,21 @@ struct FunctionSymbol {
   std::string_view name;
 };
 
-// Named functions.  Where several symbols share an address, every run chooses the same name: global
-// before local, then without a leading underscore (which C++ names do not count as), then the
-// shorter, then by alphabet.
+// Named functions.  If several symbols share an address, the choice of the name is the same in
+// every run: global before local, then without a leading underscore (not counting that of C++
+// names), then the shorter, then by alphabet.
 class SymbolTable {
  public:
-  // Adds the functions of .symtab and .dynsym.  Sort() must be called when all has been added. What
-  // is added must outlive the table.
+  // Adds the functions of .symtab and .dynsym.  The file must outlive the table, and so must the
+  // bytes of the second Add().  Call Sort() after the last Add().
   void Add(const ElfFile& file);
   // Adds the functions of a .dynsym with its .dynstr.
   void Add(ByteReader symbols, ByteReader strings);
   void Sort();
 
-  // The function whose extent contains `address`, the innermost if they are nested.  A symbol
-  // without a size reaches to the next symbol, but yields to one that has a size.  nullptr if there
-  // is none.
+  // Returns the function whose extent contains `address`, the innermost if they are nested.  A
+  // symbol without a size reaches to the next symbol, but yields to one that has a size. nullptr if
+  // there is no such function.
   const FunctionSymbol* Find(uint64_t address) const;
 
  private:
@@ -60,8 +60,8 @@ class SymbolTable {
   std::vector<uint64_t> highest_end_;
 };
 
-// The extents that .eh_frame gives; every function has one, named or not.  Searches the linker's
-// own table where the file has one, so that a few questions cost little.
+// The extents in .eh_frame, which has every function, named or not.  Searches the linker's own
+// table if the file has one, so that a few queries cost little.
 class FdeTable {
  public:
   // The file, or the bytes, must outlive the table.

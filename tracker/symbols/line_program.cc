@@ -66,7 +66,7 @@ class HeaderReader {
 
   bool ReadNumbers() {
     header_->min_instruction_bytes = reader_.Read<uint8_t>();
-    if (header_->version >= 4) reader_.Skip(1);  // operations per instruction: no VLIW here
+    if (header_->version >= 4) reader_.Skip(1);  // operations per instruction: only VLIW uses them
     reader_.Skip(1);                             // whether rows are statements at first
     header_->line_base = reader_.Read<int8_t>();
     header_->line_range = reader_.Read<uint8_t>();

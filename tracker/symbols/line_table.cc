@@ -98,7 +98,7 @@ std::optional<SourceLine> LineTable::FindPrepared(uint64_t address) const {
   std::optional<LineRow> best;
   LineRow row;
   while (machine.Next(&row) && row.address <= address && !row.ends_sequence) {
-    // Line 0 is code that belongs to no line; the first row of an address counts.
+    // Line 0 is code without a line. Of several rows of an address the first counts.
     if (row.line != 0 && (!best || row.address > best->address)) best = row;
   }
   if (!best) return std::nullopt;

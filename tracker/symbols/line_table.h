@@ -27,12 +27,12 @@ class LineTable {
   // Keeps pointers into `file`, which must outlive the table.
   explicit LineTable(const ElfFile& file);
 
-  // The line of the code at `address`.  Where several rows have that very address, the first
-  // counts, which for a function's first address is the line of its head.
+  // Returns the line of the code at `address`.  If several rows have exactly that address, the
+  // first counts, which for a function's first address is the line of its head.
   //
-  // Cost: running the unit's line program for the first address of a unit, and a part of it again
-  // for each.  The first address that no unit claims costs the programs of all units that claim
-  // none; of a file without .debug_aranges, all.
+  // Cost: the first address of a unit runs the unit's line program, and each address runs a part of
+  // it again.  The first address that no unit claims costs the programs of all units that claim no
+  // addresses; in a file without .debug_aranges, of all units.
   std::optional<SourceLine> Find(uint64_t address);
 
   size_t UnitsReadForTesting() const { return added_.size(); }
@@ -52,7 +52,7 @@ class LineTable {
   void AddUnitAt(uint64_t offset);
   void AddUnitsThatClaimNone();
   void AddAllUnits();
-  // Reads what is needed to find the address.
+  // Reads the units that are necessary to find the address.
   void PrepareFor(uint64_t address);
   std::optional<SourceLine> FindPrepared(uint64_t address) const;
 

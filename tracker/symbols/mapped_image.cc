@@ -11,7 +11,7 @@
 namespace allomon::internal {
 namespace {
 
-// Where they lie in the module, and how long they are.
+// Addresses in the module, and sizes.
 struct MappedParts {
   struct Part {
     uint64_t address = 0;
@@ -23,8 +23,8 @@ struct MappedParts {
   Part frames;
 };
 
-// Reads a module where the loader has mapped it.  What it is told of the module's own headers is
-// trusted as the loader has trusted it; every address is held against the segments.
+// Reads a module at the place where the loader has mapped it.  The module's own headers are
+// trusted, as the loader has trusted them; every address is checked against the segments.
 class ImageReader {
  public:
   explicit ImageReader(const dl_phdr_info& info) : info_(info) {}
@@ -59,7 +59,8 @@ class ImageReader {
     });
   }
 
-  // The bytes from `address` to the end of what of its segment is in the file; 0 outside of all.
+  // Returns the number of bytes from `address` to the end of its segment's part in the file; 0
+  // outside of all segments.
   uint64_t BytesFrom(uint64_t address) const {
     uint64_t bytes = 0;
     AnySegment(PF_R, [&](const ElfW(Phdr) & segment) {
@@ -78,7 +79,7 @@ class ImageReader {
     return {address, std::min(BytesFrom(address), most_bytes)};
   }
 
-  // The loader has made some of these pointers those of the process, and left others.
+  // The loader has relocated some of these pointers to addresses of the process, and left others.
   uint64_t FileAddress(uint64_t pointer) const {
     const uint64_t address = pointer - info_.dlpi_addr;
     return BytesFrom(address) != 0 ? address : pointer;
@@ -114,7 +115,8 @@ class ImageReader {
     return reader.Read<uint32_t>();
   }
 
-  // The symbols of a bucket follow each other, the last one marked; those in no bucket come first.
+  // The symbols of a bucket follow each other, and the last one is marked; those in no bucket come
+  // first.
   uint64_t CountByGnuHash(uint64_t hash) const {
     if (hash == 0) return 0;
     ByteReader reader = ReaderAt(hash);
@@ -141,7 +143,7 @@ class ImageReader {
     if (table.Read(bytes, bytes.begin)) parts->frames = PartAt(table.frames, SizeOf(table.frames));
   }
 
-  // Of .eh_frame: no header says where it ends.
+  // Returns the size of .eh_frame, which no header contains.
   uint64_t SizeOf(uint64_t frames) const {
     const CfiBytes bytes = {At(frames), At(frames) + BytesFrom(frames), frames};
     const uint8_t* record = bytes.begin;
@@ -180,8 +182,8 @@ int CopyParts(dl_phdr_info* info, size_t, void* pointer) {
 
 }  // namespace
 
-// Nothing is allocated under the loader's lock: a writer that finds no memory leaves from where it
-// allocates, and lets go of nothing (allocator/host/writing_reserve.h).
+// Nothing is allocated under the loader's lock: a writer that finds no memory leaves at the
+// allocation, and releases no lock (allocator/host/writing_reserve.h).
 std::unique_ptr<MappedImage> MappedImage::CopyOf(uintptr_t address) {
   Search search = {address, {}, nullptr, false};
   dl_iterate_phdr(FindParts, &search);

@@ -1,5 +1,5 @@
-// What the pages of a loaded module say of its functions: for a file that cannot be opened any
-// more.
+// The names and extents of functions in the pages of a loaded module, for a file that cannot be
+// opened any more.
 //
 // Allocates; not for use inside malloc or in a signal handler.  Addresses are without load bias.
 #ifndef ALLOMON_TRACKER_SYMBOLS_MAPPED_IMAGE_H_
@@ -18,12 +18,12 @@ namespace allomon::internal {
 // Copies, which stay when the module is unloaded.
 class MappedImage {
  public:
-  // Of the module with code at `address`; nullptr if there is none.  Under the loader's lock, so
-  // that the module is not unloaded meanwhile.  Cost: copies its exported symbols and its unwind
-  // table.
+  // Copies the tables of the module with code at `address`; nullptr if there is none.  Takes the
+  // loader's lock, so that the module is not unloaded meanwhile.  Cost: copies its exported symbols
+  // and its unwind table.
   static std::unique_ptr<MappedImage> CopyOf(uintptr_t address);
 
-  // .dynsym and .dynstr; empty where the module has none.
+  // .dynsym and .dynstr; empty if the module does not have them.
   ByteReader symbols() const { return symbols_.Reader(); }
   ByteReader strings() const { return strings_.Reader(); }
 

@@ -21,7 +21,7 @@ bool ParseLine(std::string_view text, Mapping* mapping) {
   return true;
 }
 
-// Without a stream: the preloaded library has no use for locales.
+// Reads without a stream, since streams would bring locales into the preloaded library.
 std::string ReadToTheEnd(int fd) {
   std::string text;
   char part[4096];
@@ -48,8 +48,8 @@ std::vector<Mapping> ParseMaps(std::string_view text) {
   return mappings;
 }
 
-// Not /proc/self: that is the first thread's, of which nothing can be read once it has ended by
-// pthread_exit().
+// Does not use /proc/self, which is the first thread's: it cannot be read once that thread has
+// ended by pthread_exit().
 std::vector<Mapping> ReadExecutableMappings() {
   const Uncancelled uncancelled;
   const int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);

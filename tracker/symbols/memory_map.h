@@ -15,14 +15,14 @@ struct Mapping {
   uint64_t offset;   // in the file, of the byte at `begin`
   uint64_t device;   // see MapsLine
   uint64_t inode;    // 0: of no file
-  std::string path;  // of the file, perhaps with " (deleted)" behind it; "[vdso]" and the like;
+  std::string path;  // of the file, perhaps followed by " (deleted)"; "[vdso]" and the like;
                      // "[anon]" if it has no name
 };
 
-// Parses the text of a maps file; lines that make no sense are passed over.
+// Parses the text of a maps file; malformed lines are skipped.
 std::vector<Mapping> ParseMaps(std::string_view text);
 
-// Of this process, now.  Empty if /proc is not mounted.
+// Returns the mappings of this process at this moment.  Empty if /proc is not mounted.
 std::vector<Mapping> ReadExecutableMappings();
 
 // The mapping that contains `address`, or nullptr.  The mappings must be in the kernel's order.

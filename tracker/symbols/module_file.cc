@@ -22,8 +22,8 @@ namespace {
 
 constexpr size_t kMostCodeRanges = 8;
 
-// Of fixed size, since a writer that finds no memory leaves from where it allocates, and lets go of
-// no lock (allocator/host/writing_reserve.h).
+// Has a fixed size, since a writer that finds no memory leaves at the allocation and releases no
+// lock (allocator/host/writing_reserve.h).
 struct Search {
   uintptr_t address;
   bool is_first = true;
@@ -65,7 +65,7 @@ std::string WhyNot(const std::string& path, int error) {
   return path + " cannot be read (" + strerror(error) + ")";
 }
 
-// Opens the first of some paths that leads to the file that is asked for.
+// Opens the first of some paths that leads to the requested file.
 class Opener {
  public:
   using IsIt = std::function<bool(const ElfFile& file)>;
@@ -74,7 +74,7 @@ class Opener {
 
   void Try(const std::string& path) {
     if (result_.file != nullptr) return;
-    // The loader knows it by the name that dlopen() was given in another folder, perhaps.
+    // The loader may have the name that dlopen() was given while another folder was current.
     if (path[0] != '/') return Say(path + " is no whole path");
     int error = 0;
     std::unique_ptr<ElfFile> file = ElfFile::Open(path, &error);
@@ -86,7 +86,7 @@ class Opener {
   OpenedFile Finish() { return std::move(result_); }
 
  private:
-  // What is wrong with its own path counts, not with the ways around.
+  // Only the first reason counts, which is that of the module's own path.
   void Say(std::string why) {
     if (result_.why.empty()) result_.why = std::move(why);
   }
@@ -109,7 +109,7 @@ bool IsOfModule(const ElfFile& file, const LoadedModule& module, const Mapping* 
          noted.identity == file.identity();
 }
 
-// A link to the mapped file itself, for those who may follow it: root, mostly.
+// Returns a link to the mapped file itself, which mostly only root may follow.
 std::string LinkOf(const Mapping& mapping) {
   char path[80];
   std::snprintf(path, sizeof(path), "/proc/self/map_files/%" PRIxPTR "-%" PRIxPTR, mapping.begin,

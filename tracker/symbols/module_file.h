@@ -1,5 +1,5 @@
-// The file that loaded code is from, to read its names.  What lies at a path is believed only where
-// it is the very file that was mapped (README.md, "Whose code it is").
+// Finds the file of loaded code, to read its names.  The file at a path is used only if it is the
+// very file that was mapped (README.md, "Whose code it is").
 //
 // Not for use inside malloc or in a signal handler: allocates, reads files.  Any thread.
 #ifndef ALLOMON_TRACKER_SYMBOLS_MODULE_FILE_H_
@@ -21,8 +21,8 @@ struct FoundModule {
   bool is_program = false;
 };
 
-// The module with code at `address`, as the loader has it; nothing if there is none.  Allocates
-// nothing under the loader's lock.
+// Finds the module with code at `address` in the loader's list; nothing if there is none.
+// Allocates nothing under the loader's lock.
 std::optional<FoundModule> FindLoadedModule(uintptr_t address);
 
 // The path of a mapping's file, without the kernel's " (deleted)".
@@ -30,17 +30,17 @@ std::string PathOf(const Mapping& mapping);
 
 struct OpenedFile {
   std::unique_ptr<ElfFile> file;  // nullptr if it cannot be opened any more
-  std::string why;                // then: "PATH is not there any more", or the like
+  std::string why;                // the reason if so: "PATH is not there any more", or the like
 };
 
-// Of mapped code, whoever has mapped it.
+// Opens the file of mapped code, however it was mapped.
 OpenedFile OpenMapping(const Mapping& mapping);
 
-// Of a module whose own file has gone, or cannot be told: another one of the same build is as good.
-// `mapping` is one of the module's code, as it is now; nullptr where nobody says.
+// Opens the file of a module whose own file is gone or unknown: another one of the same build is as
+// good.  `mapping` is a current mapping of the module's code, or nullptr if it is not known.
 OpenedFile OpenModule(const FoundModule& found, const std::string& path, const Mapping* mapping);
 
-// Of code that was unloaded.
+// Opens the file of unloaded code.
 OpenedFile OpenUnloaded(const UnloadedModule& module);
 
 }  // namespace allomon::internal

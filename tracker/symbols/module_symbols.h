@@ -1,4 +1,4 @@
-// All that is known about the code of one ELF file: names, extents, source positions.
+// Names, extents and source positions in the code of one ELF file.
 //
 // May allocate; not for use inside malloc.  Addresses are without load bias.  One thread at a time,
 // because the line table is read when first asked for.
@@ -19,10 +19,10 @@ namespace allomon::internal {
 
 class ModuleSymbols {
  public:
-  // `path` tells where to look for a separate debug file; empty: nowhere.
+  // `path` is used to find a separate debug file; empty: no search.
   ModuleSymbols(std::unique_ptr<ElfFile> file, const std::string& path);
 
-  // Of a module whose file cannot be opened: exported names, no lines, and no offsets in the file.
+  // For a module whose file cannot be opened: exported names, no lines, and no offsets in the file.
   ModuleSymbols(std::unique_ptr<MappedImage> image, std::string build_id);
 
   // In lower-case hexadecimal, or empty.
@@ -31,9 +31,9 @@ class ModuleSymbols {
   // See ElfFile::AddressOfOffset.
   std::optional<uint64_t> AddressOfOffset(uint64_t offset) const;
 
-  // The function that covers `address`, with a mangled name; nullptr if there is none.  A symbol
-  // covers its size.  One without a size covers its own FDE; in code without FDEs it reaches to the
-  // next symbol, if the file is not stripped.
+  // Returns the function that covers `address`, with a mangled name; nullptr if there is none.  A
+  // symbol covers its size.  A symbol without a size covers its own FDE; in code without FDEs it
+  // reaches to the next symbol, if the file is not stripped.
   const FunctionSymbol* FindSymbol(uint64_t address) const;
   std::optional<FunctionRange> FindFde(uint64_t address) const { return fdes_.Find(address); }
   std::optional<SourceLine> FindLine(uint64_t address);
@@ -42,10 +42,10 @@ class ModuleSymbols {
   std::unique_ptr<ElfFile> file_;  // or:
   std::unique_ptr<MappedImage> image_;
   const std::string build_id_;
-  std::unique_ptr<ElfFile> debug_file_;  // nullptr if there is none, or none is needed
+  std::unique_ptr<ElfFile> debug_file_;  // nullptr if there is no such file, or it is not needed
   SymbolTable symbols_;
   FdeTable fdes_;
-  bool knows_all_ = false;  // a .symtab was read: what lies between two symbols has no other name
+  bool knows_all_ = false;  // a .symtab was read: code between two symbols has no other name
   std::unique_ptr<LineTable> lines_;
 };
 

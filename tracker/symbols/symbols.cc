@@ -84,31 +84,31 @@ class ProcessSymbols::Impl {
   }
 
  private:
-  // What is known of code by its file, or without it.
+  // Code and its symbols, from its file or from memory.
   struct Code {
     std::string path;
     std::unique_ptr<ModuleSymbols> symbols;  // nullptr if nothing is known
     FileIdentity file;                       // of code without a build id
     std::string why;                         // its file is not read
-    bool lacks_names = false;                // of a function that was asked for
+    bool lacks_names = false;                // of a queried function
   };
 
-  // That the loader has loaded.
+  // A module in the loader's list.
   struct Module {
     std::vector<internal::CodeRange> ranges;
     uintptr_t bias;
     Code code;
   };
 
-  // Where a pc is: in code, and at an address of its file (without load bias).
+  // The place of a pc: its code, and its address in the file (without load bias).
   struct Place {
     Code* code = nullptr;
     ModuleSymbols* symbols = nullptr;  // the code's, if they reach to the pc
     uint64_t address = 0;
-    uint64_t begin = 0;  // of the code around it, likewise; without symbols, of the process
+    uint64_t begin = 0;  // begin of the code around it, likewise; without symbols, in the process
   };
 
-  // By the file, if it is there, without the loader, whose lock another thread may hold.
+  // Uses the file if it is there, without the loader, whose lock another thread may hold.
   Place PlaceOf(uintptr_t pc) {
     if (internal::IsUnloadedCode(pc)) return PlaceOfUnloaded(pc);
     const Place mapped = PlaceInMapping(pc);
@@ -164,7 +164,7 @@ class ProcessSymbols::Impl {
     return true;
   }
 
-  // The kernel knows where a file lies now, the loader how it was asked for.
+  // The kernel has the current path of a file, the loader the one that was requested.
   static std::string PathOf(const internal::FoundModule& found, const Mapping* mapping) {
     if (mapping != nullptr && mapping->path[0] == '/') return internal::PathOf(*mapping);
     if (!found.is_program) return found.module.path;
@@ -216,7 +216,7 @@ class ProcessSymbols::Impl {
     return {file + "+" + Hex(offset), module, file + ": " + Hex(offset), start, false};
   }
 
-  // Unloaded code has an address in its file still, so its places stay apart.
+  // Unloaded code still has an address in its file, so its places stay distinct.
   static Symbol WithoutSymbols(const Place& place, uintptr_t pc) {
     place.code->lacks_names = true;
     if (!internal::IsUnloadedCode(pc)) return Unnamed(place.code->path, place.begin, 0);
@@ -264,7 +264,7 @@ ProcessSymbols::~ProcessSymbols() = default;
 Symbol ProcessSymbols::Resolve(uintptr_t pc) const {
   ManagedFunctionName managed;
   if (!FindManagedFunction(pc, &managed)) return impl_->Resolve(pc);
-  FindManagedFunction(managed.function, &managed);  // of a line: where its function begins
+  FindManagedFunction(managed.function, &managed);  // for a line: the beginning of its function
   return {std::string(managed.name), "[managed]",
           std::string(managed.file) + ": " + std::to_string(managed.line), managed.address, true};
 }

@@ -24,34 +24,35 @@ struct Symbol {
   std::string position;
   uintptr_t function_start;  // in this process; 0 in "[unknown]"
   bool named;                // whether the name comes from a symbol
-  // Where `pc` is in the module's file, without load bias; 0 if no file is known.
+  // Address of `pc` in the module's file, without load bias; 0 if no file is known.
   uint64_t address = 0;
   std::string build_id = {};  // of the file, in lower-case hexadecimal; may be empty
-  FileIdentity file = {};     // without a build id: which file it is, if that is known
+  FileIdentity file = {};     // identity of a file without a build id, if it is known
 };
 
 class ProcessSymbols {
  public:
-  // Takes note of what is mapped now; code that is mapped later, and not by the loader, is
-  // "[unknown]".  A file is opened when it is first asked about.  If it is another one by then, or
-  // cannot be opened, functions have the names that are mapped with them, those of exported ones;
-  // the others are named by module and offset (MissingNames() tells).  Addresses in call stacks
-  // whose code was unloaded by dlclose are answered for, too (README.md, "Unloaded code").  Cost:
-  // reading /proc/thread-self/maps, well under a millisecond.
+  // Notes the current mappings; code that is mapped later, and not by the loader, is "[unknown]".
+  // A file is opened at the first query for it.  If the path leads to another file by then, or
+  // cannot be opened, exported functions have the names that are mapped with them; the others are
+  // named by module and offset (MissingNames() tells).  Addresses in call stacks whose code was
+  // unloaded by dlclose are resolved, too (README.md, "Unloaded code").  Cost: reading
+  // /proc/thread-self/maps, well under a millisecond.
   static std::unique_ptr<ProcessSymbols> Load();
 
   ~ProcessSymbols();
 
-  // The function that contains `pc`.  A caller with a return address passes one less: the call may
-  // be the last instruction of its function.  Always answers.  Cost: the first question about a
-  // file reads its symbol and unwind tables (libc: 2 ms); after that, microseconds.
+  // Returns the function that contains `pc`.  For a return address, pass one less: the call may be
+  // the last instruction of its function.  Always returns a Symbol.  Cost: the first query for a
+  // file reads its symbol and unwind tables (libc: 2 ms); later ones take microseconds.
   Symbol Resolve(uintptr_t pc) const;
 
-  // Why functions that were asked for have no name: a line, without end; empty if nothing hinders.
+  // Returns the reason why queried functions have no name: a line, without its end; empty if there
+  // is no such function.
   std::string MissingNames() const;
 
-  // Where the function that contains `pc` starts, by the unwind tables alone; 0 if they do not
-  // cover it.
+  // Returns the start of the function that contains `pc`, by the unwind tables alone; 0 if they do
+  // not cover it.
   uintptr_t FunctionStart(uintptr_t pc) const;
 
  private:

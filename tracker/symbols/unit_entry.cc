@@ -61,7 +61,7 @@ struct Widths {
   bool is_64_bit = false;
 };
 
-// The bytes of a value of a form that always takes as many; 0 otherwise.
+// Returns the size of a value of a fixed-size form; 0 for other forms.
 uint64_t FixedBytes(uint64_t form, const Widths& widths) {
   switch (form) {
     case kData1:
@@ -106,7 +106,7 @@ uint64_t FixedBytes(uint64_t form, const Widths& widths) {
   }
 }
 
-// False for a form that is not known: what lies behind it cannot be found.
+// Returns false for an unknown form: the bytes after it cannot be interpreted.
 bool SkipOther(ByteReader* entry, uint64_t form) {
   switch (form) {
     case kFlagPresent:
@@ -160,7 +160,8 @@ Attribute ReadAttribute(ByteReader* abbreviation) {
   return attribute;
 }
 
-// Moves behind the head of the abbreviation with that code.  False if there is none.
+// Moves past the head of the abbreviation with that code.  Returns false if there is no such
+// abbreviation.
 bool FindAbbreviation(ByteReader* abbreviations, uint64_t code) {
   while (!abbreviations->AtEnd()) {
     const uint64_t found = abbreviations->ReadUleb();
@@ -179,7 +180,7 @@ struct UnitHead {
   uint64_t abbreviations = 0;
 };
 
-// False for units that describe types, which have no lines, and for unknown ones.
+// Returns false for units that describe types, which have no lines, and for unknown ones.
 bool ReadHead(ByteReader* unit, UnitHead* head) {
   const auto version = unit->Read<uint16_t>();
   if (version < 2 || version > 5) return false;

@@ -1,4 +1,4 @@
-// The first entry of a unit in .debug_info, as far as it tells where the unit's lines are.
+// Reads the first entry of a unit in .debug_info, to find the unit's lines.
 //
 // Bounds-checked; does not allocate.
 #ifndef ALLOMON_TRACKER_SYMBOLS_UNIT_ENTRY_H_

@@ -26,8 +26,8 @@ UnitIndex::UnitIndex(const ElfFile& file)
   std::sort(sets_.begin(), sets_.end());
 }
 
-// Version, unit, the bytes of an address and of a segment; then pairs of an address and a size,
-// each at a multiple of its own size from the set's start, and at the end a pair of zeros.
+// A set has: version, unit, the sizes of an address and of a segment; then pairs of an address and
+// a size, each at a multiple of its own size from the set's start, and at the end a pair of zeros.
 void UnitIndex::ReadSet(ByteReader set, bool is_64_bit) {
   const size_t whole_bytes = set.remaining();
   if (set.Read<uint16_t>() != 2) return;

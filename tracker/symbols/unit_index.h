@@ -1,5 +1,5 @@
-// Which unit of the line tables an address belongs to, from .debug_aranges and .debug_info (DWARF 2
-// to 5, sections 6.1.2 and 7.5): so a few addresses cost the lines of a few units.
+// Finds the unit of the line tables for an address, from .debug_aranges and .debug_info (DWARF 2 to
+// 5, sections 6.1.2 and 7.5).  So a few addresses cost only the lines of a few units.
 //
 // g++ writes .debug_aranges for each unit, clang++ for none.
 //
@@ -22,11 +22,11 @@ class UnitIndex {
   // a thousandth of a file with debug information.
   explicit UnitIndex(const ElfFile& file);
 
-  // The offset in .debug_line of the unit that has the code at `address`; nothing if no unit says
-  // that it has it.  Cost: a binary search, and the first entry of the unit.
+  // Returns the offset in .debug_line of the unit that has the code at `address`; nothing if no
+  // unit claims it.  Cost: a binary search, and the first entry of the unit.
   std::optional<uint64_t> LinesOf(uint64_t address) const;
 
-  // The same of all units that do not say which code they have.  Nothing if that cannot be told:
+  // The same for all units that do not list their code.  Nothing if they cannot be determined:
   // there is no index, or no .debug_info.  Cost: the headers of all units.
   std::optional<std::vector<uint64_t>> LinesOfSilentUnits() const;
 
