@@ -12,7 +12,7 @@ bool HoldsCode(int tag) {
          tag == DW_TAG_lexical_block;
 }
 
-// Rust's functions are in these; C++'s beside them.
+// Rust's functions are inside of these DIEs; C++'s are next to them.
 bool HoldsFunctions(int tag) {
   return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
          tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
@@ -36,8 +36,8 @@ void ForEachRange(Dwarf_Die* die, Visit visit) {
   }
 }
 
-// Outermost first.  (libdw's own search does not look into namespaces, and goes on with what
-// surrounds an inlined function's definition.)
+// Finds the scopes around pc, outermost first. (libdw's own search does not enter namespaces, and
+// continues with the scopes around an inlined function's definition.)
 bool FindScopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>* scopes) {
   Dwarf_Die child;
   for (int end = dwarf_child(parent, &child); end == 0; end = dwarf_siblingof(&child, &child)) {
@@ -52,7 +52,7 @@ bool FindScopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>* scopes
   return false;
 }
 
-// The last of those that begin at pc or before it, if pc is in it.
+// Returns the last of the ranges that begin at or before pc, if it contains pc.
 template <typename Range>
 Range* FindRange(std::vector<Range>& sorted, Dwarf_Addr pc) {
   const auto after =

@@ -1,5 +1,5 @@
-// The compilation units of a module, and the functions of those that somebody asked for, by their
-// addresses.  For many questions about one module: each unit is read through once.
+// The compilation units of a module, and the functions of the queried units, by their addresses.
+// For many queries about one module: each unit is read only once.
 //
 // libdw's own search knows only units that are listed in .debug_aranges, which clang does not
 // write, and none in split debug files.
@@ -30,20 +30,21 @@ CodeUnit WholeUnitOf(Dwarf_Die lines);
 // The physical nesting around pc below `parent`, innermost first.
 std::vector<Dwarf_Die> ScopesBelow(Dwarf_Die* parent, Dwarf_Addr pc);
 
-// Not thread safe.  Memory: 24 bytes for each range of a unit, 48 for each function of a unit that
-// was asked for, and what libdw keeps.
+// Not thread safe.  Memory: 24 bytes for each range of a unit, 48 for each function of a queried
+// unit, and libdw's own.
 class CodeUnits {
  public:
   // The module must outlive it.  Cost: the first DIE of each unit.
   explicit CodeUnits(Dwfl_Module* module);
 
-  // What is added to an address of the debug file to get one of the module's session.
+  // Add this to an address of the debug file to get one of the module's session.
   Dwarf_Addr bias() const { return bias_; }
 
-  // Of an address of the debug file.  nullptr where no unit has code.  Valid until the next call.
+  // Finds the unit of an address of the debug file. nullptr if no unit has code there.  Valid until
+  // the next call.
   const CodeUnit* At(Dwarf_Addr pc);
 
-  // Of the unit that At() has found for pc: what surrounds it, innermost first.
+  // Returns the scopes around pc in the unit that At() has found for it, innermost first.
   std::vector<Dwarf_Die> ScopesAround(Dwarf_Addr pc);
 
   QualifiedNames& names() { return names_; }

@@ -52,10 +52,10 @@ int StartOf(Dwarf_Die* function) {
   return is_known ? static_cast<int>(line) : 0;
 }
 
-// One line of source.  Moves outwards, from an inlined call to the line that made it.
+// One line of source.  It moves outwards, from an inlined call to the line of the call.
 class Position {
  public:
-  // Calls are counted in the files of the functions' unit, which may be split from the lines'.
+  // Call files are numbers in the functions' unit, which may be split from the lines'.
   Position(CodeUnit unit, Dwarf_Addr pc) : folder_(FolderOf(&unit.lines)) {
     size_t count = 0;
     if (dwarf_getsrcfiles(&unit.functions, &files_, &count) != 0) files_ = nullptr;
@@ -85,7 +85,7 @@ class Position {
 
 }  // namespace
 
-// libdw answers with the nearest symbol below, which is a stranger's unless its size covers pc.
+// libdw returns the nearest symbol below, which is another function's unless its size covers pc.
 std::string SymbolAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr start) {
   GElf_Sym symbol;
   GElf_Off offset = 0;
@@ -108,7 +108,7 @@ std::vector<DwarfFrame> FramesOf(const CodeUnit& unit, Dwarf_Addr pc, std::vecto
     if (function == nullptr && tag == DW_TAG_subprogram) function = &scope;
     if (symbol.empty() && tag == DW_TAG_subprogram) symbol = NameOf(&scope, names);
     if (tag != DW_TAG_inlined_subroutine) continue;
-    // A name may be in a file that several debug files share, and that is not there.
+    // A name may be in a file that several debug files share, and which is missing.
     std::string inlined = NameOf(&scope, names);
     if (!inlined.empty()) frames.push_back(position.FrameOf(std::move(inlined), &scope));
     position.MoveToCallOf(&scope);

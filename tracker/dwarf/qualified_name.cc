@@ -5,14 +5,14 @@
 namespace allomon {
 namespace {
 
-constexpr int kMostSteps = 16;  // references of a damaged file may go in a circle
+constexpr int kMostSteps = 16;  // references of a damaged file may form a cycle
 
 bool IsScope(int tag) {
   return tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
          tag == DW_TAG_union_type;
 }
 
-// A function that was inlined or copied refers to what was declared.
+// Returns the declaration: an inlined or copied function refers to it.
 Dwarf_Die DeclarationOf(Dwarf_Die die) {
   for (int step = 0; step < kMostSteps; ++step) {
     Dwarf_Attribute attribute;
@@ -32,8 +32,8 @@ std::string NameOfScope(Dwarf_Die* scope) {
   return dwarf_tag(scope) == DW_TAG_namespace ? "(anonymous namespace)::" : "";
 }
 
-// The child of `parent` that has the DIE at `offset` in it, or is it: the last that begins there or
-// before.
+// Finds the child of `parent` that is the DIE at `offset` or contains it: the last one that begins
+// at or before it.
 bool FindChildAround(Dwarf_Die* parent, Dwarf_Off offset, Dwarf_Die* around) {
   bool found = false;
   Dwarf_Die child;

@@ -1,4 +1,4 @@
-// Names of functions that the linker does not know: those of one unit alone, once they are inlined.
+// Names of functions that the linker does not know: functions of a single unit that were inlined.
 #ifndef ALLOMON_TRACKER_DWARF_QUALIFIED_NAME_H_
 #define ALLOMON_TRACKER_DWARF_QUALIFIED_NAME_H_
 
@@ -9,16 +9,16 @@
 
 namespace allomon {
 
-// Of one debug file.  Not thread safe.  Memory: of each name that was asked for.
+// The names in one debug file.  Not thread safe.  Memory: grows with each name queried.
 class QualifiedNames {
  public:
-  // "shop::(anonymous namespace)::Inner": the function's name behind those of the namespaces and
-  // types around its declaration; in C the name alone.  Empty if it has no name.  Cost: reads over
-  // the DIEs beside those, once for each function.
+  // Returns for example "shop::(anonymous namespace)::Inner": the names of the namespaces and types
+  // around its declaration, then the function's name; in C only the latter.  Empty if it has no
+  // name.  Cost: reads past the neighbouring DIEs, once for each function.
   std::string Of(Dwarf_Die* function);
 
  private:
-  std::unordered_map<const void*, std::string> name_of_;  // by where the declaration is in memory
+  std::unordered_map<const void*, std::string> name_of_;  // by the declaration's address in memory
 };
 
 }  // namespace allomon

@@ -8,7 +8,7 @@
 namespace allomon {
 namespace {
 
-// Symbols that begin in a function, or end before pc: labels of assembler code.
+// Maximum number of symbols that begin in a function, or end before pc: labels of assembler code.
 constexpr int kMostInside = 64;
 
 int RankOf(const GElf_Sym& symbol) {
@@ -43,7 +43,7 @@ void SymbolIndex::Add(const char* name, const GElf_Sym& symbol) {
   symbols_.push_back({symbol.st_value, symbol.st_size, name, RankOf(symbol)});
 }
 
-// Of those at one address the best comes last, where the search begins.
+// Puts the best symbol of one address last, where the search begins.
 bool SymbolIndex::IsBefore(const Symbol& a, const Symbol& b) {
   return std::tie(a.begin, b.rank) < std::tie(b.begin, a.rank);
 }

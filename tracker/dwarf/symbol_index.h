@@ -16,9 +16,9 @@ class SymbolIndex {
   // The module must outlive it.
   explicit SymbolIndex(Dwfl_Module* module);
 
-  // The linker's name of what is at pc; empty if nothing is.  A symbol without a size is only at
-  // `start`, where the code around pc begins.  Of several the innermost is taken; of those at one
-  // address, what other files see.
+  // Returns the linker's name of the code at pc; empty if there is no symbol.  A symbol without a
+  // size counts only at `start`, where the code around pc begins.  Of several symbols the innermost
+  // is taken; of those at one address, the one that other files see.
   std::string At(Dwarf_Addr pc, Dwarf_Addr start) const;
 
  private:
