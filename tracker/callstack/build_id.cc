@@ -63,7 +63,7 @@ size_t BuildIdIn(const uint8_t* notes, size_t size, uint8_t* build_id, size_t ro
   return 0;
 }
 
-// Of a module that is mapped in [begin, end).
+// The mapping [begin, end) of a module.
 struct Extent {
   uintptr_t begin;
   uintptr_t end;

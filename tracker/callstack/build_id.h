@@ -12,12 +12,12 @@ namespace allomon::internal {
 // Linkers make ids of 8 to 20 bytes.
 inline constexpr size_t kMostBuildIdBytes = 64;
 
-// Writes at most `room` bytes to `build_id` and returns their number; 0 if there is none or it is
-// longer.  [begin, end) is the module's mapping, `bias` what the loader added to the file's
-// addresses.  Any thread, inside malloc; the module must not be unloaded meanwhile.
+// Writes at most `room` bytes to `build_id` and returns their number; 0 if there is no id or it is
+// longer. [begin, end) is the module's mapping; the loader added `bias` to the file's addresses.
+// Any thread, inside malloc; the module must not be unloaded meanwhile.
 size_t ReadBuildId(uintptr_t begin, uintptr_t end, uintptr_t bias, uint8_t* build_id, size_t room);
 
-// The same of a module whose program headers are known.
+// The same for a module whose program headers are known.
 size_t ReadBuildId(const ElfW(Phdr) * headers, size_t count, uintptr_t bias, uint8_t* build_id,
                    size_t room);
 

@@ -28,15 +28,15 @@ constexpr uintptr_t kWord = sizeof(uintptr_t);
 
 internal::RuleCache rule_cache;
 
-// How a step went that reads two words at most.  bp_slot: where the caller's bp was saved, or 0.
-// how_left: the flags of RecordedFrame::how for the frame that the step left.
+// The result of a step that reads two words at most. bp_slot: the address of the caller's saved bp,
+// or 0. how_left: the flags of RecordedFrame::how for the frame that the step left.
 struct FastStep {
   uintptr_t bp_slot;
   uintptr_t how_left;
 };
 
-// The common step.  False, and nothing has changed, if the rule is not known, is not of a simple
-// form, or would read outside of [*sp, high).
+// Takes a common step.  Returns false and changes nothing if the rule is not known, is not of a
+// simple form, or would read outside of [*sp, high).
 ALLOMON_READS_STACK inline bool StepFast(uintptr_t lookup_pc, uintptr_t high, uintptr_t* pc,
                                          uintptr_t* sp, uintptr_t* bp, FastStep* how) {
   FrameRule rule;
@@ -61,19 +61,19 @@ ALLOMON_READS_STACK inline bool StepFast(uintptr_t lookup_pc, uintptr_t high, ui
   return true;
 }
 
-// Where a walk has got to.
+// The position of a walk.
 struct Position {
   FrameState frame;
-  // The address whose rule holds for the frame.  A return address belongs to the instruction before
-  // it, which may be the last of its function or of its row, so it is looked up one byte lower.  A
-  // pc that was interrupted, and the start, are looked up as they are.
+  // The address at which to look up the frame's rule.  A return address belongs to the instruction
+  // before it, which may be the last of its function or of its row, so one is subtracted from it.
+  // An interrupted pc, and the start, are looked up unchanged.
   uintptr_t lookup_pc;
   StackWindow window;
   size_t count;
 };
 
-// Walks on to the end.  `sps` is null, or has room for the sp of each frame and of the frame behind
-// the last.
+// Walks to the end.  `sps` is null, or has room for the sp of each frame and of the frame after the
+// last one.
 ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t max_frames,
                                        bool* truncated, uintptr_t* sps = nullptr) {
   uintptr_t pc = at.frame.pc;
@@ -102,7 +102,7 @@ ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t ma
     bp = frame.bp;
     lookup_pc = step == Step::kInterrupted ? pc : pc - 1;
   }
-  // Where the walk has ended by itself, the last frame is all that is left of the stack.
+  // If the walk has ended by itself, the last frame is the rest of the stack.
   if (sps != nullptr) sps[count] = step == Step::kEnd || step == Step::kLost ? UINTPTR_MAX : sp;
   *truncated = step == Step::kLost || (step != Step::kEnd && pc != 0);
   return count;
@@ -113,8 +113,8 @@ __attribute__((noinline)) size_t WalkRest(const Position& at, uintptr_t* frames,
   return Walk(at, frames, max_frames, truncated);
 }
 
-// Whether a capture is over that has confirmed the recorded frames up to `last` and has written
-// `count` frames.  Sets *truncated if it is.
+// Whether a capture is finished that has confirmed the recorded frames up to `last` and has written
+// `count` frames.  Sets *truncated if so.
 inline bool IsOver(const ReplayRecord& record, uint32_t last, size_t count, size_t max_frames,
                    bool* truncated) {
   if (last + 1 == record.end()) {
@@ -125,8 +125,8 @@ inline bool IsOver(const ReplayRecord& record, uint32_t last, size_t count, size
   return count == max_frames && record.IsNext(last);
 }
 
-// Confirms what follows the recorded frame `from`, whose pc is the last of the `count` that have
-// been written.  Returns the last recorded frame that is confirmed.
+// Confirms recorded frames after `from`, whose pc is the last of the `count` written ones.  Returns
+// the last recorded frame that is confirmed.
 inline uint32_t ConfirmFrom(const ReplayRecord& record, uint32_t from, uintptr_t* frames,
                             size_t max_frames, size_t* count) {
   const size_t left = record.end() - 1 - from;
@@ -147,17 +147,17 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
   uintptr_t pc = start.pc;
   uintptr_t sp = start.sp;
   uintptr_t bp = start.bp;
-  // How the state (pc, sp, bp) was reached.
+  // Tells how the state (pc, sp, bp) was reached.
   uintptr_t how = RecordedFrame::kExactPc | RecordedFrame::kNotReplayable;
-  // No frame in [old, end) of the record is further in than sp.  The fresh frames take the place of
-  // [from, old).
+  // No frame in [old, end) of the record has a lower sp than `sp`.  The fresh frames replace [from,
+  // old).
   uint32_t old = record->begin();
   uint32_t from = old;
   bool has_confirmed = count > 0;
   uint32_t last = old + static_cast<uint32_t>(count) - 1;
   [[maybe_unused]] size_t turns = 0;
   for (;;) {
-    // The frames that were confirmed before the first turn are that turn's.
+    // Frames that were confirmed before the first turn count for that turn.
     ALLOMON_DCHECK_LE("inv.walk.ends", turns, count);
     if constexpr (internal::kDebugChecks) ++turns;
     if (!has_confirmed) {
@@ -219,7 +219,7 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
     const Step step = StepToCallerSlow(lookup_pc, &rule_cache, &window, &frame);
     if (step == Step::kEnd || step == Step::kLost) {
       has_room &= record->Append(from);
-      // The end was decided by the rule alone, which stays in force until code is forgotten.
+      // The rule alone decided the end, and it stays in force until code is forgotten.
       FrameRule rule;
       if (has_room && step == Step::kEnd && rule_cache.Find(lookup_pc, &rule) &&
           rule.kind() == FrameRule::kEnd) {
@@ -244,26 +244,27 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
   }
 }
 
-// How many of the recorded states decide the outcome of the capture that has just ended: the states
-// that IsOver() asks about, counted beforehand.  0: the record does not decide.
+// Returns how many of the recorded states decide the outcome of the capture that has just ended:
+// the states that IsOver() checks, counted in advance. 0: the record does not decide.
 uint32_t DecisiveStates(const ReplayRecord& record, size_t count, size_t max_frames,
                         bool truncated) {
   const uint32_t recorded = record.end() - record.begin();
-  // One state further out than what was written: that the stack goes on is part of the outcome.
+  // Includes one caller beyond the written frames, because the stack's continuation is part of the
+  // outcome.
   if (truncated)
     return count == max_frames && recorded > count ? static_cast<uint32_t>(count) + 1 : 0;
   return record.is_complete() && recorded == count ? recorded : 0;
 }
 
 // Whether a walk of the thread's own stack that starts at `sp` cannot read the given bytes.  A
-// start that is made up may lead a walk through what the capture itself writes.
+// made-up start may lead a walk through memory that the capture itself writes.
 [[maybe_unused]] bool IsOutside(uintptr_t sp, const void* begin, size_t size_bytes) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(begin);
   return address + size_bytes <= sp || address >= StackWindow(sp).high();
 }
 
-// The shadow of a capture with a record: the same walk without one.  Called in builds with checks
-// only.
+// Checks a capture with a record against the same walk without one.  Called only in builds with
+// checks.
 [[maybe_unused]] __attribute__((noinline)) ALLOMON_READS_STACK void CheckAgainstFullWalk(
     const FrameState& start, const uintptr_t* frames, size_t max_frames, size_t count,
     bool truncated) {
@@ -272,7 +273,8 @@ uint32_t DecisiveStates(const ReplayRecord& record, size_t count, size_t max_fra
   if (count > kMostFrames) return;
   uintptr_t expected[kMostFrames + 1];
   bool expected_truncated;
-  // One frame more than was found, so that a walk which goes on where the capture ended is noticed.
+  // Room for one frame more than was found, so that a walk which continues beyond the capture's end
+  // is noticed.
   const size_t room = count < max_frames ? count + 1 : count;
   const size_t expected_count =
       WalkRest({start, start.pc, StackWindow(start.sp), 0}, expected, room, &expected_truncated);
@@ -330,8 +332,8 @@ ALLOMON_READS_STACK __attribute__((always_inline)) inline size_t Capture(const F
   return count;
 }
 
-// Whether a capture from `start` would have the outcome that was given out with `serial`, by the
-// thread's record alone: no frame is written.
+// Whether a capture from `start` would have the outcome with this `serial`, by the thread's record
+// alone.  Writes no frame.
 ALLOMON_READS_STACK inline bool IsUnchanged(const ReplayBlock& block, const FrameState& start,
                                             uint64_t serial) {
   const ReplayRecord& record = block.record;
@@ -347,9 +349,9 @@ inline bool MayHaveManagedFrames() {
   return internal::HasManagedCalls() || internal::HasInterpreters();
 }
 
-// A capture while managed calls are open, or interpreters have frames: a walk that tells where each
-// frame lies.  It uses no record and gives no serial, so no caller takes a stack for unchanged
-// whose managed frames have changed.  False where there are no such frames.
+// Captures while managed calls are open, or interpreters have frames: the walk also gives the place
+// of each frame.  It uses no record and gives no serial, so no caller takes a stack for unchanged
+// whose managed frames have changed.  Returns false if there are no such frames.
 __attribute__((noinline)) ALLOMON_READS_STACK bool CaptureManaged(const FrameState& start,
                                                                   uintptr_t* frames,
                                                                   size_t max_frames,
@@ -433,8 +435,8 @@ void ForgetUnloadedCode() {
   internal::ForgetReplays();
 }
 
-// Whether the cache has a rule for pc that is not of the module which is there.  `module` is that
-// of another pc, perhaps the same one.
+// Whether the cache has a rule for pc from another module than the one that is there now.  `module`
+// is that of another pc, perhaps the same one.
 static bool IsReplaced(uintptr_t pc, internal::CodeModule* module) {
   if (!module->Contains(pc) && !internal::FindModule(pc, module)) return false;
   return rule_cache.IsOfAnotherModule(pc, module->hash);
@@ -442,7 +444,7 @@ static bool IsReplaced(uintptr_t pc, internal::CodeModule* module) {
 
 bool ForgetReplacedCode(const uintptr_t* frames, size_t depth) {
   internal::CodeModule module;
-  // The first may have been looked up as it is.
+  // The first frame may have been looked up by its exact address.
   bool is_replaced = depth != 0 && IsReplaced(frames[0], &module);
   for (size_t i = 0; i < depth && !is_replaced; ++i) {
     is_replaced = IsReplaced(frames[i] - 1, &module);

@@ -5,13 +5,13 @@
 // following frame pointers.  A capture never allocates, never takes a lock, never calls the dynamic
 // loader, leaves errno alone, and never faults, whatever registers it is given.  Any thread, any
 // signal handler, any stack.
-//
-// Cost, hot: about 5 ns per frame; under 1 ns for each frame that is what it was at the thread's
+// Cost, hot: about 5 ns per frame; under 1 ns for each frame that is unchanged since the thread's
 // last capture.  A return address that no capture has met before costs about 150 ns, and 2.5 KiB of
+// stack instead of 0.3.  README.md has the design.
 // stack in place of 0.3.  README.md has the design.
-//
-// While the thread has managed calls open (managed_functions.h), their frames stand among the
-// native ones, and a capture costs 5 ns per frame, and 17 bytes of stack for each frame of
+// While the thread has managed calls open (managed_functions.h), their frames are put between the
+// native ones.  A capture then costs 5 ns per frame, and 17 bytes of stack for each frame of
+// max_frames.
 // max_frames.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CAPTURE_H_
 #define ALLOMON_TRACKER_CALLSTACK_CAPTURE_H_
@@ -29,49 +29,47 @@ namespace allomon {
 // has more than max_frames frames, or the caller of a frame cannot be found.
 size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated);
 
-// The same, and sets *serial to a number that stands for the result: two captures of one thread
-// with the same serial have the same frames, count and *truncated.  0: not known.  A stack that
-// does not change mostly keeps its serial, so a caller may keep what it made of the stack, an
-// interned id for example, beside the serial and use it again.
+// The same, and sets *serial to a number for the result: two captures of one thread with the same
+// serial have the same frames, count and *truncated. 0: not known.  A stack that does not change
+// mostly keeps its serial.  So a caller may keep a value that it computed from the stack, an
+// interned id for example, together with the serial and use it again.
 size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames, size_t max_frames,
                                   bool* truncated, uint64_t* serial);
 
 // Whether CaptureCallstackWithSerial() would set this serial.  The serial is not 0 and was given to
-// the same thread with the same max_frames.  False also where the answer is not known.  Writes no
-// frames, so it takes a third of the time of a capture.  Cost: two words read and compared per
-// frame.
+// the same thread with the same max_frames.  Also false if it cannot be known.  Writes no frames,
+// so it takes a third of the time of a capture.  Cost: two words read and compared per frame.
 bool HasSerial(const FrameState& start, uint64_t serial);
 
 // The same result without the help of the thread's last capture.  For tests.
 size_t CaptureCallstackAfresh(FrameState start, uintptr_t* frames, size_t max_frames,
                               bool* truncated);
 
-// The native frames alone, with the sp of each: those of interpreters and managed calls are not
-// looked for.  `sps` has room for one more, which is that of the frame behind the last, UINTPTR_MAX
-// where the stack has ended.
+// Captures only the native frames, with the sp of each, and ignores interpreters and managed calls.
+// `sps` has room for one more, the sp of the frame after the last one; UINTPTR_MAX if the stack has
+// ended.
 size_t CaptureNativeFrames(const FrameState& start, uintptr_t* frames, uintptr_t* sps,
                            size_t max_frames);
 
-// Where the function starts that the instruction at `pc` belongs to, by the unwind tables; `pc`
-// where those have no entry for it.  Never allocates, takes no lock; any thread, any signal
-// handler. Cost: 40 ns, and a cache miss for each step of a binary search.
+// Returns the start of the function of the instruction at `pc`, by the unwind tables; `pc` if they
+// have no entry for it.  Never allocates, takes no lock; any thread, any signal handler.  Cost: 40
+// ns, and a cache miss for each step of a binary search.
 uintptr_t FunctionStart(uintptr_t pc);
 
-// Forgets what is remembered about code.  To be called after a dlclose.  Until then, code that is
-// loaded at the same addresses may be walked by the rules of the old code, which ends a stack early
-// or puts wrong frames into it, and does nothing worse.  Async-signal-safe, any thread.  Cost: 10
-// us.
+// Forgets all facts about code.  Call it after a dlclose.  Until then, new code at the same
+// addresses may be walked by the rules of the old code, which ends a stack early or puts wrong
+// frames into it, but does no other harm.  Async-signal-safe, any thread.  Cost: 10 us.
 void ForgetUnloadedCode();
 
 // The C library unloads code by itself, without a dlclose.  If one of these frames, which have just
-// been captured, was walked by a rule of a module that is not there any more, all is forgotten as
-// above, and the capture is to be done again.  For stacks that nobody has seen before: a wrong one
-// is new.  Async-signal-safe, any thread.  Cost: 30 instructions a frame, 175 more where the module
-// is not that of the frame before.
+// been captured, was walked by a rule of a module that is gone, all is forgotten as above, and the
+// caller must capture again.  Use it for stacks that were never seen before: a wrong stack is
+// always new.  Async-signal-safe, any thread.  Cost: 30 instructions a frame, 175 more if the
+// module differs from that of the previous frame.
 bool ForgetReplacedCode(const uintptr_t* frames, size_t depth);
 
-// CaptureCallstack(), and again if code was replaced.  For whoever does not know whether the stack
-// is new.
+// Calls CaptureCallstack(), and again if code was replaced.  For callers that do not know whether
+// the stack is new.
 inline size_t CaptureCallstackOfLoadedCode(const FrameState& start, uintptr_t* frames,
                                            size_t max_frames, bool* truncated) {
   const size_t depth = CaptureCallstack(start, frames, max_frames, truncated);
@@ -81,9 +79,9 @@ inline size_t CaptureCallstackOfLoadedCode(const FrameState& start, uintptr_t* f
 
 }  // namespace allomon
 
-// The FrameState of the caller of the function that uses this, at the instruction that the function
-// will return to.  The function must not be inlined (__attribute__((noinline))) and must keep a
-// frame pointer, which both g++ and clang arrange for a function that asks for its frame address.
+// The FrameState of the caller of the function that uses this, at the instruction to which the
+// function will return.  The function must not be inlined (__attribute__((noinline))) and must keep
+// a frame pointer, which both g++ and clang arrange for a function that asks for its frame address.
 #define ALLOMON_CALLER_FRAME()                                                     \
   (::allomon::FrameState{reinterpret_cast<uintptr_t>(__builtin_return_address(0)), \
                          ALLOMON_INTERNAL_CFA(),                                   \

@@ -5,12 +5,12 @@
 #include "tracker/callstack/interpreters.h"
 #include "tracker/callstack/stack_window.h"
 
-// The twin of capture.cc for other architectures: follows frame pointers, as the ABIs of AArch64
-// and RISC-V promise them.
+// The counterpart of capture.cc for other architectures: follows frame pointers, which the ABIs of
+// AArch64 and RISC-V guarantee.
 namespace allomon {
 namespace {
 
-// The words that a frame pointer leads to.  RISC-V's points above them.
+// The words to which a frame pointer leads.  RISC-V's points above them.
 struct FrameRecord {
   uintptr_t bp;
   uintptr_t pc;
@@ -28,7 +28,7 @@ bool LoadRecord(uintptr_t bp, internal::StackWindow* window, FrameRecord* record
          window->Load(address + sizeof(uintptr_t), &record->pc);
 }
 
-// `sps` has room for the sp of each frame and of the frame behind the last.
+// `sps` has room for the sp of each frame and of the frame after the last one.
 size_t Walk(FrameState start, uintptr_t* frames, uintptr_t* sps, size_t max_frames,
             bool* truncated) {
   internal::StackWindow window(start.sp);

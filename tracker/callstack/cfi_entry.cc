@@ -3,7 +3,8 @@
 namespace allomon::internal {
 namespace {
 
-// DW_EH_PE_*: the low four bits give the size, the next three what the pointer is relative to.
+// DW_EH_PE_*: the low four bits give the size, the next three the base to which the pointer is
+// relative.
 constexpr uint8_t kFormatMask = 0x0f;
 constexpr uint8_t kRelationMask = 0x70;
 constexpr uint8_t kAbsolute = 0x00;
@@ -57,7 +58,7 @@ uintptr_t ReadFormat(ByteReader* reader, uint8_t format, bool* ok) {
   }
 }
 
-// The augmentation string says what the augmentation data are.  Its letters must be read in order,
+// The augmentation string describes the augmentation data.  Its letters must be read in order,
 // because the size of a letter's data is known only from the letter.
 bool ReadAugmentation(const char* letters, ByteReader* body, CfiEntry* e) {
   e->has_augmentation_data = *letters == 'z';
@@ -82,8 +83,8 @@ bool ReadAugmentation(const char* letters, ByteReader* body, CfiEntry* e) {
         e->signal_frame = true;
         break;
       default:
-        // An unknown letter may own data that would be misread as the next letter's.  What follows
-        // the augmentation data is safe, since their length is known.
+        // An unknown letter may own data that would be misread as the next letter's.  The bytes
+        // after the augmentation data are safe, since its length is known.
         return data.ok();
     }
   }

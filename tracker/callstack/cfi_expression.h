@@ -14,10 +14,10 @@
 
 namespace allomon::internal {
 
-// Leaves in *value what is on top of the expression's stack at its end.  `initial` is pushed first
-// if `push_initial`: rules of registers start with the CFA on the stack, the CFA's own rule with an
-// empty stack.  False for an operation or a register that is not known here, a read outside of the
-// window, or nonsense.
+// Sets *value to the top of the expression's stack at its end.  `initial` is pushed first if
+// `push_initial`: rules of registers start with the CFA on the stack, the CFA's own rule with an
+// empty stack.  False for an unknown operation or register, a read outside of the window, or a
+// malformed expression.
 [[nodiscard]] bool EvaluateCfiExpression(ByteReader expression, const FrameState& registers,
                                          bool push_initial, uintptr_t initial, StackWindow* window,
                                          uintptr_t* value);

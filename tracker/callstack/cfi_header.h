@@ -40,8 +40,8 @@ struct CfiHeader {
     return ok && reader.ok() && count <= reader.remaining() / sizeof(Row);
   }
 
-  // The address of the last FDE whose code starts at or before pc; 0 if there is none.  Cost: one
-  // cache miss per step of a binary search.
+  // Returns the address of the last FDE whose code starts at or before pc; 0 if there is none.
+  // Cost: one cache miss per step of a binary search.
   uintptr_t AddressOfFde(uintptr_t pc) const {
     const int64_t wanted = static_cast<int64_t>(pc - address);
     uint64_t low = 0;

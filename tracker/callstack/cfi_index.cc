@@ -10,9 +10,9 @@
 namespace allomon::internal {
 namespace {
 
-// The bytes that a table at `header` can refer to: its offsets are signed and have 32 bits.  The
-// loader's extent of the object is no bound, because for an object with gaps between its segments
-// it is that of the code alone.  As in libgcc, what was loaded is trusted.
+// Returns the bytes to which a table at `header` can refer: its offsets are signed and have 32
+// bits.  The loader's extent of the object is not usable as a bound, because for an object with
+// gaps between its segments it is that of the code alone.  As in libgcc, loaded tables are trusted.
 CfiBytes ReachOf(const uint8_t* header) {
   constexpr uintptr_t kReach = uintptr_t{1} << 31;
   const uintptr_t address = reinterpret_cast<uintptr_t>(header);
@@ -26,13 +26,13 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-// The path alone would do, unless the file has changed meanwhile.  The loader's record would not:
-// the next one may lie where it was.
+// Mixes in more than the path, because the file may have changed.  The address of the loader's
+// record would not do: the next module's record may get the same one.
 uint16_t HashOf(const dl_find_object& object) {
   uint64_t hash = Mix(reinterpret_cast<uintptr_t>(object.dlfo_map_start),
                       reinterpret_cast<uintptr_t>(object.dlfo_eh_frame));
   uint64_t word;
-  // Behind the first four bytes: where .eh_frame lies, and how many functions it has.
+  // The word after the first four bytes has the place of .eh_frame and the number of functions.
   if (object.dlfo_eh_frame != nullptr) {
     memcpy(&word, static_cast<const char*>(object.dlfo_eh_frame) + 4, sizeof(word));
     hash = Mix(hash, word);

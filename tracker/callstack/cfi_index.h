@@ -24,8 +24,8 @@ enum class CfiLookup {
 // On kFound, *entry covers pc, and the readers of *entry lie in *bytes.
 CfiLookup FindCfi(uintptr_t pc, CfiBytes* bytes, CfiEntry* entry);
 
-// A loaded object: where it is, and a hash of what tells it from another one that is loaded to the
-// same place later on.
+// A loaded object: its addresses, and a hash that distinguishes it from another one loaded later to
+// the same place.
 struct CodeModule {
   uintptr_t begin = 0;
   uintptr_t end = 0;
@@ -34,8 +34,8 @@ struct CodeModule {
   bool Contains(uintptr_t pc) const { return pc - begin < end - begin; }
 };
 
-// The object that pc is in.  False, and *module has not changed, if it is in none.  Cost: 175
-// instructions, more where the object's path is long.
+// Finds the object that contains pc.  Returns false, with *module unchanged, if there is no such
+// object.  Cost: 175 instructions, more if the object's path is long.
 bool FindModule(uintptr_t pc, CodeModule* module);
 
 }  // namespace allomon::internal

@@ -139,7 +139,7 @@ class Machine {
     }
   }
 
-  // The instructions that say where one register is.  False for an unknown opcode.
+  // Executes the instructions that define the place of one register.  False for an unknown opcode.
   bool ExecuteRegister(uint8_t opcode) {
     if (opcode < kOffsetExtended || (opcode > kRegister && opcode < kExpression) ||
         (opcode > kValExpression && opcode != kGnuNegativeOffsetExtended)) {

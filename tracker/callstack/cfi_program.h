@@ -20,14 +20,14 @@ inline constexpr uint64_t kDwarfR12 = 12;
 inline constexpr uint64_t kDwarfR15 = 15;
 inline constexpr uint64_t kDwarfRip = 16;
 
-// Where the caller's value of a register is.
+// The place of the caller's value of a register.
 struct RegisterRule {
   enum Kind : uint8_t {
     kSame,             // still in the register
     kUndefined,        // nowhere; for the return address: there is no caller
     kAtCfa,            // in memory at CFA + offset
     kAtExpression,     // in memory at the address the expression yields
-    kValueExpression,  // is what the expression yields
+    kValueExpression,  // is the value of the expression
     kElsewhere,        // in a register or a form that is not followed
   };
   Kind kind = kSame;

@@ -24,10 +24,10 @@ struct NotedModule {
   uintptr_t end = 0;
 };
 
-// A program with more modules that have no build ids asks again of the others.
+// In a program with more modules without build ids, the others are queried again each time.
 constexpr size_t kMostNoted = 256;
 
-// Initialised by the linker: constructors run later.
+// Initialised at link time, since constructors run later.
 NotedModule g_noted[kMostNoted];
 MappedFileQuery g_files[kMostNoted];
 size_t g_noted_count = 0;
@@ -45,7 +45,7 @@ int BeginOfProgram(dl_phdr_info* info, size_t, void* begin) {
 }
 
 bool ReadExe(char* path, size_t room_bytes) {
-  // The first one is known to tools that run programs themselves (valgrind); it is not there when
+  // Tools that run programs themselves (valgrind) emulate the first path. It does not exist once
   // the first thread has ended.
   ssize_t length = sys::Readlink("/proc/self/exe", path, room_bytes - 1);
   if (length <= 0) length = sys::Readlink("/proc/thread-self/exe", path, room_bytes - 1);
@@ -58,7 +58,8 @@ bool ReadExe(char* path, size_t room_bytes) {
   return true;
 }
 
-// Relative to the current folder if the program was started so, where nobody says more.
+// A fallback for the program's path: relative to the current folder if the program was started with
+// a relative path.
 void ReadAuxiliary(char* path, size_t room_bytes) {
   const auto* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (name == nullptr) return;
@@ -78,7 +79,7 @@ void ReadAuxiliary(char* path, size_t room_bytes) {
 }
 
 void FindProgramPath(char* path, size_t room_bytes) {
-  // Where the kernel was given the loader as the program, it has loaded no other one for it.
+  // If the kernel was given the loader as the program, it has not loaded another loader for it.
   const bool is_by_kernel = getauxval(AT_BASE) != 0;
   if (is_by_kernel && ReadExe(path, room_bytes)) return;
   uintptr_t begin = 0;
@@ -107,7 +108,7 @@ int NoteModule(dl_phdr_info* info, size_t, void* is_first) {
   }
   if (noted.end == 0) return 0;
   g_noted[g_noted_count] = noted;
-  // What a program is started with stays, and so does its name.
+  // Modules from the start of a program stay loaded, and so do their names.
   g_files[g_noted_count] = {path, noted.begin, {}};
   return ++g_noted_count == kMostNoted;
 }

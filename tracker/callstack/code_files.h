@@ -1,9 +1,9 @@
-// Which files the code of this process is from.  The path of the program, and the files of what it
-// was started with and has no build id, are noted at its start: later the process may have changed
-// its root (chroot), its mounts or its user, and may not reach its own files any more.
+// The files of this process's code.  At the start of the process it notes the path of the program,
+// and the files of its modules without a build id.  Later the process may have changed its root
+// (chroot), its mounts or its user, and may be unable to reach its own files.
 //
-// Noted before constructors run, and never changed.  Cost then: readlink(2), and a walk through the
-// loader's list; with modules without a build id, FindMappedFiles().
+// Noted before constructors run, and never changed.  Cost at that time: readlink(2), and a walk
+// through the loader's list; with modules without a build id, FindMappedFiles().
 //
 // Thread safe.
 #ifndef ALLOMON_TRACKER_CALLSTACK_CODE_FILES_H_
@@ -18,15 +18,15 @@
 
 namespace allomon::internal {
 
-// The path of the program: of the file that the loader's list has no name for, which is not
-// /proc/self/exe where the loader was started with the program as its argument.  "" if nobody says.
+// Returns the path of the program: of the file for which the loader's list has no name.  It is not
+// /proc/self/exe if the loader was started with the program as its argument. "" if it is not known.
 const char* ProgramPath();
 
-// What was noted of the module with code at `address`; false if nothing was.  No system call; also
-// inside malloc.
+// Returns the noted facts about the module with code at `address`; false if it was not noted.  No
+// system call; also inside malloc.
 bool FindNotedFile(uintptr_t address, MappedFile* file);
 
-// Sets `file` of those modules that have no build id, noted or found now.  Allocates.
+// Sets `file` of modules without a build id to the noted file or one found now.  Allocates.
 void IdentifyModules(std::vector<LoadedModule>* modules);
 
 }  // namespace allomon::internal

@@ -1,9 +1,9 @@
-// How to get from a frame to its caller's, packed into the low bits of one word.
+// The rule that leads from a frame to its caller's, packed into the low bits of one word.
 //
-// Nearly all rows of x86-64 unwind tables say: the CFA is sp or bp plus a multiple of eight; the
-// return address is just below it; bp is untouched or saved a few words further down.  That takes
-// 31 bits, which leaves room for the pc in the same word (see RuleCache).  Any other row becomes
-// kInterpret, and is worked out on each walk.
+// Nearly all rows of x86-64 unwind tables have this form: the CFA is sp or bp plus a multiple of
+// eight; the return address is just below it; bp is untouched or saved a few words below that.
+// That takes 31 bits, which leaves room for the pc in the same word (see RuleCache).  Any other row
+// becomes kInterpret, and is evaluated at each walk.
 #ifndef ALLOMON_TRACKER_CALLSTACK_FRAME_RULE_H_
 #define ALLOMON_TRACKER_CALLSTACK_FRAME_RULE_H_
 
@@ -20,7 +20,7 @@ class FrameRule {
     kRealigned,     // CFA = *(bp - cfa_bytes), bp at *bp: the stack was realigned
     kEnd,           // the outermost frame
     kFramePointer,  // no usable CFI: trust the frame-pointer chain
-    kInterpret,     // run the CFI program and evaluate what it says
+    kInterpret,     // run the CFI program and evaluate its result
   };
   static constexpr int kBits = 31;
 

@@ -37,7 +37,7 @@ bool IsReturnAddressUsual(const RegisterRule& rule) {
   return rule.kind == RegisterRule::kAtCfa && rule.offset == -static_cast<int64_t>(kWord);
 }
 
-// The row as a kFromSp, kFromBp or kRealigned rule, or kInterpret.
+// Returns the row as a kFromSp, kFromBp or kRealigned rule, or kInterpret.
 FrameRule PackRow(const CfiRow& row) {
   constexpr FrameRule kNotPacked(FrameRule::kInterpret);
   const RegisterRule& bp = row.frame_pointer;
@@ -67,8 +67,8 @@ FrameRule RuleOf(const CfiEntry& entry, const CfiRow& row) {
   return PackRow(row);
 }
 
-// True if a function starts right behind pc, and pc is in none.  Such a return address is made up
-// of a function's own address, as makecontext puts it under a fiber's first frame.  No call
+// Whether a function starts directly after pc, and pc is in no function.  Such a return address was
+// computed from a function's own address, as makecontext does for a fiber's first frame.  No call
 // instruction can have left it, so that frame is the outermost.
 bool IsBeforeFunction(uintptr_t pc) {
   CfiBytes bytes;
@@ -140,7 +140,7 @@ bool ComputeCfa(const CfaRule& rule, const FrameState& frame, StackWindow* windo
   return true;
 }
 
-// The caller's value of a register whose value in `frame` is `current`.
+// Computes the caller's value of a register whose value in `frame` is `current`.
 bool Recover(const RegisterRule& rule, uintptr_t cfa, uintptr_t current, const FrameState& frame,
              StackWindow* window, uintptr_t* value) {
   switch (rule.kind) {

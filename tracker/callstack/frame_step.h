@@ -13,7 +13,7 @@ namespace allomon::internal {
 
 enum class Step {
   kCaller,       // *frame is now the caller's; its pc is a return address
-  kInterrupted,  // *frame is now what a signal interrupted; its pc is exact
+  kInterrupted,  // *frame is now one that a signal interrupted; its pc is exact
   kEnd,          // *frame was the outermost one
   kLost,         // there may be a caller, but it cannot be found
 };

@@ -14,7 +14,7 @@ constexpr size_t kMaxTextBytes = size_t{16} << 20;
 constexpr size_t kSlots = 2 * kMaxLines;  // so that every search ends
 constexpr size_t kKnownPlaces = size_t{1} << 16;
 constexpr size_t kGenerations = size_t{1} << 12;
-// As of managed functions: the byte before a return address is the function's, too.
+// As for managed functions: the byte before a return address belongs to the function too.
 constexpr uintptr_t kCodeBytes = 16;
 constexpr uintptr_t kReturnOffset = 8;
 // Longer names are cut, so that a recording has room for name, file and line in one text.
@@ -24,15 +24,15 @@ constexpr size_t kMostFileBytes = 2048;
 // Complete once `text` is set.  A function is its own line with line == first_line.
 struct Line {
   std::atomic<const char*> text;  // the name, then the file
-  uint32_t function;              // number of the line that stands for the whole function
+  uint32_t function;              // number of the line for the whole function
   uint16_t name_bytes;
   uint16_t file_bytes;
   uint32_t line;
 };
 static_assert(sizeof(Line) <= 24);
 
-// A place's line, in words that are only valid together: `check` is the other two words and the
-// place, mixed.  So half of an entry and half of another one are none.
+// A place's line, in words that are valid only together: `check` mixes the value and the place.  So
+// words of two different entries are not valid.
 struct KnownPlace {
   std::atomic<uint64_t> check;
   std::atomic<uint64_t> value;  // generation << 32 | line, or kNoLine
@@ -55,7 +55,7 @@ std::atomic<uint64_t> g_lost{0};
 std::atomic<uint64_t> g_others{0};
 std::atomic<uint32_t> g_generations[kGenerations];
 
-// Without a lock: a thread that comes second unmaps its own.
+// Takes no lock: a thread that comes second unmaps its own registry.
 Registry* MakeRegistry() {
   const int saved_errno = errno;
   void* const start = mmap(nullptr, sizeof(Registry), PROT_NONE,
@@ -65,7 +65,7 @@ Registry* MakeRegistry() {
     Registry* expected = nullptr;
     const bool writable =
         mprotect(made->lines, sizeof(Registry) - sizeof(made->code), PROT_READ | PROT_WRITE) == 0;
-    // Release: who sees the registry may write to it.
+    // Release: a thread that sees the registry may write to it.
     if (!writable ||
         !g_registry.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) {
       munmap(made, sizeof(Registry));
@@ -107,7 +107,7 @@ bool Take(std::atomic<size_t>* counter, size_t size, size_t limit, size_t* start
   return true;
 }
 
-// Of a text that is cut, without the beginning of a character of UTF-8.
+// Returns the length of a text that is cut so that no UTF-8 character is split.
 size_t CutTo(const char* text, size_t bytes, size_t most) {
   if (bytes <= most) return bytes;
   while (most > 0 && (text[most] & 0xc0) == 0x80) --most;
@@ -118,14 +118,14 @@ uintptr_t AddressOf(const Registry& registry, uint32_t number) {
   return reinterpret_cast<uintptr_t>(registry.code) + number * kCodeBytes + kReturnOffset;
 }
 
-// What a line is made from.
+// The key of a line that is looked up.
 struct Wanted {
   const char* name;
   size_t name_bytes;
   const char* file;
   size_t file_bytes;
   uint32_t line;
-  uint32_t function;  // of a line; kNoLine: the wanted is a function, and has a text
+  uint32_t function;  // of a line; kNoLine: this is a function, and has a text
 };
 
 uint64_t HashOf(const Wanted& wanted) {
@@ -176,8 +176,8 @@ uint32_t Make(Registry& registry, const Wanted& wanted) {
   return static_cast<uint32_t>(number);
 }
 
-// The line that is wanted, made where there was none.  Of two threads that make the same at once,
-// both find that of the one whose number came to the slot; the other's is left unused.
+// Finds the line, or makes it.  If two threads make the same line at once, both get the one whose
+// number was stored first; the other line is left unused.
 uint32_t FindOrMake(Registry& registry, const Wanted& wanted) {
   uint32_t made = kNoLine;
   for (uint64_t at = HashOf(wanted);; ++at) {

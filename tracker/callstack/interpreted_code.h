@@ -14,8 +14,8 @@
 
 namespace allomon::internal {
 
-// What a place is called.  Texts need no zero behind them; `room` is for texts that have no place
-// of their own in the interpreter.  As allomon_interpreter_function.
+// The name of a place.  Texts need no final zero; `room` is for texts that are not stored elsewhere
+// in the interpreter.  Same layout as allomon_interpreter_function.
 struct PlaceDescription {
   size_t struct_size;
   const char* name;
@@ -23,7 +23,7 @@ struct PlaceDescription {
   const char* file;
   size_t file_bytes;
   uint32_t first_line;  // of the function; 0: not known
-  uint32_t line;        // that runs; 0: not known
+  uint32_t line;        // the current line; 0: not known
   char* room;
   size_t room_bytes;
 };
@@ -33,35 +33,37 @@ struct CodePlace {
   uint32_t position;
 };
 
-// Of a place that is no frame of its own.
+// The address of a place that is hidden from call stacks.
 inline constexpr uintptr_t kNoFrame = 1;
 
-// The place's address or kNoFrame; 0 where the place is not known, or its code went away.
+// Returns the place's address or kNoFrame; 0 if the place is not known, or its code was freed.
 uintptr_t FindPlace(const CodePlace& place);
 
-// Changes when code that had this identity goes away.
+// Changes when code with this identity is freed.
 uint32_t CodeGeneration(uintptr_t code);
 
-// The address of what was described while the code had this generation; the place has it from now
-// on.  (other), and counted, where there is no room: beyond 262,144 lines or 16 MiB of text.
+// Enters the description of a place, which was made while the code had this generation, and returns
+// its address; the place keeps it from now on.  Returns (other), and counts it, if there is no
+// room: beyond 262,144 lines or 16 MiB of text.
 uintptr_t EnterPlace(const CodePlace& place, uint32_t generation, const PlaceDescription& what);
 void EnterNoFrame(const CodePlace& place, uint32_t generation);
 
-// What had this identity is gone: the next code that has it is another.
+// Code with this identity is gone: the next code with it is different.
 void ForgetCode(uintptr_t code);
 
-// Stands for the frames that a walk has lost; counted.  0: there is no memory at all.
+// Returns an address for the frames that a walk has lost, and counts it. 0: there is no memory at
+// all.
 uintptr_t LostFrame();
 
-// A line of an interpreted function, by its address or one less.  For FindManagedFunction().
+// Finds a line of an interpreted function by its address or one less.  For FindManagedFunction().
 bool FindInterpretedLine(uintptr_t address, ManagedFunctionName* name);
-// From 0.  The address is one of a line.
+// Returns the number of the line at this address, from 0.  The address must be that of a line.
 uint32_t InterpretedLineNumber(uintptr_t address);
 bool IsInterpretedLine(uintptr_t address);
 
 struct InterpretedCounts {
   uint64_t lines;      // different ones that were met, functions included
-  uint64_t described;  // times that an interpreter was asked what a place is called
+  uint64_t described;  // number of queries to interpreters for a place's name
   uint64_t lost;       // walks that ended in (unknown)
   uint64_t others;     // frames that had no room
 };

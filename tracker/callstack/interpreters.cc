@@ -17,13 +17,13 @@ struct Slot {
 };
 Slot g_slots[kMostInterpreters];
 
-// What a description may write its texts to: a name and a file, as long as they may be.
+// Room for the texts of a description: a name and a file of maximum length.
 constexpr size_t kRoomBytes = 3072;
 
 // Open managed calls of the thread, innermost first.
 class ManagedCalls {
  public:
-  // Those whose frames lie below `stack_end` are stale: longjmp has skipped their ends.
+  // Calls whose frames lie below `stack_end` are stale: longjmp has skipped their ends.
   explicit ManagedCalls(uintptr_t stack_end) : next_(managed_stack.top) {
     while (has_call() && frame() < stack_end) --next_;
   }
@@ -59,7 +59,7 @@ class Merged {
   bool& truncated_;
 };
 
-// Interpreted frames and managed calls of the thread, from the inside out.
+// Interpreted frames and managed calls of the thread, innermost first.
 class OtherFrames {
  public:
   OtherFrames(AllInterpretedFrames* interpreted, uintptr_t stack_end)
@@ -67,7 +67,8 @@ class OtherFrames {
     FindNext();
   }
 
-  // Where on the stack the next one lies; UINTPTR_MAX: there is none, or nobody knows.
+  // Returns the stack address of the next one; UINTPTR_MAX: there is no next one, or its place is
+  // not known.
   uintptr_t next_place() const { return next_place_; }
   // Whether the next one is an interpreted frame, which replaces the native one that it lies in.
   bool next_is_frame() const { return next_ != nullptr; }
@@ -80,7 +81,7 @@ class OtherFrames {
   }
 
  private:
-  // Of a call and a frame in one place, the frame runs further in.
+  // If a call and a frame have the same place, the frame is the callee.
   void FindNext() {
     next_ = interpreted_.Innermost();
     next_place_ = next_ != nullptr ? next_->native_frame() : UINTPTR_MAX;
@@ -91,12 +92,12 @@ class OtherFrames {
 
   AllInterpretedFrames& interpreted_;
   ManagedCalls calls_;
-  InterpretedFrames* next_;  // null: the next one is a call, or there is none
+  InterpretedFrames* next_;  // null: the next one is a call, or there are no more
   uintptr_t next_place_;
 };
 
-// Adds what lies on the stack below `end`.  Sets *replaced if that has frames which a native
-// function runs whose own frame begins at `begin`.  False when there is no more room.
+// Adds the frames and calls on the stack below `end`.  Sets *replaced if some are frames run by the
+// native function whose own frame begins at `begin`.  Returns false if there is no more room.
 bool AddBelow(uintptr_t begin, uintptr_t end, OtherFrames* others, Merged* merged, bool* replaced) {
   while (others->next_place() < end) {
     *replaced |= others->next_is_frame() && others->next_place() >= begin;
@@ -133,8 +134,8 @@ bool InterpretedFrames::Begin(const Interpreter& interpreter, const NativeFrames
   return has_frame_;
 }
 
-// What stands for the lost frames comes behind the last that is known.  Where none is, behind the
-// whole stack: that the program was in its interpreter somewhere is all that is known.
+// The entry for lost frames comes after the last known frame.  If no frame is known, it comes after
+// the whole stack: all that is known is that the program was in its interpreter.
 void InterpretedFrames::Lose() {
   has_frame_ = is_lost_ = true;
   if (native_frame_ == 0) native_frame_ = UINTPTR_MAX;
@@ -142,7 +143,7 @@ void InterpretedFrames::Lose() {
 
 void InterpretedFrames::Next() {
   has_frame_ = false;
-  if (is_lost_) return;  // what stands for the lost ones was the last
+  if (is_lost_) return;  // the entry for lost frames was the last
   frame_ = {sizeof(frame_), 0, 0, 0, {}};
   const int step = interpreter_->next(interpreter_->data, &walk_, &frame_);
   if (step == kWalkEnd) return;
@@ -159,7 +160,8 @@ uintptr_t InterpretedFrames::Address() const {
 
 __attribute__((noinline)) uintptr_t InterpretedFrames::Describe() const {
   const CodePlace place = {frame_.code, frame_.position};
-  // Before the interpreter is asked: if the code goes away meanwhile, the answer is forgotten.
+  // Read before the interpreter is queried: if the code is freed meanwhile, the result is
+  // forgotten.
   const uint32_t generation = CodeGeneration(frame_.code);
   char room[kRoomBytes];
   PlaceDescription what = {sizeof(what), "", 0, "", 0, 0, 0, room, sizeof(room)};

@@ -1,8 +1,8 @@
-// Interpreters whose frames call stacks have in place of the native frames of their loops
-// (allomon/interpreter.h, which has the rules).
+// Interpreters whose frames replace the native frames of their loops in call stacks
+// (allomon/interpreter.h has the rules).
 //
-// The structures are those of the C interface, with other names.  No lock; captures ask in signal
-// handlers, too.
+// The structures are those of the C interface, with other names.  No lock; captures call these
+// functions in signal handlers as well.
 #ifndef ALLOMON_TRACKER_CALLSTACK_INTERPRETERS_H_
 #define ALLOMON_TRACKER_CALLSTACK_INTERPRETERS_H_
 
@@ -14,12 +14,12 @@
 
 namespace allomon::internal {
 
-// Answers of an interpreter's functions.
+// Results of an interpreter's functions.
 inline constexpr int kWalkLost = -1;
-inline constexpr int kWalkEnd = 0;    // describe: the place is no frame of its own
+inline constexpr int kWalkEnd = 0;    // describe: the place is hidden
 inline constexpr int kWalkFrame = 1;  // begin: there are frames
 
-// Where a walk has got to: the interpreter's.
+// The position of a walk; its content is the interpreter's.
 struct InterpreterWalk {
   size_t struct_size;
   uintptr_t place[16];
@@ -34,7 +34,7 @@ struct InterpretedFrame {
 };
 
 // The thread's native frames, innermost first: a pc, and the sp at that pc, which is not below the
-// one before.  sps[count] is the sp of the frame behind the last, UINTPTR_MAX if there is none.
+// previous one. sps[count] is the sp of the frame after the last one, UINTPTR_MAX if there is none.
 // Valid for the length of one walk.
 struct NativeFrames {
   const uintptr_t* pcs;
@@ -48,20 +48,20 @@ struct Interpreter {
   int (*begin)(void* data, InterpreterWalk* walk);
   int (*next)(void* data, InterpreterWalk* walk, InterpretedFrame* frame);
   int (*describe)(void* data, const InterpretedFrame* frame, PlaceDescription* description);
-  // In place of begin, for an interpreter that finds what a thread runs by the native frames, which
+  // Replaces `begin` for an interpreter that finds a thread's frames from the native ones, which
   // outlive the walk; else null.  Not part of the C interface.
   int (*begin_on)(void* data, const NativeFrames& native, InterpreterWalk* walk);
 };
 
 inline constexpr int kMostInterpreters = 4;
 
-// Copies it.  False where there are too many.  For as long as the process runs.
+// Copies the interpreter, for as long as the process runs.  Returns false if there are too many.
 bool RegisterInterpreter(const Interpreter& interpreter);
 
 extern std::atomic<int> interpreter_count;
 inline bool HasInterpreters() { return interpreter_count.load(std::memory_order_relaxed) != 0; }
 
-// Whether there is an interpreter that is asked with the native frames.
+// Whether any interpreter needs the native frames.
 extern std::atomic<bool> interpreters_need_native_frames;
 inline bool InterpretersNeedNativeFrames() {
   return interpreters_need_native_frames.load(std::memory_order_relaxed);
@@ -70,14 +70,15 @@ inline bool InterpretersNeedNativeFrames() {
 // The frames of one interpreter on the calling thread, innermost first.
 class InterpretedFrames {
  public:
-  // False: there are none.  `native` is null for an interpreter that does without.
+  // Returns false if there are no frames.  `native` is null for an interpreter that does not need
+  // it.
   bool Begin(const Interpreter& interpreter, const NativeFrames* native);
 
-  // Whether there is a frame, or what stands for those that were lost.
+  // Whether there is a frame, or an entry for lost frames.
   bool has_frame() const { return has_frame_; }
-  // In the native frame that runs it.  Never below that of the frame before.
+  // An address in the native frame that runs it.  Never below that of the previous frame.
   uintptr_t native_frame() const { return native_frame_; }
-  // The address in call stacks; kNoFrame for a place that is none of its own.
+  // The address in call stacks; kNoFrame for a hidden place.
   uintptr_t Address() const;
   void Next();
 
@@ -96,12 +97,13 @@ class InterpretedFrames {
 // Those of all interpreters.
 class AllInterpretedFrames {
  public:
-  // Of those that do without native frames.
+  // Begins with the interpreters that need no native frames.
   AllInterpretedFrames() { Begin(nullptr); }
-  // Of the others.
+  // Begins with the others.
   void BeginOn(const NativeFrames& native) { Begin(&native); }
   bool empty() const { return count_ == 0; }
-  // The one whose frame lies furthest in on the native stack; null: there is no frame any more.
+  // The interpreter whose frame is the innermost on the native stack; null: there are no frames
+  // left.
   InterpretedFrames* Innermost();
 
  private:
@@ -111,11 +113,11 @@ class AllInterpretedFrames {
   int count_ = 0;
 };
 
-// Whether an interpreter has frames on the calling thread, or may have some: native frames would
-// tell.
+// Whether an interpreter has frames on the calling thread, or may have some, which only the native
+// frames would show.
 bool HasInterpretedFrames();
 
-// As MergeManagedFrames(), and with the frames of interpreters.  These take the place of the native
+// Like MergeManagedFrames(), but also merges the frames of interpreters, which replace the native
 // frame that runs them.
 size_t MergeInterpretedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t count,
                               AllInterpretedFrames* interpreted, uintptr_t* merged,

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMaxFunctions = size_t{1} << 20;
 constexpr size_t kMaxTextBytes = size_t{64} << 20;
-// A symbol is looked up by the byte before a return address: both bytes are the function's.
+// A symbol is looked up by the byte before a return address, so both bytes belong to the function.
 constexpr uintptr_t kCodeBytes = 16;
 constexpr uintptr_t kReturnOffset = 8;
 constexpr size_t kMaxCalls = size_t{1} << 20;
@@ -36,7 +36,7 @@ struct Record {
 };
 static_assert(sizeof(Record) <= 32);
 
-// Reserved as one mapping: addresses that stand for functions (never readable), records, text.
+// Reserved as one mapping: addresses of functions (never readable), records, text.
 struct Registry {
   char code[kMaxFunctions * kCodeBytes];
   Record records[kMaxFunctions];
@@ -55,8 +55,8 @@ void* Reserve(size_t size_bytes, int protection) {
   return start == MAP_FAILED ? nullptr : start;
 }
 
-// Without a lock, so that a child of a fork never finds one held.  A thread that comes second
-// unmaps its own registry.
+// Takes no lock, so that a child of a fork never finds one held.  A thread that comes second unmaps
+// its own registry.
 Registry* GetRegistry() {
   Registry* registry = g_registry.load(std::memory_order_acquire);
   if (registry != nullptr) return registry;
@@ -90,9 +90,9 @@ void UnmapStack(void* start) {
   munmap(start, kStackBytes);
 }
 
-// By the destructor of a key, not of a thread_local object: destructors of thread_local objects may
-// open calls after such an object is gone.  Their calls would map a new array, which nothing would
-// unmap.
+// Uses the destructor of a key, not of a thread_local object: destructors of thread_local objects
+// may open calls after such an object is gone.  Their calls would map a new array, which nothing
+// would unmap.
 bool UnmapAtThreadExit(void* start) {
   static pthread_key_t key;
   static const bool made = pthread_key_create(&key, UnmapStack) == 0;
@@ -214,7 +214,7 @@ void EndWatchedCallsSlow(const ManagedEntry* from) {
 size_t MergeManagedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t count,
                           uintptr_t* merged, size_t max_frames, bool* truncated) {
   const ManagedStack& stack = managed_stack;
-  const ManagedEntry* next = stack.top;  // [base, next) lie further out than all frames written
+  const ManagedEntry* next = stack.top;  // [base, next) are callers of all frames written
   // Entries whose frames lie below the stack's end are stale: longjmp has skipped their ends.
   while (next > stack.base && count != 0 && next[-1].frame < sps[0]) --next;
   size_t written = 0;

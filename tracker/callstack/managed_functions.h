@@ -1,6 +1,6 @@
 // Functions that are not machine code: those of a program that an interpreter runs.  A language
 // runtime registers them and marks its calls.  Call stacks then have them among the interpreter's
-// own frames, and ProcessSymbols answers with their names.
+// own frames, and ProcessSymbols returns their names.
 //
 //   const ManagedFunction f = RegisterManagedFunction("fold", "list.ml", 12);
 //   ...
@@ -23,13 +23,13 @@
 
 namespace allomon {
 
-// A registered function, or none.  Eight bytes, valid as long as the process.
+// A registered function, or no function.  Eight bytes, valid as long as the process.
 class ManagedFunction {
  public:
   ManagedFunction() = default;
   explicit operator bool() const { return address_ != 0; }
 
-  // The address that stands for the function in call stacks; 0 for none.
+  // The function's address in call stacks; 0 for no function.
   uintptr_t address() const { return address_; }
 
  private:
@@ -39,22 +39,22 @@ class ManagedFunction {
   uintptr_t address_ = 0;
 };
 
-// Any thread, also in a callback of a tracker; not in a signal handler.  Copies its arguments,
-// never calls malloc, never frees: a runtime registers a function once, not at each call.  Cost: 48
-// bytes and the text; the first one reserves 112 MiB of addresses.  Returns none when there is no
-// room: beyond a million functions or 64 MiB of text, or under a small limit of address space.
-// Calls of none are not seen.
+// Registers a function.  Any thread, also in a callback of a tracker; not in a signal handler.
+// Copies its arguments, never calls malloc, never frees: a runtime registers a function once, not
+// at each call.  Cost: 48 bytes and the text; the first one reserves 112 MiB of addresses.  Returns
+// an empty ManagedFunction if there is no room: beyond a million functions or 64 MiB of text, or
+// under a small limit of address space.  Calls of it are not seen.
 ManagedFunction RegisterManagedFunction(std::string_view name, std::string_view file, int line);
 
-// The registered function of an address in a call stack, or of one less (the byte in the call).
+// The registered function of an address in a call stack, or of one less (a byte of the call).
 struct ManagedFunctionName {
   std::string_view name;
   std::string_view file;
-  int line;            // of a function that a walker found (interpreters.h): the one that runs
+  int line;            // current line if a walker found it (interpreters.h)
   uintptr_t address;   // ManagedFunction::address()
   uintptr_t function;  // the same for all lines of one function
 };
-// False for every other address.  Any thread, any signal handler.
+// Returns false for every other address.  Any thread, any signal handler.
 bool FindManagedFunction(uintptr_t address, ManagedFunctionName* name);
 
 namespace internal {
@@ -62,7 +62,8 @@ namespace internal {
 // The registered functions by number: from 0, in the order of their registration.
 uint32_t ManagedFunctionCount();
 uint32_t ManagedFunctionNumber(uintptr_t address);  // of a registered one
-// The same; a line of an interpreted function (interpreted_code.h) has a number behind all of them.
+// The same, but a line of an interpreted function (interpreted_code.h) also has a number, after all
+// of these.
 uint32_t ManagedNameNumber(uintptr_t address);
 uintptr_t ManagedFunctionAddress(uint32_t number);
 bool ManagedFunctionAt(uint32_t number, ManagedFunctionName* name);
@@ -72,12 +73,12 @@ struct ManagedEntry {
   uintptr_t address;  // of the called function; kWatched may be set in it
 };
 
-// In an address: the watcher was told that the call opened, and is to be told of its end.
+// Flag of an address: the watcher knows that the call opened, and must be told of its end.
 inline constexpr uintptr_t kWatched = 1;
 
 // A profiler that charges by function.  Runs on the thread that makes the calls.
 struct ManagedCallWatcher {
-  // A call of `address` opens, held by `frame`; it is not on the stack yet.
+  // A call of `address` opens in the native frame `frame`; it is not on the stack yet.
   void (*open)(uintptr_t address, uintptr_t frame);
   // The calls [from, top) end.  Some may lack kWatched.
   void (*end)(const ManagedEntry* from);
@@ -91,33 +92,33 @@ extern std::atomic<const ManagedCallWatcher*> managed_call_watcher;
 //
 // Frames do not ascend from base to top (inv.managed.order).
 //
-// A signal handler may look at any time.  So base is set before top, and top is cleared before
-// base: above the base there are only entries that can be read.
+// A signal handler may read it at any time.  So base is set before top, and top is cleared before
+// base: above the base there are only readable entries.
 struct ManagedStack {
   ManagedEntry* base;
   ManagedEntry* top;
   ManagedEntry* limit;  // readable, and of no function
-  // The function whose calls the watcher is not told of, since it runs already; 0: there is none.
-  // The watcher's; it may store it on any thread.
+  // The function whose calls are not reported to the watcher, since it is running already; 0: no
+  // function.  The watcher's; it may store it on any thread.
   std::atomic<uintptr_t> running;
 };
 
-// See known_stacks in stack_window.h for why initial-exec and __thread.
+// known_stacks in stack_window.h has the reason for initial-exec and __thread.
 extern __thread ManagedStack managed_stack __attribute__((tls_model("initial-exec")));
 
-// Maps the thread's array of calls, or drops the calls whose frames lie below `frame`.  False if
-// the array is full all the same, or if there is no memory: the array then has no room for a call.
+// Maps the thread's array of calls, or drops the calls whose frames lie below `frame`.  Returns
+// false if the array is still full, or if there is no memory: it then has no room for a call.
 bool MakeRoomForCallSlow(uintptr_t frame);
 
 // Drops the calls whose frames lie below `frame`; returns the new top.
 ManagedEntry* DropCallsBelowSlow(uintptr_t frame);
 
-// The calls [from, top) are about to be dropped: tells the watcher, if there is one.
+// Called before the calls [from, top) are dropped: tells the watcher, if there is one.
 void EndWatchedCallsSlow(const ManagedEntry* from);
 
-// The address to keep for a call that opens.  Three instructions where there is no watcher.  Two
-// more where there is one and a function calls itself: then the function that memory and time are
-// charged to does not change, so the watcher is not told.
+// Returns the address to store for a call that opens.  Three instructions without a watcher.  With
+// a watcher, two more if a function calls itself: then the function to which memory and time are
+// charged does not change, so the watcher is not told.
 __attribute__((always_inline)) inline uintptr_t Watched(uintptr_t address, uintptr_t frame) {
   const ManagedCallWatcher* const watcher = managed_call_watcher.load(std::memory_order_relaxed);
   if (__builtin_expect(watcher == nullptr, true)) return address;
@@ -137,14 +138,14 @@ size_t MergeManagedFrames(const uintptr_t* frames, const uintptr_t* sps, size_t 
 
 }  // namespace internal
 
-// A call of `function`, from here to the end of the block.  Only for objects on the stack; two in
-// one native function nest.
+// Marks a call of `function` until the end of the block.  Only for objects on the stack; two in one
+// native function nest.
 //
-// Exceptions and pthread_exit end it.  longjmp skips its destructor; then the call is dropped when
-// the next one opens further out on the stack, or at once by ManagedCallMark.  Calls more than a
-// million deep are not seen.  A coroutine that is switched to another stack must have none open.
-// Cost: some eight instructions to open a call, four to end it; 16 bytes, and 16 MiB of addresses
-// that a thread's first call reserves.
+// Exceptions and pthread_exit end it. longjmp skips its destructor; then the call is dropped when a
+// caller opens the next one, or at once by ManagedCallMark.  Calls more than a million deep are not
+// seen.  A coroutine that is switched to another stack must have no open calls.  Cost: some eight
+// instructions to open a call, four to end it; 16 bytes, and 16 MiB of addresses that a thread's
+// first call reserves.
 class ManagedCall {
  public:
   __attribute__((always_inline)) explicit ManagedCall(ManagedFunction function,
@@ -157,7 +158,7 @@ class ManagedCall {
       entry_ = top = stack.top;
       if (!has_room) return;
     }
-    // Calls whose frames lie further in than this one are over: longjmp has skipped their ends.
+    // Calls whose frames lie below this one are over: longjmp has skipped their ends.
     if (__builtin_expect(top[-1].frame < here, false)) top = internal::DropCallsBelowSlow(here);
     entry_ = top;
     if (!function) {
@@ -165,7 +166,7 @@ class ManagedCall {
       return;
     }
     *top = {here, internal::Watched(function.address(), here)};
-    // A signal handler that captures sees the entry whole or not at all.
+    // A signal handler that captures sees the entry completely or not at all.
     std::atomic_signal_fence(std::memory_order_release);
     stack.top = top + 1;
   }

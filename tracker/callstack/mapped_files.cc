@@ -19,8 +19,8 @@ constexpr uint64_t kNanosPerSecond = 1'000'000'000;
 
 uint64_t begun_nanos = 0;  // 0: not noted
 
-// The lines of this process's maps.  Not /proc/self's: that is the first thread, of which nothing
-// can be read once it has ended by pthread_exit().
+// Reads the lines of this process's maps.  It does not use /proc/self, which is the first thread's:
+// it cannot be read once that thread has ended by pthread_exit().
 class MapsReader {
  public:
   MapsReader() : fd_(sys::Open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC)) {}
@@ -30,7 +30,8 @@ class MapsReader {
   MapsReader(const MapsReader&) = delete;
   MapsReader& operator=(const MapsReader&) = delete;
 
-  // False at the end.  The line's path is valid until the next call, and cut if it is very long.
+  // Reads the next line; returns false at the end.  The line's path is valid until the next call,
+  // and cut if it is very long.
   bool Next(MapsLine* line) {
     std::string_view text;
     while (NextText(&text)) {
@@ -50,7 +51,7 @@ class MapsReader {
       }
       *text = {begin, static_cast<size_t>((end == nullptr ? buffer_ + filled_ : end) - begin)};
       at_ += text->size() + (end == nullptr ? 0 : 1);
-      // The rest of a line that was cut is passed over.
+      // Skips the rest of a line that was cut.
       const bool is_rest = is_cut_;
       is_cut_ = end == nullptr;
       if (!is_rest) return true;
@@ -90,7 +91,7 @@ bool FindTwo(uintptr_t a, uintptr_t b, MapsLine* of_a, MapsLine* of_b) {
   return has_a && has_b;
 }
 
-// A mapping of one page, to be compared with that of the code.
+// Maps one page of the file, to compare its mapping with that of the code.
 bool IsMappedFrom(const char* path, uintptr_t address) {
   const int fd = sys::Open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
@@ -109,7 +110,7 @@ bool StatFile(const char* path, FileIdentity* identity) {
   return true;
 }
 
-// What a line of maps says of a file whose identity is that of its path: 0 where there is none.
+// Returns the state of a mapped file if the file at its path has this identity.
 FileState StateBy(const MapsLine& line, const FileIdentity& identity) {
   if (line.inode == 0) return FileState::kUnknown;
   const bool is_same = identity.device == line.device && identity.inode == line.inode;
@@ -162,7 +163,7 @@ bool PathOfMapping(uintptr_t address, char* path, size_t room_bytes) {
     memcpy(path, name.data(), name.size());
     path[name.size()] = '\0';
     struct stat status;
-    // A file may be called so; the one that the kernel means has no name any more.
+    // A file's real name may end so; but the one that the kernel means has no name any more.
     if (EndsWithDeleted(name) && sys::Lstat(path, &status) != 0) {
       path[name.size() - kDeleted.size()] = '\0';
     }

@@ -23,7 +23,8 @@ struct MapsLine {
   std::string_view path;  // "[vdso]" and the like; empty if it has no name
 };
 
-// What the kernel adds to the path of a file that has no name any more.  A name may end so, too.
+// The suffix that the kernel adds to the path of a file that has no name any more.  A real name may
+// end so, too.
 inline constexpr std::string_view kDeleted = " (deleted)";
 
 inline bool EndsWithDeleted(std::string_view path) {
@@ -32,7 +33,7 @@ inline bool EndsWithDeleted(std::string_view path) {
 
 namespace maps_line_detail {
 
-// Takes a number, and the character behind it.
+// Takes a number, and the character after it.
 inline bool TakeNumber(std::string_view* rest, unsigned base, char after, uint64_t* value) {
   *value = 0;
   size_t at = 0;
@@ -52,7 +53,8 @@ inline bool TakeNumber(std::string_view* rest, unsigned base, char after, uint64
 
 }  // namespace maps_line_detail
 
-// "begin-end perms offset major:minor inode   path", without its end.  False: it makes no sense.
+// Parses "begin-end perms offset major:minor inode   path", without a newline.  Returns false for a
+// malformed line.
 inline bool ParseMapsLine(std::string_view line, MapsLine* parsed) {
   using maps_line_detail::TakeNumber;
   constexpr size_t kPermissions = 4;

@@ -1,9 +1,8 @@
-// Reads of memory that may not be there: of structures that are found through pointers nobody
-// vouches for.
+// Reads memory that may be unmapped, through pointers that are not trusted.
 //
-// A page is probed before it is read (stack_window.h), and remembered for the length of one walk,
-// which interrupts the thread that owns what it reads.  No allocation, no lock, async-signal-safe.
-// Cost: 150 ns for a page that was not one of the last seven.
+// A page is probed before it is read (stack_window.h), and remembered for the length of one walk.
+// Meanwhile the thread that owns the memory is interrupted.  No allocation, no lock,
+// async-signal-safe.  Cost: 150 ns for a page that was not one of the last seven.
 #ifndef ALLOMON_TRACKER_CALLSTACK_READABLE_MEMORY_H_
 #define ALLOMON_TRACKER_CALLSTACK_READABLE_MEMORY_H_
 
@@ -14,11 +13,11 @@
 
 namespace allomon::internal {
 
-// Plain data: all zero is what has read nothing yet.
+// Plain data: an object of zeros has read nothing yet.
 class ReadableMemory {
  public:
-  // Reads a T at an address that is a multiple of its size.  False: not aligned, not readable, or
-  // no address that programs have.
+  // Reads a T at an address that is a multiple of its size.  Returns false if it is not aligned,
+  // not readable, or outside of the addresses that programs use.
   template <typename T>
   ALLOMON_READS_STACK bool Load(uintptr_t address, T* value) {
     using Loaded __attribute__((may_alias)) = T;
@@ -27,7 +26,7 @@ class ReadableMemory {
     return true;
   }
 
-  // The same where Covers() has said that it can be read, and the address is aligned.
+  // The same for an aligned address that Covers() has confirmed as readable.
   template <typename T>
   ALLOMON_READS_STACK static T LoadCovered(uintptr_t address) {
     using Loaded __attribute__((may_alias)) = T;

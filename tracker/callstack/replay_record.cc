@@ -5,8 +5,8 @@ namespace allomon::internal {
 // All reads of it are volatile, so the compiler keeps it in memory.
 const uintptr_t ReplayRecord::kZero = 0;
 
-// Stored in single words, here and below: the processor cannot forward two words at once that it
-// has just stored one by one.
+// Single-word stores, here and below: the processor cannot forward two words at once that it has
+// just stored one by one.
 inline void ReplayRecord::Put(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t bp, uintptr_t how) {
   Check& check = checks_[i % kFrames];
   State& state = states_[i % kFrames];
@@ -25,7 +25,8 @@ inline void ReplayRecord::Put(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t 
 void ReplayRecord::MoveInner(uint32_t from, uint32_t new_from) {
   const uint32_t count = from - begin_;
   const uint32_t new_begin = new_from - count;
-  // From the side that the frames move to, so that none is overwritten before it is copied.
+  // Begins at the side to which the frames move, so that no frame is overwritten before it is
+  // copied.
   const bool outwards = static_cast<int32_t>(new_from - from) > 0;
   if (new_from == from) return;
   for (uint32_t n = 0; n < count; ++n) {
@@ -36,9 +37,9 @@ void ReplayRecord::MoveInner(uint32_t from, uint32_t new_from) {
   begin_ = new_begin;
 }
 
-// Puts the fresh frames to `at` and on, and works out, from the outermost inwards, which frames
-// need bp.  `needs_bp`: whether the frame behind the fresh ones does.  Recorded frames further in
-// that leave bp alone share the first fresh frame's bp, so whether they need it may change too.
+// Puts the fresh frames to `at` and on, and computes, from the outermost to the innermost, which
+// frames need bp.  `needs_bp`: whether the frame after the fresh ones needs it.  Recorded callees
+// that leave bp alone share the first fresh frame's bp, so their need for it may change too.
 void ReplayRecord::PutFresh(uint32_t at, bool needs_bp) {
   for (uint32_t n = fresh_; n-- > 0;) {
     const RecordedFrame& fresh = fresh_frames_[n];
@@ -69,7 +70,7 @@ bool ReplayRecord::Splice(uint32_t from, uint32_t to, const RecordedFrame& joine
   }
   const uint32_t at = to - fresh_;
   MoveInner(from, at);
-  // The frame at `to` stays: fewer than kFrames lie further in.
+  // The frame at `to` stays: it has fewer than kFrames callees.
   if (end_ - begin_ > kFrames) {
     end_ = begin_ + kFrames;
     is_complete_ = false;
@@ -86,7 +87,7 @@ bool ReplayRecord::Append(uint32_t from) {
   if (!fits) fresh_ = room;
   end_ = from + fresh_;
   is_complete_ = false;
-  // What is further out is not known, so it may need bp.
+  // The callers are not known, so they may need bp.
   PutFresh(from, true);
   return fits;
 }

@@ -1,11 +1,11 @@
 // The frames of a thread's last capture, kept so that the next capture need not look up a rule for
-// those frames that are still there.
+// frames that are still there.
 //
-// A frame's state is (pc, sp, bp, whether pc is looked up as it is).  The step to its caller is a
-// function of that state and of at most two words of the stack: the return address and, where the
-// rule says so, the saved bp.  A RecordedFrame holds a state, and where the words that led to it
-// were read.  So if a walk reaches a recorded state, and the words that led from there to the next
-// recorded state are what they were, then the walk's next state is that one; and so on by
+// A frame's state is (pc, sp, bp, whether pc is looked up unchanged).  The step to its caller is a
+// function of that state and of at most two words of the stack: the return address and, depending
+// on the rule, the saved bp.  A RecordedFrame holds a state, and the addresses of the words that
+// led to it.  Suppose a walk reaches a recorded state, and the words that led from there to the
+// next recorded state are unchanged.  Then the walk's next state is that one, and so on by
 // induction.  README.md, "Replay", has the whole argument.
 //
 // A record belongs to one thread.  No allocation, no lock; its user keeps signal handlers out (see
@@ -22,18 +22,18 @@ namespace allomon::internal {
 
 // A state of a walk, how it was reached and how it is left.
 struct RecordedFrame {
-  // Flags of `how`, around the address of the word that bp was loaded from.  No address: bp is what
-  // it was one frame further in.  Stack words are aligned, and user addresses have fewer than 62
-  // bits, so flags and address do not meet.
+  // Flags of `how`, around the address of the word from which bp was loaded.  Without an address,
+  // bp is the same as in the callee.  Stack words are aligned, and user addresses have fewer than
+  // 62 bits, so flags and address do not overlap.
   enum : uintptr_t {
-    // The rest of the walk depends on bp: the rule that holds here reads it, or leaves it alone and
-    // one further out reads it.
+    // The rest of the walk depends on bp: the rule of this frame reads it, or leaves it alone for a
+    // caller's rule that reads it.
     kNeedsBp = 1,
-    // The step to here read something else than these two words.
+    // The step to this frame read something other than these two words.
     kNotReplayable = 2,
-    // pc is looked up as it is, not one byte lower.
+    // pc is looked up unchanged, not one byte lower.
     kExactPc = 4,
-    // The rule that holds here leaves bp alone, so kNeedsBp follows from the frame further out.
+    // The rule of this frame leaves bp alone, so kNeedsBp is that of the caller.
     kKeepsBp = uintptr_t{1} << 62,
   };
   static constexpr uintptr_t kSlotMask = (kKeepsBp - 1) & ~uintptr_t{7};
@@ -68,7 +68,7 @@ class ReplayRecord {
   uintptr_t sp(uint32_t i) const { return checks_[i % kFrames].sp; }
   uintptr_t pc(uint32_t i) const { return checks_[i % kFrames].pc; }
 
-  // Whether the recorded state at i is the given one, as far as that decides how the walk goes on.
+  // Whether the recorded state at i equals the given one in all that decides the rest of the walk.
   bool Matches(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t bp, uintptr_t exact_pc) const {
     const Check& check = checks_[i % kFrames];
     const State& state = states_[i % kFrames];
@@ -100,13 +100,13 @@ class ReplayRecord {
   // recorded frame at `to`, as it was reached from the fresh ones.  False, and the record is empty,
   // if there is no room for the inner frames.
   bool Splice(uint32_t from, uint32_t to, const RecordedFrame& joined);
-  // Replaces all frames from `from` on by the fresh ones.  False if not all of them had room: then
-  // what is further out has none either.
+  // Replaces all frames from `from` on by the fresh ones.  Returns false if some had no room: then
+  // there is no room for their callers either.
   bool Append(uint32_t from);
 
  private:
-  // What confirming a frame reads, 32 bytes: the word below sp, the return address, must be pc, and
-  // *bp_at must be bp_value.  If bp need not be checked, bp_at leads to a word that always has
+  // The 32 bytes that confirming a frame reads: the word below sp, the return address, must be pc,
+  // and *bp_at must be bp_value.  If bp need not be checked, bp_at leads to a word that always has
   // bp_value; if the frame cannot be confirmed, to a word that never has it.
   struct Check {
     uintptr_t pc;
@@ -119,7 +119,7 @@ class ReplayRecord {
     uintptr_t how;
   };
 
-  // The bits in which the stack differs from what was recorded.
+  // Returns the bits in which the stack differs from the recorded values.
   ALLOMON_READS_STACK static uintptr_t Difference(const Check& check) {
     return (StackWindow::LoadUnchecked(check.sp - sizeof(uintptr_t)) ^ check.pc) |
            (StackWindow::LoadUnchecked(reinterpret_cast<uintptr_t>(check.bp_at)) ^ check.bp_value);
@@ -146,7 +146,7 @@ class ReplayRecord {
 inline uint32_t ReplayRecord::Confirm(uint32_t from, uint32_t limit, uintptr_t* frames) const {
   constexpr uint32_t kAtOnce = 4;
   uint32_t i = from + 1;
-  // Four at once where they do not wrap: one branch for all four.
+  // Checks four frames with one branch, if the ring does not wrap there.
   while (limit - i + 1 >= kAtOnce && i % kFrames <= kFrames - kAtOnce) {
     const Check* check = &checks_[i % kFrames];
     const uintptr_t difference =
@@ -169,7 +169,7 @@ inline uint32_t ReplayRecord::Confirm(uint32_t from, uint32_t limit, uintptr_t* 
 }
 
 inline bool ReplayRecord::AreThere(const Check* check, const Check* end) {
-  // As in Confirm(): one branch for four.
+  // One branch for four frames, as in Confirm().
   for (; end - check >= 4; check += 4) {
     const uintptr_t difference =
         Difference(check[0]) | Difference(check[1]) | Difference(check[2]) | Difference(check[3]);

@@ -1,6 +1,6 @@
-// Each thread's ReplayRecord: where it is, and which capture may use it.
+// Each thread's ReplayRecord: its place, and the capture that may use it.
 //
-// A record is 16 KiB, mapped when a thread has captured kWalkedCaptures times, and handed on to
+// A record is 16 KiB.  It is mapped after kWalkedCaptures captures of a thread, and passed on to
 // another thread when that thread ends.  No malloc, no lock, async-signal-safe.  Cost: a few
 // instructions; once per thread some microseconds.
 #ifndef ALLOMON_TRACKER_CALLSTACK_REPLAY_THREAD_H_
@@ -20,12 +20,12 @@ struct ReplayThread;
 struct ReplayBlock {
   // The value of replay_generation when `record` was made: see ForgetReplays.
   uint64_t generation;
-  // Of the last capture.  Its outcome was given out with `serial`.
+  // Values of the last capture; its outcome has the number `serial`.
   uint64_t serial;
   size_t count;
   bool truncated;
-  // A capture that starts where the last one did has its outcome if the stack still has so many
-  // recorded states.  0: the record cannot tell.
+  // A capture with the same start as the last one has its outcome if the stack still has this many
+  // recorded states. 0: the record cannot tell.
   uint32_t decisive_states;
   uint32_t index;
   // While the block is free: the index + 1 of the next free block.
@@ -35,28 +35,28 @@ struct ReplayBlock {
   ReplayRecord record;
 };
 
-// To map a record and touch three of its pages takes 2 us, and it saves a capture 30 to 100 ns: a
-// thread that captures less than this is better off without, and so is a program with thousands of
-// them.
+// Mapping a record and touching three of its pages takes 2 us, and it saves a capture 30 to 100 ns.
+// A thread with fewer captures than this runs faster without a record, and so does a program with
+// thousands of such threads.
 inline constexpr uint8_t kWalkedCaptures = 32;
 
 struct ReplayThread {
   ReplayBlock* block;
-  // A capture of this thread is at work on the block.  Volatile, and not atomic, because only
-  // signal handlers on the same thread look.
+  // A capture of this thread is using the block.  Volatile but not atomic, because only signal
+  // handlers on the same thread read it.
   volatile bool busy;
   uint8_t walked;  // captures without a record, up to kWalkedCaptures
   bool has_none;   // the thread has no block, and will not get one
 };
 
-// See known_stacks for why initial-exec and __thread.
+// known_stacks has the reason for initial-exec and __thread.
 extern __thread ReplayThread replay_thread __attribute__((tls_model("initial-exec")));
 
-// How often ForgetReplays was called.
+// Number of calls of ForgetReplays.
 extern std::atomic<uint64_t> replay_generation;
 
-// From now on no capture uses what was recorded before.  To be called after the rules have been
-// emptied: a capture that finds the new generation finds them empty.
+// Invalidates all earlier records.  Call it after the rules were cleared: a capture that sees the
+// new generation then finds no rules.
 inline void ForgetReplays() {
   // Pairs with the acquire in OpenReplay.
   replay_generation.fetch_add(1, std::memory_order_release);
@@ -70,11 +70,11 @@ inline bool IsOfThisCode(const ReplayBlock& block) {
 // Gives the thread a block, unless this is its first capture.
 ReplayBlock* OpenReplaySlow();
 
-// This thread's block, for this capture alone until CloseReplay.  nullptr if the thread has none,
-// or if a capture that this one interrupted is using it.
+// Returns this thread's block for exclusive use until CloseReplay.  nullptr if the thread has no
+// block, or if a capture that this one interrupted is using it.
 inline ReplayBlock* OpenReplay() {
   ReplayThread& thread = replay_thread;
-  // A signal handler that comes before `busy` is set has ended when this function goes on.
+  // A signal handler that runs before `busy` is set has ended when this function continues.
   if (thread.busy) return nullptr;
   thread.busy = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -95,8 +95,8 @@ inline ReplayBlock* OpenReplay() {
   return block;
 }
 
-// The same block as it is, perhaps with a record of forgotten rules.  nullptr if the thread has
-// none yet.
+// Returns the same block unchanged, perhaps with a record of forgotten rules.  nullptr if the
+// thread does not have one yet.
 inline const ReplayBlock* OpenKnownReplay() {
   ReplayThread& thread = replay_thread;
   if (thread.busy || thread.block == nullptr) return nullptr;
@@ -112,7 +112,7 @@ inline void CloseReplay() {
   replay_thread.busy = false;
 }
 
-// For tests: how many blocks were ever mapped.
+// The number of blocks ever mapped, for tests.
 uint32_t ReplayBlocksForTesting();
 
 }  // namespace allomon::internal

@@ -7,9 +7,9 @@
 // whenever it is read.  Two threads that fill a slot at once overwrite each other, which costs the
 // loser one more lookup.
 //
-// Beside each slot is a hash of the module that its rule is of, for whoever wants to know whether
-// that module is still there.  No walk reads it.  The two may be torn apart: then a rule that holds
-// is taken for one that does not.
+// Next to each slot is a hash of the module of its rule, by which a caller can find out whether
+// that module is still there.  Walks do not read it.  Rule and hash may be torn apart: then a valid
+// rule is taken for an invalid one.
 #ifndef ALLOMON_TRACKER_CALLSTACK_RULE_CACHE_H_
 #define ALLOMON_TRACKER_CALLSTACK_RULE_CACHE_H_
 
@@ -27,14 +27,14 @@ class RuleCache {
   // Zero-initialised static storage, so it may be used before any constructor has run.
   constexpr RuleCache() = default;
 
-  // Sets *rule to the rule that is stored for pc.  False if there is none.  Cost: one load.
+  // Sets *rule to the rule that is stored for pc.  Returns false if there is none.  Cost: one load.
   bool Find(uintptr_t pc, FrameRule* rule) const {
     const uint64_t word = slots_[IndexOf(pc)].load(std::memory_order_relaxed);
     *rule = FrameRule(word & kRuleMask);
     return (word >> FrameRule::kBits) == TagOf(pc) && word != 0;
   }
 
-  // Does nothing for a pc beyond the 47 bits that Linux gives to user code by default.
+  // Does nothing for a pc above the 47 bits that Linux gives to user code by default.
   void Store(uintptr_t pc, FrameRule rule, uint16_t module_hash) {
     if ((pc >> kPcBits) != 0) return;
     ALLOMON_DCHECK_EQ("inv.cache.exact", PcOf(IndexOf(pc), TagOf(pc)), pc);
@@ -43,7 +43,7 @@ class RuleCache {
                               std::memory_order_relaxed);
   }
 
-  // Whether a rule is stored for pc, of another module than this.
+  // Whether the rule stored for pc, if any, is of another module than this.
   bool IsOfAnotherModule(uintptr_t pc, uint16_t module_hash) const {
     FrameRule rule;
     return Find(pc, &rule) &&

@@ -4,8 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Where the kernel put the first word of the main thread's stack.  ld.so (and libc.a) exports it
-// under a public version, though no header declares it.
+// The address at which the kernel put the first word of the main thread's stack. ld.so (and libc.a)
+// exports it under a public version, though no header declares it.
 extern "C" {
 extern void* __libc_stack_end __attribute__((weak));
 }
@@ -16,23 +16,22 @@ __thread KnownStacks known_stacks __attribute__((tls_model("initial-exec")));
 
 namespace {
 
-// The smallest page of the architectures that are supported.  Where pages are larger, a few probes
-// are redundant.
+// The smallest page of the supported architectures.  With larger pages a few probes are redundant.
 constexpr uintptr_t kPageBytes = 4096;
 
-// How far above sp the end of the thread's own stack may be: 16 MiB.  Where the first capture is
-// deeper, that part of the stack is treated like a foreign one.
+// The maximum distance from sp to the end of the thread's own stack: 16 MiB.  If the first capture
+// is deeper, that part of the stack is treated like a foreign one.
 constexpr int kMaxOwnPages = 4096;
 
-// How large a frame may be on a foreign stack: 1 MiB.
+// The maximum size of a frame on a foreign stack: 1 MiB.
 constexpr uintptr_t kMaxForeignPages = 256;
 
 uintptr_t PageOf(uintptr_t address) { return address & ~(kPageBytes - 1); }
 
 }  // namespace
 
-// The kernel copies the signal set before it rejects `how`, so it answers EFAULT or EINVAL and
-// changes nothing.  This system call was chosen because every sandbox lets it through, unlike
+// The kernel copies the signal set before it rejects `how`, so the call returns EFAULT or EINVAL
+// and changes nothing.  This system call was chosen because every sandbox permits it, unlike
 // process_vm_readv; mincore would call a guard page mapped, and a pipe needs descriptors.
 bool IsReadablePage(uintptr_t page) {
   constexpr int kNoSuchHow = -1;
@@ -55,7 +54,7 @@ uintptr_t OwnStackAnchor() {
     return &__libc_stack_end == nullptr ? 0 : reinterpret_cast<uintptr_t>(__libc_stack_end);
   }
 #if defined(__x86_64__)
-  // Not __builtin_thread_pointer(): clang 14 has it for few targets.
+  // __builtin_thread_pointer() would not do: clang 14 has it for few targets.
   uintptr_t thread_pointer;
   __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
   return thread_pointer;
@@ -66,8 +65,8 @@ uintptr_t OwnStackAnchor() {
 #endif
 }
 
-// The first page boundary in [page, limit) that cannot be read, or `limit`.  Gives up at a boundary
-// kMaxOwnPages further on.
+// Returns the first page boundary in [page, limit) that cannot be read, or `limit`.  Gives up at a
+// boundary kMaxOwnPages above `page`.
 uintptr_t ReadableUntil(uintptr_t page, uintptr_t limit) {
   for (int i = 0; i < kMaxOwnPages && page < limit; ++i, page += kPageBytes) {
     if (!IsReadablePage(page)) return page;
@@ -112,8 +111,8 @@ void StackWindow::OpenSlow(uintptr_t sp) {
   high_ = growable_ ? PageOf(sp) + kPageBytes : sp;
 }
 
-// An interrupted epilogue may have popped what its unwind row still says is saved: the ABI keeps
-// 128 bytes below sp for the function that runs.
+// An interrupted epilogue may have popped a register that its unwind row still calls saved: the ABI
+// keeps 128 bytes below sp for the function that runs.
 bool StackWindow::IsInRedZone(uintptr_t address) const {
   constexpr uintptr_t kRedZoneBytes = 128;
   return low_ - address <= kRedZoneBytes && IsReadablePage(PageOf(address));

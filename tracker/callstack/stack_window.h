@@ -1,9 +1,9 @@
 // The part of the current stack that may be read.
 //
 // A call stack is read through addresses that come from registers, memory and tables, any of which
-// may be wrong.  A read outside of mapped memory would kill the program that is being profiled.  A
-// StackWindow is a range in which every word is known to be readable; README.md, "Bounds", says how
-// that is known.
+// may be wrong.  A read outside of mapped memory would kill the profiled program.  A StackWindow is
+// a range in which every word is known to be readable; README.md, "Bounds", explains how this is
+// known.
 //
 // No allocation, no lock, async-signal-safe.  Cost: a few instructions on the thread's own stack;
 // on any other stack one system call (about 150 ns) per page walked.
@@ -16,17 +16,17 @@
 
 #include "tracker/base/check.h"
 
-// For functions that read a stack: they may touch redzones, and words that another thread's
+// Marks functions that read a stack: they may touch redzones, and words that another thread's
 // instrumented code wrote, which is no error here.
 #define ALLOMON_READS_STACK __attribute__((no_sanitize("address", "thread", "undefined")))
 
 namespace allomon::internal {
 
-// What a thread knows about stacks.  Atomic only because a signal handler on the same thread may
-// read while the thread writes; README.md, "Bounds", has the order of the stores.
+// The bounds of stacks that a thread knows.  Atomic only because a signal handler on the same
+// thread may read while the thread writes; README.md, "Bounds", has the order of the stores.
 struct KnownStacks {
   // [own_low, own_high) lies in the stack that the thread was born with, which stays mapped as long
-  // as the thread lives.  own_high is 0 until the end of that stack has been looked for.
+  // as the thread lives. own_high is 0 until the end of that stack has been searched for.
   std::atomic<uintptr_t> own_low;
   std::atomic<uintptr_t> own_high;
   // No address below this one is connected with that stack.
@@ -56,7 +56,7 @@ class StackWindow {
            sp >= known_stacks.own_low.load(std::memory_order_relaxed);
   }
 
-  // Whether the window is on the stack that the thread was born with.  Not to be asked once the
+  // Whether the window is on the stack that the thread was born with.  Call it only before the
   // window has been read from.
   bool IsOwnStack() const { return !growable_ && low_ < high_; }
 

@@ -40,7 +40,7 @@ int AddModule(dl_phdr_info* info, size_t, void* modules) {
   return 0;
 }
 
-// The loader keeps the name as dlopen was given it, and the current directory may change.
+// The loader keeps the name that dlopen was given, and the current directory may change.
 std::string Absolute(const std::string& path) {
   char absolute[PATH_MAX];
   return path[0] == '/' || realpath(path.c_str(), absolute) == nullptr ? path : absolute;
@@ -69,7 +69,7 @@ std::vector<LoadedModule> LoadedModules() {
   return modules;
 }
 
-// Without a lock, so that a child of a fork never finds one held.
+// Takes no lock, so that a child of a fork never finds one held.
 uintptr_t UnloadedBias(const LoadedModule& module) {
   UnloadedModule* const mine =
       new UnloadedModule{Absolute(module.path), module.build_id, module.file};

@@ -1,9 +1,9 @@
-// Code that is loaded, and addresses that stand for code which is loaded no longer: README.md of
-// tracker/symbols, "Unloaded code".
+// Loaded code, and addresses for code that was unloaded: README.md of tracker/symbols, "Unloaded
+// code".
 //
-// An address of unloaded code may belong to another module tomorrow.  So interned stacks have it
+// An address of unloaded code may later belong to another module.  So interned stacks have it
 // replaced by an address that no code ever has: the number of the module, and the address in the
-// module's file.  ProcessSymbols answers for these as for any other.
+// module's file.  ProcessSymbols resolves these like any other.
 //
 // Nothing here may be called inside malloc or in a signal handler.  Thread safe.
 #ifndef ALLOMON_TRACKER_CALLSTACK_UNLOADED_CODE_H_
@@ -24,25 +24,25 @@ struct CodeRange {
   uintptr_t begin;
   uintptr_t end;
 
-  // A return address may be the first byte behind a function that never returns.
+  // A return address may be the first byte after a function that never returns.
   bool ContainsFrame(uintptr_t frame) const { return frame - begin <= end - begin; }
   bool Overlaps(const CodeRange& other) const { return begin < other.end && other.begin < end; }
 };
 
 struct LoadedModule {
   std::string path;
-  std::string build_id;  // lower-case hexadecimal; empty if it has none
+  std::string build_id;  // lower-case hexadecimal; empty if there is none
   uintptr_t bias;        // the loader added this to the file's addresses
   std::vector<CodeRange> code;
-  MappedFile file;  // without a build id: which one it is from, once IdentifyModules() was asked
+  MappedFile file;  // for a module without a build id: its file, after IdentifyModules()
 
   bool operator==(const LoadedModule& other) const {
     return bias == other.bias && path == other.path && build_id == other.build_id;
   }
 };
 
-// In the loader's order: the executable first, with an empty path.  Calls dl_iterate_phdr, which
-// takes the loader's lock.  Allocates.
+// Returns the modules in the loader's order: the executable first, with an empty path.  Calls
+// dl_iterate_phdr, which takes the loader's lock.  Allocates.
 std::vector<LoadedModule> LoadedModules();
 
 // A module that was unloaded, identified by its file.
@@ -57,7 +57,7 @@ struct UnloadedModule {
 // freed.
 uintptr_t UnloadedBias(const LoadedModule& module);
 
-// The same for addresses whose module is not known.
+// The same for addresses of an unknown module.
 uintptr_t NamelessBias();
 
 // Whether an address has been replaced.
