@@ -57,7 +57,7 @@ struct Allocation {
   double rate = 0;
   Callstack callstack;
   LabelSet labels;  // set at that moment on the allocating thread
-  // The name of a managed block's type: constant, with one address for each type. nullptr for all
+  // The name of a managed block's type: constant, with one address for each type.  nullptr for all
   // other blocks.
   const char* type_name = nullptr;
 };

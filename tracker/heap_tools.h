@@ -1,4 +1,4 @@
-// Internal functions of the tracker that a heap may use, inlined. heap_client.h is the contract.
+// Internal functions of the tracker that a heap may use, inlined.  heap_client.h is the contract.
 #ifndef ALLOMON_TRACKER_HEAP_TOOLS_H_
 #define ALLOMON_TRACKER_HEAP_TOOLS_H_
 

@@ -15,7 +15,7 @@
 //   };
 //
 // Minor and Major are the tracker's own types: the value that it returns is kept with the block and
-// passed to later calls. std::nullopt from alloc_* or promote ends the tracking of that block.
+// passed to later calls.  std::nullopt from alloc_* or promote ends the tracking of that block.
 //
 //   allomon::Tracker::start(1e-4, MyTracker{});   // one sample per 10,000 words
 //   ...

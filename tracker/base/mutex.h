@@ -18,7 +18,7 @@
 
 namespace allomon::internal {
 
-// Not recursive. inv.lock.owner: the thread that releases a mutex is the one that took it, and no
+// Not recursive.  inv.lock.owner: the thread that releases a mutex is the one that took it, and no
 // thread takes a mutex that it holds.  Only debug builds know the owner.
 class ALLOMON_LOCKABLE Mutex {
  public:

@@ -12,7 +12,7 @@
 
 namespace allomon::internal {
 
-// Returns the interrupted frame.  `context` is the handler's third argument, a ucontext_t. pc is
+// Returns the interrupted frame.  `context` is the handler's third argument, a ucontext_t.  pc is
 // the instruction that was interrupted, or that faulted, so a walk looks it up unchanged.  All zero
 // on architectures whose context layout is not known here.
 inline FrameState InterruptedFrame(const void* context) {

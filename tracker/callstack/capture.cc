@@ -29,7 +29,7 @@ constexpr uintptr_t kWord = sizeof(uintptr_t);
 internal::RuleCache rule_cache;
 
 // The result of a step that reads two words at most. bp_slot: the address of the caller's saved bp,
-// or 0. how_left: the flags of RecordedFrame::how for the frame that the step left.
+// or 0.  how_left: the flags of RecordedFrame::how for the frame that the step left.
 struct FastStep {
   uintptr_t bp_slot;
   uintptr_t how_left;
@@ -245,7 +245,7 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
 }
 
 // Returns how many of the recorded states decide the outcome of the capture that has just ended:
-// the states that IsOver() checks, counted in advance. 0: the record does not decide.
+// the states that IsOver() checks, counted in advance.  0: the record does not decide.
 uint32_t DecisiveStates(const ReplayRecord& record, size_t count, size_t max_frames,
                         bool truncated) {
   const uint32_t recorded = record.end() - record.begin();

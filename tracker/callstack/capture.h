@@ -30,7 +30,7 @@ namespace allomon {
 size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated);
 
 // The same, and sets *serial to a number for the result: two captures of one thread with the same
-// serial have the same frames, count and *truncated. 0: not known.  A stack that does not change
+// serial have the same frames, count and *truncated.  0: not known.  A stack that does not change
 // mostly keeps its serial.  So a caller may keep a value that it computed from the stack, an
 // interned id for example, together with the serial and use it again.
 size_t CaptureCallstackWithSerial(const FrameState& start, uintptr_t* frames, size_t max_frames,

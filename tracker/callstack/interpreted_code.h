@@ -51,7 +51,7 @@ void EnterNoFrame(const CodePlace& place, uint32_t generation);
 // Code with this identity is gone: the next code with it is different.
 void ForgetCode(uintptr_t code);
 
-// Returns an address for the frames that a walk has lost, and counts it. 0: there is no memory at
+// Returns an address for the frames that a walk has lost, and counts it.  0: there is no memory at
 // all.
 uintptr_t LostFrame();
 

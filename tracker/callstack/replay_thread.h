@@ -25,7 +25,7 @@ struct ReplayBlock {
   size_t count;
   bool truncated;
   // A capture with the same start as the last one has its outcome if the stack still has this many
-  // recorded states. 0: the record cannot tell.
+  // recorded states.  0: the record cannot tell.
   uint32_t decisive_states;
   uint32_t index;
   // While the block is free: the index + 1 of the next free block.

@@ -26,7 +26,7 @@ namespace allomon::internal {
 // thread may read while the thread writes; README.md, "Bounds", has the order of the stores.
 struct KnownStacks {
   // [own_low, own_high) lies in the stack that the thread was born with, which stays mapped as long
-  // as the thread lives. own_high is 0 until the end of that stack has been searched for.
+  // as the thread lives.  own_high is 0 until the end of that stack has been searched for.
   std::atomic<uintptr_t> own_low;
   std::atomic<uintptr_t> own_high;
   // No address below this one is connected with that stack.

@@ -34,7 +34,7 @@ inline uint64_t ForkStream() { return fork_stream.load(std::memory_order_relaxed
 uint32_t OwnProcessIdAfterFork();
 
 // Fork handlers of a module whose locks are taken before the tracker's.  `before` runs before the
-// tracker takes its own locks; the others run after these are released. pthread_atfork would order
+// tracker takes its own locks; the others run after these are released.  pthread_atfork would order
 // the handlers by their installation.
 struct OuterForkHandlers {
   void (*before)();

@@ -63,7 +63,7 @@ class SampleWeights {
 
   const double rate_;
   const double scale_;
-  // Own memory is zero, and pages that are not read are never touched. nullptr if the kernel
+  // Own memory is zero, and pages that are not read are never touched.  nullptr if the kernel
   // refused it.
   Known* const small_ = static_cast<Known*>(OwnMemory::Map(kSmallWords * sizeof(Known)));
   const uint64_t end_;  // of small_

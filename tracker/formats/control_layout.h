@@ -21,7 +21,7 @@ inline constexpr uint32_t kLayoutVersion = 1;
 inline constexpr size_t kMostPathBytes = 1024;  // including the final zero, as all texts here
 inline constexpr size_t kMostTextBytes = 512;
 
-// The folders for a page: a process uses the first one to which it may write. control_names.h
+// The folders for a page: a process uses the first one to which it may write.  control_names.h
 // describes the text between the two parts of the name.
 inline constexpr const char* kFolders[] = {"/dev/shm", "/tmp"};
 inline constexpr const char* kNamePrefix = "/allomon-";

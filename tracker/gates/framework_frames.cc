@@ -52,7 +52,7 @@ bool IsAllocationFunction(std::string_view name) {
   return false;
 }
 
-// Returns the number of innermost frames that are the allocator's. malloc's entry point is never
+// Returns the number of innermost frames that are the allocator's.  malloc's entry point is never
 // inlined into its caller, so it is the outermost function of its frame.
 size_t AllocatorFrames(const Callstack& callstack, size_t frames) {
   size_t found = 0;

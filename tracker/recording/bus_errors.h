@@ -1,5 +1,5 @@
 // The last protection of a named file that is truncated while it is written: the kernel then
-// answers a store into its pages by SIGBUS. The recorder checks the file's length every 10 ms; the
+// answers a store into its pages by SIGBUS.  The recorder checks the file's length every 10 ms; the
 // handler covers the time in between.
 //
 // The handler acts only on addresses in watched mappings: it maps an empty page there, and the

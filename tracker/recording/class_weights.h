@@ -81,7 +81,7 @@ class ClassWeights {
     return known.weight;
   }
 
-  // Returns the weight for a block that stands for `blocks`. *greatest tells whether it is weighed
+  // Returns the weight for a block that stands for `blocks`.  *greatest tells whether it is weighed
   // as the class's greatest size.  `chance` is uniform in [0, 2^31).
   const ClassWeight& Choose(uint16_t size_class, AllocationSource source, double blocks,
                             uint32_t chance, bool* greatest, ClassWeight* scratch) const {

@@ -10,7 +10,7 @@
 
 namespace allomon::recording {
 
-// Called before the host's prctl() takes effect. nullptr: no hook.
+// Called before the host's prctl() takes effect.  nullptr: no hook.
 extern std::atomic<void (*)()> host_filter_hook;
 
 // Whether a filter was installed, or may be soon.  Any thread, also inside malloc.

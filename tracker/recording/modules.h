@@ -25,7 +25,7 @@ class ModuleTable {
   void Begin(SegmentSource* source, WrittenField<uint32_t> count, TextStore* texts);
   void Clear();
 
-  // A module that was unloaded: the caller adds `by` to the addresses of nodes in [begin, end]. An
+  // A module that was unloaded: the caller adds `by` to the addresses of nodes in [begin, end].  An
   // `end` of 0 means that no module was.
   struct Gone {
     uintptr_t begin = 0;

@@ -17,7 +17,7 @@
 
 namespace allomon::recording {
 
-// A reader takes no more records of one kind (recording_repair.cc).
+// A reader takes no more records of one kind (formats/recording.cc).
 inline constexpr uint32_t kMostRecords = uint32_t{1} << 25;
 
 template <typename Element, uint32_t kMost = kMostRecords>
@@ -26,7 +26,7 @@ using ChainIndex = internal::ChainIndex<2 * kMostRecords>;
 using internal::Mix;
 
 // Calls add() under the lock until it finds room or there is no more.  The file grows without the
-// lock. add() returns 0 if there is no room.
+// lock.  add() returns 0 if there is no room.
 template <typename Add>
 inline uint32_t WithRoom(SegmentFile* file, Add add) {
   for (;;) {

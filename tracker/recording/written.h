@@ -86,7 +86,7 @@ inline void Store(const TextRef& text, const Written<Record>& record, TextRef Re
   record.In(field, &TextRef::length_bytes).Store(text.length_bytes);
 }
 
-// Adds to a fraction of 2^-32, and returns the wholes that this completes. 2^32 parts would
+// Adds to a fraction of 2^-32, and returns the wholes that this completes.  2^32 parts would
 // overflow the word.
 inline uint64_t AddFraction(uint64_t part, std::atomic<uint64_t>* fraction) {
   const uint64_t before = fraction->fetch_add(part, std::memory_order_relaxed);

@@ -11,10 +11,10 @@ namespace allomon::internal {
 // log(x) of a positive normal number.  Cost: 4 ns.
 double Log(double x);
 
-// log(1 + x), accurate also if 1 + x is close to 1. x > -1.
+// log(1 + x), accurate also if 1 + x is close to 1.  x > -1.
 double Log1p(double x);
 
-// exp(x) - 1, accurate also if exp(x) is close to 1. x <= 0.
+// exp(x) - 1, accurate also if exp(x) is close to 1.  x <= 0.
 double Expm1(double x);
 
 }  // namespace allomon::internal

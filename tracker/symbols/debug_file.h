@@ -10,7 +10,7 @@
 namespace allomon::internal {
 
 // Opens the debug file of `file`, which was opened as `path`: by build id under
-// /usr/lib/debug/.build-id, else by .gnu_debuglink, whose checksum must then agree. nullptr if
+// /usr/lib/debug/.build-id, else by .gnu_debuglink, whose checksum must then agree.  nullptr if
 // there is no such file.  Cost: with a debug link, reading the whole debug file.
 std::unique_ptr<ElfFile> OpenDebugFile(const ElfFile& file, const std::string& path);
 

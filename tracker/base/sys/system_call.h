@@ -2,7 +2,7 @@
 //
 // The C library's functions of the same names set errno, and many of them are cancellation points:
 // a cancelled thread would end in them, which here is inside malloc.  The functions below do
-// neither. raw_calls.h has the calls by name.
+// neither.  raw_calls.h has the calls by name.
 #ifndef ALLOMON_TRACKER_BASE_SYS_SYSTEM_CALL_H_
 #define ALLOMON_TRACKER_BASE_SYS_SYSTEM_CALL_H_
 

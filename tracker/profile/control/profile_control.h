@@ -45,7 +45,7 @@ bool IsRecording();
 RecordingOptions LastRecording();
 
 // Returns the live blocks that the last start has followed, either now or when that recording was
-// stopped. nullptr if the last start was of another kind.
+// stopped.  nullptr if the last start was of another kind.
 std::shared_ptr<const LiveHeap> LastLiveHeap();
 
 // While one exists its thread takes no samples, since the profiler's own allocations are not the

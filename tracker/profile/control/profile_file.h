@@ -11,7 +11,7 @@
 
 namespace allomon {
 
-// Writes `path`, and `path`.sources if the program cannot answer for its own functions. kFreed:
+// Writes `path`, and `path`.sources if the program cannot answer for its own functions.  kFreed:
 // nothing was written.  Otherwise *error is empty, or one line with the file, cause and remedy.
 // *summary, if not null, is the ProfileSummary() of the written profile; a later call of
 // ProfileSummary() may find other live blocks.  `format` is one of formats/output_formats.inc.

@@ -44,8 +44,8 @@ struct ProfileSnapshot {
   uint32_t hz = 0;      // of kind time
   std::string exclude;  // patterns of functions charged to their callers (names/wrappers.h)
 
-  // The mapping from stacks to functions. kFunctions: not needed, since functions were charged.
-  // kHookedCallers: the innermost function with an entry hook. kSymbols: the innermost function of
+  // The mapping from stacks to functions.  kFunctions: not needed, since functions were charged.
+  // kHookedCallers: the innermost function with an entry hook.  kSymbols: the innermost function of
   // the code that is no wrapper.
   enum class Charge { kFunctions, kHookedCallers, kSymbols };
   Charge charge = Charge::kSymbols;

@@ -44,7 +44,7 @@ typedef struct allomon_counting_options {
 #define ALLOMON_COUNTING_DEFAULTS \
   { sizeof(allomon_counting_options), 128, 0 }
 
-// Starts counting as its last action.  `options` null: ALLOMON_COUNTING_DEFAULTS. If it fails,
+// Starts counting as its last action.  `options` null: ALLOMON_COUNTING_DEFAULTS.  If it fails,
 // nothing needs to be ended: with ALLOMON_INVALID_ARGUMENT, ALLOMON_ALREADY_STARTED,
 // ALLOMON_BAD_CALLSTACK_SIZE, ALLOMON_TOO_MANY, ALLOMON_STANDS_ASIDE, ALLOMON_NO_HEAP,
 // ALLOMON_OUT_OF_MEMORY.

@@ -13,7 +13,7 @@
 
 ALLOMON_BEGIN_C_API
 
-// The owner keeps it with the bytes. 0: they were not sampled, or there is no Allomon.
+// The owner keeps it with the bytes.  0: they were not sampled, or there is no Allomon.
 typedef uint32_t allomon_custom_memory;
 
 // Reports new bytes: one trial per word of 8 bytes.  Runs alloc_major of trackers.  Never fails.

@@ -30,7 +30,7 @@
 //   allomon_interpreter_register(&interpreter);
 //
 // The frames replace the native frame that runs them.  Native callees (a library that the program
-// called) and callers (of the interpreter) stay in their places. managed_functions.h of C++ marks
+// called) and callers (of the interpreter) stay in their places.  managed_functions.h of C++ marks
 // each call instead, which costs some instructions a call, and which exact counts by function need;
 // a runtime may use both.
 //
@@ -69,7 +69,7 @@ typedef struct allomon_interpreter_frame {
   // Identifies the function's code: different for any two functions that exist at the same time.
   uintptr_t code;
   // An address in the stack frame of the native function that runs it, for example of a local
-  // variable.  Frames of one loop have the same one. 0: the same as the previous frame.
+  // variable.  Frames of one loop have the same one.  0: the same as the previous frame.
   uintptr_t native_frame;
   uint32_t position;  // in the code: an instruction, or a line
   // The interpreter's own: describe gets the values that next has put here.  For an interpreter

@@ -1,6 +1,6 @@
 // Records the heap of this process into a file, which `allomon report` shows: whole call stacks
 // with their allocations, the live blocks, the live blocks at the peak, and the lifetimes of
-// blocks. tracker/recording.h for C.
+// blocks.  tracker/recording.h for C.
 //
 // The file is mapped: it can be read at any moment, even if the process was killed.  A child of
 // fork records into a file of its own: the name with another %p, or with a dot and the process id
@@ -36,7 +36,7 @@ typedef struct allomon_recording_options {
 // Starts a recording.  `*recording` becomes the id, 0 if the start fails: with
 // ALLOMON_INVALID_ARGUMENT (a null pointer, no path), ALLOMON_BAD_RATE, ALLOMON_BAD_CALLSTACK_SIZE,
 // ALLOMON_BAD_LIMIT, ALLOMON_CANNOT_RECORD, ALLOMON_TOO_MANY (there are two recordings already, or
-// too many trackers), ALLOMON_STANDS_ASIDE, ALLOMON_NO_HEAP. With ALLOMON_ABSENT it and the text
+// too many trackers), ALLOMON_STANDS_ASIDE, ALLOMON_NO_HEAP.  With ALLOMON_ABSENT it and the text
 // stay unchanged.
 ALLOMON_C_FUNCTION(allomon_status, allomon_recording_start,
                    (const allomon_recording_options* options, allomon_recording* recording),

@@ -94,7 +94,7 @@ typedef struct allomon_tracker_options {
 // `callbacks` null: follows each sampled block, for snapshots; else the structure is copied.
 // `*tracker` becomes the id, 0 if the start fails: with ALLOMON_INVALID_ARGUMENT, ALLOMON_BAD_RATE,
 // ALLOMON_BAD_CALLSTACK_SIZE, ALLOMON_ALREADY_STARTED, ALLOMON_TOO_MANY, ALLOMON_STANDS_ASIDE,
-// ALLOMON_NO_HEAP, ALLOMON_OUT_OF_MEMORY. With ALLOMON_ABSENT it stays unchanged.
+// ALLOMON_NO_HEAP, ALLOMON_OUT_OF_MEMORY.  With ALLOMON_ABSENT it stays unchanged.
 ALLOMON_C_FUNCTION(allomon_status, allomon_tracker_start,
                    (const allomon_tracker_options* options, const allomon_callbacks* callbacks,
                     allomon_tracker* tracker),
