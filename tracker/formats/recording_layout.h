@@ -109,8 +109,8 @@ enum class NodeKind : uint8_t {
 inline constexpr uint32_t kHalves = 2;
 
 // Flags of a row.
-inline constexpr uint8_t kYoung = 1;      // its blocks were born in a nursery
-inline constexpr uint8_t kGreatest = 2;   // weighed as the class's greatest size, else as its least
+inline constexpr uint8_t kYoung = 1;     // its blocks were born in a nursery
+inline constexpr uint8_t kGreatest = 2;  // weighed as the class's greatest size, else as its least
 inline constexpr uint8_t kOfHalf[kHalves] = {4, 8};  // sampled by that half; one of them, or both
 
 // Sampled blocks with one call stack and one set of labels, in one class of sizes, with one weight.
@@ -201,9 +201,9 @@ inline constexpr uint32_t kMostTimelinePoints = 4096;
 struct Module {
   uint64_t begin;  // addresses of its mapping; 0: not in use
   uint64_t end;
-  uint64_t bias;        // an address less this is the one in the module's file
-  uint64_t moved_by;    // offset of its addresses in nodes after dlclose; 0: loaded
-  TextRef path;         // empty: the program itself, with path ProcessRecord::program
+  uint64_t bias;           // an address less this is the one in the module's file
+  uint64_t moved_by;       // offset of its addresses in nodes after dlclose; 0: loaded
+  TextRef path;            // empty: the program itself, with path ProcessRecord::program
   uint8_t build_id_bytes;  // at most 32; 0: it has none
   uint8_t file_known;      // FileKnown, of a module without a build id
   uint8_t reserved[6];
@@ -222,13 +222,13 @@ static_assert(sizeof(FileIdentity) == sizeof(Module::build_id));
 
 // Numbers of records missing in a recording because there was no room, by kind.
 enum class Shortage : uint32_t {
-  kSamples = 0,    // sampled blocks in no row
-  kBytes = 1,      // requested sizes of those blocks
-  kEnds = 2,       // deaths and promotions in no event, so without ages
-  kThreads = 3,    // threads that share the last record, and whose blocks have no ages
-  kNames = 4,      // names of functions: their frames have addresses instead
-  kSaved = 5,      // rows whose part of the peak was not saved
-  kFrames = 6,     // frames in code for whose module there was no room
+  kSamples = 0,  // sampled blocks in no row
+  kBytes = 1,    // requested sizes of those blocks
+  kEnds = 2,     // deaths and promotions in no event, so without ages
+  kThreads = 3,  // threads that share the last record, and whose blocks have no ages
+  kNames = 4,    // names of functions: their frames have addresses instead
+  kSaved = 5,    // rows whose part of the peak was not saved
+  kFrames = 6,   // frames in code for whose module there was no room
 };
 inline constexpr uint32_t kShortages = 16;  // the others are reserved
 

@@ -131,8 +131,8 @@ inline ssize_t Getcwd(char* text, size_t room_bytes) {
   return SystemCall(SYS_getcwd, text, room_bytes);
 }
 
-// Memory.  The host's mmap() may be a function of its own, or ours (allocator/overrides/mmap_override.h):
-// these calls bypass both.
+// Memory.  The host's mmap() may be a function of its own, or ours
+// (allocator/overrides/mmap_override.h): these calls bypass both.
 
 // Whether the result of Mmap() is an address.
 inline bool IsAddress(void* answer) {
