@@ -60,6 +60,8 @@ void EndUnjudged(bool was_busy) { CurrentThread().busy = was_busy; }
 
 void AnnounceHeap() { internal::AnnounceHeap(); }
 void AnnounceStandingAside() { internal::AnnounceStandingAside(); }
+// The recorder has one, too.
+static_assert(kMaxHeapLocks < internal::kMostForkLocks);
 void HoldAroundFork(SpinLock* lock) { internal::HoldAroundFork(lock); }
 void InstallForkHandlers() { internal::InstallForkHandlers(); }
 void BeforeFork() { internal::BeforeFork(); }

@@ -24,7 +24,7 @@ namespace {
 std::atomic<const OuterForkHandlers*> g_outer_fork_handlers{nullptr};
 
 // Initialised at compile time, since heaps fill it in before main.
-std::atomic<SpinLock*> g_heap_locks[kMaxHeapLocks] = {};
+std::atomic<SpinLock*> g_heap_locks[kMostForkLocks] = {};
 
 // The handlers that were called before this fork; new ones may be set meanwhile.  Guarded by the
 // locks that are held around the fork.

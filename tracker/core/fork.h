@@ -18,8 +18,8 @@ void AfterForkInParent();
 void AfterForkInChild();
 
 // Adds a heap's lock to those held around fork.  The lock must live for ever.  Call it before the
-// first sample.  At most kMaxHeapLocks locks are held; more are ignored.
-inline constexpr int kMaxHeapLocks = 6;
+// first sample.  At most kMostForkLocks locks are held, heaps' and the recorder's; more are ignored.
+inline constexpr int kMostForkLocks = 6;
 void HoldAroundFork(SpinLock* lock);
 
 // The number of forks that lead from the first process to this one.
