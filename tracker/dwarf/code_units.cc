@@ -90,6 +90,12 @@ std::vector<Dwarf_Die> ScopesBelow(Dwarf_Die* parent, Dwarf_Addr pc) {
 CodeUnits::CodeUnits(Dwfl_Module* module) : symbols_(module) {
   Dwarf* const dwarf = dwfl_module_getdwarf(module, &bias_);
   if (dwarf == nullptr) return;
+  const char* program = nullptr;
+  const char* debug = nullptr;
+  dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, &program, &debug);
+  for (const char* const file : {program, debug}) {
+    if (file != nullptr) packages_.push_back(std::string(file) + ".dwp");
+  }
   Dwarf_CU* unit = nullptr;
   Dwarf_Die die;
   while (dwarf_get_units(dwarf, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) AddUnit(&die);
@@ -117,10 +123,29 @@ const CodeUnit* CodeUnits::At(Dwarf_Addr pc) {
   if (!unit->is_read) {
     unit->is_read = true;
     unit->whole = WholeUnitOf(unit->lines);
+    AskPackages(&unit->whole);
     ReadFunctions(&unit->whole.functions, &unit->functions);
     SortByBegin(&unit->functions);
   }
   return &unit->whole;
+}
+
+// Of a unit whose functions are in no .dwo file.
+void CodeUnits::AskPackages(CodeUnit* unit) {
+  uint8_t type = 0;
+  uint64_t identity = 0;
+  const int known =
+      dwarf_cu_info(unit->lines.cu, nullptr, &type, nullptr, nullptr, &identity, nullptr, nullptr);
+  const bool is_split = known == 0 && type == DW_UT_skeleton;
+  if (!is_split || unit->functions.addr != unit->lines.addr) return;
+  while (package_ == nullptr && !packages_.empty()) {
+    package_ = SplitPackage::Open(packages_.front());
+    packages_.erase(packages_.begin());
+  }
+  Dwarf_Die functions = {};
+  if (package_ != nullptr && package_->Find(&unit->lines, identity, &functions)) {
+    unit->functions = functions;
+  }
 }
 
 void CodeUnits::ReadFunctions(Dwarf_Die* parent, std::vector<Function>* functions) {

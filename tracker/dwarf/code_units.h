@@ -10,15 +10,18 @@
 #include <elfutils/libdwfl.h>
 
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "tracker/dwarf/qualified_name.h"
+#include "tracker/dwarf/split_package.h"
 #include "tracker/dwarf/symbol_index.h"
 
 namespace allomon {
 
 // Compilers write a unit in one place, or split it: the lines stay in the program, and the
-// functions are in a .dwo file.
+// functions are in a .dwo file, or with those of all units in a .dwp file.
 struct CodeUnit {
   Dwarf_Die lines;
   Dwarf_Die functions;
@@ -69,12 +72,15 @@ class CodeUnits {
   };
 
   void AddUnit(Dwarf_Die* die);
+  void AskPackages(CodeUnit* unit);
   Unit* Find(Dwarf_Addr pc);
   static void ReadFunctions(Dwarf_Die* parent, std::vector<Function>* functions);
 
   Dwarf_Addr bias_ = 0;
   std::vector<Unit> units_;
-  std::vector<Range> ranges_;  // by `begin`
+  std::vector<Range> ranges_;          // by `begin`
+  std::vector<std::string> packages_;  // paths that were not tried yet
+  std::unique_ptr<SplitPackage> package_;
   QualifiedNames names_;
   const SymbolIndex symbols_;
 };

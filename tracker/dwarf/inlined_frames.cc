@@ -26,6 +26,12 @@ int NumberOf(Dwarf_Die* die, unsigned int name) {
   return static_cast<int>(value);
 }
 
+int VersionOf(Dwarf_Die* unit) {
+  Dwarf_Half version = 0;
+  dwarf_cu_info(unit->cu, &version, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  return version;
+}
+
 // The folder that the compiler ran in, with a slash.
 std::string FolderOf(Dwarf_Die* unit) {
   Dwarf_Attribute attribute;
@@ -58,7 +64,11 @@ class Position {
   // Call files are numbers in the functions' unit, which may be split from the lines'.
   Position(CodeUnit unit, Dwarf_Addr pc) : folder_(FolderOf(&unit.lines)) {
     size_t count = 0;
-    if (dwarf_getsrcfiles(&unit.functions, &files_, &count) != 0) files_ = nullptr;
+    if (dwarf_getsrcfiles(&unit.functions, &files_, &count) != 0 &&
+        dwarf_getsrcfiles(&unit.lines, &files_, &count) != 0) {
+      files_ = nullptr;
+    }
+    counts_from_zero_ = VersionOf(&unit.functions) >= 5;
     Dwarf_Line* const line = dwarf_getsrc_die(&unit.lines, pc);
     if (line == nullptr || dwarf_lineno(line, &line_) != 0) return;
     file_ = TextOf(dwarf_linesrc(line, nullptr, nullptr));
@@ -66,8 +76,10 @@ class Position {
 
   void MoveToCallOf(Dwarf_Die* inlined) {
     const int file = NumberOf(inlined, DW_AT_call_file);
+    const bool has_file =
+        file != 0 || (counts_from_zero_ && dwarf_hasattr(inlined, DW_AT_call_file));
     const char* path =
-        files_ == nullptr || file == 0 ? nullptr : dwarf_filesrc(files_, file, nullptr, nullptr);
+        files_ == nullptr || !has_file ? nullptr : dwarf_filesrc(files_, file, nullptr, nullptr);
     file_ = TextOf(path);
     line_ = path == nullptr ? 0 : NumberOf(inlined, DW_AT_call_line);
   }
@@ -79,6 +91,7 @@ class Position {
  private:
   const std::string folder_;
   Dwarf_Files* files_ = nullptr;
+  bool counts_from_zero_ = false;  // DWARF 5: file 0 is the unit's own
   std::string file_;
   int line_ = 0;
 };

@@ -1,0 +1,495 @@
+#include "tracker/dwarf/split_package.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace allomon {
+namespace {
+
+using Bytes = std::string_view;
+
+// Columns of the index.
+enum Kind : uint32_t {
+  kInfo = 1,
+  kAbbreviations = 3,
+  kLine = 4,
+  kStringOffsets = 6,
+  kRangeLists = 8,  // of version 5
+};
+
+constexpr uint32_t kGnuVersion = 2;
+constexpr uint32_t kDwarf5 = 5;
+constexpr size_t kIndexHeaderBytes = 16;
+constexpr size_t kAddressBytes = 8;
+// Of the program's sections that have no ends for a unit.
+constexpr size_t kMostCopiedBytes = size_t{16} << 20;
+
+template <typename Number>
+bool ReadAt(Bytes bytes, uint64_t offset, Number* value) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(*value)) return false;
+  std::memcpy(value, bytes.data() + offset, sizeof(*value));
+  return true;
+}
+
+Bytes Cut(Bytes bytes, uint64_t offset, uint64_t size) {
+  if (offset > bytes.size() || bytes.size() - offset < size) return {};
+  return bytes.substr(offset, size);
+}
+
+// A section of the program, uncompressed: libdw has done that when it opened the file.
+Bytes SectionOf(Dwarf_Die* die, std::string_view name) {
+  Elf* const elf = dwarf_getelf(dwarf_cu_getdwarf(die->cu));
+  size_t names = 0;
+  if (elf == nullptr || elf_getshdrstrndx(elf, &names) != 0) return {};
+  for (Elf_Scn* scan = elf_nextscn(elf, nullptr); scan != nullptr; scan = elf_nextscn(elf, scan)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(scan, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* const found = elf_strptr(elf, names, header.sh_name);
+    if (found == nullptr || (found != "." + std::string(name) && found != ".z" + std::string(name)))
+      continue;
+    const Elf_Data* const data = elf_rawdata(scan, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {static_cast<const char*>(data->d_buf), data->d_size};
+  }
+  return {};
+}
+
+uint64_t NumberOf(Dwarf_Die* die, unsigned int name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_formudata(dwarf_attr(die, name, &attribute), &value) != 0) return 0;
+  return value;
+}
+
+// What indexes of addresses count in.  DWARF 5 has the length of the unit's part before it.
+Bytes AddressesOf(Dwarf_Die* skeleton, uint32_t version) {
+  const Bytes all = SectionOf(skeleton, "debug_addr");
+  constexpr uint64_t kHeaderBytes = 8;    // a length, a version, the sizes of an address
+  constexpr uint64_t kLengthIsAfter = 4;  // what the length counts begins there
+  const uint64_t base =
+      NumberOf(skeleton, version == kDwarf5 ? DW_AT_addr_base : DW_AT_GNU_addr_base);
+  if (base > all.size()) return {};
+  Bytes addresses = all.substr(base, kMostCopiedBytes);
+  uint32_t bytes = 0;
+  if (version == kDwarf5 && base >= kHeaderBytes && ReadAt(all, base - kHeaderBytes, &bytes) &&
+      bytes >= kLengthIsAfter) {
+    addresses = addresses.substr(0, bytes - kLengthIsAfter);
+  }
+  return addresses;
+}
+
+Bytes OldRangesOf(Dwarf_Die* skeleton) {
+  const Bytes all = SectionOf(skeleton, "debug_ranges");
+  const uint64_t base = NumberOf(skeleton, DW_AT_GNU_ranges_base);
+  return base > all.size() ? Bytes() : all.substr(base, kMostCopiedBytes);
+}
+
+// Walks over the numbers of DWARF's that have no fixed size.
+class Reader {
+ public:
+  Reader(std::string* bytes, size_t at) : bytes_(*bytes), at_(at) {}
+
+  bool failed() const { return failed_; }
+  size_t at() const { return at_; }
+
+  uint64_t Number() {
+    uint64_t value = 0;
+    for (int shift = 0; !failed_; shift += 7) {
+      if (at_ >= bytes_.size() || shift > 56) {
+        failed_ = true;
+        break;
+      }
+      const auto byte = static_cast<uint8_t>(bytes_[at_++]);
+      value |= uint64_t{byte & 0x7fu} << shift;
+      if ((byte & 0x80) == 0) break;
+    }
+    return value;
+  }
+
+  void Skip(size_t bytes) {
+    failed_ |= bytes_.size() - at_ < bytes;
+    if (!failed_) at_ += bytes;
+  }
+
+ private:
+  const std::string& bytes_;
+  size_t at_;
+  bool failed_ = false;
+};
+
+// Writes over a number, in as many bytes as it had.
+void Overwrite(std::string* bytes, size_t begin, size_t end, uint64_t value) {
+  for (size_t at = begin; at < end; ++at, value >>= 7) {
+    (*bytes)[at] = static_cast<char>((value & 0x7f) | (at + 1 < end ? 0x80 : 0));
+  }
+}
+
+// Bytes of a value in the first DIE; none if that is not known without the file's strings.
+std::optional<size_t> BytesOf(uint64_t form) {
+  switch (form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const:
+      return 0;
+    case DW_FORM_data1:
+    case DW_FORM_flag:
+    case DW_FORM_strx1:
+      return 1;
+    case DW_FORM_data2:
+    case DW_FORM_strx2:
+      return 2;
+    case DW_FORM_strx3:
+      return 3;
+    case DW_FORM_data4:
+    case DW_FORM_strx4:
+    case DW_FORM_sec_offset:
+      return 4;
+    case DW_FORM_data8:
+      return 8;
+    default:
+      return std::nullopt;
+  }
+}
+
+// The unit's own base of addresses stands in the skeleton.  It takes the place of an attribute of
+// the unit that is as long and that nobody asks for: the identity in DWARF 4, which has eight
+// bytes; the language in DWARF 5, as an index of an address.
+class BasePatch {
+ public:
+  BasePatch(std::string* info, std::string* abbreviations, std::string* addresses)
+      : info_(*info), abbreviations_(*abbreviations), addresses_(*addresses) {}
+
+  void Apply(uint32_t version, uint64_t base) {
+    const size_t first_die = version == kDwarf5 ? 20 : 11;
+    Reader die(&info_, first_die);
+    const uint64_t code = die.Number();
+    size_t at = 0;
+    if (die.failed() || !FindAttributes(code, &at)) return;
+    Reader list(&abbreviations_, at);
+    for (;;) {
+      const size_t name_at = list.at();
+      const uint64_t name = list.Number();
+      const size_t form_at = list.at();
+      const uint64_t form = list.Number();
+      const size_t end = list.at();
+      if (form == DW_FORM_implicit_const) list.Number();
+      if (list.failed() || die.failed() || (name == 0 && form == 0)) return;
+      if (Replace(name, form, die.at(), base)) {
+        Overwrite(&abbreviations_, name_at, form_at, DW_AT_low_pc);
+        Overwrite(&abbreviations_, form_at, end,
+                  form == DW_FORM_data8   ? DW_FORM_addr
+                  : form == DW_FORM_data2 ? DW_FORM_addrx2
+                                          : DW_FORM_addrx1);
+        return;
+      }
+      if (const auto bytes = BytesOf(form)) {
+        die.Skip(*bytes);
+      } else if (form == DW_FORM_strx || form == DW_FORM_GNU_str_index || form == DW_FORM_udata) {
+        die.Number();
+      } else {
+        return;
+      }
+    }
+  }
+
+ private:
+  // Where the attributes of an abbreviation are listed.
+  bool FindAttributes(uint64_t wanted, size_t* at) {
+    Reader list(&abbreviations_, 0);
+    for (;;) {
+      const uint64_t code = list.Number();
+      list.Number();  // the tag
+      list.Skip(1);   // has it children
+      if (list.failed() || code == 0) return false;
+      *at = list.at();
+      if (code == wanted) return true;
+      for (uint64_t name = 1, form = 1; (name != 0 || form != 0) && !list.failed();) {
+        name = list.Number();
+        form = list.Number();
+        if (form == DW_FORM_implicit_const) list.Number();
+      }
+    }
+  }
+
+  bool Replace(uint64_t name, uint64_t form, size_t at, uint64_t base) {
+    if (name == DW_AT_GNU_dwo_id && form == DW_FORM_data8) return Put(at, base, sizeof(base));
+    if (name != DW_AT_language || (form != DW_FORM_data1 && form != DW_FORM_data2)) return false;
+    const uint64_t index = addresses_.size() / kAddressBytes;
+    const size_t bytes = form == DW_FORM_data1 ? 1 : 2;
+    if (index >> (8 * bytes) != 0 || !Put(at, index, bytes)) return false;
+    addresses_.resize(index * kAddressBytes);
+    addresses_.append(reinterpret_cast<const char*>(&base), sizeof(base));
+    return true;
+  }
+
+  bool Put(size_t at, uint64_t value, size_t bytes) {
+    if (at > info_.size() || info_.size() - at < bytes) return false;
+    std::memcpy(&info_[at], &value, bytes);
+    return true;
+  }
+
+  std::string& info_;
+  std::string& abbreviations_;
+  std::string& addresses_;
+};
+
+// An ELF file in memory, of sections that are copied and one that is mapped from a file.
+class Image {
+ public:
+  Image() { Add("", {}); }
+  ~Image() {
+    if (begin_ != nullptr) munmap(begin_, size_);
+  }
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  void Add(const char* name, std::string bytes) {
+    names_.push_back(name);
+    parts_.push_back(std::move(bytes));
+  }
+
+  // Of `name`, the last section, the bytes are those at `offset` in the file.
+  bool Make(const char* name, int fd, uint64_t offset, uint64_t bytes) {
+    const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    const uint64_t skipped = offset % page;
+    Add(name, {});
+    std::string table = NameTable();
+    Add(".shstrtab", std::move(table));
+    uint64_t end = sizeof(Elf64_Ehdr);
+    for (const std::string& part : parts_) end += Aligned(part.size());
+    const uint64_t headers = end;
+    const uint64_t copied = (end + parts_.size() * sizeof(Elf64_Shdr) + page - 1) / page * page;
+    size_ = copied + skipped + bytes;
+    void* const memory =
+        mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    begin_ = static_cast<char*>(memory);
+    if (bytes > 0 &&
+        mmap(begin_ + copied, skipped + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd,
+             static_cast<off_t>(offset - skipped)) == MAP_FAILED) {
+      return false;
+    }
+    WriteHeader(headers);
+    WriteSections(headers, copied + skipped, bytes);
+    return true;
+  }
+
+  char* begin() const { return begin_; }
+  size_t size() const { return size_; }
+
+ private:
+  static uint64_t Aligned(uint64_t size) { return (size + 7) / 8 * 8; }
+
+  // The names' places are by their order.
+  std::string NameTable() const {
+    std::string table;
+    for (const char* const name : names_) table.append(name).push_back('\0');
+    return table.append(".shstrtab").append(1, '\0');
+  }
+
+  void WriteHeader(uint64_t headers) {
+    Elf64_Ehdr header = {};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    header.e_type = ET_EXEC;
+    header.e_machine = EM_X86_64;
+    header.e_version = EV_CURRENT;
+    header.e_shoff = headers;
+    header.e_ehsize = sizeof(header);
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = static_cast<Elf64_Half>(parts_.size());
+    header.e_shstrndx = static_cast<Elf64_Half>(parts_.size() - 1);
+    std::memcpy(begin_, &header, sizeof(header));
+  }
+
+  void WriteSections(uint64_t headers, uint64_t mapped, uint64_t mapped_bytes) {
+    uint64_t at = sizeof(Elf64_Ehdr);
+    uint64_t name_at = 0;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      Elf64_Shdr section = {};
+      const bool is_mapped = i + 2 == parts_.size();
+      section.sh_name = static_cast<Elf64_Word>(name_at);
+      section.sh_type = i == 0 ? SHT_NULL : i + 1 == parts_.size() ? SHT_STRTAB : SHT_PROGBITS;
+      section.sh_offset = is_mapped ? mapped : at;
+      section.sh_size = is_mapped ? mapped_bytes : parts_[i].size();
+      section.sh_addralign = 1;
+      std::memcpy(begin_ + at, parts_[i].data(), parts_[i].size());
+      std::memcpy(begin_ + headers + i * sizeof(section), &section, sizeof(section));
+      name_at += std::strlen(names_[i]) + 1;
+      at += Aligned(parts_[i].size());
+      parts_[i] = std::string();
+    }
+  }
+
+  std::vector<const char*> names_;
+  std::vector<std::string> parts_;
+  char* begin_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace
+
+struct SplitPackage::Unit {
+  ~Unit() {
+    if (dwarf != nullptr) dwarf_end(dwarf);
+    if (elf != nullptr) elf_end(elf);
+  }
+
+  Image image;
+  Elf* elf = nullptr;
+  Dwarf* dwarf = nullptr;
+};
+
+SplitPackage::SplitPackage(int fd, const char* mapped, size_t size)
+    : fd_(fd), mapped_(mapped), size_(size) {}
+
+SplitPackage::~SplitPackage() {
+  units_.clear();
+  munmap(const_cast<char*>(mapped_), size_);
+  close(fd_);
+}
+
+std::unique_ptr<SplitPackage> SplitPackage::Open(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return nullptr;
+  struct stat status = {};
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) {
+    close(fd);
+    return nullptr;
+  }
+  const auto size = static_cast<size_t>(status.st_size);
+  void* const mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (mapped == MAP_FAILED) {
+    close(fd);
+    return nullptr;
+  }
+  std::unique_ptr<SplitPackage> package(
+      new SplitPackage(fd, static_cast<const char*>(mapped), size));
+  if (!package->ReadSections()) return nullptr;
+  return package;
+}
+
+bool SplitPackage::ReadSections() {
+  index_ = FindSection(".debug_cu_index").bytes;
+  uint32_t head[4] = {};
+  if (!ReadAt(index_, 0, &head)) return false;
+  std::tie(version_, kinds_, rows_, slots_) = std::tie(head[0], head[1], head[2], head[3]);
+  const bool is_known = version_ == kGnuVersion || version_ == kDwarf5;
+  // None of these can be larger than the index, so that nothing below wraps around.
+  const bool is_small = slots_ < index_.size() && rows_ < index_.size() && kinds_ < 64;
+  return is_known && is_small && slots_ != 0 && (slots_ & (slots_ - 1)) == 0;
+}
+
+SplitPackage::Section SplitPackage::FindSection(std::string_view name) const {
+  const Bytes file(mapped_, size_);
+  Elf64_Ehdr header;
+  Elf64_Shdr names;
+  if (!ReadAt(file, 0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr) ||
+      header.e_shoff > file.size() ||
+      !ReadAt(file, header.e_shoff + header.e_shstrndx * sizeof(names), &names)) {
+    return {};
+  }
+  const Bytes table = Cut(file, names.sh_offset, names.sh_size);
+  for (size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    if (!ReadAt(file, header.e_shoff + i * sizeof(section), &section)) break;
+    if (section.sh_name >= table.size() || (section.sh_flags & SHF_COMPRESSED) != 0) continue;
+    const Bytes rest = table.substr(section.sh_name);
+    if (rest.substr(0, rest.find('\0')) != name) continue;
+    return {Cut(file, section.sh_offset, section.sh_size), section.sh_offset};
+  }
+  return {};
+}
+
+// A hash table whose second hash is in the upper half of the identity.
+bool SplitPackage::FindRow(uint64_t identity, uint32_t* row) const {
+  const uint64_t mask = slots_ - 1;
+  const uint64_t step = ((identity >> 32) & mask) | 1;
+  uint64_t slot = identity & mask;
+  for (uint32_t tries = 0; tries < slots_; ++tries, slot = (slot + step) & mask) {
+    uint64_t found = 0;
+    const uint64_t rows_at = kIndexHeaderBytes + uint64_t{slots_} * sizeof(found);
+    if (!ReadAt(index_, kIndexHeaderBytes + slot * sizeof(found), &found) ||
+        !ReadAt(index_, rows_at + slot * sizeof(*row), row) || *row == 0) {
+      return false;
+    }
+    if (found == identity) return *row <= rows_;
+  }
+  return false;
+}
+
+Bytes SplitPackage::PartOf(uint32_t row, uint32_t kind, const Section& section) const {
+  constexpr uint64_t kWord = sizeof(uint32_t);
+  const uint64_t kinds_at = kIndexHeaderBytes + uint64_t{slots_} * (sizeof(uint64_t) + kWord);
+  const uint64_t offsets_at = kinds_at + uint64_t{kinds_} * kWord;
+  const uint64_t sizes_at = offsets_at + uint64_t{rows_} * kinds_ * kWord;
+  for (uint32_t column = 0; column < kinds_; ++column) {
+    uint32_t found = 0;
+    uint32_t offset = 0;
+    uint32_t size = 0;
+    const uint64_t cell = (uint64_t{row - 1} * kinds_ + column) * kWord;
+    if (ReadAt(index_, kinds_at + column * kWord, &found) && found == kind &&
+        ReadAt(index_, offsets_at + cell, &offset) && ReadAt(index_, sizes_at + cell, &size)) {
+      return Cut(section.bytes, offset, size);
+    }
+  }
+  return {};
+}
+
+std::unique_ptr<SplitPackage::Unit> SplitPackage::Make(Dwarf_Die* skeleton, uint32_t row) const {
+  std::string info(PartOf(row, kInfo, FindSection(".debug_info.dwo")));
+  std::string abbreviations(PartOf(row, kAbbreviations, FindSection(".debug_abbrev.dwo")));
+  std::string addresses(AddressesOf(skeleton, version_));
+  if (info.empty() || abbreviations.empty()) return nullptr;
+  Dwarf_Addr base = 0;
+  if (dwarf_lowpc(skeleton, &base) == 0 && base != 0) {
+    BasePatch(&info, &abbreviations, &addresses).Apply(version_, base);
+  }
+  auto unit = std::make_unique<Unit>();
+  unit->image.Add(".debug_info", std::move(info));
+  unit->image.Add(".debug_abbrev", std::move(abbreviations));
+  unit->image.Add(".debug_addr", std::move(addresses));
+  unit->image.Add(".debug_str_offsets",
+                  std::string(PartOf(row, kStringOffsets, FindSection(".debug_str_offsets.dwo"))));
+  if (version_ == kDwarf5) {
+    unit->image.Add(".debug_line", std::string(PartOf(row, kLine, FindSection(".debug_line.dwo"))));
+    unit->image.Add(".debug_rnglists",
+                    std::string(PartOf(row, kRangeLists, FindSection(".debug_rnglists.dwo"))));
+  } else {
+    unit->image.Add(".debug_ranges", std::string(OldRangesOf(skeleton)));
+  }
+  const Section strings = FindSection(".debug_str.dwo");
+  if (!unit->image.Make(".debug_str", fd_, strings.file_offset, strings.bytes.size())) {
+    return nullptr;
+  }
+  unit->elf = elf_memory(unit->image.begin(), unit->image.size());
+  unit->dwarf = dwarf_begin_elf(unit->elf, DWARF_C_READ, nullptr);
+  return unit->dwarf == nullptr ? nullptr : std::move(unit);
+}
+
+bool SplitPackage::Find(Dwarf_Die* skeleton, uint64_t identity, Dwarf_Die* functions) {
+  uint32_t row = 0;
+  if (!FindRow(identity, &row)) return false;
+  auto unit = Make(skeleton, row);
+  if (unit == nullptr) return false;
+  Dwarf_CU* first = nullptr;
+  const int status =
+      dwarf_get_units(unit->dwarf, nullptr, &first, nullptr, nullptr, functions, nullptr);
+  units_.push_back(std::move(unit));
+  return status == 0;
+}
+
+}  // namespace allomon
