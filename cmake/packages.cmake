@@ -27,6 +27,8 @@ endif()
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)
   pkg_check_modules(ALLOMON_DW QUIET libdw libelf)
+  # Debug sections that are compressed by it; without it the commands leave them alone.
+  pkg_check_modules(ALLOMON_ZSTD QUIET libzstd)
 endif()
 find_package(GTest CONFIG QUIET)
 find_package(benchmark CONFIG QUIET)

@@ -8,7 +8,11 @@ set(ALLOMON_GLIBC "${PROJECT_SOURCE_DIR}/.deps/glibc-2.31" CACHE PATH
 set(portable "${CMAKE_CURRENT_BINARY_DIR}/portable")
 
 # The archives that commands are linked with, Abseil's and elfutils' own needs included.
-pkg_check_modules(ALLOMON_STATIC QUIET absl_status absl_statusor libdw libelf zlib)
+set(portable_modules absl_status absl_statusor libdw libelf zlib)
+if(ALLOMON_ZSTD_FOUND)
+  list(APPEND portable_modules libzstd)
+endif()
+pkg_check_modules(ALLOMON_STATIC QUIET ${portable_modules})
 set(portable_archives)
 set(portable_missing)
 foreach(name IN LISTS ALLOMON_STATIC_STATIC_LIBRARIES ITEMS iberty)

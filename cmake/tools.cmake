@@ -15,6 +15,10 @@ add_library(allomon_tools STATIC ${tool_sources} "${page}")
 target_link_libraries(allomon_tools PUBLIC allomon_flags "${core}" allomon_dwarf
   absl::status absl::statusor nlohmann_json::nlohmann_json ZLIB::ZLIB ${ALLOMON_IBERTY}
   allomon_httplib Threads::Threads)
+if(ALLOMON_ZSTD_FOUND)
+  target_compile_definitions(allomon_tools PRIVATE ALLOMON_HAS_ZSTD)
+  target_link_libraries(allomon_tools PUBLIC ${ALLOMON_ZSTD_LINK_LIBRARIES})
+endif()
 
 foreach(command IN ITEMS allomon mlprof prof)
   add_executable(command_${command} tools/${command}/main.cc)

@@ -1,15 +1,17 @@
 #include "tools/symbols/code_file.h"
 
+#include <fcntl.h>
 #include <gelf.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <utility>
 
-#include "tools/symbols/debug_search.h"
 #include "tools/symbols/demangle.h"
+#include "tools/symbols/expanded_file.h"
 #include "tracker/dwarf/inlined_frames.h"
 
 namespace allomon {
@@ -57,6 +59,17 @@ std::vector<GElf_Phdr> LoadedParts(Dwfl_Module* module) {
   return parts;
 }
 
+// At base 0 the session's addresses are the file's.  nullptr if it is no ELF file.
+Dwfl_Module* Report(Dwfl* session, const std::string& path) {
+  const int fd = ExpandedFile(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Dwfl_Module* const module = dwfl_report_elf(session, path.c_str(), path.c_str(), fd, 0, true);
+  if (module == nullptr && fd >= 0) close(fd);
+  dwfl_report_end(session, nullptr, nullptr);
+  GElf_Addr bias = 0;
+  const bool is_elf = module != nullptr && dwfl_module_getelf(module, &bias) != nullptr;
+  return is_elf ? module : nullptr;
+}
+
 }  // namespace
 
 std::unique_ptr<CodeFile> CodeFile::Open(const std::string& path, const std::string& debug_folder) {
@@ -65,13 +78,36 @@ std::unique_ptr<CodeFile> CodeFile::Open(const std::string& path, const std::str
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
   Dwfl* const session = BeginLocalSession(debug_folder);
   if (session == nullptr) return nullptr;
-  // At base 0 the session's addresses are the file's.
-  Dwfl_Module* const module = dwfl_report_elf(session, path.c_str(), path.c_str(), -1, 0, true);
-  dwfl_report_end(session, nullptr, nullptr);
+  Dwfl_Module* const module = Report(session, path);
   std::unique_ptr<CodeFile> file(new CodeFile(path, IdentityOf(status), session, module));
-  GElf_Addr bias = 0;
-  if (module == nullptr || dwfl_module_getelf(module, &bias) == nullptr) return nullptr;
+  file->debug_folder_ = debug_folder;
+  if (module == nullptr) return nullptr;
+  file->TakeChoice();
   return file;
+}
+
+void CodeFile::TakeChoice() const {
+  void** data = nullptr;
+  dwfl_module_info(module_, &data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  if (data != nullptr) *data = &choice_;
+}
+
+// Begins again if the debug file that was found has to be expanded.
+void CodeFile::FindDebugFile() const {
+  Dwarf_Addr bias = 0;
+  dwfl_module_getdwarf(module_, &bias);
+  if (choice_.compressed.empty()) return;
+  Dwfl* const session = BeginLocalSession(debug_folder_);
+  Dwfl_Module* const module = session == nullptr ? nullptr : Report(session, path_);
+  if (module == nullptr) {
+    if (session != nullptr) dwfl_end(session);
+    return;
+  }
+  dwfl_end(session_);
+  session_ = session;
+  module_ = module;
+  choice_ = {"", choice_.compressed};
+  TakeChoice();
 }
 
 CodeFile::~CodeFile() { dwfl_end(session_); }
@@ -127,7 +163,10 @@ bool CodeFile::CodeSegment(uint64_t* file_offset, uint64_t* address, uint64_t* b
 }
 
 std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
-  if (units_ == nullptr) units_ = std::make_unique<CodeUnits>(module_);
+  if (units_ == nullptr) {
+    FindDebugFile();
+    units_ = std::make_unique<CodeUnits>(module_);
+  }
   std::vector<CodeFrame> frames;
   for (DwarfFrame& frame : FramesAt(units_.get(), address, start)) {
     const bool named = !frame.symbol.empty();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/symbols/debug_search.h"
 #include "tools/symbols/unwind_ranges.h"
 #include "tracker/dwarf/code_units.h"
 #include "tracker/formats/file_identity.h"
@@ -72,10 +73,15 @@ class CodeFile {
   CodeFile(std::string path, const FileIdentity& identity, Dwfl* session, Dwfl_Module* module)
       : path_(std::move(path)), identity_(identity), session_(session), module_(module) {}
 
+  void TakeChoice() const;
+  void FindDebugFile() const;
+
   const std::string path_;
   const FileIdentity identity_;
-  Dwfl* const session_;
-  Dwfl_Module* const module_;
+  std::string debug_folder_;
+  mutable DebugChoice choice_;
+  mutable Dwfl* session_;
+  mutable Dwfl_Module* module_;
   mutable std::unique_ptr<CodeUnits> units_;  // from the first question on
 };
 

@@ -6,6 +6,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+
+#include "tools/symbols/expanded_file.h"
 
 namespace allomon {
 namespace {
@@ -55,8 +58,21 @@ int OpenCached(Dwfl_Module* module, char** path) {
 
 int FindDebugFile(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr base,
                   const char* file, const char* link, GElf_Word crc, char** path) {
-  const int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, path);
-  return fd >= 0 ? fd : OpenCached(module, path);
+  auto* const choice = static_cast<DebugChoice*>(*data);
+  if (choice != nullptr && !choice->expand.empty()) {
+    const std::string chosen = std::exchange(choice->expand, "");
+    const int expanded = ExpandedFile(OpenFilled(chosen));
+    if (expanded >= 0) *path = strdup(chosen.c_str());
+    return expanded;
+  }
+  int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, path);
+  if (fd < 0) fd = OpenCached(module, path);
+  // .gnu_debugaltlink has no checksum.
+  const bool is_alternate = link != nullptr && crc == 0;
+  if (choice != nullptr && !is_alternate && *path != nullptr && IsExpandable(fd)) {
+    choice->compressed = *path;
+  }
+  return fd;
 }
 
 // libdwfl's own path, with one more folder.

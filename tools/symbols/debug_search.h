@@ -8,6 +8,13 @@
 
 namespace allomon {
 
+// A module's user data.  libdwfl keeps a debug file that it opened to compare build ids, whatever
+// the search answers then: one that is to be expanded (expanded_file.h) takes another session.
+struct DebugChoice {
+  std::string compressed;  // set by the search: such a debug file was found
+  std::string expand;      // set by who asks: it is taken, expanded, and nothing is searched
+};
+
 // Makes an empty session of libdwfl whose modules find their debug files in
 //   .build-id/ of `folder`, if one is given, and of /usr/lib/debug
 //   the name in .gnu_debuglink: beside the file, in .debug/ there, below both folders

@@ -13,6 +13,12 @@ _MODULES = {
     "python": ["python3-embed"],
 }
 
+# Libraries that we can do without: target name -> module, and what is defined where it is there.
+_OPTIONAL = {
+    # Debug sections that are compressed by it, where elfutils does not know it; in commands only.
+    "zstd": ("libzstd", "ALLOMON_HAS_ZSTD"),
+}
+
 # Libraries without a module.
 _OTHERS = {
     # Static: the demanglers of Rust and D.
@@ -64,6 +70,18 @@ def _flags(ctx, pkg_config, name):
         flags = flags + ["-lpthread"]  # of which older modules say nothing
     return flags
 
+def _optional_target(ctx, pkg_config, name):
+    module, define = _OPTIONAL[name]
+    asked = ctx.execute([pkg_config, "--libs", module])
+    if asked.return_code != 0:
+        return "cc_library(name = %r)\n" % name
+    flags = [flag for flag in asked.stdout.strip().split(" ") if flag]
+    return "cc_library(\n    name = %r,\n    defines = [%r],\n    linkopts = %r,\n)\n" % (
+        name,
+        define,
+        flags,
+    )
+
 def _debian_libraries_impl(ctx):
     pkg_config = ctx.which("pkg-config")
     if pkg_config == None:
@@ -73,6 +91,9 @@ def _debian_libraries_impl(ctx):
         "package(default_visibility = [\"//visibility:public\"])\n",
     ]
     for name in ctx.attr.libraries:
+        if name in _OPTIONAL:
+            targets.append(_optional_target(ctx, pkg_config, name))
+            continue
         flags = _flags(ctx, pkg_config, name)
         targets.append(_target(name, _MODULES.get(name, []), flags))
     ctx.file("BUILD", "\n".join(targets))
@@ -92,7 +113,7 @@ def debian_libraries():
 
     @debian_embedded is for our own tests: who builds Allomon need not have it.
     """
-    _debian_libraries(name = "debian", libraries = ["libdw", "libiberty", "zlib"])
+    _debian_libraries(name = "debian", libraries = ["libdw", "libiberty", "zlib", "zstd"])
 
     _debian_libraries(name = "debian_embedded", libraries = ["python"])
 
