@@ -97,12 +97,12 @@ Locations::Place Locations::GeneratedPlace(const Process& process, uint64_t addr
   if (!perf_map_) {
     perf_map_ = PerfMap::OfProcess(process.record.pid, process.record.start_realtime_nanos);
   }
-  const std::string_view name = perf_map_->Find(address).substr(0, kMostNamePart);
-  name_bytes_ += name.size();
+  const GeneratedFunction parts = perf_map_->FindFunction(address);
+  const std::string_view name = parts.name.substr(0, kMostNamePart);
+  const std::string_view file = parts.file.substr(0, kMostNamePart);
+  name_bytes_ += name.size() + file.size();
   if (name.empty() || name_bytes_ > kMostNameBytes) return {kNoFile, address};
-  const GeneratedFunction parts = ParseGeneratedName(name);
-  const uint32_t function =
-      names_.AddFunction({std::string(parts.name), "", std::string(parts.file), 0});
+  const uint32_t function = names_.AddFunction({std::string(name), "", std::string(file), 0});
   has_named_ = true;
   return {kFunction, uint64_t{function} << 32 | std::min(parts.line, kMostLine)};
 }

@@ -1,11 +1,13 @@
 #include "tools/load/recording/perf_map.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -17,6 +19,7 @@ namespace {
 
 constexpr uint64_t kNanosPerSecond = 1'000'000'000;
 constexpr uint64_t kMostFunctionBytes = uint64_t{1} << 32;
+constexpr int kMostFolders = 1000;
 
 // A hexadecimal number and the blank after it.
 bool TakeNumber(std::string_view* line, uint64_t* number) {
@@ -57,6 +60,47 @@ std::string InnermostNumber(uint32_t pid) {
   return std::to_string(pid);
 }
 
+// The file of a mapping whose name ends in `/name`, by the process's maps; empty: none.
+std::string MappedFile(const std::string& process, const std::string& name) {
+  std::ifstream maps("/proc/" + process + "/maps");
+  const std::string end = "/" + name;
+  for (std::string line; std::getline(maps, line);) {
+    const size_t path = line.find('/');
+    if (path == std::string::npos || line.size() < path + end.size()) continue;
+    if (line.compare(line.size() - end.size(), end.size(), end) == 0) return line.substr(path);
+  }
+  return "";
+}
+
+// Where agents put dumps: a folder for each day and run.
+void AddAgentsFolders(const std::string& name, std::vector<std::string>* paths) {
+  const char* const chosen = std::getenv("JITDUMPDIR");
+  const char* const home = chosen != nullptr ? chosen : std::getenv("HOME");
+  if (home == nullptr) return;
+  const std::string folder = std::string(home) + "/.debug/jit";
+  DIR* const entries = opendir(folder.c_str());
+  if (entries == nullptr) return;
+  for (int count = 0; count < kMostFolders; ++count) {
+    const dirent* const entry = readdir(entries);
+    if (entry == nullptr) break;
+    if (entry->d_name[0] != '.') paths->push_back(folder + "/" + entry->d_name + "/" + name);
+  }
+  closedir(entries);
+}
+
+std::vector<std::string> DumpsOf(const std::string& root, const std::string& process,
+                                 const std::string& inner) {
+  const std::string name = "jit-" + inner + ".dump";
+  std::vector<std::string> paths;
+  const std::string mapped = MappedFile(process, name);
+  if (!mapped.empty()) paths.push_back(root + mapped);
+  paths.push_back(root + "/tmp/" + name);
+  paths.push_back("/tmp/" + name);
+  paths.push_back(name);
+  AddAgentsFolders(name, &paths);
+  return paths;
+}
+
 // Takes ":NUMBER" from the end.
 bool TakeLastNumber(std::string_view* text, uint32_t* number) {
   const size_t colon = text->rfind(':');
@@ -90,18 +134,41 @@ GeneratedFunction ParseGeneratedName(std::string_view name) {
 
 PerfMap PerfMap::OfProcess(uint32_t pid, uint64_t start_realtime_nanos) {
   const std::string process = std::to_string(pid);
+  const std::string inner = InnermostNumber(pid);
+  const std::string root = "/proc/" + process + "/root";
   std::string text;
-  if (ReadTrusted("/proc/" + process + "/root/tmp/perf-" + InnermostNumber(pid) + ".map",
-                  start_realtime_nanos, &text) ||
-      ReadTrusted("/tmp/perf-" + process + ".map", start_realtime_nanos, &text)) {
-    return PerfMap(std::move(text));
+  (void)(ReadTrusted(root + "/tmp/perf-" + inner + ".map", start_realtime_nanos, &text) ||
+         ReadTrusted("/tmp/perf-" + process + ".map", start_realtime_nanos, &text));
+  for (const std::string& path : DumpsOf(root, process, inner)) {
+    std::string dump;
+    if (!ReadTrusted(path, start_realtime_nanos, &dump)) continue;
+    uint32_t number = pid;
+    std::from_chars(inner.data(), inner.data() + inner.size(), number);
+    PerfMap map(text, std::move(dump), number);
+    if (map.has_dump_) return map;
   }
-  return PerfMap("");
+  return PerfMap(std::move(text));
 }
 
-// The last line of a place counts: what overlaps it was there before.
-PerfMap::PerfMap(std::string text) : text_(std::make_unique<const std::string>(std::move(text))) {
-  std::vector<Function> lines;
+PerfMap::PerfMap(std::string text, std::string dump, uint32_t pid)
+    : text_(std::make_unique<const std::string>(std::move(text))),
+      dump_(std::make_unique<const std::string>(std::move(dump))) {
+  std::vector<GeneratedCode> functions;
+  AddLines(&functions);
+  const std::vector<GeneratedCode> dumped = ReadJitDump(*dump_, pid);
+  has_dump_ = !dumped.empty();
+  functions.insert(functions.end(), dumped.begin(), dumped.end());
+  // The last of a place counts: what overlaps it was there before.
+  std::map<uint64_t, GeneratedCode> by_begin;
+  for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
+    const auto next = by_begin.lower_bound(function->end);
+    const bool overlaps = next != by_begin.begin() && std::prev(next)->second.end > function->begin;
+    if (!overlaps) by_begin.emplace_hint(next, function->begin, *function);
+  }
+  for (const auto& [begin, function] : by_begin) functions_.push_back(function);
+}
+
+void PerfMap::AddLines(std::vector<GeneratedCode>* functions) const {
   for (std::string_view rest = *text_; !rest.empty();) {
     const size_t newline = std::min(rest.find('\n'), rest.size());
     std::string_view line = rest.substr(0, newline);
@@ -111,23 +178,32 @@ PerfMap::PerfMap(std::string text) : text_(std::make_unique<const std::string>(s
     if (!TakeNumber(&line, &begin) || !TakeNumber(&line, &size)) continue;
     if (size == 0 || size > kMostFunctionBytes || begin > UINT64_MAX - size || line.empty())
       continue;
-    lines.push_back({begin, begin + size, line});
+    functions->push_back({begin, begin + size, line, "", 0});
   }
-  std::map<uint64_t, Function> by_begin;
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    const auto next = by_begin.lower_bound(line->end);
-    const bool overlaps = next != by_begin.begin() && std::prev(next)->second.end > line->begin;
-    if (!overlaps) by_begin.emplace_hint(next, line->begin, *line);
-  }
-  for (const auto& [begin, function] : by_begin) functions_.push_back(function);
+}
+
+const GeneratedCode* PerfMap::At(uint64_t address) const {
+  const auto next = std::upper_bound(
+      functions_.begin(), functions_.end(), address,
+      [](uint64_t wanted, const GeneratedCode& function) { return wanted < function.begin; });
+  if (next == functions_.begin() || std::prev(next)->end <= address) return nullptr;
+  return &*std::prev(next);
 }
 
 std::string_view PerfMap::Find(uint64_t address) const {
-  const auto next = std::upper_bound(
-      functions_.begin(), functions_.end(), address,
-      [](uint64_t wanted, const Function& function) { return wanted < function.begin; });
-  if (next == functions_.begin() || std::prev(next)->end <= address) return "";
-  return std::prev(next)->name;
+  const GeneratedCode* const function = At(address);
+  return function == nullptr ? "" : function->name;
+}
+
+GeneratedFunction PerfMap::FindFunction(uint64_t address) const {
+  const GeneratedCode* const function = At(address);
+  if (function == nullptr) return {"", "", 0};
+  GeneratedFunction parts = ParseGeneratedName(function->name);
+  if (parts.file.empty() && !function->file.empty()) {
+    parts.file = function->file;
+    parts.line = function->line;
+  }
+  return parts;
 }
 
 }  // namespace allomon::recording

@@ -1,6 +1,6 @@
-// Names of code that a program makes while it runs, by the file that it writes for perf:
+// Names of code that a program makes while it runs, by the files that it writes for perf:
 // /tmp/perf-PID.map, a line for each function (node --perf-basic-prof, DOTNET_PerfMapEnabled=1,
-// LuaJIT, Java with an agent).
+// LuaJIT, Java with an agent), and jit-PID.dump (jit_dump.h).
 //
 // Source: linux, tools/perf/Documentation/jit-interface.txt.
 #ifndef ALLOMON_TOOLS_LOAD_RECORDING_PERF_MAP_H_
@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tools/recording/jit_dump.h"
 
 namespace allomon::recording {
 
@@ -30,29 +32,34 @@ class PerfMap {
  public:
   static constexpr size_t kMostBytes = size_t{256} << 20;  // of a file; the rest is left out
 
-  // Of a process that began to record at `start_realtime_nanos`: the file in /tmp of this mount
-  // namespace, or, while the process runs, in that of its own, by its innermost number.  Empty if
-  // there is none, if it is older than the process, or if neither the user nor root owns it:
-  // anybody can make a file in /tmp.
+  // Of a process that began to record at `start_realtime_nanos`: the files in /tmp of this mount
+  // namespace, or, while the process runs, in that of its own, by its innermost number.  A dump is
+  // also looked for where the process has it mapped, while it runs; in the folder that we are in;
+  // and in .debug/jit/*/ of $JITDUMPDIR, or else $HOME.  Empty if there is none, if it is older
+  // than the process, or if neither the user nor root owns it: anybody can make a file in /tmp.
   static PerfMap OfProcess(uint32_t pid, uint64_t start_realtime_nanos);
 
-  // Lines that are none are passed over.  Cost: n log n of the lines.
-  explicit PerfMap(std::string text);
+  // Lines that are none are passed over.  `dump` is a jit-PID.dump of `pid`; where both have a
+  // function, it counts.  Cost: n log n of the functions.
+  explicit PerfMap(std::string text, std::string dump = "", uint32_t pid = 0);
 
   bool empty() const { return functions_.empty(); }
   // The name of the function that the address lies in; empty: none.  Of functions that had the same
   // place one after the other, the last.  Valid as long as the map.
   std::string_view Find(uint64_t address) const;
 
- private:
-  struct Function {
-    uint64_t begin;
-    uint64_t end;
-    std::string_view name;
-  };
+  // The function and its place, by the dump or else by the name; without a name: none.
+  GeneratedFunction FindFunction(uint64_t address) const;
 
-  std::unique_ptr<const std::string> text_;  // stays where it is when the map is moved
-  std::vector<Function> functions_;          // by begin; none overlap
+ private:
+  void AddLines(std::vector<GeneratedCode>* functions) const;
+  const GeneratedCode* At(uint64_t address) const;
+
+  // They stay where they are when the map is moved.
+  std::unique_ptr<const std::string> text_;
+  std::unique_ptr<const std::string> dump_;
+  std::vector<GeneratedCode> functions_;  // by begin; none overlap
+  bool has_dump_ = false;                 // functions of a dump
 };
 
 }  // namespace allomon::recording
