@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Code that a program makes while it runs is named by the map that it writes for perf."""
+"""Code that a program makes while it runs is named by what it writes for perf, and stacks go on
+through its frames."""
 
 import glob
 import os
@@ -37,11 +38,34 @@ class GeneratedCodeTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def test_name_and_callers(self):
-        self.allomon("run", "--exact", "-o", "x.pb.gz", HOST)
-        tree = self.allomon("report", "--view=callers", "--metric=alloc", "--width=0", "x.pb.gz")
-        self.assertRegex(tree, r"\bhandler +/srv/app[.]js:12\b")
-        self.assertIn("CallGenerated", tree)
+    def record(self, *arguments):
+        self.allomon("run", "--exact", "-o", "x.pb.gz", HOST, *arguments)
+
+    def check(self):
+        """Both functions, and the stack through them."""
+        functions = self.allomon("report", "--metric=alloc", "--width=0", "x.pb.gz")
+        self.assertRegex(functions, r"\bhandler +/srv/app[.]js:12\b")
+        self.assertRegex(functions, r"\bdispatch +/srv/app[.]js:40\b")
+        stacks = self.allomon("export", "--format=collapsed", "--metric=alloc", "x.pb.gz")
+        self.assertRegex(stacks, r"main;CallGenerated;dispatch;handler [0-9]+")
+
+    def test_map(self):
+        self.record()
+        self.check()
+
+    def test_dump_in_the_folder(self):
+        self.record("dump")
+        self.check()
+
+    def test_dump_of_another_process_names_nothing(self):
+        environment = {"LD_PRELOAD": LIBRARY, "ALLOMON_RECORD": "raw", "ALLOMON_RATE": "1"}
+        subprocess.run([HOST, "dump"], cwd=self.folder, env=environment, check=True, timeout=60)
+        (dump,) = glob.glob(os.path.join(self.folder, "jit-*.dump"))
+        self.assertIn("handler", self.allomon("report", "--metric=alloc", "raw"))
+        with open(dump, "r+b") as file:
+            file.seek(20)  # its process
+            file.write(b"\1\0\0\0")
+        self.assertNotIn("handler", self.allomon("report", "--metric=alloc", "raw"))
 
 
 if __name__ == "__main__":
