@@ -5,8 +5,8 @@
 
 #include "tests/fuzz/target.h"
 #include "tests/recording_reader/support/jit_dump_file.h"
-#include "tools/recording/jit_dump.h"
-#include "tools/recording/perf_map.h"
+#include "tools/load/recording/jit_dump.h"
+#include "tools/load/recording/perf_map.h"
 
 namespace allomon::fuzz {
 namespace {

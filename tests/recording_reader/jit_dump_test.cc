@@ -1,4 +1,4 @@
-#include "tools/recording/jit_dump.h"
+#include "tools/load/recording/jit_dump.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tests/recording_reader/support/jit_dump_file.h"
-#include "tools/recording/perf_map.h"
+#include "tools/load/recording/perf_map.h"
 
 namespace allomon::recording {
 namespace {

@@ -1,5 +1,5 @@
 // `allomon report`: shows profiles to people at a terminal.  README.md is the manual; heap profiles
-// with call stacks are shown by tools/views.
+// with call stacks are shown by tools/report/views.
 #ifndef ALLOMON_TOOLS_REPORT_REPORT_H_
 #define ALLOMON_TOOLS_REPORT_REPORT_H_
 

@@ -18,7 +18,8 @@ void AfterForkInParent();
 void AfterForkInChild();
 
 // Adds a heap's lock to those held around fork.  The lock must live for ever.  Call it before the
-// first sample.  At most kMostForkLocks locks are held, heaps' and the recorder's; more are ignored.
+// first sample.  At most kMostForkLocks locks are held, heaps' and the recorder's; more are
+// ignored.
 inline constexpr int kMostForkLocks = 6;
 void HoldAroundFork(SpinLock* lock);
 

@@ -1,4 +1,4 @@
-#include "tools/recording/jit_dump.h"
+#include "tools/load/recording/jit_dump.h"
 
 #include <algorithm>
 #include <cstddef>

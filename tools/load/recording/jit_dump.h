@@ -2,8 +2,8 @@
 // jit-PID.dump (node --perf-prof, PHP's and LLVM's JIT compilers, Java with perf's agent, .NET).
 //
 // Source: linux, tools/perf/Documentation/jitdump-specification.txt.
-#ifndef ALLOMON_TOOLS_RECORDING_JIT_DUMP_H_
-#define ALLOMON_TOOLS_RECORDING_JIT_DUMP_H_
+#ifndef ALLOMON_TOOLS_LOAD_RECORDING_JIT_DUMP_H_
+#define ALLOMON_TOOLS_LOAD_RECORDING_JIT_DUMP_H_
 
 #include <cstdint>
 #include <string_view>
@@ -27,4 +27,4 @@ std::vector<GeneratedCode> ReadJitDump(std::string_view dump, uint32_t pid);
 
 }  // namespace allomon::recording
 
-#endif  // ALLOMON_TOOLS_RECORDING_JIT_DUMP_H_
+#endif  // ALLOMON_TOOLS_LOAD_RECORDING_JIT_DUMP_H_

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/recording/jit_dump.h"
+#include "tools/load/recording/jit_dump.h"
 
 namespace allomon::recording {
 
